@@ -1,0 +1,122 @@
+package policy
+
+import (
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Plan is a policy resolved against one host: exact and deterministic. Two
+// resolutions of the same Spec on an unchanged host are equal, whatever the
+// order of maps or directory listings. All paths are absolute, clean, and
+// resolved through symbolic links, and stand for the same place inside and
+// outside unless said otherwise.
+type Plan struct {
+	Workspace string // resolved; empty: none
+	Dir       string // start directory inside; exists inside
+	Home      string // resolved; empty: none
+	Backend   string // what the configuration names, or ""
+
+	Mounts   []Mount   // parents before children, then by path; at most one a path
+	Guards   []Guard   // names that must not come into being, by directory and name
+	NoRepos  []string  // roots below which no new git repository may appear
+	Commands []Command // by name
+	Sockets  []string  // host Unix sockets that may be connected to, the Docker socket included
+	Network  sandbox.Network
+	Docker   bool
+	Userns   bool
+	Debug    bool
+	Env      []string // final environment, "K=V", sorted by name
+	Dropped  []Dropped
+	Limits   Limits
+
+	Rules  []Rule  // every path rule that was considered, in order of precedence, the losing ones included
+	Layers []Layer // the layers that were read, for messages
+}
+
+// Layer names a layer of configuration that took part in a plan.
+type Layer struct {
+	Name, File string
+	Trusted    bool
+}
+
+// Access is what a path may be used for.
+type Access int
+
+// The kinds of access. A smaller value grants less.
+const (
+	Exclude   Access = iota // hidden: a directory is empty, a file has mode 000 and cannot be read
+	ReadOnly                // as on the host, read-only
+	ReadWrite               // as on the host, writable
+	Private                 // an empty writable tmpfs of the sandbox's own (/tmp, /var/tmp)
+)
+
+func (a Access) String() string {
+	switch a {
+	case Exclude:
+		return "exclude"
+	case ReadOnly:
+		return "ro"
+	case ReadWrite:
+		return "rw"
+	case Private:
+		return "private"
+	}
+	return "unknown"
+}
+
+// Mount gives one path an access that differs from its parent's, or pins it:
+// a path with the same access as its parent is mounted on itself so that it
+// cannot be renamed or removed.
+type Mount struct {
+	Path   string
+	Access Access
+	Dir    bool // directory or anything else
+	Pin    bool // only here to make the path immovable
+	Rule   int  // index into Plan.Rules
+}
+
+// Guard forbids that an entry comes into being: no file, directory, link or
+// anything else called Name may be created in, or renamed or linked into, Dir.
+// It covers what does not exist when the plan is made, and symbolic links, which
+// cannot be mounted over; what exists is covered by a Mount.
+type Guard struct {
+	Dir    string   // absolute, resolved as far as it exists; need not exist
+	Name   string   // one path component, compared without regard to case; "*" is every name
+	Except []string // with Name "*": names that are allowed; a trailing * matches any rest
+	Rule   int      // index into Plan.Rules
+}
+
+// Rule is one path rule of a layer, after presets, ~ and globs were expanded.
+type Rule struct {
+	Pattern string // as written: "~/.ssh", "@git", "src/**/*.key"
+	Path    string // one path it stands for, resolved
+	Access  Access
+	Exact   bool   // written as a path, not a glob
+	Layer   string // "defaults", "protected", "global", "project", "flags"
+	Preset  string // "@base" when it came from a preset
+	Source  string // "~/.config/agent-sandbox/config.json:4", "--ro", "built in"
+	Missing bool   // the path does not exist; the rule waits as a Guard or was skipped
+	Applied bool   // whether it decides about Path
+}
+
+// Command is a wrapped command.
+type Command struct {
+	Name    string   // "git"
+	Rule    string   // "deny", "script", "preset"
+	Script  []byte   // the script's text, for "script"
+	Real    string   // the resolved program to run, for "script" and "preset"; empty when there is none
+	Targets []string // every resolved program to put the wrapper over, sorted
+	Source  string   // where the rule was written
+}
+
+// Dropped is an environment variable that the plan keeps out.
+type Dropped struct {
+	Name string
+	Why  string // "looks secret", "loader variable", "env.deny in FILE:LINE", ...
+}
+
+// Limits are the limits of a plan. A limit that only the defaults ask for is
+// optional: applied where the host can, skipped where it cannot.
+type Limits struct {
+	sandbox.Limits
+	Required map[string]string // limit name ("memory") → source that asked for it
+}

@@ -1,0 +1,207 @@
+package sandbox
+
+import (
+	"context"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// Driver builds sandboxes of one kind. Implementations are safe for concurrent
+// use. Users call [Create] and the methods of [Sandbox] rather than a Driver.
+type Driver interface {
+	// Name is the backend's name: "virtual", "bwrap", "docker", "kube".
+	Name() string
+	// Check reports what this host lets the driver enforce. It changes nothing.
+	Check(ctx context.Context) (Report, error)
+	// Create enforces spec or refuses: a rule that cannot be enforced is
+	// Unsupported, never skipped. On error nothing is left behind.
+	Create(ctx context.Context, spec Spec) (Instance, error)
+	// Open returns one that an earlier process created, or NotFound.
+	Open(ctx context.Context, id string) (Instance, error)
+	// List returns those that live on, in the order of their IDs.
+	List(ctx context.Context) ([]Info, error)
+}
+
+// Instance is one sandbox of a driver. It is safe for concurrent use.
+type Instance interface {
+	// ID names the instance within its driver.
+	ID() string
+	// Start runs cmd. When ctx ends the whole process tree is killed. A command
+	// that cannot be found or executed is an error with NotFound or Denied and an
+	// [*ExecError] in its chain; nothing has run then.
+	Start(ctx context.Context, cmd Cmd, stdio Stdio) (Process, error)
+	// Files reaches the files as a command inside would.
+	Files() Files
+	// Status tells how it is.
+	Status(ctx context.Context) (Status, error)
+	// Close destroys it with all its processes. It is idempotent.
+	Close(ctx context.Context) error
+}
+
+// Process is a running command.
+type Process interface {
+	// Wait returns when the command and everything that writes to its stdio has
+	// ended. It is called once.
+	Wait() (Exit, error)
+	// Signal sends sig to the command's process group.
+	Signal(sig os.Signal) error
+}
+
+// Files reaches files inside a sandbox, subject to the same policy as commands.
+// Names are absolute paths inside, or relative to the start directory. Errors
+// satisfy errors.Is with the fs sentinels.
+type Files interface {
+	// Open streams a regular file out. The caller closes it; Close reports
+	// whether all of it arrived.
+	Open(ctx context.Context, name string) (io.ReadCloser, error)
+	// Create streams r into a file, replacing it in one step when r is complete.
+	Create(ctx context.Context, name string, perm fs.FileMode, r io.Reader) error
+	// Stat does not follow a final symbolic link.
+	Stat(ctx context.Context, name string) (FileInfo, error)
+	// List returns a directory's entries sorted by name.
+	List(ctx context.Context, name string) ([]FileInfo, error)
+	// Remove deletes name and everything below it; a missing name is NotFound.
+	Remove(ctx context.Context, name string) error
+	// Rename moves from to to.
+	Rename(ctx context.Context, from, to string) error
+}
+
+// Limited is implemented by instances that know the limits of their policy. An
+// instance without it has no wall-clock limit and [DefaultOutput] as output cap.
+type Limited interface {
+	Limits() (Limits, error)
+}
+
+// As finds an optional interface in an instance, unwrapping as errors.As does.
+func As[T any](i Instance) (T, bool) {
+	for i != nil {
+		if t, ok := i.(T); ok {
+			return t, true
+		}
+		u, ok := i.(interface{ Unwrap() Instance })
+		if !ok {
+			break
+		}
+		i = u.Unwrap()
+	}
+	var zero T
+	return zero, false
+}
+
+// Spec describes a sandbox to create. The zero value has no network, no host
+// paths but the read-only system, an empty environment and a private /tmp.
+type Spec struct {
+	Name      string   // a label for people; may be empty
+	Workspace string   // absolute host directory that people care about; empty: none
+	Dir       string   // start directory, absolute; empty: Workspace, or /tmp without one
+	Home      string   // absolute home directory; empty: HOME of Env
+	Env       []string // the host's environment, "K=V", that the env rules filter; nil: empty
+	Layers    []Layer  // policy layers, later wins
+	Policy    Policy   // the last layer, always trusted
+}
+
+// Layer is one Policy and where it came from.
+type Layer struct {
+	Name    string         // "defaults", "global", "project", "flags"
+	File    string         // the file it was read from; empty for flags and defaults
+	Trusted bool           // an untrusted layer may only tighten what the layers before it allow
+	Policy  Policy         // its content
+	Lines   map[string]int // key path such as "filesystem.ro[0]" → line in File, from 1; may be nil
+}
+
+// Cmd is a command to run.
+type Cmd struct {
+	Args []string // program and arguments; Args[0] is looked up in the sandbox's PATH
+	Dir  string   // absolute working directory inside; empty: the Spec's
+	Env  []string // "K=V" on top of the policy's environment
+}
+
+// Stdio is a command's standard streams. A nil Stdin is empty input, a nil
+// Stdout or Stderr is thrown away. An *os.File is handed to the command as it
+// is, so a terminal stays a terminal; with any other kind Wait waits for the copy.
+type Stdio struct {
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+}
+
+// Exit tells how a command ended.
+type Exit struct {
+	Code   int    // exit status; 128+n when signal n killed it
+	Signal int    // the signal that killed it, or 0
+	Reason string // why we killed it ("memory limit"), or ""
+}
+
+// ExecError says that a command could not be executed.
+type ExecError struct {
+	Name string // Args[0]
+	Code int    // 127 not found, 126 not executable
+	Err  error
+}
+
+func (e *ExecError) Error() string { return e.Name + ": " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *ExecError) Unwrap() error { return e.Err }
+
+// FileInfo describes a file inside a sandbox.
+type FileInfo struct {
+	Name   string      `json:"name"`             // base name
+	Size   int64       `json:"size"`             // bytes
+	Mode   fs.FileMode `json:"mode"`             // type and permissions
+	Time   time.Time   `json:"time"`             // modification time
+	Target string      `json:"target,omitempty"` // of a symbolic link
+}
+
+// Info names a sandbox.
+type Info struct {
+	ID        string    `json:"id"`
+	Name      string    `json:"name,omitempty"`
+	Backend   string    `json:"backend"`
+	Workspace string    `json:"workspace,omitempty"`
+	Created   time.Time `json:"created"`
+}
+
+// Status is the state of a sandbox.
+type Status struct {
+	Info
+	Running int `json:"running"` // commands that run now
+}
+
+// State says how well a driver holds a rule on this host.
+type State string
+
+// The states.
+const (
+	Enforced   State = "enforced"   // the kernel, engine or cluster holds it
+	Emulated   State = "emulated"   // held by our own code, with the limits that Detail names
+	Impossible State = "impossible" // a Spec that asks for it is refused
+)
+
+// Finding is one line of a Report.
+type Finding struct {
+	Rule   string `json:"rule"`             // "user namespaces", "limits.memory"
+	State  State  `json:"state"`            //
+	Detail string `json:"detail,omitempty"` // what holds it, or which layer forbids it
+	Fix    string `json:"fix,omitempty"`    // one line that would change it
+	Needed bool   `json:"needed,omitempty"` // without it the driver refuses to start anything
+}
+
+// Report is what a host lets a driver enforce.
+type Report struct {
+	Backend  string    `json:"backend"`
+	Version  string    `json:"version,omitempty"` // of the tool or engine behind it
+	Findings []Finding `json:"findings"`
+}
+
+// OK reports whether the driver can start a sandbox at all.
+func (r Report) OK() bool {
+	for _, f := range r.Findings {
+		if f.Needed && f.State == Impossible {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,255 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// DefaultOutput is how many bytes of stdout and of stderr [Sandbox.Run] keeps
+// when the policy sets no limit.
+const DefaultOutput Bytes = 16 << 20
+
+// Sandbox is a place where commands run. It is safe for concurrent use.
+type Sandbox struct {
+	driver   string
+	instance Instance
+	limits   Limits
+	closed   atomic.Bool
+}
+
+// Create builds a sandbox or refuses; on error nothing is left behind. The caller
+// closes it.
+func Create(ctx context.Context, d Driver, spec Spec) (*Sandbox, error) {
+	i, err := d.Create(ctx, spec)
+	if err != nil {
+		return nil, wrap(err, "create", d.Name(), "")
+	}
+	return newSandbox(d, i)
+}
+
+// Open returns a sandbox that an earlier process created.
+func Open(ctx context.Context, d Driver, id string) (*Sandbox, error) {
+	i, err := d.Open(ctx, id)
+	if err != nil {
+		return nil, wrap(err, "open", d.Name(), id)
+	}
+	return newSandbox(d, i)
+}
+
+func newSandbox(d Driver, i Instance) (*Sandbox, error) {
+	s := &Sandbox{driver: d.Name(), instance: i}
+	if l, ok := As[Limited](i); ok {
+		limits, err := l.Limits()
+		if err != nil {
+			return nil, wrap(errors.Join(err, i.Close(context.Background())), "limits", d.Name(), i.ID())
+		}
+		s.limits = limits
+	}
+	return s, nil
+}
+
+// ID names the sandbox within its backend.
+func (s *Sandbox) ID() string { return s.instance.ID() }
+
+// Backend is the name of the driver.
+func (s *Sandbox) Backend() string { return s.driver }
+
+// Unwrap returns the driver's instance, for [As].
+func (s *Sandbox) Unwrap() Instance { return s.instance }
+
+// Files reaches the sandbox's files; its errors are wrapped like all others.
+func (s *Sandbox) Files() Files { return files{s} }
+
+// Status tells how the sandbox is.
+func (s *Sandbox) Status(ctx context.Context) (Status, error) {
+	if err := s.usable("status"); err != nil {
+		return Status{}, err
+	}
+	st, err := s.instance.Status(ctx)
+	return st, s.wrap(err, "status")
+}
+
+// Close kills everything that runs and destroys the sandbox. A second call does
+// nothing; every other method fails with Closed afterwards.
+func (s *Sandbox) Close(ctx context.Context) error {
+	if s.closed.Swap(true) {
+		return nil
+	}
+	return s.wrap(s.instance.Close(ctx), "close")
+}
+
+// Result is how a command ended and what it wrote.
+type Result struct {
+	Exit
+	Stdout, Stderr []byte        // at most the output limit together, the rest is cut
+	Cut            bool          // whether output was cut
+	TimedOut       bool          // whether the wall-clock limit killed it; Code is 124 then
+	Duration       time.Duration // from start to end
+}
+
+// Run runs cmd with empty input and collects what it writes. The command's own
+// failure is in the Result; the error says that the sandbox failed or that ctx ended.
+func (s *Sandbox) Run(ctx context.Context, cmd Cmd) (*Result, error) {
+	var stdout, stderr bytes.Buffer
+	res, err := s.RunStdio(ctx, cmd, Stdio{Stdout: &stdout, Stderr: &stderr})
+	if res != nil {
+		res.Stdout, res.Stderr = stdout.Bytes(), stderr.Bytes()
+	}
+	return res, err
+}
+
+// RunStdio runs cmd over the caller's streams and waits for its end. The policy's
+// wall-clock and output limits hold; what goes past the output limit is thrown
+// away while the command goes on.
+func (s *Sandbox) RunStdio(ctx context.Context, cmd Cmd, stdio Stdio) (*Result, error) {
+	begin := time.Now()
+	run, err := s.Start(ctx, cmd, stdio)
+	if err != nil {
+		return nil, err
+	}
+	exit, err := run.Wait()
+	res := &Result{Exit: exit, Cut: run.Cut(), TimedOut: run.TimedOut(), Duration: time.Since(begin)}
+	return res, err
+}
+
+// Start starts cmd. When ctx ends, or the wall-clock limit passes, its whole
+// process tree is killed.
+func (s *Sandbox) Start(ctx context.Context, cmd Cmd, stdio Stdio) (*Running, error) {
+	if err := s.usable("start"); err != nil {
+		return nil, err
+	}
+	if len(cmd.Args) == 0 || cmd.Args[0] == "" {
+		return nil, s.wrap(Errorf(Invalid, "no command was given"), "start")
+	}
+	r := &Running{sandbox: s, parent: ctx}
+	stdio.Stdout, stdio.Stderr = r.capped(stdio.Stdout, stdio.Stderr, s.limits.Output)
+	r.ctx, r.cancel = context.WithCancel(ctx)
+	if wall := time.Duration(s.limits.Wall); wall > 0 {
+		r.ctx, r.cancel = context.WithTimeout(ctx, wall)
+	}
+	p, err := s.instance.Start(r.ctx, cmd, stdio)
+	if err != nil {
+		r.cancel()
+		return nil, s.wrap(err, "start")
+	}
+	r.process = p
+	return r, nil
+}
+
+func (s *Sandbox) usable(op string) error {
+	if s.closed.Load() {
+		return s.wrap(Errorf(Closed, "the sandbox is closed"), op)
+	}
+	return nil
+}
+
+func (s *Sandbox) wrap(err error, op string) error { return wrap(err, op, s.driver, s.ID()) }
+
+// Running is a command that was started.
+type Running struct {
+	sandbox *Sandbox
+	process Process
+	parent  context.Context    //nolint:containedctx // tells the caller's cancel from our own time-out after Wait
+	ctx     context.Context    //nolint:containedctx // bounds this one command, from Start to Wait
+	cancel  context.CancelFunc //
+	output  *budget
+}
+
+// Wait waits for the command's end, once. When the wall-clock limit killed it the
+// error is nil and the exit code [ExitTimeout]; when the context of Start ended,
+// the error has code Canceled or Timeout.
+func (r *Running) Wait() (Exit, error) {
+	defer r.cancel()
+	exit, err := r.process.Wait()
+	switch {
+	case r.parent.Err() != nil:
+		return exit, r.sandbox.wrap(r.parent.Err(), "wait")
+	case r.TimedOut():
+		exit.Code, exit.Reason = ExitTimeout, "wall-clock limit of "+r.sandbox.limits.Wall.String()
+		return exit, nil
+	}
+	return exit, r.sandbox.wrap(err, "wait")
+}
+
+// Signal sends sig to the command's process group.
+func (r *Running) Signal(sig os.Signal) error {
+	return r.sandbox.wrap(r.process.Signal(sig), "signal")
+}
+
+// TimedOut reports whether the policy's wall-clock limit passed.
+func (r *Running) TimedOut() bool {
+	return r.parent.Err() == nil && errors.Is(r.ctx.Err(), context.DeadlineExceeded)
+}
+
+// Cut reports whether output went past the limit and was thrown away.
+func (r *Running) Cut() bool { return r.output != nil && r.output.cut() }
+
+// capped puts stdout and stderr under one budget. Files pass through as they are
+// when no limit was set, so that terminals stay terminals.
+func (r *Running) capped(stdout, stderr io.Writer, limit Bytes) (io.Writer, io.Writer) {
+	if limit > 0 {
+		r.output = &budget{left: int64(limit)}
+		return capWriter(stdout, r.output), capWriter(stderr, r.output)
+	}
+	r.output = &budget{left: int64(DefaultOutput)}
+	if b, ok := stdout.(*bytes.Buffer); ok {
+		stdout = capWriter(b, r.output)
+	}
+	if b, ok := stderr.(*bytes.Buffer); ok {
+		stderr = capWriter(b, r.output)
+	}
+	return stdout, stderr
+}
+
+func capWriter(w io.Writer, b *budget) io.Writer {
+	if w == nil {
+		return nil
+	}
+	return &cappedWriter{w: w, budget: b}
+}
+
+// budget counts the bytes that may still be written.
+type budget struct {
+	mu   sync.Mutex
+	left int64
+	over bool
+}
+
+func (b *budget) take(n int) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if int64(n) > b.left {
+		n, b.over = int(b.left), true
+	}
+	b.left -= int64(n)
+	return n
+}
+
+func (b *budget) cut() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.over
+}
+
+type cappedWriter struct {
+	w      io.Writer
+	budget *budget
+}
+
+// Write claims to have written everything, so that the command never blocks or
+// dies of a limit that only concerns what is kept.
+func (c *cappedWriter) Write(p []byte) (int, error) {
+	n := c.budget.take(len(p))
+	if n > 0 {
+		if _, err := c.w.Write(p[:n]); err != nil {
+			return 0, err
+		}
+	}
+	return len(p), nil
+}
