@@ -1,0 +1,56 @@
+# make demo    a fresh Debian machine: installs bubblewrap, builds, shows the main job
+# make test    installs what the tests need and runs them all
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := build
+
+PREFIX   ?= /usr/local
+DESTDIR  ?=
+FUZZTIME ?= 60s
+
+version := $(shell git describe --tags --match 'v*' --dirty 2>/dev/null || echo dev)
+commit  := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+# The commit's date, so that one commit builds one binary.
+date    := $(shell git log -1 --format=%cd --date=format:%Y-%m-%d 2>/dev/null || echo unknown)
+stamp   := -X main.version=$(version) -X main.commit=$(commit) -X main.date=$(date)
+
+# The version is stamped above; the go command's own stamp fails in a checkout of another user.
+go := source scripts/project.sh && use_go && CGO_ENABLED=0 go
+build := build -trimpath -buildvcs=false
+
+.PHONY: build guest demo test race lint bench fuzz install clean
+
+build: guest
+	$(go) $(build) -ldflags '-s -w $(stamp)' -o bin/agent-sandbox ./cmd/agent-sandbox
+
+# The helper that runs inside; the command embeds it.
+guest:
+	$(go) $(build) -ldflags '-s -w' -o guest/bin/sandbox-guest ./cmd/sandbox-guest
+
+demo:
+	scripts/install.sh run
+	$(MAKE) --no-print-directory build
+	scripts/demo.sh
+
+test: build
+	scripts/test.sh
+
+# The tests of e2e/ drive built programs; a race detector in the test itself sees nothing.
+race: guest
+	scripts/install.sh race
+	CGO_ENABLED=1 scripts/test.sh -race $$(go list ./... | grep -v /e2e/)
+
+lint: guest
+	scripts/lint.sh
+
+bench: build
+	scripts/bench.sh
+
+fuzz: guest
+	FUZZTIME=$(FUZZTIME) scripts/fuzz.sh
+
+install: build
+	install -D -m 0755 bin/agent-sandbox $(DESTDIR)$(PREFIX)/bin/agent-sandbox
+
+clean:
+	rm -rf bin dist guest/bin/sandbox-guest

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Installs what a task needs and is missing: install.sh run|test|race|bench ...
+# Does nothing, and needs no network, when everything is there.
+set -euo pipefail
+# shellcheck source=scripts/project.sh
+source "$(dirname "${BASH_SOURCE[0]}")/project.sh"
+
+usage() {
+  printf 'usage: install.sh run|test|race|bench ...\n' >&2
+  exit 2
+}
+
+# npm_tree installs the locked npm packages and prints where; the folder's name is
+# the content of the lock, so a changed lock gets a new folder.
+npm_tree() {
+  local key dir
+  key=$(sha256sum "$top/tools/npm/package-lock.json" | cut -c1-16)
+  dir=$cache/npm-$key
+  if [[ ! -e $dir/.complete ]]; then
+    say "installing the npm packages of tools/npm into $dir"
+    rm -rf "$dir"
+    mkdir -p "$dir"
+    cp "$top"/tools/npm/package*.json "$dir/"
+    # No package's install script runs: what the tests use works without.
+    (cd "$dir" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error </dev/null >&2)
+    touch "$dir/.complete"
+  fi
+  printf '%s\n' "$dir/node_modules"
+}
+
+[[ $# -gt 0 ]] || usage
+npm=no
+for task in "$@"; do
+  need git git
+  case $task in
+    run)
+      need bwrap bubblewrap
+      ;;
+    test)
+      need bwrap bubblewrap
+      need setpriv util-linux
+      need script bsdutils
+      need python3 python3
+      need node nodejs
+      need npm npm
+      npm=yes
+      ;;
+    race)
+      # The race detector is linked by the C toolchain.
+      need gcc gcc
+      [[ -e /usr/include/stdlib.h ]] || apt_wanted+=(libc6-dev)
+      ;;
+    bench)
+      need bwrap bubblewrap
+      need setpriv util-linux
+      need node nodejs
+      need npm npm
+      need socat socat
+      need rg ripgrep
+      npm=yes
+      ;;
+    *) usage ;;
+  esac
+done
+apt_install
+[[ $npm = no ]] || npm_tree
