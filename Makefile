@@ -38,7 +38,8 @@ test: build
 # The tests of e2e/ drive built programs; a race detector in the test itself sees nothing.
 race: guest
 	scripts/install.sh race
-	CGO_ENABLED=1 scripts/test.sh -race $$(go list ./... | grep -v /e2e/)
+	source scripts/project.sh && use_go && CGO_ENABLED=1 \
+		scripts/test.sh -race $$(go list ./... | grep -v /e2e/)
 
 lint: guest
 	scripts/lint.sh

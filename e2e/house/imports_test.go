@@ -116,8 +116,7 @@ func list(t *testing.T, goos string, args ...string) []listed {
 	cmd.Env = append(os.Environ(), "GOOS="+goos, "GOARCH=amd64", "CGO_ENABLED=0")
 	out, err := cmd.Output()
 	if err != nil {
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 			t.Fatalf("go list %q: %v\n%s", args, err, exit.Stderr)
 		}
 		t.Fatalf("go list %q: %v", args, err)
