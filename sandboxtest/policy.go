@@ -1,0 +1,224 @@
+package sandboxtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+func policyCases() []Case {
+	return []Case{
+		{"a read-only path can be read and not be changed", readOnly},
+		{"an excluded path cannot be read or listed", excluded},
+		{"a writable path below a read-only one can be changed", writableBelow},
+		{"without a network there is only the loopback", loopbackOnly},
+		{"the zero Spec sees no file of the host", zeroSpecFiles},
+		{"the private /tmp is empty, writable and not the host's", privateTmp},
+		{"a relative workspace is refused as invalid", relativeWorkspace},
+		{"the report is complete", reportComplete},
+		{"a limit is enforced or refused as unsupported", enforceOrRefuse},
+	}
+}
+
+// seed fills dir from inside, before any rule is on it.
+func seed(ctx context.Context, h Harness, dir, script string) error {
+	return over(ctx, h, dir, nil, func(b box) error {
+		_, err := b.out(ctx, script)
+		return err
+	})
+}
+
+func (b box) refused(ctx context.Context, scripts ...string) error {
+	for _, script := range scripts {
+		res, err := b.sh(ctx, script)
+		if err != nil {
+			return err
+		}
+		if res.Code == 0 {
+			return fmt.Errorf("%q succeeded and printed %q", script, res.Stdout)
+		}
+	}
+	return nil
+}
+
+func readOnly(ctx context.Context, h Harness) error {
+	return withDir(h, func(dir string) error {
+		if err := seed(ctx, h, dir, "mkdir ro; echo old >ro/f; echo old >file"); err != nil {
+			return err
+		}
+		ro := func(s *sandbox.Spec) {
+			s.Policy.Filesystem.RO = append(s.Policy.Filesystem.RO, path.Join(dir, "ro"), path.Join(dir, "file"))
+		}
+		return over(ctx, h, dir, ro, func(b box) error {
+			err := b.prints(ctx, "cat ro/f file", "old\nold\n")
+			err = errors.Join(err, b.refused(ctx,
+				"echo new >ro/f", "echo new >>file", "rm -f ro/f", "rm -f file", "mv file other", "mv ro other",
+				"mkdir ro/d", "ln -s x ro/l", "echo new >ro/new", "chmod 777 ro", "echo new >other && mv other file"))
+			if b.put(ctx, path.Join(dir, "ro/f"), []byte("new")) == nil {
+				err = errors.Join(err, errors.New("Files.Create wrote a read-only file"))
+			}
+			if b.Files().Remove(ctx, path.Join(dir, "ro")) == nil {
+				err = errors.Join(err, errors.New("Files.Remove removed a read-only directory"))
+			}
+			return errors.Join(err, b.prints(ctx, "cat ro/f file; ls ro", "old\nold\nf\n"))
+		})
+	})
+}
+
+func excluded(ctx context.Context, h Harness) error {
+	return withDir(h, func(dir string) error {
+		if err := seed(ctx, h, dir, "mkdir -p hide/d; echo canary >hide/d/f; echo canary >file; ln -s hide/d/f link"); err != nil {
+			return err
+		}
+		hide := func(s *sandbox.Spec) {
+			s.Policy.Filesystem.Exclude = append(s.Policy.Filesystem.Exclude, path.Join(dir, "hide"), path.Join(dir, "file"))
+		}
+		return over(ctx, h, dir, hide, func(b box) error {
+			err := b.refused(ctx, "cat hide/d/f", "cat file", "cat link", "cat hide/../hide/d/f", "cd hide && cat d/f")
+			err = errors.Join(err, b.prints(ctx, "ls -A hide 2>&1", ""))
+			for _, name := range []string{"hide/d/f", "file", "link"} {
+				if data, open := b.fetch(ctx, path.Join(dir, name)); open == nil {
+					err = errors.Join(err, fmt.Errorf("Files.Open of %s read %q", name, data))
+				}
+			}
+			return err
+		})
+	})
+}
+
+func writableBelow(ctx context.Context, h Harness) error {
+	return withDir(h, func(dir string) error {
+		if err := seed(ctx, h, dir, "mkdir -p ro/rw"); err != nil {
+			return err
+		}
+		both := func(s *sandbox.Spec) {
+			s.Policy.Filesystem.RO = append(s.Policy.Filesystem.RO, path.Join(dir, "ro"))
+			s.Policy.Filesystem.RW = append(s.Policy.Filesystem.RW, path.Join(dir, "ro/rw"))
+		}
+		return over(ctx, h, dir, both, func(b box) error {
+			return errors.Join(b.prints(ctx, "echo new >ro/rw/f; cat ro/rw/f", "new\n"), b.refused(ctx, "echo new >ro/f"))
+		})
+	})
+}
+
+func loopbackOnly(ctx context.Context, h Harness) error {
+	return inside(ctx, h, nil, func(b box) error {
+		out, err := b.out(ctx, "cat /proc/net/dev")
+		if err != nil {
+			return err
+		}
+		var names []string
+		for line := range strings.Lines(out) {
+			if name, _, ok := strings.Cut(line, ":"); ok {
+				names = append(names, strings.TrimSpace(name))
+			}
+		}
+		if len(names) != 1 || names[0] != "lo" {
+			return fmt.Errorf("interfaces %q, want lo alone", names)
+		}
+		return nil
+	})
+}
+
+func zeroSpecFiles(ctx context.Context, h Harness) error {
+	return withDir(h, func(dir string) (err error) {
+		if err := os.WriteFile(filepath.Join(dir, "canary"), []byte("of the host"), 0o600); err != nil {
+			return err
+		}
+		s, err := sandbox.Create(ctx, h.Driver(), sandbox.Spec{})
+		if err != nil {
+			return err
+		}
+		b := box{s, "/tmp"}
+		defer func() { err = errors.Join(err, s.Close(context.WithoutCancel(ctx))) }()
+		canary := filepath.Join(dir, "canary")
+		err = b.refused(ctx, "cat '"+canary+"'", "cat '/proc/self/root"+canary+"'", "echo x >/usr/x", "echo x >/etc/x")
+		return errors.Join(err, b.prints(ctx, "pwd", "/tmp\n"))
+	})
+}
+
+func privateTmp(ctx context.Context, h Harness) error {
+	file, err := os.CreateTemp("/tmp", "canary-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name()) //nolint:errcheck // a canary that is gone already has told us
+	if err := file.Close(); err != nil {
+		return err
+	}
+	return inside(ctx, h, nil, func(b box) error {
+		mine := file.Name() + ".inside"
+		err := errors.Join(b.refused(ctx, "cat "+file.Name()), b.prints(ctx, "echo x >"+mine+"; cat "+mine, "x\n"))
+		if _, stat := os.Stat(mine); stat == nil {
+			err = errors.Join(err, fmt.Errorf("%s appeared on the host", mine), os.Remove(mine))
+		}
+		return err
+	})
+}
+
+func relativeWorkspace(ctx context.Context, h Harness) error {
+	_, err := h.Driver().Create(ctx, h.Spec("relative/dir"))
+	return hasCode(err, sandbox.Invalid)
+}
+
+func reportComplete(ctx context.Context, h Harness) error {
+	report, err := h.Driver().Check(ctx)
+	if err != nil {
+		return err
+	}
+	if report.Backend != h.Driver().Name() || len(report.Findings) == 0 || !report.OK() {
+		return fmt.Errorf("report %+v of driver %s", report, h.Driver().Name())
+	}
+	for _, f := range report.Findings {
+		switch f.State {
+		case sandbox.Enforced, sandbox.Emulated:
+		case sandbox.Impossible:
+			if f.Detail == "" {
+				return fmt.Errorf("%s is impossible, and nothing says why", f.Rule)
+			}
+		default:
+			return fmt.Errorf("%s has state %q", f.Rule, f.State)
+		}
+	}
+	return nil
+}
+
+func enforceOrRefuse(ctx context.Context, h Harness) error {
+	report, err := h.Driver().Check(ctx)
+	if err != nil {
+		return err
+	}
+	for rule, edit := range map[string]func(*sandbox.Limits){
+		"limits.memory": func(l *sandbox.Limits) { l.Memory = 512 << 20 },
+		"limits.pids":   func(l *sandbox.Limits) { l.Pids = 64 },
+		"limits.cpu":    func(l *sandbox.Limits) { l.CPU = 0.5 },
+		"limits.tmp":    func(l *sandbox.Limits) { l.Tmp = 1 << 20 },
+	} {
+		state := sandbox.State("unknown")
+		for _, f := range report.Findings {
+			if f.Rule == rule {
+				state = f.State
+			}
+		}
+		err := inside(ctx, h, func(s *sandbox.Spec) { edit(&s.Policy.Limits) }, func(b box) error {
+			return b.prints(ctx, "echo runs", "runs\n")
+		})
+		switch state {
+		case sandbox.Enforced, sandbox.Emulated:
+		case sandbox.Impossible:
+			err = hasCode(err, sandbox.Unsupported)
+		default:
+			err = fmt.Errorf("the report says nothing about it")
+		}
+		if err != nil {
+			return fmt.Errorf("%s is %s: %w", rule, state, err)
+		}
+	}
+	return nil
+}

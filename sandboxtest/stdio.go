@@ -1,0 +1,164 @@
+package sandboxtest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+func stdioCases() []Case {
+	return []Case{
+		{"stdout and stderr arrive apart", outputsApart},
+		{"without input a command reads its end", noInput},
+		{"input and output stream while a command runs", streaming},
+		{"a command goes on after its input has ended", halfClose},
+		{"binary data passes unchanged in both directions", binaryData},
+		{"output past the limit is cut and the command goes on", outputCut},
+		{"output below the limit is not cut", outputWhole},
+	}
+}
+
+func outputsApart(ctx context.Context, h Harness) error {
+	return inside(ctx, h, nil, func(b box) error {
+		res, err := b.sh(ctx, "echo out; echo err >&2; echo out2")
+		if err != nil {
+			return err
+		}
+		if string(res.Stdout) != "out\nout2\n" || string(res.Stderr) != "err\n" {
+			return fmt.Errorf("got stdout %q and stderr %q", res.Stdout, res.Stderr)
+		}
+		return nil
+	})
+}
+
+func noInput(ctx context.Context, h Harness) error {
+	return inside(ctx, h, nil, func(b box) error { return b.prints(ctx, "cat; echo end", "end\n") })
+}
+
+// talk runs args with a pipe at either end.
+func (b box) talk(ctx context.Context, args []string, f func(in io.WriteCloser, out *bufio.Reader) error) (sandbox.Exit, error) {
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	run, err := b.Start(ctx, sandbox.Cmd{Args: args}, sandbox.Stdio{Stdin: inR, Stdout: outW})
+	if err != nil {
+		return sandbox.Exit{}, err
+	}
+	talked := make(chan error, 1)
+	go func() {
+		err := f(inW, bufio.NewReader(outR))
+		// Whatever went wrong, let both ends go, so that Wait returns.
+		talked <- errors.Join(err, inW.Close(), outR.Close())
+	}()
+	exit, err := run.Wait()
+	return exit, errors.Join(err, outW.Close(), <-talked)
+}
+
+func expectLine(out *bufio.Reader, want string) error {
+	got, err := out.ReadString('\n')
+	if err != nil || got != want+"\n" {
+		return fmt.Errorf("read %q, want %q: %w", got, want, err)
+	}
+	return nil
+}
+
+func streaming(ctx context.Context, h Harness) error {
+	return inside(ctx, h, nil, func(b box) error {
+		exit, err := b.talk(ctx, []string{"cat"}, func(in io.WriteCloser, out *bufio.Reader) error {
+			for i := range 20 {
+				line := fmt.Sprintf("line %d", i)
+				if _, err := io.WriteString(in, line+"\n"); err != nil {
+					return err
+				}
+				// The next line is sent only after this one has come back.
+				if err := expectLine(out, line); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err == nil && exit.Code != 0 {
+			err = fmt.Errorf("got %+v", exit)
+		}
+		return err
+	})
+}
+
+func halfClose(ctx context.Context, h Harness) error {
+	return inside(ctx, h, nil, func(b box) error {
+		args := []string{"/bin/sh", "-c", "cat; echo after; exit 5"}
+		exit, err := b.talk(ctx, args, func(in io.WriteCloser, out *bufio.Reader) error {
+			if _, err := io.WriteString(in, "before\n"); err != nil {
+				return err
+			}
+			if err := errors.Join(in.Close(), expectLine(out, "before")); err != nil {
+				return err
+			}
+			return expectLine(out, "after")
+		})
+		if err == nil && exit.Code != 5 {
+			err = fmt.Errorf("got %+v, want 5", exit)
+		}
+		return err
+	})
+}
+
+// everyByte is n bytes in which each value occurs, without a period that a
+// buffer size could hide.
+func everyByte(n int) []byte {
+	data := make([]byte, n)
+	for i := range data {
+		data[i] = byte(i ^ i>>8 ^ i>>16)
+	}
+	return data
+}
+
+func binaryData(ctx context.Context, h Harness) error {
+	return inside(ctx, h, nil, func(b box) error {
+		want := everyByte(3<<20 + 7)
+		var got bytes.Buffer
+		res, err := b.RunStdio(ctx, sandbox.Cmd{Args: []string{"cat"}}, sandbox.Stdio{Stdin: bytes.NewReader(want), Stdout: &got})
+		if err != nil {
+			return err
+		}
+		if res.Code != 0 || !bytes.Equal(got.Bytes(), want) {
+			return fmt.Errorf("%d bytes came back as %d different ones, code %d", len(want), got.Len(), res.Code)
+		}
+		return nil
+	})
+}
+
+func limitOutput(n sandbox.Bytes) func(*sandbox.Spec) {
+	return func(s *sandbox.Spec) { s.Policy.Limits.Output = n }
+}
+
+func outputCut(ctx context.Context, h Harness) error {
+	return inside(ctx, h, limitOutput(1000), func(b box) error {
+		res, err := b.sh(ctx, "head -c 1000000 /dev/zero; head -c 1000000 /dev/zero >&2; exit 9")
+		if err != nil {
+			return err
+		}
+		if n := len(res.Stdout) + len(res.Stderr); !res.Cut || n != 1000 || res.Code != 9 {
+			return fmt.Errorf("kept %d bytes, cut %v, code %d; want 1000, true, 9", n, res.Cut, res.Code)
+		}
+		return nil
+	})
+}
+
+func outputWhole(ctx context.Context, h Harness) error {
+	return inside(ctx, h, limitOutput(1000), func(b box) error {
+		res, err := b.sh(ctx, "head -c 1000 /dev/zero")
+		if err != nil {
+			return err
+		}
+		if res.Cut || string(res.Stdout) != strings.Repeat("\x00", 1000) {
+			return fmt.Errorf("kept %d bytes, cut %v", len(res.Stdout), res.Cut)
+		}
+		return nil
+	})
+}
