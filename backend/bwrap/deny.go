@@ -1,0 +1,151 @@
+//go:build linux
+
+package bwrap
+
+import (
+	"golang.org/x/sys/unix"
+)
+
+// denyOptions opens what a policy asks for. The zero value is the strictest.
+type denyOptions struct {
+	Userns    bool // user namespaces and, in them, the old mount calls: browsers, nested bubblewrap
+	Debuggers bool // ptrace, process_vm_readv and process_vm_writev, personality without randomization
+}
+
+// namespaceFlags are the flags of clone(2) and unshare(2) that make namespaces.
+const namespaceFlags = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS |
+	unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
+
+// denyProgram makes the seccomp program that every command runs under, as the
+// array of struct sock_filter that bubblewrap's --seccomp reads. arch is "amd64"
+// or "arm64".
+//
+//   - A call of another architecture (i386's int 0x80 on x86-64, 32-bit ARM) kills
+//     the process: its numbers mean other calls, and nothing here speaks it.
+//   - A number above the newest known one is ENOSYS, which is what an older kernel
+//     says, so programs have a way on. That covers calls nobody has judged yet
+//     (CVE-2021-41133), x32 (bit 30), and x86-64's numbers 512 to 547, which older
+//     kernels also run without that bit.
+//   - Calls that have an older sibling to fall back to are ENOSYS, others EPERM.
+func denyProgram(arch string, o denyOptions) ([]byte, error) {
+	table, err := callTableOf(arch)
+	if err != nil {
+		return nil, err
+	}
+	program, err := filterPlan{
+		table:   table,
+		rules:   denyRules(o),
+		foreign: unix.SECCOMP_RET_KILL_PROCESS,
+		newer:   reply(unix.ENOSYS),
+		replies: denyReplies(),
+	}.assemble()
+	if err != nil {
+		return nil, err
+	}
+	return filterBytes(program), nil
+}
+
+func denyReplies() map[bpfLabel]uint32 {
+	replies := map[bpfLabel]uint32{toAllow: unix.SECCOMP_RET_ALLOW}
+	for _, e := range []unix.Errno{
+		0, unix.EPERM, unix.EACCES, unix.ENOSYS,
+		unix.EAFNOSUPPORT, unix.EPROTONOSUPPORT, unix.ESOCKTNOSUPPORT,
+	} {
+		replies[reply(e)] = unix.SECCOMP_RET_ERRNO | uint32(e)
+	}
+	return replies
+}
+
+func denyRules(o denyOptions) []callRule {
+	eperm, enosys := reply(unix.EPERM), reply(unix.ENOSYS)
+	rules := []callRule{
+		// Sockets and files behind the back of every check here and of the guard.
+		{calls: "io_uring_setup io_uring_enter io_uring_register", to: enosys},
+		// Its flags are in memory, where another thread can change them after a check.
+		{calls: "openat2", to: enosys},
+		// Keyrings belong to the user, not to a namespace.
+		{calls: "add_key request_key keyctl", to: eperm},
+		{calls: "pidfd_getfd kcmp", to: eperm},
+		{calls: "bpf perf_event_open userfaultfd", to: eperm},
+		{calls: "kexec_load kexec_file_load init_module finit_module delete_module", to: eperm},
+		// Opens by inode number what no path leads to.
+		{calls: "open_by_handle_at", to: eperm},
+		{calls: "open_tree open_tree_attr move_mount fsopen fsconfig fsmount fspick mount_setattr", to: enosys},
+		{calls: "setns", to: eperm},
+		{calls: "swapon swapoff reboot acct quotactl quotactl_fd syslog vhangup fanotify_init", to: eperm},
+		{calls: "sethostname setdomainname settimeofday clock_settime adjtimex clock_adjtime", to: eperm},
+		{calls: "iopl ioperm", to: eperm},
+		{calls: "modify_ldt nfsservctl lookup_dcookie uselib", to: enosys},
+		{calls: "personality", check: func(p *bpfProgram) { checkPersonality(p, o.Debuggers) }},
+		{calls: "ioctl", check: checkIoctl},
+		{calls: "socket", check: checkSocket},
+		{calls: "socketpair", check: checkSocketpair},
+		{calls: "setrlimit", check: checkSetrlimit},
+		{calls: "prlimit64", check: checkPrlimit},
+		{calls: "open", check: checkOpenMode(1)},
+		{calls: "openat", check: checkOpenMode(2)},
+		{calls: "chmod fchmod creat mknod", check: checkMode(1)},
+		{calls: "fchmodat fchmodat2 mknodat", check: checkMode(2)},
+	}
+	if !o.Debuggers {
+		rules = append(rules, callRule{calls: "ptrace process_vm_readv process_vm_writev", to: eperm})
+	}
+	if !o.Userns {
+		rules = append(rules,
+			callRule{calls: "mount umount2 pivot_root", to: eperm},
+			callRule{calls: "clone", check: checkFlags(namespaceFlags)},
+			callRule{calls: "unshare", check: checkFlags(namespaceFlags | unix.CLONE_NEWTIME)},
+			// Its flags are in memory; the C libraries fall back to clone.
+			callRule{calls: "clone3", to: enosys},
+		)
+	}
+	return rules
+}
+
+// guardOptions chooses what the guard is asked about beyond new names and connections.
+type guardOptions struct {
+	Removals bool // also unlink, unlinkat and rmdir
+	Binds    bool // also bind, which makes the name of a Unix socket
+}
+
+// guardProgram makes the seccomp program that reports to our process each call
+// that may create, move or (if asked) remove a directory entry, and connect. It
+// lets everything else through, calls of other architectures too: denyProgram
+// ends those. arch is "amd64" or "arm64".
+func guardProgram(arch string, o guardOptions) ([]unix.SockFilter, error) {
+	table, err := callTableOf(arch)
+	if err != nil {
+		return nil, err
+	}
+	const ask bpfLabel = "notify"
+	creates := func(arg int) func(*bpfProgram) {
+		return func(p *bpfProgram) {
+			p.load(argLow(arg))
+			p.bits(unix.O_CREAT, ask, toAllow)
+		}
+	}
+	rules := []callRule{
+		{calls: "open", check: creates(1)},
+		{calls: "openat", check: creates(2)},
+		{calls: "creat openat2", to: ask},
+		{calls: "mkdir mkdirat mknod mknodat symlink symlinkat link linkat", to: ask},
+		{calls: "rename renameat renameat2", to: ask},
+		{calls: "connect", to: ask},
+	}
+	if o.Removals {
+		rules = append(rules, callRule{calls: "unlink unlinkat rmdir", to: ask})
+	}
+	if o.Binds {
+		rules = append(rules, callRule{calls: "bind", to: ask})
+	}
+	return filterPlan{
+		table:   table,
+		rules:   rules,
+		foreign: unix.SECCOMP_RET_ALLOW,
+		newer:   toAllow,
+		replies: map[bpfLabel]uint32{
+			toAllow: unix.SECCOMP_RET_ALLOW,
+			ask:     unix.SECCOMP_RET_USER_NOTIF,
+		},
+	}.assemble()
+}
