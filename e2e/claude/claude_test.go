@@ -210,7 +210,7 @@ func (h *host) run(t *testing.T, command, claude string) []byte {
 	t.Helper()
 	args := []string{
 		command, "exec",
-		"--network", "none",
+		"--network=none",
 		"--socket", h.socket,
 		"--ro", filepath.Dir(claude),
 		"--env", "ANTHROPIC_UNIX_SOCKET=" + h.socket,

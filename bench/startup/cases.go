@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	bare    = "`true`, no sandbox"
+	raw     = "raw bwrap, same flags"
+	inside  = "`agent-sandbox exec -- true`"
+	free    = "`exec -- git --version`, not wrapped"
+	wrapped = "`exec -- git --version`, wrapped"
+)
+
+// cases lists what is measured.
+func (s *stage) cases(ctx context.Context) ([]*contender, error) {
+	r, err := s.raw(ctx)
+	if err != nil {
+		return nil, err
+	}
+	run := func(args ...string) []string { return append([]string{s.command, "exec"}, args...) }
+	list := []*contender{
+		{name: bare, args: []string{"/bin/true"}},
+		r,
+		{name: inside, args: run("--", "/bin/true"), against: raw},
+	}
+	if s.srt != "" {
+		args := []string{"node", s.srt, "-s", s.settings(), "true"}
+		// Users meet one that cannot run, so it is not left out unseen.
+		if out, err := s.prepare(ctx, args).CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("srt: %w: %s", err, out)
+		}
+		list = append(list, &contender{name: "srt 0.0.78 `true`", args: args, against: raw})
+	}
+	return append(list,
+		&contender{name: free, args: run("--cmd", "git=true", "--", "git", "--version")},
+		&contender{name: wrapped, args: run("--", "git", "--version"), against: free},
+		&contender{name: "guest start (`check`)", args: []string{s.guest, "check"}, exit: 1},
+	), nil
+}
+
+// raw is bubblewrap with exactly what we would give it, guard and limits apart,
+// started without us and without a shell. --dry-run prints it for bash, which
+// reads it here once.
+func (s *stage) raw(ctx context.Context) (*contender, error) {
+	line, err := s.prepare(ctx, []string{s.command, "exec", "--dry-run", "--", "/bin/true"}).Output()
+	if err != nil {
+		return nil, fmt.Errorf("dry run: %w: %s", err, stderr(err))
+	}
+	dir := filepath.Join(s.base, "raw")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return nil, err
+	}
+	// The line is `env -i K=V... bwrap ARGS... 10< <(...)`: an env of our own keeps
+	// the words and what the descriptors carry.
+	script := `dir=$1
+env() {
+  printf '%s\0' "$@" >"$dir/args"
+  for n in {10..40}; do if { :; } 2>/dev/null <&$n; then cat <&$n >"$dir/$n"; fi; done
+}
+` + string(line)
+	if out, err := exec.CommandContext(ctx, "bash", "-c", script, "bash", dir).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("reading the dry run: %w: %s", err, out)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "args"))
+	if err != nil {
+		return nil, err
+	}
+	words := strings.Split(strings.TrimSuffix(string(data), "\x00"), "\x00")
+	program := slices.IndexFunc(words, func(w string) bool { return filepath.Base(w) == "bwrap" })
+	if program < 1 || words[0] != "-i" {
+		return nil, fmt.Errorf("the dry run is no `env -i ... bwrap`: %s", line)
+	}
+	return &contender{name: raw, args: words[program:], against: bare, prepare: func(cmd *exec.Cmd) (func() error, error) {
+		cmd.Env = words[1:program]
+		return inherit(cmd, dir)
+	}}, nil
+}
+
+// inherit opens the files named by a number as descriptors of that number.
+func inherit(cmd *exec.Cmd, dir string) (func() error, error) {
+	const firstExtra = 3
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var open []*os.File
+	done := func() (err error) {
+		for _, f := range open {
+			err = errors.Join(err, f.Close())
+		}
+		return err
+	}
+	for _, e := range entries {
+		n, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		f, err := os.Open(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return nil, errors.Join(err, done())
+		}
+		open = append(open, f)
+		for len(cmd.ExtraFiles) <= n-firstExtra {
+			cmd.ExtraFiles = append(cmd.ExtraFiles, nil)
+		}
+		cmd.ExtraFiles[n-firstExtra] = f
+	}
+	return done, nil
+}
+
+func stderr(err error) []byte {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return bytes.TrimSpace(exit.Stderr)
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+// Command startup measures what a sandbox costs before and after the command in it.
+// It runs all candidates in turn, round after round, so that whatever else the
+// machine does falls on all of them, and compares within a round. It prints
+// Markdown tables. scripts/bench.sh runs it.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+)
+
+// plainUser is who the second half runs as when we are root.
+const plainUser = 1000
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "startup:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	command := flag.String("command", "bin/agent-sandbox", "the command to measure")
+	guest := flag.String("guest", "guest/bin/sandbox-guest", "the guest to measure")
+	npm := flag.String("npm", "", "node_modules `DIR` with srt; empty: without srt")
+	rounds := flag.Int("rounds", 40, "rounds that count, after three that warm up")
+	flag.Parse()
+	if *rounds < 1 || flag.NArg() > 0 {
+		return fmt.Errorf("expected flags only, and at least one round")
+	}
+
+	users := []int{os.Getuid()}
+	if os.Getuid() == 0 {
+		users = append(users, plainUser)
+	}
+	for _, uid := range users {
+		s, err := newStage(uid, *command, *guest, *npm)
+		if err != nil {
+			return err
+		}
+		err = s.report(ctx, *rounds)
+		if err := os.RemoveAll(s.base); err != nil {
+			return err
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// report measures and prints one user's table.
+func (s *stage) report(ctx context.Context, rounds int) error {
+	cases, err := s.cases(ctx)
+	if err != nil {
+		return err
+	}
+	if err := measure(ctx, s, cases, rounds); err != nil {
+		return err
+	}
+	who := "root"
+	if s.uid != 0 {
+		who = "a plain user"
+	}
+	fmt.Printf("As %s, %d rounds, milliseconds:\n\n", who, rounds)
+	fmt.Println("| what | median | min | max | against | ratio, median of rounds | middle 80 % of rounds |")
+	fmt.Println("|---|---|---|---|---|---|---|")
+	for _, c := range cases {
+		fmt.Println(c.row(cases))
+	}
+	fmt.Println()
+	return nil
+}

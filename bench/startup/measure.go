@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"time"
+)
+
+// contender is one thing to measure.
+type contender struct {
+	name    string
+	args    []string
+	against string // the name of the one it is compared with; empty: with none
+	exit    int    // the exit status it ends with when all is well
+	// prepare returns what must be opened anew for each start; nil: nothing.
+	prepare func(cmd *exec.Cmd) (close func() error, err error)
+
+	took []time.Duration // by round
+}
+
+// measure runs every contender once a round, each round beginning with another one.
+func measure(ctx context.Context, s *stage, cases []*contender, rounds int) error {
+	const warm = 3
+	for round := range warm + rounds {
+		for i := range cases {
+			c := cases[(i+round)%len(cases)]
+			took, err := c.once(ctx, s)
+			if err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
+			}
+			if round >= warm {
+				c.took = append(c.took, took)
+			}
+		}
+	}
+	return nil
+}
+
+func (c *contender) once(ctx context.Context, s *stage) (took time.Duration, err error) {
+	// None of them takes longer than this unless something is wrong.
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	cmd := s.prepare(ctx, c.args)
+	if c.prepare != nil {
+		done, err := c.prepare(cmd)
+		if err != nil {
+			return 0, err
+		}
+		defer func() { err = errors.Join(err, done()) }()
+	}
+	begin := time.Now()
+	err = cmd.Run()
+	took = time.Since(begin)
+	if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != c.exit {
+		return 0, fmt.Errorf("expected exit status %d: %w", c.exit, err)
+	}
+	return took, nil
+}
+
+// row is the contender's line of the table.
+func (c *contender) row(all []*contender) string {
+	sorted := slices.Sorted(slices.Values(c.took))
+	line := fmt.Sprintf("| %s | %s | %s | %s |", c.name, ms(at(sorted, 0.5)), ms(sorted[0]), ms(sorted[len(sorted)-1]))
+	i := slices.IndexFunc(all, func(o *contender) bool { return o.name == c.against })
+	if i < 0 {
+		return line + " | | |"
+	}
+	ratios := make([]float64, len(c.took))
+	for round, took := range c.took {
+		ratios[round] = float64(took) / float64(all[i].took[round])
+	}
+	slices.Sort(ratios)
+	return line + fmt.Sprintf(" %s | %.2f | %.2f–%.2f |", c.against, at(ratios, 0.5), at(ratios, 0.1), at(ratios, 0.9))
+}
+
+// at returns the q-quantile of sorted values.
+func at[T any](sorted []T, q float64) T {
+	return sorted[int(q*float64(len(sorted)-1)+0.5)]
+}
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.1f", float64(d)/float64(time.Millisecond)) }
