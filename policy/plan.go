@@ -104,6 +104,7 @@ type Command struct {
 	Rule    string   // "deny", "script", "preset"
 	Script  []byte   // the script's text, for "script"
 	Real    string   // the resolved program to run, for "script" and "preset"; empty when there is none
+	Tree    string   // directory that Real needs beside itself, so that it must be exposed with it; empty: none
 	Targets []string // every resolved program to put the wrapper over, sorted
 	Source  string   // where the rule was written
 }

@@ -1,0 +1,46 @@
+package policy
+
+import "github.com/seed434b0696/agent-sandbox/sandbox"
+
+// The names of layers, in the order in which they are applied; the file of -c,
+// "config", stands in the place of the project's.
+const (
+	LayerDefaults = "defaults"
+	LayerGlobal   = "global"
+	LayerProject  = "project"
+	LayerConfig   = "config"
+	LayerFlags    = "flags"
+)
+
+// DefaultPids is the default number of processes and threads: room for a
+// parallel build, and an end to a fork bomb before the host feels it.
+const DefaultPids = 4096
+
+// defaultPath is used when the host's PATH holds no absolute directory. Without
+// any, every shell falls back to a list of its own, and wrapped commands would be
+// looked for elsewhere than they are found.
+const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// Defaults is the bottom layer: no network, no Docker socket, git behind its
+// preset, at most [DefaultPids] processes. Presets are left to the resolution,
+// which applies @all where no layer names any.
+//
+// The other limits are off, because no fixed number fits both a small machine
+// and a large build: /tmp may grow to the kernel's default for a tmpfs, half of
+// the memory; memory, processors and time are unlimited; output that is collected
+// is cut at [sandbox.DefaultOutput].
+func Defaults() sandbox.Layer {
+	no := false
+	return sandbox.Layer{
+		Name:    LayerDefaults,
+		Trusted: true,
+		Policy: sandbox.Policy{
+			Network:   sandbox.NetworkNone,
+			Docker:    &no,
+			Userns:    &no,
+			Debuggers: &no,
+			Commands:  map[string]sandbox.CommandRule{"git": "@git"},
+			Limits:    sandbox.Limits{Pids: DefaultPids},
+		},
+	}
+}

@@ -1,0 +1,123 @@
+package policy
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// resolveEnv decides which variables of host, "K=V" entries, a command sees. Both
+// results are sorted by name.
+//
+// All of the host's variables pass, except those whose name or value looks like a
+// secret, those that make a loader or an interpreter run code, and those that
+// point at services of the host; envnames.go holds the lists. TMPDIR, TEMP and TMP
+// are /tmp. Then the layers speak, lowest first, and in each of them first pass,
+// then deny, then set: deny beats pass of its own layer, a later layer beats an
+// earlier one. A pattern is a name or a beginning followed by *. A loader variable
+// passes only by its exact name, because "*" and "LD_*" are written without thinking of it.
+//
+// The layers have been through checkLayer. PATH keeps its absolute directories
+// only, and is a standard one when none is left: a program planted in the working
+// directory must not be found under a common name.
+func resolveEnv(layers []sandbox.Layer, host []string) (env []string, dropped []Dropped) {
+	vars, dropped := hostVars(host, mergeSettings(layers).docker)
+	for _, l := range layers {
+		applyEnvLayer(vars, l)
+	}
+	path := ""
+	if v, ok := vars["PATH"]; ok && v.why == "" {
+		path = v.value
+	}
+	vars["PATH"] = &envVar{value: absolutePath(path)}
+	for name, v := range vars {
+		if v.why != "" {
+			dropped = append(dropped, Dropped{Name: name, Why: v.why})
+		} else {
+			env = append(env, name+"="+v.value)
+		}
+	}
+	byName := func(a, b string) int {
+		a, _, _ = strings.Cut(a, "=")
+		b, _, _ = strings.Cut(b, "=")
+		return strings.Compare(a, b)
+	}
+	slices.SortFunc(env, byName)
+	slices.SortFunc(dropped, func(a, b Dropped) int {
+		return strings.Compare(a.Name+"\x00"+a.Why, b.Name+"\x00"+b.Why)
+	})
+	return env, slices.Compact(dropped)
+}
+
+// envVar is a variable on its way through the layers.
+type envVar struct {
+	value  string
+	why    string // the reason to drop it; empty: it passes
+	loader bool   // passes by its exact name only
+}
+
+// hostVars judges the host's variables as if there were no rules.
+func hostVars(host []string, docker bool) (map[string]*envVar, []Dropped) {
+	vars := map[string]*envVar{}
+	var dropped []Dropped
+	for _, entry := range host {
+		name, value, ok := strings.Cut(entry, "=")
+		if !ok || !envName(name) || strings.ContainsRune(value, 0) {
+			dropped = append(dropped, Dropped{Name: clip(name), Why: "not a NAME=value entry"})
+			continue
+		}
+		why := envVerdict(name, value, docker)
+		vars[name] = &envVar{value: value, why: why, loader: why == whyLoader}
+	}
+	for _, name := range []string{"TMPDIR", "TEMP", "TMP"} {
+		vars[name] = &envVar{value: "/tmp"}
+	}
+	return vars, dropped
+}
+
+func applyEnvLayer(vars map[string]*envVar, l sandbox.Layer) {
+	rules := l.Policy.Env
+	for name, v := range vars {
+		for _, p := range rules.Pass {
+			if matchEnv(p, name) && (!v.loader || p == name) {
+				v.why = ""
+			}
+		}
+		for i, p := range rules.Deny {
+			if matchEnv(p, name) {
+				v.why = "env.deny in " + layerSource(l, indexKey("env.deny", i))
+				break
+			}
+		}
+	}
+	for name, value := range rules.Set {
+		vars[name] = &envVar{value: value}
+	}
+}
+
+// matchEnv tells whether name is pattern, or begins with what stands before its *.
+func matchEnv(pattern, name string) bool {
+	prefix, wild := strings.CutSuffix(pattern, "*")
+	return pattern == name || (wild && strings.HasPrefix(name, prefix))
+}
+
+// absolutePath drops the entries of a PATH that depend on the working directory.
+func absolutePath(path string) string {
+	dirs := slices.DeleteFunc(filepath.SplitList(path), func(d string) bool { return !filepath.IsAbs(d) })
+	if len(dirs) == 0 {
+		return defaultPath
+	}
+	return strings.Join(dirs, ":")
+}
+
+// lookupEnv returns the value of a variable in a resolved environment, or "".
+func lookupEnv(env []string, name string) string {
+	for _, entry := range env {
+		if v, ok := strings.CutPrefix(entry, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}

@@ -1,0 +1,153 @@
+package policy
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// The reasons for which a variable is dropped without a rule.
+const (
+	whySecretName  = "looks secret"
+	whySecretValue = "looks secret (value)"
+	whyLoader      = "loader variable"
+	whyService     = "host service"
+)
+
+// loaderNames make a dynamic linker, an interpreter, a shell or git load or run
+// something, so that the command that runs is not the one that was typed. Search
+// paths of libraries count where they are read at every start (PYTHONPATH finds
+// sitecustomize); EDITOR, PAGER and the like do not: they run when somebody asks.
+var loaderNames = []string{
+	"LD_*", "DYLD_*", "GCONV_PATH", "GLIBC_TUNABLES", "HOSTALIASES", "RESOLV_HOST_CONF",
+	"OPENSSL_CONF", "OPENSSL_ENGINES", "OPENSSL_MODULES",
+	"BASH_ENV", "BASH_FUNC_*", "PROMPT_COMMAND", "PS4", "SHELLOPTS", "BASHOPTS", "IFS", "BASH_LOADABLES_PATH",
+	"NODE_OPTIONS", "PYTHONSTARTUP", "PYTHONHOME", "PYTHONPATH", "PYTHONBREAKPOINT", "PYTHONUSERBASE",
+	"PERL5OPT", "PERL5LIB", "PERL5DB", "PERLLIB", "RUBYOPT", "RUBYLIB", "LUA_INIT*", "R_PROFILE*", "R_ENVIRON*",
+	"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS",
+	"DOTNET_STARTUP_HOOKS", "CORECLR_*", "COR_PROFILER*", "COR_ENABLE_PROFILING",
+	"GIT_CONFIG*", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS", "GIT_EXEC_PATH", "GIT_PROXY_COMMAND",
+	"GIT_EXTERNAL_DIFF", "GIT_TEMPLATE_DIR",
+}
+
+// serviceNames lead to sockets, displays, agents and sessions of the host.
+var serviceNames = []string{
+	"SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "GNOME_KEYRING_*",
+	"DBUS_*", "AT_SPI_BUS_ADDRESS", "XDG_RUNTIME_DIR", "SESSION_MANAGER",
+	"DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET", "XAUTHORITY", "ICEAUTHORITY",
+	"SWAYSOCK", "I3SOCK", "HYPRLAND_INSTANCE_SIGNATURE",
+	"PULSE_*", "PIPEWIRE_*", "TMUX", "TMUX_PANE", "STY", "KITTY_LISTEN_ON", "ALACRITTY_SOCKET",
+	"NVIM", "NVIM_LISTEN_ADDRESS", "EMACS_SERVER_FILE", "VSCODE_*",
+	"LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "NOTIFY_SOCKET", "WSL_INTEROP",
+	"CONTAINER_HOST", "KUBECONFIG",
+}
+
+// dockerNames lead to the Docker engine, and pass where the policy allows it.
+var dockerNames = []string{"DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY"}
+
+// secretNames are secret although no part of their name says so.
+var secretNames = []string{
+	"AWS_*", "OP_SESSION_*", "DATABASE_URL", "MYSQL_PWD", "DB_PWD", "SSHPASS",
+	"GOOGLE_APPLICATION_CREDENTIALS", "CONNECTION_STRING",
+}
+
+// plainNames are none of these although a list above takes them in.
+var plainNames = []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_DEFAULT_OUTPUT"}
+
+// secretParts make a name secret when they are one of its parts: AUTH is in
+// REDISCLI_AUTH but not in GIT_AUTHOR_NAME.
+var secretParts = []string{
+	"AUTH", "OAUTH", "CREDENTIAL", "CREDENTIALS", "CREDS", "CRED", "JWT", "BEARER", "COOKIE", "COOKIES",
+	"DSN", "OTP", "TOTP", "TOKENS", "SECRETS", "PASSWORDS", "PASSCODE", "WEBHOOK", "APIKEYS",
+}
+
+// secretEndings make a name secret when one of its parts ends so: PGPASSWORD,
+// authToken; not TOKENIZERS_PARALLELISM.
+var secretEndings = []string{
+	"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE",
+	"APIKEY", "ACCESSKEY", "SECRETKEY", "PRIVATEKEY", "AUTHKEY",
+}
+
+// plainKeys stand before KEY in names of things that are not secret.
+var plainKeys = []string{"PUBLIC", "PUB", "SORT", "CACHE", "PRIMARY", "FOREIGN", "PARTITION", "HOT"}
+
+var (
+	// urlLogin is a URL with a name and a password before the host, or with
+	// anything there when the scheme is HTTP, where it is a token.
+	urlLogin = regexp.MustCompile(`(?i)(://[^\s/?#@:]*:[^\s/?#@]+@|https?://[^\s/?#@]+@)`)
+	// tokenValue is the beginning of keys of well-known makers.
+	tokenValue = regexp.MustCompile(`^(gh[opsur]_|github_pat_|glpat-|sk-(ant|proj|or)-|xox[abeprs]-|npm_[0-9A-Za-z]{36}|(AKIA|ASIA)[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35}|eyJ[0-9A-Za-z_-]+\.eyJ|-----BEGIN [A-Z ]*PRIVATE KEY)`)
+)
+
+// envVerdict says why a variable is dropped when no rule speaks of it, or "".
+func envVerdict(name, value string, docker bool) string {
+	is := func(list []string) bool {
+		return slices.ContainsFunc(list, func(p string) bool { return matchEnv(p, name) })
+	}
+	switch {
+	// Shells run the file that ENV names; most often ENV is "production" and no file.
+	case is(loaderNames), name == "ENV" && strings.ContainsAny(value, "/$`~"):
+		return whyLoader
+	case is(serviceNames), !docker && is(dockerNames):
+		return whyService
+	case urlLogin.MatchString(value), tokenValue.MatchString(value), proxyLogin(name, value):
+		return whySecretValue
+	case is(plainNames), plainValue(value):
+		return ""
+	case is(secretNames), secretName(name, value):
+		return whySecretName
+	}
+	return ""
+}
+
+// plainValue tells whether a value is too plain for a secret: DISABLE_AUTH=1.
+func plainValue(v string) bool {
+	return slices.Contains([]string{"", "0", "1", "true", "false", "yes", "no", "on", "off"}, strings.ToLower(v))
+}
+
+// proxyLogin catches what urlLogin cannot see: proxies are also written without a scheme.
+func proxyLogin(name, value string) bool {
+	return strings.HasSuffix(strings.ToUpper(name), "_PROXY") && strings.Contains(value, "@")
+}
+
+// secretName looks at the parts of a name, which are separated by anything but
+// letters and digits and may end in a number.
+func secretName(name, value string) bool {
+	parts := strings.FieldsFunc(strings.ToUpper(name), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	for i, p := range parts {
+		if n := strings.TrimRight(p, "0123456789"); n != "" {
+			parts[i] = n
+		}
+	}
+	for i, p := range parts {
+		switch {
+		case p == "TOKENS" && number(value):
+			// MAX_OUTPUT_TOKENS=8000 counts; it is not one.
+		case slices.Contains(secretParts, p),
+			slices.ContainsFunc(secretEndings, func(end string) bool { return strings.HasSuffix(p, end) }):
+			return true
+		case p == "KEY" || p == "KEYS":
+			if secretKey(parts, i) {
+				return true
+			}
+		case (p == "PASS" || p == "PAT") && i == len(parts)-1:
+			return true
+		}
+	}
+	return false
+}
+
+// secretKey judges the part KEY at i: API_KEY, AWS_ACCESS_KEY_ID and STRIPE_KEY are
+// secret, PUBLIC_KEY and KEY_REPEAT are not.
+func secretKey(parts []string, i int) bool {
+	if i > 0 && slices.Contains(plainKeys, parts[i-1]) {
+		return false
+	}
+	named := i > 0 && slices.Contains([]string{"API", "ACCESS", "PRIVATE", "SECRET", "SIGNING", "ENCRYPTION", "MASTER"}, parts[i-1])
+	return named || i == len(parts)-1
+}
+
+func number(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }

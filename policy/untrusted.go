@@ -1,0 +1,119 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// checkLayers refuses layers that are wrong on every host, and untrusted ones that
+// loosen what the layers before them set. Path rules of untrusted layers are judged
+// where paths are resolved, except sockets, of which they may list none.
+func checkLayers(layers []sandbox.Layer) error {
+	for _, l := range layers {
+		if err := checkLayer(l); err != nil {
+			return err
+		}
+	}
+	return checkTightens(layers)
+}
+
+// checkTightens refuses an untrusted layer that does more than tighten, at the
+// first line where it does. What it repeats unchanged is no violation:
+//
+//   - network only to "none"; docker, userns and debuggers only to false
+//   - backend not at all: another wall may be a weaker one
+//   - commands only to false, or to the command's preset where it runs freely
+//   - env only deny; limits only lower; no sockets
+func checkTightens(layers []sandbox.Layer) error {
+	for i, l := range layers {
+		if l.Trusted {
+			continue
+		}
+		if keys := loosened(layers[:i], l.Policy); len(keys) > 0 {
+			first := slices.MinFunc(keys, func(a, b string) int { return l.Lines[a] - l.Lines[b] })
+			return notTighter(l, first)
+		}
+	}
+	return nil
+}
+
+// notTighter is the error for a key of an untrusted layer that loosens.
+func notTighter(l sandbox.Layer, key string) *sandbox.Error {
+	err := layerErrorf(l, key, "a project file may only tighten the policy")
+	err.Code = sandbox.Denied
+	if l.File == "" {
+		return err
+	}
+	return err.WithHint("read it, then run: agent-sandbox trust %s", shellWord(l.File))
+}
+
+// loosened returns the keys of p that allow more than the layers below.
+func loosened(below []sandbox.Layer, p sandbox.Policy) []string {
+	var keys []string
+	add := func(key string, yes bool) {
+		if yes {
+			keys = append(keys, key)
+		}
+	}
+	was := mergeSettings(below)
+	is := was
+	is.apply(p)
+	add("backend", is.backend != was.backend)
+	add("network", is.network != was.network && is.network != sandbox.NetworkNone)
+	add("docker", is.docker && !was.docker)
+	add("userns", is.userns && !was.userns)
+	add("debuggers", is.debuggers && !was.debuggers)
+	for i := range p.Filesystem.Sockets {
+		add(indexKey("filesystem.sockets", i), true)
+	}
+	rules := commandRules(below)
+	for _, name := range slices.Sorted(maps.Keys(p.Commands)) {
+		add("commands."+name, !tighterRule(name, rules[name].rule, p.Commands[name]))
+	}
+	for i := range p.Env.Pass {
+		add(indexKey("env.pass", i), true)
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Env.Set)) {
+		add("env.set."+name, true)
+	}
+	return append(keys, raisedLimits(resolveLimits(below).Limits, p.Limits)...)
+}
+
+// tighterRule tells whether a command's rule may become is, from was.
+func tighterRule(name string, was, is sandbox.CommandRule) bool {
+	free := was == "" || was == "true"
+	switch {
+	case is == "false", is == was, is == "true" && free:
+		return true
+	}
+	return free && string(is) == "@"+name
+}
+
+// shellWord quotes s for a shell where it needs it.
+func shellWord(s string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+,:=@%"
+	switch {
+	case s != "" && strings.Trim(s, plain) == "":
+		return s
+	case oneLine(s) != s:
+		// $'...' keeps a newline on one line.
+		return "$'" + escapeWord(s) + "'"
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+func escapeWord(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '\'' || c == '\\' {
+			fmt.Fprintf(&b, `\x%02x`, c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}

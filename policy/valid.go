@@ -1,0 +1,178 @@
+package policy
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Bounds of limits.cpu, in processors: the smallest quota that the kernel takes,
+// and more than any machine has.
+const (
+	minCPU = 0.01
+	maxCPU = 65536
+)
+
+var (
+	backendNames   = []string{"virtual", "bwrap", "docker", "kube"}
+	commandPresets = []string{"git"} // the commands that have a preset, "@" and their name
+	presetSyntax   = regexp.MustCompile(`^!?@[a-z][a-z0-9]*([-/][a-z0-9]+)*$`)
+)
+
+// checkLayer refuses values of a layer that are wrong on every host. The error is
+// one line that names the layer's file and line, or the layer.
+func checkLayer(l sandbox.Layer) error {
+	for _, check := range []func(sandbox.Layer) *sandbox.Error{
+		checkChoices, checkFilesystem, checkCommands, checkEnv, checkLimits,
+	} {
+		if err := check(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkChoices(l sandbox.Layer) *sandbox.Error {
+	if b := l.Policy.Backend; b != "" && !slices.Contains(backendNames, b) {
+		err := layerErrorf(l, "backend", "found %s, expected one of %s", clip(b), strings.Join(backendNames, ", "))
+		return hintNearest(err, b, backendNames)
+	}
+	switch l.Policy.Network {
+	case "", sandbox.NetworkNone, sandbox.NetworkHost:
+		return nil
+	}
+	return layerErrorf(l, "network", `found %s, expected "none", "host", true or false`, clip(string(l.Policy.Network)))
+}
+
+func hintNearest(err *sandbox.Error, word string, words []string) *sandbox.Error {
+	if near := nearest(word, words); near != "" {
+		return err.WithHint("did you mean %q?", near)
+	}
+	return err
+}
+
+func checkFilesystem(l sandbox.Layer) *sandbox.Error {
+	fs := l.Policy.Filesystem
+	for i, p := range fs.Presets {
+		if !presetSyntax.MatchString(p) {
+			return layerErrorf(l, indexKey("filesystem.presets", i), `found %s, expected "@name" or "!@name"`, clip(p))
+		}
+	}
+	for _, list := range []struct {
+		key   string
+		paths []string
+	}{
+		{"filesystem.ro", fs.RO},
+		{"filesystem.rw", fs.RW},
+		{"filesystem.exclude", fs.Exclude},
+		{"filesystem.sockets", fs.Sockets},
+	} {
+		for i, p := range list.paths {
+			if p == "" || strings.ContainsRune(p, 0) {
+				return layerErrorf(l, indexKey(list.key, i), "found %s, expected a path", clip(p))
+			}
+		}
+	}
+	return nil
+}
+
+func indexKey(key string, i int) string { return key + "[" + strconv.Itoa(i) + "]" }
+
+func checkCommands(l sandbox.Layer) *sandbox.Error {
+	for _, name := range slices.Sorted(maps.Keys(l.Policy.Commands)) {
+		key := "commands." + name
+		if !commandName(name) {
+			return layerErrorf(l, key, "found %s, expected the name of a command without a directory", clip(name))
+		}
+		rule := string(l.Policy.Commands[name])
+		preset, isPreset := strings.CutPrefix(rule, "@")
+		switch {
+		case rule == "" || strings.ContainsRune(rule, 0):
+			return layerErrorf(l, key, `found %s, expected true, false, "@preset" or the path of a script`, clip(rule))
+		case !isPreset:
+		case !slices.Contains(commandPresets, preset):
+			err := layerErrorf(l, key, "found the unknown preset %s, expected %s", clip(rule), presetList())
+			return hintNearest(err, rule, []string{"@git"})
+		case preset != name:
+			return layerErrorf(l, key, `found %s, which is only for %s, expected true, false or the path of a script`, rule, preset)
+		}
+	}
+	return nil
+}
+
+func presetList() string {
+	names := make([]string, len(commandPresets))
+	for i, n := range commandPresets {
+		names[i] = strconv.Quote("@" + n)
+	}
+	return strings.Join(names, " or ")
+}
+
+// commandName tells whether a file of this name can be a command. A leading dash
+// would be an option wherever the name is passed on.
+func commandName(s string) bool {
+	return s != "" && s != "." && s != ".." && len(s) <= 255 && !strings.HasPrefix(s, "-") &&
+		!strings.ContainsRune(s, '/') && !strings.ContainsFunc(s, unicode.IsControl)
+}
+
+func checkEnv(l sandbox.Layer) *sandbox.Error {
+	env := l.Policy.Env
+	for _, list := range []struct {
+		key      string
+		patterns []string
+	}{{"env.pass", env.Pass}, {"env.deny", env.Deny}} {
+		for i, p := range list.patterns {
+			if name := strings.TrimSuffix(p, "*"); p == "" || (name != "" && !envName(name)) {
+				return layerErrorf(l, indexKey(list.key, i), "found %s, expected a variable's name, or its beginning and *", clip(p))
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(env.Set)) {
+		if !envName(name) {
+			return layerErrorf(l, "env.set."+name, "found %s, expected a variable's name", clip(name))
+		}
+		if strings.ContainsRune(env.Set[name], 0) {
+			return layerErrorf(l, "env.set."+name, "found a NUL character, expected a value without")
+		}
+	}
+	return nil
+}
+
+// envName tells whether a variable may have this name. Shells are stricter, but
+// programs do use names such as "ProgramFiles(x86)" and "BASH_FUNC_f%%".
+func envName(s string) bool {
+	return s != "" && !strings.ContainsAny(s, "=*") && !strings.ContainsFunc(s, unicode.IsControl)
+}
+
+func checkLimits(l sandbox.Layer) *sandbox.Error {
+	lim := l.Policy.Limits
+	for _, size := range []struct {
+		key      string
+		negative bool
+		expected string
+	}{
+		{"limits.wall", lim.Wall < 0, `a positive duration such as "90s" or "10m"`},
+		{"limits.output", lim.Output < 0, `a positive size such as "512MiB"`},
+		{"limits.memory", lim.Memory < 0, `a positive size such as "512MiB"`},
+		{"limits.tmp", lim.Tmp < 0, `a positive size such as "512MiB"`},
+	} {
+		if size.negative {
+			return layerErrorf(l, size.key, "found a negative value, expected %s", size.expected)
+		}
+	}
+	// A zero that stands in a file was meant, one in a struct is an unset field.
+	written := func(key string) bool { return l.Lines[key] > 0 }
+	if lim.Pids < 0 || (lim.Pids == 0 && written("limits.pids")) {
+		return layerErrorf(l, "limits.pids", "found %d, expected a whole number of at least 1", lim.Pids)
+	}
+	// Written so that NaN, which compares false with everything, is refused.
+	if ok := lim.CPU >= minCPU && lim.CPU <= maxCPU; !ok && (lim.CPU != 0 || written("limits.cpu")) {
+		return layerErrorf(l, "limits.cpu", "found %v, expected a number of processors from %v to %d", lim.CPU, minCPU, maxCPU)
+	}
+	return nil
+}
