@@ -7,6 +7,10 @@ source "$(dirname "${BASH_SOURCE[0]}")/project.sh"
 use_go
 cd "$top"
 npm=$(scripts/install.sh bench)
+if [[ $(node -p 'process.versions.node.split(".")[0]') -lt 20 ]]; then
+  say "srt needs Node 20 and this is $(node --version): leaving it out"
+  npm=
+fi
 
 bin=$(mktemp)
 trap 'rm -f "$bin"' EXIT

@@ -97,8 +97,12 @@ func (s *summary) endPackage(e event) {
 	case "fail":
 		line = fmt.Sprintf("FAIL\t%s\t%.3fs", e.Package, e.Elapsed)
 		s.badPkgs++
-		// What no test owns: a panic, a time-out, an exit.
-		fmt.Fprint(s.out, strings.Join(s.output[e.Package+" "], ""))
+		// What no test owns: a panic, a time-out, an exit; without the line that is ours.
+		for _, l := range s.output[e.Package+" "] {
+			if !strings.HasPrefix(l, "FAIL") {
+				fmt.Fprint(s.out, l)
+			}
+		}
 	}
 	fmt.Fprintln(s.out, line)
 	s.packages = append(s.packages, line)

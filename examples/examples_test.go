@@ -1,0 +1,37 @@
+// Package examples_test checks that the example configurations are accepted.
+package examples_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/policy"
+)
+
+func Test_Every_Example_Configuration_Is_Accepted(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("*.json*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 3 {
+		t.Fatalf("found only %q", files)
+	}
+	for _, name := range files {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, _, err := policy.Decode(name, data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Network == "" {
+				t.Error("an example says what can be reached")
+			}
+		})
+	}
+}
