@@ -1,0 +1,145 @@
+package policy
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// emit writes the decisions into a plan.
+func (f *filesystem) emit(p *Plan) {
+	slices.SortFunc(f.rules, compareRules)
+	index := make(map[*rule]int, len(f.rules))
+	for i, r := range f.rules {
+		index[r] = i
+	}
+	p.Mounts = f.mounts(index)
+	p.Guards = f.guardList(index)
+	p.NoRepos = f.norepos
+	p.Sockets = f.sockets
+	p.Rules = make([]Rule, len(f.rules))
+	for i, r := range f.rules {
+		p.Rules[i] = r.Rule
+	}
+}
+
+// mounts returns what differs from its surroundings, and the pins.
+func (f *filesystem) mounts(index map[*rule]int) []Mount {
+	var out []Mount
+	for _, path := range f.final.paths() {
+		r := f.final[path]
+		r.Applied = true
+		around := f.final.parent(path)
+		pin := r.Access == ReadWrite && f.pins[path]
+		switch {
+		case path == "/", r.Access == around && !pin:
+			continue
+		case r.Access == Exclude && around == Private:
+			continue // hidden already
+		}
+		out = append(out, Mount{
+			Path: path, Access: r.Access, Dir: r.dir, Pin: pin && r.Access == around, Rule: index[r],
+		})
+	}
+	return out
+}
+
+// guardList returns the names that must not come into being, where the sandbox
+// could make them.
+func (f *filesystem) guardList(index map[*rule]int) []Guard {
+	missing := decide(f.rules, func(r *rule) bool { return r.Missing && (r.guard || r.Access == ReadWrite) && !f.freed(r) })
+	lifted := f.lifted()
+	var out []Guard
+	add := func(dir, name string, except []string, r *rule) {
+		if f.final.access(dir) == ReadWrite && !lifted[filepath.Join(dir, name)] {
+			r.Applied = true
+			out = append(out, Guard{Dir: dir, Name: name, Except: except, Rule: index[r]})
+		}
+	}
+	for _, path := range missing.paths() {
+		r := missing[path]
+		if r.Access == ReadWrite || !r.guard {
+			continue
+		}
+		if inside := f.wanted(path); len(inside) > 0 {
+			f.guardAround(path, inside, r, add)
+			continue
+		}
+		add(filepath.Dir(path), filepath.Base(path), nil, r)
+	}
+	for _, r := range f.rules {
+		if r.Access == ReadWrite || !r.guard && !f.decides(r) {
+			continue
+		}
+		for _, l := range r.links {
+			add(filepath.Dir(l), filepath.Base(l), nil, r)
+		}
+	}
+	for _, g := range f.guards {
+		add(g.dir, g.name, g.except, g.rule)
+	}
+	return sortGuards(out)
+}
+
+func (f *filesystem) decides(r *rule) bool { return f.final[r.Path] == r }
+
+// lifted returns the links that a person named in an rw rule: who says --rw
+// .git/hooks where that is a link means the link as well.
+func (f *filesystem) lifted() map[string]bool {
+	out := map[string]bool{}
+	for _, r := range f.rules {
+		if r.explicit() {
+			for _, l := range r.links {
+				out[l] = true
+			}
+		}
+	}
+	return out
+}
+
+// wanted returns the missing paths below path that a person made writable.
+func (f *filesystem) wanted(path string) []string {
+	var out []string
+	for _, r := range f.rules {
+		if r.explicit() && r.Missing && r.Path != path && within(r.Path, path) {
+			out = append(out, r.Path)
+		}
+	}
+	return out
+}
+
+// guardAround forbids all of a missing directory but the way to what is wanted in it.
+func (f *filesystem) guardAround(path string, wanted []string, r *rule, add func(string, string, []string, *rule)) {
+	except := map[string][]string{}
+	for _, w := range wanted {
+		for w != path {
+			dir, name := filepath.Dir(w), filepath.Base(w)
+			except[dir] = append(except[dir], name)
+			w = dir
+		}
+	}
+	for dir, names := range except {
+		if slices.Contains(wanted, dir) {
+			continue
+		}
+		slices.Sort(names)
+		add(dir, "*", slices.Compact(names), r)
+	}
+}
+
+// sortGuards orders guards and keeps one of each directory and name.
+func sortGuards(guards []Guard) []Guard {
+	slices.SortFunc(guards, func(a, b Guard) int {
+		return cmp.Or(
+			cmp.Compare(a.Dir, b.Dir),
+			cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)),
+			cmp.Compare(a.Name, b.Name),
+			slices.Compare(a.Except, b.Except),
+			cmp.Compare(a.Rule, b.Rule),
+		)
+	})
+	return slices.CompactFunc(guards, func(a, b Guard) bool {
+		return a.Dir == b.Dir && strings.EqualFold(a.Name, b.Name) && slices.Equal(a.Except, b.Except)
+	})
+}

@@ -1,0 +1,69 @@
+package policy
+
+// secrets are what @base hides. A project's own .env files stay visible, because
+// development servers need them; "exclude" hides them.
+var secrets = []string{
+	// keys and tokens
+	"~/.ssh", "~/.gnupg", "~/.aws", "~/.azure", "~/.kube", "~/.netrc", "~/.git-credentials", "~/.config/git/credentials",
+	"~/.docker/config.json", "~/.config/containers/auth.json", "~/.config/gh", "~/.config/hub", "~/.config/glab-cli",
+	"~/.config/gcloud", "~/.config/doctl", "~/.config/fly", "~/.fly", "~/.config/heroku", "~/.config/op", "~/.1password",
+	"~/.config/1Password", "~/.config/Bitwarden", "~/.config/Bitwarden CLI", "~/.config/sops", "~/.config/age",
+	"~/.config/rclone", "~/.config/s3cmd", "~/.s3cfg", "~/.boto", "~/.vault-token", "~/.terraform.d/credentials.tfrc.json",
+	"~/.terraformrc", "~/.pulumi/credentials.json", "~/.password-store", "~/.local/share/keyrings", "~/.local/share/kwalletd",
+	"~/.config/keepassxc", "~/.pki", "~/.oci", "~/.config/ngrok", "~/.ngrok2", "~/.my.cnf", "~/.pgpass", "~/.config/wrangler",
+	"~/.wrangler", "~/.config/vercel", "~/.local/share/com.vercel.cli", "~/.config/netlify",
+	// package registries
+	"~/.npmrc", "~/.yarnrc.yml", "~/.pypirc", "~/.cargo/credentials", "~/.cargo/credentials.toml", "~/.gem/credentials",
+	"~/.composer/auth.json", "~/.config/composer/auth.json", "~/.m2/settings.xml", "~/.m2/settings-security.xml",
+	"~/.gradle/gradle.properties", "~/.nuget/NuGet/NuGet.Config", "~/.config/pypoetry/auth.toml", "~/.bunfig.toml",
+	// browsers and mail
+	"~/.mozilla", "~/.config/google-chrome", "~/.config/google-chrome-beta", "~/.config/chromium", "~/.config/BraveSoftware",
+	"~/.config/microsoft-edge", "~/.config/vivaldi", "~/.config/opera", "~/.thunderbird", "~/.config/Signal",
+	// what was typed before
+	"~/.bash_history", "~/.zsh_history", "~/.zhistory", "~/.histfile", "~/.local/share/fish/fish_history", "~/.python_history",
+	"~/.node_repl_history", "~/.psql_history", "~/.mysql_history", "~/.sqlite_history", "~/.rediscli_history", "~/.lesshst",
+}
+
+// projectNames are run or obeyed by an editor, an agent, a shell or a CI service
+// on the host, when they stand at the root of a project.
+var projectNames = []string{
+	// editors
+	".vscode", ".idea", ".zed", ".fleet", ".devcontainer", ".devcontainer.json",
+	// agents
+	".mcp.json", ".claude", ".codex", ".cursor", ".gemini", ".opencode", "opencode.json", "opencode.jsonc", ".agents",
+	".windsurf", ".continue", ".roo", ".kiro", ".amazonq", ".aider.conf.yml",
+	// shells and hooks
+	".envrc", ".husky", ".githooks", ".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml", ".gitmodules", ".gitconfig",
+	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zprofile", ".zshenv",
+	".zlogin", ".zlogout", ".inputrc", ".ripgreprc",
+	// continuous integration
+	".github/workflows", ".github/actions", ".gitlab-ci.yml", ".gitlab/ci", ".circleci", ".travis.yml", ".drone.yml",
+	".woodpecker", ".woodpecker.yml", ".forgejo/workflows", ".gitea/workflows", "Jenkinsfile", "azure-pipelines.yml",
+	"bitbucket-pipelines.yml", ".buildkite", "appveyor.yml", ".appveyor.yml",
+	// ours
+	".agent-sandbox.json", ".agent-sandbox.jsonc",
+}
+
+// homeNames are the same for the home directory and the directories in it that
+// presets or the user make writable.
+var homeNames = []string{
+	".gitconfig", ".config/git", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile",
+	".zshrc", ".zprofile", ".zshenv", ".zlogin", ".zlogout", ".inputrc", ".ripgreprc", ".envrc", ".vimrc", ".vim", ".emacs",
+	".emacs.d", ".tmux.conf", ".xprofile", ".xinitrc", ".xsession", ".xsessionrc", ".pam_environment", ".tool-versions",
+	".config/fish", ".config/nvim", ".config/environment.d", ".config/systemd", ".config/autostart", ".config/direnv",
+	".config/mise", ".config/tmux", ".config/Code/User", ".config/Cursor/User", ".config/zed", ".config/opencode",
+	".config/containers", ".local/bin", "bin", ".local/share/applications", ".local/share/systemd", ".local/share/bash-completion",
+	".mcp.json", ".vscode", ".vscode-server", ".cursor", ".cursor-server", ".gemini", ".windsurf", ".continue", ".agents",
+	".aider.conf.yml", ".crontab", ".forward", ".terminfo", ".nvm", ".pyenv", ".rbenv", ".asdf", ".rustup",
+	// inside what @agents makes writable
+	".claude/settings.json", ".claude/settings.local.json", ".claude/commands", ".claude/agents", ".claude/hooks",
+	".claude/skills", ".claude/plugins", ".claude/output-styles", ".claude/rules", ".claude/local", ".claude/CLAUDE.md",
+	".claude/keybindings.json", ".codex/config.toml", ".codex/AGENTS.md", ".codex/AGENTS.override.md", ".codex/hooks.json",
+	".codex/hooks", ".codex/prompts", ".codex/skills", ".codex/rules", ".codex/plugins", ".pi/agent/settings.json",
+	".pi/agent/extensions", ".pi/agent/skills", ".pi/agent/prompts", ".pi/agent/hooks", ".pi/agent/tools", ".pi/agent/AGENTS.md",
+	".pi/agent/SYSTEM.md", ".pi/agent/models.json",
+	// inside what @caches makes writable: programs that stand on people's PATH, and
+	// what their tools obey. Caches of build results stay writable: that is what
+	// they are for, and "!@caches" is the answer for code that is known to be hostile.
+	".cargo/config", ".cargo/config.toml", ".cargo/env", ".cargo/bin", "go/bin", ".bun/bin", ".npm/bin",
+}

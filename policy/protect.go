@@ -1,0 +1,248 @@
+package policy
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// protect adds the built-in protections of whatever is writable: files that the
+// host obeys later, and so could carry code out of the sandbox.
+func (f *filesystem) protect() error {
+	roots := f.walkRoots()
+	found := discover(roots, f.stops())
+	for _, name := range homeNames {
+		f.protectBelow(f.home, name, "")
+	}
+	f.protectPrograms()
+	for _, dir := range f.projectRoots(roots, found) {
+		for _, name := range projectNames {
+			f.protectBelow(dir, name, "")
+		}
+	}
+	if f.presets["@git"] {
+		f.protectRepositories(found)
+		f.norepos = f.repositoryFree(roots)
+	}
+	if f.presets["@git-strict"] {
+		if err := f.protectBranches(); err != nil {
+			return err
+		}
+	}
+	return f.protectOwn()
+}
+
+// shield adds a protection for one path, whether it exists or not. Only where the
+// layers let the sandbox write does it have an effect.
+func (f *filesystem) shield(at place, pattern, preset string) {
+	writable := f.wide.access(at.path) == ReadWrite
+	for _, l := range at.links {
+		writable = writable || f.wide.access(l) == ReadWrite
+	}
+	if !writable {
+		return
+	}
+	r := f.protection(at, pattern, preset)
+	r.Access = ReadOnly
+	r.guard = true
+	if f.wide.access(at.path) != ReadWrite {
+		// Only a link to it can be changed: nothing to mount.
+		r.Missing = true
+	}
+	f.add(r)
+}
+
+// protection makes a rule of the protected layer.
+func (f *filesystem) protection(at place, pattern, preset string) *rule {
+	return &rule{
+		Rule: Rule{
+			Pattern: pattern, Path: at.path, Exact: true, Layer: "protected", Preset: preset,
+			Source: "built in", Missing: !at.exists,
+		},
+		rank: rankProtected, layer: -1, trusted: true, dir: at.dir, links: at.links,
+	}
+}
+
+// protectBelow shields a path below a resolved directory. What cannot be resolved
+// (a loop of links) cannot be used by the host either, but its name is guarded.
+func (f *filesystem) protectBelow(dir, name, preset string) {
+	if dir == "" {
+		return
+	}
+	at, err := locateBelow(dir, name)
+	if err != nil {
+		at = place{path: filepath.Join(dir, name)}
+	}
+	f.shield(at, filepath.Join(dir, name), preset)
+}
+
+// protectPath is protectBelow for an absolute path.
+func (f *filesystem) protectPath(path, preset string) { f.protectBelow("/", path, preset) }
+
+// pin makes a directory immovable.
+func (f *filesystem) pin(dir, preset string) {
+	if f.wide.access(dir) != ReadWrite || f.pins[dir] {
+		return
+	}
+	f.pins[dir] = true
+	r := f.protection(place{path: dir, exists: true, dir: true}, dir, preset)
+	r.Access, r.pin = ReadWrite, true
+	f.add(r)
+}
+
+// guardAll lets nothing but the excepted names come into being in dir.
+func (f *filesystem) guardAll(dir, preset string, except ...string) {
+	r := f.protection(place{path: filepath.Join(dir, "*")}, filepath.Join(dir, "*"), preset)
+	r.Access = ReadOnly
+	f.add(r)
+	f.guards = append(f.guards, pending{dir: dir, name: "*", except: except, rule: r})
+}
+
+// cached reports whether a rule comes from a preset whose directories are not
+// searched for repositories.
+func cached(r *rule) bool { return r.Preset == "@caches" || r.Preset == "@agents" }
+
+// walkRoots returns the writable directories that are searched for repositories:
+// the workspace and what the user made writable, the outermost ones.
+func (f *filesystem) walkRoots() []string {
+	var out []string
+	for _, p := range f.wide.paths() {
+		if r := f.wide[p]; r.Access == ReadWrite && r.dir && !cached(r) && r.Preset != "@git" && !f.walked(p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// walked reports whether a search from above comes by path.
+func (f *filesystem) walked(path string) bool {
+	for path != "/" {
+		r := f.wide.at(filepath.Dir(path))
+		if r == nil || r.Access != ReadWrite {
+			return false
+		}
+		if !cached(r) && r.Preset != "@git" {
+			return true
+		}
+		path = r.Path
+	}
+	return false
+}
+
+// stops are directories that a search does not enter.
+func (f *filesystem) stops() map[string]bool {
+	out := map[string]bool{}
+	for p, r := range f.wide {
+		if r.Access != ReadWrite && r.dir {
+			out[p] = true
+		}
+	}
+	return out
+}
+
+// projectRoots returns the directories that people open in an editor or start an
+// agent in: the writable roots, the start directory and every repository.
+func (f *filesystem) projectRoots(roots []string, found []repository) []string {
+	out := slices.Clone(roots)
+	for _, d := range []string{f.workspace, f.dir} {
+		if d != "" {
+			out = append(out, d)
+		}
+	}
+	for _, r := range found {
+		if r.kind != repositoryBare && r.kind != repositoryUnreadable {
+			out = append(out, r.root)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// protectPrograms shields the directories of PATH that presets make writable:
+// the host would run what is planted there. Those of the workspace stay as they
+// are, because build tools install into them.
+func (f *filesystem) protectPrograms() {
+	for dir := range strings.SplitSeq(f.env["PATH"], ":") {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		at, err := locate(dir)
+		if err != nil || !at.exists {
+			continue
+		}
+		if r := f.wide.at(at.path); r != nil && at.path != r.Path && cached(r) {
+			f.shield(at, dir, "")
+		}
+	}
+}
+
+// repositoryFree returns the roots below which no repository may come into being:
+// all that are searched, but for those where a rule names a .git.
+func (f *filesystem) repositoryFree(roots []string) []string {
+	return slices.DeleteFunc(slices.Clone(roots), func(root string) bool {
+		return slices.ContainsFunc(f.rules, func(r *rule) bool {
+			return r.explicit() && filepath.Base(r.Path) == ".git" && within(r.Path, root)
+		})
+	})
+}
+
+// own returns our own directories: configuration, trust store, state.
+func (h host) own() []string {
+	var out []string
+	for _, d := range []struct{ env, fallback string }{
+		{"XDG_CONFIG_HOME", ".config"}, {"XDG_DATA_HOME", ".local/share"}, {"XDG_STATE_HOME", ".local/state"},
+	} {
+		base := h.env[d.env]
+		if !filepath.IsAbs(base) {
+			if h.home == "" {
+				continue
+			}
+			base = filepath.Join(h.home, d.fallback)
+		}
+		out = append(out, filepath.Join(base, "agent-sandbox"))
+	}
+	return out
+}
+
+// protectOwn shields our own configuration, wherever it is and whatever the
+// layers say: a command that could write it would choose its own walls.
+func (f *filesystem) protectOwn() error {
+	for _, dir := range f.own() {
+		at, err := locate(dir)
+		if err != nil {
+			continue
+		}
+		for _, r := range f.rules {
+			if r.Access == ReadWrite && r.layer >= 0 && r.Exact && within(r.Path, at.path) {
+				return f.ruleFault(r, sandbox.Denied, "%q: the configuration of agent-sandbox cannot be made writable", r.Pattern)
+			}
+		}
+		f.shield(at, dir, "")
+		if f.workspace != "" && within(f.workspace, at.path) {
+			f.protectPath(f.workspace, "")
+		}
+	}
+	for i := range f.layers {
+		if file := f.layers[i].File; filepath.IsAbs(file) {
+			f.protectPath(file, "")
+		}
+	}
+	return nil
+}
+
+// ruleFault is an error about the entry that made a rule.
+func (f *filesystem) ruleFault(r *rule, code sandbox.Code, format string, args ...any) *sandbox.Error {
+	if r.layer < 0 {
+		return sandbox.Errorf(code, format, args...)
+	}
+	return fault(&f.layers[r.layer], r.key, r.entry, code, format, args...)
+}
+
+// isEmptyDir reports whether path is a directory without entries.
+func isEmptyDir(path string) bool {
+	entries, err := os.ReadDir(path)
+	return err == nil && len(entries) == 0
+}

@@ -1,0 +1,157 @@
+package policy
+
+import (
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Resolve decides everything that spec's policy says, against this host as it is
+// now. It starts nothing and changes nothing.
+//
+// [Defaults] is put below the layers unless the first of them is called
+// "defaults" already; spec.Policy becomes the last, trusted layer. Paths may be
+// missing on the host: see Rule.Missing. Errors are one line and name the file
+// and line, or the flag, with code Invalid for what can never be right, NotFound
+// for a workspace or start directory that does not exist, and Denied for an
+// untrusted layer that does more than tighten.
+func Resolve(spec sandbox.Spec) (*Plan, error) {
+	layers := allLayers(spec)
+	if err := checkLayers(layers); err != nil {
+		return nil, err
+	}
+	h, err := newHost(spec)
+	if err != nil {
+		return nil, err
+	}
+	f, err := resolveFilesystem(h, layers)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.checkTightens(); err != nil {
+		return nil, err
+	}
+	s := mergeSettings(layers)
+	if s.docker {
+		if err := f.addDocker(); err != nil {
+			return nil, err
+		}
+	}
+	p := &Plan{
+		Workspace: h.workspace, Dir: h.dir, Home: h.home,
+		Backend: s.backend, Network: s.network, Docker: s.docker, Userns: s.userns, Debug: s.debuggers,
+		Limits: resolveLimits(layers),
+	}
+	if p.Dir == "" {
+		p.Dir = "/tmp"
+	}
+	f.emit(p)
+	if err := p.checkDir(); err != nil {
+		return nil, err
+	}
+	p.Env, p.Dropped = resolveEnv(layers, spec.Env)
+	if p.Commands, err = resolveCommands(layers, p.Env, p.Dir, h.home); err != nil {
+		return nil, err
+	}
+	for _, l := range layers {
+		p.Layers = append(p.Layers, Layer{Name: l.Name, File: l.File, Trusted: l.Trusted})
+	}
+	return p, nil
+}
+
+// allLayers returns the layers of a Spec from the defaults to its own policy.
+func allLayers(spec sandbox.Spec) []sandbox.Layer {
+	layers := slices.Clone(spec.Layers)
+	if len(layers) == 0 || layers[0].Name != LayerDefaults {
+		layers = append([]sandbox.Layer{Defaults()}, layers...)
+	}
+	if !reflect.ValueOf(spec.Policy).IsZero() {
+		layers = append(layers, sandbox.Layer{Name: LayerFlags, Trusted: true, Policy: spec.Policy})
+	}
+	return layers
+}
+
+// newHost resolves the directories of a Spec.
+func newHost(spec sandbox.Spec) (host, error) {
+	h := host{env: map[string]string{}}
+	for _, kv := range spec.Env {
+		if name, value, ok := strings.Cut(kv, "="); ok {
+			h.env[name] = value
+		}
+	}
+	var err error
+	if spec.Workspace != "" {
+		if h.workspace, err = directory("workspace", spec.Workspace); err != nil {
+			return h, err
+		}
+		if root := reservedRoot(h.workspace); root != "" {
+			return h, sandbox.Errorf(sandbox.Invalid, "workspace %q: %s belongs to the sandbox", spec.Workspace, root)
+		}
+	}
+	h.dir = h.workspace
+	if spec.Dir != "" {
+		if h.dir, err = directory("start directory", spec.Dir); err != nil {
+			return h, err
+		}
+	}
+	h.home, err = homeDirectory(spec.Home, h.env["HOME"])
+	return h, err
+}
+
+// homeDirectory resolves the home directory, which need not exist: services run
+// with one that does not.
+func homeDirectory(named, env string) (string, error) {
+	home := named
+	if home == "" && filepath.IsAbs(env) {
+		home = env
+	}
+	if home == "" {
+		return "", nil
+	}
+	if !filepath.IsAbs(home) {
+		return "", sandbox.Errorf(sandbox.Invalid, "home directory %q is not an absolute path", home)
+	}
+	at, err := locate(home)
+	if err != nil {
+		return "", sandbox.Errorf(sandbox.Invalid, "home directory %q: %w", home, err)
+	}
+	return at.path, nil
+}
+
+// checkDir makes sure that commands have a directory to start in.
+func (p *Plan) checkDir() error {
+	if root := reservedRoot(p.Dir); root != "" {
+		return sandbox.Errorf(sandbox.Invalid, "start directory %q: %s belongs to the sandbox", p.Dir, root)
+	}
+	access, _ := p.Access(p.Dir)
+	if access == ReadOnly || access == ReadWrite {
+		return nil
+	}
+	for _, m := range p.Mounts {
+		// The root of a mount, and what leads to one, exist inside.
+		if m.Dir && m.Path == p.Dir || within(m.Path, p.Dir) && m.Path != p.Dir {
+			return nil
+		}
+	}
+	return sandbox.Errorf(sandbox.Invalid, "start directory %q does not exist inside the sandbox: it is hidden", p.Dir).
+		WithHint("give access to it with --ro or --rw")
+}
+
+// Access returns what the sandbox may use an absolute, resolved path for, and the
+// rule that says so; nil: the read-only root of the host, which no rule names. The
+// directories /run, /dev, /proc and /sys belong to the driver and are not covered.
+func (p *Plan) Access(path string) (Access, *Rule) {
+	access, at := ReadOnly, -1
+	for i := range p.Mounts {
+		if m := &p.Mounts[i]; within(path, m.Path) && (at < 0 || len(m.Path) > len(p.Mounts[at].Path)) {
+			access, at = m.Access, i
+		}
+	}
+	if at < 0 {
+		return access, nil
+	}
+	return access, &p.Rules[p.Mounts[at].Rule]
+}

@@ -1,0 +1,237 @@
+package policy
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// host is what the paths of a policy are resolved against.
+type host struct {
+	workspace string // resolved; empty: none
+	dir       string // resolved start directory
+	home      string // resolved; empty: none
+	env       map[string]string
+}
+
+// filesystem is the part of a plan that concerns paths, while it grows.
+type filesystem struct {
+	host
+	layers  []sandbox.Layer
+	presets map[string]bool
+	rules   []*rule
+	index   map[string][]*rule // by path, once all are there
+	wide    tree               // before protection: what the layers alone would give
+	final   tree               // with it
+	guards  []pending
+	pins    map[string]bool
+	seen    map[string]bool // git directories that were handled
+	norepos []string
+	sockets []string
+}
+
+// pending is a guard that holds where its directory turns out to be writable.
+type pending struct {
+	dir, name string
+	except    []string
+	rule      *rule
+}
+
+// resolveFilesystem decides about every path that the layers speak of.
+func resolveFilesystem(h host, layers []sandbox.Layer) (*filesystem, error) {
+	f := &filesystem{host: h, layers: layers, pins: map[string]bool{}, seen: map[string]bool{}}
+	var err error
+	if f.presets, err = activePresets(layers, h.workspace); err != nil {
+		return nil, err
+	}
+	f.builtin()
+	for i := range layers {
+		if err := f.layer(i); err != nil {
+			return nil, err
+		}
+	}
+	f.grantGit()
+	f.wide = decide(f.rules, func(r *rule) bool { return !r.Missing })
+	if err := f.protect(); err != nil {
+		return nil, err
+	}
+	f.index = map[string][]*rule{}
+	for _, r := range f.rules {
+		f.index[r.Path] = append(f.index[r.Path], r)
+	}
+	f.final = decide(f.rules, func(r *rule) bool { return !r.Missing && !f.freed(r) })
+	return f, nil
+}
+
+// builtin adds the private file systems and the active presets.
+func (f *filesystem) builtin() {
+	for _, dir := range []string{"/tmp", "/var/tmp"} {
+		f.preset("", presetRule{path: dir, access: Private})
+	}
+	if f.home != "" && !f.presets["@base"] && f.workspace == "" {
+		f.preset("", presetRule{path: "~", access: Exclude})
+	}
+	for _, name := range leaves {
+		if !f.presets[name] {
+			continue
+		}
+		for _, p := range presetRules(name) {
+			f.preset(name, p)
+		}
+	}
+}
+
+// preset adds one rule of a preset. It is optional: what this host does not have
+// is left out.
+func (f *filesystem) preset(name string, p presetRule) {
+	path, err := anchor(p.path, f.home, f.workspace)
+	if err != nil {
+		return
+	}
+	at, err := locate(path)
+	if err != nil || reservedRoot(at.path) != "" {
+		return
+	}
+	// A home directory of / or /tmp says nothing about those directories.
+	if p.path == "~" && (at.path == "/" || f.private(at.path)) || at.path == "/" {
+		return
+	}
+	f.add(&rule{
+		Rule:    Rule{Pattern: p.path, Path: at.path, Access: p.access, Exact: true, Layer: "defaults", Preset: name, Source: "built in", Missing: !at.exists},
+		rank:    rankPreset,
+		layer:   -1,
+		trusted: true,
+		dir:     at.dir,
+		guard:   p.guard,
+		links:   at.links,
+	})
+}
+
+// private reports whether a private file system stands at path.
+func (f *filesystem) private(path string) bool {
+	return slices.ContainsFunc(f.rules, func(r *rule) bool { return r.Access == Private && r.Path == path })
+}
+
+func (f *filesystem) add(r *rule) {
+	r.seq = len(f.rules)
+	f.rules = append(f.rules, r)
+}
+
+// layer adds the rules and sockets of layers[i].
+func (f *filesystem) layer(i int) error {
+	fsys := &f.layers[i].Policy.Filesystem
+	for _, list := range []struct {
+		key    string
+		access Access
+		paths  []string
+	}{
+		{"filesystem.exclude", Exclude, fsys.Exclude},
+		{"filesystem.ro", ReadOnly, fsys.RO},
+		{"filesystem.rw", ReadWrite, fsys.RW},
+	} {
+		for n, written := range list.paths {
+			if err := f.written(i, list.key, n, written, list.access); err != nil {
+				return err
+			}
+		}
+	}
+	return f.socketRules(i)
+}
+
+// written adds the rules that one entry of a layer stands for.
+func (f *filesystem) written(i int, key string, n int, written string, access Access) error {
+	l := &f.layers[i]
+	matches, err := f.expand(written)
+	if err != nil {
+		return fault(l, key, n, sandbox.Invalid, "%q: %w", written, err)
+	}
+	for _, m := range matches {
+		at, err := locate(m.path)
+		if err != nil {
+			return fault(l, key, n, sandbox.Invalid, "%q: %w", written, err)
+		}
+		for _, p := range []string{filepath.Clean(m.path), at.path} {
+			if root := reservedRoot(p); root != "" {
+				return fault(l, key, n, sandbox.Invalid, "%q: %s belongs to the sandbox", written, root)
+			}
+		}
+		if at.blocked != "" && access != ReadWrite {
+			// Inside, chmod(1) could open a directory that we cannot look into now.
+			at.path, at.exists, at.dir = at.blocked, true, true
+		}
+		if at.path == "/" && access != ReadOnly {
+			return fault(l, key, n, sandbox.Invalid, "%q: the root directory can only be read-only", written).
+				WithHint("name the directories that are meant")
+		}
+		f.add(&rule{
+			Rule:    Rule{Pattern: written, Path: at.path, Access: access, Exact: m.exact, Layer: l.Name, Source: layerSource(*l, indexKey(key, n)), Missing: !at.exists || m.none},
+			rank:    rankFirst + i,
+			layer:   i,
+			key:     key,
+			entry:   n,
+			trusted: l.Trusted,
+			dir:     at.dir,
+			guard:   access != ReadWrite && !m.none,
+			links:   at.links,
+		})
+	}
+	return nil
+}
+
+// match is a path that a written path stands for.
+type match struct {
+	path  string
+	exact bool
+	none  bool // a glob without matches stands for itself, in messages
+}
+
+// expand returns what a written path stands for. A path with metacharacters that
+// exists as it is written is meant literally as well.
+func (f *filesystem) expand(written string) ([]match, error) {
+	path, err := anchor(written, f.home, f.dir)
+	if err != nil {
+		return nil, err
+	}
+	if !isGlob(written) {
+		return []match{{path: path, exact: true}}, nil
+	}
+	var out []match
+	if at, err := locate(path); err == nil && at.exists {
+		out = append(out, match{path: path, exact: true})
+	}
+	g, err := parseGlob(path, len(path)-len(strings.TrimPrefix(written, "~")))
+	switch {
+	case err != nil && len(out) == 0:
+		return nil, err
+	case err != nil:
+		return out, nil
+	}
+	for _, p := range g.expand() {
+		out = append(out, match{path: p})
+	}
+	if len(out) == 0 {
+		out = append(out, match{path: filepath.Clean(path), none: true})
+	}
+	return out, nil
+}
+
+// freed reports whether a rule loses everything to a protection above it: a glob
+// such as rw **/* is not a person's word about .git/hooks/pre-commit.
+func (f *filesystem) freed(r *rule) bool {
+	if r.Access != ReadWrite || r.Exact || r.rank == rankProtected {
+		return false
+	}
+	for path := r.Path; path != "/"; path = filepath.Dir(path) {
+		if slices.ContainsFunc(f.index[path], (*rule).explicit) {
+			return false
+		}
+		for _, o := range f.index[path] {
+			if o.rank == rankProtected && o.Access == ReadOnly {
+				return true
+			}
+		}
+	}
+	return false
+}

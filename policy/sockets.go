@@ -1,0 +1,86 @@
+package policy
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// dockerSocket returns the host's Docker socket: DOCKER_HOST when it is a Unix
+// socket, else the usual place.
+func (h host) dockerSocket() string {
+	if path, ok := strings.CutPrefix(h.env["DOCKER_HOST"], "unix://"); ok && filepath.IsAbs(path) {
+		return path
+	}
+	return "/var/run/docker.sock"
+}
+
+// socketRules adds the sockets of layers[i]. One that does not exist yet is kept:
+// its server may start later.
+func (f *filesystem) socketRules(i int) error {
+	const key = "filesystem.sockets"
+	l := &f.layers[i]
+	for n, written := range l.Policy.Filesystem.Sockets {
+		matches, err := f.expand(written)
+		if err != nil {
+			return fault(l, key, n, sandbox.Invalid, "%q: %w", written, err)
+		}
+		for _, m := range matches {
+			if m.none {
+				continue
+			}
+			path, err := f.socket(m)
+			switch {
+			case err != nil:
+				return fault(l, key, n, sandbox.CodeOf(err), "%q: %w", written, err).WithHint("%s", sandbox.HintOf(err))
+			case path != "":
+				f.sockets = append(f.sockets, path)
+			}
+		}
+	}
+	slices.Sort(f.sockets)
+	f.sockets = slices.Compact(f.sockets)
+	return nil
+}
+
+// socket resolves one socket; "" when a glob matched something else.
+func (f *filesystem) socket(m match) (string, error) {
+	at, err := locate(m.path)
+	if err != nil {
+		return "", sandbox.Errorf(sandbox.Invalid, "%w", err)
+	}
+	docker, _ := locate(f.dockerSocket()) //nolint:errcheck // the zero place equals no path
+	if at.path == docker.path || filepath.Base(at.path) == "docker.sock" {
+		return "", sandbox.Errorf(sandbox.Invalid, "the Docker socket is root on this machine").WithHint("use docker: true or --docker if that is meant")
+	}
+	if !at.exists {
+		return at.path, nil
+	}
+	info, err := os.Lstat(at.path)
+	switch {
+	case err == nil && info.Mode()&fs.ModeSocket != 0:
+		return at.path, nil
+	case !m.exact:
+		return "", nil
+	}
+	return "", sandbox.Errorf(sandbox.Invalid, "is not a socket")
+}
+
+// addDocker adds the Docker socket, which must exist: whoever asks for Docker
+// does not want to find out later.
+func (f *filesystem) addDocker() error {
+	path := f.dockerSocket()
+	at, err := locate(path)
+	if err != nil || !at.exists {
+		return sandbox.Errorf(sandbox.NotFound, "docker socket not found: %s", path).
+			WithHint("start Docker, or set DOCKER_HOST to unix://PATH")
+	}
+	f.sockets = append(f.sockets, at.path)
+	slices.Sort(f.sockets)
+	f.sockets = slices.Compact(f.sockets)
+	return nil
+}
