@@ -1,0 +1,81 @@
+package guest
+
+import (
+	"io"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// maxCmdline bounds what is read of another process's arguments.
+const maxCmdline = 1 << 20
+
+// startedByGit reports whether a git with process id ppid made this call on its
+// own account: "git stash" runs "git reset --hard", an octopus merge is a script of
+// git's that runs "git checkout-index -f". What a person or an agent told that git
+// to run (rebase --exec, bisect run, submodule foreach, an alias that is a shell
+// command) is not git's own.
+func startedByGit(ppid int, call gitCall) bool {
+	parent := lookProcess(ppid)
+	if !parent.git {
+		// A script of git's: the interpreter's first argument lies in git's exec path.
+		if len(parent.args) < 2 || !gitScript(parent.args[1]) || told(parent.args, call.args) {
+			return false
+		}
+		parent = lookProcess(parent.ppid)
+	}
+	if !parent.git || len(parent.args) < 2 || told(parent.args, call.args) {
+		return false
+	}
+	argv := parseGit(parent.args[1:])
+	if name, ok := strings.CutPrefix(path.Base(parent.args[0]), "git-"); ok {
+		argv.command = name
+	}
+	if gitCommands[argv.command] || strings.Contains(argv.command, "--") {
+		return true
+	}
+	value, ok := call.alias(gitCall{args: parent.args[1:], env: call.env}, argv.command)
+	return !ok || !strings.HasPrefix(value, "!")
+}
+
+// told reports whether the words of a call stand in its caller's own command line.
+func told(caller, words []string) bool {
+	return strings.Contains(strings.Join(caller, " "), strings.Join(words, " "))
+}
+
+func gitScript(file string) bool {
+	return path.IsAbs(file) && path.Base(path.Dir(file)) == "git-core" && strings.HasPrefix(path.Base(file), "git-")
+}
+
+// processInfo is what /proc tells of a process; the zero value when it is gone.
+type processInfo struct {
+	git  bool // it runs the program behind the wrapper of git
+	args []string
+	ppid int
+}
+
+func lookProcess(pid int) processInfo {
+	dir := "/proc/" + strconv.Itoa(pid)
+	info := processInfo{git: sameFile(dir+"/exe", path.Join(BinDir, "git"))}
+	info.args = strings.Split(strings.TrimSuffix(readBounded(dir+"/cmdline"), "\x00"), "\x00")
+	// The name in the second field may hold anything; the numbers start after it.
+	stat := readBounded(dir + "/stat")
+	if fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:]); len(fields) > 1 {
+		info.ppid, _ = strconv.Atoi(fields[1]) // 0, no process, when it is no number
+	}
+	return info
+}
+
+func readBounded(name string) string {
+	f, err := os.Open(name)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxCmdline))
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}

@@ -1,0 +1,166 @@
+package guest
+
+import "strings"
+
+// gitKey is a configuration key taken apart: sections and variables know no case,
+// subsections do.
+type gitKey struct{ section, sub, variable string }
+
+func parseGitKey(key string) gitKey {
+	first, last := strings.IndexByte(key, '.'), strings.LastIndexByte(key, '.')
+	if first < 0 {
+		return gitKey{section: strings.ToLower(key)}
+	}
+	k := gitKey{section: strings.ToLower(key[:first]), variable: strings.ToLower(key[last+1:])}
+	if first < last {
+		k.sub = key[first+1 : last]
+	}
+	return k
+}
+
+// gitCommandKeys are the keys whose value git runs as a command, or that decide
+// which commands run; "*" stands for any variable, "a.*.b" for any subsection or none.
+var gitCommandKeys = words(`
+	core.fsmonitor core.sshcommand core.editor core.pager core.askpass core.gitproxy core.alternaterefscommand
+	sequence.editor pager.* interactive.difffilter diff.external diff.*.command diff.*.textconv merge.*.driver
+	mergetool.*.cmd difftool.*.cmd guitool.*.cmd man.*.cmd browser.*.cmd web.browser filter.*.clean filter.*.smudge
+	filter.*.process credential.*.helper gpg.*.program gpg.ssh.defaultkeycommand hook.*.command trailer.*.command trailer.*.cmd
+	tar.*.command uploadpack.packobjectshook sendemail.*.sendmailcmd sendemail.*.tocmd sendemail.*.cccmd
+	sendemail.*.headercmd imap.tunnel instaweb.httpd remote.*.receivepack remote.*.uploadpack remote.*.vcs
+	remote.*.proxy_command protocol.ext.allow include.path includeif.*.path gc.pruneexpire gc.reflogexpire
+	gc.*.reflogexpire gc.reflogexpireunreachable gc.*.reflogexpireunreachable help.autocorrect clean.requireforce`)
+
+func words(s string) map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(s) {
+		m[w] = true
+	}
+	return m
+}
+
+// checkSetting returns why key may not have value, or "". One-shot and stored
+// settings have the same rules: an alias or another hooks directory gets around
+// every rule here, and a command in the configuration runs where nobody sees it.
+func checkSetting(key, value string) string {
+	k := parseGitKey(key)
+	switch {
+	case k.section == "alias":
+		return "an alias can hide any command"
+	case k.section == "core" && k.variable == "hookspath":
+		return noHooks
+	case k.section == "remote" && k.variable == "mirror":
+		if !gitFalse(value) {
+			return "it makes every push overwrite and delete"
+		}
+	case k.section == "remote" && k.variable == "push":
+		if checkRefspec("", value) != nil {
+			return "it makes every push overwrite or delete"
+		}
+	case k.section == "submodule" && k.variable == "update":
+		if strings.HasPrefix(value, "!") {
+			return "git would run its value as a command"
+		}
+	case gitCommandKeys[k.section+"."+k.variable], gitCommandKeys[k.section+".*"],
+		gitCommandKeys[k.section+".*."+k.variable], gitCommandKeys[k.section+"."+strings.ToLower(k.sub)+"."+k.variable]:
+		if !harmlessSetting(k, value) {
+			return "git would run its value as a command, or obey it unseen"
+		}
+	}
+	return ""
+}
+
+func gitFalse(value string) bool {
+	switch strings.ToLower(value) {
+	case "", "false", "no", "off", "0":
+		return true
+	}
+	return false
+}
+
+// harmlessSetting lets pass what is in daily use: switching a thing off, plain
+// pagers, an editor that does nothing, ssh with options.
+func harmlessSetting(k gitKey, value string) bool {
+	if k.section == "gc" || k.section == "clean" || k.section == "include" || k.section == "includeif" {
+		return k.section == "clean" && !gitFalse(value)
+	}
+	if k.section == "help" {
+		v := strings.ToLower(value)
+		return v == "never" || v == "prompt" || v == "show" || gitFalse(value)
+	}
+	if k.section == "protocol" {
+		return strings.EqualFold(value, "never")
+	}
+	if k.section == "credential" && !strings.ContainsAny(value, "!/ ") {
+		return true // the name of an installed helper
+	}
+	if strings.ContainsAny(value, "|&;<>()$`\\\"'\n*?[#~!") {
+		return false
+	}
+	fields := strings.Fields(value)
+	if len(fields) == 0 {
+		return true
+	}
+	switch strings.ToLower(fields[0]) {
+	case "true", "false", "yes", "no", "on", "off", "0", "1":
+		return len(fields) == 1
+	case ":", "cat", "less", "more", "vi", "vim", "nano", "emacs", "ed", "gpg", "gpg2", "store", "cache":
+		return true
+	case "ssh":
+		// ProxyCommand, LocalCommand and KnownHostsCommand run programs, -F names a file that may hold them.
+		return !strings.Contains(strings.ToLower(value), "command") && !strings.Contains(value, "-F")
+	}
+	return false
+}
+
+// checkConfig has "git config" in its old form (KEY VALUE) and its new one (set KEY VALUE).
+func checkConfig(o gitOptions) *refusal {
+	if o.any("get", "get-all", "get-regexp", "get-urlmatch", "get-color", "get-colorbool", "list") {
+		return nil
+	}
+	args := o.args
+	verb := o.last("unset", "unset-all", "add", "replace-all", "rename-section", "remove-section", "edit")
+	if verb == "" && len(args) > 0 {
+		switch args[0] {
+		case "get", "list":
+			return nil
+		case "set", "unset", "rename-section", "remove-section", "edit":
+			verb, args = args[0], args[1:]
+		}
+	}
+	switch {
+	case verb == "edit":
+		return &refusal{"git config --edit", "what it would change cannot be seen here", "git config KEY VALUE sets one key"}
+	case verb == "rename-section" || verb == "remove-section":
+		return checkSections(verb, args)
+	case len(args) == 0, verb == "" && len(args) < 2:
+		return nil
+	case verb == "unset" || verb == "unset-all":
+		return checkUnset(args[0])
+	}
+	value := ""
+	if len(args) > 1 {
+		value = args[1]
+	}
+	if why := checkSetting(args[0], value); why != "" {
+		return &refusal{"git config " + args[0], why, askPerson}
+	}
+	return nil
+}
+
+func checkUnset(key string) *refusal {
+	if k := parseGitKey(key); k.section == "core" && k.variable == "hookspath" {
+		return &refusal{"git config --unset " + key, noHooks, askPerson}
+	}
+	return nil
+}
+
+// checkSections refuses to rename into or out of sections with commands.
+func checkSections(verb string, args []string) *refusal {
+	for _, name := range args {
+		switch section := parseGitKey(name + ".x").section; {
+		case section == "core", verb == "rename-section" && section != "remote" && section != "branch":
+			return &refusal{"git config --" + verb + " " + name, "it changes many keys unseen", "git config KEY VALUE sets one key"}
+		}
+	}
+	return nil
+}
