@@ -1,0 +1,230 @@
+//go:build linux
+
+package bwrap
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// cgroupPrefix begins the names of our cgroups; then follow the PID namespace,
+// the owner's PID and start time, and something random.
+const cgroupPrefix = "agent-sandbox."
+
+// drainTime bounds how long close waits for processes that it killed.
+const drainTime = 5 * time.Second
+
+// cgroupDir is a cgroup that we made.
+type cgroupDir struct {
+	dir     string
+	unified bool
+}
+
+// makeCgroup makes a cgroup in h, with the controllers of h.
+func makeCgroup(h home) (*cgroupDir, error) {
+	for _, c := range h.enable {
+		if err := writeFile(h.dir, "cgroup.subtree_control", "+"+c); err != nil {
+			return nil, err
+		}
+	}
+	owner, err := ownerName()
+	if err != nil {
+		return nil, err
+	}
+	var random [6]byte
+	if _, err := rand.Read(random[:]); err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(h.dir, owner+"."+hex.EncodeToString(random[:]))
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return nil, err
+	}
+	return &cgroupDir{dir: dir, unified: h.unified}, nil
+}
+
+// ownerName is the part of a cgroup's name that stands for this process.
+func ownerName() (string, error) {
+	ns, err := pidNamespace()
+	if err != nil {
+		return "", err
+	}
+	start, err := startTime(os.Getpid())
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s%s.%d.%s", cgroupPrefix, ns, os.Getpid(), start), nil
+}
+
+// pidNamespace is the number of ours. Another container that shares the
+// hierarchy counts its processes otherwise.
+func pidNamespace() (string, error) {
+	link, err := os.Readlink("/proc/self/ns/pid")
+	return strings.Trim(link, "pid:[]"), err
+}
+
+// startTime is when a process began, in clock ticks since boot (field 22 of
+// proc_pid_stat(5)), which tells two processes with the same PID apart.
+func startTime(pid int) (string, error) {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return "", err
+	}
+	// The second field is the program's name, which may hold anything.
+	fields := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
+	if len(fields) < 20 {
+		return "", fmt.Errorf("process %d: no start time", pid)
+	}
+	return fields[19], nil
+}
+
+// add moves a process with all its threads into the cgroup.
+func (c *cgroupDir) add(pid int) error { return writeFile(c.dir, "cgroup.procs", strconv.Itoa(pid)) }
+
+// counter reads the number after key in a file of "key number" lines; 0 when
+// there is none.
+func (c *cgroupDir) counter(name, key string) int64 {
+	b, err := os.ReadFile(filepath.Join(c.dir, name))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(b)) {
+		if k, v, ok := strings.Cut(strings.TrimSpace(line), " "); ok && k == key {
+			n, _ := strconv.ParseInt(v, 10, 64)
+			return n
+		}
+	}
+	return 0
+}
+
+// remove kills what is left in the cgroup and removes it. A second call does nothing.
+func (c *cgroupDir) remove() error {
+	deadline := time.Now().Add(drainTime)
+	for {
+		err := unix.Rmdir(c.dir)
+		if err == nil || errors.Is(err, unix.ENOENT) {
+			return nil
+		}
+		if !errors.Is(err, unix.EBUSY) {
+			return &os.PathError{Op: "rmdir", Path: c.dir, Err: err}
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("cgroup %s: processes do not end after SIGKILL", c.dir)
+		}
+		again, err := c.drain(deadline)
+		if err != nil {
+			return err
+		}
+		if !again {
+			// Empty for us, busy for the kernel for a moment more, and version 1 tells
+			// nobody when. The next run's sweep takes it.
+			return nil
+		}
+	}
+}
+
+// drain kills the cgroup's processes and waits for their end. It reports whether
+// it could wait for anything.
+func (c *cgroupDir) drain(deadline time.Time) (bool, error) {
+	if c.unified {
+		// At once, so that nothing forks away. Kernels before 5.14 lack the file.
+		_ = writeFile(c.dir, "cgroup.kill", "1")
+	}
+	waited := false
+	for _, word := range words(c.dir, "cgroup.procs") {
+		pid, err := strconv.Atoi(word)
+		if err != nil {
+			return false, fmt.Errorf("cgroup %s: process %q", c.dir, word)
+		}
+		fd, err := unix.PidfdOpen(pid, 0)
+		if err != nil {
+			waited = true // it ended meanwhile
+			continue
+		}
+		// The PID may have passed to a stranger before it was opened.
+		if b, err := os.ReadFile("/proc/" + word + "/cgroup"); err == nil && strings.Contains(string(b), filepath.Base(c.dir)) {
+			_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+			awaitFd(fd, unix.POLLIN, deadline)
+		}
+		_ = unix.Close(fd)
+		waited = true
+	}
+	if waited || !c.unified {
+		return waited, nil
+	}
+	return true, c.awaitEmpty(deadline)
+}
+
+// awaitEmpty waits until cgroup.events says that no process is left.
+func (c *cgroupDir) awaitEmpty(deadline time.Time) error {
+	events, err := os.Open(filepath.Join(c.dir, "cgroup.events"))
+	if err != nil {
+		return err
+	}
+	defer events.Close()
+	// Opened before it is read, so that a change in between wakes us.
+	if c.counter("cgroup.events", "populated") == 0 {
+		return nil
+	}
+	awaitFd(int(events.Fd()), unix.POLLPRI, deadline)
+	return nil
+}
+
+// awaitFd waits for an event on fd until deadline.
+func awaitFd(fd int, event int16, deadline time.Time) {
+	for {
+		left := time.Until(deadline)
+		if left <= 0 {
+			return
+		}
+		_, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: event}}, int(left/time.Millisecond)+1)
+		if !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}
+
+// sweep removes the empty cgroups in dir whose owner was killed before it could.
+func sweep(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	ns, err := pidNamespace()
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		name, ours := strings.CutPrefix(e.Name(), cgroupPrefix+ns+".")
+		parts := strings.Split(name, ".")
+		if !ours || len(parts) != 3 {
+			continue
+		}
+		pid, err := strconv.Atoi(parts[0])
+		if err != nil {
+			continue
+		}
+		if start, err := startTime(pid); err == nil && start == parts[1] {
+			continue
+		}
+		// Busy ones stay: rmdir takes empty ones only.
+		_ = unix.Rmdir(filepath.Join(dir, e.Name()))
+	}
+}
+
+func writeFile(dir, name, value string) error {
+	f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(value)
+	return errors.Join(err, f.Close())
+}

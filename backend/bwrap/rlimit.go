@@ -1,0 +1,78 @@
+//go:build linux
+
+package bwrap
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// suppressCore keeps the kernel from dumping pid's memory. A core_pattern that
+// starts with "|" runs a handler of the host with the dump as input, even at a
+// limit of 0; the one value that stops it is 1, which is also too small for any
+// file (core(5), RLIMIT_CORE of 1 as the guard against recursion). denyProgram
+// keeps it from being lowered to 0.
+func suppressCore(pid int) error {
+	if err := unix.Prlimit(pid, unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1}, nil); err != nil {
+		return fmt.Errorf("RLIMIT_CORE of process %d: %w", pid, err)
+	}
+	return nil
+}
+
+// limitProcesses sets RLIMIT_NPROC of pid to n, or to its hard limit when that is lower.
+func limitProcesses(pid int, n uint64) error {
+	var old unix.Rlimit
+	if err := unix.Prlimit(pid, unix.RLIMIT_NPROC, nil, &old); err != nil {
+		return fmt.Errorf("RLIMIT_NPROC of process %d: %w", pid, err)
+	}
+	n = min(n, old.Max)
+	if err := unix.Prlimit(pid, unix.RLIMIT_NPROC, &unix.Rlimit{Cur: n, Max: n}, nil); err != nil {
+		return fmt.Errorf("RLIMIT_NPROC of process %d: %w", pid, err)
+	}
+	return nil
+}
+
+// processLimitHolds says why RLIMIT_NPROC would not bound a sandbox's processes;
+// empty when it does. Since Linux 5.14 each user namespace counts by itself;
+// before, all processes of the user on the host counted. The kernel never holds
+// root to it, and root inside is root.
+func processLimitHolds(uid int, release string) string {
+	switch {
+	case uid == 0:
+		return "root is exempt from RLIMIT_NPROC"
+	case !kernelAtLeast(release, 5, 14):
+		return "RLIMIT_NPROC counts the user's other processes before Linux 5.14, this is " + release
+	}
+	return ""
+}
+
+// kernelRelease is that of uname(2), such as "6.1.0-18-amd64".
+func kernelRelease() string {
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		return ""
+	}
+	return unix.ByteSliceToString(u.Release[:])
+}
+
+// kernelAtLeast compares a release with major.minor. One that cannot be read is
+// taken for old.
+func kernelAtLeast(release string, major, minor int) bool {
+	parts := strings.SplitN(release, ".", 3)
+	if len(parts) < 2 {
+		return false
+	}
+	first, err := strconv.Atoi(parts[0])
+	if err != nil {
+		return false
+	}
+	digits := parts[1]
+	if end := strings.IndexFunc(digits, func(r rune) bool { return r < '0' || r > '9' }); end >= 0 {
+		digits = digits[:end]
+	}
+	second, err := strconv.Atoi(digits)
+	return err == nil && (first > major || first == major && second >= minor)
+}
