@@ -38,7 +38,8 @@ func checkLayer(l sandbox.Layer) error {
 }
 
 func checkChoices(l sandbox.Layer) *sandbox.Error {
-	if b := l.Policy.Backend; b != "" && !slices.Contains(backendNames, b) {
+	b, written := l.Policy.Backend, l.Lines["backend"] > 0
+	if (b != "" || written) && !slices.Contains(backendNames, b) {
 		err := layerErrorf(l, "backend", "found %s, expected one of %s", clip(b), strings.Join(backendNames, ", "))
 		return hintNearest(err, b, backendNames)
 	}

@@ -1,0 +1,148 @@
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+func schemaTree(t *testing.T) map[string]any {
+	t.Helper()
+	var tree map[string]any
+	if err := json.Unmarshal(Schema(), &tree); err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+func TestSchemaAndStructsAgreeOnEveryKey(t *testing.T) {
+	root := schemaTree(t)
+	var walk func(path string, typ reflect.Type, node map[string]any)
+	walk = func(path string, typ reflect.Type, node map[string]any) {
+		if ref, ok := node["$ref"].(string); ok {
+			def, ok := root["$defs"].(map[string]any)[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
+			if !ok {
+				t.Fatalf("%s: %s does not exist", path, ref)
+			}
+			if node["description"] == nil {
+				t.Errorf("%s has no description", path)
+			}
+			node = def
+		}
+		if node["description"] == nil && !strings.HasSuffix(path, "[]") && !strings.HasSuffix(path, ".*") {
+			t.Errorf("%s has no description", path)
+		}
+		if want := schemaType(typ); want != "" && node["type"] != want {
+			t.Errorf("%s has type %v, want %s", path, node["type"], want)
+		}
+		switch {
+		case typ.Kind() == reflect.Struct:
+			properties, _ := node["properties"].(map[string]any)
+			if node["additionalProperties"] != false {
+				t.Errorf("%s takes any key", path)
+			}
+			var inSchema []string
+			for k := range properties {
+				inSchema = append(inSchema, k)
+			}
+			inStruct := structKeys(typ)
+			slices.Sort(inSchema)
+			slices.Sort(inStruct)
+			if !slices.Equal(inSchema, inStruct) {
+				t.Fatalf("%s: schema has %v, struct has %v", path, inSchema, inStruct)
+			}
+			for f := range typ.Fields() {
+				walk(joinKey(path, jsonKey(f)), f.Type, properties[jsonKey(f)].(map[string]any))
+			}
+		case typ.Kind() == reflect.Slice:
+			walk(path+"[]", typ.Elem(), node["items"].(map[string]any))
+		case typ.Kind() == reflect.Map:
+			walk(path+".*", typ.Elem(), node["additionalProperties"].(map[string]any))
+		}
+	}
+	walk("", reflect.TypeFor[sandbox.Policy](), root)
+}
+
+// schemaType is the schema's type for a Go type, "" where it has no single one.
+func schemaType(t reflect.Type) string {
+	switch t {
+	case reflect.TypeFor[sandbox.Network](), reflect.TypeFor[sandbox.CommandRule](), reflect.TypeFor[sandbox.Bytes]():
+		return ""
+	case reflect.TypeFor[sandbox.Duration]():
+		return "string"
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return schemaType(t.Elem())
+	case reflect.Struct, reflect.Map:
+		return "object"
+	case reflect.Slice:
+		return "array"
+	case reflect.Bool:
+		return "boolean"
+	case reflect.Int:
+		return "integer"
+	case reflect.Float64:
+		return "number"
+	case reflect.String:
+		return "string"
+	}
+	return "no schema type for " + t.String()
+}
+
+func TestSchemaEnumsAreWhatDecodeTakes(t *testing.T) {
+	properties := schemaTree(t)["properties"].(map[string]any)
+	for key, known := range map[string][]string{"backend": backendNames, "network": nil} {
+		values := properties[key].(map[string]any)["enum"].([]any)
+		if known != nil && len(values) != len(known) {
+			t.Errorf("%s: schema has %v, code has %v", key, values, known)
+		}
+		for _, v := range values {
+			text, err := json.Marshal(map[string]any{key: v})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := Decode("schema.json", text); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestSchemaExamplesAreValid(t *testing.T) {
+	examples := schemaTree(t)["examples"].([]any)
+	if len(examples) < 3 {
+		t.Fatalf("%d examples", len(examples))
+	}
+	seen := map[string]bool{}
+	for i, e := range examples {
+		text, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, lines, err := Decode(fmt.Sprintf("example %d", i), text)
+		if err != nil {
+			t.Error(err)
+		}
+		for key := range lines {
+			seen[key] = true
+		}
+	}
+	for _, key := range keyPaths(reflect.TypeFor[sandbox.Policy](), "") {
+		if !seen[key] && key != "$schema" {
+			t.Errorf("no example shows %s", key)
+		}
+	}
+}
+
+func TestSchemaIsACopy(t *testing.T) {
+	Schema()[0] = 'x'
+	if Schema()[0] != '{' {
+		t.Error("a caller changed the schema of all others")
+	}
+}

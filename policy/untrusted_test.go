@@ -1,0 +1,153 @@
+package policy
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// projectLayer is an untrusted file with this content.
+func projectLayer(t *testing.T, text string) sandbox.Layer {
+	t.Helper()
+	p, lines, err := Decode("/p/c.json", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sandbox.Layer{Name: LayerProject, File: "/p/c.json", Policy: p, Lines: lines}
+}
+
+const openGlobal = `{"network": "host", "docker": true, "userns": true, "debuggers": true, "backend": "bwrap",
+"commands": {"git": true, "npm": "/w.sh", "rm": false},
+"limits": {"wall": "10m", "memory": "2GiB", "pids": 100, "cpu": 2, "output": "64MiB", "tmp": "1GiB"}}`
+
+func TestAnUntrustedLayerMayOnlyTighten(t *testing.T) {
+	for _, c := range []struct {
+		name, global, project string
+		want                  string // line and key; empty: allowed
+	}{
+		{"nothing", `{}`, `{}`, ""},
+		{"what is so already", `{}`, `{"network": "none", "docker": false, "commands": {"git": "@git", "ls": true}, "limits": {"pids": 4096}}`, ""},
+		{"everything tighter", openGlobal, `{"network": "none", "docker": false, "userns": false, "debuggers": false,
+			"commands": {"git": "@git", "npm": false, "ls": false}, "env": {"deny": ["*"]},
+			"limits": {"wall": "1m", "memory": "1GiB", "pids": 10, "cpu": 1, "output": "1MiB", "tmp": "1MiB"}}`, ""},
+		{"the same again", openGlobal, openGlobal, ""},
+		{"limits where there were none", `{}`, `{"limits": {"wall": "1h", "memory": "1TiB", "cpu": 64, "output": "16MiB"}}`, ""},
+		{"git refused", `{}`, `{"commands": {"git": false}}`, ""},
+		{"paths are judged elsewhere", `{}`, `{"filesystem": {"rw": ["/"]}}`, ""},
+
+		{"network", `{}`, "{\n\"network\": \"host\"}", "2: network"},
+		{"docker", `{}`, `{"docker": true}`, "1: docker"},
+		{"userns", `{}`, `{"userns": true}`, "1: userns"},
+		{"debuggers", `{}`, `{"debuggers": true}`, "1: debuggers"},
+		{"another backend", openGlobal, `{"backend": "docker"}`, "1: backend"},
+		{"any backend", `{}`, `{"backend": "bwrap"}`, "1: backend"},
+		{"sockets", `{}`, `{"filesystem": {"sockets": ["/x"]}}`, "1: filesystem.sockets[0]"},
+		{"git set free", `{}`, `{"commands": {"git": true}}`, "1: commands.git"},
+		{"a refused command set free", openGlobal, `{"commands": {"rm": true}}`, "1: commands.rm"},
+		{"a refused git behind its preset", `{"commands": {"git": false}}`, `{"commands": {"git": "@git"}}`, "1: commands.git"},
+		{"a script", `{}`, `{"commands": {"npm": "./w.sh"}}`, "1: commands.npm"},
+		{"a wrapper taken away", openGlobal, `{"commands": {"npm": true}}`, "1: commands.npm"},
+		{"env.pass", `{}`, `{"env": {"deny": ["A"], "pass": ["GH_TOKEN"]}}`, "1: env.pass[0]"},
+		{"env.set", `{}`, `{"env": {"set": {"LD_PRELOAD": "x"}}}`, "1: env.set.LD_PRELOAD"},
+		{"more processes than the default", `{}`, `{"limits": {"pids": 4097}}`, "1: limits.pids"},
+		{"more time", openGlobal, `{"limits": {"wall": "11m"}}`, "1: limits.wall"},
+		{"more memory", openGlobal, `{"limits": {"memory": "3GiB"}}`, "1: limits.memory"},
+		{"more processors", openGlobal, `{"limits": {"cpu": 2.1}}`, "1: limits.cpu"},
+		{"more output than we keep", `{}`, `{"limits": {"output": "17MiB"}}`, "1: limits.output"},
+		{"a /tmp of unknown proportion", `{}`, `{"limits": {"tmp": "1MiB"}}`, "1: limits.tmp"},
+		{"the first line of several", `{}`, "{\"limits\": {\"pids\": 5000},\n\"network\": \"host\"}", "1: limits.pids"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			global := projectLayer(t, c.global)
+			global.Name, global.Trusted = LayerGlobal, true
+			project := projectLayer(t, c.project)
+			err := checkLayers([]sandbox.Layer{Defaults(), global, project, {Name: LayerFlags, Trusted: true}})
+			if c.want == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if want := "/p/c.json:" + c.want + ": a project file may only tighten the policy"; err == nil || err.Error() != want {
+				t.Errorf("got  %v\nwant %s", err, want)
+			}
+			if sandbox.CodeOf(err) != sandbox.Denied || sandbox.HintOf(err) != "read it, then run: agent-sandbox trust /p/c.json" {
+				t.Errorf("code %s, hint %q", sandbox.CodeOf(err), sandbox.HintOf(err))
+			}
+			project.Trusted = true
+			if err := checkLayers([]sandbox.Layer{Defaults(), global, project}); err != nil {
+				t.Errorf("trusted: %v", err)
+			}
+		})
+	}
+}
+
+// A layer made by a program that forgot to say whether it is trusted is not.
+func TestALayerIsUntrustedUnlessSaid(t *testing.T) {
+	err := checkLayers([]sandbox.Layer{Defaults(), {Policy: sandbox.Policy{Network: sandbox.NetworkHost}}})
+	if want := "policy: network: a project file may only tighten the policy"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func TestHintsAreShellWords(t *testing.T) {
+	for in, want := range map[string]string{
+		"/a/b.json": "/a/b.json",
+		"/a b":      "'/a b'",
+		"/it's":     `'/it'\''s'`,
+		"/a\nb'":    `$'/a\x0ab\x27'`,
+	} {
+		if got := shellWord(in); got != want {
+			t.Errorf("%q became %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestLimitsAreRequiredWhereSomebodyAsked(t *testing.T) {
+	global := sandbox.Layer{
+		Name: LayerGlobal, File: "/g.json", Trusted: true, Lines: map[string]int{"limits.memory": 4, "limits.cpu": 5},
+		Policy: sandbox.Policy{Limits: sandbox.Limits{Memory: 1 << 30, CPU: 1.5}},
+	}
+	flags := sandbox.Layer{Name: LayerFlags, Trusted: true, Policy: sandbox.Policy{Limits: sandbox.Limits{CPU: 2, Wall: 1}}}
+	got := resolveLimits([]sandbox.Layer{Defaults(), global, flags})
+	want := sandbox.Limits{Memory: 1 << 30, CPU: 2, Wall: 1, Pids: DefaultPids}
+	if got.Limits != want {
+		t.Errorf("got %+v, want %+v", got.Limits, want)
+	}
+	if want := map[string]string{"memory": "/g.json:4", "cpu": "--limit", "wall": "--limit"}; !maps.Equal(got.Required, want) {
+		t.Errorf("required %v, want %v", got.Required, want)
+	}
+	if pids := resolveLimits([]sandbox.Layer{Defaults(), {Name: LayerFlags, Policy: sandbox.Policy{Limits: sandbox.Limits{Pids: DefaultPids}}}}); pids.Required["pids"] != "--limit" {
+		t.Error("a limit that repeats the default is not required")
+	}
+}
+
+func TestSourcesNameFileFlagOrOrigin(t *testing.T) {
+	file := sandbox.Layer{Name: LayerGlobal, File: "/g\nx", Lines: map[string]int{"network": 2}}
+	flags := sandbox.Layer{Name: LayerFlags}
+	for _, c := range []struct {
+		name  string
+		layer sandbox.Layer
+		key   string
+		want  string
+	}{
+		{"a line", file, "network", `"/g\nx":2`},
+		{"a file without the line", file, "docker", `"/g\nx"`},
+		{"the defaults", Defaults(), "network", "built in"},
+		{"a flag of its own", flags, "network", "--network"},
+		{"the flag of a path", flags, "filesystem.ro[2]", "--ro"},
+		{"the flag of a command", flags, "commands.a.b", "--cmd"},
+		{"a layer of a program", sandbox.Layer{}, "network", "policy"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := layerSource(c.layer, c.key); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+	if strings.Contains(layerSource(file, "x"), "\n") {
+		t.Error("a source has two lines")
+	}
+}
