@@ -21,6 +21,9 @@ var worktreeState = []string{"gitdir", "commondir", "config.worktree", "info"}
 // (update-server-info): everything else there is obeyed by git.
 var infoFiles = []string{"refs", "refs_*"}
 
+// infoRules is what git obeys there.
+var infoRules = []string{"attributes", "exclude", "grafts", "sparse-checkout"}
+
 // protectRepositories shields the repositories that were found, and those that
 // the start directories lie in.
 func (f *filesystem) protectRepositories(found []repository) {
@@ -134,6 +137,10 @@ func (f *filesystem) protectInfo(dir string) {
 	}
 	f.guardAll(dir, "@git", infoFiles...)
 	if err != nil {
+		// By name too: a directory that already holds them must not take its place.
+		for _, name := range infoRules {
+			f.protectBelow(dir, name, "@git")
+		}
 		return
 	}
 	f.pin(dir, "@git")

@@ -77,7 +77,7 @@ func (f *filesystem) guardList(index map[*rule]int) []Guard {
 		}
 	}
 	for _, g := range f.guards {
-		add(g.dir, g.name, g.except, g.rule)
+		add(g.dir, g.name, f.excepted(g), g.rule)
 	}
 	return sortGuards(out)
 }
@@ -96,6 +96,20 @@ func (f *filesystem) lifted() map[string]bool {
 		}
 	}
 	return out
+}
+
+// excepted returns the names that a guard of all names lets through: its own, and
+// those that a person made writable.
+func (f *filesystem) excepted(g pending) []string {
+	out := slices.Clone(g.except)
+	for _, r := range f.rules {
+		if r.explicit() && r.Path != g.dir && within(r.Path, g.dir) {
+			name, _, _ := strings.Cut(r.Path[len(g.dir)+1:], "/")
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // wanted returns the missing paths below path that a person made writable.

@@ -220,7 +220,7 @@ func (f *filesystem) protectOwn() error {
 				return f.ruleFault(r, sandbox.Denied, "%q: the configuration of agent-sandbox cannot be made writable", r.Pattern)
 			}
 		}
-		f.shield(at, dir, "")
+		f.protectAlways(at, dir)
 		if f.workspace != "" && within(f.workspace, at.path) {
 			f.protectPath(f.workspace, "")
 		}
@@ -231,6 +231,17 @@ func (f *filesystem) protectOwn() error {
 		}
 	}
 	return nil
+}
+
+// protectAlways is shield wherever the path can be seen at all, so that an
+// explanation knows that nothing opens it.
+func (f *filesystem) protectAlways(at place, pattern string) {
+	if access := f.wide.access(at.path); access != ReadOnly && access != ReadWrite {
+		return
+	}
+	r := f.protection(at, pattern, "")
+	r.Access, r.guard = ReadOnly, true
+	f.add(r)
 }
 
 // ruleFault is an error about the entry that made a rule.

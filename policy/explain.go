@@ -1,0 +1,251 @@
+package policy
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Explanation says what a plan decides about one thing, and why. It is derived
+// from the plan alone, so it is what a driver enforces.
+type Explanation struct {
+	Kind    string  `json:"kind"`             // "path", "command", "host", "env"
+	Name    string  `json:"name"`             // what was asked for; a path is resolved
+	Verdict string  `json:"verdict"`          // path: "rw", "ro", "exclude", "private", "guarded"; else "allowed", "denied", "script", "preset", "absent"
+	Reason  string  `json:"reason,omitempty"` // the verdict in words
+	Rule    string  `json:"rule,omitempty"`   // the deciding rule as it was written
+	Preset  string  `json:"preset,omitempty"` // the preset that it comes from
+	Layer   string  `json:"layer,omitempty"`  // the layer that set it
+	Source  string  `json:"source,omitempty"` // file and line, flag, or "built in"
+	Losing  []Loser `json:"losing,omitempty"` // other rules about it, by precedence
+	Change  string  `json:"change,omitempty"` // what would decide otherwise; empty: nothing does
+}
+
+// Loser is a rule that covers the same path and does not decide.
+type Loser struct {
+	Rule    string `json:"rule"`
+	Access  string `json:"access"`
+	Preset  string `json:"preset,omitempty"`
+	Layer   string `json:"layer"`
+	Source  string `json:"source"`
+	Missing bool   `json:"missing,omitempty"` // it waits for a path that does not exist
+}
+
+// Verdicts that are not the name of an [Access].
+const (
+	VerdictGuarded = "guarded" // does not exist and may not come into being
+	VerdictAllowed = "allowed"
+	VerdictDenied  = "denied"
+	VerdictAbsent  = "absent" // not set on the host
+)
+
+var pathReasons = map[Access]string{
+	Exclude:   "hidden: a directory is empty, a file cannot be read",
+	ReadOnly:  "as on the host, read-only",
+	ReadWrite: "as on the host, writable",
+	Private:   "the sandbox's own, not the host's",
+}
+
+// ExplainPath explains what may be done with a path on the host. It may start
+// with ~ or be relative to the plan's start directory; symbolic links are followed.
+func (p *Plan) ExplainPath(path string) Explanation {
+	full := path
+	if abs, err := anchor(path, p.Home, p.Dir); err == nil {
+		full = abs
+	}
+	at, err := locate(full)
+	if err != nil {
+		at = place{path: filepath.Clean(full)}
+	}
+	e := Explanation{Kind: "path", Name: at.path}
+	if root := reservedRoot(at.path); root != "" {
+		e.Verdict, e.Reason, e.Source = Private.String(), "the sandbox brings its own "+root, "built in"
+		return e
+	}
+	access, rule := p.Access(at.path)
+	e.Verdict, e.Reason = access.String(), pathReasons[access]
+	if g := p.guardOf(at); g != nil {
+		rule = &p.Rules[g.Rule]
+		e.Verdict, e.Reason = VerdictGuarded, "does not exist, or is a symbolic link, and may not be made"
+	} else if decider := p.deciding(at.path); decider != nil {
+		rule = decider
+	}
+	if rule == nil {
+		e.Rule, e.Layer, e.Source = "/", LayerDefaults, "built in"
+	} else {
+		e.Rule, e.Preset, e.Layer, e.Source = rule.Pattern, rule.Preset, rule.Layer, rule.Source
+	}
+	e.Losing = p.losing(at.path, rule)
+	e.Change = p.pathChange(at.path, e.Verdict)
+	return e
+}
+
+// guardOf returns the guard that covers a path: its own or that of a missing
+// directory on the way.
+func (p *Plan) guardOf(at place) *Guard {
+	if at.exists {
+		return nil
+	}
+	for path := at.path; path != "/"; path = filepath.Dir(path) {
+		if _, err := os.Lstat(path); err == nil {
+			return nil
+		}
+		dir, name := filepath.Split(path)
+		for i := range p.Guards {
+			if g := &p.Guards[i]; g.Dir == filepath.Clean(dir) && g.covers(name) {
+				return g
+			}
+		}
+	}
+	return nil
+}
+
+// covers reports whether g forbids an entry called name.
+func (g *Guard) covers(name string) bool {
+	if g.Name != "*" {
+		return strings.EqualFold(g.Name, name)
+	}
+	return !slices.ContainsFunc(g.Except, func(e string) bool {
+		prefix, rest := strings.CutSuffix(e, "*")
+		return e == name || rest && strings.HasPrefix(name, prefix)
+	})
+}
+
+// deciding returns the deepest rule that decides about path, also one that
+// changes nothing and so has no mount.
+func (p *Plan) deciding(path string) *Rule {
+	for i := range p.Rules {
+		if r := &p.Rules[i]; r.Applied && !r.Missing && within(path, r.Path) {
+			return r
+		}
+	}
+	return nil
+}
+
+func (p *Plan) losing(path string, winner *Rule) []Loser {
+	var out []Loser
+	for i := range p.Rules {
+		r := &p.Rules[i]
+		if r == winner || !within(path, r.Path) {
+			continue
+		}
+		out = append(out, Loser{
+			Rule: r.Pattern, Access: r.Access.String(), Preset: r.Preset, Layer: r.Layer, Source: r.Source, Missing: r.Missing,
+		})
+	}
+	return out
+}
+
+// pathChange names the flag that turns a verdict.
+func (p *Plan) pathChange(path, verdict string) string {
+	flag := "--rw "
+	switch verdict {
+	case ReadWrite.String():
+		flag = "--ro "
+	case Exclude.String():
+		flag = "--ro "
+	case VerdictGuarded, ReadOnly.String():
+		for i := range p.Rules {
+			// Only these rules refuse to be lifted.
+			if r := &p.Rules[i]; r.Layer == "protected" && filepath.Base(r.Pattern) == "agent-sandbox" && within(path, r.Path) {
+				return ""
+			}
+		}
+	}
+	if path == "/" {
+		return ""
+	}
+	return flag + shellWord(path)
+}
+
+// ExplainCommand explains what happens when a command of this name is run.
+func (p *Plan) ExplainCommand(name string) Explanation {
+	e := Explanation{Kind: "command", Name: name, Verdict: VerdictAllowed, Reason: "no rule names it"}
+	for _, c := range p.Commands {
+		if c.Name != name {
+			continue
+		}
+		e.Verdict, e.Rule, e.Source = c.Rule, c.Rule, c.Source
+		e.Layer = p.layerOf(c.Source)
+		switch c.Rule {
+		case "deny":
+			e.Verdict, e.Reason = VerdictDenied, "a wrapper refuses it"
+		case "preset":
+			e.Rule, e.Reason = "@"+name, "the built-in wrapper checks its arguments, then runs "+c.Real
+		case "script":
+			e.Reason = "a script runs in its place and may run " + c.Real
+		}
+		e.Change = "--cmd " + shellWord(name+"=true")
+		return e
+	}
+	e.Change = "--cmd " + shellWord(name+"=false")
+	return e
+}
+
+// layerOf finds the layer by a source of one of its rules.
+func (p *Plan) layerOf(source string) string {
+	switch {
+	case source == "built in":
+		return LayerDefaults
+	case strings.HasPrefix(source, "--"):
+		return LayerFlags
+	}
+	for _, l := range p.Layers {
+		if l.File != "" && (source == l.File || strings.HasPrefix(source, l.File+":")) {
+			return l.Name
+		}
+	}
+	return ""
+}
+
+// ExplainHost explains whether a network host, "name" or "name:port", or a host's
+// Unix socket, "unix:/path", can be reached.
+func (p *Plan) ExplainHost(name string) Explanation {
+	if path, ok := strings.CutPrefix(name, "unix:"); ok {
+		return p.explainSocket(strings.TrimPrefix(path, "//"))
+	}
+	e := Explanation{Kind: "host", Name: name, Verdict: VerdictDenied, Rule: "network: none"}
+	e.Reason, e.Change = "the sandbox has a loopback of its own and nothing else", "--network"
+	if p.Network == sandbox.NetworkHost {
+		e.Verdict, e.Rule = VerdictAllowed, "network: host"
+		e.Reason, e.Change = "the sandbox shares the host's network, unfiltered", "--network=none"
+	}
+	return e
+}
+
+func (p *Plan) explainSocket(path string) Explanation {
+	e := Explanation{Kind: "host", Verdict: VerdictDenied, Reason: "no rule lists this socket of the host"}
+	if at, err := locate(path); err == nil {
+		path = at.path
+	}
+	e.Name, e.Change = "unix:"+path, "--socket "+shellWord(path)
+	if filepath.Base(path) == "docker.sock" {
+		e.Change = "--docker"
+	}
+	if slices.Contains(p.Sockets, path) {
+		e.Verdict, e.Reason, e.Rule, e.Change = VerdictAllowed, "it is listed", "filesystem.sockets", ""
+		if p.Docker && filepath.Base(path) == "docker.sock" {
+			e.Rule, e.Change = "docker: true", "--docker=false"
+		}
+	}
+	return e
+}
+
+// ExplainEnv explains whether a command sees a variable. It never tells a value.
+func (p *Plan) ExplainEnv(name string) Explanation {
+	e := Explanation{Kind: "env", Name: name, Verdict: VerdictAbsent, Reason: "not set", Change: "--env " + shellWord(name+"=VALUE")}
+	for _, d := range p.Dropped {
+		if d.Name == name {
+			e.Verdict, e.Reason, e.Change = VerdictDenied, d.Why, "--env "+shellWord(name)
+		}
+	}
+	for _, kv := range p.Env {
+		if n, _, _ := strings.Cut(kv, "="); n == name {
+			e.Verdict, e.Reason, e.Change = VerdictAllowed, "passes", "--env "+shellWord("!"+name)
+		}
+	}
+	return e
+}
