@@ -11,6 +11,9 @@ import (
 // maxCmdline bounds what is read of another process's arguments.
 const maxCmdline = 1 << 20
 
+// maxSubshells bounds how deep a script of git's may nest its shells.
+const maxSubshells = 16
+
 // startedByGit reports whether a git with process id ppid made this call on its
 // own account: "git stash" runs "git reset --hard", an octopus merge is a script of
 // git's that runs "git checkout-index -f". What a person or an agent told that git
@@ -18,10 +21,11 @@ const maxCmdline = 1 << 20
 // command) is not git's own.
 func startedByGit(ppid int, call gitCall) bool {
 	parent := lookProcess(ppid)
-	if !parent.git {
-		// A script of git's: the interpreter's first argument lies in git's exec path.
-		if len(parent.args) < 2 || !gitScript(parent.args[1]) || told(parent.args, call.args) {
-			return false
+	// A script of git's: the interpreter's first argument lies in git's exec path, and
+	// subshells look the same.
+	for range maxSubshells {
+		if parent.git || len(parent.args) < 2 || !gitScript(parent.args[1]) || told(parent.args, call.args) {
+			break
 		}
 		parent = lookProcess(parent.ppid)
 	}
