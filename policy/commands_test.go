@@ -11,13 +11,12 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-func program(t *testing.T, name, text string) string {
+func program(t *testing.T, name, text string) {
 	t.Helper()
 	put(t, name, text)
 	if err := os.Chmod(name, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return name
 }
 
 func symlink(t *testing.T, target, name string) {
@@ -44,40 +43,48 @@ func TestCommandsFindEveryProgram(t *testing.T) {
 	}{
 		{"a command that is not installed is left out", map[string]sandbox.CommandRule{"zz-none": "false"}, func(*testing.T, string) {}, ""},
 		{"an allowed command is left out", map[string]sandbox.CommandRule{"zz": "true"}, func(t *testing.T, root string) {
+			t.Helper()
 			program(t, root+"/b1/zz", elfText)
 		}, ""},
 		{"both directories of PATH count, sorted", map[string]sandbox.CommandRule{"zz": "false"}, func(t *testing.T, root string) {
+			t.Helper()
 			program(t, root+"/b2/zz", elfText)
 			program(t, root+"/b1/zz", elfText)
 		}, "zz=deny:/b1/zz,/b2/zz"},
 		{"links are resolved and counted once", map[string]sandbox.CommandRule{"zz": "false"}, func(t *testing.T, root string) {
+			t.Helper()
 			program(t, root+"/lib/zz-1.2", elfText)
 			symlink(t, "../lib/zz-1.2", root+"/b1/zz")
 			symlink(t, "../b1/zz", root+"/b2/zz")
 		}, "zz=deny:/lib/zz-1.2"},
 		{"directories, broken links, loops and plain files do not count", map[string]sandbox.CommandRule{"zz": "false", "yy": "false", "xx": "false", "ww": "false"}, func(t *testing.T, root string) {
+			t.Helper()
 			put(t, root+"/b1/zz/x", "")
 			symlink(t, "gone", root+"/b1/yy")
 			symlink(t, "xx", root+"/b1/xx")
 			put(t, root+"/b1/ww", elfText)
 		}, ""},
 		{"two commands share a program", map[string]sandbox.CommandRule{"zzls": "false", "zzcat": "w.sh"}, func(t *testing.T, root string) {
+			t.Helper()
 			put(t, root+"/dir/w.sh", scriptText)
 			program(t, root+"/b1/zbox", elfText)
 			symlink(t, "zbox", root+"/b1/zzls")
 			symlink(t, "zbox", root+"/b1/zzcat")
 		}, "zzcat=script:/b1/zbox→/b1/zbox zzls=deny:/b1/zbox"},
 		{"the first in PATH is the real one", map[string]sandbox.CommandRule{"zz": "w.sh"}, func(t *testing.T, root string) {
+			t.Helper()
 			put(t, root+"/dir/w.sh", scriptText)
 			program(t, root+"/b2/zz", elfText)
 			program(t, root+"/b1/zz", scriptText)
 		}, "zz=script:/b1/zz,/b2/zz→/b1/zz"},
 		{"a Node program brings the packages beside it", map[string]sandbox.CommandRule{"zpm": "w.sh"}, func(t *testing.T, root string) {
+			t.Helper()
 			put(t, root+"/dir/w.sh", scriptText)
 			program(t, root+"/lib/node_modules/zpm/bin/cli.js", "#!/usr/bin/env node\n")
 			symlink(t, "../lib/node_modules/zpm/bin/cli.js", root+"/b1/zpm")
 		}, "zpm=script:/lib/node_modules/zpm/bin/cli.js→/lib/node_modules/zpm/bin/cli.js+/lib/node_modules"},
 		{"any other script brings nothing, above all not the home directory", map[string]sandbox.CommandRule{"zz": "w.sh"}, func(t *testing.T, root string) {
+			t.Helper()
 			put(t, root+"/dir/w.sh", scriptText)
 			program(t, root+"/home/bin/zz", scriptText)
 			symlink(t, root+"/home/bin/zz", root+"/b1/zz")

@@ -123,7 +123,7 @@ func (d *configDecoder) value(v reflect.Value, jv hujson.Value, key string) erro
 	mismatch := func() error {
 		return d.errorf(line, key, "found %s, expected %s", found(jv), expectation(v.Type()))
 	}
-	if u, ok := v.Addr().Interface().(json.Unmarshaler); ok {
+	if u, ok := reflect.TypeAssert[json.Unmarshaler](v.Addr()); ok {
 		if lit, ok := jv.Value.(hujson.Literal); !ok || u.UnmarshalJSON(lit) != nil {
 			return mismatch()
 		}
@@ -235,8 +235,9 @@ func expectation(t reflect.Type) string {
 		return "a whole number of at least 1"
 	case reflect.Float64:
 		return "a positive number"
+	default:
+		return "a string"
 	}
-	return "a string"
 }
 
 // found says in words what stands in the file.

@@ -122,11 +122,11 @@ func keyHint(name string, keys []string) string {
 // keyPaths lists the key of every field, in nested structs too.
 func keyPaths(t reflect.Type, prefix string) []string {
 	var paths []string
-	for i := range t.NumField() {
-		path := joinKey(prefix, jsonKey(t.Field(i)))
+	for f := range t.Fields() {
+		path := joinKey(prefix, jsonKey(f))
 		paths = append(paths, path)
-		if ft := t.Field(i).Type; ft.Kind() == reflect.Struct {
-			paths = append(paths, keyPaths(ft, path)...)
+		if f.Type.Kind() == reflect.Struct {
+			paths = append(paths, keyPaths(f.Type, path)...)
 		}
 	}
 	return paths
@@ -144,7 +144,7 @@ func nearest(name string, words []string) string {
 }
 
 // editDistance counts the letters to insert, delete, replace or swap with their
-// neighbour to make b of a. Long words are not compared.
+// neighbor to make b of a. Long words are not compared.
 func editDistance(a, b string) int {
 	if len(a) > maxClip || len(b) > maxClip {
 		return maxClip

@@ -207,8 +207,7 @@ func missing(name string, err error) *sandbox.Error {
 	case errors.Is(err, fs.ErrPermission):
 		return sandbox.Errorf(sandbox.Denied, "permission denied")
 	}
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pathErr.Err
 	}
 	return sandbox.Errorf(sandbox.Invalid, "%w", err)

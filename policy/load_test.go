@@ -52,44 +52,52 @@ func TestLoadOrdersLayers(t *testing.T) {
 	}{
 		{"no files", func(*testing.T, *Sources) {}, "defaults:true flags:true"},
 		{"no home and no project", func(_ *testing.T, s *Sources) { s.Home, s.Dir = "", "" }, "defaults:true flags:true"},
-		{"a global file", func(t *testing.T, s *Sources) { put(t, s.global(), content) }, "defaults:true global:true flags:true"},
-		{"a global file with comments", func(t *testing.T, s *Sources) { put(t, s.global()+"c", content+"//") }, "defaults:true global:true flags:true"},
-		{"a project file is not trusted", func(t *testing.T, s *Sources) { put(t, s.project(), content) }, "defaults:true project:false flags:true"},
+		{"a global file", func(t *testing.T, s *Sources) { t.Helper(); put(t, s.global(), content) }, "defaults:true global:true flags:true"},
+		{"a global file with comments", func(t *testing.T, s *Sources) { t.Helper(); put(t, s.global()+"c", content+"//") }, "defaults:true global:true flags:true"},
+		{"a project file is not trusted", func(t *testing.T, s *Sources) { t.Helper(); put(t, s.project(), content) }, "defaults:true project:false flags:true"},
 		{"both", func(t *testing.T, s *Sources) {
+			t.Helper()
 			put(t, s.global(), content)
 			put(t, s.project()+"c", content)
 		}, "defaults:true global:true project:false flags:true"},
 		{"a trusted project file", func(t *testing.T, s *Sources) {
+			t.Helper()
 			if err := s.Trust.Add(put(t, s.project(), content), []byte(content)); err != nil {
 				t.Fatal(err)
 			}
 		}, "defaults:true project:true flags:true"},
 		{"a project file that was trusted and then changed", func(t *testing.T, s *Sources) {
+			t.Helper()
 			if err := s.Trust.Add(put(t, s.project(), content), []byte(content)); err != nil {
 				t.Fatal(err)
 			}
 			put(t, s.project(), content+" ")
 		}, "defaults:true project:false flags:true"},
 		{"no trust store", func(t *testing.T, s *Sources) {
+			t.Helper()
 			put(t, s.project(), content)
 			s.Trust = nil
 		}, "defaults:true project:false flags:true"},
 		{"a named file takes the project file's place and is trusted", func(t *testing.T, s *Sources) {
+			t.Helper()
 			put(t, s.project(), `broken`)
 			put(t, filepath.Join(s.Dir, "sub/my.conf"), content)
 			s.ConfigFile = "sub/my.conf"
 		}, "defaults:true config:true flags:true"},
 		{"a configuration directory of its own", func(t *testing.T, s *Sources) {
+			t.Helper()
 			put(t, s.global(), "broken")
 			s.ConfigHome = filepath.Join(s.Home, "xdg")
 			put(t, filepath.Join(s.ConfigHome, "agent-sandbox/config.json"), content)
 		}, "defaults:true global:true flags:true"},
 		{"a relative configuration directory does not count", func(t *testing.T, s *Sources) {
+			t.Helper()
 			put(t, s.global(), content)
 			s.ConfigHome = "xdg"
 		}, "defaults:true global:true flags:true"},
 		{"a home that is a file has no configuration", func(_ *testing.T, s *Sources) { s.Home = "/dev/null" }, "defaults:true flags:true"},
 		{"a link to a file is followed", func(t *testing.T, s *Sources) {
+			t.Helper()
 			put(t, filepath.Join(s.Home, "dotfiles/c.json"), content)
 			put(t, s.global()+".x", "")
 			if err := os.Symlink(filepath.Join(s.Home, "dotfiles/c.json"), s.global()); err != nil {
@@ -130,49 +138,62 @@ func TestLoadRefusesWithOneLine(t *testing.T) {
 		code  sandbox.Code
 	}{
 		{"two global files", func(t *testing.T, s *Sources) {
+			t.Helper()
 			put(t, s.global(), "{}")
 			put(t, s.global()+"c", "{}")
 		}, "HOME/.config/agent-sandbox/config.json: found config.jsonc beside it, expected one of them", sandbox.Invalid},
 		{"two project files, both broken", func(t *testing.T, s *Sources) {
+			t.Helper()
 			put(t, s.project(), "")
 			put(t, s.project()+"c", "")
 		}, "DIR/.agent-sandbox.json: found .agent-sandbox.jsonc beside it, expected one of them", sandbox.Invalid},
-		{"a broken file has its line", func(t *testing.T, s *Sources) { put(t, s.project(), "{\n\"x\": 1}") },
-			"DIR/.agent-sandbox.json:2: x: found an unknown key, expected one of $schema, backend, network, docker, userns, debuggers, filesystem, commands, env, limits", sandbox.Invalid},
-		{"a directory", func(t *testing.T, s *Sources) { put(t, s.project()+"/x", "") },
-			"DIR/.agent-sandbox.json: found a directory, expected a regular file", sandbox.Invalid},
+		{
+			"a broken file has its line", func(t *testing.T, s *Sources) { t.Helper(); put(t, s.project(), "{\n\"x\": 1}") },
+			"DIR/.agent-sandbox.json:2: x: found an unknown key, expected one of $schema, backend, network, docker, userns, debuggers, filesystem, commands, env, limits", sandbox.Invalid,
+		},
+		{
+			"a directory", func(t *testing.T, s *Sources) { t.Helper(); put(t, s.project()+"/x", "") },
+			"DIR/.agent-sandbox.json: found a directory, expected a regular file", sandbox.Invalid,
+		},
 		{"a FIFO is not waited for", func(t *testing.T, s *Sources) {
+			t.Helper()
 			if err := syscall.Mkfifo(s.project(), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}, "DIR/.agent-sandbox.json: found a FIFO, expected a regular file", sandbox.Invalid},
-		{"a device", func(t *testing.T, s *Sources) { s.ConfigFile = "/dev/zero" }, "/dev/zero: found a device, expected a regular file", sandbox.Invalid},
+		{"a device", func(t *testing.T, s *Sources) { t.Helper(); s.ConfigFile = "/dev/zero" }, "/dev/zero: found a device, expected a regular file", sandbox.Invalid},
 		{"a socket", func(t *testing.T, s *Sources) {
-			l, err := net.Listen("unix", s.project())
+			t.Helper()
+			l, err := new(net.ListenConfig).Listen(t.Context(), "unix", s.project())
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = l.Close() })
 		}, "DIR/.agent-sandbox.json: found a socket, expected a regular file", sandbox.Invalid},
 		{"a loop of links", func(t *testing.T, s *Sources) {
+			t.Helper()
 			if err := os.Symlink(".agent-sandbox.json", s.project()); err != nil {
 				t.Fatal(err)
 			}
 		}, "DIR/.agent-sandbox.json: found a loop of symbolic links, expected a regular file", sandbox.Invalid},
 		{"a link to nothing", func(t *testing.T, s *Sources) {
+			t.Helper()
 			if err := os.Symlink("gone", s.project()); err != nil {
 				t.Fatal(err)
 			}
 		}, "DIR/.agent-sandbox.json: found a symbolic link to nothing, expected a regular file", sandbox.Invalid},
 		{"a file without end", func(t *testing.T, s *Sources) {
+			t.Helper()
 			put(t, s.project(), "{}")
 			if err := os.Truncate(s.project(), 1<<40); err != nil {
 				t.Fatal(err)
 			}
 		}, "DIR/.agent-sandbox.json: found more than 1MiB, expected a smaller file", sandbox.Invalid},
 		{"a named file is missing", func(_ *testing.T, s *Sources) { s.ConfigFile = "no.json" }, "DIR/no.json: no such file", sandbox.NotFound},
-		{"a name is too long", func(_ *testing.T, s *Sources) { s.ConfigFile = "/" + strings.Repeat("x", 4096) },
-			"/" + strings.Repeat("x", 4096) + ": file name too long", sandbox.Invalid},
+		{
+			"a name is too long", func(_ *testing.T, s *Sources) { s.ConfigFile = "/" + strings.Repeat("x", 4096) },
+			"/" + strings.Repeat("x", 4096) + ": file name too long", sandbox.Invalid,
+		},
 		{"a name has a newline", func(_ *testing.T, s *Sources) { s.ConfigFile = "/no\nsuch" }, `"/no\nsuch": no such file`, sandbox.NotFound},
 		{"a wrong flag", func(_ *testing.T, s *Sources) { s.Flags.Limits.Pids = -1 }, "flags: limits.pids: found -1, expected a whole number of at least 1", sandbox.Invalid},
 		{"a flag with an unknown preset", func(_ *testing.T, s *Sources) {

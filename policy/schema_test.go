@@ -91,8 +91,9 @@ func schemaType(t reflect.Type) string {
 		return "number"
 	case reflect.String:
 		return "string"
+	default:
+		return "no schema type for " + t.String()
 	}
-	return "no schema type for " + t.String()
 }
 
 func TestSchemaEnumsAreWhatDecodeTakes(t *testing.T) {

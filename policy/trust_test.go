@@ -95,6 +95,7 @@ func TestTrustListsAndRemoves(t *testing.T) {
 
 func TestTrustIgnoresWhatOthersCouldHaveWritten(t *testing.T) {
 	entry := func(t *testing.T, s *Trust) string {
+		t.Helper()
 		entries, err := s.List()
 		if err != nil || len(entries) != 1 {
 			t.Fatalf("list is %v, %v", entries, err)
@@ -103,6 +104,7 @@ func TestTrustIgnoresWhatOthersCouldHaveWritten(t *testing.T) {
 	}
 	chmod := func(mode os.FileMode, name func(*testing.T, *Trust) string) func(*testing.T, *Trust) {
 		return func(t *testing.T, s *Trust) {
+			t.Helper()
 			if err := os.Chmod(name(t, s), mode); err != nil {
 				t.Fatal(err)
 			}
@@ -118,6 +120,7 @@ func TestTrustIgnoresWhatOthersCouldHaveWritten(t *testing.T) {
 		{"a store that the group may write", chmod(0o770, dir)},
 		{"a store that all may write", chmod(0o1777, dir)},
 		{"an entry that is a link", func(t *testing.T, s *Trust) {
+			t.Helper()
 			name := entry(t, s)
 			if err := os.Rename(name, name+".x"); err != nil {
 				t.Fatal(err)
@@ -126,12 +129,14 @@ func TestTrustIgnoresWhatOthersCouldHaveWritten(t *testing.T) {
 				t.Fatal(err)
 			}
 		}},
-		{"an entry that is empty", func(t *testing.T, s *Trust) { put(t, entry(t, s), "") }},
+		{"an entry that is empty", func(t *testing.T, s *Trust) { t.Helper(); put(t, entry(t, s), "") }},
 		{"an entry that another was copied to", func(t *testing.T, s *Trust) {
+			t.Helper()
 			name := entry(t, s)
 			put(t, name, filepath.Base(name)+"\x00/elsewhere")
 		}},
 		{"an entry of another user", func(t *testing.T, s *Trust) {
+			t.Helper()
 			name := entry(t, s)
 			if os.Geteuid() != 0 {
 				// Only root can give files away; what a plain user can see is that root's do not count.
