@@ -3,7 +3,6 @@
 package bwrap
 
 import (
-	"bufio"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,6 +35,7 @@ func ownHierarchies() ([]hierarchy, error) {
 // parseHierarchies joins /proc/self/cgroup and /proc/self/mountinfo. A hierarchy
 // that is not mounted is left out; of several mounts the first counts.
 func parseHierarchies(cgroups, mountinfo string) []hierarchy {
+	mounts := parseCgroupMounts(mountinfo)
 	var out []hierarchy
 	for line := range strings.Lines(cgroups) {
 		parts := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
@@ -46,49 +46,62 @@ func parseHierarchies(cgroups, mountinfo string) []hierarchy {
 		if !h.unified {
 			h.controllers = strings.Split(parts[1], ",")
 		}
-		if h.locate(parts[2], mountinfo) {
+		if i := slices.IndexFunc(mounts, h.matches); i >= 0 {
+			h.locate(mounts[i], parts[2])
 			out = append(out, h)
 		}
 	}
 	return out
 }
 
-// locate finds h's mount point and our directory below it. path is that of
-// /proc/self/cgroup.
-func (h *hierarchy) locate(path, mountinfo string) bool {
-	scan := bufio.NewScanner(strings.NewReader(mountinfo))
-	scan.Buffer(nil, 1<<20)
-	for scan.Scan() {
-		before, after, ok := strings.Cut(scan.Text(), " - ")
-		left, right := strings.Fields(before), strings.Fields(after)
-		if !ok || len(left) < 5 || len(right) < 3 || !h.matches(right[0], right[2]) {
-			continue
-		}
-		root, mount := unescapeMount(left[3]), unescapeMount(left[4])
-		h.mount, h.own = mount, mount
-		// Outside the mount's root (another cgroup namespace) the mount point is
-		// the closest that can be seen.
-		if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) && !strings.HasPrefix(path, "/..") {
-			h.own = filepath.Join(mount, rel)
-		}
-		return true
-	}
-	return false
+// cgroupMount is a line of mountinfo.
+type cgroupMount struct {
+	unified     bool
+	options     []string
+	root, point string
 }
 
-func (h *hierarchy) matches(fsType, options string) bool {
-	if h.unified {
-		return fsType == "cgroup2"
+func parseCgroupMounts(mountinfo string) []cgroupMount {
+	var out []cgroupMount
+	for line := range strings.Lines(mountinfo) {
+		before, after, ok := strings.Cut(line, " - cgroup")
+		if !ok {
+			continue
+		}
+		left, right := strings.Fields(before), strings.Fields("cgroup"+after)
+		if len(left) < 5 || len(right) < 3 || right[0] != "cgroup" && right[0] != "cgroup2" {
+			continue
+		}
+		out = append(out, cgroupMount{
+			right[0] == "cgroup2", strings.Split(right[2], ","), unescapeMount(left[3]), unescapeMount(left[4]),
+		})
 	}
-	if fsType != "cgroup" {
-		return false
+	return out
+}
+
+// locate sets where h is mounted and where we are in it. path is that of
+// /proc/self/cgroup.
+func (h *hierarchy) locate(m cgroupMount, path string) {
+	h.mount, h.own = m.point, m.point
+	// Outside the mount's root (another cgroup namespace) the mount point is the
+	// closest that can be seen.
+	if rel, err := filepath.Rel(m.root, path); err == nil && filepath.IsLocal(rel) && !strings.HasPrefix(path, "/..") {
+		h.own = filepath.Join(m.point, rel)
 	}
-	have := strings.Split(options, ",")
-	return !slices.ContainsFunc(h.controllers, func(c string) bool { return !slices.Contains(have, c) })
+}
+
+func (h *hierarchy) matches(m cgroupMount) bool {
+	if h.unified || m.unified {
+		return h.unified == m.unified
+	}
+	return !slices.ContainsFunc(h.controllers, func(c string) bool { return !slices.Contains(m.options, c) })
 }
 
 // unescapeMount undoes the octal escapes of proc_pid_mountinfo(5).
 func unescapeMount(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }
 

@@ -27,6 +27,7 @@ const drainTime = 5 * time.Second
 type cgroupDir struct {
 	dir     string
 	unified bool
+	first   *os.File // pidfd of what was added, or nil
 }
 
 // makeCgroup makes a cgroup in h, with the controllers of h.
@@ -86,8 +87,15 @@ func startTime(pid int) (string, error) {
 	return fields[19], nil
 }
 
-// add moves a process with all its threads into the cgroup.
-func (c *cgroupDir) add(pid int) error { return writeFile(c.dir, "cgroup.procs", strconv.Itoa(pid)) }
+// add moves a process with all its threads into the cgroup; one process a cgroup.
+func (c *cgroupDir) add(pid int) error {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return fmt.Errorf("process %d: %w", pid, err)
+	}
+	c.first = os.NewFile(uintptr(fd), "pidfd")
+	return writeFile(c.dir, "cgroup.procs", strconv.Itoa(pid))
+}
 
 // counter reads the number after key in a file of "key number" lines; 0 when
 // there is none.
@@ -107,6 +115,7 @@ func (c *cgroupDir) counter(name, key string) int64 {
 
 // remove kills what is left in the cgroup and removes it. A second call does nothing.
 func (c *cgroupDir) remove() error {
+	defer c.forget()
 	deadline := time.Now().Add(drainTime)
 	for {
 		err := unix.Rmdir(c.dir)
@@ -157,10 +166,27 @@ func (c *cgroupDir) drain(deadline time.Time) (bool, error) {
 		_ = unix.Close(fd)
 		waited = true
 	}
-	if waited || !c.unified {
-		return waited, nil
+	switch {
+	case waited:
+		return true, nil
+	case c.first != nil:
+		// A process that gives its memory back is not listed any more in version 1,
+		// and still counts. The first one of a PID namespace ends after all others.
+		awaitFd(int(c.first.Fd()), unix.POLLIN, deadline)
+		c.forget()
+		return true, nil
+	case c.unified:
+		return true, c.awaitEmpty(deadline)
 	}
-	return true, c.awaitEmpty(deadline)
+	return false, nil
+}
+
+// forget closes the pidfd.
+func (c *cgroupDir) forget() {
+	if c.first != nil {
+		_ = c.first.Close()
+		c.first = nil
+	}
 }
 
 // awaitEmpty waits until cgroup.events says that no process is left.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -35,7 +36,14 @@ type limits struct {
 // runs left. The caller closes it.
 func newLimits(p policy.Limits) (*limits, error) {
 	l := &limits{policy: p}
-	want := wantedControllers(p)
+	// Only for limits that somebody asked for: moving a process into a cgroup
+	// waits for an RCU grace period, some 13 ms, more than all the rest of a start.
+	want := slices.DeleteFunc(wantedControllers(p), func(c string) bool { return p.Required[c] == "" })
+	for _, c := range wantedControllers(p) {
+		if p.Required[c] == "" {
+			l.optional(c)
+		}
+	}
 	if len(want) == 0 {
 		return l, nil
 	}
@@ -43,8 +51,7 @@ func newLimits(p policy.Limits) (*limits, error) {
 	if err != nil {
 		return nil, sandbox.Errorf(sandbox.Unavailable, "cgroups: %w", err)
 	}
-	must := slices.DeleteFunc(slices.Clone(want), func(c string) bool { return p.Required[c] == "" })
-	l.homes = homes(all, want, must)
+	l.homes = homes(all, want, want)
 	for _, h := range l.homes {
 		sweep(h.dir)
 	}
@@ -53,12 +60,23 @@ func newLimits(p policy.Limits) (*limits, error) {
 		if reason == "" {
 			continue
 		}
-		if source, required := p.Required[c]; required {
-			return nil, limitRefused(p, c, source, reason)
-		}
-		l.skip(c, reason)
+		return nil, limitRefused(p, c, p.Required[c], reason)
 	}
 	return l, nil
+}
+
+// optional holds a limit that only the defaults ask for where that costs nothing,
+// which is the number of processes of a plain user.
+func (l *limits) optional(c string) {
+	why := "a default is not worth a cgroup"
+	if c == "pids" {
+		why = processLimitHolds(os.Geteuid(), kernelRelease())
+	}
+	if why != "" {
+		l.skip(c, why)
+		return
+	}
+	l.nproc = uint64(l.policy.Pids) + ownProcesses
 }
 
 // wantedControllers are the cgroup controllers, which have the names of limits.
@@ -126,8 +144,7 @@ func (l *limits) attach(bwrapPid, childPid int) error {
 	return nil
 }
 
-// attachCgroup makes a cgroup in h, sets its limits and moves pid into it. What
-// only concerns optional limits is skipped when it fails.
+// attachCgroup makes a cgroup in h, sets its limits and moves pid into it.
 func (l *limits) attachCgroup(h home, pid int) error {
 	group, err := makeCgroup(h)
 	if err == nil {
@@ -139,14 +156,8 @@ func (l *limits) attachCgroup(h home, pid int) error {
 			err = group.add(pid)
 		}
 	}
-	if err == nil {
-		return nil
-	}
-	for _, c := range h.controllers {
-		if source, required := l.policy.Required[c]; required {
-			return fmt.Errorf("limits.%s (%s): %w", c, source, err)
-		}
-		l.skip(c, err.Error())
+	if err != nil {
+		return fmt.Errorf("limits.%s: %w", strings.Join(h.controllers, ", limits."), err)
 	}
 	return nil
 }

@@ -210,7 +210,7 @@ func TestMemoryLimitCountsTheTmpfs(t *testing.T) {
 
 func TestNoReasonWithoutAKill(t *testing.T) {
 	needRoot(t)
-	run := runLimited(t, limitsOf(sandbox.Limits{Memory: 128 << 20, Pids: 50, CPU: 2}), "false")
+	run := runLimited(t, limitsOf(sandbox.Limits{Memory: 128 << 20, Pids: 50, CPU: 2}, "memory", "pids", "cpu"), "false")
 	if run.reason != "" || exitStatus(run.err) != 1 {
 		t.Errorf("reason %q, %v", run.reason, run.err)
 	}
@@ -251,6 +251,7 @@ func TestUnheldLimitIsRefusedOrSkipped(t *testing.T) {
 		if !strings.Contains(sandbox.HintOf(err), "systemd-run") {
 			t.Errorf("hint %q", sandbox.HintOf(err))
 		}
+		// Only the defaults ask.
 		optional, err := newLimits(limitsOf(l))
 		if err != nil || len(optional.skipped) != 1 || !strings.HasPrefix(optional.skipped[0], "limits."+name+": ") {
 			t.Errorf("%s: skipped %q, %v", name, optional.skipped, err)

@@ -4,7 +4,9 @@ package bwrap
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -28,7 +30,7 @@ func argHigh(n int) uint32 { return argLow(n) + 4 }
 const toAllow bpfLabel = "allow"
 
 // reply is the label of an ERRNO reply. Zero makes the call succeed without doing anything.
-func reply(errno unix.Errno) bpfLabel { return bpfLabel(fmt.Sprintf("errno %d", int(errno))) }
+func reply(errno unix.Errno) bpfLabel { return bpfLabel("errno " + strconv.Itoa(int(errno))) }
 
 // callRule says what happens to some system calls.
 type callRule struct {
@@ -72,23 +74,14 @@ func (f filterPlan) assemble() ([]unix.SockFilter, error) {
 			r.check(&p)
 		}
 	}
-	for _, l := range sortedLabels(f.replies) {
+	for _, l := range slices.Sorted(maps.Keys(f.replies)) {
 		p.label(l)
 		p.reply(f.replies[l])
 	}
 	return p.assemble()
 }
 
-func checkLabel(rule int) bpfLabel { return bpfLabel(fmt.Sprintf("check %d", rule)) }
-
-func sortedLabels(replies map[bpfLabel]uint32) []bpfLabel {
-	labels := make([]bpfLabel, 0, len(replies))
-	for l := range replies {
-		labels = append(labels, l)
-	}
-	slices.Sort(labels)
-	return labels
-}
+func checkLabel(rule int) bpfLabel { return bpfLabel("check " + strconv.Itoa(rule)) }
 
 // spans turns the rules into one sorted, gapless map of all call numbers.
 func (f filterPlan) spans() ([]span, error) {
@@ -113,21 +106,25 @@ func (f filterPlan) spans() ([]span, error) {
 		}
 	}
 	out := []span{{0, toAllow}}
-	for nr := range uint32(newestCall + 1) {
-		to, ok := places[nr]
-		if !ok {
-			to = toAllow
-		}
-		if last := &out[len(out)-1]; last.start == nr {
-			last.to = to
-		} else if last.to != to {
-			out = append(out, span{nr, to})
+	for _, nr := range slices.Sorted(maps.Keys(places)) {
+		out = appendSpan(out, span{nr, places[nr]})
+		if _, next := places[nr+1]; !next {
+			out = appendSpan(out, span{nr + 1, toAllow})
 		}
 	}
-	if out[len(out)-1].to != f.newer {
-		out = append(out, span{newestCall + 1, f.newer})
+	return appendSpan(out, span{newestCall + 1, f.newer}), nil
+}
+
+// appendSpan leaves out what says nothing new.
+func appendSpan(spans []span, s span) []span {
+	last := &spans[len(spans)-1]
+	switch {
+	case last.start == s.start:
+		last.to = s.to
+	case last.to != s.to:
+		spans = append(spans, s)
 	}
-	return out, nil
+	return spans
 }
 
 // search emits a binary search over spans with the call number in the accumulator.
@@ -140,7 +137,7 @@ func (f filterPlan) search(p *bpfProgram, spans []span) {
 		if len(s) == 1 {
 			return s[0].to
 		}
-		return bpfLabel(fmt.Sprintf("calls %d..%d", s[0].start, s[len(s)-1].start))
+		return bpfLabel("calls " + strconv.Itoa(int(s[0].start)) + ".." + strconv.Itoa(int(s[len(s)-1].start)))
 	}
 	p.least(spans[half].start, place(spans[half:]), place(spans[:half]))
 	for _, part := range [][]span{spans[:half], spans[half:]} {
