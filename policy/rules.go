@@ -73,6 +73,9 @@ func (f *filesystem) builtin() {
 	if f.home != "" && !f.presets["@base"] && f.workspace == "" {
 		f.preset("", presetRule{path: "~", access: Exclude})
 	}
+	if !f.presets["@base"] {
+		f.preset("", presetRule{path: ".", access: ReadOnly}) // seen even when it lies under /tmp
+	}
 	for _, name := range leaves {
 		if !f.presets[name] {
 			continue
