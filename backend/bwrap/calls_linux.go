@@ -1,0 +1,54 @@
+package bwrap
+
+import "golang.org/x/sys/unix"
+
+// entryOp is what a system call does to a directory.
+type entryOp int
+
+const (
+	opOpen    entryOp = iota // may create a file
+	opMake                   // mkdir, mknod, link
+	opSymlink                // makes a symbolic link
+	opRename                 // moves one name to another
+	opRemove                 // unlink, rmdir
+	opConnect                // connects a socket
+)
+
+func (o entryOp) String() string {
+	return [...]string{"create", "create", "symlink", "rename", "remove", "connect"}[o]
+}
+
+// entryCall tells where a system call keeps its arguments. Positions count from
+// 0; a directory of -1 is the working directory.
+type entryCall struct {
+	op              entryOp
+	dir, path       int // the entry that comes into being (or is removed)
+	oldDir, oldPath int // rename: the entry that goes
+	flags           int // opOpen: open flags, -1 for creat; opRename: rename flags, -1 for none
+	how             bool
+}
+
+// entryCallAt describes the calls that every architecture has.
+func entryCallAt(nr int32) (entryCall, bool) {
+	switch nr {
+	case unix.SYS_OPENAT:
+		return entryCall{op: opOpen, dir: 0, path: 1, flags: 2}, true
+	case unix.SYS_OPENAT2:
+		return entryCall{op: opOpen, dir: 0, path: 1, flags: 2, how: true}, true
+	case unix.SYS_MKDIRAT, unix.SYS_MKNODAT:
+		return entryCall{op: opMake, dir: 0, path: 1}, true
+	case unix.SYS_SYMLINKAT:
+		return entryCall{op: opSymlink, dir: 1, path: 2}, true
+	case unix.SYS_LINKAT:
+		return entryCall{op: opMake, dir: 2, path: 3}, true
+	case unix.SYS_RENAMEAT:
+		return entryCall{op: opRename, oldDir: 0, oldPath: 1, dir: 2, path: 3, flags: -1}, true
+	case unix.SYS_RENAMEAT2:
+		return entryCall{op: opRename, oldDir: 0, oldPath: 1, dir: 2, path: 3, flags: 4}, true
+	case unix.SYS_UNLINKAT:
+		return entryCall{op: opRemove, dir: 0, path: 1}, true
+	case unix.SYS_CONNECT:
+		return entryCall{op: opConnect}, true
+	}
+	return entryCall{}, false
+}

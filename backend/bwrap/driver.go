@@ -1,0 +1,118 @@
+//go:build linux
+
+// Package bwrap builds sandboxes from Linux namespaces with bubblewrap.
+//
+// A sandbox is a policy, checked and resolved; each command runs in namespaces
+// of its own that end with it, with everything it started. Beside bubblewrap's
+// mounts stand two seccomp programs: one that refuses, and one that asks us (see
+// the guard in docs/design.md). What cannot be installed makes Create or Start
+// fail; nothing runs with less.
+package bwrap
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/guest"
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Options configures a Driver. The zero value finds what it needs.
+type Options struct {
+	Bwrap   string                   // bubblewrap's path; empty: looked for where only the administrator writes
+	Guest   string                   // host path of the guest binary; empty: found or extracted below DataDir
+	DataDir string                   // directory of ours for the guest and for what was moved out of a tree; empty: ~/.local/share/agent-sandbox
+	Trace   func(phase, line string) // receives debug output; nil: none
+	Denied  func(op, path string)    // told of each refusal of the guard, from several goroutines; nil: none
+}
+
+// Driver is the bwrap backend. It is safe for concurrent use.
+type Driver struct {
+	options Options
+	guest   func() (string, error) // found once
+}
+
+// New returns a driver. It does nothing yet: errors come from Create and Check.
+func New(options Options) *Driver {
+	if options.DataDir == "" {
+		if home, err := os.UserHomeDir(); err == nil {
+			options.DataDir = filepath.Join(home, ".local/share/agent-sandbox")
+		}
+	}
+	if options.Trace == nil {
+		options.Trace = func(string, string) {}
+	}
+	if options.Denied == nil {
+		options.Denied = func(string, string) {}
+	}
+	d := &Driver{options: options}
+	d.guest = sync.OnceValues(func() (string, error) {
+		if options.Guest != "" {
+			return options.Guest, nil
+		}
+		self, err := os.Executable()
+		if err != nil {
+			return "", err
+		}
+		return guest.Locate(options.DataDir, self)
+	})
+	return d
+}
+
+// Name is "bwrap".
+func (d *Driver) Name() string { return "bwrap" }
+
+// Check tries what this host allows. It takes some tens of milliseconds.
+func (d *Driver) Check(ctx context.Context) (sandbox.Report, error) {
+	return check(ctx, d.options.Bwrap)
+}
+
+// Create resolves spec and refuses what this host cannot enforce. Nothing runs
+// and nothing is written until Start.
+func (d *Driver) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Instance, error) {
+	plan, err := policy.Resolve(spec)
+	if err != nil {
+		return nil, err
+	}
+	d.trace(plan)
+	tool, err := d.find(ctx, plan)
+	if err != nil {
+		return nil, err
+	}
+	if err := canGuard(); err != nil {
+		return nil, err
+	}
+	guestPath, err := d.guest()
+	if err != nil {
+		return nil, sandbox.Errorf(sandbox.Unavailable, "the guest binary: %w", err)
+	}
+	limits, err := newLimits(plan.Limits)
+	if err != nil {
+		return nil, err
+	}
+	if err := limits.close(); err != nil {
+		return nil, err
+	}
+	var id [8]byte
+	if _, err := rand.Read(id[:]); err != nil {
+		return nil, err
+	}
+	return &instance{
+		driver: d, id: hex.EncodeToString(id[:]), spec: spec, plan: plan, fresh: plan,
+		tool: tool, guest: guestPath, created: time.Now(), running: map[*process]struct{}{},
+	}, nil
+}
+
+// Open fails with NotFound: a sandbox of this driver does not outlive its process.
+func (d *Driver) Open(_ context.Context, id string) (sandbox.Instance, error) {
+	return nil, sandbox.Errorf(sandbox.NotFound, "no sandbox %q", id)
+}
+
+// List is empty: a sandbox of this driver does not outlive its process.
+func (d *Driver) List(context.Context) ([]sandbox.Info, error) { return nil, nil }

@@ -1,0 +1,111 @@
+//go:build linux
+
+package bwrap
+
+import (
+	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// DryRun returns the command that Start would execute, quoted for bash, with what
+// its descriptors carry. It is complete but for the guard, which only a running
+// agent-sandbox can give, and for limits that need a control group.
+func (i *instance) DryRun(cmd sandbox.Cmd) (string, error) {
+	plan := i.Plan()
+	if err := checkCmd(plan, cmd); err != nil {
+		return "", err
+	}
+	env := environment(plan, cmd)
+	path, err := program(plan, cmd, env)
+	if err != nil {
+		return "", err
+	}
+	deny, err := denyProgram(runtime.GOARCH, denyOptions{Userns: plan.Userns, Debuggers: plan.Debug})
+	if err != nil {
+		return "", err
+	}
+	const first = 10
+	v, err := newInvocation(plan, i.tool, i.guest, deny, first, false)
+	if err != nil {
+		return "", err
+	}
+	words := []string{"env", "-i"}
+	for _, kv := range env {
+		words = append(words, quote(kv))
+	}
+	words = append(words, quote(i.tool.path))
+	for _, a := range v.args {
+		words = append(words, quote(a))
+	}
+	words = append(words, "--new-session", "--")
+	for _, a := range commandLine(cmd, path, false) {
+		words = append(words, quote(a))
+	}
+	for n, data := range v.inputs {
+		words = append(words, strconv.Itoa(first+n)+feed(data))
+	}
+	return strings.Join(words, " "), nil
+}
+
+// feed is a redirection that reads data.
+func feed(data []byte) string {
+	if len(data) == 0 {
+		return "</dev/null"
+	}
+	var b strings.Builder
+	b.WriteString("< <(printf '")
+	for _, c := range data {
+		fmt.Fprintf(&b, `\%03o`, c)
+	}
+	b.WriteString("')")
+	return b.String()
+}
+
+// quote makes s one word of a POSIX shell.
+func quote(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=@%+,", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// trace prints what a plan came to.
+func (d *Driver) trace(plan *policy.Plan) {
+	t := d.options.Trace
+	t("plan", fmt.Sprintf("workspace %s, start in %s, network %s", plan.Workspace, plan.Dir, plan.Network))
+	for _, m := range plan.Mounts {
+		t("plan", fmt.Sprintf("%-8s %s", m.Access, m.Path))
+	}
+	for _, g := range plan.Guards {
+		t("plan", fmt.Sprintf("%-8s %s/%s", "guard", g.Dir, g.Name))
+	}
+	for _, x := range plan.Dropped {
+		t("env", x.Name+" is kept out: "+x.Why)
+	}
+	for _, c := range plan.Commands {
+		t("commands", fmt.Sprintf("%s: %s over %s", c.Name, c.Rule, strings.Join(c.Targets, ", ")))
+	}
+}
+
+// traceArgs prints bubblewrap's options, one with its values a line.
+func (d *Driver) traceArgs(args []string) {
+	var line []string
+	for _, a := range args {
+		if strings.HasPrefix(a, "--") && len(line) > 0 {
+			d.options.Trace("bwrap-args", strings.Join(line, " "))
+			line = nil
+		}
+		line = append(line, quote(a))
+	}
+	if len(line) > 0 {
+		d.options.Trace("bwrap-args", strings.Join(line, " "))
+	}
+}

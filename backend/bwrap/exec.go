@@ -1,0 +1,110 @@
+//go:build linux
+
+package bwrap
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/guest"
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// program finds what a command executes, as execvp(3) inside would, so that a
+// command that cannot run is told apart from one that fails. The plan maps every
+// path to itself, which lets the host answer.
+func program(plan *policy.Plan, cmd sandbox.Cmd, env []string) (string, error) {
+	name := cmd.Args[0]
+	if strings.ContainsRune(name, 0) {
+		return "", sandbox.Errorf(sandbox.Invalid, "the command's name holds a NUL byte")
+	}
+	dir := cmd.Dir
+	if dir == "" {
+		dir = plan.Dir
+	}
+	if strings.Contains(name, "/") {
+		path := name
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		if err := executable(plan, path); err != nil {
+			return "", execError(name, err)
+		}
+		return name, nil
+	}
+	var denied error
+	for _, d := range filepath.SplitList(lookup(env, "PATH")) {
+		if !filepath.IsAbs(d) {
+			continue
+		}
+		path := filepath.Join(d, name)
+		err := executable(plan, path)
+		if err == nil {
+			return path, nil
+		}
+		if errors.Is(err, fs.ErrPermission) {
+			denied = err
+		}
+	}
+	if denied != nil {
+		return "", execError(name, denied)
+	}
+	return "", execError(name, fs.ErrNotExist)
+}
+
+// executable reports why path cannot be executed inside, or nil.
+func executable(plan *policy.Plan, path string) error {
+	if path == guest.Program {
+		return nil
+	}
+	resolved, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	for _, p := range []string{path, resolved} {
+		if hidden(plan, p) {
+			return fs.ErrNotExist
+		}
+	}
+	info, err := os.Stat(resolved)
+	switch {
+	case err != nil:
+		return err
+	case info.IsDir():
+		return errIsDir
+	}
+	if unix.Access(resolved, unix.X_OK) != nil || info.Mode()&0o111 == 0 {
+		return fs.ErrPermission
+	}
+	return nil
+}
+
+var errIsDir = &fs.PathError{Op: "exec", Path: "directory", Err: fs.ErrPermission}
+
+func execError(name string, err error) error {
+	e := &sandbox.ExecError{Name: name, Code: sandbox.ExitNotFound, Err: errors.New("not found in the sandbox")}
+	code := sandbox.NotFound
+	switch {
+	case errors.Is(err, errIsDir):
+		e.Code, e.Err, code = sandbox.ExitNotExecutable, errors.New("is a directory"), sandbox.Denied
+	case errors.Is(err, fs.ErrPermission):
+		e.Code, e.Err, code = sandbox.ExitNotExecutable, errors.New("not executable"), sandbox.Denied
+	}
+	return &sandbox.Error{Code: code, Err: e}
+}
+
+// lookup returns the value of a variable in env, the last one if it is there twice.
+func lookup(env []string, name string) string {
+	for i := len(env) - 1; i >= 0; i-- {
+		if v, ok := strings.CutPrefix(env[i], name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}

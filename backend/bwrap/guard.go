@@ -1,0 +1,331 @@
+//go:build linux
+
+package bwrap
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/policy"
+)
+
+// guard answers the system calls that the guard program reports, from the start
+// of bubblewrap until its last process is gone. See docs/design.md.
+type guard struct {
+	listener *listener
+	rules    *guardRules
+	plan     *policy.Plan
+	sweep    *sweeper // used by serve alone
+	stop     int      // eventfd; written once to end serve
+	done     chan struct{}
+	calls    sync.WaitGroup // connects under way
+	sockets  sockets        // and the sockets that they use
+	hostile  bool           // a path was changed while we looked at it; used by serve alone
+	denied   func(op, path string)
+	appeared func(path string, raced bool) // a guarded name is there in spite of the guard
+}
+
+// newGuard makes a guard that is ready to serve a listener.
+func newGuard(plan *policy.Plan, denied func(op, path string), appeared func(path string, raced bool)) (*guard, error) {
+	stop, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		return nil, fmt.Errorf("eventfd: %w", err)
+	}
+	return &guard{
+		rules: newGuardRules(plan), plan: plan, sweep: newSweeper(plan.Guards), stop: stop,
+		done: make(chan struct{}), denied: denied, appeared: appeared,
+	}, nil
+}
+
+// serve answers until close is called. It owns the listener.
+func (g *guard) serve(l *listener) {
+	g.listener = l
+	defer close(g.done)
+	fds := []unix.PollFd{
+		{Fd: int32(l.file.Fd()), Events: unix.POLLIN},
+		{Fd: int32(g.stop), Events: unix.POLLIN},
+	}
+	defer g.inspect()
+	for {
+		n, err := unix.Poll(fds, g.sweep.wait())
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return
+		case n == 0:
+			g.inspect()
+			continue
+		}
+		if fds[0].Revents&unix.POLLIN != 0 {
+			n, ok, err := l.receive()
+			if err != nil {
+				return
+			}
+			if ok {
+				g.answer(n)
+			}
+			continue
+		}
+		// POLLHUP on the listener: no process is left that could ask.
+		if fds[1].Revents != 0 || fds[0].Revents&(unix.POLLHUP|unix.POLLERR|unix.POLLNVAL) != 0 {
+			return
+		}
+	}
+}
+
+// close ends serve, waits for it, and frees everything. With nobody to answer,
+// the kernel fails what still asks (ENOSYS).
+func (g *guard) close() {
+	one := [8]byte{1}
+	_, _ = unix.Write(g.stop, one[:])
+	if g.listener != nil {
+		<-g.done
+		_ = g.listener.close()
+	}
+	g.sockets.abort()
+	g.calls.Wait()
+	_ = unix.Close(g.stop)
+}
+
+// answer decides one call.
+func (g *guard) answer(n notification) {
+	call, known := entryCallOf(n.nr)
+	if !known {
+		g.listener.refuse(n.id, unix.ENOSYS)
+		return
+	}
+	t := target{tid: int(n.pid)}
+	if call.op == opConnect {
+		g.calls.Go(func() { g.connect(n, t) })
+		return
+	}
+	seen := &reading{target: t}
+	err := g.decide(n, seen, call)
+	if !g.listener.valid(n.id) {
+		return
+	}
+	var errno unix.Errno
+	switch {
+	case err == nil && seen.changed():
+		// Nobody changes a path that a system call of his own is reading.
+		g.hostile = true
+		g.denied(call.op.String(), "a path that changes while it is checked")
+		g.listener.refuse(n.id, unix.EPERM)
+	case err == nil:
+		g.sweep.touched()
+		g.listener.proceed(n.id)
+	case errors.As(err, &errno):
+		g.listener.refuse(n.id, errno)
+	default:
+		g.listener.refuse(n.id, unix.EACCES)
+	}
+}
+
+// decide returns nil to let the kernel go on, or the error number to return.
+func (g *guard) decide(n notification, t *reading, call entryCall) error {
+	follow := false
+	if call.op == opOpen {
+		creates, follows, err := openFlags(n, t.target, call)
+		if err != nil || !creates {
+			return err
+		}
+		follow = follows
+	}
+	path, err := t.path(n.args[call.path])
+	if err != nil {
+		return errnoOf(err)
+	}
+	e, err := t.entry(dirOf(n, call.dir), path)
+	if err != nil {
+		return err
+	}
+	defer func() { e.close() }()
+	if follow {
+		if e, err = t.followLast(e); err != nil {
+			return err
+		}
+	}
+	switch call.op {
+	case opRename:
+		return g.decideRename(n, t, call, e)
+	case opRemove:
+		if g.rules.guarded(e.path, e.name) != nil {
+			return g.deny(call.op, e.String(), unix.EROFS)
+		}
+		return nil
+	}
+	return g.decideEntry(call.op, e)
+}
+
+// decideEntry is about an entry that comes into being.
+func (g *guard) decideEntry(op entryOp, e entry) error {
+	switch {
+	case e.name == "":
+		return nil // "/", "." or "..": exists, the kernel says so
+	case g.rules.guarded(e.path, e.name) != nil:
+		return g.deny(op, e.String(), unix.EROFS)
+	case op == opSymlink && len(g.rules.below(e.String())) > 0:
+		// A link on the way to a guarded path would put its target there.
+		return g.deny(op, e.String(), unix.EROFS)
+	case g.makesRepo(e):
+		return g.deny(op, e.String(), unix.EROFS)
+	}
+	return nil
+}
+
+// makesRepo reports whether the entry would complete a git repository, whose
+// configuration and hooks the host's git would obey.
+func (g *guard) makesRepo(e entry) bool {
+	if !g.rules.reposRefused(e.path) {
+		return false
+	}
+	if strings.EqualFold(e.name, ".git") {
+		return true
+	}
+	name := strings.ToLower(e.name)
+	if name != "head" && name != "objects" && name != "refs" && name != "commondir" || insideRepo(e.path) {
+		return false
+	}
+	missing := 0
+	for _, part := range repository {
+		if !strings.EqualFold(part, e.name) && !existsAt(e.dir, part) {
+			missing++
+		}
+	}
+	// HEAD and commondir make one as well.
+	return missing == 0 || name == "commondir" && existsAt(e.dir, "HEAD") || name == "head" && existsAt(e.dir, "commondir")
+}
+
+func (g *guard) decideRename(n notification, t *reading, call entryCall, to entry) error {
+	path, err := t.path(n.args[call.oldPath])
+	if err != nil {
+		return errnoOf(err)
+	}
+	from, err := t.entry(dirOf(n, call.oldDir), path)
+	if err != nil {
+		return err
+	}
+	defer from.close()
+	exchange := call.flags >= 0 && n.args[call.flags]&unix.RENAME_EXCHANGE != 0
+	if err := g.decideMove(from, to); err != nil || !exchange {
+		return err
+	}
+	return g.decideMove(to, from)
+}
+
+// decideMove is about from leaving its place and appearing at to.
+func (g *guard) decideMove(from, to entry) error {
+	switch {
+	case g.rules.anchored(from.String()):
+		return g.deny(opRename, from.String(), unix.EBUSY)
+	case g.rules.guarded(from.path, from.name) != nil:
+		return g.deny(opRename, from.String(), unix.EROFS)
+	}
+	if err := g.decideEntry(opRename, to); err != nil {
+		return err
+	}
+	rest := g.rules.below(to.String())
+	if len(rest) == 0 {
+		return nil
+	}
+	if isLinkAt(from.dir, from.name) {
+		return g.deny(opRename, to.String(), unix.EROFS)
+	}
+	for _, r := range rest {
+		if existsAt(from.dir, from.name+"/"+r) {
+			return g.deny(opRename, to.String()+"/"+r, unix.EROFS)
+		}
+	}
+	return nil
+}
+
+// inspect reports guarded names that are there now. One that was refused before,
+// or that comes with paths changed under our eyes, is the work of a thread that
+// raced us; any other was made by the host's user, whose it stays.
+func (g *guard) inspect() {
+	for _, p := range g.sweep.look() {
+		path := filepath.Join(p.dir, p.name)
+		g.appeared(path, g.hostile || g.sweep.denied[path])
+	}
+}
+
+func (g *guard) deny(op entryOp, path string, errno unix.Errno) error {
+	if op != opConnect { // connects run beside serve
+		g.sweep.denied[path] = true
+	}
+	g.denied(op.String(), path)
+	return errno
+}
+
+// openFlags reports whether an open may create its last component, and whether
+// it follows a symbolic link there.
+func openFlags(n notification, t target, call entryCall) (creates, follows bool, err error) {
+	flags := uint64(unix.O_CREAT | unix.O_WRONLY | unix.O_TRUNC)
+	switch {
+	case call.how:
+		how := make([]byte, 8)
+		if got, err := t.read(n.args[call.flags], how); err != nil || got < 8 {
+			return false, false, unix.EFAULT
+		}
+		flags = leUint64(how)
+	case call.flags >= 0:
+		flags = n.args[call.flags]
+	}
+	creates = flags&unix.O_CREAT != 0
+	return creates, flags&(unix.O_NOFOLLOW|unix.O_EXCL) == 0, nil
+}
+
+// followLast follows symbolic links in the last component, to where open with
+// O_CREAT would create a file.
+func (t target) followLast(e entry) (entry, error) {
+	for range maxLinks {
+		if e.name == "" || isProc(e.dir) {
+			return e, nil // what /proc shows exists already
+		}
+		text, err := readlinkat(e.dir, e.name)
+		if err != nil {
+			return e, nil //nolint:nilerr // not a link, or not there: this is the place
+		}
+		if !strings.HasPrefix(text, "/") {
+			text = e.path + "/" + text
+		}
+		e.close()
+		if e, err = t.entryIn(text); err != nil {
+			return e, err
+		}
+	}
+	return e, unix.ELOOP
+}
+
+// dirOf is the directory descriptor argument at position i, which the kernel
+// takes as a 32-bit number.
+func dirOf(n notification, i int) int {
+	if i < 0 {
+		return unix.AT_FDCWD
+	}
+	return int(int32(n.args[i]))
+}
+
+func existsAt(dir int, name string) bool {
+	var st unix.Stat_t
+	return unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil
+}
+
+func isLinkAt(dir int, name string) bool {
+	var st unix.Stat_t
+	return unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK
+}
+
+func leUint64(b []byte) uint64 {
+	var v uint64
+	for i := range 8 {
+		v |= uint64(b[i]) << (8 * i)
+	}
+	return v
+}

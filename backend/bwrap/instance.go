@@ -1,0 +1,120 @@
+//go:build linux
+
+package bwrap
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/guest"
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// instance is one sandbox: a policy that was checked, and what runs under it.
+type instance struct {
+	driver  *Driver
+	id      string
+	spec    sandbox.Spec
+	tool    tool
+	guest   string
+	created time.Time
+
+	mu      sync.Mutex
+	plan    *policy.Plan // the latest
+	fresh   *policy.Plan // made by Create and not used yet, or nil
+	closed  bool
+	running map[*process]struct{}
+}
+
+// Planned is implemented by instances that can show the plan they enforce.
+type Planned interface{ Plan() *policy.Plan }
+
+// DryRunner is implemented by instances that can print what they would execute.
+type DryRunner interface {
+	DryRun(cmd sandbox.Cmd) (string, error)
+}
+
+func (i *instance) ID() string { return i.id }
+
+// Plan returns the plan of the last command, or of Create before the first.
+func (i *instance) Plan() *policy.Plan {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.plan
+}
+
+// Limits returns the limits of the policy.
+func (i *instance) Limits() (sandbox.Limits, error) { return i.Plan().Limits.Limits, nil }
+
+// Files runs the guest inside for each operation, so that the walls hold for it
+// as for any command.
+func (i *instance) Files() sandbox.Files { return guest.NewFiles(i.startGuest) }
+
+// Status counts what runs.
+func (i *instance) Status(context.Context) (sandbox.Status, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return sandbox.Status{
+		Info: sandbox.Info{
+			ID: i.id, Name: i.spec.Name, Backend: "bwrap",
+			Workspace: i.plan.Workspace, Created: i.created,
+		},
+		Running: len(i.running),
+	}, nil
+}
+
+// Close kills what runs and waits until it is gone.
+func (i *instance) Close(context.Context) error {
+	i.mu.Lock()
+	i.closed = true
+	var running []*process
+	for p := range i.running {
+		running = append(running, p)
+	}
+	i.mu.Unlock()
+	for _, p := range running {
+		p.kill()
+	}
+	for _, p := range running {
+		<-p.ended
+	}
+	return nil
+}
+
+// planFor returns the plan for the next command. The host's tree may have
+// changed since the last one, and what is protected depends on what exists.
+func (i *instance) planFor() (*policy.Plan, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.closed {
+		return nil, sandbox.Errorf(sandbox.Closed, "the sandbox is closed")
+	}
+	if plan := i.fresh; plan != nil {
+		i.fresh = nil
+		return plan, nil
+	}
+	plan, err := policy.Resolve(i.spec)
+	if err != nil {
+		return nil, err
+	}
+	i.plan = plan
+	return plan, nil
+}
+
+func (i *instance) add(p *process) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.closed {
+		return sandbox.Errorf(sandbox.Closed, "the sandbox is closed")
+	}
+	i.running[p] = struct{}{}
+	return nil
+}
+
+func (i *instance) remove(p *process) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	delete(i.running, p)
+}

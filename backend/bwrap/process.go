@@ -1,0 +1,270 @@
+//go:build linux
+
+package bwrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// process is a command that runs, with the walls that are its own.
+type process struct {
+	instance *instance
+	guard    *guard
+	limits   *limits
+	status   *status
+	command  *exec.Cmd
+	terminal bool // shares our terminal's session and process group
+
+	ended  chan struct{} // closed when all of it is gone
+	reaped chan struct{} // closed when bubblewrap was waited for
+	stop   func() bool   // ends the watch over the context
+
+	mu     sync.Mutex
+	child  int    // host pid of the sandbox's first process, 0 before it is known
+	pidfd  int    // of the same, or -1
+	killed bool   //
+	reason string // why we killed it
+	exit   sandbox.Exit
+	err    error
+}
+
+// connect gives bubblewrap the caller's streams. Input that is not a file is
+// copied by a goroutine that nobody waits for: its source may never end.
+func (p *process) connect(c *exec.Cmd, stdio sandbox.Stdio) error {
+	p.pidfd, p.reaped = -1, make(chan struct{})
+	c.Stdout, c.Stderr = stdio.Stdout, stdio.Stderr
+	if f, ok := stdio.Stdin.(*os.File); ok || stdio.Stdin == nil {
+		if f != nil {
+			c.Stdin = f
+		}
+		return nil
+	}
+	w, err := c.StdinPipe()
+	if err != nil {
+		return err
+	}
+	go func() {
+		_, _ = io.Copy(w, stdio.Stdin) // EPIPE when the command does not want it
+		_ = w.Close()
+	}()
+	return nil
+}
+
+// abandon releases what connect and newStatus opened for a start that failed.
+func (p *process) abandon() {
+	p.status.close()
+	close(p.ended)
+}
+
+// reap waits for bubblewrap, on the thread that started it.
+func (p *process) reap(c *exec.Cmd) {
+	err := c.Wait()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		p.fail(err)
+	}
+	close(p.reaped)
+}
+
+func (p *process) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.err = errors.Join(p.err, err)
+}
+
+// follow watches over the process from now to its end.
+func (p *process) follow(ctx context.Context) {
+	p.stop = context.AfterFunc(ctx, p.kill)
+	go func() {
+		code, ok := p.status.follow(p.begun)
+		<-p.reaped
+		p.stop()
+		p.finish(code, ok)
+		p.instance.remove(p)
+		close(p.ended)
+	}()
+}
+
+// begun is called once, with the pid of the sandbox's first process.
+func (p *process) begun(pid int) {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		fd = -1
+	}
+	p.mu.Lock()
+	p.child, p.pidfd = pid, fd
+	p.mu.Unlock()
+	if err := p.limits.attach(p.command.Process.Pid, pid); err != nil {
+		p.fail(sandbox.Errorf(sandbox.Unavailable, "limits: %w", err))
+		p.kill()
+		return
+	}
+	if err := p.status.release(); err != nil {
+		p.kill() // it is gone already; finish says how
+	}
+}
+
+// finish collects how it ended and frees the walls, when bubblewrap is gone.
+func (p *process) finish(code int, known bool) {
+	p.awaitGone()
+	p.guard.close()
+	reason := p.limits.reason()
+	err := p.limits.close()
+	p.status.close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pidfd >= 0 {
+		_ = unix.Close(p.pidfd)
+		p.pidfd = -1
+	}
+	p.child = 0
+	p.err = errors.Join(p.err, err)
+	if p.reason == "" {
+		p.reason = reason
+	}
+	switch {
+	case known:
+		p.exit = sandbox.Exit{Code: code, Reason: p.reason}
+		if code > 128 && code <= 128+64 {
+			p.exit.Signal = code - 128
+		}
+	case p.killed || p.reason != "":
+		p.exit = sandbox.Exit{Code: 128 + int(unix.SIGKILL), Signal: int(unix.SIGKILL), Reason: p.reason}
+	case p.err == nil:
+		p.err = sandbox.Errorf(sandbox.Unavailable, "bubblewrap could not build the sandbox (%s)", p.command.ProcessState).
+			WithHint("run 'agent-sandbox doctor' for the layer that forbids it")
+	}
+}
+
+// awaitGone waits for the sandbox's first process, and with it for all others:
+// the kernel ends it last (pid_namespaces(7)).
+func (p *process) awaitGone() {
+	p.mu.Lock()
+	fd := p.pidfd
+	p.mu.Unlock()
+	if fd < 0 {
+		return
+	}
+	poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	for {
+		_, err := unix.Poll(poll, int((10 * time.Second).Milliseconds()))
+		if !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}
+
+// Wait returns when everything is gone.
+func (p *process) Wait() (sandbox.Exit, error) {
+	<-p.ended
+	return p.exit, p.err
+}
+
+// kill ends the whole tree: bubblewrap's first process dies with bubblewrap
+// (--die-with-parent), and everything inside with it.
+func (p *process) kill() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.killed = true
+	if p.pidfd >= 0 {
+		_ = unix.PidfdSendSignal(p.pidfd, unix.SIGKILL, nil, 0)
+	}
+	if p.command != nil {
+		_ = p.command.Process.Kill()
+	}
+}
+
+// Signal sends sig to the command's process group; SIGKILL ends everything.
+func (p *process) Signal(sig os.Signal) error {
+	s, ok := sig.(syscall.Signal)
+	if !ok {
+		return sandbox.Errorf(sandbox.Invalid, "signal %v is none of this system", sig)
+	}
+	if s == unix.SIGKILL {
+		p.kill()
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.child == 0 {
+		return nil // not begun, or gone
+	}
+	pid := -p.child // it leads the session that --new-session made
+	if p.terminal {
+		var err error
+		if pid, err = firstChild(p.child); err != nil {
+			return nil //nolint:nilerr // it is gone
+		}
+	}
+	if err := unix.Kill(pid, s); err != nil && !errors.Is(err, unix.ESRCH) {
+		return err
+	}
+	return nil
+}
+
+// firstChild is the command itself, the only child that bubblewrap's first
+// process made.
+func firstChild(pid int) (int, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(data))
+	if len(fields) == 0 {
+		return 0, unix.ESRCH
+	}
+	return strconv.Atoi(fields[0])
+}
+
+// appeared is called by the guard when a guarded name is there in spite of it. One
+// that raced us ends the sandbox; what it made is moved out of the tree, not lost.
+func (p *process) appeared(path string, raced bool) {
+	if !raced {
+		p.instance.driver.options.Trace("guard", path+" appeared on the host")
+		return
+	}
+	p.mu.Lock()
+	p.reason = "it raced the guard to create " + path
+	p.mu.Unlock()
+	p.kill()
+	moved, err := quarantine(path, p.instance.driver.options.DataDir)
+	if err != nil {
+		p.fail(fmt.Errorf("%s was created in spite of a refusal and could not be moved away: %w", path, err))
+		return
+	}
+	p.mu.Lock()
+	p.reason += ", which is now " + moved
+	p.mu.Unlock()
+}
+
+// quarantine moves an entry out of the tree, or aside within its directory when
+// our own lies on another file system. It follows no link.
+func quarantine(path, dataDir string) (string, error) {
+	dir := filepath.Join(dataDir, "quarantine")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	stamp := strconv.FormatInt(time.Now().UnixNano(), 10)
+	to := filepath.Join(dir, stamp+"-"+filepath.Base(path))
+	err := os.Rename(path, to)
+	if errors.Is(err, unix.EXDEV) {
+		to = path + ".refused-" + stamp
+		err = os.Rename(path, to)
+	}
+	return to, err
+}

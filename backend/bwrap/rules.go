@@ -1,0 +1,118 @@
+//go:build linux
+
+package bwrap
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/policy"
+)
+
+// guardRules answers, from a plan, whether an entry may come into being. It is
+// immutable after newGuardRules and touches no file system.
+type guardRules struct {
+	names   map[string]map[string]*policy.Guard // directory → lower-case name → guard
+	all     map[string]*policy.Guard            // directory → guard of every name
+	under   []*policy.Guard                     // every guard, to find those below a directory
+	fixed   map[string]bool                     // directories that protected paths lie in, at any depth
+	noRepos []string
+	links   bool // whether a guarded name exists, as a symbolic link
+}
+
+// repository is the set of names that make a directory a git repository
+// (is_git_directory in gitrepository-layout(5)).
+var repository = []string{"HEAD", "objects", "refs"}
+
+func newGuardRules(plan *policy.Plan) *guardRules {
+	r := &guardRules{
+		names: map[string]map[string]*policy.Guard{}, all: map[string]*policy.Guard{},
+		fixed: map[string]bool{}, noRepos: plan.NoRepos,
+	}
+	for i := range plan.Guards {
+		g := &plan.Guards[i]
+		r.under = append(r.under, g)
+		if g.Name == "*" {
+			r.all[g.Dir] = g
+			continue
+		}
+		if r.names[g.Dir] == nil {
+			r.names[g.Dir] = map[string]*policy.Guard{}
+		}
+		r.names[g.Dir][strings.ToLower(g.Name)] = g
+		if _, err := os.Lstat(filepath.Join(g.Dir, g.Name)); err == nil {
+			r.links = true
+		}
+	}
+	for _, m := range plan.Mounts {
+		if m.Access == policy.ReadOnly || m.Access == policy.Exclude || m.Pin {
+			for dir := filepath.Dir(m.Path); dir != "/" && !r.fixed[dir]; dir = filepath.Dir(dir) {
+				r.fixed[dir] = true
+			}
+		}
+	}
+	return r
+}
+
+// guarded returns the guard that forbids name in dir, or nil.
+func (r *guardRules) guarded(dir, name string) *policy.Guard {
+	if g := r.names[dir][strings.ToLower(name)]; g != nil {
+		return g
+	}
+	g := r.all[dir]
+	if g == nil {
+		return nil
+	}
+	for _, pattern := range g.Except {
+		if ok, err := path.Match(pattern, name); err == nil && ok {
+			return nil
+		}
+	}
+	return g
+}
+
+// below returns the guards whose entry would lie under the directory p, each
+// with its path relative to p.
+func (r *guardRules) below(p string) []string {
+	var rest []string
+	for _, g := range r.under {
+		if g.Name == "*" {
+			continue
+		}
+		full := g.Dir + "/" + g.Name
+		if strings.HasPrefix(full, p+"/") {
+			rest = append(rest, full[len(p)+1:])
+		}
+	}
+	return rest
+}
+
+// anchored reports whether p holds protected paths, so that moving it would
+// leave their places free.
+func (r *guardRules) anchored(p string) bool { return r.fixed[p] }
+
+// reposRefused reports whether no new repository may appear at p.
+func (r *guardRules) reposRefused(p string) bool {
+	for _, root := range r.noRepos {
+		if p == root || strings.HasPrefix(p, root+"/") || root == "/" {
+			return true
+		}
+	}
+	return false
+}
+
+// insideRepo reports whether dir lies in a git directory that exists already,
+// whose own guards decide.
+func insideRepo(dir string) bool {
+	for part := range strings.SplitSeq(dir, "/") {
+		if strings.EqualFold(part, ".git") {
+			return true
+		}
+	}
+	return false
+}
+
+// guardsLinks reports whether removing an entry could free a guarded name.
+func (r *guardRules) guardsLinks() bool { return r.links }

@@ -1,0 +1,251 @@
+//go:build linux
+
+package bwrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/guest"
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Start runs cmd in namespaces of its own.
+func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	plan, err := i.planFor()
+	if err != nil {
+		return nil, err
+	}
+	if err := checkCmd(plan, cmd); err != nil {
+		return nil, err
+	}
+	env := environment(plan, cmd)
+	path, err := program(plan, cmd, env)
+	if err != nil {
+		return nil, err
+	}
+	return i.launch(ctx, plan, cmd, path, env, stdio)
+}
+
+// startGuest runs the guest itself, which no policy hides.
+func (i *instance) startGuest(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error) {
+	return i.Start(ctx, cmd, stdio)
+}
+
+// launch builds the walls and starts path inside them.
+func (i *instance) launch(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd, path string, env []string, stdio sandbox.Stdio) (*process, error) {
+	p := &process{instance: i, ended: make(chan struct{}), terminal: onTerminal(stdio)}
+	var err error
+	if p.limits, err = newLimits(plan.Limits); err != nil {
+		return nil, err
+	}
+	if p.guard, err = newGuard(plan, i.driver.options.Denied, p.appeared); err != nil {
+		return nil, errors.Join(err, p.limits.close())
+	}
+	if err := p.start(ctx, plan, cmd, path, env, stdio); err != nil {
+		p.guard.close()
+		return nil, errors.Join(err, p.limits.close())
+	}
+	return p, nil
+}
+
+// start forks bubblewrap from a thread that carries the guard's program.
+func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd, path string, env []string, stdio sandbox.Stdio) error {
+	i := p.instance
+	deny, err := denyProgram(runtime.GOARCH, denyOptions{Userns: plan.Userns, Debuggers: plan.Debug})
+	if err != nil {
+		return err
+	}
+	const first = 3
+	v, err := newInvocation(plan, i.tool, i.guest, deny, first, true)
+	if err != nil {
+		return err
+	}
+	files, err := v.open()
+	defer func() { closeAll(files) }()
+	if err != nil {
+		v.close()
+		return err
+	}
+	if p.status, err = newStatus(p.limits.needed()); err != nil {
+		return err
+	}
+	v.add(p.status.args(first + len(files))...)
+	c := &exec.Cmd{
+		Path: i.tool.path, Env: env, Dir: "/",
+		ExtraFiles:  append(slices.Clone(files), p.status.childEnds()...),
+		SysProcAttr: &syscall.SysProcAttr{Setpgid: !p.terminal},
+	}
+	if !p.terminal {
+		v.add("--new-session")
+	}
+	c.Args = append([]string{"bwrap"}, v.args...)
+	c.Args = append(c.Args, "--")
+	c.Args = append(c.Args, commandLine(cmd, path, p.terminal)...)
+	if p.terminal {
+		holdKeys(c)
+	}
+	i.driver.traceArgs(v.args)
+	if err := p.connect(c, stdio); err != nil {
+		p.status.close()
+		return err
+	}
+	if err := i.add(p); err != nil {
+		p.abandon()
+		return err
+	}
+	if err := p.fork(c); err != nil {
+		i.remove(p)
+		p.abandon()
+		return startError(err)
+	}
+	p.follow(ctx)
+	return nil
+}
+
+// commandLine is what bubblewrap executes. bubblewrap cannot set argv 0 before
+// 0.9, so a program found in PATH is started by its path.
+func commandLine(cmd sandbox.Cmd, path string, terminal bool) []string {
+	line := append([]string{path}, cmd.Args[1:]...)
+	if terminal {
+		return append([]string{guest.Program, "init", "--tty", "--"}, line...)
+	}
+	return line
+}
+
+// holdKeys starts bubblewrap itself deaf to the terminal's keys: its own process
+// shares the command's process group, and its death would take everything along.
+// The guest hears them again before it executes the command.
+func holdKeys(c *exec.Cmd) {
+	c.Args = append([]string{"sh", "-c", `trap "" INT QUIT; exec "$@"`, "sh", c.Path}, c.Args[1:]...)
+	c.Path = "/bin/sh"
+}
+
+// fork starts c on a thread of its own that carries the guard's program. The
+// thread lives until c has ended: bubblewrap dies with the thread that made it
+// (PR_SET_PDEATHSIG in prctl(2)).
+func (p *process) fork(c *exec.Cmd) error {
+	program, err := guardProgram(runtime.GOARCH, guardOptions{Removals: p.guard.rules.guardsLinks()})
+	if err != nil {
+		return err
+	}
+	// What we were started with must not leak inside (descriptors above 2).
+	if err := closeOnExec(); err != nil {
+		return err
+	}
+	started := make(chan error, 1)
+	go func() {
+		// Never unlocked: the thread ends here, with its filter.
+		runtime.LockOSThread()
+		l, err := listen(program)
+		if err != nil {
+			started <- sandbox.Errorf(sandbox.Unavailable, "the guard cannot be installed: %w", err).
+				WithHint("run 'agent-sandbox doctor' for the layer that forbids it")
+			return
+		}
+		go p.guard.serve(l)
+		err = c.Start()
+		p.status.closeChildEnds()
+		started <- err
+		if err == nil {
+			p.reap(c)
+		}
+	}()
+	err = <-started
+	if err == nil {
+		p.command = c
+	}
+	return err
+}
+
+func startError(err error) error {
+	var e *sandbox.Error
+	if errors.As(err, &e) {
+		return err
+	}
+	if errors.Is(err, unix.E2BIG) {
+		return sandbox.Errorf(sandbox.Invalid, "the command line is longer than this system allows: %w", err).
+			WithHint("pass long input through a file or standard input")
+	}
+	return sandbox.Errorf(sandbox.Unavailable, "start bubblewrap: %w", err)
+}
+
+// checkCmd refuses what could not be passed on unchanged.
+func checkCmd(plan *policy.Plan, cmd sandbox.Cmd) error {
+	for _, arg := range cmd.Args {
+		if strings.ContainsRune(arg, 0) {
+			return sandbox.Errorf(sandbox.Invalid, "argument %q holds a NUL byte", arg)
+		}
+	}
+	for _, kv := range cmd.Env {
+		if !strings.Contains(kv, "=") || strings.ContainsRune(kv, 0) || strings.HasPrefix(kv, "=") {
+			return sandbox.Errorf(sandbox.Invalid, "environment entry %q is not NAME=VALUE", kv)
+		}
+	}
+	if cmd.Dir == "" {
+		return nil
+	}
+	if !strings.HasPrefix(cmd.Dir, "/") {
+		return sandbox.Errorf(sandbox.Invalid, "working directory %q is not absolute", cmd.Dir)
+	}
+	if info, err := os.Stat(cmd.Dir); !hidden(plan, cmd.Dir) && (err != nil || !info.IsDir()) {
+		return sandbox.Errorf(sandbox.NotFound, "working directory %s is not a directory", cmd.Dir)
+	}
+	return nil
+}
+
+// environment is the plan's, then our directory in front of PATH, then the
+// command's own.
+func environment(plan *policy.Plan, cmd sandbox.Cmd) []string {
+	env := slices.Clone(plan.Env)
+	path := lookup(env, "PATH")
+	if path == "" {
+		path = "/usr/local/bin:/usr/bin:/bin"
+	}
+	env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "PATH=") })
+	env = append(env, "PATH="+guest.Root+":"+path)
+	for _, kv := range cmd.Env {
+		name, _, _ := strings.Cut(kv, "=")
+		env = slices.DeleteFunc(env, func(old string) bool { return strings.HasPrefix(old, name+"=") })
+		env = append(env, kv)
+	}
+	return env
+}
+
+// closeOnExec marks every descriptor above 2, so that only those we pass arrive.
+func closeOnExec() error {
+	err := unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)
+	if !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EPERM) {
+		return err
+	}
+	entries, err := os.ReadDir("/proc/self/fd") // before Linux 5.11
+	if err != nil {
+		return fmt.Errorf("close inherited descriptors: %w", err)
+	}
+	for _, e := range entries {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
+			unix.CloseOnExec(fd)
+		}
+	}
+	return nil
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close()
+	}
+}

@@ -1,0 +1,95 @@
+//go:build linux
+
+package bwrap
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"strconv"
+)
+
+// status is bubblewrap's account of itself: the pid of its first process, and the
+// command's exit status, which nobody inside can write. With block it waits for
+// our leave before it executes the command.
+type status struct {
+	read, write           *os.File
+	blockRead, blockWrite *os.File // nil without block
+}
+
+func newStatus(block bool) (*status, error) {
+	s := &status{}
+	var err error
+	if s.read, s.write, err = os.Pipe(); err != nil {
+		return nil, err
+	}
+	if block {
+		if s.blockRead, s.blockWrite, err = os.Pipe(); err != nil {
+			s.close()
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// args are bubblewrap's options for childEnds, whose first has number fd.
+func (s *status) args(fd int) []string {
+	args := []string{"--json-status-fd", strconv.Itoa(fd)}
+	if s.blockRead != nil {
+		args = append(args, "--block-fd", strconv.Itoa(fd+1))
+	}
+	return args
+}
+
+func (s *status) childEnds() []*os.File {
+	if s.blockRead != nil {
+		return []*os.File{s.write, s.blockRead}
+	}
+	return []*os.File{s.write}
+}
+
+func (s *status) closeChildEnds() { closeAll(s.childEnds()) }
+
+func (s *status) close() {
+	s.closeChildEnds()
+	_ = s.read.Close()
+	if s.blockWrite != nil {
+		_ = s.blockWrite.Close()
+	}
+}
+
+// release lets the command run.
+func (s *status) release() error {
+	if s.blockWrite == nil {
+		return nil
+	}
+	_, err := s.blockWrite.Write([]byte{1})
+	_ = s.blockWrite.Close()
+	return err
+}
+
+// report is one document of --json-status-fd.
+type report struct {
+	ChildPid *int `json:"child-pid"`
+	ExitCode *int `json:"exit-code"`
+}
+
+// follow calls child once with the pid of the sandbox's first process, and
+// returns the exit status, or ok false if bubblewrap never got that far.
+func (s *status) follow(child func(pid int)) (code int, ok bool) {
+	// bubblewrap writes a few hundred bytes; nothing inside can write here.
+	decoder := json.NewDecoder(bufio.NewReader(io.LimitReader(s.read, 1<<16)))
+	for {
+		var r report
+		if err := decoder.Decode(&r); err != nil {
+			return code, ok
+		}
+		if r.ChildPid != nil {
+			child(*r.ChildPid)
+		}
+		if r.ExitCode != nil {
+			code, ok = *r.ExitCode, true
+		}
+	}
+}
