@@ -198,7 +198,7 @@ func (f files) infos(ctx context.Context, limit int, op, name string) ([]sandbox
 	if err != nil {
 		return nil, err
 	}
-	return decodeInfos(out.Bytes(), limit, op == opList)
+	return decodeInfos(out.buf.Bytes(), limit, op == opList)
 }
 
 func decodeInfos(data []byte, limit int, names bool) ([]sandbox.FileInfo, error) {
@@ -258,7 +258,7 @@ func (c *call) end() error {
 	if exit.Code == 0 && exit.Signal == 0 {
 		return nil
 	}
-	text := c.errs.Bytes()
+	text := c.errs.buf.Bytes()
 	var w wireError
 	if exit.Code != exitFiles || json.Unmarshal(text, &w) != nil || !knownCode(w.Code) {
 		return sandbox.Errorf(sandbox.Internal, "the guest ended with status %d: %.200q", exit.Code, text)
@@ -276,21 +276,22 @@ func knownCode(c sandbox.Code) bool {
 
 // boundedBuffer keeps at most limit bytes; over, if any, is called when more come.
 type boundedBuffer struct {
-	bytes.Buffer
+	buf   bytes.Buffer // not embedded: its ReadFrom would take everything
 	limit int
 	cut   bool
 	over  func()
 }
 
-// Write takes everything, so that the writer goes on to its own end.
+// Write claims to take everything, so that the writer goes on to its own end.
 func (b *boundedBuffer) Write(p []byte) (int, error) {
-	if room := b.limit - b.Len(); len(p) > room {
-		if !b.cut && b.over != nil {
-			b.over()
-		}
-		b.cut = true
-		b.Buffer.Write(p[:max(room, 0)])
-		return len(p), nil
+	room := b.limit - b.buf.Len()
+	if len(p) <= room {
+		return b.buf.Write(p)
 	}
-	return b.Buffer.Write(p)
+	if !b.cut && b.over != nil {
+		b.over()
+	}
+	b.cut = true
+	b.buf.Write(p[:room])
+	return len(p), nil
 }
