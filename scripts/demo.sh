@@ -59,13 +59,16 @@ cd "$base/repository"
 printf '#!/bin/sh\n# as it was\n' >.git/hooks/pre-commit
 chmod +x .git/hooks/pre-commit
 
+# Tests that build sandboxes themselves, or files of other users, need what a
+# sandbox forbids; these do not.
 run_tests() {
-  local packages=(./sandbox ./policy/...)
+  local tests='^Test_?(Decode|Defaults|Env|Explain|Limits|Load|Precedence|Preset|Schema|Repositories|Resolution|A|The)' packages=(./sandbox ./policy)
+  export GOMODCACHE=$gomodcache GOCACHE=$gocache GOFLAGS=-buildvcs=false CGO_ENABLED=0
   # Inside there is no network: what is missing is fetched before.
-  GOMODCACHE=$gomodcache GOCACHE=$gocache go list -deps -test "${packages[@]}" >/dev/null
+  go list -deps -test "${packages[@]}" >/dev/null
   say "running its tests inside: agent-sandbox exec ... -- go test ${packages[*]}"
-  GOMODCACHE=$gomodcache GOCACHE=$gocache GOPROXY=off GOTOOLCHAIN=local GOFLAGS=-buildvcs=false CGO_ENABLED=0 \
-    "$box" exec --ro "$gomodcache" --rw "$gocache" -- go test "${packages[@]}"
+  GOPROXY=off GOTOOLCHAIN=local "$box" exec --ro "$gomodcache" --rw "$gocache" -- \
+    go test -run "$tests" "${packages[@]}"
 }
 
 # listen starts a host service on a Unix socket and on TCP, and sets port. It notes
