@@ -1,0 +1,291 @@
+//go:build linux
+
+package bwrap
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// hostFacts is what was found out about a host. diagnose draws the conclusions.
+type hostFacts struct {
+	uid     int
+	release string // of the kernel
+
+	bwrap    string // path; empty: none
+	bwrapErr error  // why there is none, or why it is of no use
+	version  string
+	features features
+	tries    map[string]string // by wall (tryProc, ...): "" it stands, or bubblewrap's message; absent: not tried
+
+	userns      error    // of clone(CLONE_NEWUSER)
+	cloneSysctl int      // kernel.unprivileged_userns_clone; -1: no such file
+	maxUserns   int      // user.max_user_namespaces
+	appArmor    int      // kernel.apparmor_restrict_unprivileged_userns
+	yama        int      // kernel.yama.ptrace_scope
+	tiocsti     int      // dev.tty.legacy_tiocsti
+	seccomp     int      // mode we run under: 2 is a filter
+	caps        uint64   // effective capabilities
+	masked      []string // mounts below /proc
+	chrooted    bool
+
+	notify      error             // whether the kernel knows user notification
+	listen      error             // whether a listener can be installed
+	getfd       error             // of pidfd_getfd(2)
+	controllers map[string]string // limit → "" it can hold, or why not
+	cgroups     []string          // limits that a cgroup holds
+}
+
+// The walls that are tried with bubblewrap.
+const (
+	tryBase          = "base" // user, mount, PID, IPC and UTS namespaces
+	tryProc          = "proc"
+	tryNet           = "net"
+	tryDisableUserns = "disable-userns"
+	tryBindFD        = "bind-fd"
+	trySeccomp       = "seccomp"
+)
+
+// collectFacts looks at this host. bwrapPath may be empty: it is looked for then.
+func collectFacts(ctx context.Context, bwrapPath string) hostFacts {
+	f := hostFacts{
+		uid: os.Geteuid(), release: kernelRelease(),
+		cloneSysctl: sysctl("kernel/unprivileged_userns_clone"), maxUserns: sysctl("user/max_user_namespaces"),
+		appArmor: sysctl("kernel/apparmor_restrict_unprivileged_userns"),
+		yama:     sysctl("kernel/yama/ptrace_scope"), tiocsti: sysctl("dev/tty/legacy_tiocsti"),
+		userns: tryUserns(ctx), notify: canGuard(), listen: tryListen(), getfd: tryGetfd(),
+		controllers: map[string]string{},
+	}
+	status, _ := os.ReadFile("/proc/self/status")
+	f.readStatus(string(status))
+	mountinfo, _ := os.ReadFile("/proc/self/mountinfo")
+	f.readMounts(string(mountinfo))
+	f.readControllers()
+	if f.bwrap, f.bwrapErr = bwrapPath, nil; bwrapPath == "" {
+		f.bwrap, f.bwrapErr = findBwrap(nil, nil)
+	}
+	if f.bwrapErr != nil {
+		return f
+	}
+	if f.features, f.bwrapErr = probe(ctx, f.bwrap, ""); f.bwrapErr != nil {
+		return f
+	}
+	f.version = bwrapVersion(ctx, f.bwrap)
+	f.tryWalls(ctx)
+	return f
+}
+
+// sysctl reads a number below /proc/sys; -1 when there is none.
+func sysctl(name string) int {
+	b, err := os.ReadFile("/proc/sys/" + name)
+	if err != nil {
+		return -1
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+func (f *hostFacts) readStatus(status string) {
+	for line := range strings.Lines(status) {
+		key, value, _ := strings.Cut(line, ":")
+		switch value = strings.TrimSpace(value); key {
+		case "Seccomp":
+			f.seccomp, _ = strconv.Atoi(value)
+		case "CapEff":
+			f.caps, _ = strconv.ParseUint(value, 16, 64)
+		}
+	}
+}
+
+// readMounts finds what lies over /proc, and whether we are in a chroot, whose
+// root is no mount.
+func (f *hostFacts) readMounts(mountinfo string) {
+	f.chrooted = mountinfo != ""
+	for line := range strings.Lines(mountinfo) {
+		fields := strings.Fields(line)
+		if len(fields) < 5 {
+			continue
+		}
+		point := unescapeMount(fields[4])
+		if point == "/" {
+			f.chrooted = false
+		}
+		// binfmt_misc is an ordinary mount of the host's and hides nothing.
+		if strings.HasPrefix(point, "/proc/") && point != "/proc/sys/fs/binfmt_misc" {
+			f.masked = append(f.masked, point)
+		}
+	}
+}
+
+func (f *hostFacts) readControllers() {
+	names := []string{"cpu", "memory", "pids"}
+	all, err := ownHierarchies()
+	found := homes(all, names, names)
+	for _, h := range found {
+		f.cgroups = append(f.cgroups, h.controllers...)
+	}
+	for _, c := range names {
+		l := limits{homes: found}
+		f.controllers[c] = l.unheld(c)
+		if err != nil {
+			f.controllers[c] = err.Error()
+		}
+	}
+}
+
+// tryUserns makes a user namespace for a program that does not exist: the clone
+// happens first, so a missing program means that it worked.
+func tryUserns(ctx context.Context) error {
+	cmd := exec.CommandContext(ctx, "/proc/self/no such program")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER}
+	err := cmd.Run()
+	if errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	return err
+}
+
+// tryListen installs a listener that is never asked, on a thread that ends with it.
+func tryListen() error {
+	result := make(chan error, 1)
+	var onThread func()
+	onThread = func() {
+		runtime.LockOSThread()
+		if unix.Gettid() == os.Getpid() {
+			// The main thread never ends; hold it so that another one is taken.
+			defer runtime.UnlockOSThread()
+			done := make(chan struct{})
+			go func() { defer close(done); onThread() }()
+			<-done
+			return
+		}
+		// Not unlocked: the filter stays on the thread.
+		l, err := listen([]unix.SockFilter{{Code: bpfReply, K: unix.SECCOMP_RET_ALLOW}})
+		if err == nil {
+			err = l.close()
+		}
+		result <- err
+	}
+	go onThread()
+	return <-result
+}
+
+// tryGetfd takes a descriptor of our own.
+func tryGetfd() error {
+	self, err := unix.PidfdOpen(os.Getpid(), 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(self)
+	fd, _, errno := unix.Syscall(unix.SYS_PIDFD_GETFD, uintptr(self), uintptr(self), 0)
+	if errno != 0 {
+		return errno
+	}
+	return unix.Close(int(fd))
+}
+
+// tryWalls builds all walls at once, and one by one if that fails.
+func (f *hostFacts) tryWalls(ctx context.Context) {
+	walls := []string{tryProc, tryNet, trySeccomp}
+	if f.features.disableUserns {
+		walls = append(walls, tryDisableUserns)
+	}
+	if f.features.bindFD {
+		walls = append(walls, tryBindFD)
+	}
+	f.tries = map[string]string{tryBase: ""}
+	if f.tryWall(ctx, walls...) == "" {
+		for _, w := range walls {
+			f.tries[w] = ""
+		}
+		return
+	}
+	if f.tries[tryBase] = f.tryWall(ctx); f.tries[tryBase] != "" {
+		return // the others would only say the same
+	}
+	for _, w := range walls {
+		f.tries[w] = f.tryWall(ctx, w)
+	}
+}
+
+// tryWall runs bubblewrap with the base and walls, and returns its message when it fails.
+func (f *hostFacts) tryWall(ctx context.Context, walls ...string) string {
+	args := []string{"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--die-with-parent", "--cap-drop", "ALL", "--ro-bind", "/", "/"}
+	var files []*os.File
+	defer func() {
+		for _, file := range files {
+			_ = file.Close()
+		}
+	}()
+	for _, w := range walls {
+		more, file, err := wallArgs(w, 3+len(files))
+		if err != nil {
+			return err.Error()
+		}
+		if args = append(args, more...); file != nil {
+			files = append(files, file)
+		}
+	}
+	// bubblewrap itself is the one program that is surely there.
+	cmd := exec.CommandContext(ctx, f.bwrap, append(args, "--", f.bwrap, "--version")...)
+	cmd.Env, cmd.Dir, cmd.ExtraFiles = []string{"LC_ALL=C"}, "/", files
+	var message bytes.Buffer
+	cmd.Stderr = &message
+	if err := cmd.Run(); err != nil {
+		line, _, _ := strings.Cut(message.String(), "\n")
+		if line == "" {
+			line = err.Error()
+		}
+		return line[:min(len(line), 300)]
+	}
+	return ""
+}
+
+// wallArgs are the arguments for one wall, and the file that goes to descriptor fd.
+func wallArgs(wall string, fd int) ([]string, *os.File, error) {
+	switch wall {
+	case tryProc:
+		return []string{"--proc", "/proc", "--dev", "/dev"}, nil, nil
+	case tryNet:
+		return []string{"--unshare-net"}, nil, nil
+	case tryDisableUserns:
+		return []string{"--disable-userns"}, nil, nil
+	case tryBindFD:
+		root, err := os.Open("/")
+		return []string{"--tmpfs", "/tmp", "--ro-bind-fd", strconv.Itoa(fd), "/tmp"}, root, err
+	}
+	program, err := denyProgram(runtime.GOARCH, denyOptions{})
+	if err != nil {
+		return nil, nil, err
+	}
+	file, err := memoryFile(program)
+	return []string{"--seccomp", strconv.Itoa(fd)}, file, err
+}
+
+// memoryFile holds data, to be read from its start.
+func memoryFile(data []byte) (*os.File, error) {
+	fd, err := unix.MemfdCreate("agent-sandbox", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	file := os.NewFile(uintptr(fd), "memfd")
+	if _, err := file.Write(data); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	if _, err := file.Seek(0, 0); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
