@@ -34,7 +34,7 @@ func guestProgram(t *testing.T) string {
 			return
 		}
 		// A plain user inside a box starts it too.
-		if built.err = os.Chmod(built.dir, 0o755); built.err != nil { //nolint:gosec // see above
+		if built.err = os.Chmod(built.dir, 0o755); built.err != nil {
 			return
 		}
 		cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", built.dir+"/sandbox-guest", "../cmd/sandbox-guest") //nolint:noctx // outlives one test
@@ -102,7 +102,7 @@ func (b *box) cover(t *testing.T, target string) {
 func (b *box) script(t *testing.T, command, text string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), command)
-	if err := os.WriteFile(file, []byte(text), 0o555); err != nil { //nolint:gosec // a wrapper is executable
+	if err := os.WriteFile(file, []byte(text), 0o555); err != nil {
 		t.Fatal(err)
 	}
 	b.add("--ro-bind", file, WrapperDir+"/"+command)

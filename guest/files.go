@@ -19,11 +19,11 @@ import (
 
 // Bounds on what the inner side may send; it may be anything.
 const (
-	maxErrorLine = 1 << 20   // bytes of stderr
-	maxErrorText = 4 << 10   // bytes of an error's text
+	maxErrorLine = 1 << 20  // bytes of stderr
+	maxErrorText = 4 << 10  // bytes of an error's text
 	maxListing   = 64 << 20 // bytes of a directory listing
-	maxEntries   = 1 << 20   // entries of a directory listing
-	maxName      = 4096      // bytes of a name, as PATH_MAX
+	maxEntries   = 1 << 20  // entries of a directory listing
+	maxName      = 4096     // bytes of a name, as PATH_MAX
 )
 
 // StartFunc starts a command in a sandbox; it is the Start of an Instance.
@@ -266,12 +266,11 @@ func (c *call) end() error {
 	return sandbox.Errorf(w.Code, "%s", printable(strings.ToValidUTF8(w.Text[:min(len(w.Text), maxErrorText)], "?")))
 }
 
+// knownCode reports whether the guest may send c: it does not speak for the wall.
 func knownCode(c sandbox.Code) bool {
-	switch c {
-	case sandbox.NotFound, sandbox.Denied, sandbox.Exists, sandbox.Invalid, sandbox.Exhausted, sandbox.Internal:
-		return true
-	}
-	return false
+	return slices.Contains([]sandbox.Code{
+		sandbox.NotFound, sandbox.Denied, sandbox.Exists, sandbox.Invalid, sandbox.Exhausted, sandbox.Internal,
+	}, c)
 }
 
 // boundedBuffer keeps at most limit bytes; over, if any, is called when more come.

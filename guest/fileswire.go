@@ -87,7 +87,7 @@ func (c *chunkReader) Read(p []byte) (int, error) {
 }
 
 func (c *chunkReader) frame(n int) {
-	binary.BigEndian.PutUint32(c.buf[:4], uint32(n)) //nolint:gosec // at most maxChunk
+	binary.BigEndian.PutUint32(c.buf[:4], uint32(n))
 	c.ready = c.buf[:4+n]
 }
 

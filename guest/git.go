@@ -54,7 +54,7 @@ func (c gitCall) check() *refusal {
 // it starts comes by here again.
 func (c gitCall) expand(argv gitArgv) gitArgv {
 	for range maxAliases {
-		if c.alias == nil || gitCommands[argv.command] || argv.command == "" {
+		if c.alias == nil || gitCommands.has(argv.command) || argv.command == "" {
 			break
 		}
 		value, ok := c.alias(c, argv.command)

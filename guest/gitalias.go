@@ -12,7 +12,7 @@ const maxAlias = 64 << 10
 
 // gitCommands are the commands that no alias can take the name of, as far as they
 // are common; for any other name git is asked, which costs a process.
-var gitCommands = words(`add am annotate apply archive bisect blame branch bundle cat-file check-attr check-ignore
+const gitCommands wordList = `add am annotate apply archive bisect blame branch bundle cat-file check-attr check-ignore
 	check-ref-format checkout checkout-index cherry cherry-pick clean clone column commit commit-graph commit-tree config
 	count-objects credential describe diff diff-files diff-index diff-tree difftool fast-export fast-import fetch
 	fetch-pack filter-branch fmt-merge-msg for-each-ref for-each-repo format-patch fsck gc get-tar-commit-id grep
@@ -23,7 +23,7 @@ var gitCommands = words(`add am annotate apply archive bisect blame branch bundl
 	remote-http remote-https repack replace rerere reset restore rev-list rev-parse revert rm send-email send-pack
 	shortlog show show-branch show-index show-ref sparse-checkout stage stash status stripspace submodule submodule--helper
 	switch symbolic-ref tag unpack-file unpack-objects update-index update-ref update-server-info upload-archive
-	upload-pack var verify-commit verify-pack verify-tag version whatchanged worktree write-tree`)
+	upload-pack var verify-commit verify-pack verify-tag version whatchanged worktree write-tree`
 
 // askAlias asks the real git for alias.name, in the repository that c selects.
 func askAlias(c gitCall, name string) (string, bool) {

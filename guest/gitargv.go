@@ -15,10 +15,7 @@ type gitArgv struct {
 }
 
 // gitValueOptions are git's own options that take the next argument as value.
-var gitValueOptions = map[string]bool{
-	"-C": true, "-c": true, "--git-dir": true, "--work-tree": true, "--namespace": true,
-	"--config-env": true, "--super-prefix": true, "--attr-source": true, "--shallow-file": true,
-}
+const gitValueOptions wordList = `-C -c --git-dir --work-tree --namespace --config-env --super-prefix --attr-source --shallow-file`
 
 // parseGit takes apart the arguments after git's name. It never fails: what git
 // would refuse leaves command empty or means what git would have done.
@@ -36,7 +33,7 @@ func parseGit(args []string) gitArgv {
 		}
 		name, value, joined := strings.Cut(arg, "=")
 		n := 1
-		if !joined && gitValueOptions[arg] {
+		if !joined && gitValueOptions.has(arg) {
 			if len(args) < 2 {
 				return a
 			}

@@ -36,7 +36,7 @@ func startedByGit(ppid int, call gitCall) bool {
 	if name, ok := strings.CutPrefix(path.Base(parent.args[0]), "git-"); ok {
 		argv.command = name
 	}
-	if gitCommands[argv.command] || strings.Contains(argv.command, "--") {
+	if gitCommands.has(argv.command) || strings.Contains(argv.command, "--") {
 		return true
 	}
 	value, ok := call.alias(gitCall{args: parent.args[1:], env: call.env}, argv.command)

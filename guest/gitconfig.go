@@ -20,7 +20,7 @@ func parseGitKey(key string) gitKey {
 
 // gitCommandKeys are the keys whose value git runs as a command, or that decide
 // which commands run; "*" stands for any variable, "a.*.b" for any subsection or none.
-var gitCommandKeys = words(`
+const gitCommandKeys wordList = `
 	core.fsmonitor core.sshcommand core.editor core.pager core.askpass core.gitproxy core.alternaterefscommand
 	sequence.editor pager.* interactive.difffilter diff.external diff.*.command diff.*.textconv merge.*.driver
 	mergetool.*.cmd difftool.*.cmd guitool.*.cmd man.*.cmd browser.*.cmd web.browser filter.*.clean filter.*.smudge
@@ -28,14 +28,18 @@ var gitCommandKeys = words(`
 	tar.*.command uploadpack.packobjectshook sendemail.*.sendmailcmd sendemail.*.tocmd sendemail.*.cccmd
 	sendemail.*.headercmd imap.tunnel instaweb.httpd remote.*.receivepack remote.*.uploadpack remote.*.vcs
 	remote.*.proxy_command protocol.ext.allow include.path includeif.*.path gc.pruneexpire gc.reflogexpire
-	gc.*.reflogexpire gc.reflogexpireunreachable gc.*.reflogexpireunreachable help.autocorrect clean.requireforce`)
+	gc.*.reflogexpire gc.reflogexpireunreachable gc.*.reflogexpireunreachable help.autocorrect clean.requireforce`
 
-func words(s string) map[string]bool {
-	m := map[string]bool{}
-	for _, w := range strings.Fields(s) {
-		m[w] = true
+// wordList is a constant list of words, which costs nothing at start.
+type wordList string
+
+func (l wordList) has(word string) bool {
+	for w := range strings.FieldsSeq(string(l)) {
+		if w == word {
+			return true
+		}
 	}
-	return m
+	return false
 }
 
 // checkSetting returns why key may not have value, or "". One-shot and stored
@@ -60,8 +64,8 @@ func checkSetting(key, value string) string {
 		if strings.HasPrefix(value, "!") {
 			return "git would run its value as a command"
 		}
-	case gitCommandKeys[k.section+"."+k.variable], gitCommandKeys[k.section+".*"],
-		gitCommandKeys[k.section+".*."+k.variable], gitCommandKeys[k.section+"."+strings.ToLower(k.sub)+"."+k.variable]:
+	case gitCommandKeys.has(k.section + "." + k.variable), gitCommandKeys.has(k.section + ".*"),
+		gitCommandKeys.has(k.section + ".*." + k.variable), gitCommandKeys.has(k.section + "." + strings.ToLower(k.sub) + "." + k.variable):
 		if !harmlessSetting(k, value) {
 			return "git would run its value as a command, or obey it unseen"
 		}

@@ -13,6 +13,10 @@ func FuzzGitArgv(f *testing.F) {
 	for _, row := range gitRows {
 		f.Add(strings.Join(splitAlias(row.line), "\x00"))
 	}
+	resetTable, ok := gitTable("reset")
+	if !ok {
+		f.Fatal("there is no table of reset")
+	}
 	f.Fuzz(func(t *testing.T, line string) {
 		args := strings.Split(line, "\x00")
 		check := func(args ...string) *refusal { return gitCall{args: args, dir: "/home/x"}.check() }
@@ -49,7 +53,7 @@ func FuzzGitArgv(f *testing.F) {
 			t.Errorf("%q: %v, but behind other options %v", args, r, again)
 		}
 		// The dangerous option after anything still counts, unless a value or "--" takes it.
-		if parsed := parseGitOptions(gitTables["reset"], append(slices.Clone(args), "--soft", "--hard")); !parsed.has("hard") &&
+		if parsed := parseGitOptions(resetTable, append(slices.Clone(args), "--soft", "--hard")); !parsed.has("hard") &&
 			!slices.Contains(args, "--") && !slices.Contains(args, "--end-of-options") {
 			t.Errorf("reset %q --soft --hard: hard was not seen", args)
 		}

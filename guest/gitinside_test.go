@@ -91,11 +91,11 @@ func TestGitsOwnCallsPass(t *testing.T) {
 		"submodules": `git clone -q --bare . ../h/sub.git; git -c protocol.file.allow=always submodule add -q /home/h/sub.git sub; git commit -qm sub
 			cd sub; git switch -q --detach HEAD~1; cd ..; git -c protocol.file.allow=always submodule update -q; git submodule foreach -q 'git status'
 			git -c protocol.file.allow=always submodule update -q --force --checkout`,
-		"gc":               `git gc -q; git maintenance run; git gc --auto`,
-		"add -p":           `echo x >> file; yes | git add -p > /dev/null; git diff --cached --quiet && exit 1; true`,
+		"gc":                `git gc -q; git maintenance run; git gc --auto`,
+		"add -p":            `echo x >> file; yes | git add -p > /dev/null; git diff --cached --quiet && exit 1; true`,
 		"a hook that works": `printf '#!/bin/sh\ngit status\n' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; git commit -q --allow-empty -m x`,
-		"notes":            `git notes add -m x; git notes show`,
-		"subtree":          `test -e "$(git --exec-path)/git-subtree" || exit 0; mkdir d; echo d > d/d; git add d; git commit -qm d; git subtree split -P d -b split`,
+		"notes":             `git notes add -m x; git notes show`,
+		"subtree":           `test -e "$(git --exec-path)/git-subtree" || exit 0; mkdir d; echo d > d/d; git add d; git commit -qm d; git subtree split -P d -b split`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newGitBox(t)

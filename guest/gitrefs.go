@@ -42,8 +42,10 @@ func checkPush(command string, o gitOptions) *refusal {
 func checkRefspec(git, ref string) *refusal {
 	switch {
 	case strings.HasPrefix(ref, "+"):
-		return &refusal{git + " " + ref, "the + forces the push: " + othersWork,
-			"git push --force-with-lease, or merge what is there and push"}
+		return &refusal{
+			git + " " + ref, "the + forces the push: " + othersWork,
+			"git push --force-with-lease, or merge what is there and push",
+		}
 	case strings.HasPrefix(ref, ":") && ref != ":":
 		return &refusal{git + " " + ref, "an empty source deletes: " + othersWork, askPerson}
 	}

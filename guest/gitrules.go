@@ -23,8 +23,10 @@ const noHooks = "it skips the hooks that check the work"
 func checkGitCommand(command string, args []string) *refusal {
 	switch command {
 	case "checkout", "checkout--worker":
-		return &refusal{"git checkout", "it throws away uncommitted changes without asking",
-			"git switch changes branches, git switch -c makes one, git show COMMIT:FILE prints an old version"}
+		return &refusal{
+			"git checkout", "it throws away uncommitted changes without asking",
+			"git switch changes branches, git switch -c makes one, git show COMMIT:FILE prints an old version",
+		}
 	case "commit-tree":
 		return &refusal{"git commit-tree", noHooks, "git commit"}
 	case "filter-branch", "filter-repo":
@@ -42,7 +44,7 @@ func checkGitCommand(command string, args []string) *refusal {
 	case "http-push":
 		return checkHTTPPush(args)
 	}
-	table, ok := gitTables[command]
+	table, ok := gitTable(command)
 	if !ok {
 		return nil
 	}
@@ -64,8 +66,10 @@ func checkHooks(command string, o gitOptions) *refusal {
 	if !o.has("no-verify") {
 		return nil
 	}
-	return &refusal{"git " + command + " --no-verify", noHooks,
-		"run git " + command + " with its hooks and repair what they complain about"}
+	return &refusal{
+		"git " + command + " --no-verify", noHooks,
+		"run git " + command + " with its hooks and repair what they complain about",
+	}
 }
 
 // checkTree has the commands that overwrite or delete files.
@@ -73,27 +77,35 @@ func checkTree(command string, o gitOptions) *refusal {
 	switch command {
 	case "reset":
 		if mode := o.last("mixed", "soft", "hard", "merge", "keep"); mode == "hard" || mode == "merge" {
-			return &refusal{"git reset --" + mode, "it throws away uncommitted changes",
-				"git stash push puts them aside, git reset --keep moves the branch and spares them"}
+			return &refusal{
+				"git reset --" + mode, "it throws away uncommitted changes",
+				"git stash push puts them aside, git reset --keep moves the branch and spares them",
+			}
 		}
 	case "restore":
 		// The index alone can be staged again from the files, which stay.
 		if !o.has("staged") || o.any("worktree", "patch") {
-			return &refusal{"git restore", "it throws away uncommitted changes",
-				"git restore --staged unstages and keeps the files, git stash push puts changes aside"}
+			return &refusal{
+				"git restore", "it throws away uncommitted changes",
+				"git restore --staged unstages and keeps the files, git stash push puts changes aside",
+			}
 		}
 	case "clean":
 		// Without -f git obeys clean.requireForce, which we do not know.
 		if !o.has("dry-run") {
-			return &refusal{"git clean", "it deletes files that git cannot bring back",
-				"git clean -n lists them, then remove by name what is really unwanted"}
+			return &refusal{
+				"git clean", "it deletes files that git cannot bring back",
+				"git clean -n lists them, then remove by name what is really unwanted",
+			}
 		}
 	case "switch":
 		return checkSwitch(o)
 	case "checkout-index":
 		if o.has("force") {
-			return &refusal{"git checkout-index --force", "it overwrites uncommitted changes",
-				"git checkout-index --prefix=DIR/ writes to another place; leave --force out"}
+			return &refusal{
+				"git checkout-index --force", "it overwrites uncommitted changes",
+				"git checkout-index --prefix=DIR/ writes to another place; leave --force out",
+			}
 		}
 	case "read-tree":
 		if o.has("reset") && o.has("u") && !o.has("dry-run") {
@@ -101,8 +113,10 @@ func checkTree(command string, o gitOptions) *refusal {
 		}
 	case "rm":
 		if o.has("force") && !o.any("cached", "dry-run") {
-			return &refusal{"git rm --force", "it deletes changes that are not committed",
-				"git rm without --force refuses just those files, git rm --cached keeps them"}
+			return &refusal{
+				"git rm --force", "it deletes changes that are not committed",
+				"git rm without --force refuses just those files, git rm --cached keeps them",
+			}
 		}
 	case "gc", "prune":
 		return checkPrune(command, o)
@@ -113,8 +127,10 @@ func checkTree(command string, o gitOptions) *refusal {
 func checkSwitch(o gitOptions) *refusal {
 	switch {
 	case o.any("discard-changes", "force"):
-		return &refusal{"git switch --discard-changes", "it throws away uncommitted changes",
-			"git stash push puts them aside, git switch without the option carries them along"}
+		return &refusal{
+			"git switch --discard-changes", "it throws away uncommitted changes",
+			"git stash push puts them aside, git switch without the option carries them along",
+		}
 	case o.has("force-create"):
 		return &refusal{"git switch -C", "it moves a branch that exists and loses its commits", "git switch -c makes a new branch"}
 	}
@@ -151,11 +167,17 @@ func checkWorktree(args []string) *refusal {
 	if len(args) == 0 {
 		return nil
 	}
-	o := parseGitOptions(gitTables["worktree "+args[0]], args[1:])
+	table, ok := gitTable("worktree " + args[0])
+	if !ok {
+		return nil
+	}
+	o := parseGitOptions(table, args[1:])
 	switch {
 	case args[0] == "remove" && o.has("force"):
-		return &refusal{"git worktree remove --force", "it throws away uncommitted changes",
-			"git worktree remove without --force removes a clean one"}
+		return &refusal{
+			"git worktree remove --force", "it throws away uncommitted changes",
+			"git worktree remove without --force removes a clean one",
+		}
 	case args[0] == "add" && o.has("B"):
 		return &refusal{"git worktree add -B", "it moves a branch that exists and loses its commits", "git worktree add -b makes a new branch"}
 	}

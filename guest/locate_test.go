@@ -51,7 +51,7 @@ func TestExtractPutsTheProgramInPlaceOnce(t *testing.T) {
 
 func TestExtractRepairsAndCleansUp(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o700); err != nil { //nolint:gosec // a directory
+	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	name, err := extract(dir, []byte("new"))
@@ -70,7 +70,7 @@ func TestExtractRepairsAndCleansUp(t *testing.T) {
 	}
 	for what, spoil := range map[string]func() error{
 		"another size": func() error { _ = os.Remove(name); return os.WriteFile(name, []byte("other size"), 0o600) },
-		"writable":     func() error { return os.Chmod(name, 0o755) }, //nolint:gosec // the point of the row
+		"writable":     func() error { return os.Chmod(name, 0o755) },
 		"a link":       func() error { _ = os.Remove(name); return os.Symlink(recent, name) },
 		"missing":      func() error { return os.Remove(name) },
 	} {
@@ -96,7 +96,7 @@ func TestExtractRepairsAndCleansUp(t *testing.T) {
 
 func TestExtractRefusesADirectoryOfOthers(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o777); err != nil { //nolint:gosec // the point of the test
+	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := extract(dir, []byte("x")); err == nil {

@@ -24,7 +24,7 @@ func defaultSignals() error {
 			continue
 		}
 		_, _, errno := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, sig,
-			uintptr(unsafe.Pointer(&action)), 0, sigsetSize, 0, 0) //nolint:gosec // a system call takes pointers so
+			uintptr(unsafe.Pointer(&action)), 0, sigsetSize, 0, 0)
 		if errno != 0 {
 			return errno
 		}
@@ -32,7 +32,7 @@ func defaultSignals() error {
 	const setMask = 2 // SIG_SETMASK
 	var none uint64
 	_, _, errno := syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, setMask,
-		uintptr(unsafe.Pointer(&none)), 0, sigsetSize, 0, 0) //nolint:gosec // a system call takes pointers so
+		uintptr(unsafe.Pointer(&none)), 0, sigsetSize, 0, 0)
 	if errno != 0 {
 		return errno
 	}

@@ -116,7 +116,7 @@ func TestInitFindsTheCommandAsAShellWould(t *testing.T) {
 
 func executable(t *testing.T, dir, name, text string) {
 	t.Helper()
-	if err := os.Chmod(write(t, dir, name, text), 0o755); err != nil { //nolint:gosec // it is to be executed
+	if err := os.Chmod(write(t, dir, name, text), 0o755); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -116,6 +116,7 @@ func (p process) apply(command string, kind ruleKind, args []string) int {
 			return p.fail(exitNotExecutable, "this agent-sandbox has no preset for '"+command+"'")
 		}
 		return p.git(args)
+	case denyRule, noRule:
 	}
 	return p.fail(exitRefused, "command '"+command+"' is blocked in this sandbox",
 		"the policy's commands section decides; outside, 'agent-sandbox explain "+command+"' names the rule")
