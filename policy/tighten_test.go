@@ -33,7 +33,7 @@ func TestUntrustedLayerOnlyTightens(t *testing.T) {
 		{"lifting a protection", fs{}, fs{RW: []string{".git/hooks"}}, "filesystem.rw[0]"},
 		{"lifting a protection of a missing path", fs{}, fs{RW: []string{".idea"}}, "filesystem.rw[0]"},
 		{"lifting a protection below a missing path", fs{}, fs{RW: []string{".idea/x"}}, ""}, // says nothing: it is no person's word
-		{"allowing new repositories", fs{}, fs{RW: []string{"a/.git"}}, ""}, // nor does this
+		{"allowing new repositories", fs{}, fs{RW: []string{"a/.git"}}, ""},                  // nor does this
 		{"removing the preset with the secrets", fs{}, fs{Presets: []string{"!@base"}}, "p.json:4: filesystem.presets[0]"},
 		{"removing the protection of git", fs{}, fs{Presets: []string{"!@git"}}, "p.json:4: filesystem.presets[0]"},
 		{"removing all presets", fs{}, fs{Presets: []string{"!@all"}}, "filesystem.presets[0]"},
