@@ -1,0 +1,164 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+)
+
+// patience is how long a console waits for text before the test fails.
+const patience = 20 * time.Second
+
+// console is a program on a terminal of its own, with somebody at the keyboard.
+type console struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	tty  *os.File
+	news chan struct{} // has a value after each read, closed at the end
+
+	mu   sync.Mutex
+	text string // what was shown and not yet expected
+}
+
+// open starts a program on a terminal of 24 rows and 80 columns, in a directory
+// of its own with a home beside it.
+func open(t *testing.T, name string, args ...string) *console {
+	t.Helper()
+	dir, err := os.MkdirTemp(scratch, "console-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	for _, sub := range []string{"home", "project"} {
+		if err := os.Mkdir(filepath.Join(dir, sub), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir = filepath.Join(dir, "project")
+	cmd.Env = []string{
+		"HOME=" + filepath.Join(dir, "home"), "TERM=xterm", "PS1=prompt>", "HISTFILE=",
+		"PATH=" + filepath.Join(scratch, "bin") + ":/usr/local/bin:/usr/bin:/bin",
+	}
+	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &console{t: t, cmd: cmd, tty: tty, news: make(chan struct{}, 1)}
+	go c.read()
+	t.Cleanup(func() { tty.Close() })
+	return c
+}
+
+// run opens agent-sandbox itself.
+func openSandbox(t *testing.T, args ...string) *console {
+	t.Helper()
+	return open(t, filepath.Join(scratch, "bin", "agent-sandbox"), args...)
+}
+
+// openShell opens an interactive shell, in which the sandbox is a job.
+func openShell(t *testing.T) *console {
+	t.Helper()
+	c := open(t, "bash", "--norc", "--noprofile", "-i")
+	c.expect(`prompt>`)
+	return c
+}
+
+func (c *console) read() {
+	defer close(c.news)
+	buf := make([]byte, 4096)
+	for {
+		n, err := c.tty.Read(buf)
+		c.mu.Lock()
+		c.text += string(buf[:n])
+		c.mu.Unlock()
+		select {
+		case c.news <- struct{}{}:
+		default:
+		}
+		if err != nil { // EIO when the last program has left the terminal
+			return
+		}
+	}
+}
+
+// take returns what was shown up to and with the first match of re.
+func (c *console) take(re *regexp.Regexp) (string, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := re.FindStringIndex(c.text)
+	if at == nil {
+		return "", false
+	}
+	shown := c.text[:at[1]]
+	c.text = c.text[at[1]:]
+	return shown, true
+}
+
+// expect waits until something matches, and returns all that was shown before
+// and with it.
+func (c *console) expect(pattern string) string {
+	c.t.Helper()
+	re := regexp.MustCompile(pattern)
+	timeout := time.After(patience)
+	for {
+		shown, ok := c.take(re)
+		if ok {
+			return shown
+		}
+		select {
+		case _, more := <-c.news:
+			if !more {
+				if shown, ok := c.take(re); ok {
+					return shown
+				}
+				c.t.Fatalf("it ended without %q: %q", pattern, c.text)
+			}
+		case <-timeout:
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.t.Fatalf("no %q within %s: %q", pattern, patience, c.text)
+		}
+	}
+}
+
+// type sends keys.
+func (c *console) keys(s string) {
+	c.t.Helper()
+	if _, err := c.tty.WriteString(s); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// wait waits for the end and returns the exit status and the rest of the text.
+func (c *console) wait() (int, string) {
+	c.t.Helper()
+	rest := c.expect(`(?s).*\z`)
+	err := c.cmd.Wait()
+	for range c.news { // until the terminal is closed
+	}
+	c.mu.Lock()
+	rest += c.text
+	c.mu.Unlock()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		c.t.Fatal(err)
+	}
+	return c.cmd.ProcessState.ExitCode(), strings.ReplaceAll(rest, "\r\n", "\n")
+}
+
+// resize changes the window.
+func (c *console) resize(rows, cols uint16) {
+	c.t.Helper()
+	if err := pty.Setsize(c.tty, &pty.Winsize{Rows: rows, Cols: cols}); err != nil {
+		c.t.Fatal(err)
+	}
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// execFlags are the flags of exec.
+type execFlags struct {
+	options
+	dryRun bool
+	json   bool
+}
+
+func newExec(a *app) *cobra.Command {
+	cmd := newExecLike(a, "agent-sandbox exec")
+	cmd.Use = "exec [flags] [--] COMMAND [ARG...]"
+	cmd.Short = "run a command inside a sandbox"
+	cmd.Long = `Flags end at the command: everything after its name belongs to it. Relative
+paths are relative to the working directory (-C). Flags that take a PATH, NAME or
+NAME=VALUE may be repeated; they count as the last layer of the configuration.`
+	cmd.Example = `agent-sandbox exec make test
+agent-sandbox exec --network --rw ~/.cache/pip -- pip install -e .
+agent-sandbox exec --exclude .env --cmd git=false --limit wall=10m,memory=2GiB ./agent
+agent-sandbox exec --json -- go vet ./...
+agent-sandbox exec --dry-run -- make test | bash`
+	return cmd
+}
+
+// newExecLike makes a command that runs what its arguments say: exec, and the
+// root command, for which the arguments must stand behind "--".
+func newExecLike(a *app, path string) *cobra.Command {
+	var f execFlags
+	cmd := &cobra.Command{
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: completeCommand,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dash := cmd.ArgsLenAtDash()
+			if v := cmd.Flags().Lookup("version"); v != nil && v.Changed {
+				fmt.Fprintln(a.out, currentBuild())
+				return nil
+			}
+			switch {
+			case !cmd.HasParent() && cmd.Flags().NFlag() == 0 && len(args) == 0 && dash < 0:
+				return cmd.Help()
+			case !cmd.HasParent() && dash != 0 && len(args) > 0:
+				return unknownCommand(cmd, args)
+			case len(args) == 0 || args[0] == "":
+				return usageError(path, "no command was given")
+			}
+			return a.exec(cmd.Context(), &f, args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SetInterspersed(false) // what follows the command belongs to it, also -h
+	f.register(flags)
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print the command line that would run, quoted for a shell")
+	flags.BoolVar(&f.json, "json", false, "collect the output and print the result as one JSON document")
+	return describe(cmd, exitExec)
+}
+
+// exec runs a command and ends with its exit status.
+func (a *app) exec(ctx context.Context, f *execFlags, args []string) error {
+	relay, ctx := startRelay(ctx, a.sharesTerminal(), a.err.say)
+	code, err := a.execute(ctx, f, args, relay)
+	if sig := relay.stop(); sig != 0 && (err == nil || errors.Is(err, context.Canceled)) {
+		code, err = 128+int(sig), nil
+		a.err.say("killed after " + sig.String())
+	}
+	if f.json && err != nil {
+		err = errors.Join(err, a.printJSON(failure(err)))
+	}
+	if err == nil && code != 0 {
+		err = exitStatus(code)
+	}
+	return err
+}
+
+func (a *app) execute(ctx context.Context, f *execFlags, args []string, relay *relay) (code int, err error) {
+	var refused denials
+	box, err := a.open(ctx, &f.options, &refused)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, box.Close(context.WithoutCancel(ctx))) }()
+	cmd := sandbox.Cmd{Args: args}
+	if f.dryRun {
+		return 0, a.dryRun(box, cmd)
+	}
+	stdio := a.stdio
+	var stdout, stderr bytes.Buffer
+	if f.json {
+		stdio.Stdout, stdio.Stderr = &stdout, &stderr
+	}
+	if f.debug {
+		a.err.debug("process", fmt.Sprintf("start %q in %s sandbox %s", args, box.Backend(), box.ID()))
+	}
+	res, err := start(ctx, box, cmd, stdio, relay)
+	if err != nil {
+		return 0, err
+	}
+	if f.debug {
+		a.debugResult(res, refused.all())
+	}
+	if f.json {
+		res.Stdout, res.Stderr = stdout.Bytes(), stderr.Bytes()
+		return res.Code, a.printJSON(newResult(box, res, refused.all()))
+	}
+	a.remark(res)
+	return res.Code, nil
+}
+
+// start runs cmd and waits, while signals reach it.
+func start(ctx context.Context, box *sandbox.Sandbox, cmd sandbox.Cmd, stdio sandbox.Stdio, relay *relay) (*sandbox.Result, error) {
+	begin := time.Now()
+	run, err := box.Start(ctx, cmd, stdio)
+	if err != nil {
+		return nil, err
+	}
+	relay.attach(run)
+	exit, err := run.Wait()
+	return &sandbox.Result{Exit: exit, Cut: run.Cut(), TimedOut: run.TimedOut(), Duration: time.Since(begin)}, err
+}
+
+// remark says what the command itself could not: why it was killed or shortened.
+func (a *app) remark(res *sandbox.Result) {
+	if res.Reason != "" {
+		a.err.say("the command was killed: " + res.Reason)
+	}
+	if res.Cut {
+		a.err.say("the output was cut at its limit")
+	}
+}
+
+func (a *app) debugResult(res *sandbox.Result, refused []denial) {
+	for _, d := range refused {
+		a.err.debug("process", "refused: "+d.Op+" "+d.Path)
+	}
+	a.err.debug("process", fmt.Sprintf("exit status %d after %s", res.Code, res.Duration.Round(time.Millisecond)))
+}
+
+// dryRunner is what a backend has that can show its command line.
+type dryRunner interface {
+	DryRun(cmd sandbox.Cmd) (string, error)
+}
+
+func (a *app) dryRun(box *sandbox.Sandbox, cmd sandbox.Cmd) error {
+	d, ok := sandbox.As[dryRunner](box.Unwrap())
+	if !ok {
+		return sandbox.Errorf(sandbox.Unsupported, "backend %s has no command line to show", box.Backend()).
+			WithHint("see 'agent-sandbox explain' for what the policy allows")
+	}
+	line, err := d.DryRun(cmd)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(a.out, line)
+	return nil
+}

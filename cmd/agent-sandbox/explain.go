@@ -1,0 +1,165 @@
+package main
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed434b0696/agent-sandbox/policy"
+)
+
+// explainFlags are the flags of explain.
+type explainFlags struct {
+	options
+	json bool
+}
+
+// kinds are what can be asked about.
+var kinds = []string{"path", "host", "command", "env"}
+
+func newExplain(a *app) *cobra.Command {
+	var f explainFlags
+	cmd := &cobra.Command{
+		Use:   "explain [flags] [path|host|command|env] [VALUE]",
+		Short: "tell what the policy allows, and which rule says so",
+		Long: `Without a VALUE, prints all that the policy decides. With one, prints the verdict
+on it, the rule that decides, the layer that set it, and what would change it.
+Without a kind, what contains a slash or exists is a path, what is a variable's
+name in capitals is env, what contains a dot or colon is a host, and the rest is
+a command. It takes the flags of exec and starts nothing.`,
+		Example: `agent-sandbox explain
+agent-sandbox explain ~/.ssh/id_ed25519
+agent-sandbox explain command git
+agent-sandbox explain host github.com:443
+agent-sandbox explain env GITHUB_TOKEN
+agent-sandbox explain --rw ~/src --json path ~/src/other`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) > 2:
+				return usageError(cmd.CommandPath(), "expected at most a kind and a value, got %d arguments", len(args))
+			case len(args) == 2 && !slices.Contains(kinds, args[0]):
+				return usageError(cmd.CommandPath(), "unknown kind %q, expected one of %s", args[0], strings.Join(kinds, ", "))
+			case len(args) == 1 && slices.Contains(kinds, args[0]):
+				return usageError(cmd.CommandPath(), "which %s?", args[0])
+			case len(args) > 0 && args[len(args)-1] == "":
+				return usageError(cmd.CommandPath(), "the value is empty")
+			}
+			return nil
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveDefault
+			}
+			return kinds, cobra.ShellCompDirectiveDefault
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return a.explain(&f, args) },
+	}
+	f.register(cmd.Flags())
+	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON document")
+	return describe(cmd, exitSimple)
+}
+
+func (a *app) explain(f *explainFlags, args []string) error {
+	h, err := locate(a.env, f.cwd)
+	if err != nil {
+		return err
+	}
+	spec, err := a.spec(h, &f.options)
+	if err != nil {
+		return err
+	}
+	plan, err := policy.Resolve(spec)
+	if err != nil {
+		return err
+	}
+	t := planTable{out: a.out, plan: plan, home: plan.Home}
+	if len(args) == 0 {
+		if f.json {
+			return a.printJSON(newPlanDocument(plan))
+		}
+		t.print()
+		return nil
+	}
+	kind, value := args[0], args[len(args)-1]
+	if len(args) == 1 {
+		kind = classify(value, plan)
+	}
+	e := explainOne(plan, kind, value)
+	if f.json {
+		return a.printJSON(e)
+	}
+	t.explanation(e)
+	return nil
+}
+
+var variableName = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`)
+
+// classify guesses the kind of a value.
+func classify(value string, plan *policy.Plan) string {
+	switch {
+	case strings.HasPrefix(value, "unix:"), strings.Contains(value, "://"):
+		return "host"
+	case strings.Contains(value, "/"), value == "~", value == ".", value == "..":
+		return "path"
+	}
+	if _, err := os.Lstat(filepath.Join(plan.Dir, value)); err == nil {
+		return "path"
+	}
+	switch {
+	case variableName.MatchString(value):
+		return "env"
+	case strings.ContainsAny(value, ".:"):
+		return "host"
+	}
+	return "command"
+}
+
+func explainOne(plan *policy.Plan, kind, value string) policy.Explanation {
+	switch kind {
+	case "path":
+		return plan.ExplainPath(value)
+	case "command":
+		return plan.ExplainCommand(value)
+	case "env":
+		return plan.ExplainEnv(value)
+	}
+	// People paste the address that failed.
+	if u, err := url.Parse(value); err == nil && u.Host != "" {
+		value = u.Host
+	}
+	return plan.ExplainHost(value)
+}
+
+// explanation prints the verdict on one thing.
+func (t *planTable) explanation(e policy.Explanation) {
+	fmt.Fprintf(t.out, "%s\n", printable(fmt.Sprintf("%s %s: %s", e.Kind, t.short(e.Name), e.Verdict)))
+	var rows [][]string
+	add := func(name, value string) {
+		if value != "" {
+			rows = append(rows, []string{name, value})
+		}
+	}
+	rule := e.Rule
+	if e.Preset != "" {
+		rule += " of " + e.Preset
+	}
+	add("meaning", e.Reason)
+	add("rule", rule)
+	add("layer", e.Layer)
+	add("source", t.short(e.Source))
+	for i, l := range e.Losing {
+		name := ""
+		if i == 0 {
+			name = "instead of"
+		}
+		rows = append(rows, []string{name, fmt.Sprintf("%s %s (%s)", l.Access, l.Rule, strings.TrimPrefix(l.Preset+", "+t.short(l.Source), ", "))})
+	}
+	add("to change", e.Change)
+	t.table(rows)
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// scratch is a directory outside of /tmp, which sandboxes replace by their own.
+// Below bin stand the binaries under test.
+var scratch string
+
+func TestMain(m *testing.M) {
+	os.Exit(testMain(m))
+}
+
+func testMain(m *testing.M) int {
+	cache, err := os.UserCacheDir()
+	if err == nil {
+		err = os.MkdirAll(cache, 0o755)
+	}
+	if err == nil {
+		scratch, err = os.MkdirTemp(cache, "agent-sandbox-test-")
+	}
+	if err == nil {
+		defer os.RemoveAll(scratch)
+		err = buildBinaries(filepath.Join(scratch, "bin"))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
+
+// buildBinaries builds the command and its guest as a release does: static, side by side.
+func buildBinaries(dir string) error {
+	for _, name := range []string{"agent-sandbox", "sandbox-guest"} {
+		build := exec.Command("go", "build", "-o", filepath.Join(dir, name), "../"+name)
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			return fmt.Errorf("build %s: %w\n%s", name, err, out)
+		}
+	}
+	return nil
+}
+
+func Test_Command(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:         "testdata/script",
+		WorkdirRoot: scratch,
+		Setup: func(env *testscript.Env) error {
+			home := filepath.Join(env.WorkDir, "home")
+			env.Setenv("HOME", home)
+			env.Setenv("PATH", filepath.Join(scratch, "bin")+":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+			env.Setenv("LANG", "C.UTF-8")
+			return os.MkdirAll(home, 0o755)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"status":  status,
+			"oneline": oneLine,
+			"json":    jsonField,
+		},
+	})
+}
+
+// status N PROGRAM ARG... runs a program that has to end with exit status N.
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N PROGRAM ARG...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+// oneline says that stderr is one error line, and at most a hint below it.
+func oneLine(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: oneline")
+	}
+	stderr := ts.ReadFile("stderr")
+	if !oneErrorLine.MatchString(stderr) {
+		ts.Fatalf("stderr is not one error and at most one hint: %q", stderr)
+	}
+}
+
+// json FIELD VALUE says what a field of the JSON document on stdout is. FIELD is
+// "a.b.0"; VALUE is JSON.
+func jsonField(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: [!] json FIELD VALUE")
+	}
+	var doc, want any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &doc))
+	ts.Check(json.Unmarshal([]byte(args[1]), &want))
+	for name := range strings.SplitSeq(args[0], ".") {
+		switch v := doc.(type) {
+		case map[string]any:
+			doc = v[name]
+		case []any:
+			i, err := strconv.Atoi(name)
+			if err != nil || i >= len(v) {
+				ts.Fatalf("no element %s of %d", name, len(v))
+			}
+			doc = v[i]
+		default:
+			ts.Fatalf("nothing at %s", args[0])
+		}
+	}
+	if reflect.DeepEqual(doc, want) == neg {
+		ts.Fatalf("%s is %v", args[0], doc)
+	}
+}
+
+var oneErrorLine = regexp.MustCompile(`\Aagent-sandbox: [^\n]+\n(hint: [^\n]+\n)?\z`)

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// trustFlags are the flags of trust.
+type trustFlags struct {
+	remove, list, yes, json bool
+}
+
+func newTrust(a *app) *cobra.Command {
+	var f trustFlags
+	cmd := &cobra.Command{
+		Use:   "trust [flags] [FILE|DIR]",
+		Short: "let a project's configuration open what it asks for",
+		Long: `A project's .agent-sandbox.json can only tighten the sandbox, because it may come
+with a repository that nobody has read. This shows the file and what it would
+open, asks, and remembers its exact content: any change takes the trust away.`,
+		Example: "agent-sandbox trust\nagent-sandbox trust --yes ~/src/project\nagent-sandbox trust --list\nagent-sandbox trust --remove",
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) > 1:
+				return usageError(cmd.CommandPath(), "expected one file or directory, got %d", len(args))
+			case f.list && (f.remove || f.yes || len(args) > 0):
+				return usageError(cmd.CommandPath(), "--list stands alone")
+			case f.remove && f.yes:
+				return usageError(cmd.CommandPath(), "--remove asks nothing, so --yes has no meaning with it")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return a.trust(f, args) },
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.remove, "remove", false, "take the trust away again")
+	flags.BoolVar(&f.list, "list", false, "list what is trusted")
+	flags.BoolVarP(&f.yes, "yes", "y", false, "do not ask")
+	flags.BoolVar(&f.json, "json", false, "with --list: print one JSON document")
+	return describe(cmd, `  0    done
+  1    the answer was no
+  125  something went wrong`)
+}
+
+func (a *app) trust(f trustFlags, args []string) error {
+	target := ""
+	if len(args) > 0 {
+		target = args[0]
+	}
+	h, err := locateTrust(a.env, target)
+	if err != nil {
+		return err
+	}
+	store := &policy.Trust{Dir: h.trustDir()}
+	switch {
+	case f.list:
+		return a.listTrust(store, f.json)
+	case f.remove:
+		return a.removeTrust(store, h.workspace, target)
+	}
+	file, err := projectFile(h.workspace, target)
+	if err != nil {
+		return err
+	}
+	return a.addTrust(store, file, f.yes)
+}
+
+// locateTrust finds the directories, with the target's as working directory.
+func locateTrust(env []string, target string) (host, error) {
+	if isProjectName(target) {
+		target = filepath.Dir(target)
+	} else if info, err := os.Stat(target); target != "" && err == nil && !info.IsDir() {
+		return host{}, sandbox.Errorf(sandbox.Invalid, "%s is not a project's configuration", target).
+			WithHint("it is called %s and stands in the project's directory", projectNames[0])
+	}
+	return locate(env, target)
+}
+
+var projectNames = []string{".agent-sandbox.json", ".agent-sandbox.jsonc"}
+
+func isProjectName(name string) bool { return slices.Contains(projectNames, filepath.Base(name)) }
+
+// projectFile finds the file in dir that target means.
+func projectFile(dir, target string) (string, error) {
+	if isProjectName(target) {
+		return filepath.Join(dir, filepath.Base(target)), nil
+	}
+	var found []string
+	for _, name := range projectNames {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			found = append(found, filepath.Join(dir, name))
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", sandbox.Errorf(sandbox.NotFound, "no %s in %s", projectNames[0], dir)
+	case 1:
+		return found[0], nil
+	}
+	return "", sandbox.Errorf(sandbox.Invalid, "both %s and %s stand in %s", projectNames[0], projectNames[1], dir).
+		WithHint("remove one of the two")
+}
+
+func (a *app) addTrust(store *policy.Trust, file string, yes bool) error {
+	data, err := policy.ReadConfig(file)
+	if err != nil {
+		return err
+	}
+	content, _, err := policy.Decode(file, data)
+	if err != nil {
+		return err
+	}
+	switch trusted, err := store.Trusted(file, data); {
+	case err != nil:
+		return err
+	case trusted:
+		fmt.Fprintf(a.out, "%s is trusted already\n", printable(file))
+		return nil
+	}
+	a.showProject(file, data, content)
+	if a.out.err != nil {
+		return a.out.err // what was not shown cannot be agreed to
+	}
+	if !yes {
+		if err := a.confirm(); err != nil {
+			return err
+		}
+	}
+	// data, not the file: what was shown is what is trusted.
+	if err := store.Add(file, data); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "%s is trusted until it changes\n", printable(file))
+	return nil
+}
+
+func (a *app) showProject(file string, data []byte, content sandbox.Policy) {
+	fmt.Fprintf(a.out, "%s\n\n", printable(file))
+	for line := range strings.Lines(string(data)) {
+		fmt.Fprintf(a.out, "  %s\n", printable(strings.ReplaceAll(strings.TrimRight(line, "\r\n"), "\t", "    ")))
+	}
+	asks := opens(content)
+	if len(asks) == 0 {
+		fmt.Fprint(a.out, "\nIt opens nothing: it works without trust, too.\n\n")
+		return
+	}
+	fmt.Fprint(a.out, "\nTrusted, it may open:\n")
+	for _, line := range asks {
+		fmt.Fprintf(a.out, "  %s\n", printable(line))
+	}
+	fmt.Fprintln(a.out)
+}
+
+// confirm asks on the terminal. Without one there is nobody to ask.
+func (a *app) confirm() error {
+	if !isTerminal(a.stdio.Stdin) {
+		return sandbox.Errorf(sandbox.Invalid, "cannot ask: stdin is not a terminal").
+			WithHint("read the file, then add --yes")
+	}
+	a.err.raw("trust this file? [y/N] ")
+	answer, err := bufio.NewReader(a.stdio.Stdin).ReadString('\n')
+	if strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y") {
+		return nil
+	}
+	if err != nil {
+		a.err.raw("\n")
+	}
+	a.err.say("not trusted")
+	return exitStatus(1)
+}
+
+func (a *app) listTrust(store *policy.Trust, asJSON bool) error {
+	entries, err := store.List()
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		if entries == nil {
+			entries = []policy.TrustEntry{}
+		}
+		return a.printJSON(entries)
+	}
+	for _, e := range entries {
+		fmt.Fprintf(a.out, "%.12s  %s\n", e.Sum, printable(e.File))
+	}
+	return nil
+}
+
+func (a *app) removeTrust(store *policy.Trust, dir, target string) error {
+	names := projectNames
+	if isProjectName(target) {
+		names = []string{filepath.Base(target)}
+	}
+	removed := false
+	for _, name := range names {
+		file := filepath.Join(dir, name)
+		switch err := store.Remove(file); {
+		case err == nil:
+			removed = true
+			fmt.Fprintf(a.out, "%s is not trusted any more\n", printable(file))
+		case !errors.Is(err, sandbox.ErrNotFound):
+			return err
+		}
+	}
+	if !removed {
+		return sandbox.Errorf(sandbox.NotFound, "nothing in %s is trusted", dir).
+			WithHint("see 'agent-sandbox trust --list'")
+	}
+	return nil
+}
+
+// opens lists what a policy asks for that widens a sandbox, or may.
+func opens(p sandbox.Policy) []string {
+	var out []string
+	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	if p.Backend != "" {
+		add("backend: %s", p.Backend)
+	}
+	if p.Network == sandbox.NetworkHost {
+		add("network: the host's network, unfiltered")
+	}
+	for _, s := range []struct {
+		name string
+		on   *bool
+		what string
+	}{
+		{"docker", p.Docker, "the Docker engine, which is root on this host"},
+		{"userns", p.Userns, "user namespaces, and with them more of the kernel"},
+		{"debuggers", p.Debuggers, "commands may trace each other"},
+	} {
+		if s.on != nil && *s.on {
+			add("%s: %s", s.name, s.what)
+		}
+	}
+	fs := p.Filesystem
+	for _, preset := range fs.Presets {
+		add("preset: %s", preset)
+	}
+	for _, path := range fs.RO {
+		add("read: %s", path)
+	}
+	for _, path := range fs.RW {
+		add("read and write: %s", path)
+	}
+	for _, path := range fs.Sockets {
+		add("connect to: %s", path)
+	}
+	for _, name := range sortedKeys(p.Commands) {
+		if rule := p.Commands[name]; rule != "false" {
+			add("command: %s = %s", name, rule)
+		}
+	}
+	for _, name := range p.Env.Pass {
+		add("environment: pass %s", name)
+	}
+	for _, name := range sortedKeys(p.Env.Set) {
+		add("environment: set %s=%s", name, p.Env.Set[name])
+	}
+	return append(out, limitLines(p.Limits)...)
+}
