@@ -49,7 +49,7 @@ func openDir(t *testing.T) string {
 func attackBinary(t *testing.T) string {
 	t.Helper()
 	bin := filepath.Join(openDir(t), "attack")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "./testdata/attack")
+	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", bin, "./testdata/attack")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

@@ -64,8 +64,9 @@ func untrusted(name, real string, forbid []string) string {
 	if err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
 		return "it cannot be executed"
 	}
+	system := slices.Contains(trustedDirs(), filepath.Dir(real))
 	for _, p := range []string{real, filepath.Dir(real), filepath.Dir(name)} {
-		if why := writableByOthers(p); why != "" {
+		if why := writableByOthers(p, system); why != "" {
 			return why
 		}
 	}
@@ -78,7 +79,9 @@ func below(p, dir string) bool {
 
 // writableByOthers says who else than root and us can change p. A group that is
 // root's or bears its owner's own number (a user's private group) is nobody else.
-func writableByOthers(p string) string {
+// system says that p belongs to a directory of the system, whose owner is root
+// also where a user namespace cannot say so.
+func writableByOthers(p string, system bool) string {
 	info, err := os.Stat(p)
 	if err != nil {
 		return err.Error()
@@ -87,12 +90,23 @@ func writableByOthers(p string) string {
 	switch {
 	case !ok:
 		return p + " has no owner"
-	case st.Uid != 0 && int(st.Uid) != os.Geteuid():
+	case st.Uid != 0 && int(st.Uid) != os.Geteuid() && !(system && unmapped(st.Uid)):
 		return fmt.Sprintf("%s belongs to user %d", p, st.Uid)
 	case info.Mode()&0o002 != 0:
 		return "everybody can write " + p
-	case info.Mode()&0o020 != 0 && st.Gid != 0 && st.Gid != st.Uid && !slices.Contains(trustedDirs(), p):
+	case info.Mode()&0o020 != 0 && st.Gid != 0 && st.Gid != st.Uid && !system:
 		return fmt.Sprintf("group %d can write %s", st.Gid, p)
 	}
 	return ""
+}
+
+// unmapped reports whether uid stands for owners that our user namespace does not
+// know (user_namespaces(7)), root of the host among them.
+func unmapped(uid uint32) bool {
+	if int(uid) != sysctl("kernel/overflowuid") {
+		return false
+	}
+	b, err := os.ReadFile("/proc/self/uid_map")
+	// The initial namespace maps everything on itself, and there it is an ordinary user.
+	return err == nil && !slices.Equal(strings.Fields(string(b)), []string{"0", "0", "4294967295"})
 }
