@@ -32,11 +32,8 @@ func (f *filesystem) mounts(index map[*rule]int) []Mount {
 		r.Applied = true
 		around := f.final.parent(path)
 		pin := r.Access == ReadWrite && f.pins[path]
-		switch {
-		case path == "/", r.Access == around && !pin:
+		if path == "/" || r.Access == around && !pin {
 			continue
-		case r.Access == Exclude && around == Private:
-			continue // hidden already
 		}
 		out = append(out, Mount{
 			Path: path, Access: r.Access, Dir: r.dir, Pin: pin && r.Access == around, Rule: index[r],
