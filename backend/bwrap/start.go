@@ -127,11 +127,12 @@ func commandLine(cmd sandbox.Cmd, path string, terminal bool) []string {
 	return line
 }
 
-// holdKeys starts bubblewrap itself deaf to the terminal's keys: its own process
+// holdKeys starts bubblewrap itself deaf to what is sent to a whole job, by the
+// terminal's keys or by "kill %1" and a hangup: its own process
 // shares the command's process group, and its death would take everything along.
 // The guest hears them again before it executes the command.
 func holdKeys(c *exec.Cmd) {
-	c.Args = append([]string{"sh", "-c", `trap "" INT QUIT; exec "$@"`, "sh", c.Path}, c.Args[1:]...)
+	c.Args = append([]string{"sh", "-c", `trap "" HUP INT QUIT TERM; exec "$@"`, "sh", c.Path}, c.Args[1:]...)
 	c.Path = "/bin/sh"
 }
 
