@@ -79,11 +79,10 @@ func Test_Terminal_Background_Job_Is_Stopped_When_It_Reads_And_Killed_By_Kill(t 
 	c := openShell(t)
 	c.keys("agent-sandbox exec -- sh -c 'read x' &\n")
 	c.expect(`prompt>`)
-	c.keys("wait -n -f 2>/dev/null; until jobs | grep Stopped; do sleep 0.1; done\n")
-	c.keys("")
+	c.keys("until jobs | grep Stopped; do sleep 0.1; done\n")
 	c.expect(`Stopped`)
 	c.expect(`prompt>`)
-	c.keys("kill %1; fg; echo status-$?\n")
+	c.keys("kill %1; wait %1; echo status-$?\n")
 	c.expect(`status-143`)
 	c.keys("exit\n")
 }
