@@ -62,9 +62,9 @@ func (p *bpfProgram) least(k uint32, yes, no bpfLabel) {
 	p.emit(bpfOp{code: bpfLeast, k: k, yes: yes, no: no})
 }
 
-// bits jumps by whether any bit of k is set in the accumulator.
-func (p *bpfProgram) bits(k uint32, yes, no bpfLabel) {
-	p.emit(bpfOp{code: bpfBits, k: k, yes: yes, no: no})
+// bits jumps to yes when any bit of k is set in the accumulator, else to toAllow.
+func (p *bpfProgram) bits(k uint32, yes bpfLabel) {
+	p.emit(bpfOp{code: bpfBits, k: k, yes: yes, no: toAllow})
 }
 
 func (p *bpfProgram) emit(op bpfOp) { p.ops = append(p.ops, op) }

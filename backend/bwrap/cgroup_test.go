@@ -32,19 +32,23 @@ func TestHierarchiesAreFound(t *testing.T) {
 		},
 		{
 			"a container that sees its own part of version 1", "3:memory:/docker/abc/x\n",
-			"32 30 0:2 /docker/abc /cg/memory ro - cgroup cgroup rw,memory\n", []string{"memory /cg/memory/x"},
+			"32 30 0:2 /docker/abc /cg/memory ro - cgroup cgroup rw,memory\n",
+			[]string{"memory /cg/memory/x"},
 		},
 		{
 			"a process outside its cgroup namespace", "0::/../other\n",
-			"30 25 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup rw\n", []string{"unified /sys/fs/cgroup"},
+			"30 25 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup rw\n",
+			[]string{"unified /sys/fs/cgroup"},
 		},
 		{
 			"a mount whose root is elsewhere", "0::/a\n",
-			"30 25 0:26 /b /mnt rw - cgroup2 cgroup rw\n", []string{"unified /mnt"},
+			"30 25 0:26 /b /mnt rw - cgroup2 cgroup rw\n",
+			[]string{"unified /mnt"},
 		},
 		{
 			"a mount point with a space and optional fields", "0::/\n",
-			`30 25 0:26 / /my\040cg rw shared:1 master:2 - cgroup2 none rw` + "\n", []string{"unified /my cg"},
+			`30 25 0:26 / /my\040cg rw shared:1 master:2 - cgroup2 none rw` + "\n",
+			[]string{"unified /my cg"},
 		},
 		{"nothing mounted", "0::/a\n3:pids:/b\n", "30 25 0:26 / /proc rw - proc proc rw\n", nil},
 		{"garbage", "x\n\n::\n0:\n", "- -\nx y - cgroup2\n", nil},
@@ -111,12 +115,14 @@ func TestUnifiedHomeIsChosen(t *testing.T) {
 		{
 			"a controller that must hold is switched on where it is available",
 			[]string{". cpu,memory,pids cpu,memory,pids -", "user cpu,memory,pids memory,pids -", "user/x memory,pids - 7"},
-			[]string{"cpu"}, "user", "cpu memory pids", "cpu",
+			[]string{"cpu"},
+			"user", "cpu memory pids", "cpu",
 		},
 		{
 			"not where processes are in the way",
 			[]string{". cpu,memory,pids memory,pids -", "user cpu,memory,pids memory,pids 5", "user/x memory,pids - 7"},
-			[]string{"cpu"}, ".", "cpu memory pids", "cpu",
+			[]string{"cpu"},
+			".", "cpu memory pids", "cpu",
 		},
 		{
 			"a farther one that has more",

@@ -9,8 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed434b0696/agent-sandbox/sandbox"
 	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 // check tries what this host allows, with the bubblewrap at bwrapPath or, when that is

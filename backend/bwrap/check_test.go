@@ -10,8 +10,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/seed434b0696/agent-sandbox/sandbox"
 	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 // goodFacts are those of a plain user on a current Debian.

@@ -121,7 +121,7 @@ func guardProgram(arch string, o guardOptions) ([]unix.SockFilter, error) {
 	creates := func(arg int) func(*bpfProgram) {
 		return func(p *bpfProgram) {
 			p.load(argLow(arg))
-			p.bits(unix.O_CREAT, ask, toAllow)
+			p.bits(unix.O_CREAT, ask)
 		}
 	}
 	rules := []callRule{

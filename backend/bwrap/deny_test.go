@@ -74,7 +74,8 @@ func TestDenyProgramByNumberAlone(t *testing.T) {
 		{"with debuggers", denyOptions{Debuggers: true}, "ptrace process_vm_readv process_vm_writev"},
 		{"with user namespaces", denyOptions{Userns: true}, "mount umount2 pivot_root clone3"},
 		{
-			"with both", denyOptions{Userns: true, Debuggers: true},
+			"with both",
+			denyOptions{Userns: true, Debuggers: true},
 			"ptrace process_vm_readv process_vm_writev mount umount2 pivot_root clone3",
 		},
 	}

@@ -54,7 +54,7 @@ func checkPersonality(p *bpfProgram, debuggers bool) {
 func checkFlags(flags uint32) func(*bpfProgram) {
 	return func(p *bpfProgram) {
 		p.load(argLow(0))
-		p.bits(flags, reply(unix.EPERM), toAllow)
+		p.bits(flags, reply(unix.EPERM))
 	}
 }
 
@@ -133,7 +133,7 @@ func checkPrlimit(p *bpfProgram) {
 func checkMode(arg int) func(*bpfProgram) {
 	return func(p *bpfProgram) {
 		p.load(argLow(arg))
-		p.bits(setuidBit, reply(unix.EPERM), toAllow)
+		p.bits(setuidBit, reply(unix.EPERM))
 	}
 }
 
@@ -143,9 +143,9 @@ func checkOpenMode(flags int) func(*bpfProgram) {
 	return func(p *bpfProgram) {
 		makes := bpfLabel("mode after argument " + string(rune('0'+flags)))
 		p.load(argLow(flags))
-		p.bits(unix.O_CREAT|tmpfileBit, makes, toAllow)
+		p.bits(unix.O_CREAT|tmpfileBit, makes)
 		p.label(makes)
 		p.load(argLow(flags + 1))
-		p.bits(setuidBit, reply(unix.EPERM), toAllow)
+		p.bits(setuidBit, reply(unix.EPERM))
 	}
 }

@@ -188,7 +188,7 @@ func tryGetfd() error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(self)
+	defer func() { _ = unix.Close(self) }()
 	fd, _, errno := unix.Syscall(unix.SYS_PIDFD_GETFD, uintptr(self), uintptr(self), 0)
 	if errno != 0 {
 		return errno

@@ -23,7 +23,7 @@ func trustedDirs() []string { return []string{"/usr/bin", "/usr/local/bin", "/bi
 // findBwrap looks for bubblewrap where the system installs it, then in the
 // absolute directories of path. Never below a directory of forbid (the
 // workspace, the working directory) and never where others can write: a repository
-// or a neighbour could plant one. The error has code Unavailable.
+// or a stranger could plant one. The error has code Unavailable.
 func findBwrap(path, forbid []string) (string, error) {
 	var refused []string
 	for _, dir := range slices.Concat(trustedDirs(), path) {
@@ -90,7 +90,7 @@ func writableByOthers(p string, system bool) string {
 	switch {
 	case !ok:
 		return p + " has no owner"
-	case st.Uid != 0 && int(st.Uid) != os.Geteuid() && !(system && unmapped(st.Uid)):
+	case st.Uid != 0 && int(st.Uid) != os.Geteuid() && (!system || !unmapped(st.Uid)):
 		return fmt.Sprintf("%s belongs to user %d", p, st.Uid)
 	case info.Mode()&0o002 != 0:
 		return "everybody can write " + p

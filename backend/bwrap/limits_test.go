@@ -16,9 +16,10 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
-	"golang.org/x/sys/unix"
 )
 
 // asPlainUser runs the calling top-level test again as uid 1000 when we are
@@ -102,7 +103,9 @@ func blockedBwrap(t *testing.T, argv ...string) (cmd *exec.Cmd, pid int, release
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	infoW.Close()
+	if err := infoW.Close(); err != nil {
+		t.Fatal(err)
+	}
 	var status struct {
 		Pid int `json:"child-pid"`
 	}
@@ -123,7 +126,7 @@ func pipe(t *testing.T) (r, w *os.File) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { r.Close(); w.Close() })
+	t.Cleanup(func() { _, _ = r.Close(), w.Close() })
 	return r, w
 }
 
@@ -333,7 +336,9 @@ func TestHelperMakesACgroup(t *testing.T) {
 		return
 	}
 	group := groupFor(t, "version 1", limitsOf(sandbox.Limits{Pids: 9}, "pids"))
-	os.Stdout.WriteString("\ncgroup " + group.dir + "\n")
+	if _, err := os.Stdout.WriteString("\ncgroup " + group.dir + "\n"); err != nil {
+		t.Fatal(err)
+	}
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 

@@ -14,8 +14,9 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/seed434b0696/agent-sandbox/sandbox"
 	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 // oldestBwrap is the first version with every option of neededOptions.
