@@ -26,6 +26,7 @@ build: guest
 # The helper that runs inside; the command embeds it.
 guest:
 	$(go) $(build) -ldflags '-s -w' -o guest/bin/sandbox-guest ./cmd/sandbox-guest
+	sha256sum <guest/bin/sandbox-guest | cut -c1-16 >guest/bin/sum
 
 demo:
 	scripts/install.sh run
@@ -54,4 +55,4 @@ install: build
 	install -D -m 0755 bin/agent-sandbox $(DESTDIR)$(PREFIX)/bin/agent-sandbox
 
 clean:
-	rm -rf bin dist guest/bin/sandbox-guest
+	rm -rf bin dist guest/bin/sandbox-guest guest/bin/sum

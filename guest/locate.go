@@ -26,7 +26,12 @@ const (
 // [Serves] says so. dataDir is made when missing; nothing in a sandbox may be able
 // to write there. Errors have code Unavailable.
 func Locate(dataDir, executable string) (string, error) {
-	if data, ok := Binary(); ok {
+	if name, size, ok := extractedName(); ok {
+		name = filepath.Join(dataDir, name)
+		if ours(name, size) && privateDir(dataDir) == nil {
+			return name, nil
+		}
+		data, _ := Binary()
 		name, err := extract(dataDir, data)
 		if err != nil {
 			return "", sandbox.Errorf(sandbox.Unavailable, "the guest program: %w", err).
@@ -43,11 +48,18 @@ func Locate(dataDir, executable string) (string, error) {
 	return "", sandbox.Errorf(sandbox.Unavailable, "no guest program: neither %s nor %s can be executed", beside, executable)
 }
 
+// shortSum is how many bytes of the SHA-256 sum an extracted program's name has.
+const shortSum = 8
+
+func nameOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return extractedPrefix + hex.EncodeToString(sum[:shortSum])
+}
+
 // extract writes data to dir under a name made of its hash, unless it is there.
 // Two processes may do so at once: each writes a file of its own and renames it.
 func extract(dir string, data []byte) (string, error) {
-	sum := sha256.Sum256(data)
-	name := filepath.Join(dir, extractedPrefix+hex.EncodeToString(sum[:8]))
+	name := filepath.Join(dir, nameOf(data))
 	if err := privateDir(dir); err != nil {
 		return "", err
 	}

@@ -126,3 +126,14 @@ func TestLocateFallsBackToWhatLiesBeside(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestExtractedNameIsTheHashOfTheProgram(t *testing.T) {
+	data, ok := Binary()
+	name, size, named := extractedName()
+	if ok != named {
+		t.Fatalf("a program is embedded: %v, it has a name: %v", ok, named)
+	}
+	if ok && (name != nameOf(data) || size != int64(len(data))) {
+		t.Errorf("name %s and size %d, want %s and %d", name, size, nameOf(data), len(data))
+	}
+}
