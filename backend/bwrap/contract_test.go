@@ -1,0 +1,18 @@
+//go:build linux
+
+package bwrap_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/backend/bwrap"
+	"github.com/seed434b0696/agent-sandbox/sandboxtest"
+)
+
+func Test_Bwrap_Keeps_The_Contract(t *testing.T) {
+	data := t.TempDir()
+	t.Setenv("TMPDIR", t.TempDir()) // nobody else's files are counted as residue
+	driver := bwrap.New(bwrap.Options{DataDir: data})
+	sandboxtest.Run(t, sandboxtest.Local{Backend: driver, Data: []string{data}}, os.Getenv("SANDBOX_REQUIRE"))
+}

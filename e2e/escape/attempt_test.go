@@ -1,0 +1,191 @@
+//go:build linux
+
+package escape_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// attempt is one that is under way.
+type attempt struct {
+	cmd    *exec.Cmd
+	pty    *pty
+	inside bool // a sandbox
+}
+
+// patience is how long an attempt may take.
+const patience = 90 * time.Second
+
+// attempt makes the attempt, inside a sandbox or on the bare host.
+func (c *escape) attempt(h *host, inside bool, flags []string) (o outcome) {
+	h.t.Helper()
+	h.snapshot()
+	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
+	defer cancel()
+	p := &attempt{cmd: c.command(ctx, h, inside, flags), inside: inside}
+	if c.TTY || c.Ctty {
+		p.pty = newPty(h)
+		p.cmd.SysProcAttr.Setsid, p.cmd.SysProcAttr.Setctty = true, true
+	}
+	if c.Files != nil {
+		p.cmd.ExtraFiles = c.Files(h)
+	}
+	if !inside && os.Getuid() == 0 {
+		// What an attempt mounts when no wall stops it must not stay on this machine.
+		p.cmd.SysProcAttr.Unshareflags = syscall.CLONE_NEWNS
+	}
+	var stderr bytes.Buffer
+	in, out := p.streams(h, c, &stderr)
+	if err := p.cmd.Start(); err != nil {
+		return outcome{err: err}
+	}
+	h.launched = p.cmd.Process.Pid
+	read := make(chan string, 1)
+	go func() { read <- p.converse(c, h, in, out) }()
+	err := p.cmd.Wait()
+	pushed := 0
+	if p.pty != nil {
+		pushed, _ = unix.IoctlGetInt(int(p.pty.slave.Fd()), unix.TIOCINQ)
+		_ = p.pty.slave.Close()
+	}
+	// What was left running without a sandbox may hold the pipe for ever.
+	if !inside {
+		for _, left := range h.processes() {
+			o.stderr += "left running: " + left.text + "\n"
+		}
+	}
+	select {
+	case o.stdout = <-read:
+	case <-time.After(5 * time.Second):
+		o.stdout = "OPEN something holds the output after the command has ended\ntried\n"
+	}
+	if pushed > 0 {
+		o.stdout += fmt.Sprintf("OPEN %d bytes were pushed into the host's terminal\n", pushed)
+	}
+	o.stderr += stderr.String()
+	o.code = p.cmd.ProcessState.ExitCode()
+	if ctx.Err() != nil {
+		o.err = fmt.Errorf("lasted longer than %s", patience)
+	} else if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
+		o.err = err
+	}
+	return o
+}
+
+func (c *escape) command(ctx context.Context, h *host, inside bool, flags []string) *exec.Cmd {
+	args := h.expandAll(c.Args)
+	switch {
+	case c.Sh != "":
+		args = []string{"/bin/sh", "-c", h.expand(c.Sh) + "\necho tried"}
+	case c.Go != nil:
+		args = append([]string{h.vars["attacker"]}, h.expandAll(c.Go)...)
+	}
+	dir := h.path(c.Dir)
+	if c.Dir == "" {
+		dir = h.work
+	}
+	if inside && c.Launch != nil {
+		args = h.expandAll(c.Launch)
+	} else if inside {
+		full := append([]string{lab.command, "exec"}, h.expandAll(c.Flags)...)
+		full = append(full, h.expandAll(flags)...)
+		args = append(append(full, "--"), args...)
+	}
+	base := h.command(dir, args...)
+	cmd := exec.CommandContext(ctx, base.Path, args[1:]...)
+	cmd.Args = args
+	cmd.Dir, cmd.SysProcAttr = dir, base.SysProcAttr
+	cmd.Env = append(base.Env, h.expandAll(c.Env)...)
+	cmd.WaitDelay = 10 * time.Second
+	return cmd
+}
+
+// streams connects the attempt: a terminal, or pipes.
+func (p *attempt) streams(h *host, c *escape, stderr io.Writer) (io.Writer, io.Reader) {
+	h.t.Helper()
+	if c.TTY {
+		p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = p.pty.slave, p.pty.slave, p.pty.slave
+		return p.pty.master, p.pty.master
+	}
+	if c.Ctty {
+		p.cmd.ExtraFiles = append(p.cmd.ExtraFiles, p.pty.slave)
+		p.cmd.SysProcAttr.Ctty = 2 + len(p.cmd.ExtraFiles)
+	}
+	inR, inW, err := os.Pipe()
+	h.must(err)
+	outR, outW, err := os.Pipe()
+	h.must(err)
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = inR, outW, stderr
+	h.closers = append(h.closers, func() { _, _, _, _ = inR.Close(), inW.Close(), outR.Close(), outW.Close() })
+	return &starter{inW, []io.Closer{inR, outW}}, outR
+}
+
+// starter closes the child's ends when the conversation begins.
+type starter struct {
+	io.WriteCloser
+	theirs []io.Closer
+}
+
+// converse collects the output. When the attempt says that it is ready, During
+// acts and the attempt may go on.
+func (p *attempt) converse(c *escape, h *host, in io.Writer, out io.Reader) string {
+	if s, ok := in.(*starter); ok {
+		for _, f := range s.theirs {
+			_ = f.Close()
+		}
+	}
+	var all strings.Builder
+	lines := bufio.NewReader(out)
+	for {
+		line, err := lines.ReadString('\n')
+		all.WriteString(line)
+		if strings.TrimSpace(line) == "ready" {
+			if c.During != nil {
+				c.During(h, p)
+			}
+			_, _ = io.WriteString(in, "go\n")
+			if s, ok := in.(*starter); ok {
+				_ = s.Close()
+			}
+		}
+		if err != nil {
+			return all.String()
+		}
+	}
+}
+
+// pty is a terminal of the host's.
+type pty struct{ master, slave *os.File }
+
+func newPty(h *host) *pty {
+	h.t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
+	h.must(err)
+	h.must(unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0))
+	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	h.must(err)
+	name := fmt.Sprintf("/dev/pts/%d", n)
+	slave, err := os.OpenFile(name, os.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
+	h.must(err)
+	h.must(os.Chown(name, h.uid, -1))
+	// Raw, so that what is pushed into it can be counted at once.
+	attr, err := unix.IoctlGetTermios(int(slave.Fd()), unix.TCGETS)
+	h.must(err)
+	attr.Lflag &^= unix.ICANON | unix.ECHO
+	h.must(unix.IoctlSetTermios(int(slave.Fd()), unix.TCSETS, attr))
+	h.vars["pts"] = name
+	h.closers = append(h.closers, func() { _, _ = master.Close(), slave.Close() })
+	return &pty{master, slave}
+}

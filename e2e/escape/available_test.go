@@ -1,0 +1,24 @@
+//go:build linux
+
+package escape_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/backend/bwrap"
+	"github.com/seed434b0696/agent-sandbox/sandboxtest"
+)
+
+// available skips where no wall can be built, and fails where one is required.
+func available(t *testing.T) {
+	t.Helper()
+	if err := sandboxtest.Available(t.Context(), bwrap.New(bwrap.Options{})); err != nil {
+		if slices.Contains(strings.Split(os.Getenv("SANDBOX_REQUIRE"), ","), "bwrap") {
+			t.Fatalf("required, and not available: %v", err)
+		}
+		t.Skipf("not available: %v", err)
+	}
+}

@@ -1,0 +1,198 @@
+//go:build linux
+
+package escape_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// escape is one attempt. In its strings {work}, {home}, {base}, {attacker} and
+// what set-up adds stand for the host's paths.
+type escape struct {
+	ID     string // "A1.2": letter of the class, number of the row, number in the row
+	Name   string // a sentence that is true when the wall holds
+	Matrix string // the row of the matrix that it decides about; may be empty
+
+	Setup  func(h *host)            // prepares the host
+	Dir    string                   // working directory; empty: {work}
+	Flags  []string                 // of agent-sandbox exec
+	Env    []string                 // of the host, besides the usual
+	Files  func(h *host) []*os.File // inherited descriptors from 3 on
+	TTY    bool                     // stdin, stdout and stderr are a terminal
+	Ctty   bool                     // pipes, but there is a controlling terminal
+	Sh     string                   // the attempt: a script, or
+	Go     []string                 // arguments of the attacker, or
+	Args   []string                 // a whole command line after --
+	Launch []string                 // in place of agent-sandbox exec and its arguments
+	During func(h *host, p *attempt)
+
+	Hold    func(h *host, o outcome) error // what must be true on the host afterwards, besides the rules for all
+	Ends    bool                           // the wall may end the attempt before it is over
+	Control control
+}
+
+// control says how an attempt is shown to work where no wall stands in its way.
+// The zero value runs it without a sandbox.
+type control struct {
+	Flags []string      // run it in a sandbox with these flags instead
+	Setup func(h *host) // after Setup, only for the control
+	Root  bool          // only root can do it on the bare host
+	If    func() string // why this host forbids it by itself; "": it does not
+	None  string        // why there is none
+}
+
+var classes = map[byte]string{
+	'A': "files", 'B': "sockets and IPC", 'C': "kernel", 'D': "commands", 'E': "network", 'F': "secrets and life",
+}
+
+func escapes() []escape {
+	return slices.Concat(renames(), creations(), links(), paths(), descriptors(), repositories(), laterRun(),
+		configurations(), exclusions(), storage(), sockets(), families(), terminals(), ipc(), namespaces(), syscalls(),
+		planted(), commands(), network(), secrets(), lifecycle(), work())
+}
+
+type user struct {
+	name string
+	uid  int
+}
+
+// plainUser is who the plain user's cases run as when the tests run as root.
+const plainUser = 1000
+
+func Test_Escape(t *testing.T) {
+	available(t)
+	all := escapes()
+	checkNames(t, all)
+	res := results{}
+	for _, u := range []user{{"root", 0}, {"user", plainUser}} {
+		if self := os.Getuid(); self != 0 {
+			if u.uid == 0 {
+				t.Run("root", func(t *testing.T) { t.Skip("the tests do not run as root") })
+				continue
+			}
+			u.uid = self
+		}
+		t.Run(u.name, func(t *testing.T) {
+			for _, c := range all {
+				t.Run(c.ID+" "+c.Name, func(t *testing.T) {
+					res.set(c.ID, u.name, verdictFailed)
+					c.run(t, u)
+					if !t.Failed() {
+						res.set(c.ID, u.name, verdictHeld)
+					}
+				})
+			}
+		})
+	}
+	t.Run("the matrix in the threat model is that of this run", func(t *testing.T) { checkMatrix(t, all, res) })
+}
+
+func checkNames(t *testing.T, all []escape) {
+	t.Helper()
+	seen := map[string]bool{}
+	for _, c := range all {
+		if seen[c.ID] || classes[c.ID[0]] == "" || c.Name == "" {
+			t.Errorf("bad or second case %q %q", c.ID, c.Name)
+		}
+		seen[c.ID] = true
+		if c.Matrix != "" && !slices.ContainsFunc(peerRows, func(r peerRow) bool { return r.attack == c.Matrix }) {
+			t.Errorf("%s: no row %q in the matrix", c.ID, c.Matrix)
+		}
+	}
+}
+
+// run makes the attempt inside, and its control.
+func (c *escape) run(t *testing.T, u user) {
+	t.Helper()
+	h := newHost(t, u.uid)
+	if c.Setup != nil {
+		c.Setup(h)
+	}
+	if !*controls {
+		o := c.attempt(h, true, nil)
+		if err := c.judge(h, o); err != nil {
+			t.Errorf("the wall does not hold: %v\n%s", err, o)
+		}
+	}
+	h.clear()
+	c.control(t, u)
+}
+
+func (c *escape) control(t *testing.T, u user) {
+	t.Helper()
+	reason := c.Control.None
+	if reason == "" && c.Control.Root && u.uid != 0 {
+		reason = "only root can do it on the bare host"
+	}
+	if reason == "" && c.Control.If != nil {
+		reason = c.Control.If()
+	}
+	if reason != "" {
+		t.Logf("no control: %s", reason)
+		return
+	}
+	if *controls && c.Control.Flags != nil {
+		return
+	}
+	h := newHost(t, u.uid)
+	defer h.clear()
+	if c.Setup != nil {
+		c.Setup(h)
+	}
+	if c.Control.Setup != nil {
+		c.Control.Setup(h)
+	}
+	o := c.attempt(h, c.Control.Flags != nil, c.Control.Flags)
+	err := c.judge(h, o)
+	if err == nil {
+		t.Errorf("this case cannot fail: its attempt was not seen to succeed without the wall\n%s", o)
+	}
+	if errors.Is(err, errNotTried) {
+		t.Errorf("the control did not run: %v\n%s", err, o)
+	}
+}
+
+var errNotTried = errors.New("the attempt was not made")
+
+// judge says what an attempt has achieved, nil for nothing.
+func (c *escape) judge(h *host, o outcome) error {
+	var errs []error
+	if o.err != nil {
+		errs = append(errs, o.err)
+	}
+	if !c.Ends && !o.tried() {
+		errs = append(errs, errNotTried)
+	}
+	for line := range strings.Lines(o.stdout) {
+		if strings.HasPrefix(line, "OPEN") {
+			errs = append(errs, errors.New(strings.TrimSpace(line)))
+		}
+	}
+	if strings.Contains(o.stdout+o.stderr, canary) {
+		errs = append(errs, errors.New("a secret was read"))
+	}
+	if c.Hold != nil {
+		if err := c.Hold(h, o); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(append(errs, h.untouched(), h.clean())...)
+}
+
+// outcome is what an attempt left in its streams.
+type outcome struct {
+	stdout, stderr string
+	code           int
+	err            error // it could not be made, or lasted too long
+}
+
+func (o outcome) tried() bool { return strings.Contains(o.stdout, "tried") }
+
+func (o outcome) String() string {
+	return fmt.Sprintf("exit %d\n--- stdout\n%.4000s\n--- stderr\n%.4000s", o.code, o.stdout, o.stderr)
+}

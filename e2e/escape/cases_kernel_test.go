@@ -1,0 +1,203 @@
+//go:build linux
+
+package escape_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+func namespaces() []escape {
+	return []escape{
+		{
+			ID: "C17.1", Name: "no user namespace is made", Matrix: "nested userns",
+			Go:      []string{"userns", "/proc/self/ns/user", "/proc/1/ns/mnt", "/proc/1/ns/net"},
+			Control: control{Flags: []string{"--userns"}},
+		},
+		{
+			ID: "C17.2", Name: "the calls that mount are refused before they are looked at",
+			Go: []string{
+				"calls", "mount", "umount2", "pivot_root", "chroot", "open_tree", "move_mount", "fsopen", "fsconfig", "fsmount",
+				"fspick", "mount_setattr", "setns", "clone3",
+			},
+			Control: control{Root: true},
+		},
+		{
+			ID: "C17.3", Name: "a mount that protects cannot be taken away",
+			Sh: `umount .git/hooks; umount -l .git/hooks; umount -l .git; umount -l {work}; umount -l {home}/.ssh
+				unshare -rm sh -c 'umount -l {work}/.git/hooks; umount -l {home}/.ssh; cat {home}/.ssh/id_ed25519; mount -o remount,rw,bind {home}; echo x >{home}/planted'
+				mount -o remount,rw,bind {home}; mount -o remount,rw,bind {work}/.git/hooks; cat {home}/.ssh/id_ed25519
+				` + evil + `.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit`,
+			Hold: obeyed(),
+		},
+		{
+			ID: "C17.4", Name: "with user namespaces allowed the protected files stay protected",
+			Flags: []string{"--userns"},
+			Sh: `unshare -rm sh -c 'umount -l {work}/.git/hooks; umount -l {home}/.ssh; umount -l {work}/.git; umount -l {home}
+					cat {home}/.ssh/id_ed25519; mount -o remount,rw,bind {home}; echo x >{home}/planted; mount -t tmpfs t /mnt
+					printf "#!/bin/sh\ntouch {home}/pwned\n" >{work}/.git/hooks/pre-commit; chmod +x {work}/.git/hooks/pre-commit; mv {work}/.git {work}/g'
+				unshare -rmp --fork sh -c 'echo x >{work}/.mcp.json; mkdir -p /tmp/m; mount --bind {work} /tmp/m; echo x >/tmp/m/.mcp.json; echo x >/tmp/m/.envrc; mkdir /tmp/m/.claude; echo x >/tmp/m/.claude/settings.json'`,
+			Hold: all(obeyed(), absent("{work}/.mcp.json", "{work}/.envrc", "{work}/.claude")),
+		},
+		{
+			ID: "C17.5", Name: "with user namespaces allowed a changed root does not hide where a file comes into being",
+			Flags: []string{"--userns"},
+			Sh: `unshare -rm sh -c 'mkdir -p /tmp/r/work /tmp/r/bin; mount --bind / /tmp/r 2>/dev/null || mount --rbind / /tmp/r; mount --bind {work} /tmp/r/mnt
+					chroot /tmp/r /bin/sh -c "cd /mnt && echo x >.mcp.json; echo x >.envrc; mkdir .claude; echo x >.claude/settings.json"'
+				unshare -rm sh -c 'cd {work}; chroot . {attacker} create open .mcp.json'
+				unshare -r chroot {work} /bin/true; unshare -rm sh -c 'mount --bind {work} /mnt && cd /mnt && echo x >.mcp.json && mkdir .husky && echo x >.husky/pre-commit'`,
+			Hold:    absent("{work}/.mcp.json", "{work}/.envrc", "{work}/.claude", "{work}/.husky"),
+			Control: control{Setup: func(h *host) {}, If: func() string { return "" }},
+		},
+	}
+}
+
+func syscalls() []escape {
+	const row = "ptrace / keyctl / bpf / userfaultfd"
+	other := func(script string) string {
+		return `{attacker} sleep & sleep 0.2; ` + script + `; kill $!`
+	}
+	foreign := func() string {
+		if runtime.GOARCH != "amd64" {
+			return "this architecture has no second one"
+		}
+		return ""
+	}
+	return []escape{
+		{ID: "C18.1", Name: "io_uring is refused", Matrix: "io_uring", Go: []string{"calls", "io_uring_setup", "io_uring_enter", "io_uring_register"}},
+		{ID: "C18.2", Name: "bpf is refused", Matrix: row, Go: []string{"calls", "bpf"}, Control: control{Root: true}},
+		{ID: "C18.3", Name: "perf_event_open is refused", Matrix: row, Go: []string{"calls", "perf_event_open"}, Control: control{Root: true}},
+		{ID: "C18.4", Name: "userfaultfd is refused", Matrix: row, Go: []string{"calls", "userfaultfd"}},
+		{ID: "C18.5", Name: "keyrings are refused", Matrix: row, Go: []string{"calls", "keyctl", "add_key", "request_key"}},
+		{
+			ID: "C18.6", Name: "kernels and modules are refused before they are looked at",
+			Go:      []string{"calls", "kexec_load", "init_module", "finit_module", "delete_module"},
+			Control: control{Root: true, If: func() string { return withoutCall("init_module", "kexec_load") }},
+		},
+		{
+			ID: "C18.7", Name: "what belongs to the machine is refused before it is looked at",
+			Go:      []string{"calls", "open_by_handle_at", "swapon", "acct", "syslog", "fanotify_init"},
+			Control: control{Root: true},
+		},
+		{
+			ID: "C18.8", Name: "no process gets at the memory of another", Matrix: row,
+			Sh: other(`{attacker} trace $!`),
+		},
+		{ID: "C18.9", Name: "no process takes a descriptor out of another", Matrix: row, Sh: other(`{attacker} pidfd $!`)},
+		{
+			ID: "C18.10", Name: "system calls of another architecture are refused", Matrix: row,
+			Go: []string{"foreign", "i386", "i386-elf", "x32"}, Control: control{If: foreign},
+		},
+		{
+			ID: "C18.11", Name: "the kernel says that filter, privileges and capabilities are as promised",
+			Go: []string{"status"},
+		},
+		{
+			ID: "C18.12", Name: "a program that is a file nowhere is behind the same walls", Matrix: "memfd exec",
+			Go: []string{"memfd", "create", "open", "{home}/planted", ".mcp.json", "{home}/.config/autostart/x"},
+		},
+		{
+			ID: "C18.13", Name: "the filter holds with user namespaces and debuggers allowed", Flags: []string{"--userns", "--debuggers"},
+			Go: []string{"calls", "io_uring_setup", "keyctl", "userfaultfd"},
+		},
+		{
+			ID: "C18.14", Name: "with debuggers allowed a tracer cannot change what the guard has looked at",
+			Flags:   []string{"--debuggers"},
+			Sh:      `strace -f -o /dev/null sh -c 'echo x >.mcp.json'; strace -f -e inject=seccomp:retval=0 -o /dev/null sh -c 'echo x >.envrc'`,
+			Hold:    absent("{work}/.mcp.json", "{work}/.envrc"),
+			Control: control{None: "the same calls are made without a tracer in A2.1"},
+		},
+	}
+}
+
+// withoutCall says so when this kernel has none of some calls, which then cannot
+// be shown to be refused by the wall alone.
+func withoutCall(names ...string) string {
+	for _, name := range names {
+		// Senseless arguments: the answer is another error where the call exists.
+		if _, _, errno := unix.Syscall6(callNumbers[name], ^uintptr(0), 0, 0, 0, 0, 0); errno != unix.ENOSYS {
+			return ""
+		}
+	}
+	return "this kernel has none of these calls"
+}
+
+// fake is a program called bwrap that tells on itself.
+const fake = "#!/bin/sh\ntouch {home}/pwned\nwhile [ $# -gt 0 ] && [ \"$1\" != -- ]; do shift; done; shift; exec \"$@\"\n"
+
+func planted() []escape {
+	plant := func(path string) func(h *host) {
+		return func(h *host) { h.write(path, h.expand(fake)) }
+	}
+	launch := []string{"/usr/bin/env", "-C", "{work}"}
+	run := func(env string, rest ...string) []string {
+		return append(append(append([]string{}, launch...), env, "{base}/../agent-sandbox", "exec", "--"), rest...)
+	}
+	touch := []string{"/bin/sh", "-c", "echo x >{home}/planted; echo tried"}
+	bare := func(env string) []string {
+		return append([]string{"/usr/bin/env", "-C", "{work}", env, "bwrap", "--"}, touch...)
+	}
+	refuse := func(h *host, o outcome) error {
+		if !o.tried() && o.code == 125 {
+			return nil
+		}
+		if o.tried() {
+			return nil // behind the real wall; what it may do there is checked anyway
+		}
+		return errors.New("neither refused with 125 nor run behind the wall")
+	}
+	return []escape{
+		{
+			ID: "C19.1", Name: "a program called bwrap in the working directory is not run", Ends: true, Hold: refuse,
+			Setup: plant("home/project/bwrap"), Launch: run("PATH=.:/usr/bin:/bin", touch...), Args: bare("PATH=.:/usr/bin:/bin"),
+		},
+		{
+			ID: "C19.2", Name: "a program called bwrap is not found through an empty PATH entry", Ends: true, Hold: refuse,
+			Setup: plant("home/project/bwrap"), Launch: run("PATH=:/usr/bin:/bin", touch...), Args: bare("PATH=:/usr/bin:/bin"),
+		},
+		{
+			ID: "C19.3", Name: "a program called bwrap in the work tree's own bin is not run", Ends: true, Hold: refuse,
+			Setup:  plant("home/project/node_modules/.bin/bwrap"),
+			Launch: run("PATH={work}/node_modules/.bin:/usr/bin:/bin", touch...),
+			Args:   bare("PATH={work}/node_modules/.bin:/usr/bin:/bin"),
+		},
+		{
+			ID: "C19.4", Name: "a program called bwrap that a link leads to in the work tree is not run", Ends: true, Hold: refuse,
+			Setup: func(h *host) {
+				plant("home/project/x/bwrap")(h)
+				h.must(os.Symlink(filepath.Join(h.work, "x"), filepath.Join(h.home, "path")))
+			},
+			Launch: run("PATH={home}/path:/usr/bin:/bin", touch...), Args: bare("PATH={home}/path:/usr/bin:/bin"),
+		},
+		{
+			ID: "C19.5", Name: "without bubblewrap nothing is run", Ends: true,
+			Launch: run("PATH=/nonexistent", "/bin/sh", "-c", "echo x >{home}/planted; echo tried"),
+			Args:   touch,
+			Hold: func(_ *host, o outcome) error {
+				if o.tried() || o.code != 125 {
+					return errors.New("want exit code 125, and nothing run")
+				}
+				return nil
+			},
+		},
+		{
+			ID: "C19.6", Name: "a bubblewrap that builds no wall is not trusted", Ends: true,
+			Setup: func(h *host) {
+				h.write("tools/bwrap", "#!/bin/sh\n[ \"$1\" = --version ] && { echo bubblewrap 0.11.0; exit; }\n"+
+					"while [ $# -gt 0 ] && [ \"$1\" != -- ]; do shift; done; shift; exec \"$@\"\n")
+			},
+			Launch: run("PATH={base}/tools:/usr/bin:/bin", "/bin/sh", "-c", "echo x >{home}/planted; echo tried"),
+			Args:   touch,
+			Hold:   refuse,
+		},
+		{
+			ID: "C19.7", Name: "a library of the caller's is not loaded into the wall", Ends: true,
+			Env: []string{"LD_PRELOAD={home}/" + canary + ".so", "LD_LIBRARY_PATH={home}/" + canary, "LD_AUDIT={home}/" + canary},
+			Sh:  `env; tr '\0' '\n' </proc/1/environ; true`,
+		},
+	}
+}

@@ -1,0 +1,411 @@
+//go:build linux
+
+package escape_test
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// canary is part of every secret of the host.
+const canary = "CANARY-41d3c0"
+
+// host is one user's machine, for one attempt: a home with secrets, a repository
+// to work in, and a way to see whatever changes.
+type host struct {
+	t       *testing.T
+	uid     int
+	base    string // everything of this host, no other host has it in its paths
+	home    string
+	work    string // the repository, in home
+	tmp     string // TMPDIR
+	runtime string // XDG_RUNTIME_DIR, below /run where root can make one
+	before  map[string]string
+	vars    map[string]string
+	closers []func()
+
+	launched int // PID of the last agent-sandbox
+}
+
+// secretFiles are what people have at home.
+var secretFiles = []string{
+	".ssh/id_ed25519", ".aws/credentials", ".gnupg/private-keys-v1.d/key", ".netrc", ".git-credentials",
+	".docker/config.json", ".kube/config", ".config/gh/hosts.yml", ".npmrc", ".pypirc", ".cargo/credentials.toml",
+	".config/gcloud/credentials.db", ".mozilla/firefox/p/logins.json", ".config/google-chrome/Default/Cookies",
+	".bash_history", ".config/op/config", ".vault-token",
+}
+
+var hosts struct {
+	sync.Mutex
+	n         int
+	templates map[int]string
+}
+
+func newHost(t *testing.T, uid int) *host {
+	t.Helper()
+	template := hostTemplate(t, uid)
+	hosts.Lock()
+	hosts.n++
+	base := filepath.Join(lab.base, fmt.Sprintf("host-%04d-", hosts.n))
+	hosts.Unlock()
+	h := &host{
+		t: t, uid: uid, base: base, home: filepath.Join(base, "home"), work: filepath.Join(base, "home", "project"),
+		tmp: filepath.Join(base, "tmp"), runtime: filepath.Join(base, "runtime"),
+	}
+	h.must(os.Mkdir(base, 0o755))
+	h.mustRun("/", "cp", "-a", template+"/.", base)
+	h.write("home/wt/.git", "gitdir: "+h.work+"/.git/worktrees/wt\n")
+	h.write("home/project/.git/worktrees/wt/gitdir", h.home+"/wt/.git\n")
+	if os.Getuid() == 0 {
+		h.runtime = filepath.Join("/run", filepath.Base(lab.base)+filepath.Base(base))
+		h.closers = append(h.closers, func() { _ = os.RemoveAll(h.runtime) })
+	}
+	h.must(os.Mkdir(h.runtime, 0o700))
+	h.must(os.Chown(h.runtime, uid, uid))
+	h.must(os.Link(lab.attacker, filepath.Join(h.home, "tools", attackerName)))
+	h.vars = map[string]string{
+		"work": h.work, "home": h.home, "base": h.base, "runtime": h.runtime, "tmp": h.tmp,
+		"attacker": filepath.Join(h.home, "tools", attackerName),
+	}
+	t.Cleanup(h.clear)
+	return h
+}
+
+// hostTemplate makes, once a user, what newHost copies.
+func hostTemplate(t *testing.T, uid int) string {
+	t.Helper()
+	hosts.Lock()
+	defer hosts.Unlock()
+	if dir := hosts.templates[uid]; dir != "" {
+		return dir
+	}
+	base := filepath.Join(lab.base, "template-"+strconv.Itoa(uid))
+	h := &host{t: t, uid: uid, base: base, home: filepath.Join(base, "home"), work: filepath.Join(base, "home", "project")}
+	h.must(os.Mkdir(base, 0o755))
+	h.must(os.Chown(base, uid, uid))
+	for _, f := range secretFiles {
+		h.write("home/"+f, canary+"\n")
+	}
+	h.write("home/.gitconfig", "[user]\n name = a\n email = a@example.com\n[protocol \"file\"]\n allow = always\n[init]\n defaultBranch = main\n")
+	for _, f := range []string{".bashrc", ".profile", "outside/file", "tools/README"} {
+		h.write("home/"+f, "# of the host\n")
+	}
+	h.write("tmp/.keep", "")
+	// Without the sample hooks that git copies, to be quick. The nested repository
+	// and the submodule have no directory for hooks at all.
+	h.mustRun(h.home, "/bin/sh", "-euc", `
+		mkdir ../none; export GIT_TEMPLATE_DIR="$PWD/../none"
+		for r in upstream project project/sub/deep/nested; do git init -q $r; git -C $r commit -q --allow-empty -m first; done
+		cd project
+		mkdir -p src ignored; echo 'ignored/' >.gitignore; echo '{"scripts":{}}' >package.json
+		echo 'package main' >src/main.go; echo x >ignored/file; echo 'sub/' >>.gitignore
+		mkdir .vscode; echo '{}' >.vscode/tasks.json
+		git submodule --quiet add "$HOME/upstream" module
+		git add -A; git commit -qm second; git branch feature; git tag v1
+		git worktree add -q ../wt -b wt
+		mkdir .git/hooks .git/info; printf '#!/bin/sh\n' >.git/hooks/pre-push; chmod +x .git/hooks/pre-push
+		echo '*.swp' >.git/info/exclude`)
+	h.must(os.Remove(filepath.Join(base, "tmp/.keep")))
+	if hosts.templates == nil {
+		hosts.templates = map[int]string{}
+	}
+	hosts.templates[uid] = base
+	return base
+}
+
+func (h *host) must(err error) {
+	h.t.Helper()
+	if err != nil {
+		h.t.Fatalf("set-up: %v", err)
+	}
+}
+
+// write makes a file of the user's, and the directories on the way.
+func (h *host) write(name, content string) {
+	h.t.Helper()
+	path := h.path(name)
+	var made []string
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); err == nil {
+			break
+		}
+		made = append(made, dir)
+	}
+	h.must(os.MkdirAll(filepath.Dir(path), 0o755))
+	h.must(os.WriteFile(path, []byte(content), 0o755))
+	for _, p := range append(made, path) {
+		h.must(os.Lchown(p, h.uid, h.uid))
+	}
+}
+
+// path makes a name absolute; names are relative to base, and may use variables.
+func (h *host) path(name string) string {
+	name = h.expand(name)
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(h.base, name)
+}
+
+func (h *host) expand(s string) string {
+	for name, value := range h.vars {
+		s = strings.ReplaceAll(s, "{"+name+"}", value)
+	}
+	return s
+}
+
+func (h *host) expandAll(list []string) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = h.expand(s)
+	}
+	return out
+}
+
+func (h *host) env() []string {
+	return []string{
+		"HOME=" + h.home, "PATH=/usr/local/bin:/usr/bin:/bin", "TMPDIR=" + h.tmp, "XDG_RUNTIME_DIR=" + h.runtime,
+		"LANG=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
+	}
+}
+
+// command prepares a program that the host's user runs.
+func (h *host) command(dir string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(h.t.Context(), args[0], args[1:]...)
+	cmd.Dir, cmd.Env = dir, h.env()
+	cmd.SysProcAttr = &syscall.SysProcAttr{}
+	if os.Getuid() == 0 {
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(h.uid), Gid: uint32(h.uid)}
+	}
+	return cmd
+}
+
+func (h *host) mustRun(dir string, args ...string) {
+	h.t.Helper()
+	// Set-up of a case may need what only root may do, so not as the user.
+	cmd := h.command(dir, args...)
+	if args[0] == "cp" {
+		cmd.SysProcAttr.Credential = nil
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		h.t.Fatalf("set-up: %q: %v\n%s", args, err, out)
+	}
+}
+
+// sh prepares the host with a script of its user's.
+func (h *host) sh(script string) {
+	h.t.Helper()
+	h.mustRun(h.work, "/bin/sh", "-euc", h.expand(script))
+}
+
+// listing describes every file below dir: kind, permissions, content.
+func listing(dir string) (map[string]string, error) {
+	out := make(map[string]string, 400)
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return nil //nolint:nilerr // it went away while we looked
+		}
+		text := info.Mode().String()
+		switch {
+		case info.Mode().IsRegular() && info.Size() > 1<<20:
+			st := info.Sys().(*syscall.Stat_t)
+			text += fmt.Sprintf(" %d bytes of %v, file %d", info.Size(), st.Mtim, st.Ino)
+		case info.Mode().IsRegular():
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			text += fmt.Sprintf(" %x", sha256.Sum256(data))
+		case info.Mode()&fs.ModeSymlink != 0:
+			to, err := os.Readlink(path)
+			if err != nil {
+				return err
+			}
+			text += " " + to
+		}
+		out[path] = text
+		return nil
+	})
+	return out, err
+}
+
+// snapshot remembers what an attempt must leave as it is.
+func (h *host) snapshot() {
+	h.t.Helper()
+	var err error
+	h.before, err = listing(h.base)
+	h.must(err)
+}
+
+// changes lists what differs from the snapshot below dir.
+func (h *host) changes(dir string) ([]string, error) {
+	after, err := listing(h.base)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	names := slices.Sorted(maps.Keys(after))
+	for path := range h.before {
+		if _, ok := after[path]; !ok {
+			names = append(names, path)
+		}
+	}
+	for _, path := range names {
+		if (path == dir || strings.HasPrefix(path, dir+"/")) && after[path] != h.before[path] {
+			out = append(out, strings.TrimPrefix(path, h.base+"/"))
+		}
+	}
+	return out, nil
+}
+
+// untouched says what has changed outside of the work tree.
+func (h *host) untouched() error {
+	changed, err := h.changes(h.base)
+	if err != nil {
+		return err
+	}
+	changed = slices.DeleteFunc(changed, func(p string) bool {
+		return p == "home/project" || strings.HasPrefix(p, "home/project/") ||
+			// Git's own objects and refs of a linked worktree, whose hooks have cases of their own.
+			strings.HasPrefix(p, "home/wt/")
+	})
+	if len(changed) > 0 {
+		return fmt.Errorf("changed outside of the work tree: %q", changed)
+	}
+	return nil
+}
+
+// unchanged says which of some names, relative to the work tree, have changed.
+// A name that did not exist must not exist now.
+func (h *host) unchanged(names ...string) error {
+	var bad []string
+	for _, name := range names {
+		changed, err := h.changes(filepath.Join(h.work, name))
+		if err != nil {
+			return err
+		}
+		bad = append(bad, changed...)
+	}
+	if len(bad) > 0 {
+		return fmt.Errorf("changed: %q", bad)
+	}
+	return nil
+}
+
+func unchanged(names ...string) func(*host, outcome) error {
+	return func(h *host, _ outcome) error { return h.unchanged(names...) }
+}
+
+// clean says what is left of processes, mounts and temporary files.
+func (h *host) clean() error {
+	var errs []error
+	for _, p := range h.processes() {
+		errs = append(errs, fmt.Errorf("process left: %s", p.text))
+	}
+	data, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return err
+	}
+	if strings.Contains(string(data), h.base) {
+		errs = append(errs, errors.New("a mount is left"))
+	}
+	return errors.Join(append(errs, h.groups())...)
+}
+
+// groups says which control groups of the last attempt are left. Their names hold
+// the PID of the process that made them.
+func (h *host) groups() error {
+	if h.launched == 0 {
+		return nil
+	}
+	mine := fmt.Sprintf(".%d.", h.launched)
+	return filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return nil //nolint:nilerr // it went away, or is nobody's business
+		case d.IsDir() && strings.HasPrefix(d.Name(), "agent-sandbox.") && strings.Contains(d.Name(), mine):
+			return fmt.Errorf("a control group is left: %s", path)
+		}
+		return nil
+	})
+}
+
+type process struct {
+	pid  int
+	text string
+}
+
+// processes finds the living processes of this host, by the paths in their
+// environment and arguments.
+func (h *host) processes() []process {
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	h.must(err)
+	var out []process
+	for _, dir := range dirs {
+		pid, err := strconv.Atoi(filepath.Base(dir))
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		env, _ := os.ReadFile(dir + "/environ")
+		args, _ := os.ReadFile(dir + "/cmdline")
+		if strings.Contains(string(env)+string(args), h.base) {
+			out = append(out, process{pid, strings.ReplaceAll(string(args), "\x00", " ")})
+		}
+	}
+	return out
+}
+
+// gone waits until processes that were found have ended.
+func gone(found []process) error {
+	for _, p := range found {
+		fd, err := unix.PidfdOpen(p.pid, 0)
+		if errors.Is(err, unix.ESRCH) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 10_000)
+		_ = unix.Close(fd)
+		if err != nil || n == 0 {
+			return fmt.Errorf("process %d lives on (%w): %s", p.pid, err, p.text)
+		}
+	}
+	return nil
+}
+
+// clear ends what an attempt without a wall has left.
+func (h *host) clear() {
+	if _, err := os.Lstat(h.base); err != nil {
+		return // already
+	}
+	for _, p := range h.processes() {
+		_ = syscall.Kill(p.pid, syscall.SIGKILL)
+	}
+	for _, f := range slices.Backward(h.closers) {
+		f()
+	}
+	h.closers = nil
+	_ = os.RemoveAll(h.base)
+}
