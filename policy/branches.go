@@ -17,7 +17,7 @@ func (f *filesystem) protectBranches() error {
 	if f.workspace == "" {
 		return nil
 	}
-	dir, common := gitDirs(f.workspace)
+	dir, common := f.gitDirs(f.workspace)
 	if dir == "" {
 		return nil
 	}
@@ -38,8 +38,8 @@ func (f *filesystem) protectBranches() error {
 
 // gitDirs returns the git directory of a checkout and the one that it shares with
 // its worktrees; "" when root is no checkout.
-func gitDirs(root string) (dir, common string) {
-	at, err := locateBelow(root, ".git")
+func (f *filesystem) gitDirs(root string) (dir, common string) {
+	at, err := f.look.below(root, ".git")
 	if err != nil || !at.exists {
 		return "", ""
 	}

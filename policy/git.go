@@ -64,7 +64,7 @@ func (f *filesystem) protectAncestor(dir, start string, global []gitVar) {
 // protectCheckout shields the repository whose .git (a directory, a link to one,
 // or a file that points to one) stands in root.
 func (f *filesystem) protectCheckout(root string, global []gitVar) {
-	at, err := locateBelow(root, ".git")
+	at, err := f.look.below(root, ".git")
 	if err != nil || !at.exists {
 		f.protectBelow(root, ".git", "@git")
 		return

@@ -46,10 +46,16 @@ func (f *filesystem) mounts(index map[*rule]int) []Mount {
 // could make them.
 func (f *filesystem) guardList(index map[*rule]int) []Guard {
 	missing := decide(f.rules, func(r *rule) bool { return r.Missing && (r.guard || r.Access == ReadWrite) && !f.freed(r) })
-	lifted := f.lifted()
+	var explicit []*rule
+	for _, r := range f.rules {
+		if r.explicit() {
+			explicit = append(explicit, r)
+		}
+	}
+	free := lifted(explicit)
 	var out []Guard
 	add := func(dir, name string, except []string, r *rule) {
-		if f.final.access(dir) == ReadWrite && !lifted[filepath.Join(dir, name)] {
+		if f.final.access(dir) == ReadWrite && !free[filepath.Join(dir, name)] {
 			r.Applied = true
 			out = append(out, Guard{Dir: dir, Name: name, Except: except, Rule: index[r]})
 		}
@@ -59,7 +65,7 @@ func (f *filesystem) guardList(index map[*rule]int) []Guard {
 		if r.Access == ReadWrite || !r.guard {
 			continue
 		}
-		if inside := f.wanted(path); len(inside) > 0 {
+		if inside := wanted(explicit, path); len(inside) > 0 {
 			f.guardAround(path, inside, r, add)
 			continue
 		}
@@ -74,7 +80,7 @@ func (f *filesystem) guardList(index map[*rule]int) []Guard {
 		}
 	}
 	for _, g := range f.guards {
-		add(g.dir, g.name, f.excepted(g), g.rule)
+		add(g.dir, g.name, excepted(explicit, g), g.rule)
 	}
 	return sortGuards(out)
 }
@@ -83,13 +89,11 @@ func (f *filesystem) decides(r *rule) bool { return f.final[r.Path] == r }
 
 // lifted returns the links that a person named in an rw rule: who says --rw
 // .git/hooks where that is a link means the link as well.
-func (f *filesystem) lifted() map[string]bool {
+func lifted(explicit []*rule) map[string]bool {
 	out := map[string]bool{}
-	for _, r := range f.rules {
-		if r.explicit() {
-			for _, l := range r.links {
-				out[l] = true
-			}
+	for _, r := range explicit {
+		for _, l := range r.links {
+			out[l] = true
 		}
 	}
 	return out
@@ -97,10 +101,10 @@ func (f *filesystem) lifted() map[string]bool {
 
 // excepted returns the names that a guard of all names lets through: its own, and
 // those that a person made writable.
-func (f *filesystem) excepted(g pending) []string {
+func excepted(explicit []*rule, g pending) []string {
 	out := slices.Clone(g.except)
-	for _, r := range f.rules {
-		if r.explicit() && r.Path != g.dir && within(r.Path, g.dir) {
+	for _, r := range explicit {
+		if r.Path != g.dir && within(r.Path, g.dir) {
 			name, _, _ := strings.Cut(r.Path[len(g.dir)+1:], "/")
 			out = append(out, name)
 		}
@@ -110,10 +114,10 @@ func (f *filesystem) excepted(g pending) []string {
 }
 
 // wanted returns the missing paths below path that a person made writable.
-func (f *filesystem) wanted(path string) []string {
+func wanted(explicit []*rule, path string) []string {
 	var out []string
-	for _, r := range f.rules {
-		if r.explicit() && r.Missing && r.Path != path && within(r.Path, path) {
+	for _, r := range explicit {
+		if r.Missing && r.Path != path && within(r.Path, path) {
 			out = append(out, r.Path)
 		}
 	}

@@ -26,22 +26,55 @@ type place struct {
 	blocked string   // the directory that we may not search, when that ended the way
 }
 
+// lookups remembers what stands at a path while one policy is resolved: hundreds
+// of paths share their directories, and one answer keeps the plan consistent. A
+// nil lookups remembers nothing.
+type lookups map[string]lookup
+
+// lookup is what stands at one path.
+type lookup struct {
+	kind   uint32 // S_IFMT part of the mode
+	target string // of a symbolic link
+	err    error
+}
+
+func (l lookups) lstat(path string) lookup {
+	if got, ok := l[path]; ok {
+		return got
+	}
+	var st syscall.Stat_t
+	var got lookup
+	if got.err = syscall.Lstat(path, &st); got.err == nil {
+		got.kind = uint32(st.Mode) & syscall.S_IFMT
+	}
+	if got.kind == syscall.S_IFLNK {
+		got.target, got.err = os.Readlink(path)
+	}
+	if l != nil {
+		l[path] = got
+	}
+	return got
+}
+
+// locate resolves a path without remembering.
+func locate(path string) (place, error) { return lookups(nil).locate(path) }
+
 // locate resolves an absolute path as the kernel would: link by link, with ".."
 // taken after links, not before. What is missing is no error; a loop of links, a
 // component that is too long and a disk error are.
-func locate(path string) (place, error) {
+func (l lookups) locate(path string) (place, error) {
 	if strings.IndexByte(path, 0) >= 0 {
 		return place{}, errors.New("the path holds a NUL byte")
 	}
 	if len(path) > maxPath {
 		return place{}, syscall.ENAMETOOLONG
 	}
-	return locateBelow("/", path)
+	return l.below("/", path)
 }
 
-// locateBelow is locate for a path relative to root, a directory that is known to
+// below is locate for a path relative to root, a directory that is known to
 // be resolved: it saves a look-up of every component of root.
-func locateBelow(root, path string) (place, error) {
+func (l lookups) below(root, path string) (place, error) {
 	at := place{path: root, exists: true, dir: true}
 	rest := split(path)
 	for len(rest) > 0 {
@@ -54,7 +87,7 @@ func locateBelow(root, path string) (place, error) {
 			at.path = filepath.Dir(at.path)
 			continue
 		}
-		next, err := at.step(name)
+		next, err := at.step(l, name)
 		if err != nil {
 			return place{}, err
 		}
@@ -72,31 +105,35 @@ func locateBelow(root, path string) (place, error) {
 
 // step enters name. It returns the components that a link adds to the way (none
 // for anything else), or nil when there is nothing of that name.
-func (at *place) step(name string) ([]string, error) {
-	full := filepath.Join(at.path, name)
-	info, err := os.Lstat(full)
+func (at *place) step(l lookups, name string) ([]string, error) {
+	full := join(at.path, name)
+	found := l.lstat(full)
 	switch {
-	case errors.Is(err, fs.ErrPermission):
+	case errors.Is(found.err, fs.ErrPermission):
 		at.blocked = at.path
 		return nil, nil
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+	case errors.Is(found.err, fs.ErrNotExist), errors.Is(found.err, syscall.ENOTDIR):
 		return nil, nil
-	case err != nil:
-		return nil, errors.Unwrap(err)
-	case info.Mode()&fs.ModeSymlink == 0:
-		at.path, at.dir = full, info.IsDir()
+	case found.err != nil:
+		return nil, found.err
+	case found.kind != syscall.S_IFLNK:
+		at.path, at.dir = full, found.kind == syscall.S_IFDIR
 		return []string{}, nil
 	}
-	target, err := os.Readlink(full)
-	if err != nil {
-		return nil, errors.Unwrap(err)
-	}
 	at.links = append(at.links, full)
-	if filepath.IsAbs(target) {
+	if filepath.IsAbs(found.target) {
 		at.path = "/"
 	}
 	at.dir = true
-	return append([]string{}, split(target)...), nil
+	return append([]string{}, split(found.target)...), nil
+}
+
+// join adds one component to a clean path.
+func join(dir, name string) string {
+	if dir == "/" {
+		return dir + name
+	}
+	return dir + "/" + name
 }
 
 // split returns the components of a path without empty ones and ".".

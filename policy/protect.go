@@ -13,11 +13,14 @@ import (
 // host obeys later, and so could carry code out of the sandbox.
 func (f *filesystem) protect() error {
 	roots := f.walkRoots()
-	found := discover(roots, f.stops())
+	search := make(chan []repository, 1)
+	stops := f.stops()
+	go func() { search <- discover(roots, stops) }() // while we look around at home
 	for _, name := range homeNames {
 		f.protectBelow(f.home, name, "")
 	}
 	f.protectPrograms()
+	found := <-search
 	for _, dir := range f.projectRoots(roots, found) {
 		for _, name := range projectNames {
 			f.protectBelow(dir, name, "")
@@ -72,7 +75,7 @@ func (f *filesystem) protectBelow(dir, name, preset string) {
 	if dir == "" {
 		return
 	}
-	at, err := locateBelow(dir, name)
+	at, err := f.look.below(dir, name)
 	if err != nil {
 		at = place{path: filepath.Join(dir, name)}
 	}
@@ -169,7 +172,7 @@ func (f *filesystem) protectPrograms() {
 		if !filepath.IsAbs(dir) {
 			continue
 		}
-		at, err := locate(dir)
+		at, err := f.look.locate(dir)
 		if err != nil || !at.exists {
 			continue
 		}
@@ -211,7 +214,7 @@ func (h host) own() []string {
 // layers say: a command that could write it would choose its own walls.
 func (f *filesystem) protectOwn() error {
 	for _, dir := range f.own() {
-		at, err := locate(dir)
+		at, err := f.look.locate(dir)
 		if err != nil {
 			continue
 		}

@@ -14,6 +14,7 @@ type host struct {
 	dir       string // resolved start directory
 	home      string // resolved; empty: none
 	env       map[string]string
+	look      lookups
 }
 
 // filesystem is the part of a plan that concerns paths, while it grows.
@@ -93,7 +94,7 @@ func (f *filesystem) preset(name string, p presetRule) {
 	if err != nil {
 		return
 	}
-	at, err := locate(path)
+	at, err := f.look.locate(path)
 	if err != nil || reservedRoot(at.path) != "" {
 		return
 	}
@@ -151,7 +152,7 @@ func (f *filesystem) written(i int, key string, n int, written string, access Ac
 		return fault(l, key, n, sandbox.Invalid, "%q: %w", written, err)
 	}
 	for _, m := range matches {
-		at, err := locate(m.path)
+		at, err := f.look.locate(m.path)
 		if err != nil {
 			return fault(l, key, n, sandbox.Invalid, "%q: %w", written, err)
 		}
@@ -201,7 +202,7 @@ func (f *filesystem) expand(written string) ([]match, error) {
 		return []match{{path: path, exact: true}}, nil
 	}
 	var out []match
-	if at, err := locate(path); err == nil && at.exists {
+	if at, err := f.look.locate(path); err == nil && at.exists {
 		out = append(out, match{path: path, exact: true})
 	}
 	g, err := parseGlob(path, len(path)-len(strings.TrimPrefix(written, "~")))

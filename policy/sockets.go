@@ -49,11 +49,11 @@ func (f *filesystem) socketRules(i int) error {
 
 // socket resolves one socket; "" when a glob matched something else.
 func (f *filesystem) socket(m match) (string, error) {
-	at, err := locate(m.path)
+	at, err := f.look.locate(m.path)
 	if err != nil {
 		return "", sandbox.Errorf(sandbox.Invalid, "%w", err)
 	}
-	docker, _ := locate(f.dockerSocket()) //nolint:errcheck // the zero place equals no path
+	docker, _ := f.look.locate(f.dockerSocket()) //nolint:errcheck // the zero place equals no path
 	if at.path == docker.path || filepath.Base(at.path) == "docker.sock" {
 		return "", sandbox.Errorf(sandbox.Invalid, "the Docker socket is root on this machine").WithHint("use docker: true or --docker if that is meant")
 	}
@@ -74,7 +74,7 @@ func (f *filesystem) socket(m match) (string, error) {
 // does not want to find out later.
 func (f *filesystem) addDocker() error {
 	path := f.dockerSocket()
-	at, err := locate(path)
+	at, err := f.look.locate(path)
 	if err != nil || !at.exists {
 		return sandbox.Errorf(sandbox.NotFound, "docker socket not found: %s", path).
 			WithHint("start Docker, or set DOCKER_HOST to unix://PATH")
