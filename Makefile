@@ -26,7 +26,9 @@ build: guest
 # The helper that runs inside; the command embeds it.
 guest:
 	$(go) $(build) -ldflags '-s -w' -o guest/bin/sandbox-guest ./cmd/sandbox-guest
-	sha256sum <guest/bin/sandbox-guest | cut -c1-16 >guest/bin/sum
+	rm -f guest/bin/guest-*
+	ln guest/bin/sandbox-guest "guest/bin/guest-$$(sha256sum <guest/bin/sandbox-guest | cut -c1-16)"
+	rm guest/bin/sandbox-guest
 
 demo:
 	scripts/install.sh run
@@ -55,4 +57,4 @@ install: build
 	install -D -m 0755 bin/agent-sandbox $(DESTDIR)$(PREFIX)/bin/agent-sandbox
 
 clean:
-	rm -rf bin dist guest/bin/sandbox-guest guest/bin/sum
+	rm -rf bin dist guest/bin/sandbox-guest guest/bin/guest-*

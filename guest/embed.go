@@ -2,7 +2,7 @@ package guest
 
 import (
 	"embed"
-	"io/fs"
+	"strings"
 )
 
 // The release build puts the static guest there; a plain build embeds nothing. In
@@ -14,22 +14,43 @@ var embedded embed.FS
 // Binary returns the guest program that this program carries; false when it was
 // built without one. The bytes may not be changed.
 func Binary() ([]byte, bool) {
-	data, err := embedded.ReadFile("bin/sandbox-guest")
-	return data, err == nil && len(data) > 0
+	program, ok := carried()
+	if !ok {
+		return nil, false
+	}
+	data, err := embedded.ReadFile(program.path)
+	return data, err == nil
 }
 
-// extractedName is the name under which the embedded program is extracted, and its
-// size. The build leaves the hash beside the program, because hashing it at every
-// start would cost more than finding it; without that it is computed.
-func extractedName() (name string, size int64, ok bool) {
-	info, err := fs.Stat(embedded, "bin/sandbox-guest")
-	if err != nil || info.Size() == 0 {
-		return "", 0, false
+// program is an embedded guest, before its bytes are read.
+type program struct {
+	path string // in embedded
+	name string // it is extracted under
+	size int64
+}
+
+// carried finds the embedded guest. The build names it by its hash, because
+// hashing it at every start would cost more than finding it; one with a plain name
+// is hashed here.
+func carried() (program, bool) {
+	entries, err := embedded.ReadDir("bin")
+	if err != nil {
+		return program{}, false
 	}
-	sum, err := embedded.ReadFile("bin/sum")
-	if err == nil && len(sum) == 2*shortSum+1 {
-		return extractedPrefix + string(sum[:2*shortSum]), info.Size(), true
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || info.Size() == 0 {
+			continue
+		}
+		p := program{path: "bin/" + e.Name(), name: e.Name(), size: info.Size()}
+		switch {
+		case strings.HasPrefix(e.Name(), extractedPrefix) && len(e.Name()) == len(extractedPrefix)+2*shortSum:
+			return p, true
+		case e.Name() == "sandbox-guest":
+			data, err := embedded.ReadFile(p.path)
+			p.name = nameOf(data)
+			return p, err == nil
+		}
 	}
-	data, _ := Binary()
-	return nameOf(data), info.Size(), true
+	return program{}, false
 }

@@ -26,9 +26,9 @@ const (
 // [Serves] says so. dataDir is made when missing; nothing in a sandbox may be able
 // to write there. Errors have code Unavailable.
 func Locate(dataDir, executable string) (string, error) {
-	if name, size, ok := extractedName(); ok {
-		name = filepath.Join(dataDir, name)
-		if ours(name, size) && privateDir(dataDir) == nil {
+	if p, ok := carried(); ok {
+		name := filepath.Join(dataDir, p.name)
+		if ours(name, p.size) && privateDir(dataDir) == nil {
 			return name, nil
 		}
 		data, _ := Binary()

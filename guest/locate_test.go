@@ -127,13 +127,13 @@ func TestLocateFallsBackToWhatLiesBeside(t *testing.T) {
 	}
 }
 
-func TestExtractedNameIsTheHashOfTheProgram(t *testing.T) {
+func TestTheCarriedProgramIsNamedByItsHash(t *testing.T) {
 	data, ok := Binary()
-	name, size, named := extractedName()
-	if ok != named {
-		t.Fatalf("a program is embedded: %v, it has a name: %v", ok, named)
+	p, carries := carried()
+	if ok != carries {
+		t.Fatalf("a program is embedded: %v, it has a name: %v", ok, carries)
 	}
-	if ok && (name != nameOf(data) || size != int64(len(data))) {
-		t.Errorf("name %s and size %d, want %s and %d", name, size, nameOf(data), len(data))
+	if ok && (p.name != nameOf(data) || p.size != int64(len(data))) {
+		t.Errorf("name %s and size %d, want %s and %d", p.name, p.size, nameOf(data), len(data))
 	}
 }

@@ -18,4 +18,4 @@ CGO_ENABLED=0 go build -buildvcs=false -o "$bin" ./bench/startup
 
 printf '%s, %s processors, Linux %s, %s, load %s before.\n\n' \
   "$(uname -m)" "$(nproc)" "$(uname -r | cut -d- -f1)" "$(bwrap --version)" "$(cut -d' ' -f1 /proc/loadavg)"
-"$bin" -command bin/agent-sandbox -guest guest/bin/sandbox-guest -npm "$npm" "$@"
+"$bin" -command bin/agent-sandbox -guest "$(echo guest/bin/guest-*)" -npm "$npm" "$@"
