@@ -106,7 +106,7 @@ func (f *filesystem) protectGitDir(dir, root string, global []gitVar) {
 			f.protectBelow(dir, name, "@git")
 		}
 		if branches := filepath.Join(dir, "branches"); isEmptyDir(branches) {
-			f.guardAll(branches, "@git") // no mount for what git's template makes everywhere
+			f.guardAll(branches) // no mount for what git's template makes everywhere
 		} else {
 			f.protectPath(branches, "@git")
 		}
@@ -135,7 +135,7 @@ func (f *filesystem) protectInfo(dir string) {
 		f.protectPath(dir, "@git")
 		return
 	}
-	f.guardAll(dir, "@git", infoFiles...)
+	f.guardAll(dir, infoFiles...)
 	if err != nil {
 		// By name too: a directory that already holds them must not take its place.
 		for _, name := range infoRules {
@@ -159,7 +159,7 @@ func (f *filesystem) protectModules(dir string, global []gitVar) {
 		f.protectPath(dir, "@git")
 		return
 	}
-	f.guardAll(dir, "@git")
+	f.guardAll(dir)
 	for _, e := range entries(dir) {
 		sub := filepath.Join(dir, e.Name())
 		switch {
@@ -191,7 +191,7 @@ func (f *filesystem) protectWorktrees(dir string, global []gitVar) {
 		f.protectPath(dir, "@git")
 		return
 	}
-	f.guardAll(dir, "@git")
+	f.guardAll(dir)
 	for _, e := range entries(dir) {
 		sub := filepath.Join(dir, e.Name())
 		if !e.IsDir() {
@@ -293,6 +293,6 @@ func isGitDir(dir string) bool {
 }
 
 func entries(dir string) []os.DirEntry {
-	out, _ := os.ReadDir(dir) //nolint:errcheck // the directory itself is guarded or mounted; what was read counts
+	out, _ := os.ReadDir(dir) // the directory itself is guarded or mounted; what was read counts
 	return out
 }

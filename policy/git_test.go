@@ -285,6 +285,16 @@ func TestWhatLiftsAProtection(t *testing.T) {
 	}
 }
 
+func TestWorkspaceThatIsItselfASetting(t *testing.T) {
+	spec := home(t, "home/.config/nvim/init.lua", "home/.claude/skills/mine/SKILL.md", "home/.claude/skills/other/SKILL.md")
+	spec.Workspace = spec.Home + "/.config/nvim"
+	writable(t, mustResolve(t, spec), spec.Workspace+"/init.lua")
+	spec.Workspace = spec.Home + "/.claude/skills/mine"
+	p := mustResolve(t, spec)
+	writable(t, p, spec.Workspace+"/SKILL.md")
+	closed(t, p, spec.Home+"/.claude/skills/other/SKILL.md")
+}
+
 func TestNewRepositories(t *testing.T) {
 	spec := home(t, "home/other/")
 	spec.Policy = fsPolicy(sandbox.Filesystem{RW: []string{"~/other", "/tmp", "~/.cache"}})

@@ -117,7 +117,7 @@ func readSmall(path string) []byte {
 	if err != nil {
 		return nil
 	}
-	defer file.Close() //nolint:errcheck // only read
+	defer file.Close()
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
@@ -150,27 +150,24 @@ func (p *gitParser) next() bool {
 	if p.pos >= len(p.text) {
 		return false
 	}
-	switch c := p.text[p.pos]; {
-	case c == '[':
+	switch p.text[p.pos] {
+	case '[':
 		return p.header()
-	case c == '#' || c == ';':
+	case '#', ';':
 		p.line()
 		return true
-	case c == ' ' || c == '\t' || c == '\n' || c == '\r':
+	case ' ', '\t', '\n', '\r':
 		p.pos++
 		return true
 	}
 	return p.variable()
 }
 
-func (p *gitParser) line() string {
-	rest := p.text[p.pos:]
-	end := strings.IndexByte(rest, '\n')
-	if end < 0 {
-		end = len(rest)
+// line skips the rest of a line.
+func (p *gitParser) line() {
+	for p.pos < len(p.text) && p.text[p.pos] != '\n' {
+		p.pos++
 	}
-	p.pos += end
-	return rest[:end]
 }
 
 // header reads [section], [section "Sub section"] and the old [section.sub].

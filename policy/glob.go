@@ -3,7 +3,6 @@ package policy
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -14,6 +13,14 @@ import (
 // alone is an ordinary character of a name.
 func isGlob(written string) bool { return strings.ContainsAny(written, "*?[{") }
 
+// Bounds of one glob: a project file that nobody has read may hold it. Each match
+// may become a mount, and bubblewrap takes some 9,000 arguments.
+const (
+	maxMatches      = 2000
+	maxVisits       = 1 << 20
+	maxAlternatives = 256 // of all braces together; matching tries them one by one
+)
+
 // glob is a pattern below a fixed directory.
 type glob struct {
 	base    string   // what precedes the first component with a metacharacter
@@ -21,6 +28,8 @@ type glob struct {
 	parts   []string // the rest by component; nil when braces span components
 	deep    bool     // whether ** is in it
 	depth   int      // components that a match has at most, unless deep
+	visits  int
+	matches []string
 }
 
 // parseGlob splits an absolute path with metacharacters. Only what starts at
@@ -43,6 +52,9 @@ func parseGlob(path string, from int) (glob, error) {
 	parts := split(g.pattern)
 	if slices.Contains(parts, "..") {
 		return g, errors.New("invalid glob: .. after a metacharacter")
+	}
+	if alternatives(g.pattern) > maxAlternatives {
+		return g, errors.New("too many alternatives in braces")
 	}
 	g.pattern = strings.Join(parts, "/")
 	g.deep = strings.Contains(g.pattern, "**")
@@ -72,44 +84,68 @@ func slashInBraces(pattern string) bool {
 	return false
 }
 
+// alternatives bounds the number of patterns that braces stand for.
+func alternatives(pattern string) int {
+	n, commas := 1, []int{}
+	for i := 0; i < len(pattern) && n <= maxAlternatives; i++ {
+		switch last := len(commas) - 1; {
+		case pattern[i] == '\\':
+			i++
+		case pattern[i] == '{':
+			commas = append(commas, 1)
+		case pattern[i] == ',' && last >= 0:
+			commas[last]++
+		case pattern[i] == '}' && last >= 0:
+			n *= commas[last]
+			commas = commas[:last]
+		}
+	}
+	return n
+}
+
 // expand returns the paths that exist and match, sorted. We walk ourselves
 // because io/fs refuses names that are not UTF-8, and a file with such a name
 // would escape its rule.
-func (g glob) expand() []string {
+func (g *glob) expand() ([]string, error) {
 	base, err := locate(g.base)
 	if err != nil || !base.dir {
-		return nil
+		return nil, nil //nolint:nilerr // nothing can match below it
 	}
-	var out []string
-	g.walk(base.path, "", 0, &out)
-	return out
+	err = g.walk(base.path, "", 0)
+	return g.matches, err
 }
 
-func (g glob) walk(dir, rel string, level int, out *[]string) {
-	entries, _ := os.ReadDir(dir) //nolint:errcheck // what cannot be listed cannot be matched; the entries read so far count
+func (g *glob) walk(dir, rel string, level int) error {
+	entries, _ := os.ReadDir(dir) // what cannot be listed cannot be matched; the entries read so far count
 	for _, e := range entries {
 		name := e.Name()
 		sub := name
 		if rel != "" {
 			sub = rel + "/" + name
 		}
-		full := filepath.Join(dir, name)
+		full := join(dir, name)
 		if g.match(sub) {
-			*out = append(*out, full)
+			g.matches = append(g.matches, full)
 		}
-		if (g.deep || level+1 < g.depth) && g.enter(name, level) && g.isDir(e, full) {
-			g.walk(full, sub, level+1, out)
+		if g.visits++; g.visits > maxVisits || len(g.matches) > maxMatches {
+			return errors.New("the glob matches or searches too much; name a directory instead")
+		}
+		if (g.deep || level+1 < g.depth) && g.enter(name, level) && reservedRoot(full) == "" && g.isDir(e, full) {
+			if err := g.walk(full, sub, level+1); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
-func (g glob) match(rel string) bool {
-	ok, _ := doublestar.Match(g.pattern, rel) //nolint:errcheck // the pattern was validated
+func (g *glob) match(rel string) bool {
+	ok, _ := doublestar.Match(g.pattern, rel) // the pattern was validated
 	return ok
 }
 
 // enter prunes directories that no match can lie below.
-func (g glob) enter(name string, level int) bool {
+func (g *glob) enter(name string, level int) bool {
 	if g.parts == nil || level >= len(g.parts) {
 		return true
 	}
@@ -118,13 +154,13 @@ func (g glob) enter(name string, level int) bool {
 			return true
 		}
 	}
-	ok, _ := doublestar.Match(g.parts[level], name) //nolint:errcheck // validated as part of the pattern
+	ok, _ := doublestar.Match(g.parts[level], name) // validated as part of the pattern
 	return ok
 }
 
 // isDir follows links only where the pattern bounds the depth, as shells do: with
 // ** a link to a parent would never end.
-func (g glob) isDir(e os.DirEntry, full string) bool {
+func (g *glob) isDir(e os.DirEntry, full string) bool {
 	if e.Type()&os.ModeSymlink == 0 {
 		return e.IsDir()
 	}

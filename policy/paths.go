@@ -45,7 +45,7 @@ func (l lookups) lstat(path string) lookup {
 	var st syscall.Stat_t
 	var got lookup
 	if got.err = syscall.Lstat(path, &st); got.err == nil {
-		got.kind = uint32(st.Mode) & syscall.S_IFMT
+		got.kind = uint32(st.Mode) & syscall.S_IFMT //nolint:unconvert // 16 bits elsewhere
 	}
 	if got.kind == syscall.S_IFLNK {
 		got.target, got.err = os.Readlink(path)

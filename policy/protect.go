@@ -79,6 +79,9 @@ func (f *filesystem) protectBelow(dir, name, preset string) {
 	if err != nil {
 		at = place{path: filepath.Join(dir, name)}
 	}
+	if preset == "" && at.exists && at.path == f.workspace {
+		return // who starts in ~/.config/nvim wants to work on it
+	}
 	f.shield(at, filepath.Join(dir, name), preset)
 }
 
@@ -96,9 +99,10 @@ func (f *filesystem) pin(dir, preset string) {
 	f.add(r)
 }
 
-// guardAll lets nothing but the excepted names come into being in dir.
-func (f *filesystem) guardAll(dir, preset string, except ...string) {
-	r := f.protection(place{path: filepath.Join(dir, "*")}, filepath.Join(dir, "*"), preset)
+// guardAll lets nothing but the excepted names come into being in dir, a part of
+// a git directory.
+func (f *filesystem) guardAll(dir string, except ...string) {
+	r := f.protection(place{path: filepath.Join(dir, "*")}, filepath.Join(dir, "*"), "@git")
 	r.Access = ReadOnly
 	f.add(r)
 	f.guards = append(f.guards, pending{dir: dir, name: "*", except: except, rule: r})

@@ -206,14 +206,17 @@ func (f *filesystem) expand(written string) ([]match, error) {
 		out = append(out, match{path: path, exact: true})
 	}
 	g, err := parseGlob(path, len(path)-len(strings.TrimPrefix(written, "~")))
-	switch {
-	case err != nil && len(out) == 0:
+	if err != nil && len(out) == 0 {
 		return nil, err
-	case err != nil:
-		return out, nil
 	}
-	for _, p := range g.expand() {
-		out = append(out, match{path: p})
+	if err == nil {
+		found, err := g.expand()
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range found {
+			out = append(out, match{path: p})
+		}
 	}
 	if len(out) == 0 {
 		out = append(out, match{path: filepath.Clean(path), none: true})

@@ -53,7 +53,7 @@ func (f *filesystem) socket(m match) (string, error) {
 	if err != nil {
 		return "", sandbox.Errorf(sandbox.Invalid, "%w", err)
 	}
-	docker, _ := f.look.locate(f.dockerSocket()) //nolint:errcheck // the zero place equals no path
+	docker, _ := f.look.locate(f.dockerSocket()) // the zero place equals no path
 	if at.path == docker.path || filepath.Base(at.path) == "docker.sock" {
 		return "", sandbox.Errorf(sandbox.Invalid, "the Docker socket is root on this machine").WithHint("use docker: true or --docker if that is meant")
 	}

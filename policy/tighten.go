@@ -2,6 +2,7 @@ package policy
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -106,11 +107,7 @@ func (f *filesystem) plain() []Guard {
 }
 
 func (g Guard) key() string {
-	k := g.Dir + "\x00" + g.Name
-	for _, e := range g.Except {
-		k += "\x00" + e
-	}
-	return k
+	return strings.Join(append([]string{g.Dir, g.Name}, g.Except...), "\x00")
 }
 
 // blame names the entry of layer i that widens: the first without which there

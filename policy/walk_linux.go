@@ -26,7 +26,7 @@ func list(dir string, buf []byte) (listing, error) {
 	defer syscall.Close(fd) //nolint:errcheck // nothing was written
 	for {
 		n, err := syscall.Getdents(fd, buf)
-		if err == syscall.EINTR { //nolint:errorlint // an Errno as the kernel gives it
+		if err == syscall.EINTR {
 			continue
 		}
 		if err != nil || n <= 0 {
@@ -39,7 +39,7 @@ func list(dir string, buf []byte) (listing, error) {
 func open(dir string) (int, error) {
 	for {
 		fd, err := syscall.Open(dir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
-		if err != syscall.EINTR { //nolint:errorlint // an Errno as the kernel gives it
+		if err != syscall.EINTR {
 			return fd, err
 		}
 	}
