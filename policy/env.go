@@ -13,8 +13,8 @@ import (
 //
 // All of the host's variables pass, except those whose name or value looks like a
 // secret, those that make a loader or an interpreter run code, and those that
-// point at services of the host; envnames.go holds the lists. TMPDIR, TEMP and TMP
-// are /tmp. Then the layers speak, lowest first, and in each of them first pass,
+// point at services of the host; envnames.go holds the lists. TMPDIR is /tmp, and so
+// are TEMP and TMP where the host has them. Then the layers speak, lowest first, and in each of them first pass,
 // then deny, then set: deny beats pass of its own layer, a later layer beats an
 // earlier one. A pattern is a name or a beginning followed by *. A loader variable
 // passes only by its exact name, because "*" and "LD_*" are written without thinking of it.
@@ -72,7 +72,9 @@ func hostVars(host []string, docker bool) (map[string]*envVar, []Dropped) {
 		vars[name] = &envVar{value: value, why: why, loader: why == whyLoader}
 	}
 	for _, name := range []string{"TMPDIR", "TEMP", "TMP"} {
-		vars[name] = &envVar{value: "/tmp"}
+		if vars[name] != nil || name == "TMPDIR" {
+			vars[name] = &envVar{value: "/tmp"}
+		}
 	}
 	return vars, dropped
 }

@@ -130,7 +130,7 @@ type Stdio struct {
 // Exit tells how a command ended.
 type Exit struct {
 	Code   int    // exit status; 128+n when signal n killed it
-	Signal int    // the signal that killed it, or 0
+	Signal int    // the signal that killed it, or 0; a wall that sees only statuses reads 128+n as signal n, as shells do
 	Reason string // why we killed it ("memory limit"), or ""
 }
 

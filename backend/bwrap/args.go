@@ -27,9 +27,9 @@ type invocation struct {
 	pinned bool // open paths ahead, so that they cannot be exchanged before they are mounted
 }
 
-// newInvocation translates a plan. Descriptors count from first. The caller
-// closes what pins holds.
-func newInvocation(plan *policy.Plan, t tool, guestPath string, seccomp []byte, first int, pinned bool) (*invocation, error) {
+// newInvocation translates a plan for a command that starts in dir. Descriptors
+// count from first. The caller closes what pins holds.
+func newInvocation(plan *policy.Plan, t tool, guestPath, dir string, seccomp []byte, first int, pinned bool) (*invocation, error) {
 	v := &invocation{first: first, pinned: pinned && t.features.bindFD}
 	v.namespaces(plan, t)
 	v.base()
@@ -43,7 +43,7 @@ func newInvocation(plan *policy.Plan, t tool, guestPath string, seccomp []byte, 
 	for _, p := range last {
 		v.add("--remount-ro", p)
 	}
-	v.add("--remount-ro", "/run", "--chdir", plan.Dir)
+	v.add("--remount-ro", "/run", "--chdir", dir)
 	v.add("--seccomp", v.input(seccomp))
 	return v, nil
 }

@@ -12,10 +12,11 @@ const (
 	opRename                 // moves one name to another
 	opRemove                 // unlink, rmdir
 	opConnect                // connects a socket
+	opBind                   // binds a socket, to a path when it is a Unix socket
 )
 
 func (o entryOp) String() string {
-	return [...]string{"create", "create", "symlink", "rename", "remove", "connect"}[o]
+	return [...]string{"create", "create", "symlink", "rename", "remove", "connect", "create"}[o]
 }
 
 // entryCall tells where a system call keeps its arguments. Positions count from
@@ -49,6 +50,8 @@ func entryCallAt(nr int32) (entryCall, bool) {
 		return entryCall{op: opRemove, dir: 0, path: 1}, true
 	case unix.SYS_CONNECT:
 		return entryCall{op: opConnect}, true
+	case unix.SYS_BIND:
+		return entryCall{op: opBind}, true
 	}
 	return entryCall{}, false
 }

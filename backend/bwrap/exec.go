@@ -24,14 +24,10 @@ func program(plan *policy.Plan, cmd sandbox.Cmd, env []string) (string, error) {
 	if strings.ContainsRune(name, 0) {
 		return "", sandbox.Errorf(sandbox.Invalid, "the command's name holds a NUL byte")
 	}
-	dir := cmd.Dir
-	if dir == "" {
-		dir = plan.Dir
-	}
 	if strings.Contains(name, "/") {
 		path := name
 		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
+			path = filepath.Join(startDir(plan, cmd), path)
 		}
 		if err := executable(plan, path); err != nil {
 			return "", execError(name, err)

@@ -129,6 +129,9 @@ func (g *guard) answer(n notification) {
 
 // decide returns nil to let the kernel go on, or the error number to return.
 func (g *guard) decide(n notification, t *reading, call entryCall) error {
+	if call.op == opBind {
+		return g.decideBind(n, t)
+	}
 	follow := false
 	if call.op == opOpen {
 		creates, follows, err := openFlags(n, t.target, call)
@@ -161,6 +164,33 @@ func (g *guard) decide(n notification, t *reading, call entryCall) error {
 		return nil
 	}
 	return g.decideEntry(call.op, e)
+}
+
+// decideBind is about a socket file that bind(2) makes.
+func (g *guard) decideBind(n notification, t *reading) error {
+	length := uint32(n.args[2])
+	if length <= 2 || length > sockaddrMax {
+		return nil // no path, or no address at all: the kernel says which
+	}
+	family := make([]byte, 2)
+	if got, err := t.read(n.args[1], family); err != nil || got < 2 {
+		return unix.EFAULT
+	}
+	if leFamily(family) != unix.AF_UNIX {
+		return nil
+	}
+	path, err := t.path(n.args[1] + 2)
+	if err != nil || path == "" {
+		return errnoOf(err) // abstract names make no file
+	}
+	// Without a NUL the kernel takes what the length says (unix(7)).
+	path = path[:min(len(path), int(length)-2)]
+	e, err := t.entry(unix.AT_FDCWD, path)
+	if err != nil {
+		return err
+	}
+	defer e.close()
+	return g.decideEntry(opBind, e)
 }
 
 // decideEntry is about an entry that comes into being.

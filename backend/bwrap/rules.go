@@ -3,7 +3,6 @@
 package bwrap
 
 import (
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -19,7 +18,6 @@ type guardRules struct {
 	under   []*policy.Guard                     // every guard, to find those below a directory
 	fixed   map[string]bool                     // directories that protected paths lie in, at any depth
 	noRepos []string
-	links   bool // whether a guarded name exists, as a symbolic link
 }
 
 // repository is the set of names that make a directory a git repository
@@ -42,9 +40,6 @@ func newGuardRules(plan *policy.Plan) *guardRules {
 			r.names[g.Dir] = map[string]*policy.Guard{}
 		}
 		r.names[g.Dir][strings.ToLower(g.Name)] = g
-		if _, err := os.Lstat(filepath.Join(g.Dir, g.Name)); err == nil {
-			r.links = true
-		}
 	}
 	for _, m := range plan.Mounts {
 		if m.Access == policy.ReadOnly || m.Access == policy.Exclude || m.Pin {
@@ -113,6 +108,3 @@ func insideRepo(dir string) bool {
 	}
 	return false
 }
-
-// guardsLinks reports whether removing an entry could free a guarded name.
-func (r *guardRules) guardsLinks() bool { return r.links }

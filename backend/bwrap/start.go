@@ -71,7 +71,7 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 		return err
 	}
 	const first = 3
-	v, err := newInvocation(plan, i.tool, i.guest, deny, first, true)
+	v, err := newInvocation(plan, i.tool, i.guest, startDir(plan, cmd), deny, first, true)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func holdKeys(c *exec.Cmd) {
 // thread lives until c has ended: bubblewrap dies with the thread that made it
 // (PR_SET_PDEATHSIG in prctl(2)).
 func (p *process) fork(c *exec.Cmd) error {
-	program, err := guardProgram(runtime.GOARCH, guardOptions{Removals: p.guard.rules.guardsLinks()})
+	program, err := guardProgram(runtime.GOARCH, guardOptions{Removals: p.guard.sweep.links, Binds: true})
 	if err != nil {
 		return err
 	}
@@ -207,6 +207,14 @@ func checkCmd(plan *policy.Plan, cmd sandbox.Cmd) error {
 		return sandbox.Errorf(sandbox.NotFound, "working directory %s is not a directory", cmd.Dir)
 	}
 	return nil
+}
+
+// startDir is the working directory of a command.
+func startDir(plan *policy.Plan, cmd sandbox.Cmd) string {
+	if cmd.Dir != "" {
+		return cmd.Dir
+	}
+	return plan.Dir
 }
 
 // environment is the plan's, then our directory in front of PATH, then the

@@ -3,7 +3,6 @@
 package bwrap
 
 import (
-	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -21,6 +20,7 @@ const sweepAfter = 20 * time.Millisecond
 // wait for the kernel's grace period, some 15 ms.
 type sweeper struct {
 	places []place
+	links  bool            // whether a guarded name exists already: a symbolic link
 	denied map[string]bool // paths that were refused in this run
 	due    time.Time       // when to look next; zero: nothing was let through since
 }
@@ -31,7 +31,11 @@ type place struct{ dir, name string }
 func newSweeper(guards []policy.Guard) *sweeper {
 	s := &sweeper{denied: map[string]bool{}}
 	for _, g := range guards {
-		if g.Name != "*" && !exists(filepath.Join(g.Dir, g.Name)) {
+		switch {
+		case g.Name == "*":
+		case exists(g.Dir + "/" + g.Name):
+			s.links = true
+		default:
 			s.places = append(s.places, place{g.Dir, g.Name})
 		}
 	}
@@ -58,7 +62,7 @@ func (s *sweeper) look() []place {
 	s.due = time.Time{}
 	var found, free []place
 	for _, p := range s.places {
-		if exists(filepath.Join(p.dir, p.name)) {
+		if exists(p.dir + "/" + p.name) {
 			found = append(found, p)
 		} else {
 			free = append(free, p)
