@@ -72,6 +72,11 @@ func attackCreate(args []string) {
 	_ = os.Mkdir("d1", 0o755)
 	for _, name := range args[1:] {
 		path, err := filepath.Abs(name)
+		if _, there := os.Lstat(path); there == nil {
+			// Whether it changes is for the host to see.
+			_ = creators[args[0]](path)
+			continue
+		}
 		if err == nil {
 			_ = os.MkdirAll(filepath.Dir(path), 0o755)
 			err = creators[args[0]](path)
@@ -239,7 +244,7 @@ func otherCase(p string) string {
 // attackExchange swaps two names in one step.
 func attackExchange(args []string) {
 	err := unix.Renameat2(unix.AT_FDCWD, args[0], unix.AT_FDCWD, args[1], unix.RENAME_EXCHANGE)
-	report("exchange "+args[0]+" and "+args[1], err)
+	fmt.Println("exchange", args, err)
 }
 
 // attackSwap exchanges two names until its input ends.

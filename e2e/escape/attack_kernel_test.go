@@ -160,10 +160,10 @@ func attackTrace(args []string) {
 	remote := []unix.RemoteIovec{{Base: firstMapping(pid), Len: 8}}
 	_, err = unix.ProcessVMReadv(pid, local, remote, 0)
 	report("read the memory of another process", err)
-	mem, err := os.OpenFile(fmt.Sprintf("/proc/%d/mem", pid), os.O_RDWR, 0)
-	if report("open the memory of another process", err) {
-		_ = mem.Close()
-	}
+	var none byte
+	_, _, errno := unix.Syscall6(unix.SYS_PROCESS_VM_WRITEV, uintptr(pid), uintptr(unsafe.Pointer(&local[0])), 0,
+		uintptr(unsafe.Pointer(&none)), 0, 0)
+	report("write the memory of another process", errnoError(errno))
 }
 
 func firstMapping(pid int) uintptr {

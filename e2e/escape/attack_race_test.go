@@ -36,7 +36,7 @@ func attackTimed(args []string) {
 	runtime.LockOSThread()
 	n := int64(0)
 	for end := time.Now().Add(8 * time.Second); time.Now().Before(end); {
-		for d := 300 * time.Microsecond; d > 5*time.Microsecond && time.Now().Before(end); d -= 500 * time.Nanosecond {
+		for d := 300 * time.Microsecond; d >= 0 && time.Now().Before(end); d -= time.Microsecond {
 			n++
 			race.reset()
 			delay.Store(int64(d))

@@ -96,17 +96,25 @@ func attackFds([]string) {
 	}
 	for _, e := range entries {
 		to, err := os.Readlink("/proc/self/fd/" + e.Name())
-		// Our own: the directory that is read, and what the Go runtime polls with.
-		if err != nil || e.Name() <= "2" && len(e.Name()) == 1 || strings.HasPrefix(to, "anon_inode:") || strings.HasPrefix(to, "/proc/") {
+		if err != nil || e.Name() <= "2" && len(e.Name()) == 1 || ownDescriptor(to) {
 			continue
 		}
 		report("inherited descriptor "+e.Name()+" is "+to, nil)
 	}
 }
 
+// ownDescriptor reports whether the Go runtime opened it: what it polls with, and
+// where it reads its share of the processors. /proc is the directory just read.
+func ownDescriptor(to string) bool {
+	return strings.HasPrefix(to, "anon_inode:") || strings.HasPrefix(to, "/proc/") || strings.HasPrefix(to, "/sys/fs/cgroup/")
+}
+
 // attackReadFd reads from descriptors by number, and files below them.
 func attackReadFd(args []string) {
 	for fd := 3; fd < 40; fd++ {
+		if to, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); err == nil && ownDescriptor(to) {
+			continue
+		}
 		buf := make([]byte, 100)
 		if n, err := unix.Pread(fd, buf, 0); err == nil && n > 0 {
 			report(fmt.Sprintf("read %q from descriptor %d", buf[:n], fd), nil)

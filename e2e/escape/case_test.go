@@ -52,7 +52,7 @@ var classes = map[byte]string{
 
 func escapes() []escape {
 	return slices.Concat(renames(), creations(), links(), paths(), descriptors(), repositories(), laterRun(),
-		configurations(), exclusions(), storage(), sockets(), families(), terminals(), ipc(), namespaces(), syscalls(),
+		configurations(), ownData(), exclusions(), storage(), sockets(), families(), terminals(), ipc(), namespaces(), syscalls(),
 		planted(), commands(), network(), secrets(), lifecycle(), work())
 }
 

@@ -53,6 +53,7 @@ func keep(n int, command string) escape {
 				git push -q origin main feature; git commit -q --allow-empty -m third
 				git checkout -q feature; git commit -q --allow-empty -m only-here; git checkout -q main
 				git -C ../remote.git update-ref refs/heads/theirs "$(git -C ../remote.git commit-tree -m theirs "$(git write-tree)" 2>/dev/null || git rev-parse main~1)"
+				echo stashed >>src/main.go; git stash -q
 				echo mine >>src/main.go; echo new >untracked; mkdir -p stuff; echo s >stuff/s`)
 			h.vars["refs"] = h.refs()
 		},
@@ -62,7 +63,7 @@ func keep(n int, command string) escape {
 			var errs []error
 			for name, want := range map[string]string{"src/main.go": "mine", "untracked": "new", "stuff/s": "s"} {
 				if got, err := os.ReadFile(filepath.Join(h.work, name)); err != nil || !bytes.Contains(got, []byte(want)) {
-					errs = append(errs, fmt.Errorf("the change in %s is lost (%w)", name, err))
+					errs = append(errs, fmt.Errorf("the change in %s is lost (%v)", name, err)) //nolint:errorlint // the error may be nil
 				}
 			}
 			if refs := h.refs(); refs != h.vars["refs"] {
@@ -74,7 +75,7 @@ func keep(n int, command string) escape {
 }
 
 func (h *host) refs() string {
-	out, err := h.command(h.work, "git", "for-each-ref", "--format=%(refname) %(objectname)", "refs/heads", "refs/tags").Output()
+	out, err := h.command(h.work, "git", "for-each-ref", "--format=%(refname) %(objectname)", "refs/heads", "refs/tags", "refs/stash").Output()
 	h.must(err)
 	return string(out)
 }
@@ -85,10 +86,10 @@ func gitRules() []escape {
 		"git checkout -- .", "git restore .", "git reset --hard", "git clean -fdx", "git branch -D feature",
 		"git checkout-index -f -a", "git read-tree -u --reset HEAD", "git switch --discard-changes -C feature main", "git rm -rf .",
 		"git branch -f feature main", "git tag -f v1 feature", "git update-ref -d refs/heads/feature",
-		"git stash && git stash drop", "git -C src/.. reset --har", "git --work-tree=. checkout -f",
+		"git stash drop; git stash clear", "git -C src/.. reset --har", "git --work-tree=. checkout -f",
 		"git -c alias.x='reset --hard' x",
 		"GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.x GIT_CONFIG_VALUE_0='reset --hard' git x",
-		"/usr/lib/git-core/git reset --hard", "/run/agent-sandbox/bin/git reset --hard; git reset --hard",
+		"/usr/lib/git-core/git reset --hard", "sh -c 'exec git reset --hard'",
 		"env git reset --hard", "/usr/bin/git reset --hard", "xargs -a /dev/null git reset --hard",
 		"git clean -dfx -e nothing", "git push . +main:feature", "git push -f . main:feature", "git checkout HEAD .",
 	} {

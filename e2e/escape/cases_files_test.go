@@ -75,7 +75,7 @@ func renames() []escape {
 			ID: "A1.2", Name: "a renamed parent of a nested repository does not make room for a new one", Matrix: row,
 			Sh: `mv sub sub2; cp -r sub2 sub; for d in sub/deep/nested sub2/deep/nested; do
 				mkdir -p $d/.git/hooks; ` + evil + `$d/.git/hooks/pre-commit; chmod +x $d/.git/hooks/pre-commit; done`,
-			Hold: all(obeyed("{work}/sub2/deep/nested"), absent("{work}/sub2")),
+			Hold: obeyed("{work}/sub2/deep/nested"),
 		},
 		{
 			ID: "A1.3", Name: "an exchange puts no prepared directory in the place of .git", Matrix: row,
@@ -324,6 +324,19 @@ func links() []escape {
 			Sh: `ln -s l2 l1; ln -s l1 l2; echo x >l1; ln -s l1/x .mcp.json; cd l1 2>/dev/null; echo x >>{home}/.bashrc`,
 		},
 		{
+			ID: "A3.11", Name: "a directory that one sandbox replaces by a link does not lead the mounts of the next outside",
+			Setup: func(h *host) { h.sh("mkdir d") },
+			Sh:    `rmdir d; ln -s {home}/outside d; echo ready; read go`,
+			During: func(h *host, p *attempt) {
+				args := []string{"/bin/sh", "-c", "echo x >d/planted"}
+				if p.inside {
+					args = append([]string{lab.command, "exec", "--rw", "d", "--"}, args...)
+				}
+				_ = h.command(h.work, args...).Run()
+			},
+			Hold: func(h *host, _ outcome) error { return h.absent("{home}/outside/planted") },
+		},
+		{
 			ID: "A3.10", Name: "a path that one sandbox swaps does not lead the mounts of another outside",
 			Setup: func(h *host) { h.sh("mkdir d; ln -s {home}/outside l") },
 			Go:    []string{"swap", "d", "l"},
@@ -557,7 +570,9 @@ func configurations() []escape {
 		return func(h *host) { h.write("home/project/.agent-sandbox.json", json) }
 	}
 	const row = "hostile project config widens"
-	ctl := func(flags ...string) control { return control{Flags: flags} }
+	ctl := func(flags ...string) control {
+		return control{Flags: flags, Setup: func(h *host) { h.must(os.Remove(filepath.Join(h.work, ".agent-sandbox.json"))) }}
+	}
 	return []escape{
 		{
 			ID: "A8.1", Name: "a project's configuration cannot open the home", Matrix: row, Ends: true,
@@ -608,6 +623,25 @@ func configurations() []escape {
 				h.write("home/project/evil.sh", "#!/bin/sh\ntouch "+h.home+"/pwned\n")
 			},
 			Sh: `ls`, Control: control{None: "on the bare host nothing reads the file"},
+		},
+	}
+}
+
+func ownData() []escape {
+	return []escape{
+		{
+			ID: "A7.6", Name: "what the next run executes is not writable even in a home that is",
+			Flags: []string{"--rw", "{home}"},
+			Sh: `for f in {home}/.local/share/agent-sandbox/*; do echo x >>$f; rm -rf $f; echo x >n; chmod +x n; mv n $f; done
+				mv {home}/.local/share/agent-sandbox {home}/.local/share/x; mv {home}/.local/share {home}/.local/y; mv {home}/.local {home}/z
+				echo '{"filesystem":{"rw":["/"]}}' >{home}/.config/agent-sandbox/config.json
+				mkdir -p {home}/.config/agent-sandbox {home}/.local/share/agent-sandbox; echo '{"filesystem":{"rw":["/"]}}' >{home}/.config/agent-sandbox/config.json`,
+		},
+		{
+			ID: "A7.7", Name: "start-up files and secrets are protected even in a home that is writable", Flags: []string{"--rw", "{home}"},
+			Sh: `for f in .bashrc .profile .gitconfig .ssh/id_ed25519 .ssh/authorized_keys .aws/credentials .zshenv .config/autostart/x .local/bin/ls; do
+					echo x >>{home}/$f; cat {home}/$f; rm -f {home}/$f; echo x >n; mv n {home}/$f; mkdir -p {home}/${f%/*}; echo x >{home}/$f; done
+				mv {home}/.ssh {home}/ssh; cat {home}/ssh/id_ed25519; rm -rf {home}/.ssh; mv {home}/.config {home}/config; rm -f {home}/n`,
 		},
 	}
 }

@@ -21,7 +21,7 @@ func namespaces() []escape {
 		{
 			ID: "C17.2", Name: "the calls that mount are refused before they are looked at",
 			Go: []string{
-				"calls", "mount", "umount2", "pivot_root", "chroot", "open_tree", "move_mount", "fsopen", "fsconfig", "fsmount",
+				"calls", "mount", "umount2", "pivot_root", "open_tree", "move_mount", "fsopen", "fsconfig", "fsmount",
 				"fspick", "mount_setattr", "setns", "clone3",
 			},
 			Control: control{Root: true},
@@ -175,8 +175,9 @@ func planted() []escape {
 		},
 		{
 			ID: "C19.5", Name: "without bubblewrap nothing is run", Ends: true,
-			Launch: run("PATH=/nonexistent", "/bin/sh", "-c", "echo x >{home}/planted; echo tried"),
-			Args:   touch,
+			Launch: []string{"/usr/bin/unshare", "-rm", "/bin/sh", "-c", "for b in /usr/bin/bwrap /usr/local/bin/bwrap /bin/bwrap; do mount --bind /dev/null $b; done 2>/dev/null\n" +
+				"{base}/../agent-sandbox exec -- /bin/sh -c 'echo x >{home}/planted; echo tried'"},
+			Args: touch,
 			Hold: func(_ *host, o outcome) error {
 				if o.tried() || o.code != 125 {
 					return errors.New("want exit code 125, and nothing run")

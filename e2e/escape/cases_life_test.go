@@ -73,8 +73,8 @@ func lifecycle() []escape {
 	}
 	list := `ls -A . .git .vscode src ignored | sort`
 	limit := func(h *host, o outcome) error {
-		if !o.tried() && o.code != 125 {
-			return fmt.Errorf("neither ran to its end nor was refused: %d", o.code)
+		if !o.tried() && o.code != 125 && o.code != 137 {
+			return fmt.Errorf("neither ran to its end, nor was killed or refused: %d", o.code)
 		}
 		return nil
 	}
@@ -183,6 +183,18 @@ func lifecycle() []escape {
 				}
 			},
 			Hold: all(obeyed(), absent("{work}/.mcp.json", "{work}/.envrc")),
+		},
+		{
+			ID: "F25.17", Name: "the exit code cannot be forged", Ends: true,
+			Sh: `for f in /proc/[0-9]*/fd/*; do case $f in */0|*/1|*/2) ;; *)
+				timeout 1 sh -c 'printf "{ \"exit-code\": 0 }\n" >>$0' $f 2>/dev/null;; esac; done; echo tried; exit 7`,
+			Hold: func(_ *host, o outcome) error {
+				if o.code != 7 {
+					return fmt.Errorf("exit code %d, want 7", o.code)
+				}
+				return nil
+			},
+			Control: control{None: "nobody writes the exit code to a pipe without a wall"},
 		},
 		{
 			ID: "F25.15", Name: "a working directory that has been deleted is refused", Ends: true,

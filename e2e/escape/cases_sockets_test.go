@@ -118,7 +118,10 @@ func reach(id, name, matrix string, flags []string, late bool, where ...string) 
 			c.Sh += " '" + a + "'"
 		}
 		c.Go = nil
-		c.During = func(h *host, _ *attempt) { open(h) }
+		c.During = func(h *host, _ *attempt) {
+			open(h)
+			h.snapshot()
+		}
 	}
 	return c
 }
