@@ -268,8 +268,9 @@ func (g *guard) decideMove(from, to entry) error {
 		return g.deny(opRename, to.String(), unix.EROFS)
 	}
 	for _, r := range rest {
-		if existsAt(from.dir, from.name+"/"+r) {
-			return g.deny(opRename, to.String()+"/"+r, unix.EROFS)
+		// An empty r: only mkdir may make a directory whose entries are guarded.
+		if r == "" || existsAt(from.dir, from.name+"/"+r) {
+			return g.deny(opRename, filepath.Join(to.String(), r), unix.EROFS)
 		}
 	}
 	return nil

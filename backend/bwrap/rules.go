@@ -68,16 +68,18 @@ func (r *guardRules) guarded(dir, name string) *policy.Guard {
 	return g
 }
 
-// below returns the guards whose entry would lie under the directory p, each
-// with its path relative to p.
+// below returns what is guarded at or under the directory p, relative to p: the
+// guarded entries, and directories whose every entry is; "" is p itself.
 func (r *guardRules) below(p string) []string {
 	var rest []string
 	for _, g := range r.under {
-		if g.Name == "*" {
-			continue
-		}
 		full := g.Dir + "/" + g.Name
-		if strings.HasPrefix(full, p+"/") {
+		if g.Name == "*" {
+			full = g.Dir
+		}
+		if full == p && g.Name == "*" {
+			rest = append(rest, "")
+		} else if strings.HasPrefix(full, p+"/") {
 			rest = append(rest, full[len(p)+1:])
 		}
 	}
