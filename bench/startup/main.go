@@ -74,6 +74,6 @@ func (s *stage) report(ctx context.Context, rounds int) error {
 	for _, c := range cases {
 		fmt.Println(c.row(cases))
 	}
-	fmt.Println()
+	fmt.Printf("\nA wrapped command costs %s ms more than one that is not.\n\n", ms(wrapperCost(cases)))
 	return nil
 }

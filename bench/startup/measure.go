@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"slices"
 	"time"
@@ -51,11 +52,19 @@ func (c *contender) once(ctx context.Context, s *stage) (took time.Duration, err
 		}
 		defer func() { err = errors.Join(err, done()) }()
 	}
+	// A file, not a pipe: nobody copies while the clock runs.
+	talk, err := os.CreateTemp(s.base, "stderr-")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, talk.Close(), os.Remove(talk.Name())) }()
+	cmd.Stderr = talk
 	begin := time.Now()
 	err = cmd.Run()
 	took = time.Since(begin)
 	if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != c.exit {
-		return 0, fmt.Errorf("expected exit status %d: %w", c.exit, err)
+		said, readErr := os.ReadFile(talk.Name())
+		return 0, fmt.Errorf("expected exit status %d: %w: %s", c.exit, errors.Join(err, readErr), said)
 	}
 	return took, nil
 }
