@@ -5,6 +5,7 @@ package bwrap
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -175,12 +176,9 @@ func hidden(plan *policy.Plan, path string) bool {
 // runtime adds our own directory: the guest, and the wrappers of commands.
 func (v *invocation) runtime(plan *policy.Plan, guestPath string) {
 	v.add("--dir", guest.Root, "--ro-bind", guestPath, guest.Program)
-	dirs := []string{guest.Root}
-	if len(plan.Commands) > 0 {
-		dirs = append(dirs, guest.BinDir, guest.WrapperDir, guest.PresetDir, guest.DenyDir, guest.TargetDir, guest.AliasDir)
-		for _, d := range dirs[1:] {
-			v.add("--dir", d)
-		}
+	dirs := append([]string{guest.Root}, runtimeDirs(plan.Commands)...)
+	for _, d := range dirs[1:] {
+		v.add("--dir", d)
 	}
 	for _, c := range plan.Commands {
 		v.command(plan, c)
@@ -197,6 +195,25 @@ func (v *invocation) runtime(plan *policy.Plan, guestPath string) {
 	for i := range dirs { // the deepest first: a closed directory hides what is below
 		v.add("--chmod", "0111", dirs[len(dirs)-1-i])
 	}
+}
+
+// runtimeDirs are the directories of the guest's layout that commands need. Each
+// costs a system call that the guard is asked about.
+func runtimeDirs(commands []policy.Command) []string {
+	needed := map[string]bool{}
+	for _, c := range commands {
+		needed[guest.DenyDir] = needed[guest.DenyDir] || c.Rule == "deny"
+		needed[guest.WrapperDir] = needed[guest.WrapperDir] || c.Rule == "script"
+		needed[guest.PresetDir] = needed[guest.PresetDir] || c.Rule == "preset"
+		needed[guest.BinDir] = needed[guest.BinDir] || c.Real != ""
+		for _, target := range c.Targets {
+			shared := guest.Shared(c.Name, target)
+			needed[guest.TargetDir] = needed[guest.TargetDir] || shared
+			needed[guest.AliasDir] = needed[guest.AliasDir] || !shared && filepath.Base(target) != c.Name
+		}
+	}
+	maps.DeleteFunc(needed, func(_ string, need bool) bool { return !need })
+	return slices.Sorted(maps.Keys(needed))
 }
 
 // command adds what the launcher needs to serve c; see package guest's layout.

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -25,6 +27,7 @@ type guard struct {
 	done     chan struct{}
 	calls    sync.WaitGroup // connects under way
 	sockets  sockets        // and the sockets that they use
+	begun    atomic.Bool    // set before the command is let loose; until then only bubblewrap itself asks
 	hostile  bool           // a path was changed while we looked at it; used by serve alone
 	denied   func(op, path string)
 	appeared func(path string, raced bool) // a guarded name is there in spite of the guard
@@ -46,6 +49,8 @@ func newGuard(plan *policy.Plan, denied func(op, path string), appeared func(pat
 func (g *guard) serve(l *listener) {
 	g.listener = l
 	defer close(g.done)
+	runtime.LockOSThread() // one thread, so that an answer waits for no other goroutine
+	defer runtime.UnlockOSThread()
 	fds := []unix.PollFd{
 		{Fd: int32(l.file.Fd()), Events: unix.POLLIN},
 		{Fd: int32(g.stop), Events: unix.POLLIN},
@@ -95,6 +100,10 @@ func (g *guard) close() {
 
 // answer decides one call.
 func (g *guard) answer(n notification) {
+	if !g.begun.Load() {
+		g.listener.proceed(n.id)
+		return
+	}
 	call, known := entryCallOf(n.nr)
 	if !known {
 		g.listener.refuse(n.id, unix.ENOSYS)

@@ -117,10 +117,6 @@ func limitRefused(p policy.Limits, c, source, reason string) error {
 // delegateFix gives a plain user a cgroup with all controllers.
 const delegateFix = "start under 'systemd-run --user --scope -p Delegate=yes'"
 
-// needed reports whether the command must wait until attach has returned. It
-// always must: the core limit is set from outside.
-func (l *limits) needed() bool { return true }
-
 // attach puts the limits on childPid, the first process of the sandbox's PID
 // namespace, before it goes on to start anything. Its parent bubblewrap, bwrapPid,
 // stays outside, so that the limits never kill what reports the exit status.

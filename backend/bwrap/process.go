@@ -114,6 +114,7 @@ func (p *process) begun(pid int) {
 		p.kill()
 		return
 	}
+	p.guard.begun.Store(true)
 	if err := p.status.release(); err != nil {
 		p.kill() // it is gone already; finish says how
 	}

@@ -81,7 +81,7 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 		v.close()
 		return err
 	}
-	if p.status, err = newStatus(p.limits.needed()); err != nil {
+	if p.status, err = newStatus(); err != nil {
 		return err
 	}
 	v.add(p.status.args(first + len(files))...)

@@ -11,59 +11,42 @@ import (
 )
 
 // status is bubblewrap's account of itself: the pid of its first process, and the
-// command's exit status, which nobody inside can write. With block it waits for
-// our leave before it executes the command.
+// command's exit status, which nobody inside can write. bubblewrap waits for our
+// leave before it executes the command.
 type status struct {
 	read, write           *os.File
-	blockRead, blockWrite *os.File // nil without block
+	blockRead, blockWrite *os.File
 }
 
-func newStatus(block bool) (*status, error) {
+func newStatus() (*status, error) {
 	s := &status{}
 	var err error
 	if s.read, s.write, err = os.Pipe(); err != nil {
 		return nil, err
 	}
-	if block {
-		if s.blockRead, s.blockWrite, err = os.Pipe(); err != nil {
-			s.close()
-			return nil, err
-		}
+	if s.blockRead, s.blockWrite, err = os.Pipe(); err != nil {
+		closeAll([]*os.File{s.read, s.write})
+		return nil, err
 	}
 	return s, nil
 }
 
 // args are bubblewrap's options for childEnds, whose first has number fd.
 func (s *status) args(fd int) []string {
-	args := []string{"--json-status-fd", strconv.Itoa(fd)}
-	if s.blockRead != nil {
-		args = append(args, "--block-fd", strconv.Itoa(fd+1))
-	}
-	return args
+	return []string{"--json-status-fd", strconv.Itoa(fd), "--block-fd", strconv.Itoa(fd + 1)}
 }
 
-func (s *status) childEnds() []*os.File {
-	if s.blockRead != nil {
-		return []*os.File{s.write, s.blockRead}
-	}
-	return []*os.File{s.write}
-}
+func (s *status) childEnds() []*os.File { return []*os.File{s.write, s.blockRead} }
 
 func (s *status) closeChildEnds() { closeAll(s.childEnds()) }
 
 func (s *status) close() {
 	s.closeChildEnds()
-	_ = s.read.Close()
-	if s.blockWrite != nil {
-		_ = s.blockWrite.Close()
-	}
+	closeAll([]*os.File{s.read, s.blockWrite})
 }
 
 // release lets the command run.
 func (s *status) release() error {
-	if s.blockWrite == nil {
-		return nil
-	}
 	_, err := s.blockWrite.Write([]byte{1})
 	_ = s.blockWrite.Close()
 	return err
