@@ -58,15 +58,24 @@ func open(t *testing.T, name string, args ...string) *console {
 	return c
 }
 
-// run opens agent-sandbox itself.
+// openSandbox opens agent-sandbox itself.
 func openSandbox(t *testing.T, args ...string) *console {
 	t.Helper()
+	requireBwrap(t)
 	return open(t, filepath.Join(scratch, "bin", "agent-sandbox"), args...)
+}
+
+func requireBwrap(t *testing.T) {
+	t.Helper()
+	if err := unavailable(t); err != nil {
+		t.Skipf("not available: %v", err)
+	}
 }
 
 // openShell opens an interactive shell, in which the sandbox is a job.
 func openShell(t *testing.T) *console {
 	t.Helper()
+	requireBwrap(t)
 	c := open(t, "bash", "--norc", "--noprofile", "-i")
 	c.expect(`prompt>`)
 	return c
@@ -130,7 +139,7 @@ func (c *console) expect(pattern string) string {
 	}
 }
 
-// type sends keys.
+// keys types.
 func (c *console) keys(s string) {
 	c.t.Helper()
 	if _, err := c.tty.WriteString(s); err != nil {
@@ -138,21 +147,24 @@ func (c *console) keys(s string) {
 	}
 }
 
-// wait waits for the end and returns the exit status and the rest of the text.
+// wait waits until the program has ended and the last process has left the
+// terminal. It returns the exit status and the rest of the text.
 func (c *console) wait() (int, string) {
 	c.t.Helper()
-	rest := c.expect(`(?s).*\z`)
 	err := c.cmd.Wait()
-	for range c.news { // until the terminal is closed
+	timeout := time.After(patience)
+	for more := true; more; {
+		select {
+		case _, more = <-c.news:
+		case <-timeout:
+			c.t.Fatalf("it ended, and somebody still holds its terminal after %s", patience)
+		}
 	}
-	c.mu.Lock()
-	rest += c.text
-	c.mu.Unlock()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		c.t.Fatal(err)
 	}
-	return c.cmd.ProcessState.ExitCode(), strings.ReplaceAll(rest, "\r\n", "\n")
+	return c.cmd.ProcessState.ExitCode(), strings.ReplaceAll(c.text, "\r\n", "\n")
 }
 
 // resize changes the window.

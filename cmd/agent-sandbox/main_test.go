@@ -9,11 +9,15 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/seed434b0696/agent-sandbox/backend/bwrap"
+	"github.com/seed434b0696/agent-sandbox/sandboxtest"
 )
 
 // scratch is a directory outside of /tmp, which sandboxes replace by their own.
@@ -56,9 +60,13 @@ func buildBinaries(dir string) error {
 }
 
 func Test_Command(t *testing.T) {
+	root, err := os.MkdirTemp(scratch, "scripts-")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:         "testdata/script",
-		WorkdirRoot: scratch,
+		WorkdirRoot: root,
 		Setup: func(env *testscript.Env) error {
 			home := filepath.Join(env.WorkDir, "home")
 			env.Setenv("HOME", home)
@@ -66,12 +74,29 @@ func Test_Command(t *testing.T) {
 			env.Setenv("LANG", "C.UTF-8")
 			return os.MkdirAll(home, 0o755)
 		},
+		Condition: func(name string) (bool, error) {
+			if name != "bwrap" {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			return unavailable(t) == nil, nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status":  status,
 			"oneline": oneLine,
 			"json":    jsonField,
 		},
 	})
+}
+
+// unavailable says why no sandbox can run here, or nil. Where SANDBOX_REQUIRE
+// names the backend, the test fails then.
+func unavailable(t *testing.T) error {
+	t.Helper()
+	err := sandboxtest.Available(t.Context(), bwrap.New(bwrap.Options{DataDir: scratch}))
+	if err != nil && slices.Contains(strings.Split(os.Getenv("SANDBOX_REQUIRE"), ","), "bwrap") {
+		t.Fatalf("required, and not available: %v", err)
+	}
+	return err
 }
 
 // status N PROGRAM ARG... runs a program that has to end with exit status N.
