@@ -83,8 +83,10 @@ func attackKeyring(args []string) {
 			fmt.Printf("%s\n", buf[:min(n, len(buf))])
 		}
 	}
-	_, err = unix.AddKey("user", "planted", []byte("x"), unix.KEY_SPEC_USER_KEYRING)
-	report("add a key to the user's keyring", err)
+	id, err = unix.AddKey("user", "planted", []byte("x"), unix.KEY_SPEC_USER_KEYRING)
+	if report("add a key to the user's keyring", err) {
+		_, _ = unix.KeyctlInt(unix.KEYCTL_UNLINK, id, unix.KEY_SPEC_USER_KEYRING, 0, 0)
+	}
 	_, err = unix.KeyctlGetKeyringID(unix.KEY_SPEC_SESSION_KEYRING, true)
 	report("use the session keyring", err)
 	_, err = unix.RequestKey("user", args[0], "", 0)
@@ -116,10 +118,9 @@ func attackCalls(names []string) {
 			report(name, errors.New("this architecture does not have it"))
 			continue
 		}
-		for _, first := range []uintptr{bad, 0} {
-			_, _, errno := unix.Syscall6(nr, first, 0, 0, 0, 0, 0)
-			reached(name, errnoError(errno))
-		}
+		// In every argument: to acct and kexec_load, zero means to switch something off.
+		_, _, errno := unix.Syscall6(nr, bad, bad, bad, bad, bad, bad)
+		reached(name, errnoError(errno))
 	}
 }
 
@@ -136,7 +137,7 @@ var callNumbers = map[string]uintptr{
 	"move_mount": unix.SYS_MOVE_MOUNT, "fsopen": unix.SYS_FSOPEN, "fsconfig": unix.SYS_FSCONFIG,
 	"fsmount": unix.SYS_FSMOUNT, "fspick": unix.SYS_FSPICK, "mount_setattr": unix.SYS_MOUNT_SETATTR,
 	"open_by_handle_at": unix.SYS_OPEN_BY_HANDLE_AT, "setns": unix.SYS_SETNS, "clone3": unix.SYS_CLONE3,
-	"swapon": unix.SYS_SWAPON, "reboot": unix.SYS_REBOOT, "acct": unix.SYS_ACCT, "syslog": unix.SYS_SYSLOG,
+	"swapon": unix.SYS_SWAPON, "acct": unix.SYS_ACCT, "syslog": unix.SYS_SYSLOG,
 	"quotactl": unix.SYS_QUOTACTL, "fanotify_init": unix.SYS_FANOTIFY_INIT,
 }
 

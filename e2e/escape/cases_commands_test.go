@@ -30,16 +30,16 @@ func commands() []escape {
 		},
 		{
 			ID: "D20.3", Name: "the walls cannot be switched off from inside",
-			Sh: `rm -rf /run/agent-sandbox; mv /run/agent-sandbox /run/x; echo x >/run/agent-sandbox/agent-sandbox; umount /run/agent-sandbox
-				kill -9 1; kill -9 -1 2>/dev/null; kill -STOP 1; true
+			// The first part would meet the host itself where there is no wall.
+			Sh: inside + `if [ $inside ]; then
+					rm -rf /run/agent-sandbox; mv /run/agent-sandbox /run/x; echo x >/run/agent-sandbox/agent-sandbox
+					umount /run/agent-sandbox; kill -9 1; kill -STOP 1; fi
 				{base}/../agent-sandbox exec --rw {home} -- sh -c 'echo x >{home}/planted'
 				bwrap --bind / / sh -c 'echo x >{home}/planted'; chroot / sh -c 'echo x >{home}/planted'
 				sudo -n sh -c 'echo x >{home}/planted'; su root -c 'echo x >{home}/planted' </dev/null; echo x >{home}/planted`,
-			Ends: true, Control: control{None: "kill -1 would end this test"},
+			Ends: true,
 		},
 	}
-	out[2].Sh = strings.ReplaceAll(out[2].Sh, "kill -9 -1 2>/dev/null; ", "")
-	out[2].Control = control{}
 	return append(out, gitRules()...)
 }
 

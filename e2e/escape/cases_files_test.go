@@ -14,6 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// inside begins scripts that look at every process: where there is no wall, $procs
+// is this one alone, because the others are not ours to look at or to touch.
+const inside = `inside=; procs=/proc/self
+	[ -e /run/agent-sandbox/agent-sandbox ] && inside=1 && procs='/proc/[0-9]*'; `
+
 // evil is a hook that tells on itself.
 const evil = `printf '#!/bin/sh\ntouch {home}/pwned\n' > `
 
@@ -119,7 +124,7 @@ func renames() []escape {
 		},
 		{
 			ID: "A1.9", Name: "the directories above the work tree cannot be replaced",
-			Sh: `mkdir -p /tmp/x; mv {home} {base}/gone; rmdir {home}; ln -s /tmp/x {home}/../link`,
+			Sh: `mkdir -p {scratch}; mv {home} {base}/gone; rmdir {home}; ln -s {scratch} {home}/../link`,
 		},
 	}
 }
@@ -371,9 +376,9 @@ func paths() []escape {
 		{
 			ID: "A4.2", Name: "/proc shows no other root than ours",
 			Matrix: "write ~/.bashrc (direct, symlink, /proc/self/root)",
-			Sh: `for r in /proc/[0-9]*/root /proc/self/root /proc/thread-self/root /proc/[0-9]*/cwd/../../..; do
+			Sh: inside + `for r in $procs/root /proc/self/root /proc/thread-self/root $procs/cwd/../../..; do
 				cat $r{home}/.ssh/id_ed25519; echo x >>$r{home}/.bashrc; echo x >$r{home}/planted; done 2>/dev/null
-				for f in /proc/[0-9]*/fd/*; do cat $f/{home}/.ssh/id_ed25519; cat $f/id_ed25519; done 2>/dev/null
+				for f in $procs/fd/*; do cat $f/{home}/.ssh/id_ed25519; cat $f/id_ed25519; done 2>/dev/null
 				true`,
 		},
 		{
@@ -421,8 +426,9 @@ func paths() []escape {
 				h.vars["pid"] = strconv.Itoa(cmd.Process.Pid)
 				h.closers = append(h.closers, func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
 			},
-			Sh: `tr '\0' '\n' </proc/{pid}/environ; ls /proc/{pid}/root/ && echo OPEN root of a host process
-				cat /proc/[0-9]*/environ | tr '\0' '\n'; cat /proc/[0-9]*/cmdline | tr '\0' '\n'; true`,
+			Sh: inside + `tr '\0' '\n' </proc/{pid}/environ; ls /proc/{pid}/root/ && echo OPEN root of a host process
+				cat $procs/environ | tr '\0' '\n'; cat $procs/cmdline | tr '\0' '\n'; true`,
+			Hold: func(h *host, _ outcome) error { return h.stop() },
 		},
 	}
 }
@@ -500,11 +506,12 @@ func descriptors() []escape {
 		},
 		{
 			ID: "A5.6", Name: "no release_agent can be set",
-			Sh: `for f in /sys/fs/cgroup/release_agent /sys/fs/cgroup/*/release_agent; do
-					if [ -w $f ] && : >>$f; then echo OPEN $f; fi; done 2>/dev/null
-				for d in /sys/fs/cgroup /sys/fs/cgroup/*/; do
-					if mkdir ${d}/escape-$$ 2>/dev/null; then echo OPEN a cgroup in $d; rmdir ${d}/escape-$$; fi; done
-				mkdir -p /tmp/cg; mount -t cgroup -o memory cgroup /tmp/cg && echo OPEN mounted; true`,
+			// Without a wall it only looks: those control groups are the machine's own.
+			Sh: inside + `for f in /sys/fs/cgroup/release_agent /sys/fs/cgroup/*/release_agent /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs; do
+					if [ -e $f ] && (: >>$f) 2>/dev/null; then echo OPEN $f; fi; done
+				if [ $inside ]; then
+					for d in /sys/fs/cgroup /sys/fs/cgroup/*; do mkdir $d/escape 2>/dev/null && echo OPEN a cgroup in $d; done
+					mkdir -p {scratch}; mount -t cgroup -o memory cgroup {scratch} && echo OPEN mounted; fi; true`,
 			Control: control{Root: true},
 		},
 		{
@@ -540,7 +547,7 @@ func laterRun() []escape {
 		},
 		{
 			ID: "A7.2", Name: "nothing at home that a host program obeys is moved into place", Setup: prepared,
-			Sh: `for d in .cargo .claude .codex go .bun; do cp -r {home}/$d /tmp/c 2>/dev/null; mv {home}/$d {home}/$d.old; mkdir {home}/$d; done
+			Sh: `for d in .cargo .claude .codex go .bun; do mv {home}/$d {home}/$d.old; mkdir {home}/$d; done
 				for n in .cargo/bin .claude/commands .codex/hooks go/bin; do mkdir -p d; echo x >d/x; mv -T d {home}/$n; done
 				for n in .cargo/env .claude/settings.json .codex/config.toml .cargo/bin/rustc; do echo x >n; mv n {home}/$n; done; rm -rf d n`,
 		},
@@ -672,7 +679,7 @@ func exclusions() []escape {
 		{
 			ID: "A9.4", Name: "a hidden directory cannot be reopened in /proc or by a new mount", Setup: secret, Flags: flags,
 			Sh: `mkdir m; mount --bind . m && cat m/secrets/key; umount secrets && cat secrets/key; umount -l .env && cat .env
-				cat /proc/[0-9]*/root{work}/secrets/key; cat /proc/[0-9]*/cwd/secrets/key; true`,
+				` + inside + `cat $procs/root{work}/secrets/key; cat $procs/cwd/secrets/key; true`,
 		},
 	}
 }

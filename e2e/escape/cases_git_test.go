@@ -110,15 +110,15 @@ func repositories() []escape {
 		},
 		{
 			ID: "A6.13", Name: "a repository made in the private /tmp does not move into the tree", Matrix: nested,
-			Sh: `git init -q /tmp/r; mkdir -p /tmp/r/.git/hooks; ` + evil + `/tmp/r/.git/hooks/pre-commit; chmod +x /tmp/r/.git/hooks/pre-commit; ` + config + `/tmp/r/.git/config
-				mv /tmp/r moved; cp -r /tmp/r copied; mkdir linked; ln -s /tmp/r/.git linked/.git; tar c -C /tmp r | tar x
-				mkdir alt; cp -r /tmp/r/.git alt/; cp -r /tmp/r/.git alt2`,
+			Sh: `mkdir -p {scratch}; git init -q {scratch}/r; mkdir -p {scratch}/r/.git/hooks; ` + evil + `{scratch}/r/.git/hooks/pre-commit; chmod +x {scratch}/r/.git/hooks/pre-commit; ` + config + `{scratch}/r/.git/config
+				mv {scratch}/r moved; cp -r {scratch}/r copied; mkdir linked; ln -s {scratch}/r/.git linked/.git; tar c -C {scratch} r | tar x
+				mkdir alt; cp -r {scratch}/r/.git alt/; cp -r {scratch}/r/.git alt2`,
 			Hold: obeyed("{work}/moved", "{work}/copied", "{work}/linked", "{work}/r", "{work}/alt", "{work}/alt2"),
 		},
 		{
 			ID: "A6.14", Name: "a directory that becomes a repository by exchange is refused", Matrix: nested,
-			Sh: `mkdir -p v w; cd v; mkdir objects; ` + bareConfig + `config; mkdir ../w/d; echo 'ref: refs/heads/main' >h; touch HEAD2
-				{attacker} exchange ../w/d refs; mkdir refs2; {attacker} exchange refs2 objects; mv refs2 refs; {attacker} exchange h HEAD2; ln h HEAD; ln -s ../w/d refs`,
+			Sh: `mkdir -p v w/d; cd v; mkdir objects; ` + bareConfig + `config; echo 'ref: refs/heads/main' >HEAD; echo x >refs
+				{attacker} exchange ../w/d refs; ln -s ../w/d refs; mkdir o; mv objects o2; mkdir refs; {attacker} exchange o objects; ln o2 objects; mv o2 objects`,
 			Hold: obeyed("{work}/v"),
 		},
 	}

@@ -40,14 +40,14 @@ func namespaces() []escape {
 			Sh: `unshare -rm sh -c 'umount -l {work}/.git/hooks; umount -l {home}/.ssh; umount -l {work}/.git; umount -l {home}
 					cat {home}/.ssh/id_ed25519; mount -o remount,rw,bind {home}; echo x >{home}/planted; mount -t tmpfs t /mnt
 					printf "#!/bin/sh\ntouch {home}/pwned\n" >{work}/.git/hooks/pre-commit; chmod +x {work}/.git/hooks/pre-commit; mv {work}/.git {work}/g'
-				unshare -rmp --fork sh -c 'echo x >{work}/.mcp.json; mkdir -p /tmp/m; mount --bind {work} /tmp/m; echo x >/tmp/m/.mcp.json; echo x >/tmp/m/.envrc; mkdir /tmp/m/.claude; echo x >/tmp/m/.claude/settings.json'`,
+				unshare -rmp --fork sh -c 'echo x >{work}/.mcp.json; mkdir -p {scratch}; mount --bind {work} {scratch}; cd {scratch}; echo x >.mcp.json; echo x >.envrc; mkdir .claude; echo x >.claude/settings.json'`,
 			Hold: all(obeyed(), absent("{work}/.mcp.json", "{work}/.envrc", "{work}/.claude")),
 		},
 		{
 			ID: "C17.5", Name: "with user namespaces allowed a changed root does not hide where a file comes into being",
 			Flags: []string{"--userns"},
-			Sh: `unshare -rm sh -c 'mkdir -p /tmp/r/work /tmp/r/bin; mount --bind / /tmp/r 2>/dev/null || mount --rbind / /tmp/r; mount --bind {work} /tmp/r/mnt
-					chroot /tmp/r /bin/sh -c "cd /mnt && echo x >.mcp.json; echo x >.envrc; mkdir .claude; echo x >.claude/settings.json"'
+			Sh: `unshare -rm sh -c 'mkdir -p {scratch}; mount --bind / {scratch} 2>/dev/null || mount --rbind / {scratch}; mount --bind {work} {scratch}/mnt
+					chroot {scratch} /bin/sh -c "cd /mnt && echo x >.mcp.json; echo x >.envrc; mkdir .claude; echo x >.claude/settings.json"'
 				unshare -rm sh -c 'cd {work}; chroot . {attacker} create open .mcp.json'
 				unshare -r chroot {work} /bin/true; unshare -rm sh -c 'mount --bind {work} /mnt && cd /mnt && echo x >.mcp.json && mkdir .husky && echo x >.husky/pre-commit'`,
 			Hold:    absent("{work}/.mcp.json", "{work}/.envrc", "{work}/.claude", "{work}/.husky"),
@@ -117,9 +117,10 @@ func syscalls() []escape {
 // withoutCall says so when this kernel has none of some calls, which then cannot
 // be shown to be refused by the wall alone.
 func withoutCall(names ...string) string {
+	bad := ^uintptr(0)
 	for _, name := range names {
 		// Senseless arguments: the answer is another error where the call exists.
-		if _, _, errno := unix.Syscall6(callNumbers[name], ^uintptr(0), 0, 0, 0, 0, 0); errno != unix.ENOSYS {
+		if _, _, errno := unix.Syscall6(callNumbers[name], bad, bad, bad, bad, bad, bad); errno != unix.ENOSYS {
 			return ""
 		}
 	}
@@ -198,7 +199,7 @@ func planted() []escape {
 		{
 			ID: "C19.7", Name: "a library of the caller's is not loaded into the wall", Ends: true,
 			Env: []string{"LD_PRELOAD={home}/" + canary + ".so", "LD_LIBRARY_PATH={home}/" + canary, "LD_AUDIT={home}/" + canary},
-			Sh:  `env; tr '\0' '\n' </proc/1/environ; true`,
+			Sh:  `env; [ -e /run/agent-sandbox/agent-sandbox ] && tr '\0' '\n' </proc/1/environ; true`,
 		},
 	}
 }

@@ -38,7 +38,7 @@ func secrets() []escape {
 		{
 			ID: "F24.3", Name: "no environment or argument of another process holds a secret", Matrix: row,
 			Env: env, Flags: []string{"--env", "PLAIN=1"},
-			Sh: `for f in /proc/[0-9]*/environ /proc/[0-9]*/cmdline /proc/*/task/*/environ; do tr '\0' '\n' <$f; done 2>/dev/null; true`,
+			Sh: inside + `for f in $procs/environ $procs/cmdline $procs/task/*/environ; do tr '\0' '\n' <$f; done 2>/dev/null; true`,
 		},
 		{
 			ID: "F24.4", Name: "no file with keys, tokens or history is read", Matrix: "read ~/.ssh key",
@@ -104,7 +104,7 @@ func lifecycle() []escape {
 		{
 			ID: "F25.5", Name: "a stopped tree is ended by the wall-clock limit all the same", Matrix: row, Ends: true,
 			Flags: []string{"--limit", "wall=2s"},
-			Sh:    alive + `kill -STOP 1 2>/dev/null; kill -STOP $PPID 2>/dev/null; kill -STOP $$`,
+			Sh:    inside + `[ $inside ] || exit; ` + alive + `kill -STOP 1 2>/dev/null; kill -STOP $PPID 2>/dev/null; kill -STOP $$`,
 			Hold: func(_ *host, o outcome) error {
 				if o.code != 124 {
 					return fmt.Errorf("exit code %d, want 124", o.code)
@@ -186,7 +186,7 @@ func lifecycle() []escape {
 		},
 		{
 			ID: "F25.17", Name: "the exit code cannot be forged", Ends: true,
-			Sh: `for f in /proc/[0-9]*/fd/*; do case $f in */0|*/1|*/2) ;; *)
+			Sh: inside + `for f in $procs/fd/*; do case $f in */0|*/1|*/2) ;; *)
 				timeout 1 sh -c 'printf "{ \"exit-code\": 0 }\n" >>$0' $f 2>/dev/null;; esac; done; echo tried; exit 7`,
 			Hold: func(_ *host, o outcome) error {
 				if o.code != 7 {

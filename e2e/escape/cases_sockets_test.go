@@ -222,8 +222,9 @@ func terminals() []escape {
 		},
 		{
 			ID: "B15.4", Name: "the host's terminals cannot be opened by name", Matrix: row, TTY: true,
-			Sh: `for p in {pts} /proc/self/fd/0 /proc/1/fd/0 /dev/console; do {attacker} terminal $p; done
-				for p in /dev/pts/[0-9]*; do {attacker} terminal $p; done`,
+			// Without a wall only the terminal that this test has made: others are people's.
+			Sh: inside + `for p in {pts} /proc/self/fd/0; do {attacker} terminal $p; done
+				[ $inside ] && for p in /proc/1/fd/0 /dev/console /dev/pts/[0-9]*; do {attacker} terminal $p; done; true`,
 			Control: control{If: noLegacyPush},
 		},
 		{

@@ -72,7 +72,7 @@ func newHost(t *testing.T, uid int) *host {
 	h.write("home/project/.git/worktrees/wt/gitdir", h.home+"/wt/.git\n")
 	if os.Getuid() == 0 {
 		h.runtime = filepath.Join("/run", filepath.Base(lab.base)+filepath.Base(base))
-		h.closers = append(h.closers, func() { _ = os.RemoveAll(h.runtime) })
+		h.closers = append(h.closers, func() { h.remove(h.runtime) })
 	}
 	h.must(os.Mkdir(h.runtime, 0o700))
 	h.must(os.Chown(h.runtime, uid, uid))
@@ -80,7 +80,10 @@ func newHost(t *testing.T, uid int) *host {
 	h.vars = map[string]string{
 		"work": h.work, "home": h.home, "base": h.base, "runtime": h.runtime, "tmp": h.tmp,
 		"attacker": filepath.Join(h.home, "tools", attackerName),
+		// Below /tmp, which is the sandbox's own inside and the host's without one.
+		"scratch": filepath.Join("/tmp", filepath.Base(lab.base)+filepath.Base(base)),
 	}
+	h.closers = append(h.closers, func() { h.remove(h.vars["scratch"]) })
 	t.Cleanup(h.clear)
 	return h
 }
@@ -412,5 +415,26 @@ func (h *host) clear() {
 		f()
 	}
 	h.closers = nil
-	_ = os.RemoveAll(h.base)
+	h.remove(h.base)
+}
+
+// remove deletes a tree of ours, and nothing through a mount that an attempt may
+// have left in it: behind one there may be anything of this machine's.
+func (h *host) remove(dir string) {
+	if err := removeTree(dir); err != nil {
+		h.t.Errorf("clean-up: %v", err)
+	}
+}
+
+func removeTree(dir string) error {
+	data, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(data)) {
+		if f := strings.Fields(line); len(f) > 4 && (f[4] == dir || strings.HasPrefix(f[4], dir+"/")) {
+			return fmt.Errorf("%s is a mount; %s is left as it is", f[4], dir)
+		}
+	}
+	return os.RemoveAll(dir)
 }

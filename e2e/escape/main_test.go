@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	} else {
 		fmt.Fprintln(os.Stderr, "escape:", err)
 	}
-	if err := os.RemoveAll(lab.base); err != nil {
+	if err := removeTree(lab.base); err != nil {
 		fmt.Fprintln(os.Stderr, "escape:", err)
 		code = 1
 	}
