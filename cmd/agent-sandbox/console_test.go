@@ -147,6 +147,14 @@ func (c *console) keys(s string) {
 	}
 }
 
+// touch makes an empty file where the program works.
+func (c *console) touch(name string) {
+	c.t.Helper()
+	if err := os.WriteFile(filepath.Join(c.cmd.Dir, name), nil, 0o644); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
 // wait waits until the program has ended and the last process has left the
 // terminal. It returns the exit status and the rest of the text.
 func (c *console) wait() (int, string) {
