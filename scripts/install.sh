@@ -40,7 +40,10 @@ for task in "$@"; do
       need bwrap bubblewrap
       need setpriv util-linux
       need script bsdutils
-      need python3 python3
+      # A version manager's python3 in PATH is not the one that is seen inside.
+      [[ -x /usr/bin/python3 ]] || apt_wanted+=(python3)
+      need busybox busybox
+      need strace strace
       need node nodejs
       need npm npm
       npm=yes
