@@ -173,7 +173,7 @@ func ParseBytes(s string) (Bytes, error) {
 	if err != nil || n <= 0 {
 		return 0, bad
 	}
-	shift, ok := shifts[strings.ToLower(strings.TrimSpace(digits))]
+	shift, ok := shifts[strings.ToLower(strings.TrimPrefix(digits, " "))]
 	if !ok || n > (1<<62)>>shift {
 		return 0, bad
 	}

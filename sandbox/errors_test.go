@@ -1,0 +1,100 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"testing"
+)
+
+func TestErrorsMatchSentinelsAndTheStandardLibrary(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		err    error
+		target error
+		want   bool
+	}{
+		{"a code matches its sentinel", Errorf(Denied, "no"), ErrDenied, true},
+		{"a code does not match another sentinel", Errorf(Denied, "no"), ErrNotFound, false},
+		{"a wrapped error matches", fmt.Errorf("outer: %w", Errorf(Timeout, "late")), ErrTimeout, true},
+		{"not found is fs.ErrNotExist", Errorf(NotFound, "no file"), fs.ErrNotExist, true},
+		{"exists is fs.ErrExist", Errorf(Exists, "there"), fs.ErrExist, true},
+		{"denied is fs.ErrPermission", Errorf(Denied, "no"), fs.ErrPermission, true},
+		{"timeout is context.DeadlineExceeded", Errorf(Timeout, "late"), context.DeadlineExceeded, true},
+		{"canceled is context.Canceled", Errorf(Canceled, "stop"), context.Canceled, true},
+		{"unsupported is errors.ErrUnsupported", Errorf(Unsupported, "no wall"), errors.ErrUnsupported, true},
+		{"the cause matches too", Errorf(Internal, "x: %w", fs.ErrClosed), fs.ErrClosed, true},
+		{"an error with a cause is no sentinel", ErrDenied, Errorf(Denied, "no"), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := errors.Is(c.err, c.target); got != c.want {
+				t.Errorf("errors.Is(%v, %v) is %v", c.err, c.target, got)
+			}
+		})
+	}
+}
+
+func TestCodeOf(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		err  error
+		want Code
+	}{
+		{"nil has none", nil, ""},
+		{"an Error has its own", fmt.Errorf("a: %w", Errorf(Exhausted, "full")), Exhausted},
+		{"the outer of two", Errorf(Unavailable, "a: %w", Errorf(Denied, "b")), Unavailable},
+		{"a missing file", &fs.PathError{Op: "open", Path: "x", Err: os.ErrNotExist}, NotFound},
+		{"an ended context", context.DeadlineExceeded, Timeout},
+		{"anything else", errors.New("x"), Internal},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := CodeOf(c.err); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestWrapSaysWhereOnce(t *testing.T) {
+	inner := Errorf(Denied, "not allowed").WithHint("allow it")
+	once := wrap(inner, "start", "bwrap", "id1")
+	twice := wrap(once, "run", "other", "id2")
+	if got, want := twice.Error(), "bwrap: start: not allowed"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if HintOf(twice) != "allow it" {
+		t.Errorf("the hint got lost: %q", HintOf(twice))
+	}
+	if inner.Op != "" || inner.Backend != "" {
+		t.Error("the driver's own error was changed")
+	}
+	if wrap(nil, "start", "bwrap", "") != nil {
+		t.Error("nil became an error")
+	}
+	var e *Error
+	if err := wrap(fs.ErrNotExist, "stat", "bwrap", ""); !errors.As(err, &e) || e.Code != NotFound {
+		t.Errorf("a standard error became %v", err)
+	}
+}
+
+func TestWrapKeepsTextThatWasAdded(t *testing.T) {
+	err := wrap(fmt.Errorf("second try: %w", Errorf(Timeout, "late")), "open", "bwrap", "")
+	if got, want := err.Error(), "bwrap: open: second try: late"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if !errors.Is(err, ErrTimeout) {
+		t.Error("the code got lost")
+	}
+}
+
+func TestExitStatusesOfCodes(t *testing.T) {
+	for code, want := range map[Code]int{
+		Timeout: 124, Canceled: 130, Denied: 125, Unavailable: 125, Invalid: 125, Internal: 125,
+	} {
+		if got := code.Exit(); got != want {
+			t.Errorf("%s exits %d, want %d", code, got, want)
+		}
+	}
+}
