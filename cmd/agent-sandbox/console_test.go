@@ -32,11 +32,7 @@ type console struct {
 // of its own with a home beside it.
 func open(t *testing.T, name string, args ...string) *console {
 	t.Helper()
-	dir, err := os.MkdirTemp(scratch, "console-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	dir := scratchDir(t)
 	for _, sub := range []string{"home", "project"} {
 		if err := os.Mkdir(filepath.Join(dir, sub), 0o755); err != nil {
 			t.Fatal(err)
@@ -54,7 +50,11 @@ func open(t *testing.T, name string, args ...string) *console {
 	}
 	c := &console{t: t, cmd: cmd, tty: tty, news: make(chan struct{}, 1)}
 	go c.read()
-	t.Cleanup(func() { tty.Close() })
+	t.Cleanup(func() {
+		if err := tty.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	return c
 }
 
@@ -99,38 +99,28 @@ func (c *console) read() {
 	}
 }
 
-// take returns what was shown up to and with the first match of re.
-func (c *console) take(re *regexp.Regexp) (string, bool) {
+// take forgets what was shown up to and with the first match of re, if there is one.
+func (c *console) take(re *regexp.Regexp) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	at := re.FindStringIndex(c.text)
-	if at == nil {
-		return "", false
+	if at != nil {
+		c.text = c.text[at[1]:]
 	}
-	shown := c.text[:at[1]]
-	c.text = c.text[at[1]:]
-	return shown, true
+	return at != nil
 }
 
-// expect waits until something matches, and returns all that was shown before
-// and with it.
-func (c *console) expect(pattern string) string {
+// expect waits until something matches.
+func (c *console) expect(pattern string) {
 	c.t.Helper()
 	re := regexp.MustCompile(pattern)
 	timeout := time.After(patience)
-	for {
-		shown, ok := c.take(re)
-		if ok {
-			return shown
+	for open := true; !c.take(re); {
+		if !open {
+			c.t.Fatalf("it ended without %q: %q", pattern, c.text)
 		}
 		select {
-		case _, more := <-c.news:
-			if !more {
-				if shown, ok := c.take(re); ok {
-					return shown
-				}
-				c.t.Fatalf("it ended without %q: %q", pattern, c.text)
-			}
+		case _, open = <-c.news:
 		case <-timeout:
 			c.mu.Lock()
 			defer c.mu.Unlock()

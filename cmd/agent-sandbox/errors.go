@@ -61,7 +61,7 @@ func (p *printer) debug(phase, text string) {
 
 // split takes joined errors apart and keeps what was put around them.
 func split(err error) []error {
-	if j, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // this very value, not its chain
+	if j, ok := err.(interface{ Unwrap() []error }); ok { // this very value, not its chain
 		texts := make([]string, 0, 2)
 		for _, e := range j.Unwrap() {
 			texts = append(texts, e.Error())

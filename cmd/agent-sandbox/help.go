@@ -45,8 +45,8 @@ func printFlags(out *output, fs *pflag.FlagSet) {
 		if f.Hidden {
 			return
 		}
-		arg, usage := pflag.UnquoteUsage(f)
-		usage = strings.Replace(f.Usage, "`"+arg+"`", arg, 1)
+		arg, _ := pflag.UnquoteUsage(f)
+		usage := strings.Replace(f.Usage, "`"+arg+"`", arg, 1)
 		name := "      --" + f.Name
 		if f.Shorthand != "" {
 			name = "  -" + f.Shorthand + ", --" + f.Name

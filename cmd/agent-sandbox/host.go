@@ -89,8 +89,7 @@ func workDir(cwd string) (string, error) {
 
 // cause takes the operation and path off a file error, where the message has named them.
 func cause(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
 	}
 	return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,32 +26,36 @@ import (
 var scratch string
 
 func TestMain(m *testing.M) {
-	os.Exit(testMain(m))
-}
-
-func testMain(m *testing.M) int {
-	cache, err := os.UserCacheDir()
-	if err == nil {
-		err = os.MkdirAll(cache, 0o755)
-	}
-	if err == nil {
-		scratch, err = os.MkdirTemp(cache, "agent-sandbox-test-")
-	}
-	if err == nil {
-		defer os.RemoveAll(scratch)
-		err = buildBinaries(filepath.Join(scratch, "bin"))
-	}
+	code, err := testMain(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return 1
+		code = 1
 	}
-	return m.Run()
+	os.Exit(code)
+}
+
+func testMain(m *testing.M) (code int, err error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return 0, err
+	}
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return 0, err
+	}
+	if scratch, err = os.MkdirTemp(cache, "agent-sandbox-test-"); err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	if err := buildBinaries(filepath.Join(scratch, "bin")); err != nil {
+		return 0, err
+	}
+	return m.Run(), nil
 }
 
 // buildBinaries builds the command and its guest as a release does: static, side by side.
 func buildBinaries(dir string) error {
 	for _, name := range []string{"agent-sandbox", "sandbox-guest"} {
-		build := exec.Command("go", "build", "-o", filepath.Join(dir, name), "../"+name)
+		build := exec.CommandContext(context.Background(), "go", "build", "-o", filepath.Join(dir, name), "../"+name)
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := build.CombinedOutput(); err != nil {
 			return fmt.Errorf("build %s: %w\n%s", name, err, out)
@@ -59,14 +64,25 @@ func buildBinaries(dir string) error {
 	return nil
 }
 
-func Test_Command(t *testing.T) {
-	root, err := os.MkdirTemp(scratch, "scripts-")
+// scratchDir is t.TempDir in scratch.
+func scratchDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp(scratch, "test-") //nolint:usetesting // t.TempDir is in /tmp
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+func Test_Command(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:         "testdata/script",
-		WorkdirRoot: root,
+		WorkdirRoot: scratchDir(t),
 		Setup: func(env *testscript.Env) error {
 			home := filepath.Join(env.WorkDir, "home")
 			env.Setenv("HOME", home)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -69,7 +70,7 @@ func (a *app) selftest(ctx context.Context, backend, match string, asJSON bool) 
 }
 
 // prove runs the contract's cases whose names match, and prints each as it ends.
-func (a *app) prove(ctx context.Context, d sandbox.Driver, h host, match string, print bool) ([]proof, error) {
+func (a *app) prove(ctx context.Context, d sandbox.Driver, h host, match string, print bool) (proofs []proof, err error) {
 	re, err := regexp.Compile(match)
 	if err != nil {
 		return nil, usageError("agent-sandbox selftest", "--run: %v", err)
@@ -78,14 +79,14 @@ func (a *app) prove(ctx context.Context, d sandbox.Driver, h host, match string,
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(base)
+	defer func() { err = errors.Join(err, os.RemoveAll(base)) }()
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	harness := sandboxtest.Local{Backend: d, Base: base, Data: []string{h.data}}
 	if err := sandboxtest.Available(ctx, d); err != nil {
 		return nil, sandbox.Errorf(sandbox.Unavailable, "sandboxes cannot run here: %w", err).WithHint("see 'agent-sandbox doctor'")
 	}
-	proofs := []proof{}
+	proofs = []proof{}
 	for _, c := range sandboxtest.Cases() {
 		if !re.MatchString(c.Name) {
 			continue
