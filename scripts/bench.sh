@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Measures what a sandbox costs against raw bubblewrap and srt, as root and as a
-# plain user, and prints Markdown: bench.sh [-rounds N]
+# plain user, and prints Markdown: bench.sh [--readme] [-rounds N]
+# With --readme the README gets the tables too.
 set -euo pipefail
 # shellcheck source=scripts/project.sh
 source "$(dirname "${BASH_SOURCE[0]}")/project.sh"
@@ -13,9 +14,20 @@ if [[ $(node -p 'process.versions.node.split(".")[0]') -lt 20 ]]; then
 fi
 
 bin=$(mktemp)
-trap 'rm -f "$bin"' EXIT
+out=$(mktemp)
+trap 'rm -f "$bin" "$out"' EXIT
 CGO_ENABLED=0 go build -buildvcs=false -o "$bin" ./bench/startup
 
-printf '%s, %s processors, Linux %s, %s, load %s before.\n\n' \
-  "$(uname -m)" "$(nproc)" "$(uname -r | cut -d- -f1)" "$(bwrap --version)" "$(cut -d' ' -f1 /proc/loadavg)"
-"$bin" -command bin/agent-sandbox -guest "$(echo guest/bin/guest-*)" -npm "$npm" "$@"
+readme=no
+if [[ ${1-} == --readme ]]; then
+  readme=yes
+  shift
+fi
+
+{
+  printf '%s, %s processors with a load of %s before, Linux %s, %s. The last two columns are ratios within one round.\n\n' \
+    "$(uname -m)" "$(nproc)" "$(cut -d' ' -f1 /proc/loadavg)" "$(uname -r | cut -d- -f1)" "$(bwrap --version)"
+  "$bin" -command bin/agent-sandbox -guest "$(echo guest/bin/guest-*)" -npm "$npm" "$@"
+} | tee "$out"
+
+[[ $readme = no ]] || sed -i -e "/^<!-- bench: /r $out" -e '/^<!-- bench: /,/^<!-- end of bench -->/{/^<!-- /!d}' README.md
