@@ -35,7 +35,7 @@ func attackTimed(args []string) {
 	}()
 	runtime.LockOSThread()
 	n := int64(0)
-	for end := time.Now().Add(8 * time.Second); time.Now().Before(end); {
+	for end := time.Now().Add(4 * time.Second); time.Now().Before(end); {
 		for d := 300 * time.Microsecond; d >= 0 && time.Now().Before(end); d -= time.Microsecond {
 			n++
 			race.reset()

@@ -490,9 +490,10 @@ func descriptors() []escape {
 		},
 		{
 			ID: "A5.4", Name: "the kernel's settings cannot be opened for writing",
+			// Not those of a namespace, such as the host name: they are the sandbox's own.
 			Go: []string{
-				"openers", "/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sys/vm/drop_caches",
-				"/proc/sysrq-trigger", "/proc/sys/net/ipv4/ip_forward", "/proc/sys/kernel/hostname", "/proc/sys/fs/binfmt_misc/register",
+				"openers", "/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sys/kernel/panic",
+				"/proc/sys/vm/drop_caches", "/proc/sys/fs/file-max", "/proc/sysrq-trigger", "/proc/sys/fs/binfmt_misc/register",
 			},
 			Control: control{Root: true},
 		},
