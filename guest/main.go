@@ -6,6 +6,8 @@ import (
 	"os"
 	"path"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 // Exit statuses that a shell would use too.
@@ -47,6 +49,8 @@ func Main(args, env []string) int {
 			return p.usage()
 		}
 		return p.wrapped(rest)
+	case "exec", "shell", "--":
+		return p.fail(sandbox.ExitFailed, "this is inside a sandbox already")
 	}
 	return p.usage()
 }

@@ -53,7 +53,7 @@ var secretNames = []string{
 }
 
 // plainNames are none of these although a list above takes them in.
-var plainNames = []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_DEFAULT_OUTPUT"}
+var plainNames = []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_DEFAULT_OUTPUT", "AWS_CA_BUNDLE"}
 
 // secretParts make a name secret when they are one of its parts: AUTH is in
 // REDISCLI_AUTH but not in GIT_AUTHOR_NAME.

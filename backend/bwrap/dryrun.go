@@ -21,8 +21,7 @@ func (i *instance) DryRun(cmd sandbox.Cmd) (string, error) {
 		return "", err
 	}
 	env := environment(plan, cmd)
-	path, err := program(plan, cmd, env)
-	if err != nil {
+	if err := checkProgram(plan, cmd, env); err != nil {
 		return "", err
 	}
 	deny, err := denyProgram(runtime.GOARCH, denyOptions{Userns: plan.Userns, Debuggers: plan.Debug})
@@ -43,7 +42,7 @@ func (i *instance) DryRun(cmd sandbox.Cmd) (string, error) {
 		words = append(words, quote(a))
 	}
 	words = append(words, "--new-session", "--")
-	for _, a := range commandLine(cmd, path, false) {
+	for _, a := range commandLine(cmd, false) {
 		words = append(words, quote(a))
 	}
 	for n, data := range v.inputs {

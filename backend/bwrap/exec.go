@@ -16,13 +16,13 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// program finds what a command executes, as execvp(3) inside would, so that a
-// command that cannot run is told apart from one that fails. The plan maps every
-// path to itself, which lets the host answer.
-func program(plan *policy.Plan, cmd sandbox.Cmd, env []string) (string, error) {
+// checkProgram looks for what a command executes, as execvp(3) inside will, so
+// that a command that cannot run is told apart from one that fails. The plan maps
+// every path to itself, which lets the host answer.
+func checkProgram(plan *policy.Plan, cmd sandbox.Cmd, env []string) error {
 	name := cmd.Args[0]
 	if strings.ContainsRune(name, 0) {
-		return "", sandbox.Errorf(sandbox.Invalid, "the command's name holds a NUL byte")
+		return sandbox.Errorf(sandbox.Invalid, "the command's name holds a NUL byte")
 	}
 	if strings.Contains(name, "/") {
 		path := name
@@ -30,9 +30,9 @@ func program(plan *policy.Plan, cmd sandbox.Cmd, env []string) (string, error) {
 			path = filepath.Join(startDir(plan, cmd), path)
 		}
 		if err := executable(plan, path); err != nil {
-			return "", execError(name, err)
+			return execError(name, err)
 		}
-		return name, nil
+		return nil
 	}
 	var denied error
 	for _, d := range filepath.SplitList(lookup(env, "PATH")) {
@@ -42,16 +42,16 @@ func program(plan *policy.Plan, cmd sandbox.Cmd, env []string) (string, error) {
 		path := filepath.Join(d, name)
 		err := executable(plan, path)
 		if err == nil {
-			return path, nil
+			return nil
 		}
 		if errors.Is(err, fs.ErrPermission) {
 			denied = err
 		}
 	}
 	if denied != nil {
-		return "", execError(name, denied)
+		return execError(name, denied)
 	}
-	return "", execError(name, fs.ErrNotExist)
+	return execError(name, fs.ErrNotExist)
 }
 
 // executable reports why path cannot be executed inside, or nil.
@@ -81,12 +81,17 @@ func executable(plan *policy.Plan, path string) error {
 	return nil
 }
 
+// errNoExec is the kernel's refusal of a file that looked executable.
+var errNoExec = errors.New("the kernel refused to execute it")
+
 var errIsDir = &fs.PathError{Op: "exec", Path: "directory", Err: fs.ErrPermission}
 
 func execError(name string, err error) error {
 	e := &sandbox.ExecError{Name: name, Code: sandbox.ExitNotFound, Err: errors.New("not found in the sandbox")}
 	code := sandbox.NotFound
 	switch {
+	case errors.Is(err, errNoExec):
+		e.Code, e.Err, code = sandbox.ExitNotExecutable, errors.New("cannot be executed: a missing interpreter, or another machine's program"), sandbox.Denied
 	case errors.Is(err, errIsDir):
 		e.Code, e.Err, code = sandbox.ExitNotExecutable, errors.New("is a directory"), sandbox.Denied
 	case errors.Is(err, fs.ErrPermission):

@@ -28,7 +28,8 @@ type process struct {
 	limits   *limits
 	status   *status
 	command  *exec.Cmd
-	terminal bool // shares our terminal's session and process group
+	terminal bool   // shares our terminal's session and process group
+	name     string // of the command, as it was given
 
 	ended  chan struct{} // closed when all of it is gone
 	reaped chan struct{} // closed when bubblewrap was waited for
@@ -146,6 +147,9 @@ func (p *process) finish(code int, known bool) {
 		}
 	case p.killed || p.reason != "":
 		p.exit = sandbox.Exit{Code: 128 + int(unix.SIGKILL), Signal: int(unix.SIGKILL), Reason: p.reason}
+	case p.err == nil && p.guard.begun.Load():
+		// The walls stood, so it was execve(2) that failed; bubblewrap said how.
+		p.err = execError(p.name, errNoExec)
 	case p.err == nil:
 		p.err = sandbox.Errorf(sandbox.Unavailable, "bubblewrap could not build the sandbox (%s)", p.command.ProcessState).
 			WithHint("run 'agent-sandbox doctor' for the layer that forbids it")

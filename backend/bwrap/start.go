@@ -34,11 +34,10 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 		return nil, err
 	}
 	env := environment(plan, cmd)
-	path, err := program(plan, cmd, env)
-	if err != nil {
+	if err := checkProgram(plan, cmd, env); err != nil {
 		return nil, err
 	}
-	return i.launch(ctx, plan, cmd, path, env, stdio)
+	return i.launch(ctx, plan, cmd, env, stdio)
 }
 
 // startGuest runs the guest itself, which no policy hides.
@@ -46,9 +45,9 @@ func (i *instance) startGuest(ctx context.Context, cmd sandbox.Cmd, stdio sandbo
 	return i.Start(ctx, cmd, stdio)
 }
 
-// launch builds the walls and starts path inside them.
-func (i *instance) launch(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd, path string, env []string, stdio sandbox.Stdio) (*process, error) {
-	p := &process{instance: i, ended: make(chan struct{}), terminal: onTerminal(stdio)}
+// launch builds the walls and starts cmd inside them.
+func (i *instance) launch(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd, env []string, stdio sandbox.Stdio) (*process, error) {
+	p := &process{instance: i, name: cmd.Args[0], ended: make(chan struct{}), terminal: onTerminal(stdio)}
 	var err error
 	if p.limits, err = newLimits(plan.Limits); err != nil {
 		return nil, err
@@ -56,7 +55,7 @@ func (i *instance) launch(ctx context.Context, plan *policy.Plan, cmd sandbox.Cm
 	if p.guard, err = newGuard(plan, i.driver.options.Denied, p.appeared); err != nil {
 		return nil, errors.Join(err, p.limits.close())
 	}
-	if err := p.start(ctx, plan, cmd, path, env, stdio); err != nil {
+	if err := p.start(ctx, plan, cmd, env, stdio); err != nil {
 		p.guard.close()
 		return nil, errors.Join(err, p.limits.close())
 	}
@@ -64,7 +63,7 @@ func (i *instance) launch(ctx context.Context, plan *policy.Plan, cmd sandbox.Cm
 }
 
 // start forks bubblewrap from a thread that carries the guard's program.
-func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd, path string, env []string, stdio sandbox.Stdio) error {
+func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd, env []string, stdio sandbox.Stdio) error {
 	i := p.instance
 	deny, err := denyProgram(runtime.GOARCH, denyOptions{Userns: plan.Userns, Debuggers: plan.Debug})
 	if err != nil {
@@ -95,7 +94,7 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 	}
 	c.Args = append([]string{"bwrap"}, v.args...)
 	c.Args = append(c.Args, "--")
-	c.Args = append(c.Args, commandLine(cmd, path, p.terminal)...)
+	c.Args = append(c.Args, commandLine(cmd, p.terminal)...)
 	if p.terminal {
 		holdKeys(c)
 	}
@@ -117,14 +116,13 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 	return nil
 }
 
-// commandLine is what bubblewrap executes. bubblewrap cannot set argv 0 before
-// 0.9, so a program found in PATH is started by its path.
-func commandLine(cmd sandbox.Cmd, path string, terminal bool) []string {
-	line := append([]string{path}, cmd.Args[1:]...)
+// commandLine is what bubblewrap executes. It looks a name up in PATH as we did
+// (execvp(3)), so that the command keeps its argv 0.
+func commandLine(cmd sandbox.Cmd, terminal bool) []string {
 	if terminal {
-		return append([]string{guest.Program, "init", "--tty", "--"}, line...)
+		return append([]string{guest.Program, "init", "--tty", "--"}, cmd.Args...)
 	}
-	return line
+	return cmd.Args
 }
 
 // holdKeys starts bubblewrap itself deaf to what is sent to a whole job, by the

@@ -1,0 +1,74 @@
+//go:build linux
+
+package bwrap_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/backend/bwrap"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// open makes a sandbox over a fresh workspace.
+func open(t *testing.T) (*sandbox.Sandbox, string) {
+	t.Helper()
+	dir := t.TempDir()
+	d := bwrap.New(bwrap.Options{DataDir: t.TempDir()})
+	s, err := sandbox.Create(t.Context(), d, sandbox.Spec{
+		Workspace: dir, Home: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	return s, dir
+}
+
+func Test_A_File_That_The_Kernel_Refuses_Is_Not_Executable(t *testing.T) {
+	s, dir := open(t)
+	path := filepath.Join(dir, "program")
+	if err := os.WriteFile(path, []byte("#!/nowhere/interpreter\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	res, err := s.Run(t.Context(), sandbox.Cmd{Args: []string{"./program"}})
+	var exec *sandbox.ExecError
+	if !errors.As(err, &exec) || exec.Code != sandbox.ExitNotExecutable || exec.Name != "./program" {
+		t.Errorf("got %+v and %v, want an ExecError with code 126", res, err)
+	}
+}
+
+func Test_A_Command_Keeps_The_Name_It_Was_Given(t *testing.T) {
+	s, dir := open(t)
+	script := "#!/bin/sh\necho \"$0\"\n"
+	if err := os.WriteFile(filepath.Join(dir, "-odd name"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"a name from PATH":       {[]string{"sh", "-c", "echo $0"}, "sh"},
+		"a path":                 {[]string{"/bin/sh", "-c", "echo $0"}, "/bin/sh"},
+		"a path that looks odd":  {[]string{"./-odd name"}, "./-odd name"},
+		"options as arguments":   {[]string{"printf", "%s\n", "--ro-bind"}, "--ro-bind"},
+		"an argument of nothing": {[]string{"printf", "[%s]\n", ""}, "[]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			res, err := s.Run(t.Context(), sandbox.Cmd{Args: c.args})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.TrimSuffix(string(res.Stdout), "\n"); got != c.want {
+				t.Errorf("got %q, want %q (stderr %q)", got, c.want, res.Stderr)
+			}
+		})
+	}
+}
