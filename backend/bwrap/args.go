@@ -89,6 +89,11 @@ func (v *invocation) namespaces(plan *policy.Plan, t tool) {
 
 func (v *invocation) base() {
 	v.add("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run")
+	if os.Geteuid() == 0 {
+		// The kernel lets global root write sysctls in any namespace, and
+		// bubblewrap covers only what access(2) calls writable.
+		v.add("--ro-bind", "/proc/sys", "/proc/sys")
+	}
 }
 
 // mounts adds the plan's mounts and returns what is to become read-only at the

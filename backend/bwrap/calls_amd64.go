@@ -1,3 +1,5 @@
+//go:build linux
+
 package bwrap
 
 import "golang.org/x/sys/unix"

@@ -1,3 +1,5 @@
+//go:build linux
+
 package bwrap
 
 // entryCallOf describes the system calls that the guard is asked about. arm64
