@@ -44,6 +44,8 @@ func Main(args, env []string) int {
 		return p.init(rest)
 	case "files":
 		return serveFiles(rest, os.Stdin, os.Stdout, os.Stderr)
+	case "stage":
+		return runStage(rest, env)
 	case "multicall":
 		if len(rest) == 0 || ownName(rest[0]) {
 			return p.usage()
