@@ -23,7 +23,7 @@ func list(dir string, buf []byte) (listing, error) {
 	if err != nil {
 		return l, err
 	}
-	defer syscall.Close(fd) //nolint:errcheck // nothing was written
+	defer syscall.Close(fd)
 	for {
 		n, err := syscall.Getdents(fd, buf)
 		if err == syscall.EINTR {

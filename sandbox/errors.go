@@ -89,11 +89,11 @@ func (e *Error) Unwrap() error { return e.Err }
 // fs.ErrPermission, fs.ErrClosed, context.DeadlineExceeded, context.Canceled,
 // errors.ErrUnsupported).
 func (e *Error) Is(target error) bool {
-	if t, ok := target.(*Error); ok { //nolint:errorlint // target is a sentinel itself, not a chain
+	if t, ok := target.(*Error); ok {
 		return t.Err == nil && t.Code == e.Code
 	}
 	std, ok := standard[e.Code]
-	return ok && target == std //nolint:errorlint // Is methods compare shallowly by contract
+	return ok && target == std
 }
 
 var standard = map[Code]error{
@@ -112,8 +112,7 @@ func CodeOf(err error) Code {
 	if err == nil {
 		return ""
 	}
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
 	}
 	for code, std := range standard {
@@ -162,8 +161,7 @@ func wrap(err error, op, backend, id string) error {
 	if err == nil {
 		return nil
 	}
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		out := *e
 		if top, ok := err.(*Error); !ok || top != e { //nolint:errorlint // the outermost value decides whether text was added
 			out.Err = err

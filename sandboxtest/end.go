@@ -126,7 +126,7 @@ func outlive(ctx context.Context, b box, pipe *bufio.Reader, end func(life) erro
 	defer cancel()
 	r, w := io.Pipe()
 	// With a copied input Wait returns when the copy ends, so it has to be closed.
-	defer r.Close() //nolint:errcheck // closing a pipe cannot fail
+	defer r.Close()
 	cmd := sandbox.Cmd{Args: []string{"/bin/sh", "-c", survivor + "cat"}}
 	run, err := b.Start(ctx, cmd, sandbox.Stdio{Stdin: r})
 	if err != nil {

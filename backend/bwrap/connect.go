@@ -87,7 +87,7 @@ func (g *guard) connectUnix(sock int, addr []byte, t target) error {
 	if err != nil {
 		return errnoOf(err)
 	}
-	defer unix.Close(fd) //nolint:errcheck // an O_PATH descriptor
+	defer unix.Close(fd)
 	if !g.socketAllowed(e.String()) {
 		return g.deny(opConnect, e.String(), unix.EACCES)
 	}
@@ -135,7 +135,7 @@ func (t target) descriptor(fd int) (int, error) {
 	if err != nil {
 		return -1, errnoOf(err)
 	}
-	defer unix.Close(pidfd) //nolint:errcheck // a pidfd
+	defer unix.Close(pidfd)
 	got, err := unix.PidfdGetfd(pidfd, fd, 0)
 	return got, errnoOf(err)
 }

@@ -163,16 +163,15 @@ func (g *guard) decide(n notification, t *reading, call entryCall) error {
 			return err
 		}
 	}
-	switch call.op {
-	case opRename:
+	switch {
+	case call.op == opRename:
 		return g.decideRename(n, t, call, e)
-	case opRemove:
-		if g.rules.guarded(e.path, e.name) != nil {
-			return g.deny(call.op, e.String(), unix.EROFS)
-		}
-		return nil
+	case call.op != opRemove:
+		return g.decideEntry(call.op, e)
+	case g.rules.guarded(e.path, e.name) != nil:
+		return g.deny(call.op, e.String(), unix.EROFS)
 	}
-	return g.decideEntry(call.op, e)
+	return nil
 }
 
 // decideBind is about a socket file that bind(2) makes.

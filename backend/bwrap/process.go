@@ -213,7 +213,7 @@ func (p *process) Signal(sig os.Signal) error {
 	if p.terminal {
 		var err error
 		if pid, err = firstChild(p.child); err != nil {
-			return nil //nolint:nilerr // it is gone
+			return nil // it is gone
 		}
 	}
 	if err := unix.Kill(pid, s); err != nil && !errors.Is(err, unix.ESRCH) {

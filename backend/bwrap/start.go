@@ -172,8 +172,7 @@ func (p *process) fork(c *exec.Cmd) error {
 }
 
 func startError(err error) error {
-	var e *sandbox.Error
-	if errors.As(err, &e) {
+	if _, ok := errors.AsType[*sandbox.Error](err); ok {
 		return err
 	}
 	if errors.Is(err, unix.E2BIG) {

@@ -127,7 +127,7 @@ func (t target) entryIn(path string) (entry, error) {
 	if err != nil {
 		return entry{dir: -1}, errnoOf(err)
 	}
-	defer unix.Close(root) //nolint:errcheck // a read-only descriptor
+	defer unix.Close(root)
 	fd, err := t.openDir(root, dir)
 	if err != nil {
 		return entry{dir: -1}, err
@@ -221,7 +221,7 @@ func (t target) step(root, at int, name string) (next int, link string, err erro
 	if st.Mode&unix.S_IFMT != unix.S_IFLNK {
 		return next, "", nil
 	}
-	defer unix.Close(next) //nolint:errcheck // a read-only descriptor
+	defer unix.Close(next)
 	if proc && isMagic(name, at) {
 		followed, err := unix.Openat(at, name, unix.O_PATH|unix.O_CLOEXEC, 0)
 		return followed, "", errnoOf(err)
@@ -324,8 +324,7 @@ func errnoOf(err error) error {
 	if err == nil {
 		return nil
 	}
-	var errno unix.Errno
-	if errors.As(err, &errno) {
+	if errno, ok := errors.AsType[unix.Errno](err); ok {
 		return errno
 	}
 	return unix.EACCES
