@@ -1,0 +1,40 @@
+package stage
+
+// ApplyOptions say what of a stage to apply.
+type ApplyOptions struct {
+	// Paths are relative to the workspace, or absolute in it. A directory stands for
+	// everything below it. None means everything. What no change is at or below is
+	// NotFound.
+	Paths []string
+	// Force applies also what changed in the workspace meanwhile, and loses that change.
+	Force bool
+	// Refuse is asked about every path, absolute, before it is made, changed or
+	// removed; a reason other than "" keeps it as it is. Nil refuses nothing.
+	Refuse func(path string) string
+}
+
+// Reason is why a path was not applied.
+type Reason string
+
+// The reasons.
+const (
+	Conflicting Reason = "conflict" // it changed in the workspace; Force overrides
+	Refused     Reason = "refused"  // Refuse said so, or it is never applied
+	Depends     Reason = "depends"  // it needs another path that was not applied
+	Failed      Reason = "failed"   // the file system did
+)
+
+// Skipped is a change that stays in the stage.
+type Skipped struct {
+	Path   string `json:"path"`
+	Reason Reason `json:"reason"`
+	Detail string `json:"detail"`
+}
+
+// Result is what Apply did. Both lists are ordered by path.
+type Result struct {
+	Applied []Change  `json:"applied"`
+	Skipped []Skipped `json:"skipped"`
+	// Finished are the paths of an earlier Apply that was interrupted, which this one finished first.
+	Finished []string `json:"finished,omitempty"`
+}

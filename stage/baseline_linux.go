@@ -1,0 +1,82 @@
+package stage
+
+import "path/filepath"
+
+// baseline knows what the workspace was when the stage was made.
+type baseline struct {
+	created int64                      // of an overlay
+	known   map[rawPath]fingerprint    // what Apply left there itself
+	touched map[string]bool            // what an interrupted Apply may have changed
+	copy    manifest                   // of a copy; nil for an overlay
+	below   map[string][]string        // the names in each directory of the copy
+	seen    func(string) (info, error) // looks into the workspace
+}
+
+func (s *Stage) baseline(low *tree, j *journal) (*baseline, error) {
+	b := &baseline{created: s.data.Created, known: s.data.Known, touched: map[string]bool{}, seen: low.lstat}
+	if j != nil {
+		for _, op := range j.Operations {
+			b.touched[string(op.Path)] = true
+		}
+		for _, dir := range j.Touched {
+			b.touched[string(dir)] = true
+		}
+	}
+	if s.Kind == Overlay {
+		return b, nil
+	}
+	if err := readJSON(filepath.Join(s.dir, manifestFile), &b.copy); err != nil {
+		return nil, err
+	}
+	b.below = map[string][]string{}
+	for path := range b.copy {
+		dir := parentOf(string(path))
+		b.below[dir] = append(b.below[dir], string(path)[len(dir):])
+	}
+	for dir, names := range b.below {
+		for i := range names {
+			if dir != "" {
+				names[i] = names[i][1:] // the slash
+			}
+		}
+	}
+	return b, nil
+}
+
+// changed reports whether low, which is at path in the workspace now, is another
+// one or changed since.
+func (b *baseline) changed(path string, low info) bool {
+	if b.touched[path] {
+		return false
+	}
+	if b.copy != nil {
+		was, ok := b.copy[rawPath(path)]
+		if ok && low.isDir() {
+			return was.Low.Mode != low.Mode
+		}
+		return !ok || !was.Low.same(low.fingerprint())
+	}
+	if was, ok := b.known[rawPath(path)]; ok && was.same(low.fingerprint()) {
+		return false
+	}
+	return low.Ctim.Nano() >= b.created
+}
+
+// vanished reports whether path, which is not in the workspace now, was there.
+// origin is the overlay's mark of an entry that was copied up from the workspace; a
+// file takes it along when it is renamed, a directory cannot be.
+func (b *baseline) vanished(path string, up info, origin bool) (bool, error) {
+	if b.touched[path] {
+		return false, nil
+	}
+	if b.copy != nil {
+		_, ok := b.copy[rawPath(path)]
+		return ok, nil
+	}
+	if !origin || up.isDir() {
+		return origin, nil
+	}
+	parent := parentOf(path)
+	dir, err := b.seen(parent)
+	return !dir.isDir() || b.changed(parent, dir), err
+}

@@ -1,0 +1,162 @@
+package stage
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+)
+
+const (
+	// special are the bits that let a program run as somebody else.
+	special = 0o6000
+	// applied are the bits that Apply sets.
+	applied = 0o1777
+
+	unreadableFile = "the stage's file cannot be read"
+)
+
+// entryOf describes one side of a change.
+func entryOf(t *tree, path string, st info) (*Entry, error) {
+	e := &Entry{Type: st.kind(), Mode: st.Mode & 0o7777}
+	switch e.Type {
+	case File:
+		e.Size, e.Links = st.Size, int(st.Nlink)
+	case Symlink:
+		var err error
+		e.Mode = 0o777
+		e.Target, err = t.readlink(path)
+		return e, err
+	case Directory, FIFO, Socket, Device:
+	}
+	return e, nil
+}
+
+// compare reports path when the stage's entry up is not the workspace's low, which
+// may not exist.
+func (d *differ) compare(path string, up, low info, origin bool) error {
+	c := Change{Path: path, Never: never(path)}
+	var err error
+	if c.New, err = entryOf(d.up, path, up); err != nil {
+		return err
+	}
+	if low.exists {
+		if c.Old, err = entryOf(d.low, path, low); err != nil {
+			return err
+		}
+	}
+	switch {
+	case c.Old == nil:
+		c.Kind = Created
+		gone, err := d.base.vanished(path, up, origin)
+		if err != nil {
+			return err
+		}
+		if gone {
+			c.Conflict = goneBelow
+		}
+	case c.Old.Type != c.New.Type:
+		c.Kind = Retyped
+	default:
+		c.Kind = Modified
+		if c.Content, err = d.contentDiffers(path, up, low, c.Old, c.New); err != nil {
+			return err
+		}
+		if !c.Content && (c.New.Mode == c.Old.Mode || c.New.Type == Symlink) {
+			return nil
+		}
+	}
+	if low.exists && d.base.changed(path, low) {
+		c.Conflict = changedBelow
+	}
+	d.remark(&c)
+	c.Binary = up.isFile() && binaryAt(d.up, path, up.Size) || low.isFile() && binaryAt(d.low, path, low.Size)
+	return d.add(c)
+}
+
+// remark says what of c cannot be applied.
+func (d *differ) remark(c *Change) {
+	switch {
+	case c.Never != "":
+	case c.New.Type == Socket || c.New.Type == Device:
+		c.Never = "a " + string(c.New.Type) + " is never applied"
+	case c.Kind == Modified && !c.Content && (c.New.Mode^c.Old.Mode)&applied == 0:
+		c.Never = "set-user-ID and set-group-ID bits are never applied"
+	case c.New.Type != Directory && c.New.Mode&special != 0:
+		c.Note = "without its set-user-ID and set-group-ID bits"
+	}
+	if c.Never == "" && c.New.Type == File {
+		f, err := d.up.open(c.Path)
+		if err != nil {
+			c.Never = unreadableFile
+			return
+		}
+		_ = f.Close() // opened to read
+	}
+}
+
+// contentDiffers compares two entries of one type. What we may not read differs.
+func (d *differ) contentDiffers(path string, up, low info, now, was *Entry) (bool, error) {
+	switch now.Type {
+	case Symlink:
+		return now.Target != was.Target, nil
+	case Device:
+		return up.Rdev != low.Rdev, nil
+	case Directory, FIFO, Socket:
+		return false, nil
+	case File:
+	}
+	if up.Size != low.Size {
+		return true, nil
+	}
+	a, err := d.up.open(path)
+	if err != nil {
+		return true, nil //nolint:nilerr // remark reports it
+	}
+	defer a.Close() //nolint:errcheck // opened to read
+	b, err := d.low.open(path)
+	if err != nil {
+		return true, nil //nolint:nilerr // a file of the workspace that we may not read
+	}
+	defer b.Close() //nolint:errcheck // opened to read
+	equal, err := equalFiles(a, b)
+	return !equal, err
+}
+
+func equalFiles(a, b *os.File) (bool, error) {
+	const chunk = 64 << 10
+	x, y := make([]byte, chunk), make([]byte, chunk)
+	for {
+		n, err := io.ReadFull(a, x)
+		m, other := io.ReadFull(b, y)
+		if n != m || !bytes.Equal(x[:n], y[:m]) {
+			return false, nil
+		}
+		for _, e := range []error{err, other} {
+			if e != nil && !errors.Is(e, io.EOF) && !errors.Is(e, io.ErrUnexpectedEOF) {
+				return false, e
+			}
+		}
+		if err != nil || other != nil {
+			return err != nil && other != nil, nil
+		}
+	}
+}
+
+// binaryAt reports whether a patch cannot show the file.
+func binaryAt(t *tree, path string, size int64) bool {
+	if size > maxText {
+		return true
+	}
+	f, err := t.open(path)
+	if err != nil {
+		return true
+	}
+	defer f.Close() //nolint:errcheck // opened to read
+	head := make([]byte, binaryHead)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return true
+	}
+	return looksBinary(head[:n])
+}

@@ -1,0 +1,181 @@
+package stage
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// manifest records a copy: what each entry was in the workspace, and what it
+// became.
+type manifest map[rawPath]copied
+
+type copied struct {
+	Low  fingerprint `json:"low"`
+	Copy fingerprint `json:"copy"`
+}
+
+// copier copies a tree of the user's into one of ours.
+type copier struct {
+	from, to *tree
+	manifest manifest
+	links    map[uint64]string // the first name of a file with several
+	clones   bool              // the file system shares blocks; false after the first refusal
+	any      bool              // something was cloned
+}
+
+// copyWorkspace fills the empty directory to. Sockets and devices stay out.
+func copyWorkspace(from, to string, inode uint64) (cloned bool, m manifest, err error) {
+	c := &copier{manifest: manifest{}, links: map[uint64]string{}, clones: true}
+	if c.from, err = openTree(from, false); err != nil {
+		return false, nil, err
+	}
+	defer c.from.close()
+	if c.to, err = openTree(to, true); err != nil {
+		return false, nil, err
+	}
+	defer c.to.close()
+	var st unix.Stat_t
+	if err := unix.Fstat(c.from.fd, &st); err != nil {
+		return false, nil, err
+	}
+	if st.Ino != inode {
+		return false, nil, sandbox.Errorf(sandbox.Denied, "%s was exchanged meanwhile", from)
+	}
+	err = c.directory("")
+	return c.clones && c.any, c.manifest, err
+}
+
+func (c *copier) directory(path string) error {
+	names, err := c.from.names(path)
+	if err != nil {
+		return err
+	}
+	for _, n := range names {
+		if err := c.entry(join(path, n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *copier) entry(path string) error {
+	st, err := c.from.lstat(path)
+	if err != nil || !st.exists {
+		return err
+	}
+	switch st.kind() {
+	case Directory:
+		if err = c.to.mkdir(path, 0o700); err == nil {
+			err = c.directory(path)
+		}
+	case Symlink:
+		var target string
+		if target, err = c.from.readlink(path); err == nil {
+			err = c.to.symlink(target, path)
+		}
+	case FIFO:
+		err = c.to.mkfifo(path)
+	case File:
+		err = c.file(path, st)
+	case Socket, Device:
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return c.finish(path, st)
+}
+
+func (c *copier) file(path string, st info) error {
+	if st.Nlink > 1 {
+		if first, ok := c.links[st.Ino]; ok {
+			return c.to.link(first, path)
+		}
+		c.links[st.Ino] = path
+	}
+	src, err := c.from.open(path)
+	if err != nil {
+		return err
+	}
+	defer src.Close() //nolint:errcheck // opened to read
+	dst, err := c.to.create(path)
+	if err != nil {
+		return err
+	}
+	if c.clones {
+		if err := unix.IoctlFileClone(int(dst.Fd()), int(src.Fd())); err == nil {
+			c.any = true
+			return dst.Close()
+		}
+		c.clones = false
+	}
+	return errors.Join(copySparse(dst, src), dst.Close())
+}
+
+// finish gives the copy the mode and time of the original, and records both.
+func (c *copier) finish(path string, st info) error {
+	if st.kind() != Symlink {
+		if err := c.to.chmod(path, st.Mode&0o7777); err != nil {
+			return err
+		}
+	}
+	err := c.to.in(path, func(dir int, name string) error {
+		times := []unix.Timespec{st.Atim, st.Mtim}
+		return unix.UtimesNanoAt(dir, name, times, unix.AT_SYMLINK_NOFOLLOW)
+	})
+	if err != nil {
+		return err
+	}
+	now, err := c.to.lstat(path)
+	c.manifest[rawPath(path)] = copied{Low: st.fingerprint(), Copy: now.fingerprint()}
+	return err
+}
+
+// copySparse copies src to the empty dst and leaves its holes out.
+func copySparse(dst, src *os.File) error {
+	info, err := src.Stat()
+	if err != nil {
+		return err
+	}
+	size := info.Size()
+	for at := int64(0); at < size; {
+		data, err := unix.Seek(int(src.Fd()), at, unix.SEEK_DATA)
+		if errors.Is(err, unix.ENXIO) {
+			break // a hole to the end
+		}
+		if err != nil {
+			data = at // no such call on this file system
+		}
+		hole, err := unix.Seek(int(src.Fd()), data, unix.SEEK_HOLE)
+		if err != nil || hole <= data {
+			hole = size
+		}
+		if _, err := src.Seek(data, io.SeekStart); err != nil {
+			return err
+		}
+		if _, err := dst.Seek(data, io.SeekStart); err != nil {
+			return err
+		}
+		n, err := io.CopyN(dst, src, hole-data)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if at = data + n; n < hole-data {
+			break // it became shorter meanwhile
+		}
+	}
+	return dst.Truncate(size)
+}
+
+// reserved begins the names of files that Apply has not finished.
+const reserved = ".agent-sandbox-stage-"
+
+func isReserved(path string) bool {
+	return len(filepath.Base(path)) > len(reserved) && filepath.Base(path)[:len(reserved)] == reserved
+}

@@ -1,0 +1,321 @@
+package stage
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+const (
+	// maxPath keeps a path, with a temporary name in its place, below PATH_MAX.
+	maxPath = 3800
+	// maxChanges bounds what a hostile stage costs us in memory.
+	maxChanges = 1 << 20
+)
+
+const (
+	changedBelow = "changed in the workspace after the stage was made"
+	goneBelow    = "deleted from the workspace after the stage was made"
+)
+
+// Diff returns what the stage would change in the workspace, ordered by path, a
+// directory before what is in it. It changes neither. While a command runs on the
+// stage it is a look at something that moves. More than 1,048,576 changes are
+// Exhausted.
+func (s *Stage) Diff() ([]Change, error) {
+	if err := s.reload(); err != nil {
+		return nil, err
+	}
+	d, err := s.openDiff()
+	if err != nil {
+		return nil, err
+	}
+	defer d.close()
+	return d.run()
+}
+
+// differ compares a stage with its workspace.
+type differ struct {
+	stage   *Stage
+	up, low *tree
+	base    *baseline
+	changes []Change
+}
+
+func (s *Stage) openDiff() (*differ, error) {
+	if err := s.sameWorkspace(); err != nil {
+		return nil, err
+	}
+	j, err := s.readJournal()
+	if err != nil {
+		return nil, err
+	}
+	d := &differ{stage: s}
+	if d.low, err = openTree(s.Workspace, false); err != nil {
+		return nil, err
+	}
+	if d.up, err = openTree(s.viewDir(), true); err != nil {
+		d.low.close()
+		return nil, err
+	}
+	if d.base, err = s.baseline(d.low, j); err != nil {
+		d.close()
+		return nil, err
+	}
+	return d, nil
+}
+
+func (d *differ) close() {
+	d.low.close()
+	d.up.close()
+}
+
+func (d *differ) run() ([]Change, error) {
+	d.changes = nil
+	var err error
+	if d.base.copy != nil {
+		err = d.copied("")
+	} else {
+		err = d.overlaid("", true, false)
+	}
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(d.changes, func(a, b Change) int { return comparePaths(a.Path, b.Path) })
+	return d.changes, nil
+}
+
+func (d *differ) add(c Change) error {
+	if len(d.changes) >= maxChanges {
+		return sandbox.Errorf(sandbox.Exhausted, "more than %d changes in stage %s", maxChanges, d.stage.Name).
+			WithHint("discard the stage")
+	}
+	d.changes = append(d.changes, c)
+	return nil
+}
+
+// overlaid walks a directory of the upper tree. merged: the workspace has this
+// directory too; opaque: what it has in it is deleted unless it is in the upper tree.
+func (d *differ) overlaid(dir string, merged, opaque bool) error {
+	names, err := d.up.names(dir)
+	if errors.Is(err, fs.ErrPermission) {
+		return d.unreadable(dir)
+	}
+	if err != nil {
+		return err
+	}
+	for _, n := range names {
+		if err := d.overEntry(join(dir, n), merged); err != nil {
+			return err
+		}
+	}
+	if !opaque {
+		return nil
+	}
+	hidden, err := d.low.names(dir)
+	if err != nil {
+		return err
+	}
+	for _, n := range hidden {
+		if _, ok := slices.BinarySearch(names, n); !ok {
+			if err := d.deleted(join(dir, n)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (d *differ) overEntry(path string, merged bool) error {
+	up, err := d.lookUp(path)
+	if err != nil || !up.exists {
+		return err
+	}
+	var low info
+	if merged {
+		if low, err = d.low.lstat(path); err != nil {
+			return err
+		}
+	}
+	if up.isWhiteout() {
+		if !low.exists {
+			return nil
+		}
+		return d.deleted(path)
+	}
+	opaque, origin, err := d.marks(path, up, low)
+	if err != nil {
+		return err
+	}
+	if err := d.compare(path, up, low, origin); err != nil {
+		return err
+	}
+	if len(path) > maxPath {
+		return nil
+	}
+	if up.isDir() {
+		return d.overlaid(path, low.isDir(), low.isDir() && opaque)
+	}
+	if low.isDir() {
+		return d.deletedBelow(path)
+	}
+	return nil
+}
+
+// lookUp describes an entry of the stage. One in a directory that its mode locks
+// is left to the directory.
+func (d *differ) lookUp(path string) (info, error) {
+	up, err := d.up.lstat(path)
+	if errors.Is(err, fs.ErrPermission) {
+		return info{}, d.unreadable(parentOf(path))
+	}
+	return up, err
+}
+
+// marks reads what the kernel noted on an upper entry.
+func (d *differ) marks(path string, up, low info) (opaque, origin bool, err error) {
+	switch {
+	case up.isDir():
+		value, _, err := d.up.attribute(path, true, "user.overlay.opaque")
+		if errors.Is(err, fs.ErrPermission) {
+			return false, false, nil // reported when its entries are read
+		}
+		if err != nil || low.exists {
+			return value == "y", false, err
+		}
+		_, origin, err = d.up.attribute(path, true, "user.overlay.origin")
+		return value == "y", origin && value != "y", err
+	case up.isFile() && !low.exists:
+		_, origin, err = d.up.attribute(path, false, "user.overlay.origin")
+		if errors.Is(err, fs.ErrPermission) {
+			err = nil // reported when it is compared
+		}
+	}
+	return false, origin, err
+}
+
+// unreadable marks a directory of the stage that we cannot look into.
+func (d *differ) unreadable(dir string) error {
+	const why = "its mode in the stage lets nobody read it"
+	for i := range d.changes {
+		if d.changes[i].Path == dir {
+			d.changes[i].Never = why
+			return nil
+		}
+	}
+	up, err := d.up.lstat(dir)
+	if err != nil {
+		return err
+	}
+	return d.add(Change{Path: dir, Kind: Modified, Old: &Entry{Type: Directory}, New: &Entry{Type: Directory, Mode: up.Mode & 0o7777}, Never: why})
+}
+
+// copied walks a directory of the copy and of the record of it.
+func (d *differ) copied(dir string) error {
+	names, err := d.up.names(dir)
+	if errors.Is(err, fs.ErrPermission) {
+		return d.unreadable(dir)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTDIR) {
+		return err
+	}
+	names = append(names, d.base.below[dir]...)
+	slices.Sort(names)
+	for _, n := range slices.Compact(names) {
+		if err := d.copiedEntry(join(dir, n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *differ) copiedEntry(path string) error {
+	up, err := d.lookUp(path)
+	if err != nil {
+		return err
+	}
+	was, recorded := d.base.copy[rawPath(path)]
+	low, err := d.low.lstat(path)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !up.exists && !recorded, !up.exists && !low.exists:
+		return nil
+	case !up.exists:
+		return d.deleted(path)
+	}
+	now := up.fingerprint()
+	same := recorded && was.Copy.same(now)
+	if up.isDir() {
+		same = recorded && was.Copy.Mode == now.Mode
+	}
+	if !same {
+		if err := d.compare(path, up, low, false); err != nil {
+			return err
+		}
+	}
+	if up.isDir() && len(path) <= maxPath {
+		return d.copied(path)
+	}
+	if !same && low.isDir() {
+		return d.deletedBelow(path)
+	}
+	return nil
+}
+
+// deleted reports path, and what is below it, as deleted in the stage.
+func (d *differ) deleted(path string) error {
+	low, err := d.low.lstat(path)
+	if err != nil || !low.exists {
+		return err
+	}
+	old, err := entryOf(d.low, path, low)
+	if err != nil {
+		return err
+	}
+	c := Change{Path: path, Kind: Deleted, Old: old, Never: never(path)}
+	if d.base.changed(path, low) {
+		c.Conflict = changedBelow
+	}
+	if low.isFile() {
+		c.Binary = binaryAt(d.low, path, low.Size)
+	}
+	if err := d.add(c); err != nil || !low.isDir() {
+		return err
+	}
+	return d.deletedBelow(path)
+}
+
+func (d *differ) deletedBelow(dir string) error {
+	names, err := d.low.names(dir)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil // the directory itself will not go
+	}
+	if err != nil {
+		return err
+	}
+	for _, n := range names {
+		if err := d.deleted(join(dir, n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func never(path string) string {
+	switch {
+	case isReserved(path):
+		return "names that begin with " + reserved + " are our own"
+	case len(path) > maxPath:
+		return "the path is too long"
+	case len(filepath.Base(path)) > 255:
+		return "the name is too long"
+	}
+	return ""
+}

@@ -1,0 +1,141 @@
+package stage
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// The steps that an operation can be.
+const (
+	stepMkdir  = "mkdir"
+	stepPut    = "put" // a file, link or FIFO
+	stepChmod  = "chmod"
+	stepRemove = "remove"
+	stepRmdir  = "rmdir"
+	stepMode   = "mode" // the final mode of a directory
+)
+
+// operation is one step of an Apply. Done twice it does no more than once.
+type operation struct {
+	Step string       `json:"step"`
+	Path rawPath      `json:"path"`
+	Pre  *fingerprint `json:"pre,omitempty"` // what it is done to; nil: nothing is there
+}
+
+// journal is what an Apply is about to do. It is there from before the first change
+// to the workspace until the stage shows the changes no more, so that the next
+// Apply after a kill finishes it.
+type journal struct {
+	Operations []operation `json:"operations"`
+	// Directories in which something changes and which had not changed themselves
+	// since the stage was made: afterwards that is still so.
+	Touched []rawPath `json:"touched,omitempty"`
+}
+
+// readJournal returns the journal of an interrupted Apply; nil when there is none.
+func (s *Stage) readJournal() (*journal, error) {
+	var j journal
+	err := readJSON(filepath.Join(s.dir, journalFile), &j)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, sandbox.Errorf(sandbox.Internal, "%s: %w", filepath.Join(s.dir, journalFile), err)
+	}
+	return &j, nil
+}
+
+func (s *Stage) writeJournal(j *journal) error {
+	return writeJSON(filepath.Join(s.dir, journalFile), j)
+}
+
+func (s *Stage) removeJournal() error {
+	return os.Remove(filepath.Join(s.dir, journalFile))
+}
+
+// plan orders the operations: first what makes room, then directories from above,
+// then files, then removals from below, last the modes of directories from below,
+// since one may forbid to write.
+func (sel *selection) plan(d *differ) (*journal, error) {
+	var room, dirs, files, removals, modes []operation
+	j := &journal{}
+	for i, c := range sel.changes {
+		if !sel.going(i) {
+			continue
+		}
+		low, err := d.low.lstat(c.Path)
+		if err != nil {
+			return nil, err
+		}
+		op := operation{Path: rawPath(c.Path)}
+		if low.exists {
+			pre := low.fingerprint()
+			op.Pre = &pre
+		}
+		switch {
+		case c.New == nil:
+			op.Step = stepRemove
+			if c.Old.Type == Directory {
+				op.Step = stepRmdir
+			}
+			if sel.makesRoom(c.Path) {
+				room = append(room, op)
+			} else {
+				removals = append(removals, op)
+			}
+		case c.New.Type == Directory:
+			if c.Kind != Modified {
+				op.Step = stepMkdir
+				dirs = append(dirs, op)
+			}
+			op.Step = stepMode
+			modes = append(modes, op)
+		case c.Kind == Modified && !c.Content:
+			op.Step = stepChmod
+			files = append(files, op)
+		default:
+			op.Step = stepPut
+			files = append(files, op)
+		}
+		if err := j.touch(d, parentOf(c.Path)); err != nil {
+			return nil, err
+		}
+	}
+	for _, ops := range [][]operation{reversed(room), dirs, files, reversed(removals), reversed(modes)} {
+		j.Operations = append(j.Operations, ops...)
+	}
+	return j, nil
+}
+
+// makesRoom reports whether a directory above path becomes something else.
+func (sel *selection) makesRoom(path string) bool {
+	for dir := parentOf(path); dir != ""; dir = parentOf(dir) {
+		if i, ok := sel.index[dir]; ok && sel.changes[i].Kind == Retyped {
+			return true
+		}
+	}
+	return false
+}
+
+func (j *journal) touch(d *differ, dir string) error {
+	if len(j.Touched) > 0 && string(j.Touched[len(j.Touched)-1]) == dir {
+		return nil
+	}
+	low, err := d.low.lstat(dir)
+	if err == nil && low.isDir() && !d.base.changed(dir, low) {
+		j.Touched = append(j.Touched, rawPath(dir))
+	}
+	return err
+}
+
+func reversed(ops []operation) []operation {
+	out := make([]operation, 0, len(ops))
+	for i := range ops {
+		out = append(out, ops[len(ops)-1-i])
+	}
+	return out
+}

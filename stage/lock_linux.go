@@ -1,0 +1,116 @@
+package stage
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Holder is who uses a stage right now.
+type Holder struct {
+	PID     int    `json:"pid"`
+	Command string `json:"command"` // as one line
+}
+
+// lock takes the stage for one process, or says who has it. The lock is the open
+// file's (F_OFD_SETLK in fcntl(2)): it ends with the last descriptor, however its owner ends.
+func lock(dir string, h Holder) (*os.File, error) {
+	name := filepath.Join(dir, lockFile)
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, sandbox.Errorf(sandbox.NotFound, "the stage was discarded")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if ok, err := tryLock(f); !ok {
+		_ = f.Close() // not ours
+		if err == nil {
+			err = busy(dir)
+		}
+		return nil, err
+	}
+	// A discard may have moved the directory away between the two.
+	if !stillAt(f, name) {
+		_ = f.Close() // nobody's any more
+		return nil, sandbox.Errorf(sandbox.NotFound, "the stage was discarded")
+	}
+	text, err := json.Marshal(h)
+	if err == nil {
+		err = f.Truncate(0)
+	}
+	if err == nil {
+		_, err = f.WriteAt(text, 0)
+	}
+	if err != nil {
+		_ = f.Close() // gives the lock back
+		return nil, err
+	}
+	return f, nil
+}
+
+func tryLock(f *os.File) (bool, error) {
+	err := unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK})
+	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func stillAt(f *os.File, name string) bool {
+	mine, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Lstat(name)
+	return err == nil && os.SameFile(mine, there)
+}
+
+func busy(dir string) error {
+	who := "another process"
+	if h, ok := readHolder(dir); ok {
+		who = "process " + strconv.Itoa(h.PID)
+		if h.Command != "" {
+			who += " (" + strconv.Quote(h.Command) + ")"
+		}
+	}
+	return sandbox.Errorf(sandbox.Denied, "the stage is in use by %s", who).WithHint("wait until it has ended, or end it")
+}
+
+func readHolder(dir string) (Holder, bool) {
+	var h Holder
+	err := readJSON(filepath.Join(dir, lockFile), &h)
+	return h, err == nil && h.PID > 0
+}
+
+// Holder says who uses the stage; false when nobody does.
+func (s *Stage) Holder() (Holder, bool) {
+	f, err := os.OpenFile(filepath.Join(s.dir, lockFile), os.O_RDONLY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return Holder{}, false
+	}
+	defer f.Close() //nolint:errcheck // opened to read
+	query := unix.Flock_t{Type: unix.F_WRLCK}
+	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, &query); err != nil || query.Type == unix.F_UNLCK {
+		return Holder{}, false
+	}
+	h, _ := readHolder(s.dir)
+	return h, true
+}
+
+func holder(command []string) Holder {
+	const most = 200
+	line := strings.Join(command, " ")
+	if len(line) > most {
+		line = line[:most] + "..."
+	}
+	return Holder{PID: os.Getpid(), Command: line}
+}

@@ -1,0 +1,46 @@
+package stage
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+const (
+	// binaryHead is how far git looks for a NUL byte.
+	binaryHead = 8000
+	// maxText is the size from which on a file is not shown line by line.
+	maxText = 16 << 20
+)
+
+func looksBinary(head []byte) bool {
+	return bytes.IndexByte(head[:min(len(head), binaryHead)], 0) >= 0
+}
+
+// quoteName writes a path as git does in patches: in double quotes with C escapes
+// when it has control characters, quotes, backslashes or bytes beyond ASCII. So no
+// name can end its line or move the terminal's cursor.
+func quoteName(name string) string {
+	plain := !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r >= 0x7f })
+	if plain {
+		return name
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c >= '\a' && c <= '\r':
+			b.WriteByte('\\')
+			b.WriteByte("abtnvfr"[c-'\a'])
+		case c < ' ' || c >= 0x7f:
+			fmt.Fprintf(&b, "\\%03o", c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}

@@ -1,0 +1,88 @@
+package stage
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// rawPath is a path whose bytes survive JSON, which knows only UTF-8.
+type rawPath string
+
+// MarshalText quotes what is not ASCII.
+func (p rawPath) MarshalText() ([]byte, error) {
+	return []byte(strconv.QuoteToASCII(string(p))), nil
+}
+
+// UnmarshalText is the reverse of MarshalText.
+func (p *rawPath) UnmarshalText(text []byte) error {
+	s, err := strconv.Unquote(string(text))
+	*p = rawPath(s)
+	return err
+}
+
+// writeJSON puts a file in the place of name: whoever reads sees the old one or
+// the new one, also after a kill or a power cut.
+func writeJSON(name string, value any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	temp := name + ".new"
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(append(text, '\n')); err != nil {
+		_ = f.Close() // the write's error is the one to report
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		_ = f.Close() // likewise
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(temp, name); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(name))
+}
+
+func syncDir(name string) error {
+	d, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer d.Close() //nolint:errcheck // opened to read
+	return d.Sync()
+}
+
+func readJSON(name string, value any) error {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, value)
+}
+
+// fingerprint tells whether an entry is still the same.
+type fingerprint struct {
+	Inode uint64 `json:"i"`
+	Size  int64  `json:"s"`
+	Mtime int64  `json:"m"`
+	Ctime int64  `json:"c"`
+	Mode  uint32 `json:"p"` // with the type
+	Links uint64 `json:"l"`
+}
+
+// same compares. The change time of a file with several names is left out: it
+// moves when another name is removed.
+func (f fingerprint) same(other fingerprint) bool {
+	if f.Links > 1 || other.Links > 1 {
+		f.Ctime, f.Links = other.Ctime, other.Links
+	}
+	return f == other
+}

@@ -1,0 +1,89 @@
+package stage
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// removeDir removes a directory of ours with all it has. Whatever hostile
+// programs made of it, it ends: directories are first brought up to one level, so
+// that no depth exhausts descriptors or path lengths, and locked ones are unlocked.
+func removeDir(name string) error {
+	d, err := openTree(name, true)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	if err := unix.Fchmod(d.fd, 0o700); err != nil {
+		return err
+	}
+	next := 0
+	for {
+		names, err := d.names("")
+		if err != nil {
+			return err
+		}
+		if len(names) == 0 {
+			return os.Remove(name)
+		}
+		for _, n := range names {
+			if err := d.flatten(n, &next); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// flatten removes the entry called name, and moves the directories in it up.
+func (t *tree) flatten(name string, next *int) error {
+	err := unix.Unlinkat(t.fd, name, 0)
+	if !errors.Is(err, unix.EISDIR) {
+		return err
+	}
+	// A directory without entries may go whatever its mode.
+	err = unix.Unlinkat(t.fd, name, unix.AT_REMOVEDIR)
+	if !errors.Is(err, unix.ENOTEMPTY) {
+		return err
+	}
+	if err := unix.Fchmodat(t.fd, name, 0o700, 0); err != nil { // a directory: nothing to follow
+		return err
+	}
+	names, err := t.names(name)
+	if err != nil {
+		return err
+	}
+	for _, n := range names {
+		path := filepath.Join(name, n)
+		err := unix.Unlinkat(t.fd, path, 0)
+		if errors.Is(err, unix.EISDIR) {
+			err = t.raise(path, next)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return unix.Unlinkat(t.fd, name, unix.AT_REMOVEDIR)
+}
+
+// raise moves a directory to the top under a name that is free.
+func (t *tree) raise(path string, next *int) error {
+	// Its parent entry changes, for which the kernel wants write permission on it.
+	if err := unix.Fchmodat(t.fd, path, 0o700, 0); err != nil {
+		return err
+	}
+	for {
+		*next++
+		err := unix.Renameat2(t.fd, path, t.fd, ".raised-"+strconv.Itoa(*next), unix.RENAME_NOREPLACE)
+		if !errors.Is(err, unix.EEXIST) {
+			return err
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package stage
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// selection decides about each change of a stage.
+type selection struct {
+	changes []Change
+	index   map[string]int
+	wanted  []bool
+	skipped []Skipped // by index; Reason "" is none
+}
+
+// choose takes the wanted changes, and what they need: the directories that a path
+// lies in when these are new.
+func (s *Stage) choose(changes []Change, options ApplyOptions) (*selection, error) {
+	sel := &selection{
+		changes: changes, index: map[string]int{}, wanted: make([]bool, len(changes)), skipped: make([]Skipped, len(changes)),
+	}
+	for i, c := range changes {
+		sel.index[c.Path] = i
+	}
+	paths, err := s.relative(options.Paths)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range paths {
+		found := false
+		for i, c := range changes {
+			if below(c.Path, p) {
+				sel.wanted[i], found = true, true
+			}
+		}
+		if !found && p != "" {
+			return nil, sandbox.Errorf(sandbox.NotFound, "the stage changes nothing at %s", quoteName(p))
+		}
+		for dir := parentOf(p); dir != ""; dir = parentOf(dir) {
+			if i, ok := sel.index[dir]; ok && changes[i].New != nil && changes[i].Kind != Modified {
+				sel.wanted[i] = true
+				sel.wantBelowOld(i)
+			}
+		}
+	}
+	for i, c := range changes {
+		if sel.wanted[i] {
+			sel.judge(i, filepath.Join(s.Workspace, c.Path), options)
+		}
+	}
+	sel.propagate()
+	return sel, nil
+}
+
+// wantBelowOld takes along what has to go before changes[i] can change its type.
+func (sel *selection) wantBelowOld(i int) {
+	c := sel.changes[i]
+	if c.Kind != Retyped || c.Old.Type != Directory {
+		return
+	}
+	for j, other := range sel.changes {
+		if below(other.Path, c.Path) {
+			sel.wanted[j] = true
+		}
+	}
+}
+
+func (s *Stage) relative(paths []string) ([]string, error) {
+	if len(paths) == 0 {
+		return []string{""}, nil
+	}
+	out := make([]string, 0, len(paths))
+	for _, p := range paths {
+		rel := p
+		if filepath.IsAbs(p) {
+			var err error
+			if rel, err = filepath.Rel(s.Workspace, p); err != nil {
+				return nil, err
+			}
+		}
+		rel = filepath.Clean(rel)
+		if p == "" || rel == ".." || strings.HasPrefix(rel, "../") {
+			return nil, sandbox.Errorf(sandbox.Invalid, "%q is not in the workspace %s", p, s.Workspace)
+		}
+		if rel == "." {
+			rel = ""
+		}
+		out = append(out, rel)
+	}
+	return out, nil
+}
+
+// judge decides about one change by itself.
+func (sel *selection) judge(i int, absolute string, options ApplyOptions) {
+	c := sel.changes[i]
+	if c.Never != "" {
+		sel.skip(i, Refused, c.Never)
+		return
+	}
+	if options.Refuse != nil {
+		if why := options.Refuse(absolute); why != "" {
+			sel.skip(i, Refused, why)
+			return
+		}
+	}
+	if c.Conflict != "" && !options.Force {
+		sel.skip(i, Conflicting, c.Conflict)
+	}
+}
+
+func (sel *selection) skip(i int, reason Reason, detail string) {
+	if sel.skipped[i].Reason == "" {
+		sel.skipped[i] = Skipped{Path: sel.changes[i].Path, Reason: reason, Detail: detail}
+	}
+}
+
+// propagate keeps what depends on a path that stays: a new entry on its new
+// directory, a directory's removal on that of everything in it, and nothing may be
+// removed from a directory that was to become something else and does not.
+func (sel *selection) propagate() {
+	for i := len(sel.changes) - 1; i >= 0; i-- { // what is in a directory comes before it here
+		if sel.going(i) {
+			continue
+		}
+		for dir := parentOf(sel.changes[i].Path); dir != ""; dir = parentOf(dir) {
+			j, ok := sel.index[dir]
+			if !ok {
+				continue
+			}
+			if c := sel.changes[j]; sel.changes[i].New == nil && c.Old != nil && c.Old.Type == Directory && c.Kind != Modified {
+				sel.skip(j, Depends, quoteName(sel.changes[i].Path)+" stays")
+			}
+		}
+	}
+	for i, c := range sel.changes {
+		if !sel.wanted[i] {
+			continue
+		}
+		for dir := parentOf(c.Path); dir != ""; dir = parentOf(dir) {
+			j, ok := sel.index[dir]
+			if !ok || sel.going(j) || sel.changes[j].New == nil || sel.changes[j].Kind == Modified {
+				continue
+			}
+			sel.skip(i, Depends, quoteName(dir)+" is not applied")
+			break
+		}
+	}
+}
+
+// going reports whether changes[i] will be applied.
+func (sel *selection) going(i int) bool { return sel.wanted[i] && sel.skipped[i].Reason == "" }

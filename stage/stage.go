@@ -1,0 +1,118 @@
+package stage
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Mechanism is what a stage's view is made of.
+type Mechanism string
+
+// The mechanisms, best first.
+const (
+	Overlay Mechanism = "overlay" // a kernel overlay: costs nothing to make
+	Reflink Mechanism = "reflink" // a copy that shares blocks with the workspace
+	Copy    Mechanism = "copy"    // a full copy
+)
+
+// DefaultName is the name of a stage that nobody named.
+const DefaultName = "default"
+
+// Stage is a view of a workspace with its own changes. Several processes may have
+// the same one open: Use, Apply and Discard exclude each other.
+type Stage struct {
+	Name      string
+	Workspace string // absolute and resolved
+	Kind      Mechanism
+	Reason    string // why Kind is not Overlay; else empty
+	Created   time.Time
+
+	dir  string // its place in the store
+	data metadata
+}
+
+// metadata is stage.json.
+type metadata struct {
+	Version   int       `json:"version"`
+	Name      string    `json:"name"`
+	Workspace rawPath   `json:"workspace"`
+	Kind      Mechanism `json:"kind"`
+	Reason    string    `json:"reason,omitempty"`
+	Created   int64     `json:"created"` // nanoseconds since 1970
+	// The workspace's own directory, to notice that it was exchanged.
+	Inode uint64 `json:"inode"`
+	// Entries that Apply itself changed in the workspace after Created, as it left them.
+	Known map[rawPath]fingerprint `json:"known,omitempty"`
+}
+
+const metadataVersion = 1
+
+// Names inside a stage's directory.
+const (
+	metadataFile = "stage.json"
+	lockFile     = "lock"
+	journalFile  = "journal.json"
+	manifestFile = "manifest.json"
+	upperDir     = "upper"
+	workDir      = "work"
+	treeDir      = "tree"
+	trashDir     = "trash"
+)
+
+var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+func newStage(dir string, data metadata) *Stage {
+	return &Stage{
+		Name: data.Name, Workspace: string(data.Workspace), Kind: data.Kind, Reason: data.Reason,
+		Created: time.Unix(0, data.Created), dir: dir, data: data,
+	}
+}
+
+// readStage reads the stage in dir; fs.ErrNotExist when there is none.
+func readStage(dir string) (*Stage, error) {
+	text, err := os.ReadFile(filepath.Join(dir, metadataFile))
+	if err != nil {
+		return nil, err
+	}
+	var data metadata
+	if err := json.Unmarshal(text, &data); err != nil {
+		return nil, sandbox.Errorf(sandbox.Internal, "%s: %w", filepath.Join(dir, metadataFile), err).
+			WithHint("remove %s to give its changes up", dir)
+	}
+	if data.Version != metadataVersion {
+		return nil, sandbox.Errorf(sandbox.Unsupported, "%s has version %d, this program knows %d", dir, data.Version, metadataVersion)
+	}
+	return newStage(dir, data), nil
+}
+
+// reload takes over what another process wrote since.
+func (s *Stage) reload() error {
+	now, err := readStage(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return sandbox.Errorf(sandbox.NotFound, "stage %s of %s was discarded", s.Name, s.Workspace)
+	}
+	if err != nil {
+		return err
+	}
+	*s = *now
+	return nil
+}
+
+func (s *Stage) save() error {
+	return writeJSON(filepath.Join(s.dir, metadataFile), s.data)
+}
+
+// viewDir is the directory that has the stage's side of every change.
+func (s *Stage) viewDir() string {
+	if s.Kind == Overlay {
+		return filepath.Join(s.dir, upperDir)
+	}
+	return filepath.Join(s.dir, treeDir)
+}

@@ -1,0 +1,67 @@
+//go:build !linux
+
+package stage
+
+import (
+	"io"
+	"os"
+	"syscall"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Holder is who uses a stage right now.
+type Holder struct {
+	PID     int
+	Command string
+}
+
+// Use is a stage that a command runs on.
+type Use struct{}
+
+// Wrap is how to start a program on a stage.
+type Wrap struct {
+	Path string
+	Args []string
+	Attr *syscall.SysProcAttr
+}
+
+func unsupported() error {
+	return sandbox.Errorf(sandbox.Unsupported, "only Linux can stage writes")
+}
+
+// Create is Unsupported on this system.
+func (s *Store) Create(_, _ string) (*Stage, error) { return nil, unsupported() }
+
+// Open is Unsupported on this system.
+func (s *Store) Open(_, _ string) (*Stage, error) { return nil, unsupported() }
+
+// List finds nothing on this system.
+func (s *Store) List() ([]*Stage, error) { return nil, nil }
+
+// Discard is Unsupported on this system.
+func (s *Stage) Discard() error { return unsupported() }
+
+// Holder says that nobody uses the stage.
+func (s *Stage) Holder() (Holder, bool) { return Holder{}, false }
+
+// Use is Unsupported on this system.
+func (s *Stage) Use([]string) (*Use, error) { return nil, unsupported() }
+
+// Diff is Unsupported on this system.
+func (s *Stage) Diff() ([]Change, error) { return nil, unsupported() }
+
+// WritePatch is Unsupported on this system.
+func (s *Stage) WritePatch(io.Writer, []Change) error { return unsupported() }
+
+// Apply is Unsupported on this system.
+func (s *Stage) Apply(ApplyOptions) (Result, error) { return Result{}, unsupported() }
+
+// File is nil on this system.
+func (u *Use) File() *os.File { return nil }
+
+// Close does nothing on this system.
+func (u *Use) Close() error { return nil }
+
+// Command is of no use on this system.
+func (u *Use) Command(guest string) Wrap { return Wrap{Path: guest} }

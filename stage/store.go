@@ -1,0 +1,12 @@
+package stage
+
+// Store is a directory of stages. Its methods may be called by many processes at
+// once.
+type Store struct {
+	// Dir is absolute; it is made, for its owner only, when missing. It lies outside
+	// of every workspace, and on a file system that can hold an overlay's changes
+	// (not itself an overlay or a network's), else stages are copies.
+	Dir string
+	// Guest is the program that mounts: the guest, see guest.Locate.
+	Guest string
+}

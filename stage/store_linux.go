@@ -1,0 +1,319 @@
+package stage
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+const (
+	newPrefix  = ".new-"
+	gonePrefix = ".gone-"
+)
+
+// Create makes the stage called name, empty meaning [DefaultName], for workspace.
+// The first thing that refuses is reported: Invalid for a name or a workspace that
+// cannot be, Exists when there is one, Unsupported for a workspace with mounts below
+// it, Unavailable when this system lets nobody mount in a user namespace.
+func (s *Store) Create(workspace, name string) (*Stage, error) {
+	name, workspace, err := s.identify(workspace, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.prepare(workspace); err != nil {
+		return nil, err
+	}
+	s.sweep()
+	final := s.place(workspace, name)
+	if _, err := os.Lstat(final); err == nil {
+		return nil, exists(name, workspace)
+	}
+	dir := filepath.Join(s.Dir, newPrefix+rand.Text())
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
+	// Held so that no sweep takes it for a dead process's.
+	held, err := lock(dir, holder([]string{"create"}))
+	if err != nil {
+		return nil, err
+	}
+	defer held.Close() //nolint:errcheck // nothing was written that matters
+	stage, err := s.build(dir, workspace, name)
+	if err == nil {
+		err = unix.Renameat2(unix.AT_FDCWD, dir, unix.AT_FDCWD, final, unix.RENAME_NOREPLACE)
+		if errors.Is(err, unix.EEXIST) {
+			err = exists(name, workspace)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, removeDir(dir))
+	}
+	stage.dir = final
+	return stage, passTick(stage.data.Created)
+}
+
+func exists(name, workspace string) error {
+	return sandbox.Errorf(sandbox.Exists, "there is a stage %s of %s", name, workspace)
+}
+
+// build fills dir.
+func (s *Store) build(dir, workspace, name string) (*Stage, error) {
+	root, err := os.Lstat(workspace)
+	if err != nil {
+		return nil, err
+	}
+	st, ok := root.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil, sandbox.Errorf(sandbox.Internal, "no status of %s", workspace)
+	}
+	stage := newStage(dir, metadata{
+		Version: metadataVersion, Name: name, Workspace: rawPath(workspace),
+		Created: time.Now().UnixNano(), Inode: st.Ino,
+	})
+	mode := root.Mode().Perm()
+	reason, err := s.tryOverlay(stage, mode)
+	if err != nil {
+		return nil, err
+	}
+	stage.data.Kind, stage.data.Reason = Overlay, reason
+	if reason != "" {
+		if err := s.tryCopy(stage, mode); err != nil {
+			return nil, err
+		}
+	}
+	if err := stage.save(); err != nil {
+		return nil, err
+	}
+	return newStage(dir, stage.data), nil
+}
+
+// tryOverlay makes the directories of an overlay and mounts it once. The reason is
+// why this workspace has none.
+func (s *Store) tryOverlay(stage *Stage, mode os.FileMode) (reason string, err error) {
+	what, err := foreignClock(stage.Workspace)
+	if err != nil {
+		return "", err
+	}
+	if what != "" {
+		return "the workspace is on " + what, nil
+	}
+	if err := mkdirs(stage.dir, upperDir, workDir); err != nil {
+		return "", err
+	}
+	if err := os.Chmod(filepath.Join(stage.dir, upperDir), mode); err != nil {
+		return "", err
+	}
+	stage.Kind = Overlay
+	reason, err = try(s.Guest, stage)
+	if err != nil || reason == "" {
+		return "", err
+	}
+	return reason, errors.Join(removeDir(filepath.Join(stage.dir, upperDir)), removeDir(filepath.Join(stage.dir, workDir)))
+}
+
+// tryCopy copies the workspace, when a copy can be mounted at all.
+func (s *Store) tryCopy(stage *Stage, mode os.FileMode) error {
+	if err := mkdirs(stage.dir, treeDir); err != nil {
+		return err
+	}
+	stage.Kind = Copy
+	reason, err := try(s.Guest, stage)
+	if err != nil {
+		return err
+	}
+	if reason != "" {
+		return sandbox.Errorf(sandbox.Unavailable, "neither an overlay (%s) nor a copy (%s) can be mounted", stage.data.Reason, reason)
+	}
+	cloned, m, err := copyWorkspace(stage.Workspace, filepath.Join(stage.dir, treeDir), stage.data.Inode)
+	if err != nil {
+		return sandbox.Errorf(sandbox.CodeOf(err), "copy %s: %w", stage.Workspace, err)
+	}
+	stage.data.Kind = Copy
+	if cloned {
+		stage.data.Kind = Reflink
+	}
+	if err := os.Chmod(filepath.Join(stage.dir, treeDir), mode); err != nil {
+		return err
+	}
+	return writeJSON(filepath.Join(stage.dir, manifestFile), m)
+}
+
+func mkdirs(dir string, names ...string) error {
+	for _, n := range names {
+		if err := os.Mkdir(filepath.Join(dir, n), 0o700); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Open returns the stage called name, empty meaning [DefaultName], of workspace;
+// NotFound when there is none.
+func (s *Store) Open(workspace, name string) (*Stage, error) {
+	name, workspace, err := s.identify(workspace, name)
+	if err != nil {
+		return nil, err
+	}
+	stage, err := readStage(s.place(workspace, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, sandbox.Errorf(sandbox.NotFound, "no stage %s of %s", name, workspace)
+	}
+	return stage, err
+}
+
+// List returns the stages of all workspaces, ordered by workspace and name. A
+// stage that cannot be read is an error, beside the others.
+func (s *Store) List() ([]*Stage, error) {
+	entries, err := os.ReadDir(s.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var stages []*Stage
+	var failed []error
+	for _, e := range entries {
+		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		stage, err := readStage(filepath.Join(s.Dir, e.Name()))
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // discarded meanwhile
+		case err != nil:
+			failed = append(failed, err)
+		default:
+			stages = append(stages, stage)
+		}
+	}
+	slices.SortFunc(stages, func(a, b *Stage) int {
+		return strings.Compare(a.Workspace+"\x00"+a.Name, b.Workspace+"\x00"+b.Name)
+	})
+	return stages, errors.Join(failed...)
+}
+
+// Discard removes the stage and its changes. Denied while it is in use.
+func (s *Stage) Discard() error {
+	held, err := lock(s.dir, holder([]string{"discard"}))
+	if err != nil {
+		return err
+	}
+	defer held.Close() //nolint:errcheck // removed by then
+	// Gone at once for everybody; a kill during the removal leaves it to a sweep.
+	gone := filepath.Join(filepath.Dir(s.dir), gonePrefix+rand.Text())
+	if err := os.Rename(s.dir, gone); err != nil {
+		return err
+	}
+	return removeDir(gone)
+}
+
+// identify checks what names a stage and resolves the workspace.
+func (s *Store) identify(workspace, name string) (string, string, error) {
+	if name == "" {
+		name = DefaultName
+	}
+	if !validName.MatchString(name) {
+		return "", "", sandbox.Errorf(sandbox.Invalid, "stage name %q", name).
+			WithHint("use up to 64 letters, digits, '.', '_' and '-'")
+	}
+	if !filepath.IsAbs(s.Dir) || !filepath.IsAbs(workspace) {
+		return "", "", sandbox.Errorf(sandbox.Invalid, "store %q or workspace %q is not absolute", s.Dir, workspace)
+	}
+	real, err := filepath.EvalSymlinks(workspace)
+	if errors.Is(err, fs.ErrNotExist) {
+		return name, filepath.Clean(workspace), nil // its stages can still be listed and discarded
+	}
+	return name, real, err
+}
+
+// prepare makes the store and checks that it and the workspace lie apart.
+func (s *Store) prepare(workspace string) error {
+	info, err := os.Stat(workspace)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() || workspace == "/" {
+		return sandbox.Errorf(sandbox.Invalid, "%s cannot be staged", workspace).WithHint("name a directory other than /")
+	}
+	// Not made yet when it would lie inside: nothing touches the tree.
+	real, err := resolveMissing(s.Dir)
+	if err != nil {
+		return err
+	}
+	if within(real, workspace) || within(workspace, real) {
+		return sandbox.Errorf(sandbox.Invalid, "the stages in %s and the workspace %s lie in each other", real, workspace).
+			WithHint("keep stages elsewhere, or stage a directory below")
+	}
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return err
+	}
+	own, err := os.Stat(s.Dir)
+	if err != nil {
+		return err
+	}
+	// Whoever else could write there could exchange what is applied later.
+	if st, ok := own.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Geteuid() || own.Mode().Perm()&0o077 != 0 {
+		return sandbox.Errorf(sandbox.Denied, "%s is not a directory of yours alone", s.Dir).WithHint("chmod 700 %s", s.Dir)
+	}
+	point, err := submount(workspace)
+	if err == nil && point != "" {
+		err = sandbox.Errorf(sandbox.Unsupported, "the workspace has a mount below it, %s, which a stage would not show", point).
+			WithHint("unmount it, or stage a directory without one")
+	}
+	return err
+}
+
+// resolveMissing resolves the links of a path as far as it exists.
+func resolveMissing(path string) (string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return real, err
+	}
+	dir, err := resolveMissing(filepath.Dir(path))
+	return filepath.Join(dir, filepath.Base(path)), err
+}
+
+func within(path, dir string) bool {
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// place is the directory of a stage.
+func (s *Store) place(workspace, name string) string {
+	sum := sha256.Sum256([]byte(workspace))
+	return filepath.Join(s.Dir, hex.EncodeToString(sum[:10])+"-"+name)
+}
+
+// sweep removes what killed processes left half made or half removed.
+func (s *Store) sweep() {
+	entries, err := os.ReadDir(s.Dir)
+	if err != nil {
+		return // whatever needs it next says so
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), newPrefix) && !strings.HasPrefix(e.Name(), gonePrefix) {
+			continue
+		}
+		dir := filepath.Join(s.Dir, e.Name())
+		info, err := e.Info()
+		// Without a lock yet, it is being made right now, or was a minute ago.
+		if _, held := os.Lstat(filepath.Join(dir, lockFile)); err != nil || held != nil && time.Since(info.ModTime()) < time.Minute {
+			continue
+		}
+		if f, err := lock(dir, holder([]string{"sweep"})); err == nil {
+			_ = removeDir(dir) // the next sweep tries again
+			_ = f.Close()      // removed with it
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package stage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Use is a stage that a command runs on. No other process uses, applies or
+// discards it until Close.
+type Use struct {
+	stage *Stage
+	lock  *os.File
+}
+
+// Wrap is how to start a program so that it finds the stage in the workspace's
+// place: exec.Cmd{Path: w.Path, Args: append(w.Args, program, arguments...),
+// SysProcAttr: w.Attr}. The program is absolute, and runs with the user's own
+// identity and without capabilities of its own, in the same process (so that its
+// pid, parent-death signal, descriptors and signals are those of the command).
+// The workspace's path then leads to the view for it and whatever it starts; a
+// mount it makes over a path below the workspace, or from one, sees the view too.
+type Wrap struct {
+	Path string
+	Args []string // argv 0 first, "--" last
+	Attr *syscall.SysProcAttr
+}
+
+// Use takes the stage for a command, which is only named. Denied while somebody
+// else has it, or after an apply that was interrupted.
+func (s *Stage) Use(command []string) (*Use, error) {
+	f, err := lock(s.dir, holder(command))
+	if err != nil {
+		return nil, err
+	}
+	if err := s.usable(); err != nil {
+		_ = f.Close() // gives the lock back
+		return nil, err
+	}
+	return &Use{stage: s, lock: f}, nil
+}
+
+func (s *Stage) usable() error {
+	if err := s.reload(); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(filepath.Join(s.dir, journalFile)); err == nil {
+		return sandbox.Errorf(sandbox.Denied, "an apply of stage %s was interrupted", s.Name).
+			WithHint("apply it again, or discard it")
+	}
+	if err := s.sameWorkspace(); err != nil {
+		return err
+	}
+	point, err := submount(s.Workspace)
+	if err == nil && point != "" {
+		err = sandbox.Errorf(sandbox.Unsupported, "the workspace has a mount below it, %s, which a stage would not show", point)
+	}
+	return err
+}
+
+// sameWorkspace refuses a directory that came in the place of the one staged.
+func (s *Stage) sameWorkspace() error {
+	var st unix.Stat_t
+	if err := unix.Lstat(s.Workspace, &st); err != nil {
+		return sandbox.Errorf(sandbox.NotFound, "workspace %s: %w", s.Workspace, err)
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR || st.Ino != s.data.Inode {
+		return sandbox.Errorf(sandbox.Denied, "%s is another directory than the one that was staged", s.Workspace).
+			WithHint("put it back, or discard the stage")
+	}
+	return nil
+}
+
+// File is the lock. A process that inherits it (bwrap --sync-fd) keeps the stage
+// in use until it ends, also when this process is killed before.
+func (u *Use) File() *os.File { return u.lock }
+
+// Close ends the use. Idempotent.
+func (u *Use) Close() error {
+	err := u.lock.Close()
+	if errors.Is(err, os.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// Command says how to start a program on the stage; guest is the guest program.
+// Attr is the caller's to add to.
+func (u *Use) Command(guest string) Wrap {
+	w := u.stage.wrap(guest)
+	w.Args = append(w.Args, "--")
+	return w
+}
+
+func (s *Stage) wrap(guest string) Wrap {
+	args := []string{"agent-sandbox", "stage"}
+	if s.Kind == Overlay {
+		args = append(args, "--lower", s.Workspace, "--upper", s.viewDir(), "--work", filepath.Join(s.dir, workDir))
+	} else {
+		args = append(args, "--bind", s.viewDir())
+	}
+	return Wrap{Path: guest, Args: append(args, "--target", s.Workspace), Attr: namespaces()}
+}
+
+// namespaces are a user namespace in which everybody stays who they are, and a
+// mount namespace that belongs to it.
+func namespaces() *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS}
+	uid, gid := os.Geteuid(), os.Getegid()
+	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
+	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
+	if uid != 0 {
+		// Only root keeps capabilities across execve(2) by itself. These are what the
+		// kernel needs to mount an overlay, and then to copy and mark files for it; they
+		// count for files of this user alone.
+		attr.AmbientCaps = []uintptr{unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_FSETID, unix.CAP_SYS_ADMIN}
+		return attr
+	}
+	// Root works on other people's files too.
+	if uids, gids := allIDs("/proc/self/uid_map"), allIDs("/proc/self/gid_map"); uids != nil && gids != nil && mayMapAll() {
+		attr.UidMappings, attr.GidMappings = uids, gids
+	}
+	return attr
+}
+
+// mayMapAll reports whether this process may map more than itself (user_namespaces(7)).
+func mayMapAll() bool {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if err := unix.Capget(&header, &data[0]); err != nil {
+		return false
+	}
+	const need = 1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID
+	return data[0].Effective&need == need
+}
+
+// allIDs maps every id of this user namespace to itself.
+func allIDs(name string) []syscall.SysProcIDMap {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil
+	}
+	var all []syscall.SysProcIDMap
+	for line := range strings.Lines(string(text)) {
+		f := strings.Fields(line)
+		if len(f) != 3 {
+			return nil
+		}
+		first, err1 := strconv.Atoi(f[0])
+		size, err2 := strconv.Atoi(f[2])
+		if err1 != nil || err2 != nil {
+			return nil
+		}
+		all = append(all, syscall.SysProcIDMap{ContainerID: first, HostID: first, Size: size})
+	}
+	return all
+}
+
+// try mounts the stage once. The reason is the kernel's no to this mount; the
+// error says that nothing can be mounted at all.
+func try(guest string, s *Stage) (reason string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	w := s.wrap(guest)
+	var stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, w.Path)
+	cmd.Args, cmd.SysProcAttr, cmd.Stderr, cmd.Dir, cmd.Env = w.Args, w.Attr, &stderr, "/", []string{}
+	err = cmd.Run()
+	if err == nil {
+		return "", nil
+	}
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() > 0 {
+		line, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), "\n")
+		return strings.TrimPrefix(line, "agent-sandbox: stage: "), nil
+	}
+	return "", sandbox.Errorf(sandbox.Unavailable, "start %s in a user namespace: %w", guest, err).
+		WithHint("run 'agent-sandbox doctor' for the layer that forbids it")
+}
