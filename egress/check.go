@@ -1,0 +1,291 @@
+package egress
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+// Verdict is an answer about one host, request or address.
+type Verdict struct {
+	Allowed bool
+	Rule    string // the rule that decided, as written; empty when none matched
+	Reason  string // one clause, for people and models
+	Allow   string // what would allow it: a value of the --allow flag; empty when no flag can
+}
+
+// Check decides whether a connection to host and port may be opened at all. Rules
+// with methods or paths count as if one of their requests were made.
+func (r *Rules) Check(host Host, port uint16) Verdict {
+	if host == (Host{}) {
+		return Verdict{Reason: "no host was named"}
+	}
+	for i := range r.deny {
+		if u := &r.deny[i]; u.always() && u.deniesHost(host) && u.matchPort(port) {
+			return u.denied()
+		}
+	}
+	for i := range r.allow {
+		if u := &r.allow[i]; u.matchHost(host) && u.matchPort(port) {
+			return u.allowed()
+		}
+	}
+	return r.unlisted(host, port)
+}
+
+// Request is one HTTP request to decide about.
+type Request struct {
+	Host   Host
+	Port   uint16
+	TLS    bool
+	Method string
+	Path   string // raw, as sent, without the query
+}
+
+// CheckRequest decides whether one HTTP request may be made.
+func (r *Rules) CheckRequest(q Request) Verdict {
+	v, _ := r.checkRequest(q)
+	return v
+}
+
+// checkRequest also reports whether methods and paths decided; headers that change
+// them on the server are then not allowed.
+func (r *Rules) checkRequest(q Request) (v Verdict, requestRules bool) {
+	var forms []string
+	var formsErr error
+	parsed := false
+	path := func() ([]string, error) {
+		if !parsed {
+			forms, formsErr = pathForms(q.Path)
+			parsed = true
+		}
+		return forms, formsErr
+	}
+	for i := range r.deny {
+		u := &r.deny[i]
+		if !u.deniesHost(q.Host) || !u.matchPort(q.Port) || !u.speaks(q.TLS) {
+			continue
+		}
+		requestRules = requestRules || u.request()
+		if !u.matchMethod(strings.ToUpper(q.Method)) {
+			continue
+		}
+		if u.path == nil {
+			return u.denied(), requestRules
+		}
+		f, err := path()
+		if err != nil {
+			return Verdict{Rule: u.text, Reason: err.Error()}, true
+		}
+		for _, p := range f {
+			if u.path.match(p) {
+				return u.denied(), true
+			}
+		}
+	}
+	v = r.unlisted(q.Host, q.Port)
+	for i := range r.allow {
+		u := &r.allow[i]
+		if !u.matchHost(q.Host) || !u.matchPort(q.Port) || !u.speaks(q.TLS) {
+			continue
+		}
+		if !u.request() {
+			return u.allowed(), requestRules
+		}
+		v = Verdict{Rule: u.text, Reason: fmt.Sprintf("no rule for %s allows %s %s", q.Host, quote(q.Method), quote(q.Path)), Allow: r.suggest(q)}
+	}
+	for i := range r.allow {
+		u := &r.allow[i]
+		if !u.matchHost(q.Host) || !u.matchPort(q.Port) || !u.speaks(q.TLS) || !u.matchMethod(q.Method) {
+			continue
+		}
+		if u.path == nil {
+			return u.allowed(), true
+		}
+		f, err := path()
+		if err != nil {
+			return Verdict{Rule: u.text, Reason: err.Error()}, true
+		}
+		if u.path.matchAll(f) {
+			return u.allowed(), true
+		}
+	}
+	return v, true
+}
+
+func (p *pathPattern) matchAll(forms []string) bool {
+	for _, f := range forms {
+		if !p.match(f) {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *Rules) suggest(q Request) string {
+	if unambiguous(q.Path+"/") != nil || strings.ContainsAny(q.Path, "*?# %'\"`$") || !isASCII(q.Path) || len(q.Path) > 120 {
+		return ""
+	}
+	s, port := "http", uint16(80)
+	if q.TLS {
+		s, port = "https", 443
+	}
+	authority := q.Host.join(q.Port)
+	if q.Port == port {
+		authority = strings.TrimSuffix(authority, fmt.Sprintf(":%d", port))
+	}
+	return q.Method + " " + s + "://" + authority + q.Path
+}
+
+// CheckAddr decides whether an address that host resolved to, or is, may be connected
+// to. It does not ask whether the host itself is allowed. own reports the host's own
+// addresses; nil: none are known.
+func (r *Rules) CheckAddr(host Host, addr netip.Addr, port uint16, own func(netip.Addr) bool) Verdict {
+	addr = addr.Unmap()
+	as := Host{addr: addr}
+	for i := range r.deny {
+		if u := &r.deny[i]; u.prefix.IsValid() && u.always() && u.deniesHost(as) && u.matchPort(port) {
+			return u.denied()
+		}
+	}
+	c := classify(addr)
+	if c == public && own != nil && own(addr) {
+		c = ownHost
+	}
+	if c == public {
+		return Verdict{Allowed: true, Reason: "a public address"}
+	}
+	for i := range r.allow {
+		u := &r.allow[i]
+		if !u.prefix.IsValid() || !u.narrow() || !u.matchHost(as) || !u.matchPort(port) {
+			continue
+		}
+		if c != metadata || u.prefix.IsSingleIP() {
+			return u.allowed()
+		}
+	}
+	if c == private && !host.IsAddr() && (own == nil || !own(addr)) {
+		for i := range r.private {
+			if r.private[i].matchHost(host) {
+				return r.private[i].allowed()
+			}
+		}
+	}
+	return Verdict{Reason: fmt.Sprintf("%s is a %s address, which only a rule for the address allows", addr, c), Allow: as.flag(port)}
+}
+
+// deniesHost also looks at the IPv4 addresses that an IPv6 address carries.
+func (r *rule) deniesHost(h Host) bool {
+	if r.matchHost(h) {
+		return true
+	}
+	if h.IsAddr() && r.prefix.IsValid() {
+		for _, v4 := range carried(h.Addr()) {
+			if r.prefix.Contains(v4) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (r *rule) speaks(tls bool) bool {
+	switch r.scheme {
+	case httpOnly:
+		return !tls
+	case tlsOnly:
+		return tls
+	}
+	return true
+}
+
+func (r *rule) allowed() Verdict {
+	return Verdict{Allowed: true, Rule: r.text, Reason: "a rule allows it"}
+}
+
+func (r *rule) denied() Verdict {
+	return Verdict{Rule: r.text, Reason: "the rule " + quote(r.text) + " denies it"}
+}
+
+func (r *Rules) unlisted(host Host, port uint16) Verdict {
+	v := Verdict{Reason: fmt.Sprintf("no rule allows %s on port %d", host, port), Allow: host.flag(port)}
+	if len(r.allow) == 0 {
+		v.Reason = "the allow-list is empty"
+	}
+	return v
+}
+
+// flag is the shortest rule that allows host and port.
+func (h Host) flag(port uint16) string {
+	if port != 80 && port != 443 {
+		return h.join(port)
+	}
+	return h.String()
+}
+
+// speech is what may be spoken on a tunnel.
+type speech struct {
+	raw   bool // passed on unseen
+	tls   bool // TLS with the right server name
+	http  bool // plain HTTP, request by request
+	other bool // anything else
+}
+
+// tunnel says what may be spoken to host and port over CONNECT or SOCKS.
+func (r *Rules) tunnel(host Host, port uint16) speech {
+	var s speech
+	for i := range r.allow {
+		u := &r.allow[i]
+		if !u.matchHost(host) || !u.matchPort(port) {
+			continue
+		}
+		switch u.scheme {
+		case rawTCP:
+			s.raw = true
+		case tlsOnly:
+			s.tls = true
+		case httpOnly:
+			s.http = true
+		default:
+			s.tls = true
+			s.http = s.http || port == 80 || u.request()
+			s.other = s.other || (port != 443 && port != 80 && !u.request())
+		}
+	}
+	// A rule about what is spoken cannot be held on bytes that nobody reads.
+	for i := range r.deny {
+		u := &r.deny[i]
+		if !u.deniesHost(host) || !u.matchPort(port) {
+			continue
+		}
+		switch {
+		case u.request():
+			s.raw, s.other, s.http = false, false, s.http || port != 443
+		case u.scheme == tlsOnly:
+			s.raw, s.tls = false, false
+		case u.scheme == httpOnly:
+			s.raw, s.other, s.http = false, false, false
+		}
+	}
+	return s
+}
+
+// inspects reports whether TLS to host and port is to be inspected for the rules' sake.
+func (r *Rules) inspects(host Host, port uint16) bool {
+	if r.policy.CA == nil {
+		return false
+	}
+	for _, list := range [][]rule{r.allow, r.deny} {
+		for i := range list {
+			if u := &list[i]; u.needsInspection() && u.deniesHost(host) && u.matchPort(port) {
+				return true
+			}
+		}
+	}
+	for i := range r.inspect {
+		if r.inspect[i].matchHost(host) {
+			return true
+		}
+	}
+	return false
+}

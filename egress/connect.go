@@ -1,0 +1,247 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// answerer tells a client how its wish for a tunnel went; one call of one method.
+type answerer interface {
+	accept() bool
+	refuse(d *denial)
+	fail(err error)
+}
+
+// serveConnect answers CONNECT, RFC 9110 §9.3.6.
+func (c *client) serveConnect(ctx context.Context, h *head, within *origin) {
+	if within != nil {
+		c.refuse(h, malformed(0, "CONNECT inside a tunnel"))
+		return
+	}
+	host, port, err := ParseHostPort(h.target, 0)
+	if err != nil {
+		c.refuse(h, malformed(0, "%v", err))
+		return
+	}
+	if h.length != 0 {
+		c.refuse(h, malformed(0, "CONNECT with a body"))
+		return
+	}
+	if err := h.sameHost(origin{host: host, port: port}); err != nil {
+		c.refuseError(h, err)
+		return
+	}
+	c.tunnel(ctx, host, port, connectAnswer{c, h})
+}
+
+type connectAnswer struct {
+	c *client
+	h *head
+}
+
+func (a connectAnswer) accept() bool     { return a.c.write("HTTP/1.1 200 Connection established\r\n\r\n") }
+func (a connectAnswer) refuse(d *denial) { a.c.refuse(a.h, d) }
+func (a connectAnswer) fail(err error)   { a.c.refuseError(a.h, err) }
+
+// tunnel opens a way to host and port and holds what is spoken there to the rules.
+func (c *client) tunnel(ctx context.Context, host Host, port uint16, a answerer) {
+	p := c.proxy
+	if v := p.rules.Check(host, port); !v.Allowed {
+		a.refuse(deny(KindHost, host, port, v))
+		return
+	}
+	may := p.rules.tunnel(host, port)
+	may.http = may.http || (p.secrets.bound(origin{host, port, false}) && !may.raw)
+	inspect := p.inspects(host, port)
+	// Where plain HTTP or inspected TLS is spoken, refusals are told inside, and the
+	// server is called once the request is known.
+	if !may.raw && (inspect || may.http) {
+		if a.accept() {
+			c.listenFirst(ctx, host, port, may, inspect, nil)
+		}
+		return
+	}
+	server, err := c.session.dial(ctx, host, port)
+	if err != nil {
+		c.refuseDial(a, origin{host: host, port: port}, err)
+		return
+	}
+	defer server.Close()
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stop()
+	if !a.accept() {
+		return
+	}
+	switch {
+	case may.raw:
+		c.pass(server)
+	case may.other:
+		c.passChecked(host, port, may, server)
+	default:
+		c.listenFirst(ctx, host, port, may, inspect, server)
+	}
+}
+
+func (c *client) refuseDial(a answerer, o origin, err error) {
+	err = dialError(o, err)
+	var d *denial
+	if errors.As(err, &d) {
+		a.refuse(d)
+		return
+	}
+	a.fail(err)
+}
+
+// listenFirst waits for the client's first bytes and decides by them. server is nil
+// when it has not been called yet.
+func (c *client) listenFirst(ctx context.Context, host Host, port uint16, may speech, inspect bool, server net.Conn) {
+	_ = c.conn.SetReadDeadline(time.Now().Add(c.proxy.options.HeaderTimeout))
+	first, err := c.br.Peek(1)
+	if err != nil {
+		return
+	}
+	var sent []byte
+	switch {
+	case first[0] == recordHandshake && may.tls:
+		hello, err := c.hello(host, port)
+		if err != nil {
+			c.refuseHello(err)
+			return
+		}
+		if inspect {
+			c.inspect(ctx, origin{host, port, true}, hello)
+			return
+		}
+		sent = hello
+	case isToken(first[0]) && may.http:
+		c.serveHTTP(ctx, &origin{host, port, false})
+		return
+	case !may.other:
+		c.proxy.report(deny(KindSNI, host, port, Verdict{
+			Reason: "what was sent is not what the rules let be spoken on this port", Allow: "tcp://" + host.join(port),
+		}))
+		return
+	}
+	if server == nil {
+		if server, err = c.session.dial(ctx, host, port); err != nil {
+			if d := (*denial)(nil); errors.As(err, &d) {
+				c.proxy.report(d)
+			}
+			return
+		}
+		defer server.Close()
+		stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+		defer stop()
+	}
+	if _, err := server.Write(sent); err == nil {
+		c.pass(server)
+	}
+}
+
+// isToken reports whether a request line may begin so.
+func isToken(b byte) bool { return 'A' <= b && b <= 'Z' || 'a' <= b && b <= 'z' }
+
+// hello reads a ClientHello that is for host; the error is a *denial or one of reading.
+func (c *client) hello(host Host, port uint16) ([]byte, error) {
+	hello, raw, err := readHello(c.br)
+	if err != nil {
+		if isRead(err) {
+			return nil, err
+		}
+		return nil, deny(KindSNI, host, port, Verdict{Reason: err.Error()})
+	}
+	name, err := serverName(hello)
+	if err != nil {
+		return nil, deny(KindSNI, host, port, Verdict{Reason: err.Error()})
+	}
+	if name == "" {
+		if host.IsAddr() {
+			return raw, nil
+		}
+		return nil, deny(KindSNI, host, port, Verdict{Reason: "the TLS ClientHello has no server name"})
+	}
+	if h, err := ParseHost(name); err != nil || h != host || h.IsAddr() || !isASCII(name) {
+		return nil, deny(KindSNI, host, port, Verdict{
+			Reason: "the TLS server name " + quote(name) + " is not the host that was asked for",
+		})
+	}
+	return raw, nil
+}
+
+func isRead(err error) bool {
+	var n net.Error
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &n)
+}
+
+// refuseHello ends a TLS handshake in the words of TLS.
+func (c *client) refuseHello(err error) {
+	if d := (*denial)(nil); errors.As(err, &d) {
+		c.proxy.report(d)
+		if c.write(string(tlsAlert(alertUnknown))) {
+			c.linger()
+		}
+	}
+}
+
+// pass relays without looking. What was read ahead goes first; then the connections are
+// copied as they are, so that the kernel can do it.
+func (c *client) pass(server net.Conn) {
+	if c.flush(server) {
+		relay(c.conn, server, c.proxy.options.IdleTimeout)
+	}
+}
+
+func (c *client) flush(server net.Conn) bool {
+	ahead, err := c.br.Peek(c.br.Buffered())
+	if err != nil {
+		return false
+	}
+	_ = server.SetWriteDeadline(time.Now().Add(c.proxy.options.IdleTimeout))
+	_, err = server.Write(ahead)
+	return err == nil
+}
+
+// passChecked is for ports where the server may speak first: it relays at once, but
+// holds the client's first bytes until it has seen whether they are TLS for this host.
+func (c *client) passChecked(host Host, port uint16, may speech, server net.Conn) {
+	idle := c.proxy.options.IdleTimeout
+	var last atomic.Int64
+	last.Store(time.Now().UnixNano())
+	var both sync.WaitGroup
+	both.Go(func() { oneWay(c.conn, server, idle, &last) })
+	defer both.Wait()
+	_ = c.conn.SetReadDeadline(time.Now().Add(idle))
+	first, err := c.br.Peek(1)
+	if err == nil && first[0] == recordHandshake {
+		_ = c.conn.SetReadDeadline(time.Now().Add(c.proxy.options.HeaderTimeout))
+		if first, err = c.br.Peek(2); err == nil && first[1] == 3 {
+			err = c.passHello(host, port, may, server)
+		}
+	}
+	if err != nil && !errors.Is(err, io.EOF) || !c.flush(server) {
+		_ = server.Close()
+		_ = c.conn.Close()
+		return
+	}
+	oneWay(server, c.conn, idle, &last)
+}
+
+func (c *client) passHello(host Host, port uint16, may speech, server net.Conn) error {
+	hello, err := c.hello(host, port)
+	if err == nil && !may.tls {
+		err = deny(KindSNI, host, port, Verdict{Reason: "the rules do not let TLS be spoken on this port"})
+	}
+	if err != nil {
+		if d := (*denial)(nil); errors.As(err, &d) {
+			c.proxy.report(d)
+		}
+		return err
+	}
+	_, err = server.Write(hello)
+	return err
+}

@@ -1,0 +1,21 @@
+// Package egress is the only way out of a sandbox with an allow-list: a proxy on
+// the host side, in our own process, that speaks HTTP (CONNECT and plain requests)
+// and SOCKS5 on one port.
+//
+// [Compile] turns a [Policy] into [Rules]; [New] makes a [Proxy] of them, and
+// [Proxy.Serve] answers the connections of one listener until its context ends.
+// The sandbox has no route anywhere else: when the proxy ends, so does the network.
+//
+// Everything that arrives is hostile. A host is parsed once, by [ParseHost], and the
+// same value is matched, resolved and compared with the TLS server name, so two
+// parsers can never disagree about it. A name is resolved once, and only the addresses
+// that were checked are connected to.
+//
+// # What it cannot see
+//
+// Inside TLS that is not inspected, the proxy knows the server name and nothing else:
+// a server that answers for several names (a CDN) may be asked for another one there,
+// by an inner Host header or by Encrypted Client Hello. Hosts with method or path
+// rules, and hosts that secrets are bound to, are therefore always inspected.
+// A server that a secret is bound to learns the secret, and could send it back.
+package egress

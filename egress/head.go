@@ -1,0 +1,351 @@
+package egress
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+const (
+	maxHeader = 64 << 10 // bytes of a request line and its header
+	maxFields = 256
+)
+
+// head is a request line and a header that were read more strictly than RFC 9112
+// demands: what one server would mend and another would take otherwise is refused.
+type head struct {
+	method, target string
+	http10         bool
+	header         http.Header // without Host
+	host           string      // the Host field's value; "" when there was none
+	length         int64       // of the body; -1: chunked
+}
+
+// lines reads CRLF-terminated lines from one header or trailer section.
+type lines struct {
+	br   *bufio.Reader
+	left int
+}
+
+// next returns a line without its end. An error of the protocol is a *denial.
+func (l *lines) next() (string, error) {
+	var line []byte
+	for {
+		part, err := l.br.ReadSlice('\n')
+		if l.left -= len(part); l.left < 0 {
+			return "", malformed(http.StatusRequestHeaderFieldsTooLarge, "the header is longer than %d bytes", maxHeader)
+		}
+		line = append(line, part...)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return "", err
+		}
+	}
+	text, ok := bytes.CutSuffix(line, []byte("\r\n"))
+	if !ok {
+		return "", malformed(0, "a line ends with LF alone")
+	}
+	// A lone CR ends a line for some servers.
+	if bytes.ContainsAny(text, "\r\x00") {
+		return "", malformed(0, "a line has a CR or NUL")
+	}
+	return string(text), nil
+}
+
+// readHead reads one request head.
+func readHead(br *bufio.Reader) (*head, error) {
+	l := &lines{br: br, left: maxHeader}
+	line, err := l.next()
+	if err == nil && line == "" { // RFC 9112 §2.2: one empty line may come before
+		line, err = l.next()
+	}
+	if err != nil {
+		return nil, err
+	}
+	h := &head{}
+	if err := h.requestLine(line); err != nil {
+		return nil, err
+	}
+	if h.header, err = l.fields(); err != nil {
+		return nil, err
+	}
+	hosts := h.header["Host"]
+	if len(hosts) > 1 || (len(hosts) == 0 && !h.http10) {
+		return nil, malformed(0, "the request has %d Host fields", len(hosts))
+	}
+	if len(hosts) == 1 {
+		h.host = hosts[0]
+		h.header.Del("Host")
+	}
+	if h.length, err = bodyLength(h); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+func (h *head) requestLine(line string) error {
+	parts := strings.Split(line, " ")
+	if len(parts) != 3 || !httpguts.ValidHeaderFieldName(parts[0]) || len(parts[0]) > 32 || parts[1] == "" {
+		return malformed(0, "the request line is broken")
+	}
+	for i := range len(parts[1]) {
+		if c := parts[1][i]; c <= ' ' || c == 0x7f {
+			return malformed(0, "the request target has a control character")
+		}
+	}
+	switch parts[2] {
+	case "HTTP/1.1":
+	case "HTTP/1.0":
+		h.http10 = true
+	default:
+		return malformed(http.StatusHTTPVersionNotSupported, "only HTTP/1.1 and HTTP/1.0 are spoken here")
+	}
+	h.method, h.target = parts[0], parts[1]
+	return nil
+}
+
+// fields reads header fields up to the empty line.
+func (l *lines) fields() (http.Header, error) {
+	header := make(http.Header)
+	for n := 0; ; n++ {
+		line, err := l.next()
+		if err != nil {
+			return nil, err
+		}
+		if line == "" {
+			return header, nil
+		}
+		if n == maxFields {
+			return nil, malformed(http.StatusRequestHeaderFieldsTooLarge, "the header has more than %d fields", maxFields)
+		}
+		if line[0] == ' ' || line[0] == '\t' {
+			return nil, malformed(0, "a header field is folded")
+		}
+		name, value, ok := strings.Cut(line, ":")
+		// Space before the colon hides a field from one parser and not from another.
+		if !ok || !httpguts.ValidHeaderFieldName(name) {
+			return nil, malformed(0, "a header field has no valid name")
+		}
+		value = strings.Trim(value, " \t")
+		if !httpguts.ValidHeaderFieldValue(value) {
+			return nil, malformed(0, "the header field %s has a control character", quote(name))
+		}
+		key := textproto.CanonicalMIMEHeaderKey(name)
+		header[key] = append(header[key], value)
+	}
+}
+
+// bodyLength decides how long the body is, and accepts exactly one statement of it
+// (RFC 9112 §6.3 leaves room; request smuggling lives there).
+func bodyLength(h *head) (int64, error) {
+	te, cl := h.header["Transfer-Encoding"], h.header["Content-Length"]
+	h.header.Del("Transfer-Encoding")
+	h.header.Del("Content-Length")
+	switch {
+	case len(te) > 0 && len(cl) > 0:
+		return 0, malformed(0, "the request has Content-Length and Transfer-Encoding")
+	case len(te) > 1 || (len(te) == 1 && !strings.EqualFold(te[0], "chunked")):
+		return 0, malformed(http.StatusNotImplemented, "the only transfer coding known here is chunked")
+	case len(te) == 1 && h.http10:
+		return 0, malformed(0, "HTTP/1.0 has no transfer codings")
+	case len(te) == 1:
+		return -1, nil
+	case len(cl) > 1:
+		return 0, malformed(0, "the request has %d Content-Length fields", len(cl))
+	case len(cl) == 0:
+		return 0, nil
+	}
+	if cl[0] == "" || len(cl[0]) > 18 || strings.Trim(cl[0], "0123456789") != "" {
+		return 0, malformed(0, "the Content-Length is not a number")
+	}
+	n, err := strconv.ParseInt(cl[0], 10, 64)
+	if err != nil {
+		return 0, malformed(0, "the Content-Length is not a number")
+	}
+	return n, nil
+}
+
+// tokens returns the comma-separated members of all fields of a name, in lower case.
+func tokens(header http.Header, name string) []string {
+	var out []string
+	for _, v := range header[name] {
+		for t := range strings.SplitSeq(v, ",") {
+			if t = strings.ToLower(strings.Trim(t, " \t")); t != "" {
+				out = append(out, t)
+			}
+		}
+	}
+	return out
+}
+
+// persistent reports whether the client keeps the connection.
+func (h *head) persistent() bool {
+	return !h.http10 && !slices.Contains(tokens(h.header, "Connection"), "close") &&
+		!slices.Contains(tokens(h.header, "Proxy-Connection"), "close")
+}
+
+// hopByHop are the fields that end at a proxy, RFC 9110 §7.6.1 and older ones.
+var hopByHop = []string{
+	"Connection", "Proxy-Connection", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
+	"Proxy-Authenticate", "Proxy-Authorization", "Proxy-Authentication-Info", "Expect", "Http2-Settings",
+}
+
+// stripHops removes them and what Connection lists.
+func stripHops(header http.Header) {
+	for _, name := range tokens(header, "Connection") {
+		header.Del(name)
+	}
+	for _, name := range hopByHop {
+		delete(header, name)
+	}
+}
+
+// origin is the server of a request.
+type origin struct {
+	host Host
+	port uint16
+	tls  bool
+}
+
+func (o origin) scheme() string {
+	if o.tls {
+		return "https"
+	}
+	return "http"
+}
+
+// authority is the canonical Host field.
+func (o origin) authority() string {
+	s := o.host.join(o.port)
+	if o.tls && o.port == 443 {
+		return strings.TrimSuffix(s, ":443")
+	}
+	if !o.tls && o.port == 80 {
+		return strings.TrimSuffix(s, ":80")
+	}
+	return s
+}
+
+// target is where a request goes and what it asks for there.
+type target struct {
+	origin
+
+	path     string // raw, with every byte that needs an escape escaped
+	query    string // raw
+	hasQuery bool
+}
+
+// resolve reads the request target. within is the server at the other end of the tunnel
+// that the request came through, nil at the proxy itself.
+func (h *head) resolve(within *origin) (target, error) {
+	var t target
+	rest := h.target
+	switch {
+	case within != nil:
+		t.origin = *within
+		if !strings.HasPrefix(rest, "/") {
+			return t, malformed(0, "the request target is not a path")
+		}
+	case len(rest) >= 7 && strings.EqualFold(rest[:7], "http://"):
+		authority := rest[7:]
+		if i := strings.IndexAny(authority, "/?#"); i >= 0 {
+			authority, rest = authority[:i], authority[i:]
+		} else {
+			rest = ""
+		}
+		host, port, err := ParseHostPort(authority, 80)
+		if err != nil {
+			return t, malformed(0, "%v", err)
+		}
+		t.origin = origin{host: host, port: port}
+	case len(rest) >= 8 && strings.EqualFold(rest[:8], "https://"):
+		return t, malformed(0, "https is reached with CONNECT, not with a plain request")
+	default:
+		return t, malformed(0, "this is a proxy: the request needs a whole http:// address, or CONNECT")
+	}
+	if err := h.sameHost(t.origin); err != nil {
+		return t, err
+	}
+	if strings.Contains(rest, "#") {
+		return t, malformed(0, "the request target has a fragment")
+	}
+	t.path, t.query, t.hasQuery = strings.Cut(rest, "?")
+	if t.path == "" {
+		t.path = "/"
+	}
+	t.path = escapePath(t.path)
+	if _, err := url.PathUnescape(t.path); err != nil {
+		return t, malformed(0, "the path has a broken escape")
+	}
+	return t, nil
+}
+
+// sameHost holds the Host field to the server that was decided about: servers and
+// caches disagree on which of the two counts.
+func (h *head) sameHost(o origin) error {
+	if h.host == "" && h.http10 {
+		return nil
+	}
+	port := uint16(80)
+	if o.tls {
+		port = 443
+	}
+	if h.method == http.MethodConnect {
+		port = o.port
+	}
+	host, got, err := ParseHostPort(h.host, port)
+	if err != nil {
+		return malformed(0, "the Host field: %v", err)
+	}
+	if host != o.host || got != o.port {
+		d := deny(KindMalformed, o.host, o.port, Verdict{
+			Reason: "the Host field " + quote(h.host) + " is not the host that was asked for",
+		})
+		d.status = http.StatusBadRequest
+		if o.tls {
+			d.Kind, d.status = KindSNI, http.StatusMisdirectedRequest
+		}
+		return d
+	}
+	return nil
+}
+
+// escapePath escapes what url.URL would otherwise escape by decoding and encoding the
+// whole path, which would turn an encoded slash into a slash.
+func escapePath(raw string) string {
+	const fine = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$&'()*+,;=:@/%[]"
+	var b strings.Builder
+	for i := range len(raw) {
+		if strings.IndexByte(fine, raw[i]) >= 0 {
+			b.WriteByte(raw[i])
+			continue
+		}
+		const hex = "0123456789ABCDEF"
+		b.WriteByte('%')
+		b.WriteByte(hex[raw[i]>>4])
+		b.WriteByte(hex[raw[i]&15])
+	}
+	return b.String()
+}
+
+// url is for the transport; its path is sent as t.path has it.
+func (t target) url() *url.URL {
+	plain, err := url.PathUnescape(t.path)
+	if err != nil {
+		plain = t.path
+	}
+	return &url.URL{
+		Scheme: t.scheme(), Host: t.host.join(t.port), Path: plain, RawPath: t.path,
+		RawQuery: t.query, ForceQuery: t.hasQuery && t.query == "",
+	}
+}

@@ -1,0 +1,216 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// overrides are fields by which some servers take another method or path than the
+// request line's.
+var overrides = []string{
+	"X-Http-Method-Override", "X-Http-Method", "X-Method-Override", "X-Original-Url", "X-Rewrite-Url", "X-Original-Uri",
+}
+
+// serveHTTP answers requests until the connection is used up. within is the server at
+// the other end of the tunnel, nil at the proxy itself.
+func (c *client) serveHTTP(ctx context.Context, within *origin) {
+	for {
+		_ = c.conn.SetReadDeadline(time.Now().Add(c.proxy.options.HeaderTimeout))
+		h, err := readHead(c.br)
+		if err != nil {
+			c.refuseError(h, err)
+			return
+		}
+		if within == nil && !c.authorized(h.header["Proxy-Authorization"]) {
+			c.demandToken()
+			return
+		}
+		if h.method == http.MethodConnect {
+			c.serveConnect(ctx, h, within)
+			return
+		}
+		if !c.forward(ctx, h, within) {
+			return
+		}
+		_ = c.conn.SetReadDeadline(time.Now().Add(keepAlive))
+		if _, err := c.br.Peek(1); err != nil {
+			return
+		}
+	}
+}
+
+// forward makes one request and reports whether another one may follow.
+func (c *client) forward(ctx context.Context, h *head, within *origin) bool {
+	t, err := h.resolve(within)
+	if err != nil {
+		c.refuseError(h, err)
+		return false
+	}
+	if d := c.mayRequest(h, t); d != nil {
+		c.refuse(h, d)
+		return false
+	}
+	expect := tokens(h.header, "Expect")
+	upgrade := wantsWebSocket(h)
+	keep := h.persistent()
+	stripHops(h.header)
+	if d := c.proxy.secrets.apply(h.header, t); d != nil {
+		c.refuse(h, d)
+		return false
+	}
+	if len(expect) > 0 {
+		if len(expect) > 1 || expect[0] != "100-continue" {
+			c.refuse(h, malformed(http.StatusExpectationFailed, "the only expectation known here is 100-continue"))
+			return false
+		}
+		if h.length != 0 && !h.http10 && !c.write("HTTP/1.1 100 Continue\r\n\r\n") {
+			return false
+		}
+	}
+	if upgrade {
+		h.header.Set("Connection", "Upgrade")
+		h.header.Set("Upgrade", "websocket")
+	}
+	b := newBody(c, h, c.proxy.secrets.scanner(t.origin))
+	res, err := c.session.roundTrip(ctx, h, t, b)
+	if b != nil {
+		if d := b.refused.Load(); d != nil {
+			if err == nil {
+				_ = res.Body.Close()
+			}
+			c.refuse(h, d)
+			return false
+		}
+	}
+	if err != nil {
+		c.refuseError(h, dialError(t.origin, err))
+		return false
+	}
+	defer res.Body.Close()
+	if res.StatusCode == http.StatusSwitchingProtocols {
+		c.switchProtocols(ctx, res, upgrade)
+		return false
+	}
+	ok := c.respond(h, res, keep)
+	return ok && keep && (b == nil || b.done.Load())
+}
+
+// mayRequest asks the rules.
+func (c *client) mayRequest(h *head, t target) *denial {
+	rules := c.proxy.rules
+	if v := rules.Check(t.host, t.port); !v.Allowed {
+		return deny(KindHost, t.host, t.port, v)
+	}
+	q := Request{Host: t.host, Port: t.port, TLS: t.tls, Method: h.method, Path: t.path}
+	v, requestRules := rules.checkRequest(q)
+	if !v.Allowed {
+		return deny(KindMethod, t.host, t.port, v)
+	}
+	// TRACE sends a request's header back, with the secrets that were put into it.
+	if m := strings.ToUpper(h.method); m == http.MethodTrace || m == "TRACK" {
+		return deny(KindMethod, t.host, t.port, Verdict{Reason: "the method " + m + " is never passed on"})
+	}
+	if requestRules {
+		for _, name := range overrides {
+			if _, ok := h.header[name]; ok {
+				return deny(KindMethod, t.host, t.port, Verdict{Reason: "the field " + name + " is not passed on to a host with rules for methods or paths"})
+			}
+		}
+	}
+	return nil
+}
+
+// roundTrip sends the request as it was understood, which need not be as it was written.
+func (s *session) roundTrip(ctx context.Context, h *head, t target, b *body) (*http.Response, error) {
+	req := (&http.Request{
+		Method: h.method, URL: t.url(), Host: t.authority(), Header: h.header,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}).WithContext(ctx)
+	if b != nil {
+		req.Body, req.ContentLength = b, h.length
+	}
+	if _, ok := h.header["User-Agent"]; !ok {
+		h.header["User-Agent"] = []string{""} // keeps net/http from naming itself
+	}
+	return s.transport.RoundTrip(req)
+}
+
+// dialError makes a refusal or a gateway's error of what the transport says.
+func dialError(o origin, err error) error {
+	var d *denial
+	if errors.As(err, &d) {
+		return d
+	}
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	return &gatewayError{origin: o, err: err}
+}
+
+// gatewayError is a failure beyond the proxy, which is no refusal and no event.
+type gatewayError struct {
+	origin
+
+	err error
+}
+
+func (e *gatewayError) Error() string {
+	var dns *net.DNSError
+	if errors.As(e.err, &dns) && dns.IsNotFound {
+		return "no such host: " + e.host.String()
+	}
+	return "cannot reach " + e.host.join(e.port) + ": " + printable(e.err.Error())
+}
+
+func (e *gatewayError) Unwrap() error { return e.err }
+
+func wantsWebSocket(h *head) bool {
+	up := tokens(h.header, "Upgrade")
+	return h.method == http.MethodGet && h.length == 0 && !h.http10 && len(up) == 1 && up[0] == "websocket" &&
+		slices.Contains(tokens(h.header, "Connection"), "upgrade")
+}
+
+// switchProtocols relays a WebSocket. A server that switches without having been asked
+// to, or to something else, is cut off: what follows would be read as requests by some.
+func (c *client) switchProtocols(ctx context.Context, res *http.Response, asked bool) {
+	up := tokens(res.Header, "Upgrade")
+	server, ok := res.Body.(io.ReadWriteCloser)
+	if !asked || !ok || len(up) != 1 || up[0] != "websocket" {
+		return
+	}
+	stripHops(res.Header)
+	res.Header.Set("Connection", "Upgrade")
+	res.Header.Set("Upgrade", "websocket")
+	if !c.writeHead(res, "") {
+		return
+	}
+	_ = c.conn.SetDeadline(time.Time{})
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stop()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = io.Copy(server, idleReader{c})
+		_ = server.Close()
+	}()
+	_, _ = io.Copy(struct{ io.Writer }{c}, server)
+	_ = c.conn.Close()
+	<-done
+}
+
+// idleReader reads from the client, each time for at most the idle time.
+type idleReader struct{ c *client }
+
+// Read sets the deadline first.
+func (r idleReader) Read(p []byte) (int, error) {
+	_ = r.c.conn.SetReadDeadline(time.Now().Add(r.c.proxy.options.IdleTimeout))
+	return r.c.br.Read(p)
+}

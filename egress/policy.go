@@ -1,0 +1,93 @@
+package egress
+
+import (
+	"net/url"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Policy is what a sandbox may reach, as people write it. The zero value is nothing.
+//
+// A rule is "[METHODS] [SCHEME://]HOST[:PORT[-PORT]][/PATH]":
+//
+//	example.com                          ports 80 and 443; not its subdomains
+//	*.example.com                        its subdomains, of any depth; not example.com itself
+//	example.com:22                       that port, whatever is spoken there
+//	example.com:8000-8100                these ports
+//	https://example.com                  port 443, TLS only; http:// is port 80, plain HTTP only
+//	tcp://example.com:443                that port, without looking at what is spoken
+//	10.1.2.3, 10.0.0.0/8, [fd00::1]:443  addresses: the only way to reach private ones
+//	GET,HEAD https://example.com/pub/**  these requests only; * is within a segment, ** any segments
+//
+// In Deny a host without a scheme or port means all its ports.
+type Policy struct {
+	Allow []string // empty: nothing
+	Deny  []string // beats Allow, whatever is more specific
+
+	// Any permits rules that name no one in particular: "*", "*.com", "0.0.0.0/0".
+	// They still do not reach special addresses.
+	Any bool
+	// PrivateHosts are names ("corp.internal", "*.corp.internal"), allowed by Allow, that may
+	// resolve to private addresses (RFC 1918, RFC 4193, RFC 6598); never to loopback,
+	// link-local, metadata or the host's own addresses.
+	PrivateHosts []string
+	// Inspect are names whose TLS is inspected although no rule needs it. It needs CA.
+	Inspect []string
+	// CA signs the certificates that inspected hosts get; nil: no TLS is inspected, and
+	// rules that would need it are refused.
+	CA *CA
+	// Roots is PEM with further authorities that upstream servers may use, beside the
+	// system's; only for hosts that are inspected.
+	Roots []byte
+	// Upstream is an HTTP proxy ("http://user:password@proxy:3128") that all connections are
+	// made through, with CONNECT; nil: none. Names are then resolved by that proxy, and the
+	// addresses they stand for cannot be checked here.
+	Upstream *url.URL
+}
+
+// Rules is a compiled [Policy]. It is immutable and safe for concurrent use.
+type Rules struct {
+	allow, deny      []rule
+	private, inspect []rule
+	policy           Policy
+}
+
+// Compile checks the policy. An error has code Invalid, or Unsupported for a rule that
+// needs a CA, and names the rule by list and index, on one line.
+func Compile(p Policy) (*Rules, error) {
+	r := &Rules{policy: p}
+	for _, list := range []struct {
+		name string
+		in   []string
+		out  *[]rule
+		kind listKind
+	}{
+		{"allow", p.Allow, &r.allow, allowList},
+		{"deny", p.Deny, &r.deny, denyList},
+		{"private_hosts", p.PrivateHosts, &r.private, nameList},
+		{"inspect", p.Inspect, &r.inspect, nameList},
+	} {
+		for i, text := range list.in {
+			u, err := parseRule(text, list.kind)
+			if err == nil && list.kind != denyList && list.name != "inspect" && !p.Any {
+				err = u.tooWide()
+			}
+			if err != nil {
+				return nil, sandbox.Errorf(sandbox.Invalid, "network.%s[%d]: rule %s: %w", list.name, i, quote(text), err)
+			}
+			if u.needsInspection() && p.CA == nil {
+				return nil, sandbox.Errorf(sandbox.Unsupported,
+					"network.%s[%d]: rule %s: methods and paths inside TLS cannot be seen without a CA", list.name, i, quote(text)).
+					WithHint("write http:// for plain HTTP, drop the method and path, or give a CA to inspect with")
+			}
+			*list.out = append(*list.out, u)
+		}
+	}
+	if len(p.Inspect) > 0 && p.CA == nil {
+		return nil, sandbox.Errorf(sandbox.Unsupported, "network.inspect: TLS cannot be inspected without a CA")
+	}
+	if u := p.Upstream; u != nil && (u.Scheme != "http" || u.Hostname() == "") {
+		return nil, sandbox.Errorf(sandbox.Invalid, "network.upstream: only http://HOST:PORT proxies are supported")
+	}
+	return r, nil
+}

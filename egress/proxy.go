@@ -1,0 +1,309 @@
+package egress
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Defaults of [Options].
+const (
+	DefaultMaxConns      = 1024
+	DefaultHeaderTimeout = 10 * time.Second
+	DefaultIdleTimeout   = time.Hour
+)
+
+// keepAlive is how long a connection may wait for its next request.
+const keepAlive = 90 * time.Second
+
+// Options configure a [Proxy].
+type Options struct {
+	Rules   *Rules   // required
+	Secrets []Secret // put into requests to the hosts they are bound to
+
+	// Token that a client has to give, as the password of Proxy-Authorization (Basic) or of
+	// SOCKS5, with any user name; empty: none, for listeners that only the sandbox reaches.
+	Token string
+	// Resolver turns names into addresses; nil: net.DefaultResolver.
+	Resolver *net.Resolver
+	// Denied is told of refusals, one at a time and at most some 20 a second; it must
+	// return soon. nil: nobody is.
+	Denied func(Event)
+
+	MaxConns      int           // connections at one time, others wait; 0: DefaultMaxConns
+	HeaderTimeout time.Duration // for a request's header or a TLS ClientHello; 0: DefaultHeaderTimeout
+	IdleTimeout   time.Duration // for a tunnel or body in which nothing moves; 0: DefaultIdleTimeout
+}
+
+// Proxy enforces rules on the connections of its listeners. It is safe for concurrent use.
+type Proxy struct {
+	options   Options
+	rules     *Rules
+	secrets   secrets
+	authority *authority // nil: no TLS is inspected
+	dialer    dialer
+	report    func(*denial)
+	slots     chan struct{}
+	token     [sha256.Size]byte
+}
+
+// New checks the options. Its errors have code Invalid, or Unsupported for a secret
+// that cannot be put in without a CA; they never hold a secret's value.
+func New(o Options) (*Proxy, error) {
+	if o.Rules == nil {
+		return nil, sandbox.Errorf(sandbox.Invalid, "the proxy has no rules")
+	}
+	if o.MaxConns <= 0 {
+		o.MaxConns = DefaultMaxConns
+	}
+	if o.HeaderTimeout <= 0 {
+		o.HeaderTimeout = DefaultHeaderTimeout
+	}
+	if o.IdleTimeout <= 0 {
+		o.IdleTimeout = DefaultIdleTimeout
+	}
+	if o.Resolver == nil {
+		o.Resolver = net.DefaultResolver
+	}
+	p := &Proxy{
+		options: o, rules: o.Rules, slots: make(chan struct{}, o.MaxConns), token: sha256.Sum256([]byte(o.Token)),
+		dialer: dialer{rules: o.Rules, resolver: o.Resolver, connect: connectTCP},
+		report: (&reporter{to: o.Denied}).report,
+	}
+	var err error
+	if p.secrets, err = newSecrets(o.Secrets, o.Rules.policy.CA != nil); err != nil {
+		return nil, err
+	}
+	if ca := o.Rules.policy.CA; ca != nil {
+		if p.authority, err = newAuthority(*ca, o.Rules.policy.Roots); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// inspects reports whether TLS to host and port is opened.
+func (p *Proxy) inspects(host Host, port uint16) bool {
+	return p.authority != nil && (p.rules.inspects(host, port) || p.secrets.bound(origin{host, port, true}))
+}
+
+// tokenIs compares in a time that does not depend on how much is right.
+func (p *Proxy) tokenIs(s string) bool {
+	if p.options.Token == "" {
+		return true
+	}
+	sum := sha256.Sum256([]byte(s))
+	return subtle.ConstantTimeCompare(sum[:], p.token[:]) == 1
+}
+
+// session is one call of Serve: what has to end with it.
+type session struct {
+	proxy     *Proxy
+	transport *http.Transport
+	conns     sync.WaitGroup // of the transport
+}
+
+// Serve answers the connections of l until ctx ends, and closes l. It returns when all
+// that it started has ended: nil when ctx ended, otherwise what went wrong with l.
+func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
+	ctx, cancel := context.WithCancel(ctx)
+	s := p.newSession(ctx)
+	var clients sync.WaitGroup
+	defer func() {
+		cancel()
+		_ = l.Close()
+		clients.Wait()
+		s.transport.CloseIdleConnections()
+		s.conns.Wait()
+	}()
+	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
+	defer stop()
+	for {
+		// Waiting before Accept leaves the surplus in the kernel's queue, where it costs us nothing.
+		select {
+		case p.slots <- struct{}{}:
+		case <-ctx.Done():
+			return nil
+		}
+		conn, err := l.Accept()
+		if err != nil {
+			<-p.slots
+			if ctx.Err() != nil {
+				return nil
+			}
+			if passing(err) && pause(ctx) {
+				continue
+			}
+			return sandbox.Errorf(sandbox.Internal, "the network of the sandbox has ended: %w", err)
+		}
+		clients.Go(func() {
+			defer func() { <-p.slots }()
+			s.serve(ctx, conn)
+		})
+	}
+}
+
+// passing reports whether Accept may work again: a sandbox that makes us run out of
+// descriptors must not be able to end the network of everybody.
+func passing(err error) bool {
+	for _, e := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ECONNABORTED, syscall.ENOBUFS, syscall.ENOMEM} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+func pause(ctx context.Context) bool {
+	t := time.NewTimer(50 * time.Millisecond)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (p *Proxy) newSession(ctx context.Context) *session {
+	s := &session{proxy: p}
+	s.transport = &http.Transport{
+		Proxy: nil, DisableCompression: true, MaxIdleConns: 64, MaxIdleConnsPerHost: 8, IdleConnTimeout: keepAlive,
+		TLSHandshakeTimeout: p.options.HeaderTimeout, MaxResponseHeaderBytes: 256 << 10,
+		ResponseHeaderTimeout: p.options.IdleTimeout, ReadBufferSize: 32 << 10, WriteBufferSize: 8 << 10,
+		// HTTP/2 would let one connection carry requests for several hosts.
+		TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{},
+		DialContext: func(dctx context.Context, _, addr string) (net.Conn, error) {
+			host, port, err := ParseHostPort(addr, 0)
+			if err != nil {
+				return nil, err
+			}
+			dctx, cancel := context.WithCancel(dctx)
+			defer cancel()
+			defer context.AfterFunc(ctx, cancel)()
+			c, err := s.dial(dctx, host, port)
+			if err != nil {
+				return nil, err
+			}
+			return s.own(ctx, c), nil
+		},
+	}
+	if p.authority != nil {
+		s.transport.TLSClientConfig = p.authority.upstream()
+	}
+	return s
+}
+
+func (s *session) dial(ctx context.Context, host Host, port uint16) (net.Conn, error) {
+	return s.proxy.dialer.dial(ctx, host, port)
+}
+
+// own ties a connection of the transport to the session: it is closed when ctx ends, and
+// the session waits for that.
+func (s *session) own(ctx context.Context, c net.Conn) net.Conn {
+	s.conns.Add(1)
+	o := &ownedConn{Conn: c, idle: s.proxy.options.IdleTimeout, done: sync.OnceFunc(s.conns.Done)}
+	stop := context.AfterFunc(ctx, func() { _ = o.Close() })
+	o.stop.Store(&stop)
+	return o
+}
+
+type ownedConn struct {
+	net.Conn
+
+	idle time.Duration
+	stop atomic.Pointer[func() bool] // set after ctx may have ended already
+	done func()
+}
+
+// Read waits at most the idle time.
+func (c *ownedConn) Read(p []byte) (int, error) {
+	if err := c.SetReadDeadline(time.Now().Add(c.idle)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Read(p)
+}
+
+// Write waits at most the idle time.
+func (c *ownedConn) Write(p []byte) (int, error) {
+	if err := c.SetWriteDeadline(time.Now().Add(c.idle)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(p)
+}
+
+// Close may be called more than once.
+func (c *ownedConn) Close() error {
+	defer c.done()
+	if stop := c.stop.Load(); stop != nil {
+		(*stop)()
+	}
+	return c.Conn.Close()
+}
+
+// client is one connection from inside.
+type client struct {
+	*session
+
+	conn net.Conn
+	br   *bufio.Reader
+}
+
+func (s *session) serve(ctx context.Context, conn net.Conn) {
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	// A fault of ours must cost the attacker's connection, not everybody's network.
+	defer func() {
+		if v := recover(); v != nil {
+			s.proxy.report(malformed(0, "a fault of the proxy: %v at %s", v, printable(string(debug.Stack()))))
+		}
+	}()
+	s.handle(ctx, conn)
+}
+
+// handle finds out which protocol is spoken.
+func (s *session) handle(ctx context.Context, conn net.Conn) {
+	c := &client{session: s, conn: conn, br: bufio.NewReader(conn)}
+	_ = conn.SetReadDeadline(time.Now().Add(s.proxy.options.HeaderTimeout))
+	first, err := c.br.Peek(1)
+	switch {
+	case err != nil:
+	case first[0] == socksVersion:
+		c.serveSOCKS(ctx)
+	case isToken(first[0]):
+		c.serveHTTP(ctx, nil)
+	default:
+		s.proxy.report(malformed(0, "neither HTTP nor SOCKS5 was spoken to the proxy"))
+	}
+}
+
+// authorized checks a Proxy-Authorization header.
+func (c *client) authorized(values []string) bool {
+	if c.proxy.options.Token == "" {
+		return true
+	}
+	if len(values) != 1 {
+		return false
+	}
+	kind, text, _ := strings.Cut(values[0], " ")
+	plain, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
+	if err != nil || !strings.EqualFold(kind, "Basic") {
+		return false
+	}
+	_, password, ok := strings.Cut(string(plain), ":")
+	return ok && c.proxy.tokenIs(password)
+}

@@ -1,0 +1,263 @@
+package egress
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Secret is a value that the sandbox must not see. Inside stands its placeholder; on the
+// way to the hosts that it is bound to, the value takes the placeholder's place in
+// header fields, also inside the Base64 of Authorization: Basic. A request with the
+// placeholder anywhere is refused on its way to any other host.
+type Secret struct {
+	Name        string // for messages
+	Placeholder string // at least 16 letters, digits, - _ . ; see NewPlaceholder
+	Value       string // never in an event, an error or an answer of the proxy
+
+	// Hosts are rules without methods and paths: "api.example.com" is HTTPS on port 443;
+	// plain HTTP, where the value travels in the clear, has to be asked for with http://.
+	Hosts []string
+	// Header is the only field that the value is put into; empty: every field.
+	Header string
+}
+
+// known beginnings of tokens: a client that checks them must accept the placeholder, and
+// they tell nothing about the secret that its host does not.
+var known = []string{
+	"sk-ant-api03-", "sk-ant-oat01-", "sk-ant-", "sk-proj-", "sk-or-v1-", "sk-", "github_pat_", "ghp_", "gho_", "ghu_", "ghs_",
+	"ghr_", "glpat-", "xoxb-", "xoxp-", "AKIA", "ASIA", "AIza", "npm_", "pypi-", "hf_", "gsk_", "dckr_pat_", "rk_live_", "sk_live_",
+}
+
+// NewPlaceholder makes an unguessable placeholder of value's shape: a well-known
+// beginning (ghp_, sk-ant-) stays, and so does the length, but never below 24 random
+// characters; without such a beginning the length is rounded up to a multiple of 8.
+func NewPlaceholder(value string) string {
+	prefix := ""
+	for _, k := range known {
+		if strings.HasPrefix(value, k) {
+			prefix = k
+			break
+		}
+	}
+	n := len(value) - len(prefix)
+	if prefix == "" {
+		n = (n + 7) / 8 * 8
+	}
+	n = min(max(n, 24), 512)
+	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz234567890123" // 64, near enough to even
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // never fails since Go 1.24
+	for i := range b {
+		b[i] = alphabet[b[i]&63]
+	}
+	return prefix + string(b)
+}
+
+type secret struct {
+	Secret
+
+	hosts []rule
+}
+
+type secrets []secret
+
+func newSecrets(list []Secret, ca bool) (secrets, error) {
+	var out secrets
+	for i, s := range list {
+		where := fmt.Sprintf("secrets[%d] (%s)", i, quote(s.Name))
+		if len(s.Placeholder) < 16 || strings.Trim(s.Placeholder, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") != "" {
+			return nil, sandbox.Errorf(sandbox.Invalid, "%s: a placeholder has at least 16 letters, digits, - _ or .", where)
+		}
+		if s.Value == "" || strings.TrimSpace(s.Value) != s.Value || !httpguts.ValidHeaderFieldValue(s.Value) {
+			return nil, sandbox.Errorf(sandbox.Invalid, "%s: the value is empty or does not fit into a header field", where)
+		}
+		if s.Header != "" && !httpguts.ValidHeaderFieldName(s.Header) {
+			return nil, sandbox.Errorf(sandbox.Invalid, "%s: %s is not a header field's name", where, quote(s.Header))
+		}
+		for _, o := range out {
+			if strings.Contains(o.Placeholder, s.Placeholder) || strings.Contains(s.Placeholder, o.Placeholder) {
+				return nil, sandbox.Errorf(sandbox.Invalid, "%s: its placeholder overlaps that of another secret", where)
+			}
+		}
+		if strings.Contains(s.Value, s.Placeholder) {
+			return nil, sandbox.Errorf(sandbox.Invalid, "%s: the placeholder is a part of the value", where)
+		}
+		bound := secret{Secret: s}
+		for j, text := range s.Hosts {
+			r, err := secretHost(text)
+			if err != nil {
+				return nil, sandbox.Errorf(sandbox.Invalid, "%s: hosts[%d]: %s: %w", where, j, quote(text), err)
+			}
+			if r.scheme == tlsOnly && !ca {
+				return nil, sandbox.Errorf(sandbox.Unsupported, "%s: hosts[%d]: %s: a secret cannot be put into TLS without a CA", where, j, quote(text)).
+					WithHint("give a CA to inspect with")
+			}
+			bound.hosts = append(bound.hosts, r)
+		}
+		out = append(out, bound)
+	}
+	return out, nil
+}
+
+// secretHost makes a host without a scheme mean https.
+func secretHost(text string) (rule, error) {
+	if !strings.Contains(text, "://") {
+		text = "https://" + text
+	}
+	r, err := parseRule(text, allowList)
+	switch {
+	case err != nil:
+		return r, err
+	case r.request() || r.scheme == rawTCP:
+		return r, fmt.Errorf("a secret is bound to https or http hosts, without methods and paths")
+	}
+	return r, r.tooWide()
+}
+
+func (s *secret) bound(o origin) bool {
+	for i := range s.hosts {
+		if r := &s.hosts[i]; r.matchHost(o.host) && r.matchPort(o.port) && r.speaks(o.tls) {
+			return true
+		}
+	}
+	return false
+}
+
+// bound reports whether any secret may be put into requests to o.
+func (s secrets) bound(o origin) bool {
+	for i := range s {
+		if s[i].bound(o) {
+			return true
+		}
+	}
+	return false
+}
+
+// apply puts values into header, or refuses the request for a placeholder that is on
+// its way to somebody else. All refusals come before the first value is put in.
+func (s secrets) apply(header http.Header, t target) *denial {
+	for i := range s {
+		if !s[i].bound(t.origin) && s[i].inRequest(header, t) {
+			return s[i].refuse(t.origin)
+		}
+	}
+	for i := range s {
+		if s[i].bound(t.origin) {
+			s[i].put(header)
+		}
+	}
+	return nil
+}
+
+func (s *secret) refuse(o origin) *denial {
+	return deny(KindSecret, o.host, o.port, Verdict{
+		Reason: "the placeholder of the secret " + quote(s.Name) + " was on its way to " + o.scheme() + " on a host that it is not bound to",
+	})
+}
+
+// inRequest looks at the request target, also decoded, and at all fields.
+func (s *secret) inRequest(header http.Header, t target) bool {
+	for _, part := range []string{t.path, t.query} {
+		if s.in(part) {
+			return true
+		}
+		if plain, err := url.QueryUnescape(part); err == nil && s.in(plain) {
+			return true
+		}
+	}
+	for name, values := range header {
+		// Names were brought into another case than they came in.
+		if strings.Contains(strings.ToLower(name), strings.ToLower(s.Placeholder)) {
+			return true
+		}
+		for _, v := range values {
+			if s.in(v) {
+				return true
+			}
+			if plain, ok := basic(v); ok && s.in(plain) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (s *secret) in(text string) bool { return strings.Contains(text, s.Placeholder) }
+
+func (s *secret) put(header http.Header) {
+	only := textproto.CanonicalMIMEHeaderKey(s.Header)
+	for name, values := range header {
+		if only != "" && name != only {
+			continue
+		}
+		for i, v := range values {
+			if plain, ok := basic(v); ok && s.in(plain) {
+				plain = strings.ReplaceAll(plain, s.Placeholder, s.Value)
+				values[i] = "Basic " + base64.StdEncoding.EncodeToString([]byte(plain))
+				continue
+			}
+			values[i] = strings.ReplaceAll(v, s.Placeholder, s.Value)
+		}
+	}
+}
+
+// basic decodes "Basic BASE64", with or without padding.
+func basic(v string) (string, bool) {
+	kind, text, ok := strings.Cut(v, " ")
+	if !ok || !strings.EqualFold(kind, "Basic") {
+		return "", false
+	}
+	text = strings.TrimRight(strings.TrimSpace(text), "=")
+	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		if plain, err := enc.DecodeString(text); err == nil {
+			return string(plain), true
+		}
+	}
+	return "", false
+}
+
+// scanner looks for placeholders in a body, however it is cut into pieces.
+type scanner struct {
+	origin  origin
+	secrets []*secret
+	keep    int // bytes that may be the beginning of one
+	tail    []byte
+}
+
+// scanner returns nil when there is nothing to look for on the way to o.
+func (s secrets) scanner(o origin) *scanner {
+	sc := &scanner{origin: o}
+	for i := range s {
+		if !s[i].bound(o) {
+			sc.secrets = append(sc.secrets, &s[i])
+			sc.keep = max(sc.keep, len(s[i].Placeholder)-1)
+		}
+	}
+	if len(sc.secrets) == 0 {
+		return nil
+	}
+	return sc
+}
+
+// look takes the next piece. When it refuses, the piece must not be sent, and so the
+// placeholder's end never is.
+func (sc *scanner) look(p []byte) *denial {
+	seen := append(sc.tail, p...)
+	for _, s := range sc.secrets {
+		if bytes.Contains(seen, []byte(s.Placeholder)) {
+			return s.refuse(sc.origin)
+		}
+	}
+	sc.tail = append(sc.tail[:0], seen[max(0, len(seen)-sc.keep):]...)
+	return nil
+}
