@@ -113,6 +113,20 @@ func (f *filesystem) preset(name string, p presetRule) {
 	})
 }
 
+// planted returns a symbolic link on the way to at that lies where commands may
+// write and leads out of there, or "". A command of an earlier run may have put it
+// in the place of what the rule means.
+func (f *filesystem) planted(at place) string {
+	for _, link := range at.links {
+		for _, r := range f.rules {
+			if r.Access == ReadWrite && link != r.Path && within(link, r.Path) && !within(at.path, r.Path) {
+				return link
+			}
+		}
+	}
+	return ""
+}
+
 // private reports whether a private file system stands at path.
 func (f *filesystem) private(path string) bool {
 	return slices.ContainsFunc(f.rules, func(r *rule) bool { return r.Access == Private && r.Path == path })
@@ -160,6 +174,13 @@ func (f *filesystem) written(i int, key string, n int, written string, access Ac
 			if root := reservedRoot(p); root != "" {
 				return fault(l, key, n, sandbox.Invalid, "%q: %s belongs to the sandbox", written, root)
 			}
+		}
+		if link := f.planted(at); link != "" && access != Exclude {
+			if !m.exact {
+				continue
+			}
+			return fault(l, key, n, sandbox.Denied, "%q: %s is a link that a sandbox could have made, and leads to %s", written, link, at.path).
+				WithHint("name %s itself if that is meant", at.path)
 		}
 		if at.blocked != "" && access != ReadWrite {
 			// Inside, chmod(1) could open a directory that we cannot look into now.

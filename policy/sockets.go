@@ -53,6 +53,9 @@ func (f *filesystem) socket(m match) (string, error) {
 	if err != nil {
 		return "", sandbox.Errorf(sandbox.Invalid, "%w", err)
 	}
+	if link := f.planted(at); link != "" {
+		return "", sandbox.Errorf(sandbox.Denied, "%s is a link that a sandbox could have made, and leads to %s", link, at.path)
+	}
 	docker, _ := f.look.locate(f.dockerSocket()) // the zero place equals no path
 	if at.path == docker.path || filepath.Base(at.path) == "docker.sock" {
 		return "", sandbox.Errorf(sandbox.Invalid, "the Docker socket is root on this machine").WithHint("use docker: true or --docker if that is meant")

@@ -33,12 +33,13 @@ type invocation struct {
 func newInvocation(plan *policy.Plan, t tool, guestPath, dir string, seccomp []byte, first int, pinned bool) (*invocation, error) {
 	v := &invocation{first: first, pinned: pinned && t.features.bindFD}
 	v.namespaces(plan, t)
-	v.base()
-	last, err := v.mounts(plan)
+	last := v.base(plan)
+	more, err := v.mounts(plan)
 	if err != nil {
 		v.close()
 		return nil, err
 	}
+	last = append(last, more...)
 	v.host(plan)
 	v.runtime(plan, guestPath)
 	for _, p := range last {
@@ -87,13 +88,28 @@ func (v *invocation) namespaces(plan *policy.Plan, t tool) {
 	v.add("--cap-drop", "ALL", "--die-with-parent")
 }
 
-func (v *invocation) base() {
+// base adds what every sandbox has, and returns what becomes read-only at the end.
+func (v *invocation) base(plan *policy.Plan) (last []string) {
 	v.add("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run")
 	if os.Geteuid() == 0 {
 		// The kernel lets global root write sysctls in any namespace, and
 		// bubblewrap covers only what access(2) calls writable.
 		v.add("--ro-bind", "/proc/sys", "/proc/sys")
 	}
+	if plan.Limits.Tmp > 0 {
+		// /dev is a tmpfs too, and shared memory lies in it.
+		v.tmpfs(plan, "/dev/shm")
+		last = append(last, "/dev")
+	}
+	return last
+}
+
+// tmpfs adds a private file system of limited size.
+func (v *invocation) tmpfs(plan *policy.Plan, path string) {
+	if plan.Limits.Tmp > 0 {
+		v.add("--size", strconv.FormatInt(int64(plan.Limits.Tmp), 10))
+	}
+	v.add("--perms", "1777", "--tmpfs", path)
 }
 
 // mounts adds the plan's mounts and returns what is to become read-only at the
@@ -102,10 +118,7 @@ func (v *invocation) mounts(plan *policy.Plan) (last []string, err error) {
 	for _, m := range plan.Mounts {
 		switch m.Access {
 		case policy.Private:
-			if plan.Limits.Tmp > 0 {
-				v.add("--size", strconv.FormatInt(int64(plan.Limits.Tmp), 10))
-			}
-			v.add("--perms", "1777", "--tmpfs", m.Path)
+			v.tmpfs(plan, m.Path)
 		case policy.Exclude:
 			if m.Dir {
 				v.add("--perms", "0555", "--tmpfs", m.Path)

@@ -9,17 +9,17 @@ import "golang.org/x/sys/unix"
 func entryCallOf(nr int32) (entryCall, bool) {
 	switch nr {
 	case unix.SYS_OPEN:
-		return entryCall{op: opOpen, dir: -1, path: 0, flags: 1}, true
+		return entryCall{op: opOpen, dir: -1, path: 0, flags: 1, mode: 2}, true
 	case unix.SYS_CREAT:
-		return entryCall{op: opOpen, dir: -1, path: 0, flags: -1}, true
+		return entryCall{op: opOpen, dir: -1, path: 0, flags: -1, mode: 1}, true
 	case unix.SYS_MKDIR:
-		return entryCall{op: opMake, dir: -1, path: 0}, true
+		return entryCall{op: opMkdir, dir: -1, path: 0, mode: 1}, true
 	case unix.SYS_MKNOD:
-		return entryCall{op: opMake, dir: -1, path: 0}, true
+		return entryCall{op: opMknod, dir: -1, path: 0, mode: 1}, true
 	case unix.SYS_SYMLINK:
-		return entryCall{op: opSymlink, dir: -1, path: 1}, true
+		return entryCall{op: opSymlink, dir: -1, path: 1, oldPath: 0}, true
 	case unix.SYS_LINK:
-		return entryCall{op: opMake, dir: -1, path: 1}, true
+		return entryCall{op: opLink, oldDir: -1, oldPath: 0, dir: -1, path: 1, flags: -1}, true
 	case unix.SYS_RENAME:
 		return entryCall{op: opRename, oldDir: -1, oldPath: 0, dir: -1, path: 1, flags: -1}, true
 	case unix.SYS_UNLINK, unix.SYS_RMDIR:

@@ -4,9 +4,10 @@ package bwrap
 
 import "golang.org/x/sys/unix"
 
-// setuidBit is S_ISUID. A program left set-user-ID in the work tree would hand
-// the user's rights to everybody else on the host, root's when we run as root.
-const setuidBit = unix.S_ISUID
+// setuidBit is S_ISUID and S_ISGID. A program left with one of them in the work
+// tree would hand the rights of the user or the group to everybody else on the
+// host, root's when we run as root. New directories still inherit S_ISGID.
+const setuidBit = unix.S_ISUID | unix.S_ISGID
 
 // tmpfileBit is __O_TMPFILE, the part of O_TMPFILE that is not O_DIRECTORY.
 const tmpfileBit = 0x400000

@@ -5,7 +5,6 @@ package bwrap
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -28,7 +27,6 @@ type guard struct {
 	calls    sync.WaitGroup // connects under way
 	sockets  sockets        // and the sockets that they use
 	begun    atomic.Bool    // set before the command is let loose; until then only bubblewrap itself asks
-	hostile  bool           // a path was changed while we looked at it; used by serve alone
 	denied   func(op, path string)
 	appeared func(path string, raced bool) // a guarded name is there in spite of the guard
 }
@@ -84,14 +82,15 @@ func (g *guard) serve(l *listener) {
 	}
 }
 
-// close ends serve, waits for it, and frees everything. With nobody to answer,
-// the kernel fails what still asks (ENOSYS).
+// close ends serve, waits for it, and frees everything. It is called when the
+// sandbox's last process is gone, or was never made.
 func (g *guard) close() {
 	one := [8]byte{1}
 	_, _ = unix.Write(g.stop, one[:])
 	if g.listener != nil {
 		<-g.done
 		_ = g.listener.close()
+		g.inspect() // once more, now that nothing can make anything
 	}
 	g.sockets.abort()
 	g.calls.Wait()
@@ -123,12 +122,14 @@ func (g *guard) answer(n notification) {
 	switch {
 	case err == nil && seen.changed():
 		// Nobody changes a path that a system call of his own is reading.
-		g.hostile = true
 		g.denied(call.op.String(), "a path that changes while it is checked")
 		g.listener.refuse(n.id, unix.EPERM)
 	case err == nil:
 		g.sweep.touched()
 		g.listener.proceed(n.id)
+	case errors.Is(err, errPerformed):
+		g.listener.finish(n.id)
+	case errors.Is(err, errAnswered):
 	case errors.As(err, &errno):
 		g.listener.refuse(n.id, errno)
 	default:
@@ -167,7 +168,11 @@ func (g *guard) decide(n notification, t *reading, call entryCall) error {
 	case call.op == opRename:
 		return g.decideRename(n, t, call, e)
 	case call.op != opRemove:
-		return g.decideEntry(call.op, e)
+		err := g.decideEntry(call.op, e)
+		if err == nil && g.rules.delicate(e.name) {
+			err = g.perform(n, t, call, e)
+		}
+		return err
 	case g.rules.guarded(e.path, e.name) != nil:
 		return g.deny(call.op, e.String(), unix.EROFS)
 	}
@@ -198,7 +203,10 @@ func (g *guard) decideBind(n notification, t *reading) error {
 		return err
 	}
 	defer e.close()
-	return g.decideEntry(opBind, e)
+	if err := g.decideEntry(opBind, e); err != nil || !g.rules.delicate(e.name) {
+		return err
+	}
+	return unix.EACCES // nobody needs a socket of a protected name
 }
 
 // decideEntry is about an entry that comes into being.
@@ -250,17 +258,26 @@ func (g *guard) decideRename(n notification, t *reading, call entryCall, to entr
 		return err
 	}
 	defer from.close()
-	exchange := call.flags >= 0 && n.args[call.flags]&unix.RENAME_EXCHANGE != 0
-	if err := g.decideMove(from, to); err != nil || !exchange {
-		return err
+	flags := uint(0)
+	if call.flags >= 0 {
+		flags = uint(n.args[call.flags])
 	}
-	return g.decideMove(to, from)
+	err = g.decideMove(from, to)
+	if err == nil && flags&unix.RENAME_EXCHANGE != 0 {
+		err = g.decideMove(to, from)
+	}
+	if err == nil && (g.rules.delicate(to.name) || g.rules.delicate(from.name)) {
+		err = performed(unix.Renameat2(from.dir, from.name, to.dir, to.name, flags))
+	}
+	return err
 }
 
 // decideMove is about from leaving its place and appearing at to.
 func (g *guard) decideMove(from, to entry) error {
 	switch {
-	case g.rules.anchored(from.String()):
+	case g.rules.anchored(from.String()), g.rules.mounted[from.String()], g.rules.mounted[to.String()]:
+		// The kernel minds mount points of the caller's mount namespace alone, which
+		// is ours for what we perform.
 		return g.deny(opRename, from.String(), unix.EBUSY)
 	case g.rules.guarded(from.path, from.name) != nil:
 		return g.deny(opRename, from.String(), unix.EROFS)
@@ -268,29 +285,22 @@ func (g *guard) decideMove(from, to entry) error {
 	if err := g.decideEntry(opRename, to); err != nil {
 		return err
 	}
-	rest := g.rules.below(to.String())
-	if len(rest) == 0 {
+	if len(g.rules.below(to.String())) == 0 {
 		return nil
 	}
-	if isLinkAt(from.dir, from.name) {
-		return g.deny(opRename, to.String(), unix.EROFS)
-	}
-	for _, r := range rest {
-		// An empty r: only mkdir may make a directory whose entries are guarded.
-		if r == "" || existsAt(from.dir, from.name+"/"+r) {
-			return g.deny(opRename, filepath.Join(to.String(), r), unix.EROFS)
-		}
-	}
-	return nil
+	// What lies in from may change before the kernel moves it. A directory that is
+	// made there is checked entry by entry, and so mv(1) does when it hears this.
+	return g.deny(opRename, to.String(), unix.EXDEV)
 }
 
-// inspect reports guarded names that are there now. One that was refused before,
-// or that comes with paths changed under our eyes, is the work of a thread that
-// raced us; any other was made by the host's user, whose it stays.
+// inspect reports guarded names that are there now.
 func (g *guard) inspect() {
-	for _, p := range g.sweep.look() {
-		path := filepath.Join(p.dir, p.name)
-		g.appeared(path, g.hostile || g.sweep.denied[path])
+	raced, others := g.sweep.look()
+	for _, path := range raced {
+		g.appeared(path, true)
+	}
+	for _, path := range others {
+		g.appeared(path, false)
 	}
 }
 

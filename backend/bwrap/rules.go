@@ -17,31 +17,48 @@ type guardRules struct {
 	all     map[string]*policy.Guard            // directory → guard of every name
 	under   []*policy.Guard                     // every guard, to find those below a directory
 	fixed   map[string]bool                     // directories that protected paths lie in, at any depth
+	mounted map[string]bool                     // paths that the sandbox mounts on
 	noRepos []string
+
+	delicates map[string]bool // lower-case names that are guarded anywhere
 }
 
 // repository is the set of names that make a directory a git repository
 // (is_git_directory in gitrepository-layout(5)).
 var repository = []string{"HEAD", "objects", "refs"}
 
+// gitObeys are the files that git obeys in directories whose every entry is guarded.
+var gitObeys = []string{"attributes", "exclude", "grafts", "sparse-checkout", "alternates"}
+
 func newGuardRules(plan *policy.Plan) *guardRules {
 	r := &guardRules{
 		names: map[string]map[string]*policy.Guard{}, all: map[string]*policy.Guard{},
-		fixed: map[string]bool{}, noRepos: plan.NoRepos,
+		fixed: map[string]bool{}, noRepos: plan.NoRepos, delicates: map[string]bool{},
+		mounted: map[string]bool{},
+	}
+	if len(plan.NoRepos) > 0 {
+		for _, name := range append([]string{".git", "commondir"}, repository...) {
+			r.delicates[strings.ToLower(name)] = true
+		}
 	}
 	for i := range plan.Guards {
 		g := &plan.Guards[i]
 		r.under = append(r.under, g)
 		if g.Name == "*" {
 			r.all[g.Dir] = g
+			for _, name := range gitObeys {
+				r.delicates[name] = true
+			}
 			continue
 		}
+		r.delicates[strings.ToLower(g.Name)] = true
 		if r.names[g.Dir] == nil {
 			r.names[g.Dir] = map[string]*policy.Guard{}
 		}
 		r.names[g.Dir][strings.ToLower(g.Name)] = g
 	}
 	for _, m := range plan.Mounts {
+		r.mounted[m.Path] = true
 		if m.Access == policy.ReadOnly || m.Access == policy.Exclude || m.Pin {
 			for dir := filepath.Dir(m.Path); dir != "/" && !r.fixed[dir]; dir = filepath.Dir(dir) {
 				r.fixed[dir] = true
