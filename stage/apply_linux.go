@@ -22,7 +22,7 @@ func (s *Stage) Apply(options ApplyOptions) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	defer held.Close() //nolint:errcheck // gives the lock back
+	defer release(held)
 	if err := s.reload(); err != nil {
 		return Result{}, err
 	}
@@ -166,7 +166,7 @@ func (s *Stage) remember(d *differ, j *journal, left []Change) error {
 		return nil
 	}
 	if s.data.Known == nil {
-		s.data.Known = map[rawPath]fingerprint{}
+		s.data.Known = pathMap[fingerprint]{}
 	}
 	differs := map[string]bool{}
 	for _, c := range left {
@@ -183,8 +183,8 @@ func (s *Stage) remember(d *differ, j *journal, left []Change) error {
 		if err != nil {
 			return err
 		}
-		if delete(s.data.Known, p); low.exists {
-			s.data.Known[p] = low.fingerprint()
+		if delete(s.data.Known, string(p)); low.exists {
+			s.data.Known[string(p)] = low.fingerprint()
 		}
 	}
 	return s.save()
@@ -209,8 +209,8 @@ func (s *Stage) record(d *differ, j *journal, left []Change) error {
 		if err != nil {
 			return err
 		}
-		if delete(d.base.copy, op.Path); low.exists && up.exists {
-			d.base.copy[op.Path] = copied{Low: low.fingerprint(), Copy: up.fingerprint()}
+		if delete(d.base.copy, path); low.exists && up.exists {
+			d.base.copy[path] = copied{Low: low.fingerprint(), Copy: up.fingerprint()}
 		}
 	}
 	return writeJSON(filepath.Join(s.dir, manifestFile), d.base.copy)

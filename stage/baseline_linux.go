@@ -5,7 +5,7 @@ import "path/filepath"
 // baseline knows what the workspace was when the stage was made.
 type baseline struct {
 	created int64                      // of an overlay
-	known   map[rawPath]fingerprint    // what Apply left there itself
+	known   pathMap[fingerprint]       // what Apply left there itself
 	touched map[string]bool            // what an interrupted Apply may have changed
 	copy    manifest                   // of a copy; nil for an overlay
 	below   map[string][]string        // the names in each directory of the copy
@@ -30,8 +30,8 @@ func (s *Stage) baseline(low *tree, j *journal) (*baseline, error) {
 	}
 	b.below = map[string][]string{}
 	for path := range b.copy {
-		dir := parentOf(string(path))
-		b.below[dir] = append(b.below[dir], string(path)[len(dir):])
+		dir := parentOf(path)
+		b.below[dir] = append(b.below[dir], path[len(dir):])
 	}
 	for dir, names := range b.below {
 		for i := range names {
@@ -50,13 +50,13 @@ func (b *baseline) changed(path string, low info) bool {
 		return false
 	}
 	if b.copy != nil {
-		was, ok := b.copy[rawPath(path)]
+		was, ok := b.copy[path]
 		if ok && low.isDir() {
 			return was.Low.Mode != low.Mode
 		}
 		return !ok || !was.Low.same(low.fingerprint())
 	}
-	if was, ok := b.known[rawPath(path)]; ok && was.same(low.fingerprint()) {
+	if was, ok := b.known[path]; ok && was.same(low.fingerprint()) {
 		return false
 	}
 	return low.Ctim.Nano() >= b.created
@@ -70,7 +70,7 @@ func (b *baseline) vanished(path string, up info, origin bool) (bool, error) {
 		return false, nil
 	}
 	if b.copy != nil {
-		_, ok := b.copy[rawPath(path)]
+		_, ok := b.copy[path]
 		return ok, nil
 	}
 	if !origin || up.isDir() {

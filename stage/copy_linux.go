@@ -13,7 +13,7 @@ import (
 
 // manifest records a copy: what each entry was in the workspace, and what it
 // became.
-type manifest map[rawPath]copied
+type manifest = pathMap[copied]
 
 type copied struct {
 	Low  fingerprint `json:"low"`
@@ -133,7 +133,7 @@ func (c *copier) finish(path string, st info) error {
 		return err
 	}
 	now, err := c.to.lstat(path)
-	c.manifest[rawPath(path)] = copied{Low: st.fingerprint(), Copy: now.fingerprint()}
+	c.manifest[path] = copied{Low: st.fingerprint(), Copy: now.fingerprint()}
 	return err
 }
 

@@ -239,7 +239,7 @@ func (d *differ) copiedEntry(path string) error {
 	if err != nil {
 		return err
 	}
-	was, recorded := d.base.copy[rawPath(path)]
+	was, recorded := d.base.copy[path]
 	low, err := d.low.lstat(path)
 	if err != nil {
 		return err

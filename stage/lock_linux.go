@@ -65,6 +65,13 @@ func tryLock(f *os.File) (bool, error) {
 	return err == nil, err
 }
 
+// release unlocks first: a child that another goroutine is just starting may hold
+// the descriptor until it executes its program.
+func release(f *os.File) {
+	_ = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_UNLCK}) // closing does it too, later
+	_ = f.Close()                                                                    // only the lock mattered
+}
+
 func stillAt(f *os.File, name string) bool {
 	mine, err := f.Stat()
 	if err != nil {

@@ -22,6 +22,35 @@ func (p *rawPath) UnmarshalText(text []byte) error {
 	return err
 }
 
+// pathMap is a map by path whose keys survive JSON.
+type pathMap[T any] map[string]T
+
+// MarshalJSON quotes the keys once more: encoding/json replaces what is no UTF-8.
+func (m pathMap[T]) MarshalJSON() ([]byte, error) {
+	out := make(map[string]T, len(m))
+	for path, value := range m {
+		out[strconv.QuoteToASCII(path)] = value
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON is the reverse of MarshalJSON.
+func (m *pathMap[T]) UnmarshalJSON(text []byte) error {
+	var in map[string]T
+	if err := json.Unmarshal(text, &in); err != nil {
+		return err
+	}
+	*m = make(pathMap[T], len(in))
+	for key, value := range in {
+		path, err := strconv.Unquote(key)
+		if err != nil {
+			return err
+		}
+		(*m)[path] = value
+	}
+	return nil
+}
+
 // writeJSON puts a file in the place of name: whoever reads sees the old one or
 // the new one, also after a kill or a power cut.
 func writeJSON(name string, value any) error {

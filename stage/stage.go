@@ -49,7 +49,7 @@ type metadata struct {
 	// The workspace's own directory, to notice that it was exchanged.
 	Inode uint64 `json:"inode"`
 	// Entries that Apply itself changed in the workspace after Created, as it left them.
-	Known map[rawPath]fingerprint `json:"known,omitempty"`
+	Known pathMap[fingerprint] `json:"known,omitempty"`
 }
 
 const metadataVersion = 1

@@ -49,7 +49,7 @@ func (s *Store) Create(workspace, name string) (*Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer held.Close() //nolint:errcheck // nothing was written that matters
+	defer release(held)
 	stage, err := s.build(dir, workspace, name)
 	if err == nil {
 		err = unix.Renameat2(unix.AT_FDCWD, dir, unix.AT_FDCWD, final, unix.RENAME_NOREPLACE)
@@ -210,7 +210,7 @@ func (s *Stage) Discard() error {
 	if err != nil {
 		return err
 	}
-	defer held.Close() //nolint:errcheck // removed by then
+	defer release(held)
 	// Gone at once for everybody; a kill during the removal leaves it to a sweep.
 	gone := filepath.Join(filepath.Dir(s.dir), gonePrefix+rand.Text())
 	if err := os.Rename(s.dir, gone); err != nil {
@@ -313,7 +313,7 @@ func (s *Store) sweep() {
 		}
 		if f, err := lock(dir, holder([]string{"sweep"})); err == nil {
 			_ = removeDir(dir) // the next sweep tries again
-			_ = f.Close()      // removed with it
+			release(f)
 		}
 	}
 }

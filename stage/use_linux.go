@@ -45,7 +45,7 @@ func (s *Stage) Use(command []string) (*Use, error) {
 		return nil, err
 	}
 	if err := s.usable(); err != nil {
-		_ = f.Close() // gives the lock back
+		release(f)
 		return nil, err
 	}
 	return &Use{stage: s, lock: f}, nil
@@ -86,13 +86,14 @@ func (s *Stage) sameWorkspace() error {
 // in use until it ends, also when this process is killed before.
 func (u *Use) File() *os.File { return u.lock }
 
-// Close ends the use. Idempotent.
+// Close ends the use, for processes that inherited File too: call it when the
+// command has ended. Idempotent.
 func (u *Use) Close() error {
-	err := u.lock.Close()
-	if errors.Is(err, os.ErrClosed) {
-		return nil
+	if u.lock != nil {
+		release(u.lock)
+		u.lock = nil
 	}
-	return err
+	return nil
 }
 
 // Command says how to start a program on the stage; guest is the guest program.
