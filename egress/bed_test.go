@@ -1,0 +1,275 @@
+package egress
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+)
+
+// bed is a proxy on loopback with a name server of its own.
+type bed struct {
+	proxy *Proxy
+	addr  string
+	end   func() error // ends Serve and returns its error
+
+	mu     sync.Mutex
+	events []Event
+}
+
+// everywhere lets tests reach servers on loopback.
+const everywhere = "127.0.0.1/32:1-65535"
+
+func newBed(t testing.TB, p Policy, change ...func(*Options)) *bed {
+	t.Helper()
+	b := &bed{}
+	o := Options{
+		Rules:    mustCompile(t, p),
+		Resolver: startDNS(t, func(string) []string { return []string{"127.0.0.1"} }),
+		Denied: func(e Event) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.events = append(b.events, e)
+		},
+		HeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute,
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	var err error
+	if b.proxy, err = New(o); err != nil {
+		t.Fatal(err)
+	}
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.addr = l.Addr().String()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- b.proxy.Serve(ctx, l) }()
+	b.end = sync.OnceValue(func() error { cancel(); return <-done })
+	t.Cleanup(func() {
+		if err := b.end(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// take returns the events so far and forgets them.
+func (b *bed) take() []Event {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := b.events
+	b.events = nil
+	return out
+}
+
+// expect ends the proxy, so that all has been reported, and compares with one event.
+func (b *bed) expect(t *testing.T, kind Kind) Event {
+	t.Helper()
+	if err := b.end(); err != nil {
+		t.Fatal(err)
+	}
+	events := b.take()
+	if len(events) != 1 || events[0].Kind != kind {
+		t.Fatalf("the events are %+v, want one of kind %s", events, kind)
+	}
+	return events[0]
+}
+
+func (b *bed) dial(t testing.TB) net.Conn {
+	t.Helper()
+	c, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", b.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	return c
+}
+
+// connect opens a tunnel.
+func (b *bed) connect(t testing.TB, target string) (net.Conn, *bufio.Reader, *http.Response) {
+	t.Helper()
+	c := b.dial(t)
+	fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", target, target)
+	br := bufio.NewReader(c)
+	res, err := http.ReadResponse(br, &http.Request{Method: http.MethodConnect})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, br, res
+}
+
+// client is a real HTTP client that uses the proxy.
+func (b *bed) client(t testing.TB, roots *x509.CertPool) *http.Client {
+	t.Helper()
+	tr := &http.Transport{
+		Proxy:           http.ProxyURL(&url.URL{Scheme: "http", Host: b.addr}),
+		TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+	}
+	t.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{Transport: tr, Timeout: 20 * time.Second}
+}
+
+func fetch(t testing.TB, c *http.Client, method, url string, header ...string) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	res, err := c.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, string(text)
+}
+
+// web is a server that remembers what it was asked.
+type web struct {
+	*httptest.Server
+
+	port  string
+	roots *x509.CertPool
+	hits  atomic.Int64
+
+	mu   sync.Mutex
+	last *http.Request
+	body string
+}
+
+func startWeb(t testing.TB, secure bool, names ...string) *web {
+	t.Helper()
+	w := &web{}
+	w.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.hits.Add(1)
+		text, _ := io.ReadAll(r.Body)
+		w.mu.Lock()
+		w.last, w.body = r, string(text)
+		w.mu.Unlock()
+		fmt.Fprintf(rw, "%s %s from %s", r.Method, r.RequestURI, r.Host)
+	}))
+	if secure {
+		w.serveTLS(t, names)
+	} else {
+		w.Start()
+	}
+	t.Cleanup(w.Close)
+	_, w.port, _ = net.SplitHostPort(w.Listener.Addr().String())
+	return w
+}
+
+func (w *web) serveTLS(t testing.TB, names []string) {
+	t.Helper()
+	ca := testCA(t)
+	a, err := newAuthority(*ca, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+	for _, n := range names {
+		h, err := ParseHost(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := a.certificate(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.TLS.Certificates = append(w.TLS.Certificates, *c)
+	}
+	w.StartTLS()
+	w.roots = pool(t, ca.Cert)
+}
+
+func (w *web) seen() (*http.Request, string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.last, w.body
+}
+
+func pool(t testing.TB, pem []byte) *x509.CertPool {
+	t.Helper()
+	p := x509.NewCertPool()
+	if !p.AppendCertsFromPEM(pem) {
+		t.Fatal("no certificate in the PEM")
+	}
+	return p
+}
+
+// startDNS answers A and AAAA queries with what answer returns for the name.
+func startDNS(t testing.TB, answer func(name string) []string) *net.Resolver {
+	t.Helper()
+	conn, err := (&net.ListenConfig{}).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		buf := make([]byte, 1500)
+		for {
+			n, from, err := conn.ReadFrom(buf)
+			if err != nil {
+				return
+			}
+			if out, err := answerDNS(buf[:n], answer); err == nil {
+				_, _ = conn.WriteTo(out, from)
+			}
+		}
+	}()
+	t.Cleanup(func() { _ = conn.Close(); <-done })
+	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "udp", conn.LocalAddr().String())
+	}}
+}
+
+func answerDNS(query []byte, answer func(string) []string) ([]byte, error) {
+	var m dnsmessage.Message
+	if err := m.Unpack(query); err != nil {
+		return nil, err
+	}
+	q := m.Questions[0]
+	m.Response, m.Additionals = true, nil
+	if q.Type == dnsmessage.TypeA || q.Type == dnsmessage.TypeAAAA {
+		found := answer(strings.TrimSuffix(q.Name.String(), "."))
+		if found == nil {
+			m.RCode = dnsmessage.RCodeNameError
+		}
+		for _, text := range found {
+			a := netip.MustParseAddr(text)
+			h := dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class, Type: q.Type, TTL: 0}
+			switch {
+			case a.Is4() && q.Type == dnsmessage.TypeA:
+				m.Answers = append(m.Answers, dnsmessage.Resource{Header: h, Body: &dnsmessage.AResource{A: a.As4()}})
+			case a.Is6() && q.Type == dnsmessage.TypeAAAA:
+				m.Answers = append(m.Answers, dnsmessage.Resource{Header: h, Body: &dnsmessage.AAAAResource{AAAA: a.As16()}})
+			}
+		}
+	}
+	return m.Pack()
+}
