@@ -29,6 +29,7 @@ type bed struct {
 
 	mu     sync.Mutex
 	events []Event
+	some   chan struct{} // holds a token once there was an event
 }
 
 // everywhere lets tests reach servers on loopback.
@@ -36,7 +37,7 @@ const everywhere = "127.0.0.1/32:1-65535"
 
 func newBed(t testing.TB, p Policy, change ...func(*Options)) *bed {
 	t.Helper()
-	b := &bed{}
+	b := &bed{some: make(chan struct{}, 1)}
 	o := Options{
 		Rules:    mustCompile(t, p),
 		Resolver: startDNS(t, func(string) []string { return []string{"127.0.0.1"} }),
@@ -44,6 +45,10 @@ func newBed(t testing.TB, p Policy, change ...func(*Options)) *bed {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			b.events = append(b.events, e)
+			select {
+			case b.some <- struct{}{}:
+			default:
+			}
 		},
 		HeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute,
 	}
@@ -80,9 +85,15 @@ func (b *bed) take() []Event {
 	return out
 }
 
-// expect ends the proxy, so that all has been reported, and compares with one event.
+// expect waits for an event, ends the proxy, so that all has been reported, and wants no
+// other one.
 func (b *bed) expect(t *testing.T, kind Kind) Event {
 	t.Helper()
+	select {
+	case <-b.some:
+	case <-time.After(20 * time.Second):
+		t.Fatal("there is no event")
+	}
 	if err := b.end(); err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +173,8 @@ type web struct {
 	body string
 }
 
-func startWeb(t testing.TB, secure bool, names ...string) *web {
+// startWeb uses TLS when there is a name to have a certificate for.
+func startWeb(t testing.TB, name string) *web {
 	t.Helper()
 	w := &web{}
 	w.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -173,8 +185,8 @@ func startWeb(t testing.TB, secure bool, names ...string) *web {
 		w.mu.Unlock()
 		fmt.Fprintf(rw, "%s %s from %s", r.Method, r.RequestURI, r.Host)
 	}))
-	if secure {
-		w.serveTLS(t, names)
+	if name != "" {
+		w.serveTLS(t, name)
 	} else {
 		w.Start()
 	}
@@ -183,7 +195,7 @@ func startWeb(t testing.TB, secure bool, names ...string) *web {
 	return w
 }
 
-func (w *web) serveTLS(t testing.TB, names []string) {
+func (w *web) serveTLS(t testing.TB, name string) {
 	t.Helper()
 	ca := testCA(t)
 	a, err := newAuthority(*ca, nil)
@@ -191,17 +203,15 @@ func (w *web) serveTLS(t testing.TB, names []string) {
 		t.Fatal(err)
 	}
 	w.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
-	for _, n := range names {
-		h, err := ParseHost(n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := a.certificate(h)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.TLS.Certificates = append(w.TLS.Certificates, *c)
+	h, err := ParseHost(name)
+	if err != nil {
+		t.Fatal(err)
 	}
+	c, err := a.certificate(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.TLS.Certificates = []tls.Certificate{*c}
 	w.StartTLS()
 	w.roots = pool(t, ca.Cert)
 }
@@ -254,7 +264,7 @@ func answerDNS(query []byte, answer func(string) []string) ([]byte, error) {
 		return nil, err
 	}
 	q := m.Questions[0]
-	m.Response, m.Additionals = true, nil
+	m.Response, m.Authoritative, m.Additionals = true, true, nil
 	if q.Type == dnsmessage.TypeA || q.Type == dnsmessage.TypeAAAA {
 		found := answer(strings.TrimSuffix(q.Name.String(), "."))
 		if found == nil {

@@ -14,7 +14,7 @@ import (
 
 func Test_Plain_Requests(t *testing.T) {
 	t.Parallel()
-	w := startWeb(t, false)
+	w := startWeb(t, "")
 	b := newBed(t, Policy{Allow: []string{"ok.example:" + w.port, "GET http://api.example:" + w.port + "/repos/**", everywhere}})
 	c := b.client(t, nil)
 	for _, row := range []struct {
@@ -134,7 +134,7 @@ func Test_Malformed_Requests_Reach_No_Server(t *testing.T) {
 	for _, row := range malformedRequests {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			w := startWeb(t, false)
+			w := startWeb(t, "")
 			host := "ok.example:" + w.port
 			b := newBed(t, Policy{Allow: []string{host, everywhere}})
 			c := b.dial(t)
@@ -186,7 +186,7 @@ func Test_Requests_Are_Written_Anew(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			w := startWeb(t, false)
+			w := startWeb(t, "")
 			host := "ok.example:" + w.port
 			b := newBed(t, Policy{Allow: []string{host, everywhere}})
 			c := b.dial(t)
@@ -215,7 +215,7 @@ func Test_Broken_Bodies_Are_Not_Completed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := startWeb(t, false)
+			w := startWeb(t, "")
 			host := "ok.example:" + w.port
 			b := newBed(t, Policy{Allow: []string{host, everywhere}})
 			c := b.dial(t)
@@ -232,7 +232,7 @@ func Test_Broken_Bodies_Are_Not_Completed(t *testing.T) {
 
 func Test_Override_Fields_Do_Not_Reach_Hosts_With_Request_Rules(t *testing.T) {
 	t.Parallel()
-	w := startWeb(t, false)
+	w := startWeb(t, "")
 	b := newBed(t, Policy{Allow: []string{"GET http://api.example:" + w.port + "/**", everywhere}})
 	res, _ := fetch(t, b.client(t, nil), "GET", "http://api.example:"+w.port+"/", "X-HTTP-Method-Override", "DELETE")
 	if res.StatusCode != 403 || w.hits.Load() != 0 {
@@ -243,7 +243,7 @@ func Test_Override_Fields_Do_Not_Reach_Hosts_With_Request_Rules(t *testing.T) {
 
 func Test_Request_Rules_Hold_Inside_Tunnels(t *testing.T) {
 	t.Parallel()
-	w := startWeb(t, false)
+	w := startWeb(t, "")
 	target := "api.example:" + w.port
 	b := newBed(t, Policy{Allow: []string{"GET http://" + target + "/repos/**", everywhere}})
 	for path, want := range map[string]int{"/repos/a": 200, "/user": 403} {
@@ -261,7 +261,7 @@ func Test_Request_Rules_Hold_Inside_Tunnels(t *testing.T) {
 
 func Test_The_Token(t *testing.T) {
 	t.Parallel()
-	w := startWeb(t, false)
+	w := startWeb(t, "")
 	host := "ok.example:" + w.port
 	b := newBed(t, Policy{Allow: []string{host, everywhere}}, func(o *Options) { o.Token = "right" })
 	for name, row := range map[string]struct {

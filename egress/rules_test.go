@@ -141,7 +141,9 @@ func Test_Wide_Rules_With_Any_Do_Not_Open_Special_Addresses(t *testing.T) {
 
 func Test_Special_Addresses(t *testing.T) {
 	t.Parallel()
-	own := func(a netip.Addr) bool { return a == netip.MustParseAddr("8.8.4.4") || a == netip.MustParseAddr("10.0.0.7") }
+	own := func(a netip.Addr) bool {
+		return a == netip.MustParseAddr("8.8.4.4") || a == netip.MustParseAddr("10.0.0.7")
+	}
 	for _, row := range []struct {
 		name, allow, host, addr string
 		want                    bool
