@@ -79,13 +79,13 @@ func newBench(t *testing.T, script string) *bench {
 		if err != nil || strings.Contains(string(mounts), filepath.Base(filepath.Dir(root))) {
 			t.Errorf("a mount is left: %v\n%s", err, mounts)
 		}
-		b.unlock()
+		b.unlock(root)
 	})
 	return b
 }
 
 // unlock lets a plain user's t.TempDir remove what the kernel made for itself.
-func (b *bench) unlock() {
+func (b *bench) unlock(root string) {
 	stages, err := b.store.List()
 	if err != nil {
 		b.Error(err)
@@ -94,6 +94,9 @@ func (b *bench) unlock() {
 		if err := s.Discard(); err != nil {
 			b.Error(err)
 		}
+	}
+	if out, err := exec.Command("chmod", "-R", "u+rwx", root).CombinedOutput(); err != nil { //nolint:noctx // the test's context has ended
+		b.Errorf("%v: %s", err, out)
 	}
 }
 
