@@ -212,17 +212,17 @@ func creations() []escape {
 		escape{
 			ID: "A2.42", Name: "threads that swap the path between check and open leave no protected file behind",
 			Matrix: "create .vscode/.mcp.json/.claude settings",
-			Go:     []string{"race", ".mcp.json"}, Ends: true, Hold: absent("{work}/.mcp.json"),
+			Go:     []string{"race", ".mcp.json"}, Ends: true, Hold: absent("{work}/.mcp.json"), Control: control{Luck: true},
 		},
 		escape{
 			ID: "A2.43", Name: "threads that swap the path between check and rename leave no protected file behind",
 			Matrix: "create .vscode/.mcp.json/.claude settings",
-			Go:     []string{"renames", ".mcp.json"}, Ends: true, Hold: absent("{work}/.mcp.json"),
+			Go:     []string{"renames", ".mcp.json"}, Ends: true, Hold: absent("{work}/.mcp.json"), Control: control{Luck: true},
 		},
 		escape{
 			ID: "A2.44", Name: "threads that swap the path leave no hook behind", Matrix: "rename .git + new hook on host",
 			Setup: func(h *host) { h.sh("rm -rf .git/hooks; mkdir .git/zzzzz") },
-			Go:    []string{"race", ".git/hooks"}, Ends: true, Hold: absent("{work}/.git/hooks"),
+			Go:    []string{"race", ".git/hooks"}, Ends: true, Hold: absent("{work}/.git/hooks"), Control: control{Luck: true},
 		},
 		timed("A2.48", "path", "a thread that changes the path at the right moment leaves no protected file behind"),
 		timed("A2.49", "flags", "a thread that changes the flags at the right moment leaves no protected file behind"),
@@ -230,7 +230,7 @@ func creations() []escape {
 		escape{
 			ID: "A2.51", Name: "a directory that moves while it is filled leaves no protected directory behind",
 			Matrix: ".codex/.cursor/.envrc/CI/package.json",
-			Go:     []string{"moves", ".github", "workflows"}, Ends: true, Hold: absent("{work}/.github/workflows"),
+			Go:     []string{"moves", ".github", "workflows"}, Ends: true, Hold: absent("{work}/.github/workflows"), Control: control{Luck: true},
 		},
 		escape{
 			ID: "A2.45", Name: "a protected file that exists is not replaced, changed or removed",
@@ -267,7 +267,7 @@ func creations() []escape {
 func timed(id, kind, name string) escape {
 	return escape{
 		ID: id, Name: name, Matrix: "create .vscode/.mcp.json/.claude settings",
-		Go: []string{"timed", kind, ".mcp.json"}, Ends: true, Hold: absent("{work}/.mcp.json"),
+		Go: []string{"timed", kind, ".mcp.json"}, Ends: true, Hold: absent("{work}/.mcp.json"), Control: control{Luck: true},
 	}
 }
 
