@@ -85,11 +85,11 @@ func (d *configDecoder) parse(data []byte) (hujson.Value, error) {
 	return v, nil
 }
 
-var hujsonError = regexp.MustCompile(`(?s)^hujson: line (\d+), column \d+: (.*)$`)
+var hujsonError = lazyRegexp(`(?s)^hujson: line (\d+), column \d+: (.*)$`)
 
 func (d *configDecoder) syntaxError(err error) error {
 	line, text := 1, err.Error()
-	if m := hujsonError.FindStringSubmatch(text); m != nil {
+	if m := hujsonError().FindStringSubmatch(text); m != nil {
 		if n, convErr := strconv.Atoi(m[1]); convErr == nil {
 			line = n
 		}

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -72,13 +73,29 @@ var secretEndings = []string{
 // plainKeys stand before KEY in names of things that are not secret.
 var plainKeys = []string{"PUBLIC", "PUB", "SORT", "CACHE", "PRIMARY", "FOREIGN", "PARTITION", "HOT"}
 
+// Compiled when a value needs them: few do, and a command that starts in
+// milliseconds would notice.
 var (
 	// urlLogin is a URL with a name and a password before the host, or with
 	// anything there when the scheme is HTTP, where it is a token.
-	urlLogin = regexp.MustCompile(`(?i)(://[^\s/?#@:]*:[^\s/?#@]+@|https?://[^\s/?#@]+@)`)
+	urlLogin = lazyRegexp(`(?i)(://[^\s/?#@:]*:[^\s/?#@]+@|https?://[^\s/?#@]+@)`)
 	// tokenValue is the beginning of keys of well-known makers.
-	tokenValue = regexp.MustCompile(`^(gh[opsur]_|github_pat_|glpat-|sk-(ant|proj|or)-|xox[abeprs]-|npm_[0-9A-Za-z]{36}|(AKIA|ASIA)[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35}|eyJ[0-9A-Za-z_-]+\.eyJ|-----BEGIN [A-Z ]*PRIVATE KEY)`)
+	tokenValue = lazyRegexp(`^(gh[opsur]_|github_pat_|glpat-|sk-(ant|proj|or)-|xox[abeprs]-|npm_[0-9A-Za-z]{36}|(AKIA|ASIA)[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35}|eyJ[0-9A-Za-z_-]+\.eyJ|-----BEGIN [A-Z ]*PRIVATE KEY)`)
 )
+
+// tokenStarts are the beginnings of everything that tokenValue matches.
+var tokenStarts = []string{"gh", "glpat-", "sk-", "xox", "npm_", "AKIA", "ASIA", "AIza", "eyJ", "-----BEGIN "}
+
+func lazyRegexp(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
+// secretValue reports whether a value shows what it is.
+func secretValue(name, value string) bool {
+	token := slices.ContainsFunc(tokenStarts, func(s string) bool { return strings.HasPrefix(value, s) })
+	return strings.Contains(value, "://") && urlLogin().MatchString(value) ||
+		token && tokenValue().MatchString(value) || proxyLogin(name, value)
+}
 
 // envVerdict says why a variable is dropped when no rule speaks of it, or "".
 func envVerdict(name, value string, docker bool) string {
@@ -91,7 +108,7 @@ func envVerdict(name, value string, docker bool) string {
 		return whyLoader
 	case is(serviceNames), !docker && is(dockerNames):
 		return whyService
-	case urlLogin.MatchString(value), tokenValue.MatchString(value), proxyLogin(name, value):
+	case secretValue(name, value):
 		return whySecretValue
 	case is(plainNames), plainValue(value):
 		return ""
