@@ -35,12 +35,12 @@ type bed struct {
 // everywhere lets tests reach servers on loopback.
 const everywhere = "127.0.0.1/32:1-65535"
 
-func newBed(t testing.TB, p Policy, change ...func(*Options)) *bed {
-	t.Helper()
+func newBed(tb testing.TB, p Policy, change ...func(*Options)) *bed {
+	tb.Helper()
 	b := &bed{some: make(chan struct{}, 1)}
 	o := Options{
-		Rules:    mustCompile(t, p),
-		Resolver: startDNS(t, func(string) []string { return []string{"127.0.0.1"} }),
+		Rules:    mustCompile(tb, p),
+		Resolver: startDNS(tb, func(string) []string { return []string{"127.0.0.1"} }),
 		Denied: func(e Event) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
@@ -57,20 +57,20 @@ func newBed(t testing.TB, p Policy, change ...func(*Options)) *bed {
 	}
 	var err error
 	if b.proxy, err = New(o); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	b.addr = l.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- b.proxy.Serve(ctx, l) }()
 	b.end = sync.OnceValue(func() error { cancel(); return <-done })
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := b.end(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return b
@@ -104,58 +104,58 @@ func (b *bed) expect(t *testing.T, kind Kind) Event {
 	return events[0]
 }
 
-func (b *bed) dial(t testing.TB) net.Conn {
-	t.Helper()
+func (b *bed) dial(tb testing.TB) net.Conn {
+	tb.Helper()
 	c, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", b.addr)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.Close() })
+	tb.Cleanup(func() { _ = c.Close() })
 	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
 	return c
 }
 
 // connect opens a tunnel.
-func (b *bed) connect(t testing.TB, target string) (net.Conn, *bufio.Reader, *http.Response) {
-	t.Helper()
-	c := b.dial(t)
+func (b *bed) connect(tb testing.TB, target string) (net.Conn, *bufio.Reader, *http.Response) {
+	tb.Helper()
+	c := b.dial(tb)
 	fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", target, target)
 	br := bufio.NewReader(c)
 	res, err := http.ReadResponse(br, &http.Request{Method: http.MethodConnect})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return c, br, res
 }
 
 // client is a real HTTP client that uses the proxy.
-func (b *bed) client(t testing.TB, roots *x509.CertPool) *http.Client {
-	t.Helper()
+func (b *bed) client(tb testing.TB, roots *x509.CertPool) *http.Client {
+	tb.Helper()
 	tr := &http.Transport{
 		Proxy:           http.ProxyURL(&url.URL{Scheme: "http", Host: b.addr}),
 		TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 	}
-	t.Cleanup(tr.CloseIdleConnections)
+	tb.Cleanup(tr.CloseIdleConnections)
 	return &http.Client{Transport: tr, Timeout: 20 * time.Second}
 }
 
-func fetch(t testing.TB, c *http.Client, method, url string, header ...string) (*http.Response, string) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+func fetch(tb testing.TB, c *http.Client, method, url string, header ...string) (*http.Response, string) {
+	tb.Helper()
+	req, err := http.NewRequestWithContext(tb.Context(), method, url, nil)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	for i := 0; i+1 < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
 	res, err := c.Do(req)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return res, string(text)
 }
@@ -174,8 +174,8 @@ type web struct {
 }
 
 // startWeb uses TLS when there is a name to have a certificate for.
-func startWeb(t testing.TB, name string) *web {
-	t.Helper()
+func startWeb(tb testing.TB, name string) *web {
+	tb.Helper()
 	w := &web{}
 	w.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.hits.Add(1)
@@ -186,34 +186,34 @@ func startWeb(t testing.TB, name string) *web {
 		fmt.Fprintf(rw, "%s %s from %s", r.Method, r.RequestURI, r.Host)
 	}))
 	if name != "" {
-		w.serveTLS(t, name)
+		w.serveTLS(tb, name)
 	} else {
 		w.Start()
 	}
-	t.Cleanup(w.Close)
+	tb.Cleanup(w.Close)
 	_, w.port, _ = net.SplitHostPort(w.Listener.Addr().String())
 	return w
 }
 
-func (w *web) serveTLS(t testing.TB, name string) {
-	t.Helper()
-	ca := testCA(t)
+func (w *web) serveTLS(tb testing.TB, name string) {
+	tb.Helper()
+	ca := testCA(tb)
 	a, err := newAuthority(*ca, nil)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	w.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
 	h, err := ParseHost(name)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	c, err := a.certificate(h)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	w.TLS.Certificates = []tls.Certificate{*c}
 	w.StartTLS()
-	w.roots = pool(t, ca.Cert)
+	w.roots = pool(tb, ca.Cert)
 }
 
 func (w *web) seen() (*http.Request, string) {
@@ -222,21 +222,21 @@ func (w *web) seen() (*http.Request, string) {
 	return w.last, w.body
 }
 
-func pool(t testing.TB, pem []byte) *x509.CertPool {
-	t.Helper()
+func pool(tb testing.TB, pem []byte) *x509.CertPool {
+	tb.Helper()
 	p := x509.NewCertPool()
 	if !p.AppendCertsFromPEM(pem) {
-		t.Fatal("no certificate in the PEM")
+		tb.Fatal("no certificate in the PEM")
 	}
 	return p
 }
 
 // startDNS answers A and AAAA queries with what answer returns for the name.
-func startDNS(t testing.TB, answer func(name string) []string) *net.Resolver {
-	t.Helper()
-	conn, err := (&net.ListenConfig{}).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
+func startDNS(tb testing.TB, answer func(name string) []string) *net.Resolver {
+	tb.Helper()
+	conn, err := (&net.ListenConfig{}).ListenPacket(tb.Context(), "udp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	done := make(chan struct{})
 	go func() {
@@ -252,7 +252,7 @@ func startDNS(t testing.TB, answer func(name string) []string) *net.Resolver {
 			}
 		}
 	}()
-	t.Cleanup(func() { _ = conn.Close(); <-done })
+	tb.Cleanup(func() { _ = conn.Close(); <-done })
 	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "udp", conn.LocalAddr().String())
 	}}

@@ -66,7 +66,7 @@ func (c *client) tunnel(ctx context.Context, host Host, port uint16, a answerer)
 		}
 		return
 	}
-	server, err := c.session.dial(ctx, host, port)
+	server, err := c.dial(ctx, host, port)
 	if err != nil {
 		c.refuseDial(a, origin{host: host, port: port}, err)
 		return
@@ -128,8 +128,8 @@ func (c *client) listenFirst(ctx context.Context, host Host, port uint16, may sp
 		return
 	}
 	if server == nil {
-		if server, err = c.session.dial(ctx, host, port); err != nil {
-			if d := (*denial)(nil); errors.As(err, &d) {
+		if server, err = c.dial(ctx, host, port); err != nil {
+			if d, ok := errors.AsType[*denial](err); ok {
 				c.proxy.report(d)
 			}
 			return
@@ -180,7 +180,7 @@ func isRead(err error) bool {
 
 // refuseHello ends a TLS handshake in the words of TLS.
 func (c *client) refuseHello(err error) {
-	if d := (*denial)(nil); errors.As(err, &d) {
+	if d, ok := errors.AsType[*denial](err); ok {
 		c.proxy.report(d)
 		if c.write(string(tlsAlert(alertUnknown))) {
 			c.linger()
@@ -237,7 +237,7 @@ func (c *client) passHello(host Host, port uint16, may speech, server net.Conn) 
 		err = deny(KindSNI, host, port, Verdict{Reason: "the rules do not let TLS be spoken on this port"})
 	}
 	if err != nil {
-		if d := (*denial)(nil); errors.As(err, &d) {
+		if d, ok := errors.AsType[*denial](err); ok {
 			c.proxy.report(d)
 		}
 		return err

@@ -20,11 +20,11 @@ import (
 )
 
 // startTCP runs a server that hands each connection to f and waits for all at the end.
-func startTCP(t testing.TB, f func(net.Conn)) (port string) {
-	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+func startTCP(tb testing.TB, f func(net.Conn)) (port string) {
+	tb.Helper()
+	l, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	var all sync.WaitGroup
 	all.Go(func() {
@@ -36,7 +36,7 @@ func startTCP(t testing.TB, f func(net.Conn)) (port string) {
 			all.Go(func() { defer c.Close(); f(c) })
 		}
 	})
-	t.Cleanup(func() { _ = l.Close(); all.Wait() })
+	tb.Cleanup(func() { _ = l.Close(); all.Wait() })
 	_, port, _ = net.SplitHostPort(l.Addr().String())
 	return port
 }
@@ -98,8 +98,8 @@ func Test_Tunnels_That_Are_Refused(t *testing.T) {
 }
 
 // helloFor returns the ClientHello that Go's TLS client sends for a server name.
-func helloFor(t testing.TB, name string) []byte {
-	t.Helper()
+func helloFor(tb testing.TB, name string) []byte {
+	tb.Helper()
 	a, b := net.Pipe()
 	done := make(chan struct{})
 	go func() {
@@ -109,11 +109,11 @@ func helloFor(t testing.TB, name string) []byte {
 	defer func() { _ = b.Close(); _ = a.Close(); <-done }()
 	head := make([]byte, 5)
 	if _, err := io.ReadFull(b, head); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	body := make([]byte, binary.BigEndian.Uint16(head[3:]))
 	if _, err := io.ReadFull(b, body); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return append(head, body...)
 }

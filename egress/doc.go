@@ -17,5 +17,8 @@
 // a server that answers for several names (a CDN) may be asked for another one there,
 // by an inner Host header or by Encrypted Client Hello. Hosts with method or path
 // rules, and hosts that secrets are bound to, are therefore always inspected.
+// On ports that a rule names without a scheme, and that are neither 80 nor 443, whatever
+// does not begin as TLS is passed on unseen; so a placeholder is not found there, which
+// does no harm, because it is not the secret.
 // A server that a secret is bound to learns the secret, and could send it back.
 package egress

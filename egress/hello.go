@@ -4,8 +4,8 @@ import (
 	"bufio"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
+	"slices"
 )
 
 // Bounds of a ClientHello: real ones have at most a few KiB, post-quantum key shares
@@ -13,6 +13,7 @@ import (
 const (
 	maxHello        = 32 << 10
 	maxHelloRecords = 64
+	maxExtensions   = 128
 )
 
 const (
@@ -78,14 +79,14 @@ func serverName(hello []byte) (string, error) {
 	if b.bad || !b.empty() {
 		return "", errors.New("a broken TLS ClientHello")
 	}
-	seen := make(map[int]bool)
+	var seen []int
 	name := ""
 	for !exts.empty() {
 		kind, body := exts.uint(2), exts.vector(2)
-		if exts.bad || seen[kind] {
+		if exts.bad || len(seen) == maxExtensions || slices.Contains(seen, kind) {
 			return "", errors.New("a broken TLS ClientHello")
 		}
-		seen[kind] = true
+		seen = append(seen, kind)
 		if kind != extServerName {
 			continue
 		}
@@ -103,7 +104,7 @@ func hostName(ext []byte) (string, error) {
 	list := parser{data: b.vector(2)}
 	kind, name := list.uint(1), list.vector(2)
 	if b.bad || list.bad || !b.empty() || !list.empty() || kind != 0 || len(name) == 0 {
-		return "", fmt.Errorf("a broken server name in the TLS ClientHello")
+		return "", errors.New("a broken server name in the TLS ClientHello")
 	}
 	return string(name), nil
 }

@@ -79,7 +79,7 @@ func (c *client) forward(ctx context.Context, h *head, within *origin) bool {
 		h.header.Set("Upgrade", "websocket")
 	}
 	b := newBody(c, h, c.proxy.secrets.scanner(t.origin))
-	res, err := c.session.roundTrip(ctx, h, t, b)
+	res, err := c.roundTrip(ctx, h, t, b)
 	if b != nil {
 		if d := b.refused.Load(); d != nil {
 			if err == nil {
@@ -144,12 +144,10 @@ func (s *session) roundTrip(ctx context.Context, h *head, t target, b *body) (*h
 
 // dialError makes a refusal or a gateway's error of what the transport says.
 func dialError(o origin, err error) error {
-	var d *denial
-	if errors.As(err, &d) {
+	if d, ok := errors.AsType[*denial](err); ok {
 		return d
 	}
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
 	}
 	return &gatewayError{origin: o, err: err}

@@ -65,10 +65,8 @@ func parseRule(text string, kind listKind) (rule, error) {
 			return rule{}, fmt.Errorf("the scheme %s is not http, https or tcp", quote(before))
 		}
 	}
-	authority, path, err := splitPath(rest, r.scheme == httpOnly || r.scheme == tlsOnly)
-	if err != nil {
-		return rule{}, err
-	}
+	authority, path := splitPath(rest, r.scheme == httpOnly || r.scheme == tlsOnly)
+	var err error
 	if path != "" {
 		if r.path, err = parsePathPattern(path); err != nil {
 			return rule{}, err
@@ -101,24 +99,20 @@ func parseMethods(s string) ([]string, error) {
 
 // splitPath tells the slash of a path from that of an address range, which web URLs do
 // not have.
-func splitPath(s string, web bool) (authority, path string, err error) {
+func splitPath(s string, web bool) (authority, path string) {
 	i := strings.IndexByte(s, '/')
 	if i < 0 {
-		return s, "", nil
+		return s, ""
 	}
 	authority, path = s[:i], s[i:]
-	if web {
-		return authority, path, nil
+	if _, err := netip.ParseAddr(strings.TrimPrefix(authority, "[")); web || err != nil {
+		return authority, path
 	}
-	bits := path[1:]
-	digits := strings.TrimLeft(bits, "0123456789")
-	if len(bits) == len(digits) || (digits != "" && digits[0] != ':' && digits != "]" && !strings.HasPrefix(digits, "]:")) {
-		return authority, path, nil
+	bits := strings.TrimLeft(path[1:], "0123456789")
+	if len(bits) < len(path)-1 && (bits == "" || bits == "]" || bits[0] == ':' || strings.HasPrefix(bits, "]:")) {
+		return s, ""
 	}
-	if _, perr := netip.ParseAddr(strings.TrimPrefix(authority, "[")); perr != nil {
-		return authority, path, nil
-	}
-	return s, "", nil
+	return authority, path
 }
 
 func (r *rule) parseAuthority(s string, kind listKind) error {

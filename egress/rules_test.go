@@ -9,20 +9,20 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-func mustCompile(t testing.TB, p Policy) *Rules {
-	t.Helper()
+func mustCompile(tb testing.TB, p Policy) *Rules {
+	tb.Helper()
 	r, err := Compile(p)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return r
 }
 
-func testCA(t testing.TB) *CA {
-	t.Helper()
+func testCA(tb testing.TB) *CA {
+	tb.Helper()
 	ca, err := NewCA(time.Hour)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return ca
 }

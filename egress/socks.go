@@ -160,8 +160,7 @@ func (a socksAnswer) refuse(d *denial) {
 
 func (a socksAnswer) fail(err error) {
 	code := byte(replyFailed)
-	var g *gatewayError
-	if errors.As(err, &g) {
+	if _, ok := errors.AsType[*gatewayError](err); ok {
 		code = replyNoHost
 	}
 	if errors.Is(err, syscall.ECONNREFUSED) {
