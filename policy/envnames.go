@@ -84,7 +84,7 @@ var (
 )
 
 // tokenStarts are the beginnings of everything that tokenValue matches.
-var tokenStarts = []string{"gh", "glpat-", "sk-", "xox", "npm_", "AKIA", "ASIA", "AIza", "eyJ", "-----BEGIN "}
+var tokenStarts = []string{"gh", "github_pat_", "glpat-", "sk-", "xox", "npm_", "AKIA", "ASIA", "AIza", "eyJ", "-----BEGIN "}
 
 func lazyRegexp(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
