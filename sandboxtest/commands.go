@@ -46,7 +46,7 @@ func exitCodes(ctx context.Context, h Harness) error {
 
 func killedBySignal(ctx context.Context, h Harness) error {
 	return inside(ctx, h, nil, func(b box) error {
-		for _, sig := range []int{1, 9, 11, 15} {
+		for _, sig := range []int{9, 10, 11, 15} {
 			// Not the first process of a namespace, which ignores its own signals.
 			res, err := b.sh(ctx, fmt.Sprintf("exec /bin/sh -c 'kill -%d $$; exit 3'", sig))
 			if err != nil {
