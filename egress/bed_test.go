@@ -115,13 +115,38 @@ func (b *bed) dial(tb testing.TB) net.Conn {
 	return c
 }
 
+// reply is a response that was read to its end, but for what comes through a tunnel.
+type reply struct {
+	StatusCode int
+	Header     http.Header
+	Proto      string
+	Close      bool
+	Body       string
+}
+
+// readReply reads the response to a request.
+func readReply(br *bufio.Reader, method string) (reply, error) {
+	res, err := http.ReadResponse(br, &http.Request{Method: method})
+	if err != nil {
+		return reply{}, err
+	}
+	defer res.Body.Close()
+	r := reply{StatusCode: res.StatusCode, Header: res.Header, Proto: res.Proto, Close: res.Close}
+	if res.StatusCode == http.StatusSwitchingProtocols || (method == http.MethodConnect && res.StatusCode == http.StatusOK) {
+		return r, nil
+	}
+	text, err := io.ReadAll(res.Body)
+	r.Body = string(text)
+	return r, err
+}
+
 // connect opens a tunnel.
-func (b *bed) connect(tb testing.TB, target string) (net.Conn, *bufio.Reader, *http.Response) {
+func (b *bed) connect(tb testing.TB, target string) (net.Conn, *bufio.Reader, reply) {
 	tb.Helper()
 	c := b.dial(tb)
 	fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", target, target)
 	br := bufio.NewReader(c)
-	res, err := http.ReadResponse(br, &http.Request{Method: http.MethodConnect})
+	res, err := readReply(br, http.MethodConnect)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -139,7 +164,7 @@ func (b *bed) client(tb testing.TB, roots *x509.CertPool) *http.Client {
 	return &http.Client{Transport: tr, Timeout: 20 * time.Second}
 }
 
-func fetch(tb testing.TB, c *http.Client, method, url string, header ...string) (*http.Response, string) {
+func fetch(tb testing.TB, c *http.Client, method, url string, header ...string) (reply, string) {
 	tb.Helper()
 	req, err := http.NewRequestWithContext(tb.Context(), method, url, nil)
 	if err != nil {
@@ -157,7 +182,7 @@ func fetch(tb testing.TB, c *http.Client, method, url string, header ...string) 
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return res, string(text)
+	return reply{StatusCode: res.StatusCode, Header: res.Header, Proto: res.Proto, Close: res.Close}, string(text)
 }
 
 // web is a server that remembers what it was asked.

@@ -3,6 +3,7 @@ package egress
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -77,10 +78,8 @@ func (r *Rules) checkRequest(q Request) (v Verdict, requestRules bool) {
 		if err != nil {
 			return Verdict{Rule: u.text, Reason: err.Error()}, true
 		}
-		for _, p := range f {
-			if u.path.match(p) {
-				return u.denied(), true
-			}
+		if slices.ContainsFunc(f, u.path.match) {
+			return u.denied(), true
 		}
 	}
 	v = r.unlisted(q.Host, q.Port)
@@ -180,11 +179,7 @@ func (r *rule) deniesHost(h Host) bool {
 		return true
 	}
 	if h.IsAddr() && r.prefix.IsValid() {
-		for _, v4 := range carried(h.Addr()) {
-			if r.prefix.Contains(v4) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(carried(h.Addr()), r.prefix.Contains)
 	}
 	return false
 }
@@ -195,8 +190,9 @@ func (r *rule) speaks(tls bool) bool {
 		return !tls
 	case tlsOnly:
 		return tls
+	default:
+		return true
 	}
-	return true
 }
 
 func (r *rule) allowed() Verdict {

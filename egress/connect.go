@@ -89,8 +89,7 @@ func (c *client) tunnel(ctx context.Context, host Host, port uint16, a answerer)
 
 func (c *client) refuseDial(a answerer, o origin, err error) {
 	err = dialError(o, err)
-	var d *denial
-	if errors.As(err, &d) {
+	if d, ok := errors.AsType[*denial](err); ok {
 		a.refuse(d)
 		return
 	}

@@ -98,5 +98,5 @@ func (c *prefixConn) CloseWrite() error {
 	if w, ok := c.Conn.(closeWriter); ok {
 		return w.CloseWrite()
 	}
-	return c.Conn.Close()
+	return c.Close()
 }

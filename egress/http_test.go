@@ -139,7 +139,7 @@ func Test_Malformed_Requests_Reach_No_Server(t *testing.T) {
 			b := newBed(t, Policy{Allow: []string{host, everywhere}})
 			c := b.dial(t)
 			go func() { _, _ = io.WriteString(c, strings.ReplaceAll(row.raw, "HOST", host)) }()
-			res, err := http.ReadResponse(bufio.NewReader(c), nil)
+			res, err := readReply(bufio.NewReader(c), http.MethodGet)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -162,27 +162,43 @@ func Test_Requests_Are_Written_Anew(t *testing.T) {
 		hits      int64
 		check     func(r *http.Request, body string) bool
 	}{
-		{"connection fields are dropped", "GET http://HOST/ HTTP/1.1\r\nHost: HOST\r\nConnection: close, X-Hop\r\nX-Hop: 1\r\nX-Stay: 2\r\nProxy-Authorization: Basic eDp5\r\nKeep-Alive: 5\r\nTE: trailers\r\n\r\n", 1,
+		{
+			"connection fields are dropped", "GET http://HOST/ HTTP/1.1\r\nHost: HOST\r\nConnection: close, X-Hop\r\nX-Hop: 1\r\nX-Stay: 2\r\nProxy-Authorization: Basic eDp5\r\nKeep-Alive: 5\r\nTE: trailers\r\n\r\n", 1,
 			func(r *http.Request, _ string) bool {
 				return r.Header.Get("X-Hop") == "" && r.Header.Get("X-Stay") == "2" && r.Header.Get("Te") == "" &&
 					r.Header.Get("Proxy-Authorization") == "" && r.Header.Get("User-Agent") == ""
-			}},
-		{"h2c is dropped", "GET http://HOST/ HTTP/1.1\r\nHost: HOST\r\nConnection: close, Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n", 1,
+			},
+		},
+		{
+			"h2c is dropped", "GET http://HOST/ HTTP/1.1\r\nHost: HOST\r\nConnection: close, Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n", 1,
 			func(r *http.Request, _ string) bool {
 				return r.Header.Get("Upgrade") == "" && r.Header.Get("Http2-Settings") == ""
-			}},
-		{"a chunked body", "POST http://HOST/ HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\nTransfer-Encoding: Chunked\r\nTrailer: X-T\r\n\r\n3;ext=1\r\nabc\r\n2\r\nde\r\n0\r\nX-T: 1\r\n\r\n", 1,
-			func(r *http.Request, body string) bool { return body == "abcde" && len(r.Trailer) == 0 }},
-		{"a body with a length", "POST http://HOST/ HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\nContent-Length: 5\r\n\r\nabcdeGET http://HOST/evil HTTP/1.1\r\n", 1,
-			func(_ *http.Request, body string) bool { return body == "abcde" }},
-		{"an expectation is met here", "POST http://HOST/ HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\nabc", 1,
-			func(r *http.Request, body string) bool { return body == "abc" && r.Header.Get("Expect") == "" }},
-		{"two requests", "GET http://HOST/1 HTTP/1.1\r\nHost: HOST\r\n\r\nGET http://HOST/2 HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n", 2,
-			func(r *http.Request, _ string) bool { return r.RequestURI == "/2" }},
-		{"HTTP/1.0", "GET http://HOST/ HTTP/1.0\r\n\r\n", 1,
-			func(r *http.Request, _ string) bool { return r.Proto == "HTTP/1.1" }},
-		{"bytes that need an escape", "GET http://HOST/a{b}\"\xc3\xbc%2F HTTP/1.0\r\n\r\n", 1,
-			func(r *http.Request, _ string) bool { return r.RequestURI == "/a%7Bb%7D%22%C3%BC%2F" }},
+			},
+		},
+		{
+			"a chunked body", "POST http://HOST/ HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\nTransfer-Encoding: Chunked\r\nTrailer: X-T\r\n\r\n3;ext=1\r\nabc\r\n2\r\nde\r\n0\r\nX-T: 1\r\n\r\n", 1,
+			func(r *http.Request, body string) bool { return body == "abcde" && len(r.Trailer) == 0 },
+		},
+		{
+			"a body with a length", "POST http://HOST/ HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\nContent-Length: 5\r\n\r\nabcdeGET http://HOST/evil HTTP/1.1\r\n", 1,
+			func(_ *http.Request, body string) bool { return body == "abcde" },
+		},
+		{
+			"an expectation is met here", "POST http://HOST/ HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\nabc", 1,
+			func(r *http.Request, body string) bool { return body == "abc" && r.Header.Get("Expect") == "" },
+		},
+		{
+			"two requests", "GET http://HOST/1 HTTP/1.1\r\nHost: HOST\r\n\r\nGET http://HOST/2 HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n", 2,
+			func(r *http.Request, _ string) bool { return r.RequestURI == "/2" },
+		},
+		{
+			"HTTP/1.0", "GET http://HOST/ HTTP/1.0\r\n\r\n", 1,
+			func(r *http.Request, _ string) bool { return r.Proto == "HTTP/1.1" },
+		},
+		{
+			"bytes that need an escape", "GET http://HOST/a{b}\"\xc3\xbc%2F HTTP/1.0\r\n\r\n", 1,
+			func(r *http.Request, _ string) bool { return r.RequestURI == "/a%7Bb%7D%22%C3%BC%2F" },
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
@@ -252,7 +268,7 @@ func Test_Request_Rules_Hold_Inside_Tunnels(t *testing.T) {
 			t.Fatalf("CONNECT: %d", res.StatusCode)
 		}
 		fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", path, target)
-		res, err := http.ReadResponse(br, nil)
+		res, err := readReply(br, http.MethodGet)
 		if err != nil || res.StatusCode != want {
 			t.Fatalf("%s: %v %v, want %d", path, res, err, want)
 		}
@@ -333,7 +349,7 @@ func Test_WebSockets(t *testing.T) {
 	c := b.dial(t)
 	fmt.Fprintf(c, "GET http://%s/ws HTTP/1.1\r\nHost: %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n", host, host)
 	br := bufio.NewReader(c)
-	res, err := http.ReadResponse(br, nil)
+	res, err := readReply(br, http.MethodGet)
 	if err != nil || res.StatusCode != http.StatusSwitchingProtocols {
 		t.Fatalf("%v %v", res, err)
 	}
