@@ -1,19 +1,14 @@
 package egress
 
 import (
-	"bufio"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
-	"crypto/tls"
 	"encoding/base64"
 	"errors"
 	"net"
-	"net/http"
-	"runtime/debug"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -110,13 +105,6 @@ func (p *Proxy) tokenIs(s string) bool {
 	return subtle.ConstantTimeCompare(sum[:], p.token[:]) == 1
 }
 
-// session is one call of Serve: what has to end with it.
-type session struct {
-	proxy     *Proxy
-	transport *http.Transport
-	conns     sync.WaitGroup // of the transport
-}
-
 // Serve answers the connections of l until ctx ends, and closes l. It returns when all
 // that it started has ended: nil when ctx ended, otherwise what went wrong with l.
 func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
@@ -176,118 +164,6 @@ func pause(ctx context.Context) bool {
 		return true
 	case <-ctx.Done():
 		return false
-	}
-}
-
-func (p *Proxy) newSession(ctx context.Context) *session {
-	s := &session{proxy: p}
-	s.transport = &http.Transport{
-		Proxy: nil, DisableCompression: true, MaxIdleConns: 64, MaxIdleConnsPerHost: 8, IdleConnTimeout: keepAlive,
-		TLSHandshakeTimeout: p.options.HeaderTimeout, MaxResponseHeaderBytes: 256 << 10,
-		ResponseHeaderTimeout: p.options.IdleTimeout, ReadBufferSize: 32 << 10, WriteBufferSize: 8 << 10,
-		// HTTP/2 would let one connection carry requests for several hosts.
-		TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{},
-		DialContext: func(dctx context.Context, _, addr string) (net.Conn, error) {
-			host, port, err := ParseHostPort(addr, 0)
-			if err != nil {
-				return nil, err
-			}
-			dctx, cancel := context.WithCancel(dctx)
-			defer cancel()
-			defer context.AfterFunc(ctx, cancel)()
-			c, err := s.dial(dctx, host, port)
-			if err != nil {
-				return nil, err
-			}
-			return s.own(ctx, c), nil
-		},
-	}
-	if p.authority != nil {
-		s.transport.TLSClientConfig = p.authority.upstream()
-	}
-	return s
-}
-
-func (s *session) dial(ctx context.Context, host Host, port uint16) (net.Conn, error) {
-	return s.proxy.dialer.dial(ctx, host, port)
-}
-
-// own ties a connection of the transport to the session: it is closed when ctx ends, and
-// the session waits for that.
-func (s *session) own(ctx context.Context, c net.Conn) net.Conn {
-	s.conns.Add(1)
-	o := &ownedConn{Conn: c, idle: s.proxy.options.IdleTimeout, done: sync.OnceFunc(s.conns.Done)}
-	stop := context.AfterFunc(ctx, func() { _ = o.Close() })
-	o.stop.Store(&stop)
-	return o
-}
-
-type ownedConn struct {
-	net.Conn
-
-	idle time.Duration
-	stop atomic.Pointer[func() bool] // set after ctx may have ended already
-	done func()
-}
-
-// Read waits at most the idle time.
-func (c *ownedConn) Read(p []byte) (int, error) {
-	if err := c.SetReadDeadline(time.Now().Add(c.idle)); err != nil {
-		return 0, err
-	}
-	return c.Conn.Read(p)
-}
-
-// Write waits at most the idle time.
-func (c *ownedConn) Write(p []byte) (int, error) {
-	if err := c.SetWriteDeadline(time.Now().Add(c.idle)); err != nil {
-		return 0, err
-	}
-	return c.Conn.Write(p)
-}
-
-// Close may be called more than once.
-func (c *ownedConn) Close() error {
-	defer c.done()
-	if stop := c.stop.Load(); stop != nil {
-		(*stop)()
-	}
-	return c.Conn.Close()
-}
-
-// client is one connection from inside.
-type client struct {
-	*session
-
-	conn net.Conn
-	br   *bufio.Reader
-}
-
-func (s *session) serve(ctx context.Context, conn net.Conn) {
-	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	// A fault of ours must cost the attacker's connection, not everybody's network.
-	defer func() {
-		if v := recover(); v != nil {
-			s.proxy.report(malformed(0, "a fault of the proxy: %v at %s", v, printable(string(debug.Stack()))))
-		}
-	}()
-	s.handle(ctx, conn)
-}
-
-// handle finds out which protocol is spoken.
-func (s *session) handle(ctx context.Context, conn net.Conn) {
-	c := &client{session: s, conn: conn, br: bufio.NewReader(conn)}
-	_ = conn.SetReadDeadline(time.Now().Add(s.proxy.options.HeaderTimeout))
-	first, err := c.br.Peek(1)
-	switch {
-	case err != nil:
-	case first[0] == socksVersion:
-		c.serveSOCKS(ctx)
-	case isToken(first[0]):
-		c.serveHTTP(ctx, nil)
-	default:
-		s.proxy.report(malformed(0, "neither HTTP nor SOCKS5 was spoken to the proxy"))
 	}
 }
 

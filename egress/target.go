@@ -1,0 +1,147 @@
+package egress
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// origin is the server of a request.
+type origin struct {
+	host Host
+	port uint16
+	tls  bool
+}
+
+func (o origin) scheme() string {
+	if o.tls {
+		return "https"
+	}
+	return "http"
+}
+
+// authority is the canonical Host field.
+func (o origin) authority() string {
+	s := o.host.join(o.port)
+	if o.tls && o.port == 443 {
+		return strings.TrimSuffix(s, ":443")
+	}
+	if !o.tls && o.port == 80 {
+		return strings.TrimSuffix(s, ":80")
+	}
+	return s
+}
+
+// target is where a request goes and what it asks for there.
+type target struct {
+	origin
+
+	path     string // raw, with every byte that needs an escape escaped
+	query    string // raw
+	hasQuery bool
+}
+
+// resolve reads the request target. within is the server at the other end of the tunnel
+// that the request came through, nil at the proxy itself.
+func (h *head) resolve(within *origin) (target, error) {
+	var t target
+	rest := h.target
+	switch {
+	case within != nil:
+		t.origin = *within
+		if !strings.HasPrefix(rest, "/") {
+			return t, malformed(0, "the request target is not a path")
+		}
+	case len(rest) >= 7 && strings.EqualFold(rest[:7], "http://"):
+		authority := rest[7:]
+		if i := strings.IndexAny(authority, "/?#"); i >= 0 {
+			authority, rest = authority[:i], authority[i:]
+		} else {
+			rest = ""
+		}
+		host, port, err := ParseHostPort(authority, 80)
+		if err != nil {
+			return t, malformed(0, "%v", err)
+		}
+		t.origin = origin{host: host, port: port}
+	case len(rest) >= 8 && strings.EqualFold(rest[:8], "https://"):
+		return t, malformed(0, "https is reached with CONNECT, not with a plain request")
+	default:
+		return t, malformed(0, "this is a proxy: the request needs a whole http:// address, or CONNECT")
+	}
+	if err := h.sameHost(t.origin); err != nil {
+		return t, err
+	}
+	if strings.Contains(rest, "#") {
+		return t, malformed(0, "the request target has a fragment")
+	}
+	t.path, t.query, t.hasQuery = strings.Cut(rest, "?")
+	if t.path == "" {
+		t.path = "/"
+	}
+	t.path = escapePath(t.path)
+	if _, err := url.PathUnescape(t.path); err != nil {
+		return t, malformed(0, "the path has a broken escape")
+	}
+	return t, nil
+}
+
+// sameHost holds the Host field to the server that was decided about: servers and
+// caches disagree on which of the two counts.
+func (h *head) sameHost(o origin) error {
+	if h.host == "" && h.http10 {
+		return nil
+	}
+	port := uint16(80)
+	if o.tls {
+		port = 443
+	}
+	if h.method == http.MethodConnect {
+		port = o.port
+	}
+	host, got, err := ParseHostPort(h.host, port)
+	if err != nil {
+		return malformed(0, "the Host field: %v", err)
+	}
+	if host != o.host || got != o.port {
+		d := deny(KindMalformed, o.host, o.port, Verdict{
+			Reason: "the Host field " + quote(h.host) + " is not the host that was asked for",
+		})
+		d.status = http.StatusBadRequest
+		if o.tls {
+			d.Kind, d.status = KindSNI, http.StatusMisdirectedRequest
+		}
+		return d
+	}
+	return nil
+}
+
+// escapePath escapes what url.URL would otherwise escape by decoding and encoding the
+// whole path, which would turn an encoded slash into a slash.
+func escapePath(raw string) string {
+	const fine = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$&'()*+,;=:@/%[]"
+	var b strings.Builder
+	for i := range len(raw) {
+		if strings.IndexByte(fine, raw[i]) >= 0 {
+			b.WriteByte(raw[i])
+			continue
+		}
+		const hex = "0123456789ABCDEF"
+		b.WriteByte('%')
+		b.WriteByte(hex[raw[i]>>4])
+		b.WriteByte(hex[raw[i]&15])
+	}
+	return b.String()
+}
+
+// url is for the transport; its path is sent as t.path has it.
+func (t target) url() *url.URL {
+	plain, err := url.PathUnescape(t.path)
+	if err != nil {
+		plain = t.path
+	}
+	return &url.URL{
+		Scheme: t.scheme(), Host: t.host.join(t.port), Path: plain, RawPath: t.path,
+		RawQuery: t.query, ForceQuery: t.hasQuery && t.query == "",
+	}
+}
