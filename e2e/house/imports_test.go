@@ -27,6 +27,8 @@ var arrows = []struct {
 	{"sandboxtest", []string{"sandbox"}},
 	{"policy", []string{"sandbox", "policy"}},
 	{"guest", []string{"sandbox", "guest"}},
+	{"egress", []string{"sandbox", "egress"}},
+	{"stage", []string{"sandbox", "stage"}},
 	{"backend/bwrap", []string{"sandbox", "policy", "guest", "backend/bwrap"}},
 	{"cmd/sandbox-guest", []string{"sandbox", "guest"}},
 	{"cmd/agent-sandbox", []string{"sandbox", "sandboxtest", "policy", "guest", "backend", "cmd/agent-sandbox"}},
