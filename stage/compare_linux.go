@@ -111,14 +111,14 @@ func (d *differ) contentDiffers(path string, up, low info, now, was *Entry) (boo
 	}
 	a, err := d.up.open(path)
 	if err != nil {
-		return true, nil //nolint:nilerr // remark reports it
+		return true, nil // remark reports it
 	}
-	defer a.Close() //nolint:errcheck // opened to read
+	defer a.Close()
 	b, err := d.low.open(path)
 	if err != nil {
-		return true, nil //nolint:nilerr // a file of the workspace that we may not read
+		return true, nil // a file of the workspace that we may not read
 	}
-	defer b.Close() //nolint:errcheck // opened to read
+	defer b.Close()
 	equal, err := equalFiles(a, b)
 	return !equal, err
 }
@@ -152,7 +152,7 @@ func binaryAt(t *tree, path string, size int64) bool {
 	if err != nil {
 		return true
 	}
-	defer f.Close() //nolint:errcheck // opened to read
+	defer f.Close()
 	head := make([]byte, binaryHead)
 	n, err := io.ReadFull(f, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {

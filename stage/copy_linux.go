@@ -103,7 +103,7 @@ func (c *copier) file(path string, st info) error {
 	if err != nil {
 		return err
 	}
-	defer src.Close() //nolint:errcheck // opened to read
+	defer src.Close()
 	dst, err := c.to.create(path)
 	if err != nil {
 		return err

@@ -104,7 +104,7 @@ func (s *Stage) Holder() (Holder, bool) {
 	if err != nil {
 		return Holder{}, false
 	}
-	defer f.Close() //nolint:errcheck // opened to read
+	defer f.Close()
 	query := unix.Flock_t{Type: unix.F_WRLCK}
 	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, &query); err != nil || query.Type == unix.F_UNLCK {
 		return Holder{}, false

@@ -39,7 +39,7 @@ func (t *tree) link(path, name string) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd) //nolint:errcheck // O_PATH
+	defer unix.Close(fd)
 	return t.linkFile(fd, name)
 }
 
@@ -55,7 +55,7 @@ func (t *tree) chmod(path string, mode uint32) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd) //nolint:errcheck // O_PATH
+	defer unix.Close(fd)
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return err

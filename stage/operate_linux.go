@@ -310,12 +310,12 @@ func (a *applier) file(temp, path string, up, low info) error {
 	if err != nil {
 		return err
 	}
-	defer src.Close() //nolint:errcheck // opened to read
+	defer src.Close()
 	dst, err := a.low.create(temp)
 	if err != nil {
 		return err
 	}
-	defer dst.Close() //nolint:errcheck // closed below when all went well
+	defer dst.Close() // closed below when all went well
 	if err := unix.IoctlFileClone(int(dst.Fd()), int(src.Fd())); err != nil {
 		if err := copySparse(dst, src); err != nil {
 			return err
@@ -348,9 +348,9 @@ func (a *applier) inherit(dst *os.File, path string, low info) error {
 	}
 	old, err := a.low.open(path)
 	if err != nil {
-		return nil //nolint:nilerr // not ours to read
+		return nil // not ours to read
 	}
-	defer old.Close() //nolint:errcheck // opened to read
+	defer old.Close()
 	for _, name := range attributes(int(old.Fd())) {
 		value := make([]byte, 64<<10)
 		n, err := unix.Fgetxattr(int(old.Fd()), name, value)

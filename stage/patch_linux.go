@@ -125,6 +125,6 @@ func patchText(t *tree, path string, e *Entry) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // opened to read
+	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, maxText+1))
 }

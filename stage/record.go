@@ -85,7 +85,7 @@ func syncDir(name string) error {
 	if err != nil {
 		return err
 	}
-	defer d.Close() //nolint:errcheck // opened to read
+	defer d.Close()
 	return d.Sync()
 }
 

@@ -2,6 +2,7 @@ package stage
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -120,7 +121,7 @@ func (sel *selection) skip(i int, reason Reason, detail string) {
 // directory, a directory's removal on that of everything in it, and nothing may be
 // removed from a directory that was to become something else and does not.
 func (sel *selection) propagate() {
-	for i := len(sel.changes) - 1; i >= 0; i-- { // what is in a directory comes before it here
+	for i := range slices.Backward(sel.changes) { // what is in a directory comes before it here
 		if sel.going(i) {
 			continue
 		}

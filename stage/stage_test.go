@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/seed434b0696/agent-sandbox/stage"
@@ -227,7 +226,7 @@ const listing = `find . -mindepth 1 -printf '%P %y %m %l\n' | LC_ALL=C sort; fin
 
 // compare runs the script on a stage and on the workspace's twin, applies, and
 // wants the same trees: in the view, in the twin, and after apply in the workspace.
-func (b *bench) compare(setup, script string) *stage.Stage {
+func (b *bench) compare(setup, script string) {
 	b.Helper()
 	before := b.host(listing)
 	twin := b.twin(setup)
@@ -248,7 +247,6 @@ func (b *bench) compare(setup, script string) *stage.Stage {
 	if got := b.inside(s, listing); got != want {
 		b.Errorf("the view after apply\n%s\nwant\n%s", got, want)
 	}
-	return s
 }
 
 func (b *bench) twin(setup string) *bench {
@@ -269,13 +267,4 @@ func (b *bench) patch(s *stage.Stage) []byte {
 		b.Fatal(err)
 	}
 	return out.Bytes()
-}
-
-func inode(t *testing.T, path string) uint64 {
-	t.Helper()
-	var st syscall.Stat_t
-	if err := syscall.Lstat(path, &st); err != nil {
-		t.Fatal(err)
-	}
-	return st.Ino
 }

@@ -67,14 +67,13 @@ func (t *tree) in(path string, f func(dir int, name string) error) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(dir) //nolint:errcheck // O_PATH
+	defer unix.Close(dir)
 	name := path
 	if parent != "" {
 		name = path[len(parent)+1:]
 	}
 	if err := f(dir, name); err != nil {
-		var pe *os.PathError
-		if errors.As(err, &pe) {
+		if _, ok := errors.AsType[*os.PathError](err); ok {
 			return err
 		}
 		return pathError("change", path, err)
@@ -116,7 +115,8 @@ func (i info) isWhiteout() bool { return i.exists && i.format() == unix.S_IFCHR 
 
 func (i info) fingerprint() fingerprint {
 	return fingerprint{
-		Inode: i.Ino, Size: i.Size, Mtime: i.Mtim.Nano(), Ctime: i.Ctim.Nano(), Mode: i.Mode, Links: uint64(i.Nlink),
+		Inode: i.Ino, Size: i.Size, Mtime: i.Mtim.Nano(), Ctime: i.Ctim.Nano(), Mode: i.Mode,
+		Links: uint64(i.Nlink), //nolint:unconvert // 32 bits on some architectures
 	}
 }
 
@@ -143,7 +143,7 @@ func (t *tree) names(path string) ([]string, error) {
 		return nil, err
 	}
 	f := os.NewFile(uintptr(fd), path)
-	defer f.Close() //nolint:errcheck // opened to read
+	defer f.Close()
 	names, err := f.Readdirnames(-1)
 	slices.Sort(names)
 	return names, err
@@ -197,7 +197,7 @@ func (t *tree) unlocked(path string, f func() error) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd) //nolint:errcheck // O_PATH
+	defer unix.Close(fd)
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return err
@@ -223,13 +223,13 @@ func (t *tree) attribute(path string, dir bool, name string) (string, bool, erro
 		if fd, err = t.openat(path, unix.O_RDONLY|unix.O_DIRECTORY); err != nil {
 			return "", false, err
 		}
-		defer unix.Close(fd) //nolint:errcheck // opened to read
+		defer unix.Close(fd)
 	} else {
 		f, err := t.open(path)
 		if err != nil {
 			return "", false, err
 		}
-		defer f.Close() //nolint:errcheck // opened to read
+		defer f.Close()
 		fd = int(f.Fd())
 	}
 	buf := make([]byte, 16)
