@@ -14,7 +14,9 @@ func Test_A_Stage_That_Cannot_Be_Mounted_Starts_Nothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	own := func() *syscall.SysProcAttr {
-		id := func(n int) []syscall.SysProcIDMap { return []syscall.SysProcIDMap{{ContainerID: n, HostID: n, Size: 1}} }
+		id := func(n int) []syscall.SysProcIDMap {
+			return []syscall.SysProcIDMap{{ContainerID: n, HostID: n, Size: 1}}
+		}
 		return &syscall.SysProcAttr{
 			Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS, UidMappings: id(os.Geteuid()), GidMappings: id(os.Getegid()),
 			AmbientCaps: []uintptr{21}, // CAP_SYS_ADMIN
