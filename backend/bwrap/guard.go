@@ -5,7 +5,6 @@ package bwrap
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -47,13 +46,10 @@ func newGuard(plan *policy.Plan, denied func(op, path string), appeared func(pat
 func (g *guard) serve(l *listener) {
 	g.listener = l
 	defer close(g.done)
-	runtime.LockOSThread() // one thread, so that an answer waits for no other goroutine
-	defer runtime.UnlockOSThread()
 	fds := []unix.PollFd{
 		{Fd: int32(l.file.Fd()), Events: unix.POLLIN},
 		{Fd: int32(g.stop), Events: unix.POLLIN},
 	}
-	defer g.inspect()
 	for {
 		n, err := unix.Poll(fds, g.sweep.wait())
 		switch {
@@ -90,7 +86,7 @@ func (g *guard) close() {
 	if g.listener != nil {
 		<-g.done
 		_ = g.listener.close()
-		g.inspect() // once more, now that nothing can make anything
+		g.inspect() // nothing can make anything any more
 	}
 	g.sockets.abort()
 	g.calls.Wait()
