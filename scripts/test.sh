@@ -14,4 +14,4 @@ trap 'rm -f "$summary"' EXIT
 [[ $# -gt 0 ]] || set -- ./...
 say "go test $*"
 SANDBOX_REQUIRE=${SANDBOX_REQUIRE-bwrap,claude} AGENT_SANDBOX_NPM=$npm \
-  go test -json -timeout 15m "$@" 2>&1 | "$summary"
+  go test -json -timeout 30m "$@" 2>&1 | "$summary"
