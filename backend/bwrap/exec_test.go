@@ -72,3 +72,27 @@ func Test_A_Command_Keeps_The_Name_It_Was_Given(t *testing.T) {
 		})
 	}
 }
+
+func Test_A_Wall_That_Cannot_Be_Built_Is_No_Fault_Of_The_Command(t *testing.T) {
+	dir := t.TempDir()
+	// A bubblewrap that knows every option and then fails to mount.
+	tool := filepath.Join(t.TempDir(), "bwrap")
+	script := "#!/bin/sh\ncase \"$1\" in --help|--version) exec /usr/bin/bwrap \"$1\";; esac\n" +
+		"exec /usr/bin/bwrap --ro-bind /nowhere/at/all /mnt \"$@\"\n"
+	if err := os.WriteFile(tool, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s, err := sandbox.Create(t.Context(), bwrap.New(bwrap.Options{Bwrap: tool, DataDir: t.TempDir()}),
+		sandbox.Spec{Workspace: dir, Home: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := s.Run(t.Context(), sandbox.Cmd{Args: []string{"true"}})
+	var exec *sandbox.ExecError
+	if errors.As(err, &exec) || !errors.Is(err, sandbox.ErrUnavailable) {
+		t.Errorf("got %+v and %v, want an error with code unavailable", res, err)
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

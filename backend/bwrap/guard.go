@@ -26,6 +26,7 @@ type guard struct {
 	calls    sync.WaitGroup // connects under way
 	sockets  sockets        // and the sockets that they use
 	begun    atomic.Bool    // set before the command is let loose; until then only bubblewrap itself asks
+	builder  atomic.Int64   // pid of bubblewrap's process inside, which goes on to build the walls then
 	denied   func(op, path string)
 	appeared func(path string, raced bool) // a guarded name is there in spite of the guard
 }
@@ -116,12 +117,14 @@ func (g *guard) answer(n notification) {
 	}
 	var errno unix.Errno
 	switch {
-	case err == nil && seen.changed():
+	case (err == nil || errors.Is(err, errBuilding)) && seen.changed():
 		// Nobody changes a path that a system call of his own is reading.
 		g.denied(call.op.String(), "a path that changes while it is checked")
 		g.listener.refuse(n.id, unix.EPERM)
 	case err == nil:
 		g.sweep.touched()
+		g.listener.proceed(n.id)
+	case errors.Is(err, errBuilding):
 		g.listener.proceed(n.id)
 	case errors.Is(err, errPerformed):
 		g.listener.finish(n.id)
@@ -150,6 +153,9 @@ func (g *guard) decide(n notification, t *reading, call entryCall) error {
 	if err != nil {
 		return errnoOf(err)
 	}
+	if g.building(t.target, path) {
+		return errBuilding
+	}
 	e, err := t.entry(dirOf(n, call.dir), path)
 	if err != nil {
 		return err
@@ -173,6 +179,16 @@ func (g *guard) decide(n notification, t *reading, call entryCall) error {
 		return g.deny(call.op, e.String(), unix.EROFS)
 	}
 	return nil
+}
+
+// errBuilding says that bubblewrap makes a place to mount on.
+var errBuilding = errors.New("building")
+
+// building reports whether a call is bubblewrap's, on the root that it builds:
+// /newroot, which no longer exists when the command runs. Looking closer at each of
+// these calls would cost a start a millisecond.
+func (g *guard) building(t target, path string) bool {
+	return int64(t.tid) == g.builder.Load() && strings.HasPrefix(path, "/newroot/") && !strings.Contains(path, "..")
 }
 
 // decideBind is about a socket file that bind(2) makes.

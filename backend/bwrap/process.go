@@ -115,6 +115,7 @@ func (p *process) begun(pid int) {
 		p.kill()
 		return
 	}
+	p.guard.builder.Store(int64(pid))
 	p.guard.begun.Store(true)
 	if err := p.status.release(); err != nil {
 		p.kill() // it is gone already; finish says how
@@ -127,6 +128,7 @@ func (p *process) finish(code int, known bool) {
 	p.guard.close()
 	reason := p.limits.reason()
 	err := p.limits.close()
+	built := p.guard.begun.Load() && p.status.built()
 	p.status.close()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -147,7 +149,7 @@ func (p *process) finish(code int, known bool) {
 		}
 	case p.killed || p.reason != "":
 		p.exit = sandbox.Exit{Code: 128 + int(unix.SIGKILL), Signal: int(unix.SIGKILL), Reason: p.reason}
-	case p.err == nil && p.guard.begun.Load():
+	case p.err == nil && built:
 		// The walls stood, so it was execve(2) that failed; bubblewrap said how.
 		p.err = execError(p.name, errNoExec)
 	case p.err == nil:

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"strconv"
+
+	"golang.org/x/sys/unix"
 )
 
 // status is bubblewrap's account of itself: the pid of its first process, and the
@@ -38,11 +40,19 @@ func (s *status) args(fd int) []string {
 
 func (s *status) childEnds() []*os.File { return []*os.File{s.write, s.blockRead} }
 
-func (s *status) closeChildEnds() { closeAll(s.childEnds()) }
+// closeChildEnds closes what only bubblewrap needs; built needs the other end.
+func (s *status) closeChildEnds() { _ = s.write.Close() }
 
 func (s *status) close() {
-	s.closeChildEnds()
-	closeAll([]*os.File{s.read, s.blockWrite})
+	closeAll([]*os.File{s.read, s.write, s.blockRead, s.blockWrite})
+}
+
+// built reports whether bubblewrap took our leave, which it reads when the walls
+// stand and only the execution is left.
+func (s *status) built() bool {
+	poll := []unix.PollFd{{Fd: int32(s.blockRead.Fd()), Events: unix.POLLIN}}
+	n, err := unix.Poll(poll, 0)
+	return err == nil && (n == 0 || poll[0].Revents&unix.POLLIN == 0)
 }
 
 // release lets the command run.
