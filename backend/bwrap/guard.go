@@ -43,9 +43,15 @@ func newGuard(plan *policy.Plan, denied func(op, path string), appeared func(pat
 	}, nil
 }
 
-// serve answers until close is called. It owns the listener.
-func (g *guard) serve(l *listener) {
+// begin serves l, which the guard then owns, until close is called.
+func (g *guard) begin(l *listener) {
 	g.listener = l
+	go g.serve()
+}
+
+// serve answers what the listener receives.
+func (g *guard) serve() {
+	l := g.listener
 	defer close(g.done)
 	fds := []unix.PollFd{
 		{Fd: int32(l.file.Fd()), Events: unix.POLLIN},

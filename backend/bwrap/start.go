@@ -156,7 +156,7 @@ func (p *process) fork(c *exec.Cmd) error {
 				WithHint("run 'agent-sandbox doctor' for the layer that forbids it")
 			return
 		}
-		go p.guard.serve(l)
+		p.guard.begin(l)
 		err = c.Start()
 		p.status.closeChildEnds()
 		started <- err
