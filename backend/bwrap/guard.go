@@ -384,11 +384,6 @@ func existsAt(dir int, name string) bool {
 	return unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil
 }
 
-func isLinkAt(dir int, name string) bool {
-	var st unix.Stat_t
-	return unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK
-}
-
 func leUint64(b []byte) uint64 {
 	var v uint64
 	for i := range 8 {

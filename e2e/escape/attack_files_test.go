@@ -109,7 +109,7 @@ func within(p string, f func(fd int, name string) error) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd) //nolint:errcheck // an O_PATH descriptor
+	defer unix.Close(fd)
 	return f(fd, filepath.Base(p))
 }
 
@@ -147,7 +147,7 @@ func viaTmpfile(p string) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd) //nolint:errcheck // holds nothing
+	defer unix.Close(fd)
 	if err := unix.Linkat(fd, "", unix.AT_FDCWD, p, unix.AT_EMPTY_PATH); err == nil {
 		return nil
 	}
@@ -160,7 +160,7 @@ func viaBind(p string) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd) //nolint:errcheck // holds nothing
+	defer unix.Close(fd)
 	if err := os.Chdir(filepath.Dir(p)); err != nil {
 		return err
 	}

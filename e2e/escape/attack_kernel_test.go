@@ -32,7 +32,6 @@ func attackTerminal(args []string) {
 	}
 	for _, high := range []uintptr{0, 1 << 32, 0xffffffff << 32} {
 		for _, c := range []byte("id\n") {
-			c := c
 			_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TIOCSTI|high, uintptr(unsafe.Pointer(&c)))
 			report(fmt.Sprintf("TIOCSTI with high bits %x", high>>32), errnoError(errno))
 		}

@@ -25,9 +25,9 @@ func attackTimed(args []string) {
 	go func() {
 		runtime.LockOSThread()
 		for n := int64(1); ; n++ {
-			for round.Load() < n { //nolint:revive // a race has to spin
+			for round.Load() < n {
 			}
-			for time.Now().UnixNano()-begin.Load() < delay.Load() { //nolint:revive // a race has to spin
+			for time.Now().UnixNano()-begin.Load() < delay.Load() {
 			}
 			race.strike()
 			done.Store(n)

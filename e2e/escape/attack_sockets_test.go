@@ -3,6 +3,7 @@
 package escape_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -39,7 +40,7 @@ func attackConnect(args []string) {
 }
 
 func dial(kind, addr string) error {
-	c, err := net.DialTimeout(kind, addr, 5*time.Second)
+	c, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(context.Background(), kind, addr)
 	if err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ func connectUnix(kind, addr string) error {
 	if err != nil {
 		return fmt.Errorf("socket: %w", err)
 	}
-	defer unix.Close(fd) //nolint:errcheck // holds nothing
+	defer unix.Close(fd)
 	sa := &unix.SockaddrUnix{Name: addr}
 	msg := []byte("attack\n")
 	switch kind {

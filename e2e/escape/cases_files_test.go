@@ -32,8 +32,11 @@ func obeyed(dirs ...string) func(*host, outcome) error {
 				continue
 			}
 			for _, args := range [][]string{
-				{"status", "--short"}, {"add", "-A"}, {"commit", "-q", "--allow-empty", "-m", "by the host"},
-				{"checkout", "-q", "--detach"}, {"submodule", "--quiet", "update", "--init"},
+				{"status", "--short"},
+				{"add", "-A"},
+				{"commit", "-q", "--allow-empty", "-m", "by the host"},
+				{"checkout", "-q", "--detach"},
+				{"submodule", "--quiet", "update", "--init"},
 			} {
 				// What git says does not matter, only what it runs.
 				_ = h.command(dir, append([]string{"git"}, args...)...).Run()
@@ -47,7 +50,7 @@ func (h *host) absent(names ...string) error {
 	var errs []error
 	for _, name := range names {
 		if _, err := os.Lstat(h.path(name)); !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, fmt.Errorf("%s exists on the host (%v)", name, err))
+			errs = append(errs, fmt.Errorf("%s exists on the host (%s)", name, fmt.Sprint(err)))
 		}
 	}
 	return errors.Join(errs...)

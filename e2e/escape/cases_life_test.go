@@ -61,7 +61,7 @@ func lifecycle() []escape {
 	const row = "background process survives"
 	var found []process
 	note := func(h *host, _ *attempt) { found = h.processes() }
-	survived := func(h *host, _ outcome) error {
+	survived := func(*host, outcome) error {
 		defer func() { found = nil }()
 		return gone(found)
 	}

@@ -55,7 +55,7 @@ func (l *listener) reached() error {
 	if errors.Is(err, unix.EAGAIN) {
 		return nil
 	}
-	return fmt.Errorf("somebody reached the host's %s socket %s (%v)", l.kind, l.name, err)
+	return fmt.Errorf("somebody reached the host's %s socket %s (%s)", l.kind, l.name, fmt.Sprint(err))
 }
 
 func (h *host) listenTCP() (port string) {

@@ -31,8 +31,8 @@ func TestMain(m *testing.M) {
 		os.Exit(attack(os.Args[1:]))
 	}
 	flag.Parse()
-	code, err := lab.setUp()
-	if err == nil {
+	code := 1
+	if err := lab.setUp(); err == nil {
 		code = m.Run()
 	} else {
 		fmt.Fprintln(os.Stderr, "escape:", err)
@@ -53,31 +53,31 @@ type laboratory struct {
 
 var lab laboratory
 
-func (l *laboratory) setUp() (int, error) {
+func (l *laboratory) setUp() error {
 	parent := "/srv"
 	if os.Getuid() != 0 {
 		var err error
 		if parent, err = os.UserHomeDir(); err != nil {
-			return 1, err
+			return err
 		}
 	}
 	var err error
 	if l.base, err = os.MkdirTemp(parent, "agent-sandbox-escape-"); err != nil {
-		return 1, err
+		return err
 	}
 	if err := os.Chmod(l.base, 0o755); err != nil {
-		return 1, err
+		return err
 	}
 	l.command = filepath.Join(l.base, "agent-sandbox")
 	l.attacker = filepath.Join(l.base, attackerName)
 	self, err := os.Executable()
 	if err != nil {
-		return 1, err
+		return err
 	}
 	if err := copyFile(self, l.attacker); err != nil {
-		return 1, err
+		return err
 	}
-	return 1, l.build()
+	return l.build()
 }
 
 // build makes the command around the guest that `make guest` has built.

@@ -116,7 +116,7 @@ func checkMatrix(t *testing.T, all []escape, res results) {
 	if !*update {
 		t.Fatalf("%s is not what this run says; see `go test ./e2e/escape -update`. Now:\n%s", file, matrix(all, res))
 	}
-	if err := os.WriteFile(file, []byte(want), 0o644); err != nil { //nolint:gosec // a document for everybody
+	if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

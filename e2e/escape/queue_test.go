@@ -19,7 +19,7 @@ func makeQueue(name string, uid int) error {
 	if errno != 0 {
 		return os.NewSyscallError("mq_open", errno)
 	}
-	defer unix.Close(int(fd)) //nolint:errcheck // holds nothing
+	defer unix.Close(int(fd))
 	return unix.Fchown(int(fd), uid, uid)
 }
 
