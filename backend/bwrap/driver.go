@@ -1,12 +1,5 @@
 //go:build linux
 
-// Package bwrap builds sandboxes from Linux namespaces with bubblewrap.
-//
-// A sandbox is a policy, checked and resolved; each command runs in namespaces
-// of its own that end with it, with everything it started. Beside bubblewrap's
-// mounts stand two seccomp programs: one that refuses, and one that asks us (see
-// the guard in docs/design.md). What cannot be installed makes Create or Start
-// fail; nothing runs with less.
 package bwrap
 
 import (
@@ -22,15 +15,6 @@ import (
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
-
-// Options configures a Driver. The zero value finds what it needs.
-type Options struct {
-	Bwrap   string                   // bubblewrap's path; empty: looked for where only the administrator writes
-	Guest   string                   // host path of the guest binary; empty: found or extracted below DataDir
-	DataDir string                   // directory of ours for the guest and for what was moved out of a tree; empty: ~/.local/share/agent-sandbox
-	Trace   func(phase, line string) // receives debug output; nil: none
-	Denied  func(op, path string)    // told of each refusal of the guard, from several goroutines; nil: none
-}
 
 // Driver is the bwrap backend. It is safe for concurrent use.
 type Driver struct {

@@ -28,14 +28,6 @@ type instance struct {
 	running map[*process]struct{}
 }
 
-// Planned is implemented by instances that can show the plan they enforce.
-type Planned interface{ Plan() *policy.Plan }
-
-// DryRunner is implemented by instances that can print what they would execute.
-type DryRunner interface {
-	DryRun(cmd sandbox.Cmd) (string, error)
-}
-
 func (i *instance) ID() string { return i.id }
 
 // Plan returns the plan of the last command, or of Create before the first.

@@ -1,0 +1,30 @@
+// Package bwrap builds sandboxes from Linux namespaces with bubblewrap.
+//
+// A sandbox is a policy, checked and resolved; each command runs in namespaces
+// of its own that end with it, with everything it started. Beside bubblewrap's
+// mounts stand two seccomp programs: one that refuses, and one that asks us (see
+// the guard in docs/design.md). What cannot be installed makes Create or Start
+// fail; nothing runs with less.
+package bwrap
+
+import (
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Options configures a Driver. The zero value finds what it needs.
+type Options struct {
+	Bwrap   string                   // bubblewrap's path; empty: looked for where only the administrator writes
+	Guest   string                   // host path of the guest binary; empty: found or extracted below DataDir
+	DataDir string                   // directory of ours for the guest and for what was moved out of a tree; empty: ~/.local/share/agent-sandbox
+	Trace   func(phase, line string) // receives debug output; nil: none
+	Denied  func(op, path string)    // told of each refusal of the guard, from several goroutines; nil: none
+}
+
+// Planned is implemented by instances that can show the plan they enforce.
+type Planned interface{ Plan() *policy.Plan }
+
+// DryRunner is implemented by instances that can print what they would execute.
+type DryRunner interface {
+	DryRun(cmd sandbox.Cmd) (string, error)
+}
