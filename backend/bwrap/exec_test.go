@@ -96,3 +96,21 @@ func Test_A_Wall_That_Cannot_Be_Built_Is_No_Fault_Of_The_Command(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func Test_A_Socket_In_A_Private_Directory_May_Have_Any_Name(t *testing.T) {
+	s, _ := open(t)
+	script := `import socket, sys
+for name in ("/tmp/.mcp.json", "own.sock", ".mcp.json"):
+    try:
+        socket.socket(socket.AF_UNIX).bind(name); print("bound")
+    except OSError as e:
+        print("refused")
+`
+	res, err := s.Run(t.Context(), sandbox.Cmd{Args: []string{"python3", "-c", script}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(res.Stdout), "bound\nbound\nrefused\n"; got != want {
+		t.Errorf("got %q, want %q (stderr %q)", got, want, res.Stderr)
+	}
+}

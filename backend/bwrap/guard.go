@@ -221,10 +221,11 @@ func (g *guard) decideBind(n notification, t *reading) error {
 		return err
 	}
 	defer e.close()
-	if err := g.decideEntry(opBind, e); err != nil || !g.rules.delicate(e.name) {
+	access, _ := g.plan.Access(e.path)
+	if err := g.decideEntry(opBind, e); err != nil || !g.rules.delicate(e.name) || access == policy.Private {
 		return err
 	}
-	return unix.EACCES // nobody needs a socket of a protected name
+	return unix.EACCES // nobody needs a socket of a protected name in a tree of the host
 }
 
 // decideEntry is about an entry that comes into being.
