@@ -92,11 +92,13 @@ func (g *guard) close() {
 	_, _ = unix.Write(g.stop, one[:])
 	if g.listener != nil {
 		<-g.done
-		_ = g.listener.close()
 		g.inspect() // nothing can make anything any more
 	}
 	g.sockets.abort()
 	g.calls.Wait()
+	if g.listener != nil {
+		_ = g.listener.close() // last: connects under way answer through it
+	}
 	_ = unix.Close(g.stop)
 }
 
