@@ -40,11 +40,6 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 	return i.launch(ctx, plan, cmd, env, stdio)
 }
 
-// startGuest runs the guest itself, which no policy hides.
-func (i *instance) startGuest(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error) {
-	return i.Start(ctx, cmd, stdio)
-}
-
 // launch builds the walls and starts cmd inside them.
 func (i *instance) launch(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd, env []string, stdio sandbox.Stdio) (*process, error) {
 	p := &process{instance: i, name: cmd.Args[0], ended: make(chan struct{}), terminal: onTerminal(stdio)}
