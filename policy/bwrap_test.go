@@ -35,10 +35,20 @@ func bubble(t *testing.T, p *Plan, script string) (string, error) {
 	return string(out), err
 }
 
-func TestGitWorksUnderTheMountsOfAPlan(t *testing.T) {
-	if _, err := exec.LookPath("bwrap"); err != nil {
-		t.Skip("bubblewrap is not installed")
+// needBwrap skips where bubblewrap is missing, and fails where it is required.
+func needBwrap(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("bwrap"); err == nil {
+		return
 	}
+	if strings.Contains(os.Getenv("SANDBOX_REQUIRE"), "bwrap") {
+		t.Fatal("bubblewrap is required and not installed")
+	}
+	t.Skip("bubblewrap is not installed")
+}
+
+func TestGitWorksUnderTheMountsOfAPlan(t *testing.T) {
+	needBwrap(t)
 	const commit = "echo x >> file && git status --short && git add file && git commit -qm two && git log -1 --format=%s; "
 	// Deleting a branch works, though git complains that it cannot tidy up config.
 	const collect = "git branch b && git branch -D b 2>&- >&- && git gc --quiet --prune=now && git fsck && git stash list; "
@@ -67,9 +77,7 @@ func TestGitWorksUnderTheMountsOfAPlan(t *testing.T) {
 }
 
 func TestMountsOfAPlanHold(t *testing.T) {
-	if _, err := exec.LookPath("bwrap"); err != nil {
-		t.Skip("bubblewrap is not installed")
-	}
+	needBwrap(t)
 	spec, home := repos(t)
 	main := filepath.Join(home, "main")
 	makeTree(t, home, ".ssh/id", ".bashrc", "main/.vscode/settings.json", "main/.envrc", ".cargo/bin/x", ".config/agent-sandbox/config.json")
