@@ -29,7 +29,7 @@ func Test_Every_Example_Configuration_Is_Accepted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if p.Network == "" {
+			if p.Network.Mode == "" {
 				t.Error("an example says what can be reached")
 			}
 		})

@@ -35,7 +35,7 @@ func TestDecodeReadsEveryKey(t *testing.T) {
 	}
 	yes, no := true, false
 	want := sandbox.Policy{
-		Schema: "x", Backend: "bwrap", Network: sandbox.NetworkHost, Docker: &no, Userns: &yes, Debuggers: &yes,
+		Schema: "x", Backend: "bwrap", Network: sandbox.Network{Mode: sandbox.NetworkHost}, Docker: &no, Userns: &yes, Debuggers: &yes,
 		Filesystem: sandbox.Filesystem{
 			Presets: []string{"!@agents", "@lint/go", "@git-strict"},
 			RO:      []string{"/srv", "a\nb"}, RW: []string{"~/x"}, Exclude: []string{".env*"}, Sockets: []string{"/run/x"},

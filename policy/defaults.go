@@ -35,7 +35,7 @@ func Defaults() sandbox.Layer {
 		Name:    LayerDefaults,
 		Trusted: true,
 		Policy: sandbox.Policy{
-			Network:   sandbox.NetworkNone,
+			Network:   sandbox.Network{Mode: sandbox.NetworkNone},
 			Docker:    &no,
 			Userns:    &no,
 			Debuggers: &no,

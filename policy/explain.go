@@ -209,7 +209,7 @@ func (p *Plan) ExplainHost(name string) Explanation {
 	}
 	e := Explanation{Kind: "host", Name: name, Verdict: VerdictDenied, Rule: "network: none"}
 	e.Reason, e.Change = "the sandbox has a loopback of its own and nothing else", "--network"
-	if p.Network == sandbox.NetworkHost {
+	if p.Network.Mode == sandbox.NetworkHost {
 		e.Verdict, e.Rule = VerdictAllowed, "network: host"
 		e.Reason, e.Change = "the sandbox shares the host's network, unfiltered", "--network=none"
 	}

@@ -94,7 +94,7 @@ func TestExplainTheRest(t *testing.T) {
 	}
 	p := mustResolve(t, spec)
 	host := spec
-	host.Policy.Network = sandbox.NetworkHost
+	host.Policy.Network.Mode = sandbox.NetworkHost
 	cases := []struct {
 		name    string
 		e       Explanation

@@ -252,7 +252,7 @@ func TestDirectoriesOfASpec(t *testing.T) {
 func TestZeroSpecHidesHomeAndWritesNowhere(t *testing.T) {
 	home := "/usr/share" // any directory that exists outside /tmp
 	p := mustResolve(t, sandbox.Spec{Env: []string{"HOME=" + home}})
-	if p.Dir != "/tmp" || p.Workspace != "" || p.Network != sandbox.NetworkNone {
+	if p.Dir != "/tmp" || p.Workspace != "" || p.Network.Mode != sandbox.NetworkNone {
 		t.Errorf("plan %+v", p)
 	}
 	for _, m := range p.Mounts {

@@ -13,7 +13,7 @@ type settings struct {
 }
 
 func mergeSettings(layers []sandbox.Layer) settings {
-	s := settings{network: sandbox.NetworkNone}
+	s := settings{network: sandbox.Network{Mode: sandbox.NetworkNone}}
 	for _, l := range layers {
 		s.apply(l.Policy)
 	}
@@ -24,7 +24,7 @@ func (s *settings) apply(p sandbox.Policy) {
 	if p.Backend != "" {
 		s.backend = p.Backend
 	}
-	if p.Network != "" {
+	if p.Network.Mode != "" {
 		s.network = p.Network
 	}
 	for _, b := range []struct {

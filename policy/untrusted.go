@@ -63,7 +63,7 @@ func loosened(below []sandbox.Layer, p sandbox.Policy) []string {
 	is := was
 	is.apply(p)
 	add("backend", is.backend != was.backend)
-	add("network", is.network != was.network && is.network != sandbox.NetworkNone)
+	add("network", is.network.Mode != was.network.Mode && is.network.Mode != sandbox.NetworkNone)
 	add("docker", is.docker && !was.docker)
 	add("userns", is.userns && !was.userns)
 	add("debuggers", is.debuggers && !was.debuggers)

@@ -86,7 +86,7 @@ func TestAnUntrustedLayerMayOnlyTighten(t *testing.T) {
 
 // A layer made by a program that forgot to say whether it is trusted is not.
 func TestALayerIsUntrustedUnlessSaid(t *testing.T) {
-	err := checkLayers([]sandbox.Layer{Defaults(), {Policy: sandbox.Policy{Network: sandbox.NetworkHost}}})
+	err := checkLayers([]sandbox.Layer{Defaults(), {Policy: sandbox.Policy{Network: sandbox.Network{Mode: sandbox.NetworkHost}}}})
 	if want := "policy: network: a project file may only tighten the policy"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

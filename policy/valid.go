@@ -43,11 +43,11 @@ func checkChoices(l sandbox.Layer) *sandbox.Error {
 		err := layerErrorf(l, "backend", "found %s, expected one of %s", clip(b), strings.Join(backendNames, ", "))
 		return hintNearest(err, b, backendNames)
 	}
-	switch l.Policy.Network {
-	case "", sandbox.NetworkNone, sandbox.NetworkHost:
+	switch l.Policy.Network.Mode {
+	case "", sandbox.NetworkNone, sandbox.NetworkHost, sandbox.NetworkAllow:
 		return nil
 	}
-	return layerErrorf(l, "network", `found %s, expected "none", "host", true or false`, clip(string(l.Policy.Network)))
+	return layerErrorf(l, "network", `found %s, expected "none", "host", true or false`, clip(string(l.Policy.Network.Mode)))
 }
 
 func hintNearest(err *sandbox.Error, word string, words []string) *sandbox.Error {

@@ -14,12 +14,13 @@ import (
 type Policy struct {
 	Schema     string                 `json:"$schema,omitempty"`   // for editors; ignored
 	Backend    string                 `json:"backend,omitempty"`   // "bwrap", ...; empty: the caller's choice
-	Network    Network                `json:"network,omitempty"`   // empty: as the layer below; none at the bottom
+	Network    Network                `json:"network,omitzero"`    // what can be reached
 	Docker     *bool                  `json:"docker,omitempty"`    // reach the Docker engine's socket; nil: as below, false at the bottom
 	Userns     *bool                  `json:"userns,omitempty"`    // let commands create user namespaces (browsers need it); nil: as below
 	Debuggers  *bool                  `json:"debuggers,omitempty"` // let commands ptrace each other (gdb, strace); nil: as below
 	Filesystem Filesystem             `json:"filesystem,omitzero"` // paths
 	Commands   map[string]CommandRule `json:"commands,omitempty"`  // by name
+	Secrets    map[string]Secret      `json:"secrets,omitempty"`   // values that stay outside, by name
 
 	Env    Env    `json:"env,omitzero"`    // the environment
 	Limits Limits `json:"limits,omitzero"` // resources
@@ -50,28 +51,6 @@ func (r CommandRule) MarshalJSON() ([]byte, error) {
 		return []byte(r), nil
 	}
 	return json.Marshal(string(r))
-}
-
-// Network says what a sandbox can reach.
-type Network string
-
-// The networks.
-const (
-	NetworkNone Network = "none" // a loopback of its own and nothing else
-	NetworkHost Network = "host" // the host's network, unfiltered
-)
-
-// UnmarshalJSON also takes true (host) and false (none).
-func (n *Network) UnmarshalJSON(data []byte) error {
-	switch string(data) {
-	case "true", `"host"`:
-		*n = NetworkHost
-	case "false", `"none"`:
-		*n = NetworkNone
-	default:
-		return fmt.Errorf(`expected "none", "host", true or false, got %s`, data)
-	}
-	return nil
 }
 
 // Filesystem lists paths and presets. Paths may be absolute, relative to the

@@ -78,7 +78,7 @@ func (v *invocation) namespaces(plan *policy.Plan, t tool) {
 	// --unshare-user also for root: without it root would keep the host's
 	// user namespace and with it its rights over host objects.
 	v.add("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try")
-	if plan.Network != sandbox.NetworkHost {
+	if plan.Network.Mode != sandbox.NetworkHost {
 		v.add("--unshare-net")
 	}
 	if !plan.Userns && t.features.disableUserns {
@@ -171,7 +171,7 @@ func (v *invocation) host(plan *policy.Plan) {
 			v.add("--bind", path, path)
 		}
 	}
-	if plan.Network != sandbox.NetworkHost {
+	if plan.Network.Mode != sandbox.NetworkHost {
 		return
 	}
 	target, err := filepath.EvalSymlinks("/etc/resolv.conf")

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 // sockaddrMax is the size of struct sockaddr_storage.
@@ -99,7 +100,7 @@ func (g *guard) connectUnix(sock int, addr []byte, t target) error {
 // connectAbstract allows names in the sandbox's own network namespace, which
 // holds nothing of the host's; the host's namespace has no such names for us.
 func (g *guard) connectAbstract(sock int, addr []byte) error {
-	if g.plan.Network == "host" && len(addr) > 2 {
+	if g.plan.Network.Mode == sandbox.NetworkHost && len(addr) > 2 {
 		name := "@" + string(addr[3:])
 		if !slices.Contains(g.plan.Sockets, name) {
 			return g.deny(opConnect, strconv.Quote(name), unix.EACCES)

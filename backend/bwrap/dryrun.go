@@ -79,7 +79,7 @@ func quote(s string) string {
 // trace prints what a plan came to.
 func (d *Driver) trace(plan *policy.Plan) {
 	t := d.options.Trace
-	t("plan", fmt.Sprintf("workspace %s, start in %s, network %s", plan.Workspace, plan.Dir, plan.Network))
+	t("plan", fmt.Sprintf("workspace %s, start in %s, network %s", plan.Workspace, plan.Dir, plan.Network.Mode))
 	for _, m := range plan.Mounts {
 		t("plan", fmt.Sprintf("%-8s %s", m.Access, m.Path))
 	}

@@ -42,7 +42,7 @@ func (t *planTable) general() {
 	rows := [][]string{
 		{"workspace", t.short(p.Workspace)},
 		{"home", p.Home},
-		{"network", string(p.Network)},
+		{"network", string(p.Network.Mode)},
 		{"docker", onOff(p.Docker)},
 		{"userns", onOff(p.Userns)},
 		{"debuggers", onOff(p.Debug)},

@@ -226,7 +226,7 @@ func opens(p sandbox.Policy) []string {
 	if p.Backend != "" {
 		add("backend: %s", p.Backend)
 	}
-	if p.Network == sandbox.NetworkHost {
+	if p.Network.Mode == sandbox.NetworkHost {
 		add("network: the host's network, unfiltered")
 	}
 	for _, s := range []struct {

@@ -1,0 +1,27 @@
+package sandbox
+
+import "time"
+
+// DenialKind says what the target of a [Denial] is.
+type DenialKind string
+
+// The kinds.
+const (
+	DeniedFile    DenialKind = "file"    // a path, to write, create, move or remove
+	DeniedSocket  DenialKind = "socket"  // a Unix socket, or an address that is reached without the proxy
+	DeniedHost    DenialKind = "host"    // a host and port, by the network's proxy
+	DeniedCommand DenialKind = "command" // a command by its name
+)
+
+// Denial is one thing that the walls refused to a command. Its texts come from inside
+// in part: they are bounded and hold no control characters.
+type Denial struct {
+	Time   time.Time  `json:"time"`
+	Kind   DenialKind `json:"kind"`
+	Op     string     `json:"op"`               // "create", "write", "connect", "request", "run"
+	Target string     `json:"target"`           // path, HOST:PORT or the command's name
+	Reason string     `json:"reason,omitempty"` // one clause
+	Rule   string     `json:"rule,omitempty"`   // the rule that decided, as it was written; empty: none allows it
+	Source string     `json:"source,omitempty"` // where the rule stands: FILE:LINE, a flag, "built in"
+	Fix    string     `json:"fix,omitempty"`    // the flags that would allow it; empty when nothing does
+}
