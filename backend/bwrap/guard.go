@@ -4,10 +4,8 @@ package bwrap
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -20,42 +18,36 @@ type guard struct {
 	listener *listener
 	rules    *guardRules
 	plan     *policy.Plan
-	sweep    *sweeper // used by serve alone
-	stop     int      // eventfd; written once to end serve
-	done     chan struct{}
+	sweep    *sweeper       // used by serve alone
 	calls    sync.WaitGroup // connects under way
 	sockets  sockets        // and the sockets that they use
-	begun    atomic.Bool    // set before the command is let loose; until then only bubblewrap itself asks
-	builder  atomic.Int64   // pid of bubblewrap's process inside, which goes on to build the walls then
+	built    func() bool    // whether the walls stand; until then only bubblewrap itself asks
+	standing bool           // built said so once; used by serve alone
 	denied   func(op, path string)
 	appeared func(path string, raced bool) // a guarded name is there in spite of the guard
 }
 
+// event is a descriptor that serve watches beside the listener.
+type event struct {
+	fd    int
+	ready func() (more bool) // called when fd can be read; false: never again
+	last  bool               // serve ends when fd can be read
+}
+
 // newGuard makes a guard that is ready to serve a listener.
-func newGuard(plan *policy.Plan, denied func(op, path string), appeared func(path string, raced bool)) (*guard, error) {
-	stop, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
-	if err != nil {
-		return nil, fmt.Errorf("eventfd: %w", err)
-	}
+func newGuard(plan *policy.Plan, denied func(op, path string), appeared func(path string, raced bool)) *guard {
 	return &guard{
-		rules: newGuardRules(plan), plan: plan, sweep: newSweeper(plan.Guards), stop: stop,
-		done: make(chan struct{}), denied: denied, appeared: appeared,
-	}, nil
+		rules: newGuardRules(plan), plan: plan, sweep: newSweeper(plan.Guards),
+		denied: denied, appeared: appeared,
+	}
 }
 
-// begin serves l, which the guard then owns, until close is called.
-func (g *guard) begin(l *listener) {
+// serve answers what the listener receives until the last event.
+func (g *guard) serve(l *listener, events ...event) {
 	g.listener = l
-	go g.serve()
-}
-
-// serve answers what the listener receives.
-func (g *guard) serve() {
-	l := g.listener
-	defer close(g.done)
-	fds := []unix.PollFd{
-		{Fd: int32(l.file.Fd()), Events: unix.POLLIN},
-		{Fd: int32(g.stop), Events: unix.POLLIN},
+	fds := []unix.PollFd{{Fd: int32(l.file.Fd()), Events: unix.POLLIN}}
+	for _, e := range events {
+		fds = append(fds, unix.PollFd{Fd: int32(e.fd), Events: unix.POLLIN})
 	}
 	for {
 		n, err := unix.Poll(fds, g.sweep.wait())
@@ -69,44 +61,40 @@ func (g *guard) serve() {
 			continue
 		}
 		if fds[0].Revents&unix.POLLIN != 0 {
-			n, ok, err := l.receive()
-			if err != nil {
-				return
-			}
-			if ok {
+			if n, ok, err := l.receive(); err == nil && ok {
 				g.answer(n)
 			}
-			continue
+		} else if fds[0].Revents != 0 {
+			fds[0].Fd = -1 // no process is left that could ask
 		}
-		// POLLHUP on the listener: no process is left that could ask.
-		if fds[1].Revents != 0 || fds[0].Revents&(unix.POLLHUP|unix.POLLERR|unix.POLLNVAL) != 0 {
-			return
+		for i, e := range events {
+			switch {
+			case fds[i+1].Revents == 0:
+			case e.last:
+				return
+			case !e.ready():
+				fds[i+1].Fd = -1
+			}
 		}
 	}
 }
 
-// close ends serve, waits for it, and frees everything. It is called when the
-// sandbox's last process is gone, or was never made.
+// close frees everything after serve has ended, when the sandbox's last process is
+// gone. A guard that never served needs none.
 func (g *guard) close() {
-	one := [8]byte{1}
-	_, _ = unix.Write(g.stop, one[:])
-	if g.listener != nil {
-		<-g.done
-		g.inspect() // nothing can make anything any more
-	}
+	g.inspect() // nothing can make anything any more
 	g.sockets.abort()
 	g.calls.Wait()
-	if g.listener != nil {
-		_ = g.listener.close() // last: connects under way answer through it
-	}
-	_ = unix.Close(g.stop)
+	_ = g.listener.close() // last: connects under way answer through it
 }
 
 // answer decides one call.
 func (g *guard) answer(n notification) {
-	if !g.begun.Load() {
-		g.listener.proceed(n.id)
-		return
+	if !g.standing {
+		if g.standing = g.built(); !g.standing {
+			g.listener.proceed(n.id)
+			return
+		}
 	}
 	call, known := entryCallOf(n.nr)
 	if !known {
@@ -125,14 +113,12 @@ func (g *guard) answer(n notification) {
 	}
 	var errno unix.Errno
 	switch {
-	case (err == nil || errors.Is(err, errBuilding)) && seen.changed():
+	case err == nil && seen.changed():
 		// Nobody changes a path that a system call of his own is reading.
 		g.denied(call.op.String(), "a path that changes while it is checked")
 		g.listener.refuse(n.id, unix.EPERM)
 	case err == nil:
 		g.sweep.touched()
-		g.listener.proceed(n.id)
-	case errors.Is(err, errBuilding):
 		g.listener.proceed(n.id)
 	case errors.Is(err, errPerformed):
 		g.listener.finish(n.id)
@@ -161,9 +147,6 @@ func (g *guard) decide(n notification, t *reading, call entryCall) error {
 	if err != nil {
 		return errnoOf(err)
 	}
-	if g.building(t.target, path) {
-		return errBuilding
-	}
 	e, err := t.entry(dirOf(n, call.dir), path)
 	if err != nil {
 		return err
@@ -187,16 +170,6 @@ func (g *guard) decide(n notification, t *reading, call entryCall) error {
 		return g.deny(call.op, e.String(), unix.EROFS)
 	}
 	return nil
-}
-
-// errBuilding says that bubblewrap makes a place to mount on.
-var errBuilding = errors.New("building")
-
-// building reports whether a call is bubblewrap's, on the root that it builds:
-// /newroot, which no longer exists when the command runs. Looking closer at each of
-// these calls would cost a start a millisecond.
-func (g *guard) building(t target, path string) bool {
-	return int64(t.tid) == g.builder.Load() && strings.HasPrefix(path, "/newroot/") && !strings.Contains(path, "..")
 }
 
 // decideBind is about a socket file that bind(2) makes.

@@ -3,7 +3,6 @@
 package bwrap
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -30,6 +29,7 @@ type process struct {
 	command  *exec.Cmd
 	terminal bool   // shares our terminal's session and process group
 	name     string // of the command, as it was given
+	bwrapFD  int    // pidfd of bubblewrap
 
 	ended  chan struct{} // closed when all of it is gone
 	reaped chan struct{} // closed when bubblewrap was waited for
@@ -72,33 +72,40 @@ func (p *process) abandon() {
 	close(p.ended)
 }
 
-// reap waits for bubblewrap, on the thread that started it.
-func (p *process) reap(c *exec.Cmd) {
-	err := c.Wait()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		p.fail(err)
-	}
-	close(p.reaped)
-}
-
 func (p *process) fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.err = errors.Join(p.err, err)
 }
 
-// follow watches over the process from now to its end.
-func (p *process) follow(ctx context.Context) {
-	p.stop = context.AfterFunc(ctx, p.kill)
-	go func() {
-		code, ok := p.status.follow(p.begun)
-		<-p.reaped
-		p.stop()
-		p.finish(code, ok)
-		p.instance.remove(p)
-		close(p.ended)
-	}()
+// started notes the command that runs; Close may have wanted its end meanwhile.
+func (p *process) started(c *exec.Cmd) {
+	p.mu.Lock()
+	p.command = c
+	killed := p.killed
+	p.mu.Unlock()
+	if killed {
+		p.kill()
+	}
+}
+
+// watch serves the sandbox from its start to its end. All that happens in between
+// comes to one thread: each that is woken besides costs a start some 100 µs.
+func (p *process) watch(l *listener) {
+	p.guard.serve(l,
+		event{fd: int(p.status.read.Fd()), ready: p.status.receive},
+		event{fd: p.bwrapFD, last: true},
+	)
+	err := p.command.Wait() // for the copies of its output, too
+	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
+		p.fail(err)
+	}
+	close(p.reaped)
+	p.stop()
+	p.status.drain()
+	p.finish()
+	p.instance.remove(p)
+	close(p.ended)
 }
 
 // begun is called once, with the pid of the sandbox's first process.
@@ -115,21 +122,20 @@ func (p *process) begun(pid int) {
 		p.kill()
 		return
 	}
-	p.guard.builder.Store(int64(pid))
-	p.guard.begun.Store(true)
 	if err := p.status.release(); err != nil {
 		p.kill() // it is gone already; finish says how
 	}
 }
 
 // finish collects how it ended and frees the walls, when bubblewrap is gone.
-func (p *process) finish(code int, known bool) {
+func (p *process) finish() {
 	p.awaitGone()
 	p.guard.close()
 	reason := p.limits.reason()
 	err := p.limits.close()
-	built := p.guard.begun.Load() && p.status.built()
+	built, code := p.status.built(), p.status.code
 	p.status.close()
+	_ = unix.Close(p.bwrapFD)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.pidfd >= 0 {
@@ -142,7 +148,7 @@ func (p *process) finish(code int, known bool) {
 		p.reason = reason
 	}
 	switch {
-	case known:
+	case p.status.known:
 		p.exit = sandbox.Exit{Code: code, Reason: p.reason}
 		if code > 128 && code <= 128+64 {
 			p.exit.Signal = code - 128

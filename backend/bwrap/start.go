@@ -47,11 +47,8 @@ func (i *instance) launch(ctx context.Context, plan *policy.Plan, cmd sandbox.Cm
 	if p.limits, err = newLimits(plan.Limits); err != nil {
 		return nil, err
 	}
-	if p.guard, err = newGuard(plan, i.driver.options.Denied, p.appeared); err != nil {
-		return nil, errors.Join(err, p.limits.close())
-	}
+	p.guard = newGuard(plan, i.driver.options.Denied, p.appeared)
 	if err := p.start(ctx, plan, cmd, env, stdio); err != nil {
-		p.guard.close()
 		return nil, errors.Join(err, p.limits.close())
 	}
 	return p, nil
@@ -78,11 +75,12 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 	if p.status, err = newStatus(); err != nil {
 		return err
 	}
+	p.status.child, p.guard.built = p.begun, p.status.built
 	v.add(p.status.args(first + len(files))...)
 	c := &exec.Cmd{
 		Path: i.tool.path, Env: env, Dir: "/",
 		ExtraFiles:  append(slices.Clone(files), p.status.childEnds()...),
-		SysProcAttr: &syscall.SysProcAttr{Setpgid: !p.terminal},
+		SysProcAttr: &syscall.SysProcAttr{Setpgid: !p.terminal, PidFD: &p.bwrapFD},
 	}
 	if !p.terminal {
 		v.add("--new-session")
@@ -102,12 +100,15 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 		p.abandon()
 		return err
 	}
-	if err := p.fork(c); err != nil {
+	l, err := p.fork(c)
+	if err != nil {
 		i.remove(p)
 		p.abandon()
 		return startError(err)
 	}
-	p.follow(ctx)
+	p.started(c)
+	p.stop = context.AfterFunc(ctx, p.kill)
+	go p.watch(l)
 	return nil
 }
 
@@ -129,41 +130,43 @@ func holdKeys(c *exec.Cmd) {
 	c.Path = "/bin/sh"
 }
 
-// fork starts c on a thread of its own that carries the guard's program. The
-// thread lives until c has ended: bubblewrap dies with the thread that made it
-// (PR_SET_PDEATHSIG in prctl(2)).
-func (p *process) fork(c *exec.Cmd) error {
+// fork starts c on a thread of its own that carries the guard's program, and returns
+// what listens to it. The thread lives until c was waited for: bubblewrap dies with the
+// thread that made it (PR_SET_PDEATHSIG in prctl(2)).
+func (p *process) fork(c *exec.Cmd) (*listener, error) {
 	program, err := guardProgram(runtime.GOARCH, guardOptions{Removals: p.guard.sweep.links, Binds: true})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// What we were started with must not leak inside (descriptors above 2).
 	if err := closeOnExec(); err != nil {
-		return err
+		return nil, err
 	}
+	var l *listener
 	started := make(chan error, 1)
 	go func() {
 		// Never unlocked: the thread ends here, with its filter.
 		runtime.LockOSThread()
-		l, err := listen(program)
-		if err != nil {
+		var err error
+		if l, err = listen(program); err != nil {
 			started <- sandbox.Errorf(sandbox.Unavailable, "the guard cannot be installed: %w", err).
 				WithHint("run 'agent-sandbox doctor' for the layer that forbids it")
 			return
 		}
-		p.guard.begin(l)
 		err = c.Start()
 		p.status.closeChildEnds()
 		started <- err
 		if err == nil {
-			p.reap(c)
+			<-p.reaped
 		}
 	}()
-	err = <-started
-	if err == nil {
-		p.command = c
+	if err := <-started; err != nil {
+		if l != nil {
+			_ = l.close()
+		}
+		return nil, err
 	}
-	return err
+	return l, nil
 }
 
 func startError(err error) error {

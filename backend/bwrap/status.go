@@ -3,11 +3,12 @@
 package bwrap
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
-	"io"
+	"fmt"
 	"os"
 	"strconv"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,21 +17,39 @@ import (
 // command's exit status, which nobody inside can write. bubblewrap waits for our
 // leave before it executes the command.
 type status struct {
-	read, write           *os.File
+	read                  *os.File
+	write                 *os.File
 	blockRead, blockWrite *os.File
+
+	text  []byte        // of an unfinished line
+	child func(pid int) // called once, with the pid of the sandbox's first process
+	code  int           // the exit status
+	known bool          // whether code was reported
+
+	mu    sync.Mutex
+	freed bool // whether our leave was given
 }
 
 func newStatus() (*status, error) {
 	s := &status{}
 	var err error
-	if s.read, s.write, err = os.Pipe(); err != nil {
+	if s.read, s.write, err = blockingPipe(); err != nil {
 		return nil, err
 	}
-	if s.blockRead, s.blockWrite, err = os.Pipe(); err != nil {
+	if s.blockRead, s.blockWrite, err = blockingPipe(); err != nil {
 		closeAll([]*os.File{s.read, s.write})
 		return nil, err
 	}
 	return s, nil
+}
+
+// blockingPipe is os.Pipe without the runtime's poller, which wakes threads.
+func blockingPipe() (r, w *os.File, err error) {
+	var fds [2]int
+	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
+		return nil, nil, fmt.Errorf("pipe: %w", err)
+	}
+	return os.NewFile(uintptr(fds[0]), "pipe"), os.NewFile(uintptr(fds[1]), "pipe"), nil
 }
 
 // args are bubblewrap's options for childEnds, whose first has number fd.
@@ -50,39 +69,71 @@ func (s *status) close() {
 // built reports whether bubblewrap took our leave, which it reads when the walls
 // stand and only the execution is left.
 func (s *status) built() bool {
-	poll := []unix.PollFd{{Fd: int32(s.blockRead.Fd()), Events: unix.POLLIN}}
-	n, err := unix.Poll(poll, 0)
-	return err == nil && (n == 0 || poll[0].Revents&unix.POLLIN == 0)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.freed && !readable(s.blockRead)
 }
 
 // release lets the command run.
 func (s *status) release() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	_, err := s.blockWrite.Write([]byte{1})
 	_ = s.blockWrite.Close()
+	s.freed = err == nil
 	return err
 }
 
-// report is one document of --json-status-fd.
+func readable(f *os.File) bool {
+	poll := []unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLIN}}
+	n, err := unix.Poll(poll, 0)
+	return err == nil && n > 0 && poll[0].Revents&unix.POLLIN != 0
+}
+
+// report is one line of --json-status-fd.
 type report struct {
 	ChildPid *int `json:"child-pid"`
 	ExitCode *int `json:"exit-code"`
 }
 
-// follow calls child once with the pid of the sandbox's first process, and
-// returns the exit status, or ok false if bubblewrap never got that far.
-func (s *status) follow(child func(pid int)) (code int, ok bool) {
-	// bubblewrap writes a few hundred bytes; nothing inside can write here.
-	decoder := json.NewDecoder(bufio.NewReader(io.LimitReader(s.read, 1<<16)))
+// maxReport bounds a line; nothing inside can write here, so it is for our own sake.
+const maxReport = 1 << 16
+
+// receive takes in what can be read, without waiting for more. It returns false
+// when there will be no more.
+func (s *status) receive() bool {
+	buf := make([]byte, 1024)
+	n, err := s.read.Read(buf)
+	if err != nil {
+		return false
+	}
+	s.text = append(s.text, buf[:n]...)
 	for {
-		var r report
-		if err := decoder.Decode(&r); err != nil {
-			return code, ok
+		line, rest, ok := bytes.Cut(s.text, []byte("\n"))
+		if !ok {
+			return len(s.text) < maxReport
 		}
-		if r.ChildPid != nil {
-			child(*r.ChildPid)
-		}
-		if r.ExitCode != nil {
-			code, ok = *r.ExitCode, true
-		}
+		s.text = rest
+		s.take(line)
+	}
+}
+
+func (s *status) take(line []byte) {
+	var r report
+	if json.Unmarshal(line, &r) != nil {
+		return
+	}
+	if r.ChildPid != nil && s.child != nil {
+		s.child(*r.ChildPid)
+		s.child = nil
+	}
+	if r.ExitCode != nil {
+		s.code, s.known = *r.ExitCode, true
+	}
+}
+
+// drain takes in what bubblewrap left when it ended.
+func (s *status) drain() {
+	for readable(s.read) && s.receive() {
 	}
 }

@@ -29,6 +29,7 @@ type sweeper struct {
 	since  time.Time       // from when on what appears can be the sandbox's; zero: nothing can
 	last   time.Time       // when a call was last let through
 	looked time.Time       // when the names were last looked at
+	ever   bool            // whether any call was let through
 }
 
 // place is one guarded name that is free.
@@ -50,7 +51,7 @@ func newSweeper(guards []policy.Guard) *sweeper {
 
 // touched notes that a call was let through.
 func (s *sweeper) touched() {
-	s.last = time.Now()
+	s.last, s.ever = time.Now(), true
 	if s.since.IsZero() {
 		s.since, s.looked = s.last, s.last
 	}
@@ -68,6 +69,9 @@ func (s *sweeper) wait() int {
 // raced are those that came after a call was let through: the sandbox can have
 // made them, and nothing tells it from the host's user then.
 func (s *sweeper) look() (raced, others []string) {
+	if !s.ever {
+		return nil, nil
+	}
 	since := s.since
 	s.looked = time.Now()
 	if s.looked.Sub(s.last) > stillAtWork {
