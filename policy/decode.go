@@ -74,7 +74,7 @@ func (d *configDecoder) parse(data []byte) (hujson.Value, error) {
 		return hujson.Value{}, d.errorf(d.line(i), "", "found invalid UTF-8, expected UTF-8 text")
 	}
 	if i := tooDeep(data); i >= 0 {
-		return hujson.Value{}, d.errorf(d.line(i), "", "found more than %d brackets inside each other, expected at most 3", maxNesting)
+		return hujson.Value{}, d.errorf(d.line(i), "", "found more than %d brackets inside each other, expected at most 4", maxNesting)
 	}
 	// The parser wants a newline after a last line that is a comment.
 	v, err := hujson.Parse(append(bytes.Clone(data), '\n'))
@@ -116,6 +116,12 @@ func (d *configDecoder) value(v reflect.Value, jv hujson.Value, key string) erro
 	}
 	mismatch := func() error {
 		return d.errorf(line, key, "found %s, expected %s", found(jv), expectation(v.Type()))
+	}
+	if n, ok := reflect.TypeAssert[*sandbox.Network](v.Addr()); ok {
+		if obj, ok := jv.Value.(*hujson.Object); ok {
+			n.Mode = sandbox.NetworkAllow
+			return d.object(v, obj, key)
+		}
 	}
 	if u, ok := reflect.TypeAssert[json.Unmarshaler](v.Addr()); ok {
 		if lit, ok := jv.Value.(hujson.Literal); !ok || u.UnmarshalJSON(lit) != nil {
@@ -192,7 +198,7 @@ func (d *configDecoder) member(v reflect.Value, jv hujson.Value, name, path stri
 		return nil
 	}
 	for i := range v.NumField() {
-		if jsonKey(v.Type().Field(i)) == name {
+		if key := jsonKey(v.Type().Field(i)); key == name && key != noKey {
 			return d.value(v.Field(i), jv, path)
 		}
 	}
@@ -208,7 +214,7 @@ func (d *configDecoder) member(v reflect.Value, jv hujson.Value, name, path stri
 func expectation(t reflect.Type) string {
 	switch t {
 	case reflect.TypeFor[sandbox.Network]():
-		return `"none", "host", true or false`
+		return expectedNetwork
 	case reflect.TypeFor[sandbox.CommandRule]():
 		return `true, false, "@preset" or the path of a script`
 	case reflect.TypeFor[sandbox.Duration]():

@@ -90,6 +90,9 @@ func joinKey(key, name string) string {
 	return key + "." + name
 }
 
+// noKey is the jsonKey of a field that no file holds.
+const noKey = "-"
+
 // jsonKey is the name of a struct field in a file.
 func jsonKey(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -98,9 +101,11 @@ func jsonKey(f reflect.StructField) string {
 
 // structKeys lists the keys of a struct as its fields stand.
 func structKeys(t reflect.Type) []string {
-	keys := make([]string, t.NumField())
-	for i := range keys {
-		keys[i] = jsonKey(t.Field(i))
+	keys := make([]string, 0, t.NumField())
+	for f := range t.Fields() {
+		if key := jsonKey(f); key != noKey {
+			keys = append(keys, key)
+		}
 	}
 	return keys
 }
@@ -123,6 +128,9 @@ func keyHint(name string, keys []string) string {
 func keyPaths(t reflect.Type, prefix string) []string {
 	var paths []string
 	for f := range t.Fields() {
+		if jsonKey(f) == noKey {
+			continue
+		}
 		path := joinKey(prefix, jsonKey(f))
 		paths = append(paths, path)
 		if f.Type.Kind() == reflect.Struct {

@@ -149,7 +149,7 @@ func TestLoadRefusesWithOneLine(t *testing.T) {
 		}, "DIR/.agent-sandbox.json: found .agent-sandbox.jsonc beside it, expected one of them", sandbox.Invalid},
 		{
 			"a broken file has its line", func(t *testing.T, s *Sources) { t.Helper(); put(t, s.project(), "{\n\"x\": 1}") },
-			"DIR/.agent-sandbox.json:2: x: found an unknown key, expected one of $schema, backend, network, docker, userns, debuggers, filesystem, commands, env, limits", sandbox.Invalid,
+			"DIR/.agent-sandbox.json:2: x: found an unknown key, expected one of $schema, backend, network, docker, userns, debuggers, filesystem, commands, secrets, env, limits", sandbox.Invalid,
 		},
 		{
 			"a directory", func(t *testing.T, s *Sources) { t.Helper(); put(t, s.project()+"/x", "") },

@@ -37,6 +37,10 @@ func TestSchemaAndStructsAgreeOnEveryKey(t *testing.T) {
 		if node["description"] == nil && !strings.HasSuffix(path, "[]") && !strings.HasSuffix(path, ".*") {
 			t.Errorf("%s has no description", path)
 		}
+		if typ == reflect.TypeFor[sandbox.Network]() {
+			ref := node["anyOf"].([]any)[1].(map[string]any)["$ref"].(string)
+			node = root["$defs"].(map[string]any)[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
+		}
 		if want := schemaType(typ); want != "" && node["type"] != want {
 			t.Errorf("%s has type %v, want %s", path, node["type"], want)
 		}
@@ -57,6 +61,9 @@ func TestSchemaAndStructsAgreeOnEveryKey(t *testing.T) {
 				t.Fatalf("%s: schema has %v, struct has %v", path, inSchema, inStruct)
 			}
 			for f := range typ.Fields() {
+				if jsonKey(f) == noKey {
+					continue
+				}
 				walk(joinKey(path, jsonKey(f)), f.Type, properties[jsonKey(f)].(map[string]any))
 			}
 		case typ.Kind() == reflect.Slice:
@@ -99,7 +106,11 @@ func schemaType(t reflect.Type) string {
 func TestSchemaEnumsAreWhatDecodeTakes(t *testing.T) {
 	properties := schemaTree(t)["properties"].(map[string]any)
 	for key, known := range map[string][]string{"backend": backendNames, "network": nil} {
-		values := properties[key].(map[string]any)["enum"].([]any)
+		property := properties[key].(map[string]any)
+		if forms, ok := property["anyOf"].([]any); ok {
+			property = forms[0].(map[string]any)
+		}
+		values := property["enum"].([]any)
 		if known != nil && len(values) != len(known) {
 			t.Errorf("%s: schema has %v, code has %v", key, values, known)
 		}
@@ -134,7 +145,14 @@ func TestSchemaExamplesAreValid(t *testing.T) {
 			seen[key] = true
 		}
 	}
-	for _, key := range keyPaths(reflect.TypeFor[sandbox.Policy](), "") {
+	keys := keyPaths(reflect.TypeFor[sandbox.Policy](), "")
+	for key := range seen {
+		// A map has names of its own before the keys.
+		if parts := strings.SplitN(key, ".", 3); parts[0] == "secrets" && len(parts) == 3 {
+			seen["secrets.*."+parts[2]] = true
+		}
+	}
+	for _, key := range append(keys, keyPaths(reflect.TypeFor[sandbox.Secret](), "secrets.*")...) {
 		if !seen[key] && key != "$schema" {
 			t.Errorf("no example shows %s", key)
 		}

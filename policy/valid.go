@@ -18,6 +18,8 @@ const (
 	maxCPU = 65536
 )
 
+const expectedNetwork = `"none", "host", true, false or an object such as {"allow": ["example.com"]}`
+
 var (
 	backendNames   = []string{"virtual", "bwrap", "docker", "kube"}
 	commandPresets = []string{"git"} // the commands that have a preset, "@" and their name
@@ -47,7 +49,7 @@ func checkChoices(l sandbox.Layer) *sandbox.Error {
 	case "", sandbox.NetworkNone, sandbox.NetworkHost, sandbox.NetworkAllow:
 		return nil
 	}
-	return layerErrorf(l, "network", `found %s, expected "none", "host", true or false`, clip(string(l.Policy.Network.Mode)))
+	return layerErrorf(l, "network", "found %s, expected %s", clip(string(l.Policy.Network.Mode)), expectedNetwork)
 }
 
 func hintNearest(err *sandbox.Error, word string, words []string) *sandbox.Error {

@@ -27,7 +27,7 @@ func (o *options) register(fs *pflag.FlagSet) {
 	fs.StringVarP(&o.config, "config", "c", "", "read `FILE` instead of the project's own configuration")
 	addBackend(fs, &o.backend)
 	add(fs, "network", "host", "what can be reached; `none|host`; without a value: host", func(s string) error {
-		return p.Network.UnmarshalJSON(quotedUnlessBool(s))
+		return setNetwork(&p.Network, s)
 	})
 	addBool(fs, "docker", "let commands reach the Docker engine, which is root on the host", &p.Docker)
 	addBool(fs, "userns", "let commands create user namespaces, as browsers do", &p.Userns)
@@ -95,11 +95,16 @@ func addBool(fs *pflag.FlagSet, name, usage string, p **bool) {
 	fs.VarPF(v, name, "", usage).NoOptDefVal = "true"
 }
 
-func quotedUnlessBool(s string) []byte {
-	if s == "true" || s == "false" {
-		return []byte(s)
+func setNetwork(n *sandbox.Network, s string) error {
+	switch s {
+	case "none", "false":
+		n.Mode = sandbox.NetworkNone
+	case "host", "true":
+		n.Mode = sandbox.NetworkHost
+	default:
+		return fmt.Errorf("expected none or host, got %q", s)
 	}
-	return strconv.AppendQuote(nil, s)
+	return nil
 }
 
 func setCommands(rules *map[string]sandbox.CommandRule, s string) error {
