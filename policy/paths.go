@@ -2,11 +2,13 @@ package policy
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -14,6 +16,7 @@ import (
 // Limits of the kernel: path_resolution(7), limits.h.
 const (
 	maxPath  = 4095 // PATH_MAX without the final NUL
+	maxName  = 255  // NAME_MAX
 	maxLinks = 40   // symbolic links followed in one look-up
 )
 
@@ -29,7 +32,14 @@ type place struct {
 // lookups remembers what stands at a path while one policy is resolved: hundreds
 // of paths share their directories, and one answer keeps the plan consistent. A
 // nil lookups remembers nothing.
-type lookups map[string]lookup
+type lookups struct {
+	seen map[string]lookup
+	dirs map[string]*census // by directory
+}
+
+func newLookups() *lookups {
+	return &lookups{seen: map[string]lookup{}, dirs: map[string]*census{}}
+}
 
 // lookup is what stands at one path.
 type lookup struct {
@@ -38,10 +48,25 @@ type lookup struct {
 	err    error
 }
 
-func (l lookups) lstat(path string) lookup {
-	if got, ok := l[path]; ok {
-		return got
+// lstat returns what is called name in dir.
+func (l *lookups) lstat(dir, name string) lookup {
+	path := join(dir, name)
+	if l == nil {
+		return lstat(path)
 	}
+	got, ok := l.seen[path]
+	switch {
+	case ok:
+		return got
+	case l.lacks(dir, name):
+		return lookup{err: syscall.ENOENT}
+	}
+	got = lstat(path)
+	l.seen[path] = got
+	return got
+}
+
+func lstat(path string) lookup {
 	var st syscall.Stat_t
 	var got lookup
 	if got.err = syscall.Lstat(path, &st); got.err == nil {
@@ -50,19 +75,67 @@ func (l lookups) lstat(path string) lookup {
 	if got.kind == syscall.S_IFLNK {
 		got.target, got.err = os.Readlink(path)
 	}
-	if l != nil {
-		l[path] = got
-	}
 	return got
 }
 
+// census is what a directory holds, listed when it is asked often: a listing costs as
+// much as a few look-ups, and most of what is protected does not exist.
+type census struct {
+	asked int
+	names map[string]bool // in lower case; nil: not listed
+}
+
+// crowd is from how many look-ups on a directory is listed, and big how many entries
+// make that not worth it.
+const crowd, big = 6, 512
+
+// lacks reports whether dir certainly has no entry that name could stand for, on a
+// file system that ignores case neither.
+func (l *lookups) lacks(dir, name string) bool {
+	c := l.dirs[dir]
+	if c == nil {
+		c = &census{}
+		l.dirs[dir] = c
+	}
+	if c.asked++; c.asked == crowd {
+		c.names = listNames(dir)
+	}
+	return c.names != nil && len(name) <= maxName && isASCII(name) && !c.names[strings.ToLower(name)]
+}
+
+// listNames returns nil for what is not worth listing or cannot be, and where a name is
+// not ASCII, which some file systems take for others.
+func listNames(dir string) map[string]bool {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	entries, err := f.Readdirnames(big)
+	if len(entries) == big || err != nil && err != io.EOF {
+		return nil
+	}
+	names := make(map[string]bool, len(entries))
+	for _, e := range entries {
+		if !isASCII(e) {
+			return nil
+		}
+		names[strings.ToLower(e)] = true
+	}
+	return names
+}
+
+func isASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
+}
+
 // locate resolves a path without remembering.
-func locate(path string) (place, error) { return lookups(nil).locate(path) }
+func locate(path string) (place, error) { return (*lookups)(nil).locate(path) }
 
 // locate resolves an absolute path as the kernel would: link by link, with ".."
 // taken after links, not before. What is missing is no error; a loop of links, a
 // component that is too long and a disk error are.
-func (l lookups) locate(path string) (place, error) {
+func (l *lookups) locate(path string) (place, error) {
 	if strings.IndexByte(path, 0) >= 0 {
 		return place{}, errors.New("the path holds a NUL byte")
 	}
@@ -74,7 +147,7 @@ func (l lookups) locate(path string) (place, error) {
 
 // below is locate for a path relative to root, a directory that is known to
 // be resolved: it saves a look-up of every component of root.
-func (l lookups) below(root, path string) (place, error) {
+func (l *lookups) below(root, path string) (place, error) {
 	at := place{path: root, exists: true, dir: true}
 	rest := split(path)
 	for len(rest) > 0 {
@@ -105,9 +178,9 @@ func (l lookups) below(root, path string) (place, error) {
 
 // step enters name. It returns the components that a link adds to the way (none
 // for anything else), or nil when there is nothing of that name.
-func (at *place) step(l lookups, name string) ([]string, error) {
+func (at *place) step(l *lookups, name string) ([]string, error) {
 	full := join(at.path, name)
-	found := l.lstat(full)
+	found := l.lstat(at.path, name)
 	switch {
 	case errors.Is(found.err, fs.ErrPermission):
 		at.blocked = at.path

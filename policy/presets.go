@@ -8,20 +8,22 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// groups are the presets that stand for others.
-var groups = map[string][]string{
-	"@all":      {"@base", "@caches", "@agents", "@git", "@lint/ts", "@lint/go", "@lint/python"},
-	"@lint/all": {"@lint/ts", "@lint/go", "@lint/python"},
+// group returns the presets that another stands for, or nil.
+func group(name string) []string {
+	switch name {
+	case "@all":
+		return []string{"@base", "@caches", "@agents", "@git", "@lint/ts", "@lint/go", "@lint/python"}
+	case "@lint/all":
+		return []string{"@lint/ts", "@lint/go", "@lint/python"}
+	}
+	return nil
 }
 
 var leaves = []string{"@base", "@caches", "@agents", "@git", "@git-strict", "@lint/ts", "@lint/go", "@lint/python"}
 
 // PresetNames returns the names of all presets, sorted.
 func PresetNames() []string {
-	out := slices.Clone(leaves)
-	for name := range groups {
-		out = append(out, name)
-	}
+	out := append([]string{"@all", "@lint/all"}, leaves...)
 	slices.Sort(out)
 	return out
 }
@@ -29,7 +31,7 @@ func PresetNames() []string {
 // expandPreset returns the presets that a written name stands for, or nil when
 // there is none of that name.
 func expandPreset(name string) []string {
-	if g, ok := groups[name]; ok {
+	if g := group(name); g != nil {
 		return g
 	}
 	if slices.Contains(leaves, name) {
@@ -50,7 +52,7 @@ func activePresets(layers []sandbox.Layer, workspace string) (map[string]bool, e
 		})
 	}
 	if !literal {
-		for _, p := range groups["@all"] {
+		for _, p := range group("@all") {
 			active[p] = true
 		}
 	}
@@ -92,7 +94,7 @@ func presetRules(preset string) []presetRule {
 		return each(ReadWrite, false, []string{"~/.codex", "~/.claude", "~/.claude.json", "~/.pi"})
 	}
 	// A missing lint configuration may be created: a new project needs one.
-	return each(ReadOnly, false, lintFiles[preset])
+	return each(ReadOnly, false, lintFiles(preset))
 }
 
 func each(access Access, guard bool, paths []string) []presetRule {
@@ -103,17 +105,23 @@ func each(access Access, guard bool, paths []string) []presetRule {
 	return out
 }
 
-var lintFiles = map[string][]string{
-	"@lint/ts": {
-		"biome.json", "biome.jsonc", ".eslintrc", ".eslintrc.js", ".eslintrc.json", "eslint.config.js",
-		"eslint.config.mjs", ".oxlintrc.json", ".prettierrc", ".prettierrc.json", "prettier.config.js",
-		"tsconfig.json", "tsconfig.build.json", ".editorconfig",
-	},
-	"@lint/go": {".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json", ".editorconfig"},
-	"@lint/python": {
-		"pyproject.toml", "setup.cfg", ".flake8", "mypy.ini", ".mypy.ini", ".pylintrc", "ruff.toml",
-		".ruff.toml", ".editorconfig",
-	},
+func lintFiles(preset string) []string {
+	switch preset {
+	case "@lint/ts":
+		return []string{
+			"biome.json", "biome.jsonc", ".eslintrc", ".eslintrc.js", ".eslintrc.json", "eslint.config.js",
+			"eslint.config.mjs", ".oxlintrc.json", ".prettierrc", ".prettierrc.json", "prettier.config.js",
+			"tsconfig.json", "tsconfig.build.json", ".editorconfig",
+		}
+	case "@lint/go":
+		return []string{".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json", ".editorconfig"}
+	case "@lint/python":
+		return []string{
+			"pyproject.toml", "setup.cfg", ".flake8", "mypy.ini", ".mypy.ini", ".pylintrc", "ruff.toml",
+			".ruff.toml", ".editorconfig",
+		}
+	}
+	return nil
 }
 
 // fault is a one-line error about one entry of a layer.

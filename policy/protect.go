@@ -13,14 +13,11 @@ import (
 // host obeys later, and so could carry code out of the sandbox.
 func (f *filesystem) protect() error {
 	roots := f.walkRoots()
-	search := make(chan []repository, 1)
-	stops := f.stops()
-	go func() { search <- discover(roots, stops) }() // while we look around at home
+	found := discover(roots, f.stops())
 	for _, name := range homeNames {
 		f.protectBelow(f.home, name, "")
 	}
 	f.protectPrograms()
-	found := <-search
 	for _, dir := range f.projectRoots(roots, found) {
 		for _, name := range projectNames {
 			f.protectBelow(dir, name, "")

@@ -76,7 +76,7 @@ func allLayers(spec sandbox.Spec) []sandbox.Layer {
 
 // newHost resolves the directories of a Spec.
 func newHost(spec sandbox.Spec) (host, error) {
-	h := host{env: map[string]string{}, look: lookups{}}
+	h := host{env: map[string]string{}, look: newLookups()}
 	for _, kv := range spec.Env {
 		if name, value, ok := strings.Cut(kv, "="); ok {
 			h.env[name] = value

@@ -14,7 +14,7 @@ type host struct {
 	dir       string // resolved start directory
 	home      string // resolved; empty: none
 	env       map[string]string
-	look      lookups
+	look      *lookups
 }
 
 // filesystem is the part of a plan that concerns paths, while it grows.

@@ -67,15 +67,34 @@ type search struct {
 func discover(roots []string, stops map[string]bool) []repository {
 	s := &search{stops: stops, stack: slices.Clone(roots)}
 	s.more.L = &s.mu
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), 8) {
-		workers.Go(s.work)
+	s.alone()
+	if len(s.stack) > 0 {
+		var workers sync.WaitGroup
+		for range min(runtime.GOMAXPROCS(0), 8) {
+			workers.Go(s.work)
+		}
+		workers.Wait()
 	}
-	workers.Wait()
 	slices.SortFunc(s.found, func(a, b repository) int {
 		return cmp.Or(cmp.Compare(a.root, b.root), cmp.Compare(a.kind, b.kind))
 	})
 	return slices.Compact(s.found)
+}
+
+// small is how many directories are visited before workers are worth their threads.
+const small = 128
+
+// alone visits the first directories.
+func (s *search) alone() {
+	buf := make([]byte, 8<<10)
+	for range small {
+		n := len(s.stack) - 1
+		if n < 0 {
+			return
+		}
+		dir := s.stack[n]
+		s.stack = s.visit(dir, buf, s.stack[:n])
+	}
 }
 
 func (s *search) work() {
