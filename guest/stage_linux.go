@@ -35,7 +35,10 @@ type view struct {
 func runStage(args, env []string) int {
 	p := process{env: env}
 	v, ok := parseView(args)
-	if !ok {
+	switch {
+	case !ok && inside():
+		return p.fail(exitStage, "this is inside a sandbox already")
+	case !ok:
 		return p.usage()
 	}
 	if err := v.mount(); err != nil {

@@ -100,6 +100,7 @@ type Spec struct {
 	Env       []string // the host's environment, "K=V", that the env rules filter; nil: empty
 	Layers    []Layer  // policy layers, later wins
 	Policy    Policy   // the last layer, always trusted
+	Stage     string   // name of the copy-on-write view of Workspace that commands run on, made when missing; empty: they write to Workspace. A driver without stages refuses it as Unsupported
 }
 
 // Layer is one Policy and where it came from.

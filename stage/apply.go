@@ -8,9 +8,11 @@ type ApplyOptions struct {
 	Paths []string
 	// Force applies also what changed in the workspace meanwhile, and loses that change.
 	Force bool
-	// Refuse is asked about every path, absolute, before it is made, changed or
-	// removed; a reason other than "" keeps it as it is. Nil refuses nothing.
-	Refuse func(path string) string
+	// Refuse is asked about every wanted change with its absolute path before it is
+	// made; a reason other than "" keeps the path as it is. Nil refuses nothing.
+	Refuse func(path string, c Change) string
+	// DryRun only decides: Result says what would be applied and what not.
+	DryRun bool
 }
 
 // Reason is why a path was not applied.

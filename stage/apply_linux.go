@@ -27,8 +27,10 @@ func (s *Stage) Apply(options ApplyOptions) (Result, error) {
 		return Result{}, err
 	}
 	var r Result
-	if r.Finished, err = s.resume(); err != nil {
-		return r, err
+	if !options.DryRun {
+		if r.Finished, err = s.resume(); err != nil {
+			return r, err
+		}
 	}
 	d, err := s.openDiff()
 	if err != nil {
@@ -48,7 +50,7 @@ func (s *Stage) Apply(options ApplyOptions) (Result, error) {
 		return r, err
 	}
 	a := d.applier(false)
-	if len(j.Operations) > 0 {
+	if len(j.Operations) > 0 && !options.DryRun {
 		if err := s.writeJournal(j); err != nil {
 			return r, err
 		}

@@ -177,7 +177,7 @@ func Test_Apply_Keeps_To_What_The_Caller_Refuses(t *testing.T) {
 	b := newBench(t, `git init -q; mkdir -p keep; echo 1 >keep/f`)
 	s := b.create("")
 	b.inside(s, `mkdir -p .git/hooks; echo evil >.git/hooks/pre-commit; echo 2 >f; rm -r keep; mkdir new; echo x >new/f`)
-	refuse := func(path string) string {
+	refuse := func(path string, _ stage.Change) string {
 		for _, p := range []string{".git/hooks", "keep/f", "new"} {
 			if path == filepath.Join(b.work, p) || strings.HasPrefix(path, filepath.Join(b.work, p)+"/") {
 				return "protected"

@@ -52,6 +52,12 @@ type Change struct {
 	Note     string `json:"note,omitempty"`     // what Apply leaves out of it
 }
 
+// Lines is how many lines of text a change adds and removes; zero for what is no text.
+type Lines struct {
+	Added   int `json:"added"`
+	Removed int `json:"removed"`
+}
+
 // comparePaths orders paths as a walk meets them: a directory before what is in it, and
 // that before the directory's next sibling.
 func comparePaths(a, b string) int {
@@ -89,4 +95,26 @@ func join(dir, name string) string {
 		return name
 	}
 	return dir + "/" + name
+}
+
+// Patchable reports whether [Stage.WritePatch] shows anything of the change. It does
+// not of directories, FIFOs, sockets and devices, and of modes only whether the owner
+// may execute.
+func (c Change) Patchable() bool {
+	before, after := gitMode(c.Old), gitMode(c.New)
+	return before != after || before != "" && c.Content
+}
+
+// gitMode is what git stores for an entry; "" when it stores none.
+func gitMode(e *Entry) string {
+	switch {
+	case e == nil:
+	case e.Type == Symlink:
+		return "120000"
+	case e.Type == File && e.Mode&0o100 != 0:
+		return "100755"
+	case e.Type == File:
+		return "100644"
+	}
+	return ""
 }

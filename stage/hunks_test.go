@@ -43,7 +43,7 @@ func FuzzQuoteName(f *testing.F) {
 	f.Add("plain name")
 	f.Add("new\nline\x1b[2J\xff\"\\")
 	f.Fuzz(func(t *testing.T, name string) {
-		q := quoteName(name)
+		q := Quote(name)
 		if strings.ContainsFunc(q, func(r rune) bool { return r < ' ' || r >= 0x7f }) {
 			t.Fatalf("%q", q)
 		}

@@ -24,7 +24,7 @@ func (a *applier) run(ops []operation) {
 	for _, op := range ops {
 		path := string(op.Path)
 		if above := a.blocked(op); above != "" {
-			a.fail(path, errors.New(quoteName(above)+" is not applied"))
+			a.fail(path, errors.New(Quote(above)+" is not applied"))
 			continue
 		}
 		if err := a.do(op, path); err != nil {

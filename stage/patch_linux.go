@@ -10,9 +10,8 @@ import (
 
 // WritePatch writes changes as git does, so that "git apply" and "patch -p1" take
 // them for text: files, symbolic links and executable bits. A change of type is a
-// deletion and a creation. What a patch cannot say, such as empty directories, FIFOs and
-// finer modes, is left out; a binary file is one line that says so. The contents
-// are read now, from the stage and the workspace.
+// deletion and a creation. What is not Patchable is left out; a binary file is one line
+// that says so. The contents are read now, from the stage and the workspace.
 func (s *Stage) WritePatch(w io.Writer, changes []Change) error {
 	d, err := s.openDiff()
 	if err != nil {
@@ -40,10 +39,10 @@ func (d *differ) patch(w *bufio.Writer, c Change) error {
 		return d.patch(w, made)
 	}
 	before, after := gitMode(c.Old), gitMode(c.New)
-	if before == after && (before == "" || !c.Content) {
+	if !c.Patchable() {
 		return nil
 	}
-	from, to := quoteName("a/"+c.Path), quoteName("b/"+c.Path)
+	from, to := Quote("a/"+c.Path), Quote("b/"+c.Path)
 	fmt.Fprintf(w, "diff --git %s %s\n", from, to)
 	switch {
 	case before == "":
@@ -92,25 +91,11 @@ func header(prefix, path, mode string) string {
 	if mode == "" {
 		return "/dev/null"
 	}
-	name := quoteName(prefix + path)
+	name := Quote(prefix + path)
 	if strings.Contains(name, " ") && !strings.HasPrefix(name, `"`) {
 		name += "\t" // ends the name for patch(1), as git does
 	}
 	return name
-}
-
-// gitMode is what git stores for an entry; "" when it stores none.
-func gitMode(e *Entry) string {
-	switch {
-	case e == nil:
-	case e.Type == Symlink:
-		return "120000"
-	case e.Type == File && e.Mode&0o100 != 0:
-		return "100755"
-	case e.Type == File:
-		return "100644"
-	}
-	return ""
 }
 
 // patchText is what a patch compares: a file's content or a link's target.

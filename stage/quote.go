@@ -17,10 +17,10 @@ func looksBinary(head []byte) bool {
 	return bytes.IndexByte(head[:min(len(head), binaryHead)], 0) >= 0
 }
 
-// quoteName writes a path as git does in patches: in double quotes with C escapes
+// Quote writes a path as git does in patches: in double quotes with C escapes
 // when it has control characters, quotes, backslashes or bytes beyond ASCII. So no
 // name can end its line or move the terminal's cursor.
-func quoteName(name string) string {
+func Quote(name string) string {
 	plain := !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r >= 0x7f })
 	if plain {
 		return name

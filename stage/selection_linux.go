@@ -37,7 +37,7 @@ func (s *Stage) choose(changes []Change, options ApplyOptions) (*selection, erro
 			}
 		}
 		if !found && p != "" {
-			return nil, sandbox.Errorf(sandbox.NotFound, "the stage changes nothing at %s", quoteName(p))
+			return nil, sandbox.Errorf(sandbox.NotFound, "the stage changes nothing at %s", Quote(p))
 		}
 		for dir := parentOf(p); dir != ""; dir = parentOf(dir) {
 			if i, ok := sel.index[dir]; ok && changes[i].New != nil && changes[i].Kind != Modified {
@@ -101,7 +101,7 @@ func (sel *selection) judge(i int, absolute string, options ApplyOptions) {
 		return
 	}
 	if options.Refuse != nil {
-		if why := options.Refuse(absolute); why != "" {
+		if why := options.Refuse(absolute, c); why != "" {
 			sel.skip(i, Refused, why)
 			return
 		}
@@ -131,7 +131,7 @@ func (sel *selection) propagate() {
 				continue
 			}
 			if c := sel.changes[j]; sel.changes[i].New == nil && c.Old != nil && c.Old.Type == Directory && c.Kind != Modified {
-				sel.skip(j, Depends, quoteName(sel.changes[i].Path)+" stays")
+				sel.skip(j, Depends, Quote(sel.changes[i].Path)+" stays")
 			}
 		}
 	}
@@ -144,7 +144,7 @@ func (sel *selection) propagate() {
 			if !ok || sel.going(j) || sel.changes[j].New == nil || sel.changes[j].Kind == Modified {
 				continue
 			}
-			sel.skip(i, Depends, quoteName(dir)+" is not applied")
+			sel.skip(i, Depends, Quote(dir)+" is not applied")
 			break
 		}
 	}

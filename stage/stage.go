@@ -60,6 +60,7 @@ const (
 	lockFile     = "lock"
 	journalFile  = "journal.json"
 	manifestFile = "manifest.json"
+	renewedFile  = "renewed.json"
 	upperDir     = "upper"
 	workDir      = "work"
 	treeDir      = "tree"
@@ -89,7 +90,17 @@ func readStage(dir string) (*Stage, error) {
 	if data.Version != metadataVersion {
 		return nil, sandbox.Errorf(sandbox.Unsupported, "%s has version %d, this program knows %d", dir, data.Version, metadataVersion)
 	}
+	var again renewal
+	if err := readJSON(filepath.Join(dir, renewedFile), &again); err == nil {
+		data.Created = max(data.Created, again.Created)
+	}
 	return newStage(dir, data), nil
+}
+
+// renewal is renewed.json: from when on a pristine stage counts as made. One that is
+// lost or damaged leaves an older time, which only finds more conflicts.
+type renewal struct {
+	Created int64 `json:"created"`
 }
 
 // reload takes over what another process wrote since.

@@ -12,8 +12,8 @@ import (
 
 // Holder is who uses a stage right now.
 type Holder struct {
-	PID     int
-	Command string
+	PID     int    `json:"pid"`
+	Command string `json:"command"`
 }
 
 // Use is a stage that a command runs on.
@@ -36,6 +36,12 @@ func (s *Store) Create(_, _ string) (*Stage, error) { return nil, unsupported() 
 // Open is Unsupported on this system.
 func (s *Store) Open(_, _ string) (*Stage, error) { return nil, unsupported() }
 
+// Ensure is Unsupported on this system.
+func (s *Store) Ensure(_, _ string) (*Stage, error) { return nil, unsupported() }
+
+// Sweep does nothing on this system.
+func (s *Store) Sweep() {}
+
 // List finds nothing on this system.
 func (s *Store) List() ([]*Stage, error) { return nil, nil }
 
@@ -47,6 +53,12 @@ func (s *Stage) Holder() (Holder, bool) { return Holder{}, false }
 
 // Use is Unsupported on this system.
 func (s *Stage) Use([]string) (*Use, error) { return nil, unsupported() }
+
+// Pristine is false on this system.
+func (s *Stage) Pristine() bool { return false }
+
+// CountLines is Unsupported on this system.
+func (s *Stage) CountLines([]Change) ([]Lines, error) { return nil, unsupported() }
 
 // Diff is Unsupported on this system.
 func (s *Stage) Diff() ([]Change, error) { return nil, unsupported() }

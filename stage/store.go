@@ -1,5 +1,7 @@
 package stage
 
+import "path/filepath"
+
 // Store is a directory of stages. Its methods may be called by many processes at
 // once.
 type Store struct {
@@ -10,3 +12,6 @@ type Store struct {
 	// Guest is the program that mounts: the guest, see guest.Locate.
 	Guest string
 }
+
+// In is the directory of the stages below the directory of our own files.
+func In(data string) string { return filepath.Join(data, "stages") }

@@ -35,7 +35,7 @@ func (s *Store) Create(workspace, name string) (*Stage, error) {
 	if err := s.prepare(workspace); err != nil {
 		return nil, err
 	}
-	s.sweep()
+	s.Sweep()
 	final := s.place(workspace, name)
 	if _, err := os.Lstat(final); err == nil {
 		return nil, exists(name, workspace)
@@ -173,6 +173,27 @@ func (s *Store) Open(workspace, name string) (*Stage, error) {
 	return stage, err
 }
 
+// Ensure opens the stage called name, or creates it. A copy without changes is made
+// anew, since it may be older than the workspace; an overlay shows the workspace anyway.
+func (s *Store) Ensure(workspace, name string) (*Stage, error) {
+	stage, err := s.Open(workspace, name)
+	if err == nil && stage.Kind != Overlay && stage.Pristine() {
+		if err := stage.Discard(); err != nil {
+			return stage, nil //nolint:nilerr // in use, which Use says better
+		}
+		err = sandbox.ErrNotFound
+	}
+	if !errors.Is(err, sandbox.ErrNotFound) {
+		s.Sweep()
+		return stage, err
+	}
+	stage, err = s.Create(workspace, name)
+	if errors.Is(err, sandbox.ErrExists) { // another command was quicker
+		return s.Open(workspace, name)
+	}
+	return stage, err
+}
+
 // List returns the stages of all workspaces, ordered by workspace and name. A
 // stage that cannot be read is an error, beside the others.
 func (s *Store) List() ([]*Stage, error) {
@@ -295,8 +316,9 @@ func (s *Store) place(workspace, name string) string {
 	return filepath.Join(s.Dir, hex.EncodeToString(sum[:10])+"-"+name)
 }
 
-// sweep removes what killed processes left half made or half removed.
-func (s *Store) sweep() {
+// Sweep removes what killed processes left half made or half removed. Create and
+// Ensure do so by themselves.
+func (s *Store) Sweep() {
 	entries, err := os.ReadDir(s.Dir)
 	if err != nil {
 		return // whatever needs it next says so

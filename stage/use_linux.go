@@ -44,7 +44,11 @@ func (s *Stage) Use(command []string) (*Use, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.usable(); err != nil {
+	err = s.usable()
+	if err == nil {
+		err = s.renew()
+	}
+	if err != nil {
 		release(f)
 		return nil, err
 	}
@@ -89,11 +93,12 @@ func (u *Use) File() *os.File { return u.lock }
 // Close ends the use, for processes that inherited File too: call it when the
 // command has ended. Idempotent.
 func (u *Use) Close() error {
-	if u.lock != nil {
-		release(u.lock)
-		u.lock = nil
+	if u.lock == nil {
+		return nil
 	}
-	return nil
+	release(u.lock)
+	u.lock = nil
+	return passTick(u.stage.data.Created)
 }
 
 // Command says how to start a program on the stage; guest is the guest program.

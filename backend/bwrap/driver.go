@@ -14,6 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/guest"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/stage"
 )
 
 // Driver is the bwrap backend. It is safe for concurrent use.
@@ -28,6 +29,9 @@ func New(options Options) *Driver {
 		if home, err := os.UserHomeDir(); err == nil {
 			options.DataDir = filepath.Join(home, ".local/share/agent-sandbox")
 		}
+	}
+	if options.Stages == "" {
+		options.Stages = stage.In(options.DataDir)
 	}
 	if options.Trace == nil {
 		options.Trace = func(string, string) {}
@@ -65,6 +69,9 @@ func (d *Driver) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Instanc
 		return nil, err
 	}
 	d.trace(plan)
+	if err := checkStage(spec, plan); err != nil {
+		return nil, err
+	}
 	tool, err := d.find(ctx, plan)
 	if err != nil {
 		return nil, err

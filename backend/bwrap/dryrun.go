@@ -16,12 +16,15 @@ import (
 // its descriptors carry. It is complete but for the guard, which only a running
 // agent-sandbox can give, and for limits that need a control group.
 func (i *instance) DryRun(cmd sandbox.Cmd) (string, error) {
+	if i.spec.Stage != "" {
+		return "", sandbox.Errorf(sandbox.Unsupported, "a command line cannot show a stage")
+	}
 	plan := i.Plan()
-	if err := checkCmd(plan, cmd); err != nil {
+	if err := checkCmd(plan, cmd, nil); err != nil {
 		return "", err
 	}
 	env := environment(plan, cmd)
-	if err := checkProgram(plan, cmd, env); err != nil {
+	if err := checkProgram(plan, cmd, env, nil); err != nil {
 		return "", err
 	}
 	deny, err := denyProgram(runtime.GOARCH, denyOptions{Userns: plan.Userns, Debuggers: plan.Debug})

@@ -19,8 +19,8 @@ import (
 
 // checkProgram looks for what a command executes, as execvp(3) inside will, so
 // that a command that cannot run is told apart from one that fails. The plan maps
-// every path to itself, which lets the host answer.
-func checkProgram(plan *policy.Plan, cmd sandbox.Cmd, env []string) error {
+// every path to itself, which lets the host answer, but for what is on a stage.
+func checkProgram(plan *policy.Plan, cmd sandbox.Cmd, env []string, on *staged) error {
 	name := cmd.Args[0]
 	if strings.ContainsRune(name, 0) {
 		return sandbox.Errorf(sandbox.Invalid, "the command's name holds a NUL byte")
@@ -30,7 +30,7 @@ func checkProgram(plan *policy.Plan, cmd sandbox.Cmd, env []string) error {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(startDir(plan, cmd), path)
 		}
-		if err := executable(plan, path); err != nil {
+		if err := executable(plan, path, on); err != nil {
 			return execError(name, err)
 		}
 		return nil
@@ -41,7 +41,7 @@ func checkProgram(plan *policy.Plan, cmd sandbox.Cmd, env []string) error {
 			continue
 		}
 		path := filepath.Join(d, name)
-		err := executable(plan, path)
+		err := executable(plan, path, on)
 		if err == nil {
 			return nil
 		}
@@ -56,11 +56,11 @@ func checkProgram(plan *policy.Plan, cmd sandbox.Cmd, env []string) error {
 }
 
 // executable reports why path cannot be executed inside, or nil.
-func executable(plan *policy.Plan, path string) error {
+func executable(plan *policy.Plan, path string, on *staged) error {
 	if path == guest.Program {
 		return nil
 	}
-	resolved, err := filepath.EvalSymlinks(path)
+	resolved, host, err := on.resolve(path)
 	if err != nil {
 		return err
 	}
@@ -69,14 +69,14 @@ func executable(plan *policy.Plan, path string) error {
 			return fs.ErrNotExist
 		}
 	}
-	info, err := os.Stat(resolved)
+	info, err := os.Stat(host)
 	switch {
 	case err != nil:
 		return err
 	case info.IsDir():
 		return errIsDir
 	}
-	if unix.Access(resolved, unix.X_OK) != nil || info.Mode()&0o111 == 0 {
+	if unix.Access(host, unix.X_OK) != nil || info.Mode()&0o111 == 0 {
 		return fs.ErrPermission
 	}
 	return nil

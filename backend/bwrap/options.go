@@ -17,6 +17,7 @@ type Options struct {
 	Bwrap   string                   // bubblewrap's path; empty: looked for where only the administrator writes
 	Guest   string                   // host path of the guest binary; empty: found or extracted below DataDir
 	DataDir string                   // directory of ours for the guest and for what was moved out of a tree; empty: ~/.local/share/agent-sandbox
+	Stages  string                   // directory of the stages of workspaces; empty: stage.In(DataDir)
 	Trace   func(phase, line string) // receives debug output; nil: none
 	Denied  func(op, path string)    // told of each refusal of the guard, from several goroutines; nil: none
 }

@@ -25,6 +25,7 @@ type process struct {
 	instance *instance
 	guard    *guard
 	limits   *limits
+	staged   *staged // nil: not on a stage
 	status   *status
 	command  *exec.Cmd
 	terminal bool   // shares our terminal's session and process group
@@ -132,7 +133,7 @@ func (p *process) finish() {
 	p.awaitGone()
 	p.guard.close()
 	reason := p.limits.reason()
-	err := p.limits.close()
+	err := errors.Join(p.limits.close(), p.staged.leave())
 	built, code := p.status.built(), p.status.code
 	p.status.close()
 	_ = unix.Close(p.bwrapFD)

@@ -30,24 +30,33 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 	if err != nil {
 		return nil, err
 	}
-	if err := checkCmd(plan, cmd); err != nil {
+	staged, err := i.onStage(plan, cmd)
+	if err != nil {
 		return nil, err
 	}
-	env := environment(plan, cmd)
-	if err := checkProgram(plan, cmd, env); err != nil {
-		return nil, err
+	p, err := i.launch(ctx, staged.adapt(plan), staged, cmd, stdio)
+	if err != nil {
+		return nil, errors.Join(err, staged.leave())
 	}
-	return i.launch(ctx, plan, cmd, env, stdio)
+	return p, nil
 }
 
 // launch builds the walls and starts cmd inside them.
-func (i *instance) launch(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd, env []string, stdio sandbox.Stdio) (*process, error) {
-	p := &process{instance: i, name: cmd.Args[0], ended: make(chan struct{}), terminal: onTerminal(stdio)}
+func (i *instance) launch(ctx context.Context, plan *policy.Plan, on *staged, cmd sandbox.Cmd, stdio sandbox.Stdio) (*process, error) {
+	if err := checkCmd(plan, cmd, on); err != nil {
+		return nil, err
+	}
+	env := environment(plan, cmd)
+	if err := checkProgram(plan, cmd, env, on); err != nil {
+		return nil, err
+	}
+	p := &process{instance: i, name: cmd.Args[0], ended: make(chan struct{}), terminal: onTerminal(stdio), staged: on}
 	var err error
 	if p.limits, err = newLimits(plan.Limits); err != nil {
 		return nil, err
 	}
 	p.guard = newGuard(plan, i.driver.options.Denied, p.appeared)
+	on.watch(p.guard.sweep)
 	if err := p.start(ctx, plan, cmd, env, stdio); err != nil {
 		return nil, errors.Join(err, p.limits.close())
 	}
@@ -62,7 +71,8 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 		return err
 	}
 	const first = 3
-	v, err := newInvocation(plan, i.tool, i.guest, startDir(plan, cmd), deny, first, true)
+	// A descriptor of ours leads to the tree, not to a view of it.
+	v, err := newInvocation(plan, i.tool, i.guest, startDir(plan, cmd), deny, first, p.staged == nil)
 	if err != nil {
 		return err
 	}
@@ -85,12 +95,17 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 	if !p.terminal {
 		v.add("--new-session")
 	}
+	if p.staged != nil {
+		v.add("--sync-fd", strconv.Itoa(first+len(c.ExtraFiles)))
+		c.ExtraFiles = append(c.ExtraFiles, p.staged.use.File())
+	}
 	c.Args = append([]string{"bwrap"}, v.args...)
 	c.Args = append(c.Args, "--")
 	c.Args = append(c.Args, commandLine(cmd, p.terminal)...)
 	if p.terminal {
 		holdKeys(c)
 	}
+	p.staged.wrap(c, i.guest)
 	i.driver.traceArgs(v.args)
 	if err := p.connect(c, stdio); err != nil {
 		p.status.close()
@@ -181,7 +196,7 @@ func startError(err error) error {
 }
 
 // checkCmd refuses what could not be passed on unchanged.
-func checkCmd(plan *policy.Plan, cmd sandbox.Cmd) error {
+func checkCmd(plan *policy.Plan, cmd sandbox.Cmd, on *staged) error {
 	for _, arg := range cmd.Args {
 		if strings.ContainsRune(arg, 0) {
 			return sandbox.Errorf(sandbox.Invalid, "argument %q holds a NUL byte", arg)
@@ -198,7 +213,7 @@ func checkCmd(plan *policy.Plan, cmd sandbox.Cmd) error {
 	if !strings.HasPrefix(cmd.Dir, "/") {
 		return sandbox.Errorf(sandbox.Invalid, "working directory %q is not absolute", cmd.Dir)
 	}
-	if info, err := os.Stat(cmd.Dir); !hidden(plan, cmd.Dir) && (err != nil || !info.IsDir()) {
+	if info, err := on.stat(cmd.Dir); !hidden(plan, cmd.Dir) && (err != nil || !info.IsDir()) {
 		return sandbox.Errorf(sandbox.NotFound, "working directory %s is not a directory", cmd.Dir)
 	}
 	return nil

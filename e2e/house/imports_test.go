@@ -29,10 +29,10 @@ var arrows = []struct {
 	{"guest", []string{"sandbox", "guest"}},
 	{"egress", []string{"sandbox", "egress"}},
 	{"stage", []string{"sandbox", "stage"}},
-	{"backend/bwrap", []string{"sandbox", "policy", "guest", "backend/bwrap"}},
+	{"backend/bwrap", []string{"sandbox", "policy", "guest", "stage", "backend/bwrap"}},
 	{"cmd/sandbox-guest", []string{"sandbox", "guest"}},
-	{"cmd/agent-sandbox", []string{"sandbox", "sandboxtest", "policy", "guest", "backend", "cmd/agent-sandbox"}},
-	{"e2e", []string{"sandbox", "sandboxtest", "policy", "guest", "backend", "e2e"}},
+	{"cmd/agent-sandbox", []string{"sandbox", "sandboxtest", "policy", "guest", "stage", "backend", "cmd/agent-sandbox"}},
+	{"e2e", []string{"sandbox", "sandboxtest", "policy", "guest", "stage", "backend", "e2e"}},
 	{"bench", []string{"sandbox", "policy", "backend", "bench"}},
 	{"examples", []string{"sandbox", "backend"}},
 }

@@ -1,0 +1,105 @@
+package stage
+
+import (
+	"errors"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// Seen is an entry of a view, see [Stage.Look].
+type Seen struct {
+	Type Type
+	Host string // where the host has it: in the workspace, or in the stage's own directory
+}
+
+// Look returns what the view has at path, which is relative to the workspace and
+// clean; nil when it has nothing there. No link on the way is followed: behind one
+// there is nothing. It is exact while the caller has the stage in use and no command
+// runs on it.
+func (s *Stage) Look(path string) (*Seen, error) {
+	up, err := openTree(s.viewDir(), true)
+	if err != nil {
+		return nil, err
+	}
+	defer up.close()
+	if s.Kind != Overlay {
+		return s.seen(up, s.viewDir(), path)
+	}
+	low, err := openTree(s.Workspace, false)
+	if err != nil {
+		return nil, err
+	}
+	defer low.close()
+	for end := range len(path) + 1 {
+		if end < len(path) && path[end] != '/' {
+			continue
+		}
+		st, err := up.lstat(path[:end])
+		switch {
+		case err != nil:
+			return nil, err
+		case st.isWhiteout():
+			return nil, nil
+		case !st.exists:
+			return s.seen(low, s.Workspace, path)
+		case end == len(path) || !st.isDir():
+			return s.seen(up, s.viewDir(), path)
+		}
+		covered, err := hides(up, low, path[:end])
+		if err != nil {
+			return nil, err
+		}
+		if covered {
+			return s.seen(up, s.viewDir(), path)
+		}
+	}
+	return nil, nil
+}
+
+// hides reports whether nothing of the workspace shows in the upper directory dir.
+func hides(up, low *tree, dir string) (bool, error) {
+	st, err := low.lstat(dir)
+	if err != nil || !st.isDir() {
+		return true, missing(err)
+	}
+	value, _, err := up.attribute(dir, true, "user.overlay.opaque")
+	return value == "y", err
+}
+
+// seen describes path in one tree.
+func (s *Stage) seen(t *tree, root, path string) (*Seen, error) {
+	st, err := t.lstat(path)
+	if err != nil || !st.exists || st.isWhiteout() {
+		return nil, missing(err)
+	}
+	return &Seen{Type: st.kind(), Host: filepath.Join(root, path)}, nil
+}
+
+// missing takes a link in the way for nothing there.
+func missing(err error) error {
+	if errors.Is(err, unix.ELOOP) {
+		return nil
+	}
+	return err
+}
+
+// Pristine reports whether the view shows the workspace as it is: nothing was ever
+// written to it, or all of it was applied. An error counts as no.
+func (s *Stage) Pristine() bool {
+	if s.Kind != Overlay {
+		changes, err := s.Diff()
+		return err == nil && len(changes) == 0
+	}
+	up, err := openTree(s.viewDir(), true)
+	if err != nil {
+		return false
+	}
+	defer up.close()
+	names, err := up.names("")
+	return err == nil && len(names) == 0
+}
+
+// Own is where the host has what commands wrote at path: for a path that the view did
+// not change there is nothing.
+func (s *Stage) Own(path string) string { return filepath.Join(s.viewDir(), path) }
