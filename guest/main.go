@@ -19,8 +19,9 @@ const (
 )
 
 const usage = `usage: agent-sandbox check
-       agent-sandbox init [--tty] -- COMMAND [ARGUMENT...]
+       agent-sandbox init [--tty] [--net FD] [--ports FD] -- COMMAND [ARGUMENT...]
        agent-sandbox files OPERATION [NAME...]
+       agent-sandbox connect HOST PORT
 `
 
 // Main runs the guest with the arguments of its process, args[0] included, and
@@ -46,6 +47,10 @@ func Main(args, env []string) int {
 		return serveFiles(rest, os.Stdin, os.Stdout, os.Stderr)
 	case "stage":
 		return runStage(rest, env)
+	case "connect":
+		return p.connect(rest)
+	case "ports":
+		return servePorts(p)
 	case "multicall":
 		if len(rest) == 0 || ownName(rest[0]) {
 			return p.usage()
@@ -66,7 +71,7 @@ func Serves(args []string) bool {
 	}
 	if ownName(args[0]) && len(args) > 1 {
 		switch args[1] {
-		case "init", "files", "multicall":
+		case "init", "files", "multicall", "connect", "ports":
 			return true
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -14,16 +15,18 @@ const defaultPath = "/bin:/usr/bin"
 // init becomes the command after "--". With --tty it first gives the signals of
 // the terminal their default action again: whoever started the sandbox ignores them
 // while the terminal is the command's, and what is ignored stays so across execve(2).
+//
+// With --net and --ports, each with the number of an inherited descriptor, it first
+// makes the sandbox's network; see [NewProxyLink] and [NewPortLink].
 func (p process) init(args []string) int {
-	tty := false
-	if len(args) > 0 && args[0] == "--tty" {
-		tty, args = true, args[1:]
-	}
-	if len(args) < 2 || args[0] != "--" || args[1] == "" {
+	o, args, ok := parseInit(args)
+	if !ok {
 		return p.usage()
 	}
-	args = args[1:]
-	if tty {
+	if err := o.network.prepare(); err != nil {
+		return p.fail(exitNetwork, "network: "+err.Error())
+	}
+	if o.tty {
 		if err := defaultSignals(); err != nil {
 			return p.fail(exitNotExecutable, "signals: "+err.Error())
 		}
@@ -33,6 +36,45 @@ func (p process) init(args []string) int {
 		return p.fail(exitNotFound, args[0]+": not found")
 	}
 	return p.fail(exitNotExecutable, args[0]+": "+err.Error())
+}
+
+// initOptions are what stands before the "--" of init.
+type initOptions struct {
+	tty     bool
+	network network
+}
+
+// parseInit also returns the command, which is not empty.
+func parseInit(args []string) (o initOptions, command []string, ok bool) {
+	o.network = network{net: -1, ports: -1}
+	for len(args) > 0 && args[0] != "--" {
+		option := args[0]
+		args = args[1:]
+		if option == "--tty" {
+			o.tty = true
+			continue
+		}
+		if len(args) == 0 {
+			return o, nil, false
+		}
+		fd, err := strconv.Atoi(args[0])
+		if err != nil || fd <= 2 {
+			return o, nil, false
+		}
+		args = args[1:]
+		switch option {
+		case "--net":
+			o.network.net = fd
+		case "--ports":
+			o.network.ports = fd
+		default:
+			return o, nil, false
+		}
+	}
+	if len(args) < 2 || args[1] == "" {
+		return o, nil, false
+	}
+	return o, args[1:], true
 }
 
 // execPath runs args with the search of execvp(3): an entry that exists but may
