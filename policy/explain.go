@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 // Explanation says what a plan decides about one thing, and why. It is derived
@@ -14,7 +12,7 @@ import (
 type Explanation struct {
 	Kind    string  `json:"kind"`             // "path", "command", "host", "env"
 	Name    string  `json:"name"`             // what was asked for; a path is resolved
-	Verdict string  `json:"verdict"`          // path: "rw", "ro", "exclude", "private", "guarded"; else "allowed", "denied", "script", "preset", "absent"
+	Verdict string  `json:"verdict"`          // path: "rw", "ro", "exclude", "private", "guarded", "masked"; else "allowed", "denied", "script", "preset", "absent", "masked"
 	Reason  string  `json:"reason,omitempty"` // the verdict in words
 	Rule    string  `json:"rule,omitempty"`   // the deciding rule as it was written
 	Preset  string  `json:"preset,omitempty"` // the preset that it comes from
@@ -40,6 +38,7 @@ const (
 	VerdictAllowed = "allowed"
 	VerdictDenied  = "denied"
 	VerdictAbsent  = "absent" // not set on the host
+	VerdictMasked  = "masked" // a placeholder stands in the place of a secret
 )
 
 var pathReasons = map[Access]string{
@@ -79,7 +78,18 @@ func (p *Plan) ExplainPath(path string) Explanation {
 		e.Rule, e.Preset, e.Layer, e.Source = rule.Pattern, rule.Preset, rule.Layer, rule.Source
 	}
 	e.Losing = p.losing(at.path, rule)
-	e.Change = p.pathChange(at.path, e.Verdict)
+	if hidden := rule != nil && rule.Layer == "protected" && rule.Access == Exclude; !hidden {
+		e.Change = p.pathChange(at.path, e.Verdict)
+		return e
+	}
+	if e.Verdict == Exclude.String() {
+		e.Reason = "hidden, and nothing opens it: it holds a secret"
+	}
+	for i := range p.Secrets {
+		if s := &p.Secrets[i]; s.File == at.path && s.Missing == "" {
+			e.Verdict, e.Reason = VerdictMasked, "as on the host, read-only, with a placeholder in the place of the secret "+oneLine(s.Name)
+		}
+	}
 	return e
 }
 
@@ -201,21 +211,6 @@ func (p *Plan) layerOf(source string) string {
 	return ""
 }
 
-// ExplainHost explains whether a network host, "name" or "name:port", or a host's
-// Unix socket, "unix:/path", can be reached.
-func (p *Plan) ExplainHost(name string) Explanation {
-	if path, ok := strings.CutPrefix(name, "unix:"); ok {
-		return p.explainSocket(strings.TrimPrefix(path, "//"))
-	}
-	e := Explanation{Kind: "host", Name: name, Verdict: VerdictDenied, Rule: "network: none"}
-	e.Reason, e.Change = "the sandbox has a loopback of its own and nothing else", "--network"
-	if p.Network.Mode == sandbox.NetworkHost {
-		e.Verdict, e.Rule = VerdictAllowed, "network: host"
-		e.Reason, e.Change = "the sandbox shares the host's network, unfiltered", "--network=none"
-	}
-	return e
-}
-
 func (p *Plan) explainSocket(path string) Explanation {
 	e := Explanation{Kind: "host", Verdict: VerdictDenied, Reason: "no rule lists this socket of the host"}
 	if at, err := locate(path); err == nil {
@@ -237,9 +232,19 @@ func (p *Plan) explainSocket(path string) Explanation {
 // ExplainEnv explains whether a command sees a variable. It never tells a value.
 func (p *Plan) ExplainEnv(name string) Explanation {
 	e := Explanation{Kind: "env", Name: name, Verdict: VerdictAbsent, Reason: "not set", Change: "--env " + shellWord(name+"=VALUE")}
+	for i := range p.Secrets {
+		if s := &p.Secrets[i]; s.Env == name && s.Missing == "" {
+			e.Verdict, e.Reason, e.Change = VerdictMasked, "a placeholder stands in the place of the secret "+oneLine(s.Name), ""
+			e.Rule, e.Layer, e.Source = "secrets."+s.Name, s.Layer, s.Source
+			return e
+		}
+	}
 	for _, d := range p.Dropped {
 		if d.Name == name {
 			e.Verdict, e.Reason, e.Change = VerdictDenied, d.Why, "--env "+shellWord(name)
+			if d.Why == whyPlaceholder || strings.HasPrefix(d.Why, whySecretHeld) {
+				e.Change = ""
+			}
 		}
 	}
 	for _, kv := range p.Env {

@@ -104,7 +104,7 @@ func TestExplainTheRest(t *testing.T) {
 		{"a denied command", p.ExplainCommand("cat"), "denied", "--cmd cat=true"},
 		{"a preset command", p.ExplainCommand("git"), "preset", "--cmd git=true"},
 		{"a free command", p.ExplainCommand("ls"), "allowed", "--cmd ls=false"},
-		{"a host without network", p.ExplainHost("example.com:443"), "denied", "--network"},
+		{"a host without network", p.ExplainHost("example.com:443"), "denied", "--allow example.com"},
 		{"a host with network", mustResolve(t, host).ExplainHost("example.com"), "allowed", "--network=none"},
 		{"a listed socket", p.ExplainHost("unix:" + socket), "allowed", ""},
 		{"a listed socket that is still missing", p.ExplainHost("unix://" + spec.Workspace + "/later.sock"), "allowed", ""},

@@ -78,6 +78,15 @@ func flagSource(key string) string {
 		return "--limit"
 	case "filesystem":
 		return "--" + rest
+	case "secrets":
+		return "--secret"
+	case "network":
+		switch rest {
+		case listAllow, listDeny, listPublish, "ca":
+			return "--" + rest
+		case listPrivate:
+			return "--private-host"
+		}
 	}
 	return "--" + top
 }

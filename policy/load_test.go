@@ -260,7 +260,7 @@ func TestDefaultsAreSafeAndValid(t *testing.T) {
 		t.Error(err)
 	}
 	s := mergeSettings([]sandbox.Layer{l})
-	if s.network.Mode != sandbox.NetworkNone || s.docker || s.userns || s.debuggers || l.Policy.Commands["git"] != "@git" {
+	if s.network.mode != sandbox.NetworkNone || s.docker || s.userns || s.debuggers || l.Policy.Commands["git"] != "@git" {
 		t.Errorf("defaults are %+v", s)
 	}
 }

@@ -20,13 +20,21 @@ type Plan struct {
 	NoRepos  []string  // roots below which no new git repository may appear
 	Commands []Command // by name
 	Sockets  []string  // host Unix sockets that may be connected to, the Docker socket included
-	Network  sandbox.Network
 	Docker   bool
 	Userns   bool
 	Debug    bool
 	Env      []string // final environment, "K=V", sorted by name
 	Dropped  []Dropped
 	Limits   Limits
+
+	// Network has one mode for all layers, each rule once, "HOSTPORT:PORT" in Publish, and
+	// as CA "", "ephemeral" or an absolute path, which is hidden inside.
+	Network       sandbox.Network
+	NetworkLayer  string        // the name of the layer that set the mode
+	NetworkSource string        // where it did
+	NetworkRules  []NetworkRule // the entries of Network's lists: allow, deny, private_hosts, inspect, publish
+	Publish       []Publish     // Network.Publish
+	Secrets       []Secret      // by name
 
 	Rules  []Rule  // every path rule that was considered, in order of precedence, the losing ones included
 	Layers []Layer // the layers that were read, for messages

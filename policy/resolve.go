@@ -42,7 +42,7 @@ func Resolve(spec sandbox.Spec) (*Plan, error) {
 	}
 	p := &Plan{
 		Workspace: h.workspace, Dir: h.dir, Home: h.home,
-		Backend: s.backend, Network: s.network, Docker: s.docker, Userns: s.userns, Debug: s.debuggers,
+		Backend: s.backend, Docker: s.docker, Userns: s.userns, Debug: s.debuggers,
 		Limits: resolveLimits(layers),
 	}
 	if p.Dir == "" {
@@ -53,6 +53,12 @@ func Resolve(spec sandbox.Spec) (*Plan, error) {
 		return nil, err
 	}
 	p.Env, p.Dropped = resolveEnv(layers, spec.Env)
+	if err := s.network.plan(p); err != nil {
+		return nil, err
+	}
+	if err := f.resolveSecrets(p, &s.network); err != nil {
+		return nil, err
+	}
 	if p.Commands, err = resolveCommands(layers, p.Env, p.Dir, h.home); err != nil {
 		return nil, err
 	}

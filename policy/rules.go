@@ -53,6 +53,9 @@ func resolveFilesystem(h host, layers []sandbox.Layer) (*filesystem, error) {
 			return nil, err
 		}
 	}
+	if err := f.hideSecrets(); err != nil {
+		return nil, err
+	}
 	f.grantGit()
 	f.wide = decide(f.rules, func(r *rule) bool { return !r.Missing })
 	if err := f.protect(); err != nil {

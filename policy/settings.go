@@ -2,31 +2,30 @@ package policy
 
 import "github.com/seed434b0696/agent-sandbox/sandbox"
 
-// settings are the single-valued parts of a policy, after all layers: the last
-// one that sets a value wins.
+// settings are the parts of a policy that are not lists of their own, after all
+// layers: the last one that sets a value wins.
 type settings struct {
 	backend   string
-	network   sandbox.Network
+	network   network
 	docker    bool
 	userns    bool
 	debuggers bool
 }
 
 func mergeSettings(layers []sandbox.Layer) settings {
-	s := settings{network: sandbox.Network{Mode: sandbox.NetworkNone}}
-	for _, l := range layers {
-		s.apply(l.Policy)
+	s := settings{network: network{mode: sandbox.NetworkNone, source: "built in", layer: LayerDefaults}}
+	for i := range layers {
+		s.apply(&layers[i])
 	}
 	return s
 }
 
-func (s *settings) apply(p sandbox.Policy) {
+func (s *settings) apply(l *sandbox.Layer) {
+	p := &l.Policy
 	if p.Backend != "" {
 		s.backend = p.Backend
 	}
-	if p.Network.Mode != "" {
-		s.network = p.Network
-	}
+	s.network.apply(l)
 	for _, b := range []struct {
 		from *bool
 		to   *bool

@@ -24,7 +24,9 @@ func checkLayers(layers []sandbox.Layer) error {
 // checkTightens refuses an untrusted layer that does more than tighten, at the
 // first line where it does. What it repeats unchanged is no violation:
 //
-//   - network only to "none"; docker, userns and debuggers only to false
+//   - network only to "none", to more that is denied, or from "host" to a list
+//   - no secrets: they run commands of the host, and say who gets a value
+//   - docker, userns and debuggers only to false
 //   - backend not at all: another wall may be a weaker one
 //   - commands only to false, or to the command's preset where it runs freely
 //   - env only deny; limits only lower; no sockets
@@ -33,7 +35,7 @@ func checkTightens(layers []sandbox.Layer) error {
 		if l.Trusted {
 			continue
 		}
-		if keys := loosened(layers[:i], l.Policy); len(keys) > 0 {
+		if keys := loosened(layers[:i], &l); len(keys) > 0 {
 			first := slices.MinFunc(keys, func(a, b string) int { return l.Lines[a] - l.Lines[b] })
 			return notTighter(l, first)
 		}
@@ -51,8 +53,9 @@ func notTighter(l sandbox.Layer, key string) *sandbox.Error {
 	return err.WithHint("read it, then run: agent-sandbox trust %s", shellWord(l.File))
 }
 
-// loosened returns the keys of p that allow more than the layers below.
-func loosened(below []sandbox.Layer, p sandbox.Policy) []string {
+// loosened returns the keys of l that allow more than the layers below.
+func loosened(below []sandbox.Layer, l *sandbox.Layer) []string {
+	p := &l.Policy
 	var keys []string
 	add := func(key string, yes bool) {
 		if yes {
@@ -61,9 +64,12 @@ func loosened(below []sandbox.Layer, p sandbox.Policy) []string {
 	}
 	was := mergeSettings(below)
 	is := was
-	is.apply(p)
+	is.apply(l)
 	add("backend", is.backend != was.backend)
-	add("network", is.network.Mode != was.network.Mode && is.network.Mode != sandbox.NetworkNone)
+	keys = append(keys, was.network.loosened(l)...)
+	for _, name := range slices.Sorted(maps.Keys(p.Secrets)) {
+		add("secrets."+name, true)
+	}
 	add("docker", is.docker && !was.docker)
 	add("userns", is.userns && !was.userns)
 	add("debuggers", is.debuggers && !was.debuggers)

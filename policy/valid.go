@@ -30,7 +30,7 @@ var (
 // one line that names the layer's file and line, or the layer.
 func checkLayer(l sandbox.Layer) error {
 	for _, check := range []func(sandbox.Layer) *sandbox.Error{
-		checkChoices, checkFilesystem, checkCommands, checkEnv, checkLimits,
+		checkChoices, checkNetwork, checkSecrets, checkFilesystem, checkCommands, checkEnv, checkLimits,
 	} {
 		if err := check(l); err != nil {
 			return err
@@ -45,11 +45,7 @@ func checkChoices(l sandbox.Layer) *sandbox.Error {
 		err := layerErrorf(l, "backend", "found %s, expected one of %s", clip(b), strings.Join(backendNames, ", "))
 		return hintNearest(err, b, backendNames)
 	}
-	switch l.Policy.Network.Mode {
-	case "", sandbox.NetworkNone, sandbox.NetworkHost, sandbox.NetworkAllow:
-		return nil
-	}
-	return layerErrorf(l, "network", "found %s, expected %s", clip(string(l.Policy.Network.Mode)), expectedNetwork)
+	return nil
 }
 
 func hintNearest(err *sandbox.Error, word string, words []string) *sandbox.Error {

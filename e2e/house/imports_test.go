@@ -25,7 +25,7 @@ var arrows = []struct {
 }{
 	{"sandbox", nil},
 	{"sandboxtest", []string{"sandbox"}},
-	{"policy", []string{"sandbox", "policy"}},
+	{"policy", []string{"sandbox", "egress", "policy"}},
 	{"guest", []string{"sandbox", "guest"}},
 	{"egress", []string{"sandbox", "egress"}},
 	{"stage", []string{"sandbox", "stage"}},

@@ -1,0 +1,285 @@
+package policy
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/egress"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// The lists of a network, as a file calls them.
+const (
+	listAllow   = "allow"
+	listDeny    = "deny"
+	listPrivate = "private_hosts"
+	listInspect = "inspect"
+	listPublish = "publish"
+)
+
+// EphemeralCA is the CA that is made for one run.
+const EphemeralCA = "ephemeral"
+
+// NetworkRule is one entry of a plan's network, and where it was written.
+type NetworkRule struct {
+	List   string // "allow", "deny", "private_hosts", "inspect" or "publish"
+	Rule   string // as written
+	Layer  string // the name of the layer
+	Source string // FILE:LINE or a flag
+}
+
+// Publish is a port of the sandbox's loopback that the host gets.
+type Publish struct {
+	Host uint16 // the port on the host's 127.0.0.1
+	Port uint16 // the port inside
+}
+
+func (p Publish) String() string { return fmt.Sprintf("%d:%d", p.Host, p.Port) }
+
+// parsePublish reads "[HOSTPORT:]PORT"; without HOSTPORT both are the same.
+func parsePublish(s string) (Publish, bool) {
+	host, port, both := strings.Cut(s, ":")
+	if !both {
+		port = host
+	}
+	h, hok := parsePort(host)
+	p, pok := parsePort(port)
+	return Publish{Host: h, Port: p}, hok && pok
+}
+
+func parsePort(s string) (uint16, bool) {
+	n, err := strconv.ParseUint(s, 10, 16)
+	return uint16(n), err == nil && strconv.FormatUint(n, 10) == s && n > 0
+}
+
+// networkList is one list of a layer.
+type networkList struct {
+	name    string
+	entries []string
+}
+
+func networkLists(n *sandbox.Network) []networkList {
+	return []networkList{
+		{listAllow, n.Allow}, {listDeny, n.Deny}, {listPrivate, n.PrivateHosts}, {listInspect, n.Inspect}, {listPublish, n.Publish},
+	}
+}
+
+// networkRule is a NetworkRule with what an error about it needs.
+type networkRule struct {
+	NetworkRule
+
+	layer *sandbox.Layer
+	index int
+}
+
+// network is what layers together say about the network. With a mode other than
+// allow it may hold rules all the same: they wait for a layer that allows something.
+type network struct {
+	mode         sandbox.NetworkMode
+	source       string // where the mode was set
+	layer        string
+	rules        []networkRule
+	any          bool
+	ca, upstream string
+	caLayer      *sandbox.Layer
+	borrowed     bool // what is allowed comes from an untrusted layer
+}
+
+// apply puts a layer on top: a mode replaces what is below, lists are added to those
+// that are there.
+//
+// A layer that is not trusted may close the network, deny, or list what is left of
+// the host's network. Nothing of that may open anything in a layer above it: its
+// "none" does not wash away what lower layers deny, and its list is not added to.
+func (n *network) apply(l *sandbox.Layer) {
+	w := &l.Policy.Network
+	switch {
+	case w.Mode == "":
+		return
+	case l.Trusted && w.Mode != sandbox.NetworkAllow:
+		*n = network{}
+	case w.Mode == sandbox.NetworkNone:
+		n.closeAgain()
+	case !l.Trusted && n.mode == sandbox.NetworkHost && w.Mode == sandbox.NetworkAllow:
+		n.add(l, listAllow, listDeny, listPrivate, listPublish)
+		n.any, n.borrowed = w.Any, true
+	case !l.Trusted:
+		n.add(l, listDeny)
+		return // the mode stays
+	default:
+		if n.mode != sandbox.NetworkAllow || n.borrowed {
+			n.closeAgain()
+		}
+		n.add(l, listAllow, listDeny, listPrivate, listInspect, listPublish)
+		n.any = n.any || w.Any
+		if w.CA != "" {
+			n.ca, n.caLayer = w.CA, l
+		}
+		if w.Upstream != "" {
+			n.upstream = w.Upstream
+		}
+	}
+	n.mode, n.source, n.layer = w.Mode, layerSource(*l, "network"), l.Name
+}
+
+// closeAgain takes away what opens and keeps what holds back.
+func (n *network) closeAgain() {
+	var kept []networkRule
+	for _, r := range n.rules {
+		if r.List == listDeny || r.List == listInspect {
+			kept = append(kept, r)
+		}
+	}
+	n.rules, n.any, n.borrowed = kept, false, false
+}
+
+func (n *network) add(l *sandbox.Layer, lists ...string) {
+	rules := slices.Clip(n.rules) // copies of n share them
+	for _, list := range networkLists(&l.Policy.Network) {
+		if !slices.Contains(lists, list.name) {
+			continue
+		}
+		for i, text := range list.entries {
+			if n.has(list.name, text) {
+				continue
+			}
+			rules = append(rules, networkRule{
+				NetworkRule: NetworkRule{List: list.name, Rule: text, Layer: l.Name, Source: layerSource(*l, networkKey(list.name, i))},
+				layer:       l, index: i,
+			})
+			n.rules = rules
+		}
+	}
+}
+
+func (n *network) has(list, text string) bool {
+	return slices.ContainsFunc(n.rules, func(r networkRule) bool { return r.List == list && r.Rule == text })
+}
+
+func networkKey(list string, i int) string { return indexKey("network."+list, i) }
+
+// loosened returns the keys with which l, an untrusted layer on top of n, asks for
+// more than n gives.
+func (n *network) loosened(l *sandbox.Layer) []string {
+	w := &l.Policy.Network
+	if w.Mode == sandbox.NetworkHost && n.mode != sandbox.NetworkHost {
+		return []string{"network"}
+	}
+	if w.Mode != sandbox.NetworkAllow {
+		return nil
+	}
+	var keys []string
+	host := n.mode == sandbox.NetworkHost
+	for _, list := range networkLists(w) {
+		if list.name == listDeny || host && list.name != listInspect {
+			continue
+		}
+		for i, text := range list.entries {
+			if n.mode != sandbox.NetworkAllow || !n.has(list.name, text) {
+				keys = append(keys, networkKey(list.name, i))
+			}
+		}
+	}
+	if w.Any && !n.any && !host {
+		keys = append(keys, "network.any")
+	}
+	// An upstream proxy sees everything, and whoever has a CA's key can read it.
+	if w.CA != "" && w.CA != n.ca {
+		keys = append(keys, "network.ca")
+	}
+	if w.Upstream != "" && w.Upstream != n.upstream {
+		keys = append(keys, "network.upstream")
+	}
+	return keys
+}
+
+// plan writes the result into p. Rules that single layers could not judge are judged
+// here: whether they are too wide, and whether they need a CA.
+func (n *network) plan(p *Plan) error {
+	p.Network = sandbox.Network{Mode: n.mode}
+	p.NetworkLayer, p.NetworkSource = n.layer, n.source
+	if n.mode != sandbox.NetworkAllow {
+		return nil
+	}
+	p.Network.Any, p.Network.CA, p.Network.Upstream = n.any, n.ca, n.upstream
+	for _, list := range networkLists(&p.Network) {
+		for _, r := range n.rules {
+			if r.List != list.name {
+				continue
+			}
+			if err := n.check(r, p); err != nil {
+				return err
+			}
+			if list.name != listPublish {
+				p.NetworkRules = append(p.NetworkRules, r.NetworkRule)
+			}
+		}
+	}
+	p.Network.Allow, p.Network.Deny = p.networkList(listAllow), p.networkList(listDeny)
+	p.Network.PrivateHosts, p.Network.Inspect = p.networkList(listPrivate), p.networkList(listInspect)
+	for _, port := range p.Publish {
+		p.Network.Publish = append(p.Network.Publish, port.String())
+	}
+	return nil
+}
+
+// check judges one rule together with the others.
+func (n *network) check(r networkRule, p *Plan) error {
+	if r.List != listPublish {
+		if err := checkRule(*r.layer, r.List, r.index, r.Rule, n.any, n.ca != ""); err != nil {
+			return err
+		}
+		return nil
+	}
+	port, _ := parsePublish(r.Rule)
+	for _, other := range p.Publish {
+		if other == port {
+			return nil
+		}
+		if other.Host == port.Host {
+			return layerErrorf(*r.layer, networkKey(r.List, r.index), "found port %d of the host for port %d, expected another: port %d has it already", port.Host, port.Port, other.Port)
+		}
+	}
+	p.Publish = append(p.Publish, port)
+	p.NetworkRules = append(p.NetworkRules, NetworkRule{List: r.List, Rule: port.String(), Layer: r.Layer, Source: r.Source})
+	return nil
+}
+
+func (p *Plan) networkList(name string) []string {
+	var out []string
+	for _, r := range p.NetworkRules {
+		if r.List == name {
+			out = append(out, r.Rule)
+		}
+	}
+	return out
+}
+
+// NetworkRule returns where the rule stands that decided a verdict of package egress:
+// rule is Verdict.Rule or Event.Rule. It is the zero value when there is none.
+func (p *Plan) NetworkRule(rule string) NetworkRule {
+	for _, list := range []string{listDeny, listAllow, listPrivate} { // what is denied is not asked further
+		for _, r := range p.NetworkRules {
+			if r.List == list && r.Rule == rule {
+				return r
+			}
+		}
+	}
+	return NetworkRule{}
+}
+
+// EgressPolicy is the plan's network for package egress. ca is the CA that
+// Network.CA stands for, nil when that is empty. Anything but the mode allow is
+// nothing to the proxy: it has no rules.
+func (p *Plan) EgressPolicy(ca *egress.CA) egress.Policy {
+	n := &p.Network
+	out := egress.Policy{Allow: n.Allow, Deny: n.Deny, Any: n.Any, PrivateHosts: n.PrivateHosts, Inspect: n.Inspect, CA: ca}
+	if n.Upstream != "" {
+		// The layers were checked: it does parse.
+		out.Upstream, _ = url.Parse(n.Upstream)
+	}
+	return out
+}

@@ -1,0 +1,283 @@
+package policy
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Secret is a secret of a plan, without its value: whoever builds the sandbox fetches
+// that right before, makes a placeholder, and gives both to the proxy.
+type Secret struct {
+	Name string
+
+	// Exactly one of these is set.
+	FromEnv     string   // a variable of the host's environment
+	FromFile    string   // absolute and resolved; equals File when the whole file is the value
+	FromCommand []string // the program's path is absolute and not writable inside
+
+	Env    string // the variable inside that gets the placeholder; empty: none
+	File   string // absolute and resolved: to be covered, after all mounts, by its content with the placeholder in the value's place; several secrets may name one file; empty: none
+	Hosts  []string
+	Header string // empty: all
+
+	Layer   string // the name of the layer
+	Source  string // where it was written
+	Missing string // why this host has no value, or no File to cover: such a secret is left out; empty: it has one
+}
+
+// The reasons for which a variable is dropped because of a secret.
+const (
+	whyPlaceholder = "a secret: only its placeholder goes inside"
+	whySecretHeld  = "it holds the value of the secret "
+)
+
+// minSecretLength is the length from which a value that stands in another variable is
+// taken for the secret: "1" is in many.
+const minSecretLength = 8
+
+// layeredSecret is a secret, and the layer that has the last word about it.
+type layeredSecret struct {
+	sandbox.Secret
+
+	name  string
+	layer *sandbox.Layer
+}
+
+func (s *layeredSecret) key() string { return "secrets." + s.name }
+
+// layeredSecrets returns the secrets by name.
+func layeredSecrets(layers []sandbox.Layer) []layeredSecret {
+	last := map[string]layeredSecret{}
+	for i := range layers {
+		for name, s := range layers[i].Policy.Secrets {
+			last[name] = layeredSecret{Secret: s, name: name, layer: &layers[i]}
+		}
+	}
+	out := make([]layeredSecret, 0, len(last))
+	for _, name := range slices.Sorted(maps.Keys(last)) {
+		out = append(out, last[name])
+	}
+	return out
+}
+
+// resolveSecrets writes the secrets into p, and takes their values out of its
+// environment.
+func (f *filesystem) resolveSecrets(p *Plan, n *network) error {
+	if err := f.resolveCA(p, n); err != nil {
+		return err
+	}
+	for _, from := range layeredSecrets(f.layers) {
+		if p.Network.Mode == sandbox.NetworkHost {
+			return layerErrorf(*from.layer, from.key(), "found a secret beside the host's network, expected an allow-list").
+				WithHint("only the proxy of an allow-list can put a value in: name the hosts with --allow, or leave the secret out")
+		}
+		s, err := f.resolveSecret(p, &from)
+		if err != nil {
+			return err
+		}
+		if err := clashes(p.Secrets, s, &from); err != nil {
+			return err
+		}
+		p.Secrets = append(p.Secrets, s)
+		// There is no other way to put a value into TLS, and only the bound hosts are opened for it.
+		https := slices.ContainsFunc(s.Hosts, func(h string) bool { return !strings.HasPrefix(h, "http://") })
+		if p.Network.Mode == sandbox.NetworkAllow && p.Network.CA == "" && https && s.Missing == "" {
+			p.Network.CA = EphemeralCA
+		}
+	}
+	for i := range f.layers {
+		f.keepOut(p, f.layers[i].Policy.Secrets)
+	}
+	return nil
+}
+
+func (f *filesystem) resolveCA(p *Plan, n *network) error {
+	if p.Network.CA == "" || p.Network.CA == EphemeralCA {
+		return nil
+	}
+	at, err := f.secretFile(n.caLayer, "network.ca", p.Network.CA)
+	if err != nil {
+		return err
+	}
+	if why := missingFile(at); why != "" {
+		err := layerErrorf(*n.caLayer, "network.ca", "%s", why)
+		err.Code = sandbox.NotFound
+		return err
+	}
+	p.Network.CA = at.path
+	return nil
+}
+
+func missingFile(at place) string {
+	switch {
+	case at.blocked != "":
+		return "permission denied in " + oneLine(at.blocked)
+	case !at.exists:
+		return oneLine(at.path) + " does not exist"
+	}
+	return ""
+}
+
+// resolveSecret finds the source of one secret. What a flag asks for must be there; a
+// file may list more than this host has.
+func (f *filesystem) resolveSecret(p *Plan, from *layeredSecret) (Secret, error) {
+	s := Secret{
+		Name: from.name, FromEnv: from.FromEnv, Env: from.Env, Hosts: slices.Clone(from.Hosts), Header: from.Header,
+		Layer: from.layer.Name, Source: layerSource(*from.layer, from.key()),
+	}
+	if s.Env == "" && from.File == "" {
+		s.Env = s.Name
+	}
+	if err := f.secretPlaces(&s, from); err != nil {
+		return s, err
+	}
+	var err error
+	switch {
+	case s.FromFile != "":
+	case len(from.FromCommand) > 0:
+		s.FromCommand, err = f.secretCommand(p, from)
+		if err == nil && s.FromCommand == nil {
+			s.FromCommand, s.Missing = from.FromCommand, "there is no program "+oneLine(from.FromCommand[0])
+		}
+	default:
+		if s.FromEnv == "" {
+			s.FromEnv = s.Name
+		}
+		if f.env[s.FromEnv] == "" {
+			s.Missing = "the host has no variable " + oneLine(s.FromEnv)
+		}
+	}
+	if err == nil && s.Missing != "" && s.Layer == LayerFlags {
+		e := layerErrorf(*from.layer, from.key(), "%s", s.Missing)
+		e.Code = sandbox.NotFound
+		return s, e
+	}
+	return s, err
+}
+
+// secretPlaces resolves the files of a secret.
+func (f *filesystem) secretPlaces(s *Secret, from *layeredSecret) error {
+	if from.File != "" {
+		at, err := f.secretFile(from.layer, from.key()+".file", from.File)
+		if err != nil {
+			return err
+		}
+		s.File = at.path
+		switch why := missingFile(at); {
+		case !hasSource(from.Secret):
+			s.FromFile, s.Missing = at.path, why
+		case why != "" && s.Env != "":
+			s.File = "" // the variable is enough
+		default:
+			s.Missing = why
+		}
+	}
+	if from.FromFile != "" {
+		at, err := f.secretFile(from.layer, from.key()+".from_file", from.FromFile)
+		if err != nil {
+			return err
+		}
+		s.FromFile = at.path
+		if s.Missing == "" {
+			s.Missing = missingFile(at)
+		}
+	}
+	return nil
+}
+
+// secretCommand finds the program as a shell would, in the absolute directories of
+// PATH. It runs on the host: one that commands could write, or lead elsewhere with
+// a link, would be their way out. The name stays as it was found, because programs
+// look at it. nil: there is none.
+func (f *filesystem) secretCommand(p *Plan, from *layeredSecret) ([]string, error) {
+	key := from.key() + ".from_command"
+	name := from.FromCommand[0]
+	var candidates []string
+	if strings.Contains(name, "/") {
+		path, err := anchor(name, f.home, f.dir)
+		if err != nil {
+			return nil, layerErrorf(*from.layer, key, "%s: %w", clip(name), err)
+		}
+		candidates = []string{filepath.Clean(path)}
+	} else {
+		for _, dir := range filepath.SplitList(f.env["PATH"]) {
+			if filepath.IsAbs(dir) {
+				candidates = append(candidates, filepath.Join(dir, name))
+			}
+		}
+	}
+	for _, path := range candidates {
+		if resolveProgram(path) == "" {
+			continue
+		}
+		at, err := f.look.locate(path)
+		if err != nil {
+			return nil, layerErrorf(*from.layer, key, "%s: %w", clip(path), err)
+		}
+		for _, place := range append([]string{at.path}, at.links...) {
+			if access, _ := p.Access(place); access == ReadWrite {
+				err := layerErrorf(*from.layer, key, "commands in the sandbox can write %s, which would run outside", clip(place))
+				err.Code = sandbox.Denied
+				return nil, err.WithHint("protect it with --ro %s, or name another program", shellWord(place))
+			}
+		}
+		return append([]string{path}, from.FromCommand[1:]...), nil
+	}
+	return nil, nil
+}
+
+// clashes refuses what two secrets cannot share.
+func clashes(others []Secret, s Secret, from *layeredSecret) error {
+	for i := range others {
+		o := &others[i]
+		switch {
+		case s.Env != "" && o.Env == s.Env:
+			return layerErrorf(*from.layer, from.key(), "found the variable %s, which is also that of the secret %s, expected another", s.Env, clip(o.Name))
+		case s.File != "" && o.File == s.File && (o.FromFile == o.File || s.FromFile == s.File):
+			return layerErrorf(*from.layer, from.key()+".file", "found a file that is also that of the secret %s, expected from_env, from_file or from_command in both", clip(o.Name))
+		}
+	}
+	return nil
+}
+
+// keepOut takes the variables of secrets out of p's environment, and every other one
+// in which such a value stands: a token is often set under two names.
+func (f *filesystem) keepOut(p *Plan, secrets map[string]sandbox.Secret) {
+	for _, name := range slices.Sorted(maps.Keys(secrets)) {
+		s := secrets[name]
+		for _, variable := range []string{name, s.FromEnv, s.Env} {
+			p.drop(whyPlaceholder, func(n, _ string) bool { return n == variable })
+		}
+		source := s.FromEnv
+		if source == "" && !hasSource(s) && s.File == "" {
+			source = name
+		}
+		if value := f.env[source]; len(value) >= minSecretLength {
+			p.drop(whySecretHeld+oneLine(name), func(_, v string) bool { return strings.Contains(v, value) })
+		}
+	}
+}
+
+// drop takes the variables out for which the test holds, and tells why. One that is
+// out already is told the new reason, by its name.
+func (p *Plan) drop(why string, out func(name, value string) bool) {
+	p.Env = slices.DeleteFunc(p.Env, func(entry string) bool {
+		name, value, _ := strings.Cut(entry, "=")
+		if !out(name, value) {
+			return false
+		}
+		p.Dropped = append(p.Dropped, Dropped{Name: name})
+		return true
+	})
+	for i := range p.Dropped {
+		if d := &p.Dropped[i]; d.Why == "" || out(d.Name, "") {
+			d.Why = why
+		}
+	}
+	slices.SortFunc(p.Dropped, func(a, b Dropped) int { return strings.Compare(a.Name+"\x00"+a.Why, b.Name+"\x00"+b.Why) })
+	p.Dropped = slices.Compact(p.Dropped)
+}

@@ -1,0 +1,98 @@
+package policy
+
+import (
+	"maps"
+	"math"
+	"net/url"
+	"path/filepath"
+	"slices"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// rankHidden is above every layer: nothing opens what it hides.
+const rankHidden = math.MaxInt
+
+// hideSecrets hides the files that hold secrets, of every layer: what a later one
+// replaces is secret all the same.
+func (f *filesystem) hideSecrets() error {
+	for i := range f.layers {
+		l := &f.layers[i]
+		for _, name := range slices.Sorted(maps.Keys(l.Policy.Secrets)) {
+			s := l.Policy.Secrets[name]
+			key := "secrets." + name
+			if _, err := f.hideFile(l, key+".from_file", s.FromFile, true); err != nil {
+				return err
+			}
+			// Without another source the file is where the value comes from.
+			root, err := f.hideFile(l, key+".file", s.File, !hasSource(s))
+			if err != nil {
+				return err
+			}
+			if root != "" {
+				return layerErrorf(*l, key+".file", "%s: %s belongs to the sandbox", clip(s.File), root)
+			}
+		}
+		if ca := l.Policy.Network.CA; ca != EphemeralCA {
+			if _, err := f.hideFile(l, "network.ca", ca, true); err != nil {
+				return err
+			}
+		}
+		// Who can read the password of an upstream proxy could tell it to any host that is allowed.
+		if u, err := url.Parse(l.Policy.Network.Upstream); err == nil && u.User != nil && filepath.IsAbs(l.File) {
+			if _, err := f.hideFile(l, "network.upstream", l.File, true); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// hideFile hides one file. Where it does not exist, a guard holds its name: a command
+// must not choose the value for later runs. A file below a directory that the sandbox
+// replaces is not seen inside anyway; that directory is returned.
+func (f *filesystem) hideFile(l *sandbox.Layer, key, written string, guard bool) (root string, err error) {
+	if written == "" {
+		return "", nil
+	}
+	at, err := f.secretFile(l, key, written)
+	if err != nil {
+		return "", err
+	}
+	if at.blocked != "" {
+		at.path, at.exists, at.dir = at.blocked, true, true
+	}
+	if root := reservedRoot(at.path); root != "" {
+		return root, nil
+	}
+	f.add(&rule{
+		Rule: Rule{
+			Pattern: written, Path: at.path, Access: Exclude, Exact: true, Layer: "protected",
+			Source: layerSource(*l, key), Missing: !at.exists,
+		},
+		rank: rankHidden, layer: -1, trusted: true, dir: at.dir, guard: guard, links: at.links,
+	})
+	return "", nil
+}
+
+// secretFile resolves a file that holds a secret.
+func (f *filesystem) secretFile(l *sandbox.Layer, key, written string) (place, error) {
+	path, err := anchor(written, f.home, f.dir)
+	if err != nil {
+		return place{}, layerErrorf(*l, key, "%s: %w", clip(written), err)
+	}
+	at, err := f.look.locate(path)
+	switch {
+	case err != nil:
+		return place{}, layerErrorf(*l, key, "%s: %w", clip(written), err)
+	case at.dir && at.blocked == "":
+		return place{}, layerErrorf(*l, key, "%s is a directory, expected a file", clip(written))
+	}
+	// The host reads the file and acts on what is in it.
+	if link := f.planted(at); link != "" {
+		err := layerErrorf(*l, key, "%s: %s is a link that a sandbox could have made, and leads to %s", clip(written), clip(link), clip(at.path))
+		err.Code = sandbox.Denied
+		return place{}, err.WithHint("name %s itself if that is meant", shellWord(at.path))
+	}
+	return at, nil
+}
