@@ -58,12 +58,16 @@ func completeCommand(cmd *cobra.Command, args []string, prefix string) ([]cobra.
 	return slices.Compact(names), cobra.ShellCompDirectiveDefault
 }
 
+func noChoice() []string { return nil }
+
 // completeFlags completes the values of the flags that have a fixed choice.
 func completeFlags(cmd *cobra.Command) {
 	choices := map[string]func() []string{
 		"backend": func() []string { return []string{defaultBackend} },
 		"network": func() []string { return []string{"none", "host"} },
 		"preset":  policy.PresetNames,
+		// Nothing to offer, and no names of files either.
+		"allow": noChoice, "deny": noChoice, "private-host": noChoice, "publish": noChoice, "secret": noChoice,
 		"limit": func() []string {
 			var out []string
 			for _, name := range limitNames {

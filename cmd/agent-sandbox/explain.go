@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -37,6 +36,7 @@ a command. It takes the flags of exec and starts nothing.`,
 agent-sandbox explain ~/.ssh/id_ed25519
 agent-sandbox explain command git
 agent-sandbox explain host github.com:443
+agent-sandbox explain --allow 'GET https://example.com/pub/**' --ca ephemeral https://example.com/pub/x
 agent-sandbox explain env GITHUB_TOKEN
 agent-sandbox explain --rw ~/src --json path ~/src/other`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -128,10 +128,6 @@ func explainOne(plan *policy.Plan, kind, value string) policy.Explanation {
 		return plan.ExplainCommand(value)
 	case "env":
 		return plan.ExplainEnv(value)
-	}
-	// People paste the address that failed.
-	if u, err := url.Parse(value); err == nil && u.Host != "" {
-		value = u.Host
 	}
 	return plan.ExplainHost(value)
 }

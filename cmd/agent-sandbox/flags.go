@@ -16,6 +16,7 @@ type options struct {
 	config  string         // -c
 	backend string         // --backend; empty: the configuration's choice
 	policy  sandbox.Policy // all the others: the last layer
+	stage   string         // --stage of exec; empty: none
 	debug   bool           // --debug
 }
 
@@ -26,9 +27,7 @@ func (o *options) register(fs *pflag.FlagSet) {
 	fs.StringVarP(&o.cwd, "cwd", "C", "", "work in `DIR` instead of the current directory")
 	fs.StringVarP(&o.config, "config", "c", "", "read `FILE` instead of the project's own configuration")
 	addBackend(fs, &o.backend)
-	add(fs, "network", "host", "what can be reached; `none|host`; without a value: host", func(s string) error {
-		return setNetwork(&p.Network, s)
-	})
+	registerNetwork(fs, p)
 	addBool(fs, "docker", "let commands reach the Docker engine, which is root on the host", &p.Docker)
 	addBool(fs, "userns", "let commands create user namespaces, as browsers do", &p.Userns)
 	addBool(fs, "debuggers", "let commands trace each other, as gdb and strace do", &p.Debuggers)
@@ -93,18 +92,6 @@ func addBool(fs *pflag.FlagSet, name, usage string, p **bool) {
 		return nil
 	}}
 	fs.VarPF(v, name, "", usage).NoOptDefVal = "true"
-}
-
-func setNetwork(n *sandbox.Network, s string) error {
-	switch s {
-	case "none", "false":
-		n.Mode = sandbox.NetworkNone
-	case "host", "true":
-		n.Mode = sandbox.NetworkHost
-	default:
-		return fmt.Errorf("expected none or host, got %q", s)
-	}
-	return nil
 }
 
 func setCommands(rules *map[string]sandbox.CommandRule, s string) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/url"
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/policy"
@@ -14,7 +15,10 @@ type planDocument struct {
 	Dir       string            `json:"dir"`
 	Home      string            `json:"home"`
 	Backend   string            `json:"backend,omitempty"` // that the configuration names
-	Network   sandbox.Network   `json:"network"`
+	Network   sandbox.Network   `json:"network"`           // without the password of an upstream proxy
+	NetworkBy string            `json:"network_source"`
+	Rules     []ruleDocument    `json:"network_rules"`
+	Secrets   []secretDocument  `json:"secrets"`
 	Docker    bool              `json:"docker"`
 	Userns    bool              `json:"userns"`
 	Debuggers bool              `json:"debuggers"`
@@ -53,6 +57,26 @@ type nameDocument struct {
 	Source string   `json:"source"`
 }
 
+type ruleDocument struct {
+	List   string `json:"list"`
+	Rule   string `json:"rule"`
+	Layer  string `json:"layer"`
+	Source string `json:"source"`
+}
+
+// secretDocument tells where a value comes from and goes to, never the value.
+type secretDocument struct {
+	Name    string   `json:"name"`
+	From    string   `json:"from"`
+	Env     string   `json:"env,omitempty"`
+	File    string   `json:"file,omitempty"`
+	Hosts   []string `json:"hosts"`
+	Header  string   `json:"header,omitempty"`
+	Layer   string   `json:"layer"`
+	Source  string   `json:"source"`
+	Missing string   `json:"missing,omitempty"` // why it is left out
+}
+
 type commandDocument struct {
 	Name    string   `json:"name"`
 	Rule    string   `json:"rule"`
@@ -68,11 +92,21 @@ type droppedDocument struct {
 func newPlanDocument(p *policy.Plan) planDocument {
 	d := planDocument{
 		Workspace: p.Workspace, Dir: p.Dir, Home: p.Home, Backend: p.Backend,
-		Network: p.Network, Docker: p.Docker, Userns: p.Userns, Debuggers: p.Debug,
+		Network: p.Network, NetworkBy: p.NetworkSource, Docker: p.Docker, Userns: p.Userns, Debuggers: p.Debug,
 		Layers: []layerDocument{}, Paths: []pathDocument{}, Names: []nameDocument{}, Commands: []commandDocument{},
-		Dropped: []droppedDocument{}, Env: []string{},
+		Dropped: []droppedDocument{}, Env: []string{}, Rules: []ruleDocument{}, Secrets: []secretDocument{},
 		NoRepos: append([]string{}, p.NoRepos...), Sockets: append([]string{}, p.Sockets...),
 		Limits: map[string]string{}, Required: p.Limits.Required,
+	}
+	d.Network.Upstream = withoutPassword(p.Network.Upstream)
+	for _, r := range p.NetworkRules {
+		d.Rules = append(d.Rules, ruleDocument(r))
+	}
+	for _, s := range p.Secrets {
+		d.Secrets = append(d.Secrets, secretDocument{
+			Name: s.Name, From: secretSource(s), Env: s.Env, File: s.File, Hosts: s.Hosts, Header: s.Header,
+			Layer: s.Layer, Source: s.Source, Missing: s.Missing,
+		})
 	}
 	for _, l := range p.Layers {
 		d.Layers = append(d.Layers, layerDocument(l))
@@ -103,4 +137,26 @@ func newPlanDocument(p *policy.Plan) planDocument {
 		}
 	}
 	return d
+}
+
+// withoutPassword leaves out the login of an upstream proxy.
+func withoutPassword(upstream string) string {
+	u, err := url.Parse(upstream)
+	if err != nil {
+		return ""
+	}
+	u.User = nil
+	return u.String()
+}
+
+// secretSource says where a secret's value comes from. The arguments of a command are
+// left out: one of them may be another secret.
+func secretSource(s policy.Secret) string {
+	switch {
+	case s.FromEnv != "":
+		return "variable " + s.FromEnv
+	case s.FromFile != "":
+		return "file " + s.FromFile
+	}
+	return "command " + s.FromCommand[0]
 }

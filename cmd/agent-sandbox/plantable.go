@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 // planTable prints a plan for people. Everything in it is escaped: paths and
@@ -19,6 +22,8 @@ type planTable struct {
 
 func (t *planTable) print() {
 	t.general()
+	t.network()
+	t.secrets()
 	t.paths()
 	t.names()
 	t.section("SOCKETS that may be connected to", t.plan.Sockets)
@@ -42,7 +47,7 @@ func (t *planTable) general() {
 	rows := [][]string{
 		{"workspace", t.short(p.Workspace)},
 		{"home", p.Home},
-		{"network", string(p.Network.Mode)},
+		{"network", networkText(p.Network)},
 		{"docker", onOff(p.Docker)},
 		{"userns", onOff(p.Userns)},
 		{"debuggers", onOff(p.Debug)},
@@ -57,6 +62,62 @@ func (t *planTable) general() {
 			rows = append(rows, []string{"limit " + name, v + " (" + source + ")"})
 		}
 	}
+	t.table(rows)
+}
+
+// networkText is one line; the lists have a section.
+func networkText(n sandbox.Network) string {
+	switch {
+	case n.Mode != sandbox.NetworkAllow:
+		return string(n.Mode)
+	case len(n.Allow) == 0:
+		return "an allow-list with nothing in it"
+	}
+	return "an allow-list, see below"
+}
+
+// network prints the lists.
+func (t *planTable) network() {
+	n := t.plan.Network
+	if n.Mode != sandbox.NetworkAllow {
+		return
+	}
+	names := map[string]string{"private_hosts": "private host"}
+	rows := [][]string{{"NETWORK", "RULE", "SOURCE"}}
+	for _, r := range t.plan.NetworkRules {
+		rows = append(rows, []string{cmp.Or(names[r.List], r.List), r.Rule, t.short(r.Source)})
+	}
+	if n.CA != "" {
+		rows = append(rows, []string{"CA", t.short(n.CA), ""})
+	}
+	if n.Upstream != "" {
+		rows = append(rows, []string{"upstream", withoutPassword(n.Upstream), ""})
+	}
+	t.heading("WHAT CAN BE REACHED")
+	t.table(rows)
+}
+
+// secrets prints where values come from and go to, never a value.
+func (t *planTable) secrets() {
+	if len(t.plan.Secrets) == 0 {
+		return
+	}
+	rows := [][]string{{"SECRET", "FROM", "INSIDE", "HOSTS", "SOURCE"}}
+	for _, s := range t.plan.Secrets {
+		var inside []string
+		switch {
+		case s.Missing != "":
+			inside = []string{"left out: " + s.Missing}
+		default:
+			inside = slices.DeleteFunc([]string{s.Env, t.short(s.File)}, func(s string) bool { return s == "" })
+		}
+		from := secretSource(s)
+		if kind, path, ok := strings.Cut(from, " "); ok {
+			from = kind + " " + t.short(path)
+		}
+		rows = append(rows, []string{s.Name, from, strings.Join(inside, ", "), strings.Join(s.Hosts, ", "), t.short(s.Source)})
+	}
+	t.heading("SECRETS that stay outside")
 	t.table(rows)
 }
 

@@ -226,9 +226,7 @@ func opens(p sandbox.Policy) []string {
 	if p.Backend != "" {
 		add("backend: %s", p.Backend)
 	}
-	if p.Network.Mode == sandbox.NetworkHost {
-		add("network: the host's network, unfiltered")
-	}
+	out = append(out, opensNetwork(p)...)
 	for _, s := range []struct {
 		name string
 		on   *bool
@@ -267,4 +265,52 @@ func opens(p sandbox.Policy) []string {
 		add("environment: set %s=%s", name, p.Env.Set[name])
 	}
 	return append(out, limitLines(p.Limits)...)
+}
+
+// opensNetwork is the part of opens about the network and secrets.
+func opensNetwork(p sandbox.Policy) []string {
+	var out []string
+	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	n := p.Network
+	if n.Mode == sandbox.NetworkHost {
+		add("network: the host's network, unfiltered")
+	}
+	for _, rule := range n.Allow {
+		add("network: reach %s", rule)
+	}
+	if n.Any {
+		add("network: rules may name any host")
+	}
+	for _, name := range n.PrivateHosts {
+		add("network: reach private addresses as %s", name)
+	}
+	for _, name := range n.Inspect {
+		add("network: read what is said to %s", name)
+	}
+	for _, port := range n.Publish {
+		add("network: publish port %s on 127.0.0.1", port)
+	}
+	if n.CA != "" {
+		add("network: open TLS, with the CA %s", n.CA)
+	}
+	if n.Upstream != "" {
+		add("network: send everything through %s", withoutPassword(n.Upstream))
+	}
+	for _, name := range sortedKeys(p.Secrets) {
+		s := p.Secrets[name]
+		hosts := strings.Join(s.Hosts, ", ")
+		switch {
+		case len(s.FromCommand) > 0:
+			add("secret: run %q on the host and give its output to %s", s.FromCommand, hosts)
+		case s.FromFile != "":
+			add("secret: give what is in %s to %s", s.FromFile, hosts)
+		case s.FromEnv != "":
+			add("secret: give the variable %s to %s", s.FromEnv, hosts)
+		case s.File != "":
+			add("secret: give what is in %s to %s", s.File, hosts)
+		default:
+			add("secret: give the variable %s to %s", name, hosts)
+		}
+	}
+	return out
 }
