@@ -225,6 +225,7 @@ func (f *filesystem) protectOwn() error {
 			}
 		}
 		f.protectAlways(at, dir)
+		f.hideStages(at.path)
 		if f.workspace != "" && within(f.workspace, at.path) {
 			f.protectPath(f.workspace, "")
 		}
@@ -235,6 +236,19 @@ func (f *filesystem) protectOwn() error {
 		}
 	}
 	return nil
+}
+
+// hideStages hides what commands wrote to stages: there may be copies of what the policy
+// of another workspace, or of an earlier run, hides.
+func (f *filesystem) hideStages(data string) {
+	dir := filepath.Join(data, "stages")
+	at, err := f.look.locate(dir)
+	if err != nil || !at.exists {
+		return
+	}
+	r := f.protection(at, dir, "")
+	r.Access = Exclude
+	f.add(r)
 }
 
 // protectAlways is shield wherever the path can be seen at all, so that an

@@ -22,9 +22,21 @@ type Holder struct {
 
 // lock takes the stage for one process, or says who has it. The lock is the open
 // file's (F_OFD_SETLK in fcntl(2)): it ends with the last descriptor, however its owner ends.
+// The file is a FIFO: what is inside a sandbox can open the descriptors of its first
+// process anew (/proc/1/fd), and must find nothing of the host's to write there.
 func lock(dir string, h Holder) (*os.File, error) {
 	name := filepath.Join(dir, lockFile)
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+	err := unix.Mkfifo(name, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, sandbox.Errorf(sandbox.NotFound, "the stage was discarded")
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, &os.PathError{Op: "mkfifo", Path: name, Err: err}
+	}
+	f, err := os.OpenFile(name, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrPermission) && os.Chmod(name, 0o600) == nil { // a sandbox could close it that way
+		f, err = os.OpenFile(name, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, sandbox.Errorf(sandbox.NotFound, "the stage was discarded")
 	}
@@ -45,10 +57,7 @@ func lock(dir string, h Holder) (*os.File, error) {
 	}
 	text, err := json.Marshal(h)
 	if err == nil {
-		err = f.Truncate(0)
-	}
-	if err == nil {
-		_, err = f.WriteAt(text, 0)
+		err = os.WriteFile(filepath.Join(dir, holderFile), text, 0o600)
 	}
 	if err != nil {
 		_ = f.Close() // gives the lock back
@@ -94,13 +103,13 @@ func busy(dir string) error {
 
 func readHolder(dir string) (Holder, bool) {
 	var h Holder
-	err := readJSON(filepath.Join(dir, lockFile), &h)
+	err := readJSON(filepath.Join(dir, holderFile), &h)
 	return h, err == nil && h.PID > 0
 }
 
 // Holder says who uses the stage; false when nobody does.
 func (s *Stage) Holder() (Holder, bool) {
-	f, err := os.OpenFile(filepath.Join(s.dir, lockFile), os.O_RDONLY|unix.O_NOFOLLOW, 0)
+	f, err := os.OpenFile(filepath.Join(s.dir, lockFile), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return Holder{}, false
 	}

@@ -51,6 +51,7 @@ func (s *Stage) choose(changes []Change, options ApplyOptions) (*selection, erro
 			sel.judge(i, filepath.Join(s.Workspace, c.Path), options)
 		}
 	}
+	sel.together()
 	sel.propagate()
 	return sel, nil
 }
@@ -148,6 +149,32 @@ func (sel *selection) propagate() {
 			break
 		}
 	}
+}
+
+// together keeps the changes of one git directory together: references without the
+// index or the objects that belong to them would be a broken repository.
+func (sel *selection) together() {
+	var broken []string
+	for i, c := range sel.changes {
+		if dir := gitDir(c.Path); dir != "" && sel.skipped[i].Reason == Conflicting {
+			broken = append(broken, dir)
+		}
+	}
+	for i, c := range sel.changes {
+		if sel.going(i) && slices.Contains(broken, gitDir(c.Path)) {
+			sel.skip(i, Depends, "something else in "+Quote(gitDir(c.Path))+" is in conflict")
+		}
+	}
+}
+
+// gitDir is the outermost .git that path lies in, or "".
+func gitDir(path string) string {
+	for end := range len(path) {
+		if path[end] == '/' && (path[:end] == ".git" || strings.HasSuffix(path[:end], "/.git")) {
+			return path[:end]
+		}
+	}
+	return ""
 }
 
 // going reports whether changes[i] will be applied.

@@ -58,6 +58,7 @@ const metadataVersion = 1
 const (
 	metadataFile = "stage.json"
 	lockFile     = "lock"
+	holderFile   = "holder.json"
 	journalFile  = "journal.json"
 	manifestFile = "manifest.json"
 	renewedFile  = "renewed.json"
