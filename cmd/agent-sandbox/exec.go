@@ -15,6 +15,7 @@ import (
 // execFlags are the flags of exec.
 type execFlags struct {
 	options
+	stage  string // empty: the workspace itself
 	dryRun bool
 	json   bool
 }
@@ -29,6 +30,7 @@ NAME=VALUE may be repeated; they count as the last layer of the configuration.`
 	cmd.Example = `agent-sandbox exec make test
 agent-sandbox exec --network --rw ~/.cache/pip -- pip install -e .
 agent-sandbox exec --exclude .env --cmd git=false --limit wall=10m,memory=2GiB ./agent
+agent-sandbox exec --stage -- npm audit fix && agent-sandbox stage diff
 agent-sandbox exec --json -- go vet ./...
 agent-sandbox exec --dry-run -- make test | bash`
 	return cmd
@@ -54,6 +56,8 @@ func newExecLike(a *app, path string) *cobra.Command {
 				return unknownCommand(cmd, args)
 			case len(args) == 0 || args[0] == "":
 				return usageError(path, "no command was given")
+			case f.dryRun && f.stage != "":
+				return usageError(path, "--dry-run cannot show a stage")
 			}
 			return a.exec(cmd.Context(), &f, args)
 		},
@@ -61,6 +65,7 @@ func newExecLike(a *app, path string) *cobra.Command {
 	flags := cmd.Flags()
 	flags.SetInterspersed(false) // what follows the command belongs to it, also -h
 	f.register(flags)
+	addStage(flags, &f.stage)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the command line that would run, quoted for a shell")
 	flags.BoolVar(&f.json, "json", false, "collect the output and print the result as one JSON document")
 	return describe(cmd, exitExec)
@@ -85,7 +90,7 @@ func (a *app) exec(ctx context.Context, f *execFlags, args []string) error {
 
 func (a *app) execute(ctx context.Context, f *execFlags, args []string, relay *relay) (code int, err error) {
 	var refused denials
-	box, err := a.open(ctx, &f.options, &refused)
+	box, err := a.open(ctx, &f.options, f.stage, &refused)
 	if err != nil {
 		return 0, err
 	}
@@ -111,10 +116,12 @@ func (a *app) execute(ctx context.Context, f *execFlags, args []string, relay *r
 	}
 	if f.json {
 		res.Stdout, res.Stderr = stdout.Bytes(), stderr.Bytes()
-		return res.Code, a.printJSON(newResult(box, res, refused.all()))
+		doc := newResult(box, res, refused.all())
+		doc.Stage, err = a.stageReport(f.cwd, f.stage)
+		return res.Code, errors.Join(err, a.printJSON(doc))
 	}
 	a.remark(res)
-	return res.Code, nil
+	return res.Code, a.remarkStage(f.cwd, f.stage)
 }
 
 // start runs cmd and waits, while signals reach it.

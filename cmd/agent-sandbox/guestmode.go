@@ -9,10 +9,10 @@ import (
 )
 
 // actAsGuest runs the guest when this binary was mounted as one: a build without
-// the small helper serves as its own. Outside of a sandbox it never does, because
-// what the guest starts, it starts as it is.
+// the small helper serves as its own. Outside of a sandbox it does nothing but mount
+// staged views, because what the guest starts, it starts as it is.
 func actAsGuest(args, env []string) (code int, ok bool) {
-	if !inside() || !guest.Serves(args) {
+	if !guest.Stages(args) && (!inside() || !guest.Serves(args)) {
 		return 0, false
 	}
 	return guest.Main(args, env), true

@@ -67,5 +67,5 @@ func usageLine(cmd *cobra.Command) string {
 	if !cmd.HasParent() {
 		return cmd.Use
 	}
-	return cmd.Root().Name() + " " + cmd.Use
+	return cmd.Parent().CommandPath() + " " + cmd.Use
 }

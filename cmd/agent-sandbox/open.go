@@ -103,8 +103,9 @@ func backendOf(layers []sandbox.Layer) string {
 	return name
 }
 
-// open builds the sandbox that the flags and the configuration describe.
-func (a *app) open(ctx context.Context, o *options, refused *denials) (*sandbox.Sandbox, error) {
+// open builds the sandbox that the flags and the configuration describe, on a stage
+// unless its name is empty.
+func (a *app) open(ctx context.Context, o *options, stage string, refused *denials) (*sandbox.Sandbox, error) {
 	h, err := locate(a.env, o.cwd)
 	if err != nil {
 		return nil, err
@@ -113,6 +114,7 @@ func (a *app) open(ctx context.Context, o *options, refused *denials) (*sandbox.
 	if err != nil {
 		return nil, err
 	}
+	spec.Stage = stage
 	name := o.backend
 	if name == "" {
 		name = backendOf(spec.Layers)

@@ -22,6 +22,7 @@ type result struct {
 	TimedOut bool         `json:"timed_out"`         // the wall-clock limit passed
 	Millis   int64        `json:"duration_ms"`       //
 	Refused  []denial     `json:"denials,omitempty"` // what the policy refused, at most 100
+	Stage    *stageReport `json:"stage,omitempty"`   // what the command ran on; nil: the workspace itself
 	Error    *errorReport `json:"error,omitempty"`   // the sandbox failed
 }
 
