@@ -16,7 +16,9 @@ func TestDecodeReadsEveryKey(t *testing.T) {
   // a comment
   "$schema": "x",
   "backend": "bwrap",
-  "network": true, /* another */
+  "network": {"allow": ["a.b",
+    "GET https://c.d/e/**"], "deny": ["f.g"], "private_hosts": ["h.i"], "inspect": ["j.k"], "publish": ["80"], "any": true, "ca": "x.pem",
+    "upstream": "http://p:1"}, /* another */
   "docker": false, "userns": true, "debuggers": true,
   "filesystem": {
     "presets": ["!@agents", "@lint/go", "@git-strict"],
@@ -26,6 +28,8 @@ func TestDecodeReadsEveryKey(t *testing.T) {
     ], "sockets": ["/run/x"],
   },
   "commands": {"git": true, "npm": "./w.sh", "rm": false, "g++": false},
+  "secrets": {"T": {"from_env": "A", "env": "B", "file": "c", "hosts": ["d.e"], "header": "F"},
+    "U": {"from_file": "a", "hosts": ["d.e"]}, "V": {"from_command": ["a", "b"], "hosts": ["d.e"]}},
   "env": {"pass": ["GH_*"], "deny": ["*"], "set": {"A": ""}},
   "limits": {"wall": "1m", "output": 7, "memory": "2gb", "tmp": "64k", "pids": 3, "cpu": 0.5},
 } // the end, without a newline`
@@ -35,21 +39,29 @@ func TestDecodeReadsEveryKey(t *testing.T) {
 	}
 	yes, no := true, false
 	want := sandbox.Policy{
-		Schema: "x", Backend: "bwrap", Network: sandbox.Network{Mode: sandbox.NetworkHost}, Docker: &no, Userns: &yes, Debuggers: &yes,
+		Schema: "x", Backend: "bwrap", Network: sandbox.Network{
+			Mode: sandbox.NetworkAllow, Allow: []string{"a.b", "GET https://c.d/e/**"}, Deny: []string{"f.g"}, PrivateHosts: []string{"h.i"},
+			Inspect: []string{"j.k"}, Publish: []string{"80"}, Any: true, CA: "x.pem", Upstream: "http://p:1",
+		}, Docker: &no, Userns: &yes, Debuggers: &yes,
 		Filesystem: sandbox.Filesystem{
 			Presets: []string{"!@agents", "@lint/go", "@git-strict"},
 			RO:      []string{"/srv", "a\nb"}, RW: []string{"~/x"}, Exclude: []string{".env*"}, Sockets: []string{"/run/x"},
 		},
 		Commands: map[string]sandbox.CommandRule{"git": "true", "npm": "./w.sh", "rm": "false", "g++": "false"},
-		Env:      sandbox.Env{Pass: []string{"GH_*"}, Deny: []string{"*"}, Set: map[string]string{"A": ""}},
-		Limits:   sandbox.Limits{Wall: 60e9, Output: 7, Memory: 2 << 30, Tmp: 64 << 10, Pids: 3, CPU: 0.5},
+		Secrets: map[string]sandbox.Secret{
+			"T": {FromEnv: "A", Env: "B", File: "c", Hosts: []string{"d.e"}, Header: "F"},
+			"U": {FromFile: "a", Hosts: []string{"d.e"}}, "V": {FromCommand: []string{"a", "b"}, Hosts: []string{"d.e"}},
+		},
+		Env:    sandbox.Env{Pass: []string{"GH_*"}, Deny: []string{"*"}, Set: map[string]string{"A": ""}},
+		Limits: sandbox.Limits{Wall: 60e9, Output: 7, Memory: 2 << 30, Tmp: 64 << 10, Pids: 3, CPU: 0.5},
 	}
 	if !reflect.DeepEqual(p, want) {
 		t.Errorf("got  %+v\nwant %+v", p, want)
 	}
 	for key, line := range map[string]int{
-		"$schema": 3, "network": 5, "debuggers": 6, "filesystem": 7, "filesystem.presets[2]": 8, "filesystem.ro[1]": 9,
-		"filesystem.exclude[0]": 11, "filesystem.sockets[0]": 12, "commands.g++": 14, "env.set.A": 15, "limits.cpu": 16,
+		"$schema": 3, "network": 5, "network.allow": 5, "network.allow[1]": 6, "network.ca": 6, "network.upstream": 7, "debuggers": 8,
+		"filesystem": 9, "filesystem.presets[2]": 10, "filesystem.ro[1]": 11, "filesystem.exclude[0]": 13, "filesystem.sockets[0]": 14,
+		"commands.g++": 16, "secrets.T": 17, "secrets.U.hosts[0]": 18, "secrets.V.from_command[1]": 18, "env.set.A": 19, "limits.cpu": 20,
 	} {
 		if lines[key] != line {
 			t.Errorf("%s is on line %d, want %d", key, lines[key], line)
@@ -105,6 +117,42 @@ var badConfigs = []struct{ name, text, want, hint string }{
 	{"a list of a network stands outside", `{"allow": []}`, `f:1: allow: found an unknown key, expected one of $schema, backend, network, docker, userns, debuggers, filesystem, commands, secrets, env, limits`, `did you mean "network.allow"?`},
 	{"a key of a secret is misspelled", "{\"secrets\": {\"A\": {\n\"host\": []}}}", `f:2: secrets.A.host: found an unknown key, expected one of from_env, from_file, from_command, env, file, hosts, header`, `did you mean "hosts"?`},
 	{"a secret is its value", `{"secrets": {"A": "hunter2"}}`, `f:1: secrets.A: found "hunter2", expected an object`, ""},
+	{"a rule is no host", "{\"network\": {\"allow\": [\"a.b\",\n\"*.c.d\", \"e f.g\"]}}", `f:2: network.allow[2]: rule "e f.g": "e" is not an HTTP method in upper case`, ""},
+	{"a rule is empty", `{"network": {"deny": [""]}}`, `f:1: network.deny[0]: rule "": it is empty`, ""},
+	{"a rule has a wrong scheme", `{"network": {"allow": ["ftp://a.b"]}}`, `f:1: network.allow[0]: rule "ftp://a.b": the scheme "ftp" is not http, https or tcp`, ""},
+	{"a rule has port 0", `{"network": {"allow": ["a.b:0"]}}`, `f:1: network.allow[0]: rule "a.b:0": "0" is not a port`, ""},
+	{"a private host is an address", `{"network": {"private_hosts": ["10.0.0.1"]}}`, `f:1: network.private_hosts[0]: rule "10.0.0.1": only a name or *.name may stand here`, ""},
+	{"an inspected host has a port", "{\"network\": {\n\"inspect\": [\"a.b:443\"]}}", `f:2: network.inspect[0]: rule "a.b:443": only a name or *.name may stand here`, ""},
+	{"a list of a network has too many rules", `{"network": {"deny": ["x"` + strings.Repeat(`,"x"`, 4096) + `]}}`, `f:1: network.deny: found 4097 entries, expected at most 4096`, ""},
+	{"a published port is 0", `{"network": {"publish": ["80", "0"]}}`, `f:1: network.publish[1]: found "0", expected PORT or HOSTPORT:PORT, each from 1 to 65535`, ""},
+	{"a published port is too large", `{"network": {"publish": ["8080:65536"]}}`, `f:1: network.publish[0]: found "8080:65536", expected PORT or HOSTPORT:PORT, each from 1 to 65535`, ""},
+	{"a published port has an address", `{"network": {"publish": ["0.0.0.0:80:80"]}}`, `f:1: network.publish[0]: found "0.0.0.0:80:80", expected PORT or HOSTPORT:PORT, each from 1 to 65535`, ""},
+	{"a published port has a leading zero", `{"network": {"publish": ["080"]}}`, `f:1: network.publish[0]: found "080", expected PORT or HOSTPORT:PORT, each from 1 to 65535`, ""},
+	{"a published port is given twice", "{\"network\": {\"publish\": [\"80\",\n\"80:8080\"]}}", `f:2: network.publish[1]: found port 80 of the host a second time, expected it once`, ""},
+	{"a CA is empty", `{"network": {"ca": ""}}`, `f:1: network.ca: found "", expected "ephemeral" or the path of a PEM file`, ""},
+	{"an upstream proxy speaks TLS, and its password is not told", `{"network": {"upstream": "https://u:hunter2@p:1"}}`, `f:1: network.upstream: found another address, expected http://[USER:PASSWORD@]HOST:PORT`, ""},
+	{"an upstream proxy has a path", `{"network": {"upstream": "http://p:1/x"}}`, `f:1: network.upstream: found another address, expected http://[USER:PASSWORD@]HOST:PORT`, ""},
+	{"an upstream proxy has a wrong port", `{"network": {"upstream": "http://p:99999"}}`, `f:1: network.upstream: found another address, expected http://[USER:PASSWORD@]HOST:PORT`, ""},
+	{"an upstream proxy is empty", `{"network": {"upstream": ""}}`, `f:1: network.upstream: found another address, expected http://[USER:PASSWORD@]HOST:PORT`, ""},
+
+	{"a secret has no hosts", "{\"secrets\": {\n\"A\": {}}}", `f:2: secrets.A: found no hosts, expected those that get the value`, ""},
+	{"a secret's host has a path", "{\"secrets\": {\"A\": {\"hosts\": [\"a.b\",\n\"c.d/**\"]}}}", `f:2: secrets.A.hosts[1]: "c.d/**": a secret is bound to https or http hosts, without methods and paths`, ""},
+	{"a secret's host has a method", `{"secrets": {"A": {"hosts": ["GET c.d"]}}}`, `f:1: secrets.A.hosts[0]: "GET c.d": a secret is bound to https or http hosts, without methods and paths`, ""},
+	{"a secret's host is not looked at", `{"secrets": {"A": {"hosts": ["tcp://c.d:1"]}}}`, `f:1: secrets.A.hosts[0]: "tcp://c.d:1": a secret is bound to https or http hosts, without methods and paths`, ""},
+	{"a secret goes everywhere", `{"secrets": {"A": {"hosts": ["*"]}}}`, `f:1: secrets.A.hosts[0]: "*": it allows every host; say that any host is meant, or name it`, ""},
+	{"a secret's host is none", `{"secrets": {"A": {"hosts": ["a@b.c"]}}}`, `f:1: secrets.A.hosts[0]: "a@b.c": it has user information`, ""},
+	{"a secret has two sources", "{\"secrets\": {\"A\": {\"hosts\": [\"a.b\"], \"from_env\": \"B\",\n\"from_file\": \"c\"}}}", `f:2: secrets.A.from_file: found from_env and from_file, expected one of them`, ""},
+	{"a secret's command is empty", `{"secrets": {"A": {"hosts": ["a.b"], "from_command": []}}}`, `f:1: secrets.A.from_command: found nothing in it, expected where the value comes from`, ""},
+	{"a secret's program is empty, and its arguments are not told", `{"secrets": {"A": {"hosts": ["a.b"], "from_command": ["", "hunter2"]}}}`, `f:1: secrets.A.from_command: found an empty program or a NUL character, expected a program and its arguments`, ""},
+	{"a secret's file is empty", `{"secrets": {"A": {"hosts": ["a.b"], "file": ""}}}`, `f:1: secrets.A.file: found "", expected a path`, ""},
+	{"a secret's name is no variable", `{"secrets": {"my token": {"hosts": ["a.b"]}}}`, `f:1: secrets.my token: found "my token", expected a variable's name that is not the sandbox's own, or env or file`, ""},
+	{"a secret's name is no source", `{"secrets": {"my token": {"hosts": ["a.b"], "env": "A"}}}`, `f:1: secrets.my token: found "my token", expected a variable's name that is not the sandbox's own, or env or file`, ""},
+	{"a secret has no name", `{"secrets": {"": {"hosts": ["a.b"], "file": "x"}}}`, `f:1: secrets.: found "", expected a name`, ""},
+	{"a placeholder would be the PATH", `{"secrets": {"A": {"hosts": ["a.b"], "env": "PATH"}}}`, `f:1: secrets.A.env: found "PATH", expected a variable's name that is not the sandbox's own`, ""},
+	{"a placeholder would be the proxy", `{"secrets": {"https_proxy": {"hosts": ["a.b"]}}}`, `f:1: secrets.https_proxy: found "https_proxy", expected a variable's name that is not the sandbox's own, or env or file`, ""},
+	{"a placeholder would be loaded", `{"secrets": {"A": {"hosts": ["a.b"], "env": "LD_PRELOAD"}}}`, `f:1: secrets.A.env: found "LD_PRELOAD", expected a variable's name that is not the sandbox's own`, ""},
+	{"a header is no field's name", `{"secrets": {"A": {"hosts": ["a.b"], "header": "a:b"}}}`, `f:1: secrets.A.header: found "a:b", expected the name of a header field`, ""},
+
 	{"a preset lacks its @", `{"filesystem": {"presets": ["base"]}}`, `f:1: filesystem.presets[0]: found "base", expected "@name" or "!@name"`, ""},
 	{"a path is empty", `{"filesystem": {"rw": [""]}}`, `f:1: filesystem.rw[0]: found "", expected a path`, ""},
 	{"a path has a NUL", `{"filesystem": {"sockets": ["a\u0000b"]}}`, `f:1: filesystem.sockets[0]: found "a\x00b", expected a path`, ""},
@@ -173,6 +221,10 @@ func TestDecodeAccepts(t *testing.T) {
 		{"a comment up to the end", "{}// x"},
 		{"an unusual variable", `{"env": {"set": {"ProgramFiles(x86)": "1"}}}`},
 		{"every variable", `{"env": {"pass": ["*"]}}`},
+		{"an allow-list of nothing", `{"network": {}}`},
+		{"rules that need a CA and any host, which other layers may bring", `{"network": {"allow": ["*", "GET https://a.b/c"], "inspect": ["d.e"]}}`},
+		{"an upstream proxy with a login", `{"network": {"upstream": "http://u:p@h:3128/"}}`},
+		{"a secret called as people talk", `{"secrets": {"the npm token": {"from_command": ["pass", "npm"], "file": "~/.npmrc", "hosts": ["*.a.b:8443", "http://c"]}}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, _, err := Decode("f", []byte(c.text)); err != nil {

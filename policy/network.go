@@ -25,8 +25,8 @@ const EphemeralCA = "ephemeral"
 
 // NetworkRule is one entry of a plan's network, and where it was written.
 type NetworkRule struct {
-	List   string // "allow", "deny", "private_hosts", "inspect" or "publish"
-	Rule   string // as written
+	List   string // its key: "allow", "deny", "private_hosts", "inspect", "publish", "ca" or "upstream"
+	Rule   string // as in Plan.Network, but for an upstream proxy without a login
 	Layer  string // the name of the layer
 	Source string // FILE:LINE or a flag
 }
@@ -84,8 +84,9 @@ type network struct {
 	rules        []networkRule
 	any          bool
 	ca, upstream string
-	caLayer      *sandbox.Layer
-	borrowed     bool // what is allowed comes from an untrusted layer
+	caLayer      *sandbox.Layer // who set ca; nil: nobody
+	upLayer      *sandbox.Layer // who set upstream; nil: nobody
+	borrowed     bool           // what is allowed comes from an untrusted layer
 }
 
 // apply puts a layer on top: a mode replaces what is below, lists are added to those
@@ -119,10 +120,24 @@ func (n *network) apply(l *sandbox.Layer) {
 			n.ca, n.caLayer = w.CA, l
 		}
 		if w.Upstream != "" {
-			n.upstream = w.Upstream
+			n.upstream, n.upLayer = w.Upstream, l
 		}
 	}
-	n.mode, n.source, n.layer = w.Mode, layerSource(*l, "network"), l.Name
+	n.mode, n.source, n.layer = w.Mode, layerSource(*l, modeKey(l)), l.Name
+}
+
+// modeKey is the key of a layer that says what its network's mode is. A file has it in
+// one place, but flags have many.
+func modeKey(l *sandbox.Layer) string {
+	if l.File != "" || l.Policy.Network.Mode != sandbox.NetworkAllow {
+		return "network"
+	}
+	for _, list := range networkLists(&l.Policy.Network) {
+		if len(list.entries) > 0 {
+			return "network." + list.name
+		}
+	}
+	return "network.ca"
 }
 
 // closeAgain takes away what opens and keeps what holds back.
@@ -220,10 +235,19 @@ func (n *network) plan(p *Plan) error {
 	}
 	p.Network.Allow, p.Network.Deny = p.networkList(listAllow), p.networkList(listDeny)
 	p.Network.PrivateHosts, p.Network.Inspect = p.networkList(listPrivate), p.networkList(listInspect)
-	for _, port := range p.Publish {
-		p.Network.Publish = append(p.Network.Publish, port.String())
+	p.Network.Publish = p.networkList(listPublish)
+	if n.caLayer != nil {
+		p.addNetworkRule("ca", n.ca, n.caLayer)
+	}
+	if u, err := url.Parse(n.upstream); err == nil && n.upLayer != nil {
+		u.User = nil
+		p.addNetworkRule("upstream", u.String(), n.upLayer)
 	}
 	return nil
+}
+
+func (p *Plan) addNetworkRule(name, text string, l *sandbox.Layer) {
+	p.NetworkRules = append(p.NetworkRules, NetworkRule{List: name, Rule: text, Layer: l.Name, Source: layerSource(*l, "network."+name)})
 }
 
 // check judges one rule together with the others.

@@ -32,7 +32,7 @@ type Plan struct {
 	Network       sandbox.Network
 	NetworkLayer  string        // the name of the layer that set the mode
 	NetworkSource string        // where it did
-	NetworkRules  []NetworkRule // the entries of Network's lists: allow, deny, private_hosts, inspect, publish
+	NetworkRules  []NetworkRule // the entries of Network, in the order of its fields
 	Publish       []Publish     // Network.Publish
 	Secrets       []Secret      // by name
 

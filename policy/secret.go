@@ -87,6 +87,7 @@ func (f *filesystem) resolveSecrets(p *Plan, n *network) error {
 		https := slices.ContainsFunc(s.Hosts, func(h string) bool { return !strings.HasPrefix(h, "http://") })
 		if p.Network.Mode == sandbox.NetworkAllow && p.Network.CA == "" && https && s.Missing == "" {
 			p.Network.CA = EphemeralCA
+			p.NetworkRules = append(p.NetworkRules, NetworkRule{List: "ca", Rule: EphemeralCA, Layer: s.Layer, Source: s.Source})
 		}
 	}
 	for i := range f.layers {
@@ -109,6 +110,11 @@ func (f *filesystem) resolveCA(p *Plan, n *network) error {
 		return err
 	}
 	p.Network.CA = at.path
+	for i := range p.NetworkRules {
+		if r := &p.NetworkRules[i]; r.List == "ca" {
+			r.Rule = at.path
+		}
+	}
 	return nil
 }
 
@@ -147,7 +153,7 @@ func (f *filesystem) resolveSecret(p *Plan, from *layeredSecret) (Secret, error)
 		if s.FromEnv == "" {
 			s.FromEnv = s.Name
 		}
-		if f.env[s.FromEnv] == "" {
+		if strings.TrimSpace(f.env[s.FromEnv]) == "" {
 			s.Missing = "the host has no variable " + oneLine(s.FromEnv)
 		}
 	}
@@ -220,8 +226,11 @@ func (f *filesystem) secretCommand(p *Plan, from *layeredSecret) ([]string, erro
 		}
 		for _, place := range append([]string{at.path}, at.links...) {
 			if access, _ := p.Access(place); access == ReadWrite {
-				err := layerErrorf(*from.layer, key, "commands in the sandbox can write %s, which would run outside", clip(place))
+				err := layerErrorf(*from.layer, key, "commands in the sandbox can write %s, which would run outside", oneLine(place))
 				err.Code = sandbox.Denied
+				if place != at.path {
+					return nil, err.WithHint("name %s itself if that is meant", shellWord(at.path))
+				}
 				return nil, err.WithHint("protect it with --ro %s, or name another program", shellWord(place))
 			}
 		}
@@ -256,7 +265,7 @@ func (f *filesystem) keepOut(p *Plan, secrets map[string]sandbox.Secret) {
 		if source == "" && !hasSource(s) && s.File == "" {
 			source = name
 		}
-		if value := f.env[source]; len(value) >= minSecretLength {
+		if value := strings.TrimSpace(f.env[source]); len(value) >= minSecretLength {
 			p.drop(whySecretHeld+oneLine(name), func(_, v string) bool { return strings.Contains(v, value) })
 		}
 	}

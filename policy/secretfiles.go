@@ -90,7 +90,7 @@ func (f *filesystem) secretFile(l *sandbox.Layer, key, written string) (place, e
 	}
 	// The host reads the file and acts on what is in it.
 	if link := f.planted(at); link != "" {
-		err := layerErrorf(*l, key, "%s: %s is a link that a sandbox could have made, and leads to %s", clip(written), clip(link), clip(at.path))
+		err := layerErrorf(*l, key, "%s: %s is a link that a sandbox could have made, and leads to %s", clip(written), oneLine(link), oneLine(at.path))
 		err.Code = sandbox.Denied
 		return place{}, err.WithHint("name %s itself if that is meant", shellWord(at.path))
 	}

@@ -22,6 +22,9 @@ const openGlobal = `{"network": "host", "docker": true, "userns": true, "debugge
 "commands": {"git": true, "npm": "/w.sh", "rm": false},
 "limits": {"wall": "10m", "memory": "2GiB", "pids": 100, "cpu": 2, "output": "64MiB", "tmp": "1GiB"}}`
 
+const listGlobal = `{"network": {"allow": ["a.b"], "deny": ["x.a.b"], "private_hosts": ["a.b"], "inspect": ["a.b"], "publish": ["80"],
+"ca": "ephemeral", "upstream": "http://p:1"}}`
+
 func TestAnUntrustedLayerMayOnlyTighten(t *testing.T) {
 	for _, c := range []struct {
 		name, global, project string
@@ -38,6 +41,27 @@ func TestAnUntrustedLayerMayOnlyTighten(t *testing.T) {
 		{"paths are judged elsewhere", `{}`, `{"filesystem": {"rw": ["/"]}}`, ""},
 
 		{"network", `{}`, "{\n\"network\": \"host\"}", "2: network"},
+		{"an allow-list in the place of the host's network", openGlobal, `{"network": {"allow": ["a.b"], "deny": ["c.d"], "private_hosts": ["e"], "publish": ["80"]}}`, ""},
+		{"more denied", listGlobal, `{"network": {"deny": ["e.f", "*"]}}`, ""},
+		{"denied where nothing is allowed", `{}`, `{"network": {"deny": ["e.f"]}}`, ""},
+		{"the same list again", listGlobal, listGlobal, ""},
+		{"no network in the place of a list", listGlobal, `{"network": "none"}`, ""},
+		{"the host's network in the place of a list", listGlobal, `{"network": "host"}`, "1: network"},
+		{"another host", listGlobal, "{\"network\": {\"allow\": [\"a.b\",\n\"c.d\"]}}", "2: network.allow[1]"},
+		{"a host where there was none", `{}`, `{"network": {"allow": ["a.b"]}}`, "1: network.allow[0]"},
+		{"another private host", listGlobal, `{"network": {"private_hosts": ["x"]}}`, "1: network.private_hosts[0]"},
+		{"another host to read", listGlobal, `{"network": {"inspect": ["x"]}}`, "1: network.inspect[0]"},
+		{"a host to read on the host's network", openGlobal, `{"network": {"inspect": ["x"]}}`, "1: network.inspect[0]"},
+		{"another port", listGlobal, `{"network": {"publish": ["81"]}}`, "1: network.publish[0]"},
+		{"a port where there was nothing", `{}`, `{"network": {"publish": ["81"]}}`, "1: network.publish[0]"},
+		{"any host", listGlobal, `{"network": {"any": true}}`, "1: network.any"},
+		{"another CA", listGlobal, `{"network": {"ca": "own.pem"}}`, "1: network.ca"},
+		{"a CA of its own on the host's network", openGlobal, `{"network": {"ca": "own.pem"}}`, "1: network.ca"},
+		{"another upstream proxy", listGlobal, `{"network": {"upstream": "http://evil:1"}}`, "1: network.upstream"},
+		{"an upstream proxy on the host's network", openGlobal, `{"network": {"allow": ["a.b"], "upstream": "http://evil:1"}}`, "1: network.upstream"},
+		{"a secret", `{}`, "{\"secrets\": {\n\"A\": {\"from_command\": [\"rm\"], \"hosts\": [\"evil.example\"]}}}", "2: secrets.A"},
+		{"a secret that is there already", listGlobal, `{"secrets": {"A": {"hosts": ["a.b"]}}}`, "1: secrets.A"},
+		{"the first line of a network", openGlobal, "{\"network\": {\"ca\": \"x\",\n\"inspect\": [\"x\"]}}", "1: network.ca"},
 		{"docker", `{}`, `{"docker": true}`, "1: docker"},
 		{"userns", `{}`, `{"userns": true}`, "1: userns"},
 		{"debuggers", `{}`, `{"debuggers": true}`, "1: debuggers"},

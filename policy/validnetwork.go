@@ -13,6 +13,9 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
+// maxNetworkRules bounds each list of a layer: every connection looks at all of it.
+const maxNetworkRules = 4096
+
 // checkNetwork checks what does not depend on other layers.
 func checkNetwork(l sandbox.Layer) *sandbox.Error {
 	n := &l.Policy.Network
@@ -33,6 +36,9 @@ func checkNetwork(l sandbox.Layer) *sandbox.Error {
 		return layerErrorf(l, "network", "found %s, expected %s", clip(string(n.Mode)), expectedNetwork)
 	}
 	for _, list := range networkLists(n) {
+		if len(list.entries) > maxNetworkRules {
+			return layerErrorf(l, "network."+list.name, "found %d entries, expected at most %d", len(list.entries), maxNetworkRules)
+		}
 		for i, text := range list.entries {
 			if list.name == listPublish {
 				continue
@@ -84,11 +90,11 @@ func checkRule(l sandbox.Layer, list string, i int, rule string, anyHost, ca boo
 	}
 	out := layerErrorf(l, networkKey(list, i), "%s", text)
 	out.Code = sandbox.CodeOf(err)
-	switch hint := sandbox.HintOf(err); {
-	case hint != "":
-		return out.WithHint("%s", hint)
+	switch {
+	case out.Code == sandbox.Unsupported && list != listInspect:
+		return out.WithHint(`write http:// for plain HTTP, drop the method and path, or add --ca ephemeral ("ca": "ephemeral")`)
 	case out.Code == sandbox.Unsupported:
-		return out.WithHint(`add "ca": "ephemeral" or --ca ephemeral`)
+		return out.WithHint(`add --ca ephemeral ("ca": "ephemeral")`)
 	case !anyHost:
 		return out.WithHint(`add "any": true if any host is meant`)
 	}

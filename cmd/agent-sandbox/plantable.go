@@ -82,16 +82,10 @@ func (t *planTable) network() {
 	if n.Mode != sandbox.NetworkAllow {
 		return
 	}
-	names := map[string]string{"private_hosts": "private host"}
+	names := map[string]string{"private_hosts": "private host", "ca": "CA"}
 	rows := [][]string{{"NETWORK", "RULE", "SOURCE"}}
 	for _, r := range t.plan.NetworkRules {
-		rows = append(rows, []string{cmp.Or(names[r.List], r.List), r.Rule, t.short(r.Source)})
-	}
-	if n.CA != "" {
-		rows = append(rows, []string{"CA", t.short(n.CA), ""})
-	}
-	if n.Upstream != "" {
-		rows = append(rows, []string{"upstream", withoutPassword(n.Upstream), ""})
+		rows = append(rows, []string{cmp.Or(names[r.List], r.List), t.short(r.Rule), t.short(r.Source)})
 	}
 	t.heading("WHAT CAN BE REACHED")
 	t.table(rows)
