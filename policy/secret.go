@@ -90,9 +90,7 @@ func (f *filesystem) resolveSecrets(p *Plan, n *network) error {
 			p.NetworkRules = append(p.NetworkRules, NetworkRule{List: "ca", Rule: EphemeralCA, Layer: s.Layer, Source: s.Source})
 		}
 	}
-	for i := range f.layers {
-		f.keepOut(p, f.layers[i].Policy.Secrets)
-	}
+	f.keepOut(p)
 	return nil
 }
 
@@ -255,25 +253,33 @@ func clashes(others []Secret, s Secret, from *layeredSecret) error {
 
 // keepOut takes the variables of secrets out of p's environment, and every other one
 // in which such a value stands: a token is often set under two names.
-func (f *filesystem) keepOut(p *Plan, secrets map[string]sandbox.Secret) {
-	for _, name := range slices.Sorted(maps.Keys(secrets)) {
-		s := secrets[name]
-		for _, variable := range []string{name, s.FromEnv, s.Env} {
-			p.drop(whyPlaceholder, func(n, _ string) bool { return n == variable })
-		}
-		source := s.FromEnv
-		if source == "" && !hasSource(s) && s.File == "" {
-			source = name
-		}
-		if value := strings.TrimSpace(f.env[source]); len(value) >= minSecretLength {
-			p.drop(whySecretHeld+oneLine(name), func(_, v string) bool { return strings.Contains(v, value) })
+func (f *filesystem) keepOut(p *Plan) {
+	// By name last: who asks about the variable of a secret is told that it is one.
+	for _, byName := range []bool{false, true} {
+		for i := range f.layers {
+			secrets := f.layers[i].Policy.Secrets
+			for _, name := range slices.Sorted(maps.Keys(secrets)) {
+				if s := secrets[name]; byName {
+					f.drop(p, whyPlaceholder, func(n, _ string) bool { return n == name || n == s.FromEnv || n == s.Env })
+				} else if value := f.heldValue(name, s); len(value) >= minSecretLength {
+					f.drop(p, whySecretHeld+oneLine(name), func(_, v string) bool { return strings.Contains(v, value) })
+				}
+			}
 		}
 	}
 }
 
+// heldValue is the value of a secret that comes from a variable, else "".
+func (f *filesystem) heldValue(name string, s sandbox.Secret) string {
+	if !hasSource(s) && s.File == "" {
+		return strings.TrimSpace(f.env[name])
+	}
+	return strings.TrimSpace(f.env[s.FromEnv])
+}
+
 // drop takes the variables out for which the test holds, and tells why. One that is
-// out already is told the new reason, by its name.
-func (p *Plan) drop(why string, out func(name, value string) bool) {
+// out already gets the new reason, because the flag that undoes the old one does not help.
+func (f *filesystem) drop(p *Plan, why string, out func(name, value string) bool) {
 	p.Env = slices.DeleteFunc(p.Env, func(entry string) bool {
 		name, value, _ := strings.Cut(entry, "=")
 		if !out(name, value) {
@@ -283,7 +289,7 @@ func (p *Plan) drop(why string, out func(name, value string) bool) {
 		return true
 	})
 	for i := range p.Dropped {
-		if d := &p.Dropped[i]; d.Why == "" || out(d.Name, "") {
+		if d := &p.Dropped[i]; d.Why == "" || out(d.Name, f.env[d.Name]) {
 			d.Why = why
 		}
 	}

@@ -208,7 +208,9 @@ func TestAFileWithAnUpstreamPasswordIsHidden(t *testing.T) {
 
 func TestSecretsAreRefused(t *testing.T) {
 	hosts := []string{"a.b"}
-	one := func(name string, s sandbox.Secret) map[string]sandbox.Secret { return map[string]sandbox.Secret{name: s} }
+	one := func(name string, s sandbox.Secret) map[string]sandbox.Secret {
+		return map[string]sandbox.Secret{name: s}
+	}
 	for _, c := range []struct {
 		name    string
 		secrets map[string]sandbox.Secret

@@ -99,7 +99,7 @@ func splitRules(s string) ([]string, error) {
 		}
 		// What follows the slash of an address range is its length.
 		if _, path, ok := strings.Cut(rest, "/"); ok && strings.Trim(path, "0123456789]:-") != "" {
-			return nil, fmt.Errorf("a rule with a path needs a flag of its own, got %q", s)
+			return nil, fmt.Errorf("a rule with a path stands alone, and behind '* ' where it has a comma, got %q", s)
 		}
 	}
 	return items, err
