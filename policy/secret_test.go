@@ -247,11 +247,15 @@ func TestSecretsAreRefused(t *testing.T) {
 			`/g.json: secrets.A.from_command: commands in the sandbox can write WS/bin/env, which would run outside`, sandbox.Denied, "name /usr/bin/env itself if that is meant",
 		},
 		{
-			"one variable for two", map[string]sandbox.Secret{"A": {FromEnv: "TOKEN", Env: "X", Hosts: hosts}, "B": {FromEnv: "TOKEN", Env: "X", Hosts: hosts}}, nil,
+			"one variable for two",
+			map[string]sandbox.Secret{"A": {FromEnv: "TOKEN", Env: "X", Hosts: hosts}, "B": {FromEnv: "TOKEN", Env: "X", Hosts: hosts}},
+			nil,
 			`/g.json:7: secrets.B: found the variable X, which is also that of the secret "A", expected another`, sandbox.Invalid, "",
 		},
 		{
-			"a file that is one value and holds another", map[string]sandbox.Secret{"A": {File: "key", Hosts: hosts}, "B": {FromEnv: "TOKEN", File: "key", Hosts: hosts}}, nil,
+			"a file that is one value and holds another",
+			map[string]sandbox.Secret{"A": {File: "key", Hosts: hosts}, "B": {FromEnv: "TOKEN", File: "key", Hosts: hosts}},
+			nil,
 			`/g.json: secrets.B.file: found a file that is also that of the secret "A", expected from_env, from_file or from_command in both`, sandbox.Invalid, "",
 		},
 	} {
