@@ -10,10 +10,6 @@ import (
 	"time"
 )
 
-// copyChunk bounds one splice(2) loop, so that idle times are seen; big enough that
-// setting deadlines costs nothing.
-const copyChunk = 4 << 20
-
 type closeWriter interface{ CloseWrite() error }
 
 // relay copies both ways until both ends have said all, one end breaks, or nothing
@@ -47,33 +43,71 @@ func oneWay(dst, src net.Conn, idle time.Duration, last *atomic.Int64) {
 	_ = dst.Close()
 }
 
-// copyIdle returns nil at the end of src. io.CopyN between two TCP connections is
-// splice(2) on Linux: the bytes do not enter our memory.
+// copyIdle returns nil at the end of src.
 func copyIdle(dst, src net.Conn, idle time.Duration, last *atomic.Int64) error {
+	m := moverOf(dst, src)
 	for {
-		start := time.Now()
-		if err := src.SetReadDeadline(start.Add(idle)); err != nil {
+		if err := src.SetReadDeadline(time.Now().Add(idle)); err != nil {
 			return err
 		}
-		if err := dst.SetWriteDeadline(start.Add(2 * idle)); err != nil {
-			return err
-		}
-		n, err := io.CopyN(dst, src, copyChunk)
-		if n > 0 {
-			last.Store(time.Now().UnixNano())
-		}
+		err := m.wait()
 		switch {
-		case err == nil:
 		case errors.Is(err, io.EOF):
 			return nil
-		case !errors.Is(err, os.ErrDeadlineExceeded):
-			return err
-		case time.Since(start) >= 2*idle:
-			return err // the write timed out; bytes are lost
-		case time.Since(time.Unix(0, last.Load())) >= idle:
+		case errors.Is(err, os.ErrDeadlineExceeded) && time.Since(time.Unix(0, last.Load())) < idle:
+			continue // the other direction moves
+		case err != nil:
 			return err
 		}
+		now := time.Now()
+		last.Store(now.UnixNano())
+		// What is there to read is read at once; its deadline must not pass on the way.
+		if err := src.SetReadDeadline(now.Add(2 * idle)); err != nil {
+			return err
+		}
+		if err := dst.SetWriteDeadline(now.Add(idle)); err != nil {
+			return err
+		}
+		if err := m.move(); err != nil {
+			return err
+		}
+		last.Store(time.Now().UnixNano())
 	}
+}
+
+// mover takes what arrives at one connection to another, piece by piece.
+type mover interface {
+	// wait returns nil when a piece has arrived, io.EOF at the end.
+	wait() error
+	// move sends that piece. An error is final: some of it may be lost.
+	move() error
+}
+
+// copyBuffer is the most that a buffered piece has.
+const copyBuffer = 32 << 10
+
+// buffers are shared, because most connections wait most of the time.
+var buffers = sync.Pool{New: func() any { return new([copyBuffer]byte) }}
+
+// bufferedMover works with all kinds of connections.
+type bufferedMover struct {
+	dst, src net.Conn
+	piece    []byte
+	buf      [copyBuffer]byte
+}
+
+func (m *bufferedMover) wait() error {
+	n, err := m.src.Read(m.buf[:])
+	m.piece = m.buf[:n]
+	if n > 0 {
+		return nil // an error is met again
+	}
+	return err
+}
+
+func (m *bufferedMover) move() error {
+	_, err := m.dst.Write(m.piece)
+	return err
 }
 
 // prefixConn is a connection of which something has been read already.

