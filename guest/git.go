@@ -21,6 +21,7 @@ func (p process) git(args []string) int {
 	}
 	call := gitCall{args: line, env: p.env, dir: dir, alias: askAlias}
 	if r := call.check(); r != nil && !startedByGit(os.Getppid(), call) {
+		tellDenied("git", r.what)
 		return p.fail(exitRefused, r.what+" is blocked: "+r.why, r.instead)
 	}
 	return p.real("git", args)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -21,18 +22,22 @@ type view struct {
 	lower, upper, work string // a kernel overlay
 	bind               string // or a copy
 	target             string
+	parent             string   // whose death is ours; empty: nobody's
 	command            []string // what then runs; empty to only try
 }
 
 // runStage mounts a staged view over a directory and becomes the command after
 // "--", without privileges of its own:
 //
-//	stage --lower DIR --upper DIR --work DIR --target DIR [-- COMMAND [ARGUMENT...]]
-//	stage --bind DIR --target DIR [-- COMMAND [ARGUMENT...]]
+//	stage --lower DIR --upper DIR --work DIR --target DIR [--parent PID] [-- COMMAND [ARGUMENT...]]
+//	stage --bind DIR --target DIR [--parent PID] [-- COMMAND [ARGUMENT...]]
 //
 // The caller starts it in a user and a mount namespace of its own; without them
-// the kernel refuses. Without a command it only tries. COMMAND needs a slash.
+// the kernel refuses. Without a command it only tries. COMMAND needs a slash. With
+// --parent it dies with the thread that started it, which is one of process PID.
 func runStage(args, env []string) int {
+	// Capabilities are a thread's: the one that gives them up is the one that executes.
+	runtime.LockOSThread()
 	p := process{env: env}
 	v, ok := parseView(args)
 	switch {
@@ -49,6 +54,9 @@ func runStage(args, env []string) int {
 	}
 	if err := dropCapabilities(); err != nil {
 		return p.fail(exitStage, "stage: give up capabilities: "+err.Error())
+	}
+	if err := dieWith(v.parent); err != nil {
+		return p.fail(exitStage, "stage: "+err.Error())
 	}
 	err := execCandidate(v.command[0], v.command, env)
 	return p.fail(exitStage, "stage: "+v.command[0]+": "+err.Error())
@@ -67,6 +75,8 @@ func parseView(args []string) (v view, ok bool) {
 			v.bind = value
 		case "--target":
 			v.target = value
+		case "--parent":
+			v.parent = value
 		default:
 			return v, false
 		}
@@ -194,6 +204,26 @@ func (d directory) proc() string { return "/proc/self/fd/" + strconv.Itoa(int(d)
 func (d directory) same(other directory) bool {
 	var a, b unix.Stat_t
 	return unix.Fstat(int(d), &a) == nil && unix.Fstat(int(other), &b) == nil && a.Dev == b.Dev && a.Ino == b.Ino
+}
+
+// dieWith has the kernel end this process with its parent, which must be alive now.
+// What runs next may be the first process of a PID namespace, where getppid(2) tells
+// nothing; /proc is that of whoever started us.
+func dieWith(parent string) error {
+	if parent == "" {
+		return nil
+	}
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
+		return fmt.Errorf("die with the parent: %w", err)
+	}
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(string(status), "\nPPid:\t"+parent+"\n") {
+		return errors.New("whoever started it is gone")
+	}
+	return nil
 }
 
 // dropCapabilities leaves the next program those that its user has by itself.

@@ -118,6 +118,7 @@ func (p process) apply(command string, kind ruleKind, args []string) int {
 		return p.git(args)
 	case denyRule, noRule:
 	}
+	tellDenied(command, command)
 	return p.fail(exitRefused, "command '"+command+"' is blocked in this sandbox",
 		"the policy's commands section decides; outside, 'agent-sandbox explain "+command+"' names the rule")
 }

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed434b0696/agent-sandbox/guest"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -59,7 +60,11 @@ func (g *guard) connectFor(n notification, t target) error {
 		return errnoOf(err)
 	}
 	if domain != unix.AF_UNIX || len(addr) < 2 || leFamily(addr) != unix.AF_UNIX {
-		return rawConnect(sock, addr)
+		err := rawConnect(sock, addr)
+		if errors.Is(err, unix.ENETUNREACH) || errors.Is(err, unix.EHOSTUNREACH) {
+			g.observeAddress(addr)
+		}
+		return err
 	}
 	return g.connectUnix(sock, addr, t)
 }
@@ -100,10 +105,15 @@ func (g *guard) connectUnix(sock int, addr []byte, t target) error {
 // connectAbstract allows names in the sandbox's own network namespace, which
 // holds nothing of the host's; the host's namespace has no such names for us.
 func (g *guard) connectAbstract(sock int, addr []byte) error {
+	if len(addr) > 2 {
+		if command, what, ok := guest.ParseDenied(string(addr[3:])); ok {
+			g.report.command(command, what)
+		}
+	}
 	if g.plan.Network.Mode == sandbox.NetworkHost && len(addr) > 2 {
 		name := "@" + string(addr[3:])
 		if !slices.Contains(g.plan.Sockets, name) {
-			return g.deny(opConnect, strconv.Quote(name), unix.EACCES)
+			return g.deny(opConnect, name, unix.EACCES)
 		}
 	}
 	return rawConnect(sock, addr)

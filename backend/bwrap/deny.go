@@ -106,10 +106,12 @@ func denyRules(o denyOptions) []callRule {
 type guardOptions struct {
 	Removals bool // also unlink, unlinkat and rmdir
 	Binds    bool // also bind, which makes the name of a Unix socket
+	Writes   bool // also opens for writing of what exists
+	Reads    bool // also all other opens
 }
 
 // guardProgram makes the seccomp program that reports to our process each call
-// that may create, move or (if asked) remove a directory entry, and connect. It
+// that may create, move or (if asked) remove or open a directory entry, and connect. It
 // lets everything else through, calls of other architectures too: denyProgram
 // ends those. arch is "amd64" or "arm64".
 func guardProgram(arch string, o guardOptions) ([]unix.SockFilter, error) {
@@ -118,15 +120,22 @@ func guardProgram(arch string, o guardOptions) ([]unix.SockFilter, error) {
 		return nil, err
 	}
 	const ask bpfLabel = "notify"
-	creates := func(arg int) func(*bpfProgram) {
-		return func(p *bpfProgram) {
-			p.load(argLow(arg))
-			p.bits(unix.O_CREAT, ask)
+	opens := func(calls string, arg int) callRule {
+		if o.Reads {
+			return callRule{calls: calls, to: ask}
 		}
+		bits := uint32(unix.O_CREAT)
+		if o.Writes {
+			bits |= unix.O_ACCMODE
+		}
+		return callRule{calls: calls, check: func(p *bpfProgram) {
+			p.load(argLow(arg))
+			p.bits(bits, ask)
+		}}
 	}
 	rules := []callRule{
-		{calls: "open", check: creates(1)},
-		{calls: "openat", check: creates(2)},
+		opens("open", 1),
+		opens("openat", 2),
 		{calls: "creat openat2", to: ask},
 		{calls: "mkdir mkdirat mknod mknodat symlink symlinkat link linkat", to: ask},
 		{calls: "rename renameat renameat2", to: ask},

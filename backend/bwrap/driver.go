@@ -37,7 +37,7 @@ func New(options Options) *Driver {
 		options.Trace = func(string, string) {}
 	}
 	if options.Denied == nil {
-		options.Denied = func(string, string) {}
+		options.Denied = func(sandbox.Denial) {}
 	}
 	d := &Driver{options: options}
 	d.guest = sync.OnceValues(func() (string, error) {

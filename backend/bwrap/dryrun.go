@@ -23,7 +23,7 @@ func (i *instance) DryRun(cmd sandbox.Cmd) (string, error) {
 	if err := checkCmd(plan, cmd, nil); err != nil {
 		return "", err
 	}
-	env := environment(plan, cmd)
+	env := environment(plan, cmd, nil)
 	if err := checkProgram(plan, cmd, env, nil); err != nil {
 		return "", err
 	}
@@ -45,7 +45,7 @@ func (i *instance) DryRun(cmd sandbox.Cmd) (string, error) {
 		words = append(words, quote(a))
 	}
 	words = append(words, "--new-session", "--")
-	for _, a := range commandLine(cmd, false) {
+	for _, a := range commandLine(cmd, false, nil) {
 		words = append(words, quote(a))
 	}
 	for n, data := range v.inputs {

@@ -23,7 +23,7 @@ type guard struct {
 	sockets  sockets        // and the sockets that they use
 	built    func() bool    // whether the walls stand; until then only bubblewrap itself asks
 	standing bool           // built said so once; used by serve alone
-	denied   func(op, path string)
+	report   *reporter
 	appeared func(path string, raced bool) // a guarded name is there in spite of the guard
 }
 
@@ -35,10 +35,10 @@ type event struct {
 }
 
 // newGuard makes a guard that is ready to serve a listener.
-func newGuard(plan *policy.Plan, denied func(op, path string), appeared func(path string, raced bool)) *guard {
+func newGuard(plan *policy.Plan, report *reporter, appeared func(path string, raced bool)) *guard {
 	return &guard{
 		rules: newGuardRules(plan), plan: plan, sweep: newSweeper(plan.Guards),
-		denied: denied, appeared: appeared,
+		report: report, appeared: appeared,
 	}
 }
 
@@ -115,10 +115,12 @@ func (g *guard) answer(n notification) {
 	switch {
 	case err == nil && seen.changed():
 		// Nobody changes a path that a system call of his own is reading.
-		g.denied(call.op.String(), "a path that changes while it is checked")
+		g.report.path(call.op.String(), "a path that changes while it is checked")
 		g.listener.refuse(n.id, unix.EPERM)
 	case err == nil:
 		g.sweep.touched()
+		g.listener.proceed(n.id)
+	case errors.Is(err, errUntouched):
 		g.listener.proceed(n.id)
 	case errors.Is(err, errPerformed):
 		g.listener.finish(n.id)
@@ -135,13 +137,16 @@ func (g *guard) decide(n notification, t *reading, call entryCall) error {
 	if call.op == opBind {
 		return g.decideBind(n, t)
 	}
-	follow := false
+	var how openHow
 	if call.op == opOpen {
-		creates, follows, err := openFlags(n, t.target, call)
-		if err != nil || !creates {
+		var err error
+		if how, err = openFlags(n, t.target, call); err != nil {
 			return err
 		}
-		follow = follows
+		if !how.creates() && !call.how { // openat2's flags are in memory, where they can change
+			g.observeOpen(n, t.target, call, how)
+			return errUntouched
+		}
 	}
 	path, err := t.path(n.args[call.path])
 	if err != nil {
@@ -152,11 +157,12 @@ func (g *guard) decide(n notification, t *reading, call entryCall) error {
 		return err
 	}
 	defer func() { e.close() }()
-	if follow {
+	if call.op == opOpen && how.follows() {
 		if e, err = t.followLast(e); err != nil {
 			return err
 		}
 	}
+	g.observeEntry(call.op, how, e)
 	switch {
 	case call.op == opRename:
 		return g.decideRename(n, t, call, e)
@@ -302,26 +308,39 @@ func (g *guard) deny(op entryOp, path string, errno unix.Errno) error {
 	if op != opConnect { // connects run beside serve
 		g.sweep.denied[path] = true
 	}
-	g.denied(op.String(), path)
+	if op == opConnect {
+		g.report.socket(path)
+	} else {
+		g.report.path(op.String(), path)
+	}
 	return errno
 }
 
-// openFlags reports whether an open may create its last component, and whether
-// it follows a symbolic link there.
-func openFlags(n notification, t target, call entryCall) (creates, follows bool, err error) {
-	flags := uint64(unix.O_CREAT | unix.O_WRONLY | unix.O_TRUNC)
+// errUntouched says that a call makes no entry, so that nobody can race it to one.
+var errUntouched = errors.New("untouched")
+
+// openHow are the flags of open(2).
+type openHow uint64
+
+func (h openHow) creates() bool { return h&unix.O_CREAT != 0 }
+
+func (h openHow) writes() bool { return h&(unix.O_ACCMODE|unix.O_TRUNC) != 0 }
+
+// follows reports whether a symbolic link in the last component is followed.
+func (h openHow) follows() bool { return h&(unix.O_NOFOLLOW|unix.O_EXCL) == 0 }
+
+func openFlags(n notification, t target, call entryCall) (openHow, error) {
 	switch {
 	case call.how:
 		how := make([]byte, 8)
 		if got, err := t.read(n.args[call.flags], how); err != nil || got < 8 {
-			return false, false, unix.EFAULT
+			return 0, unix.EFAULT
 		}
-		flags = leUint64(how)
+		return openHow(leUint64(how)), nil
 	case call.flags >= 0:
-		flags = n.args[call.flags]
+		return openHow(n.args[call.flags]), nil
 	}
-	creates = flags&unix.O_CREAT != 0
-	return creates, flags&(unix.O_NOFOLLOW|unix.O_EXCL) == 0, nil
+	return unix.O_CREAT | unix.O_WRONLY | unix.O_TRUNC, nil
 }
 
 // followLast follows symbolic links in the last component, to where open with

@@ -19,7 +19,8 @@ type Options struct {
 	DataDir string                   // directory of ours for the guest and for what was moved out of a tree; empty: ~/.local/share/agent-sandbox
 	Stages  string                   // directory of the stages of workspaces; empty: stage.In(DataDir)
 	Trace   func(phase, line string) // receives debug output; nil: none
-	Denied  func(op, path string)    // told of each refusal of the guard, from several goroutines; nil: none
+	Denied  func(sandbox.Denial)     // told of what is refused, each once a command, from several goroutines; nil: none
+	Record  bool                     // notice refusals to read as well, which makes every open some 10 µs slower
 }
 
 // Planned is implemented by instances that can show the plan they enforce.

@@ -25,12 +25,14 @@ type process struct {
 	instance *instance
 	guard    *guard
 	limits   *limits
+	network  *network
 	staged   *staged // nil: not on a stage
 	status   *status
 	command  *exec.Cmd
-	terminal bool   // shares our terminal's session and process group
-	name     string // of the command, as it was given
-	bwrapFD  int    // pidfd of bubblewrap
+	null     *os.File // open until bubblewrap has it
+	terminal bool     // shares our terminal's session and process group
+	name     string   // of the command, as it was given
+	bwrapFD  int      // pidfd of bubblewrap
 
 	ended  chan struct{} // closed when all of it is gone
 	reaped chan struct{} // closed when bubblewrap was waited for
@@ -45,17 +47,32 @@ type process struct {
 	err    error
 }
 
+// orNull is w, or null in its place. Package exec would open that itself, on the thread
+// with the guard's program, and wait for a guard that does not serve yet.
+func orNull(w io.Writer, null *os.File) io.Writer {
+	if w == nil {
+		return null
+	}
+	return w
+}
+
 // connect gives bubblewrap the caller's streams. Input that is not a file is
 // copied by a goroutine that nobody waits for: its source may never end.
 func (p *process) connect(c *exec.Cmd, stdio sandbox.Stdio) error {
 	p.pidfd, p.reaped = -1, make(chan struct{})
-	c.Stdout, c.Stderr = stdio.Stdout, stdio.Stderr
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	p.null = null
+	c.Stdin, c.Stdout, c.Stderr = null, orNull(stdio.Stdout, null), orNull(stdio.Stderr, null)
 	if f, ok := stdio.Stdin.(*os.File); ok || stdio.Stdin == nil {
 		if f != nil {
 			c.Stdin = f
 		}
 		return nil
 	}
+	c.Stdin = nil
 	w, err := c.StdinPipe()
 	if err != nil {
 		return err
@@ -69,6 +86,7 @@ func (p *process) connect(c *exec.Cmd, stdio sandbox.Stdio) error {
 
 // abandon releases what connect and newStatus opened for a start that failed.
 func (p *process) abandon() {
+	_ = p.null.Close()
 	p.status.close()
 	close(p.ended)
 }
@@ -111,6 +129,12 @@ func (p *process) watch(l *listener) {
 
 // begun is called once, with the pid of the sandbox's first process.
 func (p *process) begun(pid int) {
+	pid, err := p.staged.hostPID(p.command.Process.Pid, pid)
+	if err != nil {
+		p.fail(sandbox.Errorf(sandbox.Unavailable, "the sandbox's first process: %w", err))
+		p.kill()
+		return
+	}
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		fd = -1
@@ -128,10 +152,17 @@ func (p *process) begun(pid int) {
 	}
 }
 
+// networkFailed ends a sandbox whose network is not there: nothing goes on without.
+func (p *process) networkFailed(err error) {
+	p.fail(err)
+	p.kill()
+}
+
 // finish collects how it ended and frees the walls, when bubblewrap is gone.
 func (p *process) finish() {
 	p.awaitGone()
 	p.guard.close()
+	p.network.close()
 	reason := p.limits.reason()
 	err := errors.Join(p.limits.close(), p.staged.leave())
 	built, code := p.status.built(), p.status.code

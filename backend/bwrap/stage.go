@@ -66,7 +66,7 @@ func (s *staged) leave() error {
 }
 
 // wrap starts c so that it finds the view in the workspace's place. What it executes
-// stays one process: its pid, descriptors and death with our thread are those of c.
+// stays one process: its descriptors and death with our thread are those of c.
 func (s *staged) wrap(c *exec.Cmd, guest string) {
 	if s == nil {
 		return
@@ -77,8 +77,16 @@ func (s *staged) wrap(c *exec.Cmd, guest string) {
 	a := c.SysProcAttr
 	a.Cloneflags |= w.Attr.Cloneflags
 	a.UidMappings, a.GidMappings, a.AmbientCaps = w.Attr.UidMappings, w.Attr.GidMappings, w.Attr.AmbientCaps
-	// bubblewrap sees to it itself, but it is not there yet.
-	a.Pdeathsig = syscall.SIGKILL
+	a.Pdeathsig = w.Attr.Pdeathsig
+}
+
+// hostPID is the pid of the sandbox's first process, which bubblewrap tells in a PID
+// namespace of the stage's.
+func (s *staged) hostPID(bubblewrap, told int) (int, error) {
+	if s == nil {
+		return told, nil
+	}
+	return firstChild(bubblewrap)
 }
 
 // adapt returns the plan for a stage. A git directory that lies outside of the

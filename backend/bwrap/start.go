@@ -46,8 +46,7 @@ func (i *instance) launch(ctx context.Context, plan *policy.Plan, on *staged, cm
 	if err := checkCmd(plan, cmd, on); err != nil {
 		return nil, err
 	}
-	env := environment(plan, cmd)
-	if err := checkProgram(plan, cmd, env, on); err != nil {
+	if err := checkProgram(plan, cmd, environment(plan, cmd, nil), on); err != nil {
 		return nil, err
 	}
 	p := &process{instance: i, name: cmd.Args[0], ended: make(chan struct{}), terminal: onTerminal(stdio), staged: on}
@@ -55,16 +54,20 @@ func (i *instance) launch(ctx context.Context, plan *policy.Plan, on *staged, cm
 	if p.limits, err = newLimits(plan.Limits); err != nil {
 		return nil, err
 	}
-	p.guard = newGuard(plan, i.driver.options.Denied, p.appeared)
+	if p.network, err = i.openNetwork(ctx, plan); err != nil {
+		return nil, errors.Join(err, p.limits.close())
+	}
+	p.guard = newGuard(plan, newReporter(plan, i.driver.options.Denied), p.appeared)
 	on.watch(p.guard.sweep)
-	if err := p.start(ctx, plan, cmd, env, stdio); err != nil {
+	if err := p.start(ctx, plan, cmd, stdio); err != nil {
+		p.network.close()
 		return nil, errors.Join(err, p.limits.close())
 	}
 	return p, nil
 }
 
 // start forks bubblewrap from a thread that carries the guard's program.
-func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd, env []string, stdio sandbox.Stdio) error {
+func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd, stdio sandbox.Stdio) error {
 	i := p.instance
 	deny, err := denyProgram(runtime.GOARCH, denyOptions{Userns: plan.Userns, Debuggers: plan.Debug})
 	if err != nil {
@@ -76,6 +79,7 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 	if err != nil {
 		return err
 	}
+	p.network.mount(v)
 	files, err := v.open()
 	defer func() { closeAll(files) }()
 	if err != nil {
@@ -88,7 +92,7 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 	p.status.child, p.guard.built = p.begun, p.status.built
 	v.add(p.status.args(first + len(files))...)
 	c := &exec.Cmd{
-		Path: i.tool.path, Env: env, Dir: "/",
+		Path: i.tool.path, Env: environment(plan, cmd, p.network), Dir: "/",
 		ExtraFiles:  append(slices.Clone(files), p.status.childEnds()...),
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: !p.terminal, PidFD: &p.bwrapFD},
 	}
@@ -101,7 +105,8 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 	}
 	c.Args = append([]string{"bwrap"}, v.args...)
 	c.Args = append(c.Args, "--")
-	c.Args = append(c.Args, commandLine(cmd, p.terminal)...)
+	c.Args = append(c.Args, commandLine(cmd, p.terminal, p.network.init(first+len(c.ExtraFiles)))...)
+	c.ExtraFiles = append(c.ExtraFiles, p.network.inherited()...)
 	if p.terminal {
 		holdKeys(c)
 	}
@@ -121,19 +126,27 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 		p.abandon()
 		return startError(err)
 	}
+	_ = p.null.Close()
 	p.started(c)
+	p.network.closeChildEnds()
+	p.network.serve(ctx, p.networkFailed)
 	p.stop = context.AfterFunc(ctx, p.kill)
 	go p.watch(l)
 	return nil
 }
 
 // commandLine is what bubblewrap executes. It looks a name up in PATH as we did
-// (execvp(3)), so that the command keeps its argv 0.
-func commandLine(cmd sandbox.Cmd, terminal bool) []string {
+// (execvp(3)), so that the command keeps its argv 0. With anything to prepare inside,
+// the guest comes first.
+func commandLine(cmd sandbox.Cmd, terminal bool, network []string) []string {
+	options := network
 	if terminal {
-		return append([]string{guest.Program, "init", "--tty", "--"}, cmd.Args...)
+		options = append([]string{"--tty"}, options...)
 	}
-	return cmd.Args
+	if len(options) == 0 {
+		return cmd.Args
+	}
+	return slices.Concat([]string{guest.Program, "init"}, options, []string{"--"}, cmd.Args)
 }
 
 // holdKeys starts bubblewrap itself deaf to what is sent to a whole job, by the
@@ -149,7 +162,9 @@ func holdKeys(c *exec.Cmd) {
 // what listens to it. The thread lives until c was waited for: bubblewrap dies with the
 // thread that made it (PR_SET_PDEATHSIG in prctl(2)).
 func (p *process) fork(c *exec.Cmd) (*listener, error) {
-	program, err := guardProgram(runtime.GOARCH, guardOptions{Removals: p.guard.sweep.links, Binds: true})
+	program, err := guardProgram(runtime.GOARCH, guardOptions{
+		Removals: p.guard.sweep.links, Binds: true, Writes: true, Reads: p.instance.driver.options.Record,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -227,10 +242,10 @@ func startDir(plan *policy.Plan, cmd sandbox.Cmd) string {
 	return plan.Dir
 }
 
-// environment is the plan's, then our directory in front of PATH, then the
-// command's own.
-func environment(plan *policy.Plan, cmd sandbox.Cmd) []string {
-	env := slices.Clone(plan.Env)
+// environment is the plan's, then what the network needs, then our directory in
+// front of PATH, then the command's own.
+func environment(plan *policy.Plan, cmd sandbox.Cmd, n *network) []string {
+	env := n.environment(slices.Clone(plan.Env))
 	path := lookup(env, "PATH")
 	if path == "" {
 		path = "/usr/local/bin:/usr/bin:/bin"

@@ -19,14 +19,15 @@ var known = []string{"bwrap", "docker", "kube", "virtual"}
 // hooks are told what a driver does. Each may be nil.
 type hooks struct {
 	trace  func(phase, line string)
-	denied func(op, path string)
+	denied func(sandbox.Denial)
+	record bool // notice refusals to read, too
 }
 
 // newDriver makes a backend's driver; "" is the default one. This is the only list of them.
 func newDriver(name string, h host, k hooks) (sandbox.Driver, error) {
 	switch name {
 	case "", defaultBackend:
-		return bwrap.New(bwrap.Options{DataDir: h.data, Trace: k.trace, Denied: k.denied}), nil
+		return bwrap.New(bwrap.Options{DataDir: h.data, Trace: k.trace, Denied: k.denied, Record: k.record}), nil
 	}
 	if slices.Contains(known, name) {
 		return nil, sandbox.Errorf(sandbox.Unsupported, "backend %s is not built into this version", name).

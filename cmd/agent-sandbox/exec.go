@@ -18,6 +18,8 @@ type execFlags struct {
 	stage  string // empty: the workspace itself
 	dryRun bool
 	json   bool
+	quiet  bool
+	record string // file for a proposed policy; empty: none
 }
 
 func newExec(a *app) *cobra.Command {
@@ -68,6 +70,8 @@ func newExecLike(a *app, path string) *cobra.Command {
 	addStage(flags, &f.stage)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the command line that would run, quoted for a shell")
 	flags.BoolVar(&f.json, "json", false, "collect the output and print the result as one JSON document")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not list what was refused")
+	flags.StringVar(&f.record, "record", "", "add what was refused to `FILE`, as a policy that would allow it;\nnothing is allowed by that")
 	return describe(cmd, exitExec)
 }
 
@@ -89,8 +93,8 @@ func (a *app) exec(ctx context.Context, f *execFlags, args []string) error {
 }
 
 func (a *app) execute(ctx context.Context, f *execFlags, args []string, relay *relay) (code int, err error) {
-	var refused denials
-	box, err := a.open(ctx, &f.options, f.stage, &refused)
+	refused := &denials{record: f.record != ""}
+	box, err := a.open(ctx, &f.options, f.stage, refused)
 	if err != nil {
 		return 0, err
 	}
@@ -112,7 +116,12 @@ func (a *app) execute(ctx context.Context, f *execFlags, args []string, relay *r
 		return 0, err
 	}
 	if f.debug {
-		a.debugResult(res, refused.all())
+		a.debugResult(res)
+	}
+	if f.record != "" {
+		if err := record(f.record, refused.all()); err != nil {
+			return res.Code, err
+		}
 	}
 	if f.json {
 		res.Stdout, res.Stderr = stdout.Bytes(), stderr.Bytes()
@@ -121,6 +130,9 @@ func (a *app) execute(ctx context.Context, f *execFlags, args []string, relay *r
 		return res.Code, errors.Join(err, a.printJSON(doc))
 	}
 	a.remark(res)
+	if !f.quiet {
+		a.err.refused(refused.all())
+	}
 	return res.Code, a.remarkStage(f.cwd, f.stage)
 }
 
@@ -146,10 +158,7 @@ func (a *app) remark(res *sandbox.Result) {
 	}
 }
 
-func (a *app) debugResult(res *sandbox.Result, refused []denial) {
-	for _, d := range refused {
-		a.err.debug("process", "refused: "+d.Op+" "+d.Path)
-	}
+func (a *app) debugResult(res *sandbox.Result) {
 	a.err.debug("process", fmt.Sprintf("exit status %d after %s", res.Code, res.Duration.Round(time.Millisecond)))
 }
 

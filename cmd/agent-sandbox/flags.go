@@ -16,7 +16,6 @@ type options struct {
 	config  string         // -c
 	backend string         // --backend; empty: the configuration's choice
 	policy  sandbox.Policy // all the others: the last layer
-	stage   string         // --stage of exec; empty: none
 	debug   bool           // --debug
 }
 

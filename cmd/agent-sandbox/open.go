@@ -7,41 +7,10 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"sync"
 
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
-
-// maxDenials is how many refusals are kept: what is inside decides how many there are.
-const maxDenials = 100
-
-// denial is something that was refused to a command.
-type denial struct {
-	Op   string `json:"op"` // "connect", "mkdir"
-	Path string `json:"path"`
-}
-
-// denials collects what was refused, once each. It is safe for concurrent use.
-type denials struct {
-	mu   sync.Mutex
-	list []denial
-}
-
-func (d *denials) add(op, path string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	one := denial{Op: op, Path: path}
-	if len(d.list) < maxDenials && !slices.Contains(d.list, one) {
-		d.list = append(d.list, one)
-	}
-}
-
-func (d *denials) all() []denial {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return slices.Clone(d.list)
-}
 
 // spec describes the sandbox that the flags and the configuration ask for.
 func (a *app) spec(h host, o *options) (sandbox.Spec, error) {
@@ -119,7 +88,7 @@ func (a *app) open(ctx context.Context, o *options, stage string, refused *denia
 	if name == "" {
 		name = backendOf(spec.Layers)
 	}
-	hooks := hooks{denied: refused.add}
+	hooks := hooks{denied: refused.add, record: refused.record}
 	if o.debug {
 		hooks.trace = a.err.debug
 	}

@@ -10,20 +10,20 @@ import (
 
 // result is the document that exec --json prints. Either error or the rest is set.
 type result struct {
-	Backend  string       `json:"backend,omitempty"`
-	ID       string       `json:"id,omitempty"`
-	Code     int          `json:"code"`              // the exit status of this command, too
-	Signal   int          `json:"signal,omitempty"`  // that killed the command
-	Reason   string       `json:"reason,omitempty"`  // why it was killed
-	Stdout   string       `json:"stdout"`            //
-	Stderr   string       `json:"stderr"`            //
-	Base64   []string     `json:"base64,omitempty"`  // those of stdout and stderr that are no UTF-8 and stand in base64
-	Cut      bool         `json:"cut"`               // output went past its limit
-	TimedOut bool         `json:"timed_out"`         // the wall-clock limit passed
-	Millis   int64        `json:"duration_ms"`       //
-	Refused  []denial     `json:"denials,omitempty"` // what the policy refused, at most 100
-	Stage    *stageReport `json:"stage,omitempty"`   // what the command ran on; nil: the workspace itself
-	Error    *errorReport `json:"error,omitempty"`   // the sandbox failed
+	Backend  string           `json:"backend,omitempty"`
+	ID       string           `json:"id,omitempty"`
+	Code     int              `json:"code"`              // the exit status of this command, too
+	Signal   int              `json:"signal,omitempty"`  // that killed the command
+	Reason   string           `json:"reason,omitempty"`  // why it was killed
+	Stdout   string           `json:"stdout"`            //
+	Stderr   string           `json:"stderr"`            //
+	Base64   []string         `json:"base64,omitempty"`  // those of stdout and stderr that are no UTF-8 and stand in base64
+	Cut      bool             `json:"cut"`               // output went past its limit
+	TimedOut bool             `json:"timed_out"`         // the wall-clock limit passed
+	Millis   int64            `json:"duration_ms"`       //
+	Refused  []sandbox.Denial `json:"denials,omitempty"` // what the policy refused, at most 100
+	Stage    *stageReport     `json:"stage,omitempty"`   // what the command ran on; nil: the workspace itself
+	Error    *errorReport     `json:"error,omitempty"`   // the sandbox failed
 }
 
 // errorReport is an error as JSON.
@@ -33,7 +33,7 @@ type errorReport struct {
 	Hint    string       `json:"hint,omitempty"`
 }
 
-func newResult(box *sandbox.Sandbox, res *sandbox.Result, refused []denial) result {
+func newResult(box *sandbox.Sandbox, res *sandbox.Result, refused []sandbox.Denial) result {
 	r := result{
 		Backend: box.Backend(), ID: box.ID(), Code: res.Code, Signal: res.Signal, Reason: res.Reason,
 		Refused: refused, Cut: res.Cut, TimedOut: res.TimedOut, Millis: int64(res.Duration / time.Millisecond),

@@ -40,7 +40,7 @@ agent-sandbox explain ~/.ssh`
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		newExec(a), newStage(a), newExplain(a), newCheck(a), newDoctor(a), newSelftest(a),
-		newTrust(a), newSchema(a), newVersion(a), newCompletion(a),
+		newTrust(a), newImport(a), newSchema(a), newVersion(a), newCompletion(a),
 	)
 	return root
 }

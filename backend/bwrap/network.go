@@ -1,0 +1,183 @@
+//go:build linux
+
+package bwrap
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/seed434b0696/agent-sandbox/gateway"
+	"github.com/seed434b0696/agent-sandbox/guest"
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// network is a command's way out and in, beside a network namespace that has
+// loopback only. The guest makes the sockets inside and hands them over to us before
+// the command starts, so nothing inside carries anything, and when we die so do they.
+// A nil network has nothing of all that.
+type network struct {
+	gateway *gateway.Gateway
+	proxy   *guest.ProxyLink // nil: no allow-list
+	inward  *guest.PortLink  // nil: nothing is published
+	ports   *gateway.Ports
+	child   []*os.File // what the guest inherits, in the order of options
+	options []string   // of the guest's init, each followed by the number of its descriptor
+
+	cancel context.CancelFunc
+	served sync.WaitGroup
+}
+
+// openNetwork makes what the plan needs, nil for nothing. The caller closes it.
+func (i *instance) openNetwork(ctx context.Context, plan *policy.Plan) (n *network, err error) {
+	if !gateway.Needed(plan) {
+		return nil, nil //nolint:nilnil // a nil network is one
+	}
+	n = &network{cancel: func() {}}
+	defer func() {
+		if err != nil {
+			n.close()
+			n = nil
+		}
+	}()
+	n.gateway, err = gateway.Open(ctx, plan, gateway.Options{
+		Addr: guest.ProxyAddr, Bundle: filepath.Join(guest.Root, "authorities.pem"),
+		HostEnv: i.spec.Env, Denied: i.driver.options.Denied,
+	})
+	if err != nil {
+		return n, err
+	}
+	var child *os.File
+	if n.gateway.Proxied() {
+		if n.proxy, child, err = guest.NewProxyLink(); err != nil {
+			return n, err
+		}
+		n.inherit("--net", child)
+	}
+	if len(plan.Publish) > 0 {
+		if n.ports, err = gateway.Publish(ctx, plan); err != nil {
+			return n, err
+		}
+		if n.inward, child, err = guest.NewPortLink(); err != nil {
+			return n, err
+		}
+		n.inherit("--ports", child)
+	}
+	return n, nil
+}
+
+func (n *network) inherit(option string, child *os.File) {
+	n.options, n.child = append(n.options, option), append(n.child, child)
+}
+
+// environment puts the gateway's variables over the plan's.
+func (n *network) environment(env []string) []string {
+	if n == nil {
+		return env
+	}
+	set := map[string]bool{}
+	for _, kv := range n.gateway.Env {
+		name, _, _ := strings.Cut(kv, "=")
+		set[name] = true
+	}
+	var out []string
+	for _, kv := range env {
+		if name, _, _ := strings.Cut(kv, "="); !set[name] {
+			out = append(out, kv)
+		}
+	}
+	return append(out, n.gateway.Env...)
+}
+
+// mount covers files with what commands are to see of them.
+func (n *network) mount(v *invocation) {
+	if n == nil {
+		return
+	}
+	for _, f := range n.gateway.Files {
+		v.add("--perms", "0"+strconv.FormatUint(uint64(f.Mode), 8), "--ro-bind-data", v.input(f.Data), f.Path)
+	}
+}
+
+// init are the guest's options; first is the number of the first descriptor of child.
+func (n *network) init(first int) []string {
+	if n == nil {
+		return nil
+	}
+	var out []string
+	for i, option := range n.options {
+		out = append(out, option, strconv.Itoa(first+i))
+	}
+	return out
+}
+
+// inherited are the guest's descriptors, in the order of init.
+func (n *network) inherited() []*os.File {
+	if n == nil {
+		return nil
+	}
+	return n.child
+}
+
+// closeChildEnds closes what only the guest needs.
+func (n *network) closeChildEnds() {
+	if n != nil {
+		closeAll(n.child)
+		n.child = nil
+	}
+}
+
+// serve begins to serve; failed is called when the network could not be made, before
+// the command starts, or when it ended early.
+func (n *network) serve(ctx context.Context, failed func(error)) {
+	if n == nil {
+		return
+	}
+	ctx, n.cancel = context.WithCancel(ctx)
+	if n.proxy != nil {
+		n.served.Go(func() {
+			if err := n.serveProxy(ctx); err != nil && ctx.Err() == nil {
+				failed(sandbox.Errorf(sandbox.Unavailable, "the network of the sandbox: %w", err))
+			}
+		})
+	}
+	if n.inward != nil {
+		n.served.Go(func() { n.ports.Serve(ctx, n.inward.Dial) })
+	}
+}
+
+func (n *network) serveProxy(ctx context.Context) error {
+	l, err := n.proxy.Listener(ctx)
+	if err != nil {
+		return err
+	}
+	// The kernel queues connections from now on: the command may start.
+	if err := n.proxy.Confirm(ctx); err != nil {
+		_ = l.Close()
+		return err
+	}
+	return n.gateway.Serve(ctx, l)
+}
+
+// close ends everything and waits for it.
+func (n *network) close() {
+	if n == nil {
+		return
+	}
+	n.cancel()
+	n.closeChildEnds()
+	if n.ports != nil {
+		n.ports.Close()
+	}
+	if n.proxy != nil {
+		_ = n.proxy.Close()
+	}
+	if n.inward != nil {
+		_ = n.inward.Close()
+	}
+	n.served.Wait()
+}

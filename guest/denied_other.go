@@ -1,0 +1,5 @@
+//go:build !linux
+
+package guest
+
+func tellDenied(string, string) {}

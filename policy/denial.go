@@ -1,0 +1,58 @@
+package policy
+
+import (
+	"path/filepath"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// DeniedPath describes that op on a path was refused. The path is absolute and
+// resolved, and may hold anything. op is "read", "write", or what is done to a
+// directory's entry: "create", "rename", "remove", "link", "symlink".
+func (p *Plan) DeniedPath(op, path string) sandbox.Denial {
+	e := p.ExplainPath(path)
+	if op != "read" && op != "write" && e.Verdict == ReadOnly.String() && path != "/" {
+		// An entry is its directory's.
+		e = p.ExplainPath(filepath.Dir(path))
+	}
+	return denial(sandbox.DeniedFile, op, oneLine(path), e)
+}
+
+// DeniedSocket describes that a command was kept from connecting to a Unix socket: a
+// path, or an abstract name with "@" in front.
+func (p *Plan) DeniedSocket(name string) sandbox.Denial {
+	e := p.explainSocket(name)
+	return denial(sandbox.DeniedSocket, "connect", oneLine(name), e)
+}
+
+// DeniedAddress describes that a command was kept from reaching an address of the
+// network without the proxy.
+func (p *Plan) DeniedAddress(address string) sandbox.Denial {
+	e := Explanation{Reason: "there is no network", Change: "--allow HOST", Rule: "network", Source: p.NetworkSource, Layer: p.NetworkLayer}
+	if p.Network.Mode == sandbox.NetworkAllow {
+		e.Reason, e.Change = "only the proxy leads out, and this program did not ask it (see HTTPS_PROXY)", ""
+	}
+	return denial(sandbox.DeniedSocket, "connect", oneLine(address), e)
+}
+
+// DeniedCommand describes that a wrapper refused a command. what is its name, or a
+// longer part of its command line.
+func (p *Plan) DeniedCommand(name, what string) sandbox.Denial {
+	d := denial(sandbox.DeniedCommand, "run", oneLine(what), p.ExplainCommand(name))
+	if d.Rule == "deny" {
+		d.Rule = name + "=false"
+	}
+	return d
+}
+
+func denial(kind sandbox.DenialKind, op, target string, e Explanation) sandbox.Denial {
+	d := sandbox.Denial{
+		Time: time.Now(), Kind: kind, Op: op, Target: target,
+		Reason: e.Reason, Rule: e.Rule, Source: e.Source, Fix: e.Change,
+	}
+	if e.Preset != "" {
+		d.Rule = e.Preset + ": " + e.Rule
+	}
+	return d
+}
