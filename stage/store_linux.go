@@ -245,7 +245,7 @@ func (s *Store) identify(workspace, name string) (string, string, error) {
 	if name == "" {
 		name = DefaultName
 	}
-	if !validName.MatchString(name) {
+	if !validName(name) {
 		return "", "", sandbox.Errorf(sandbox.Invalid, "stage name %q", name).
 			WithHint("use up to 64 letters, digits, '.', '_' and '-'")
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -98,7 +97,11 @@ func (a *app) explain(f *explainFlags, args []string) error {
 	return nil
 }
 
-var variableName = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`)
+// looksLikeVariable is for names as people write them, not all that are possible.
+func looksLikeVariable(s string) bool {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+	return s != "" && strings.Contains(letters, s[:1]) && strings.Trim(s, letters+"0123456789") == ""
+}
 
 // classify guesses the kind of a value.
 func classify(value string, plan *policy.Plan) string {
@@ -112,7 +115,7 @@ func classify(value string, plan *policy.Plan) string {
 		return "path"
 	}
 	switch {
-	case variableName.MatchString(value):
+	case looksLikeVariable(value):
 		return "env"
 	case strings.ContainsAny(value, ".:"):
 		return "host"
