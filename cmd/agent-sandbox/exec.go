@@ -19,6 +19,7 @@ type execFlags struct {
 	dryRun bool
 	json   bool
 	quiet  bool
+	events string // file for refusals as they happen; empty: none
 	record string // file for a proposed policy; empty: none
 }
 
@@ -71,6 +72,7 @@ func newExecLike(a *app, path string) *cobra.Command {
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the command line that would run, quoted for a shell")
 	flags.BoolVar(&f.json, "json", false, "collect the output and print the result as one JSON document")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not list what was refused")
+	flags.StringVar(&f.events, "events", "", "append what is refused to `FILE` as it happens, a line of JSON each")
 	flags.StringVar(&f.record, "record", "", "add what was refused to `FILE`, as a policy that would allow it;\nnothing is allowed by that")
 	return describe(cmd, exitExec)
 }
@@ -93,7 +95,11 @@ func (a *app) exec(ctx context.Context, f *execFlags, args []string) error {
 }
 
 func (a *app) execute(ctx context.Context, f *execFlags, args []string, relay *relay) (code int, err error) {
-	refused := &denials{record: f.record != ""}
+	refused, err := newDenials(f.record != "", f.events)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, refused.close()) }()
 	box, err := a.open(ctx, &f.options, f.stage, refused)
 	if err != nil {
 		return 0, err
@@ -131,7 +137,7 @@ func (a *app) execute(ctx context.Context, f *execFlags, args []string, relay *r
 	}
 	a.remark(res)
 	if !f.quiet {
-		a.err.refused(refused.all())
+		a.err.refused(refused)
 	}
 	return res.Code, a.remarkStage(f.cwd, f.stage)
 }

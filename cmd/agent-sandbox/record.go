@@ -18,7 +18,7 @@ import (
 // proposal is what a policy would need to allow what was refused.
 type proposal struct {
 	lists map[string][]string // key path → entries, in order
-	why   map[string]string   // "KEY ENTRY" → where it comes from
+	why   map[string]string   // entry as JSON → where it comes from
 	left  []string            // what no entry allows
 }
 
@@ -42,6 +42,7 @@ func record(file string, list []sandbox.Denial) error {
 			return sandbox.Errorf(sandbox.Exists, "--record: %s holds more than a proposal", file).
 				WithHint("name a file of its own")
 		}
+		p.takeComments(string(data))
 	}
 	for _, d := range list {
 		p.propose(d)
@@ -67,6 +68,21 @@ func (p *proposal) take(old sandbox.Policy) bool {
 	return aerr == nil && berr == nil && bytes.Equal(a, b)
 }
 
+// takeComments reads what document wrote behind and below the entries.
+func (p *proposal) takeComments(text string) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if rest, ok := strings.CutPrefix(line, leftPrefix); ok {
+			p.left = append(p.left, rest)
+		} else if entry, why, ok := strings.Cut(line, ", // "); ok {
+			p.why[strings.TrimSuffix(entry, ": true")] = why
+		}
+	}
+}
+
+// leftPrefix begins a line about what no entry allows.
+const leftPrefix = "//   "
+
 // propose finds the entry that would allow d.
 func (p *proposal) propose(d sandbox.Denial) {
 	flag, value, _ := strings.Cut(d.Fix, " ")
@@ -83,7 +99,7 @@ func (p *proposal) propose(d sandbox.Denial) {
 	}
 	if !slices.Contains(p.lists[key], entry) {
 		p.lists[key] = append(p.lists[key], entry)
-		p.why[key+" "+entry] = d.Op + " " + d.Target
+		p.why[jsonString(entry)] = printable(d.Op + " " + d.Target)
 	}
 }
 
@@ -110,7 +126,7 @@ func (p *proposal) document() []byte {
 			fmt.Fprintf(&b, "    %q: [\n", name)
 		}
 		for _, entry := range p.lists[key] {
-			p.entry(&b, key, entry, nested)
+			p.entry(&b, entry, nested)
 		}
 		if nested {
 			b.WriteString("    ],\n")
@@ -123,19 +139,19 @@ func (p *proposal) document() []byte {
 	if len(p.left) > 0 {
 		b.WriteString("// What no entry allows:\n")
 		for _, line := range p.left {
-			b.WriteString("//   " + line + "\n")
+			b.WriteString(leftPrefix + line + "\n")
 		}
 	}
 	return b.Bytes()
 }
 
-func (p *proposal) entry(b *bytes.Buffer, key, entry string, listed bool) {
+func (p *proposal) entry(b *bytes.Buffer, entry string, listed bool) {
 	text := fmt.Sprintf("      %s,", jsonString(entry))
 	if !listed {
 		text = fmt.Sprintf("    %s: true,", jsonString(entry))
 	}
-	if why := p.why[key+" "+entry]; why != "" {
-		text += " // " + printable(why)
+	if why := p.why[jsonString(entry)]; why != "" {
+		text += " // " + why
 	}
 	b.WriteString(text + "\n")
 }
