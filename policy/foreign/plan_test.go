@@ -10,25 +10,12 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// tree makes a home directory with a project in it, where no private file system of a
-// sandbox lies.
-func tree(t *testing.T) Host {
-	t.Helper()
-	wd, err := os.Getwd()
+// tree makes a home directory with a project in it.
+func tree(tb testing.TB) Host {
+	tb.Helper()
+	base, err := filepath.EvalSymlinks(tb.TempDir())
 	if err != nil {
-		t.Fatal(err)
-	}
-	base, err := os.MkdirTemp(filepath.Join(wd, "testdata"), "home-") //nolint:usetesting // t.TempDir is in /tmp, which sandboxes replace
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(base); err != nil {
-			t.Error(err)
-		}
-	})
-	if base, err = filepath.EvalSymlinks(base); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	for _, file := range []string{
 		".ssh/id", ".aws/credentials", ".cache/x", ".claude/x", "other/file", "private/a", "private/pub/b", "go/pkg/x", "notes/n",
@@ -37,14 +24,14 @@ func tree(t *testing.T) Host {
 	} {
 		file = filepath.Join(base, file)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		if err := os.WriteFile(file, []byte("x"), 0o644); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	if err := os.Symlink("private", filepath.Join(base, "link")); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return Host{Home: base, Dir: filepath.Join(base, "project")}
 }
@@ -89,6 +76,9 @@ func Test_An_Imported_Policy_Forbids_What_The_Settings_Forbid(t *testing.T) {
 		}},
 		{"a glob hides what a preset shows", SRT, `{"filesystem":{"allowWrite":["."],"denyRead":["*.toml","~/.c*"]}}`, map[string]policy.Access{
 			"project/pyproject.toml": policy.Exclude, ".cache/x": policy.Exclude, "project/src/main.go": policy.ReadWrite,
+		}},
+		{"what may not be written stays hidden", SRT, `{"filesystem":{"denyRead":["~","secrets"],"allowRead":["."],"allowWrite":["."],"denyWrite":["~/other","**/key","~/private/**"]}}`, map[string]policy.Access{
+			"other/file": policy.Exclude, "project/secrets/key": policy.Exclude, "project/secrets/pub/key": policy.Exclude, "private/pub/b": policy.Exclude,
 		}},
 		{"reading again", SRT, `{"filesystem":{"allowWrite":["."],"denyRead":["~/private"],"allowRead":["~/private/pub"]}}`, map[string]policy.Access{
 			"private/a": policy.Exclude, "private/pub/b": policy.ReadOnly,

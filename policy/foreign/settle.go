@@ -1,7 +1,9 @@
 package foreign
 
 import (
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/policy"
 )
@@ -102,7 +104,52 @@ func (r *rules) protect(a access) {
 		r.d.say(a.lack(Moot, "nothing of the host can be written there", ""))
 		return
 	}
+	if !a.glob() && r.hidden(a.base) {
+		return // read-only would show it
+	}
+	for _, n := range r.d.denyRead {
+		switch {
+		case !a.glob() || !within(n.base, a.base) && !within(a.base, n.base):
+			continue
+		case !n.glob() && within(a.base, n.base) && r.hidden(a.base):
+			return
+		case !n.glob() && within(a.base, n.base) && n.base != a.base:
+			continue // something opens it again
+		}
+		// What matches inside of what is hidden must not be shown by being read-only.
+		last := a.rest[strings.LastIndexByte(a.rest, '/')+1:]
+		if strings.ContainsAny(last, "{}") {
+			last = "*"
+		}
+		r.exclude.add(strings.TrimSuffix(n.text, "/")+"/**/"+last, a.from)
+	}
 	r.ro.add(a.text, a.from)
+}
+
+// hidden reports whether at is hidden and nothing deeper opens it again.
+func (r *rules) hidden(at string) bool {
+	closed, open := -1, -1
+	for _, n := range r.d.denyRead {
+		if closed = max(closed, n.level(at)); n.deep && n.covers(at) {
+			closed = len(at) + 1 // each entry below is meant
+		}
+	}
+	for _, a := range slices.Concat(r.d.allowRead, r.d.allowWrite) {
+		open = max(open, a.level(at))
+	}
+	return closed > open
+}
+
+// level returns the length of the deepest path that a stands for and that is at or above
+// it, or -1.
+func (a access) level(at string) int {
+	if !a.covers(at) {
+		return -1
+	}
+	for !a.matches(at) {
+		at = filepath.Dir(at)
+	}
+	return len(at)
 }
 
 // grants returns the entries of a list that no denial takes back.
