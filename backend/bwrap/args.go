@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed434b0696/agent-sandbox/gateway"
 	"github.com/seed434b0696/agent-sandbox/guest"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -28,9 +29,9 @@ type invocation struct {
 	pinned bool // open paths ahead, so that they cannot be exchanged before they are mounted
 }
 
-// newInvocation translates a plan for a command that starts in dir. Descriptors
-// count from first. The caller closes what pins holds.
-func newInvocation(plan *policy.Plan, t tool, guestPath, dir string, seccomp []byte, first int, pinned bool) (*invocation, error) {
+// newInvocation translates a plan for a command that starts in dir, and covers files.
+// Descriptors count from first. The caller closes what pins holds.
+func newInvocation(plan *policy.Plan, t tool, guestPath, dir string, files []gateway.File, seccomp []byte, first int, pinned bool) (*invocation, error) {
 	v := &invocation{first: first, pinned: pinned && t.features.bindFD}
 	v.namespaces(plan, t)
 	last := v.base(plan)
@@ -42,6 +43,7 @@ func newInvocation(plan *policy.Plan, t tool, guestPath, dir string, seccomp []b
 	last = append(last, more...)
 	v.host(plan)
 	v.runtime(plan, guestPath)
+	v.cover(files)
 	for _, p := range last {
 		v.add("--remount-ro", p)
 	}
@@ -212,6 +214,14 @@ func (v *invocation) runtime(plan *policy.Plan, guestPath string) {
 	}
 	for i := range dirs { // the deepest first: a closed directory hides what is below
 		v.add("--chmod", "0111", dirs[len(dirs)-1-i])
+	}
+}
+
+// cover puts files over what the plan hides, also in directories that it hides and that
+// are read-only from then on.
+func (v *invocation) cover(files []gateway.File) {
+	for _, f := range files {
+		v.add("--perms", "0"+strconv.FormatUint(uint64(f.Mode), 8), "--ro-bind-data", v.input(f.Data), f.Path)
 	}
 }
 

@@ -32,7 +32,7 @@ func (i *instance) DryRun(cmd sandbox.Cmd) (string, error) {
 		return "", err
 	}
 	const first = 10
-	v, err := newInvocation(plan, i.tool, i.guest, startDir(plan, cmd), deny, first, false)
+	v, err := newInvocation(plan, i.tool, i.guest, startDir(plan, cmd), nil, deny, first, false)
 	if err != nil {
 		return "", err
 	}

@@ -93,14 +93,12 @@ func (n *network) environment(env []string) []string {
 	return append(out, n.gateway.Env...)
 }
 
-// mount covers files with what commands are to see of them.
-func (n *network) mount(v *invocation) {
+// files are what commands are to see in the place of others.
+func (n *network) files() []gateway.File {
 	if n == nil {
-		return
+		return nil
 	}
-	for _, f := range n.gateway.Files {
-		v.add("--perms", "0"+strconv.FormatUint(uint64(f.Mode), 8), "--ro-bind-data", v.input(f.Data), f.Path)
-	}
+	return n.gateway.Files
 }
 
 // init are the guest's options; first is the number of the first descriptor of child.

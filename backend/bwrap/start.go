@@ -75,11 +75,10 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 	}
 	const first = 3
 	// A descriptor of ours leads to the tree, not to a view of it.
-	v, err := newInvocation(plan, i.tool, i.guest, startDir(plan, cmd), deny, first, p.staged == nil)
+	v, err := newInvocation(plan, i.tool, i.guest, startDir(plan, cmd), p.network.files(), deny, first, p.staged == nil)
 	if err != nil {
 		return err
 	}
-	p.network.mount(v)
 	files, err := v.open()
 	defer func() { closeAll(files) }()
 	if err != nil {
