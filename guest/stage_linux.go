@@ -181,7 +181,11 @@ func ownMounts() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	parents, err := os.Readlink("/proc/" + strconv.Itoa(os.Getppid()) + "/ns/mnt")
+	parent, err := parentOf()
+	if err != nil {
+		return false, err
+	}
+	parents, err := os.Readlink("/proc/" + parent + "/ns/mnt")
 	if errors.Is(err, os.ErrPermission) {
 		return true, nil // it is in another user namespace than we are
 	}
@@ -207,8 +211,6 @@ func (d directory) same(other directory) bool {
 }
 
 // dieWith has the kernel end this process with its parent, which must be alive now.
-// What runs next may be the first process of a PID namespace, where getppid(2) tells
-// nothing; /proc is that of whoever started us.
 func dieWith(parent string) error {
 	if parent == "" {
 		return nil
@@ -216,14 +218,26 @@ func dieWith(parent string) error {
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return fmt.Errorf("die with the parent: %w", err)
 	}
+	now, err := parentOf()
+	if err == nil && now != parent {
+		err = errors.New("whoever started it is gone")
+	}
+	return err
+}
+
+// parentOf is the pid of our parent. getppid(2) does not tell it to the first process
+// of a PID namespace; /proc is that of whoever started us, and does.
+func parentOf() (string, error) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
-		return err
+		return "", err
 	}
-	if !strings.Contains(string(status), "\nPPid:\t"+parent+"\n") {
-		return errors.New("whoever started it is gone")
+	for line := range strings.Lines(string(status)) {
+		if pid, ok := strings.CutPrefix(line, "PPid:"); ok {
+			return strings.TrimSpace(pid), nil
+		}
 	}
-	return nil
+	return "", errors.New("/proc/self/status names no parent")
 }
 
 // dropCapabilities leaves the next program those that its user has by itself.

@@ -28,7 +28,9 @@ type Use struct {
 // place: exec.Cmd{Path: w.Path, Args: append(w.Args, program, arguments...),
 // SysProcAttr: w.Attr}. The program is absolute, and runs with the user's own
 // identity and without capabilities of its own, in the same process (so that its
-// pid, parent-death signal, descriptors and signals are those of the command).
+// descriptors and signals are those of the command). It is the first process of a PID
+// namespace and dies with the thread that starts it: the kernel leaves nothing running,
+// however this process ends. Pids that it tells are those of that namespace.
 // The workspace's path then leads to the view for it and whatever it starts; a
 // mount it makes over a path below the workspace, or from one, sees the view too.
 type Wrap struct {
@@ -105,7 +107,9 @@ func (u *Use) Close() error {
 // Attr is the caller's to add to.
 func (u *Use) Command(guest string) Wrap {
 	w := u.stage.wrap(guest)
-	w.Args = append(w.Args, "--")
+	w.Attr.Cloneflags |= unix.CLONE_NEWPID
+	w.Attr.Pdeathsig = unix.SIGKILL
+	w.Args = append(w.Args, "--parent", strconv.Itoa(os.Getpid()), "--")
 	return w
 }
 

@@ -182,7 +182,7 @@ func (p *process) fork(c *exec.Cmd) (*listener, error) {
 				WithHint("run 'agent-sandbox doctor' for the layer that forbids it")
 			return
 		}
-		err = c.Start()
+		err = p.staged.pass(l, c.Start)
 		p.status.closeChildEnds()
 		started <- err
 		if err == nil {
