@@ -170,7 +170,11 @@ func (r *Rules) CheckAddr(host Host, addr netip.Addr, port uint16, own func(neti
 			}
 		}
 	}
-	return Verdict{Reason: fmt.Sprintf("%s is a %s address, which only a rule for the address allows", addr, c), Allow: as.flag(port)}
+	kind := "a " + string(c) + " address"
+	if c == ownHost {
+		kind = "one of this host's own addresses"
+	}
+	return Verdict{Reason: fmt.Sprintf("%s is %s, which only a rule for the address allows", addr, kind), Allow: as.flag(port)}
 }
 
 // deniesHost also looks at the IPv4 addresses that an IPv6 address carries.

@@ -121,7 +121,7 @@ func (c *client) refuseError(h *head, err error) {
 	case errors.As(err, &d):
 		c.refuse(h, d)
 	case errors.As(err, &g):
-		c.answer(h, http.StatusBadGateway, "", "agent-sandbox: "+g.Error()+"\n")
+		c.answer(h, http.StatusBadGateway, "", "", "agent-sandbox: "+g.Error()+"\n")
 	}
 }
 
@@ -135,19 +135,24 @@ func (c *client) refuse(h *head, d *denial) {
 			status = http.StatusBadRequest
 		}
 	}
-	c.answer(h, status, "X-Agent-Sandbox-Denied: "+printable(d.Reason)+"\r\n", d.text())
+	// Of the answer to CONNECT, most clients show the status line or nothing.
+	phrase := http.StatusText(status) + " by agent-sandbox: " + printable(d.Reason)
+	c.answer(h, status, phrase, "X-Agent-Sandbox-Denied: "+printable(d.Reason)+"\r\n", d.text())
 }
 
 // demandToken is no event: clients that learn of a proxy's password this way exist.
 func (c *client) demandToken() {
-	c.answer(nil, http.StatusProxyAuthRequired, "Proxy-Authenticate: Basic realm=\"agent-sandbox\"\r\n",
+	c.answer(nil, http.StatusProxyAuthRequired, "", "Proxy-Authenticate: Basic realm=\"agent-sandbox\"\r\n",
 		"agent-sandbox: the proxy needs the token of this run; it is in HTTPS_PROXY\n")
 }
 
-// answer is always the last one on a connection.
-func (c *client) answer(h *head, status int, fields, text string) {
+// answer is always the last one on a connection. An empty phrase is that of the status.
+func (c *client) answer(h *head, status int, phrase, fields, text string) {
+	if phrase == "" {
+		phrase = http.StatusText(status)
+	}
 	var b strings.Builder
-	b.WriteString("HTTP/1.1 " + strconv.Itoa(status) + " " + http.StatusText(status) + "\r\n" + fields)
+	b.WriteString("HTTP/1.1 " + strconv.Itoa(status) + " " + phrase + "\r\n" + fields)
 	b.WriteString("Content-Type: text/plain; charset=utf-8\r\nContent-Length: " + strconv.Itoa(len(text)) + "\r\nConnection: close\r\n\r\n")
 	if h == nil || h.method != http.MethodHead {
 		b.WriteString(text)
