@@ -44,6 +44,12 @@ for task in "$@"; do
       [[ -x /usr/bin/python3 ]] || apt_wanted+=(python3)
       need busybox busybox
       need strace strace
+      # The test network: an SSH server that starts no service, and clients.
+      need ip iproute2
+      need ssh openssh-client
+      [[ -x /usr/sbin/dropbear ]] || apt_wanted+=(dropbear-bin)
+      need curl curl
+      [[ -e $(echo /usr/share/python-wheels/pip-*.whl) ]] || apt_wanted+=(python3-pip-whl)
       need node nodejs
       need npm npm
       npm=yes

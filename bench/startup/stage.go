@@ -76,7 +76,7 @@ func (s *stage) copySRT(npm string) error {
 	for _, e := range entries {
 		name := e.Name()
 		switch {
-		case !e.IsDir() || strings.HasPrefix(name, "."):
+		case !e.IsDir() || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "node-linux-"):
 			continue
 		case name == "@anthropic-ai":
 			name = filepath.Join(name, "sandbox-runtime")
