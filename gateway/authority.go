@@ -2,11 +2,14 @@ package gateway
 
 import (
 	"bytes"
+	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/egress"
@@ -26,7 +29,7 @@ func authority(name string) (*egress.CA, error) {
 	case policy.EphemeralCA:
 		return egress.NewCA(ephemeralLife)
 	}
-	data, err := readSmall(name)
+	data, _, err := readPlain(name, maxSecret)
 	if err != nil {
 		return nil, sandbox.Errorf(sandbox.NotFound, "network.ca: %w", err)
 	}
@@ -56,22 +59,89 @@ var bundles = []string{
 	"/etc/pki/tls/cacert.pem", "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/ssl/cert.pem",
 }
 
-// authorities returns what the host trusts, as PEM. A host that trusts nobody has none,
-// and hosts that are not inspected cannot be reached from it anyway.
-func authorities(env []string) ([]byte, error) {
-	files := bundles
-	if own := lookup(env, "SSL_CERT_FILE"); own != "" {
-		files = []string{own}
+// directories are where systems without a bundle keep them, one in each file.
+var directories = []string{"/etc/ssl/certs", "/etc/pki/tls/certs", "/system/etc/security/cacerts"}
+
+const (
+	maxBundle      = 8 << 20 // bytes of one file with authorities
+	maxAuthorities = 4096    // files of one directory
+)
+
+// authorities returns whom the host trusts, as PEM: its system, or in the place of that
+// its own choice, SSL_CERT_FILE and SSL_CERT_DIR. A host that trusts nobody has none.
+func authorities(env []string) (system, own []byte, err error) {
+	file, dirs := lookup(env, "SSL_CERT_FILE"), lookup(env, "SSL_CERT_DIR")
+	if file != "" {
+		if own, err = certificates(file); err != nil {
+			return nil, nil, sandbox.Errorf(sandbox.Unavailable, "SSL_CERT_FILE: %w", err)
+		}
+		if len(own) == 0 {
+			return nil, nil, sandbox.Errorf(sandbox.Invalid, "SSL_CERT_FILE: no certificate in %s", file)
+		}
 	}
-	for _, file := range files {
-		data, err := os.ReadFile(file)
+	switch {
+	case dirs != "":
+		own = append(own, fromDirectories(filepath.SplitList(dirs))...)
+		fallthrough
+	case file != "":
+		if len(own) > 0 {
+			return nil, own, nil
+		}
+	}
+	for _, file := range bundles {
+		data, err := readBundle(file)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
 		case err != nil:
-			return nil, sandbox.Errorf(sandbox.Unavailable, "the authorities of this host: %w", err)
+			return nil, nil, sandbox.Errorf(sandbox.Unavailable, "the authorities of this host: %w", err)
 		}
-		return append(bytes.TrimRight(data, "\n"), '\n'), nil
+		return append(bytes.TrimRight(data, "\n"), '\n'), nil, nil
 	}
-	return nil, nil
+	return fromDirectories(directories), nil, nil
+}
+
+// fromDirectories skips what cannot be read, as TLS libraries do.
+func fromDirectories(dirs []string) (out []byte) {
+	for _, dir := range dirs {
+		entries, err := os.ReadDir(dir)
+		if err != nil || len(entries) > maxAuthorities {
+			continue
+		}
+		for _, e := range entries {
+			if pem, err := certificates(filepath.Join(dir, e.Name())); err == nil && len(out)+len(pem) <= maxBundle && !bytes.Contains(out, pem) {
+				out = append(out, pem...)
+			}
+		}
+	}
+	return out
+}
+
+// certificates returns only the certificates in a file: it may lie where commands write,
+// and they would see what a link in its place leads to.
+func certificates(file string) (out []byte, err error) {
+	data, err := readBundle(file)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		var block *pem.Block
+		if block, data = pem.Decode(data); block == nil {
+			return out, nil
+		}
+		if _, err := x509.ParseCertificate(block.Bytes); block.Type == "CERTIFICATE" && err == nil {
+			out = append(out, pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes})...)
+		}
+	}
+}
+
+// readBundle follows links: systems have some there.
+func readBundle(file string) ([]byte, error) {
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, _, err := readRegular(f, maxBundle)
+	return data, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"slices"
+	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/egress"
 	"github.com/seed434b0696/agent-sandbox/policy"
@@ -29,8 +30,9 @@ type File struct {
 
 // Gateway is a sandbox's way out. It is safe for concurrent use.
 type Gateway struct {
-	Env   []string // variables of the commands, "K=V", to be set last but for those a command brings itself
-	Files []File   // to be mounted last
+	Env     []string         // variables of the commands, "K=V"; see Environ
+	Dropped []policy.Dropped // variables of the plan that hold a secret's value; see Environ
+	Files   []File           // to be mounted last
 
 	plan  *policy.Plan
 	proxy *egress.Proxy // nil: the plan has no allow-list
@@ -42,10 +44,13 @@ func Needed(plan *policy.Plan) bool {
 }
 
 // Open fetches the values of the plan's secrets, which may run programs of the host,
-// and makes the proxy. It listens nowhere. Errors never hold a secret's value.
+// and makes the proxy. It listens nowhere. Errors never hold a secret's value; of
+// what a program says on stderr they hold the last line, unless that repeats its output.
+// A value that cannot be masked is an Invalid error, one that cannot be fetched an
+// Unavailable one, or Canceled when somebody interrupted the program.
 func Open(ctx context.Context, plan *policy.Plan, o Options) (*Gateway, error) {
 	g := &Gateway{plan: plan}
-	found, err := fetch(ctx, plan.Secrets, o.HostEnv)
+	found, err := fetch(ctx, plan, o.HostEnv)
 	if err != nil {
 		return nil, err
 	}
@@ -55,15 +60,32 @@ func Open(ctx context.Context, plan *policy.Plan, o Options) (*Gateway, error) {
 	if plan.Network.Mode != sandbox.NetworkAllow {
 		return g, nil
 	}
-	ca, err := authority(plan.Network.CA)
-	if err != nil {
+	if err := g.open(found, o); err != nil {
 		return nil, err
 	}
-	rules, err := egress.Compile(plan.EgressPolicy(ca))
+	return g, nil
+}
+
+// open makes the proxy.
+func (g *Gateway) open(found []held, o Options) error {
+	ca, err := authority(g.plan.Network.CA)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	options := egress.Options{Rules: rules, Token: o.Token, Resolver: o.Resolver}
+	rules := g.plan.EgressPolicy(ca)
+	bundle := ""
+	if ca != nil {
+		trusted, own, err := authorities(o.HostEnv)
+		if err != nil {
+			return err
+		}
+		bundle, rules.Roots = o.Bundle, own
+		g.Files = append(g.Files, File{Path: bundle, Data: slices.Concat(trusted, own, ca.Cert), Mode: 0o444})
+	}
+	options := egress.Options{Token: o.Token, Resolver: o.Resolver}
+	if options.Rules, err = egress.Compile(rules); err != nil {
+		return err
+	}
 	for _, s := range found {
 		options.Secrets = append(options.Secrets, s.Secret)
 	}
@@ -71,19 +93,28 @@ func Open(ctx context.Context, plan *policy.Plan, o Options) (*Gateway, error) {
 		options.Denied = func(e egress.Event) { o.Denied(g.denial(e)) }
 	}
 	if g.proxy, err = egress.New(options); err != nil {
-		return nil, err
-	}
-	bundle := ""
-	if ca != nil {
-		data, err := authorities(o.HostEnv)
-		if err != nil {
-			return nil, err
-		}
-		bundle = o.Bundle
-		g.Files = append(g.Files, File{Path: bundle, Data: slices.Concat(data, ca.Cert), Mode: 0o444})
+		return err
 	}
 	g.Env = append(egress.Environ(o.Addr, o.Token, bundle), g.Env...)
-	return g, nil
+	return nil
+}
+
+// Environ is the environment of a command: env, that of the plan, without what is
+// dropped and with the gateway's variables in the place of others of their names.
+func (g *Gateway) Environ(env []string) []string {
+	out := map[string]bool{}
+	for _, d := range g.Dropped {
+		out[d.Name] = true
+	}
+	for _, kv := range g.Env {
+		name, _, _ := strings.Cut(kv, "=")
+		out[name] = true
+	}
+	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return out[name]
+	})
+	return append(env, g.Env...)
 }
 
 // Proxied reports whether commands need a listener that [Gateway.Serve] serves.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -38,7 +39,11 @@ func Publish(ctx context.Context, plan *policy.Plan) (*Ports, error) {
 				return nil, sandbox.Errorf(sandbox.Exists, "port %d of 127.0.0.1 is taken", one.Host).
 					WithHint("publish it on another one: --publish PORT:%d", one.Port)
 			}
-			return nil, sandbox.Errorf(sandbox.Unavailable, "publish port %d: %w", one.Host, err)
+			e := sandbox.Errorf(sandbox.Unavailable, "publish port %d: %w", one.Host, err)
+			if errors.Is(err, syscall.EACCES) {
+				return nil, e.WithHint("ports from 1024 on need no rights: --publish PORT:%d", one.Port)
+			}
+			return nil, e
 		}
 		p.listeners, p.ports = append(p.listeners, l), append(p.ports, one.Port)
 	}
@@ -46,28 +51,77 @@ func Publish(ctx context.Context, plan *policy.Plan) (*Ports, error) {
 }
 
 // Serve carries connections inside until ctx ends, closes the listeners, and returns
-// when all connections have ended.
-func (p *Ports) Serve(ctx context.Context, dial Dial) {
+// when all connections have ended: nil when ctx ended, otherwise what went wrong with
+// a listener.
+func (p *Ports) Serve(ctx context.Context, dial Dial) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	defer context.AfterFunc(ctx, p.Close)()
 	slots := make(chan struct{}, maxInward)
+	errs := make([]error, len(p.listeners))
 	var all sync.WaitGroup
 	for i, l := range p.listeners {
 		all.Go(func() {
-			for {
-				slots <- struct{}{}
-				conn, err := l.Accept()
-				if err != nil {
-					<-slots
-					return
-				}
+			err := accept(ctx, l, slots, func(conn net.Conn) {
 				all.Go(func() {
 					defer func() { <-slots }()
 					carry(ctx, conn, dial, p.ports[i])
 				})
+			})
+			if err != nil {
+				errs[i] = sandbox.Errorf(sandbox.Internal, "%s is published no more: %w", l.Addr(), err)
+				cancel()
 			}
 		})
 	}
 	all.Wait()
+	return errors.Join(errs...)
+}
+
+// accept hands the connections of l on, each with a slot, until ctx or l ends.
+func accept(ctx context.Context, l net.Listener, slots chan struct{}, serve func(net.Conn)) error {
+	for {
+		// Waiting before Accept leaves the surplus in the kernel's queue.
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return nil
+		}
+		conn, err := l.Accept()
+		if err == nil {
+			serve(conn)
+			continue
+		}
+		<-slots
+		if passing(err) && pause(ctx) {
+			continue
+		}
+		if ctx.Err() == nil {
+			return err
+		}
+	}
+}
+
+// passing reports whether Accept may work again: somebody who makes us run out of
+// descriptors for a while must not end what is published.
+func passing(err error) bool {
+	for _, e := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ECONNABORTED, syscall.ENOBUFS, syscall.ENOMEM} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+func pause(ctx context.Context) bool {
+	t := time.NewTimer(50 * time.Millisecond)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // Close stops listening. It may be called more than once.
@@ -89,21 +143,35 @@ func carry(ctx context.Context, outside net.Conn, dial Dial, port uint16) {
 		return
 	}
 	defer inside.Close()
-	defer context.AfterFunc(ctx, func() { _, _ = outside.Close(), inside.Close() })()
-	var both sync.WaitGroup
-	both.Go(func() { oneWay(inside, outside) })
-	both.Go(func() { oneWay(outside, inside) })
-	both.Wait()
+	both := func() { _, _ = outside.Close(), inside.Close() }
+	defer context.AfterFunc(ctx, both)()
+	var late *time.Timer
+	broken := sync.OnceFunc(func() { late = time.AfterFunc(breakTime, both) })
+	var ways sync.WaitGroup
+	ways.Go(func() { oneWay(inside, outside, broken) })
+	ways.Go(func() { oneWay(outside, inside, broken) })
+	ways.Wait()
+	if late != nil {
+		late.Stop()
+	}
 }
+
+// breakTime is what one direction gets after the other one broke: an answer may be on
+// its way still, and a server that says nothing must not hold the connection for ever.
+const breakTime = 5 * time.Second
 
 // oneWay copies until from ends, and passes the end on. When to is gone, what from
 // still says has no reader.
-func oneWay(to, from net.Conn) {
+func oneWay(to, from net.Conn, broken func()) {
 	_, err := io.Copy(to, from)
 	if w, ok := to.(interface{ CloseWrite() error }); ok {
 		_ = w.CloseWrite()
 	}
-	if r, ok := from.(interface{ CloseRead() error }); ok && err != nil {
+	if err == nil {
+		return
+	}
+	if r, ok := from.(interface{ CloseRead() error }); ok {
 		_ = r.CloseRead()
 	}
+	broken()
 }

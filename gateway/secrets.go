@@ -1,27 +1,16 @@
 package gateway
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/seed434b0696/agent-sandbox/egress"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
-)
-
-const (
-	maxSecret      = 64 << 10 // bytes of a value
-	maxMasked      = 4 << 20  // bytes of a file that is masked
-	commandTimeout = 30 * time.Second
 )
 
 // held is a secret with its value.
@@ -32,18 +21,19 @@ type held struct {
 }
 
 // fetch reads the values of those secrets that this host has.
-func fetch(ctx context.Context, list []policy.Secret, env []string) ([]held, error) {
+func fetch(ctx context.Context, plan *policy.Plan, env []string) ([]held, error) {
 	var out []held
-	for _, s := range list {
+	for _, s := range plan.Secrets {
 		if s.Missing != "" {
 			continue
 		}
-		value, err := fetchOne(ctx, s, env)
-		if err == nil && (value == "" || len(value) > maxSecret) {
-			err = fmt.Errorf("found a value of %d bytes, expected 1 to %d", len(value), maxSecret)
+		value, err := fetchOne(ctx, plan, s, env)
+		if err == nil {
+			value = strings.TrimSpace(value)
+			err = checkValue(value)
 		}
 		if err != nil {
-			return nil, sandbox.Errorf(sandbox.Unavailable, "the secret %s (%s): %w", s.Name, s.Source, err)
+			return nil, secretError(s, err)
 		}
 		out = append(out, held{
 			Secret: egress.Secret{
@@ -55,50 +45,56 @@ func fetch(ctx context.Context, list []policy.Secret, env []string) ([]held, err
 	return out, nil
 }
 
-func fetchOne(ctx context.Context, s policy.Secret, env []string) (string, error) {
+func secretError(s policy.Secret, err error) *sandbox.Error {
+	code := sandbox.Unavailable
+	bad, isBad := errors.AsType[badValue](err)
+	switch {
+	case errors.Is(err, context.Canceled):
+		code = sandbox.Canceled
+	case isBad:
+		code = sandbox.Invalid
+	}
+	e := sandbox.Errorf(code, "the secret %s (%s): %w", s.Name, s.Source, err)
+	if bad == manyLines && s.File != "" && s.File == s.FromFile {
+		return e.WithHint("all of %s is taken for the value: name from_env, from_file or from_command beside it, and only that value in it is masked", s.File)
+	}
+	return e
+}
+
+func fetchOne(ctx context.Context, plan *policy.Plan, s policy.Secret, env []string) (string, error) {
 	switch {
 	case s.FromFile != "":
-		data, err := readSmall(s.FromFile)
-		return strings.TrimSpace(string(data)), err
+		data, _, err := readPlain(s.FromFile, maxSecret)
+		return string(data), err
 	case len(s.FromCommand) > 0:
-		return output(ctx, s.FromCommand, env)
+		return output(ctx, plan, s.FromCommand, env)
 	}
-	return strings.TrimSpace(lookup(env, s.FromEnv)), nil
+	return lookup(env, s.FromEnv), nil
 }
 
-// output runs a program of the host. What it says on stderr is for people, and its
-// output is not: it may be half a value.
-func output(ctx context.Context, args, env []string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Env, cmd.WaitDelay = env, time.Second
-	var stdout, stderr limited
-	stdout.left, stderr.left = maxSecret+1, 4<<10
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
+// badValue says what is wrong with a value, or with where it stands.
+type badValue string
+
+func (e badValue) Error() string { return string(e) }
+
+const (
+	manyLines badValue = "the value has more than one line, which no header field can hold"
+	control   badValue = "the value has a control character, which no header field can hold"
+)
+
+// checkValue wants what a header field can hold.
+func checkValue(value string) error {
 	switch {
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return "", fmt.Errorf("%s did not end within %s", args[0], commandTimeout)
-	case err != nil:
-		said, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), "\n")
-		return "", fmt.Errorf("%s: %w: %q", args[0], err, said)
+	case value == "":
+		return badValue("the value is empty")
+	case len(value) > maxSecret:
+		return badValue("the value is larger than " + sandbox.Bytes(maxSecret).String())
+	case strings.ContainsAny(value, "\r\n"):
+		return manyLines
+	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
+		return control
 	}
-	return strings.TrimSpace(stdout.String()), nil
-}
-
-// limited keeps the beginning of what is written.
-type limited struct {
-	bytes.Buffer
-
-	left int
-}
-
-func (l *limited) Write(p []byte) (int, error) {
-	keep := p[:min(len(p), l.left)]
-	l.left -= len(keep)
-	_, _ = l.Buffer.Write(keep)
-	return len(p), nil
+	return nil
 }
 
 // mask puts the placeholders where commands look for values.
@@ -111,23 +107,19 @@ func (g *Gateway) mask(found []held) error {
 		if s.from.Env != "" {
 			g.Env = append(g.Env, s.from.Env+"="+s.Placeholder)
 		}
-		if s.from.File == "" {
+		g.drop(s)
+		if s.from.File == "" || files[s.from.File] != nil {
 			continue
 		}
-		f := files[s.from.File]
-		if f == nil {
-			var err error
-			if f, err = openMasked(s.from.File); err != nil {
-				return sandbox.Errorf(sandbox.Unavailable, "the secret %s (%s): %w", s.Name, s.from.Source, err)
-			}
-			files[s.from.File] = f
+		data, info, err := readPlain(s.from.File, maxMasked)
+		if err != nil {
+			return secretError(s.from, err)
 		}
-		masked := bytes.ReplaceAll(f.Data, []byte(s.Value), []byte(s.Placeholder))
-		if bytes.Equal(masked, f.Data) {
-			return sandbox.Errorf(sandbox.Invalid, "the secret %s (%s): %s does not hold the value, so nothing in it can be masked", s.Name, s.from.Source, f.Path).
-				WithHint("leave the file hidden: drop the secret's \"file\", and name \"env\" instead")
+		f := &File{Path: s.from.File, Data: data, Mode: uint32(info.Mode().Perm() & 0o555)}
+		if err := f.mask(found); err != nil {
+			return err
 		}
-		f.Data = masked
+		files[s.from.File] = f
 	}
 	for _, f := range files {
 		g.Files = append(g.Files, *f)
@@ -137,34 +129,47 @@ func (g *Gateway) mask(found []held) error {
 	return nil
 }
 
-func openMasked(path string) (*File, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
+// mask masks all secrets, also those that the file is not named for: it would show
+// their values otherwise.
+func (f *File) mask(found []held) error {
+	for _, s := range found {
+		named := s.from.File == f.Path
+		before := string(f.Data)
+		switch {
+		case named && strings.TrimSpace(before) == s.Value:
+			f.Data = []byte(strings.Replace(before, s.Value, s.Placeholder, 1))
+			continue
+		case len(s.Value) >= minMasked:
+			f.Data = conceal(f.Data, s.Value, s.Placeholder)
+		case named:
+			return f.refuse(s, fmt.Sprintf("the value is shorter than %d bytes and may stand in %s by chance", minMasked, f.Path))
+		}
+		if named && string(f.Data) == before {
+			return f.refuse(s, f.Path+" does not hold the value, so nothing in it can be masked")
+		}
 	}
-	data, err := readUpTo(path, maxMasked)
-	return &File{Path: path, Data: data, Mode: uint32(info.Mode().Perm() & 0o555)}, err
+	for _, s := range found {
+		if holds(string(f.Data), s.Value) {
+			return f.refuse(s, f.Path+" holds the value in an encoding that cannot be masked")
+		}
+	}
+	return nil
 }
 
-func readSmall(path string) ([]byte, error) { return readUpTo(path, maxSecret) }
+func (f *File) refuse(s held, why string) error {
+	return secretError(s.from, badValue(why)).
+		WithHint("leave the file hidden: name \"env\" in the place of the secret's \"file\"")
+}
 
-// readUpTo reads a regular file; a FIFO would make us wait for ever.
-func readUpTo(path string, limit int64) ([]byte, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	case info.Size() > limit:
-		return nil, fmt.Errorf("%s is larger than %s", path, sandbox.Bytes(limit))
+// drop takes the variables out in which a value stands: the plan could look for those
+// values only that come from variables, and not into what is encoded.
+func (g *Gateway) drop(s held) {
+	for _, kv := range g.plan.Env {
+		name, value, _ := strings.Cut(kv, "=")
+		if name != s.from.Env && holds(value, s.Value) && !slices.ContainsFunc(g.Dropped, func(d policy.Dropped) bool { return d.Name == name }) {
+			g.Dropped = append(g.Dropped, policy.Dropped{Name: name, Why: "it holds the value of the secret " + s.Name})
+		}
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, limit))
 }
 
 // lookup returns the value of a variable, the last one if it is there twice.

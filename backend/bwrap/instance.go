@@ -42,7 +42,7 @@ func (i *instance) Limits() (sandbox.Limits, error) { return i.Plan().Limits.Lim
 
 // Files runs the guest inside for each operation, so that the walls hold for it
 // as for any command.
-func (i *instance) Files() sandbox.Files { return guest.NewFiles(i.Start) }
+func (i *instance) Files() sandbox.Files { return guest.NewFiles(i.startOffline) }
 
 // Status counts what runs.
 func (i *instance) Status(context.Context) (sandbox.Status, error) {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/seed434b0696/agent-sandbox/gateway"
@@ -44,12 +43,19 @@ func (i *instance) openNetwork(ctx context.Context, plan *policy.Plan) (n *netwo
 			n = nil
 		}
 	}()
+	// First of all: nobody should be asked for a passphrase when a port is taken.
+	if n.ports, err = gateway.Publish(ctx, plan); err != nil {
+		return n, err
+	}
 	n.gateway, err = gateway.Open(ctx, plan, gateway.Options{
 		Addr: guest.ProxyAddr, Bundle: filepath.Join(guest.Root, "authorities.pem"),
 		HostEnv: i.spec.Env, Denied: i.driver.options.Denied,
 	})
 	if err != nil {
 		return n, err
+	}
+	for _, x := range n.gateway.Dropped {
+		i.driver.options.Trace("env", x.Name+" is kept out: "+x.Why)
 	}
 	var child *os.File
 	if n.gateway.Proxied() {
@@ -59,9 +65,6 @@ func (i *instance) openNetwork(ctx context.Context, plan *policy.Plan) (n *netwo
 		n.inherit("--net", child)
 	}
 	if len(plan.Publish) > 0 {
-		if n.ports, err = gateway.Publish(ctx, plan); err != nil {
-			return n, err
-		}
 		if n.inward, child, err = guest.NewPortLink(); err != nil {
 			return n, err
 		}
@@ -70,27 +73,29 @@ func (i *instance) openNetwork(ctx context.Context, plan *policy.Plan) (n *netwo
 	return n, nil
 }
 
+// startOffline is Start without an allow-list, secrets and published ports: to look at
+// a file, nobody should be asked for a passphrase, and a port can be published once.
+func (i *instance) startOffline(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error) {
+	return i.startWith(ctx, cmd, stdio, func(plan *policy.Plan) *policy.Plan {
+		if !gateway.Needed(plan) {
+			return plan
+		}
+		off := *plan
+		off.Network, off.Secrets, off.Publish = sandbox.Network{Mode: sandbox.NetworkNone}, nil, nil
+		return &off
+	})
+}
+
 func (n *network) inherit(option string, child *os.File) {
 	n.options, n.child = append(n.options, option), append(n.child, child)
 }
 
-// environment puts the gateway's variables over the plan's.
+// environment is the plan's with what the network needs.
 func (n *network) environment(env []string) []string {
 	if n == nil {
 		return env
 	}
-	set := map[string]bool{}
-	for _, kv := range n.gateway.Env {
-		name, _, _ := strings.Cut(kv, "=")
-		set[name] = true
-	}
-	var out []string
-	for _, kv := range env {
-		if name, _, _ := strings.Cut(kv, "="); !set[name] {
-			out = append(out, kv)
-		}
-	}
-	return append(out, n.gateway.Env...)
+	return n.gateway.Environ(env)
 }
 
 // files are what commands are to see in the place of others.
@@ -144,7 +149,11 @@ func (n *network) serve(ctx context.Context, failed func(error)) {
 		})
 	}
 	if n.inward != nil {
-		n.served.Go(func() { n.ports.Serve(ctx, n.inward.Dial) })
+		n.served.Go(func() {
+			if err := n.ports.Serve(ctx, n.inward.Dial); err != nil {
+				failed(err)
+			}
+		})
 	}
 }
 

@@ -23,6 +23,10 @@ import (
 
 // Start runs cmd in namespaces of its own.
 func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error) {
+	return i.startWith(ctx, cmd, stdio, func(p *policy.Plan) *policy.Plan { return p })
+}
+
+func (i *instance) startWith(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio, adapt func(*policy.Plan) *policy.Plan) (sandbox.Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -34,7 +38,8 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 	if err != nil {
 		return nil, err
 	}
-	p, err := i.launch(ctx, staged.adapt(plan), staged, cmd, stdio)
+	stdio.Stdin = staged.input(stdio.Stdin)
+	p, err := i.launch(ctx, adapt(staged.adapt(plan)), staged, cmd, stdio)
 	if err != nil {
 		return nil, errors.Join(err, staged.leave())
 	}
