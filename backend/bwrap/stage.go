@@ -4,6 +4,7 @@ package bwrap
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -80,6 +81,19 @@ func (s *staged) wrap(c *exec.Cmd, guest string) {
 	a.Cloneflags |= w.Attr.Cloneflags
 	a.UidMappings, a.GidMappings, a.AmbientCaps = w.Attr.UidMappings, w.Attr.GidMappings, w.Attr.AmbientCaps
 	a.Pdeathsig = w.Attr.Pdeathsig
+}
+
+// input is what a staged command gets for r. A file would lead it around the view:
+// /proc/self/fd/0 opens it anew on the host's own mount, for writing too.
+func (s *staged) input(r io.Reader) io.Reader {
+	f, ok := r.(*os.File)
+	if s == nil || !ok || f == nil {
+		return r
+	}
+	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return r
+	}
+	return struct{ io.Reader }{f}
 }
 
 // pass calls start and lets every call through that l reports meanwhile: the thread that

@@ -50,22 +50,26 @@ func (s *staged) sameAs(path string) error {
 	if err != nil {
 		return sandbox.Errorf(sandbox.Denied, "%s in stage %s cannot be looked at: %w", path, s.stage.Name, err)
 	}
-	info, err := os.Lstat(path)
-	switch {
-	case seen == nil && err != nil:
+	if sameKind(path, seen) {
 		return nil
-	case seen != nil && err == nil && kindOf(info) == seen.Type:
-		if seen.Type != stage.Symlink {
-			return nil
-		}
-		mine, err1 := os.Readlink(path)
-		theirs, err2 := os.Readlink(seen.Host)
-		if err1 == nil && err2 == nil && mine == theirs {
-			return nil
-		}
 	}
 	return sandbox.Errorf(sandbox.Denied, "the policy protects %s, which is another one in stage %s", path, s.stage.Name).
 		WithHint("see 'agent-sandbox explain %s'; run with the flags that the stage was made with, apply it with --protected, or discard it", path)
+}
+
+// sameKind reports whether the workspace has at path what was seen of the view, at least
+// of the same kind, and a link with the same target.
+func sameKind(path string, seen *stage.Seen) bool {
+	info, err := os.Lstat(path)
+	if err != nil || seen == nil {
+		return err != nil && seen == nil
+	}
+	if kindOf(info) != seen.Type || seen.Type != stage.Symlink {
+		return kindOf(info) == seen.Type
+	}
+	mine, err1 := os.Readlink(path)
+	theirs, err2 := os.Readlink(seen.Host)
+	return err1 == nil && err2 == nil && mine == theirs
 }
 
 func kindOf(info os.FileInfo) stage.Type {
