@@ -93,6 +93,9 @@ func (a *app) applyStage(f *stageApplyFlags, s *scope, st *stage.Stage, paths []
 		err = a.printJSON(newApplyDocument(st, f.dryRun, res))
 	} else {
 		a.printApplied(f.dryRun, res)
+		if protected.held {
+			a.err.line("hint: '--protected PATH' applies what the policy refuses")
+		}
 	}
 	if err == nil && len(res.Skipped) > 0 {
 		err = exitStatus(1)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -121,10 +122,9 @@ var letters = map[stage.Kind]string{stage.Created: "A", stage.Modified: "M", sta
 func (a *app) patchStage(st *stage.Stage, changes []stage.Change) error {
 	terminal := isTerminal(a.stdio.Stdout)
 	w := &patchWriter{out: a.out, terminal: terminal, color: terminal && colored(a.stdio.Stdout, a.env)}
-	if err := st.WritePatch(w, changes); err != nil {
+	if err := errors.Join(st.WritePatch(w, changes), w.flush()); err != nil {
 		return err
 	}
-	w.flush()
 	hidden, conflicts := 0, 0
 	for _, c := range changes {
 		if !c.Patchable() {

@@ -132,10 +132,9 @@ func (a *app) printColumns(rows [][]string) {
 		}
 	}
 	for _, row := range rows {
-		line := ""
 		for i, cell := range row[:len(row)-1] {
-			line += fmt.Sprintf("%-*s  ", width[i], cell)
+			fmt.Fprintf(a.out, "%-*s  ", width[i], cell)
 		}
-		fmt.Fprintln(a.out, line+row[len(row)-1])
+		fmt.Fprintln(a.out, row[len(row)-1])
 	}
 }

@@ -19,6 +19,7 @@ type protections struct {
 	plan  *policy.Plan
 	named []string        // absolute paths that the user named
 	made  map[string]bool // absolute paths that the stage has
+	held  bool            // something was refused
 }
 
 // repository is the set of names by which git knows a directory of its own.
@@ -40,23 +41,28 @@ func newProtections(spec sandbox.Spec, changes []stage.Change, named []string) (
 
 // refuse is stage.ApplyOptions.Refuse.
 func (p *protections) refuse(path string, c stage.Change) string {
+	why := p.judge(path, c)
+	p.held = p.held || why != ""
+	return why
+}
+
+func (p *protections) judge(path string, c stage.Change) string {
 	if slices.ContainsFunc(p.named, func(n string) bool { return within(path, n) }) {
 		return ""
 	}
-	const flag = "; to apply it: --protected PATH"
 	if g := p.plan.Guarded(path); g != nil {
-		return "the policy protects it (" + p.source(&p.plan.Rules[g.Rule]) + ")" + flag
+		return "the policy protects it (" + p.source(&p.plan.Rules[g.Rule]) + ")"
 	}
 	if access, rule := p.plan.Access(path); access != policy.ReadWrite {
-		return "the policy makes it " + access.String() + " (" + p.source(rule) + ")" + flag
+		return "the policy makes it " + access.String() + " (" + p.source(rule) + ")"
 	}
 	switch {
 	case c.New != nil && c.New.Type == stage.Symlink && p.leads(path):
-		return "a link there would lead to where the policy protects something" + flag
+		return "a link there would lead to where the policy protects something"
 	case c.Kind != stage.Modified && c.Kind != stage.Created && p.pinned(path):
-		return "the policy keeps it in its place" + flag
+		return "the policy keeps it in its place"
 	case c.New != nil && p.makesRepository(path):
-		return "it would make a new git repository, whose hooks and configuration the host's git obeys" + flag
+		return "it would make a new git repository"
 	}
 	return ""
 }
