@@ -2,6 +2,7 @@ package policy
 
 import (
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -12,9 +13,12 @@ import (
 // directory's entry: "create", "rename", "remove", "link", "symlink".
 func (p *Plan) DeniedPath(op, path string) sandbox.Denial {
 	e := p.ExplainPath(path)
-	if op != "read" && op != "write" && e.Verdict == ReadOnly.String() && path != "/" {
-		// An entry is its directory's.
-		e = p.ExplainPath(filepath.Dir(path))
+	if dir := filepath.Dir(path); op != "read" && op != "write" && e.Verdict == ReadOnly.String() {
+		if dir == "/" || dir == p.Home {
+			e.Reason += "; it has to be made outside before it can be opened" // nobody should open all of home for one file
+		} else {
+			e = p.ExplainPath(dir) // an entry is its directory's
+		}
 	}
 	return denial(sandbox.DeniedFile, op, oneLine(path), e)
 }
@@ -30,6 +34,9 @@ func (p *Plan) DeniedSocket(name string) sandbox.Denial {
 // network without the proxy.
 func (p *Plan) DeniedAddress(address string) sandbox.Denial {
 	e := Explanation{Reason: "there is no network", Change: "--allow HOST", Rule: "network", Source: p.NetworkSource, Layer: p.NetworkLayer}
+	if strings.HasSuffix(address, ":53") {
+		e.Reason = "there is no network, and so no name server"
+	}
 	if p.Network.Mode == sandbox.NetworkAllow {
 		e.Reason, e.Change = "only the proxy leads out, and this program did not ask it (see HTTPS_PROXY)", ""
 	}
@@ -40,8 +47,11 @@ func (p *Plan) DeniedAddress(address string) sandbox.Denial {
 // longer part of its command line.
 func (p *Plan) DeniedCommand(name, what string) sandbox.Denial {
 	d := denial(sandbox.DeniedCommand, "run", oneLine(what), p.ExplainCommand(name))
-	if d.Rule == "deny" {
+	switch d.Rule {
+	case "deny":
 		d.Rule = name + "=false"
+	case "@" + name:
+		d.Reason = "the built-in rules for " + oneLine(name) + " keep it from throwing work away"
 	}
 	return d
 }

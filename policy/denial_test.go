@@ -1,0 +1,109 @@
+package policy
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+func TestDenialsNameTheRuleAndTheWayToAllow(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	root, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	home, ws, other := filepath.Join(root, "home"), filepath.Join(root, "ws"), filepath.Join(root, "other")
+	for _, dir := range []string{home, filepath.Join(ws, ".git"), other} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	resolve := func(network sandbox.Network) *Plan {
+		p, err := Resolve(sandbox.Spec{
+			Workspace: ws, Home: home, Env: []string{"PATH=/usr/bin:/bin"},
+			Policy: sandbox.Policy{
+				Network: network, Filesystem: sandbox.Filesystem{RO: []string{other}},
+				Commands: map[string]sandbox.CommandRule{"curl": "false"},
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	closed := resolve(sandbox.Network{})
+	listed := resolve(sandbox.Network{Mode: sandbox.NetworkAllow, Allow: []string{"example.com"}})
+	for _, c := range []struct {
+		name string
+		got  sandbox.Denial
+		want sandbox.Denial
+	}{
+		{
+			"a file that exists is opened by itself", closed.DeniedPath("write", other),
+			sandbox.Denial{Kind: sandbox.DeniedFile, Op: "write", Target: other, Reason: "as on the host, read-only", Rule: other, Fix: "--rw " + other},
+		},
+		{
+			"a new file needs its directory", closed.DeniedPath("create", filepath.Join(other, "new")),
+			sandbox.Denial{Kind: sandbox.DeniedFile, Op: "create", Target: filepath.Join(other, "new"), Reason: "as on the host, read-only", Rule: other, Fix: "--rw " + other},
+		},
+		{
+			"nobody opens all of home for one file", closed.DeniedPath("create", filepath.Join(home, ".bashrc")),
+			sandbox.Denial{
+				Kind: sandbox.DeniedFile, Op: "create", Target: filepath.Join(home, ".bashrc"), Rule: "@base: ~", Source: "built in",
+				Reason: "as on the host, read-only; it has to be made outside before it can be opened", Fix: "--rw " + filepath.Join(home, ".bashrc"),
+			},
+		},
+		{
+			"a guarded name is lifted by its own rule", closed.DeniedPath("create", filepath.Join(ws, ".vscode")),
+			sandbox.Denial{
+				Kind: sandbox.DeniedFile, Op: "create", Target: filepath.Join(ws, ".vscode"), Rule: filepath.Join(ws, ".vscode"), Source: "built in",
+				Reason: "does not exist, or is a symbolic link, and may not be made", Fix: "--rw " + filepath.Join(ws, ".vscode"),
+			},
+		},
+		{
+			"a name that would write a line of its own is quoted", closed.DeniedPath("write", "/a\nb"),
+			sandbox.Denial{Kind: sandbox.DeniedFile, Op: "write", Target: `"/a\nb"`, Reason: "as on the host, read-only", Rule: "/", Source: "built in", Fix: `--rw $'/a\x0ab'`},
+		},
+		{
+			"a name server is named as one", closed.DeniedAddress("192.0.2.1:53"),
+			sandbox.Denial{Kind: sandbox.DeniedSocket, Op: "connect", Target: "192.0.2.1:53", Reason: "there is no network, and so no name server", Rule: "network", Source: "built in", Fix: "--allow HOST"},
+		},
+		{
+			"with an allow-list only the proxy leads out", listed.DeniedAddress("192.0.2.1:443"),
+			sandbox.Denial{Kind: sandbox.DeniedSocket, Op: "connect", Target: "192.0.2.1:443", Reason: "only the proxy leads out, and this program did not ask it (see HTTPS_PROXY)", Rule: "network"},
+		},
+		{
+			"a refused command", closed.DeniedCommand("curl", "curl"),
+			sandbox.Denial{Kind: sandbox.DeniedCommand, Op: "run", Target: "curl", Reason: "a wrapper refuses it", Rule: "curl=false", Fix: "--cmd curl=true"},
+		},
+		{
+			"a refused argument", closed.DeniedCommand("git", "git push --force"),
+			sandbox.Denial{
+				Kind: sandbox.DeniedCommand, Op: "run", Target: "git push --force", Rule: "@git", Source: "built in",
+				Reason: "the built-in rules for git keep it from throwing work away", Fix: "--cmd git=true",
+			},
+		},
+		{
+			"a socket", closed.DeniedSocket("/run/x.sock"),
+			sandbox.Denial{Kind: sandbox.DeniedSocket, Op: "connect", Target: "/run/x.sock", Reason: "no rule lists this socket of the host", Fix: "--socket /run/x.sock"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got := c.got
+			if got.Time.IsZero() {
+				t.Error("it has no time")
+			}
+			got.Time = c.want.Time
+			if c.want.Source == "" { // a flag's name, which other tests hold
+				got.Source = ""
+			}
+			if got != c.want {
+				t.Errorf("got  %+v\nwant %+v", got, c.want)
+			}
+		})
+	}
+}
