@@ -295,6 +295,8 @@ func (h *host) untouched() error {
 		return p == "home/project" || strings.HasPrefix(p, "home/project/") ||
 			// Where the guard puts what has raced it.
 			strings.HasPrefix(p, "home/.local/share/agent-sandbox/quarantine") ||
+			// What is staged, with cases of its own.
+			strings.HasPrefix(p, stagesDir) ||
 			// Git's own objects and refs of a linked worktree, whose hooks have cases of their own.
 			strings.HasPrefix(p, "home/wt/")
 	})
