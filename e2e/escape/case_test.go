@@ -54,7 +54,7 @@ var classes = map[byte]string{
 func escapes() []escape {
 	return slices.Concat(renames(), creations(), links(), paths(), descriptors(), repositories(), laterRun(),
 		configurations(), ownData(), exclusions(), storage(), sockets(), families(), terminals(), ipc(), namespaces(), syscalls(),
-		planted(), commands(), network(), secrets(), lifecycle(), work())
+		planted(), commands(), network(), secrets(), lifecycle(), work(), staging())
 }
 
 type user struct {
