@@ -40,6 +40,8 @@ func Environ(addr, token, caFile string) []string {
 		for _, name := range []string{
 			"SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT",
 			"CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE", "DENO_CERT", "NIX_SSL_CERT_FILE",
+			// Where a file is configured, these beat it.
+			"npm_config_cafile", "YARN_HTTPS_CA_FILE_PATH", "HTTPLIB2_CA_CERTS", "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE",
 		} {
 			env = append(env, name+"="+caFile)
 		}
