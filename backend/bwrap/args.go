@@ -35,7 +35,7 @@ func newInvocation(plan *policy.Plan, t tool, guestPath, dir string, files []gat
 	v := &invocation{first: first, pinned: pinned && t.features.bindFD}
 	v.namespaces(plan, t)
 	last := v.base(plan)
-	more, err := v.mounts(plan)
+	more, err := v.mounts(plan, files)
 	if err != nil {
 		v.close()
 		return nil, err
@@ -115,9 +115,13 @@ func (v *invocation) tmpfs(plan *policy.Plan, path string) {
 }
 
 // mounts adds the plan's mounts and returns what is to become read-only at the
-// end, when everything below it stands.
-func (v *invocation) mounts(plan *policy.Plan) (last []string, err error) {
+// end, when everything below it stands. Nothing can be mounted over a hidden file, so one
+// that is covered stays out.
+func (v *invocation) mounts(plan *policy.Plan, covered []gateway.File) (last []string, err error) {
 	for _, m := range plan.Mounts {
+		if slices.ContainsFunc(covered, func(f gateway.File) bool { return f.Path == m.Path }) {
+			continue
+		}
 		switch m.Access {
 		case policy.Private:
 			v.tmpfs(plan, m.Path)
