@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Measures what a sandbox costs against raw bubblewrap and srt, as root and as a
-# plain user, and prints Markdown: bench.sh [--readme] [-rounds N]
+# Measures what a sandbox and its network cost against raw bubblewrap and srt, as root
+# and as a plain user, and prints Markdown: bench.sh [--readme] [-rounds N]
 # With --readme the README gets the tables too.
 set -euo pipefail
 # shellcheck source=scripts/project.sh
@@ -13,10 +13,10 @@ if [[ $(node -p 'process.versions.node.split(".")[0]') -lt 20 ]]; then
   npm=
 fi
 
-bin=$(mktemp)
+bin=$(mktemp -d)
 out=$(mktemp)
-trap 'rm -f "$bin" "$out"' EXIT
-CGO_ENABLED=0 go build -buildvcs=false -o "$bin" ./bench/startup
+trap 'rm -rf "$bin" "$out"' EXIT
+CGO_ENABLED=0 go build -buildvcs=false -o "$bin/" ./bench/startup ./bench/proxy
 
 readme=no
 if [[ ${1-} == --readme ]]; then
@@ -27,7 +27,8 @@ fi
 {
   printf '%s, %s processors with a load of %s before, Linux %s, %s. The last two columns are ratios within one round.\n\n' \
     "$(uname -m)" "$(nproc)" "$(cut -d' ' -f1 /proc/loadavg)" "$(uname -r | cut -d- -f1)" "$(bwrap --version)"
-  "$bin" -command bin/agent-sandbox -guest "$(echo guest/bin/guest-*)" -npm "$npm" "$@"
+  "$bin/startup" -command bin/agent-sandbox -guest "$(echo guest/bin/guest-*)" -npm "$npm" "$@"
+  "$bin/proxy" -command bin/agent-sandbox -npm "$npm"
 } | tee "$out"
 
 [[ $readme = no ]] || sed -i -e "/^<!-- bench: /r $out" -e '/^<!-- bench: /,/^<!-- end of bench -->/{/^<!-- /!d}' README.md

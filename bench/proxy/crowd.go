@@ -25,8 +25,10 @@ func (s *scene) crowd(ctx context.Context, count int) error {
 	begin := time.Now()
 	conns := make([]net.Conn, count)
 	err = atOnce(count, func(i int) (err error) {
-		conns[i], err = s.tunnel(ctx)
-		return err
+		if conns[i], err = (&net.Dialer{}).DialContext(ctx, "tcp", s.proxy.addr); err != nil {
+			return err
+		}
+		return tunnel(conns[i], s.source.addr, "")
 	})
 	defer func() {
 		for _, c := range conns {

@@ -1,58 +1,38 @@
 package main
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
+	"os/exec"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
 // way is one way to download.
 type way struct {
 	name   string
-	open   func(ctx context.Context) (net.Conn, error)
-	target string // what the request line begins with
+	args   []string // runs the client, which follows
+	manner string   // of the client
 
 	took []time.Duration // by round
 }
 
 func (s *scene) ways() []*way {
-	direct := func(ctx context.Context) (net.Conn, error) { return dial(ctx, s.source.addr) }
-	through := func(ctx context.Context) (net.Conn, error) { return dial(ctx, s.proxy.addr) }
-	return []*way{
-		{name: "without a proxy", open: direct},
-		{name: "in a tunnel (CONNECT)", open: s.tunnel},
-		{name: "plain HTTP through the proxy", open: through, target: "http://" + s.source.addr},
+	ours := []string{s.command, "exec", "--allow", "tcp://" + s.source.addr, "--allow", "http://" + s.source.addr, "--"}
+	list := []*way{
+		{name: "without a sandbox", manner: direct},
+		{name: "`agent-sandbox exec --allow`, in a tunnel (CONNECT)", args: ours, manner: tunneled},
+		{name: "`agent-sandbox exec --allow`, plain HTTP", args: ours, manner: plain},
 	}
-}
-
-func dial(ctx context.Context, addr string) (net.Conn, error) {
-	return (&net.Dialer{}).DialContext(ctx, "tcp", addr)
-}
-
-// tunnel asks the proxy for a connection to the source.
-func (s *scene) tunnel(ctx context.Context) (net.Conn, error) {
-	c, err := dial(ctx, s.proxy.addr)
-	if err != nil {
-		return nil, err
+	if s.srt != "" {
+		args := []string{"env", "TMPDIR=" + s.dir, "node", s.srt, "-s", s.settings(), "bash", s.wait()}
+		list = append(list, &way{name: "srt 0.0.78, in a tunnel", args: args, manner: tunneled},
+			&way{name: "srt 0.0.78, plain HTTP", args: args, manner: plain})
 	}
-	if _, err := fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: %[1]s\r\n\r\n", s.source.addr); err != nil {
-		return nil, err
-	}
-	// The source says nothing before it is asked, so nothing of its is read ahead.
-	res, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: http.MethodConnect})
-	if err != nil {
-		return nil, err
-	}
-	_ = res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("the proxy answered %s", res.Status)
-	}
-	return c, nil
+	return list
 }
 
 func (s *scene) downloads(ctx context.Context, rounds int, size int64) error {
@@ -71,7 +51,7 @@ func (s *scene) downloads(ctx context.Context, rounds int, size int64) error {
 		}
 	}
 	fmt.Printf("Downloads of %d MiB over loopback, %d rounds:\n\n", size>>20, rounds)
-	fmt.Println("| way | median, MiB/s | slowest | fastest | of the direct one, median of rounds | middle 80 % of rounds |")
+	fmt.Println("| way | median, MiB/s | slowest | fastest | of that without, median of rounds | middle 80 % of rounds |")
 	fmt.Println("|---|---|---|---|---|---|")
 	for _, w := range ways {
 		fmt.Println(w.row(ways[0], size))
@@ -80,28 +60,18 @@ func (s *scene) downloads(ctx context.Context, rounds int, size int64) error {
 	return nil
 }
 
-// download reads one response to its end, and throws it away.
+// download runs the client once. What it takes to start it and a sandbox does not count.
 func (s *scene) download(ctx context.Context, w *way, size int64) (time.Duration, error) {
-	begin := time.Now()
-	c, err := w.open(ctx)
+	args := append(slices.Clone(w.args), s.self, clientRole, w.manner, s.source.addr, strconv.FormatInt(size, 10))
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir = s.dir
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("%w: %s", err, stderr.Bytes())
 	}
-	defer c.Close()
-	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
-	if _, err := fmt.Fprintf(c, "GET %s/%d HTTP/1.1\r\nHost: %s\r\n\r\n", w.target, size, s.source.addr); err != nil {
-		return 0, err
-	}
-	res, err := http.ReadResponse(bufio.NewReader(c), nil)
-	if err != nil {
-		return 0, err
-	}
-	defer res.Body.Close()
-	n, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, res.Body, make([]byte, 256<<10))
-	if err != nil || n != size || res.StatusCode != http.StatusOK {
-		return 0, fmt.Errorf("%s with %d bytes: %w", res.Status, n, err)
-	}
-	return time.Since(begin), nil
+	return time.ParseDuration(strings.TrimSpace(string(out)))
 }
 
 // row is the way's line of the table.

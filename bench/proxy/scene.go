@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/egress"
@@ -17,26 +18,65 @@ import (
 const (
 	sourceRole = "as-source"
 	proxyRole  = "as-proxy"
+	clientRole = "as-client"
 )
 
-// scene is a source and a proxy that leads to it, each a process.
+// scene is a source, a proxy that leads to it, and a directory to run clients in.
 type scene struct {
 	source, proxy part
+	dir           string
+	self          string // this program, in dir, where a sandbox shows it
+	command, srt  string // srt: its cli.js, or empty
 }
 
-func newScene(ctx context.Context) (*scene, error) {
-	var s scene
-	var err error
+func newScene(ctx context.Context, command, npm string) (s *scene, err error) {
+	s = &scene{}
+	if s.command, err = filepath.Abs(command); err != nil {
+		return nil, err
+	}
+	if s.dir, err = os.MkdirTemp("", "proxy-"); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	s.self = filepath.Join(s.dir, "client")
+	data, err := os.ReadFile(self)
+	if err == nil {
+		err = os.WriteFile(s.self, data, 0o755)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if npm != "" {
+		s.srt = filepath.Join(npm, "@anthropic-ai", "sandbox-runtime", "dist", "cli.js")
+		settings := `{"network":{"allowedDomains":["127.0.0.1"],"deniedDomains":[]},"filesystem":{"denyRead":[],"allowWrite":["."],"denyWrite":[]}}`
+		// Its relay may not listen yet when the command starts.
+		const wait = `until (exec 3<>/dev/tcp/127.0.0.1/3128) 2>/dev/null; do :; done; exec "$@"`
+		if err := errors.Join(os.WriteFile(s.settings(), []byte(settings), 0o644), os.WriteFile(s.wait(), []byte(wait), 0o644)); err != nil {
+			return nil, err
+		}
+	}
 	if s.source, err = start(ctx, sourceRole); err != nil {
 		return nil, err
 	}
-	if s.proxy, err = start(ctx, proxyRole, s.source.addr); err != nil {
-		return nil, errors.Join(err, s.source.close())
-	}
-	return &s, nil
+	s.proxy, err = start(ctx, proxyRole, s.source.addr)
+	return s, err
 }
 
-func (s *scene) close() error { return errors.Join(s.source.close(), s.proxy.close()) }
+func (s *scene) settings() string { return filepath.Join(s.dir, "srt.json") }
+
+func (s *scene) wait() string { return filepath.Join(s.dir, "wait.sh") }
+
+func (s *scene) close() error {
+	return errors.Join(s.source.close(), s.proxy.close(), os.RemoveAll(s.dir))
+}
 
 // part is this program in another role. It ends when its input does.
 type part struct {
@@ -70,7 +110,12 @@ func start(ctx context.Context, args ...string) (part, error) {
 	return part{addr: strings.TrimSpace(line), cmd: cmd, input: input}, nil
 }
 
-func (p part) close() error { return errors.Join(p.input.Close(), p.cmd.Wait()) }
+func (p part) close() error {
+	if p.cmd == nil {
+		return nil
+	}
+	return errors.Join(p.input.Close(), p.cmd.Wait())
+}
 
 // ready listens, prints the address and returns a context that ends with standard input.
 func ready(ctx context.Context) (context.Context, net.Listener, error) {
