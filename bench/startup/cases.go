@@ -46,11 +46,13 @@ func (s *stage) cases(ctx context.Context) ([]*contender, error) {
 		list = append(list, &contender{name: "srt 0.0.78 `true`", args: args, against: raw})
 	}
 	loop := []string{"--", "sh", "-c", fmt.Sprintf("for i in $(seq %d); do git --version; done", repeats)}
-	return append(list,
+	list = append(list,
 		&contender{name: free, args: append(run("--cmd", "git=true"), loop...)},
 		&contender{name: wrapped, args: run(loop...), against: free},
 		&contender{name: "guest start (`check`)", args: []string{s.guest, "check"}, exit: 1},
-	), nil
+	)
+	over, err := s.staging()
+	return append(list, over...), err
 }
 
 // raw is bubblewrap with exactly what we would give it, guard and limits apart,
@@ -123,16 +125,16 @@ func inherit(cmd *exec.Cmd, dir string) (func() error, error) {
 	return done, nil
 }
 
-// wrapperCost is what one wrapped command costs more than one that is not, by the
-// median of rounds.
-func wrapperCost(cases []*contender) time.Duration {
+// more is what the case called name takes more than the one called than, by the median
+// of rounds.
+func more(cases []*contender, name, than string) time.Duration {
 	took := map[string][]time.Duration{}
 	for _, c := range cases {
 		took[c.name] = c.took
 	}
 	var more []time.Duration
-	for round, t := range took[wrapped] {
-		more = append(more, (t-took[free][round])/repeats)
+	for round, t := range took[name] {
+		more = append(more, t-took[than][round])
 	}
 	slices.Sort(more)
 	return at(more, 0.5)

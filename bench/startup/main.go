@@ -74,6 +74,7 @@ func (s *stage) report(ctx context.Context, rounds int) error {
 	for _, c := range cases {
 		fmt.Println(c.row(cases))
 	}
-	fmt.Printf("\nA wrapped command costs %s ms more than one that is not.\n\n", ms(wrapperCost(cases)))
+	fmt.Printf("\nA wrapped command costs %s ms more than one that is not.\n", ms(more(cases, wrapped, free)/repeats))
+	fmt.Printf("A stage of 50,000 files adds %s ms, and %s ms when it is made.\n\n", ms(more(cases, staged, large)), ms(more(cases, fresh, large)))
 	return nil
 }

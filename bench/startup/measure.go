@@ -46,9 +46,9 @@ func (c *contender) once(ctx context.Context, s *stage) (took time.Duration, err
 	defer cancel()
 	cmd := s.prepare(ctx, c.args)
 	if c.prepare != nil {
-		done, err := c.prepare(cmd)
-		if err != nil {
-			return 0, err
+		done, failed := c.prepare(cmd)
+		if failed != nil {
+			return 0, failed
 		}
 		defer func() { err = errors.Join(err, done()) }()
 	}
