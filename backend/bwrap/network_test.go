@@ -59,15 +59,15 @@ func (s *webServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.seen = append(s.seen, r)
 	s.conns[r.RemoteAddr] = true
 	s.mu.Unlock()
-	switch {
-	case r.URL.Path == "/stream":
+	switch r.URL.Path {
+	case "/stream":
 		stream(w, r)
-	case r.URL.Path == "/socket":
+	case "/socket":
 		webSocket(w, r)
-	case r.URL.Path == "/upload":
+	case "/upload":
 		n, err := io.Copy(io.Discard, r.Body)
 		fmt.Fprintf(w, "%d bytes, %v, %v", n, r.TransferEncoding, err)
-	case r.URL.Path == "/-/ping":
+	case "/-/ping":
 		fmt.Fprint(w, `{}`)
 	default:
 		fmt.Fprintf(w, "hello from %s", s.addr)
@@ -187,13 +187,13 @@ func leaf(t *testing.T, ca *egress.CA, host string) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// secret adds one that is bound to the first server.
-func (p *scene) secret(name string, s sandbox.Secret) {
+// secret adds the one called TOKEN, which is bound to the first server.
+func (p *scene) secret(s sandbox.Secret) {
 	if p.policy.Secrets == nil {
 		p.policy.Secrets = map[string]sandbox.Secret{}
 	}
 	s.Hosts = []string{p.bound.addr}
-	p.policy.Secrets[name] = s
+	p.policy.Secrets["TOKEN"] = s
 }
 
 func (p *scene) create(t *testing.T) *sandbox.Sandbox {
@@ -248,15 +248,16 @@ func text(res *sandbox.Result) string {
 	return fmt.Sprintf("exit status %d: %s%s", res.Code, res.Stdout, res.Stderr)
 }
 
-func basicOf(user, password string) string {
+// basicSecret is what a client sends for the user me and the value.
+func basicSecret() string {
 	r := &http.Request{Header: http.Header{}}
-	r.SetBasicAuth(user, password)
+	r.SetBasicAuth("me", secretValue)
 	return r.Header.Get("Authorization")
 }
 
 func Test_A_Secret_Reaches_Its_Host_By_What_Real_Clients_Send(t *testing.T) {
 	asPlainUser(t)
-	docker := `{"auths":{"hub":{"auth":"` + strings.TrimPrefix(basicOf("me", secretValue), "Basic ") + `"}}}`
+	docker := `{"auths":{"hub":{"auth":"` + strings.TrimPrefix(basicSecret(), "Basic ") + `"}}}`
 	for _, row := range []struct {
 		name   string
 		file   [2]string // name below home, text
@@ -272,18 +273,18 @@ func Test_A_Secret_Reaches_Its_Host_By_What_Real_Clients_Send(t *testing.T) {
 		},
 		{
 			name: "a variable, as the password of curl", secret: sandbox.Secret{FromEnv: "TOKEN", Env: "TOKEN"},
-			script: `curl -sS -u "me:$TOKEN" https://$BOUND/`, want: basicOf("me", secretValue),
+			script: `curl -sS -u "me:$TOKEN" https://$BOUND/`, want: basicSecret(),
 		},
 		{
 			name: "a variable, sent by python", secret: sandbox.Secret{FromEnv: "TOKEN", Env: "TOKEN"}, field: "X-Api-Key", want: secretValue,
 			script: `/usr/bin/python3 -c 'import os, urllib.request as u; u.urlopen(u.Request("https://"+os.environ["BOUND"]+"/", headers={"x-api-key": os.environ["TOKEN"]}))'`,
 		},
 		{
-			name: "~/.netrc, read by curl", secret: sandbox.Secret{FromEnv: "TOKEN", File: "~/.netrc"}, want: basicOf("me", secretValue),
+			name: "~/.netrc, read by curl", secret: sandbox.Secret{FromEnv: "TOKEN", File: "~/.netrc"}, want: basicSecret(),
 			file: [2]string{".netrc", "machine 127.0.0.2 login me password " + secretValue + "\n"}, script: `curl -sS -n https://$BOUND/`,
 		},
 		{
-			name: "~/.netrc, read by python", secret: sandbox.Secret{FromEnv: "TOKEN", File: "~/.netrc"}, want: basicOf("me", secretValue),
+			name: "~/.netrc, read by python", secret: sandbox.Secret{FromEnv: "TOKEN", File: "~/.netrc"}, want: basicSecret(),
 			file: [2]string{".netrc", "machine 127.0.0.2 login me password " + secretValue + "\n"},
 			script: `/usr/bin/python3 -c 'import os, base64, netrc, urllib.request as u
 login, _, password = netrc.netrc().authenticators("127.0.0.2")
@@ -294,11 +295,11 @@ u.urlopen(u.Request("https://"+os.environ["BOUND"]+"/", headers={"authorization"
 			file: [2]string{".npmrc", "registry=https://$BOUND/\n//$BOUND/:_authToken=" + secretValue + "\n"}, script: pingNPM, host: "127.0.0.1",
 		},
 		{
-			name: "~/.npmrc with _auth, read by npm", secret: sandbox.Secret{FromEnv: "TOKEN", File: "~/.npmrc"}, want: basicOf("me", secretValue),
-			file: [2]string{".npmrc", "registry=https://$BOUND/\n//$BOUND/:_auth=" + strings.TrimPrefix(basicOf("me", secretValue), "Basic ") + "\n"}, script: pingNPM, host: "127.0.0.1",
+			name: "~/.npmrc with _auth, read by npm", secret: sandbox.Secret{FromEnv: "TOKEN", File: "~/.npmrc"}, want: basicSecret(),
+			file: [2]string{".npmrc", "registry=https://$BOUND/\n//$BOUND/:_auth=" + strings.TrimPrefix(basicSecret(), "Basic ") + "\n"}, script: pingNPM, host: "127.0.0.1",
 		},
 		{
-			name: "Docker's config.json in a directory that is hidden", secret: sandbox.Secret{FromEnv: "TOKEN", File: "~/.docker/config.json"}, want: basicOf("me", secretValue),
+			name: "Docker's config.json in a directory that is hidden", secret: sandbox.Secret{FromEnv: "TOKEN", File: "~/.docker/config.json"}, want: basicSecret(),
 			file:   [2]string{".docker/config.json", docker},
 			script: `ls ~/.docker; curl -sS -H "Authorization: Basic $(grep -o '[A-Za-z0-9+/=]\{24,\}' ~/.docker/config.json)" https://$BOUND/`,
 		},
@@ -329,7 +330,7 @@ u.urlopen(u.Request("https://"+os.environ["BOUND"]+"/", headers={"authorization"
 			if row.file[0] != "" {
 				p.file(t, row.file[0], strings.ReplaceAll(row.file[1], "$BOUND", p.bound.addr))
 			}
-			p.secret("TOKEN", row.secret)
+			p.secret(row.secret)
 			res := p.shell(t, p.create(t), row.script)
 			field := row.field
 			if field == "" {
@@ -367,7 +368,7 @@ func Test_A_Value_Is_Nowhere_Inside(t *testing.T) {
 	p.file(t, ".npmrc", "//host/:_authToken="+secretValue+"\n")
 	p.file(t, ".token", secretValue)
 	p.env = append(p.env, "OTHER_NAME="+secretValue, "AS_URL=https://me:ghp_the%2Freal+value=1@host", "NPM_SETTING=x")
-	p.secret("TOKEN", sandbox.Secret{FromFile: "~/.token", File: "~/.npmrc", Env: "TOKEN"})
+	p.secret(sandbox.Secret{FromFile: "~/.token", File: "~/.npmrc", Env: "TOKEN"})
 	res := p.shell(t, p.create(t), `
 		env; cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr '\0' '\n'
 		cat ~/.npmrc; ls -l ~/.npmrc; cat ~/.token; echo x >> ~/.npmrc; rm ~/.npmrc
@@ -398,7 +399,7 @@ func Test_A_Placeholder_Elsewhere_Is_Refused_And_Told(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			p := newScene(t)
-			p.secret("TOKEN", sandbox.Secret{})
+			p.secret(sandbox.Secret{})
 			res := p.shell(t, p.create(t), row.script)
 			d := p.hosts()
 			if len(d) != 1 || d[0].Target != p.other.addr || !strings.Contains(d[0].Reason, "the placeholder of the secret") {
@@ -446,7 +447,7 @@ func Test_Git_Uses_A_Secret(t *testing.T) {
 			}
 			// A clone makes a repository, which is forbidden in the workspace.
 			p.policy.Commands = map[string]sandbox.CommandRule{"git": "true"}
-			p.secret("TOKEN", row.secret)
+			p.secret(row.secret)
 			res := p.shell(t, p.create(t), "cd /tmp; "+row.script)
 			if !strings.HasPrefix(string(res.Stdout), "hello from git") {
 				t.Error(text(res))
@@ -553,7 +554,7 @@ for word in [b"ping", b"pong"]:
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			p := newScene(t)
-			p.secret("TOKEN", sandbox.Secret{}) // its host's TLS is opened
+			p.secret(sandbox.Secret{}) // its host's TLS is opened
 			res := p.shell(t, p.create(t), row.script)
 			if !strings.Contains(string(res.Stdout), row.want) {
 				t.Error(text(res))

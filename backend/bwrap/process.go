@@ -38,13 +38,14 @@ type process struct {
 	reaped chan struct{} // closed when bubblewrap was waited for
 	stop   func() bool   // ends the watch over the context
 
-	mu     sync.Mutex
-	child  int    // host pid of the sandbox's first process, 0 before it is known
-	pidfd  int    // of the same, or -1
-	killed bool   //
-	reason string // why we killed it
-	exit   sandbox.Exit
-	err    error
+	mu      sync.Mutex
+	child   int    // host pid of the sandbox's first process, 0 before it is known
+	pidfd   int    // of the same, or -1
+	killed  bool   //
+	reason  string // why we killed it
+	offline error  // how the network failed, or nil
+	exit    sandbox.Exit
+	err     error
 }
 
 // orNull is w, or null in its place. Package exec would open that itself, on the thread
@@ -152,9 +153,14 @@ func (p *process) begun(pid int) {
 	}
 }
 
-// networkFailed ends a sandbox whose network is not there: nothing goes on without.
+// networkFailed ends a sandbox whose network is not there: nothing goes on without. Of
+// one that is killed anyway the network ends, too.
 func (p *process) networkFailed(err error) {
-	p.fail(err)
+	p.mu.Lock()
+	if !p.killed {
+		p.offline = err
+	}
+	p.mu.Unlock()
 	p.kill()
 }
 
@@ -179,21 +185,30 @@ func (p *process) finish() {
 	if p.reason == "" {
 		p.reason = reason
 	}
+	if built || p.status.known { // or it never had one
+		p.err = errors.Join(p.err, p.offline)
+	}
 	switch {
 	case p.status.known:
 		p.exit = sandbox.Exit{Code: code, Reason: p.reason}
 		if code > 128 && code <= 128+64 {
 			p.exit.Signal = code - 128
 		}
+	case p.offline != nil && !built:
+		p.err = errors.Join(p.err, p.notBuilt())
 	case p.killed || p.reason != "":
 		p.exit = sandbox.Exit{Code: 128 + int(unix.SIGKILL), Signal: int(unix.SIGKILL), Reason: p.reason}
 	case p.err == nil && built:
 		// The walls stood, so it was execve(2) that failed; bubblewrap said how.
 		p.err = execError(p.name, errNoExec)
 	case p.err == nil:
-		p.err = sandbox.Errorf(sandbox.Unavailable, "bubblewrap could not build the sandbox (%s)", p.command.ProcessState).
-			WithHint("run 'agent-sandbox doctor' for the layer that forbids it")
+		p.err = p.notBuilt()
 	}
+}
+
+func (p *process) notBuilt() error {
+	return sandbox.Errorf(sandbox.Unavailable, "bubblewrap could not build the sandbox (%s)", p.command.ProcessState).
+		WithHint("run 'agent-sandbox doctor' for the layer that forbids it")
 }
 
 // awaitGone waits for the sandbox's first process, and with it for all others:
