@@ -31,6 +31,8 @@ var arrows = []struct {
 	{"egress", []string{"sandbox", "egress"}},
 	{"gateway", []string{"sandbox", "policy", "egress"}},
 	{"stage", []string{"sandbox", "stage"}},
+	{"shell", []string{"vfs", "shell"}},
+	{"shell/internal/vsh", []string{"vfs", "shell", "coreutils"}},
 	{"backend/bwrap", []string{"sandbox", "policy", "guest", "gateway", "stage", "backend/bwrap"}},
 	{"cmd/sandbox-guest", []string{"sandbox", "guest"}},
 	{"cmd/agent-sandbox", []string{"sandbox", "sandboxtest", "policy", "guest", "stage", "backend", "cmd/agent-sandbox"}},

@@ -1,0 +1,97 @@
+package shell
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/vfs"
+)
+
+// Limits bound what scripts may take. A zero field is its default, a negative one no limit.
+type Limits struct {
+	Fuel      int64 // units of work of one Run, about one simple command or 64 bytes each; 500 million
+	Depth     int   // functions, sources, evals and subshells inside each other; 2000
+	Bytes     int64 // memory of variables, words and captured output together; 256 MiB
+	Processes int   // processes at one time; 256
+	Files     int   // open descriptors of one process; 1024
+	Source    int64 // bytes of one script; 16 MiB
+}
+
+func (l Limits) withDefaults() Limits {
+	l.Fuel = defaulted(l.Fuel, 500_000_000)
+	l.Depth = defaulted(l.Depth, 2000)
+	l.Bytes = defaulted(l.Bytes, 256<<20)
+	l.Processes = defaulted(l.Processes, 256)
+	l.Files = defaulted(l.Files, 1024)
+	l.Source = defaulted(l.Source, 16<<20)
+	return l
+}
+
+// defaulted returns def for 0 and the largest number for "no limit".
+func defaulted[T int | int64](n, def T) T {
+	switch {
+	case n == 0:
+		return def
+	case n < 0:
+		return T(^uint(0) >> 2)
+	}
+	return n
+}
+
+// machine is what all processes of one shell share.
+type machine struct {
+	fs       *vfs.FS
+	now      func() time.Time
+	limits   Limits
+	commands map[string]*Command // by name and alias; not changed after the start
+
+	fuel  atomic.Int64 // what is left of the run's fuel
+	bytes atomic.Int64 // memory taken by variables and buffers
+
+	mu   sync.Mutex
+	live int // processes at the moment
+	rand *rand.Rand
+}
+
+// takeFuel takes n units for a process, which spends them without asking.
+func (m *machine) takeFuel(n int) error {
+	if m.fuel.Add(-int64(n)) < 0 {
+		return ErrFuel
+	}
+	return nil
+}
+
+func (m *machine) newRand() *rand.Rand {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return rand.New(rand.NewPCG(m.rand.Uint64(), m.rand.Uint64())) //nolint:gosec // RANDOM of a shell is no secret.
+}
+
+// list returns each command once, sorted by name.
+func (m *machine) list() []*Command {
+	all := make([]*Command, 0, len(m.commands))
+	for name, c := range m.commands {
+		if name == c.Name {
+			all = append(all, c)
+		}
+	}
+	slices.SortFunc(all, func(a, b *Command) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+// byName indexes commands; a later one takes the name of an earlier one.
+func byName(commands []Command) map[string]*Command {
+	m := make(map[string]*Command, len(commands))
+	for i := range commands {
+		c := &commands[i]
+		m[c.Name] = c
+		for _, a := range c.Aliases {
+			m[a] = c
+		}
+	}
+	return m
+}

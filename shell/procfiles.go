@@ -1,0 +1,169 @@
+package shell
+
+import (
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/vfs"
+)
+
+// Abs returns the path as seen from the root. It is not cleaned: ".." after a link
+// leads where the link does. "" stays "", which names nothing.
+func (p *Proc) Abs(path string) string { return p.sh.abs(path) }
+
+// Open opens a file for reading.
+func (p *Proc) Open(path string) (*vfs.File, error) { return p.OpenFile(path, os.O_RDONLY, 0) }
+
+// Create opens a file for writing, made or emptied, with mode 0666 before umask.
+func (p *Proc) Create(path string) (*vfs.File, error) {
+	return p.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+}
+
+// OpenFile opens a file with the flags of package os, relative to Dir, with the process's
+// rights; perm is before umask. "/dev/stdin", "/dev/stdout", "/dev/stderr" and "/dev/fd/N"
+// are the process's own streams. The caller closes it.
+func (p *Proc) OpenFile(path string, flag int, perm fs.FileMode) (*vfs.File, error) {
+	if fd, ok := ownStream(path); ok {
+		return p.openStream(path, fd, flag)
+	}
+	f, err := p.sh.m.fs.OpenFile(p.ctx, p.sh.cred, p.Abs(path), flag, perm&^p.sh.umask)
+	if err != nil {
+		return nil, err
+	}
+	return f.WithContext(p.ctx), nil
+}
+
+// ownStream returns the descriptor that a path of /dev stands for.
+func ownStream(path string) (fd int, ok bool) {
+	rest, ok := strings.CutPrefix(path, "/dev/")
+	if !ok {
+		return 0, false
+	}
+	switch rest {
+	case "stdin":
+		return 0, true
+	case "stdout":
+		return 1, true
+	case "stderr":
+		return 2, true
+	}
+	number, ok := strings.CutPrefix(rest, "fd/")
+	if !ok {
+		return 0, false
+	}
+	fd, err := strconv.Atoi(number)
+	return fd, err == nil && fd >= 0
+}
+
+// openStream returns the descriptor as a file, sharing its offset.
+func (p *Proc) openStream(path string, fd, flag int) (*vfs.File, error) {
+	var stream any
+	switch fd {
+	case 0:
+		stream = p.Stdin
+	case 1:
+		stream = p.Stdout
+	case 2:
+		stream = p.Stderr
+	default:
+		stream = p.sh.stream(p.ctx, fd)
+	}
+	if s, ok := stream.(*stdStream); ok && s != nil {
+		return s.open(p.ctx)
+	}
+	return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.ENXIO}
+}
+
+// Stat returns what is known of a file; a link is followed. The standard streams answer too.
+func (p *Proc) Stat(path string) (vfs.Info, error) {
+	if fd, ok := ownStream(path); ok {
+		f, err := p.openStream(path, fd, os.O_RDONLY)
+		if err != nil {
+			return vfs.Info{}, err
+		}
+		defer f.Close()
+		return f.Stat()
+	}
+	return p.sh.m.fs.Stat(p.sh.cred, p.Abs(path))
+}
+
+// Lstat is Stat of a link itself.
+func (p *Proc) Lstat(path string) (vfs.Info, error) { return p.sh.m.fs.Lstat(p.sh.cred, p.Abs(path)) }
+
+// Readlink returns what a link says.
+func (p *Proc) Readlink(path string) (string, error) {
+	return p.sh.m.fs.Readlink(p.sh.cred, p.Abs(path))
+}
+
+// Realpath returns the absolute path without links, "." and "..".
+func (p *Proc) Realpath(path string) (string, error) {
+	return p.sh.m.fs.Realpath(p.sh.cred, p.Abs(path))
+}
+
+// ReadDir returns a directory's entries sorted by name, without "." and "..".
+func (p *Proc) ReadDir(path string) ([]vfs.DirEntry, error) {
+	return p.sh.m.fs.ReadDir(p.sh.cred, p.Abs(path))
+}
+
+// Mkdir makes a directory; perm is before umask.
+func (p *Proc) Mkdir(path string, perm fs.FileMode) error {
+	return p.sh.m.fs.Mkdir(p.sh.cred, p.Abs(path), perm&^p.sh.umask)
+}
+
+// Mkfifo makes a named pipe; perm is before umask.
+func (p *Proc) Mkfifo(path string, perm fs.FileMode) error {
+	return p.sh.m.fs.Mkfifo(p.sh.cred, p.Abs(path), perm&^p.sh.umask)
+}
+
+// Symlink makes path a link that says target.
+func (p *Proc) Symlink(target, path string) error {
+	return p.sh.m.fs.Symlink(p.sh.cred, target, p.Abs(path))
+}
+
+// Link gives the file old the further name path.
+func (p *Proc) Link(old, path string) error {
+	return p.sh.m.fs.Link(p.sh.cred, p.Abs(old), p.Abs(path))
+}
+
+// Rename moves old to path, in the place of what is there, as rename(2).
+func (p *Proc) Rename(old, path string) error {
+	return p.sh.m.fs.Rename(p.sh.cred, p.Abs(old), p.Abs(path))
+}
+
+// Unlink removes a name that is no directory.
+func (p *Proc) Unlink(path string) error { return p.sh.m.fs.Unlink(p.sh.cred, p.Abs(path)) }
+
+// Rmdir removes an empty directory.
+func (p *Proc) Rmdir(path string) error { return p.sh.m.fs.Rmdir(p.sh.cred, p.Abs(path)) }
+
+// RemoveAll removes path and all below it; nothing there is no error.
+func (p *Proc) RemoveAll(path string) error { return p.sh.m.fs.RemoveAll(p.sh.cred, p.Abs(path)) }
+
+// Chmod changes permissions; links are followed.
+func (p *Proc) Chmod(path string, mode fs.FileMode) error {
+	return p.sh.m.fs.Chmod(p.sh.cred, p.Abs(path), mode)
+}
+
+// Chown changes the owner and group; follow says whether a link is followed.
+func (p *Proc) Chown(path string, uid, gid uint32, follow bool) error {
+	return p.sh.m.fs.Chown(p.sh.cred, p.Abs(path), uid, gid, follow)
+}
+
+// Chtimes changes the times of access and modification.
+func (p *Proc) Chtimes(path string, atime, mtime time.Time, follow bool) error {
+	return p.sh.m.fs.Chtimes(p.sh.cred, p.Abs(path), atime, mtime, follow)
+}
+
+// Truncate cuts or extends a file to size bytes.
+func (p *Proc) Truncate(path string, size int64) error {
+	return p.sh.m.fs.Truncate(p.sh.cred, p.Abs(path), size)
+}
+
+// Access tells as access(2) whether the process may read (4), write (2), execute (1) the file.
+func (p *Proc) Access(path string, mask int) error {
+	return p.sh.m.fs.Access(p.sh.cred, p.Abs(path), uint32(mask)) //nolint:gosec // Three bits.
+}
