@@ -1,0 +1,17 @@
+package coreutils
+
+import "github.com/seed434b0696/agent-sandbox/shell"
+
+// Commands returns the programs of this package. The slice is the caller's.
+func Commands() []shell.Command {
+	list := make([]shell.Command, 0, len(commands))
+	for _, describe := range commands {
+		list = append(list, describe())
+	}
+	return list
+}
+
+// commands has a line for each program, sorted by name.
+var commands = []func() shell.Command{
+	catCommand,
+}
