@@ -31,6 +31,7 @@ var arrows = []struct {
 	{"egress", []string{"sandbox", "egress"}},
 	{"gateway", []string{"sandbox", "policy", "egress"}},
 	{"stage", []string{"sandbox", "stage"}},
+	{"vfs", []string{"vfs"}},
 	{"shell", []string{"vfs", "shell"}},
 	{"shell/internal/vsh", []string{"vfs", "shell", "coreutils"}},
 	{"shell/getopt", nil},

@@ -1,0 +1,166 @@
+package vfs
+
+import (
+	"io/fs"
+	"syscall"
+	"time"
+)
+
+// Chmod sets the permissions and the setuid, setgid and sticky bits. Links are followed.
+func (f *FS) Chmod(c Cred, path string, mode fs.FileMode) error {
+	return f.change("chmod", c, path, true, func(n *inode) syscall.Errno { return f.chmod(&c, n, mode) })
+}
+
+// Keep as an owner or a group leaves it as it is.
+const Keep = ^uint32(0)
+
+// Chown sets owner and group; [Keep] leaves either as it is.
+func (f *FS) Chown(c Cred, path string, uid, gid uint32, follow bool) error {
+	op := "chown"
+	if !follow {
+		op = "lchown"
+	}
+	return f.change(op, c, path, follow, func(n *inode) syscall.Errno { return f.chown(&c, n, uid, gid) })
+}
+
+// Chtimes sets the times of access and modification, of which a zero one stays as it
+// is. Only the owner may: others who may write use [FS.Touch].
+func (f *FS) Chtimes(c Cred, path string, atime, mtime time.Time, follow bool) error {
+	return f.change("chtimes", c, path, follow, func(n *inode) syscall.Errno { return f.chtimes(&c, n, atime, mtime) })
+}
+
+// Touch sets both times to now, which also those may who may only write.
+func (f *FS) Touch(c Cred, path string, follow bool) error {
+	return f.change("chtimes", c, path, follow, func(n *inode) syscall.Errno {
+		if !c.owns(n) {
+			if e := c.may(n, MayWrite); e != 0 {
+				return e
+			}
+		}
+		n = f.own(n)
+		n.atime = f.stamp()
+		n.mtime, n.ctime = n.atime, n.atime
+		return 0
+	})
+}
+
+// Truncate sets the size of a regular file, for which zeros or a hole are added or the end is cut off.
+func (f *FS) Truncate(c Cred, path string, size int64) error {
+	return f.change("truncate", c, path, true, func(n *inode) syscall.Errno {
+		switch {
+		case size < 0:
+			return syscall.EINVAL
+		case n.isDir():
+			return syscall.EISDIR
+		case !n.isFile():
+			return syscall.EINVAL
+		}
+		if e := c.may(n, MayWrite); e != 0 {
+			return e
+		}
+		n = f.own(n)
+		if size != n.size {
+			n.dropPrivileges(&c)
+		}
+		return f.resize(n, size)
+	})
+}
+
+// change does what fn says to the inode at path, with mu held for writing. fn owns
+// the inode before it changes it.
+func (f *FS) change(op string, c Cred, path string, follow bool, fn func(*inode) syscall.Errno) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n, e := f.find(&c, path, follow)
+	if e == 0 {
+		e = fn(n)
+	}
+	return pathError(op, path, e)
+}
+
+func (f *FS) chmod(c *Cred, n *inode, mode fs.FileMode) syscall.Errno {
+	if !c.owns(n) {
+		return syscall.EPERM
+	}
+	bits := permBits(mode)
+	if !c.root() && !c.in(n.gid) {
+		bits &^= sISGID
+	}
+	n = f.own(n)
+	n.mode = n.mode&^perms | bits
+	n.ctime = f.stamp()
+	return 0
+}
+
+func (f *FS) chown(c *Cred, n *inode, uid, gid uint32) syscall.Errno {
+	if !c.root() {
+		mine := c.UID == n.uid
+		if uid != Keep && (!mine || uid != n.uid) {
+			return syscall.EPERM
+		}
+		if gid != Keep && (!mine || gid != n.gid && !c.in(gid)) {
+			return syscall.EPERM
+		}
+	}
+	n = f.own(n)
+	if !n.isDir() && !n.isLink() {
+		// A program must not become setuid of another by changing hands.
+		n.mode &^= sISUID
+		if n.mode&0o010 != 0 || !c.root() && !c.in(n.gid) {
+			n.mode &^= sISGID
+		}
+	}
+	if uid != Keep {
+		n.uid = uid
+	}
+	if gid != Keep {
+		n.gid = gid
+	}
+	n.ctime = f.stamp()
+	return 0
+}
+
+func (f *FS) chtimes(c *Cred, n *inode, atime, mtime time.Time) syscall.Errno {
+	if !c.owns(n) {
+		return syscall.EPERM
+	}
+	n = f.own(n)
+	if !atime.IsZero() {
+		n.atime = newStamp(atime)
+	}
+	if !mtime.IsZero() {
+		n.mtime = newStamp(mtime)
+	}
+	n.ctime = f.stamp()
+	return 0
+}
+
+// dropPrivileges clears setuid and setgid when somebody else than root writes.
+func (n *inode) dropPrivileges(c *Cred) {
+	if c.root() || !n.isFile() {
+		return
+	}
+	n.mode &^= sISUID
+	if n.mode&0o010 != 0 || !c.in(n.gid) {
+		n.mode &^= sISGID
+	}
+}
+
+// resize sets the size of n, which the caller owns.
+func (f *FS) resize(n *inode, size int64) syscall.Errno {
+	if size == n.size {
+		return 0
+	}
+	if size > n.size && size > f.limits.file {
+		return syscall.EFBIG
+	}
+	grow := n.heldAt(size) - n.held
+	if got := f.takeBytes(grow); got < grow {
+		f.takeBytes(-got)
+		return syscall.ENOSPC
+	}
+	n.truncate(f.owner, size)
+	n.mtime = f.stamp()
+	n.ctime = n.mtime
+	return 0
+}

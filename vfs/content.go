@@ -1,0 +1,186 @@
+package vfs
+
+const (
+	chunkBits = 16
+	chunkSize = 1 << chunkBits
+)
+
+// chunk is the part of a file that begins at a multiple of chunkSize. Bytes beyond
+// its data, up to the file's size, are zero.
+type chunk struct {
+	owner *epoch
+	data  []byte
+}
+
+// content is what a regular file holds. A chunk that is not there is a hole.
+type content struct {
+	size  int64
+	held  int64 // what the chunks count: each its whole length within the size
+	first *chunk
+	rest  trie[chunk] // from index 1 on
+}
+
+func (c *content) chunk(i uint64) *chunk {
+	if i == 0 {
+		return c.first
+	}
+	return c.rest.at(i)
+}
+
+// span is how much of a chunk lies within size.
+func span(size int64, i uint64) int64 {
+	return max(0, min(size-int64(i)<<chunkBits, chunkSize))
+}
+
+// readAt copies what is at off into p and returns how much that was.
+func (c *content) readAt(p []byte, off int64) int {
+	if off >= c.size {
+		return 0
+	}
+	p = p[:min(int64(len(p)), c.size-off)]
+	for done := 0; done < len(p); {
+		at := int(off & (chunkSize - 1))
+		part := p[done:min(len(p), done+chunkSize-at)]
+		n := 0
+		if k := c.chunk(uint64(off >> chunkBits)); k != nil && at < len(k.data) {
+			n = copy(part, k.data[at:])
+		}
+		clear(part[n:])
+		done += len(part)
+		off += int64(len(part))
+	}
+	return len(p)
+}
+
+// growth is by how much held grows when length bytes within one chunk are written at off.
+func (c *content) growth(off int64, length int) int64 {
+	i, end := uint64(off>>chunkBits), off+int64(length)
+	size := max(c.size, end)
+	grow := span(size, i)
+	if c.chunk(i) != nil {
+		grow -= span(c.size, i)
+	}
+	// The last chunk grows to its full length when the file goes on behind it.
+	if last := uint64(max(c.size-1, 0) >> chunkBits); c.size > 0 && last < i && c.chunk(last) != nil {
+		grow += chunkSize - span(c.size, last)
+	}
+	return grow
+}
+
+// writeChunk puts p at off, which both lie in one chunk; the caller has accounted for it.
+func (c *content) writeChunk(owner *epoch, p []byte, off int64, grow int64) {
+	i, at := uint64(off>>chunkBits), int(off&(chunkSize-1))
+	k := c.chunk(i)
+	if k == nil || k.owner != owner {
+		k = copyChunk(owner, k, at, len(p), i > 0)
+		if i == 0 {
+			c.first = k
+		} else {
+			c.rest.set(owner, i, k)
+		}
+	}
+	k.write(p, at, i > 0)
+	c.size = max(c.size, off+int64(len(p)))
+	c.held += grow
+}
+
+// copyChunk returns a chunk for the owner to write n bytes into at at.
+func copyChunk(owner *epoch, from *chunk, at, n int, big bool) *chunk {
+	k := &chunk{owner: owner}
+	if from == nil {
+		return k
+	}
+	if at == 0 && n >= len(from.data) {
+		return k
+	}
+	room := max(len(from.data), at+n)
+	if at+n > len(from.data) {
+		room = chunkRoom(room, big)
+	}
+	k.data = append(make([]byte, 0, room), from.data...)
+	return k
+}
+
+// chunkRoom is the capacity to give a chunk that holds n bytes and grows.
+func chunkRoom(n int, big bool) int {
+	if big || n > chunkSize/2 {
+		return chunkSize
+	}
+	room := 512
+	for room < n {
+		room *= 2
+	}
+	return room
+}
+
+// write puts p at at; the caller owns the chunk.
+func (k *chunk) write(p []byte, at int, big bool) {
+	end := at + len(p)
+	switch {
+	case k.data == nil && at == 0:
+		// What is written at once mostly stays as it is: no room to spare.
+		k.data = append(make([]byte, 0, len(p)), p...)
+		return
+	case end > cap(k.data):
+		k.data = append(make([]byte, 0, chunkRoom(end, big)), k.data...)
+	}
+	if end > len(k.data) {
+		old := len(k.data)
+		k.data = k.data[:end]
+		if at > old {
+			clear(k.data[old:at])
+		}
+	}
+	copy(k.data[at:], p)
+}
+
+// truncate sets the size and returns by how much held grows.
+func (c *content) truncate(owner *epoch, size int64) {
+	if size < c.size {
+		end := uint64(size+chunkSize-1) >> chunkBits
+		if end == 0 {
+			c.first = nil
+		}
+		c.rest.cut(owner, max(end, 1)) // index 0 is first, and rest has none
+		if i, at := uint64(size>>chunkBits), int(size&(chunkSize-1)); at > 0 {
+			if k := c.chunk(i); k != nil && len(k.data) > at {
+				// A new chunk: what lies behind the end must be zero if the file grows again.
+				cut := &chunk{owner: owner, data: append([]byte(nil), k.data[:at]...)}
+				if i == 0 {
+					c.first = cut
+				} else {
+					c.rest.set(owner, i, cut)
+				}
+			}
+		}
+	}
+	c.held = c.heldAt(size)
+	c.size = size
+}
+
+// heldAt is what held would be with that size and no more chunks than there are.
+func (c *content) heldAt(size int64) int64 {
+	if size == 0 {
+		return 0
+	}
+	held, last := c.held, uint64(size-1)>>chunkBits
+	if size >= c.size {
+		if c.size > 0 {
+			if old := uint64(c.size-1) >> chunkBits; c.chunk(old) != nil {
+				held += span(size, old) - span(c.size, old)
+			}
+		}
+		return held
+	}
+	held = 0
+	if c.first != nil {
+		held = span(size, 0)
+	}
+	c.rest.each(1, func(i uint64, _ *chunk) bool {
+		if i <= last {
+			held += span(size, i)
+		}
+		return i < last
+	})
+	return held
+}

@@ -1,0 +1,349 @@
+package vfs
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+)
+
+// File is an open file: a reference to an open file description, which holds the
+// offset and the flags. It is safe for concurrent use.
+type File struct {
+	h *handle
+	// Of the context given to WithContext.
+	done <-chan struct{}
+	why  func() error
+}
+
+// handle is what Close closes, in all views of one File.
+type handle struct {
+	d      *description
+	closed atomic.Bool
+}
+
+// description is an open file description as of open(2).
+type description struct {
+	fs   *FS    // nil for an anonymous pipe
+	v    *vnode // nil for an anonymous pipe
+	pipe *pipe
+	dev  device
+	dir  bool
+	cred Cred
+	name string
+	flag int
+	refs atomic.Int32
+
+	mu  sync.Mutex // guards what follows
+	off int64
+	at  string // the last name that ReadDir returned
+}
+
+func (f *FS) newFile(c *Cred, n *inode, name string, flag int) *File {
+	d := &description{fs: f, v: f.retain(n), name: name, flag: flag, cred: *c, dir: n.isDir()}
+	switch n.mode & sIFMT {
+	case sIFIFO:
+		d.pipe = d.v.fifo
+	case sIFCHR:
+		d.dev = deviceOf(n.rdev)
+	}
+	return d.file()
+}
+
+func (d *description) file() *File {
+	d.refs.Add(1)
+	return &File{h: &handle{d: d}}
+}
+
+// abandon gives back a description that never came to use.
+func (d *description) abandon() { d.fs.release(d.v) }
+
+// Dup returns a further reference to the same open file description: offset and flags
+// are shared, and the file is open until the last of them is closed. Of a closed File
+// it is a closed one.
+func (f *File) Dup() *File {
+	d := f.h.d
+	dup := &File{h: &handle{d: d}, done: f.done, why: f.why}
+	for {
+		n := d.refs.Load()
+		if f.h.closed.Load() || n == 0 {
+			dup.h.closed.Store(true)
+			return dup
+		}
+		if d.refs.CompareAndSwap(n, n+1) {
+			return dup
+		}
+	}
+}
+
+// WithContext returns a view of f whose calls return ctx's error once ctx ends, if
+// they would have to wait. Closing either closes both.
+func (f *File) WithContext(ctx context.Context) *File {
+	return &File{h: f.h, done: ctx.Done(), why: ctx.Err}
+}
+
+// Name returns the path it was opened by, or "pipe".
+func (f *File) Name() string { return f.h.d.name }
+
+// Flags returns the flags it was opened with.
+func (f *File) Flags() int { return f.h.d.flag }
+
+// Readable reports whether it was opened for reading.
+func (f *File) Readable() bool { return f.h.d.flag&accessMode != os.O_WRONLY }
+
+// Writable reports whether it was opened for writing.
+func (f *File) Writable() bool { return f.h.d.flag&accessMode != os.O_RDONLY }
+
+// Close closes this reference. A second Close is fs.ErrClosed.
+func (f *File) Close() error {
+	if f.h.closed.Swap(true) {
+		return f.fail("close", fs.ErrClosed)
+	}
+	d := f.h.d
+	if d.refs.Add(-1) > 0 {
+		return nil
+	}
+	if d.pipe != nil {
+		d.pipe.leave(d.flag)
+	}
+	if d.fs != nil {
+		d.fs.release(d.v)
+	}
+	return nil
+}
+
+func (f *File) fail(op string, err error) error {
+	return &fs.PathError{Op: op, Path: f.h.d.name, Err: err}
+}
+
+func (f *File) errno(op string, e syscall.Errno) error {
+	if e == 0 {
+		return nil
+	}
+	return f.fail(op, e)
+}
+
+// ready checks that f is open, and for what op does.
+func (f *File) ready(op string, write bool) error {
+	switch {
+	case f.h.closed.Load():
+		return f.fail(op, fs.ErrClosed)
+	case write && !f.Writable(), !write && !f.Readable():
+		return f.fail(op, syscall.EBADF)
+	case !write && f.h.d.dir:
+		return f.fail(op, syscall.EISDIR)
+	}
+	return nil
+}
+
+// Read reads from the offset and moves it. At the end it returns 0 and io.EOF. A pipe
+// is read as far as it is filled; Read waits only while it is empty and has writers.
+func (f *File) Read(p []byte) (int, error) {
+	if err := f.ready("read", false); err != nil {
+		return 0, err
+	}
+	if len(p) == 0 {
+		return 0, nil
+	}
+	d := f.h.d
+	switch {
+	case d.pipe != nil:
+		n, err := d.pipe.read(p, d.flag&syscall.O_NONBLOCK != 0, f.done, f.why)
+		if err != nil && !errors.Is(err, io.EOF) {
+			err = f.fail("read", err)
+		}
+		return n, err
+	case d.dev != noDevice:
+		return d.dev.read(d.fs, p)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := d.fs.readAt(d.v, p, d.off)
+	d.off += int64(n)
+	if n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// ReadAt reads at off, as [io.ReaderAt] says; a pipe is ESPIPE.
+func (f *File) ReadAt(p []byte, off int64) (int, error) {
+	if err := f.ready("read", false); err != nil {
+		return 0, err
+	}
+	d := f.h.d
+	switch {
+	case d.pipe != nil:
+		return 0, f.fail("read", syscall.ESPIPE)
+	case off < 0:
+		return 0, f.fail("read", syscall.EINVAL)
+	case d.dev != noDevice:
+		return d.dev.read(d.fs, p)
+	}
+	n := d.fs.readAt(d.v, p, off)
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// Write writes at the offset, or the end with O_APPEND, and moves the offset. If it
+// writes less than p it says why: ENOSPC, EFBIG, or for a pipe that nobody reads EPIPE.
+// What a pipe gets at once is in one piece up to 4096 bytes.
+func (f *File) Write(p []byte) (int, error) {
+	if err := f.ready("write", true); err != nil {
+		return 0, err
+	}
+	d := f.h.d
+	switch {
+	case d.pipe != nil:
+		n, err := d.pipe.write(p, d.flag&syscall.O_NONBLOCK != 0, f.done, f.why)
+		if err != nil {
+			err = f.fail("write", err)
+		}
+		return n, err
+	case d.dev != noDevice:
+		n, e := d.dev.write(p)
+		return n, f.errno("write", e)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	off := d.off
+	if d.flag&os.O_APPEND != 0 {
+		off = atEnd
+	}
+	n, end, e := d.fs.writeAt(d.v, &d.cred, p, off)
+	if n > 0 {
+		d.off = end
+	}
+	return n, f.errno("write", e)
+}
+
+// WriteAt writes at off, as [io.WriterAt] says; with O_APPEND at the end, as Linux does.
+func (f *File) WriteAt(p []byte, off int64) (int, error) {
+	if err := f.ready("write", true); err != nil {
+		return 0, err
+	}
+	d := f.h.d
+	switch {
+	case d.pipe != nil:
+		return 0, f.fail("write", syscall.ESPIPE)
+	case off < 0:
+		return 0, f.fail("write", syscall.EINVAL)
+	case d.dev != noDevice:
+		n, e := d.dev.write(p)
+		return n, f.errno("write", e)
+	}
+	if d.flag&os.O_APPEND != 0 {
+		off = atEnd
+	}
+	n, _, e := d.fs.writeAt(d.v, &d.cred, p, off)
+	return n, f.errno("write", e)
+}
+
+// Seek sets the offset of the next Read or Write, as [io.Seeker] says. A pipe is ESPIPE.
+func (f *File) Seek(offset int64, whence int) (int64, error) {
+	d := f.h.d
+	switch {
+	case f.h.closed.Load():
+		return 0, f.fail("seek", fs.ErrClosed)
+	case d.pipe != nil:
+		return 0, f.fail("seek", syscall.ESPIPE)
+	case d.dev != noDevice:
+		return 0, nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch whence {
+	case io.SeekStart:
+	case io.SeekCurrent:
+		offset += d.off
+	case io.SeekEnd:
+		info, err := f.Stat()
+		if err != nil {
+			return 0, err
+		}
+		offset += info.Size
+	default:
+		return 0, f.fail("seek", syscall.EINVAL)
+	}
+	if offset < 0 {
+		return 0, f.fail("seek", syscall.EINVAL)
+	}
+	if d.dir && offset == 0 {
+		d.at = ""
+	}
+	d.off = offset
+	return offset, nil
+}
+
+// ReadDir returns the next n entries in the order of their names, and io.EOF at the
+// end; with n ≤ 0 all that are left, and no error at the end.
+func (f *File) ReadDir(n int) ([]DirEntry, error) {
+	d := f.h.d
+	switch {
+	case f.h.closed.Load():
+		return nil, f.fail("readdir", fs.ErrClosed)
+	case !d.dir:
+		return nil, f.fail("readdir", syscall.ENOTDIR)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.fs.mu.RLock()
+	node := d.fs.node(d.v)
+	limit := n
+	if n <= 0 {
+		limit = node.names.n
+	}
+	list := node.list(d.at, limit)
+	d.fs.mu.RUnlock()
+	d.fs.accessed(d.v.ino, d.v)
+	if len(list) > 0 {
+		d.at = list[len(list)-1].Name
+	} else if n > 0 {
+		return nil, io.EOF
+	}
+	return list, nil
+}
+
+// Stat describes the file.
+func (f *File) Stat() (Info, error) {
+	d := f.h.d
+	switch {
+	case f.h.closed.Load():
+		return Info{}, f.fail("stat", fs.ErrClosed)
+	case d.fs == nil:
+		return Info{Name: d.name, Mode: fs.ModeNamedPipe | 0o600, Nlink: 1}, nil
+	}
+	d.fs.mu.RLock()
+	defer d.fs.mu.RUnlock()
+	return d.fs.infoOf(d.fs.node(d.v), d.name), nil
+}
+
+// Truncate sets the size.
+func (f *File) Truncate(size int64) error {
+	d := f.h.d
+	switch {
+	case f.h.closed.Load():
+		return f.fail("truncate", fs.ErrClosed)
+	case !f.Writable() || d.fs == nil || d.pipe != nil || d.dev != noDevice || size < 0:
+		return f.fail("truncate", syscall.EINVAL)
+	}
+	d.fs.mu.Lock()
+	defer d.fs.mu.Unlock()
+	n := d.fs.ownNode(d.v)
+	n.dropPrivileges(&d.cred)
+	return f.errno("truncate", d.fs.resize(n, size))
+}
+
+// Sync does nothing but check that f is open: there is no slower storage behind it.
+func (f *File) Sync() error {
+	if f.h.closed.Load() {
+		return f.fail("sync", fs.ErrClosed)
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package vfs
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// OpenFile opens what is at path; flag holds the O_ constants of os and syscall:
+// O_APPEND, O_CREATE, O_EXCL, O_TRUNC, O_NOFOLLOW, O_DIRECTORY, O_NONBLOCK; others have no
+// effect. A file that it creates gets the permissions perm, of which the caller has
+// taken the umask. Opening a named pipe waits for the other side, or until ctx ends,
+// whose error it then returns.
+func (f *FS) OpenFile(ctx context.Context, c Cred, path string, flag int, perm fs.FileMode) (*File, error) {
+	file, e := f.openFile(&c, path, flag, perm)
+	if e != 0 {
+		return nil, pathError("open", path, e)
+	}
+	if p := file.h.d.pipe; p != nil {
+		if err := p.join(ctx, flag); err != nil {
+			file.h.d.abandon()
+			return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+		}
+	}
+	return file, nil
+}
+
+// Open opens a file for reading.
+func (f *FS) Open(ctx context.Context, c Cred, path string) (*File, error) {
+	return f.OpenFile(ctx, c, path, os.O_RDONLY, 0)
+}
+
+const accessMode = os.O_RDONLY | os.O_WRONLY | os.O_RDWR
+
+func (f *FS) openFile(c *Cred, path string, flag int, perm fs.FileMode) (*File, syscall.Errno) {
+	if flag&accessMode == accessMode || flag&os.O_CREATE != 0 && flag&syscall.O_DIRECTORY != 0 {
+		return nil, syscall.EINVAL
+	}
+	var n *inode
+	var e syscall.Errno
+	if flag&(os.O_CREATE|os.O_TRUNC) != 0 {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+	} else {
+		f.mu.RLock()
+		defer f.mu.RUnlock()
+	}
+	created := false
+	if flag&os.O_CREATE != 0 {
+		n, created, e = f.openCreate(c, path, flag, perm)
+	} else {
+		n, e = f.openExisting(c, path, flag)
+	}
+	if e == 0 && !created {
+		e = mayOpen(c, n, flag)
+	}
+	if e == 0 && flag&os.O_TRUNC != 0 && n.isFile() && !created {
+		n = f.own(n)
+		n.dropPrivileges(c)
+		if e = f.resize(n, 0); e == 0 {
+			n.mtime = f.stamp()
+			n.ctime = n.mtime
+		}
+	}
+	if e != 0 {
+		return nil, e
+	}
+	return f.newFile(c, n, path, flag), 0
+}
+
+// openCreate finds or creates the file.
+func (f *FS) openCreate(c *Cred, path string, flag int, perm fs.FileMode) (*inode, bool, syscall.Errno) {
+	p, e := f.walk(c, path, flag&(os.O_EXCL|syscall.O_NOFOLLOW) == 0)
+	switch {
+	case e != 0:
+		return nil, false, e
+	case p.tail:
+		return nil, false, syscall.EISDIR
+	case p.node != nil && flag&os.O_EXCL != 0:
+		return nil, false, syscall.EEXIST
+	case p.node != nil && p.node.isLink():
+		return nil, false, syscall.ELOOP
+	case p.node != nil && p.node.isDir():
+		return nil, false, syscall.EISDIR
+	case p.node != nil:
+		return p.node, false, 0
+	}
+	if e := c.mayAdd(p.dir); e != 0 {
+		return nil, false, e
+	}
+	n, e := f.add(c, p, sIFREG|permBits(perm))
+	return n, true, e
+}
+
+func (f *FS) openExisting(c *Cred, path string, flag int) (*inode, syscall.Errno) {
+	nofollow := flag&syscall.O_NOFOLLOW != 0 && !strings.HasSuffix(path, "/")
+	n, e := f.find(c, path, !nofollow)
+	switch {
+	case e != 0:
+		return nil, e
+	case flag&syscall.O_DIRECTORY != 0 && !n.isDir():
+		return nil, syscall.ENOTDIR
+	case n.isLink():
+		return nil, syscall.ELOOP
+	}
+	return n, 0
+}
+
+// mayOpen checks an existing file against the flags.
+func mayOpen(c *Cred, n *inode, flag int) syscall.Errno {
+	var mask uint32
+	switch flag & accessMode {
+	case os.O_RDONLY:
+		mask = MayRead
+	case os.O_WRONLY:
+		mask = MayWrite
+	default:
+		mask = MayRead | MayWrite
+	}
+	if flag&os.O_TRUNC != 0 {
+		mask |= MayWrite
+	}
+	if n.isDir() && mask&MayWrite != 0 {
+		return syscall.EISDIR
+	}
+	if e := c.may(n, mask); e != 0 {
+		return e
+	}
+	switch n.mode & sIFMT {
+	case sIFSOCK, sIFBLK:
+		return syscall.ENXIO
+	case sIFCHR:
+		if deviceOf(n.rdev) == noDevice {
+			return syscall.ENXIO
+		}
+	}
+	return 0
+}

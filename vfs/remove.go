@@ -1,0 +1,140 @@
+package vfs
+
+import "syscall"
+
+// Unlink removes a name of a file. The file itself goes with its last name and the
+// last [File] open on it.
+func (f *FS) Unlink(c Cred, path string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p, e := f.walk(&c, path, false)
+	switch {
+	case e != 0:
+	case p.final != plain:
+		e = syscall.EISDIR
+	case p.node == nil:
+		e = syscall.ENOENT
+	case p.tail && !p.node.isDir():
+		e = syscall.ENOTDIR
+	case p.tail:
+		e = syscall.EISDIR
+	default:
+		if e = c.mayRemove(p.dir, p.node); e == 0 && p.node.isDir() {
+			e = syscall.EISDIR
+		}
+	}
+	if e == 0 {
+		f.unbind(f.own(p.dir), p.name, f.own(p.node), f.stamp())
+	}
+	return pathError("unlink", path, e)
+}
+
+// Rmdir removes an empty directory.
+func (f *FS) Rmdir(c Cred, path string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p, e := f.walk(&c, path, false)
+	switch {
+	case e != 0:
+	case p.final == slash:
+		e = syscall.EBUSY
+	case p.final == dot:
+		e = syscall.EINVAL
+	case p.final == dotdot:
+		e = syscall.ENOTEMPTY
+	case p.node == nil:
+		e = syscall.ENOENT
+	default:
+		e = c.mayRemove(p.dir, p.node)
+		if e == 0 && !p.node.isDir() {
+			e = syscall.ENOTDIR
+		}
+		if e == 0 && p.node.names.n > 0 {
+			e = syscall.ENOTEMPTY
+		}
+	}
+	if e == 0 {
+		f.unbind(f.own(p.dir), p.name, f.own(p.node), f.stamp())
+	}
+	return pathError("rmdir", path, e)
+}
+
+// unbind takes a name from dir and from n, and frees n if it was the last. The caller
+// owns both; a directory is empty.
+func (f *FS) unbind(dir *inode, name string, n *inode, now stamp) {
+	dir.names.remove(f.owner, name)
+	dir.mtime, dir.ctime = now, now
+	n.ctime = now
+	n.dropLink(link{dir.ino, name})
+	if n.isDir() {
+		dir.nlink--
+		n.nlink = 0
+	} else {
+		n.nlink--
+	}
+	if n.nlink > 0 {
+		f.nodes.Add(-1)
+		return
+	}
+	f.tree.inodes.set(f.owner, n.ino, nil)
+	f.openMu.Lock()
+	v := f.open[n.ino]
+	if v != nil {
+		f.addOrphan(v, n)
+	}
+	f.openMu.Unlock()
+	if v == nil {
+		f.bytes.Add(-n.cost())
+		f.nodes.Add(-1)
+	}
+}
+
+// RemoveAll removes what is at path and all below it, as far as c may, and returns the
+// first error. It is no error if nothing is there. Links are removed, not followed.
+func (f *FS) RemoveAll(c Cred, path string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p, e := f.walk(&c, path, false)
+	switch {
+	case e == syscall.ENOENT || e == 0 && p.node == nil:
+		return nil
+	case e == 0 && p.final == slash:
+		e = syscall.EBUSY
+	case e == 0 && p.final != plain:
+		e = syscall.EINVAL
+	case e == 0 && p.tail && !p.node.isDir():
+		e = syscall.ENOTDIR
+	}
+	if e != 0 {
+		return pathError("unlink", path, e)
+	}
+	at, e := f.removeTree(&c, p.dir, p.name, p.node, path)
+	return pathError("unlink", at, e)
+}
+
+// removeTree returns the first error and the path of what it is about.
+func (f *FS) removeTree(c *Cred, dir *inode, name string, n *inode, path string) (string, syscall.Errno) {
+	first, at := syscall.Errno(0), ""
+	if n.isDir() && n.names.n > 0 {
+		if e := c.may(n, MayRead|MayExec); e != 0 {
+			return path, e
+		}
+		for _, e := range n.list("", n.names.n) {
+			// Every step may make new versions of the directory and of what is in it.
+			kid := f.inode(e.Ino)
+			if p, e := f.removeTree(c, f.inode(n.ino), e.Name, kid, join(path, e.Name)); e != 0 && first == 0 {
+				at, first = p, e
+			}
+		}
+		n = f.inode(n.ino)
+	}
+	if first != 0 {
+		return at, first
+	}
+	dir = f.inode(dir.ino)
+	if e := c.mayRemove(dir, n); e != 0 {
+		return path, e
+	}
+	f.unbind(f.own(dir), name, f.own(n), f.stamp())
+	return "", 0
+}

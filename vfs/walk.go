@@ -1,0 +1,143 @@
+package vfs
+
+import (
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+)
+
+const (
+	maxPath  = 4095
+	maxName  = 255
+	maxLinks = 40
+)
+
+// final says what the last component of a path is.
+type final uint8
+
+const (
+	plain final = iota
+	dot
+	dotdot
+	slash // the path is "/", or a link to it
+)
+
+// place is where a path leads.
+type place struct {
+	dir   *inode // the directory of the last component
+	name  string // the last component, if it is plain
+	node  *inode // what is there, or nil
+	tail  bool   // slashes follow, so that it must be a directory
+	final final
+}
+
+// walk resolves a path. With follow a link as last component is followed. Only the
+// last component may be missing. The caller holds mu.
+func (f *FS) walk(c *Cred, path string, follow bool) (place, syscall.Errno) {
+	switch {
+	case path == "":
+		return place{}, syscall.ENOENT
+	case len(path) > maxPath:
+		return place{}, syscall.ENAMETOOLONG
+	case strings.IndexByte(path, 0) >= 0:
+		return place{}, syscall.EINVAL
+	}
+	dir, links := f.inode(rootIno), 0
+	for {
+		path = strings.TrimLeft(path, "/")
+		if path == "" {
+			return place{dir: dir, node: dir, final: slash}, 0
+		}
+		name, rest := path, ""
+		if i := strings.IndexByte(path, '/'); i >= 0 {
+			name, rest = path[:i], path[i:]
+		}
+		if e := c.may(dir, MayExec); e != 0 {
+			return place{}, e
+		}
+		p, e := f.step(dir, name)
+		if e != 0 {
+			return place{}, e
+		}
+		last := strings.TrimLeft(rest, "/") == ""
+		switch {
+		case p.node != nil && p.node.isLink() && (!last || follow):
+			if links++; links > maxLinks {
+				return place{}, syscall.ELOOP
+			}
+			if p.node.target[0] == '/' {
+				dir = f.inode(rootIno)
+			}
+			path = p.node.target + rest
+			continue
+		case last:
+			p.tail = rest != ""
+			return p, 0
+		case p.node == nil:
+			return place{}, syscall.ENOENT
+		case !p.node.isDir():
+			return place{}, syscall.ENOTDIR
+		}
+		dir, path = p.node, rest
+	}
+}
+
+// step looks one component up.
+func (f *FS) step(dir *inode, name string) (place, syscall.Errno) {
+	switch {
+	case name == ".":
+		return place{dir: dir, node: dir, final: dot}, 0
+	case name == "..":
+		return place{dir: dir, node: f.inode(dir.link.dir), final: dotdot}, 0
+	case len(name) > maxName:
+		return place{}, syscall.ENAMETOOLONG
+	}
+	p := place{dir: dir, name: name}
+	if e, ok := dir.names.lookup(name); ok {
+		p.node = f.inode(e.ino())
+	}
+	return p, 0
+}
+
+// find resolves a path to what must exist; slashes at the end follow a link.
+func (f *FS) find(c *Cred, path string, follow bool) (*inode, syscall.Errno) {
+	p, e := f.walk(c, path, follow || strings.HasSuffix(path, "/"))
+	switch {
+	case e != 0:
+		return nil, e
+	case p.node == nil:
+		return nil, syscall.ENOENT
+	case p.tail && !p.node.isDir():
+		return nil, syscall.ENOTDIR
+	}
+	return p.node, 0
+}
+
+// vacant resolves a path to a name that does not exist yet and may be created.
+func (f *FS) vacant(c *Cred, path string, dir bool) (place, syscall.Errno) {
+	p, e := f.walk(c, path, false)
+	switch {
+	case e != 0:
+		return p, e
+	case p.node != nil:
+		return p, syscall.EEXIST
+	case p.tail && !dir:
+		return p, syscall.ENOENT
+	}
+	return p, c.mayAdd(p.dir)
+}
+
+func pathError(op, path string, e syscall.Errno) error {
+	if e == 0 {
+		return nil
+	}
+	return &fs.PathError{Op: op, Path: path, Err: e}
+}
+
+func linkError(op, from, to string, e syscall.Errno) error {
+	if e == 0 {
+		return nil
+	}
+	return &os.LinkError{Op: op, Old: from, New: to, Err: e}
+}
