@@ -143,7 +143,8 @@ func (r *Rules) CheckAddr(host Host, addr netip.Addr, port uint16, own func(neti
 	addr = addr.Unmap()
 	as := Host{addr: addr}
 	for i := range r.deny {
-		if u := &r.deny[i]; u.prefix.IsValid() && u.always() && u.deniesHost(as) && u.matchPort(port) {
+		// What will be spoken is not known yet, and by a name nobody asks for the address again.
+		if u := &r.deny[i]; u.prefix.IsValid() && !u.request() && u.deniesHost(as) && u.matchPort(port) {
 			return u.denied()
 		}
 	}

@@ -181,11 +181,13 @@ func Test_Special_Addresses(t *testing.T) {
 
 func Test_Denied_Addresses_Of_Allowed_Names(t *testing.T) {
 	t.Parallel()
-	r := mustCompile(t, Policy{Allow: []string{"x.example"}, Deny: []string{"8.8.0.0/16"}})
-	h, _ := ParseHost("x.example")
-	for _, a := range []string{"8.8.8.8", "64:ff9b::8.8.8.8", "2002:808:808::"} {
-		if v := r.CheckAddr(h, netip.MustParseAddr(a), 443, nil); v.Allowed || v.Rule != "8.8.0.0/16" {
-			t.Errorf("CheckAddr(%s) = %+v", a, v)
+	for _, rule := range []string{"8.8.0.0/16", "8.8.0.0/16:443", "tcp://8.8.0.0/16:443", "https://8.8.8.8"} {
+		r := mustCompile(t, Policy{Allow: []string{"x.example"}, Deny: []string{rule}})
+		h, _ := ParseHost("x.example")
+		for _, a := range []string{"8.8.8.8", "64:ff9b::8.8.8.8", "2002:808:808::"} {
+			if v := r.CheckAddr(h, netip.MustParseAddr(a), 443, nil); v.Allowed || v.Rule != rule {
+				t.Errorf("CheckAddr(%s) with %s denied = %+v", a, rule, v)
+			}
 		}
 	}
 }
