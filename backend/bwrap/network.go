@@ -43,6 +43,9 @@ func (i *instance) openNetwork(ctx context.Context, plan *policy.Plan) (n *netwo
 			n = nil
 		}
 	}()
+	if err = checkPublish(plan); err != nil {
+		return n, err
+	}
 	// First of all: nobody should be asked for a passphrase when a port is taken.
 	if n.ports, err = gateway.Publish(ctx, plan); err != nil {
 		return n, err
@@ -84,6 +87,18 @@ func (i *instance) startOffline(ctx context.Context, cmd sandbox.Cmd, stdio sand
 		off.Network, off.Secrets, off.Publish = sandbox.Network{Mode: sandbox.NetworkNone}, nil, nil
 		return &off
 	})
+}
+
+// checkPublish refuses to give the proxy away: every user of the host could go out
+// through it with this sandbox's list.
+func checkPublish(plan *policy.Plan) error {
+	for _, p := range plan.Publish {
+		if p.Port == guest.ProxyPort {
+			return sandbox.Errorf(sandbox.Invalid, "port %d inside is the sandbox's way out and cannot be published", p.Port).
+				WithHint("let the server inside listen on another port")
+		}
+	}
+	return nil
 }
 
 func (n *network) inherit(option string, child *os.File) {
