@@ -320,6 +320,21 @@ exec /usr/bin/python3 -c "$0" 127.0.0.1`
 	_ = c.Close()
 }
 
+// The kernel lets nobody into the process that connects to ports, and so it has to be
+// when the command begins: it could be quicker.
+func TestPortsAreOutOfReachWhenTheCommandStarts(t *testing.T) {
+	// Opening environ takes the rights of a debugger (proc(5)). The first process is bubblewrap.
+	const reach = `for p in /proc/[0-9]*; do case $p in /proc/1|/proc/$$) ;; *) { :; } <$p/environ && echo reached $p;; esac; done; echo tried`
+	for range 20 {
+		b := newBox(t)
+		b.add("--cap-drop", "ALL") // root's are enough
+		l := b.start(t, Program, "init", "--ports", "4", "--", "/bin/sh", "-c", reach)
+		if out, code := l.finish(t); code != 0 || out != "tried\n" || !strings.Contains(l.stderr.String(), "ermission denied") {
+			t.Fatalf("status %d, %q\n%s", code, out, l.stderr.String())
+		}
+	}
+}
+
 // The process that connects to ports holds its connection to the host and nothing else,
 // whatever the sandbox was started with.
 func TestPortsHoldNothingElse(t *testing.T) {

@@ -13,16 +13,40 @@ import (
 
 // leavePorts starts the process that connects to published ports. It is a child of our
 // own parent, the sandbox's first process, because a command that waits for all of its
-// children would wait for this one too.
+// children would wait for this one too. It returns when that process is out of the
+// command's reach, which it is not yet when it begins.
 func leavePorts(host int) error {
+	var ready [2]int
+	if err := unix.Pipe2(ready[:], unix.O_CLOEXEC); err != nil {
+		return err
+	}
+	defer unix.Close(ready[0])
 	_, err := syscall.ForkExec(selfExe, []string{Program, "ports"}, &syscall.ProcAttr{
 		Dir:   "/",
 		Env:   portsEnv(),
-		Files: []uintptr{uintptr(host)},
+		Files: []uintptr{uintptr(host), uintptr(ready[1])},
 		// A session of its own: neither the terminal's keys nor a signal to the job are for it.
 		Sys: &syscall.SysProcAttr{Setsid: true, Cloneflags: unix.CLONE_PARENT},
 	})
-	return err
+	_ = unix.Close(ready[1]) // so that its end is noticed
+	if err != nil {
+		return err
+	}
+	var told [1]byte
+	if n, err := readOnce(ready[0], told[:]); err != nil || n != len(told) {
+		return errors.Join(errors.New("the process for them ended before it began"), err)
+	}
+	return nil
+}
+
+// readOnce reads once, whatever signals come in between.
+func readOnce(fd int, data []byte) (int, error) {
+	for {
+		n, err := unix.Read(fd, data)
+		if !errors.Is(err, unix.EINTR) {
+			return n, err
+		}
+	}
 }
 
 // portsEnv keeps the runtime small: threads count against a limit, and it would hold
@@ -30,6 +54,7 @@ func leavePorts(host int) error {
 func portsEnv() []string { return []string{"GOMAXPROCS=1", "GODEBUG=containermaxprocs=0"} }
 
 // servePorts answers the host's requests on standard input until the host's end closes.
+// On standard output it says once that nobody inside can take it over any more.
 func servePorts(p process) int {
 	host := int(os.Stdin.Fd())
 	if !isPacketSocket(host) {
@@ -43,6 +68,10 @@ func servePorts(p process) int {
 		return p.fail(exitNetwork, "ports: "+err.Error())
 	}
 	signal.Ignore(jobSignals...)
+	if _, err := os.Stdout.Write([]byte{confirmed}); err != nil {
+		return p.fail(exitNetwork, "ports: "+err.Error())
+	}
+	_ = os.Stdout.Close()
 	for {
 		var port [2]byte
 		n, fds, err := receiveDescriptors(host, port[:], 0)
