@@ -100,9 +100,24 @@ func tryHelp(p *shell.Proc, c shell.Command) {
 	case "sed":
 		_, _ = io.WriteString(p.Stderr, helpText(p.Name(), c))
 	default:
-		fmt.Fprintf(p.Stderr, "Try '%s --help' for more information.\n", p.Name())
+		hint, ok := hints[c.Name]
+		if !ok {
+			hint = "Try '%s --help' for more information.\n"
+		}
+		fmt.Fprintf(p.Stderr, hint, p.Name())
 	}
 }
+
+// hints are for commands that say it otherwise than coreutils do.
+var hints = map[string]string{
+	"cmp": diffHint, "diff": diffHint, "patch": diffHint,
+	"tar":   "Try '%[1]s --help' or '%[1]s --usage' for more information.\n",
+	"iconv": "Try `%[1]s --help' or `%[1]s --usage' for more information.\n",
+	"gzip":  "Try `%s --help' for more information.\n",
+	"xz":    "%[1]s: Try `%[1]s --help' for more information.\n",
+}
+
+const diffHint = "%[1]s: Try '%[1]s --help' for more information.\n"
 
 // helpText is what --help prints.
 func helpText(name string, c shell.Command) string {
