@@ -13,5 +13,23 @@ func Commands() []shell.Command {
 
 // commands has a line for each program, sorted by name.
 var commands = []func() shell.Command{
+	b2sumCommand,
+	base32Command,
+	base64Command,
+	basencCommand,
 	catCommand,
+	cksumCommand,
+	cmpCommand,
+	crc32Command,
+	hexdumpCommand,
+	md5sumCommand,
+	odCommand,
+	sha1sumCommand,
+	sha224sumCommand,
+	sha256sumCommand,
+	sha384sumCommand,
+	sha512sumCommand,
+	stringsCommand,
+	sumCommand,
+	xxdCommand,
 }
