@@ -15,10 +15,11 @@ const (
 	opRemove                 // unlink, rmdir
 	opConnect                // connects a socket
 	opBind                   // binds a socket, to a path when it is a Unix socket
+	opExec                   // executes a program
 )
 
 func (o entryOp) String() string {
-	return [...]string{"create", "create", "create", "link", "symlink", "rename", "remove", "connect", "create"}[o]
+	return [...]string{"create", "create", "create", "link", "symlink", "rename", "remove", "connect", "create", "execute"}[o]
 }
 
 // entryCall tells where a system call keeps its arguments. Positions count from
@@ -57,6 +58,8 @@ func entryCallAt(nr int32) (entryCall, bool) {
 		return entryCall{op: opConnect}, true
 	case unix.SYS_BIND:
 		return entryCall{op: opBind}, true
+	case unix.SYS_EXECVE, unix.SYS_EXECVEAT:
+		return entryCall{op: opExec}, true
 	}
 	return entryCall{}, false
 }

@@ -114,6 +114,13 @@ type guardOptions struct {
 // that may create, move or (if asked) remove or open a directory entry, and connect. It
 // lets everything else through, calls of other architectures too: denyProgram
 // ends those. arch is "amd64" or "arm64".
+//
+// It also reports execve, which the guard always lets through. When we are dead nobody
+// answers, the kernel fails it, and nothing new is executed: a bubblewrap that was caught
+// between its own steps goes on as if we had given leave. Calls from the first 4 GiB are
+// none of bubblewrap's, which lies above as all position-independent programs do, and
+// may be those of our own fork, a statically linked program: it keeps the listener open
+// itself, and would wait for an answer for ever.
 func guardProgram(arch string, o guardOptions) ([]unix.SockFilter, error) {
 	table, err := callTableOf(arch)
 	if err != nil {
@@ -140,6 +147,10 @@ func guardProgram(arch string, o guardOptions) ([]unix.SockFilter, error) {
 		{calls: "mkdir mkdirat mknod mknodat symlink symlinkat link linkat", to: ask},
 		{calls: "rename renameat renameat2", to: ask},
 		{calls: "connect", to: ask},
+		{calls: "execve execveat", check: func(p *bpfProgram) {
+			p.load(callerHigh)
+			p.equal(0, toAllow, ask)
+		}},
 	}
 	if o.Removals {
 		rules = append(rules, callRule{calls: "unlink unlinkat rmdir", to: ask})

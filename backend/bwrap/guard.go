@@ -23,6 +23,8 @@ type guard struct {
 	sockets  sockets        // and the sockets that they use
 	built    func() bool    // whether the walls stand; until then only bubblewrap itself asks
 	standing bool           // built said so once; used by serve alone
+	events   []event        // of serve
+	ended    bool           // serve is to end
 	report   *reporter
 	appeared func(path string, raced bool) // a guarded name is there in spite of the guard
 }
@@ -31,7 +33,6 @@ type guard struct {
 type event struct {
 	fd    int
 	ready func() (more bool) // called when fd can be read; false: never again
-	last  bool               // serve ends when fd can be read
 }
 
 // newGuard makes a guard that is ready to serve a listener.
@@ -42,14 +43,17 @@ func newGuard(plan *policy.Plan, report *reporter, appeared func(path string, ra
 	}
 }
 
-// serve answers what the listener receives until the last event.
+// serve answers what the listener receives until end is called by an event, which may
+// also add further ones.
 func (g *guard) serve(l *listener, events ...event) {
-	g.listener = l
-	fds := []unix.PollFd{{Fd: int32(l.file.Fd()), Events: unix.POLLIN}}
-	for _, e := range events {
-		fds = append(fds, unix.PollFd{Fd: int32(e.fd), Events: unix.POLLIN})
-	}
-	for {
+	g.listener, g.events = l, events
+	var fds []unix.PollFd
+	asked := int32(l.file.Fd())
+	for !g.ended {
+		fds = append(fds[:0], unix.PollFd{Fd: asked, Events: unix.POLLIN})
+		for _, e := range g.events {
+			fds = append(fds, unix.PollFd{Fd: int32(e.fd), Events: unix.POLLIN})
+		}
 		n, err := unix.Poll(fds, g.sweep.wait())
 		switch {
 		case errors.Is(err, unix.EINTR):
@@ -65,19 +69,20 @@ func (g *guard) serve(l *listener, events ...event) {
 				g.answer(n)
 			}
 		} else if fds[0].Revents != 0 {
-			fds[0].Fd = -1 // no process is left that could ask
+			asked = -1 // no process is left that could ask
 		}
-		for i, e := range events {
-			switch {
-			case fds[i+1].Revents == 0:
-			case e.last:
-				return
-			case !e.ready():
-				fds[i+1].Fd = -1
+		for i := range fds[1:] {
+			if fds[i+1].Revents != 0 && !g.events[i].ready() {
+				g.events[i].fd = -1
 			}
 		}
 	}
 }
+
+// add watches one more descriptor, and end ends serve. Both are for events to call.
+func (g *guard) add(e event) { g.events = append(g.events, e) }
+
+func (g *guard) end() { g.ended = true }
 
 // close frees everything after serve has ended, when the sandbox's last process is
 // gone. A guard that never served needs none.
@@ -102,6 +107,10 @@ func (g *guard) answer(n notification) {
 		return
 	}
 	t := target{tid: int(n.pid)}
+	if call.op == opExec {
+		g.listener.proceed(n.id)
+		return
+	}
 	if call.op == opConnect {
 		g.calls.Go(func() { g.connect(n, t) })
 		return

@@ -3,9 +3,9 @@
 package bwrap
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,6 +33,7 @@ type process struct {
 	terminal bool     // shares our terminal's session and process group
 	name     string   // of the command, as it was given
 	bwrapFD  int      // pidfd of bubblewrap
+	launched int      // eventfd; written once when bubblewrap runs, or could not be started
 
 	ended  chan struct{} // closed when all of it is gone
 	reaped chan struct{} // closed when bubblewrap was waited for
@@ -48,46 +49,9 @@ type process struct {
 	err     error
 }
 
-// orNull is w, or null in its place. Package exec would open that itself, on the thread
-// with the guard's program, and wait for a guard that does not serve yet.
-func orNull(w io.Writer, null *os.File) io.Writer {
-	if w == nil {
-		return null
-	}
-	return w
-}
-
-// connect gives bubblewrap the caller's streams. Input that is not a file is
-// copied by a goroutine that nobody waits for: its source may never end.
-func (p *process) connect(c *exec.Cmd, stdio sandbox.Stdio) error {
-	p.pidfd, p.reaped = -1, make(chan struct{})
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	p.null = null
-	c.Stdin, c.Stdout, c.Stderr = null, orNull(stdio.Stdout, null), orNull(stdio.Stderr, null)
-	if f, ok := stdio.Stdin.(*os.File); ok || stdio.Stdin == nil {
-		if f != nil {
-			c.Stdin = f
-		}
-		return nil
-	}
-	c.Stdin = nil
-	w, err := c.StdinPipe()
-	if err != nil {
-		return err
-	}
-	go func() {
-		_, _ = io.Copy(w, stdio.Stdin) // EPIPE when the command does not want it
-		_ = w.Close()
-	}()
-	return nil
-}
-
 // abandon releases what connect and newStatus opened for a start that failed.
 func (p *process) abandon() {
-	_ = p.null.Close()
+	_, _ = p.null.Close(), unix.Close(p.launched)
 	p.status.close()
 	close(p.ended)
 }
@@ -98,24 +62,36 @@ func (p *process) fail(err error) {
 	p.err = errors.Join(p.err, err)
 }
 
-// started notes the command that runs; Close may have wanted its end meanwhile.
-func (p *process) started(c *exec.Cmd) {
+// started is called on the thread that started bubblewrap, before anything of it is
+// watched.
+func (p *process) started(ctx context.Context, c *exec.Cmd) {
+	_ = p.null.Close()
+	p.network.closeChildEnds()
+	p.network.serve(ctx, p.networkFailed)
 	p.mu.Lock()
 	p.command = c
-	killed := p.killed
 	p.mu.Unlock()
-	if killed {
-		p.kill()
-	}
+	p.stop = context.AfterFunc(ctx, p.kill)
 }
 
-// watch serves the sandbox from its start to its end. All that happens in between
+// watch serves the sandbox from before its start to its end. All that happens in between
 // comes to one thread: each that is woken besides costs a start some 100 µs.
 func (p *process) watch(l *listener) {
-	p.guard.serve(l,
-		event{fd: int(p.status.read.Fd()), ready: p.status.receive},
-		event{fd: p.bwrapFD, last: true},
-	)
+	g := p.guard
+	g.serve(l, event{fd: p.launched, ready: func() bool {
+		if p.command == nil {
+			g.end() // it could not be started
+			return false
+		}
+		g.add(event{fd: int(p.status.read.Fd()), ready: p.status.receive})
+		g.add(event{fd: p.bwrapFD, ready: func() bool { g.end(); return false }})
+		return false
+	}})
+	if p.command == nil {
+		_ = l.close()
+		close(p.reaped)
+		return
+	}
 	err := p.command.Wait() // for the copies of its output, too
 	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
 		p.fail(err)
@@ -142,7 +118,12 @@ func (p *process) begun(pid int) {
 	}
 	p.mu.Lock()
 	p.child, p.pidfd = pid, fd
+	killed := p.killed
 	p.mu.Unlock()
+	if killed {
+		p.kill()
+		return
+	}
 	if err := p.limits.attach(p.command.Process.Pid, pid); err != nil {
 		p.fail(sandbox.Errorf(sandbox.Unavailable, "limits: %w", err))
 		p.kill()
@@ -173,7 +154,7 @@ func (p *process) finish() {
 	err := errors.Join(p.limits.close(), p.staged.leave())
 	built, code := p.status.built(), p.status.code
 	p.status.close()
-	_ = unix.Close(p.bwrapFD)
+	_, _ = unix.Close(p.bwrapFD), unix.Close(p.launched)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.pidfd >= 0 {
@@ -235,18 +216,21 @@ func (p *process) Wait() (sandbox.Exit, error) {
 	return p.exit, p.err
 }
 
-// kill ends the whole tree: bubblewrap's first process dies with bubblewrap
-// (--die-with-parent), and everything inside with it.
+// kill ends the whole tree. bubblewrap's first process takes everything inside along, and
+// bubblewrap ends with it. Before bubblewrap has told who that is, nothing is killed: it
+// does so as soon as it runs, and one that is killed before it has let that process go on
+// leaves it waiting for ever.
 func (p *process) kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.killed = true
+	if p.child == 0 {
+		return
+	}
 	if p.pidfd >= 0 {
 		_ = unix.PidfdSendSignal(p.pidfd, unix.SIGKILL, nil, 0)
 	}
-	if p.command != nil {
-		_ = p.command.Process.Kill()
-	}
+	_ = p.command.Process.Kill()
 }
 
 // Signal sends sig to the command's process group; SIGKILL ends everything.

@@ -26,6 +26,9 @@ func argLow(n int) uint32 { return uint32(dataArgs + 8*n) }
 // argHigh is the offset of the high word of argument n.
 func argHigh(n int) uint32 { return argLow(n) + 4 }
 
+// callerHigh is the offset of the high word of the address that the call was made from.
+const callerHigh = 12
+
 // Places to which a check can jump; reply names the others.
 const toAllow bpfLabel = "allow"
 

@@ -4,7 +4,6 @@ package bwrap
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -12,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -81,55 +78,6 @@ func (s *staged) wrap(c *exec.Cmd, guest string) {
 	a.Cloneflags |= w.Attr.Cloneflags
 	a.UidMappings, a.GidMappings, a.AmbientCaps = w.Attr.UidMappings, w.Attr.GidMappings, w.Attr.AmbientCaps
 	a.Pdeathsig = w.Attr.Pdeathsig
-}
-
-// input is what a staged command gets for r. A file would lead it around the view:
-// /proc/self/fd/0 opens it anew on the host's own mount, for writing too.
-func (s *staged) input(r io.Reader) io.Reader {
-	f, ok := r.(*os.File)
-	if s == nil || !ok || f == nil {
-		return r
-	}
-	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		return r
-	}
-	return struct{ io.Reader }{f}
-}
-
-// pass calls start and lets every call through that l reports meanwhile: the thread that
-// starts a stage writes the maps of its user namespace, and would wait for a guard that
-// does not serve yet.
-func (s *staged) pass(l *listener, start func() error) error {
-	if s == nil {
-		return start()
-	}
-	stop, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(stop)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		fds := []unix.PollFd{{Fd: int32(stop), Events: unix.POLLIN}, {Fd: int32(l.file.Fd()), Events: unix.POLLIN}}
-		for {
-			_, err := unix.Poll(fds, -1)
-			if err != nil && !errors.Is(err, unix.EINTR) || err == nil && fds[0].Revents != 0 {
-				return
-			}
-			if fds[1].Revents&unix.POLLIN == 0 {
-				continue
-			}
-			if n, ok, err := l.receive(); ok && err == nil {
-				l.proceed(n.id)
-			}
-		}
-	}()
-	err = start()
-	one := [8]byte{1}
-	_, _ = unix.Write(stop, one[:]) // an eventfd takes it
-	<-done
-	return err
 }
 
 // hostPID is the pid of the sandbox's first process, which bubblewrap tells in a PID

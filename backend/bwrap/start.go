@@ -38,7 +38,6 @@ func (i *instance) startWith(ctx context.Context, cmd sandbox.Cmd, stdio sandbox
 	if err != nil {
 		return nil, err
 	}
-	stdio.Stdin = staged.input(stdio.Stdin)
 	p, err := i.launch(ctx, adapt(staged.adapt(plan)), staged, cmd, stdio)
 	if err != nil {
 		return nil, errors.Join(err, staged.leave())
@@ -116,7 +115,7 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 	}
 	p.staged.wrap(c, i.guest)
 	i.driver.traceArgs(v.args)
-	if err := p.connect(c, stdio); err != nil {
+	if err := p.connect(c, plan, stdio); err != nil {
 		p.status.close()
 		return err
 	}
@@ -124,18 +123,11 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 		p.abandon()
 		return err
 	}
-	l, err := p.fork(c)
-	if err != nil {
+	if err := p.fork(ctx, c); err != nil {
 		i.remove(p)
 		p.abandon()
 		return startError(err)
 	}
-	_ = p.null.Close()
-	p.started(c)
-	p.network.closeChildEnds()
-	p.network.serve(ctx, p.networkFailed)
-	p.stop = context.AfterFunc(ctx, p.kill)
-	go p.watch(l)
 	return nil
 }
 
@@ -162,45 +154,48 @@ func holdKeys(c *exec.Cmd) {
 	c.Path = "/bin/sh"
 }
 
-// fork starts c on a thread of its own that carries the guard's program, and returns
-// what listens to it. The thread lives until c was waited for: bubblewrap dies with the
-// thread that made it (PR_SET_PDEATHSIG in prctl(2)).
-func (p *process) fork(c *exec.Cmd) (*listener, error) {
+// fork starts c on a thread of its own that carries the guard's program. The thread
+// lives until c was waited for: bubblewrap dies with the thread that made it
+// (PR_SET_PDEATHSIG in prctl(2)).
+func (p *process) fork(ctx context.Context, c *exec.Cmd) error {
 	program, err := guardProgram(runtime.GOARCH, guardOptions{
 		Removals: p.guard.sweep.links, Binds: true, Writes: true, Reads: p.instance.driver.options.Record,
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	// What we were started with must not leak inside (descriptors above 2).
 	if err := closeOnExec(); err != nil {
-		return nil, err
+		return err
 	}
-	var l *listener
 	started := make(chan error, 1)
 	go func() {
 		// Never unlocked: the thread ends here, with its filter.
 		runtime.LockOSThread()
-		var err error
-		if l, err = listen(program); err != nil {
+		l, err := listen(program)
+		if err != nil {
 			started <- sandbox.Errorf(sandbox.Unavailable, "the guard cannot be installed: %w", err).
 				WithHint("run 'agent-sandbox doctor' for the layer that forbids it")
 			return
 		}
-		err = p.staged.pass(l, c.Start)
+		// From here on this thread's own calls are reported, too, and executing bubblewrap is one.
+		go p.watch(l)
+		err = c.Start()
 		p.status.closeChildEnds()
-		started <- err
 		if err == nil {
-			<-p.reaped
+			p.started(ctx, c)
+		}
+		one := [8]byte{1}
+		_, _ = unix.Write(p.launched, one[:]) // an eventfd takes it
+		if err == nil {
+			started <- nil
+		}
+		<-p.reaped
+		if err != nil {
+			started <- err
 		}
 	}()
-	if err := <-started; err != nil {
-		if l != nil {
-			_ = l.close()
-		}
-		return nil, err
-	}
-	return l, nil
+	return <-started
 }
 
 func startError(err error) error {

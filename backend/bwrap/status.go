@@ -36,11 +36,28 @@ func newStatus() (*status, error) {
 	if s.read, s.write, err = blockingPipe(); err != nil {
 		return nil, err
 	}
+	if err := s.keepReader(); err != nil {
+		closeAll([]*os.File{s.read, s.write})
+		return nil, err
+	}
 	if s.blockRead, s.blockWrite, err = blockingPipe(); err != nil {
 		closeAll([]*os.File{s.read, s.write})
 		return nil, err
 	}
 	return s, nil
+}
+
+// keepReader opens the write end for reading, too, so that bubblewrap itself is a reader of
+// what it writes: when we die, SIGPIPE would kill it before it has let its first process go
+// on, and that would wait for ever.
+func (s *status) keepReader() error {
+	both, err := unix.Open("/proc/self/fd/"+strconv.Itoa(int(s.write.Fd())), unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("pipe: %w", err)
+	}
+	_ = s.write.Close()
+	s.write = os.NewFile(uintptr(both), "pipe")
+	return nil
 }
 
 // blockingPipe is os.Pipe without the runtime's poller, which wakes threads.

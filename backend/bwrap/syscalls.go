@@ -57,6 +57,8 @@ var callNumbers = map[string][2]int{
 	"connect":           {42, 203},
 	"creat":             {85, -1},
 	"delete_module":     {176, 106},
+	"execve":            {59, 221},
+	"execveat":          {322, 281},
 	"fanotify_init":     {300, 262},
 	"fchmod":            {91, 52},
 	"fchmodat":          {268, 53},
