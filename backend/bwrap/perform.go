@@ -55,7 +55,7 @@ func (g *guard) perform(n notification, t *reading, call entryCall, e entry) err
 		return performed(unix.Symlinkat(text, e.dir, e.name))
 	case opLink:
 		return g.performLink(n, t, call, e)
-	case opRename, opRemove, opConnect, opBind:
+	case opRename, opRemove, opConnect, opBind, opExec:
 	}
 	return unix.EACCES // bind makes a socket file of a protected name: nobody needs one
 }
