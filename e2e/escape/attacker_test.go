@@ -49,6 +49,15 @@ func attack(args []string) int {
 		"openers":   attackOpenForWriting,
 		"setuid":    attackSetuid,
 		"sleep":     func([]string) { select {} },
+		"probe":     attackProbe,
+		"direct":    attackDirect,
+		"follow":    attackFollow,
+		"coalesce":  attackCoalesce,
+		"takeover":  attackTakeover,
+		"publisher": attackPublisher,
+		"serve":     attackServe,
+		"send":      attackSend,
+		"hold":      attackHold,
 	}
 	mode, ok := modes[args[0]]
 	if !ok {

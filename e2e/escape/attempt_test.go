@@ -48,7 +48,7 @@ func (c *escape) attempt(h *host, inside bool, flags []string) (o outcome) {
 	}
 	var stderr bytes.Buffer
 	in, out := p.streams(h, c, &stderr)
-	if err := p.cmd.Start(); err != nil {
+	if err := c.start(p); err != nil {
 		return outcome{err: err}
 	}
 	h.launched = p.cmd.Process.Pid
@@ -82,6 +82,17 @@ func (c *escape) attempt(h *host, inside bool, flags []string) (o outcome) {
 		o.err = err
 	}
 	return o
+}
+
+// start starts it, on the world's network if it is to be there.
+func (c *escape) start(p *attempt) error {
+	if c.Net == nil {
+		return p.cmd.Start()
+	}
+	if err := theWorld.begin(c.Net); err != nil {
+		return err
+	}
+	return theWorld.machine.do(p.cmd.Start)
 }
 
 func (c *escape) command(ctx context.Context, h *host, inside bool, flags []string) *exec.Cmd {

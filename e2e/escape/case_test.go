@@ -29,6 +29,7 @@ type escape struct {
 	Go     []string                 // arguments of the attacker, or
 	Args   []string                 // a whole command line after --
 	Launch []string                 // in place of agent-sandbox exec and its arguments
+	Net    *online                  // on the world's network, where no more than this may happen; nil: on this machine's
 	During func(h *host, p *attempt)
 
 	Hold    func(h *host, o outcome) error // what must be true on the host afterwards, besides the rules for all
@@ -45,6 +46,7 @@ type control struct {
 	If    func() string // why this host forbids it by itself; "": it does not
 	None  string        // why there is none
 	Luck  bool          // it is a race, which may be lost without the wall too
+	Every bool          // every single attempt has to succeed, not only one
 }
 
 var classes = map[byte]string{
@@ -54,7 +56,7 @@ var classes = map[byte]string{
 func escapes() []escape {
 	return slices.Concat(renames(), creations(), links(), paths(), descriptors(), repositories(), laterRun(),
 		configurations(), ownData(), exclusions(), storage(), sockets(), families(), terminals(), ipc(), namespaces(), syscalls(),
-		planted(), commands(), network(), secrets(), lifecycle(), work(), staging())
+		planted(), commands(), allowLists(), specialAddresses(), requests(), proxies(), direct(), published(), secrets(), placeholders(), lifecycle(), work(), staging())
 }
 
 type user struct {
@@ -110,6 +112,9 @@ func checkNames(t *testing.T, all []escape) {
 // run makes the attempt inside, and its control.
 func (c *escape) run(t *testing.T, u user) {
 	t.Helper()
+	if c.Net != nil {
+		needsWorld(t)
+	}
 	h := newHost(t, u.uid)
 	if c.Setup != nil {
 		c.Setup(h)
@@ -148,6 +153,11 @@ func (c *escape) control(t *testing.T, u user) {
 	if c.Control.Setup != nil {
 		c.Control.Setup(h)
 	}
+	if c.Net != nil && c.Net.Naive {
+		end, err := startNaive(theWorld.world)
+		h.must(err)
+		defer end()
+	}
 	o := c.attempt(h, c.Control.Flags != nil, c.Control.Flags)
 	err := c.judge(h, o)
 	switch {
@@ -159,6 +169,9 @@ func (c *escape) control(t *testing.T, u user) {
 	}
 	if errors.Is(err, errNotTried) {
 		t.Errorf("the control did not run: %v\n%s", err, o)
+	}
+	if c.Control.Every && strings.Contains("\n"+o.stdout, "\nheld") {
+		t.Errorf("an attempt of this case does not succeed without the wall either\n%s", o)
 	}
 }
 
@@ -174,8 +187,12 @@ func (c *escape) judge(h *host, o outcome) error {
 		errs = append(errs, errNotTried)
 	}
 	for line := range strings.Lines(o.stdout) {
-		if strings.HasPrefix(line, "OPEN") {
+		switch {
+		case strings.HasPrefix(line, "OPEN"):
 			errs = append(errs, errors.New(strings.TrimSpace(line)))
+		case strings.HasPrefix(line, "BROKEN"):
+			// What is allowed does not work: then nothing is shown by what is refused.
+			errs = append(errs, fmt.Errorf("%w: %s", errNotTried, strings.TrimSpace(line)))
 		}
 	}
 	if strings.Contains(o.stdout+o.stderr, canary) {
@@ -185,6 +202,9 @@ func (c *escape) judge(h *host, o outcome) error {
 		if err := c.Hold(h, o); err != nil {
 			errs = append(errs, err)
 		}
+	}
+	if c.Net != nil {
+		errs = append(errs, theWorld.judge())
 	}
 	return errors.Join(append(errs, h.untouched(), h.clean())...)
 }

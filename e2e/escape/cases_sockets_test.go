@@ -308,32 +308,6 @@ func (h *host) stop() error {
 	return errors.Join(err, gone([]process{{pid: pid}}))
 }
 
-func network() []escape {
-	dial := func(h *host) {
-		h.vars["port"] = h.listenTCP()
-		c, err := (&net.ListenConfig{}).ListenPacket(h.t.Context(), "udp", "127.0.0.1:0")
-		h.must(err)
-		h.vars["udp"] = strconv.Itoa(c.LocalAddr().(*net.UDPAddr).Port)
-		h.closers = append(h.closers, func() { _ = c.Close() })
-	}
-	return []escape{
-		{
-			ID: "E22.1", Name: "without a network there is no interface but the loopback", Matrix: "TCP host loopback",
-			Go: []string{"interface"}, Control: control{Flags: []string{"--network=host"}, If: onlyLoopback},
-		},
-		{
-			ID: "E22.2", Name: "without a network the host's loopback is not reached", Matrix: "TCP host loopback", Setup: dial,
-			Go:      []string{"connect", "tcp", "127.0.0.1:{port}", "tcp", "localhost:{port}", "tcp", "[::ffff:127.0.0.1]:{port}"},
-			Control: control{Flags: []string{"--network=host"}},
-		},
-		{
-			ID: "E22.3", Name: "without a network no name is resolved and no address reached", Setup: dial,
-			Go:      []string{"connect", "tcp", "192.0.2.1:80", "tcp", "127.0.0.1:{port}", "tcp", "[2001:db8::1]:80", "tcp", "169.254.169.254:80"},
-			Control: control{Flags: []string{"--network=host"}},
-		},
-	}
-}
-
 func onlyLoopback() string {
 	all, err := net.Interfaces()
 	if err != nil {

@@ -80,6 +80,7 @@ func newHost(t *testing.T, uid int) *host {
 	h.vars = map[string]string{
 		"work": h.work, "home": h.home, "base": h.base, "runtime": h.runtime, "tmp": h.tmp,
 		"attacker": filepath.Join(h.home, "tools", attackerName),
+		"ca":       filepath.Join(lab.base, "ca.pem"),
 		// Below /tmp, which is the sandbox's own inside and the host's without one.
 		"scratch": filepath.Join("/tmp", filepath.Base(lab.base)+filepath.Base(base)),
 	}

@@ -1,0 +1,149 @@
+//go:build linux
+
+package escape_test
+
+import "net/netip"
+
+// Rows of the matrix about the allow-list.
+const (
+	rowNames     = "allow-list: other names and addresses"
+	rowAddresses = "allow-list: host's loopback, LAN, metadata, rebinding"
+	rowRequests  = "allow-list: TLS name, Host, smuggling"
+	rowProxy     = "proxy reached by others, taken over, or gone"
+	rowDirect    = "past the proxy: DNS, UDP, ICMP, raw, IPv6, routes"
+	rowPublish   = "published ports"
+	rowSecrets   = "value of a secret that is masked"
+)
+
+// everyWay tries hosts in all the ways that lead to a web server.
+func everyWay(hosts ...string) []probe {
+	var out []probe
+	for _, h := range hosts {
+		in := h
+		if a, err := netip.ParseAddr(h); err == nil && a.Is6() {
+			in = "[" + h + "]"
+		}
+		out = append(out, probe{Via: "connect", To: in + ":80"}, probe{Via: "connect", To: in + ":443", TLS: true},
+			probe{Via: "socks", To: h + ":80"}, probe{Via: "plain", To: "http://" + in + "/"})
+	}
+	return out
+}
+
+// allowed are attempts that have to succeed, so that the others show something.
+func allowed(list []probe) []probe {
+	for i := range list {
+		list[i].Good = true
+	}
+	return list
+}
+
+func tunnels(targets ...string) []probe {
+	var out []probe
+	for _, t := range targets {
+		out = append(out, probe{Via: "connect", To: t, Host: "evil.test"})
+	}
+	return out
+}
+
+func join(lists ...[]probe) []string {
+	var all []probe
+	for _, l := range lists {
+		all = append(all, l...)
+	}
+	return probes(all...)
+}
+
+// rules makes flags of rules that allow.
+func rules(list ...string) []string {
+	var out []string
+	for _, r := range list {
+		out = append(out, "--allow", r)
+	}
+	return out
+}
+
+func allowLists() []escape {
+	careless := control{Every: true}
+	good := &online{Good: []string{"allowed.test"}, Naive: true}
+	below := &online{Good: []string{"a.allowed.test", "b.a.allowed.test"}, Asks: []string{".allowed.test"}, Naive: true}
+	return []escape{
+		{
+			ID: "E21.1", Name: "an allow-list with nothing in it reaches nothing", Matrix: rowNames, Control: careless,
+			Flags: []string{"--deny", "nobody.test"}, Net: &online{Silent: true, Naive: true},
+			Go: join(everyWay("allowed.test", "evil.test", evilAddr, "127.0.0.1", "localhost"), tunnels("evil.test:22")),
+		},
+		{
+			ID: "E21.2", Name: "a name that only looks like an allowed one is another", Matrix: rowNames, Control: careless,
+			Flags: rules("allowed.test"), Net: good,
+			Go: join(allowed(everyWay("allowed.test", "ALLOWED.Test", "allowed.test.")),
+				everyWay("evil-allowed.test", "evilallowed.test", "allowed.test.evil.test", "www.allowed.test", "allowed.testing", "allowed", "test", "allowed-test")),
+		},
+		{
+			ID: "E21.3", Name: "a rule for all below a name is for nothing else", Matrix: rowNames, Control: careless,
+			Flags: rules("*.allowed.test"), Net: below,
+			Go: join(allowed(everyWay("a.allowed.test", "B.A.allowed.TEST.")),
+				everyWay("allowed.test", "evil-allowed.test", "x.allowed.test.evil.test", "allowed.test.evil.test")),
+		},
+		{
+			ID: "E21.4", Name: "an international name that looks like an allowed one is another", Matrix: rowNames,
+			Flags: rules("allowed.test", "bücher.test"), Net: &online{Good: []string{"allowed.test", "xn--bcher-kva.test"}, Naive: true},
+			Go: join(everyWay("аllowed.test", "xn--llowed-2fg.test", "alloẉed.test", "allowеd.test", "αllowed.test", "bucher.test", "xn--bcher-kvb.test", "al\u200dlowed.evil.test"),
+				allowed(everyWay("allowed.test"))),
+		},
+		{
+			ID: "E21.5", Name: "user information, paths and odd ports make no other host of it", Matrix: rowNames,
+			Flags: rules("allowed.test"), Net: good,
+			Go: join(tunnels("allowed.test@evil.test:80", "allowed.test:80@evil.test:80", "allowed.test%40evil.test:80", "evil.test#allowed.test:80",
+				"evil.test/allowed.test:80", "evil.test?.allowed.test:80", `evil.test\allowed.test:80`, "allowed.test:22", "allowed.test:8080",
+				"allowed.test:65616", "allowed.test:65558", "allowed.test:-1", "allowed.test:", "allowed.test", ":80", "[allowed.test]:80", "allowed.test:80:80", "evil.test:80,allowed.test:80", "*.test:80", "allowed.test:+80", "allowed.test:0x50"),
+				everyWay("http:evil.test", "allowed.test@evil.test", "allowed.test:@evil.test", "evil.test;allowed.test", "evil.test,allowed.test", "evil.test%23.allowed.test"),
+				allowed(everyWay("allowed.test"))),
+		},
+		{
+			ID: "E21.6", Name: "no byte ends a name early", Matrix: rowNames,
+			Flags: rules("*.allowed.test"), Net: below,
+			Go: join(allowed(everyWay("a.allowed.test")), nameBytes("\x00", "\r\n", "\n", "\t", " ", "\x7f", "\xff", "%00", "\x1b", "\u2024", "\u3002")),
+		},
+		{
+			ID: "E21.7", Name: "an address is not a name, however it is written", Matrix: rowNames,
+			Flags: rules("allowed.test"), Net: good,
+			Go: join(everyWay(evilAddr, "0x5db8d842", "1572395074", "0135.0270.0330.0102", "93.184.55362", "0x5d.0xb8.0xd8.0x42", "[::ffff:"+evilAddr+"]",
+				"::ffff:5db8:d842", "2606:2800:220:1::66", evilAddr+".", "０x5db8d842"),
+				[]probe{{Via: "socks", To: "[" + evilAddr + "]:80"}, {Via: "socks", To: "[2606:2800:220:1::66]:80"}, {Via: "socks4", To: "evil.test:80"}, {Via: "connect", To: allowedAddr + ":80"}},
+				allowed(everyWay("allowed.test"))),
+		},
+		{
+			ID: "E21.8", Name: "an address that is denied is denied in every notation, and by name", Matrix: rowNames,
+			Flags: append(rules("93.184.216.0/24", "evil.test", "second.test", "2606:2800:220:1::/64"), "--deny", evilAddr, "--deny", "2606:2800:220:1::66", "--deny", "https://93.184.216.67"),
+			Net:   &online{Good: []string{allowedAddr}, Asks: []string{"evil.test", "second.test"}, Naive: true},
+			Go: join(allowed(everyWay(allowedAddr)), allowed([]probe{{Via: "connect", To: "0x5db8d80a:80", Host: allowedAddr}, {Via: "socks", To: "[" + allowedAddr + "]:80", Host: allowedAddr}}),
+				everyWay(evilAddr, "0x5db8d842", "1572395074", "0135.0270.0330.0102", "[::ffff:"+evilAddr+"]", "evil.test", "2606:2800:220:1::66"),
+				[]probe{
+					{Via: "socks", To: "[" + evilAddr + "]:80"},
+					{Via: "socks", To: "[::ffff:" + evilAddr + "]:80"},
+					{Via: "connect", To: "93.184.216.67:443", TLS: true},
+					{Via: "connect", To: "second.test:443", TLS: true},
+					{Via: "socks", To: "second.test:443", TLS: true},
+				}),
+			Control: careless,
+		},
+		{
+			ID: "E21.9", Name: "a name that is denied is denied whatever is allowed", Matrix: rowNames, Control: careless,
+			Flags: append(rules("*.allowed.test", "allowed.test", "bad.allowed.test", "https://bad.allowed.test"), "--deny", "bad.allowed.test", "--deny", "*.evil.test"),
+			Net:   &online{Good: []string{"allowed.test", "a.allowed.test"}, Naive: true},
+			Go: join(allowed(everyWay("allowed.test", "a.allowed.test")),
+				everyWay("bad.allowed.test", "BAD.allowed.TEST", "bad.allowed.test.", "x.evil.test"), tunnels("bad.allowed.test:22", "bad.allowed.test:8080")),
+		},
+	}
+}
+
+// nameBytes hides evil.test in front of a byte and a name that is allowed.
+func nameBytes(list ...string) []probe {
+	var out []probe
+	for _, b := range list {
+		name := "evil.test" + b + ".allowed.test"
+		out = append(out, probe{Via: "socks", To: name + ":80", Host: "evil.test"}, probe{Via: "connect", To: name + ":80", Inner: "a.allowed.test:80", Host: "evil.test"},
+			probe{Via: "connect", To: name + ":80", Host: "evil.test"}, probe{Via: "plain", To: "http://" + name + "/", Host: "evil.test"})
+	}
+	return append(out, probe{Via: "socks", To: ":80", Host: "evil.test"}, probe{Via: "connect", To: "evil.test:80\x00.allowed.test:80", Host: "evil.test"})
+}

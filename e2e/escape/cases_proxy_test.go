@@ -1,0 +1,181 @@
+//go:build linux
+
+package escape_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// noted is an error when During has found something.
+func noted(h *host, _ outcome) error {
+	switch text := h.vars["during"]; {
+	case strings.Contains(text, "BROKEN"):
+		return fmt.Errorf("%w: %s", errNotTried, text)
+	case text != "":
+		return fmt.Errorf("while it ran: %s", text)
+	}
+	return nil
+}
+
+func (h *host) note(format string, args ...any) {
+	h.vars["during"] += fmt.Sprintf(format+"; ", args...)
+}
+
+// greet connects from the machine and returns what a server says first.
+func greet(addr string) string {
+	c, err := theWorld.dial(addr)
+	if err != nil {
+		return ""
+	}
+	defer c.Close()
+	buf := make([]byte, 100)
+	n, _ := c.Read(buf)
+	return string(buf[:n])
+}
+
+// proxied is what a proxy at an address of the machine's answers to a request.
+func proxied(addr string) string {
+	c, err := theWorld.dial(addr)
+	if err != nil {
+		return ""
+	}
+	defer c.Close()
+	_, _ = io.WriteString(c, "GET http://allowed.test/ HTTP/1.1\r\nHost: allowed.test\r\nConnection: close\r\n\r\n")
+	data, _ := io.ReadAll(c)
+	return string(data)
+}
+
+// own are the addresses that the machine has.
+var own = []string{"127.0.0.1", "127.0.0.2", ownIPv4, "::1", ownIPv6}
+
+// sockets lists what can be connected to in the machine's network, but for what the test
+// network itself listens on.
+func (w *world) sockets() ([]string, error) {
+	var out []string
+	for _, file := range []string{"net/tcp", "net/tcp6", "net/udp", "net/udp6", "net/unix", "net/raw"} {
+		text, err := w.machine.proc(file)
+		if err != nil {
+			return nil, err
+		}
+		for i, line := range slices.Collect(strings.Lines(text)) {
+			f := strings.Fields(line)
+			const listen = "0A"
+			switch {
+			case i == 0, strings.HasPrefix(file, "net/tcp") && f[3] != listen, file == "net/unix" && len(f) < 8:
+				continue // neither connections, which end in their own time, nor sockets without a name
+			}
+			if name := file + " " + f[1]; file == "net/unix" || !slices.Contains(w.fixed, name) {
+				out = append(out, name+" "+f[len(f)-1])
+			}
+		}
+	}
+	return out, nil
+}
+
+// noSockets says what is left in the machine's network.
+func noSockets(*host, outcome) error {
+	left, err := theWorld.sockets()
+	if len(left) > 0 {
+		err = errors.Join(err, fmt.Errorf("sockets are left: %q", left))
+	}
+	return err
+}
+
+// proxies are about who reaches the proxy, and what becomes of it.
+func proxies() []escape {
+	good := &online{Good: []string{"allowed.test"}}
+	naive := &online{Good: []string{"allowed.test"}, Naive: true}
+	fetch := probe{Good: true, Via: "plain", To: "http://allowed.test/"}
+	list := rules("allowed.test")
+	fetched := "{attacker} " + strings.Join(probes(fetch), " ")
+	wait := fetched + "; echo ready; read go; "
+	return []escape{
+		{
+			ID: "E21.26", Name: "the host's users do not reach the proxy", Matrix: rowProxy, Flags: list, Net: naive, Sh: wait,
+			During: func(h *host, _ *attempt) {
+				for _, a := range own {
+					if got := proxied(net.JoinHostPort(a, "3128")); got != "" {
+						h.note("the proxy answers at %s: %.100q", a, got)
+					}
+				}
+				if left, err := theWorld.sockets(); err != nil || len(left) > 0 {
+					h.note("sockets in the host's network: %v %q", err, left)
+				}
+			},
+			Hold: noted,
+		},
+		{
+			ID: "E21.27", Name: "no other sandbox reaches it, whatever its own network is", Matrix: rowProxy, Flags: list, Net: naive, Sh: wait,
+			During: func(h *host, p *attempt) {
+				full := append([]string{h.vars["attacker"]}, probes(probe{Name: "other", Via: "plain", To: "http://allowed.test/", Expect: verdictPermitted})...)
+				for _, flags := range [][]string{{"--network=none"}, {"--deny", "allowed.test"}, {"--network=host"}} {
+					args := full
+					if p.inside {
+						args = append(append(append([]string{lab.command, "exec", "-q"}, flags...), "--"), full...)
+					}
+					h.other(flags, args)
+				}
+			},
+			Hold: noted,
+		},
+		{
+			ID: "E21.28", Name: "the proxy's port cannot be taken over, nor its listener", Matrix: rowProxy, Flags: list, Net: good,
+			Sh: inside + "[ $inside ] && " + fetched + "; {attacker} takeover; [ $inside ] && " + fetched,
+		},
+		{
+			ID: "E21.29", Name: "when the proxy does not answer there is no other way out", Matrix: rowProxy, Flags: list, Net: naive,
+			Sh: wait + "timeout -s KILL 2 {attacker} " + strings.Join(probes(probe{Via: "plain", To: "http://allowed.test/", Expect: verdictPermitted}), " ") +
+				"; for to in 'udp 93.184.216.66:53' 'tcp 93.184.216.66:80' 'tcp 127.0.0.1:7001'; do timeout -s KILL 2 {attacker} direct $to; done; echo ready",
+			During: func(h *host, p *attempt) {
+				// The first time it stops, the second time it goes on.
+				sig := syscall.SIGSTOP
+				if h.vars["stopped"] != "" {
+					sig = syscall.SIGCONT
+				}
+				h.vars["stopped"] = "yes"
+				if p.inside {
+					_ = p.cmd.Process.Signal(sig)
+				}
+			},
+		},
+		{
+			ID: "E21.30", Name: "when agent-sandbox is killed, connections end and nothing is left of it", Matrix: rowProxy, Ends: true,
+			Flags: append(rules("allowed.test"), "--publish", "8700"), Net: naive, Go: []string{"hold", "allowed.test:443", "8700"},
+			During: func(h *host, p *attempt) {
+				if len(theWorld.web.connected()) == 0 || p.inside && greet("127.0.0.1:8700") != "inside 8700\n" {
+					h.note("BROKEN: no connection was held, or no port published")
+				}
+				_ = p.cmd.Process.Signal(os.Kill)
+			},
+			Hold: func(h *host, o outcome) error {
+				return errors.Join(noted(h, o), theWorld.web.released(), noSockets(h, o))
+			},
+		},
+	}
+}
+
+// other runs a second command beside the first, and notes what it achieves.
+func (h *host) other(flags, args []string) {
+	cmd := h.command(h.work, args...)
+	var buf bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &buf, &buf
+	err := theWorld.machine.do(cmd.Start)
+	if err == nil {
+		err = cmd.Wait()
+	}
+	out := buf.String()
+	if err != nil || !strings.Contains(out, "tried") {
+		h.note("BROKEN %q: %v %s", flags, err, out)
+	}
+	if strings.Contains(out, "OPEN") {
+		h.note("%q: %s", flags, out)
+	}
+}

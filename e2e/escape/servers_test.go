@@ -1,0 +1,288 @@
+//go:build linux
+
+package escape_test
+
+import (
+	"bufio"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// dialPatience is how long a connection may take to be made, or be silent.
+const dialPatience = 3 * time.Second
+
+// visit is what a server has seen: a connection, a TLS handshake on it, or a request.
+type visit struct {
+	to     netip.AddrPort // the address that was reached
+	own    bool           // it is the machine's
+	hello  bool           // a handshake; then host is the server name
+	host   string         // of a request, without a port; or of a handshake
+	method string
+	path   string
+	header http.Header
+	text   string // a body, or what was sent that is no request
+	tls    bool
+}
+
+func (v visit) String() string {
+	kind := "connection"
+	switch {
+	case v.hello:
+		kind = fmt.Sprintf("TLS for %q", v.host)
+	case v.method != "":
+		kind = fmt.Sprintf("%s http://%s%s %v", v.method, v.host, v.path, v.header)
+	}
+	return fmt.Sprintf("%s at %s (the machine's own: %v) %q", kind, v.to, v.own, v.text)
+}
+
+// permitted reports whether a visit is one that the case may make.
+func (w *world) permitted(v visit) bool {
+	has := func(host string) bool {
+		return slices.ContainsFunc(addressesOf(host), func(a string) bool { return netip.MustParseAddr(a).Unmap() == v.to.Addr() }) ||
+			host == v.to.Addr().String()
+	}
+	if v.hello && v.host == "" {
+		v.host = v.to.Addr().String()
+	}
+	switch {
+	case v.own:
+		return false
+	case v.method == "" && !v.hello && v.text == "":
+		return slices.ContainsFunc(w.want.Good, has)
+	}
+	return has(v.host) && slices.Contains(w.want.Good, v.host)
+}
+
+// note remembers a visit, and says what the server answers to it.
+func (w *world) note(v visit) (verdict string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.visits = append(w.visits, v)
+	if w.permitted(v) {
+		return verdictPermitted
+	}
+	return verdictForbidden
+}
+
+// What servers answer. A client that gets to see verdictForbidden was where it must not.
+const (
+	verdictPermitted = "permitted"
+	verdictForbidden = "forbidden"
+)
+
+// website is the servers of the test network.
+type website struct {
+	world      *world
+	plain, tls chan net.Conn
+	listeners  []string // addresses to make a mark at
+
+	mu   sync.Mutex
+	open map[*seenConn]bool
+}
+
+func newWebsite(w *world) *website {
+	s := &website{world: w, plain: make(chan net.Conn), tls: make(chan net.Conn), open: map[*seenConn]bool{}}
+	server := &http.Server{Handler: s, ReadHeaderTimeout: time.Minute, TLSConfig: w.authority.config(w)}
+	go func() { _ = server.Serve(queueListener(s.plain)) }()          // as long as the tests
+	go func() { _ = server.ServeTLS(queueListener(s.tls), "", "") }() // as long as the tests
+	return s
+}
+
+// queueListener accepts what others have accepted.
+type queueListener chan net.Conn
+
+func (q queueListener) Accept() (net.Conn, error) { return <-q, nil }
+func (q queueListener) Close() error              { return nil }
+func (q queueListener) Addr() net.Addr            { return &net.TCPAddr{} }
+
+// marks are where connections are made that count for nothing.
+func (s *website) marks() []string { return s.listeners }
+
+func (s *website) listen(own bool, ports ...string) error {
+	for _, port := range ports {
+		l, err := net.Listen("tcp", ":"+port) //nolint:noctx // as long as the tests
+		if err != nil {
+			return err
+		}
+		mark := "93.184.216.250:" + port
+		if own {
+			mark = "127.0.0.250:" + port
+		}
+		s.listeners = append(s.listeners, mark)
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				s.accept(c, own)
+			}
+		}()
+	}
+	return nil
+}
+
+// accept notes connections in the order in which they came.
+func (s *website) accept(c net.Conn, own bool) {
+	to := netip.MustParseAddrPort(c.LocalAddr().String())
+	to = netip.AddrPortFrom(to.Addr().Unmap(), to.Port())
+	s.world.mu.Lock()
+	mark := s.world.marks[to.String()]
+	delete(s.world.marks, to.String())
+	s.world.mu.Unlock()
+	if mark != nil {
+		_ = c.Close()
+		close(mark)
+		return
+	}
+	s.world.note(visit{to: to, own: own})
+	seen := &seenConn{Conn: c, br: bufio.NewReader(c), to: to, own: own, closed: make(chan struct{})}
+	seen.end = sync.OnceFunc(func() {
+		close(seen.closed)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.open, seen)
+	})
+	s.mu.Lock()
+	s.open[seen] = true
+	s.mu.Unlock()
+	go s.serve(seen)
+}
+
+// connected lists the connections that are open.
+func (s *website) connected() []*seenConn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.open))
+}
+
+// released waits until all connections have ended.
+func (s *website) released() error {
+	for _, c := range s.connected() {
+		select {
+		case <-c.closed:
+		case <-time.After(dialPatience):
+			return fmt.Errorf("a connection to %s is still open", c.to)
+		}
+	}
+	return nil
+}
+
+// seenConn is a connection of which something may have been read ahead.
+type seenConn struct {
+	net.Conn
+
+	br  *bufio.Reader
+	to  netip.AddrPort
+	own bool
+
+	closed chan struct{}
+	end    func()
+}
+
+// Close may be called more than once.
+func (c *seenConn) Close() error {
+	defer c.end()
+	return c.Conn.Close()
+}
+
+// Read returns what was read ahead first.
+func (c *seenConn) Read(p []byte) (int, error) { return c.br.Read(p) }
+
+// httpBegins tells a request from other protocols that begin with letters.
+var httpBegins = regexp.MustCompile(`^([A-Za-z]{4}|[A-Za-z]{1,3} )`)
+
+var requestLine = regexp.MustCompile(`[A-Z]+ (\S+) HTTP/[0-9.]+\s`)
+
+func (s *website) serve(c *seenConn) {
+	first, err := c.br.Peek(1)
+	switch {
+	case err != nil:
+		_ = c.Close()
+	case first[0] == 22:
+		s.tls <- c
+	case c.to.Addr().String() == knownHosts["lenient.test"][0]:
+		s.lenient(c)
+	default:
+		if begin, err := c.br.Peek(4); err != nil || !httpBegins.Match(begin) {
+			text, _ := c.br.Peek(c.br.Buffered())
+			_, _ = io.WriteString(c, s.world.note(visit{to: c.to, own: c.own, text: string(text)})+" raw\n")
+			_ = c.Close()
+			return
+		}
+		s.plain <- c
+	}
+}
+
+// lenient takes for a request whatever some server might take for one, wherever it
+// stands. The attacks call what they hide smuggled.
+func (s *website) lenient(c *seenConn) {
+	defer c.Close()
+	var all []byte
+	answered := 0
+	buf := make([]byte, 4096)
+	for {
+		_ = c.SetReadDeadline(time.Now().Add(dialPatience))
+		n, err := c.Read(buf)
+		all = append(all, buf[:n]...)
+		found := requestLine.FindAllSubmatch(all, -1)
+		for ; answered < len(found); answered++ {
+			v := visit{to: c.to, own: c.own, host: "lenient.test", method: "lenient", path: string(found[answered][1])}
+			if strings.Contains(v.path, "smuggled") {
+				v.host = "smuggled"
+			}
+			body := s.world.note(v) + " " + v.path + "\n"
+			_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// ServeHTTP answers with the verdict, so that whoever asked knows where it was.
+func (s *website) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	v := visit{method: r.Method, path: r.URL.RequestURI(), header: r.Header, tls: r.TLS != nil, host: hostOnly(r.Host)}
+	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+	v.text = string(body)
+	if addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+		to := netip.MustParseAddrPort(addr.String())
+		v.to = netip.AddrPortFrom(to.Addr().Unmap(), to.Port())
+	}
+	v.own = slices.Contains([]string{ownIPv4, ownIPv6}, v.to.Addr().String()) || v.to.Addr().IsLoopback()
+	verdict := s.world.note(v)
+	if to := r.URL.Query().Get("redirect"); to != "" && err == nil {
+		http.Redirect(rw, r, to, http.StatusTemporaryRedirect)
+		return
+	}
+	_, _ = fmt.Fprintf(rw, "%s %s %s%s at %s\n", verdict, r.Method, r.Host, v.path, v.to)
+}
+
+// hostOnly cuts a port and the dot at the end.
+func hostOnly(s string) string {
+	if h, _, err := net.SplitHostPort(s); err == nil {
+		s = h
+	}
+	return strings.TrimSuffix(strings.ToLower(strings.Trim(s, "[]")), ".")
+}
+
+// handshake is asked for a certificate and so sees every server name.
+func (w *world) handshake(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	c, ok := hello.Conn.(*seenConn)
+	if !ok {
+		return nil, errors.New("a connection that nobody has accepted")
+	}
+	w.note(visit{to: c.to, own: c.own, hello: true, host: strings.ToLower(hello.ServerName)})
+	return w.authority.certificate(hello.ServerName, c.to.Addr())
+}
