@@ -59,8 +59,8 @@ func (f *FS) Truncate(c Cred, path string, size int64) error {
 			return e
 		}
 		n = f.own(n)
-		if size != n.size {
-			n.dropPrivileges(&c)
+		if n.dropPrivileges(&c) {
+			n.ctime = f.stamp()
 		}
 		return f.resize(n, size)
 	})
@@ -102,14 +102,19 @@ func (f *FS) chown(c *Cred, n *inode, uid, gid uint32) syscall.Errno {
 			return syscall.EPERM
 		}
 	}
-	n = f.own(n)
-	if !n.isDir() && !n.isLink() {
+	mode := n.mode
+	if !n.isDir() {
 		// A program must not become setuid of another by changing hands.
-		n.mode &^= sISUID
-		if n.mode&0o010 != 0 || !c.root() && !c.in(n.gid) {
-			n.mode &^= sISGID
+		mode &^= sISUID
+		if mode&0o010 != 0 || !c.root() && !c.in(n.gid) {
+			mode &^= sISGID
 		}
 	}
+	if mode != n.mode && !c.owns(n) {
+		return syscall.EPERM
+	}
+	n = f.own(n)
+	n.mode = mode
 	if uid != Keep {
 		n.uid = uid
 	}
@@ -135,15 +140,19 @@ func (f *FS) chtimes(c *Cred, n *inode, atime, mtime time.Time) syscall.Errno {
 	return 0
 }
 
-// dropPrivileges clears setuid and setgid when somebody else than root writes.
-func (n *inode) dropPrivileges(c *Cred) {
+// dropPrivileges clears setuid and setgid when somebody else than root writes, and
+// reports whether there were any.
+func (n *inode) dropPrivileges(c *Cred) bool {
 	if c.root() || !n.isFile() {
-		return
+		return false
 	}
-	n.mode &^= sISUID
-	if n.mode&0o010 != 0 || !c.in(n.gid) {
-		n.mode &^= sISGID
+	mode := n.mode &^ sISUID
+	if mode&0o010 != 0 || !c.in(n.gid) {
+		mode &^= sISGID
 	}
+	dropped := mode != n.mode
+	n.mode = mode
+	return dropped
 }
 
 // resize sets the size of n, which the caller owns.

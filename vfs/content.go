@@ -10,6 +10,7 @@ const (
 type chunk struct {
 	owner *epoch
 	data  []byte
+	lent  int // so many of the bytes were lent out by slice: they are not changed in place
 }
 
 // content is what a regular file holds. A chunk that is not there is a hole.
@@ -52,6 +53,28 @@ func (c *content) readAt(p []byte, off int64) int {
 	return len(p)
 }
 
+// holes is what all holes read as.
+var holes [chunkSize]byte
+
+// slice returns up to limit bytes at off, at least one if there are any. They never
+// change, and must not be changed.
+func (c *content) slice(owner *epoch, off int64, limit int) []byte {
+	if off >= c.size {
+		return nil
+	}
+	i, at := uint64(off>>chunkBits), int(off&(chunkSize-1))
+	limit = int(min(int64(limit), int64(chunkSize-at), c.size-off))
+	k := c.chunk(i)
+	if k == nil || at >= len(k.data) {
+		return holes[:limit:limit]
+	}
+	end := min(at+limit, len(k.data))
+	if k.owner == owner { // others change it no more
+		k.lent = max(k.lent, end)
+	}
+	return k.data[at:end:end]
+}
+
 // growth is by how much held grows when length bytes within one chunk are written at off.
 func (c *content) growth(off int64, length int) int64 {
 	i, end := uint64(off>>chunkBits), off+int64(length)
@@ -71,7 +94,7 @@ func (c *content) growth(off int64, length int) int64 {
 func (c *content) writeChunk(owner *epoch, p []byte, off int64, grow int64) {
 	i, at := uint64(off>>chunkBits), int(off&(chunkSize-1))
 	k := c.chunk(i)
-	if k == nil || k.owner != owner {
+	if k == nil || k.owner != owner || at < k.lent {
 		k = copyChunk(owner, k, at, len(p), i > 0)
 		if i == 0 {
 			c.first = k

@@ -40,6 +40,9 @@ func (f *FS) make(op string, c Cred, path string, mode uint32, rdev uint64) erro
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	p, e := f.vacant(&c, path, mode&sIFMT == sIFDIR)
+	if e == 0 {
+		e = c.mayAdd(p.dir)
+	}
 	if kind := mode & sIFMT; e == 0 && (kind == sIFCHR || kind == sIFBLK) && !c.root() {
 		e = syscall.EPERM
 	}
@@ -103,6 +106,9 @@ func (f *FS) Symlink(c Cred, target, path string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	p, e := f.vacant(&c, path, false)
+	if e == 0 {
+		e = c.mayAdd(p.dir)
+	}
 	if e != 0 {
 		return linkError("symlink", target, path, e)
 	}
@@ -132,9 +138,16 @@ func (f *FS) addName(c *Cred, from, to string) syscall.Errno {
 		return e
 	}
 	p, e := f.vacant(c, to, false)
-	switch {
-	case e != 0:
+	if e != 0 {
 		return e
+	}
+	if !c.mayLink(n) {
+		return syscall.EPERM
+	}
+	if e := c.mayAdd(p.dir); e != 0 {
+		return e
+	}
+	switch {
 	case n.isDir():
 		return syscall.EPERM
 	case n.nlink >= maxLink:

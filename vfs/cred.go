@@ -66,3 +66,10 @@ func (c *Cred) mayRemove(dir, n *inode) syscall.Errno {
 	}
 	return 0
 }
+
+// mayLink reports whether c may make a name for n. Nobody keeps a file of another alive
+// that he cannot even write (fs.protected_hardlinks, proc_sys_fs(5)).
+func (c *Cred) mayLink(n *inode) bool {
+	safe := n.isFile() && n.mode&sISUID == 0 && n.mode&(sISGID|0o010) != sISGID|0o010
+	return c.owns(n) || safe && c.may(n, MayRead|MayWrite) == 0
+}

@@ -43,20 +43,28 @@ type description struct {
 	at  string // the last name that ReadDir returned
 }
 
-func (f *FS) newFile(c *Cred, n *inode, name string, flag int) *File {
-	d := &description{fs: f, v: f.retain(n), name: name, flag: flag, cred: *c, dir: n.isDir()}
-	switch n.mode & sIFMT {
-	case sIFIFO:
-		d.pipe = d.v.fifo
-	case sIFCHR:
-		d.dev = deviceOf(n.rdev)
-	}
-	return d.file()
+// opened is all that opening allocates, in one piece.
+type opened struct {
+	d description
+	h handle
+	f File
 }
 
-func (d *description) file() *File {
-	d.refs.Add(1)
-	return &File{h: &handle{d: d}}
+func (f *FS) newFile(c *Cred, n *inode, name string, flag int) *File {
+	o := &opened{d: description{fs: f, v: f.retain(n), name: name, flag: flag, cred: *c, dir: n.isDir()}}
+	switch n.mode & sIFMT {
+	case sIFIFO:
+		o.d.pipe = o.d.v.fifo
+	case sIFCHR:
+		o.d.dev = deviceOf(n.rdev)
+	}
+	return o.file()
+}
+
+func (o *opened) file() *File {
+	o.d.refs.Store(1)
+	o.h.d, o.f.h = &o.d, &o.h
+	return &o.f
 }
 
 // abandon gives back a description that never came to use.
@@ -120,11 +128,12 @@ func (f *File) fail(op string, err error) error {
 	return &fs.PathError{Op: op, Path: f.h.d.name, Err: err}
 }
 
-func (f *File) errno(op string, e syscall.Errno) error {
+// wrote is the error of writing.
+func (f *File) wrote(e syscall.Errno) error {
 	if e == 0 {
 		return nil
 	}
-	return f.fail(op, e)
+	return f.fail("write", e)
 }
 
 // ready checks that f is open, and for what op does.
@@ -153,6 +162,9 @@ func (f *File) Read(p []byte) (int, error) {
 	switch {
 	case d.pipe != nil:
 		n, err := d.pipe.read(p, d.flag&syscall.O_NONBLOCK != 0, f.done, f.why)
+		if n > 0 && d.fs != nil {
+			d.fs.accessed(d.v.ino, d.v)
+		}
 		if err != nil && !errors.Is(err, io.EOF) {
 			err = f.fail("read", err)
 		}
@@ -170,17 +182,73 @@ func (f *File) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// ReadAt reads at off, as [io.ReaderAt] says; a pipe is ESPIPE.
-func (f *File) ReadAt(p []byte, off int64) (int, error) {
+// Next returns the next bytes of a regular file without copying them: at least one and
+// at most limit, and io.EOF at the end. It moves the offset. The bytes never change,
+// whatever is written to the file later; who gets them must not change them either.
+// Anything else than a regular file is EINVAL.
+func (f *File) Next(limit int) ([]byte, error) {
+	if err := f.ready("read", false); err != nil {
+		return nil, err
+	}
+	d := f.h.d
+	if d.pipe != nil || d.dev != noDevice || limit <= 0 {
+		return nil, f.fail("read", syscall.EINVAL)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	part := d.fs.slice(d.v, d.off, limit)
+	d.off += int64(len(part))
+	if len(part) == 0 {
+		return nil, io.EOF
+	}
+	return part, nil
+}
+
+// WriteTo writes what is left of the file to w, of a regular file without copying it.
+func (f *File) WriteTo(w io.Writer) (int64, error) {
 	if err := f.ready("read", false); err != nil {
 		return 0, err
 	}
+	next := f.Next
+	if f.h.d.pipe != nil || f.h.d.dev != noDevice {
+		buf := make([]byte, chunkSize/2)
+		next = func(int) ([]byte, error) {
+			n, err := f.Read(buf)
+			return buf[:n], err
+		}
+	}
+	sum := int64(0)
+	for {
+		part, err := next(chunkSize)
+		if len(part) > 0 {
+			n, err := w.Write(part)
+			sum += int64(n)
+			if err != nil {
+				return sum, err
+			}
+		}
+		switch {
+		case err == io.EOF: //nolint:errorlint // Read and Next return it as it is.
+			return sum, nil
+		case err != nil:
+			return sum, err
+		}
+	}
+}
+
+// ReadAt reads at off, as [io.ReaderAt] says; a pipe is ESPIPE.
+func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	d := f.h.d
 	switch {
-	case d.pipe != nil:
-		return 0, f.fail("read", syscall.ESPIPE)
 	case off < 0:
 		return 0, f.fail("read", syscall.EINVAL)
+	case d.pipe != nil && !f.h.closed.Load():
+		return 0, f.fail("read", syscall.ESPIPE)
+	}
+	if err := f.ready("read", false); err != nil {
+		return 0, err
+	}
+	switch {
 	case d.dev != noDevice:
 		return d.dev.read(d.fs, p)
 	}
@@ -202,13 +270,16 @@ func (f *File) Write(p []byte) (int, error) {
 	switch {
 	case d.pipe != nil:
 		n, err := d.pipe.write(p, d.flag&syscall.O_NONBLOCK != 0, f.done, f.why)
+		if n > 0 && d.fs != nil {
+			d.fs.modified(d.v)
+		}
 		if err != nil {
 			err = f.fail("write", err)
 		}
 		return n, err
 	case d.dev != noDevice:
 		n, e := d.dev.write(p)
-		return n, f.errno("write", e)
+		return n, f.wrote(e)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -220,29 +291,31 @@ func (f *File) Write(p []byte) (int, error) {
 	if n > 0 {
 		d.off = end
 	}
-	return n, f.errno("write", e)
+	return n, f.wrote(e)
 }
 
 // WriteAt writes at off, as [io.WriterAt] says; with O_APPEND at the end, as Linux does.
 func (f *File) WriteAt(p []byte, off int64) (int, error) {
+	d := f.h.d
+	switch {
+	case off < 0:
+		return 0, f.fail("write", syscall.EINVAL)
+	case d.pipe != nil && !f.h.closed.Load():
+		return 0, f.fail("write", syscall.ESPIPE)
+	}
 	if err := f.ready("write", true); err != nil {
 		return 0, err
 	}
-	d := f.h.d
 	switch {
-	case d.pipe != nil:
-		return 0, f.fail("write", syscall.ESPIPE)
-	case off < 0:
-		return 0, f.fail("write", syscall.EINVAL)
 	case d.dev != noDevice:
 		n, e := d.dev.write(p)
-		return n, f.errno("write", e)
+		return n, f.wrote(e)
 	}
 	if d.flag&os.O_APPEND != 0 {
 		off = atEnd
 	}
 	n, _, e := d.fs.writeAt(d.v, &d.cred, p, off)
-	return n, f.errno("write", e)
+	return n, f.wrote(e)
 }
 
 // Seek sets the offset of the next Read or Write, as [io.Seeker] says. A pipe is ESPIPE.
@@ -337,7 +410,12 @@ func (f *File) Truncate(size int64) error {
 	defer d.fs.mu.Unlock()
 	n := d.fs.ownNode(d.v)
 	n.dropPrivileges(&d.cred)
-	return f.errno("truncate", d.fs.resize(n, size))
+	if e := d.fs.resize(n, size); e != 0 {
+		return f.fail("truncate", e)
+	}
+	n.mtime = d.fs.stamp()
+	n.ctime = n.mtime
+	return nil
 }
 
 // Sync does nothing but check that f is open: there is no slower storage behind it.

@@ -72,12 +72,18 @@ func (f *FS) openFile(c *Cred, path string, flag int, perm fs.FileMode) (*File, 
 
 // openCreate finds or creates the file.
 func (f *FS) openCreate(c *Cred, path string, flag int, perm fs.FileMode) (*inode, bool, syscall.Errno) {
-	p, e := f.walk(c, path, flag&(os.O_EXCL|syscall.O_NOFOLLOW) == 0)
+	link := followBare
+	if flag&(os.O_EXCL|syscall.O_NOFOLLOW) != 0 {
+		link = nofollow
+	}
+	p, e := f.walk(c, path, link)
 	switch {
 	case e != 0:
 		return nil, false, e
-	case p.tail:
+	case p.tail && p.final == plain:
 		return nil, false, syscall.EISDIR
+	case p.long:
+		return nil, false, syscall.ENAMETOOLONG
 	case p.node != nil && flag&os.O_EXCL != 0:
 		return nil, false, syscall.EEXIST
 	case p.node != nil && p.node.isLink():

@@ -18,8 +18,8 @@ const (
 // for room, and is EPIPE once all readers are closed.
 func Pipe() (r, w *File) {
 	p := newPipe(1, 1)
-	r = (&description{pipe: p, name: "pipe", flag: os.O_RDONLY}).file()
-	w = (&description{pipe: p, name: "pipe", flag: os.O_WRONLY}).file()
+	r = (&opened{d: description{pipe: p, name: "pipe", flag: os.O_RDONLY}}).file()
+	w = (&opened{d: description{pipe: p, name: "pipe", flag: os.O_WRONLY}}).file()
 	return r, w
 }
 
@@ -98,6 +98,9 @@ func (p *pipe) read(b []byte, nonblock bool, done <-chan struct{}, why func() er
 }
 
 func (p *pipe) write(b []byte, nonblock bool, done <-chan struct{}, why func() error) (int, error) {
+	if len(b) == 0 {
+		return 0, nil
+	}
 	sum := 0
 	p.mu.Lock()
 	for {

@@ -7,13 +7,13 @@ import "syscall"
 func (f *FS) Unlink(c Cred, path string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	p, e := f.walk(&c, path, false)
+	p, e := f.walk(&c, path, nofollow)
 	switch {
 	case e != 0:
 	case p.final != plain:
 		e = syscall.EISDIR
 	case p.node == nil:
-		e = syscall.ENOENT
+		e = p.missing()
 	case p.tail && !p.node.isDir():
 		e = syscall.ENOTDIR
 	case p.tail:
@@ -33,7 +33,7 @@ func (f *FS) Unlink(c Cred, path string) error {
 func (f *FS) Rmdir(c Cred, path string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	p, e := f.walk(&c, path, false)
+	p, e := f.walk(&c, path, nofollow)
 	switch {
 	case e != 0:
 	case p.final == slash:
@@ -43,7 +43,7 @@ func (f *FS) Rmdir(c Cred, path string) error {
 	case p.final == dotdot:
 		e = syscall.ENOTEMPTY
 	case p.node == nil:
-		e = syscall.ENOENT
+		e = p.missing()
 	default:
 		e = c.mayRemove(p.dir, p.node)
 		if e == 0 && !p.node.isDir() {
@@ -94,10 +94,12 @@ func (f *FS) unbind(dir *inode, name string, n *inode, now stamp) {
 func (f *FS) RemoveAll(c Cred, path string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	p, e := f.walk(&c, path, false)
+	p, e := f.walk(&c, path, nofollow)
 	switch {
-	case e == syscall.ENOENT || e == 0 && p.node == nil:
+	case e == syscall.ENOENT || e == 0 && p.missing() == syscall.ENOENT:
 		return nil
+	case e == 0 && p.long:
+		e = syscall.ENAMETOOLONG
 	case e == 0 && p.final == slash:
 		e = syscall.EBUSY
 	case e == 0 && p.final != plain:

@@ -10,18 +10,20 @@ func (f *FS) Rename(c Cred, from, to string) error {
 }
 
 func (f *FS) rename(c *Cred, from, to string) syscall.Errno {
-	old, e := f.walk(c, from, false)
+	old, e := f.walk(c, from, nofollow)
 	if e != 0 {
 		return e
 	}
-	p, e := f.walk(c, to, false)
+	p, e := f.walk(c, to, nofollow)
 	switch {
 	case e != 0:
 		return e
 	case old.final != plain || p.final != plain:
 		return syscall.EBUSY
 	case old.node == nil:
-		return syscall.ENOENT
+		return old.missing()
+	case p.long:
+		return syscall.ENAMETOOLONG
 	case !old.node.isDir() && (old.tail || p.tail):
 		return syscall.ENOTDIR
 	case old.node.isDir() && f.within(p.dir, old.node):

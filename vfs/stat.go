@@ -55,7 +55,7 @@ func (f *FS) Realpath(c Cred, path string) (string, error) {
 		return f.tree.path(n), nil
 	}
 	// A file may have several names: the one that was asked for counts.
-	p, e := f.walk(&c, path, true)
+	p, e := f.walk(&c, path, follow)
 	if e != 0 {
 		return "", pathError("realpath", path, e)
 	}

@@ -161,6 +161,20 @@ func (f *FS) readAt(v *vnode, p []byte, off int64) int {
 	return done
 }
 
+// slice lends out a part of a regular file.
+func (f *FS) slice(v *vnode, off int64, limit int) []byte {
+	f.mu.RLock()
+	n, l := f.node(v), f.lock(v.ino)
+	l.Lock()
+	part := n.slice(f.owner, off, limit)
+	l.Unlock()
+	f.mu.RUnlock()
+	if len(part) > 0 {
+		f.accessed(v.ino, v)
+	}
+	return part
+}
+
 const day = 24 * 60 * 60
 
 // accessed sets the time of access if it is due (relatime of mount(8)).
@@ -205,4 +219,13 @@ func (f *FS) accessed(ino uint64, v *vnode) {
 
 func (n *inode) atimeDue(now stamp) bool {
 	return !n.mtime.before(n.atime) || !n.ctime.before(n.atime) || now.sec-n.atime.sec >= day
+}
+
+// modified sets the times of a named pipe that was written to.
+func (f *FS) modified(v *vnode) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := f.ownNode(v)
+	n.mtime = f.stamp()
+	n.ctime = n.mtime
 }

@@ -29,12 +29,39 @@ type place struct {
 	name  string // the last component, if it is plain
 	node  *inode // what is there, or nil
 	tail  bool   // slashes follow, so that it must be a directory
+	long  bool   // the name is longer than a name may be
 	final final
 }
 
-// walk resolves a path. With follow a link as last component is followed. Only the
-// last component may be missing. The caller holds mu.
-func (f *FS) walk(c *Cred, path string, follow bool) (place, syscall.Errno) {
+// missing is the error of looking up what is not there.
+func (p *place) missing() syscall.Errno {
+	switch {
+	case p.long:
+		return syscall.ENAMETOOLONG
+	case p.node == nil:
+		return syscall.ENOENT
+	}
+	return 0
+}
+
+// last says what becomes of a link as last component.
+type last uint8
+
+const (
+	nofollow last = iota
+	follow
+	followBare // if no slashes come after it
+)
+
+func followIf(yes bool) last {
+	if yes {
+		return follow
+	}
+	return nofollow
+}
+
+// walk resolves a path. Only the last component may be missing. The caller holds mu.
+func (f *FS) walk(c *Cred, path string, link last) (place, syscall.Errno) {
 	switch {
 	case path == "":
 		return place{}, syscall.ENOENT
@@ -56,13 +83,11 @@ func (f *FS) walk(c *Cred, path string, follow bool) (place, syscall.Errno) {
 		if e := c.may(dir, MayExec); e != 0 {
 			return place{}, e
 		}
-		p, e := f.step(dir, name)
-		if e != 0 {
-			return place{}, e
-		}
+		p := f.step(dir, name)
 		last := strings.TrimLeft(rest, "/") == ""
+		through := !last || link == follow || link == followBare && rest == ""
 		switch {
-		case p.node != nil && p.node.isLink() && (!last || follow):
+		case p.node != nil && p.node.isLink() && through:
 			if links++; links > maxLinks {
 				return place{}, syscall.ELOOP
 			}
@@ -75,7 +100,7 @@ func (f *FS) walk(c *Cred, path string, follow bool) (place, syscall.Errno) {
 			p.tail = rest != ""
 			return p, 0
 		case p.node == nil:
-			return place{}, syscall.ENOENT
+			return place{}, p.missing()
 		case !p.node.isDir():
 			return place{}, syscall.ENOTDIR
 		}
@@ -84,48 +109,50 @@ func (f *FS) walk(c *Cred, path string, follow bool) (place, syscall.Errno) {
 }
 
 // step looks one component up.
-func (f *FS) step(dir *inode, name string) (place, syscall.Errno) {
+func (f *FS) step(dir *inode, name string) place {
 	switch {
 	case name == ".":
-		return place{dir: dir, node: dir, final: dot}, 0
+		return place{dir: dir, node: dir, final: dot}
 	case name == "..":
-		return place{dir: dir, node: f.inode(dir.link.dir), final: dotdot}, 0
+		return place{dir: dir, node: f.inode(dir.link.dir), final: dotdot}
 	case len(name) > maxName:
-		return place{}, syscall.ENAMETOOLONG
+		return place{dir: dir, name: name, long: true}
 	}
 	p := place{dir: dir, name: name}
 	if e, ok := dir.names.lookup(name); ok {
 		p.node = f.inode(e.ino())
 	}
-	return p, 0
+	return p
 }
 
 // find resolves a path to what must exist; slashes at the end follow a link.
 func (f *FS) find(c *Cred, path string, follow bool) (*inode, syscall.Errno) {
-	p, e := f.walk(c, path, follow || strings.HasSuffix(path, "/"))
+	p, e := f.walk(c, path, followIf(follow || strings.HasSuffix(path, "/")))
 	switch {
 	case e != 0:
 		return nil, e
 	case p.node == nil:
-		return nil, syscall.ENOENT
+		return nil, p.missing()
 	case p.tail && !p.node.isDir():
 		return nil, syscall.ENOTDIR
 	}
 	return p.node, 0
 }
 
-// vacant resolves a path to a name that does not exist yet and may be created.
+// vacant resolves a path to a name that does not exist yet.
 func (f *FS) vacant(c *Cred, path string, dir bool) (place, syscall.Errno) {
-	p, e := f.walk(c, path, false)
+	p, e := f.walk(c, path, nofollow)
 	switch {
 	case e != 0:
 		return p, e
 	case p.node != nil:
 		return p, syscall.EEXIST
+	case p.long:
+		return p, syscall.ENAMETOOLONG
 	case p.tail && !dir:
 		return p, syscall.ENOENT
 	}
-	return p, c.mayAdd(p.dir)
+	return p, 0
 }
 
 func pathError(op, path string, e syscall.Errno) error {

@@ -1,0 +1,431 @@
+package vfs_test
+
+import (
+	"crypto/md5"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/vfs"
+)
+
+const slots = 4
+
+// op is one operation, of which each kind uses some fields.
+type op struct {
+	kind        string
+	who         vfs.Cred
+	path, path2 string
+	mode        uint32
+	flag, slot  int
+	uid, gid    uint32
+	n, off      int64
+}
+
+func (o op) data() []byte {
+	return []byte(strings.Repeat(string('a'+rune(o.n%26)), int(o.n)))
+}
+
+func (o op) String() string {
+	return fmt.Sprintf("%s %.40q %.40q as %d mode %o flag %#x slot %d ids %d:%d n %d off %d",
+		o.kind, o.path, o.path2, o.who.UID, o.mode, o.flag, o.slot, int32(o.uid), int32(o.gid), o.n, o.off)
+}
+
+// node is one path of a tree.
+type node struct {
+	text         string
+	ino          uint64
+	mtime, ctime int64
+}
+
+func sum(b []byte) []byte {
+	s := md5.Sum(b)
+	return s[:4]
+}
+
+// memory does operations on a file system in memory.
+type memory struct {
+	t     *testing.T
+	fs    *vfs.FS
+	files [slots]*vfs.File
+	users [slots]vfs.Cred // who opened them
+}
+
+func modeOf(m uint32) fs.FileMode {
+	f := fs.FileMode(m & 0o777)
+	for bit, mode := range map[uint32]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky} {
+		if m&bit != 0 {
+			f |= mode
+		}
+	}
+	return f
+}
+
+func bitsOf(f fs.FileMode) uint32 {
+	m := uint32(f.Perm())
+	for bit, mode := range map[uint32]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky} {
+		if f&mode != 0 {
+			m |= bit
+		}
+	}
+	return m | direntType(f)<<12
+}
+
+func direntType(f fs.FileMode) uint32 {
+	switch f.Type() {
+	case fs.ModeDir:
+		return 4
+	case fs.ModeSymlink:
+		return 10
+	case fs.ModeNamedPipe:
+		return 1
+	case fs.ModeDevice | fs.ModeCharDevice:
+		return 2
+	default:
+		return 8
+	}
+}
+
+func memoryStat(i vfs.Info) string {
+	size := i.Size
+	if i.IsDir() {
+		size = 0
+	}
+	return fmt.Sprintf("%o %d %d:%d %d %d", bitsOf(i.Mode), i.Nlink, i.UID, i.GID, size, i.Rdev)
+}
+
+func (m *memory) do(o op) (string, syscall.Errno) {
+	f, c := m.fs, o.who
+	switch o.kind {
+	case "mkdir":
+		return "", number(f.Mkdir(c, o.path, modeOf(o.mode)))
+	case "mkfifo":
+		return "", number(f.Mkfifo(c, o.path, modeOf(o.mode)))
+	case "mknod":
+		return "", number(f.Mknod(c, o.path, modeOf(o.mode)|fs.ModeDevice|fs.ModeCharDevice, vfs.Device(1, 3)))
+	case "mkreg":
+		return "", number(f.Mknod(c, o.path, modeOf(o.mode), 0))
+	case "symlink":
+		return "", number(f.Symlink(c, o.path2, o.path))
+	case "link":
+		return "", number(f.Link(c, o.path, o.path2))
+	case "rename":
+		return "", number(f.Rename(c, o.path, o.path2))
+	case "unlink":
+		return "", number(f.Unlink(c, o.path))
+	case "rmdir":
+		return "", number(f.Rmdir(c, o.path))
+	case "chmod":
+		return "", number(f.Chmod(c, o.path, modeOf(o.mode)))
+	case "chown", "lchown":
+		return "", number(f.Chown(c, o.path, o.uid, o.gid, o.kind == "chown"))
+	case "truncate":
+		return "", number(f.Truncate(c, o.path, o.n))
+	case "utimes":
+		return "", number(f.Chtimes(c, o.path, time.Unix(o.n, 7), time.Time{}, true))
+	case "access":
+		return "", number(f.Access(c, o.path, o.mode&7))
+	case "readlink":
+		s, err := f.Readlink(c, o.path)
+		return s, number(err)
+	case "stat", "lstat":
+		i, err := f.Lstat(c, o.path)
+		if o.kind == "stat" {
+			i, err = f.Stat(c, o.path)
+		}
+		if err != nil {
+			return "", number(err)
+		}
+		return memoryStat(i), 0
+	case "readdir":
+		list, err := f.ReadDir(c, o.path)
+		var all []string
+		for _, e := range list {
+			all = append(all, e.Name+":"+strconv.Itoa(int(direntType(e.Mode))))
+		}
+		slices.Sort(all)
+		return strings.Join(all, " "), number(err)
+	}
+	return m.doFile(o)
+}
+
+func (m *memory) doFile(o op) (string, syscall.Errno) {
+	file := &m.files[o.slot]
+	if o.kind == "open" {
+		n, err := m.fs.OpenFile(m.t.Context(), o.who, o.path, o.flag|syscall.O_NONBLOCK, modeOf(o.mode))
+		if err != nil {
+			return "", number(err)
+		}
+		if *file != nil {
+			_ = (*file).Close()
+		}
+		*file, m.users[o.slot] = n, o.who
+		return "", 0
+	}
+	if *file == nil {
+		return "", syscall.EBADF
+	}
+	end := func(err error) syscall.Errno {
+		if errors.Is(err, io.EOF) {
+			return 0
+		}
+		return number(err)
+	}
+	buf := make([]byte, o.n)
+	switch o.kind {
+	case "close":
+		err := (*file).Close()
+		*file = nil
+		return "", number(err)
+	case "read":
+		n, err := (*file).Read(buf)
+		return string(buf[:n]), end(err)
+	case "pread":
+		n, err := (*file).ReadAt(buf, o.off)
+		return string(buf[:n]), end(err)
+	case "write":
+		n, err := (*file).Write(o.data())
+		return fmt.Sprint(n), number(err)
+	case "pwrite":
+		n, err := (*file).WriteAt(o.data(), o.off)
+		return fmt.Sprint(n), number(err)
+	case "seek":
+		at, err := (*file).Seek(o.off, int(o.mode%3))
+		return fmt.Sprint(at), number(err)
+	case "ftruncate":
+		return "", number((*file).Truncate(o.n))
+	case "fstat":
+		i, err := (*file).Stat()
+		return memoryStat(i), number(err)
+	}
+	return "", syscall.ENOSYS
+}
+
+func (m *memory) tree() map[string]node {
+	all := map[string]node{}
+	var walk func(path string)
+	walk = func(path string) {
+		i, err := m.fs.Lstat(root, path)
+		if err != nil {
+			all[path] = node{text: err.Error()}
+			return
+		}
+		n := node{text: memoryStat(i), ino: i.Ino, mtime: i.Mtime.UnixNano(), ctime: i.Ctime.UnixNano()}
+		switch i.Mode.Type() { //nolint:exhaustive // The rest is compared by Stat.
+		case 0:
+			data, err := m.fs.ReadFile(m.t.Context(), root, path)
+			if err != nil {
+				n.text += err.Error()
+			}
+			n.text += fmt.Sprintf(" %x", sum(data))
+		case fs.ModeSymlink:
+			s, _ := m.fs.Readlink(root, path)
+			n.text += " -> " + s
+		case fs.ModeDir:
+			list, err := m.fs.ReadDir(root, path)
+			if err != nil {
+				n.text += err.Error()
+			}
+			for _, e := range list {
+				walk(strings.TrimSuffix(path, "/") + "/" + e.Name)
+			}
+		}
+		all[path] = n
+	}
+	walk("/")
+	return all
+}
+
+// choices makes operations from random numbers.
+type choices func(n int) int
+
+func (pick choices) path() string {
+	if pick(60) == 0 {
+		return []string{"", "/", "//", "/.", "/..", "/" + strings.Repeat("x/", 2060)}[pick(6)]
+	}
+	var b strings.Builder
+	for range 1 + pick(4)*pick(2) + pick(2) {
+		b.WriteString("/")
+		switch k := pick(100); {
+		case k < 90:
+			b.WriteByte("abcde"[pick(5)])
+		case k < 93:
+			b.WriteString("..")
+		case k < 95:
+			b.WriteString(".")
+		case k < 96:
+			b.WriteString(strings.Repeat("n", 255))
+		case k < 97:
+			b.WriteString(strings.Repeat("n", 256))
+		case k < 98:
+			b.WriteString("/")
+		default:
+			b.WriteString("new")
+		}
+	}
+	if pick(12) == 0 {
+		b.WriteString("/")
+	}
+	return b.String()
+}
+
+func (pick choices) target() string {
+	switch pick(8) {
+	case 0:
+		return ""
+	case 1, 2:
+		return pick.path()
+	case 3:
+		return strings.Repeat("../", pick(3)) + string("abcde"[pick(5)])
+	case 4:
+		return strings.Repeat("t", 4094+pick(3))
+	}
+	return string("abcde"[pick(5)]) + strings.TrimSuffix(pick.path(), "/")
+}
+
+var kinds = strings.Fields(`mkdir mkdir mkdir mkfifo mknod mkreg mkreg symlink symlink link link rename rename rename rename
+	unlink unlink rmdir rmdir chmod chmod chown chown lchown truncate utimes access access readlink stat lstat readdir
+	open open open open open open close read pread write write pwrite seek ftruncate fstat`)
+
+var people = []vfs.Cred{
+	{},
+	{},
+	{UID: 1000, GID: 1000, Groups: []uint32{2000}},
+	{UID: 1001, GID: 1001, Groups: []uint32{2000, 1000}},
+}
+
+func (pick choices) op() op {
+	ids := []uint32{0, 1000, 1001, 2000, vfs.Keep}
+	flags := 0
+	for _, flag := range []int{os.O_WRONLY, os.O_RDWR, os.O_CREATE, os.O_CREATE, os.O_EXCL, os.O_TRUNC, os.O_APPEND, syscall.O_NOFOLLOW, syscall.O_DIRECTORY} {
+		if pick(3) == 0 {
+			flags |= flag
+		}
+	}
+	o := op{
+		kind: kinds[pick(len(kinds))], who: people[pick(len(people))], path: pick.path(), path2: pick.path(),
+		mode: []uint32{0o777, 0o755, 0o700, 0o644, 0o1777, 0o2775, 0o4755, 0o2745, 0, 0o111, uint32(pick(0o10000))}[pick(11)],
+		flag: flags, slot: pick(slots), uid: ids[pick(len(ids))], gid: ids[pick(len(ids))],
+	}
+	o.n = []int64{0, 1, 10, 4096, 65535, 65536, 65537, 200000, int64(pick(1000))}[pick(9)]
+	o.off = []int64{0, 1, 100, 65535, 65536, 131073, 500000, -1, int64(pick(300000))}[pick(9)]
+	if o.kind == "symlink" {
+		o.path2 = pick.target()
+	}
+	if o.kind == "open" && o.flag&3 == 3 {
+		o.flag &^= 1 // Linux knows access mode 3 for drivers only; it means nothing here
+	}
+	return o
+}
+
+// compare does the same on both and returns the first difference.
+func compare(k *kernel, m *memory, o op) error {
+	switch o.kind {
+	case "read", "pread", "write", "pwrite", "ftruncate":
+		o.who = m.users[o.slot] // an open file acts for who opened it
+	case "open":
+		if i, err := m.fs.Stat(root, o.path); err == nil && i.Mode&fs.ModeDevice != 0 {
+			return nil // the real directory may be on a mount without devices
+		}
+	case "seek":
+		if f := m.files[o.slot]; f != nil {
+			if i, err := f.Stat(); err == nil && i.IsDir() {
+				return nil // offsets of directories are the file system's own business
+			}
+		}
+	}
+	if f := m.files[o.slot]; f != nil && o.kind == "write" {
+		if i, err := f.Stat(); err == nil && i.Mode&fs.ModeNamedPipe != 0 {
+			o.n %= 64 // how much fits depends on pages
+		}
+	}
+	want, e := k.do(o)
+	got, e2 := m.do(o)
+	if e == syscall.EINVAL && e2 == syscall.EINVAL || e == e2 && want == got {
+		return nil
+	}
+	if len(want) > 100 || len(got) > 100 {
+		want, got = fmt.Sprintf("%d bytes %x", len(want), sum([]byte(want))), fmt.Sprintf("%d bytes %x", len(got), sum([]byte(got)))
+	}
+	return fmt.Errorf("%v\nkernel %q %w (%d)\nmemory %q %w (%d)", o, want, e, int(e), got, e2, int(e2))
+}
+
+// trees compares all there is, and which times changed since before.
+func trees(k *kernel, m *memory, o op, before [2]map[string]node) ([2]map[string]node, error) {
+	a, b := k.tree(), m.tree()
+	for path, x := range a {
+		y, ok := b[path]
+		switch old, older := before[0][path], before[1][path]; {
+		case !ok:
+			return before, fmt.Errorf("memory lacks %.60q", path)
+		case x.text != y.text:
+			return before, fmt.Errorf("%.60q\nkernel %.200s\nmemory %.200s", path, x.text, y.text)
+		case old.ino != x.ino: // another file
+		case o.kind == "truncate": // ext4 sets times also if the size stays; others do not
+		case (x.mtime != old.mtime) != (y.mtime != older.mtime):
+			return before, fmt.Errorf("%.60q mtime changed: kernel %v, memory %v", path, x.mtime != old.mtime, y.mtime != older.mtime)
+		case (x.ctime != old.ctime) != (y.ctime != older.ctime):
+			return before, fmt.Errorf("%.60q ctime changed: kernel %v, memory %v", path, x.ctime != old.ctime, y.ctime != older.ctime)
+		}
+	}
+	for path := range b {
+		if _, ok := a[path]; !ok {
+			return before, fmt.Errorf("memory has %.60q too much", path)
+		}
+	}
+	return [2]map[string]node{a, b}, nil
+}
+
+func newMemory(t *testing.T) *memory {
+	t.Helper()
+	start := time.Now()
+	return &memory{t: t, fs: vfs.New(vfs.Options{Limits: vfs.Limits{Bytes: -1, FileBytes: -1, Nodes: -1}, Now: func() time.Time {
+		start = start.Add(time.Microsecond) // no two moments are the same
+		return start
+	}})}
+}
+
+func Test_Random_Operations_Do_What_The_Kernel_Does(t *testing.T) {
+	rounds, length := 60, 400
+	if n, err := strconv.Atoi(os.Getenv("ROUNDS")); err == nil {
+		rounds = n
+	}
+	for round := range rounds {
+		t.Run(fmt.Sprint("seed ", round), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(uint64(round), 1)) //nolint:gosec // The same operations each time.
+			var fault error
+			var trail []string
+			onKernel(t, func(k *kernel) {
+				m := newMemory(t)
+				var state [2]map[string]node
+				for range length {
+					o := choices(r.IntN).op()
+					if fault = compare(k, m, o); fault == nil {
+						state, fault = trees(k, m, o, state)
+					}
+					trail = append(trail, o.String())
+					if fault != nil {
+						fault = fmt.Errorf("%w\n%v", fault, m.tree()[o.path])
+						return
+					}
+					// Snapshots must not change what is seen.
+					if r.IntN(10) == 0 {
+						m.fs.Snapshot()
+					}
+				}
+			})
+			if fault != nil {
+				t.Fatalf("after %d operations:\n%s\n%v", len(trail), strings.Join(trail[max(0, len(trail)-6):], "\n"), fault)
+			}
+		})
+	}
+}
