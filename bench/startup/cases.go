@@ -18,6 +18,8 @@ const (
 	bare    = "`true`, no sandbox"
 	raw     = "raw bwrap, same flags"
 	inside  = "`agent-sandbox exec -- true`"
+	listed  = "`agent-sandbox exec --allow example.com -- true`"
+	opened  = "`agent-sandbox exec --ca ephemeral --allow 'GET https://example.com/**' -- true`"
 	free    = "20 × `git --version` in one sandbox, not wrapped"
 	wrapped = "20 × `git --version` in one sandbox, wrapped"
 
@@ -35,15 +37,24 @@ func (s *stage) cases(ctx context.Context) ([]*contender, error) {
 		{name: bare, args: []string{"/bin/true"}},
 		r,
 		{name: inside, args: run("--", "/bin/true"), against: raw},
+		{name: listed, args: run("--allow", "example.com", "--", "/bin/true"), against: raw},
+		{name: opened, args: run("--ca", "ephemeral", "--allow", "GET https://example.com/**", "--", "/bin/true"), against: raw},
 	}
-	if s.srt != "" {
+	for _, one := range []struct{ name, domains string }{{"srt 0.0.78 `true`", ""}, {"srt 0.0.78 `true`, example.com allowed", `"example.com"`}} {
+		if s.srt == "" {
+			break
+		}
+		settings, err := s.settings(one.domains)
+		if err != nil {
+			return nil, err
+		}
 		// It leaves sockets named by process number behind, so it gets a place of its own for them.
-		args := []string{"env", "TMPDIR=" + s.home, "node", s.srt, "-s", s.settings(), "true"}
+		args := []string{"env", "TMPDIR=" + s.home, "node", s.srt, "-s", settings, "true"}
 		// Users meet one that cannot run, so it is not left out unseen.
 		if out, err := s.prepare(ctx, args).CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("srt: %w: %s", err, out)
 		}
-		list = append(list, &contender{name: "srt 0.0.78 `true`", args: args, against: raw})
+		list = append(list, &contender{name: one.name, args: args, against: raw})
 	}
 	loop := []string{"--", "sh", "-c", fmt.Sprintf("for i in $(seq %d); do git --version; done", repeats)}
 	list = append(list,

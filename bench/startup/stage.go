@@ -45,10 +45,6 @@ func (s *stage) fill(command, guest, npm string) error {
 	if err := errors.Join(os.Chmod(s.base, 0o755), copyProgram(command, s.command), copyProgram(guest, s.guest)); err != nil {
 		return err
 	}
-	settings := `{"network":{"allowedDomains":[],"deniedDomains":[]},"filesystem":{"denyRead":[],"allowWrite":["."],"denyWrite":[]}}`
-	if err := os.WriteFile(s.settings(), []byte(settings), 0o644); err != nil {
-		return err
-	}
 	if npm != "" {
 		if err := s.copySRT(npm); err != nil {
 			return err
@@ -64,7 +60,12 @@ func (s *stage) fill(command, guest, npm string) error {
 	return nil
 }
 
-func (s *stage) settings() string { return filepath.Join(s.base, "srt.json") }
+// settings writes those of srt; domains are JSON strings with commas in between.
+func (s *stage) settings(domains string) (string, error) {
+	text := `{"network":{"allowedDomains":[` + domains + `],"deniedDomains":[]},"filesystem":{"denyRead":[],"allowWrite":["."],"denyWrite":[]}}`
+	file := filepath.Join(s.base, fmt.Sprintf("srt-%d.json", len(domains)))
+	return file, os.WriteFile(file, []byte(text), 0o644)
+}
 
 // copySRT copies srt with what it needs; a cache below /root is closed to other users.
 func (s *stage) copySRT(npm string) error {
