@@ -1,11 +1,15 @@
 package coreutils
 
-import "github.com/seed434b0696/agent-sandbox/shell"
+import (
+	"slices"
+
+	"github.com/seed434b0696/agent-sandbox/shell"
+)
 
 // Commands returns the programs of this package. The slice is the caller's.
 func Commands() []shell.Command {
 	list := make([]shell.Command, 0, len(commands))
-	for _, describe := range commands {
+	for _, describe := range slices.Concat(commands, fileCommands) {
 		list = append(list, describe())
 	}
 	return list

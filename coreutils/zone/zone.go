@@ -126,10 +126,10 @@ func file(name string, east int, rule string) []byte {
 		return binary.BigEndian.AppendUint32(b, chars)
 	}
 	chars := append([]byte(name), 0)
-	body := binary.BigEndian.AppendUint32(nil, uint32(int32(east))) //nolint:gosec // Two's complement is the format.
+	body := binary.BigEndian.AppendUint32(nil, uint32(int32(east)))
 	body = append(body, 0, 0)
 	body = append(body, chars...)
-	n := uint32(len(chars)) //nolint:gosec // The name is a few letters.
+	n := uint32(len(chars))
 	b := append(header('2', 1, n), body...)
 	b = append(append(b, header('2', 1, n)...), body...)
 	return append(b, "\n"+rule+"\n"...)

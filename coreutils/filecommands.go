@@ -1,0 +1,24 @@
+package coreutils
+
+import "github.com/seed434b0696/agent-sandbox/shell"
+
+// fileCommands are the programs about files, times, users and processes, sorted by name.
+var fileCommands = []func() shell.Command{
+	basenameCommand,
+	dirCommand,
+	dirnameCommand,
+	hostnameCommand,
+	linkCommand,
+	lnCommand,
+	lsCommand,
+	mkdirCommand,
+	mkfifoCommand,
+	mktempCommand,
+	pwdCommand,
+	readlinkCommand,
+	realpathCommand,
+	rmdirCommand,
+	truncateCommand,
+	unlinkCommand,
+	vdirCommand,
+}
