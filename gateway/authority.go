@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -67,11 +68,14 @@ const (
 	maxAuthorities = 4096    // files of one directory
 )
 
-// authorities returns whom the host trusts, as PEM: its system, or in the place of that
-// its own choice, SSL_CERT_FILE and SSL_CERT_DIR. A host that trusts nobody has none.
+// authorities returns whom the host trusts, as PEM: its system, or its own choice,
+// SSL_CERT_FILE and SSL_CERT_DIR, or both, when the choice leaves the system's file or
+// names one of its places. A host that trusts nobody has none.
 func authorities(env []string) (system, own []byte, err error) {
-	file, dirs := lookup(env, "SSL_CERT_FILE"), lookup(env, "SSL_CERT_DIR")
-	if file != "" {
+	file, dirs := lookup(env, "SSL_CERT_FILE"), filepath.SplitList(lookup(env, "SSL_CERT_DIR"))
+	isSystem := func(dir string) bool { return slices.Contains(directories, filepath.Clean(dir)) }
+	both := file == "" || slices.Contains(bundles, file) || slices.ContainsFunc(dirs, isSystem)
+	if file != "" && !slices.Contains(bundles, file) {
 		if own, err = certificates(file); err != nil {
 			return nil, nil, sandbox.Errorf(sandbox.Unavailable, "SSL_CERT_FILE: %w", err)
 		}
@@ -79,26 +83,26 @@ func authorities(env []string) (system, own []byte, err error) {
 			return nil, nil, sandbox.Errorf(sandbox.Invalid, "SSL_CERT_FILE: no certificate in %s", file)
 		}
 	}
-	switch {
-	case dirs != "":
-		own = append(own, fromDirectories(filepath.SplitList(dirs))...)
-		fallthrough
-	case file != "":
-		if len(own) > 0 {
-			return nil, own, nil
-		}
+	own = append(own, fromDirectories(slices.DeleteFunc(dirs, isSystem))...)
+	if both {
+		system, err = systemAuthorities()
 	}
+	return system, own, err
+}
+
+// systemAuthorities returns one file as it is: looking through it takes long.
+func systemAuthorities() ([]byte, error) {
 	for _, file := range bundles {
 		data, err := readBundle(file)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
 		case err != nil:
-			return nil, nil, sandbox.Errorf(sandbox.Unavailable, "the authorities of this host: %w", err)
+			return nil, sandbox.Errorf(sandbox.Unavailable, "the authorities of this host: %w", err)
 		}
-		return append(bytes.TrimRight(data, "\n"), '\n'), nil, nil
+		return append(bytes.TrimRight(data, "\n"), '\n'), nil
 	}
-	return fromDirectories(directories), nil, nil
+	return fromDirectories(directories), nil
 }
 
 // fromDirectories skips what cannot be read, as TLS libraries do.

@@ -59,20 +59,23 @@ func Test_Authorities_Of_The_Environment(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, row := range []struct {
-		name  string
-		env   []string
-		own   [][]byte // nil: the system's
-		error string
+		name   string
+		env    []string
+		system bool
+		own    [][]byte
+		error  string
 	}{
-		{"the system's when nothing is said", nil, nil, ""},
-		{"SSL_CERT_FILE", []string{"SSL_CERT_FILE=" + file}, [][]byte{one.Cert}, ""},
-		{"nothing but certificates goes inside", []string{"SSL_CERT_FILE=" + both}, [][]byte{one.Cert}, ""},
-		{"SSL_CERT_DIR, each certificate once", []string{"SSL_CERT_DIR=" + empty + ":" + hashed + ":/missing"}, [][]byte{two.Cert}, ""},
-		{"both", []string{"SSL_CERT_FILE=" + file, "SSL_CERT_DIR=" + hashed}, [][]byte{one.Cert, two.Cert}, ""},
-		{"an empty directory leaves the system's", []string{"SSL_CERT_DIR=" + empty}, nil, ""},
-		{"a link that commands planted shows nothing", []string{"SSL_CERT_FILE=" + link}, nil, "SSL_CERT_FILE: no certificate in "},
-		{"a file that is gone", []string{"SSL_CERT_FILE=/missing"}, nil, "SSL_CERT_FILE: open /missing: no such file"},
-		{"a device", []string{"SSL_CERT_FILE=/dev/zero"}, nil, "/dev/zero is not a regular file"},
+		{"the system's when nothing is said", nil, true, nil, ""},
+		{"SSL_CERT_FILE in its place", []string{"SSL_CERT_FILE=" + file}, false, [][]byte{one.Cert}, ""},
+		{"nothing but certificates goes inside", []string{"SSL_CERT_FILE=" + both}, false, [][]byte{one.Cert}, ""},
+		{"SSL_CERT_DIR beside its file, each certificate once", []string{"SSL_CERT_DIR=" + empty + ":" + hashed + ":/missing"}, true, [][]byte{two.Cert}, ""},
+		{"both", []string{"SSL_CERT_FILE=" + file, "SSL_CERT_DIR=" + hashed}, false, [][]byte{one.Cert, two.Cert}, ""},
+		{"the system's file and a directory", []string{"SSL_CERT_FILE=" + bundles[0], "SSL_CERT_DIR=" + hashed}, true, [][]byte{two.Cert}, ""},
+		{"a file and the system's directory", []string{"SSL_CERT_FILE=" + file, "SSL_CERT_DIR=" + directories[0] + "/"}, true, [][]byte{one.Cert}, ""},
+		{"the system's own places", []string{"SSL_CERT_FILE=" + bundles[0], "SSL_CERT_DIR=" + directories[0]}, true, nil, ""},
+		{"a link that commands planted shows nothing", []string{"SSL_CERT_FILE=" + link}, false, nil, "SSL_CERT_FILE: no certificate in "},
+		{"a file that is gone", []string{"SSL_CERT_FILE=/missing"}, false, nil, "SSL_CERT_FILE: open /missing: no such file"},
+		{"a device", []string{"SSL_CERT_FILE=/dev/zero"}, false, nil, "/dev/zero is not a regular file"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			system, own, err := authorities(row.env)
@@ -85,7 +88,7 @@ func Test_Authorities_Of_The_Environment(t *testing.T) {
 			if err != nil || !bytes.Equal(own, bytes.Join(row.own, nil)) {
 				t.Errorf("got %d certificates, %v, want %d", count(own), err, len(row.own))
 			}
-			if (len(system) > 0) != (row.own == nil) {
+			if base, _ := systemAuthorities(); (len(system) > 0) != (row.system && len(base) > 0) {
 				t.Errorf("%d of the system's", count(system))
 			}
 			if bytes.Contains(append(system, own...), []byte("PRIVATE KEY")) {
