@@ -70,7 +70,7 @@ func template(name string, life time.Duration) *x509.Certificate {
 type authority struct {
 	cert  *x509.Certificate
 	key   any
-	roots *x509.CertPool
+	roots func() (*x509.CertPool, error)
 	leaf  *ecdsa.PrivateKey // one for all leaves: it never leaves this process
 
 	mu     sync.Mutex
@@ -88,23 +88,35 @@ func newAuthority(ca CA, extra []byte) (*authority, error) {
 	if time.Now().After(pair.Leaf.NotAfter) {
 		return nil, sandbox.Errorf(sandbox.Invalid, "network.ca: the certificate has expired")
 	}
-	roots, err := x509.SystemCertPool()
-	if err != nil {
-		return nil, sandbox.Errorf(sandbox.Unavailable, "the system's certificate authorities: %w", err)
-	}
-	if len(extra) > 0 && !roots.AppendCertsFromPEM(extra) {
+	if block, _ := pem.Decode(extra); len(extra) > 0 && block == nil {
 		return nil, sandbox.Errorf(sandbox.Invalid, "network.roots: no certificate in it")
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, sandbox.Errorf(sandbox.Internal, "make a key: %w", err)
 	}
-	return &authority{cert: pair.Leaf, key: pair.PrivateKey, roots: roots, leaf: key, leaves: make(map[Host]*tls.Certificate)}, nil
+	return &authority{cert: pair.Leaf, key: pair.PrivateKey, roots: trusted(extra), leaf: key, leaves: make(map[Host]*tls.Certificate)}, nil
+}
+
+// trusted returns the system's authorities and those in extra, when they are asked for
+// first.
+func trusted(extra []byte) func() (*x509.CertPool, error) {
+	return sync.OnceValues(func() (*x509.CertPool, error) {
+		roots, err := x509.SystemCertPool()
+		if err != nil {
+			return nil, sandbox.Errorf(sandbox.Unavailable, "the system's certificate authorities: %w", err)
+		}
+		if len(extra) > 0 && !roots.AppendCertsFromPEM(extra) {
+			return nil, sandbox.Errorf(sandbox.Invalid, "network.roots: no certificate in it")
+		}
+		return roots, nil
+	})
 }
 
 // upstream verifies servers as if there were no proxy in between.
-func (a *authority) upstream() *tls.Config {
-	return &tls.Config{RootCAs: a.roots, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+func (a *authority) upstream() (*tls.Config, error) {
+	roots, err := a.roots()
+	return &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}, err
 }
 
 func (a *authority) certificate(h Host) (*tls.Certificate, error) {

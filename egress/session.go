@@ -43,9 +43,35 @@ func (p *Proxy) newSession(ctx context.Context) *session {
 		},
 	}
 	if p.authority != nil {
-		s.transport.TLSClientConfig = p.authority.upstream()
+		s.transport.DialTLSContext = s.dialTLS
 	}
 	return s
+}
+
+// dialTLS is the transport's way to a server whose TLS is inspected. It asks for the
+// authorities only now: reading them takes longer than the rest of a start.
+func (s *session) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, err
+	}
+	config, err := s.proxy.authority.upstream()
+	if err != nil {
+		return nil, err
+	}
+	config.ServerName = host
+	conn, err := s.transport.DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.proxy.options.HeaderTimeout)
+	defer cancel()
+	c := tls.Client(conn, config)
+	if err := c.HandshakeContext(ctx); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return c, nil
 }
 
 func (s *session) dial(ctx context.Context, host Host, port uint16) (net.Conn, error) {

@@ -112,7 +112,7 @@ func listNames(dir string) map[string]bool {
 	}
 	defer f.Close()
 	entries, err := f.Readdirnames(big)
-	if len(entries) == big || err != nil && err != io.EOF {
+	if len(entries) == big || err != nil && !errors.Is(err, io.EOF) {
 		return nil
 	}
 	names := make(map[string]bool, len(entries))
