@@ -1,5 +1,7 @@
 package vfs
 
+import "syscall"
+
 const (
 	chunkBits = 16
 	chunkSize = 1 << chunkBits
@@ -19,6 +21,7 @@ type content struct {
 	held  int64 // what the chunks count: each its whole length within the size
 	first *chunk
 	rest  trie[chunk] // from index 1 on
+	lower *lowerFile  // what holes read as; nil: zeros
 }
 
 func (c *content) chunk(i uint64) *chunk {
@@ -34,23 +37,30 @@ func span(size int64, i uint64) int64 {
 }
 
 // readAt copies what is at off into p and returns how much that was.
-func (c *content) readAt(p []byte, off int64) int {
+func (c *content) readAt(p []byte, off int64) (int, syscall.Errno) {
 	if off >= c.size {
-		return 0
+		return 0, 0
 	}
 	p = p[:min(int64(len(p)), c.size-off)]
 	for done := 0; done < len(p); {
 		at := int(off & (chunkSize - 1))
 		part := p[done:min(len(p), done+chunkSize-at)]
-		n := 0
-		if k := c.chunk(uint64(off >> chunkBits)); k != nil && at < len(k.data) {
-			n = copy(part, k.data[at:])
+		k := c.chunk(uint64(off >> chunkBits))
+		if k == nil && c.lower != nil {
+			if e := c.lower.readAt(part, off); e != 0 {
+				return done, e
+			}
+		} else {
+			n := 0
+			if k != nil && at < len(k.data) {
+				n = copy(part, k.data[at:])
+			}
+			clear(part[n:])
 		}
-		clear(part[n:])
 		done += len(part)
 		off += int64(len(part))
 	}
-	return len(p)
+	return len(p), 0
 }
 
 // holes is what all holes read as.
@@ -58,21 +68,25 @@ var holes [chunkSize]byte
 
 // slice returns up to limit bytes at off, at least one if there are any. They never
 // change, and must not be changed.
-func (c *content) slice(owner *epoch, off int64, limit int) []byte {
+func (c *content) slice(owner *epoch, off int64, limit int) ([]byte, syscall.Errno) {
 	if off >= c.size {
-		return nil
+		return nil, 0
 	}
 	i, at := uint64(off>>chunkBits), int(off&(chunkSize-1))
 	limit = int(min(int64(limit), int64(chunkSize-at), c.size-off))
 	k := c.chunk(i)
+	if k == nil && c.lower != nil {
+		part := make([]byte, limit)
+		return part, c.lower.readAt(part, off)
+	}
 	if k == nil || at >= len(k.data) {
-		return holes[:limit:limit]
+		return holes[:limit:limit], 0
 	}
 	end := min(at+limit, len(k.data))
 	if k.owner == owner { // others change it no more
 		k.lent = max(k.lent, end)
 	}
-	return k.data[at:end:end]
+	return k.data[at:end:end], 0
 }
 
 // growth is by how much held grows when length bytes within one chunk are written at off.
@@ -91,9 +105,16 @@ func (c *content) growth(off int64, length int) int64 {
 }
 
 // writeChunk puts p at off, which both lie in one chunk; the caller has accounted for it.
-func (c *content) writeChunk(owner *epoch, p []byte, off int64, grow int64) {
+func (c *content) writeChunk(owner *epoch, p []byte, off int64, grow int64) syscall.Errno {
 	i, at := uint64(off>>chunkBits), int(off&(chunkSize-1))
 	k := c.chunk(i)
+	if k == nil && c.lower != nil && (at > 0 || span(c.lower.size, i) > int64(len(p))) {
+		// The rest of the chunk comes from below; the copy is nobody's yet.
+		k = &chunk{data: make([]byte, span(c.lower.size, i))}
+		if e := c.lower.readAt(k.data, off-int64(at)); e != 0 {
+			return e
+		}
+	}
 	if k == nil || k.owner != owner || at < k.lent {
 		k = copyChunk(owner, k, at, len(p), i > 0)
 		if i == 0 {
@@ -105,6 +126,7 @@ func (c *content) writeChunk(owner *epoch, p []byte, off int64, grow int64) {
 	k.write(p, at, i > 0)
 	c.size = max(c.size, off+int64(len(p)))
 	c.held += grow
+	return 0
 }
 
 // copyChunk returns a chunk for the owner to write n bytes into at at.
@@ -157,8 +179,9 @@ func (k *chunk) write(p []byte, at int, big bool) {
 	copy(k.data[at:], p)
 }
 
-// truncate sets the size and returns by how much held grows.
+// truncate sets the size.
 func (c *content) truncate(owner *epoch, size int64) {
+	c.lower = c.lower.cut(size)
 	if size < c.size {
 		end := uint64(size+chunkSize-1) >> chunkBits
 		if end == 0 {

@@ -86,6 +86,7 @@ func (f *FS) add(c *Cred, p place, mode uint32) (*inode, syscall.Errno) {
 
 // bind gives n a name in dir; the caller owns both and sees to the counts of links.
 func (f *FS) bind(dir *inode, name string, n *inode, now stamp) {
+	dir.fix()
 	dir.names.set(f.owner, dirent{name, newRef(n.ino, n.mode)})
 	dir.mtime, dir.ctime = now, now
 	n.addLink(link{dir.ino, name})

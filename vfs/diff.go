@@ -45,7 +45,7 @@ type Change struct {
 func Diff(a, b *Snapshot) []Change {
 	d := &differ{a: &a.tree, b: &b.tree, touched: map[uint64][]dirent{}}
 	d.mark()
-	d.pair("/", d.a.inodes.at(rootIno), d.b.inodes.at(rootIno))
+	d.pair("/", d.a.inode(rootIno), d.b.inode(rootIno))
 	return d.changes
 }
 
@@ -59,12 +59,24 @@ type differ struct {
 // mark notes all directories on the way to an inode that changed.
 func (d *differ) mark() {
 	d.seen = [2]map[uint64]bool{{}, {}}
-	diffTries(&d.a.inodes, &d.b.inodes, func(old, now *inode) {
+	both := func(old, now *inode) {
 		if old != nil {
 			d.markUp(0, d.a, old)
 		}
 		if now != nil {
 			d.markUp(1, d.b, now)
+		}
+	}
+	diffTries(&d.a.inodes, &d.b.inodes, both)
+	diffTries(&d.a.changed, &d.b.changed, func(old, now *inode) {
+		ino := uint64(0)
+		for _, n := range []*inode{old, now} {
+			if n != nil && n != &gone {
+				ino = n.ino
+			}
+		}
+		if ino != 0 { // else removed on one side: its directory is another too
+			both(d.a.inode(ino), d.b.inode(ino))
 		}
 	})
 }
@@ -75,14 +87,14 @@ func (d *differ) markUp(side int, t *tree, n *inode) {
 		if n.links != nil {
 			for _, l := range *n.links {
 				d.touched[l.dir] = append(d.touched[l.dir], dirent{l.name, newRef(n.ino, n.mode)})
-				d.markUp(side, t, t.inodes.at(l.dir))
+				d.markUp(side, t, t.inode(l.dir))
 			}
 		}
 		if n.ino == rootIno {
 			return
 		}
 		d.touched[n.link.dir] = append(d.touched[n.link.dir], dirent{n.link.name, newRef(n.ino, n.mode)})
-		n = t.inodes.at(n.link.dir)
+		n = t.inode(n.link.dir)
 	}
 }
 
@@ -127,11 +139,15 @@ func (d *differ) add(path string, kind ChangeKind, old, now *inode) {
 
 // whole adds all below a directory that is only in one of the trees.
 func (d *differ) whole(path string, n *inode, created bool) {
-	n.names.each("", func(e dirent) bool {
+	names, bad := n.dir()
+	if !n.isDir() || bad != 0 {
+		return
+	}
+	names.each("", func(e dirent) bool {
 		if created {
-			d.pair(join(path, e.name), nil, d.b.inodes.at(e.ino()))
+			d.pair(join(path, e.name), nil, d.b.inode(e.ino()))
 		} else {
-			d.pair(join(path, e.name), d.a.inodes.at(e.ino()), nil)
+			d.pair(join(path, e.name), d.a.inode(e.ino()), nil)
 		}
 		return true
 	})
@@ -139,9 +155,14 @@ func (d *differ) whole(path string, n *inode, created bool) {
 
 // children compares two directories at one path.
 func (d *differ) children(path string, old, now *inode) {
-	differing := []string{}
+	var differing []string
+	x, bad := old.dir()
+	y, worse := now.dir()
+	if bad != 0 || worse != 0 {
+		return // unreadable below, and so unchanged
+	}
 	if old.ino == now.ino {
-		diffNames(old.names.root, now.names.root, func(name string) { differing = append(differing, name) })
+		diffNames(x.root, y.root, func(name string) { differing = append(differing, name) })
 		for _, e := range d.touched[old.ino] {
 			differing = append(differing, e.name)
 		}
@@ -151,21 +172,13 @@ func (d *differ) children(path string, old, now *inode) {
 			differing = append(differing, e.name)
 			return true
 		}
-		old.names.each("", all)
-		now.names.each("", all)
+		x.each("", all)
+		y.each("", all)
 	}
 	slices.Sort(differing)
 	for _, name := range slices.Compact(differing) {
 		d.pair(join(path, name), d.a.child(old, name), d.b.child(now, name))
 	}
-}
-
-func (t *tree) child(dir *inode, name string) *inode {
-	e, ok := dir.names.lookup(name)
-	if !ok {
-		return nil
-	}
-	return t.inodes.at(e.ino())
 }
 
 // modified compares two inodes of one type.
@@ -177,11 +190,11 @@ func modified(a, b *inode) bool {
 }
 
 func sameContent(a, b *content) bool {
-	if a.size != b.size || !sameChunk(a.first, b.first) {
+	if a.size != b.size || a.lower != b.lower || !sameChunk(a.first, b.first) {
 		return false
 	}
-	same := true
-	diffTries(&a.rest, &b.rest, func(x, y *chunk) { same = same && sameChunk(x, y) })
+	same := a.lower == nil || a.first == b.first
+	diffTries(&a.rest, &b.rest, func(x, y *chunk) { same = same && a.lower == nil && sameChunk(x, y) })
 	return same
 }
 

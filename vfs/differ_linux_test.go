@@ -54,10 +54,11 @@ func sum(b []byte) []byte {
 
 // memory does operations on a file system in memory.
 type memory struct {
-	t     *testing.T
-	fs    *vfs.FS
-	files [slots]*vfs.File
-	users [slots]vfs.Cred // who opened them
+	t       *testing.T
+	fs      *vfs.FS
+	noLinks bool // leave the number of links of directories out
+	files   [slots]*vfs.File
+	users   [slots]vfs.Cred // who opened them
 }
 
 func modeOf(m uint32) fs.FileMode {
@@ -95,12 +96,15 @@ func direntType(f fs.FileMode) uint32 {
 	}
 }
 
-func memoryStat(i vfs.Info) string {
-	size := i.Size
+func (m *memory) stat(i vfs.Info) string {
+	size, links := i.Size, i.Nlink
 	if i.IsDir() {
 		size = 0
+		if m.noLinks {
+			links = 0
+		}
 	}
-	return fmt.Sprintf("%o %d %d:%d %d %d", bitsOf(i.Mode), i.Nlink, i.UID, i.GID, size, i.Rdev)
+	return fmt.Sprintf("%o %d %d:%d %d %d", bitsOf(i.Mode), links, i.UID, i.GID, size, i.Rdev)
 }
 
 func (m *memory) do(o op) (string, syscall.Errno) {
@@ -145,7 +149,7 @@ func (m *memory) do(o op) (string, syscall.Errno) {
 		if err != nil {
 			return "", number(err)
 		}
-		return memoryStat(i), 0
+		return m.stat(i), 0
 	case "readdir":
 		list, err := f.ReadDir(c, o.path)
 		var all []string
@@ -205,7 +209,7 @@ func (m *memory) doFile(o op) (string, syscall.Errno) {
 		return "", number((*file).Truncate(o.n))
 	case "fstat":
 		i, err := (*file).Stat()
-		return memoryStat(i), number(err)
+		return m.stat(i), number(err)
 	}
 	return "", syscall.ENOSYS
 }
@@ -219,7 +223,7 @@ func (m *memory) tree() map[string]node {
 			all[path] = node{text: err.Error()}
 			return
 		}
-		n := node{text: memoryStat(i), ino: i.Ino, mtime: i.Mtime.UnixNano(), ctime: i.Ctime.UnixNano()}
+		n := node{text: m.stat(i), ino: i.Ino, mtime: i.Mtime.UnixNano(), ctime: i.Ctime.UnixNano()}
 		switch i.Mode.Type() { //nolint:exhaustive // The rest is compared by Stat.
 		case 0:
 			data, err := m.fs.ReadFile(m.t.Context(), root, path)
@@ -394,38 +398,126 @@ func newMemory(t *testing.T) *memory {
 	}})}
 }
 
-func Test_Random_Operations_Do_What_The_Kernel_Does(t *testing.T) {
-	rounds, length := 60, 400
-	if n, err := strconv.Atoi(os.Getenv("ROUNDS")); err == nil {
-		rounds = n
+// run does random operations on both until one differs.
+func run(k *kernel, m *memory, r *rand.Rand, length int) error {
+	var state [2]map[string]node
+	var trail []string
+	for range length {
+		o := choices(r.IntN).op()
+		trail = append(trail, o.String())
+		fault := compare(k, m, o)
+		if fault == nil {
+			state, fault = trees(k, m, o, state)
+		}
+		// Snapshots must not change what is seen.
+		if fault == nil && r.IntN(10) == 0 {
+			m.fs.Snapshot()
+			fault = m.fs.Check()
+		}
+		if fault != nil {
+			return fmt.Errorf("after %d operations:\n%s\n%w", len(trail), strings.Join(trail[max(0, len(trail)-6):], "\n"), fault)
+		}
 	}
-	for round := range rounds {
+	return nil
+}
+
+// rounds is how many seeds the comparisons with the kernel go through.
+func rounds() int {
+	if n, err := strconv.Atoi(os.Getenv("ROUNDS")); err == nil {
+		return n
+	}
+	return 40
+}
+
+func Test_Random_Operations_Do_What_The_Kernel_Does(t *testing.T) {
+	for round := range rounds() {
 		t.Run(fmt.Sprint("seed ", round), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(round), 1)) //nolint:gosec // The same operations each time.
 			var fault error
-			var trail []string
-			onKernel(t, func(k *kernel) {
-				m := newMemory(t)
-				var state [2]map[string]node
-				for range length {
-					o := choices(r.IntN).op()
-					if fault = compare(k, m, o); fault == nil {
-						state, fault = trees(k, m, o, state)
-					}
-					trail = append(trail, o.String())
-					if fault != nil {
-						fault = fmt.Errorf("%w\n%v", fault, m.tree()[o.path])
-						return
-					}
-					// Snapshots must not change what is seen.
-					if r.IntN(10) == 0 {
-						m.fs.Snapshot()
-					}
-				}
-			})
+			onKernel(t, func(k *kernel) { fault = run(k, newMemory(t), r, 400) })
 			if fault != nil {
-				t.Fatalf("after %d operations:\n%s\n%v", len(trail), strings.Join(trail[max(0, len(trail)-6):], "\n"), fault)
+				t.Fatal(fault)
 			}
 		})
 	}
+}
+
+// populate does what a layer can be made of.
+func populate(k *kernel, r *rand.Rand) {
+	for range 300 {
+		o := choices(r.IntN).op()
+		switch o.kind {
+		case "mkdir", "mkfifo", "mkreg", "symlink", "open", "write", "chmod", "chown", "unlink":
+			o.flag = o.flag&^syscall.O_NOFOLLOW | os.O_CREATE | os.O_WRONLY
+			o.who = vfs.Cred{}
+			_, _ = k.do(o)
+		}
+	}
+	for i := range slots {
+		_, _ = k.do(op{kind: "close", slot: i})
+	}
+	_, _ = k.do(op{kind: "chown", path: "/"})
+	_, _ = k.do(op{kind: "chmod", path: "/", mode: 0o755})
+}
+
+func Test_Random_Operations_On_A_Layer_Do_What_The_Kernel_Does(t *testing.T) {
+	for round := range rounds() {
+		t.Run(fmt.Sprint("seed ", round), func(t *testing.T) {
+			seed := func() *rand.Rand { return rand.New(rand.NewPCG(uint64(round), 2)) } //nolint:gosec // The same operations each time.
+			var dir string
+			onKernel(t, func(k *kernel) {
+				populate(k, seed())
+				dir = k.dir
+			})
+			lower, fault := os.OpenRoot(dir)
+			if fault != nil {
+				t.Fatal(fault)
+			}
+			defer lower.Close()
+			before := shape(t, lower)
+			onKernel(t, func(k *kernel) {
+				populate(k, seed())
+				m := newMemory(t)
+				k.noLinks, m.noLinks = true, true
+				var l *vfs.Layer
+				l, fault = m.fs.Attach("/", lower.FS(), vfs.LayerOptions{Owner: func(i fs.FileInfo) (uid, gid uint32) {
+					st := i.Sys().(*syscall.Stat_t)
+					return st.Uid, st.Gid
+				}})
+				if fault == nil {
+					r := seed()
+					r.Uint64()
+					fault = run(k, m, r, 300)
+					_ = l.Close()
+				}
+			})
+			if fault != nil {
+				t.Fatal(fault)
+			}
+			if after := shape(t, lower); after != before {
+				t.Fatalf("the layer was changed:\n%s\n%s", before, after)
+			}
+		})
+	}
+}
+
+// shape describes a real directory.
+func shape(t *testing.T, r *os.Root) string {
+	t.Helper()
+	var b strings.Builder
+	err := fs.WalkDir(r.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		i, err := d.Info()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(&b, path, i.Mode(), i.Size(), i.ModTime().UnixNano())
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }

@@ -174,8 +174,11 @@ func (f *File) Read(p []byte) (int, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	n := d.fs.readAt(d.v, p, d.off)
+	n, e := d.fs.readAt(d.v, p, d.off)
 	d.off += int64(n)
+	if e != 0 {
+		return n, f.fail("read", e)
+	}
 	if n == 0 {
 		return 0, io.EOF
 	}
@@ -196,7 +199,10 @@ func (f *File) Next(limit int) ([]byte, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	part := d.fs.slice(d.v, d.off, limit)
+	part, e := d.fs.slice(d.v, d.off, limit)
+	if e != 0 {
+		return nil, f.fail("read", e)
+	}
 	d.off += int64(len(part))
 	if len(part) == 0 {
 		return nil, io.EOF
@@ -252,7 +258,10 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	case d.dev != noDevice:
 		return d.dev.read(d.fs, p)
 	}
-	n := d.fs.readAt(d.v, p, off)
+	n, e := d.fs.readAt(d.v, p, off)
+	if e != 0 {
+		return n, f.fail("read", e)
+	}
 	if n < len(p) {
 		return n, io.EOF
 	}
@@ -367,13 +376,15 @@ func (f *File) ReadDir(n int) ([]DirEntry, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.fs.mu.RLock()
-	node := d.fs.node(d.v)
-	limit := n
-	if n <= 0 {
-		limit = node.names.n
+	entries, e := d.fs.node(d.v).dir()
+	var list []DirEntry
+	if e == 0 {
+		list = entries.list(d.at, n)
 	}
-	list := node.list(d.at, limit)
 	d.fs.mu.RUnlock()
+	if e != 0 {
+		return nil, f.fail("readdir", e)
+	}
 	d.fs.accessed(d.v.ino, d.v)
 	if len(list) > 0 {
 		d.at = list[len(list)-1].Name

@@ -35,18 +35,10 @@ type FS struct {
 	orphans map[*vnode]struct{} // open but without a name; guarded by mu
 }
 
-// tree is what a snapshot retains.
-type tree struct {
-	inodes trie[inode]
-	next   uint64 // number of the next inode
-	bytes  int64  // set in snapshots only
-	nodes  int64
-}
-
 // New returns a file system that holds an empty root directory of mode 0755, owned by 0:0.
 func New(o Options) *FS {
 	f := newFS(o)
-	f.tree.next = rootIno
+	f.tree.next, f.tree.lower = rootIno, &lowerTable{}
 	now := f.stamp()
 	root := f.newInode(sIFDIR|0o755, 0, 0, now)
 	root.nlink, root.link = 2, link{dir: rootIno, name: "/"}
@@ -81,7 +73,9 @@ func (f *FS) freeze() tree {
 	t.bytes, t.nodes = f.bytes.Load(), f.nodes.Load()
 	for v := range f.orphans {
 		t.bytes -= v.orphan.cost()
-		t.nodes--
+		if v.ino < lowerBase {
+			t.nodes--
+		}
 	}
 	return t
 }
@@ -98,9 +92,9 @@ func (f *FS) Restore(s *Snapshot) {
 		if v.orphan != nil {
 			continue
 		}
-		if n := s.tree.inodes.at(ino); n == nil || n.born != v.born {
-			n := *f.tree.inodes.at(ino)
-			n.owner, n.nlink, n.link, n.links, n.names = f.owner, 0, link{}, nil, names{}
+		if n := s.tree.inode(ino); n == nil || n.born != v.born || ino >= lowerBase && f.tree.lower != s.tree.lower {
+			n := *f.tree.inode(ino)
+			n.owner, n.nlink, n.link, n.links, n.names, n.lazy = f.owner, 0, link{}, nil, names{}, nil
 			f.addOrphan(v, &n)
 		}
 	}
@@ -110,7 +104,9 @@ func (f *FS) Restore(s *Snapshot) {
 	bytes, nodes := s.tree.bytes, s.tree.nodes
 	for v := range f.orphans {
 		bytes += v.orphan.cost()
-		nodes++
+		if v.ino < lowerBase {
+			nodes++
+		}
 	}
 	f.bytes.Store(bytes)
 	f.nodes.Store(nodes)
@@ -157,7 +153,7 @@ func (f *FS) random(p []byte) {
 }
 
 // inode returns the current version of an inode, nil if there is none. The caller holds mu.
-func (f *FS) inode(ino uint64) *inode { return f.tree.inodes.at(ino) }
+func (f *FS) inode(ino uint64) *inode { return f.tree.inode(ino) }
 
 // own returns a version of n that may be changed. The caller holds mu for writing.
 func (f *FS) own(n *inode) *inode {
@@ -166,7 +162,7 @@ func (f *FS) own(n *inode) *inode {
 	}
 	c := *n
 	c.owner = f.owner
-	f.tree.inodes.set(f.owner, c.ino, &c)
+	f.tree.set(f.owner, &c)
 	return &c
 }
 
@@ -174,7 +170,7 @@ func (f *FS) own(n *inode) *inode {
 func (f *FS) newInode(mode, uid, gid uint32, now stamp) *inode {
 	n := &inode{owner: f.owner, born: f.owner, ino: f.tree.next, mode: mode, uid: uid, gid: gid, atime: now, mtime: now, ctime: now}
 	f.tree.next++
-	f.tree.inodes.set(f.owner, n.ino, n)
+	f.tree.set(f.owner, n)
 	return n
 }
 

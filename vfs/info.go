@@ -84,6 +84,9 @@ func (n *inode) info(name string) Info {
 		i.Blocks = (n.held + 4095) / 4096 * 8
 	case sIFDIR:
 		i.Size, i.Blocks = 4096, 8
+		if n.lazy != nil {
+			i.Nlink = 1 // not counted yet; some real file systems never do
+		}
 	}
 	return i
 }

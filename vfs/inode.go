@@ -1,5 +1,7 @@
 package vfs
 
+import "syscall"
+
 // inode is one version of a file. It is changed only by the tree whose mark it
 // carries, and not at all once that tree has a new mark.
 type inode struct {
@@ -18,8 +20,12 @@ type inode struct {
 	links *[]link // its further names; the slice is never changed in place
 
 	content        // of a regular file
-	names   names  // of a directory
+	names   names  // of a directory, unless it is lazy
 	target  string // of a symbolic link
+
+	// Of attached layers. An inode in their table has no owner, and an origin.
+	lazy   *lazyDir // the names of a directory that was not changed
+	origin *origin
 }
 
 // link is a name of an inode: the directory that holds it, and how it is called there.
@@ -32,8 +38,38 @@ func (n *inode) isDir() bool  { return n.mode&sIFMT == sIFDIR }
 func (n *inode) isLink() bool { return n.mode&sIFMT == sIFLNK }
 func (n *inode) isFile() bool { return n.mode&sIFMT == sIFREG }
 
+// dir returns the names of a directory, which are read if it is lazy.
+func (n *inode) dir() (*names, syscall.Errno) {
+	if n.lazy != nil {
+		return n.lazy.load()
+	}
+	return &n.names, 0
+}
+
+// fix makes the names of a directory changeable. The caller owns n and has seen dir succeed.
+func (n *inode) fix() {
+	if n.lazy == nil {
+		return
+	}
+	if d := n.lazy.names.Load(); d != nil {
+		n.names = *d
+		d.each("", func(e dirent) bool {
+			if e.kind() == sIFDIR {
+				n.nlink++
+			}
+			return true
+		})
+	}
+	n.lazy = nil
+}
+
 // cost is what the inode counts against Limits.Bytes.
-func (n *inode) cost() int64 { return n.held + int64(len(n.target)) }
+func (n *inode) cost() int64 {
+	if n.ino >= lowerBase {
+		return n.held // a target was there before
+	}
+	return n.held + int64(len(n.target))
+}
 
 // addLink notes a name; the caller owns n.
 func (n *inode) addLink(l link) {

@@ -18,7 +18,9 @@ import (
 
 // kernel does operations on a real directory, as the root of a thread of its own.
 type kernel struct {
-	files [slots]int
+	dir     string // the real directory, as the other threads see it
+	files   [slots]int
+	noLinks bool // leave the number of links of directories out
 }
 
 // onKernel runs fn on a thread whose root is an empty directory. It needs root.
@@ -46,7 +48,7 @@ func onKernel(t *testing.T, fn func(k *kernel)) {
 			if err := syscall.Chdir("/"); err != nil {
 				return err
 			}
-			k := &kernel{}
+			k := &kernel{dir: dir}
 			for i := range k.files {
 				k.files[i] = -1
 			}
@@ -146,7 +148,7 @@ func (k *kernel) do(o op) (string, syscall.Errno) {
 		if o.kind == "stat" {
 			err = syscall.Stat(o.path, &st)
 		}
-		return kernelStat(&st, err), number(err)
+		return k.stat(&st, err), number(err)
 	case "readdir":
 		fd, err := syscall.Open(o.path, syscall.O_RDONLY|syscall.O_DIRECTORY, 0)
 		if err != nil {
@@ -158,15 +160,18 @@ func (k *kernel) do(o op) (string, syscall.Errno) {
 	return k.doFile(o)
 }
 
-func kernelStat(st *syscall.Stat_t, err error) string {
+func (k *kernel) stat(st *syscall.Stat_t, err error) string {
 	if err != nil {
 		return ""
 	}
-	size := st.Size
+	size, links := st.Size, st.Nlink
 	if st.Mode&syscall.S_IFMT == syscall.S_IFDIR {
 		size = 0
+		if k.noLinks {
+			links = 0
+		}
 	}
-	return fmt.Sprintf("%o %d %d:%d %d %d", st.Mode, st.Nlink, st.Uid, st.Gid, size, st.Rdev)
+	return fmt.Sprintf("%o %d %d:%d %d %d", st.Mode, links, st.Uid, st.Gid, size, st.Rdev)
 }
 
 // names lists a directory by getdents64(2): os.File wants a poller that the thread's root has not.
@@ -236,7 +241,7 @@ func (k *kernel) doFile(o op) (string, syscall.Errno) {
 	case "fstat":
 		var st syscall.Stat_t
 		err := syscall.Fstat(*fd, &st)
-		return kernelStat(&st, err), number(err)
+		return k.stat(&st, err), number(err)
 	}
 	return "", syscall.ENOSYS
 }
@@ -251,7 +256,7 @@ func (k *kernel) tree() map[string]node {
 			all[path] = node{text: err.Error()}
 			return
 		}
-		n := node{text: kernelStat(&st, nil), ino: st.Ino, mtime: st.Mtim.Nano(), ctime: st.Ctim.Nano()}
+		n := node{text: k.stat(&st, nil), ino: st.Ino, mtime: st.Mtim.Nano(), ctime: st.Ctim.Nano()}
 		switch st.Mode & syscall.S_IFMT {
 		case syscall.S_IFREG:
 			fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_NOATIME, 0)

@@ -49,8 +49,8 @@ func (f *FS) Rmdir(c Cred, path string) error {
 		if e == 0 && !p.node.isDir() {
 			e = syscall.ENOTDIR
 		}
-		if e == 0 && p.node.names.n > 0 {
-			e = syscall.ENOTEMPTY
+		if e == 0 {
+			e = p.node.vacant()
 		}
 	}
 	if e == 0 {
@@ -59,9 +59,19 @@ func (f *FS) Rmdir(c Cred, path string) error {
 	return pathError("rmdir", path, e)
 }
 
+// vacant checks that a directory is empty.
+func (n *inode) vacant() syscall.Errno {
+	d, e := n.dir()
+	if e == 0 && d.n > 0 {
+		e = syscall.ENOTEMPTY
+	}
+	return e
+}
+
 // unbind takes a name from dir and from n, and frees n if it was the last. The caller
 // owns both; a directory is empty.
 func (f *FS) unbind(dir *inode, name string, n *inode, now stamp) {
+	dir.fix()
 	dir.names.remove(f.owner, name)
 	dir.mtime, dir.ctime = now, now
 	n.ctime = now
@@ -76,7 +86,7 @@ func (f *FS) unbind(dir *inode, name string, n *inode, now stamp) {
 		f.nodes.Add(-1)
 		return
 	}
-	f.tree.inodes.set(f.owner, n.ino, nil)
+	f.tree.remove(f.owner, n.ino)
 	f.openMu.Lock()
 	v := f.open[n.ino]
 	if v != nil {
@@ -84,7 +94,14 @@ func (f *FS) unbind(dir *inode, name string, n *inode, now stamp) {
 	}
 	f.openMu.Unlock()
 	if v == nil {
-		f.bytes.Add(-n.cost())
+		f.forget(n)
+	}
+}
+
+// forget takes an inode that is freed off the accounts.
+func (f *FS) forget(n *inode) {
+	f.bytes.Add(-n.cost())
+	if n.ino < lowerBase {
 		f.nodes.Add(-1)
 	}
 }
@@ -117,11 +134,18 @@ func (f *FS) RemoveAll(c Cred, path string) error {
 // removeTree returns the first error and the path of what it is about.
 func (f *FS) removeTree(c *Cred, dir *inode, name string, n *inode, path string) (string, syscall.Errno) {
 	first, at := syscall.Errno(0), ""
-	if n.isDir() && n.names.n > 0 {
+	d := &names{}
+	if n.isDir() {
+		var e syscall.Errno
+		if d, e = n.dir(); e != 0 {
+			return path, e
+		}
+	}
+	if d.n > 0 {
 		if e := c.may(n, MayRead|MayExec); e != 0 {
 			return path, e
 		}
-		for _, e := range n.list("", n.names.n) {
+		for _, e := range d.list("", 0) {
 			// Every step may make new versions of the directory and of what is in it.
 			kid := f.inode(e.Ino)
 			if p, e := f.removeTree(c, f.inode(n.ino), e.Name, kid, join(path, e.Name)); e != 0 && first == 0 {

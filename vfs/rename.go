@@ -80,8 +80,8 @@ func (c *Cred) mayRename(old, p place) syscall.Errno {
 			return syscall.EMLINK
 		}
 	}
-	if p.node != nil && p.node.names.n > 0 {
-		return syscall.ENOTEMPTY
+	if p.node != nil && isDir {
+		return p.node.vacant()
 	}
 	return 0
 }
@@ -95,6 +95,7 @@ func (f *FS) move(old, p place) {
 	from := f.own(f.inode(old.dir.ino))
 	to := f.own(f.inode(p.dir.ino))
 	n := f.own(old.node)
+	from.fix()
 	from.names.remove(f.owner, old.name)
 	from.mtime, from.ctime, n.ctime = now, now, now
 	n.dropLink(link{from.ino, old.name})

@@ -1,10 +1,6 @@
 package vfs
 
-import (
-	"slices"
-	"strings"
-	"syscall"
-)
+import "syscall"
 
 // Stat describes what path leads to.
 func (f *FS) Stat(c Cred, path string) (Info, error) { return f.stat("stat", c, path, true) }
@@ -69,26 +65,6 @@ func join(dir, name string) string {
 	return dir + "/" + name
 }
 
-// path returns a path of n, the first that it got if it has several.
-func (t *tree) path(n *inode) string {
-	var parts []string
-	for n.ino != rootIno {
-		parts = append(parts, n.link.name)
-		if n = t.inodes.at(n.link.dir); n == nil {
-			return ""
-		}
-	}
-	var b strings.Builder
-	for _, part := range slices.Backward(parts) {
-		b.WriteByte('/')
-		b.WriteString(part)
-	}
-	if b.Len() == 0 {
-		return "/"
-	}
-	return b.String()
-}
-
 // ReadDir lists a directory in the order of the names, without "." and "..".
 func (f *FS) ReadDir(c Cred, path string) ([]DirEntry, error) {
 	f.mu.RLock()
@@ -99,20 +75,27 @@ func (f *FS) ReadDir(c Cred, path string) ([]DirEntry, error) {
 	if e == 0 {
 		e = c.may(n, MayRead)
 	}
+	var d *names
+	if e == 0 {
+		d, e = n.dir()
+	}
 	if e != 0 {
 		f.mu.RUnlock()
 		return nil, pathError("open", path, e)
 	}
-	list := n.list("", n.names.n)
+	list := d.list("", 0)
 	f.mu.RUnlock()
 	f.accessed(n.ino, nil)
 	return list, nil
 }
 
-// list returns up to limit entries with names above after.
-func (n *inode) list(after string, limit int) []DirEntry {
-	list := make([]DirEntry, 0, min(limit, n.names.n))
-	n.names.each(after, func(e dirent) bool {
+// list returns up to limit entries with names above after; with limit ≤ 0 all.
+func (d *names) list(after string, limit int) []DirEntry {
+	if limit <= 0 {
+		limit = d.n
+	}
+	list := make([]DirEntry, 0, min(limit, d.n))
+	d.each(after, func(e dirent) bool {
 		if len(list) == limit {
 			return false
 		}

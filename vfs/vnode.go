@@ -45,8 +45,7 @@ func (f *FS) release(v *vnode) {
 	if last && orphan {
 		f.mu.Lock()
 		delete(f.orphans, v)
-		f.bytes.Add(-v.orphan.cost())
-		f.nodes.Add(-1)
+		f.forget(v.orphan)
 		f.mu.Unlock()
 	}
 }
@@ -87,6 +86,9 @@ const atEnd = -1
 
 // writeAt writes to a regular file and returns where the last byte was put.
 func (f *FS) writeAt(v *vnode, c *Cred, p []byte, off int64) (done int, end int64, e syscall.Errno) {
+	if len(p) == 0 {
+		return 0, max(off, 0), 0
+	}
 	now := f.stamp()
 	f.mu.RLock()
 	if n := f.node(v); n.owner == f.owner && n.mode&(sISUID|sISGID) == 0 {
@@ -109,9 +111,6 @@ func (f *FS) writeAt(v *vnode, c *Cred, p []byte, off int64) (done int, end int6
 func (f *FS) write(n *inode, p []byte, off int64, now stamp) (done int, end int64, e syscall.Errno) {
 	if off == atEnd {
 		off = n.size
-	}
-	if len(p) == 0 {
-		return 0, off, 0
 	}
 	for done < len(p) && e == 0 {
 		part := p[done:min(len(p), done+chunkSize-int(off&(chunkSize-1)))]
@@ -137,7 +136,10 @@ func (f *FS) write(n *inode, p []byte, off int64, now stamp) (done int, end int6
 			grow = n.growth(off, keep)
 			f.takeBytes(grow - got)
 		}
-		n.writeChunk(f.owner, part, off, grow)
+		if bad := n.writeChunk(f.owner, part, off, grow); bad != 0 {
+			f.takeBytes(-grow)
+			return done, off, bad
+		}
 		done += len(part)
 		off += int64(len(part))
 	}
@@ -148,31 +150,31 @@ func (f *FS) write(n *inode, p []byte, off int64, now stamp) (done int, end int6
 }
 
 // readAt reads from a regular file.
-func (f *FS) readAt(v *vnode, p []byte, off int64) int {
+func (f *FS) readAt(v *vnode, p []byte, off int64) (int, syscall.Errno) {
 	f.mu.RLock()
 	n, l := f.node(v), f.lock(v.ino)
 	l.RLock()
-	done := n.readAt(p, off)
+	done, e := n.readAt(p, off)
 	l.RUnlock()
 	f.mu.RUnlock()
 	if done > 0 {
 		f.accessed(v.ino, v)
 	}
-	return done
+	return done, e
 }
 
 // slice lends out a part of a regular file.
-func (f *FS) slice(v *vnode, off int64, limit int) []byte {
+func (f *FS) slice(v *vnode, off int64, limit int) ([]byte, syscall.Errno) {
 	f.mu.RLock()
 	n, l := f.node(v), f.lock(v.ino)
 	l.Lock()
-	part := n.slice(f.owner, off, limit)
+	part, e := n.slice(f.owner, off, limit)
 	l.Unlock()
 	f.mu.RUnlock()
 	if len(part) > 0 {
 		f.accessed(v.ino, v)
 	}
-	return part
+	return part, e
 }
 
 const day = 24 * 60 * 60
@@ -191,7 +193,7 @@ func (f *FS) accessed(ino uint64, v *vnode) {
 	}
 	f.mu.RLock()
 	n, l := current(), f.lock(ino)
-	if n == nil {
+	if n == nil || n.owner == nil { // gone, or of a layer: reading changes nothing there
 		f.mu.RUnlock()
 		return
 	}

@@ -83,7 +83,10 @@ func (f *FS) walk(c *Cred, path string, link last) (place, syscall.Errno) {
 		if e := c.may(dir, MayExec); e != 0 {
 			return place{}, e
 		}
-		p := f.step(dir, name)
+		p, e := f.step(dir, name)
+		if e != 0 {
+			return place{}, e
+		}
 		last := strings.TrimLeft(rest, "/") == ""
 		through := !last || link == follow || link == followBare && rest == ""
 		switch {
@@ -109,20 +112,29 @@ func (f *FS) walk(c *Cred, path string, link last) (place, syscall.Errno) {
 }
 
 // step looks one component up.
-func (f *FS) step(dir *inode, name string) place {
+func (f *FS) step(dir *inode, name string) (place, syscall.Errno) {
 	switch {
 	case name == ".":
-		return place{dir: dir, node: dir, final: dot}
+		return place{dir: dir, node: dir, final: dot}, 0
 	case name == "..":
-		return place{dir: dir, node: f.inode(dir.link.dir), final: dotdot}
+		return place{dir: dir, node: f.inode(dir.link.dir), final: dotdot}, 0
 	case len(name) > maxName:
-		return place{dir: dir, name: name, long: true}
+		return place{dir: dir, name: name, long: true}, 0
+	}
+	d, e := dir.dir()
+	if e != 0 {
+		return place{}, e
 	}
 	p := place{dir: dir, name: name}
-	if e, ok := dir.names.lookup(name); ok {
-		p.node = f.inode(e.ino())
+	ent, ok := d.lookup(name)
+	if !ok {
+		return p, 0
 	}
-	return p
+	p.node = f.inode(ent.ino())
+	if p.node.owner == nil { // of a layer, and not changed
+		p.node, e = p.node.fresh()
+	}
+	return p, e
 }
 
 // find resolves a path to what must exist; slashes at the end follow a link.

@@ -1,0 +1,363 @@
+package vfs
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+)
+
+// lowerBase is the first inode number of attached layers.
+const lowerBase = 1 << 40
+
+// Layer is a read-only file system that was attached to a tree. It is read when it is
+// looked at first, and never written: changes are kept in the tree, and are all that
+// counts against its limits. All snapshots and forks of the tree share it.
+type Layer struct {
+	fsys    fs.FS
+	options LayerOptions
+	table   *lowerTable
+	gen     atomic.Uint64 // by which what was read is still current
+
+	mu     sync.Mutex
+	closed bool
+	files  map[*lowerFile]*layerFile
+	recent []*lowerFile // the keys of files, the one used last at the end
+}
+
+// LayerOptions say how a layer looks from inside.
+type LayerOptions struct {
+	// Owner returns whose a file is; nil: all are root's.
+	Owner func(fs.FileInfo) (uid, gid uint32)
+	// Hide leaves a name out as if it were not there; nil: nothing is left out. The
+	// name is a path as of io/fs.
+	Hide func(name string) bool
+}
+
+// lowerTable numbers the inodes of attached layers, for all trees of one family.
+type lowerTable struct {
+	mu    sync.Mutex
+	next  uint64
+	pages atomic.Pointer[[]*lowerPage]
+}
+
+type lowerPage [1024]atomic.Pointer[inode]
+
+func (t *lowerTable) at(i uint64) *inode {
+	if t == nil {
+		return nil
+	}
+	pages := t.pages.Load()
+	if pages == nil || i/1024 >= uint64(len(*pages)) {
+		return nil
+	}
+	return (*pages)[i/1024][i%1024].Load()
+}
+
+// add numbers an inode.
+func (t *lowerTable) add(n *inode) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var pages []*lowerPage
+	if p := t.pages.Load(); p != nil {
+		pages = *p
+	}
+	if t.next/1024 == uint64(len(pages)) {
+		more := append(append(make([]*lowerPage, 0, len(pages)+1), pages...), new(lowerPage))
+		t.pages.Store(&more)
+		pages = more
+	}
+	n.ino = lowerBase + t.next
+	pages[t.next/1024][t.next%1024].Store(n)
+	t.next++
+}
+
+func (t *lowerTable) replace(n *inode) {
+	i := n.ino - lowerBase
+	(*t.pages.Load())[i/1024][i%1024].Store(n)
+}
+
+// Attach fills the empty directory at path with what fsys holds, which is read as far as
+// it is looked at. fsys should implement [fs.ReadLinkFS], and its files [io.ReaderAt].
+// Whatever it holds, it is seen only below path: a link in it leads where it leads in the tree.
+func (f *FS) Attach(dir string, fsys fs.FS, o LayerOptions) (*Layer, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n, e := f.find(&Cred{}, dir, true)
+	switch {
+	case e != 0:
+	case !n.isDir():
+		e = syscall.ENOTDIR
+	case n.lazy != nil:
+		e = syscall.EBUSY
+	case n.names.n > 0:
+		e = syscall.ENOTEMPTY
+	}
+	if e != 0 {
+		return nil, pathError("attach", dir, e)
+	}
+	l := &Layer{fsys: fsys, options: o, table: f.tree.lower, files: map[*lowerFile]*layerFile{}}
+	l.gen.Store(1)
+	n = f.own(n)
+	n.lazy = &lazyDir{layer: l, name: ".", ino: n.ino}
+	return l, nil
+}
+
+// Refresh lets the tree see what was changed in the layer since it was read: files
+// when they are opened next, directories when they are looked at next. What was changed
+// in the tree stays as the tree has it, and so does the list of names of a directory in
+// which names were added or removed.
+func (l *Layer) Refresh() { l.gen.Add(1) }
+
+// Close closes the files that the layer keeps open. What was not read yet can no
+// longer be read: EIO.
+func (l *Layer) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	for _, k := range l.recent {
+		l.drop(k)
+	}
+	l.recent = nil
+	return nil
+}
+
+// lazyDir is a directory of a layer.
+type lazyDir struct {
+	layer *Layer
+	name  string // as of io/fs
+	ino   uint64
+
+	mu    sync.Mutex // held while reading
+	gen   atomic.Uint64
+	names atomic.Pointer[names]
+	mtime stamp
+}
+
+// load returns the names, which it reads if need be.
+func (d *lazyDir) load() (*names, syscall.Errno) {
+	gen := d.layer.gen.Load()
+	if d.gen.Load() == gen {
+		return d.names.Load(), 0
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.gen.Load() == gen {
+		return d.names.Load(), 0
+	}
+	info, err := fs.Stat(d.layer.fsys, d.name)
+	if err != nil {
+		return nil, lowerErrno(err)
+	}
+	old := d.names.Load()
+	if mtime := newStamp(info.ModTime()); old == nil || mtime != d.mtime {
+		fresh, e := d.read(old)
+		if e != 0 {
+			return nil, e
+		}
+		d.mtime = mtime
+		d.names.Store(fresh)
+	}
+	d.gen.Store(gen)
+	return d.names.Load(), 0
+}
+
+func (d *lazyDir) read(old *names) (*names, syscall.Errno) {
+	list, err := fs.ReadDir(d.layer.fsys, d.name)
+	if err != nil {
+		return nil, lowerErrno(err)
+	}
+	fresh, mark := &names{}, new(epoch)
+	for _, ent := range list {
+		name := ent.Name()
+		if name == "" || name == "." || name == ".." || len(name) > maxName || strings.ContainsAny(name, "/\x00") {
+			continue // nothing in the tree could be called that
+		}
+		if h := d.layer.options.Hide; h != nil && h(path.Join(d.name, name)) {
+			continue
+		}
+		info, err := ent.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // removed since
+		}
+		if err != nil {
+			return nil, lowerErrno(err)
+		}
+		if old != nil {
+			if was, ok := old.lookup(name); ok && d.layer.table.at(was.ino()-lowerBase).refreshed(info) {
+				fresh.set(mark, was)
+				continue
+			}
+		}
+		n, e := d.newInode(name, info)
+		if e != 0 {
+			return nil, e
+		}
+		fresh.set(mark, dirent{name, newRef(n.ino, n.mode)})
+	}
+	return fresh, 0
+}
+
+// newInode describes what d holds under name.
+func (d *lazyDir) newInode(name string, info fs.FileInfo) (*inode, syscall.Errno) {
+	n := &inode{mode: lowerMode(info.Mode()), nlink: 1, link: link{d.ino, name}, origin: &origin{dir: d, name: name}}
+	n.origin.gen.Store(d.layer.gen.Load())
+	if n.isLink() {
+		target, err := fs.ReadLink(d.layer.fsys, n.origin.path())
+		if err != nil || target == "" {
+			return nil, lowerErrno(err)
+		}
+		n.target = target
+	}
+	n.describe(info)
+	d.layer.table.add(n)
+	if n.isDir() {
+		n.nlink = 2
+		n.lazy = &lazyDir{layer: d.layer, name: n.origin.path(), ino: n.ino}
+	}
+	return n, 0
+}
+
+// origin is where in a layer an inode comes from.
+type origin struct {
+	dir  *lazyDir
+	name string
+	gen  atomic.Uint64
+}
+
+func (o *origin) path() string { return path.Join(o.dir.name, o.name) }
+
+// describe takes over what info says; the inode is nobody else's yet.
+func (n *inode) describe(info fs.FileInfo) {
+	n.mtime = newStamp(info.ModTime())
+	n.atime, n.ctime = n.mtime, n.mtime
+	n.mode = n.mode&sIFMT | permBits(info.Mode())
+	n.size, n.lower = int64(len(n.target)), nil
+	if n.isFile() {
+		n.size = max(info.Size(), 0)
+		if n.size > 0 {
+			n.lower = &lowerFile{origin: n.origin, size: n.size, mtime: n.mtime}
+		}
+	}
+	if owner := n.origin.dir.layer.options.Owner; owner != nil {
+		n.uid, n.gid = owner(info)
+	}
+}
+
+// refreshed brings an inode of the table up to date, unless something else is there now.
+func (n *inode) refreshed(info fs.FileInfo) bool {
+	mode, same := lowerMode(info.Mode()), n.mtime == newStamp(info.ModTime())
+	switch {
+	case n.mode == mode && same && (!n.isFile() || n.size == info.Size()):
+		return true
+	case n.mode&sIFMT != mode&sIFMT, n.isLink():
+		return false
+	}
+	c := *n
+	c.describe(info)
+	n.origin.dir.layer.table.replace(&c)
+	return true
+}
+
+// fresh returns the current version of an inode of the table, for which it looks at
+// the layer once after every Refresh.
+func (n *inode) fresh() (*inode, syscall.Errno) {
+	l := n.origin.dir.layer
+	gen := l.gen.Load()
+	if n.origin.gen.Load() == gen {
+		return n, 0
+	}
+	n.origin.dir.mu.Lock()
+	defer n.origin.dir.mu.Unlock()
+	info, err := fs.Lstat(l.fsys, n.origin.path())
+	if err != nil {
+		return nil, lowerErrno(err)
+	}
+	n = l.table.at(n.ino - lowerBase)
+	if !n.refreshed(info) {
+		return nil, syscall.ESTALE
+	}
+	n.origin.gen.Store(gen)
+	return l.table.at(n.ino - lowerBase), 0
+}
+
+func lowerMode(m fs.FileMode) uint32 {
+	kind := uint32(sIFREG)
+	switch {
+	case m&fs.ModeDir != 0:
+		kind = sIFDIR
+	case m&fs.ModeSymlink != 0:
+		kind = sIFLNK
+	case m&fs.ModeNamedPipe != 0:
+		kind = sIFIFO
+	case m&(fs.ModeDevice|fs.ModeSocket|fs.ModeIrregular) != 0:
+		kind = sIFSOCK // is there, and cannot be opened: no device of a host leads inside
+	}
+	return kind | permBits(m)
+}
+
+// lowerErrno is what a failure of a layer is inside: its text could tell of the host.
+func lowerErrno(err error) syscall.Errno {
+	for _, e := range []syscall.Errno{syscall.EACCES, syscall.EPERM, syscall.ENOENT, syscall.ENOTDIR, syscall.EISDIR, syscall.ELOOP} {
+		if errors.Is(err, e) {
+			return e
+		}
+	}
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return syscall.EACCES
+	case errors.Is(err, fs.ErrNotExist):
+		return syscall.ENOENT
+	}
+	return syscall.EIO
+}
+
+// lowerFile is the content of a regular file of a layer, up to size.
+type lowerFile struct {
+	origin *origin
+	size   int64
+	mtime  stamp
+}
+
+// cut returns the file with a smaller size.
+func (l *lowerFile) cut(size int64) *lowerFile {
+	if l == nil || size >= l.size {
+		return l
+	}
+	if size <= 0 {
+		return nil
+	}
+	c := *l
+	c.size = size
+	return &c
+}
+
+// readAt fills p, of which what lies behind the size is zero.
+func (l *lowerFile) readAt(p []byte, off int64) syscall.Errno {
+	n := 0
+	if l != nil {
+		n = int(max(0, min(int64(len(p)), l.size-off)))
+	}
+	clear(p[n:])
+	if n == 0 {
+		return 0
+	}
+	layer := l.origin.dir.layer
+	file, e := layer.file(l)
+	if e != 0 {
+		return e
+	}
+	defer layer.done(file)
+	got, err := file.at.ReadAt(p[:n], off)
+	switch {
+	case got == n:
+		return 0
+	case errors.Is(err, io.EOF):
+		return syscall.ESTALE // it has become shorter
+	}
+	return lowerErrno(err)
+}
