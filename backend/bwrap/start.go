@@ -108,7 +108,13 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 	}
 	c.Args = append([]string{"bwrap"}, v.args...)
 	c.Args = append(c.Args, "--")
-	c.Args = append(c.Args, commandLine(cmd, p.terminal, p.network.init(first+len(c.ExtraFiles)))...)
+	line := commandLine(cmd, p.terminal, p.network.init(first+len(c.ExtraFiles)))
+	if n := plan.Limits.Pids; len(line) > len(cmd.Args) && n > 0 && n < guestThreads {
+		p.status.close()
+		return sandbox.Errorf(sandbox.Invalid, "limits.pids of %d is too few to prepare the network or the terminal inside", n).
+			WithHint("at least %d", guestThreads)
+	}
+	c.Args = append(c.Args, line...)
 	c.ExtraFiles = append(c.ExtraFiles, p.network.inherited()...)
 	if p.terminal {
 		holdKeys(c)
@@ -130,6 +136,10 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 	}
 	return nil
 }
+
+// guestThreads is how many processes and threads the guest has before it becomes the
+// command, with some to spare.
+const guestThreads = 8
 
 // commandLine is what bubblewrap executes. It looks a name up in PATH as we did
 // (execvp(3)), so that the command keeps its argv 0. With anything to prepare inside,
