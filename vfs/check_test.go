@@ -13,6 +13,7 @@ func (f *FS) Check() error {
 	c.tries()
 	c.dir(f.inode(rootIno), map[uint64]bool{})
 	c.inodes()
+	c.reload()
 	for v := range f.orphans {
 		c.bytes += v.orphan.cost()
 		if v.ino < lowerBase {
@@ -168,15 +169,12 @@ func (c *checker) inodes() {
 		if len(seen) != names {
 			c.fault("inode %d: %d names, should be %d", n.ino, len(seen), names)
 		}
-		own := []link{n.link}
-		if n.links != nil {
-			own = append(own, *n.links...)
-		}
-		for _, l := range own {
+		n.eachLink(func(l link) bool {
 			if !seen[l] {
 				c.fault("inode %d does not have the name %v", n.ino, l)
 			}
-		}
+			return true
+		})
 		if n.isFile() {
 			if want := n.heldNow(); n.held != want {
 				c.fault("inode %d: held %d, has %d of %d", n.ino, n.held, want, n.size)
@@ -199,4 +197,31 @@ func (c *content) heldNow() int64 {
 		return true
 	})
 	return held
+}
+
+// reload saves the tree and loads it again, which verifies it too.
+func (c *checker) reload() {
+	s := &Snapshot{c.f.freeze()}
+	objects := map[Hash][]byte{}
+	h, err := s.Save(nil, func(h Hash, p []byte) error {
+		objects[h] = append([]byte(nil), p...)
+		return nil
+	})
+	if errors.Is(err, errors.ErrUnsupported) {
+		return
+	}
+	var again *Snapshot
+	if err == nil {
+		again, err = Load(h, func(h Hash) ([]byte, error) { return objects[h], nil }, Limits{-1, -1, -1})
+	}
+	if err != nil {
+		c.fault("save and load: %v", err)
+		return
+	}
+	if d := Diff(s, again); len(d) > 0 {
+		c.fault("saved and loaded: %v", d)
+	}
+	if s.tree.bytes != again.tree.bytes || s.tree.nodes != again.tree.nodes {
+		c.fault("saved %d bytes %d nodes, loaded %d and %d", s.tree.bytes, s.tree.nodes, again.tree.bytes, again.tree.nodes)
+	}
 }

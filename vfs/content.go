@@ -1,6 +1,9 @@
 package vfs
 
-import "syscall"
+import (
+	"sync/atomic"
+	"syscall"
+)
 
 const (
 	chunkBits = 16
@@ -12,7 +15,8 @@ const (
 type chunk struct {
 	owner *epoch
 	data  []byte
-	lent  int // so many of the bytes were lent out by slice: they are not changed in place
+	lent  int                  // so many of the bytes were lent out by slice: they are not changed in place
+	sum   atomic.Pointer[Hash] // of the object it is saved as; only ever set in snapshots
 }
 
 // content is what a regular file holds. A chunk that is not there is a hole.

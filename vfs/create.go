@@ -89,7 +89,7 @@ func (f *FS) bind(dir *inode, name string, n *inode, now stamp) {
 	dir.fix()
 	dir.names.set(f.owner, dirent{name, newRef(n.ino, n.mode)})
 	dir.mtime, dir.ctime = now, now
-	n.addLink(link{dir.ino, name})
+	n.addLink(f.owner, link{dir.ino, name})
 }
 
 // Symlink creates a symbolic link that holds target, which need not exist.

@@ -85,10 +85,12 @@ func (d *differ) markUp(side int, t *tree, n *inode) {
 	for n != nil && !d.seen[side][n.ino] {
 		d.seen[side][n.ino] = true
 		if n.links != nil {
-			for _, l := range *n.links {
+			n.eachLink(func(l link) bool {
 				d.touched[l.dir] = append(d.touched[l.dir], dirent{l.name, newRef(n.ino, n.mode)})
 				d.markUp(side, t, t.inode(l.dir))
-			}
+				return true
+			})
+			return
 		}
 		if n.ino == rootIno {
 			return

@@ -1,6 +1,9 @@
 package vfs
 
-import "syscall"
+import (
+	"encoding/binary"
+	"syscall"
+)
 
 // inode is one version of a file. It is changed only by the tree whose mark it
 // carries, and not at all once that tree has a new mark.
@@ -16,8 +19,8 @@ type inode struct {
 
 	atime, mtime, ctime stamp
 
-	link  link    // where it is, unless nlink is 0; a directory's only one
-	links *[]link // its further names; the slice is never changed in place
+	link  link   // where it is, unless nlink is 0; a directory's only one
+	links *names // its further names, by key; what it points to never changes
 
 	content        // of a regular file
 	names   names  // of a directory, unless it is lazy
@@ -71,35 +74,63 @@ func (n *inode) cost() int64 {
 	return n.held + int64(len(n.target))
 }
 
-// addLink notes a name; the caller owns n.
-func (n *inode) addLink(l link) {
+// key is the link as a name in inode.links.
+func (l link) key() string {
+	var dir [8]byte
+	binary.BigEndian.PutUint64(dir[:], l.dir)
+	return string(dir[:]) + l.name
+}
+
+// eachLink calls fn for every name of the inode, until fn returns false.
+func (n *inode) eachLink(fn func(link) bool) {
+	if n.link.name == "" || !fn(n.link) || n.links == nil {
+		return
+	}
+	n.links.each("", func(e dirent) bool { return fn(link{binary.BigEndian.Uint64([]byte(e.name[:8])), e.name[8:]}) })
+}
+
+// has reports whether l is one of the inode's names.
+func (n *inode) has(l link) bool {
+	if n.link == l {
+		return true
+	}
+	if n.links == nil {
+		return false
+	}
+	_, ok := n.links.lookup(l.key())
+	return ok
+}
+
+// addLink notes a name; n is the owner's.
+func (n *inode) addLink(owner *epoch, l link) {
 	if n.link.name == "" {
 		n.link = l
 		return
 	}
-	more := []link{l}
+	var more names
 	if n.links != nil {
-		more = append(more, *n.links...)
+		more = *n.links
 	}
+	more.set(owner, dirent{name: l.key()})
 	n.links = &more
 }
 
-// dropLink forgets a name; the caller owns n.
-func (n *inode) dropLink(l link) {
+// dropLink forgets a name; n is the owner's.
+func (n *inode) dropLink(owner *epoch, l link) {
 	if n.links == nil {
 		n.link = link{}
 		return
 	}
-	rest := make([]link, 0, len(*n.links))
-	for _, o := range *n.links {
-		if o != l {
-			rest = append(rest, o)
-		}
-	}
+	rest := *n.links
 	if n.link == l {
-		n.link, rest = rest[0], rest[1:]
+		rest.each("", func(e dirent) bool {
+			n.link = link{binary.BigEndian.Uint64([]byte(e.name[:8])), e.name[8:]}
+			return false
+		})
+		l = n.link
 	}
-	if n.links = &rest; len(rest) == 0 {
+	rest.remove(owner, l.key())
+	if n.links = &rest; rest.n == 0 {
 		n.links = nil
 	}
 }

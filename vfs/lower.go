@@ -40,6 +40,7 @@ type LayerOptions struct {
 
 // lowerTable numbers the inodes of attached layers, for all trees of one family.
 type lowerTable struct {
+	used  atomic.Bool // a layer was attached somewhere
 	mu    sync.Mutex
 	next  uint64
 	pages atomic.Pointer[[]*lowerPage]
@@ -102,6 +103,7 @@ func (f *FS) Attach(dir string, fsys fs.FS, o LayerOptions) (*Layer, error) {
 	}
 	l := &Layer{fsys: fsys, options: o, table: f.tree.lower, files: map[*lowerFile]*layerFile{}}
 	l.gen.Store(1)
+	l.table.used.Store(true)
 	n = f.own(n)
 	n.lazy = &lazyDir{layer: l, name: ".", ino: n.ino}
 	return l, nil

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync/atomic"
 )
 
 const nodeNames = 64 // entries or kids of one node of a directory's tree
@@ -34,6 +35,7 @@ type nameNode struct {
 	ents  []dirent
 	keys  []string
 	kids  []*nameNode
+	sum   atomic.Pointer[Hash] // of the object it is saved as; only ever set in snapshots
 }
 
 func (n *nameNode) own(owner *epoch) *nameNode {

@@ -75,7 +75,7 @@ func (f *FS) unbind(dir *inode, name string, n *inode, now stamp) {
 	dir.names.remove(f.owner, name)
 	dir.mtime, dir.ctime = now, now
 	n.ctime = now
-	n.dropLink(link{dir.ino, name})
+	n.dropLink(f.owner, link{dir.ino, name})
 	if n.isDir() {
 		dir.nlink--
 		n.nlink = 0

@@ -98,7 +98,7 @@ func (f *FS) move(old, p place) {
 	from.fix()
 	from.names.remove(f.owner, old.name)
 	from.mtime, from.ctime, n.ctime = now, now, now
-	n.dropLink(link{from.ino, old.name})
+	n.dropLink(f.owner, link{from.ino, old.name})
 	f.bind(to, p.name, n, now)
 	if n.isDir() && from != to {
 		from.nlink--

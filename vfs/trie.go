@@ -1,6 +1,9 @@
 package vfs
 
-import "slices"
+import (
+	"slices"
+	"sync/atomic"
+)
 
 const (
 	fanBits = 5
@@ -24,6 +27,7 @@ type trieNode[T any] struct {
 	used  int
 	kids  []*trieNode[T]
 	leaf  []*T
+	sum   atomic.Pointer[Hash] // of the object it is saved as; only ever set in snapshots
 }
 
 // newTrieNode allocates the node together with its slots.

@@ -1,0 +1,396 @@
+package vfs
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// ErrCorrupt is inside the errors of [Load] and [ReadPack] if what is read is not what was written.
+var ErrCorrupt = errors.New("vfs: corrupt")
+
+func corrupt(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrCorrupt, fmt.Sprintf(format, args...))
+}
+
+// Load returns the snapshot that [Snapshot.Save] returned the hash of. get returns an
+// object, which it then leaves as it is and which is checked against its hash. The tree is checked as a whole too, and may not
+// exceed the limits: nothing that get returns makes a tree that could not have been saved.
+func Load(h Hash, get func(Hash) ([]byte, error), l Limits) (*Snapshot, error) {
+	d := &loader{
+		get: get, limits: l.resolve(), owner: new(epoch),
+		chunkCache: map[Hash]*chunk{}, nodeCache: map[Hash]*loadedChunks{}, nameCache: map[Hash]*loadedNames{}, inodeSeen: map[Hash]bool{},
+	}
+	b, err := d.object(h, objectRoot)
+	if err != nil {
+		return nil, err
+	}
+	if b.byte() != saveVersion {
+		return nil, corrupt("unknown version")
+	}
+	t := tree{next: b.uvarint(), lower: &lowerTable{}}
+	t.inodes.height = int(b.uvarint())
+	top := b.hash()
+	if !b.end() || t.inodes.height < 1 || t.inodes.height > 8 || t.next >= lowerBase {
+		return nil, corrupt("root")
+	}
+	if t.inodes.root, err = d.inodes(top, 0, t.inodes.height-1); err != nil {
+		return nil, err
+	}
+	if err := t.verify(); err != nil {
+		return nil, err
+	}
+	if t.bytes > d.limits.bytes || t.nodes > d.limits.nodes {
+		return nil, fmt.Errorf("vfs: tree of %d bytes in %d nodes exceeds the limits", t.bytes, t.nodes)
+	}
+	return &Snapshot{t}, nil
+}
+
+type loader struct {
+	get    func(Hash) ([]byte, error)
+	limits limits
+	owner  *epoch
+	nodes  int64
+
+	chunkCache map[Hash]*chunk
+	nodeCache  map[Hash]*loadedChunks
+	nameCache  map[Hash]*loadedNames
+	inodeSeen  map[Hash]bool
+}
+
+// object returns what comes after the kind of an object.
+func (d *loader) object(h Hash, kind byte) (*buffer, error) {
+	p, err := d.get(h)
+	if err != nil {
+		return nil, err
+	}
+	if HashOf(p) != h {
+		return nil, corrupt("object %v has another hash", h)
+	}
+	if len(p) == 0 || p[0] != kind {
+		return nil, corrupt("object %v is not of kind %q", h, kind)
+	}
+	return &buffer{p: p[1:]}, nil
+}
+
+// buffer is read from the front; bad is set by whoever wants more than there is.
+type buffer struct {
+	p   []byte
+	bad bool
+}
+
+func (b *buffer) end() bool { return !b.bad && len(b.p) == 0 }
+
+func (b *buffer) take(n uint64) []byte {
+	if b.bad || n > uint64(len(b.p)) {
+		b.bad = true
+		return nil
+	}
+	p := b.p[:n]
+	b.p = b.p[n:]
+	return p
+}
+
+func (b *buffer) byte() byte {
+	if p := b.take(1); p != nil {
+		return p[0]
+	}
+	return 0
+}
+
+func (b *buffer) uvarint() uint64 {
+	v, n := binary.Uvarint(b.p)
+	if b.bad || n <= 0 {
+		b.bad = true
+		return 0
+	}
+	b.p = b.p[n:]
+	return v
+}
+
+func (b *buffer) varint() int64 {
+	v, n := binary.Varint(b.p)
+	if b.bad || n <= 0 {
+		b.bad = true
+		return 0
+	}
+	b.p = b.p[n:]
+	return v
+}
+
+func (b *buffer) uint32() uint32 {
+	v := b.uvarint()
+	if v > 1<<32-1 {
+		b.bad = true
+	}
+	return uint32(v)
+}
+
+func (b *buffer) bitmap() uint32 {
+	if p := b.take(4); p != nil {
+		return binary.LittleEndian.Uint32(p)
+	}
+	return 0
+}
+
+func (b *buffer) hash() (h Hash) {
+	copy(h[:], b.take(uint64(len(h))))
+	return h
+}
+
+func (b *buffer) string() string { return string(b.take(b.uvarint())) }
+
+func (d *loader) inodes(h Hash, base uint64, height int) (*trieNode[inode], error) {
+	// No two nodes of a tree are equal: one that refers to itself in a circle, or to
+	// the same many times, was not made by Save.
+	if d.inodeSeen[h] {
+		return nil, corrupt("inodes %v occur twice", h)
+	}
+	d.inodeSeen[h] = true
+	b, err := d.object(h, objectInodes)
+	if err != nil {
+		return nil, err
+	}
+	n := newTrieNode[inode](d.owner, height == 0)
+	taken := b.bitmap()
+	if taken == 0 {
+		return nil, corrupt("inodes %v are none", h)
+	}
+	for i := range fan {
+		if taken>>i&1 == 0 {
+			continue
+		}
+		n.used++
+		if height > 0 {
+			if n.kids[i], err = d.inodes(b.hash(), base+uint64(i)<<(fanBits*height), height-1); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if d.nodes++; d.nodes > d.limits.nodes {
+			return nil, fmt.Errorf("vfs: tree exceeds the limit of %d nodes", d.limits.nodes)
+		}
+		if n.leaf[i], err = d.inode(b, base+uint64(i)); err != nil {
+			return nil, err
+		}
+	}
+	if !b.end() {
+		return nil, corrupt("inodes %v", h)
+	}
+	return n, nil
+}
+
+func (d *loader) inode(b *buffer, ino uint64) (*inode, error) {
+	n := &inode{owner: d.owner, born: d.owner, ino: ino}
+	n.mode, n.nlink, n.uid, n.gid, n.rdev = b.uint32(), b.uint32(), b.uint32(), b.uint32(), b.uvarint()
+	for _, t := range []*stamp{&n.atime, &n.mtime, &n.ctime} {
+		sec, nsec := b.varint(), b.varint()
+		if nsec < 0 || nsec >= 1e9 {
+			return nil, corrupt("time of inode %d", ino)
+		}
+		*t = stamp{sec, int32(nsec)}
+	}
+	count := b.uvarint()
+	if count == 0 || count > maxLink || count > uint64(len(b.p)) {
+		return nil, corrupt("links of inode %d", ino)
+	}
+	n.link = link{b.uvarint(), b.string()}
+	if n.link.name == "" {
+		return nil, corrupt("inode %d has no name", ino)
+	}
+	for range count - 1 {
+		l := link{b.uvarint(), b.string()}
+		if b.bad || n.has(l) {
+			return nil, corrupt("links of inode %d", ino)
+		}
+		n.addLink(d.owner, l)
+	}
+	var err error
+	switch n.mode & sIFMT {
+	case sIFREG:
+		err = d.content(b, &n.content)
+	case sIFLNK:
+		n.target = b.string()
+		n.size = int64(len(n.target))
+	case sIFDIR:
+		if b.byte() == 1 {
+			var l *loadedNames
+			if l, err = d.names(b.hash(), 0); err == nil {
+				n.names = names{l.node, l.n}
+			}
+		}
+	}
+	if err == nil && b.bad {
+		err = corrupt("inode %d", ino)
+	}
+	return n, err
+}
+
+// loadedNames is a node with its height and the number of its names: equal nodes may
+// occur many times, and are looked at once.
+type loadedNames struct {
+	node      *nameNode
+	height, n int
+}
+
+func (d *loader) names(h Hash, depth int) (*loadedNames, error) {
+	if l := d.nameCache[h]; l != nil {
+		return l, nil
+	}
+	if depth > 12 {
+		return nil, corrupt("directory %v is too deep", h)
+	}
+	b, err := d.object(h, objectNames)
+	if err != nil {
+		return nil, err
+	}
+	l := &loadedNames{node: &nameNode{owner: d.owner}, height: 1}
+	inner, count := b.byte() == 1, b.uvarint()
+	if count == 0 || count > nodeNames {
+		return nil, corrupt("directory %v", h)
+	}
+	for i := range count {
+		if !inner {
+			l.node.ents = append(l.node.ents, dirent{b.string(), b.uvarint()})
+			l.n++
+			continue
+		}
+		l.node.keys = append(l.node.keys, b.string())
+		kid, err := d.names(b.hash(), depth+1)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 && kid.height+1 != l.height || l.n > 1<<40 {
+			return nil, corrupt("directory %v is uneven", h)
+		}
+		l.node.kids = append(l.node.kids, kid.node)
+		l.height = kid.height + 1
+		l.n += kid.n
+	}
+	if !b.end() {
+		return nil, corrupt("directory %v", h)
+	}
+	d.nameCache[h] = l
+	return l, nil
+}
+
+func (d *loader) content(b *buffer, c *content) error {
+	size := b.uvarint()
+	if size > uint64(d.limits.file) {
+		return fmt.Errorf("vfs: file of %d bytes exceeds the limit", size)
+	}
+	c.size = int64(size)
+	switch b.byte() {
+	case 0:
+	case 1:
+		c.first = &chunk{owner: d.owner, data: append([]byte(nil), b.take(uint64(b.byte()))...)}
+	case 2:
+		k, err := d.chunk(b.hash())
+		if err != nil {
+			return err
+		}
+		c.first = k
+	default:
+		return corrupt("content of a file")
+	}
+	if c.first != nil {
+		if int64(len(c.first.data)) > span(c.size, 0) {
+			return corrupt("a file is longer than its size")
+		}
+		c.held = span(c.size, 0)
+	}
+	return d.rest(b, c)
+}
+
+// rest reads the chunks from index 1 on.
+func (d *loader) rest(b *buffer, c *content) error {
+	height := int(b.byte())
+	if height == 0 {
+		return nil
+	}
+	last := uint64(max(c.size-1, 0)) >> chunkBits
+	if height > 10 || last == 0 {
+		return corrupt("chunks of a file of %d bytes", c.size)
+	}
+	n, err := d.chunks(b.hash(), height-1)
+	if err != nil {
+		return err
+	}
+	c.rest = trie[chunk]{root: n.node, height: height}
+	if n.last > last || n.first == 0 || c.rest.at(last) != nil && int64(len(c.rest.at(last).data)) > span(c.size, last) {
+		return corrupt("chunks of a file of %d bytes", c.size)
+	}
+	if n.count > uint64(endless)>>chunkBits {
+		return corrupt("too many chunks")
+	}
+	c.held += int64(n.count) << chunkBits
+	if c.rest.at(last) != nil {
+		c.held -= chunkSize - span(c.size, last)
+	}
+	return nil
+}
+
+// loadedChunks is a node with the numbers of its first and last chunk, and how many it
+// has: equal nodes may occur many times, and are looked at once.
+type loadedChunks struct {
+	node               *trieNode[chunk]
+	first, last, count uint64
+}
+
+func (d *loader) chunks(h Hash, height int) (*loadedChunks, error) {
+	if n := d.nodeCache[h]; n != nil {
+		if (n.node.leaf != nil) != (height == 0) {
+			return nil, corrupt("chunks %v are uneven", h)
+		}
+		return n, nil
+	}
+	b, err := d.object(h, objectChunks)
+	if err != nil {
+		return nil, err
+	}
+	n := &loadedChunks{node: newTrieNode[chunk](d.owner, height == 0)}
+	taken := b.bitmap()
+	for i := range fan {
+		if taken>>i&1 == 0 {
+			continue
+		}
+		kid := &loadedChunks{count: 1}
+		if height == 0 {
+			n.node.leaf[i], err = d.chunk(b.hash())
+		} else if kid, err = d.chunks(b.hash(), height-1); err == nil {
+			n.node.kids[i] = kid.node
+		}
+		if err != nil {
+			return nil, err
+		}
+		base := uint64(i) << (fanBits * height)
+		if n.node.used == 0 {
+			n.first = base + kid.first
+		}
+		n.last = base + kid.last
+		n.count += kid.count
+		n.node.used++
+	}
+	if taken == 0 || !b.end() || n.count > 1<<40 {
+		return nil, corrupt("chunks %v", h)
+	}
+	d.nodeCache[h] = n
+	return n, nil
+}
+
+func (d *loader) chunk(h Hash) (*chunk, error) {
+	if k := d.chunkCache[h]; k != nil {
+		return k, nil
+	}
+	b, err := d.object(h, objectChunk)
+	if err != nil {
+		return nil, err
+	}
+	if len(b.p) > chunkSize {
+		return nil, corrupt("chunk %v is too long", h)
+	}
+	k := &chunk{owner: d.owner, data: slices.Clip(b.p)}
+	d.chunkCache[h] = k
+	return k, nil
+}
