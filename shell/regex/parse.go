@@ -1,0 +1,401 @@
+package regex
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// tree is an expression that has been read.
+type tree struct {
+	root   *node
+	groups int
+	names  []string
+	backs  bool // it has back-references
+	perl   bool // it has what only backtracking can do
+}
+
+// maxDepth bounds the nesting of an expression, and by that our own stack.
+const maxDepth = 5000
+
+// maxRepeat is RE_DUP_MAX.
+const maxRepeat = 0x7fff
+
+// parser reads one POSIX expression.
+type parser struct {
+	src    string
+	pos    int
+	flags  Flags
+	syn    syntax
+	tok    lexeme
+	groups int
+	first  int    // groups before this expression's
+	done   uint32 // which of the first nine groups are complete
+	depth  int
+	backs  bool
+}
+
+// parseAll reads expressions and joins them.
+func parseAll(patterns []string, flags Flags) (*tree, error) {
+	if flags&Literal != 0 {
+		return &tree{root: whole(literals(patterns, flags), flags)}, nil
+	}
+	all := &tree{root: &node{kind: kindFail}}
+	for i, pattern := range patterns {
+		one, err := parseOne(pattern, flags, all.groups)
+		if err != nil {
+			return nil, err
+		}
+		all.groups, all.names = one.groups, append(all.names, one.names...)
+		all.backs, all.perl = all.backs || one.backs, all.perl || one.perl
+		if i == 0 {
+			all.root = one.root
+		} else {
+			all.root = alternative(all.root, one.root, flags)
+		}
+	}
+	all.root = whole(all.root, flags)
+	return all, nil
+}
+
+// alternative joins two branches. The C library tries an empty left branch last.
+func alternative(left, right *node, flags Flags) *node {
+	if left == nil && flags&Perl == 0 {
+		left, right = right, left
+	}
+	return &node{kind: kindAlt, left: left, right: right}
+}
+
+func parseOne(pattern string, flags Flags, groups int) (*tree, error) {
+	if flags&Perl != 0 {
+		return parsePerl(pattern, flags, groups)
+	}
+	p := &parser{src: pattern, flags: flags, syn: syntaxOf(flags), groups: groups, first: groups}
+	p.next(caretAnchorsHere)
+	root, err := p.regexp(0)
+	if err != nil {
+		return nil, err
+	}
+	return &tree{root: root, groups: p.groups, backs: p.backs}, nil
+}
+
+// whole adds what WholeLine and WholeWord ask for.
+func whole(root *node, flags Flags) *node {
+	before, behind := lineStart, lineEnd
+	switch {
+	case flags&WholeLine != 0:
+	case flags&WholeWord != 0:
+		before, behind = notWordBefore, notWordBehind
+	default:
+		return root
+	}
+	return concat(concat(&node{kind: kindAssert, n: int(before)}, root), &node{kind: kindAssert, n: int(behind)})
+}
+
+func (p *parser) fail(text string) error { return &Error{Text: text, Offset: p.pos} }
+
+// char returns the character at i; see decode.
+func (p *parser) char(i int) (rune, int) {
+	if p.flags&Bytes != 0 {
+		return rune(p.src[i]), 1
+	}
+	r, n := utf8.DecodeRuneInString(p.src[i:])
+	if r == utf8.RuneError && n == 1 {
+		return strayByte + rune(p.src[i]), 1
+	}
+	return r, n
+}
+
+// next goes to the next token.
+func (p *parser) next(extra syntax) {
+	p.pos += p.tok.width
+	p.tok = p.peek(p.syn | extra)
+}
+
+// regexp reads branches up to the end or to a ) when nested.
+func (p *parser) regexp(nest int) (*node, error) {
+	if p.depth++; p.depth > maxDepth {
+		return nil, p.fail(errSize)
+	}
+	defer func() { p.depth-- }()
+	done := p.done
+	all, err := p.branch(nest)
+	if err != nil {
+		return nil, err
+	}
+	for p.tok.token == tokenAlt {
+		p.next(caretAnchorsHere)
+		var right *node
+		if !p.branchEnds(nest) {
+			// A branch cannot refer to groups of the one before it.
+			sofar := p.done
+			p.done = done
+			if right, err = p.branch(nest); err != nil {
+				return nil, err
+			}
+			p.done |= sofar
+		}
+		all = alternative(all, right, p.flags)
+	}
+	return all, nil
+}
+
+func (p *parser) branchEnds(nest int) bool {
+	return p.tok.token == tokenAlt || p.tok.token == tokenEnd || nest > 0 && p.tok.token == tokenClose
+}
+
+func (p *parser) branch(nest int) (*node, error) {
+	parts := []*node(nil)
+	for first := true; first || !p.branchEnds(nest); first = false {
+		n, err := p.expression(nest)
+		if err != nil {
+			return nil, err
+		}
+		if n != nil {
+			parts = append(parts, n)
+		}
+	}
+	// Right-leaning, so that a long text does not nest from the left.
+	var all *node
+	for i := len(parts) - 1; i >= 0; i-- {
+		all = concat(parts[i], all)
+	}
+	return all, nil
+}
+
+// expression reads one character, class, group or anchor and what repeats it.
+func (p *parser) expression(nest int) (*node, error) {
+	switch p.tok.token {
+	case tokenAlt, tokenEnd:
+		return nil, nil
+	case tokenBackslash:
+		return nil, p.fail(errEscape)
+	case tokenOpenBrace, tokenStar, tokenPlus, tokenQuestion:
+		if err := p.misplaced(); err != nil {
+			return nil, err
+		}
+		if p.syn&contextIndepOps != 0 {
+			p.next(0)
+			return p.expression(nest)
+		}
+	case tokenClose:
+		if p.syn&unmatchedRParenOrd == 0 {
+			if p.flags&(Sed|Grep) == 0 {
+				// regcomp(3) has one error for both parentheses.
+				return nil, p.fail(errParen)
+			}
+			return nil, p.fail(errRParen)
+		}
+	}
+	n, err := p.atom(nest)
+	if err != nil || n != nil && n.kind == kindAssert && p.syn&repeatAnchors == 0 {
+		return n, err
+	}
+	return p.repeats(n)
+}
+
+func (p *parser) misplaced() error {
+	if p.tok.token == tokenOpenBrace && p.syn&contextInvalidDup != 0 {
+		return p.fail(errRepeat)
+	}
+	if p.syn&contextInvalidOps != 0 && p.syn&contextInvalidDup == 0 {
+		return p.fail(errRepeat)
+	}
+	return nil
+}
+
+func (p *parser) atom(nest int) (*node, error) {
+	tok := p.tok
+	switch tok.token {
+	case tokenOpen:
+		return p.group(nest)
+	case tokenBracket:
+		return p.bracket()
+	case tokenAnchor:
+		p.next(0)
+		return &node{kind: kindAssert, n: int(tok.as)}, nil
+	case tokenBack:
+		if p.done&(1<<tok.r) == 0 {
+			return nil, p.fail(errSubreg)
+		}
+		p.backs = true
+		p.next(0)
+		return &node{kind: kindBack, n: p.first + int(tok.r), fold: p.flags&IgnoreCase != 0}, nil
+	case tokenDot:
+		p.next(0)
+		return p.class(&set{}, true), nil
+	case tokenClass:
+		p.next(0)
+		return p.escapedClass(tok.r), nil
+	}
+	p.next(0)
+	return p.class(&set{ranges: []rune{tok.r, tok.r}}, false), nil
+}
+
+func (p *parser) group(nest int) (*node, error) {
+	p.groups++
+	number := p.groups
+	p.next(caretAnchorsHere)
+	var inner *node
+	if p.tok.token != tokenClose {
+		var err error
+		if inner, err = p.regexp(nest + 1); err != nil {
+			return nil, err
+		}
+		if p.tok.token != tokenClose {
+			return nil, p.fail(errParen)
+		}
+	}
+	if own := number - p.first; own <= 9 {
+		p.done |= 1 << own
+	}
+	p.next(0)
+	return &node{kind: kindGroup, left: inner, n: number}, nil
+}
+
+func (p *parser) escapedClass(letter rune) *node {
+	name := "word"
+	if letter == 's' || letter == 'S' {
+		name = "space"
+	}
+	s := &set{}
+	s.addSet(ctype(name, p.flags&Bytes != 0))
+	return p.class(s, letter == 'W' || letter == 'S')
+}
+
+// class makes a node of a set, which it takes over: without regard to case, negated, and without
+// newlines, as it has to be.
+func (p *parser) class(s *set, negated bool) *node {
+	return classNode(s, negated, p.flags)
+}
+
+func classNode(s *set, negated bool, flags Flags) *node {
+	s.normalize()
+	if flags&IgnoreCase != 0 {
+		s.fold(flags&Bytes != 0)
+	}
+	if negated {
+		s.negate(flags&Bytes != 0)
+		if flags&Bytes == 0 {
+			s = s.without(0xD800, 0xDFFF)
+		}
+	}
+	if end := lineEndOf(flags); flags&NoNewline != 0 && s.has(end) {
+		if _, alone := s.single(); !alone {
+			s = s.without(end, end)
+		}
+	}
+	return &node{kind: kindClass, set: s}
+}
+
+// lineEndOf returns the character that ends a line.
+func lineEndOf(flags Flags) rune {
+	if flags&NulLines != 0 {
+		return 0
+	}
+	return '\n'
+}
+
+// literals makes a tree of texts that stand for themselves; common beginnings are shared so that
+// thousands of words cost what their letters cost.
+func literals(words []string, flags Flags) *node {
+	var chars [][]rune
+	for _, w := range words {
+		p := &parser{src: w, flags: flags}
+		var word []rune
+		for i := 0; i < len(w); {
+			r, n := p.char(i)
+			word = append(word, r)
+			i += n
+		}
+		chars = append(chars, word)
+	}
+	if len(chars) == 0 {
+		return &node{kind: kindFail}
+	}
+	t := &wordTree{}
+	for _, w := range chars {
+		t.insert(w)
+	}
+	return t.node(flags)
+}
+
+// wordTree is a set of words by their first characters. A word goes right, not down.
+type wordTree struct {
+	ends     bool
+	keys     []rune
+	children map[rune]*wordTree
+}
+
+func (t *wordTree) insert(word []rune) {
+	for _, r := range word {
+		child := t.children[r]
+		if child == nil {
+			child = &wordTree{}
+			if t.children == nil {
+				t.children = map[rune]*wordTree{}
+			}
+			t.children[r] = child
+			t.keys = append(t.keys, r)
+		}
+		t = child
+	}
+	t.ends = true
+}
+
+// node makes the tree of nodes; straight lines are followed without recursion.
+func (t *wordTree) node(flags Flags) *node {
+	var line []*node
+	for len(t.keys) == 1 && !t.ends {
+		line = append(line, classNode(&set{ranges: []rune{t.keys[0], t.keys[0]}}, false, flags))
+		t = t.children[t.keys[0]]
+	}
+	var all *node
+	for i := len(t.keys) - 1; i >= 0; i-- {
+		r := t.keys[i]
+		branch := concat(classNode(&set{ranges: []rune{r, r}}, false, flags), t.children[r].node(flags))
+		if all == nil {
+			all = branch
+		} else {
+			all = &node{kind: kindAlt, left: branch, right: all}
+		}
+	}
+	if t.ends && all != nil {
+		all = &node{kind: kindAlt, left: all}
+	}
+	for i := len(line) - 1; i >= 0; i-- {
+		all = concat(line[i], all)
+	}
+	return all
+}
+
+// StrayBackslashes is for grep, which warns of them: it returns the characters that a
+// backslash stands before without a meaning.
+func StrayBackslashes(pattern string, flags Flags) []rune {
+	if flags&(Perl|Literal) != 0 || !strings.Contains(pattern, `\`) {
+		return nil
+	}
+	p := &parser{src: pattern, flags: flags, syn: syntaxOf(flags)}
+	var stray []rune
+	for p.pos < len(p.src) {
+		l := p.peek(p.syn)
+		switch {
+		case l.token == tokenBracket:
+			// What a bracket holds is not for us; an unfinished one is an error elsewhere.
+			if _, err := p.bracket(); err != nil {
+				return stray
+			}
+			continue
+		case l.token == tokenChar && p.src[p.pos] == '\\' && !strings.ContainsRune(meaningful, l.r):
+			stray = append(stray, l.r)
+		}
+		if l.width == 0 || l.token == tokenBackslash {
+			break
+		}
+		p.pos += l.width
+		p.tok = lexeme{}
+	}
+	return stray
+}
+
+// meaningful are the characters that a backslash may well stand before.
+const meaningful = `\.*[]^$/+?{}|()`

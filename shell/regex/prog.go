@@ -1,0 +1,331 @@
+package regex
+
+// opcode is what an instruction does.
+type opcode uint8
+
+const (
+	opMatch    opcode = iota
+	opClass           // takes a character of class n, then x
+	opAlt             // x, or else y
+	opSave            // remembers the place in slot n, then x
+	opAssert          // x where assertion n holds
+	opFail            // nothing
+	opBack            // takes what group n matched, then x
+	opLook            // x where the program from y matches (ahead, or behind ending here)
+	opAtomic          // takes the first match of the program from y, then x
+	opMark            // remembers in slot n where a turn of a loop begins, then x
+	opProgress        // x unless the turn that began at slot n took nothing, then y
+	opRun             // takes as many of class n as there are, fewer if need be, then x
+	opKeep            // the match begins here, then x
+	opCond            // x if group n has matched, else y
+)
+
+// inst is an instruction. Characters are taken by opClass, opRun and opBack only.
+type inst struct {
+	op    opcode
+	flag  bool // opSave: of a group repeated from nought; opBack: ignores case; opLook: negative
+	other bool // opLook: behind; opRun: takes no second thoughts
+	n     int32
+	x, y  int32
+	min   int32 // opRun: at least so many
+	max   int32 // opRun: at most so many; -1 for any number
+}
+
+// prog is a compiled tree.
+type prog struct {
+	insts   []inst
+	start   int32
+	classes []*set
+	alphabet
+	slots   int // of groups and loops
+	groups  int
+	asserts context // what assertions look at
+	names   []string
+}
+
+// maxInsts bounds a program: nested intervals multiply.
+const maxInsts = 1 << 18
+
+type emitter struct {
+	*prog
+	backtrack bool // emit what backtracking needs: marks of loops, runs, look-around
+	perl      bool
+	copied    bool // in a copy of what is repeated
+	err       error
+	ids       map[string]int32
+}
+
+// emit compiles the tree; with backtrack false what automata cannot tell is left out, so that
+// the program matches more.
+func emit(t *tree, flags Flags, backtrack bool) (*prog, error) {
+	e := &emitter{prog: &prog{groups: t.groups, slots: 2 * (t.groups + 1), names: t.names}, backtrack: backtrack, perl: flags&Perl != 0}
+	e.ids = map[string]int32{}
+	end := e.add(inst{op: opMatch})
+	e.start = e.node(t.root, end)
+	if e.err != nil {
+		return nil, e.err
+	}
+	e.alphabet = newAlphabet(e.prog, flags)
+	return e.prog, nil
+}
+
+func (e *emitter) add(i inst) int32 {
+	if len(e.insts) >= maxInsts {
+		e.err = &Error{Text: errSize}
+		return 0
+	}
+	e.insts = append(e.insts, i)
+	return int32(len(e.insts) - 1) //nolint:gosec // Bounded by maxInsts.
+}
+
+// node emits n so that next follows it, and returns where it begins.
+func (e *emitter) node(n *node, next int32) int32 {
+	if n == nil || e.err != nil {
+		return next
+	}
+	switch n.kind {
+	case kindClass:
+		return e.add(inst{op: opClass, n: e.class(n.set), x: next})
+	case kindConcat:
+		return e.concat(n, next)
+	case kindAlt:
+		return e.alt(n, next)
+	case kindRepeat:
+		return e.repeat(n, next)
+	case kindGroup:
+		end := e.add(inst{op: opSave, n: int32(2*n.n + 1), x: next}) //nolint:gosec // Groups are fewer than instructions.
+		return e.add(inst{op: opSave, n: int32(2 * n.n), x: e.node(n.left, end)})
+	case kindAssert:
+		return e.assert(assertion(n.n), next)
+	case kindBack:
+		if !e.backtrack {
+			return e.anything(next)
+		}
+		return e.add(inst{op: opBack, n: int32(n.n), flag: n.fold, x: next}) //nolint:gosec // A group's number.
+	case kindLook:
+		if !e.backtrack {
+			return next
+		}
+		return e.add(inst{op: opLook, flag: n.negative, other: n.behind, x: next, y: e.sub(n), n: int32(n.min)}) //nolint:gosec // A length in an expression.
+	case kindAtomic:
+		if !e.backtrack {
+			return e.node(n.left, next)
+		}
+		return e.add(inst{op: opAtomic, x: next, y: e.sub(n)})
+	case kindCond:
+		i := inst{op: opAlt, x: e.node(n.left, next), y: e.node(n.right, next)}
+		if e.backtrack {
+			i.op, i.n = opCond, int32(n.n) //nolint:gosec // A group's number.
+		}
+		return e.add(i)
+	case kindKeep:
+		if !e.backtrack {
+			return next
+		}
+		return e.add(inst{op: opKeep, x: next})
+	default:
+		return e.add(inst{op: opFail})
+	}
+}
+
+// sub emits what stands inside n as a program of its own.
+func (e *emitter) sub(n *node) int32 { return e.node(n.left, e.add(inst{op: opMatch})) }
+
+// concat emits a chain from its end, without recursion along it.
+func (e *emitter) concat(n *node, next int32) int32 {
+	var parts []*node
+	for ; n != nil && n.kind == kindConcat; n = n.right {
+		parts = append(parts, n.left)
+	}
+	next = e.node(n, next)
+	for i := len(parts) - 1; i >= 0; i-- {
+		next = e.node(parts[i], next)
+	}
+	return next
+}
+
+func (e *emitter) alt(n *node, next int32) int32 {
+	// A chain of many words is followed to the right without recursion.
+	var lefts []*node
+	for ; n != nil && n.kind == kindAlt && n.right != nil && n.right.kind == kindAlt; n = n.right {
+		lefts = append(lefts, n.left)
+	}
+	at := e.add(inst{op: opAlt, x: e.node(n.left, next), y: e.node(n.right, next)})
+	for i := len(lefts) - 1; i >= 0; i-- {
+		at = e.add(inst{op: opAlt, x: e.node(lefts[i], next), y: at})
+	}
+	return at
+}
+
+func (e *emitter) assert(a assertion, next int32) int32 {
+	e.asserts |= a.needs()
+	return e.add(inst{op: opAssert, n: int32(a), x: next}) //nolint:gosec // One of twelve.
+}
+
+// anything emits any number of any characters.
+func (e *emitter) anything(next int32) int32 {
+	loop := e.add(inst{op: opAlt, y: next})
+	all := &set{ranges: []rune{0, strayByte + 255}}
+	e.insts[loop].x = e.add(inst{op: opClass, n: e.class(all), x: loop})
+	return loop
+}
+
+func (e *emitter) class(s *set) int32 {
+	key := string(s.ranges)
+	for _, r := range s.ranges {
+		if r > 0x10FFFF || r >= 0xD800 && r < 0xE000 {
+			// These are not told apart in a string.
+			key += string([]byte{byte(r), byte(r >> 8), byte(r >> 16), 0xFF})
+		}
+	}
+	id, ok := e.ids[key]
+	if !ok {
+		id = int32(len(e.classes)) //nolint:gosec // Fewer than instructions.
+		e.ids[key] = id
+		e.classes = append(e.classes, s)
+	}
+	return id
+}
+
+// repeat emits {min,max}, as the C library unrolls it: the copies that may be left out nest
+// to the left.
+func (e *emitter) repeat(n *node, next int32) int32 {
+	if e.backtrack && n.possessive {
+		plain := *n
+		plain.possessive = false
+		if n.left != nil && n.left.kind == kindClass {
+			return e.run(&plain, next, true)
+		}
+		return e.add(inst{op: opAtomic, x: next, y: e.node(&plain, e.add(inst{op: opMatch}))})
+	}
+	if e.backtrack && !n.lazy && n.left != nil && n.left.kind == kindClass {
+		return e.run(n, next, false)
+	}
+	copied := e.copied
+	defer func() { e.copied = copied }()
+	switch {
+	case n.max == -1:
+		next = e.loop(n, next)
+	case e.perl:
+		next = e.optionalRight(n, next)
+	default:
+		next = e.optionalLeft(n, next)
+	}
+	for i := n.min; i > 0 && e.err == nil; i-- {
+		e.copied = copied || i > 1
+		next = e.node(n.left, next)
+	}
+	return next
+}
+
+// turn emits one of the repetitions of n that may be left out. The C library marks the group of the
+// first of them as optional, and loses the marks inside what it copies.
+func (e *emitter) turn(n *node, first bool, next int32) int32 {
+	was := e.copied
+	e.copied = was || n.min > 0 || !first
+	defer func() { e.copied = was }()
+	g := n.left
+	if g == nil || g.kind != kindGroup {
+		return e.node(g, next)
+	}
+	mark := first && !was
+	end := e.add(inst{op: opSave, n: int32(2*g.n + 1), flag: mark, x: next})              //nolint:gosec // Groups are fewer than instructions.
+	return e.add(inst{op: opSave, n: int32(2 * g.n), flag: mark, x: e.node(g.left, end)}) //nolint:gosec // As above.
+}
+
+func (e *emitter) run(n *node, next int32, atomic bool) int32 {
+	//nolint:gosec // Bounded by maxRepeat.
+	return e.add(inst{op: opRun, n: e.class(n.left.set), x: next, min: int32(n.min), max: int32(n.max), other: atomic})
+}
+
+// loop emits a body that may follow itself.
+func (e *emitter) loop(n *node, next int32) int32 {
+	at := e.add(inst{op: opAlt})
+	var entry int32
+	if e.backtrack && nullable(n.left) {
+		slot := int32(e.slots) //nolint:gosec // Fewer than instructions.
+		e.slots++
+		mark := e.add(inst{op: opMark, n: slot})
+		end := e.add(inst{op: opProgress, n: slot, x: at, y: next})
+		entry = e.turn(n, true, end)
+		e.insts[mark].x, entry = entry, mark
+	} else {
+		entry = e.turn(n, true, at)
+	}
+	e.choose(at, entry, next, n.lazy)
+	return at
+}
+
+// choose makes the instruction at a choice of going on with body or with next.
+func (e *emitter) choose(at, body, next int32, lazy bool) {
+	if lazy {
+		body, next = next, body
+	}
+	e.insts[at].x, e.insts[at].y = body, next
+}
+
+// optionalRight emits (x(x(x)?)?)?.
+func (e *emitter) optionalRight(n *node, next int32) int32 {
+	at := next
+	for range n.max - n.min {
+		choice := e.add(inst{op: opAlt})
+		e.choose(choice, e.turn(n, false, at), next, n.lazy)
+		if at = choice; e.err != nil {
+			return 0
+		}
+	}
+	return at
+}
+
+// optionalLeft emits (((x)?x)?x)?.
+func (e *emitter) optionalLeft(n *node, next int32) int32 {
+	first, last := int32(-1), int32(-1)
+	follow := next
+	for i := n.max - n.min; i > 0; i-- {
+		choice := e.add(inst{op: opAlt, y: follow})
+		if last >= 0 {
+			e.insts[last].x = choice
+		} else {
+			first = choice
+		}
+		last = choice
+		if follow = e.turn(n, i == 1, follow); e.err != nil {
+			return 0
+		}
+	}
+	if first < 0 {
+		return next
+	}
+	e.insts[last].x = follow
+	return first
+}
+
+// nullable tells whether n can match nothing at all.
+func nullable(n *node) bool {
+	for n != nil {
+		switch n.kind {
+		case kindClass, kindFail:
+			return false
+		case kindConcat:
+			if !nullable(n.left) {
+				return false
+			}
+			n = n.right
+		case kindAlt:
+			if nullable(n.left) {
+				return true
+			}
+			n = n.right
+		case kindRepeat:
+			if n.min == 0 {
+				return true
+			}
+			n = n.left
+		case kindGroup, kindAtomic:
+			n = n.left
+		default:
+			return true
+		}
+	}
+	return true
+}
