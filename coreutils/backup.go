@@ -53,7 +53,7 @@ const backupHelp = `  -b, --backup[=CONTROL]       keep a file in whose place an
 `
 
 // option takes an option about backups.
-func (b *backups) option(o *options) bool {
+func (b *backups) option(o *options) {
 	switch o.ID {
 	case backupOption, 'b':
 		b.asked = true
@@ -62,10 +62,7 @@ func (b *backups) option(o *options) bool {
 		}
 	case 'S':
 		b.asked, b.suffix = true, o.Value
-	default:
-		return false
 	}
-	return true
 }
 
 // finish settles the kind when all options are read.

@@ -5,6 +5,13 @@ import "github.com/seed434b0696/agent-sandbox/shell"
 // fileCommands are the programs about files, times, users and processes, sorted by name.
 var fileCommands = []func() shell.Command{
 	basenameCommand,
+	rmCommand,
+	mvCommand,
+	chgrpCommand,
+	chmodCommand,
+	chownCommand,
+	cpCommand,
+	dateCommand,
 	dirCommand,
 	dirnameCommand,
 	hostnameCommand,
@@ -18,6 +25,7 @@ var fileCommands = []func() shell.Command{
 	readlinkCommand,
 	realpathCommand,
 	rmdirCommand,
+	touchCommand,
 	truncateCommand,
 	unlinkCommand,
 	vdirCommand,

@@ -83,9 +83,9 @@ flags:
 func modifies(modifier, verb byte) bool {
 	switch modifier {
 	case 'E':
-		return strings.IndexByte("cCxXyY", verb) >= 0
+		return strings.IndexByte("cCxXyYzZs", verb) >= 0
 	case 'O':
-		return strings.IndexByte("BbdeHIkljmMSuUVwWy", verb) >= 0
+		return strings.IndexByte("BbdeHIkljmMSuUVwWyzZs", verb) >= 0
 	}
 	return true
 }
@@ -102,8 +102,10 @@ func (c *conversion) expand(t time.Time) (text string, ok bool) {
 		return c.number(n, digits, pad), true
 	}
 	switch c.verb {
-	case '%', 'n', 't':
-		return map[byte]string{'%': "%", 'n': "\n", 't': "\t"}[c.verb], true
+	case '%':
+		return "%", c.width < 0 && c.pad == 0
+	case 'n', 't':
+		return map[byte]string{'n': "\n", 't': "\t"}[c.verb], true
 	case 'a':
 		return c.text(t.Weekday().String()[:3]), true
 	case 'A':
@@ -303,8 +305,15 @@ func (c *conversion) offset(t time.Time) string {
 	case 0:
 		return c.plainOffset(sign, hour*100+minute)
 	}
-	width := max(3+len(rest), c.width)
-	return sign + strings.Repeat("0", max(0, width-1-len(rest)-len(two(hour)))) + two(hour) + rest
+	s, width := strconv.Itoa(hour), max(3+len(rest), c.width)
+	missing := max(0, width-1-len(rest)-len(s))
+	switch c.pad {
+	case '-':
+		return sign + s + rest
+	case '_':
+		return strings.Repeat(" ", missing) + sign + s + rest
+	}
+	return sign + strings.Repeat("0", missing) + s + rest
 }
 
 func (c *conversion) plainOffset(sign string, n int) string {
