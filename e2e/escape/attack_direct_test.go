@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -35,6 +36,44 @@ func attackDirect(args []string) {
 		}
 		report("direct "+args[i]+" "+args[i+1], sendDirect(args[i], kind, to))
 	}
+}
+
+// attackPatience tries to get out while the host's process is stopped. It starts no
+// program for it: that would wait for the host, too.
+func attackPatience([]string) {
+	waitForGo()
+	for _, try := range []struct {
+		name string
+		do   func() error
+	}{
+		{"the proxy", func() error {
+			answer, err := (&probe{Via: "plain", To: "http://allowed.test/"}).answer()
+			if strings.Contains(answer, verdictPermitted) {
+				return nil
+			}
+			return errors.Join(err, errors.New("no answer"))
+		}},
+		{"a name server", func() error { return askDirect("127.0.0.1:53") }},
+		{"a packet", func() error {
+			return sendDirect("udp", [2]int{unix.SOCK_DGRAM, 0}, netip.MustParseAddrPort(evilAddr+":53"))
+		}},
+		{"a connection", func() error {
+			return sendDirect("tcp", [2]int{unix.SOCK_STREAM, 0}, netip.MustParseAddrPort(evilAddr+":80"))
+		}},
+		{"the machine", func() error {
+			return sendDirect("tcp", [2]int{unix.SOCK_STREAM, 0}, netip.MustParseAddrPort("127.0.0.1:7001"))
+		}},
+	} {
+		done := make(chan error, 1)
+		go func() { done <- try.do() }()
+		select {
+		case err := <-done:
+			report(try.name, err)
+		case <-time.After(dialPatience / 2):
+			report(try.name, errors.New("nobody answers"))
+		}
+	}
+	fmt.Println("ready")
 }
 
 // askDirect asks a name server, and wants an answer.

@@ -58,6 +58,7 @@ func attack(args []string) int {
 		"serve":     attackServe,
 		"send":      attackSend,
 		"hold":      attackHold,
+		"patience":  attackPatience,
 	}
 	mode, ok := modes[args[0]]
 	if !ok {

@@ -132,8 +132,7 @@ func proxies() []escape {
 		},
 		{
 			ID: "E21.29", Name: "when the proxy does not answer there is no other way out", Matrix: rowProxy, Flags: list, Net: naive,
-			Sh: wait + "timeout -s KILL 2 {attacker} " + strings.Join(probes(probe{Via: "plain", To: "http://allowed.test/", Expect: verdictPermitted}), " ") +
-				"; for to in 'udp 93.184.216.66:53' 'tcp 93.184.216.66:80' 'tcp 127.0.0.1:7001'; do timeout -s KILL 2 {attacker} direct $to; done; echo ready",
+			Sh: fetched + "; {attacker} patience",
 			During: func(h *host, p *attempt) {
 				// The first time it stops, the second time it goes on.
 				sig := syscall.SIGSTOP
