@@ -3,6 +3,7 @@ package coreutils
 import (
 	"bufio"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/seed434b0696/agent-sandbox/shell"
@@ -60,7 +61,7 @@ var baseOptions = []getopt.Option{
 var basencNames = []string{"base64", "base64url", "base32", "base32hex", "base16", "base2msbf", "base2lsbf", "z85"}
 
 func basencOptions() []getopt.Option {
-	table := baseOptions[:len(baseOptions):len(baseOptions)]
+	table := slices.Clip(baseOptions)
 	for i, name := range basencNames {
 		table = append(table, getopt.Option{Long: name, ID: getopt.First + i})
 	}
@@ -245,11 +246,8 @@ func (b *baseJob) decodeAll(r *bufio.Reader, out *output) (string, error) {
 		group = group[:0]
 	}
 	if len(group) > 0 {
-		data, ok := c.decodeEnd(group)
-		_, _ = out.Write(data)
-		if !ok {
-			return baseInvalid, nil
-		}
+		_, _ = out.Write(c.decodeEnd(group))
+		return baseInvalid, nil
 	}
 	return "", nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -40,12 +41,12 @@ func (c *baseCoding) decode(group []byte) ([]byte, bool) { return c.one(group) }
 
 // decodeEnd decodes what is left at the end: less than a group, which is never valid, but
 // GNU writes what it holds.
-func (c *baseCoding) decodeEnd(group []byte) ([]byte, bool) {
+func (c *baseCoding) decodeEnd(group []byte) []byte {
 	if !c.padded {
-		return nil, false
+		return nil
 	}
-	data, _ := c.one(append(group[:len(group):len(group)], strings.Repeat("=", c.out-len(group))...))
-	return data, false
+	data, _ := c.one(append(slices.Clip(group), strings.Repeat("=", c.out-len(group))...))
+	return data
 }
 
 func base64Coding(enc *base64.Encoding, alphabet string) *baseCoding {
@@ -80,7 +81,7 @@ func decodePadded(group []byte, alphabet string, bits int) ([]byte, bool) {
 		if v < 0 {
 			return data, false
 		}
-		acc = acc<<bits | uint64(v) //nolint:gosec // An index.
+		acc = acc<<bits | uint64(v)
 		if have += bits; have >= 8 {
 			have -= 8
 			data = append(data, byte(acc>>have))
@@ -164,7 +165,7 @@ func decodeZ85(group []byte) ([]byte, bool) {
 		if k < 0 {
 			return nil, false
 		}
-		v = v*85 + uint64(k) //nolint:gosec // An index.
+		v = v*85 + uint64(k)
 	}
 	if v > 1<<32-1 {
 		return nil, false

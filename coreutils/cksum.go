@@ -155,7 +155,7 @@ type posixCRC struct {
 
 var posixTable = func() (t [256]uint32) {
 	for i := range t {
-		c := uint32(i) << 24 //nolint:gosec // A byte.
+		c := uint32(i) << 24
 		for range 8 {
 			if c&(1<<31) != 0 {
 				c = c<<1 ^ 0x04c11db7

@@ -35,11 +35,13 @@ when the files are the same, 1 when they differ, 2 when something is wrong.`,
 }
 
 var cmpOptions = []getopt.Option{
-	{Short: 'b', Long: "print-bytes"}, {Long: "print-chars", ID: 'b'},
+	{Short: 'b', Long: "print-bytes"},
+	{Long: "print-chars", ID: 'b'},
 	{Short: 'i', Long: "ignore-initial", Arg: getopt.Required},
 	{Short: 'l', Long: "verbose"},
 	{Short: 'n', Long: "bytes", Arg: getopt.Required},
-	{Short: 's', Long: "silent"}, {Long: "quiet", ID: 's'},
+	{Short: 's', Long: "silent"},
+	{Long: "quiet", ID: 's'},
 	{Short: 'v', ID: getopt.Version},
 	{Short: 'c', ID: 'b'},
 }

@@ -1,8 +1,8 @@
 package coreutils
 
 import (
-	"crypto/md5"  //nolint:gosec // md5sum computes it.
-	"crypto/sha1" //nolint:gosec // sha1sum computes it.
+	"crypto/md5"
+	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/hex"
@@ -24,8 +24,8 @@ type digestKind struct {
 }
 
 var digestKinds = map[string]*digestKind{
-	"md5":     {"MD5", 128, func(int) hash.Hash { return md5.New() }},   //nolint:gosec // It is asked for.
-	"sha1":    {"SHA1", 160, func(int) hash.Hash { return sha1.New() }}, //nolint:gosec // It is asked for.
+	"md5":     {"MD5", 128, func(int) hash.Hash { return md5.New() }},
+	"sha1":    {"SHA1", 160, func(int) hash.Hash { return sha1.New() }},
 	"sha224":  {"SHA224", 224, func(int) hash.Hash { return sha256.New224() }},
 	"sha256":  {"SHA256", 256, func(int) hash.Hash { return sha256.New() }},
 	"sha384":  {"SHA384", 384, func(int) hash.Hash { return sha512.New384() }},

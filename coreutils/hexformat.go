@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -191,10 +192,8 @@ func (u *hexUnit) conversion(part *hexPart, rest string) (string, error) {
 			return nil
 		}
 		part.size = u.bytes
-		for _, a := range allowed {
-			if a == u.bytes {
-				return nil
-			}
+		if slices.Contains(allowed, u.bytes) {
+			return nil
 		}
 		return fmt.Errorf("bad byte count for conversion character %c", part.verb)
 	}
@@ -317,8 +316,8 @@ func (part *hexPart) field(b []byte) string {
 		return part.pad(string(b), false)
 	}
 	var n uint64
-	for i := len(b) - 1; i >= 0; i-- {
-		n = n<<8 | uint64(b[i])
+	for _, v := range slices.Backward(b) {
+		n = n<<8 | uint64(v)
 	}
 	return part.pad(part.number(n), true)
 }
@@ -328,7 +327,7 @@ func (part *hexPart) number(n uint64) string {
 	shift := 64 - 8*part.size
 	switch part.verb {
 	case 'd', 'i':
-		s := strconv.FormatInt(int64(n<<shift)>>shift, 10) //nolint:gosec // Bits stay bits.
+		s := strconv.FormatInt(int64(n<<shift)>>shift, 10)
 		if s[0] != '-' && strings.Contains(part.flags, "+") {
 			s = "+" + s
 		}
@@ -353,7 +352,7 @@ func (part *hexPart) number(n uint64) string {
 	}
 	x := math.Float64frombits(n)
 	if part.size == 4 {
-		x = float64(math.Float32frombits(uint32(n))) //nolint:gosec // It has 4 bytes.
+		x = float64(math.Float32frombits(uint32(n)))
 	}
 	return cFloat(x, part.verb, part.prec, alternate)
 }

@@ -58,9 +58,26 @@ var odOptions = []getopt.Option{
 	{Short: 'w', Long: "width", Arg: getopt.Optional},
 	{Long: "endian", Arg: getopt.Required, ID: odEndian},
 	{Long: "traditional", ID: odTraditional},
-	{Short: 'a'}, {Short: 'b'}, {Short: 'c'}, {Short: 'd'}, {Short: 'f'}, {Short: 'h'}, {Short: 'i'},
-	{Short: 'l'}, {Short: 'o'}, {Short: 's'}, {Short: 'x'}, {Short: 'e'}, {Short: 'B'}, {Short: 'D'},
-	{Short: 'F'}, {Short: 'H'}, {Short: 'I'}, {Short: 'L'}, {Short: 'O'}, {Short: 'X'},
+	{Short: 'a'},
+	{Short: 'b'},
+	{Short: 'c'},
+	{Short: 'd'},
+	{Short: 'f'},
+	{Short: 'h'},
+	{Short: 'i'},
+	{Short: 'l'},
+	{Short: 'o'},
+	{Short: 's'},
+	{Short: 'x'},
+	{Short: 'e'},
+	{Short: 'B'},
+	{Short: 'D'},
+	{Short: 'F'},
+	{Short: 'H'},
+	{Short: 'I'},
+	{Short: 'L'},
+	{Short: 'O'},
+	{Short: 'X'},
 }
 
 // odOld are the types that the letters of old stand for.
@@ -136,7 +153,7 @@ func runOD(p *shell.Proc) int {
 }
 
 func (d *odDump) option(o *options) {
-	number := func(what string) int64 {
+	number := func() int64 {
 		n, err := odBytes(o.Value)
 		if err == "" {
 			return n
@@ -145,14 +162,14 @@ func (d *odDump) option(o *options) {
 		if o.Long != "" {
 			name = "--" + o.Long
 		}
-		if err == "suffix" {
+		switch err {
+		case "suffix":
 			o.RejectQuietly("invalid suffix in %s argument '%s'", name, o.Value)
-		} else if err == "large" {
+		case "large":
 			o.RejectQuietly("%s argument '%s' too large", name, o.Value)
-		} else {
+		default:
 			o.RejectQuietly("invalid %s argument '%s'", name, o.Value)
 		}
-		_ = what
 		return 0
 	}
 	switch o.ID {
@@ -164,13 +181,13 @@ func (d *odDump) option(o *options) {
 		}
 		d.radix = o.Value[0]
 	case 'j':
-		d.modern, d.skip = true, number("skip")
+		d.modern, d.skip = true, number()
 	case 'N':
-		d.modern, d.limit = true, number("limit")
+		d.modern, d.limit = true, number()
 	case 'S':
 		d.modern, d.strings = true, 3
 		if o.HasValue {
-			d.strings = number("strings")
+			d.strings = number()
 		}
 	case 't':
 		d.modern = true
@@ -180,7 +197,7 @@ func (d *odDump) option(o *options) {
 	case 'w':
 		d.modern, d.widthGiven, d.width = true, true, 32
 		if o.HasValue {
-			d.width = number("width")
+			d.width = number()
 		}
 	case odEndian:
 		d.endian(o)
@@ -480,10 +497,10 @@ func (d *odDump) block(offset int64, b []byte, n int) {
 }
 
 func (d *odDump) addressWidth() int {
-	switch {
-	case d.radix == 'n':
+	switch d.radix {
+	case 'n':
 		return 0
-	case d.radix == 'x':
+	case 'x':
 		return 6
 	}
 	return 7

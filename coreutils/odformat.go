@@ -123,7 +123,7 @@ func (f *odFormat) field(b []byte) string {
 		return strconv.FormatUint(n, 10)
 	}
 	shift := 64 - 8*f.size
-	return strconv.FormatInt(int64(n<<shift)>>shift, 10) //nolint:gosec // Bits stay bits.
+	return strconv.FormatInt(int64(n<<shift)>>shift, 10)
 }
 
 func (f *odFormat) uint(b []byte) uint64 {

@@ -143,7 +143,7 @@ func runThere(t *testing.T, row realRow) realResult {
 		text := ""
 		switch {
 		case info.Mode().IsRegular():
-			b, err := os.ReadFile(path) //nolint:gosec // A test's own directory.
+			b, err := os.ReadFile(path)
 			if err != nil {
 				return err
 			}
@@ -180,7 +180,7 @@ func writeReal(t *testing.T, dir, path, content string) {
 	case strings.HasSuffix(path, "@"):
 		err = os.Symlink(content, full)
 	default:
-		err = os.WriteFile(full, []byte(content), 0o644) //nolint:gosec // It is to be read.
+		err = os.WriteFile(full, []byte(content), 0o644)
 	}
 	if err == nil && !strings.HasSuffix(path, "@") {
 		err = os.Chtimes(full, realTime, realTime)
@@ -205,6 +205,10 @@ func runHere(t *testing.T, row realRow) realResult {
 	mustDir(t, tree, "/tmp")
 	if err := tree.Mkdir(root, "/dev", 0o755); err == nil {
 		_ = tree.Mknod(root, "/dev/null", fs.ModeDevice|fs.ModeCharDevice|0o666, vfs.Device(1, 3))
+	}
+	mustDir(t, tree, "/etc")
+	if f, err := tree.OpenFile(t.Context(), root, "/etc/passwd", os.O_WRONLY|os.O_CREATE, 0o644); err == nil {
+		_ = f.Close()
 	}
 	for path, content := range row.tree {
 		writeHere(t, tree, path, content)
@@ -469,4 +473,36 @@ func rowsOf(tree files, lines ...string) []realRow {
 		rows = append(rows, realRow{tree: tree, run: l})
 	}
 	return rows
+}
+
+// writeTree makes or replaces a file.
+func writeTree(t *testing.T, tree *vfs.FS, path, text string) {
+	t.Helper()
+	f, err := tree.OpenFile(t.Context(), vfs.Cred{}, path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func readTree(t *testing.T, tree *vfs.FS, path string) string {
+	t.Helper()
+	return readHere(t, tree, path)
+}
+
+// run runs p's command and returns its status.
+func run(t *testing.T, p *shell.Proc) int {
+	t.Helper()
+	for _, c := range coreutils.Commands() {
+		if c.Name == p.Args[0] {
+			return c.Run(p)
+		}
+	}
+	t.Fatalf("no command %s", p.Args[0])
+	return 0
 }

@@ -309,12 +309,11 @@ func (x *xxdJob) dump(in io.Reader) int {
 	if !ok {
 		return 4
 	}
-	var src io.Reader = in
 	if x.length >= 0 {
-		src = io.LimitReader(in, x.length)
+		in = io.LimitReader(in, x.length)
 	}
-	r := bufio.NewReaderSize(src, bufferSize)
-	switch x.style {
+	r := bufio.NewReaderSize(in, bufferSize)
+	switch x.style { //nolint:exhaustive // The others are lines.
 	case xxdArray:
 		return x.array(r)
 	case xxdPlain:

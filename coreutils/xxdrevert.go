@@ -8,7 +8,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/vfs"
 )
 
-var errBackwards = errors.New("sorry, cannot seek backwards.")
+var errBackwards = errors.New("sorry, cannot seek backwards")
 
 // xxdReader turns a hex dump back into bytes. Lines are taken as xxd writes them: an
 // offset, anything that is no digit, then pairs of digits up to the columns of a line;
@@ -27,7 +27,7 @@ func (x *xxdJob) revert(in io.Reader, file *vfs.File) int {
 	if err := r.run(); err != nil {
 		if errors.Is(err, errBackwards) {
 			_ = x.out.Flush()
-			x.p.Warn("%v", err)
+			x.p.Warn("%v.", err)
 			return 5
 		}
 		return x.p.Status(err)
