@@ -4,18 +4,160 @@ import (
 	"context"
 	"io/fs"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/seed434b0696/agent-sandbox/vfs"
 )
 
-// interp is a process that runs the shell language: everything that a fork copies.
+// control says why commands are being left.
+type control uint8
+
+const (
+	ctlNone     control = iota
+	ctlBreak            // as many loops as ctlN
+	ctlContinue         // the loop that is ctlN further out goes on
+	ctlReturn           // a function or source
+	ctlAbort            // the whole command at the top: an error of an expansion
+	ctlExit             // the process
+)
+
+// interp is a process that runs the shell language: everything that a fork copies. Only
+// its goroutine uses it.
 type interp struct {
-	m     *machine
-	cred  vfs.Cred
-	dir   string
-	umask fs.FileMode
+	m          *machine
+	p          *process
+	ownProcess bool            // p is not that of the parent
+	ownedEnd   bool            // close takes p out of the table
+	sole       bool            // the process runs one program, which may take p over
+	signaled   int             // the signal that ends the process
+	ctx        context.Context //nolint:containedctx // A process has one: it ends when the process is killed.
+
+	vars        []*cell // by slot
+	varsShared  bool    // vars belongs to another process too
+	epoch       uint64  // cells of this epoch may be written
+	escaped     bool    // a process that goes on beside this one has seen the cells
+	funcs       []*function
+	funcsShared bool
+	before      forkState
+
+	opt   option
+	shopt shopts
+
+	cred   vfs.Cred
+	dir    string
+	umask  fs.FileMode
+	rlimit *rlimits
+	fds    *fdTable
+
+	name         string   // $0
+	params       []string // $1 ...
+	frames       []frame
+	framesShared bool
+	saved        []savedCell // values that locals and temporary variables have put aside
+
+	status     int
+	pipeStatus []int
+	lastArg    string        // $_
+	lastBg     int           // $!
+	mainPID    int           // $$
+	hosts      []*hostStream // the streams of the run
+	ctl        control
+	ctlN       int
+	line       int
+	gas        int
+	noErrExit  int // inside a condition
+	loops      int // loops around the command
+	depth      int // calls, substitutions and evals around the command
+	stack      []string
+	scratch    []byte
+	fb         *fields // builder of fields, when free
+
+	aliases        map[string]string
+	aliasShared    bool
+	traps          *traps
+	trapOff        uint8 // of DEBUG, RETURN and ERR: not in this function
+	trapsInherited bool  // they are the parent's: only listed, mostly
+	jobs           *jobTable
+	command        func() string // text of the running command, for BASH_COMMAND
+	subshell       int           // BASH_SUBSHELL
+	options        optState
+	dirStack       []string
+	history        []string
+	hash           map[string]hashed
+	rand           *randState
+	start          int64 // for SECONDS
+	ifsText        string
+	ifsSet         [256]uint8
+	ifsKnown       bool
+	ifsWide        bool
+	mem            int // bytes not yet told to the machine
+	memTold        int
+	arithErr       *arithError
+	arithArgs      []arithArg
+	arithDepth     int
+	script         string   // the file that is run, "" for -c
+	undo           []undoFd // descriptors that redirections have put aside
+	procSubs       []*job
+	current        *simpleCode // the running command, for BASH_COMMAND
+	substRan       bool        // a substitution gave a status to an assignment
+	builtinName    string      // the running builtin
+	declArgs       map[int]*assignCode
+	disabled       map[string]bool // builtins that enable -n has turned off
+	redirFailed    bool
+	skipCommand    bool
+	pipeOne        [1]int
+	condErr        int // status of an error in [[ ]]
+	inXTrace       bool
+	evals          int // evals and sources around the command, for PS4
+	readBuf        []byte
+	specs          map[string]string // of complete
+	inTrap         int
+	inErrTrap      bool
+	inReturnTrap   bool
+	debugText      func() string // the command that a DEBUG trap is about
+	debugStatus    int
+	sourceLevel    int
+	unitBase       int // conditions around the script being read
+	exiting        bool
 }
+
+// optState is what getopts keeps between calls.
+type optState struct{ index, pos int }
+
+// hashed is an entry of the hash builtin.
+type hashed struct {
+	path string
+	hits int
+}
+
+// frame is a function being run, or a file being sourced.
+type frame struct {
+	fn         *function // nil: a source
+	name       string    // FUNCNAME
+	source     string    // BASH_SOURCE
+	line       int       // where it was called
+	args       []string
+	params     []string // those of the caller
+	saved      int      // how much of saved belongs to the callers
+	opts       optState
+	trapReturn bool
+	localOpts  bool
+	savedOpt   option
+	savedShopt shopts
+}
+
+// savedCell is the variable that a local one hides.
+type savedCell struct {
+	slot int
+	old  *cell
+	temp bool // hidden by an assignment before a command
+}
+
+// lastEpoch numbers processes across all machines, so that a cell belongs to one only.
+var lastEpoch atomic.Uint64 //nolint:gochecknoglobals // A counter; nothing depends on its value.
+
+func newEpoch() uint64 { return lastEpoch.Add(1) }
 
 // abs returns path as seen from the root.
 func (sh *interp) abs(path string) string {
@@ -28,25 +170,152 @@ func (sh *interp) abs(path string) string {
 	return sh.dir + "/" + path
 }
 
-func (sh *interp) lookupEnv(string) (string, bool) { return "", false }
-
-func (sh *interp) environ() []string { return nil }
-
-func (sh *interp) stream(context.Context, int) any { return nil }
-
-// enter takes a place in the process table.
-func (m *machine) enter() error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.live >= m.limits.Processes {
-		return syscall.EAGAIN
+// fork returns a process that begins as this one. While it runs on this goroutine the parent waits;
+// reunite must be called when it has ended. With beside set, it runs at the same time.
+func (sh *interp) fork(beside bool) *interp {
+	c := &interp{}
+	*c = *sh
+	c.epoch = newEpoch()
+	c.varsShared, c.funcsShared, c.aliasShared, c.framesShared = true, true, true, true
+	c.before = forkState{sh.varsShared, sh.funcsShared, sh.aliasShared}
+	sh.varsShared, sh.funcsShared, sh.aliasShared = true, true, true
+	c.sole = false
+	c.escaped, c.ownProcess, c.ownedEnd, c.signaled, c.exiting = false, false, false, 0, false
+	c.trapsInherited, c.inTrap = true, 0
+	c.stack, c.scratch, c.fb = nil, nil, nil
+	c.mem, c.memTold = 0, 0
+	c.fds = sh.fds.share()
+	c.loops = 0
+	c.saved = sh.saved[:len(sh.saved):len(sh.saved)]
+	c.frames = sh.frames[:len(sh.frames):len(sh.frames)]
+	c.gas = 0
+	c.subshell++
+	c.jobs = sh.jobs.inherit()
+	c.undo, c.procSubs = nil, nil
+	if sh.rand != nil {
+		r := *sh.rand
+		c.rand = &r
 	}
-	m.live++
-	return nil
+	if beside {
+		sh.epoch = newEpoch()
+		sh.escaped = true
+		c.params = append([]string(nil), sh.params...)
+		c.frames = append([]frame(nil), sh.frames...)
+		c.framesShared = false
+		c.saved = append([]savedCell(nil), sh.saved...)
+		c.pipeStatus = append([]int(nil), sh.pipeStatus...)
+	}
+	return c
 }
 
-func (m *machine) leave() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.live--
+// reunite goes on after a child that ran on this goroutine.
+func (sh *interp) reunite(c *interp) {
+	sh.gas += c.gas
+	if sh.p.pending.Load() != 0 || sh.p.isStopped() {
+		sh.p.attention.Store(true)
+	}
+	if c.escaped {
+		sh.epoch = newEpoch()
+		sh.escaped = true
+		return
+	}
+	sh.varsShared, sh.funcsShared, sh.aliasShared = c.before.vars, c.before.funcs, c.before.aliases
+}
+
+// forkState is what of the parent was shared before the fork.
+type forkState struct{ vars, funcs, aliases bool }
+
+// unwinding tells whether commands are being left; the next one must not run.
+func (sh *interp) unwinding() bool { return sh.ctl != ctlNone }
+
+// tick takes a unit of fuel and looks at signals. False: leave.
+func (sh *interp) tick() bool {
+	sh.gas--
+	if sh.gas >= 0 && !sh.p.attention.Load() {
+		return sh.ctl == ctlNone
+	}
+	return sh.tickSlow()
+}
+
+// spend takes n units at once, for work that grows with its input.
+func (sh *interp) spend(n int) bool {
+	sh.gas -= n
+	return sh.tick()
+}
+
+func (sh *interp) tickSlow() bool {
+	if sh.gas < 0 {
+		need := fuelBatch - sh.gas
+		if err := sh.m.takeFuel(need); err != nil {
+			sh.m.stop(err)
+		}
+		sh.gas = fuelBatch
+	}
+	if sh.ctx.Err() != nil {
+		sh.die(sh.ctx)
+		return false
+	}
+	if sh.p.attention.Load() {
+		sh.takeSignals()
+	}
+	return sh.ctl == ctlNone
+}
+
+// die leaves the process because its context has ended; traps do not run.
+func (sh *interp) die(ctx context.Context) {
+	sh.status = 128 + int(syscall.SIGKILL)
+	if s := killSignal(ctx); s != 0 {
+		sh.status = 128 + int(s)
+	}
+	sh.ctl, sh.exiting = ctlExit, true
+	sh.traps = nil
+}
+
+// exit leaves the process with the status; its EXIT trap runs.
+func (sh *interp) exit(status int) int {
+	sh.status = status & 0xff
+	sh.ctl = ctlExit
+	return sh.status
+}
+
+// abort leaves the command at the top of the script, as bash does after errors of
+// expansions; a subshell ends.
+func (sh *interp) abort(status int) int {
+	sh.status = status
+	if sh.subshell > 0 {
+		sh.ctl = ctlExit
+	} else {
+		sh.ctl = ctlAbort
+	}
+	return status
+}
+
+// charge counts n more bytes of memory. Beyond the limit the process ends.
+func (sh *interp) charge(n int) {
+	sh.mem += n
+	if sh.mem < 1<<14 && sh.mem > -1<<14 {
+		return
+	}
+	total := sh.m.bytes.Add(int64(sh.mem))
+	sh.memTold += sh.mem
+	sh.mem = 0
+	if n > 0 && total > sh.m.limits.Bytes && !sh.exiting {
+		sh.errorf("xrealloc: cannot allocate %d bytes", n)
+		sh.exiting = true
+		sh.exit(2)
+	}
+}
+
+// room tells whether a value of n bytes may be made; it ends the process when not.
+func (sh *interp) room(n int) bool {
+	sh.gas -= n >> 6
+	if int64(n) < sh.m.limits.Bytes-sh.m.bytes.Load() {
+		return true
+	}
+	if !sh.exiting {
+		sh.errorf("xrealloc: cannot allocate %d bytes", n)
+		sh.exiting = true
+		sh.exit(2)
+	}
+	return false
 }

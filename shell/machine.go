@@ -2,10 +2,12 @@ package shell
 
 import (
 	"cmp"
+	"context"
 	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/vfs"
@@ -52,9 +54,21 @@ type machine struct {
 	fuel  atomic.Int64 // what is left of the run's fuel
 	bytes atomic.Int64 // memory taken by variables and buffers
 
-	mu   sync.Mutex
-	live int // processes at the moment
-	rand *rand.Rand
+	lib      *library
+	hintFor  func(string) string
+	hostname string
+	zone     func(name string) *time.Location // what TZ names; nil: UTC only
+	life     context.Context                  //nolint:containedctx // The machine's own end.
+	wait     sync.WaitGroup                   // goroutines of processes
+
+	mu      sync.Mutex
+	live    int // processes without an entry in procs
+	procs   map[int]*process
+	lastPID int
+	change  chan struct{}           // closed when a process ends, stops or is signalled
+	run     context.Context         //nolint:containedctx // Of the current Run.
+	cancel  context.CancelCauseFunc // ends it
+	rand    *rand.Rand
 }
 
 // takeFuel takes n units for a process, which spends them without asking.
@@ -94,4 +108,63 @@ func byName(commands []Command) map[string]*Command {
 		}
 	}
 	return m
+}
+
+// begin gives a run its fuel.
+func (m *machine) begin(ctx context.Context, cancel context.CancelCauseFunc) {
+	m.fuel.Store(m.limits.Fuel)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.run, m.cancel = ctx, cancel
+}
+
+// idle tells whether no process is left but the first shell.
+func (m *machine) idle() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.procs) <= 1 && m.live == 0
+}
+
+// waitAll waits until the first shell is alone, or ctx ends.
+func (m *machine) waitAll(ctx context.Context) {
+	for {
+		changes := m.changes()
+		if m.idle() {
+			return
+		}
+		select {
+		case <-changes:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// fork returns a machine with a copy of the files.
+func (m *machine) fork() *machine {
+	n := &machine{
+		fs: m.fs.Fork(), now: m.now, limits: m.limits, commands: m.commands, lib: m.lib,
+		rand: m.newRand(), procs: map[int]*process{}, change: make(chan struct{}), lastPID: m.lastPID, hintFor: m.hintFor,
+		hostname: m.hostname, zone: m.zone,
+	}
+	n.fuel.Store(n.limits.Fuel)
+	n.bytes.Store(m.bytes.Load())
+	return n
+}
+
+// enter takes a place in the process table.
+func (m *machine) enter() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.live+len(m.procs) >= m.limits.Processes {
+		return syscall.EAGAIN
+	}
+	m.live++
+	return nil
+}
+
+func (m *machine) leave() {
+	m.mu.Lock()
+	m.live--
+	m.mu.Unlock()
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"io"
 	"io/fs"
-	"math/rand/v2"
-	"strings"
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/vfs"
@@ -26,40 +24,23 @@ type ProcOptions struct {
 	Commands []Command // what Run finds besides
 	Limits   Limits
 	Now      func() time.Time
-	Seed     uint64
+	Seed     uint64 // 0: another one each time
 }
 
-// NewProc returns a process that no shell has started. Its end is ctx's.
+// NewProc returns a process that no shell has started. It ends when ctx does.
 func NewProc(ctx context.Context, o ProcOptions) *Proc {
-	if o.FS == nil {
-		o.FS = vfs.New(vfs.Options{Now: o.Now})
-		// An empty tree takes a directory; root's rights do not matter for it.
-		_ = o.FS.Mkdir(vfs.Cred{}, "/tmp", 0o777|fs.ModeSticky)
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	m := &machine{
-		fs: o.FS, now: o.Now, limits: o.Limits.withDefaults(), commands: byName(o.Commands),
-		rand: rand.New(rand.NewPCG(o.Seed, 0)), //nolint:gosec // A test's numbers are to repeat.
-	}
-	m.fuel.Store(m.limits.Fuel)
-	sh := &interp{m: m, cred: o.Cred, dir: o.Dir, umask: o.Umask}
-	if sh.dir == "" {
-		sh.dir = "/"
-	}
-	p := &Proc{Args: o.Args, Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr, sh: sh, env: o.Env, ctx: ctx}
+	s := New(Options{
+		FS: o.FS, Cred: o.Cred, Env: o.Env, Dir: o.Dir, Commands: o.Commands, Limits: o.Limits, Umask: o.Umask, Now: o.Now, Seed: o.Seed,
+	})
+	s.sh.umask = o.Umask
+	run, cancel := context.WithCancelCause(ctx)
+	context.AfterFunc(run, s.stop)
+	s.m.begin(run, cancel)
+	s.sh.begin(run, Script{}, Stdio{Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr})
+	p := s.sh.proc(o.Args)
+	p.env = o.Env
 	if p.env == nil {
 		p.env = []string{}
-	}
-	if p.Stdin == nil {
-		p.Stdin = strings.NewReader("")
-	}
-	if p.Stdout == nil {
-		p.Stdout = io.Discard
-	}
-	if p.Stderr == nil {
-		p.Stderr = io.Discard
 	}
 	return p
 }

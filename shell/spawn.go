@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"context"
 	"io"
 	"syscall"
 )
@@ -15,80 +14,158 @@ type Spawn struct {
 	Stdin  io.Reader // nil: the caller's
 	Stdout io.Writer
 	Stderr io.Writer
-	Ignore []syscall.Signal // signals that the child ignores from the start, as nohup does
+	Ignore []syscall.Signal // Linux numbers that the child ignores from the start, as nohup does
 }
 
 // Child is a process that a command has started.
-type Child struct {
-	pid    int
-	done   chan struct{}
-	status int
-	kill   func(sig syscall.Signal)
+type Child struct{ p *process }
+
+// LookPath returns where the program that a name or path means is. ENOENT: there is none; EACCES: it may
+// not be executed.
+func (p *Proc) LookPath(name string) (string, error) {
+	_, path, err := p.view(nil).findCommand(name)
+	return path, err
 }
 
-// Run starts a program and returns its exit status when it has ended: 127 when there is none of
-// that name, 126 when it cannot be run; the shell's message about that is on the child's Stderr.
-func (p *Proc) Run(s Spawn) int { return p.spawn(p.ctx, s, nil) }
+// Run runs a program and returns its exit status when it has ended: 127 when there is none of
+// that name, 126 when it cannot be run, which is told on the child's Stderr as bash does. A command
+// that words this itself asks LookPath before.
+func (p *Proc) Run(s Spawn) int {
+	c := p.sh.fork(false)
+	p.prepare(c, s)
+	st := c.process0(func(c *interp) int { return c.external(s.Args) })
+	p.sh.reunite(c)
+	return st
+}
 
 // Start starts a program beside the caller, which must Wait for it. The error says why
 // it could not even begin: too many processes (EAGAIN).
 func (p *Proc) Start(s Spawn) (*Child, error) {
-	if err := p.sh.m.enter(); err != nil {
+	m := p.sh.m
+	q, err := m.newProcess(p.ctx, p.sh.p)
+	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancelCause(p.ctx)
-	c := &Child{done: make(chan struct{}), kill: func(sig syscall.Signal) { cancel(&killed{sig}) }}
+	c := p.sh.fork(true)
+	p.prepare(c, s)
+	c.p, c.ctx, c.ownProcess, c.sole = q, q.ctx, true, true
+	for _, sig := range s.Ignore {
+		q.ignored.Or(1 << (uint(sig) & 63))
+	}
+	m.wait.Add(1)
 	go func() {
-		defer close(c.done)
-		defer p.sh.m.leave()
-		c.status = p.spawn(ctx, s, c)
-		cancel(nil)
+		defer m.wait.Done()
+		q.end(c.guarded(func(c *interp) int { return c.external(s.Args) }))
 	}()
-	return c, nil
+	return &Child{q}, nil
 }
 
 // Done is closed when the child has ended.
-func (c *Child) Done() <-chan struct{} { return c.done }
+func (c *Child) Done() <-chan struct{} { return c.p.done }
 
 // Wait returns the exit status when the child has ended; 128+n after signal n.
 func (c *Child) Wait() int {
-	<-c.done
-	return c.status
+	<-c.p.done
+	return c.p.status
 }
 
-// Signal sends a signal, which a shell may catch and every other program dies of. A child that
-// has ended does not mind.
-func (c *Child) Signal(sig syscall.Signal) { c.kill(sig) }
+// Signal sends a signal by its number on Linux, which a shell may catch and every other program dies of.
+// A child that has ended does not mind.
+func (c *Child) Signal(sig syscall.Signal) { c.p.send(int(sig)) }
 
-// spawn runs the program on this goroutine.
-func (p *Proc) spawn(ctx context.Context, s Spawn, _ *Child) int {
-	q := &Proc{Args: s.Args, Stdin: s.Stdin, Stdout: s.Stdout, Stderr: s.Stderr, sh: p.sh, env: s.Env, ctx: ctx}
-	if q.Stdin == nil {
-		q.Stdin = p.Stdin
+// PID returns the child's number.
+func (c *Child) PID() int { return c.p.pid }
+
+// Kill sends a signal, by its number on Linux, to a process of the machine; a negative pid is a process group.
+// ESRCH: there is none.
+func (p *Proc) Kill(pid, sig int) error {
+	if pid < 0 {
+		list := p.sh.m.group(-pid)
+		for _, q := range list {
+			q.send(sig)
+		}
+		if len(list) == 0 {
+			return syscall.ESRCH
+		}
+		return nil
 	}
-	if q.Stdout == nil {
-		q.Stdout = p.Stdout
+	q := p.sh.m.find(pid)
+	if q == nil {
+		return syscall.ESRCH
 	}
-	if q.Stderr == nil {
-		q.Stderr = p.Stderr
-	}
-	if q.env == nil {
-		q.env = p.env
-	}
+	q.send(sig)
+	return nil
+}
+
+// PID returns the process's number.
+func (p *Proc) PID() int { return p.sh.process().pid }
+
+// ProcessInfo is a line of ps.
+type ProcessInfo struct {
+	PID, PPID, PGID int
+	Command         string
+	Stopped         bool
+}
+
+// Processes returns the processes of the machine, by number.
+func (p *Proc) Processes() []ProcessInfo { return p.sh.m.processes() }
+
+// prepare gives a forked process what the spawn asks for.
+func (p *Proc) prepare(c *interp, s Spawn) {
+	c.ctx, c.sole = p.ctx, false
+	c.traps, c.opt, c.shopt = nil, defaultOpt, defaultShopt
 	if s.Dir != "" {
-		sh := *p.sh
-		sh.dir = p.Abs(s.Dir)
-		q.sh = &sh
+		c.dir = p.Abs(s.Dir)
 	}
-	return q.exec()
+	env := s.Env
+	if env == nil {
+		env = p.env
+	}
+	if env != nil {
+		c.vars, c.varsShared, c.funcs, c.funcsShared = nil, false, nil, false
+		c.importEnv(env)
+	} else {
+		c.funcs, c.funcsShared = exportedOnly(c.funcs), false
+	}
+	stdin, stdout, stderr := p.Stdin, p.Stdout, p.Stderr
+	if s.Stdin != nil {
+		stdin = s.Stdin
+	}
+	if s.Stdout != nil {
+		stdout = s.Stdout
+	}
+	if s.Stderr != nil {
+		stderr = s.Stderr
+	}
+	_ = c.setFd(0, readerOf(stdin))
+	_ = c.setFd(1, writerOf(stdout))
+	_ = c.setFd(2, writerOf(stderr))
 }
 
-// exec runs the program that Args[0] names.
-func (p *Proc) exec() int {
-	c, ok := p.sh.m.commands[p.Name()]
-	if !ok {
-		_, _ = io.WriteString(p.Stderr, "bash: "+p.Args[0]+": command not found\n")
-		return 127
+// exportedOnly keeps the functions that a program's shells get.
+func exportedOnly(list []*function) []*function {
+	var out []*function
+	for i, f := range list {
+		if f == nil || !f.export {
+			continue
+		}
+		for len(out) <= i {
+			out = append(out, nil)
+		}
+		out[i] = f
 	}
-	return c.Run(p) & 0xff
+	return out
+}
+
+// view returns a process with the environment that p has, to look for programs.
+func (p *Proc) view(env []string) *interp {
+	if env == nil {
+		env = p.env
+	}
+	if env == nil {
+		return p.sh
+	}
+	c := &interp{m: p.sh.m, p: p.sh.p, ctx: p.ctx, cred: p.sh.cred, dir: p.sh.dir, fds: p.sh.fds, epoch: newEpoch()}
+	c.importEnv(env)
+	return c
 }

@@ -28,11 +28,14 @@ type Parser struct {
 	HasValue bool
 	// Long is its full long name if it was given by a long name, else empty.
 	Long string
+	// Index is the place in args of the word that holds the option.
+	Index int
 	// Err is set when Next returned false because of a wrong option. It is an *Error.
 	Err error
 
 	options  []Option
 	args     []string
+	read     int // words taken from args
 	operands []string
 	bundle   string // what is left of "-abc"
 }
@@ -42,9 +45,17 @@ type Parser struct {
 func New(args []string, options []Option) *Parser {
 	p := &Parser{options: options}
 	if len(args) > 0 {
-		p.args = args[1:]
+		p.args, p.read = args[1:], 1
 	}
 	return p
+}
+
+// take takes the next word.
+func (p *Parser) take() string {
+	word := p.args[0]
+	p.args = p.args[1:]
+	p.read++
+	return word
 }
 
 // Next goes to the next option. It returns false at the end and at a wrong option;
@@ -62,10 +73,12 @@ func (p *Parser) Next() bool {
 			p.args = nil
 			return false
 		case len(arg) > 2 && arg[:2] == "--":
-			p.args = p.args[1:]
+			p.Index = p.read
+			p.take()
 			return p.long(arg[2:])
 		case len(arg) > 1 && arg[0] == '-':
-			p.args = p.args[1:]
+			p.Index = p.read
+			p.take()
 			p.bundle = arg[1:]
 			return p.short()
 		case p.Order == RequireOrder:
@@ -73,12 +86,12 @@ func (p *Parser) Next() bool {
 			p.args = nil
 			return false
 		case p.Order == InOrder:
-			p.args = p.args[1:]
+			p.Index = p.read
+			p.take()
 			p.ID, p.Value, p.HasValue = Operand, arg, true
 			return true
 		}
-		p.operands = append(p.operands, arg)
-		p.args = p.args[1:]
+		p.operands = append(p.operands, p.take())
 	}
 	return false
 }
@@ -113,7 +126,7 @@ func (p *Parser) short() bool {
 	if len(p.args) == 0 {
 		return p.fail(LetterNeedsValue, string(letter), nil)
 	}
-	p.Value, p.HasValue, p.args = p.args[0], true, p.args[1:]
+	p.Value, p.HasValue = p.take(), true
 	return true
 }
 
@@ -147,7 +160,7 @@ func (p *Parser) long(arg string) bool {
 	case o.Arg == Required && len(p.args) == 0:
 		return p.fail(NeedsValue, o.Long, nil)
 	case o.Arg == Required:
-		p.Value, p.HasValue, p.args = p.args[0], true, p.args[1:]
+		p.Value, p.HasValue = p.take(), true
 	}
 	return true
 }

@@ -10,18 +10,14 @@ type element struct {
 
 // bracket reads a bracket expression; p.tok is its opening bracket.
 func (p *parser) bracket() (*node, error) {
-	if p.tok.token == tokenBracket {
-		p.pos += p.tok.width
-	} else {
-		p.pos++
-	}
+	p.pos += p.tok.width
 	p.tok = lexeme{}
 	negated := false
 	if p.pos < len(p.src) && p.src[p.pos] == '^' {
 		negated = true
 		p.pos++
 	}
-	s := &set{}
+	s, start := &set{}, p.pos
 	for first := true; ; first = false {
 		if p.pos >= len(p.src) {
 			if first {
@@ -36,9 +32,17 @@ func (p *parser) bracket() (*node, error) {
 			return nil, err
 		}
 	}
+	if body := p.src[start:p.pos]; p.flags&Grep != 0 && looksNamed(body) {
+		return nil, p.fail("character class syntax is [[:space:]], not [:space:]")
+	}
 	p.pos++
 	p.tok = p.peek(p.syn)
 	return p.class(s, negated), nil
+}
+
+// looksNamed tells whether somebody forgot the outer brackets of a class.
+func looksNamed(body string) bool {
+	return len(body) > 2 && body[0] == ':' && body[len(body)-1] == ':' && !strings.ContainsAny(body, "-[")
 }
 
 // bracketPart reads a character, class or range into s.
@@ -82,7 +86,7 @@ func (p *parser) bracketElement(hyphen bool) (element, error) {
 	if p.src[p.pos] == '[' && p.pos+1 < len(p.src) && strings.IndexByte(".=:", p.src[p.pos+1]) >= 0 {
 		return p.named()
 	}
-	if p.src[p.pos] == '-' && !hyphen && p.syn&looseHyphens == 0 && p.rangeFollows() {
+	if p.src[p.pos] == '-' && !hyphen && p.rangeFollows() {
 		return element{}, p.fail(errRange)
 	}
 	r, n := p.char(p.pos)

@@ -1,9 +1,6 @@
 package regex
 
-import (
-	"strings"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // tree is an expression that has been read.
 type tree struct {
@@ -12,6 +9,8 @@ type tree struct {
 	names  []string
 	backs  bool // it has back-references
 	perl   bool // it has what only backtracking can do
+
+	warnings []string
 }
 
 // maxDepth bounds the nesting of an expression, and by that our own stack.
@@ -32,6 +31,8 @@ type parser struct {
 	done   uint32 // which of the first nine groups are complete
 	depth  int
 	backs  bool
+
+	warnings []string
 }
 
 // parseAll reads expressions and joins them.
@@ -47,6 +48,7 @@ func parseAll(patterns []string, flags Flags) (*tree, error) {
 		}
 		all.groups, all.names = one.groups, append(all.names, one.names...)
 		all.backs, all.perl = all.backs || one.backs, all.perl || one.perl
+		all.warnings = append(all.warnings, one.warnings...)
 		if i == 0 {
 			all.root = one.root
 		} else {
@@ -75,7 +77,7 @@ func parseOne(pattern string, flags Flags, groups int) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tree{root: root, groups: p.groups, backs: p.backs}, nil
+	return &tree{root: root, groups: p.groups, backs: p.backs, warnings: p.warnings}, nil
 }
 
 // whole adds what WholeLine and WholeWord ask for.
@@ -174,6 +176,7 @@ func (p *parser) expression(nest int) (*node, error) {
 			return nil, err
 		}
 		if p.syn&contextIndepOps != 0 {
+			p.warn()
 			p.next(0)
 			return p.expression(nest)
 		}
@@ -191,6 +194,15 @@ func (p *parser) expression(nest int) (*node, error) {
 		return n, err
 	}
 	return p.repeats(n)
+}
+
+// warn notes a repetition of nothing; grep says so.
+func (p *parser) warn() {
+	what := "{...}"
+	if p.tok.token != tokenOpenBrace {
+		what = string(p.tok.r)
+	}
+	p.warnings = append(p.warnings, what+" at start of expression")
 }
 
 func (p *parser) misplaced() error {
@@ -367,35 +379,3 @@ func (t *wordTree) node(flags Flags) *node {
 	}
 	return all
 }
-
-// StrayBackslashes is for grep, which warns of them: it returns the characters that a
-// backslash stands before without a meaning.
-func StrayBackslashes(pattern string, flags Flags) []rune {
-	if flags&(Perl|Literal) != 0 || !strings.Contains(pattern, `\`) {
-		return nil
-	}
-	p := &parser{src: pattern, flags: flags, syn: syntaxOf(flags)}
-	var stray []rune
-	for p.pos < len(p.src) {
-		l := p.peek(p.syn)
-		switch {
-		case l.token == tokenBracket:
-			// What a bracket holds is not for us; an unfinished one is an error elsewhere.
-			if _, err := p.bracket(); err != nil {
-				return stray
-			}
-			continue
-		case l.token == tokenChar && p.src[p.pos] == '\\' && !strings.ContainsRune(meaningful, l.r):
-			stray = append(stray, l.r)
-		}
-		if l.width == 0 || l.token == tokenBackslash {
-			break
-		}
-		p.pos += l.width
-		p.tok = lexeme{}
-	}
-	return stray
-}
-
-// meaningful are the characters that a backslash may well stand before.
-const meaningful = `\.*[]^$/+?{}|()`

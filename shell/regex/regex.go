@@ -1,8 +1,6 @@
 package regex
 
-import (
-	"sync/atomic"
-)
+import "sync/atomic"
 
 // Flags says how an expression is written and how it matches. The zero value is a
 // POSIX basic expression for regcomp(3).
@@ -57,6 +55,8 @@ type Regexp struct {
 	head  bool   // must stands at the beginning of every match
 	find  needle // for lit or must
 
+	warnings []string
+
 	spare atomic.Pointer[Matcher]
 }
 
@@ -74,7 +74,7 @@ func CompileAll(patterns []string, flags Flags) (*Regexp, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.groups = tree.groups
+	r.groups, r.warnings = tree.groups, tree.warnings
 	if err := r.build(tree); err != nil {
 		return nil, err
 	}
@@ -83,6 +83,9 @@ func CompileAll(patterns []string, flags Flags) (*Regexp, error) {
 
 // Groups returns the number of groups, that for the whole match not counted.
 func (r *Regexp) Groups() int { return r.groups }
+
+// Warnings returns what grep says of an expression that is not wrong.
+func (r *Regexp) Warnings() []string { return r.warnings }
 
 // Match tells whether the expression matches anywhere in b. A match that would take too many
 // steps counts as none; Matcher tells the two apart.

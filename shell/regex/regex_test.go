@@ -250,10 +250,14 @@ func Test_Lines_Are_Found_One_By_One(t *testing.T) {
 	}
 }
 
-func Test_Stray_Backslashes_Are_Listed(t *testing.T) {
+func Test_A_Repetition_Of_Nothing_Is_Warned_Of(t *testing.T) {
 	t.Parallel()
-	got := regex.StrayBackslashes(`\d[\d]\.\w\-`, regex.Grep)
-	if string(got) != "d-" {
-		t.Errorf("stray before %q", string(got))
+	r, err := regex.Compile("*a|+b|({1}c)", regex.Extended|regex.Grep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"* at start of expression", "+ at start of expression", "{...} at start of expression"}
+	if got := r.Warnings(); !slices.Equal(got, want) {
+		t.Errorf("warnings %q, want %q", got, want)
 	}
 }

@@ -29,14 +29,14 @@ func syntaxOf(f Flags) syntax {
 		return noIntervals
 	case f&Extended != 0 && f&Grep != 0:
 		return contextIndepAnchors | contextIndepOps | noBkBraces | noBkParens | noBkVbar | invalidIntervalOrd |
-			noEmptyRanges | repeatAnchors | looseHyphens
+			noEmptyRanges | repeatAnchors
 	case f&Extended != 0 && f&Sed != 0:
 		return contextIndepAnchors | contextIndepOps | contextInvalidOps | noBkBraces | noBkParens | noBkVbar | noEmptyRanges
 	case f&Extended != 0:
 		return contextIndepAnchors | contextIndepOps | contextInvalidOps | noBkBraces | noBkParens | noBkVbar |
 			unmatchedRParenOrd | noEmptyRanges
 	case f&Grep != 0:
-		return bkPlusQm | noEmptyRanges | looseHyphens
+		return bkPlusQm | noEmptyRanges
 	case f&Expr != 0:
 		return bkPlusQm
 	default:

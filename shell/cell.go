@@ -1,0 +1,182 @@
+package shell
+
+import (
+	"strconv"
+	"unsafe"
+)
+
+// attr is what declare can say of a variable, and how its value is kept.
+type attr uint32
+
+const (
+	attrSet      attr = 1 << iota // it has a value
+	attrExport                    // -x
+	attrReadonly                  // -r
+	attrInteger                   // -i
+	attrLower                     // -l
+	attrUpper                     // -u
+	attrCapital                   // -c
+	attrRef                       // -n
+	attrArray                     // -a
+	attrAssoc                     // -A
+	attrTrace                     // -t
+	attrDynamic                   // the value is computed
+	attrLocal                     // made by local in the running function
+	attrNum                       // num is the value as an integer
+	attrNoText                    // str does not hold the value; num does
+	attrTemp                      // of an assignment before a command
+	attrNoImport                  // the name cannot be in an environment
+
+	// attrPlain are the attributes without which a value is simply stored.
+	attrNotPlain = attrReadonly | attrInteger | attrLower | attrUpper | attrCapital | attrRef | attrArray | attrAssoc | attrDynamic
+	attrValue    = attrSet | attrNum | attrNoText
+)
+
+// cell is a variable. It belongs to the epoch of the process that made it; others
+// read it and make their own to write.
+type cell struct {
+	str   string
+	num   int64
+	room  int // bytes that str's array has; what is behind str may be appended to
+	attr  attr
+	epoch uint64
+	arr   *indexed
+	assoc *assoc
+	dyn   *dynamic
+}
+
+// text returns the value of a scalar; of an array that of element 0.
+func (sh *interp) text(c *cell) string {
+	switch {
+	case c.attr&(attrNoText|attrDynamic|attrArray|attrAssoc) == 0:
+		return c.str
+	case c.attr&attrNoText != 0:
+		s := strconv.FormatInt(c.num, 10)
+		if c.epoch == sh.epoch {
+			c.str, c.room = s, 0
+			c.attr &^= attrNoText
+		}
+		return s
+	case c.attr&attrDynamic != 0:
+		if c.dyn.list != nil {
+			return c.dyn.first(sh)
+		}
+		return c.dyn.value(sh)
+	case c.attr&attrArray != 0:
+		s, _ := c.arr.at(0)
+		return s
+	}
+	s, _ := c.assoc.at("0")
+	return s
+}
+
+// isSet tells whether $name has a value.
+func (c *cell) isSet() bool {
+	switch {
+	case c == nil:
+		return false
+	case c.attr&attrDynamic != 0:
+		return true
+	case c.attr&attrArray != 0:
+		_, ok := c.arr.at(0)
+		return ok
+	case c.attr&attrAssoc != 0:
+		_, ok := c.assoc.at("0")
+		return ok
+	}
+	return c.attr&attrSet != 0
+}
+
+// cell returns the variable in the slot, nil when there is none. References are not followed.
+func (sh *interp) cell(slot int) *cell {
+	if slot < len(sh.vars) {
+		return sh.vars[slot]
+	}
+	return nil
+}
+
+// put makes c the variable of the slot.
+func (sh *interp) put(slot int, c *cell) {
+	if slot >= len(sh.vars) || sh.varsShared {
+		n := max(len(sh.vars), slot+1)
+		if slot >= len(sh.vars) {
+			n = max(n+n/4, 64)
+		}
+		vars := make([]*cell, n)
+		copy(vars, sh.vars)
+		sh.vars, sh.varsShared = vars, false
+	}
+	sh.vars[slot] = c
+}
+
+// own returns the slot's variable for writing, made when there is none.
+func (sh *interp) own(slot int) *cell {
+	c := sh.cell(slot)
+	switch {
+	case c == nil:
+		c = &cell{epoch: sh.epoch}
+		sh.put(slot, c)
+	case c.epoch != sh.epoch:
+		d := *c
+		d.epoch, d.room = sh.epoch, 0
+		c = &d
+		sh.put(slot, c)
+	}
+	return c
+}
+
+// store sets the value of a plain variable.
+func (c *cell) store(s string) {
+	c.str, c.room = s, 0
+	c.attr = c.attr&^(attrNum|attrNoText) | attrSet
+}
+
+func (c *cell) storeInt(n int64) {
+	c.num = n
+	c.attr |= attrValue
+}
+
+// grow appends to a plain variable, in place when the array of the string has room
+// that only it can see.
+func (sh *interp) grow(c *cell, s string) {
+	old := sh.text(c)
+	if len(old)+len(s) < 64 {
+		c.store(old + s)
+		return
+	}
+	var b []byte
+	if c.room > len(old) && c.attr&attrNoText == 0 {
+		// The bytes behind len(old) belong to no other string: room is 0 in each copy of a cell.
+		b = unsafe.Slice(unsafe.StringData(old), c.room)[:len(old)]
+	} else {
+		b = make([]byte, len(old), 2*(len(old)+len(s)))
+		copy(b, old)
+	}
+	b = append(b, s...)
+	sh.charge(len(s))
+	c.str = unsafe.String(unsafe.SliceData(b), len(b))
+	c.room = cap(b)
+	c.attr = c.attr&^(attrNum|attrNoText) | attrSet
+}
+
+// array returns the elements for writing.
+func (sh *interp) array(c *cell) *indexed {
+	switch {
+	case c.arr == nil:
+		c.arr = &indexed{epoch: sh.epoch}
+	case c.arr.epoch != sh.epoch:
+		c.arr = c.arr.clone(sh.epoch)
+	}
+	return c.arr
+}
+
+// table returns the elements of an associative array for writing.
+func (sh *interp) table(c *cell) *assoc {
+	switch {
+	case c.assoc == nil:
+		c.assoc = newAssoc(sh.epoch)
+	case c.assoc.epoch != sh.epoch:
+		c.assoc = c.assoc.clone(sh.epoch)
+	}
+	return c.assoc
+}

@@ -1,0 +1,258 @@
+package shell
+
+import (
+	"io/fs"
+	"strings"
+	"syscall"
+
+	"github.com/seed434b0696/agent-sandbox/shell/syntax"
+)
+
+// function is a shell function.
+type function struct {
+	name     string
+	body     command
+	src      *syntax.FuncDecl
+	source   string // the file it was read from
+	line     int
+	export   bool
+	trace    bool
+	readonly bool
+}
+
+// text is the definition as declare -f prints it.
+func (f *function) text() string { return syntax.FunctionText(f.src) }
+
+func (c *compiler) funcDecl(n *syntax.FuncDecl, line int) command {
+	slot := c.lib.symbols.slot(n.Name)
+	body := lazily(func() command { return c.command(n.Body) })
+	return func(sh *interp) int {
+		sh.line = line
+		if old := sh.function(slot); old != nil && old.readonly {
+			sh.errorf("%s: readonly function", n.Name)
+			sh.status = 1
+			return 1
+		}
+		if sh.opt&optPosix != 0 {
+			if b := sh.m.lib.builtins[n.Name]; b != nil && b.special {
+				sh.errorf("`%s': is a special builtin", n.Name)
+				return sh.exit(2)
+			}
+		}
+		source := sh.currentSource()
+		if source == "" {
+			source = "environment"
+		}
+		sh.setFunction(slot, &function{name: n.Name, body: body, src: n, source: source, line: line})
+		sh.status = 0
+		return 0
+	}
+}
+
+// currentSource returns the file whose commands run, "" for -c.
+func (sh *interp) currentSource() string {
+	if n := len(sh.frames); n > 0 {
+		return sh.frames[n-1].source
+	}
+	return sh.script
+}
+
+// setFunction defines a function; nil removes it.
+func (sh *interp) setFunction(slot int, f *function) {
+	if slot >= len(sh.funcs) || sh.funcsShared {
+		n := max(len(sh.funcs), slot+1)
+		if slot >= len(sh.funcs) {
+			n += n / 4
+		}
+		funcs := make([]*function, n)
+		copy(funcs, sh.funcs)
+		sh.funcs, sh.funcsShared = funcs, false
+	}
+	sh.funcs[slot] = f
+}
+
+// call runs a function with args, of which the first is its name.
+func (sh *interp) call(fn *function, args []string) int {
+	if !sh.deeper("function") {
+		return sh.status
+	}
+	loops, params, line := sh.loops, sh.params, sh.line
+	if sh.framesShared {
+		sh.frames = append([]frame(nil), sh.frames...)
+		sh.framesShared = false
+	}
+	sh.frames = append(sh.frames, frame{
+		fn: fn, name: fn.name, source: fn.source, line: line, args: args[1:], saved: len(sh.saved), opts: sh.options,
+	})
+	sh.params, sh.loops = args[1:], 0
+	traps := sh.enterTraps(fn)
+	if sh.hasTrap(trapDebug) {
+		sh.traced(fn.line, func() string { return strings.Join(args, " ") })
+	}
+	st := 0
+	if sh.ctl == ctlNone {
+		st = fn.body(sh)
+	}
+	if sh.ctl == ctlReturn {
+		sh.ctl = ctlNone
+		st = sh.status
+	}
+	if sh.hasTrap(trapReturn) && sh.ctl == ctlNone {
+		sh.status = st
+		sh.runReturnTrap()
+	}
+	sh.leaveTraps(traps)
+	top := &sh.frames[len(sh.frames)-1]
+	if len(sh.saved) > top.saved && sh.isLocal(slotOPTIND) {
+		sh.options = top.opts
+	}
+	sh.restore(top.saved)
+	if top.localOpts {
+		sh.opt, sh.shopt = top.savedOpt, top.savedShopt
+	}
+	sh.frames = sh.frames[:len(sh.frames)-1]
+	sh.params, sh.loops, sh.line = params, loops, line
+	sh.depth--
+	return st
+}
+
+// deeper counts a level of calls; beyond the limit the script cannot go on.
+func (sh *interp) deeper(what string) bool {
+	limit := sh.m.limits.Depth
+	if s, ok := sh.value(slotFUNCNEST); ok && what == "function" {
+		if n, ok := plainInt(s); ok && n > 0 && int(n) < limit && sh.depth >= int(n) {
+			sh.errorf("%s: maximum function nesting level exceeded (%d)", sh.stackName(), n)
+			sh.abort(1)
+			return false
+		}
+	}
+	if sh.depth >= limit {
+		sh.errorf("%s: maximum %s nesting level exceeded (%d)", sh.stackName(), what, limit)
+		sh.exit(2)
+		return false
+	}
+	sh.depth++
+	return true
+}
+
+func (sh *interp) stackName() string {
+	if n := len(sh.frames); n > 0 {
+		return sh.frames[n-1].name
+	}
+	return sh.name
+}
+
+// external runs a program that is no builtin, and waits for it.
+func (sh *interp) external(args []string) int {
+	name := args[0]
+	c, path, err := sh.findCommand(name)
+	if err != nil {
+		return sh.notFound(name, err, args)
+	}
+	return sh.runProgram(c, path, args)
+}
+
+// notFound says why a program cannot be run.
+func (sh *interp) notFound(name string, err error, args []string) int {
+	if fn := sh.namedFunction("command_not_found_handle"); fn != nil && !strings.Contains(name, "/") {
+		c := sh.fork(false)
+		st := c.call(fn, append([]string{fn.name}, args...))
+		st = c.finish(st)
+		sh.reunite(c)
+		return st
+	}
+	switch Errno(err) {
+	case syscall.ENOENT:
+		if strings.Contains(name, "/") {
+			sh.errorf("%s: No such file or directory", name)
+		} else {
+			sh.errorf("%s: command not found%s", name, sh.m.hint(name))
+		}
+		return 127
+	case syscall.ENOTDIR:
+		sh.errorf("%s: %s", name, Strerror(err))
+		return 126
+	}
+	sh.errorf("%s: %s", name, Strerror(err))
+	return 126
+}
+
+func (sh *interp) namedFunction(name string) *function {
+	if slot := sh.m.lib.symbols.known(name); slot >= 0 {
+		return sh.function(slot)
+	}
+	return nil
+}
+
+// binDirs are where registered commands appear to be.
+var binDirs = map[string]bool{"/bin": true, "/usr/bin": true, "/usr/local/bin": true, "/sbin": true, "/usr/sbin": true, "/usr/local/sbin": true}
+
+// findCommand returns the program that a name means: a registered one, or the path of a file.
+func (sh *interp) findCommand(name string) (*Command, string, error) {
+	if strings.IndexByte(name, '/') >= 0 {
+		return sh.programAt(name)
+	}
+	if name == "" {
+		return nil, "", syscall.ENOENT
+	}
+	if h, ok := sh.hash[name]; ok {
+		h.hits++
+		sh.hash[name] = h
+		return sh.programAt(h.path)
+	}
+	var denied error
+	path := sh.get(slotPATH)
+	for {
+		dir, rest, more := strings.Cut(path, ":")
+		if binDirs[strings.TrimRight(dir, "/")] {
+			if c := sh.m.commands[name]; c != nil && !sh.fileAt(dir+"/"+name) {
+				return c, dir + "/" + name, nil
+			}
+		}
+		if dir == "" {
+			dir = "."
+		}
+		c, file, err := sh.programAt(strings.TrimSuffix(dir, "/") + "/" + name)
+		if err == nil {
+			return c, file, nil
+		}
+		if Errno(err) == syscall.EACCES {
+			denied = err
+		}
+		if !more {
+			break
+		}
+		path = rest
+	}
+	if denied != nil {
+		return nil, "", denied
+	}
+	return nil, "", syscall.ENOENT
+}
+
+func (sh *interp) fileAt(path string) bool {
+	info, err := sh.m.fs.Stat(sh.cred, sh.abs(path))
+	return err == nil && info.Mode.IsRegular()
+}
+
+// programAt returns the program at a path.
+func (sh *interp) programAt(path string) (*Command, string, error) {
+	info, err := sh.m.fs.Stat(sh.cred, sh.abs(path))
+	if err != nil {
+		if i := strings.LastIndexByte(path, '/'); Errno(err) == syscall.ENOENT && i > 0 && binDirs[path[:i]] {
+			if c := sh.m.commands[path[i+1:]]; c != nil {
+				return c, path, nil
+			}
+		}
+		return nil, path, err
+	}
+	switch {
+	case info.Mode.IsDir():
+		return nil, path, syscall.EISDIR
+	case info.Mode&fs.ModeType != 0, sh.m.fs.Access(sh.cred, sh.abs(path), 1) != nil:
+		return nil, path, syscall.EACCES
+	case info.Mode.Perm()&0o111 == 0:
+		return nil, path, syscall.EACCES
+	}
+	return nil, path, nil
+}

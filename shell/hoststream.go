@@ -1,0 +1,121 @@
+package shell
+
+import (
+	"context"
+	"io"
+	"sync"
+	"syscall"
+)
+
+// hostStream is a reader or writer of the caller of Run.
+type hostStream struct {
+	r io.Reader
+	w io.Writer
+
+	mu   sync.Mutex    // one read or write at a time
+	done chan struct{} // closed when it must not be used any more
+	end  sync.Once
+
+	once sync.Once
+	fill chan []byte // what the pump has read
+	rest []byte
+}
+
+func newHost(r io.Reader, w io.Writer, name string) *description {
+	h := &hostStream{r: r, w: w, done: make(chan struct{})}
+	d := &description{host: h, name: name}
+	if r != nil {
+		d.mode |= modeRead
+	}
+	if w != nil {
+		d.mode |= modeWrite
+	}
+	d.refs.Store(1)
+	return d
+}
+
+// finish ends all use of the caller's stream: Run returns, though a job may go on.
+func (h *hostStream) finish() {
+	h.end.Do(func() { close(h.done) })
+	if h.w != nil { // A write that is being made ends before Run returns.
+		h.mu.Lock()
+		h.mu.Unlock() //nolint:staticcheck // Waits for the writer.
+	}
+}
+
+func (h *hostStream) finished() bool {
+	select {
+	case <-h.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (h *hostStream) write(b []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.finished() {
+		return 0, syscall.EIO
+	}
+	n, err := h.w.Write(b)
+	if err != nil && Errno(err) == 0 {
+		err = syscall.EIO
+	}
+	return n, err
+}
+
+// lengther is a reader in memory, which never waits.
+type lengther interface{ Len() int }
+
+// read reads from the caller's reader. One that may wait is read by a goroutine of its own, so that
+// the end of ctx ends the wait; that goroutine lasts until the reader returns.
+func (h *hostStream) read(ctx context.Context, b []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, ok := h.r.(lengther); ok {
+		if h.finished() {
+			return 0, io.EOF
+		}
+		return h.r.Read(b)
+	}
+	h.once.Do(h.pump)
+	if len(h.rest) == 0 {
+		select {
+		case data, ok := <-h.fill:
+			if !ok {
+				return 0, io.EOF
+			}
+			h.rest = data
+		case <-h.done:
+			return 0, io.EOF
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		}
+	}
+	n := copy(b, h.rest)
+	h.rest = h.rest[n:]
+	return n, nil
+}
+
+// pump reads one buffer ahead of the processes.
+func (h *hostStream) pump() {
+	h.fill = make(chan []byte)
+	go func() {
+		defer close(h.fill)
+		for {
+			buf := make([]byte, 32<<10)
+			n, err := h.r.Read(buf)
+			if n > 0 {
+				select {
+				case h.fill <- buf[:n]:
+				case <-h.done:
+					return
+				}
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+}

@@ -1,0 +1,519 @@
+package shell
+
+import (
+	"strings"
+)
+
+// keywords are the reserved words.
+var keywords = map[string]bool{
+	"if": true, "then": true, "else": true, "elif": true, "fi": true, "case": true, "esac": true, "for": true, "select": true,
+	"while": true, "until": true, "do": true, "done": true, "in": true, "function": true, "time": true, "{": true, "}": true,
+	"!": true, "[[": true, "]]": true, "coproc": true,
+}
+
+// meaning is one of the things that a name can mean.
+type meaning struct {
+	kind string // alias, keyword, function, builtin, file
+	text string // of an alias or the path of a file
+	fn   *function
+	hash bool
+}
+
+// meanings returns what a name means, the first one first.
+func (sh *interp) meanings(name string, all, noFuncs, onlyPath bool) []meaning {
+	var list []meaning
+	if !onlyPath {
+		if s, ok := sh.aliases[name]; ok && sh.shopt&shExpandAliases != 0 {
+			list = append(list, meaning{kind: "alias", text: s})
+		}
+		if keywords[name] {
+			list = append(list, meaning{kind: "keyword"})
+		}
+		if f := sh.namedFunction(name); f != nil && !noFuncs {
+			list = append(list, meaning{kind: "function", fn: f})
+		}
+		if sh.m.lib.builtins[name] != nil && !sh.disabled[name] {
+			list = append(list, meaning{kind: "builtin"})
+		}
+	}
+	if len(list) > 0 && !all {
+		return list[:1]
+	}
+	if h, ok := sh.hash[name]; ok && !all {
+		return append(list, meaning{kind: "file", text: h.path, hash: true})
+	}
+	for _, p := range sh.allPaths(name) {
+		list = append(list, meaning{kind: "file", text: p})
+		if !all {
+			break
+		}
+	}
+	return list
+}
+
+// allPaths returns where programs of the name are.
+func (sh *interp) allPaths(name string) []string {
+	if name == "" {
+		return nil
+	}
+	if strings.Contains(name, "/") {
+		if _, p, err := sh.programAt(name); err == nil {
+			return []string{p}
+		}
+		return nil
+	}
+	var list []string
+	for _, dir := range strings.Split(sh.get(slotPATH), ":") {
+		clean := strings.TrimRight(dir, "/")
+		if dir == "" {
+			clean = "."
+		}
+		if c, p, err := sh.programAt(clean + "/" + name); err == nil {
+			// Of the directories where registered commands appear, one is enough.
+			if c != nil && len(list) > 0 {
+				continue
+			}
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+func (sh *interp) typeBuiltin(args []string) int {
+	// The old way to write the options.
+	for i, a := range args {
+		switch a {
+		case "-type", "--type":
+			args[i] = "-t"
+		case "-path", "--path":
+			args[i] = "-p"
+		case "-all", "--all":
+			args[i] = "-a"
+		}
+	}
+	list, rest, st := sh.flags2(args, "afptP")
+	if st >= 0 {
+		return st
+	}
+	on := map[byte]bool{}
+	for _, f := range list {
+		on[f.c] = true
+	}
+	st = 0
+	for _, name := range rest {
+		found := sh.meanings(name, on['a'], on['f'], on['P'])
+		if len(found) == 0 {
+			st = 1
+			if !on['t'] && !on['p'] && !on['P'] {
+				sh.fail("%s: not found", name)
+			}
+			continue
+		}
+		if on['p'] && !on['a'] && found[0].kind != "file" {
+			continue
+		}
+		for _, m := range found {
+			if out := m.describe(name, on); out != "" {
+				if s := sh.outString(out + "\n"); s != 0 {
+					return s
+				}
+			}
+		}
+	}
+	return st
+}
+
+// describe is a line of type.
+func (m *meaning) describe(name string, on map[byte]bool) string {
+	switch {
+	case on['t']:
+		return m.kind
+	case on['p'] || on['P']:
+		return m.text
+	}
+	switch m.kind {
+	case "alias":
+		return name + " is aliased to `" + m.text + "'"
+	case "keyword":
+		return name + " is a shell keyword"
+	case "function":
+		return name + " is a function\n" + m.fn.text()
+	case "builtin":
+		return name + " is a shell builtin"
+	}
+	if m.hash {
+		return name + " is hashed (" + m.text + ")"
+	}
+	return name + " is " + m.text
+}
+
+// commandBuiltin is command: without functions, or -v and -V.
+func (sh *interp) commandBuiltin(args []string) int {
+	list, rest, st := sh.flags2(args, "pvV")
+	if st >= 0 {
+		return st
+	}
+	path := false
+	var about byte
+	for _, f := range list {
+		if f.c == 'p' {
+			path = true
+		} else {
+			about = f.c
+		}
+	}
+	if about != 0 {
+		return sh.describeAll(rest, about == 'V')
+	}
+	if len(rest) == 0 {
+		return 0
+	}
+	if b := sh.m.lib.builtins[rest[0]]; b != nil && !sh.disabled[b.name] {
+		sh.declArgs = shiftArgs(sh.declArgs, len(args)-len(rest))
+		// "command" takes away what is special about special builtins.
+		return sh.runBuiltin(b, rest)
+	}
+	if path {
+		saved := sh.cell(slotPATH)
+		c := &cell{epoch: sh.epoch, attr: attrExport}
+		c.store("/usr/bin:/bin:/usr/sbin:/sbin")
+		sh.put(slotPATH, c)
+		defer sh.put(slotPATH, saved)
+	}
+	return sh.external(rest)
+}
+
+// shiftArgs renumbers assignments when words before them are gone.
+func shiftArgs(m map[int]*assignCode, n int) map[int]*assignCode {
+	if m == nil {
+		return nil
+	}
+	out := make(map[int]*assignCode, len(m))
+	for i, a := range m {
+		out[i-n] = a
+	}
+	return out
+}
+
+func (sh *interp) describeAll(names []string, long bool) int {
+	st := 0
+	for _, name := range names {
+		found := sh.meanings(name, false, false, false)
+		if len(found) == 0 {
+			st = 1
+			if long {
+				sh.fail("%s: not found", name)
+			}
+			continue
+		}
+		m := found[0]
+		out := name
+		switch {
+		case long:
+			out = m.describe(name, map[byte]bool{})
+		case m.kind == "alias":
+			out = "alias " + name + "='" + strings.ReplaceAll(m.text, "'", `'\''`) + "'"
+		case m.kind == "file":
+			out = m.text
+		}
+		if s := sh.outString(out + "\n"); s != 0 {
+			return s
+		}
+	}
+	return st
+}
+
+func (sh *interp) builtinBuiltin(args []string) int {
+	if len(args) > 1 && args[1] == "--help" {
+		return sh.helpText(args[0])
+	}
+	skip := 1
+	if len(args) > 1 && args[1] == "--" {
+		skip = 2
+	}
+	rest := args[skip:]
+	if len(rest) == 0 {
+		return 0
+	}
+	b := sh.m.lib.builtins[rest[0]]
+	if b == nil || sh.disabled[b.name] {
+		return sh.fail("%s: not a shell builtin", rest[0])
+	}
+	sh.declArgs = shiftArgs(sh.declArgs, skip)
+	return sh.runBuiltin(b, rest)
+}
+
+// hashBuiltin remembers where programs are.
+func (sh *interp) hashBuiltin(args []string) int {
+	list, rest, st := sh.flags2(args, "dlp:rt")
+	if st >= 0 {
+		return st
+	}
+	on := map[byte]bool{}
+	path := ""
+	for _, f := range list {
+		on[f.c] = true
+		if f.c == 'p' {
+			path = f.arg
+		}
+	}
+	if on['r'] {
+		sh.hash = nil
+	}
+	if len(rest) == 0 {
+		if on['r'] {
+			return 0
+		}
+		return sh.listHash(on['l'])
+	}
+	st = 0
+	for _, name := range rest {
+		switch {
+		case on['p']:
+			sh.setHash(name, path)
+		case on['d']:
+			if _, ok := sh.hash[name]; !ok {
+				st = sh.fail("%s: not found", name)
+			}
+			sh.setHash(name, "")
+		case on['t']:
+			h, ok := sh.hash[name]
+			if !ok {
+				st = sh.fail("%s: not found", name)
+				continue
+			}
+			line := h.path
+			if len(rest) > 1 {
+				line = name + "\t" + line
+			}
+			sh.outString(line + "\n")
+		default:
+			if sh.namedFunction(name) != nil || sh.m.lib.builtins[name] != nil || strings.Contains(name, "/") {
+				continue
+			}
+			paths := sh.allPaths(name)
+			if len(paths) == 0 {
+				st = sh.fail("%s: not found", name)
+				continue
+			}
+			sh.setHash(name, paths[0])
+		}
+	}
+	return st
+}
+
+// setHash changes the table of paths, which a fork may share.
+func (sh *interp) setHash(name, path string) {
+	m := make(map[string]hashed, len(sh.hash)+1)
+	for k, v := range sh.hash {
+		m[k] = v
+	}
+	if path == "" {
+		delete(m, name)
+	} else {
+		m[name] = hashed{path: path}
+	}
+	sh.hash = m
+}
+
+func (sh *interp) listHash(reusable bool) int {
+	if len(sh.hash) == 0 {
+		sh.outString("hash: hash table empty\n")
+		return 0
+	}
+	var names []string
+	for n := range sh.hash {
+		names = append(names, n)
+	}
+	sortStrings(names)
+	var b strings.Builder
+	if !reusable {
+		b.WriteString("hits\tcommand\n")
+	}
+	for _, n := range names {
+		h := sh.hash[n]
+		if reusable {
+			b.WriteString("builtin hash -p " + h.path + " " + n + "\n")
+			continue
+		}
+		s := itoa(h.hits)
+		b.WriteString(strings.Repeat(" ", max(0, 4-len(s))) + s + "\t" + h.path + "\n")
+	}
+	return sh.outString(b.String())
+}
+
+func (sh *interp) aliasBuiltin(args []string) int {
+	list, rest, st := sh.flags2(args, "p")
+	if st >= 0 {
+		return st
+	}
+	if len(rest) == 0 || len(list) > 0 {
+		var names []string
+		for n := range sh.aliases {
+			names = append(names, n)
+		}
+		sortStrings(names)
+		var b strings.Builder
+		for _, n := range names {
+			b.WriteString(aliasLine(n, sh.aliases[n]))
+		}
+		if st := sh.outString(b.String()); st != 0 {
+			return st
+		}
+	}
+	st = 0
+	for _, a := range rest {
+		name, value, assign := strings.Cut(a, "=")
+		if !assign || name == "" {
+			s, ok := sh.aliases[a]
+			if !ok {
+				st = sh.fail("%s: not found", a)
+				continue
+			}
+			sh.outString(aliasLine(a, s))
+			continue
+		}
+		if strings.ContainsAny(name, " \t\n/$`=\\\"'|&;()<>") {
+			st = sh.fail("`%s': invalid alias name", name)
+			continue
+		}
+		sh.ownAliases()[name] = value
+	}
+	return st
+}
+
+func aliasLine(name, value string) string {
+	dash := ""
+	if strings.HasPrefix(name, "-") {
+		dash = "-- "
+	}
+	return "alias " + dash + name + "='" + strings.ReplaceAll(value, "'", `'\''`) + "'\n"
+}
+
+// ownAliases returns the aliases for writing.
+func (sh *interp) ownAliases() map[string]string {
+	if sh.aliases == nil || sh.aliasShared {
+		m := make(map[string]string, len(sh.aliases)+1)
+		for k, v := range sh.aliases {
+			m[k] = v
+		}
+		sh.aliases, sh.aliasShared = m, false
+	}
+	return sh.aliases
+}
+
+func (sh *interp) unalias(args []string) int {
+	list, rest, st := sh.flags2(args, "a")
+	if st >= 0 {
+		return st
+	}
+	if len(list) > 0 {
+		sh.aliases, sh.aliasShared = nil, false
+		return 0
+	}
+	if len(rest) == 0 {
+		return sh.usage(sh.usageOf(), "")
+	}
+	st = 0
+	for _, a := range rest {
+		if _, ok := sh.aliases[a]; !ok {
+			st = sh.fail("%s: not found", a)
+			continue
+		}
+		delete(sh.ownAliases(), a)
+	}
+	return st
+}
+
+func (sh *interp) enable(args []string) int {
+	list, rest, st := sh.flags2(args, "adnpsf:")
+	if st >= 0 {
+		return st
+	}
+	on := map[byte]bool{}
+	for _, f := range list {
+		on[f.c] = true
+	}
+	if len(rest) == 0 || on['p'] {
+		var b strings.Builder
+		for _, bi := range builtinTable() {
+			off := sh.disabled[bi.name]
+			if on['s'] && !bi.special || !on['a'] && off != on['n'] {
+				continue
+			}
+			if off {
+				b.WriteString("enable -n " + bi.name + "\n")
+			} else {
+				b.WriteString("enable " + bi.name + "\n")
+			}
+		}
+		return sh.outString(b.String())
+	}
+	st = 0
+	for _, name := range rest {
+		if sh.m.lib.builtins[name] == nil {
+			st = sh.fail("%s: not a shell builtin", name)
+			continue
+		}
+		m := make(map[string]bool, len(sh.disabled)+1)
+		for k, v := range sh.disabled {
+			m[k] = v
+		}
+		m[name] = on['n']
+		sh.disabled = m
+	}
+	return st
+}
+
+// help describes builtins and lists the programs of the machine.
+func (sh *interp) help(args []string) int {
+	list, rest, st := sh.flags2(args, "dms")
+	if st >= 0 {
+		return st
+	}
+	on := map[byte]bool{}
+	for _, f := range list {
+		on[f.c] = true
+	}
+	var b strings.Builder
+	if len(rest) == 0 {
+		b.WriteString("These shell commands are defined internally.  Type `help' to see this list.\nType `help name' to find out more about `name'.\n\n")
+		for _, bi := range builtinTable() {
+			b.WriteString(" " + strings.TrimSpace(bi.usage) + "\n")
+		}
+		b.WriteString("\nThese programs are there as well; `NAME --help' describes them.\n\n")
+		for _, c := range sh.m.list() {
+			b.WriteString(" " + c.Name + " " + c.Usage + "\n\t" + c.Summary + "\n")
+		}
+		return sh.outString(b.String())
+	}
+	found := false
+	for _, name := range rest {
+		for _, bi := range builtinTable() {
+			if bi.name != name && !(strings.ContainsAny(name, "*?[") && sh.m.lib.pattern(name, 0).match(sh, bi.name)) {
+				continue
+			}
+			found = true
+			switch {
+			case on['d']:
+				b.WriteString(bi.name + " - " + bi.about + "\n")
+			case on['s']:
+				b.WriteString(bi.name + ": " + strings.TrimSpace(bi.usage) + "\n")
+			default:
+				b.WriteString(bi.name + ": " + strings.TrimSpace(bi.usage) + "\n    " + bi.about + "\n")
+			}
+		}
+	}
+	if !found {
+		return sh.fail("no help topics match `%s'.  Try `help help' or `man -k %s' or `info %s'.", rest[0], rest[0], rest[0])
+	}
+	return sh.outString(b.String())
+}
+
+// helpText is --help of a builtin. It returns 2, as bash does.
+func (sh *interp) helpText(name string) int {
+	if b := sh.m.lib.builtins[name]; b != nil {
+		sh.outString(b.name + ": " + strings.TrimSpace(b.usage) + "\n    " + b.about + "\n")
+	}
+	return 2
+}

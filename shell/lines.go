@@ -1,0 +1,117 @@
+package shell
+
+import (
+	"bytes"
+	"context"
+	"io"
+)
+
+// lineReader reads lines from a description, taking no more than the line.
+type lineReader struct {
+	buf []byte
+	err error
+}
+
+// next returns the bytes up to the delimiter, which is taken, and whether it was there. With limit
+// it stops after as many bytes.
+func (l *lineReader) next(sh *interp, d *description, delim byte, limit int) (line string, found bool) {
+	ctx, done := sh.interruptible()
+	defer done()
+	b, found, err := d.readLine(ctx, delim, limit, l.buf[:0], sh)
+	l.buf, l.err = b, err
+	if !sh.spend(len(b) >> 6) {
+		return "", false
+	}
+	return string(b), found
+}
+
+// readLine appends a line to b, without the delimiter.
+func (d *description) readLine(ctx context.Context, delim byte, limit int, b []byte, sh *interp) ([]byte, bool, error) {
+	if d.mode&modeRead == 0 {
+		return b, false, errBadFd
+	}
+	if d.seek {
+		return d.seekLine(delim, limit, b, sh)
+	}
+	for {
+		d.mu.Lock()
+		if i := bytes.IndexByte(d.ahead, delim); i >= 0 && (limit <= 0 || len(b)+i < limit) {
+			b = append(b, d.ahead[:i]...)
+			d.ahead = d.ahead[i+1:]
+			d.mu.Unlock()
+			return b, true, nil
+		}
+		if limit > 0 && len(b)+len(d.ahead) >= limit {
+			n := limit - len(b)
+			b = append(b, d.ahead[:n]...)
+			d.ahead = d.ahead[n:]
+			d.mu.Unlock()
+			return b, false, nil
+		}
+		b = append(b, d.ahead...)
+		d.ahead = nil
+		d.mu.Unlock()
+		if !sh.room(len(b)) {
+			return b, false, io.EOF
+		}
+		buf := make([]byte, 4096)
+		n, err := d.read(ctx, buf)
+		if n > 0 {
+			d.unread2(buf[:n])
+		}
+		if err != nil {
+			return b, false, err
+		}
+	}
+}
+
+// unread2 is unread for a buffer that the description may keep.
+func (d *description) unread2(b []byte) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.ahead) == 0 {
+		d.ahead = b
+		return
+	}
+	d.ahead = append(append([]byte(nil), b...), d.ahead...)
+}
+
+// seekLine reads a line of a regular file and leaves the offset behind it.
+func (d *description) seekLine(delim byte, limit int, b []byte, sh *interp) ([]byte, bool, error) {
+	off, err := d.file.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return b, false, err
+	}
+	size := 128
+	start := off
+	for {
+		at := len(b)
+		if cap(b)-at < size {
+			grown := make([]byte, at, 2*cap(b)+size)
+			copy(grown, b)
+			b = grown
+		}
+		n, err := d.file.ReadAt(b[at:at+size], off)
+		chunk := b[at : at+n]
+		if i := bytes.IndexByte(chunk, delim); i >= 0 && (limit <= 0 || at+i < limit) {
+			_, err := d.file.Seek(off+int64(i)+1, io.SeekStart)
+			return b[:at+i], true, err
+		}
+		if limit > 0 && at+n >= limit {
+			_, err := d.file.Seek(start+int64(limit), io.SeekStart)
+			return b[:limit], false, err
+		}
+		b = b[:at+n]
+		off += int64(n)
+		if err != nil || n == 0 {
+			if _, err := d.file.Seek(off, io.SeekStart); err != nil {
+				return b, false, err
+			}
+			return b, false, io.EOF
+		}
+		if !sh.room(len(b)) {
+			return b, false, io.EOF
+		}
+		size = min(size*4, 64<<10)
+	}
+}

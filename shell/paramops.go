@@ -1,0 +1,392 @@
+package shell
+
+import (
+	"strconv"
+	"strings"
+)
+
+// operate applies the operator and adds the result.
+func (p *paramPart) operate(f *fields, v pval, quoted bool) {
+	sh := f.sh
+	switch p.op {
+	case "-", ":-", "+", ":+", "=", ":=", "?", ":?":
+		p.conditional(f, v, quoted)
+		return
+	}
+	if !v.set && v.all == 0 && sh.opt&optNoUnset != 0 && p.op != "@a" && p.op != "@A" {
+		sh.unbound(p.paramText())
+		return
+	}
+	switch {
+	case p.op == "":
+		f.value(v, quoted)
+	case p.op == ":":
+		p.slice(f, v, quoted)
+	case p.op[0] == '@':
+		p.transform(f, v, quoted)
+	default:
+		change := p.change(sh)
+		if sh.ctl != ctlNone {
+			return
+		}
+		if v.all == 0 {
+			v.s = change(v.s)
+		} else {
+			v.list = each(v.list, change)
+		}
+		f.value(v, quoted)
+	}
+}
+
+// value adds a value or a list.
+func (f *fields) value(v pval, quoted bool) {
+	switch {
+	case v.all != 0:
+		f.list(v.list, quoted, v.all == '*')
+	case quoted:
+		f.quoted(v.s)
+	default:
+		f.expanded(v.s)
+	}
+}
+
+func each(list []string, change func(string) string) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = change(s)
+	}
+	return out
+}
+
+// null tells whether the value counts as empty under ":-" and its like.
+func (v *pval) null(f *fields) bool {
+	if v.all == 0 {
+		return v.s == ""
+	}
+	if len(v.list) == 0 {
+		return true
+	}
+	if v.all == '*' {
+		return strings.Join(v.list, f.sh.ifsJoin()) == ""
+	}
+	return len(v.list) == 1 && v.list[0] == ""
+}
+
+// conditional is ${x-y} and its like.
+func (p *paramPart) conditional(f *fields, v pval, quoted bool) {
+	sh := f.sh
+	have := v.set
+	if p.op[0] == ':' {
+		have = have && !v.null(f)
+	}
+	switch p.op[len(p.op)-1] {
+	case '-':
+		if have {
+			f.value(v, quoted)
+		} else {
+			p.operand(f, quoted)
+		}
+	case '+':
+		if have {
+			p.operand(f, quoted)
+		}
+	case '=':
+		if have {
+			f.value(v, quoted)
+			return
+		}
+		p.assignDefault(f, v, quoted)
+	case '?':
+		if have {
+			f.value(v, quoted)
+			return
+		}
+		msg := "parameter null or not set"
+		if p.op[0] != ':' {
+			msg = "parameter not set"
+		}
+		if p.arg != nil && len(p.arg.parts) > 0 {
+			msg = sh.operandText(p.arg, quoted)
+		}
+		if sh.ctl != ctlNone {
+			return
+		}
+		sh.errorf("%s: %s", p.paramText(), msg)
+		sh.fatal()
+	}
+}
+
+// operand adds the word behind an operator, as if it stood in the place of the parameter.
+func (p *paramPart) operand(f *fields, quoted bool) {
+	split := f.split
+	f.split = true
+	for _, part := range p.arg.parts {
+		part.expand(f, quoted)
+	}
+	f.split = split
+}
+
+// operandText returns the word behind an operator as one string.
+func (sh *interp) operandText(w *word, quoted bool) string {
+	f := &fields{sh: sh}
+	f.begin(forText)
+	for _, part := range w.parts {
+		part.expand(f, quoted)
+	}
+	return f.text()
+}
+
+// assignDefault is ${x=y} when x has no value.
+func (p *paramPart) assignDefault(f *fields, v pval, quoted bool) {
+	sh := f.sh
+	s := sh.operandText(p.arg, quoted)
+	if sh.ctl != ctlNone {
+		return
+	}
+	if v.slot < 0 {
+		sh.errorf("$%s: cannot assign in this way", p.name)
+		sh.abort(1)
+		return
+	}
+	ok := false
+	switch {
+	case v.sub == nil:
+		ok = sh.assignTo(place{slot: v.slot}, s, false)
+		if ok {
+			s = sh.get(v.slot)
+		}
+	case v.sub.all != 0:
+		sh.errorf("%s[%s]: bad array subscript", p.name, v.sub.text)
+	case sh.isAssoc(v.slot) && v.sub.key != nil:
+		ok = sh.assignKey(v.slot, sh.str(v.sub.key), s, false)
+	case v.sub.code != nil:
+		if i, fine := v.sub.code.eval(sh); fine {
+			ok = sh.assignIndex(v.slot, i, s, false, v.sub.text)
+		}
+	default:
+		ok = sh.assignElem(place{slot: v.slot, sub: v.text, elem: true}, s, false)
+	}
+	if !ok {
+		if sh.ctl == ctlNone {
+			sh.abort(1)
+		}
+		return
+	}
+	if quoted {
+		f.quoted(s)
+	} else {
+		f.expanded(s)
+	}
+}
+
+// change returns what an operator like # or / does to one value.
+func (p *paramPart) change(sh *interp) func(string) string {
+	switch p.op {
+	case "^", "^^", ",", ",,", "~", "~~":
+		return p.changeCase(sh)
+	case "/", "//", "/#", "/%":
+		return p.replace(sh)
+	}
+	pat := sh.pattern(p)
+	switch p.op {
+	case "#":
+		return func(s string) string { return s[pat.prefix(sh, s, false):] }
+	case "##":
+		return func(s string) string { return s[pat.prefix(sh, s, true):] }
+	case "%":
+		return func(s string) string { return s[:pat.suffix(sh, s, false)] }
+	}
+	return func(s string) string { return s[:pat.suffix(sh, s, true)] }
+}
+
+// pattern compiles the operand, once when it is constant.
+func (sh *interp) pattern(p *paramPart) *pattern {
+	return sh.wordPattern(p.arg, 0)
+}
+
+// wordPattern compiles a word as a pattern.
+func (sh *interp) wordPattern(w *word, f patFlags) *pattern {
+	return sh.m.lib.pattern(sh.patternText(w), f|sh.patternFlags())
+}
+
+// patternFlags returns how patterns are read now: extended ones count where extglob is on.
+func (sh *interp) patternFlags() patFlags {
+	if sh.shopt&shExtGlob != 0 {
+		return patExt
+	}
+	return 0
+}
+
+func (p *paramPart) changeCase(sh *interp) func(string) string {
+	var pat *pattern
+	if p.arg != nil && len(p.arg.parts) > 0 {
+		pat = sh.pattern(p)
+	}
+	all := len(p.op) == 2
+	return func(s string) string { return changeCase(sh, s, p.op[0], all, pat) }
+}
+
+// replace is ${x/pattern/string}.
+func (p *paramPart) replace(sh *interp) func(string) string {
+	var flags patFlags
+	if sh.shopt&shNoCaseMatch != 0 {
+		flags = patFold
+	}
+	text := sh.patternText(p.arg)
+	anchor := byte(0)
+	if len(p.op) == 2 && p.op[1] != '/' {
+		anchor = p.op[1]
+	}
+	if sh.ctl != ctlNone {
+		return func(s string) string { return s }
+	}
+	pat := sh.m.lib.pattern(text, flags|sh.patternFlags())
+	var pieces []string // between the places where the match goes
+	if p.arg2 != nil {
+		pieces = sh.replacement(p.arg2)
+	} else {
+		pieces = []string{""}
+	}
+	if text == "" && anchor == 0 {
+		return func(s string) string { return s }
+	}
+	return func(s string) string {
+		return pat.replace(sh, s, anchor, p.op == "//", pieces)
+	}
+}
+
+// replacement expands the string of a replacement; an "&" without quotes is the match.
+func (sh *interp) replacement(w *word) []string {
+	if sh.shopt&shPatsubReplacement == 0 {
+		return []string{sh.str(w)}
+	}
+	if w.constant && !strings.Contains(w.lit, "&") {
+		return []string{w.lit}
+	}
+	text := sh.expandParts(w.parts, forPatsub)
+	var pieces []string
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == '\\' && i+1 < len(text) && (text[i+1] == '&' || text[i+1] == '\\'):
+			i++
+			b.WriteByte(text[i])
+		case text[i] == '&':
+			pieces = append(pieces, b.String())
+			b.Reset()
+		default:
+			b.WriteByte(text[i])
+		}
+	}
+	return append(pieces, b.String())
+}
+
+// slice is ${x:a:b}.
+func (p *paramPart) slice(f *fields, v pval, quoted bool) {
+	sh := f.sh
+	off, ok := p.off.eval(sh)
+	if !ok {
+		sh.arithAbort()
+		return
+	}
+	size, have := int64(0), p.size != nil
+	if have {
+		if size, ok = p.size.eval(sh); !ok {
+			sh.arithAbort()
+			return
+		}
+	}
+	if v.all != 0 {
+		list, ok := p.sliceList(sh, v, off, size, have)
+		if !ok {
+			sh.errorf("%d: substring expression < 0", size)
+			sh.abort(1)
+			return
+		}
+		v.list = list
+		f.value(v, quoted)
+		return
+	}
+	s, ok := substring(v.s, off, size, have)
+	if !ok {
+		sh.errorf("%d: substring expression < 0", size)
+		sh.abort(1)
+		return
+	}
+	v.s = s
+	f.value(v, quoted)
+}
+
+// sliceList cuts a list; false: the length is negative.
+func (p *paramPart) sliceList(sh *interp, v pval, off, size int64, have bool) ([]string, bool) {
+	list := v.list
+	if have && size < 0 {
+		return nil, false
+	}
+	if v.slot < 0 { // $@: element 0 is $0
+		if off == 0 {
+			list = append([]string{sh.name}, list...)
+		} else if off > 0 {
+			off--
+		} else if off += int64(len(list)); off < 0 {
+			if off == -1 {
+				list, off = append([]string{sh.name}, list...), 0
+			} else {
+				return nil, true
+			}
+		}
+		return cut(list, off, size, have), true
+	}
+	c := sh.cell(v.slot)
+	if c != nil && c.attr&attrArray != 0 && c.arr != nil && c.attr&attrRef == 0 {
+		if off < 0 {
+			if off += c.arr.end(); off < 0 {
+				return nil, true
+			}
+		}
+		at, _ := c.arr.find(off) // The offset is an index, the length a number of elements.
+		return cut(list, int64(at), size, have), true
+	}
+	if c != nil && c.attr&attrAssoc != 0 && off > 0 { // bash counts from 1 here
+		off--
+	}
+	if off < 0 {
+		if off += int64(len(list)); off < 0 {
+			return nil, true
+		}
+	}
+	return cut(list, off, size, have), true
+}
+
+func cut(list []string, off, size int64, have bool) []string {
+	if off >= int64(len(list)) {
+		return nil
+	}
+	list = list[off:]
+	if have && size < int64(len(list)) {
+		list = list[:size]
+	}
+	return list
+}
+
+// varNames returns the names of variables that begin with the prefix, sorted.
+func (sh *interp) varNames(prefix string) []string {
+	var list []string
+	for slot, c := range sh.vars {
+		if c == nil || !c.visible() {
+			continue
+		}
+		if n := sh.m.lib.symbols.name(slot); strings.HasPrefix(n, prefix) {
+			list = append(list, n)
+		}
+	}
+	sortStrings(list)
+	return list
+}
+
+// visible tells whether the variable has a value, an element at least.
+func (c *cell) visible() bool {
+	return c.attr&(attrSet|attrDynamic) != 0
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

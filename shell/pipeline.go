@@ -1,0 +1,125 @@
+package shell
+
+import (
+	"sync"
+
+	"github.com/seed434b0696/agent-sandbox/shell/syntax"
+)
+
+// pipe compiles a pipeline of several commands.
+func (c *compiler) pipe(p *syntax.Pipeline) command {
+	stages := make([]command, len(p.Cmds))
+	both := make([]bool, len(p.Cmds))
+	for i, cmd := range p.Cmds {
+		stages[i], both[i] = c.single(cmd), cmd.Stderr
+	}
+	return func(sh *interp) int {
+		if !sh.deeper("pipeline") {
+			return sh.status
+		}
+		st := sh.runPipe(stages, both)
+		sh.depth--
+		return st
+	}
+}
+
+// runPipe runs the stages at the same time, the last one on this goroutine, and waits for all.
+func (sh *interp) runPipe(stages []command, both []bool) int {
+	n := len(stages)
+	statuses := make([]int, n)
+	children := make([]*interp, n)
+	last := sh.shopt&shLastPipe != 0 && sh.opt&optMonitor == 0
+	var prev *description
+	for i := range n {
+		if i == n-1 && last {
+			break
+		}
+		c := sh.fork(last) // Under lastpipe this process goes on writing meanwhile.
+		children[i] = c
+		if prev != nil {
+			_ = c.setFd(0, prev)
+			prev = nil
+		}
+		if i < n-1 {
+			r, w := newPipe()
+			if both[i] {
+				_ = c.setFd(2, w.ref())
+			}
+			_ = c.setFd(1, w)
+			prev = r
+		}
+	}
+	var wg sync.WaitGroup
+	for i := range n - 1 {
+		if err := sh.m.enter(); err != nil {
+			sh.errorf("fork: retry: %s", Strerror(err))
+			children[i].close()
+			statuses[i] = 254
+			continue
+		}
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			defer sh.m.leave()
+			statuses[i] = children[i].guarded(stages[i])
+		}()
+	}
+	if last {
+		statuses[n-1] = sh.lastStage(stages[n-1], prev)
+	} else {
+		statuses[n-1] = children[n-1].process0(stages[n-1])
+	}
+	wg.Wait()
+	for i := n - 1; i >= 0; i-- { // The first one knows what was shared before all of them.
+		if c := children[i]; c != nil {
+			sh.reunite(c)
+		}
+	}
+	return sh.pipeEnd(statuses)
+}
+
+// lastStage runs the last command of a pipeline in this process: shopt lastpipe.
+func (sh *interp) lastStage(run command, in *description) int {
+	undo := len(sh.undo)
+	_ = sh.replaceFd(0, in)
+	sh.noErrExit++
+	st := run(sh)
+	sh.noErrExit--
+	sh.undoRedirs(undo)
+	return st
+}
+
+// pipeEnd sets what a pipeline leaves behind.
+func (sh *interp) pipeEnd(statuses []int) int {
+	sh.pipeStatus = statuses
+	st := statuses[len(statuses)-1]
+	if sh.opt&optPipeFail != 0 {
+		for _, s := range statuses {
+			if s != 0 {
+				st = s
+			}
+		}
+	}
+	if !sh.tickQuiet() {
+		return sh.status
+	}
+	if sh.ctl != ctlNone {
+		return sh.status
+	}
+	sh.status = st
+	if st != 0 {
+		sh.check(st)
+	}
+	return st
+}
+
+// tickQuiet looks for the end of the run and for signals without taking fuel.
+func (sh *interp) tickQuiet() bool {
+	if sh.ctl != ctlNone {
+		return true
+	}
+	if sh.ctx.Err() != nil || sh.p.attention.Load() {
+		return sh.tickSlow()
+	}
+	return true
+}

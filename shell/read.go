@@ -1,0 +1,397 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+)
+
+var errBadFd = syscall.EBADF
+
+// readOptions are those of the read builtin.
+type readOptions struct {
+	raw     bool
+	array   string
+	delim   byte
+	max     int // characters; 0: no limit
+	exact   bool
+	prompt  string
+	timeout time.Duration // <0: none
+	fd      int
+}
+
+func (sh *interp) read(args []string) int {
+	list, names, st := sh.flags2(args, "ersa:d:i:n:N:p:t:u:")
+	if st >= 0 {
+		return st
+	}
+	o := readOptions{delim: '\n', timeout: -1}
+	for _, f := range list {
+		if st := o.set(sh, f); st >= 0 {
+			return st
+		}
+	}
+	for _, n := range names {
+		base, _, _ := splitSubscript(n)
+		if !isName(base) {
+			return sh.fail("`%s': not a valid identifier", n)
+		}
+	}
+	d := sh.fds.get(o.fd)
+	if d == nil || d.mode&modeRead == 0 {
+		return sh.fail("%d: read error: Bad file descriptor", o.fd)
+	}
+	if o.timeout == 0 {
+		return sh.readable(d)
+	}
+	if o.max < 0 {
+		return sh.storeRead(&o, names, "", nil, 0)
+	}
+	if o.raw && o.max == 0 && o.timeout < 0 {
+		return sh.readPlain(&o, d, names)
+	}
+	return sh.readChars(&o, d, names)
+}
+
+// set takes an option; -1 when it is fine.
+func (o *readOptions) set(sh *interp, f flag) int {
+	switch f.c {
+	case 'r':
+		o.raw = true
+	case 'a':
+		o.array = f.arg
+	case 'd':
+		o.delim = 0
+		if f.arg != "" {
+			o.delim = f.arg[0]
+		}
+	case 'n', 'N':
+		n, err := strconv.Atoi(f.arg)
+		if err != nil || n < 0 {
+			return sh.fail("%s: invalid number", f.arg)
+		}
+		if o.max = n; n == 0 {
+			o.max = -1
+		}
+		o.exact = f.c == 'N'
+	case 'p':
+		o.prompt = f.arg
+	case 't':
+		secs, err := strconv.ParseFloat(f.arg, 64)
+		if err != nil || secs < 0 {
+			return sh.fail("%s: invalid timeout specification", f.arg)
+		}
+		o.timeout = time.Duration(min(secs, 1e9) * float64(time.Second))
+	case 'u':
+		n, err := strconv.Atoi(f.arg)
+		if err != nil || n < 0 {
+			return sh.fail("%s: invalid file descriptor specification", f.arg)
+		}
+		if sh.fds.get(n) == nil {
+			return sh.fail("%d: invalid file descriptor: Bad file descriptor", n)
+		}
+		o.fd = n
+	}
+	return -1
+}
+
+// readable is read -t 0: whether a read would not wait.
+func (sh *interp) readable(d *description) int {
+	if d.seek || d.text {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(sh.ctx, time.Millisecond)
+	defer cancel()
+	b := make([]byte, 1)
+	n, err := d.read(ctx, b)
+	if n > 0 {
+		d.unread(b[:n])
+	}
+	if err != nil && ctx.Err() != nil {
+		return 1
+	}
+	return 0
+}
+
+// readPlain is read -r: a line without escapes.
+func (sh *interp) readPlain(o *readOptions, d *description, names []string) int {
+	ctx, done := sh.interruptible()
+	b, found, err := d.readLine(ctx, o.delim, 0, sh.readBuf[:0], sh)
+	sh.readBuf = b
+	done()
+	if !sh.spend(len(b) >> 6) {
+		return sh.status
+	}
+	st := 0
+	if !found {
+		st = 1
+		if err != nil && errors.Is(err, syscall.EISDIR) {
+			sh.fail("read error: %d: Is a directory", o.fd)
+		}
+		if s := sh.interrupted(err); s > 0 {
+			return s
+		}
+	}
+	line := string(b)
+	if o.delim != 0 && strings.IndexByte(line, 0) >= 0 {
+		line = strings.ReplaceAll(line, "\x00", "")
+	}
+	return sh.storeRead(o, names, line, nil, st)
+}
+
+// interrupted tells of a wait that a trapped signal ended: the trap has run, and the status is 128+n.
+func (sh *interp) interrupted(err error) int {
+	if err == nil || sh.ctx.Err() != nil {
+		return 0
+	}
+	if bits := sh.p.pending.Load(); bits != 0 {
+		return 128 + sh.taken(bits)
+	}
+	return 0
+}
+
+// readChars reads byte by byte: escapes, a number of characters, a timeout.
+func (sh *interp) readChars(o *readOptions, d *description, names []string) int {
+	ctx, done := sh.interruptible()
+	defer done()
+	if o.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.timeout)
+		defer cancel()
+	}
+	var line []byte
+	var escaped []bool // bytes that a backslash protects
+	st, chars, one := 1, 0, make([]byte, 1)
+	backslash := false
+	var failed error
+	for o.max <= 0 || chars < o.max {
+		n, err := d.read(ctx, one)
+		if n == 0 {
+			failed = err
+			break
+		}
+		c := one[0]
+		if !sh.tick() {
+			return sh.status
+		}
+		if backslash {
+			backslash = false
+			if c == '\n' {
+				continue
+			}
+			line, escaped = append(line, c), append(escaped, true)
+			chars++
+			continue
+		}
+		if c == '\\' && !o.raw {
+			backslash = true
+			continue
+		}
+		if c == o.delim && !o.exact {
+			st = 0
+			break
+		}
+		if c == 0 {
+			continue
+		}
+		line, escaped = append(line, c), append(escaped, false)
+		if o.max > 0 {
+			c, e := sh.restOfRune(ctx, d, line)
+			for range len(c) - len(line) {
+				escaped = append(escaped, e)
+			}
+			line = c
+		}
+		if chars++; o.max > 0 && chars == o.max {
+			st = 0
+		}
+	}
+	if failed != nil && ctx.Err() != nil && sh.ctx.Err() == nil {
+		if o.timeout > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			st = 128 + 14
+		} else if s := sh.interrupted(failed); s > 0 {
+			return s
+		}
+	}
+	if sh.ctx.Err() != nil {
+		sh.tickSlow()
+		return sh.status
+	}
+	return sh.storeRead(o, names, string(line), escaped, st)
+}
+
+// restOfRune completes a character that takes several bytes.
+func (sh *interp) restOfRune(ctx context.Context, d *description, line []byte) ([]byte, bool) {
+	c := line[len(line)-1]
+	need := 0
+	switch {
+	case c >= 0xf0:
+		need = 3
+	case c >= 0xe0:
+		need = 2
+	case c >= 0xc0:
+		need = 1
+	}
+	one := make([]byte, 1)
+	for range need {
+		n, _ := d.read(ctx, one)
+		if n == 0 {
+			break
+		}
+		if one[0]&0xc0 != 0x80 {
+			d.unread(one)
+			break
+		}
+		line = append(line, one[0])
+	}
+	return line, false
+}
+
+// storeRead puts what was read into the variables.
+func (sh *interp) storeRead(o *readOptions, names []string, line string, escaped []bool, st int) int {
+	hasEscape := false
+	for _, e := range escaped {
+		hasEscape = hasEscape || e
+	}
+	if !hasEscape {
+		escaped = nil
+	}
+	if o.array != "" {
+		s := ifsSplitter{s: line, esc: escaped, sh: sh, cls: sh.ifs()}
+		var list []string
+		s.skipSpace()
+		for !s.over() {
+			list = append(list, s.word())
+		}
+		base := sh.m.lib.symbols.slot(o.array)
+		if !isName(o.array) {
+			return sh.fail("`%s': not a valid identifier", o.array)
+		}
+		if sh.isAssoc(base) {
+			return sh.fail("%s: cannot convert associative to indexed array", o.array)
+		}
+		if !sh.setList(base, list) {
+			return 1
+		}
+		return st
+	}
+	if len(names) == 0 {
+		if !sh.assign(slotREPLY, line) {
+			return 1
+		}
+		return st
+	}
+	if o.exact {
+		for i, n := range names {
+			v := ""
+			if i == 0 {
+				v = line
+			}
+			if !sh.assignNamed(n, v) {
+				return 1
+			}
+		}
+		return st
+	}
+	s := ifsSplitter{s: line, esc: escaped, sh: sh, cls: sh.ifs()}
+	s.skipSpace()
+	for i, n := range names {
+		v := ""
+		if i == len(names)-1 {
+			v = s.last()
+		} else if !s.over() {
+			v = s.word()
+		}
+		if !sh.assignRead(n, v) {
+			return 1
+		}
+	}
+	return st
+}
+
+func (sh *interp) assignRead(name, v string) bool {
+	if isName(name) {
+		return sh.assign(sh.m.lib.symbols.slot(name), v)
+	}
+	return sh.assignNamed(name, v)
+}
+
+// ifsSplitter cuts a line into words as read does.
+type ifsSplitter struct {
+	s   string
+	esc []bool
+	pos int
+	sh  *interp
+	cls *[256]uint8
+}
+
+func (p *ifsSplitter) over() bool { return p.pos >= len(p.s) }
+
+// class returns what the character at i is, and how long it is.
+func (p *ifsSplitter) class(i int) (uint8, int) {
+	if p.esc != nil && p.esc[i] {
+		return 0, 1
+	}
+	if p.sh.ifsWide && p.s[i] >= utf8.RuneSelf {
+		r, n := utf8.DecodeRuneInString(p.s[i:])
+		if n > 1 && strings.ContainsRune(p.sh.ifsText, r) {
+			return ifsOther, n
+		}
+		return 0, n
+	}
+	return p.cls[p.s[i]], 1
+}
+
+func (p *ifsSplitter) skipSpace() {
+	for p.pos < len(p.s) {
+		if k, n := p.class(p.pos); k != ifsSpace {
+			return
+		} else {
+			p.pos += n
+		}
+	}
+}
+
+// word takes a word and the delimiter behind it.
+func (p *ifsSplitter) word() string {
+	start := p.pos
+	for p.pos < len(p.s) {
+		k, n := p.class(p.pos)
+		if k == 0 {
+			p.pos += n
+			continue
+		}
+		w := p.s[start:p.pos]
+		p.skipSpace()
+		if p.pos < len(p.s) {
+			if k, n := p.class(p.pos); k == ifsOther {
+				p.pos += n
+				p.skipSpace()
+			}
+		}
+		return w
+	}
+	return p.s[start:]
+}
+
+// last takes the rest: one word without its delimiter, or all up to white space at the end.
+func (p *ifsSplitter) last() string {
+	rest := p.pos
+	w := p.word()
+	if p.over() {
+		return w
+	}
+	end := len(p.s)
+	for end > rest {
+		if k, _ := p.class(end - 1); k != ifsSpace {
+			break
+		}
+		end--
+	}
+	p.pos = len(p.s)
+	return p.s[rest:end]
+}

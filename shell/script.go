@@ -1,0 +1,232 @@
+package shell
+
+import (
+	"sync"
+
+	"github.com/seed434b0696/agent-sandbox/shell/syntax"
+)
+
+// unitKey names a source and what its reading depends on.
+type unitKey struct {
+	src   string
+	line  int
+	flags parseFlags
+}
+
+// parseFlags are the options that change how a script is read.
+type parseFlags uint8
+
+const (
+	parseExtGlob parseFlags = 1 << iota
+	parseAliases            // there are aliases: nothing of it is kept
+)
+
+// script is a source with the commands that have been read of it.
+type script struct {
+	mu     sync.Mutex
+	lib    *library
+	parser *syntax.Parser
+	units  []*unit
+	over   bool
+}
+
+// unit is a complete command of a script.
+type unit struct {
+	run   command
+	err   *syntax.Error
+	start int
+	line  int
+	ends  bool // the end of the script
+}
+
+// script returns the source for the key, new or as it was read before.
+func (l *library) script(k unitKey) *script {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.units[k]
+	if s == nil {
+		ext := k.flags&parseExtGlob != 0
+		s = &script{lib: l, parser: syntax.NewParser(k.src, syntax.Options{ExtGlob: func() bool { return ext }, Line: k.line})}
+		if l.unitSize += len(k.src) + 256; l.unitSize > maxUnits {
+			clear(l.units)
+			l.unitSize = len(k.src)
+		}
+		if len(k.src) < maxUnits/4 {
+			l.units[k] = s
+		}
+	}
+	return s
+}
+
+// unit returns the i-th command, reading up to it.
+func (s *script) unit(i int) *unit {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i >= len(s.units) {
+		s.units = append(s.units, s.lib.read(s.parser))
+	}
+	return s.units[i]
+}
+
+// read reads and compiles the next command.
+func (l *library) read(p *syntax.Parser) *unit {
+	u := &unit{}
+	u.start, u.line = p.Pos()
+	list, err := p.Next()
+	if err != nil {
+		// Next has no other errors.
+		u.err, _ = err.(*syntax.Error) //nolint:errorlint // Not wrapped.
+		return u
+	}
+	if list == nil {
+		u.ends = true
+		return u
+	}
+	u.run = (&compiler{lib: l}).list(list)
+	return u
+}
+
+func (sh *interp) parseFlags() parseFlags {
+	var f parseFlags
+	if sh.shopt&shExtGlob != 0 {
+		f = parseExtGlob
+	}
+	if sh.shopt&shExpandAliases != 0 && len(sh.aliases) > 0 {
+		f |= parseAliases
+	}
+	return f
+}
+
+// runText runs a script command by command; what names it in messages of the parser: "-c", "eval".
+func (sh *interp) runText(src string, line int, what string) int {
+	flags := sh.parseFlags()
+	if int64(len(src)) > sh.m.limits.Source {
+		sh.errorf("script too large")
+		return sh.exit(2)
+	}
+	if flags&parseAliases != 0 {
+		return sh.runParser(sh.parser(src, line, nil), what)
+	}
+	s := sh.m.lib.script(unitKey{src, line, flags})
+	ran := false
+	for i := 0; ; i++ {
+		u := s.unit(i)
+		if i > 0 && sh.parseFlags() != flags { // From here on it reads differently.
+			return sh.runParser(sh.parser(src[u.start:], u.line, nil), what)
+		}
+		if u.ends {
+			if !ran {
+				sh.status = 0
+			}
+			return sh.status
+		}
+		ran = true
+		if !sh.runUnit(u, what) {
+			return sh.status
+		}
+	}
+}
+
+// parser returns a parser that asks this process for its aliases and options.
+func (sh *interp) parser(src string, line int, more func() (string, bool)) *syntax.Parser {
+	return syntax.NewParser(src, syntax.Options{
+		Alias: sh.alias, ExtGlob: func() bool { return sh.shopt&shExtGlob != 0 }, More: more, Line: line,
+	})
+}
+
+// alias returns what an alias stands for.
+func (sh *interp) alias(name string) (string, bool) {
+	if sh.shopt&shExpandAliases == 0 {
+		return "", false
+	}
+	s, ok := sh.aliases[name]
+	return s, ok
+}
+
+// runParser runs what the parser reads.
+func (sh *interp) runParser(p *syntax.Parser, what string) int {
+	ran := false
+	for {
+		u := sh.m.lib.read(p)
+		if u.ends {
+			if !ran {
+				sh.status = 0
+			}
+			return sh.status
+		}
+		ran = true
+		if !sh.runUnit(u, what) {
+			return sh.status
+		}
+	}
+}
+
+// runUnit runs one command of a script; false: the script is over.
+func (sh *interp) runUnit(u *unit, what string) bool {
+	if u.err != nil {
+		sh.syntaxError(u.err, what)
+		return false
+	}
+	if sh.opt&optNoExec != 0 && sh.opt&optInteractive == 0 {
+		return true
+	}
+	u.run(sh)
+	switch sh.ctl {
+	case ctlNone:
+		return true
+	case ctlAbort:
+		sh.ctl = ctlNone
+		sh.noErrExit = sh.unitBase
+		sh.loops = 0
+		return true
+	}
+	return false
+}
+
+// syntaxError tells what is wrong with a script.
+func (sh *interp) syntaxError(e *syntax.Error, what string) {
+	sh.status = 2
+	name := sh.messageName()
+	if what != "" {
+		name += ": " + what
+	}
+	prefix := name + ": line " + itoa(e.Line) + ": "
+	msg := prefix + e.Msg + "\n"
+	if e.Source != "" {
+		msg += prefix + "`" + e.Source + "'\n"
+	}
+	sh.errorRaw(msg)
+}
+
+// evalText is eval and what works like it.
+func (sh *interp) evalText(src string, line int, what string) int {
+	if !sh.deeper("eval") {
+		return sh.status
+	}
+	base, loops := sh.unitBase, sh.loops
+	sh.unitBase = sh.noErrExit
+	sh.status = 0
+	st := sh.runText(src, line, what)
+	sh.unitBase = base
+	sh.loops = loops
+	sh.depth--
+	return st
+}
+
+// evalTrap runs the commands of a trap.
+func (sh *interp) evalTrap(n int, src string) {
+	line := sh.line
+	if n == trapExit || n > 0 && n <= sigRTMAX {
+		line = 1
+	}
+	status := sh.status
+	if !sh.deeper("trap") {
+		return
+	}
+	base := sh.unitBase
+	sh.unitBase = sh.noErrExit
+	sh.status = status
+	sh.runText(src, line, "trap")
+	sh.unitBase = base
+	sh.depth--
+}

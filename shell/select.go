@@ -1,0 +1,115 @@
+package shell
+
+import (
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/shell/syntax"
+)
+
+// selectLoop compiles select.
+func (c *compiler) selectLoop(n *syntax.For, line int) command {
+	body, words, in := c.list(n.Body), c.words(n.Words), n.In
+	slot := c.lib.symbols.slot(n.Name)
+	return func(sh *interp) int {
+		sh.line = line
+		base := len(sh.stack)
+		if in {
+			for _, w := range words {
+				if sh.fields(w); sh.ctl != ctlNone {
+					sh.pop(base)
+					return sh.status
+				}
+			}
+		} else {
+			sh.stack = append(sh.stack, sh.params...)
+		}
+		list := append([]string(nil), sh.stack[base:]...)
+		sh.pop(base)
+		sh.status = 0
+		if len(list) == 0 {
+			return 0
+		}
+		sh.loops++
+		st := sh.selectFrom(list, slot, body)
+		sh.loops--
+		if sh.ctl == ctlNone {
+			sh.status = st
+		}
+		return sh.status
+	}
+}
+
+// selectFrom asks until the body breaks or the input ends.
+func (sh *interp) selectFrom(list []string, slot int, body command) int {
+	st, show := 0, true
+	lines := &lineReader{}
+	for sh.tick() {
+		if show {
+			sh.errorRaw(menu(list))
+		}
+		prompt, ok := sh.value(slotPS3)
+		if !ok {
+			prompt = "#? "
+		}
+		sh.errorRaw(prompt)
+		d := sh.fds.get(0)
+		if d == nil {
+			return 1
+		}
+		line, ok := lines.next(sh, d, '\n', 0)
+		if !ok && line == "" {
+			sh.outString("\n")
+			return 1
+		}
+		sh.assign(slotREPLY, line)
+		reply := strings.TrimSpace(line)
+		if show = reply == ""; show {
+			continue
+		}
+		choice := ""
+		if i, ok := plainInt(reply); ok && i >= 1 && i <= int64(len(list)) {
+			choice = list[i-1]
+		}
+		if !sh.assign(slot, choice) {
+			return 1
+		}
+		if st = body(sh); sh.ctl != ctlNone && sh.leave() {
+			break
+		}
+		show = sh.get(slotREPLY) == ""
+	}
+	return st
+}
+
+// menu lists the choices as bash does when there is no terminal: as many columns as 80 characters hold.
+func menu(list []string) string {
+	longest := 0
+	for _, s := range list {
+		longest = max(longest, runeCount(s))
+	}
+	digits := len(itoa(len(list)))
+	width := longest + digits + 2 + 2
+	cols := max(1, 80/width)
+	rows := (len(list) + cols - 1) / cols
+	cols = (len(list) + rows - 1) / rows
+	if rows == 1 {
+		rows, cols = len(list), 1
+	}
+	var b strings.Builder
+	for r := range rows {
+		for c := range cols {
+			i := c*rows + r
+			if i >= len(list) {
+				break
+			}
+			n := itoa(i + 1)
+			cell := strings.Repeat(" ", digits-len(n)) + n + ") " + list[i]
+			if c < cols-1 && i+rows < len(list) {
+				cell += strings.Repeat(" ", max(1, width-(digits+2+runeCount(list[i]))))
+			}
+			b.WriteString(cell)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}

@@ -1,0 +1,366 @@
+package shell
+
+import (
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/shell/syntax"
+)
+
+// simpleCode is a compiled simple command.
+type simpleCode struct {
+	assigns []*assignCode
+	words   []*word
+	decl    map[int]*assignCode // arguments that are assignments, by number
+	redirs  []*redirCode
+	line    int
+	src     *syntax.Simple
+	cmd     *syntax.Command
+
+	builtin *builtin // what a literal name means, functions apart
+	slot    int      // of a literal name; -1: not literal
+}
+
+// simple compiles a simple command.
+func (c *compiler) simple(s *syntax.Simple, cmd *syntax.Command) command {
+	x := &simpleCode{line: cmd.Line, src: s, cmd: cmd, slot: -1, redirs: c.redirs(cmd.Redirs)}
+	for _, a := range s.Assigns {
+		x.assigns = append(x.assigns, c.assign(a))
+	}
+	for i, w := range s.Words {
+		if w.Assign != nil {
+			if x.decl == nil {
+				x.decl = map[int]*assignCode{}
+			}
+			x.decl[i] = c.assign(w.Assign)
+			x.words = append(x.words, nil)
+			continue
+		}
+		x.words = append(x.words, c.word(w, wordArg))
+	}
+	if len(x.words) == 0 {
+		if len(x.assigns) == 1 && len(x.redirs) == 0 {
+			return x.assignOne
+		}
+		return x.assignOnly
+	}
+	if w := x.words[0]; w != nil && w.constant {
+		x.slot = c.lib.symbols.slot(w.lit)
+		x.builtin = c.lib.builtins[w.lit]
+	}
+	return x.run
+}
+
+// assignOne runs a command that is one assignment.
+func (x *simpleCode) assignOne(sh *interp) int {
+	if !sh.tick() {
+		return sh.status
+	}
+	sh.line = x.line
+	if sh.tracing() {
+		return x.assignOnly(sh)
+	}
+	sh.substRan = false
+	if !x.assigns[0].run(sh) {
+		return x.assignFailed(sh)
+	}
+	if !sh.substRan {
+		sh.status = 0
+	}
+	return sh.status
+}
+
+// assignFailed leaves the command after an assignment that could not be made.
+func (x *simpleCode) assignFailed(sh *interp) int {
+	if sh.ctl == ctlNone {
+		sh.abort(1)
+	}
+	return sh.status
+}
+
+// assignOnly runs a command that has no name.
+func (x *simpleCode) assignOnly(sh *interp) int {
+	if !sh.tick() {
+		return sh.status
+	}
+	sh.line = x.line
+	if sh.traced(x.line, x.text); sh.ctl != ctlNone {
+		return sh.status
+	}
+	sh.substRan = false
+	undo := len(sh.undo)
+	if len(x.redirs) > 0 && !sh.redirect(x.redirs) {
+		sh.undoRedirs(undo)
+		if sh.ctl == ctlNone {
+			sh.status = 1
+		}
+		return sh.status
+	}
+	for _, a := range x.assigns {
+		if !a.run(sh) {
+			sh.undoRedirs(undo)
+			return x.assignFailed(sh)
+		}
+		if sh.opt&optXTrace != 0 {
+			sh.xtrace(a.traceText(sh))
+		}
+	}
+	sh.undoRedirs(undo)
+	if !sh.substRan {
+		sh.status = 0
+	}
+	return sh.status
+}
+
+func (x *simpleCode) text() string { return syntax.CommandText(x.cmd) }
+
+// run runs a command with a name.
+func (x *simpleCode) run(sh *interp) int {
+	if !sh.tick() {
+		return sh.status
+	}
+	sh.line = x.line
+	if sh.tracing() {
+		if sh.traced(x.line, x.text) && sh.ctl != ctlNone {
+			return sh.status
+		}
+		if sh.skipCommand {
+			sh.skipCommand = false
+			return sh.status
+		}
+	}
+	base := len(sh.stack)
+	sh.substRan = false
+	for i, w := range x.words {
+		if w == nil {
+			sh.stack = append(sh.stack, x.decl[i].argText(sh))
+		} else {
+			sh.fields(w)
+		}
+		if sh.ctl != ctlNone {
+			sh.pop(base)
+			return sh.status
+		}
+	}
+	args := sh.stack[base:len(sh.stack):len(sh.stack)]
+	if len(args) == 0 {
+		return x.assignOnly(sh)
+	}
+	st := x.dispatch(sh, args)
+	sh.pop(base)
+	sh.status = st
+	return st
+}
+
+// pop gives the stack back.
+func (sh *interp) pop(base int) {
+	if len(sh.stack)-base > 64 {
+		clear(sh.stack[base:])
+	}
+	sh.stack = sh.stack[:base]
+}
+
+// dispatch finds out what the name means and runs it.
+func (x *simpleCode) dispatch(sh *interp, args []string) int {
+	if sh.opt&optXTrace != 0 && len(x.assigns) == 0 {
+		sh.xtraceArgs(args)
+	}
+	var fn *function
+	b := x.builtin
+	if x.slot >= 0 {
+		fn = sh.function(x.slot)
+	} else {
+		fn, b = sh.lookup(args[0])
+	}
+	if b != nil && (sh.disabled[b.name] || b.special && sh.opt&optPosix != 0) {
+		if sh.disabled[b.name] {
+			b = nil
+		} else {
+			fn = nil
+		}
+	}
+	if len(x.assigns) == 0 && len(x.redirs) == 0 {
+		sh.lastArg = args[len(args)-1]
+		switch {
+		case fn != nil:
+			return sh.call(fn, args)
+		case b != nil:
+			if x.decl != nil {
+				sh.declArgs = x.declArgs(len(args))
+			}
+			return sh.runBuiltin(b, args)
+		}
+		return sh.external(args)
+	}
+	return x.with(sh, fn, b, args)
+}
+
+// declArgs returns the compiled assignments by position in the arguments, counted from the end,
+// because words before them may have become several.
+func (x *simpleCode) declArgs(n int) map[int]*assignCode {
+	m := make(map[int]*assignCode, len(x.decl))
+	for i, a := range x.decl {
+		m[n-(len(x.words)-i)] = a
+	}
+	return m
+}
+
+// with runs a command that has assignments or redirections before it.
+func (x *simpleCode) with(sh *interp, fn *function, b *builtin, args []string) int {
+	saved, undo := len(sh.saved), len(sh.undo)
+	if b != nil && fn == nil && b.name == "exec" {
+		return x.exec(sh, b, args)
+	}
+	if !sh.redirect(x.redirs) {
+		sh.undoRedirs(undo)
+		if b != nil && fn == nil && b.special && sh.opt&optPosix != 0 && sh.ctl == ctlNone {
+			return sh.exit(1)
+		}
+		if sh.ctl != ctlNone {
+			return sh.status
+		}
+		return 1
+	}
+	keep := b != nil && fn == nil && b.special && sh.opt&optPosix != 0
+	for _, a := range x.assigns {
+		ok := true
+		if keep {
+			ok = a.run(sh)
+		} else {
+			ok = a.temporary(sh)
+		}
+		if !ok {
+			sh.restore(saved)
+			sh.undoRedirs(undo)
+			if sh.ctl != ctlNone {
+				return sh.status
+			}
+			if b != nil && b.special && sh.opt&optPosix != 0 {
+				return sh.exit(1)
+			}
+			return 1
+		}
+		if sh.opt&optXTrace != 0 {
+			sh.xtrace(a.traceText(sh))
+		}
+	}
+	if sh.opt&optXTrace != 0 && len(x.assigns) > 0 {
+		sh.xtraceArgs(args)
+	}
+	sh.lastArg = args[len(args)-1]
+	var st int
+	switch {
+	case fn != nil:
+		st = sh.call(fn, args)
+	case b != nil:
+		if x.decl != nil {
+			sh.declArgs = x.declArgs(len(args))
+		}
+		st = sh.runBuiltin(b, args)
+	default:
+		st = sh.external(args)
+	}
+	if !keep {
+		sh.restoreTemps(saved)
+	}
+	sh.undoRedirs(undo)
+	return st
+}
+
+// restoreTemps brings back what temporary assignments hid. What the command made local in the function
+// around it stays.
+func (sh *interp) restoreTemps(n int) {
+	var keep []savedCell
+	for len(sh.saved) > n {
+		s := sh.saved[len(sh.saved)-1]
+		sh.saved = sh.saved[:len(sh.saved)-1]
+		if !s.temp {
+			keep = append(keep, s)
+			continue
+		}
+		if hiddenBy(keep, s.slot) != nil {
+			hiddenBy(keep, s.slot).old = s.old
+			continue
+		}
+		sh.put(s.slot, s.old)
+	}
+	for i := len(keep) - 1; i >= 0; i-- {
+		sh.saved = append(sh.saved, keep[i])
+	}
+}
+
+func hiddenBy(list []savedCell, slot int) *savedCell {
+	for i := range list {
+		if list[i].slot == slot {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// exec runs the exec builtin, whose redirections stay.
+func (x *simpleCode) exec(sh *interp, b *builtin, args []string) int {
+	undo := len(sh.undo)
+	if !sh.redirect(x.redirs) {
+		sh.undoRedirs(undo)
+		if sh.ctl == ctlNone && (len(args) > 1 || sh.opt&optPosix != 0) {
+			return sh.exit(1)
+		}
+		return 1
+	}
+	if len(args) == 1 {
+		sh.keepRedirs(undo)
+		return 0
+	}
+	saved := len(sh.saved)
+	for _, a := range x.assigns {
+		if !a.temporary(sh) {
+			sh.restore(saved)
+			sh.undoRedirs(undo)
+			return 1
+		}
+	}
+	st := sh.runBuiltin(b, args)
+	sh.restoreTemps(saved)
+	if sh.ctl == ctlExit {
+		sh.keepRedirs(undo)
+	} else {
+		sh.undoRedirs(undo)
+	}
+	return st
+}
+
+// lookup finds a function or builtin by name.
+func (sh *interp) lookup(name string) (*function, *builtin) {
+	b := sh.m.lib.builtins[name]
+	if slot := sh.m.lib.symbols.known(name); slot >= 0 {
+		return sh.function(slot), b
+	}
+	return nil, b
+}
+
+func (sh *interp) function(slot int) *function {
+	if slot < len(sh.funcs) {
+		return sh.funcs[slot]
+	}
+	return nil
+}
+
+// runBuiltin runs a builtin; "--help" and its kind are the builtin's business.
+func (sh *interp) runBuiltin(b *builtin, args []string) int {
+	before := sh.builtinName
+	sh.builtinName = b.name
+	st := b.run(sh, args)
+	sh.builtinName = before
+	sh.declArgs = nil
+	return st & 0xff
+}
+
+// tracing tells whether commands are shown before they run: DEBUG traps and set -x.
+func (sh *interp) tracing() bool {
+	return sh.opt&(optXTrace|optNoExec) != 0 || sh.traps != nil && sh.traps.has(trapDebug)
+}
+
+// plainWord tells whether s could be typed as it is.
+func plainWord(s string) bool {
+	return s != "" && !strings.ContainsAny(s, " \t\n'\"\\|&;()<>!{}*[?]^$`#~=%")
+}

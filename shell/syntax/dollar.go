@@ -1,0 +1,178 @@
+package syntax
+
+import "strings"
+
+// dollar reads what begins with $; nil when that is a plain byte.
+func (p *Parser) dollar(m mode) Part {
+	line := p.line
+	switch c := p.peek2(); {
+	case c == '{':
+		return p.braced(m)
+	case c == '(':
+		p.pos++
+		p.peek()
+		p.pos++
+		if p.peek() == '(' {
+			if part := p.arithSub(line); part != nil {
+				return part
+			}
+		}
+		start := p.pos
+		l := p.inner(line)
+		return &CmdSub{List: l, Text: p.src[start : p.pos-1], Line: line}
+	case c == '[':
+		p.pos++
+		p.peek()
+		p.pos++
+		x := p.arith("]", line)
+		return &ArithSub{X: x}
+	case c == '\'' && !m.dq:
+		p.pos++
+		return p.ansiQuoted()
+	case c == '"' && !m.dq:
+		p.pos++
+		p.peek()
+		p.pos++
+		parts := p.parts(modeDQ)
+		p.closer('"', line)
+		return &DQ{Parts: parts}
+	case isNameByte(c) && (c < '0' || c > '9'):
+		p.pos++
+		p.peek()
+		return p.nameParam(p.pos - 1)
+	case c >= '0' && c <= '9' || c != 0 && strings.IndexByte("@*#?-$!", c) >= 0:
+		p.pos++
+		p.peek()
+		p.pos++
+		return &Param{Name: string(c), Text: "$" + string(c)}
+	}
+	return nil
+}
+
+// nameParam reads $name; the name may go on behind a line continuation.
+func (p *Parser) nameParam(int) Part {
+	var name []byte
+	for {
+		c := p.peek()
+		if !isNameByte(c) {
+			break
+		}
+		name = append(name, c)
+		p.pos++
+	}
+	return &Param{Name: string(name), Text: "$" + string(name)}
+}
+
+// arithSub reads ((...)) behind $; nil when it is a substitution that begins with a subshell.
+func (p *Parser) arithSub(line int) Part {
+	start, startLine := p.pos, p.line
+	p.pos++
+	if x := p.tryArith("))", line); x != nil {
+		return &ArithSub{X: x}
+	}
+	p.pos, p.line = start, startLine
+	return nil
+}
+
+// tryArith is arith, but nil when the text does not end with both parentheses.
+func (p *Parser) tryArith(end string, line int) (x *Arith) {
+	depth, ext, pending, more := p.depth, p.extGlob, p.pending, p.opt.More
+	defer func() {
+		if r := recover(); r != nil {
+			if _, ok := r.(*Error); !ok {
+				panic(r)
+			}
+			p.depth, p.extGlob, p.pending, x = depth, ext, pending, nil
+			if p.opt.More == nil {
+				p.opt.More = more
+			}
+		}
+	}()
+	return p.arith(end, line)
+}
+
+// arith reads an expression up to end, which it takes: "))", ";" or "]".
+func (p *Parser) arith(end string, line int) *Arith {
+	m := mode{stop: ")", nest: '(', dq: true, esc: dqEscapes}
+	switch end {
+	case "]":
+		m.stop, m.nest = "]", '['
+	case ";":
+		m.stop = ");"
+	}
+	for c := p.peek(); c == ' ' || c == '\t' || c == '\n'; c = p.peek() {
+		p.skip()
+	}
+	start := p.pos
+	w := &Word{Line: p.line}
+	w.Parts = p.parts(m)
+	w.Text = strings.TrimRight(p.src[start:p.pos], " \t\n")
+	x := &Arith{Text: w.Text, X: w, Line: line}
+	for i := range len(end) {
+		if p.peek() != end[i] {
+			if end == ";" { // for ((a; b)) has too few expressions
+				p.fail(p.line, "syntax error: arithmetic expression required")
+			}
+			p.unclosed(line, ")")
+		}
+		p.skip()
+	}
+	return x
+}
+
+// backquote reads `...`; the commands are read when it is expanded, as bash does.
+func (p *Parser) backquote(m mode) Part {
+	line := p.line
+	p.pos++
+	var b strings.Builder
+	for {
+		if p.pos >= len(p.src) && !p.fill() {
+			p.unclosed(line, "`")
+		}
+		c := p.src[p.pos]
+		if c == '`' {
+			p.pos++
+			return &CmdSub{Text: b.String(), Line: line, Quote: true}
+		}
+		if c == '\\' && p.pos+1 < len(p.src) {
+			next := p.src[p.pos+1]
+			if next == '$' || next == '`' || next == '\\' || next == '"' && m.dq && !m.here {
+				p.pos++
+				c = next
+			} else if next == '\n' {
+				p.pos += 2
+				p.line++
+				continue
+			}
+		}
+		b.WriteByte(c)
+		p.pos++
+		if c == '\n' {
+			p.line++
+		}
+	}
+}
+
+// ansiQuoted reads $'...' behind the $.
+func (p *Parser) ansiQuoted() Part {
+	line := p.line
+	p.pos++
+	start := p.pos
+	for {
+		if p.pos >= len(p.src) && !p.fill() {
+			p.unclosed(line, "'")
+		}
+		switch p.src[p.pos] {
+		case '\\':
+			p.pos++
+			if p.pos < len(p.src) {
+				p.skip()
+			}
+			continue
+		case '\'':
+			p.pos++
+			return &Quoted{ANSI(p.src[start : p.pos-1])}
+		}
+		p.skip()
+	}
+}

@@ -1,0 +1,232 @@
+package syntax
+
+import "strings"
+
+// braced reads ${...}. Text that is no parameter expansion becomes one that is Bad: bash
+// complains only when it comes to expand it.
+func (p *Parser) braced(m mode) Part {
+	start, line := p.pos, p.line
+	p.pos++
+	p.peek()
+	p.pos++
+	if c := p.peek(); c == ' ' || c == '\t' || c == '\n' || c == '|' {
+		return p.badParam(start, line)
+	}
+	x := &Param{Brace: true}
+	if !p.paramHead(x) || !p.paramOp(x, m) || p.peek() != '}' {
+		if p.peek() == 0 {
+			p.unclosed(line, "}")
+		}
+		return p.badParam(start, line)
+	}
+	p.pos++
+	x.Text = p.src[start:p.pos]
+	return x
+}
+
+// badParam skips to the end of the braces.
+func (p *Parser) badParam(start, line int) Part {
+	p.pos, p.line = start+2, line
+	p.parts(mode{stop: "}", nest: '{', noPat: true})
+	p.closer('}', line)
+	return &Param{Bad: true, Text: p.src[start:p.pos]}
+}
+
+// paramHead reads up to the operator: #, !, the name and a subscript.
+func (p *Parser) paramHead(x *Param) bool {
+	switch p.peek() {
+	case '#':
+		if p.lengthFollows() {
+			x.Length = true
+			p.pos++
+		}
+	case '!':
+		c := p.peek2()
+		if isNameByte(c) || c == '@' || c == '*' || c == '#' || c == '?' || c == '$' || c == '-' && false {
+			x.Indirect = true
+			p.pos++
+		}
+	}
+	if !p.paramName(x) {
+		return false
+	}
+	if p.peek() == '[' && IsName(x.Name) {
+		if x.Index = p.subscript(); x.Index == nil {
+			return false
+		}
+		if x.Index.Text == "" {
+			return false
+		}
+	}
+	if c := p.peek(); x.Indirect && x.Index == nil && (c == '@' || c == '*') && p.peek2() == '}' {
+		x.Indirect, x.Names = false, c
+		p.pos++
+	}
+	return true
+}
+
+// lengthFollows tells whether ${# begins a length: a parameter and then the end.
+func (p *Parser) lengthFollows() bool {
+	rest := p.src[p.pos+1:]
+	if rest == "" || rest[0] == '}' {
+		return false
+	}
+	if n := nameLen(rest); n > 0 {
+		return true
+	}
+	if rest[0] >= '0' && rest[0] <= '9' || rest[0] == '@' || rest[0] == '*' {
+		return true
+	}
+	return len(rest) > 1 && rest[1] == '}' && strings.IndexByte("#?$!-", rest[0]) >= 0
+}
+
+func (p *Parser) paramName(x *Param) bool {
+	c := p.peek()
+	switch {
+	case isNameByte(c):
+		digit := c >= '0' && c <= '9'
+		var name []byte
+		for c = p.peek(); isNameByte(c) && (!digit || c >= '0' && c <= '9'); c = p.peek() {
+			name = append(name, c)
+			p.pos++
+		}
+		x.Name = string(name)
+		if digit { // ${01} is ${1}
+			if x.Name = strings.TrimLeft(x.Name, "0"); x.Name == "" {
+				x.Name = "0"
+			}
+		}
+		return true
+	case c != 0 && strings.IndexByte("@*#?-$!", c) >= 0:
+		x.Name = string(c)
+		p.pos++
+		return true
+	}
+	return false
+}
+
+// paramOp reads the operator and its operands.
+func (p *Parser) paramOp(x *Param, m mode) bool {
+	c := p.peek()
+	if c == '}' {
+		return true
+	}
+	if x.Length || x.Names != 0 {
+		return false
+	}
+	switch c {
+	case ':':
+		p.pos++
+		if c2 := p.peek(); c2 != 0 && strings.IndexByte("-=?+", c2) >= 0 {
+			p.pos++
+			x.Op = ":" + string(c2)
+			x.Arg = p.operand(m.dq, false, "}")
+			return true
+		}
+		x.Op = ":"
+		x.Arg = p.sliceExpr(":}")
+		if p.peek() == ':' {
+			p.pos++
+			x.Arg2 = p.sliceExpr("}")
+		}
+		return true
+	case '-', '=', '?', '+':
+		p.pos++
+		x.Op = string(c)
+		x.Arg = p.operand(m.dq, false, "}")
+		return true
+	case '#', '%', '^', ',', '~':
+		p.pos++
+		x.Op = string(c)
+		if p.peek() == c {
+			p.pos++
+			x.Op += string(c)
+		}
+		x.Arg = p.operand(m.dq, true, "}")
+		return true
+	case '/':
+		p.replaceOp(x, m)
+		return true
+	case '@':
+		p.pos++
+		x.Op = "@" + string(p.peek())
+		if len(x.Op) == 2 && strings.IndexByte("QEPAKakUuL", x.Op[1]) >= 0 {
+			p.pos++
+			return true
+		}
+	}
+	return false
+}
+
+// operand reads the word behind an operator. Inside double quotes it follows their rules,
+// except that a pattern may quote.
+func (p *Parser) operand(dq, pattern bool, stop string) *Word {
+	w := &Word{Line: p.line}
+	start := p.pos
+	m := mode{stop: stop, procs: !dq}
+	if dq && !pattern {
+		m.dq, m.esc = true, dqEscapes+"}"
+	}
+	w.Parts = p.parts(m)
+	w.Text = p.src[start:p.pos]
+	return w
+}
+
+// replaceOp reads /pattern/string.
+func (p *Parser) replaceOp(x *Param, m mode) {
+	p.pos++
+	x.Op = "/"
+	if c := p.peek(); c == '/' || c == '#' || c == '%' {
+		if c != '/' || p.peek2() != '}' {
+			x.Op += string(c)
+			p.pos++
+		}
+	}
+	if p.peek() == '/' && x.Op == "//" { // ${x///y}: the pattern is "/"
+		w := &Word{Line: p.line, Parts: []Part{&Lit{"/"}}, Text: "/"}
+		p.pos++
+		rest := p.operand(m.dq, true, "/}")
+		for _, part := range rest.Parts {
+			w.Parts = add(w.Parts, part)
+		}
+		w.Text += rest.Text
+		x.Arg = w
+	} else {
+		x.Arg = p.operand(m.dq, true, "/}")
+	}
+	if p.peek() == '/' {
+		p.pos++
+		x.Arg2 = p.operand(m.dq, true, "}")
+	}
+}
+
+// sliceExpr reads an arithmetic operand of ${x:a:b}; ?: and brackets keep their colons.
+func (p *Parser) sliceExpr(stop string) *Word {
+	w := &Word{Line: p.line}
+	start := p.pos
+	question := 0
+	for {
+		c := p.peek()
+		if c == 0 || c == '}' || c == ':' && question == 0 && stop[0] == ':' {
+			break
+		}
+		switch c {
+		case '?':
+			question++
+		case ':':
+			question--
+		case '(':
+			p.skip()
+			w.Parts = add(w.Parts, &Lit{"("})
+			for _, part := range p.parts(mode{stop: ")", nest: '(', dq: true, esc: dqEscapes}) {
+				w.Parts = add(w.Parts, part)
+			}
+			continue
+		}
+		if part := p.part(mode{stop: stop + "?:(", dq: true, esc: dqEscapes}, c); part != nil {
+			w.Parts = add(w.Parts, part)
+		}
+	}
+	w.Text = p.src[start:p.pos]
+	return w
+}

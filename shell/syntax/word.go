@@ -1,0 +1,254 @@
+package syntax
+
+import "strings"
+
+// mode says how the parts of a word are read.
+type mode struct {
+	stop   string // unquoted bytes that end it
+	dq     bool   // the rules of double quotes: ' is a byte, a backslash escapes only esc
+	esc    string
+	here   bool // a here-document: " is a byte too
+	nest   byte // this opens and the first byte of stop closes; 0: nothing nests
+	meta   bool // a word of a command: blanks and operators end it
+	procs  bool // <( and >( are substitutions
+	noPat  bool // extglob parentheses do not count
+	square bool // a subscript: [ and ] nest
+}
+
+const dqEscapes = "$`\"\\"
+
+var (
+	modeWord  = mode{meta: true, procs: true}
+	modeDQ    = mode{stop: `"`, dq: true, esc: dqEscapes}
+	modeHere  = mode{dq: true, esc: "$`\\", here: true}
+	metaBytes = [256]bool{' ': true, '\t': true, '\n': true, ';': true, '&': true, '|': true, '(': true, ')': true, '<': true, '>': true}
+)
+
+// word reads a word of a command.
+func (p *Parser) word() *Word {
+	w := &Word{Line: p.line}
+	start := p.pos
+	w.Parts = p.parts(modeWord)
+	w.Text = p.text(start)
+	if len(w.Parts) == 0 {
+		// A byte that begins no word, such as a lone "<(" that is cut.
+		p.fail(p.line, "syntax error near unexpected token `%c'", p.peek())
+	}
+	return w
+}
+
+// text returns the source from start to here as written, without line continuations.
+func (p *Parser) text(start int) string {
+	return p.src[start:p.pos]
+}
+
+// parts reads up to a byte that ends the mode, which is not taken.
+func (p *Parser) parts(m mode) []Part {
+	p.enter()
+	defer func() { p.depth-- }()
+	var list []Part
+	nested := 0
+	for {
+		c := p.peek()
+		if c == 0 || m.meta && metaBytes[c] && !(m.procs && (c == '<' || c == '>') && p.peek2() == '(') {
+			return list
+		}
+		if nested == 0 && m.stop != "" && strings.IndexByte(m.stop, c) >= 0 {
+			return list
+		}
+		if m.nest != 0 {
+			if c == m.nest {
+				nested++
+			} else if c == m.stop[0] {
+				nested--
+			}
+		}
+		if part := p.part(m, c); part != nil {
+			list = add(list, part)
+		}
+	}
+}
+
+// add appends a part, joining neighbours that are plain text.
+func add(list []Part, part Part) []Part {
+	if l, ok := part.(*Lit); ok && len(list) > 0 {
+		if before, ok := list[len(list)-1].(*Lit); ok {
+			before.S += l.S
+			return list
+		}
+	}
+	return append(list, part)
+}
+
+// part reads one part that begins with c.
+func (p *Parser) part(m mode, c byte) Part {
+	switch c {
+	case '\\':
+		return p.backslash(m)
+	case '\'':
+		if !m.dq {
+			return p.singleQuoted()
+		}
+	case '"':
+		if !m.here {
+			line := p.line
+			p.skip()
+			parts := p.parts(modeDQ)
+			p.closer('"', line)
+			return &DQ{Parts: parts}
+		}
+	case '$':
+		if part := p.dollar(m); part != nil {
+			return part
+		}
+	case '`':
+		return p.backquote(m)
+	case '<', '>':
+		if m.procs && p.peek2() == '(' {
+			return p.procSub(c)
+		}
+	case '?', '*', '+', '@', '!':
+		if !m.dq && !m.noPat && p.peek2() == '(' && p.extGlobOn() {
+			return p.extPattern(m)
+		}
+	}
+	return p.literal(m)
+}
+
+// closer takes the byte that ends a quote or bracket opened on the line.
+func (p *Parser) closer(c byte, line int) {
+	if p.peek() != c {
+		p.unclosed(line, string(c))
+	}
+	p.skip()
+}
+
+var stopsLiteral = [256]bool{'\\': true, '\'': true, '"': true, '$': true, '`': true, '?': true, '*': true, '+': true, '@': true, '!': true}
+
+// literal reads a run of plain bytes, at least one.
+func (p *Parser) literal(m mode) Part {
+	start := p.pos
+	for {
+		p.skip()
+		if p.pos >= len(p.src) {
+			break
+		}
+		c := p.src[p.pos]
+		if stopsLiteral[c] || metaBytes[c] && (m.meta || m.procs) || m.stop != "" && strings.IndexByte(m.stop, c) >= 0 || c == m.nest && c != 0 {
+			break
+		}
+	}
+	return &Lit{p.src[start:p.pos]}
+}
+
+func (p *Parser) backslash(m mode) Part {
+	p.pos++
+	if p.pos >= len(p.src) && !p.fill() {
+		return &Quoted{`\`}
+	}
+	c := p.src[p.pos]
+	if m.dq && strings.IndexByte(m.esc, c) < 0 {
+		return &Lit{`\`}
+	}
+	p.skip()
+	return &Quoted{string(c)}
+}
+
+func (p *Parser) singleQuoted() Part {
+	line := p.line
+	p.pos++
+	start := p.pos
+	for {
+		i := strings.IndexByte(p.src[p.pos:], '\'')
+		if i >= 0 {
+			p.line += strings.Count(p.src[p.pos:p.pos+i], "\n")
+			p.pos += i + 1
+			return &Quoted{p.src[start : p.pos-1]}
+		}
+		p.line += strings.Count(p.src[p.pos:], "\n")
+		p.pos = len(p.src)
+		if !p.fill() {
+			p.unclosed(line, "'")
+		}
+	}
+}
+
+func (p *Parser) extGlobOn() bool {
+	return p.extGlob > 0 || p.opt.ExtGlob != nil && p.opt.ExtGlob()
+}
+
+// extPattern reads @(...) and its like as the text of a pattern.
+func (p *Parser) extPattern(m mode) Part {
+	line := p.line
+	open := string(p.peek()) + "("
+	p.skip()
+	p.peek()
+	p.skip()
+	inner := mode{stop: ")", dq: m.dq, esc: m.esc, here: m.here, nest: '('}
+	list := []Part{&Lit{open}}
+	for _, part := range p.parts(inner) {
+		list = add(list, part)
+	}
+	p.closer(')', line)
+	list = add(list, &Lit{")"})
+	if len(list) == 1 {
+		return list[0]
+	}
+	return &Pattern{Parts: list}
+}
+
+func (p *Parser) procSub(c byte) Part {
+	line := p.line
+	p.skip()
+	p.peek()
+	p.skip()
+	start := p.pos
+	l := p.inner(line)
+	return &ProcSub{Out: c == '>', List: l, Text: p.src[start : p.pos-1]}
+}
+
+// inner reads commands up to ")" as if at the start of a script, and takes it.
+func (p *Parser) inner(line int) *List {
+	saved, have, ext := p.cur, p.have, p.extGlob
+	pending := p.pending
+	p.pending, p.have, p.extGlob = nil, false, 0
+	l := p.list(")")
+	t := p.tok(ctxCommand)
+	if !t.is(")") {
+		p.unclosed(line, ")")
+	}
+	p.have = false
+	if len(p.pending) > 0 { // a here-document whose line has not ended: it comes with the outer line
+		pending = append(pending, p.pending...)
+	}
+	p.cur, p.have, p.extGlob, p.pending = saved, have, ext, pending
+	return l
+}
+
+// regexWord reads the right side of =~, where parentheses and | are plain.
+func (p *Parser) regexWord() *Word {
+	p.have = false
+	w := &Word{Line: p.line}
+	start := p.pos
+	depth := 0
+	for {
+		c := p.peek()
+		if c == 0 || c == '\n' || depth == 0 && (c == ' ' || c == '\t') {
+			break
+		}
+		if depth == 0 && (c == '&' && p.peek2() == '&' || c == '|' && p.peek2() == '|' || c == ';' || c == ')') {
+			break
+		}
+		if c == '(' {
+			depth++
+		} else if c == ')' {
+			depth--
+		}
+		w.Parts = add(w.Parts, p.part(mode{stop: " \t\n()|&;", noPat: true}, c))
+	}
+	if len(w.Parts) == 0 {
+		p.condError(p.condTok())
+	}
+	w.Text = p.text(start)
+	return w
+}
