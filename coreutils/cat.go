@@ -1,7 +1,6 @@
 package coreutils
 
 import (
-
 	"github.com/seed434b0696/agent-sandbox/shell"
 	"github.com/seed434b0696/agent-sandbox/shell/getopt"
 )
@@ -273,4 +272,3 @@ func appendPadded(b []byte, n, width int) []byte {
 	}
 	return append(b, digits[i:]...)
 }
-

@@ -191,13 +191,23 @@ func (p *Parser) byName(name string) (found *Option, similar []string) {
 			return found, nil
 		}
 	}
-	if !p.Bare && (look(&helpOption) || look(&versionOption)) {
+	if !p.Bare && !p.has(Help) && look(&helpOption) || !p.Bare && !p.has(Version) && look(&versionOption) {
 		return found, nil
 	}
 	if !ambiguous {
 		return found, nil
 	}
 	return nil, similar
+}
+
+// has tells whether the table itself has a long option of that ID.
+func (p *Parser) has(id int) bool {
+	for i := range p.options {
+		if p.options[i].ID == id && p.options[i].Long != "" {
+			return true
+		}
+	}
+	return false
 }
 
 func (p *Parser) fail(kind Kind, name string, similar []string) bool {

@@ -45,6 +45,7 @@ func (m *Matcher) Match(b []byte) bool { return m.Find(b, 0, nil) }
 // Find is Regexp.Find.
 func (m *Matcher) Find(b []byte, from int, caps []int) bool {
 	r := m.r
+	m.err = nil
 	if from < 0 || from > len(b) {
 		return false
 	}
@@ -145,6 +146,7 @@ func (m *Matcher) paid(cost, n int) bool {
 // Multiline and NoNewline, and can match no end of a line itself.
 func (m *Matcher) Line(b []byte, from int) (begin, end int, ok bool) {
 	r := m.r
+	m.err = nil
 	eol := byte(lineEndOf(r.flags)) //nolint:gosec // Newline or NUL.
 	for from < len(b) {
 		begin, end = m.candidate(b, from, eol)

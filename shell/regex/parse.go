@@ -193,6 +193,9 @@ func (p *parser) expression(nest int) (*node, error) {
 	if err != nil || n != nil && n.kind == kindAssert && p.syn&repeatAnchors == 0 {
 		return n, err
 	}
+	if n != nil && n.kind == kindAssert && p.tok.token >= tokenStar && p.tok.token <= tokenOpenBrace {
+		p.warn()
+	}
 	return p.repeats(n)
 }
 

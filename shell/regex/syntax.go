@@ -29,7 +29,7 @@ func syntaxOf(f Flags) syntax {
 		return noIntervals
 	case f&Extended != 0 && f&Grep != 0:
 		return contextIndepAnchors | contextIndepOps | noBkBraces | noBkParens | noBkVbar | invalidIntervalOrd |
-			noEmptyRanges | repeatAnchors
+			unmatchedRParenOrd | noEmptyRanges | repeatAnchors
 	case f&Extended != 0 && f&Sed != 0:
 		return contextIndepAnchors | contextIndepOps | contextInvalidOps | noBkBraces | noBkParens | noBkVbar | noEmptyRanges
 	case f&Extended != 0:
