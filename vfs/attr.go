@@ -72,7 +72,11 @@ func (f *FS) change(op string, c Cred, path string, follow bool, fn func(*inode)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	n, e := f.find(&c, path, follow)
-	if e == 0 {
+	switch {
+	case e != 0:
+	case n.readOnly():
+		e = syscall.EROFS
+	default:
 		e = fn(n)
 	}
 	return pathError(op, path, e)

@@ -70,8 +70,12 @@ var writes = []struct {
 		}
 		return file.Close()
 	}},
-	{"mkdir deep below", func(f *vfs.FS, i int) error {
-		return f.Mkdir(root, fmt.Sprint("/d50/e25/new", i), 0o755)
+	{"mkdir and rmdir deep below", func(f *vfs.FS, i int) error {
+		path := fmt.Sprint("/d50/e25/new", i)
+		if err := f.Mkdir(root, path, 0o755); err != nil {
+			return err
+		}
+		return f.Rmdir(root, path)
 	}},
 	{"chmod", func(f *vfs.FS, i int) error {
 		return f.Chmod(root, "/big/f07777", 0o600)

@@ -142,6 +142,9 @@ func (f *FS) addName(c *Cred, from, to string) syscall.Errno {
 	if e != 0 {
 		return e
 	}
+	if n.readOnly() {
+		return syscall.EROFS // one more name would be a change of the file
+	}
 	if !c.mayLink(n) {
 		return syscall.EPERM
 	}

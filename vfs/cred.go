@@ -27,6 +27,9 @@ func (c *Cred) owns(n *inode) bool { return c.UID == 0 || c.UID == n.uid }
 
 // may checks mask against n's mode: EACCES, or zero.
 func (c *Cred) may(n *inode, mask uint32) syscall.Errno {
+	if mask&MayWrite != 0 && n.readOnly() && n.mode&sIFMT != sIFIFO {
+		return syscall.EROFS
+	}
 	if c.root() {
 		// Even root runs only what somebody may run.
 		if mask&MayExec == 0 || n.isDir() || n.mode&0o111 != 0 {

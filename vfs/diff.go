@@ -38,6 +38,9 @@ type Change struct {
 	Kind ChangeKind
 	Old  Info // zero if Created
 	New  Info // zero if Deleted
+	// Content says of what was Modified that its content or target differs, or may
+	// differ, and not only what Info tells.
+	Content bool
 }
 
 // Diff returns what changed from a to b, in the order of the paths' components. Parts
@@ -119,8 +122,9 @@ func (d *differ) pair(path string, old, now *inode) {
 		d.whole(path, old, false)
 		d.whole(path, now, true)
 	default:
-		if modified(old, now) {
+		if content := !sameContent(&old.content, &now.content) || old.target != now.target; content || modified(old, now) {
 			d.add(path, Modified, old, now)
+			d.changes[len(d.changes)-1].Content = content
 		}
 		if old.isDir() {
 			d.children(path, old, now)
@@ -141,15 +145,19 @@ func (d *differ) add(path string, kind ChangeKind, old, now *inode) {
 
 // whole adds all below a directory that is only in one of the trees.
 func (d *differ) whole(path string, n *inode, created bool) {
+	t := d.a
+	if created {
+		t = d.b
+	}
 	names, bad := n.dir()
 	if !n.isDir() || bad != 0 {
 		return
 	}
 	names.each("", func(e dirent) bool {
-		if created {
-			d.pair(join(path, e.name), nil, d.b.inode(e.ino()))
+		if kid := t.inode(e.ino()); created {
+			d.pair(join(path, e.name), nil, kid)
 		} else {
-			d.pair(join(path, e.name), d.a.inode(e.ino()), nil)
+			d.pair(join(path, e.name), kid, nil)
 		}
 		return true
 	})
@@ -183,12 +191,9 @@ func (d *differ) children(path string, old, now *inode) {
 	}
 }
 
-// modified compares two inodes of one type.
+// modified compares what is known of two inodes of one type, their content apart.
 func modified(a, b *inode) bool {
-	if a.mode != b.mode || a.uid != b.uid || a.gid != b.gid || a.rdev != b.rdev || a.target != b.target {
-		return true
-	}
-	return !a.isDir() && a.mtime != b.mtime || !sameContent(&a.content, &b.content)
+	return a.mode != b.mode || a.uid != b.uid || a.gid != b.gid || a.rdev != b.rdev || !a.isDir() && a.mtime != b.mtime
 }
 
 func sameContent(a, b *content) bool {

@@ -160,6 +160,9 @@ func (f *FS) own(n *inode) *inode {
 	if n.owner == f.owner {
 		return n
 	}
+	if n.owner == nil {
+		f.keep(n)
+	}
 	c := *n
 	c.owner = f.owner
 	f.tree.set(f.owner, &c)

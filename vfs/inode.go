@@ -49,12 +49,14 @@ func (n *inode) dir() (*names, syscall.Errno) {
 	return &n.names, 0
 }
 
-// fix makes the names of a directory changeable. The caller owns n and has seen dir succeed.
+// fix makes the names of a directory changeable. The caller owns n and has seen dir
+// succeed. From now on the directory of the layer is for all trees as this one saw it, so that what
+// was changed in it can be told from what changes outside.
 func (n *inode) fix() {
 	if n.lazy == nil {
 		return
 	}
-	if d := n.lazy.names.Load(); d != nil {
+	if d := n.lazy.freeze(); d != nil {
 		n.names = *d
 		d.each("", func(e dirent) bool {
 			if e.kind() == sIFDIR {

@@ -44,7 +44,14 @@ func Load(h Hash, get func(Hash) ([]byte, error), l Limits) (*Snapshot, error) {
 	if t.bytes > d.limits.bytes || t.nodes > d.limits.nodes {
 		return nil, fmt.Errorf("vfs: tree of %d bytes in %d nodes exceeds the limits", t.bytes, t.nodes)
 	}
-	return &Snapshot{t}, nil
+	// There is one way to write a tree: what says the same in another would be taken
+	// for a different tree.
+	s := &Snapshot{t}
+	again, err := s.Save(func(h Hash) bool { return d.chunkCache[h] != nil }, func(Hash, []byte) error { return nil })
+	if err != nil || again != h {
+		return nil, corrupt("tree %v is not as Save writes it", h)
+	}
+	return s, nil
 }
 
 type loader struct {
@@ -391,6 +398,7 @@ func (d *loader) chunk(h Hash) (*chunk, error) {
 		return nil, corrupt("chunk %v is too long", h)
 	}
 	k := &chunk{owner: d.owner, data: slices.Clip(b.p)}
+	k.sum.Store(&h)
 	d.chunkCache[h] = k
 	return k, nil
 }

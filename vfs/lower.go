@@ -21,6 +21,7 @@ type Layer struct {
 	fsys    fs.FS
 	options LayerOptions
 	table   *lowerTable
+	ino     uint64        // of the directory it is attached to
 	gen     atomic.Uint64 // by which what was read is still current
 
 	mu     sync.Mutex
@@ -36,6 +37,8 @@ type LayerOptions struct {
 	// Hide leaves a name out as if it were not there; nil: nothing is left out. The
 	// name is a path as of io/fs.
 	Hide func(name string) bool
+	// ReadOnly makes every change EROFS, also for root.
+	ReadOnly bool
 }
 
 // lowerTable numbers the inodes of attached layers, for all trees of one family.
@@ -105,14 +108,25 @@ func (f *FS) Attach(dir string, fsys fs.FS, o LayerOptions) (*Layer, error) {
 	l.gen.Store(1)
 	l.table.used.Store(true)
 	n = f.own(n)
+	l.ino = n.ino
 	n.lazy = &lazyDir{layer: l, name: ".", ino: n.ino}
+	n.origin = &origin{dir: n.lazy}
 	return l, nil
 }
 
-// Refresh lets the tree see what was changed in the layer since it was read: files
-// when they are opened next, directories when they are looked at next. What was changed
-// in the tree stays as the tree has it, and so does the list of names of a directory in
-// which names were added or removed.
+// In returns the path of the directory that the layer is attached to in a snapshot; false
+// if it is not attached there.
+func (l *Layer) In(s *Snapshot) (string, bool) {
+	n := s.tree.inode(l.ino)
+	if n == nil || n.origin == nil || n.origin.dir.layer != l {
+		return "", false
+	}
+	return s.tree.path(n), true
+}
+
+// Refresh lets the trees see what was changed in the layer since it was read. What a
+// tree has changed stays as it was: a file of which anything was changed, and the list of
+// names of a directory in which names were added or removed; until [Layer.Reset].
 func (l *Layer) Refresh() { l.gen.Add(1) }
 
 // Close closes the files that the layer keeps open. What was not read yet can no
@@ -134,21 +148,41 @@ type lazyDir struct {
 	name  string // as of io/fs
 	ino   uint64
 
-	mu    sync.Mutex // held while reading
-	gen   atomic.Uint64
-	names atomic.Pointer[names]
-	mtime stamp
+	mu     sync.Mutex // held while reading
+	gen    atomic.Uint64
+	names  atomic.Pointer[names]
+	frozen atomic.Bool // not read again
+	mtime  stamp
+}
+
+// freeze returns the names as they are and will stay, nil if they were never read.
+func (d *lazyDir) freeze() *names {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.frozen.Store(true)
+	return d.names.Load()
+}
+
+// readOnly reports whether n belongs to a layer that is not to be changed.
+func (n *inode) readOnly() bool {
+	switch {
+	case n.lazy != nil:
+		return n.lazy.layer.options.ReadOnly
+	case n.origin != nil:
+		return n.origin.dir.layer.options.ReadOnly
+	}
+	return false
 }
 
 // load returns the names, which it reads if need be.
 func (d *lazyDir) load() (*names, syscall.Errno) {
 	gen := d.layer.gen.Load()
-	if d.gen.Load() == gen {
+	if d.gen.Load() == gen || d.frozen.Load() {
 		return d.names.Load(), 0
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.gen.Load() == gen {
+	if d.gen.Load() == gen || d.frozen.Load() {
 		return d.names.Load(), 0
 	}
 	info, err := fs.Stat(d.layer.fsys, d.name)
@@ -201,7 +235,20 @@ func (d *lazyDir) read(old *names) (*names, syscall.Errno) {
 		}
 		fresh.set(mark, dirent{name, newRef(n.ino, n.mode)})
 	}
+	if old != nil {
+		d.keepOld(old, fresh, mark)
+	}
 	return fresh, 0
+}
+
+// keepOld adds what the layer has no more but some tree has changed.
+func (d *lazyDir) keepOld(old, fresh *names, mark *epoch) {
+	old.each("", func(e dirent) bool {
+		if d.layer.table.at(e.ino() - lowerBase).origin.kept.Load() {
+			fresh.set(mark, e)
+		}
+		return true
+	})
 }
 
 // newInode describes what d holds under name.
@@ -229,6 +276,15 @@ type origin struct {
 	dir  *lazyDir
 	name string
 	gen  atomic.Uint64
+
+	kept atomic.Bool // some tree has changed it, or what is below: its name must stay
+}
+
+// keep notes that an inode of a layer, which is not changed yet, will be.
+func (f *FS) keep(n *inode) {
+	for n != nil && n.origin != nil && !n.origin.kept.Swap(true) {
+		n = f.inode(n.link.dir)
+	}
 }
 
 func (o *origin) path() string { return path.Join(o.dir.name, o.name) }
@@ -254,6 +310,8 @@ func (n *inode) describe(info fs.FileInfo) {
 func (n *inode) refreshed(info fs.FileInfo) bool {
 	mode, same := lowerMode(info.Mode()), n.mtime == newStamp(info.ModTime())
 	switch {
+	case n.origin.kept.Load():
+		return true
 	case n.mode == mode && same && (!n.isFile() || n.size == info.Size()):
 		return true
 	case n.mode&sIFMT != mode&sIFMT, n.isLink():
@@ -270,7 +328,7 @@ func (n *inode) refreshed(info fs.FileInfo) bool {
 func (n *inode) fresh() (*inode, syscall.Errno) {
 	l := n.origin.dir.layer
 	gen := l.gen.Load()
-	if n.origin.gen.Load() == gen {
+	if n.origin.gen.Load() == gen || n.origin.kept.Load() {
 		return n, 0
 	}
 	n.origin.dir.mu.Lock()

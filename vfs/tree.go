@@ -64,6 +64,21 @@ func (t *tree) child(dir *inode, name string) *inode {
 	return t.inode(ent.ino())
 }
 
+// lookup resolves a clean path without following links.
+func (t *tree) lookup(p string) *inode {
+	n := t.inode(rootIno)
+	for part := range strings.SplitSeq(p[1:], "/") {
+		if part == "" {
+			continue
+		}
+		if n == nil || !n.isDir() {
+			return nil
+		}
+		n = t.child(n, part)
+	}
+	return n
+}
+
 // path returns a path of n, the first that it got if it has several.
 func (t *tree) path(n *inode) string {
 	var parts []string

@@ -227,6 +227,9 @@ func (n *inode) atimeDue(now stamp) bool {
 func (f *FS) modified(v *vnode) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.node(v).readOnly() {
+		return
+	}
 	n := f.ownNode(v)
 	n.mtime = f.stamp()
 	n.ctime = n.mtime

@@ -130,9 +130,10 @@ func (f *FS) step(dir *inode, name string) (place, syscall.Errno) {
 	if !ok {
 		return p, 0
 	}
-	p.node = f.inode(ent.ino())
-	if p.node.owner == nil { // of a layer, and not changed
-		p.node, e = p.node.fresh()
+	if p.node = f.inode(ent.ino()); p.node != nil && p.node.owner == nil { // of a layer, and not changed
+		if p.node, e = p.node.fresh(); e == syscall.ENOENT {
+			p.node, e = nil, 0 // removed just now
+		}
 	}
 	return p, e
 }

@@ -1,0 +1,121 @@
+package vfs
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// Reset forgets what was changed in the layer in f: the directory it is attached
+// to holds again what the layer holds now, but for the paths of keep and what was changed since the
+// snapshot, which may be nil; of a directory itself is kept, not what is below. What was moved or
+// linked to elsewhere in the tree stays there, and files that are open live on without a name.
+// It returns the tree as it is without what is kept.
+func (l *Layer) Reset(f *FS, since *Snapshot, keep []string) (*Snapshot, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := f.inode(l.ino)
+	if n == nil || n.origin == nil || n.origin.dir.layer != l {
+		return nil, pathError("reset", "/", syscall.ENOENT)
+	}
+	was := &Snapshot{f.freeze()}
+	top := was.tree.path(n)
+	if since != nil {
+		for _, c := range Diff(since, was) {
+			// Load changes what Diff sees, and is no change.
+			loaded := c.Kind == Modified && c.Old.Ino == c.New.Ino && c.Old.Ctime.Equal(c.New.Ctime)
+			if !loaded && strings.HasPrefix(c.Path, strings.TrimSuffix(top, "/")+"/") {
+				keep = append(keep, c.Path)
+			}
+		}
+	}
+	l.empty(f, n)
+	base := &Snapshot{f.freeze()}
+	for _, p := range slices.Backward(keep) { // what is gone, from below
+		if was.tree.lookup(path.Clean("/"+p)) == nil {
+			f.adopt(nil, path.Clean("/"+p))
+		}
+	}
+	for _, p := range keep {
+		if n := was.tree.lookup(path.Clean("/" + p)); n != nil {
+			f.adopt(n, path.Clean("/"+p))
+		}
+	}
+	return base, nil
+}
+
+// empty takes away all that was changed below n, and lets it hold what the layer holds.
+func (l *Layer) empty(f *FS, n *inode) {
+	changed := []*inode{n}
+	f.tree.changed.each(0, func(_ uint64, n *inode) bool {
+		if n != &gone && n.origin.dir.layer == l {
+			changed = append(changed, n)
+		}
+		return true
+	})
+	for _, c := range changed {
+		f.removeNew(c, n)
+	}
+	for _, c := range changed[1:] {
+		f.drop(f.inode(c.ino), n)
+	}
+	n = f.own(f.inode(n.ino))
+	now := f.stamp()
+	n.mtime, n.ctime, n.nlink, n.names = now, now, 2, names{}
+	n.lazy = &lazyDir{layer: l, name: ".", ino: n.ino}
+	l.gen.Add(1)
+}
+
+// removeNew removes from a changed directory at or below top what is not of a layer.
+func (f *FS) removeNew(c, top *inode) {
+	if !c.isDir() || c.lazy != nil || !f.within(c, top) {
+		return
+	}
+	for _, e := range c.names.list("", 0) {
+		if e.Ino < lowerBase {
+			_, _ = f.removeTree(&Cred{}, f.inode(c.ino), e.Name, f.inode(e.Ino), "")
+		}
+	}
+}
+
+// drop takes away the names below top of a changed inode of a layer.
+func (f *FS) drop(n, top *inode) {
+	if n == nil || n == &gone {
+		return
+	}
+	var inside []link
+	outside := 0
+	n.eachLink(func(l link) bool {
+		if dir := f.inode(l.dir); dir == nil || f.within(dir, top) {
+			inside = append(inside, l)
+		} else {
+			outside++
+		}
+		return true
+	})
+	if outside > 0 && len(inside) == 0 {
+		return
+	}
+	n = f.own(n)
+	if outside > 0 {
+		for _, l := range inside {
+			n.dropLink(f.owner, l)
+			n.nlink--
+			f.nodes.Add(-1)
+		}
+		return
+	}
+	f.nodes.Add(1 - int64(n.countLinks()))
+	f.tree.changed.set(f.owner, n.ino-lowerBase, nil)
+	f.openMu.Lock()
+	v := f.open[n.ino]
+	if v != nil {
+		n.nlink, n.link, n.links = 0, link{}, nil
+		f.addOrphan(v, n)
+	}
+	f.openMu.Unlock()
+	if v == nil {
+		f.forget(n)
+	}
+}
