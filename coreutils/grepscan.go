@@ -27,8 +27,8 @@ type grepScan struct {
 	lines int64 // lines up to seen
 	seen  int   // place up to which lines are counted
 
-	shown   int // behind the last line that was written; -1 when that is not in buf
-	pending int // lines still to be written behind a selected one
+	shown   int   // behind the last line that was written; -1 when that is not in buf
+	pending int   // lines still to be written behind a selected one
 	left    int64 // lines that may still be selected
 	total   int64 // selected lines
 	behind  int64 // place in the file behind the last one

@@ -95,6 +95,10 @@ func (v *lvalue) get(sh *interp) int64 {
 // at returns the subscript as a number.
 func (v *lvalue) at(sh *interp) (int64, bool) {
 	if v.x == nil {
+		if strings.ContainsAny(v.sub, "$`") && strings.IndexByte(v.sub, 1) < 0 {
+			n := sh.intText(sh.expandText(v.sub))
+			return n, sh.arithErr == nil && sh.ctl == ctlNone
+		}
 		sh.arithFail(v.err)
 		return 0, false
 	}

@@ -254,6 +254,9 @@ func parseNumber(s string) (n int64, msg string) {
 	base := uint64(10)
 	digits := s
 	if i := strings.IndexByte(s, '#'); i >= 0 {
+		if s[0] == '0' {
+			return 0, "invalid number"
+		}
 		b, msg := parseNumber(s[:i])
 		if msg != "" || b < 2 || b > 64 {
 			return 0, "invalid arithmetic base"

@@ -91,7 +91,7 @@ func (a *assignCode) arrayToElement(sh *interp) bool {
 
 // runElement is a[i]=value: the subscript is evaluated before the value.
 func (a *assignCode) runElement(sh *interp) bool {
-	if a.index.all != 0 && !sh.isAssoc(a.slot) {
+	if (a.index.all != 0 || strings.TrimSpace(a.index.text) == "") && !sh.isAssoc(a.slot) {
 		sh.errorf("%s[%s]: bad array subscript", a.name, a.index.text)
 		return false
 	}
@@ -147,8 +147,7 @@ func (a *assignCode) runArray(sh *interp) bool {
 func (a *assignCode) mixedArray(sh *interp, slot int) bool {
 	// The values may read the old array.
 	type item struct {
-		index int64
-		have  bool
+		index *subscript
 		more  bool
 		s     string
 	}
@@ -166,16 +165,7 @@ func (a *assignCode) mixedArray(sh *interp, slot int) bool {
 			if sh.ctl != ctlNone {
 				return false
 			}
-			if e.index.text == "" {
-				sh.errorf("[]=%s: bad array subscript", s)
-				continue
-			}
-			i, ok := e.index.code.eval(sh)
-			if !ok {
-				sh.arithAbort()
-				return false
-			}
-			items = append(items, item{i, true, e.more, s})
+			items = append(items, item{e.index, e.more, s})
 		}
 		if sh.ctl != ctlNone {
 			return false
@@ -194,14 +184,16 @@ func (a *assignCode) mixedArray(sh *interp, slot int) bool {
 	}
 	c.attr |= attrSet
 	for _, it := range items {
-		if it.have {
-			if next = it.index; next < 0 {
-				next += sh.own(slot).arr.end()
+		if it.index != nil {
+			i, ok := sh.elementIndex(slot, it.index)
+			if !ok {
+				if sh.ctl != ctlNone {
+					return false
+				}
+				sh.errorf("[%s]=%s: bad array subscript", it.index.text, it.s)
+				continue
 			}
-			if next < 0 {
-				sh.errorf("[%d]=%s: bad array subscript", it.index, it.s)
-				return false
-			}
+			next = i
 		}
 		if !sh.assignIndex(slot, next, it.s, it.more, strconv.FormatInt(next, 10)) {
 			return false
@@ -209,6 +201,22 @@ func (a *assignCode) mixedArray(sh *interp, slot int) bool {
 		next++
 	}
 	return true
+}
+
+// elementIndex evaluates the subscript of an element, which sees the elements before it.
+func (sh *interp) elementIndex(slot int, index *subscript) (int64, bool) {
+	if strings.TrimSpace(index.text) == "" || index.all != 0 {
+		return 0, false
+	}
+	i, ok := index.code.eval(sh)
+	if !ok {
+		sh.arithAbort()
+		return 0, false
+	}
+	if i < 0 {
+		i += sh.own(slot).arr.end()
+	}
+	return i, i >= 0
 }
 
 // runTable is m=([k]=v ...), or m=(k v k v).
@@ -275,10 +283,16 @@ func (a *assignCode) runTable(sh *interp, slot int) bool {
 
 // temporary makes the assignment for one command.
 func (a *assignCode) temporary(sh *interp) bool {
-	if a.array || a.index != nil {
-		return a.run(sh) // bash has no temporary elements.
+	if a.index != nil {
+		sh.errorf("`%s[%s]': not a valid identifier", a.name, a.index.text)
+		return true
 	}
-	s := sh.str(a.value)
+	var s string
+	if a.array { // bash has no temporary arrays: the list is the value.
+		_, s, _ = strings.Cut(a.text, "=")
+	} else {
+		s = sh.str(a.value)
+	}
 	if sh.ctl != ctlNone {
 		return false
 	}

@@ -211,11 +211,33 @@ func (sh *interp) braceFields(before, rest []wpart) {
 		}
 		return
 	}
-	if len(before) == 0 {
-		sh.partFields(rest)
-		return
+	sh.partFields(bracedTilde(append(before[:len(before):len(before)], rest...)))
+}
+
+// bracedTilde finds a tilde at the beginning of a word that braces have made.
+func bracedTilde(parts []wpart) []wpart {
+	if len(parts) == 0 {
+		return parts
 	}
-	sh.partFields(append(before[:len(before):len(before)], rest...))
+	l, ok := parts[0].(*litPart)
+	if !ok || !strings.HasPrefix(l.s, "~") {
+		return parts
+	}
+	text, n := "", 0
+	for ; n < len(parts); n++ {
+		l, ok := parts[n].(*litPart)
+		if !ok {
+			break
+		}
+		text += l.s
+	}
+	name, rest := text[1:], ""
+	if i := strings.IndexByte(text, '/'); i > 0 {
+		name, rest = text[1:i], text[i:]
+	} else if n < len(parts) {
+		return parts
+	}
+	return append([]wpart{&tildePart{name}, &litPart{rest}}, parts[n:]...)
 }
 
 func (sh *interp) braceSequence(s *sequence, before, rest []wpart) {

@@ -88,9 +88,15 @@ func (sh *interp) printSpecs(names []string) int {
 }
 
 func (sh *interp) compopt(args []string) int {
-	_, _, st := sh.flags2(args, "+o:DEI")
+	list, _, st := sh.flags2(args, "+o:DEI")
 	if st >= 0 {
 		return st
+	}
+	for _, f := range list {
+		if f.c == 'o' && !strings.Contains(" bashdefault default dirnames filenames noquote nosort nospace plusdirs ", " "+f.arg+" ") {
+			sh.fail("%s: invalid option name", f.arg)
+			return 2
+		}
 	}
 	return sh.fail("not currently executing completion function")
 }
@@ -156,6 +162,11 @@ func (g *generator) option(f flag) int {
 		}
 		b.end()
 		sh.done(b)
+		if sh.ctl == ctlAbort || sh.ctl == ctlExit && sh.subshell > 0 {
+			sh.ctl = ctlNone
+			sh.pop(base)
+			return 1
+		}
 		g.add(sh.stack[base:])
 		sh.pop(base)
 	case 'G':
@@ -163,7 +174,8 @@ func (g *generator) option(f flag) int {
 	case 'F':
 		return g.function(f.arg)
 	case 'C':
-		g.add(strings.Fields(sh.substitute(&substPart{text: f.arg + " '' " + quoteShell(g.word) + " ''", raw: true, line: sh.line})))
+		sh.errorf("compgen: warning: -C option may not work as you expect")
+		g.list = append(g.list, strings.Fields(sh.substitute(&substPart{text: f.arg + " '' " + quoteShell(g.word) + " ''", raw: true, line: sh.line}))...)
 	case 'X':
 		g.filter = f.arg
 	case 'P':
@@ -331,6 +343,11 @@ func (g *generator) function(name string) int {
 		return sh.fail("%s: function not found", name)
 	}
 	sh.errorf("compgen: warning: -F option may not work as you expect")
+	sym := sh.m.lib.symbols
+	for name, value := range map[string]string{"COMP_CWORD": "-1", "COMP_LINE": "", "COMP_POINT": "0"} {
+		sh.assign(sym.slot(name), value)
+	}
+	sh.setList(sym.slot("COMP_WORDS"), []string{})
 	sh.call(fn, []string{name, "compgen", g.word, ""})
 	if sh.ctl != ctlNone {
 		return sh.status

@@ -239,6 +239,10 @@ func (sh *interp) declareOne(d *declaration, arg string, code *assignCode) bool 
 		sh.fail("`%s': not a valid identifier", arg)
 		return false
 	}
+	if elem && (d.isExport || d.isReadonly) {
+		sh.fail("`%s': not a valid identifier", arg)
+		return false
+	}
 	slot := sh.m.lib.symbols.slot(name)
 	if elem && d.add&attrRef != 0 {
 		sh.fail("%s: reference variable cannot be an array", name)

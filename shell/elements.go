@@ -3,7 +3,7 @@ package shell
 import "math"
 
 // maxIndex bounds subscripts as bash's int does not: one element at a high index takes no room.
-const maxIndex = math.MaxInt64 - 1
+const maxIndex = math.MaxInt64
 
 // assignElem sets an element; pl.sub is expanded as a key or evaluated as a number.
 func (sh *interp) assignElem(pl place, s string, more bool) bool {
@@ -14,13 +14,17 @@ func (sh *interp) assignElem(pl place, s string, more bool) bool {
 		sh.errorf("%s[%s]: bad array subscript", sh.m.lib.symbols.name(pl.slot), pl.sub)
 		return false
 	}
-	i, ok := sh.arithText(pl.sub)
+	i, ok := sh.arithText(sh.expandText(pl.sub))
 	return ok && sh.assignIndex(pl.slot, i, s, more, pl.sub)
 }
 
 // writable returns the cell behind references for an element to be written, nil when
 // that must not be.
 func (sh *interp) writable(slot int) (int, *cell) {
+	if c := sh.cell(slot); c != nil && c.attr&attrRef != 0 && c.attr&attrSet == 0 {
+		sh.errorf("warning: %s: removing nameref attribute", sh.m.lib.symbols.name(slot))
+		sh.own(slot).attr &^= attrRef
+	}
 	if c := sh.cell(slot); c != nil && c.attr&attrRef != 0 {
 		pl, ok := sh.follow(slot)
 		if !ok {

@@ -29,8 +29,7 @@ func (sh *interp) loopControl(args []string, c control) int {
 		}
 		if len(args) > 2 {
 			sh.fail("too many arguments")
-			sh.abort(1)
-			return 1
+			return sh.exit(1)
 		}
 	}
 	if n <= 0 {
@@ -280,11 +279,11 @@ func (sh *interp) shift(args []string) int {
 		var ok bool
 		if n, ok = numberArg(args[1]); !ok {
 			sh.fail("%s: numeric argument required", args[1])
-			return sh.abort(1)
+			return sh.exit(1)
 		}
 		if len(args) > 2 {
 			sh.fail("too many arguments")
-			return sh.abort(1)
+			return sh.exit(1)
 		}
 	}
 	if n < 0 {

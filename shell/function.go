@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"errors"
 	"io/fs"
 	"strings"
 	"syscall"
@@ -161,6 +162,9 @@ func (sh *interp) notFound(name string, err error, args []string) int {
 		sh.reunite(c)
 		return st
 	}
+	if h, ok := errors.AsType[*hashError](err); ok {
+		name = h.path
+	}
 	switch Errno(err) {
 	case syscall.ENOENT:
 		if strings.Contains(name, "/") {
@@ -185,7 +189,7 @@ func (sh *interp) namedFunction(name string) *function {
 }
 
 // binDirs are where registered commands appear to be.
-var binDirs = map[string]bool{"/bin": true, "/usr/bin": true, "/usr/local/bin": true, "/sbin": true, "/usr/sbin": true, "/usr/local/sbin": true}
+var binDirs = map[string]bool{"/bin": true, "/usr/bin": true}
 
 // findCommand returns the program that a name means: a registered one, or the path of a file.
 func (sh *interp) findCommand(name string) (*Command, string, error) {
@@ -195,13 +199,39 @@ func (sh *interp) findCommand(name string) (*Command, string, error) {
 	if name == "" {
 		return nil, "", syscall.ENOENT
 	}
-	if h, ok := sh.hash[name]; ok {
-		h.hits++
-		sh.hash[name] = h
-		return sh.programAt(h.path)
-	}
-	var denied error
 	path := sh.get(slotPATH)
+	if path != sh.hashPath { // Another PATH: what was found in the old one does not count.
+		sh.hash, sh.hashPath = nil, path
+	}
+	if h := sh.hash[name]; h != nil {
+		if sh.hashEpoch == sh.epoch {
+			h.hits++
+		}
+		c, file, err := sh.programAt(h.path)
+		if err != nil {
+			err = &hashError{h.path, err}
+		}
+		return c, file, err
+	}
+	c, file, err := sh.searchPath(name, path)
+	if err == nil && sh.opt&optHashAll != 0 && !strings.HasPrefix(file, "./") {
+		sh.setHash(name, file, 1)
+	}
+	return c, file, err
+}
+
+// hashError is a program that is no longer where it was found before.
+type hashError struct {
+	path string
+	err  error
+}
+
+func (e *hashError) Error() string { return e.path + ": " + e.err.Error() }
+func (e *hashError) Unwrap() error { return e.err }
+
+// searchPath looks for a program in the directories of path.
+func (sh *interp) searchPath(name, path string) (*Command, string, error) {
+	var denied error
 	for {
 		dir, rest, more := strings.Cut(path, ":")
 		if binDirs[strings.TrimRight(dir, "/")] {

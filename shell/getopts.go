@@ -70,6 +70,7 @@ func (sh *interp) nextOption(spec string, list []string, quiet bool) optResult {
 	o := &sh.options
 	if o.pos == 0 {
 		if o.index > len(list) {
+			o.index = len(list) + 1
 			return optResult{name: "?", over: true}
 		}
 		w := list[o.index-1]

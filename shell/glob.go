@@ -112,7 +112,7 @@ func (sh *interp) ignored(name string, list []*pattern) bool {
 		return true
 	}
 	for _, p := range list {
-		if p.match(sh, name) {
+		if p.match(sh, name) && (strings.Count(p.source, "/") == strings.Count(name, "/")) {
 			return true
 		}
 	}

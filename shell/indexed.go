@@ -96,7 +96,7 @@ func (a *indexed) key(j int) int64 {
 // end returns one more than the highest index.
 func (a *indexed) end() int64 {
 	if n := a.len(); n > 0 {
-		return a.key(n-1) + 1
+		return max(a.key(n-1), a.key(n-1)+1) // Behind the last index there is none.
 	}
 	return 0
 }

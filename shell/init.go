@@ -88,7 +88,7 @@ func (sh *interp) initVars(shlvl int) {
 		}
 	}
 	set("IFS", " \t\n", 0)
-	set("PS4", "+ ", 0)
+	unset("PS4", "+ ", 0)
 	set("OPTIND", "1", 0)
 	set("OPTERR", "1", 0)
 	unset("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 0)
@@ -99,10 +99,10 @@ func (sh *interp) initVars(shlvl int) {
 	set("SHLVL", strconv.Itoa(shlvl), attrExport)
 	set("BASH", "/bin/bash", 0)
 	set("BASH_VERSION", bashVersion, 0)
-	set("HOSTNAME", sh.m.hostname, 0)
-	set("HOSTTYPE", "x86_64", 0)
-	set("OSTYPE", "linux-gnu", 0)
-	set("MACHTYPE", machineType, 0)
+	unset("HOSTNAME", sh.m.hostname, 0)
+	unset("HOSTTYPE", "x86_64", 0)
+	unset("OSTYPE", "linux-gnu", 0)
+	unset("MACHTYPE", machineType, 0)
 	set("UID", strconv.Itoa(int(sh.cred.UID)), attrReadonly|attrInteger)
 	set("EUID", strconv.Itoa(int(sh.cred.UID)), attrReadonly|attrInteger)
 	set("PPID", strconv.Itoa(sh.p.ppid), attrReadonly|attrInteger)
@@ -122,12 +122,17 @@ func (sh *interp) initVars(shlvl int) {
 
 // initPWD takes the directory's name from the environment when it is right.
 func (sh *interp) initPWD(set func(string, string, attr)) {
-	if pwd := sh.get(slotPWD); pwd != "" && pwd[0] == '/' && path.Clean(pwd) == pwd && pwd != sh.dir {
+	pwd := sh.get(slotPWD)
+	named := false
+	if pwd != "" && pwd[0] == '/' && path.Clean(pwd) == pwd {
 		a, err1 := sh.m.fs.Stat(sh.cred, pwd)
 		b, err2 := sh.m.fs.Stat(sh.cred, sh.dir)
-		if err1 == nil && err2 == nil && a.Ino == b.Ino {
-			sh.dir = pwd
-		}
+		named = err1 == nil && err2 == nil && a.Ino == b.Ino
+	}
+	if named {
+		sh.dir = pwd
+	} else if real, err := sh.m.fs.Realpath(sh.cred, sh.dir); err == nil {
+		sh.dir = real
 	}
 	set("PWD", sh.dir, attrExport)
 	if c := sh.cell(slotOLDPWD); c == nil {

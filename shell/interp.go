@@ -84,7 +84,9 @@ type interp struct {
 	options        optState
 	dirStack       []string
 	history        []string
-	hash           map[string]hashed
+	hash           map[string]*hashed
+	hashPath       string // the PATH that hash is about
+	hashEpoch      uint64 // of the process that hash belongs to
 	rand           *randState
 	start          int64 // for SECONDS
 	ifsText        string
@@ -111,6 +113,7 @@ type interp struct {
 	inXTrace       bool
 	evals          int // evals and sources around the command, for PS4
 	readBuf        []byte
+	echoed         bool              // set -v has shown the lines already
 	specs          map[string]string // of complete
 	inTrap         int
 	inErrTrap      bool
@@ -282,7 +285,7 @@ func (sh *interp) exit(status int) int {
 // expansions; a subshell ends.
 func (sh *interp) abort(status int) int {
 	sh.status = status
-	if sh.subshell > 0 {
+	if sh.subshell > 0 || sh.opt&optErrExit != 0 && sh.noErrExit == 0 {
 		sh.ctl = ctlExit
 	} else {
 		sh.ctl = ctlAbort

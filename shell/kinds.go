@@ -113,6 +113,9 @@ func (sh *interp) typeBuiltin(args []string) int {
 			continue
 		}
 		for _, m := range found {
+			if (on['p'] || on['P']) && m.kind != "file" {
+				continue
+			}
 			if out := m.describe(name, on); out != "" {
 				if s := sh.outString(out + "\n"); s != 0 {
 					return s
@@ -245,6 +248,9 @@ func (sh *interp) builtinBuiltin(args []string) int {
 
 // hashBuiltin remembers where programs are.
 func (sh *interp) hashBuiltin(args []string) int {
+	if sh.get(slotPATH) != sh.hashPath {
+		sh.hash = nil
+	}
 	list, rest, st := sh.flags2(args, "dlp:rt")
 	if st >= 0 {
 		return st
@@ -270,12 +276,12 @@ func (sh *interp) hashBuiltin(args []string) int {
 	for _, name := range rest {
 		switch {
 		case on['p']:
-			sh.setHash(name, path)
+			sh.setHash(name, path, 0)
 		case on['d']:
 			if _, ok := sh.hash[name]; !ok {
 				st = sh.fail("%s: not found", name)
 			}
-			sh.setHash(name, "")
+			sh.setHash(name, "", 0)
 		case on['t']:
 			h, ok := sh.hash[name]
 			if !ok {
@@ -296,24 +302,31 @@ func (sh *interp) hashBuiltin(args []string) int {
 				st = sh.fail("%s: not found", name)
 				continue
 			}
-			sh.setHash(name, paths[0])
+			sh.setHash(name, paths[0], 0)
 		}
 	}
 	return st
 }
 
 // setHash changes the table of paths, which a fork may share.
-func (sh *interp) setHash(name, path string) {
-	m := make(map[string]hashed, len(sh.hash)+1)
-	for k, v := range sh.hash {
-		m[k] = v
+func (sh *interp) setHash(name, path string, hits int) {
+	if sh.hashEpoch != sh.epoch {
+		m := make(map[string]*hashed, len(sh.hash)+1)
+		for k, v := range sh.hash {
+			h := *v
+			m[k] = &h
+		}
+		sh.hash, sh.hashEpoch = m, sh.epoch
 	}
+	if sh.hash == nil {
+		sh.hash = map[string]*hashed{}
+	}
+	sh.hashPath = sh.get(slotPATH)
 	if path == "" {
-		delete(m, name)
+		delete(sh.hash, name)
 	} else {
-		m[name] = hashed{path: path}
+		sh.hash[name] = &hashed{path: path, hits: hits}
 	}
-	sh.hash = m
 }
 
 func (sh *interp) listHash(reusable bool) int {

@@ -3,15 +3,17 @@ package shell
 import (
 	"fmt"
 	"io/fs"
+	"maps"
+	"math"
 	"strconv"
 	"strings"
 )
 
-// rlimits are the limits of ulimit; what is not held by the machine is remembered and shown only
-// where lowering it holds: descriptors.
+// rlimits are the limits of ulimit. Only that of descriptors is held; the others are what the
+// machine has anyway, and are remembered.
 type rlimits struct {
-	files  int // -n; -1: unlimited
-	values map[byte]string
+	files      int // soft limit of -n; -1: that of the machine
+	soft, hard map[byte]string
 }
 
 // ulimitTable lists the resources in bash's order.
@@ -40,9 +42,13 @@ var ulimitTable = []struct {
 	{'x', "file locks", "-x", "unlimited"},
 }
 
-func (sh *interp) ulimitValue(c byte) string {
+func (sh *interp) ulimitValue(c byte, hard bool) string {
 	if sh.rlimit != nil {
-		if v, ok := sh.rlimit.values[c]; ok {
+		values := sh.rlimit.soft
+		if hard {
+			values = sh.rlimit.hard
+		}
+		if v, ok := values[c]; ok {
 			return v
 		}
 	}
@@ -66,60 +72,96 @@ func (sh *interp) ulimit(args []string) int {
 		return st
 	}
 	which := byte('f')
+	soft, hard := false, false
 	for _, f := range list {
 		switch f.c {
-		case 'S', 'H':
+		case 'S':
+			soft = true
+		case 'H':
+			hard = true
 		case 'a':
-			return sh.ulimitAll()
+			return sh.ulimitAll(hard)
 		default:
 			which = f.c
 		}
 	}
-	if sh.ulimitValue(which) == "" {
+	if sh.ulimitValue(which, false) == "" {
 		return sh.fail("-%c: limit not supported here", which)
 	}
 	if len(rest) == 0 {
-		return sh.outString(sh.ulimitValue(which) + "\n")
+		return sh.outString(sh.ulimitValue(which, hard && !soft) + "\n")
 	}
 	if len(rest) > 1 {
 		return sh.fail("too many arguments")
 	}
-	v := rest[0]
+	if !soft && !hard {
+		soft, hard = true, true
+	}
+	return sh.setLimit(which, rest[0], soft, hard)
+}
+
+// setLimit sets a limit; only lowering the hard one is allowed, and the soft one stays below it.
+func (sh *interp) setLimit(which byte, v string, soft, hard bool) int {
+	name := ""
+	for _, r := range ulimitTable {
+		if r.c == which {
+			name = r.text
+		}
+	}
 	switch v {
-	case "hard", "soft":
-		return 0
+	case "hard":
+		v = sh.ulimitValue(which, true)
+	case "soft":
+		v = sh.ulimitValue(which, false)
 	case "unlimited":
 	default:
 		if !isDigits(v) {
 			return sh.fail("%s: invalid number", v)
 		}
+		if n, err := strconv.ParseInt(v, 10, 64); err != nil || n > math.MaxInt64/1024 {
+			return sh.fail("%s: limit out of range", v)
+		}
 	}
-	values := map[byte]string{which: v}
-	files := -1
+	r := &rlimits{files: -1, soft: map[byte]string{}, hard: map[byte]string{}}
 	if sh.rlimit != nil {
-		files = sh.rlimit.files
-		for k, old := range sh.rlimit.values {
-			if k != which {
-				values[k] = old
-			}
-		}
+		r.files = sh.rlimit.files
+		maps.Copy(r.soft, sh.rlimit.soft)
+		maps.Copy(r.hard, sh.rlimit.hard)
 	}
-	if which == 'n' {
-		if n, err := strconv.Atoi(v); err == nil {
-			if n > sh.m.limits.Files {
-				return sh.fail("open files: cannot modify limit: Operation not permitted")
-			}
-			files = n
-		}
+	max := sh.ulimitValue(which, true)
+	switch {
+	case hard && above(v, max):
+		return sh.fail("%s: cannot modify limit: Operation not permitted", name)
+	case soft && !hard && above(v, max), hard && !soft && above(sh.ulimitValue(which, false), v):
+		return sh.fail("%s: cannot modify limit: Invalid argument", name)
 	}
-	sh.rlimit = &rlimits{files: files, values: values}
+	if soft {
+		r.soft[which] = v
+	}
+	if hard {
+		r.hard[which] = v
+	}
+	if n, err := strconv.Atoi(v); which == 'n' && soft && err == nil {
+		r.files = n
+	}
+	sh.rlimit = r
 	return 0
 }
 
-func (sh *interp) ulimitAll() int {
+// above tells whether limit a is higher than b.
+func above(a, b string) bool {
+	if b == "unlimited" || a == b {
+		return false
+	}
+	m, err1 := strconv.ParseInt(a, 10, 64)
+	n, err2 := strconv.ParseInt(b, 10, 64)
+	return err1 != nil || err2 == nil && m > n
+}
+
+func (sh *interp) ulimitAll(hard bool) int {
 	var b strings.Builder
 	for _, r := range ulimitTable {
-		fmt.Fprintf(&b, "%-20s %20s %s\n", r.text, "("+r.unit+")", sh.ulimitValue(r.c))
+		fmt.Fprintf(&b, "%-20s %20s %s\n", r.text, "("+r.unit+")", sh.ulimitValue(r.c, hard))
 	}
 	return sh.outString(b.String())
 }

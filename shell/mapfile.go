@@ -1,6 +1,9 @@
 package shell
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // mapfile reads lines into an array.
 func (sh *interp) mapfile(args []string) int {
@@ -111,6 +114,9 @@ func (sh *interp) mapLines(o *mapOptions, d *description, slot int) int {
 		}
 		if found && !o.trim {
 			line += string(o.delim)
+		}
+		if i := strings.IndexByte(line, 0); i >= 0 { // bash's strings end there
+			line = line[:i]
 		}
 		if o.callback != "" && (n+1)%o.every == 0 {
 			text := o.callback + " " + strconv.FormatInt(o.origin+int64(n), 10) + " " + quoteShell(line)

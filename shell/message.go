@@ -3,6 +3,8 @@ package shell
 import (
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Warn writes "NAME: text" and a newline to Stderr.
@@ -22,68 +24,76 @@ func (p *Proc) Errorf(err error, format string, args ...any) {
 	p.Warn("%s: %s", fmt.Sprintf(format, args...), Strerror(err))
 }
 
-// Quote returns s as GNU's messages show a name: always in single quotes, and with
-// control characters as a shell would have to be given them.
+// Quote returns s as GNU's messages show a name: always in quotes, and with what cannot be
+// printed as a shell would have to be given it.
 func Quote(s string) string {
-	if !strings.ContainsFunc(s, unprintable) && !strings.Contains(s, "'") {
-		return "'" + s + "'"
-	}
-	if !strings.ContainsFunc(s, unprintable) && !strings.ContainsAny(s, "\"`$\\") {
+	if strings.Contains(s, "'") && plainInDoubleQuotes(s) {
 		return `"` + s + `"`
 	}
-	return quoteMixed(s)
+	var b strings.Builder
+	b.WriteByte('\'')
+	escaping := false
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if unprintable(r, n) {
+			if !escaping {
+				b.WriteString("'$'")
+			}
+			escaping = true
+			for _, c := range []byte(s[i : i+n]) {
+				b.WriteString(escapeByte(c))
+			}
+			i += n
+			continue
+		}
+		if escaping {
+			b.WriteString("''")
+			escaping = false
+		}
+		if r == '\'' {
+			b.WriteString(`'\''`)
+		} else {
+			b.WriteString(s[i : i+n])
+		}
+		i += n
+	}
+	b.WriteByte('\'')
+	return b.String()
 }
 
-// QuoteIfNeeded returns s as it is when a shell would read it back unchanged, and
-// Quote(s) otherwise.
+// QuoteIfNeeded returns s as it is when a shell would read it back unchanged and no
+// colon could be taken for the message's, and Quote(s) otherwise.
 func QuoteIfNeeded(s string) string {
-	if s == "" {
-		return "''"
-	}
-	if strings.ContainsFunc(s, unprintable) || strings.ContainsAny(s, " \"'`$\\|&;()<>*?[!^=~#") && needsQuote(s) {
+	if s == "" || s == "{" || s == "}" || s[0] == '#' || s[0] == '~' || strings.ContainsAny(s, " !\"$&()*:;<=>?[^`|'\\") {
 		return Quote(s)
+	}
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if unprintable(r, n) {
+			return Quote(s)
+		}
+		i += n
 	}
 	return s
 }
 
-// needsQuote tells whether GNU's shell-escape style quotes s: '#' and '~' count
-// only at the start, '=' only there too.
-func needsQuote(s string) bool {
-	if strings.ContainsAny(s, " \"'`$\\|&;()<>*?[!^=") {
-		return true
+// unprintable tells whether a character of n bytes cannot be shown.
+func unprintable(r rune, n int) bool { return r == utf8.RuneError && n <= 1 || !unicode.IsPrint(r) }
+
+// plainInDoubleQuotes tells whether s stands for itself between double quotes, in a
+// shell and in C.
+func plainInDoubleQuotes(s string) bool {
+	if strings.ContainsAny(s, "!\"$&()*;<=>?[^`|\\{}") || strings.ContainsAny(s[1:], "#~") {
+		return false
 	}
-	return s[0] == '#' || s[0] == '~'
-}
-
-func unprintable(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' }
-
-// quoteMixed writes runs of printable text in '...' and the rest in $'...'.
-func quoteMixed(s string) string {
-	var b strings.Builder
-	b.WriteByte('\'')
 	for i := 0; i < len(s); {
-		j := i
-		for j < len(s) && (s[j] < ' ' || s[j] == 0x7f) {
-			j++
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if unprintable(r, n) {
+			return false
 		}
-		if j > i {
-			b.WriteString(`'$'`)
-			for _, c := range []byte(s[i:j]) {
-				b.WriteString(escapeByte(c))
-			}
-			b.WriteString(`''`)
-			i = j
-			continue
-		}
-		if s[i] == '\'' {
-			b.WriteString(`'\''`)
-		} else {
-			b.WriteByte(s[i])
-		}
-		i++
+		i += n
 	}
-	b.WriteByte('\'')
-	return b.String()
+	return true
 }
 
 func escapeByte(c byte) string {

@@ -281,7 +281,7 @@ func (sh *interp) runNested(a nestedArgs) int {
 		sh.opt |= optPosix
 	}
 	if sh.opt&optInteractive != 0 {
-		sh.shopt |= shExpandAliases
+		sh.interactive()
 	} else {
 		sh.sourceEnv()
 	}
@@ -324,6 +324,7 @@ func (sh *interp) runStdin() int {
 	d.ref()
 	defer d.unref()
 	lines := &lineReader{}
+	sh.echoed = true
 	more := func() (string, bool) {
 		line, ok := lines.next(sh, d, '\n', 0)
 		if line == "" && !ok {
@@ -338,4 +339,18 @@ func (sh *interp) runStdin() int {
 		return line, true
 	}
 	return sh.runParser(sh.parser("", 1, more), "")
+}
+
+// interactive sets what bash -i has besides.
+func (sh *interp) interactive() {
+	sh.shopt |= shExpandAliases
+	sh.opt |= optEmacs | optHistory | optMonitor | optHistExpand
+	sym := sh.m.lib.symbols
+	for name, value := range map[string]string{
+		"PS1": `\s-\v\$ `, "PS2": "> ", "HISTSIZE": "500", "HISTFILESIZE": "500", "HISTFILE": sh.get(slotHOME) + "/.bash_history",
+	} {
+		if sh.cell(sym.slot(name)) == nil {
+			sh.assign(sym.slot(name), value)
+		}
+	}
 }

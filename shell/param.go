@@ -38,6 +38,10 @@ func (v *varPart) value(sh *interp) string {
 }
 
 func (v *varPart) expand(f *fields, quoted bool) {
+	if c := f.sh.cell(v.slot); c != nil && c.attr&attrRef != 0 {
+		f.value(f.sh.variable(v.slot, nil), quoted)
+		return
+	}
 	s := v.value(f.sh)
 	if quoted {
 		f.quoted(s)
@@ -166,6 +170,11 @@ func (c *compiler) param(p *syntax.Param) wpart {
 		}
 	default:
 		kind := wordTilde
+		if p.Quoted {
+			kind = wordText
+		} else if c.inAssign {
+			kind = wordAssign
+		}
 		if p.Arg != nil {
 			x.arg = c.word(p.Arg, kind)
 		}

@@ -59,17 +59,17 @@ func each(list []string, change func(string) string) []string {
 }
 
 // null tells whether the value counts as empty under ":-" and its like.
-func (v *pval) null(f *fields) bool {
+func (v *pval) null(sh *interp, quoted bool) bool {
 	if v.all == 0 {
 		return v.s == ""
 	}
 	if len(v.list) == 0 {
 		return true
 	}
-	if v.all == '*' {
-		return strings.Join(v.list, f.sh.ifsJoin()) == ""
+	if quoted && v.all == '*' {
+		return strings.Join(v.list, sh.ifsJoin()) == ""
 	}
-	return len(v.list) == 1 && v.list[0] == ""
+	return !v.named && len(v.list) == 1 && v.list[0] == ""
 }
 
 // conditional is ${x-y} and its like.
@@ -77,7 +77,7 @@ func (p *paramPart) conditional(f *fields, v pval, quoted bool) {
 	sh := f.sh
 	have := v.set
 	if p.op[0] == ':' {
-		have = have && !v.null(f)
+		have = have && !v.null(sh, quoted)
 	}
 	switch p.op[len(p.op)-1] {
 	case '-':
@@ -87,8 +87,11 @@ func (p *paramPart) conditional(f *fields, v pval, quoted bool) {
 			p.operand(f, quoted)
 		}
 	case '+':
-		if have {
+		switch {
+		case have:
 			p.operand(f, quoted)
+		case v.all == '@':
+			f.list(nil, quoted, false)
 		}
 	case '=':
 		if have {

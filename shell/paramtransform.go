@@ -70,7 +70,9 @@ func (p *paramPart) attributes(f *fields, v pval, quoted bool) {
 	}
 	c := sh.cell(v.slot)
 	if c == nil {
-		if sh.opt&optNoUnset != 0 {
+		if v.all == '@' {
+			f.list(nil, quoted, false)
+		} else if sh.opt&optNoUnset != 0 && v.all == 0 {
 			sh.unbound(p.paramText())
 		}
 		return

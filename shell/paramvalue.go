@@ -7,13 +7,14 @@ import (
 
 // pval is what a parameter has: one value, or a list.
 type pval struct {
-	s    string
-	set  bool
-	list []string
-	all  byte // '@' or '*': list counts
-	slot int  // for ${x=y}; -1: cannot be assigned
-	sub  *subscript
-	text string // the subscript of an indirection
+	s     string
+	set   bool
+	list  []string
+	all   byte // '@' or '*': list counts
+	slot  int  // for ${x=y}; -1: cannot be assigned
+	sub   *subscript
+	text  string // the subscript of an indirection
+	named bool   // the list was found by an indirection
 }
 
 // base returns the parameter without operators.
@@ -91,14 +92,8 @@ func (p *paramPart) indirection(sh *interp) pval {
 		name = strings.Join(v.list, " ")
 	}
 	if !v.set {
-		if p.op == "" || sh.opt&optNoUnset != 0 {
-			sh.errorf("%s: invalid indirect expansion", strings.TrimPrefix(p.paramText(), "!"))
-			sh.abort(1)
-		}
-		if !strings.HasSuffix(p.op, "+") && !strings.HasSuffix(p.op, "-") && p.op != "" && sh.ctl == ctlNone {
-			sh.errorf("%s: invalid indirect expansion", strings.TrimPrefix(p.paramText(), "!"))
-			sh.abort(1)
-		}
+		sh.errorf("%s: invalid indirect expansion", strings.TrimPrefix(p.paramText(), "!"))
+		sh.abort(1)
 		return pval{slot: -1}
 	}
 	return sh.named(name, p)
@@ -134,7 +129,7 @@ func (sh *interp) named(name string, p *paramPart) pval {
 	}
 	v := pval{slot: slot, text: sub, sub: &subscript{text: sub}}
 	if sub == "@" || sub == "*" {
-		v.list, v.all = sh.elements(slot), sub[0]
+		v.list, v.all, v.named = sh.elements(slot), sub[0], true
 		v.set = len(v.list) > 0
 		return v
 	}
@@ -163,7 +158,7 @@ func (sh *interp) unbound(name string) {
 // fatal leaves the shell after an error of an expansion that a script does not survive.
 func (sh *interp) fatal() {
 	status := 1
-	if sh.opt&optCommand != 0 && sh.subshell == 0 && sh.sourceLevel == 0 {
+	if sh.opt&optCommand != 0 && sh.opt&optErrExit == 0 && sh.subshell == 0 && sh.sourceLevel == 0 {
 		status = 127
 	}
 	if sh.opt&optInteractive != 0 {

@@ -22,12 +22,13 @@ type patternKey struct {
 
 // pattern is a compiled pattern of the shell.
 type pattern struct {
-	nodes []patNode
-	lit   string // all of it, when isLit
-	isLit bool
-	ext   bool // has extended patterns: only backtracking matches them
-	fold  bool
-	flags patFlags
+	nodes  []patNode
+	lit    string // all of it, when isLit
+	isLit  bool
+	ext    bool // has extended patterns: only backtracking matches them
+	fold   bool
+	source string
+	flags  patFlags
 }
 
 type nodeKind uint8
@@ -58,7 +59,7 @@ func compilePattern(text string, f patFlags) *pattern {
 }
 
 func compilePatternDepth(text string, f patFlags, depth int) *pattern {
-	p := &pattern{fold: f&patFold != 0, flags: f}
+	p := &pattern{fold: f&patFold != 0, source: text}
 	lit := make([]byte, 0, len(text))
 	p.isLit = true
 	for i := 0; i < len(text); {

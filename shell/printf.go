@@ -49,14 +49,15 @@ func (sh *interp) printf(args []string) int {
 
 // printer is a printf under way.
 type printer struct {
-	sh     *interp
-	format string
-	args   []string
-	next   int
-	out    []byte
-	status int
-	stop   bool
-	big    bool // the last integer needs 64 bits without sign
+	sh       *interp
+	format   string
+	args     []string
+	next     int
+	out      []byte
+	status   int
+	stop     bool
+	unsigned bool
+	big      bool // the last integer needs 64 bits without sign
 }
 
 // run uses the format again until the arguments are used up.
@@ -268,9 +269,15 @@ func (p *printer) convert(s spec, c byte) bool {
 		}
 		s.prec = -1
 		p.text(s, a)
-	case 'd', 'i', 'o', 'u', 'x', 'X':
+	case 'd', 'i':
 		a, _ := p.arg()
 		n, _ := p.integer(a)
+		p.number(s, c, n)
+	case 'o', 'u', 'x', 'X':
+		a, _ := p.arg()
+		p.unsigned = true
+		n, _ := p.integer(a)
+		p.unsigned = false
 		p.number(s, c, n)
 	case 'e', 'E', 'f', 'F', 'g', 'G', 'a', 'A':
 		a, _ := p.arg()
@@ -366,6 +373,15 @@ func (p *printer) integer(a string) (int64, bool) {
 		p.complain("%s: invalid number", a)
 	}
 	switch {
+	case p.unsigned:
+		if over {
+			p.complainRange(a)
+			return -1, false
+		}
+		if neg {
+			v = -v
+		}
+		return int64(v), true //nolint:gosec // Written without sign.
 	case over || v > 1<<63 && neg:
 		p.complainRange(a)
 		if neg {
@@ -492,6 +508,13 @@ func (p *printer) float(s spec, c byte, v float64) {
 		prec = 1
 	}
 	text := formatFloat(v, verb, prec, s.alt)
+	if s.alt && prec == 0 && (verb == 'f' || verb == 'e' || verb == 'E') && !math.IsInf(v, 0) && !math.IsNaN(v) {
+		if i := strings.IndexAny(text, "eE"); i >= 0 {
+			text = text[:i] + "." + text[i:]
+		} else {
+			text += "."
+		}
+	}
 	if c == 'F' || c >= 'A' && c <= 'Z' {
 		text = strings.ToUpper(text)
 	}

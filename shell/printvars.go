@@ -15,7 +15,7 @@ func (sh *interp) printNamed(names []string) int {
 		if slot >= 0 {
 			c = sh.cell(slot)
 		}
-		if c == nil || c.attr&^attrLocal == 0 && !sh.isLocal(slot) {
+		if c == nil {
 			st = sh.fail("%s: not found", n)
 			continue
 		}

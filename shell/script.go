@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"strings"
 	"sync"
 
 	"github.com/seed434b0696/agent-sandbox/shell/syntax"
@@ -35,6 +36,7 @@ type unit struct {
 	run   command
 	err   *syntax.Error
 	start int
+	src   string // its text
 	line  int
 	ends  bool // the end of the script
 }
@@ -73,6 +75,7 @@ func (l *library) read(p *syntax.Parser) *unit {
 	u := &unit{}
 	u.start, u.line = p.Pos()
 	list, err := p.Next()
+	u.src = p.Since(u.start)
 	if err != nil {
 		// Next has no other errors.
 		u.err, _ = err.(*syntax.Error) //nolint:errorlint // Not wrapped.
@@ -163,6 +166,9 @@ func (sh *interp) runParser(p *syntax.Parser, what string) int {
 
 // runUnit runs one command of a script; false: the script is over.
 func (sh *interp) runUnit(u *unit, what string) bool {
+	if sh.opt&optVerbose != 0 && u.src != "" && !sh.echoed {
+		sh.errorRaw(strings.TrimSuffix(u.src, "\n") + "\n")
+	}
 	if u.err != nil {
 		sh.syntaxError(u.err, what)
 		return false

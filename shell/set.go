@@ -27,8 +27,8 @@ func (sh *interp) set(args []string) int {
 			}
 			return 0
 		}
-		if s == "+" && i+1 >= len(args) {
-			return 0
+		if s == "+" {
+			continue
 		}
 		if len(s) < 2 || s[0] != '-' && s[0] != '+' {
 			break

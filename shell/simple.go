@@ -63,6 +63,7 @@ func (x *simpleCode) assignOne(sh *interp) int {
 	if !x.assigns[0].run(sh) {
 		return x.assignFailed(sh)
 	}
+	sh.lastArg = ""
 	if !sh.substRan {
 		sh.status = 0
 	}
@@ -87,6 +88,11 @@ func (x *simpleCode) assignOnly(sh *interp) int {
 		return sh.status
 	}
 	sh.substRan = false
+	return x.nameless(sh)
+}
+
+// nameless makes the assignments and redirections of a command whose words came to nothing.
+func (x *simpleCode) nameless(sh *interp) int {
 	undo := len(sh.undo)
 	if len(x.redirs) > 0 && !sh.redirect(x.redirs) {
 		sh.undoRedirs(undo)
@@ -143,7 +149,7 @@ func (x *simpleCode) run(sh *interp) int {
 	}
 	args := sh.stack[base:len(sh.stack):len(sh.stack)]
 	if len(args) == 0 {
-		return x.assignOnly(sh)
+		return x.nameless(sh)
 	}
 	st := x.dispatch(sh, args)
 	sh.pop(base)
@@ -179,7 +185,7 @@ func (x *simpleCode) dispatch(sh *interp, args []string) int {
 		}
 	}
 	if len(x.assigns) == 0 && len(x.redirs) == 0 {
-		sh.lastArg = args[len(args)-1]
+		sh.lastArg = x.last(args)
 		switch {
 		case fn != nil:
 			return sh.call(fn, args)
@@ -192,6 +198,16 @@ func (x *simpleCode) dispatch(sh *interp, args []string) int {
 		return sh.external(args)
 	}
 	return x.with(sh, fn, b, args)
+}
+
+// last returns what $_ is for the next command.
+func (x *simpleCode) last(args []string) string {
+	if x.decl != nil {
+		if a := x.decl[len(x.words)-1]; a != nil && a.array {
+			return a.name
+		}
+	}
+	return args[len(args)-1]
 }
 
 // declArgs returns the compiled assignments by position in the arguments, counted from the end,
@@ -222,22 +238,14 @@ func (x *simpleCode) with(sh *interp, fn *function, b *builtin, args []string) i
 	}
 	keep := b != nil && fn == nil && b.special && sh.opt&optPosix != 0
 	for _, a := range x.assigns {
-		ok := true
-		if keep {
-			ok = a.run(sh)
-		} else {
-			ok = a.temporary(sh)
-		}
-		if !ok {
+		ok := a.temporary(sh)
+		if !ok && (sh.ctl != ctlNone || keep) {
 			sh.restore(saved)
 			sh.undoRedirs(undo)
-			if sh.ctl != ctlNone {
-				return sh.status
+			if sh.ctl == ctlNone {
+				sh.exit(1)
 			}
-			if b != nil && b.special && sh.opt&optPosix != 0 {
-				return sh.exit(1)
-			}
-			return 1
+			return sh.status
 		}
 		if sh.opt&optXTrace != 0 {
 			sh.xtrace(a.traceText(sh))
@@ -246,7 +254,7 @@ func (x *simpleCode) with(sh *interp, fn *function, b *builtin, args []string) i
 	if sh.opt&optXTrace != 0 && len(x.assigns) > 0 {
 		sh.xtraceArgs(args)
 	}
-	sh.lastArg = args[len(args)-1]
+	sh.lastArg = x.last(args)
 	var st int
 	switch {
 	case fn != nil:
@@ -259,11 +267,32 @@ func (x *simpleCode) with(sh *interp, fn *function, b *builtin, args []string) i
 	default:
 		st = sh.external(args)
 	}
-	if !keep {
+	if keep {
+		sh.keepTemps(saved)
+	} else {
 		sh.restoreTemps(saved)
 	}
 	sh.undoRedirs(undo)
 	return st
+}
+
+// keepTemps makes temporary assignments stay: those before a special builtin in POSIX mode.
+func (sh *interp) keepTemps(n int) {
+	for len(sh.saved) > n {
+		s := sh.saved[len(sh.saved)-1]
+		sh.saved = sh.saved[:len(sh.saved)-1]
+		c := sh.cell(s.slot)
+		if !s.temp || c == nil {
+			continue
+		}
+		d := *c
+		d.epoch, d.room = sh.epoch, 0
+		d.attr &^= attrTemp
+		if s.old == nil || s.old.attr&attrExport == 0 {
+			d.attr &^= attrExport
+		}
+		sh.put(s.slot, &d)
+	}
 }
 
 // restoreTemps brings back what temporary assignments hid. What the command made local in the function
@@ -307,7 +336,7 @@ func (x *simpleCode) exec(sh *interp, b *builtin, args []string) int {
 		}
 		return 1
 	}
-	if len(args) == 1 {
+	if len(args) == 1 || len(args) == 2 && args[1] == "--" {
 		sh.keepRedirs(undo)
 		return 0
 	}

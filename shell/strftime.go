@@ -8,8 +8,8 @@ import (
 
 // local returns the time in the zone of TZ; names of zones that are not known are UTC.
 func (sh *interp) local(t time.Time) time.Time {
-	tz := sh.namedValue("TZ")
-	if sh.m.zone == nil || tz == "" {
+	tz, ok := sh.lookupEnv("TZ")
+	if sh.m.zone == nil || !ok {
 		return t.UTC()
 	}
 	if loc := sh.m.zone(tz); loc != nil {

@@ -184,10 +184,10 @@ func (t *tester) term() bool {
 	}
 	a := t.args[t.pos:]
 	switch {
-	case a[0] == "!" && !(left >= 3 && isBinaryTest(a[1])):
+	case a[0] == "!":
 		t.pos++
 		return !t.term() && t.msg == ""
-	case a[0] == "(" && !(left >= 3 && isBinaryTest(a[1])):
+	case a[0] == "(":
 		t.pos++
 		ok := t.or()
 		if t.msg == "" && t.next() != ")" {

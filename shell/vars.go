@@ -237,7 +237,7 @@ func (sh *interp) element(pl place) (string, bool) {
 		key := sh.expandText(pl.sub)
 		return c.assoc.at(key)
 	}
-	i, ok := sh.arithText(pl.sub)
+	i, ok := sh.arithText(sh.expandText(pl.sub))
 	if !ok {
 		return "", false
 	}

@@ -36,22 +36,26 @@ type wpart interface {
 
 // compiler turns trees into closures.
 type compiler struct {
-	lib *library
+	lib      *library
+	inAssign bool // the word is the value of an assignment
 }
 
 // word compiles a word.
 func (c *compiler) word(w *syntax.Word, kind wordKind) *word {
 	out := &word{text: w.Text}
+	before := c.inAssign
+	c.inAssign = kind == wordAssign || c.inAssign && kind == wordTilde
+	defer func() { c.inAssign = before }()
 	list := w.Parts
-	if kind == wordAssign || kind == wordTilde || kind == wordArg {
-		list = tildes(list, kind == wordAssign, kind == wordArg)
-	}
-	if kind == wordArg && hasBraces(w.Parts) {
+	if kind == wordArg && hasBraces(list) { // Braces come before tildes.
 		if tree, ok := c.braces(list); ok {
 			out.braces, out.parts = true, tree
-			out.plain = c.parts(list)
+			out.plain = c.parts(tildes(list, false, true))
 			return out
 		}
+	}
+	if kind == wordAssign || kind == wordTilde || kind == wordArg {
+		list = tildes(list, kind == wordAssign, kind == wordArg)
 	}
 	out.parts = c.parts(list)
 	c.classify(out, kind)
@@ -299,7 +303,7 @@ func (sh *interp) fields(w *word) {
 	switch {
 	case w.constant:
 		sh.stack = append(sh.stack, w.lit)
-	case w.simple != nil:
+	case w.simple != nil && !sh.isRef(w.simple.slot):
 		sh.stack = append(sh.stack, w.simple.value(sh))
 	case w.bare != nil && sh.bareField(w.bare):
 	case w.braces && sh.opt&optBraceExpand != 0:
@@ -352,4 +356,10 @@ func (sh *interp) expandText(s string) string {
 		return s
 	}
 	return sh.str(sh.m.lib.text(s))
+}
+
+// isRef tells whether the variable is a reference, which may mean a list.
+func (sh *interp) isRef(slot int) bool {
+	c := sh.cell(slot)
+	return c != nil && c.attr&attrRef != 0
 }

@@ -18,6 +18,8 @@ func (p *Parser) alias(w *Word) bool {
 	if next {
 		p.blankLeft = -1
 	}
+	next = next || p.again
+	p.again = false
 	if p.opt.Alias == nil || p.cur.ctx != ctxCommand && !next {
 		return false
 	}
@@ -42,7 +44,7 @@ func (p *Parser) alias(w *Word) bool {
 	}
 	rest := p.src[p.pos:]
 	p.aliases = append(p.aliases, aliasMark{name, len(rest)})
-	p.aliased = true
+	p.aliased, p.again = true, next
 	if strings.HasSuffix(text, " ") || strings.HasSuffix(text, "\t") {
 		p.blankLeft = len(rest)
 	}

@@ -122,3 +122,21 @@ func (p *Parser) element() *Elem {
 	e.Value = p.word()
 	return e
 }
+
+// listWord reads NAME=(list) as a word with blanks in it; nil for other text.
+func (p *Parser) listWord() *Word {
+	n := nameLen(p.src[p.pos:])
+	rest := p.src[p.pos+n:]
+	if n == 0 || !(len(rest) > 1 && rest[:2] == "=(" || len(rest) > 2 && rest[:3] == "+=(") {
+		return nil
+	}
+	start, line := p.pos, p.line
+	a := p.assignment(ctxCommand)
+	if a == nil || !a.Array {
+		p.pos, p.line = start, line
+		return nil
+	}
+	sub := &Parser{src: a.Text, line: line, opt: p.opt, blankLeft: -1, depth: p.depth}
+	sub.opt.More = nil
+	return &Word{Text: a.Text, Line: line, Parts: sub.parts(mode{noPat: true})}
+}

@@ -222,7 +222,7 @@ type (
 		Arg2     *Word  // replacement; length of a slice; nil: not given
 		Bad      bool   // no such syntax: an error when it is expanded
 		Text     string // as written
-		Brace    bool
+		Quoted   bool   // it stands in double quotes
 	}
 	// CmdSub is $(...) or `...`.
 	CmdSub struct {

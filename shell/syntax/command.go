@@ -169,17 +169,18 @@ func (p *Parser) reservedHere(t *token, s *Simple, c *Command) bool {
 
 // argContext returns how the words behind those read so far are read.
 func (p *Parser) argContext(s *Simple, ctx context) context {
-	if ctx == ctxDecl {
+	if ctx == ctxDecl || ctx == ctxList {
 		return ctx
 	}
 	name, ok := s.Words[len(s.Words)-1].Literal()
 	if !ok {
 		return ctxArg
 	}
-	for _, w := range s.Words[:len(s.Words)-1] { // "command declare", "builtin local"
-		if n, ok := w.Literal(); !ok || n != "command" && n != "builtin" {
-			return ctxArg
-		}
+	if len(s.Words) > 1 {
+		return ctxArg
+	}
+	if name == "let" || name == "eval" {
+		return ctxList
 	}
 	if declaring[name] {
 		s.Decl = true

@@ -36,6 +36,7 @@ const (
 	ctxCommand                // an alias, a reserved word, an assignment
 	ctxDecl                   // an assignment as argument
 	ctxPattern                // of case
+	ctxList                   // an argument that may be NAME=(list), kept as text
 )
 
 // text returns the token as messages show it.
@@ -226,6 +227,12 @@ func (p *Parser) operator() string {
 // lexWord reads a word, an assignment or the descriptor of a redirection.
 func (p *Parser) lexWord(ctx context) bool {
 	t := &p.cur
+	if ctx == ctxList {
+		if w := p.listWord(); w != nil {
+			t.kind, t.word = tokWord, w
+			return true
+		}
+	}
 	if ctx == ctxCommand || ctx == ctxDecl {
 		if a := p.assignment(ctx); a != nil {
 			if ctx == ctxCommand {

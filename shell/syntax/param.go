@@ -12,7 +12,7 @@ func (p *Parser) braced(m mode) Part {
 	if c := p.peek(); c == ' ' || c == '\t' || c == '\n' || c == '|' {
 		return p.badParam(start, line)
 	}
-	x := &Param{Brace: true}
+	x := &Param{Quoted: m.dq}
 	if !p.paramHead(x) || !p.paramOp(x, m) || p.peek() != '}' {
 		if p.peek() == 0 {
 			p.unclosed(line, "}")
@@ -163,7 +163,7 @@ func (p *Parser) paramOp(x *Param, m mode) bool {
 func (p *Parser) operand(dq, pattern bool, stop string) *Word {
 	w := &Word{Line: p.line}
 	start := p.pos
-	m := mode{stop: stop, procs: !dq}
+	m := mode{stop: stop, procs: !dq, noPat: true}
 	if dq && !pattern {
 		m.dq, m.esc = true, dqEscapes+"}"
 	}

@@ -30,7 +30,8 @@ type Parser struct {
 	aliases    []aliasMark
 	aliasCount int
 	aliased    bool
-	blankLeft  int // an alias that ended in a blank: where its text ends, from the end; -1: none
+	blankLeft  int  // an alias that ended in a blank: where its text ends, from the end; -1: none
+	again      bool // the next word stands where an alias was looked for
 	depth      int
 	extGlob    int // inside [[ ]] patterns, where extglob is always on
 }
@@ -51,6 +52,14 @@ func (p *Parser) Aliased() bool { return p.aliased }
 
 // Pos returns the offset in the source behind what has been read, and its line.
 func (p *Parser) Pos() (offset, line int) { return p.pos, p.line }
+
+// Since returns the source from the offset to what has been read.
+func (p *Parser) Since(start int) string {
+	if start > p.pos || p.pos > len(p.src) {
+		return ""
+	}
+	return p.src[start:p.pos]
+}
 
 // Next returns the next complete command, which ends with a newline, or nil at the end
 // of the script. An error is an *Error, after which the parser is at its end.

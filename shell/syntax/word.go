@@ -191,9 +191,6 @@ func (p *Parser) extPattern(m mode) Part {
 	}
 	p.closer(')', line)
 	list = add(list, &Lit{")"})
-	if len(list) == 1 {
-		return list[0]
-	}
 	return &Pattern{Parts: list}
 }
 

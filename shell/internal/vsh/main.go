@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/coreutils"
+	"github.com/seed434b0696/agent-sandbox/coreutils/zone"
 	"github.com/seed434b0696/agent-sandbox/shell"
 	"github.com/seed434b0696/agent-sandbox/vfs"
 )
@@ -110,7 +111,7 @@ func machine(big bool) (*shell.Shell, error) {
 		l.Fuel, l.Bytes = -1, 1<<30
 	}
 	return shell.New(shell.Options{
-		FS: tree, Env: os.Environ(), Dir: dir, Commands: commands, Limits: l,
+		FS: tree, Env: os.Environ(), Dir: dir, Commands: commands, Limits: l, Zone: zone.Load,
 	}), nil
 }
 
