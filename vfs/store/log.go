@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 
 	"github.com/seed434b0696/agent-sandbox/vfs"
@@ -81,9 +82,7 @@ func (s *Store) scan() error {
 		if !ok {
 			return s.torn(off)
 		}
-		for h, e := range fresh {
-			s.objects[h] = e
-		}
+		maps.Copy(s.objects, fresh)
 		clear(fresh)
 		s.head, s.filled, s.end = root, true, at
 	}

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -116,9 +117,7 @@ func (s *Store) Commit(t *vfs.Snapshot) (vfs.Hash, error) {
 		}
 		return vfs.Hash{}, err
 	}
-	for h, e := range w.added {
-		s.objects[h] = e
-	}
+	maps.Copy(s.objects, w.added)
 	s.head, s.filled, s.end = h, true, w.at
 	return h, nil
 }
