@@ -42,6 +42,7 @@ var commands = []func() shell.Command{
 	sha512sumCommand,
 	stringsCommand,
 	sumCommand,
+	sortCommand,
 	tailCommand,
 	trCommand,
 	uniqCommand,
