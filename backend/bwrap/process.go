@@ -29,11 +29,12 @@ type process struct {
 	staged   *staged // nil: not on a stage
 	status   *status
 	command  *exec.Cmd
-	null     *os.File // open until bubblewrap has it
-	terminal bool     // shares our terminal's session and process group
-	name     string   // of the command, as it was given
-	bwrapFD  int      // pidfd of bubblewrap
-	launched int      // eventfd; written once when bubblewrap runs, or could not be started
+	null     *os.File      // open until bubblewrap has it
+	terminal bool          // shares our terminal's session and process group
+	name     string        // of the command, as it was given
+	bwrapFD  int           // pidfd of bubblewrap
+	launched int           // eventfd; written once when bubblewrap runs, or could not be started
+	settled  chan struct{} // closed right before that
 
 	ended  chan struct{} // closed when all of it is gone
 	reaped chan struct{} // closed when bubblewrap was waited for
@@ -79,6 +80,7 @@ func (p *process) started(ctx context.Context, c *exec.Cmd) {
 func (p *process) watch(l *listener) {
 	g := p.guard
 	g.serve(l, event{fd: p.launched, ready: func() bool {
+		<-p.settled // the memory of the thread that started it
 		if p.command == nil {
 			g.end() // it could not be started
 			return false

@@ -195,6 +195,7 @@ func (p *process) fork(ctx context.Context, c *exec.Cmd) error {
 		if err == nil {
 			p.started(ctx, c)
 		}
+		close(p.settled)
 		one := [8]byte{1}
 		_, _ = unix.Write(p.launched, one[:]) // an eventfd takes it
 		if err == nil {

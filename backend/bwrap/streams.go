@@ -18,7 +18,7 @@ import (
 // a goroutine that nobody waits for: its source may never end.
 func (p *process) connect(c *exec.Cmd, plan *policy.Plan, stdio sandbox.Stdio) error {
 	var err error
-	p.pidfd, p.reaped = -1, make(chan struct{})
+	p.pidfd, p.reaped, p.settled = -1, make(chan struct{}), make(chan struct{})
 	if p.launched, err = unix.Eventfd(0, unix.EFD_CLOEXEC); err != nil {
 		return err
 	}
