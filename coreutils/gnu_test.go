@@ -127,6 +127,9 @@ func runReal(t *testing.T, dir string, args []string, r row) outcome {
 	var exit *exec.ExitError
 	if err := cmd.Wait(); errors.As(err, &exit) {
 		o.status = exit.ExitCode()
+		if w, ok := exit.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+			o.status = 128 + int(w.Signal())
+		}
 	} else if err != nil {
 		t.Fatal(err)
 	}

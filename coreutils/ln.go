@@ -303,11 +303,11 @@ func (l *linker) make(target, name string) error {
 		return l.proc.Symlink(target, name)
 	}
 	if l.logical {
-		real, err := l.proc.Realpath(target)
+		path, err := l.proc.Realpath(target)
 		if err != nil {
 			return err
 		}
-		target = real
+		target = path
 	}
 	return l.proc.Link(target, name)
 }

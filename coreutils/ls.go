@@ -325,17 +325,25 @@ func (l *lsConfig) setSizes(o *options) {
 // blockSizeOption reads --block-size.
 func blockSizeOption(o *options) (sizeFormat, bool) {
 	f, err := parseBlockSize(o.Value)
-	switch {
-	case err == nil:
-		return f, true
-	case errors.Is(err, errSizeSuffix):
-		o.RejectQuietly("invalid suffix in --block-size argument '%s'", o.Value)
-	case errors.Is(err, errSizeTooLarge):
-		o.RejectQuietly("--block-size argument '%s' too large", o.Value)
-	default:
-		o.RejectQuietly("invalid --block-size argument '%s'", o.Value)
+	if err != nil {
+		rejectSize(o, "--block-size", err)
 	}
-	return f, false
+	return f, err == nil
+}
+
+// rejectSize says what is wrong with an option's size, by the option's letter if that was given.
+func rejectSize(o *options, name string, err error) {
+	if o.Long == "" {
+		name = "-" + string(rune(o.ID))
+	}
+	switch {
+	case errors.Is(err, errSizeSuffix):
+		o.RejectQuietly("invalid suffix in %s argument '%s'", name, o.Value)
+	case errors.Is(err, errSizeTooLarge):
+		o.RejectQuietly("%s argument '%s' too large", name, o.Value)
+	default:
+		o.RejectQuietly("invalid %s argument '%s'", name, o.Value)
+	}
 }
 
 func lsCount(o *options, fault string) int {

@@ -44,6 +44,7 @@ type dirMaker struct {
 	out     *output
 	mode    modeChange // nil: the umask decides
 	verbose bool
+	words   string // what is said of a directory; "" is mkdir's
 }
 
 func runMkdir(p *shell.Proc) int {
@@ -100,7 +101,11 @@ func (d *dirMaker) make(name string, parents bool) bool {
 
 func (d *dirMaker) say(name string) {
 	if d.verbose {
-		_, _ = d.out.WriteString(d.proc.Name() + ": created directory " + shell.Quote(name) + "\n") // The error stays in out.
+		words := d.words
+		if words == "" {
+			words = "created directory "
+		}
+		_, _ = d.out.WriteString(d.proc.Name() + ": " + words + shell.Quote(name) + "\n") // The error stays in out.
 	}
 }
 

@@ -52,7 +52,11 @@ func (t *targetPlace) settle(args []string) (sources []string, ok bool) {
 	}
 	if t.dirGiven {
 		if err := t.mustBeDir(t.dir); err != nil {
-			t.proc.Errorf(err, "target directory %s", shell.Quote(t.dir))
+			words := "target directory %s"
+			if t.proc.Name() == "install" {
+				words = "failed to access %s"
+			}
+			t.proc.Errorf(err, words, shell.Quote(t.dir))
 			return nil, false
 		}
 		return args, true

@@ -1,0 +1,327 @@
+package coreutils
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+)
+
+// write draws a root and what is below it.
+func (j *treeJob) write(n *treeNode) {
+	j.put(j.meta(n) + j.named(n) + j.noted(n) + "\n")
+	j.writeKids(n, "")
+}
+
+func (j *treeJob) writeKids(dir *treeNode, indent string) {
+	for i, n := range dir.kids {
+		branch, next := j.lines.branch, j.lines.bar
+		if i == len(dir.kids)-1 {
+			branch, next = j.lines.last, j.lines.space
+		}
+		line := indent + branch
+		if j.plain {
+			line, next = "", ""
+		}
+		if j.metaFirst {
+			line = j.meta(n) + line
+		} else {
+			line += j.meta(n)
+		}
+		j.put(line + j.named(n) + j.noted(n) + "\n")
+		j.writeKids(n, indent+next)
+	}
+}
+
+func (j *treeJob) noted(n *treeNode) string {
+	if n.note == "" {
+		return ""
+	}
+	return "  [" + n.note + "]"
+}
+
+// named is a node's name, with a link's target and a mark.
+func (j *treeJob) named(n *treeNode) string {
+	name := n.name
+	if j.paths {
+		name = n.path
+	}
+	s := j.shown(name)
+	if j.colors {
+		s = j.colored(s, n)
+	}
+	mode := n.info.Mode
+	if n.target != "" {
+		s += " -> " + j.shown(n.target)
+		mode = n.leads
+		if !n.leadsOK {
+			return s
+		}
+	}
+	if j.marks {
+		s += indicate(indicateAll, mode, true)
+	}
+	return s
+}
+
+func (j *treeJob) shown(name string) string {
+	if j.quote {
+		name = `"` + name + `"`
+	}
+	if !j.hide {
+		return name
+	}
+	var b strings.Builder
+	printables(name, func(text string, _ byte) {
+		if text == "" {
+			text = "?"
+		}
+		b.WriteString(text)
+	})
+	return b.String()
+}
+
+func (j *treeJob) colored(s string, n *treeNode) string {
+	c := newLsColors(j.proc)
+	color := c.ofMode(n.name, n.info.Mode, n.info.Nlink)
+	if color == "" {
+		return s
+	}
+	return c.of("lc") + color + c.of("rc") + s + c.end()
+}
+
+// meta is what stands in brackets before a name.
+func (j *treeJob) meta(n *treeNode) string {
+	var parts []string
+	i := &n.info
+	if j.inode {
+		parts = append(parts, padLeft(strconv.FormatUint(i.Ino, 10), 7))
+	}
+	if j.device {
+		parts = append(parts, padLeft(strconv.Itoa(deviceNumber), 3))
+	}
+	if j.mode {
+		parts = append(parts, modeString(i.Mode))
+	}
+	if j.owner {
+		parts = append(parts, fmt.Sprintf("%-8s", j.accounts.user(i.UID)))
+	}
+	if j.group {
+		parts = append(parts, fmt.Sprintf("%-8s", j.accounts.group(i.GID)))
+	}
+	if j.size != nil {
+		width := 11
+		if j.size.unit == 0 {
+			width = 4
+		}
+		parts = append(parts, padLeft(j.size.show(j.sizeOf(n)), width))
+	}
+	if j.timeFormat != "" {
+		parts = append(parts, strftime(j.timeFormat, i.Mtime.In(localZone(j.proc))))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "[" + strings.Join(parts, " ") + "]  "
+}
+
+func (j *treeJob) sizeOf(n *treeNode) int64 {
+	if j.sum {
+		return n.size
+	}
+	return n.info.Size
+}
+
+// report counts at the end.
+func (j *treeJob) report() {
+	if j.noReport {
+		return
+	}
+	s := "\n"
+	if j.sum {
+		s += " " + j.size.show(j.total)
+		if j.size.unit == 1 {
+			s += " bytes"
+		}
+		s += " used in "
+	}
+	s += strconv.Itoa(j.dirs) + wordFor(j.dirs, " directory", " directories")
+	if !j.dirsOnly {
+		s += ", " + strconv.Itoa(j.files) + wordFor(j.files, " file", " files")
+	}
+	j.put(s + "\n")
+}
+
+func wordFor(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+func treeType(m fs.FileMode) string {
+	switch typeLetter(m) {
+	case 'd':
+		return "directory"
+	case 'l':
+		return "link"
+	case 'p':
+		return "fifo"
+	case 's':
+		return "socket"
+	case 'c':
+		return "char"
+	case 'b':
+		return "block"
+	}
+	return "file"
+}
+
+// attributes are what JSON and XML say of a node besides its name.
+func (j *treeJob) attributes(n *treeNode) [][2]string {
+	var list [][2]string
+	add := func(key, value string) { list = append(list, [2]string{key, value}) }
+	i := &n.info
+	if n.target != "" {
+		add("target", n.target)
+	}
+	if j.inode {
+		add("inode", strconv.FormatUint(i.Ino, 10))
+	}
+	if j.device {
+		add("dev", strconv.Itoa(deviceNumber))
+	}
+	if j.mode {
+		add("mode", octalMode(modeBits(i.Mode)))
+		add("prot", modeString(i.Mode))
+	}
+	if j.owner {
+		add("user", j.accounts.user(i.UID))
+	}
+	if j.group {
+		add("group", j.accounts.group(i.GID))
+	}
+	if j.size != nil {
+		add("size", j.size.show(j.sizeOf(n)))
+	}
+	if j.timeFormat != "" {
+		add("time", strftime(j.timeFormat, i.Mtime.In(localZone(j.proc))))
+	}
+	return list
+}
+
+func jsonText(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil { // Strings always marshal.
+		return `""`
+	}
+	return string(b)
+}
+
+func (j *treeJob) nodeName(n *treeNode) string {
+	if j.paths {
+		return n.path
+	}
+	return n.name
+}
+
+func (j *treeJob) writeJSON(roots []*treeNode) {
+	j.put("[\n")
+	for i, n := range roots {
+		j.jsonNode(n, "  ")
+		if i < len(roots)-1 || !j.noReport {
+			j.put(",")
+		}
+		j.put("\n")
+	}
+	if !j.noReport {
+		j.put(`  {"type":"report"`)
+		if j.sum {
+			j.put(`,"size":` + strconv.FormatInt(j.total, 10))
+		}
+		j.put(`,"directories":` + strconv.Itoa(j.dirs))
+		if !j.dirsOnly {
+			j.put(`,"files":` + strconv.Itoa(j.files))
+		}
+		j.put("}\n")
+	}
+	j.put("]\n")
+}
+
+func (j *treeJob) jsonNode(n *treeNode, indent string) {
+	j.put(indent + `{"type":"` + treeType(n.info.Mode) + `","name":` + jsonText(j.nodeName(n)))
+	for _, a := range j.attributes(n) {
+		value := jsonText(a[1])
+		if a[0] == "inode" || a[0] == "dev" || a[0] == "size" && j.size.unit == 1 {
+			value = a[1]
+		}
+		j.put(`,"` + a[0] + `":` + value)
+	}
+	if n.note != "" {
+		j.put(`,"error":` + jsonText(n.note))
+	}
+	if !n.info.IsDir() && len(n.kids) == 0 {
+		j.put("}")
+		return
+	}
+	if len(n.kids) == 0 {
+		j.put(`,"contents":[]}`)
+		return
+	}
+	j.put(`,"contents":[` + "\n")
+	for i, k := range n.kids {
+		j.jsonNode(k, indent+"  ")
+		if i < len(n.kids)-1 {
+			j.put(",")
+		}
+		j.put("\n")
+	}
+	j.put(indent + "]}")
+}
+
+func xmlText(s string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(s)) // A builder takes everything.
+	return b.String()
+}
+
+func (j *treeJob) writeXML(roots []*treeNode) {
+	j.put("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<tree>\n")
+	for _, n := range roots {
+		j.xmlNode(n, "  ")
+	}
+	if !j.noReport {
+		j.put("  <report>\n")
+		if j.sum {
+			j.put("    <size>" + strconv.FormatInt(j.total, 10) + "</size>\n")
+		}
+		j.put("    <directories>" + strconv.Itoa(j.dirs) + "</directories>\n")
+		if !j.dirsOnly {
+			j.put("    <files>" + strconv.Itoa(j.files) + "</files>\n")
+		}
+		j.put("  </report>\n")
+	}
+	j.put("</tree>\n")
+}
+
+func (j *treeJob) xmlNode(n *treeNode, indent string) {
+	kind := treeType(n.info.Mode)
+	j.put(indent + "<" + kind + ` name="` + xmlText(j.nodeName(n)) + `"`)
+	for _, a := range j.attributes(n) {
+		j.put(" " + a[0] + `="` + xmlText(a[1]) + `"`)
+	}
+	j.put(">")
+	if n.note != "" {
+		j.put("<error>" + xmlText(n.note) + "</error>")
+	}
+	if len(n.kids) > 0 {
+		j.put("\n")
+		for _, k := range n.kids {
+			j.xmlNode(k, indent+"  ")
+		}
+		j.put(indent)
+	}
+	j.put("</" + kind + ">\n")
+}
