@@ -32,6 +32,7 @@ var commands = []func() shell.Command{
 	grepCommand,
 	headCommand,
 	hexdumpCommand,
+	jqCommand,
 	md5sumCommand,
 	odCommand,
 	patchCommand,

@@ -1,0 +1,37 @@
+package coreutils
+
+import (
+	"runtime/metrics"
+	"syscall"
+)
+
+// memoryGuard watches over a command that may hold much: what it holds cannot be seen from
+// outside, so that it counts what it has taken and, once that is much, looks at what the whole
+// program holds. The zero value is ready.
+type memoryGuard struct {
+	taken, checked int64
+}
+
+const (
+	// memoryFree is how much a command may take in all before anybody looks.
+	memoryFree = 256 << 20
+	// memoryStep is how much it may take between two looks.
+	memoryStep = 32 << 20
+	// memoryFull is what the heap may hold while a command takes more than memoryFree.
+	memoryFull = 1 << 30
+)
+
+// take counts n bytes; ENOMEM says that it is too much.
+func (g *memoryGuard) take(n int) error {
+	g.taken += int64(n)
+	if g.taken < memoryFree || g.taken-g.checked < memoryStep {
+		return nil
+	}
+	g.checked = g.taken
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	if sample[0].Value.Kind() == metrics.KindUint64 && sample[0].Value.Uint64() > memoryFull {
+		return syscall.ENOMEM
+	}
+	return nil
+}
