@@ -81,8 +81,16 @@ var grepOptions = []getopt.Option{
 	{Short: 'X', Arg: getopt.Required},
 	{Short: 'y'},
 	{Short: 'I'},
-	{Short: '0'}, {Short: '1'}, {Short: '2'}, {Short: '3'}, {Short: '4'},
-	{Short: '5'}, {Short: '6'}, {Short: '7'}, {Short: '8'}, {Short: '9'},
+	{Short: '0'},
+	{Short: '1'},
+	{Short: '2'},
+	{Short: '3'},
+	{Short: '4'},
+	{Short: '5'},
+	{Short: '6'},
+	{Short: '7'},
+	{Short: '8'},
+	{Short: '9'},
 }
 
 // grepBinary says what is done with a binary file.

@@ -4,6 +4,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -26,9 +27,9 @@ func (f grepFilter) skips(name string, operand bool) bool {
 	if len(f) == 0 {
 		return false
 	}
-	for i := len(f) - 1; i >= 0; i-- {
-		if f[i].matches(name, operand) {
-			return !f[i].take
+	for _, v := range slices.Backward(f) {
+		if v.matches(name, operand) {
+			return !v.take
 		}
 	}
 	return f[0].take
@@ -84,7 +85,7 @@ func (g *grep) run() int {
 	if g.matched {
 		status = 0
 	}
-	if g.failed && !(g.quiet && g.matched) {
+	if g.failed && (!g.quiet || !g.matched) {
 		status = 2
 	}
 	if g.ended != nil {
@@ -185,16 +186,14 @@ func (g *grep) found(name string, e vfs.DirEntry, above []uint64) {
 		if g.foundDirs.skips(e.Name, false) {
 			return
 		}
-		for _, ino := range above {
-			if ino == e.Ino {
-				if !g.noMessages {
-					g.flush()
-					g.p.Warn("%s: warning: recursive directory loop", name)
-				}
-				return
+		if slices.Contains(above, e.Ino) {
+			if !g.noMessages {
+				g.flush()
+				g.p.Warn("%s: warning: recursive directory loop", name)
 			}
+			return
 		}
-		g.walk(name, append(above[:len(above):len(above)], e.Ino))
+		g.walk(name, append(slices.Clip(above), e.Ino))
 	case mode.IsRegular():
 		if !g.files.skips(path.Base(name), false) {
 			info, err := g.p.Stat(name)

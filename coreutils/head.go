@@ -42,8 +42,16 @@ var headOptions = []getopt.Option{
 	{Short: 'q', Long: "silent"},
 	{Short: 'v', Long: "verbose"},
 	{Short: 'z', Long: "zero-terminated"},
-	{Short: '0'}, {Short: '1'}, {Short: '2'}, {Short: '3'}, {Short: '4'},
-	{Short: '5'}, {Short: '6'}, {Short: '7'}, {Short: '8'}, {Short: '9'},
+	{Short: '0'},
+	{Short: '1'},
+	{Short: '2'},
+	{Short: '3'},
+	{Short: '4'},
+	{Short: '5'},
+	{Short: '6'},
+	{Short: '7'},
+	{Short: '8'},
+	{Short: '9'},
 }
 
 // headers says when the name of a file is written above its part.

@@ -364,8 +364,7 @@ func (j *jqJob) compile() (*jq.Program, int) {
 		Stderr: func(v jq.Value) { _, _ = j.p.Stderr.Write(jqRaw(jq.Style{}, v)) },
 		Spend:  j.p.Spend, Hold: j.memory.take, Module: j.module, Dirs: j.searchDirs(),
 	})
-	var ce *jq.CompileError
-	if errors.As(err, &ce) {
+	if ce, ok := errors.AsType[*jq.CompileError](err); ok {
 		for _, e := range ce.Errs {
 			fmt.Fprintf(j.p.Stderr, "jq: error: %s\n", strings.TrimPrefix(e.Error(), "error: "))
 		}

@@ -3,6 +3,7 @@ package coreutils
 import (
 	"bytes"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/seed434b0696/agent-sandbox/shell"
@@ -168,7 +169,7 @@ func withEnd(line []byte, delim byte) []byte {
 	if n := len(line); n > 0 && line[n-1] == delim {
 		return line
 	}
-	return append(line[:len(line):len(line)], delim)
+	return append(slices.Clip(line), delim)
 }
 
 // withoutEnd returns the line without its end.

@@ -3,7 +3,7 @@ package coreutils
 import (
 	"bytes"
 	"cmp"
-	"crypto/md5" //nolint:gosec // For an order without meaning, not for secrecy.
+	"crypto/md5"
 	"encoding/binary"
 	"math"
 	"strconv"
@@ -60,6 +60,7 @@ func (s *sorter) compareKey(k *sortKey, a, b []byte) int {
 		return compareHuman(a, b)
 	case sortMonth:
 		return cmp.Compare(monthOf(a), monthOf(b))
+	default:
 	}
 	if k.dictionary || k.printable || k.fold {
 		a, b = k.translated(a), k.translated(b)
@@ -72,13 +73,14 @@ func (s *sorter) compareKey(k *sortKey, a, b []byte) int {
 		if c := bytes.Compare(x[:], y[:]); c != 0 {
 			return c
 		}
+	default:
 	}
 	return bytes.Compare(a, b)
 }
 
 // hash gives the random order of keys.
 func (s *sorter) hash(key []byte) [16]byte {
-	return md5.Sum(append(s.seed[:len(s.seed):len(s.seed)], key...)) //nolint:gosec // As above.
+	return md5.Sum(append(s.seed[:len(s.seed):len(s.seed)], key...))
 }
 
 // translated returns what counts of a key.
@@ -329,14 +331,14 @@ func (s *sorter) keyPrefix(k *sortKey, key []byte) uint64 {
 	case sortGeneral:
 		rank, f := general(key)
 		if rank < 2 {
-			return uint64(rank) //nolint:gosec // 0 or 1.
+			return uint64(rank)
 		}
 		return max(floatPrefix(f), 2)
 	case sortHuman:
 		// The order of units is finer than anything else; it leaves 56 bits for the number.
-		return uint64(humanOrder(key)+16)<<56 | floatPrefix(parseDecimal(key).float())>>8 //nolint:gosec // From 8 to 24.
+		return uint64(humanOrder(key)+16)<<56 | floatPrefix(parseDecimal(key).float())>>8
 	case sortMonth:
-		return uint64(monthOf(key)) //nolint:gosec // At most 12.
+		return uint64(monthOf(key))
 	case sortVersions:
 		return 0
 	case sortRandom:
@@ -345,6 +347,7 @@ func (s *sorter) keyPrefix(k *sortKey, key []byte) uint64 {
 		}
 		sum := s.hash(key)
 		return binary.BigEndian.Uint64(sum[:])
+	default:
 	}
 	if k.dictionary || k.printable || k.fold {
 		var p uint64

@@ -112,9 +112,15 @@ func (k *sortKey) conflict() (fault string) {
 		letter byte
 		on     bool
 	}{
-		{'d', k.dictionary}, {'f', k.fold}, {'g', k.kinds&(1<<sortGeneral) != 0}, {'h', k.kinds&(1<<sortHuman) != 0},
-		{'i', k.printable && !k.dictionary}, {'M', k.kinds&(1<<sortMonth) != 0}, {'n', k.kinds&(1<<sortNumber) != 0},
-		{'R', k.kinds&(1<<sortRandom) != 0}, {'V', k.kinds&(1<<sortVersions) != 0},
+		{'d', k.dictionary},
+		{'f', k.fold},
+		{'g', k.kinds&(1<<sortGeneral) != 0},
+		{'h', k.kinds&(1<<sortHuman) != 0},
+		{'i', k.printable && !k.dictionary},
+		{'M', k.kinds&(1<<sortMonth) != 0},
+		{'n', k.kinds&(1<<sortNumber) != 0},
+		{'R', k.kinds&(1<<sortRandom) != 0},
+		{'V', k.kinds&(1<<sortVersions) != 0},
 	} {
 		if l.on && l.letter != 'f' {
 			letters.WriteByte(l.letter)

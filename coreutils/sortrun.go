@@ -109,7 +109,7 @@ func (s *sorter) split() {
 	for at := 0; at < len(s.text); {
 		n := bytes.IndexByte(s.text[at:], s.eol)
 		line := s.text[at : at+n]
-		s.lines = append(s.lines, sortLine{prefix: s.prefixOf(line), at: uint32(at), n: uint32(n)}) //nolint:gosec // Below maxSort.
+		s.lines = append(s.lines, sortLine{prefix: s.prefixOf(line), at: uint32(at), n: uint32(n)})
 		at += n + 1
 	}
 }

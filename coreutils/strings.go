@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/seed434b0696/agent-sandbox/shell"
@@ -42,9 +43,18 @@ var stringsOptions = []getopt.Option{
 	{Short: 't', Long: "radix", Arg: getopt.Required},
 	{Short: 'w', Long: "include-all-whitespace"},
 	{Short: 'h', ID: getopt.Help},
-	{Short: 'v', ID: getopt.Version}, {Short: 'V', ID: getopt.Version},
-	{Short: '0'}, {Short: '1'}, {Short: '2'}, {Short: '3'}, {Short: '4'},
-	{Short: '5'}, {Short: '6'}, {Short: '7'}, {Short: '8'}, {Short: '9'},
+	{Short: 'v', ID: getopt.Version},
+	{Short: 'V', ID: getopt.Version},
+	{Short: '0'},
+	{Short: '1'},
+	{Short: '2'},
+	{Short: '3'},
+	{Short: '4'},
+	{Short: '5'},
+	{Short: '6'},
+	{Short: '7'},
+	{Short: '8'},
+	{Short: '9'},
 }
 
 // stringsJob is what strings was asked for.
@@ -223,8 +233,8 @@ func (s *stringsJob) char(b []byte) int {
 	v := 0
 	switch s.encoding {
 	case 'l', 'L':
-		for i := len(b) - 1; i >= 0; i-- {
-			v = v<<8 | int(b[i])
+		for _, v0 := range slices.Backward(b) {
+			v = v<<8 | int(v0)
 		}
 	default:
 		for _, c := range b {

@@ -62,8 +62,16 @@ var tailOptions = []getopt.Option{
 	{Short: 's', Long: "sleep-interval", Arg: getopt.Required},
 	{Short: 'v', Long: "verbose"},
 	{Short: 'z', Long: "zero-terminated"},
-	{Short: '0'}, {Short: '1'}, {Short: '2'}, {Short: '3'}, {Short: '4'},
-	{Short: '5'}, {Short: '6'}, {Short: '7'}, {Short: '8'}, {Short: '9'},
+	{Short: '0'},
+	{Short: '1'},
+	{Short: '2'},
+	{Short: '3'},
+	{Short: '4'},
+	{Short: '5'},
+	{Short: '6'},
+	{Short: '7'},
+	{Short: '8'},
+	{Short: '9'},
 }
 
 // tail is a run of tail.

@@ -114,7 +114,7 @@ func (r *trReader) unescape(s string) {
 			r.put(s[i], false)
 			continue
 		}
-		r.put(byte(n), false) //nolint:gosec // At most 255.
+		r.put(byte(n), false)
 		i = end - 1
 	}
 }

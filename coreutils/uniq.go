@@ -54,8 +54,16 @@ var uniqOptions = []getopt.Option{
 	{Short: 's', Long: "skip-chars", Arg: getopt.Required},
 	{Short: 'w', Long: "check-chars", Arg: getopt.Required},
 	{Short: 'z', Long: "zero-terminated"},
-	{Short: '0'}, {Short: '1'}, {Short: '2'}, {Short: '3'}, {Short: '4'},
-	{Short: '5'}, {Short: '6'}, {Short: '7'}, {Short: '8'}, {Short: '9'},
+	{Short: '0'},
+	{Short: '1'},
+	{Short: '2'},
+	{Short: '3'},
+	{Short: '4'},
+	{Short: '5'},
+	{Short: '6'},
+	{Short: '7'},
+	{Short: '8'},
+	{Short: '9'},
 }
 
 // divide says where empty lines stand between groups.
@@ -174,7 +182,7 @@ func uniqNumber(o *options, fault string) int {
 	if err != nil && !strings.Contains(err.Error(), strconv.ErrRange.Error()) {
 		o.RejectQuietly("%s: %s", o.Value, fault)
 	}
-	return int(n) //nolint:gosec // 63 bits.
+	return int(n)
 }
 
 func (u *uniq) run(in io.Reader, name string) int {

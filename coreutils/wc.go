@@ -325,7 +325,7 @@ var wordBytes = func() (table [256]uint8) {
 func countWords(b []byte, inWord int64, c *counts) int64 {
 	c.lines += int64(bytes.Count(b, newline))
 	words := int64(0)
-	in := uint8(inWord) //nolint:gosec // 0 or 1.
+	in := uint8(inWord)
 	for _, ch := range b {
 		kind := wordBytes[ch]
 		// A word ends where space follows it.

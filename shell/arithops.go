@@ -177,9 +177,9 @@ func (p *arithParser) binaryOp(op string, at int) func(sh *interp, a, b int64) i
 			return a / b
 		}
 	case "<<":
-		return func(_ *interp, a, b int64) int64 { return a << (uint64(b) & 63) } //nolint:gosec // As x86 does.
+		return func(_ *interp, a, b int64) int64 { return a << (uint64(b) & 63) }
 	case ">>":
-		return func(_ *interp, a, b int64) int64 { return a >> (uint64(b) & 63) } //nolint:gosec // As x86 does.
+		return func(_ *interp, a, b int64) int64 { return a >> (uint64(b) & 63) }
 	case "&":
 		return func(_ *interp, a, b int64) int64 { return a & b }
 	case "^":

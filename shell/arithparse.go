@@ -253,15 +253,15 @@ func (p *arithParser) fail2(msg, token string) {
 func parseNumber(s string) (n int64, msg string) {
 	base := uint64(10)
 	digits := s
-	if i := strings.IndexByte(s, '#'); i >= 0 {
+	if before, after, ok := strings.Cut(s, "#"); ok {
 		if s[0] == '0' {
 			return 0, "invalid number"
 		}
-		b, msg := parseNumber(s[:i])
+		b, msg := parseNumber(before)
 		if msg != "" || b < 2 || b > 64 {
 			return 0, "invalid arithmetic base"
 		}
-		base, digits = uint64(b), s[i+1:]
+		base, digits = uint64(b), after
 		if digits == "" {
 			return 0, "invalid integer constant"
 		}
@@ -285,7 +285,7 @@ func parseNumber(s string) (n int64, msg string) {
 		}
 		v = v*base + d
 	}
-	return int64(v), "" //nolint:gosec // Wraps as in bash.
+	return int64(v), ""
 }
 
 // digitValue returns what a digit stands for, a large number for no digit.

@@ -75,7 +75,7 @@ func (a *assoc) keys(epoch uint64) []string {
 	// bash begins with 1024 buckets and takes four times as many when there are twice as
 	// many entries; the newest entry of a bucket comes first.
 	buckets := uint32(1024)
-	for uint32(len(a.m)) >= buckets*2 { //nolint:gosec // Bounded by memory.
+	for uint32(len(a.m)) >= buckets*2 {
 		buckets *= 4
 	}
 	items := make([]item, 0, len(a.m))

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -178,7 +179,7 @@ func zeroPadded(s string) bool {
 // text returns an element of the sequence.
 func (s *sequence) text(n int64) string {
 	if s.char {
-		return string(byte(n)) //nolint:gosec // Between two letters.
+		return string(byte(n))
 	}
 	t := strconv.FormatInt(n, 10)
 	if s.width > len(t) {
@@ -197,21 +198,21 @@ func (sh *interp) braceFields(before, rest []wpart) {
 		if !ok {
 			continue
 		}
-		before = append(before[:len(before):len(before)], rest[:i]...)
+		before = append(slices.Clip(before), rest[:i]...)
 		rest = rest[i+1:]
 		if b.seq != nil {
 			sh.braceSequence(b.seq, before, rest)
 			return
 		}
 		for _, alt := range b.alts {
-			sh.braceFields(before, append(alt[:len(alt):len(alt)], rest...))
+			sh.braceFields(before, append(slices.Clip(alt), rest...))
 			if !sh.spend(1) {
 				return
 			}
 		}
 		return
 	}
-	sh.partFields(bracedTilde(append(before[:len(before):len(before)], rest...)))
+	sh.partFields(bracedTilde(append(slices.Clip(before), rest...)))
 }
 
 // bracedTilde finds a tilde at the beginning of a word that braces have made.
@@ -264,7 +265,7 @@ func (sh *interp) braceSequence(s *sequence, before, rest []wpart) {
 		if down {
 			left = uint64(n) - uint64(s.to)
 		}
-		if left < uint64(step) { //nolint:gosec // step is positive.
+		if left < uint64(step) {
 			return
 		}
 		if down {

@@ -72,7 +72,7 @@ func (sh *interp) cdPath(dir string, physical, show bool) int {
 	if !ok {
 		return -1
 	}
-	for _, base := range strings.Split(list, ":") {
+	for base := range strings.SplitSeq(list, ":") {
 		full := dir
 		if base != "" && base != "." {
 			full = strings.TrimSuffix(base, "/") + "/" + dir
@@ -145,7 +145,7 @@ func (sh *interp) changeDir(dir, pwd string, set bool) int {
 func cleanPath(p string) string {
 	double := strings.HasPrefix(p, "//") && !strings.HasPrefix(p, "///")
 	var out []string
-	for _, part := range strings.Split(p, "/") {
+	for part := range strings.SplitSeq(p, "/") {
 		switch part {
 		case "", ".":
 		case "..":

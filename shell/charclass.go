@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -30,10 +31,8 @@ func (c *charClass) has(r rune) bool {
 }
 
 func (c *charClass) in(r rune) bool {
-	for _, x := range c.runes {
-		if x == r {
-			return true
-		}
+	if slices.Contains(c.runes, r) {
+		return true
 	}
 	for _, x := range c.ranges {
 		if r >= x[0] && r <= x[1] {

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -45,23 +46,21 @@ func (sh *interp) complete(args []string) int {
 	if len(rest) == 0 && !on['D'] && !on['E'] && !on['I'] {
 		return sh.usage(sh.usageOf(), "")
 	}
-	spec := ""
+	var spec strings.Builder
 	for _, f := range list {
-		spec += "-" + string(f.c) + " "
+		spec.WriteString("-" + string(f.c) + " ")
 		if strings.IndexByte("oAGWFCXPS", f.c) >= 0 {
 			arg := f.arg
 			if f.c == 'W' || f.c == 'G' || f.c == 'X' || f.c == 'P' || f.c == 'S' || f.c == 'C' {
 				arg = quoteShell(arg)
 			}
-			spec += arg + " "
+			spec.WriteString(arg + " ")
 		}
 	}
 	m := map[string]string{}
-	for k, v := range sh.specs {
-		m[k] = v
-	}
+	maps.Copy(m, sh.specs)
 	for _, n := range rest {
-		m[n] = spec
+		m[n] = spec.String()
 	}
 	sh.specs = m
 	return 0
@@ -252,13 +251,13 @@ func (g *generator) action(name string) int {
 			}
 		}
 	case "user":
-		for _, line := range strings.Split(sh.readSmall("/etc/passwd"), "\n") {
+		for line := range strings.SplitSeq(sh.readSmall("/etc/passwd"), "\n") {
 			if n, _, ok := strings.Cut(line, ":"); ok {
 				names = append(names, n)
 			}
 		}
 	case "group":
-		for _, line := range strings.Split(sh.readSmall("/etc/group"), "\n") {
+		for line := range strings.SplitSeq(sh.readSmall("/etc/group"), "\n") {
 			if n, _, ok := strings.Cut(line, ":"); ok {
 				names = append(names, n)
 			}
@@ -299,7 +298,7 @@ func (g *generator) commands() []string {
 	for n := range sh.m.commands {
 		seen[n] = true
 	}
-	for _, dir := range strings.Split(sh.get(slotPATH), ":") {
+	for dir := range strings.SplitSeq(sh.get(slotPATH), ":") {
 		entries, err := sh.m.fs.ReadDir(sh.cred, sh.abs(orDot(dir)))
 		if err != nil {
 			continue

@@ -51,6 +51,7 @@ func (sh *interp) leave() (stop bool) {
 			sh.ctl = ctlNone
 			return false
 		}
+	default:
 	}
 	return true
 }

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -66,8 +67,8 @@ func (sh *interp) localOptions() {
 }
 
 func (sh *interp) inShellFunction() bool {
-	for i := len(sh.frames) - 1; i >= 0; i-- {
-		if sh.frames[i].fn != nil {
+	for _, v := range slices.Backward(sh.frames) {
+		if v.fn != nil {
 			return true
 		}
 	}

@@ -3,6 +3,7 @@ package shell
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -113,7 +114,7 @@ func (r *randState) next() uint32 {
 	if t < 0 {
 		t += 0x7fffffff
 	}
-	r.seed = uint32(t) //nolint:gosec // Below 2^31.
+	r.seed = uint32(t)
 	return (r.seed>>16 ^ r.seed&65535) & 32767
 }
 
@@ -131,7 +132,7 @@ func (sh *interp) random() string {
 
 func (sh *interp) seed(s string) {
 	n, _ := strconv.ParseInt(s, 10, 64)
-	sh.rand = &randState{seed: uint32(n)} //nolint:gosec // As bash does.
+	sh.rand = &randState{seed: uint32(n)}
 }
 
 func (sh *interp) shellOpts() string {
@@ -170,8 +171,8 @@ func (sh *interp) funcNames() []string {
 		return nil
 	}
 	list := make([]string, 0, len(sh.frames)+1)
-	for i := len(sh.frames) - 1; i >= 0; i-- {
-		list = append(list, sh.frames[i].name)
+	for _, v := range slices.Backward(sh.frames) {
+		list = append(list, v.name)
 	}
 	if sh.script != "" {
 		list = append(list, "main")
@@ -183,8 +184,8 @@ func (sh *interp) inFunction() bool { return len(sh.frames) > 0 }
 
 func (sh *interp) sources() []string {
 	list := make([]string, 0, len(sh.frames)+1)
-	for i := len(sh.frames) - 1; i >= 0; i-- {
-		list = append(list, sh.frames[i].source)
+	for _, v := range slices.Backward(sh.frames) {
+		list = append(list, v.source)
 	}
 	if sh.script != "" {
 		list = append(list, sh.script)
@@ -194,8 +195,8 @@ func (sh *interp) sources() []string {
 
 func (sh *interp) callLines() []string {
 	list := make([]string, 0, len(sh.frames)+1)
-	for i := len(sh.frames) - 1; i >= 0; i-- {
-		list = append(list, strconv.Itoa(sh.frames[i].line))
+	for _, v := range slices.Backward(sh.frames) {
+		list = append(list, strconv.Itoa(v.line))
 	}
 	if sh.script != "" {
 		list = append(list, "0")
@@ -208,8 +209,8 @@ func (sh *interp) argCounts() []string {
 		return nil
 	}
 	var list []string
-	for i := len(sh.frames) - 1; i >= 0; i-- {
-		list = append(list, strconv.Itoa(len(sh.frames[i].args)))
+	for _, v := range slices.Backward(sh.frames) {
+		list = append(list, strconv.Itoa(len(v.args)))
 	}
 	return list
 }
@@ -219,10 +220,10 @@ func (sh *interp) argValues() []string {
 		return nil
 	}
 	var list []string
-	for i := len(sh.frames) - 1; i >= 0; i-- {
-		args := sh.frames[i].args
-		for j := len(args) - 1; j >= 0; j-- {
-			list = append(list, args[j])
+	for _, v := range slices.Backward(sh.frames) {
+		args := v.args
+		for _, arg := range slices.Backward(args) {
+			list = append(list, arg)
 		}
 	}
 	return list

@@ -11,7 +11,7 @@ func (sh *interp) echo(args []string) int {
 	args = args[1:]
 	escapes := sh.shopt&shXpgEcho != 0
 	newline := true
-	if !(escapes && sh.opt&optPosix != 0) {
+	if !escapes || sh.opt&optPosix == 0 {
 		for len(args) > 0 && isEchoFlag(args[0]) {
 			for i := 1; i < len(args[0]); i++ {
 				switch args[0][i] {
@@ -97,7 +97,7 @@ func appendEchoEscapes(b []byte, s string) (_ []byte, stop bool) {
 				width = 8
 			}
 			if v, n = baseDigits(s[i+1:], width, 16); n > 0 {
-				b = append(b, syntax.Rune(uint32(v))...) //nolint:gosec // Eight digits.
+				b = append(b, syntax.Rune(uint32(v))...)
 				i += n
 				continue
 			}

@@ -155,7 +155,7 @@ func (sh *interp) source(args []string) int {
 // sourceText finds the file in PATH, then here, and reads it.
 func (sh *interp) sourceText(name string) (path, text string, err error) {
 	if !strings.Contains(name, "/") && sh.shopt&shSourcePath != 0 {
-		for _, dir := range strings.Split(sh.get(slotPATH), ":") {
+		for dir := range strings.SplitSeq(sh.get(slotPATH), ":") {
 			if dir == "" {
 				dir = "."
 			}

@@ -176,6 +176,7 @@ func (sh *interp) notFound(name string, err error, args []string) int {
 	case syscall.ENOTDIR:
 		sh.errorf("%s: %s", name, Strerror(err))
 		return 126
+	default:
 	}
 	sh.errorf("%s: %s", name, Strerror(err))
 	return 126

@@ -58,12 +58,12 @@ func (sh *interp) globNames(pat string) []string {
 	if sh.shopt&shNoCaseGlob != 0 {
 		g.flags |= patFold
 	}
-	dir := ""
+	var dir strings.Builder
 	for strings.HasPrefix(pat, "/") {
-		dir += "/"
+		dir.WriteString("/")
 		pat = pat[1:]
 	}
-	g.walk(dir, splitComponents(pat))
+	g.walk(dir.String(), splitComponents(pat))
 	if len(ignore) > 0 {
 		g.found = slices.DeleteFunc(g.found, func(name string) bool { return sh.ignored(name, ignore) })
 	}
@@ -242,7 +242,7 @@ func dotFirst(pat string, ext bool) bool {
 		return true
 	case ext && len(pat) > 1 && pat[1] == '(' && strings.IndexByte("?*+@", pat[0]) >= 0:
 		if end := patternClose(pat, 1); end > 0 {
-			for _, alt := range strings.Split(pat[2:end], "|") {
+			for alt := range strings.SplitSeq(pat[2:end], "|") {
 				if dotFirst(alt, ext) {
 					return true
 				}

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -28,7 +29,7 @@ func (sh *interp) historyBuiltin(args []string) int {
 			sh.history = append(append([]string(nil), sh.history[:n-1]...), sh.history[n:]...)
 			return 0
 		case 's':
-			sh.history = append(sh.history[:len(sh.history):len(sh.history)], strings.Join(rest, " "))
+			sh.history = append(slices.Clip(sh.history), strings.Join(rest, " "))
 			return 0
 		case 'p':
 			return sh.outString(strings.Join(rest, "\n") + "\n")
@@ -66,7 +67,7 @@ func (sh *interp) historyFile(op byte, rest []string) int {
 		if err != nil {
 			return sh.fail("%s: cannot read: %s", file, Strerror(err))
 		}
-		sh.history = append(sh.history[:len(sh.history):len(sh.history)], strings.Split(strings.TrimSuffix(text, "\n"), "\n")...)
+		sh.history = append(slices.Clip(sh.history), strings.Split(strings.TrimSuffix(text, "\n"), "\n")...)
 		return 0
 	}
 	d, err := sh.openFile(file, writeFlags(op == 'a'))

@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -189,8 +190,8 @@ func (sh *interp) fork(beside bool) *interp {
 	c.mem, c.memTold = 0, 0
 	c.fds = sh.fds.share()
 	c.loops = 0
-	c.saved = sh.saved[:len(sh.saved):len(sh.saved)]
-	c.frames = sh.frames[:len(sh.frames):len(sh.frames)]
+	c.saved = slices.Clip(sh.saved)
+	c.frames = slices.Clip(sh.frames)
 	c.gas = 0
 	c.subshell++
 	c.jobs = sh.jobs.inherit()

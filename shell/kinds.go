@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"maps"
 	"strings"
 )
 
@@ -63,7 +64,7 @@ func (sh *interp) allPaths(name string) []string {
 		return nil
 	}
 	var list []string
-	for _, dir := range strings.Split(sh.get(slotPATH), ":") {
+	for dir := range strings.SplitSeq(sh.get(slotPATH), ":") {
 		clean := strings.TrimRight(dir, "/")
 		if dir == "" {
 			clean = "."
@@ -407,9 +408,7 @@ func aliasLine(name, value string) string {
 func (sh *interp) ownAliases() map[string]string {
 	if sh.aliases == nil || sh.aliasShared {
 		m := make(map[string]string, len(sh.aliases)+1)
-		for k, v := range sh.aliases {
-			m[k] = v
-		}
+		maps.Copy(m, sh.aliases)
 		sh.aliases, sh.aliasShared = m, false
 	}
 	return sh.aliases
@@ -469,9 +468,7 @@ func (sh *interp) enable(args []string) int {
 			continue
 		}
 		m := make(map[string]bool, len(sh.disabled)+1)
-		for k, v := range sh.disabled {
-			m[k] = v
-		}
+		maps.Copy(m, sh.disabled)
 		m[name] = on['n']
 		sh.disabled = m
 	}
@@ -503,7 +500,7 @@ func (sh *interp) help(args []string) int {
 	found := false
 	for _, name := range rest {
 		for _, bi := range builtinTable() {
-			if bi.name != name && !(strings.ContainsAny(name, "*?[") && sh.m.lib.pattern(name, 0).match(sh, bi.name)) {
+			if bi.name != name && (!strings.ContainsAny(name, "*?[") || !sh.m.lib.pattern(name, 0).match(sh, bi.name)) {
 				continue
 			}
 			found = true

@@ -196,13 +196,14 @@ func symbolicMask(m fs.FileMode) string {
 	var parts []string
 	for i, who := range []string{"u", "g", "o"} {
 		bits := ^m >> (6 - 3*i) & 7
-		s := who + "="
+		var s strings.Builder
+		s.WriteString(who + "=")
 		for j, c := range "rwx" {
 			if bits&(4>>j) != 0 {
-				s += string(c)
+				s.WriteString(string(c))
 			}
 		}
-		parts = append(parts, s)
+		parts = append(parts, s.String())
 	}
 	return strings.Join(parts, ",")
 }
@@ -217,7 +218,7 @@ func (sh *interp) setUmask(s string) int {
 		return 0
 	}
 	mode := ^sh.umask & 0o777
-	for _, clause := range strings.Split(s, ",") {
+	for clause := range strings.SplitSeq(s, ",") {
 		var ok bool
 		if mode, ok = sh.maskClause(mode, clause); !ok {
 			return 1

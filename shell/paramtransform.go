@@ -105,8 +105,16 @@ var attrLetters = []struct {
 	bit    attr
 	letter byte
 }{
-	{attrArray, 'a'}, {attrAssoc, 'A'}, {attrInteger, 'i'}, {attrRef, 'n'}, {attrReadonly, 'r'}, {attrTrace, 't'},
-	{attrExport, 'x'}, {attrCapital, 'c'}, {attrLower, 'l'}, {attrUpper, 'u'},
+	{attrArray, 'a'},
+	{attrAssoc, 'A'},
+	{attrInteger, 'i'},
+	{attrRef, 'n'},
+	{attrReadonly, 'r'},
+	{attrTrace, 't'},
+	{attrExport, 'x'},
+	{attrCapital, 'c'},
+	{attrLower, 'l'},
+	{attrUpper, 'u'},
 }
 
 // declaration is ${x@A}: a command that makes the variable.

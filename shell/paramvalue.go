@@ -33,6 +33,7 @@ func (p *paramPart) base(sh *interp) pval {
 		return pval{s: s, set: ok, slot: -1}
 	case paramAll:
 		return pval{list: sh.params, all: p.name[0], set: len(sh.params) > 0, slot: -1}
+	default:
 	}
 	return sh.variable(p.slot, p.index)
 }
@@ -51,7 +52,7 @@ func (sh *interp) variable(slot int, index *subscript) pval {
 		v.s, v.set = sh.value(slot)
 		return v
 	}
-	if index.all != 0 && !(sh.isAssoc(slot) && false) {
+	if index.all != 0 && (!sh.isAssoc(slot) || !false) {
 		v.list, v.all = sh.elements(slot), index.all
 		v.set = len(v.list) > 0
 		return v

@@ -197,6 +197,7 @@ func (n *patNode) matchOne(r rune, fold bool) bool {
 		return true
 	case nodeClass:
 		return n.set.has(r)
+	default:
 	}
 	return false
 }

@@ -57,12 +57,10 @@ func (sh *interp) runPipe(stages []command, both []bool) int {
 			statuses[i] = 254
 			continue
 		}
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			defer sh.m.leave()
 			statuses[i] = children[i].guarded(stages[i])
-		}()
+		})
 	}
 	if last {
 		statuses[n-1] = sh.lastStage(stages[n-1], prev)

@@ -127,7 +127,7 @@ func printfEscape(s string, arg bool) (n int, out []byte, stop bool) {
 			width = 8
 		}
 		if v, n := baseDigits(s[1:], width, 16); n > 0 {
-			return 1 + n, syntax.Rune(uint32(v)), false //nolint:gosec // Eight digits.
+			return 1 + n, syntax.Rune(uint32(v)), false
 		}
 	}
 	return 1, []byte{'\\', c}, false
@@ -176,7 +176,7 @@ flags:
 		}
 	}
 	i += p.widths(&s, f[i:])
-	for i < len(f) && strings.IndexByte("hlLjztq", f[i]) >= 0 && !(f[i] == 'q') {
+	for i < len(f) && strings.IndexByte("hlLjztq", f[i]) >= 0 && (f[i] != 'q') {
 		i++
 	}
 	if i >= len(f) {
@@ -381,7 +381,7 @@ func (p *printer) integer(a string) (int64, bool) {
 		if neg {
 			v = -v
 		}
-		return int64(v), true //nolint:gosec // Written without sign.
+		return int64(v), true
 	case over || v > 1<<63 && neg:
 		p.complainRange(a)
 		if neg {
@@ -389,10 +389,10 @@ func (p *printer) integer(a string) (int64, bool) {
 		}
 		return math.MaxInt64, false
 	case neg:
-		return -int64(v), true //nolint:gosec // Wraps as in C.
+		return -int64(v), true
 	}
 	p.big = v > math.MaxInt64
-	return int64(v), true //nolint:gosec // The number is written as it was, or complained about.
+	return int64(v), true
 }
 
 func (p *printer) complainRange(a string) {
@@ -418,7 +418,7 @@ func (p *printer) number(s spec, c byte, n int64) {
 	switch c {
 	case 'd', 'i':
 		if big {
-			p.complainRange(strconv.FormatUint(uint64(n), 10)) //nolint:gosec // It was unsigned.
+			p.complainRange(strconv.FormatUint(uint64(n), 10))
 			n = math.MaxInt64
 		}
 		digits = strconv.FormatInt(n, 10)
@@ -430,14 +430,14 @@ func (p *printer) number(s spec, c byte, n int64) {
 			prefix = " "
 		}
 	case 'u':
-		digits = strconv.FormatUint(uint64(n), 10) //nolint:gosec // As C does.
+		digits = strconv.FormatUint(uint64(n), 10)
 	case 'o':
-		digits = strconv.FormatUint(uint64(n), 8) //nolint:gosec // As C does.
+		digits = strconv.FormatUint(uint64(n), 8)
 		if s.alt && digits[0] != '0' {
 			digits = "0" + digits
 		}
 	default:
-		digits = strconv.FormatUint(uint64(n), 16) //nolint:gosec // As C does.
+		digits = strconv.FormatUint(uint64(n), 16)
 		if s.alt && n != 0 {
 			prefix = "0x"
 		}

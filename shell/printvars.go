@@ -96,7 +96,7 @@ func (sh *interp) printVars(d *declaration, want attr) int {
 	for _, n := range sh.allNames() {
 		slot := sh.m.lib.symbols.known(n)
 		c := sh.cell(slot)
-		if c.attr&want != want && !(want == attrArray && c.attr&attrDynamic != 0 && c.dyn.list != nil) {
+		if c.attr&want != want && (want != attrArray || c.attr&attrDynamic == 0 || c.dyn.list == nil) {
 			continue
 		}
 		if sh.opt&optPosix != 0 && (d.isExport || d.isReadonly) {

@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // LookupEnv returns the variable of the process's environment, and whether it is there.
 func (p *Proc) LookupEnv(name string) (string, bool) {
@@ -8,8 +11,8 @@ func (p *Proc) LookupEnv(name string) (string, bool) {
 		return p.sh.lookupEnv(name)
 	}
 	// The last of several wins, as a shell that imports them takes them.
-	for i := len(p.env) - 1; i >= 0; i-- {
-		if k, v, ok := strings.Cut(p.env[i], "="); ok && k == name {
+	for _, v := range slices.Backward(p.env) {
+		if k, v, ok := strings.Cut(v, "="); ok && k == name {
 			return v, true
 		}
 	}

@@ -165,5 +165,5 @@ func (p *Proc) Truncate(path string, size int64) error {
 
 // Access tells as access(2) whether the process may read (4), write (2), execute (1) the file.
 func (p *Proc) Access(path string, mask int) error {
-	return p.sh.m.fs.Access(p.sh.cred, p.Abs(path), uint32(mask)) //nolint:gosec // Three bits.
+	return p.sh.m.fs.Access(p.sh.cred, p.Abs(path), uint32(mask))
 }

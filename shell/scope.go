@@ -20,9 +20,9 @@ func (sh *interp) restore(n int) {
 
 // localBase returns how much of saved is older than the running function.
 func (sh *interp) localBase() int {
-	for i := len(sh.frames) - 1; i >= 0; i-- {
-		if sh.frames[i].fn != nil {
-			return sh.frames[i].saved
+	for _, v := range slices.Backward(sh.frames) {
+		if v.fn != nil {
+			return v.saved
 		}
 	}
 	return 0
@@ -67,8 +67,8 @@ func (sh *interp) unsetVar(slot int) bool {
 	}
 	sh.charge(-c.weight())
 	base := sh.localBase()
-	for i := len(sh.saved) - 1; i >= 0; i-- {
-		s := sh.saved[i]
+	for i, s := range slices.Backward(sh.saved) {
+
 		if s.slot != slot {
 			continue
 		}

@@ -185,6 +185,7 @@ func (sh *interp) runUnit(u *unit, what string) bool {
 		sh.noErrExit = sh.unitBase
 		sh.loops = 0
 		return true
+	default:
 	}
 	return false
 }

@@ -81,6 +81,7 @@ func (sh *interp) setOption(b option, on bool) {
 		sh.opt &^= optVi
 	case optPosix:
 		sh.shopt |= shExpandAliases
+	default:
 	}
 }
 

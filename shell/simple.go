@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/shell/syntax"
@@ -312,8 +313,8 @@ func (sh *interp) restoreTemps(n int) {
 		}
 		sh.put(s.slot, s.old)
 	}
-	for i := len(keep) - 1; i >= 0; i-- {
-		sh.saved = append(sh.saved, keep[i])
+	for _, k := range slices.Backward(keep) {
+		sh.saved = append(sh.saved, k)
 	}
 }
 

@@ -52,11 +52,9 @@ func (p *Proc) Start(s Spawn) (*Child, error) {
 	for _, sig := range s.Ignore {
 		q.ignored.Or(1 << (uint(sig) & 63))
 	}
-	m.wait.Add(1)
-	go func() {
-		defer m.wait.Done()
+	m.wait.Go(func() {
 		q.end(c.guarded(func(c *interp) int { return c.external(s.Args) }))
-	}()
+	})
 	return &Child{q}, nil
 }
 

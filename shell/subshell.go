@@ -270,12 +270,10 @@ func (sh *interp) launch(child *interp, run command, text string, job bool) (*pr
 	} else {
 		sh.addProcSub(p)
 	}
-	sh.m.wait.Add(1)
-	go func() {
-		defer sh.m.wait.Done()
+	sh.m.wait.Go(func() {
 		st := child.guarded(run)
 		p.end(st)
-	}()
+	})
 	return p, nil
 }
 

@@ -327,7 +327,7 @@ func (sh *interp) isSetName(s string) bool {
 			_, set := sh.element(pl)
 			return set
 		}
-		return sh.cell(pl.slot).isSet() && !(sh.cell(pl.slot).attr&attrRef != 0)
+		return sh.cell(pl.slot).isSet() && (sh.cell(pl.slot).attr&attrRef == 0)
 	}
 	if (sub == "@" || sub == "*") && !sh.isAssoc(slot) {
 		return len(sh.elements(slot)) > 0

@@ -112,7 +112,7 @@ func (sh *interp) tilde(name string) (string, bool) {
 
 // home returns a user's home directory from the machine's /etc/passwd.
 func (sh *interp) home(user string) (string, bool) {
-	for _, line := range strings.Split(sh.readSmall("/etc/passwd"), "\n") {
+	for line := range strings.SplitSeq(sh.readSmall("/etc/passwd"), "\n") {
 		if f := strings.Split(line, ":"); len(f) > 5 && f[0] == user {
 			return f[5], true
 		}
@@ -124,7 +124,7 @@ func (sh *interp) home(user string) (string, bool) {
 }
 
 func (sh *interp) homeOf(uid int) (string, bool) {
-	for _, line := range strings.Split(sh.readSmall("/etc/passwd"), "\n") {
+	for line := range strings.SplitSeq(sh.readSmall("/etc/passwd"), "\n") {
 		if f := strings.Split(line, ":"); len(f) > 5 && f[2] == strconv.Itoa(uid) {
 			return f[5], true
 		}

@@ -371,7 +371,7 @@ func isName(s string) bool {
 	}
 	for i := range len(s) {
 		c := s[i]
-		if !(c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9') {
+		if c != '_' && (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') {
 			return false
 		}
 	}

@@ -101,7 +101,7 @@ func (sh *interp) promptEscapes(s string) string {
 				v = v*8 + int(s[i+n]-'0')
 				n++
 			}
-			b.WriteByte(byte(v)) //nolint:gosec // As bash does.
+			b.WriteByte(byte(v))
 			i += n - 1
 			continue
 		}
@@ -189,7 +189,7 @@ func (sh *interp) promptDir(base bool) string {
 
 // userName returns the user's name from the machine's /etc/passwd.
 func (sh *interp) userName() string {
-	for _, line := range strings.Split(sh.readSmall("/etc/passwd"), "\n") {
+	for line := range strings.SplitSeq(sh.readSmall("/etc/passwd"), "\n") {
 		if f := strings.Split(line, ":"); len(f) > 2 && f[2] == itoa(int(sh.cred.UID)) {
 			return f[0]
 		}

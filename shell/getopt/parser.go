@@ -1,6 +1,9 @@
 package getopt
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Parser walks over a command's arguments:
 //
@@ -102,7 +105,7 @@ func (p *Parser) Args() []string {
 	if len(p.args) == 0 {
 		return p.operands
 	}
-	return append(p.operands[:len(p.operands):len(p.operands)], p.args...)
+	return append(slices.Clip(p.operands), p.args...)
 }
 
 func (p *Parser) short() bool {

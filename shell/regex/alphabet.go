@@ -45,10 +45,10 @@ func newAlphabet(p *prog, flags Flags) alphabet {
 	a.has = make([]bool, len(p.classes)*(a.kinds+1))
 	for kind, in := range members {
 		for _, s := range in {
-			switch {
-			case s == word:
+			switch s {
+			case word:
 				a.word[kind] = true
-			case s == eol:
+			case eol:
 				a.eol[kind] = true
 			default:
 				a.has[s*(a.kinds+1)+kind] = true
@@ -81,7 +81,7 @@ func (a *alphabet) divide(sets []*set) [][]int {
 	put := func(from rune) {
 		id, ok := known[string(inside)]
 		if !ok {
-			id = uint16(len(members)) //nolint:gosec // Fewer than edges; see maxKinds.
+			id = uint16(len(members))
 			known[string(inside)] = id
 			members = append(members, setsIn(inside))
 		}

@@ -210,6 +210,7 @@ func (k *backtracker) step(in *inst, pc int32, i int) (next int32, to int, ok bo
 	case opAtomic:
 		to, ok := k.atomic(in.y, i)
 		return in.x, to, ok
+	default:
 	}
 	return 0, 0, false
 }
@@ -355,7 +356,7 @@ func (k *backtracker) beginnings() []bool {
 			return nil
 		case opClass, opRun:
 			for kind := range k.p.kinds {
-				first[kind] = first[kind] || k.has(in.n, uint16(kind)) //nolint:gosec // Fewer than 65,536.
+				first[kind] = first[kind] || k.has(in.n, uint16(kind))
 			}
 			if in.op == opRun && in.min == 0 {
 				stack = append(stack, in.x)

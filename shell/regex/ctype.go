@@ -90,7 +90,7 @@ func union(tables ...*unicode.RangeTable) *set {
 			s.addStride(rune(r.Lo), rune(r.Hi), rune(r.Stride))
 		}
 		for _, r := range t.R32 {
-			s.addStride(rune(r.Lo), rune(r.Hi), rune(r.Stride)) //nolint:gosec // Code points.
+			s.addStride(rune(r.Lo), rune(r.Hi), rune(r.Stride))
 		}
 	}
 	s.normalize()

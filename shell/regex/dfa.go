@@ -117,7 +117,7 @@ func (a *automaton) reset() {
 func (a *automaton) add(places []int32, before context, matched bool) int32 {
 	a.key = a.key[:0]
 	for _, pc := range places {
-		a.key = binary.LittleEndian.AppendUint32(a.key, uint32(pc)) //nolint:gosec // The bits matter.
+		a.key = binary.LittleEndian.AppendUint32(a.key, uint32(pc))
 	}
 	a.key = append(a.key, byte(before))
 	if matched {
@@ -126,7 +126,7 @@ func (a *automaton) add(places []int32, before context, matched bool) int32 {
 	if s, ok := a.index[string(a.key)]; ok {
 		return s
 	}
-	s := int32(len(a.states)) //nolint:gosec // At most maxStates.
+	s := int32(len(a.states))
 	a.index[string(a.key)] = s
 	a.states = append(a.states, state{places: slices.Clone(places), before: before, matched: matched})
 	for range a.stride {
@@ -212,7 +212,7 @@ func parts(move int32) (to int32, match, skip bool) {
 // learn finds a move that is not known. It returns the place of the state's moves, which
 // changes when the automaton starts afresh.
 func (a *automaton) learn(base, kind int) int {
-	at := int32(base / a.stride) //nolint:gosec // At most maxStates.
+	at := int32(base / a.stride)
 	if len(a.states) >= maxStates || len(a.moves) >= maxMoves {
 		keep := a.states[at]
 		a.reset()
@@ -220,7 +220,7 @@ func (a *automaton) learn(base, kind int) int {
 		base = int(at) * a.stride
 	}
 	to, match := a.step(at, kind)
-	move := to * int32(a.stride) //nolint:gosec // At most maxMoves and a stride.
+	move := to * int32(a.stride)
 	if match || to == dead || a.maySkip(to) {
 		move = event(to, match, a.maySkip(to))
 	}
@@ -298,6 +298,7 @@ func (a *automaton) closure(pc int32, c context) (match bool) {
 			}
 		case opSave:
 			a.stack = append(a.stack, in.x)
+		default:
 		}
 	}
 	return match

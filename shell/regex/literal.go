@@ -1,6 +1,9 @@
 package regex
 
-import "unicode/utf8"
+import (
+	"slices"
+	"unicode/utf8"
+)
 
 // text is what is known of the text that a node matches.
 type text struct {
@@ -34,6 +37,7 @@ func textOf(n *node, flags Flags) text {
 			t := textOf(n.left, flags)
 			return text{head: t.head, must: t.must}
 		}
+	default:
 	}
 	return text{}
 }
@@ -64,11 +68,11 @@ func textOfConcat(n *node, flags Flags) text {
 		p := textOf(part, flags)
 		t.empty = t.empty && p.empty
 		if p.exact {
-			run = append(run[:len(run):len(run)], p.all...)
+			run = append(slices.Clip(run), p.all...)
 			continue
 		}
 		t.exact, t.empty = false, false
-		run = append(run[:len(run):len(run)], p.head...)
+		run = append(slices.Clip(run), p.head...)
 		end()
 		atHead = false
 		if run = nil; len(p.must) > len(t.must) {

@@ -147,7 +147,7 @@ func (m *Matcher) paid(cost, n int) bool {
 func (m *Matcher) Line(b []byte, from int) (begin, end int, ok bool) {
 	r := m.r
 	m.err = nil
-	eol := byte(lineEndOf(r.flags)) //nolint:gosec // Newline or NUL.
+	eol := byte(lineEndOf(r.flags))
 	for from < len(b) {
 		begin, end = m.candidate(b, from, eol)
 		if begin < 0 || m.err != nil {

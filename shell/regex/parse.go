@@ -1,6 +1,9 @@
 package regex
 
-import "unicode/utf8"
+import (
+	"slices"
+	"unicode/utf8"
+)
 
 // tree is an expression that has been read.
 type tree struct {
@@ -158,8 +161,8 @@ func (p *parser) branch(nest int) (*node, error) {
 	}
 	// Right-leaning, so that a long text does not nest from the left.
 	var all *node
-	for i := len(parts) - 1; i >= 0; i-- {
-		all = concat(parts[i], all)
+	for _, part := range slices.Backward(parts) {
+		all = concat(part, all)
 	}
 	return all, nil
 }
@@ -188,6 +191,7 @@ func (p *parser) expression(nest int) (*node, error) {
 			}
 			return nil, p.fail(errRParen)
 		}
+	default:
 	}
 	n, err := p.atom(nest)
 	if err != nil || n != nil && n.kind == kindAssert && p.syn&repeatAnchors == 0 {
@@ -241,6 +245,7 @@ func (p *parser) atom(nest int) (*node, error) {
 	case tokenClass:
 		p.next(0)
 		return p.escapedClass(tok.r), nil
+	default:
 	}
 	p.next(0)
 	return p.class(&set{ranges: []rune{tok.r, tok.r}}, false), nil
@@ -365,8 +370,8 @@ func (t *wordTree) node(flags Flags) *node {
 		t = t.children[t.keys[0]]
 	}
 	var all *node
-	for i := len(t.keys) - 1; i >= 0; i-- {
-		r := t.keys[i]
+	for _, r := range slices.Backward(t.keys) {
+
 		branch := concat(classNode(&set{ranges: []rune{r, r}}, false, flags), t.children[r].node(flags))
 		if all == nil {
 			all = branch
@@ -377,8 +382,8 @@ func (t *wordTree) node(flags Flags) *node {
 	if t.ends && all != nil {
 		all = &node{kind: kindAlt, left: all}
 	}
-	for i := len(line) - 1; i >= 0; i-- {
-		all = concat(line[i], all)
+	for _, l := range slices.Backward(line) {
+		all = concat(l, all)
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package regex
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -221,8 +222,8 @@ func (p *perlParser) sequence() (*node, error) {
 		}
 	}
 	var all *node
-	for i := len(parts) - 1; i >= 0; i-- {
-		all = concat(parts[i], all)
+	for _, part := range slices.Backward(parts) {
+		all = concat(part, all)
 	}
 	return all, nil
 }

@@ -1,6 +1,9 @@
 package regex
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // group reads what begins with a parenthesis. Options alone are nothing that repeats.
 func (p *perlParser) group() (n *node, repeatable bool, err error) {
@@ -164,12 +167,12 @@ func (p *perlParser) behind(negative bool) (*node, error) {
 		return nil, err
 	}
 	var all *node
-	for i := len(branches) - 1; i >= 0; i-- {
-		width, ok := widthOf(branches[i])
+	for _, branche := range slices.Backward(branches) {
+		width, ok := widthOf(branche)
 		if !ok {
 			return nil, p.fail(perlBehind)
 		}
-		look := &node{kind: kindLook, left: branches[i], negative: negative, behind: true, min: width}
+		look := &node{kind: kindLook, left: branche, negative: negative, behind: true, min: width}
 		switch {
 		case all == nil:
 			all = look

@@ -1,5 +1,10 @@
 package regex
 
+import (
+	"slices"
+	"strings"
+)
+
 // opcode is what an instruction does.
 type opcode uint8
 
@@ -75,7 +80,7 @@ func (e *emitter) add(i inst) int32 {
 		return 0
 	}
 	e.insts = append(e.insts, i)
-	return int32(len(e.insts) - 1) //nolint:gosec // Bounded by maxInsts.
+	return int32(len(e.insts) - 1)
 }
 
 // node emits n so that next follows it, and returns where it begins.
@@ -93,7 +98,7 @@ func (e *emitter) node(n *node, next int32) int32 {
 	case kindRepeat:
 		return e.repeat(n, next)
 	case kindGroup:
-		end := e.add(inst{op: opSave, n: int32(2*n.n + 1), x: next}) //nolint:gosec // Groups are fewer than instructions.
+		end := e.add(inst{op: opSave, n: int32(2*n.n + 1), x: next})
 		return e.add(inst{op: opSave, n: int32(2 * n.n), x: e.node(n.left, end)})
 	case kindAssert:
 		return e.assert(assertion(n.n), next)
@@ -101,12 +106,12 @@ func (e *emitter) node(n *node, next int32) int32 {
 		if !e.backtrack {
 			return e.anything(next)
 		}
-		return e.add(inst{op: opBack, n: int32(n.n), flag: n.fold, x: next}) //nolint:gosec // A group's number.
+		return e.add(inst{op: opBack, n: int32(n.n), flag: n.fold, x: next})
 	case kindLook:
 		if !e.backtrack {
 			return next
 		}
-		return e.add(inst{op: opLook, flag: n.negative, other: n.behind, x: next, y: e.sub(n), n: int32(n.min)}) //nolint:gosec // A length in an expression.
+		return e.add(inst{op: opLook, flag: n.negative, other: n.behind, x: next, y: e.sub(n), n: int32(n.min)})
 	case kindAtomic:
 		if !e.backtrack {
 			return e.node(n.left, next)
@@ -115,7 +120,7 @@ func (e *emitter) node(n *node, next int32) int32 {
 	case kindCond:
 		i := inst{op: opAlt, x: e.node(n.left, next), y: e.node(n.right, next)}
 		if e.backtrack {
-			i.op, i.n = opCond, int32(n.n) //nolint:gosec // A group's number.
+			i.op, i.n = opCond, int32(n.n)
 		}
 		return e.add(i)
 	case kindKeep:
@@ -138,8 +143,8 @@ func (e *emitter) concat(n *node, next int32) int32 {
 		parts = append(parts, n.left)
 	}
 	next = e.node(n, next)
-	for i := len(parts) - 1; i >= 0; i-- {
-		next = e.node(parts[i], next)
+	for _, part := range slices.Backward(parts) {
+		next = e.node(part, next)
 	}
 	return next
 }
@@ -151,15 +156,15 @@ func (e *emitter) alt(n *node, next int32) int32 {
 		lefts = append(lefts, n.left)
 	}
 	at := e.add(inst{op: opAlt, x: e.node(n.left, next), y: e.node(n.right, next)})
-	for i := len(lefts) - 1; i >= 0; i-- {
-		at = e.add(inst{op: opAlt, x: e.node(lefts[i], next), y: at})
+	for _, left := range slices.Backward(lefts) {
+		at = e.add(inst{op: opAlt, x: e.node(left, next), y: at})
 	}
 	return at
 }
 
 func (e *emitter) assert(a assertion, next int32) int32 {
 	e.asserts |= a.needs()
-	return e.add(inst{op: opAssert, n: int32(a), x: next}) //nolint:gosec // One of twelve.
+	return e.add(inst{op: opAssert, n: int32(a), x: next})
 }
 
 // anything emits any number of any characters.
@@ -171,17 +176,18 @@ func (e *emitter) anything(next int32) int32 {
 }
 
 func (e *emitter) class(s *set) int32 {
-	key := string(s.ranges)
+	var key strings.Builder
+	key.WriteString(string(s.ranges))
 	for _, r := range s.ranges {
 		if r > 0x10FFFF || r >= 0xD800 && r < 0xE000 {
 			// These are not told apart in a string.
-			key += string([]byte{byte(r), byte(r >> 8), byte(r >> 16), 0xFF})
+			key.WriteString(string([]byte{byte(r), byte(r >> 8), byte(r >> 16), 0xFF}))
 		}
 	}
-	id, ok := e.ids[key]
+	id, ok := e.ids[key.String()]
 	if !ok {
-		id = int32(len(e.classes)) //nolint:gosec // Fewer than instructions.
-		e.ids[key] = id
+		id = int32(len(e.classes))
+		e.ids[key.String()] = id
 		e.classes = append(e.classes, s)
 	}
 	return id
@@ -229,12 +235,11 @@ func (e *emitter) turn(n *node, first bool, next int32) int32 {
 		return e.node(g, next)
 	}
 	mark := first && !was
-	end := e.add(inst{op: opSave, n: int32(2*g.n + 1), flag: mark, x: next})              //nolint:gosec // Groups are fewer than instructions.
-	return e.add(inst{op: opSave, n: int32(2 * g.n), flag: mark, x: e.node(g.left, end)}) //nolint:gosec // As above.
+	end := e.add(inst{op: opSave, n: int32(2*g.n + 1), flag: mark, x: next})
+	return e.add(inst{op: opSave, n: int32(2 * g.n), flag: mark, x: e.node(g.left, end)})
 }
 
 func (e *emitter) run(n *node, next int32, atomic bool) int32 {
-	//nolint:gosec // Bounded by maxRepeat.
 	return e.add(inst{op: opRun, n: e.class(n.left.set), x: next, min: int32(n.min), max: int32(n.max), other: atomic})
 }
 
@@ -243,7 +248,7 @@ func (e *emitter) loop(n *node, next int32) int32 {
 	at := e.add(inst{op: opAlt})
 	var entry int32
 	if e.backtrack && nullable(n.left) {
-		slot := int32(e.slots) //nolint:gosec // Fewer than instructions.
+		slot := int32(e.slots)
 		e.slots++
 		mark := e.add(inst{op: opMark, n: slot})
 		end := e.add(inst{op: opProgress, n: slot, x: at, y: next})

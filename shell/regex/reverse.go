@@ -32,9 +32,9 @@ func newReverse(p *prog) *reverse {
 	r := &reverse{p: p, stride: p.kinds + 1, words: (len(p.insts) + 63) / 64}
 	for pc := range p.insts {
 		if p.insts[pc].op == opClass {
-			r.takes = append(r.takes, int32(pc)) //nolint:gosec // Bounded by maxInsts.
+			r.takes = append(r.takes, int32(pc))
 		} else {
-			r.passes = append(r.passes, int32(pc)) //nolint:gosec // Bounded by maxInsts.
+			r.passes = append(r.passes, int32(pc))
 		}
 	}
 	r.looksBack = p.asserts&afterWord != 0 || p.asserts&afterLine != 0 && p.flags&Multiline != 0
@@ -61,7 +61,7 @@ func (r *reverse) add() int32 {
 	if s, ok := r.index[string(r.key)]; ok {
 		return s
 	}
-	s := int32(len(r.sets)) //nolint:gosec // Bounded by full.
+	s := int32(len(r.sets))
 	r.index[string(r.key)] = s
 	r.sets = append(r.sets, append([]uint64(nil), r.work...))
 	for range r.stride {
@@ -134,7 +134,7 @@ func (r *reverse) step(b []byte, i int, s int32, kind int) int32 {
 		r.moves[at] = to
 		return to
 	}
-	key := uint64(at)<<8 | uint64(c) //nolint:gosec // Not negative.
+	key := uint64(at)<<8 | uint64(c)
 	if to, ok := r.seen[key]; ok {
 		return to
 	}
@@ -192,6 +192,7 @@ func (r *reverse) pass(c context) {
 				if assertion(i.n).holds(c) {
 					now = in(i.x)
 				}
+			default:
 			}
 			if now&^in(pc) != 0 {
 				r.work[pc/64] |= 1 << (pc % 64)

@@ -31,6 +31,7 @@ func (w *walker) walk(rev *reverse, b []byte, begin, length int, caps []int) {
 			continue
 		case opSave:
 			w.save(in, i)
+		default:
 		}
 		w.seen.put(pc)
 		pc = in.x

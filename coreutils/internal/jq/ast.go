@@ -1,7 +1,7 @@
 package jq
 
 // expr is a node of a program's tree.
-type expr interface{}
+type expr any
 
 type (
 	identity struct{} // .

@@ -1,13 +1,13 @@
 package jq
 
+import "slices"
+
 // patternNames are the variables of patterns, each once, in order.
 func patternNames(list []*pattern) []string {
 	var names []string
 	add := func(n string) {
-		for _, have := range names {
-			if have == n {
-				return
-			}
+		if slices.Contains(names, n) {
+			return
 		}
 		names = append(names, n)
 	}

@@ -292,8 +292,7 @@ func toNumber(_ *machine, in Value, _ []Value) (Value, error) {
 		}
 		// The words of 1.7, which reads it as JSON.
 		w, err := parseJSON(v)
-		var pe *ParseError
-		if errors.As(err, &pe) {
+		if pe, ok := errors.AsType[*ParseError](err); ok {
 			return nil, errorf("%s (while parsing '%s')", pe.Text, v)
 		}
 		if _, ok := number(w); ok && err == nil {

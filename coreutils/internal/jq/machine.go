@@ -155,8 +155,7 @@ var ErrTooDeep = errDeep
 // the program, a *Halt, that of out, or why the process has to end.
 func (p *Program) Run(in Value, out func(Value) error) error {
 	err := p.main.run(p.root, in, out)
-	var b *broken
-	if errors.As(err, &b) {
+	if _, ok := errors.AsType[*broken](err); ok {
 		return &Error{"break"}
 	}
 	return err
@@ -171,8 +170,7 @@ func (vm *machine) nextInput() (Value, error) {
 	if errors.Is(err, io.EOF) {
 		return nil, &Error{"No more inputs"}
 	}
-	var pe *ParseError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*ParseError](err); ok {
 		return nil, &Error{pe.Text}
 	}
 	return v, err

@@ -213,7 +213,7 @@ func (vm *machine) split(s, sep string) (Value, error) {
 	if s == "" {
 		return out, nil
 	}
-	for _, part := range strings.Split(s, sep) {
+	for part := range strings.SplitSeq(s, sep) {
 		out.v = append(out.v, part)
 	}
 	return out, vm.hold(16 * len(out.v))

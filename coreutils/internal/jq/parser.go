@@ -1,6 +1,9 @@
 package jq
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // parser makes a tree of tokens.
 type parser struct {
@@ -72,6 +75,7 @@ func (t token) describe() string {
 		return `"` + t.text + `"`
 	case tKeyword:
 		return `"` + t.text + `"`
+	default:
 	}
 	return string(t.kind)
 }
@@ -172,15 +176,15 @@ func constantOf(e expr) (Value, bool) {
 	case literal:
 		return e.v, true
 	case text:
-		s := ""
+		var s strings.Builder
 		for _, part := range e.parts {
 			str, ok := part.(string)
 			if !ok {
 				return nil, false
 			}
-			s += str
+			s.WriteString(str)
 		}
-		return s, e.format == ""
+		return s.String(), e.format == ""
 	case negate:
 		v, ok := constantOf(e.of)
 		f, isNum := number(v)
@@ -513,6 +517,7 @@ func (p *parser) term() expr {
 		return p.keywordTerm(t)
 	case tOp:
 		return p.opTerm(t)
+	default:
 	}
 	p.unexpected("")
 	return nil

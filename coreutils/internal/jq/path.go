@@ -2,6 +2,7 @@ package jq
 
 import (
 	"math"
+	"slices"
 	"sort"
 )
 
@@ -335,8 +336,8 @@ func (vm *machine) setPath(v Value, keys []Value, w Value) (Value, error) {
 func (vm *machine) deletePaths(v Value, paths []Value) (Value, error) {
 	sorted := append([]Value(nil), paths...)
 	sort.SliceStable(sorted, func(i, j int) bool { return Compare(sorted[i], sorted[j]) < 0 })
-	for i := len(sorted) - 1; i >= 0; i-- {
-		keys, ok := sorted[i].(*Array)
+	for _, s := range slices.Backward(sorted) {
+		keys, ok := s.(*Array)
 		if !ok {
 			return nil, errorf("Path must be specified as an array")
 		}

@@ -44,7 +44,7 @@ func (vm *machine) regexOf(in, re, flags Value, more string) (string, *regexCall
 	}
 	c := &regexCall{}
 	opts := regex.Perl
-	inline := ""
+	var inline strings.Builder
 	for _, l := range letters {
 		switch l {
 		case 'g':
@@ -52,9 +52,9 @@ func (vm *machine) regexOf(in, re, flags Value, more string) (string, *regexCall
 		case 'i':
 			opts |= regex.IgnoreCase
 		case 'x':
-			inline += "x"
+			inline.WriteString("x")
 		case 'p':
-			inline += "s"
+			inline.WriteString("s")
 		case 'n':
 			c.skipEmpty = true
 		case 's', 'l':
@@ -62,8 +62,8 @@ func (vm *machine) regexOf(in, re, flags Value, more string) (string, *regexCall
 			return "", nil, errorf("%s is not a valid modifier string", letters)
 		}
 	}
-	if inline != "" {
-		pattern = "(?" + inline + ")" + pattern
+	if inline.String() != "" {
+		pattern = "(?" + inline.String() + ")" + pattern
 	}
 	key := regexKey{pattern, opts}
 	known, ok := vm.regexes[key]

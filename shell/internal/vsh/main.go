@@ -76,7 +76,7 @@ func measure(ctx context.Context, sh *shell.Shell, script shell.Script, times in
 	best := time.Duration(1 << 62)
 	var res shell.Result
 	for i := range times {
-		var out io.Writer = io.Discard
+		out := io.Discard
 		if i == 0 {
 			out = os.Stdout
 		}
