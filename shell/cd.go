@@ -288,7 +288,6 @@ func (sh *interp) pushd(args []string) int {
 		if len(sh.dirStack) == 0 {
 			return sh.fail("no other directory")
 		}
-		args = []string{"+1"}
 		if stay {
 			return 0
 		}

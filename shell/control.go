@@ -157,7 +157,7 @@ func (sh *interp) assignLoop(slot int, s string) bool {
 		return true
 	}
 	if sh.ctl == ctlNone {
-		sh.abort(1)
+		sh.abort()
 	}
 	return false
 }

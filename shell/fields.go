@@ -243,10 +243,10 @@ func (f *fields) delimit(k uint8) {
 // flush ends the field.
 func (f *fields) flush() {
 	sh := f.sh
-	switch {
-	case !f.globby || sh.opt&optNoGlob != 0:
+	if f.globby && sh.opt&optNoGlob == 0 {
+		sh.glob(string(f.pat), f.text())
+	} else {
 		sh.stack = append(sh.stack, f.text())
-	case !sh.glob(string(f.pat), f.text()):
 	}
 	f.clear()
 }

@@ -67,7 +67,7 @@ func (sh *interp) exitBuiltin(args []string) int {
 	}
 	st, ok := sh.statusArg(args)
 	if !ok {
-		sh.abort(1)
+		sh.abort()
 		return 1
 	}
 	return sh.exit(st)

@@ -123,7 +123,7 @@ func (sh *interp) deeper(what string) bool {
 	if s, ok := sh.value(slotFUNCNEST); ok && what == "function" {
 		if n, ok := plainInt(s); ok && n > 0 && int(n) < limit && sh.depth >= int(n) {
 			sh.errorf("%s: maximum function nesting level exceeded (%d)", sh.stackName(), n)
-			sh.abort(1)
+			sh.abort()
 			return false
 		}
 	}

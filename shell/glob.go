@@ -7,11 +7,11 @@ import (
 )
 
 // glob appends the names that the pattern matches to the stack; when there are none it appends the
-// text, or nothing under nullglob. It always answers true; failglob leaves the command.
-func (sh *interp) glob(pat, text string) bool {
+// text, or nothing under nullglob; failglob leaves the command.
+func (sh *interp) glob(pat, text string) {
 	if !magic(pat, sh.shopt&shExtGlob != 0) {
 		sh.stack = append(sh.stack, text)
-		return true
+		return
 	}
 	names := sh.globNames(pat)
 	switch {
@@ -19,12 +19,11 @@ func (sh *interp) glob(pat, text string) bool {
 		sh.stack = append(sh.stack, names...)
 	case sh.shopt&shFailGlob != 0:
 		sh.errorf("no match: %s", text)
-		sh.abort(1)
+		sh.abort()
 	case sh.shopt&shNullGlob != 0:
 	default:
 		sh.stack = append(sh.stack, text)
 	}
-	return true
 }
 
 // magic tells whether a pattern can match anything but itself.

@@ -82,27 +82,27 @@ func (sh *interp) initVars(shlvl int) {
 		c.store(value)
 		sh.put(sym.slot(name), c)
 	}
-	unset := func(name, value string, a attr) {
+	unset := func(name, value string) {
 		if c := sh.cell(sym.slot(name)); c == nil {
-			set(name, value, a)
+			set(name, value, 0)
 		}
 	}
 	set("IFS", " \t\n", 0)
-	unset("PS4", "+ ", 0)
+	unset("PS4", "+ ")
 	set("OPTIND", "1", 0)
 	set("OPTERR", "1", 0)
-	unset("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 0)
-	unset("TERM", "dumb", 0)
+	unset("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+	unset("TERM", "dumb")
 	if n, err := strconv.Atoi(sh.get(slotSHLVL)); err == nil {
 		shlvl = n + 1
 	}
 	set("SHLVL", strconv.Itoa(shlvl), attrExport)
 	set("BASH", "/bin/bash", 0)
 	set("BASH_VERSION", bashVersion, 0)
-	unset("HOSTNAME", sh.m.hostname, 0)
-	unset("HOSTTYPE", "x86_64", 0)
-	unset("OSTYPE", "linux-gnu", 0)
-	unset("MACHTYPE", machineType, 0)
+	unset("HOSTNAME", sh.m.hostname)
+	unset("HOSTTYPE", "x86_64")
+	unset("OSTYPE", "linux-gnu")
+	unset("MACHTYPE", machineType)
 	set("UID", strconv.Itoa(int(sh.cred.UID)), attrReadonly|attrInteger)
 	set("EUID", strconv.Itoa(int(sh.cred.UID)), attrReadonly|attrInteger)
 	set("PPID", strconv.Itoa(sh.p.ppid), attrReadonly|attrInteger)

@@ -80,8 +80,7 @@ type interp struct {
 	trapOff        uint8 // of DEBUG, RETURN and ERR: not in this function
 	trapsInherited bool  // they are the parent's: only listed, mostly
 	jobs           *jobTable
-	command        func() string // text of the running command, for BASH_COMMAND
-	subshell       int           // BASH_SUBSHELL
+	subshell       int // BASH_SUBSHELL
 	options        optState
 	dirStack       []string
 	history        []string
@@ -142,10 +141,8 @@ type frame struct {
 	source     string    // BASH_SOURCE
 	line       int       // where it was called
 	args       []string
-	params     []string // those of the caller
-	saved      int      // how much of saved belongs to the callers
+	saved      int // how much of saved belongs to the callers
 	opts       optState
-	trapReturn bool
 	localOpts  bool
 	savedOpt   option
 	savedShopt shopts
@@ -284,14 +281,13 @@ func (sh *interp) exit(status int) int {
 
 // abort leaves the command at the top of the script, as bash does after errors of
 // expansions; a subshell ends.
-func (sh *interp) abort(status int) int {
-	sh.status = status
+func (sh *interp) abort() {
+	sh.status = 1
 	if sh.subshell > 0 || sh.opt&optErrExit != 0 && sh.noErrExit == 0 {
 		sh.ctl = ctlExit
 	} else {
 		sh.ctl = ctlAbort
 	}
-	return status
 }
 
 // charge counts n more bytes of memory. Beyond the limit the process ends.

@@ -15,7 +15,6 @@ type job struct {
 	p      *process
 	text   string
 	told   bool // that it has ended
-	nohup  bool
 	waited bool
 }
 

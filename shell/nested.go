@@ -29,7 +29,6 @@ type nestedArgs struct {
 	shopt    shopts
 	shoptOff shopts
 	posix    bool
-	rest     bool
 }
 
 // runShell is the program bash.

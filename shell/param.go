@@ -126,7 +126,6 @@ type paramPart struct {
 	size     *arithCode
 	bad      bool
 	text     string
-	static   *pattern // of arg when that is constant
 }
 
 // subscript is what stands in brackets.
@@ -263,6 +262,6 @@ func (sh *interp) arithString(code *arithCode) (string, bool) {
 // arithAbort leaves the command after an error in an expansion.
 func (sh *interp) arithAbort() {
 	if sh.ctl == ctlNone {
-		sh.abort(1)
+		sh.abort()
 	}
 }

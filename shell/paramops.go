@@ -148,7 +148,7 @@ func (p *paramPart) assignDefault(f *fields, v pval, quoted bool) {
 	}
 	if v.slot < 0 {
 		sh.errorf("$%s: cannot assign in this way", p.name)
-		sh.abort(1)
+		sh.abort()
 		return
 	}
 	ok := false
@@ -171,7 +171,7 @@ func (p *paramPart) assignDefault(f *fields, v pval, quoted bool) {
 	}
 	if !ok {
 		if sh.ctl == ctlNone {
-			sh.abort(1)
+			sh.abort()
 		}
 		return
 	}
@@ -303,7 +303,7 @@ func (p *paramPart) slice(f *fields, v pval, quoted bool) {
 		list, ok := p.sliceList(sh, v, off, size, have)
 		if !ok {
 			sh.errorf("%d: substring expression < 0", size)
-			sh.abort(1)
+			sh.abort()
 			return
 		}
 		v.list = list
@@ -313,7 +313,7 @@ func (p *paramPart) slice(f *fields, v pval, quoted bool) {
 	s, ok := substring(v.s, off, size, have)
 	if !ok {
 		sh.errorf("%d: substring expression < 0", size)
-		sh.abort(1)
+		sh.abort()
 		return
 	}
 	v.s = s

@@ -94,14 +94,14 @@ func (p *paramPart) indirection(sh *interp) pval {
 	}
 	if !v.set {
 		sh.errorf("%s: invalid indirect expansion", strings.TrimPrefix(p.paramText(), "!"))
-		sh.abort(1)
+		sh.abort()
 		return pval{slot: -1}
 	}
-	return sh.named(name, p)
+	return sh.named(name)
 }
 
 // named returns the parameter of a name made at run time: x, a[i], 1, @.
-func (sh *interp) named(name string, p *paramPart) pval {
+func (sh *interp) named(name string) pval {
 	if n, err := strconv.Atoi(name); err == nil && n >= 0 {
 		switch {
 		case n == 0:
@@ -121,7 +121,7 @@ func (sh *interp) named(name string, p *paramPart) pval {
 	base, sub, elem := splitSubscript(name)
 	if !isName(base) {
 		sh.errorf("%s: invalid variable name", name)
-		sh.abort(1)
+		sh.abort()
 		return pval{slot: -1}
 	}
 	slot := sh.m.lib.symbols.slot(base)
@@ -163,7 +163,7 @@ func (sh *interp) fatal() {
 		status = 127
 	}
 	if sh.opt&optInteractive != 0 {
-		sh.abort(1)
+		sh.abort()
 		return
 	}
 	sh.exit(status)
@@ -175,7 +175,7 @@ func (p *paramPart) expand(f *fields, quoted bool) {
 	switch {
 	case p.bad:
 		sh.errorf("%s: bad substitution", p.text)
-		sh.abort(1)
+		sh.abort()
 		return
 	case p.names != 0:
 		f.list(sh.varNames(p.name), quoted, p.names == '*')

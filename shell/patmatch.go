@@ -243,7 +243,7 @@ func (p *pattern) tryPrefixes(sh *interp, s string, longest bool) (int, bool) {
 			if n == 0 || !sh.tick() {
 				return 0, false
 			}
-			_, w := decodeLast(s[:n])
+			w := lastWidth(s[:n])
 			n -= w
 		}
 	}
@@ -288,7 +288,7 @@ func (p *pattern) suffix(sh *interp, s string, longest bool) int {
 		if n == 0 || !sh.spend((len(s)-n)>>6) {
 			return best
 		}
-		_, w := decodeLast(s[:n])
+		w := lastWidth(s[:n])
 		n -= w
 	}
 }

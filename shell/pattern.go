@@ -28,7 +28,6 @@ type pattern struct {
 	ext    bool // has extended patterns: only backtracking matches them
 	fold   bool
 	source string
-	flags  patFlags
 }
 
 type nodeKind uint8
@@ -124,16 +123,13 @@ func decodeRune(s string) (rune, int) {
 	return r, n
 }
 
-// decodeLast is decodeRune from the end.
-func decodeLast(s string) (rune, int) {
-	if c := s[len(s)-1]; c < utf8.RuneSelf {
-		return rune(c), 1
+// lastWidth returns how many bytes the last character has; one that is no UTF-8 has one.
+func lastWidth(s string) int {
+	if s[len(s)-1] < utf8.RuneSelf {
+		return 1
 	}
-	r, n := utf8.DecodeLastRuneInString(s)
-	if r == utf8.RuneError && n == 1 {
-		return -1 - rune(s[len(s)-1]), 1
-	}
-	return r, n
+	_, n := utf8.DecodeLastRuneInString(s)
+	return n
 }
 
 // patternClose returns where the parenthesis at i closes, -1 when it does not.

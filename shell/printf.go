@@ -214,7 +214,7 @@ func (p *printer) widths(s *spec, f string) int {
 	number := func(f string) (n, used int) {
 		if strings.HasPrefix(f, "*") {
 			a, _ := p.arg()
-			v, _ := p.integer(a)
+			v := p.integer(a)
 			return int(max(min(v, maxWidth), -maxWidth)), 1
 		}
 		for used < len(f) && f[used] >= '0' && f[used] <= '9' {
@@ -271,12 +271,12 @@ func (p *printer) convert(s spec, c byte) bool {
 		p.text(s, a)
 	case 'd', 'i':
 		a, _ := p.arg()
-		n, _ := p.integer(a)
+		n := p.integer(a)
 		p.number(s, c, n)
 	case 'o', 'u', 'x', 'X':
 		a, _ := p.arg()
 		p.unsigned = true
-		n, _ := p.integer(a)
+		n := p.integer(a)
 		p.unsigned = false
 		p.number(s, c, n)
 	case 'e', 'E', 'f', 'F', 'g', 'G', 'a', 'A':
@@ -334,12 +334,12 @@ func (p *printer) pad(s spec, a string) {
 }
 
 // integer understands C's constants and 'c for the code of a character.
-func (p *printer) integer(a string) (int64, bool) {
+func (p *printer) integer(a string) int64 {
 	if a == "" {
-		return 0, true
+		return 0
 	}
 	if a[0] == '\'' || a[0] == '"' {
-		return charCode(a[1:]), true
+		return charCode(a[1:])
 	}
 	s := strings.TrimLeft(a, " \t\n")
 	neg := false
@@ -376,23 +376,23 @@ func (p *printer) integer(a string) (int64, bool) {
 	case p.unsigned:
 		if over {
 			p.complainRange(a)
-			return -1, false
+			return -1
 		}
 		if neg {
 			v = -v
 		}
-		return int64(v), true
+		return int64(v)
 	case over || v > 1<<63 && neg:
 		p.complainRange(a)
 		if neg {
-			return math.MinInt64, false
+			return math.MinInt64
 		}
-		return math.MaxInt64, false
+		return math.MaxInt64
 	case neg:
-		return -int64(v), true
+		return -int64(v)
 	}
 	p.big = v > math.MaxInt64
-	return int64(v), true
+	return int64(v)
 }
 
 func (p *printer) complainRange(a string) {
@@ -597,7 +597,7 @@ func (p *printer) time(s spec, format string) {
 	a, have := p.arg()
 	t := p.sh.m.now()
 	if have {
-		n, _ := p.integer(a)
+		n := p.integer(a)
 		switch n {
 		case -1:
 		case -2:

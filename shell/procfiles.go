@@ -28,7 +28,7 @@ func (p *Proc) Create(path string) (*vfs.File, error) {
 // are the process's own streams. The caller closes it.
 func (p *Proc) OpenFile(path string, flag int, perm fs.FileMode) (*vfs.File, error) {
 	if fd, ok := ownStream(path); ok {
-		return p.openStream(path, fd, flag)
+		return p.openStream(path, fd)
 	}
 	f, err := p.sh.m.fs.OpenFile(p.ctx, p.sh.cred, p.Abs(path), flag, perm&^p.sh.umask)
 	if err != nil {
@@ -60,7 +60,7 @@ func ownStream(path string) (fd int, ok bool) {
 }
 
 // openStream returns the descriptor as a file, sharing its offset.
-func (p *Proc) openStream(path string, fd, flag int) (*vfs.File, error) {
+func (p *Proc) openStream(path string, fd int) (*vfs.File, error) {
 	var stream any
 	switch fd {
 	case 0:
@@ -81,7 +81,7 @@ func (p *Proc) openStream(path string, fd, flag int) (*vfs.File, error) {
 // Stat returns what is known of a file; a link is followed. The standard streams answer too.
 func (p *Proc) Stat(path string) (vfs.Info, error) {
 	if fd, ok := ownStream(path); ok {
-		f, err := p.openStream(path, fd, os.O_RDONLY)
+		f, err := p.openStream(path, fd)
 		if err != nil {
 			return vfs.Info{}, err
 		}

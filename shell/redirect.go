@@ -23,9 +23,8 @@ type redirCode struct {
 
 // undoFd is what a descriptor was before a redirection.
 type undoFd struct {
-	fd   int
-	d    *description // nil: closed; the reference is held
-	keep bool         // {name}: it stays open
+	fd int
+	d  *description // nil: closed; the reference is held
 }
 
 func (c *compiler) redirs(list []*syntax.Redir) []*redirCode {

@@ -96,28 +96,3 @@ func (sh *interp) dropSaved(i int) {
 		}
 	}
 }
-
-// global returns the variable outside of all functions for writing, and puts it there
-// when there is none.
-func (sh *interp) global(slot int) *cell {
-	for i, s := range sh.saved {
-		if s.slot != slot {
-			continue
-		}
-		c := s.old
-		switch {
-		case c == nil:
-			c = &cell{epoch: sh.epoch}
-		case c.epoch != sh.epoch:
-			d := *c
-			d.epoch, d.room = sh.epoch, 0
-			c = &d
-		}
-		if c != s.old {
-			sh.saved = slices.Clone(sh.saved)
-			sh.saved[i].old = c
-		}
-		return c
-	}
-	return sh.own(slot)
-}

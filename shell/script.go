@@ -28,7 +28,6 @@ type script struct {
 	lib    *library
 	parser *syntax.Parser
 	units  []*unit
-	over   bool
 }
 
 // unit is a complete command of a script.

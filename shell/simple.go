@@ -2,7 +2,6 @@ package shell
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/shell/syntax"
 )
@@ -74,7 +73,7 @@ func (x *simpleCode) assignOne(sh *interp) int {
 // assignFailed leaves the command after an assignment that could not be made.
 func (x *simpleCode) assignFailed(sh *interp) int {
 	if sh.ctl == ctlNone {
-		sh.abort(1)
+		sh.abort()
 	}
 	return sh.status
 }
@@ -388,9 +387,4 @@ func (sh *interp) runBuiltin(b *builtin, args []string) int {
 // tracing tells whether commands are shown before they run: DEBUG traps and set -x.
 func (sh *interp) tracing() bool {
 	return sh.opt&(optXTrace|optNoExec) != 0 || sh.traps != nil && sh.traps.has(trapDebug)
-}
-
-// plainWord tells whether s could be typed as it is.
-func plainWord(s string) bool {
-	return s != "" && !strings.ContainsAny(s, " \t\n'\"\\|&;()<>!{}*[?]^$`#~=%")
 }

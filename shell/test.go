@@ -256,9 +256,7 @@ func (t *tester) binary(a, op, b string) bool {
 // testInt is an integer as test takes it: decimal, blanks around it.
 func testInt(s string) (int64, bool) {
 	s = strings.Trim(s, " \t\n")
-	if strings.HasPrefix(s, "+") {
-		s = s[1:]
-	}
+	s = strings.TrimPrefix(s, "+")
 	neg := strings.HasPrefix(s, "-")
 	digits := strings.TrimLeft(strings.TrimPrefix(s, "-"), "0")
 	if digits == "" && strings.Contains(s, "0") {

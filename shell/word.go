@@ -305,7 +305,8 @@ func (sh *interp) fields(w *word) {
 		sh.stack = append(sh.stack, w.lit)
 	case w.simple != nil && !sh.isRef(w.simple.slot):
 		sh.stack = append(sh.stack, w.simple.value(sh))
-	case w.bare != nil && sh.bareField(w.bare):
+	case w.bare != nil:
+		sh.bareField(w.bare)
 	case w.braces && sh.opt&optBraceExpand != 0:
 		sh.braceFields(nil, w.parts)
 	case w.braces:
@@ -316,11 +317,11 @@ func (sh *interp) fields(w *word) {
 }
 
 // bareField expands $x alone, when it neither splits nor matches.
-func (sh *interp) bareField(v *varPart) bool {
+func (sh *interp) bareField(v *varPart) {
 	s := v.value(sh)
 	cls := sh.ifs()
 	if s == "" {
-		return true
+		return
 	}
 	for i := range len(s) {
 		if c := s[i]; cls[c] != 0 || c == '*' || c == '?' || c == '[' || c == '\\' || c == '(' || sh.ifsWide {
@@ -329,11 +330,10 @@ func (sh *interp) bareField(v *varPart) bool {
 			f.expanded(s)
 			f.end()
 			sh.done(f)
-			return true
+			return
 		}
 	}
 	sh.stack = append(sh.stack, s)
-	return true
 }
 
 func (sh *interp) partFields(parts []wpart) {

@@ -19,10 +19,10 @@ type Matcher struct {
 	spend func(n int) error
 	err   error
 
-	any, left, here *automaton
-	rev             *reverse
-	walker          walker
-	back            *backtracker
+	any, left *automaton
+	rev       *reverse
+	walker    walker
+	back      *backtracker
 
 	// How often the text that has to be in a match led to a line without one, and
 	// over how many bytes; when it is everywhere, looking for it does not pay.

@@ -1,5 +1,7 @@
 package syntax
 
+import "strings"
+
 // assignment reads NAME=value and its like; nil, with nothing taken, when the text is none.
 func (p *Parser) assignment(ctx context) *Assign {
 	n := nameLen(p.src[p.pos:])
@@ -91,7 +93,7 @@ func (p *Parser) arrayLiteral(a *Assign) {
 			return
 		case c == 0:
 			p.unclosed(saved.line, ")")
-		case metaBytes[c] && !((c == '<' || c == '>') && p.peek2() == '('):
+		case metaBytes[c] && (c != '<' && c != '>' || p.peek2() != '('):
 			t := p.tok(ctxArg)
 			p.unexpected(t)
 		}
@@ -127,7 +129,7 @@ func (p *Parser) element() *Elem {
 func (p *Parser) listWord() *Word {
 	n := nameLen(p.src[p.pos:])
 	rest := p.src[p.pos+n:]
-	if n == 0 || !(len(rest) > 1 && rest[:2] == "=(" || len(rest) > 2 && rest[:3] == "+=(") {
+	if n == 0 || !strings.HasPrefix(strings.TrimPrefix(rest, "+"), "=(") {
 		return nil
 	}
 	start, line := p.pos, p.line

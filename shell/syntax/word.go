@@ -4,15 +4,14 @@ import "strings"
 
 // mode says how the parts of a word are read.
 type mode struct {
-	stop   string // unquoted bytes that end it
-	dq     bool   // the rules of double quotes: ' is a byte, a backslash escapes only esc
-	esc    string
-	here   bool // a here-document: " is a byte too
-	nest   byte // this opens and the first byte of stop closes; 0: nothing nests
-	meta   bool // a word of a command: blanks and operators end it
-	procs  bool // <( and >( are substitutions
-	noPat  bool // extglob parentheses do not count
-	square bool // a subscript: [ and ] nest
+	stop  string // unquoted bytes that end it
+	dq    bool   // the rules of double quotes: ' is a byte, a backslash escapes only esc
+	esc   string
+	here  bool // a here-document: " is a byte too
+	nest  byte // this opens and the first byte of stop closes; 0: nothing nests
+	meta  bool // a word of a command: blanks and operators end it
+	procs bool // <( and >( are substitutions
+	noPat bool // extglob parentheses do not count
 }
 
 const dqEscapes = "$`\"\\"
@@ -50,16 +49,17 @@ func (p *Parser) parts(m mode) []Part {
 	nested := 0
 	for {
 		c := p.peek()
-		if c == 0 || m.meta && metaBytes[c] && !(m.procs && (c == '<' || c == '>') && p.peek2() == '(') {
+		if c == 0 || m.meta && metaBytes[c] && (!m.procs || c != '<' && c != '>' || p.peek2() != '(') {
 			return list
 		}
 		if nested == 0 && m.stop != "" && strings.IndexByte(m.stop, c) >= 0 {
 			return list
 		}
 		if m.nest != 0 {
-			if c == m.nest {
+			switch c {
+			case m.nest:
 				nested++
-			} else if c == m.stop[0] {
+			case m.stop[0]:
 				nested--
 			}
 		}
@@ -236,9 +236,10 @@ func (p *Parser) regexWord() *Word {
 		if depth == 0 && (c == '&' && p.peek2() == '&' || c == '|' && p.peek2() == '|' || c == ';' || c == ')') {
 			break
 		}
-		if c == '(' {
+		switch c {
+		case '(':
 			depth++
-		} else if c == ')' {
+		case ')':
 			depth--
 		}
 		w.Parts = add(w.Parts, p.part(mode{stop: " \t\n()|&;", noPat: true}, c))
