@@ -1,6 +1,15 @@
 package coreutils
 
-import "testing"
+import (
+	"io"
+	"io/fs"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/seed434b0696/agent-sandbox/shell"
+)
 
 func Test_Test_Decides_As_GNU_Does(t *testing.T) {
 	t.Parallel()
@@ -44,4 +53,19 @@ func Test_Commands_Are_Run_As_GNU_Does(t *testing.T) {
 		"sync", "sync f", "sync d", "sync nosuch", "sync -d", "sync -d f", "sync -f f", "sync -df f", "sync --bogus", "clear",
 		"kill -l", "kill -l 9", "kill -l TERM", "kill -l SIGINT", "kill -0 99999999", "which ls", "which ls nosuch", "which nosuch", "which -a nosuch", "which", "which ./noexec",
 	))
+}
+
+// Test_Asking_About_Standard_Input_Reads_Nothing_Of_It holds what wc relies on, which asks for the size first.
+func Test_Asking_About_Standard_Input_Reads_Nothing_Of_It(t *testing.T) {
+	t.Parallel()
+	for range 500 {
+		p := shell.NewProc(t.Context(), shell.ProcOptions{Args: []string{"wc"}, Stdin: iotest.OneByteReader(strings.NewReader("text"))})
+		if info, err := p.Stat("/dev/stdin"); err != nil || info.Mode&fs.ModeNamedPipe == 0 {
+			t.Fatalf("%v, %v; want a pipe", info.Mode, err)
+		}
+		runtime.Gosched()
+		if b, err := io.ReadAll(p.Stdin); string(b) != "text" || err != nil {
+			t.Fatalf("read %q, %v after looking", b, err)
+		}
+	}
 }

@@ -163,6 +163,20 @@ func (d *description) open(ctx context.Context) (*vfs.File, error) {
 	return w.WithContext(ctx), nil
 }
 
+// stat returns what is known of the description. A stream of the host looks like a pipe.
+func (d *description) stat() (vfs.Info, error) {
+	if d.file != nil {
+		return d.file.Stat()
+	}
+	if d.mode == 0 {
+		return vfs.Info{}, syscall.EBADF
+	}
+	r, w := vfs.Pipe()
+	defer r.Close()
+	defer w.Close()
+	return r.Stat()
+}
+
 // stdStream is a standard stream of a command: a description, bound to the end of the process.
 type stdStream struct {
 	d   *description
@@ -195,6 +209,14 @@ func (s *stdStream) open(ctx context.Context) (*vfs.File, error) {
 		return nil, syscall.EBADF
 	}
 	return s.d.open(ctx)
+}
+
+// stat returns what is known of the stream.
+func (s *stdStream) stat() (vfs.Info, error) {
+	if s.d == nil {
+		return vfs.Info{}, syscall.EBADF
+	}
+	return s.d.stat()
 }
 
 // fdTable is the descriptors of a process. Processes share it until one changes it.

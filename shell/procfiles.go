@@ -61,6 +61,14 @@ func ownStream(path string) (fd int, ok bool) {
 
 // openStream returns the descriptor as a file, sharing its offset.
 func (p *Proc) openStream(path string, fd int) (*vfs.File, error) {
+	if s := p.streamOf(fd); s != nil {
+		return s.open(p.ctx)
+	}
+	return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.ENXIO}
+}
+
+// streamOf returns the stream of a descriptor; nil for one that is a test's.
+func (p *Proc) streamOf(fd int) *stdStream {
 	var stream any
 	switch fd {
 	case 0:
@@ -72,21 +80,19 @@ func (p *Proc) openStream(path string, fd int) (*vfs.File, error) {
 	default:
 		stream = p.sh.stream(p.ctx, fd)
 	}
-	if s, ok := stream.(*stdStream); ok && s != nil {
-		return s.open(p.ctx)
-	}
-	return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.ENXIO}
+	s, _ := stream.(*stdStream)
+	return s
 }
 
-// Stat returns what is known of a file; a link is followed. The standard streams answer too.
+// Stat returns what is known of a file; a link is followed. The standard streams answer too,
+// and nothing of them is read.
 func (p *Proc) Stat(path string) (vfs.Info, error) {
 	if fd, ok := ownStream(path); ok {
-		f, err := p.openStream(path, fd)
-		if err != nil {
-			return vfs.Info{}, err
+		s := p.streamOf(fd)
+		if s == nil {
+			return vfs.Info{}, &fs.PathError{Op: "stat", Path: path, Err: syscall.ENXIO}
 		}
-		defer f.Close()
-		return f.Stat()
+		return s.stat()
 	}
 	return p.sh.m.fs.Stat(p.sh.cred, p.Abs(path))
 }
