@@ -120,24 +120,7 @@ var hints = map[string]string{
 const diffHint = "%[1]s: Try '%[1]s --help' for more information.\n"
 
 // helpText is what --help prints.
-func helpText(name string, c shell.Command) string {
-	var b strings.Builder
-	for i, usage := range strings.Split(c.Usage, "\n") {
-		if i == 0 {
-			b.WriteString("Usage: ")
-		} else {
-			b.WriteString("  or:  ")
-		}
-		b.WriteString(strings.TrimRight(name+" "+usage, " ") + "\n")
-	}
-	if c.Summary != "" {
-		b.WriteString(strings.ToUpper(c.Summary[:1]) + c.Summary[1:] + ".\n")
-	}
-	if c.Help != "" {
-		b.WriteString("\n" + strings.TrimRight(c.Help, "\n") + "\n")
-	}
-	return b.String()
-}
+func helpText(name string, c shell.Command) string { return c.HelpText(name) }
 
 // packages says whose behaviour a command follows, for --version, which scripts
 // read to tell GNU's programs from others.

@@ -1,7 +1,12 @@
 package shell
 
-// Command is a program that scripts can call: one of coreutils, or an extension.
+import "strings"
+
+// Command is a program that scripts can call: one of coreutils, or an extension (see Shell.Register).
 // It stands in the machine as if it were a file in /usr/bin.
+//
+// What an extension gets to know is in its Proc: the file system (FS), the working directory (Dir),
+// the environment (Environ), and what a relative path means (Abs).
 type Command struct {
 	Name    string   // what it is called by; no slash
 	Aliases []string // other names for the same program
@@ -9,8 +14,69 @@ type Command struct {
 	Summary string   // one line, lower case, no full stop
 	Help    string   // the body of --help below usage and summary; may be empty
 
+	// Replace says that Name and Aliases may be taken from others: builtins of the shell and
+	// programs. Run reaches what it replaced by Proc.Original. Without it a name that is taken is
+	// an error of Register.
+	Replace bool
+
 	// Run does the work and returns the exit status, of which the low 8 bits count.
 	// It is called from several goroutines at once, each with its own Proc. It ends
-	// when p.Context ends. What it leaves open the shell closes.
+	// when p.Context ends. What it leaves open the shell closes. When it panics, its status
+	// is 70 and the shell goes on.
 	Run func(p *Proc) int
+
+	registered bool              // by Register: --help is answered for it
+	before     map[string]former // by name: what it has replaced
 }
+
+// former is what had a name before.
+type former struct {
+	program *Command
+	builtin *Command // that stood in a builtin's place
+}
+
+// HelpText is what --help prints when the command is called by name.
+func (c *Command) HelpText(name string) string {
+	var b strings.Builder
+	for i, usage := range strings.Split(c.Usage, "\n") {
+		if i == 0 {
+			b.WriteString("Usage: ")
+		} else {
+			b.WriteString("  or:  ")
+		}
+		b.WriteString(strings.TrimRight(name+" "+usage, " ") + "\n")
+	}
+	if c.Summary != "" {
+		b.WriteString(strings.ToUpper(c.Summary[:1]) + c.Summary[1:] + ".\n")
+	}
+	if c.Help != "" {
+		b.WriteString("\n" + strings.TrimRight(c.Help, "\n") + "\n")
+	}
+	return b.String()
+}
+
+// programs are the commands of a machine. They are never changed, only exchanged as a whole, because
+// jobs may look into them at any time.
+type programs struct {
+	byName   map[string]*Command
+	builtins map[string]*Command // those that stand in the place of builtins
+}
+
+// newPrograms indexes commands; a later one takes the name of an earlier one.
+func newPrograms(commands []Command) *programs {
+	t := &programs{byName: make(map[string]*Command, len(commands))}
+	for i := range commands {
+		c := &commands[i]
+		t.byName[c.Name] = c
+		for _, a := range c.Aliases {
+			t.byName[a] = c
+		}
+	}
+	return t
+}
+
+// command returns the program that is called by the name, nil for none.
+func (m *machine) command(name string) *Command { return m.programs.Load().byName[name] }
+
+// replacement returns the program that stands in the place of the builtin, nil for none.
+func (m *machine) replacement(builtin string) *Command { return m.programs.Load().builtins[builtin] }

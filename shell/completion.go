@@ -295,7 +295,7 @@ func (g *generator) commands() []string {
 	for _, f := range sh.sortedFuncs() {
 		seen[f.name] = true
 	}
-	for n := range sh.m.commands {
+	for n := range sh.m.programs.Load().byName {
 		seen[n] = true
 	}
 	for dir := range strings.SplitSeq(sh.get(slotPATH), ":") {

@@ -22,5 +22,7 @@
 //     descriptors are counted by the machine. Without fuel the run ends.
 //
 // Commands such as ls are not here: they are registered (Command) and see their process
-// as a Proc.
+// as a Proc. The table of them is exchanged as a whole, never changed. An extension that replaces a
+// builtin is found where the builtin would have run, so that builtin, command and exec lead to it too;
+// only Proc.Original passes by it.
 package shell

@@ -236,7 +236,7 @@ func (sh *interp) searchPath(name, path string) (*Command, string, error) {
 	for {
 		dir, rest, more := strings.Cut(path, ":")
 		if binDirs[strings.TrimRight(dir, "/")] {
-			if c := sh.m.commands[name]; c != nil && !sh.fileAt(dir+"/"+name) {
+			if c := sh.m.command(name); c != nil && !sh.fileAt(dir+"/"+name) {
 				return c, dir + "/" + name, nil
 			}
 		}
@@ -271,7 +271,7 @@ func (sh *interp) programAt(path string) (*Command, string, error) {
 	info, err := sh.m.fs.Stat(sh.cred, sh.abs(path))
 	if err != nil {
 		if i := strings.LastIndexByte(path, '/'); Errno(err) == syscall.ENOENT && i > 0 && binDirs[path[:i]] {
-			if c := sh.m.commands[path[i+1:]]; c != nil {
+			if c := sh.m.command(path[i+1:]); c != nil {
 				return c, path, nil
 			}
 		}

@@ -475,51 +475,6 @@ func (sh *interp) enable(args []string) int {
 	return st
 }
 
-// help describes builtins and lists the programs of the machine.
-func (sh *interp) help(args []string) int {
-	list, rest, st := sh.flags2(args, "dms")
-	if st >= 0 {
-		return st
-	}
-	on := map[byte]bool{}
-	for _, f := range list {
-		on[f.c] = true
-	}
-	var b strings.Builder
-	if len(rest) == 0 {
-		b.WriteString("These shell commands are defined internally.  Type `help' to see this list.\nType `help name' to find out more about `name'.\n\n")
-		for _, bi := range builtinTable() {
-			b.WriteString(" " + strings.TrimSpace(bi.usage) + "\n")
-		}
-		b.WriteString("\nThese programs are there as well; `NAME --help' describes them.\n\n")
-		for _, c := range sh.m.list() {
-			b.WriteString(" " + c.Name + " " + c.Usage + "\n\t" + c.Summary + "\n")
-		}
-		return sh.outString(b.String())
-	}
-	found := false
-	for _, name := range rest {
-		for _, bi := range builtinTable() {
-			if bi.name != name && (!strings.ContainsAny(name, "*?[") || !sh.m.lib.pattern(name, 0).match(sh, bi.name)) {
-				continue
-			}
-			found = true
-			switch {
-			case on['d']:
-				b.WriteString(bi.name + " - " + bi.about + "\n")
-			case on['s']:
-				b.WriteString(bi.name + ": " + strings.TrimSpace(bi.usage) + "\n")
-			default:
-				b.WriteString(bi.name + ": " + strings.TrimSpace(bi.usage) + "\n    " + bi.about + "\n")
-			}
-		}
-	}
-	if !found {
-		return sh.fail("no help topics match `%s'.  Try `help help' or `man -k %s' or `info %s'.", rest[0], rest[0], rest[0])
-	}
-	return sh.outString(b.String())
-}
-
 // helpText is --help of a builtin. It returns 2, as bash does.
 func (sh *interp) helpText(name string) int {
 	if b := sh.m.lib.builtins[name]; b != nil {

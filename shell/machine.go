@@ -49,7 +49,8 @@ type machine struct {
 	fs       *vfs.FS
 	now      func() time.Time
 	limits   Limits
-	commands map[string]*Command // by name and alias; not changed after the start
+	programs atomic.Pointer[programs]
+	fault    func(command string, v any)
 
 	fuel  atomic.Int64 // what is left of the run's fuel
 	bytes atomic.Int64 // memory taken by variables and buffers
@@ -87,27 +88,15 @@ func (m *machine) newRand() *rand.Rand {
 
 // list returns each command once, sorted by name.
 func (m *machine) list() []*Command {
-	all := make([]*Command, 0, len(m.commands))
-	for name, c := range m.commands {
+	programs := m.programs.Load().byName
+	all := make([]*Command, 0, len(programs))
+	for name, c := range programs {
 		if name == c.Name {
 			all = append(all, c)
 		}
 	}
 	slices.SortFunc(all, func(a, b *Command) int { return cmp.Compare(a.Name, b.Name) })
 	return all
-}
-
-// byName indexes commands; a later one takes the name of an earlier one.
-func byName(commands []Command) map[string]*Command {
-	m := make(map[string]*Command, len(commands))
-	for i := range commands {
-		c := &commands[i]
-		m[c.Name] = c
-		for _, a := range c.Aliases {
-			m[a] = c
-		}
-	}
-	return m
 }
 
 // begin gives a run its fuel.
@@ -143,10 +132,11 @@ func (m *machine) waitAll(ctx context.Context) {
 // fork returns a machine with a copy of the files.
 func (m *machine) fork() *machine {
 	n := &machine{
-		fs: m.fs.Fork(), now: m.now, limits: m.limits, commands: m.commands, lib: m.lib,
+		fs: m.fs.Fork(), now: m.now, limits: m.limits, lib: m.lib, fault: m.fault,
 		rand: m.newRand(), procs: map[int]*process{}, change: make(chan struct{}), lastPID: m.lastPID, hintFor: m.hintFor,
 		hostname: m.hostname, zone: m.zone,
 	}
+	n.programs.Store(m.programs.Load())
 	n.fuel.Store(n.limits.Fuel)
 	n.bytes.Store(m.bytes.Load())
 	return n

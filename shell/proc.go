@@ -21,11 +21,14 @@ type Proc struct {
 	Stdout io.Writer // never nil; unbuffered
 	Stderr io.Writer // never nil; unbuffered
 
-	sh  *interp
-	env []string        // own environment; nil: the exported variables of sh
-	ctx context.Context //nolint:containedctx // A process has one, as it has a directory.
-	gas int
-	rng *rand.Rand
+	sh       *interp
+	command  *Command            // nil: none that is registered
+	replaced *builtin            // in whose place command stands; nil: it was called as a program
+	declArgs map[int]*assignCode // of replaced
+	env      []string            // own environment; nil: the exported variables of sh
+	ctx      context.Context     //nolint:containedctx // A process has one, as it has a directory.
+	gas      int
+	rng      *rand.Rand
 }
 
 // ErrFuel is the error of work that goes beyond the limit; the whole run ends with it.

@@ -14,15 +14,8 @@ func (sh *interp) runProgram(c *Command, file string, args []string) int {
 		return sh.runFile(file, args, 0)
 	}
 	p := sh.proc(args)
-	st := c.Run(p) & 0xff
-	sh.gas += p.gas
-	if sh.ctx.Err() != nil || sh.p.attention.Load() {
-		sh.tickSlow()
-		if sh.ctl == ctlExit {
-			return sh.status
-		}
-	}
-	return st
+	p.command = c
+	return sh.runProc(p)
 }
 
 // proc returns a program's view of this process.
@@ -51,7 +44,7 @@ func (sh *interp) runFile(file string, args []string, depth int) int {
 		return sh.runInterpreter(strings.TrimSpace(interp), file, args, depth)
 	}
 	if name, ok := strings.CutPrefix(line, stubMagic); ok {
-		if c := sh.m.commands[name]; c != nil {
+		if c := sh.m.command(name); c != nil {
 			return sh.runProgram(c, file, args)
 		}
 	}
@@ -87,7 +80,7 @@ func (sh *interp) runInterpreter(line, file string, args []string, depth int) in
 	list = append(append(list, file), args[1:]...)
 	c, found, err := sh.programAt(prog)
 	if err != nil {
-		if path.Base(prog) == "env" && sh.m.commands["env"] == nil && arg != "" {
+		if path.Base(prog) == "env" && sh.m.command("env") == nil && arg != "" {
 			list = list[1:]
 			c, found, err = sh.findCommand(arg)
 		}

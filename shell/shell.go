@@ -29,6 +29,10 @@ type Options struct {
 	Hostname string                           // HOSTNAME; "": "sandbox"
 	Zone     func(name string) *time.Location // what a name in TZ means; nil: only UTC
 	Hint     func(name string) string         // what to add to "command not found"; nil: nothing
+
+	// Fault is told what a program panicked with, which scripts do not get to see. It may be called from
+	// several goroutines at once, with the panic's stack still standing. nil: nobody is told.
+	Fault func(command string, v any)
 }
 
 // Shell is a bash that keeps its variables, functions, options, directory and jobs from one Run to the
@@ -90,7 +94,7 @@ func New(o Options) *Shell {
 
 func newMachine(o Options) *machine {
 	m := &machine{
-		fs: o.FS, now: o.Now, limits: o.Limits.withDefaults(), commands: byName(append(shells(), o.Commands...)),
+		fs: o.FS, now: o.Now, limits: o.Limits.withDefaults(), fault: o.Fault,
 		rand: rand.New(rand.NewPCG(o.Seed, 0)), //nolint:gosec // RANDOM of a shell is no secret.
 		lib:  newLibrary(), procs: map[int]*process{}, change: make(chan struct{}), lastPID: 99, hintFor: o.Hint,
 		hostname: o.Hostname, zone: o.Zone,
@@ -98,6 +102,7 @@ func newMachine(o Options) *machine {
 	if m.hostname == "" {
 		m.hostname = "sandbox"
 	}
+	m.programs.Store(newPrograms(append(shells(), o.Commands...)))
 	m.fuel.Store(m.limits.Fuel)
 	return m
 }

@@ -376,6 +376,9 @@ func (sh *interp) function(slot int) *function {
 
 // runBuiltin runs a builtin; "--help" and its kind are the builtin's business.
 func (sh *interp) runBuiltin(b *builtin, args []string) int {
+	if c := sh.m.replacement(b.name); c != nil {
+		return sh.runReplacement(c, b, args)
+	}
 	before := sh.builtinName
 	sh.builtinName = b.name
 	st := b.run(sh, args)
