@@ -138,7 +138,7 @@ func badName(name string) string {
 		return ""
 	case name == "..":
 		return "is not that of a directory"
-	case !plainWord(name):
+	case strings.ContainsAny(name, "'\"\\|&;()<>!{}*[?]^$`#~=%"):
 		return "has no characters that mean something to the shell"
 	}
 	return ""
