@@ -43,8 +43,8 @@ func (l *lineReader) fill() bool {
 		l.w = copy(l.buf, l.buf[l.r:l.w])
 		l.r = 0
 	}
-	if l.w == len(l.buf) {
-		l.buf = append(l.buf, make([]byte, max(bufferSize, len(l.buf)))...)
+	if l.w == len(l.buf) && !l.grow() {
+		return false
 	}
 	n, err := l.in.Read(l.buf[l.w:])
 	l.w += n
@@ -54,6 +54,20 @@ func (l *lineReader) fill() bool {
 	}
 	l.ended = err
 	return n > 0 || err == nil
+}
+
+// grow makes the buffer larger, for a line that does not fit in. A line that the machine has
+// no memory for cannot be read.
+func (l *lineReader) grow() bool {
+	more := max(bufferSize, len(l.buf))
+	if len(l.buf) > 0 {
+		if err := l.p.Reserve(more); err != nil {
+			l.r, l.w, l.ended = 0, 0, err
+			return false
+		}
+	}
+	l.buf = append(l.buf, make([]byte, more)...)
+	return true
 }
 
 // next returns the next line with its end, which the last one may lack. It is valid up to the

@@ -128,6 +128,7 @@ func (sh *interp) deeper(what string) bool {
 		}
 	}
 	if sh.depth >= limit {
+		sh.m.meet(ErrDepth)
 		sh.errorf("%s: maximum %s nesting level exceeded (%d)", sh.stackName(), what, limit)
 		sh.exit(2)
 		return false

@@ -300,6 +300,7 @@ func (sh *interp) charge(n int) {
 	sh.memTold += sh.mem
 	sh.mem = 0
 	if n > 0 && total > sh.m.limits.Bytes && !sh.exiting {
+		sh.m.meet(ErrMemory)
 		sh.errorf("xrealloc: cannot allocate %d bytes", n)
 		sh.exiting = true
 		sh.exit(2)
@@ -312,6 +313,7 @@ func (sh *interp) room(n int) bool {
 	if int64(n) < sh.m.limits.Bytes-sh.m.bytes.Load() {
 		return true
 	}
+	sh.m.meet(ErrMemory)
 	if !sh.exiting {
 		sh.errorf("xrealloc: cannot allocate %d bytes", n)
 		sh.exiting = true

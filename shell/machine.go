@@ -52,8 +52,9 @@ type machine struct {
 	programs atomic.Pointer[programs]
 	fault    func(command string, v any)
 
-	fuel  atomic.Int64 // what is left of the run's fuel
-	bytes atomic.Int64 // memory taken by variables and buffers
+	fuel  atomic.Int64          // what is left of the run's fuel
+	bytes atomic.Int64          // memory taken by variables and buffers
+	met   atomic.Pointer[error] // the limit that the run met first
 
 	lib      *library
 	hintFor  func(string) string
@@ -75,6 +76,7 @@ type machine struct {
 // takeFuel takes n units for a process, which spends them without asking.
 func (m *machine) takeFuel(n int) error {
 	if m.fuel.Add(-int64(n)) < 0 {
+		m.meet(ErrFuel)
 		return ErrFuel
 	}
 	return nil
@@ -102,6 +104,7 @@ func (m *machine) list() []*Command {
 // begin gives a run its fuel.
 func (m *machine) begin(ctx context.Context, cancel context.CancelCauseFunc) {
 	m.fuel.Store(m.limits.Fuel)
+	m.met.Store(nil)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.run, m.cancel = ctx, cancel
@@ -147,6 +150,7 @@ func (m *machine) enter() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.live+len(m.procs) >= m.limits.Processes {
+		m.meet(ErrProcesses)
 		return syscall.EAGAIN
 	}
 	m.live++

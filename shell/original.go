@@ -90,6 +90,7 @@ func (sh *interp) runReplacement(c *Command, b *builtin, args []string) int {
 // runProc runs the program of p and waits for it.
 func (sh *interp) runProc(p *Proc) int {
 	st := p.call()
+	p.releaseAll()
 	sh.gas += p.gas
 	if sh.ctx.Err() != nil || sh.p.attention.Load() {
 		sh.tickSlow()

@@ -29,6 +29,8 @@ type Proc struct {
 	ctx      context.Context     //nolint:containedctx // A process has one, as it has a directory.
 	gas      int
 	rng      *rand.Rand
+
+	held, reserved int // memory: told by the command, and taken from the machine
 }
 
 // ErrFuel is the error of work that goes beyond the limit; the whole run ends with it.

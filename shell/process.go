@@ -37,7 +37,8 @@ func (m *machine) newProcess(ctx context.Context, parent *process) (*process, er
 	p.ctx, p.cancel = context.WithCancelCause(ctx)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.procs) >= m.limits.Processes {
+	if m.live+len(m.procs) >= m.limits.Processes {
+		m.meet(ErrProcesses)
 		p.cancel(nil)
 		return nil, syscall.EAGAIN
 	}

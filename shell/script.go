@@ -103,6 +103,7 @@ func (sh *interp) parseFlags() parseFlags {
 func (sh *interp) runText(src string, line int, what string) int {
 	flags := sh.parseFlags()
 	if int64(len(src)) > sh.m.limits.Source {
+		sh.m.meet(ErrSource)
 		sh.errorf("script too large")
 		return sh.exit(2)
 	}

@@ -66,7 +66,7 @@ type Result struct {
 	Status int   // 0 to 255
 	Signal int   // the signal that ended the shell, 0 for none; Status is 128 and this
 	Exited bool  // the script called exit, or an error ended it
-	Limit  error // the limit that ended it: ErrFuel; nil for none
+	Limit  error // the limit that something in it met first, and that may have ended it: ErrFuel, ErrMemory, ...; nil for none
 }
 
 // New returns a shell. It takes microseconds and starts nothing.
@@ -159,9 +159,10 @@ func (s *Shell) RunScript(ctx context.Context, sc Script, io Stdio) (Result, err
 	if s.m.idle() {
 		cancel(nil)
 	}
-	if limit := context.Cause(run); errors.Is(limit, ErrFuel) {
-		res.Limit = ErrFuel
-	} else if ctx.Err() != nil {
+	if met := s.m.met.Load(); met != nil {
+		res.Limit = *met
+	}
+	if !errors.Is(context.Cause(run), ErrFuel) && ctx.Err() != nil {
 		return res, context.Cause(ctx)
 	}
 	return res, nil
