@@ -84,8 +84,8 @@ func (v *lvalue) get(sh *interp) int64 {
 		}
 		s, ok = sh.indexedAt(v.slot, sh.cell(v.slot), i)
 	}
-	if !ok && sh.opt&optNoUnset != 0 {
-		sh.unbound(sh.m.lib.symbols.name(v.slot) + "[" + v.sub + "]")
+	if !ok && sh.opt&optNoUnset != 0 && !sh.cell(v.slot).isSet() {
+		sh.unbound(sh.m.lib.symbols.name(v.slot))
 		sh.arithFail(&arithError{quiet: true})
 		return 0
 	}
@@ -94,16 +94,23 @@ func (v *lvalue) get(sh *interp) int64 {
 
 // at returns the subscript as a number.
 func (v *lvalue) at(sh *interp) (int64, bool) {
-	if v.x == nil {
-		if strings.ContainsAny(v.sub, "$`") && strings.IndexByte(v.sub, 1) < 0 {
-			n := sh.intText(sh.expandText(v.sub))
-			return n, sh.arithErr == nil && sh.ctl == ctlNone
-		}
+	n := int64(0)
+	switch {
+	case v.x != nil:
+		n = v.x(sh)
+	case strings.IndexByte(v.sub, 1) >= 0:
+		n = sh.intText(sh.withArgs(v.sub))
+	case strings.ContainsAny(v.sub, "$`"):
+		n = sh.intText(sh.expandText(v.sub))
+	default:
 		sh.arithFail(v.err)
-		return 0, false
 	}
-	n := v.x(sh)
-	return n, sh.arithErr == nil
+	if sh.arithErr != nil && !sh.arithErr.fatal {
+		e := *sh.arithErr
+		e.fatal = true
+		sh.arithErr = &e
+	}
+	return n, sh.arithErr == nil && sh.ctl == ctlNone
 }
 
 // key returns the subscript as a key.
@@ -116,9 +123,12 @@ func (v *lvalue) key(sh *interp) string {
 
 // withArgs puts the values of the arguments into the text.
 func (sh *interp) withArgs(s string) string {
+	if strings.IndexByte(s, 1) < 0 {
+		return s
+	}
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
-		if s[i] == 1 && i+2 < len(s) {
+		if s[i] == 1 && i+2 < len(s) && int(s[i+1]) < len(sh.arithArgs) {
 			b.WriteString(sh.arithArgs[s[i+1]].text)
 			i += 2
 			continue
@@ -140,7 +150,7 @@ func (v *lvalue) set(sh *interp, n int64) int64 {
 		ok = sh.assignKey(v.slot, v.key(sh), strconv.FormatInt(n, 10), false)
 	default:
 		if i, fine := v.at(sh); fine {
-			ok = sh.assignIndex(v.slot, i, strconv.FormatInt(n, 10), false, plainArgs(v.sub))
+			ok = sh.assignIndex(v.slot, i, strconv.FormatInt(n, 10), false, sh.withArgs(v.sub))
 		}
 	}
 	if !ok {
@@ -200,7 +210,7 @@ func (sh *interp) intText(s string) int64 {
 	if strings.TrimSpace(s) == "" {
 		return 0
 	}
-	if sh.arithDepth > maxArithDepth {
+	if sh.arithDepth >= maxArithDepth {
 		sh.arithFail(&arithError{text: s, msg: "expression recursion level exceeded", token: s})
 		return 0
 	}
@@ -243,6 +253,9 @@ func (sh *interp) tellArith(err *arithError) bool {
 	if !err.quiet {
 		sh.arithMessage(err)
 	}
+	if err.fatal {
+		sh.arithAbort()
+	}
 	return false
 }
 
@@ -263,6 +276,10 @@ type arithCode struct {
 // eval returns the value; false after an error, which has been told.
 func (a *arithCode) eval(sh *interp) (int64, bool) {
 	if len(a.args) == 0 {
+		if sh.traceArith != "" {
+			sh.xtrace(sh.traceArith + a.text + " ))")
+			sh.traceArith = ""
+		}
 		if a.err != nil {
 			return 0, sh.tellArith(a.err)
 		}
@@ -282,6 +299,8 @@ func (a *arithCode) eval(sh *interp) (int64, bool) {
 // evalArgs expands the arguments. Numbers go to the compiled expression; anything else is
 // put into the text, which is then compiled, because it may be "1 + 2".
 func (a *arithCode) evalArgs(sh *interp) (int64, bool) {
+	trace := sh.traceArith
+	sh.traceArith = ""
 	args := make([]arithArg, len(a.args))
 	numbers := a.x != nil
 	for i, part := range a.args {
@@ -296,6 +315,9 @@ func (a *arithCode) evalArgs(sh *interp) (int64, bool) {
 	}
 	before, beforeErr := sh.arithArgs, sh.arithErr
 	sh.arithArgs, sh.arithErr = args, nil
+	if trace != "" {
+		sh.xtrace(trace + sh.withArgs(a.text) + " ))")
+	}
 	var n int64
 	if numbers {
 		n = a.x(sh)
@@ -305,6 +327,35 @@ func (a *arithCode) evalArgs(sh *interp) (int64, bool) {
 		n = sh.intText(text)
 	}
 	err := sh.arithErr
+	if err != nil && strings.IndexByte(err.text, 1) >= 0 {
+		e := *err
+		e.text, e.token = sh.withArgs(e.text), sh.withArgs(e.token)
+		err = &e
+	}
 	sh.arithArgs, sh.arithErr = before, beforeErr
 	return n, sh.tellArith(err)
+}
+
+// subscriptText evaluates a subscript that is text; an error ends the command around it.
+func (sh *interp) subscriptText(s string) (int64, bool) {
+	before := sh.builtinName
+	sh.builtinName = ""
+	n, ok := sh.arithText(sh.expandText(s))
+	sh.builtinName = before
+	if !ok {
+		sh.arithAbort()
+	}
+	return n, ok
+}
+
+// evalIndex evaluates a subscript; an error ends the command around it.
+func (sh *interp) evalIndex(index *subscript) (int64, bool) {
+	before := sh.builtinName
+	sh.builtinName = ""
+	n, ok := index.code.eval(sh)
+	sh.builtinName = before
+	if !ok {
+		sh.arithAbort()
+	}
+	return n, ok
 }

@@ -159,7 +159,7 @@ func (p *arithParser) binaryOp(op string, at int) func(sh *interp, a, b int64) i
 	case "*":
 		return func(_ *interp, a, b int64) int64 { return a * b }
 	case "/", "%":
-		zero := &arithError{text: plainArgs(p.text), msg: "division by 0", token: plainArgs(p.text[at:])}
+		zero := p.fault("division by 0", at)
 		rest := op == "%"
 		return func(sh *interp, a, b int64) int64 {
 			switch {
@@ -205,9 +205,8 @@ func (p *arithParser) power() expr {
 	p.enter()
 	defer func() { p.depth-- }()
 	p.next()
-	at := p.start
 	y := p.power()
-	bad := &arithError{text: plainArgs(p.text), msg: "exponent less than 0", token: plainArgs(p.text[at:])}
+	bad := p.fault("exponent less than 0", p.start)
 	return func(sh *interp) int64 {
 		base, n := x(sh), y(sh)
 		if n < 0 {
@@ -248,6 +247,7 @@ func (p *arithParser) unary() expr {
 			p.fail("syntax error: operand expected")
 		}
 		v := p.lvalue()
+		p.tok, p.changed = "n", true
 		p.next()
 		d := int64(1)
 		if op == "--" {
@@ -263,9 +263,6 @@ func (p *arithParser) postfix() expr {
 	case "n":
 		n := p.num
 		p.next()
-		if p.tok == "++" || p.tok == "--" {
-			p.fail("syntax error: operand expected")
-		}
 		return func(*interp) int64 { return n }
 	case "a":
 		n := int(p.num)
@@ -281,6 +278,7 @@ func (p *arithParser) postfix() expr {
 		if p.tok == "--" {
 			d = -1
 		}
+		p.tok, p.changed = "n", false
 		p.next()
 		return func(sh *interp) int64 {
 			n := v.get(sh)

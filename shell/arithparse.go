@@ -15,6 +15,7 @@ type arithError struct {
 	msg   string
 	token string // what is left of it where the error is
 	quiet bool   // already told
+	fatal bool   // of a subscript: the command around it ends
 }
 
 func (e *arithError) Error() string {
@@ -35,6 +36,8 @@ type arithParser struct {
 	start int  // of tok
 	last  int  // of the token before
 	depth int
+
+	changed bool // the number before is what ++x or --x came to
 }
 
 // maxArithDepth is how deep parentheses and evaluations of variables may go.
@@ -64,24 +67,11 @@ func compileArith(lib *library, text string) (x expr, err *arithError) {
 }
 
 // fail ends the compilation at the current token.
-func (p *arithParser) fail(msg string) {
-	panic(&arithError{text: plainArgs(p.text), msg: msg, token: plainArgs(p.text[p.start:])})
-}
+func (p *arithParser) fail(msg string) { panic(p.fault(msg, p.start)) }
 
-// plainArgs removes the marks of arguments from text for messages.
-func plainArgs(s string) string {
-	if strings.IndexByte(s, 1) < 0 {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == 1 {
-			i += 2
-			continue
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
+// fault is an error at a place of the text.
+func (p *arithParser) fault(msg string, at int) *arithError {
+	return &arithError{text: p.text, msg: msg, token: p.text[at:]}
 }
 
 // arithOperators, longest first.
@@ -95,11 +85,11 @@ func (p *arithParser) next() {
 	for p.pos < len(p.text) && (p.text[p.pos] == ' ' || p.text[p.pos] == '\t' || p.text[p.pos] == '\n' || p.text[p.pos] == '\r') {
 		p.pos++
 	}
-	p.start = p.pos
 	if p.pos >= len(p.text) {
-		p.tok = ""
+		p.tok = "" // Messages show the last token there is.
 		return
 	}
+	p.start = p.pos
 	c := p.text[p.pos]
 	switch {
 	case c == 1 && p.pos+2 < len(p.text):
@@ -130,7 +120,10 @@ func (p *arithParser) operator() {
 		if op == "++" || op == "--" { // "2--1": two operators unless a name can take them
 			after := strings.TrimLeft(rest[2:], " \t\n")
 			prefix := after != "" && isNameByte(after[0]) && (after[0] < '0' || after[0] > '9')
-			if p.tok != "v" && !prefix || p.tok == "n" || p.tok == ")" || p.tok == "a" {
+			if p.tok == "n" && p.changed {
+				p.fail(op + ": assignment requires lvalue")
+			}
+			if p.tok != "v" && !prefix {
 				break
 			}
 		}
@@ -139,12 +132,10 @@ func (p *arithParser) operator() {
 		return
 	}
 	if strings.IndexByte("+-*/%<>=!~&|^?:,()", rest[0]) < 0 {
-		p.tok = "bad"
-		if rest[0] == '"' || rest[0] == '\'' || rest[0] >= 0x80 || rest[0] == '\\' || rest[0] == '#' || rest[0] == '$' || rest[0] == '@' || rest[0] == '[' || rest[0] == '{' || rest[0] == '}' || rest[0] == ']' || rest[0] == ';' || rest[0] == '.' || rest[0] == '`' {
-			return
+		if p.tok == "n" || p.tok == "v" || p.tok == "a" {
+			p.fail("syntax error: invalid arithmetic operator")
 		}
-		p.pos++
-		return
+		p.fail("syntax error: operand expected")
 	}
 	p.tok = rest[:1]
 	p.pos++
@@ -240,13 +231,9 @@ func (p *arithParser) number() {
 	}
 	n, msg := parseNumber(p.text[start:p.pos])
 	if msg != "" {
-		p.fail2(msg, p.text[start:])
+		panic(p.fault(msg, start))
 	}
-	p.tok, p.num = "n", n
-}
-
-func (p *arithParser) fail2(msg, token string) {
-	panic(&arithError{text: plainArgs(p.text), msg: msg, token: plainArgs(token)})
+	p.tok, p.num, p.changed = "n", n, false
 }
 
 // parseNumber returns the value of a constant, or what is wrong with it. Too large ones wrap.

@@ -104,9 +104,8 @@ func (a *assignCode) runElement(sh *interp) bool {
 	if sh.ctl != ctlNone {
 		return false
 	}
-	i, ok := a.index.code.eval(sh)
+	i, ok := sh.evalIndex(a.index)
 	if !ok {
-		sh.arithAbort()
 		return false
 	}
 	return sh.assignIndex(a.slot, i, s, a.more, a.index.text)
@@ -208,9 +207,8 @@ func (sh *interp) elementIndex(slot int, index *subscript) (int64, bool) {
 	if strings.TrimSpace(index.text) == "" || index.all != 0 {
 		return 0, false
 	}
-	i, ok := index.code.eval(sh)
+	i, ok := sh.evalIndex(index)
 	if !ok {
-		sh.arithAbort()
 		return 0, false
 	}
 	if i < 0 {
@@ -335,6 +333,29 @@ func (a *assignCode) temporary(sh *interp) bool {
 	return true
 }
 
+// expandedText is a list with its values, as set -x shows it before declare.
+func (a *assignCode) expandedText(sh *interp) string {
+	quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+	var list []string
+	for _, e := range a.elems {
+		if e.index != nil {
+			list = append(list, "["+quote(sh.str(e.index.key))+"]="+quote(sh.str(e.value)))
+			continue
+		}
+		base := len(sh.stack)
+		sh.fields(e.value)
+		for _, s := range sh.stack[base:] {
+			list = append(list, quote(s))
+		}
+		sh.pop(base)
+	}
+	op := "=("
+	if a.more {
+		op = "+=("
+	}
+	return a.name + op + strings.Join(list, " ") + ")"
+}
+
 // argText is the assignment as an argument of declare.
 func (a *assignCode) argText(sh *interp) string {
 	name := a.name
@@ -362,20 +383,7 @@ func (a *assignCode) traceText(sh *interp) string {
 		op = "+="
 	}
 	if a.array {
-		var list []string
-		for _, e := range a.elems {
-			if e.index != nil {
-				list = append(list, "["+e.index.text+"]="+traceQuote(sh.str(e.value)))
-				continue
-			}
-			base := len(sh.stack)
-			sh.fields(e.value)
-			for _, s := range sh.stack[base:] {
-				list = append(list, traceQuote(s))
-			}
-			sh.pop(base)
-		}
-		return name + op + "(" + strings.Join(list, " ") + ")"
+		return a.text
 	}
 	s := sh.get(a.slot)
 	if a.index != nil || a.more {

@@ -45,7 +45,12 @@ func (c *compiler) cond(n syntax.Cond) test {
 		return c.cond(n.X)
 	case *syntax.CondNot:
 		x := c.cond(n.X)
-		return func(sh *interp) bool { return !x(sh) && sh.condErr == 0 }
+		return func(sh *interp) bool {
+			sh.condNot = !sh.condNot
+			ok := x(sh)
+			sh.condNot = false
+			return !ok && sh.condErr == 0
+		}
 	case *syntax.CondLogic:
 		x, y := c.cond(n.X), c.cond(n.Y)
 		if n.Or {
@@ -110,13 +115,15 @@ func (c *compiler) condBinary(n *syntax.CondBinary) test {
 				return false
 			}
 			sh.traceCond2(a, op, b)
-			m, ok1 := sh.arithText(strings.TrimSpace(a))
-			if !ok1 {
-				sh.condErr = 1
-				return false
+			before := sh.builtinName
+			sh.builtinName = "[["
+			m, ok := sh.arithText(strings.TrimSpace(a))
+			k := int64(0)
+			if ok {
+				k, ok = sh.arithText(strings.TrimSpace(b))
 			}
-			k, ok2 := sh.arithText(strings.TrimSpace(b))
-			if !ok2 {
+			sh.builtinName = before
+			if !ok {
 				sh.condErr = 1
 				return false
 			}
@@ -160,7 +167,11 @@ func (c *compiler) condMatch(x, y *word, op string) test {
 		if plain && !fold && sh.opt&optXTrace == 0 {
 			return (s == y.lit) != not
 		}
-		text := sh.patternText(y)
+		mode := forPattern
+		if sh.opt&optXTrace != 0 {
+			mode = forTrace
+		}
+		text := sh.expandParts(y.parts, mode)
 		if sh.ctl != ctlNone {
 			return false
 		}
@@ -192,16 +203,24 @@ func (sh *interp) condRegex(x, y *word) bool {
 
 func (sh *interp) traceCond(op, s string) {
 	if sh.opt&optXTrace != 0 {
-		sh.xtrace("[[ " + op + " " + traceQuote(s) + " ]]")
+		sh.xtrace(sh.condHead() + op + " " + traceQuote(s) + " ]]")
 	}
 }
 
 func (sh *interp) traceCond2(a, op, b string) {
-	if sh.opt&optXTrace != 0 {
-		if op == "==" || op == "=~" || op == "!=" || op == "=" {
-			sh.xtrace("[[ " + traceQuote(a) + " " + op + " " + b + " ]]")
-			return
-		}
-		sh.xtrace("[[ " + traceQuote(a) + " " + op + " " + traceQuote(b) + " ]]")
+	if sh.opt&optXTrace == 0 {
+		return
 	}
+	if b == "" || op != "==" && op != "=~" && op != "!=" && op != "=" {
+		b = traceQuote(b)
+	}
+	sh.xtrace(sh.condHead() + traceQuote(a) + " " + op + " " + b + " ]]")
+}
+
+// condHead is what a traced test begins with.
+func (sh *interp) condHead() string {
+	if sh.condNot {
+		return "[[ ! "
+	}
+	return "[[ "
 }

@@ -124,6 +124,9 @@ func (c *compiler) forLoop(n *syntax.For, line int) command {
 			if sh.traced(line, text) && sh.ctl != ctlNone {
 				break
 			}
+			if sh.opt&optXTrace != 0 {
+				sh.xtrace(text())
+			}
 			if !sh.assignLoop(slot, list[i]) {
 				st = 1
 				break
@@ -173,14 +176,16 @@ func (c *compiler) cFor(n *syntax.CFor, line int) command {
 	first, cond, post := part(n.Init), part(n.Cond), part(n.Post)
 	return func(sh *interp) int {
 		sh.line = line
-		if first != nil && !sh.evalFor(first) {
-			return sh.status
+		if first != nil {
+			if _, ok := sh.evalFor(first); !ok {
+				return sh.status
+			}
 		}
 		sh.loops++
 		st := 0
 		for sh.tick() {
 			if cond != nil {
-				n, ok := cond.eval(sh)
+				n, ok := sh.evalFor(cond)
 				if !ok {
 					st = 1
 					break
@@ -192,9 +197,11 @@ func (c *compiler) cFor(n *syntax.CFor, line int) command {
 			if st = body(sh); sh.ctl != ctlNone && sh.leave() {
 				break
 			}
-			if post != nil && !sh.evalFor(post) {
-				st = 1
-				break
+			if post != nil {
+				if _, ok := sh.evalFor(post); !ok {
+					st = 1
+					break
+				}
 			}
 		}
 		sh.loops--
@@ -205,12 +212,19 @@ func (c *compiler) cFor(n *syntax.CFor, line int) command {
 	}
 }
 
-func (sh *interp) evalFor(a *arithCode) bool {
-	if _, ok := a.eval(sh); ok {
-		return true
+// evalFor evaluates an expression of for ((...)).
+func (sh *interp) evalFor(a *arithCode) (int64, bool) {
+	if sh.opt&optXTrace != 0 {
+		sh.traceArith = "(( "
 	}
-	sh.status = 1
-	return false
+	before := sh.builtinName
+	sh.builtinName = "(("
+	v, ok := a.eval(sh)
+	sh.builtinName = before
+	if !ok {
+		sh.status = 1
+	}
+	return v, ok
 }
 
 // casePattern is a pattern of a case, compiled at once when it is constant.
@@ -243,6 +257,9 @@ func (c *compiler) caseClause(n *syntax.Case, line int) command {
 	return func(sh *interp) int {
 		sh.line = line
 		sh.traced(line, text)
+		if sh.opt&optXTrace != 0 {
+			sh.xtrace(strings.TrimSuffix(text(), " "))
+		}
 		s := sh.str(subject)
 		if sh.ctl != ctlNone {
 			return sh.status
@@ -293,7 +310,7 @@ func (sh *interp) matchCase(pats []casePattern, s string) bool {
 
 func (c *compiler) arithCommand(n *syntax.ArithCmd, cmd *syntax.Command) command {
 	code, line := c.arith(n.X), cmd.Line
-	text := n.X.Text
+	lead, text := n.X.Lead, n.X.Text
 	return func(sh *interp) int {
 		if !sh.tick() {
 			return sh.status
@@ -301,9 +318,11 @@ func (c *compiler) arithCommand(n *syntax.ArithCmd, cmd *syntax.Command) command
 		sh.line = line
 		if sh.tracing() {
 			sh.traced(line, func() string { return "((" + text + "))" })
-			sh.xtrace("(( " + text + " ))")
 			if sh.ctl != ctlNone {
 				return sh.status
+			}
+			if sh.opt&optXTrace != 0 {
+				sh.traceArith = "(( " + lead
 			}
 		}
 		before := sh.builtinName

@@ -427,7 +427,7 @@ func (sh *interp) declareValue(slot int, sub, value string, elem, more bool, cod
 		return sh.assignKey(slot, sh.str(code.index.key), value, more)
 	}
 	if code != nil && code.index != nil && code.index.all == 0 {
-		i, ok := code.index.code.eval(sh)
+		i, ok := sh.evalIndex(code.index)
 		return ok && sh.assignIndex(slot, i, value, more, sub)
 	}
 	return sh.assignElem(place{slot: slot, sub: sub, elem: true, whole: sub == "@" || sub == "*"}, value, more)

@@ -14,7 +14,7 @@ func (sh *interp) assignElem(pl place, s string, more bool) bool {
 		sh.errorf("%s[%s]: bad array subscript", sh.m.lib.symbols.name(pl.slot), pl.sub)
 		return false
 	}
-	i, ok := sh.arithText(sh.expandText(pl.sub))
+	i, ok := sh.subscriptText(pl.sub)
 	return ok && sh.assignIndex(pl.slot, i, s, more, pl.sub)
 }
 

@@ -48,7 +48,7 @@ func (sh *interp) errorRaw(s string) {
 // arithMessage tells what is wrong with an expression.
 func (sh *interp) arithMessage(err *arithError) {
 	prefix := ""
-	if sh.builtinName == "((" || sh.builtinName == "let" {
+	if sh.builtinName != "" && !err.fatal {
 		prefix = sh.builtinName + ": "
 	}
 	sh.errorf("%s%s", prefix, err.Error())

@@ -14,6 +14,7 @@ const (
 	forPattern                   // one pattern: what is quoted is escaped
 	forRegex                     // one regular expression, likewise
 	forPatsub                    // the string of ${x/y/string}, where & is the match
+	forTrace                     // a pattern for set -x: each quoted character is escaped
 )
 
 // fields builds what words expand to. Fields go to sh.stack, the other modes leave their text here.
@@ -91,6 +92,12 @@ func (f *fields) quoted(s string) {
 			s = escapePattern(s)
 		}
 		f.add(s)
+	case forTrace:
+		var b strings.Builder
+		for _, w := range strings.Split(s, "") {
+			b.WriteString(`\` + w)
+		}
+		f.add(b.String())
 	case forPatsub:
 		if strings.ContainsAny(s, `&\`) {
 			s = strings.NewReplacer(`\`, `\\`, `&`, `\&`).Replace(s)

@@ -110,6 +110,8 @@ type interp struct {
 	skipCommand    bool
 	pipeOne        [1]int
 	condErr        int // status of an error in [[ ]]
+	condNot        bool
+	traceArith     string // what set -x shows before the expression that is evaluated
 	inXTrace       bool
 	evals          int // evals and sources around the command, for PS4
 	readBuf        []byte

@@ -163,7 +163,7 @@ func (p *paramPart) assignDefault(f *fields, v pval, quoted bool) {
 	case sh.isAssoc(v.slot) && v.sub.key != nil:
 		ok = sh.assignKey(v.slot, sh.str(v.sub.key), s, false)
 	case v.sub.code != nil:
-		if i, fine := v.sub.code.eval(sh); fine {
+		if i, fine := sh.evalIndex(v.sub); fine {
 			ok = sh.assignIndex(v.slot, i, s, false, v.sub.text)
 		}
 	default:
@@ -287,17 +287,21 @@ func (sh *interp) replacement(w *word) []string {
 // slice is ${x:a:b}.
 func (p *paramPart) slice(f *fields, v pval, quoted bool) {
 	sh := f.sh
+	if !v.set && v.all == 0 {
+		f.value(v, quoted)
+		return
+	}
+	before := sh.builtinName
+	sh.builtinName = strings.TrimSuffix(p.paramText(), "!")
 	off, ok := p.off.eval(sh)
+	size, have := int64(0), p.size != nil
+	if ok && have {
+		size, ok = p.size.eval(sh)
+	}
+	sh.builtinName = before
 	if !ok {
 		sh.arithAbort()
 		return
-	}
-	size, have := int64(0), p.size != nil
-	if have {
-		if size, ok = p.size.eval(sh); !ok {
-			sh.arithAbort()
-			return
-		}
 	}
 	if v.all != 0 {
 		list, ok := p.sliceList(sh, v, off, size, have)

@@ -67,9 +67,8 @@ func (sh *interp) at(slot int, index *subscript) (string, bool) {
 		pl, _ := sh.follow(slot)
 		return sh.cell(pl.slot).assoc.at(sh.str(index.key))
 	}
-	i, ok := index.code.eval(sh)
+	i, ok := sh.evalIndex(index)
 	if !ok {
-		sh.arithAbort()
 		return "", false
 	}
 	return sh.indexedAt(slot, sh.cell(slot), i)

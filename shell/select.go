@@ -10,8 +10,14 @@ import (
 func (c *compiler) selectLoop(n *syntax.For, line int) command {
 	body, words, in := c.list(n.Body), c.words(n.Words), n.In
 	slot := c.lib.symbols.slot(n.Name)
+	head := forHead(n)
+	text := func() string { return "select" + strings.TrimPrefix(head(), "for") }
 	return func(sh *interp) int {
 		sh.line = line
+		sh.traced(line, text)
+		if sh.opt&optXTrace != 0 {
+			sh.xtrace(text())
+		}
 		base := len(sh.stack)
 		if in {
 			for _, w := range words {

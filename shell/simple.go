@@ -129,7 +129,7 @@ func (x *simpleCode) run(sh *interp) int {
 		if sh.traced(x.line, x.text) && sh.ctl != ctlNone {
 			return sh.status
 		}
-		if sh.skipCommand {
+		if sh.skipCommand || sh.opt&optNoExec != 0 && sh.opt&optInteractive == 0 {
 			sh.skipCommand = false
 			return sh.status
 		}
@@ -168,7 +168,7 @@ func (sh *interp) pop(base int) {
 // dispatch finds out what the name means and runs it.
 func (x *simpleCode) dispatch(sh *interp, args []string) int {
 	if sh.opt&optXTrace != 0 && len(x.assigns) == 0 {
-		sh.xtraceArgs(args)
+		x.trace(sh, args)
 	}
 	var fn *function
 	b := x.builtin
@@ -208,6 +208,37 @@ func (x *simpleCode) last(args []string) string {
 		}
 	}
 	return args[len(args)-1]
+}
+
+// trace shows the command under set -x; lists that it assigns come before it, by themselves.
+func (x *simpleCode) trace(sh *interp, args []string) {
+	if x.decl == nil {
+		sh.xtraceArgs(args)
+		return
+	}
+	shown := append([]string(nil), args...)
+	for i, a := range x.declArgs(len(args)) {
+		if a.array {
+			sh.xtrace(a.expandedText(sh))
+			shown[i] = a.name
+		}
+	}
+	sh.xtraceArgs(shown)
+	if args[0] != "export" && args[0] != "readonly" {
+		return
+	}
+	for _, s := range shown[1:] {
+		if name, _, value, elem, more, assigned := splitAssign(s); isName(name) && assigned && !elem {
+			op := "="
+			if more {
+				op = "+="
+			}
+			if value != "" {
+				value = traceQuote(value)
+			}
+			sh.xtrace(name + op + value)
+		}
+	}
 }
 
 // declArgs returns the compiled assignments by position in the arguments, counted from the end,
@@ -252,7 +283,7 @@ func (x *simpleCode) with(sh *interp, fn *function, b *builtin, args []string) i
 		}
 	}
 	if sh.opt&optXTrace != 0 && len(x.assigns) > 0 {
-		sh.xtraceArgs(args)
+		x.trace(sh, args)
 	}
 	sh.lastArg = x.last(args)
 	var st int

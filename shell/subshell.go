@@ -117,6 +117,7 @@ func (sh *interp) substitute(p *substPart) string {
 	out := &capture{max: sh.m.captureMax()}
 	d := newCapture(out)
 	child := sh.fork(false)
+	child.evals++
 	if sh.opt&optPosix == 0 && sh.shopt&shInheritErrExit == 0 {
 		child.opt &^= optErrExit
 	}

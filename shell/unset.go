@@ -117,7 +117,7 @@ func (sh *interp) unsetElement(slot int, c *cell, name, sub string) bool {
 		c.arr = &indexed{epoch: sh.epoch}
 		return true
 	}
-	i, ok := sh.arithText(sh.expandText(sub))
+	i, ok := sh.subscriptText(sub)
 	if !ok {
 		return false
 	}

@@ -169,11 +169,13 @@ func (sh *interp) convert(c *cell, old, s string, more bool) (string, bool) {
 	if c.attr&attrInteger != 0 {
 		n, ok := sh.arithText(s)
 		if !ok {
+			sh.arithAbort()
 			return "", false
 		}
 		if more {
 			m, ok := sh.arithText(old)
 			if !ok {
+				sh.arithAbort()
 				return "", false
 			}
 			n += m
@@ -237,7 +239,7 @@ func (sh *interp) element(pl place) (string, bool) {
 		key := sh.expandText(pl.sub)
 		return c.assoc.at(key)
 	}
-	i, ok := sh.arithText(sh.expandText(pl.sub))
+	i, ok := sh.subscriptText(pl.sub)
 	if !ok {
 		return "", false
 	}

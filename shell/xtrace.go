@@ -53,7 +53,7 @@ func traceQuote(s string) string {
 	switch {
 	case s == "":
 		return "''"
-	case needsANSI(s):
+	case needsANSI(strings.NewReplacer("\t", "", "\n", "").Replace(s)):
 		return quoteANSI(s)
 	case strings.ContainsAny(s, " \t\n'\"\\|&;()<>!{}*[?]^$`") || s[0] == '#' || s[0] == '~' || strings.ContainsAny(s, "=:") && strings.Contains(s, "~") && false:
 		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

@@ -245,6 +245,7 @@ type (
 
 // Arith is an arithmetic expression: text with expansions in it.
 type Arith struct {
+	Lead string // the blanks before it
 	Text string
 	X    *Word
 	Line int

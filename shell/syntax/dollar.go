@@ -100,6 +100,7 @@ func (p *Parser) arith(end string, line int) *Arith {
 	case ";":
 		m.stop = ");"
 	}
+	lead := p.pos
 	for c := p.peek(); c == ' ' || c == '\t' || c == '\n'; c = p.peek() {
 		p.skip()
 	}
@@ -107,7 +108,7 @@ func (p *Parser) arith(end string, line int) *Arith {
 	w := &Word{Line: p.line}
 	w.Parts = p.parts(m)
 	w.Text = strings.TrimRight(p.src[start:p.pos], " \t\n")
-	x := &Arith{Text: w.Text, X: w, Line: line}
+	x := &Arith{Lead: p.src[lead:start], Text: w.Text, X: w, Line: line}
 	for i := range len(end) {
 		if p.peek() != end[i] {
 			if end == ";" { // for ((a; b)) has too few expressions
