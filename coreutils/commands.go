@@ -9,7 +9,7 @@ import (
 // Commands returns the programs of this package. The slice is the caller's.
 func Commands() []shell.Command {
 	list := make([]shell.Command, 0, len(commands))
-	for _, describe := range slices.Concat(commands, fileCommands) {
+	for _, describe := range slices.Concat(commands, fileCommands, archiveCommands) {
 		list = append(list, describe())
 	}
 	return list

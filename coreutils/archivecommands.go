@@ -1,0 +1,10 @@
+package coreutils
+
+import "github.com/seed434b0696/agent-sandbox/shell"
+
+// archiveCommands are the programs that pack and compress, sorted by name.
+var archiveCommands = []func() shell.Command{
+	gunzipCommand,
+	gzipCommand,
+	zcatCommand,
+}

@@ -1,0 +1,136 @@
+// Package codec reads and writes the compressed formats that gzip, bzip2, xz and zstd
+// know, as streams. What a reader finds wrong is an *Error, whose fault the commands put
+// into the words of their program. Memory is bounded whatever a stream asks for.
+package codec
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+)
+
+// Format is a compressed format.
+type Format uint8
+
+// The formats.
+const (
+	None Format = iota
+	Gzip
+	Bzip2
+	Xz
+	Lzma // what xz calls its legacy format
+	Zstd
+	Compress // of compress(1), read only
+)
+
+// magics are how streams begin.
+var magics = [...][]byte{
+	Gzip: {0x1f, 0x8b}, Bzip2: []byte("BZh"), Xz: []byte("\xfd7zXZ\x00"), Lzma: {0x5d, 0, 0},
+	Zstd: {0x28, 0xb5, 0x2f, 0xfd}, Compress: {0x1f, 0x9d},
+}
+
+// SniffLength is how many bytes Sniff looks at.
+const SniffLength = 6
+
+// Sniff returns the format of a stream that begins with head.
+func Sniff(head []byte) Format {
+	for f, m := range magics {
+		if len(m) > 0 && bytes.HasPrefix(head, m) {
+			return Format(f)
+		}
+	}
+	return None
+}
+
+// Fault is what is wrong with a stream.
+type Fault uint8
+
+// The faults.
+const (
+	NotFormat   Fault = iota + 1 // it does not begin as the format does
+	Truncated                    // it ends too early
+	Corrupt                      // it makes no sense
+	Checksum                     // a check sum differs
+	Length                       // there is more or less than it says
+	Unsupported                  // it uses what this package does not know
+	TooLarge                     // reading it takes more memory than is given
+	Garbage                      // all is read, and something else follows
+)
+
+// Error is a fault of a stream. For gzip, Detail says what is not
+// supported, and of Checksum that the length differs too.
+type Error struct {
+	Fault  Fault
+	Detail string
+}
+
+// Error returns a description in plain words.
+func (e *Error) Error() string {
+	text := [...]string{
+		NotFormat: "not in this format", Truncated: "unexpected end", Corrupt: "data is corrupt", Checksum: "checksum differs",
+		Length: "length differs", Unsupported: "unsupported", TooLarge: "needs too much memory", Garbage: "trailing garbage",
+	}[e.Fault]
+	if e.Detail != "" {
+		text += ": " + e.Detail
+	}
+	return text
+}
+
+// FaultOf returns the fault inside err, 0 when it is none.
+func FaultOf(err error) Fault {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Fault
+	}
+	return 0
+}
+
+func fault(f Fault) error { return &Error{Fault: f} }
+
+// truncated makes an end of input inside a stream an error.
+func truncated(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fault(Truncated)
+	}
+	return err
+}
+
+// NewReader returns a reader of what the stream in holds, with all that is appended to
+// it in the same format. It reads no further than the stream goes, but for what in buffers.
+func NewReader(f Format, in *bufio.Reader) io.Reader {
+	switch f {
+	case Gzip:
+		return NewGzipReader(in)
+	case Bzip2:
+		return newBzip2Reader(in)
+	case Xz:
+		return NewXzReader(in)
+	case Lzma:
+		return &lzmaReader{in: in}
+	case Zstd:
+		return &zstdReader{in: in}
+	case Compress:
+		return newLZWReader(in)
+	case None:
+	}
+	return in
+}
+
+// NewWriter returns a writer whose Close ends the stream, and leaves w open. Level is
+// as the program counts it; size is how much will be written, or -1.
+func NewWriter(f Format, w io.Writer, level int, size int64) (io.WriteCloser, error) {
+	switch f {
+	case Gzip:
+		return NewGzipWriter(w, level, GzipHeader{})
+	case Bzip2:
+		return newBzip2Writer(w, level), nil
+	case Xz:
+		return newXzWriter(w, level, size)
+	case Lzma:
+		return newLzmaWriter(w, level, size)
+	case Zstd:
+		return newZstdWriter(w, level, size)
+	case None, Compress:
+	}
+	return nil, errors.ErrUnsupported
+}
