@@ -241,6 +241,20 @@ func bracedTilde(parts []wpart) []wpart {
 	return append([]wpart{&tildePart{name}, &litPart{rest}}, parts[n:]...)
 }
 
+// partsText returns the plain text of parts.
+func partsText(parts []wpart) string {
+	var b strings.Builder
+	for _, p := range parts {
+		switch p := p.(type) {
+		case *litPart:
+			b.WriteString(p.s)
+		case *quotedPart:
+			b.WriteString(p.s)
+		}
+	}
+	return b.String()
+}
+
 func (sh *interp) braceSequence(s *sequence, before, rest []wpart) {
 	step := s.step
 	down := s.to < s.from
@@ -252,9 +266,14 @@ func (sh *interp) braceSequence(s *sequence, before, rest []wpart) {
 		case plain:
 			sh.stack = append(sh.stack, text)
 		default:
+			if s.char && text == "`" && len(rest) > 0 { // The text of the word is read again, as it were.
+				sh.errorf("bad substitution: no closing \"`\" in `%s", partsText(rest))
+				sh.abort()
+				return
+			}
 			var item wpart = &litPart{text}
 			if s.char {
-				item = &quotedPart{text}
+				item = &quotedPart{strings.TrimPrefix(text, `\`)}
 			}
 			sh.braceFields(before, append([]wpart{item}, rest...))
 		}

@@ -1,6 +1,8 @@
 package shell
 
 import (
+	"github.com/seed434b0696/agent-sandbox/shell/syntax"
+
 	"maps"
 	"os"
 	"slices"
@@ -148,6 +150,11 @@ func (g *generator) option(f flag) int {
 	case 'A':
 		return g.action(f.arg)
 	case 'W':
+		if msg := unclosedWords(f.arg); msg != "" {
+			sh.errorf("%s", msg)
+			sh.abort()
+			return 1
+		}
 		w := sh.m.lib.text(f.arg)
 		base := len(sh.stack)
 		b := sh.builder()
@@ -186,6 +193,26 @@ func (g *generator) option(f flag) int {
 		return g.action(compgenActions[f.c])
 	}
 	return -1
+}
+
+// unclosedWords says what does not end in the text for -W, "" when all is well.
+func unclosedWords(s string) string {
+	if _, err := syntax.Text(s); err == nil {
+		return ""
+	}
+	for i := 0; i < len(s); i++ {
+		switch rest := s[i:]; {
+		case rest[0] == '\\':
+			i++
+		case rest[0] == '`':
+			return "bad substitution: no closing \"`\" in " + rest
+		case strings.HasPrefix(rest, "$(("):
+			return "bad substitution: no closing `)' in " + rest
+		case strings.HasPrefix(rest, "${"):
+			return rest + ": bad substitution"
+		}
+	}
+	return ""
 }
 
 // add takes those that begin with the word.

@@ -176,7 +176,7 @@ func (c *compiler) condMatch(x, y *word, op string) test {
 			return false
 		}
 		sh.traceCond2(s, op, text)
-		flags := patExt
+		flags := patExt | sh.localeFlags()
 		if fold {
 			flags |= patFold
 		}

@@ -293,7 +293,7 @@ func (sh *interp) matchCase(pats []casePattern, s string) bool {
 			}
 			continue
 		}
-		var flags patFlags
+		flags := sh.localeFlags()
 		if fold {
 			flags = patFold
 		}

@@ -77,7 +77,7 @@ func (sh *interp) inShellFunction() bool {
 
 func (sh *interp) export(args []string) int {
 	d := &declaration{isExport: true, add: attrExport}
-	list, rest, st := sh.flags2(args, "fnp")
+	list, rest, st := sh.flags2(args, "aAfnp")
 	if st >= 0 {
 		return st
 	}
@@ -236,6 +236,11 @@ func splitAssign(s string) (name, sub, value string, elem, more, assigned bool) 
 // declareOne declares one operand; code is its compiled form when the script wrote it as an assignment.
 func (sh *interp) declareOne(d *declaration, arg string, code *assignCode) bool {
 	name, sub, value, elem, more, assigned := splitAssign(arg)
+	if d.isReadonly && !assigned && d.add != attrReadonly { // Without a value readonly makes no array.
+		r := *d
+		r.add = attrReadonly
+		d = &r
+	}
 	if !isName(name) {
 		sh.fail("`%s': not a valid identifier", arg)
 		return false

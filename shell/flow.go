@@ -86,6 +86,7 @@ func (sh *interp) returnBuiltin(args []string) int {
 	}
 	st, ok := sh.statusArg(args)
 	if !ok {
+		sh.abort()
 		return 1
 	}
 	if !sh.inFunction() && sh.sourceLevel == 0 {
@@ -224,7 +225,7 @@ func (sh *interp) exec(args []string) int {
 	if len(rest) == 0 {
 		return 0
 	}
-	name, clean := "", false
+	name, clean, login := rest[0], false, ""
 	for _, f := range list {
 		switch f.c {
 		case 'a':
@@ -232,7 +233,7 @@ func (sh *interp) exec(args []string) int {
 		case 'c':
 			clean = true
 		case 'l':
-			name = "-" + rest[0]
+			login = "-"
 		}
 	}
 	c, path, err := sh.findCommand(rest[0])
@@ -252,9 +253,7 @@ func (sh *interp) exec(args []string) int {
 		return sh.exit(st)
 	}
 	argv := append([]string(nil), rest...)
-	if name != "" {
-		argv[0] = name
-	}
+	argv[0] = login + name
 	sh.traps = nil
 	sh.sole = true
 	if clean {
@@ -278,12 +277,12 @@ func (sh *interp) shift(args []string) int {
 	if len(args) > 1 {
 		var ok bool
 		if n, ok = numberArg(args[1]); !ok {
-			sh.fail("%s: numeric argument required", args[1])
-			return sh.exit(1)
+			return sh.fail("%s: numeric argument required", args[1])
 		}
 		if len(args) > 2 {
 			sh.fail("too many arguments")
-			return sh.exit(1)
+			sh.abort()
+			return 1
 		}
 	}
 	if n < 0 {

@@ -96,6 +96,9 @@ func (sh *interp) initVars(shlvl int) {
 	if n, err := strconv.Atoi(sh.get(slotSHLVL)); err == nil {
 		shlvl = n + 1
 	}
+	if sh.opt&optPosix == 0 {
+		unset("SHELL", "/bin/bash")
+	}
 	set("SHLVL", strconv.Itoa(shlvl), attrExport)
 	set("BASH", "/bin/bash", 0)
 	set("BASH_VERSION", bashVersion, 0)

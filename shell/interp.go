@@ -193,7 +193,7 @@ func (sh *interp) fork(beside bool) *interp {
 	c.frames = slices.Clip(sh.frames)
 	c.gas = 0
 	c.subshell++
-	c.jobs = sh.jobs.inherit()
+	c.jobs = nil
 	c.undo, c.procSubs = nil, nil
 	if sh.rand != nil {
 		r := *sh.rand

@@ -23,7 +23,26 @@ type jobTable struct {
 	list []*job // the last one is the current
 }
 
-func (t *jobTable) inherit() *jobTable { return nil }
+// snapshot returns the jobs as they are, for a child that only lists them.
+func (t *jobTable) snapshot() *jobTable {
+	if t == nil {
+		return nil
+	}
+	s := &jobTable{}
+	for _, j := range t.list {
+		if j.id > 0 && !j.gone() && !j.told {
+			k := *j
+			s.list = append(s.list, &k)
+		}
+	}
+	return s
+}
+
+// listsJobs tells whether a command is just jobs: in a pipeline or substitution it tells of the parent's.
+func listsJobs(cmd *syntax.Command) bool {
+	s, ok := cmd.Body.(*syntax.Simple)
+	return ok && len(s.Words) > 0 && s.Words[0].Text == "jobs"
+}
 
 func (sh *interp) jobsOf() *jobTable {
 	if sh.jobs == nil {

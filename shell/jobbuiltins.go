@@ -246,8 +246,10 @@ func (sh *interp) waitNext(specs []string, name string) int {
 		}
 	}
 	for _, s := range specs {
-		if j, _ := sh.findJob(s); j != nil {
+		if j, _ := sh.findJob(s); j != nil && !j.gone() {
 			jobs = append(jobs, j)
+		} else {
+			sh.fail("%s: no such job", s)
 		}
 	}
 	if len(jobs) == 0 {

@@ -2,7 +2,6 @@ package shell
 
 import (
 	"fmt"
-	"io/fs"
 	"maps"
 	"math"
 	"strconv"
@@ -118,7 +117,7 @@ func (sh *interp) setLimit(which byte, v string, soft, hard bool) int {
 		if !isDigits(v) {
 			return sh.fail("%s: invalid number", v)
 		}
-		if n, err := strconv.ParseInt(v, 10, 64); err != nil || n > math.MaxInt64/1024 {
+		if n, err := strconv.ParseInt(v, 10, 64); err != nil || n > math.MaxInt64/unitOf(which) {
 			return sh.fail("%s: limit out of range", v)
 		}
 	}
@@ -148,6 +147,17 @@ func (sh *interp) setLimit(which byte, v string, soft, hard bool) int {
 	return 0
 }
 
+// unitOf returns how many bytes the numbers of a limit stand for.
+func unitOf(which byte) int64 {
+	switch which {
+	case 'c', 'f', 'p':
+		return 512
+	case 'd', 'l', 'm', 's', 'v':
+		return 1024
+	}
+	return 1
+}
+
 // above tells whether limit a is higher than b.
 func above(a, b string) bool {
 	if b == "unlimited" || a == b {
@@ -164,150 +174,6 @@ func (sh *interp) ulimitAll(hard bool) int {
 		fmt.Fprintf(&b, "%-20s %20s %s\n", r.text, "("+r.unit+")", sh.ulimitValue(r.c, hard))
 	}
 	return sh.outString(b.String())
-}
-
-// umaskBuiltin shows or sets the mask.
-func (sh *interp) umaskBuiltin(args []string) int {
-	list, rest, st := sh.flags2(args, "pS")
-	if st >= 0 {
-		return st
-	}
-	symbolic, reusable := false, false
-	for _, f := range list {
-		symbolic = symbolic || f.c == 'S'
-		reusable = reusable || f.c == 'p'
-	}
-	if len(rest) > 0 {
-		if st := sh.setUmask(rest[0]); st != 0 || !symbolic {
-			return st
-		}
-	}
-	text := fmt.Sprintf("%04o", uint32(sh.umask))
-	if symbolic {
-		text = symbolicMask(sh.umask)
-	}
-	if reusable {
-		text = map[bool]string{false: "umask ", true: "umask -S "}[symbolic] + text
-	}
-	return sh.outString(text + "\n")
-}
-
-func symbolicMask(m fs.FileMode) string {
-	var parts []string
-	for i, who := range []string{"u", "g", "o"} {
-		bits := ^m >> (6 - 3*i) & 7
-		var s strings.Builder
-		s.WriteString(who + "=")
-		for j, c := range "rwx" {
-			if bits&(4>>j) != 0 {
-				s.WriteString(string(c))
-			}
-		}
-		parts = append(parts, s.String())
-	}
-	return strings.Join(parts, ",")
-}
-
-func (sh *interp) setUmask(s string) int {
-	if s != "" && s[0] >= '0' && s[0] <= '9' {
-		n, err := strconv.ParseUint(s, 8, 32)
-		if err != nil || n > 0o777 {
-			return sh.fail("%s: octal number out of range", s)
-		}
-		sh.umask = fs.FileMode(n)
-		return 0
-	}
-	mode := ^sh.umask & 0o777
-	for clause := range strings.SplitSeq(s, ",") {
-		var ok bool
-		if mode, ok = sh.maskClause(mode, clause); !ok {
-			return 1
-		}
-	}
-	sh.umask = ^mode & 0o777
-	return 0
-}
-
-// maskClause applies a clause such as u+rw to the permissions that are left.
-func (sh *interp) maskClause(mode fs.FileMode, s string) (fs.FileMode, bool) {
-	i, who := 0, fs.FileMode(0)
-	for ; i < len(s); i++ {
-		switch s[i] {
-		case 'u':
-			who |= 0o700
-		case 'g':
-			who |= 0o070
-		case 'o':
-			who |= 0o007
-		case 'a':
-			who |= 0o777
-		default:
-			goto ops
-		}
-	}
-ops:
-	if who == 0 {
-		who = 0o777
-	}
-	if i == len(s) {
-		sh.fail("`%c': invalid symbolic mode operator", charAt(s, i))
-		return 0, false
-	}
-	for i < len(s) {
-		op := s[i]
-		if op != '+' && op != '-' && op != '=' {
-			sh.fail("`%c': invalid symbolic mode operator", op)
-			return 0, false
-		}
-		i++
-		perm := fs.FileMode(0)
-	perms:
-		for ; i < len(s); i++ {
-			switch s[i] {
-			case 'r':
-				perm |= 0o444
-			case 'w':
-				perm |= 0o222
-			case 'x':
-				perm |= 0o111
-			case 'X':
-				if mode&0o111 != 0 {
-					perm |= 0o111
-				}
-			case 's', 't':
-			case 'u':
-				perm |= spread(mode >> 6 & 7)
-			case 'g':
-				perm |= spread(mode >> 3 & 7)
-			case 'o':
-				perm |= spread(mode & 7)
-			case '+', '-', '=':
-				break perms
-			default:
-				sh.fail("`%c': invalid symbolic mode character", s[i])
-				return 0, false
-			}
-		}
-		switch op {
-		case '+':
-			mode |= perm & who
-		case '-':
-			mode &^= perm & who
-		case '=':
-			mode = mode&^who | perm&who
-		}
-	}
-	return mode, true
-}
-
-// spread gives all three classes the bits of one.
-func spread(bits fs.FileMode) fs.FileMode { return bits<<6 | bits<<3 | bits }
-
-func charAt(s string, i int) byte {
-	if i < len(s) {
-		return s[i]
-	}
-	return 0
 }
 
 // times shows what the shell and its children took; there is one clock here, for the shell.

@@ -66,10 +66,13 @@ func (v *pval) null(sh *interp, quoted bool) bool {
 	if len(v.list) == 0 {
 		return true
 	}
+	if quoted && v.named {
+		return false
+	}
 	if quoted && v.all == '*' {
 		return strings.Join(v.list, sh.ifsJoin()) == ""
 	}
-	return !v.named && len(v.list) == 1 && v.list[0] == ""
+	return (!v.named || v.all == '*') && len(v.list) == 1 && v.list[0] == ""
 }
 
 // conditional is ${x-y} and its like.
@@ -212,12 +215,21 @@ func (sh *interp) wordPattern(w *word, f patFlags) *pattern {
 	return sh.m.lib.pattern(sh.patternText(w), f|sh.patternFlags())
 }
 
-// patternFlags returns how patterns are read now: extended ones count where extglob is on.
-func (sh *interp) patternFlags() patFlags {
-	if sh.shopt&shExtGlob != 0 {
-		return patExt
+// localeFlags tells whether patterns match bytes.
+func (sh *interp) localeFlags() patFlags {
+	if sh.bytewise() {
+		return patBytes
 	}
 	return 0
+}
+
+// patternFlags returns how patterns are read now: extended ones count where extglob is on.
+func (sh *interp) patternFlags() patFlags {
+	f := sh.localeFlags()
+	if sh.shopt&shExtGlob != 0 {
+		f |= patExt
+	}
+	return f
 }
 
 func (p *paramPart) changeCase(sh *interp) func(string) string {
@@ -314,7 +326,7 @@ func (p *paramPart) slice(f *fields, v pval, quoted bool) {
 		f.value(v, quoted)
 		return
 	}
-	s, ok := substring(v.s, off, size, have)
+	s, ok := sh.substring(v.s, off, size, have)
 	if !ok {
 		sh.errorf("%d: substring expression < 0", size)
 		sh.abort()

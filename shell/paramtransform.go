@@ -183,19 +183,9 @@ func (p *paramPart) pairs(f *fields, v pval, quoted bool, op byte) {
 	f.value(v, quoted)
 }
 
-// runeCount counts characters; a byte that belongs to none counts as one.
-func runeCount(s string) int {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return utf8.RuneCountInString(s)
-		}
-	}
-	return len(s)
-}
-
 // substring cuts characters; false: the length leads before the start.
-func substring(s string, off, size int64, have bool) (string, bool) {
-	n := int64(runeCount(s))
+func (sh *interp) substring(s string, off, size int64, have bool) (string, bool) {
+	n := int64(sh.runeCount(s))
 	if off < 0 {
 		if off += n; off < 0 {
 			return "", true
@@ -260,6 +250,9 @@ func changeCase(sh *interp, s string, op byte, all bool, pat *pattern) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
+		if n > 1 && sh.bytewise() {
+			r, n = utf8.RuneError, 1
+		}
 		piece := s[i : i+n]
 		if (all || i == 0) && (r != utf8.RuneError || n > 1) && (pat == nil || pat.match(sh, piece)) {
 			switch {

@@ -52,7 +52,13 @@ func (sh *interp) variable(slot int, index *subscript) pval {
 		v.s, v.set = sh.value(slot)
 		return v
 	}
-	if index.all != 0 && (!sh.isAssoc(slot) || !false) {
+	if c := sh.cell(slot); c != nil && c.attr&attrRef != 0 {
+		if pl, ok := sh.follow(slot); ok && pl.elem { // An element has none.
+			v.all = index.all
+			return v
+		}
+	}
+	if index.all != 0 {
 		v.list, v.all = sh.elements(slot), index.all
 		v.set = len(v.list) > 0
 		return v
@@ -210,6 +216,11 @@ func (p *paramPart) lengthOf(sh *interp) string {
 		}
 		return strconv.Itoa(len(sh.elements(p.slot)))
 	}
+	if c := sh.cell(p.slot); p.kind == paramVar && !p.indirect && c != nil && c.attr&attrRef != 0 {
+		if pl, ok := sh.follow(p.slot); ok && pl.elem {
+			return "0"
+		}
+	}
 	v := p.base(sh)
 	if v.all != 0 {
 		return strconv.Itoa(len(v.list))
@@ -217,5 +228,5 @@ func (p *paramPart) lengthOf(sh *interp) string {
 	if !v.set && sh.opt&optNoUnset != 0 && sh.ctl == ctlNone {
 		sh.unbound(p.paramText())
 	}
-	return strconv.Itoa(runeCount(v.s))
+	return strconv.Itoa(sh.runeCount(v.s))
 }

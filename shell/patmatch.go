@@ -25,7 +25,7 @@ func (p *pattern) matchStars(s string) bool {
 		case pos == len(s):
 			return i == len(p.nodes)
 		case i < len(p.nodes):
-			if r, n := decodeRune(s[pos:]); p.nodes[i].matchOne(r, p.fold) {
+			if r, n := p.decode(s[pos:]); p.nodes[i].matchOne(r, p.fold) {
 				i++
 				pos += n
 				continue
@@ -37,7 +37,7 @@ func (p *pattern) matchStars(s string) bool {
 		if star == len(p.nodes)-1 {
 			return true
 		}
-		_, n := decodeRune(s[mark:])
+		_, n := p.decode(s[mark:])
 		mark += n
 		pos, i = mark, star+1
 	}
@@ -62,7 +62,7 @@ func (p *pattern) matchExt(sh *interp, i int, s string) bool {
 				if pos == len(s) || sh.ctl != ctlNone {
 					return false
 				}
-				_, w := decodeRune(s[pos:])
+				_, w := p.decode(s[pos:])
 				pos += w
 			}
 		case nodeExt:
@@ -71,7 +71,7 @@ func (p *pattern) matchExt(sh *interp, i int, s string) bool {
 			if s == "" {
 				return false
 			}
-			r, w := decodeRune(s)
+			r, w := p.decode(s)
 			if !n.matchOne(r, p.fold) {
 				return false
 			}
@@ -116,7 +116,7 @@ func (p *pattern) matchGroup(sh *interp, i int, s string) bool {
 		if pos == len(s) {
 			return false
 		}
-		_, w := decodeRune(tail)
+		_, w := p.decode(tail)
 		pos += w
 	}
 }
@@ -191,7 +191,7 @@ func (p *pattern) matchFrom(sh *interp, s string, longest bool) (int, bool) {
 		return 0, false
 	}
 	for pos := 0; pos < len(s) && state != 0; {
-		r, w := decodeRune(s[pos:])
+		r, w := p.decode(s[pos:])
 		pos += w
 		if state = p.step(state, r); state&final != 0 {
 			if !longest {
@@ -243,7 +243,7 @@ func (p *pattern) tryPrefixes(sh *interp, s string, longest bool) (int, bool) {
 			if n == 0 || !sh.tick() {
 				return 0, false
 			}
-			w := lastWidth(s[:n])
+			w := p.lastWidth(s[:n])
 			n -= w
 		}
 	}
@@ -254,7 +254,7 @@ func (p *pattern) tryPrefixes(sh *interp, s string, longest bool) (int, bool) {
 		if n == len(s) || !sh.tick() {
 			return 0, false
 		}
-		_, w := decodeRune(s[n:])
+		_, w := p.decode(s[n:])
 		n += w
 	}
 }
@@ -288,7 +288,7 @@ func (p *pattern) suffix(sh *interp, s string, longest bool) int {
 		if n == 0 || !sh.spend((len(s)-n)>>6) {
 			return best
 		}
-		w := lastWidth(s[:n])
+		w := p.lastWidth(s[:n])
 		n -= w
 	}
 }
@@ -327,6 +327,9 @@ func (p *pattern) replace(sh *interp, s string, anchor byte, all bool, pieces []
 		}
 		return b.String()
 	}
+	if p.odd && p.fixed() {
+		return s
+	}
 	for pos := 0; pos < len(s); {
 		start, n := p.find(sh, s, pos)
 		if start < 0 || sh.ctl != ctlNone {
@@ -335,7 +338,7 @@ func (p *pattern) replace(sh *interp, s string, anchor byte, all bool, pieces []
 		}
 		b.WriteString(s[pos:start])
 		if n == 0 { // bash takes no empty matches inside a string
-			_, w := decodeRune(s[start:])
+			_, w := p.decode(s[start:])
 			b.WriteString(s[start : start+w])
 			pos = start + w
 			continue
@@ -369,8 +372,18 @@ func (p *pattern) find(sh *interp, s string, pos int) (start, n int) {
 		if !sh.tick() {
 			break
 		}
-		_, w := decodeRune(s[pos:])
+		_, w := p.decode(s[pos:])
 		pos += w
 	}
 	return -1, 0
+}
+
+// fixed tells whether all that the pattern matches is of the same length.
+func (p *pattern) fixed() bool {
+	for _, n := range p.nodes {
+		if n.kind == nodeStar || n.kind == nodeExt {
+			return false
+		}
+	}
+	return true
 }

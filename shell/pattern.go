@@ -13,6 +13,7 @@ const (
 	patFold                          // case does not count
 	patPathname                      // a component of a path: a dot at the beginning must be matched by a dot
 	patDot                           // with patPathname: it need not
+	patBytes                         // characters are bytes: the locale is C
 )
 
 type patternKey struct {
@@ -27,6 +28,8 @@ type pattern struct {
 	isLit  bool
 	ext    bool // has extended patterns: only backtracking matches them
 	fold   bool
+	bytes  bool
+	odd    bool // bash is wrong about how long the text is that it matches
 	source string
 }
 
@@ -58,7 +61,7 @@ func compilePattern(text string, f patFlags) *pattern {
 }
 
 func compilePatternDepth(text string, f patFlags, depth int) *pattern {
-	p := &pattern{fold: f&patFold != 0, source: text}
+	p := &pattern{fold: f&patFold != 0, bytes: f&patBytes != 0, source: text}
 	lit := make([]byte, 0, len(text))
 	p.isLit = true
 	for i := 0; i < len(text); {
@@ -87,6 +90,8 @@ func compilePatternDepth(text string, f patFlags, depth int) *pattern {
 		case '[':
 			if set, n := parseClass(text[i:], p.fold); set != nil {
 				p.isLit = false
+				// bash takes the first ] for the end when it counts what [^]] matches.
+				p.odd = p.odd || n > 3 && (text[i+1] == '^' || text[i+1] == '!') && text[i+2] == ']'
 				p.nodes = append(p.nodes, patNode{kind: nodeClass, set: set})
 				i += n
 				continue
@@ -96,7 +101,7 @@ func compilePatternDepth(text string, f patFlags, depth int) *pattern {
 				i--
 			}
 		}
-		r, n := decodeRune(text[i:])
+		r, n := p.decode(text[i:])
 		lit = append(lit, text[i:i+n]...)
 		p.nodes = append(p.nodes, patNode{kind: nodeLit, r: r})
 		i += n
@@ -121,15 +126,6 @@ func decodeRune(s string) (rune, int) {
 		return -1 - rune(s[0]), 1
 	}
 	return r, n
-}
-
-// lastWidth returns how many bytes the last character has; one that is no UTF-8 has one.
-func lastWidth(s string) int {
-	if s[len(s)-1] < utf8.RuneSelf {
-		return 1
-	}
-	_, n := utf8.DecodeLastRuneInString(s)
-	return n
 }
 
 // patternClose returns where the parenthesis at i closes, -1 when it does not.

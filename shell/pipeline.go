@@ -10,21 +10,22 @@ import (
 func (c *compiler) pipe(p *syntax.Pipeline) command {
 	stages := make([]command, len(p.Cmds))
 	both := make([]bool, len(p.Cmds))
+	jobs := make([]bool, len(p.Cmds))
 	for i, cmd := range p.Cmds {
-		stages[i], both[i] = c.single(cmd), cmd.Stderr
+		stages[i], both[i], jobs[i] = c.single(cmd), cmd.Stderr, listsJobs(cmd)
 	}
 	return func(sh *interp) int {
 		if !sh.deeper("pipeline") {
 			return sh.status
 		}
-		st := sh.runPipe(stages, both)
+		st := sh.runPipe(stages, both, jobs)
 		sh.depth--
 		return st
 	}
 }
 
 // runPipe runs the stages at the same time, the last one on this goroutine, and waits for all.
-func (sh *interp) runPipe(stages []command, both []bool) int {
+func (sh *interp) runPipe(stages []command, both, jobs []bool) int {
 	n := len(stages)
 	statuses := make([]int, n)
 	children := make([]*interp, n)
@@ -36,6 +37,9 @@ func (sh *interp) runPipe(stages []command, both []bool) int {
 		}
 		c := sh.fork(last) // Under lastpipe this process goes on writing meanwhile.
 		children[i] = c
+		if jobs[i] {
+			c.jobs = sh.jobs.snapshot()
+		}
 		if prev != nil {
 			_ = c.setFd(0, prev)
 			prev = nil

@@ -259,14 +259,11 @@ func (p *printer) convert(s spec, c byte) bool {
 		p.text(s, quotePrintf(a))
 	case 'c':
 		a, _ := p.arg()
-		if a != "" {
-			_, n := decodeRune(a)
-			a = a[:1]
-			_ = n
-		} else {
+		if a == "" {
 			p.pad(s, "\x00")
 			return true
 		}
+		a = a[:1]
 		s.prec = -1
 		p.text(s, a)
 	case 'd', 'i':
@@ -312,14 +309,14 @@ func decodeB(s string) (out []byte, stop bool) {
 
 // text writes a string; width and precision count characters.
 func (p *printer) text(s spec, a string) {
-	if s.prec >= 0 && s.prec < runeCount(a) {
+	if s.prec >= 0 && s.prec < p.sh.runeCount(a) {
 		a = a[:byteOffset(a, int64(s.prec))]
 	}
 	p.pad(s, a)
 }
 
 func (p *printer) pad(s spec, a string) {
-	fill := s.width - runeCount(a)
+	fill := s.width - p.sh.runeCount(a)
 	if !s.minus {
 		for range max(fill, 0) {
 			p.out = append(p.out, ' ')
@@ -339,7 +336,7 @@ func (p *printer) integer(a string) int64 {
 		return 0
 	}
 	if a[0] == '\'' || a[0] == '"' {
-		return charCode(a[1:])
+		return p.sh.charCode(a[1:])
 	}
 	s := strings.TrimLeft(a, " \t\n")
 	neg := false
@@ -399,12 +396,12 @@ func (p *printer) complainRange(a string) {
 	p.sh.fail("warning: %s: Numerical result out of range", a)
 }
 
-func charCode(s string) int64 {
+func (sh *interp) charCode(s string) int64 {
 	if s == "" {
 		return 0
 	}
 	r, _ := decodeRune(s)
-	if r < 0 {
+	if r < 0 || sh.bytewise() {
 		return int64(s[0])
 	}
 	return int64(r)
@@ -464,7 +461,7 @@ func (p *printer) floating(a string) float64 {
 		return 0
 	}
 	if a[0] == '\'' || a[0] == '"' {
-		return float64(charCode(a[1:]))
+		return float64(p.sh.charCode(a[1:]))
 	}
 	s := strings.TrimLeft(a, " \t\n")
 	if v, err := strconv.ParseFloat(s, 64); err == nil && !strings.ContainsAny(s, "_pP") {

@@ -30,23 +30,23 @@ const maxInterpreters = 4
 
 // runFile runs a file: what its first line names, or a shell.
 func (sh *interp) runFile(file string, args []string, depth int) int {
-	if args[0] != file && !strings.Contains(args[0], "/") {
-		// A script sees the path it was found at.
-		args = append([]string{file}, args[1:]...)
-	}
 	text, err := sh.readScript(file)
 	if err != nil {
 		sh.errorf("%s: %s", args[0], Strerror(err))
 		return 126
 	}
 	line, _, _ := strings.Cut(text, "\n")
-	if interp, ok := strings.CutPrefix(line, "#!"); ok {
-		return sh.runInterpreter(strings.TrimSpace(interp), file, args, depth)
-	}
 	if name, ok := strings.CutPrefix(line, stubMagic); ok {
 		if c := sh.m.command(name); c != nil {
 			return sh.runProgram(c, file, args)
 		}
+	}
+	if args[0] != file && !strings.Contains(args[0], "/") {
+		// A script sees the path it was found at.
+		args = append([]string{file}, args[1:]...)
+	}
+	if interp, ok := strings.CutPrefix(line, "#!"); ok {
+		return sh.runInterpreter(strings.TrimSpace(interp), file, args, depth)
 	}
 	if strings.IndexByte(line, 0) >= 0 {
 		sh.errorf("%s: cannot execute binary file: Exec format error", args[0])

@@ -25,6 +25,8 @@ type redirCode struct {
 type undoFd struct {
 	fd int
 	d  *description // nil: closed; the reference is held
+	// n>&m- closes m, and bash leaves it closed after what it runs itself.
+	moved bool
 }
 
 func (c *compiler) redirs(list []*syntax.Redir) []*redirCode {
@@ -58,6 +60,13 @@ func (sh *interp) redirect(list []*redirCode) bool {
 	return true
 }
 
+// keepMoved lets undoRedirs bring back what n>&m- has closed too: a program has closed it for itself.
+func (sh *interp) keepMoved(n int) {
+	for i := n; i < len(sh.undo); i++ {
+		sh.undo[i].moved = false
+	}
+}
+
 // undoRedirs brings back descriptors changed since there were n entries.
 func (sh *interp) undoRedirs(n int) {
 	for len(sh.undo) > n {
@@ -65,6 +74,10 @@ func (sh *interp) undoRedirs(n int) {
 		sh.undo[len(sh.undo)-1] = undoFd{}
 		sh.undo = sh.undo[:len(sh.undo)-1]
 		// Putting back what was there cannot fail: the number was fine before.
+		if u.moved {
+			u.d.unref()
+			continue
+		}
 		_ = sh.setFd(u.fd, u.d)
 	}
 }
@@ -237,6 +250,7 @@ func (r *redirCode) duplicate(sh *interp) bool {
 	}
 	if move && from != r.number() {
 		_ = sh.replaceFd(from, nil) // The number was open.
+		sh.undo[len(sh.undo)-1].moved = true
 	}
 	return true
 }

@@ -51,7 +51,7 @@ func (sh *interp) selectFrom(list []string, slot int, body command) int {
 	lines := &lineReader{}
 	for sh.tick() {
 		if show {
-			sh.errorRaw(menu(list))
+			sh.errorRaw(sh.menu(list))
 		}
 		prompt, ok := sh.value(slotPS3)
 		if !ok {
@@ -88,10 +88,10 @@ func (sh *interp) selectFrom(list []string, slot int, body command) int {
 }
 
 // menu lists the choices as bash does when there is no terminal: as many columns as 80 characters hold.
-func menu(list []string) string {
+func (sh *interp) menu(list []string) string {
 	longest := 0
 	for _, s := range list {
-		longest = max(longest, runeCount(s))
+		longest = max(longest, sh.runeCount(s))
 	}
 	digits := len(itoa(len(list)))
 	width := longest + digits + 2 + 2
@@ -111,7 +111,7 @@ func menu(list []string) string {
 			n := itoa(i + 1)
 			cell := strings.Repeat(" ", digits-len(n)) + n + ") " + list[i]
 			if c < cols-1 && i+rows < len(list) {
-				cell += strings.Repeat(" ", max(1, width-(digits+2+runeCount(list[i]))))
+				cell += strings.Repeat(" ", max(1, width-(digits+2+sh.runeCount(list[i]))))
 			}
 			b.WriteString(cell)
 		}

@@ -296,6 +296,7 @@ func (x *simpleCode) with(sh *interp, fn *function, b *builtin, args []string) i
 		}
 		st = sh.runBuiltin(b, args)
 	default:
+		sh.keepMoved(undo)
 		st = sh.external(args)
 	}
 	if keep {

@@ -74,6 +74,7 @@ type substPart struct {
 	line int
 	text string
 	raw  bool // `...`: parsed when it runs
+	jobs bool // it only lists jobs
 }
 
 func (c *compiler) cmdSub(p *syntax.CmdSub) wpart {
@@ -85,6 +86,7 @@ func (c *compiler) cmdSub(p *syntax.CmdSub) wpart {
 		it := p.List.Items[0]
 		if !it.Background && len(it.Rest) == 0 && len(it.First.Cmds) == 1 && !it.First.Bang && !it.First.Time {
 			cmd := it.First.Cmds[0]
+			x.jobs = listsJobs(cmd)
 			s, simple := cmd.Body.(*syntax.Simple)
 			if simple && len(s.Words)+len(s.Assigns) == 0 && len(cmd.Redirs) == 1 && cmd.Redirs[0].Op == "<" && cmd.Redirs[0].Fd <= 0 {
 				x.file = c.word(cmd.Redirs[0].Target, wordArg)
@@ -118,6 +120,9 @@ func (sh *interp) substitute(p *substPart) string {
 	d := newCapture(out)
 	child := sh.fork(false)
 	child.evals++
+	if p.jobs {
+		child.jobs = sh.jobs.snapshot()
+	}
 	if sh.opt&optPosix == 0 && sh.shopt&shInheritErrExit == 0 {
 		child.opt &^= optErrExit
 	}

@@ -79,11 +79,14 @@ const (
 	slotUnderscore
 	slotExecIgnore
 	slotPS2
+	slotLCALL
+	slotLCCTYPE
+	slotLANG
 )
 
 var firstNames = []string{
 	"IFS", "PATH", "HOME", "PWD", "OLDPWD", "OPTIND", "OPTARG", "OPTERR", "REPLY", "PS4", "CDPATH",
 	"GLOBIGNORE", "FUNCNEST", "TIMEFORMAT", "BASH_REMATCH", "COPROC", "POSIXLY_CORRECT", "HISTCONTROL",
 	"PS3", "SHLVL", "TMOUT", "BASH_ENV", "MAPFILE", "SHELLOPTS", "BASHOPTS", "DIRSTACK", "IGNOREEOF", "_",
-	"EXECIGNORE", "PS2",
+	"EXECIGNORE", "PS2", "LC_ALL", "LC_CTYPE", "LANG",
 }
