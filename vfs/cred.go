@@ -30,6 +30,9 @@ func (c *Cred) may(n *inode, mask uint32) syscall.Errno {
 	if mask&MayWrite != 0 && n.readOnly() && n.mode&sIFMT != sIFIFO {
 		return syscall.EROFS
 	}
+	if n.protection == Masked && mask != 0 && !n.isDir() {
+		return syscall.EACCES
+	}
 	if c.root() {
 		// Even root runs only what somebody may run.
 		if mask&MayExec == 0 || n.isDir() || n.mode&0o111 != 0 {
@@ -62,6 +65,9 @@ func (c *Cred) mayAdd(dir *inode) syscall.Errno {
 func (c *Cred) mayRemove(dir, n *inode) syscall.Errno {
 	if e := c.may(dir, MayWrite|MayExec); e != 0 {
 		return e
+	}
+	if n.protection != Free {
+		return syscall.EBUSY
 	}
 	// In a directory like /tmp nobody takes away what is another's.
 	if dir.mode&sISVTX != 0 && !c.owns(n) && !c.owns(dir) {

@@ -27,8 +27,9 @@ type inode struct {
 	target  string // of a symbolic link
 
 	// Of attached layers. An inode in their table has no owner, and an origin.
-	lazy   *lazyDir // the names of a directory that was not changed
-	origin *origin
+	lazy       *lazyDir // the names of a directory that was not changed
+	origin     *origin
+	protection Protection
 }
 
 // link is a name of an inode: the directory that holds it, and how it is called there.

@@ -39,7 +39,23 @@ type LayerOptions struct {
 	Hide func(name string) bool
 	// ReadOnly makes every change EROFS, also for root.
 	ReadOnly bool
+	// Protect says what may be done with what the layer has under a name, which is a path
+	// as of io/fs and "." for the top; nil: all is Free. It holds for root too. What is made anew
+	// in a directory that may be changed is free, whatever it is called.
+	Protect func(name string) Protection
 }
+
+// Protection is what may be done with a file or directory of a layer, each kind less than
+// the one before. It does not say anything of what is below a directory.
+type Protection uint8
+
+// The kinds.
+const (
+	Free   Protection = iota
+	Pinned            // not removed, not renamed (EBUSY), as a mount point
+	Fixed             // pinned, and not changed (EROFS): content, attributes, a directory's names
+	Masked            // fixed, and empty: a directory without names, a file that nobody can open (EACCES)
+)
 
 // lowerTable numbers the inodes of attached layers, for all trees of one family.
 type lowerTable struct {
@@ -111,7 +127,29 @@ func (f *FS) Attach(dir string, fsys fs.FS, o LayerOptions) (*Layer, error) {
 	l.ino = n.ino
 	n.lazy = &lazyDir{layer: l, name: ".", ino: n.ino}
 	n.origin = &origin{dir: n.lazy}
+	n.protection = o.protection(".")
+	n.mask()
 	return l, nil
+}
+
+func (o *LayerOptions) protection(name string) Protection {
+	if o.Protect == nil {
+		return Free
+	}
+	return o.Protect(name)
+}
+
+// mask takes from a masked inode what is not to be seen of it.
+func (n *inode) mask() {
+	if n.protection != Masked {
+		return
+	}
+	n.lazy, n.lower, n.size, n.target = nil, nil, 0, ""
+	if n.isDir() {
+		n.mode = sIFDIR | 0o555
+	} else {
+		n.mode = sIFREG
+	}
 }
 
 // In returns the path of the directory that the layer is attached to in a snapshot; false
@@ -166,6 +204,8 @@ func (d *lazyDir) freeze() *names {
 // readOnly reports whether n belongs to a layer that is not to be changed.
 func (n *inode) readOnly() bool {
 	switch {
+	case n.protection >= Fixed:
+		return true
 	case n.lazy != nil:
 		return n.lazy.layer.options.ReadOnly
 	case n.origin != nil:
@@ -255,7 +295,8 @@ func (d *lazyDir) keepOld(old, fresh *names, mark *epoch) {
 func (d *lazyDir) newInode(name string, info fs.FileInfo) (*inode, syscall.Errno) {
 	n := &inode{mode: lowerMode(info.Mode()), nlink: 1, link: link{d.ino, name}, origin: &origin{dir: d, name: name}}
 	n.origin.gen.Store(d.layer.gen.Load())
-	if n.isLink() {
+	n.protection = d.layer.options.protection(n.origin.path())
+	if n.isLink() && n.protection != Masked {
 		target, err := fs.ReadLink(d.layer.fsys, n.origin.path())
 		if err != nil || target == "" {
 			return nil, lowerErrno(err)
@@ -266,7 +307,9 @@ func (d *lazyDir) newInode(name string, info fs.FileInfo) (*inode, syscall.Errno
 	d.layer.table.add(n)
 	if n.isDir() {
 		n.nlink = 2
-		n.lazy = &lazyDir{layer: d.layer, name: n.origin.path(), ino: n.ino}
+		if n.protection != Masked {
+			n.lazy = &lazyDir{layer: d.layer, name: n.origin.path(), ino: n.ino}
+		}
 	}
 	return n, 0
 }
@@ -304,6 +347,7 @@ func (n *inode) describe(info fs.FileInfo) {
 	if owner := n.origin.dir.layer.options.Owner; owner != nil {
 		n.uid, n.gid = owner(info)
 	}
+	n.mask()
 }
 
 // refreshed brings an inode of the table up to date, unless something else is there now.
@@ -311,6 +355,8 @@ func (n *inode) refreshed(info fs.FileInfo) bool {
 	mode, same := lowerMode(info.Mode()), n.mtime == newStamp(info.ModTime())
 	switch {
 	case n.origin.kept.Load():
+		return true
+	case n.protection == Masked && n.isDir() == info.IsDir():
 		return true
 	case n.mode == mode && same && (!n.isFile() || n.size == info.Size()):
 		return true

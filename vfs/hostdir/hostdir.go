@@ -33,6 +33,8 @@ type Options struct {
 	Hide func(name string) bool
 	// ReadOnly makes every change inside EROFS.
 	ReadOnly bool
+	// Protect says what may be done with a name, see vfs.LayerOptions.
+	Protect func(name string) vfs.Protection
 }
 
 // Mount is a host directory in a tree.
@@ -79,7 +81,7 @@ func Attach(f *vfs.FS, at, dir string, o Options) (*Mount, error) {
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
-	l, err := f.Attach(at, root.FS(), vfs.LayerOptions{Owner: owner(o), Hide: o.Hide, ReadOnly: o.ReadOnly})
+	l, err := f.Attach(at, root.FS(), vfs.LayerOptions{Owner: owner(o), Hide: o.Hide, ReadOnly: o.ReadOnly, Protect: o.Protect})
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
