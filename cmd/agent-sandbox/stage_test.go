@@ -2,13 +2,8 @@ package main
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/seed434b0696/agent-sandbox/sandbox"
-	"github.com/seed434b0696/agent-sandbox/stage"
 )
 
 func Test_A_Patch_Drives_No_Terminal(t *testing.T) {
@@ -46,81 +41,6 @@ func Test_A_Patch_Drives_No_Terminal(t *testing.T) {
 				if !strings.Contains(out.String(), part) {
 					t.Errorf("no %q in %q", part, out.String())
 				}
-			}
-		})
-	}
-}
-
-func Test_What_The_Policy_Protects_Is_Not_Applied_Unnamed(t *testing.T) {
-	t.Parallel()
-	home := t.TempDir()
-	work, err := filepath.EvalSymlinks(home)
-	if err != nil {
-		t.Fatal(err)
-	}
-	work = filepath.Join(work, "work")
-	for _, dir := range []string{".git/hooks", ".git/objects", ".git/refs", ".vscode", "src", "half/objects", "there/objects", "there/refs"} {
-		if err := os.MkdirAll(filepath.Join(work, dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, file := range []string{".git/HEAD", ".git/config", "src/f", "there/HEAD"} {
-		if err := os.WriteFile(filepath.Join(work, file), []byte("ref: refs/heads/main\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	file, link, dir := &stage.Entry{Type: stage.File}, &stage.Entry{Type: stage.Symlink}, &stage.Entry{Type: stage.Directory}
-	for _, row := range []struct {
-		name, path string
-		kind       stage.Kind
-		is         *stage.Entry
-		named      string
-		refused    bool
-	}{
-		{"a source file", "src/f", stage.Modified, file, "", false},
-		{"an object of git", ".git/objects/aa", stage.Created, dir, "", false},
-		{"a hook", ".git/hooks/pre-commit", stage.Created, file, "", true},
-		{"a hook that is named", ".git/hooks/pre-commit", stage.Created, file, ".git/hooks/pre-commit", false},
-		{"a hook whose directory is named", ".git/hooks/pre-commit", stage.Created, file, ".git/hooks", false},
-		{"a hook when another is named", ".git/hooks/pre-commit", stage.Created, file, ".git/hooks/pre-push", true},
-		{"git's configuration", ".git/config", stage.Modified, file, "", true},
-		{"git's configuration that goes", ".git/config", stage.Deleted, nil, "", true},
-		{"an editor's settings", ".vscode/tasks.json", stage.Created, file, "", true},
-		{"an agent's settings", ".mcp.json", stage.Created, file, "", true},
-		{"an agent's settings in other letters", ".MCP.json", stage.Created, file, "", true},
-		{"below a directory that is missing", ".claude/commands/x.md", stage.Created, file, "", true},
-		{"a workflow", ".github/workflows/ci.yml", stage.Created, file, "", true},
-		{"the directory that workflows would be in", ".github", stage.Created, dir, "", false},
-		{"a link in its place", ".github", stage.Created, link, "", true},
-		{"the git directory as a link", ".git", stage.Retyped, link, "", true},
-		{"the git directory deleted", ".git", stage.Deleted, nil, "", true},
-		{"a new repository", "sub/.git", stage.Created, dir, "", true},
-		{"what is in it", "sub/.git/config", stage.Created, file, "", true},
-		{"in other letters", "sub/.GIT/config", stage.Created, file, "", true},
-		{"what makes a bare repository", "bare/HEAD", stage.Created, file, "", true},
-		{"its other parts", "bare/refs/heads", stage.Created, dir, "", true},
-		{"what completes one", "half/refs", stage.Created, dir, "", true},
-		{"a name of one elsewhere", "src/refs", stage.Created, dir, "", false},
-		{"one that is there", "there/refs/heads", stage.Created, dir, "", false},
-		{"our own configuration", ".agent-sandbox.json", stage.Created, file, "", true},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			t.Parallel()
-			change := stage.Change{Path: row.path, Kind: row.kind, New: row.is}
-			all := []stage.Change{change}
-			for _, p := range []string{"bare/HEAD", "bare/objects", "bare/refs", "half/HEAD", "half/refs"} {
-				all = append(all, stage.Change{Path: p, Kind: stage.Created, New: file})
-			}
-			var named []string
-			if row.named != "" {
-				named = []string{filepath.Join(work, row.named)}
-			}
-			p, err := newProtections(sandbox.Spec{Workspace: work, Home: home}, all, named)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if why := p.refuse(filepath.Join(work, row.path), change); (why != "") != row.refused || p.held != row.refused {
-				t.Errorf("the reason is %q", why)
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 	"github.com/seed434b0696/agent-sandbox/stage"
 )
@@ -81,11 +82,12 @@ func (a *app) applyStage(f *stageApplyFlags, s *scope, st *stage.Stage, paths []
 		return sandbox.Errorf(sandbox.NotFound, "the workspace %s is gone", st.Workspace).
 			WithHint("put it back, or discard the stage")
 	}
-	protected, err := a.protections(st, named)
+	review, err := a.review(st, named)
 	if err != nil {
 		return err
 	}
-	res, err := st.Apply(stage.ApplyOptions{Paths: paths, Force: f.force, DryRun: f.dryRun, Refuse: protected.refuse})
+	refuse := func(path string, c stage.Change) string { return review.Refuse(changed(path, c)) }
+	res, err := st.Apply(stage.ApplyOptions{Paths: paths, Force: f.force, DryRun: f.dryRun, Refuse: refuse})
 	if err != nil {
 		return err
 	}
@@ -93,7 +95,7 @@ func (a *app) applyStage(f *stageApplyFlags, s *scope, st *stage.Stage, paths []
 		err = a.printJSON(newApplyDocument(st, f.dryRun, res))
 	} else {
 		a.printApplied(f.dryRun, res)
-		if protected.held {
+		if review.Held() {
 			a.err.line("hint: '--protected PATH' applies what the policy refuses")
 		}
 	}
@@ -139,8 +141,8 @@ func (a *app) printApplied(dryRun bool, res stage.Result) {
 	a.err.say(line)
 }
 
-// protections loads the policy of a stage's workspace as a command there would get it.
-func (a *app) protections(st *stage.Stage, named []string) (*protections, error) {
+// review loads the policy of a stage's workspace as a command there would get it.
+func (a *app) review(st *stage.Stage, named []string) (*policy.Review, error) {
 	h, err := locate(a.env, st.Workspace)
 	if err != nil {
 		return nil, err
@@ -156,5 +158,20 @@ func (a *app) protections(st *stage.Stage, named []string) (*protections, error)
 	if err != nil {
 		return nil, err
 	}
-	return newProtections(spec, changes, named)
+	plan, err := policy.Resolve(spec)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]policy.Changed, len(changes))
+	for i, c := range changes {
+		all[i] = changed(filepath.Join(plan.Workspace, c.Path), c)
+	}
+	return policy.NewReview(plan, all, named), nil
+}
+
+func changed(path string, c stage.Change) policy.Changed {
+	return policy.Changed{
+		Path: path, Exists: c.New != nil, Link: c.New != nil && c.New.Type == stage.Symlink,
+		Replaced: c.Kind == stage.Deleted || c.Kind == stage.Retyped,
+	}
 }

@@ -1,0 +1,142 @@
+package policy
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Review says which changes of a workspace, made on a copy of it, the policy would not have let
+// a command make in the workspace itself. Walls hold where the copy is too, but an earlier command
+// may have had others, and whoever wins a race against them wins no more than the copy:
+// what the host obeys goes into the workspace only when the user names it.
+type Review struct {
+	plan  *Plan
+	named []string        // absolute paths that the user named
+	made  map[string]bool // absolute paths that the copy has, in lower case
+	held  bool            // something was refused
+}
+
+// Changed is a path of a workspace that differs on a copy.
+type Changed struct {
+	Path     string // absolute
+	Exists   bool   // on the copy
+	Link     bool   // it is a symbolic link there
+	Replaced bool   // what the workspace has there goes away: it is deleted, or something of another type
+}
+
+// repositoryParts are the names by which git knows a directory of its own.
+var repositoryParts = []string{"HEAD", "objects", "refs"}
+
+// NewReview returns a review of changes, which are all of a copy. What is at or below a path of named is
+// let through.
+func NewReview(plan *Plan, changes []Changed, named []string) *Review {
+	r := &Review{plan: plan, named: named, made: map[string]bool{}}
+	for _, c := range changes {
+		if c.Exists {
+			r.made[strings.ToLower(c.Path)] = true
+		}
+	}
+	return r
+}
+
+// Held reports whether anything was refused so far.
+func (r *Review) Held() bool { return r.held }
+
+// Refuse returns why a change must not be made in the workspace, "" when it may.
+func (r *Review) Refuse(c Changed) string {
+	why := r.judge(c)
+	r.held = r.held || why != ""
+	return why
+}
+
+func (r *Review) judge(c Changed) string {
+	if slices.ContainsFunc(r.named, func(n string) bool { return within(c.Path, n) }) {
+		return ""
+	}
+	if g := r.plan.Guarded(c.Path); g != nil {
+		return "the policy protects it (" + r.source(&r.plan.Rules[g.Rule]) + ")"
+	}
+	if access, rule := r.plan.Access(c.Path); access != ReadWrite {
+		return "the policy makes it " + access.String() + " (" + r.source(rule) + ")"
+	}
+	switch {
+	case c.Exists && c.Link && r.leads(c.Path):
+		return "a link there would lead to where the policy protects something"
+	case c.Replaced && r.pinned(c.Path):
+		return "the policy keeps it in its place"
+	case c.Exists && r.makesRepository(c.Path):
+		return "it would make a new git repository"
+	}
+	return ""
+}
+
+func (r *Review) source(rule *Rule) string {
+	switch {
+	case rule == nil:
+		return "built in"
+	case rule.Source == "built in":
+		return rule.Source
+	}
+	return rule.Pattern + " in " + rule.Source
+}
+
+// leads reports whether something is protected below path.
+func (r *Review) leads(path string) bool {
+	return slices.ContainsFunc(r.plan.Guards, func(g Guard) bool {
+		return within(g.Dir, path)
+	})
+}
+
+func (r *Review) pinned(path string) bool {
+	return slices.ContainsFunc(r.plan.Mounts, func(m Mount) bool {
+		return m.Path != r.plan.Workspace && within(m.Path, path)
+	})
+}
+
+// makesRepository reports whether path belongs to a git directory that the workspace
+// does not have yet: a .git, or a directory that looks like a bare repository.
+func (r *Review) makesRepository(path string) bool {
+	if !slices.ContainsFunc(r.plan.NoRepos, func(root string) bool { return within(path, root) }) {
+		return false
+	}
+	inside := false
+	for at := path; within(at, r.plan.Workspace); at = filepath.Dir(at) {
+		if strings.EqualFold(filepath.Base(at), ".git") {
+			if inside = exists(at); !inside {
+				return true
+			}
+		}
+	}
+	if inside {
+		return false // of one that is there, whose own rules decide
+	}
+	for at := path; at != r.plan.Workspace && within(at, r.plan.Workspace); at = filepath.Dir(at) {
+		if dir := filepath.Dir(at); r.partOfRepository(filepath.Base(at)) && r.looksBare(dir) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Review) partOfRepository(name string) bool {
+	return strings.EqualFold(name, "commondir") ||
+		slices.ContainsFunc(repositoryParts, func(part string) bool { return strings.EqualFold(part, name) })
+}
+
+// looksBare reports whether dir will have what makes git take it for a repository
+// (gitrepository-layout(5)), and has not all of it now.
+func (r *Review) looksBare(dir string) bool {
+	has := func(name string) bool {
+		return exists(filepath.Join(dir, name)) || r.made[strings.ToLower(filepath.Join(dir, name))]
+	}
+	all := !slices.ContainsFunc(repositoryParts, func(name string) bool { return !has(name) })
+	was := !slices.ContainsFunc(repositoryParts, func(name string) bool { return !exists(filepath.Join(dir, name)) })
+	return (all || has("commondir") && has("HEAD")) && !was
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
