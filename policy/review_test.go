@@ -88,4 +88,3 @@ func Test_What_The_Policy_Protects_Is_Not_Let_Through_Unnamed(t *testing.T) {
 		})
 	}
 }
-
