@@ -33,6 +33,7 @@ func newInterp(m *machine, o Options) *interp {
 	}
 	p.ppid = 1
 	sh.p, sh.ownProcess = p, true
+	m.first = p
 	sh.mainPID = p.pid
 	sh.importEnv(o.Env)
 	sh.initVars(1)
@@ -169,7 +170,7 @@ func (sh *interp) settle(m *machine) {
 		p.ctx, p.cancel = context.WithCancelCause(m.life)
 	}
 	p.ppid = 1
-	sh.p, sh.ownProcess, sh.ctx = p, true, p.ctx
+	sh.p, sh.ownProcess, sh.ctx, m.first = p, true, p.ctx, p
 	sh.mainPID = p.pid
 	sh.fds = newFdTable()
 	sh.trapsInherited = false

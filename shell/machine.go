@@ -65,6 +65,9 @@ type machine struct {
 
 	mu      sync.Mutex
 	live    int // processes without an entry in procs
+	first   *process // the first shell's; set before the first Run
+	running bool     // a Run goes on, which signals reach
+	early   []syscall.Signal
 	procs   map[int]*process
 	lastPID int
 	change  chan struct{}           // closed when a process ends, stops or is signalled
@@ -115,21 +118,6 @@ func (m *machine) idle() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.procs) <= 1 && m.live == 0
-}
-
-// waitAll waits until the first shell is alone, or ctx ends.
-func (m *machine) waitAll(ctx context.Context) {
-	for {
-		changes := m.changes()
-		if m.idle() {
-			return
-		}
-		select {
-		case <-changes:
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 // fork returns a machine with a copy of the files.

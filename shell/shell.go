@@ -58,7 +58,11 @@ type Script struct {
 	Name string   // of the file it comes from, as $0 and in messages; "": as with bash -c
 	Args []string // $1 ...; nil: as they were
 	Exit bool     // the shell ends with the script: its EXIT trap runs
-	Wait bool     // wait for jobs too, as whoever reads a pipe to its end does
+	Wait bool     // wait for jobs that still hold Stdout or Stderr too, as whoever reads a pipe to its end does
+
+	// Program is a name or path and arguments, which run in the shell's place instead of Text. What
+	// cannot be found is told as bash tells it; ask LookPath before.
+	Program []string
 }
 
 // Result is how a Run ended.
@@ -151,11 +155,14 @@ func (s *Shell) RunScript(ctx context.Context, sc Script, io Stdio) (Result, err
 	s.m.begin(run, cancel)
 	sh := s.sh
 	sh.begin(run, sc, io)
+	s.opened()
+	defer s.m.shut()
 	res := sh.runMain(sc)
-	if sc.Wait {
-		s.m.waitAll(run)
+	if sc.Exit || res.Exited {
+		sh.fds.release()
+		sh.fds = newFdTable()
 	}
-	sh.detach()
+	sh.detach(run, sc.Wait)
 	if s.m.idle() {
 		cancel(nil)
 	}
@@ -245,7 +252,12 @@ func (sh *interp) runMain(sc Script) (res Result) {
 		what = ""
 	}
 	sh.unitBase = 0
-	st := sh.runText(sc.Text, 1, what)
+	var st int
+	if sc.Program != nil {
+		st = sh.external(sc.Program)
+	} else {
+		st = sh.runText(sc.Text, 1, what)
+	}
 	if sh.ctl == ctlExit {
 		res.Exited = true
 	}
@@ -270,10 +282,19 @@ func (sh *interp) runMain(sc Script) (res Result) {
 	return res
 }
 
-// detach ends the use of the caller's streams.
-func (sh *interp) detach() {
+// detach ends the use of the caller's streams, which other processes may hold until ctx ends if it is
+// to wait for them.
+func (sh *interp) detach(ctx context.Context, wait bool) {
 	for fd := range 3 {
 		_ = sh.setFd(fd, nil)
+	}
+	if wait {
+		for _, h := range sh.hosts[1:] {
+			select {
+			case <-h.done:
+			case <-ctx.Done():
+			}
+		}
 	}
 	for _, h := range sh.hosts {
 		h.finish()
