@@ -1,6 +1,11 @@
 package shell
 
-import "strings"
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+)
 
 // Command is a program that scripts can call: one of coreutils, or an extension (see Shell.Register).
 // It stands in the machine as if it were a file in /usr/bin.
@@ -60,6 +65,37 @@ func (c *Command) HelpText(name string) string {
 type programs struct {
 	byName   map[string]*Command
 	builtins map[string]*Command // those that stand in the place of builtins
+}
+
+// Programs are commands that many machines have, indexed once.
+type Programs struct{ table *programs }
+
+// NewPrograms returns a set of commands, the shell's own among them; a later one takes the name of an
+// earlier one. It is safe for concurrent use.
+func NewPrograms(commands []Command) *Programs {
+	return &Programs{newPrograms(append(shells(), commands...))}
+}
+
+// Commands returns each command once, sorted by name.
+func (p *Programs) Commands() []Command { return p.table.list() }
+
+// with returns the set with some more.
+func (t *programs) with(commands []Command) *programs {
+	more := newPrograms(commands)
+	all := &programs{byName: maps.Clone(t.byName), builtins: t.builtins}
+	maps.Copy(all.byName, more.byName)
+	return all
+}
+
+func (t *programs) list() []Command {
+	list := make([]Command, 0, len(t.byName))
+	for name, c := range t.byName {
+		if name == c.Name {
+			list = append(list, *c)
+		}
+	}
+	slices.SortFunc(list, func(a, b Command) int { return cmp.Compare(a.Name, b.Name) })
+	return list
 }
 
 // newPrograms indexes commands; a later one takes the name of an earlier one.

@@ -203,6 +203,15 @@ func (s *stdStream) Write(b []byte) (int, error) {
 	return s.d.write(s.ctx, b)
 }
 
+// Terminal returns the size of the terminal that the stream leads to, which the caller of Run has given
+// with a method of this kind; not ok when it leads to none.
+func (s *stdStream) Terminal() (columns, rows int, ok bool) {
+	if s.d == nil || s.d.host == nil {
+		return 0, 0, false
+	}
+	return s.d.host.terminal()
+}
+
 // open returns the stream as a file, sharing its offset.
 func (s *stdStream) open(ctx context.Context) (*vfs.File, error) {
 	if s.d == nil {

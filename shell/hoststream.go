@@ -43,6 +43,19 @@ func (h *hostStream) finish() {
 	}
 }
 
+// terminal returns the size of the caller's terminal.
+func (h *hostStream) terminal() (columns, rows int, ok bool) {
+	type terminal interface {
+		Terminal() (columns, rows int, ok bool)
+	}
+	for _, stream := range []any{h.r, h.w} {
+		if t, is := stream.(terminal); is {
+			return t.Terminal()
+		}
+	}
+	return 0, 0, false
+}
+
 func (h *hostStream) finished() bool {
 	select {
 	case <-h.done:

@@ -1,10 +1,8 @@
 package shell
 
 import (
-	"cmp"
 	"context"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -64,7 +62,7 @@ type machine struct {
 	wait     sync.WaitGroup                   // goroutines of processes
 
 	mu      sync.Mutex
-	live    int // processes without an entry in procs
+	live    int      // processes without an entry in procs
 	first   *process // the first shell's; set before the first Run
 	running bool     // a Run goes on, which signals reach
 	early   []syscall.Signal
@@ -93,14 +91,11 @@ func (m *machine) newRand() *rand.Rand {
 
 // list returns each command once, sorted by name.
 func (m *machine) list() []*Command {
-	programs := m.programs.Load().byName
-	all := make([]*Command, 0, len(programs))
-	for name, c := range programs {
-		if name == c.Name {
-			all = append(all, c)
-		}
+	list := m.programs.Load().list()
+	all := make([]*Command, len(list))
+	for i := range list {
+		all[i] = &list[i]
 	}
-	slices.SortFunc(all, func(a, b *Command) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }
 
@@ -120,10 +115,10 @@ func (m *machine) idle() bool {
 	return len(m.procs) <= 1 && m.live == 0
 }
 
-// fork returns a machine with a copy of the files.
-func (m *machine) fork() *machine {
+// forkOn returns a machine like this one on other files.
+func (m *machine) forkOn(tree *vfs.FS) *machine {
 	n := &machine{
-		fs: m.fs.Fork(), now: m.now, limits: m.limits, lib: m.lib, fault: m.fault,
+		fs: tree, now: m.now, limits: m.limits, lib: m.lib, fault: m.fault,
 		rand: m.newRand(), procs: map[int]*process{}, change: make(chan struct{}), lastPID: m.lastPID, hintFor: m.hintFor,
 		hostname: m.hostname, zone: m.zone,
 	}

@@ -62,7 +62,11 @@ func runShell(p *Proc) int {
 		}
 		a.script = text
 	}
-	return sh.runNested(a)
+	st := sh.runNested(a)
+	if p.sh.sole { // It was this process.
+		p.sh.signaled = sh.signaled
+	}
+	return st
 }
 
 func (p *Proc) complain(msg string) {

@@ -41,12 +41,7 @@ func (s *Shell) Register(commands ...Command) error {
 
 // Commands returns the programs of the machine, sorted by name. Builtins of the shell are not among them.
 func (s *Shell) Commands() []Command {
-	list := s.m.list()
-	out := make([]Command, 0, len(list))
-	for _, c := range list {
-		out = append(out, *c)
-	}
-	return out
+	return s.m.programs.Load().list()
 }
 
 // registry is a table of programs to be.

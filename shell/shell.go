@@ -18,10 +18,11 @@ import (
 type Options struct {
 	FS       *vfs.FS
 	Cred     vfs.Cred
-	Env      []string // "NAME=value"
-	Dir      string   // absolute
-	Name     string   // $0; "": "bash"
-	Commands []Command
+	Env      []string  // "NAME=value"
+	Dir      string    // absolute
+	Name     string    // $0; "": "bash"
+	Commands []Command // they take the names of those before them, and of Programs
+	Programs *Programs // that other machines may have, too; nil: none
 	Limits   Limits
 	Umask    fs.FileMode // 0: 022
 	Now      func() time.Time
@@ -89,9 +90,7 @@ func New(o Options) *Shell {
 		o.Umask = 0o022
 	}
 	m := newMachine(o)
-	s := &Shell{m: m}
-	life, stop := context.WithCancel(context.Background())
-	m.life, m.run, s.stop = life, life, stop
+	s := newShellOn(m)
 	s.sh = newInterp(m, o)
 	return s
 }
@@ -106,7 +105,14 @@ func newMachine(o Options) *machine {
 	if m.hostname == "" {
 		m.hostname = "sandbox"
 	}
-	m.programs.Store(newPrograms(append(shells(), o.Commands...)))
+	switch {
+	case o.Programs == nil:
+		m.programs.Store(newPrograms(append(shells(), o.Commands...)))
+	case len(o.Commands) == 0:
+		m.programs.Store(o.Programs.table)
+	default:
+		m.programs.Store(o.Programs.table.with(o.Commands))
+	}
 	m.fuel.Store(m.limits.Fuel)
 	return m
 }
@@ -186,10 +192,8 @@ func (s *Shell) Close() {
 func (s *Shell) Fork() *Shell {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m := s.m.fork()
-	f := &Shell{m: m}
-	life, stop := context.WithCancel(context.Background())
-	m.life, m.run, f.stop = life, life, stop
+	f := newShellOn(s.m.forkOn(s.m.fs.Fork()))
+	m := f.m
 	f.sh = s.sh.fork(true)
 	f.sh.fds.release()
 	f.sh.settle(m)
@@ -254,7 +258,9 @@ func (sh *interp) runMain(sc Script) (res Result) {
 	sh.unitBase = 0
 	var st int
 	if sc.Program != nil {
+		sh.sole = true
 		st = sh.external(sc.Program)
+		sh.sole = false
 	} else {
 		st = sh.runText(sc.Text, 1, what)
 	}

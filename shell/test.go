@@ -298,12 +298,26 @@ func (sh *interp) unaryTest(op byte, s string) (ok bool, msg string) {
 		slot := sh.m.lib.symbols.known(s)
 		return slot >= 0 && sh.cell(slot) != nil && sh.cell(slot).attr&attrRef != 0 && sh.cell(slot).attr&attrSet != 0, ""
 	case 't':
-		if _, ok := testInt(s); !ok {
+		fd, ok := testInt(s)
+		if !ok {
 			return false, s + ": integer expression expected"
 		}
-		return false, ""
+		return sh.isTerminal(fd), ""
 	}
 	return sh.fileTest(op, s), ""
+}
+
+// isTerminal is -t: a descriptor that leads to the terminal of whoever runs the machine.
+func (sh *interp) isTerminal(fd int64) bool {
+	if fd < 0 || fd > 1<<20 {
+		return false
+	}
+	d := sh.fds.get(int(fd))
+	if d == nil || d.host == nil {
+		return false
+	}
+	_, _, ok := d.host.terminal()
+	return ok
 }
 
 // isSetName is -v: a variable, an element, or a positional parameter.

@@ -116,6 +116,9 @@ func (f *FS) Restore(s *Snapshot) {
 // constant time. It has the same options, and none of the open files.
 func (f *FS) Fork() *FS { return f.Snapshot().FS(f.options) }
 
+// Options returns what the file system was made with.
+func (f *FS) Options() Options { return f.options }
+
 // FS returns a new file system that begins as the snapshot, in constant time. Limits
 // that the snapshot already exceeds stop growth only.
 func (s *Snapshot) FS(o Options) *FS {
