@@ -20,6 +20,7 @@ var fileCommands = []func() shell.Command{
 	echoCommand,
 	envCommand,
 	falseCommand,
+	fileCommand,
 	findCommand,
 	groupsCommand,
 	hostnameCommand,

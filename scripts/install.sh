@@ -50,6 +50,17 @@ for task in "$@"; do
       [[ -x /usr/sbin/dropbear ]] || apt_wanted+=(dropbear-bin)
       need curl curl
       [[ -e $(echo /usr/share/python-wheels/pip-*.whl) ]] || apt_wanted+=(python3-pip-whl)
+      # What our own programs are compared with.
+      need file file
+      need zip zip
+      need xz xz-utils
+      need bzip2 bzip2
+      need time time
+      need watch procps
+      need cal ncal
+      need hexdump bsdextrautils
+      need uuidgen uuid-runtime
+      need less less
       need node nodejs
       need npm npm
       npm=yes
