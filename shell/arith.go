@@ -324,7 +324,9 @@ func (a *arithCode) evalArgs(sh *interp) (int64, bool) {
 	} else {
 		text := sh.withArgs(a.text)
 		sh.arithArgs = nil
+		sh.arithDepth--
 		n = sh.intText(text)
+		sh.arithDepth++
 	}
 	err := sh.arithErr
 	if err != nil && strings.IndexByte(err.text, 1) >= 0 {

@@ -30,7 +30,7 @@ type elemCode struct {
 func (c *compiler) assign(a *syntax.Assign) *assignCode {
 	x := &assignCode{name: a.Name, slot: c.lib.symbols.slot(a.Name), more: a.Append, array: a.Array, text: a.Text}
 	if a.Index != nil {
-		x.index = c.subscript(a.Index)
+		x.index = c.index(a.Index)
 	}
 	if a.Array {
 		for _, e := range a.Elems {

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -164,6 +165,13 @@ func braceSequence(toks []braceToken) *sequence {
 	case len(f[0]) == 1 && len(f[1]) == 1 && isLetter(f[0][0]) && isLetter(f[1][0]):
 		s.from, s.to, s.char = int64(f[0][0]), int64(f[1][0]), true
 	default:
+		return nil
+	}
+	span := uint64(s.to) - uint64(s.from)
+	if s.to < s.from {
+		span = uint64(s.from) - uint64(s.to)
+	}
+	if span/uint64(s.step) > math.MaxInt32-3 {
 		return nil
 	}
 	return s

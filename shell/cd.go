@@ -226,6 +226,9 @@ func (sh *interp) dirsBuiltin(args []string) int {
 			if a[0] == '-' {
 				n = len(sh.dirStack) - n
 			}
+			if len(sh.dirStack) == 0 && n != 0 {
+				return sh.fail("directory stack empty")
+			}
 			if n < 0 || n > len(sh.dirStack) {
 				return sh.fail("%s: directory stack index out of range", strings.TrimPrefix(a, "+"))
 			}
@@ -285,11 +288,11 @@ func (sh *interp) pushd(args []string) int {
 		return sh.fail("too many arguments")
 	}
 	if len(args) == 0 {
-		if len(sh.dirStack) == 0 {
-			return sh.fail("no other directory")
-		}
 		if stay {
 			return 0
+		}
+		if len(sh.dirStack) == 0 {
+			return sh.fail("no other directory")
 		}
 		old := sh.dir
 		if err := sh.tryDir(sh.dirStack[0], false); err != nil {
@@ -302,6 +305,9 @@ func (sh *interp) pushd(args []string) int {
 	if !ok {
 		if !index && args[0][0] == '-' {
 			return sh.usage(sh.usageOf(), "%s: invalid number", args[0])
+		}
+		if len(sh.dirStack) == 0 {
+			return sh.fail("directory stack empty")
 		}
 		return sh.fail("%s: directory stack index out of range", args[0])
 	}
@@ -350,6 +356,9 @@ func (sh *interp) popd(args []string) int {
 			return sh.usage(sh.usageOf(), "%s: invalid argument", args[0])
 		}
 		if !ok {
+			if len(sh.dirStack) == 0 {
+				return sh.fail("directory stack empty")
+			}
 			return sh.fail("%s: directory stack index out of range", args[0])
 		}
 		n = i

@@ -1,12 +1,12 @@
 package shell
 
 import (
-	"github.com/seed434b0696/agent-sandbox/shell/syntax"
-
 	"maps"
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/shell/syntax"
 )
 
 func writeFlags(appending bool) int {

@@ -156,6 +156,10 @@ func (sh *interp) assignLoop(slot int, s string) bool {
 		sh.own(slot).store(s)
 		return true
 	}
+	if c := sh.cell(slot); c != nil && c.attr&attrReadonly != 0 {
+		sh.readonlyError(slot)
+		return false
+	}
 	if sh.assign(slot, s) {
 		return true
 	}

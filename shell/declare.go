@@ -249,6 +249,10 @@ func (sh *interp) declareOne(d *declaration, arg string, code *assignCode) bool 
 		sh.fail("`%s': not a valid identifier", arg)
 		return false
 	}
+	if elem && assigned && strings.TrimSpace(sub) == "" {
+		sh.errorf("%s[%s]: bad array subscript", name, sub)
+		return false
+	}
 	slot := sh.m.lib.symbols.slot(name)
 	if elem && d.add&attrRef != 0 {
 		sh.fail("%s: reference variable cannot be an array", name)
@@ -323,7 +327,11 @@ func (sh *interp) swapGlobal(d *declaration, slot int) func() {
 func (sh *interp) declareIn(d *declaration, slot int, name, sub, value string, elem, more, assigned bool, code *assignCode) bool {
 	c := sh.cell(slot)
 	if c != nil && c.attr&attrReadonly != 0 && (assigned || d.del&attrReadonly != 0 || d.add&^(attrReadonly|attrExport) != 0) {
-		if d.del&attrReadonly != 0 || assigned || d.add&^c.attr != 0 {
+		switch {
+		case assigned && (d.isExport || d.isReadonly):
+			sh.readonlyError(slot)
+			return false
+		case d.del&attrReadonly != 0 || assigned || d.add&^c.attr&(attrArray|attrAssoc|attrRef) != 0:
 			sh.fail("%s: readonly variable", name)
 			return false
 		}

@@ -94,7 +94,7 @@ func (f *fields) quoted(s string) {
 		f.add(s)
 	case forTrace:
 		var b strings.Builder
-		for _, w := range strings.Split(s, "") {
+		for w := range strings.SplitSeq(s, "") {
 			b.WriteString(`\` + w)
 		}
 		f.add(b.String())

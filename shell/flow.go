@@ -187,6 +187,8 @@ func (sh *interp) sourceRun(path, text string, rest []string) int {
 	params, line, loops, base, builtin := sh.params, sh.line, sh.loops, sh.unitBase, sh.builtinName
 	sh.frames = append(sh.frames, frame{name: "source", source: path, line: line, args: rest, saved: len(sh.saved)})
 	own := []string(nil)
+	replaced := sh.setParams
+	sh.setParams = false
 	if len(rest) > 1 {
 		own = append([]string(nil), rest[1:]...)
 		sh.params = own
@@ -208,9 +210,10 @@ func (sh *interp) sourceRun(path, text string, rest []string) int {
 	sh.evals--
 	sh.sourceLevel--
 	sh.unitBase, sh.loops, sh.line, sh.builtinName = base, loops, line, builtin
-	if len(rest) > 1 {
+	if len(rest) > 1 && (!sh.setParams || sh.inFunction()) {
 		sh.params = params
 	}
+	sh.setParams = replaced || sh.setParams && len(rest) <= 1
 	sh.frames = sh.frames[:len(sh.frames)-1]
 	sh.depth--
 	return st

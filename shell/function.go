@@ -148,6 +148,10 @@ func (sh *interp) stackName() string {
 func (sh *interp) external(args []string) int {
 	name := args[0]
 	c, path, err := sh.findCommand(name)
+	if err != nil && sh.ctx.Err() != nil {
+		sh.die(sh.ctx)
+		return sh.status
+	}
 	if err != nil {
 		return sh.notFound(name, err, args)
 	}
@@ -168,7 +172,7 @@ func (sh *interp) notFound(name string, err error, args []string) int {
 	}
 	switch Errno(err) {
 	case syscall.ENOENT:
-		if strings.Contains(name, "/") {
+		if strings.Contains(name, "/") || sh.get(slotPATH) == "" {
 			sh.errorf("%s: No such file or directory", name)
 		} else {
 			sh.errorf("%s: command not found%s", name, sh.m.hint(name))

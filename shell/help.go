@@ -25,14 +25,20 @@ func (sh *interp) help(args []string) int {
 	}
 	topics := sh.topics()
 	var b strings.Builder
+	found := false
 	for _, name := range rest {
+		wild := strings.ContainsAny(name, "*?[")
+		if wild {
+			b.WriteString("Shell commands matching keyword `" + name + "'\n\n")
+		}
 		for _, t := range topics {
-			if t.name == name || strings.ContainsAny(name, "*?[") && sh.m.lib.pattern(name, 0).match(sh, t.name) {
+			if t.name == name || wild && sh.m.lib.pattern(name, 0).match(sh, t.name) {
 				b.WriteString(t.text(style))
+				found = true
 			}
 		}
 	}
-	if b.Len() == 0 {
+	if !found {
 		return sh.fail("no help topics match `%s'.  Try `help help' or `man -k %s' or `info %s'.", rest[0], rest[0], rest[0])
 	}
 	return sh.outString(b.String())

@@ -111,6 +111,7 @@ type interp struct {
 	pipeOne        [1]int
 	condErr        int // status of an error in [[ ]]
 	condNot        bool
+	setParams      bool   // the sourced file has set the parameters
 	traceArith     string // what set -x shows before the expression that is evaluated
 	inXTrace       bool
 	evals          int // evals and sources around the command, for PS4

@@ -200,16 +200,16 @@ func shiftArgs(m map[int]*assignCode, n int) map[int]*assignCode {
 }
 
 func (sh *interp) describeAll(names []string, long bool) int {
-	st := 0
+	st := min(len(names), 1)
 	for _, name := range names {
 		found := sh.meanings(name, false, false, false)
 		if len(found) == 0 {
-			st = 1
 			if long {
 				sh.fail("%s: not found", name)
 			}
 			continue
 		}
+		st = 0
 		m := found[0]
 		out := name
 		switch {

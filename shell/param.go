@@ -158,7 +158,7 @@ func (c *compiler) param(p *syntax.Param) wpart {
 		}
 	}
 	if p.Index != nil {
-		x.index = c.subscript(p.Index)
+		x.index = c.index(p.Index)
 	}
 	switch p.Op {
 	case "":
@@ -209,6 +209,15 @@ func (c *compiler) subscript(s *syntax.Subscript) *subscript {
 		all: s.All, text: s.Text, key: c.word(s.X, wordText),
 		code: c.arith(&syntax.Arith{Text: s.Text, X: s.X}),
 	}
+}
+
+// index is a subscript outside of lists: as a number it may not stand in single quotes.
+func (c *compiler) index(s *syntax.Subscript) *subscript {
+	x := c.subscript(s)
+	if text := strings.TrimSpace(s.Text); len(text) > 1 && text[0] == '\'' && strings.Count(text, "'") == 2 && text[len(text)-1] == '\'' {
+		x.code = &arithCode{text: text, err: &arithError{text: text, msg: "syntax error: operand expected", token: text}}
+	}
+	return x
 }
 
 // arith compiles an expression with expansions in it.

@@ -97,6 +97,9 @@ func (p *paramPart) indirection(sh *interp) pval {
 	if v.all != 0 {
 		name = strings.Join(v.list, " ")
 	}
+	if !v.set && p.kind != paramVar {
+		return pval{slot: -1}
+	}
 	if !v.set {
 		sh.errorf("%s: invalid indirect expansion", strings.TrimPrefix(p.paramText(), "!"))
 		sh.abort()

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/seed434b0696/agent-sandbox/shell/syntax"
@@ -9,23 +10,28 @@ import (
 // pipe compiles a pipeline of several commands.
 func (c *compiler) pipe(p *syntax.Pipeline) command {
 	stages := make([]command, len(p.Cmds))
-	both := make([]bool, len(p.Cmds))
 	jobs := make([]bool, len(p.Cmds))
 	for i, cmd := range p.Cmds {
-		stages[i], both[i], jobs[i] = c.single(cmd), cmd.Stderr, listsJobs(cmd)
+		if cmd.Stderr { // |& is a redirection after the others.
+			both := *cmd
+			target := &syntax.Word{Text: "1", Line: cmd.Line, Parts: []syntax.Part{&syntax.Lit{S: "1"}}}
+			both.Redirs = append(slices.Clip(cmd.Redirs), &syntax.Redir{Op: ">&", Fd: 2, Target: target, Line: cmd.Line})
+			cmd = &both
+		}
+		stages[i], jobs[i] = c.single(cmd), listsJobs(cmd)
 	}
 	return func(sh *interp) int {
 		if !sh.deeper("pipeline") {
 			return sh.status
 		}
-		st := sh.runPipe(stages, both, jobs)
+		st := sh.runPipe(stages, jobs)
 		sh.depth--
 		return st
 	}
 }
 
 // runPipe runs the stages at the same time, the last one on this goroutine, and waits for all.
-func (sh *interp) runPipe(stages []command, both, jobs []bool) int {
+func (sh *interp) runPipe(stages []command, jobs []bool) int {
 	n := len(stages)
 	statuses := make([]int, n)
 	children := make([]*interp, n)
@@ -46,9 +52,6 @@ func (sh *interp) runPipe(stages []command, both, jobs []bool) int {
 		}
 		if i < n-1 {
 			r, w := newPipe()
-			if both[i] {
-				_ = c.setFd(2, w.ref())
-			}
 			_ = c.setFd(1, w)
 			prev = r
 		}

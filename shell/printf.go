@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/seed434b0696/agent-sandbox/shell/syntax"
 )
 
 // printf formats its arguments.
@@ -79,7 +77,7 @@ func (p *printer) once() {
 	for i := 0; i < len(f) && !p.stop; {
 		switch f[i] {
 		case '\\':
-			n, out, stop := printfEscape(f[i+1:], false)
+			n, out, stop := p.escape(f[i+1:], false)
 			p.out = append(p.out, out...)
 			p.stop = stop
 			i += 1 + n
@@ -91,46 +89,6 @@ func (p *printer) once() {
 			i++
 		}
 	}
-}
-
-// printfEscape decodes what stands behind a backslash; arg says that it is in the argument of %b.
-func printfEscape(s string, arg bool) (n int, out []byte, stop bool) {
-	if s == "" {
-		return 0, []byte{'\\'}, false
-	}
-	c := s[0]
-	if k := strings.IndexByte("abefnrtvE\\", c); k >= 0 {
-		return 1, []byte{"\a\b\x1b\f\n\r\t\v\x1b\\"[k]}, false
-	}
-	switch {
-	case c == '"' || c == '\'' || c == '?':
-		if arg {
-			return 1, []byte{'\\', c}, false
-		}
-		return 1, []byte{c}, false
-	case c == 'c' && arg:
-		return 1, nil, true
-	case c >= '0' && c <= '7':
-		width := 3
-		if arg && c == '0' {
-			width = 4
-		}
-		v, n := baseDigits(s, width, 8)
-		return n, []byte{byte(v)}, false
-	case c == 'x':
-		if v, n := baseDigits(s[1:], 2, 16); n > 0 {
-			return 1 + n, []byte{byte(v)}, false
-		}
-	case c == 'u' || c == 'U':
-		width := 4
-		if c == 'U' {
-			width = 8
-		}
-		if v, n := baseDigits(s[1:], width, 16); n > 0 {
-			return 1 + n, syntax.Rune(uint32(v)), false
-		}
-	}
-	return 1, []byte{'\\', c}, false
 }
 
 // spec is a directive without its letter.
@@ -247,7 +205,7 @@ func (p *printer) convert(s spec, c byte) bool {
 		p.text(s, a)
 	case 'b':
 		a, _ := p.arg()
-		out, stop := decodeB(a)
+		out, stop := p.decodeB(a)
 		p.text(s, string(out))
 		p.stop = stop
 	case 'q', 'Q':
@@ -288,23 +246,6 @@ func (p *printer) convert(s spec, c byte) bool {
 		return false
 	}
 	return true
-}
-
-func decodeB(s string) (out []byte, stop bool) {
-	for i := 0; i < len(s); {
-		if s[i] != '\\' {
-			out = append(out, s[i])
-			i++
-			continue
-		}
-		n, piece, stop := printfEscape(s[i+1:], true)
-		out = append(out, piece...)
-		if stop {
-			return out, true
-		}
-		i += 1 + n
-	}
-	return out, false
 }
 
 // text writes a string; width and precision count characters.

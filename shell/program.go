@@ -31,6 +31,10 @@ const maxInterpreters = 4
 // runFile runs a file: what its first line names, or a shell.
 func (sh *interp) runFile(file string, args []string, depth int) int {
 	text, err := sh.readScript(file)
+	if err != nil && sh.ctx.Err() != nil {
+		sh.die(sh.ctx)
+		return sh.status
+	}
 	if err != nil {
 		sh.errorf("%s: %s", args[0], Strerror(err))
 		return 126

@@ -19,6 +19,7 @@ type redirCode struct {
 	line   int
 	eof    string // the delimiter that a here-document lacks
 	start  int
+	end    int
 }
 
 // undoFd is what a descriptor was before a redirection.
@@ -40,7 +41,7 @@ func (c *compiler) redirs(list []*syntax.Redir) []*redirCode {
 		if r.Op == "<<" || r.Op == "<<-" {
 			kind = wordText
 			if r.EOF {
-				x.eof, x.start = r.Delim, r.Line
+				x.eof, x.start, x.end = r.Delim, r.Line, r.EndLine
 			}
 		}
 		x.target = c.word(r.Target, kind)
@@ -274,6 +275,7 @@ func (r *redirCode) close(sh *interp) bool {
 // here is a here-document or here-string: a pipe when it fits in, else a file that has no name.
 func (r *redirCode) here(sh *interp) bool {
 	if r.eof != "" {
+		sh.line = r.end
 		sh.errorf("warning: here-document at line %d delimited by end-of-file (wanted `%s')", r.start, r.eof)
 	}
 	s := sh.str(r.target)

@@ -47,7 +47,7 @@ func (l *library) script(k unitKey) *script {
 	s := l.units[k]
 	if s == nil {
 		ext := k.flags&parseExtGlob != 0
-		s = &script{lib: l, parser: syntax.NewParser(k.src, syntax.Options{ExtGlob: func() bool { return ext }, Line: k.line})}
+		s = &script{lib: l, parser: syntax.NewParser(ended(k.src), syntax.Options{ExtGlob: func() bool { return ext }, Line: k.line})}
 		if l.unitSize += len(k.src) + 256; l.unitSize > maxUnits {
 			clear(l.units)
 			l.unitSize = len(k.src)
@@ -57,6 +57,14 @@ func (l *library) script(k unitKey) *script {
 		}
 	}
 	return s
+}
+
+// ended returns the text with its last line ended, which is how bash reads it. A backslash there quotes nothing.
+func ended(src string) string {
+	if src == "" || src[len(src)-1] == '\n' || src[len(src)-1] == '\\' {
+		return src
+	}
+	return src + "\n"
 }
 
 // unit returns the i-th command, reading up to it.
@@ -115,7 +123,7 @@ func (sh *interp) runText(src string, line int, what string) int {
 	for i := 0; ; i++ {
 		u := s.unit(i)
 		if i > 0 && sh.parseFlags() != flags { // From here on it reads differently.
-			return sh.runParser(sh.parser(src[u.start:], u.line, nil), what)
+			return sh.runParser(sh.parser(src[min(u.start, len(src)):], u.line, nil), what)
 		}
 		if u.ends {
 			if !ran {
@@ -132,6 +140,9 @@ func (sh *interp) runText(src string, line int, what string) int {
 
 // parser returns a parser that asks this process for its aliases and options.
 func (sh *interp) parser(src string, line int, more func() (string, bool)) *syntax.Parser {
+	if more == nil {
+		src = ended(src)
+	}
 	return syntax.NewParser(src, syntax.Options{
 		Alias: sh.alias, ExtGlob: func() bool { return sh.shopt&shExtGlob != 0 }, More: more, Line: line,
 	})
@@ -233,7 +244,18 @@ func (sh *interp) evalTrap(n int, src string) {
 	base := sh.unitBase
 	sh.unitBase = sh.noErrExit
 	sh.status = status
-	sh.runText(src, line, "trap")
+	what := "trap"
+	switch n {
+	case trapErr:
+		what = "error trap"
+	case trapExit:
+		what = "exit trap"
+	case trapDebug:
+		what = "debug trap"
+	case trapReturn:
+		what = "return trap"
+	}
+	sh.runText(src, line, what)
 	sh.unitBase = base
 	sh.depth--
 }

@@ -17,13 +17,13 @@ func (sh *interp) set(args []string) int {
 			return sh.helpText(args[0])
 		}
 		if s == "--" {
-			sh.params = append([]string(nil), args[i+1:]...)
+			sh.replaceParams(args[i+1:])
 			return 0
 		}
 		if s == "-" {
 			sh.opt &^= optXTrace | optVerbose
 			if i+1 < len(args) {
-				sh.params = append([]string(nil), args[i+1:]...)
+				sh.replaceParams(args[i+1:])
 			}
 			return 0
 		}
@@ -53,9 +53,15 @@ func (sh *interp) set(args []string) int {
 		}
 	}
 	if i < len(args) {
-		sh.params = append([]string(nil), args[i:]...)
+		sh.replaceParams(args[i:])
 	}
 	return 0
+}
+
+// replaceParams sets the positional parameters.
+func (sh *interp) replaceParams(list []string) {
+	sh.params = append([]string(nil), list...)
+	sh.setParams = true
 }
 
 func (sh *interp) setNamed(name string, on bool) bool {
@@ -127,7 +133,9 @@ func (sh *interp) shoptBuiltin(args []string) int {
 	for _, name := range rest {
 		if !sh.shoptOne(name, on, &b, &st) {
 			sh.fail("%s: invalid %s", name, map[bool]string{true: "option name", false: "shell option name"}[on['o']])
-			st = 1
+			if !on['o'] || !on['s'] && !on['u'] { // With both bash forgets that it failed.
+				st = 1
+			}
 		}
 	}
 	if b.Len() > 0 {
@@ -188,9 +196,9 @@ func optionLine(name string, state, reusable, isSet bool) string {
 	case isSet:
 		return fmt.Sprintf("%-15s\toff\n", name)
 	case state:
-		return fmt.Sprintf("%-20s\ton\n", name)
+		return fmt.Sprintf("%-15s\ton\n", name)
 	}
-	return fmt.Sprintf("%-20s\toff\n", name)
+	return fmt.Sprintf("%-15s\toff\n", name)
 }
 
 func (sh *interp) listShopts(on map[byte]bool) int {

@@ -108,6 +108,8 @@ func (sh *interp) unsetElement(slot int, c *cell, name, sub string) bool {
 			return true
 		}
 		return sh.unsetVar(slot)
+	case strings.TrimSpace(sub) == "":
+		return true
 	case sub == "@" || sub == "*":
 		if c.attr&attrArray == 0 {
 			return sh.unsetVar(slot)

@@ -16,9 +16,15 @@ func (p *Parser) dollar(m mode) Part {
 			if part := p.arithSub(line); part != nil {
 				return part
 			}
+			if p.closers == 0 {
+				p.closeLine = line
+			}
 		}
 		start := p.pos
-		l := p.inner(line)
+		l := p.inner()
+		if p.closers == 0 {
+			p.closeLine = 0
+		}
 		return &CmdSub{List: l, Text: p.src[start : p.pos-1], Line: line}
 	case c == '[':
 		p.pos++
@@ -76,13 +82,13 @@ func (p *Parser) arithSub(line int) Part {
 
 // tryArith is arith, but nil when the text does not end with both parentheses.
 func (p *Parser) tryArith(end string, line int) (x *Arith) {
-	depth, ext, pending, more := p.depth, p.extGlob, p.pending, p.opt.More
+	depth, ext, pending, more, closers := p.depth, p.extGlob, p.pending, p.opt.More, p.closers
 	defer func() {
 		if r := recover(); r != nil {
 			if _, ok := r.(*Error); !ok {
 				panic(r)
 			}
-			p.depth, p.extGlob, p.pending, x = depth, ext, pending, nil
+			p.depth, p.extGlob, p.pending, p.closers, x = depth, ext, pending, closers, nil
 			if p.opt.More == nil {
 				p.opt.More = more
 			}

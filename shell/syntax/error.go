@@ -19,6 +19,13 @@ func (p *Parser) fail(line int, format string, args ...any) {
 
 // unexpected ends the parse at a token that cannot stand where it does.
 func (p *Parser) unexpected(t *token) {
+	if t.kind == tokEOF && p.closers > 0 {
+		line := p.line
+		if p.closeLine > 0 {
+			line = p.closeLine
+		}
+		p.unclosed(line, ")")
+	}
 	if t.kind == tokEOF {
 		panic(&Error{Line: p.line, Msg: "syntax error: unexpected end of file", EOF: true})
 	}

@@ -50,7 +50,7 @@ func (p *Parser) heredoc(r *Redir) {
 	first := p.line
 	for {
 		if p.pos >= len(p.src) && !p.fill() {
-			r.EOF = true
+			r.EOF, r.EndLine = true, max(first, p.line-1)
 			break
 		}
 		line, whole := p.rawLine(!r.Quoted)

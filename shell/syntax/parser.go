@@ -33,6 +33,8 @@ type Parser struct {
 	blankLeft  int  // an alias that ended in a blank: where its text ends, from the end; -1: none
 	again      bool // the next word stands where an alias was looked for
 	depth      int
+	closers    int // substitutions around
+	closeLine  int // where the outermost begins when it began as an expression
 	extGlob    int // inside [[ ]] patterns, where extglob is always on
 }
 

@@ -195,24 +195,25 @@ func (p *Parser) extPattern(m mode) Part {
 }
 
 func (p *Parser) procSub(c byte) Part {
-	line := p.line
 	p.skip()
 	p.peek()
 	p.skip()
 	start := p.pos
-	l := p.inner(line)
+	l := p.inner()
 	return &ProcSub{Out: c == '>', List: l, Text: p.src[start : p.pos-1]}
 }
 
 // inner reads commands up to ")" as if at the start of a script, and takes it.
-func (p *Parser) inner(line int) *List {
+func (p *Parser) inner() *List {
 	saved, have, ext := p.cur, p.have, p.extGlob
 	pending := p.pending
 	p.pending, p.have, p.extGlob = nil, false, 0
+	p.closers++
 	l := p.list(")")
+	p.closers--
 	t := p.tok(ctxCommand)
 	if !t.is(")") {
-		p.unclosed(line, ")")
+		p.unclosed(p.line, ")")
 	}
 	p.have = false
 	if len(p.pending) > 0 { // a here-document whose line has not ended: it comes with the outer line
