@@ -127,7 +127,9 @@ type treeJob struct {
 	mode, owner, group, inode, device     bool
 	size                                  *sizeFormat
 	timeFormat                            string
+	dated                                 bool // with -D; old times have a year
 	marks, quote, hide, metaFirst, colors bool
+	literal, bytes                        bool
 	sort                                  byte // n, t, c, U, v, s
 	reverse                               bool
 	first                                 byte // d, f or 0
@@ -135,6 +137,7 @@ type treeJob struct {
 	file                                  string
 	lines                                 treeLines
 
+	seen        map[uint64]bool // directories, with follow
 	dirs, files int
 	total       int64
 	status      int
@@ -158,12 +161,20 @@ type treeNode struct {
 	leadsOK    bool
 	kids       []*treeNode
 	note       string // why there are no kids
+	absent     bool   // there is no such operand
+	free       bool   // its files need not match
 	size       int64
 }
 
+// isDir tells of a link too, by where it leads.
+func (n *treeNode) isDir() bool { return n.info.IsDir() || n.leadsOK && n.leads.IsDir() }
+
 func runTree(p *shell.Proc) int {
 	o := newOptions(p, treeCommand, treeOptions)
-	j := &treeJob{proc: p, accounts: newAccounts(p), sort: 'n', lines: treeUTF8}
+	j := &treeJob{proc: p, accounts: newAccounts(p), sort: 'n', lines: treeUTF8, bytes: bytesLocale(p)}
+	if j.bytes {
+		j.lines = treeASCII
+	}
 	for o.Next() {
 		if !j.listing(o) {
 			j.shape(o)
@@ -256,13 +267,15 @@ func (j *treeJob) shape(o *options) {
 	case 'g':
 		j.group = true
 	case 's':
-		j.size = &sizeFormat{unit: 1, base: 1024}
+		if j.size == nil {
+			j.size = &sizeFormat{unit: 1, base: 1024}
+		}
 	case 'h':
 		j.size = &sizeFormat{base: 1024, suffix: true}
 	case treeSI:
 		j.size = &sizeFormat{base: 1000, suffix: true}
 	case 'D':
-		j.timeFormat = "%b %e %H:%M"
+		j.dated = true
 	case treeTimeFormat:
 		j.timeFormat = strings.TrimPrefix(o.Value, "+")
 	case treeInodes:
@@ -273,6 +286,8 @@ func (j *treeJob) shape(o *options) {
 		j.marks = true
 	case 'q':
 		j.hide = true
+	case 'N':
+		j.literal = true
 	case 'Q':
 		j.quote = true
 	case 'C':
@@ -282,8 +297,9 @@ func (j *treeJob) shape(o *options) {
 	case treeMetaFirst:
 		j.metaFirst = true
 	case treeCharset:
-		if !strings.Contains(strings.ToLower(o.Value), "utf") {
-			j.lines = treeASCII
+		j.lines = treeASCII
+		if strings.Contains(strings.ToLower(o.Value), "utf") {
+			j.lines = treeUTF8
 		}
 	case 'J', 'X':
 		j.form = byte(o.ID)
@@ -328,20 +344,24 @@ func (j *treeJob) root(path string) *treeNode {
 		n.info.Mode = fs.ModeDir
 		if err == nil {
 			n.info = info
+			j.files++
+		} else {
+			n.absent = true
+			j.status = 2
 		}
-		j.status = 2
 		return n
 	}
 	n.info = info
-	j.fill(n, 1, &dirChain{ino: info.Ino})
+	j.fill(n, 1)
 	n.size += info.Size
-	j.total += n.size
-	j.dirs++
+	if len(n.kids) > 0 || n.note != "" {
+		j.dirs++
+	}
 	return n
 }
 
 // fill reads a directory.
-func (j *treeJob) fill(dir *treeNode, level int, above *dirChain) {
+func (j *treeJob) fill(dir *treeNode, level int) {
 	if j.level > 0 && level > j.level {
 		return
 	}
@@ -350,6 +370,17 @@ func (j *treeJob) fill(dir *treeNode, level int, above *dirChain) {
 		dir.note = "error opening dir"
 		return
 	}
+	if j.follow {
+		if j.seen == nil {
+			j.seen = make(map[uint64]bool)
+		}
+		if info, err := j.proc.Stat(dir.path); err == nil {
+			j.seen[info.Ino] = true
+		}
+	}
+	entries = slices.DeleteFunc(entries, func(e vfs.DirEntry) bool {
+		return !j.all && strings.HasPrefix(e.Name, ".") || j.matches(j.ignore, e.Name)
+	})
 	if j.limit > 0 && len(entries) > j.limit {
 		dir.note = fmt.Sprintf("%d entries exceeds filelimit, not opening dir", len(entries))
 		return
@@ -358,19 +389,17 @@ func (j *treeJob) fill(dir *treeNode, level int, above *dirChain) {
 		if j.err = j.proc.Spend(2); j.err != nil {
 			return
 		}
-		if n := j.entry(dir, e, level, above); n != nil {
+		if n := j.entry(dir, e, level); n != nil {
 			dir.kids = append(dir.kids, n)
 			dir.size += n.size
+			j.total += n.size
 		}
 	}
 	j.sortNodes(dir.kids)
 }
 
 // entry reads an entry of a directory; nil when it is left out.
-func (j *treeJob) entry(dir *treeNode, e vfs.DirEntry, level int, above *dirChain) *treeNode {
-	if !j.all && strings.HasPrefix(e.Name, ".") || j.matches(j.ignore, e.Name) {
-		return nil
-	}
+func (j *treeJob) entry(dir *treeNode, e vfs.DirEntry, level int) *treeNode {
 	n := &treeNode{name: e.Name, path: joinPath(dir.path, e.Name)}
 	info, err := j.proc.Lstat(n.path)
 	if err != nil {
@@ -382,32 +411,27 @@ func (j *treeJob) entry(dir *treeNode, e vfs.DirEntry, level int, above *dirChai
 		n.target, _ = j.proc.Readlink(n.path)
 		if followed, err := j.proc.Stat(n.path); err == nil {
 			n.leads, n.leadsOK = followed.Mode, true
-			if descend = j.follow && followed.IsDir(); descend && above.has(followed.Ino) {
+			if descend = j.follow && followed.IsDir(); descend && j.seen[followed.Ino] {
 				descend, n.note = false, "recursive, not followed"
 			}
-			info.Ino = followed.Ino
 		}
 	}
 	isDir := n.info.IsDir() || descend
 	if j.dirsOnly && !n.info.IsDir() && (!n.leadsOK || !n.leads.IsDir()) {
 		return nil
 	}
-	if len(j.match) > 0 && !isDir && !j.matches(j.match, e.Name) {
+	if len(j.match) > 0 && !isDir && !dir.free && !j.matches(j.match, e.Name) {
 		return nil
 	}
-	if isDir && j.matchDirs && j.matches(j.match, e.Name) {
-		// All of a directory that matches is listed.
-		saved := j.match
-		j.match = nil
-		defer func() { j.match = saved }()
-	}
+	n.free = isDir && j.matchDirs && j.matches(j.match, e.Name)
 	if descend {
-		j.fill(n, level+1, &dirChain{ino: info.Ino, next: above})
+		j.fill(n, level+1)
 	}
+	isDir = isDir || n.leadsOK && n.leads.IsDir()
 	if j.prune && isDir && len(n.kids) == 0 {
 		return nil
 	}
-	if isDir || n.leadsOK && n.leads.IsDir() {
+	if isDir {
 		j.dirs++
 	} else {
 		j.files++
@@ -429,7 +453,7 @@ func (j *treeJob) sortNodes(nodes []*treeNode) {
 		return
 	}
 	slices.SortStableFunc(nodes, func(a, b *treeNode) int {
-		if x, y := a.info.IsDir(), b.info.IsDir(); j.first != 0 && x != y {
+		if x, y := a.isDir(), b.isDir(); j.first != 0 && x != y {
 			if x == (j.first == 'd') {
 				return -1
 			}

@@ -11,7 +11,11 @@ import (
 
 // write draws a root and what is below it.
 func (j *treeJob) write(n *treeNode) {
-	j.put(j.meta(n) + j.named(n) + j.noted(n) + "\n")
+	meta := j.meta(n)
+	if n.absent {
+		meta = ""
+	}
+	j.put(meta + j.named(n) + j.noted(n) + "\n")
 	j.writeKids(n, "")
 }
 
@@ -50,11 +54,15 @@ func (j *treeJob) named(n *treeNode) string {
 	}
 	s := j.shown(name)
 	if j.colors {
-		s = j.colored(s, n)
+		s = j.colored(s, n, n.info.Mode)
 	}
 	mode := n.info.Mode
 	if n.target != "" {
-		s += " -> " + j.shown(n.target)
+		target := j.shown(n.target)
+		if j.colors {
+			target = j.colored(target, n, n.leads)
+		}
+		s += " -> " + target
 		mode = n.leads
 		if !n.leadsOK {
 			return s
@@ -66,30 +74,83 @@ func (j *treeJob) named(n *treeNode) string {
 	return s
 }
 
+// shown is a name as a terminal may have it.
 func (j *treeJob) shown(name string) string {
-	if j.quote {
-		name = `"` + name + `"`
-	}
-	if !j.hide {
-		return name
-	}
 	var b strings.Builder
-	printables(name, func(text string, _ byte) {
-		if text == "" {
-			text = "?"
+	switch {
+	case j.literal:
+		b.WriteString(name)
+	case j.bytes:
+		for i := range len(name) {
+			b.WriteString(j.shownByte(name[i]))
 		}
-		b.WriteString(text)
-	})
+	default:
+		printables(name, func(text string, raw byte) {
+			switch {
+			case text != "":
+				b.WriteString(text)
+			case j.hide:
+				b.WriteByte('?')
+			default:
+				b.WriteString(octalByte(raw))
+			}
+		})
+	}
+	if j.quote {
+		return `"` + b.String() + `"`
+	}
 	return b.String()
 }
 
-func (j *treeJob) colored(s string, n *treeNode) string {
+// shownByte is a character where characters are bytes.
+func (j *treeJob) shownByte(c byte) string {
+	switch {
+	case c >= 7 && c <= 13:
+		return `\` + "abtnvfr"[c-7:c-6]
+	case c == '\\', c == '"' && j.quote, c == ' ' && !j.quote:
+		return `\` + string(rune(c))
+	case c >= ' ' && c <= '~':
+		return string(rune(c))
+	case j.hide:
+		return "?"
+	}
+	return octalByte(c)
+}
+
+// colored is a name in the color of its kind.
+func (j *treeJob) colored(s string, n *treeNode, mode fs.FileMode) string {
+	if _, ok := j.proc.LookupEnv("LS_COLORS"); !ok {
+		return "\x1b[" + treeColor(mode, n.info.Mode&fs.ModeSymlink != 0 && !n.leadsOK && mode == n.info.Mode) + "m" + s + "\x1b[0m"
+	}
 	c := newLsColors(j.proc)
-	color := c.ofMode(n.name, n.info.Mode, n.info.Nlink)
+	color := c.ofMode(n.name, mode, n.info.Nlink)
 	if color == "" {
 		return s
 	}
 	return c.of("lc") + color + c.of("rc") + s + c.end()
+}
+
+// treeColor is the color of a kind when nothing says another.
+func treeColor(mode fs.FileMode, broken bool) string {
+	switch typeLetter(mode) {
+	case 'd':
+		return "01;34"
+	case 'l':
+		if broken {
+			return "40;31;01"
+		}
+		return "01;36"
+	case 'p':
+		return "40;33"
+	case 's':
+		return "01;35"
+	case 'b', 'c':
+		return "40;33;01"
+	}
+	if mode&0o111 != 0 {
+		return "01;32"
+	}
+	return "00"
 }
 
 // meta is what stands in brackets before a name.
@@ -112,19 +173,54 @@ func (j *treeJob) meta(n *treeNode) string {
 		parts = append(parts, fmt.Sprintf("%-8s", j.accounts.group(i.GID)))
 	}
 	if j.size != nil {
-		width := 11
-		if j.size.unit == 0 {
-			width = 4
-		}
-		parts = append(parts, padLeft(j.size.show(j.sizeOf(n)), width))
+		parts = append(parts, j.shownSize(j.sizeOf(n)))
 	}
-	if j.timeFormat != "" {
-		parts = append(parts, strftime(j.timeFormat, i.Mtime.In(localZone(j.proc))))
+	if t, ok := j.time(n); ok {
+		parts = append(parts, t)
 	}
 	if len(parts) == 0 {
 		return ""
 	}
 	return "[" + strings.Join(parts, " ") + "]  "
+}
+
+// shownSize is a size in its column: in bytes, or rounded to three digits with a unit.
+func (j *treeJob) shownSize(n int64) string {
+	if j.size.unit == 1 {
+		return padLeft(strconv.FormatInt(n, 10), 11)
+	}
+	base, power := j.size.base, 0
+	for ; n >= base*base; n /= base {
+		power++
+	}
+	if n < base {
+		if power == 0 {
+			return padLeft(strconv.FormatInt(n, 10), 4)
+		}
+	} else {
+		power++
+	}
+	digits := 1
+	if n/base >= 10 {
+		digits = 0
+	}
+	return padLeft(strconv.FormatFloat(float64(n)/float64(base), 'f', digits, 64), 3) + j.size.letter(power)
+}
+
+// time is when a file was changed; not ok when it is not to be shown.
+func (j *treeJob) time(n *treeNode) (string, bool) {
+	at, now := n.info.Mtime, j.proc.Now()
+	format := j.timeFormat
+	if format == "" {
+		if !j.dated {
+			return "", false
+		}
+		format = "%b %e %H:%M"
+		if at.After(now) || at.Add(halfYear).Before(now) {
+			format = "%b %e  %Y"
+		}
+	}
+	return strftime(format, at.In(localZone(j.proc))), true
 }
 
 func (j *treeJob) sizeOf(n *treeNode) int64 {
@@ -141,7 +237,7 @@ func (j *treeJob) report() {
 	}
 	s := "\n"
 	if j.sum {
-		s += " " + j.size.show(j.total)
+		s += " " + j.shownSize(j.total)
 		if j.size.unit == 1 {
 			s += " bytes"
 		}
@@ -204,10 +300,10 @@ func (j *treeJob) attributes(n *treeNode) [][2]string {
 		add("group", j.accounts.group(i.GID))
 	}
 	if j.size != nil {
-		add("size", j.size.show(j.sizeOf(n)))
+		add("size", strings.TrimLeft(j.shownSize(j.sizeOf(n)), " "))
 	}
-	if j.timeFormat != "" {
-		add("time", strftime(j.timeFormat, i.Mtime.In(localZone(j.proc))))
+	if t, ok := j.time(n); ok {
+		add("time", t)
 	}
 	return list
 }
@@ -231,13 +327,13 @@ func (j *treeJob) writeJSON(roots []*treeNode) {
 	j.put("[\n")
 	for i, n := range roots {
 		j.jsonNode(n, "  ")
-		if i < len(roots)-1 || !j.noReport {
+		if i < len(roots)-1 {
 			j.put(",")
 		}
 		j.put("\n")
 	}
 	if !j.noReport {
-		j.put(`  {"type":"report"`)
+		j.put(",\n" + `  {"type":"report"`)
 		if j.sum {
 			j.put(`,"size":` + strconv.FormatInt(j.total, 10))
 		}
@@ -245,9 +341,9 @@ func (j *treeJob) writeJSON(roots []*treeNode) {
 		if !j.dirsOnly {
 			j.put(`,"files":` + strconv.Itoa(j.files))
 		}
-		j.put("}\n")
+		j.put("}")
 	}
-	j.put("]\n")
+	j.put("\n]\n")
 }
 
 func (j *treeJob) jsonNode(n *treeNode, indent string) {
@@ -262,12 +358,8 @@ func (j *treeJob) jsonNode(n *treeNode, indent string) {
 	if n.note != "" {
 		j.put(`,"error":` + jsonText(n.note))
 	}
-	if !n.info.IsDir() && len(n.kids) == 0 {
-		j.put("}")
-		return
-	}
 	if len(n.kids) == 0 {
-		j.put(`,"contents":[]}`)
+		j.put("}")
 		return
 	}
 	j.put(`,"contents":[` + "\n")
@@ -284,11 +376,15 @@ func (j *treeJob) jsonNode(n *treeNode, indent string) {
 func xmlText(s string) string {
 	var b strings.Builder
 	_ = xml.EscapeText(&b, []byte(s)) // A builder takes everything.
-	return b.String()
+	return strings.NewReplacer("&#39;", "'", "&#34;", "&quot;").Replace(b.String())
 }
 
 func (j *treeJob) writeXML(roots []*treeNode) {
-	j.put("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<tree>\n")
+	encoding := ` encoding="UTF-8"`
+	if j.bytes {
+		encoding = ""
+	}
+	j.put(`<?xml version="1.0"` + encoding + "?>\n<tree>\n")
 	for _, n := range roots {
 		j.xmlNode(n, "  ")
 	}
@@ -316,7 +412,7 @@ func (j *treeJob) xmlNode(n *treeNode, indent string) {
 	if n.note != "" {
 		j.put("<error>" + xmlText(n.note) + "</error>")
 	}
-	if len(n.kids) > 0 {
+	if len(n.kids) > 0 || indent == "  " && n.note == "" {
 		j.put("\n")
 		for _, k := range n.kids {
 			j.xmlNode(k, indent+"  ")

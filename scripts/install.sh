@@ -61,6 +61,7 @@ for task in "$@"; do
       need hexdump bsdextrautils
       need uuidgen uuid-runtime
       need less less
+      need tree tree
       need node nodejs
       need npm npm
       npm=yes
