@@ -29,6 +29,11 @@ func (c *compiler) funcDecl(n *syntax.FuncDecl, line int) command {
 	body := lazily(func() command { return c.command(n.Body) })
 	return func(sh *interp) int {
 		sh.line = line
+		if n.Bad {
+			sh.errorf("`%s': not a valid identifier", n.Name)
+			sh.status = 1
+			return 1
+		}
 		if old := sh.function(slot); old != nil && old.readonly {
 			sh.errorf("%s: readonly function", n.Name)
 			sh.status = 1

@@ -17,9 +17,6 @@ type redirCode struct {
 	name   string // {name}
 	target *word
 	line   int
-	eof    string // the delimiter that a here-document lacks
-	start  int
-	end    int
 }
 
 // undoFd is what a descriptor was before a redirection.
@@ -40,9 +37,6 @@ func (c *compiler) redirs(list []*syntax.Redir) []*redirCode {
 		}
 		if r.Op == "<<" || r.Op == "<<-" {
 			kind = wordText
-			if r.EOF {
-				x.eof, x.start, x.end = r.Delim, r.Line, r.EndLine
-			}
 		}
 		x.target = c.word(r.Target, kind)
 		out = append(out, x)
@@ -274,10 +268,6 @@ func (r *redirCode) close(sh *interp) bool {
 
 // here is a here-document or here-string: a pipe when it fits in, else a file that has no name.
 func (r *redirCode) here(sh *interp) bool {
-	if r.eof != "" {
-		sh.line = r.end
-		sh.errorf("warning: here-document at line %d delimited by end-of-file (wanted `%s')", r.start, r.eof)
-	}
 	s := sh.str(r.target)
 	if sh.ctl != ctlNone {
 		return false

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 
@@ -34,6 +35,7 @@ type script struct {
 type unit struct {
 	run   command
 	err   *syntax.Error
+	warn  []syntax.Unended
 	start int
 	src   string // its text
 	line  int
@@ -47,7 +49,7 @@ func (l *library) script(k unitKey) *script {
 	s := l.units[k]
 	if s == nil {
 		ext := k.flags&parseExtGlob != 0
-		s = &script{lib: l, parser: syntax.NewParser(ended(k.src), syntax.Options{ExtGlob: func() bool { return ext }, Line: k.line})}
+		s = &script{lib: l, parser: syntax.NewParser(k.src, syntax.Options{ExtGlob: func() bool { return ext }, Line: k.line})}
 		if l.unitSize += len(k.src) + 256; l.unitSize > maxUnits {
 			clear(l.units)
 			l.unitSize = len(k.src)
@@ -57,14 +59,6 @@ func (l *library) script(k unitKey) *script {
 		}
 	}
 	return s
-}
-
-// ended returns the text with its last line ended, which is how bash reads it. A backslash there quotes nothing.
-func ended(src string) string {
-	if src == "" || src[len(src)-1] == '\n' || src[len(src)-1] == '\\' {
-		return src
-	}
-	return src + "\n"
 }
 
 // unit returns the i-th command, reading up to it.
@@ -82,7 +76,7 @@ func (l *library) read(p *syntax.Parser) *unit {
 	u := &unit{}
 	u.start, u.line = p.Pos()
 	list, err := p.Next()
-	u.src = p.Since(u.start)
+	u.src, u.warn = p.Since(u.start), p.Unended()
 	if err != nil {
 		// Next has no other errors.
 		u.err, _ = err.(*syntax.Error) //nolint:errorlint // Not wrapped.
@@ -123,7 +117,7 @@ func (sh *interp) runText(src string, line int, what string) int {
 	for i := 0; ; i++ {
 		u := s.unit(i)
 		if i > 0 && sh.parseFlags() != flags { // From here on it reads differently.
-			return sh.runParser(sh.parser(src[min(u.start, len(src)):], u.line, nil), what)
+			return sh.runParser(sh.parser(src[u.start:], u.line, nil), what)
 		}
 		if u.ends {
 			if !ran {
@@ -140,9 +134,6 @@ func (sh *interp) runText(src string, line int, what string) int {
 
 // parser returns a parser that asks this process for its aliases and options.
 func (sh *interp) parser(src string, line int, more func() (string, bool)) *syntax.Parser {
-	if more == nil {
-		src = ended(src)
-	}
 	return syntax.NewParser(src, syntax.Options{
 		Alias: sh.alias, ExtGlob: func() bool { return sh.shopt&shExtGlob != 0 }, More: more, Line: line,
 	})
@@ -180,9 +171,13 @@ func (sh *interp) runUnit(u *unit, what string) bool {
 	if sh.opt&optVerbose != 0 && u.src != "" && !sh.echoed {
 		sh.errorRaw(strings.TrimSuffix(u.src, "\n") + "\n")
 	}
+	for _, w := range u.warn {
+		sh.errorRaw(fmt.Sprintf("%s: line %d: warning: here-document at line %d delimited by end-of-file (wanted `%s')\n",
+			sh.messageName(), w.Line, w.Start, w.Delim))
+	}
 	if u.err != nil {
 		sh.syntaxError(u.err, what)
-		return false
+		return u.err.Goes
 	}
 	if sh.opt&optNoExec != 0 && sh.opt&optInteractive == 0 {
 		return true
@@ -203,13 +198,24 @@ func (sh *interp) runUnit(u *unit, what string) bool {
 
 // syntaxError tells what is wrong with a script.
 func (sh *interp) syntaxError(e *syntax.Error, what string) {
-	sh.status = 2
+	switch {
+	case e.Status != 0:
+		sh.status = e.Status
+	case what == "eval" || what == "source":
+		sh.status = 2
+	}
 	name := sh.messageName()
 	if what != "" {
 		name += ": " + what
 	}
 	prefix := name + ": line " + itoa(e.Line) + ": "
 	msg := prefix + e.Msg + "\n"
+	if e.Msg == "" { // Some errors end a script without a word.
+		return
+	}
+	for _, m := range e.Then {
+		msg += name + ": line " + itoa(m.Line) + ": " + m.Msg + "\n"
+	}
 	if e.Source != "" {
 		msg += prefix + "`" + e.Source + "'\n"
 	}
@@ -231,6 +237,21 @@ func (sh *interp) evalText(src string, line int, what string) int {
 	return st
 }
 
+// trapText returns what the parser's messages call the commands of a trap.
+func trapText(n int) string {
+	switch n {
+	case trapExit:
+		return "exit trap"
+	case trapDebug:
+		return "debug trap"
+	case trapErr:
+		return "error trap"
+	case trapReturn:
+		return "return trap"
+	}
+	return "trap"
+}
+
 // evalTrap runs the commands of a trap.
 func (sh *interp) evalTrap(n int, src string) {
 	line := sh.line
@@ -244,18 +265,7 @@ func (sh *interp) evalTrap(n int, src string) {
 	base := sh.unitBase
 	sh.unitBase = sh.noErrExit
 	sh.status = status
-	what := "trap"
-	switch n {
-	case trapErr:
-		what = "error trap"
-	case trapExit:
-		what = "exit trap"
-	case trapDebug:
-		what = "debug trap"
-	case trapReturn:
-		what = "return trap"
-	}
-	sh.runText(src, line, what)
+	sh.runText(src, line, trapText(n))
 	sh.unitBase = base
 	sh.depth--
 }

@@ -13,6 +13,9 @@ func (p *Parser) assignment(ctx context) *Assign {
 	p.pos += n
 	if p.peek() == '[' && (ctx == ctxCommand || p.subscriptFits()) {
 		if a.Index = p.subscript(); a.Index == nil {
+			if ctx == ctxCommand {
+				p.unclosed(line, "]")
+			}
 			p.pos, p.line = start, line
 			return nil
 		}
@@ -73,8 +76,8 @@ func (p *Parser) subscript() *Subscript {
 
 // arrayLiteral reads ( elements ).
 func (p *Parser) arrayLiteral(a *Assign) {
-	saved, have := p.cur, p.have
-	a.Array = true
+	saved, have, elements := p.cur, p.have, p.elements
+	a.Array, p.elements = true, true
 	p.skip()
 	p.have = false
 	for {
@@ -89,10 +92,10 @@ func (p *Parser) arrayLiteral(a *Assign) {
 			continue
 		case c == ')':
 			p.skip()
-			p.cur, p.have = saved, have
+			p.cur, p.have, p.elements = saved, have, elements
 			return
 		case c == 0:
-			p.unclosed(saved.line, ")")
+			p.unclosedList(saved.line)
 		case metaBytes[c] && (c != '<' && c != '>' || p.peek2() != '('):
 			t := p.tok(ctxArg)
 			p.unexpected(t)
@@ -106,7 +109,9 @@ func (p *Parser) element() *Elem {
 	e := &Elem{}
 	if p.peek() == '[' {
 		start, line := p.pos, p.line
-		e.Index = p.subscript()
+		if e.Index = p.subscript(); e.Index == nil {
+			p.unclosed(line, "]")
+		}
 		if e.Index != nil && p.peek() == '+' && p.peek2() == '=' {
 			e.Append = true
 			p.skip()
@@ -140,5 +145,10 @@ func (p *Parser) listWord() *Word {
 	}
 	sub := &Parser{src: a.Text, line: line, opt: p.opt, blankLeft: -1, depth: p.depth}
 	sub.opt.More = nil
-	return &Word{Text: a.Text, Line: line, Parts: sub.parts(mode{noPat: true})}
+	w := &Word{Line: line, Parts: sub.parts(mode{noPat: true})}
+	for _, part := range p.parts(modeWord) {
+		w.Parts = add(w.Parts, part)
+	}
+	w.Text = p.text(start)
+	return w
 }

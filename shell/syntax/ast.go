@@ -90,6 +90,7 @@ type (
 	// FuncDecl defines a function.
 	FuncDecl struct {
 		Name    string
+		Bad     bool // the name has quotes or expansions: it is an error to run this
 		Keyword bool
 		Body    *Command
 	}
@@ -181,16 +182,14 @@ type Subscript struct {
 
 // Redir is one redirection.
 type Redir struct {
-	Op      string // "<", ">", ">>", ">|", "<>", "<&", ">&", "&>", "&>>", "<<", "<<-", "<<<"
-	Fd      int    // -1: the operator's default
-	Var     string // {name}
-	Target  *Word  // for here-documents the body
-	Delim   string
-	Quoted  bool   // the delimiter was quoted
-	Body    string // of a here-document, as written
-	Line    int
-	EndLine int  // where the input ended, with EOF
-	EOF     bool // the body ended with the input
+	Op     string // "<", ">", ">>", ">|", "<>", "<&", ">&", "&>", "&>>", "<<", "<<-", "<<<"
+	Fd     int    // -1: the operator's default
+	Var    string // {name}
+	Target *Word  // for here-documents the body
+	Delim  string
+	Quoted bool   // the delimiter was quoted
+	Body   string // of a here-document, as written
+	Line   int
 }
 
 // Word is one word as written.

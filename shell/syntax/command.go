@@ -33,6 +33,8 @@ func (p *Parser) paren(c *Command) {
 			c.Body = &ArithCmd{X: x}
 			return
 		}
+		p.pos, p.line = start+2, line
+		p.matched(line)
 		p.pos, p.line, p.have = start+1, line, false
 	} else {
 		p.take()
@@ -161,7 +163,7 @@ func (p *Parser) reservedHere(t *token, s *Simple, c *Command) bool {
 		return false
 	}
 	switch t.lit() {
-	case "then", "do", "done", "fi", "esac", "elif", "else", "}":
+	case "then", "do", "done", "fi", "esac", "elif", "else", "}", "!":
 		return true
 	}
 	return false
@@ -195,24 +197,23 @@ func (p *Parser) function(c *Command, w *Word) bool {
 	if !t.is("(") {
 		return false
 	}
-	line := t.line
 	p.take()
 	if t = p.tok(ctxArg); !t.is(")") {
 		p.unexpected(t)
 	}
 	p.take()
-	c.Body = &FuncDecl{Name: p.functionName(w, line), Body: p.functionBody()}
+	c.Body = &FuncDecl{Name: w.Text, Bad: !plain(w), Body: p.functionBody()}
 	return true
 }
 
-// functionName checks the name: anything without expansions.
-func (p *Parser) functionName(w *Word, line int) string {
+// plain tells whether the word is written without quotes and expansions.
+func plain(w *Word) bool {
 	for _, part := range w.Parts {
 		if _, ok := part.(*Lit); !ok {
-			p.fail(line, "`%s': not a valid identifier", w.Text)
+			return false
 		}
 	}
-	return w.Text
+	return true
 }
 
 // functionBody reads the command that is a function's body.

@@ -115,6 +115,7 @@ func (p *Parser) forBody() *List {
 
 // cFor reads (( init; cond; post )) and the body.
 func (p *Parser) cFor(line int) Node {
+	p.cForWhole(line)
 	n := &CFor{}
 	fields := []**Arith{&n.Init, &n.Cond, &n.Post}
 	for i, f := range fields {
@@ -132,6 +133,40 @@ func (p *Parser) cFor(line int) Node {
 	}
 	n.Body = p.forBody()
 	return n
+}
+
+// cForWhole checks that there are both parentheses and three expressions.
+func (p *Parser) cForWhole(line int) {
+	start, startLine := p.pos, p.line
+	semicolons := 0
+	m := mode{stop: ";()", noPat: true, dq: true, esc: dqEscapes}
+	for depth := 1; depth > 0; {
+		p.parts(m)
+		switch p.peek() {
+		case 0:
+			p.unclosed(line, ")")
+		case '(':
+			depth++
+		case ')':
+			depth--
+		case ';':
+			semicolons++
+		}
+		p.skip()
+	}
+	text := "((" + p.src[start:p.pos] + ")"
+	if p.peek() != ')' {
+		panic(&Error{Line: line, Status: statusBad})
+	}
+	e := &Error{Line: line, Msg: "syntax error: arithmetic expression required", Then: []Message{{line, "syntax error: `" + text + "'"}}, Status: statusBad}
+	switch {
+	case semicolons > 2:
+		e.Msg = "syntax error: `;' unexpected"
+		fallthrough
+	case semicolons < 2:
+		panic(e)
+	}
+	p.pos, p.line = start, startLine
 }
 
 func (p *Parser) caseClause() *Case {
@@ -205,14 +240,15 @@ func (p *Parser) functionKeyword() Node {
 	if t.kind != tokWord {
 		p.unexpected(t)
 	}
-	name := p.functionName(t.word, t.line)
+	n := &FuncDecl{Name: t.word.Text, Bad: !plain(t.word), Keyword: true}
 	p.take()
 	if p.tok(ctxArg).is("(") && p.closes() {
 		p.take()
 		p.tok(ctxArg)
 		p.take()
 	}
-	return &FuncDecl{Name: name, Keyword: true, Body: p.functionBody()}
+	n.Body = p.functionBody()
+	return n
 }
 
 // coproc reads "coproc [NAME] command"; only a compound command has a name.

@@ -1,14 +1,24 @@
 package syntax
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // condCommand reads [[ expression ]].
 func (p *Parser) condCommand() Node {
+	line := p.cur.line
 	p.take()
 	x := p.condOr()
 	t := p.condTok()
-	if t.lit() != "]]" {
-		p.condError(t)
+	switch name := condName(t); {
+	case t.lit() == "]]":
+	case t.kind == tokEOF:
+		p.condFail(t, line, "unexpected EOF while looking for `]]'")
+	case name != "":
+		p.condFail(t, line, "syntax error in conditional expression: unexpected token `%s'", name)
+	default:
+		p.condFail(t, line, "syntax error in conditional expression")
 	}
 	p.take()
 	return &CondCmd{X: x}
@@ -24,17 +34,33 @@ func (p *Parser) condSkip() *token {
 	return p.condTok()
 }
 
-func (p *Parser) condError(t *token) {
-	if t.kind == tokEOF {
-		p.unexpectedCondEOF()
+// condFail ends the parse inside [[ ]]. bash says what is wrong but keeps the status, unless the
+// input is over.
+func (p *Parser) condFail(t *token, line int, format string, args ...any) {
+	e := &Error{Line: line, Msg: fmt.Sprintf(format, args...)}
+	if t.kind == tokEOF || p.pos >= len(p.src) && t.kind == tokNewline {
+		e.EOF, e.Status = true, statusBad
 	}
-	panic(&Error{
-		Line: t.line, Msg: "syntax error near `" + t.text() + "'", Source: p.lineAt(t.pos),
-	})
+	if p.subst > 0 {
+		e.Status = statusSubst
+	}
+	panic(e)
 }
 
-func (p *Parser) unexpectedCondEOF() {
-	panic(&Error{Line: p.line, Msg: "unexpected EOF while looking for `]]'", EOF: true})
+// condName returns a token as messages about [[ ]] show it, "" for a word.
+func condName(t *token) string {
+	if t.kind == tokWord && t.lit() != "]]" {
+		return ""
+	}
+	return t.text()
+}
+
+// condMissing ends the parse at what stands in an operand's place.
+func (p *Parser) condMissing(t *token, op string) {
+	if name := condName(t); name != "" {
+		p.condFail(t, t.line, "unexpected argument `%s' to conditional %s operator", name, op)
+	}
+	p.condFail(t, t.line, "unexpected argument to conditional %s operator", op)
 }
 
 func (p *Parser) condOr() Cond {
@@ -64,22 +90,43 @@ func (p *Parser) condTerm() Cond {
 	t := p.condSkip()
 	switch {
 	case t.is("("):
+		line := t.line
 		p.take()
-		x := p.condOr()
-		if t = p.condSkip(); !t.is(")") {
-			p.condError(t)
+		x := p.condGroup(line)
+		t = p.condSkip()
+		switch name := condName(t); {
+		case t.is(")"):
+		case name != "":
+			p.condFail(t, line, "unexpected token `%s', expected `)'", name)
+		default:
+			p.condFail(t, line, "expected `)'")
 		}
 		p.take()
 		return &CondGroup{X: x}
 	case t.lit() == "!":
 		p.take()
 		return &CondNot{X: p.condTerm()}
-	case t.kind != tokWord || t.lit() == "]]":
-		p.condError(t)
+	case t.lit() == "]]":
+		p.condFail(t, 0, "")
+	case t.kind != tokWord:
+		p.condFail(t, t.line, "unexpected token `%s' in conditional command", t.text())
 	case isUnary(t.lit()):
 		return p.condUnary(t)
 	}
 	return p.condBinary(t)
+}
+
+// condGroup reads the inside of ( ); what is wrong there is also wrong here.
+func (p *Parser) condGroup(line int) Cond {
+	defer func() {
+		if r := recover(); r != nil {
+			if e, ok := r.(*Error); ok && !strings.HasPrefix(e.Msg, "syntax error near") && p.subst == 0 {
+				e.Then = append(e.Then, Message{line, "expected `)'"})
+			}
+			panic(r)
+		}
+	}()
+	return p.condOr()
 }
 
 // isUnary tells whether s is an operator like -f.
@@ -97,13 +144,7 @@ func (p *Parser) condUnary(t *token) Cond {
 		p.take()
 		return &CondUnary{Op: op.Text, X: w}
 	}
-	if t.kind == tokWord || t.is("&&") || t.is("||") || t.is(")") {
-		// bash takes -f as an operator whatever follows.
-		panic(&Error{
-			Line: t.line, Msg: "unexpected argument `" + t.text() + "' to conditional unary operator", Source: p.lineAt(t.pos),
-		})
-	}
-	p.condError(t)
+	p.condMissing(t, "unary")
 	return nil
 }
 
@@ -117,7 +158,7 @@ func (p *Parser) condBinary(t *token) Cond {
 		op = t.op
 	case t.kind == tokWord:
 		op = t.lit()
-	case t.is("&&"), t.is("||"), t.is(")"), t.kind == tokNewline:
+	case t.is("&&"), t.is("||"), t.is(")"):
 		return &CondWord{X: x}
 	}
 	switch op {
@@ -125,13 +166,10 @@ func (p *Parser) condBinary(t *token) Cond {
 	case "]]":
 		return &CondWord{X: x}
 	default:
-		if t.kind == tokEOF {
-			p.unexpectedCondEOF()
+		if name := condName(t); name != "" {
+			p.condFail(t, t.line, "unexpected token `%s', conditional binary operator expected", name)
 		}
-		if t.kind == tokWord || t.is("(") {
-			panic(&Error{Line: t.line, Msg: "conditional binary operator expected", Source: p.lineAt(t.pos)})
-		}
-		p.condError(t)
+		p.condFail(t, t.line, "conditional binary operator expected")
 	}
 	p.take()
 	return &CondBinary{Op: op, X: x, Y: p.condOperand(op)}
@@ -143,7 +181,8 @@ func (p *Parser) condOperand(op string) *Word {
 	case "=~":
 		p.blanks()
 		if c := p.peek(); c == 0 || c == '\n' {
-			p.condError(p.condTok())
+			p.have = false
+			p.condMissing(p.condTok(), "binary")
 		}
 		return p.regexWord()
 	case "=", "==", "!=":
@@ -153,9 +192,7 @@ func (p *Parser) condOperand(op string) *Word {
 	p.have = false
 	t := p.condTok()
 	if t.kind != tokWord || t.lit() == "]]" {
-		panic(&Error{
-			Line: t.line, Msg: "unexpected argument `" + t.text() + "' to conditional binary operator", Source: p.lineAt(t.pos),
-		})
+		p.condMissing(t, "binary")
 	}
 	w := t.word
 	p.take()

@@ -13,18 +13,10 @@ func (p *Parser) dollar(m mode) Part {
 		p.peek()
 		p.pos++
 		if p.peek() == '(' {
-			if part := p.arithSub(line); part != nil {
-				return part
-			}
-			if p.closers == 0 {
-				p.closeLine = line
-			}
+			return p.arithSub(line)
 		}
 		start := p.pos
 		l := p.inner()
-		if p.closers == 0 {
-			p.closeLine = 0
-		}
 		return &CmdSub{List: l, Text: p.src[start : p.pos-1], Line: line}
 	case c == '[':
 		p.pos++
@@ -32,10 +24,10 @@ func (p *Parser) dollar(m mode) Part {
 		p.pos++
 		x := p.arith("]", line)
 		return &ArithSub{X: x}
-	case c == '\'' && !m.dq:
+	case c == '\'' && (!m.dq || m.braced):
 		p.pos++
 		return p.ansiQuoted()
-	case c == '"' && !m.dq:
+	case c == '"' && (!m.dq || m.braced):
 		p.pos++
 		p.peek()
 		p.pos++
@@ -69,32 +61,60 @@ func (p *Parser) nameParam(int) Part {
 	return &Param{Name: string(name), Text: "$" + string(name)}
 }
 
-// arithSub reads ((...)) behind $; nil when it is a substitution that begins with a subshell.
+// arithSub reads ((...)) behind $, or a substitution that begins with a subshell. What is
+// neither is found out when it is expanded.
 func (p *Parser) arithSub(line int) Part {
-	start, startLine := p.pos, p.line
+	start := *p
 	p.pos++
 	if x := p.tryArith("))", line); x != nil {
 		return &ArithSub{X: x}
 	}
-	p.pos, p.line = start, startLine
-	return nil
+	p.pos, p.line = start.pos, start.line
+	p.matched(line)
+	end, endLine := p.pos, p.line
+	sub := &CmdSub{Text: p.src[start.pos : end-1], Line: line}
+	p.pos, p.line = start.pos, start.line
+	if p.opt.Alias == nil { // An alias would change the source under the positions kept here.
+		if l := try(p, p.inner); l != nil && p.pos == end {
+			sub.List = l
+		}
+	}
+	p.pos, p.line = end, endLine
+	return sub
+}
+
+// matched skips text up to the parenthesis that closes it, behind that.
+func (p *Parser) matched(line int) {
+	p.parts(mode{stop: ")", nest: '(', noPat: true})
+	if p.peek() != ')' {
+		p.unclosed(line, ")")
+	}
+	p.skip()
 }
 
 // tryArith is arith, but nil when the text does not end with both parentheses.
-func (p *Parser) tryArith(end string, line int) (x *Arith) {
-	depth, ext, pending, more, closers := p.depth, p.extGlob, p.pending, p.opt.More, p.closers
+func (p *Parser) tryArith(end string, line int) *Arith {
+	return try(p, func() *Arith { return p.arith(end, line) })
+}
+
+// try reads something; nil, with the parser as it was but for its place, when that fails.
+func try[T any](p *Parser, read func() *T) (x *T) {
+	saved := *p
 	defer func() {
 		if r := recover(); r != nil {
 			if _, ok := r.(*Error); !ok {
 				panic(r)
 			}
-			p.depth, p.extGlob, p.pending, p.closers, x = depth, ext, pending, closers, nil
-			if p.opt.More == nil {
-				p.opt.More = more
+			src, more := p.src, p.opt.More
+			*p = saved
+			p.src = src
+			if more == nil {
+				p.lastLine = false
 			}
+			x = nil
 		}
 	}()
-	return p.arith(end, line)
+	return read()
 }
 
 // arith reads an expression up to end, which it takes: "))", ";" or "]".
@@ -117,10 +137,7 @@ func (p *Parser) arith(end string, line int) *Arith {
 	x := &Arith{Lead: p.src[lead:start], Text: w.Text, X: w, Line: line}
 	for i := range len(end) {
 		if p.peek() != end[i] {
-			if end == ";" { // for ((a; b)) has too few expressions
-				p.fail(p.line, "syntax error: arithmetic expression required")
-			}
-			p.unclosed(line, ")")
+			p.unclosed(line, end[len(end)-1:])
 		}
 		p.skip()
 	}

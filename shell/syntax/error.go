@@ -7,34 +7,74 @@ type Error struct {
 	Line   int
 	Msg    string // as bash words it, without name and line
 	Source string // the line it is in; "" when bash does not show it
-	EOF    bool   // the input ended too early
+	Then   []Message
+	EOF    bool // the input ended too early
+	Status int  // what the shell's status becomes; 0: it stays what it was
+	Goes   bool // the script goes on behind the line
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Msg) }
 
+// Message is a further line about an error.
+type Message struct {
+	Line int
+	Msg  string
+}
+
+// Unended is a here-document that the end of the input ended.
+type Unended struct {
+	Line  int // where the input ended
+	Start int // where the document began
+	Delim string
+}
+
+// The statuses of errors.
+const (
+	statusList  = 1 // in a list of array elements
+	statusBad   = 2
+	statusSubst = 127 // in a substitution
+)
+
 // fail ends the parse; Next recovers it.
 func (p *Parser) fail(line int, format string, args ...any) {
-	panic(&Error{Line: line, Msg: fmt.Sprintf(format, args...)})
+	panic(&Error{Line: line, Msg: fmt.Sprintf(format, args...), Status: statusBad})
 }
 
 // unexpected ends the parse at a token that cannot stand where it does.
 func (p *Parser) unexpected(t *token) {
-	if t.kind == tokEOF && p.closers > 0 {
-		line := p.line
-		if p.closeLine > 0 {
-			line = p.closeLine
-		}
-		p.unclosed(line, ")")
+	if t.kind == tokEOF && p.subst > 0 {
+		p.unclosed(p.line, ")")
 	}
 	if t.kind == tokEOF {
-		panic(&Error{Line: p.line, Msg: "syntax error: unexpected end of file", EOF: true})
+		panic(&Error{Line: p.line, Msg: "syntax error: unexpected end of file", EOF: true, Status: statusBad})
 	}
-	panic(&Error{Line: t.line, Msg: "syntax error near unexpected token `" + t.text() + "'", Source: p.lineAt(t.pos)})
+	e := &Error{Line: t.line, Msg: "syntax error near unexpected token `" + t.text() + "'", Source: p.lineAt(t.pos), Status: statusBad}
+	switch {
+	case p.elements:
+		e.Status, e.Goes = statusList, true
+	case p.subst > 0:
+		e.Status = statusSubst
+	}
+	panic(e)
 }
 
 // unclosed ends the parse where the input ended inside a quote or bracket.
 func (p *Parser) unclosed(line int, closer string) {
-	panic(&Error{Line: line, Msg: "unexpected EOF while looking for matching `" + closer + "'", EOF: true})
+	e := &Error{Line: line, Msg: unclosedMsg(closer), EOF: true, Status: statusBad}
+	if p.elements {
+		e.Status = statusList
+		e.Then = []Message{{p.line + 1, "syntax error: unexpected end of file"}}
+	}
+	panic(e)
+}
+
+// unclosedList ends the parse where the input ended between the elements of an array.
+func (p *Parser) unclosedList(line int) {
+	panic(&Error{Line: line, Msg: unclosedMsg(")"), EOF: true, Status: statusList})
+}
+
+func unclosedMsg(closer string) string {
+	return "unexpected EOF while looking for matching `" + closer + "'"
 }
 
 // lineAt returns the source line around the offset.

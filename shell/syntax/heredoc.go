@@ -50,7 +50,7 @@ func (p *Parser) heredoc(r *Redir) {
 	first := p.line
 	for {
 		if p.pos >= len(p.src) && !p.fill() {
-			r.EOF, r.EndLine = true, max(first, p.line-1)
+			p.noDelimiter(r)
 			break
 		}
 		line, whole := p.rawLine(!r.Quoted)
@@ -60,10 +60,15 @@ func (p *Parser) heredoc(r *Redir) {
 		if line == r.Delim {
 			break
 		}
-		b.WriteString(line)
-		if whole {
-			b.WriteByte('\n')
+		if !whole {
+			p.lastLine = true
+			if line == "" {
+				p.noDelimiter(r)
+				break
+			}
 		}
+		b.WriteString(line)
+		b.WriteByte('\n')
 	}
 	r.Body = b.String()
 	w := &Word{Line: first, Text: r.Body}
@@ -74,6 +79,15 @@ func (p *Parser) heredoc(r *Redir) {
 		w.Parts = []Part{&DQ{Parts: sub.parts(modeHere)}}
 	}
 	r.Target = w
+}
+
+// noDelimiter notes that the input ended inside a here-document.
+func (p *Parser) noDelimiter(r *Redir) {
+	line := p.line
+	if n := len(p.src); p.lastLine || n > 0 && p.src[n-1] == '\n' {
+		line--
+	}
+	p.unended = append(p.unended, Unended{Line: line, Start: r.Line, Delim: r.Delim})
 }
 
 // rawLine takes a line; join says that a backslash at its end joins the next.

@@ -189,6 +189,10 @@ func (p *Parser) lexOne(ctx context) bool {
 	switch c {
 	case 0:
 		p.cur.kind = tokEOF
+		if n := len(p.src); n > 0 && p.src[n-1] != '\n' && !p.lastLine {
+			p.cur.kind, p.lastLine = tokNewline, true
+			p.line++
+		}
 		return true
 	case '\n':
 		p.cur.kind = tokNewline

@@ -51,7 +51,9 @@ func (p *Parser) paramHead(x *Param) bool {
 		return false
 	}
 	if p.peek() == '[' && IsName(x.Name) {
+		start, line := p.pos, p.line
 		if x.Index = p.subscript(); x.Index == nil {
+			p.pos, p.line = start, line
 			return false
 		}
 		if x.Index.Text == "" {
@@ -120,7 +122,7 @@ func (p *Parser) paramOp(x *Param, m mode) bool {
 		if c2 := p.peek(); c2 != 0 && strings.IndexByte("-=?+", c2) >= 0 {
 			p.pos++
 			x.Op = ":" + string(c2)
-			x.Arg = p.operand(m.dq, false, "}")
+			x.Arg = p.operand(m, false, "}")
 			return true
 		}
 		x.Op = ":"
@@ -133,7 +135,7 @@ func (p *Parser) paramOp(x *Param, m mode) bool {
 	case '-', '=', '?', '+':
 		p.pos++
 		x.Op = string(c)
-		x.Arg = p.operand(m.dq, false, "}")
+		x.Arg = p.operand(m, false, "}")
 		return true
 	case '#', '%', '^', ',', '~':
 		p.pos++
@@ -142,7 +144,7 @@ func (p *Parser) paramOp(x *Param, m mode) bool {
 			p.pos++
 			x.Op += string(c)
 		}
-		x.Arg = p.operand(m.dq, true, "}")
+		x.Arg = p.operand(m, true, "}")
 		return true
 	case '/':
 		p.replaceOp(x, m)
@@ -160,12 +162,12 @@ func (p *Parser) paramOp(x *Param, m mode) bool {
 
 // operand reads the word behind an operator. Inside double quotes it follows their rules,
 // except that a pattern may quote.
-func (p *Parser) operand(dq, pattern bool, stop string) *Word {
+func (p *Parser) operand(o mode, pattern bool, stop string) *Word {
 	w := &Word{Line: p.line}
 	start := p.pos
-	m := mode{stop: stop, procs: !dq, noPat: true}
-	if dq && !pattern {
-		m.dq, m.esc = true, dqEscapes+"}"
+	m := mode{stop: stop, procs: !o.dq, noPat: true}
+	if o.dq && !pattern {
+		m.dq, m.braced, m.esc = true, !o.here, dqEscapes+"}"
 	}
 	w.Parts = p.parts(m)
 	w.Text = p.src[start:p.pos]
@@ -185,18 +187,18 @@ func (p *Parser) replaceOp(x *Param, m mode) {
 	if p.peek() == '/' && x.Op == "//" { // ${x///y}: the pattern is "/"
 		w := &Word{Line: p.line, Parts: []Part{&Lit{"/"}}, Text: "/"}
 		p.pos++
-		rest := p.operand(m.dq, true, "/}")
+		rest := p.operand(m, true, "/}")
 		for _, part := range rest.Parts {
 			w.Parts = add(w.Parts, part)
 		}
 		w.Text += rest.Text
 		x.Arg = w
 	} else {
-		x.Arg = p.operand(m.dq, true, "/}")
+		x.Arg = p.operand(m, true, "/}")
 	}
 	if p.peek() == '/' {
 		p.pos++
-		x.Arg2 = p.operand(m.dq, true, "}")
+		x.Arg2 = p.operand(m, true, "}")
 	}
 }
 

@@ -26,6 +26,7 @@ type Parser struct {
 	have bool // cur has been read and not taken
 	raw  bool // a backslash before a newline is two bytes
 
+	unended    []Unended
 	pending    []*Redir // here-documents whose bodies come after this line
 	aliases    []aliasMark
 	aliasCount int
@@ -33,9 +34,10 @@ type Parser struct {
 	blankLeft  int  // an alias that ended in a blank: where its text ends, from the end; -1: none
 	again      bool // the next word stands where an alias was looked for
 	depth      int
-	closers    int // substitutions around
-	closeLine  int // where the outermost begins when it began as an expression
-	extGlob    int // inside [[ ]] patterns, where extglob is always on
+	subst      int  // substitutions around what is read
+	elements   bool // the elements of an array are read
+	lastLine   bool // the newline that the end of the input stands for has been read
+	extGlob    int  // inside [[ ]] patterns, where extglob is always on
 }
 
 // NewParser returns a parser of the script; bytes of value 0 are dropped, as bash does.
@@ -55,6 +57,13 @@ func (p *Parser) Aliased() bool { return p.aliased }
 // Pos returns the offset in the source behind what has been read, and its line.
 func (p *Parser) Pos() (offset, line int) { return p.pos, p.line }
 
+// Unended returns the here-documents read since the last call that have no end.
+func (p *Parser) Unended() []Unended {
+	list := p.unended
+	p.unended = nil
+	return list
+}
+
 // Since returns the source from the offset to what has been read.
 func (p *Parser) Since(start int) string {
 	if start > p.pos || p.pos > len(p.src) {
@@ -73,6 +82,7 @@ func (p *Parser) Next() (l *List, err error) {
 				panic(r)
 			}
 			l, err = nil, e
+			p.restart(e)
 		}
 	}()
 	for p.tok(ctxCommand).kind == tokNewline {
@@ -102,6 +112,17 @@ func (p *Parser) Next() (l *List, err error) {
 		default:
 			p.unexpected(t)
 		}
+	}
+}
+
+// restart goes on behind the line of an error, if the error lets it.
+func (p *Parser) restart(e *Error) {
+	if !e.Goes {
+		return
+	}
+	p.have, p.elements, p.subst, p.depth, p.extGlob, p.pending = false, false, 0, 0, 0, nil
+	for p.pos < len(p.src) && p.src[p.pos] != '\n' {
+		p.pos++
 	}
 }
 

@@ -4,14 +4,15 @@ import "strings"
 
 // mode says how the parts of a word are read.
 type mode struct {
-	stop  string // unquoted bytes that end it
-	dq    bool   // the rules of double quotes: ' is a byte, a backslash escapes only esc
-	esc   string
-	here  bool // a here-document: " is a byte too
-	nest  byte // this opens and the first byte of stop closes; 0: nothing nests
-	meta  bool // a word of a command: blanks and operators end it
-	procs bool // <( and >( are substitutions
-	noPat bool // extglob parentheses do not count
+	stop   string // unquoted bytes that end it
+	dq     bool   // the rules of double quotes: ' is a byte, a backslash escapes only esc
+	esc    string
+	here   bool // a here-document: " is a byte too
+	nest   byte // this opens and the first byte of stop closes; 0: nothing nests
+	meta   bool // a word of a command: blanks and operators end it
+	procs  bool // <( and >( are substitutions
+	noPat  bool // extglob parentheses do not count
+	braced bool // the operand of ${ } in double quotes
 }
 
 const dqEscapes = "$`\"\\"
@@ -86,8 +87,11 @@ func (p *Parser) part(m mode, c byte) Part {
 	case '\\':
 		return p.backslash(m)
 	case '\'':
-		if !m.dq {
+		switch {
+		case !m.dq:
 			return p.singleQuoted()
+		case m.braced:
+			return p.plainQuotes(m)
 		}
 	case '"':
 		if !m.here {
@@ -148,6 +152,10 @@ func (p *Parser) backslash(m mode) Part {
 	}
 	c := p.src[p.pos]
 	if m.dq && strings.IndexByte(m.esc, c) < 0 {
+		if m.braced && c == '\'' {
+			p.skip()
+			return &Lit{`\'`}
+		}
 		return &Lit{`\`}
 	}
 	p.skip()
@@ -171,6 +179,22 @@ func (p *Parser) singleQuoted() Part {
 			p.unclosed(line, "'")
 		}
 	}
+}
+
+// plainQuotes reads '...' in the operand of ${ } in double quotes: the quotes are bytes like others,
+// but a brace between them does not end the operand.
+func (p *Parser) plainQuotes(m mode) Part {
+	line := p.line
+	p.skip()
+	if p.opt.More == nil && strings.IndexByte(p.src[p.pos:], '\'') < 0 {
+		p.unclosed(line, "'")
+	}
+	list := []Part{&Lit{"'"}}
+	for _, part := range p.parts(mode{stop: "'", dq: true, esc: m.esc}) {
+		list = add(list, part)
+	}
+	p.closer('\'', line)
+	return &DQ{Parts: add(list, &Lit{"'"})}
 }
 
 func (p *Parser) extGlobOn() bool {
@@ -205,17 +229,16 @@ func (p *Parser) procSub(c byte) Part {
 
 // inner reads commands up to ")" as if at the start of a script, and takes it.
 func (p *Parser) inner() *List {
-	saved, have, ext := p.cur, p.have, p.extGlob
+	saved, have, ext, elements := p.cur, p.have, p.extGlob, p.elements
 	pending := p.pending
-	p.pending, p.have, p.extGlob = nil, false, 0
-	p.closers++
+	p.pending, p.have, p.extGlob, p.elements = nil, false, 0, false
+	p.subst++
 	l := p.list(")")
-	p.closers--
-	t := p.tok(ctxCommand)
-	if !t.is(")") {
-		p.unclosed(p.line, ")")
+	if t := p.tok(ctxCommand); !t.is(")") {
+		p.unexpected(t)
 	}
-	p.have = false
+	p.have, p.elements = false, elements
+	p.subst--
 	if len(p.pending) > 0 { // a here-document whose line has not ended: it comes with the outer line
 		pending = append(pending, p.pending...)
 	}
@@ -246,7 +269,7 @@ func (p *Parser) regexWord() *Word {
 		w.Parts = add(w.Parts, p.part(mode{stop: " \t\n()|&;", noPat: true}, c))
 	}
 	if len(w.Parts) == 0 {
-		p.condError(p.condTok())
+		p.condMissing(p.condTok(), "binary")
 	}
 	w.Text = p.text(start)
 	return w
