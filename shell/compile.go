@@ -55,6 +55,9 @@ func lazily(compile func() command) command {
 
 // item compiles an and-or list.
 func (c *compiler) item(it *syntax.Item) command {
+	if it.Background && len(it.Rest) == 0 && len(it.First.Cmds) == 1 {
+		c.alone(it.First.Cmds[0])
+	}
 	run := c.andOr(it)
 	if it.Background {
 		return c.background(it, run)
@@ -97,6 +100,18 @@ func (c *compiler) andOr(it *syntax.Item) command {
 		sh.noErrExit--
 		return st
 	}
+}
+
+// alone says that a command is all that its process does: what its redirections replace is closed
+// at once, so that nobody waits for a stream that the process cannot use any more.
+func (c *compiler) alone(cmd *syntax.Command) {
+	if len(cmd.Redirs) == 0 {
+		return
+	}
+	if c.lone == nil {
+		c.lone = map[*syntax.Command]bool{}
+	}
+	c.lone[cmd] = true
 }
 
 // pipeline compiles a pipeline.
@@ -189,7 +204,7 @@ func (c *compiler) command(cmd *syntax.Command) command {
 		return run
 	}
 	redirs := c.redirs(cmd.Redirs)
-	line := cmd.Line
+	line, alone := cmd.Line, c.lone[cmd]
 	return func(sh *interp) int {
 		sh.line = line
 		undo := len(sh.undo)
@@ -198,6 +213,9 @@ func (c *compiler) command(cmd *syntax.Command) command {
 			sh.redirFailed = true
 			sh.status = 1
 			return 1
+		}
+		if alone {
+			sh.keepRedirs(undo)
 		}
 		st := run(sh)
 		sh.undoRedirs(undo)

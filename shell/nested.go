@@ -13,6 +13,10 @@ func shells() []Command {
 		Usage:   "[-abefhikmnptuvxBCEHPT] [-o option] [-O shopt_option] [-c command | -s | file] [argument ...]",
 		Summary: "run commands of the shell language",
 		Run:     runShell,
+	}, {
+		Name: "printf", Usage: "FORMAT [ARGUMENT]...", Summary: "write arguments by a format",
+		Help: "The format is that of the shell's builtin, which has this name too; see `help printf'.",
+		Run:  func(p *Proc) int { return p.originalBuiltin(p.sh.m.lib.builtins["printf"], p.Args) },
 	}}
 }
 

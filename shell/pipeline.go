@@ -18,6 +18,9 @@ func (c *compiler) pipe(p *syntax.Pipeline) command {
 			both.Redirs = append(slices.Clip(cmd.Redirs), &syntax.Redir{Op: ">&", Fd: 2, Target: target, Line: cmd.Line})
 			cmd = &both
 		}
+		if i < len(p.Cmds)-1 { // The last one may run in the shell itself.
+			c.alone(cmd)
+		}
 		stages[i], jobs[i] = c.single(cmd), listsJobs(cmd)
 	}
 	return func(sh *interp) int {

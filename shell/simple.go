@@ -8,6 +8,7 @@ import (
 
 // simpleCode is a compiled simple command.
 type simpleCode struct {
+	alone   bool // see compiler.alone
 	assigns []*assignCode
 	words   []*word
 	decl    map[int]*assignCode // arguments that are assignments, by number
@@ -22,7 +23,7 @@ type simpleCode struct {
 
 // simple compiles a simple command.
 func (c *compiler) simple(s *syntax.Simple, cmd *syntax.Command) command {
-	x := &simpleCode{line: cmd.Line, src: s, cmd: cmd, slot: -1, redirs: c.redirs(cmd.Redirs)}
+	x := &simpleCode{line: cmd.Line, src: s, cmd: cmd, slot: -1, redirs: c.redirs(cmd.Redirs), alone: c.lone[cmd]}
 	for _, a := range s.Assigns {
 		x.assigns = append(x.assigns, c.assign(a))
 	}
@@ -266,6 +267,9 @@ func (x *simpleCode) with(sh *interp, fn *function, b *builtin, args []string) i
 			return sh.status
 		}
 		return 1
+	}
+	if x.alone {
+		sh.keepRedirs(undo)
 	}
 	keep := b != nil && fn == nil && b.special && sh.opt&optPosix != 0
 	for _, a := range x.assigns {

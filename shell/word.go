@@ -37,7 +37,8 @@ type wpart interface {
 // compiler turns trees into closures.
 type compiler struct {
 	lib      *library
-	inAssign bool // the word is the value of an assignment
+	inAssign bool                     // the word is the value of an assignment
+	lone     map[*syntax.Command]bool // see alone
 }
 
 // word compiles a word.

@@ -38,6 +38,7 @@ var arrows = []struct {
 	{"shell/regex", nil},
 	{"coreutils", []string{"vfs", "shell", "coreutils"}},
 	{"backend/bwrap", []string{"sandbox", "policy", "guest", "gateway", "stage", "backend/bwrap"}},
+	{"backend/virtual", []string{"sandbox", "policy", "gateway", "vfs", "shell", "coreutils", "curl", "backend/virtual"}},
 	{"cmd/sandbox-guest", []string{"sandbox", "guest"}},
 	{"cmd/agent-sandbox", []string{"sandbox", "sandboxtest", "policy", "guest", "stage", "backend", "cmd/agent-sandbox"}},
 	{"e2e", []string{"sandbox", "sandboxtest", "policy", "guest", "stage", "backend", "e2e"}},

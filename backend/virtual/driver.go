@@ -1,0 +1,166 @@
+package virtual
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/shell"
+	"github.com/seed434b0696/agent-sandbox/vfs"
+)
+
+// Driver is the virtual backend. It is safe for concurrent use.
+type Driver struct {
+	options Options
+
+	mu    sync.Mutex
+	trees map[string]*tree // with Options.Share: those in use
+}
+
+// New returns a driver.
+func New(o Options) *Driver {
+	if o.Trace == nil {
+		o.Trace = func(string, string) {}
+	}
+	if o.Denied == nil {
+		o.Denied = func(sandbox.Denial) {}
+	}
+	return &Driver{options: o, trees: map[string]*tree{}}
+}
+
+// Name is "virtual".
+func (d *Driver) Name() string { return "virtual" }
+
+// Check tells what a machine in memory holds. It is the same on every host.
+func (d *Driver) Check(context.Context) (sandbox.Report, error) {
+	return sandbox.Report{Backend: d.Name(), Findings: []sandbox.Finding{
+		{Rule: "isolation", State: sandbox.Emulated, Needed: true, Detail: "no program of the host runs; commands are our own, in this process"},
+		{Rule: "filesystem", State: sandbox.Emulated, Detail: "a tree in memory over the directories of the host, which are written by apply only"},
+		{Rule: "network", State: sandbox.Emulated, Detail: "curl alone reaches the network, through the allow-list"},
+		{Rule: "limits.memory", State: sandbox.Emulated, Detail: "variables, buffers and captured output are counted"},
+		{Rule: "limits.pids", State: sandbox.Emulated, Detail: "the machine's process table"},
+		{Rule: "limits.cpu", State: sandbox.Impossible, Detail: "commands are goroutines of this process"},
+		{Rule: "limits.tmp", State: sandbox.Impossible, Detail: "/tmp shares the limit of all files"},
+	}}, nil
+}
+
+// Create resolves spec and makes its tree. Nothing runs.
+func (d *Driver) Create(_ context.Context, spec sandbox.Spec) (sandbox.Instance, error) {
+	plan, err := policy.Resolve(spec)
+	if err != nil {
+		return nil, err
+	}
+	limits, err := checkPlan(spec, plan)
+	if err != nil {
+		return nil, err
+	}
+	u := hostUser()
+	t, err := d.tree(plan, u)
+	if err != nil {
+		return nil, err
+	}
+	var id [8]byte
+	if _, err := rand.Read(id[:]); err != nil {
+		return nil, errors.Join(err, d.release(context.Background(), t))
+	}
+	i := &instance{
+		driver: d, id: hex.EncodeToString(id[:]), spec: spec, plan: plan, tree: t, user: u, limits: limits,
+		created: time.Now(), running: map[*process]struct{}{},
+	}
+	i.programs = append(d.denied(plan), d.options.Commands...)
+	return i, nil
+}
+
+// Open fails with NotFound: a sandbox of this driver does not outlive its process.
+func (d *Driver) Open(_ context.Context, id string) (sandbox.Instance, error) {
+	return nil, sandbox.Errorf(sandbox.NotFound, "no sandbox %q", id)
+}
+
+// List is empty: a sandbox of this driver does not outlive its process.
+func (d *Driver) List(context.Context) ([]sandbox.Info, error) { return nil, nil }
+
+// tree returns the tree for a plan: a new one, or the one that others use.
+func (d *Driver) tree(plan *policy.Plan, u user) (*tree, error) {
+	options := vfs.Options{Limits: d.options.Limits, Now: d.options.Now}
+	if !d.options.Share {
+		return newTree(plan, u, options)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	key := fmt.Sprintf("%q %v %v", plan.Workspace, plan.Mounts, plan.Guards)
+	if t := d.trees[key]; t != nil {
+		t.refs++
+		return t, nil
+	}
+	t, err := newTree(plan, u, options)
+	if err == nil {
+		t.key = key
+		d.trees[key] = t
+	}
+	return t, err
+}
+
+// release gives a tree back; the last one to do so applies what was changed, if that is wanted.
+func (d *Driver) release(ctx context.Context, t *tree) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if t.refs--; t.refs > 0 {
+		return nil
+	}
+	delete(d.trees, t.key)
+	var err error
+	if d.options.Apply {
+		_, err = t.apply(ctx, ApplyOptions{})
+	}
+	return errors.Join(err, t.close())
+}
+
+// checkPlan refuses what a machine in memory cannot hold, and returns its limits.
+func checkPlan(spec sandbox.Spec, plan *policy.Plan) (shell.Limits, error) {
+	unsupported := func(what, hint string) error {
+		return sandbox.Errorf(sandbox.Unsupported, "%s", what).WithHint("%s", hint)
+	}
+	const other = "take it out of the policy, or use another backend"
+	none := shell.Limits{}
+	switch {
+	case spec.Stage != "":
+		return none, unsupported("changes stay in memory, and stages on disk are not for them", "leave --stage out, and apply the changes with --apply")
+	case plan.Docker:
+		return none, unsupported("docker: the engine's socket cannot be reached from memory", other)
+	case len(plan.Sockets) > 0:
+		return none, unsupported(fmt.Sprintf("filesystem.sockets: %s cannot be reached from memory", plan.Sockets[0]), other)
+	case len(plan.Publish) > 0:
+		return none, unsupported("network.publish: nothing listens in memory", other)
+	}
+	for name, source := range plan.Limits.Required {
+		if name == "cpu" || name == "tmp" {
+			return none, unsupported(fmt.Sprintf("limits.%s in %s cannot be held in memory", name, source), other)
+		}
+	}
+	return shell.Limits{Bytes: int64(plan.Limits.Memory), Processes: plan.Limits.Pids}, nil
+}
+
+// denied returns programs in the place of those that the policy denies.
+func (d *Driver) denied(plan *policy.Plan) []shell.Command {
+	var list []shell.Command
+	for _, c := range plan.Commands {
+		if c.Rule != "deny" {
+			continue // There is no real program here for a wrapper to call.
+		}
+		list = append(list, shell.Command{
+			Name: c.Name, Replace: true, Summary: "denied by the policy",
+			Run: func(p *shell.Proc) int {
+				d.options.Denied(plan.DeniedCommand(c.Name, p.Name()))
+				p.Warn("the policy of this sandbox does not allow this command")
+				return sandbox.ExitNotExecutable
+			},
+		})
+	}
+	return list
+}

@@ -1,0 +1,149 @@
+package virtual
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/vfs"
+)
+
+// files is sandbox.Files on a tree, with the rights of the user of commands.
+type files struct{ i *instance }
+
+func (f files) at(name string) (*vfs.FS, vfs.Cred, string, error) {
+	f.i.mu.Lock()
+	closed := f.i.closed
+	f.i.mu.Unlock()
+	switch {
+	case closed:
+		return nil, vfs.Cred{}, "", sandbox.Errorf(sandbox.Closed, "the sandbox is closed")
+	case name == "":
+		return nil, vfs.Cred{}, "", sandbox.Errorf(sandbox.Invalid, "an empty file name")
+	}
+	return f.i.tree.fs, f.i.user.cred(), f.i.abs(name), nil
+}
+
+// Open streams a regular file.
+func (f files) Open(ctx context.Context, name string) (io.ReadCloser, error) {
+	tree, cred, name, err := f.at(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := tree.Stat(cred, name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode.IsRegular() { // A named pipe would make us wait for somebody inside.
+		return nil, sandbox.Errorf(sandbox.Invalid, "%s is not a regular file", name)
+	}
+	file, err := tree.Open(ctx, cred, name)
+	if err != nil {
+		return nil, err
+	}
+	return file, nil
+}
+
+// Create puts a file in place when all of it has arrived.
+func (f files) Create(ctx context.Context, name string, perm fs.FileMode, r io.Reader) (err error) {
+	tree, cred, name, err := f.at(name)
+	if err != nil {
+		return err
+	}
+	// Through a link the file that it leads to is replaced, as a command would do it.
+	if real, err := tree.Realpath(cred, name); err == nil {
+		name = real
+	}
+	if err := tree.Access(cred, name, vfs.MayWrite); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err // A rename would not ask.
+	}
+	part := path.Join(path.Dir(name), "."+path.Base(name)[:min(len(path.Base(name)), 100)]+"."+f.i.id)
+	w, err := tree.OpenFile(ctx, cred, part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, perm)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, r)
+	err = errors.Join(err, w.Close())
+	if err == nil {
+		err = tree.Rename(cred, part, name)
+	}
+	if err != nil {
+		_ = tree.Unlink(cred, part) // It may be gone, and the first error is the one to tell.
+	}
+	return err
+}
+
+// Stat describes what is at name, a link itself.
+func (f files) Stat(_ context.Context, name string) (sandbox.FileInfo, error) {
+	tree, cred, name, err := f.at(name)
+	if err != nil {
+		return sandbox.FileInfo{}, err
+	}
+	info, err := tree.Lstat(cred, name)
+	if err != nil {
+		return sandbox.FileInfo{}, err
+	}
+	return fileInfo(tree, cred, name, info), nil
+}
+
+// List lists a directory by name.
+func (f files) List(_ context.Context, name string) ([]sandbox.FileInfo, error) {
+	tree, cred, name, err := f.at(name)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := tree.ReadDir(cred, name)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]sandbox.FileInfo, 0, len(entries))
+	for _, e := range entries {
+		at := path.Join(name, e.Name)
+		info, err := tree.Lstat(cred, at)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // removed since
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, fileInfo(tree, cred, at, info))
+	}
+	return out, nil
+}
+
+// Remove removes what is there with all below it.
+func (f files) Remove(_ context.Context, name string) error {
+	tree, cred, name, err := f.at(name)
+	if err != nil {
+		return err
+	}
+	if _, err := tree.Lstat(cred, name); err != nil {
+		return err
+	}
+	return tree.RemoveAll(cred, name)
+}
+
+// Rename moves a file or directory.
+func (f files) Rename(_ context.Context, from, to string) error {
+	tree, cred, from, err := f.at(from)
+	if err != nil {
+		return err
+	}
+	_, _, to, err = f.at(to)
+	if err != nil {
+		return err
+	}
+	return tree.Rename(cred, from, to)
+}
+
+func fileInfo(tree *vfs.FS, cred vfs.Cred, name string, info vfs.Info) sandbox.FileInfo {
+	out := sandbox.FileInfo{Name: path.Base(name), Size: info.Size, Mode: info.Mode, Time: info.Mtime}
+	if info.Mode&fs.ModeSymlink != 0 {
+		out.Target, _ = tree.Readlink(cred, name)
+	}
+	return out
+}

@@ -1,0 +1,206 @@
+package virtual
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/coreutils"
+	"github.com/seed434b0696/agent-sandbox/coreutils/zone"
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/shell"
+)
+
+// instance is one sandbox: a tree, and what runs on it. Each command has a machine of its own, with
+// its own processes.
+type instance struct {
+	driver   *Driver
+	id       string
+	spec     sandbox.Spec
+	plan     *policy.Plan
+	tree     *tree
+	user     user
+	limits   shell.Limits
+	programs []shell.Command // beside those of every machine
+	created  time.Time
+
+	mu      sync.Mutex
+	closed  bool
+	running map[*process]struct{} // with those that have left something behind
+}
+
+func (i *instance) ID() string { return i.id }
+
+// Plan returns the plan.
+func (i *instance) Plan() *policy.Plan { return i.plan }
+
+// Limits returns the limits of the policy.
+func (i *instance) Limits() (sandbox.Limits, error) { return i.plan.Limits.Limits, nil }
+
+// Files works on the tree as the user of commands does.
+func (i *instance) Files() sandbox.Files { return files{i} }
+
+// Changes is that of Workspace.
+func (i *instance) Changes() ([]Change, error) {
+	list, err := i.tree.changes()
+	return newChanges(list), err
+}
+
+// Apply is that of Workspace.
+func (i *instance) Apply(ctx context.Context, o ApplyOptions) (Applied, error) {
+	return i.tree.apply(ctx, o)
+}
+
+// Discard is that of Workspace.
+func (i *instance) Discard() error {
+	var errs []error
+	for _, m := range i.tree.mounts {
+		errs = append(errs, m.Discard())
+	}
+	return errors.Join(errs...)
+}
+
+// Status counts the commands that run.
+func (i *instance) Status(context.Context) (sandbox.Status, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	n := 0
+	for p := range i.running {
+		if !p.over() {
+			n++
+		}
+	}
+	return sandbox.Status{
+		Info:    sandbox.Info{ID: i.id, Name: i.spec.Name, Backend: i.driver.Name(), Workspace: i.plan.Workspace, Created: i.created},
+		Running: n,
+	}, nil
+}
+
+// Close ends what runs and gives the tree back.
+func (i *instance) Close(ctx context.Context) error {
+	i.mu.Lock()
+	first := !i.closed
+	i.closed = true
+	var all []*process
+	for p := range i.running {
+		all = append(all, p)
+	}
+	i.mu.Unlock()
+	for _, p := range all {
+		p.shell.Close()
+		<-p.ended
+	}
+	if !first {
+		return nil
+	}
+	return i.driver.release(context.WithoutCancel(ctx), i.tree)
+}
+
+// Start runs cmd in a machine of its own.
+func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error) {
+	if len(cmd.Args) == 0 || cmd.Args[0] == "" {
+		return nil, sandbox.Errorf(sandbox.Invalid, "no command was given")
+	}
+	if err := checkText(cmd); err != nil {
+		return nil, err
+	}
+	dir, err := i.startDir(cmd)
+	if err != nil {
+		return nil, err
+	}
+	sh := shell.New(shell.Options{
+		FS: i.tree.fs, Cred: i.user.cred(), Env: searchPath(environment(i.plan.Env, cmd.Env)), Dir: dir,
+		Programs: programs(), Commands: i.programs, Limits: i.limits,
+		Now: i.driver.options.Now, Hostname: hostname, Zone: zone.Load, Hint: coreutils.Hint,
+	})
+	if _, err := sh.LookPath(cmd.Args[0]); err != nil {
+		sh.Close()
+		return nil, execError(cmd.Args[0], err)
+	}
+	p := &process{instance: i, shell: sh, ended: make(chan struct{})}
+	if err := i.add(p); err != nil {
+		sh.Close()
+		return nil, err
+	}
+	go p.run(ctx, cmd.Args, stdio)
+	return p, nil
+}
+
+func (i *instance) add(p *process) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.closed {
+		return sandbox.Errorf(sandbox.Closed, "the sandbox is closed")
+	}
+	for old := range i.running {
+		if old.over() && old.gone() { // what was left behind has ended meanwhile
+			old.shell.Close()
+			delete(i.running, old)
+		}
+	}
+	i.running[p] = struct{}{}
+	return nil
+}
+
+// checkText refuses what no program of the kernel could get either.
+func checkText(cmd sandbox.Cmd) error {
+	for _, s := range slices.Concat(cmd.Args, cmd.Env, []string{cmd.Dir}) {
+		if strings.IndexByte(s, 0) >= 0 {
+			return sandbox.Errorf(sandbox.Invalid, "a NUL byte in %.40q", s)
+		}
+	}
+	return nil
+}
+
+func (i *instance) startDir(cmd sandbox.Cmd) (string, error) {
+	dir := i.abs(cmd.Dir)
+	info, err := i.tree.fs.Stat(i.user.cred(), dir)
+	switch {
+	case errors.Is(err, syscall.ENOENT), err == nil && !info.IsDir():
+		return "", sandbox.Errorf(sandbox.NotFound, "the directory %q does not exist in the sandbox", dir)
+	case err != nil:
+		return "", err
+	}
+	return dir, nil
+}
+
+// abs returns a path inside as seen from the sandbox's start directory.
+func (i *instance) abs(name string) string {
+	switch {
+	case name == "":
+		return i.plan.Dir
+	case strings.HasPrefix(name, "/"):
+		return name
+	}
+	return strings.TrimSuffix(i.plan.Dir, "/") + "/" + name
+}
+
+// environment puts more over env.
+func environment(env, more []string) []string {
+	out := slices.Clone(env)
+	for _, kv := range more {
+		name, _, _ := strings.Cut(kv, "=")
+		out = slices.DeleteFunc(out, func(old string) bool { return strings.HasPrefix(old, name+"=") })
+		out = append(out, kv)
+	}
+	return out
+}
+
+func execError(name string, err error) error {
+	e := &sandbox.ExecError{Name: name, Code: sandbox.ExitNotFound, Err: errors.New("not found in the sandbox")}
+	code, hint := sandbox.NotFound, ""
+	switch {
+	case errors.Is(err, syscall.EISDIR):
+		e.Code, e.Err, code = sandbox.ExitNotExecutable, errors.New("is a directory"), sandbox.Denied
+	case errors.Is(err, syscall.EACCES):
+		e.Code, e.Err, code = sandbox.ExitNotExecutable, errors.New("not executable"), sandbox.Denied
+	case !strings.Contains(name, "/"):
+		hint = strings.TrimPrefix(coreutils.Hint(name), "\nhint: ")
+	}
+	return &sandbox.Error{Code: code, Err: e, Hint: hint}
+}

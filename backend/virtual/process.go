@@ -1,0 +1,110 @@
+package virtual
+
+import (
+	"context"
+	"io"
+	"os"
+	"syscall"
+
+	"golang.org/x/term"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/shell"
+)
+
+// process is a command with the machine that it runs in.
+type process struct {
+	instance *instance
+	shell    *shell.Shell
+	ended    chan struct{} // closed when exit and err are there
+	exit     sandbox.Exit
+	err      error
+}
+
+// run runs the command to its end. What it has started beside itself may go on, until the sandbox is closed.
+func (p *process) run(ctx context.Context, args []string, stdio sandbox.Stdio) {
+	defer close(p.ended)
+	res, err := p.shell.RunScript(ctx, shell.Script{Program: args, Exit: true, Wait: true}, shell.Stdio{
+		Stdin: reader(stdio.Stdin), Stdout: writer(stdio.Stdout), Stderr: writer(stdio.Stderr),
+	})
+	p.exit = sandbox.Exit{Code: res.Status, Signal: res.Signal}
+	if err != nil { // The context has ended, and with it everything.
+		p.shell.Close()
+		p.exit = sandbox.Exit{Code: 128 + int(syscall.SIGKILL), Signal: int(syscall.SIGKILL)}
+	}
+	if res.Limit != nil {
+		p.exit.Reason = res.Limit.Error()
+	}
+	if p.gone() {
+		p.shell.Close()
+		p.instance.remove(p)
+	}
+}
+
+// gone reports whether nothing is left of the command but the machine itself.
+func (p *process) gone() bool { return len(p.shell.Processes()) <= 1 }
+
+// over reports whether the command itself has ended.
+func (p *process) over() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// Wait waits for the end.
+func (p *process) Wait() (sandbox.Exit, error) {
+	<-p.ended
+	return p.exit, p.err
+}
+
+// Signal sends a signal to the command's process group.
+func (p *process) Signal(sig os.Signal) error {
+	s, ok := sig.(syscall.Signal)
+	if !ok {
+		return sandbox.Errorf(sandbox.Invalid, "signal %v", sig)
+	}
+	p.shell.Signal(s)
+	return nil
+}
+
+func (i *instance) remove(p *process) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	delete(i.running, p)
+}
+
+// terminal is a terminal of the host as a command sees it.
+type terminal struct{ *os.File }
+
+// Terminal returns its size.
+func (t terminal) Terminal() (columns, rows int, ok bool) {
+	columns, rows, err := term.GetSize(int(t.Fd())) //nolint:gosec // A descriptor is small.
+	return columns, rows, err == nil
+}
+
+func reader(r io.Reader) io.Reader {
+	if f, ok := r.(*os.File); ok {
+		if f == nil {
+			return nil
+		}
+		if term.IsTerminal(int(f.Fd())) { //nolint:gosec // A descriptor is small.
+			return terminal{f}
+		}
+	}
+	return r
+}
+
+func writer(w io.Writer) io.Writer {
+	if f, ok := w.(*os.File); ok {
+		if f == nil {
+			return nil
+		}
+		if term.IsTerminal(int(f.Fd())) { //nolint:gosec // A descriptor is small.
+			return terminal{f}
+		}
+	}
+	return w
+}

@@ -1,0 +1,209 @@
+package virtual
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"sync"
+	"syscall"
+
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/vfs"
+	"github.com/seed434b0696/agent-sandbox/vfs/hostdir"
+)
+
+// tree is the file system of one sandbox, or of several that share it: the system, and the
+// directories of the host that the plan names.
+type tree struct {
+	fs     *vfs.FS
+	plan   *policy.Plan // that made it
+	mounts []*mount
+	begin  *vfs.Snapshot // before any command
+
+	mu   sync.Mutex
+	refs int
+	key  string // in Driver.trees
+}
+
+// mount is a directory of the host in a tree, at the same path.
+type mount struct {
+	*hostdir.Mount
+	path string
+}
+
+// newTree makes the tree of a plan. Nothing of the host is read yet but single files.
+func newTree(plan *policy.Plan, u user, o vfs.Options) (t *tree, err error) {
+	s, err := systemFor(u)
+	if err != nil {
+		return nil, err
+	}
+	t = &tree{fs: s.on(s.fixed, o), plan: plan, refs: 1}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, t.close())
+			t = nil
+		}
+	}()
+	if plan.Home != "" {
+		if err := ownDir(t.fs, u, plan.Home); err != nil {
+			return t, err
+		}
+	}
+	if plan.Workspace != "" {
+		if err := t.attach(plan.Workspace, u); err != nil {
+			return t, err
+		}
+	}
+	for _, m := range plan.Mounts {
+		if err := t.add(plan, m, u); err != nil {
+			return t, err
+		}
+	}
+	if err := makeDir(t.fs, plan.Dir); err != nil {
+		return t, sandbox.Errorf(sandbox.Invalid, "start directory %q: %w", plan.Dir, err)
+	}
+	t.begin = t.fs.Snapshot()
+	return t, nil
+}
+
+// add brings in what somebody has named, wherever it is. What presets name of the host's system
+// is not needed: a machine has its own.
+func (t *tree) add(plan *policy.Plan, m policy.Mount, u user) error {
+	rule := &plan.Rules[m.Rule]
+	if m.Access != policy.ReadOnly && m.Access != policy.ReadWrite || m.Pin || rule.Preset != "" || rule.Source == "built in" || t.has(m.Path) {
+		return nil
+	}
+	if !m.Dir {
+		return t.copyFile(m.Path)
+	}
+	return t.attach(m.Path, u)
+}
+
+// has reports whether a path is at or below a directory that is there already.
+func (t *tree) has(p string) bool {
+	for _, m := range t.mounts {
+		if _, ok := relative(p, m.path); ok {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *tree) attach(dir string, u user) error {
+	if err := makeDir(t.fs, dir); err != nil {
+		return err
+	}
+	m, err := hostdir.Attach(t.fs, dir, dir, hostdir.Options{UID: u.uid, GID: u.gid, Protect: newShield(t.plan, dir).protection})
+	switch {
+	case errors.Is(err, syscall.ENOTEMPTY):
+		return sandbox.Errorf(sandbox.Unsupported, "%s: the machine in memory has a system of its own there", dir).
+			WithHint("use a directory below it, or another backend")
+	case err != nil:
+		return err
+	}
+	t.mounts = append(t.mounts, &mount{m, dir})
+	return nil
+}
+
+// copyFile copies a file of the host, which nobody changes then.
+func (t *tree) copyFile(name string) error {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // A named pipe must not make us wait.
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // It was only read.
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return err // Sockets and devices have no meaning here.
+	}
+	if err := makeDir(t.fs, path.Dir(name)); err != nil {
+		return err
+	}
+	before, err := t.fs.Protect(path.Dir(name), vfs.Free)
+	if err != nil {
+		return err
+	}
+	err = fill(t.fs, name, info.Mode().Perm(), f)
+	return errors.Join(err, protect(t.fs, path.Dir(name), before), protect(t.fs, name, vfs.Fixed))
+}
+
+// fill makes a file that holds what r gives.
+func fill(f *vfs.FS, name string, perm fs.FileMode, r io.Reader) error {
+	w, err := f.OpenFile(context.Background(), vfs.Cred{}, name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, perm)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, r)
+	if err = errors.Join(err, w.Close()); err != nil {
+		return fmt.Errorf("copy %s: %w", name, err)
+	}
+	return nil
+}
+
+// close gives the host's directories back.
+func (t *tree) close() error {
+	var errs []error
+	for _, m := range t.mounts {
+		errs = append(errs, m.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// changes lists what commands changed in the directories of the host, by path.
+func (t *tree) changes() ([]vfs.Change, error) {
+	var all []vfs.Change
+	for _, m := range t.mounts {
+		list, err := m.Diff()
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range list {
+			c.Path = path.Join(m.path, c.Path)
+			all = append(all, c)
+		}
+	}
+	return all, nil
+}
+
+// apply makes the changes in the host's directories, as far as the plan allows; see Workspace.Apply.
+func (t *tree) apply(ctx context.Context, o ApplyOptions) (Applied, error) {
+	changes, err := t.changes()
+	if err != nil {
+		return Applied{}, err
+	}
+	list := make([]policy.Changed, len(changes))
+	for i, c := range changes {
+		list[i] = changed(c)
+	}
+	review := policy.NewReview(t.plan, list, nil)
+	var done Applied
+	for _, m := range t.mounts {
+		res, err := m.Apply(ctx, hostdir.ApplyOptions{Force: o.Force, DryRun: o.DryRun, Refuse: func(c vfs.Change) string {
+			c.Path = path.Join(m.path, c.Path)
+			return review.Refuse(changed(c))
+		}})
+		for _, c := range res.Applied {
+			c.Path = path.Join(m.path, c.Path)
+			done.Changes = append(done.Changes, newChange(c))
+		}
+		for _, s := range res.Skipped {
+			done.Kept = append(done.Kept, Kept{Path: path.Join(m.path, s.Path), Reason: string(s.Reason), Detail: s.Detail})
+		}
+		if err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+func changed(c vfs.Change) policy.Changed {
+	return policy.Changed{
+		Path: c.Path, Exists: c.Kind != vfs.Deleted, Link: c.Kind != vfs.Deleted && c.New.Mode&fs.ModeSymlink != 0,
+		Replaced: c.Kind == vfs.Deleted || c.Kind == vfs.Retyped,
+	}
+}
