@@ -36,6 +36,7 @@ var commands = []func() shell.Command{
 	md5sumCommand,
 	odCommand,
 	patchCommand,
+	sedCommand,
 	sha1sumCommand,
 	sha224sumCommand,
 	sha256sumCommand,

@@ -104,7 +104,13 @@ func prepare(t *testing.T, dir, script string) {
 }
 
 func realEnv(more []string) []string {
-	return append([]string{"LC_ALL=C", "TZ=UTC", "PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME=/root", "TERM=xterm"}, more...)
+	locale := "LC_ALL=C"
+	for _, v := range more {
+		if strings.HasPrefix(v, "LC_ALL=") {
+			locale = v
+		}
+	}
+	return append([]string{locale, "TZ=UTC", "PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME=/root", "TERM=xterm"}, more...)
 }
 
 func runReal(t *testing.T, dir string, args []string, r row) outcome {
@@ -430,4 +436,26 @@ func splitWords(t *testing.T, line string) []string {
 		t.Fatalf("line %q", line)
 	}
 	return words
+}
+
+// newVirtualTree returns a tree with files in /w.
+func newVirtualTree(t *testing.T, content map[string]string) *vfs.FS {
+	t.Helper()
+	f := vfs.New(vfs.Options{})
+	if err := f.Mkdir(vfs.Cred{}, "/w", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range content {
+		file, err := f.OpenFile(t.Context(), vfs.Cred{}, "/w/"+name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := file.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if err := file.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f
 }

@@ -86,7 +86,7 @@ Exit status is 0 when a line was selected, 1 when none, 2 after an error.`
 // runGrep is grep.
 func runGrep(p *shell.Proc) int {
 	g := newGrep(p)
-	if status, done := g.configure(p.Args); done {
+	if status, done := g.configure(); done {
 		return status
 	}
 	return g.run()

@@ -164,7 +164,7 @@ func newGrep(p *shell.Proc) *grep {
 }
 
 // configure reads the options. done says that status is all there is left to do.
-func (g *grep) configure(args []string) (status int, done bool) {
+func (g *grep) configure() (status int, done bool) {
 	o := newOptions(g.p, grepCommand, grepOptions)
 	o.Wrong = 2
 	for o.Next() {

@@ -96,13 +96,8 @@ type tail struct {
 
 func runTail(p *shell.Proc) int {
 	t := &tail{p: p, out: newOutput(p), n: 10, delim: '\n', first: true, interval: time.Second}
-	args, err := t.obsolete(p.Args)
-	if err != "" {
-		p.Warn("%s", err)
-		return 1
-	}
 	q := *p
-	q.Args = args
+	q.Args = t.obsolete(p.Args)
 	o := newOptions(&q, tailCommand, tailOptions)
 	for o.Next() {
 		t.option(o)
@@ -203,16 +198,16 @@ func (t *tail) rareOption(o *options) {
 }
 
 // obsolete understands -NUM[bcl][f] and +NUM[bcl][f] as the only option.
-func (t *tail) obsolete(args []string) (rest []string, fault string) {
+func (t *tail) obsolete(args []string) (rest []string) {
 	if len(args) < 2 || len(args) > 3 && args[2] != "--" || len(args) > 4 {
-		return args, ""
+		return args
 	}
 	if len(args) == 3 && len(args[2]) > 1 && args[2][0] == '-' && args[2] != "--" {
-		return args, ""
+		return args
 	}
 	text := args[1]
 	if len(text) < 2 || text[0] != '-' && text[0] != '+' {
-		return args, ""
+		return args
 	}
 	end := 1
 	for end < len(text) && text[end] >= '0' && text[end] <= '9' {
@@ -229,7 +224,7 @@ func (t *tail) obsolete(args []string) (rest []string, fault string) {
 	}
 	follow := strings.HasPrefix(tail, "f")
 	if tail = strings.TrimPrefix(tail, "f"); tail != "" || digits == "" && text[0] == '-' {
-		return args, ""
+		return args
 	}
 	n := int64(10)
 	if digits != "" {
@@ -239,7 +234,7 @@ func (t *tail) obsolete(args []string) (rest []string, fault string) {
 		}
 	}
 	t.n, t.bytes, t.fromStart, t.follow = n*scale, bytes, text[0] == '+', follow
-	return append([]string{args[0]}, args[2:]...), ""
+	return append([]string{args[0]}, args[2:]...)
 }
 
 func (t *tail) file(name string) bool {
@@ -323,7 +318,7 @@ func (t *tail) copyFrom(in io.Reader) error {
 			b = t.skipLines(b, &skip)
 		}
 		if _, e := t.out.Write(b); e != nil {
-			return nil
+			return nil //nolint:nilerr // It stays in the writer, for Close.
 		}
 		if err != nil {
 			return notEnd(err)

@@ -40,11 +40,10 @@ type tr struct {
 	complement, delete, squeeze, truncate bool
 	translates                            bool
 
-	to      [256]byte
-	drop    [256]bool
-	once    [256]bool // to be squeezed
-	last    int       // byte written last, if it is one of those; else -1
-	changes bool
+	to   [256]byte
+	drop [256]bool
+	once [256]bool // to be squeezed
+	last int       // byte written last, if it is one of those; else -1
 }
 
 func runTr(p *shell.Proc) int {

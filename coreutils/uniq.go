@@ -82,7 +82,7 @@ type uniq struct {
 	p                            *shell.Proc
 	out                          *output
 	count, fold                  bool
-	noFirst, noUnique, noRepeats bool // kinds of lines that are left out
+	noUnique, noRepeats          bool // kinds of lines that are left out
 	all                          bool
 	divide                       divide
 	group                        bool

@@ -59,6 +59,9 @@ for task in "$@"; do
       need watch procps
       need cal ncal
       need hexdump bsdextrautils
+      need rg ripgrep
+      need fdfind fd-find
+      need envsubst gettext-base
       need uuidgen uuid-runtime
       need less less
       need tree tree

@@ -299,7 +299,11 @@ func classNode(s *set, negated bool, flags Flags) *node {
 			s = s.without(0xD800, 0xDFFF)
 		}
 	}
-	if end := lineEndOf(flags); flags&NoNewline != 0 && s.has(end) {
+	end := lineEndOf(flags)
+	if flags&Sed != 0 {
+		end = '\n' // sed -z looks for anchors at NUL, yet keeps "." from newlines.
+	}
+	if flags&NoNewline != 0 && s.has(end) {
 		if _, alone := s.single(); !alone {
 			s = s.without(end, end)
 		}
