@@ -37,6 +37,7 @@ var arrows = []struct {
 	{"shell/getopt", nil},
 	{"shell/regex", nil},
 	{"coreutils", []string{"vfs", "shell", "coreutils"}},
+	{"curl", []string{"vfs", "shell"}},
 	{"backend/bwrap", []string{"sandbox", "policy", "guest", "gateway", "stage", "backend/bwrap"}},
 	{"backend/virtual", []string{"sandbox", "policy", "gateway", "vfs", "shell", "coreutils", "curl", "backend/virtual"}},
 	{"cmd/sandbox-guest", []string{"sandbox", "guest"}},

@@ -1,0 +1,21 @@
+package curl
+
+import (
+	"context"
+	"crypto/x509"
+	"net"
+)
+
+// Way is how requests leave the machine.
+type Way struct {
+	// Dial connects to a host and port; when Proxied, to the HTTP proxy, whatever it is given. A
+	// *net.DNSError means that there is no such host. It must end when ctx does. Required.
+	Dial func(ctx context.Context, host string, port uint16) (net.Conn, error)
+
+	// Proxied says that connections lead to an HTTP proxy: plain requests are made there in
+	// absolute form, and all others through CONNECT.
+	Proxied bool
+
+	// Roots returns whom TLS trusts, when it is first needed; nil: the system's authorities.
+	Roots func() (*x509.CertPool, error)
+}
