@@ -264,11 +264,14 @@ func (c *compiler) caseClause(n *syntax.Case, line int) command {
 		if sh.opt&optXTrace != 0 {
 			sh.xtrace(strings.TrimSuffix(text(), " "))
 		}
+		sh.substRan = false
 		s := sh.str(subject)
 		if sh.ctl != ctlNone {
 			return sh.status
 		}
-		sh.status = 0
+		if !sh.substRan {
+			sh.status = 0
+		}
 		through := false
 		for _, b := range branches {
 			if !through && !sh.matchCase(b.pats, s) {

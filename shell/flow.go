@@ -70,6 +70,9 @@ func (sh *interp) exitBuiltin(args []string) int {
 		sh.abort()
 		return 1
 	}
+	if sh.inFunction() && sh.inTrap == 0 && sh.traps.has(trapExit) && !sh.trapsInherited {
+		st = sh.runExitTrap(st) // It sees what the function made local.
+	}
 	return sh.exit(st)
 }
 
@@ -319,6 +322,9 @@ func (sh *interp) caller(args []string) int {
 	source := "NULL"
 	if n+1 < len(sources) {
 		source = sources[n+1]
+	}
+	if n+1 >= len(names) && sh.script == "" && len(args) > 1 && n > 0 {
+		return 1
 	}
 	if len(args) == 1 {
 		return sh.outString(lines[0] + " " + source + "\n")

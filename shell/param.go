@@ -63,7 +63,7 @@ func (p *posPart) expand(f *fields, quoted bool) {
 	if p.n <= len(sh.params) {
 		s = sh.params[p.n-1]
 	} else if sh.opt&optNoUnset != 0 {
-		sh.unbound(strconv.Itoa(p.n))
+		sh.unboundShort(strconv.Itoa(p.n))
 		return
 	}
 	if quoted {
@@ -76,7 +76,7 @@ func (p *posPart) expand(f *fields, quoted bool) {
 func (p *specialPart) expand(f *fields, quoted bool) {
 	s, ok := f.sh.special(p.c)
 	if !ok && f.sh.opt&optNoUnset != 0 {
-		f.sh.unbound(string(p.c))
+		f.sh.unboundShort(string(p.c))
 	}
 	if quoted {
 		f.quoted(s)

@@ -158,6 +158,9 @@ func (p *paramPart) paramText() string {
 	return s
 }
 
+// unboundShort ends the shell for a parameter written without braces.
+func (sh *interp) unboundShort(name string) { sh.unbound("$" + name) }
+
 // unbound ends the shell: set -u and a parameter without value.
 func (sh *interp) unbound(name string) {
 	sh.errorf("%s: unbound variable", name)

@@ -231,12 +231,12 @@ func (r *redirCode) duplicate(sh *interp) bool {
 			d.ref()
 			return r.set(sh, 1, d) && r.set(sh, 2, d)
 		}
-		sh.errorf("%s: ambiguous redirect", r.target.text)
+		sh.errorf("%s: ambiguous redirect", s)
 		return false
 	}
 	d := sh.fds.get(from)
 	if d == nil {
-		sh.errorf("%d: Bad file descriptor", from)
+		sh.errorf("%s: Bad file descriptor", r.target.text)
 		return false
 	}
 	d.ref()

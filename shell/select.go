@@ -64,6 +64,7 @@ func (sh *interp) selectFrom(list []string, slot int, body command) int {
 		}
 		line, ok := lines.next(sh, d, '\n', 0)
 		if !ok && line == "" {
+			sh.assign(slotREPLY, "")
 			sh.outString("\n")
 			return 1
 		}

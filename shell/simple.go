@@ -57,6 +57,7 @@ func (x *simpleCode) assignOne(sh *interp) int {
 		return sh.status
 	}
 	sh.line = x.line
+	sh.running(x)
 	if sh.tracing() {
 		return x.assignOnly(sh)
 	}
@@ -95,11 +96,9 @@ func (x *simpleCode) assignOnly(sh *interp) int {
 // nameless makes the assignments and redirections of a command whose words came to nothing.
 func (x *simpleCode) nameless(sh *interp) int {
 	undo := len(sh.undo)
-	if len(x.redirs) > 0 && !sh.redirect(x.redirs) {
+	failed := len(x.redirs) > 0 && !sh.redirect(x.redirs)
+	if failed && sh.ctl != ctlNone {
 		sh.undoRedirs(undo)
-		if sh.ctl == ctlNone {
-			sh.status = 1
-		}
 		return sh.status
 	}
 	for _, a := range x.assigns {
@@ -112,7 +111,10 @@ func (x *simpleCode) nameless(sh *interp) int {
 		}
 	}
 	sh.undoRedirs(undo)
-	if !sh.substRan {
+	switch {
+	case failed:
+		sh.status = 1
+	case !sh.substRan:
 		sh.status = 0
 	}
 	return sh.status
@@ -126,6 +128,7 @@ func (x *simpleCode) run(sh *interp) int {
 		return sh.status
 	}
 	sh.line = x.line
+	sh.running(x)
 	if sh.tracing() {
 		if sh.traced(x.line, x.text) && sh.ctl != ctlNone {
 			return sh.status
@@ -156,6 +159,13 @@ func (x *simpleCode) run(sh *interp) int {
 	sh.pop(base)
 	sh.status = st
 	return st
+}
+
+// running notes the command for BASH_COMMAND, which in a trap stays what it interrupted.
+func (sh *interp) running(x *simpleCode) {
+	if sh.inTrap == 0 {
+		sh.current = x
+	}
 }
 
 // pop gives the stack back.
@@ -189,7 +199,10 @@ func (x *simpleCode) dispatch(sh *interp, args []string) int {
 		sh.lastArg = x.last(args)
 		switch {
 		case fn != nil:
-			return sh.call(fn, args)
+			last := sh.lastArg
+			st := sh.call(fn, args)
+			sh.lastArg = last
+			return st
 		case b != nil:
 			if x.decl != nil {
 				sh.declArgs = x.declArgs(len(args))
@@ -293,7 +306,9 @@ func (x *simpleCode) with(sh *interp, fn *function, b *builtin, args []string) i
 	var st int
 	switch {
 	case fn != nil:
+		last := sh.lastArg
 		st = sh.call(fn, args)
+		sh.lastArg = last
 	case b != nil:
 		if x.decl != nil {
 			sh.declArgs = x.declArgs(len(args))
