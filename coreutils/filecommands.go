@@ -13,6 +13,7 @@ var fileCommands = []func() shell.Command{
 	clearCommand,
 	cpCommand,
 	dateCommand,
+	ddCommand,
 	dfCommand,
 	dirCommand,
 	dirnameCommand,
