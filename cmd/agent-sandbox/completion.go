@@ -63,7 +63,7 @@ func noChoice() []string { return nil }
 // completeFlags completes the values of the flags that have a fixed choice.
 func completeFlags(cmd *cobra.Command) {
 	choices := map[string]func() []string{
-		"backend": func() []string { return []string{defaultBackend} },
+		"backend": func() []string { return built },
 		"network": func() []string { return []string{"none", "host"} },
 		"preset":  policy.PresetNames,
 		// Nothing to offer, and no names of files either.

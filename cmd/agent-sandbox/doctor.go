@@ -45,7 +45,7 @@ func (a *app) doctor(ctx context.Context, backend string, verify, asJSON bool) e
 	if err != nil {
 		return err
 	}
-	d, err := newDriver(backend, h, hooks{})
+	d, err := newDriver(backend, h, hooks{shared: true})
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 type execFlags struct {
 	options
 	stage  string // empty: the workspace itself
+	apply  bool   // make the changes that a backend keeps in memory
 	dryRun bool
 	json   bool
 	quiet  bool
@@ -69,6 +70,7 @@ func newExecLike(a *app, path string) *cobra.Command {
 	flags.SetInterspersed(false) // what follows the command belongs to it, also -h
 	f.register(flags)
 	addStage(flags, &f.stage)
+	flags.BoolVar(&f.apply, "apply", false, "with --backend virtual: make the changes of a command that succeeds in the\nworkspace; without it they are gone with the sandbox")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the command line that would run, quoted for a shell")
 	flags.BoolVar(&f.json, "json", false, "collect the output and print the result as one JSON document")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not list what was refused")
@@ -105,6 +107,10 @@ func (a *app) execute(ctx context.Context, f *execFlags, args []string, relay *r
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, box.Close(context.WithoutCancel(ctx))) }()
+	memory, err := memoryOf(box, f.apply)
+	if err != nil {
+		return 0, err
+	}
 	cmd := sandbox.Cmd{Args: args}
 	if f.dryRun {
 		return 0, a.dryRun(box, cmd)
@@ -133,9 +139,14 @@ func (a *app) execute(ctx context.Context, f *execFlags, args []string, relay *r
 		res.Stdout, res.Stderr = stdout.Bytes(), stderr.Bytes()
 		doc := newResult(box, res, refused.all())
 		doc.Stage, err = a.stageReport(f.cwd, f.stage)
-		return res.Code, errors.Join(err, a.printJSON(doc))
+		kept := err
+		doc.Changes, err = memory.finish(ctx, f.apply && res.Code == 0)
+		return res.Code, errors.Join(kept, err, a.printJSON(doc))
 	}
 	a.remark(res)
+	if err := a.remarkMemory(ctx, memory, f, res.Code); err != nil {
+		return res.Code, err
+	}
 	if !f.quiet {
 		a.err.refused(refused)
 	}

@@ -23,6 +23,7 @@ type result struct {
 	Millis   int64            `json:"duration_ms"`       //
 	Refused  []sandbox.Denial `json:"denials,omitempty"` // what the policy refused, at most 100
 	Stage    *stageReport     `json:"stage,omitempty"`   // what the command ran on; nil: the workspace itself
+	Changes  *memoryReport    `json:"changes,omitempty"` // what the command did to a tree in memory; nil: it wrote to the workspace or a stage
 	Error    *errorReport     `json:"error,omitempty"`   // the sandbox failed
 }
 

@@ -52,7 +52,7 @@ func (a *app) selftest(ctx context.Context, backend, match string, asJSON bool) 
 	if err != nil {
 		return err
 	}
-	d, err := newDriver(backend, h, hooks{})
+	d, err := newDriver(backend, h, hooks{shared: true})
 	if err != nil {
 		return err
 	}
