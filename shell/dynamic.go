@@ -15,14 +15,16 @@ type dynamic struct {
 	set   func(sh *interp, s string)
 	setAt func(sh *interp, i int64, s string)
 	attr  attr
+	quiet bool // lists of variables do without
 }
 
 // dynamics are the special variables. A set of nil ignores assignments.
 func dynamics() map[string]*dynamic {
 	return map[string]*dynamic{
-		"RANDOM":  {value: (*interp).random, set: (*interp).seed, attr: attrInteger},
-		"SRANDOM": {value: func(*interp) string { return strconv.FormatUint(uint64(rand.Uint32()), 10) }, attr: attrInteger}, //nolint:gosec // Not for keys.
+		"RANDOM":  {quiet: true, value: (*interp).random, set: (*interp).seed, attr: attrInteger},
+		"SRANDOM": {quiet: true, value: func(*interp) string { return strconv.FormatUint(uint64(rand.Uint32()), 10) }, attr: attrInteger}, //nolint:gosec // Not for keys.
 		"SECONDS": {
+			quiet: true,
 			value: func(sh *interp) string { return strconv.FormatInt(sh.m.now().Unix()-sh.start, 10) },
 			set: func(sh *interp, s string) {
 				n, _ := strconv.ParseInt(s, 10, 64)
@@ -30,21 +32,21 @@ func dynamics() map[string]*dynamic {
 			},
 			attr: attrInteger,
 		},
-		"EPOCHSECONDS": {value: func(sh *interp) string { return strconv.FormatInt(sh.m.now().Unix(), 10) }},
-		"EPOCHREALTIME": {value: func(sh *interp) string {
+		"EPOCHSECONDS": {quiet: true, value: func(sh *interp) string { return strconv.FormatInt(sh.m.now().Unix(), 10) }},
+		"EPOCHREALTIME": {quiet: true, value: func(sh *interp) string {
 			t := sh.m.now()
 			return fmt.Sprintf("%d.%06d", t.Unix(), t.Nanosecond()/1000)
 		}},
-		"LINENO":        {value: func(sh *interp) string { return strconv.Itoa(sh.line) }},
-		"BASHPID":       {value: func(sh *interp) string { return strconv.Itoa(sh.process().pid) }, attr: attrInteger},
-		"BASH_SUBSHELL": {value: func(sh *interp) string { return strconv.Itoa(sh.subshell) }},
-		"BASH_COMMAND":  {value: (*interp).commandText},
-		"BASH_ARGV0":    {value: func(sh *interp) string { return sh.name }, set: func(sh *interp, s string) { sh.name = s }},
-		"HISTCMD":       {value: func(sh *interp) string { return strconv.Itoa(len(sh.history) + 1) }},
+		"LINENO":        {quiet: true, value: func(sh *interp) string { return strconv.Itoa(sh.line) }},
+		"BASHPID":       {quiet: true, value: func(sh *interp) string { return strconv.Itoa(sh.process().pid) }, attr: attrInteger},
+		"BASH_SUBSHELL": {quiet: true, value: func(sh *interp) string { return strconv.Itoa(sh.subshell) }},
+		"BASH_COMMAND":  {quiet: true, value: (*interp).commandText},
+		"BASH_ARGV0":    {quiet: true, value: func(sh *interp) string { return sh.name }, set: func(sh *interp, s string) { sh.name = s }},
+		"HISTCMD":       {quiet: true, value: func(sh *interp) string { return strconv.Itoa(len(sh.history) + 1) }},
 		"SHELLOPTS":     {value: (*interp).shellOpts, attr: attrReadonly},
 		"BASHOPTS":      {value: (*interp).bashOpts, attr: attrReadonly},
 		"_":             {value: func(sh *interp) string { return sh.lastArg }, set: func(*interp, string) {}},
-		"FUNCNAME":      {list: (*interp).funcNames},
+		"FUNCNAME":      {quiet: true, list: (*interp).funcNames},
 		"BASH_SOURCE":   {list: (*interp).sources},
 		"BASH_LINENO":   {list: (*interp).callLines},
 		"BASH_ARGC":     {list: (*interp).argCounts},

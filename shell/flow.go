@@ -316,7 +316,7 @@ func (sh *interp) caller(args []string) int {
 		n = int(v)
 	}
 	lines, sources, names := sh.callLines(), sh.sources(), sh.funcNames()
-	if len(sh.frames) == 0 || n >= len(sh.frames) {
+	if len(sh.frames) == 0 || n >= len(sh.frames) || len(args) > 1 && n+1 >= len(names) {
 		return 1
 	}
 	source := "NULL"

@@ -3,7 +3,6 @@ package shell
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -12,6 +11,9 @@ func (sh *interp) historyBuiltin(args []string) int {
 	list, rest, st := sh.flags2(args, "acd:npsrw")
 	if st >= 0 {
 		return st
+	}
+	if len(list) == 0 && len(rest) > 1 {
+		return sh.fail("too many arguments")
 	}
 	for _, f := range list {
 		switch f.c {
@@ -29,9 +31,11 @@ func (sh *interp) historyBuiltin(args []string) int {
 			sh.history = append(append([]string(nil), sh.history[:n-1]...), sh.history[n:]...)
 			return 0
 		case 's':
+			sh.forgetOwn()
 			sh.history = append(slices.Clip(sh.history), strings.Join(rest, " "))
 			return 0
 		case 'p':
+			sh.forgetOwn()
 			return sh.outString(strings.Join(rest, "\n") + "\n")
 		default:
 			return sh.historyFile(f.c, rest)
@@ -50,6 +54,86 @@ func (sh *interp) historyBuiltin(args []string) int {
 		fmt.Fprintf(&b, "%5d  %s\n", from+i+1, s)
 	}
 	return sh.outString(b.String())
+}
+
+// remember puts a command that has been read into the list, when that is kept.
+func (sh *interp) remember(src string) {
+	sh.historyOwn = false
+	if sh.evals > 0 || sh.sourceLevel > 0 || sh.inTrap > 0 || len(sh.frames) > 0 || sh.subshell > 0 {
+		return
+	}
+	line := joinLines(strings.Trim(src, "\n"))
+	control := ":" + sh.get(slotHISTCONTROL) + ":"
+	both := strings.Contains(control, ":ignoreboth:")
+	n := len(sh.history)
+	switch {
+	case strings.TrimSpace(line) == "":
+		return
+	case (both || strings.Contains(control, ":ignorespace:")) && line[0] == ' ':
+		return
+	case (both || strings.Contains(control, ":ignoredups:")) && n > 0 && sh.history[n-1] == line:
+		return
+	case sh.historyIgnores(line):
+		return
+	}
+	list := slices.Clip(sh.history)
+	if strings.Contains(control, ":erasedups:") {
+		list = slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == line })
+	}
+	limit := maxHistory
+	if v, ok := plainInt(sh.namedValue("HISTSIZE")); ok && v >= 0 && v < maxHistory && sh.namedValue("HISTSIZE") != "" {
+		limit = int(v)
+	}
+	if list = append(list, line); len(list) > limit {
+		list = list[len(list)-limit:]
+	}
+	sh.charge(len(line))
+	sh.history, sh.historyOwn = list, true
+}
+
+// maxHistory bounds the list.
+const maxHistory = 10_000
+
+// historyIgnores tells whether HISTIGNORE names the line.
+func (sh *interp) historyIgnores(line string) bool {
+	for pat := range strings.SplitSeq(sh.namedValue("HISTIGNORE"), ":") {
+		if pat != "" && sh.m.lib.pattern(pat, sh.patternFlags()).match(sh, line) {
+			return true
+		}
+	}
+	return false
+}
+
+// joinLines makes a command of several lines one, unless a here-document or quotes need the lines.
+func joinLines(s string) string {
+	if strings.IndexByte(s, '\n') < 0 || strings.Contains(s, "<<") || strings.ContainsAny(s, "'\"") {
+		return s
+	}
+	var b strings.Builder
+	for line := range strings.SplitSeq(s, "\n") {
+		line = strings.TrimSpace(line)
+		before := strings.TrimRight(b.String(), " ")
+		switch word := before[strings.LastIndexAny(before, " ;")+1:]; {
+		case line == "":
+			continue
+		case before == "":
+		case word == "do", word == "then", word == "else", word == "{", word == "in", word == "elif",
+			strings.HasSuffix(before, ";"), strings.HasSuffix(before, "&"), strings.HasSuffix(before, "|"), strings.HasSuffix(before, "("):
+			b.WriteByte(' ')
+		default:
+			b.WriteString("; ")
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// forgetOwn takes the running command out of the list again.
+func (sh *interp) forgetOwn() {
+	if n := len(sh.history); sh.historyOwn && n > 0 {
+		sh.history = sh.history[: n-1 : n-1]
+	}
+	sh.historyOwn = false
 }
 
 // historyFile reads or writes the list.
@@ -81,85 +165,6 @@ func (sh *interp) historyFile(op byte, rest []string) int {
 	}
 	if _, err := d.write(sh.ctx, []byte(text)); err != nil {
 		return sh.writeFailed(err)
-	}
-	return 0
-}
-
-// fc lists and repeats commands of the list; there is no editor.
-func (sh *interp) fc(args []string) int {
-	list, rest, st := sh.flags2(args, "e:lnrs0123456789")
-	if st >= 0 {
-		return st
-	}
-	on := map[byte]bool{}
-	for _, f := range list {
-		on[f.c] = true
-		if f.c >= '0' && f.c <= '9' {
-			rest = append([]string{"-" + string(f.c)}, rest...)
-		}
-		if f.c == 'e' && f.arg == "-" {
-			on['s'] = true
-		}
-	}
-	if len(sh.history) == 0 {
-		if on['l'] {
-			return 0
-		}
-		return sh.fail("history specification out of range")
-	}
-	if on['s'] {
-		text := sh.history[len(sh.history)-1]
-		for _, r := range rest {
-			if old, repl, ok := strings.Cut(r, "="); ok {
-				text = strings.Replace(text, old, repl, 1)
-			}
-		}
-		sh.errorRaw(text + "\n")
-		return sh.evalText(text, sh.line, "fc")
-	}
-	first, last := max(1, len(sh.history)-15), len(sh.history)
-	if len(rest) > 0 {
-		first = sh.historyIndex(rest[0])
-	}
-	if len(rest) > 1 {
-		last = sh.historyIndex(rest[1])
-	} else if len(rest) == 1 && !on['l'] {
-		last = first
-	}
-	if first < 1 || last > len(sh.history) || last < 1 {
-		return sh.fail("history specification out of range")
-	}
-	if !on['l'] {
-		return sh.fail("no editor here; use -l or -s")
-	}
-	var b strings.Builder
-	step := 1
-	if first > last {
-		step = -1
-	}
-	if on['r'] {
-		first, last, step = last, first, -step
-	}
-	for i := first; i != last+step; i += step {
-		if !on['n'] {
-			b.WriteString(strconv.Itoa(i))
-		}
-		b.WriteString("\t " + sh.history[i-1] + "\n")
-	}
-	return sh.outString(b.String())
-}
-
-func (sh *interp) historyIndex(s string) int {
-	if n, ok := numberArg(s); ok {
-		if n < 0 {
-			n += int64(len(sh.history)) + 1
-		}
-		return int(n)
-	}
-	for i := len(sh.history); i > 0; i-- {
-		if strings.HasPrefix(sh.history[i-1], s) {
-			return i
-		}
 	}
 	return 0
 }

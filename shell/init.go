@@ -124,6 +124,13 @@ func (sh *interp) initVars(shlvl int) {
 	}
 }
 
+// setCommandString tells the script what -c ran.
+func (sh *interp) setCommandString(text string) {
+	c := &cell{epoch: sh.epoch}
+	c.store(text)
+	sh.put(slotExecutionString, c)
+}
+
 // initPWD takes the directory's name from the environment when it is right.
 func (sh *interp) initPWD(set func(string, string, attr)) {
 	pwd := sh.get(slotPWD)

@@ -84,6 +84,7 @@ type interp struct {
 	options        optState
 	dirStack       []string
 	history        []string
+	historyOwn     bool // its last entry is the command that runs
 	hash           map[string]*hashed
 	hashPath       string // the PATH that hash is about
 	hashEpoch      uint64 // of the process that hash belongs to

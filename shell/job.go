@@ -16,6 +16,31 @@ type job struct {
 	text   string
 	told   bool // that it has ended
 	waited bool
+	coproc *coproc // nil for others
+}
+
+// coproc is what a coprocess has besides its process, which goes away with it.
+type coproc struct {
+	slot, pidSlot int
+	fds           [2]int
+	ends          [2]*description
+}
+
+// reap notes that the job has been waited for. The variables and descriptors of a coprocess go.
+func (sh *interp) reap(j *job) {
+	j.waited = true
+	c := j.coproc
+	if c == nil || !j.ended() {
+		return
+	}
+	j.coproc = nil
+	for i, fd := range c.fds {
+		if sh.fds.get(fd) == c.ends[i] {
+			_ = sh.setFd(fd, nil)
+		}
+	}
+	sh.unsetVar(c.slot)
+	sh.unsetVar(c.pidSlot)
 }
 
 // jobTable is the jobs of one process.

@@ -52,7 +52,8 @@ func (sh *interp) jobsBuiltin(args []string) int {
 		}
 		b.WriteString(sh.jobLine(j, all, on['l']))
 		if ended {
-			j.told, j.waited = true, true
+			j.told = true
+			sh.reap(j)
 		}
 	}
 	return max(st, 0, sh.outString(b.String()))
@@ -115,7 +116,7 @@ func (sh *interp) fg(args []string) int {
 	sh.outString(strings.TrimSuffix(j.text, " &") + "\n")
 	j.p.resume()
 	st, _ = sh.waitFor(j.p)
-	j.waited = true
+	sh.reap(j)
 	return st
 }
 
@@ -131,6 +132,10 @@ func (sh *interp) bg(args []string) int {
 	if j == nil {
 		return 1
 	}
+	if !j.isStopped() {
+		sh.fail("job %d already in background", j.id)
+		return 0
+	}
 	j.p.resume()
 	return sh.outString(fmt.Sprintf("[%d]+ %s &\n", j.id, strings.TrimSuffix(j.text, " &")))
 }
@@ -141,20 +146,29 @@ func (sh *interp) disown(args []string) int {
 		return st
 	}
 	t := sh.jobsOf()
+	keep := false // -h: they stay, without a hangup, which nobody sends here
 	for _, f := range list {
-		if f.c == 'a' && len(rest) == 0 {
+		keep = keep || f.c == 'h'
+		if f.c == 'a' && len(rest) == 0 && !keep {
 			t.list = nil
 			return 0
 		}
 	}
 	if len(rest) == 0 {
-		rest = []string{"%%"}
+		rest = []string{"current"}
 	}
 	st = 0
 	for _, spec := range rest {
-		j, msg := sh.findJob(spec)
+		name := spec
+		if spec == "current" {
+			name = "%%"
+		}
+		j, msg := sh.findJob(name)
 		if j == nil {
 			st = sh.fail("%s: %s", spec, msg)
+			continue
+		}
+		if keep {
 			continue
 		}
 		t.list = slices.DeleteFunc(t.list, func(k *job) bool { return k == j })
@@ -214,7 +228,7 @@ func (sh *interp) waitOne(spec, name string) int {
 	if interrupted {
 		return st
 	}
-	j.waited = true
+	sh.reap(j)
 	if name != "" {
 		sh.assignNamed(name, strconv.Itoa(j.p.pid))
 	}
@@ -231,7 +245,7 @@ func (sh *interp) waitAllJobs() int {
 		if st, interrupted := sh.waitFor(j.p); interrupted {
 			return st
 		}
-		j.waited = true
+		sh.reap(j)
 	}
 	t.list = nil
 	return 0
@@ -259,7 +273,7 @@ func (sh *interp) waitNext(specs []string, name string) int {
 		changes := sh.m.changes()
 		for _, j := range jobs {
 			if j.ended() {
-				j.waited = true
+				sh.reap(j)
 				if name != "" {
 					sh.assignNamed(name, strconv.Itoa(j.p.pid))
 				}
@@ -289,7 +303,7 @@ func (sh *interp) kill(args []string) int {
 		return sh.killList(rest[1:])
 	case a == "-s" || a == "-n":
 		if len(rest) < 2 {
-			return sh.usage(sh.usageOf(), "%s: option requires an argument", a)
+			return sh.fail("%s: option requires an argument", a)
 		}
 		if sig = signalNumber(rest[1]); sig < 0 {
 			return sh.fail("%s: invalid signal specification", rest[1])

@@ -78,7 +78,8 @@ func (o *mapOptions) set(sh *interp, f flag) int {
 		o.callback = f.arg
 	case 'c':
 		o.every, ok = number("callback quantum")
-		if o.every == 0 {
+		if ok && o.every == 0 {
+			sh.fail("%s: invalid callback quantum", f.arg)
 			ok = false
 		}
 	}

@@ -296,6 +296,7 @@ func (sh *interp) runNested(a nestedArgs) int {
 	switch {
 	case a.command:
 		sh.opt |= optCommand
+		sh.setCommandString(a.script)
 		what = "-c"
 	case a.stdin:
 		sh.opt |= optStdin

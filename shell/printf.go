@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -308,7 +309,7 @@ func (p *printer) integer(a string) int64 {
 		n++
 	}
 	if n < len(digits) || len(digits) == 0 {
-		p.complain("%s: invalid number", a)
+		p.invalid(a)
 	}
 	switch {
 	case p.unsigned:
@@ -331,6 +332,18 @@ func (p *printer) integer(a string) int64 {
 	}
 	p.big = v > math.MaxInt64
 	return int64(v)
+}
+
+// invalid tells what kind of number the argument is not.
+func (p *printer) invalid(a string) {
+	kind := ""
+	switch {
+	case len(a) > 1 && a[0] == '0' && a[1] >= '0' && a[1] <= '9':
+		kind = "octal "
+	case strings.HasPrefix(a, "0x"):
+		kind = "hex "
+	}
+	p.complain("%s: invalid %snumber", a, kind)
 }
 
 func (p *printer) complainRange(a string) {
@@ -416,12 +429,12 @@ func (p *printer) floating(a string) float64 {
 		}
 		if v, err := strconv.ParseFloat(text, 64); err == nil && !strings.Contains(text, "_") {
 			if n < len(s) {
-				p.complain("%s: invalid number", a)
+				p.invalid(a)
 			}
 			return v
 		}
 	}
-	p.complain("%s: invalid number", a)
+	p.invalid(a)
 	return 0
 }
 
@@ -482,6 +495,18 @@ func formatFloat(v float64, verb byte, prec int, alt bool) string {
 		return "nan"
 	}
 	if verb != 'g' && verb != 'G' {
+		if prec < 0 && v != 0 { // %a as C prints a long double: four bits before the point.
+			frac, exp := math.Frexp(math.Abs(v))
+			digits := strings.TrimRight(strconv.FormatUint(uint64(math.Ldexp(frac, 64)), 16), "0")
+			if digits = digits[:1] + "." + digits[1:]; len(digits) == 2 {
+				digits = digits[:1]
+			}
+			sign := ""
+			if math.Signbit(v) {
+				sign = "-"
+			}
+			return fmt.Sprintf("%s0x%sp%+d", sign, digits, exp-4)
+		}
 		s := strconv.FormatFloat(v, verb, prec, 64)
 		if verb == 'x' || verb == 'X' {
 			return hexFloat(s)

@@ -120,7 +120,7 @@ func (sh *interp) printVars(d *declaration, want attr) int {
 func (sh *interp) allNames() []string {
 	var list []string
 	for slot, c := range sh.vars {
-		if c != nil && c.attr&^(attrLocal|attrTemp) != 0 {
+		if c != nil && c.attr&^(attrLocal|attrTemp) != 0 && (c.attr&attrDynamic == 0 || !c.dyn.quiet) {
 			list = append(list, sh.m.lib.symbols.name(slot))
 		}
 	}

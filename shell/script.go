@@ -182,6 +182,9 @@ func (sh *interp) runUnit(u *unit, what string) bool {
 	if sh.opt&optNoExec != 0 && sh.opt&optInteractive == 0 {
 		return true
 	}
+	if sh.opt&optHistory != 0 {
+		sh.remember(u.src)
+	}
 	u.run(sh)
 	switch sh.ctl {
 	case ctlNone:

@@ -88,7 +88,7 @@ func (sh *interp) selectFrom(list []string, slot int, body command) int {
 	return st
 }
 
-// menu lists the choices as bash does when there is no terminal: as many columns as 80 characters hold.
+// menu lists the choices as bash does: in as many columns as COLUMNS, or 80, characters hold.
 func (sh *interp) menu(list []string) string {
 	longest := 0
 	for _, s := range list {
@@ -96,7 +96,11 @@ func (sh *interp) menu(list []string) string {
 	}
 	digits := len(itoa(len(list)))
 	width := longest + digits + 2 + 2
-	cols := max(1, 80/width)
+	screen := 80
+	if n, ok := plainInt(sh.namedValue("COLUMNS")); ok && n > 0 && n < 1<<16 && sh.namedValue("COLUMNS") != "" {
+		screen = int(n)
+	}
+	cols := max(1, screen/width)
 	rows := (len(list) + cols - 1) / cols
 	cols = (len(list) + rows - 1) / rows
 	if rows == 1 {
@@ -109,14 +113,31 @@ func (sh *interp) menu(list []string) string {
 			if i >= len(list) {
 				break
 			}
-			n := itoa(i + 1)
-			cell := strings.Repeat(" ", digits-len(n)) + n + ") " + list[i]
-			if c < cols-1 && i+rows < len(list) {
-				cell += strings.Repeat(" ", max(1, width-(digits+2+sh.runeCount(list[i]))))
+			n, wide := itoa(i+1), digits
+			if c == 0 { // The first column is only as wide as its own numbers.
+				wide = len(itoa(rows))
 			}
-			b.WriteString(cell)
+			b.WriteString(strings.Repeat(" ", max(0, wide-len(n))) + n + ") " + list[i])
+			if i+rows < len(list) {
+				b.WriteString(tabs(c*width+wide+2+sh.runeCount(list[i]), (c+1)*width))
+			}
 		}
 		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// tabs leads from one column to another by tabs where there are stops between.
+func tabs(from, to int) string {
+	var b strings.Builder
+	for from < to {
+		if to/8 > from/8 {
+			b.WriteByte('\t')
+			from += 8 - from%8
+		} else {
+			b.WriteByte(' ')
+			from++
+		}
 	}
 	return b.String()
 }

@@ -225,6 +225,9 @@ func (sh *interp) begin(ctx context.Context, sc Script, io Stdio) {
 		sh.name = sc.Name
 		sh.opt &^= optCommand
 	}
+	if sc.Name == "" && sc.Program == nil {
+		sh.setCommandString(sc.Text)
+	}
 	if sc.Args != nil {
 		sh.params = append([]string(nil), sc.Args...)
 	}

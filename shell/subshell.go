@@ -304,6 +304,11 @@ func (c *compiler) coproc(n *syntax.Coproc) command {
 	return func(sh *interp) int {
 		inR, inW := newPipe()
 		outR, outW := newPipe()
+		for _, j := range sh.jobsOf().list {
+			if j.coproc != nil && j.ended() {
+				sh.reap(j)
+			}
+		}
 		child := sh.fork(true)
 		_, _ = child.setFd(0, inR), child.setFd(1, outW)
 		p, err := sh.launch(child, run, text(), true)
@@ -327,6 +332,8 @@ func (c *compiler) coproc(n *syntax.Coproc) command {
 		}
 		sh.setList(slot, []string{itoa(rfd), itoa(wfd)})
 		sh.assign(pidSlot, itoa(p.pid))
+		j := sh.jobs.list[len(sh.jobs.list)-1]
+		j.coproc = &coproc{slot, pidSlot, [2]int{rfd, wfd}, [2]*description{outR, inW}}
 		sh.status = 0
 		return 0
 	}

@@ -82,6 +82,7 @@ const (
 	slotLCALL
 	slotLCCTYPE
 	slotLANG
+	slotExecutionString
 )
 
 var firstNames = []string{
@@ -89,4 +90,5 @@ var firstNames = []string{
 	"GLOBIGNORE", "FUNCNEST", "TIMEFORMAT", "BASH_REMATCH", "COPROC", "POSIXLY_CORRECT", "HISTCONTROL",
 	"PS3", "SHLVL", "TMOUT", "BASH_ENV", "MAPFILE", "SHELLOPTS", "BASHOPTS", "DIRSTACK", "IGNOREEOF", "_",
 	"EXECIGNORE", "PS2", "LC_ALL", "LC_CTYPE", "LANG",
+	"BASH_EXECUTION_STRING",
 }

@@ -29,13 +29,18 @@ func timed(run command, posix, empty bool) command {
 		if empty {
 			user = 0
 		}
-		sh.errorRaw(timeReport(format, took, user) + "\n")
+		report, bad := timeReport(format, took, user)
+		if bad != 0 {
+			sh.errorf("TIMEFORMAT: `%c': invalid format character", bad)
+			return st
+		}
+		sh.errorRaw(report + "\n")
 		return st
 	}
 }
 
-// timeReport expands the escapes of TIMEFORMAT.
-func timeReport(format string, took, user time.Duration) string {
+// timeReport expands the escapes of TIMEFORMAT; bad is a letter that means nothing.
+func timeReport(format string, took, user time.Duration) (report string, bad byte) {
 	var b strings.Builder
 	for i := 0; i < len(format); i++ {
 		if format[i] != '%' || i+1 == len(format) {
@@ -67,11 +72,10 @@ func timeReport(format string, took, user time.Duration) string {
 		case '%':
 			b.WriteByte('%')
 		default:
-			b.WriteByte('%')
-			b.WriteByte(format[i])
+			return "", format[i]
 		}
 	}
-	return b.String()
+	return b.String(), 0
 }
 
 func duration(d time.Duration, digits int, long bool) string {

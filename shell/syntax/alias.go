@@ -49,6 +49,6 @@ func (p *Parser) alias(w *Word) bool {
 		p.blankLeft = len(rest)
 	}
 	p.src = p.src[:p.cur.pos] + text + rest
-	p.pos, p.line = p.cur.pos, p.cur.line
+	p.pos, p.line = p.cur.pos, p.cur.line-strings.Count(text, "\n") // Its lines are none of the script's.
 	return true
 }

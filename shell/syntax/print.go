@@ -352,7 +352,7 @@ func (p *printer) caseClause(n *Case) {
 func (p *printer) cond(x Cond) {
 	switch x := x.(type) {
 	case *CondWord:
-		p.put(x.X.Text)
+		p.put("-n " + x.X.Text)
 	case *CondUnary:
 		p.put(x.Op + " " + x.X.Text)
 	case *CondBinary:
