@@ -17,6 +17,7 @@ func Commands() []shell.Command {
 
 // commands has a line for each program, sorted by name.
 var commands = []func() shell.Command{
+	awkCommand,
 	b2sumCommand,
 	base32Command,
 	base64Command,

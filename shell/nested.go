@@ -4,6 +4,8 @@ import (
 	"io"
 	"strings"
 	"syscall"
+
+	"github.com/seed434b0696/agent-sandbox/vfs"
 )
 
 // shells returns the programs that are this shell: bash and sh.
@@ -227,6 +229,9 @@ func readerOf(r io.Reader) *description {
 		}
 		return s.d.ref()
 	}
+	if f, ok := r.(*vfs.File); ok {
+		return newFile(f.Dup(), "pipe")
+	}
 	return newHost(r, nil, "stdin")
 }
 
@@ -236,6 +241,9 @@ func writerOf(w io.Writer) *description {
 			return nil
 		}
 		return s.d.ref()
+	}
+	if f, ok := w.(*vfs.File); ok {
+		return newFile(f.Dup(), "pipe")
 	}
 	return newHost(nil, w, "stdout")
 }
