@@ -59,11 +59,26 @@ func (s *Shell) Restore(st *State) error {
 		return errForeignState
 	}
 	s.m.fs.Restore(st.tree)
+	s.become(st)
+	return nil
+}
+
+// Reset is Restore of everything but the files.
+func (s *Shell) Reset(st *State) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if st.sh.m.lib != s.m.lib {
+		return errForeignState
+	}
+	s.become(st)
+	return nil
+}
+
+func (s *Shell) become(st *State) {
 	s.sh.fds.release()
 	now := st.fork()
 	now.m, now.p, now.ctx, now.mainPID, now.ownProcess, now.jobs = s.m, s.sh.p, s.sh.ctx, s.sh.mainPID, true, s.sh.jobs
 	s.sh = now
-	return nil
 }
 
 // Shell returns a new machine that begins as the state.
