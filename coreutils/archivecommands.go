@@ -6,5 +6,6 @@ import "github.com/seed434b0696/agent-sandbox/shell"
 var archiveCommands = []func() shell.Command{
 	gunzipCommand,
 	gzipCommand,
+	tarCommand,
 	zcatCommand,
 }

@@ -300,7 +300,7 @@ func (f *gzipFile) compress(out io.Writer) bool {
 	counted := &countingWriter{w: out}
 	w, err := codec.NewGzipWriter(counted, f.level, h)
 	if err == nil {
-		f.plain, err = pump(f.p, w, f.in, 1)
+		f.plain, err = pump(f.p, w, f.in)
 		if err == nil {
 			if err = w.Close(); err != nil {
 				err = &writeError{err}
@@ -331,7 +331,7 @@ func (f *gzipFile) expand(out io.Writer) bool {
 		r = g
 	}
 	var err error
-	f.plain, err = pump(f.p, out, r, 1)
+	f.plain, err = pump(f.p, out, r)
 	f.packed = counted.n - int64(in.Buffered())
 	if g != nil {
 		f.header, f.overhead, f.crc, f.plain = g.Header, g.Overhead, g.CRC, int64(g.Size)

@@ -10,15 +10,14 @@ import (
 	"github.com/seed434b0696/agent-sandbox/vfs"
 )
 
-// pump copies all of src to dst, in fuel of so much for each 64 bytes. It returns
-// which side failed: an error of dst is a writeError.
-func pump(p *shell.Proc, dst io.Writer, src io.Reader, fuel int) (n int64, err error) {
+// pump copies all of src to dst and takes fuel for it. An error of dst is a writeError.
+func pump(p *shell.Proc, dst io.Writer, src io.Reader) (n int64, err error) {
 	next := nextPart(src)
 	for {
 		b, err := next()
 		n += int64(len(b))
 		if len(b) > 0 {
-			if err := p.Spend(fuel * (1 + len(b)>>6)); err != nil {
+			if err := p.Spend(1 + len(b)>>6); err != nil {
 				return n, err
 			}
 			if _, err := dst.Write(b); err != nil {
