@@ -79,12 +79,37 @@ func NewPrograms(commands []Command) *Programs {
 // Commands returns each command once, sorted by name.
 func (p *Programs) Commands() []Command { return p.table.list() }
 
-// with returns the set with some more.
-func (t *programs) with(commands []Command) *programs {
-	more := newPrograms(commands)
-	all := &programs{byName: maps.Clone(t.byName), builtins: t.builtins}
-	maps.Copy(all.byName, more.byName)
+// with returns the set with some more, which take the names of those that are there; the names of
+// builtins only when they say so.
+func (t *programs) with(commands []Command, builtins map[string]*builtin) *programs {
+	all := t.clone()
+	for i := range commands {
+		c := commands[i]
+		c.before = map[string]former{}
+		for _, name := range append([]string{c.Name}, c.Aliases...) {
+			all.put(name, &c, c.Replace && builtins[name] != nil)
+		}
+	}
 	return all
+}
+
+// clone returns a set that can be changed.
+func (t *programs) clone() *programs {
+	all := &programs{byName: make(map[string]*Command, len(t.byName)+1), builtins: make(map[string]*Command, len(t.builtins)+1)}
+	maps.Copy(all.byName, t.byName)
+	maps.Copy(all.builtins, t.builtins)
+	return all
+}
+
+// put gives a command a name, and with it the place of the builtin.
+func (t *programs) put(name string, c *Command, builtin bool) {
+	if old := (former{t.byName[name], t.builtins[name]}); old != (former{}) {
+		c.before[name] = old
+	}
+	t.byName[name] = c
+	if builtin {
+		t.builtins[name] = c
+	}
 }
 
 func (t *programs) list() []Command {

@@ -2,7 +2,6 @@ package shell
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -18,17 +17,7 @@ import (
 func (s *Shell) Register(commands ...Command) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.m.programs.Load()
-	r := registry{
-		builtins: s.m.lib.builtins, given: map[string]*Command{},
-		next: &programs{byName: maps.Clone(now.byName), builtins: maps.Clone(now.builtins)},
-	}
-	if r.next.byName == nil {
-		r.next.byName = map[string]*Command{}
-	}
-	if r.next.builtins == nil {
-		r.next.builtins = map[string]*Command{}
-	}
+	r := registry{builtins: s.m.lib.builtins, given: map[string]*Command{}, next: s.m.programs.Load().clone()}
 	for _, c := range commands {
 		c.registered = true
 		if err := r.add(&c); err != nil {
@@ -61,14 +50,8 @@ func (r *registry) add(c *Command) error {
 		if err := r.mayTake(c, name); err != nil {
 			return err
 		}
-		if old := (former{r.next.byName[name], r.next.builtins[name]}); old != (former{}) {
-			c.before[name] = old
-		}
 		r.given[name] = c
-		r.next.byName[name] = c
-		if r.builtins[name] != nil {
-			r.next.builtins[name] = c
-		}
+		r.next.put(name, c, r.builtins[name] != nil)
 	}
 	return nil
 }

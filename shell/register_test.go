@@ -221,6 +221,22 @@ func Test_A_Replacement_Stands_In_The_Place_Of_A_Builtin_However_It_Is_Called(t 
 	}
 }
 
+func Test_Commands_Of_The_Options_Replace_Builtins_When_They_Say_So(t *testing.T) {
+	t.Parallel()
+	commands := append(coreutils.Commands(), wraps("echo"), shell.Command{Name: "printf", Run: func(*shell.Proc) int { return 9 }})
+	for name, o := range map[string]shell.Options{
+		"alone":       {Commands: commands},
+		"behind some": {Programs: shell.NewPrograms(coreutils.Commands()), Commands: commands},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o.Env = []string{"PATH=/usr/bin:/bin"}
+			s := newSession(t, o)
+			s.wants("echo hi; /bin/echo ho; printf x; /bin/printf x", "<echo hi>hi\n</bin/echo ho>ho\nx", "", 9)
+		})
+	}
+}
+
 func Test_A_Replacement_Of_A_Program_Reaches_The_Program(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, shell.Options{Commands: coreutils.Commands(), Env: []string{"PATH=/usr/bin:/bin"}})

@@ -107,11 +107,11 @@ func newMachine(o Options) *machine {
 	}
 	switch {
 	case o.Programs == nil:
-		m.programs.Store(newPrograms(append(shells(), o.Commands...)))
+		m.programs.Store(newPrograms(shells()).with(o.Commands, m.lib.builtins))
 	case len(o.Commands) == 0:
 		m.programs.Store(o.Programs.table)
 	default:
-		m.programs.Store(o.Programs.table.with(o.Commands))
+		m.programs.Store(o.Programs.table.with(o.Commands, m.lib.builtins))
 	}
 	m.fuel.Store(m.limits.Fuel)
 	return m

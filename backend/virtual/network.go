@@ -1,0 +1,168 @@
+package virtual
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/seed434b0696/agent-sandbox/curl"
+	"github.com/seed434b0696/agent-sandbox/gateway"
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/shell"
+)
+
+// networkOptions are what a network needs of its driver.
+type networkOptions struct {
+	HostEnv  []string             // "K=V", where secrets come from
+	Denied   func(sandbox.Denial) // told of refusals, one at a time; nil: nobody is
+	Resolver *net.Resolver        // nil: the host's
+}
+
+// network is the way out of one sandbox. Its programs are the only ones that know of it: connections to
+// the allow-list's proxy are made in memory, so nothing listens on the host. A nil network is none.
+type network struct {
+	gateway *gateway.Gateway // nil: neither an allow-list nor secrets
+	plan    *policy.Plan
+	listen  *listener
+	roots   func() (*x509.CertPool, error) // nil: the system's
+
+	cancel context.CancelFunc
+	served sync.WaitGroup
+}
+
+// bundlePath is where the gateway would put the authorities to trust. Nobody looks there.
+const bundlePath = "/run/agent-sandbox/authorities.pem"
+
+// openNetwork makes the way out that a plan asks for; nil for none. It may run programs of the host
+// that fetch secrets. The caller closes it.
+func openNetwork(ctx context.Context, plan *policy.Plan, o networkOptions) (*network, error) {
+	if plan.Network.Mode != sandbox.NetworkHost && !gateway.Needed(plan) {
+		return nil, nil //nolint:nilnil // A nil network is one.
+	}
+	n := &network{plan: plan, cancel: func() {}}
+	if !gateway.Needed(plan) {
+		return n, nil
+	}
+	var err error
+	n.gateway, err = gateway.Open(ctx, plan, gateway.Options{
+		Addr: "127.0.0.1:3128", Bundle: bundlePath, HostEnv: o.HostEnv, Resolver: o.Resolver, Denied: o.Denied,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !n.gateway.Proxied() {
+		return n, nil
+	}
+	n.trust()
+	n.listen = newListener()
+	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	n.cancel = cancel
+	n.served.Go(func() {
+		// It ends with an error only when the listener does, which is ours.
+		_ = n.gateway.Serve(life, n.listen)
+	})
+	return n, nil
+}
+
+// trust finds out whom programs inside trust where TLS is inspected.
+func (n *network) trust() {
+	for _, f := range n.gateway.Files {
+		if f.Path == bundlePath {
+			n.roots = sync.OnceValues(func() (*x509.CertPool, error) {
+				pool := x509.NewCertPool()
+				if !pool.AppendCertsFromPEM(f.Data) {
+					return nil, errors.New("there is no authority to trust")
+				}
+				return pool, nil
+			})
+		}
+	}
+}
+
+// commands are the programs that reach the network; none where the policy lets nothing out.
+func (n *network) commands() []shell.Command {
+	if n == nil {
+		return nil
+	}
+	var way curl.Way
+	switch {
+	case n.plan.Network.Mode == sandbox.NetworkHost:
+		way.Dial = dialHost
+	case n.listen != nil:
+		way = curl.Way{Dial: n.dial, Proxied: true, Roots: n.roots}
+	default:
+		return nil
+	}
+	return []shell.Command{curl.Command(way)}
+}
+
+// dialHost is for the open network, which refuses nothing.
+func dialHost(ctx context.Context, host string, port uint16) (net.Conn, error) {
+	var d net.Dialer
+	return d.DialContext(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(int(port))))
+}
+
+// dial connects to the proxy, whichever server is meant.
+func (n *network) dial(ctx context.Context, _ string, _ uint16) (net.Conn, error) {
+	return n.listen.dial(ctx)
+}
+
+// environ is the environment of commands: env with placeholders for secrets, and without what holds a
+// secret's value. What leads other programs to a proxy is left out: there are none here.
+func (n *network) environ(env []string) []string {
+	if n == nil || n.gateway == nil {
+		return env
+	}
+	secret := map[string]bool{}
+	for _, s := range n.plan.Secrets {
+		secret[s.Env] = true
+	}
+	ours := map[string]bool{}
+	for _, kv := range n.gateway.Env {
+		name, _, _ := strings.Cut(kv, "=")
+		ours[name] = !secret[name]
+	}
+	var out []string
+	for _, kv := range n.gateway.Environ(env) {
+		if name, _, _ := strings.Cut(kv, "="); !ours[name] {
+			out = append(out, kv)
+		}
+	}
+	return out
+}
+
+// files are what commands are to find in the place of files that hold secrets.
+func (n *network) files() []gateway.File {
+	if n == nil || n.gateway == nil {
+		return nil
+	}
+	var out []gateway.File
+	for _, f := range n.gateway.Files {
+		if f.Path != bundlePath {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// dropped are variables that the environment does not have because they hold a secret.
+func (n *network) dropped() []policy.Dropped {
+	if n == nil || n.gateway == nil {
+		return nil
+	}
+	return n.gateway.Dropped
+}
+
+// close ends all connections and waits for that. It may be called more than once.
+func (n *network) close() {
+	if n == nil {
+		return
+	}
+	n.cancel()
+	n.served.Wait()
+}
