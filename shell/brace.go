@@ -246,7 +246,7 @@ func bracedTilde(parts []wpart) []wpart {
 	} else if n < len(parts) {
 		return parts
 	}
-	return append([]wpart{&tildePart{name}, &litPart{rest}}, parts[n:]...)
+	return append([]wpart{&tildePart{name: name}, &litPart{rest}}, parts[n:]...)
 }
 
 // partsText returns the plain text of parts.

@@ -15,6 +15,9 @@ func (sh *interp) loopControl(args []string, c control) int {
 	if len(args) > 1 && args[1] == "--" {
 		args = args[1:]
 	}
+	if sh.loops == 0 && sh.opt&optPosix != 0 {
+		return 0
+	}
 	if sh.loops == 0 {
 		sh.fail("only meaningful in a `for', `while', or `until' loop")
 		return 0
@@ -180,6 +183,10 @@ func (sh *interp) sourceText(name string) (path, text string, err error) {
 }
 
 func (sh *interp) sourceRun(path, text string, rest []string) int {
+	if strings.HasPrefix(text, stubMagic) {
+		sh.fail("%s: cannot execute binary file", path)
+		return 126
+	}
 	if !sh.deeper("source") {
 		return sh.status
 	}

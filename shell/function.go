@@ -44,6 +44,10 @@ func (c *compiler) funcDecl(n *syntax.FuncDecl, line int) command {
 				sh.errorf("`%s': is a special builtin", n.Name)
 				return sh.exit(2)
 			}
+			if !isName(n.Name) {
+				sh.errorf("`%s': not a valid identifier", n.Name)
+				return sh.exit(2)
+			}
 		}
 		source := sh.currentSource()
 		if source == "" {

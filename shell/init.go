@@ -118,10 +118,28 @@ func (sh *interp) initVars(shlvl int) {
 	})
 	for _, d := range sh.m.lib.dynamics {
 		if c := sh.cell(d.slot); c != nil && c.attr&attrExport != 0 && d.slot != slotUnderscore {
+			if d.slot == slotSHELLOPTS || d.slot == slotBASHOPTS {
+				sh.inheritOptions(d, c.str)
+			}
 			continue
 		}
 		sh.put(d.slot, d.cell)
 	}
+}
+
+// inheritOptions turns on what SHELLOPTS or BASHOPTS of the environment lists.
+func (sh *interp) inheritOptions(d dynamicCell, list string) {
+	for name := range strings.SplitSeq(list, ":") {
+		if d.slot == slotSHELLOPTS {
+			sh.opt |= setBit(name) &^ (optInteractive | optMonitor)
+		} else {
+			sh.shopt |= shoptBit(name)
+		}
+	}
+	c := *d.cell
+	c.epoch = sh.epoch
+	c.attr |= attrExport
+	sh.put(d.slot, &c)
 }
 
 // setCommandString tells the script what -c ran.

@@ -369,7 +369,7 @@ func (sh *interp) aliasBuiltin(args []string) int {
 		sortStrings(names)
 		var b strings.Builder
 		for _, n := range names {
-			b.WriteString(aliasLine(n, sh.aliases[n]))
+			b.WriteString(sh.aliasLine(n, sh.aliases[n]))
 		}
 		if st := sh.outString(b.String()); st != 0 {
 			return st
@@ -384,7 +384,7 @@ func (sh *interp) aliasBuiltin(args []string) int {
 				st = sh.fail("%s: not found", a)
 				continue
 			}
-			sh.outString(aliasLine(a, s))
+			sh.outString(sh.aliasLine(a, s))
 			continue
 		}
 		if strings.ContainsAny(name, " \t\n/$`=\\\"'|&;()<>") {
@@ -396,12 +396,16 @@ func (sh *interp) aliasBuiltin(args []string) int {
 	return st
 }
 
-func aliasLine(name, value string) string {
+func (sh *interp) aliasLine(name, value string) string {
 	dash := ""
 	if strings.HasPrefix(name, "-") {
 		dash = "-- "
 	}
-	return "alias " + dash + name + "='" + strings.ReplaceAll(value, "'", `'\''`) + "'\n"
+	word := "alias "
+	if sh.opt&optPosix != 0 {
+		word, dash = "", ""
+	}
+	return word + dash + name + "='" + strings.ReplaceAll(value, "'", `'\''`) + "'\n"
 }
 
 // ownAliases returns the aliases for writing.

@@ -145,7 +145,10 @@ func (a *nestedArgs) shortOption(p *Proc, on bool, c byte, rest []string) (used,
 	case 'i':
 		a.opt |= optInteractive
 		return 0, -1
-	case 'l', 'r', 'D':
+	case 'l':
+		a.shopt |= shLoginShell
+		return 0, -1
+	case 'r', 'D':
 		return 0, -1
 	case 'o', 'O':
 		if len(rest) == 0 {
@@ -166,7 +169,7 @@ func (a *nestedArgs) shortOption(p *Proc, on bool, c byte, rest []string) (used,
 		}
 		b := setBit(rest[0])
 		if b == 0 {
-			p.complain(rest[0] + ": invalid option name")
+			p.complain("line 0: " + p.Name() + ": " + rest[0] + ": invalid option name")
 			return 0, 2
 		}
 		if b == optPosix {
@@ -257,7 +260,7 @@ func (sh *interp) openScript(file string) (string, int) {
 		}
 	}
 	if err == nil {
-		if strings.IndexByte(firstLine(text), 0) >= 0 {
+		if strings.IndexByte(firstLine(text), 0) >= 0 || strings.HasPrefix(text, stubMagic) {
 			sh.errorRaw(file + ": " + file + ": cannot execute binary file\n")
 			return "", 126
 		}

@@ -89,10 +89,11 @@ func (sh *interp) runInterpreter(line, file string, args []string, depth int) in
 			c, found, err = sh.findCommand(arg)
 		}
 		if err != nil {
-			sh.errorf("%s: %s: bad interpreter: %s", args[0], prog, Strerror(err))
 			if Errno(err) == syscall.ENOENT {
+				sh.errorf("%s: cannot execute: required file not found", args[0])
 				return 127
 			}
+			sh.errorf("%s: %s: bad interpreter: %s", args[0], prog, Strerror(err))
 			return 126
 		}
 	}

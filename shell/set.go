@@ -77,16 +77,28 @@ func (sh *interp) setNamed(name string, on bool) bool {
 func (sh *interp) setOption(b option, on bool) {
 	if !on {
 		sh.opt &^= b
+		switch b {
+		case optPosix:
+			sh.unsetVar(slotPOSIXLY)
+		case optIgnoreEOF:
+			sh.unsetVar(slotIGNOREEOF)
+		default:
+		}
 		return
 	}
 	sh.opt |= b
 	switch b {
+	case optIgnoreEOF:
+		sh.assign(slotIGNOREEOF, "10")
 	case optVi:
 		sh.opt &^= optEmacs
 	case optEmacs:
 		sh.opt &^= optVi
 	case optPosix:
 		sh.shopt |= shExpandAliases
+		if _, set := sh.value(slotPOSIXLY); !set {
+			sh.assign(slotPOSIXLY, "y")
+		}
 	default:
 	}
 }

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/shell/syntax"
 )
@@ -74,7 +75,11 @@ func (x *simpleCode) assignOne(sh *interp) int {
 
 // assignFailed leaves the command after an assignment that could not be made.
 func (x *simpleCode) assignFailed(sh *interp) int {
-	if sh.ctl == ctlNone {
+	switch {
+	case sh.ctl != ctlNone:
+	case sh.opt&optPosix != 0:
+		sh.fatal()
+	default:
 		sh.abort()
 	}
 	return sh.status
@@ -138,6 +143,11 @@ func (x *simpleCode) run(sh *interp) int {
 			return sh.status
 		}
 	}
+	if sh.opt&optKeyword != 0 {
+		if y := x.withKeywords(sh); y != nil {
+			x = y
+		}
+	}
 	base := len(sh.stack)
 	sh.substRan = false
 	for i, w := range x.words {
@@ -166,6 +176,31 @@ func (sh *interp) running(x *simpleCode) {
 	if sh.inTrap == 0 {
 		sh.current = x
 	}
+}
+
+// withKeywords is the command under set -k: arguments that look like assignments are some. Nil: it
+// has none.
+func (x *simpleCode) withKeywords(sh *interp) *simpleCode {
+	var y *simpleCode
+	for i, w := range x.words {
+		name, _, ok := strings.Cut(x.src.Words[i].Text, "=")
+		if i == 0 || w == nil || !ok || !isName(name) {
+			if y != nil {
+				y.words = append(y.words, w)
+			}
+			continue
+		}
+		if y == nil {
+			c := *x
+			y = &c
+			y.words, y.assigns = slices.Clone(x.words[:i]), slices.Clone(x.assigns)
+		}
+		_, value, _ := strings.Cut(sh.str(w), "=")
+		y.assigns = append(y.assigns, &assignCode{
+			name: name, slot: sh.m.lib.symbols.slot(name), value: &word{constant: true, lit: value},
+		})
+	}
+	return y
 }
 
 // pop gives the stack back.
@@ -207,7 +242,7 @@ func (x *simpleCode) dispatch(sh *interp, args []string) int {
 			if x.decl != nil {
 				sh.declArgs = x.declArgs(len(args))
 			}
-			return sh.runBuiltin(b, args)
+			return sh.specialFailed(b, sh.runBuiltin(b, args))
 		}
 		return sh.external(args)
 	}
@@ -287,7 +322,7 @@ func (x *simpleCode) with(sh *interp, fn *function, b *builtin, args []string) i
 	keep := b != nil && fn == nil && b.special && sh.opt&optPosix != 0
 	for _, a := range x.assigns {
 		ok := a.temporary(sh)
-		if !ok && (sh.ctl != ctlNone || keep) {
+		if !ok && (sh.ctl != ctlNone || keep || sh.opt&optPosix != 0) {
 			sh.restore(saved)
 			sh.undoRedirs(undo)
 			if sh.ctl == ctlNone {
@@ -313,7 +348,7 @@ func (x *simpleCode) with(sh *interp, fn *function, b *builtin, args []string) i
 		if x.decl != nil {
 			sh.declArgs = x.declArgs(len(args))
 		}
-		st = sh.runBuiltin(b, args)
+		st = sh.specialFailed(b, sh.runBuiltin(b, args))
 	default:
 		sh.keepMoved(undo)
 		st = sh.external(args)
@@ -405,6 +440,22 @@ func (x *simpleCode) exec(sh *interp, b *builtin, args []string) int {
 		sh.keepRedirs(undo)
 	} else {
 		sh.undoRedirs(undo)
+	}
+	return st
+}
+
+// specialFailed ends a script in POSIX mode that has used a special builtin wrongly.
+func (sh *interp) specialFailed(b *builtin, st int) int {
+	if st == 0 || !b.special || sh.opt&optPosix == 0 || sh.opt&optInteractive != 0 || sh.ctl != ctlNone {
+		return st
+	}
+	switch b.name {
+	case "set", "unset", "trap", "shift", "times":
+		if st == 2 {
+			return sh.exit(st)
+		}
+	case "export", "readonly":
+		return sh.exit(st)
 	}
 	return st
 }

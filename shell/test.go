@@ -358,6 +358,13 @@ func (sh *interp) fileTest(op byte, name string) bool {
 		return false
 	}
 	m := info.Mode
+	if fd, own := ownStream(name); own && (op == 'r' || op == 'w') {
+		want := byte(modeRead)
+		if op == 'w' {
+			want = byte(modeWrite)
+		}
+		return byte(sh.fds.get(fd).mode)&want != 0
+	}
 	switch op {
 	case 'a', 'e':
 		return true

@@ -11,6 +11,7 @@ import (
 type tildeNode struct {
 	syntax.Part
 	name string
+	arg  bool // of an argument that looks like an assignment: plain in POSIX mode
 }
 
 // tildes cuts tildes that count out of literal text: at the beginning, and in an assignment
@@ -31,7 +32,13 @@ func tildes(list []syntax.Part, assign, arg bool) []syntax.Part {
 		if i == 0 && arg {
 			if name, value, ok := strings.Cut(rest, "="); ok && isName(strings.TrimSuffix(name, "+")) {
 				out = append(out, &syntax.Lit{S: name + "="})
+				from := len(out)
 				out = cutTildes(out, value, true, last, true)
+				for _, p := range out[from:] {
+					if t, ok := p.(*tildeNode); ok {
+						t.arg = true
+					}
+				}
 				assign = true
 				continue
 			}

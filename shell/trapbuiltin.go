@@ -68,7 +68,7 @@ func trapNumber(s string) int {
 	return signalNumber(s)
 }
 
-func trapName(n int) string {
+func (sh *interp) trapName(n int) string {
 	switch n {
 	case trapExit:
 		return "EXIT"
@@ -78,6 +78,9 @@ func trapName(n int) string {
 		return "DEBUG"
 	case trapReturn:
 		return "RETURN"
+	}
+	if sh.opt&optPosix != 0 {
+		return signalName(n)
 	}
 	return "SIG" + signalName(n)
 }
@@ -102,7 +105,7 @@ func (sh *interp) printTraps(names []string) int {
 	var b strings.Builder
 	for _, n := range want {
 		if cmd, ok := sh.traps.get(n); ok {
-			b.WriteString("trap -- '" + strings.ReplaceAll(cmd, "'", `'\''`) + "' " + trapName(n) + "\n")
+			b.WriteString("trap -- '" + strings.ReplaceAll(cmd, "'", `'\''`) + "' " + sh.trapName(n) + "\n")
 		}
 	}
 	return max(st, sh.outString(b.String()))

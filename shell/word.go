@@ -143,7 +143,7 @@ func (c *compiler) part(p syntax.Part) wpart {
 	case *syntax.Pattern:
 		return &patPart{c.parts(p.Parts)}
 	case *tildeNode:
-		return &tildePart{p.name}
+		return &tildePart{name: p.name, arg: p.arg}
 	}
 	return &quotedPart{}
 }
@@ -154,7 +154,10 @@ type (
 	dqPart     struct{ parts []wpart }
 	patPart    struct{ parts []wpart }
 	arithPart  struct{ code *arithCode }
-	tildePart  struct{ name string }
+	tildePart  struct {
+		name string
+		arg  bool // see tildeNode
+	}
 )
 
 func (p *litPart) expand(f *fields, quoted bool) {
@@ -219,7 +222,7 @@ func (p *arithPart) expand(f *fields, quoted bool) {
 
 func (p *tildePart) expand(f *fields, _ bool) {
 	dir, ok := f.sh.tilde(p.name)
-	if !ok {
+	if !ok || p.arg && f.sh.opt&optPosix != 0 {
 		f.active("~" + p.name)
 		return
 	}
