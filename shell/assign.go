@@ -243,7 +243,7 @@ func (a *assignCode) runTable(sh *interp, slot int) bool {
 	} else {
 		for _, e := range a.elems {
 			if e.index == nil {
-				sh.errorf("%s: %s: must use subscript when assigning associative array", a.name, e.value.text)
+				sh.errorf("%s: '%s': must use subscript when assigning associative array", a.name, e.value.text)
 				continue
 			}
 			pairs = append(pairs, pair{sh.str(e.index.key), sh.str(e.value), e.more})
@@ -269,7 +269,7 @@ func (a *assignCode) runTable(sh *interp, slot int) bool {
 			}
 		}
 		if p.key == "" {
-			sh.errorf("%s[%s]: bad array subscript", a.name, p.key)
+			sh.errorf("%s[%s]: bad array subscript", a.name, a.index.text)
 			continue
 		}
 		if !sh.assignKey(slot, p.key, p.s, p.more) {

@@ -186,6 +186,9 @@ func zeroPadded(s string) bool {
 
 // text returns an element of the sequence.
 func (s *sequence) text(n int64) string {
+	if s.char && n == '\\' {
+		return "" // bash takes it for a quote.
+	}
 	if s.char {
 		return string(byte(n))
 	}

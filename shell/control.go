@@ -336,6 +336,9 @@ func (c *compiler) arithCommand(n *syntax.ArithCmd, cmd *syntax.Command) command
 		sh.builtinName = "(("
 		v, ok := code.eval(sh)
 		sh.builtinName = before
+		if sh.ctl != ctlNone {
+			return sh.status
+		}
 		sh.status = 0
 		if !ok || v == 0 {
 			sh.status = 1

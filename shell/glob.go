@@ -276,7 +276,7 @@ func (g *globber) globstar(dir, extra string, comps []string) {
 		if dir != "" {
 			g.found = append(g.found, dir)
 		}
-	} else {
+	} else if dir != "" || comps[1] != "" {
 		g.walk(dir, comps[1:])
 	}
 	var below func(dir string, depth int)

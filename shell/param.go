@@ -52,9 +52,15 @@ func (v *varPart) expand(f *fields, quoted bool) {
 
 // posPart is $1 and its like without operators; specialPart $? and its like; allPart $@ and $*.
 type (
-	posPart     struct{ n int }
-	specialPart struct{ c byte }
-	allPart     struct{ star bool }
+	posPart struct {
+		n      int
+		braces bool
+	}
+	specialPart struct {
+		c      byte
+		braces bool
+	}
+	allPart struct{ star bool }
 )
 
 func (p *posPart) expand(f *fields, quoted bool) {
@@ -63,7 +69,7 @@ func (p *posPart) expand(f *fields, quoted bool) {
 	if p.n <= len(sh.params) {
 		s = sh.params[p.n-1]
 	} else if sh.opt&optNoUnset != 0 {
-		sh.unboundShort(strconv.Itoa(p.n))
+		sh.unboundNamed(strconv.Itoa(p.n), p.braces)
 		return
 	}
 	if quoted {
@@ -76,7 +82,7 @@ func (p *posPart) expand(f *fields, quoted bool) {
 func (p *specialPart) expand(f *fields, quoted bool) {
 	s, ok := f.sh.special(p.c)
 	if !ok && f.sh.opt&optNoUnset != 0 {
-		f.sh.unboundShort(string(p.c))
+		f.sh.unboundNamed(string(p.c), p.braces)
 	}
 	if quoted {
 		f.quoted(s)
@@ -150,11 +156,11 @@ func (c *compiler) param(p *syntax.Param) wpart {
 		case paramVar:
 			return &varPart{x.slot, x.name}
 		case paramPos:
-			return &posPart{x.pos}
+			return &posPart{x.pos, strings.HasPrefix(p.Text, "${")}
 		case paramAll:
 			return &allPart{p.Name == "*"}
 		case paramSpecial:
-			return &specialPart{p.Name[0]}
+			return &specialPart{p.Name[0], strings.HasPrefix(p.Text, "${")}
 		}
 	}
 	if p.Index != nil {
@@ -169,7 +175,7 @@ func (c *compiler) param(p *syntax.Param) wpart {
 		}
 	default:
 		kind := wordTilde
-		if p.Quoted {
+		if p.Quoted && strings.IndexByte("/#%^,~", p.Op[0]) < 0 {
 			kind = wordText
 		} else if c.inAssign {
 			kind = wordAssign

@@ -46,6 +46,11 @@ func (p *paramPart) transform(f *fields, v pval, quoted bool) {
 		p.apply(f, v, quoted, func(s string) string { return changeCase(sh, s, '^', false, nil) })
 	case 'L':
 		p.apply(f, v, quoted, toLower)
+	case '?':
+		if v.set || v.all != 0 && len(v.list) > 0 {
+			sh.errorf("%s: bad substitution", p.text)
+			sh.fatal()
+		}
 	}
 }
 

@@ -158,8 +158,13 @@ func (p *paramPart) paramText() string {
 	return s
 }
 
-// unboundShort ends the shell for a parameter written without braces.
-func (sh *interp) unboundShort(name string) { sh.unbound("$" + name) }
+// unboundNamed ends the shell for a parameter whose message says how it was written.
+func (sh *interp) unboundNamed(name string, braces bool) {
+	if !braces {
+		name = "$" + name
+	}
+	sh.unbound(name)
+}
 
 // unbound ends the shell: set -u and a parameter without value.
 func (sh *interp) unbound(name string) {

@@ -56,7 +56,6 @@ type printer struct {
 	status   int
 	stop     bool
 	unsigned bool
-	big      bool // the last integer needs 64 bits without sign
 }
 
 // run uses the format again until the arguments are used up.
@@ -249,16 +248,16 @@ func (p *printer) convert(s spec, c byte) bool {
 	return true
 }
 
-// text writes a string; width and precision count characters.
+// text writes a string; width and precision count bytes, as in C.
 func (p *printer) text(s spec, a string) {
-	if s.prec >= 0 && s.prec < p.sh.runeCount(a) {
-		a = a[:byteOffset(a, int64(s.prec))]
+	if s.prec >= 0 && s.prec < len(a) {
+		a = a[:s.prec]
 	}
 	p.pad(s, a)
 }
 
 func (p *printer) pad(s spec, a string) {
-	fill := s.width - p.sh.runeCount(a)
+	fill := s.width - len(a)
 	if !s.minus {
 		for range max(fill, 0) {
 			p.out = append(p.out, ' ')
@@ -330,7 +329,10 @@ func (p *printer) integer(a string) int64 {
 	case neg:
 		return -int64(v)
 	}
-	p.big = v > math.MaxInt64
+	if v > math.MaxInt64 {
+		p.complainRange(a)
+		return math.MaxInt64
+	}
 	return int64(v)
 }
 
@@ -363,15 +365,9 @@ func (sh *interp) charCode(s string) int64 {
 
 // number writes an integer.
 func (p *printer) number(s spec, c byte, n int64) {
-	big := p.big
-	p.big = false
 	var digits, prefix string
 	switch c {
 	case 'd', 'i':
-		if big {
-			p.complainRange(strconv.FormatUint(uint64(n), 10))
-			n = math.MaxInt64
-		}
 		digits = strconv.FormatInt(n, 10)
 		if n < 0 {
 			prefix, digits = "-", digits[1:]

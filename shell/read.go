@@ -43,7 +43,7 @@ func (sh *interp) read(args []string) int {
 	}
 	d := sh.fds.get(o.fd)
 	if d == nil || d.mode&modeRead == 0 {
-		return sh.fail("%d: read error: Bad file descriptor", o.fd)
+		return sh.fail("read error: %d: Bad file descriptor", o.fd)
 	}
 	if o.timeout == 0 {
 		return sh.readable(d)

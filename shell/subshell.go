@@ -79,11 +79,18 @@ type substPart struct {
 
 func (c *compiler) cmdSub(p *syntax.CmdSub) wpart {
 	x := &substPart{line: p.Line, text: p.Text, raw: p.List == nil}
-	if p.List == nil {
-		return x
+	list := p.List
+	if list == nil {
+		if !strings.HasPrefix(strings.TrimLeft(p.Text, " \t\n"), "<") {
+			return x
+		}
+		var err error
+		if list, err = syntax.NewParser(p.Text, syntax.Options{}).Next(); err != nil || list == nil {
+			return x
+		}
 	}
-	if len(p.List.Items) == 1 {
-		it := p.List.Items[0]
+	if len(list.Items) == 1 {
+		it := list.Items[0]
 		if !it.Background && len(it.Rest) == 0 && len(it.First.Cmds) == 1 && !it.First.Bang && !it.First.Time {
 			cmd := it.First.Cmds[0]
 			x.jobs = listsJobs(cmd)
@@ -93,7 +100,9 @@ func (c *compiler) cmdSub(p *syntax.CmdSub) wpart {
 			}
 		}
 	}
-	x.run = c.lazyList(p.List)
+	if !x.raw {
+		x.run = c.lazyList(p.List)
+	}
 	return x
 }
 

@@ -136,5 +136,8 @@ func (sh *interp) homeOf(uid int) (string, bool) {
 			return f[5], true
 		}
 	}
+	if uid == 0 {
+		return "/root", true
+	}
 	return "/", true
 }

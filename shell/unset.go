@@ -36,8 +36,8 @@ func (sh *interp) unsetOne(name string, funcs, vars, ref bool) bool {
 		return sh.unsetFunction(name)
 	}
 	if !isName(base) {
-		if !vars && sh.namedFunction(name) != nil {
-			return sh.unsetFunction(name)
+		if !vars && !elem {
+			return sh.namedFunction(name) == nil || sh.unsetFunction(name)
 		}
 		sh.fail("`%s': not a valid identifier", name)
 		return false

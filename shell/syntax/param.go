@@ -14,7 +14,7 @@ func (p *Parser) braced(m mode) Part {
 	}
 	x := &Param{Quoted: m.dq}
 	if !p.paramHead(x) || !p.paramOp(x, m) || p.peek() != '}' {
-		if p.peek() == 0 {
+		if p.peek() == 0 && p.pos >= len(p.src) {
 			p.unclosed(line, "}")
 		}
 		return p.badParam(start, line)
@@ -125,6 +125,9 @@ func (p *Parser) paramOp(x *Param, m mode) bool {
 			x.Arg = p.operand(m, false, "}")
 			return true
 		}
+		if c2 := p.peek(); c2 == '}' {
+			return false
+		}
 		x.Op = ":"
 		x.Arg = p.sliceExpr(":}")
 		if p.peek() == ':' {
@@ -151,13 +154,21 @@ func (p *Parser) paramOp(x *Param, m mode) bool {
 		return true
 	case '@':
 		p.pos++
-		x.Op = "@" + string(p.peek())
-		if len(x.Op) == 2 && strings.IndexByte("QEPAKakUuL", x.Op[1]) >= 0 {
-			p.pos++
-			return true
-		}
+		return p.transformOp(x)
 	}
 	return false
+}
+
+// transformOp reads the letter behind @. Other text is an error only when the parameter is set.
+func (p *Parser) transformOp(x *Param) bool {
+	start := p.pos
+	p.parts(mode{stop: "}", noPat: true})
+	letter := p.src[start:p.pos]
+	x.Op = "@" + letter
+	if len(letter) != 1 || strings.IndexByte("QEPAKakUuL", letter[0]) < 0 {
+		x.Op = "@?"
+	}
+	return true
 }
 
 // operand reads the word behind an operator. Inside double quotes it follows their rules,

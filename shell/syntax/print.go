@@ -273,9 +273,7 @@ func (p *printer) group(l *List) {
 	p.indent += 4
 	p.list(l)
 	p.heredocs("")
-	if !p.wasHere {
-		p.put("\n")
-	}
+	p.put("\n")
 	p.wasHere = false
 	p.indent -= 4
 	p.put(strings.Repeat(" ", p.indent) + "}")

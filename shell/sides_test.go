@@ -1,0 +1,182 @@
+package shell_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/coreutils"
+	"github.com/seed434b0696/agent-sandbox/shell"
+	"github.com/seed434b0696/agent-sandbox/vfs"
+)
+
+// bench runs scripts on both sides, each in a new directory of the same name.
+type bench struct {
+	bash string
+	root string
+	tree *vfs.Snapshot
+	rows atomic.Int64
+}
+
+// outcome is what a script gave.
+type outcome struct {
+	out, err string
+	status   int
+}
+
+func newBench(t testing.TB) *bench {
+	t.Helper()
+	root, err := os.MkdirTemp("", "corpus")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(root) })
+	b := &bench{bash: needBash(t), root: root}
+	tree := vfs.New(vfs.Options{Limits: vfs.Limits{Bytes: 1 << 30, FileBytes: 1 << 30, Nodes: 1 << 20}})
+	for _, d := range []string{"/tmp", "/usr/bin", "/dev", "/etc", root} {
+		if err := tree.MkdirAll(vfs.Cred{}, d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tree.Symlink(vfs.Cred{}, "usr/bin", "/bin"); err != nil {
+		t.Fatal(err)
+	}
+	for name, minor := range map[string]uint32{"null": 3, "zero": 5, "full": 7, "urandom": 9} {
+		if err := tree.Mknod(vfs.Cred{}, "/dev/"+name, fs.ModeDevice|fs.ModeCharDevice|0o666, vfs.Device(1, minor)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range coreutils.Commands() {
+		put(t, tree, "/usr/bin/"+c.Name, shell.Stub(c.Name))
+		for _, a := range c.Aliases {
+			put(t, tree, "/usr/bin/"+a, shell.Stub(a))
+		}
+	}
+	put(t, tree, "/usr/bin/bash", shell.Stub("bash"))
+	put(t, tree, "/usr/bin/sh", shell.Stub("sh"))
+	b.tree = tree.Snapshot()
+	return b
+}
+
+func put(t testing.TB, tree *vfs.FS, path string, data []byte) {
+	t.Helper()
+	f, err := tree.OpenFile(t.Context(), vfs.Cred{}, path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o755)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Write(data); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *bench) env(dir string) []string {
+	return []string{"PATH=/usr/bin:/bin", "HOME=" + dir, "LC_ALL=C.UTF-8", "TZ=UTC"}
+}
+
+// compare returns in what the two sides differ, "" for nothing.
+func (b *bench) compare(t testing.TB, r corpusRow) string {
+	t.Helper()
+	dir := filepath.Join(b.root, fmt.Sprintf("r%d", b.rows.Add(1)))
+	want, got := b.there(t, r, dir), b.here(t, r, dir)
+	var diff []string
+	if got.out != want.out {
+		diff = append(diff, fmt.Sprintf("stdout:\n%s\nwant:\n%s", shown(got.out), shown(want.out)))
+	}
+	if r.anyStderr == "" && got.err != want.err || r.anyStderr != "" && (got.err == "") != (want.err == "") {
+		diff = append(diff, fmt.Sprintf("stderr:\n%s\nwant:\n%s", shown(got.err), shown(want.err)))
+	}
+	if got.status != want.status {
+		diff = append(diff, fmt.Sprintf("status %d, want %d; stderr:\n%s", got.status, want.status, shown(got.err)))
+	}
+	return strings.Join(diff, "\n")
+}
+
+func shown(s string) string {
+	if len(s) > 6000 {
+		s = s[:3000] + " ... " + s[len(s)-3000:]
+	}
+	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0xfffd }) {
+		return fmt.Sprintf("%q", s)
+	}
+	return s
+}
+
+// rowTime is how long a script may take on either side.
+const rowTime = 20 * time.Second
+
+// there runs the row with the machine's bash.
+func (b *bench) there(t testing.TB, r corpusRow, dir string) outcome {
+	t.Helper()
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	ctx, cancel := context.WithTimeout(t.Context(), rowTime)
+	defer cancel()
+	args := append([]string{"-c", r.script, "bash"}, r.args...)
+	stdin := r.stdin
+	switch r.way {
+	case byFile:
+		args = append([]string{"script.sh"}, r.args...)
+		if err := os.WriteFile(filepath.Join(dir, "script.sh"), []byte(r.script), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	case byPipe:
+		args, stdin = append([]string{"-s"}, r.args...), r.script
+	}
+	cmd := exec.CommandContext(ctx, b.bash, args...)
+	cmd.Args[0] = "bash"
+	cmd.Dir, cmd.Env, cmd.Stdin = dir, b.env(dir), strings.NewReader(stdin)
+	cmd.WaitDelay = time.Second
+	var out, msg bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &msg
+	_ = cmd.Run()
+	if ctx.Err() != nil {
+		t.Fatalf("bash took longer than %v:\n%s", rowTime, r.script)
+	}
+	status := cmd.ProcessState.ExitCode()
+	if status < 0 {
+		if w, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+			status = 128 + int(w.Signal())
+		}
+	}
+	return outcome{out.String(), msg.String(), status}
+}
+
+// here runs the row in memory.
+func (b *bench) here(t testing.TB, r corpusRow, dir string) outcome {
+	t.Helper()
+	tree := b.tree.FS(vfs.Options{})
+	if err := tree.MkdirAll(vfs.Cred{}, dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	sc := shell.Script{Text: r.script, Args: append([]string{}, r.args...), Exit: true, Wait: true}
+	stdin := r.stdin
+	switch r.way {
+	case byFile:
+		sc.Name = "script.sh"
+		put(t, tree, dir+"/script.sh", []byte(r.script))
+	case byPipe:
+		stdin, sc.Text = r.script, `exec bash -s "$@"`
+	}
+	sh := shell.New(shell.Options{FS: tree, Env: b.env(dir), Dir: dir, Commands: coreutils.Commands()})
+	defer sh.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), rowTime)
+	defer cancel()
+	var out, msg bytes.Buffer
+	res, err := sh.RunScript(ctx, sc, shell.Stdio{Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &msg})
+	if err != nil {
+		t.Fatalf("%v:\n%s\nstdout:\n%s\nstderr:\n%s", err, r.script, shown(out.String()), shown(msg.String()))
+	}
+	return outcome{out.String(), msg.String(), res.Status}
+}
