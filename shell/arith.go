@@ -16,7 +16,11 @@ type lvalue struct {
 }
 
 func (p *arithParser) lvalue() *lvalue {
+	if p.seen != nil && p.seen.start == p.start { // Compiled twice at each level it would take time without end.
+		return p.seen
+	}
 	v := &lvalue{slot: p.lib.symbols.slot(p.name), index: p.index, sub: p.sub, start: p.start}
+	p.seen = v
 	if p.index {
 		if p.depth > maxArithDepth {
 			p.fail("expression recursion level exceeded")
@@ -218,7 +222,13 @@ func (sh *interp) intText(s string) int64 {
 		sh.arithFail(&arithError{quiet: true})
 		return 0
 	}
+	names := sh.m.lib.symbols.weight.Load()
+	if len(s) > lightText && !(sh.hold(arithWeight*len(s)) && sh.spend(len(s)>>2)) {
+		sh.arithFail(&arithError{quiet: true})
+		return 0
+	}
 	x, err := sh.m.lib.arith(s)
+	sh.tellNames(names)
 	if err != nil {
 		sh.arithFail(err)
 		return 0

@@ -10,12 +10,15 @@ func (p *arithParser) comma() expr {
 	p.enter()
 	defer func() { p.depth-- }()
 	x := p.assign()
+	if p.tok != "," {
+		return x
+	}
+	all := &chain{first: x}
 	for p.tok == "," {
 		p.next()
-		a, b := x, p.assign()
-		x = func(sh *interp) int64 { a(sh); return b(sh) }
+		all.links = append(all.links, link{op: ",", x: p.assign()})
 	}
-	return x
+	return all.eval
 }
 
 // assign is conditional [op= assign]; only a variable may stand on the left.
@@ -95,7 +98,8 @@ func (p *arithParser) binary(level int) expr {
 		return p.power()
 	}
 	x := p.binary(level + 1)
-	for {
+	var long *chain
+	for n := 0; ; n++ {
 		op := ""
 		for _, o := range levels[level] {
 			if p.tok == o {
@@ -108,8 +112,54 @@ func (p *arithParser) binary(level int) expr {
 		p.next()
 		at := p.start
 		a, b := x, p.binary(level+1)
-		x = p.join(op, a, b, at)
+		switch {
+		case n < maxJoined:
+			x = p.join(op, a, b, at)
+			continue
+		case long == nil:
+			long = &chain{first: a}
+			x = long.eval
+		}
+		long.links = append(long.links, link{op, p.binaryOp(op, at), b})
 	}
+}
+
+// maxJoined is how many operators become closures inside each other; a longer chain is one closure,
+// so that evaluating it takes no stack.
+const maxJoined = 32
+
+// chain is a long row of operators of one level.
+type chain struct {
+	first expr
+	links []link
+}
+
+type link struct {
+	op string
+	f  func(sh *interp, a, b int64) int64
+	x  expr
+}
+
+func (c *chain) eval(sh *interp) int64 {
+	n := c.first(sh)
+	for i := range c.links {
+		l := &c.links[i]
+		if sh.gas--; sh.gas < 0 && !sh.tick() {
+			sh.arithFail(&arithError{quiet: true})
+			return 0
+		}
+		switch l.op {
+		case "||":
+			n = truth(n != 0 || l.x(sh) != 0)
+		case "&&":
+			n = truth(n != 0 && l.x(sh) != 0)
+		case ",":
+			n = l.x(sh)
+		default:
+			n = l.f(sh, n, l.x(sh))
+		}
+	}
+	return n
 }
 
 // join returns the closure of a binary operator.
@@ -186,6 +236,18 @@ func (p *arithParser) binaryOp(op string, at int) func(sh *interp, a, b int64) i
 		return func(_ *interp, a, b int64) int64 { return a ^ b }
 	case "|":
 		return func(_ *interp, a, b int64) int64 { return a | b }
+	case "<":
+		return func(_ *interp, a, b int64) int64 { return truth(a < b) }
+	case ">":
+		return func(_ *interp, a, b int64) int64 { return truth(a > b) }
+	case "<=":
+		return func(_ *interp, a, b int64) int64 { return truth(a <= b) }
+	case ">=":
+		return func(_ *interp, a, b int64) int64 { return truth(a >= b) }
+	case "==":
+		return func(_ *interp, a, b int64) int64 { return truth(a == b) }
+	case "!=":
+		return func(_ *interp, a, b int64) int64 { return truth(a != b) }
 	}
 	return nil
 }

@@ -37,7 +37,8 @@ type arithParser struct {
 	last  int  // of the token before
 	depth int
 
-	changed bool // the number before is what ++x or --x came to
+	changed bool    // the number before is what ++x or --x came to
+	seen    *lvalue // the one compiled last
 }
 
 // maxArithDepth is how deep parentheses and evaluations of variables may go.

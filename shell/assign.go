@@ -78,8 +78,7 @@ func (a *assignCode) run(sh *interp) bool {
 		return sh.assign(a.slot, s)
 	}
 	if c := sh.cell(a.slot); c != nil && c.epoch == sh.epoch && c.attr&attrNotPlain == 0 {
-		sh.grow(c, s)
-		return true
+		return sh.grow(c, s)
 	}
 	return sh.assignTo(place{slot: a.slot}, s, true)
 }
@@ -137,7 +136,7 @@ func (a *assignCode) runArray(sh *interp) bool {
 		}
 		list := append([]string(nil), sh.stack[base:]...)
 		sh.pop(base)
-		return sh.setList(slot, list)
+		return sh.spend(len(list)) && sh.setList(slot, list)
 	}
 	return a.mixedArray(sh, slot)
 }
@@ -176,8 +175,7 @@ func (a *assignCode) mixedArray(sh *interp, slot int) bool {
 		sh.makeArray(c)
 		next = c.arr.end()
 	} else {
-		sh.charge(-c.weight())
-		c.str, c.room, c.assoc = "", 0, nil
+		sh.empty(c)
 		c.arr = &indexed{epoch: sh.epoch}
 		c.attr = c.attr&^(attrNum|attrNoText) | attrArray
 	}
@@ -255,8 +253,8 @@ func (a *assignCode) runTable(sh *interp, slot int) bool {
 	c := sh.own(slot)
 	var old *assoc
 	if !a.more {
-		sh.charge(-c.weight())
 		old = c.assoc
+		sh.empty(c)
 		c.assoc = newAssoc(sh.epoch)
 	}
 	c.attr |= attrSet
@@ -328,7 +326,9 @@ func (a *assignCode) temporary(sh *interp) bool {
 	if a.more && c.attr&(attrInteger|attrLower|attrUpper|attrCapital) == 0 {
 		v = before + v
 	}
-	c.store(v)
+	if !sh.setText(c, v) {
+		return false
+	}
 	sh.hide(slot, c, true)
 	return true
 }

@@ -272,10 +272,10 @@ func (sh *interp) braceSequence(s *sequence, before, rest []wpart) {
 	plain := len(before) == 0 && len(rest) == 0 && !s.char
 	for n := s.from; ; {
 		text := s.text(n)
-		sh.charge(16 + len(text))
 		switch {
 		case plain:
-			sh.stack = append(sh.stack, text)
+			sh.hold(16 + len(text))
+			sh.push(text)
 		default:
 			if s.char && text == "`" && len(rest) > 0 { // The text of the word is read again, as it were.
 				sh.errorf("bad substitution: no closing \"`\" in `%s", partsText(rest))

@@ -189,5 +189,5 @@ func (sh *interp) assignNamed(name, s string) bool {
 		sh.fail("`%s': not a valid identifier", name)
 		return false
 	}
-	return sh.assignTo(place{slot: sh.m.lib.symbols.slot(base), sub: sub, elem: elem, whole: elem && (sub == "@" || sub == "*")}, s, false)
+	return sh.assignTo(place{slot: sh.slot(base), sub: sub, elem: elem, whole: elem && (sub == "@" || sub == "*")}, s, false)
 }

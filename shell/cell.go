@@ -39,6 +39,7 @@ type cell struct {
 	num   int64
 	room  int // bytes that str's array has; what is behind str may be appended to
 	attr  attr
+	told  int // bytes charged for the value
 	epoch uint64
 	arr   *indexed
 	assoc *assoc
@@ -102,6 +103,9 @@ func (sh *interp) put(slot int, c *cell) {
 		if slot >= len(sh.vars) {
 			n = max(n+n/4, 64)
 		}
+		if n > manyWords {
+			sh.charge(8 * n)
+		}
 		vars := make([]*cell, n)
 		copy(vars, sh.vars)
 		sh.vars, sh.varsShared = vars, false
@@ -117,12 +121,20 @@ func (sh *interp) own(slot int) *cell {
 		c = &cell{epoch: sh.epoch}
 		sh.put(slot, c)
 	case c.epoch != sh.epoch:
-		d := *c
-		d.epoch, d.room = sh.epoch, 0
-		c = &d
+		c = sh.copied(c)
 		sh.put(slot, c)
 	}
 	return c
+}
+
+// copied returns this process's own copy of a variable.
+func (sh *interp) copied(c *cell) *cell {
+	d := *c
+	d.epoch, d.room = sh.epoch, 0
+	if c.epoch < sh.birth {
+		d.told = 0
+	}
+	return &d
 }
 
 // store sets the value of a plain variable.
@@ -137,26 +149,29 @@ func (c *cell) storeInt(n int64) {
 }
 
 // grow appends to a plain variable, in place when the array of the string has room
-// that only it can see.
-func (sh *interp) grow(c *cell, s string) {
+// that only it can see. False: there is no memory for it.
+func (sh *interp) grow(c *cell, s string) bool {
 	old := sh.text(c)
-	if len(old)+len(s) < 64 {
-		c.store(old + s)
-		return
+	n := len(old) + len(s)
+	if n < 64 {
+		return sh.setText(c, old+s)
 	}
 	var b []byte
 	if c.room > len(old) && c.attr&attrNoText == 0 {
 		// The bytes behind len(old) belong to no other string: room is 0 in each copy of a cell.
 		b = unsafe.Slice(unsafe.StringData(old), c.room)[:len(old)]
-	} else {
-		b = make([]byte, len(old), 2*(len(old)+len(s)))
-		copy(b, old)
+	}
+	if b == nil || cap(b) < n {
+		if !sh.tell(c, textWeight(2*n)-c.told) {
+			return false
+		}
+		b = append(make([]byte, 0, 2*n), old...)
 	}
 	b = append(b, s...)
-	sh.charge(len(s))
 	c.str = unsafe.String(unsafe.SliceData(b), len(b))
 	c.room = cap(b)
 	c.attr = c.attr&^(attrNum|attrNoText) | attrSet
+	return true
 }
 
 // array returns the elements for writing.
@@ -166,6 +181,7 @@ func (sh *interp) array(c *cell) *indexed {
 		c.arr = &indexed{epoch: sh.epoch}
 	case c.arr.epoch != sh.epoch:
 		c.arr = c.arr.clone(sh.epoch)
+		sh.retell(c)
 	}
 	return c.arr
 }
@@ -177,6 +193,7 @@ func (sh *interp) table(c *cell) *assoc {
 		c.assoc = newAssoc(sh.epoch)
 	case c.assoc.epoch != sh.epoch:
 		c.assoc = c.assoc.clone(sh.epoch)
+		sh.retell(c)
 	}
 	return c.assoc
 }

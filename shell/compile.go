@@ -41,14 +41,21 @@ func (c *compiler) list(l *syntax.List) command {
 // lazyList compiles a list when it first runs: most functions and substitutions of a
 // script are never reached.
 func (c *compiler) lazyList(l *syntax.List) command {
-	return lazily(func() command { return c.list(l) })
+	lib := c.lib
+	return lazily(func() command { return (&compiler{lib: lib}).list(l) })
 }
 
+// lazily compiles at the first use. Several processes may come to that at a time, each with a
+// compiler of its own.
 func lazily(compile func() command) command {
 	var once sync.Once
 	var run command
 	return func(sh *interp) int {
-		once.Do(func() { run = compile() })
+		once.Do(func() {
+			names := sh.m.lib.symbols.weight.Load()
+			run = compile()
+			sh.tellNames(names)
+		})
 		return run(sh)
 	}
 }
@@ -152,11 +159,22 @@ func (c *compiler) single(cmd *syntax.Command) command {
 	case *syntax.Simple, *syntax.Subshell, *syntax.ArithCmd, *syntax.CondCmd:
 	default:
 		if len(cmd.Redirs) == 0 {
-			return run
+			return func(sh *interp) int {
+				held := sh.held
+				st := run(sh)
+				if sh.held != held {
+					sh.letGo(held)
+				}
+				return st
+			}
 		}
 		return func(sh *interp) int { // A redirection that failed counts.
 			sh.redirFailed = false
+			held := sh.held
 			st := run(sh)
+			if sh.held != held {
+				sh.letGo(held)
+			}
 			if sh.redirFailed && st != 0 {
 				sh.redirFailed = false
 				sh.check(st)
@@ -165,7 +183,11 @@ func (c *compiler) single(cmd *syntax.Command) command {
 		}
 	}
 	return func(sh *interp) int {
+		held := sh.held
 		st := run(sh)
+		if sh.held != held {
+			sh.letGo(held)
+		}
 		sh.pipeOne[0] = st
 		sh.pipeStatus = sh.pipeOne[:]
 		if st != 0 {

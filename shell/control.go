@@ -112,7 +112,7 @@ func (c *compiler) forLoop(n *syntax.For, line int) command {
 				}
 			}
 		} else {
-			sh.stack = append(sh.stack, sh.params...)
+			sh.pushAll(sh.params)
 		}
 		list := sh.stack[base:]
 		sh.loops++
@@ -153,8 +153,7 @@ func (sh *interp) assignLoop(slot int, s string) bool {
 			sh.errorf("`%s': not a valid identifier", s)
 			return false
 		}
-		sh.own(slot).store(s)
-		return true
+		return sh.setText(sh.own(slot), s)
 	}
 	if c := sh.cell(slot); c != nil && c.attr&attrReadonly != 0 {
 		sh.readonlyError(slot)

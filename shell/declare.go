@@ -112,7 +112,7 @@ func (sh *interp) exportFunctions(names []string, on bool) int {
 		}
 		g := *f
 		g.export = on
-		sh.setFunction(sh.m.lib.symbols.slot(n), &g)
+		sh.setFunction(sh.slot(n), &g)
 	}
 	return st
 }
@@ -142,7 +142,7 @@ func (sh *interp) readonlyBuiltin(args []string) int {
 			}
 			g := *f
 			g.readonly = true
-			sh.setFunction(sh.m.lib.symbols.slot(n), &g)
+			sh.setFunction(sh.slot(n), &g)
 		}
 		return max(st, 0)
 	}
@@ -253,7 +253,7 @@ func (sh *interp) declareOne(d *declaration, arg string, code *assignCode) bool 
 		sh.errorf("%s[%s]: bad array subscript", name, sub)
 		return false
 	}
-	slot := sh.m.lib.symbols.slot(name)
+	slot := sh.slot(name)
 	if elem && d.add&attrRef != 0 {
 		sh.fail("%s: reference variable cannot be an array", name)
 		return false
@@ -297,7 +297,7 @@ func (sh *interp) localCopy(slot int) {
 	c := &cell{epoch: sh.epoch, attr: attrLocal}
 	if old != nil && old.attr&attrDynamic == 0 {
 		*c = *old
-		c.epoch, c.room = sh.epoch, 0
+		sh.cloned(c)
 		c.attr |= attrLocal
 	}
 	sh.hide(slot, c, false)
@@ -394,11 +394,11 @@ func (sh *interp) setAttrs(d *declaration, c *cell) {
 		if had {
 			old = sh.text(c)
 		}
-		c.str, c.room, c.arr, c.assoc = "", 0, nil, newAssoc(sh.epoch)
+		sh.empty(c)
+		c.assoc = newAssoc(sh.epoch)
 		c.attr = c.attr&^(attrNum|attrNoText|attrArray|attrSet) | attrAssoc
 		if had {
-			c.assoc.set("0", old)
-			c.attr |= attrSet
+			sh.setKey(c, "0", old)
 		}
 	}
 	if d.isExport && !d.forget {
@@ -472,7 +472,9 @@ func (sh *interp) declareRef(d *declaration, slot int, name, value string, assig
 	}
 	c = sh.own(slot)
 	if assigned {
-		c.store(value)
+		if !sh.setText(c, value) {
+			return false
+		}
 	}
 	c.attr |= attrRef | d.add&^attrReadonly
 	if d.add&attrReadonly != 0 {
@@ -501,7 +503,7 @@ func (sh *interp) declareFuncs(d *declaration, names []string) int {
 			g := *f
 			g.readonly = g.readonly || d.add&attrReadonly != 0
 			g.trace = (g.trace || d.add&attrTrace != 0) && d.del&attrTrace == 0
-			sh.setFunction(sh.m.lib.symbols.slot(n), &g)
+			sh.setFunction(sh.slot(n), &g)
 		case d.names && sh.shopt&shExtDebug != 0:
 			b.WriteString(n + " " + itoa(f.line) + " " + f.source + "\n")
 		case d.names:

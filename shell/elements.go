@@ -68,16 +68,39 @@ func (sh *interp) assignIndex(slot int, i int64, s string, more bool, sub string
 		sh.errorf("%s[%s]: bad array subscript", sh.m.lib.symbols.name(slot), sub)
 		return false
 	}
-	old, ok := a.at(i)
-	if !ok {
-		sh.charge(32)
-	}
+	old, _ := a.at(i)
 	v, ok := sh.convert(c, old, s, more)
+	return ok && sh.setIndex(c, i, v)
+}
+
+// setIndex stores an element of an array.
+func (sh *interp) setIndex(c *cell, i int64, v string) bool {
+	a := sh.array(c)
+	old, ok := a.at(i)
+	n := len(v) - len(old)
 	if !ok {
+		n += elemWeight
+	}
+	if !sh.tell(c, n) || !sh.spend(a.moves(i)) {
 		return false
 	}
-	sh.charge(len(v) - len(old))
 	a.set(i, v)
+	c.attr |= attrSet
+	return true
+}
+
+// setKey stores an element of an associative array.
+func (sh *interp) setKey(c *cell, key, v string) bool {
+	t := sh.table(c)
+	old, ok := t.at(key)
+	n := len(v) - len(old)
+	if !ok {
+		n += keyWeight + len(key)
+	}
+	if !sh.tell(c, n) {
+		return false
+	}
+	t.set(key, v)
 	c.attr |= attrSet
 	return true
 }
@@ -90,6 +113,7 @@ func (sh *interp) makeArray(c *cell) {
 	if c.isSet() {
 		s := sh.text(c)
 		sh.array(c).set(0, s)
+		sh.tell(c, elemWeight+len(s)-c.told)
 	} else {
 		c.arr = &indexed{epoch: sh.epoch}
 	}
@@ -108,18 +132,9 @@ func (sh *interp) assignKey(slot int, key, s string, more bool) bool {
 		return false
 	}
 	t := sh.table(c)
-	old, ok := t.at(key)
-	if !ok {
-		sh.charge(96 + len(key))
-	}
+	old, _ := t.at(key)
 	v, ok := sh.convert(c, old, s, more)
-	if !ok {
-		return false
-	}
-	sh.charge(len(v) - len(old))
-	t.set(key, v)
-	c.attr |= attrSet
-	return true
+	return ok && sh.setKey(c, key, v)
 }
 
 // setList makes the variable an array of the values.
@@ -130,27 +145,22 @@ func (sh *interp) setList(slot int, list []string) bool {
 	}
 	n := 0
 	for _, s := range list {
-		n += 16 + len(s)
+		n += elemWeight + len(s)
 	}
-	sh.charge(n - c.weight())
+	if !sh.tell(c, n-c.told) {
+		return false
+	}
 	c.str, c.room, c.assoc = "", 0, nil
 	c.arr = &indexed{vals: list, epoch: sh.epoch}
 	c.attr = c.attr&^(attrNum|attrNoText|attrAssoc|attrDynamic) | attrArray | attrSet
 	return true
 }
 
-// weight is about how many bytes the value takes.
-func (c *cell) weight() int {
-	n := len(c.str)
-	if c.arr != nil {
-		for _, s := range c.arr.vals {
-			n += 16 + len(s)
-		}
-	}
-	if c.assoc != nil {
-		for k, v := range c.assoc.m {
-			n += 96 + len(k) + len(v.s)
-		}
-	}
-	return n
+// retell charges for all elements of an array that this process has just made its own.
+func (sh *interp) retell(c *cell) { sh.tell(c, c.weight()-c.told) }
+
+// empty takes all elements, and the text, from a variable.
+func (sh *interp) empty(c *cell) {
+	sh.tell(c, -c.told)
+	c.str, c.room, c.arr, c.assoc = "", 0, nil, nil
 }

@@ -89,9 +89,5 @@ func (sh *interp) writeFailed(err error) int {
 		}
 		sh.process().send(sigPIPE)
 	}
-	if Strerror(err) == texts[12] && int64(sh.m.captureMax()) < sh.m.limits.Bytes {
-		sh.room(int(sh.m.limits.Bytes))
-		return sh.status
-	}
 	return sh.fail("write error: %s", Strerror(err))
 }

@@ -45,19 +45,37 @@ func (f *fields) add(s string) {
 	switch {
 	case s == "":
 	case f.many:
+		if len(f.buf)+len(s) > cap(f.buf) && !f.room(len(f.buf)+len(s)) {
+			return
+		}
 		f.buf = append(f.buf, s...)
 	case f.one == "":
 		f.one = s
 	default:
+		if len(f.one)+len(s) > cap(f.buf) && !f.room(len(f.one)+len(s)) {
+			return
+		}
 		f.buf = append(append(f.buf[:0], f.one...), s...)
 		f.many = true
 	}
 }
 
+// room makes the buffer large enough for n bytes; one that is small counts nothing.
+func (f *fields) room(n int) bool {
+	if n < 1<<12 {
+		return true
+	}
+	if size := 2 * n; f.sh.hold(size - cap(f.buf)) {
+		f.buf = append(make([]byte, 0, size), f.buf...)
+		return f.sh.spend(n >> 6)
+	}
+	return false
+}
+
 // text returns what has been added.
 func (f *fields) text() string {
 	if f.many {
-		if !f.sh.room(len(f.buf)) {
+		if len(f.buf) > 1<<12 && !f.sh.hold(len(f.buf)) {
 			return ""
 		}
 		return string(f.buf)
@@ -193,9 +211,11 @@ func (f *fields) expanded(s string) {
 			continue
 		}
 		if i > start {
-			f.active(s[start:i])
+			f.active(part(s, start, i))
 		}
-		f.delimit(k)
+		if f.delimit(k); sh.gas < 0 && !sh.tick() {
+			return
+		}
 		start = i + 1
 	}
 	if start < len(s) {
@@ -216,9 +236,11 @@ func (f *fields) expandWide(s string) {
 		}
 		if k != 0 {
 			if i > start {
-				f.active(s[start:i])
+				f.active(part(s, start, i))
 			}
-			f.delimit(k)
+			if f.delimit(k); !f.sh.tick() {
+				return
+			}
 			start = i + n
 		}
 		i += n
@@ -253,8 +275,12 @@ func (f *fields) flush() {
 	if f.globby && sh.opt&optNoGlob == 0 {
 		sh.glob(string(f.pat), f.text())
 	} else {
-		sh.stack = append(sh.stack, f.text())
+		if f.many {
+			sh.hold(len(f.buf))
+		}
+		sh.push(f.text())
 	}
+	sh.gas--
 	f.clear()
 }
 
@@ -291,6 +317,9 @@ func (f *fields) list(vals []string, quoted, star bool) {
 		for i, v := range vals {
 			if i > 0 {
 				f.flush()
+			}
+			if sh.gas < 0 && !sh.tick() {
+				return
 			}
 			f.quoted(v)
 			f.some = true

@@ -203,6 +203,8 @@ func (sh *interp) sourceRun(path, text string, rest []string) int {
 		own = append([]string(nil), rest[1:]...)
 		sh.params = own
 	}
+	told := sh.paramsTold
+	sh.paramsTold = 0
 	sh.sourceLevel++
 	sh.evals++
 	sh.builtinName = ""
@@ -222,6 +224,12 @@ func (sh *interp) sourceRun(path, text string, rest []string) int {
 	sh.unitBase, sh.loops, sh.line, sh.builtinName = base, loops, line, builtin
 	if len(rest) > 1 && (!sh.setParams || sh.inFunction()) {
 		sh.params = params
+		sh.charge(-sh.paramsTold)
+		sh.paramsTold = told
+	} else if sh.paramsTold == 0 {
+		sh.paramsTold = told
+	} else {
+		sh.charge(-told)
 	}
 	sh.setParams = replaced || sh.setParams && len(rest) <= 1
 	sh.frames = sh.frames[:len(sh.frames)-1]

@@ -19,6 +19,7 @@ type function struct {
 	export   bool
 	trace    bool
 	readonly bool
+	birth    uint64 // of the process that defined it
 }
 
 // text is the definition as declare -f prints it.
@@ -26,7 +27,8 @@ func (f *function) text() string { return syntax.FunctionText(f.src) }
 
 func (c *compiler) funcDecl(n *syntax.FuncDecl, line int) command {
 	slot := c.lib.symbols.slot(n.Name)
-	body := lazily(func() command { return c.command(n.Body) })
+	lib := c.lib
+	body := lazily(func() command { return (&compiler{lib: lib}).command(n.Body) })
 	return func(sh *interp) int {
 		sh.line = line
 		if n.Bad {
@@ -53,9 +55,11 @@ func (c *compiler) funcDecl(n *syntax.FuncDecl, line int) command {
 		if source == "" {
 			source = "environment"
 		}
-		sh.setFunction(slot, &function{name: n.Name, body: body, src: n, source: source, line: line})
-		sh.status = 0
-		return 0
+		sh.setFunction(slot, &function{name: n.Name, body: body, src: n, source: source, line: line, birth: sh.birth})
+		if sh.ctl == ctlNone {
+			sh.status = 0
+		}
+		return sh.status
 	}
 }
 
@@ -78,7 +82,24 @@ func (sh *interp) setFunction(slot int, f *function) {
 		copy(funcs, sh.funcs)
 		sh.funcs, sh.funcsShared = funcs, false
 	}
+	sh.charge(f.weight() - sh.ownWeight(sh.funcs[slot]))
 	sh.funcs[slot] = f
+}
+
+// weight is about how many bytes a function keeps in memory.
+func (f *function) weight() int {
+	if f == nil {
+		return 0
+	}
+	return nameWeight + f.src.Nodes*nodeWeight
+}
+
+// ownWeight is the weight of a function that this process has defined, 0 of another.
+func (sh *interp) ownWeight(f *function) int {
+	if f == nil || f.birth != sh.birth {
+		return 0
+	}
+	return f.weight()
 }
 
 // call runs a function with args, of which the first is its name.
@@ -94,7 +115,8 @@ func (sh *interp) call(fn *function, args []string) int {
 	sh.frames = append(sh.frames, frame{
 		fn: fn, name: fn.name, source: fn.source, line: line, args: args[1:], saved: len(sh.saved), opts: sh.options,
 	})
-	sh.params, sh.loops = args[1:], 0
+	told := sh.paramsTold
+	sh.params, sh.loops, sh.paramsTold = args[1:], 0, 0
 	traps := sh.enterTraps(fn)
 	if sh.hasTrap(trapDebug) {
 		sh.traced(fn.line, func() string { return strings.Join(args, " ") })
@@ -121,6 +143,10 @@ func (sh *interp) call(fn *function, args []string) int {
 		sh.opt, sh.shopt = top.savedOpt, top.savedShopt
 	}
 	sh.frames = sh.frames[:len(sh.frames)-1]
+	if sh.paramsTold != 0 {
+		sh.charge(-sh.paramsTold)
+	}
+	sh.paramsTold = told
 	sh.params, sh.loops, sh.line = params, loops, line
 	sh.depth--
 	return st

@@ -47,7 +47,7 @@ func (sh *interp) getopts(args []string) int {
 		sh.fail("`%s': not a valid identifier", name)
 		return 1
 	}
-	if !sh.assign(sh.m.lib.symbols.slot(name), r.name) {
+	if !sh.assign(sh.slot(name), r.name) {
 		return 2
 	}
 	if r.over {

@@ -10,19 +10,19 @@ import (
 // text, or nothing under nullglob; failglob leaves the command.
 func (sh *interp) glob(pat, text string) {
 	if !magic(pat, sh.shopt&shExtGlob != 0) {
-		sh.stack = append(sh.stack, text)
+		sh.push(text)
 		return
 	}
 	names := sh.globNames(pat)
 	switch {
 	case len(names) > 0:
-		sh.stack = append(sh.stack, names...)
+		sh.pushAll(names)
 	case sh.shopt&shFailGlob != 0:
 		sh.errorf("no match: %s", text)
 		sh.abort()
 	case sh.shopt&shNullGlob != 0:
 	default:
-		sh.stack = append(sh.stack, text)
+		sh.push(text)
 	}
 }
 
@@ -197,7 +197,7 @@ func (g *globber) walk(dir string, comps []string) {
 		}
 		name := dir + e.Name
 		if last {
-			sh.charge(16 + len(name))
+			sh.hold(16 + len(name))
 			g.found = append(g.found, name)
 		} else if g.isDir(name, e.Mode) {
 			g.walk(name+"/"+extra, comps[1:])
@@ -294,7 +294,7 @@ func (g *globber) globstar(dir, extra string, comps []string) {
 			}
 			name := dir + e.Name
 			if last {
-				sh.charge(16 + len(name))
+				sh.hold(16 + len(name))
 				g.found = append(g.found, name)
 			}
 			// A link to a directory matches but is not entered.

@@ -37,6 +37,15 @@ func (a *indexed) at(i int64) (string, bool) {
 	return "", false
 }
 
+// moves is about what it costs to make or remove element i, in fuel: those behind it move.
+func (a *indexed) moves(i int64) int {
+	if a.keys == nil && i >= int64(len(a.vals))-1 && i <= int64(len(a.vals)) {
+		return 0
+	}
+	at, _ := a.find(i)
+	return (len(a.vals) - at) >> 4
+}
+
 func (a *indexed) set(i int64, s string) {
 	at, ok := a.find(i)
 	switch {

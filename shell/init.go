@@ -54,16 +54,21 @@ func (sh *interp) importEnv(env []string) {
 			continue
 		}
 		c := &cell{epoch: sh.epoch, attr: attrExport}
-		c.store(value)
-		sh.put(sh.m.lib.symbols.slot(name), c)
+		if sh.setText(c, value) {
+			sh.put(sh.slot(name), c)
+		}
 	}
 }
 
 // importFunction defines a function of the environment; text that is more than that is left out.
 func (sh *interp) importFunction(name, value string) {
-	s := sh.m.lib.script(unitKey{src: name + " " + value, line: 1, flags: parseExtGlob})
-	u := s.unit(0)
-	if u.err != nil || u.run == nil || !s.unit(1).ends {
+	k := unitKey{src: name + " " + value, line: 1, flags: parseExtGlob}
+	s := sh.m.lib.script(k)
+	u := sh.unit(k, s, 0)
+	if u == nil || u.err != nil || u.run == nil {
+		return
+	}
+	if next := sh.unit(k, s, 1); next == nil || !next.ends {
 		return
 	}
 	fds := sh.fds

@@ -37,6 +37,7 @@ type interp struct {
 	vars        []*cell // by slot
 	varsShared  bool    // vars belongs to another process too
 	epoch       uint64  // cells of this epoch may be written
+	birth       uint64  // of cells older than this the parent has the memory
 	escaped     bool    // a process that goes on beside this one has seen the cells
 	funcs       []*function
 	funcsShared bool
@@ -96,6 +97,9 @@ type interp struct {
 	ifsWide        bool
 	mem            int // bytes not yet told to the machine
 	memTold        int
+	inherited      int // bytes that the parent has told, and this process sees
+	held           int // bytes that the running commands hold, among those above
+	paramsTold     int // bytes of parameters that set has made for the running function
 	arithErr       *arithError
 	arithArgs      []arithArg
 	arithDepth     int
@@ -188,7 +192,7 @@ func (sh *interp) fork(beside bool) *interp {
 	c.escaped, c.ownProcess, c.ownedEnd, c.signaled, c.exiting = false, false, false, 0, false
 	c.trapsInherited, c.inTrap = true, 0
 	c.stack, c.scratch, c.fb = nil, nil, nil
-	c.mem, c.memTold = 0, 0
+	sh.bequeath(c, beside)
 	c.fds = sh.fds.share()
 	c.loops = 0
 	c.saved = slices.Clip(sh.saved)
@@ -215,7 +219,7 @@ func (sh *interp) fork(beside bool) *interp {
 
 // reunite goes on after a child that ran on this goroutine.
 func (sh *interp) reunite(c *interp) {
-	sh.gas += c.gas
+	sh.m.refuel(c.gas)
 	if sh.p.pending.Load() != 0 || sh.p.isStopped() {
 		sh.p.attention.Store(true)
 	}
@@ -292,36 +296,4 @@ func (sh *interp) abort() {
 	} else {
 		sh.ctl = ctlAbort
 	}
-}
-
-// charge counts n more bytes of memory. Beyond the limit the process ends.
-func (sh *interp) charge(n int) {
-	sh.mem += n
-	if sh.mem < 1<<14 && sh.mem > -1<<14 {
-		return
-	}
-	total := sh.m.bytes.Add(int64(sh.mem))
-	sh.memTold += sh.mem
-	sh.mem = 0
-	if n > 0 && total > sh.m.limits.Bytes && !sh.exiting {
-		sh.m.meet(ErrMemory)
-		sh.errorf("xrealloc: cannot allocate %d bytes", n)
-		sh.exiting = true
-		sh.exit(2)
-	}
-}
-
-// room tells whether a value of n bytes may be made; it ends the process when not.
-func (sh *interp) room(n int) bool {
-	sh.gas -= n >> 6
-	if int64(n) < sh.m.limits.Bytes-sh.m.bytes.Load() {
-		return true
-	}
-	sh.m.meet(ErrMemory)
-	if !sh.exiting {
-		sh.errorf("xrealloc: cannot allocate %d bytes", n)
-		sh.exiting = true
-		sh.exit(2)
-	}
-	return false
 }

@@ -194,7 +194,7 @@ func (sh *interp) waitBuiltin(args []string) int {
 		}
 	}
 	if name != "" && isName(name) {
-		sh.unsetVar(sh.m.lib.symbols.slot(name))
+		sh.unsetVar(sh.slot(name))
 	}
 	if next {
 		return sh.waitNext(rest, name)

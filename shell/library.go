@@ -27,10 +27,11 @@ type arithEntry struct {
 	err *arithError
 }
 
-// maxCached bounds each cache, in entries; maxUnits the sources that are kept, in bytes.
+// maxCached bounds each cache, in entries; maxUnits the scripts that are kept, in
+// bytes of what they have been compiled to.
 const (
 	maxCached = 4096
-	maxUnits  = 32 << 20
+	maxUnits  = 16 << 20
 )
 
 func newLibrary() *library {

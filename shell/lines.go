@@ -48,12 +48,13 @@ func (d *description) readLine(ctx context.Context, delim byte, limit int, b []b
 			d.mu.Unlock()
 			return b, false, nil
 		}
-		b = append(b, d.ahead...)
+		ahead := d.ahead
 		d.ahead = nil
 		d.mu.Unlock()
-		if !sh.room(len(b)) {
-			return b, false, io.EOF
+		if b = sh.lineRoom(b, len(ahead)); b == nil {
+			return nil, false, io.EOF
 		}
+		b = append(b, ahead...)
 		buf := make([]byte, 4096)
 		n, err := d.read(ctx, buf)
 		if n > 0 {
@@ -63,6 +64,19 @@ func (d *description) readLine(ctx context.Context, delim byte, limit int, b []b
 			return b, false, err
 		}
 	}
+}
+
+// lineRoom returns b with room for n more bytes; nil when there is no memory for them.
+func (sh *interp) lineRoom(b []byte, n int) []byte {
+	need := len(b) + n
+	if need <= cap(b) {
+		return b
+	}
+	size := max(need, 2*cap(b), 256)
+	if size > 1<<12 && !(sh.hold(size-cap(b)) && sh.spend(size>>6)) {
+		return nil
+	}
+	return append(make([]byte, 0, size), b...)
 }
 
 // unread2 is unread for a buffer that the description may keep.
@@ -86,10 +100,8 @@ func (d *description) seekLine(delim byte, limit int, b []byte, sh *interp) ([]b
 	start := off
 	for {
 		at := len(b)
-		if cap(b)-at < size {
-			grown := make([]byte, at, 2*cap(b)+size)
-			copy(grown, b)
-			b = grown
+		if b = sh.lineRoom(b, size); b == nil {
+			return nil, false, io.EOF
 		}
 		n, err := d.file.ReadAt(b[at:at+size], off)
 		chunk := b[at : at+n]
@@ -107,9 +119,6 @@ func (d *description) seekLine(delim byte, limit int, b []byte, sh *interp) ([]b
 			if _, err := d.file.Seek(off, io.SeekStart); err != nil {
 				return b, false, err
 			}
-			return b, false, io.EOF
-		}
-		if !sh.room(len(b)) {
 			return b, false, io.EOF
 		}
 		size = min(size*4, 64<<10)

@@ -52,6 +52,7 @@ type machine struct {
 
 	fuel  atomic.Int64          // what is left of the run's fuel
 	bytes atomic.Int64          // memory taken by variables and buffers
+	most  atomic.Int64          // what bytes may be in this run
 	met   atomic.Pointer[error] // the limit that the run met first
 
 	lib      *library
@@ -83,6 +84,10 @@ func (m *machine) takeFuel(n int) error {
 	return nil
 }
 
+// refuel takes back what a process did not use. Its parent does not get it: it would go on for so
+// long without looking at its context.
+func (m *machine) refuel(n int) { m.fuel.Add(int64(n)) }
+
 func (m *machine) newRand() *rand.Rand {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -103,6 +108,7 @@ func (m *machine) list() []*Command {
 func (m *machine) begin(ctx context.Context, cancel context.CancelCauseFunc) {
 	m.fuel.Store(m.limits.Fuel)
 	m.met.Store(nil)
+	m.most.Store(min(max(m.limits.Bytes, m.bytes.Load()+graceBytes), m.limits.Bytes+16*graceBytes))
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.run, m.cancel = ctx, cancel
@@ -124,7 +130,7 @@ func (m *machine) forkOn(tree *vfs.FS) *machine {
 	}
 	n.programs.Store(m.programs.Load())
 	n.fuel.Store(n.limits.Fuel)
-	n.bytes.Store(m.bytes.Load())
+	n.most.Store(n.limits.Bytes)
 	return n
 }
 

@@ -22,7 +22,7 @@ func (sh *interp) mapfile(args []string) int {
 		if !isName(rest[0]) {
 			return sh.fail("`%s': not a valid identifier", rest[0])
 		}
-		slot = sh.m.lib.symbols.slot(rest[0])
+		slot = sh.slot(rest[0])
 	}
 	d := sh.fds.get(o.fd)
 	if d == nil || d.mode&modeRead == 0 {

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"errors"
+	"strings"
 	"syscall"
 )
 
@@ -16,10 +17,13 @@ var (
 // meet notes that the run has met a limit; the first one counts.
 func (m *machine) meet(limit error) { m.met.CompareAndSwap(nil, &limit) }
 
+// graceBytes is what a run may take that finds the memory full: enough to unset what fills it.
+const graceBytes = 1 << 20
+
 // take counts n more bytes, or fewer when n is negative. False: there are not as many,
 // and nothing has been counted.
 func (m *machine) take(n int) bool {
-	if total := m.bytes.Add(int64(n)); n > 0 && total > m.limits.Bytes {
+	if total := m.bytes.Add(int64(n)); n > 0 && total > m.most.Load() {
 		m.bytes.Add(-int64(n))
 		m.meet(ErrMemory)
 		return false
@@ -66,4 +70,184 @@ func (p *Proc) Release(n int) {
 func (p *Proc) releaseAll() {
 	p.sh.m.take(-p.reserved)
 	p.held, p.reserved = 0, 0
+}
+
+// bequeath settles whose memory a forked process has: a child that its parent waits for
+// sees what the parent has told; one beside it keeps that when the parent changes it, so that
+// it counts for both.
+func (sh *interp) bequeath(c *interp, beside bool) {
+	all := sh.inherited + sh.memTold + sh.mem
+	c.mem, c.memTold, c.inherited, c.held, c.paramsTold = 0, 0, all, 0, 0
+	c.birth = c.epoch
+	if beside {
+		c.memTold, c.inherited, c.birth = all, 0, 0
+		sh.m.bytes.Add(int64(all)) // Who starts the process asks whether there is as much.
+	}
+}
+
+// charge counts n more bytes of memory, or fewer. False: there are not as many, and the
+// process ends.
+func (sh *interp) charge(n int) bool {
+	sh.mem += n
+	if sh.mem < 1<<14 && sh.mem > -1<<14 {
+		return true
+	}
+	if sh.m.take(sh.mem) {
+		sh.memTold += sh.mem
+		sh.mem = 0
+		return true
+	}
+	sh.mem -= n
+	sh.noMemory(n)
+	return false
+}
+
+// noMemory ends the process as bash does.
+func (sh *interp) noMemory(n int) {
+	if !sh.exiting {
+		sh.errorf("xrealloc: cannot allocate %d bytes", n)
+		sh.exiting = true
+		sh.exit(2)
+	}
+}
+
+// room tells whether a value of n bytes may be made; it ends the process when not.
+func (sh *interp) room(n int) bool {
+	sh.gas -= n >> 6
+	if int64(n) <= sh.m.most.Load()-sh.m.bytes.Load() {
+		return true
+	}
+	sh.m.meet(ErrMemory)
+	sh.noMemory(n)
+	return false
+}
+
+// hold charges for what only the running command holds: the words that it has become.
+func (sh *interp) hold(n int) bool {
+	if !sh.charge(n) {
+		return false
+	}
+	sh.held += n
+	return true
+}
+
+// letGo releases what has been held since held was as much.
+func (sh *interp) letGo(held int) {
+	sh.charge(held - sh.held)
+	sh.held = held
+	if c := cap(sh.stack); c > manyWords && len(sh.stack) < c/4 {
+		sh.stack = append(make([]string, 0, 2*len(sh.stack)), sh.stack...)
+	}
+}
+
+// manyWords is how many words of a command nobody counts.
+const manyWords = 1 << 12
+
+// push adds a word to those of the command.
+func (sh *interp) push(s string) {
+	if len(sh.stack) == cap(sh.stack) && !sh.grow16(1) {
+		return
+	}
+	sh.stack = append(sh.stack, s)
+}
+
+// pushAll is push for a list.
+func (sh *interp) pushAll(list []string) {
+	if len(sh.stack)+len(list) > cap(sh.stack) && !sh.grow16(len(list)) {
+		return
+	}
+	sh.stack = append(sh.stack, list...)
+}
+
+// grow16 charges for a stack with room for n more words.
+func (sh *interp) grow16(n int) bool {
+	need := len(sh.stack) + n
+	if need <= manyWords {
+		return true
+	}
+	size := max(need, 2*cap(sh.stack))
+	if !sh.hold(16 * (size - cap(sh.stack))) {
+		return false
+	}
+	sh.stack = append(make([]string, 0, size), sh.stack...)
+	return true
+}
+
+// The weights of values: texts below lightText count nothing by themselves.
+const (
+	lightText  = 256
+	elemWeight = 32  // of an element of an array beside its text
+	keyWeight  = 112 // of one of an associative array
+	nameWeight = 200 // of the name of a variable or function, which is never forgotten
+)
+
+// arithWeight is how many bytes a byte of an expression takes when it has been compiled.
+const arithWeight = 100
+
+func textWeight(n int) int {
+	if n < lightText {
+		return 0
+	}
+	return n
+}
+
+// tell charges n more bytes for a variable.
+func (sh *interp) tell(c *cell, n int) bool {
+	if !sh.charge(n) {
+		return false
+	}
+	c.told += n
+	return true
+}
+
+// setText stores the value of a plain variable.
+func (sh *interp) setText(c *cell, s string) bool {
+	if n := textWeight(len(s)); n != c.told && !sh.tell(c, n-c.told) {
+		return false
+	}
+	c.store(s)
+	return true
+}
+
+// drop releases the memory of a variable that is going away.
+func (sh *interp) drop(c *cell) {
+	if c != nil && c.told != 0 && c.epoch >= sh.birth {
+		sh.charge(-c.told)
+	}
+}
+
+// weight is about how many bytes the elements of a variable take.
+func (c *cell) weight() int {
+	n := 0
+	if c.arr != nil {
+		for _, s := range c.arr.vals {
+			n += elemWeight + len(s)
+		}
+	}
+	if c.assoc != nil {
+		for k, v := range c.assoc.m {
+			n += keyWeight + len(k) + len(v.s)
+		}
+	}
+	return n
+}
+
+// slot returns the number of a name that a script has made up.
+func (sh *interp) slot(name string) int {
+	if n := sh.m.lib.symbols.known(name); n >= 0 {
+		return n
+	}
+	if !sh.m.take(nameWeight + len(name)) {
+		sh.noMemory(nameWeight + len(name))
+		return slotUnderscore
+	}
+	return sh.m.lib.symbols.slot(strings.Clone(name))
+}
+
+// part returns a part of s that does not keep all of s in memory.
+func part(s string, from, to int) string {
+	if to-from < len(s) && len(s) > lightText/2 {
+		return strings.Clone(s[from:to])
+	}
+	return s[from:to]
 }

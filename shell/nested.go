@@ -284,10 +284,10 @@ func firstLine(s string) string {
 
 // runNested runs a shell on a process that has been made for it.
 func (sh *interp) runNested(a nestedArgs) int {
+	sh.name, sh.params = a.name, a.params
 	if !sh.deeper("shell") {
 		return sh.status
 	}
-	sh.name, sh.params = a.name, a.params
 	sh.opt = sh.opt&^a.off | a.opt
 	sh.shopt = sh.shopt&^a.shoptOff | a.shopt
 	if a.posix {

@@ -47,6 +47,7 @@ func (p *Proc) inPlace(c *Command, replaced *builtin, args []string) int {
 	q := *p
 	q.Args, q.command, q.replaced = args, c, replaced
 	st := q.call()
+	q.releaseAll()
 	p.gas, p.rng = q.gas, q.rng
 	return st
 }
@@ -91,7 +92,7 @@ func (sh *interp) runReplacement(c *Command, b *builtin, args []string) int {
 func (sh *interp) runProc(p *Proc) int {
 	st := p.call()
 	p.releaseAll()
-	sh.gas += p.gas
+	sh.m.refuel(p.gas)
 	if sh.ctx.Err() != nil || sh.p.attention.Load() {
 		sh.tickSlow()
 		if sh.ctl == ctlExit {

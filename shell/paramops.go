@@ -30,9 +30,9 @@ func (p *paramPart) operate(f *fields, v pval, quoted bool) {
 			return
 		}
 		if v.all == 0 {
-			v.s = change(v.s)
+			v.s = sh.changed(v.s, change)
 		} else {
-			v.list = each(v.list, change)
+			v.list = sh.each(v.list, change)
 		}
 		f.value(v, quoted)
 	}
@@ -50,10 +50,17 @@ func (f *fields) value(v pval, quoted bool) {
 	}
 }
 
-func each(list []string, change func(string) string) []string {
+// each changes every value of a list.
+func (sh *interp) each(list []string, change func(string) string) []string {
+	if !sh.hold(16 * len(list)) {
+		return nil
+	}
 	out := make([]string, len(list))
 	for i, s := range list {
 		out[i] = change(s)
+		if !sh.hold(len(out[i])) || !sh.spend(len(s)>>6) {
+			return nil
+		}
 	}
 	return out
 }
@@ -196,13 +203,13 @@ func (p *paramPart) change(sh *interp) func(string) string {
 	pat := sh.pattern(p)
 	switch p.op {
 	case "#":
-		return func(s string) string { return s[pat.prefix(sh, s, false):] }
+		return func(s string) string { return part(s, pat.prefix(sh, s, false), len(s)) }
 	case "##":
-		return func(s string) string { return s[pat.prefix(sh, s, true):] }
+		return func(s string) string { return part(s, pat.prefix(sh, s, true), len(s)) }
 	case "%":
-		return func(s string) string { return s[:pat.suffix(sh, s, false)] }
+		return func(s string) string { return part(s, 0, pat.suffix(sh, s, false)) }
 	}
-	return func(s string) string { return s[:pat.suffix(sh, s, true)] }
+	return func(s string) string { return part(s, 0, pat.suffix(sh, s, true)) }
 }
 
 // pattern compiles the operand, once when it is constant.

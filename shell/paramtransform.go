@@ -55,12 +55,25 @@ func (p *paramPart) transform(f *fields, v pval, quoted bool) {
 }
 
 func (p *paramPart) apply(f *fields, v pval, quoted bool, change func(string) string) {
+	sh := f.sh
 	if v.all != 0 {
-		v.list = each(v.list, change)
+		v.list = sh.each(v.list, change)
 	} else {
-		v.s = change(v.s)
+		v.s = sh.changed(v.s, change)
 	}
 	f.value(v, quoted)
+}
+
+// changed applies a change that makes a text up to some times as long.
+func (sh *interp) changed(s string, change func(string) string) string {
+	if len(s) > 1<<12 && (!sh.room(6*len(s)) || !sh.spend(len(s)>>4)) {
+		return ""
+	}
+	s = change(s)
+	if len(s) > 1<<12 {
+		sh.hold(len(s))
+	}
+	return s
 }
 
 // attributes is ${x@a}.
@@ -68,7 +81,7 @@ func (p *paramPart) attributes(f *fields, v pval, quoted bool) {
 	sh := f.sh
 	if v.slot < 0 {
 		if v.all != 0 {
-			v.list = each(v.list, func(string) string { return "" })
+			v.list = sh.each(v.list, func(string) string { return "" })
 			f.value(v, quoted)
 		}
 		return
@@ -84,7 +97,7 @@ func (p *paramPart) attributes(f *fields, v pval, quoted bool) {
 	}
 	letters := c.letters()
 	if v.all != 0 {
-		v.list = each(v.list, func(string) string { return letters })
+		v.list = sh.each(v.list, func(string) string { return letters })
 		f.value(v, quoted)
 		return
 	}
@@ -127,7 +140,7 @@ func (p *paramPart) declaration(f *fields, v pval, quoted bool) {
 	sh := f.sh
 	if v.slot < 0 {
 		if p.kind == paramAll && len(v.list) > 0 {
-			v.s = "set -- " + strings.Join(each(v.list, quoteShell), " ")
+			v.s = "set -- " + strings.Join(sh.each(v.list, quoteShell), " ")
 			v.all = 0
 			f.value(v, quoted)
 		}
@@ -211,10 +224,10 @@ func (sh *interp) substring(s string, off, size int64, have bool) (string, bool)
 		}
 	}
 	if n == int64(len(s)) {
-		return s[off:end], true
+		return part(s, int(off), int(end)), true
 	}
 	from := byteOffset(s, off)
-	return s[from : from+byteOffset(s[from:], end-off)], true
+	return part(s, from, from+byteOffset(s[from:], end-off)), true
 }
 
 // byteOffset returns where the n-th character begins.

@@ -132,7 +132,7 @@ func (sh *interp) named(name string) pval {
 		sh.abort()
 		return pval{slot: -1}
 	}
-	slot := sh.m.lib.symbols.slot(base)
+	slot := sh.slot(base)
 	if !elem {
 		return sh.variable(slot, nil)
 	}

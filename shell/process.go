@@ -38,7 +38,6 @@ func (m *machine) newProcess(ctx context.Context, parent *process) (*process, er
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.live+len(m.procs) >= m.limits.Processes {
-		m.meet(ErrProcesses)
 		p.cancel(nil)
 		return nil, syscall.EAGAIN
 	}

@@ -136,6 +136,12 @@ func (sh *interp) readPlain(o *readOptions, d *description, names []string) int 
 			return s
 		}
 	}
+	if cap(b) > 1<<16 {
+		sh.readBuf = nil
+	}
+	if len(b) > 1<<12 && !sh.hold(len(b)) {
+		return sh.status
+	}
 	line := string(b)
 	if o.delim != 0 && strings.IndexByte(line, 0) >= 0 {
 		line = strings.ReplaceAll(line, "\x00", "")
@@ -199,6 +205,9 @@ func (sh *interp) readChars(o *readOptions, d *description, names []string) int 
 			continue
 		}
 		line, escaped = append(line, c), append(escaped, false)
+		if len(line)&0xfff == 0 && !sh.hold(6<<12) {
+			return sh.status
+		}
 		if o.max > 0 {
 			c, e := sh.restOfRune(ctx, d, line)
 			for range len(c) - len(line) {
@@ -267,7 +276,7 @@ func (sh *interp) storeRead(o *readOptions, names []string, line string, escaped
 		for !s.over() {
 			list = append(list, s.word())
 		}
-		base := sh.m.lib.symbols.slot(o.array)
+		base := sh.slot(o.array)
 		if !isName(o.array) {
 			return sh.fail("`%s': not a valid identifier", o.array)
 		}
@@ -315,7 +324,7 @@ func (sh *interp) storeRead(o *readOptions, names []string, line string, escaped
 
 func (sh *interp) assignRead(name, v string) bool {
 	if isName(name) {
-		return sh.assign(sh.m.lib.symbols.slot(name), v)
+		return sh.assign(sh.slot(name), v)
 	}
 	return sh.assignNamed(name, v)
 }
@@ -365,7 +374,7 @@ func (p *ifsSplitter) word() string {
 			p.pos += n
 			continue
 		}
-		w := p.s[start:p.pos]
+		w := part(p.s, start, p.pos)
 		p.skipSpace()
 		if p.pos < len(p.s) {
 			if k, n := p.class(p.pos); k == ifsOther {
@@ -375,7 +384,7 @@ func (p *ifsSplitter) word() string {
 		}
 		return w
 	}
-	return p.s[start:]
+	return part(p.s, start, len(p.s))
 }
 
 // last takes the rest: one word without its delimiter, or all up to white space at the end.
@@ -393,5 +402,5 @@ func (p *ifsSplitter) last() string {
 		end--
 	}
 	p.pos = len(p.s)
-	return p.s[rest:end]
+	return part(p.s, rest, end)
 }

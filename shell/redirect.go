@@ -275,6 +275,9 @@ func (r *redirCode) here(sh *interp) bool {
 	if r.op == "<<<" {
 		s += "\n"
 	}
+	if !sh.hold(len(s)) {
+		return false
+	}
 	return r.set(sh, r.number(), newText(s))
 }
 

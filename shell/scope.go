@@ -14,6 +14,7 @@ func (sh *interp) restore(n int) {
 	for len(sh.saved) > n {
 		s := sh.saved[len(sh.saved)-1]
 		sh.saved = sh.saved[:len(sh.saved)-1]
+		sh.drop(sh.cell(s.slot))
 		sh.put(s.slot, s.old)
 	}
 }
@@ -48,11 +49,23 @@ func (sh *interp) makeLocal(slot int) *cell {
 	c := &cell{epoch: sh.epoch, attr: attrLocal}
 	if old != nil && (sh.shopt&shLocalVarInherit != 0 || old.attr&attrTemp != 0) && old.attr&attrDynamic == 0 {
 		*c = *old
-		c.epoch, c.room = sh.epoch, 0
+		sh.cloned(c)
 		c.attr = c.attr&^(attrTemp|attrRef) | attrLocal
 	}
 	sh.hide(slot, c, false)
 	return c
+}
+
+// cloned makes a copy of a variable one of its own.
+func (sh *interp) cloned(c *cell) {
+	c.epoch, c.room, c.told = sh.epoch, 0, 0
+	if c.arr != nil {
+		c.arr = c.arr.clone(sh.epoch)
+	}
+	if c.assoc != nil {
+		c.assoc = c.assoc.clone(sh.epoch)
+	}
+	sh.tell(c, c.weight()+textWeight(len(c.str)))
 }
 
 // unsetVar removes a variable: a local one of this function stays local without value, one of a
@@ -65,7 +78,7 @@ func (sh *interp) unsetVar(slot int) bool {
 	if c.attr&attrReadonly != 0 {
 		return false
 	}
-	sh.charge(-c.weight())
+	sh.drop(c)
 	base := sh.localBase()
 	for i, s := range slices.Backward(sh.saved) {
 

@@ -29,6 +29,9 @@ type script struct {
 	lib    *library
 	parser *syntax.Parser
 	units  []*unit
+	nodes  int  // of all units
+	kept   bool // by the library
+	ended  bool // a process that had no more memory or time stopped reading
 }
 
 // unit is a complete command of a script.
@@ -40,6 +43,7 @@ type unit struct {
 	src   string // its text
 	line  int
 	ends  bool // the end of the script
+	nodes int
 }
 
 // script returns the source for the key, new or as it was read before.
@@ -50,25 +54,80 @@ func (l *library) script(k unitKey) *script {
 	if s == nil {
 		ext := k.flags&parseExtGlob != 0
 		s = &script{lib: l, parser: syntax.NewParser(k.src, syntax.Options{ExtGlob: func() bool { return ext }, Line: k.line})}
-		if l.unitSize += len(k.src) + 256; l.unitSize > maxUnits {
-			clear(l.units)
-			l.unitSize = len(k.src)
-		}
+		l.room(len(k.src) + 256)
 		if len(k.src) < maxUnits/4 {
+			s.kept = true
 			l.units[k] = s
 		}
 	}
 	return s
 }
 
-// unit returns the i-th command, reading up to it.
-func (s *script) unit(i int) *unit {
+// room forgets all scripts when those that are kept would become too much by size. Under l.mu.
+func (l *library) room(size int) {
+	if l.unitSize += size; l.unitSize > maxUnits {
+		clear(l.units)
+		l.unitSize = size
+	}
+}
+
+// grow counts what a script has become by reading on. Under s.mu.
+func (s *script) grow(k unitKey, u *unit) {
+	s.nodes += u.nodes
+	s.ended = u.err != nil && u.err.Stopped
+	if !s.kept {
+		return
+	}
+	s.lib.mu.Lock()
+	defer s.lib.mu.Unlock()
+	s.lib.room(u.nodes * nodeWeight)
+	if s.ended || len(k.src)+s.nodes*nodeWeight > maxUnits/4 {
+		s.kept = false
+		delete(s.lib.units, k)
+	}
+}
+
+// unit returns the i-th command of a script, reading up to it; nil when another process
+// that was reading it had to stop.
+func (sh *interp) unit(k unitKey, s *script, i int) *unit {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i >= len(s.units) {
-		s.units = append(s.units, s.lib.read(s.parser))
+		if s.ended {
+			return nil
+		}
+		u := sh.readUnit(s.parser)
+		if s.grow(k, u); s.ended {
+			return u
+		}
+		s.units = append(s.units, u)
 	}
 	return s.units[i]
+}
+
+// nodeWeight is about how many bytes a node of the tree takes with the closures made of it.
+const nodeWeight = 400
+
+// readUnit reads and compiles the next command. Its memory is held by the command that reads.
+func (sh *interp) readUnit(p *syntax.Parser) *unit {
+	names := sh.m.lib.symbols.weight.Load()
+	n := 0
+	p.Step = func(nodes, bytes int) bool {
+		n += nodes
+		return sh.hold(nodes*nodeWeight+bytes) && sh.spend(nodes)
+	}
+	u := sh.m.lib.read(p)
+	p.Step = nil
+	u.nodes = n
+	sh.tellNames(names)
+	return u
+}
+
+// tellNames charges for names that have become known since their weight was as much.
+func (sh *interp) tellNames(before int64) {
+	if n := int(sh.m.lib.symbols.weight.Load() - before); n > 0 && !sh.m.take(n) {
+		sh.noMemory(n)
+	}
 }
 
 // read reads and compiles the next command.
@@ -112,10 +171,17 @@ func (sh *interp) runText(src string, line int, what string) int {
 	if flags&parseAliases != 0 {
 		return sh.runParser(sh.parser(src, line, nil), what)
 	}
-	s := sh.m.lib.script(unitKey{src, line, flags})
-	ran := false
+	held := sh.held
+	defer func() { sh.letGo(held) }()
+	k := unitKey{src, line, flags}
+	s := sh.m.lib.script(k)
+	ran, at := false, 0
 	for i := 0; ; i++ {
-		u := s.unit(i)
+		u := sh.unit(k, s, i)
+		if u == nil {
+			return sh.runParser(sh.parser(src[at:], line+strings.Count(src[:at], "\n"), nil), what)
+		}
+		at = u.start + len(u.src)
 		if i > 0 && sh.parseFlags() != flags { // From here on it reads differently.
 			return sh.runParser(sh.parser(src[u.start:], u.line, nil), what)
 		}
@@ -152,7 +218,8 @@ func (sh *interp) alias(name string) (string, bool) {
 func (sh *interp) runParser(p *syntax.Parser, what string) int {
 	ran := false
 	for {
-		u := sh.m.lib.read(p)
+		held := sh.held
+		u := sh.readUnit(p)
 		if u.ends {
 			if !ran {
 				sh.status = 0
@@ -160,7 +227,8 @@ func (sh *interp) runParser(p *syntax.Parser, what string) int {
 			return sh.status
 		}
 		ran = true
-		if !sh.runUnit(u, what) {
+		goOn := sh.runUnit(u, what)
+		if sh.letGo(held); !goOn {
 			return sh.status
 		}
 	}
@@ -170,6 +238,12 @@ func (sh *interp) runParser(p *syntax.Parser, what string) int {
 func (sh *interp) runUnit(u *unit, what string) bool {
 	if sh.opt&optVerbose != 0 && u.src != "" && !sh.echoed {
 		sh.errorRaw(strings.TrimSuffix(u.src, "\n") + "\n")
+	}
+	if u.err != nil && u.err.Stopped {
+		if sh.ctl == ctlNone {
+			sh.exit(2)
+		}
+		return false
 	}
 	for _, w := range u.warn {
 		sh.errorRaw(fmt.Sprintf("%s: line %d: warning: here-document at line %d delimited by end-of-file (wanted `%s')\n",

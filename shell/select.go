@@ -27,7 +27,7 @@ func (c *compiler) selectLoop(n *syntax.For, line int) command {
 				}
 			}
 		} else {
-			sh.stack = append(sh.stack, sh.params...)
+			sh.pushAll(sh.params)
 		}
 		list := append([]string(nil), sh.stack[base:]...)
 		sh.pop(base)

@@ -17,13 +17,12 @@ func (sh *interp) set(args []string) int {
 			return sh.helpText(args[0])
 		}
 		if s == "--" {
-			sh.replaceParams(args[i+1:])
-			return 0
+			return sh.replaceParams(args[i+1:])
 		}
 		if s == "-" {
 			sh.opt &^= optXTrace | optVerbose
 			if i+1 < len(args) {
-				sh.replaceParams(args[i+1:])
+				return sh.replaceParams(args[i+1:])
 			}
 			return 0
 		}
@@ -53,15 +52,29 @@ func (sh *interp) set(args []string) int {
 		}
 	}
 	if i < len(args) {
-		sh.replaceParams(args[i:])
+		return sh.replaceParams(args[i:])
 	}
 	return 0
 }
 
 // replaceParams sets the positional parameters.
-func (sh *interp) replaceParams(list []string) {
+func (sh *interp) replaceParams(list []string) int {
+	n := 0
+	for _, s := range list {
+		n += 16 + len(s)
+	}
+	if n < lightText {
+		n = 0
+	}
+	if n != sh.paramsTold {
+		if !sh.charge(n - sh.paramsTold) {
+			return sh.status
+		}
+		sh.paramsTold = n
+	}
 	sh.params = append([]string(nil), list...)
 	sh.setParams = true
+	return 0
 }
 
 func (sh *interp) setNamed(name string, on bool) bool {

@@ -114,6 +114,7 @@ func newMachine(o Options) *machine {
 		m.programs.Store(o.Programs.table.with(o.Commands, m.lib.builtins))
 	}
 	m.fuel.Store(m.limits.Fuel)
+	m.most.Store(m.limits.Bytes)
 	return m
 }
 
@@ -195,6 +196,8 @@ func (s *Shell) Fork() *Shell {
 	f := newShellOn(s.m.forkOn(s.m.fs.Fork()))
 	m := f.m
 	f.sh = s.sh.fork(true)
+	m.bytes.Store(int64(f.sh.memTold))
+	s.m.bytes.Add(-int64(f.sh.memTold))
 	f.sh.fds.release()
 	f.sh.settle(m)
 	return f

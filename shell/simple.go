@@ -371,13 +371,13 @@ func (sh *interp) keepTemps(n int) {
 		if !s.temp || c == nil {
 			continue
 		}
-		d := *c
-		d.epoch, d.room = sh.epoch, 0
+		d := sh.copied(c)
+		sh.drop(s.old)
 		d.attr &^= attrTemp
 		if s.old == nil || s.old.attr&attrExport == 0 {
 			d.attr &^= attrExport
 		}
-		sh.put(s.slot, &d)
+		sh.put(s.slot, d)
 	}
 }
 
@@ -393,9 +393,12 @@ func (sh *interp) restoreTemps(n int) {
 			continue
 		}
 		if hiddenBy(keep, s.slot) != nil {
-			hiddenBy(keep, s.slot).old = s.old
+			k := hiddenBy(keep, s.slot)
+			sh.drop(k.old)
+			k.old = s.old
 			continue
 		}
+		sh.drop(sh.cell(s.slot))
 		sh.put(s.slot, s.old)
 	}
 	for _, k := range slices.Backward(keep) {

@@ -44,6 +44,7 @@ func (p *Proc) Start(s Spawn) (*Child, error) {
 	m := p.sh.m
 	q, err := m.newProcess(p.ctx, p.sh.p)
 	if err != nil {
+		m.meet(ErrProcesses)
 		return nil, err
 	}
 	c := p.sh.fork(true)

@@ -125,7 +125,7 @@ func (sh *interp) substitute(p *substPart) string {
 	if p.file != nil {
 		return sh.substFile(p)
 	}
-	out := &capture{max: sh.m.captureMax()}
+	out := &capture{m: sh.m}
 	d := newCapture(out)
 	child := sh.fork(false)
 	child.evals++
@@ -166,19 +166,21 @@ func (sh *interp) await(out *capture) {
 
 // captured returns the text of a capture.
 func (sh *interp) captured(out *capture) string {
-	out.mu.Lock()
-	b := out.buf
-	out.mu.Unlock()
-	n := len(b)
-	for n > 0 && b[n-1] == '\n' {
-		n--
+	full := out.full
+	s, told := out.text()
+	sh.memTold += told
+	sh.held += told
+	if full > 0 {
+		sh.noMemory(full)
 	}
-	if !sh.spend(n >> 6) {
+	if sh.ctl != ctlNone || !sh.spend(len(s)>>6) {
 		return ""
 	}
-	s := string(b[:n])
 	if strings.IndexByte(s, 0) >= 0 {
 		sh.errorf("warning: command substitution: ignored null byte in input")
+		if !sh.hold(len(s)) {
+			return ""
+		}
 		s = strings.ReplaceAll(s, "\x00", "")
 	}
 	return s
@@ -197,13 +199,12 @@ func (sh *interp) substFile(p *substPart) string {
 		return ""
 	}
 	defer d.unref()
-	out := &capture{max: sh.m.captureMax()}
+	out := &capture{m: sh.m}
 	buf := make([]byte, 32<<10)
 	for sh.spend(len(buf) >> 8) {
 		n, err := d.read(sh.ctx, buf)
 		if n > 0 {
 			if _, err := out.write(buf[:n]); err != nil {
-				sh.room(len(out.buf) + n)
 				break
 			}
 		}
@@ -216,12 +217,6 @@ func (sh *interp) substFile(p *substPart) string {
 	}
 	sh.status, sh.substRan = 0, true
 	return sh.captured(out)
-}
-
-// captureMax is how much a substitution may collect: what is left of the memory, halved
-// because the text is copied once.
-func (m *machine) captureMax() int {
-	return int(max(m.limits.Bytes-m.bytes.Load(), 0) / 2)
 }
 
 // procPart is <(...) or >(...).
@@ -269,7 +264,16 @@ func (sh *interp) processSubst(p *procPart) string {
 // launch runs a forked process beside its parent.
 func (sh *interp) launch(child *interp, run command, text string, job bool) (*process, error) {
 	p, err := sh.m.newProcess(sh.m.runContext(), sh.p)
+	if err == nil && sh.m.bytes.Load() > sh.m.most.Load() {
+		p.end(0)
+		sh.m.meet(ErrMemory)
+		child.close()
+		sh.errorf("fork: %s", Strerror(syscall.ENOMEM))
+		sh.exit(254)
+		return nil, syscall.ENOMEM
+	}
 	if err != nil {
+		sh.m.meet(ErrProcesses)
 		child.close()
 		sh.errorf("fork: retry: %s", Strerror(err))
 		sh.exit(254)

@@ -1,6 +1,9 @@
 package shell
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // symbols numbers the names of variables and functions: closures hold the numbers.
 // Forked machines share them.
@@ -8,6 +11,8 @@ type symbols struct {
 	mu    sync.RWMutex
 	slots map[string]int
 	names []string
+
+	weight atomic.Int64 // bytes of all names, about
 }
 
 func newSymbols() *symbols { return &symbols{slots: map[string]int{}} }
@@ -28,6 +33,7 @@ func (s *symbols) slot(name string) int {
 	n = len(s.names)
 	s.slots[name] = n
 	s.names = append(s.names, name)
+	s.weight.Add(int64(nameWeight + len(name)))
 	return n
 }
 

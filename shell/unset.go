@@ -42,7 +42,7 @@ func (sh *interp) unsetOne(name string, funcs, vars, ref bool) bool {
 		sh.fail("`%s': not a valid identifier", name)
 		return false
 	}
-	slot := sh.m.lib.symbols.slot(base)
+	slot := sh.slot(base)
 	if !ref {
 		pl, ok := sh.follow(slot)
 		if ok && pl.slot != slot {
@@ -83,7 +83,7 @@ func (sh *interp) unsetFunction(name string) bool {
 		sh.fail("%s: cannot unset: readonly function", name)
 		return false
 	}
-	sh.setFunction(sh.m.lib.symbols.slot(name), nil)
+	sh.setFunction(sh.slot(name), nil)
 	return true
 }
 
@@ -102,8 +102,8 @@ func (sh *interp) unsetElement(slot int, c *cell, name, sub string) bool {
 			}
 			c = sh.own(slot)
 			if v, ok := c.assoc.at(key); ok {
-				sh.charge(-96 - len(key) - len(v))
 				sh.table(c).unset(key)
+				sh.tell(c, -keyWeight-len(key)-len(v))
 			}
 			return true
 		}
@@ -115,7 +115,7 @@ func (sh *interp) unsetElement(slot int, c *cell, name, sub string) bool {
 			return sh.unsetVar(slot)
 		}
 		c = sh.own(slot)
-		sh.charge(-c.weight())
+		sh.empty(c)
 		c.arr = &indexed{epoch: sh.epoch}
 		return true
 	}
@@ -138,8 +138,12 @@ func (sh *interp) unsetElement(slot int, c *cell, name, sub string) bool {
 	}
 	if v, ok := c.arr.at(i); ok {
 		c = sh.own(slot)
-		sh.charge(-32 - len(v))
-		sh.array(c).unset(i)
+		a := sh.array(c)
+		if !sh.spend(a.moves(i)) {
+			return false
+		}
+		a.unset(i)
+		sh.tell(c, -elemWeight-len(v))
 	}
 	return true
 }

@@ -29,7 +29,7 @@ func (sh *interp) follow(slot int) (place, bool) {
 		if !isName(name) {
 			return place{slot: slot}, false
 		}
-		slot = sh.m.lib.symbols.slot(name)
+		slot = sh.slot(name)
 		if elem {
 			return place{slot: slot, sub: sub, elem: true, whole: sub == "@" || sub == "*"}, true
 		}
@@ -87,8 +87,8 @@ func (sh *interp) get(slot int) string {
 func (sh *interp) assign(slot int, s string) bool {
 	c := sh.cell(slot)
 	if c != nil && c.epoch == sh.epoch && c.attr&attrNotPlain == 0 && sh.opt&optAllExport == 0 {
-		if n := len(s) - len(c.str); n > 128 || n < -128 {
-			sh.charge(n)
+		if len(s) >= lightText || c.told != 0 {
+			return sh.setText(c, s)
 		}
 		c.store(s)
 		return true
@@ -145,18 +145,17 @@ func (sh *interp) assignTo(pl place, s string, more bool) bool {
 	}
 	switch {
 	case c.attr&attrArray != 0:
-		sh.charge(len(v) - len(old))
-		sh.array(c).set(0, v)
-		c.attr |= attrSet
+		return sh.setIndex(c, 0, v)
 	case c.attr&attrAssoc != 0:
-		sh.charge(len(v) - len(old))
-		sh.table(c).set("0", v)
-		c.attr |= attrSet
+		return sh.setKey(c, "0", v)
 	case more && c.attr&(attrInteger|attrLower|attrUpper|attrCapital) == 0:
-		sh.grow(c, s)
+		if !sh.grow(c, s) {
+			return false
+		}
 	default:
-		sh.charge(len(v) - len(c.str) + 16)
-		c.store(v)
+		if !sh.setText(c, v) {
+			return false
+		}
 	}
 	if pl.slot == slotPOSIXLY {
 		sh.opt |= optPosix
@@ -209,8 +208,7 @@ func (sh *interp) retarget(slot int, s string) bool {
 		sh.errorf("warning: %s: circular name reference", name)
 		return false
 	}
-	sh.own(slot).store(s)
-	return true
+	return sh.setText(sh.own(slot), s)
 }
 
 func (sh *interp) readonlyError(slot int) {

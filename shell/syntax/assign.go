@@ -143,7 +143,7 @@ func (p *Parser) listWord() *Word {
 		p.pos, p.line = start, line
 		return nil
 	}
-	sub := &Parser{src: a.Text, line: line, opt: p.opt, blankLeft: -1, depth: p.depth}
+	sub := &Parser{src: a.Text, line: line, opt: p.opt, blankLeft: -1, depth: p.depth, Step: p.Step}
 	sub.opt.More = nil
 	w := &Word{Line: line, Parts: sub.parts(mode{noPat: true})}
 	for _, part := range p.parts(modeWord) {

@@ -93,6 +93,7 @@ type (
 		Bad     bool // the name has quotes or expansions: it is an error to run this
 		Keyword bool
 		Body    *Command
+		Nodes   int // of the body, about
 	}
 	// Coproc is coproc.
 	Coproc struct {

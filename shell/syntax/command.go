@@ -202,7 +202,10 @@ func (p *Parser) function(c *Command, w *Word) bool {
 		p.unexpected(t)
 	}
 	p.take()
-	c.Body = &FuncDecl{Name: w.Text, Bad: !plain(w), Body: p.functionBody()}
+	d, steps := &FuncDecl{Name: w.Text, Bad: !plain(w)}, p.steps
+	d.Body = p.functionBody()
+	d.Nodes = p.steps - steps
+	c.Body = d
 	return true
 }
 

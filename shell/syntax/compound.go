@@ -247,7 +247,9 @@ func (p *Parser) functionKeyword() Node {
 		p.tok(ctxArg)
 		p.take()
 	}
+	steps := p.steps
 	n.Body = p.functionBody()
+	n.Nodes = p.steps - steps
 	return n
 }
 

@@ -134,6 +134,9 @@ func (p *Parser) arith(end string, line int) *Arith {
 	w := &Word{Line: p.line}
 	w.Parts = p.parts(m)
 	w.Text = strings.TrimRight(p.src[start:p.pos], " \t\n")
+	for range len(w.Text) / 8 {
+		p.step()
+	}
 	x := &Arith{Lead: p.src[lead:start], Text: w.Text, X: w, Line: line}
 	for i := range len(end) {
 		if p.peek() != end[i] {

@@ -11,6 +11,8 @@ type Error struct {
 	EOF    bool // the input ended too early
 	Status int  // what the shell's status becomes; 0: it stays what it was
 	Goes   bool // the script goes on behind the line
+
+	Stopped bool // Parser.Step has ended the parse
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Msg) }

@@ -75,7 +75,7 @@ func (p *Parser) heredoc(r *Redir) {
 	if r.Quoted {
 		w.Parts = []Part{&Quoted{r.Body}}
 	} else {
-		sub := &Parser{src: r.Body, line: first, opt: Options{Alias: p.opt.Alias, ExtGlob: p.opt.ExtGlob}, blankLeft: -1, depth: p.depth}
+		sub := &Parser{src: r.Body, line: first, opt: Options{Alias: p.opt.Alias, ExtGlob: p.opt.ExtGlob}, blankLeft: -1, depth: p.depth, Step: p.Step}
 		w.Parts = []Part{&DQ{Parts: sub.parts(modeHere)}}
 	}
 	r.Target = w

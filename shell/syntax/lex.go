@@ -113,6 +113,9 @@ func (p *Parser) fill() bool {
 		return false
 	}
 	p.src += strings.ReplaceAll(more, "\x00", "")
+	if p.Step != nil && !p.Step(len(p.src)>>10, len(more)) {
+		panic(&Error{Line: p.line, Msg: "stopped", Stopped: true})
+	}
 	return p.pos < len(p.src) || p.fill()
 }
 
@@ -147,6 +150,7 @@ func (p *Parser) take() {
 
 // lex reads a token into cur.
 func (p *Parser) lex(ctx context) {
+	p.step()
 	for {
 		p.blanks()
 		p.cur = token{pos: p.pos, line: p.line, ctx: ctx}

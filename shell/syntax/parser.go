@@ -17,6 +17,10 @@ const maxDepth = 500
 
 // Parser reads a script.
 type Parser struct {
+	// Step is told of n more nodes of the tree, and of bytes of input that have been kept;
+	// false ends the parse with an Error that is Stopped. Nil: nobody minds.
+	Step func(n, bytes int) bool
+
 	src  string
 	pos  int
 	line int
@@ -37,6 +41,7 @@ type Parser struct {
 	subst      int  // substitutions around what is read
 	elements   bool // the elements of an array are read
 	lastLine   bool // the newline that the end of the input stands for has been read
+	steps      int  // nodes of the tree, about
 	extGlob    int  // inside [[ ]] patterns, where extglob is always on
 }
 
@@ -85,6 +90,9 @@ func (p *Parser) Next() (l *List, err error) {
 			p.restart(e)
 		}
 	}()
+	if p.opt.More != nil && !p.have && p.pos > 1<<12 { // What has run is not needed any more.
+		p.src, p.pos = strings.Clone(p.src[p.pos:]), 0
+	}
 	for p.tok(ctxCommand).kind == tokNewline {
 		p.take()
 	}
@@ -130,6 +138,14 @@ func (p *Parser) restart(e *Error) {
 func (p *Parser) endOfInput(t *token) {
 	if t.kind == tokEOF && len(p.pending) > 0 {
 		p.readHeredocs()
+	}
+}
+
+// step counts a node.
+func (p *Parser) step() {
+	p.steps++
+	if p.Step != nil && !p.Step(1, 0) {
+		panic(&Error{Line: p.line, Msg: "stopped", Stopped: true})
 	}
 }
 

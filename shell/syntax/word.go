@@ -64,6 +64,7 @@ func (p *Parser) parts(m mode) []Part {
 				nested--
 			}
 		}
+		p.step()
 		if part := p.part(m, c); part != nil {
 			list = add(list, part)
 		}
