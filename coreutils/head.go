@@ -305,7 +305,11 @@ func (h *head) allButBytes(in io.Reader) error {
 	var held []byte
 	for {
 		n, err := h.read(in, h.buf)
-		held = append(held, h.buf[:n]...)
+		grown, e := grow(h.p, held, n)
+		if e != nil {
+			return e
+		}
+		held = append(grown, h.buf[:n]...)
 		if over := int64(len(held)) - h.n; over > 0 && (over > int64(len(h.buf)) || err != nil) {
 			_, _ = h.out.Write(held[:over])
 			held = held[:copy(held, held[over:])]
@@ -322,7 +326,11 @@ func (h *head) allButLines(in io.Reader) error {
 	lines := int64(0)
 	for {
 		n, err := h.read(in, h.buf)
-		held = append(held, h.buf[:n]...)
+		grown, e := grow(h.p, held, n)
+		if e != nil {
+			return e
+		}
+		held = append(grown, h.buf[:n]...)
 		lines += int64(bytes.Count(h.buf[:n], []byte{h.delim}))
 		if err != nil && len(held) > 0 && held[len(held)-1] != h.delim {
 			lines++

@@ -3,6 +3,8 @@ package coreutils
 import (
 	"runtime/metrics"
 	"syscall"
+
+	"github.com/seed434b0696/agent-sandbox/shell"
 )
 
 // memoryGuard watches over a command that may hold much: what it holds cannot be seen from
@@ -34,4 +36,18 @@ func (g *memoryGuard) take(n int) error {
 		return syscall.ENOMEM
 	}
 	return nil
+}
+
+// grow returns b with room for n more bytes behind it. What a command holds of its input grows
+// this way: the machine counts it, and ENOMEM says that there is no more.
+func grow(p *shell.Proc, b []byte, n int) ([]byte, error) {
+	need := len(b) + n
+	if need <= cap(b) {
+		return b, nil
+	}
+	size := max(need, 2*cap(b))
+	if err := p.Reserve(size - cap(b)); err != nil {
+		return b, err
+	}
+	return append(make([]byte, 0, size), b...), nil
 }

@@ -432,6 +432,9 @@ func (d *odDump) dump(in io.Reader) {
 	repeated, first := false, true
 	for !d.out.failed() {
 		n, err := io.ReadFull(in, block)
+		if d.p.Spend(1+n>>4) != nil {
+			break
+		}
 		if n == d.line {
 			if !d.all && !first && bytes.Equal(block, last) {
 				if !repeated {

@@ -27,8 +27,10 @@ func (s *sorter) run(names []string) int {
 			return s.readFailed(name, err)
 		}
 	}
-	s.text = slices.Clip(s.text)
-	s.split()
+	if !s.split() {
+		s.p.Warn("%v", errSortMemory)
+		return 2
+	}
 	// The fuel of a sort: some comparisons for each line.
 	if err := s.p.Spend(len(s.lines) / 2); err != nil {
 		return s.p.Status(err)
@@ -80,11 +82,13 @@ func (s *sorter) load(name string) error {
 	}
 	defer in.Close()
 	if info, err := s.p.Stat(pathOf(name)); err == nil && info.Mode.IsRegular() && info.Size < maxSort {
-		s.text = slices.Grow(s.text, int(info.Size)+bufferSize)
+		if s.text, err = grow(s.p, s.text, int(info.Size)+bufferSize); err != nil {
+			return errSortMemory
+		}
 	}
 	for {
-		if cap(s.text)-len(s.text) < bufferSize {
-			s.text = slices.Grow(s.text, max(bufferSize, len(s.text)))
+		if s.text, err = grow(s.p, s.text, bufferSize); err != nil {
+			return errSortMemory
 		}
 		n, err := in.Read(s.text[len(s.text):cap(s.text)])
 		s.text = s.text[:len(s.text)+n]
@@ -103,15 +107,23 @@ func (s *sorter) load(name string) error {
 	}
 }
 
-// split finds the lines.
-func (s *sorter) split() {
-	s.lines = make([]sortLine, 0, bytes.Count(s.text, []byte{s.eol}))
+// lineWeight is how many bytes a sortLine takes.
+const lineWeight = 16
+
+// split finds the lines; false: there is no memory for them, twice, as sorting needs.
+func (s *sorter) split() bool {
+	n := bytes.Count(s.text, []byte{s.eol})
+	if s.p.Reserve(2*n*lineWeight) != nil {
+		return false
+	}
+	s.lines = make([]sortLine, 0, n)
 	for at := 0; at < len(s.text); {
 		n := bytes.IndexByte(s.text[at:], s.eol)
 		line := s.text[at : at+n]
 		s.lines = append(s.lines, sortLine{prefix: s.prefixOf(line), at: uint32(at), n: uint32(n)})
 		at += n + 1
 	}
+	return true
 }
 
 // order is the order of lines that are not the same line: those that compare equal
@@ -194,7 +206,10 @@ func (s *sorter) checkOrder(name string) int {
 	if err := s.load(name); err != nil {
 		return s.readFailed(name, err)
 	}
-	s.split()
+	if !s.split() {
+		s.p.Warn("%v", errSortMemory)
+		return 2
+	}
 	for i := 1; i < len(s.lines); i++ {
 		c := s.compare(s.lines[i-1], s.lines[i])
 		if c < 0 || c == 0 && !s.unique {

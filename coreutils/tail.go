@@ -348,7 +348,11 @@ func (t *tail) copyHeld(in io.Reader) error {
 	lines := int64(0)
 	for {
 		n, err := t.read(in, buf)
-		held = append(held, buf[:n]...)
+		grown, e := grow(t.p, held, n)
+		if e != nil {
+			return e
+		}
+		held = append(grown, buf[:n]...)
 		lines += countByte(buf[:n], t.delim)
 		if len(held) > 4*bufferSize || err != nil {
 			held, lines = t.trim(held, lines)

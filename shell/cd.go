@@ -321,6 +321,9 @@ func (sh *interp) pushd(args []string) int {
 		return sh.dirsBuiltin([]string{"dirs"})
 	}
 	if stay {
+		if !sh.keep(args[0]) || !sh.spend(len(sh.dirStack)>>4) {
+			return sh.status
+		}
 		sh.dirStack = append([]string{args[0]}, sh.dirStack...)
 		return sh.dirsBuiltin([]string{"dirs"})
 	}
@@ -331,6 +334,9 @@ func (sh *interp) pushd(args []string) int {
 	}
 	if err := sh.tryDir(dir, false); err != nil {
 		return sh.fail("%s: %s", args[0], Strerror(err))
+	}
+	if !sh.keep(old) || !sh.spend(len(sh.dirStack)>>4) {
+		return sh.status
 	}
 	sh.dirStack = append([]string{old}, sh.dirStack...)
 	return sh.dirsBuiltin([]string{"dirs"})

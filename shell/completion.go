@@ -59,6 +59,9 @@ func (sh *interp) complete(args []string) int {
 			spec.WriteString(arg + " ")
 		}
 	}
+	if !sh.keep(spec.String()) || !sh.spend(len(sh.specs)>>4) {
+		return sh.status
+	}
 	m := map[string]string{}
 	maps.Copy(m, sh.specs)
 	for _, n := range rest {

@@ -32,7 +32,11 @@ func (sh *interp) historyBuiltin(args []string) int {
 			return 0
 		case 's':
 			sh.forgetOwn()
-			sh.history = append(slices.Clip(sh.history), strings.Join(rest, " "))
+			line := strings.Join(rest, " ")
+			if !sh.keep(line) || !sh.spend(len(sh.history)>>4) {
+				return sh.status
+			}
+			sh.history = append(slices.Clip(sh.history), line)
 			return 0
 		case 'p':
 			sh.forgetOwn()
@@ -150,6 +154,9 @@ func (sh *interp) historyFile(op byte, rest []string) int {
 		text, err := sh.readScript(file)
 		if err != nil {
 			return sh.fail("%s: cannot read: %s", file, Strerror(err))
+		}
+		if !sh.keep(text) {
+			return sh.status
 		}
 		sh.history = append(slices.Clip(sh.history), strings.Split(strings.TrimSuffix(text, "\n"), "\n")...)
 		return 0

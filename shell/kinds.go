@@ -325,7 +325,7 @@ func (sh *interp) setHash(name, path string, hits int) {
 	sh.hashPath = sh.get(slotPATH)
 	if path == "" {
 		delete(sh.hash, name)
-	} else {
+	} else if len(path) < lightText || sh.keep(name, path) {
 		sh.hash[name] = &hashed{path: path, hits: hits}
 	}
 }
@@ -390,6 +390,9 @@ func (sh *interp) aliasBuiltin(args []string) int {
 		if strings.ContainsAny(name, " \t\n/$`=\\\"'|&;()<>") {
 			st = sh.fail("`%s': invalid alias name", name)
 			continue
+		}
+		if !sh.keep(name, value) {
+			return sh.status
 		}
 		sh.ownAliases()[name] = value
 	}

@@ -51,7 +51,8 @@ func (d *description) readLine(ctx context.Context, delim byte, limit int, b []b
 		ahead := d.ahead
 		d.ahead = nil
 		d.mu.Unlock()
-		if b = sh.lineRoom(b, len(ahead)); b == nil {
+		var ok bool
+		if b, ok = sh.lineRoom(b, len(ahead)); !ok {
 			return nil, false, io.EOF
 		}
 		b = append(b, ahead...)
@@ -66,17 +67,17 @@ func (d *description) readLine(ctx context.Context, delim byte, limit int, b []b
 	}
 }
 
-// lineRoom returns b with room for n more bytes; nil when there is no memory for them.
-func (sh *interp) lineRoom(b []byte, n int) []byte {
+// lineRoom returns b with room for n more bytes; false when there is no memory for them.
+func (sh *interp) lineRoom(b []byte, n int) ([]byte, bool) {
 	need := len(b) + n
 	if need <= cap(b) {
-		return b
+		return b, true
 	}
 	size := max(need, 2*cap(b), 256)
 	if size > 1<<12 && !(sh.hold(size-cap(b)) && sh.spend(size>>6)) {
-		return nil
+		return nil, false
 	}
-	return append(make([]byte, 0, size), b...)
+	return append(make([]byte, 0, size), b...), true
 }
 
 // unread2 is unread for a buffer that the description may keep.
@@ -100,7 +101,8 @@ func (d *description) seekLine(delim byte, limit int, b []byte, sh *interp) ([]b
 	start := off
 	for {
 		at := len(b)
-		if b = sh.lineRoom(b, size); b == nil {
+		var ok bool
+		if b, ok = sh.lineRoom(b, size); !ok {
 			return nil, false, io.EOF
 		}
 		n, err := d.file.ReadAt(b[at:at+size], off)

@@ -244,6 +244,16 @@ func (sh *interp) slot(name string) int {
 	return sh.m.lib.symbols.slot(strings.Clone(name))
 }
 
+// keep charges for texts of a table of the process: aliases, traps, history. They count until it
+// ends, even if they are taken out again.
+func (sh *interp) keep(list ...string) bool {
+	n := 64
+	for _, s := range list {
+		n += len(s)
+	}
+	return sh.charge(n)
+}
+
 // part returns a part of s that does not keep all of s in memory.
 func part(s string, from, to int) string {
 	if to-from < len(s) && len(s) > lightText/2 {

@@ -10,11 +10,11 @@ func (p *pattern) match(sh *interp, s string) bool {
 	case p.ext:
 		return p.matchExt(sh, 0, s)
 	}
-	return p.matchStars(s)
+	return p.matchStars(sh, s)
 }
 
 // matchStars matches without extended patterns: only the last star can have to give up characters.
-func (p *pattern) matchStars(s string) bool {
+func (p *pattern) matchStars(sh *interp, s string) bool {
 	i, star, mark := 0, -1, 0
 	for pos := 0; ; {
 		switch {
@@ -37,6 +37,9 @@ func (p *pattern) matchStars(s string) bool {
 		if star == len(p.nodes)-1 {
 			return true
 		}
+		if sh.gas -= (pos-mark)>>6 + 1; sh.gas < 0 && !sh.tick() {
+			return false
+		}
 		_, n := p.decode(s[mark:])
 		mark += n
 		pos, i = mark, star+1
@@ -45,6 +48,22 @@ func (p *pattern) matchStars(s string) bool {
 
 // matchExt matches by trying: nodes from i on against all of s.
 func (p *pattern) matchExt(sh *interp, i int, s string) bool {
+	if sh.patterns > maxPatternTries {
+		sh.errorf("%s: pattern too complex", p.source[:min(len(p.source), 64)])
+		sh.abort()
+		return false
+	}
+	sh.patterns++
+	ok := p.tryExt(sh, i, s)
+	sh.patterns--
+	return ok
+}
+
+// maxPatternTries bounds the trials inside each other of a match, which take stack. What a group
+// matches a character at a time takes two for each.
+const maxPatternTries = 200_000
+
+func (p *pattern) tryExt(sh *interp, i int, s string) bool {
 	for ; i < len(p.nodes); i++ {
 		if !sh.tick() {
 			return false
@@ -193,6 +212,9 @@ func (p *pattern) matchFrom(sh *interp, s string, longest bool) (int, bool) {
 	for pos := 0; pos < len(s) && state != 0; {
 		r, w := p.decode(s[pos:])
 		pos += w
+		if pos&0xfff == 0 && !sh.spend(len(p.nodes)<<4) {
+			return 0, false
+		}
 		if state = p.step(state, r); state&final != 0 {
 			if !longest {
 				return pos, true
@@ -297,13 +319,24 @@ func (p *pattern) suffix(sh *interp, s string, longest bool) int {
 // anchor is '#' or '%' for a match at the beginning or end.
 func (p *pattern) replace(sh *interp, s string, anchor byte, all bool, pieces []string) string {
 	var b strings.Builder
-	put := func(m string) {
+	put := func(m string) bool {
+		n := len(m) * (len(pieces) - 1)
+		for _, piece := range pieces {
+			n += len(piece)
+		}
+		if b.Len()+n > max(b.Cap(), 1<<12) { // Its double is what the buffer grows to.
+			if !sh.room(2*(b.Len()+n)) || !sh.tick() {
+				return false
+			}
+			b.Grow(b.Len() + n)
+		}
 		for i, piece := range pieces {
 			if i > 0 {
 				b.WriteString(m)
 			}
 			b.WriteString(piece)
 		}
+		return true
 	}
 	switch anchor {
 	case '#':
@@ -311,14 +344,18 @@ func (p *pattern) replace(sh *interp, s string, anchor byte, all bool, pieces []
 		if !ok {
 			return s
 		}
-		put(s[:n])
+		if !put(s[:n]) {
+			return ""
+		}
 		return b.String() + s[n:]
 	case '%':
 		n := p.suffix(sh, s, true)
 		if n == len(s) && !p.match(sh, "") {
 			return s
 		}
-		put(s[n:])
+		if !put(s[n:]) {
+			return ""
+		}
 		return s[:n] + b.String()
 	}
 	if s == "" {
@@ -343,11 +380,10 @@ func (p *pattern) replace(sh *interp, s string, anchor byte, all bool, pieces []
 			pos = start + w
 			continue
 		}
-		put(s[start : start+n])
-		pos = start + n
-		if !sh.room(b.Len()) {
+		if !put(s[start : start+n]) {
 			return ""
 		}
+		pos = start + n
 		if !all {
 			b.WriteString(s[pos:])
 			break

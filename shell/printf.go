@@ -36,6 +36,9 @@ func (sh *interp) printf(args []string) int {
 		}
 		return p.status
 	}
+	if len(p.out) > 1<<12 && !sh.hold(len(p.out)) {
+		return sh.status
+	}
 	s := string(p.out)
 	if i := strings.IndexByte(s, 0); i >= 0 {
 		s = s[:i]
@@ -55,6 +58,7 @@ type printer struct {
 	out      []byte
 	status   int
 	stop     bool
+	told     int // of out's memory
 	unsigned bool
 }
 
@@ -63,10 +67,14 @@ func (p *printer) run() {
 	for {
 		before := p.next
 		p.once()
+		if n := cap(p.out); n > p.told+1<<12 {
+			p.stop = p.stop || !p.sh.hold(n-p.told)
+			p.told = n
+		}
 		if p.stop || p.next >= len(p.args) || p.next == before {
 			return
 		}
-		if !p.sh.spend(len(p.format)>>6) || !p.sh.room(len(p.out)) {
+		if !p.sh.spend(len(p.format) >> 6) {
 			return
 		}
 	}
@@ -149,6 +157,10 @@ flags:
 			return i + end + 2
 		}
 		p.complain("`%c': invalid format character", '(')
+		p.stop = true
+		return len(f)
+	}
+	if w := max(s.width, s.prec); w > 1<<12 && !(p.sh.room(len(p.out)+4*w) && p.sh.spend(w>>6)) {
 		p.stop = true
 		return len(f)
 	}

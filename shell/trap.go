@@ -51,6 +51,9 @@ func (sh *interp) setTrap(n int, cmd *string) {
 	if cmd == nil {
 		delete(cmds, n)
 	} else {
+		if !sh.keep(*cmd) {
+			return
+		}
 		cmds[n] = *cmd
 	}
 	sh.traps = &traps{cmds}
