@@ -342,6 +342,9 @@ func readInput(p *shell.Proc, name string) ([]byte, error) {
 		if e := p.Spend(1 + n>>6); e != nil {
 			return nil, e
 		}
+		if e := p.Reserve(n); e != nil {
+			return nil, e
+		}
 		if err == io.EOF {
 			return all, nil
 		}

@@ -3,7 +3,6 @@ package coreutils
 import (
 	"bytes"
 	"io"
-	"slices"
 	"strconv"
 
 	"github.com/seed434b0696/agent-sandbox/shell"
@@ -20,6 +19,7 @@ type lineReader struct {
 	r, w  int
 	ended error // io.EOF, why reading failed, or why the process has to end
 	spent bool  // ended is the process's
+	count int   // lines that next has returned
 }
 
 func newLineReader(p *shell.Proc, in io.Reader, delim byte) *lineReader {
@@ -78,6 +78,7 @@ func (l *lineReader) next() (line []byte, ok bool) {
 		if n := bytes.IndexByte(l.buf[l.r+seen:l.w], l.delim); n >= 0 {
 			line = l.buf[l.r : l.r+seen+n+1]
 			l.r += len(line)
+			l.count++
 			return line, true
 		}
 		seen = l.w - l.r
@@ -87,29 +88,8 @@ func (l *lineReader) next() (line []byte, ok bool) {
 			}
 			line = l.buf[l.r:l.w]
 			l.r = l.w
+			l.count++
 			return line, true
-		}
-	}
-}
-
-// block returns all whole lines that are at hand, at least one; at the end the last one may
-// lack its end.
-func (l *lineReader) block() (lines []byte, ok bool) {
-	seen := 0
-	for {
-		if n := bytes.LastIndexByte(l.buf[l.r+seen:l.w], l.delim); n >= 0 {
-			lines = l.buf[l.r : l.r+seen+n+1]
-			l.r += len(lines)
-			return lines, true
-		}
-		seen = l.w - l.r
-		if !l.fill() && l.ended != nil {
-			if l.spent || l.w == l.r {
-				return nil, false
-			}
-			lines = l.buf[l.r:l.w]
-			l.r = l.w
-			return lines, true
 		}
 	}
 }
@@ -142,15 +122,20 @@ func filesOrStdin(names []string) []string {
 	return names
 }
 
-// eachLine calls fn for each line of each file, with its end; an end that is missing is
-// added only when complete is set. What cannot be read is reported. It returns the exit
-// status, and an error when the process has to end. fn returns false to stop.
+// eachLine calls fn for each line of each file, with its end, which the last one may lack. What cannot
+// be read is reported. It returns the exit status, and an error when the process has to end. fn
+// returns false to stop.
 func eachLine(p *shell.Proc, names []string, delim byte, fn func(line []byte) bool) (status int, ended error) {
+	return eachLineOf(p, names, delim, (*shell.Proc).Error, fn)
+}
+
+// eachLineOf is eachLine for commands that report files in words of their own.
+func eachLineOf(p *shell.Proc, names []string, delim byte, report func(p *shell.Proc, name string, err error), fn func(line []byte) bool) (status int, ended error) {
 	l := newLineReader(p, nil, delim)
 	for _, name := range filesOrStdin(names) {
 		in, err := openInput(p, name)
 		if err != nil {
-			p.Error(name, err)
+			report(p, name, err)
 			status = 1
 			continue
 		}
@@ -168,7 +153,7 @@ func eachLine(p *shell.Proc, names []string, delim byte, fn func(line []byte) bo
 			return p.Status(l.ended), l.ended
 		}
 		if err := l.err(); err != nil {
-			p.Error(name, err)
+			report(p, name, err)
 			status = 1
 		}
 		if !goOn {
@@ -176,14 +161,6 @@ func eachLine(p *shell.Proc, names []string, delim byte, fn func(line []byte) bo
 		}
 	}
 	return status, nil
-}
-
-// withEnd returns the line with its end.
-func withEnd(line []byte, delim byte) []byte {
-	if n := len(line); n > 0 && line[n-1] == delim {
-		return line
-	}
-	return append(slices.Clip(line), delim)
 }
 
 // withoutEnd returns the line without its end.

@@ -104,7 +104,7 @@ func (s *sed) fill() bool {
 	}
 	if in.w == len(in.buf) {
 		grow := max(bufferSize, len(in.buf))
-		if len(in.buf) > 0 && s.memory.take(grow) != nil {
+		if len(in.buf) > 0 && s.p.Reserve(grow) != nil {
 			s.panic("couldn't re-allocate memory")
 			return false
 		}

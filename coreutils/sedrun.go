@@ -32,7 +32,7 @@ type sed struct {
 	outputs      []*sedOutput
 	readers      []*sedLines
 
-	memory memoryGuard
+	held   int // bytes that the spaces have taken
 	status int
 	ended  error // there is no going on; status or p.Status says how
 	quit   bool
@@ -120,16 +120,19 @@ func (s *sed) charge(n int) bool {
 	return s.ended == nil && s.withinBounds(s.space)
 }
 
-// sedLargest is how long a space may become before the memory is looked at.
-const sedLargest = 1 << 20
+// sedLargest is how long a space may become before it is counted.
+const sedLargest = 64 << 10
 
 // withinBounds tells whether a space may be as large as it is.
 func (s *sed) withinBounds(b []byte) bool {
 	if len(b) < sedLargest {
 		return s.ended == nil
 	}
-	if s.memory.take(len(b)>>10) != nil || len(b) > memoryFull/4 {
-		s.panic("couldn't re-allocate memory")
+	if total := cap(s.space) + cap(s.spare) + cap(s.hold) + cap(b); total > s.held {
+		if s.p.Reserve(total-s.held) != nil {
+			s.panic("couldn't re-allocate memory")
+		}
+		s.held = total
 	}
 	return s.ended == nil
 }

@@ -322,7 +322,7 @@ type sedCapture struct {
 
 // Write adds to what is held; it fails when that is too much.
 func (c *sedCapture) Write(b []byte) (int, error) {
-	if err := c.s.memory.take(len(b)); err != nil {
+	if err := c.s.p.Reserve(len(b)); err != nil {
 		return 0, err
 	}
 	c.b = append(c.b, b...)
