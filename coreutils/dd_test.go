@@ -1,12 +1,8 @@
 package coreutils
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
 	"testing"
-
-	"github.com/seed434b0696/agent-sandbox/vfs"
 )
 
 // Test_Dd_Copies_As_GNU_Does leaves out how long it took.
@@ -24,15 +20,7 @@ func Test_Dd_Copies_As_GNU_Does(t *testing.T) {
 				t.Parallel()
 				r := r
 				r.stdin = stdin
-				work := filepath.Join(t.TempDir(), "w")
-				if err := os.Mkdir(work, 0o755); err != nil {
-					t.Fatal(err)
-				}
-				prepare(t, work, r.setup)
-				tree := vfs.New(vfs.Options{})
-				importTree(t, tree, work)
-				args := splitWords(t, r.line)
-				got, want := runVirtual(t, tree, work, args, r), runReal(t, work, args, r)
+				got, want := runBoth(t, r)
 				got.stderr, want.stderr = took.ReplaceAllString(got.stderr, "copied"), took.ReplaceAllString(want.stderr, "copied")
 				compare(t, r, got, want)
 			})

@@ -53,20 +53,24 @@ func runRows(t *testing.T, rows []row) {
 	for i, r := range rows {
 		t.Run(fmt.Sprintf("%d %s", i, r.line), func(t *testing.T) {
 			t.Parallel()
-			dir := t.TempDir()
-			work := filepath.Join(dir, "w")
-			if err := os.Mkdir(work, 0o755); err != nil {
-				t.Fatal(err)
-			}
-			prepare(t, work, r.setup)
-			tree := vfs.New(vfs.Options{})
-			importTree(t, tree, work)
-			args := splitWords(t, r.line)
-			got := runVirtual(t, tree, work, args, r)
-			want := runReal(t, work, args, r)
+			got, want := runBoth(t, r)
 			compare(t, r, got, want)
 		})
 	}
+}
+
+// runBoth runs a row in both worlds, each from the start.
+func runBoth(t *testing.T, r row) (got, want outcome) {
+	t.Helper()
+	work := filepath.Join(t.TempDir(), "w")
+	if err := os.Mkdir(work, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	prepare(t, work, r.setup)
+	tree := vfs.New(vfs.Options{})
+	importTree(t, tree, work)
+	args := splitWords(t, r.line)
+	return runVirtual(t, tree, work, args, r), runReal(t, work, args, r)
 }
 
 // runReadOnly runs rows that change nothing, all in one directory that setup made.

@@ -111,10 +111,11 @@ func tryHelp(p *shell.Proc, c shell.Command) {
 // hints are for commands that say it otherwise than coreutils do.
 var hints = map[string]string{
 	"cmp": diffHint, "diff": diffHint, "patch": diffHint,
-	"tar":   "Try '%[1]s --help' or '%[1]s --usage' for more information.\n",
-	"iconv": "Try `%[1]s --help' or `%[1]s --usage' for more information.\n",
-	"gzip":  "Try `%s --help' for more information.\n",
-	"xz":    "%[1]s: Try `%[1]s --help' for more information.\n",
+	"tar":    "Try '%[1]s --help' or '%[1]s --usage' for more information.\n",
+	"iconv":  "Try `%[1]s --help' or `%[1]s --usage' for more information.\n",
+	"gzip":   "Try `%s --help' for more information.\n",
+	"getent": "Try `%[1]s --help' or `%[1]s --usage' for more information.\n",
+	"xz":     "%[1]s: Try `%[1]s --help' for more information.\n",
 }
 
 const diffHint = "%[1]s: Try '%[1]s --help' for more information.\n"
