@@ -67,6 +67,7 @@ func (t *transfer) open(ctx context.Context) (*conn, *fault) {
 	if c := t.tool.pool.take(key); c != nil {
 		t.info("Re-using existing connection! (#%d) with host %s", c.number, a.host)
 		c.used = true
+		t.wget.reuses(t)
 		return c, nil
 	}
 	if t.config.connectTimeout > 0 {
@@ -77,13 +78,16 @@ func (t *transfer) open(ctx context.Context) (*conn, *fault) {
 	if !t.tool.way.Proxied {
 		t.info("  Trying %s...", net.JoinHostPort(a.host, strconv.Itoa(int(a.port))))
 	}
+	t.wget.dials(t)
 	raw, err := t.tool.way.Dial(ctx, a.host, a.port)
 	if err != nil {
 		f := dialFault(timely(ctx, err), a.host, a.port, time.Since(t.began).Milliseconds())
+		t.wget.failed(t, f)
 		t.info("%s", f.text)
 		t.unresolved = f.code == codeResolve
 		return nil, f
 	}
+	t.wget.dialed()
 	t.stats.connects++
 	t.stats.connect = t.elapsed()
 	c := &conn{Conn: raw, br: bufio.NewReaderSize(raw, 16<<10), origin: key, number: t.tool.pool.numbers}

@@ -44,6 +44,7 @@ func (t *transfer) redirect(status int, to string) *fault {
 	if t.config.autoReferer {
 		t.config.referer = t.url.text()
 	}
+	t.wget.follows(to, next)
 	t.info("Issue another request to this URL: '%s'", next.effective())
 	was := t.url
 	t.url = next
@@ -155,6 +156,7 @@ func (t *transfer) request(ctx context.Context, c *conn) (res *response, again b
 		up.proceed()
 	}
 	t.last, t.lastURL = res, t.url
+	t.wget.answered(t, res)
 	t.stats.firstByte = t.elapsed()
 	t.stats.headers += len(res.fields)
 	for _, h := range res.fields {
@@ -236,6 +238,7 @@ func (t *transfer) deliver(res *response, body *bodyReader, length int64, ignore
 	if t.sink.nothing {
 		return nil
 	}
+	t.wget.saves(t, res, length)
 	var from io.Reader = body
 	if t.config.compressed && !t.config.raw {
 		var err error
@@ -304,6 +307,7 @@ func (t *transfer) copyBody(from io.Reader) *fault {
 			if t.config.maxFile > 0 && t.stats.downloaded > t.config.maxFile {
 				return failed(codeTooLarge, "Exceeded the maximum allowed file size (%d)", t.config.maxFile)
 			}
+			t.wget.received(n)
 			t.meter.progress(t.stats.downloaded, t.stats.uploaded)
 			if f := t.tooSlow(); f != nil {
 				return f

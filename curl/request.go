@@ -73,6 +73,9 @@ func (t *transfer) trusted() bool {
 
 // requestHead is the request up to its body, with the fields in curl's order.
 func (t *transfer) requestHead(c *conn) string {
+	if t.wget != nil {
+		return t.wget.requestHead(t, c)
+	}
 	var b strings.Builder
 	version := "1.1"
 	if t.config.http10 {

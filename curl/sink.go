@@ -26,6 +26,7 @@ type sink struct {
 	skip     bool
 	start    int64 // of this attempt in the file
 	headers  io.Writer
+	out      io.Writer // in the place of standard output; nil: that
 }
 
 // newSink finds out where the transfer's output goes.
@@ -172,7 +173,11 @@ func (s *sink) open() *fault {
 // write writes a piece of the answer.
 func (s *sink) write(b []byte) *fault {
 	if s.name == "" {
-		if _, err := s.t.tool.p.Stdout.Write(b); err != nil {
+		out := s.t.tool.p.Stdout
+		if s.out != nil {
+			out = s.out
+		}
+		if _, err := out.Write(b); err != nil {
 			return &fault{codeWrite, "Failure writing output to destination", err}
 		}
 		return nil

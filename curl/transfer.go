@@ -37,8 +37,10 @@ type transfer struct {
 	challenge string // of a digest
 
 	unresolved bool // there is no such host
-	errorText  string
-	code       int
+
+	wget      *download // what wget tells and asks; nil: this is curl
+	errorText string
+	code      int
 }
 
 // stats is what --write-out knows.

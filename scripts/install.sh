@@ -49,6 +49,8 @@ for task in "$@"; do
       need ssh openssh-client
       [[ -x /usr/sbin/dropbear ]] || apt_wanted+=(dropbear-bin)
       need curl curl
+      need wget wget
+      need jq jq
       [[ -e $(echo /usr/share/python-wheels/pip-*.whl) ]] || apt_wanted+=(python3-pip-whl)
       # What our own programs are compared with.
       need file file

@@ -98,7 +98,7 @@ func (n *network) commands() []shell.Command {
 	default:
 		return nil
 	}
-	return []shell.Command{curl.Command(way)}
+	return []shell.Command{curl.Command(way), curl.Wget(way)}
 }
 
 // dialHost is for the open network, which refuses nothing.

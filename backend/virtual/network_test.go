@@ -177,6 +177,8 @@ func Test_The_Allow_List_Holds_In_Memory(t *testing.T) {
 		{"a name that leads to a private address", "curl -sS -w '%{http_code}' -o /tmp/o http://localhost:${SHUT#*:}/", "403", "", 0, "localhost", 0},
 		{"a private address", "curl -sS -o /tmp/o -w '%{http_code}' http://10.1.2.3/", "403", "", 0, "10.1.2.3", 0},
 		{"the metadata service", "curl -sSf http://169.254.169.254/latest", "", "error: 403", 22, "169.254.169.254", 0},
+		{"another host with wget", "wget -nv -O- http://$SHUT/", "", "ERROR 403: Forbidden by agent-sandbox: no rule allows 127.0.0.1", 8, "SHUT", 0},
+		{"another host over TLS with wget", "wget -nv -O- https://$SHUT/", "", "Proxy tunneling failed: response 403\n", 4, "SHUT", 0},
 		{"a tunnel that is asked for", "curl -sSp http://$SHUT/", "", "CONNECT tunnel failed, response 403", 56, "SHUT", 0},
 		{"a method that is not listed", "curl -sSf -X DELETE http://127.0.0.2:${OPEN#*:}/pub/x", "", "error: 403", 22, "127.0.0.2", 0},
 		{"a body that is refused while it is sent", "printf '%3000000d' 1 | curl -sS -o /tmp/o -w '%{http_code}' -T - http://$SHUT/", "403", "", 0, "SHUT", 0},
@@ -302,8 +304,8 @@ func Test_Programs_Of_The_Network_Are_There_Where_Something_Is_Allowed(t *testin
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			_, sh := b.machine(t, row.policy, "HT=a-long-secret-value")
-			out, _, status := b.run(t, sh, "type curl > /tmp/o 2>&1 && curl -sS http://$OPEN/x")
-			if there := status == 0 && out == "hello from /x\n"; there != row.there {
+			out, _, status := b.run(t, sh, "type curl wget > /tmp/o 2>&1 && curl -sS http://$OPEN/x && wget -qO- http://$OPEN/y")
+			if there := status == 0 && out == "hello from /x\nhello from /y\n"; there != row.there {
 				t.Errorf("status %d, %q", status, out)
 			}
 		})
