@@ -7,5 +7,8 @@ var archiveCommands = []func() shell.Command{
 	gunzipCommand,
 	gzipCommand,
 	tarCommand,
+	unzipCommand,
 	zcatCommand,
+	zipCommand,
+	zipinfoCommand,
 }

@@ -51,6 +51,12 @@ for task in "$@"; do
       need curl curl
       need wget wget
       need jq jq
+      # What archives are compared with.
+      need bzip2 bzip2
+      need xz xz-utils
+      need zstd zstd
+      need zip zip
+      need unzip unzip
       [[ -e $(echo /usr/share/python-wheels/pip-*.whl) ]] || apt_wanted+=(python3-pip-whl)
       # What our own programs are compared with.
       need file file
