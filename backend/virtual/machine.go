@@ -90,10 +90,10 @@ type Machine struct {
 
 	run sync.Mutex // held by whoever executes, saves or restores
 
-	mu      sync.Mutex // guards what follows
-	closed  bool
-	count   int
-	spent   time.Duration
+	mu     sync.Mutex // guards what follows
+	closed bool
+	count  int
+	spent  time.Duration
 
 	history      []Result // from oldest on
 	oldest       int

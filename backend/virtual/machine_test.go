@@ -202,9 +202,13 @@ func (n *notes) add(s string) {
 	defer n.mu.Unlock()
 	n.list = append(n.list, s)
 }
-func (n *notes) Executed(r virtual.Result)            { n.add(fmt.Sprintf("executed %s: %d", r.Command, r.ExitCode)) }
-func (n *notes) Changed(c string, l []virtual.Change) { n.add(fmt.Sprintf("changed %s: %d", c, len(l))) }
-func (n *notes) Denied(d sandbox.Denial)              { n.add("denied " + d.Target) }
+func (n *notes) Executed(r virtual.Result) {
+	n.add(fmt.Sprintf("executed %s: %d", r.Command, r.ExitCode))
+}
+func (n *notes) Changed(c string, l []virtual.Change) {
+	n.add(fmt.Sprintf("changed %s: %d", c, len(l)))
+}
+func (n *notes) Denied(d sandbox.Denial) { n.add("denied " + d.Target) }
 
 func Test_An_Observer_Is_Told(t *testing.T) {
 	t.Parallel()
