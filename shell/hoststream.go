@@ -16,9 +16,8 @@ type hostStream struct {
 	done chan struct{} // closed when it must not be used any more
 	end  sync.Once
 
-	once sync.Once
-	fill chan []byte // what the pump has read
-	rest []byte
+	pending chan []byte // a read that goes on; closed at the end of the input
+	rest    []byte
 }
 
 func newHost(r io.Reader, w io.Writer, name string) *description {
@@ -95,14 +94,17 @@ func (h *hostStream) read(ctx context.Context, b []byte) (int, error) {
 		}
 		return h.r.Read(b)
 	}
-	h.once.Do(h.pump)
 	if len(h.rest) == 0 {
+		if h.pending == nil {
+			h.pending = make(chan []byte, 1)
+			go fetch(h.r, h.pending)
+		}
 		select {
-		case data, ok := <-h.fill:
-			if !ok {
+		case data, ok := <-h.pending:
+			if !ok { // And it stays closed: the end of the input.
 				return 0, io.EOF
 			}
-			h.rest = data
+			h.rest, h.pending = data, nil
 		case <-h.done:
 			return 0, io.EOF
 		case <-ctx.Done():
@@ -114,24 +116,18 @@ func (h *hostStream) read(ctx context.Context, b []byte) (int, error) {
 	return n, nil
 }
 
-// pump reads one buffer ahead of the processes.
-func (h *hostStream) pump() {
-	h.fill = make(chan []byte)
-	go func() {
-		defer close(h.fill)
-		for {
-			buf := make([]byte, 32<<10)
-			n, err := h.r.Read(buf)
-			if n > 0 {
-				select {
-				case h.fill <- buf[:n]:
-				case <-h.done:
-					return
-				}
-			}
-			if err != nil {
-				return
-			}
+// fetch reads once, when somebody has asked: what nobody asks for stays with the caller.
+func fetch(r io.Reader, to chan<- []byte) {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := r.Read(buf)
+		if n > 0 {
+			to <- buf[:n]
+			return
 		}
-	}()
+		if err != nil {
+			close(to)
+			return
+		}
+	}
 }
