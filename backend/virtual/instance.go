@@ -113,11 +113,7 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 	if err != nil {
 		return nil, err
 	}
-	sh := shell.New(shell.Options{
-		FS: i.tree.fs, Cred: i.user.cred(), Env: searchPath(environment(i.plan.Env, cmd.Env)), Dir: dir,
-		Programs: programs(), Commands: i.programs, Limits: i.limits,
-		Now: i.driver.options.Now, Hostname: hostname, Zone: zone.Load, Hint: coreutils.Hint,
-	})
+	sh := i.newShell(cmd.Env, dir)
 	if _, err := sh.LookPath(cmd.Args[0]); err != nil {
 		sh.Close()
 		return nil, execError(cmd.Args[0], err)
@@ -129,6 +125,15 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 	}
 	go p.run(ctx, cmd.Args, stdio)
 	return p, nil
+}
+
+// newShell makes a machine on the tree.
+func (i *instance) newShell(env []string, dir string) *shell.Shell {
+	return shell.New(shell.Options{
+		FS: i.tree.fs, Cred: i.user.cred(), Env: searchPath(environment(i.plan.Env, env)), Dir: dir,
+		Programs: programs(), Commands: i.programs, Limits: i.limits,
+		Now: i.driver.options.Now, Hostname: hostname, Zone: zone.Load, Hint: coreutils.Hint,
+	})
 }
 
 func (i *instance) add(p *process) error {

@@ -81,16 +81,23 @@ type terminal struct{ *os.File }
 
 // Terminal returns its size.
 func (t terminal) Terminal() (columns, rows int, ok bool) {
-	columns, rows, err := term.GetSize(int(t.Fd())) //nolint:gosec // A descriptor is small.
-	return columns, rows, err == nil
+	conn, err := t.SyscallConn() // Fd would make the file one that blocks.
+	if err != nil {
+		return 0, 0, false
+	}
+	failed := conn.Control(func(fd uintptr) {
+		columns, rows, err = term.GetSize(int(fd)) //nolint:gosec // A descriptor is small.
+	})
+	return columns, rows, failed == nil && err == nil
 }
 
+// reader lets a terminal be known as one.
 func reader(r io.Reader) io.Reader {
 	if f, ok := r.(*os.File); ok {
 		if f == nil {
 			return nil
 		}
-		if term.IsTerminal(int(f.Fd())) { //nolint:gosec // A descriptor is small.
+		if _, _, ok := (terminal{f}).Terminal(); ok {
 			return terminal{f}
 		}
 	}
@@ -102,7 +109,7 @@ func writer(w io.Writer) io.Writer {
 		if f == nil {
 			return nil
 		}
-		if term.IsTerminal(int(f.Fd())) { //nolint:gosec // A descriptor is small.
+		if _, _, ok := (terminal{f}).Terminal(); ok {
 			return terminal{f}
 		}
 	}

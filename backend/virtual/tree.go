@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"sync"
 	"syscall"
 
 	"github.com/seed434b0696/agent-sandbox/policy"
@@ -23,10 +22,8 @@ type tree struct {
 	fs     *vfs.FS
 	plan   *policy.Plan // that made it
 	mounts []*mount
-	begin  *vfs.Snapshot // before any command
 
-	mu   sync.Mutex
-	refs int
+	refs int    // guarded by Driver.mu
 	key  string // in Driver.trees
 }
 
@@ -67,7 +64,6 @@ func newTree(plan *policy.Plan, u user, o vfs.Options) (t *tree, err error) {
 	if err := makeDir(t.fs, plan.Dir); err != nil {
 		return t, sandbox.Errorf(sandbox.Invalid, "start directory %q: %w", plan.Dir, err)
 	}
-	t.begin = t.fs.Snapshot()
 	return t, nil
 }
 

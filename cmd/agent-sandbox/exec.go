@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed434b0696/agent-sandbox/backend/virtual"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -160,7 +161,8 @@ func start(ctx context.Context, box *sandbox.Sandbox, cmd sandbox.Cmd, stdio san
 	if err != nil {
 		return nil, err
 	}
-	relay.attach(run)
+	_, ours := sandbox.As[virtual.Workspace](box.Unwrap())
+	relay.attach(target{run, ours})
 	exit, err := run.Wait()
 	return &sandbox.Result{Exit: exit, Cut: run.Cut(), TimedOut: run.TimedOut(), Duration: time.Since(begin)}, err
 }

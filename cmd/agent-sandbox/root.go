@@ -39,7 +39,7 @@ agent-sandbox explain ~/.ssh`
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { printHelp(a.out, cmd) })
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
-		newExec(a), newStage(a), newExplain(a), newCheck(a), newDoctor(a), newSelftest(a),
+		newExec(a), newShell(a), newStage(a), newExplain(a), newCheck(a), newDoctor(a), newSelftest(a),
 		newTrust(a), newImport(a), newSchema(a), newVersion(a), newCompletion(a),
 	)
 	return root

@@ -22,7 +22,7 @@ type relay struct {
 	cancel   context.CancelFunc // kills the sandbox
 
 	signals chan os.Signal
-	running chan *sandbox.Running
+	running chan target
 	quit    chan struct{}
 	done    chan struct{}
 
@@ -40,7 +40,7 @@ func startRelay(ctx context.Context, terminal bool, say func(string)) (*relay, c
 	r := &relay{
 		terminal: terminal, say: say, cancel: cancel,
 		signals: make(chan os.Signal, 16),
-		running: make(chan *sandbox.Running, 1),
+		running: make(chan target, 1),
 		quit:    make(chan struct{}),
 		done:    make(chan struct{}),
 	}
@@ -57,8 +57,14 @@ func startRelay(ctx context.Context, terminal bool, say func(string)) (*relay, c
 	return r, ctx
 }
 
+// target is a command that gets signals.
+type target struct {
+	run  *sandbox.Running
+	ours bool // it runs in this process, which is all that the terminal knows of it
+}
+
 // attach names the command that gets the signals from now on. It is called once.
-func (r *relay) attach(run *sandbox.Running) { r.running <- run }
+func (r *relay) attach(t target) { r.running <- t }
 
 // stop gives the signals back, ends the context and waits for the relay's end. It
 // returns the signal for which the sandbox was killed, or 0.
@@ -76,7 +82,9 @@ func (r *relay) loop() {
 		select {
 		case <-r.quit:
 			return
-		case r.run = <-r.running:
+		case t := <-r.running:
+			r.run = t.run
+			r.terminal = r.terminal && !t.ours
 		case <-r.expired:
 			r.say("the command did not end within " + grace.String() + ": killing it")
 			r.kill(r.asked)

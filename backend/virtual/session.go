@@ -1,0 +1,105 @@
+package virtual
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/shell"
+)
+
+// Sessions is implemented by instances of this backend.
+type Sessions interface {
+	// NewSession returns a shell that remembers from one command to the next, for somebody who types.
+	// The caller closes it.
+	NewSession() (*Session, error)
+}
+
+// Session is a shell on the tree of a sandbox. One call at a time.
+type Session struct {
+	instance *instance
+	shell    *shell.Shell
+	process  *process // what the instance knows of it
+}
+
+// NewSession is that of Sessions.
+func (i *instance) NewSession() (*Session, error) {
+	s := &Session{instance: i, shell: i.newShell(nil, i.plan.Dir)}
+	// Nothing of it can fail in a shell that is new.
+	_, _ = s.shell.Run(context.Background(), "shopt -s expand_aliases", shell.Stdio{})
+	s.process = &process{instance: i, shell: s.shell, ended: make(chan struct{})}
+	if err := i.add(s.process); err != nil {
+		s.shell.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Run runs what was typed. When ctx ends so does what it has started, and the session goes on.
+func (s *Session) Run(ctx context.Context, text string, stdio sandbox.Stdio) (shell.Result, error) {
+	return s.shell.RunScript(ctx, shell.Script{Text: text}, shell.Stdio{
+		Stdin: reader(stdio.Stdin), Stdout: writer(stdio.Stdout), Stderr: writer(stdio.Stderr),
+	})
+}
+
+// Value returns what a word in double quotes expands to, such as "${PS1@P}".
+func (s *Session) Value(ctx context.Context, word string) string {
+	var out bytes.Buffer
+	// What cannot be expanded is empty: the user may have broken any variable.
+	_, _ = s.shell.Run(ctx, `builtin printf %s "`+word+`"`, shell.Stdio{Stdout: &out, Stderr: io.Discard})
+	return out.String()
+}
+
+// Complete returns how the last word of what was typed may go on: whole words, sorted, directories with
+// a slash at the end.
+func (s *Session) Complete(ctx context.Context, typed string) (word string, choices []string) {
+	from := strings.LastIndexAny(typed, " \t\n;|&(<>=:\"'") + 1
+	word = typed[from:]
+	before := strings.TrimRight(typed[:from], " \t\"'")
+	kind := "-f"
+	switch {
+	case strings.HasPrefix(word, "$"):
+		return word, s.generate(ctx, "-v -P '$'", strings.TrimPrefix(word, "$"))
+	case (before == "" || strings.ContainsAny(before[len(before)-1:], ";|&(")) && !strings.Contains(word, "/"):
+		kind = "-c"
+	}
+	choices = s.generate(ctx, kind, word)
+	for i, c := range choices {
+		if info, err := s.shell.FS().Stat(s.instance.user.cred(), s.abs(c)); err == nil && info.IsDir() && kind == "-f" {
+			choices[i] = c + "/"
+		}
+	}
+	return word, choices
+}
+
+func (s *Session) generate(ctx context.Context, flags, word string) []string {
+	var out bytes.Buffer
+	_, _ = s.shell.Run(ctx, "builtin compgen "+flags+" -- "+shell.Quote(word), shell.Stdio{Stdout: &out, Stderr: io.Discard})
+	list := strings.Fields(out.String())
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func (s *Session) abs(name string) string {
+	if path.IsAbs(name) {
+		return name
+	}
+	return path.Join(s.shell.Dir(), name)
+}
+
+// Save and Restore are those of package shell, for files and the shell together.
+func (s *Session) Save() *shell.State { return s.shell.Save() }
+
+// Restore puts the session back to a state that it saved.
+func (s *Session) Restore(state *shell.State) error { return s.shell.Restore(state) }
+
+// Close ends the session with all that runs in it.
+func (s *Session) Close() {
+	s.shell.Close()
+	close(s.process.ended)
+	s.instance.remove(s.process)
+}
