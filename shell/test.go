@@ -363,7 +363,7 @@ func (sh *interp) fileTest(op byte, name string) bool {
 		if op == 'w' {
 			want = byte(modeWrite)
 		}
-		return byte(sh.fds.get(fd).mode)&want != 0
+		return sh.fds.get(fd).mode&want != 0
 	}
 	switch op {
 	case 'a', 'e':

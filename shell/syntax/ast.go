@@ -248,6 +248,7 @@ type (
 type Arith struct {
 	Lead string // the blanks before it
 	Text string
+	Tail string // and behind it
 	X    *Word
 	Line int
 }

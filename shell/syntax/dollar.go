@@ -137,7 +137,7 @@ func (p *Parser) arith(end string, line int) *Arith {
 	for range len(w.Text) / 8 {
 		p.step()
 	}
-	x := &Arith{Lead: p.src[lead:start], Text: w.Text, X: w, Line: line}
+	x := &Arith{Lead: p.src[lead:start], Text: w.Text, Tail: p.src[start+len(w.Text) : p.pos], X: w, Line: line}
 	for i := range len(end) {
 		if p.peek() != end[i] {
 			p.unclosed(line, end[len(end)-1:])

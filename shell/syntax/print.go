@@ -74,6 +74,9 @@ func (p *printer) heredocs(s string) {
 	for _, r := range list {
 		p.put(r.Body + r.Delim + "\n")
 	}
+	if s != "" {
+		p.put(" ")
+	}
 	p.wasHere = true
 }
 
@@ -95,8 +98,6 @@ func (p *printer) list(l *List) {
 			p.wasHere = false
 		} else {
 			p.heredocs("")
-			p.wasHere = false
-			continue
 		}
 		if p.inFunc > 0 {
 			p.put("\n")
@@ -139,7 +140,8 @@ func (p *printer) pipeline(pl *Pipeline) {
 	}
 	for i, c := range pl.Cmds {
 		if i > 0 {
-			p.heredocs(" | ")
+			p.heredocs(" |")
+			p.put(" ")
 			p.skip = true
 		}
 		p.command(c)
@@ -171,10 +173,10 @@ func (p *printer) command(c *Command) {
 func (p *printer) simple(s *Simple, redirs []*Redir) {
 	var parts []string
 	for _, a := range s.Assigns {
-		parts = append(parts, a.Text)
+		parts = append(parts, shown(a.Text))
 	}
 	for _, w := range s.Words {
-		parts = append(parts, w.Text)
+		parts = append(parts, w.shown())
 	}
 	p.put(strings.Join(parts, " "))
 	if len(redirs) > 0 {
@@ -190,7 +192,7 @@ func (p *printer) words(list []*Word) {
 		if i > 0 {
 			p.put(" ")
 		}
-		p.put(w.Text)
+		p.put(w.shown())
 	}
 }
 
@@ -199,10 +201,7 @@ func (p *printer) inner(l *List) {
 	p.indent += 4
 	p.list(l)
 	p.heredocs("")
-	if !p.wasHere {
-		p.semicolon()
-	}
-	p.wasHere = false
+	p.semicolon()
 	p.indent -= 4
 }
 
@@ -226,6 +225,7 @@ func (p *printer) body(c *Command) {
 		p.put(word)
 		p.skip = true
 		p.list(b.Cond)
+		p.heredocs("")
 		p.semicolon()
 		p.put(" do\n")
 		p.inner(b.Body)
@@ -240,7 +240,7 @@ func (p *printer) body(c *Command) {
 	case *Case:
 		p.caseClause(b)
 	case *ArithCmd:
-		p.put("((" + b.X.Text + "))")
+		p.put("((" + b.X.Lead + b.X.Text + b.X.Tail + "))")
 	case *CondCmd:
 		p.put("[[ ")
 		p.cond(b.X)
@@ -256,7 +256,7 @@ func arithText(a *Arith) string {
 	if a == nil {
 		return "1"
 	}
-	return a.Text
+	return a.Text + a.Tail
 }
 
 func (p *printer) group(l *List) {
@@ -274,7 +274,6 @@ func (p *printer) group(l *List) {
 	p.list(l)
 	p.heredocs("")
 	p.put("\n")
-	p.wasHere = false
 	p.indent -= 4
 	p.put(strings.Repeat(" ", p.indent) + "}")
 }
@@ -283,6 +282,7 @@ func (p *printer) ifClause(n *If, i int) {
 	p.put("if ")
 	p.skip = true
 	p.list(n.Conds[i])
+	p.heredocs("")
 	p.semicolon()
 	p.put(" then\n")
 	p.inner(n.Thens[i])
@@ -319,7 +319,7 @@ func (p *printer) forClause(n *For) {
 }
 
 func (p *printer) caseClause(n *Case) {
-	p.put("case " + n.Word.Text + " in ")
+	p.put("case " + n.Word.shown() + " in ")
 	p.indent += 4
 	for _, c := range n.Clauses {
 		p.newline("")
@@ -327,7 +327,7 @@ func (p *printer) caseClause(n *Case) {
 			if i > 0 {
 				p.put(" | ")
 			}
-			p.put(w.Text)
+			p.put(w.shown())
 		}
 		p.put(")\n")
 		p.indent += 4
@@ -350,11 +350,11 @@ func (p *printer) caseClause(n *Case) {
 func (p *printer) cond(x Cond) {
 	switch x := x.(type) {
 	case *CondWord:
-		p.put("-n " + x.X.Text)
+		p.put("-n " + x.X.shown())
 	case *CondUnary:
-		p.put(x.Op + " " + x.X.Text)
+		p.put(x.Op + " " + x.X.shown())
 	case *CondBinary:
-		p.put(x.X.Text + " " + x.Op + " " + x.Y.Text)
+		p.put(x.X.shown() + " " + x.Op + " " + x.Y.shown())
 	case *CondNot:
 		p.put("! ")
 		p.cond(x.X)
@@ -431,7 +431,10 @@ func (p *printer) redir(r *Redir) string {
 				fd = "0"
 			}
 		}
-		return fd + r.Op + r.Target.Text
+		if r.Target.Text == "-" { // Closing is written in one way.
+			return fd + ">&-"
+		}
+		return fd + r.Op + r.Target.shown()
 	case ">", ">>", ">|":
 		if fd == "1" {
 			fd = ""
@@ -441,7 +444,7 @@ func (p *printer) redir(r *Redir) string {
 			fd = ""
 		}
 	}
-	return fd + r.Op + " " + r.Target.Text
+	return fd + r.Op + " " + r.Target.shown()
 }
 
 func isNumber(s string) bool {
@@ -450,4 +453,50 @@ func isNumber(s string) bool {
 	}
 	s = strings.TrimSuffix(s, "-")
 	return s != "" && strings.Trim(s, "0123456789") == ""
+}
+
+// shown is the word as bash remembers it.
+func (w *Word) shown() string { return shown(w.Text) }
+
+// shown is source text as bash remembers it: lines are joined, and $'...' has become '...'.
+func shown(s string) string {
+	if !strings.Contains(s, "$'") && !strings.Contains(s, "\\\n") {
+		return s
+	}
+	var b strings.Builder
+	double := false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\\' && i+1 < len(s):
+			if s[i+1] != '\n' {
+				b.WriteString(s[i : i+2])
+			}
+			i++
+		case c == '"':
+			double = !double
+			b.WriteByte(c)
+		case c == '$' && !double && i+1 < len(s) && s[i+1] == '\'':
+			end := i + 2
+			for end < len(s) && s[end] != '\'' {
+				if s[end] == '\\' {
+					end++
+				}
+				end++
+			}
+			end = min(end, len(s))
+			b.WriteString("'" + strings.ReplaceAll(ANSI(s[i+2:end]), "'", `'\''`) + "'")
+			i = end
+		case c == '\'' && !double:
+			end := i + 1
+			for end < len(s) && s[end] != '\'' {
+				end++
+			}
+			end = min(end+1, len(s))
+			b.WriteString(s[i:end])
+			i = end - 1
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
 }
