@@ -146,6 +146,9 @@ func runOD(p *shell.Proc) int {
 	}
 	if d.strings >= 0 {
 		d.dumpStrings(bufio.NewReader(src))
+	} else if d.p.Reserve(2*d.line) != nil {
+		d.p.Warn("memory exhausted")
+		in.failed = true
 	} else {
 		d.dump(src)
 	}

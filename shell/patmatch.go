@@ -61,7 +61,7 @@ func (p *pattern) matchExt(sh *interp, i int, s string) bool {
 
 // maxPatternTries bounds the trials inside each other of a match, which take stack. What a group
 // matches a character at a time takes two for each.
-const maxPatternTries = 200_000
+const maxPatternTries = 20_000
 
 func (p *pattern) tryExt(sh *interp, i int, s string) bool {
 	for ; i < len(p.nodes); i++ {
@@ -103,6 +103,9 @@ func (p *pattern) tryExt(sh *interp, i int, s string) bool {
 // matchGroup matches the extended pattern at node i, and what follows, against s.
 func (p *pattern) matchGroup(sh *interp, i int, s string) bool {
 	n := &p.nodes[i]
+	if (n.op == '*' || n.op == '+') && n.single() {
+		return p.matchRun(sh, i, s)
+	}
 	if (n.op == '?' || n.op == '*') && p.matchExt(sh, i+1, s) {
 		return true
 	}
@@ -138,6 +141,38 @@ func (p *pattern) matchGroup(sh *interp, i int, s string) bool {
 		_, w := p.decode(tail)
 		pos += w
 	}
+}
+
+// single tells whether each alternative of a group takes exactly one character.
+func (n *patNode) single() bool {
+	for _, a := range n.alts {
+		if len(a.nodes) != 1 || a.nodes[0].kind == nodeStar || a.nodes[0].kind == nodeExt {
+			return false
+		}
+	}
+	return true
+}
+
+// matchRun is matchGroup for any number of single characters, which needs no trial for each.
+func (p *pattern) matchRun(sh *interp, i int, s string) bool {
+	n := &p.nodes[i]
+	if n.op == '*' && p.matchExt(sh, i+1, s) {
+		return true
+	}
+	for pos := 0; pos < len(s) && sh.tick(); {
+		r, w := p.decode(s[pos:])
+		one := false
+		for _, a := range n.alts {
+			one = one || a.nodes[0].matchOne(r, a.fold)
+		}
+		if !one {
+			return false
+		}
+		if pos += w; p.matchExt(sh, i+1, s[pos:]) {
+			return true
+		}
+	}
+	return false
 }
 
 // prefix returns the length of the shortest or longest beginning of s that matches, 0 for none.

@@ -43,6 +43,7 @@ var arrows = []struct {
 	{"cmd/sandbox-guest", []string{"sandbox", "guest"}},
 	{"cmd/agent-sandbox", []string{"sandbox", "sandboxtest", "policy", "guest", "stage", "backend", "cmd/agent-sandbox"}},
 	{"e2e", []string{"sandbox", "sandboxtest", "policy", "guest", "stage", "backend", "e2e"}},
+	{"e2e/virtual", []string{"vfs", "shell", "coreutils"}},
 	{"bench", []string{"sandbox", "policy", "egress", "backend", "bench"}},
 	{"examples", []string{"sandbox", "backend"}},
 }
