@@ -22,6 +22,7 @@ var commands = []func() shell.Command{
 	base32Command,
 	base64Command,
 	basencCommand,
+	bcCommand,
 	catCommand,
 	cksumCommand,
 	cmpCommand,

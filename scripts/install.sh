@@ -81,6 +81,9 @@ for task in "$@"; do
       # The race detector is linked by the C toolchain.
       need gcc gcc
       [[ -e /usr/include/stdlib.h ]] || apt_wanted+=(libc6-dev)
+      for tool in gawk jq bc; do
+        [[ -x /usr/bin/$tool ]] || apt_wanted+=("$tool")
+      done
       ;;
     bench)
       need bwrap bubblewrap
