@@ -48,6 +48,7 @@ var commands = []func() shell.Command{
 	pasteCommand,
 	patchCommand,
 	revCommand,
+	rgCommand,
 	sedCommand,
 	seqCommand,
 	sha1sumCommand,

@@ -145,6 +145,12 @@ type grep struct {
 	operands                       []string
 	dot                            bool // search "." without saying so
 
+	// What rg has besides.
+	withHeading bool // names stand above the lines of a file
+	headed      string
+	lineHook    *rgHook
+	binaryAt    int64 // of the first NUL byte; -1 for none
+
 	spare    []byte // a buffer of an earlier file
 	outKnown bool
 	outIno   uint64 // of a file that the output goes to

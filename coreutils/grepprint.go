@@ -33,6 +33,10 @@ func (s *grepScan) colored(color, text string) {
 func (s *grepScan) writeLine(begin, end int, sep byte) {
 	s.shown = end
 	line := s.buf[begin:end]
+	if s.lineHook != nil && s.lineHook.count {
+		s.lineHook.countIn(line)
+		return
+	}
 	selected := sep == ':'
 	if !s.only && !s.head(line, begin, sep) {
 		return
@@ -53,6 +57,8 @@ func (s *grepScan) writeLine(begin, end int, sep byte) {
 			rest = s.tail(line, rest, lineColor)
 		}
 		_, _ = s.out.Write(line[rest:])
+	case s.lineHook != nil && s.lineHook.r.replaces && matching:
+		_, _ = s.out.Write(s.lineHook.rewrite(line))
 	default:
 		_, _ = s.out.Write(line)
 	}
@@ -99,7 +105,12 @@ func (s *grepScan) parts(line []byte, begin int, sep byte, lineColor, matchColor
 			if !s.head(text[b:e], begin+b, sep) {
 				return len(line)
 			}
-			s.colored(matchColor, string(text[b:e]))
+			if s.lineHook != nil && s.lineHook.r.replaces {
+				s.m.Find(text, b, s.lineHook.caps)
+				_, _ = s.out.Write(s.lineHook.expand(nil, text))
+			} else {
+				s.colored(matchColor, string(text[b:e]))
+			}
 			_ = s.out.WriteByte(s.eol)
 		} else {
 			_, _ = s.out.WriteString(s.color.start(lineColor))
@@ -131,7 +142,10 @@ func (s *grepScan) head(text []byte, at int, sep byte) bool {
 		s.garbled = true
 		return false
 	}
-	if s.showNames {
+	switch {
+	case s.withHeading:
+		s.writeHeading()
+	case s.showNames:
 		s.fileName()
 		if s.nulNames {
 			_ = s.out.WriteByte(0)
@@ -144,6 +158,10 @@ func (s *grepScan) head(text []byte, at int, sep byte) bool {
 		s.field(s.lines+1, s.numberColor())
 		s.mark(sep)
 	}
+	if s.lineHook != nil && s.lineHook.r.column && sep == ':' {
+		s.field(s.lineHook.columnOf(text), s.numberColor())
+		s.mark(sep)
+	}
 	if s.offset {
 		s.field(s.base+int64(at), s.offsetColor())
 		s.mark(sep)
@@ -152,6 +170,19 @@ func (s *grepScan) head(text []byte, at int, sep byte) bool {
 		_ = s.out.WriteByte('\t')
 	}
 	return true
+}
+
+// writeHeading writes the file's name above its first line.
+func (s *grepScan) writeHeading() {
+	if s.headed == s.name {
+		return
+	}
+	if s.headed != "" {
+		_ = s.out.WriteByte('\n')
+	}
+	s.headed = s.name
+	s.fileName()
+	_ = s.out.WriteByte('\n')
 }
 
 func (s *grepScan) fileName() {

@@ -72,7 +72,7 @@ func (s *grepScan) finish() {
 	case err != nil:
 		g.ended = err
 	}
-	if !g.quiet && !g.list && !g.listNot && !g.count && (s.garbled || s.nul && s.nulAfter < s.total) {
+	if !g.quiet && !g.list && !g.listNot && !g.count && g.label != rgStdin && (s.garbled || s.nul && s.nulAfter < s.total) {
 		g.flush()
 		g.p.Warn("%s: binary file matches", s.name)
 	}
@@ -178,6 +178,9 @@ func (s *grepScan) examine(from int) bool {
 		return true
 	}
 	if !s.nul && bytes.IndexByte(s.buf[from:s.n], 0) >= 0 {
+		if s.binaryAt < 0 {
+			s.binaryAt = s.base + int64(from+bytes.IndexByte(s.buf[from:s.n], 0))
+		}
 		if s.binary == binarySkipped {
 			return false
 		}
