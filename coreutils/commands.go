@@ -34,6 +34,7 @@ var commands = []func() shell.Command{
 	envsubstCommand,
 	expandCommand,
 	exprCommand,
+	fdCommand,
 	fgrepCommand,
 	foldCommand,
 	grepCommand,
