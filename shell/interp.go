@@ -32,6 +32,8 @@ type interp struct {
 	ownedEnd   bool            // close takes p out of the table
 	sole       bool            // the process runs one program, which may take p over
 	signaled   int             // the signal that ends the process
+	died       deadChild       // the program that a signal has just ended
+	inSubst    bool            // inside a command substitution
 	ctx        context.Context //nolint:containedctx // A process has one: it ends when the process is killed.
 
 	vars        []*cell // by slot
@@ -275,7 +277,7 @@ func (sh *interp) tickSlow() bool {
 func (sh *interp) die(ctx context.Context) {
 	sh.status = 128 + int(syscall.SIGKILL)
 	if s := killSignal(ctx); s != 0 {
-		sh.status = 128 + int(s)
+		sh.status, sh.signaled = 128+int(s), int(s)
 	}
 	sh.ctl, sh.exiting = ctlExit, true
 	sh.traps = nil

@@ -28,6 +28,9 @@ type coproc struct {
 
 // reap notes that the job has been waited for. The variables and descriptors of a coprocess go.
 func (sh *interp) reap(j *job) {
+	if !j.waited && j.ended() && j.p.signal != 0 && j.id > 0 {
+		sh.tellSignal(deadChild{j.p.signal, j.p.pid}, strings.TrimSuffix(j.text, " &"), false)
+	}
 	j.waited = true
 	c := j.coproc
 	if c == nil || !j.ended() {

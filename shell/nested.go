@@ -71,6 +71,8 @@ func runShell(p *Proc) int {
 	st := sh.runNested(a)
 	if p.sh.sole { // It was this process.
 		p.sh.signaled = sh.signaled
+	} else if sh.signaled != 0 {
+		p.sh.died = deadChild{sh.signaled, sh.p.pid}
 	}
 	return st
 }

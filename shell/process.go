@@ -20,6 +20,7 @@ type process struct {
 	parent  *process
 	done    chan struct{} // closed at the end; nil for a process that nobody waits for
 	status  int           // valid when done
+	signal  int           // what ended it, 0: nothing did; valid when done
 	ended   bool          // under m.mu
 	stopped bool          // under m.mu
 

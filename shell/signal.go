@@ -82,6 +82,24 @@ var signalTexts = map[int]string{
 	11: "Segmentation fault", 12: "User defined signal 2", sigPIPE: "Broken pipe", 14: "Alarm clock", sigTERM: "Terminated",
 }
 
+// deadChild is a process that a signal has ended.
+type deadChild struct{ signal, pid int }
+
+// tellSignal tells of a process that a signal ended, as a script does: not of those that are quite usual.
+func (sh *interp) tellSignal(c deadChild, text string, waited bool) {
+	if c.signal == sigINT || c.signal == sigPIPE || sh.inSubst || sh.opt&optInteractive != 0 || sh.ctl != ctlNone {
+		return
+	}
+	trapped := sh.p.handled.Load()&(1<<(c.signal&63)) != 0
+	switch {
+	case c.signal != sigTERM && !trapped:
+		sh.line = max(sh.line, 1)
+		sh.errorf("%5d %-24s%s", c.pid, signalTexts[c.signal], text)
+	case waited:
+		sh.errorRaw(signalTexts[c.signal] + "\n")
+	}
+}
+
 // send delivers a signal to the process: what a trap takes waits until it is looked at,
 // the rest ends the process, stops it or does nothing.
 func (p *process) send(n int) {

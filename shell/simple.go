@@ -244,9 +244,20 @@ func (x *simpleCode) dispatch(sh *interp, args []string) int {
 			}
 			return sh.specialFailed(b, sh.runBuiltin(b, args))
 		}
-		return sh.external(args)
+		sh.died = deadChild{}
+		st := sh.external(args)
+		x.tellDied(sh)
+		return st
 	}
 	return x.with(sh, fn, b, args)
+}
+
+// tellDied tells when a signal ended the program.
+func (x *simpleCode) tellDied(sh *interp) {
+	if sh.died.signal != 0 {
+		sh.tellSignal(sh.died, x.text(), true)
+		sh.died = deadChild{}
+	}
 }
 
 // last returns what $_ is for the next command.
@@ -351,6 +362,7 @@ func (x *simpleCode) with(sh *interp, fn *function, b *builtin, args []string) i
 		st = sh.specialFailed(b, sh.runBuiltin(b, args))
 	default:
 		sh.keepMoved(undo)
+		sh.died = deadChild{}
 		st = sh.external(args)
 	}
 	if keep {
@@ -359,6 +371,7 @@ func (x *simpleCode) with(sh *interp, fn *function, b *builtin, args []string) i
 		sh.restoreTemps(saved)
 	}
 	sh.undoRedirs(undo)
+	x.tellDied(sh)
 	return st
 }
 

@@ -16,6 +16,9 @@ func (c *compiler) subshell(n *syntax.Subshell) command {
 		}
 		child := sh.fork(false)
 		st := child.process0(run)
+		if child.signaled != 0 {
+			sh.tellSignal(deadChild{child.signaled, child.p.pid}, syntax.CommandText(&syntax.Command{Body: n}), true)
+		}
 		sh.reunite(child)
 		sh.depth--
 		if sh.ctl == ctlNone {
@@ -129,6 +132,7 @@ func (sh *interp) substitute(p *substPart) string {
 	d := newCapture(out)
 	child := sh.fork(false)
 	child.evals++
+	child.inSubst = true
 	if p.jobs {
 		child.jobs = sh.jobs.snapshot()
 	}
@@ -291,6 +295,7 @@ func (sh *interp) launch(child *interp, run command, text string, job bool) (*pr
 	}
 	sh.m.wait.Go(func() {
 		st := child.guarded(run)
+		p.signal = child.signaled
 		p.end(st)
 	})
 	return p, nil
