@@ -227,7 +227,7 @@ func (c *ownerChanger) pair(user, group string, colon bool) (to ownership, fault
 		}
 		to.uid, to.user = &uid, user
 		if colon && group == "" {
-			e, ok := byID(c.accounts.allUsers(), uid)
+			e, ok := byAccountName(c.accounts.allUsers(), user)
 			if !ok {
 				return to, "invalid spec"
 			}
