@@ -98,6 +98,9 @@ func (v *lvalue) get(sh *interp) int64 {
 
 // at returns the subscript as a number.
 func (v *lvalue) at(sh *interp) (int64, bool) {
+	if sh.arithErr != nil {
+		return 0, false
+	}
 	n := int64(0)
 	switch {
 	case v.x != nil:

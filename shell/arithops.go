@@ -37,8 +37,11 @@ func (p *arithParser) assign() expr {
 		p.fail("attempted assignment to non-variable")
 	}
 	p.next()
-	at := p.start
 	y := p.assign()
+	at := p.start // Of what stands behind it, as bash shows it.
+	if at >= len(p.text) {
+		at = p.last
+	}
 	if op == "=" {
 		return func(sh *interp) int64 {
 			n := y(sh)

@@ -31,6 +31,7 @@ type fields struct {
 	some   bool // the field exists even if it is empty
 	ws     bool // the last field ended at white space of IFS
 	empty  bool // a list in the double quotes was empty
+	joined bool // a list that becomes one text is joined as $* is, though it is $@
 	split  bool // literal text splits too: the word of ${x-word}
 }
 
@@ -296,7 +297,7 @@ func (f *fields) list(vals []string, quoted, star bool) {
 	sh := f.sh
 	if f.mode != forFields || quoted && star {
 		sep := " "
-		if star {
+		if star || f.joined && f.mode != forFields {
 			sep = sh.ifsJoin()
 		}
 		if len(vals) == 0 && quoted {

@@ -210,7 +210,11 @@ func (sh *interp) notFound(name string, err error, args []string) int {
 		if strings.Contains(name, "/") || sh.get(slotPATH) == "" {
 			sh.errorf("%s: No such file or directory", name)
 		} else {
-			sh.errorf("%s: command not found%s", name, sh.m.hint(name))
+			shown := name
+			if needsANSI(name) {
+				shown = quoteShell(name)
+			}
+			sh.errorf("%s: command not found%s", shown, sh.m.hint(name))
 		}
 		return 127
 	case syscall.ENOTDIR:

@@ -17,6 +17,8 @@ func (p *paramPart) operate(f *fields, v pval, quoted bool) {
 		sh.unbound(p.paramText())
 		return
 	}
+	f.joined = p.op != "" && (quoted || p.op != ":")
+	defer func() { f.joined = false }()
 	switch {
 	case p.op == "":
 		f.value(v, quoted)
@@ -29,9 +31,11 @@ func (p *paramPart) operate(f *fields, v pval, quoted bool) {
 		if sh.ctl != ctlNone {
 			return
 		}
-		if v.all == 0 {
+		switch {
+		case v.all == 0 && !v.set:
+		case v.all == 0:
 			v.s = sh.changed(v.s, change)
-		} else {
+		default:
 			v.list = sh.each(v.list, change)
 		}
 		f.value(v, quoted)

@@ -394,7 +394,7 @@ func (p *pattern) replace(sh *interp, s string, anchor byte, all bool, pieces []
 		return s[:n] + b.String()
 	}
 	if s == "" {
-		if p.match(sh, "") {
+		if strings.HasPrefix(p.source, "*") && p.match(sh, "") { // bash looks at no other pattern
 			put("")
 		}
 		return b.String()
@@ -409,16 +409,15 @@ func (p *pattern) replace(sh *interp, s string, anchor byte, all bool, pieces []
 			break
 		}
 		b.WriteString(s[pos:start])
-		if n == 0 { // bash takes no empty matches inside a string
-			_, w := p.decode(s[start:])
-			b.WriteString(s[start : start+w])
-			pos = start + w
-			continue
-		}
 		if !put(s[start : start+n]) {
 			return ""
 		}
 		pos = start + n
+		if n == 0 && all { // The character behind an empty match is no part of the next.
+			_, w := p.decode(s[start:])
+			b.WriteString(s[start : start+w])
+			pos += w
+		}
 		if !all {
 			b.WriteString(s[pos:])
 			break
@@ -437,7 +436,7 @@ func (p *pattern) find(sh *interp, s string, pos int) (start, n int) {
 		return pos + i, len(p.lit)
 	}
 	for pos < len(s) {
-		if n, ok := p.matchFrom(sh, s[pos:], true); ok && n > 0 {
+		if n, ok := p.matchFrom(sh, s[pos:], true); ok {
 			return pos, n
 		}
 		if !sh.tick() {

@@ -219,6 +219,9 @@ func (sh *interp) readChars(o *readOptions, d *description, names []string) int 
 			st = 0
 		}
 	}
+	if errors.Is(failed, syscall.EISDIR) {
+		sh.fail("read error: %d: Is a directory", o.fd)
+	}
 	if failed != nil && ctx.Err() != nil && sh.ctx.Err() == nil {
 		if o.timeout > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			st = 128 + 14

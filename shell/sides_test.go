@@ -83,10 +83,13 @@ func (b *bench) env(dir string) []string {
 	return []string{"PATH=/usr/bin:/bin", "HOME=" + dir, "LC_ALL=C.UTF-8", "TZ=UTC"}
 }
 
+// newDir returns the directory of the next row.
+func (b *bench) newDir() string { return filepath.Join(b.root, fmt.Sprintf("r%d", b.rows.Add(1))) }
+
 // compare returns in what the two sides differ, "" for nothing.
 func (b *bench) compare(t testing.TB, r corpusRow) string {
 	t.Helper()
-	dir := filepath.Join(b.root, fmt.Sprintf("r%d", b.rows.Add(1)))
+	dir := b.newDir()
 	want, got := b.there(t, r, dir), b.here(t, r, dir)
 	var diff []string
 	if got.out != want.out {
@@ -140,7 +143,9 @@ func (b *bench) there(t testing.TB, r corpusRow, dir string) outcome {
 	cmd.WaitDelay = time.Second
 	var out, msg bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &msg
-	_ = cmd.Run()
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
 	if ctx.Err() != nil {
 		t.Fatalf("bash took longer than %v:\n%s", rowTime, r.script)
 	}

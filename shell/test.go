@@ -300,7 +300,7 @@ func (sh *interp) unaryTest(op byte, s string) (ok bool, msg string) {
 	case 't':
 		fd, ok := testInt(s)
 		if !ok {
-			return false, s + ": integer expression expected"
+			return false, ""
 		}
 		return sh.isTerminal(fd), ""
 	}

@@ -65,10 +65,8 @@ func cutTildes(out []syntax.Part, s string, start, last, assign bool) []syntax.P
 			if i := strings.IndexByte(s, '/'); i >= 0 {
 				end = i
 			}
-			if assign {
-				if i := strings.IndexByte(s[:end], ':'); i >= 0 {
-					end = i
-				}
+			if i := strings.IndexByte(s[:end], ':'); i >= 0 {
+				end = i
 			}
 			if end < len(s) || last { // A quote right behind it would make it plain.
 				out = append(out, &tildeNode{name: s[1:end]})

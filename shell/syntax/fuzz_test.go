@@ -1,0 +1,101 @@
+package syntax_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/shell/syntax"
+)
+
+// sources are scripts with every construct.
+var sources = []string{
+	"echo a 'b c' \"d $e ${f:-g}\" $(h i) `j` $((1+2)) <(k) >(l) {m,n} @(o|p) $'q' $\"r\"",
+	"if a; then b; elif c; then d; else e; fi > f 2>&1 < g",
+	"while a; do b; done; until c; do d; done; for x in a b; do c; done; for ((i=0;i<3;i++)); do d; done; select y in a; do b; done",
+	"case x in (a|b) c;; d) e;& f) ;;& esac",
+	"f() { local a=1; }; function g { b; }; function h() ( c )",
+	"a=(1 [2]=3 4) b+=5 c[1]=6 declare -A d=([k]=v); ((x++)); [[ a == b* && ! ( c =~ d|e ) || -f g ]]",
+	"cat <<EOF <<-'X' <<< y\na $b\nEOF\n\tc\n\tX\necho done",
+	"! time -p a | b |& c && d || e & coproc N { f; }; { g; } ; ( h )",
+	"echo ${x/a/b} ${y##*/} ${!z@} ${a[@]:1:2} ${#b} ${c^^} ${d@Q} ${e:?f}",
+}
+
+// all reads a script to its end.
+func all(src string) (lists []*syntax.List, err error) {
+	p := syntax.NewParser(src, syntax.Options{ExtGlob: func() bool { return true }})
+	for {
+		l, err := p.Next()
+		if err != nil || l == nil {
+			return lists, err
+		}
+		lists = append(lists, l)
+	}
+}
+
+// printed writes what was read.
+func printed(lists []*syntax.List) string {
+	var b strings.Builder
+	for _, l := range lists {
+		for _, it := range l.Items {
+			b.WriteString(syntax.ItemText(it))
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+func Test_What_Is_Printed_Reads_As_What_It_Was(t *testing.T) {
+	t.Parallel()
+	for _, src := range sources {
+		lists, err := all(src)
+		if err != nil {
+			t.Errorf("%s: %v", src, err)
+			continue
+		}
+		once := printed(lists)
+		again, err := all(once)
+		if err != nil {
+			t.Errorf("%s\nprints as\n%s\n%v", src, once, err)
+			continue
+		}
+		if twice := printed(again); twice != once {
+			t.Errorf("%s\nprints as\n%s\nand that as\n%s", src, once, twice)
+		}
+	}
+}
+
+func Test_Reading_Ends_At_Every_Cut(t *testing.T) {
+	t.Parallel()
+	for _, src := range sources {
+		for at := range len(src) {
+			_, err := all(src[:at])
+			if err != nil && err.Error() == "" {
+				t.Errorf("%q: an error without text", src[:at])
+			}
+		}
+	}
+}
+
+// Fuzz_Parser reads anything without a panic; what is printed of it prints the same when it is read again.
+func Fuzz_Parser(f *testing.F) {
+	for _, s := range sources {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, src string) {
+		lists, err := all(src)
+		if err != nil {
+			return
+		}
+		once := printed(lists)
+		again, err := all(once)
+		if strings.ContainsAny(src, `[\`) || strings.Contains(src, "<<") || strings.Contains(src, "coproc") {
+			return // Texts of subscripts and delimiters are kept as bash prints them, quotes and blanks apart.
+		}
+		if err != nil {
+			t.Fatalf("%q prints as %q: %v", src, once, err)
+		}
+		if twice := printed(again); twice != once {
+			t.Fatalf("%q prints as %q and that as %q", src, once, twice)
+		}
+	})
+}
