@@ -226,7 +226,7 @@ func (sh *interp) intText(s string) int64 {
 		return 0
 	}
 	names := sh.m.lib.symbols.weight.Load()
-	if len(s) > lightText && !(sh.hold(arithWeight*len(s)) && sh.spend(len(s)>>2)) {
+	if len(s) > lightText && (!sh.hold(arithWeight*len(s)) || !sh.spend(len(s)>>2)) {
 		sh.arithFail(&arithError{quiet: true})
 		return 0
 	}

@@ -74,7 +74,7 @@ func (sh *interp) lineRoom(b []byte, n int) ([]byte, bool) {
 		return b, true
 	}
 	size := max(need, 2*cap(b), 256)
-	if size > 1<<12 && !(sh.hold(size-cap(b)) && sh.spend(size>>6)) {
+	if size > 1<<12 && (!sh.hold(size-cap(b)) || !sh.spend(size>>6)) {
 		return nil, false
 	}
 	return append(make([]byte, 0, size), b...), true

@@ -160,7 +160,7 @@ flags:
 		p.stop = true
 		return len(f)
 	}
-	if w := max(s.width, s.prec); w > 1<<12 && !(p.sh.room(len(p.out)+4*w) && p.sh.spend(w>>6)) {
+	if w := max(s.width, s.prec); w > 1<<12 && (!p.sh.room(len(p.out)+4*w) || !p.sh.spend(w>>6)) {
 		p.stop = true
 		return len(f)
 	}
@@ -492,6 +492,9 @@ func (p *printer) float(s spec, c byte, v float64) {
 	p.pad(s, prefix+text)
 }
 
+// maxTimeText is how long bash's text of %(...)T may get.
+const maxTimeText = 128
+
 // formatFloat formats as C does, which drops zeros behind the point under %g.
 func formatFloat(v float64, verb byte, prec int, alt bool) string {
 	switch {
@@ -580,7 +583,11 @@ func (p *printer) time(s spec, format string) {
 	if format == "" {
 		format = "%X"
 	}
-	p.text(s, strftime(format, p.sh.local(t)))
+	text := strftime(format, p.sh.local(t))
+	if len(text) >= maxTimeText { // What does not fit into bash's buffer comes to nothing.
+		text = ""
+	}
+	p.text(s, text)
 }
 
 // quotePrintf quotes as %q does: backslashes, or $'...' when there is something unprintable.

@@ -286,17 +286,18 @@ func (sh *interp) syntaxError(e *syntax.Error, what string) {
 		name += ": " + what
 	}
 	prefix := name + ": line " + itoa(e.Line) + ": "
-	msg := prefix + e.Msg + "\n"
 	if e.Msg == "" { // Some errors end a script without a word.
 		return
 	}
+	var msg strings.Builder
+	msg.WriteString(prefix + e.Msg + "\n")
 	for _, m := range e.Then {
-		msg += name + ": line " + itoa(m.Line) + ": " + m.Msg + "\n"
+		msg.WriteString(name + ": line " + itoa(m.Line) + ": " + m.Msg + "\n")
 	}
 	if e.Source != "" {
-		msg += prefix + "`" + e.Source + "'\n"
+		msg.WriteString(prefix + "`" + e.Source + "'\n")
 	}
-	sh.errorRaw(msg)
+	sh.errorRaw(msg.String())
 }
 
 // evalText is eval and what works like it.
