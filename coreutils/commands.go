@@ -70,5 +70,6 @@ var commands = []func() shell.Command{
 	uniqCommand,
 	wcCommand,
 	xxdCommand,
+	yqCommand,
 	yesCommand,
 }

@@ -51,6 +51,8 @@ for task in "$@"; do
       need curl curl
       need wget wget
       need jq jq
+      need gawk gawk
+      need bc bc
       # What archives are compared with.
       need bzip2 bzip2
       need xz xz-utils
@@ -81,9 +83,6 @@ for task in "$@"; do
       # The race detector is linked by the C toolchain.
       need gcc gcc
       [[ -e /usr/include/stdlib.h ]] || apt_wanted+=(libc6-dev)
-      for tool in gawk jq bc; do
-        [[ -x /usr/bin/$tool ]] || apt_wanted+=("$tool")
-      done
       ;;
     bench)
       need bwrap bubblewrap
