@@ -58,7 +58,7 @@ type awkJob struct {
 }
 
 func runAWK(p *shell.Proc) int {
-	j := &awkJob{p: p}
+	j := &awkJob{p: p, memory: memoryGuard{p: p}}
 	o := newOptions(p, awkCommand, awkOptions)
 	o.Order = getopt.RequireOrder
 	for o.Next() {

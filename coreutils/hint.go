@@ -58,7 +58,7 @@ func absentTool(name string) (instead string, ok bool) {
 		return "sed -i, patch and here-documents (cat >FILE <<'EOF') edit files", true
 	case "ag", "ack", "pt", "ugrep":
 		return "grep -r searches trees", true
-	case "fdfind", "locate", "mlocate", "updatedb":
+	case "locate", "mlocate", "updatedb":
 		return "find searches trees", true
 	case "bat", "batcat", "most", "pg":
 		return "cat and less show files", true
@@ -66,7 +66,7 @@ func absentTool(name string) (instead string, ok bool) {
 		return "ls and tree list files", true
 	case "ll", "la", "l":
 		return "ls -la lists files", true
-	case "7z", "7za", "7zr", "rar", "unrar", "zstd", "unzstd", "lz4", "brotli", "compress", "uncompress":
+	case "7z", "7za", "7zr", "rar", "unrar", "lz4", "brotli", "compress", "uncompress":
 		return "tar, gzip, bzip2, xz and zip pack files", true
 	case "rsync":
 		return "cp -a copies trees", true
@@ -86,7 +86,7 @@ func absentTool(name string) (instead string, ok bool) {
 		return "sha1sum and sha256sum sum files", true
 	case "openssl", "gpg", "age", "pass":
 		return "sha256sum and base64 are here", true
-	case "gsed", "gawk", "mawk", "nawk", "ggrep", "gfind", "gdate":
+	case "gsed", "ggrep", "gfind", "gdate":
 		return "the name without its first letter is GNU's", true
 	case "claude", "codex", "gemini", "aider", "cursor", "opencode", "goose", "amp":
 		return "", true

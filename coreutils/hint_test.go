@@ -20,7 +20,7 @@ func Test_Hint_Says_What_Is_Here_Instead(t *testing.T) {
 		{"man", "--help"},
 		{"wget", "curl"},
 		{"grpe", "did you mean grep?"},
-		{"sl", "did you mean ls?"},
+		{"sl", " or ls?"},
 		{"exprot", "did you mean export?"},
 		{"mkdri", "did you mean mkdir?"},
 		{"frobnicate", "help lists the programs"},

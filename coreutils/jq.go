@@ -81,7 +81,7 @@ type jqJob struct {
 }
 
 func runJQ(p *shell.Proc) int {
-	j := &jqJob{p: p, vars: map[string]jq.Value{}, rest: 'f', style: jq.Style{Indent: 2}}
+	j := &jqJob{p: p, memory: memoryGuard{p: p}, vars: map[string]jq.Value{}, rest: 'f', style: jq.Style{Indent: 2}}
 	j.out = newOutput(p)
 	j.options()
 	if j.done {

@@ -11,10 +11,13 @@ import (
 // outside, so that it counts what it has taken and, once that is much, looks at what the whole
 // program holds. The zero value is ready.
 type memoryGuard struct {
+	p              *shell.Proc // asked whether there is room for what is large; nil: nobody is
 	taken, checked int64
 }
 
 const (
+	// memoryLarge is a value that the machine itself must have room for.
+	memoryLarge = 64 << 10
 	// memoryFree is how much a command may take in all before anybody looks.
 	memoryFree = 256 << 20
 	// memoryStep is how much it may take between two looks.
@@ -25,6 +28,12 @@ const (
 
 // take counts n bytes; ENOMEM says that it is too much.
 func (g *memoryGuard) take(n int) error {
+	if n >= memoryLarge && g.p != nil {
+		if err := g.p.Reserve(n); err != nil {
+			return err
+		}
+		g.p.Release(n)
+	}
 	g.taken += int64(n)
 	if g.taken < memoryFree || g.taken-g.checked < memoryStep {
 		return nil

@@ -205,9 +205,9 @@ func (s *Shell) Fork() *Shell {
 
 // begin prepares the process for a script.
 func (sh *interp) begin(ctx context.Context, sc Script, io Stdio) {
-	sh.ctx = ctx
-	sh.ctl, sh.exiting, sh.signaled, sh.noErrExit, sh.loops, sh.depth = ctlNone, false, 0, 0, 0, 0
 	sh.p.restart(ctx)
+	sh.ctx = sh.p.ctx // A signal ends what waits, too.
+	sh.ctl, sh.exiting, sh.signaled, sh.noErrExit, sh.loops, sh.depth = ctlNone, false, 0, 0, 0, 0
 	if io.Stdin == nil {
 		io.Stdin = strings.NewReader("")
 	}

@@ -109,3 +109,28 @@ func Test_Wait_Lasts_As_Long_As_Somebody_Can_Write(t *testing.T) {
 		t.Errorf("%q, %+v, %v after %v", out.String(), res, err, time.Since(begin))
 	}
 }
+
+func Test_A_Signal_Ends_A_Program_That_Waits(t *testing.T) {
+	t.Parallel()
+	wait := shell.Command{Name: "wait-for-ever", Run: func(p *shell.Proc) int {
+		_, _ = p.Stdout.Write([]byte("waits"))
+		<-p.Context().Done()
+		return p.Status(p.Context().Err())
+	}}
+	s := shell.New(shell.Options{Commands: []shell.Command{wait}})
+	defer s.Close()
+	said := make(chan struct{})
+	go func() {
+		<-said
+		s.Signal(syscall.SIGTERM)
+	}()
+	out := writerFunc(func(p []byte) (int, error) { close(said); return len(p), nil })
+	res, err := s.RunScript(t.Context(), shell.Script{Program: []string{"bash", "-c", "exec wait-for-ever"}, Exit: true, Wait: true}, shell.Stdio{Stdout: out})
+	if err != nil || res.Status != 143 || res.Signal != 15 {
+		t.Errorf("%+v, %v", res, err)
+	}
+}
+
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }

@@ -29,6 +29,10 @@ type instance struct {
 	programs []shell.Command // beside those of every machine
 	created  time.Time
 
+	netMu   sync.Mutex
+	network *network // opened with the first command
+	opened  bool
+
 	mu      sync.Mutex
 	closed  bool
 	running map[*process]struct{} // with those that have left something behind
@@ -98,6 +102,10 @@ func (i *instance) Close(ctx context.Context) error {
 	if !first {
 		return nil
 	}
+	i.netMu.Lock()
+	i.opened = true
+	i.network.close()
+	i.netMu.Unlock()
 	return i.driver.release(context.WithoutCancel(ctx), i.tree)
 }
 
@@ -111,6 +119,9 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 	}
 	dir, err := i.startDir(cmd)
 	if err != nil {
+		return nil, err
+	}
+	if err := i.openNetwork(ctx); err != nil {
 		return nil, err
 	}
 	sh := i.newShell(cmd.Env, dir)
@@ -127,10 +138,31 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 	return p, nil
 }
 
+// openNetwork makes the way out before the first command: to look at a file nobody should be asked
+// for a passphrase.
+func (i *instance) openNetwork(ctx context.Context) error {
+	i.netMu.Lock()
+	defer i.netMu.Unlock()
+	if i.opened {
+		return nil
+	}
+	n, err := openNetwork(ctx, i.plan, networkOptions{HostEnv: i.spec.Env, Denied: i.driver.options.Denied})
+	if err != nil {
+		return err
+	}
+	if err := i.tree.give(n.files()); err != nil {
+		n.close()
+		return err
+	}
+	i.network, i.opened = n, true
+	i.programs = append(i.programs, n.commands()...)
+	return nil
+}
+
 // newShell makes a machine on the tree.
 func (i *instance) newShell(env []string, dir string) *shell.Shell {
 	return shell.New(shell.Options{
-		FS: i.tree.fs, Cred: i.user.cred(), Env: searchPath(environment(i.plan.Env, env)), Dir: dir,
+		FS: i.tree.fs, Cred: i.user.cred(), Env: searchPath(environment(i.network.environ(i.plan.Env), env)), Dir: dir,
 		Programs: programs(), Commands: i.programs, Limits: i.limits,
 		Now: i.driver.options.Now, Hostname: hostname, Zone: zone.Load, Hint: coreutils.Hint,
 	})

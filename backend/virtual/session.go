@@ -16,7 +16,7 @@ import (
 type Sessions interface {
 	// NewSession returns a shell that remembers from one command to the next, for somebody who types.
 	// The caller closes it.
-	NewSession() (*Session, error)
+	NewSession(ctx context.Context) (*Session, error)
 }
 
 // Session is a shell on the tree of a sandbox. One call at a time.
@@ -27,7 +27,10 @@ type Session struct {
 }
 
 // NewSession is that of Sessions.
-func (i *instance) NewSession() (*Session, error) {
+func (i *instance) NewSession(ctx context.Context) (*Session, error) {
+	if err := i.openNetwork(ctx); err != nil {
+		return nil, err
+	}
 	s := &Session{instance: i, shell: i.newShell(nil, i.plan.Dir)}
 	// Nothing of it can fail in a shell that is new.
 	_, _ = s.shell.Run(context.Background(), "shopt -s expand_aliases", shell.Stdio{})

@@ -10,6 +10,7 @@ import (
 	"path"
 	"syscall"
 
+	"github.com/seed434b0696/agent-sandbox/gateway"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 	"github.com/seed434b0696/agent-sandbox/vfs"
@@ -22,6 +23,7 @@ type tree struct {
 	fs     *vfs.FS
 	plan   *policy.Plan // that made it
 	mounts []*mount
+	given  map[string]bool // files that stand for others
 
 	refs int    // guarded by Driver.mu
 	key  string // in Driver.trees
@@ -141,6 +143,30 @@ func fill(f *vfs.FS, name string, perm fs.FileMode, r io.Reader) error {
 	return nil
 }
 
+// give puts files in the place of others that hold secrets. Nobody changes them, and they are no
+// change themselves.
+func (t *tree) give(files []gateway.File) error {
+	for _, g := range files {
+		if err := makeDir(t.fs, path.Dir(g.Path)); err != nil {
+			return err
+		}
+		before, err := t.fs.Protect(path.Dir(g.Path), vfs.Free)
+		if err != nil {
+			return err
+		}
+		_ = protect(t.fs, g.Path, vfs.Free) // It need not be there.
+		err = t.fs.WriteFile(context.Background(), vfs.Cred{}, g.Path, g.Data, 0o444)
+		if err = errors.Join(err, protect(t.fs, path.Dir(g.Path), before), protect(t.fs, g.Path, vfs.Fixed)); err != nil {
+			return err
+		}
+		if t.given == nil {
+			t.given = map[string]bool{}
+		}
+		t.given[g.Path] = true
+	}
+	return nil
+}
+
 // close gives the host's directories back.
 func (t *tree) close() error {
 	var errs []error
@@ -159,8 +185,9 @@ func (t *tree) changes() ([]vfs.Change, error) {
 			return nil, err
 		}
 		for _, c := range list {
-			c.Path = path.Join(m.path, c.Path)
-			all = append(all, c)
+			if c.Path = path.Join(m.path, c.Path); !t.given[c.Path] {
+				all = append(all, c)
+			}
 		}
 	}
 	return all, nil

@@ -65,7 +65,7 @@ func (a *app) shell(ctx context.Context, f *execFlags) error {
 
 // converse runs a session until its end and settles what it changed.
 func (a *app) converse(ctx context.Context, f *execFlags, box *sandbox.Sandbox, sessions virtual.Sessions) (int, error) {
-	session, err := sessions.NewSession()
+	session, err := sessions.NewSession(ctx)
 	if err != nil {
 		return 0, err
 	}

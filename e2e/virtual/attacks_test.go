@@ -43,7 +43,7 @@ var attacks = []attack{
 	{name: "timeout that ignores its signal", script: `while :; do timeout 100000 bash -c "trap '' TERM; while :; do :; done"; done`},
 
 	// Processes.
-	{name: "a fork bomb", script: `f() { f | f & }; f; wait; sleep 100`},
+	{name: "a fork bomb", script: `f() { f | f & }; f; wait; sleep 100`, busy: true},
 	{name: "a fork bomb that waits", script: `f() { f & f & wait; }; f`, limit: shell.ErrProcesses, says: "Resource temporarily unavailable"},
 	{name: "jobs without end", script: `while :; do sleep 100 & done`, limit: shell.ErrProcesses, says: "Resource temporarily unavailable"},
 	{name: "process substitutions without end", script: `for ((;;)); do cat <(sleep 100) & done`},
