@@ -32,11 +32,19 @@ func columnCommand() shell.Command {
 }
 
 var columnOptions = []getopt.Option{
-	{Short: 't', Long: "table"}, {Short: 'N', Long: "table-columns", Arg: getopt.Required}, {Short: 'd', Long: "table-noheadings"},
-	{Short: 'R', Long: "table-right", Arg: getopt.Required}, {Short: 'l', Long: "table-columns-limit", Arg: getopt.Required},
-	{Short: 's', Long: "separator", Arg: getopt.Required}, {Short: 'o', Long: "output-separator", Arg: getopt.Required},
-	{Short: 'L', Long: "keep-empty-lines"}, {Short: 'e'}, {Short: 'c', Long: "output-width", Arg: getopt.Required},
-	{Short: 'x', Long: "fillrows"}, {Short: 'h', Long: "help", ID: getopt.Help}, {Short: 'V', Long: "version", ID: getopt.Version},
+	{Short: 't', Long: "table"},
+	{Short: 'N', Long: "table-columns", Arg: getopt.Required},
+	{Short: 'd', Long: "table-noheadings"},
+	{Short: 'R', Long: "table-right", Arg: getopt.Required},
+	{Short: 'l', Long: "table-columns-limit", Arg: getopt.Required},
+	{Short: 's', Long: "separator", Arg: getopt.Required},
+	{Short: 'o', Long: "output-separator", Arg: getopt.Required},
+	{Short: 'L', Long: "keep-empty-lines"},
+	{Short: 'e'},
+	{Short: 'c', Long: "output-width", Arg: getopt.Required},
+	{Short: 'x', Long: "fillrows"},
+	{Short: 'h', Long: "help", ID: getopt.Help},
+	{Short: 'V', Long: "version", ID: getopt.Version},
 }
 
 // column is a run of column.

@@ -61,8 +61,16 @@ var unexpandOptions = []getopt.Option{
 	{Short: 'a', Long: "all"},
 	{Long: "first-only", ID: tabsFirstOnly},
 	{Short: ','},
-	{Short: '0'}, {Short: '1'}, {Short: '2'}, {Short: '3'}, {Short: '4'},
-	{Short: '5'}, {Short: '6'}, {Short: '7'}, {Short: '8'}, {Short: '9'},
+	{Short: '0'},
+	{Short: '1'},
+	{Short: '2'},
+	{Short: '3'},
+	{Short: '4'},
+	{Short: '5'},
+	{Short: '6'},
+	{Short: '7'},
+	{Short: '8'},
+	{Short: '9'},
 }
 
 // tabStops are the columns at which tabs end.

@@ -55,17 +55,34 @@ const (
 )
 
 var fdOptions = []getopt.Option{
-	{Short: 'H', Long: "hidden"}, {Short: 'I', Long: "no-ignore"}, {Long: "no-ignore-vcs", ID: fdNoIgnoreVCS},
-	{Short: 'u', Long: "unrestricted"}, {Short: 's', Long: "case-sensitive"}, {Short: 'i', Long: "ignore-case"},
-	{Short: 'g', Long: "glob"}, {Long: "regex", ID: fdNothing}, {Short: 'F', Long: "fixed-strings"}, {Short: 'a', Long: "absolute-path"},
-	{Short: 'L', Long: "follow"}, {Short: 'p', Long: "full-path"}, {Short: '0', Long: "print0"},
-	{Short: 'd', Long: "max-depth", Arg: getopt.Required}, {Long: "maxdepth", ID: 'd', Arg: getopt.Required},
-	{Long: "min-depth", ID: fdMinDepth, Arg: getopt.Required}, {Long: "exact-depth", ID: fdExactDepth, Arg: getopt.Required},
-	{Short: 't', Long: "type", Arg: getopt.Required}, {Short: 'e', Long: "extension", Arg: getopt.Required},
-	{Short: 'E', Long: "exclude", Arg: getopt.Required}, {Long: "max-results", ID: fdMaxResults, Arg: getopt.Required}, {Short: '1'},
-	{Short: 'q', Long: "quiet"}, {Long: "strip-cwd-prefix", ID: fdNothing}, {Short: 'c', Long: "color", ID: fdNothingArg, Arg: getopt.Required},
+	{Short: 'H', Long: "hidden"},
+	{Short: 'I', Long: "no-ignore"},
+	{Long: "no-ignore-vcs", ID: fdNoIgnoreVCS},
+	{Short: 'u', Long: "unrestricted"},
+	{Short: 's', Long: "case-sensitive"},
+	{Short: 'i', Long: "ignore-case"},
+	{Short: 'g', Long: "glob"},
+	{Long: "regex", ID: fdNothing},
+	{Short: 'F', Long: "fixed-strings"},
+	{Short: 'a', Long: "absolute-path"},
+	{Short: 'L', Long: "follow"},
+	{Short: 'p', Long: "full-path"},
+	{Short: '0', Long: "print0"},
+	{Short: 'd', Long: "max-depth", Arg: getopt.Required},
+	{Long: "maxdepth", ID: 'd', Arg: getopt.Required},
+	{Long: "min-depth", ID: fdMinDepth, Arg: getopt.Required},
+	{Long: "exact-depth", ID: fdExactDepth, Arg: getopt.Required},
+	{Short: 't', Long: "type", Arg: getopt.Required},
+	{Short: 'e', Long: "extension", Arg: getopt.Required},
+	{Short: 'E', Long: "exclude", Arg: getopt.Required},
+	{Long: "max-results", ID: fdMaxResults, Arg: getopt.Required},
+	{Short: '1'},
+	{Short: 'q', Long: "quiet"},
+	{Long: "strip-cwd-prefix", ID: fdNothing},
+	{Short: 'c', Long: "color", ID: fdNothingArg, Arg: getopt.Required},
 	{Short: 'j', Long: "threads", ID: fdNothingArg, Arg: getopt.Required},
-	{Short: 'h', Long: "help", ID: getopt.Help}, {Short: 'V', Long: "version", ID: getopt.Version},
+	{Short: 'h', Long: "help", ID: getopt.Help},
+	{Short: 'V', Long: "version", ID: getopt.Version},
 }
 
 // fd is a run of fd.
@@ -400,10 +417,10 @@ func (f *fd) execute(name string) bool {
 		return !f.done()
 	}
 	placed := false
-	args := make([]string, len(f.exec))
-	for i, word := range f.exec {
-		args[i] = fdExpand(word, name)
-		placed = placed || args[i] != word
+	args := make([]string, 0, len(f.exec)+1)
+	for _, word := range f.exec {
+		args = append(args, fdExpand(word, name))
+		placed = placed || args[len(args)-1] != word
 	}
 	if !placed {
 		args = append(args, name)

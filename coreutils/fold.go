@@ -2,6 +2,7 @@ package coreutils
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/shell"
@@ -150,8 +151,8 @@ func (f *fold) after(column int, c byte) int {
 // cut writes a line that is full.
 func (f *fold) cut() {
 	if f.spaces {
-		for i := len(f.line) - 1; i >= 0; i-- {
-			if f.line[i] != ' ' && f.line[i] != '\t' {
+		for i, c := range slices.Backward(f.line) {
+			if c != ' ' && c != '\t' {
 				continue
 			}
 			_, _ = f.out.Write(f.line[:i+1])

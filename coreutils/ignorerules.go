@@ -1,6 +1,7 @@
 package coreutils
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/shell"
@@ -143,7 +144,7 @@ func (i ignoreFiles) enter(p *shell.Proc, dir string, own ...string) ignoreFiles
 		i.git = true
 		// What is above a repository is none of its business.
 		if f, ok := readIgnoreFile(p, base+"/.git/info/exclude", dir); ok && !i.own {
-			i.list = append(i.list[:len(i.list):len(i.list)], f)
+			i.list = append(slices.Clip(i.list), f)
 		}
 	}
 	for n, name := range append([]string{".gitignore", ".ignore"}, own...) {
@@ -151,7 +152,7 @@ func (i ignoreFiles) enter(p *shell.Proc, dir string, own ...string) ignoreFiles
 			continue
 		}
 		if f, ok := readIgnoreFile(p, base+"/"+name, dir); ok {
-			i.list = append(i.list[:len(i.list):len(i.list)], f)
+			i.list = append(slices.Clip(i.list), f)
 		}
 	}
 	return i

@@ -51,8 +51,8 @@ func runPaste(p *shell.Proc) int {
 			serial = true
 		case 'd':
 			list = o.Value
-			ok := true
-			if s.delims, ok = parseDelimiters(list); !ok {
+			delims, ok := parseDelimiters(list)
+			if s.delims = delims; !ok {
 				o.RejectQuietly("delimiter list ends with an unescaped backslash: %s", list)
 			}
 		case 'z':

@@ -149,7 +149,7 @@ func (s *shuf) chance() bool {
 		s.p.Warn("%s: end of file", shell.QuoteIfNeeded(s.source))
 		return false
 	}
-	s.rand = rand.New(rand.NewChaCha8([32]byte(seed)))
+	s.rand = rand.New(rand.NewChaCha8([32]byte(seed))) //nolint:gosec // The caller chooses what it shuffles by.
 	return true
 }
 

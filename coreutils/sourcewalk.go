@@ -56,7 +56,7 @@ func (w *sourceWalk) run(root string, bare bool, fn func(sourceFile) bool) error
 	info, err := w.p.Stat(root)
 	if err != nil {
 		fn(sourceFile{path: root, err: err, explicit: true})
-		return nil
+		return nil //nolint:nilerr // fn has been told.
 	}
 	if !info.IsDir() {
 		fn(sourceFile{path: root, name: root[strings.LastIndexByte(root, '/')+1:], mode: info.Mode, explicit: true})
@@ -88,7 +88,7 @@ func (w *sourceWalk) directory(dir, prefix, abs string, rules ignoreFiles, depth
 	}
 	entries, err := w.p.ReadDir(dir)
 	if err != nil {
-		return fn(sourceFile{path: dir, err: err}), nil
+		return fn(sourceFile{path: dir, err: err}), nil //nolint:nilerr // fn has been told.
 	}
 	if !w.noIgnore {
 		rules = rules.enter(w.p, abs, w.own...)

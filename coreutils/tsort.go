@@ -112,10 +112,10 @@ func (t *tsort) write() bool {
 			_, _ = t.out.WriteString(n.name + "\n")
 			n.written = true
 			left--
-			for k := len(n.follow) - 1; k >= 0; k-- {
-				f := &t.nodes[n.follow[k]]
+			for _, k := range slices.Backward(n.follow) {
+				f := &t.nodes[k]
 				if f.before--; f.before == 0 && !f.written {
-					queue = append(queue, n.follow[k])
+					queue = append(queue, k)
 				}
 			}
 			if t.p.Spend(1+len(n.follow)) != nil || t.out.failed() {
