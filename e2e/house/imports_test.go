@@ -44,7 +44,7 @@ var arrows = []struct {
 	{"cmd/agent-sandbox", []string{"sandbox", "sandboxtest", "policy", "guest", "stage", "backend", "cmd/agent-sandbox"}},
 	{"e2e", []string{"sandbox", "sandboxtest", "policy", "guest", "stage", "backend", "e2e"}},
 	{"e2e/virtual", []string{"vfs", "shell", "coreutils"}},
-	{"bench", []string{"sandbox", "policy", "egress", "backend", "bench"}},
+	{"bench", []string{"sandbox", "policy", "egress", "backend", "shell", "vfs", "bench"}},
 	{"examples", []string{"sandbox", "backend"}},
 }
 
