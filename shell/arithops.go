@@ -332,7 +332,14 @@ func (p *arithParser) postfix() expr {
 	case "a":
 		n := int(p.num)
 		p.next()
-		return func(sh *interp) int64 { return sh.arithArgs[n].num }
+		stray := p.fault("syntax error: operand expected", p.last)
+		return func(sh *interp) int64 {
+			if int(n) >= len(sh.arithArgs) { // A script may write the bytes that stand for an argument.
+				sh.arithFail(stray)
+				return 0
+			}
+			return sh.arithArgs[n].num
+		}
 	case "v":
 		v := p.lvalue()
 		p.next()

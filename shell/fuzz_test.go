@@ -50,7 +50,7 @@ func Fuzz_Expansion(f *testing.F) {
 }
 
 func Fuzz_Arithmetic(f *testing.F) {
-	addAll(f, "1+2*3", "x=5,y--", "a[1]++ ? 2#101 : 0x1f", "1<<63>>2**3", "9223372036854775807+1", "x**-1", "(((((1)))))", "m[k]", "a[a[0]]=$x", "08", "64#@_")
+	addAll(f, "1+2*3", "x=5,y--", "a[1]++ ? 2#101 : 0x1f", "1<<63>>2**3", "9223372036854775807+1", "x**-1", "(((((1)))))", "m[k]", "a[a[0]]=$x", "08", "64#@_", "\x0100")
 	f.Fuzz(func(t *testing.T, s string) {
 		runFuzzed(t, "x=3 y=x a=(1 2); declare -A m=([k]=7)\necho $((\"$1\"))\n((x+=$1))\nlet \"$1\"\ndeclare -i n; n=$1\necho ${a[$1]}\n[[ $1 -eq 1 ]]", s)
 	})

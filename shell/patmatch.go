@@ -375,6 +375,9 @@ func (p *pattern) replace(sh *interp, s string, anchor byte, all bool, pieces []
 	}
 	switch anchor {
 	case '#':
+		if s == "" && p.source != "" && p.source[0] != '*' {
+			return s
+		}
 		n, ok := p.matchFrom(sh, s, true)
 		if !ok {
 			return s

@@ -27,7 +27,7 @@ func (s *scripter) expr() string {
 	defer func() { s.depth-- }()
 	switch s.r.IntN(9) {
 	case 0:
-		return s.pick(" -", "+", "!", "~", " ++", " --") + s.pick("x", "y", "a[2]", "z")
+		return s.pick(" -", " +", "!", "~", " ++", " --") + s.pick("x", "y", "a[2]", "z")
 	case 1:
 		return s.pick("x", "y", "a[i]") + s.pick("++ ", "-- ")
 	case 2:
