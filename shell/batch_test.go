@@ -14,18 +14,18 @@ const batchSize = 80
 const endOfStatement = "\x1e"
 
 // differing runs statements on both sides, each in a subshell, and tells of those that differ.
-func (b *bench) differing(t testing.TB, setup string, list []string) (texts []string) {
-	t.Helper()
+func (b *bench) differing(tb testing.TB, setup string, list []string) (texts []string) {
+	tb.Helper()
 	for len(list) > 0 {
 		n := min(batchSize, len(list))
-		texts = append(texts, b.batch(t, setup, list[:n])...)
+		texts = append(texts, b.batch(tb, setup, list[:n])...)
 		list = list[n:]
 	}
 	return texts
 }
 
-func (b *bench) batch(t testing.TB, setup string, list []string) (texts []string) {
-	t.Helper()
+func (b *bench) batch(tb testing.TB, setup string, list []string) (texts []string) {
+	tb.Helper()
 	var script strings.Builder
 	script.WriteString(setup + "\n")
 	for i, s := range list {
@@ -33,11 +33,11 @@ func (b *bench) batch(t testing.TB, setup string, list []string) (texts []string
 	}
 	r := corpusRow{script: script.String()}
 	dir := b.newDir()
-	want, got := statements(b.there(t, r, dir).out), statements(b.here(t, r, dir).out)
+	want, got := statements(b.there(tb, r, dir).out), statements(b.here(tb, r, dir).out)
 	for i, s := range list {
 		key := strconv.Itoa(i)
 		if want[key] == "" {
-			t.Fatalf("bash did not run %q", s)
+			tb.Fatalf("bash did not run %q", s)
 		}
 		if got[key] != want[key] {
 			texts = append(texts, fmt.Sprintf("%s\n%s\ngives\n%s\nwant\n%s", setup, s, shown(got[key]), shown(want[key])))

@@ -80,13 +80,7 @@ func (c *compiler) condUnary(n *syntax.CondUnary) test {
 			return false
 		}
 		sh.traceCond(op, s)
-		ok, err := sh.unaryTest(op[1], s)
-		if err != "" {
-			sh.errorf("%s", err)
-			sh.condErr = 2
-			return false
-		}
-		return ok
+		return sh.unaryTest(op[1], s)
 	}
 }
 

@@ -40,11 +40,11 @@ const (
 func (r corpusRow) id() string { return r.area + "/" + r.name }
 
 // readCorpus returns the rows of a file.
-func readCorpus(t testing.TB, path string) []corpusRow {
-	t.Helper()
+func readCorpus(tb testing.TB, path string) []corpusRow {
+	tb.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	area := strings.TrimSuffix(filepath.Base(path), ".txt")
 	var rows []corpusRow
@@ -52,7 +52,7 @@ func readCorpus(t testing.TB, path string) []corpusRow {
 		name, script, _ := strings.Cut(block, "\n")
 		if i == 0 {
 			if strings.TrimSpace(block) != "" {
-				t.Fatalf("%s: text before the first row: %q", path, block)
+				tb.Fatalf("%s: text before the first row: %q", path, block)
 			}
 			continue
 		}
@@ -69,14 +69,14 @@ func readCorpus(t testing.TB, path string) []corpusRow {
 			var line string
 			line, script, _ = strings.Cut(script, "\n")
 			if err := r.directive(line[4:]); err != nil {
-				t.Fatalf("%s: row %q: %v", path, r.name, err)
+				tb.Fatalf("%s: row %q: %v", path, r.name, err)
 			}
 		}
 		r.script = strings.TrimRight(script, "\n") + "\n"
 		rows = append(rows, r)
 	}
 	if len(rows) == 0 {
-		t.Fatalf("%s has no rows", path)
+		tb.Fatalf("%s has no rows", path)
 	}
 	return rows
 }
@@ -104,11 +104,11 @@ func (r *corpusRow) directive(line string) error {
 }
 
 // readDiffering returns the rows in which this shell knowingly differs, with the reason.
-func readDiffering(t testing.TB) map[string]string {
-	t.Helper()
+func readDiffering(tb testing.TB) map[string]string {
+	tb.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "differing.txt"))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	rows := map[string]string{}
 	id := ""
@@ -119,7 +119,7 @@ func readDiffering(t testing.TB) map[string]string {
 		case line[0] != '\t':
 			id = line
 		case id == "" || rows[id] != "":
-			t.Fatalf("differing.txt: %q has no row, or two reasons", line)
+			tb.Fatalf("differing.txt: %q has no row, or two reasons", line)
 		default:
 			rows[id] = line[1:]
 		}
@@ -127,11 +127,11 @@ func readDiffering(t testing.TB) map[string]string {
 	return rows
 }
 
-func needBash(t testing.TB) string {
-	t.Helper()
+func needBash(tb testing.TB) string {
+	tb.Helper()
 	path, err := exec.LookPath("bash")
 	if err != nil {
-		t.Fatal("bash, which the shell is compared with, is not installed")
+		tb.Fatal("bash, which the shell is compared with, is not installed")
 	}
 	return path
 }

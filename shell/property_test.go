@@ -133,14 +133,14 @@ func (g *scripts) command() string {
 // nothing. None may panic, outlast its time, or leave a goroutine; the memory that a machine counts must come
 // back, so that after all of them a new shell in it works.
 func Test_Random_Scripts_Under_Small_Limits_Neither_Fail_Nor_Leak(t *testing.T) {
-	seed := rand.Uint64()
+	seed := rand.Uint64() //nolint:gosec // A test needs no secret numbers.
 	rounds := 300
 	if testing.Short() {
 		rounds = 60
 	}
 	goroutines := runtime.NumGoroutine()
 	for i := range rounds {
-		g := &scripts{Rand: rand.New(rand.NewPCG(seed, uint64(i))), left: 60}
+		g := &scripts{Rand: rand.New(rand.NewPCG(seed, uint64(i))), left: 60} //nolint:gosec // The same.
 		text := g.list()
 		runSmall(t, text, seed, i)
 		if t.Failed() {

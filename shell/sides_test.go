@@ -33,49 +33,45 @@ type outcome struct {
 	status   int
 }
 
-func newBench(t testing.TB) *bench {
-	t.Helper()
-	root, err := os.MkdirTemp("", "corpus")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(root) })
-	b := &bench{bash: needBash(t), root: root}
+func newBench(tb testing.TB) *bench {
+	tb.Helper()
+	root := tb.TempDir()
+	b := &bench{bash: needBash(tb), root: root}
 	tree := vfs.New(vfs.Options{Limits: vfs.Limits{Bytes: 1 << 30, FileBytes: 1 << 30, Nodes: 1 << 20}})
 	for _, d := range []string{"/tmp", "/usr/bin", "/dev", "/etc", root} {
 		if err := tree.MkdirAll(vfs.Cred{}, d, 0o755); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	if err := tree.Symlink(vfs.Cred{}, "usr/bin", "/bin"); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	for name, minor := range map[string]uint32{"null": 3, "zero": 5, "full": 7, "urandom": 9} {
 		if err := tree.Mknod(vfs.Cred{}, "/dev/"+name, fs.ModeDevice|fs.ModeCharDevice|0o666, vfs.Device(1, minor)); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	for _, c := range coreutils.Commands() {
-		put(t, tree, "/usr/bin/"+c.Name, shell.Stub(c.Name))
+		put(tb, tree, "/usr/bin/"+c.Name, shell.Stub(c.Name))
 		for _, a := range c.Aliases {
-			put(t, tree, "/usr/bin/"+a, shell.Stub(a))
+			put(tb, tree, "/usr/bin/"+a, shell.Stub(a))
 		}
 	}
-	put(t, tree, "/usr/bin/bash", shell.Stub("bash"))
-	put(t, tree, "/usr/bin/sh", shell.Stub("sh"))
+	put(tb, tree, "/usr/bin/bash", shell.Stub("bash"))
+	put(tb, tree, "/usr/bin/sh", shell.Stub("sh"))
 	b.tree = tree.Snapshot()
 	return b
 }
 
-func put(t testing.TB, tree *vfs.FS, path string, data []byte) {
-	t.Helper()
-	f, err := tree.OpenFile(t.Context(), vfs.Cred{}, path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o755)
+func put(tb testing.TB, tree *vfs.FS, path string, data []byte) {
+	tb.Helper()
+	f, err := tree.OpenFile(tb.Context(), vfs.Cred{}, path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o755)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer f.Close()
 	if _, err := f.Write(data); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 
@@ -87,10 +83,10 @@ func (b *bench) env(dir string) []string {
 func (b *bench) newDir() string { return filepath.Join(b.root, fmt.Sprintf("r%d", b.rows.Add(1))) }
 
 // compare returns in what the two sides differ, "" for nothing.
-func (b *bench) compare(t testing.TB, r corpusRow) string {
-	t.Helper()
+func (b *bench) compare(tb testing.TB, r corpusRow) string {
+	tb.Helper()
 	dir := b.newDir()
-	want, got := b.there(t, r, dir), b.here(t, r, dir)
+	want, got := b.there(tb, r, dir), b.here(tb, r, dir)
 	var diff []string
 	if got.out != want.out {
 		diff = append(diff, fmt.Sprintf("stdout:\n%s\nwant:\n%s", shown(got.out), shown(want.out)))
@@ -118,13 +114,13 @@ func shown(s string) string {
 const rowTime = 20 * time.Second
 
 // there runs the row with the machine's bash.
-func (b *bench) there(t testing.TB, r corpusRow, dir string) outcome {
-	t.Helper()
+func (b *bench) there(tb testing.TB, r corpusRow, dir string) outcome {
+	tb.Helper()
 	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	defer os.RemoveAll(dir)
-	ctx, cancel := context.WithTimeout(t.Context(), rowTime)
+	defer func() { _ = os.RemoveAll(dir) }()
+	ctx, cancel := context.WithTimeout(tb.Context(), rowTime)
 	defer cancel()
 	args := append([]string{"-c", r.script, "bash"}, r.args...)
 	stdin := r.stdin
@@ -132,10 +128,11 @@ func (b *bench) there(t testing.TB, r corpusRow, dir string) outcome {
 	case byFile:
 		args = append([]string{"script.sh"}, r.args...)
 		if err := os.WriteFile(filepath.Join(dir, "script.sh"), []byte(r.script), 0o644); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	case byPipe:
 		args, stdin = append([]string{"-s"}, r.args...), r.script
+	default:
 	}
 	cmd := exec.CommandContext(ctx, b.bash, args...)
 	cmd.Args[0] = "bash"
@@ -144,10 +141,10 @@ func (b *bench) there(t testing.TB, r corpusRow, dir string) outcome {
 	var out, msg bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &msg
 	if err := cmd.Run(); cmd.ProcessState == nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if ctx.Err() != nil {
-		t.Fatalf("bash took longer than %v:\n%s", rowTime, r.script)
+		tb.Fatalf("bash took longer than %v:\n%s", rowTime, r.script)
 	}
 	status := cmd.ProcessState.ExitCode()
 	if status < 0 {
@@ -159,29 +156,30 @@ func (b *bench) there(t testing.TB, r corpusRow, dir string) outcome {
 }
 
 // here runs the row in memory.
-func (b *bench) here(t testing.TB, r corpusRow, dir string) outcome {
-	t.Helper()
+func (b *bench) here(tb testing.TB, r corpusRow, dir string) outcome {
+	tb.Helper()
 	tree := b.tree.FS(vfs.Options{})
 	if err := tree.MkdirAll(vfs.Cred{}, dir, 0o755); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	sc := shell.Script{Text: r.script, Args: append([]string{}, r.args...), Exit: true, Wait: true}
 	stdin := r.stdin
 	switch r.way {
 	case byFile:
 		sc.Name = "script.sh"
-		put(t, tree, dir+"/script.sh", []byte(r.script))
+		put(tb, tree, dir+"/script.sh", []byte(r.script))
 	case byPipe:
 		stdin, sc.Text = r.script, `exec bash -s "$@"`
+	default:
 	}
 	sh := shell.New(shell.Options{FS: tree, Env: b.env(dir), Dir: dir, Commands: coreutils.Commands()})
 	defer sh.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), rowTime)
+	ctx, cancel := context.WithTimeout(tb.Context(), rowTime)
 	defer cancel()
 	var out, msg bytes.Buffer
 	res, err := sh.RunScript(ctx, sc, shell.Stdio{Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &msg})
 	if err != nil {
-		t.Fatalf("%v:\n%s\nstdout:\n%s\nstderr:\n%s", err, r.script, shown(out.String()), shown(msg.String()))
+		tb.Fatalf("%v:\n%s\nstdout:\n%s\nstderr:\n%s", err, r.script, shown(out.String()), shown(msg.String()))
 	}
 	return outcome{out.String(), msg.String(), res.Status}
 }

@@ -95,7 +95,7 @@ func Test_Every_Condition_Over_Words(t *testing.T) {
 			}
 		}
 	}
-	for _, op := range strings.Fields("-n -z -e -f -d -s -r -w -x -v -L -h -p -S -b -c -g -u -k -O -G -t -o -R") {
+	for op := range strings.FieldsSeq("-n -z -e -f -d -s -r -w -x -v -L -h -p -S -b -c -g -u -k -O -G -t -o -R") {
 		for _, a := range []string{"''", "x", "/", "nofile", "1", "errexit", "$x"} {
 			list = append(list, fmt.Sprintf("x='a b'; [[ %s %s ]]; echo $?; [ %s %s ]; echo $?", op, a, op, a))
 		}

@@ -222,11 +222,7 @@ func isBinaryTest(s string) bool {
 }
 
 func (t *tester) unary(op, s string) bool {
-	ok, msg := t.sh.unaryTest(op[1], s)
-	if msg != "" {
-		return t.fail(msg)
-	}
-	return ok
+	return t.sh.unaryTest(op[1], s)
 }
 
 func (t *tester) binary(a, op, b string) bool {
@@ -283,28 +279,25 @@ func testInt(s string) (int64, bool) {
 }
 
 // unaryTest evaluates -f and its like.
-func (sh *interp) unaryTest(op byte, s string) (ok bool, msg string) {
+func (sh *interp) unaryTest(op byte, s string) bool {
 	switch op {
 	case 'n':
-		return s != "", ""
+		return s != ""
 	case 'z':
-		return s == "", ""
+		return s == ""
 	case 'o':
 		b := setBit(s)
-		return b != 0 && sh.opt&b != 0, ""
+		return b != 0 && sh.opt&b != 0
 	case 'v':
-		return sh.isSetName(s), ""
+		return sh.isSetName(s)
 	case 'R':
 		slot := sh.m.lib.symbols.known(s)
-		return slot >= 0 && sh.cell(slot) != nil && sh.cell(slot).attr&attrRef != 0 && sh.cell(slot).attr&attrSet != 0, ""
+		return slot >= 0 && sh.cell(slot) != nil && sh.cell(slot).attr&attrRef != 0 && sh.cell(slot).attr&attrSet != 0
 	case 't':
 		fd, ok := testInt(s)
-		if !ok {
-			return false, ""
-		}
-		return sh.isTerminal(fd), ""
+		return ok && sh.isTerminal(fd)
 	}
-	return sh.fileTest(op, s), ""
+	return sh.fileTest(op, s)
 }
 
 // isTerminal is -t: a descriptor that leads to the terminal of whoever runs the machine.

@@ -202,9 +202,11 @@ func (n *notes) add(s string) {
 	defer n.mu.Unlock()
 	n.list = append(n.list, s)
 }
+
 func (n *notes) Executed(r virtual.Result) {
 	n.add(fmt.Sprintf("executed %s: %d", r.Command, r.ExitCode))
 }
+
 func (n *notes) Changed(c string, l []virtual.Change) {
 	n.add(fmt.Sprintf("changed %s: %d", c, len(l)))
 }

@@ -86,7 +86,7 @@ func (t terminal) Terminal() (columns, rows int, ok bool) {
 		return 0, 0, false
 	}
 	failed := conn.Control(func(fd uintptr) {
-		columns, rows, err = term.GetSize(int(fd)) //nolint:gosec // A descriptor is small.
+		columns, rows, err = term.GetSize(int(fd))
 	})
 	return columns, rows, failed == nil && err == nil
 }

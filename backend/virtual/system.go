@@ -31,7 +31,7 @@ var root = user{name: "root", home: "/root"}
 
 // hostUser is a user with the numbers of this process, so that files of the host keep their owner.
 func hostUser() user {
-	u := user{uid: uint32(os.Geteuid()), gid: uint32(os.Getegid()), name: "user", home: "/home/user"} //nolint:gosec // Both fit.
+	u := user{uid: uint32(os.Geteuid()), gid: uint32(os.Getegid()), name: "user", home: "/home/user"}
 	if u.uid == 0 {
 		u.name, u.home = root.name, root.home
 	}

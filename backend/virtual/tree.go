@@ -114,7 +114,7 @@ func (t *tree) copyFile(name string) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close() //nolint:errcheck // It was only read.
+	defer f.Close()
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
 		return err // Sockets and devices have no meaning here.

@@ -115,8 +115,8 @@ func table(ctx context.Context, cases []benchCase, candidates []candidate, round
 		}
 		fmt.Printf("| %s | %.3g |", c.Name, ms/float64(max(c.Repeat, 1)))
 		for i, r := range ratios {
-			switch {
-			case r == nil:
+			switch r {
+			case nil:
 				fmt.Print(" other output |")
 				if i == 0 {
 					wrong++

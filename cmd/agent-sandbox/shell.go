@@ -84,8 +84,7 @@ func (a *app) converse(ctx context.Context, f *execFlags, box *sandbox.Sandbox, 
 		return status, err
 	}
 	done := a.remarkMemory(ctx, memory, f, 0)
-	var code exitStatus
-	if errors.As(done, &code) {
+	if code, ok := errors.AsType[exitStatus](done); ok {
 		return int(code), nil
 	}
 	return status, done

@@ -53,6 +53,7 @@ type attack struct {
 }
 
 func (a *attack) run(t *testing.T) {
+	t.Helper()
 	goroutines := runtime.NumGoroutine()
 	debug.FreeOSMemory() // What the attack before left behind is not this one's.
 	before := memory()

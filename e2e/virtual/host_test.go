@@ -78,7 +78,7 @@ func (c *canary) link(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(c.project, "fifo"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("unix", filepath.Join(c.project, "sock"))
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", filepath.Join(c.project, "sock"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func (c *canary) start(t *testing.T) {
 
 func (c *canary) listen(t *testing.T) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
