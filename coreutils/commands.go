@@ -37,6 +37,7 @@ var commands = []func() shell.Command{
 	exprCommand,
 	fdCommand,
 	fgrepCommand,
+	fmtCommand,
 	foldCommand,
 	grepCommand,
 	headCommand,
