@@ -129,7 +129,7 @@ var packages = map[string]string{
 	"grep": "GNU grep 3.8", "sed": "GNU sed 4.9", "find": "GNU findutils 4.9.0", "xargs": "GNU findutils 4.9.0",
 	"tar": "GNU tar 1.34", "gzip": "gzip 1.12", "gunzip": "gzip 1.12", "zcat": "gzip 1.12", "diff": "GNU diffutils 3.8",
 	"cmp": "GNU diffutils 3.8", "patch": "GNU patch 2.7.6", "column": "util-linux 2.38.1", "rev": "util-linux 2.38.1",
-	"hexdump": "util-linux 2.38.1", "look": "util-linux 2.38.1", "envsubst": "GNU gettext 0.21", "awk": "POSIX awk", "rg": "ripgrep 13.0.0",
+	"hexdump": "util-linux 2.38.1", "look": "util-linux 2.38.1", "envsubst": "GNU gettext 0.21", "awk": "GNU Awk 5.2.1", "rg": "ripgrep 13.0.0",
 }
 
 func versionText(name, command string) string {
