@@ -59,25 +59,25 @@ type jqJob struct {
 	p   *shell.Proc
 	out *output
 
-	style                         jq.Style
-	null, rawIn, slurp            bool
-	raw, join, nul, unbuffered    bool
-	stream, streamErrors, seq     bool
-	fromFile, exitStatus          bool
-	compact, color, mono          bool
-	dirs                          []string
-	names                         []string
-	vars                          map[string]jq.Value
-	positional                    []jq.Value
-	filter                        string
-	hasFilter                     bool
-	files                         []string
-	rest                          byte // what further operands are: 'f', 's' strings, 'j' JSON
-	done                          bool // help was shown, or an option is wrong
-	status                        int
-	memory                        memoryGuard
-	in                            *jqInputs
-	lastTrue, lastFalse, wroteAny bool
+	style                      jq.Style
+	null, rawIn, slurp         bool
+	raw, join, nul, unbuffered bool
+	stream, streamErrors, seq  bool
+	fromFile, exitStatus       bool
+	compact, color, mono       bool
+	dirs                       []string
+	names                      []string
+	vars                       map[string]jq.Value
+	positional                 []jq.Value
+	filter                     string
+	hasFilter                  bool
+	files                      []string
+	rest                       byte // what further operands are: 'f', 's' strings, 'j' JSON
+	done                       bool // help was shown, or an option is wrong
+	status                     int
+	memory                     memoryGuard
+	in                         *jqInputs
+	lastFalse, wroteAny        bool
 }
 
 func runJQ(p *shell.Proc) int {

@@ -214,7 +214,7 @@ func (j *jqJob) module(name, from string, search []string, data bool) (content, 
 		ext = ".json"
 	}
 	if strings.HasPrefix(name, "/") || slicesContainDots(name) {
-		return "", "", fmt.Errorf("Relative paths to modules may not traverse to parent directories (%s)\n", name) //nolint:revive,staticcheck // It is jq's text.
+		return "", "", fmt.Errorf("Relative paths to modules may not traverse to parent directories (%s)\n", name) //nolint:staticcheck // It is jq's text.
 	}
 	var dirs []string
 	for _, d := range search {
@@ -241,7 +241,7 @@ func (j *jqJob) module(name, from string, search []string, data bool) (content, 
 			return text, file, nil
 		}
 	}
-	return "", "", fmt.Errorf("module not found: %s\n", name) //nolint:revive,staticcheck // It is jq's text.
+	return "", "", fmt.Errorf("module not found: %s\n", name) //nolint:staticcheck // It is jq's text.
 }
 
 func slicesContainDots(name string) bool {

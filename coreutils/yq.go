@@ -8,10 +8,11 @@ import (
 	"strconv"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/seed434b0696/agent-sandbox/coreutils/internal/jq"
 	"github.com/seed434b0696/agent-sandbox/shell"
 	"github.com/seed434b0696/agent-sandbox/shell/getopt"
-	"go.yaml.in/yaml/v3"
 )
 
 func yqCommand() shell.Command {

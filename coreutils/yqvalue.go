@@ -6,8 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seed434b0696/agent-sandbox/coreutils/internal/jq"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/seed434b0696/agent-sandbox/coreutils/internal/jq"
 )
 
 // yqMostDepth bounds how deep a document is nested.
@@ -55,6 +56,7 @@ func (j *yqJob) value(n *yaml.Node, depth int) (jq.Value, error) {
 			o = o.With(n.Content[i].Value, v)
 		}
 		return o, nil
+	case yaml.ScalarNode:
 	}
 	return yqScalar(n), nil
 }

@@ -255,8 +255,7 @@ func (j *zstdJob) report(name, target string, n packCount, err error) {
 		j.wrong("%s : Decoding error (36) : Data corruption detected \n", name)
 	case j.stopped(err), isWriteError(err) && target == "":
 	default:
-		var path *fs.PathError
-		if errors.As(err, &path) {
+		if _, ok := errors.AsType[*fs.PathError](err); ok {
 			name = target
 		}
 		j.wrong("zstd: %s: %s \n", name, shell.Strerror(err))

@@ -68,7 +68,6 @@ type compiledFunc struct {
 type compiler struct {
 	vm      *machine
 	src     string
-	globals map[string]int // variables of the program's environment by their distance from the root
 	builtin map[string]*compiledFunc
 	errs    []error
 	deep    int

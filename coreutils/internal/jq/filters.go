@@ -28,11 +28,7 @@ func nativeFilter(name string) filterMaker {
 		return func(c *compiler, _ []filter) filter { return recurseFilter(c, c.eachIfAny()) }
 	case "recurse/1":
 		return func(c *compiler, a []filter) filter { return recurseFilter(c, a[0]) }
-	case "range/1":
-		return rangeFilter
-	case "range/2":
-		return rangeFilter
-	case "range/3":
+	case "range/1", "range/2", "range/3":
 		return rangeFilter
 	case "first/1":
 		return firstFilter
@@ -50,18 +46,6 @@ func nativeFilter(name string) filterMaker {
 		return repeatFilter
 	case "isempty/1":
 		return isEmptyFilter
-	case "any/2":
-		return func(c *compiler, a []filter) filter { return anyFilter(c, a[0], a[1], true) }
-	case "all/2":
-		return func(c *compiler, a []filter) filter { return anyFilter(c, a[0], a[1], false) }
-	case "any/1":
-		return func(c *compiler, a []filter) filter { return anyFilter(c, c.each(), a[0], true) }
-	case "all/1":
-		return func(c *compiler, a []filter) filter { return anyFilter(c, c.each(), a[0], false) }
-	case "any/0":
-		return func(c *compiler, _ []filter) filter { return anyFilter(c, c.each(), c.expr(nil, identity{}), true) }
-	case "all/0":
-		return func(c *compiler, _ []filter) filter { return anyFilter(c, c.each(), c.expr(nil, identity{}), false) }
 	case "add/1":
 		return func(c *compiler, a []filter) filter { return addFilter(c, a[0]) }
 	case "add/0":
@@ -79,43 +63,46 @@ func nativeFilter(name string) filterMaker {
 	case "group_by/1":
 		return byFilter(groupBy)
 	case "unique_by/1":
-		return byFilter(func(vm *machine, items []keyed) (Value, error) {
-			return uniqueBy(vm, items)
-		})
+		return byFilter(uniqueBy)
 	case "min_by/1":
 		return byFilter(minBy)
 	case "max_by/1":
 		return byFilter(maxBy)
-	case "capture/1":
+	case "capture/1", "capture/2":
 		return captureFilter
-	case "capture/2":
-		return captureFilter
-	case "scan/1":
+	case "scan/1", "scan/2":
 		return scanFilter
-	case "scan/2":
-		return scanFilter
-	case "test/1":
+	case "test/1", "test/2":
 		return testFilter
-	case "test/2":
-		return testFilter
-	case "match/1":
-		return matchFilter
-	case "match/2":
+	case "match/1", "match/2":
 		return matchFilter
 	case "split/2":
 		return splitFilter
-	case "splits/1":
+	case "splits/1", "splits/2":
 		return splitsFilter
-	case "splits/2":
-		return splitsFilter
-	case "sub/2":
+	case "sub/2", "sub/3":
 		return subFilter("")
-	case "sub/3":
-		return subFilter("")
-	case "gsub/2":
+	case "gsub/2", "gsub/3":
 		return subFilter("g")
-	case "gsub/3":
-		return subFilter("g")
+	}
+	return quantifier(name)
+}
+
+// quantifier is nativeFilter for what tells whether a condition holds.
+func quantifier(name string) filterMaker {
+	switch name {
+	case "any/2":
+		return func(c *compiler, a []filter) filter { return anyFilter(c, a[0], a[1], true) }
+	case "all/2":
+		return func(c *compiler, a []filter) filter { return anyFilter(c, a[0], a[1], false) }
+	case "any/1":
+		return func(c *compiler, a []filter) filter { return anyFilter(c, c.each(), a[0], true) }
+	case "all/1":
+		return func(c *compiler, a []filter) filter { return anyFilter(c, c.each(), a[0], false) }
+	case "any/0":
+		return func(c *compiler, _ []filter) filter { return anyFilter(c, c.each(), c.expr(nil, identity{}), true) }
+	case "all/0":
+		return func(c *compiler, _ []filter) filter { return anyFilter(c, c.each(), c.expr(nil, identity{}), false) }
 	}
 	return nil
 }
@@ -322,22 +309,22 @@ func lastFilter(_ *compiler, a []filter) filter {
 
 // counted runs f for each value of n, with a function that tells how many more are wanted.
 func limitFilter(_ *compiler, a []filter) filter {
-	start := func(n Value) (float64, error) {
+	start := func(n Value) float64 {
 		f, ok := number(n)
 		if !ok {
 			if Compare(n, 0.0) > 0 {
-				return math.Inf(1), nil
+				return math.Inf(1)
 			}
-			return -1, nil
+			return -1
 		}
-		return f, nil
+		return f
 	}
 	return filter{
 		func(e *env, in Value, out func(Value) error) error {
 			return a[0].run(e, in, func(n Value) error {
-				left, err := start(n)
-				if err != nil || left == 0 {
-					return err
+				left := start(n)
+				if left == 0 {
+					return nil
 				}
 				if left < 0 {
 					return a[1].run(e, in, out)
@@ -357,9 +344,9 @@ func limitFilter(_ *compiler, a []filter) filter {
 		},
 		func(e *env, p *path, in Value, out func(*path, Value) error) error {
 			return a[0].run(e, in, func(n Value) error {
-				left, err := start(n)
-				if err != nil || left == 0 {
-					return err
+				left := start(n)
+				if left == 0 {
+					return nil
 				}
 				if left < 0 {
 					return a[1].trace(e, p, in, out)

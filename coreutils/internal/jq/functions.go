@@ -22,8 +22,6 @@ func nativeFunction(name string) function1 {
 		return func(_ *machine, in Value, _ []Value) (Value, error) { return !truth(in), nil }
 	case "length/0":
 		return length
-	case "utf8bytelength/0":
-		return byteLength
 	case "keys/0":
 		return keysOf(true)
 	case "keys_unsorted/0":
@@ -38,42 +36,12 @@ func nativeFunction(name string) function1 {
 		return toString
 	case "tonumber/0":
 		return toNumber
-	case "tojson/0":
-		return toJSONValue
-	case "fromjson/0":
-		return fromJSON
 	case "reverse/0":
 		return reverse
 	case "flatten/0":
 		return func(vm *machine, in Value, _ []Value) (Value, error) { return flatten(vm, in, math.Inf(1)) }
 	case "flatten/1":
 		return flattenTo
-	case "join/1":
-		return join
-	case "explode/0":
-		return explode
-	case "implode/0":
-		return implode
-	case "startswith/1":
-		return affix("startswith", strings.HasPrefix)
-	case "endswith/1":
-		return affix("endswith", strings.HasSuffix)
-	case "ltrimstr/1":
-		return trimAffix(strings.TrimPrefix)
-	case "rtrimstr/1":
-		return trimAffix(strings.TrimSuffix)
-	case "trim/0":
-		return trimSpace(func(s string) string { return strings.TrimFunc(s, isSpace) })
-	case "ltrim/0":
-		return trimSpace(func(s string) string { return strings.TrimLeftFunc(s, isSpace) })
-	case "rtrim/0":
-		return trimSpace(func(s string) string { return strings.TrimRightFunc(s, isSpace) })
-	case "ascii_downcase/0":
-		return changeCase('A', 'Z', 32)
-	case "ascii_upcase/0":
-		return changeCase('a', 'z', -32)
-	case "split/1":
-		return splitString
 	case "index/1":
 		return indexIn(true)
 	case "rindex/1":
@@ -108,24 +76,12 @@ func nativeFunction(name string) function1 {
 		return func(*machine, Value, []Value) (Value, error) { return nil, &Halt{Quiet: true} }
 	case "halt_error/1":
 		return haltError
-	case "abs/0":
-		return absolute
-	case "infinite/0":
-		return constant(math.Inf(1))
-	case "nan/0":
-		return constant(math.NaN())
 	case "null/0":
 		return constant(nil)
 	case "true/0":
 		return constant(true)
 	case "false/0":
 		return constant(false)
-	case "isinfinite/0":
-		return numberTest(func(f float64) bool { return math.IsInf(f, 0) })
-	case "isnan/0":
-		return numberTest(math.IsNaN)
-	case "isnormal/0":
-		return numberTest(func(f float64) bool { return f != 0 && !math.IsInf(f, 0) && !math.IsNaN(f) && math.Abs(f) >= 0x1p-1022 })
 	case "builtins/0":
 		return builtins
 	case "modulemeta/0":
@@ -137,8 +93,69 @@ func nativeFunction(name string) function1 {
 	case "input_line_number/0":
 		return inputLine
 	}
-	if f, ok := timeFunctions[name]; ok {
+	if f := textFunction(name); f != nil {
 		return f
+	}
+	if f := numberFunction(name); f != nil {
+		return f
+	}
+	return timeFunctions[name]
+}
+
+// textFunction is nativeFunction for what works on strings.
+func textFunction(name string) function1 {
+	switch name {
+	case "utf8bytelength/0":
+		return byteLength
+	case "tojson/0":
+		return toJSONValue
+	case "fromjson/0":
+		return fromJSON
+	case "join/1":
+		return join
+	case "explode/0":
+		return explode
+	case "implode/0":
+		return implode
+	case "startswith/1":
+		return affix("startswith", strings.HasPrefix)
+	case "endswith/1":
+		return affix("endswith", strings.HasSuffix)
+	case "ltrimstr/1":
+		return trimAffix(strings.TrimPrefix)
+	case "rtrimstr/1":
+		return trimAffix(strings.TrimSuffix)
+	case "trim/0":
+		return trimSpace(func(s string) string { return strings.TrimFunc(s, isSpace) })
+	case "ltrim/0":
+		return trimSpace(func(s string) string { return strings.TrimLeftFunc(s, isSpace) })
+	case "rtrim/0":
+		return trimSpace(func(s string) string { return strings.TrimRightFunc(s, isSpace) })
+	case "ascii_downcase/0":
+		return changeCase('A', 'Z', 32)
+	case "ascii_upcase/0":
+		return changeCase('a', 'z', -32)
+	case "split/1":
+		return splitString
+	}
+	return nil
+}
+
+// numberFunction is nativeFunction for what works on numbers.
+func numberFunction(name string) function1 {
+	switch name {
+	case "abs/0":
+		return absolute
+	case "infinite/0":
+		return constant(math.Inf(1))
+	case "nan/0":
+		return constant(math.NaN())
+	case "isinfinite/0":
+		return numberTest(func(f float64) bool { return math.IsInf(f, 0) })
+	case "isnan/0":
+		return numberTest(math.IsNaN)
+	case "isnormal/0":
+		return numberTest(func(f float64) bool { return f != 0 && !math.IsInf(f, 0) && !math.IsNaN(f) && math.Abs(f) >= 0x1p-1022 })
 	}
 	if f, ok := mathSpecial[name]; ok {
 		return f

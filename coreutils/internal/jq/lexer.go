@@ -106,9 +106,10 @@ func isWordStart(c byte) bool { return c == '_' || c >= 'a' && c <= 'z' || c >= 
 func isWord(c byte) bool      { return isWordStart(c) || c >= '0' && c <= '9' }
 func isDigit(c byte) bool     { return c >= '0' && c <= '9' }
 
-func (l *lexer) peek(i int) byte {
-	if l.at+i < len(l.src) {
-		return l.src[l.at+i]
+// peek is the byte behind the one that is being read.
+func (l *lexer) peek() byte {
+	if l.at+1 < len(l.src) {
+		return l.src[l.at+1]
 	}
 	return 0
 }
@@ -139,13 +140,13 @@ func (l *lexer) token(c byte) error {
 	switch {
 	case c == '"':
 		return l.str("")
-	case isDigit(c) || c == '.' && isDigit(l.peek(1)):
+	case isDigit(c) || c == '.' && isDigit(l.peek()):
 		l.number()
-	case c == '.' && isWordStart(l.peek(1)):
+	case c == '.' && isWordStart(l.peek()):
 		l.add(tField, l.word(l.at+1))
-	case c == '$' && isWordStart(l.peek(1)):
+	case c == '$' && isWordStart(l.peek()):
 		l.add(tBinding, l.name(l.at+1))
-	case c == '@' && isWord(l.peek(1)):
+	case c == '@' && isWord(l.peek()):
 		end := l.word(l.at + 1)
 		if end < len(l.src) && l.src[end] == '"' {
 			name := l.src[l.at:end]
@@ -245,7 +246,7 @@ func (l *lexer) str(format string) error {
 			}
 			l.toks = append(l.toks, t)
 			return nil
-		case c == '\\' && l.peek(1) == '(':
+		case c == '\\' && l.peek() == '(':
 			if err := flush(); err != nil {
 				return err
 			}

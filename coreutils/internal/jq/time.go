@@ -237,7 +237,6 @@ type timeParser struct {
 	pm, hasPM, hasYearDay, hasSeconds bool
 	yearDay                           int
 	epoch                             int64
-	offset                            int
 }
 
 func parseTime(_ *machine, in Value, a []Value) (Value, error) {
