@@ -47,6 +47,7 @@ var commands = []func() shell.Command{
 	lookCommand,
 	md5sumCommand,
 	nlCommand,
+	numfmtCommand,
 	odCommand,
 	pasteCommand,
 	patchCommand,
