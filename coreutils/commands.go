@@ -51,6 +51,7 @@ var commands = []func() shell.Command{
 	odCommand,
 	pasteCommand,
 	patchCommand,
+	prCommand,
 	revCommand,
 	rgCommand,
 	sedCommand,

@@ -62,11 +62,10 @@ type filler struct {
 	width   int
 	goal    int
 
-	lines  *lineReader
-	ahead  []byte // read, not used
-	tabs   bool   // the file has some
-	column int    // of what was read last
-	at     int    // column of the output
+	in     *byteSource
+	tabs   bool // the file has some
+	column int  // of what was read last
+	at     int  // column of the output
 
 	next       int // the byte that the next line begins with, behind its prefix
 	nextIndent int
@@ -114,13 +113,13 @@ func runFmt(p *shell.Proc) int {
 			status = 1
 			continue
 		}
-		f.lines, f.ahead = newLineReader(p, in, '\n'), nil
+		f.in = newByteSource(p, in)
 		f.fill()
 		_ = in.Close()
-		if f.lines.spent {
-			return p.Status(f.lines.ended)
+		if f.in.lines.spent {
+			return p.Status(f.in.lines.ended)
 		}
-		if f.lines.err() != nil {
+		if f.in.lines.err() != nil {
 			p.Warn("read error")
 			status = 1
 		}
@@ -140,7 +139,7 @@ func (f *filler) setWidths(o *options, width, goal *string) bool {
 		n, ok := limitedNumber(o, text, "invalid width", noUnits, 0, int64(most))
 		return int(n), ok
 	}
-	ok := true
+	var ok bool
 	if width != nil {
 		if f.width, ok = read(*width, mostFillText/2); !ok {
 			return false
@@ -162,20 +161,6 @@ func (f *filler) setPrefix(text string) {
 	f.prefix = strings.TrimRight(trimmed, " ")
 }
 
-// read returns the next byte; -1 at the end.
-func (f *filler) read() int {
-	if len(f.ahead) == 0 {
-		b, ok := f.lines.bytes()
-		if !ok {
-			return -1
-		}
-		f.ahead = b
-	}
-	c := f.ahead[0]
-	f.ahead = f.ahead[1:]
-	return int(c)
-}
-
 // skipBlanks goes to what is neither a space nor a tab, from c on, and returns that.
 func (f *filler) skipBlanks(c int) int {
 	for {
@@ -188,14 +173,14 @@ func (f *filler) skipBlanks(c int) int {
 		default:
 			return c
 		}
-		c = f.read()
+		c = f.in.read()
 	}
 }
 
 // beginLine reads the indentation and the prefix of a line, and notes what follows.
 func (f *filler) beginLine() {
 	f.column = 0
-	f.next = f.skipBlanks(f.read())
+	f.next = f.skipBlanks(f.in.read())
 	if f.prefix == "" {
 		f.nextIndent = min(f.lead, f.column)
 		return
@@ -206,7 +191,7 @@ func (f *filler) beginLine() {
 			return
 		}
 		f.column++
-		f.next = f.read()
+		f.next = f.in.read()
 	}
 	f.next = f.skipBlanks(f.next)
 }
@@ -239,7 +224,7 @@ func (f *filler) copyLine() bool {
 			_ = f.out.WriteByte('\n')
 		}
 	}
-	for ; !atLineEnd(c); c = f.read() {
+	for ; !atLineEnd(c); c = f.in.read() {
 		_ = f.out.WriteByte(byte(c))
 	}
 	if c < 0 {
@@ -319,7 +304,7 @@ func (f *filler) readWords() {
 				f.flush()
 			}
 			f.text = append(f.text, byte(c))
-			if c = f.read(); c < 0 || c == ' ' || c >= '\t' && c <= '\r' {
+			if c = f.in.read(); c < 0 || c == ' ' || c >= '\t' && c <= '\r' {
 				break
 			}
 		}
