@@ -41,7 +41,7 @@ var arrows = []struct {
 	{"backend/bwrap", []string{"sandbox", "policy", "guest", "gateway", "stage", "backend/bwrap"}},
 	{"backend/virtual", []string{"sandbox", "policy", "gateway", "vfs", "shell", "coreutils", "curl", "backend/virtual"}},
 	{"cmd/sandbox-guest", []string{"sandbox", "guest"}},
-	{"cmd/agent-sandbox", []string{"sandbox", "sandboxtest", "policy", "guest", "stage", "backend", "cmd/agent-sandbox"}},
+	{"cmd/agent-sandbox", []string{"sandbox", "sandboxtest", "policy", "guest", "stage", "backend", "shell", "cmd/agent-sandbox"}},
 	{"e2e", []string{"sandbox", "sandboxtest", "policy", "guest", "stage", "backend", "e2e"}},
 	{"e2e/virtual", []string{"vfs", "shell", "coreutils"}},
 	{"bench", []string{"sandbox", "policy", "egress", "backend", "shell", "vfs", "bench"}},
