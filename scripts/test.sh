@@ -13,5 +13,5 @@ trap 'rm -f "$summary"' EXIT
 
 [[ $# -gt 0 ]] || set -- ./...
 say "go test $*"
-SANDBOX_REQUIRE=${SANDBOX_REQUIRE-bwrap,claude,network} AGENT_SANDBOX_NPM=$npm \
+SANDBOX_REQUIRE=${SANDBOX_REQUIRE-bwrap,claude,network,virtual} AGENT_SANDBOX_NPM=$npm \
   go test -json -timeout 30m "$@" 2>&1 | "$summary"

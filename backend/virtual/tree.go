@@ -48,13 +48,13 @@ func newTree(plan *policy.Plan, u user, o vfs.Options) (t *tree, err error) {
 			t = nil
 		}
 	}()
-	if plan.Home != "" {
-		if err := ownDir(t.fs, u, plan.Home); err != nil {
+	if plan.Workspace != "" {
+		if err := t.attach(plan.Workspace, u); err != nil {
 			return t, err
 		}
 	}
-	if plan.Workspace != "" {
-		if err := t.attach(plan.Workspace, u); err != nil {
+	if plan.Home != "" && !t.has(plan.Home) {
+		if err := ownDir(t.fs, u, plan.Home); err != nil {
 			return t, err
 		}
 	}
