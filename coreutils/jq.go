@@ -1,6 +1,7 @@
 package coreutils
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -360,8 +361,11 @@ func (j *jqJob) compile() (*jq.Program, int) {
 	j.vars["ARGS"] = args
 	program, err := jq.Compile(text, jq.Options{
 		Names: names, Variables: j.vars, Environ: j.p.Environ(), Inputs: j.in, Now: j.p.Now, Zone: zone.Load(j.p.Getenv("TZ")),
-		Debug:  func(v jq.Value) { _, _ = j.p.Stderr.Write(append(jq.Style{}.Append(nil, v), '\n')) },
-		Stderr: func(v jq.Value) { _, _ = j.p.Stderr.Write(jqRaw(jq.Style{}, v)) },
+		Debug: func(v jq.Value) {
+			_ = j.encode(j.p.Stderr, jq.Style{}, v)
+			_, _ = io.WriteString(j.p.Stderr, "\n")
+		},
+		Stderr: func(v jq.Value) { _ = j.toStderr(v) },
 		Spend:  j.p.Spend, Hold: j.memory.take, Module: j.module, Dirs: j.searchDirs(),
 	})
 	if ce, ok := errors.AsType[*jq.CompileError](err); ok {
@@ -378,12 +382,24 @@ func (j *jqJob) compile() (*jq.Program, int) {
 	return program, 0
 }
 
-// jqRaw is a value as -r writes it.
-func jqRaw(s jq.Style, v jq.Value) []byte {
+// toStderr writes a value as -r does.
+func (j *jqJob) toStderr(v jq.Value) error {
 	if text, ok := v.(string); ok {
-		return []byte(text)
+		_, err := io.WriteString(j.p.Stderr, text)
+		return err
 	}
-	return s.Append(nil, v)
+	return j.encode(j.p.Stderr, jq.Style{}, v)
+}
+
+// encode writes a value as JSON, of which there may be no end.
+func (j *jqJob) encode(w io.Writer, s jq.Style, v jq.Value) error {
+	return s.Encode(v, func(text []byte) ([]byte, error) {
+		if err := j.p.Spend(len(text)>>6 + 1); err != nil {
+			return nil, err
+		}
+		_, err := w.Write(text)
+		return text[:0], err
+	})
 }
 
 func (j *jqJob) run(program *jq.Program) int {
@@ -469,11 +485,10 @@ func (j *jqJob) one(program *jq.Program, v jq.Value) (status int, ended bool) {
 	if h, ok := errors.AsType[*jq.Halt](err); ok {
 		_ = j.out.Flush()
 		if !h.Quiet && h.Value != nil {
-			text := jqRaw(jq.Style{}, h.Value)
+			_ = j.toStderr(h.Value)
 			if _, isText := h.Value.(string); !isText {
-				text = append(text, '\n')
+				_, _ = io.WriteString(j.p.Stderr, "\n")
 			}
-			_, _ = j.p.Stderr.Write(text)
 		}
 		return h.Status & 0xff, true
 	}
@@ -506,10 +521,15 @@ func (j *jqJob) write(v jq.Value) error {
 	case isText && j.raw && !j.style.ASCII:
 		_, _ = j.out.WriteString(s)
 	case isText && j.raw:
-		b := j.style.Append(nil, s)
-		_, _ = j.out.Write(jqUnescapeASCII(b))
+		var b bytes.Buffer
+		if err := j.encode(&b, j.style, s); err != nil {
+			return err
+		}
+		_, _ = j.out.Write(jqUnescapeASCII(b.Bytes()))
 	default:
-		_, _ = j.out.Write(j.style.Append(j.out.AvailableBuffer(), v))
+		if err := j.encode(j.out, j.style, v); err != nil {
+			return err
+		}
 	}
 	switch {
 	case j.nul:

@@ -264,10 +264,24 @@ func (j *yqJob) write(v jq.Value, old *yaml.Node, separate bool) error {
 	case j.outFormat == "j" && isText && j.raw, j.outFormat != "j" && isText:
 		j.out.WriteString(strings.TrimSuffix(text, "\n") + "\n")
 	case j.outFormat == "j":
-		j.out.Write(jq.Style{Indent: j.indent}.Append(nil, v))
+		err := jq.Style{Indent: j.indent}.Encode(v, func(text []byte) ([]byte, error) {
+			if err := j.p.Spend(len(text)>>6 + 1); err != nil {
+				return nil, err
+			}
+			j.out.Write(text)
+			err := j.memory.take(len(text))
+			return text[:0], err
+		})
+		if err != nil {
+			return err
+		}
 		j.out.WriteByte('\n')
+		return nil
 	default:
-		n := yamlNode(v, old)
+		n, err := j.node(v, old, 0)
+		if err != nil {
+			return err
+		}
 		if old != nil && old.Kind == yaml.DocumentNode {
 			n = &yaml.Node{Kind: yaml.DocumentNode, HeadComment: old.HeadComment, FootComment: old.FootComment, Content: []*yaml.Node{n}}
 		}

@@ -84,9 +84,19 @@ func yqScalar(n *yaml.Node) jq.Value {
 	return n.Value
 }
 
-// yamlNode returns a value as a YAML node. old is what stood in its place, nil for nothing: its
+// node returns a value as a YAML node. old is what stood in its place, nil for nothing: its
 // comments and style are kept as far as the value is the same kind of thing.
-func yamlNode(v jq.Value, old *yaml.Node) *yaml.Node {
+func (j *yqJob) node(v jq.Value, old *yaml.Node, depth int) (*yaml.Node, error) {
+	if depth > yqMostDepth {
+		return nil, errYAMLTooDeep
+	}
+	// Values share their parts, nodes do not: there may be no end of them.
+	if err := j.p.Spend(1); err != nil {
+		return nil, err
+	}
+	if err := j.memory.take(256); err != nil {
+		return nil, err
+	}
 	for old != nil && (old.Kind == yaml.AliasNode || old.Kind == yaml.DocumentNode) {
 		switch {
 		case old.Kind == yaml.AliasNode:
@@ -109,7 +119,11 @@ func yamlNode(v jq.Value, old *yaml.Node) *yaml.Node {
 			if oldKey != nil {
 				keepLook(key, oldKey)
 			}
-			n.Content = append(n.Content, key, yamlNode(x, oldValue))
+			value, err := j.node(x, oldValue, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			n.Content = append(n.Content, key, value)
 		}
 	case *jq.Array:
 		n.Kind, n.Tag = yaml.SequenceNode, "!!seq"
@@ -118,12 +132,16 @@ func yamlNode(v jq.Value, old *yaml.Node) *yaml.Node {
 			if old != nil && old.Kind == yaml.SequenceNode && i < len(old.Content) {
 				oldItem = old.Content[i]
 			}
-			n.Content = append(n.Content, yamlNode(v.At(i), oldItem))
+			item, err := j.node(v.At(i), oldItem, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			n.Content = append(n.Content, item)
 		}
 	case string:
 		n.SetString(v)
 	default:
-		n.Kind, n.Value = yaml.ScalarNode, string(jq.Style{}.Append(nil, v))
+		n.Kind, n.Value = yaml.ScalarNode, jq.ScalarText(v)
 		if old != nil && old.Kind == yaml.ScalarNode && jq.Compare(yqScalar(old), v) == 0 {
 			n.Value = old.Value // 0x1F, 1_000 and ~ stay as they were written.
 		}
@@ -131,7 +149,7 @@ func yamlNode(v jq.Value, old *yaml.Node) *yaml.Node {
 	if old != nil && old.Kind == n.Kind {
 		keepLook(n, old)
 	}
-	return n
+	return n, nil
 }
 
 // yamlEntry returns the nodes of an entry, nil when there is none.

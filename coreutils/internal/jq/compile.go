@@ -163,7 +163,7 @@ func (c *compiler) more(s *scope, x expr) filter {
 		return c.text(s, x)
 	case format:
 		name := x.name
-		return c.simple(func(_ *env, in Value) (Value, error) { return formatValue(name, in) })
+		return c.simple(func(_ *env, in Value) (Value, error) { return c.vm.formatValue(name, in) })
 	case negate:
 		of := c.expr(s, x.of).run
 		r := func(e *env, in Value, out func(Value) error) error {
@@ -333,7 +333,7 @@ func (c *compiler) text(s *scope, x text) filter {
 			return join(e, in, i-1, str+tail, out)
 		}
 		return parts[i](e, in, func(v Value) error {
-			f, err := formatValue(name, v)
+			f, err := c.vm.formatValue(name, v)
 			if err != nil {
 				return err
 			}

@@ -32,28 +32,81 @@ const maxPrintDepth = 10001
 type encoder struct {
 	b     []byte
 	style Style
+	part  func(text []byte) ([]byte, error)
+	err   error
 }
 
-// Append appends v as JSON.
-func (s Style) Append(b []byte, v Value) []byte {
-	e := &encoder{b, s}
-	if s.Colors != nil {
+// encodePart is how much is written before part is asked.
+const encodePart = 4 << 10
+
+// Encode writes v as JSON. Values share their parts, so that the text of a small one may be
+// without end: part is called with the text each time that there is more of it, and with the
+// last; it returns what is to be gone on with, or an error, which ends it.
+func (s Style) Encode(v Value, part func(text []byte) ([]byte, error)) error {
+	e := &encoder{style: s, part: part}
+	e.any(v)
+	if e.err == nil {
+		_, e.err = part(e.b)
+	}
+	return e.err
+}
+
+func (e *encoder) any(v Value) {
+	if e.style.Colors != nil {
 		e.colored(v, 0)
 	} else {
 		e.value(v, 0)
 	}
-	return e.b
 }
 
-// toJSON is the text of v on one line.
-func toJSON(v Value) string { return string(Style{}.Append(nil, v)) }
+// goOn tells whether more is to be written.
+func (e *encoder) goOn() bool {
+	if e.err == nil && e.part != nil && len(e.b) >= encodePart {
+		e.b, e.err = e.part(e.b)
+	}
+	return e.err == nil
+}
+
+// toJSON is the text of a scalar.
+func toJSON(v Value) string {
+	e := &encoder{}
+	e.scalar(v)
+	return string(e.b)
+}
+
+// ScalarText is the text of a value that is no array and no object.
+func ScalarText(v Value) string { return toJSON(v) }
+
+// json is the text of v on one line, which takes fuel and memory.
+func (vm *machine) json(v Value) (string, error) {
+	charged := 0
+	var text []byte
+	err := Style{}.Encode(v, func(b []byte) ([]byte, error) {
+		if len(b) > maxString {
+			return nil, errTooBig
+		}
+		if err := vm.hold(len(b) - charged); err != nil {
+			return nil, err
+		}
+		charged, text = len(b), b
+		return b, vm.tick()
+	})
+	return string(text), err
+}
 
 // shortJSON is the text of v cut for a message.
 func shortJSON(v Value) string { return cutJSON(v, 14) }
 
 // cutJSON is the text of v cut to limit bytes.
 func cutJSON(v Value, limit int) string {
-	s := toJSON(v)
+	e := &encoder{part: func(b []byte) ([]byte, error) {
+		if len(b) > limit {
+			return b, errTooBig
+		}
+		return b, nil
+	}}
+	e.value(v, 0)
+	s := string(e.b)
 	if len(s) <= limit {
 		return s
 	}
@@ -99,7 +152,7 @@ func (e *encoder) scalar(v Value) bool {
 }
 
 func (e *encoder) value(v Value, depth int) {
-	if e.scalar(v) {
+	if !e.goOn() || e.scalar(v) {
 		return
 	}
 	if depth > maxPrintDepth {
@@ -114,6 +167,9 @@ func (e *encoder) value(v Value, depth int) {
 		}
 		e.b = append(e.b, '[')
 		for i, item := range v.v {
+			if e.err != nil {
+				return
+			}
 			if i > 0 {
 				e.b = append(e.b, ',')
 			}
@@ -141,6 +197,9 @@ func (e *encoder) object(o *Object, depth int) {
 	}
 	e.b = append(e.b, '{')
 	for i, k := range e.keys(o) {
+		if !e.goOn() {
+			return
+		}
 		if i > 0 {
 			e.b = append(e.b, ',')
 		}
@@ -216,6 +275,13 @@ func (e *encoder) unicode(r rune) {
 
 // colored writes with colours: brackets and commas have that of their array or object.
 func (e *encoder) colored(v Value, depth int) {
+	if !e.goOn() {
+		return
+	}
+	if depth > maxPrintDepth {
+		e.b = append(e.b, "<skipped: too deep>"...)
+		return
+	}
 	c := e.style.Colors
 	start := func(color string) { e.b = append(append(append(e.b, "\x1b["...), color...), 'm') }
 	end := func() { e.b = append(e.b, "\x1b[0m"...) }
@@ -229,6 +295,9 @@ func (e *encoder) colored(v Value, depth int) {
 			return
 		}
 		for i, item := range v.v {
+			if e.err != nil {
+				return
+			}
 			if i > 0 {
 				start(c.Array)
 				e.b = append(e.b, ',')
@@ -273,6 +342,9 @@ func (e *encoder) coloredObject(v *Object, depth int, start func(string), end fu
 	}
 	e.newline(depth + 1)
 	for i, k := range e.keys(v) {
+		if !e.goOn() {
+			return
+		}
 		if i > 0 {
 			start(c.Object)
 			e.b = append(e.b, ',')

@@ -13,7 +13,7 @@ func (e *Error) Error() string {
 	if s, ok := e.Value.(string); ok {
 		return s
 	}
-	return toJSON(e.Value)
+	return cutJSON(e.Value, maxMessage)
 }
 
 func errorf(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
@@ -46,9 +46,10 @@ var errStop = errors.New("stop")
 
 // limits of what one value may hold.
 const (
-	maxString = 256 << 20
-	maxArray  = 1 << 24
-	maxDepth  = 40000 // of calls inside each other
+	maxString  = 256 << 20
+	maxArray   = 1 << 24
+	maxMessage = 1 << 20
+	maxDepth   = 40000 // of calls inside each other
 )
 
 var errTooBig = &Error{"value is too big"}

@@ -9,49 +9,52 @@ import (
 )
 
 // formatNamed is format("name").
-func formatNamed(in, name Value) (Value, error) {
+func (vm *machine) formatNamed(in, name Value) (Value, error) {
 	s, ok := name.(string)
 	if !ok {
 		return nil, errorf("%s (%s) is not a valid format", kind(name), shortJSON(name))
 	}
-	return formatValue("@"+s, in)
+	return vm.formatValue("@"+s, in)
 }
 
 // formatValue is @name.
-func formatValue(name string, v Value) (Value, error) {
-	str := func() string {
-		if s, ok := v.(string); ok {
-			return s
+func (vm *machine) formatValue(name string, v Value) (Value, error) {
+	switch name {
+	case "@json":
+		return vm.json(v)
+	case "@csv", "@tsv":
+		return formatRow(name[1:], v)
+	case "@sh":
+		return formatShell(v)
+	}
+	text, ok := v.(string)
+	if !ok {
+		var err error
+		if text, err = vm.json(v); err != nil {
+			return nil, err
 		}
-		return toJSON(v)
 	}
 	switch name {
 	case "@text":
-		return str(), nil
-	case "@json":
-		return toJSON(v), nil
-	case "@csv", "@tsv":
-		return formatRow(name[1:], v)
+		return text, nil
 	case "@html":
-		return htmlEscapes.Replace(str()), nil
+		return htmlEscapes.Replace(text), nil
 	case "@uri":
-		return escapeURI(str()), nil
+		return escapeURI(text), nil
 	case "@urid":
-		s, err := url.PathUnescape(str())
+		s, err := url.PathUnescape(text)
 		if err != nil {
 			return nil, errorf("%s (%s) is not a valid uri encoding", kind(v), shortJSON(v))
 		}
 		return s, nil
-	case "@sh":
-		return formatShell(v)
 	case "@base64":
-		return base64.StdEncoding.EncodeToString([]byte(str())), nil
+		return base64.StdEncoding.EncodeToString([]byte(text)), nil
 	case "@base64d":
-		return decodeBase64(v, str())
+		return decodeBase64(v, text)
 	case "@base32":
-		return base32.StdEncoding.EncodeToString([]byte(str())), nil
+		return base32.StdEncoding.EncodeToString([]byte(text)), nil
 	case "@base32d":
-		b, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.TrimRight(str(), "="))
+		b, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.TrimRight(text, "="))
 		if err != nil {
 			return nil, errorf("%s (%s) is not valid base32 data", kind(v), shortJSON(v))
 		}

@@ -79,8 +79,11 @@ func contains(vm *machine, a, b Value, depth int) (Value, error) {
 		y, _ := b.(*Object)
 		for i, k := range y.keys {
 			v, ok := x.Get(k)
-			if !ok || !containsPart(vm, v, y.vals[i], depth) {
+			if !ok {
 				return false, nil
+			}
+			if in, err := containsPart(vm, v, y.vals[i], depth); err != nil || !in {
+				return false, err
 			}
 		}
 		return true, nil
@@ -89,7 +92,11 @@ func contains(vm *machine, a, b Value, depth int) (Value, error) {
 		for _, w := range y.v {
 			found := false
 			for _, v := range x.v {
-				if containsPart(vm, v, w, depth) {
+				in, err := containsPart(vm, v, w, depth)
+				if err != nil {
+					return nil, err
+				}
+				if in {
 					found = true
 					break
 				}
@@ -103,15 +110,18 @@ func contains(vm *machine, a, b Value, depth int) (Value, error) {
 		y, _ := b.(string)
 		return strings.Contains(x, y), nil
 	}
-	return equal(a, b), nil
+	return vm.equal(a, b)
 }
 
-func containsPart(vm *machine, a, b Value, depth int) bool {
+func containsPart(vm *machine, a, b Value, depth int) (bool, error) {
+	if err := vm.tick(); err != nil {
+		return false, err
+	}
 	if kind(a) != kind(b) || depth > maxParseDepth {
-		return false
+		return false, nil
 	}
 	v, err := contains(vm, a, b, depth+1)
-	return err == nil && v == true
+	return v == true, err
 }
 
 func toNumber(_ *machine, in Value, _ []Value) (Value, error) {
@@ -238,12 +248,15 @@ func indices(vm *machine, in, part Value) (Value, error) {
 		}
 	case *Array:
 		if sub, ok := part.(*Array); ok {
-			vm.gas -= len(v.v)
-			return indexesOf(v, sub), vm.tick()
+			return indexesOf(&comparison{vm: vm}, v, sub)
 		}
 		out := &Array{}
 		for i, w := range v.v {
-			if equal(w, part) {
+			same, err := vm.equal(w, part)
+			if err != nil {
+				return nil, err
+			}
+			if same {
 				out.v = append(out.v, float64(i))
 			}
 		}
@@ -375,16 +388,17 @@ func transpose(vm *machine, in Value, _ []Value) (Value, error) {
 	return out, nil
 }
 
-func bsearch(_ *machine, in Value, args []Value) (Value, error) {
+func bsearch(vm *machine, in Value, args []Value) (Value, error) {
 	a, ok := in.(*Array)
 	if !ok {
 		return nil, errorf("%s (%s) cannot be searched from", kind(in), shortJSON(in))
 	}
-	i := sort.Search(len(a.v), func(i int) bool { return Compare(a.v[i], args[0]) >= 0 })
-	if i < len(a.v) && equal(a.v[i], args[0]) {
+	c := comparison{vm: vm}
+	i := sort.Search(len(a.v), func(i int) bool { return c.order(a.v[i], args[0]) >= 0 })
+	if i < len(a.v) && c.equal(a.v[i], args[0]) {
 		return float64(i), nil
 	}
-	return float64(-1 - i), nil
+	return float64(-1 - i), c.err
 }
 
 func inputFilename(vm *machine, _ Value, _ []Value) (Value, error) {

@@ -85,7 +85,7 @@ func nativeFunction(name string) function1 {
 	case "get_search_list/0":
 		return searchList
 	case "format/1":
-		return func(_ *machine, in Value, a []Value) (Value, error) { return formatNamed(in, a[0]) }
+		return func(vm *machine, in Value, a []Value) (Value, error) { return vm.formatNamed(in, a[0]) }
 	case "input_line_number/0":
 		return inputLine
 	}

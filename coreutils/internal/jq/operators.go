@@ -10,12 +10,19 @@ type operator func(vm *machine, a, b Value) (Value, error)
 // operators compute what stands between two expressions.
 var operators = map[string]operator{
 	"+": add, "-": subtract, "*": multiply, "/": divide, "%": modulo,
-	"==": func(_ *machine, a, b Value) (Value, error) { return equal(a, b), nil },
-	"!=": func(_ *machine, a, b Value) (Value, error) { return !equal(a, b), nil },
-	"<":  func(_ *machine, a, b Value) (Value, error) { return Compare(a, b) < 0, nil },
-	"<=": func(_ *machine, a, b Value) (Value, error) { return Compare(a, b) <= 0, nil },
-	">":  func(_ *machine, a, b Value) (Value, error) { return Compare(a, b) > 0, nil },
-	">=": func(_ *machine, a, b Value) (Value, error) { return Compare(a, b) >= 0, nil },
+	"==": compared(func(n int) bool { return n == 0 }),
+	"!=": compared(func(n int) bool { return n != 0 }),
+	"<":  compared(func(n int) bool { return n < 0 }),
+	"<=": compared(func(n int) bool { return n <= 0 }),
+	">":  compared(func(n int) bool { return n > 0 }),
+	">=": compared(func(n int) bool { return n >= 0 }),
+}
+
+func compared(test func(n int) bool) operator {
+	return func(vm *machine, a, b Value) (Value, error) {
+		n, err := vm.compare(a, b)
+		return test(n), err
+	}
 }
 
 // binError says that two values do not go together.
@@ -106,7 +113,6 @@ func subtract(vm *machine, a, b Value) (Value, error) {
 	if !okX || !okY {
 		return nil, binError(a, b, "subtracted")
 	}
-	vm.gas -= len(x.v) * len(y.v) >> 4
 	out := &Array{}
 	for _, v := range x.v {
 		if err := vm.tick(); err != nil {
@@ -114,7 +120,11 @@ func subtract(vm *machine, a, b Value) (Value, error) {
 		}
 		keep := true
 		for _, w := range y.v {
-			if equal(v, w) {
+			same, err := vm.equal(v, w)
+			if err != nil {
+				return nil, err
+			}
+			if same {
 				keep = false
 				break
 			}

@@ -64,8 +64,9 @@ func (vm *machine) sort(items []keyed) error {
 	if err := vm.tick(); err != nil {
 		return err
 	}
-	slices.SortStableFunc(items, func(a, b keyed) int { return Compare(a.key, b.key) })
-	return nil
+	c := comparison{vm: vm}
+	slices.SortStableFunc(items, func(a, b keyed) int { return c.order(a.key, b.key) })
+	return c.err
 }
 
 func sortBy(vm *machine, items []keyed) (Value, error) {
@@ -85,13 +86,14 @@ func (vm *machine) groups(items []keyed) ([][]Value, error) {
 		return nil, err
 	}
 	var all [][]Value
+	c := comparison{vm: vm}
 	for i, it := range items {
-		if i == 0 || !equal(items[i-1].key, it.key) {
+		if i == 0 || !c.equal(items[i-1].key, it.key) {
 			all = append(all, nil)
 		}
 		all[len(all)-1] = append(all[len(all)-1], it.val)
 	}
-	return all, nil
+	return all, c.err
 }
 
 func groupBy(vm *machine, items []keyed) (Value, error) {
@@ -112,28 +114,30 @@ func uniqueBy(vm *machine, items []keyed) (Value, error) {
 	return out, err
 }
 
-func minBy(_ *machine, items []keyed) (Value, error) {
+func minBy(vm *machine, items []keyed) (Value, error) {
 	var best *keyed
+	c := comparison{vm: vm}
 	for i := range items {
-		if best == nil || Compare(items[i].key, best.key) < 0 {
+		if best == nil || c.order(items[i].key, best.key) < 0 {
 			best = &items[i]
 		}
 	}
-	if best == nil {
-		return nil, nil //nolint:nilnil // null is a value.
+	if best == nil || c.err != nil {
+		return nil, c.err
 	}
 	return best.val, nil
 }
 
-func maxBy(_ *machine, items []keyed) (Value, error) {
+func maxBy(vm *machine, items []keyed) (Value, error) {
 	var best *keyed
+	c := comparison{vm: vm}
 	for i := range items {
-		if best == nil || Compare(items[i].key, best.key) >= 0 {
+		if best == nil || c.order(items[i].key, best.key) >= 0 {
 			best = &items[i]
 		}
 	}
-	if best == nil {
-		return nil, nil //nolint:nilnil // null is a value.
+	if best == nil || c.err != nil {
+		return nil, c.err
 	}
 	return best.val, nil
 }

@@ -110,7 +110,7 @@ func getIndex(v, key Value) (Value, error) {
 		}
 	case *Array:
 		if a, ok := v.(*Array); ok {
-			return indexesOf(a, k), nil
+			return indexesOf(&comparison{}, a, k)
 		}
 	}
 	return nil, indexError(v, key)
@@ -189,24 +189,27 @@ func getSlice(v Value, k *Object) (Value, error) {
 }
 
 // indexesOf returns where sub begins in a.
-func indexesOf(a, sub *Array) Value {
+func indexesOf(c *comparison, a, sub *Array) (Value, error) {
 	if len(sub.v) == 0 {
-		return nil
+		return nil, nil //nolint:nilnil // null is a value.
 	}
 	out := &Array{}
 	for i := 0; i+len(sub.v) <= len(a.v); i++ {
 		same := true
 		for j, w := range sub.v {
-			if !equal(a.v[i+j], w) {
+			if !c.equal(a.v[i+j], w) {
 				same = false
 				break
 			}
+		}
+		if c.err != nil {
+			return nil, c.err
 		}
 		if same {
 			out.v = append(out.v, float64(i))
 		}
 	}
-	return out
+	return out, nil
 }
 
 // setIndex is v with v[key] = w.
@@ -335,7 +338,11 @@ func (vm *machine) setPath(v Value, keys []Value, w Value) (Value, error) {
 // deletePaths is delpaths: the last ones first, so that the others stay right.
 func (vm *machine) deletePaths(v Value, paths []Value) (Value, error) {
 	sorted := append([]Value(nil), paths...)
-	sort.SliceStable(sorted, func(i, j int) bool { return Compare(sorted[i], sorted[j]) < 0 })
+	c := comparison{vm: vm}
+	sort.SliceStable(sorted, func(i, j int) bool { return c.order(sorted[i], sorted[j]) < 0 })
+	if c.err != nil {
+		return nil, c.err
+	}
 	for _, s := range slices.Backward(sorted) {
 		keys, ok := s.(*Array)
 		if !ok {

@@ -25,8 +25,7 @@ func toString(vm *machine, in Value, _ []Value) (Value, error) {
 }
 
 func toJSONValue(vm *machine, in Value, _ []Value) (Value, error) {
-	s := toJSON(in)
-	return s, vm.hold(len(s))
+	return vm.json(in)
 }
 
 func fromJSON(_ *machine, in Value, _ []Value) (Value, error) {

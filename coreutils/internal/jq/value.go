@@ -210,47 +210,6 @@ func rank(v Value) int {
 	return 6
 }
 
-// Compare orders values as jq does.
-func Compare(a, b Value) int {
-	if ra, rb := rank(a), rank(b); ra != rb {
-		return ra - rb
-	}
-	switch x := a.(type) {
-	case float64, *Number:
-		return compareNumbers(a, b)
-	case string:
-		y, _ := b.(string)
-		return strings.Compare(x, y)
-	case *Array:
-		y, _ := b.(*Array)
-		for i := range min(len(x.v), len(y.v)) {
-			if c := Compare(x.v[i], y.v[i]); c != 0 {
-				return c
-			}
-		}
-		return len(x.v) - len(y.v)
-	case *Object:
-		y, _ := b.(*Object)
-		return compareObjects(x, y)
-	}
-	return 0
-}
-
-func compareObjects(x, y *Object) int {
-	kx, ky := x.sorted(), y.sorted()
-	if c := slices.Compare(kx, ky); c != 0 {
-		return c
-	}
-	for _, k := range kx {
-		vx, _ := x.Get(k)
-		vy, _ := y.Get(k)
-		if c := Compare(vx, vy); c != 0 {
-			return c
-		}
-	}
-	return 0
-}
-
 // compareNumbers takes NaN as below all numbers, itself too.
 func compareNumbers(a, b Value) int {
 	x, _ := number(a)
@@ -289,8 +248,6 @@ func compareTexts(a, b string) int {
 	}
 	return c
 }
-
-func equal(a, b Value) bool { return Compare(a, b) == 0 }
 
 // truth: all but null and false is true.
 func truth(v Value) bool { return v != nil && v != false }
