@@ -198,7 +198,7 @@ func (r *pr) layOut(files int) bool {
 	}
 	room := r.width
 	if r.numbers {
-		r.lineCount = int32(r.startNumber) //nolint:gosec // The option is limited.
+		r.lineCount = int32(r.startNumber)
 		r.numberWidth = r.digits + 1
 		if r.numberEnd == '\t' {
 			r.numberWidth = r.digits + 8 - r.digits%8

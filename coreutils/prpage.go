@@ -40,12 +40,15 @@ func (r *pr) printPage() bool {
 		}
 	}
 	r.pad = some
+	trailer := r.pad && r.extremities
 	switch {
-	case r.pad && r.extremities && r.formFeed, !(r.pad && r.extremities) && r.keepFF && r.needFF:
+	case trailer && r.formFeed:
 		r.put('\f')
-		r.needFF = r.needFF && r.pad && r.extremities
-	case r.pad && r.extremities:
+	case trailer:
 		r.repeat('\n', left+5)
+	case r.keepFF && r.needFF:
+		r.put('\f')
+		r.needFF = false
 	}
 	if r.page++; r.last < r.page {
 		return false
