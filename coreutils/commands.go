@@ -29,6 +29,7 @@ var commands = []func() shell.Command{
 	columnCommand,
 	commCommand,
 	crc32Command,
+	csplitCommand,
 	cutCommand,
 	diffCommand,
 	egrepCommand,
