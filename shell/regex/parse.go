@@ -185,7 +185,7 @@ func (p *parser) expression(nest int) (*node, error) {
 		}
 	case tokenClose:
 		if p.syn&unmatchedRParenOrd == 0 {
-			if p.flags&(Sed|Grep) == 0 {
+			if p.flags&(Sed|Grep|Expr) == 0 {
 				// regcomp(3) has one error for both parentheses.
 				return nil, p.fail(errParen)
 			}

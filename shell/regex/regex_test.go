@@ -128,6 +128,7 @@ var faults = []struct {
 	{`\(a`, 0, `Unmatched ( or \(`},
 	{`a\)`, 0, `Unmatched ( or \(`},
 	{`a)`, regex.Extended | regex.Sed, `Unmatched ) or \)`},
+	{`a\)`, regex.Expr, `Unmatched ) or \)`},
 	{"[a", 0, "Unmatched [, [^, [:, [., or [="},
 	{"[", 0, "Invalid regular expression"},
 	{"[b-a]", 0, "Invalid range end"},
