@@ -1,6 +1,9 @@
 package shell
 
-import "syscall"
+import (
+	"syscall"
+	"time"
+)
 
 // LookPath returns where the program that a name or path means is, for the shell as it is now.
 // ENOENT: there is none; EACCES: it may not be executed.
@@ -38,6 +41,35 @@ func (s *Shell) opened() {
 	for _, sig := range early {
 		s.Signal(sig)
 	}
+}
+
+// waitDying waits for processes that were told to end, so that nobody finds them after Run. They look often;
+// one that is held up by its owner, such as by a write that blocks, is not waited for very long.
+func (m *machine) waitDying() {
+	late := time.NewTimer(time.Second)
+	defer late.Stop()
+	for {
+		changes := m.changes()
+		if !m.dying() {
+			return
+		}
+		select {
+		case <-changes:
+		case <-late.C:
+			return
+		}
+	}
+}
+
+func (m *machine) dying() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range m.procs {
+		if p != m.first && p.ctx.Err() != nil {
+			return true
+		}
+	}
+	return false
 }
 
 func (m *machine) shut() {

@@ -170,6 +170,9 @@ func (s *Shell) RunScript(ctx context.Context, sc Script, io Stdio) (Result, err
 		sh.fds = newFdTable()
 	}
 	sh.detach(run, sc.Wait)
+	if ctx.Err() != nil {
+		s.m.waitDying()
+	}
 	if s.m.idle() {
 		cancel(nil)
 	}

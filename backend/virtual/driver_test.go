@@ -198,6 +198,26 @@ func Test_The_Policy_Holds_In_Memory(t *testing.T) {
 	}
 }
 
+func Test_The_Home_Directory_Can_Be_Worked_In_And_Is_Not_Written(t *testing.T) {
+	t.Parallel()
+	dir := project(t)
+	s, err := sandbox.Create(t.Context(), virtual.New(virtual.Options{}), sandbox.Spec{Workspace: dir, Home: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(t.Context()) //nolint:errcheck // Nothing is left to tell of.
+	if res := sh(t, s, "echo x >new && cat new"); string(res.Stdout) != "x\n" {
+		t.Errorf("%q %s", res.Stdout, res.Stderr)
+	}
+	done, err := workspace(t, s).Apply(t.Context(), virtual.ApplyOptions{})
+	if err != nil || len(done.Changes) != 0 || len(done.Kept) != 1 || done.Kept[0].Reason != "refused" {
+		t.Errorf("%+v, %v", done, err)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "new")); err == nil {
+		t.Error("it was written")
+	}
+}
+
 func Test_What_Memory_Cannot_Hold_Is_Refused(t *testing.T) {
 	t.Parallel()
 	for name, p := range map[string]sandbox.Policy{

@@ -15,7 +15,7 @@ type shield struct {
 }
 
 func newShield(plan *policy.Plan, dir string) *shield {
-	access, _ := plan.Access(dir)
+	access, rule := plan.Access(dir)
 	s := &shield{access: map[string]policy.Access{".": access}, pinned: map[string]bool{".": true}}
 	for _, m := range plan.Mounts {
 		name, ok := relative(m.Path, dir)
@@ -26,6 +26,11 @@ func newShield(plan *policy.Plan, dir string) *shield {
 		for ; name != "."; name = path.Dir(name) {
 			s.pinned[name] = true
 		}
+	}
+	if dir == plan.Workspace && access == policy.ReadOnly && (rule == nil || rule.Source == "built in") {
+		// In memory a workspace that is the home directory can be worked in: what nobody asked to
+		// be read-only is refused when it is applied.
+		s.access["."] = policy.ReadWrite
 	}
 	return s
 }
