@@ -334,7 +334,7 @@ func (p *arithParser) postfix() expr {
 		p.next()
 		stray := p.fault("syntax error: operand expected", p.last)
 		return func(sh *interp) int64 {
-			if int(n) >= len(sh.arithArgs) { // A script may write the bytes that stand for an argument.
+			if n >= len(sh.arithArgs) { // A script may write the bytes that stand for an argument.
 				sh.arithFail(stray)
 				return 0
 			}

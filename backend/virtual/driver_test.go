@@ -205,7 +205,7 @@ func Test_The_Home_Directory_Can_Be_Worked_In_And_Is_Not_Written(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close(t.Context()) //nolint:errcheck // Nothing is left to tell of.
+	defer s.Close(t.Context())
 	if res := sh(t, s, "echo x >new && cat new"); string(res.Stdout) != "x\n" {
 		t.Errorf("%q %s", res.Stdout, res.Stderr)
 	}
