@@ -43,6 +43,8 @@ type Shell struct {
 	m    *machine
 	sh   *interp
 	stop context.CancelFunc
+
+	frozen *frozen // the shell as it is, nil when a Run may have changed it
 }
 
 // Stdio are the streams of a Run. Nil fields: no input, output that is lost. They are not used any
@@ -160,6 +162,7 @@ func (s *Shell) RunScript(ctx context.Context, sc Script, io Stdio) (Result, err
 	unhook := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
 	defer unhook()
 	s.m.begin(run, cancel)
+	s.frozen = nil
 	sh := s.sh
 	sh.begin(run, sc, io)
 	s.opened()

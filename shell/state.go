@@ -15,20 +15,27 @@ import (
 type State struct {
 	tree *vfs.Snapshot
 	at   time.Time
-	dir  string
+	*frozen
+}
 
-	mu sync.Mutex // a fork marks what it is made from
-	sh *interp
+// frozen is a shell that nothing runs in. All states of it that were saved without a Run between them
+// share it.
+type frozen struct {
+	mu  sync.Mutex // a fork marks what it is made from
+	sh  *interp
+	dir string
 }
 
 // Save retains the machine as it is, in constant time. It waits for a Run to end.
 func (s *Shell) Save() *State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := &State{tree: s.m.fs.Snapshot(), at: s.m.now(), dir: s.sh.dir, sh: s.sh.fork(true)}
-	st.sh.fds.release()
-	st.sh.fds = nil
-	return st
+	if s.frozen == nil {
+		s.frozen = &frozen{sh: s.sh.fork(true), dir: s.sh.dir}
+		s.frozen.sh.fds.release()
+		s.frozen.sh.fds = nil
+	}
+	return &State{tree: s.m.fs.Snapshot(), at: s.m.now(), frozen: s.frozen}
 }
 
 // Tree returns the files.
@@ -75,6 +82,7 @@ func (s *Shell) Reset(st *State) error {
 }
 
 func (s *Shell) become(st *State) {
+	s.frozen = st.frozen
 	s.sh.fds.release()
 	now := st.fork()
 	now.m, now.p, now.ctx, now.mainPID, now.ownProcess, now.jobs = s.m, s.sh.p, s.sh.ctx, s.sh.mainPID, true, s.sh.jobs
