@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Measures what a sandbox and its network cost against raw bubblewrap and srt, as root
-# and as a plain user, and prints Markdown: bench.sh [--readme] [-rounds N]
+# and as a plain user, and scripts in memory against bash and just-bash, and prints
+# Markdown: bench.sh [--readme] [-rounds N]
 # With --readme the README gets the tables too.
 set -euo pipefail
 # shellcheck source=scripts/project.sh
@@ -8,6 +9,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/project.sh"
 use_go
 cd "$top"
 npm=$(scripts/install.sh bench)
+peers=$(scripts/install.sh bench-shell)
 if [[ $(node -p 'process.versions.node.split(".")[0]') -lt 20 ]]; then
   say "srt needs Node 20 and this is $(node --version): leaving it out"
   npm=
@@ -16,7 +18,7 @@ fi
 bin=$(mktemp -d)
 out=$(mktemp)
 trap 'rm -rf "$bin" "$out"' EXIT
-CGO_ENABLED=0 go build -buildvcs=false -o "$bin/" ./bench/startup ./bench/proxy
+CGO_ENABLED=0 go build -buildvcs=false -o "$bin/" ./bench/startup ./bench/proxy ./bench/shell
 
 readme=no
 if [[ ${1-} == --readme ]]; then
@@ -29,6 +31,7 @@ fi
     "$(uname -m)" "$(nproc)" "$(cut -d' ' -f1 /proc/loadavg)" "$(uname -r | cut -d- -f1)" "$(bwrap --version)"
   "$bin/startup" -command bin/agent-sandbox -guest "$(echo guest/bin/guest-*)" -npm "$npm" "$@"
   "$bin/proxy" -command bin/agent-sandbox -npm "$npm"
+  "$bin/shell" -npm "$peers"
 } | tee "$out"
 
 [[ $readme = no ]] || sed -i -e "/^<!-- bench: /r $out" -e '/^<!-- bench: /,/^<!-- end of bench -->/{/^<!-- /!d}' README.md

@@ -1,26 +1,26 @@
 #!/usr/bin/env bash
-# Installs what a task needs and is missing: install.sh run|test|race|bench ...
+# Installs what a task needs and is missing: install.sh run|test|race|bench|bench-shell ...
 # Does nothing, and needs no network, when everything is there.
 set -euo pipefail
 # shellcheck source=scripts/project.sh
 source "$(dirname "${BASH_SOURCE[0]}")/project.sh"
 
 usage() {
-  printf 'usage: install.sh run|test|race|bench ...\n' >&2
+  printf 'usage: install.sh run|test|race|bench|bench-shell ...\n' >&2
   exit 2
 }
 
-# npm_tree installs the locked npm packages and prints where; the folder's name is
-# the content of the lock, so a changed lock gets a new folder.
+# npm_tree installs the locked npm packages of a folder of tools/ and prints where; the
+# folder's name is the content of the lock, so a changed lock gets a new folder.
 npm_tree() {
-  local key dir
-  key=$(sha256sum "$top/tools/npm/package-lock.json" | cut -c1-16)
+  local from=$top/tools/$1 key dir
+  key=$(sha256sum "$from/package-lock.json" | cut -c1-16)
   dir=$cache/npm-$key
   if [[ ! -e $dir/.complete ]]; then
-    say "installing the npm packages of tools/npm into $dir"
+    say "installing the npm packages of tools/$1 into $dir"
     rm -rf "$dir"
     mkdir -p "$dir"
-    cp "$top"/tools/npm/package*.json "$dir/"
+    cp "$from"/package*.json "$dir/"
     # No package's install script runs: what the tests use works without.
     (cd "$dir" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error </dev/null >&2)
     touch "$dir/.complete"
@@ -53,18 +53,17 @@ for task in "$@"; do
       need jq jq
       need gawk gawk
       need bc bc
-      # What archives are compared with.
+      [[ -e $(echo /usr/share/python-wheels/pip-*.whl) ]] || apt_wanted+=(python3-pip-whl)
+      # What our own programs are compared with.
       need bzip2 bzip2
       need xz xz-utils
       need zstd zstd
       need zip zip
       need unzip unzip
-      [[ -e $(echo /usr/share/python-wheels/pip-*.whl) ]] || apt_wanted+=(python3-pip-whl)
-      # What our own programs are compared with.
+      need patch patch
+      need xxd xxd
+      need strings binutils
       need file file
-      need zip zip
-      need xz xz-utils
-      need bzip2 bzip2
       need time time
       need watch procps
       need cal ncal
@@ -77,7 +76,7 @@ for task in "$@"; do
       need tree tree
       need node nodejs
       need npm npm
-      npm=yes
+      npm=npm
       ;;
     race)
       # The race detector is linked by the C toolchain.
@@ -91,10 +90,17 @@ for task in "$@"; do
       need npm npm
       need socat socat
       need rg ripgrep
-      npm=yes
+      npm=npm
+      ;;
+    bench-shell)
+      need node nodejs
+      need npm npm
+      need jq jq
+      need gzip gzip
+      npm=npm-bench
       ;;
     *) usage ;;
   esac
 done
 apt_install
-[[ $npm = no ]] || npm_tree
+[[ $npm = no ]] || npm_tree "$npm"
