@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"syscall"
 
 	"github.com/seed434b0696/agent-sandbox/shell"
 	"github.com/seed434b0696/agent-sandbox/shell/regex"
@@ -100,7 +101,13 @@ func (s *grepScan) fill() bool {
 	s.drop()
 	for {
 		if s.n+1 >= len(s.buf) {
-			s.buf = append(s.buf, make([]byte, max(len(s.buf), grepBlock))...)
+			more := max(len(s.buf), grepBlock)
+			if len(s.buf) > 0 && s.p.Reserve(more) != nil { // The first block is everybody's.
+				s.p.Warn("memory exhausted")
+				s.ended = syscall.ENOMEM
+				return false
+			}
+			s.buf = append(s.buf, make([]byte, more)...)
 		}
 		from := s.n
 		n, err := s.in.Read(s.buf[s.n : len(s.buf)-1])

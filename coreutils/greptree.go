@@ -1,6 +1,7 @@
 package coreutils
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"path"
@@ -87,6 +88,9 @@ func (g *grep) run() int {
 	}
 	if g.failed && (!g.quiet || !g.matched) {
 		status = 2
+	}
+	if errors.Is(g.ended, syscall.ENOMEM) {
+		return 2
 	}
 	if g.ended != nil {
 		return g.p.Status(g.ended)
