@@ -316,13 +316,20 @@ func (d *diffJob) read(f *diffFile) bool {
 	return true
 }
 
-// readWhole reads all of in, up to maxText.
+// lineCost is about what is held of a line beside its text: where it is, its class, whether it changed.
+const lineCost = 48
+
+// readWhole reads all of in, up to maxText. The machine counts it, with what its lines will take.
 func readWhole(p *shell.Proc, in io.Reader) ([]byte, error) {
 	var b bytes.Buffer
 	for {
 		b.Grow(bufferSize)
 		n, err := in.Read(b.AvailableBuffer()[:bufferSize])
-		b.Write(b.AvailableBuffer()[:n])
+		chunk := b.AvailableBuffer()[:n]
+		if e := p.Reserve(2*n + lineCost*bytes.Count(chunk, []byte("\n"))); e != nil {
+			return nil, e
+		}
+		b.Write(chunk)
 		if e := p.Spend(1 + n>>6); e != nil {
 			return nil, e
 		}

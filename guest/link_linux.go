@@ -125,6 +125,9 @@ func (l *PortLink) Dial(ctx context.Context, port uint16) (net.Conn, error) {
 }
 
 func (l *PortLink) dial(ctx context.Context, port uint16) (int, error) {
+	if err := ctx.Err(); err != nil { // Of what is ready, select takes any.
+		return -1, err
+	}
 	select {
 	case l.slots <- struct{}{}:
 	case <-ctx.Done():
