@@ -119,7 +119,7 @@ func realEnv(more []string) []string {
 
 func runReal(t *testing.T, dir string, args []string, r row) outcome {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	path, err := exec.LookPath(args[0])
 	if err != nil {
@@ -149,7 +149,7 @@ func runReal(t *testing.T, dir string, args []string, r row) outcome {
 
 func runVirtual(t *testing.T, tree *vfs.FS, dir string, args []string, r row) outcome {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var out, msg bytes.Buffer
 	p := shell.NewProc(ctx, shell.ProcOptions{

@@ -119,7 +119,7 @@ func runThere(t *testing.T, row realRow) realResult {
 	}
 	var r realResult
 	for _, line := range realLines(row.run) {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		cmd := exec.CommandContext(ctx, "bash", "-c", line)
 		cmd.Dir, cmd.Env = dir, realEnv
 		var out, msg bytes.Buffer
@@ -338,7 +338,7 @@ func lineHere(t *testing.T, tree *vfs.FS, line string) (stdout, stderr string, s
 
 func commandHere(t *testing.T, tree *vfs.FS, words []word, in []byte, out, msg *bytes.Buffer) int {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	o := shell.ProcOptions{
 		FS: tree, Env: realEnv, Dir: realRoot, Umask: 0o022, Stdin: bytes.NewReader(in), Stdout: out, Stderr: msg,
