@@ -76,7 +76,7 @@ for task in "$@"; do
       need tree tree
       need node nodejs
       need npm npm
-      npm=npm
+      npm='npm'
       ;;
     race)
       # The race detector is linked by the C toolchain.
@@ -90,14 +90,14 @@ for task in "$@"; do
       need npm npm
       need socat socat
       need rg ripgrep
-      npm=npm
+      npm='npm'
       ;;
     bench-shell)
       need node nodejs
       need npm npm
       need jq jq
       need gzip gzip
-      npm=npm-bench
+      npm='npm-bench'
       ;;
     *) usage ;;
   esac
