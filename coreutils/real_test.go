@@ -194,7 +194,7 @@ func writeReal(t *testing.T, dir, path, content string) {
 var realTime = time.Date(2024, 2, 3, 4, 5, 6, 0, time.UTC)
 
 // realRoot is where rows run here.
-const realRoot = "/work"
+const realRoot = "/proj"
 
 // runHere runs the row's lines on a file system in memory.
 func runHere(t *testing.T, row realRow) realResult {

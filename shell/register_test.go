@@ -74,12 +74,12 @@ func wraps(name string) shell.Command {
 func Test_An_Extension_Sees_The_Machine_Through_Its_Process(t *testing.T) {
 	t.Parallel()
 	tree := vfs.New(vfs.Options{})
-	for _, dir := range []string{"/work", "/tmp"} {
+	for _, dir := range []string{"/proj", "/tmp"} {
 		if err := tree.Mkdir(vfs.Cred{}, dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s := newSession(t, shell.Options{FS: tree, Dir: "/work", Env: []string{"GREETING=hello"}})
+	s := newSession(t, shell.Options{FS: tree, Dir: "/proj", Env: []string{"GREETING=hello"}})
 	s.register(shell.Command{Name: "greet", Run: func(p *shell.Proc) int {
 		f, err := p.Create("note")
 		if err != nil {
@@ -93,7 +93,7 @@ func Test_An_Extension_Sees_The_Machine_Through_Its_Process(t *testing.T) {
 		}
 		return 5
 	}})
-	s.wants("greet; echo $? $(<note)", "wrote /work/note\n5 hello from /work\n", "", 0)
+	s.wants("greet; echo $? $(<note)", "wrote /proj/note\n5 hello from /proj\n", "", 0)
 }
 
 func Test_A_Registered_Command_Is_Called_By_All_Its_Names_And_Found_By_All_Who_Look(t *testing.T) {

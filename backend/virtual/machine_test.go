@@ -48,8 +48,8 @@ func prints(tb testing.TB, m *virtual.Machine, command, want string) {
 
 func Test_A_Machine_Remembers_Between_Commands(t *testing.T) {
 	t.Parallel()
-	m := machine(t, virtual.Config{WorkingDirectory: "/work/dir", Environment: map[string]string{"GIVEN": "a b"}})
-	prints(t, m, "pwd; echo $GIVEN $HOME", "/work/dir\na b /root\n")
+	m := machine(t, virtual.Config{WorkingDirectory: "/proj/dir", Environment: map[string]string{"GIVEN": "a b"}})
+	prints(t, m, "pwd; echo $GIVEN $HOME", "/proj/dir\na b /root\n")
 	execute(t, m, "cd /tmp; x=1; f() { echo f$x; }; export E=2")
 	prints(t, m, "pwd; f; env | grep ^E=", "/tmp\nf1\nE=2\n")
 }

@@ -97,7 +97,7 @@ func (a *attack) run(t *testing.T) {
 func attackedShell(t *testing.T) *shell.Shell {
 	t.Helper()
 	tree := vfs.New(vfs.Options{Limits: vfs.Limits{Bytes: 32 << 20, FileBytes: 16 << 20}})
-	for _, dir := range []string{"/tmp", "/work", "/dev"} {
+	for _, dir := range []string{"/tmp", "/proj", "/dev"} {
 		if err := tree.Mkdir(vfs.Cred{}, dir, 0o777); err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +111,7 @@ func attackedShell(t *testing.T) *shell.Shell {
 		}
 	}
 	return shell.New(shell.Options{
-		FS: tree, Dir: "/work", Commands: coreutils.Commands(), Limits: shell.Limits{Bytes: attackMemory},
+		FS: tree, Dir: "/proj", Commands: coreutils.Commands(), Limits: shell.Limits{Bytes: attackMemory},
 	})
 }
 
@@ -121,7 +121,7 @@ func worksStill(t *testing.T, sh *shell.Shell) {
 	var out bytes.Buffer
 	ctx, cancel := context.WithTimeout(t.Context(), attackTime+attackMargin)
 	defer cancel()
-	res, err := sh.Run(ctx, `kill -9 $(jobs -p) 2> /dev/null; wait; unset x y z a m; set --; echo ok; cat /keep; echo $(echo fine) | cat; (echo sub); [ ! -e /work/big ] || rm /work/big`,
+	res, err := sh.Run(ctx, `kill -9 $(jobs -p) 2> /dev/null; wait; unset x y z a m; set --; echo ok; cat /keep; echo $(echo fine) | cat; (echo sub); [ ! -e /proj/big ] || rm /proj/big`,
 		shell.Stdio{Stdout: &out}) // Its stderr tells of jobs that were killed.
 	if want := "ok\nkept\nfine\nsub\n"; err != nil || res.Status != 0 || out.String() != want {
 		t.Errorf("afterwards it answered %q (status %d, limit %v, error %v)", out.String(), res.Status, res.Limit, err)

@@ -210,7 +210,7 @@ var attacks = []attack{
 	{name: "yes into a file", script: `yes > big`},
 	{name: "a file far behind its end", script: `truncate -s 9223372036854775807 big; dd if=/dev/zero of=big bs=1 seek=9223372036854775806 count=1 2>&1; echo a > big`},
 	{name: "files without end", script: `for ((i=0;;i++)); do echo a > f$i; done 2>/dev/null; rm -rf f*`},
-	{name: "directories in directories", script: `while mkdir a && cd a; do :; done 2>/dev/null; cd /work; rm -rf a`},
+	{name: "directories in directories", script: `while mkdir a && cd a; do :; done 2>/dev/null; cd /proj; rm -rf a`},
 	{name: "links without end", script: `touch a; for ((i=0;;i++)); do ln a l$i; done 2>/dev/null; rm -f l*`},
 	{name: "a file that is read while it grows", script: `echo a > big; cat big >> big; cat < big >> big; while :; do cat big big > b2; cat b2 > big; done 2>/dev/null`},
 	{name: "tar in tar", script: `mkdir t; echo a > t/a; while :; do tar cf t/b.tar t; mv t/b.tar t/a; done 2>/dev/null`},

@@ -26,7 +26,7 @@ import (
 type canary struct {
 	dir     string // has a file "secret" and one "note"
 	secret  string
-	project string // what is mounted at /work, with links that lead out
+	project string // what is mounted at /proj, with links that lead out
 	process *exec.Cmd
 	ended   atomic.Bool
 	port    int
@@ -198,11 +198,11 @@ func (c *canary) attempt(t *testing.T, script string, mounted bool) {
 	c.unharmed(t)
 }
 
-// shell returns a machine, with the project at /work when mounted.
+// shell returns a machine, with the project at /proj when mounted.
 func (c *canary) shell(t *testing.T, mounted bool) *shell.Shell {
 	t.Helper()
 	tree := vfs.New(vfs.Options{})
-	for _, dir := range []string{"/tmp", "/work", "/dev", "/etc"} {
+	for _, dir := range []string{"/tmp", "/proj", "/dev", "/etc"} {
 		if err := tree.Mkdir(vfs.Cred{}, dir, 0o777); err != nil {
 			t.Fatal(err)
 		}
@@ -211,13 +211,13 @@ func (c *canary) shell(t *testing.T, mounted bool) *shell.Shell {
 		t.Fatal(err)
 	}
 	if mounted {
-		m, err := hostdir.Attach(tree, "/work", c.project, hostdir.Options{})
+		m, err := hostdir.Attach(tree, "/proj", c.project, hostdir.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = m.Close() })
 	}
-	return shell.New(shell.Options{FS: tree, Dir: "/work", Commands: coreutils.Commands()})
+	return shell.New(shell.Options{FS: tree, Dir: "/proj", Commands: coreutils.Commands()})
 }
 
 // escapes are ways to the host: @DIR@ has the files "secret" and "note", @PID@ and @SELF@ are processes, @PORT@ is a

@@ -11,7 +11,7 @@ import (
 
 func main() {
 	ctx := context.Background()
-	m, err := virtual.NewMachine(virtual.Config{WorkingDirectory: "/work"})
+	m, err := virtual.NewMachine(virtual.Config{WorkingDirectory: "/proj"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -19,7 +19,7 @@ func main() {
 
 	for _, script := range []string{
 		"printf '%s\\n' pear apple fig >fruit; cd /tmp; n=3",
-		"sort /work/fruit | head -n $((n-1))", // The directory and the variable are remembered.
+		"sort /proj/fruit | head -n $((n-1))", // The directory and the variable are remembered.
 	} {
 		show(ctx, m, script)
 	}
@@ -28,12 +28,12 @@ func main() {
 		log.Print(err)
 		return
 	}
-	show(ctx, m, "rm -r /work; ls /work")
+	show(ctx, m, "rm -r /proj; ls /proj")
 	if err := m.RestoreSnapshot(before); err != nil {
 		log.Print(err)
 		return
 	}
-	show(ctx, m, "wc -l </work/fruit; pwd")
+	show(ctx, m, "wc -l </proj/fruit; pwd")
 }
 
 // show executes a script and prints what it did.

@@ -31,7 +31,7 @@ func must(t *testing.T, errs ...error) {
 	}
 }
 
-// scene is a host directory with some files, attached at /work.
+// scene is a host directory with some files, attached at /proj.
 func scene(t *testing.T) (dir string, f *vfs.FS, m *hostdir.Mount) {
 	t.Helper()
 	dir = t.TempDir()
@@ -44,8 +44,8 @@ func scene(t *testing.T) (dir string, f *vfs.FS, m *hostdir.Mount) {
 		os.Symlink("../../../../../../../../etc", filepath.Join(dir, "up")),
 	)
 	f = vfs.New(unlimited)
-	must(t, f.Mkdir(root, "/work", 0o755))
-	m, err := hostdir.Attach(f, "/work", dir, hostdir.Options{})
+	must(t, f.Mkdir(root, "/proj", 0o755))
+	m, err := hostdir.Attach(f, "/proj", dir, hostdir.Options{})
 	must(t, err)
 	t.Cleanup(func() { must(t, m.Close()) })
 	return dir, f, m
@@ -80,12 +80,12 @@ func kinds(changes []vfs.Change) string {
 
 func Test_A_Host_Directory_Is_Seen_And_Never_Written(t *testing.T) {
 	dir, f, m := scene(t)
-	if got := read(t, f, "/work/src/deep/c"); got != "three" {
+	if got := read(t, f, "/proj/src/deep/c"); got != "three" {
 		t.Fatal(got)
 	}
-	write(t, f, "/work/a", "changed")
-	write(t, f, "/work/new", "new")
-	must(t, f.Unlink(root, "/work/src/b"), f.Rename(root, "/work/src", "/work/moved"))
+	write(t, f, "/proj/a", "changed")
+	write(t, f, "/proj/new", "new")
+	must(t, f.Unlink(root, "/proj/src/b"), f.Rename(root, "/proj/src", "/proj/moved"))
 	if host(t, dir, "a") != "one" || host(t, dir, "src/b") != "two" {
 		t.Fatal("the host was changed")
 	}
@@ -96,7 +96,7 @@ func Test_A_Host_Directory_Is_Seen_And_Never_Written(t *testing.T) {
 		t.Fatal(got)
 	}
 	must(t, m.Discard())
-	if got := read(t, f, "/work/a") + read(t, f, "/work/src/b"); got != "onetwo" {
+	if got := read(t, f, "/proj/a") + read(t, f, "/proj/src/b"); got != "onetwo" {
 		t.Fatal(got)
 	}
 	if changes, err := m.Diff(); len(changes) > 0 || err != nil {
@@ -109,27 +109,27 @@ func Test_A_Host_Directory_Is_Seen_And_Never_Written(t *testing.T) {
 
 func Test_Links_Of_The_Host_Lead_Nowhere_Outside(t *testing.T) {
 	_, f, _ := scene(t)
-	for _, path := range []string{"/work/out", "/work/up/passwd", "/work/../../etc/passwd"} {
+	for _, path := range []string{"/proj/out", "/proj/up/passwd", "/proj/../../etc/passwd"} {
 		if _, err := f.ReadFile(t.Context(), root, path); !errors.Is(err, syscall.ENOENT) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
 	must(t, f.Mkdir(root, "/etc", 0o755))
 	write(t, f, "/etc/passwd", "virtual")
-	if got := read(t, f, "/work/out") + read(t, f, "/work/up/passwd"); got != "virtualvirtual" {
+	if got := read(t, f, "/proj/out") + read(t, f, "/proj/up/passwd"); got != "virtualvirtual" {
 		t.Error(got)
 	}
 }
 
 func Test_A_Directory_That_Becomes_A_Link_Outside_Is_Not_Followed(t *testing.T) {
 	dir, f, _ := scene(t)
-	if _, err := f.ReadDir(root, "/work/src"); err != nil {
+	if _, err := f.ReadDir(root, "/proj/src"); err != nil {
 		t.Fatal(err)
 	}
 	secret := t.TempDir()
 	must(t, os.Mkdir(filepath.Join(secret, "deep"), 0o755), os.WriteFile(filepath.Join(secret, "deep/c"), []byte("THREE"), 0o600))
 	must(t, os.Rename(filepath.Join(dir, "src"), filepath.Join(dir, "gone")), os.Symlink(secret, filepath.Join(dir, "src")))
-	if data, err := f.ReadFile(t.Context(), root, "/work/src/deep/c"); err == nil {
+	if data, err := f.ReadFile(t.Context(), root, "/proj/src/deep/c"); err == nil {
 		t.Fatalf("read %q", data)
 	}
 }
@@ -174,7 +174,7 @@ func Test_Apply_Makes_The_Host_Equal_And_Then_Nothing_Is_Left(t *testing.T) {
 				for range 60 {
 					change(f, r)
 				}
-				must(t, f.RemoveAll(root, "/work/pipe"))
+				must(t, f.RemoveAll(root, "/proj/pipe"))
 				result, err := m.Apply(t.Context(), hostdir.ApplyOptions{})
 				if err != nil || len(result.Skipped) > 0 {
 					t.Fatal(round, err, result.Skipped)
@@ -197,7 +197,7 @@ func Test_Apply_Makes_The_Host_Equal_And_Then_Nothing_Is_Left(t *testing.T) {
 // change does something in the mount.
 func change(f *vfs.FS, r *rand.Rand) {
 	path := func() string {
-		p := "/work"
+		p := "/proj"
 		for range 1 + r.IntN(3) {
 			p += "/" + []string{"a", "src", "b", "deep", "c", "out"}[r.IntN(6)]
 		}
@@ -234,7 +234,7 @@ func hostTree(t *testing.T, dir string) string {
 
 func memoryTree(t *testing.T, f *vfs.FS) string {
 	t.Helper()
-	sub, err := fs.Sub(f.View(root), "work")
+	sub, err := fs.Sub(f.View(root), "proj")
 	must(t, err)
 	return describe(t, sub)
 }
@@ -275,11 +275,11 @@ func describe(t *testing.T, fsys fs.FS) string {
 func Test_Apply_Refuses_What_Changed_Outside(t *testing.T) {
 	dir, f, m := scene(t)
 	for _, p := range []string{"a", "src/b", "src/deep/c"} {
-		read(t, f, "/work/"+p)
-		write(t, f, "/work/"+p, "inside")
+		read(t, f, "/proj/"+p)
+		write(t, f, "/proj/"+p, "inside")
 	}
-	write(t, f, "/work/new", "inside")
-	write(t, f, "/work/fine", "inside")
+	write(t, f, "/proj/new", "inside")
+	write(t, f, "/proj/fine", "inside")
 	late := time.Now().Add(time.Hour)
 	must(t,
 		os.WriteFile(filepath.Join(dir, "a"), []byte("outside"), 0o644),
@@ -314,15 +314,15 @@ func Test_Apply_Refuses_What_Changed_Outside(t *testing.T) {
 	if len(result.Applied) > 0 || len(result.Skipped) != 1 || result.Skipped[0].Reason != hostdir.Conflicting || host(t, dir, "new") != "outside" {
 		t.Error("a conflict is forgotten:", result)
 	}
-	if got := read(t, f, "/work/new") + read(t, f, "/work/a"); got != "insideinside" {
+	if got := read(t, f, "/proj/new") + read(t, f, "/proj/a"); got != "insideinside" {
 		t.Error(got)
 	}
 }
 
 func Test_Apply_Keeps_What_Is_Refused_And_What_Needs_It(t *testing.T) {
 	dir, f, m := scene(t)
-	must(t, f.MkdirAll(root, "/work/x/y", 0o755), f.RemoveAll(root, "/work/src"), f.Mkfifo(root, "/work/pipe", 0o600))
-	write(t, f, "/work/x/y/z", "z")
+	must(t, f.MkdirAll(root, "/proj/x/y", 0o755), f.RemoveAll(root, "/proj/src"), f.Mkfifo(root, "/proj/pipe", 0o600))
+	write(t, f, "/proj/x/y/z", "z")
 	result, err := m.Apply(t.Context(), hostdir.ApplyOptions{Refuse: func(c vfs.Change) string {
 		if c.Path == "x" || c.Path == "src/deep/c" {
 			return "protected"
@@ -355,17 +355,17 @@ func Test_A_Tree_From_Before_The_Mount_Deletes_Nothing(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "a"), []byte("one"), 0o644))
 	f := vfs.New(unlimited)
-	must(t, f.Mkdir(root, "/work", 0o755))
+	must(t, f.Mkdir(root, "/proj", 0o755))
 	before := f.Snapshot()
-	m, err := hostdir.Attach(f, "/work", dir, hostdir.Options{})
+	m, err := hostdir.Attach(f, "/proj", dir, hostdir.Options{})
 	must(t, err)
 	defer m.Close()
 	with := f.Snapshot()
 	for name, undo := range map[string]func(){
 		"restored to before":          func() { f.Restore(before) },
-		"the mount is renamed":        func() { must(t, f.Rename(root, "/work", "/elsewhere")) },
-		"the directory is gone":       func() { must(t, f.RemoveAll(root, "/work")) },
-		"another one is in its place": func() { must(t, f.RemoveAll(root, "/work"), f.Mkdir(root, "/work", 0o755)) },
+		"the mount is renamed":        func() { must(t, f.Rename(root, "/proj", "/elsewhere")) },
+		"the directory is gone":       func() { must(t, f.RemoveAll(root, "/proj")) },
+		"another one is in its place": func() { must(t, f.RemoveAll(root, "/proj"), f.Mkdir(root, "/proj", 0o755)) },
 	} {
 		f.Restore(with)
 		undo()
@@ -387,9 +387,9 @@ func Test_A_Tree_From_Before_The_Mount_Deletes_Nothing(t *testing.T) {
 
 func Test_Refresh_Shows_What_Changed_Outside(t *testing.T) {
 	dir, f, m := scene(t)
-	read(t, f, "/work/a")
-	read(t, f, "/work/src/b")
-	write(t, f, "/work/src/deep/c", "inside")
+	read(t, f, "/proj/a")
+	read(t, f, "/proj/src/b")
+	write(t, f, "/proj/src/deep/c", "inside")
 	late := time.Now().Add(time.Minute)
 	must(t,
 		os.WriteFile(filepath.Join(dir, "a"), []byte("another"), 0o644),
@@ -398,28 +398,28 @@ func Test_Refresh_Shows_What_Changed_Outside(t *testing.T) {
 		os.WriteFile(filepath.Join(dir, "src/n"), []byte("new"), 0o644),
 		os.WriteFile(filepath.Join(dir, "src/deep/c"), []byte("outside"), 0o644),
 	)
-	if _, err := f.ReadFile(t.Context(), root, "/work/a"); err == nil {
-		if got := read(t, f, "/work/a"); got != "one" && got != "ano" {
+	if _, err := f.ReadFile(t.Context(), root, "/proj/a"); err == nil {
+		if got := read(t, f, "/proj/a"); got != "one" && got != "ano" {
 			t.Error(got)
 		}
 	}
 	m.Refresh()
-	if got := read(t, f, "/work/a") + read(t, f, "/work/src/n") + read(t, f, "/work/src/deep/c"); got != "anothernewinside" {
+	if got := read(t, f, "/proj/a") + read(t, f, "/proj/src/n") + read(t, f, "/proj/src/deep/c"); got != "anothernewinside" {
 		t.Error(got)
 	}
-	if _, err := f.Stat(root, "/work/src/b"); !errors.Is(err, syscall.ENOENT) {
+	if _, err := f.Stat(root, "/proj/src/b"); !errors.Is(err, syscall.ENOENT) {
 		t.Error(err)
 	}
 }
 
 func Test_Refresh_Forgets_No_Conflict(t *testing.T) {
 	dir, f, m := scene(t)
-	if _, err := f.ReadDir(root, "/work/src"); err != nil {
+	if _, err := f.ReadDir(root, "/proj/src"); err != nil {
 		t.Fatal(err)
 	}
-	write(t, f, "/work/a", "inside")
-	write(t, f, "/work/new", "inside")
-	must(t, f.Unlink(root, "/work/src/b"), f.Rename(root, "/work/src/deep", "/work/moved"))
+	write(t, f, "/proj/a", "inside")
+	write(t, f, "/proj/new", "inside")
+	must(t, f.Unlink(root, "/proj/src/b"), f.Rename(root, "/proj/src/deep", "/proj/moved"))
 	late := time.Now().Add(time.Minute)
 	must(t,
 		os.WriteFile(filepath.Join(dir, "a"), []byte("outside"), 0o644), os.Chtimes(filepath.Join(dir, "a"), late, late),
@@ -452,8 +452,8 @@ func Test_Forks_Have_Changes_Of_Their_Own(t *testing.T) {
 	dir, f, m := scene(t)
 	g := f.Fork()
 	n := m.In(g)
-	write(t, f, "/work/a", "f")
-	write(t, g, "/work/src/b", "g")
+	write(t, f, "/proj/a", "f")
+	write(t, g, "/proj/src/b", "g")
 	x, err := m.Diff()
 	must(t, err)
 	y, err := n.Diff()
