@@ -358,27 +358,16 @@ func (sh *interp) killOne(spec string, sig int) bool {
 		sh.fail("%s: arguments must be process or job IDs", spec)
 		return false
 	}
-	var list []*process
-	switch {
-	case pid < 0:
-		list = sh.m.group(-pid)
-	case pid == 0:
-		list = sh.m.group(sh.p.pgid)
-	default:
-		if p := sh.m.find(pid); p != nil {
-			list = []*process{p}
-		} else if j, _ := sh.findJob(spec); j != nil && !j.waited {
+	if sh.m.kill(sh.p, pid, sig) {
+		return true
+	}
+	if pid > 0 {
+		if j, _ := sh.findJob(spec); j != nil && !j.waited {
 			return true // It has ended and nobody has waited for it: a zombie takes signals.
 		}
 	}
-	if len(list) == 0 {
-		sh.errorf("%s: (%s) - No such process", sh.builtinName, spec)
-		return false
-	}
-	for _, p := range list {
-		p.send(sig)
-	}
-	return true
+	sh.errorf("%s: (%s) - No such process", sh.builtinName, spec)
+	return false
 }
 
 // killList is kill -l.

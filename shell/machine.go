@@ -139,7 +139,6 @@ func (m *machine) enter() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.live+len(m.procs) >= m.limits.Processes {
-		m.meet(ErrProcesses)
 		return syscall.EAGAIN
 	}
 	m.live++

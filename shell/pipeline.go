@@ -61,7 +61,8 @@ func (sh *interp) runPipe(stages []command, jobs []bool) int {
 	}
 	var wg sync.WaitGroup
 	for i := range n - 1 {
-		if err := sh.m.enter(); err != nil {
+		if err := sh.placed(sh.m.enter); err != nil {
+			sh.m.meet(ErrProcesses)
 			sh.errorf("fork: retry: %s", Strerror(err))
 			children[i].close()
 			statuses[i] = 254

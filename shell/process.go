@@ -32,13 +32,14 @@ type process struct {
 	wake      atomic.Pointer[chan struct{}]
 }
 
-// newProcess enters a process into the table. EAGAIN when it is full.
+// newProcess enters a process into the table. EAGAIN when it is full, or when the parent was killed: who
+// kills all that are in the table has killed all there will be.
 func (m *machine) newProcess(ctx context.Context, parent *process) (*process, error) {
 	p := &process{m: m, parent: parent, done: make(chan struct{})}
 	p.ctx, p.cancel = context.WithCancelCause(ctx)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.live+len(m.procs) >= m.limits.Processes {
+	if m.live+len(m.procs) >= m.limits.Processes || parent != nil && killSignal(parent.ctx) == sigKILL {
 		p.cancel(nil)
 		return nil, syscall.EAGAIN
 	}
@@ -101,11 +102,55 @@ func (m *machine) group(pgid int) []*process {
 	defer m.mu.Unlock()
 	var list []*process
 	for _, p := range m.procs {
-		if p.pgid == pgid || pgid == -1 {
+		if p.pgid == pgid {
 			list = append(list, p)
 		}
 	}
 	return list
+}
+
+// kill sends a signal as kill(2) does: to a process, or to from's group (0), a group (-n) or everyone but
+// from (-1). False: there was nobody.
+func (m *machine) kill(from *process, pid, sig int) bool {
+	var list []*process
+	switch {
+	case pid == -1:
+		return m.killOthers(from, sig)
+	case pid < 0:
+		list = m.group(-pid)
+	case pid == 0:
+		list = m.group(from.pgid)
+	default:
+		if p := m.find(pid); p != nil {
+			list = []*process{p}
+		}
+	}
+	for _, p := range list {
+		p.send(sig)
+	}
+	return len(list) > 0
+}
+
+// killOthers leaves nobody out: those that start meanwhile get the signal too, until none starts any more.
+func (m *machine) killOthers(from *process, sig int) bool {
+	told := map[*process]bool{from: true}
+	for {
+		var list []*process
+		m.mu.Lock()
+		for _, p := range m.procs {
+			if !told[p] {
+				list = append(list, p)
+			}
+		}
+		m.mu.Unlock()
+		if len(list) == 0 || sig != sigKILL && len(told) > 1 {
+			return len(told) > 1
+		}
+		for _, p := range list {
+			told[p] = true
+			p.send(sig)
+		}
+	}
 }
 
 // stop ends the run: no script survives it.

@@ -75,24 +75,12 @@ func (c *Child) Signal(sig syscall.Signal) { c.p.send(int(sig)) }
 // PID returns the child's number.
 func (c *Child) PID() int { return c.p.pid }
 
-// Kill sends a signal, by its number on Linux, to a process of the machine; a negative pid is a process group.
-// ESRCH: there is none.
+// Kill sends a signal, by its number on Linux, to whom kill(2) would: a process of the machine, the own process
+// group (0), a group (-n), or everyone else (-1). ESRCH: there is none.
 func (p *Proc) Kill(pid, sig int) error {
-	if pid < 0 {
-		list := p.sh.m.group(-pid)
-		for _, q := range list {
-			q.send(sig)
-		}
-		if len(list) == 0 {
-			return syscall.ESRCH
-		}
-		return nil
-	}
-	q := p.sh.m.find(pid)
-	if q == nil {
+	if !p.sh.m.kill(p.sh.process(), pid, sig) {
 		return syscall.ESRCH
 	}
-	q.send(sig)
 	return nil
 }
 

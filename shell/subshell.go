@@ -265,9 +265,24 @@ func (sh *interp) processSubst(p *procPart) string {
 	return "/dev/fd/" + itoa(at)
 }
 
+// placed takes a place in the process table. When it is full and some of its processes are dying of a
+// signal, it tries once more when they have ended, as bash tries again later.
+func (sh *interp) placed(place func() error) error {
+	err := place()
+	if err != nil && sh.ctx.Err() == nil && sh.m.dying() {
+		sh.m.waitDying()
+		err = place()
+	}
+	return err
+}
+
 // launch runs a forked process beside its parent.
 func (sh *interp) launch(child *interp, run command, text string, job bool) (*process, error) {
-	p, err := sh.m.newProcess(sh.m.runContext(), sh.p)
+	var p *process
+	err := sh.placed(func() (err error) {
+		p, err = sh.m.newProcess(sh.m.runContext(), sh.p)
+		return err
+	})
 	if err == nil && sh.m.bytes.Load() > sh.m.most.Load() {
 		p.end(0)
 		sh.m.meet(ErrMemory)

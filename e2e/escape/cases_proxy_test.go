@@ -31,14 +31,19 @@ func (h *host) note(format string, args ...any) {
 
 // greet connects from the machine and returns what a server says first.
 func greet(addr string) string {
+	text, _ := greeting(addr)
+	return text
+}
+
+func greeting(addr string) (string, error) {
 	c, err := theWorld.dial(addr)
 	if err != nil {
-		return ""
+		return "", err
 	}
 	defer c.Close()
 	buf := make([]byte, 100)
-	n, _ := c.Read(buf)
-	return string(buf[:n])
+	n, err := c.Read(buf)
+	return string(buf[:n]), err
 }
 
 // proxied is what a proxy at an address of the machine's answers to a request.
@@ -149,8 +154,11 @@ func proxies() []escape {
 			ID: "E21.30", Name: "when agent-sandbox is killed, connections end and nothing is left of it", Matrix: rowProxy, Ends: true,
 			Flags: append(rules("allowed.test"), "--publish", "8700"), Net: naive, Go: []string{"hold", "allowed.test:443", "8700"},
 			During: func(h *host, p *attempt) {
-				if len(theWorld.web.connected()) == 0 || p.inside && greet("127.0.0.1:8700") != "inside 8700\n" {
-					h.note("BROKEN: no connection was held, or no port published")
+				if err := theWorld.settle(); err != nil || len(theWorld.web.connected()) == 0 {
+					h.note("BROKEN: no connection is held (%v)", err)
+				}
+				if got, err := greeting("127.0.0.1:8700"); p.inside && got != "inside 8700\n" {
+					h.note("BROKEN: the published port answers %q, %v", got, err)
 				}
 				_ = p.cmd.Process.Signal(os.Kill)
 			},
