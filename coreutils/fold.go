@@ -107,7 +107,7 @@ func (f *fold) setWidth(o *options, text string) {
 		o.RejectQuietly("invalid number of columns: %s", quoteLocaleName(text))
 		return
 	}
-	if n, ok := limitedNumber(o, text, "invalid number of columns", noUnits, 1, math.MaxInt64-9); ok {
+	if n, ok := unsignedNumber(o, text, "invalid number of columns", noUnits, 1, math.MaxInt64-9); ok {
 		f.width = int(n)
 	}
 }

@@ -44,5 +44,14 @@ func limitedNumber(o *options, text, what, allowed string, least, most int64) (n
 	return n, true
 }
 
+// unsignedNumber is limitedNumber for commands that know no sign: a minus is no part of a number.
+func unsignedNumber(o *options, text, what, allowed string, least, most int64) (n int64, ok bool) {
+	if strings.HasPrefix(strings.TrimLeft(text, " \t\n\v\f\r"), "-") {
+		o.RejectQuietly("%s: %s", what, quoteLocaleName(text))
+		return 0, false
+	}
+	return limitedNumber(o, text, what, allowed, least, most)
+}
+
 // noUnits allows no units at all.
 const noUnits = "-"

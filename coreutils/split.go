@@ -3,12 +3,11 @@ package coreutils
 import (
 	"bytes"
 	"math"
-	"os"
+	"strconv"
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/shell"
 	"github.com/seed434b0696/agent-sandbox/shell/getopt"
-	"github.com/seed434b0696/agent-sandbox/vfs"
 )
 
 func splitCommand() shell.Command {
@@ -21,15 +20,24 @@ func splitCommand() shell.Command {
       --additional-suffix=SUFFIX  SUFFIX stands behind each name
   -b, --bytes=SIZE         bytes of a piece
   -C, --line-bytes=SIZE    bytes of a piece at most, in whole lines
-  -d                       digits instead of letters; --numeric-suffixes
-  -x                       hexadecimal digits; --hex-suffixes
-  -l, --lines=NUMBER       lines of a piece
+  -d                       digits instead of letters
+      --numeric-suffixes[=FROM]  the same, from FROM on
+  -x                       hexadecimal digits
+      --hex-suffixes[=FROM]  the same, from FROM on
+  -e, --elide-empty-files  no empty pieces with -n
+      --filter=COMMAND     each piece is the input of COMMAND, which has its name in $FILE
+  -l, --lines=NUMBER       lines of a piece; -NUMBER
+  -n, --number=CHUNKS      how many pieces, see below
   -t, --separator=SEP      lines end in SEP, not in a newline; \0 is NUL
+  -u, --unbuffered         with -n r/...: write each line at once
       --verbose            say which files are made
       --help               show this help and exit
       --version            show the version and exit
 
-SIZE may have a unit: b 512, kB 1000, K 1024, MB 1000*1000, M 1024*1024, and so on.`,
+SIZE may have a unit: b 512, kB 1000, K 1024, MB 1000*1000, M 1024*1024, and so on.
+
+CHUNKS is N for pieces of one size, l/N for the same in whole lines, r/N for lines in turn.
+K/N, l/K/N and r/K/N write the K-th piece alone, to standard output.`,
 		Run: runSplit,
 	}
 }
@@ -37,51 +45,60 @@ SIZE may have a unit: b 512, kB 1000, K 1024, MB 1000*1000, M 1024*1024, and so 
 const (
 	splitAdditional = getopt.First + iota
 	splitVerbose
+	splitFilter
+	splitBlockSize
 )
 
 var splitOptions = []getopt.Option{
 	{Short: 'b', Long: "bytes", Arg: getopt.Required},
 	{Short: 'l', Long: "lines", Arg: getopt.Required},
 	{Short: 'C', Long: "line-bytes", Arg: getopt.Required},
+	{Short: 'n', Long: "number", Arg: getopt.Required},
 	{Short: 'a', Long: "suffix-length", Arg: getopt.Required},
 	{Long: "additional-suffix", ID: splitAdditional, Arg: getopt.Required},
 	{Short: 'd'},
-	{Long: "numeric-suffixes", ID: 'd'},
+	{Long: "numeric-suffixes", ID: 'd', Arg: getopt.Optional},
 	{Short: 'x'},
-	{Long: "hex-suffixes", ID: 'x'},
+	{Long: "hex-suffixes", ID: 'x', Arg: getopt.Optional},
+	{Short: 'e', Long: "elide-empty-files"},
+	{Long: "filter", ID: splitFilter, Arg: getopt.Required},
 	{Short: 't', Long: "separator", Arg: getopt.Required},
+	{Short: 'u', Long: "unbuffered"},
 	{Long: "verbose", ID: splitVerbose},
+	{Long: "-io-blksize", ID: splitBlockSize, Arg: getopt.Required},
+	{Short: '0'},
+	{Short: '1'},
+	{Short: '2'},
+	{Short: '3'},
+	{Short: '4'},
+	{Short: '5'},
+	{Short: '6'},
+	{Short: '7'},
+	{Short: '8'},
+	{Short: '9'},
 }
 
 // split is a run of split.
 type split struct {
-	p          *shell.Proc
-	kind       int // b, l, C
-	size       int64
-	digits     string
-	length     int
-	fixed      bool
-	prefix     string
-	additional string
-	eol        byte
-	verbose    bool
+	p     *shell.Proc
+	out   *splitPieces
+	kind  int // b, l, C, n, or 0 for -NUMBER; -1: not said
+	size  int64
+	parts splitParts
+	eol   byte
 
-	suffix []int
-	file   *vfs.File
-	err    error
-	fault  string
+	old      uint64 // of -NUMBER
+	oldIndex int    // of the word that held its last digit
 }
 
 func runSplit(p *shell.Proc) int {
-	s := &split{p: p, kind: 'l', size: 1000, digits: "abcdefghijklmnopqrstuvwxyz", length: 2, prefix: "x", eol: '\n'}
-	ways := 0
+	s := &split{p: p, kind: -1, eol: '\n', out: newSplitPieces(p)}
 	o := newOptions(p, splitCommand, splitOptions)
 	for o.Next() {
-		if s.option(o); o.ID == 'b' || o.ID == 'l' || o.ID == 'C' {
-			if ways++; ways > 1 && !o.Ended() {
-				o.Reject("cannot split in more than one way")
-			}
-		}
+		s.option(o)
+	}
+	if !o.Ended() {
+		s.settle(o)
 	}
 	if o.Ended() {
 		return o.Status
@@ -91,7 +108,7 @@ func runSplit(p *shell.Proc) int {
 		return usageError(p, splitCommand, 1, "extra operand %s", quoteLocaleName(args[2]))
 	}
 	if len(args) == 2 {
-		s.prefix = args[1]
+		s.out.prefix = args[1]
 	}
 	name := filesOrStdin(args)[0]
 	in, err := openInput(p, name)
@@ -100,150 +117,173 @@ func runSplit(p *shell.Proc) int {
 		return 1
 	}
 	defer in.Close()
+	s.out.knowInput(name)
+	if s.kind == 'n' {
+		return s.parts.run(s, name, in)
+	}
 	l := newLineReader(p, in, s.eol)
-	s.suffix = make([]int, s.length)
-	s.suffix[s.length-1] = -1
-	s.copy(l)
-	if s.file != nil {
-		if err := s.file.Close(); s.err == nil {
-			s.err = err
-		}
+	return s.status(name, l, s.copy(l))
+}
+
+// status ends the last piece and tells what went wrong.
+func (s *split) status(name string, l *lineReader, err error) int {
+	if e := s.out.close(); err == nil {
+		err = e
 	}
 	switch {
 	case l.spent:
-		return p.Status(l.ended)
-	case s.fault != "":
-		p.Warn("%s", s.fault)
-		return 1
-	case s.err != nil:
-		if status := p.Status(s.err); status != 1 {
-			return status
-		}
-		p.Error(s.name(), s.err)
-		return 1
+		return s.p.Status(l.ended)
+	case err != nil:
+		return s.out.fail(err)
 	case l.err() != nil:
-		p.Error(name, l.err())
+		s.p.Error(name, l.err())
 		return 1
 	}
 	return 0
 }
 
 func (s *split) option(o *options) {
-	size := func(what string) {
-		if n, ok := limitedNumber(o, o.Value, what, "b", 1, math.MaxInt64); ok {
-			s.kind, s.size = o.ID, n
-		}
-	}
 	switch o.ID {
-	case 'b', 'C':
-		size("invalid number of bytes")
-	case 'l':
-		size("invalid number of lines")
+	case 'b', 'C', 'l', 'n':
+		s.way(o)
 	case 'a':
-		if n, ok := limitedNumber(o, o.Value, "invalid suffix length", noUnits, 0, math.MaxInt32); ok && n > 0 {
-			s.length, s.fixed = int(min(n, 255)), true
+		if n, ok := unsignedNumber(o, o.Value, "invalid suffix length", noUnits, 0, math.MaxInt32); ok {
+			s.out.length, s.out.fixed = int(min(n, 255)), n > 0
 		}
 	case splitAdditional:
-		if s.additional = o.Value; strings.Contains(o.Value, "/") {
+		if s.out.additional = o.Value; strings.Contains(o.Value, "/") {
 			o.Reject("invalid suffix %s, contains directory separator", quoteLocaleName(o.Value))
 		}
 	case 'd':
-		s.digits = "0123456789"
+		s.suffixes(o, "0123456789", "numerical")
 	case 'x':
-		s.digits = "0123456789abcdef"
+		s.suffixes(o, "0123456789abcdef", "hexadecimal")
+	case 'e':
+		s.parts.elide = true
+	case 'u':
+		s.parts.unbuffered = true
+	case splitFilter:
+		s.out.filter, s.out.filters = o.Value, true
 	case 't':
-		switch {
-		case o.Value == "":
-			o.RejectQuietly("empty record separator")
-		case o.Value == `\0`:
-			s.eol = 0
-		case len(o.Value) > 1:
-			o.RejectQuietly("multi-character separator %s", quoteLocaleName(o.Value))
-		default:
-			s.eol = o.Value[0]
-		}
+		s.separator(o)
 	case splitVerbose:
-		s.verbose = true
+		s.out.verbose = true
+	case splitBlockSize:
+		unsignedNumber(o, o.Value, "invalid IO block size", "b", 1, math.MaxInt64)
+	default:
+		s.oldDigit(o)
 	}
 }
 
-// name is that of the file in hand.
-func (s *split) name() string {
-	var b strings.Builder
-	b.WriteString(s.prefix)
-	for _, d := range s.suffix {
-		b.WriteByte(s.digits[max(d, 0)])
+// way takes the option that says how to divide; there is one only.
+func (s *split) way(o *options) {
+	if s.kind >= 0 {
+		o.Reject("cannot split in more than one way")
+		return
 	}
-	return b.String() + s.additional
+	s.kind = o.ID
+	switch o.ID {
+	case 'n':
+		s.parts.parse(o)
+	case 'l':
+		s.size, _ = unsignedNumber(o, o.Value, "invalid number of lines", "b", 1, math.MaxInt64)
+	default:
+		s.size, _ = unsignedNumber(o, o.Value, "invalid number of bytes", "b", 1, math.MaxInt64)
+	}
 }
 
-// next begins the next file.
-func (s *split) next() bool {
-	if s.file != nil {
-		if s.err = s.file.Close(); s.err != nil {
-			return false
-		}
-		s.file = nil
+// oldDigit takes a digit of -NUMBER. Those of one word make one number.
+func (s *split) oldDigit(o *options) {
+	if s.kind > 0 {
+		o.Reject("cannot split in more than one way")
+		return
 	}
-	i := len(s.suffix) - 1
-	for ; i >= 0; i-- {
-		if s.suffix[i]++; s.suffix[i] < len(s.digits) {
-			break
-		}
-		s.suffix[i] = 0
+	if s.kind < 0 || s.oldIndex != o.Index {
+		s.old = 0
 	}
-	// Before the last names of a length are used up, names become longer: yz, zaaa.
-	if !s.fixed && i == 0 && s.suffix[0] == len(s.digits)-1 {
-		s.prefix += s.digits[len(s.digits)-1:]
-		s.suffix = make([]int, len(s.suffix)+1)
+	s.kind, s.oldIndex = 0, o.Index
+	digit := uint64(o.ID - '0')
+	if s.old > (math.MaxUint64-digit)/10 {
+		o.RejectQuietly("line count option -%d%d... is too large", s.old, digit)
+		return
 	}
-	if i < 0 {
-		s.fault = "output file suffixes exhausted"
-		return false
-	}
-	if s.verbose {
-		if _, s.err = s.p.Stdout.Write([]byte("creating file " + shell.Quote(s.name()) + "\n")); s.err != nil {
-			return false
-		}
-	}
-	s.file, s.err = s.p.OpenFile(s.name(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
-	return s.err == nil
+	s.old = s.old*10 + digit
 }
 
-func (s *split) write(b []byte) bool {
-	_, s.err = s.file.Write(b)
-	return s.err == nil
+// suffixes takes other digits for the names, and what they begin with.
+func (s *split) suffixes(o *options, digits, kind string) {
+	s.out.digits = digits
+	if o.Value == "" {
+		return
+	}
+	if strings.Trim(o.Value, digits) != "" {
+		o.Reject("%s: invalid start value for %s suffix", quoteLocaleName(o.Value), kind)
+		return
+	}
+	s.out.from = strings.TrimLeft(o.Value, "0")
+	s.out.begins = true
+}
+
+func (s *split) separator(o *options) {
+	switch {
+	case o.Value == "":
+		o.RejectQuietly("empty record separator")
+	case o.Value == `\0`:
+		s.eol = 0
+	case len(o.Value) > 1:
+		o.RejectQuietly("multi-character separator %s", quoteLocaleName(o.Value))
+	default:
+		s.eol = o.Value[0]
+	}
+}
+
+// settle checks what can be checked only when all options are known.
+func (s *split) settle(o *options) {
+	switch s.kind {
+	case -1:
+		s.kind, s.size = 'l', 1000
+	case 0:
+		s.kind, s.size = 'l', int64(min(s.old, math.MaxInt64))
+		if s.old == 0 {
+			o.Reject("invalid number of lines: %s", quoteLocaleName(strconv.FormatUint(s.old, 10)))
+			return
+		}
+	}
+	if s.out.filters && s.parts.only > 0 {
+		o.Reject("--filter does not process a chunk extracted to stdout")
+		return
+	}
+	s.out.settle(o, s.parts.count, s.parts.only > 0)
 }
 
 // copy divides what l reads.
-func (s *split) copy(l *lineReader) {
-	left := int64(0)
+func (s *split) copy(l *lineReader) error {
 	if s.kind == 'C' {
-		s.copyLines(l)
-		return
+		return s.copyLines(l)
 	}
+	left := int64(0)
 	for {
 		b, ok := l.bytes()
 		if !ok {
-			return
+			return nil
 		}
 		for len(b) > 0 {
 			if left == 0 {
-				if !s.next() {
-					return
+				if err := s.out.next(); err != nil {
+					return err
 				}
 				left = s.size
 			}
 			n := s.part(b, &left)
-			if !s.write(b[:n]) {
-				return
+			if err := s.out.write(b[:n]); err != nil {
+				return err
 			}
 			b = b[n:]
 		}
 	}
 }
 
-// part returns how much of b goes into the file in hand.
+// part returns how much of b goes into the piece in hand.
 func (s *split) part(b []byte, left *int64) int {
 	if s.kind == 'b' {
 		n := min(int64(len(b)), *left)
@@ -263,26 +303,26 @@ func (s *split) part(b []byte, left *int64) int {
 }
 
 // copyLines keeps lines whole as far as they fit into a piece.
-func (s *split) copyLines(l *lineReader) {
+func (s *split) copyLines(l *lineReader) error {
 	left := int64(0)
 	for {
 		line, ok := l.next()
 		if !ok {
-			return
+			return nil
 		}
 		if int64(len(line)) > left && left < s.size {
 			left = 0
 		}
 		for len(line) > 0 {
 			if left == 0 {
-				if !s.next() {
-					return
+				if err := s.out.next(); err != nil {
+					return err
 				}
 				left = s.size
 			}
 			n := min(int64(len(line)), left)
-			if !s.write(line[:n]) {
-				return
+			if err := s.out.write(line[:n]); err != nil {
+				return err
 			}
 			left -= n
 			line = line[n:]
