@@ -381,7 +381,7 @@ func importTree(t *testing.T, f *vfs.FS, root string) {
 		if info.Mode()&fs.ModeSymlink == 0 {
 			must(f.Chmod(c, path, info.Mode()))
 		}
-		stamps = append(stamps, stamp{path, time.Unix(st.Atim.Sec, st.Atim.Nsec), time.Unix(st.Mtim.Sec, st.Mtim.Nsec)})
+		stamps = append(stamps, stamp{path, accessed(st), info.ModTime()})
 		return nil
 	}))
 	if info, err := os.Lstat(filepath.Dir(root)); err == nil {

@@ -19,6 +19,10 @@ fi
 say "golangci-lint"
 "$lint" run ./...
 
+# What runs in memory runs wherever Go does; its tests too.
+say "go vet for darwin"
+GOOS=darwin CGO_ENABLED=0 go vet ./vfs/... ./shell/... ./coreutils/... ./backend/virtual/...
+
 if command -v shellcheck >/dev/null; then
   say "shellcheck"
   shellcheck -x .ci/run scripts/*.sh

@@ -2,6 +2,7 @@ package vfs_test
 
 import (
 	"bytes"
+	"crypto/md5"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -13,6 +14,12 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/vfs"
 )
+
+// sum stands for a file's content.
+func sum(b []byte) []byte {
+	s := md5.Sum(b)
+	return s[:4]
+}
 
 // paths describes all there is in a snapshot, as far as Diff looks at it.
 func paths(t *testing.T, s *vfs.Snapshot) map[string]string {

@@ -2,7 +2,6 @@ package vfs_test
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -75,17 +74,6 @@ func (k *kernel) become(c vfs.Cred) {
 	raw(syscall.SYS_SETGROUPS, uintptr(len(groups)), uintptr(unsafe.Pointer(&groups[0])))
 	raw(syscall.SYS_SETFSGID, uintptr(c.GID), 0)
 	raw(syscall.SYS_SETFSUID, uintptr(c.UID), 0)
-}
-
-func number(err error) syscall.Errno {
-	var e syscall.Errno
-	if err == nil {
-		return 0
-	}
-	if !errors.As(err, &e) {
-		return syscall.Errno(9999)
-	}
-	return e
 }
 
 const (

@@ -1,73 +1,67 @@
 package vfs
 
 import (
-	"archive/tar"
-	"fmt"
 	"io"
-	"path"
-	"strconv"
-	"strings"
-	"time"
+
+	"github.com/seed434b0696/agent-sandbox/vfs/tarfile"
 )
 
 // WriteTar writes what is below the directory dir as a tar archive in the PAX format:
 // modes, owners by number, times in nanoseconds, hard and symbolic links, devices and
-// named pipes. Names begin with "./". Files with holes are sparse, as GNU tar writes them.
+// named pipes. Names begin with "./". Files with holes are sparse, as GNU tar writes them, and their
+// holes are not looked at. Sockets of a layer are left out: no archive holds one.
 func (s *Snapshot) WriteTar(w io.Writer, dir string) error {
 	f := s.FS(Options{NoAtime: true})
 	top, e := f.find(&Cred{}, dir, true)
 	if e != 0 {
 		return pathError("tar", dir, e)
 	}
-	t := &tarWriter{tree: &f.tree, out: w, tar: tar.NewWriter(w), seen: map[uint64]string{}}
+	t := &tarWriter{tree: &f.tree, tar: tarfile.NewWriter(w, tarfile.Pax), seen: map[uint64]string{}}
 	if err := t.node(".", top); err != nil {
 		return err
 	}
-	return t.tar.Close()
+	return t.tar.Close(tarfile.BlockSize)
 }
 
 type tarWriter struct {
 	tree *tree
-	out  io.Writer
-	tar  *tar.Writer
+	tar  *tarfile.Writer
 	seen map[uint64]string // by number of an inode with several names: the one written first
 }
 
 func (t *tarWriter) node(name string, n *inode) error {
-	h := &tar.Header{
-		Name: name, Mode: int64(n.mode & perms), Uid: int(n.uid), Gid: int(n.gid),
-		ModTime: n.mtime.time(), AccessTime: n.atime.time(), ChangeTime: n.ctime.time(), Format: tar.FormatPAX,
+	h := &tarfile.Header{
+		Name: name, Mode: n.mode & perms, UID: n.uid, GID: n.gid,
+		Mtime: n.mtime.time(), Atime: n.atime.time(), Ctime: n.ctime.time(),
 	}
 	if !n.isDir() && n.nlink > 1 {
 		if first, ok := t.seen[n.ino]; ok {
-			h.Typeflag, h.Linkname = tar.TypeLink, first
-			return t.tar.WriteHeader(h)
+			h.Type, h.Link = tarfile.Link, first
+			return t.tar.Header(h)
 		}
 		t.seen[n.ino] = name
 	}
 	switch n.mode & sIFMT {
 	case sIFREG:
-		h.Typeflag, h.Size = tar.TypeReg, n.size
 		return t.file(h, n)
 	case sIFDIR:
-		h.Typeflag, h.Name = tar.TypeDir, name+"/"
-	case sIFLNK:
-		h.Typeflag, h.Linkname = tar.TypeSymlink, n.target
-	case sIFIFO:
-		h.Typeflag = tar.TypeFifo
-	case sIFCHR, sIFBLK:
-		h.Typeflag = tar.TypeChar
-		if n.mode&sIFMT == sIFBLK {
-			h.Typeflag = tar.TypeBlock
+		h.Type, h.Name = tarfile.Dir, name+"/"
+		if err := t.tar.Header(h); err != nil {
+			return err
 		}
-		h.Devmajor, h.Devminor = int64(Major(n.rdev)), int64(Minor(n.rdev))
+		return t.below(name, n)
+	case sIFLNK:
+		h.Type, h.Link = tarfile.Symlink, n.target
+	case sIFIFO:
+		h.Type = tarfile.Fifo
+	case sIFCHR:
+		h.Type, h.Major, h.Minor = tarfile.Char, Major(n.rdev), Minor(n.rdev)
+	case sIFBLK:
+		h.Type, h.Major, h.Minor = tarfile.Block, Major(n.rdev), Minor(n.rdev)
 	default:
-		return nil // a socket of a layer: no archive holds one
+		return nil
 	}
-	if err := t.tar.WriteHeader(h); err != nil || !n.isDir() {
-		return err
-	}
-	return t.below(name, n)
+	return t.tar.Header(h)
 }
 
 func (t *tarWriter) below(name string, n *inode) error {
@@ -77,7 +71,10 @@ func (t *tarWriter) below(name string, n *inode) error {
 	}
 	var err error
 	d.each("", func(e dirent) bool {
-		if kid := t.tree.inode(e.ino()); kid != nil {
+		kid, bad := t.tree.current(e)
+		if bad != 0 {
+			err = pathError("tar", name+"/"+e.name, bad)
+		} else if kid != nil {
 			err = t.node(name+"/"+e.name, kid)
 		}
 		return err == nil
@@ -85,29 +82,43 @@ func (t *tarWriter) below(name string, n *inode) error {
 	return err
 }
 
-func (t *tarWriter) file(h *tar.Header, n *inode) error {
-	runs := n.runs()
-	if len(runs) == 1 && runs[0].size == n.size || n.size == 0 || n.lower != nil {
-		if err := t.tar.WriteHeader(h); err != nil {
+func (t *tarWriter) file(h *tarfile.Header, n *inode) error {
+	h.Type, h.Size = tarfile.Regular, n.size
+	runs := []tarfile.Run{{Size: n.size}}
+	if n.lower == nil { // else what looks like holes comes from below
+		if own := n.runs(); len(own) != 1 || own[0].Size != n.size {
+			h.Holes, runs = n.size > 0, own
+		}
+	}
+	if h.Holes {
+		if last := len(runs) - 1; last < 0 || runs[last].Off+runs[last].Size < n.size {
+			runs = append(runs, tarfile.Run{Off: n.size}) // GNU tar marks the end so
+		}
+		h.Runs = runs
+		for _, r := range runs {
+			h.Stored += r.Size
+		}
+	}
+	if err := t.tar.Header(h); err != nil {
+		return err
+	}
+	for _, r := range runs {
+		if err := n.copyTo(t.tar, r.Off, r.Size); err != nil {
 			return err
 		}
-		return n.copyTo(t.tar, 0, n.size)
 	}
-	return t.sparse(h, n, runs)
+	return nil
 }
 
-// run is a part of a file that is no hole.
-type run struct{ off, size int64 }
-
 // runs returns the parts of a file that are no holes.
-func (c *content) runs() []run {
-	var runs []run
+func (c *content) runs() []tarfile.Run {
+	var runs []tarfile.Run
 	add := func(i uint64, _ *chunk) bool {
 		off, size := int64(i)<<chunkBits, span(c.size, i)
-		if last := len(runs) - 1; last >= 0 && runs[last].off+runs[last].size == off {
-			runs[last].size += size
+		if last := len(runs) - 1; last >= 0 && runs[last].Off+runs[last].Size == off {
+			runs[last].Size += size
 		} else if size > 0 {
-			runs = append(runs, run{off, size})
+			runs = append(runs, tarfile.Run{Off: off, Size: size})
 		}
 		return true
 	}
@@ -135,92 +146,4 @@ func (c *content) copyTo(w io.Writer, off, size int64) error {
 		size -= int64(len(part))
 	}
 	return nil
-}
-
-// sparse writes a file with holes in GNU's PAX format 1.0, which archive/tar only
-// reads: the headers are made here. See "Storing Sparse Files" in GNU tar's manual.
-func (t *tarWriter) sparse(h *tar.Header, n *inode, runs []run) error {
-	if err := t.tar.Flush(); err != nil {
-		return err
-	}
-	if len(runs) == 0 || runs[len(runs)-1].off+runs[len(runs)-1].size < n.size {
-		runs = append(runs, run{off: n.size}) // GNU tar marks the end so
-	}
-	var m strings.Builder
-	fmt.Fprintln(&m, len(runs))
-	size := int64(0)
-	for _, r := range runs {
-		fmt.Fprintf(&m, "%d\n%d\n", r.off, r.size)
-		size += r.size
-	}
-	table := padded([]byte(m.String()))
-	size += int64(len(table))
-	records := record("GNU.sparse.major", "1") + record("GNU.sparse.minor", "0") +
-		record("GNU.sparse.name", h.Name) + record("GNU.sparse.realsize", strconv.FormatInt(n.size, 10)) +
-		record("size", strconv.FormatInt(size, 10)) + record("uid", strconv.Itoa(h.Uid)) + record("gid", strconv.Itoa(h.Gid)) +
-		record("mtime", seconds(h.ModTime)) + record("atime", seconds(h.AccessTime)) + record("ctime", seconds(h.ChangeTime))
-	base := path.Base(h.Name)
-	base = base[:min(len(base), 80)]
-	for _, block := range [][]byte{
-		rawHeader("PaxHeaders.0/"+base, tar.TypeXHeader, 0o644, int64(len(records))), padded([]byte(records)),
-		rawHeader("GNUSparseFile.0/"+base, tar.TypeReg, h.Mode, size), table,
-	} {
-		if _, err := t.out.Write(block); err != nil {
-			return err
-		}
-	}
-	for _, r := range runs {
-		if err := n.copyTo(t.out, r.off, r.size); err != nil {
-			return err
-		}
-	}
-	_, err := t.out.Write(make([]byte, -size&511))
-	return err
-}
-
-// padded fills p up to whole blocks.
-func padded(p []byte) []byte { return append(p, make([]byte, -len(p)&511)...) }
-
-// record is a PAX record: its length, which counts itself, the key and the value.
-func record(key, value string) string {
-	size := len(key) + len(value) + 3
-	size += len(strconv.Itoa(size))
-	s := fmt.Sprintf("%d %s=%s\n", size, key, value)
-	if len(s) != size {
-		s = fmt.Sprintf("%d %s=%s\n", len(s), key, value)
-	}
-	return s
-}
-
-func seconds(t time.Time) string {
-	sec, nsec := t.Unix(), t.Nanosecond()
-	sign := ""
-	if sec < 0 && nsec > 0 {
-		sec, nsec = sec+1, 1e9-nsec
-		if sec == 0 {
-			sign = "-"
-		}
-	}
-	return fmt.Sprintf("%s%d.%09d", sign, sec, nsec)
-}
-
-// rawHeader is a ustar header; what does not fit stands in the PAX records.
-func rawHeader(name string, kind byte, mode, size int64) []byte {
-	b := make([]byte, 512)
-	copy(b, name)
-	octal := func(at, width int, v int64) { copy(b[at:at+width-1], fmt.Sprintf("%0*o", width-1, v)) }
-	octal(100, 8, mode)
-	octal(108, 8, 0)
-	octal(116, 8, 0)
-	octal(124, 12, size&(1<<33-1))
-	octal(136, 12, 0)
-	b[156] = kind
-	copy(b[257:], "ustar\x0000")
-	copy(b[148:], "        ")
-	sum := 0
-	for _, c := range b {
-		sum += int(c)
-	}
-	copy(b[148:], fmt.Sprintf("%06o\x00 ", sum))
-	return b
 }

@@ -3,6 +3,7 @@ package vfs
 import (
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // tree is what a snapshot retains.
@@ -49,6 +50,20 @@ func (t *tree) remove(owner *epoch, ino uint64) {
 	} else {
 		t.changed.set(owner, ino-lowerBase, &gone)
 	}
+}
+
+// current returns what an entry of a directory stands for, looking at its layer if need be; nil: it
+// is there no more.
+func (t *tree) current(e dirent) (*inode, syscall.Errno) {
+	n := t.inode(e.ino())
+	if n == nil || n.owner != nil {
+		return n, 0
+	}
+	n, bad := n.fresh()
+	if bad == syscall.ENOENT {
+		return nil, 0 // removed just now
+	}
+	return n, bad
 }
 
 // child looks a name up; nil if the directory cannot be read.

@@ -130,11 +130,7 @@ func (f *FS) step(dir *inode, name string) (place, syscall.Errno) {
 	if !ok {
 		return p, 0
 	}
-	if p.node = f.inode(ent.ino()); p.node != nil && p.node.owner == nil { // of a layer, and not changed
-		if p.node, e = p.node.fresh(); e == syscall.ENOENT {
-			p.node, e = nil, 0 // removed just now
-		}
-	}
+	p.node, e = f.tree.current(ent)
 	return p, e
 }
 

@@ -1,0 +1,9 @@
+package coreutils
+
+import (
+	"syscall"
+	"time"
+)
+
+// accessed returns when a file was read last.
+func accessed(st *syscall.Stat_t) time.Time { return time.Unix(st.Atimespec.Unix()) }
