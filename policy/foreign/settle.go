@@ -188,7 +188,7 @@ func (r *rules) takenBack(a access, write bool) (by *access, partly bool) {
 		switch {
 		case wins && n.covers(a.base):
 			return n, false
-		case a.weak && !n.soft && a.reaches(n.pattern):
+		case (a.weak && !n.soft || n.deep && a.glob()) && a.reaches(n.pattern):
 			return n, true
 		}
 	}

@@ -25,6 +25,7 @@ func FuzzSettle(f *testing.F) {
 	f.Add([]byte{0, 0, 1, 1, 2, 7})
 	f.Add([]byte{0, 11, 1, 8, 0, 4, 1, 1, 3, 9, 2, 28})
 	f.Add([]byte{2, 7, 3, 0, 0, 1, 2, 13, 2, 25, 1, 12})
+	f.Add([]byte{0, 23, 2, 28}) // a glob that reaches below a directory of which each entry is hidden
 	host := tree(f)
 	var paths []string
 	err := filepath.WalkDir(host.Home, func(path string, e fs.DirEntry, err error) error {
