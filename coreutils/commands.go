@@ -42,6 +42,7 @@ var commands = []func() shell.Command{
 	grepCommand,
 	headCommand,
 	hexdumpCommand,
+	iconvCommand,
 	joinCommand,
 	jqCommand,
 	lookCommand,

@@ -80,8 +80,14 @@ func Fuzz_Bc_Program(f *testing.F) {
 
 func Fuzz_Yq_Document(f *testing.F) {
 	for _, s := range [][2]string{
-		{".a.b[0] = 1", "a: &x {b: [1, 2]}\nc: *x\n"}, {".", "- ! x\n- |\n  t\n- >-\n  u\n--- # d\n? [k]\n: v\n"}, {"del(.a) | to_entries", "a: 1\n<<: {z: 0x1F}\n"}, {"..", "&a [*a, *a]"}, {".x += \"y\"", "%YAML 1.2\n---\nx: !!binary aGk=\n...\n"},
-		{"[.[] | tostring]", "[1e3, .inf, ~, 2001-01-01, 'it''s', \"\\u00e9\"]"}, {". as $d | $d", "a: [\n"}, {".", "a: &a [x,x]\nb: &b [*a,*a]\nc: &c [*b,*b]\n"},
+		{".a.b[0] = 1", "a: &x {b: [1, 2]}\nc: *x\n"},
+		{".", "- ! x\n- |\n  t\n- >-\n  u\n--- # d\n? [k]\n: v\n"},
+		{"del(.a) | to_entries", "a: 1\n<<: {z: 0x1F}\n"},
+		{"..", "&a [*a, *a]"},
+		{".x += \"y\"", "%YAML 1.2\n---\nx: !!binary aGk=\n...\n"},
+		{"[.[] | tostring]", "[1e3, .inf, ~, 2001-01-01, 'it''s', \"\\u00e9\"]"},
+		{". as $d | $d", "a: [\n"},
+		{".", "a: &a [x,x]\nb: &b [*a,*a]\nc: &c [*b,*b]\n"},
 	} {
 		f.Add(s[0], s[1], uint16(0))
 		f.Add(s[0], s[1], uint16(3))

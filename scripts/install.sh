@@ -53,6 +53,8 @@ for task in "$@"; do
       need jq jq
       need gawk gawk
       need bc bc
+      need dc dc
+      need iconv libc-bin
       [[ -e $(echo /usr/share/python-wheels/pip-*.whl) ]] || apt_wanted+=(python3-pip-whl)
       # What our own programs are compared with.
       need bzip2 bzip2

@@ -29,10 +29,7 @@ func Fuzz_Pattern(f *testing.F) {
 		if err != nil {
 			return
 		}
-		at := int(from)
-		if at > len(text) {
-			at = len(text)
-		}
+		at := min(int(from), len(text))
 		work := 0
 		m := re.Matcher(func(n int) error { work += n; return nil })
 		caps := make([]int, 2*(re.Groups()+1))
