@@ -392,5 +392,5 @@ func (a *assignCode) traceText(sh *interp) string {
 	if s == "" {
 		return name + op
 	}
-	return name + op + traceQuote(s)
+	return name + op + sh.traceQuote(s)
 }

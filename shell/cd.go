@@ -8,6 +8,9 @@ import (
 
 // cd changes the directory.
 func (sh *interp) cd(args []string) int {
+	if sh.restricted() {
+		return sh.fail("restricted")
+	}
 	list, rest, st := sh.flags2(args, "LPe@")
 	if st >= 0 {
 		return st
@@ -278,6 +281,9 @@ func (sh *interp) stackArg(a string) (n int, isIndex, ok bool) {
 }
 
 func (sh *interp) pushd(args []string) int {
+	if sh.restricted() {
+		return sh.fail("restricted")
+	}
 	args = args[1:]
 	stay := false
 	for len(args) > 0 && (args[0] == "-n" || args[0] == "--") {
@@ -373,6 +379,9 @@ func (sh *interp) popd(args []string) int {
 		return sh.fail("directory stack empty")
 	}
 	if n == 0 && !stay {
+		if sh.restricted() {
+			return sh.fail("restricted")
+		}
 		if err := sh.tryDir(sh.dirStack[0], false); err != nil {
 			return sh.fail("%s: %s", sh.dirStack[0], Strerror(err))
 		}

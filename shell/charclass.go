@@ -63,10 +63,8 @@ var namedClasses = map[string]func(rune) bool{
 	"punct": func(r rune) bool {
 		return r > ' ' && r < 0x7f && !isAlnum(r) || r > 0x7f && (unicode.IsPunct(r) || unicode.IsSymbol(r))
 	},
-	"print": func(r rune) bool { return r >= ' ' && r < 0x7f || r > 0x7f && unicode.IsPrint(r) },
-	"graph": func(r rune) bool {
-		return r > ' ' && r < 0x7f || r > 0x7f && unicode.IsGraphic(r) && !unicode.IsSpace(r)
-	},
+	"print":  printable,
+	"graph":  func(r rune) bool { return printable(r) && !unicode.IsSpace(r) },
 	"cntrl":  func(r rune) bool { return r >= 0 && (r < ' ' || r == 0x7f) },
 	"xdigit": func(r rune) bool { return r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'f' },
 	"word": func(r rune) bool {
@@ -75,82 +73,80 @@ var namedClasses = map[string]func(rune) bool{
 	"ascii": func(r rune) bool { return r >= 0 && r < 0x80 },
 }
 
-func isAlnum(r rune) bool { return r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z' }
-
-// classLen returns the length of the bracket expression that s begins with, 0 when it is none.
-func classLen(s string) int {
-	i := 1
-	if i < len(s) && (s[i] == '!' || s[i] == '^') {
-		i++
+// printable tells what the C library's iswprint does.
+func printable(r rune) bool {
+	if r < 0x7f {
+		return r >= ' '
 	}
-	if i < len(s) && s[i] == ']' {
-		i++
-	}
-	for i < len(s) && s[i] != ']' {
-		switch {
-		case s[i] == '\\' && i+1 < len(s):
-			i++
-		case s[i] == '[' && i+1 < len(s) && strings.IndexByte(":.=", s[i+1]) >= 0:
-			if end := strings.Index(s[i+2:], string(s[i+1])+"]"); end >= 0 {
-				i += end + 3
-			}
-		}
-		i++
-	}
-	if i >= len(s) {
-		return 0
-	}
-	return i + 1
+	return unicode.IsPrint(r) || unicode.In(r, unicode.Zs, unicode.Cf, unicode.Co)
 }
 
-// parseClass reads the bracket expression that s begins with; nil when it is none.
-func parseClass(s string, fold bool) (*charClass, int) {
-	n := classLen(s)
-	if n == 0 {
-		return nil, 0
-	}
+func isAlnum(r rune) bool { return r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z' }
+
+// parseClass reads a bracket expression, all of s.
+func parseClass(s string, fold bool) *charClass {
 	c := &charClass{fold: fold}
-	i, end := 1, n-1
-	if s[i] == '!' || s[i] == '^' {
+	r := classReader{s: s, i: 1, end: len(s) - 1}
+	if s[1] == '!' || s[1] == '^' {
 		c.not = true
-		i++
+		r.i++
 	}
-	for first := true; i < end; first = false {
-		if s[i] == '[' && i+1 < end && s[i+1] == ':' {
-			if stop := strings.Index(s[i+2:end], ":]"); stop >= 0 {
-				if f := namedClasses[s[i+2:i+2+stop]]; f != nil {
-					c.named = append(c.named, f)
-				}
-				i += stop + 4
-				continue
+	for r.i < r.end {
+		if name, ok := r.named(':', 0); ok {
+			if f := namedClasses[name]; f != nil {
+				c.named = append(c.named, f)
 			}
+			continue
 		}
-		lo, w := classRune(s[i:end], first)
-		i += w
-		if i+1 < end && s[i] == '-' && s[i+1] != ']' {
-			hi, w := classRune(s[i+1:end], false)
-			i += 1 + w
-			if lo <= hi {
+		lo := r.char()
+		if r.i+1 < r.end && s[r.i] == '-' && s[r.i+1] != ']' {
+			r.i++
+			if hi := r.char(); lo <= hi {
 				c.ranges = append(c.ranges, [2]rune{lo, hi})
 			}
 			continue
 		}
 		c.runes = append(c.runes, lo)
 	}
-	return c, n
+	return c
 }
 
-// classRune reads one character inside brackets: plain, quoted, or [.x.] and [=x=].
-func classRune(s string, _ bool) (rune, int) {
-	switch {
-	case s[0] == '\\' && len(s) > 1:
-		r, n := decodeRune(s[1:])
-		return r, n + 1
-	case s[0] == '[' && len(s) > 1 && (s[1] == '.' || s[1] == '='):
-		if end := strings.Index(s[2:], string(s[1])+"]"); end > 0 {
-			r, _ := decodeRune(s[2:])
-			return r, end + 4
+// classReader reads what stands in brackets.
+type classReader struct {
+	s       string
+	i, end  int
+	missing [128]bool // no :] or its like is left
+}
+
+// named reads [:name:] and its like; min is how short the name may be.
+func (r *classReader) named(mark byte, least int) (string, bool) {
+	rest := r.s[r.i:r.end]
+	if len(rest) < 2 || rest[0] != '[' || rest[1] != mark || r.missing[mark] {
+		return "", false
+	}
+	stop := strings.Index(rest[2:], string(mark)+"]")
+	if stop < 0 {
+		r.missing[mark] = true
+	}
+	if stop < least {
+		return "", false
+	}
+	r.i += stop + 4
+	return rest[2 : 2+stop], true
+}
+
+// char reads one character: plain, quoted, or [.x.] and [=x=].
+func (r *classReader) char() rune {
+	for _, mark := range [...]byte{'.', '='} {
+		if name, ok := r.named(mark, 1); ok {
+			c, _ := decodeRune(name)
+			return c
 		}
 	}
-	return decodeRune(s)
+	if r.s[r.i] == '\\' && r.i+1 < r.end {
+		r.i++
+	}
+	c, n := decodeRune(r.s[r.i:r.end])
+	r.i += n
+	return c
 }

@@ -54,7 +54,7 @@ func (sh *interp) complete(args []string) int {
 		if strings.IndexByte("oAGWFCXPS", f.c) >= 0 {
 			arg := f.arg
 			if f.c == 'W' || f.c == 'G' || f.c == 'X' || f.c == 'P' || f.c == 'S' || f.c == 'C' {
-				arg = quoteShell(arg)
+				arg = sh.quoteShell(arg)
 			}
 			spec.WriteString(arg + " ")
 		}
@@ -184,7 +184,7 @@ func (g *generator) option(f flag) int {
 		return g.function(f.arg)
 	case 'C':
 		sh.errorf("compgen: warning: -C option may not work as you expect")
-		g.list = append(g.list, strings.Fields(sh.substitute(&substPart{text: f.arg + " '' " + quoteShell(g.word) + " ''", raw: true, line: sh.line}))...)
+		g.list = append(g.list, strings.Fields(sh.substitute(&substPart{text: f.arg + " '' " + sh.quoteShell(g.word) + " ''", raw: true, line: sh.line}))...)
 	case 'X':
 		g.filter = f.arg
 	case 'P':
@@ -393,6 +393,6 @@ func (g *generator) filtered() []string {
 		return g.list
 	}
 	text, not := strings.CutPrefix(g.filter, "!")
-	pat := g.sh.m.lib.pattern(strings.ReplaceAll(text, "&", escapePattern(g.word)), g.sh.patternFlags())
+	pat := g.sh.patternOf(strings.ReplaceAll(text, "&", escapePattern(g.word)), g.sh.patternFlags())
 	return slices.DeleteFunc(g.list, func(s string) bool { return pat.match(g.sh, s) != not })
 }

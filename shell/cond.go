@@ -174,7 +174,7 @@ func (c *compiler) condMatch(x, y *word, op string) test {
 		if fold {
 			flags |= patFold
 		}
-		return sh.m.lib.pattern(text, flags).match(sh, s) != not
+		return sh.patternOf(text, flags).match(sh, s) != not
 	}
 }
 
@@ -197,7 +197,7 @@ func (sh *interp) condRegex(x, y *word) bool {
 
 func (sh *interp) traceCond(op, s string) {
 	if sh.opt&optXTrace != 0 {
-		sh.xtrace(sh.condHead() + op + " " + traceQuote(s) + " ]]")
+		sh.xtrace(sh.condHead() + op + " " + condShown(s) + " ]]")
 	}
 }
 
@@ -206,9 +206,17 @@ func (sh *interp) traceCond2(a, op, b string) {
 		return
 	}
 	if b == "" || op != "==" && op != "=~" && op != "!=" && op != "=" {
-		b = traceQuote(b)
+		b = condShown(b)
 	}
-	sh.xtrace(sh.condHead() + traceQuote(a) + " " + op + " " + b + " ]]")
+	sh.xtrace(sh.condHead() + condShown(a) + " " + op + " " + b + " ]]")
+}
+
+// condShown is an operand as set -x shows it: as it is.
+func condShown(s string) string {
+	if s == "" {
+		return "''"
+	}
+	return s
 }
 
 // condHead is what a traced test begins with.

@@ -1,10 +1,6 @@
 package shell
 
-import (
-	"strings"
-
-	"github.com/seed434b0696/agent-sandbox/shell/syntax"
-)
+import "strings"
 
 // echo writes its arguments.
 func (sh *interp) echo(args []string) int {
@@ -36,7 +32,7 @@ func (sh *interp) echo(args []string) int {
 			continue
 		}
 		var stop bool
-		if b, stop = appendEchoEscapes(b, a); stop {
+		if b, stop = sh.appendEchoEscapes(b, a); stop {
 			newline = false
 			break
 		}
@@ -64,7 +60,7 @@ func isEchoFlag(s string) bool {
 }
 
 // appendEchoEscapes appends s with the escapes of echo -e; stop after \c.
-func appendEchoEscapes(b []byte, s string) (_ []byte, stop bool) {
+func (sh *interp) appendEchoEscapes(b []byte, s string) (_ []byte, stop bool) {
 	for i := 0; i < len(s); i++ {
 		if s[i] != '\\' || i+1 == len(s) {
 			b = append(b, s[i])
@@ -97,7 +93,7 @@ func appendEchoEscapes(b []byte, s string) (_ []byte, stop bool) {
 				width = 8
 			}
 			if v, n = baseDigits(s[i+1:], width, 16); n > 0 {
-				b = append(b, syntax.Rune(uint32(v))...)
+				b = append(b, sh.encoded(uint32(v))...)
 				i += n
 				continue
 			}

@@ -141,6 +141,9 @@ func (sh *interp) source(args []string) int {
 		return st
 	}
 	name := rest[0]
+	if sh.restricted() && strings.Contains(name, "/") {
+		return sh.fail("%s: restricted", name)
+	}
 	path, text, err := sh.sourceText(name)
 	if err != nil {
 		switch {
@@ -245,6 +248,9 @@ func (sh *interp) exec(args []string) int {
 	}
 	if len(rest) == 0 {
 		return 0
+	}
+	if sh.restricted() {
+		return sh.fail("restricted")
 	}
 	name, clean, login := rest[0], false, ""
 	for _, f := range list {

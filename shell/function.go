@@ -181,7 +181,16 @@ func (sh *interp) stackName() string {
 
 // external runs a program that is no builtin, and waits for it.
 func (sh *interp) external(args []string) int {
+	st := sh.program(args)
+	sh.foreground(1)
+	return st
+}
+
+func (sh *interp) program(args []string) int {
 	name := args[0]
+	if sh.refuses(name) {
+		return 1
+	}
 	c, path, err := sh.findCommand(name)
 	if err != nil && sh.ctx.Err() != nil {
 		sh.die(sh.ctx)
@@ -211,8 +220,8 @@ func (sh *interp) notFound(name string, err error, args []string) int {
 			sh.errorf("%s: No such file or directory", name)
 		} else {
 			shown := name
-			if needsANSI(name) {
-				shown = quoteShell(name)
+			if sh.needsANSI(name) {
+				shown = sh.quoteShell(name)
 			}
 			sh.errorf("%s: command not found%s", shown, sh.m.hint(name))
 		}

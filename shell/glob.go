@@ -28,12 +28,16 @@ func (sh *interp) glob(pat, text string) {
 
 // magic tells whether a pattern can match anything but itself.
 func magic(s string, ext bool) bool {
+	var in *brackets
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
 		case '*', '?':
 			return true
 		case '[':
-			if classLen(s[i:]) > 0 {
+			if in == nil {
+				in = newBrackets(s)
+			}
+			if in.classLen(i) > 0 {
 				return true
 			}
 		case '(':
@@ -79,7 +83,7 @@ func (sh *interp) globIgnore() []*pattern {
 	var list []*pattern
 	for _, one := range splitColons(s) {
 		if one != "" {
-			list = append(list, sh.m.lib.pattern(one, sh.patternFlags()))
+			list = append(list, sh.patternOf(one, sh.patternFlags()))
 		}
 	}
 	return list
@@ -89,12 +93,13 @@ func (sh *interp) globIgnore() []*pattern {
 func splitColons(s string) []string {
 	var list []string
 	start := 0
+	in := newBrackets(s)
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
 		case '\\':
 			i++
 		case '[':
-			if n := classLen(s[i:]); n > 0 {
+			if n := in.classLen(i); n > 0 {
 				i += n - 1
 			}
 		case ':':
@@ -122,13 +127,14 @@ func (sh *interp) ignored(name string, list []*pattern) bool {
 func splitComponents(pat string) []string {
 	var list []string
 	start := 0
+	in := newBrackets(pat)
 	for i := 0; i < len(pat); i++ {
 		switch pat[i] {
 		case '\\':
 			i++
 		case '(':
 			if i > 0 && strings.IndexByte("?*+@!", pat[i-1]) >= 0 {
-				if end := patternClose(pat, i); end > 0 && strings.IndexByte(pat[i:end], '/') < 0 {
+				if end := in.close(i); end > 0 && strings.IndexByte(pat[i:end], '/') < 0 {
 					i = end
 				}
 			}
@@ -187,7 +193,7 @@ func (g *globber) walk(dir string, comps []string) {
 	if err != nil {
 		return
 	}
-	pat := sh.m.lib.pattern(comp, g.flags)
+	pat := sh.patternOf(comp, g.flags)
 	for _, e := range entries {
 		if !sh.tick() {
 			return
@@ -240,7 +246,7 @@ func dotFirst(pat string, ext bool) bool {
 	case pat[0] == '.' || strings.HasPrefix(pat, `\.`):
 		return true
 	case ext && len(pat) > 1 && pat[1] == '(' && strings.IndexByte("?*+@", pat[0]) >= 0:
-		if end := patternClose(pat, 1); end > 0 {
+		if end := newBrackets(pat).close(1); end > 0 {
 			for alt := range strings.SplitSeq(pat[2:end], "|") {
 				if dotFirst(alt, ext) {
 					return true

@@ -101,7 +101,7 @@ const maxHistory = 10_000
 // historyIgnores tells whether HISTIGNORE names the line.
 func (sh *interp) historyIgnores(line string) bool {
 	for pat := range strings.SplitSeq(sh.namedValue("HISTIGNORE"), ":") {
-		if pat != "" && sh.m.lib.pattern(pat, sh.patternFlags()).match(sh, line) {
+		if pat != "" && sh.patternOf(pat, sh.patternFlags()).match(sh, line) {
 			return true
 		}
 	}
@@ -145,6 +145,9 @@ func (sh *interp) historyFile(op byte, rest []string) int {
 	file := sh.namedValue("HISTFILE")
 	if len(rest) > 0 {
 		file = rest[0]
+		if sh.restricted() && strings.Contains(file, "/") {
+			return sh.fail("%s: restricted", file)
+		}
 	}
 	if file == "" {
 		return 0

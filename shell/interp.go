@@ -128,6 +128,9 @@ type interp struct {
 	specs          map[string]string // of complete
 	inTrap         int
 	inErrTrap      bool
+	inChildTrap    bool
+	deaf           uint64 // bits of signals that were ignored when the shell began, which stay so
+	inWords        int    // commands whose words are being made
 	inReturnTrap   bool
 	debugText      func() string // the command that a DEBUG trap is about
 	debugStatus    int
@@ -193,7 +196,7 @@ func (sh *interp) fork(beside bool) *interp {
 	sh.varsShared, sh.funcsShared, sh.aliasShared = true, true, true
 	c.sole = false
 	c.escaped, c.ownProcess, c.ownedEnd, c.signaled, c.exiting = false, false, false, 0, false
-	c.trapsInherited, c.inTrap = true, 0
+	c.trapsInherited, c.inTrap, c.inChildTrap, c.inWords = true, 0, false, 0
 	c.stack, c.scratch, c.fb = nil, nil, nil
 	sh.bequeath(c, beside)
 	c.fds = sh.fds.share()

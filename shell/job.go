@@ -11,12 +11,14 @@ import (
 
 // job is a process that the shell has started beside itself.
 type job struct {
-	id     int // of jobs and %n; 0: a process substitution, which has none
-	p      *process
-	text   string
-	told   bool // that it has ended
-	waited bool
-	coproc *coproc // nil for others
+	id       int // of jobs and %n; 0: a process substitution, which has none
+	p        *process
+	text     string
+	told     bool // that it has ended
+	stopTold bool // that it has stopped
+	signaled bool // since it has ended
+	waited   bool
+	coproc   *coproc // nil for others
 }
 
 // coproc is what a coprocess has besides its process, which goes away with it.
@@ -28,8 +30,13 @@ type coproc struct {
 
 // reap notes that the job has been waited for. The variables and descriptors of a coprocess go.
 func (sh *interp) reap(j *job) {
-	if !j.waited && j.ended() && j.p.signal != 0 && j.id > 0 {
-		sh.tellSignal(deadChild{j.p.signal, j.p.pid}, strings.TrimSuffix(j.text, " &"), false)
+	if !j.waited && j.ended() && j.id > 0 {
+		switch sig := j.p.signal; {
+		case sh.monitored() && !j.told && (sig == 0 || sig == sigINT || sig == sigPIPE || sig == sigTERM):
+			sh.errorRaw(sh.jobLine(j, sh.liveJobs(), false))
+		case sig != 0:
+			sh.tellSignal(deadChild{sig, j.p.pid}, strings.TrimSuffix(j.text, " &"), false)
+		}
 	}
 	j.waited = true
 	c := j.coproc
@@ -226,12 +233,26 @@ func (sh *interp) findJob(spec string) (*job, string) {
 // waitFor waits until the process has ended: its status, or 128+n when the trapped signal n came.
 func (sh *interp) waitFor(p *process) (st int, interrupted bool) {
 	for {
+		changes := (<-chan struct{})(p.done)
+		if sh.monitored() {
+			changes = sh.m.changes()
+		}
+		if sh.opt&optPosix != 0 && sh.p.handled.Load()&sh.p.pending.Load()&(1<<sigCHLD) != 0 {
+			return 128 + sh.taken(1<<sigCHLD), true
+		}
 		select {
 		case <-p.done:
+			if sh.monitored() { // What it tells of itself comes behind the trap.
+				sh.takeChildren()
+			}
 			return p.status, false
 		default:
 		}
-		if sig := sh.block(p.done); sig != 0 {
+		if sh.monitored() && p.isStopped() {
+			sh.tellJobs()
+			return 128 + sigSTOP, true
+		}
+		if sig := sh.block(changes); sig != 0 {
 			return 128 + sig, true
 		}
 		if sh.ctl != ctlNone {
@@ -259,8 +280,11 @@ func (sh *interp) block(done <-chan struct{}) (signal int) {
 	return 0
 }
 
-// taken handles the pending signals and returns the first.
+// taken handles the pending signals and returns the first; that of a child ends no wait but in POSIX mode.
 func (sh *interp) taken(bits uint64) int {
+	if sh.opt&optPosix == 0 {
+		bits &^= 1 << sigCHLD
+	}
 	first := 0
 	for n := 1; n <= sigRTMAX && first == 0; n++ {
 		if bits&(1<<(n&63)) != 0 {

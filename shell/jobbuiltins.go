@@ -116,6 +116,7 @@ func (sh *interp) fg(args []string) int {
 	sh.outString(strings.TrimSuffix(j.text, " &") + "\n")
 	j.p.resume()
 	st, _ = sh.waitFor(j.p)
+	j.told = true
 	sh.reap(j)
 	return st
 }
@@ -362,8 +363,9 @@ func (sh *interp) killOne(spec string, sig int) bool {
 		return true
 	}
 	if pid > 0 {
-		if j, _ := sh.findJob(spec); j != nil && !j.waited {
-			return true // It has ended and nobody has waited for it: a zombie takes signals.
+		if j, _ := sh.findJob(spec); j != nil && !j.waited && !j.signaled {
+			j.signaled = true
+			return true // It has ended, and the shell has not seen that yet.
 		}
 	}
 	sh.errorf("%s: (%s) - No such process", sh.builtinName, spec)

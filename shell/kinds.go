@@ -161,7 +161,9 @@ func (sh *interp) commandBuiltin(args []string) int {
 	var about byte
 	for _, f := range list {
 		if f.c == 'p' {
-			path = true
+			if path = true; sh.restricted() {
+				return sh.fail("-p: restricted")
+			}
 		} else {
 			about = f.c
 		}
@@ -261,7 +263,9 @@ func (sh *interp) hashBuiltin(args []string) int {
 	for _, f := range list {
 		on[f.c] = true
 		if f.c == 'p' {
-			path = f.arg
+			if path = f.arg; sh.restricted() && strings.Contains(path, "/") {
+				return sh.fail("%s: restricted", path)
+			}
 		}
 	}
 	if on['r'] {
@@ -467,6 +471,9 @@ func (sh *interp) enable(args []string) int {
 			}
 		}
 		return sh.outString(b.String())
+	}
+	if sh.restricted() && (!on['n'] || on['f']) {
+		return sh.fail("restricted")
 	}
 	st = 0
 	for _, name := range rest {

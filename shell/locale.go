@@ -1,6 +1,11 @@
 package shell
 
-import "unicode/utf8"
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/seed434b0696/agent-sandbox/shell/syntax"
+)
 
 // bytewise tells whether characters are bytes: the locale is C. Without one they are UTF-8.
 func (sh *interp) bytewise() bool {
@@ -10,6 +15,17 @@ func (sh *interp) bytewise() bool {
 		}
 	}
 	return false
+}
+
+// encoded returns what \u and \U make of a number: the character, or where the locale has none how it is written.
+func (sh *interp) encoded(v uint32) []byte {
+	switch {
+	case v < 0x80 || !sh.bytewise():
+		return syntax.Rune(v)
+	case v < 0x10000:
+		return fmt.Appendf(nil, "\\u%04X", v)
+	}
+	return fmt.Appendf(nil, "\\U%08X", v)
 }
 
 // runeCount counts characters; a byte that belongs to none counts as one.

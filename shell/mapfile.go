@@ -120,7 +120,7 @@ func (sh *interp) mapLines(o *mapOptions, d *description, slot int) int {
 			line = line[:i]
 		}
 		if o.callback != "" && (n+1)%o.every == 0 {
-			text := o.callback + " " + strconv.FormatInt(o.origin+int64(n), 10) + " " + quoteShell(line)
+			text := o.callback + " " + strconv.FormatInt(o.origin+int64(n), 10) + " " + sh.quoteShell(line)
 			if sh.evalText(text, sh.line, "mapfile"); sh.ctl != ctlNone {
 				return sh.status
 			}

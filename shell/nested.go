@@ -35,11 +35,13 @@ type nestedArgs struct {
 	shopt    shopts
 	shoptOff shopts
 	posix    bool
+
+	restricted bool
 }
 
 // runShell is the program bash.
 func runShell(p *Proc) int {
-	a := nestedArgs{name: p.Args[0], posix: p.Name() == "sh" || p.Name() == "dash"}
+	a := nestedArgs{name: p.Args[0], posix: p.Name() == "sh" || p.Name() == "dash", restricted: p.Name() == "rbash"}
 	args := p.Args[1:]
 	i, status := a.options(p, args)
 	if status >= 0 {
@@ -122,7 +124,9 @@ func (a *nestedArgs) longOption(p *Proc, s string, rest []string) (used, status 
 		_, _ = io.WriteString(p.Stdout, "GNU bash, version "+bashVersion+"-("+machineType+")\n"+
 			"Usage:\tbash [GNU long option] [option] ...\n\tbash [GNU long option] [option] script-file ...\n")
 		return 0, 0
-	case "--norc", "--noprofile", "--noediting", "--login", "--debugger", "--restricted":
+	case "--norc", "--noprofile", "--noediting", "--login", "--debugger":
+	case "--restricted":
+		a.restricted = true
 	case "--verbose":
 		a.opt |= optVerbose
 	case "--rcfile", "--init-file":
@@ -150,7 +154,10 @@ func (a *nestedArgs) shortOption(p *Proc, on bool, c byte, rest []string) (used,
 	case 'l':
 		a.shopt |= shLoginShell
 		return 0, -1
-	case 'r', 'D':
+	case 'r':
+		a.restricted = a.restricted || on
+		return 0, -1
+	case 'D':
 		return 0, -1
 	case 'o', 'O':
 		if len(rest) == 0 {
@@ -221,6 +228,7 @@ func (sh *interp) forProc(p *Proc) *interp {
 	} else if q, err := sh.m.newProcess(p.ctx, sh.p); err == nil {
 		c.p, c.ctx, c.ownProcess, c.ownedEnd = q, q.ctx, true, true
 	}
+	c.hearsNot(c.p.ignored.Load())
 	c.mainPID = c.p.pid
 	c.gas = 0
 	return c
@@ -296,6 +304,9 @@ func (sh *interp) runNested(a nestedArgs) int {
 		sh.opt |= optPosix
 		sh.shopt |= shExpandAliases
 	}
+	if a.restricted {
+		sh.funcs, sh.funcsShared = nil, false
+	}
 	sh.initVars(1)
 	if _, ok := sh.value(slotPOSIXLY); ok {
 		sh.opt |= optPosix
@@ -304,6 +315,9 @@ func (sh *interp) runNested(a nestedArgs) int {
 		sh.interactive()
 	} else {
 		sh.sourceEnv()
+	}
+	if a.restricted {
+		sh.restrict()
 	}
 	what := ""
 	switch {

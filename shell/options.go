@@ -33,8 +33,9 @@ const (
 	optXTrace
 	// Those that no set changes.
 	optInteractive
-	optCommand // -c
-	optStdin   // -s
+	optCommand    // -c
+	optStdin      // -s
+	optRestricted // -r
 )
 
 // setOptions are the names of set -o in the order it lists them.
@@ -73,7 +74,7 @@ var setOptions = []struct {
 }
 
 // flagOrder is the order of letters in $-.
-const flagOrder = "abefhikmnptuvxBCEHPTcs"
+const flagOrder = "abefhikmnprtuvxBCEHPTcs"
 
 // flags returns $-.
 func (sh *interp) flags() string {
@@ -81,7 +82,8 @@ func (sh *interp) flags() string {
 	for i := range len(flagOrder) {
 		c := flagOrder[i]
 		switch {
-		case c == 'i' && sh.opt&optInteractive != 0, c == 'c' && sh.opt&optCommand != 0, c == 's' && sh.opt&optStdin != 0:
+		case c == 'i' && sh.opt&optInteractive != 0, c == 'c' && sh.opt&optCommand != 0, c == 's' && sh.opt&optStdin != 0,
+			c == 'r' && sh.opt&optRestricted != 0:
 			b = append(b, c)
 			continue
 		}

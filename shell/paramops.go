@@ -223,7 +223,7 @@ func (sh *interp) pattern(p *paramPart) *pattern {
 
 // wordPattern compiles a word as a pattern.
 func (sh *interp) wordPattern(w *word, f patFlags) *pattern {
-	return sh.m.lib.pattern(sh.patternText(w), f|sh.patternFlags())
+	return sh.patternOf(sh.patternText(w), f|sh.patternFlags())
 }
 
 // localeFlags tells whether patterns match bytes.
@@ -266,7 +266,7 @@ func (p *paramPart) replace(sh *interp) func(string) string {
 	if sh.ctl != ctlNone {
 		return func(s string) string { return s }
 	}
-	pat := sh.m.lib.pattern(text, flags|sh.patternFlags())
+	pat := sh.patternOf(text, flags|sh.patternFlags())
 	var pieces []string // between the places where the match goes
 	if p.arg2 != nil {
 		pieces = sh.replacement(p.arg2)
@@ -377,13 +377,19 @@ func (p *paramPart) sliceList(sh *interp, v pval, off, size int64, have bool) ([
 		at, _ := c.arr.find(off) // The offset is an index, the length a number of elements.
 		return cut(list, int64(at), size, have), true
 	}
-	if c != nil && c.attr&attrAssoc != 0 && off > 0 { // bash counts from 1 here
-		off--
+	assoc := c != nil && c.attr&attrAssoc != 0
+	end := int64(len(list))
+	if assoc { // bash counts from 1 here, and looks at the length when it has taken one.
+		size = max(size, 1)
+		end++
 	}
 	if off < 0 {
-		if off += int64(len(list)); off < 0 {
+		if off += end; off < 0 {
 			return nil, true
 		}
+	}
+	if assoc && off > 0 {
+		off--
 	}
 	return cut(list, off, size, have), true
 }

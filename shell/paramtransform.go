@@ -2,7 +2,6 @@ package shell
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -30,14 +29,14 @@ func (p *paramPart) transform(f *fields, v pval, quoted bool) {
 		if !v.set && v.all == 0 {
 			return
 		}
-		p.apply(f, v, quoted, quoteShell)
+		p.apply(f, v, quoted, sh.quoteShell)
 	case 'Q':
 		if !v.set && v.all == 0 {
 			return
 		}
-		p.apply(f, v, quoted, quoteShell)
+		p.apply(f, v, quoted, sh.quoteShell)
 	case 'E':
-		p.apply(f, v, quoted, syntax.ANSI)
+		p.apply(f, v, quoted, func(s string) string { return syntax.ANSI(s, sh.encoded) })
 	case 'P':
 		p.apply(f, v, quoted, sh.prompt)
 	case 'U':
@@ -140,7 +139,7 @@ func (p *paramPart) declaration(f *fields, v pval, quoted bool) {
 	sh := f.sh
 	if v.slot < 0 {
 		if p.kind == paramAll && len(v.list) > 0 {
-			v.s = "set -- " + strings.Join(sh.each(v.list, quoteShell), " ")
+			v.s = "set -- " + strings.Join(sh.each(v.list, sh.quoteShell), " ")
 			v.all = 0
 			f.value(v, quoted)
 		}
@@ -157,15 +156,15 @@ func (p *paramPart) declaration(f *fields, v pval, quoted bool) {
 	case c.attr&(attrArray|attrAssoc) != 0:
 		v.s = "declare -" + c.letters() + " " + name
 		if v.set {
-			v.s += "=" + quoteShell(v.s2(sh, p))
+			v.s += "=" + sh.quoteShell(v.s2(sh, p))
 		}
 	case c.letters() != "":
 		v.s = "declare -" + c.letters() + " " + name
 		if v.set {
-			v.s += "=" + quoteShell(sh.text(c))
+			v.s += "=" + sh.quoteShell(sh.text(c))
 		}
 	case v.set:
-		v.s = name + "=" + quoteShell(sh.text(c))
+		v.s = name + "=" + sh.quoteShell(sh.text(c))
 	default:
 		return
 	}
@@ -186,15 +185,18 @@ func (p *paramPart) pairs(f *fields, v pval, quoted bool, op byte) {
 	for i, k := range keys {
 		if op == 'K' {
 			if sh.isAssoc(v.slot) {
-				k = quoteKey(k)
+				k = sh.quoteKey(k)
 			}
-			list = append(list, k, quoteValue(vals[i]))
+			list = append(list, k, sh.quoteValue(vals[i]))
 			continue
 		}
 		list = append(list, k, vals[i])
 	}
 	if op == 'K' {
 		v.s, v.all = strings.Join(list, " "), 0
+		if sh.isAssoc(v.slot) && len(list) > 0 {
+			v.s += " "
+		}
 	} else {
 		v.list = list
 	}
@@ -288,80 +290,4 @@ func changeCase(sh *interp, s string, op byte, all bool, pat *pattern) string {
 		}
 	}
 	return b.String()
-}
-
-// quoteShell quotes as ${x@Q} does.
-func quoteShell(s string) string {
-	if needsANSI(s) {
-		return quoteANSI(s)
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
-// needsANSI tells whether s has characters that only $'...' can show.
-func needsANSI(s string) bool {
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		if r == utf8.RuneError && n == 1 || r < ' ' || r == 0x7f || r > 0x7f && !unicode.IsPrint(r) {
-			return true
-		}
-		i += n
-	}
-	return false
-}
-
-// quoteANSI writes s as $'...'.
-func quoteANSI(s string) string {
-	var b strings.Builder
-	b.WriteString("$'")
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == '\'' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r < 0x80 && strings.IndexByte("\a\b\t\n\v\f\r\x1b", byte(r)) >= 0 && r != 0:
-			b.WriteByte('\\')
-			b.WriteByte("abtnvfrE"[strings.IndexByte("\a\b\t\n\v\f\r\x1b", byte(r))])
-		case r == utf8.RuneError && n == 1 || r < ' ' || r == 0x7f || r > 0x7f && !unicode.IsPrint(r):
-			for j := range n {
-				b.WriteString(`\` + octal(s[i+j]))
-			}
-		default:
-			b.WriteString(s[i : i+n])
-		}
-		i += n
-	}
-	b.WriteByte('\'')
-	return b.String()
-}
-
-func octal(c byte) string {
-	s := strconv.FormatUint(uint64(c), 8)
-	return "000"[:3-len(s)] + s
-}
-
-// quoteValue quotes as declare -p does for elements: always in double quotes.
-func quoteValue(s string) string {
-	if needsANSI(s) {
-		return quoteANSI(s)
-	}
-	var b strings.Builder
-	b.WriteByte('"')
-	for i := range len(s) {
-		if strings.IndexByte("\"$`\\", s[i]) >= 0 {
-			b.WriteByte('\\')
-		}
-		b.WriteByte(s[i])
-	}
-	b.WriteByte('"')
-	return b.String()
-}
-
-// quoteKey writes a key as declare -p does: plain when that is safe.
-func quoteKey(s string) string {
-	if s == "@" || s == "*" || strings.ContainsAny(s, " \t\n'\"\\|&;()<>!{}*[?]^$`") || s == "" || s[0] == '#' || s[0] == '~' || needsANSI(s) {
-		return quoteValue(s)
-	}
-	return s
 }

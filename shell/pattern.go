@@ -64,10 +64,11 @@ func compilePatternDepth(text string, f patFlags, depth int) *pattern {
 	p := &pattern{fold: f&patFold != 0, bytes: f&patBytes != 0, source: text}
 	lit := make([]byte, 0, len(text))
 	p.isLit = true
+	in := newBrackets(text)
 	for i := 0; i < len(text); {
 		c := text[i]
 		if f&patExt != 0 && depth < maxPatternDepth && i+1 < len(text) && text[i+1] == '(' && strings.IndexByte("?*+@!", c) >= 0 {
-			if end := patternClose(text, i+1); end > 0 {
+			if end := in.close(i + 1); end > 0 {
 				p.nodes = append(p.nodes, patNode{kind: nodeExt, op: c, alts: alternatives(text[i+2:end], f, depth)})
 				p.isLit, p.ext = false, true
 				i = end + 1
@@ -88,11 +89,11 @@ func compilePatternDepth(text string, f patFlags, depth int) *pattern {
 			i++
 			continue
 		case '[':
-			if set, n := parseClass(text[i:], p.fold); set != nil {
+			if n := in.classLen(i); n > 0 {
 				p.isLit = false
 				// bash takes the first ] for the end when it counts what [^]] matches.
 				p.odd = p.odd || n > 3 && (text[i+1] == '^' || text[i+1] == '!') && text[i+2] == ']'
-				p.nodes = append(p.nodes, patNode{kind: nodeClass, set: set})
+				p.nodes = append(p.nodes, patNode{kind: nodeClass, set: parseClass(text[i:i+n], p.fold)})
 				i += n
 				continue
 			}
@@ -116,6 +117,18 @@ func compilePatternDepth(text string, f patFlags, depth int) *pattern {
 	return p
 }
 
+// patternOf returns the compiled pattern of a text that was made at run time. When there is no memory for it, the
+// command is over and what is returned matches nothing of use.
+func (sh *interp) patternOf(text string, f patFlags) *pattern {
+	if len(text) > lightText && (!sh.hold(patternWeight*len(text)) || !sh.spend(len(text)>>4)) {
+		return &pattern{isLit: true}
+	}
+	return sh.m.lib.pattern(text, f)
+}
+
+// patternWeight is about how many bytes a byte of a pattern becomes.
+const patternWeight = 64
+
 // decodeRune returns the first character; a byte that is none is a negative number of its own.
 func decodeRune(s string) (rune, int) {
 	if c := s[0]; c < utf8.RuneSelf {
@@ -128,33 +141,12 @@ func decodeRune(s string) (rune, int) {
 	return r, n
 }
 
-// patternClose returns where the parenthesis at i closes, -1 when it does not.
-func patternClose(s string, i int) int {
-	depth := 0
-	for ; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			i++
-		case '[':
-			if n := classLen(s[i:]); n > 0 {
-				i += n - 1
-			}
-		case '(':
-			depth++
-		case ')':
-			if depth--; depth == 0 {
-				return i
-			}
-		}
-	}
-	return -1
-}
-
 // alternatives compiles what stands between | at the top.
 func alternatives(s string, f patFlags, depth int) []*pattern {
 	var list []*pattern
 	start, level := 0, 0
 	f &^= patPathname
+	in := newBrackets(s)
 	for i := 0; i <= len(s); i++ {
 		if i == len(s) || s[i] == '|' && level == 0 {
 			list = append(list, compilePatternDepth(s[start:i], f, depth+1))
@@ -165,7 +157,7 @@ func alternatives(s string, f patFlags, depth int) []*pattern {
 		case '\\':
 			i++
 		case '[':
-			if n := classLen(s[i:]); n > 0 {
+			if n := in.classLen(i); n > 0 {
 				i += n - 1
 			}
 		case '(':

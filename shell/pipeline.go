@@ -84,6 +84,10 @@ func (sh *interp) runPipe(stages []command, jobs []bool) int {
 			sh.reunite(c)
 		}
 	}
+	if last {
+		n--
+	}
+	sh.foreground(n)
 	return sh.pipeEnd(statuses)
 }
 

@@ -1,14 +1,10 @@
 package shell
 
-import (
-	"strings"
-
-	"github.com/seed434b0696/agent-sandbox/shell/syntax"
-)
+import "strings"
 
 // escape is printfEscape, and tells of a number that has no digits.
 func (p *printer) escape(s string, arg bool) (n int, out []byte, stop bool) {
-	n, out, stop = printfEscape(s, arg)
+	n, out, stop = p.sh.printfEscape(s, arg)
 	if len(out) == 2 && out[0] == '\\' {
 		switch out[1] {
 		case 'x':
@@ -21,7 +17,7 @@ func (p *printer) escape(s string, arg bool) (n int, out []byte, stop bool) {
 }
 
 // printfEscape decodes what stands behind a backslash; arg says that it is in the argument of %b.
-func printfEscape(s string, arg bool) (n int, out []byte, stop bool) {
+func (sh *interp) printfEscape(s string, arg bool) (n int, out []byte, stop bool) {
 	if s == "" {
 		return 0, []byte{'\\'}, false
 	}
@@ -54,7 +50,7 @@ func printfEscape(s string, arg bool) (n int, out []byte, stop bool) {
 			width = 8
 		}
 		if v, n := baseDigits(s[1:], width, 16); n > 0 {
-			return 1 + n, syntax.Rune(uint32(v)), false
+			return 1 + n, sh.encoded(uint32(v)), false
 		}
 	}
 	return 1, []byte{'\\', c}, false

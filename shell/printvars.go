@@ -41,7 +41,7 @@ func (sh *interp) declareText(slot int, c *cell, quote bool) string {
 func (sh *interp) valueText(c *cell, _ bool) (string, bool) {
 	switch {
 	case c.attr&attrDynamic != 0 && c.dyn.list != nil:
-		return listText(c.dyn.list(sh)), true
+		return sh.listText(c.dyn.list(sh)), true
 	case c.attr&attrArray != 0:
 		if c.attr&attrSet == 0 {
 			return "", false
@@ -52,7 +52,7 @@ func (sh *interp) valueText(c *cell, _ bool) (string, bool) {
 			if j > 0 {
 				b.WriteByte(' ')
 			}
-			b.WriteString("[" + strconv.FormatInt(c.arr.key(j), 10) + "]=" + quoteValue(c.arr.vals[j]))
+			b.WriteString("[" + strconv.FormatInt(c.arr.key(j), 10) + "]=" + sh.quoteValue(c.arr.vals[j]))
 		}
 		b.WriteByte(')')
 		return b.String(), true
@@ -64,24 +64,24 @@ func (sh *interp) valueText(c *cell, _ bool) (string, bool) {
 		b.WriteByte('(')
 		for _, k := range c.assoc.keys(sh.epoch) {
 			v, _ := c.assoc.at(k)
-			b.WriteString("[" + quoteKey(k) + "]=" + quoteValue(v) + " ")
+			b.WriteString("[" + sh.quoteKey(k) + "]=" + sh.quoteValue(v) + " ")
 		}
 		b.WriteByte(')')
 		return b.String(), true
 	case !c.isSet():
 		return "", false
 	}
-	return quoteValue(sh.text(c)), true
+	return sh.quoteValue(sh.text(c)), true
 }
 
-func listText(list []string) string {
+func (sh *interp) listText(list []string) string {
 	var b strings.Builder
 	b.WriteByte('(')
 	for i, s := range list {
 		if i > 0 {
 			b.WriteByte(' ')
 		}
-		b.WriteString("[" + itoa(i) + "]=" + quoteValue(s))
+		b.WriteString("[" + itoa(i) + "]=" + sh.quoteValue(s))
 	}
 	b.WriteByte(')')
 	return b.String()
@@ -139,7 +139,7 @@ func (sh *interp) printSet() int {
 				b.WriteString(n + "=" + v + "\n")
 			}
 		case c.isSet():
-			b.WriteString(n + "=" + setQuote(sh.text(c)) + "\n")
+			b.WriteString(n + "=" + sh.setQuote(sh.text(c)) + "\n")
 		}
 	}
 	if sh.opt&optPosix == 0 {
@@ -148,19 +148,6 @@ func (sh *interp) printSet() int {
 		}
 	}
 	return sh.outString(b.String())
-}
-
-// setQuote quotes as set does: only when a shell would read the value differently.
-func setQuote(s string) string {
-	switch {
-	case s == "":
-		return ""
-	case needsANSI(s):
-		return quoteANSI(s)
-	case strings.ContainsAny(s, " \t\n'\"\\|&;()<>!{}*[?]^$`") || s[0] == '#' || s[0] == '~':
-		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-	}
-	return s
 }
 
 // printLocals is local without arguments.

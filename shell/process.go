@@ -30,6 +30,10 @@ type process struct {
 	ignored   atomic.Uint64 // bits of signals that do nothing
 	soft      atomic.Bool   // there is an EXIT trap to run before it dies
 	wake      atomic.Pointer[chan struct{}]
+
+	tells    *process     // the shell that is told when this ends or stops; nil: none
+	children atomic.Int64 // that have ended, for the trap of SIGCHLD
+	monitors atomic.Bool  // a shell that tells of its jobs
 }
 
 // newProcess enters a process into the table. EAGAIN when it is full, or when the parent was killed: who
@@ -70,6 +74,9 @@ func (p *process) end(status int) {
 	delete(p.m.procs, p.pid)
 	p.m.mu.Unlock()
 	p.cancel(nil)
+	if p.tells != nil {
+		p.tells.childEnded(1)
+	}
 	close(p.done)
 	p.m.changed()
 }

@@ -241,6 +241,7 @@ func (sh *interp) restOfRune(ctx context.Context, d *description, line []byte) (
 	c := line[len(line)-1]
 	need := 0
 	switch {
+	case sh.bytewise():
 	case c >= 0xf0:
 		need = 3
 	case c >= 0xe0:

@@ -115,6 +115,9 @@ func (r *redirCode) run(sh *interp) bool {
 		return false
 	}
 	flag := os.O_RDONLY
+	if r.op != "<" && !r.allowed(sh, path) {
+		return false
+	}
 	switch r.op {
 	case ">", ">|", "&>":
 		flag = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
@@ -141,6 +144,18 @@ func (r *redirCode) run(sh *interp) bool {
 		return r.set(sh, 1, d) && r.set(sh, 2, d)
 	}
 	return r.set(sh, r.number(), d)
+}
+
+// allowed tells whether the shell may write to files at all.
+func (r *redirCode) allowed(sh *interp, path string) bool {
+	if !sh.restricted() {
+		return true
+	}
+	if r.name != "" {
+		path = r.name
+	}
+	sh.errorf("%s: restricted: cannot redirect output", path)
+	return false
 }
 
 // path expands the target to exactly one name.
@@ -223,6 +238,9 @@ func (r *redirCode) duplicate(sh *interp) bool {
 	from, err := strconv.Atoi(strings.TrimSuffix(s, "-"))
 	if err != nil || from < 0 {
 		if r.op == ">&" && r.fd < 0 && r.name == "" {
+			if !r.allowed(sh, s) {
+				return false
+			}
 			d, err := sh.openFile(s, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
 			if err != nil {
 				sh.errorf("%s: %s", s, Strerror(err))

@@ -295,7 +295,11 @@ func (sh *interp) syntaxError(e *syntax.Error, what string) {
 		msg.WriteString(name + ": line " + itoa(m.Line) + ": " + m.Msg + "\n")
 	}
 	if e.Source != "" {
-		msg.WriteString(prefix + "`" + e.Source + "'\n")
+		source := e.Source
+		if what != "" && e.AtEnd && strings.HasSuffix(source, "\\") { // As bash reads on behind it.
+			source += "\\"
+		}
+		msg.WriteString(prefix + "`" + source + "'\n")
 	}
 	sh.errorRaw(msg.String())
 }

@@ -45,6 +45,11 @@ func (sh *interp) set(args []string) int {
 				continue
 			}
 			b := letterBit(s[j])
+			if s[j] == 'r' {
+				if b = optRestricted; !on && sh.restricted() {
+					return min(sh.badOption("+r"), 1)
+				}
+			}
 			if b == 0 {
 				return sh.badOption(s[:1] + s[j:j+1])
 			}
@@ -88,6 +93,9 @@ func (sh *interp) setNamed(name string, on bool) bool {
 }
 
 func (sh *interp) setOption(b option, on bool) {
+	if b == optMonitor && sh.ownProcess {
+		sh.p.monitors.Store(on)
+	}
 	if !on {
 		sh.opt &^= b
 		switch b {
@@ -187,6 +195,9 @@ func (sh *interp) shoptOne(name string, on map[byte]bool, b *strings.Builder, st
 		if bit == 0 {
 			return false
 		}
+		if bit == shRestrictedShell {
+			bit = 0 // Only set -r has a say in it.
+		}
 		if on['s'] {
 			sh.shopt |= bit
 			return true
@@ -195,7 +206,7 @@ func (sh *interp) shoptOne(name string, on map[byte]bool, b *strings.Builder, st
 			sh.shopt &^= bit
 			return true
 		}
-		state = sh.shopt&bit != 0
+		state = sh.shopt&bit != 0 || name == "restricted_shell" && sh.restricted()
 	}
 	if !state {
 		*st = 1
@@ -240,7 +251,7 @@ func (sh *interp) listShopts(on map[byte]bool) int {
 		}
 	} else {
 		for i, name := range shoptNames {
-			line(name, sh.shopt&(1<<i) != 0)
+			line(name, sh.shopt&(1<<i) != 0 || name == "restricted_shell" && sh.restricted())
 		}
 	}
 	if on['q'] {

@@ -276,6 +276,10 @@ func (sh *interp) runMain(sc Script) (res Result) {
 	} else {
 		st = sh.runText(sc.Text, 1, what)
 	}
+	if sh.ctl == ctlNone {
+		sh.status = st
+		sh.takeChildren()
+	}
 	if sh.ctl == ctlExit {
 		res.Exited = true
 	}

@@ -124,6 +124,8 @@ func (p *process) send(n int) {
 	switch {
 	case p.ignored.Load()&bit != 0:
 		return
+	case n == sigCHLD: // The trap counts children; there is none.
+		return
 	case p.handled.Load()&bit != 0, p.soft.Load() && n < sigCHLD:
 		p.pending.Or(bit)
 		p.attention.Store(true)
@@ -133,7 +135,7 @@ func (p *process) send(n int) {
 			default:
 			}
 		}
-	case n == sigCHLD, n == sigCONT, n == sigURG, n == sigWINCH:
+	case n == sigCONT, n == sigURG, n == sigWINCH:
 		return
 	case n == sigTSTP, n == sigTTIN, n == sigTTOU:
 		p.halt()
@@ -152,6 +154,9 @@ func (p *process) halt() {
 	p.stopped = true
 	p.m.mu.Unlock()
 	p.attention.Store(true)
+	if p.tells != nil {
+		p.tells.childEnded(0)
+	}
 	p.m.changed()
 }
 
@@ -167,6 +172,11 @@ func (sh *interp) takeSignals() {
 	p := sh.p
 	p.attention.Store(false)
 	sh.waitStopped()
+	if sh.builtinName == "wait" {
+		defer sh.tellJobs()
+	} else {
+		sh.tellJobs()
+	}
 	bits := p.pending.Swap(0)
 	for n := 1; n <= sigRTMAX && bits != 0; n++ {
 		bit := uint64(1) << (n & 63)
@@ -178,6 +188,10 @@ func (sh *interp) takeSignals() {
 		case n != sigKILL && p.handled.Load()&bit != 0:
 			if !sh.ownProcess { // It is for the parent, which waits for this one.
 				p.pending.Or(bit)
+				continue
+			}
+			if n == sigCHLD {
+				sh.runChildTrap()
 				continue
 			}
 			sh.runTrap(n)

@@ -11,7 +11,7 @@ import (
 type simpleCode struct {
 	alone   bool // see compiler.alone
 	assigns []*assignCode
-	words   []*word
+	words   []*word             // of an argument that is an assignment only one that has braces
 	decl    map[int]*assignCode // arguments that are assignments, by number
 	redirs  []*redirCode
 	line    int
@@ -34,7 +34,7 @@ func (c *compiler) simple(s *syntax.Simple, cmd *syntax.Command) command {
 				x.decl = map[int]*assignCode{}
 			}
 			x.decl[i] = c.assign(w.Assign)
-			x.words = append(x.words, nil)
+			x.words = append(x.words, c.braced(w.Assign))
 			continue
 		}
 		x.words = append(x.words, c.word(w, wordArg))
@@ -150,22 +150,31 @@ func (x *simpleCode) run(sh *interp) int {
 	}
 	base := len(sh.stack)
 	sh.substRan = false
+	var decl map[int]*assignCode
+	sh.inWords++
 	for i, w := range x.words {
-		if w == nil {
-			sh.stack = append(sh.stack, x.decl[i].argText(sh))
+		if a := x.decl[i]; a != nil && (w == nil || sh.opt&optBraceExpand == 0) {
+			if decl == nil {
+				decl = make(map[int]*assignCode, len(x.decl))
+			}
+			decl[len(sh.stack)-base] = a
+			sh.stack = append(sh.stack, a.argText(sh))
 		} else {
 			sh.fields(w)
 		}
 		if sh.ctl != ctlNone {
+			sh.inWords--
 			sh.pop(base)
 			return sh.status
 		}
 	}
+	sh.inWords--
 	args := sh.stack[base:len(sh.stack):len(sh.stack)]
 	if len(args) == 0 {
 		return x.nameless(sh)
 	}
-	st := x.dispatch(sh, args)
+	st := x.dispatch(sh, args, decl)
+	sh.lookAround()
 	sh.pop(base)
 	sh.status = st
 	return st
@@ -211,10 +220,10 @@ func (sh *interp) pop(base int) {
 	sh.stack = sh.stack[:base]
 }
 
-// dispatch finds out what the name means and runs it.
-func (x *simpleCode) dispatch(sh *interp, args []string) int {
+// dispatch finds out what the name means and runs it; decl are the arguments that are assignments.
+func (x *simpleCode) dispatch(sh *interp, args []string, decl map[int]*assignCode) int {
 	if sh.opt&optXTrace != 0 && len(x.assigns) == 0 {
-		x.trace(sh, args)
+		x.trace(sh, args, decl)
 	}
 	var fn *function
 	b := x.builtin
@@ -230,6 +239,9 @@ func (x *simpleCode) dispatch(sh *interp, args []string) int {
 			fn = nil
 		}
 	}
+	if fn == nil && b == nil && sh.refuses(args[0]) {
+		return 1
+	}
 	if len(x.assigns) == 0 && len(x.redirs) == 0 {
 		sh.lastArg = x.last(args)
 		switch {
@@ -239,9 +251,7 @@ func (x *simpleCode) dispatch(sh *interp, args []string) int {
 			sh.lastArg = last
 			return st
 		case b != nil:
-			if x.decl != nil {
-				sh.declArgs = x.declArgs(len(args))
-			}
+			sh.declArgs = decl
 			return sh.specialFailed(b, sh.runBuiltin(b, args))
 		}
 		sh.died = deadChild{}
@@ -249,7 +259,7 @@ func (x *simpleCode) dispatch(sh *interp, args []string) int {
 		x.tellDied(sh)
 		return st
 	}
-	return x.with(sh, fn, b, args)
+	return x.with(sh, fn, b, args, decl)
 }
 
 // tellDied tells when a signal ended the program.
@@ -271,13 +281,13 @@ func (x *simpleCode) last(args []string) string {
 }
 
 // trace shows the command under set -x; lists that it assigns come before it, by themselves.
-func (x *simpleCode) trace(sh *interp, args []string) {
+func (x *simpleCode) trace(sh *interp, args []string, decl map[int]*assignCode) {
 	if x.decl == nil {
 		sh.xtraceArgs(args)
 		return
 	}
 	shown := append([]string(nil), args...)
-	for i, a := range x.declArgs(len(args)) {
+	for i, a := range decl {
 		if a.array {
 			sh.xtrace(a.expandedText(sh))
 			shown[i] = a.name
@@ -294,25 +304,39 @@ func (x *simpleCode) trace(sh *interp, args []string) {
 				op = "+="
 			}
 			if value != "" {
-				value = traceQuote(value)
+				value = sh.traceQuote(value)
 			}
 			sh.xtrace(name + op + value)
 		}
 	}
 }
 
-// declArgs returns the compiled assignments by position in the arguments, counted from the end,
-// because words before them may have become several.
-func (x *simpleCode) declArgs(n int) map[int]*assignCode {
-	m := make(map[int]*assignCode, len(x.decl))
-	for i, a := range x.decl {
-		m[n-(len(x.words)-i)] = a
+// braced compiles an assignment as the argument that it is when it has braces; nil when it has none.
+func (c *compiler) braced(a *syntax.Assign) *word {
+	if a.Array {
+		return nil
 	}
-	return m
+	w := &syntax.Word{Text: a.Text}
+	w.Parts = append(w.Parts, &syntax.Lit{S: a.Name})
+	if a.Index != nil {
+		w.Parts = append(append(append(w.Parts, &syntax.Lit{S: "["}), a.Index.X.Parts...), &syntax.Lit{S: "]"})
+	}
+	op := "="
+	if a.Append {
+		op = "+="
+	}
+	w.Parts = append(append(w.Parts, &syntax.Lit{S: op}), a.Value.Parts...)
+	if !hasBraces(w.Parts) {
+		return nil
+	}
+	if x := c.word(w, wordArg); x.braces {
+		return x
+	}
+	return nil
 }
 
 // with runs a command that has assignments or redirections before it.
-func (x *simpleCode) with(sh *interp, fn *function, b *builtin, args []string) int {
+func (x *simpleCode) with(sh *interp, fn *function, b *builtin, args []string, decl map[int]*assignCode) int {
 	saved, undo := len(sh.saved), len(sh.undo)
 	if b != nil && fn == nil && b.name == "exec" {
 		return x.exec(sh, b, args)
@@ -346,7 +370,7 @@ func (x *simpleCode) with(sh *interp, fn *function, b *builtin, args []string) i
 		}
 	}
 	if sh.opt&optXTrace != 0 && len(x.assigns) > 0 {
-		x.trace(sh, args)
+		x.trace(sh, args, decl)
 	}
 	sh.lastArg = x.last(args)
 	var st int
@@ -356,9 +380,7 @@ func (x *simpleCode) with(sh *interp, fn *function, b *builtin, args []string) i
 		st = sh.call(fn, args)
 		sh.lastArg = last
 	case b != nil:
-		if x.decl != nil {
-			sh.declArgs = x.declArgs(len(args))
-		}
+		sh.declArgs = decl
 		st = sh.specialFailed(b, sh.runBuiltin(b, args))
 	default:
 		sh.keepMoved(undo)

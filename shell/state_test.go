@@ -2,12 +2,14 @@ package shell_test
 
 import (
 	"bytes"
+	"io/fs"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/shell"
+	"github.com/seed434b0696/agent-sandbox/vfs"
 )
 
 // say runs a script and returns all that it wrote.
@@ -99,12 +101,16 @@ func Test_A_Program_Runs_In_The_Shells_Place(t *testing.T) {
 
 func Test_Wait_Lasts_As_Long_As_Somebody_Can_Write(t *testing.T) {
 	t.Parallel()
-	s := shell.New(shell.Options{})
+	tree := vfs.New(vfs.Options{})
+	if err := tree.Mknod(vfs.Cred{}, "/p", fs.ModeNamedPipe|0o666, 0); err != nil {
+		t.Fatal(err)
+	}
+	s := shell.New(shell.Options{FS: tree})
 	defer s.Close()
 	var out strings.Builder
-	script := "(read -t 0.2 x <>p; echo late) & echo now; (read x <>p) >/dev/null 2>&1 & exec 3>&1"
+	script := "(read -t 0.2 x <>/p; echo late) & echo now; (read x <>/p) >/dev/null 2>&1 & exec 3>&1"
 	begin := time.Now()
-	res, err := s.RunScript(t.Context(), shell.Script{Text: "mkfifo() { :; }; " + script, Exit: true, Wait: true}, shell.Stdio{Stdout: &out})
+	res, err := s.RunScript(t.Context(), shell.Script{Text: script, Exit: true, Wait: true}, shell.Stdio{Stdout: &out})
 	if err != nil || res.Status != 0 || out.String() != "now\nlate\n" {
 		t.Errorf("%q, %+v, %v after %v", out.String(), res, err, time.Since(begin))
 	}

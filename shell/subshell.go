@@ -20,6 +20,7 @@ func (c *compiler) subshell(n *syntax.Subshell) command {
 			sh.tellSignal(deadChild{child.signaled, child.p.pid}, syntax.CommandText(&syntax.Command{Body: n}), true)
 		}
 		sh.reunite(child)
+		sh.foreground(1)
 		sh.depth--
 		if sh.ctl == ctlNone {
 			sh.status = st
@@ -37,6 +38,10 @@ func (sh *interp) process0(run command) int {
 
 // finish runs what a process does at its end and returns its status.
 func (sh *interp) finish(st int) int {
+	if sh.ctl == ctlNone {
+		sh.status = st
+		sh.takeChildren()
+	}
 	if sh.ctl != ctlNone {
 		st = sh.status
 		sh.ctl = ctlNone
@@ -150,6 +155,7 @@ func (sh *interp) substitute(p *substPart) string {
 		st = child.process0(p.run)
 	}
 	sh.reunite(child)
+	sh.waited(1)
 	sh.await(out)
 	sh.status, sh.substRan = st, true
 	return sh.captured(out)
@@ -299,6 +305,9 @@ func (sh *interp) launch(child *interp, run command, text string, job bool) (*pr
 		return nil, err
 	}
 	p.name = text
+	if sh.ownProcess {
+		p.tells = sh.p
+	}
 	child.p, child.ctx, child.ownProcess = p, p.ctx, true
 	child.jobs = nil
 	child.depth = 0

@@ -48,6 +48,9 @@ func (sh *interp) setTrap(n int, cmd *string) {
 			}
 		}
 	}
+	if n > 0 && n <= sigRTMAX && sh.deaf&(1<<(n&63)) != 0 {
+		return
+	}
 	if cmd == nil {
 		delete(cmds, n)
 	} else {
@@ -64,6 +67,8 @@ func (sh *interp) setTrap(n int, cmd *string) {
 		sh.p.soft.Store(cmd != nil && *cmd != "")
 	}
 	switch n {
+	case sigCHLD:
+		sh.process().children.Store(0)
 	case trapErr:
 		sh.trapOff &^= offErr
 	case trapDebug:
@@ -71,6 +76,21 @@ func (sh *interp) setTrap(n int, cmd *string) {
 	case trapReturn:
 		sh.trapOff &^= offReturn
 	}
+}
+
+// hearsNot makes the signals be ignored for good, as a shell does with those that were when it began.
+func (sh *interp) hearsNot(bits uint64) {
+	sh.deaf = bits
+	if bits == 0 {
+		return
+	}
+	cmds := map[int]string{}
+	for n := 1; n <= sigRTMAX; n++ {
+		if bits&(1<<(n&63)) != 0 {
+			cmds[n] = ""
+		}
+	}
+	sh.traps = &traps{cmds}
 }
 
 // setHandling tells the process table what a signal does now.
@@ -155,6 +175,9 @@ func (sh *interp) runCommands(n int, text string) {
 	sh.debugStatus = sh.status
 	if sh.ctl == ctlReturn && frames == len(sh.frames) && n != trapExit && n != trapDebug {
 		return // "return" in a trap leaves the function that was interrupted
+	}
+	if (sh.ctl == ctlBreak || sh.ctl == ctlContinue) && n > 0 && n <= sigRTMAX {
+		return // and "break" the loop.
 	}
 	if sh.ctl == ctlExit || sh.ctl == ctlAbort {
 		return

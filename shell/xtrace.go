@@ -43,22 +43,9 @@ func (sh *interp) tracePrefix() string {
 func (sh *interp) xtraceArgs(args []string) {
 	q := make([]string, len(args))
 	for i, a := range args {
-		q[i] = traceQuote(a)
+		q[i] = sh.traceQuote(a)
 	}
 	sh.xtrace(strings.Join(q, " "))
-}
-
-// traceQuote quotes as set -x does: only when it must.
-func traceQuote(s string) string {
-	switch {
-	case s == "":
-		return "''"
-	case needsANSI(strings.NewReplacer("\t", "", "\n", "").Replace(s)):
-		return quoteANSI(s)
-	case strings.ContainsAny(s, " \t\n'\"\\|&;()<>!{}*[?]^$`") || s[0] == '#' || s[0] == '~' || strings.ContainsAny(s, "=:") && strings.Contains(s, "~") && false:
-		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-	}
-	return s
 }
 
 // promptText is text for the inside of double quotes, kept compiled.

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// ANSI decodes the escapes of $'...'. What follows a NUL is dropped, as bash's strings end there.
-func ANSI(s string) string {
+// ANSI decodes the escapes of $'...'; encode writes characters that a number names. What follows a NUL is dropped, as bash's strings end there.
+func ANSI(s string, encode func(uint32) []byte) string {
 	if strings.IndexByte(s, '\\') < 0 {
 		return s
 	}
@@ -17,7 +17,7 @@ func ANSI(s string) string {
 			i++
 			continue
 		}
-		n, out := ansiEscape(s[i+1:])
+		n, out := ansiEscape(s[i+1:], encode)
 		if len(out) == 1 && out[0] == 0 {
 			return string(b)
 		}
@@ -28,7 +28,7 @@ func ANSI(s string) string {
 }
 
 // ansiEscape decodes what stands behind a backslash: how many bytes it takes, and what it is.
-func ansiEscape(s string) (n int, out []byte) {
+func ansiEscape(s string, encode func(uint32) []byte) (n int, out []byte) {
 	c := s[0]
 	if i := strings.IndexByte("abefnrtvE\\'\"?", c); i >= 0 {
 		return 1, []byte{"\a\b\x1b\f\n\r\t\v\x1b\\'\"?"[i]}
@@ -56,7 +56,7 @@ func ansiEscape(s string) (n int, out []byte) {
 			width = 8
 		}
 		if v, n := digits(s[1:], width, 16); n > 0 {
-			return 1 + n, Rune(uint32(v))
+			return 1 + n, encode(uint32(v))
 		}
 	case c == 'c' && len(s) > 1:
 		x := s[1]

@@ -29,7 +29,7 @@ func (p *Parser) paren(c *Command) {
 	if p.pos < len(p.src) && p.src[p.pos] == '(' {
 		p.pos++
 		p.have = false
-		if x := p.tryArith("))", line); x != nil {
+		if x := p.tryArith(line); x != nil {
 			c.Body = &ArithCmd{X: x}
 			return
 		}

@@ -61,62 +61,6 @@ func (p *Parser) nameParam(int) Part {
 	return &Param{Name: string(name), Text: "$" + string(name)}
 }
 
-// arithSub reads ((...)) behind $, or a substitution that begins with a subshell. What is
-// neither is found out when it is expanded.
-func (p *Parser) arithSub(line int) Part {
-	start := *p
-	p.pos++
-	if x := p.tryArith("))", line); x != nil {
-		return &ArithSub{X: x}
-	}
-	p.pos, p.line = start.pos, start.line
-	p.matched(line)
-	end, endLine := p.pos, p.line
-	sub := &CmdSub{Text: p.src[start.pos : end-1], Line: line}
-	p.pos, p.line = start.pos, start.line
-	if p.opt.Alias == nil { // An alias would change the source under the positions kept here.
-		if l := try(p, p.inner); l != nil && p.pos == end {
-			sub.List = l
-		}
-	}
-	p.pos, p.line = end, endLine
-	return sub
-}
-
-// matched skips text up to the parenthesis that closes it, behind that.
-func (p *Parser) matched(line int) {
-	p.parts(mode{stop: ")", nest: '(', noPat: true})
-	if p.peek() != ')' {
-		p.unclosed(line, ")")
-	}
-	p.skip()
-}
-
-// tryArith is arith, but nil when the text does not end with both parentheses.
-func (p *Parser) tryArith(end string, line int) *Arith {
-	return try(p, func() *Arith { return p.arith(end, line) })
-}
-
-// try reads something; nil, with the parser as it was but for its place, when that fails.
-func try[T any](p *Parser, read func() *T) (x *T) {
-	saved := *p
-	defer func() {
-		if r := recover(); r != nil {
-			if _, ok := r.(*Error); !ok {
-				panic(r)
-			}
-			src, more := p.src, p.opt.More
-			*p = saved
-			p.src = src
-			if more == nil {
-				p.lastLine = false
-			}
-			x = nil
-		}
-	}()
-	return read()
-}
-
 // arith reads an expression up to end, which it takes: "))", ";" or "]".
 func (p *Parser) arith(end string, line int) *Arith {
 	m := mode{stop: ")", nest: '(', dq: true, esc: dqEscapes}
@@ -198,7 +142,7 @@ func (p *Parser) ansiQuoted() Part {
 			continue
 		case '\'':
 			p.pos++
-			return &Quoted{ANSI(p.src[start : p.pos-1])}
+			return &Quoted{ANSI(p.src[start:p.pos-1], Rune)}
 		}
 		p.skip()
 	}

@@ -7,6 +7,7 @@ type Error struct {
 	Line   int
 	Msg    string // as bash words it, without name and line
 	Source string // the line it is in; "" when bash does not show it
+	AtEnd  bool   // that line ends with the script, without a newline
 	Then   []Message
 	EOF    bool // the input ended too early
 	Status int  // what the shell's status becomes; 0: it stays what it was
@@ -50,7 +51,8 @@ func (p *Parser) unexpected(t *token) {
 	if t.kind == tokEOF {
 		panic(&Error{Line: p.line, Msg: "syntax error: unexpected end of file", EOF: true, Status: statusBad})
 	}
-	e := &Error{Line: t.line, Msg: "syntax error near unexpected token `" + t.text() + "'", Source: p.lineAt(t.pos), Status: statusBad}
+	e := &Error{Line: t.line, Msg: "syntax error near unexpected token `" + t.text() + "'", Status: statusBad}
+	e.Source, e.AtEnd = p.lineAt(t.pos)
 	switch {
 	case p.elements:
 		e.Status, e.Goes = statusList, true
@@ -79,8 +81,8 @@ func unclosedMsg(closer string) string {
 	return "unexpected EOF while looking for matching `" + closer + "'"
 }
 
-// lineAt returns the source line around the offset.
-func (p *Parser) lineAt(pos int) string {
+// lineAt returns the source line around the offset; last says that no newline ends it.
+func (p *Parser) lineAt(pos int) (line string, last bool) {
 	if pos > len(p.src) {
 		pos = len(p.src)
 	}
@@ -91,5 +93,5 @@ func (p *Parser) lineAt(pos int) string {
 	for end < len(p.src) && p.src[end] != '\n' {
 		end++
 	}
-	return p.src[start:end]
+	return p.src[start:end], end == len(p.src)
 }

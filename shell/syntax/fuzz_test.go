@@ -1,6 +1,7 @@
 package syntax_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -98,4 +99,29 @@ func Fuzz_Parser(f *testing.F) {
 			t.Fatalf("%q prints as %q and that as %q", src, once, twice)
 		}
 	})
+}
+
+// Test_Reading_Is_Not_Repeated_At_Every_Level reads what may be an expression or commands at each of many levels.
+func Test_Reading_Is_Not_Repeated_At_Every_Level(t *testing.T) {
+	t.Parallel()
+	for name, src := range map[string]string{
+		"open expressions":               "echo " + strings.Repeat("$((", 200),
+		"substitutions of subshells":     "echo " + strings.Repeat("$((a) ", 60) + strings.Repeat("; b)", 60),
+		"subshells of substitutions":     strings.Repeat("(( $( ", 60) + "a" + strings.Repeat(" ) ) )", 60),
+		"open subshells":                 strings.Repeat("(( $( ", 200),
+		"expressions and substitutions":  "echo " + strings.Repeat("$(( $( (( $((", 40),
+		"parentheses that do not belong": "echo " + strings.Repeat("$(( (", 60) + "1" + strings.Repeat(") )", 60),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := 0
+			p := syntax.NewParser(src, syntax.Options{ExtGlob: func() bool { return true }})
+			p.Step = func(nodes, _ int) bool { n += nodes; return n < 1_000_000 }
+			_, err := p.Next()
+			if e, ok := errors.AsType[*syntax.Error](err); ok && e.Stopped {
+				t.Errorf("%d bytes took %d steps", len(src), n)
+			}
+			_, _ = syntax.QuotedText(src)
+		})
+	}
 }

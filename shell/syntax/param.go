@@ -236,9 +236,7 @@ func (p *Parser) sliceExpr(stop string) *Word {
 			}
 			continue
 		}
-		if part := p.part(mode{stop: stop + "?:(", dq: true, esc: dqEscapes}, c); part != nil {
-			w.Parts = add(w.Parts, part)
-		}
+		w.Parts = add(w.Parts, p.part(mode{stop: stop + "?:(", dq: true, esc: dqEscapes}, c))
 	}
 	w.Text = p.src[start:p.pos]
 	return w

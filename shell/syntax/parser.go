@@ -42,7 +42,9 @@ type Parser struct {
 	elements   bool // the elements of an array are read
 	lastLine   bool // the newline that the end of the input stands for has been read
 	steps      int  // nodes of the tree, about
-	extGlob    int  // inside [[ ]] patterns, where extglob is always on
+	trying     int  // expressions around what is read that may be none
+	tries      *tries
+	extGlob    int // inside [[ ]] patterns, where extglob is always on
 }
 
 // NewParser returns a parser of the script; bytes of value 0 are dropped, as bash does.
@@ -93,6 +95,7 @@ func (p *Parser) Next() (l *List, err error) {
 	if p.opt.More != nil && !p.have && p.pos > 1<<12 { // What has run is not needed any more.
 		p.src, p.pos = strings.Clone(p.src[p.pos:]), 0
 	}
+	p.trying, p.tries = 0, nil
 	for p.tok(ctxCommand).kind == tokNewline {
 		p.take()
 	}

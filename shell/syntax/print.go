@@ -484,7 +484,7 @@ func shown(s string) string {
 				end++
 			}
 			end = min(end, len(s))
-			b.WriteString("'" + strings.ReplaceAll(ANSI(s[i+2:end]), "'", `'\''`) + "'")
+			b.WriteString("'" + strings.ReplaceAll(ANSI(s[i+2:end], Rune), "'", `'\''`) + "'")
 			i = end
 		case c == '\'' && !double:
 			end := i + 1

@@ -65,9 +65,7 @@ func (p *Parser) parts(m mode) []Part {
 			}
 		}
 		p.step()
-		if part := p.part(m, c); part != nil {
-			list = add(list, part)
-		}
+		list = add(list, p.part(m, c))
 	}
 }
 

@@ -1,0 +1,107 @@
+package shell
+
+// childEnded notes for the shell p that n of its children have ended, or with 0 that one has stopped.
+func (p *process) childEnded(n int) {
+	if p.handled.Load()&(1<<sigCHLD) != 0 && n > 0 {
+		p.children.Add(int64(n))
+		p.pending.Or(1 << sigCHLD)
+		p.attention.Store(true)
+		if w := p.wake.Load(); w != nil {
+			select {
+			case *w <- struct{}{}:
+			default:
+			}
+		}
+	}
+	if p.monitors.Load() {
+		p.attention.Store(true)
+	}
+}
+
+// foreground notes that n processes have ended for which the shell has waited; jobs that have ended meanwhile
+// are forgotten.
+func (sh *interp) foreground(n int) {
+	if sh.jobs != nil && sh.opt&optInteractive == 0 {
+		for _, j := range sh.liveJobs() {
+			if j.ended() && j.coproc == nil {
+				sh.reap(j)
+			}
+		}
+	}
+	sh.waited(n)
+}
+
+// waited notes that n processes of this one have ended. What ends while the trap runs is told of with the next
+// one; while the words of a command are made, before the next command.
+func (sh *interp) waited(n int) {
+	if !sh.ownProcess || sh.traps == nil {
+		return
+	}
+	if sh.inChildTrap {
+		if sh.p.handled.Load()&(1<<sigCHLD) != 0 {
+			sh.p.children.Add(int64(n))
+		}
+		return
+	}
+	if sh.inWords == 0 {
+		sh.p.childEnded(n)
+		return
+	}
+	before := sh.p.attention.Load()
+	sh.p.childEnded(n)
+	sh.p.attention.Store(before)
+}
+
+// lookAround lets the next command see that children have ended while the words of the last one were made.
+func (sh *interp) lookAround() {
+	if sh.traps != nil && sh.p.pending.Load() != 0 {
+		sh.p.attention.Store(true)
+	}
+}
+
+// runChildTrap runs the trap of SIGCHLD, once for each child that has ended.
+func (sh *interp) runChildTrap() {
+	if sh.inChildTrap {
+		return
+	}
+	sh.inChildTrap = true
+	status := sh.status
+	for n := sh.p.children.Swap(0); n > 0 && sh.ctl == ctlNone; n-- {
+		sh.runTrap(sigCHLD)
+	}
+	if sh.ctl == ctlExit { // An exit in it does not give the shell its status.
+		sh.status = status
+	}
+	sh.inChildTrap = false
+}
+
+// takeChildren runs the trap of SIGCHLD for the children that have ended.
+func (sh *interp) takeChildren() {
+	const bit = 1 << sigCHLD
+	if sh.ownProcess && sh.ctl == ctlNone && sh.p.handled.Load()&bit != 0 && sh.p.pending.And(^uint64(bit))&bit != 0 {
+		sh.runChildTrap()
+	}
+}
+
+// monitored tells whether the shell tells of its jobs between commands: set -m in a script.
+func (sh *interp) monitored() bool {
+	return sh.opt&(optMonitor|optInteractive) == optMonitor && sh.subshell == 0
+}
+
+// tellJobs tells under set -m of jobs that have ended or stopped.
+func (sh *interp) tellJobs() {
+	if !sh.monitored() || sh.jobs == nil {
+		return
+	}
+	for _, j := range sh.liveJobs() {
+		switch {
+		case j.ended():
+			sh.reap(j)
+		case !j.isStopped():
+			j.stopTold = false
+		case !j.stopTold:
+			j.stopTold = true
+			sh.errorRaw("\n" + sh.jobLine(j, sh.liveJobs(), false))
+		}
+	}
+}
