@@ -82,7 +82,7 @@ func runBC(p *shell.Proc) int {
 func bcFailed(p *shell.Proc, out *output, err error) int {
 	_ = out.Flush()
 	if strings.Contains(err.Error(), "cannot allocate") {
-		_, _ = io.WriteString(p.Stderr, "bc: Out of memory for malloc.\n")
+		_, _ = io.WriteString(p.Stderr, p.Name()+": Out of memory for malloc.\n")
 		return 1
 	}
 	if errors.Is(err, shell.ErrFuel) || p.Context().Err() != nil {

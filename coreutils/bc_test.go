@@ -23,6 +23,7 @@ func Test_Bc_Computes(t *testing.T) {
 		"define f(x){\nauto y\ny=x*2\nreturn(y)\n}\nf(3)",
 		"define f(n){if(n<=1)return(1);return(n*f(n-1))}\nf(20)",
 		`x[1]=5;x[1];x[0]`,
+		`obase=17;16.5;300.123;-.5;scale=5;.01`,
 		`"hello";"a\nb";print "x\n",1+1,"\n"`,
 		`for(i=0;i<3;i++){i;if(i==1)continue;"z"};while(1){break};i;last;.;i++;++i;i--`,
 		"1.10+1.1;1.23*4.567;scale=5;1.23*4.567;1.5^3;/* c */ 3 # x\n4",

@@ -31,6 +31,7 @@ var commands = []func() shell.Command{
 	crc32Command,
 	csplitCommand,
 	cutCommand,
+	dcCommand,
 	diffCommand,
 	egrepCommand,
 	envsubstCommand,

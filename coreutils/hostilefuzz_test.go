@@ -245,3 +245,24 @@ func Fuzz_Command_Lines(f *testing.F) {
 		fuzzCommand(t, append([]string{name}, strings.Split(words, "\n")...), input, map[string]string{"in": input, "a": "text\n", "b": "a b c\n1 2 3\n"})
 	})
 }
+
+func Fuzz_Dc_Program(f *testing.F) {
+	for _, s := range []string{
+		"[la1+dsad9>m]sm0salmx", "5k2v 3^ 7 11|p f", "16i FF.8 2o p 99o p", "[[q]x[2Q]x]x 1 2>a !=b", "1 2:a 2;a Sa La Lb", "zRz_3R~XZaP", "? p", "[d1-d0<a]sa 9lax f", "_.5 9 9^ n 999999 k 2v", "!echo x\n#\n]",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, program string) {
+		fuzzCommand(t, []string{"dc"}, program, nil)
+	})
+}
+
+func Fuzz_Iconv_Text(f *testing.F) {
+	for _, s := range []string{"UTF-8", "UTF-16", "UTF-32BE", "UCS-2", "CP1252", "ASCII//TRANSLIT", "IBM437", "LATIN9//IGNORE"} {
+		f.Add(s, "UTF-8//TRANSLIT", "\xff\xfea\xc3\xa9\xf0\x9f\x98\x80\xd8\x00\xdc", uint16(1))
+		f.Add("UTF-8", s, "“ä” ½ \xc3", uint16(0))
+	}
+	f.Fuzz(func(t *testing.T, from, to, input string, mode uint16) {
+		fuzzCommand(t, append([]string{"iconv", "-f" + from, "-t" + to}, chosen(mode, "-c", "-o out", "in", "-s")...), input, map[string]string{"in": input})
+	})
+}

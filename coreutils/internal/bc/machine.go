@@ -36,6 +36,7 @@ type machine struct {
 	col   int
 	lex   *lexer
 	in    string // the function that runs
+	plain bool   // messages do not say where
 }
 
 // array is sparse.
@@ -157,6 +158,10 @@ func (m *machine) where() string {
 
 func (m *machine) warn(text string) {
 	_ = m.h.Out.Flush()
+	if m.plain {
+		m.h.Tell("Runtime warning: " + text)
+		return
+	}
 	m.h.Tell("Runtime warning (func=" + m.where() + text)
 }
 

@@ -118,10 +118,14 @@ func appendBase(b []byte, a Number, base int) []byte {
 	limit := powerOfTen(a.scale)
 	frac := new(big.Int).Sub(a.v, new(big.Int).Mul(i, limit))
 	radix, d := big.NewInt(int64(base)), new(big.Int)
+	first := len(b)
 	for t := big.NewInt(1); t.Cmp(limit) < 0; t.Mul(t, radix) {
 		frac.Mul(frac, radix)
 		d.QuoRem(frac, limit, frac)
 		b = one(b, int(d.Int64()))
+	}
+	if base > 16 && len(b) > first {
+		b = slices.Delete(b, first, first+1) // No blank stands right behind the point.
 	}
 	return b
 }
