@@ -39,6 +39,7 @@ var commands = []func() shell.Command{
 	exprCommand,
 	fdCommand,
 	fgrepCommand,
+	fmtCommand,
 	foldCommand,
 	grepCommand,
 	headCommand,
