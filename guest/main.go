@@ -7,6 +7,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/guest/session"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -20,6 +21,7 @@ const (
 
 const usage = `usage: agent-sandbox check
        agent-sandbox init [--tty] [--net FD] [--ports FD] -- COMMAND [ARGUMENT...]
+       agent-sandbox serve FD
        agent-sandbox files OPERATION [NAME...]
        agent-sandbox connect HOST PORT
 `
@@ -45,6 +47,10 @@ func Main(args, env []string) int {
 		return p.init(rest)
 	case "files":
 		return serveFiles(rest, os.Stdin, os.Stdout, os.Stderr)
+	case "serve":
+		return p.serve(rest)
+	case runnerCommand:
+		return session.Run()
 	case "stage":
 		return runStage(rest, env)
 	case "connect":
@@ -71,7 +77,7 @@ func Serves(args []string) bool {
 	}
 	if ownName(args[0]) && len(args) > 1 {
 		switch args[1] {
-		case "init", "files", "multicall", "connect", "ports":
+		case "init", "serve", runnerCommand, "files", "multicall", "connect", "ports":
 			return true
 		}
 	}

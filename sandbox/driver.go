@@ -74,6 +74,12 @@ type Limited interface {
 	Limits() (Limits, error)
 }
 
+// Detacher is implemented by instances that live on without the process that opened them.
+type Detacher interface {
+	// Detach ends the connection and what was started through it.
+	Detach() error
+}
+
 // As finds an optional interface in an instance, unwrapping as errors.As does.
 func As[T any](i Instance) (T, bool) {
 	for i != nil {
@@ -100,7 +106,11 @@ type Spec struct {
 	Env       []string // the host's environment, "K=V", that the env rules filter; nil: empty
 	Layers    []Layer  // policy layers, later wins
 	Policy    Policy   // the last layer, always trusted
-	Stage     string   // name of the copy-on-write view of Workspace that commands run on, made when missing; empty: they write to Workspace. A driver without stages refuses it as Unsupported
+	// Resident gives all commands one set of walls, with a supervisor inside, instead of one set each: a command
+	// then costs a fork, and what it leaves in /tmp or running in the background stays until Close. What the policy
+	// protects is what was there when the first command ran.
+	Resident bool
+	Stage    string // name of the copy-on-write view of Workspace that commands run on, made when missing; empty: they write to Workspace. A driver without stages refuses it as Unsupported
 }
 
 // Layer is one Policy and where it came from.
@@ -117,6 +127,17 @@ type Cmd struct {
 	Args []string // program and arguments; Args[0] is looked up in the sandbox's PATH
 	Dir  string   // absolute working directory inside; empty: the Spec's
 	Env  []string // "K=V" on top of the policy's environment
+	// TTY gives it a terminal of its own of that size, on which what it writes to stderr is
+	// output, too; nil: it has none of ours. Only resident sandboxes have terminals to give.
+	TTY *Terminal
+}
+
+// Terminal is a terminal's size in characters.
+type Terminal struct{ Rows, Cols uint16 }
+
+// Resizer is implemented by processes that were started with a TTY.
+type Resizer interface {
+	Resize(size Terminal) error
 }
 
 // Stdio is a command's standard streams. A nil Stdin is empty input, a nil

@@ -142,6 +142,19 @@ func (s *Sandbox) Start(ctx context.Context, cmd Cmd, stdio Stdio) (*Running, er
 	return r, nil
 }
 
+// Detach lets go of a sandbox that lives on without this process; every other method fails with Closed
+// afterwards. Unsupported: it does not live on, and is as it was.
+func (s *Sandbox) Detach() error {
+	d, ok := As[Detacher](s.instance)
+	if !ok {
+		return s.wrap(Errorf(Unsupported, "the sandbox ends with this process"), "detach")
+	}
+	if s.closed.Swap(true) {
+		return nil
+	}
+	return s.wrap(d.Detach(), "detach")
+}
+
 func (s *Sandbox) usable(op string) error {
 	if s.closed.Load() {
 		return s.wrap(Errorf(Closed, "the sandbox is closed"), op)
@@ -180,6 +193,15 @@ func (r *Running) Wait() (Exit, error) {
 // Signal sends sig to the command's process group.
 func (r *Running) Signal(sig os.Signal) error {
 	return r.sandbox.wrap(r.process.Signal(sig), "signal")
+}
+
+// Resize changes the size of the command's terminal; Unsupported when it was started without one.
+func (r *Running) Resize(size Terminal) error {
+	t, ok := r.process.(Resizer)
+	if !ok {
+		return r.sandbox.wrap(Errorf(Unsupported, "the command has no terminal of its own"), "resize")
+	}
+	return r.sandbox.wrap(t.Resize(size), "resize")
 }
 
 // TimedOut reports whether the policy's wall-clock limit passed.

@@ -19,6 +19,8 @@ type Local struct {
 	Backend sandbox.Driver // the driver under test
 	Base    string         // existing directory for workspaces, outside /tmp and /var/tmp; empty: os.TempDir
 	Data    []string       // directories of the driver's own, listed as residue; they need not exist
+
+	Resident bool // the sandboxes are resident
 }
 
 // Driver returns Backend.
@@ -39,6 +41,7 @@ func (l Local) Dir() (string, func() error, error) {
 func (l Local) Spec(dir string) sandbox.Spec {
 	return sandbox.Spec{
 		Workspace: dir,
+		Resident:  l.Resident,
 		Env:       []string{"PATH=/usr/local/bin:/usr/bin:/bin"},
 		Policy:    sandbox.Policy{Filesystem: sandbox.Filesystem{RW: []string{dir}}},
 	}

@@ -16,3 +16,10 @@ func Test_Bwrap_Keeps_The_Contract(t *testing.T) {
 	driver := bwrap.New(bwrap.Options{DataDir: data})
 	sandboxtest.Run(t, sandboxtest.Local{Backend: driver, Data: []string{data}}, os.Getenv("SANDBOX_REQUIRE"))
 }
+
+func Test_A_Resident_Sandbox_Keeps_The_Contract(t *testing.T) {
+	data := t.TempDir()
+	t.Setenv("TMPDIR", t.TempDir())
+	driver := bwrap.New(bwrap.Options{DataDir: data})
+	sandboxtest.Run(t, sandboxtest.Local{Backend: driver, Data: []string{data}, Resident: true}, os.Getenv("SANDBOX_REQUIRE"))
+}

@@ -5,6 +5,7 @@ package bwrap
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/guest"
@@ -26,6 +27,10 @@ type instance struct {
 	fresh   *policy.Plan // made by Create and not used yet, or nil
 	closed  bool
 	running map[*process]struct{}
+
+	building sync.Mutex   // held while the walls of a resident sandbox are built
+	walls    *resident    // under building
+	resides  atomic.Int64 // commands that run within them
 }
 
 func (i *instance) ID() string { return i.id }
@@ -42,7 +47,12 @@ func (i *instance) Limits() (sandbox.Limits, error) { return i.Plan().Limits.Lim
 
 // Files runs the guest inside for each operation, so that the walls hold for it
 // as for any command.
-func (i *instance) Files() sandbox.Files { return guest.NewFiles(i.startOffline) }
+func (i *instance) Files() sandbox.Files {
+	if i.spec.Resident {
+		return guest.NewFiles(i.Start)
+	}
+	return guest.NewFiles(i.startOffline)
+}
 
 // Status counts what runs.
 func (i *instance) Status(context.Context) (sandbox.Status, error) {
@@ -53,8 +63,16 @@ func (i *instance) Status(context.Context) (sandbox.Status, error) {
 			ID: i.id, Name: i.spec.Name, Backend: "bwrap",
 			Workspace: i.plan.Workspace, Created: i.created,
 		},
-		Running: len(i.running),
+		Running: i.count(),
 	}, nil
+}
+
+// count is how many commands run. The supervisor of a resident sandbox is none.
+func (i *instance) count() int {
+	if i.spec.Resident {
+		return int(i.resides.Load())
+	}
+	return len(i.running)
 }
 
 // Close kills what runs and waits until it is gone.

@@ -26,7 +26,8 @@ type process struct {
 	guard    *guard
 	limits   *limits
 	network  *network
-	staged   *staged // nil: not on a stage
+	staged   *staged  // nil: not on a stage
+	socket   *os.File // that the command inherits, or nil
 	status   *status
 	command  *exec.Cmd
 	null     *os.File      // open until bubblewrap has it

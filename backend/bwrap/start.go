@@ -5,7 +5,6 @@ package bwrap
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
@@ -17,12 +16,19 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/seed434b0696/agent-sandbox/guest"
+	"github.com/seed434b0696/agent-sandbox/guest/session"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 // Start runs cmd in namespaces of its own.
 func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error) {
+	if i.spec.Resident {
+		return i.startResident(ctx, cmd, stdio)
+	}
+	if cmd.TTY != nil {
+		return nil, sandbox.Errorf(sandbox.Unsupported, "only a resident sandbox has terminals of its own to give")
+	}
 	return i.startWith(ctx, cmd, stdio, func(p *policy.Plan) *policy.Plan { return p })
 }
 
@@ -38,22 +44,23 @@ func (i *instance) startWith(ctx context.Context, cmd sandbox.Cmd, stdio sandbox
 	if err != nil {
 		return nil, err
 	}
-	p, err := i.launch(ctx, adapt(staged.adapt(plan)), staged, cmd, stdio)
+	p, err := i.launch(ctx, adapt(staged.adapt(plan)), staged, cmd, stdio, nil)
 	if err != nil {
 		return nil, errors.Join(err, staged.leave())
 	}
 	return p, nil
 }
 
-// launch builds the walls and starts cmd inside them.
-func (i *instance) launch(ctx context.Context, plan *policy.Plan, on *staged, cmd sandbox.Cmd, stdio sandbox.Stdio) (*process, error) {
+// launch builds the walls and starts cmd inside them. A socket, if any, is inherited by cmd, which gets its
+// number as one more argument.
+func (i *instance) launch(ctx context.Context, plan *policy.Plan, on *staged, cmd sandbox.Cmd, stdio sandbox.Stdio, socket *os.File) (*process, error) {
 	if err := checkCmd(plan, cmd, on); err != nil {
 		return nil, err
 	}
 	if err := checkProgram(plan, cmd, environment(plan, cmd, nil), on); err != nil {
 		return nil, err
 	}
-	p := &process{instance: i, name: cmd.Args[0], ended: make(chan struct{}), terminal: onTerminal(stdio), staged: on}
+	p := &process{instance: i, name: cmd.Args[0], ended: make(chan struct{}), terminal: onTerminal(stdio), staged: on, socket: socket}
 	var err error
 	if p.limits, err = newLimits(plan.Limits); err != nil {
 		return nil, err
@@ -105,6 +112,10 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 	if p.staged != nil {
 		v.add("--sync-fd", strconv.Itoa(first+len(c.ExtraFiles)))
 		c.ExtraFiles = append(c.ExtraFiles, p.staged.use.File())
+	}
+	if p.socket != nil {
+		cmd.Args = append(slices.Clone(cmd.Args), strconv.Itoa(first+len(c.ExtraFiles)))
+		c.ExtraFiles = append(c.ExtraFiles, p.socket)
 	}
 	c.Args = append([]string{"bwrap"}, v.args...)
 	c.Args = append(c.Args, "--")
@@ -175,7 +186,7 @@ func (p *process) fork(ctx context.Context, c *exec.Cmd) error {
 		return err
 	}
 	// What we were started with must not leak inside (descriptors above 2).
-	if err := closeOnExec(); err != nil {
+	if err := session.CloseOnExec(); err != nil {
 		return err
 	}
 	started := make(chan error, 1)
@@ -268,24 +279,6 @@ func environment(plan *policy.Plan, cmd sandbox.Cmd, n *network) []string {
 		env = append(env, kv)
 	}
 	return env
-}
-
-// closeOnExec marks every descriptor above 2, so that only those we pass arrive.
-func closeOnExec() error {
-	err := unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)
-	if !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EPERM) {
-		return err
-	}
-	entries, err := os.ReadDir("/proc/self/fd") // before Linux 5.11
-	if err != nil {
-		return fmt.Errorf("close inherited descriptors: %w", err)
-	}
-	for _, e := range entries {
-		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
-			unix.CloseOnExec(fd)
-		}
-	}
-	return nil
 }
 
 func closeAll(files []*os.File) {

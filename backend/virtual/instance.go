@@ -114,6 +114,9 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 	if len(cmd.Args) == 0 || cmd.Args[0] == "" {
 		return nil, sandbox.Errorf(sandbox.Invalid, "no command was given")
 	}
+	if cmd.TTY != nil {
+		return nil, sandbox.Errorf(sandbox.Unsupported, "a sandbox in memory has no terminals to give")
+	}
 	if err := checkText(cmd); err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 type execFlags struct {
 	options
 	stage  string // empty: the workspace itself
+	in     string // a sandbox that lives on; empty: one for this command
 	apply  bool   // make the changes that a backend keeps in memory
 	dryRun bool
 	json   bool
@@ -36,6 +37,7 @@ NAME=VALUE may be repeated; they count as the last layer of the configuration.`
 agent-sandbox exec --network --rw ~/.cache/pip -- pip install -e .
 agent-sandbox exec --exclude .env --cmd git=false --limit wall=10m,memory=2GiB ./agent
 agent-sandbox exec --stage -- npm audit fix && agent-sandbox stage diff
+agent-sandbox create work && agent-sandbox exec --in work -- make test
 agent-sandbox exec --json -- go vet ./...
 agent-sandbox exec --dry-run -- make test | bash`
 	return cmd
@@ -61,6 +63,10 @@ func newExecLike(a *app, path string) *cobra.Command {
 				return unknownCommand(cmd, args)
 			case len(args) == 0 || args[0] == "":
 				return usageError(path, "no command was given")
+			case f.in != "":
+				if err := checkIn(cmd, path); err != nil {
+					return err
+				}
 			case f.dryRun && f.stage != "":
 				return usageError(path, "--dry-run cannot show a stage")
 			}
@@ -70,6 +76,7 @@ func newExecLike(a *app, path string) *cobra.Command {
 	flags := cmd.Flags()
 	flags.SetInterspersed(false) // what follows the command belongs to it, also -h
 	f.register(flags)
+	addIn(flags, &f.in)
 	addStage(flags, &f.stage)
 	flags.BoolVar(&f.apply, "apply", false, "with --backend virtual: make the changes of a command that succeeds in the\nworkspace; without it they are gone with the sandbox")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the command line that would run, quoted for a shell")
@@ -83,7 +90,11 @@ func newExecLike(a *app, path string) *cobra.Command {
 // exec runs a command and ends with its exit status.
 func (a *app) exec(ctx context.Context, f *execFlags, args []string) error {
 	relay, ctx := startRelay(ctx, a.sharesTerminal(), a.err.say)
-	code, err := a.execute(ctx, f, args, relay)
+	execute := a.execute
+	if f.in != "" {
+		execute = a.executeIn
+	}
+	code, err := execute(ctx, f, args, relay)
 	if sig := relay.stop(); sig != 0 && (err == nil || errors.Is(err, context.Canceled)) {
 		code, err = 128+int(sig), nil
 		a.err.say("killed after " + sig.String())
@@ -162,7 +173,8 @@ func start(ctx context.Context, box *sandbox.Sandbox, cmd sandbox.Cmd, stdio san
 		return nil, err
 	}
 	_, ours := sandbox.As[virtual.Workspace](box.Unwrap())
-	relay.attach(target{run, ours})
+	_, elsewhere := sandbox.As[sandbox.Detacher](box.Unwrap())
+	relay.attach(target{run, ours || elsewhere})
 	exit, err := run.Wait()
 	return &sandbox.Result{Exit: exit, Cut: run.Cut(), TimedOut: run.TimedOut(), Duration: time.Since(begin)}, err
 }

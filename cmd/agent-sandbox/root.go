@@ -39,7 +39,8 @@ agent-sandbox explain ~/.ssh`
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { printHelp(a.out, cmd) })
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
-		newExec(a), newShell(a), newStage(a), newExplain(a), newCheck(a), newDoctor(a), newSelftest(a),
+		newExec(a), newShell(a), newCreate(a), newList(a), newStatus(a), newStart(a), newStop(a), newDestroy(a),
+		newPrune(a), newLogs(a), newKeeper(a), newStage(a), newExplain(a), newCheck(a), newDoctor(a), newSelftest(a),
 		newTrust(a), newImport(a), newSchema(a), newVersion(a), newCompletion(a),
 	)
 	return root

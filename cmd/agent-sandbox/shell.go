@@ -25,12 +25,22 @@ command, and lines that begin with a colon are for the sandbox:
 Input that is no terminal is a script. Other backends run bash.`,
 		Example: `agent-sandbox shell --backend virtual
 agent-sandbox shell --backend virtual <script.sh
+agent-sandbox shell --in work
 agent-sandbox shell --ro .`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.shell(cmd.Context(), &f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.in != "" {
+				if err := checkIn(cmd, cmd.CommandPath()); err != nil {
+					return err
+				}
+				return a.exec(cmd.Context(), &f, []string{"bash"})
+			}
+			return a.shell(cmd.Context(), &f)
+		},
 	}
 	flags := cmd.Flags()
 	f.register(flags)
+	addIn(flags, &f.in)
 	addStage(flags, &f.stage)
 	flags.BoolVar(&f.apply, "apply", false, "with --backend virtual: at the end make the changes in the workspace")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not list what was refused")

@@ -19,7 +19,8 @@ const grace = 10 * time.Second
 type relay struct {
 	terminal bool // the command shares our terminal: its keyboard reaches the command by itself
 	say      func(string)
-	cancel   context.CancelFunc // kills the sandbox
+	cancel   context.CancelFunc     // kills the sandbox
+	resize   func(*sandbox.Running) // gives the command's own terminal our size; nil: it has none. Set before attach
 
 	signals chan os.Signal
 	running chan target
@@ -60,7 +61,7 @@ func startRelay(ctx context.Context, terminal bool, say func(string)) (*relay, c
 // target is a command that gets signals.
 type target struct {
 	run  *sandbox.Running
-	ours bool // it runs in this process, which is all that the terminal knows of it
+	ours bool // it runs in this process or elsewhere, and all that the terminal knows of it is us
 }
 
 // attach names the command that gets the signals from now on. It is called once.
@@ -97,6 +98,8 @@ func (r *relay) loop() {
 func (r *relay) got(sig syscall.Signal) {
 	keyboard := sig == syscall.SIGINT || sig == syscall.SIGQUIT || sig == syscall.SIGWINCH
 	switch {
+	case sig == syscall.SIGWINCH && r.run != nil && r.resize != nil:
+		r.resize(r.run)
 	case sig == syscall.SIGPIPE: // only taken so that a write fails instead of ending us
 	case r.run == nil && ends(sig):
 		r.kill(sig)

@@ -1,0 +1,322 @@
+package session
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// command is one that runs, as the guest sees it.
+type command struct {
+	*asked
+
+	runners *runners
+
+	runner *runner
+	input  *os.File // where its input goes, or nil
+	master *os.File // of its terminal, or nil
+	copies sync.WaitGroup
+
+	kill  chan struct{} // closed when the host wants it dead, or is gone
+	empty chan struct{} // closed when nothing of it is left below its runner
+
+	mu     sync.Mutex
+	pid    int // 0: it does not run
+	status unix.WaitStatus
+	ended  chan struct{} // closed when status is known
+}
+
+// serve runs it from its request to its exit. What it leaves in the background stays with its runner.
+func (c *command) serve() {
+	c.kill, c.empty, c.ended = make(chan struct{}), make(chan struct{}), make(chan struct{})
+	outputs, why := c.start()
+	if why != nil {
+		_ = writeJSON(c.out.w, frameFailed, why) // who asked is gone otherwise
+		return
+	}
+	for kind, f := range outputs {
+		c.copies.Go(func() { c.copyOut(kind, f) })
+	}
+	if c.in != nil {
+		go c.copyIn()
+	}
+	go c.obey()
+	c.finish()
+}
+
+// finish waits for the end and tells it.
+func (c *command) finish() {
+	select {
+	case <-c.ended:
+	case <-c.runner.dead:
+	case <-c.kill:
+		c.runners.kill(c.runner)
+	}
+	written := make(chan struct{})
+	go func() {
+		c.hangUp()
+		c.copies.Wait()
+		close(written)
+	}()
+	select {
+	case <-written:
+	case <-c.kill:
+		c.runners.kill(c.runner)
+		<-written
+	}
+	if c.input != nil {
+		_ = c.input.Close()
+	}
+	code, signal := c.exit()
+	_ = c.out.frame(frameExit, exitFrame(code, signal))
+	go c.handBack()
+}
+
+// handBack gives the runner back when nothing is left below it.
+func (c *command) handBack() {
+	select {
+	case <-c.empty:
+		c.runners.release(c.runner)
+	case <-c.runner.dead:
+		_ = c.runner.link.Close()
+	}
+}
+
+// exit tells how the command itself ended; one that died with its runner was killed.
+func (c *command) exit() (code, signal int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	select {
+	case <-c.ended:
+	default:
+		return 128 + int(unix.SIGKILL), int(unix.SIGKILL)
+	}
+	if c.status.Signaled() {
+		return 128 + int(c.status.Signal()), int(c.status.Signal())
+	}
+	return c.status.ExitStatus(), 0
+}
+
+// start hands the request to a runner. It returns where the output comes from.
+func (c *command) start() (outputs map[byte]*os.File, why *failure) {
+	theirs, ours, err := c.streams()
+	defer theirs.close()
+	if err == nil {
+		c.runner, err = c.runners.acquire()
+	}
+	if err == nil {
+		err = c.runner.send(c.req, theirs)
+	}
+	if err == nil {
+		why, err = c.begun()
+	}
+	if err == nil && why == nil {
+		err = c.out.frame(frameBegun, binary.BigEndian.AppendUint32(nil, uint32(c.pid)))
+		if err != nil {
+			c.runners.kill(c.runner)
+		}
+	}
+	if err != nil && why == nil {
+		why = &failure{Code: sandbox.Internal, Text: err.Error()}
+	}
+	if why != nil {
+		for _, f := range ours {
+			_ = f.Close()
+		}
+		files{c.input, c.master}.close()
+		return nil, why
+	}
+	return ours, nil
+}
+
+// streams makes the command's standard streams: theirs are for the command, ours by the kind of frame.
+func (c *command) streams() (theirs files, ours map[byte]*os.File, err error) {
+	if c.req.TTY != nil {
+		return c.terminal()
+	}
+	ours = map[byte]*os.File{}
+	if c.in == nil {
+		null, err := os.Open(os.DevNull)
+		if err != nil {
+			return nil, nil, err
+		}
+		theirs = files{null}
+	} else {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return nil, nil, err
+		}
+		theirs, c.input = files{r}, w
+	}
+	for _, kind := range []byte{frameOutput, frameErrors} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return theirs, ours, err
+		}
+		theirs, ours[kind] = append(theirs, w), r
+	}
+	return theirs, ours, nil
+}
+
+// begun reads what the runner answers first, and then follows what it says.
+func (c *command) begun() (*failure, error) {
+	kind, n, err := c.runner.reply()
+	switch {
+	case err != nil:
+		return nil, nil //nolint:nilnil,nilerr // the command was faster and killed its runner: it ran, and is dead
+	case kind == replyFailed && n <= maxFailure:
+		data := make([]byte, n)
+		if _, err := io.ReadFull(c.runner.link, data); err != nil {
+			return nil, errGone
+		}
+		var why failure
+		if err := json.Unmarshal(data, &why); err != nil {
+			return nil, err
+		}
+		c.runners.release(c.runner)
+		return &why, nil
+	case kind != replyBegun:
+		return nil, errFrame
+	}
+	c.pid = int(n)
+	go c.follow()
+	return nil, nil //nolint:nilnil // no failure and no error: it runs
+}
+
+// follow takes the runner's later answers.
+func (c *command) follow() {
+	for {
+		kind, n, err := c.runner.reply()
+		switch {
+		case err != nil:
+			return
+		case kind == replyExit:
+			c.mu.Lock()
+			c.status, c.pid = unix.WaitStatus(n), 0
+			c.mu.Unlock()
+			close(c.ended)
+		case kind == replyEmpty:
+			close(c.empty)
+			return
+		}
+	}
+}
+
+// obey does what the host says, until the stream ends.
+func (c *command) obey() {
+	defer close(c.kill)
+	for {
+		kind, data, err := c.frames.next()
+		if err != nil {
+			return
+		}
+		switch {
+		case kind == frameSignal && len(data) == 1 && data[0] != byte(unix.SIGKILL):
+			c.signal(unix.Signal(data[0]))
+		case kind == frameSize && len(data) == 4:
+			c.resize(sandbox.Terminal{Rows: binary.BigEndian.Uint16(data), Cols: binary.BigEndian.Uint16(data[2:])})
+		default: // to kill it, or something that nobody says
+			return
+		}
+	}
+}
+
+// signal tells the command's process group.
+func (c *command) signal(sig unix.Signal) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pid > 0 {
+		_ = unix.Kill(-c.pid, sig) // its session is its own; it may have ended
+	}
+}
+
+func (c *command) copyIn() {
+	_, _ = io.Copy(c.input, c.in) // EPIPE when the command does not want it
+	if c.master == nil {
+		_ = c.input.Close()
+	}
+}
+
+// copyOut sends what comes until all who write have ended.
+func (c *command) copyOut(kind byte, f *os.File) {
+	defer f.Close()
+	buf := make([]byte, maxData)
+	for {
+		n, err := f.Read(buf)
+		if n > 0 && c.out.frame(kind, buf[:n]) != nil {
+			return
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			c.drain(kind, f, buf)
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// hangUp ends a terminal whose command has ended: others that hold it keep it no longer.
+func (c *command) hangUp() {
+	if c.master != nil {
+		_ = c.master.SetReadDeadline(time.Unix(1, 0))
+	}
+}
+
+// drain sends what a terminal still holds.
+func (c *command) drain(kind byte, f *os.File, buf []byte) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = raw.Control(func(fd uintptr) {
+		for {
+			n, err := unix.Read(int(fd), buf)
+			if n <= 0 || err != nil || c.out.frame(kind, buf[:n]) != nil {
+				return
+			}
+		}
+	})
+}
+
+// send hands a request and its streams over.
+func (r *runner) send(req *request, streams files) error {
+	data, err := json.Marshal(req)
+	if err != nil {
+		return err
+	}
+	var fds []int
+	for _, f := range streams {
+		fds = append(fds, int(f.Fd()))
+	}
+	head := binary.BigEndian.AppendUint32(nil, uint32(len(data)))
+	raw, err := r.link.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var sent error
+	err = raw.Control(func(fd uintptr) { // its buffer is empty, so it takes four bytes
+		sent = unix.Sendmsg(int(fd), head, unix.UnixRights(fds...), nil, unix.MSG_NOSIGNAL)
+	})
+	if firstOf(err, sent) != nil {
+		return errGone
+	}
+	_, err = r.link.Write(data)
+	return err
+}
+
+func (r *runner) reply() (kind byte, n uint32, err error) {
+	var msg [5]byte
+	if _, err := io.ReadFull(r.link, msg[:]); err != nil {
+		return 0, 0, err
+	}
+	return msg[0], binary.BigEndian.Uint32(msg[1:]), nil
+}

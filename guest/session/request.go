@@ -1,0 +1,41 @@
+package session
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"strings"
+)
+
+var errNoCommand = errors.New("the request names no command")
+
+// decodeRequest reads and checks a request.
+func decodeRequest(data []byte) (*request, error) {
+	var req request
+	if err := json.Unmarshal(data, &req); err != nil {
+		return nil, err
+	}
+	if req.Op == "" && (len(req.Args) == 0 || len(req.Args[0]) == 0) {
+		return nil, errNoCommand
+	}
+	for _, list := range [][][]byte{req.Args, req.Env, {[]byte(req.Dir)}} {
+		for _, b := range list {
+			if bytes.IndexByte(b, 0) >= 0 {
+				return nil, errors.New("the request holds a NUL byte")
+			}
+		}
+	}
+	if req.Dir != "" && !strings.HasPrefix(req.Dir, "/") {
+		return nil, errors.New("the request's directory is not absolute")
+	}
+	return &req, nil
+}
+
+// exitFrame is the content of the last frame.
+func exitFrame(code, signal int) []byte {
+	out := make([]byte, 5)
+	binary.BigEndian.PutUint32(out, uint32(code))
+	out[4] = byte(signal)
+	return out
+}

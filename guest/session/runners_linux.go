@@ -1,0 +1,208 @@
+package session
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxIdle is how many runners are kept for the commands to come.
+const maxIdle = 4
+
+// runners are the living ones, and whatever else is below this process.
+type runners struct {
+	line []string
+
+	mu     sync.Mutex
+	change *sync.Cond // something was started or reaped
+	all    map[int]*runner
+	idle   []*runner
+	reaped uint64
+	closed bool
+}
+
+// runner is a process that keeps one command together.
+type runner struct {
+	pid  int
+	link *os.File
+	dead chan struct{} // closed when it was reaped
+}
+
+func newRunners(line []string) *runners {
+	s := &runners{line: line, all: map[int]*runner{}}
+	s.change = sync.NewCond(&s.mu)
+	go s.reap()
+	return s
+}
+
+// prepare starts a runner for the first command.
+func (s *runners) prepare() {
+	if r, err := s.start(); err == nil {
+		s.release(r)
+	}
+}
+
+// acquire returns a runner that has nothing to do.
+func (s *runners) acquire() (*runner, error) {
+	s.mu.Lock()
+	if n := len(s.idle); n > 0 {
+		r := s.idle[n-1]
+		s.idle = s.idle[:n-1]
+		s.mu.Unlock()
+		return r, nil
+	}
+	s.mu.Unlock()
+	return s.start()
+}
+
+// release takes back a runner below which nothing is left.
+func (s *runners) release(r *runner) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || len(s.idle) >= maxIdle || s.all[r.pid] != r {
+		_ = r.link.Close() // it ends
+		return
+	}
+	s.idle = append(s.idle, r)
+}
+
+func (s *runners) start() (*runner, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.SetNonblock(pair[0], true); err != nil { // ours is polled, the runner's own is not
+		_, _ = unix.Close(pair[0]), unix.Close(pair[1])
+		return nil, err
+	}
+	child := os.NewFile(uintptr(pair[1]), "runner")
+	defer child.Close()
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		_ = unix.Close(pair[0])
+		return nil, err
+	}
+	defer null.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		_ = unix.Close(pair[0])
+		return nil, errGone
+	}
+	pid, err := syscall.ForkExec("/proc/self/exe", s.line, &syscall.ProcAttr{
+		Dir: "/", Files: []uintptr{null.Fd(), null.Fd(), null.Fd(), child.Fd()},
+	})
+	if err != nil {
+		_ = unix.Close(pair[0])
+		return nil, err
+	}
+	r := &runner{pid: pid, link: os.NewFile(uintptr(pair[0]), "runner"), dead: make(chan struct{})}
+	s.all[pid] = r
+	s.change.Broadcast()
+	return r, nil
+}
+
+// reap waits for every child: runners, and what outlived its runner. A runner that ended leaves
+// nothing: its orphans are ours now.
+func (s *runners) reap() {
+	for {
+		var status unix.WaitStatus
+		pid, err := unix.Wait4(-1, &status, 0, nil)
+		s.mu.Lock()
+		switch {
+		case errors.Is(err, unix.ECHILD):
+			if len(s.all) == 0 {
+				s.change.Wait()
+			}
+		case err == nil:
+			if r := s.all[pid]; r != nil {
+				delete(s.all, pid)
+				s.idle = slices.DeleteFunc(s.idle, func(i *runner) bool { return i == r })
+				close(r.dead)
+				go s.sweep()
+			}
+			s.reaped++
+			s.change.Broadcast()
+		}
+		s.mu.Unlock()
+	}
+}
+
+// kill ends a runner and everything that was below it, and returns when nothing of it is left.
+func (s *runners) kill(r *runner) {
+	s.mu.Lock()
+	if s.all[r.pid] == r {
+		_ = unix.Kill(r.pid, unix.SIGKILL)
+	}
+	s.mu.Unlock()
+	<-r.dead
+	s.sweep()
+}
+
+// killAll ends everything, for good.
+func (s *runners) killAll() {
+	s.mu.Lock()
+	s.closed = true
+	var all []*runner
+	for _, r := range s.all {
+		all = append(all, r)
+		_ = unix.Kill(r.pid, unix.SIGKILL)
+	}
+	s.mu.Unlock()
+	for _, r := range all {
+		<-r.dead
+	}
+	s.sweep()
+}
+
+// sweep kills whatever is below this process and below no living runner, until there is none. All are
+// stopped before the first is killed: what is stopped cannot make new ones in the place of the killed.
+func (s *runners) sweep() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		stopped := map[int]bool{}
+		list := s.strays()
+		for slices.ContainsFunc(list, func(pid int) bool { return !stopped[pid] }) {
+			for _, pid := range list {
+				if !stopped[pid] {
+					stopped[pid] = true
+					_ = unix.Kill(pid, unix.SIGSTOP)
+				}
+			}
+			list = s.strays()
+		}
+		if len(list) == 0 {
+			return
+		}
+		for _, pid := range list {
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+		// Whoever dies here becomes ours, and we are told.
+		for seen := s.reaped; s.reaped == seen; {
+			s.change.Wait()
+		}
+	}
+}
+
+// strays lists the processes below this one and below no living runner.
+func (s *runners) strays() []int {
+	children := processTree()
+	var out []int
+	todo := []int{os.Getpid()}
+	for len(todo) > 0 {
+		pid := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, child := range children[pid] {
+			if s.all[child] == nil {
+				out = append(out, child)
+				todo = append(todo, child)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,60 @@
+package session
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// terminal gives the command a terminal of its own as all three streams.
+func (c *command) terminal() (theirs files, ours map[byte]*os.File, err error) {
+	master, slave, err := openTerminal(*c.req.TTY)
+	if err != nil {
+		return nil, nil, err
+	}
+	c.master = master
+	if c.in != nil {
+		c.input = master
+	}
+	return files{slave, slave, slave}, map[byte]*os.File{frameOutput: master}, nil
+}
+
+// openTerminal makes a pseudo-terminal (pty(7)). The slave is opened by its master (TIOCGPTPEER in
+// ioctl_tty(2)), not by a name that could be another's. The master is polled, so that reading it can be ended.
+func openTerminal(size sandbox.Terminal) (master, slave *os.File, err error) {
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, &os.PathError{Op: "open", Path: "/dev/ptmx", Err: err}
+	}
+	err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+	if err == nil {
+		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, winsize(size))
+	}
+	var peer uintptr
+	if err == nil {
+		var errno unix.Errno
+		if peer, _, errno = unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC); errno != 0 {
+			err = errno
+		}
+	}
+	if err != nil {
+		_ = unix.Close(fd)
+		return nil, nil, os.NewSyscallError("ioctl", err)
+	}
+	return os.NewFile(uintptr(fd), "terminal"), os.NewFile(peer, "terminal"), nil
+}
+
+func winsize(s sandbox.Terminal) *unix.Winsize { return &unix.Winsize{Row: s.Rows, Col: s.Cols} }
+
+// resize changes the terminal's size; the kernel tells the command.
+func (c *command) resize(s sandbox.Terminal) {
+	if c.master == nil {
+		return
+	}
+	raw, err := c.master.SyscallConn()
+	if err == nil {
+		_ = raw.Control(func(fd uintptr) { _ = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, winsize(s)) }) // it may have ended
+	}
+}
