@@ -150,6 +150,7 @@ type grep struct {
 	headed      string
 	lineHook    *rgHook
 	binaryAt    int64 // of the first NUL byte; -1 for none
+	searched    int64 // bytes of the last file
 
 	spare    []byte // a buffer of an earlier file
 	outKnown bool

@@ -33,8 +33,7 @@ func (s *grepScan) colored(color, text string) {
 func (s *grepScan) writeLine(begin, end int, sep byte) {
 	s.shown = end
 	line := s.buf[begin:end]
-	if s.lineHook != nil && s.lineHook.count {
-		s.lineHook.countIn(line)
+	if s.lineHook != nil && s.lineHook.takes(s, begin, end, sep) {
 		return
 	}
 	selected := sep == ':'

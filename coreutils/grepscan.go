@@ -34,6 +34,7 @@ type grepScan struct {
 	total   int64 // selected lines
 	behind  int64 // place in the file behind the last one
 	eof     bool
+	added   bool // the end of the last line was not in the file
 
 	silent   bool // nothing but the fact is of interest
 	suppress bool // no line is written
@@ -76,6 +77,12 @@ func (s *grepScan) finish() {
 	if !g.quiet && !g.list && !g.listNot && !g.count && g.label != rgStdin && (s.garbled || s.nul && s.nulAfter < s.total) {
 		g.flush()
 		g.p.Warn("%s: binary file matches", s.name)
+	}
+	if s.searched = s.base + int64(s.n); s.added {
+		s.searched--
+	}
+	if s.left == 0 {
+		s.searched = s.behind
 	}
 	if s.left == 0 && s.name == g.label {
 		g.rewind(s.behind)
@@ -138,6 +145,7 @@ func (s *grepScan) end(err error) {
 	if s.n > s.done && s.buf[s.n-1] != s.eol {
 		s.buf[s.n] = s.eol
 		s.n++
+		s.added = true
 	}
 }
 
@@ -182,6 +190,9 @@ func (s *grepScan) countTo(at int) {
 // none and has no match for that.
 func (s *grepScan) examine(from int) bool {
 	if s.eol == 0 || s.binary == binaryText {
+		if s.lineHook != nil && s.lineHook.json != nil {
+			s.lineHook.json.noteBinary(s, from)
+		}
 		return true
 	}
 	if !s.nul && bytes.IndexByte(s.buf[from:s.n], 0) >= 0 {

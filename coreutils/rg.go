@@ -41,6 +41,9 @@ func rgCommand() shell.Command {
   -0, --null                 NUL behind names
   -q, --quiet                nothing
       --passthru             other lines too
+      --json                 messages in JSON, one a line
+  -U, --multiline            matches may go over lines; --no-multiline
+      --multiline-dotall     and a dot matches a newline, too; --no-multiline-dotall
       --context-separator TEXT  between groups of lines
   -a, --text                 binary files are text
       --files                names of the files that would be searched
@@ -80,6 +83,10 @@ const (
 	rgSeparator
 	rgPassthru
 	rgMatches
+	rgJSONLines
+	rgNoMultiline
+	rgDotall
+	rgNoDotall
 	rgNothing
 	rgNothingArg
 )
@@ -118,6 +125,11 @@ var rgOptions = []getopt.Option{
 	{Long: "passthru", ID: rgPassthru},
 	{Long: "passthrough", ID: rgPassthru},
 	{Long: "count-matches", ID: rgMatches},
+	{Long: "json", ID: rgJSONLines},
+	{Short: 'U', Long: "multiline"},
+	{Long: "no-multiline", ID: rgNoMultiline},
+	{Long: "multiline-dotall", ID: rgDotall},
+	{Long: "no-multiline-dotall", ID: rgNoDotall},
 	{Long: "context-separator", ID: rgSeparator, Arg: getopt.Required},
 	{Short: 'a', Long: "text"},
 	{Long: "files", ID: rgFiles},
@@ -166,6 +178,10 @@ type rg struct {
 	column    bool
 	passthru  bool
 	matches   bool // are counted
+	vimgrep   bool
+	multiline bool
+	dotall    bool
+	json      *rgJSON
 }
 
 func runRg(p *shell.Proc) int {
@@ -183,6 +199,9 @@ func runRg(p *shell.Proc) int {
 	}
 	if r.types.list {
 		return r.types.write(r.out)
+	}
+	if !r.settleJSON() {
+		return 2
 	}
 	operands := o.Args()
 	if !r.given && !r.filesOnly {
@@ -221,7 +240,7 @@ func (r *rg) option(o *options) {
 		r.numbers = 1
 		r.column = r.column || o.ID != 'n'
 		if o.ID == rgVimgrep {
-			r.names, r.heading = 1, -1
+			r.names, r.heading, r.vimgrep = 1, -1, true
 		}
 	case 'N':
 		r.numbers = -1
@@ -299,6 +318,12 @@ func (r *rg) toggle(id int) {
 		r.filesOnly = true
 	case rgMatches:
 		r.matches = true
+	case rgJSONLines:
+		r.json = &rgJSON{r: r, begun: r.p.Now()}
+	case 'U', rgNoMultiline:
+		r.multiline = id == 'U'
+	case rgDotall, rgNoDotall:
+		r.dotall = id == rgDotall
 	case rgPassthru:
 		r.passthru = true
 	case rgHidden:
@@ -366,7 +391,18 @@ func (r *rg) prepare() bool {
 	if r.before <= 0 && r.after <= 0 {
 		r.before, r.after = -1, -1
 	}
+	if !r.multiline && matchesNewline(pattern, r.fixed) {
+		fmt.Fprintf(r.p.Stderr, "the literal '\"\\n\"' is not allowed in a regex\n\nConsider enabling multiline mode with the --multiline flag (or -U for short).\nWhen multiline mode is enabled, new line characters can be matched.\n")
+		return false
+	}
 	flags := regex.Multiline | regex.NoNewline
+	if r.multiline {
+		flags = regex.Multiline
+		r.count, r.matches = r.count || r.matches, false
+		if r.dotall && !r.fixed {
+			pattern = "(?s:" + pattern + ")"
+		}
+	}
 	if r.fixed {
 		flags |= regex.Literal | regex.Grep
 	} else {
@@ -391,10 +427,51 @@ func (r *rg) prepare() bool {
 	if r.matches {
 		r.count, r.only = false, false
 	}
-	if r.replaces || r.column || r.matches {
-		r.lineHook = &rgHook{r: r, count: r.matches, names: re.Names(), caps: make([]int, 2*(re.Groups()+1))}
+	if r.replaces || r.column || r.matches || r.multiline || r.json != nil {
+		r.lineHook = &rgHook{r: r, count: r.matches && !r.multiline, json: r.json, vimgrep: r.vimgrep, names: re.Names(), caps: make([]int, 2*(re.Groups()+1))}
 	}
 	return true
+}
+
+// settleJSON tells whether --json goes with the other options.
+func (r *rg) settleJSON() bool {
+	if r.json == nil {
+		return true
+	}
+	for _, c := range []struct {
+		name string
+		on   bool
+	}{{"count", r.count}, {"count-matches", r.matches}, {"files", r.filesOnly}, {"files-with-matches", r.list}, {"files-without-match", r.listNot}} {
+		if c.on {
+			fmt.Fprintf(r.p.Stderr, "error: The argument '--%s' cannot be used with '--json'\n\nFor more information try --help\n", c.name)
+			return false
+		}
+	}
+	r.only, r.replaces, r.column, r.vimgrep, r.heading = false, false, false, false, -1
+	return true
+}
+
+// matchesNewline tells whether an expression asks for a newline, which is in no line.
+func matchesNewline(pattern string, fixed bool) bool {
+	if fixed {
+		return false
+	}
+	outside := true // of a class of other characters
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; {
+		case c == '\\' && i+1 < len(pattern):
+			if i++; pattern[i] == 'n' && outside {
+				return true
+			}
+		case c == '\n' && outside:
+			return true
+		case c == '[' && i+1 < len(pattern) && pattern[i+1] == '^':
+			outside = false
+		case c == ']':
+			outside = true
+		}
+	}
+	return false
 }
 
 // hasUpper tells whether a pattern has a letter in upper case that stands for itself.
@@ -427,7 +504,7 @@ func (r *rg) search(operands []string) int {
 	}
 	terminal := isTerminal(r.p.Stdout)
 	r.showNames = r.names > 0 || r.names == 0 && several
-	r.number = r.numbers > 0 || r.numbers == 0 && terminal && !stdin
+	r.number = r.numbers > 0 || r.numbers == 0 && (terminal && !stdin || r.json != nil)
 	if r.heading > 0 || r.heading == 0 && terminal {
 		r.withHeading = r.showNames
 	}
@@ -462,6 +539,9 @@ func (r *rg) finishStatus() int {
 	}
 	if r.failed && (!r.quiet || !r.matched) {
 		status = 2
+	}
+	if r.json != nil && !r.quiet {
+		r.json.summary()
 	}
 	return r.out.Close(status)
 }

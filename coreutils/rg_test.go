@@ -1,6 +1,13 @@
 package coreutils
 
-import "testing"
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/vfs"
+)
 
 const rgTree = `mkdir -p src/deep .hid node_modules/x build .git src/.cache
 printf 'hello world\nfoo bar\nHELLO\nlast hello' > a.txt
@@ -38,4 +45,62 @@ func Test_Rg_Does_As_The_Real_One(t *testing.T) {
 		rows = append(rows, row{line: "rg --no-config --sort path " + args, stdin: "stdin hello\nno\n"})
 	}
 	runReadOnly(t, rgTree, rows)
+}
+
+const rgTextTree = `printf 'hello world\nfoo bar\nHELLO\nlast hello' >a.txt
+printf 'one\ntwo foo\nbar three\nfour\nfoo\nbar foo\nbar x\nlast foo' >m.txt
+printf 'x\xffhello\n' >bytes.txt
+printf 'bin\0hello\n' >z.bin
+printf 'a\r\nhello\r\n' >crlf
+printf 'hello\t"q" \\ \001\177\b\f \303\251\n' >esc.txt
+mkdir sub
+printf 'fn hello() {\n  hello();\n}\n' >sub/m.rs
+: >empty`
+
+func Test_Rg_Matches_Over_Lines_As_The_Real_One(t *testing.T) {
+	t.Parallel()
+	var rows []row
+	for _, args := range []string{
+		"-U 'foo\\nbar' m.txt", "-Un 'foo\\nbar' m.txt", "-Uc 'foo\\nbar' m.txt", "-U --count-matches 'foo\\nbar' m.txt", "-Uo 'foo\\nbar' m.txt", "-Uon 'foo\\nbar' m.txt", "-UnC1 'foo\\nbar' m.txt", "-UnA1 'two.*\\nbar' m.txt", "-UnB1 'four\\n' m.txt", "-Uv 'two foo\\nbar' m.txt", "-Uvn 'two foo\\nbar' m.txt", "-Un 'o.*o' m.txt", "-Un --multiline-dotall 'two.*three' m.txt", "-Un '(?s)two.*four' m.txt", "-Un --column 'foo\\nbar' m.txt", "--vimgrep -U 'foo\\nbar' m.txt", "-Ul 'foo\\nbar' .", "-Um1 'foo\\nbar' m.txt", "-U -b 'foo\\nbar' m.txt",
+		"-n 'foo\\nbar' m.txt", "'foo\\n' m.txt", "'[^\\n]+r' m.txt", "-Un 'foo\\n' m.txt", "-Un 'x\\n?' m.txt", "-Un '^bar' m.txt", "-Un 'foo$' m.txt", "-Uw 'foo\\nbar' m.txt", "-Ux 'foo\\nbar' m.txt", "-Ux 'bar x\\nlast foo' m.txt", "-U 'foo\\s+bar' m.txt", "-UH 'foo\\s+bar' m.txt", "-Ui 'FOO\\nBAR' m.txt", "-Un '[^o]b' m.txt", "-Un '\\n\\n' m.txt", "-Un '' m.txt", "-Uc foo m.txt", "-Uc '\\w+\\n\\w' m.txt", "-Un 'foo\\r?\\nbar' crlf m.txt", "-UP 'foo\\nbar' m.txt", "-Un 'foo\\z' m.txt", "-Uno 'foo\\n' m.txt", "-Uq 'foo\\nbar' m.txt",
+		"-U --passthru 'foo\\nbar' m.txt", "-U hello z.bin", "-U 'n.*\\n?hello' z.bin", "-U 'a\\r\\nh' .", "-U --heading -n 'foo\\nbar' .", "-U --no-multiline foo m.txt", "-U --multiline-dotall --no-multiline-dotall 'two.*three' m.txt", "-U nomatch .", "-U x empty", "-U hello nosuch", "-U 'foo\\nbar' sub", "-U -e 'foo\\nbar' -e one m.txt", "-Ulv foo m.txt a.txt", "-U --files-without-match 'foo\\nbar' m.txt a.txt", "--vimgrep l a.txt", "--vimgrep o .", "--vimgrep -i hello a.txt",
+	} {
+		rows = append(rows, row{line: "rg --no-config --sort path " + args, stdin: "stdin hello\nno\n"})
+	}
+	runReadOnly(t, rgTextTree, rows)
+}
+
+func Test_Rg_Writes_The_Messages_Of_The_Real_One(t *testing.T) {
+	t.Parallel()
+	work := filepath.Join(t.TempDir(), "w")
+	if err := os.Mkdir(work, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	prepare(t, work, rgTextTree)
+	tree := vfs.New(vfs.Options{})
+	importTree(t, tree, work)
+	time := regexp.MustCompile(`"(secs|nanos)":[0-9]+|"human":"[^"]*"`)
+	for _, args := range []string{
+		"hello a.txt", "-n hello sub", "-A1 foo a.txt", "-B1 -A1 foo m.txt", "-o hello a.txt", "-v hello a.txt", "nomatch .", "hello bytes.txt", "-m1 l+ a.txt", "hello nosuch", "hello nosuch a.txt", "-r X hello a.txt", "--vimgrep l a.txt", "-q hello .", "-i -N hello a.txt", "hello crlf", "-U 'foo.*\\n' a.txt", "-U 'foo\\nbar' m.txt", "-UC1 'foo\\nbar' m.txt", "--passthru foo a.txt", "hello -", "--heading -b hello a.txt", "hello esc.txt", "-w hello a.txt sub/m.rs", "'' a.txt", "-e foo -e bar a.txt", "hello empty", "-t rust hello .",
+	} {
+		t.Run(args, func(t *testing.T) {
+			line := row{line: "rg --no-config --sort path --json " + args, stdin: "stdin hello\nno\n"}
+			words := splitWords(t, line.line)
+			got, want := runVirtual(t, tree.Fork(), work, words, line), runReal(t, work, words, line)
+			for _, text := range []*string{&got.stdout, &want.stdout} {
+				*text = time.ReplaceAllString(*text, "TIME")
+			}
+			compare(t, line, got, want)
+		})
+	}
+}
+
+func Test_Rg_Json_Goes_With_No_Counts(t *testing.T) {
+	t.Parallel()
+	for _, option := range []string{"--count", "--count-matches", "--files", "--files-with-matches", "--files-without-match"} {
+		got := runVirtual(t, newVirtualTree(t, nil), "/w", []string{"rg", "--json", option, "x"}, row{})
+		if want := "error: The argument '" + option + "' cannot be used with '--json'\n\nFor more information try --help\n"; got.stderr != want || got.status != 2 {
+			t.Errorf("%s: %q, status %d", option, got.stderr, got.status)
+		}
+	}
 }

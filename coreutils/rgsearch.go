@@ -9,7 +9,9 @@ import (
 // searchIn searches one file. One with NUL bytes is left out, unless it was named or all are wanted:
 // then there is a note instead of lines.
 func (r *rg) searchIn(name string, in io.Reader, explicit bool) {
-	if r.binary != binaryText {
+	if r.json != nil && (explicit || r.binaries) {
+		r.binary = binaryText // The messages say where it is none.
+	} else if r.binary != binaryText || r.json != nil {
 		r.binary = binarySkipped
 		if explicit || r.binaries {
 			r.binary = binaryNoted
@@ -22,12 +24,24 @@ func (r *rg) searchIn(name string, in io.Reader, explicit bool) {
 	if r.lineHook != nil {
 		r.lineHook.total = 0
 	}
-	total := r.scan(name, in)
+	if r.json != nil {
+		r.json.start()
+	}
+	total := int64(0)
+	if r.multiline {
+		total = r.scanWhole(name, in)
+	} else {
+		total = r.scan(name, in)
+	}
 	if r.ended != nil {
 		return
 	}
 	r.matched = r.matched || total > 0
 	if r.quiet {
+		return
+	}
+	if r.json != nil {
+		r.json.finish(name, r.searched, r.binaryAt)
 		return
 	}
 	end := byte('\n')
@@ -70,6 +84,32 @@ type rgHook struct {
 	buf   []byte
 	count bool // the matches instead of writing lines
 	total int64
+
+	json    *rgJSON // messages instead of lines
+	vimgrep bool    // a line for each match
+	column  int64   // of the match in hand; 0: the first one of the line
+	span    *rgSpan // that is written, of an expression that matches over lines
+	places  []int
+}
+
+// takes writes a line in place of grep; false leaves it to grep.
+func (h *rgHook) takes(s *grepScan, begin, end int, sep byte) bool {
+	matching := sep == ':' && !s.invert
+	switch {
+	case h.count:
+		h.countIn(s.buf[begin:end])
+	case h.span != nil && sep == ':':
+		h.writeSpan(s)
+	case h.json != nil && matching:
+		h.json.lines(s, begin, end, sep, h.matchesIn(s, begin, end))
+	case h.json != nil:
+		h.json.lines(s, begin, end, sep, nil)
+	case h.vimgrep && matching:
+		h.writeEach(s, begin, h.matchesIn(s, begin, end))
+	default:
+		return false
+	}
+	return true
 }
 
 // countIn counts the matches in a line.
@@ -86,6 +126,12 @@ func (h *rgHook) countIn(line []byte) {
 
 // columnOf returns the place of the first match in a line, counted from 1.
 func (h *rgHook) columnOf(text []byte) int64 {
+	if h.column > 0 {
+		return h.column
+	}
+	if h.span != nil {
+		return int64(h.span.matches[0] - h.span.begin + 1)
+	}
 	var caps [2]int
 	if !h.r.m.Find(text, 0, caps[:]) {
 		return 1
