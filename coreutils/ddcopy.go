@@ -69,7 +69,7 @@ func (d *ddJob) seekOutput() bool {
 	f := d.outFile
 	if f == nil {
 		var err error
-		if f, err = d.proc.OpenFile("/dev/stdout", 1, 0); err != nil {
+		if f, err = d.proc.Stream(1); err != nil {
 			d.proc.Errorf(err, "%s: cannot seek", shell.QuoteIfNeeded(d.outName))
 			return false
 		}

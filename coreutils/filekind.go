@@ -31,7 +31,7 @@ const (
 // look finds out what a file is: from its inode, or from what it begins with.
 func (f *fileNames) look(name string) fileKind {
 	if name == "-" {
-		k := f.content("/dev/stdin", "", 0)
+		k := f.content("-", "", 0)
 		if k.mime == inodeMime+"x-empty" {
 			k.mime = "application/x-empty"
 		}
@@ -107,7 +107,11 @@ func (f *fileNames) link(name string) fileKind {
 
 // content tells of a file by what it holds.
 func (f *fileNames) content(name, prefix string, size int64) fileKind {
-	in, err := f.proc.Open(name)
+	open := f.proc.Open
+	if name == "-" {
+		open = func(string) (*vfs.File, error) { return f.proc.Stream(0) }
+	}
+	in, err := open(name)
 	if err != nil {
 		if errors.Is(err, fs.ErrPermission) {
 			return fileKind{text: prefix + "regular file, no read permission", mime: inodeMime + "x-empty", charset: binaryData}

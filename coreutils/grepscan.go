@@ -91,7 +91,7 @@ func (s *grepScan) finish() {
 
 // rewind leaves standard input behind the last line that was selected, for who reads on.
 func (g *grep) rewind(at int64) {
-	f, err := g.p.Open("/dev/stdin")
+	f, err := g.p.Stream(0)
 	if err != nil {
 		return
 	}

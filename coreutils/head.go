@@ -284,7 +284,7 @@ func (h *head) read(in io.Reader, b []byte) (int, error) {
 
 // giveBack leaves what was read too much of standard input for the next reader.
 func (h *head) giveBack(n int64) {
-	f, err := h.p.Open("/dev/stdin")
+	f, err := h.p.Stream(0)
 	if err != nil {
 		return
 	}

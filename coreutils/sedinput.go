@@ -200,7 +200,7 @@ func (s *sed) giveBack() {
 	if n == 0 {
 		return
 	}
-	f, err := s.p.Open("/dev/stdin")
+	f, err := s.p.Stream(0)
 	if err != nil {
 		return
 	}

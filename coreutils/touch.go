@@ -218,7 +218,7 @@ func (t *toucher) set(path string) error {
 
 // touchStdout sets the times of the file that is standard output.
 func (t *toucher) touchStdout() bool {
-	f, err := t.proc.OpenFile("/dev/stdout", os.O_WRONLY, 0)
+	f, err := t.proc.Stream(1)
 	if err == nil {
 		defer f.Close()
 		err = t.set("/dev/stdout")

@@ -67,7 +67,7 @@ func runUname(p *shell.Proc) int {
 		wanted['s'] = true
 	}
 	values := map[rune]string{
-		's': "Linux", 'n': hostName(p), 'r': "6.1.0", 'v': "#1 SMP", 'm': machineArch, 'p': "unknown", 'i': "unknown", 'o': "GNU/Linux",
+		's': "Linux", 'n': hostName(p), 'r': shell.Release, 'v': "#1 SMP", 'm': machineArch, 'p': "unknown", 'i': "unknown", 'o': "GNU/Linux",
 	}
 	var words []string
 	for _, c := range "snrvmpio" {

@@ -134,7 +134,13 @@ func (sh *interp) tryDir(dir string, physical bool) error {
 // changeDir records the new directory in PWD and OLDPWD.
 func (sh *interp) changeDir(dir, pwd string, set bool) int {
 	if set {
+		if strings.HasPrefix(dir, "/proc/") { // Names there mean something else to others, and later.
+			if at, err := sh.m.fs.Realpath(sh.cred, dir); err == nil {
+				dir = at
+			}
+		}
 		sh.dir = dir
+		sh.showDir()
 	} else {
 		pwd = sh.dir
 	}

@@ -103,11 +103,12 @@ func (c *compiler) forLoop(n *syntax.For, line int) command {
 			sh.status = 1
 			return 1
 		}
-		base := len(sh.stack)
+		base, undo := len(sh.stack), len(sh.undo)
 		if in {
 			for _, w := range words {
 				if sh.fields(w); sh.ctl != ctlNone {
 					sh.stack = sh.stack[:base]
+					sh.undoRedirs(undo)
 					return sh.status
 				}
 			}
@@ -138,6 +139,7 @@ func (c *compiler) forLoop(n *syntax.For, line int) command {
 		sh.loops--
 		clear(sh.stack[base:])
 		sh.stack = sh.stack[:base]
+		sh.undoRedirs(undo)
 		if sh.ctl == ctlNone {
 			sh.status = st
 		}

@@ -3,7 +3,6 @@ package shell
 import (
 	"context"
 	"io"
-	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -25,6 +24,7 @@ type description struct {
 
 	mu    sync.Mutex
 	ahead []byte // read from a pipe and not yet given to anyone
+	pipe  uint64 // the number that it goes by as a pipe
 }
 
 const (
@@ -136,47 +136,6 @@ func (d *description) write(ctx context.Context, b []byte) (int, error) {
 	return d.file.WithContext(ctx).Write(b)
 }
 
-// open returns the description as a file of vfs; the caller closes it.
-func (d *description) open(ctx context.Context) (*vfs.File, error) {
-	if d.file != nil && len(d.ahead) == 0 {
-		return d.file.Dup().WithContext(ctx), nil
-	}
-	if d.mode == 0 {
-		return nil, syscall.EBADF
-	}
-	// A stream that is no file is pumped through a pipe.
-	r, w := vfs.Pipe()
-	d.ref()
-	if d.mode&modeRead != 0 {
-		go func() {
-			defer d.unref()
-			defer w.Close()
-			_, _ = io.Copy(w.WithContext(ctx), &stdStream{d: d, ctx: ctx})
-		}()
-		return r.WithContext(ctx), nil
-	}
-	go func() {
-		defer d.unref()
-		defer r.Close()
-		_, _ = io.Copy(&stdStream{d: d, ctx: ctx}, r.WithContext(ctx))
-	}()
-	return w.WithContext(ctx), nil
-}
-
-// stat returns what is known of the description. A stream of the host looks like a pipe.
-func (d *description) stat() (vfs.Info, error) {
-	if d.file != nil {
-		return d.file.Stat()
-	}
-	if d.mode == 0 {
-		return vfs.Info{}, syscall.EBADF
-	}
-	r, w := vfs.Pipe()
-	defer r.Close()
-	defer w.Close()
-	return r.Stat()
-}
-
 // stdStream is a standard stream of a command: a description, bound to the end of the process.
 type stdStream struct {
 	d   *description
@@ -220,17 +179,10 @@ func (s *stdStream) open(ctx context.Context) (*vfs.File, error) {
 	return s.d.open(ctx)
 }
 
-// stat returns what is known of the stream.
-func (s *stdStream) stat() (vfs.Info, error) {
-	if s.d == nil {
-		return vfs.Info{}, syscall.EBADF
-	}
-	return s.d.stat()
-}
-
 // fdTable is the descriptors of a process. Processes share it until one changes it.
 type fdTable struct {
 	refs atomic.Int32
+	mu   sync.Mutex // held by the owner while he changes fds, and by others while they read
 	fds  []*description
 }
 
@@ -250,12 +202,44 @@ func (t *fdTable) release() {
 	if t.refs.Add(-1) != 0 {
 		return
 	}
-	for _, d := range t.fds {
+	t.mu.Lock()
+	fds := t.fds
+	t.fds = nil
+	t.mu.Unlock()
+	for _, d := range fds {
 		if d != nil {
 			d.unref()
 		}
 	}
-	t.fds = nil
+}
+
+// take is get for other processes than the owner; who takes gives the reference back.
+func (t *fdTable) take(fd int) *description {
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if d := t.get(fd); d != nil {
+		return d.ref()
+	}
+	return nil
+}
+
+// numbers lists what is open, for other processes.
+func (t *fdTable) numbers() []int {
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var list []int
+	for fd, d := range t.fds {
+		if d != nil {
+			list = append(list, fd)
+		}
+	}
+	return list
 }
 
 // get returns the description of a descriptor, nil when it is closed.
@@ -281,7 +265,15 @@ func (sh *interp) ownFds() *fdTable {
 	}
 	t.release()
 	sh.fds = c
+	sh.showFds()
 	return c
+}
+
+// showFds lets other processes see what this one has open, if it is one for others.
+func (sh *interp) showFds() {
+	if sh.ownProcess {
+		sh.p.table.Store(sh.fds)
+	}
 }
 
 // setFd makes fd the description, taking over the reference; nil closes it.
@@ -293,16 +285,19 @@ func (sh *interp) setFd(fd int, d *description) error {
 		return syscall.EBADF
 	}
 	t := sh.ownFds()
+	if d == nil && fd >= len(t.fds) {
+		return nil
+	}
+	t.mu.Lock()
 	for fd >= len(t.fds) {
-		if d == nil {
-			return nil
-		}
 		t.fds = append(t.fds, nil)
 	}
-	if old := t.fds[fd]; old != nil {
+	old := t.fds[fd]
+	t.fds[fd] = d
+	t.mu.Unlock()
+	if old != nil {
 		old.unref()
 	}
-	t.fds[fd] = d
 	return nil
 }
 
@@ -336,16 +331,16 @@ func (sh *interp) openFile(path string, flag int) (*description, error) {
 		if d == nil {
 			return nil, syscall.ENOENT
 		}
-		if d.file != nil && d.seek && flag&os.O_TRUNC != 0 && d.mode&modeWrite != 0 {
-			if err := d.file.Truncate(0); err != nil {
-				return nil, err
-			}
-		}
-		return d.ref(), nil
+		return sh.reopen(sh.ctx, d, flag)
 	}
 	f, err := sh.m.fs.OpenFile(sh.ctx, sh.cred, sh.abs(path), flag, 0o666&^sh.umask)
 	if err != nil {
 		return nil, err
+	}
+	if s, ok := f.Stream().(shared); ok { // One that the process has open, by another name.
+		d := s.d.ref()
+		_ = f.Close()
+		return d, nil
 	}
 	return newFile(f, path), nil
 }

@@ -283,6 +283,9 @@ func (sh *interp) exec(args []string) int {
 	argv[0] = login + name
 	sh.traps = nil
 	sh.sole = true
+	if sh.ownProcess {
+		sh.show(strings.Join(argv, " "))
+	}
 	if clean {
 		sh.vars, sh.varsShared = nil, false
 	}

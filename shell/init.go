@@ -35,8 +35,10 @@ func newInterp(m *machine, o Options) *interp {
 	sh.p, sh.ownProcess = p, true
 	m.first = p
 	sh.mainPID = p.pid
+	sh.introduce()
 	sh.importEnv(o.Env)
 	sh.initVars(1)
+	sh.show(sh.name)
 	return sh
 }
 
@@ -203,6 +205,7 @@ func (sh *interp) settle(m *machine) {
 	sh.p, sh.ownProcess, sh.ctx, m.first = p, true, p.ctx, p
 	sh.mainPID = p.pid
 	sh.fds = newFdTable()
+	sh.show(sh.name)
 	sh.trapsInherited = false
 	sh.subshell--
 	sh.fb = nil

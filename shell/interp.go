@@ -49,6 +49,7 @@ type interp struct {
 	shopt shopts
 
 	cred   vfs.Cred
+	as     asker
 	dir    string
 	umask  fs.FileMode
 	rlimit *rlimits
@@ -190,6 +191,7 @@ func (sh *interp) abs(path string) string {
 func (sh *interp) fork(beside bool) *interp {
 	c := &interp{}
 	*c = *sh
+	c.introduce()
 	c.epoch = newEpoch()
 	c.varsShared, c.funcsShared, c.aliasShared, c.framesShared = true, true, true, true
 	c.before = forkState{sh.varsShared, sh.funcsShared, sh.aliasShared}

@@ -158,6 +158,15 @@ func unitOf(which byte) int64 {
 	return 1
 }
 
+// limitIn is a limit in the units of proc(5).
+func (sh *interp) limitIn(c byte, hard bool) string {
+	v := sh.ulimitValue(c, hard)
+	if n, err := strconv.ParseInt(v, 10, 64); err == nil && n <= math.MaxInt64/unitOf(c) {
+		return strconv.FormatInt(n*unitOf(c), 10)
+	}
+	return v
+}
+
 // above tells whether limit a is higher than b.
 func above(a, b string) bool {
 	if b == "unlimited" || a == b {

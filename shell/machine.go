@@ -58,6 +58,8 @@ type machine struct {
 	lib      *library
 	hintFor  func(string) string
 	hostname string
+	born     time.Time
+	lastPipe atomic.Uint64                    // numbers of pipes that somebody has asked for
 	zone     func(name string) *time.Location // what TZ names; nil: UTC only
 	life     context.Context                  //nolint:containedctx // The machine's own end.
 	wait     sync.WaitGroup                   // goroutines of processes
@@ -126,7 +128,7 @@ func (m *machine) forkOn(tree *vfs.FS) *machine {
 	n := &machine{
 		fs: tree, now: m.now, limits: m.limits, lib: m.lib, fault: m.fault,
 		rand: m.newRand(), procs: map[int]*process{}, change: make(chan struct{}), lastPID: m.lastPID, hintFor: m.hintFor,
-		hostname: m.hostname, zone: m.zone,
+		hostname: m.hostname, zone: m.zone, born: m.now(),
 	}
 	n.programs.Store(m.programs.Load())
 	n.fuel.Store(n.limits.Fuel)

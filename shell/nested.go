@@ -211,6 +211,7 @@ func (sh *interp) forProc(p *Proc) *interp {
 		m: sh.m, p: sh.p, ctx: p.ctx, epoch: newEpoch(), cred: sh.cred, umask: sh.umask, dir: sh.dir, rlimit: sh.rlimit,
 		opt: defaultOpt, shopt: defaultShopt, fds: newFdTable(), start: sh.m.now().Unix(), depth: sh.depth,
 	}
+	c.introduce()
 	for fd, d := range sh.fds.fds {
 		if d != nil && fd > 2 {
 			_ = c.setFd(fd, d.ref())
@@ -229,6 +230,9 @@ func (sh *interp) forProc(p *Proc) *interp {
 		c.p, c.ctx, c.ownProcess, c.ownedEnd = q, q.ctx, true, true
 	}
 	c.hearsNot(c.p.ignored.Load())
+	if c.ownProcess {
+		c.show(strings.Join(p.Args, " "))
+	}
 	c.mainPID = c.p.pid
 	c.gas = 0
 	return c

@@ -45,10 +45,10 @@ func (p *Proc) nothingReplaced() int {
 // inPlace runs another program as this process.
 func (p *Proc) inPlace(c *Command, replaced *builtin, args []string) int {
 	q := *p
-	q.Args, q.command, q.replaced = args, c, replaced
+	q.Args, q.command, q.replaced, q.as = args, c, replaced, asker{p.sh, &q}
 	st := q.call()
 	q.releaseAll()
-	p.gas, p.rng = q.gas, q.rng
+	p.gas, p.rng, p.own = q.gas, q.rng, q.own
 	return st
 }
 
@@ -92,6 +92,7 @@ func (sh *interp) runReplacement(c *Command, b *builtin, args []string) int {
 func (sh *interp) runProc(p *Proc) int {
 	st := p.call()
 	p.releaseAll()
+	p.leave(st)
 	sh.m.refuel(p.gas)
 	if sh.ctx.Err() != nil || sh.p.attention.Load() {
 		sh.tickSlow()

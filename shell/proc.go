@@ -22,6 +22,8 @@ type Proc struct {
 	Stderr io.Writer // never nil; unbuffered
 
 	sh       *interp
+	as       asker
+	own      *process            // its place in the process table, if anybody has asked; under m.mu
 	command  *Command            // nil: none that is registered
 	replaced *builtin            // in whose place command stands; nil: it was called as a program
 	declArgs map[int]*assignCode // of replaced
@@ -105,7 +107,11 @@ func (p *Proc) WriteFailed(err error) int {
 func (p *Proc) FS() *vfs.FS { return p.sh.m.fs }
 
 // Cred returns whose rights the process has.
-func (p *Proc) Cred() vfs.Cred { return p.sh.cred }
+func (p *Proc) Cred() vfs.Cred {
+	c := p.sh.cred
+	c.Proc = &p.as
+	return c
+}
 
 // Dir returns the absolute path of the working directory.
 func (p *Proc) Dir() string { return p.sh.dir }

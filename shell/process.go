@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 // process is an entry of the process table: what others can see and signal.
@@ -34,6 +35,27 @@ type process struct {
 	tells    *process     // the shell that is told when this ends or stops; nil: none
 	children atomic.Int64 // that have ended, for the trap of SIGCHLD
 	monitors atomic.Bool  // a shell that tells of its jobs
+
+	// What others see in /proc.
+	began int64 // in ticks since the machine began
+	dir   atomic.Pointer[string]
+	table atomic.Pointer[fdTable]
+}
+
+// show tells others what the process is: what it was started as, where it works, what it has open.
+func (sh *interp) show(name string) {
+	sh.p.m.mu.Lock()
+	sh.p.name = name
+	sh.p.m.mu.Unlock()
+	sh.showDir()
+	sh.showFds()
+}
+
+func (sh *interp) showDir() {
+	if sh.ownProcess {
+		dir := sh.dir
+		sh.p.dir.Store(&dir)
+	}
 }
 
 // newProcess enters a process into the table. EAGAIN when it is full, or when the parent was killed: who
@@ -51,6 +73,7 @@ func (m *machine) newProcess(ctx context.Context, parent *process) (*process, er
 		p.ppid, p.pgid, p.name = parent.pid, parent.pgid, parent.name
 		p.ignored.Store(parent.ignored.Load())
 	}
+	p.began = int64(m.age() / (10 * time.Millisecond))
 	m.lastPID++
 	for m.procs[m.lastPID] != nil || m.lastPID <= 1 {
 		if m.lastPID++; m.lastPID > maxPID {
@@ -182,6 +205,8 @@ func (sh *interp) process() *process {
 	}
 	sh.ownedEnd = true
 	sh.p, sh.ctx = p, p.ctx
+	sh.showDir()
+	sh.showFds()
 	return p
 }
 
@@ -200,13 +225,22 @@ func (p *process) restart(ctx context.Context) {
 	p.attention.Store(false)
 }
 
+// info describes the process; the caller holds m.mu.
+func (p *process) info() ProcessInfo { return ProcessInfo{p.pid, p.ppid, p.pgid, p.name, p.stopped} }
+
+func (m *machine) about(p *process) ProcessInfo {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return p.info()
+}
+
 // processes returns the table, by number.
 func (m *machine) processes() []ProcessInfo {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	list := make([]ProcessInfo, 0, len(m.procs))
 	for _, p := range m.procs {
-		list = append(list, ProcessInfo{p.pid, p.ppid, p.pgid, p.name, p.stopped})
+		list = append(list, p.info())
 	}
 	slices.SortFunc(list, func(a, b ProcessInfo) int { return a.PID - b.PID })
 	return list

@@ -4,7 +4,6 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -25,46 +24,35 @@ func (p *Proc) Create(path string) (*vfs.File, error) {
 
 // OpenFile opens a file with the flags of package os, relative to Dir, with the process's
 // rights; perm is before umask. "/dev/stdin", "/dev/stdout", "/dev/stderr" and "/dev/fd/N"
-// are the process's own streams. The caller closes it.
+// are what the process has open, as on Linux: a regular file is opened afresh, a pipe is the same
+// pipe. The caller closes it.
 func (p *Proc) OpenFile(path string, flag int, perm fs.FileMode) (*vfs.File, error) {
 	if fd, ok := ownStream(path); ok {
-		return p.openStream(path, fd)
+		s := p.streamOf(fd)
+		if s == nil || s.d == nil {
+			return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.ENOENT}
+		}
+		d, err := p.sh.reopen(p.ctx, s.d, flag)
+		if err != nil {
+			return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+		}
+		defer d.unref()
+		return d.open(p.ctx)
 	}
-	f, err := p.sh.m.fs.OpenFile(p.ctx, p.sh.cred, p.Abs(path), flag, perm&^p.sh.umask)
+	f, err := p.sh.m.fs.OpenFile(p.ctx, p.Cred(), p.Abs(path), flag, perm&^p.sh.umask)
 	if err != nil {
 		return nil, err
 	}
 	return f.WithContext(p.ctx), nil
 }
 
-// ownStream returns the descriptor that a path of /dev stands for.
-func ownStream(path string) (fd int, ok bool) {
-	rest, ok := strings.CutPrefix(path, "/dev/")
-	if !ok {
-		return 0, false
-	}
-	switch rest {
-	case "stdin":
-		return 0, true
-	case "stdout":
-		return 1, true
-	case "stderr":
-		return 2, true
-	}
-	number, ok := strings.CutPrefix(rest, "fd/")
-	if !ok {
-		return 0, false
-	}
-	fd, err := strconv.Atoi(number)
-	return fd, err == nil && fd >= 0
-}
-
-// openStream returns the descriptor as a file, sharing its offset.
-func (p *Proc) openStream(path string, fd int) (*vfs.File, error) {
+// Stream returns a descriptor of the process as a file that shares its offset, unlike what Open
+// makes of "/dev/stdin". The caller closes it.
+func (p *Proc) Stream(fd int) (*vfs.File, error) {
 	if s := p.streamOf(fd); s != nil {
 		return s.open(p.ctx)
 	}
-	return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.ENXIO}
+	return nil, &fs.PathError{Op: "open", Path: "/dev/fd/" + strconv.Itoa(fd), Err: syscall.ENXIO}
 }
 
 // streamOf returns the stream of a descriptor; nil for one that is a test's.
@@ -89,87 +77,87 @@ func (p *Proc) streamOf(fd int) *stdStream {
 func (p *Proc) Stat(path string) (vfs.Info, error) {
 	if fd, ok := ownStream(path); ok {
 		s := p.streamOf(fd)
-		if s == nil {
-			return vfs.Info{}, &fs.PathError{Op: "stat", Path: path, Err: syscall.ENXIO}
+		if s == nil || s.d == nil {
+			return vfs.Info{}, &fs.PathError{Op: "stat", Path: path, Err: syscall.ENOENT}
 		}
-		return s.stat()
+		return p.sh.statOpen(s.d)
 	}
-	return p.sh.m.fs.Stat(p.sh.cred, p.Abs(path))
+	return p.sh.m.fs.Stat(p.Cred(), p.Abs(path))
 }
 
 // Lstat is Stat of a link itself.
-func (p *Proc) Lstat(path string) (vfs.Info, error) { return p.sh.m.fs.Lstat(p.sh.cred, p.Abs(path)) }
+func (p *Proc) Lstat(path string) (vfs.Info, error) { return p.sh.m.fs.Lstat(p.Cred(), p.Abs(path)) }
 
 // Readlink returns what a link says.
 func (p *Proc) Readlink(path string) (string, error) {
-	return p.sh.m.fs.Readlink(p.sh.cred, p.Abs(path))
+	return p.sh.m.fs.Readlink(p.Cred(), p.Abs(path))
 }
 
 // Realpath returns the absolute path without links, "." and "..".
 func (p *Proc) Realpath(path string) (string, error) {
-	return p.sh.m.fs.Realpath(p.sh.cred, p.Abs(path))
+	return p.sh.m.fs.Realpath(p.Cred(), p.Abs(path))
 }
 
 // ReadDir returns a directory's entries sorted by name, without "." and "..".
 func (p *Proc) ReadDir(path string) ([]vfs.DirEntry, error) {
-	return p.sh.m.fs.ReadDir(p.sh.cred, p.Abs(path))
+	return p.sh.m.fs.ReadDir(p.Cred(), p.Abs(path))
 }
 
 // Mkdir makes a directory; perm is before umask.
 func (p *Proc) Mkdir(path string, perm fs.FileMode) error {
-	return p.sh.m.fs.Mkdir(p.sh.cred, p.Abs(path), perm&^p.sh.umask)
+	return p.sh.m.fs.Mkdir(p.Cred(), p.Abs(path), perm&^p.sh.umask)
 }
 
 // Mkfifo makes a named pipe; perm is before umask.
 func (p *Proc) Mkfifo(path string, perm fs.FileMode) error {
-	return p.sh.m.fs.Mkfifo(p.sh.cred, p.Abs(path), perm&^p.sh.umask)
+	return p.sh.m.fs.Mkfifo(p.Cred(), p.Abs(path), perm&^p.sh.umask)
 }
 
 // Symlink makes path a link that says target.
 func (p *Proc) Symlink(target, path string) error {
-	return p.sh.m.fs.Symlink(p.sh.cred, target, p.Abs(path))
+	return p.sh.m.fs.Symlink(p.Cred(), target, p.Abs(path))
 }
 
 // Link gives the file old the further name path.
 func (p *Proc) Link(old, path string) error {
-	return p.sh.m.fs.Link(p.sh.cred, p.Abs(old), p.Abs(path))
+	return p.sh.m.fs.Link(p.Cred(), p.Abs(old), p.Abs(path))
 }
 
 // Rename moves old to path, in the place of what is there, as rename(2).
 func (p *Proc) Rename(old, path string) error {
-	return p.sh.m.fs.Rename(p.sh.cred, p.Abs(old), p.Abs(path))
+	return p.sh.m.fs.Rename(p.Cred(), p.Abs(old), p.Abs(path))
 }
 
 // Unlink removes a name that is no directory.
-func (p *Proc) Unlink(path string) error { return p.sh.m.fs.Unlink(p.sh.cred, p.Abs(path)) }
+func (p *Proc) Unlink(path string) error { return p.sh.m.fs.Unlink(p.Cred(), p.Abs(path)) }
 
 // Rmdir removes an empty directory.
-func (p *Proc) Rmdir(path string) error { return p.sh.m.fs.Rmdir(p.sh.cred, p.Abs(path)) }
+func (p *Proc) Rmdir(path string) error { return p.sh.m.fs.Rmdir(p.Cred(), p.Abs(path)) }
 
 // RemoveAll removes path and all below it; nothing there is no error.
-func (p *Proc) RemoveAll(path string) error { return p.sh.m.fs.RemoveAll(p.sh.cred, p.Abs(path)) }
+func (p *Proc) RemoveAll(path string) error { return p.sh.m.fs.RemoveAll(p.Cred(), p.Abs(path)) }
 
 // Chmod changes permissions; links are followed.
 func (p *Proc) Chmod(path string, mode fs.FileMode) error {
-	return p.sh.m.fs.Chmod(p.sh.cred, p.Abs(path), mode)
+	return p.sh.m.fs.Chmod(p.Cred(), p.Abs(path), mode)
 }
 
 // Chown changes the owner and group; follow says whether a link is followed.
 func (p *Proc) Chown(path string, uid, gid uint32, follow bool) error {
-	return p.sh.m.fs.Chown(p.sh.cred, p.Abs(path), uid, gid, follow)
+	return p.sh.m.fs.Chown(p.Cred(), p.Abs(path), uid, gid, follow)
 }
 
 // Chtimes changes the times of access and modification.
 func (p *Proc) Chtimes(path string, atime, mtime time.Time, follow bool) error {
-	return p.sh.m.fs.Chtimes(p.sh.cred, p.Abs(path), atime, mtime, follow)
+	return p.sh.m.fs.Chtimes(p.Cred(), p.Abs(path), atime, mtime, follow)
 }
 
 // Truncate cuts or extends a file to size bytes.
 func (p *Proc) Truncate(path string, size int64) error {
-	return p.sh.m.fs.Truncate(p.sh.cred, p.Abs(path), size)
+	return p.sh.m.fs.Truncate(p.Cred(), p.Abs(path), size)
 }
 
 // Access tells as access(2) whether the process may read (4), write (2), execute (1) the file.
 func (p *Proc) Access(path string, mask int) error {
-	return p.sh.m.fs.Access(p.sh.cred, p.Abs(path), uint32(mask))
+	return p.sh.m.fs.Access(p.Cred(), p.Abs(path), uint32(mask))
 }

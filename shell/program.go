@@ -21,6 +21,7 @@ func (sh *interp) runProgram(c *Command, file string, args []string) int {
 // proc returns a program's view of this process.
 func (sh *interp) proc(args []string) *Proc {
 	p := &Proc{Args: args, sh: sh, ctx: sh.ctx}
+	p.as = asker{sh, p}
 	p.Stdin, p.Stdout, p.Stderr = sh.stream(sh.ctx, 0), sh.stream(sh.ctx, 1), sh.stream(sh.ctx, 2)
 	return p
 }

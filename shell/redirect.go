@@ -25,6 +25,8 @@ type undoFd struct {
 	d  *description // nil: closed; the reference is held
 	// n>&m- closes m, and bash leaves it closed after what it runs itself.
 	moved bool
+	// The descriptor is that of a process substitution, which ends with its command.
+	subst bool
 }
 
 func (c *compiler) redirs(list []*syntax.Redir) []*redirCode {
@@ -79,12 +81,15 @@ func (sh *interp) undoRedirs(n int) {
 
 // keepRedirs makes the changes since n entries stay: exec.
 func (sh *interp) keepRedirs(n int) {
-	for _, u := range sh.undo[n:] {
-		if u.d != nil {
+	kept := sh.undo[n:]
+	sh.undo = sh.undo[:n:n]
+	for _, u := range kept {
+		if u.subst {
+			_ = sh.setFd(u.fd, u.d) // The number was fine before.
+		} else if u.d != nil {
 			u.d.unref()
 		}
 	}
-	sh.undo = sh.undo[:n]
 }
 
 // replaceFd sets a descriptor and remembers what it was.

@@ -102,7 +102,7 @@ func newMachine(o Options) *machine {
 		fs: o.FS, now: o.Now, limits: o.Limits.withDefaults(), fault: o.Fault,
 		rand: rand.New(rand.NewPCG(o.Seed, 0)), //nolint:gosec // RANDOM of a shell is no secret.
 		lib:  newLibrary(), procs: map[int]*process{}, change: make(chan struct{}), lastPID: 99, hintFor: o.Hint,
-		hostname: o.Hostname, zone: o.Zone,
+		hostname: o.Hostname, zone: o.Zone, born: o.Now(),
 	}
 	if m.hostname == "" {
 		m.hostname = "sandbox"
@@ -171,6 +171,7 @@ func (s *Shell) RunScript(ctx context.Context, sc Script, io Stdio) (Result, err
 	if sc.Exit || res.Exited {
 		sh.fds.release()
 		sh.fds = newFdTable()
+		sh.showFds()
 	}
 	sh.detach(run, sc.Wait)
 	if ctx.Err() != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,7 +37,7 @@ func newBench(tb testing.TB) *bench {
 	root := tb.TempDir()
 	b := &bench{bash: needBash(tb), root: root}
 	tree := vfs.New(vfs.Options{Limits: vfs.Limits{Bytes: 1 << 30, FileBytes: 1 << 30, Nodes: 1 << 20}})
-	for _, d := range []string{"/tmp", "/usr/bin", "/dev", "/etc", root} {
+	for _, d := range []string{"/tmp", "/usr/bin", "/etc", root} {
 		if err := tree.MkdirAll(vfs.Cred{}, d, 0o755); err != nil {
 			tb.Fatal(err)
 		}
@@ -46,10 +45,8 @@ func newBench(tb testing.TB) *bench {
 	if err := tree.Symlink(vfs.Cred{}, "usr/bin", "/bin"); err != nil {
 		tb.Fatal(err)
 	}
-	for name, minor := range map[string]uint32{"null": 3, "zero": 5, "full": 7, "urandom": 9} {
-		if err := tree.Mknod(vfs.Cred{}, "/dev/"+name, fs.ModeDevice|fs.ModeCharDevice|0o666, vfs.Device(1, minor)); err != nil {
-			tb.Fatal(err)
-		}
+	if err := shell.AddDevices(tree); err != nil {
+		tb.Fatal(err)
 	}
 	for _, c := range coreutils.Commands() {
 		put(tb, tree, "/usr/bin/"+c.Name, shell.Stub(c.Name))

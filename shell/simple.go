@@ -127,8 +127,17 @@ func (x *simpleCode) nameless(sh *interp) int {
 
 func (x *simpleCode) text() string { return syntax.CommandText(x.cmd) }
 
-// run runs a command with a name.
+// run runs a command with a name, and closes what its process substitutions were read from.
 func (x *simpleCode) run(sh *interp) int {
+	undo := len(sh.undo)
+	st := x.perform(sh)
+	if len(sh.undo) > undo {
+		sh.undoRedirs(undo)
+	}
+	return st
+}
+
+func (x *simpleCode) perform(sh *interp) int {
 	if !sh.tick() {
 		return sh.status
 	}

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"io"
+	"strings"
 	"syscall"
 )
 
@@ -50,6 +51,7 @@ func (p *Proc) Start(s Spawn) (*Child, error) {
 	c := p.sh.fork(true)
 	p.prepare(c, s)
 	c.p, c.ctx, c.ownProcess, c.sole = q, q.ctx, true, true
+	c.show(strings.Join(s.Args, " "))
 	for _, sig := range s.Ignore {
 		q.ignored.Or(1 << (uint(sig) & 63))
 	}
@@ -85,7 +87,7 @@ func (p *Proc) Kill(pid, sig int) error {
 }
 
 // PID returns the process's number.
-func (p *Proc) PID() int { return p.sh.process().pid }
+func (p *Proc) PID() int { return p.as.process().pid }
 
 // ProcessInfo is a line of ps.
 type ProcessInfo struct {
@@ -153,6 +155,7 @@ func (p *Proc) view(env []string) *interp {
 		return p.sh
 	}
 	c := &interp{m: p.sh.m, p: p.sh.p, ctx: p.ctx, cred: p.sh.cred, dir: p.sh.dir, fds: p.sh.fds, epoch: newEpoch()}
+	c.introduce()
 	c.importEnv(env)
 	return c
 }

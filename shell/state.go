@@ -87,6 +87,8 @@ func (s *Shell) become(st *State) {
 	now := st.fork()
 	now.m, now.p, now.ctx, now.mainPID, now.ownProcess, now.jobs = s.m, s.sh.p, s.sh.ctx, s.sh.mainPID, true, s.sh.jobs
 	s.sh = now
+	now.showDir()
+	now.showFds()
 }
 
 // Shell returns a new machine that begins as the state.

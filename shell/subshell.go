@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"syscall"
@@ -268,6 +269,7 @@ func (sh *interp) processSubst(p *procPart) string {
 		sh.errorf("cannot make pipe for process substitution: %s", Strerror(err))
 		return "/dev/null"
 	}
+	sh.undo[len(sh.undo)-1].subst = true
 	return "/dev/fd/" + itoa(at)
 }
 
@@ -304,11 +306,11 @@ func (sh *interp) launch(child *interp, run command, text string, job bool) (*pr
 		sh.exit(254)
 		return nil, err
 	}
-	p.name = text
 	if sh.ownProcess {
 		p.tells = sh.p
 	}
 	child.p, child.ctx, child.ownProcess = p, p.ctx, true
+	child.show(cmp.Or(strings.TrimSuffix(text, " &"), "bash"))
 	child.jobs = nil
 	child.depth = 0
 	sh.lastBg = p.pid

@@ -401,15 +401,12 @@ func (sh *interp) fileTest(op byte, name string) bool {
 
 // statFile is stat(2), which also knows the process's own descriptors.
 func (sh *interp) statFile(name string, follow bool) (vfs.Info, error) {
-	if fd, ok := ownStream(name); ok {
+	if fd, ok := ownStream(name); ok && follow {
 		d := sh.fds.get(fd)
 		if d == nil {
 			return vfs.Info{}, fs.ErrNotExist
 		}
-		if d.file != nil {
-			return d.file.Stat()
-		}
-		return vfs.Info{Name: name, Mode: fs.ModeNamedPipe | 0o600, UID: sh.cred.UID, GID: sh.cred.GID}, nil
+		return sh.statOpen(d)
 	}
 	if !follow {
 		return sh.m.fs.Lstat(sh.cred, sh.abs(name))

@@ -2,13 +2,14 @@ package vfs
 
 import (
 	"io/fs"
+	"strings"
 	"syscall"
 	"time"
 )
 
 // Chmod sets the permissions and the setuid, setgid and sticky bits. Links are followed.
 func (f *FS) Chmod(c Cred, path string, mode fs.FileMode) error {
-	return f.change("chmod", c, path, true, func(n *inode) syscall.Errno { return f.chmod(&c, n, mode) })
+	return f.change("chmod", c, path, true, func(f *FS, n *inode) syscall.Errno { return f.chmod(&c, n, mode) })
 }
 
 // Keep as an owner or a group leaves it as it is.
@@ -20,18 +21,18 @@ func (f *FS) Chown(c Cred, path string, uid, gid uint32, follow bool) error {
 	if !follow {
 		op = "lchown"
 	}
-	return f.change(op, c, path, follow, func(n *inode) syscall.Errno { return f.chown(&c, n, uid, gid) })
+	return f.change(op, c, path, follow, func(f *FS, n *inode) syscall.Errno { return f.chown(&c, n, uid, gid) })
 }
 
 // Chtimes sets the times of access and modification, of which a zero one stays as it
 // is. Only the owner may: others who may write use [FS.Touch].
 func (f *FS) Chtimes(c Cred, path string, atime, mtime time.Time, follow bool) error {
-	return f.change("chtimes", c, path, follow, func(n *inode) syscall.Errno { return f.chtimes(&c, n, atime, mtime) })
+	return f.change("chtimes", c, path, follow, func(f *FS, n *inode) syscall.Errno { return f.chtimes(&c, n, atime, mtime) })
 }
 
 // Touch sets both times to now, which also those may who may only write.
 func (f *FS) Touch(c Cred, path string, follow bool) error {
-	return f.change("chtimes", c, path, follow, func(n *inode) syscall.Errno {
+	return f.change("chtimes", c, path, follow, func(f *FS, n *inode) syscall.Errno {
 		if !c.owns(n) {
 			if e := c.may(n, MayWrite); e != 0 {
 				return e
@@ -46,7 +47,7 @@ func (f *FS) Touch(c Cred, path string, follow bool) error {
 
 // Truncate sets the size of a regular file, for which zeros or a hole are added or the end is cut off.
 func (f *FS) Truncate(c Cred, path string, size int64) error {
-	return f.change("truncate", c, path, true, func(n *inode) syscall.Errno {
+	return f.change("truncate", c, path, true, func(f *FS, n *inode) syscall.Errno {
 		switch {
 		case size < 0:
 			return syscall.EINVAL
@@ -66,18 +67,23 @@ func (f *FS) Truncate(c Cred, path string, size int64) error {
 	})
 }
 
-// change does what fn says to the inode at path, with mu held for writing. fn owns
-// the inode before it changes it.
-func (f *FS) change(op string, c Cred, path string, follow bool, fn func(*inode) syscall.Errno) error {
+// change does what fn says to the inode at path and the tree that it is in, with mu held for
+// writing. fn owns the inode before it changes it.
+func (f *FS) change(op string, c Cred, path string, follow bool, fn func(*FS, *inode) syscall.Errno) error {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	n, e := f.find(&c, path, follow)
+	if e == elsewhere {
+		f.mu.Unlock()
+		return f.alter(op, &c, path, followIf(follow || strings.HasSuffix(path, "/")), true,
+			func(g *FS, path string) error { return g.change(op, c, path, follow, fn) })
+	}
+	defer f.mu.Unlock()
 	switch {
 	case e != 0:
 	case n.readOnly():
 		e = syscall.EROFS
 	default:
-		e = fn(n)
+		e = fn(f, n)
 	}
 	return pathError(op, path, e)
 }

@@ -38,8 +38,12 @@ func (f *FS) Mknod(c Cred, path string, mode fs.FileMode, rdev uint64) error {
 // make creates what has no content.
 func (f *FS) make(op string, c Cred, path string, mode uint32, rdev uint64) error {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	p, e := f.vacant(&c, path, mode&sIFMT == sIFDIR)
+	if e == elsewhere {
+		f.mu.Unlock()
+		return f.alter(op, &c, path, nofollow, false, func(g *FS, path string) error { return g.make(op, c, path, mode, rdev) })
+	}
+	defer f.mu.Unlock()
 	if e == 0 {
 		e = c.mayAdd(p.dir)
 	}
@@ -105,8 +109,13 @@ func (f *FS) Symlink(c Cred, target, path string) error {
 		return linkError("symlink", target, path, e)
 	}
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	p, e := f.vacant(&c, path, false)
+	if e == elsewhere {
+		f.mu.Unlock()
+		err := f.alter("symlink", &c, path, nofollow, false, func(g *FS, path string) error { return g.Symlink(c, target, path) })
+		return linkError("symlink", target, path, errnoOf(err))
+	}
+	defer f.mu.Unlock()
 	if e == 0 {
 		e = c.mayAdd(p.dir)
 	}
@@ -129,8 +138,12 @@ func (f *FS) Symlink(c Cred, target, path string) error {
 // Link gives what is at from, which may be a symbolic link but no directory, a further name.
 func (f *FS) Link(c Cred, from, to string) error {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	return linkError("link", from, to, f.addName(&c, from, to))
+	e := f.addName(&c, from, to)
+	f.mu.Unlock()
+	if e == elsewhere {
+		e = f.across("link", &c, from, to, func(g *FS, from, to string) error { return g.Link(c, from, to) })
+	}
+	return linkError("link", from, to, e)
 }
 
 func (f *FS) addName(c *Cred, from, to string) syscall.Errno {

@@ -9,6 +9,8 @@ import (
 type Cred struct {
 	UID, GID uint32
 	Groups   []uint32 // further groups
+	// Proc is what directories show to him that FS.Generate has marked; nil: what they hold.
+	Proc Generated
 }
 
 // Bits of the mask of [FS.Access]. Zero asks only whether the file exists.
@@ -62,11 +64,14 @@ func (c *Cred) mayAdd(dir *inode) syscall.Errno {
 }
 
 // mayRemove checks whether c may remove n's name from dir.
-func (c *Cred) mayRemove(dir, n *inode) syscall.Errno {
+func (f *FS) mayRemove(c *Cred, dir, n *inode) syscall.Errno {
 	if e := c.may(dir, MayWrite|MayExec); e != 0 {
 		return e
 	}
-	if n.protection != Free {
+	if n.isDir() && f.mountOn(n) != nil {
+		return syscall.EBUSY
+	}
+	if n.protection != Free || n.generated {
 		return syscall.EBUSY
 	}
 	// In a directory like /tmp nobody takes away what is another's.

@@ -38,6 +38,11 @@ type description struct {
 	flag int
 	refs atomic.Int32
 
+	where  uint64 // Info.Dev
+	top    string // where the tree stands that the file was opened in; "": nowhere
+	sealed bool   // by a mount that is read-only
+	stream io.ReadWriteCloser
+
 	mu  sync.Mutex // guards what follows
 	off int64
 	at  string // the last name that ReadDir returned
@@ -51,7 +56,13 @@ type opened struct {
 }
 
 func (f *FS) newFile(c *Cred, n *inode, name string, flag int) *File {
-	o := &opened{d: description{fs: f, v: f.retain(n), name: name, flag: flag, cred: *c, dir: n.isDir()}}
+	return f.newFileOn(f.retain(n), c, n, name, flag)
+}
+
+// newFileOn is newFile for who has retained the inode.
+func (f *FS) newFileOn(v *vnode, c *Cred, n *inode, name string, flag int) *File {
+	o := &opened{d: description{fs: f, v: v, name: name, flag: flag, cred: *c, dir: n.isDir()}}
+	o.d.cred.Proc = nil // it is for walking only, and may hold on to much
 	switch n.mode & sIFMT {
 	case sIFIFO:
 		o.d.pipe = o.d.v.fifo
@@ -66,6 +77,9 @@ func (o *opened) file() *File {
 	o.h.d, o.f.h = &o.d, &o.h
 	return &o.f
 }
+
+// piped reports whether it has no offset.
+func (d *description) piped() bool { return d.pipe != nil || d.stream != nil }
 
 // abandon gives back a description that never came to use.
 func (d *description) abandon() { d.fs.release(d.v) }
@@ -117,6 +131,9 @@ func (f *File) Close() error {
 	}
 	if d.pipe != nil {
 		d.pipe.leave(d.flag)
+	}
+	if d.stream != nil {
+		return d.stream.Close()
 	}
 	if d.fs != nil {
 		d.fs.release(d.v)
@@ -171,6 +188,8 @@ func (f *File) Read(p []byte) (int, error) {
 		return n, err
 	case d.dev != noDevice:
 		return d.dev.read(d.fs, p)
+	case d.stream != nil:
+		return d.stream.Read(p)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -194,7 +213,7 @@ func (f *File) Next(limit int) ([]byte, error) {
 		return nil, err
 	}
 	d := f.h.d
-	if d.pipe != nil || d.dev != noDevice || limit <= 0 {
+	if d.piped() || d.dev != noDevice || limit <= 0 {
 		return nil, f.fail("read", syscall.EINVAL)
 	}
 	d.mu.Lock()
@@ -216,7 +235,7 @@ func (f *File) WriteTo(w io.Writer) (int64, error) {
 		return 0, err
 	}
 	next := f.Next
-	if f.h.d.pipe != nil || f.h.d.dev != noDevice {
+	if f.h.d.piped() || f.h.d.dev != noDevice {
 		buf := make([]byte, chunkSize/2)
 		next = func(int) ([]byte, error) {
 			n, err := f.Read(buf)
@@ -248,7 +267,7 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	switch {
 	case off < 0:
 		return 0, f.fail("read", syscall.EINVAL)
-	case d.pipe != nil && !f.h.closed.Load():
+	case d.piped() && !f.h.closed.Load():
 		return 0, f.fail("read", syscall.ESPIPE)
 	}
 	if err := f.ready("read", false); err != nil {
@@ -289,6 +308,8 @@ func (f *File) Write(p []byte) (int, error) {
 	case d.dev != noDevice:
 		n, e := d.dev.write(p)
 		return n, f.wrote(e)
+	case d.stream != nil:
+		return d.stream.Write(p)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -309,7 +330,7 @@ func (f *File) WriteAt(p []byte, off int64) (int, error) {
 	switch {
 	case off < 0:
 		return 0, f.fail("write", syscall.EINVAL)
-	case d.pipe != nil && !f.h.closed.Load():
+	case d.piped() && !f.h.closed.Load():
 		return 0, f.fail("write", syscall.ESPIPE)
 	}
 	if err := f.ready("write", true); err != nil {
@@ -333,7 +354,7 @@ func (f *File) Seek(offset int64, whence int) (int64, error) {
 	switch {
 	case f.h.closed.Load():
 		return 0, f.fail("seek", fs.ErrClosed)
-	case d.pipe != nil:
+	case d.piped():
 		return 0, f.fail("seek", syscall.ESPIPE)
 	case d.dev != noDevice:
 		return 0, nil
@@ -401,11 +422,13 @@ func (f *File) Stat() (Info, error) {
 	case f.h.closed.Load():
 		return Info{}, f.fail("stat", fs.ErrClosed)
 	case d.fs == nil:
-		return Info{Name: d.name, Mode: fs.ModeNamedPipe | 0o600, Nlink: 1}, nil
+		return Info{Name: d.name, Mode: fs.ModeNamedPipe | 0o600, Nlink: 1, Ino: d.pipe.ino()}, nil
 	}
 	d.fs.mu.RLock()
 	defer d.fs.mu.RUnlock()
-	return d.fs.infoOf(d.fs.node(d.v), d.name), nil
+	i := d.fs.infoOf(d.fs.node(d.v), d.name)
+	i.Dev = d.where
+	return i, nil
 }
 
 // Truncate sets the size.

@@ -25,6 +25,7 @@ const (
 // Info is what stat(2) tells of an inode.
 type Info struct {
 	Name                string // last component of the path it was asked by; "/" for the root
+	Dev                 uint64 // which tree it is in: 0, or another number for each that is mounted
 	Ino                 uint64
 	Mode                fs.FileMode
 	Nlink               int
@@ -89,6 +90,28 @@ func (n *inode) info(name string) Info {
 		}
 	}
 	return i
+}
+
+const modeLink = fs.ModeSymlink
+
+// modeBits is the mode as stat(2) has it.
+func modeBits(m fs.FileMode) uint32 {
+	kind := uint32(sIFREG)
+	switch {
+	case m&fs.ModeDir != 0:
+		kind = sIFDIR
+	case m&fs.ModeSymlink != 0:
+		kind = sIFLNK
+	case m&fs.ModeNamedPipe != 0:
+		kind = sIFIFO
+	case m&fs.ModeSocket != 0:
+		kind = sIFSOCK
+	case m&fs.ModeCharDevice != 0:
+		kind = sIFCHR
+	case m&fs.ModeDevice != 0:
+		kind = sIFBLK
+	}
+	return kind | permBits(m)
 }
 
 func fileMode(m uint32) fs.FileMode {

@@ -30,6 +30,8 @@ type inode struct {
 	lazy       *lazyDir // the names of a directory that was not changed
 	origin     *origin
 	protection Protection
+
+	generated bool // of a directory: see FS.Generate
 }
 
 // link is a name of an inode: the directory that holds it, and how it is called there.

@@ -392,18 +392,10 @@ func (n *inode) fresh() (*inode, syscall.Errno) {
 }
 
 func lowerMode(m fs.FileMode) uint32 {
-	kind := uint32(sIFREG)
-	switch {
-	case m&fs.ModeDir != 0:
-		kind = sIFDIR
-	case m&fs.ModeSymlink != 0:
-		kind = sIFLNK
-	case m&fs.ModeNamedPipe != 0:
-		kind = sIFIFO
-	case m&(fs.ModeDevice|fs.ModeSocket|fs.ModeIrregular) != 0:
-		kind = sIFSOCK // is there, and cannot be opened: no device of a host leads inside
+	if m&(fs.ModeDevice|fs.ModeIrregular) != 0 {
+		m = m&^fs.ModeType | fs.ModeSocket // is there, and cannot be opened: no device of a host leads inside
 	}
-	return kind | permBits(m)
+	return modeBits(m)
 }
 
 // lowerErrno is what a failure of a layer is inside: its text could tell of the host.

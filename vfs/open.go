@@ -15,6 +15,9 @@ import (
 // whose error it then returns.
 func (f *FS) OpenFile(ctx context.Context, c Cred, path string, flag int, perm fs.FileMode) (*File, error) {
 	file, e := f.openFile(&c, path, flag, perm)
+	if e == elsewhere {
+		return f.openElsewhere(ctx, c, path, flag, perm)
+	}
 	if e != 0 {
 		return nil, pathError("open", path, e)
 	}
@@ -68,6 +71,44 @@ func (f *FS) openFile(c *Cred, path string, flag int, perm fs.FileMode) (*File, 
 		return nil, e
 	}
 	return f.newFile(c, n, path, flag), 0
+}
+
+// openElsewhere opens what is not in the tree itself.
+func (f *FS) openElsewhere(ctx context.Context, c Cred, path string, flag int, perm fs.FileMode) (*File, error) {
+	l := follow
+	switch {
+	case flag&os.O_CREATE != 0 && flag&(os.O_EXCL|syscall.O_NOFOLLOW) != 0, flag&syscall.O_NOFOLLOW != 0 && !strings.HasSuffix(path, "/"):
+		l = nofollow
+	case flag&os.O_CREATE != 0:
+		l = followBare
+	}
+	s, e := f.resolve(&c, path, l, true)
+	if e != 0 {
+		return nil, pathError("open", path, e)
+	}
+	if s.fs == nil {
+		return f.openGenerated(ctx, &c, &s, path, flag)
+	}
+	if s.on.readOnly() {
+		if flag&accessMode != os.O_RDONLY || flag&os.O_TRUNC != 0 {
+			return nil, pathError("open", path, syscall.EROFS)
+		}
+		if _, err := s.fs.Lstat(c, s.path); err != nil && flag&os.O_CREATE != 0 {
+			return nil, pathError("open", path, syscall.EROFS)
+		}
+	}
+	file, err := s.fs.OpenFile(ctx, c, s.path, flag, perm)
+	if err != nil {
+		return nil, named(err, path)
+	}
+	if file.h.d.where == 0 {
+		file.h.d.where = s.on.number()
+	}
+	file.h.d.sealed = file.h.d.sealed || s.on.readOnly()
+	if file.h.d.fs != nil && s.top != "/" {
+		file.h.d.top = under(s.top, file.h.d.top)
+	}
+	return file, nil
 }
 
 // openCreate finds or creates the file.

@@ -30,6 +30,7 @@ type pipe struct {
 	at, n            int // the first byte, and how many there are
 	readers, writers int
 	readGen, writGen int // how many readers and writers there ever were
+	number           uint64
 
 	// One token each: whoever waits takes it, looks, and hands it on if others may go on too.
 	readable, writable, joined chan struct{}
@@ -40,6 +41,16 @@ func newPipe(readers, writers int) *pipe {
 		readers: readers, writers: writers,
 		readable: make(chan struct{}, 1), writable: make(chan struct{}, 1), joined: make(chan struct{}, 1),
 	}
+}
+
+// ino is the number that the pipe goes by, if it has one.
+func (p *pipe) ino() uint64 {
+	if p == nil {
+		return 0
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.number
 }
 
 func wake(c chan struct{}) {

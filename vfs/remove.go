@@ -6,8 +6,12 @@ import "syscall"
 // last [File] open on it.
 func (f *FS) Unlink(c Cred, path string) error {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	p, e := f.walk(&c, path, nofollow)
+	if e == elsewhere {
+		f.mu.Unlock()
+		return f.alter("unlink", &c, path, nofollow, false, func(g *FS, path string) error { return g.Unlink(c, path) })
+	}
+	defer f.mu.Unlock()
 	switch {
 	case e != 0:
 	case p.final != plain:
@@ -19,7 +23,7 @@ func (f *FS) Unlink(c Cred, path string) error {
 	case p.tail:
 		e = syscall.EISDIR
 	default:
-		if e = c.mayRemove(p.dir, p.node); e == 0 && p.node.isDir() {
+		if e = f.mayRemove(&c, p.dir, p.node); e == 0 && p.node.isDir() {
 			e = syscall.EISDIR
 		}
 	}
@@ -32,8 +36,12 @@ func (f *FS) Unlink(c Cred, path string) error {
 // Rmdir removes an empty directory.
 func (f *FS) Rmdir(c Cred, path string) error {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	p, e := f.walk(&c, path, nofollow)
+	if e == elsewhere {
+		f.mu.Unlock()
+		return f.alter("rmdir", &c, path, nofollow, false, func(g *FS, path string) error { return g.Rmdir(c, path) })
+	}
+	defer f.mu.Unlock()
 	switch {
 	case e != 0:
 	case p.final == slash:
@@ -45,7 +53,7 @@ func (f *FS) Rmdir(c Cred, path string) error {
 	case p.node == nil:
 		e = p.missing()
 	default:
-		e = c.mayRemove(p.dir, p.node)
+		e = f.mayRemove(&c, p.dir, p.node)
 		if e == 0 && !p.node.isDir() {
 			e = syscall.ENOTDIR
 		}
@@ -90,6 +98,7 @@ func (f *FS) unbind(dir *inode, name string, n *inode, now stamp) {
 	f.openMu.Lock()
 	v := f.open[n.ino]
 	if v != nil {
+		v.lost = join(f.tree.path(dir), name)
 		f.addOrphan(v, n)
 	}
 	f.openMu.Unlock()
@@ -107,11 +116,16 @@ func (f *FS) forget(n *inode) {
 }
 
 // RemoveAll removes what is at path and all below it, as far as c may, and returns the
-// first error. It is no error if nothing is there. Links are removed, not followed.
+// first error. It is no error if nothing is there. Links are removed, not followed; a mount point is
+// EBUSY, and nothing of what is mounted is removed.
 func (f *FS) RemoveAll(c Cred, path string) error {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	p, e := f.walk(&c, path, nofollow)
+	if e == elsewhere {
+		f.mu.Unlock()
+		return f.alter("unlink", &c, path, nofollow, false, func(g *FS, path string) error { return g.RemoveAll(c, path) })
+	}
+	defer f.mu.Unlock()
 	switch {
 	case e == syscall.ENOENT || e == 0 && p.missing() == syscall.ENOENT:
 		return nil
@@ -135,6 +149,9 @@ func (f *FS) RemoveAll(c Cred, path string) error {
 func (f *FS) removeTree(c *Cred, dir *inode, name string, n *inode, path string) (string, syscall.Errno) {
 	first, at := syscall.Errno(0), ""
 	d := &names{}
+	if n.isDir() && (n.generated || f.mountOn(n) != nil) {
+		return path, syscall.EBUSY
+	}
 	if n.isDir() {
 		var e syscall.Errno
 		if d, e = n.dir(); e != 0 {
@@ -158,7 +175,7 @@ func (f *FS) removeTree(c *Cred, dir *inode, name string, n *inode, path string)
 		return at, first
 	}
 	dir = f.inode(dir.ino)
-	if e := c.mayRemove(dir, n); e != 0 {
+	if e := f.mayRemove(c, dir, n); e != 0 {
 		return path, e
 	}
 	f.unbind(f.own(dir), name, f.own(n), f.stamp())

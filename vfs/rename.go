@@ -5,8 +5,12 @@ import "syscall"
 // Rename moves from to to, and over what is there, as rename(2) does.
 func (f *FS) Rename(c Cred, from, to string) error {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	return linkError("rename", from, to, f.rename(&c, from, to))
+	e := f.rename(&c, from, to)
+	f.mu.Unlock()
+	if e == elsewhere {
+		e = f.across("rename", &c, from, to, func(g *FS, from, to string) error { return g.Rename(c, from, to) })
+	}
+	return linkError("rename", from, to, e)
 }
 
 func (f *FS) rename(c *Cred, from, to string) syscall.Errno {
@@ -33,7 +37,7 @@ func (f *FS) rename(c *Cred, from, to string) syscall.Errno {
 	case p.node == old.node:
 		return 0
 	}
-	if e := c.mayRename(old, p); e != 0 {
+	if e := c.mayRename(f, old, p); e != 0 {
 		return e
 	}
 	f.move(old, p)
@@ -51,8 +55,8 @@ func (f *FS) within(dir, top *inode) bool {
 	return true
 }
 
-func (c *Cred) mayRename(old, p place) syscall.Errno {
-	if e := c.mayRemove(old.dir, old.node); e != 0 {
+func (c *Cred) mayRename(f *FS, old, p place) syscall.Errno {
+	if e := f.mayRemove(c, old.dir, old.node); e != 0 {
 		return e
 	}
 	isDir := old.node.isDir()
@@ -61,7 +65,7 @@ func (c *Cred) mayRename(old, p place) syscall.Errno {
 			return e
 		}
 	} else {
-		if e := c.mayRemove(p.dir, p.node); e != 0 {
+		if e := f.mayRemove(c, p.dir, p.node); e != 0 {
 			return e
 		}
 		switch {

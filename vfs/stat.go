@@ -1,6 +1,11 @@
 package vfs
 
-import "syscall"
+import (
+	"context"
+	pathpkg "path"
+	"strings"
+	"syscall"
+)
 
 // Stat describes what path leads to.
 func (f *FS) Stat(c Cred, path string) (Info, error) { return f.stat("stat", c, path, true) }
@@ -10,12 +15,34 @@ func (f *FS) Lstat(c Cred, path string) (Info, error) { return f.stat("lstat", c
 
 func (f *FS) stat(op string, c Cred, path string, follow bool) (Info, error) {
 	f.mu.RLock()
-	defer f.mu.RUnlock()
 	n, e := f.find(&c, path, follow)
-	if e != 0 {
+	if e == 0 {
+		i := f.infoOf(n, path)
+		f.mu.RUnlock()
+		return i, nil
+	}
+	f.mu.RUnlock()
+	if e != elsewhere {
 		return Info{}, pathError(op, path, e)
 	}
-	return f.infoOf(n, path), nil
+	s, e := f.resolve(&c, path, followIf(follow || strings.HasSuffix(path, "/")), true)
+	var i Info
+	var err error
+	switch {
+	case e == 0 && s.fs != nil:
+		if i, err = s.fs.stat(op, c, s.path, follow); i.Dev == 0 {
+			i.Dev = s.on.number()
+		}
+	case e == 0:
+		if e = s.there(); e == 0 {
+			i, e = s.info()
+		}
+		err = pathError(op, path, e)
+	default:
+		err = pathError(op, path, e)
+	}
+	i.Name = pathpkg.Base(path)
+	return i, named(err, path)
 }
 
 func (f *FS) infoOf(n *inode, name string) Info {
@@ -28,15 +55,24 @@ func (f *FS) infoOf(n *inode, name string) Info {
 // Readlink returns the target of a symbolic link; EINVAL if it is none.
 func (f *FS) Readlink(c Cred, path string) (string, error) {
 	f.mu.RLock()
-	defer f.mu.RUnlock()
 	n, e := f.find(&c, path, false)
+	f.mu.RUnlock()
 	switch {
+	case e == elsewhere:
+		return visit(f, "readlink", &c, path, followIf(strings.HasSuffix(path, "/")),
+			func(g *FS, path string) (string, error) { return g.Readlink(c, path) },
+			func(s *spot) (string, syscall.Errno) {
+				if s.entry.Info.Mode.Type() != modeLink || s.jump {
+					return "", syscall.EINVAL
+				}
+				return s.entry.Target, 0
+			})
 	case e != 0:
 		return "", pathError("readlink", path, e)
 	case !n.isLink():
 		return "", pathError("readlink", path, syscall.EINVAL)
 	}
-	return n.target, nil
+	return n.target, nil // a target never changes
 }
 
 // Realpath returns the path without links, dots and further slashes of what exists at path.
@@ -44,6 +80,11 @@ func (f *FS) Realpath(c Cred, path string) (string, error) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	n, e := f.find(&c, path, true)
+	if e == elsewhere {
+		f.mu.RUnlock()
+		defer f.mu.RLock()
+		return f.realpathElsewhere(&c, path)
+	}
 	if e != 0 {
 		return "", pathError("realpath", path, e)
 	}
@@ -56,6 +97,26 @@ func (f *FS) Realpath(c Cred, path string) (string, error) {
 		return "", pathError("realpath", path, e)
 	}
 	return join(f.tree.path(p.dir), p.name), nil
+}
+
+func (f *FS) realpathElsewhere(c *Cred, path string) (string, error) {
+	s, e := f.resolve(c, path, follow, true)
+	switch {
+	case e != 0:
+	case s.fs != nil:
+		p, err := s.fs.Realpath(*c, s.path)
+		return under(s.top, p), named(err, path)
+	case s.jump:
+		if strings.HasPrefix(s.entry.Target, "/") {
+			return s.entry.Target, nil
+		}
+		return under(s.top, pathpkg.Join("/", pathpkg.Dir(s.name), s.entry.Target)), nil
+	default:
+		if e = s.there(); e == 0 {
+			return under(s.top, pathpkg.Join("/", s.name)), nil
+		}
+	}
+	return "", pathError("realpath", path, e)
 }
 
 func join(dir, name string) string {
@@ -79,6 +140,10 @@ func (f *FS) ReadDir(c Cred, path string) ([]DirEntry, error) {
 	if e == 0 {
 		d, e = n.dir()
 	}
+	if e == elsewhere {
+		f.mu.RUnlock()
+		return f.readDirElsewhere(c, path)
+	}
 	if e != 0 {
 		f.mu.RUnlock()
 		return nil, pathError("open", path, e)
@@ -87,6 +152,15 @@ func (f *FS) ReadDir(c Cred, path string) ([]DirEntry, error) {
 	f.mu.RUnlock()
 	f.accessed(n.ino, nil)
 	return list, nil
+}
+
+func (f *FS) readDirElsewhere(c Cred, path string) ([]DirEntry, error) {
+	file, err := f.OpenFile(context.Background(), c, path, syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return file.ReadDir(0)
 }
 
 // list returns up to limit entries with names above after; with limit ≤ 0 all.
@@ -108,13 +182,41 @@ func (d *names) list(after string, limit int) []DirEntry {
 // Access checks whether c may do with the file what mask says, as faccessat(2) does.
 func (f *FS) Access(c Cred, path string, mask uint32) error {
 	f.mu.RLock()
-	defer f.mu.RUnlock()
 	n, e := f.find(&c, path, true)
-	if e == 0 && mask&^7 != 0 {
-		e = syscall.EINVAL
-	}
 	if e == 0 {
 		e = c.may(n, mask)
+	}
+	f.mu.RUnlock()
+	if mask&^7 != 0 && (e == 0 || e == elsewhere || e == syscall.EACCES) {
+		e = syscall.EINVAL
+	}
+	if e == elsewhere {
+		return f.accessElsewhere(c, path, mask)
+	}
+	return pathError("access", path, e)
+}
+
+func (f *FS) accessElsewhere(c Cred, path string, mask uint32) error {
+	s, e := f.resolve(&c, path, follow, true)
+	switch {
+	case e != 0:
+	case s.fs != nil:
+		err := s.fs.Access(c, s.path, mask)
+		if err != nil || mask&MayWrite == 0 || !s.on.readOnly() {
+			return named(err, path)
+		}
+		e = syscall.EROFS
+	default:
+		var i Info
+		if e = s.there(); e == 0 {
+			i, e = s.info()
+		}
+		if e == 0 {
+			e = c.may(inodeOf(&i), mask)
+		}
+		if e == 0 && mask&MayWrite != 0 && !s.jump {
+			e = syscall.EACCES
+		}
 	}
 	return pathError("access", path, e)
 }

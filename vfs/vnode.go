@@ -9,6 +9,7 @@ type vnode struct {
 	refs int // guarded by FS.openMu
 
 	orphan *inode // the inode once it has no name; guarded by FS.mu
+	lost   string // its last name; guarded by FS.mu
 	fifo   *pipe  // of a named pipe; set when it is opened first, under FS.openMu
 }
 

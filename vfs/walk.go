@@ -60,7 +60,8 @@ func followIf(yes bool) last {
 	return nofollow
 }
 
-// walk resolves a path. Only the last component may be missing. The caller holds mu.
+// walk resolves a path. Only the last component may be missing. The caller holds mu. The error elsewhere
+// says that the path leaves the tree: resolve says where to.
 func (f *FS) walk(c *Cred, path string, link last) (place, syscall.Errno) {
 	switch {
 	case path == "":
@@ -70,7 +71,28 @@ func (f *FS) walk(c *Cred, path string, link last) (place, syscall.Errno) {
 	case strings.IndexByte(path, 0) >= 0:
 		return place{}, syscall.EINVAL
 	}
-	dir, links := f.inode(rootIno), 0
+	return f.walkFrom(c, f.inode(rootIno), path, link, &trail{})
+}
+
+// trail is what a walk notes beside its place.
+type trail struct {
+	links int
+	inner bool // the tree is mounted: its top has something above
+	way   way  // if the path leads elsewhere
+	rest  string
+}
+
+// way says how a path leaves a tree.
+type way uint8
+
+const (
+	down way = iota // over a mount point, which is the place
+	up              // to above the top
+	top             // an absolute link
+)
+
+// walkFrom is walk from a directory on. The error elsewhere says that the path leaves the tree.
+func (f *FS) walkFrom(c *Cred, dir *inode, path string, link last, t *trail) (place, syscall.Errno) {
 	for {
 		path = strings.TrimLeft(path, "/")
 		if path == "" {
@@ -83,6 +105,10 @@ func (f *FS) walk(c *Cred, path string, link last) (place, syscall.Errno) {
 		if e := c.may(dir, MayExec); e != 0 {
 			return place{}, e
 		}
+		if t.inner && name == ".." && dir.ino == rootIno {
+			t.way, t.rest = up, rest
+			return place{}, elsewhere
+		}
 		p, e := f.step(dir, name)
 		if e != 0 {
 			return place{}, e
@@ -91,13 +117,17 @@ func (f *FS) walk(c *Cred, path string, link last) (place, syscall.Errno) {
 		through := !last || link == follow || link == followBare && rest == ""
 		switch {
 		case p.node != nil && p.node.isLink() && through:
-			if links++; links > maxLinks {
+			if t.links++; t.links > maxLinks {
 				return place{}, syscall.ELOOP
 			}
-			if p.node.target[0] == '/' {
+			path = p.node.target + rest
+			if path[0] == '/' {
+				if t.inner {
+					t.way, t.rest = top, path
+					return place{}, elsewhere
+				}
 				dir = f.inode(rootIno)
 			}
-			path = p.node.target + rest
 			continue
 		case last:
 			p.tail = rest != ""
@@ -106,6 +136,9 @@ func (f *FS) walk(c *Cred, path string, link last) (place, syscall.Errno) {
 			return place{}, p.missing()
 		case !p.node.isDir():
 			return place{}, syscall.ENOTDIR
+		case f.leads(c, p.node):
+			t.way, t.rest = down, rest
+			return p, elsewhere
 		}
 		dir, path = p.node, rest
 	}
@@ -144,6 +177,8 @@ func (f *FS) find(c *Cred, path string, follow bool) (*inode, syscall.Errno) {
 		return nil, p.missing()
 	case p.tail && !p.node.isDir():
 		return nil, syscall.ENOTDIR
+	case p.node.isDir() && f.leads(c, p.node):
+		return nil, elsewhere
 	}
 	return p.node, 0
 }
@@ -167,6 +202,9 @@ func (f *FS) vacant(c *Cred, path string, dir bool) (place, syscall.Errno) {
 func pathError(op, path string, e syscall.Errno) error {
 	if e == 0 {
 		return nil
+	}
+	if e == elsewhere { // of what is never done across trees
+		e = syscall.EXDEV
 	}
 	return &fs.PathError{Op: op, Path: path, Err: e}
 }

@@ -182,10 +182,11 @@ func Test_The_Policy_Holds_In_Memory(t *testing.T) {
 		"/bin/rm src/a":                     "126 ",
 		"printenv SET LANG":                 "0 yes\nC\n",
 		"printf x >/usr/bin/ls":             "1 ",
-		"printf x >~/mine && cat ~/mine && printf y >/tmp/f":             "0 x",
-		"curl -s http://127.0.0.1/ || printf '%s' none":                  "0 none",
-		"cat /etc/hostname; hostname":                                    "0 sandbox\nsandbox\n",
-		"cat /proc/self/environ /proc/1/environ 2>/dev/null | grep -c .": "1 0\n",
+		"printf x >~/mine && cat ~/mine && printf y >/tmp/f":  "0 x",
+		"curl -s http://127.0.0.1/ || printf '%s' none":       "0 none",
+		"cat /etc/hostname; hostname":                         "0 sandbox\nsandbox\n",
+		"cat /proc/1/environ 2>/dev/null | grep -c .":         "1 0\n",
+		"tr '\\0' '\\n' < /proc/self/environ | grep -c TOKEN": "1 0\n",
 	} {
 		if res := sh(t, s, script); fmt.Sprintf("%d %s", res.Code, res.Stdout) != want {
 			t.Errorf("%s: %d %q %s, want %q", script, res.Code, res.Stdout, res.Stderr, want)

@@ -100,7 +100,7 @@ func (s *system) on(tree *vfs.Snapshot, o vfs.Options) *vfs.FS {
 func furnish(f *vfs.FS, u user) error {
 	admin := vfs.Cred{}
 	for _, dir := range []string{
-		"/bin", "/dev", "/etc", "/home", "/proc/net", "/proc/sys/kernel", "/root", "/run", "/tmp",
+		"/bin", "/etc", "/home", "/root", "/run", "/tmp",
 		"/usr/bin", "/usr/lib", "/usr/local/bin", "/usr/share", "/var/tmp",
 	} {
 		if dir == "/bin" {
@@ -117,13 +117,13 @@ func furnish(f *vfs.FS, u user) error {
 	}
 	for link, target := range map[string]string{
 		"/bin": "usr/bin", "/sbin": "usr/bin", "/lib": "usr/lib", "/usr/sbin": "bin",
-		"/dev/fd": "/proc/self/fd", "/etc/mtab": "../proc/mounts",
+		"/etc/mtab": "../proc/mounts",
 	} {
 		if err := f.Symlink(admin, target, link); err != nil {
 			return err
 		}
 	}
-	if err := addDevices(f); err != nil {
+	if err := shell.AddDevices(f); err != nil {
 		return err
 	}
 	for name, text := range systemFiles(u) {
@@ -216,15 +216,6 @@ func ownDir(f *vfs.FS, u user, dir string) error {
 	return err
 }
 
-func addDevices(f *vfs.FS) error {
-	for name, minor := range map[string]uint32{"null": 3, "zero": 5, "full": 7, "random": 8, "urandom": 9} {
-		if err := f.Mknod(vfs.Cred{}, "/dev/"+name, fs.ModeDevice|fs.ModeCharDevice|0o666, vfs.Device(1, minor)); err != nil {
-			return err
-		}
-	}
-	return f.Mknod(vfs.Cred{}, "/dev/tty", fs.ModeDevice|fs.ModeCharDevice|0o666, vfs.Device(5, 0))
-}
-
 // addPrograms makes a file for every program where scripts look for it.
 func addPrograms(f *vfs.FS) error {
 	for _, c := range programs().Commands() {
@@ -248,27 +239,11 @@ func systemFiles(u user) map[string]string {
 	}
 	return map[string]string{
 		"/etc/passwd": passwd, "/etc/group": group, "/etc/hostname": hostname + "\n",
-		"/etc/hosts":                 "127.0.0.1\tlocalhost\n::1\tlocalhost\n127.0.1.1\t" + hostname + "\n",
-		"/etc/shells":                "/bin/sh\n/bin/bash\n",
-		"/etc/os-release":            "PRETTY_NAME=\"agent-sandbox in memory\"\nNAME=\"agent-sandbox\"\nID=agent-sandbox\n",
-		"/proc/version":              "Linux version 6.1.0 (agent-sandbox in memory)\n",
-		"/proc/filesystems":          "nodev\tproc\nnodev\ttmpfs\n",
-		"/proc/mounts":               "none / tmpfs rw,relatime 0 0\nproc /proc proc rw,relatime 0 0\n",
-		"/proc/loadavg":              "0.00 0.00 0.00 1/1 2\n",
-		"/proc/uptime":               "1.00 1.00\n",
-		"/proc/meminfo":              "MemTotal:         262144 kB\nMemFree:          262144 kB\nMemAvailable:     262144 kB\nSwapTotal:             0 kB\nSwapFree:              0 kB\n",
-		"/proc/cpuinfo":              "processor\t: 0\nmodel name\t: virtual\ncpu cores\t: 1\n\n",
-		"/proc/net/dev":              netDevices,
-		"/proc/sys/kernel/hostname":  hostname + "\n",
-		"/proc/sys/kernel/ostype":    "Linux\n",
-		"/proc/sys/kernel/osrelease": "6.1.0\n",
+		"/etc/hosts":      "127.0.0.1\tlocalhost\n::1\tlocalhost\n127.0.1.1\t" + hostname + "\n",
+		"/etc/shells":     "/bin/sh\n/bin/bash\n",
+		"/etc/os-release": "PRETTY_NAME=\"agent-sandbox in memory\"\nNAME=\"agent-sandbox\"\nID=agent-sandbox\n",
 	}
 }
-
-// netDevices is /proc/net/dev of a machine that reaches nothing.
-const netDevices = "Inter-|   Receive                                                |  Transmit\n" +
-	" face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n" +
-	"    lo:       0       0    0    0    0     0          0         0        0       0    0    0    0     0       0          0\n"
 
 // searchPath makes sure that programs are found: those of the host's PATH that exist here are few.
 func searchPath(env []string) []string {

@@ -118,7 +118,7 @@ func machine(big bool) (*shell.Shell, error) {
 // system makes what programs expect to be there.
 func system(tree *vfs.FS, commands []shell.Command) error {
 	root := vfs.Cred{}
-	for _, d := range []string{"/tmp", "/usr/bin", "/usr/local/bin", "/etc", "/dev", "/root", "/home", "/var/tmp"} {
+	for _, d := range []string{"/tmp", "/usr/bin", "/usr/local/bin", "/etc", "/root", "/home", "/var/tmp"} {
 		if err := tree.MkdirAll(root, d, 0o755); err != nil {
 			return err
 		}
@@ -129,11 +129,8 @@ func system(tree *vfs.FS, commands []shell.Command) error {
 	if err := tree.Symlink(root, "usr/bin", "/bin"); err != nil {
 		return err
 	}
-	nodes := map[string]uint32{"null": 3, "zero": 5, "full": 7, "random": 8, "urandom": 9}
-	for name, minor := range nodes {
-		if err := tree.Mknod(root, "/dev/"+name, fs.ModeDevice|fs.ModeCharDevice|0o666, vfs.Device(1, minor)); err != nil {
-			return err
-		}
+	if err := shell.AddDevices(tree); err != nil {
+		return err
 	}
 	files := map[string][]byte{"/etc/passwd": []byte("root:x:0:0:root:/root:/bin/bash\n"), "/etc/group": []byte("root:x:0:\n"), "/etc/hosts": nil}
 	for _, c := range commands {

@@ -1,0 +1,143 @@
+package vfs
+
+import (
+	"slices"
+	"syscall"
+)
+
+// MountOptions say how a tree looks through a mount.
+type MountOptions struct {
+	ReadOnly bool // every change through the mount is EROFS
+}
+
+// mount is a tree on a directory of another.
+type mount struct {
+	ino     uint64 // of the directory, with born
+	born    *epoch
+	fs      *FS
+	dev     uint64
+	options MountOptions
+}
+
+// Mount lets the directory at path show another tree, which stays what it is: both see what the other
+// writes, each holds its own limits, and what is open goes on when the mount is gone. ".." leads out of it, links
+// of it lead where they lead in f, and renames and hard links do not cross it (EXDEV). Until
+// [FS.Unmount] the directory is neither removed nor renamed (EBUSY); what it holds is hidden.
+//
+// Mounts belong to f alone: no snapshot, fork, pack or archive of f has them. One directory takes one mount,
+// and the top of f none (EBUSY); a tree in which f is mounted cannot be mounted in f (ELOOP).
+func (f *FS) Mount(path string, g *FS, o MountOptions) error {
+	if g.shows(f) {
+		return pathError("mount", path, syscall.ELOOP)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n, e := f.find(&Cred{}, path, true)
+	switch {
+	case e == elsewhere:
+		e = syscall.EBUSY
+	case e != 0:
+	case !n.isDir():
+		e = syscall.ENOTDIR
+	case n.ino == rootIno || n.generated:
+		e = syscall.EBUSY
+	}
+	if e != 0 {
+		return pathError("mount", path, e)
+	}
+	f.lastMount++
+	list := append(slices.Clip(f.mountList()), &mount{ino: n.ino, born: n.born, fs: g, dev: f.lastMount, options: o})
+	f.mounts.Store(&list)
+	return nil
+}
+
+// Unmount takes a mount away; EINVAL if there is none.
+func (f *FS) Unmount(path string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p, e := f.walk(&Cred{}, path, follow)
+	if e == 0 && p.node == nil {
+		e = p.missing()
+	}
+	if e == 0 && f.mountOn(p.node) == nil {
+		e = syscall.EINVAL
+	}
+	if e == 0 {
+		gone := f.mountOn(p.node)
+		list := slices.DeleteFunc(slices.Clone(f.mountList()), func(m *mount) bool { return m == gone })
+		f.mounts.Store(&list)
+	}
+	return pathError("unmount", path, e)
+}
+
+// Mounted is one mount.
+type Mounted struct {
+	Path string
+	FS   *FS
+	MountOptions
+}
+
+// Mounts returns what is mounted now, in the order in which it was.
+func (f *FS) Mounts() []Mounted {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	var all []Mounted
+	for _, m := range f.mountList() {
+		if n := f.inode(m.ino); n != nil && n.born == m.born { // else a Restore has removed its place
+			all = append(all, Mounted{f.tree.path(n), m.fs, m.options})
+		}
+	}
+	return all
+}
+
+func (m *mount) readOnly() bool { return m != nil && m.options.ReadOnly }
+
+// number is the Dev of what is on the mount.
+func (m *mount) number() uint64 {
+	if m == nil {
+		return 0
+	}
+	return m.dev
+}
+
+func (f *FS) mountList() []*mount {
+	if list := f.mounts.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
+// mountOn returns the mount on a directory, nil if there is none.
+func (f *FS) mountOn(n *inode) *mount {
+	for _, m := range f.mountList() {
+		if m.ino == n.ino && m.born == n.born {
+			return m
+		}
+	}
+	return nil
+}
+
+// leads reports whether a directory shows something else to c than what it holds.
+func (f *FS) leads(c *Cred, n *inode) bool {
+	return n.generated && c.Proc != nil || f.mounts.Load() != nil && f.mountOn(n) != nil
+}
+
+// shows reports whether h is f, or mounted in it.
+func (f *FS) shows(h *FS) bool {
+	return f == h || slices.ContainsFunc(f.mountList(), func(m *mount) bool { return m.fs.shows(h) })
+}
+
+// UsageOf tells what the tree holds that a path leads to: f's own, or one that is mounted.
+func (f *FS) UsageOf(c Cred, path string) (Usage, error) {
+	f.mu.RLock()
+	_, e := f.find(&c, path, true)
+	f.mu.RUnlock()
+	if e == elsewhere {
+		return visit(f, "statfs", &c, path, follow, func(g *FS, path string) (Usage, error) { return g.UsageOf(c, path) },
+			func(*spot) (Usage, syscall.Errno) { return Usage{}, 0 })
+	}
+	if e != 0 {
+		return Usage{}, pathError("statfs", path, e)
+	}
+	return f.Usage(), nil
+}
