@@ -101,8 +101,16 @@ func (s *scripter) pattern() string {
 	return s.pick("a", "*", "?", "b*", "*c", "[a-c]", "[!a]", "$p", "\"$p\"", "'*'", "\\*", "?b", "*(a|b)", "+(a)", "@(ab|c)", "!(a)", "[[:alpha:]]", "ab")
 }
 
-// statement is one command to compare.
+// statement is one command to compare. bash leaves expansions behind a tilde and a colon as they are.
 func (s *scripter) statement() string {
+	for {
+		if text := s.anyStatement(); !strings.Contains(text, "~:") {
+			return text
+		}
+	}
+}
+
+func (s *scripter) anyStatement() string {
 	switch s.r.IntN(6) {
 	case 0, 1:
 		return "echo $((" + s.expr() + ")); echo $x $y $z ${a[@]}"

@@ -49,10 +49,9 @@ func (p *Parser) alias(w *Word) bool {
 		p.blankLeft = len(rest)
 	}
 	p.src = p.src[:p.cur.pos] + text + rest
+	clear(p.marks)
 	if p.tries != nil {
-		clear(p.tries.none)
-		clear(p.tries.subs)
-		clear(p.tries.ends)
+		p.tries.clear()
 	}
 	p.pos, p.line = p.cur.pos, p.cur.line-strings.Count(text, "\n") // Its lines are none of the script's.
 	return true

@@ -12,7 +12,7 @@ func (p *Parser) assignment(ctx context) *Assign {
 	a := &Assign{Name: p.src[p.pos : p.pos+n]}
 	p.pos += n
 	if p.peek() == '[' && (ctx == ctxCommand || p.subscriptFits()) {
-		if a.Index = p.subscript(); a.Index == nil {
+		if a.Index = p.trySubscript(); a.Index == nil {
 			if ctx == ctxCommand {
 				p.unclosed(line, "]")
 			}
@@ -36,7 +36,7 @@ func (p *Parser) assignment(ctx context) *Assign {
 		a.Value = &Word{Line: p.line, Parts: p.parts(modeWord)}
 		a.Value.Text = p.src[begin:p.pos]
 	}
-	a.Text = p.src[start:p.pos]
+	a.Text, a.Shown = p.text(start)
 	return a
 }
 
@@ -54,6 +54,14 @@ func (p *Parser) subscriptFits() bool {
 		}
 	}
 	return false
+}
+
+// trySubscript is subscript for what may be read again as something else.
+func (p *Parser) trySubscript() *Subscript {
+	p.trying++
+	s := p.subscript()
+	p.trying--
+	return s
 }
 
 // subscript reads [...]; nil when it does not end. The brackets are taken.
@@ -109,7 +117,7 @@ func (p *Parser) element() *Elem {
 	e := &Elem{}
 	if p.peek() == '[' {
 		start, line := p.pos, p.line
-		if e.Index = p.subscript(); e.Index == nil {
+		if e.Index = p.trySubscript(); e.Index == nil {
 			p.unclosed(line, "]")
 		}
 		if e.Index != nil && p.peek() == '+' && p.peek2() == '=' {
@@ -138,17 +146,22 @@ func (p *Parser) listWord() *Word {
 		return nil
 	}
 	start, line := p.pos, p.line
+	p.trying++
 	a := p.assignment(ctxCommand)
+	p.trying--
 	if a == nil || !a.Array {
 		p.pos, p.line = start, line
 		return nil
 	}
-	sub := &Parser{src: a.Text, line: line, opt: p.opt, blankLeft: -1, depth: p.depth, Step: p.Step}
-	sub.opt.More = nil
-	w := &Word{Line: line, Parts: sub.parts(mode{noPat: true})}
-	for _, part := range p.parts(modeWord) {
-		w.Parts = add(w.Parts, part)
+	sub := &Parser{
+		src: p.src[:start+len(a.Text)], pos: start, line: line, opt: p.opt, blankLeft: -1, depth: p.depth, Step: p.Step,
+		trying: p.trying + 1, tries: p.tries,
 	}
-	w.Text = p.text(start)
+	sub.opt.More = nil
+	var list joined
+	list.add(sub.parts(mode{noPat: true})...)
+	list.add(p.parts(modeWord)...)
+	w := &Word{Line: line, Parts: list.parts()}
+	w.Text, w.Shown = p.text(start)
 	return w
 }

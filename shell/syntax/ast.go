@@ -165,6 +165,7 @@ type Assign struct {
 	Array  bool
 	Elems  []*Elem
 	Text   string // as written
+	Shown  string // as bash remembers it; "": as written
 }
 
 // Elem is one element of an array literal.
@@ -197,6 +198,7 @@ type Redir struct {
 type Word struct {
 	Parts  []Part
 	Text   string
+	Shown  string // as bash remembers it: lines are joined, and $'...' has become '...'; "": as Text
 	Line   int
 	Assign *Assign // an argument of declare and its like that is an assignment
 }

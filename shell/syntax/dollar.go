@@ -9,15 +9,7 @@ func (p *Parser) dollar(m mode) Part {
 	case c == '{':
 		return p.braced(m)
 	case c == '(':
-		p.pos++
-		p.peek()
-		p.pos++
-		if p.peek() == '(' {
-			return p.arithSub(line)
-		}
-		start := p.pos
-		l := p.inner()
-		return &CmdSub{List: l, Text: p.src[start : p.pos-1], Line: line}
+		return p.once(mode{}, p.substitution)
 	case c == '[':
 		p.pos++
 		p.peek()
@@ -45,6 +37,20 @@ func (p *Parser) dollar(m mode) Part {
 		return &Param{Name: string(c), Text: "$" + string(c)}
 	}
 	return nil
+}
+
+// substitution reads $(...) or $((...)).
+func (p *Parser) substitution() Part {
+	line := p.line
+	p.pos++
+	p.peek()
+	p.pos++
+	if p.peek() == '(' {
+		return p.arithSub(line)
+	}
+	start := p.pos
+	l := p.inner()
+	return &CmdSub{List: l, Text: p.src[start : p.pos-1], Line: line}
 }
 
 // nameParam reads $name; the name may go on behind a line continuation.
@@ -142,7 +148,9 @@ func (p *Parser) ansiQuoted() Part {
 			continue
 		case '\'':
 			p.pos++
-			return &Quoted{ANSI(p.src[start:p.pos-1], Rune)}
+			s := ANSI(p.src[start:p.pos-1], Rune)
+			p.mark(start-2, mark{p.pos, "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"})
+			return &Quoted{s}
 		}
 		p.skip()
 	}

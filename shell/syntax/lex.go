@@ -82,6 +82,7 @@ func (p *Parser) peek() byte {
 		if p.pos+1 >= len(p.src) && !p.fill() || p.src[p.pos+1] != '\n' {
 			return c
 		}
+		p.mark(p.pos, mark{end: p.pos + 2})
 		p.pos += 2
 		p.line++
 	}
@@ -246,7 +247,7 @@ func (p *Parser) lexWord(ctx context) bool {
 			if ctx == ctxCommand {
 				t.kind, t.assign = tokAssign, a
 			} else {
-				t.kind, t.word = tokWord, &Word{Text: a.Text, Line: t.line, Assign: a}
+				t.kind, t.word = tokWord, &Word{Text: a.Text, Shown: a.Shown, Line: t.line, Assign: a}
 			}
 			return true
 		}

@@ -5,6 +5,10 @@ import "strings"
 // braced reads ${...}. Text that is no parameter expansion becomes one that is Bad: bash
 // complains only when it comes to expand it.
 func (p *Parser) braced(m mode) Part {
+	return p.once(m, func() Part { return p.readBraced(m) })
+}
+
+func (p *Parser) readBraced(m mode) Part {
 	start, line := p.pos, p.line
 	p.pos++
 	p.peek()
@@ -13,7 +17,10 @@ func (p *Parser) braced(m mode) Part {
 		return p.badParam(start, line)
 	}
 	x := &Param{Quoted: m.dq}
-	if !p.paramHead(x) || !p.paramOp(x, m) || p.peek() != '}' {
+	p.trying++
+	good := p.paramHead(x) && p.paramOp(x, m) && p.peek() == '}'
+	p.trying--
+	if !good {
 		if p.peek() == 0 && p.pos >= len(p.src) {
 			p.unclosed(line, "}")
 		}
@@ -196,13 +203,13 @@ func (p *Parser) replaceOp(x *Param, m mode) {
 		}
 	}
 	if p.peek() == '/' && x.Op == "//" { // ${x///y}: the pattern is "/"
-		w := &Word{Line: p.line, Parts: []Part{&Lit{"/"}}, Text: "/"}
+		w := &Word{Line: p.line}
 		p.pos++
 		rest := p.operand(m, true, "/}")
-		for _, part := range rest.Parts {
-			w.Parts = add(w.Parts, part)
-		}
-		w.Text += rest.Text
+		var list joined
+		list.add(&Lit{"/"})
+		list.add(rest.Parts...)
+		w.Parts, w.Text = list.parts(), "/"+rest.Text
 		x.Arg = w
 	} else {
 		x.Arg = p.operand(m, true, "/}")
@@ -216,6 +223,7 @@ func (p *Parser) replaceOp(x *Param, m mode) {
 // sliceExpr reads an arithmetic operand of ${x:a:b}; ?: and brackets keep their colons.
 func (p *Parser) sliceExpr(stop string) *Word {
 	w := &Word{Line: p.line}
+	var list joined
 	start := p.pos
 	question := 0
 	for {
@@ -230,14 +238,13 @@ func (p *Parser) sliceExpr(stop string) *Word {
 			question--
 		case '(':
 			p.skip()
-			w.Parts = add(w.Parts, &Lit{"("})
-			for _, part := range p.parts(mode{stop: ")", nest: '(', dq: true, esc: dqEscapes}) {
-				w.Parts = add(w.Parts, part)
-			}
+			list.add(&Lit{"("})
+			list.add(p.parts(mode{stop: ")", nest: '(', dq: true, esc: dqEscapes})...)
 			continue
 		}
-		w.Parts = add(w.Parts, p.part(mode{stop: stop + "?:(", dq: true, esc: dqEscapes}, c))
+		list.add(p.part(mode{stop: stop + "?:(", dq: true, esc: dqEscapes}, c))
 	}
+	w.Parts = list.parts()
 	w.Text = p.src[start:p.pos]
 	return w
 }

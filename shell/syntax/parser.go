@@ -44,6 +44,7 @@ type Parser struct {
 	steps      int  // nodes of the tree, about
 	trying     int  // expressions around what is read that may be none
 	tries      *tries
+	marks      map[int]mark
 	extGlob    int // inside [[ ]] patterns, where extglob is always on
 }
 
@@ -96,6 +97,7 @@ func (p *Parser) Next() (l *List, err error) {
 		p.src, p.pos = strings.Clone(p.src[p.pos:]), 0
 	}
 	p.trying, p.tries = 0, nil
+	clear(p.marks)
 	for p.tok(ctxCommand).kind == tokNewline {
 		p.take()
 	}

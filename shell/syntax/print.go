@@ -133,9 +133,16 @@ func (p *printer) pipeline(pl *Pipeline) {
 		}
 		p.skip = true
 	}
-	if pl.Bang {
+	bang := ""
+	switch {
+	case pl.Bang:
+		bang = "! "
+	case len(pl.Cmds) == 0 && !pl.Time:
+		bang = "! ! " // Twice is not at all, of nothing.
+	}
+	if bang != "" {
 		p.pad()
-		p.put("! ")
+		p.put(bang)
 		p.skip = true
 	}
 	for i, c := range pl.Cmds {
@@ -173,10 +180,19 @@ func (p *printer) command(c *Command) {
 func (p *printer) simple(s *Simple, redirs []*Redir) {
 	var parts []string
 	for _, a := range s.Assigns {
-		parts = append(parts, shown(a.Text))
+		text := a.Shown
+		if text == "" {
+			text = a.Text
+		}
+		parts = append(parts, text)
 	}
 	for _, w := range s.Words {
 		parts = append(parts, w.shown())
+	}
+	if len(redirs) > 0 && len(s.Assigns) == 0 && len(s.Words) > 0 && begins(s.Words[0].Text) {
+		p.redirs(redirs)
+		p.put(" ")
+		redirs = nil
 	}
 	p.put(strings.Join(parts, " "))
 	if len(redirs) > 0 {
@@ -185,6 +201,17 @@ func (p *printer) simple(s *Simple, redirs []*Redir) {
 		}
 		p.redirs(redirs)
 	}
+}
+
+// begins tells whether a word is only that of a command because it does not stand at its beginning: behind a
+// redirection. bash prints it there all the same.
+func begins(word string) bool {
+	switch word {
+	case "!", "{", "}", "[[", "if", "then", "else", "elif", "fi", "case", "esac", "for", "select", "while", "until",
+		"do", "done", "in", "function", "time", "coproc":
+		return true
+	}
+	return false
 }
 
 func (p *printer) words(list []*Word) {
@@ -418,10 +445,13 @@ func (p *printer) redir(r *Redir) string {
 		p.pending = append(p.pending, r)
 		delim := r.Delim
 		if r.Quoted {
-			delim = "'" + delim + "'"
+			delim = "'" + strings.ReplaceAll(delim, "'", `'\''`) + "'"
 		}
 		if fd == "0" {
 			fd = ""
+		}
+		if strings.HasPrefix(delim, "-") {
+			delim = " " + delim
 		}
 		return fd + r.Op + delim
 	case "<&", ">&":
@@ -456,47 +486,9 @@ func isNumber(s string) bool {
 }
 
 // shown is the word as bash remembers it.
-func (w *Word) shown() string { return shown(w.Text) }
-
-// shown is source text as bash remembers it: lines are joined, and $'...' has become '...'.
-func shown(s string) string {
-	if !strings.Contains(s, "$'") && !strings.Contains(s, "\\\n") {
-		return s
+func (w *Word) shown() string {
+	if w.Shown != "" {
+		return w.Shown
 	}
-	var b strings.Builder
-	double := false
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '\\' && i+1 < len(s):
-			if s[i+1] != '\n' {
-				b.WriteString(s[i : i+2])
-			}
-			i++
-		case c == '"':
-			double = !double
-			b.WriteByte(c)
-		case c == '$' && !double && i+1 < len(s) && s[i+1] == '\'':
-			end := i + 2
-			for end < len(s) && s[end] != '\'' {
-				if s[end] == '\\' {
-					end++
-				}
-				end++
-			}
-			end = min(end, len(s))
-			b.WriteString("'" + strings.ReplaceAll(ANSI(s[i+2:end], Rune), "'", `'\''`) + "'")
-			i = end
-		case c == '\'' && !double:
-			end := i + 1
-			for end < len(s) && s[end] != '\'' {
-				end++
-			}
-			end = min(end+1, len(s))
-			b.WriteString(s[i:end])
-			i = end - 1
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
+	return w.Text
 }

@@ -3,37 +3,6 @@ package syntax
 // arithSub reads ((...)) behind $, or a substitution that begins with a subshell. What is
 // neither is found out when it is expanded.
 func (p *Parser) arithSub(line int) Part {
-	if p.trying == 0 {
-		return p.readArithSub(line)
-	}
-	at := p.pos
-	s, ok := p.tries.subs[at]
-	if !ok {
-		s = p.tryArithSub(line)
-		p.tries.subs[at] = s
-	}
-	if s.err != nil {
-		panic(s.err)
-	}
-	p.pos, p.line = s.end.pos, s.end.line
-	return s.part
-}
-
-func (p *Parser) tryArithSub(line int) (s triedSub) {
-	defer func() {
-		if r := recover(); r != nil {
-			e, ok := r.(*Error)
-			if !ok {
-				panic(r)
-			}
-			s.err = e
-		}
-	}()
-	part := p.readArithSub(line)
-	return triedSub{part: part, end: place{p.pos, p.line}}
-}
-
-func (p *Parser) readArithSub(line int) Part {
 	start := *p
 	p.pos++
 	if x := p.tryArith(line); x != nil {
@@ -68,29 +37,86 @@ func (p *Parser) matched(line int) {
 	p.tries.ends[at] = place{p.pos, p.line}
 }
 
-// tries is what trying has shown so far. What stands inside of what is no expression is read again, and in
-// that what stands inside of it: without this it would be read twice at each level.
+// tries is what has been read while it was not known what it belongs to. Text that turns out to be something
+// else is read again, and in it what stands inside of it: without this it would be read twice at each level.
 type tries struct {
-	none map[int]bool // places where no expression begins
-	subs map[int]triedSub
-	ends map[int]place // where the parenthesis before a place closes
+	none  map[int]bool // places where no expression begins
+	parts map[triedKey]triedPart
+	ends  map[int]place // where the parenthesis before a place closes
+}
+
+func (t *tries) clear() {
+	clear(t.none)
+	clear(t.parts)
+	clear(t.ends)
+}
+
+// triedKey is a place where a part begins, and what its reading depends on.
+type triedKey struct {
+	pos      int
+	dq, here bool
 }
 
 // place is one in the source.
 type place struct{ pos, line int }
 
-// triedSub is what begins with $((: where it ends, or why it does not.
-type triedSub struct {
+// triedPart is a part: where it ends, or why it does not.
+type triedPart struct {
 	part Part
 	err  *Error
 	end  place
+	open bool // a here-document in it waits for its body
+}
+
+func (p *Parser) remember() {
+	if p.marks == nil { // What try brings back must not lose them.
+		p.marks = map[int]mark{}
+	}
+	if p.tries == nil {
+		p.tries = &tries{map[int]bool{}, map[triedKey]triedPart{}, map[int]place{}}
+	}
+}
+
+// once reads the part that begins here, unless it has been read before.
+func (p *Parser) once(m mode, read func() Part) Part {
+	if p.trying == 0 {
+		return read()
+	}
+	p.remember()
+	k := triedKey{p.pos, m.dq, m.here}
+	t, ok := p.tries.parts[k]
+	if !ok {
+		if t = p.tryPart(read); !t.open && (t.err == nil || !t.err.Stopped) {
+			p.tries.parts[k] = t
+		}
+	}
+	if t.err != nil {
+		panic(t.err)
+	}
+	p.pos, p.line = t.end.pos, t.end.line
+	return t.part
+}
+
+func (p *Parser) tryPart(read func() Part) (t triedPart) {
+	pending := len(p.pending)
+	defer func() {
+		if r := recover(); r != nil {
+			e, ok := r.(*Error)
+			if !ok {
+				panic(r)
+			}
+			t.err = e
+		}
+	}()
+	t.part = read()
+	t.end = place{p.pos, p.line}
+	t.open = len(p.pending) > pending
+	return t
 }
 
 // tryArith is arith up to "))", but nil when the text does not end with both parentheses.
 func (p *Parser) tryArith(line int) *Arith {
-	if p.tries == nil {
-		p.tries = &tries{map[int]bool{}, map[int]triedSub{}, map[int]place{}}
-	}
+	p.remember()
 	at := p.pos
 	if p.tries.none[at] {
 		return nil

@@ -29,7 +29,7 @@ func (p *Parser) word() *Word {
 	w := &Word{Line: p.line}
 	start := p.pos
 	w.Parts = p.parts(modeWord)
-	w.Text = p.text(start)
+	w.Text, w.Shown = p.text(start)
 	if len(w.Parts) == 0 {
 		// A byte that begins no word, such as a lone "<(" that is cut.
 		p.fail(p.line, "syntax error near unexpected token `%c'", p.peek())
@@ -37,24 +37,19 @@ func (p *Parser) word() *Word {
 	return w
 }
 
-// text returns the source from start to here as written, without line continuations.
-func (p *Parser) text(start int) string {
-	return p.src[start:p.pos]
-}
-
 // parts reads up to a byte that ends the mode, which is not taken.
 func (p *Parser) parts(m mode) []Part {
 	p.enter()
 	defer func() { p.depth-- }()
-	var list []Part
+	var list joined
 	nested := 0
 	for {
 		c := p.peek()
 		if c == 0 || m.meta && metaBytes[c] && (!m.procs || c != '<' && c != '>' || p.peek2() != '(') {
-			return list
+			return list.parts()
 		}
 		if nested == 0 && m.stop != "" && strings.IndexByte(m.stop, c) >= 0 {
-			return list
+			return list.parts()
 		}
 		if m.nest != 0 {
 			switch c {
@@ -65,19 +60,43 @@ func (p *Parser) parts(m mode) []Part {
 			}
 		}
 		p.step()
-		list = add(list, p.part(m, c))
+		list.add(p.part(m, c))
 	}
 }
 
-// add appends a part, joining neighbours that are plain text.
-func add(list []Part, part Part) []Part {
-	if l, ok := part.(*Lit); ok && len(list) > 0 {
-		if before, ok := list[len(list)-1].(*Lit); ok {
-			before.S += l.S
-			return list
+// joined is a list of parts in which neighbours that are plain text become one.
+type joined struct {
+	list []Part
+	text []byte // of the last part, when it has come in several pieces
+}
+
+func (j *joined) add(parts ...Part) {
+	for _, part := range parts {
+		l, ok := part.(*Lit)
+		if !ok || len(j.list) == 0 {
+			j.parts()
+			j.list = append(j.list, part)
+			continue
 		}
+		before, ok := j.list[len(j.list)-1].(*Lit)
+		if !ok {
+			j.list = append(j.list, part)
+			continue
+		}
+		if j.text == nil {
+			j.text = append(j.text, before.S...)
+		}
+		j.text = append(j.text, l.S...)
 	}
-	return append(list, part)
+}
+
+// parts returns the list.
+func (j *joined) parts() []Part {
+	if j.text != nil {
+		j.list[len(j.list)-1] = &Lit{string(j.text)}
+		j.text = nil
+	}
+	return j.list
 }
 
 // part reads one part that begins with c.
@@ -147,6 +166,7 @@ func (p *Parser) literal(m mode) Part {
 func (p *Parser) backslash(m mode) Part {
 	p.pos++
 	if p.pos >= len(p.src) && !p.fill() {
+		p.mark(p.pos-1, mark{p.pos, `\\`}) // What is printed behind it must not join it.
 		return &Quoted{`\`}
 	}
 	c := p.src[p.pos]
@@ -188,12 +208,12 @@ func (p *Parser) plainQuotes(m mode) Part {
 	if p.opt.More == nil && strings.IndexByte(p.src[p.pos:], '\'') < 0 {
 		p.unclosed(line, "'")
 	}
-	list := []Part{&Lit{"'"}}
-	for _, part := range p.parts(mode{stop: "'", dq: true, esc: m.esc}) {
-		list = add(list, part)
-	}
+	var list joined
+	list.add(&Lit{"'"})
+	list.add(p.parts(mode{stop: "'", dq: true, esc: m.esc})...)
 	p.closer('\'', line)
-	return &DQ{Parts: add(list, &Lit{"'"})}
+	list.add(&Lit{"'"})
+	return &DQ{Parts: list.parts()}
 }
 
 func (p *Parser) extGlobOn() bool {
@@ -208,16 +228,19 @@ func (p *Parser) extPattern(m mode) Part {
 	p.peek()
 	p.skip()
 	inner := mode{stop: ")", dq: m.dq, esc: m.esc, here: m.here, nest: '('}
-	list := []Part{&Lit{open}}
-	for _, part := range p.parts(inner) {
-		list = add(list, part)
-	}
+	var list joined
+	list.add(&Lit{open})
+	list.add(p.parts(inner)...)
 	p.closer(')', line)
-	list = add(list, &Lit{")"})
-	return &Pattern{Parts: list}
+	list.add(&Lit{")"})
+	return &Pattern{Parts: list.parts()}
 }
 
 func (p *Parser) procSub(c byte) Part {
+	return p.once(mode{}, func() Part { return p.readProcSub(c) })
+}
+
+func (p *Parser) readProcSub(c byte) Part {
 	p.skip()
 	p.peek()
 	p.skip()
@@ -249,6 +272,7 @@ func (p *Parser) inner() *List {
 func (p *Parser) regexWord() *Word {
 	p.have = false
 	w := &Word{Line: p.line}
+	var list joined
 	start := p.pos
 	depth := 0
 	for {
@@ -265,11 +289,12 @@ func (p *Parser) regexWord() *Word {
 		case ')':
 			depth--
 		}
-		w.Parts = add(w.Parts, p.part(mode{stop: " \t\n()|&;", noPat: true}, c))
+		list.add(p.part(mode{stop: " \t\n()|&;", noPat: true}, c))
 	}
+	w.Parts = list.parts()
 	if len(w.Parts) == 0 {
 		p.condMissing(p.condTok(), "binary")
 	}
-	w.Text = p.text(start)
+	w.Text, w.Shown = p.text(start)
 	return w
 }
