@@ -165,13 +165,19 @@ func (t *tree) redir(r *syntax.Redir) {
 	}
 	t.say(" %d{%s}%s(", fd, r.Var, op)
 	if op == "<<" || op == "<<-" {
-		// A here-document that no line can end.
-		t.lossy = t.lossy || strings.Contains(r.Delim, "\n") || op == "<<-" && strings.HasPrefix(r.Delim, "\t")
+		t.lossy = t.lossy || endless(r)
 		t.say("%q %t %q", r.Delim, r.Quoted, r.Body)
 	} else {
 		t.word(r.Target)
 	}
 	t.say(")")
+}
+
+// endless tells whether no line can end the here-document: its delimiter is none, or its last line goes on.
+func endless(r *syntax.Redir) bool {
+	last := strings.TrimSuffix(r.Body, "\n")
+	slashes := len(last) - len(strings.TrimRight(last, `\`))
+	return strings.Contains(r.Delim, "\n") || r.Op == "<<-" && strings.HasPrefix(r.Delim, "\t") || !r.Quoted && slashes%2 == 1
 }
 
 func (t *tree) assign(a *syntax.Assign) {
