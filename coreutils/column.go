@@ -3,7 +3,6 @@ package coreutils
 import (
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/seed434b0696/agent-sandbox/shell"
 	"github.com/seed434b0696/agent-sandbox/shell/getopt"
@@ -18,13 +17,24 @@ func columnCommand() shell.Command {
   -t, --table                   a table of the fields of each line
   -N, --table-columns=NAMES     names above the columns, with commas between
   -d, --table-noheadings        do not write them
+  -n, --table-name=NAME         of the table, in JSON
   -R, --table-right=COLUMNS     these columns are aligned to the right
+  -H, --table-hide=COLUMNS      these are not written
+  -O, --table-order=COLUMNS     these come first
+  -T, --table-truncate=COLUMNS  these are cut off when the table is too wide
+  -W, --table-wrap=COLUMNS      these go on in further lines then
+  -J, --json                    the table in JSON; needs -N
+  -r, --tree=COLUMN             draw this column as a tree
+  -i, --tree-id=COLUMN          by which a line is known in it
+  -p, --tree-parent=COLUMN      that names the line above
   -l, --table-columns-limit=N   at most N columns; the last one has the rest
   -s, --separator=CHARS         each of CHARS ends a field, not blanks
   -o, --output-separator=TEXT   TEXT stands between columns, not two blanks
   -L, --keep-empty-lines        empty lines count
   -c, --output-width=WIDTH      columns of the output
   -x, --fillrows                fill rows before columns
+
+COLUMNS are numbers or names, with commas between.
   -h, --help                    show this help and exit
   -V, --version                 show the version and exit`,
 		Run: runColumn,
@@ -36,6 +46,15 @@ var columnOptions = []getopt.Option{
 	{Short: 'N', Long: "table-columns", Arg: getopt.Required},
 	{Short: 'd', Long: "table-noheadings"},
 	{Short: 'R', Long: "table-right", Arg: getopt.Required},
+	{Short: 'n', Long: "table-name", Arg: getopt.Required},
+	{Short: 'H', Long: "table-hide", Arg: getopt.Required},
+	{Short: 'O', Long: "table-order", Arg: getopt.Required},
+	{Short: 'T', Long: "table-truncate", Arg: getopt.Required},
+	{Short: 'W', Long: "table-wrap", Arg: getopt.Required},
+	{Short: 'J', Long: "json"},
+	{Short: 'r', Long: "tree", Arg: getopt.Required},
+	{Short: 'i', Long: "tree-id", Arg: getopt.Required},
+	{Short: 'p', Long: "tree-parent", Arg: getopt.Required},
 	{Short: 'l', Long: "table-columns-limit", Arg: getopt.Required},
 	{Short: 's', Long: "separator", Arg: getopt.Required},
 	{Short: 'o', Long: "output-separator", Arg: getopt.Required},
@@ -54,7 +73,9 @@ type column struct {
 	table      bool
 	names      []string
 	noHeadings bool
-	right      string
+	lists      map[int]string // of columns, by their options
+	json       bool
+	title      string
 	limit      int
 	separators string
 	greedy     bool // runs of separators count as one
@@ -66,10 +87,13 @@ type column struct {
 }
 
 func runColumn(p *shell.Proc) int {
-	c := &column{p: p, out: newOutput(p), separators: "\t ", greedy: true, between: "  ", width: columns(p)}
+	c := &column{p: p, out: newOutput(p), separators: "\t ", greedy: true, between: "  ", width: columns(p), title: "table", lists: map[int]string{}}
 	o := newOptions(p, columnCommand, columnOptions)
 	for o.Next() {
 		c.option(o)
+	}
+	if !o.Ended() {
+		c.settle(o)
 	}
 	if o.Ended() {
 		return o.Status
@@ -99,7 +123,9 @@ func runColumn(p *shell.Proc) int {
 		if len(c.lines) > 0 {
 			status = 0 // Enough could be read.
 		}
-		c.writeTable()
+		if !c.writeTable() {
+			return c.out.Close(1)
+		}
 	default:
 		c.writeColumns()
 	}
@@ -112,10 +138,17 @@ func (c *column) option(o *options) {
 		c.table = true
 	case 'N':
 		c.names = strings.Split(o.Value, ",")
+		c.lists['N'] = o.Value
 	case 'd':
 		c.noHeadings = true
-	case 'R':
-		c.right = o.Value
+	case 'R', 'H', 'O', 'T', 'W', 'r', 'i', 'p':
+		c.lists[o.ID] = o.Value
+		c.table = c.table || o.ID == 'r'
+	case 'n':
+		c.title = o.Value
+		c.lists['n'] = o.Value
+	case 'J':
+		c.json, c.table = true, true
 	case 'l':
 		n, err := strconv.Atoi(o.Value)
 		if err != nil || n <= 0 {
@@ -145,94 +178,25 @@ func (c *column) option(o *options) {
 	}
 }
 
-// fields divides a line.
-func (c *column) fields(line string) (fields []string) {
-	for {
-		if c.greedy {
-			line = strings.TrimLeft(line, c.separators)
-			if line == "" {
-				return fields
-			}
-		}
-		if c.limit > 0 && len(fields) == c.limit-1 {
-			return append(fields, line)
-		}
-		i := strings.IndexAny(line, c.separators)
-		if i < 0 {
-			return append(fields, line)
-		}
-		fields = append(fields, line[:i])
-		_, n := utf8.DecodeRuneInString(line[i:])
-		if line = line[i+n:]; line == "" && !c.greedy {
-			return fields
-		}
-	}
-}
-
-// cells is how many columns of a terminal a text takes.
-func cells(s string) int {
-	n := 0
-	for _, r := range s {
-		n += max(runeWidth(r), 0)
-	}
-	return n
-}
-
-func (c *column) writeTable() {
-	var rows [][]string
-	if c.names != nil && !c.noHeadings && len(c.lines) > 0 {
-		rows = append(rows, c.names)
-	}
-	count := len(c.names)
-	for _, line := range c.lines {
-		fields := c.fields(line)
-		rows = append(rows, fields)
-		count = max(count, len(fields))
-	}
-	widths := make([]int, count)
-	for _, row := range rows {
-		for i, text := range row {
-			widths[i] = max(widths[i], cells(text))
-		}
-	}
-	right := c.rightColumns(count)
-	for _, row := range rows {
-		for i := range count {
-			text := ""
-			if i < len(row) {
-				text = row[i]
-			}
-			if i > 0 {
-				_, _ = c.out.WriteString(c.between)
-			}
-			pad := widths[i] - cells(text)
-			last := i == count-1
-			if right[i] {
-				writeRepeated(c.out, ' ', pad)
-			}
-			_, _ = c.out.WriteString(text)
-			if !right[i] && !last {
-				writeRepeated(c.out, ' ', pad)
-			}
-		}
-		if c.out.WriteByte('\n') != nil || c.p.Spend(1+count) != nil {
-			return
-		}
-	}
-}
-
-// rightColumns says which columns are aligned to the right.
-func (c *column) rightColumns(count int) []bool {
-	right := make([]bool, count)
-	for name := range strings.SplitSeq(c.right, ",") {
-		n, err := strconv.Atoi(name)
-		for i := range right {
-			if err == nil && i == n-1 || name == "0" || i < len(c.names) && c.names[i] == name && name != "" {
-				right[i] = true
+// settle checks which options go together.
+func (c *column) settle(o *options) {
+	if !c.table {
+		for _, id := range "NRHOTWn" {
+			if _, ok := c.lists[int(id)]; ok {
+				o.RejectQuietly("option --table required for all --table-*")
+				return
 			}
 		}
 	}
-	return right
+	_, tree := c.lists['r']
+	_, id := c.lists['i']
+	_, parent := c.lists['p']
+	switch {
+	case c.json && c.names == nil:
+		o.RejectQuietly("option --table-columns required for --json")
+	case tree && (!id || !parent):
+		o.RejectQuietly("options --tree-id and --tree-parent are required for tree formatting")
+	}
 }
 
 // writeColumns fills the width with lines beside each other.

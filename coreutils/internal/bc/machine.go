@@ -309,7 +309,11 @@ func (m *machine) exponent(a, b Number) Number {
 	if int64(a.scale)*int64(n) > maxNumber {
 		m.fail("Out of memory for malloc.")
 	}
-	m.work(a.v.BitLen() / 8 * n)
+	size := a.scale * n / 2
+	if bits := a.v.BitLen(); bits > 1 {
+		size += bits * n / 8
+	}
+	m.work(size)
 	p := Number{new(big.Int).Exp(a.v, big.NewInt(int64(n)), nil), a.scale * n}
 	if neg {
 		if p.isZero() {
