@@ -119,8 +119,8 @@ const maxTreeDepth = 10000
 func (t *columnTable) walkTree(tree *columnTree) bool {
 	type place struct{ line, depth int }
 	var left []place
-	for i := len(t.rows) - 1; i >= 0; i-- {
-		if tree.parent[i] < 0 {
+	for i, parent := range slices.Backward(tree.parent) {
+		if parent < 0 {
 			left = append(left, place{i, 0})
 		}
 	}

@@ -1,9 +1,7 @@
 package coreutils
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"slices"
@@ -280,9 +278,6 @@ func (d *diffJob) list(dir *diffFile) ([]string, bool) {
 	return names, true
 }
 
-// maxText bounds a file that has to be held as a whole.
-const maxText = 256 << 20
-
 // read loads a file's content.
 func (d *diffJob) read(f *diffFile) bool {
 	if f.absent {
@@ -314,35 +309,6 @@ func (d *diffJob) read(f *diffFile) bool {
 	}
 	f.text = string(text)
 	return true
-}
-
-// lineCost is about what is held of a line beside its text: where it is, its class, whether it changed.
-const lineCost = 48
-
-// readWhole reads all of in, up to maxText. The machine counts it, with what its lines will take.
-func readWhole(p *shell.Proc, in io.Reader) ([]byte, error) {
-	var b bytes.Buffer
-	for {
-		b.Grow(bufferSize)
-		n, err := in.Read(b.AvailableBuffer()[:bufferSize])
-		chunk := b.AvailableBuffer()[:n]
-		if e := p.Reserve(2*n + lineCost*bytes.Count(chunk, []byte("\n"))); e != nil {
-			return nil, e
-		}
-		b.Write(chunk)
-		if e := p.Spend(1 + n>>6); e != nil {
-			return nil, e
-		}
-		if isEnd(err) {
-			return b.Bytes(), nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if b.Len() > maxText {
-			return nil, errTooBig
-		}
-	}
 }
 
 // split makes lines of the text.

@@ -1,7 +1,6 @@
 package coreutils
 
 import (
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -332,33 +331,6 @@ func (g *grep) addFile(name string) (fail bool) {
 		g.patterns = append(g.patterns, strings.Split(text, "\n")...)
 	}
 	return false
-}
-
-// readInput reads a whole file, "-" being standard input.
-func readInput(p *shell.Proc, name string) ([]byte, error) {
-	in, err := openInput(p, name)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	var all []byte
-	buf := make([]byte, bufferSize)
-	for {
-		n, err := in.Read(buf)
-		all = append(all, buf[:n]...)
-		if e := p.Spend(1 + n>>6); e != nil {
-			return nil, e
-		}
-		if e := p.Reserve(n); e != nil {
-			return nil, e
-		}
-		if err == io.EOF {
-			return all, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
 }
 
 func (g *grep) numberOption(o *options) (fail bool) {

@@ -63,22 +63,67 @@ const (
 	headersNever
 )
 
-// head is a run of head.
-type head struct {
+// fileParts is what head and tail have in common: the part of each file that is wanted.
+type fileParts struct {
 	p       *shell.Proc
 	out     *output
 	n       int64
-	bytes   bool
-	butLast bool // all but the last n
+	bytes   bool // not lines
 	delim   byte
 	headers headers
 	first   bool
-	buf     []byte
 	ended   error
 }
 
+func newFileParts(p *shell.Proc) fileParts {
+	return fileParts{p: p, out: newOutput(p), n: 10, delim: '\n', first: true}
+}
+
+// choose settles for how many files there are names above their parts.
+func (f *fileParts) choose(names []string) []string {
+	names = filesOrStdin(names)
+	if f.headers == headersForSeveral && len(names) < 2 {
+		f.headers = headersNever
+	}
+	return names
+}
+
+// writeHeader writes a file's name above its part.
+func (f *fileParts) writeHeader(name string) {
+	if !f.first {
+		_ = f.out.WriteByte('\n')
+	}
+	f.first = false
+	_, _ = f.out.WriteString("==> " + name + " <==\n")
+}
+
+// read reads and takes fuel.
+func (f *fileParts) read(in io.Reader, b []byte) (int, error) {
+	n, err := in.Read(b)
+	if e := f.p.Spend(1 + n>>6); e != nil {
+		f.ended = e
+		return 0, e
+	}
+	return n, err
+}
+
+// unread says that a file could not be read to its part's end.
+func (f *fileParts) unread(label string, err error) {
+	if f.ended == nil {
+		_ = f.out.Flush()
+		f.p.Errorf(err, "error reading %s", shell.Quote(label))
+	}
+}
+
+// head is a run of head.
+type head struct {
+	fileParts
+	butLast bool // all but the last n
+	buf     []byte
+}
+
 func runHead(p *shell.Proc) int {
-	h := &head{p: p, out: newOutput(p), n: 10, delim: '\n', first: true}
+	h := &head{fileParts: newFileParts(p)}
 	args, err := h.obsolete(p.Args)
 	if err != "" {
 		return usageError(p, headCommand, 1, "%s", err)
@@ -92,12 +137,8 @@ func runHead(p *shell.Proc) int {
 	if o.Ended() {
 		return o.Status
 	}
-	names := filesOrStdin(o.Args())
-	if h.headers == headersForSeveral && len(names) < 2 {
-		h.headers = headersNever
-	}
 	status := 0
-	for _, name := range names {
+	for _, name := range h.choose(o.Args()) {
 		if !h.file(name) {
 			status = 1
 		}
@@ -204,23 +245,13 @@ func (h *head) file(name string) bool {
 		label = "standard input"
 	}
 	if h.headers != headersNever {
-		writeHeader(h.out, label, &h.first)
+		h.writeHeader(label)
 	}
-	if err := h.copy(in, name); err != nil && h.ended == nil {
-		_ = h.out.Flush()
-		h.p.Errorf(err, "error reading %s", shell.Quote(label))
+	if err := h.copy(in, name); err != nil {
+		h.unread(label, err)
 		return false
 	}
 	return true
-}
-
-// writeHeader writes a file's name above its part.
-func writeHeader(out *output, name string, first *bool) {
-	if !*first {
-		_ = out.WriteByte('\n')
-	}
-	*first = false
-	_, _ = out.WriteString("==> " + name + " <==\n")
 }
 
 // copy writes what is wanted of a stream.
@@ -271,15 +302,6 @@ func (h *head) lines(b []byte, left *int64) []byte {
 		}
 	}
 	return b
-}
-
-func (h *head) read(in io.Reader, b []byte) (int, error) {
-	n, err := in.Read(b)
-	if e := h.p.Spend(1 + n>>6); e != nil {
-		h.ended = e
-		return 0, e
-	}
-	return n, err
 }
 
 // giveBack leaves what was read too much of standard input for the next reader.

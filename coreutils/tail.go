@@ -76,26 +76,19 @@ var tailOptions = []getopt.Option{
 
 // tail is a run of tail.
 type tail struct {
-	p         *shell.Proc
-	out       *output
-	n         int64
-	bytes     bool
-	fromStart bool // from the n-th on
-	delim     byte
-	headers   headers
-	first     bool
+	fileParts
+	fromStart bool   // from the n-th on
 	shown     string // whose header was written last
 	follow    bool
 	byName    bool
 	retry     bool
 	pid       int
 	interval  time.Duration
-	ended     error
 	followed  []*followedFile
 }
 
 func runTail(p *shell.Proc) int {
-	t := &tail{p: p, out: newOutput(p), n: 10, delim: '\n', first: true, interval: time.Second}
+	t := &tail{fileParts: newFileParts(p), interval: time.Second}
 	q := *p
 	q.Args = t.obsolete(p.Args)
 	o := newOptions(&q, tailCommand, tailOptions)
@@ -108,11 +101,7 @@ func runTail(p *shell.Proc) int {
 	if t.retry && !t.follow {
 		p.Warn("warning: --retry ignored; --retry is useful only when following")
 	}
-	names := filesOrStdin(o.Args())
-	if t.headers == headersForSeveral && len(names) < 2 {
-		t.headers = headersNever
-	}
-	status := t.all(names)
+	status := t.all(t.choose(o.Args()))
 	if t.ended == nil && t.follow {
 		status = max(status, t.watch())
 	}
@@ -254,11 +243,7 @@ func (t *tail) file(name string) bool {
 	t.header(label)
 	if err := t.copy(in); err != nil {
 		_ = in.Close()
-		if t.ended != nil {
-			return false
-		}
-		_ = t.out.Flush()
-		t.p.Errorf(err, "error reading %s", shell.Quote(label))
+		t.unread(label, err)
 		return false
 	}
 	if !t.follow {
@@ -274,7 +259,7 @@ func (t *tail) header(label string) {
 	if t.headers == headersNever || t.shown == label && !t.first && t.follow {
 		return
 	}
-	writeHeader(t.out, label, &t.first)
+	t.writeHeader(label)
 	t.shown = label
 }
 
@@ -289,16 +274,6 @@ func (t *tail) copy(in io.Reader) error {
 		}
 	}
 	return t.copyHeld(in)
-}
-
-// read reads and takes fuel.
-func (t *tail) read(in io.Reader, b []byte) (int, error) {
-	n, err := in.Read(b)
-	if e := t.p.Spend(1 + n>>6); e != nil {
-		t.ended = e
-		return 0, e
-	}
-	return n, err
 }
 
 // copyFrom writes a stream from the n-th byte or line on.

@@ -7,16 +7,7 @@ func (c *compiler) index(s *scope, x index) filter {
 		key := k.v
 		return filter{
 			func(e *env, in Value, out func(Value) error) error {
-				return target.run(e, in, func(v Value) error {
-					if err := vm.tick(); err != nil {
-						return err
-					}
-					v, err := getIndex(v, key)
-					if err != nil {
-						return err
-					}
-					return out(v)
-				})
+				return target.run(e, in, func(v Value) error { return valueAt(vm, v, key, out) })
 			},
 			func(e *env, p *path, in Value, out func(*path, Value) error) error {
 				return target.trace(e, p, in, func(p *path, v Value) error { return stepInto(vm, p, v, key, out) })
@@ -27,16 +18,7 @@ func (c *compiler) index(s *scope, x index) filter {
 	return filter{
 		func(e *env, in Value, out func(Value) error) error {
 			return at(e, in, func(key Value) error {
-				return target.run(e, in, func(v Value) error {
-					if err := vm.tick(); err != nil {
-						return err
-					}
-					v, err := getIndex(v, key)
-					if err != nil {
-						return err
-					}
-					return out(v)
-				})
+				return target.run(e, in, func(v Value) error { return valueAt(vm, v, key, out) })
 			})
 		},
 		func(e *env, p *path, in Value, out func(*path, Value) error) error {
@@ -45,6 +27,18 @@ func (c *compiler) index(s *scope, x index) filter {
 			})
 		},
 	}
+}
+
+// valueAt gives the part of v at key to out.
+func valueAt(vm *machine, v, key Value, out func(Value) error) error {
+	if err := vm.tick(); err != nil {
+		return err
+	}
+	w, err := getIndex(v, key)
+	if err != nil {
+		return err
+	}
+	return out(w)
 }
 
 // stepInto goes from v to its part at key.
@@ -82,16 +76,7 @@ func (c *compiler) slice(s *scope, x slice) filter {
 	return filter{
 		func(e *env, in Value, out func(Value) error) error {
 			return keys(e, in, func(key Value) error {
-				return target.run(e, in, func(v Value) error {
-					if err := vm.tick(); err != nil {
-						return err
-					}
-					v, err := getIndex(v, key)
-					if err != nil {
-						return err
-					}
-					return out(v)
-				})
+				return target.run(e, in, func(v Value) error { return valueAt(vm, v, key, out) })
 			})
 		},
 		func(e *env, p *path, in Value, out func(*path, Value) error) error {
