@@ -65,7 +65,7 @@ type level struct {
 
 // resolver follows a path through trees.
 type resolver struct {
-	cred   *Cred
+	cred   Cred // a copy: the caller's stays where it is, off the heap
 	levels []level
 	path   string // what is left of it
 	links  int
@@ -76,16 +76,19 @@ type resolver struct {
 // resolve follows a path of which walk has said that it leads elsewhere. The caller holds no lock:
 // each tree is locked only while the path is in it.
 func (f *FS) resolve(c *Cred, path string, l last, enter bool) (spot, syscall.Errno) {
-	r := &resolver{cred: c, levels: []level{{fs: f, dir: rootIno, top: "/"}}, path: path, last: l, enter: enter}
+	r := &resolver{cred: *c, levels: []level{{fs: f, dir: rootIno, top: "/"}}, path: path, last: l, enter: enter}
 	for {
-		step := r.inTree
-		if r.here().fs == nil {
-			step = r.inGenerated
+		var s *spot
+		var e syscall.Errno
+		if r.here().fs != nil {
+			s, e = r.inTree()
+		} else {
+			s, e = r.inGenerated()
 		}
-		if s, e := step(); s != nil || e != 0 {
-			if e != 0 {
-				return spot{}, e
-			}
+		if e != 0 {
+			return spot{}, e
+		}
+		if s != nil {
 			return *s, 0
 		}
 	}
@@ -103,10 +106,10 @@ func (r *resolver) inTree() (*spot, syscall.Errno) {
 		return nil, syscall.ENOENT // removed just now
 	}
 	t := trail{links: r.links, inner: len(r.levels) > 1}
-	p, e := l.fs.walkFrom(r.cred, dir, r.path, r.last, &t)
+	p, e := l.fs.walkFrom(&r.cred, dir, r.path, r.last, &t)
 	r.links = t.links
 	switch {
-	case e == 0 && r.enter && p.node != nil && l.fs.leads(r.cred, p.node):
+	case e == 0 && r.enter && p.node != nil && l.fs.leads(&r.cred, p.node):
 		t.way, t.rest = down, ""
 		if p.tail {
 			t.rest = "/"

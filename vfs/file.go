@@ -38,14 +38,30 @@ type description struct {
 	flag int
 	refs atomic.Int32
 
-	where  uint64 // Info.Dev
-	top    string // where the tree stands that the file was opened in; "": nowhere
-	sealed bool   // by a mount that is read-only
-	stream io.ReadWriteCloser
+	rare *rarely // nil: all of it is zero
 
 	mu  sync.Mutex // guards what follows
 	off int64
 	at  string // the last name that ReadDir returned
+}
+
+// rarely is what few descriptions have.
+type rarely struct {
+	dev    uint64 // Info.Dev
+	top    string // where the tree stands that the file was opened in; "": nowhere
+	sealed bool   // by a mount that is read-only
+	stream io.ReadWriteCloser
+}
+
+// stream returns what a file was made of that is none.
+func (d *description) stream() io.ReadWriteCloser { return d.rareness().stream }
+
+// rareness returns what there is of it.
+func (d *description) rareness() rarely {
+	if d.rare == nil {
+		return rarely{}
+	}
+	return *d.rare
 }
 
 // opened is all that opening allocates, in one piece.
@@ -79,7 +95,7 @@ func (o *opened) file() *File {
 }
 
 // piped reports whether it has no offset.
-func (d *description) piped() bool { return d.pipe != nil || d.stream != nil }
+func (d *description) piped() bool { return d.pipe != nil || d.stream() != nil }
 
 // abandon gives back a description that never came to use.
 func (d *description) abandon() { d.fs.release(d.v) }
@@ -132,8 +148,8 @@ func (f *File) Close() error {
 	if d.pipe != nil {
 		d.pipe.leave(d.flag)
 	}
-	if d.stream != nil {
-		return d.stream.Close()
+	if s := d.stream(); s != nil {
+		return s.Close()
 	}
 	if d.fs != nil {
 		d.fs.release(d.v)
@@ -188,8 +204,8 @@ func (f *File) Read(p []byte) (int, error) {
 		return n, err
 	case d.dev != noDevice:
 		return d.dev.read(d.fs, p)
-	case d.stream != nil:
-		return d.stream.Read(p)
+	case d.rare != nil && d.rare.stream != nil:
+		return d.rare.stream.Read(p)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -308,8 +324,8 @@ func (f *File) Write(p []byte) (int, error) {
 	case d.dev != noDevice:
 		n, e := d.dev.write(p)
 		return n, f.wrote(e)
-	case d.stream != nil:
-		return d.stream.Write(p)
+	case d.rare != nil && d.rare.stream != nil:
+		return d.rare.stream.Write(p)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -427,7 +443,7 @@ func (f *File) Stat() (Info, error) {
 	d.fs.mu.RLock()
 	defer d.fs.mu.RUnlock()
 	i := d.fs.infoOf(d.fs.node(d.v), d.name)
-	i.Dev = d.where
+	i.Dev = d.rareness().dev
 	return i, nil
 }
 

@@ -1,6 +1,7 @@
 package vfs
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 	"os"
@@ -101,13 +102,9 @@ func (f *FS) openElsewhere(ctx context.Context, c Cred, path string, flag int, p
 	if err != nil {
 		return nil, named(err, path)
 	}
-	if file.h.d.where == 0 {
-		file.h.d.where = s.on.number()
-	}
-	file.h.d.sealed = file.h.d.sealed || s.on.readOnly()
-	if file.h.d.fs != nil && s.top != "/" {
-		file.h.d.top = under(s.top, file.h.d.top)
-	}
+	r := file.h.d.rareness()
+	r.dev, r.top, r.sealed = cmp.Or(r.dev, s.on.number()), under(s.top, r.top), r.sealed || s.on.readOnly()
+	file.h.d.rare = &r
 	return file, nil
 }
 

@@ -18,7 +18,7 @@ func (f *File) Reopen(ctx context.Context, c Cred, flag int) (*File, error) {
 	if flag&syscall.O_DIRECTORY != 0 && !d.dir {
 		return nil, f.fail("open", syscall.ENOTDIR)
 	}
-	if d.stream != nil {
+	if d.stream() != nil {
 		return f.Dup(), nil
 	}
 	if d.fs == nil {
@@ -44,7 +44,7 @@ func (f *FS) reopen(d *description, c *Cred, flag int) (*File, syscall.Errno) {
 	if e := mayOpen(c, n, flag); e != 0 {
 		return nil, e
 	}
-	if d.sealed && (flag&accessMode != os.O_RDONLY || flag&os.O_TRUNC != 0) {
+	if d.rareness().sealed && (flag&accessMode != os.O_RDONLY || flag&os.O_TRUNC != 0) {
 		return nil, syscall.EROFS
 	}
 	if flag&os.O_TRUNC != 0 && n.isFile() {
@@ -60,7 +60,7 @@ func (f *FS) reopen(d *description, c *Cred, flag int) (*File, syscall.Errno) {
 	d.v.refs++ // also of what has no name, which nobody else finds
 	f.openMu.Unlock()
 	file := f.newFileOn(d.v, c, n, d.name, flag)
-	file.h.d.where, file.h.d.top, file.h.d.sealed = d.where, d.top, d.sealed
+	file.h.d.rare = d.rare
 	return file, 0
 }
 
@@ -93,9 +93,9 @@ func (f *File) Path() (at string, gone bool) {
 	case d.v.orphan != nil && d.v.lost == "": // a Restore has taken it away
 		return d.name, true
 	case d.v.orphan != nil:
-		return under(d.top, d.v.lost), true
+		return under(d.rareness().top, d.v.lost), true
 	}
-	return under(d.top, d.fs.tree.path(n)), false
+	return under(d.rareness().top, d.fs.tree.path(n)), false
 }
 
 // Pipe returns the number of the anonymous pipe that f is an end of, which Stat tells too: it is
@@ -117,8 +117,8 @@ func (f *File) Pipe(next func() uint64) uint64 {
 // closed like a pipe, and Stat describes one. What waits in s has to know itself when to end: it
 // does not see WithContext.
 func NewStream(name string, flag int, s io.ReadWriteCloser) *File {
-	return (&opened{d: description{stream: s, name: name, flag: flag}}).file()
+	return (&opened{d: description{rare: &rarely{stream: s}, name: name, flag: flag}}).file()
 }
 
 // Stream returns what the file was made of by [NewStream]; nil: it was not.
-func (f *File) Stream() io.ReadWriteCloser { return f.h.d.stream }
+func (f *File) Stream() io.ReadWriteCloser { return f.h.d.stream() }
