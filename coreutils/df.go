@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/shell"
 	"github.com/seed434b0696/agent-sandbox/shell/getopt"
+	"github.com/seed434b0696/agent-sandbox/vfs"
 )
 
 func dfCommand() shell.Command {
@@ -72,12 +73,38 @@ type dfJob struct {
 	total     bool
 	columns   []string
 	only, not []string
-	space     space
+	rows      []dfRow
+}
+
+// dfRow is a line about one file system.
+type dfRow struct {
+	file, target string
+	space        space
+}
+
+// mounted lists the file systems that a tree shows below a path, itself first.
+func mounted(f *vfs.FS, at string) []dfRow {
+	rows := []dfRow{{file: "-", target: at, space: newSpace(f.Usage())}}
+	for _, m := range f.Mounts() {
+		rows = append(rows, mounted(m.FS, strings.TrimSuffix(at, "/")+m.Path)...)
+	}
+	return rows
+}
+
+// holder returns the row of the file system that a path is in: the one that is mounted closest above it.
+func holder(rows []dfRow, path string) dfRow {
+	best := rows[0]
+	for _, r := range rows[1:] {
+		if (path == r.target || strings.HasPrefix(path, r.target+"/")) && len(r.target) > len(best.target) {
+			best = r
+		}
+	}
+	return best
 }
 
 func runDf(p *shell.Proc) int {
 	o := newOptions(p, dfCommand, dfOptions)
-	j := &dfJob{proc: p, unit: envBlockSize(p, "DF_BLOCK_SIZE"), space: newSpace(p)}
+	j := &dfJob{proc: p, unit: envBlockSize(p, "DF_BLOCK_SIZE")}
 	for o.Next() {
 		j.option(o)
 	}
@@ -90,26 +117,33 @@ func runDf(p *shell.Proc) int {
 			return 1
 		}
 	}
-	files, status := []string{"-"}, 0
-	if len(o.Args()) > 0 {
-		files = files[:0]
-		for _, name := range o.Args() {
-			if _, err := p.Stat(name); err != nil {
-				p.Error(name, err)
-				status = 1
-				continue
-			}
-			files = append(files, name)
-		}
+	all, status := mounted(p.FS(), "/"), 0
+	if len(o.Args()) == 0 {
+		j.rows = all
 	}
-	if len(files) == 0 || !j.selected() {
+	for _, name := range o.Args() {
+		_, err := p.Stat(name)
+		if err != nil {
+			p.Error(name, err)
+			status = 1
+			continue
+		}
+		path, err := p.Realpath(name)
+		if err != nil { // What it has open has no path.
+			path = "/"
+		}
+		row := holder(all, path)
+		row.file = name
+		j.rows = append(j.rows, row)
+	}
+	if len(j.rows) == 0 || !j.selected() {
 		if status == 0 {
 			p.Warn("no file systems processed")
 		}
 		return 1
 	}
 	out := newOutput(p)
-	_, _ = out.WriteString(j.table(files)) // The error stays in out.
+	_, _ = out.WriteString(j.table()) // The error stays in out.
 	return out.Close(status)
 }
 
@@ -232,8 +266,8 @@ func percent(used, free int64) string {
 	return strconv.FormatInt(ceilDiv(used*100, used+free), 10) + "%"
 }
 
-func (j *dfJob) value(name, file string, total bool) string {
-	s := j.space
+func (j *dfJob) value(name string, row dfRow, total bool) string {
+	s := row.space
 	inodes := func(n int64) string {
 		if j.unit.unit == 0 {
 			return j.unit.show(n)
@@ -271,22 +305,28 @@ func (j *dfJob) value(name, file string, total bool) string {
 		if total {
 			return "-"
 		}
-		return file
+		return row.file
 	}
 	if total {
 		return "-"
 	}
-	return "/"
+	return row.target
 }
 
 // table lays the columns out: text to the left, numbers to the right.
-func (j *dfJob) table(files []string) string {
+func (j *dfJob) table() string {
 	names := j.names()
 	rows := [][]string{nil}
 	for _, n := range names {
 		rows[0] = append(rows[0], j.title(n))
 	}
-	for _, f := range files {
+	var all dfRow
+	counted := map[string]bool{}
+	for _, f := range j.rows {
+		if !counted[f.target] {
+			counted[f.target] = true
+			all.space.add(f.space)
+		}
 		var r []string
 		for _, n := range names {
 			r = append(r, j.value(n, f, false))
@@ -296,7 +336,7 @@ func (j *dfJob) table(files []string) string {
 	if j.total {
 		var r []string
 		for _, n := range names {
-			r = append(r, j.value(n, "", true))
+			r = append(r, j.value(n, all, true))
 		}
 		rows = append(rows, r)
 	}

@@ -1,7 +1,7 @@
 package coreutils
 
 import (
-	"github.com/seed434b0696/agent-sandbox/shell"
+	"github.com/seed434b0696/agent-sandbox/vfs"
 )
 
 // space is how much the tree may hold, and how much it does.
@@ -13,8 +13,7 @@ type space struct {
 // boundless stands for the size of a tree without limits.
 const boundless = int64(1) << 50
 
-func newSpace(p *shell.Proc) space {
-	u := p.FS().Usage()
+func newSpace(u vfs.Usage) space {
 	s := space{total: u.Limits.Bytes, used: u.Bytes, nodes: int64(u.Limits.Nodes), nodesUsed: int64(u.Nodes)}
 	if s.total <= 0 || s.total > boundless {
 		s.total = boundless
@@ -24,4 +23,10 @@ func newSpace(p *shell.Proc) space {
 	}
 	s.free, s.nodesFree = max(0, s.total-s.used), max(0, s.nodes-s.nodesUsed)
 	return s
+}
+
+// add counts another file system in.
+func (s *space) add(o space) {
+	s.total, s.used, s.free = s.total+o.total, s.used+o.used, s.free+o.free
+	s.nodes, s.nodesUsed, s.nodesFree = s.nodes+o.nodes, s.nodesUsed+o.nodesUsed, s.nodesFree+o.nodesFree
 }

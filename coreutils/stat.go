@@ -147,10 +147,6 @@ func (j *statJob) look(name string) (vfs.Info, error) {
 }
 
 func (j *statJob) tellSystem(name string) bool {
-	if _, err := j.proc.Stat(name); err != nil {
-		j.proc.Errorf(err, "cannot read file system information for %s", shell.Quote(name))
-		return false
-	}
 	format := j.format
 	if !j.given {
 		format = statSystem
@@ -158,7 +154,12 @@ func (j *statJob) tellSystem(name string) bool {
 			format = statSystemTerse
 		}
 	}
-	space := newSpace(j.proc)
+	usage, err := j.proc.FS().UsageOf(j.proc.Cred(), j.proc.Abs(name))
+	if err != nil {
+		j.proc.Errorf(err, "cannot read file system information for %s", shell.Quote(name))
+		return false
+	}
+	space := newSpace(usage)
 	j.print(format, func(c statDirective) (string, bool) { return c.system(name, space) })
 	return true
 }

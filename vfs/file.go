@@ -423,6 +423,11 @@ func (f *File) ReadDir(n int) ([]DirEntry, error) {
 		return nil, f.fail("readdir", e)
 	}
 	d.fs.accessed(d.v.ino, d.v)
+	if d.rare != nil {
+		for i := range list {
+			list[i].Ino = inoOn(d.rare.dev, list[i].Ino)
+		}
+	}
 	if len(list) > 0 {
 		d.at = list[len(list)-1].Name
 	} else if n > 0 {
@@ -443,7 +448,10 @@ func (f *File) Stat() (Info, error) {
 	d.fs.mu.RLock()
 	defer d.fs.mu.RUnlock()
 	i := d.fs.infoOf(d.fs.node(d.v), d.name)
-	i.Dev = d.rareness().dev
+	if d.rare != nil {
+		i.Dev = d.rare.dev
+		i.Ino = inoOn(i.Dev, i.Ino)
+	}
 	return i, nil
 }
 

@@ -34,8 +34,8 @@ type FS struct {
 	open    map[uint64]*vnode
 	orphans map[*vnode]struct{} // open but without a name; guarded by mu
 
-	mounts    atomic.Pointer[[]*mount] // changed as a whole, with mu held for writing
-	lastMount uint64                   // guarded by mu
+	mounts atomic.Pointer[[]*mount] // changed as a whole, with mu held for writing
+	number atomic.Uint64            // see device
 }
 
 // New returns a file system that holds an empty root directory of mode 0755, owned by 0:0.

@@ -25,7 +25,7 @@ const (
 // Info is what stat(2) tells of an inode.
 type Info struct {
 	Name                string // last component of the path it was asked by; "/" for the root
-	Dev                 uint64 // which tree it is in: 0, or another number for each that is mounted
+	Dev                 uint64 // which tree it is in: 0, or another number for each that is mounted; Ino tells them apart as well
 	Ino                 uint64
 	Mode                fs.FileMode
 	Nlink               int

@@ -2,6 +2,7 @@ package vfs
 
 import (
 	"slices"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -15,9 +16,24 @@ type mount struct {
 	ino     uint64 // of the directory, with born
 	born    *epoch
 	fs      *FS
-	dev     uint64
 	options MountOptions
 }
+
+// lastDevice numbers the trees that are mounted somewhere.
+var lastDevice atomic.Uint64 //nolint:gochecknoglobals // A counter; nothing depends on its value.
+
+// device returns the tree's number, which it keeps.
+func (f *FS) device() uint64 {
+	if f.number.Load() == 0 {
+		f.number.CompareAndSwap(0, lastDevice.Add(1))
+	}
+	return f.number.Load()
+}
+
+// inoOn is how an inode of a tree is numbered where the tree is mounted: like no other one there, because
+// not all look at Dev too.
+func inoOn(dev, ino uint64) uint64 { return ino + dev%4096<<51 }
+
 
 // Mount lets the directory at path show another tree, which stays what it is: both see what the other
 // writes, each holds its own limits, and what is open goes on when the mount is gone. ".." leads out of it, links
@@ -45,8 +61,7 @@ func (f *FS) Mount(path string, g *FS, o MountOptions) error {
 	if e != 0 {
 		return pathError("mount", path, e)
 	}
-	f.lastMount++
-	list := append(slices.Clip(f.mountList()), &mount{ino: n.ino, born: n.born, fs: g, dev: f.lastMount, options: o})
+	list := append(slices.Clip(f.mountList()), &mount{ino: n.ino, born: n.born, fs: g, options: o})
 	f.mounts.Store(&list)
 	return nil
 }
@@ -97,7 +112,7 @@ func (m *mount) number() uint64 {
 	if m == nil {
 		return 0
 	}
-	return m.dev
+	return m.fs.device()
 }
 
 func (f *FS) mountList() []*mount {

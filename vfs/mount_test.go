@@ -72,14 +72,22 @@ func Test_A_Mounted_Tree_Is_Seen_In_Its_Place(t *testing.T) {
 
 func Test_Each_Tree_Has_A_Number_Of_Its_Own(t *testing.T) {
 	f, _, _ := mounted(t, vfs.MountOptions{})
-	seen := map[uint64]string{}
+	seen, inos := map[uint64]string{}, map[uint64]string{}
+	list, err := f.ReadDir(root, "/into")
+	want(t, err, 0)
+	if info, err := f.Stat(root, "/into/"+list[1].Name); err != nil || info.Ino != list[1].Ino {
+		t.Errorf("%v is %v by name, %v", list[1], info, err)
+	}
 	for _, path := range []string{"/outer", "/into/file", "/into/deep/bottom"} {
 		info, err := f.Stat(root, path)
 		want(t, err, 0)
-		if other := seen[info.Dev]; other != "" && path != "/into/deep/bottom" {
+		if other := seen[info.Dev]; other != "" {
 			t.Errorf("%s and %s are on the same device", path, other)
 		}
-		seen[info.Dev] = path
+		if other := inos[info.Ino]; other != "" {
+			t.Errorf("%s and %s have one number", path, other)
+		}
+		seen[info.Dev], inos[info.Ino] = path, path
 		file, err := f.Open(t.Context(), root, path)
 		want(t, err, 0)
 		if open, err := file.Stat(); err != nil || open.Dev != info.Dev || open.Ino != info.Ino {

@@ -32,6 +32,7 @@ func (f *FS) stat(op string, c Cred, path string, follow bool) (Info, error) {
 	case e == 0 && s.fs != nil:
 		if i, err = s.fs.stat(op, c, s.path, follow); i.Dev == 0 {
 			i.Dev = s.on.number()
+			i.Ino = inoOn(i.Dev, i.Ino)
 		}
 	case e == 0:
 		if e = s.there(); e == 0 {
