@@ -34,7 +34,6 @@ func (f *FS) device() uint64 {
 // not all look at Dev too.
 func inoOn(dev, ino uint64) uint64 { return ino + dev%4096<<51 }
 
-
 // Mount lets the directory at path show another tree, which stays what it is: both see what the other
 // writes, each holds its own limits, and what is open goes on when the mount is gone. ".." leads out of it, links
 // of it lead where they lead in f, and renames and hard links do not cross it (EXDEV). Until
