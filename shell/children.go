@@ -38,9 +38,7 @@ func (sh *interp) waited(n int) {
 		return
 	}
 	if sh.inChildTrap {
-		if sh.p.handled.Load()&(1<<sigCHLD) != 0 {
-			sh.p.children.Add(int64(n))
-		}
+		sh.childrenLater += int64(n)
 		return
 	}
 	if sh.inWords == 0 {
@@ -66,8 +64,11 @@ func (sh *interp) runChildTrap() {
 	}
 	sh.inChildTrap = true
 	status := sh.status
-	for n := sh.p.children.Swap(0); n > 0 && sh.ctl == ctlNone; n-- {
+	n := sh.childrenLater
+	sh.childrenLater = 0
+	for n += sh.p.children.Swap(0); n > 0 && sh.ctl == ctlNone; n += sh.p.children.Swap(0) {
 		sh.runTrap(sigCHLD)
+		n--
 	}
 	if sh.ctl == ctlExit { // An exit in it does not give the shell its status.
 		sh.status = status

@@ -130,6 +130,7 @@ type interp struct {
 	inTrap         int
 	inErrTrap      bool
 	inChildTrap    bool
+	childrenLater  int64  // that the trap of SIGCHLD has waited for
 	deaf           uint64 // bits of signals that were ignored when the shell began, which stay so
 	inWords        int    // commands whose words are being made
 	inReturnTrap   bool
@@ -198,7 +199,7 @@ func (sh *interp) fork(beside bool) *interp {
 	sh.varsShared, sh.funcsShared, sh.aliasShared = true, true, true
 	c.sole = false
 	c.escaped, c.ownProcess, c.ownedEnd, c.signaled, c.exiting = false, false, false, 0, false
-	c.trapsInherited, c.inTrap, c.inChildTrap, c.inWords = true, 0, false, 0
+	c.trapsInherited, c.inTrap, c.inChildTrap, c.inWords, c.childrenLater = true, 0, false, 0, 0
 	c.stack, c.scratch, c.fb = nil, nil, nil
 	sh.bequeath(c, beside)
 	c.fds = sh.fds.share()
