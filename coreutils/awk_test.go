@@ -132,6 +132,9 @@ func Test_Awk_Evaluates(t *testing.T) {
 func Test_Awk_Keeps_Arrays_And_Calls(t *testing.T) {
 	t.Parallel()
 	runAWKRows(t, []string{
+		`BEGIN{PROCINFO["sorted_in"]="@ind_str_asc"; a[7]=1; a["07"]=2; a["7"]++; a[-1]=3; a[1000000000]=4; a[""]=5; a["+7"]=6; a[7.0]++; a[70]=7; a["7 "]=8; a[1e9]++; a[0]=9; a["00"]=10; a[-0]++; for(k in a) print k, a[k]; print length(a), (7 in a), ("007" in a), (8 in a)}`,
+		`BEGIN{PROCINFO["sorted_in"]="@ind_num_asc"; for(i=300;i>=0;i--) a[i]=i; for(i=0;i<300;i+=2) delete a[i]; print length(a); for(k in a) s=s " " k; print s; a[2]="again"; a[500]="far"; for(i=301;i<600;i++) a[i]++; print length(a), a[2], a[500], (4 in a); delete a; print length(a); a[1]=1; for(k in a) print k, a[k]}`,
+		`{n=gsub(/[a-c]/,"<&&>"); print n, $0; n=gsub(/x*/,"-"); print n, $0; print gensub(/(.)(.)/,"\\2\\1","g"), gensub(/z/,"y",1)}`,
 		`BEGIN{x[1]=1;x[2];print length(x); delete x[1]; print length(x); delete x; print length(x)}`,
 		`{a[$1]++} END{for(k in a) n++; print n}`,
 		`function f(a,b){a[1]=b; return b*2} BEGIN{print f(x,3), x[1]}`,

@@ -10,6 +10,11 @@ type array struct {
 	elems map[string]*element
 	order []*element // nil where one was deleted
 	live  int
+
+	// Elements whose keys are small whole numbers stand here and not in elems, while most of
+	// the places are taken: that is how arrays are mostly used, and finds them without a hash.
+	dense []*element
+	taken int // of dense
 }
 
 // element is what an array holds under a key: a value, or another array.
@@ -22,13 +27,39 @@ type element struct {
 
 func newArray() *array { return &array{elems: map[string]*element{}} }
 
+// denseKey returns the number that a key is the text of, if it may stand in dense.
+func denseKey[T string | []byte](key T) (int, bool) {
+	if len(key) == 0 || len(key) > 9 || key[0] == '0' && len(key) > 1 {
+		return 0, false
+	}
+	n := 0
+	for i := range len(key) {
+		d := key[i] - '0'
+		if d > 9 {
+			return 0, false
+		}
+		n = n*10 + int(d)
+	}
+	return n, true
+}
+
+// findKey returns the element of a key, nil for none.
+func findKey[T string | []byte](a *array, key T) *element {
+	if n, ok := denseKey(key); ok && n < len(a.dense) {
+		if e := a.dense[n]; e != nil {
+			return e
+		}
+	}
+	return a.elems[string(key)]
+}
+
 // find returns the element of a key, nil for none.
-func (a *array) find(key string) *element { return a.elems[key] }
+func (a *array) find(key string) *element { return findKey(a, key) }
 
 // at returns the element of a key, which is made when it is missing. key may be a piece of
 // something that changes or is long: it is copied then.
 func (m *machine) at(a *array, key []byte) *element {
-	if e := a.elems[string(key)]; e != nil {
+	if e := findKey(a, key); e != nil {
 		return e
 	}
 	return m.insert(a, string(key))
@@ -36,7 +67,7 @@ func (m *machine) at(a *array, key []byte) *element {
 
 // atText is at for a key that is a text already.
 func (m *machine) atText(a *array, key string) *element {
-	if e := a.elems[key]; e != nil {
+	if e := findKey(a, key); e != nil {
 		return e
 	}
 	return m.insert(a, string(append([]byte(nil), key...)))
@@ -49,18 +80,37 @@ func (m *machine) insert(a *array, key string) *element {
 	m.grow(len(key) + elementCost)
 	m.spend(2)
 	e := &element{key: key, at: len(a.order)}
-	a.elems[key] = e
+	a.put(e)
 	a.order = append(a.order, e)
 	a.live++
 	return e
 }
 
+// put makes a new element known by its key.
+func (a *array) put(e *element) {
+	n, ok := denseKey(e.key)
+	if !ok || n > 2*a.taken+64 {
+		a.elems[e.key] = e
+		return
+	}
+	for len(a.dense) <= n {
+		a.dense = append(a.dense, nil)
+	}
+	a.dense[n] = e
+	a.taken++
+}
+
 func (a *array) remove(key string) {
-	e := a.elems[key]
+	e := a.find(key)
 	if e == nil {
 		return
 	}
-	delete(a.elems, key)
+	if n, ok := denseKey(key); ok && n < len(a.dense) && a.dense[n] == e {
+		a.dense[n] = nil
+		a.taken--
+	} else {
+		delete(a.elems, key)
+	}
 	a.order[e.at] = nil
 	if a.live--; len(a.order) > 32 && a.live < len(a.order)/2 {
 		kept := a.order[:0]
@@ -75,7 +125,7 @@ func (a *array) remove(key string) {
 	}
 }
 
-func (a *array) clear() { a.elems, a.order, a.live = map[string]*element{}, nil, 0 }
+func (a *array) clear() { *a = array{elems: map[string]*element{}} }
 
 // elements returns the elements in order.
 func (a *array) elements() []*element {

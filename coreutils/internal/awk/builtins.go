@@ -241,7 +241,7 @@ func (c *compiler) isarray(x *builtinNode) numCode {
 		outer, key := c.array(a.array), c.keys(a.subs)
 		return func(m *machine) float64 {
 			arr := outer(m)
-			e := arr.elems[string(key(m))]
+			e := findKey(arr, key(m))
 			return float64(b2i(e != nil && e.sub != nil))
 		}
 	}
@@ -274,7 +274,7 @@ func (c *compiler) typeOfFunction(x *builtinNode) textCode {
 		outer, key := c.array(a.array), c.keys(a.subs)
 		return func(m *machine) string {
 			arr := outer(m)
-			e := arr.elems[string(key(m))]
+			e := findKey(arr, key(m))
 			switch {
 			case e == nil:
 				return "untyped"

@@ -45,7 +45,7 @@ func (c *compiler) cond(x node) condCode {
 		a, key := c.array(x.array), c.keys(x.subs)
 		return func(m *machine) bool {
 			arr := a(m)
-			_, ok := arr.elems[string(key(m))]
+			ok := findKey(arr, key(m)) != nil
 			return ok
 		}
 	}

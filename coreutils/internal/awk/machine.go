@@ -67,6 +67,8 @@ type machine struct {
 	regexes                         regexCache
 	streams
 	key, buf []byte
+	replaced []byte // a buffer of sub, gsub and gensub
+	caps     []int
 	tail     tail
 
 	rng        *rand.Rand

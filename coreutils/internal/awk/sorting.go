@@ -113,7 +113,7 @@ func (m *machine) sorted(a *array, f func(a, b *element) int) []*element {
 
 // inOrder returns the elements for a loop, as PROCINFO["sorted_in"] says.
 func (m *machine) inOrder(a *array) []*element {
-	how := m.garrays[arrayPROCINFO].elems["sorted_in"]
+	how := m.garrays[arrayPROCINFO].find("sorted_in")
 	if how == nil {
 		return a.elements()
 	}

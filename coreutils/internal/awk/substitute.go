@@ -1,6 +1,7 @@
 package awk
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -49,9 +50,9 @@ func (m *machine) groups(a *array, t string, caps []int) {
 
 // replacement is a text with places for what was matched.
 type replacement struct {
-	src   string
-	parts []replacementPart
-	plain bool // it is parts[0].text
+	src    string
+	parts  []replacementPart
+	groups int // how many it asks for
 }
 
 type replacementPart struct {
@@ -99,7 +100,9 @@ func newReplacement(s string, groups bool) *replacement {
 		}
 	}
 	flush(-1)
-	r.plain = len(r.parts) == 0 || len(r.parts) == 1 && r.parts[0].group < 0
+	for _, p := range r.parts {
+		r.groups = max(r.groups, p.group)
+	}
 	return r
 }
 
@@ -115,22 +118,14 @@ func (r *replacement) appendTo(b []byte, s string, caps []int) []byte {
 	return b
 }
 
-// groupsUsed is how many groups a replacement asks for.
-func (r *replacement) groupsUsed() int {
-	n := 0
-	for _, p := range r.parts {
-		n = max(n, p.group)
-	}
-	return n
-}
-
 // replace replaces the n-th match and, with all, those behind it. It returns how many.
 func (m *machine) replace(rx *matcher, r *replacement, s string, n int, all bool) (string, int) {
-	caps := make([]int, 2+2*min(r.groupsUsed(), rx.groups))
+	caps := slices.Grow(m.caps[:0], 2+2*min(r.groups, rx.groups))[:2+2*min(r.groups, rx.groups)]
+	m.caps = caps
 	if !m.find(rx, s, 0, caps) {
 		return s, 0
 	}
-	var b []byte
+	b := m.replaced[:0]
 	done, seen, copied, from := 0, 0, 0, 0
 	for ok := true; ok; ok = from <= len(s) && m.find(rx, s, from, caps) {
 		begin, end := caps[0], caps[1]
@@ -161,9 +156,14 @@ func (m *machine) replace(rx *matcher, r *replacement, s string, n int, all bool
 		}
 	}
 	b = append(b, s[copied:]...)
-	m.taken(len(b))
+	if m.taken(len(b)); cap(b) <= maxReplaced {
+		m.replaced = b
+	}
 	return string(b), done
 }
+
+// maxReplaced bounds what is kept of a buffer for the next time.
+const maxReplaced = 64 << 10
 
 // step returns the place behind the character at i.
 func (m *machine) step(s string, i int) int {
