@@ -89,7 +89,7 @@ func (d *Driver) List(context.Context) ([]sandbox.Info, error) { return nil, nil
 func (d *Driver) tree(plan *policy.Plan, u user) (*tree, error) {
 	options := vfs.Options{Limits: d.options.Limits, Now: d.options.Now}
 	if !d.options.Share {
-		return newTree(plan, u, options)
+		return newTree(plan, u, options, d.options.Journal)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -98,7 +98,7 @@ func (d *Driver) tree(plan *policy.Plan, u user) (*tree, error) {
 		t.refs++
 		return t, nil
 	}
-	t, err := newTree(plan, u, options)
+	t, err := newTree(plan, u, options, d.options.Journal)
 	if err == nil {
 		t.key = key
 		d.trees[key] = t

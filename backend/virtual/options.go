@@ -20,6 +20,9 @@ type Options struct {
 	// Apply makes what commands changed in the workspace there, as far as the policy allows, when
 	// the last sandbox on the tree is closed. Without it changes are lost unless [Workspace.Apply] makes them.
 	Apply bool
+	// Journal is a directory, outside of every workspace and for this user only, by which an Apply finishes what
+	// another one was killed in; see hostdir.Options. "": none.
+	Journal string
 
 	Now    func() time.Time         // the clock inside; nil: time.Now
 	Trace  func(phase, line string) // receives debug output; nil: none

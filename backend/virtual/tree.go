@@ -20,10 +20,11 @@ import (
 // tree is the file system of one sandbox, or of several that share it: the system, and the
 // directories of the host that the plan names.
 type tree struct {
-	fs     *vfs.FS
-	plan   *policy.Plan // that made it
-	mounts []*mount
-	given  map[string]bool // files that stand for others
+	fs      *vfs.FS
+	plan    *policy.Plan // that made it
+	journal string
+	mounts  []*mount
+	given   map[string]bool // files that stand for others
 
 	refs int    // guarded by Driver.mu
 	key  string // in Driver.trees
@@ -36,12 +37,12 @@ type mount struct {
 }
 
 // newTree makes the tree of a plan. Nothing of the host is read yet but single files.
-func newTree(plan *policy.Plan, u user, o vfs.Options) (t *tree, err error) {
+func newTree(plan *policy.Plan, u user, o vfs.Options, journal string) (t *tree, err error) {
 	s, err := systemFor(u)
 	if err != nil {
 		return nil, err
 	}
-	t = &tree{fs: s.on(s.fixed, o), plan: plan, refs: 1}
+	t = &tree{fs: s.on(s.fixed, o), plan: plan, journal: journal, refs: 1}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, t.close())
@@ -96,7 +97,7 @@ func (t *tree) attach(dir string, u user) error {
 	if err := makeDir(t.fs, dir); err != nil {
 		return err
 	}
-	m, err := hostdir.Attach(t.fs, dir, dir, hostdir.Options{UID: u.uid, GID: u.gid, Protect: newShield(t.plan, dir).protection})
+	m, err := hostdir.Attach(t.fs, dir, dir, hostdir.Options{UID: u.uid, GID: u.gid, Protect: newShield(t.plan, dir).protection, Journal: t.journal})
 	switch {
 	case errors.Is(err, syscall.ENOTEMPTY):
 		return sandbox.Errorf(sandbox.Unsupported, "%s: the machine in memory has a system of its own there", dir).
@@ -210,6 +211,9 @@ func (t *tree) apply(ctx context.Context, o ApplyOptions) (Applied, error) {
 			c.Path = path.Join(m.path, c.Path)
 			return review.Refuse(changed(c))
 		}})
+		for _, p := range res.Finished {
+			done.Finished = append(done.Finished, path.Join(m.path, p))
+		}
 		for _, c := range res.Applied {
 			c.Path = path.Join(m.path, c.Path)
 			done.Changes = append(done.Changes, newChange(c))

@@ -29,6 +29,8 @@ type ApplyOptions struct {
 type Applied struct {
 	Changes []Change `json:"applied"`
 	Kept    []Kept   `json:"kept"`
+	// Finished are absolute paths of an earlier Apply that was killed, which this one has finished first.
+	Finished []string `json:"finished,omitempty"`
 }
 
 // Kept is a change that was not applied.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -34,7 +35,7 @@ func newDriver(name string, h host, k hooks) (sandbox.Driver, error) {
 	case "", defaultBackend:
 		return bwrap.New(bwrap.Options{DataDir: h.data, Trace: k.trace, Denied: k.denied, Record: k.record}), nil
 	case "virtual":
-		return virtual.New(virtual.Options{Share: k.shared, Apply: k.shared, Trace: k.trace, Denied: k.denied}), nil
+		return virtual.New(virtual.Options{Share: k.shared, Apply: k.shared, Journal: filepath.Join(h.data, "applies"), Trace: k.trace, Denied: k.denied}), nil
 	}
 	if slices.Contains(known, name) {
 		return nil, sandbox.Errorf(sandbox.Unsupported, "backend %s is not built into this version", name).

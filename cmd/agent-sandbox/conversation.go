@@ -202,6 +202,7 @@ func (c *conversation) restore(name string) error {
 
 func (c *conversation) apply(ctx context.Context) error {
 	done, err := c.memory.workspace.Apply(ctx, virtual.ApplyOptions{})
+	c.app.remarkFinished(done.Finished)
 	for _, k := range done.Kept {
 		c.app.err.say(fmt.Sprintf("not applied: %s: %s: %s", stage.Quote(k.Path), k.Reason, printable(k.Detail)))
 	}

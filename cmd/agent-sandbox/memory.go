@@ -27,6 +27,8 @@ type memoryReport struct {
 	List    []virtual.Change `json:"list"`
 	Applied bool             `json:"applied"`        // but for those in Kept
 	Kept    []virtual.Kept   `json:"kept,omitempty"` // that were to be applied and were not
+	// Finished are paths of an earlier run that was killed while it applied its changes.
+	Finished []string `json:"finished,omitempty"`
 }
 
 // finish applies the changes, or only lists them; nil when there is nothing in memory.
@@ -39,12 +41,22 @@ func (m memory) finish(ctx context.Context, apply bool) (*memoryReport, error) {
 		return &memoryReport{List: list}, err
 	}
 	done, err := m.workspace.Apply(ctx, virtual.ApplyOptions{})
-	return &memoryReport{List: list, Applied: true, Kept: done.Kept}, err
+	return &memoryReport{List: list, Applied: true, Kept: done.Kept, Finished: done.Finished}, err
+}
+
+// remarkFinished says what of an earlier run was finished.
+func (a *app) remarkFinished(paths []string) {
+	if len(paths) > 0 {
+		a.err.say("finished what a run was killed in: " + count(len(paths), "change") + " applied")
+	}
 }
 
 // remarkMemory says what became of the changes.
 func (a *app) remarkMemory(ctx context.Context, m memory, f *execFlags, code int) error {
 	r, err := m.finish(ctx, f.apply && code == 0)
+	if r != nil {
+		a.remarkFinished(r.Finished)
+	}
 	if err != nil || r == nil || len(r.List) == 0 {
 		return err
 	}

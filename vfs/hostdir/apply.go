@@ -48,6 +48,9 @@ type Skipped struct {
 type Result struct {
 	Applied []vfs.Change
 	Skipped []Skipped
+	// Finished are the paths of an earlier Apply in the directory that was killed, which this one has finished
+	// first; see Options.Journal.
+	Finished []string
 }
 
 // Apply makes changes of the mount in the host directory. Each file is exchanged in one
@@ -58,6 +61,17 @@ type Result struct {
 func (m *Mount) Apply(ctx context.Context, o ApplyOptions) (Result, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	var finished []string
+	if !o.DryRun {
+		var err error
+		finished, err = m.finish()
+		if len(finished) > 0 {
+			m.layer.Refresh()
+		}
+		if err != nil {
+			return Result{Finished: finished}, err
+		}
+	}
 	if err := m.prepare(o); err != nil {
 		return Result{}, err
 	}
@@ -67,7 +81,7 @@ func (m *Mount) Apply(ctx context.Context, o ApplyOptions) (Result, error) {
 	}
 	a := &applier{
 		mount: m, options: o, now: now, tree: now.FS(vfs.Options{NoAtime: true}),
-		skipped: map[string]Skipped{}, done: map[string]bool{}, modes: map[string]fs.FileMode{}, staged: map[string]string{}, placed: map[uint64]int{}, links: map[uint64]int{},
+		skipped: map[string]Skipped{}, done: map[string]bool{}, staged: map[string]staged{}, placed: map[uint64]int{}, links: map[uint64]int{},
 		changes: map[string]vfs.Change{},
 	}
 	wanted := slices.DeleteFunc(slices.Clone(changes), func(c vfs.Change) bool { return !o.wants(c.Path) })
@@ -83,7 +97,8 @@ func (m *Mount) Apply(ctx context.Context, o ApplyOptions) (Result, error) {
 	}
 	err = a.run(ctx, wanted)
 	r := a.result(wanted)
-	return r, errors.Join(err, a.settle(changes))
+	r.Finished = finished
+	return r, errors.Join(err, a.settle(changes), a.journal.end())
 }
 
 // prepare reads into memory what the tree takes of files that are changed in place from
@@ -149,11 +164,11 @@ type applier struct {
 	changes map[string]vfs.Change
 	skipped map[string]Skipped
 	done    map[string]bool
-	modes   map[string]fs.FileMode // of directories, to be set last
-	dir     string                 // where files are made before they are put in place
-	staged  map[string]string      // by path: the file that was made for it
-	placed  map[uint64]int         // by inode: in how many places it was put
-	links   map[uint64]int         // and how many names it has
+	dir     string            // where files are made before they are put in place
+	staged  map[string]staged // by path: what was made for it
+	placed  map[uint64]int    // by inode: in how many places it was put
+	links   map[uint64]int    // and how many names it has
+	journal *journal
 }
 
 func (a *applier) skip(p string, r Reason, detail string) {
@@ -268,45 +283,34 @@ func (a *applier) result(changes []vfs.Change) Result {
 	return r
 }
 
-// run makes the changes. All files are written first, beside their places; then what is
-// new is put in place, then what was there is exchanged, and then removed what is to
-// go: whatever fails or is cut off in between, no content is gone that the tree still takes from the host.
+// run makes the changes: all files are written first, beside their places, then the steps of the plan
+// are done, which a journal knows before the first.
 func (a *applier) run(ctx context.Context, changes []vfs.Change) error {
 	defer a.unstage()
 	for _, c := range changes {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		if err := a.begin(c); err != nil {
+			return err
+		}
 		a.try(c, a.stage)
 	}
-	for _, kinds := range [][]vfs.ChangeKind{{vfs.Created, vfs.Retyped}, {vfs.Modified}} {
-		for _, c := range changes {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if slices.Contains(kinds, c.Kind) {
-				a.try(c, a.place)
-			}
-		}
+	steps := a.plan(changes)
+	if err := a.journal.write(steps); err != nil {
+		return err
 	}
-	for _, c := range slices.Backward(changes) {
-		if c.Kind == vfs.Deleted && !a.done[c.Path] {
-			a.try(c, a.remove)
+	for _, s := range steps {
+		if err := ctx.Err(); err != nil && s.Do != stepRemove && s.Do != stepMode {
+			return err
 		}
-	}
-	// A mode may forbid to write: those of directories come last, from below.
-	for _, c := range slices.Backward(changes) {
-		if mode, ok := a.modes[c.Path]; ok {
-			if err := a.mount.root.Chmod(c.Path, mode); err != nil {
-				a.skip(c.Path, Failed, err.Error())
-			}
-		}
+		a.try(a.changes[string(s.Path)], func(c vfs.Change) error { return a.perform(c, s) })
 	}
 	return nil
 }
 
-// try does one step of a change, unless it is skipped or what it needs failed.
-func (a *applier) try(c vfs.Change, step func(vfs.Change) error) {
+// try does something of a change, unless it is skipped or what it needs failed.
+func (a *applier) try(c vfs.Change, do func(vfs.Change) error) {
 	if _, ok := a.skipped[c.Path]; ok {
 		return
 	}
@@ -316,45 +320,45 @@ func (a *applier) try(c vfs.Change, step func(vfs.Change) error) {
 			return
 		}
 	}
-	if err := step(c); err != nil {
+	if err := do(c); err != nil {
 		a.skip(c.Path, Failed, err.Error())
 	}
 }
 
-// remove takes away what the host has at the path of a change. What the tree still takes
-// from it elsewhere is read before, unless that was put in place already.
-func (a *applier) remove(c vfs.Change) error {
+// perform does a step of a change. What the tree still takes from what goes away is read before.
+func (a *applier) perform(c vfs.Change, s step) error {
 	m := a.mount
-	if a.placed[c.Old.Ino] == 0 || a.placed[c.Old.Ino] != a.links[c.Old.Ino] {
-		if err := m.layer.Load(m.fs, c.Old.Ino, c.Path); err != nil {
-			return err
-		}
-	}
-	if _, err := a.lstat(c.Path); err == nil {
-		if err := m.root.Remove(c.Path); err != nil {
-			return err
-		}
-	}
-	a.done[c.Path] = true
-	return nil
-}
-
-// clear makes room for something of another type: a directory is emptied first of all
-// that is deleted in it.
-func (a *applier) clear(c vfs.Change) error {
-	if c.Old.IsDir() {
-		var below []vfs.Change
-		for _, d := range a.changes {
-			if d.Kind == vfs.Deleted && strings.HasPrefix(d.Path, c.Path+"/") {
-				below = append(below, d)
+	switch s.Do {
+	case stepRemove:
+		if a.placed[c.Old.Ino] == 0 || a.placed[c.Old.Ino] != a.links[c.Old.Ino] {
+			if err := m.layer.Load(m.fs, c.Old.Ino, c.Path); err != nil {
+				return err
 			}
 		}
-		slices.SortFunc(below, func(x, y vfs.Change) int { return strings.Compare(y.Path, x.Path) })
-		for _, d := range below {
-			a.try(d, a.remove)
+		if _, err := a.lstat(c.Path); err != nil { // it is not there, or not to be reached
+			a.done[c.Path] = a.done[c.Path] || c.Kind == vfs.Deleted
+			return nil
+		}
+	case stepPut, stepMkdir, stepChmod:
+		if _, err := a.lstat(path.Join(path.Dir(c.Path), "x")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err // a link has come in the way
+		}
+		if c.Kind == vfs.Modified && content(c) {
+			if err := m.layer.Load(m.fs, c.Old.Ino, c.Path); err != nil {
+				return err
+			}
 		}
 	}
-	err := a.remove(c)
-	delete(a.done, c.Path) // half of it
-	return err
+	if err := do(m.root, a.dir, s); err != nil {
+		return err
+	}
+	if s.Do == stepRemove && c.Kind != vfs.Deleted {
+		return nil // half of it
+	}
+	a.done[c.Path] = true
+	if content(c) && s.Do == stepPut {
+		a.placed[c.New.Ino]++
+		a.links[c.New.Ino] = c.New.Nlink
+	}
+	return nil
 }

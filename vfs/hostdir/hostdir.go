@@ -35,6 +35,10 @@ type Options struct {
 	ReadOnly bool
 	// Protect says what may be done with a name, see vfs.LayerOptions.
 	Protect func(name string) vfs.Protection
+	// Journal is a directory outside of dir, for this user only, in which Apply notes what it is about to do.
+	// Of one that was killed in the middle the next Apply in the same directory finishes what it finds
+	// unchanged; before its first change it has only left files behind, which go. "": nothing is noted.
+	Journal string
 }
 
 // Mount is a host directory in a tree.
@@ -43,6 +47,8 @@ type Mount struct {
 	fs    *vfs.FS
 	root  *os.Root
 	layer *vfs.Layer
+
+	journal string
 
 	mu   sync.Mutex
 	base *vfs.Snapshot // the tree without what was changed in the mount
@@ -53,18 +59,18 @@ type Mount struct {
 
 // state is what tells one version of a host's file from another.
 type state struct {
-	kind  fs.FileMode
-	size  int64
-	mtime int64
+	Kind  fs.FileMode `json:"kind"`
+	Size  int64       `json:"size"`
+	Mtime int64       `json:"mtime"`
 }
 
 func newState(i fs.FileInfo) state {
-	s := state{kind: i.Mode().Type() | fs.ModeTemporary, mtime: i.ModTime().UnixNano()} // never zero
+	s := state{Kind: i.Mode().Type() | fs.ModeTemporary, Mtime: i.ModTime().UnixNano()} // never zero
 	switch {
 	case i.Mode().IsRegular():
-		s.size = i.Size()
+		s.Size = i.Size()
 	case i.IsDir():
-		s.mtime = 0 // what is in it has paths of its own
+		s.Mtime = 0 // what is in it has paths of its own
 	}
 	return s
 }
@@ -85,7 +91,7 @@ func Attach(f *vfs.FS, at, dir string, o Options) (*Mount, error) {
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
-	return &Mount{at: at, fs: f, root: root, layer: l, base: f.Snapshot(), expected: map[string]state{}}, nil
+	return &Mount{at: at, fs: f, root: root, layer: l, journal: o.Journal, base: f.Snapshot(), expected: map[string]state{}}, nil
 }
 
 // owner maps owners of the host to those inside.
@@ -112,7 +118,7 @@ func owner(o Options) func(fs.FileInfo) (uid, gid uint32) {
 func (m *Mount) In(fork *vfs.FS) *Mount {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return &Mount{at: m.at, fs: fork, root: m.root, layer: m.layer, base: m.base, expected: maps.Clone(m.expected)}
+	return &Mount{at: m.at, fs: fork, root: m.root, layer: m.layer, journal: m.journal, base: m.base, expected: maps.Clone(m.expected)}
 }
 
 // Close gives the host directory back. What of it was not read yet can no longer be read: EIO.
