@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os/exec"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -91,7 +92,8 @@ func noArgs(cmd *cobra.Command, args []string) error {
 // unknownCommand is the answer to "agent-sandbox ls".
 func unknownCommand(root *cobra.Command, args []string) error {
 	e := sandbox.Errorf(sandbox.Invalid, "unknown command %q", args[0])
-	if near := root.SuggestionsFor(args[0]); len(near) > 0 {
+	_, err := exec.LookPath(args[0])
+	if near := root.SuggestionsFor(args[0]); len(near) > 0 && err != nil {
 		return e.WithHint("did you mean 'agent-sandbox %s'?", near[0])
 	}
 	return e.WithHint("to run it inside a sandbox: agent-sandbox -- %s", strings.Join(args, " "))
