@@ -56,8 +56,7 @@ func (s Store) wait(ctx context.Context, name string) (*lock, error) {
 		return s.still(name, f)
 	case <-ctx.Done():
 		go func() { // it is let go of as soon as it comes
-			<-got // with an error there is nothing to let go of
-			_ = f.Close()
+			_, _ = <-got, f.Close()
 		}()
 		return nil, ctx.Err()
 	}
