@@ -54,6 +54,7 @@ var commands = []func() shell.Command{
 	odCommand,
 	pasteCommand,
 	patchCommand,
+	prCommand,
 	revCommand,
 	rgCommand,
 	sedCommand,

@@ -248,5 +248,12 @@ func writeRepeated(out *output, c byte, n int) {
 		}
 		return
 	}
-	_, _ = out.Write(bytes.Repeat([]byte{c}, n))
+	chunk := bytes.Repeat([]byte{c}, min(n, bufferSize))
+	for n > 0 && out.proc.Spend(1) == nil {
+		part := chunk[:min(n, len(chunk))]
+		if _, err := out.Write(part); err != nil {
+			return
+		}
+		n -= len(part)
+	}
 }

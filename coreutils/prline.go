@@ -1,0 +1,138 @@
+package coreutils
+
+// prLine writes the lines of a page. It holds back blanks, for which it may write tabs.
+type prLine struct {
+	out     *output
+	mute    bool // nothing is written: the page is passed over
+	tabs    bool
+	tab     prTab
+	column  int // that has been reached
+	pending int // blanks behind it; below 0 when the line is too far already
+}
+
+// blanks adds n blanks.
+func (l *prLine) blanks(n int) {
+	if l.tabs {
+		l.pending += n
+		return
+	}
+	l.column += max(n, 0)
+	l.repeat(' ', n)
+}
+
+// flush writes the blanks that were held back.
+func (l *prLine) flush() {
+	if l.pending <= 0 {
+		return
+	}
+	to := l.column + l.pending
+	l.pending = 0
+	for to-l.column > 1 {
+		stop := l.column + l.tab.n - l.column%l.tab.n
+		if stop > to {
+			break
+		}
+		l.repeat(l.tab.char, 1)
+		l.column = stop
+	}
+	l.repeat(' ', to-l.column)
+	l.column = to
+}
+
+// put writes text that takes width columns.
+func (l *prLine) put(text []byte, width int) {
+	l.flush()
+	l.column += width
+	if !l.mute {
+		_, _ = l.out.Write(text)
+	}
+}
+
+func (l *prLine) repeat(c byte, n int) {
+	if !l.mute && n > 0 {
+		writeRepeated(l.out, c, n)
+	}
+}
+
+// end ends the line.
+func (l *prLine) end() {
+	l.repeat('\n', 1)
+	l.column, l.pending = 0, 0
+}
+
+// prText shows the text of a line in a column of the page.
+type prText struct {
+	line        *prLine
+	in          prTab // the tabs of the input
+	expand      bool
+	hats, octal bool
+	limit       int // columns; below 0: as many as there are
+	column      int
+	before      int  // columns in use before the second character
+	cut         bool // what does not fit has begun
+}
+
+// write shows a piece of a line.
+func (t *prText) write(piece []byte) {
+	for _, c := range piece {
+		if t.cut {
+			return
+		}
+		t.char(c)
+		t.column += t.before
+		t.before = 0
+	}
+}
+
+func (t *prText) char(c byte) {
+	switch {
+	case c == t.in.char && t.expand:
+		if width := t.in.n - t.column%t.in.n; t.fits(width) {
+			t.line.blanks(width)
+		}
+	case c == ' ':
+		if t.fits(1) {
+			t.line.blanks(1)
+		}
+	case c == '\t' && t.expand:
+		if width := 8 - t.column%8; t.fits(width) {
+			t.line.blanks(width)
+		}
+	case c == '\t':
+		if width := 8 - t.column%8; t.fits(width) {
+			t.line.put([]byte{c}, 0)
+		}
+	case c > ' ' && c < 0x7f:
+		if t.fits(1) {
+			t.line.put([]byte{c}, 1)
+		}
+	case t.hats || t.octal:
+		text := t.visible(c)
+		if t.fits(len(text)) {
+			t.line.put([]byte(text), len(text))
+		}
+	case c == '\b':
+		if t.column > 0 && t.fits(-1) {
+			t.line.put([]byte{c}, -1)
+		}
+	case t.fits(0):
+		t.line.put([]byte{c}, 0)
+	}
+}
+
+// fits takes width columns if there are as many.
+func (t *prText) fits(width int) bool {
+	if t.limit >= 0 && t.column+width > t.limit {
+		t.cut = true
+		return false
+	}
+	t.column += width
+	return true
+}
+
+func (t *prText) visible(c byte) string {
+	if t.octal || c > 0x7f {
+		return string([]byte{'\\', '0' + c>>6, '0' + c>>3&7, '0' + c&7})
+	}
+	return string([]byte{'^', c ^ 0x40})
+}

@@ -1,0 +1,106 @@
+package coreutils
+
+import (
+	"io"
+	"time"
+)
+
+// prSource is a file that pr reads, page by page and line by line.
+type prSource struct {
+	*byteFeed
+	name     string
+	in       io.Closer
+	modified time.Time
+	state    prState
+	read     int  // lines of this page
+	full     bool // the page before had all lines it may have
+}
+
+type prState uint8
+
+const (
+	prOpen prState = iota
+	prHeld         // a form feed ended the page
+	prDone         // the file has ended
+)
+
+// open opens a file, or says why it cannot.
+func (r *printer) open(name string) (s *prSource, ok bool) {
+	if name == "-" {
+		if r.stdin == nil {
+			r.stdin = newByteFeed(r.p)
+			r.stdin.reset(r.p.Stdin)
+		}
+		return &prSource{byteFeed: r.stdin, name: name, modified: r.p.Now()}, true
+	}
+	in, err := openInput(r.p, name)
+	if err != nil {
+		r.report(name, err)
+		return nil, false
+	}
+	s = &prSource{byteFeed: newByteFeed(r.p), name: name, in: in, modified: r.p.Now()}
+	s.reset(in)
+	if info, err := r.p.Stat(name); err == nil {
+		s.modified = info.Mtime
+	}
+	return s, true
+}
+
+// Close closes the file.
+func (s *prSource) Close() {
+	if s.in != nil {
+		_ = s.in.Close()
+	}
+}
+
+// begins tells whether there is a line, still on this page. A form feed behind a column that was
+// full has done its work already; swallow says that there may be one.
+func (s *prSource) begins(swallow bool) bool {
+	for s.state == prOpen {
+		switch {
+		case !s.more():
+			s.state = prDone
+		case s.ahead[0] != '\f':
+			return true
+		default:
+			s.breakPage()
+			if swallow {
+				s.state, swallow = prOpen, false
+			}
+		}
+	}
+	return false
+}
+
+// breakPage passes over a form feed, and a newline behind it.
+func (s *prSource) breakPage() {
+	s.ahead = s.ahead[1:]
+	if s.at('\n') {
+		s.ahead = s.ahead[1:]
+	}
+	s.state = prHeld
+}
+
+// line passes the line that begins to fn, without its end.
+func (s *prSource) line(fn func(piece []byte)) {
+	for s.more() {
+		n := 0
+		for n < len(s.ahead) && s.ahead[n] != '\n' && s.ahead[n] != '\f' {
+			n++
+		}
+		if n > 0 {
+			fn(s.ahead[:n])
+			s.ahead = s.ahead[n:]
+		}
+		if len(s.ahead) == 0 {
+			continue
+		}
+		if s.ahead[0] == '\f' {
+			s.breakPage()
+		} else {
+			s.ahead = s.ahead[1:]
+		}
+		return
+	}
+	s.state = prDone
+}
