@@ -57,23 +57,26 @@ func (f *FS) infoOf(n *inode, name string) Info {
 func (f *FS) Readlink(c Cred, path string) (string, error) {
 	f.mu.RLock()
 	n, e := f.find(&c, path, false)
-	f.mu.RUnlock()
-	switch {
-	case e == elsewhere:
-		return visit(f, "readlink", &c, path, followIf(strings.HasSuffix(path, "/")),
-			func(g *FS, path string) (string, error) { return g.Readlink(c, path) },
-			func(s *spot) (string, syscall.Errno) {
-				if s.entry.Info.Mode.Type() != modeLink || s.jump {
-					return "", syscall.EINVAL
-				}
-				return s.entry.Target, 0
-			})
-	case e != 0:
-		return "", pathError("readlink", path, e)
-	case !n.isLink():
-		return "", pathError("readlink", path, syscall.EINVAL)
+	target := ""
+	if e == 0 {
+		if n.isLink() {
+			target = n.target
+		} else {
+			e = syscall.EINVAL
+		}
 	}
-	return n.target, nil // a target never changes
+	f.mu.RUnlock()
+	if e != elsewhere {
+		return target, pathError("readlink", path, e)
+	}
+	return visit(f, "readlink", &c, path, followIf(strings.HasSuffix(path, "/")),
+		func(g *FS, path string) (string, error) { return g.Readlink(c, path) },
+		func(s *spot) (string, syscall.Errno) {
+			if s.entry.Info.Mode.Type() != modeLink || s.jump {
+				return "", syscall.EINVAL
+			}
+			return s.entry.Target, 0
+		})
 }
 
 // Realpath returns the path without links, dots and further slashes of what exists at path.
