@@ -32,7 +32,12 @@ func (l *prLine) flush() {
 		if stop > to {
 			break
 		}
-		l.repeat(l.tab.char, 1)
+		count := 1
+		if l.column%l.tab.n == 0 { // all that are left at once
+			count = max(min((to-l.column)/l.tab.n, to-l.column-1), 1)
+			stop = l.column + count*l.tab.n
+		}
+		l.repeat(l.tab.char, count)
 		l.column = stop
 	}
 	l.repeat(' ', to-l.column)
