@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/seed434b0696/agent-sandbox/backend/bwrap"
+	"github.com/seed434b0696/agent-sandbox/keep"
 	"github.com/seed434b0696/agent-sandbox/sandboxtest"
 )
 
@@ -88,6 +89,7 @@ func Test_Command(t *testing.T) {
 			env.Setenv("HOME", home)
 			env.Setenv("PATH", filepath.Join(scratch, "bin")+":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
 			env.Setenv("LANG", "C.UTF-8")
+			env.Defer(func() { destroyKept(t, home) })
 			return os.MkdirAll(home, 0o755)
 		},
 		Condition: func(name string) (bool, error) {
@@ -102,6 +104,19 @@ func Test_Command(t *testing.T) {
 			"json":    jsonField,
 		},
 	})
+}
+
+// destroyKept ends the sandboxes that a script which failed has left.
+func destroyKept(t *testing.T, home string) {
+	t.Helper()
+	store := keep.Store{Dir: filepath.Join(home, ".local", "share", "agent-sandbox", "sandboxes")}
+	records, err := store.List()
+	for _, r := range records {
+		err = errors.Join(err, store.Destroy(context.Background(), r.ID))
+	}
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // unavailable says why no sandbox can run here, or nil. Where SANDBOX_REQUIRE
