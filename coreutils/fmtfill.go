@@ -186,7 +186,10 @@ func (g *paragraph) breakCost(i int) int64 {
 func (f *formatter) fill(whole bool) {
 	g := &f.para
 	n := len(g.words)
-	if f.ended = f.p.Spend(n); f.ended != nil {
+	if f.ended == nil {
+		f.ended = f.p.Spend(n)
+	}
+	if f.ended != nil || n == 0 {
 		return
 	}
 	if whole {

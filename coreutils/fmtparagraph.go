@@ -138,23 +138,10 @@ func (f *formatter) copyLine() {
 // pad writes what leads from one column to another.
 func (f *formatter) pad(from, to int) {
 	if last := to &^ 7; f.tabs && last > from+1 {
-		f.repeat('\t', last>>3-from>>3)
+		writeRepeated(f.out, '\t', last>>3-from>>3)
 		from = last
 	}
-	f.repeat(' ', to-from)
-}
-
-// repeat writes c n times. A line may be indented by as much as its file is long, and all that
-// are made of it are too.
-func (f *formatter) repeat(c byte, n int) {
-	for n > bufferSize {
-		if f.ended = f.p.Spend(bufferSize >> 6); f.ended != nil || f.out.failed() {
-			return
-		}
-		writeRepeated(f.out, c, bufferSize)
-		n -= bufferSize
-	}
-	writeRepeated(f.out, c, max(n, 0))
+	writeRepeated(f.out, ' ', max(to-from, 0))
 }
 
 // paragraph reads and fills the paragraph that begins with the line whose head was read.
@@ -239,6 +226,9 @@ func (f *formatter) word() {
 		g.text = append(g.text, f.in.ahead[:n]...)
 		f.column += n
 		f.in.ahead = f.in.ahead[n:]
+	}
+	if f.ended != nil {
+		return
 	}
 	from := f.column
 	f.blanks()

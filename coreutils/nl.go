@@ -240,7 +240,8 @@ func (n *nl) writeNumber() bool {
 	return true
 }
 
-// writeRepeated writes n times the byte.
+// writeRepeated writes n times the byte. For many it takes fuel; when there is none it writes less,
+// and the next who takes some is told.
 func writeRepeated(out *output, c byte, n int) {
 	if n <= 64 {
 		for range n {
@@ -249,8 +250,11 @@ func writeRepeated(out *output, c byte, n int) {
 		return
 	}
 	chunk := bytes.Repeat([]byte{c}, min(n, bufferSize))
-	for n > 0 && out.proc.Spend(1) == nil {
+	for n > 0 {
 		part := chunk[:min(n, len(chunk))]
+		if out.proc.Spend(len(part)>>6) != nil {
+			return
+		}
 		if _, err := out.Write(part); err != nil {
 			return
 		}

@@ -1,8 +1,6 @@
 package coreutils
 
 import (
-	"fmt"
-
 	"github.com/seed434b0696/agent-sandbox/shell"
 	"github.com/seed434b0696/agent-sandbox/shell/getopt"
 )
@@ -112,7 +110,7 @@ func runPr(p *shell.Proc) int {
 		names = nil
 	}
 	for _, name := range names {
-		if pr.alone(name); pr.ended != nil || pr.fatal {
+		if pr.alone(name); pr.stopped() {
 			break
 		}
 	}
@@ -125,7 +123,7 @@ func runPr(p *shell.Proc) int {
 // report says why a file cannot be read, unless that is not wanted.
 func (r *printer) report(name string, err error) {
 	r.status = 1
-	if !r.silent {
+	if !r.style.silent {
 		_ = r.out.Flush()
 		r.p.Error(name, err)
 	}
@@ -154,25 +152,17 @@ func (r *printer) together(names []string) {
 		}
 	}()
 	for _, name := range names {
-		if s, ok := r.open(name); ok {
-			sources = append(sources, s)
+		s, ok := r.open(name)
+		if !ok {
+			continue
+		}
+		if sources = append(sources, s); !r.hold(bufferSize) {
+			return
 		}
 	}
 	if len(sources) == 0 {
 		return
 	}
 	r.style.columns = len(names) // those that cannot be opened take room too
-	if !r.measure() {
-		return
-	}
 	r.pages(sources, "", r.p.Now())
-}
-
-// header returns the lines before the text of a page.
-func (r *printer) header(title, date string) string {
-	page := fmt.Sprintf("Page %d", r.page)
-	spare := r.style.width - r.columnsOf(date) - r.columnsOf(title) - len(page)
-	left := max(1, spare/2)
-	right := max(1, spare-spare/2)
-	return fmt.Sprintf("\n%*s%s%*s%s%*s%s\n\n\n", r.style.indent, "", date, left, "", title, right, "", page)
 }

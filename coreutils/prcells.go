@@ -1,7 +1,5 @@
 package coreutils
 
-import "slices"
-
 // prCells are the lines of a page whose columns are filled one below the other.
 type prCells struct {
 	text []byte
@@ -22,6 +20,9 @@ func (r *printer) down() (full bool) {
 	}
 	first := r.count
 	for row := range rows {
+		if !r.spend(1) {
+			return false
+		}
 		r.column = -1
 		at := row
 		for i := range r.layout.columns {
@@ -36,7 +37,7 @@ func (r *printer) down() (full bool) {
 			r.stored(i, at)
 			at += height
 		}
-		r.endRow(row+1 < rows || r.anyOpen())
+		r.endRow(row+1 < rows || r.sources[0].state == prOpen)
 	}
 	r.count = first + int64(n)
 	return n == r.layout.rows*r.layout.columns
@@ -52,14 +53,7 @@ func (r *printer) store() bool {
 				return r.ended == nil && !r.fatal
 			}
 			s.line(r.keep)
-			if r.ended == nil {
-				r.ended = r.p.Spend(1)
-			}
-			if n := cap(c.ends); r.ended == nil && len(c.ends) == n {
-				r.ended = r.p.Reserve(8 * (n + 64))
-				c.ends = slices.Grow(c.ends, n+64)
-			}
-			if r.ended != nil {
+			if len(c.ends) == cap(c.ends) && !r.hold(8*max(cap(c.ends), 64)) || !r.spend(1) || r.fatal {
 				return false
 			}
 			c.ends = append(c.ends, len(c.text))
@@ -70,10 +64,15 @@ func (r *printer) store() bool {
 
 // keep stores a piece of a line.
 func (r *printer) keep(piece []byte) {
-	if r.ended == nil {
-		r.cells.text, r.ended = grow(r.p, r.cells.text, len(piece))
-		r.cells.text = append(r.cells.text, piece...)
+	if r.fatal {
+		return
 	}
+	text, err := grow(r.p, r.cells.text, len(piece))
+	if err != nil {
+		r.fail("memory exhausted")
+		return
+	}
+	r.cells.text = append(text, piece...)
 }
 
 // stored writes line at of those stored into column i.

@@ -2,7 +2,7 @@ package coreutils
 
 // prLine writes the lines of a page. It holds back blanks, for which it may write tabs.
 type prLine struct {
-	out     *output
+	pr      *printer
 	mute    bool // nothing is written: the page is passed over
 	tabs    bool
 	tab     prTab
@@ -20,25 +20,19 @@ func (l *prLine) blanks(n int) {
 	l.repeat(' ', n)
 }
 
-// flush writes the blanks that were held back.
+// flush writes the blanks that were held back. A single one is never a tab.
 func (l *prLine) flush() {
 	if l.pending <= 0 {
 		return
 	}
 	to := l.column + l.pending
 	l.pending = 0
-	for to-l.column > 1 {
-		stop := l.column + l.tab.n - l.column%l.tab.n
-		if stop > to {
-			break
-		}
-		count := 1
-		if l.column%l.tab.n == 0 { // all that are left at once
-			count = max(min((to-l.column)/l.tab.n, to-l.column-1), 1)
-			stop = l.column + count*l.tab.n
-		}
-		l.repeat(l.tab.char, count)
-		l.column = stop
+	if last := to - to%l.tab.n; l.tab.n > 1 && last > l.column && to-l.column > 1 {
+		l.repeat(l.tab.char, last/l.tab.n-l.column/l.tab.n)
+		l.column = last
+	} else if l.tab.n == 1 {
+		l.repeat(l.tab.char, to-1-l.column)
+		l.column = to - 1
 	}
 	l.repeat(' ', to-l.column)
 	l.column = to
@@ -49,13 +43,14 @@ func (l *prLine) put(text []byte, width int) {
 	l.flush()
 	l.column += width
 	if !l.mute {
-		_, _ = l.out.Write(text)
+		_, _ = l.pr.out.Write(text)
 	}
 }
 
+// repeat writes c n times.
 func (l *prLine) repeat(c byte, n int) {
 	if !l.mute && n > 0 {
-		writeRepeated(l.out, c, n)
+		writeRepeated(l.pr.out, c, n)
 	}
 }
 
@@ -79,14 +74,34 @@ type prText struct {
 
 // write shows a piece of a line.
 func (t *prText) write(piece []byte) {
-	for _, c := range piece {
-		if t.cut {
-			return
+	for len(piece) > 0 && !t.cut {
+		n := 1
+		if run := t.run(piece); run > 1 && t.before == 0 {
+			n = run
+			t.column += n
+			t.line.put(piece[:n], n)
+		} else {
+			t.char(piece[0])
+			t.column += t.before
+			t.before = 0
 		}
-		t.char(c)
-		t.column += t.before
-		t.before = 0
+		piece = piece[n:]
 	}
+}
+
+// run returns how many bytes at the beginning of a piece are a column each, and have room.
+func (t *prText) run(piece []byte) (n int) {
+	if t.limit >= 0 {
+		piece = piece[:min(len(piece), max(t.limit-t.column, 0))]
+	}
+	least := byte(' ')
+	if t.line.tabs {
+		least = '!'
+	}
+	for n < len(piece) && piece[n] >= least && piece[n] < 0x7f && (piece[n] != t.in.char || !t.expand) {
+		n++
+	}
+	return n
 }
 
 func (t *prText) char(c byte) {

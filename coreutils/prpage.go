@@ -3,7 +3,6 @@ package coreutils
 import (
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/shell"
@@ -13,49 +12,68 @@ import (
 type printer struct {
 	p      *shell.Proc
 	style  *prStyle
-	silent bool
 	out    *output
 	status int
 	ended  error // of the process
-	fatal  bool
+	fatal  bool  // nothing more can be written
 	stdin  *byteFeed
 
-	layout prLayout
-	line   prLine
-	text   prText
-
+	layout  prLayout
 	sources []*prSource
 	across  int // columns that are filled line by line
 	title   string
 	date    string
-	page    uint64
-	count   int64 // the number of the next line
-	begun   bool  // the header of this page is written
-	used    int   // lines of this page
-	spaced  bool  // the last of them is empty, for -d
-	broken  bool  // a form feed ends this page
-	full    bool  // all columns had all lines they may have, on the last page
-	seen    int   // columns that have been read from since a page was full
-	again   bool  // the number of this line comes once more
-	column  int   // of the page, in this line; -1: none yet
-	filled  bool  // there is a line in that column
-	cells   prCells
-}
 
-// prLayout is how a page is divided.
-type prLayout struct {
-	columns int
-	rows    int
-	body    int // lines for rows
-	width   int // of a column; 0: as it comes
-	sep     string
-	number  int // columns that a line number takes
-	aligned bool
+	page   uint64
+	count  int64 // the number of the next line
+	begun  bool  // the header of this page is written
+	used   int   // lines of this page
+	spaced bool  // the last of them is the empty one of -d
+	broken bool  // a form feed ends this page
+	full   bool  // all columns had all lines that they may have, on the last page
+	seen   int   // columns that have been read from since a page was full
+
+	line   prLine
+	text   prText
+	column int  // of the page, in this line; -1: none yet
+	filled bool // there is a line in that column
+	again  bool // the number of this line comes once more
+	cells  prCells
 }
 
 func newPrinter(p *shell.Proc, style *prStyle) *printer {
-	r := &printer{p: p, style: style, silent: style.silent, out: newOutput(p), count: style.start, seen: math.MaxInt}
+	r := &printer{p: p, style: style, out: newOutput(p), count: style.start, seen: math.MaxInt}
+	r.line = prLine{pr: r, tab: style.tab}
+	r.text = prText{line: &r.line, in: style.in, hats: style.hats, octal: style.octal}
 	return r
+}
+
+// stopped tells that there is no use in going on.
+func (r *printer) stopped() bool { return r.ended != nil || r.fatal || r.out.failed() }
+
+// spend takes fuel; false when the process has to end.
+func (r *printer) spend(n int) bool {
+	if r.ended == nil {
+		r.ended = r.p.Spend(n)
+	}
+	return r.ended == nil
+}
+
+// hold counts memory that is about to be held; false when there is none.
+func (r *printer) hold(n int) bool {
+	if err := r.p.Reserve(n); err != nil {
+		r.fail("memory exhausted")
+	}
+	return !r.fatal
+}
+
+// fail ends the run with a message.
+func (r *printer) fail(message string) {
+	if !r.fatal {
+		_ = r.out.Flush()
+		r.p.Warn("%s", message)
+		r.status, r.fatal = 1, true
+	}
 }
 
 func (r *printer) columnsOf(text string) int {
@@ -69,85 +87,39 @@ func (r *printer) columnsOf(text string) int {
 	return n
 }
 
-// measure divides the page; false when there is no room.
-func (r *printer) measure() bool {
-	s := r.style
-	l := prLayout{columns: s.columns, body: s.length, sep: s.sep}
-	if !s.bare {
-		l.body -= 10
-	}
-	l.rows = l.body
-	if s.double {
-		// The real one goes round for ever where there is no room for a line.
-		l.rows = max(l.rows/2, 1)
-	}
-	several := s.columns > 1
-	switch {
-	case !several:
-		l.sep = ""
-	case s.newSep || s.sep != "" || s.oldSep && s.widthSet:
-	case s.join || s.oldSep:
-		l.sep = "\t"
-	default:
-		l.sep = " "
-	}
-	cut := several && !s.join && (s.newSep || !s.oldSep || s.widthSet) || !several && !s.join && (s.cut || s.widthSet && (s.merge || s.columnsSet))
-	l.aligned = several && cut
-	if s.numbered {
-		l.number = s.number.n + 1
-		if s.number.char == '\t' {
-			l.number = s.number.n + 8 - s.number.n%8
-		}
-	}
-	if cut {
-		room := s.width - (l.columns-1)*len(l.sep)
-		if s.merge {
-			room -= l.number
-		}
-		l.width = room / l.columns
-		if l.width < 1 {
-			r.p.Warn("page width too narrow")
-			r.status, r.fatal = 1, true
-			return false
-		}
-	}
-	r.layout = l
-	r.line = prLine{out: r.out, tabs: s.tabs || several, tab: s.tab}
-	r.text = prText{line: &r.line, in: s.in, expand: s.expand || several && (l.aligned || !strings.HasPrefix(l.sep, "\t")), hats: s.hats, octal: s.octal}
-	return true
-}
-
 // pages writes the pages of files, the first of which is the only one unless they are merged.
 func (r *printer) pages(sources []*prSource, title string, modified time.Time) {
-	if !r.style.merge && !r.measure() {
+	var ok bool
+	if r.layout, ok = r.style.layout(); !ok {
+		r.fail("page width too narrow")
 		return
 	}
-	if r.style.title != nil {
-		title = *r.style.title
-	}
+	r.line.tabs, r.text.expand = r.layout.tabs, r.layout.expand
 	r.sources, r.title, r.across = sources, title, r.layout.columns
 	if r.style.merge {
 		r.across = len(sources)
+	}
+	if r.style.title != nil {
+		r.title = *r.style.title
 	}
 	r.date = strftime(r.style.date, modified.In(localZone(r.p)))
 	if !r.style.started {
 		r.count = 1
 	}
-	brokenBefore := false
+	quiet := false
 	for r.page = 1; r.style.last == 0 || r.page <= r.style.last; r.page++ {
 		more := r.nextPage()
-		if r.ended != nil || r.fatal || r.out.failed() {
+		switch {
+		case r.stopped():
 			return
-		}
-		if r.page < r.style.first && r.allDone() && !brokenBefore {
+		case r.page < r.style.first && r.allDone() && !quiet:
 			_ = r.out.Flush()
 			r.p.Warn("starting page number %d exceeds page count %d", r.style.first, r.page)
 			return
-		}
-		if !more {
+		case !more:
 			return
 		}
-		brokenBefore = brokenBefore || r.broken && r.layout.columns > 1 && r.style.across
+		quiet = quiet || r.broken && r.across > 1 && r.style.across
 	}
 }
 
@@ -167,12 +139,15 @@ func (r *printer) nextPage() bool {
 		r.count = r.style.start
 	}
 	r.begun, r.used, r.broken = false, 0, false
+	if !r.spend(1) {
+		return false
+	}
 	if r.layout.columns > 1 && !r.style.merge && !r.style.across {
 		r.full = r.down()
 	} else {
 		r.full = r.acrossRows()
 	}
-	if r.ended != nil || r.fatal || r.out.failed() {
+	if r.stopped() {
 		return false
 	}
 	r.endPage()
@@ -194,8 +169,8 @@ func (r *printer) nextPage() bool {
 
 // reads tells whether a source has a line on this page, for a column.
 func (r *printer) reads(s *prSource, column int) bool {
-	full := column >= r.seen
-	if s.state == prOpen {
+	full, open := column >= r.seen, s.state == prOpen
+	if open {
 		r.seen = max(r.seen, column+1)
 	}
 	if r.style.merge {
@@ -221,12 +196,21 @@ func (r *printer) begin() {
 		return
 	}
 	r.begun = true
-	if !r.style.bare && !r.line.mute {
-		r.line.blanks(r.style.indent)
-		r.line.flush()
-		r.line.end()
-		_, _ = r.out.WriteString(r.header(r.title, r.date))
+	if r.style.bare || r.line.mute {
+		return
 	}
+	r.line.blanks(r.style.indent)
+	r.line.flush()
+	r.line.end()
+	r.line.end()
+	page := "Page " + strconv.FormatUint(r.page, 10)
+	spare := r.style.width - r.columnsOf(r.date) - r.columnsOf(r.title) - len(page)
+	r.line.repeat(' ', r.style.indent)
+	_, _ = r.out.WriteString(r.date)
+	r.line.repeat(' ', max(spare/2, 1))
+	_, _ = r.out.WriteString(r.title)
+	r.line.repeat(' ', max(spare-spare/2, 1))
+	_, _ = r.out.WriteString(page + "\n\n\n")
 }
 
 // endPage writes what comes behind the lines of a page.
@@ -260,157 +244,4 @@ func (r *printer) lineHeight() int {
 		return 2
 	}
 	return 1
-}
-
-// acrossRows writes a page line by line, as the files come; full tells that it has all its lines.
-func (r *printer) acrossRows() (full bool) {
-	for range r.layout.rows {
-		if r.ended = r.p.Spend(1); r.ended != nil {
-			return false
-		}
-		columns := r.acrossRow()
-		if columns == 0 {
-			return false
-		}
-		full = columns == r.layout.columns || r.style.merge
-	}
-	return full
-}
-
-// acrossRow writes a line of the page and returns how many columns it has.
-func (r *printer) acrossRow() (columns int) {
-	r.column, r.again = -1, false
-	last := -1
-	for i := range r.across {
-		s := r.sources[0]
-		if r.style.merge {
-			s = r.sources[i]
-		}
-		if i == 1 && r.again && r.anyOpen() {
-			r.numberLine()
-		}
-		if !r.reads(s, i) {
-			if r.ended != nil || r.fatal {
-				return 0
-			}
-			if !r.style.merge {
-				break
-			}
-			if r.anyOpen() {
-				last = i
-			}
-			continue
-		}
-		r.cell(i)
-		s.line(r.text.write)
-		s.read++
-		last = i
-		if r.style.merge && s.state == prDone {
-			if r.again = i == 0; r.anyOpen() {
-				r.line.flush()
-			}
-		}
-	}
-	if r.column < 0 {
-		return 0
-	}
-	if last > r.column {
-		r.reach(last)
-	}
-	r.endRow(r.anyOpen())
-	return last + 1
-}
-
-func (r *printer) anyOpen() bool {
-	for _, s := range r.sources {
-		if s.state == prOpen {
-			return true
-		}
-	}
-	return false
-}
-
-// cell begins the text of a column.
-func (r *printer) cell(i int) {
-	r.begin()
-	if r.column < 0 {
-		r.line.blanks(r.style.indent)
-		if r.layout.columns > 1 || r.style.newSep || r.style.sep != "" {
-			r.line.flush()
-		}
-		r.column, r.filled = 0, false
-		if r.style.merge {
-			r.numberLine()
-		}
-	}
-	r.reach(i)
-	r.filled = true
-	r.text.column, r.text.before, r.text.cut, r.text.limit = 0, 0, false, -1
-	if r.layout.width > 0 {
-		r.text.limit = r.layout.width
-	}
-	if !r.style.merge {
-		r.numberLine()
-		if r.style.numbered && r.layout.width > 0 {
-			r.text.before = r.layout.number
-		}
-	}
-}
-
-// reach goes on to the beginning of column i.
-func (r *printer) reach(i int) {
-	l := &r.layout
-	start := r.style.indent
-	if r.style.merge {
-		start += l.number
-	}
-	for r.column < i {
-		if l.aligned {
-			to := start + r.column*(l.width+len(l.sep)) + l.width
-			r.line.pending = to - r.line.column
-		} else if !r.filled && i == 1 {
-			r.line.pending = 0
-		}
-		for j := range len(l.sep) {
-			if l.sep[j] == ' ' || l.sep[j] == '\t' && l.aligned {
-				r.line.blanks(1)
-			} else {
-				r.line.put([]byte{l.sep[j]}, 1)
-			}
-		}
-		r.line.flush()
-		r.column++
-		r.filled = false
-	}
-}
-
-// numberLine writes the number of a line.
-func (r *printer) numberLine() {
-	if !r.style.numbered {
-		return
-	}
-	n := r.style.number
-	digits := strconv.FormatInt(r.count, 10)
-	r.count++
-	r.line.blanks(max(n.n-len(digits), 0))
-	digits = digits[max(0, len(digits)-n.n):]
-	r.line.put([]byte(digits), len(digits))
-	switch {
-	case n.char != '\t':
-		r.line.put([]byte{n.char}, 1)
-	case r.layout.columns > 1:
-		r.line.blanks(r.layout.number - n.n)
-	default:
-		r.line.put([]byte{'\t'}, 8-r.line.column%8)
-	}
-}
-
-// endRow ends a line of the page.
-func (r *printer) endRow(gap bool) {
-	r.line.end()
-	r.used++
-	if r.spaced = r.style.double && gap; r.spaced {
-		r.line.end()
-		r.used++
-	}
 }

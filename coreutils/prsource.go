@@ -12,8 +12,7 @@ type prSource struct {
 	in       io.Closer
 	modified time.Time
 	state    prState
-	read     int  // lines of this page
-	full     bool // the page before had all lines it may have
+	full     bool // the page before, which it has not been read from since, had all its lines
 }
 
 type prState uint8
