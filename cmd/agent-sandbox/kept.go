@@ -65,7 +65,7 @@ is in its /tmp and what runs in the background. Without a NAME it gets one, whic
 is printed.`,
 		Example: `agent-sandbox create work
 agent-sandbox exec --in work -- npm install
-agent-sandbox create --allow registry.npmjs.org --idle 30m --ttl 8h
+agent-sandbox create --allow packages.example.com --idle 30m --ttl 8h
 agent-sandbox destroy work`,
 		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
