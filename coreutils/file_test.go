@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/seed434b0696/agent-sandbox/vfs"
 )
 
 // fileSamples are files as printf's %b writes them.
@@ -387,8 +385,7 @@ func Test_File_Tells_What_The_Real_One_Tells(t *testing.T) {
 		fmt.Fprintf(&setup, "printf %%b '%s' > s%03d\n", strings.ReplaceAll(s, "'", `'\''`), i)
 	}
 	prepare(t, work, setup.String()+fileBinaries)
-	tree := vfs.New(vfs.Options{})
-	importTree(t, tree, work)
+	tree := importTree(t, work)
 	entries, err := os.ReadDir(work)
 	if err != nil {
 		t.Fatal(err)

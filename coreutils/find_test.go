@@ -6,8 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/seed434b0696/agent-sandbox/vfs"
 )
 
 const findTree = `mkdir -p d/sub/deep e/x .hid 'sp ace' q; echo hello > a.txt; echo hi > d/b.txt; touch d/sub/c.c d/sub/deep/D.C e/.dot .hid/f 'sp ace/f g'; : > empty; head -c 1500 /dev/zero > big; head -c 300000 /dev/zero > d/huge
@@ -89,8 +87,7 @@ func Test_Find_Lists_As_GNU_Does(t *testing.T) {
 		t.Fatal(err)
 	}
 	prepare(t, work, findTree+"; chown 0:0 big") // After a number GNU's columns are wider by one.
-	tree := vfs.New(vfs.Options{})
-	importTree(t, tree, work)
+	tree := importTree(t, work)
 	inode := regexp.MustCompile(`(?m)^ *\d+`)
 	for _, args := range [][]string{{"find", ".", "-ls"}, {"find", ".", "-type", "f", "-fls", "/dev/stdout"}, {"find", "-L", ".", "-maxdepth", "1", "-ls"}} {
 		got, want := runVirtual(t, tree, work, args, row{}), runReal(t, work, args, row{})

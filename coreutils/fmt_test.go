@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/seed434b0696/agent-sandbox/vfs"
 )
 
 const fillTree = linesTree + `
@@ -90,8 +88,7 @@ func Test_Fmt_Fills_A_Long_Paragraph_As_The_Real_One(t *testing.T) {
 // compareText runs args over a text on both sides.
 func compareText(t *testing.T, work string, args []string, text string) {
 	t.Helper()
-	tree := vfs.New(vfs.Options{})
-	importTree(t, tree, work)
+	tree := importTree(t, work)
 	in := row{stdin: text}
 	got, want := runVirtual(t, tree, work, args, in), runReal(t, work, args, in)
 	if got.stdout != want.stdout || got.stderr != want.stderr || got.status != want.status {

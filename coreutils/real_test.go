@@ -53,8 +53,10 @@ func runReal(t *testing.T, tool string, rows []realRow) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, want := runHere(t, row), runThere(t, row)
-			got.compare(t, want, row)
+			got := runHere(t, row)
+			if !coreutils.Raced {
+				got.compare(t, runThere(t, row), row)
+			}
 		})
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"testing"
-
-	"github.com/seed434b0696/agent-sandbox/vfs"
 )
 
 const rgTree = `mkdir -p src/deep .hid node_modules/x build .git src/.cache
@@ -77,8 +75,7 @@ func Test_Rg_Writes_The_Messages_Of_The_Real_One(t *testing.T) {
 		t.Fatal(err)
 	}
 	prepare(t, work, rgTextTree)
-	tree := vfs.New(vfs.Options{})
-	importTree(t, tree, work)
+	tree := importTree(t, work)
 	time := regexp.MustCompile(`"(secs|nanos)":[0-9]+|"human":"[^"]*"`)
 	for _, args := range []string{
 		"hello a.txt", "-n hello sub", "-A1 foo a.txt", "-B1 -A1 foo m.txt", "-o hello a.txt", "-v hello a.txt", "nomatch .", "hello bytes.txt", "-m1 l+ a.txt", "hello nosuch", "hello nosuch a.txt", "-r X hello a.txt", "--vimgrep l a.txt", "-q hello .", "-i -N hello a.txt", "hello crlf", "-U 'foo.*\\n' a.txt", "-U 'foo\\nbar' m.txt", "-UC1 'foo\\nbar' m.txt", "--passthru foo a.txt", "hello -", "--heading -b hello a.txt", "hello esc.txt", "-w hello a.txt sub/m.rs", "'' a.txt", "-e foo -e bar a.txt", "hello empty", "-t rust hello .",

@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/seed434b0696/agent-sandbox/vfs"
 )
 
 const tarSetup = `mkdir -p d/e/f; echo hello >d/a; printf 'more text\n' >d/e/b; : >d/e/f/empty; ln -s a d/l; ln d/a d/z; mkfifo d/p; printf x >'d/n
@@ -116,8 +114,7 @@ func Test_Tar_And_GNU_Read_Each_Other(t *testing.T) {
 	for _, options := range []string{"-z", "-j", "-J", "--lzma", "--zstd", "-I pigz", "-I 'xz -9'", "--format=pax", "-S", "-S --format=pax", "-S --format=oldgnu", "-z --format=posix", "-a"} {
 		t.Run(options, func(t *testing.T) {
 			t.Parallel()
-			tree := vfs.New(vfs.Options{})
-			importTree(t, tree, work)
+			tree := importTree(t, work)
 			runVirtual(t, tree, work, splitWords(t, "truncate -s 3 sparse"), row{})
 			runVirtual(t, tree, work, splitWords(t, "truncate -s 3M sparse"), row{})
 			name := "a.tar"

@@ -465,9 +465,9 @@ func (j *treeJob) sortNodes(nodes []*treeNode) {
 		c := 0
 		switch j.sort {
 		case 't':
-			c = a.info.Mtime.Compare(b.info.Mtime)
+			c = cmp.Compare(a.info.Mtime.Unix(), b.info.Mtime.Unix()) // The real one counts whole seconds.
 		case 'c':
-			c = a.info.Ctime.Compare(b.info.Ctime)
+			c = cmp.Compare(a.info.Ctime.Unix(), b.info.Ctime.Unix())
 		case 's':
 			c = cmp.Compare(b.info.Size, a.info.Size)
 		case 'v':

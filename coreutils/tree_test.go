@@ -2,7 +2,7 @@ package coreutils
 
 import "testing"
 
-const treeTree = `mkdir -p a/b/c .h/x empty node_modules/x src/lib; echo 12345 > a/b/deep.c; echo 1 > a/x.txt; echo > .h/f; echo > src/main.go; echo > src/lib/l.go; echo > node_modules/x/i.js; ln -s a la; ln -s nowhere broken; ln -s x.txt a/lx; chmod 755 src/main.go; touch 'sp ace' "q'q" README.md; mkfifo p; head -c 5000 /dev/zero > big; touch -d 2020-01-02 a/x.txt; touch -d 2021-01-01 . a a/b a/b/c .h .h/x empty node_modules src src/lib a/b/deep.c .h/f src/main.go src/lib/l.go node_modules/x 'sp ace' "q'q" README.md p big node_modules/x/i.js; touch -h -d 2021-01-01 la broken a/lx`
+const treeTree = `mkdir -p a/b/c .h/x empty node_modules/x src/lib; echo 12345 > a/b/deep.c; echo 1 > a/x.txt; echo > .h/f; echo > src/main.go; echo > src/lib/l.go; echo > node_modules/x/i.js; ln -s a la; ln -s nowhere broken; ln -s x.txt a/lx; chmod 755 src/main.go; touch 'sp ace' "q'q" README.md; mkfifo p; head -c 5000 /dev/zero > big; touch -d 2020-01-02 a/x.txt; touch -d 2021-01-01 . a a/b a/b/c .h .h/x empty node_modules src src/lib a/b/deep.c .h/f src/main.go src/lib/l.go node_modules/x 'sp ace' "q'q" README.md p big node_modules/x/i.js; touch -h -d 2021-01-01 la broken a/lx; touch -d '2021-01-01 00:00:00.9' README.md; sleep 1.1; chmod 644 a/b/deep.c big`
 
 func Test_Tree_Draws_As_The_Real_One(t *testing.T) {
 	t.Parallel()

@@ -3,8 +3,6 @@ package coreutils
 import (
 	"os"
 	"testing"
-
-	"github.com/seed434b0696/agent-sandbox/vfs"
 )
 
 const zipSetup = `mkdir -p d/e; for i in $(seq 200); do echo hello world; done >d/a; echo hi >d/e/b; ln -s a d/l; echo top >top; : >empty; chmod 755 top; chmod 700 d/e; find . -exec touch -h -d '2024-02-03 04:05:06' {} +
@@ -51,8 +49,7 @@ func Test_Zip_And_InfoZip_Read_Each_Other(t *testing.T) {
 	for _, line := range []string{"zip -qry new.zip d top empty", "zip -qry z.zip d top empty", "zip -qry0 new.zip d top empty", "zip -qryX9 new.zip d top empty"} {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
-			tree := vfs.New(vfs.Options{})
-			importTree(t, tree, work)
+			tree := importTree(t, work)
 			words := splitWords(t, line)
 			if got := runVirtual(t, tree, work, words, row{}); got.status != 0 || got.stderr != "" || got.stdout != "" {
 				t.Fatalf("status %d: %s%s", got.status, got.stdout, got.stderr)

@@ -13,9 +13,10 @@ import (
 )
 
 var built struct {
-	dir  string
-	once sync.Once
-	err  error
+	dir    string
+	once   sync.Once
+	attack sync.Once
+	err    error
 }
 
 func TestMain(m *testing.M) {

@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/guest/session"
 )
 
 // Bounds on what a proxy may answer; it may be somebody else's.
@@ -137,9 +139,9 @@ type proxyRefusal struct{ status, text string }
 // Error has the proxy's text, whose lines stay lines.
 func (r *proxyRefusal) Error() string {
 	var b strings.Builder
-	b.WriteString("the proxy answered " + printable(strings.ToValidUTF8(r.status, "?")))
+	b.WriteString("the proxy answered " + session.Printable(r.status))
 	for line := range strings.Lines(r.text) {
-		b.WriteString("\n" + printable(strings.TrimRight(line, "\r\n")))
+		b.WriteString("\n" + session.Printable(strings.TrimRight(line, "\r\n")))
 	}
 	return b.String()
 }

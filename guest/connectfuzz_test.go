@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/guest/session"
 )
 
 // Whatever a proxy answers, its text is short, and fit for a terminal.
@@ -25,7 +27,7 @@ func FuzzConnectAnswer(f *testing.F) {
 			return
 		}
 		text := strings.ReplaceAll(r.Error(), "\n", "")
-		if text != printable(text) || len(text) > 4*(maxConnectText+maxConnectHead) {
+		if text != session.Printable(text) || len(text) > 4*(maxConnectText+maxConnectHead) {
 			t.Fatalf("%q is shown as %q", answer, text)
 		}
 	})

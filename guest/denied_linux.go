@@ -1,6 +1,10 @@
 package guest
 
-import "golang.org/x/sys/unix"
+import (
+	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/guard"
+)
 
 // tellDenied lets the host know. It fails, as it should: nobody listens.
 func tellDenied(command, what string) {
@@ -9,5 +13,5 @@ func tellDenied(command, what string) {
 		return
 	}
 	defer unix.Close(fd)
-	_ = unix.Connect(fd, &unix.SockaddrUnix{Name: "@" + DeniedName(command, what)})
+	_ = unix.Connect(fd, &unix.SockaddrUnix{Name: "@" + guard.DeniedName(command, what)})
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/seed434b0696/agent-sandbox/guest/session"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -41,9 +42,14 @@ type files struct{ start StartFunc }
 // the file is an error with code Canceled; Close after the last byte waits for the
 // guest to confirm that it was the last.
 func (f files) Open(ctx context.Context, name string) (io.ReadCloser, error) {
+	return f.receive(ctx, opOpen, name)
+}
+
+// receive streams what an operation sends.
+func (f files) receive(ctx context.Context, op, name string) (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	pr, pw := io.Pipe()
-	c, err := f.begin(ctx, sandbox.Stdio{Stdout: pw}, opOpen, name)
+	c, err := f.begin(ctx, sandbox.Stdio{Stdout: pw}, op, name)
 	if err != nil {
 		cancel()
 		return nil, err
@@ -70,6 +76,15 @@ func (r *fileReader) Read(p []byte) (int, error) {
 	n, err := r.buf.Read(p)
 	if err != nil {
 		r.err = err
+	}
+	return n, err
+}
+
+// WriteTo reads all that is left, in the pieces that arrive.
+func (r *fileReader) WriteTo(w io.Writer) (int64, error) {
+	n, err := io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{r}, make([]byte, maxChunk))
+	if err == nil {
+		r.err = io.EOF
 	}
 	return n, err
 }
@@ -101,10 +116,15 @@ func (r *fileReader) stop() {
 // Create sends r and has it replace name when it is complete. An error of r is
 // returned as it is, and leaves name as it was.
 func (f files) Create(ctx context.Context, name string, perm fs.FileMode, r io.Reader) error {
+	return f.send(ctx, r, opCreate, name, strconv.FormatUint(uint64(perm.Perm()), 8))
+}
+
+// send streams r to an operation.
+func (f files) send(ctx context.Context, r io.Reader, args ...string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	source := &sourceReader{r: r}
-	c, err := f.begin(ctx, sandbox.Stdio{Stdin: &chunkReader{r: source}}, opCreate, name, strconv.FormatUint(uint64(perm.Perm()), 8))
+	c, err := f.begin(ctx, sandbox.Stdio{Stdin: &chunkReader{r: source}}, args...)
 	if err != nil {
 		return err
 	}
@@ -263,7 +283,7 @@ func (c *call) end() error {
 	if exit.Code != exitFiles || json.Unmarshal(text, &w) != nil || !knownCode(w.Code) {
 		return sandbox.Errorf(sandbox.Internal, "the guest ended with status %d: %.200q", exit.Code, text)
 	}
-	return sandbox.Errorf(w.Code, "%s", printable(strings.ToValidUTF8(w.Text[:min(len(w.Text), maxErrorText)], "?")))
+	return sandbox.Errorf(w.Code, "%s", session.Printable(w.Text[:min(len(w.Text), maxErrorText)]))
 }
 
 // knownCode reports whether the guest may send c: it does not speak for the wall.

@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"archive/tar"
 	"bufio"
 	"encoding/json"
 	"errors"
@@ -12,14 +13,19 @@ import (
 	"syscall"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/transfer"
 )
 
-var errUsage = errors.New("usage: files open|stat|list|remove NAME, files create NAME PERM, files rename FROM TO")
+var errUsage = errors.New("usage: files open|stat|list|remove|pack|unpack NAME, files create|mkdir NAME PERM, files rename FROM TO, files search NAME QUERY")
 
 // serveFiles performs one operation on the files that this process can reach; its
 // policy is that of the sandbox around it.
 func serveFiles(args []string, in io.Reader, out, errs io.Writer) int {
-	err := fileOperation(args, in, out)
+	return fileStatus(fileOperation(args, in, out), errs)
+}
+
+// fileStatus is the exit status of an operation, whose error is told on errs.
+func fileStatus(err error, errs io.Writer) int {
 	if err == nil {
 		return 0
 	}
@@ -28,10 +34,21 @@ func serveFiles(args []string, in io.Reader, out, errs io.Writer) int {
 	return exitFiles
 }
 
-func fileOperation(args []string, in io.Reader, out io.Writer) error {
-	operands := map[string]int{opOpen: 1, opCreate: 2, opStat: 1, opList: 1, opRemove: 1, opRename: 2}
+// checkOperands refuses what is no operation.
+func checkOperands(args []string) error {
+	operands := map[string]int{
+		opOpen: 1, opCreate: 2, opStat: 1, opList: 1, opRemove: 1, opRename: 2,
+		opMkdir: 2, opSearch: 2, opPack: 1, opUnpack: 1,
+	}
 	if len(args) == 0 || operands[args[0]] == 0 || len(args) != 1+operands[args[0]] || args[1] == "" {
 		return errUsage
+	}
+	return nil
+}
+
+func fileOperation(args []string, in io.Reader, out io.Writer) error {
+	if err := checkOperands(args); err != nil {
+		return err
 	}
 	name := args[1]
 	switch args[0] {
@@ -49,6 +66,14 @@ func fileOperation(args []string, in io.Reader, out io.Writer) error {
 		return sendList(name, out)
 	case opRemove:
 		return removeTree(name)
+	case opMkdir:
+		return makeDirectory(name, args[2])
+	case opSearch:
+		return search(name, args[2], out)
+	case opPack:
+		return packTree(name, out)
+	case opUnpack:
+		return unpackTree(name, in)
 	}
 	return os.Rename(name, args[2])
 }
@@ -67,7 +92,8 @@ func sendFile(name string, out io.Writer) error {
 	if !info.Mode().IsRegular() {
 		return &fs.PathError{Op: "open", Path: name, Err: errNotRegular}
 	}
-	_, err = io.Copy(out, f)
+	// A pipe takes no more at once; what the library would try instead costs calls that fail.
+	_, err = io.CopyBuffer(struct{ io.Writer }{out}, struct{ io.Reader }{f}, make([]byte, maxChunk))
 	return err
 }
 
@@ -108,9 +134,9 @@ func describe(file string, info fs.FileInfo) wireInfo {
 // receiveFile replaces name in one step. What is a symbolic link there is
 // replaced itself: rename(2) never writes through it.
 func receiveFile(name, perm string, in io.Reader) error {
-	mode, err := strconv.ParseUint(perm, 8, 32)
-	if err != nil || mode > 0o777 {
-		return &fs.PathError{Op: "create", Path: name, Err: syscall.EINVAL}
+	mode, err := parsePerm("create", name, perm)
+	if err != nil {
+		return err
 	}
 	t, err := newTempFile(filepath.Dir(name))
 	if err != nil {
@@ -120,10 +146,18 @@ func receiveFile(name, perm string, in io.Reader) error {
 	if err := copyChunks(t.file, in); err != nil {
 		return err
 	}
-	if err := t.file.Chmod(fs.FileMode(mode)); err != nil {
+	if err := t.file.Chmod(mode); err != nil {
 		return err
 	}
 	return t.replace(name)
+}
+
+func parsePerm(op, name, perm string) (fs.FileMode, error) {
+	mode, err := strconv.ParseUint(perm, 8, 32)
+	if err != nil || mode > 0o777 {
+		return 0, &fs.PathError{Op: op, Path: name, Err: syscall.EINVAL}
+	}
+	return fs.FileMode(mode), nil
 }
 
 func removeTree(name string) error {
@@ -159,6 +193,12 @@ func fileCode(err error) sandbox.Code {
 				return row.code
 			}
 		}
+	}
+	if e, ok := errors.AsType[*sandbox.Error](err); ok {
+		return e.Code
+	}
+	if errors.Is(err, transfer.ErrHostile) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, tar.ErrHeader) {
+		return sandbox.Invalid
 	}
 	if errors.Is(err, errNotRegular) || errors.Is(err, errUsage) || errors.Is(err, errIncomplete) {
 		return sandbox.Invalid

@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"bufio"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -18,6 +19,10 @@ import (
 //	list NAME         a wireInfo for each entry on stdout, one JSON object a line
 //	remove NAME       NAME and all below it
 //	rename FROM TO
+//	mkdir NAME PERM   NAME and what is missing above it
+//	search NAME QUERY a wireQuery as JSON; one wireFound on stdout
+//	pack NAME         the directory as tar on stdout
+//	unpack NAME       a tar archive on stdin, in chunks
 //
 // Exit status 0 says that everything was done and written. Status 3 comes with
 // exactly one line on stderr, a wireError.
@@ -31,6 +36,10 @@ const (
 	opList   = "list"
 	opRemove = "remove"
 	opRename = "rename"
+	opMkdir  = "mkdir"
+	opSearch = "search"
+	opPack   = "pack"
+	opUnpack = "unpack"
 )
 
 // wireInfo is a sandbox.FileInfo whose names survive when they are not UTF-8:
@@ -41,6 +50,24 @@ type wireInfo struct {
 	Mode   fs.FileMode `json:"mode"`
 	Time   time.Time   `json:"time"`
 	Target []byte      `json:"target,omitempty"`
+}
+
+// wireQuery and wireFound are those of package sandbox, whose names and texts survive as in wireInfo.
+type wireQuery struct {
+	Name []byte `json:"name,omitempty"`
+	Text []byte `json:"text,omitempty"`
+	Max  int    `json:"max,omitempty"`
+}
+
+type wireFound struct {
+	Matches []wireMatch `json:"matches"`
+	Cut     bool        `json:"cut"`
+}
+
+type wireMatch struct {
+	Name []byte `json:"name"`
+	Line int    `json:"line,omitempty"`
+	Text string `json:"text,omitempty"`
 }
 
 type wireError struct {
@@ -93,9 +120,10 @@ func (c *chunkReader) frame(n int) {
 
 var errIncomplete = errors.New("the content ended before it was complete")
 
-// copyChunks writes the content of chunks from r to w.
-func copyChunks(w io.Writer, r io.Reader) error {
+// copyChunks writes the content of chunks from in to w.
+func copyChunks(w io.Writer, in io.Reader) error {
 	var head [4]byte
+	r, buf := bufio.NewReaderSize(in, maxChunk+len(head)), make([]byte, maxChunk)
 	for {
 		if _, err := io.ReadFull(r, head[:]); err != nil {
 			return errIncomplete
@@ -107,10 +135,10 @@ func copyChunks(w io.Writer, r io.Reader) error {
 		if n > maxChunk {
 			return errIncomplete
 		}
-		if _, err := io.CopyN(w, r, int64(n)); err != nil {
-			if errors.Is(err, io.EOF) {
-				return errIncomplete
-			}
+		if _, err := io.ReadFull(r, buf[:n]); err != nil {
+			return errIncomplete
+		}
+		if _, err := w.Write(buf[:n]); err != nil {
 			return err
 		}
 	}

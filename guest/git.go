@@ -80,7 +80,7 @@ func (c gitCall) checkSettings(argv gitArgv) *refusal {
 		if !ok {
 			value = "true"
 		}
-		if why := checkSetting(key, value); why != "" {
+		if why := checkOnce(argv.command, key, value); why != "" {
 			return &refusal{"git -c " + key, why, instead}
 		}
 	}
@@ -89,7 +89,7 @@ func (c gitCall) checkSettings(argv gitArgv) *refusal {
 		if at < 0 {
 			continue
 		}
-		if why := checkSetting(s[:at], variable(c.env, s[at+1:])); why != "" {
+		if why := checkOnce(argv.command, s[:at], variable(c.env, s[at+1:])); why != "" {
 			return &refusal{"git --config-env " + s[:at], why, instead}
 		}
 	}
@@ -99,12 +99,12 @@ func (c gitCall) checkSettings(argv gitArgv) *refusal {
 		if !ok || !counted(c.env, n) {
 			continue
 		}
-		if why := checkSetting(key, variable(c.env, "GIT_CONFIG_VALUE_"+n)); why != "" {
+		if why := checkOnce(argv.command, key, variable(c.env, "GIT_CONFIG_VALUE_"+n)); why != "" {
 			return &refusal{"git with " + name + "=" + key, why, "unset GIT_CONFIG_COUNT"}
 		}
 	}
 	for _, s := range parameterSettings(variable(c.env, "GIT_CONFIG_PARAMETERS")) {
-		if why := checkSetting(s[0], s[1]); why != "" {
+		if why := checkOnce(argv.command, s[0], s[1]); why != "" {
 			return &refusal{"git with GIT_CONFIG_PARAMETERS of " + s[0], why, "unset GIT_CONFIG_PARAMETERS"}
 		}
 	}

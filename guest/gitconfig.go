@@ -30,6 +30,10 @@ const gitCommandKeys wordList = `
 	remote.*.proxy_command protocol.ext.allow include.path includeif.*.path gc.pruneexpire gc.reflogexpire
 	gc.*.reflogexpire gc.reflogexpireunreachable gc.*.reflogexpireunreachable help.autocorrect clean.requireforce`
 
+// gitReaders are commands that no hook checks and no alias can stand for.
+const gitReaders wordList = `blame cat-file check-attr check-ignore count-objects describe diff diff-files diff-index diff-tree
+	for-each-ref grep log ls-files ls-remote ls-tree merge-base name-rev rev-list rev-parse shortlog show show-ref status var`
+
 // wordList is a constant list of words, which costs nothing at start.
 type wordList string
 
@@ -71,6 +75,18 @@ func checkSetting(key, value string) string {
 		}
 	}
 	return ""
+}
+
+// checkOnce is checkSetting for one call of a command. Agents read with hooks and aliases switched off, so that looking
+// at a repository starts nothing of it.
+func checkOnce(command, key, value string) string {
+	if gitReaders.has(command) {
+		switch k := parseGitKey(key); {
+		case k.section == "alias", k.section == "core" && k.variable == "hookspath" && value == "/dev/null":
+			return ""
+		}
+	}
+	return checkSetting(key, value)
 }
 
 func gitFalse(value string) bool {

@@ -350,6 +350,14 @@ var gitRows = []struct{ line, refused string }{
 	{"-c user.name=x commit -m y", ""},
 	{"-c core.hooksPath=/dev/null commit -m y", "git -c core.hooksPath"},
 	{"-c core.hookspath= commit -m y", "git -c core.hookspath"},
+	{"-c core.hooksPath=/dev/null -c core.fsmonitor= -c safe.bareRepository=explicit ls-files --error-unmatch -- x", ""},
+	{"-c core.hooksPath=/dev/null status", ""},
+	{"-c core.hooksPath=/x status", "git -c core.hooksPath"},
+	{"-c core.hooksPath=/dev/null push", "git -c core.hooksPath"},
+	{"-c core.hooksPath=/dev/null x", "git -c core.hooksPath"},
+	{"-c core.hooksPath=/dev/null -c alias.x=commit status", ""},
+	{"-c alias.status=commit x status", "git -c alias.status"},
+	{"-c alias.x=commit -c core.pager=evil log", "git -c core.pager"},
 	{"-c alias.x=checkout x", "git -c alias.x"},
 	{"-c Alias.x=!evil x", "git -c Alias.x"},
 	{"-c core.fsmonitor=cmd status", "git -c core.fsmonitor"},
@@ -434,9 +442,17 @@ func TestGitRulesReadTheEnvironment(t *testing.T) {
 		{"harmless parameters pass", "", []string{"GIT_CONFIG_PARAMETERS='user.name'='core.hooksPath=/x'"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			checkRefusal(t, gitCall{args: []string{"status"}, env: row.env, dir: "/home/x"}.check(), row.refused)
+			checkRefusal(t, gitCall{args: []string{"commit"}, env: row.env, dir: "/home/x"}.check(), row.refused)
 		})
 	}
+}
+
+// Claude Code asks like this whether its own settings are tracked.
+func TestGitRulesLetAgentsRead(t *testing.T) {
+	env := []string{`GIT_CONFIG_PARAMETERS='alias.remote-none=version' 'alias.remote-/.command=version' 'fetch.bundleURI=' 'help.autocorrect=0'`}
+	args := []string{"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=", "-c", "protocol.file.allow=never", "ls-files", "--error-unmatch"}
+	checkRefusal(t, gitCall{args: args, env: env, dir: "/home/x"}.check(), "")
+	checkRefusal(t, gitCall{args: []string{"remote-none"}, env: env, dir: "/home/x"}.check(), "git with GIT_CONFIG_PARAMETERS of alias.remote-none")
 }
 
 func TestGitRulesFollowAliases(t *testing.T) {

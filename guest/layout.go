@@ -29,6 +29,8 @@ const (
 	Root = "/run/agent-sandbox"
 	// Program is the guest itself; that it exists means "inside a sandbox".
 	Program = Root + "/agent-sandbox"
+	// SessionSocket is where the socket of a host on the same kernel stands; otherwise it is an empty file, or nothing.
+	SessionSocket = Root + "/session"
 	// BinDir has the real program of each command with a script or a preset. An
 	// entry may be a symbolic link, for a program that looks for its neighbors
 	// beside its own file (npm) and is mounted together with them elsewhere.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -46,6 +47,21 @@ func Locate(dataDir, executable string) (string, error) {
 		}
 	}
 	return "", sandbox.Errorf(sandbox.Unavailable, "no guest program: neither %s nor %s can be executed", beside, executable)
+}
+
+// Located returns a function that finds the guest program, once: named, or, when that is empty, what [Locate] finds for
+// this executable.
+func Located(named, dataDir string) func() (string, error) {
+	return sync.OnceValues(func() (string, error) {
+		if named != "" {
+			return named, nil
+		}
+		self, err := os.Executable()
+		if err != nil {
+			return "", err
+		}
+		return Locate(dataDir, self)
+	})
 }
 
 // shortSum is how many bytes of the SHA-256 sum an extracted program's name has.

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/signal"
 	"path"
 	"strings"
+	"syscall"
 
 	"github.com/seed434b0696/agent-sandbox/guest/session"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -21,9 +23,14 @@ const (
 
 const usage = `usage: agent-sandbox check
        agent-sandbox init [--tty] [--net FD] [--ports FD] -- COMMAND [ARGUMENT...]
-       agent-sandbox serve FD
+       agent-sandbox serve FD|-
        agent-sandbox files OPERATION [NAME...]
        agent-sandbox connect HOST PORT
+       agent-sandbox pod [--offline] [--debuggers] [--file BYTES] [--linger SECONDS] [--keep] [--idle SECONDS] [--until UNIXTIME]
+       agent-sandbox join SIZE SHA256 [--wait|--wake]
+       agent-sandbox attend
+       agent-sandbox install
+       agent-sandbox store SIZE SHA256 [--alone]
 `
 
 // Main runs the guest with the arguments of its process, args[0] included, and
@@ -46,6 +53,8 @@ func Main(args, env []string) int {
 	case "init":
 		return p.init(rest)
 	case "files":
+		// At the limit of a file's size the error is enough; our runtime would die of the signal.
+		signal.Ignore(syscall.SIGXFSZ)
 		return serveFiles(rest, os.Stdin, os.Stdout, os.Stderr)
 	case "serve":
 		return p.serve(rest)
@@ -57,6 +66,16 @@ func Main(args, env []string) int {
 		return p.connect(rest)
 	case "ports":
 		return servePorts(p)
+	case "pod":
+		return p.pod(rest)
+	case "attend":
+		return p.attend(rest)
+	case "join":
+		return p.join(rest)
+	case "install":
+		return p.install(rest)
+	case storeCommand:
+		return p.store(rest)
 	case "multicall":
 		if len(rest) == 0 || ownName(rest[0]) {
 			return p.usage()
@@ -77,7 +96,7 @@ func Serves(args []string) bool {
 	}
 	if ownName(args[0]) && len(args) > 1 {
 		switch args[1] {
-		case "init", "serve", runnerCommand, "files", "multicall", "connect", "ports":
+		case "init", "serve", runnerCommand, "files", "multicall", "connect", "ports", "pod", "attend", "join", storeCommand:
 			return true
 		}
 	}
@@ -126,23 +145,12 @@ func (p process) usage() int {
 // fail prints one line, and one more for each hint, in a single write.
 func (p process) fail(code int, message string, hints ...string) int {
 	var b strings.Builder
-	b.WriteString("agent-sandbox: " + printable(message) + "\n")
+	b.WriteString("agent-sandbox: " + session.Printable(message) + "\n")
 	for _, h := range hints {
-		b.WriteString("hint: " + printable(h) + "\n")
+		b.WriteString("hint: " + session.Printable(h) + "\n")
 	}
 	_, _ = os.Stderr.WriteString(b.String()) // nobody is left to tell
 	return code
-}
-
-// printable keeps control characters of a name off the terminal and a message on
-// its line.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return '?'
-		}
-		return r
-	}, s)
 }
 
 // variable returns the value of the first variable called name, as getenv(3).

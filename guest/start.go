@@ -7,10 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-)
 
-// defaultPath is what execvp(3) searches when PATH is not set.
-const defaultPath = "/bin:/usr/bin"
+	"github.com/seed434b0696/agent-sandbox/guest/session"
+)
 
 // init becomes the command after "--". With --tty it first gives the signals of
 // the terminal their default action again: whoever started the sandbox ignores them
@@ -83,16 +82,9 @@ func (p process) execPath(args []string) error {
 	if strings.Contains(args[0], "/") {
 		return execCandidate(args[0], args, p.env)
 	}
-	list := variable(p.env, "PATH")
-	if list == "" {
-		list = defaultPath
-	}
 	var found error = syscall.ENOENT
-	for dir := range strings.SplitSeq(list, ":") {
-		if dir == "" {
-			dir = "."
-		}
-		err := execCandidate(dir+"/"+args[0], args, p.env)
+	for _, file := range session.Candidates(args[0], variable(p.env, "PATH"), ".") {
+		err := execCandidate(file, args, p.env)
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 			found = err
 		}

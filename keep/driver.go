@@ -4,18 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
+	"slices"
 	"sync"
-	"syscall"
 	"time"
 
-	"github.com/seed434b0696/agent-sandbox/guest"
 	"github.com/seed434b0696/agent-sandbox/guest/session"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -27,6 +20,8 @@ type Driver struct {
 	Keeper []string // the command line that calls [Store.Keep]; the name is added to it
 	Idle   time.Duration
 	TTL    time.Duration
+	Warm   int      // how many sandboxes Create leaves prepared for the next one like it, where the driver can tell what is alike
+	Env    []string // that forks are started with of sandboxes which another process made
 
 	keepers sync.Map // ID → channel, closed when the keeper that this process started was waited for
 }
@@ -47,26 +42,52 @@ func (d *Driver) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Instanc
 			return nil, err
 		}
 	}
-	err := d.Store.Add(Record{
+	record := Record{
 		ID: id, Name: spec.Name, Backend: d.Name(), Created: time.Now(), Spec: spec,
 		Idle: sandbox.Duration(d.Idle), TTL: sandbox.Duration(d.TTL),
-	})
-	if err != nil {
+	}
+	if d.Warm > 0 {
+		return d.createWarm(ctx, record)
+	}
+	return d.create(ctx, record)
+}
+
+func (d *Driver) create(ctx context.Context, record Record) (*instance, error) {
+	id, spec := record.ID, record.Spec
+	if err := d.Store.Add(record); err != nil {
 		return nil, err
 	}
 	if err := d.Start(ctx, id, spec.Env); err != nil {
 		return nil, errors.Join(err, d.destroy(context.WithoutCancel(ctx), id))
 	}
-	i, err := d.Open(ctx, id)
+	i, err := d.open(ctx, id)
 	if err != nil {
 		return nil, errors.Join(err, d.destroy(context.WithoutCancel(ctx), id))
 	}
+	i.env = spec.Env
 	return i, nil
+}
+
+// Destroy stops a sandbox and removes all that is kept of it, with its driver's part. Its workspace stays as it is.
+func (d *Driver) Destroy(ctx context.Context, name string) error {
+	err := d.Store.destroy(ctx, name)
+	if err == nil {
+		err = sweep(ctx, d.Inner)
+	}
+	return err
+}
+
+// sweep removes what a driver holds of sandboxes that are no more.
+func sweep(ctx context.Context, d sandbox.Driver) error {
+	if s, ok := d.(sandbox.Sweeper); ok {
+		return s.Sweep(ctx)
+	}
+	return nil
 }
 
 // destroy is Destroy and returns when a keeper that this process started is gone altogether.
 func (d *Driver) destroy(ctx context.Context, id string) error {
-	err := d.Store.Destroy(ctx, id)
+	err := d.Destroy(ctx, id)
 	if gone, ok := d.keepers.LoadAndDelete(id); ok && err == nil {
 		select {
 		case <-gone.(chan struct{}): //nolint:forcetypeassert // only Start stores
@@ -84,82 +105,16 @@ func NewID() (string, error) {
 	return "box-" + hex.EncodeToString(id[:]), err
 }
 
-// Start starts a sandbox that is stopped, with a keeper whose environment is env. Exists: it runs already.
-func (d *Driver) Start(ctx context.Context, name string, env []string) error {
-	if _, err := d.Store.Load(name); err != nil {
-		return err
-	}
-	r, w, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	log, err := os.OpenFile(filepath.Join(d.Store.dir(name), logFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		return errors.Join(err, w.Close())
-	}
-	// It has to outlive this process and whatever ends that: not even a context ends it.
-	cmd := exec.Command(d.Keeper[0], append(append([]string{}, d.Keeper[1:]...), name)...) //nolint:noctx // see above
-	cmd.Dir, cmd.Env, cmd.Stderr, cmd.ExtraFiles = "/", append([]string{}, env...), log, []*os.File{w}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	err = errors.Join(cmd.Start(), w.Close(), log.Close())
-	if err != nil {
-		return err
-	}
-	gone := make(chan struct{})
-	d.keepers.Store(name, gone)
-	go func() {
-		_ = cmd.Wait() // it says itself how it went
-		close(gone)
-	}()
-	stop := context.AfterFunc(ctx, func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = r.Close()
-	})
-	defer stop()
-	said, err := io.ReadAll(io.LimitReader(r, maxSaid))
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return errors.Join(err, saidIs(said))
-}
-
-const maxSaid = 64 << 10
-
-// readyWord is what a keeper says on descriptor 3 when the sandbox runs; anything else is why it does not.
-const readyWord = "ready"
-
-// Ready tells the process that started this keeper how it went; nil: the sandbox runs.
-func Ready(err error) {
-	f := os.NewFile(3, "starter")
-	defer f.Close()
-	if err == nil {
-		_, _ = io.WriteString(f, readyWord) // who started us may be gone
-		return
-	}
-	data, _ := json.Marshal(saidError{sandbox.CodeOf(err), err.Error(), sandbox.HintOf(err)}) // strings always encode
-	_, _ = f.Write(data)
-}
-
-type saidError struct {
-	Code sandbox.Code `json:"code"`
-	Text string       `json:"error"`
-	Hint string       `json:"hint"`
-}
-
-func saidIs(said []byte) error {
-	if string(said) == readyWord {
-		return nil
-	}
-	var e saidError
-	if json.Unmarshal(said, &e) != nil || e.Code == "" {
-		return sandbox.Errorf(sandbox.Internal, "the sandbox's keeper ended: %.200q", strings.TrimSpace(string(said)))
-	}
-	return &sandbox.Error{Code: e.Code, Hint: e.Hint, Err: errors.New(e.Text)}
-}
-
 // Open connects to a sandbox that runs. Closed: it is stopped.
 func (d *Driver) Open(ctx context.Context, name string) (sandbox.Instance, error) {
+	i, err := d.open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return i, nil
+}
+
+func (d *Driver) open(ctx context.Context, name string) (*instance, error) {
 	conn, err := d.Store.dial(ctx, name)
 	if err != nil {
 		return nil, err
@@ -168,109 +123,29 @@ func (d *Driver) Open(ctx context.Context, name string) (sandbox.Instance, error
 	if err != nil {
 		return nil, err
 	}
-	i := &instance{driver: d, name: name, conn: c}
-	if i.first, err = i.ask(ctx); err != nil {
+	i := newInstance(d, name, c)
+	if i.first, err = i.status(ctx); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return i, nil
 }
 
 // List tells of all of this backend, running or stopped.
-func (d *Driver) List(context.Context) ([]sandbox.Info, error) {
-	records, err := d.Store.List()
+func (d *Driver) List(ctx context.Context) ([]sandbox.Info, error) {
+	records, err := d.Records(ctx)
 	var out []sandbox.Info
 	for _, r := range records {
-		if r.Backend == d.Name() {
-			out = append(out, r.Info())
-		}
+		out = append(out, r.Info())
 	}
 	return out, err
+}
+
+// mine are the records of this backend.
+func (d *Driver) mine(records []Record) []Record {
+	return slices.DeleteFunc(records, func(r Record) bool { return r.Backend != d.Name() })
 }
 
 // Info is what is known of a sandbox without asking its keeper.
 func (r Record) Info() sandbox.Info {
 	return sandbox.Info{ID: r.ID, Name: r.Name, Backend: r.Backend, Workspace: r.Spec.Workspace, Created: r.Created}
-}
-
-// instance is a sandbox that its keeper holds, seen from another process.
-type instance struct {
-	driver *Driver
-	name   string
-	conn   *session.Connection
-	first  status
-}
-
-func (i *instance) ID() string { return i.name }
-
-// Limits are those of its policy.
-func (i *instance) Limits() (sandbox.Limits, error) { return i.first.Limits, nil }
-
-func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error) {
-	return i.conn.Start(ctx, session.Command{Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, TTY: cmd.TTY}, stdio)
-}
-
-func (i *instance) Files() sandbox.Files { return guest.NewFiles(i.Start) }
-
-func (i *instance) ask(ctx context.Context) (status, error) {
-	var st status
-	data, err := i.conn.Operate(ctx, opStatus)
-	if err == nil {
-		err = json.Unmarshal(data, &st)
-	}
-	return st, err
-}
-
-func (i *instance) Status(ctx context.Context) (sandbox.Status, error) {
-	st, err := i.ask(ctx)
-	return st.Status, err
-}
-
-// Detach ends the connection and leaves the sandbox running.
-func (i *instance) Detach() error { return i.conn.Close() }
-
-// Close destroys the sandbox.
-func (i *instance) Close(ctx context.Context) error {
-	err := i.conn.Close()
-	derr := i.driver.destroy(ctx, i.name)
-	if sandbox.CodeOf(derr) == sandbox.NotFound {
-		derr = nil
-	}
-	return errors.Join(err, derr)
-}
-
-// Stop ends what runs in a sandbox and its keeper; its record stays. One that is stopped is no error.
-func (s Store) Stop(ctx context.Context, name string) error {
-	l, err := s.halt(ctx, name)
-	l.release()
-	return err
-}
-
-// Destroy stops a sandbox and removes all that is kept of it. Its workspace stays as it is.
-func (s Store) Destroy(ctx context.Context, name string) error {
-	l, err := s.halt(ctx, name)
-	if err != nil {
-		return err
-	}
-	defer l.release()
-	return s.remove(name)
-}
-
-// halt stops a sandbox and returns with its lock.
-func (s Store) halt(ctx context.Context, name string) (*lock, error) {
-	conn, err := s.dial(ctx, name)
-	switch sandbox.CodeOf(err) {
-	case "":
-		c, err := session.Connect(ctx, conn)
-		if err == nil {
-			_, err = c.Operate(ctx, opStop)
-			_ = c.Close()
-		}
-		if err != nil && sandbox.CodeOf(err) != sandbox.Closed && sandbox.CodeOf(err) != sandbox.Unavailable {
-			return nil, err
-		}
-	case sandbox.Closed:
-	default:
-		return nil, err
-	}
-	return s.wait(ctx, name)
 }

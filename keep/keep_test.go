@@ -6,10 +6,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,28 +22,41 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/seed434b0696/agent-sandbox/backend/bwrap"
+	"github.com/seed434b0696/agent-sandbox/backend/docker"
+	"github.com/seed434b0696/agent-sandbox/backend/virtual"
 	"github.com/seed434b0696/agent-sandbox/keep"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 	"github.com/seed434b0696/agent-sandbox/sandboxtest"
 )
 
-// TestMain is also the keeper: "keep DATA NAME".
+// TestMain is also the keeper: "keep BACKEND DATA NAME".
 func TestMain(m *testing.M) {
-	if len(os.Args) == 4 && os.Args[1] == "keep" {
-		os.Exit(keeperMain(os.Args[2], os.Args[3]))
+	if len(os.Args) == 5 && os.Args[1] == "keep" {
+		os.Exit(keeperMain(os.Args[2], os.Args[3], os.Args[4]))
 	}
 	os.Exit(m.Run())
 }
 
-func keeperMain(data, name string) int {
+// driverOf makes the driver within.
+func driverOf(backend, data string) sandbox.Driver {
+	if host, ok := strings.CutPrefix(backend, "docker@"); ok {
+		return docker.New(docker.Options{Env: []string{"DOCKER_HOST=" + host}, DataDir: data, Image: "debian:bookworm-slim"})
+	}
+	if backend == "virtual" {
+		return virtual.New(virtual.Options{Apply: true})
+	}
+	return bwrap.New(bwrap.Options{DataDir: data})
+}
+
+func keeperMain(backend, data, name string) int {
 	ready := false
 	store := keep.Store{Dir: filepath.Join(data, "sandboxes")}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	driver := bwrap.New(bwrap.Options{DataDir: data})
-	err := store.Keep(context.Background(), name, driver, os.Environ(), log, func() {
+	driver := driverOf(backend, data)
+	err := store.Keep(context.Background(), name, keep.Holding{Driver: driver, Env: os.Environ(), Log: log, Ready: func() {
 		ready = true
 		keep.Ready(nil)
-	})
+	}})
 	if err == nil {
 		return 0
 	}
@@ -60,14 +75,19 @@ func newDriver(t *testing.T) *keep.Driver {
 		}
 		t.Skipf("bubblewrap cannot run here: %v: %s", err, out)
 	}
+	return kept(t, "bwrap")
+}
+
+func kept(t *testing.T, backend string) *keep.Driver {
+	t.Helper()
 	data := t.TempDir()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &keep.Driver{
-		Inner: bwrap.New(bwrap.Options{DataDir: data}), Store: keep.Store{Dir: filepath.Join(data, "sandboxes")},
-		Keeper: []string{self, "keep", data},
+		Inner: driverOf(backend, data), Store: keep.Store{Dir: filepath.Join(data, "sandboxes")},
+		Keeper: []string{self, "keep", backend, data},
 	}
 }
 
@@ -84,12 +104,58 @@ func (h harness) Spec(dir string) sandbox.Spec {
 	return spec
 }
 
+// KeptSpec has a stage, of which there are snapshots.
+func (h harness) KeptSpec(dir string) sandbox.Spec {
+	spec := h.Spec(dir)
+	spec.Stage = spec.Name
+	return spec
+}
+
+func (h harness) ForkName() string { return "fork-" + strconv.FormatInt(h.count.Add(1), 10) }
+
 func Test_A_Kept_Sandbox_Keeps_The_Contract(t *testing.T) {
 	d := newDriver(t)
 	t.Setenv("TMPDIR", t.TempDir())
 	h := harness{Local: sandboxtest.Local{Backend: d, Data: []string{d.Store.Dir}}, count: new(atomic.Int64)}
 	sandboxtest.Run(t, h, os.Getenv("SANDBOX_REQUIRE"))
 }
+
+// alone are the cases whose sandboxes see each other's files at once, in the workspace of the host; a sandbox that lives on
+// in memory has its files for itself, until they are applied.
+var alone = []string{
+	"the wall-clock limit kills the whole process tree",
+	"cancel kills the whole process tree",
+	"close kills what a command left running",
+	"two sandboxes over one directory see each other's files",
+}
+
+func Test_A_Kept_Sandbox_In_Memory_Keeps_The_Contract(t *testing.T) {
+	d := kept(t, "virtual")
+	t.Setenv("TMPDIR", t.TempDir())
+	h := memoryHarness{harness{Local: sandboxtest.Local{Backend: d, Data: []string{d.Store.Dir}}, count: new(atomic.Int64)}}
+	left := len(alone)
+	for _, c := range sandboxtest.Cases() {
+		if slices.Contains(alone, c.Name) {
+			left--
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), sandboxtest.Limit)
+			defer cancel()
+			if err := c.Run(ctx, h); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if left != 0 {
+		t.Errorf("%d names of cases are no longer those of the contract", left)
+	}
+}
+
+// memoryHarness is one of sandboxes whose files are all their own.
+type memoryHarness struct{ harness }
+
+func (h memoryHarness) KeptSpec(dir string) sandbox.Spec { return h.Spec(dir) }
 
 func spec(t *testing.T, name string) sandbox.Spec {
 	t.Helper()
@@ -105,7 +171,7 @@ func create(t *testing.T, d *keep.Driver, name string) *sandbox.Sandbox {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = d.Store.Destroy(context.Background(), name) })
+	t.Cleanup(func() { _ = d.Destroy(context.Background(), name) })
 	return box
 }
 
@@ -150,7 +216,7 @@ func Test_A_Sandbox_Lives_On(t *testing.T) {
 	if left := marked(t); len(left) > 0 {
 		t.Errorf("these are left: %q", left)
 	}
-	if err := d.Store.Destroy(t.Context(), "one"); sandbox.CodeOf(err) != sandbox.NotFound {
+	if err := d.Destroy(t.Context(), "one"); sandbox.CodeOf(err) != sandbox.NotFound {
 		t.Errorf("destroyed twice: %v", err)
 	}
 }
@@ -177,7 +243,7 @@ func Test_One_Of_Many_Gets_The_Name(t *testing.T) {
 	if made.Load() != 1 || refused.Load() != 7 {
 		t.Errorf("%d were made, %d refused", made.Load(), refused.Load())
 	}
-	if err := d.Store.Destroy(t.Context(), "same"); err != nil {
+	if err := d.Destroy(t.Context(), "same"); err != nil {
 		t.Error(err)
 	}
 }
@@ -245,8 +311,8 @@ func Test_A_Killed_Keeper_Takes_All_Along(t *testing.T) {
 		t.Errorf("the command's end: %v", err)
 	}
 	for pid, fd := range pids {
-		if n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 20_000); n != 1 {
-			t.Errorf("process %d is left (%v)", pid, err)
+		if !ends(fd) {
+			t.Errorf("process %d is left", pid)
 		}
 		_ = unix.Close(fd)
 	}
@@ -325,6 +391,78 @@ func Test_A_Sandbox_Whose_Time_Is_Over_Is_Destroyed(t *testing.T) {
 	}
 }
 
+// deletions are what somebody may do to a sandbox's directory, or to all that there are.
+var deletions = map[string]func(dir string) error{
+	"its directory": os.RemoveAll,
+	"its record":    func(dir string) error { return os.Remove(filepath.Join(dir, "record.json")) },
+	"all state":     func(dir string) error { return os.RemoveAll(filepath.Dir(filepath.Dir(dir))) },
+}
+
+func Test_A_Sandbox_Whose_Record_Is_Deleted_Ends(t *testing.T) {
+	for what, do := range deletions {
+		t.Run(what, func(t *testing.T) {
+			d := newDriver(t)
+			box := create(t, d, "deleted")
+			deleted(t, d, box, do)
+		})
+	}
+}
+
+// deleted does that to a sandbox in which something runs, and waits for its end.
+func deleted(t *testing.T, d *keep.Driver, box *sandbox.Sandbox, do func(dir string) error) {
+	t.Helper()
+	if res, err := box.Run(t.Context(), sandbox.Cmd{Args: []string{"sh", "-c", "sleep 86400 >/dev/null 2>&1 &"}}); err != nil || res.Code != 0 {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	ender, ok := sandbox.As[keep.Ender](box.Unwrap())
+	if !ok {
+		t.Fatal("nobody tells its end")
+	}
+	running := marked(t)
+	dir := filepath.Join(d.Store.Dir, box.ID())
+	if err := do(dir); err != nil && !errors.Is(err, fs.ErrNotExist) { // the keeper removes the same
+		t.Fatal(err)
+	}
+	<-ender.Ended()
+	for _, one := range running {
+		gone(t, one)
+	}
+	if left, _ := filepath.Glob(filepath.Join(d.Store.Dir, "*")); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}
+
+// gone waits for the end of a process that marked has found.
+func gone(t *testing.T, one string) {
+	t.Helper()
+	number, _, _ := strings.Cut(one, " ")
+	pid, err := strconv.Atoi(number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.PidfdOpen(pid, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	if !ends(fd) {
+		t.Errorf("it is left: %s", one)
+	}
+}
+
+// ends waits for the end of a process.
+func ends(pidfd int) bool {
+	const patience = 20_000
+	n, err := 0, error(unix.EINTR)
+	for errors.Is(err, unix.EINTR) {
+		n, err = unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, patience)
+	}
+	return n == 1
+}
+
 func Test_What_Cannot_Start_Leaves_Nothing(t *testing.T) {
 	d := newDriver(t)
 	s := spec(t, "bad")
@@ -338,6 +476,57 @@ func Test_What_Cannot_Start_Leaves_Nothing(t *testing.T) {
 	}
 	if left := marked(t); len(left) > 0 {
 		t.Errorf("these are left: %q", left)
+	}
+}
+
+// What killed processes left goes with the next look, however young it is; what somebody is at stays.
+func Test_What_Is_Half_Made_Or_Half_Removed_Goes(t *testing.T) {
+	store := keep.Store{Dir: t.TempDir()}
+	for _, dir := range []string{".new-dead", ".new-bare", ".new-alive", ".gone-dead-1/state/deep", ".gone-alive-2"} {
+		if err := os.MkdirAll(filepath.Join(store.Dir, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{".new-dead", ".new-alive", ".gone-alive-2", ".gone-dead-1"} {
+		f, err := os.Create(filepath.Join(store.Dir, dir, "lock"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if !strings.Contains(dir, "alive") {
+			continue
+		}
+		if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if list, err := store.List(); err != nil || len(list) > 0 {
+		t.Errorf("%v, %v", list, err)
+	}
+	entries, err := os.ReadDir(store.Dir)
+	if err != nil || len(entries) != 2 || entries[0].Name() != ".gone-alive-2" || entries[1].Name() != ".new-alive" {
+		t.Errorf("left: %v, %v", entries, err)
+	}
+}
+
+func Test_What_Is_Being_Made_Is_Left_Alone_By_Looks(t *testing.T) {
+	store := keep.Store{Dir: t.TempDir()}
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() {
+			for n := range 10 {
+				if err := store.Add(keep.Record{ID: "box-" + strconv.Itoa(i*100+n), Backend: "bwrap"}); err != nil {
+					t.Error(err)
+				}
+				if _, err := store.List(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if list, err := store.List(); err != nil || len(list) != 4*10 {
+		t.Errorf("%d, %v", len(list), err)
 	}
 }
 
@@ -367,7 +556,7 @@ func Test_Names_That_Are_None(t *testing.T) {
 			t.Errorf("check %q: %v", name, err)
 		}
 		for what, err := range map[string]error{
-			"destroy": d.Store.Destroy(t.Context(), name), "stop": d.Store.Stop(t.Context(), name), "start": d.Start(t.Context(), name, nil),
+			"destroy": d.Destroy(t.Context(), name), "stop": d.Store.Stop(t.Context(), name), "start": d.Start(t.Context(), name, nil),
 		} {
 			if sandbox.CodeOf(err) != sandbox.NotFound {
 				t.Errorf("%s %q: %v", what, name, err)

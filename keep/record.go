@@ -8,9 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/stage"
 )
 
 // Record is what a sandbox is made from, as its directory keeps it. It holds no environment: that is of the
@@ -20,8 +23,11 @@ type Record struct {
 	Name    string           `json:"name,omitempty"` // a label for people
 	Backend string           `json:"backend"`
 	Created time.Time        `json:"created"`
-	Idle    sandbox.Duration `json:"idle,omitempty"` // stops when no command has run for so long; 0: never
-	TTL     sandbox.Duration `json:"ttl,omitempty"`  // is destroyed so long after Created, but not while a command runs; 0: never
+	Idle    sandbox.Duration `json:"idle,omitempty"`    // stops when no command has run for so long; 0: never
+	TTL     sandbox.Duration `json:"ttl,omitempty"`     // is destroyed so long after Created, but not while a command runs; 0: never
+	Spare   string           `json:"spare,omitempty"`   // the fingerprint of what it was prepared for; empty: it is somebody's
+	State   string           `json:"state,omitempty"`   // its Spec's State, when that does not lie in its directory
+	Cluster *Cluster         `json:"cluster,omitempty"` // where it is when a cluster keeps it; nil: this user's processes do, from this directory
 	Spec    sandbox.Spec     `json:"spec"`
 }
 
@@ -34,6 +40,7 @@ const (
 	lockFile   = "lock"
 	socketFile = "socket"
 	logFile    = "log"
+	stateDir   = "state" // see sandbox.Spec.State; the driver makes it
 )
 
 // namePattern is what a name may be: it becomes a directory's.
@@ -51,35 +58,101 @@ func CheckName(name string) error {
 func (s Store) dir(name string) string { return filepath.Join(s.Dir, name) }
 
 // Add writes a new record. Exists: there is one of that name.
-func (s Store) Add(r Record) error {
-	if err := CheckName(r.ID); err != nil {
+func (s Store) Add(r Record) error { return s.add(r, nil) }
+
+// add writes a new record; fill, if any, puts more into its directory. Others see it whole or not at all, and the next
+// look removes what a killed process left of it.
+func (s Store) add(r Record, fill func(dir string) error) error {
+	if err := s.Vacant(r.ID); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return err
 	}
-	// Others see the directory whole or not at all.
-	tmp, err := os.MkdirTemp(s.Dir, ".new-")
+	s.sweep()
+	tmp, held, err := s.newDir()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(tmp) }() // it has been renamed, or is nobody's
-	r.Spec.Env = nil
-	data, err := json.MarshalIndent(r, "", "  ")
+	defer held.release()
+	defer func() { _ = s.clear(tmp) }() // it has been renamed, or is nobody's
+	data, err := r.encode()
 	if err != nil {
 		return err
 	}
-	for name, content := range map[string][]byte{recordFile: append(data, '\n'), lockFile: nil, logFile: nil} {
+	for name, content := range map[string][]byte{recordFile: data, logFile: nil} {
 		if err := os.WriteFile(filepath.Join(tmp, name), content, 0o600); err != nil {
+			return err
+		}
+	}
+	if fill != nil {
+		if err := fill(tmp); err != nil {
 			return err
 		}
 	}
 	err = os.Rename(tmp, s.dir(r.ID))
 	if errors.Is(err, fs.ErrExist) {
-		return sandbox.Errorf(sandbox.Exists, "there is a sandbox %s already", r.ID).
-			WithHint("'agent-sandbox destroy %s' removes it", r.ID)
+		return exists(r.ID)
 	}
 	return err
+}
+
+// encode is what a record's file holds.
+func (r Record) encode() ([]byte, error) {
+	r.Spec.Env, r.Spec.State = nil, ""
+	data, err := json.MarshalIndent(r, "", "  ")
+	return append(data, '\n'), err
+}
+
+// rename gives a sandbox another record and its name, or leaves all as it was. The caller holds its lock.
+func (s Store) rename(old, r Record) error {
+	if err := s.Vacant(r.ID); err != nil {
+		return err
+	}
+	if err := s.rewrite(old.ID, r); err != nil {
+		return err
+	}
+	err := os.Rename(s.dir(old.ID), s.dir(r.ID))
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, fs.ErrExist) {
+		err = exists(r.ID)
+	}
+	return errors.Join(err, s.rewrite(old.ID, old))
+}
+
+// rewrite replaces the record of a sandbox in one step.
+func (s Store) rewrite(name string, r Record) error {
+	data, err := r.encode()
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(s.dir(name), recordFile)
+	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// Vacant is Exists when there is a record of that name.
+func (s Store) Vacant(name string) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	_, err := os.Lstat(s.dir(name))
+	if err == nil {
+		return exists(name)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func exists(name string) error {
+	return sandbox.Errorf(sandbox.Exists, "there is a sandbox %s already", name).
+		WithHint("'agent-sandbox destroy %s' removes it", name)
 }
 
 // Load reads a record. NotFound: there is none of that name.
@@ -108,8 +181,21 @@ func noSuch(name string) error {
 	return sandbox.Errorf(sandbox.NotFound, "no sandbox %.100q", name).WithHint("'agent-sandbox list' shows those that there are")
 }
 
-// List reads all records, in the order of their names. One that cannot be read is an error beside the others.
+// List reads the records of all that are somebody's, in the order of their names. One that cannot be read is an error
+// beside the others.
 func (s Store) List() ([]Record, error) {
+	all, err := s.all()
+	return slices.DeleteFunc(all, func(r Record) bool { return r.Spare != "" }), err
+}
+
+// Spares reads the records of those that are prepared for nobody yet.
+func (s Store) Spares() ([]Record, error) {
+	all, err := s.all()
+	return slices.DeleteFunc(all, func(r Record) bool { return r.Spare == "" }), err
+}
+
+func (s Store) all() ([]Record, error) {
+	s.sweep()
 	entries, err := os.ReadDir(s.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -135,11 +221,29 @@ func (s Store) List() ([]Record, error) {
 // remove deletes a sandbox's directory. The caller holds its lock.
 func (s Store) remove(name string) error {
 	// Out of sight first: what is half removed is nobody's sandbox.
-	gone := filepath.Join(s.Dir, fmt.Sprintf(".gone-%s-%d", name, time.Now().UnixNano()))
+	gone := filepath.Join(s.Dir, fmt.Sprintf("%s%s-%d", gonePrefix, name, time.Now().UnixNano()))
 	if err := os.Rename(s.dir(name), gone); err != nil {
 		return err
 	}
-	return os.RemoveAll(gone)
+	return s.clear(gone)
+}
+
+// clearState removes the State that a record names, when that does not lie in its directory.
+func (s Store) clearState(dir string) error {
+	var r Record
+	data, err := os.ReadFile(filepath.Join(dir, recordFile))
+	if err == nil && json.Unmarshal(data, &r) == nil && filepath.Dir(r.State) == s.Dir && strings.HasPrefix(filepath.Base(r.State), statePrefix) {
+		return stage.RemoveTree(r.State)
+	}
+	return nil
+}
+
+// state is the Spec's State of a sandbox.
+func (s Store) state(r Record) string {
+	if r.State != "" {
+		return r.State
+	}
+	return filepath.Join(s.dir(r.ID), stateDir)
 }
 
 // Log opens what a sandbox's keeper wrote.

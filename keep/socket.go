@@ -3,27 +3,17 @@ package keep
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed434b0696/agent-sandbox/guest/session"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
-
-// A socket's name must be shorter than 108 bytes (unix(7)), whatever its directory's is: it is reached through
-// an open directory.
-func within(dir string, f func(path string) error) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return f(fmt.Sprintf("/proc/self/fd/%d/%s", d.Fd(), socketFile))
-}
 
 // listen makes the sandbox's socket. The caller holds the lock, so what lies there is nobody's.
 func (s Store) listen(name string) (l *net.UnixListener, err error) {
@@ -31,7 +21,7 @@ func (s Store) listen(name string) (l *net.UnixListener, err error) {
 	if err := os.Remove(filepath.Join(dir, socketFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	err = within(dir, func(path string) error {
+	err = session.Within(dir, socketFile, func(path string) error {
 		l, err = net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 		return err
 	})
@@ -42,18 +32,43 @@ func (s Store) listen(name string) (l *net.UnixListener, err error) {
 	return l, os.Chmod(filepath.Join(dir, socketFile), 0o600)
 }
 
-// dial connects to a sandbox's keeper. Closed: the sandbox is stopped.
-func (s Store) dial(ctx context.Context, name string) (conn net.Conn, err error) {
+// startPause is how long somebody waits between looks at a keeper that does not listen yet, or no longer.
+const startPause = 5 * time.Millisecond
+
+// dial connects to a sandbox's keeper. Closed: the sandbox is stopped. One that is starting or stopping is waited for:
+// the kernel tells nobody when a name begins to be listened at.
+func (s Store) dial(ctx context.Context, name string) (net.Conn, error) {
+	for {
+		conn, err := s.connect(ctx, name)
+		if sandbox.CodeOf(err) != sandbox.Closed {
+			return conn, err
+		}
+		if runs, rerr := s.Runs(name); rerr != nil || !runs {
+			return nil, errors.Join(err, rerr)
+		}
+		select {
+		case <-time.After(startPause):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// connect tries once. Closed: nobody listens.
+func (s Store) connect(ctx context.Context, name string) (conn net.Conn, err error) {
 	if _, err := os.Lstat(s.dir(name)); err != nil || CheckName(name) != nil {
 		return nil, noSuch(name)
 	}
-	err = within(s.dir(name), func(path string) error {
+	err = session.Within(s.dir(name), socketFile, func(path string) error {
 		conn, err = (&net.Dialer{}).DialContext(ctx, "unix", path)
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ECONNREFUSED) {
-		return nil, sandbox.Errorf(sandbox.Closed, "sandbox %s is stopped", name).
-			WithHint("'agent-sandbox start %s' starts it", name)
+		return nil, isStopped(name)
 	}
 	return conn, err
+}
+
+func isStopped(name string) error {
+	return sandbox.Errorf(sandbox.Closed, "sandbox %s is stopped", name).WithHint("'agent-sandbox start %s' starts it", name)
 }

@@ -31,7 +31,7 @@ func TestDecodeReadsEveryKey(t *testing.T) {
   "secrets": {"T": {"from_env": "A", "env": "B", "file": "c", "hosts": ["d.e"], "header": "F"},
     "U": {"from_file": "a", "hosts": ["d.e"]}, "V": {"from_command": ["a", "b"], "hosts": ["d.e"]}},
   "env": {"pass": ["GH_*"], "deny": ["*"], "set": {"A": ""}},
-  "limits": {"wall": "1m", "output": 7, "memory": "2gb", "tmp": "64k", "pids": 3, "cpu": 0.5},
+  "limits": {"wall": "1m", "output": 7, "memory": "2gb", "tmp": "64k", "file": "1m", "pids": 3, "cpu": 0.5},
 } // the end, without a newline`
 	p, lines, err := Decode("f", []byte(text))
 	if err != nil {
@@ -53,7 +53,7 @@ func TestDecodeReadsEveryKey(t *testing.T) {
 			"U": {FromFile: "a", Hosts: []string{"d.e"}}, "V": {FromCommand: []string{"a", "b"}, Hosts: []string{"d.e"}},
 		},
 		Env:    sandbox.Env{Pass: []string{"GH_*"}, Deny: []string{"*"}, Set: map[string]string{"A": ""}},
-		Limits: sandbox.Limits{Wall: 60e9, Output: 7, Memory: 2 << 30, Tmp: 64 << 10, Pids: 3, CPU: 0.5},
+		Limits: sandbox.Limits{Wall: 60e9, Output: 7, Memory: 2 << 30, Tmp: 64 << 10, File: 1 << 20, Pids: 3, CPU: 0.5},
 	}
 	if !reflect.DeepEqual(p, want) {
 		t.Errorf("got  %+v\nwant %+v", p, want)
@@ -93,7 +93,7 @@ var badConfigs = []struct{ name, text, want, hint string }{
 	{"a key has another case", `{"Docker": true}`, "f:1: Docker: found an unknown key, expected one of $schema, backend, network, docker, userns, debuggers, filesystem, commands, secrets, env, limits", `did you mean "docker"?`},
 	{"a key belongs elsewhere", `{"ro": []}`, "f:1: ro: found an unknown key, expected one of $schema, backend, network, docker, userns, debuggers, filesystem, commands, secrets, env, limits", `did you mean "filesystem.ro"?`},
 	{"a nested key is misspelled", "{\"filesystem\": {\n\"exlude\": []}}", "f:2: filesystem.exlude: found an unknown key, expected one of presets, ro, rw, exclude, sockets", `did you mean "exclude"?`},
-	{"a key resembles nothing", `{"limits": {"colour": 1}}`, "f:1: limits.colour: found an unknown key, expected one of wall, output, memory, tmp, pids, cpu", ""},
+	{"a key resembles nothing", `{"limits": {"colour": 1}}`, "f:1: limits.colour: found an unknown key, expected one of wall, output, memory, tmp, file, pids, cpu", ""},
 	{"a key writes a line of its own", `{"a\nb": 1}`, `f:1: "a\nb": found an unknown key, expected one of $schema, backend, network, docker, userns, debuggers, filesystem, commands, secrets, env, limits`, ""},
 	{"a key stands twice", "{\"docker\": true,\n\"docker\": false}", "f:2: docker: found a second time, expected once (first on line 1)", ""},
 	{"a key stands twice in another spelling", `{"env": {"set": {"A": "1", "\u0041": "2"}}}`, "f:1: env.set.A: found a second time, expected once (first on line 1)", ""},
@@ -181,6 +181,7 @@ var badConfigs = []struct{ name, text, want, hint string }{
 	{"a size has a wrong unit", `{"limits": {"memory": "4xyz"}}`, `f:1: limits.memory: found "4xyz", expected a positive size such as "512MiB"`, ""},
 	{"a size is zero", `{"limits": {"tmp": 0}}`, `f:1: limits.tmp: found 0, expected a positive size such as "512MiB"`, ""},
 	{"a size overflows", `{"limits": {"output": "9223372036854775807T"}}`, `f:1: limits.output: found "9223372036854775807T", expected a positive size such as "512MiB"`, ""},
+	{"a file's size is no size", `{"limits": {"file": "4xyz"}}`, `f:1: limits.file: found "4xyz", expected a positive size such as "512MiB"`, ""},
 	{"a count is zero", `{"limits": {"pids": 0}}`, "f:1: limits.pids: found 0, expected a whole number of at least 1", ""},
 	{"a count is negative", `{"limits": {"pids": -4}}`, "f:1: limits.pids: found -4, expected a whole number of at least 1", ""},
 	{"a count is half", `{"limits": {"pids": 1.5}}`, "f:1: limits.pids: found 1.5, expected a whole number of at least 1", ""},

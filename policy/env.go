@@ -123,3 +123,19 @@ func lookupEnv(env []string, name string) string {
 	}
 	return ""
 }
+
+// LastOfEach keeps the last of the NAME=VALUE entries of each name, in the order of their first.
+func LastOfEach(env []string) []string {
+	at := map[string]int{}
+	var out []string
+	for _, kv := range env {
+		name, _, _ := strings.Cut(kv, "=")
+		if i, ok := at[name]; ok {
+			out[i] = kv
+			continue
+		}
+		at[name] = len(out)
+		out = append(out, kv)
+	}
+	return out
+}

@@ -232,3 +232,10 @@ func TestEnvPassesDockerWhereItIsAllowed(t *testing.T) {
 		t.Error("DOCKER_HOST does not pass")
 	}
 }
+
+func Test_The_Last_Of_Each_Variable_Stays(t *testing.T) {
+	got := LastOfEach([]string{"A=1", "B=2", "A=", "C", "B=3", "A=4=5"})
+	if want := []string{"A=4=5", "B=3", "C"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -15,6 +15,7 @@ func resolveLimits(layers []sandbox.Layer) Limits {
 		mergeLimit(&out, l, "output", &out.Output, l.Policy.Limits.Output)
 		mergeLimit(&out, l, "memory", &out.Memory, l.Policy.Limits.Memory)
 		mergeLimit(&out, l, "tmp", &out.Tmp, l.Policy.Limits.Tmp)
+		mergeLimit(&out, l, "file", &out.File, l.Policy.Limits.File)
 		mergeLimit(&out, l, "pids", &out.Pids, l.Policy.Limits.Pids)
 		mergeLimit(&out, l, "cpu", &out.CPU, l.Policy.Limits.CPU)
 	}
@@ -47,6 +48,8 @@ func raisedLimits(below, l sandbox.Limits) []string {
 	raised("limits.memory", above(below.Memory, l.Memory))
 	// Nothing set means half of the host's memory, and any number may be more.
 	raised("limits.tmp", l.Tmp > 0 && (below.Tmp == 0 || l.Tmp > below.Tmp))
+	// Nothing set means this much in memory.
+	raised("limits.file", above(cmp.Or(below.File, sandbox.DefaultMemoryFile), l.File))
 	raised("limits.pids", above(below.Pids, l.Pids))
 	raised("limits.cpu", above(below.CPU, l.CPU))
 	return keys

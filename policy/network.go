@@ -39,8 +39,8 @@ type Publish struct {
 
 func (p Publish) String() string { return fmt.Sprintf("%d:%d", p.Host, p.Port) }
 
-// parsePublish reads "[HOSTPORT:]PORT"; without HOSTPORT both are the same.
-func parsePublish(s string) (Publish, bool) {
+// ParsePublish reads "[HOSTPORT:]PORT"; without HOSTPORT both are the same.
+func ParsePublish(s string) (Publish, bool) {
 	host, port, both := strings.Cut(s, ":")
 	if !both {
 		port = host
@@ -258,7 +258,7 @@ func (n *network) check(r networkRule, p *Plan) error {
 		}
 		return nil
 	}
-	port, _ := parsePublish(r.Rule)
+	port, _ := ParsePublish(r.Rule)
 	for _, other := range p.Publish {
 		if other == port {
 			return nil

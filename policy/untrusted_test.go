@@ -34,7 +34,7 @@ func TestAnUntrustedLayerMayOnlyTighten(t *testing.T) {
 		{"what is so already", `{}`, `{"network": "none", "docker": false, "commands": {"git": "@git", "ls": true}, "limits": {"pids": 4096}}`, ""},
 		{"everything tighter", openGlobal, `{"network": "none", "docker": false, "userns": false, "debuggers": false,
 			"commands": {"git": "@git", "npm": false, "ls": false}, "env": {"deny": ["*"]},
-			"limits": {"wall": "1m", "memory": "1GiB", "pids": 10, "cpu": 1, "output": "1MiB", "tmp": "1MiB"}}`, ""},
+			"limits": {"wall": "1m", "memory": "1GiB", "pids": 10, "cpu": 1, "output": "1MiB", "tmp": "1MiB", "file": "1MiB"}}`, ""},
 		{"the same again", openGlobal, openGlobal, ""},
 		{"limits where there were none", `{}`, `{"limits": {"wall": "1h", "memory": "1TiB", "cpu": 64, "output": "16MiB"}}`, ""},
 		{"git refused", `{}`, `{"commands": {"git": false}}`, ""},
@@ -80,6 +80,8 @@ func TestAnUntrustedLayerMayOnlyTighten(t *testing.T) {
 		{"more memory", openGlobal, `{"limits": {"memory": "3GiB"}}`, "1: limits.memory"},
 		{"more processors", openGlobal, `{"limits": {"cpu": 2.1}}`, "1: limits.cpu"},
 		{"more output than we keep", `{}`, `{"limits": {"output": "17MiB"}}`, "1: limits.output"},
+		{"larger files than memory has", `{}`, `{"limits": {"file": "11MiB"}}`, "1: limits.file"},
+		{"larger files than allowed", `{"limits": {"file": "1MiB"}}`, `{"limits": {"file": "2MiB"}}`, "1: limits.file"},
 		{"a /tmp of unknown proportion", `{}`, `{"limits": {"tmp": "1MiB"}}`, "1: limits.tmp"},
 		{"the first line of several", `{}`, "{\"limits\": {\"pids\": 5000},\n\"network\": \"host\"}", "1: limits.pids"},
 	} {

@@ -158,6 +158,7 @@ func checkLimits(l sandbox.Layer) *sandbox.Error {
 		{"limits.output", lim.Output < 0, `a positive size such as "512MiB"`},
 		{"limits.memory", lim.Memory < 0, `a positive size such as "512MiB"`},
 		{"limits.tmp", lim.Tmp < 0, `a positive size such as "512MiB"`},
+		{"limits.file", lim.File < 0, `a positive size such as "512MiB"`},
 	} {
 		if size.negative {
 			return layerErrorf(l, size.key, "found a negative value, expected %s", size.expected)

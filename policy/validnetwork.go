@@ -104,7 +104,7 @@ func checkRule(l sandbox.Layer, list string, i int, rule string, anyHost, ca boo
 func checkPublish(l sandbox.Layer) *sandbox.Error {
 	seen := map[uint16]bool{}
 	for i, text := range l.Policy.Network.Publish {
-		port, ok := parsePublish(text)
+		port, ok := ParsePublish(text)
 		if !ok {
 			return layerErrorf(l, networkKey(listPublish, i), "found %s, expected PORT or HOSTPORT:PORT, each from 1 to 65535", clip(text))
 		}

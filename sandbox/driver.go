@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"time"
 )
@@ -80,6 +81,32 @@ type Detacher interface {
 	Detach() error
 }
 
+// Dialer is implemented by instances whose ports can be reached from outside.
+type Dialer interface {
+	// Dial connects to port on the loopback inside: 127.0.0.1, or ::1 when nobody listens there. Unavailable: nobody
+	// listens on either. The connection has CloseWrite, and ends with the instance; ctx bounds only how it comes about.
+	Dial(ctx context.Context, port int) (net.Conn, error)
+}
+
+// Sweeper is implemented by drivers that hold more of a sandbox than lies in its Spec's State.
+type Sweeper interface {
+	// Sweep removes what belongs to sandboxes of this user whose State is gone, or whose process was killed.
+	Sweep(ctx context.Context) error
+}
+
+// Prober is implemented by drivers with walls that nobody can ask about: only a try tells whether they hold.
+type Prober interface {
+	// Probe is Check, with what sandboxes of its own tell. Nothing is left of them.
+	Probe(ctx context.Context) (Report, error)
+}
+
+// Fingerprinter is implemented by drivers whose sandboxes are worth preparing ahead.
+type Fingerprinter interface {
+	// Fingerprint identifies what Create would make of spec now, on this host, in at most 32 letters and digits. Two specs
+	// that differ only in Name, State, or variables that do not come inside have the same.
+	Fingerprint(ctx context.Context, spec Spec) (string, error)
+}
+
 // As finds an optional interface in an instance, unwrapping as errors.As does.
 func As[T any](i Instance) (T, bool) {
 	for i != nil {
@@ -106,11 +133,43 @@ type Spec struct {
 	Env       []string // the host's environment, "K=V", that the env rules filter; nil: empty
 	Layers    []Layer  // policy layers, later wins
 	Policy    Policy   // the last layer, always trusted
+	// State is a directory, absolute and of this sandbox alone, in which the driver keeps what of its files outlives
+	// it: snapshots, and a tree in memory. A sandbox that is created with it again goes on from there. Empty: nothing is kept.
+	State string
 	// Resident gives all commands one set of walls, with a supervisor inside, instead of one set each: a command
 	// then costs a fork, and what it leaves in /tmp or running in the background stays until Close. What the policy
 	// protects is what was there when the first command ran.
 	Resident bool
-	Stage    string // name of the copy-on-write view of Workspace that commands run on, made when missing; empty: they write to Workspace. A driver without stages refuses it as Unsupported
+	Image    string // what the root file system is made of, for drivers with images; empty: the driver's own choice
+	Target   string // absolute path at which Workspace stands inside, for drivers with images; empty: its own path, or /workspace where it is a copy
+	// Firewall are hosts and presets that a sandbox reaches over routes and a packet filter, which sees addresses, in the
+	// place of the policy's proxy, which sees names; see package firewall. The policy's network is "none" then. nil: no
+	// firewall and no routes. For drivers with images, where this process may change their network namespace.
+	Firewall []string
+	Volumes  []Volume // storage that outlives the sandbox, for drivers with images
+	Stage    string   // name of the copy-on-write view of Workspace that commands run on, made when missing; empty: they write to Workspace. A driver without stages refuses it as Unsupported
+}
+
+// Volume is named storage of a backend, made when it is missing, that several sandboxes can share.
+type Volume struct {
+	Name     string            `json:"name"`               // of the backend's own
+	Target   string            `json:"target"`             // absolute path inside
+	ReadOnly bool              `json:"readOnly,omitempty"` //
+	Labels   map[string]string `json:"labels,omitempty"`   // it gets when it is made
+}
+
+// HostOnly returns Unsupported when the spec asks for what only drivers with images have, and nil otherwise; for
+// drivers whose root file system is the host's.
+func (s Spec) HostOnly() error {
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{{"an image", s.Image != ""}, {"a target", s.Target != ""}, {"volumes", len(s.Volumes) > 0}, {"a firewall", len(s.Firewall) > 0}} {
+		if f.set {
+			return Errorf(Unsupported, "only backends with images have %s", f.name).WithHint("--backend docker")
+		}
+	}
+	return nil
 }
 
 // Layer is one Policy and where it came from.
@@ -189,7 +248,25 @@ type Info struct {
 // Status is the state of a sandbox.
 type Status struct {
 	Info
-	Running int `json:"running"` // commands that run now
+	Running int        `json:"running"`       // commands that run now
+	Pod     *PodStatus `json:"pod,omitempty"` // in which they run; nil: in none
+}
+
+// PodStatus is what a cluster says of the pod of a sandbox.
+type PodStatus struct {
+	Name       string         `json:"name"`
+	Namespace  string         `json:"namespace"`
+	Node       string         `json:"node,omitempty"`
+	Phase      string         `json:"phase"`
+	Conditions []PodCondition `json:"conditions,omitempty"`
+}
+
+// PodCondition is one of the conditions of a pod.
+type PodCondition struct {
+	Type    string `json:"type"`
+	Status  string `json:"status"` // "True", "False", "Unknown"
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
 }
 
 // State says how well a driver holds a rule on this host.

@@ -6,7 +6,29 @@ import (
 	"io/fs"
 )
 
-// files wraps a driver's Files, so that every error says where it happened.
+// Maker is implemented by Files that make directories.
+type Maker interface {
+	// Mkdir makes name and what is missing above it. One that exists is as it was; Exists: it is no directory.
+	Mkdir(ctx context.Context, name string, perm fs.FileMode) error
+}
+
+// Searcher is implemented by Files that search where the files are.
+type Searcher interface {
+	// Search looks below root as [SearchTree].
+	Search(ctx context.Context, root string, q Query) (Found, error)
+}
+
+// Archiver is implemented by Files that move whole trees as tar. Package transfer uses it.
+type Archiver interface {
+	// Pack streams the directory name and all below it out, with names relative to it. The caller closes the stream;
+	// Close reports whether all of it arrived. What comes is the sandbox's word: extract it with care.
+	Pack(ctx context.Context, name string) (io.ReadCloser, error)
+	// Unpack streams a tree into the directory name, which exists. What exists is replaced, directories are merged.
+	Unpack(ctx context.Context, name string, r io.Reader) error
+}
+
+// files wraps a driver's Files, so that every error says where it happened. It has the optional interfaces, too, and
+// answers Unsupported for those that the driver has not.
 type files struct{ s *Sandbox }
 
 func (f files) Open(ctx context.Context, name string) (io.ReadCloser, error) {
@@ -37,6 +59,54 @@ func (f files) Remove(ctx context.Context, name string) error {
 
 func (f files) Rename(ctx context.Context, from, to string) error {
 	return f.do("rename", func(d Files) error { return d.Rename(ctx, from, to) })
+}
+
+// Mkdir is that of [Maker].
+func (f files) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
+	return f.do("make directory", func(d Files) error {
+		m, ok := d.(Maker)
+		if !ok {
+			return Errorf(Unsupported, "this sandbox makes no directories by itself")
+		}
+		return m.Mkdir(ctx, name, perm)
+	})
+}
+
+// Search is that of [Searcher], and [SearchTree] where the driver has none.
+func (f files) Search(ctx context.Context, root string, q Query) (found Found, err error) {
+	err = f.do("search", func(d Files) error {
+		if s, ok := d.(Searcher); ok {
+			found, err = s.Search(ctx, root, q)
+			return err
+		}
+		found, err = SearchTree(ctx, d, root, q)
+		return err
+	})
+	return found, err
+}
+
+// Pack is that of [Archiver].
+func (f files) Pack(ctx context.Context, name string) (r io.ReadCloser, err error) {
+	err = f.do("pack", func(d Files) error {
+		a, ok := d.(Archiver)
+		if !ok {
+			return Errorf(Unsupported, "this sandbox packs no trees")
+		}
+		r, err = a.Pack(ctx, name)
+		return err
+	})
+	return r, err
+}
+
+// Unpack is that of [Archiver].
+func (f files) Unpack(ctx context.Context, name string, r io.Reader) error {
+	return f.do("unpack", func(d Files) error {
+		a, ok := d.(Archiver)
+		if !ok {
+			return Errorf(Unsupported, "this sandbox unpacks no trees")
+		}
+		return a.Unpack(ctx, name, r)
+	})
 }
 
 func (f files) do(op string, call func(Files) error) error {

@@ -78,9 +78,13 @@ type Limits struct {
 	Output Bytes    `json:"output,omitempty"` // bytes of stdout and stderr together
 	Memory Bytes    `json:"memory,omitempty"` // memory of all processes together
 	Tmp    Bytes    `json:"tmp,omitempty"`    // size of the private /tmp
+	File   Bytes    `json:"file,omitempty"`   // size to which a command can make one file grow; see [DefaultMemoryFile]
 	Pids   int      `json:"pids,omitempty"`   // processes and threads at one time
 	CPU    float64  `json:"cpu,omitempty"`    // processors, 1.5 is one and a half
 }
+
+// DefaultMemoryFile is the limit on the size of a file in memory when nobody sets one. Other walls have none then.
+const DefaultMemoryFile Bytes = 10 << 20
 
 // Duration is a time.Duration that reads "90s" or "1h30m".
 type Duration time.Duration

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -153,6 +154,26 @@ func (s *Sandbox) Detach() error {
 		return nil
 	}
 	return s.wrap(d.Detach(), "detach")
+}
+
+// Dial connects to a port on the loopback inside, where a command listens; see [Dialer]. Unsupported: the sandbox's ports
+// cannot be reached from outside.
+func (s *Sandbox) Dial(ctx context.Context, port int) (net.Conn, error) {
+	if err := s.usable("dial"); err != nil {
+		return nil, err
+	}
+	d, ok := As[Dialer](s.instance)
+	if !ok {
+		return nil, s.wrap(Errorf(Unsupported, "this sandbox cannot be dialed"), "dial")
+	}
+	if port < 1 || port > 65535 {
+		return nil, s.wrap(Errorf(Invalid, "%d is no port", port), "dial")
+	}
+	conn, err := d.Dial(ctx, port)
+	if err != nil {
+		return nil, s.wrap(err, "dial")
+	}
+	return conn, nil
 }
 
 func (s *Sandbox) usable(op string) error {

@@ -23,7 +23,15 @@ func policyCases() []Case {
 		{"a relative workspace is refused as invalid", relativeWorkspace},
 		{"the report is complete", reportComplete},
 		{"a limit is enforced or refused as unsupported", enforceOrRefuse},
+		{"a file cannot grow beyond its limit", fileLimit},
+		{"commands have no more processes than their limit", processLimit},
 	}
+}
+
+// Offline is implemented by harnesses whose sandboxes without a network see interfaces that nothing inside can use.
+type Offline interface {
+	// Internet is a program inside that ends with 0 when it could make an Internet socket.
+	Internet() []string
 }
 
 // seed fills dir from inside, before any rule is on it.
@@ -119,11 +127,24 @@ func loopbackOnly(ctx context.Context, h Harness) error {
 				names = append(names, strings.TrimSpace(name))
 			}
 		}
-		if len(names) != 1 || names[0] != "lo" {
+		if len(names) == 1 && names[0] == "lo" {
+			return nil
+		}
+		o, ok := h.(Offline)
+		if !ok {
 			return fmt.Errorf("interfaces %q, want lo alone", names)
 		}
-		return nil
+		return b.offline(ctx, o.Internet())
 	})
+}
+
+// offline runs what makes an Internet socket, which has to exist and fail.
+func (b box) offline(ctx context.Context, program []string) error {
+	res, err := b.Run(ctx, sandbox.Cmd{Args: program})
+	if err == nil && res.Code == 0 {
+		err = fmt.Errorf("%q made an Internet socket", program)
+	}
+	return err
 }
 
 func zeroSpecFiles(ctx context.Context, h Harness) error {
@@ -198,6 +219,7 @@ func enforceOrRefuse(ctx context.Context, h Harness) error {
 		"limits.memory": func(l *sandbox.Limits) { l.Memory = 512 << 20 },
 		"limits.pids":   func(l *sandbox.Limits) { l.Pids = 64 },
 		"limits.cpu":    func(l *sandbox.Limits) { l.CPU = 0.5 },
+		"limits.file":   func(l *sandbox.Limits) { l.File = 4 << 20 },
 		"limits.tmp":    func(l *sandbox.Limits) { l.Tmp = 1 << 20 },
 	} {
 		state := sandbox.State("unknown")
@@ -221,4 +243,50 @@ func enforceOrRefuse(ctx context.Context, h Harness) error {
 		}
 	}
 	return nil
+}
+
+func fileLimit(ctx context.Context, h Harness) error {
+	const limit = 1 << 20
+	return inside(ctx, h, func(s *sandbox.Spec) { s.Policy.Limits.File = limit }, func(b box) error {
+		// The kernel sends a signal, too, which ends those that do not ignore it.
+		const script = `ulimit -f unlimited 2>/dev/null; trap "" XFSZ; %s; echo $?; wc -c <big`
+		for _, grow := range []string{
+			"head -c 3000000 /dev/zero >big", "cat /dev/zero >>big", "for i in 1 2 3; do head -c 500000 /dev/zero; done >big", "truncate -s 2M big",
+		} {
+			res, err := b.sh(ctx, fmt.Sprintf(script, grow))
+			if err != nil {
+				return err
+			}
+			var status, size int64
+			if _, err := fmt.Sscan(string(res.Stdout), &status, &size); err != nil || status == 0 || size > limit {
+				return fmt.Errorf("%s: %q, want a failure and at most %d bytes: %w", grow, res.Stdout, limit, err)
+			}
+			if !strings.Contains(string(res.Stderr), "File too large") {
+				return fmt.Errorf("%s says %q", grow, res.Stderr)
+			}
+		}
+		if err := hasCode(b.put(ctx, "big", everyByte(limit+1)), sandbox.Exhausted); err != nil {
+			return fmt.Errorf("through Files: %w", err)
+		}
+		return errors.Join(b.put(ctx, "fits", everyByte(limit)), b.prints(ctx, "wc -c <fits | tr -d ' '; echo small >small; cat small", "1048576\nsmall\n"))
+	})
+}
+
+// guestRoom is how many processes beyond the limit there may be where the guest's threads count, too.
+const guestRoom = 64
+
+func processLimit(ctx context.Context, h Harness) error {
+	const limit = 40
+	err := inside(ctx, h, func(s *sandbox.Spec) { s.Policy.Limits.Pids = limit }, func(b box) error {
+		// The shell gives up when it cannot fork; what it has started dies with the sandbox.
+		res, err := b.sh(ctx, `i=0; while [ $i -lt 300 ]; do sleep 2 & i=$((i+1)); echo $i; done`)
+		if err != nil {
+			return err
+		}
+		if n := strings.Count(string(res.Stdout), "\n"); n < 1 || n > limit+guestRoom {
+			return fmt.Errorf("%d processes at once, want at most %d: %s", n, limit+guestRoom, res.Stderr)
+		}
+		return nil
+	})
+	return optional(err)
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures what a sandbox and its network cost against raw bubblewrap and srt, as root
 # and as a plain user, and scripts in memory against bash and just-bash, and prints
-# Markdown: bench.sh [--readme] [-rounds N]
+# Markdown: bench.sh [--readme] [-rounds N]. Where KUBECONFIG names a cluster, pods are measured, too.
 # With --readme the README gets the tables too.
 set -euo pipefail
 # shellcheck source=scripts/project.sh
@@ -18,7 +18,7 @@ fi
 bin=$(mktemp -d)
 out=$(mktemp)
 trap 'rm -rf "$bin" "$out"' EXIT
-CGO_ENABLED=0 go build -buildvcs=false -o "$bin/" ./bench/startup ./bench/proxy ./bench/shell
+CGO_ENABLED=0 go build -buildvcs=false -o "$bin/" ./bench/startup ./bench/proxy ./bench/shell ./bench/kept ./bench/pods
 
 readme=no
 if [[ ${1-} == --readme ]]; then
@@ -32,6 +32,16 @@ fi
   "$bin/startup" -command bin/agent-sandbox -guest "$(echo guest/bin/guest-*)" -npm "$npm" "$@"
   "$bin/proxy" -command bin/agent-sandbox -npm "$npm"
   "$bin/shell" -npm "$peers"
+  if docker image inspect debian:bookworm-slim >/dev/null 2>&1; then
+    "$bin/kept" -command bin/agent-sandbox
+  else
+    say 'no Docker engine with debian:bookworm-slim (testbed/up.sh docker): leaving it out'
+  fi
+  if [[ -n ${KUBECONFIG-} ]]; then
+    "$bin/pods" -command bin/agent-sandbox
+  else
+    say 'KUBECONFIG names no cluster (testbed/up.sh): leaving pods out'
+  fi
 } | tee "$out"
 
 [[ $readme = no ]] || sed -i -e "/^<!-- bench: /r $out" -e '/^<!-- bench: /,/^<!-- end of bench -->/{/^<!-- /!d}' README.md

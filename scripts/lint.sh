@@ -25,5 +25,5 @@ GOOS=darwin CGO_ENABLED=0 go vet ./vfs/... ./shell/... ./coreutils/... ./backend
 
 if command -v shellcheck >/dev/null; then
   say "shellcheck"
-  shellcheck -x .ci/run scripts/*.sh
+  shellcheck -x .ci/run scripts/*.sh testbed/*.sh images/*/*.sh
 fi

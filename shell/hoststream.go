@@ -16,6 +16,8 @@ type hostStream struct {
 	done chan struct{} // closed when it must not be used any more
 	end  sync.Once
 
+	late sync.Mutex // held to decide whether what was fetched comes before done
+
 	pending chan []byte // a read that goes on; closed at the end of the input
 	rest    []byte
 }
@@ -35,10 +37,28 @@ func newHost(r io.Reader, w io.Writer, name string) *description {
 
 // finish ends all use of the caller's stream: Run returns, though a job may go on.
 func (h *hostStream) finish() {
-	h.end.Do(func() { close(h.done) })
-	if h.w != nil { // A write that is being made ends before Run returns.
-		h.mu.Lock()
-		h.mu.Unlock() //nolint:staticcheck // Waits for the writer.
+	h.end.Do(func() {
+		h.late.Lock()
+		defer h.late.Unlock()
+		close(h.done)
+	})
+	h.mu.Lock() // A write that is being made ends before Run returns.
+	defer h.mu.Unlock()
+	select {
+	case data, ok := <-h.pending:
+		if ok {
+			h.rest = data
+		}
+	default:
+	}
+	h.unread(h.rest)
+	h.rest = nil
+}
+
+// unread gives back to the caller what nobody took.
+func (h *hostStream) unread(b []byte) {
+	if to, ok := h.r.(Unreader); ok && len(b) > 0 {
+		to.Unread(b)
 	}
 }
 
@@ -97,7 +117,7 @@ func (h *hostStream) read(ctx context.Context, b []byte) (int, error) {
 	if len(h.rest) == 0 {
 		if h.pending == nil {
 			h.pending = make(chan []byte, 1)
-			go fetch(h.r, h.pending)
+			go h.fetch(h.pending)
 		}
 		select {
 		case data, ok := <-h.pending:
@@ -117,12 +137,12 @@ func (h *hostStream) read(ctx context.Context, b []byte) (int, error) {
 }
 
 // fetch reads once, when somebody has asked: what nobody asks for stays with the caller.
-func fetch(r io.Reader, to chan<- []byte) {
+func (h *hostStream) fetch(to chan<- []byte) {
 	buf := make([]byte, 32<<10)
 	for {
-		n, err := r.Read(buf)
+		n, err := h.r.Read(buf)
 		if n > 0 {
-			to <- buf[:n]
+			h.deliver(to, buf[:n])
 			return
 		}
 		if err != nil {
@@ -130,4 +150,15 @@ func fetch(r io.Reader, to chan<- []byte) {
 			return
 		}
 	}
+}
+
+// deliver hands over what was fetched, or gives it back when it comes too late.
+func (h *hostStream) deliver(to chan<- []byte, data []byte) {
+	h.late.Lock()
+	defer h.late.Unlock()
+	if h.finished() {
+		h.unread(data)
+		return
+	}
+	to <- data
 }

@@ -40,7 +40,7 @@ type interp struct {
 	varsShared  bool    // vars belongs to another process too
 	epoch       uint64  // cells of this epoch may be written
 	birth       uint64  // of cells older than this the parent has the memory
-	escaped     bool    // a process that goes on beside this one has seen the cells
+	escapes     uint64  // how often a process that goes on beside this one was given the cells
 	funcs       []*function
 	funcsShared bool
 	before      forkState
@@ -195,10 +195,10 @@ func (sh *interp) fork(beside bool) *interp {
 	c.introduce()
 	c.epoch = newEpoch()
 	c.varsShared, c.funcsShared, c.aliasShared, c.framesShared = true, true, true, true
-	c.before = forkState{sh.varsShared, sh.funcsShared, sh.aliasShared}
+	c.before = forkState{sh.varsShared, sh.funcsShared, sh.aliasShared, sh.escapes}
 	sh.varsShared, sh.funcsShared, sh.aliasShared = true, true, true
 	c.sole = false
-	c.escaped, c.ownProcess, c.ownedEnd, c.signaled, c.exiting = false, false, false, 0, false
+	c.escapes, c.ownProcess, c.ownedEnd, c.signaled, c.exiting = 0, false, false, 0, false
 	c.trapsInherited, c.inTrap, c.inChildTrap, c.inWords, c.childrenLater = true, 0, false, 0, 0
 	c.stack, c.scratch, c.fb = nil, nil, nil
 	sh.bequeath(c, beside)
@@ -216,7 +216,7 @@ func (sh *interp) fork(beside bool) *interp {
 	}
 	if beside {
 		sh.epoch = newEpoch()
-		sh.escaped = true
+		sh.escapes++
 		c.params = append([]string(nil), sh.params...)
 		c.frames = append([]frame(nil), sh.frames...)
 		c.framesShared = false
@@ -232,16 +232,22 @@ func (sh *interp) reunite(c *interp) {
 	if sh.p.pending.Load() != 0 || sh.p.isStopped() {
 		sh.p.attention.Store(true)
 	}
-	if c.escaped {
+	if c.escapes > 0 {
 		sh.epoch = newEpoch()
-		sh.escaped = true
+		sh.escapes++
+		return
+	}
+	if sh.escapes != c.before.escapes { // others have what was this process's alone before
 		return
 	}
 	sh.varsShared, sh.funcsShared, sh.aliasShared = c.before.vars, c.before.funcs, c.before.aliases
 }
 
 // forkState is what of the parent was shared before the fork.
-type forkState struct{ vars, funcs, aliases bool }
+type forkState struct {
+	vars, funcs, aliases bool
+	escapes              uint64
+}
 
 // unwinding tells whether commands are being left; the next one must not run.
 func (sh *interp) unwinding() bool { return sh.ctl != ctlNone }
@@ -262,13 +268,7 @@ func (sh *interp) spend(n int) bool {
 }
 
 func (sh *interp) tickSlow() bool {
-	if sh.gas < 0 {
-		need := fuelBatch - sh.gas
-		if err := sh.m.takeFuel(need); err != nil {
-			sh.m.stop(err)
-		}
-		sh.gas = fuelBatch
-	}
+	sh.fill()
 	if sh.ctx.Err() != nil {
 		sh.die(sh.ctx)
 		return false
@@ -277,6 +277,24 @@ func (sh *interp) tickSlow() bool {
 		sh.takeSignals()
 	}
 	return sh.ctl == ctlNone
+}
+
+// fill takes a batch of fuel when there is none left.
+func (sh *interp) fill() {
+	if sh.gas >= 0 {
+		return
+	}
+	if err := sh.m.takeFuel(fuelBatch - sh.gas); err != nil {
+		sh.m.stop(err)
+	}
+	sh.gas = fuelBatch
+}
+
+// burn takes n units for work in the middle of which no trap runs: signals wait for the next command. False: leave.
+func (sh *interp) burn(n int) bool {
+	sh.gas -= n
+	sh.fill()
+	return sh.ctx.Err() == nil
 }
 
 // die leaves the process because its context has ended; traps do not run.

@@ -130,7 +130,7 @@ func (sh *interp) readAll(d *description) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if !sh.spend(n >> 6) {
+		if !sh.burn(n >> 6) { // a trap that exits would be taken for an error of the file's
 			return "", syscall.EINTR
 		}
 	}

@@ -48,11 +48,19 @@ type Shell struct {
 }
 
 // Stdio are the streams of a Run. Nil fields: no input, output that is lost. They are not used any
-// more when Run has returned. A Stdin whose Read blocks holds a goroutine until that returns.
+// more when Run has returned. A Stdin whose Read blocks holds a goroutine until that returns; what it
+// then read, as all that was read and no command took, is lost unless it is an Unreader.
 type Stdio struct {
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
+}
+
+// Unreader is an input that outlives a Run, such as a terminal.
+type Unreader interface {
+	// Unread takes back the last bytes that Read returned, to be read again. Safe for concurrent use with
+	// Read; it keeps b.
+	Unread(b []byte)
 }
 
 // Script is what to run, and how.

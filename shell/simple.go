@@ -533,6 +533,9 @@ func (sh *interp) runBuiltin(b *builtin, args []string) int {
 	st := b.run(sh, args)
 	sh.builtinName = before
 	sh.declArgs = nil
+	if sh.ctl == ctlExit { // also by a trap in the middle of it
+		return sh.status
+	}
 	return st & 0xff
 }
 

@@ -18,16 +18,19 @@ import (
 // was decided (Denied while the stage is in use, NotFound and Invalid for Paths), or that
 // the stage could not be brought up to date afterwards.
 func (s *Stage) Apply(options ApplyOptions) (Result, error) {
-	held, err := lock(s.dir, holder([]string{"apply"}))
-	if err != nil {
-		return Result{}, err
+	if !options.DryRun { // which is a look, as Diff is
+		held, err := lock(s.dir, holder([]string{"apply"}))
+		if err != nil {
+			return Result{}, err
+		}
+		defer release(held)
 	}
-	defer release(held)
 	if err := s.reload(); err != nil {
 		return Result{}, err
 	}
 	var r Result
 	if !options.DryRun {
+		var err error
 		if r.Finished, err = s.resume(); err != nil {
 			return r, err
 		}
@@ -50,7 +53,8 @@ func (s *Stage) Apply(options ApplyOptions) (Result, error) {
 		return r, err
 	}
 	a := d.applier(false)
-	if len(j.Operations) > 0 && !options.DryRun {
+	// What makes no difference goes, too: a snapshot that was restored after it was applied would make conflicts of that later.
+	if !options.DryRun && (len(j.Operations) > 0 || len(changes) == 0 && s.Kind == Overlay && !s.Pristine()) {
 		if err := s.writeJournal(j); err != nil {
 			return r, err
 		}

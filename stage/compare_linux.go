@@ -1,12 +1,5 @@
 package stage
 
-import (
-	"bytes"
-	"errors"
-	"io"
-	"os"
-)
-
 const (
 	// special are the bits that let a program run as somebody else.
 	special = 0o6000
@@ -70,7 +63,7 @@ func (d *differ) compare(path string, up, low info, origin bool) error {
 		c.Conflict = changedBelow
 	}
 	d.remark(&c)
-	c.Binary = up.isFile() && binaryAt(d.up, path, up.Size) || low.isFile() && binaryAt(d.low, path, low.Size)
+	c.Binary = c.New.isBinary(d.up.opened, path) || c.Old.isBinary(d.low.opened, path)
 	return d.add(c)
 }
 
@@ -121,42 +114,4 @@ func (d *differ) contentDiffers(path string, up, low info, now, was *Entry) (boo
 	defer b.Close()
 	equal, err := equalFiles(a, b)
 	return !equal, err
-}
-
-func equalFiles(a, b *os.File) (bool, error) {
-	const chunk = 64 << 10
-	x, y := make([]byte, chunk), make([]byte, chunk)
-	for {
-		n, err := io.ReadFull(a, x)
-		m, other := io.ReadFull(b, y)
-		if n != m || !bytes.Equal(x[:n], y[:m]) {
-			return false, nil
-		}
-		for _, e := range []error{err, other} {
-			if e != nil && !errors.Is(e, io.EOF) && !errors.Is(e, io.ErrUnexpectedEOF) {
-				return false, e
-			}
-		}
-		if err != nil || other != nil {
-			return err != nil && other != nil, nil
-		}
-	}
-}
-
-// binaryAt reports whether a patch cannot show the file.
-func binaryAt(t *tree, path string, size int64) bool {
-	if size > maxText {
-		return true
-	}
-	f, err := t.open(path)
-	if err != nil {
-		return true
-	}
-	defer f.Close()
-	head := make([]byte, binaryHead)
-	n, err := io.ReadFull(f, head)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return true
-	}
-	return looksBinary(head[:n])
 }

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -20,10 +21,12 @@ type copied struct {
 	Copy fingerprint `json:"copy"`
 }
 
-// copier copies a tree of the user's into one of ours.
+// copier copies a tree of the user's, or of ours, into one of ours.
 type copier struct {
+	ctx      context.Context //nolint:containedctx // bounds one copy
 	from, to *tree
 	manifest manifest
+	view     *clone            // a stage's view is copied, with all that an overlay has; nil: a workspace
 	links    map[uint64]string // the first name of a file with several
 	clones   bool              // the file system shares blocks; false after the first refusal
 	any      bool              // something was cloned
@@ -31,7 +34,7 @@ type copier struct {
 
 // copyWorkspace fills the empty directory to. Sockets and devices stay out.
 func copyWorkspace(from, to string, inode uint64) (cloned bool, m manifest, err error) {
-	c := &copier{manifest: manifest{}, links: map[uint64]string{}, clones: true}
+	c := &copier{ctx: context.Background(), manifest: manifest{}, links: map[uint64]string{}, clones: true}
 	if c.from, err = openTree(from, false); err != nil {
 		return false, nil, err
 	}
@@ -65,6 +68,9 @@ func (c *copier) directory(path string) error {
 }
 
 func (c *copier) entry(path string) error {
+	if err := c.ctx.Err(); err != nil {
+		return err
+	}
 	st, err := c.from.lstat(path)
 	if err != nil || !st.exists {
 		return err
@@ -72,7 +78,7 @@ func (c *copier) entry(path string) error {
 	switch st.kind() {
 	case Directory:
 		if err = c.to.mkdir(path, 0o700); err == nil {
-			err = c.directory(path)
+			err = c.inside(path, st)
 		}
 	case Symlink:
 		var target string
@@ -84,12 +90,23 @@ func (c *copier) entry(path string) error {
 	case File:
 		err = c.file(path, st)
 	case Socket, Device:
-		return nil
+		if c.view == nil {
+			return nil
+		}
+		err = c.to.mknod(path, st)
 	}
 	if err != nil {
 		return err
 	}
 	return c.finish(path, st)
+}
+
+// inside copies what is in a directory, which is unlocked for the moment when it is ours and its mode locks it.
+func (c *copier) inside(path string, st info) error {
+	if c.from.own && st.Mode&0o500 != 0o500 {
+		return c.from.unlocked(path, func() error { return c.directory(path) })
+	}
+	return c.directory(path)
 }
 
 func (c *copier) file(path string, st info) error {
@@ -115,11 +132,16 @@ func (c *copier) file(path string, st info) error {
 		}
 		c.clones = false
 	}
-	return errors.Join(copySparse(dst, src), dst.Close())
+	return errors.Join(copySparse(c.ctx, dst, src), dst.Close())
 }
 
 // finish gives the copy the mode and time of the original, and records both.
 func (c *copier) finish(path string, st info) error {
+	if c.view != nil {
+		if err := c.view.belongings(c, path, st); err != nil {
+			return err
+		}
+	}
 	if st.kind() != Symlink {
 		if err := c.to.chmod(path, st.Mode&0o7777); err != nil {
 			return err
@@ -133,18 +155,28 @@ func (c *copier) finish(path string, st info) error {
 		return err
 	}
 	now, err := c.to.lstat(path)
+	if c.view != nil {
+		c.view.note(path, st, now)
+		return err
+	}
 	c.manifest[path] = copied{Low: st.fingerprint(), Copy: now.fingerprint()}
 	return err
 }
 
-// copySparse copies src to the empty dst and leaves its holes out.
-func copySparse(dst, src *os.File) error {
+// piece is how much is copied between two looks at the context.
+const piece = 64 << 20
+
+// copySparse copies src to the empty dst and leaves its holes out, until ctx ends.
+func copySparse(ctx context.Context, dst, src *os.File) error {
 	info, err := src.Stat()
 	if err != nil {
 		return err
 	}
 	size := info.Size()
 	for at := int64(0); at < size; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		data, err := unix.Seek(int(src.Fd()), at, unix.SEEK_DATA)
 		if errors.Is(err, unix.ENXIO) {
 			break // a hole to the end
@@ -156,6 +188,7 @@ func copySparse(dst, src *os.File) error {
 		if err != nil || hole <= data {
 			hole = size
 		}
+		hole = min(hole, data+piece)
 		if _, err := src.Seek(data, io.SeekStart); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package stage
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -74,6 +75,28 @@ func (d *differ) close() {
 	d.low.close()
 	d.up.close()
 }
+
+// WritePatch is that of [Sides], which are the workspace and the stage.
+func (s *Stage) WritePatch(w io.Writer, changes []Change) error {
+	d, err := s.openDiff()
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	return d.sides().WritePatch(w, changes)
+}
+
+// CountLines is that of [Sides], which are the workspace and the stage.
+func (s *Stage) CountLines(changes []Change) ([]Lines, error) {
+	d, err := s.openDiff()
+	if err != nil {
+		return nil, err
+	}
+	defer d.close()
+	return d.sides().CountLines(changes)
+}
+
+func (d *differ) sides() Sides { return Sides{Old: d.low.opened, New: d.up.opened} }
 
 func (d *differ) run() ([]Change, error) {
 	d.changes = nil
@@ -283,9 +306,7 @@ func (d *differ) deleted(path string) error {
 	if d.base.changed(path, low) {
 		c.Conflict = changedBelow
 	}
-	if low.isFile() {
-		c.Binary = binaryAt(d.low, path, low.Size)
-	}
+	c.Binary = old.isBinary(d.low.opened, path)
 	if err := d.add(c); err != nil || !low.isDir() {
 		return err
 	}

@@ -4,7 +4,7 @@
 // A [Store] keeps stages in a directory of the user. A command runs on a stage
 // between [Stage.Use] and [Use.Close]; [Use.Command] says what to put in front of
 // its command line, so that it finds the view in the workspace's place.
-// [Stage.Diff] and [WritePatch] show what a command did.
+// [Stage.Diff] and [Stage.WritePatch] show what a command did.
 //
 // The view is a kernel overlay mounted in a user namespace. Where the kernel
 // refuses, it is a copy of the workspace, sharing its blocks where the file system

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -72,6 +73,25 @@ func tryLock(f *os.File) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// awaitLock returns when nobody has the lock, or ctx ends, and closes f.
+func awaitLock(ctx context.Context, f *os.File) error {
+	got := make(chan error, 1)
+	go func() {
+		err := error(unix.EINTR)
+		for errors.Is(err, unix.EINTR) {
+			err = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLKW, &unix.Flock_t{Type: unix.F_WRLCK})
+		}
+		release(f)
+		got <- err
+	}()
+	select {
+	case err := <-got:
+		return err
+	case <-ctx.Done(): // it is let go of as soon as it comes
+		return ctx.Err()
+	}
 }
 
 // release unlocks first: a child that another goroutine is just starting may hold

@@ -5,10 +5,12 @@ package stage_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 	"github.com/seed434b0696/agent-sandbox/stage"
@@ -235,21 +237,23 @@ func Test_A_Sweep_Spares_What_Is_Being_Made(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, ``)
 	b.create("")
-	young, old := filepath.Join(b.store.Dir, ".new-young"), filepath.Join(b.store.Dir, ".gone-old")
-	for _, dir := range []string{young, old} {
-		if err := os.MkdirAll(filepath.Join(dir, "upper"), 0o700); err != nil {
+	alive := filepath.Join(b.store.Dir, ".new-alive")
+	for _, name := range []string{".new-alive", ".new-dead", ".gone-dead"} {
+		if err := os.MkdirAll(filepath.Join(b.store.Dir, name, "upper"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	hour := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(old, hour, hour); err != nil {
+	held, err := os.Create(filepath.Join(alive, "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	if err := unix.FcntlFlock(held.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK}); err != nil {
 		t.Fatal(err)
 	}
 	b.store.Sweep()
-	if _, err := os.Lstat(young); err != nil {
-		t.Error("what is being made was removed")
-	}
-	if _, err := os.Lstat(old); err == nil {
-		t.Error("what was left is there")
+	left, err := filepath.Glob(filepath.Join(b.store.Dir, ".*"))
+	if err != nil || !slices.Equal(left, []string{alive}) {
+		t.Errorf("left %q, %v", left, err)
 	}
 }

@@ -20,6 +20,13 @@ func (t *tree) mkfifo(path string) error {
 	return t.in(path, func(dir int, name string) error { return unix.Mknodat(dir, name, unix.S_IFIFO|0o600, 0) })
 }
 
+// mknod makes a socket, a device or an overlay's mark of a deletion like that of st.
+func (t *tree) mknod(path string, st info) error {
+	return t.in(path, func(dir int, name string) error {
+		return unix.Mknodat(dir, name, st.format()|0o600, int(st.Rdev))
+	})
+}
+
 // create makes an empty file that only its owner can use.
 func (t *tree) create(path string) (*os.File, error) {
 	var f *os.File

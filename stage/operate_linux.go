@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"os"
@@ -317,7 +318,7 @@ func (a *applier) file(temp, path string, up, low info) error {
 	}
 	defer dst.Close() // closed below when all went well
 	if err := unix.IoctlFileClone(int(dst.Fd()), int(src.Fd())); err != nil {
-		if err := copySparse(dst, src); err != nil {
+		if err := copySparse(context.Background(), dst, src); err != nil {
 			return err
 		}
 	}

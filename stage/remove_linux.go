@@ -5,15 +5,30 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
 )
 
-// removeDir removes a directory of ours with all it has. Whatever hostile
+// RemoveTree removes a directory of ours with all that hostile programs may have made of it; one that is not there is no error.
+func RemoveTree(name string) error { return removeDir(name) }
+
+// removeDir removes a directory of ours with all it has.
+func removeDir(name string) error {
+	if err := emptyDir(name, ""); err != nil {
+		return err
+	}
+	if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// emptyDir removes all that a directory of ours has, but for the entry called keep. Whatever hostile
 // programs made of it, it ends: directories are first brought up to one level, so
 // that no depth exhausts descriptors or path lengths, and locked ones are unlocked.
-func removeDir(name string) error {
+func emptyDir(name, keep string) error {
 	d, err := openTree(name, true)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -31,8 +46,9 @@ func removeDir(name string) error {
 		if err != nil {
 			return err
 		}
+		names = slices.DeleteFunc(names, func(n string) bool { return n == keep })
 		if len(names) == 0 {
-			return os.Remove(name)
+			return nil
 		}
 		for _, n := range names {
 			if err := d.flatten(n, &next); err != nil {

@@ -3,6 +3,7 @@
 package stage
 
 import (
+	"context"
 	"io"
 	"os"
 	"syscall"
@@ -48,6 +49,9 @@ func (s *Store) List() ([]*Stage, error) { return nil, nil }
 // Discard is Unsupported on this system.
 func (s *Stage) Discard() error { return unsupported() }
 
+// Drop is Unsupported on this system.
+func (s *Stage) Drop(context.Context) error { return unsupported() }
+
 // Holder says that nobody uses the stage.
 func (s *Stage) Holder() (Holder, bool) { return Holder{}, false }
 
@@ -68,6 +72,9 @@ func (s *Stage) WritePatch(io.Writer, []Change) error { return unsupported() }
 
 // Apply is Unsupported on this system.
 func (s *Stage) Apply(ApplyOptions) (Result, error) { return Result{}, unsupported() }
+
+// RemoveTree removes a directory with all that is in it.
+func RemoveTree(name string) error { return os.RemoveAll(name) }
 
 // File is nil on this system.
 func (u *Use) File() *os.File { return nil }

@@ -15,3 +15,7 @@ type Store struct {
 
 // In is the directory of the stages below the directory of our own files.
 func In(data string) string { return filepath.Join(data, "stages") }
+
+// Snapshots is a directory of the changes that stages had at some moments, which lies where a [Store] could. It need not
+// exist. Its methods may be called by many processes at once.
+type Snapshots struct{ Dir string }

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -40,12 +41,7 @@ func (s *Store) Create(workspace, name string) (*Stage, error) {
 	if _, err := os.Lstat(final); err == nil {
 		return nil, exists(name, workspace)
 	}
-	dir := filepath.Join(s.Dir, newPrefix+rand.Text())
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return nil, err
-	}
-	// Held so that no sweep takes it for a dead process's.
-	held, err := lock(dir, holder([]string{"create"}))
+	dir, held, err := newDir(s.Dir, "create")
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +54,7 @@ func (s *Store) Create(workspace, name string) (*Stage, error) {
 		}
 	}
 	if err != nil {
-		return nil, errors.Join(err, removeDir(dir))
+		return nil, errors.Join(err, removeHeld(dir))
 	}
 	stage.dir = final
 	return stage, passTick(stage.data.Created)
@@ -226,18 +222,35 @@ func (s *Store) List() ([]*Stage, error) {
 }
 
 // Discard removes the stage and its changes. Denied while it is in use.
-func (s *Stage) Discard() error {
-	held, err := lock(s.dir, holder([]string{"discard"}))
+func (s *Stage) Discard() error { return discard(s.dir) }
+
+// Drop is Discard that waits until nobody uses the stage, or ctx ends. One that is discarded meanwhile is no error.
+func (s *Stage) Drop(ctx context.Context) error {
+	f, err := os.OpenFile(filepath.Join(s.dir, lockFile), os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err == nil {
+		err = awaitLock(ctx, f)
+	}
+	if err == nil || errors.Is(err, fs.ErrNotExist) { // it is locked when it is first used
+		err = s.Discard()
+	}
+	if sandbox.CodeOf(err) == sandbox.NotFound {
+		return nil
+	}
+	return err
+}
+
+func discard(dir string) error {
+	held, err := lock(dir, holder([]string{"discard"}))
 	if err != nil {
 		return err
 	}
 	defer release(held)
 	// Gone at once for everybody; a kill during the removal leaves it to a sweep.
-	gone := filepath.Join(filepath.Dir(s.dir), gonePrefix+rand.Text())
-	if err := os.Rename(s.dir, gone); err != nil {
+	gone := filepath.Join(filepath.Dir(dir), gonePrefix+rand.Text())
+	if err := os.Rename(dir, gone); err != nil {
 		return err
 	}
-	return removeDir(gone)
+	return removeHeld(gone)
 }
 
 // identify checks what names a stage and resolves the workspace.
@@ -318,24 +331,50 @@ func (s *Store) place(workspace, name string) string {
 
 // Sweep removes what killed processes left half made or half removed. Create and
 // Ensure do so by themselves.
-func (s *Store) Sweep() {
-	entries, err := os.ReadDir(s.Dir)
+func (s *Store) Sweep() { sweep(s.Dir) }
+
+func sweep(in string) {
+	claimed := map[string]*os.File{}
+	_ = Between(in, unix.LOCK_EX, func() error { // whatever needs the directory next says so
+		entries, err := os.ReadDir(in)
+		for _, e := range entries {
+			if !strings.HasPrefix(e.Name(), newPrefix) && !strings.HasPrefix(e.Name(), gonePrefix) {
+				continue
+			}
+			dir := filepath.Join(in, e.Name())
+			if f, err := lock(dir, holder([]string{"sweep"})); err == nil {
+				claimed[dir] = f
+			}
+		}
+		return err
+	})
+	for dir, f := range claimed {
+		_ = removeHeld(dir) // the next sweep tries again
+		release(f)
+	}
+}
+
+// removeHeld removes a directory whose lock the caller has. The lock is the last to go, between two sweeps: none takes the
+// directory for a dead process's before that.
+func removeHeld(dir string) error {
+	if err := emptyDir(dir, lockFile); err != nil {
+		return err
+	}
+	return Between(filepath.Dir(dir), unix.LOCK_SH, func() error { return removeDir(dir) })
+}
+
+// newDir makes a directory in parent that no sweep takes for a dead process's: it is made and locked between two sweeps.
+func newDir(parent, what string) (dir string, held *os.File, err error) {
+	dir = filepath.Join(parent, newPrefix+rand.Text())
+	err = Between(parent, unix.LOCK_SH, func() error {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return err
+		}
+		held, err = lock(dir, holder([]string{what}))
+		return err
+	})
 	if err != nil {
-		return // whatever needs it next says so
+		return "", nil, errors.Join(err, removeDir(dir))
 	}
-	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), newPrefix) && !strings.HasPrefix(e.Name(), gonePrefix) {
-			continue
-		}
-		dir := filepath.Join(s.Dir, e.Name())
-		info, err := e.Info()
-		// Without a lock yet, it is being made right now, or was a minute ago.
-		if _, held := os.Lstat(filepath.Join(dir, lockFile)); err != nil || held != nil && time.Since(info.ModTime()) < time.Minute {
-			continue
-		}
-		if f, err := lock(dir, holder([]string{"sweep"})); err == nil {
-			_ = removeDir(dir) // the next sweep tries again
-			release(f)
-		}
-	}
+	return dir, held, nil
 }

@@ -2,6 +2,7 @@ package stage
 
 import (
 	"errors"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -186,6 +187,15 @@ func (t *tree) open(path string) (*os.File, error) {
 	}
 	if err != nil {
 		_ = f.Close() // opened to read
+		return nil, err
+	}
+	return f, nil
+}
+
+// opened is an [Opener].
+func (t *tree) opened(path string) (io.ReadCloser, error) {
+	f, err := t.open(path)
+	if err != nil {
 		return nil, err
 	}
 	return f, nil

@@ -45,8 +45,11 @@ type Change struct {
 
 // Diff returns what changed from a to b, in the order of the paths' components. Parts
 // that the two share are not looked at. What was renamed is deleted and created.
-func Diff(a, b *Snapshot) []Change {
-	d := &differ{a: &a.tree, b: &b.tree, touched: map[uint64][]dirent{}}
+func Diff(a, b *Snapshot) []Change { return DiffExcept(a, b, nil) }
+
+// DiffExcept is Diff without the paths that skip tells, and all that is below them; nil skips nothing.
+func DiffExcept(a, b *Snapshot, skip func(path string) bool) []Change {
+	d := &differ{a: &a.tree, b: &b.tree, skip: skip, touched: map[uint64][]dirent{}}
 	d.mark()
 	d.pair("/", d.a.inode(rootIno), d.b.inode(rootIno))
 	return d.changes
@@ -54,6 +57,7 @@ func Diff(a, b *Snapshot) []Change {
 
 type differ struct {
 	a, b    *tree
+	skip    func(path string) bool
 	touched map[uint64][]dirent // by directory: entries below which something changed
 	seen    [2]map[uint64]bool
 	changes []Change
@@ -105,6 +109,9 @@ func (d *differ) markUp(side int, t *tree, n *inode) {
 
 // pair compares what is at one path in both trees; either may be nil.
 func (d *differ) pair(path string, old, now *inode) {
+	if d.skip != nil && d.skip(path) {
+		return
+	}
 	switch {
 	case old == now:
 		// The same version: what lies below may still have changed.

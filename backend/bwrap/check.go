@@ -51,6 +51,7 @@ func diagnose(f hostFacts) sandbox.Report {
 		add("limits."+c, false, f.judgeLimit(c))
 	}
 	add("limits.tmp", false, enforced("the size of a tmpfs"))
+	add("limits.file", false, enforced("RLIMIT_FSIZE"))
 	add("limits.wall", false, verdict{sandbox.Emulated, "our own clock kills the sandbox", ""})
 	add("limits.output", false, verdict{sandbox.Emulated, "what is over the limit is read and dropped", ""})
 	return r

@@ -8,9 +8,9 @@ import (
 	"encoding/hex"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/guard"
 	"github.com/seed434b0696/agent-sandbox/guest"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -39,18 +39,7 @@ func New(options Options) *Driver {
 	if options.Denied == nil {
 		options.Denied = func(sandbox.Denial) {}
 	}
-	d := &Driver{options: options}
-	d.guest = sync.OnceValues(func() (string, error) {
-		if options.Guest != "" {
-			return options.Guest, nil
-		}
-		self, err := os.Executable()
-		if err != nil {
-			return "", err
-		}
-		return guest.Locate(options.DataDir, self)
-	})
-	return d
+	return &Driver{options: options, guest: guest.Located(options.Guest, options.DataDir)}
 }
 
 // Name is "bwrap".
@@ -64,9 +53,15 @@ func (d *Driver) Check(ctx context.Context) (sandbox.Report, error) {
 // Create resolves spec and refuses what this host cannot enforce. Nothing runs
 // and nothing is written until Start.
 func (d *Driver) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Instance, error) {
+	if err := spec.HostOnly(); err != nil {
+		return nil, err
+	}
 	plan, err := policy.Resolve(spec)
 	if err != nil {
 		return nil, err
+	}
+	if spec.State != "" && !filepath.IsAbs(spec.State) {
+		return nil, sandbox.Errorf(sandbox.Invalid, "state directory %q is not absolute", spec.State)
 	}
 	d.trace(plan)
 	if err := checkStage(spec, plan); err != nil {
@@ -76,7 +71,7 @@ func (d *Driver) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Instanc
 	if err != nil {
 		return nil, err
 	}
-	if err := canGuard(); err != nil {
+	if err := guard.Available(); err != nil {
 		return nil, err
 	}
 	guestPath, err := d.guest()
@@ -96,7 +91,7 @@ func (d *Driver) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Instanc
 	}
 	return &instance{
 		driver: d, id: hex.EncodeToString(id[:]), spec: spec, plan: plan, fresh: plan,
-		tool: tool, guest: guestPath, created: time.Now(), running: map[*process]struct{}{},
+		tool: tool, guest: guestPath, created: time.Now(), running: map[*process]struct{}{}, over: make(chan struct{}),
 	}, nil
 }
 

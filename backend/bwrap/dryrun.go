@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/guard/filter"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -27,12 +28,12 @@ func (i *instance) DryRun(cmd sandbox.Cmd) (string, error) {
 	if err := checkProgram(plan, cmd, env, nil); err != nil {
 		return "", err
 	}
-	deny, err := denyProgram(runtime.GOARCH, denyOptions{Userns: plan.Userns, Debuggers: plan.Debug})
+	deny, err := filter.Deny(runtime.GOARCH, filter.DenyOptions{Userns: plan.Userns, Debuggers: plan.Debug})
 	if err != nil {
 		return "", err
 	}
 	const first = 10
-	v, err := newInvocation(plan, i.tool, i.guest, startDir(plan, cmd), nil, deny, first, false)
+	v, err := newInvocation(plan, i.tool, i.guest, startDir(plan, cmd), nil, deny.Bytes(), first, false)
 	if err != nil {
 		return "", err
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -45,7 +46,7 @@ func checkProgram(plan *policy.Plan, cmd sandbox.Cmd, env []string, on *staged) 
 		if err == nil {
 			return nil
 		}
-		if errors.Is(err, fs.ErrPermission) {
+		if errors.Is(err, fs.ErrPermission) || errors.Is(err, errIsDir) { // as execve(2) has EACCES for both
 			denied = err
 		}
 	}
@@ -83,22 +84,15 @@ func executable(plan *policy.Plan, path string, on *staged) error {
 }
 
 // errNoExec is the kernel's refusal of a file that looked executable.
-var errNoExec = errors.New("the kernel refused to execute it")
+var errNoExec error = syscall.ENOEXEC
 
-var errIsDir = &fs.PathError{Op: "exec", Path: "directory", Err: fs.ErrPermission}
+var errIsDir = &fs.PathError{Op: "exec", Path: "directory", Err: syscall.EISDIR}
 
 func execError(name string, err error) error {
-	e := &sandbox.ExecError{Name: name, Code: sandbox.ExitNotFound, Err: errors.New("not found in the sandbox")}
-	code := sandbox.NotFound
-	switch {
-	case errors.Is(err, errNoExec):
-		e.Code, e.Err, code = sandbox.ExitNotExecutable, errors.New("cannot be executed: a missing interpreter, or another machine's program"), sandbox.Denied
-	case errors.Is(err, errIsDir):
-		e.Code, e.Err, code = sandbox.ExitNotExecutable, errors.New("is a directory"), sandbox.Denied
-	case errors.Is(err, fs.ErrPermission):
-		e.Code, e.Err, code = sandbox.ExitNotExecutable, errors.New("not executable"), sandbox.Denied
+	if e := sandbox.Unexecutable(name, err); e != nil {
+		return e
 	}
-	return &sandbox.Error{Code: code, Err: e}
+	return sandbox.Unexecutable(name, fs.ErrNotExist)
 }
 
 // lookup returns the value of a variable in env, the last one if it is there twice.

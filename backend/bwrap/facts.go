@@ -14,6 +14,9 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/guard"
+	"github.com/seed434b0696/agent-sandbox/guard/filter"
 )
 
 // hostFacts is what was found out about a host. diagnose draws the conclusions.
@@ -62,7 +65,7 @@ func collectFacts(ctx context.Context, bwrapPath string) hostFacts {
 		cloneSysctl: sysctl("kernel/unprivileged_userns_clone"), maxUserns: sysctl("user/max_user_namespaces"),
 		appArmor: sysctl("kernel/apparmor_restrict_unprivileged_userns"),
 		yama:     sysctl("kernel/yama/ptrace_scope"), tiocsti: sysctl("dev/tty/legacy_tiocsti"),
-		userns: tryUserns(ctx), notify: canGuard(), listen: tryListen(), getfd: tryGetfd(),
+		userns: tryUserns(ctx), notify: guard.Available(), listen: tryListen(), getfd: tryGetfd(),
 		controllers: map[string]string{},
 	}
 	status, _ := os.ReadFile("/proc/self/status")
@@ -172,9 +175,9 @@ func tryListen() error {
 			return
 		}
 		// Not unlocked: the filter stays on the thread.
-		l, err := listen([]unix.SockFilter{{Code: bpfReply, K: unix.SECCOMP_RET_ALLOW}})
+		l, err := guard.Listen(filter.Allow())
 		if err == nil {
-			err = l.close()
+			err = l.Close()
 		}
 		result <- err
 	}
@@ -266,11 +269,11 @@ func wallArgs(wall string, fd int) ([]string, *os.File, error) {
 		root, err := os.Open("/")
 		return []string{"--tmpfs", "/tmp", "--ro-bind-fd", strconv.Itoa(fd), "/tmp"}, root, err
 	}
-	program, err := denyProgram(runtime.GOARCH, denyOptions{})
+	program, err := filter.Deny(runtime.GOARCH, filter.DenyOptions{})
 	if err != nil {
 		return nil, nil, err
 	}
-	file, err := memoryFile(program)
+	file, err := memoryFile(program.Bytes())
 	return []string{"--seccomp", strconv.Itoa(fd)}, file, err
 }
 

@@ -28,9 +28,11 @@ type instance struct {
 	closed  bool
 	running map[*process]struct{}
 
-	building sync.Mutex   // held while the walls of a resident sandbox are built
-	walls    *resident    // under building
-	resides  atomic.Int64 // commands that run within them
+	quiet    sync.RWMutex  // held for reading while a command of a resident sandbox is started
+	over     chan struct{} // closed when the walls of a resident sandbox have fallen for good
+	building sync.Mutex    // held while the walls of a resident sandbox are built
+	walls    *resident     // under building
+	resides  atomic.Int64  // commands that run within them
 }
 
 func (i *instance) ID() string { return i.id }

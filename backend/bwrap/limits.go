@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -20,7 +22,7 @@ import (
 // first process, which reaps.
 const ownProcesses = 1
 
-// limits holds the memory, pids and cpu limits of one command. The others are
+// limits holds the memory, file, pids and cpu limits of one command. The others are
 // held elsewhere: wall and output by package sandbox, tmp by the mount.
 type limits struct {
 	policy  policy.Limits
@@ -127,9 +129,14 @@ func (l *limits) attach(bwrapPid, childPid int) error {
 	if err := suppressCore(childPid); err != nil {
 		return err
 	}
+	if size := l.policy.File; size > 0 {
+		if err := lowerLimit(childPid, unix.RLIMIT_FSIZE, uint64(size)); err != nil {
+			return fmt.Errorf("RLIMIT_FSIZE: %w", err)
+		}
+	}
 	if l.nproc > 0 {
-		if err := limitProcesses(childPid, l.nproc); err != nil {
-			return err
+		if err := lowerLimit(childPid, unix.RLIMIT_NPROC, l.nproc); err != nil {
+			return fmt.Errorf("RLIMIT_NPROC: %w", err)
 		}
 	}
 	for _, h := range l.homes {

@@ -396,3 +396,13 @@ func cgroupLine(t *testing.T, r io.Reader) string {
 		}
 	}
 }
+
+func exitStatus(err error) int {
+	if err == nil {
+		return 0
+	}
+	if e, ok := errors.AsType[*exec.ExitError](err); ok {
+		return e.ExitCode()
+	}
+	return -1
+}

@@ -207,3 +207,15 @@ func TestReadStatusAndMounts(t *testing.T) {
 		t.Error("a chroot was not seen")
 	}
 }
+
+// openDir is a temporary directory that other users can reach.
+func openDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, d := range []string{filepath.Dir(dir), dir} {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}

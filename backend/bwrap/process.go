@@ -17,13 +17,16 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed434b0696/agent-sandbox/guard"
+	"github.com/seed434b0696/agent-sandbox/guard/planned"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 // process is a command that runs, with the walls that are its own.
 type process struct {
 	instance *instance
-	guard    *guard
+	guard    *guard.Guard
+	reporter *planned.Reporter
 	limits   *limits
 	network  *network
 	staged   *staged  // nil: not on a stage
@@ -32,6 +35,8 @@ type process struct {
 	command  *exec.Cmd
 	null     *os.File      // open until bubblewrap has it
 	terminal bool          // shares our terminal's session and process group
+	feeds    bool          // a goroutine copies the command's input
+	mounts   mountTable    // of right before the start
 	name     string        // of the command, as it was given
 	bwrapFD  int           // pidfd of bubblewrap
 	launched int           // eventfd; written once when bubblewrap runs, or could not be started
@@ -47,6 +52,7 @@ type process struct {
 	killed  bool   //
 	reason  string // why we killed it
 	offline error  // how the network failed, or nil
+	unbuilt bool   // bubblewrap gave up while the host's mounts changed
 	exit    sandbox.Exit
 	err     error
 }
@@ -54,6 +60,7 @@ type process struct {
 // abandon releases what connect and newStatus opened for a start that failed.
 func (p *process) abandon() {
 	_, _ = p.null.Close(), unix.Close(p.launched)
+	p.mounts.close()
 	p.status.close()
 	close(p.ended)
 }
@@ -78,20 +85,20 @@ func (p *process) started(ctx context.Context, c *exec.Cmd) {
 
 // watch serves the sandbox from before its start to its end. All that happens in between
 // comes to one thread: each that is woken besides costs a start some 100 µs.
-func (p *process) watch(l *listener) {
+func (p *process) watch(l *guard.Listener) {
 	g := p.guard
-	g.serve(l, event{fd: p.launched, ready: func() bool {
+	g.Serve(l, guard.Event{FD: p.launched, Ready: func() bool {
 		<-p.settled // the memory of the thread that started it
 		if p.command == nil {
-			g.end() // it could not be started
+			g.End() // it could not be started
 			return false
 		}
-		g.add(event{fd: int(p.status.read.Fd()), ready: p.status.receive})
-		g.add(event{fd: p.bwrapFD, ready: func() bool { g.end(); return false }})
+		g.Add(guard.Event{FD: int(p.status.read.Fd()), Ready: p.status.receive})
+		g.Add(guard.Event{FD: p.bwrapFD, Ready: func() bool { g.End(); return false }})
 		return false
 	}})
 	if p.command == nil {
-		_ = l.close()
+		_ = l.Close()
 		close(p.reaped)
 		return
 	}
@@ -106,6 +113,9 @@ func (p *process) watch(l *listener) {
 	p.instance.remove(p)
 	close(p.ended)
 }
+
+// standing reports whether the walls are built; until then only bubblewrap itself asks the guard.
+func (p *process) standing() bool { return p.status.built() }
 
 // begun is called once, with the pid of the sandbox's first process.
 func (p *process) begun(pid int) {
@@ -151,13 +161,15 @@ func (p *process) networkFailed(err error) {
 // finish collects how it ended and frees the walls, when bubblewrap is gone.
 func (p *process) finish() {
 	p.awaitGone()
-	p.guard.close()
+	p.guard.Close()
 	p.network.close()
 	reason := p.limits.reason()
 	err := errors.Join(p.limits.close(), p.staged.leave())
 	built, code := p.status.built(), p.status.code
 	p.status.close()
 	_, _ = unix.Close(p.bwrapFD), unix.Close(p.launched)
+	changed := p.mounts.changed()
+	p.mounts.close()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.pidfd >= 0 {
@@ -169,6 +181,7 @@ func (p *process) finish() {
 	if p.reason == "" {
 		p.reason = reason
 	}
+	p.unbuilt = changed && !built && !p.status.known && p.command.ProcessState.Exited()
 	if built || p.status.known { // or it never had one
 		p.err = errors.Join(p.err, p.offline)
 	}

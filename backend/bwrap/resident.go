@@ -3,13 +3,11 @@
 package bwrap
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net"
 	"os"
-	"strings"
-	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -25,15 +23,20 @@ type resident struct {
 	process *process
 	session *session.Connection
 	plan    *policy.Plan
-	words   tail // what the supervisor said on stderr
+	words   session.Words // what the supervisor said on stderr
+
+	replaced atomic.Bool // others are to be built in their place
 }
 
 // startResident starts cmd within the sandbox's walls, and builds these first when cmd is the first.
 func (i *instance) startResident(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error) {
+	i.quiet.RLock()
+	defer i.quiet.RUnlock()
 	r, err := i.resident(ctx)
 	if err != nil {
 		return nil, err
 	}
+	r.process.reporter.Again()
 	p, err := r.session.Start(ctx, session.Command{
 		Args: cmd.Args, Dir: startDir(r.plan, cmd), TTY: cmd.TTY, Env: environment(r.plan, cmd, r.process.network),
 	}, stdio)
@@ -44,11 +47,41 @@ func (i *instance) startResident(ctx context.Context, cmd sandbox.Cmd, stdio san
 		return nil, err
 	}
 	i.resides.Add(1)
-	go func() {
-		<-p.Done()
-		i.resides.Add(-1)
-	}()
-	return p, nil
+	return &residing{p, i}, nil
+}
+
+// residing is a command within the walls of a resident sandbox.
+type residing struct {
+	*session.Process
+
+	instance *instance
+}
+
+// Wait waits, and counts before it tells.
+func (r *residing) Wait() (sandbox.Exit, error) {
+	exit, err := r.Process.Wait()
+	r.instance.resides.Add(-1)
+	return exit, err
+}
+
+// Dial connects to a port inside; only resident sandboxes have an inside between two commands.
+func (i *instance) Dial(ctx context.Context, port int) (net.Conn, error) {
+	if !i.spec.Resident {
+		return nil, sandbox.Errorf(sandbox.Unsupported, "each command has its own loopback, and a sandbox without a resident none").
+			WithHint("publish the port, or create a sandbox that stays")
+	}
+	r, err := i.resident(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if n := r.process.network; n != nil && n.proxy != nil && port == guest.ProxyPort {
+		return nil, sandbox.Errorf(sandbox.Denied, "port %d inside is the sandbox's own way out", port)
+	}
+	conn, err := r.session.DialPort(ctx, port)
+	if sandbox.CodeOf(err) == sandbox.Closed && ctx.Err() == nil {
+		return nil, r.ended()
+	}
+	return conn, err
 }
 
 // resident returns the walls, which are built once: when they have fallen the sandbox has ended.
@@ -59,6 +92,9 @@ func (i *instance) resident(ctx context.Context) (*resident, error) {
 		return i.walls, nil
 	}
 	r, err := i.build(ctx)
+	for left := attempts - 1; left > 0 && err != nil && r != nil && r.process.disturbed(); left-- {
+		r, err = i.build(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -66,6 +102,7 @@ func (i *instance) resident(ctx context.Context) (*resident, error) {
 	return r, nil
 }
 
+// build returns the walls also when they fell before anything ran in them, with the error.
 func (i *instance) build(ctx context.Context) (*resident, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -102,24 +139,20 @@ func (i *instance) build(ctx context.Context) (*resident, error) {
 		if _, werr := r.process.Wait(); werr != nil {
 			err = werr
 		}
-		return nil, r.told(err)
+		return r, r.told(err)
 	}
 	go func() {
 		<-r.process.ended
 		_ = r.session.Close()
+		if !r.replaced.Load() {
+			close(i.over)
+		}
 	}()
 	return r, nil
 }
 
-// Ended is closed when the walls of a resident sandbox have fallen; nil before its first command.
-func (i *instance) Ended() <-chan struct{} {
-	i.building.Lock()
-	defer i.building.Unlock()
-	if i.walls == nil {
-		return nil
-	}
-	return i.walls.process.ended
-}
+// Ended is closed when the walls of a resident sandbox have fallen, and not for others to be built.
+func (i *instance) Ended() <-chan struct{} { return i.over }
 
 // ended says how the walls fell.
 func (r *resident) ended() error {
@@ -135,29 +168,8 @@ func (r *resident) ended() error {
 
 // told adds the supervisor's own words to an error.
 func (r *resident) told(err error) error {
-	if text := r.words.text(); text != "" {
+	if text := r.words.String(); text != "" {
 		return sandbox.Errorf(sandbox.CodeOf(err), "%w (%s)", err, text)
 	}
 	return err
-}
-
-// tail keeps the first bytes that are written to it.
-type tail struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-const maxWords = 2000
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.buf.Write(p[:min(len(p), maxWords-t.buf.Len())])
-	return len(p), nil
-}
-
-func (t *tail) text() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return strings.TrimSpace(t.buf.String())
 }

@@ -13,7 +13,7 @@ import (
 // suppressCore keeps the kernel from dumping pid's memory. A core_pattern that
 // starts with "|" runs a handler of the host with the dump as input, even at a
 // limit of 0; the one value that stops it is 1, which is also too small for any
-// file (core(5), RLIMIT_CORE of 1 as the guard against recursion). denyProgram
+// file (core(5), RLIMIT_CORE of 1 as the guard against recursion). filter.Deny
 // keeps it from being lowered to 0.
 func suppressCore(pid int) error {
 	if err := unix.Prlimit(pid, unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1}, nil); err != nil {
@@ -22,15 +22,15 @@ func suppressCore(pid int) error {
 	return nil
 }
 
-// limitProcesses sets RLIMIT_NPROC of pid to n, or to its hard limit when that is lower.
-func limitProcesses(pid int, n uint64) error {
+// lowerLimit sets a limit of pid to n, or to its hard limit when that is lower.
+func lowerLimit(pid, resource int, n uint64) error {
 	var old unix.Rlimit
-	if err := unix.Prlimit(pid, unix.RLIMIT_NPROC, nil, &old); err != nil {
-		return fmt.Errorf("RLIMIT_NPROC of process %d: %w", pid, err)
+	if err := unix.Prlimit(pid, resource, nil, &old); err != nil {
+		return fmt.Errorf("process %d: %w", pid, err)
 	}
 	n = min(n, old.Max)
-	if err := unix.Prlimit(pid, unix.RLIMIT_NPROC, &unix.Rlimit{Cur: n, Max: n}, nil); err != nil {
-		return fmt.Errorf("RLIMIT_NPROC of process %d: %w", pid, err)
+	if err := unix.Prlimit(pid, resource, &unix.Rlimit{Cur: n, Max: n}, nil); err != nil {
+		return fmt.Errorf("process %d: %w", pid, err)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@
 package bwrap
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/seed434b0696/agent-sandbox/guard"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 	"github.com/seed434b0696/agent-sandbox/stage"
@@ -40,8 +42,7 @@ func (i *instance) onStage(plan *policy.Plan, cmd sandbox.Cmd) (*staged, error) 
 	if i.spec.Stage == "" {
 		return nil, nil
 	}
-	store := &stage.Store{Dir: i.driver.options.Stages, Guest: i.guest}
-	st, err := store.Ensure(plan.Workspace, i.spec.Stage)
+	st, err := i.ownStage(context.Background())
 	if err != nil {
 		return nil, err
 	}
@@ -112,16 +113,17 @@ func (s *staged) adapt(plan *policy.Plan) *policy.Plan {
 	return &adapted
 }
 
-// watch has the guard's sweeper look for guarded names in the view's own directory.
-func (s *staged) watch(sweep *sweeper) {
+// watch has the guard look for guarded names in the view's own directory.
+func (s *staged) watch(g *guard.Guard) {
 	if s == nil {
 		return
 	}
-	for i, p := range sweep.places {
-		if below(p.dir, s.stage.Workspace) {
-			sweep.places[i].dir = s.stage.Own(s.relative(p.dir))
+	g.Watch(func(dir string) string {
+		if below(dir, s.stage.Workspace) {
+			return s.stage.Own(s.relative(dir))
 		}
-	}
+		return dir
+	})
 }
 
 func (s *staged) relative(path string) string {
@@ -136,6 +138,9 @@ func (s *staged) stat(path string) (fs.FileInfo, error) {
 	}
 	return os.Stat(host)
 }
+
+// maxLinks is how many symbolic links the kernel follows (path_resolution(7)).
+const maxLinks = 40
 
 // resolve follows the symbolic links of an absolute path as it is inside, and returns
 // where it leads to and where the host has that.

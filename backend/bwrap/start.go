@@ -15,6 +15,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed434b0696/agent-sandbox/guard"
+	"github.com/seed434b0696/agent-sandbox/guard/filter"
+	"github.com/seed434b0696/agent-sandbox/guard/planned"
 	"github.com/seed434b0696/agent-sandbox/guest"
 	"github.com/seed434b0696/agent-sandbox/guest/session"
 	"github.com/seed434b0696/agent-sandbox/policy"
@@ -33,6 +36,15 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 }
 
 func (i *instance) startWith(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio, adapt func(*policy.Plan) *policy.Plan) (sandbox.Process, error) {
+	start := func() (*process, error) { return i.startOnce(ctx, cmd, stdio, adapt) }
+	p, err := start()
+	if err != nil {
+		return nil, err
+	}
+	return &restarting{start: start, now: p}, nil
+}
+
+func (i *instance) startOnce(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio, adapt func(*policy.Plan) *policy.Plan) (*process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -60,7 +72,7 @@ func (i *instance) launch(ctx context.Context, plan *policy.Plan, on *staged, cm
 	if err := checkProgram(plan, cmd, environment(plan, cmd, nil), on); err != nil {
 		return nil, err
 	}
-	p := &process{instance: i, name: cmd.Args[0], ended: make(chan struct{}), terminal: onTerminal(stdio), staged: on, socket: socket}
+	p := &process{instance: i, name: cmd.Args[0], ended: make(chan struct{}), terminal: onTerminal(stdio), staged: on, socket: socket, mounts: -1}
 	var err error
 	if p.limits, err = newLimits(plan.Limits); err != nil {
 		return nil, err
@@ -68,8 +80,14 @@ func (i *instance) launch(ctx context.Context, plan *policy.Plan, on *staged, cm
 	if p.network, err = i.openNetwork(ctx, plan); err != nil {
 		return nil, errors.Join(err, p.limits.close())
 	}
-	p.guard = newGuard(plan, newReporter(plan, i.driver.options.Denied), p.appeared)
-	on.watch(p.guard.sweep)
+	p.reporter = planned.NewReporter(plan, i.driver.options.Denied)
+	rules := planned.Rules(plan)
+	rules.Reads = i.driver.options.Record
+	p.guard = guard.New(guard.Options{
+		Rules: rules, Standing: p.standing, Appeared: p.appeared,
+		Refused: p.reporter.Refused,
+	})
+	on.watch(p.guard)
 	if err := p.start(ctx, plan, cmd, stdio); err != nil {
 		p.network.close()
 		return nil, errors.Join(err, p.limits.close())
@@ -80,13 +98,13 @@ func (i *instance) launch(ctx context.Context, plan *policy.Plan, on *staged, cm
 // start forks bubblewrap from a thread that carries the guard's program.
 func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd, stdio sandbox.Stdio) error {
 	i := p.instance
-	deny, err := denyProgram(runtime.GOARCH, denyOptions{Userns: plan.Userns, Debuggers: plan.Debug})
+	deny, err := filter.Deny(runtime.GOARCH, filter.DenyOptions{Userns: plan.Userns, Debuggers: plan.Debug})
 	if err != nil {
 		return err
 	}
 	const first = 3
 	// A descriptor of ours leads to the tree, not to a view of it.
-	v, err := newInvocation(plan, i.tool, i.guest, startDir(plan, cmd), p.network.files(), deny, first, p.staged == nil)
+	v, err := newInvocation(plan, i.tool, i.guest, startDir(plan, cmd), p.network.files(), deny.Bytes(), first, p.staged == nil)
 	if err != nil {
 		return err
 	}
@@ -99,7 +117,7 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 	if p.status, err = newStatus(); err != nil {
 		return err
 	}
-	p.status.child, p.guard.built = p.begun, p.status.built
+	p.status.child = p.begun
 	v.add(p.status.args(first + len(files))...)
 	c := &exec.Cmd{
 		Path: i.tool.path, Env: environment(plan, cmd, p.network), Dir: "/",
@@ -140,6 +158,7 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 		p.abandon()
 		return err
 	}
+	p.mounts = openMountTable()
 	if err := p.fork(ctx, c); err != nil {
 		i.remove(p)
 		p.abandon()
@@ -179,9 +198,7 @@ func holdKeys(c *exec.Cmd) {
 // lives until c was waited for: bubblewrap dies with the thread that made it
 // (PR_SET_PDEATHSIG in prctl(2)).
 func (p *process) fork(ctx context.Context, c *exec.Cmd) error {
-	program, err := guardProgram(runtime.GOARCH, guardOptions{
-		Removals: p.guard.sweep.links, Binds: true, Writes: true, Reads: p.instance.driver.options.Record,
-	})
+	program, err := p.guard.Program()
 	if err != nil {
 		return err
 	}
@@ -193,7 +210,7 @@ func (p *process) fork(ctx context.Context, c *exec.Cmd) error {
 	go func() {
 		// Never unlocked: the thread ends here, with its filter.
 		runtime.LockOSThread()
-		l, err := listen(program)
+		l, err := guard.Listen(program)
 		if err != nil {
 			started <- sandbox.Errorf(sandbox.Unavailable, "the guard cannot be installed: %w", err).
 				WithHint("run 'agent-sandbox doctor' for the layer that forbids it")

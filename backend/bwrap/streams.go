@@ -47,6 +47,7 @@ func (p *process) connect(c *exec.Cmd, plan *policy.Plan, stdio sandbox.Stdio) e
 		_, _ = p.null.Close(), unix.Close(p.launched)
 		return err
 	}
+	p.feeds = true
 	go func() {
 		_, _ = io.Copy(w, stdio.Stdin) // EPIPE when the command does not want it
 		_ = w.Close()

@@ -5,11 +5,18 @@ import (
 	"testing"
 
 	"github.com/seed434b0696/agent-sandbox/backend/virtual"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
 	"github.com/seed434b0696/agent-sandbox/sandboxtest"
 )
 
 func Test_Virtual_Keeps_The_Contract(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir()) // nobody else's files are counted as residue
 	driver := virtual.New(virtual.Options{Share: true, Apply: true})
-	sandboxtest.Run(t, sandboxtest.Local{Backend: driver}, os.Getenv("SANDBOX_REQUIRE"))
+	sandboxtest.Run(t, harness{sandboxtest.Local{Backend: driver}}, os.Getenv("SANDBOX_REQUIRE"))
 }
+
+// harness is one of a driver with snapshots.
+type harness struct{ sandboxtest.Local }
+
+// KeptSpec is Spec: all files in memory are the sandbox's own.
+func (h harness) KeptSpec(dir string) sandbox.Spec { return h.Spec(dir) }

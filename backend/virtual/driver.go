@@ -45,6 +45,7 @@ func (d *Driver) Check(context.Context) (sandbox.Report, error) {
 		{Rule: "network", State: sandbox.Emulated, Detail: "curl alone reaches the network, through the allow-list"},
 		{Rule: "limits.memory", State: sandbox.Emulated, Detail: "variables, buffers and captured output are counted"},
 		{Rule: "limits.pids", State: sandbox.Emulated, Detail: "the machine's process table"},
+		{Rule: "limits.file", State: sandbox.Emulated, Detail: "the file system counts; 10 MiB unless it is set"},
 		{Rule: "limits.cpu", State: sandbox.Impossible, Detail: "commands are goroutines of this process"},
 		{Rule: "limits.tmp", State: sandbox.Impossible, Detail: "/tmp shares the limit of all files"},
 	}}, nil
@@ -52,6 +53,9 @@ func (d *Driver) Check(context.Context) (sandbox.Report, error) {
 
 // Create resolves spec and makes its tree. Nothing runs.
 func (d *Driver) Create(_ context.Context, spec sandbox.Spec) (sandbox.Instance, error) {
+	if err := spec.HostOnly(); err != nil {
+		return nil, err
+	}
 	plan, err := policy.Resolve(spec)
 	if err != nil {
 		return nil, err
@@ -69,12 +73,34 @@ func (d *Driver) Create(_ context.Context, spec sandbox.Spec) (sandbox.Instance,
 	if _, err := rand.Read(id[:]); err != nil {
 		return nil, errors.Join(err, d.release(context.Background(), t))
 	}
+	kept, err := d.keep(spec, t)
+	if err != nil {
+		return nil, errors.Join(err, d.release(context.Background(), t))
+	}
 	i := &instance{
 		driver: d, id: hex.EncodeToString(id[:]), spec: spec, plan: plan, tree: t, user: u, limits: limits,
-		created: time.Now(), running: map[*process]struct{}{},
+		created: time.Now(), running: map[*process]struct{}{}, keeping: kept,
 	}
 	i.programs = append(d.denied(plan), d.options.Commands...)
 	return i, nil
+}
+
+// keep opens what the sandbox keeps, and puts the tree into the state that it goes on from.
+func (d *Driver) keep(spec sandbox.Spec, t *tree) (*keeping, error) {
+	switch {
+	case spec.State == "":
+		return nil, nil //nolint:nilnil // it keeps nothing
+	case d.options.Share:
+		return nil, sandbox.Errorf(sandbox.Unsupported, "a tree that sandboxes share is not kept")
+	}
+	kept, from, err := openKeeping(spec.State)
+	if err != nil || from == nil {
+		return kept, err
+	}
+	if err := t.load(from); err != nil {
+		return nil, errors.Join(err, kept.close())
+	}
+	return kept, nil
 }
 
 // Open fails with NotFound: a sandbox of this driver does not outlive its process.
@@ -88,12 +114,15 @@ func (d *Driver) List(context.Context) ([]sandbox.Info, error) { return nil, nil
 // tree returns the tree for a plan: a new one, or the one that others use.
 func (d *Driver) tree(plan *policy.Plan, u user) (*tree, error) {
 	options := vfs.Options{Limits: d.options.Limits, Now: d.options.Now}
+	if size := plan.Limits.File; size > 0 {
+		options.Limits.FileBytes = int64(size)
+	}
 	if !d.options.Share {
 		return newTree(plan, u, options, d.options.Journal)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	key := fmt.Sprintf("%q %v %v", plan.Workspace, plan.Mounts, plan.Guards)
+	key := fmt.Sprintf("%q %v %v %d", plan.Workspace, plan.Mounts, plan.Guards, plan.Limits.File)
 	if t := d.trees[key]; t != nil {
 		t.refs++
 		return t, nil

@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/backend/virtual"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/vfs"
 )
 
 // project is a host directory with a repository and some files.
@@ -289,5 +290,12 @@ func Test_Sandboxes_May_Share_A_Tree(t *testing.T) {
 	}
 	if data, err := os.ReadFile(filepath.Join(dir, "f")); err != nil || string(data) != "a\n" {
 		t.Errorf("%q, %v", data, err)
+	}
+}
+
+func Test_A_File_Is_As_Small_As_The_Policy_Thinks(t *testing.T) {
+	t.Parallel()
+	if sandbox.DefaultMemoryFile != vfs.DefaultFileBytes {
+		t.Errorf("a project may set %d untrusted, and %d is what it gets without", sandbox.DefaultMemoryFile, vfs.DefaultFileBytes)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"syscall"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 	"github.com/seed434b0696/agent-sandbox/vfs"
@@ -26,6 +27,14 @@ func (f files) at(name string) (*vfs.FS, vfs.Cred, string, error) {
 		return nil, vfs.Cred{}, "", sandbox.Errorf(sandbox.Invalid, "an empty file name")
 	}
 	return f.i.tree.fs, f.i.user.cred(), f.i.abs(name), nil
+}
+
+// keep keeps what has become of the files, also when err says that not all did: who is told finds them after a kill, too.
+func (f files) keep(err error) error {
+	if errors.Is(err, syscall.EFBIG) || errors.Is(err, syscall.ENOSPC) {
+		err = sandbox.Errorf(sandbox.Exhausted, "%w", err)
+	}
+	return errors.Join(err, f.i.keeping.commit(f.i.tree))
 }
 
 // Open streams a regular file.
@@ -74,7 +83,7 @@ func (f files) Create(ctx context.Context, name string, perm fs.FileMode, r io.R
 	if err != nil {
 		_ = tree.Unlink(cred, part) // It may be gone, and the first error is the one to tell.
 	}
-	return err
+	return f.keep(err)
 }
 
 // Stat describes what is at name, a link itself.
@@ -124,7 +133,7 @@ func (f files) Remove(_ context.Context, name string) error {
 	if _, err := tree.Lstat(cred, name); err != nil {
 		return err
 	}
-	return tree.RemoveAll(cred, name)
+	return f.keep(tree.RemoveAll(cred, name))
 }
 
 // Rename moves a file or directory.
@@ -137,7 +146,7 @@ func (f files) Rename(_ context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	return tree.Rename(cred, from, to)
+	return f.keep(tree.Rename(cred, from, to))
 }
 
 func fileInfo(tree *vfs.FS, cred vfs.Cred, name string, info vfs.Info) sandbox.FileInfo {

@@ -29,6 +29,9 @@ type instance struct {
 	programs []shell.Command // beside those of every machine
 	created  time.Time
 
+	keeping *keeping     // nil: the files end with the sandbox
+	quiet   sync.RWMutex // held for reading while a command is started
+
 	netMu   sync.Mutex
 	network *network // opened with the first command
 	opened  bool
@@ -36,6 +39,7 @@ type instance struct {
 	mu      sync.Mutex
 	closed  bool
 	running map[*process]struct{} // with those that have left something behind
+	saved   map[string]memorySnapshot
 }
 
 func (i *instance) ID() string { return i.id }
@@ -57,7 +61,11 @@ func (i *instance) Changes() ([]Change, error) {
 
 // Apply is that of Workspace.
 func (i *instance) Apply(ctx context.Context, o ApplyOptions) (Applied, error) {
-	return i.tree.apply(ctx, o)
+	done, err := i.tree.apply(ctx, o)
+	if err == nil && !o.DryRun {
+		err = i.keeping.commit(i.tree)
+	}
+	return done, err
 }
 
 // Discard is that of Workspace.
@@ -66,6 +74,7 @@ func (i *instance) Discard() error {
 	for _, m := range i.tree.mounts {
 		errs = append(errs, m.Discard())
 	}
+	errs = append(errs, i.keeping.commit(i.tree))
 	return errors.Join(errs...)
 }
 
@@ -90,15 +99,8 @@ func (i *instance) Close(ctx context.Context) error {
 	i.mu.Lock()
 	first := !i.closed
 	i.closed = true
-	var all []*process
-	for p := range i.running {
-		all = append(all, p)
-	}
 	i.mu.Unlock()
-	for _, p := range all {
-		p.shell.Close()
-		<-p.ended
-	}
+	i.kill()
 	if !first {
 		return nil
 	}
@@ -106,7 +108,8 @@ func (i *instance) Close(ctx context.Context) error {
 	i.opened = true
 	i.network.close()
 	i.netMu.Unlock()
-	return i.driver.release(context.WithoutCancel(ctx), i.tree)
+	err := i.keeping.commit(i.tree)
+	return errors.Join(err, i.keeping.close(), i.driver.release(context.WithoutCancel(ctx), i.tree))
 }
 
 // Start runs cmd in a machine of its own.
@@ -120,6 +123,8 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 	if err := checkText(cmd); err != nil {
 		return nil, err
 	}
+	i.quiet.RLock()
+	defer i.quiet.RUnlock()
 	dir, err := i.startDir(cmd)
 	if err != nil {
 		return nil, err
@@ -232,15 +237,12 @@ func environment(env, more []string) []string {
 }
 
 func execError(name string, err error) error {
-	e := &sandbox.ExecError{Name: name, Code: sandbox.ExitNotFound, Err: errors.New("not found in the sandbox")}
-	code, hint := sandbox.NotFound, ""
-	switch {
-	case errors.Is(err, syscall.EISDIR):
-		e.Code, e.Err, code = sandbox.ExitNotExecutable, errors.New("is a directory"), sandbox.Denied
-	case errors.Is(err, syscall.EACCES):
-		e.Code, e.Err, code = sandbox.ExitNotExecutable, errors.New("not executable"), sandbox.Denied
-	case !strings.Contains(name, "/"):
-		hint = strings.TrimPrefix(coreutils.Hint(name), "\nhint: ")
+	e := sandbox.Unexecutable(name, err)
+	if e == nil {
+		e = sandbox.Unexecutable(name, syscall.ENOENT)
 	}
-	return &sandbox.Error{Code: code, Err: e, Hint: hint}
+	if e.Code == sandbox.NotFound && !strings.Contains(name, "/") {
+		e.Hint = strings.TrimPrefix(coreutils.Hint(name), "\nhint: ")
+	}
+	return e
 }

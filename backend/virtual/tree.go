@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"sync"
 	"syscall"
 
 	"github.com/seed434b0696/agent-sandbox/gateway"
@@ -24,7 +25,9 @@ type tree struct {
 	plan    *policy.Plan // that made it
 	journal string
 	mounts  []*mount
-	given   map[string]bool // files that stand for others
+	giving  sync.Mutex
+	given   map[string]bool // files that stand for others; guarded by giving
+	base    *vfs.Snapshot   // before the first command
 
 	refs int    // guarded by Driver.mu
 	key  string // in Driver.trees
@@ -67,6 +70,7 @@ func newTree(plan *policy.Plan, u user, o vfs.Options, journal string) (t *tree,
 	if err := makeDir(t.fs, plan.Dir); err != nil {
 		return t, sandbox.Errorf(sandbox.Invalid, "start directory %q: %w", plan.Dir, err)
 	}
+	t.base = t.fs.Snapshot()
 	return t, nil
 }
 
@@ -160,12 +164,21 @@ func (t *tree) give(files []gateway.File) error {
 		if err = errors.Join(err, protect(t.fs, path.Dir(g.Path), before), protect(t.fs, g.Path, vfs.Fixed)); err != nil {
 			return err
 		}
+		t.giving.Lock()
 		if t.given == nil {
 			t.given = map[string]bool{}
 		}
 		t.given[g.Path] = true
+		t.giving.Unlock()
 	}
 	return nil
+}
+
+// isGiven reports whether a path is that of a file which stands for another.
+func (t *tree) isGiven(p string) bool {
+	t.giving.Lock()
+	defer t.giving.Unlock()
+	return t.given[p]
 }
 
 // close gives the host's directories back.
@@ -186,7 +199,7 @@ func (t *tree) changes() ([]vfs.Change, error) {
 			return nil, err
 		}
 		for _, c := range list {
-			if c.Path = path.Join(m.path, c.Path); !t.given[c.Path] {
+			if c.Path = path.Join(m.path, c.Path); !t.isGiven(c.Path) {
 				all = append(all, c)
 			}
 		}
@@ -207,7 +220,11 @@ func (t *tree) apply(ctx context.Context, o ApplyOptions) (Applied, error) {
 	review := policy.NewReview(t.plan, list, nil)
 	var done Applied
 	for _, m := range t.mounts {
-		res, err := m.Apply(ctx, hostdir.ApplyOptions{Force: o.Force, DryRun: o.DryRun, Refuse: func(c vfs.Change) string {
+		paths, any := m.named(o.Paths)
+		if !any {
+			continue
+		}
+		res, err := m.Apply(ctx, hostdir.ApplyOptions{Paths: paths, Force: o.Force, DryRun: o.DryRun, Refuse: func(c vfs.Change) string {
 			c.Path = path.Join(m.path, c.Path)
 			return review.Refuse(changed(c))
 		}})
@@ -226,6 +243,18 @@ func (t *tree) apply(ctx context.Context, o ApplyOptions) (Applied, error) {
 		}
 	}
 	return done, nil
+}
+
+// named returns those of absolute paths that are in the mount, relative to it; false: none is, of some.
+func (m *mount) named(paths []string) (names []string, any bool) {
+	for _, p := range paths {
+		if name, ok := relative(path.Clean(p), m.path); ok {
+			names = append(names, name)
+		} else if _, ok := relative(m.path, path.Clean(p)); ok {
+			return nil, true // all of it
+		}
+	}
+	return names, len(names) > 0 || len(paths) == 0
 }
 
 func changed(c vfs.Change) policy.Changed {

@@ -23,6 +23,8 @@ type Workspace interface {
 type ApplyOptions struct {
 	Force  bool // also what changed outside meanwhile, which loses that change
 	DryRun bool // only tell
+	// Paths are absolute; a directory stands for all that is below. None: everything.
+	Paths []string
 }
 
 // Applied is what an Apply did.

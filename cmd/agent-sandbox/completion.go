@@ -63,11 +63,12 @@ func noChoice() []string { return nil }
 // completeFlags completes the values of the flags that have a fixed choice.
 func completeFlags(cmd *cobra.Command) {
 	choices := map[string]func() []string{
-		"backend": func() []string { return built },
+		"backend": func() []string { return known },
 		"network": func() []string { return []string{"none", "host"} },
 		"preset":  policy.PresetNames,
 		// Nothing to offer, and no names of files either.
 		"allow": noChoice, "deny": noChoice, "private-host": noChoice, "publish": noChoice, "secret": noChoice,
+		"context": noChoice, "namespace": noChoice, "storage": noChoice, "storage-class": noChoice,
 		"limit": func() []string {
 			var out []string
 			for _, name := range limitNames {

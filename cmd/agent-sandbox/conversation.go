@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
 	"github.com/seed434b0696/agent-sandbox/backend/virtual"
@@ -25,36 +24,18 @@ type conversation struct {
 	app     *app
 	session *virtual.Session
 	memory  memory
-	tty     *os.File // the terminal, opened anew so that a read of it can be ended
-	fd      int      // its descriptor: File.Fd would make it one that blocks
-	editor  *term.Terminal
 	typed   *keyboard
+	editor  *term.Terminal
 	saved   map[string]*shell.State
 	lastTab string // what Tab could not complete; again: the choices are shown
 }
 
-// keyboard notes Ctrl-C, which the editor tells as it tells the end of the input.
-type keyboard struct {
-	*os.File
-	interrupted bool
-}
-
-// Read reads what was typed.
-func (k *keyboard) Read(p []byte) (int, error) {
-	n, err := k.File.Read(p)
-	for _, b := range p[:n] {
-		k.interrupted = b == 3
-	}
-	return n, err
-}
-
 func newConversation(a *app, s *virtual.Session, m memory) (*conversation, error) {
-	fd, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	typed, err := newKeyboard()
 	if err != nil {
 		return nil, sandbox.Errorf(sandbox.Unavailable, "the terminal cannot be opened: %w", err)
 	}
-	tty := os.NewFile(uintptr(fd), "/dev/tty")
-	c := &conversation{app: a, session: s, memory: m, tty: tty, fd: fd, typed: &keyboard{File: tty}, saved: map[string]*shell.State{}}
+	c := &conversation{app: a, session: s, memory: m, typed: typed, saved: map[string]*shell.State{}}
 	c.newEditor()
 	return c, nil
 }
@@ -62,14 +43,14 @@ func newConversation(a *app, s *virtual.Session, m memory) (*conversation, error
 // newEditor drops what is typed of a line, and keeps the lines before.
 func (c *conversation) newEditor() {
 	old := c.editor
-	c.editor = term.NewTerminal(c.typed, "")
+	c.editor = term.NewTerminal(keys{c.typed}, "")
 	c.editor.AutoCompleteCallback = c.complete
 	if old != nil {
 		c.editor.History = old.History
 	}
 }
 
-func (c *conversation) close() error { return c.tty.Close() }
+func (c *conversation) close() error { return c.typed.Close() }
 
 // run reads and runs until exit, Ctrl-D or the end of ctx, and returns the shell's status.
 func (c *conversation) run(ctx context.Context) (int, error) {
@@ -127,19 +108,19 @@ func (c *conversation) read(ctx context.Context) (string, error) {
 
 // line reads a line, with the terminal in raw mode for no longer than that.
 func (c *conversation) line(prompt string) (string, error) {
-	old, err := term.MakeRaw(c.fd)
+	old, err := c.typed.raw()
 	if err != nil {
 		return "", err
 	}
-	defer term.Restore(c.fd, old) //nolint:errcheck // Nothing better could be done.
-	if columns, rows, err := term.GetSize(c.fd); err == nil && columns > 0 {
+	defer term.Restore(c.typed.fd, old) //nolint:errcheck // Nothing better could be done.
+	if columns, rows, err := term.GetSize(c.typed.fd); err == nil && columns > 0 {
 		_ = c.editor.SetSize(columns, rows) // It only draws.
 	}
 	c.typed.interrupted = false
 	c.editor.SetPrompt(prompt)
 	line, err := c.editor.ReadLine()
 	if errors.Is(err, io.EOF) && c.typed.interrupted {
-		_, _ = io.WriteString(c.tty, "^C\r\n")
+		_, _ = io.WriteString(c.typed, "^C\r\n")
 		c.newEditor()
 		return "", errInterrupted
 	}
@@ -154,13 +135,11 @@ func (c *conversation) execute(ctx context.Context, text string) (shell.Result, 
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	stdio := c.app.stdio
-	stdio.Stdin = c.tty
+	stdio.Stdin = c.typed
 	res, err := c.session.Run(ctx, text, stdio)
-	// A read that a command has left behind must not take what is typed next.
-	if derr := c.tty.SetReadDeadline(time.Now()); derr == nil {
-		_ = c.tty.SetReadDeadline(time.Time{})
-	}
+	c.typed.reclaim()
 	if err != nil {
+		c.typed.drop()
 		fmt.Fprintln(c.app.stdio.Stderr)
 		res.Status, res.Exited = 130, false
 	}

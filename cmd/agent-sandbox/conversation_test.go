@@ -46,6 +46,23 @@ func Test_Terminal_A_Session_In_Memory(t *testing.T) {
 	}
 }
 
+func Test_Terminal_Typed_Ahead_In_Memory(t *testing.T) {
+	c := openSandbox(t, "shell", "--backend", "virtual")
+	c.expect(`prompt>`)
+	// All of it is there before the first command runs; each reader takes its own.
+	c.keys("read a\rfirst\recho got-$a; read b c; echo and-$b-$c\rsecond third\rtrue\r")
+	c.expect(`got-first\s`)
+	c.expect(`and-second-third\s`)
+	c.keys("read -t 0.01 d; echo wa''it; sleep 0.2; true\r")
+	c.expect(`wait\s`)
+	c.keys("echo af''ter\r") // While a command runs, or a read that has given up is left behind.
+	c.expect(`after\s`)
+	c.keys("exit 4\r")
+	if code, rest := c.wait(); code != 4 {
+		t.Errorf("exit status %d, want 4: %q", code, rest)
+	}
+}
+
 func Test_Terminal_Ctrl_C_Ends_A_Command_In_Memory(t *testing.T) {
 	c := openSandbox(t, "exec", "--backend", "virtual", "--", "sh", "-c", "echo ready; sleep 60")
 	c.expect(`ready`)

@@ -21,6 +21,7 @@ type diagnosis struct {
 func newDoctor(a *app) *cobra.Command {
 	var backend string
 	var verify, asJSON bool
+	var cluster clusterFlags
 	cmd := &cobra.Command{
 		Use:   "doctor [flags]",
 		Short: "tell what this host lets a sandbox enforce",
@@ -29,27 +30,33 @@ that forbids it and one line that would change that. Nothing is changed.`,
 		Example: "agent-sandbox doctor\nagent-sandbox doctor --verify\nagent-sandbox doctor --json | jq .ok",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.doctor(cmd.Context(), backend, verify, asJSON)
+			return a.doctor(cmd.Context(), backend, cluster, verify, asJSON)
 		},
 	}
 	addBackend(cmd.Flags(), &backend)
-	cmd.Flags().BoolVar(&verify, "verify", false, "also prove it in real sandboxes, as selftest does")
+	addCluster(cmd.Flags(), &cluster)
+	cmd.Flags().BoolVar(&verify, "verify", false, "also prove it in real sandboxes, as selftest does; with\nkube, try what only pods tell")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	return describe(cmd, `  0    sandboxes can run here, and with --verify every proof holds
   1    they cannot, or a proof failed
   125  something went wrong`)
 }
 
-func (a *app) doctor(ctx context.Context, backend string, verify, asJSON bool) error {
+func (a *app) doctor(ctx context.Context, backend string, cluster clusterFlags, verify, asJSON bool) error {
 	h, err := locate(a.env, "")
 	if err != nil {
 		return err
 	}
-	d, err := newDriver(backend, h, hooks{shared: true})
+	d, err := newDriver(backend, h, hooks{shared: true, cluster: cluster})
 	if err != nil {
 		return err
 	}
-	report, err := d.Check(ctx)
+	check := d.Check
+	prober, probes := d.(sandbox.Prober) // which cannot work in directories of this host, as the contract does
+	if verify && probes {
+		check = prober.Probe
+	}
+	report, err := check(ctx)
 	if err != nil {
 		return err
 	}
@@ -57,7 +64,7 @@ func (a *app) doctor(ctx context.Context, backend string, verify, asJSON bool) e
 	if !asJSON {
 		a.printReport(report)
 	}
-	if verify && diag.OK {
+	if verify && diag.OK && !probes {
 		diag.Proofs, err = a.prove(ctx, d, h, "", !asJSON)
 		if err != nil {
 			return err

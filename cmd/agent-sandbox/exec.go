@@ -58,6 +58,9 @@ func newExecLike(a *app, path string) *cobra.Command {
 			}
 			switch {
 			case !cmd.HasParent() && cmd.Flags().NFlag() == 0 && len(args) == 0 && dash < 0:
+				if initialisedHere() {
+					return a.shellInRepo(cmd.Context(), "", &repoFlags{})
+				}
 				return cmd.Help()
 			case !cmd.HasParent() && dash != 0 && len(args) > 0:
 				return unknownCommand(cmd, args)

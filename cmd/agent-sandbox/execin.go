@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -24,7 +25,7 @@ func checkIn(cmd *cobra.Command, path string) error {
 	var err error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		switch f.Name {
-		case "in", "cwd", "json", "quiet":
+		case "in", "cwd", "json", "quiet", "backend", "context", "namespace": // the last say where it is
 		default:
 			err = usageError(path, "--%s does not go with --in: the sandbox has its policy since it was created", f.Name)
 		}
@@ -37,7 +38,7 @@ func checkIn(cmd *cobra.Command, path string) error {
 
 // executeIn runs a command in a sandbox that lives on.
 func (a *app) executeIn(ctx context.Context, f *execFlags, args []string, relay *relay) (code int, err error) {
-	box, err := a.openKept(ctx, f.in)
+	box, err := a.openKept(ctx, f.in, keptAt{f.backend, f.cluster})
 	if err != nil {
 		return 0, err
 	}
@@ -58,10 +59,32 @@ func (a *app) executeIn(ctx context.Context, f *execFlags, args []string, relay 
 	}
 	if f.json {
 		res.Stdout, res.Stderr = stdout.Bytes(), stderr.Bytes()
-		return res.Code, a.printJSON(newResult(box, res, nil))
+		return res.Code, a.printJSON(newResult(box, res, refusedIn(ctx, box).all()))
 	}
 	a.remark(res)
+	if !f.quiet {
+		a.err.refused(refusedIn(ctx, box))
+	}
 	return res.Code, nil
+}
+
+// refusedIn asks what was refused since the sandbox was opened, also to others who use it meanwhile. A sandbox that ended
+// with the command has nobody to ask; its log tells.
+func refusedIn(ctx context.Context, box *sandbox.Sandbox) *denials {
+	d := &denials{}
+	told, ok := sandbox.As[interface {
+		Denials(ctx context.Context) ([]sandbox.Denial, error)
+	}](box.Unwrap())
+	if !ok {
+		return d
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	list, _ := told.Denials(ctx) // see above
+	for _, one := range list {
+		d.add(one)
+	}
+	return d
 }
 
 // ownTerminal is the terminal that the command gets one like, nil when it gets pipes.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,12 +11,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 // explainFlags are the flags of explain.
 type explainFlags struct {
 	options
-	json bool
+	json     bool
+	manifest bool
 }
 
 // kinds are what can be asked about.
@@ -37,9 +40,12 @@ agent-sandbox explain command git
 agent-sandbox explain host github.com:443
 agent-sandbox explain --allow 'GET https://example.com/pub/**' --ca ephemeral https://example.com/pub/x
 agent-sandbox explain env GITHUB_TOKEN
-agent-sandbox explain --rw ~/src --json path ~/src/other`,
+agent-sandbox explain --rw ~/src --json path ~/src/other
+agent-sandbox explain --backend kube --warm-pool agents --manifest | kubectl apply -f -`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
+			case f.manifest && len(args) > 0:
+				return usageError(cmd.CommandPath(), "--manifest takes no arguments")
 			case len(args) > 2:
 				return usageError(cmd.CommandPath(), "expected at most a kind and a value, got %d arguments", len(args))
 			case len(args) == 2 && !slices.Contains(kinds, args[0]):
@@ -57,10 +63,16 @@ agent-sandbox explain --rw ~/src --json path ~/src/other`,
 			}
 			return kinds, cobra.ShellCompDirectiveDefault
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return a.explain(&f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.manifest {
+				return a.manifest(cmd.Context(), &f.options)
+			}
+			return a.explain(&f, args)
+		},
 	}
 	f.register(cmd.Flags())
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON document")
+	cmd.Flags().BoolVar(&f.manifest, "manifest", false, "with --backend kube and --warm-pool: print the SandboxTemplate and the\nSandboxWarmPool whose pods are as the policy needs them, for kubectl apply")
 	return describe(cmd, exitSimple)
 }
 
@@ -95,6 +107,40 @@ func (a *app) explain(f *explainFlags, args []string) error {
 	}
 	t.explanation(e)
 	return nil
+}
+
+// poolDriver is what a backend has that takes its sandboxes from an administrator's pool.
+type poolDriver interface {
+	Template(ctx context.Context, spec sandbox.Spec) ([]byte, error)
+}
+
+// manifest prints what an administrator applies for a pool.
+func (a *app) manifest(ctx context.Context, o *options) error {
+	h, err := locate(a.env, o.cwd)
+	if err != nil {
+		return err
+	}
+	spec, err := a.spec(h, o)
+	if err != nil {
+		return err
+	}
+	name := o.backend
+	if name == "" {
+		name = backendOf(spec.Layers)
+	}
+	d, err := newDriver(name, h, hooks{cluster: o.cluster})
+	if err != nil {
+		return err
+	}
+	pools, ok := d.(poolDriver)
+	if !ok {
+		return sandbox.Errorf(sandbox.Unsupported, "backend %s has no warm pools", d.Name()).WithHint("--backend kube has")
+	}
+	text, err := pools.Template(ctx, spec)
+	if err == nil {
+		fmt.Fprintf(a.out, "%s\n", text)
+	}
+	return err
 }
 
 // looksLikeVariable is for names as people write them, not all that are possible.

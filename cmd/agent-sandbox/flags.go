@@ -15,7 +15,10 @@ type options struct {
 	cwd     string         // -C
 	config  string         // -c
 	backend string         // --backend; empty: the configuration's choice
+	image   string         // --image; empty: the backend's choice
+	wall    []string       // --firewall
 	policy  sandbox.Policy // all the others: the last layer
+	cluster clusterFlags   // --context, --namespace, --guest-image, --runtime-class, --warm-pool
 	debug   bool           // --debug
 }
 
@@ -26,7 +29,10 @@ func (o *options) register(fs *pflag.FlagSet) {
 	fs.StringVarP(&o.cwd, "cwd", "C", "", "work in `DIR` instead of the current directory")
 	fs.StringVarP(&o.config, "config", "c", "", "read `FILE` instead of the project's own configuration")
 	addBackend(fs, &o.backend)
+	fs.StringVar(&o.image, "image", "", "make the sandbox of the container image `NAME` (docker, kube)")
+	addCluster(fs, &o.cluster)
 	registerNetwork(fs, p)
+	addList(fs, "firewall", "reach hosts and presets such as @default or @github over a packet filter\non addresses: `RULE`[,...] (docker, as root)", &o.wall)
 	addBool(fs, "docker", "let commands reach the Docker engine, which is root on the host", &p.Docker)
 	addBool(fs, "userns", "let commands create user namespaces, as browsers do", &p.Userns)
 	addBool(fs, "debuggers", "let commands trace each other, as gdb and strace do", &p.Debuggers)
@@ -41,7 +47,7 @@ func (o *options) register(fs *pflag.FlagSet) {
 	add(fs, "env", "", "pass a variable that looks secret; `NAME`, or a prefix*;\nNAME=VALUE sets it, '!NAME' keeps it out", func(s string) error {
 		return setEnv(&p.Env, s)
 	})
-	add(fs, "limit", "", "bound a resource: `NAME=VALUE`[,...] of wall=90s output=1MiB\nmemory=2GiB tmp=1GiB pids=100 cpu=1.5", func(s string) error {
+	add(fs, "limit", "", "bound a resource: `NAME=VALUE`[,...] of wall=90s output=1MiB\nmemory=2GiB tmp=1GiB file=1GiB pids=100 cpu=1.5", func(s string) error {
 		return setLimits(&p.Limits, s)
 	})
 	fs.BoolVar(&o.debug, "debug", false, "tell on stderr what is decided and why")
@@ -149,6 +155,8 @@ func setLimit(l *sandbox.Limits, name, value string) (err error) {
 		l.Memory, err = sandbox.ParseBytes(value)
 	case "tmp":
 		l.Tmp, err = sandbox.ParseBytes(value)
+	case "file":
+		l.File, err = sandbox.ParseBytes(value)
 	case "pids":
 		l.Pids, err = strconv.Atoi(value)
 		if err != nil || l.Pids <= 0 {
@@ -161,7 +169,7 @@ func setLimit(l *sandbox.Limits, name, value string) (err error) {
 			err = fmt.Errorf("expected a number of processors such as 1.5, got %q", value)
 		}
 	default:
-		err = fmt.Errorf("expected one of wall, output, memory, tmp, pids, cpu")
+		err = fmt.Errorf("expected one of wall, output, memory, tmp, file, pids, cpu")
 	}
 	return err
 }

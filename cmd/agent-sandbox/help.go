@@ -21,7 +21,7 @@ func printHelp(out *output, cmd *cobra.Command) {
 		fmt.Fprintf(out, "\nCOMMANDS\n")
 		for _, sub := range cmd.Commands() {
 			if sub.IsAvailableCommand() {
-				fmt.Fprintf(out, "  %-11s %s\n", sub.Name(), sub.Short)
+				fmt.Fprintf(out, "  %-17s %s\n", sub.Name(), sub.Short)
 			}
 		}
 	}

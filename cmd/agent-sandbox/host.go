@@ -16,6 +16,7 @@ type host struct {
 	workspace string // absolute, resolved through symbolic links
 	home      string // absolute; may not exist
 	data      string // where our own files are kept; may not exist
+	env       []string
 }
 
 // locate finds the directories. cwd is the -C flag: relative to the process's own
@@ -29,7 +30,7 @@ func locate(env []string, cwd string) (host, error) {
 	if err != nil {
 		return host{}, err
 	}
-	return host{workspace: workspace, home: home, data: dataDir(env, home)}, nil
+	return host{workspace: workspace, home: home, data: dataDir(env, home), env: env}, nil
 }
 
 func homeDir(env []string) (string, error) {

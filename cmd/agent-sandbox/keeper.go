@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -29,6 +30,7 @@ func newKeeper(a *app) *cobra.Command {
 }
 
 func (a *app) keep(ctx context.Context, name string) error {
+	runtime.GOMAXPROCS(1) // It passes on; more would only wake each other.
 	signal.Ignore(syscall.SIGHUP, syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -58,11 +60,13 @@ func (a *app) keepOn(ctx context.Context, name string, log *slog.Logger, ready f
 		return err
 	}
 	h.workspace = record.Spec.Workspace
+	refused := &keep.Refused{}
 	d, err := newDriver(record.Backend, h, hooks{denied: func(one sandbox.Denial) {
 		log.Warn("refused", "op", one.Op, "target", one.Target, "reason", one.Reason)
+		refused.Add(one)
 	}})
 	if err != nil {
 		return err
 	}
-	return h.kept().Keep(ctx, name, d, a.env, log, ready)
+	return h.kept().Keep(ctx, name, keep.Holding{Driver: d, Env: a.env, Log: log, Refused: refused, Ready: ready})
 }

@@ -4,68 +4,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/seed434b0696/agent-sandbox/keep"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// kept is where sandboxes live on.
-func (h host) kept() keep.Store { return keep.Store{Dir: filepath.Join(h.data, "sandboxes")} }
-
-// keptDriver makes a backend's sandboxes live on, with this program as their keeper.
-func keptDriver(backend string, h host) (*keep.Driver, error) {
-	inner, err := newDriver(backend, h, hooks{})
-	if err != nil {
-		return nil, err
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	return &keep.Driver{Inner: inner, Store: h.kept(), Keeper: []string{self, keeperCommand}}, nil
-}
-
-// keptHere finds our directories, of which a kept sandbox needs no working directory.
-func (a *app) keptHere() (host, error) {
-	home, err := homeDir(a.env)
-	return host{home: home, data: dataDir(a.env, home)}, err
-}
-
-// openKept opens a sandbox by its name. The caller detaches.
-func (a *app) openKept(ctx context.Context, name string) (*sandbox.Sandbox, error) {
-	h, err := a.keptHere()
-	if err != nil {
-		return nil, err
-	}
-	record, err := h.kept().Load(name)
-	if err != nil {
-		return nil, err
-	}
-	d, err := keptDriver(record.Backend, h)
-	if err != nil {
-		return nil, err
-	}
-	return sandbox.Open(ctx, d, name)
-}
-
 func newCreate(a *app) *cobra.Command {
 	var f options
-	var stage string
-	var idle, ttl time.Duration
+	var k life
 	cmd := &cobra.Command{
 		Use:   "create [flags] [NAME]",
 		Short: "make a sandbox that lives on",
 		Long: `The sandbox has this policy until it is destroyed, and its commands share what
 is in its /tmp and what runs in the background. Without a NAME it gets one, which
-is printed.`,
+is printed. One in a cluster (--backend kube) is everybody's who may use its
+namespace, and works on a volume with a copy of the project; here is kept where it
+is, so that the other commands find it by its name.`,
 		Example: `agent-sandbox create work
 agent-sandbox exec --in work -- npm install
 agent-sandbox create --allow packages.example.com --idle 30m --ttl 8h
+agent-sandbox create --backend kube --network --image node:22 --storage 20GiB web
 agent-sandbox destroy work`,
 		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -73,17 +36,38 @@ agent-sandbox destroy work`,
 			if err != nil {
 				return err
 			}
-			if idle < 0 || ttl < 0 {
-				return usageError(cmd.CommandPath(), "--idle and --ttl are not negative")
+			if k.idle < 0 || k.ttl < 0 || k.warm < 0 {
+				return usageError(cmd.CommandPath(), "--idle, --ttl and --warm are not negative")
 			}
-			return a.create(cmd.Context(), &f, stage, name, idle, ttl)
+			f.cluster.storage, f.cluster.storageClass = k.storage, k.storageClass
+			return a.create(cmd.Context(), &f, k, name)
 		},
 	}
 	f.register(cmd.Flags())
-	addStage(cmd.Flags(), &stage)
-	cmd.Flags().DurationVar(&idle, "idle", 0, "stop it when no command has run for `TIME`, such as 30m; 0: never")
-	cmd.Flags().DurationVar(&ttl, "ttl", 0, "destroy it when `TIME` has passed, but not while a command runs; 0: never")
+	k.register(cmd.Flags())
 	return describe(cmd, exitSimple)
+}
+
+// life is how long a sandbox lives, and what is kept ready for the next one.
+type life struct {
+	stage     string
+	idle, ttl time.Duration
+	warm      int
+
+	storage      sandbox.Bytes // 0: the backend's choice
+	storageClass string
+}
+
+func (k *life) register(fs *pflag.FlagSet) {
+	addStage(fs, &k.stage)
+	fs.DurationVar(&k.idle, "idle", 0, "stop it when no command has run for `TIME`, such as 30m; 0: never")
+	fs.DurationVar(&k.ttl, "ttl", 0, "destroy it when `TIME` has passed, but not while a command runs; 0: never")
+	fs.IntVar(&k.warm, "warm", 0, "keep `N` more like it prepared, of which the next one like it is one (docker)")
+	add(fs, "storage", "", "give its volume `SIZE`, of which it has 10GiB otherwise (kube)", func(s string) (err error) {
+		k.storage, err = sandbox.ParseBytes(s)
+		return err
+	})
+	fs.StringVar(&k.storageClass, "storage-class", "", "take its volume from the storage class `NAME` (kube)")
 }
 
 func atMostOne(cmd *cobra.Command, args []string) error {
@@ -100,7 +84,7 @@ func nameOf(args []string) (string, error) {
 	return keep.NewID()
 }
 
-func (a *app) create(ctx context.Context, f *options, stage, name string, idle, ttl time.Duration) error {
+func (a *app) create(ctx context.Context, f *options, k life, name string) error {
 	relay, ctx := startRelay(ctx, false, a.err.say)
 	defer relay.stop()
 	h, err := locate(a.env, f.cwd)
@@ -111,16 +95,25 @@ func (a *app) create(ctx context.Context, f *options, stage, name string, idle, 
 	if err != nil {
 		return err
 	}
-	spec.Stage, spec.Name = stage, name
+	spec.Stage, spec.Name = k.stage, name
 	backend := f.backend
 	if backend == "" {
 		backend = backendOf(spec.Layers)
 	}
-	d, err := keptDriver(backend, h)
+	if err := k.check(backend); err != nil {
+		return err
+	}
+	use := hooks{cluster: f.cluster}
+	if f.debug {
+		use.trace = a.err.debug
+	}
+	d, err := newLifecycle(backend, h, use, k)
+	if err == nil {
+		err = a.vacant(ctx, h, name)
+	}
 	if err != nil {
 		return err
 	}
-	d.Idle, d.TTL = idle, ttl
 	box, err := sandbox.Create(ctx, d, spec)
 	if sandbox.CodeOf(err) == sandbox.Unavailable {
 		return a.unavailable(ctx, d, err)
@@ -128,46 +121,27 @@ func (a *app) create(ctx context.Context, f *options, stage, name string, idle, 
 	if err != nil {
 		return err
 	}
+	if err := a.remember(ctx, h, d, name); err != nil {
+		return errors.Join(err, box.Close(context.WithoutCancel(ctx)))
+	}
 	fmt.Fprintln(a.out, name)
 	return box.Detach()
 }
 
-// newNamed makes a command that does one thing to each of the sandboxes that are named.
-func newNamed(a *app, name, short, long string, do func(ctx context.Context, h host, name string) error) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:               name + " NAME...",
-		Short:             short,
-		Long:              long,
-		Example:           "agent-sandbox " + name + " work",
-		ValidArgsFunction: a.completeKept,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usageError(cmd.CommandPath(), "no sandbox was named")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			relay, ctx := startRelay(cmd.Context(), false, a.err.say)
-			defer relay.stop()
-			h, err := a.keptHere()
-			for _, arg := range args {
-				if err != nil && len(args) == 1 {
-					break
-				}
-				err = errors.Join(err, do(ctx, h, arg))
-			}
-			return err
-		},
+// check refuses what only pods have.
+func (k *life) check(backend string) error {
+	if backend == clusterBackend || k.storage == 0 && k.storageClass == "" {
+		return nil
 	}
-	return describe(cmd, exitSimple)
+	return sandbox.Errorf(sandbox.Unsupported, "--storage and --storage-class are for the volumes of pods").
+		WithHint("--backend kube, or leave them out")
 }
 
-func (a *app) completeKept(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	h, err := a.keptHere()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	records, _ := h.kept().List() // those that can be read
+// completeKept offers the names of sandboxes that are known here, or of those in the cluster that the flags name.
+func (a *app) completeKept(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(cmd.Context(), 2*time.Second)
+	defer cancel()
+	records, _ := a.keptRecords(ctx, keptAtOf(cmd)) // those that can be read
 	var names []string
 	for _, r := range records {
 		names = append(names, r.ID)
@@ -175,59 +149,213 @@ func (a *app) completeKept(*cobra.Command, []string, string) ([]string, cobra.Sh
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-func newStart(a *app) *cobra.Command {
-	return newNamed(a, "start", "start sandboxes that are stopped",
-		"With the policy that they were made with, and the environment of this command.",
-		func(ctx context.Context, h host, name string) error {
-			record, err := h.kept().Load(name)
-			if err != nil {
-				return err
-			}
-			d, err := keptDriver(record.Backend, h)
-			if err != nil {
-				return err
-			}
-			return d.Start(ctx, name, a.env)
-		})
-}
-
-func newStop(a *app) *cobra.Command {
-	return newNamed(a, "stop", "end what runs in sandboxes, and keep them",
-		"Their workspaces and stages stay; what was in their private /tmp is gone.",
-		func(ctx context.Context, h host, name string) error { return h.kept().Stop(ctx, name) })
-}
-
 func newDestroy(a *app) *cobra.Command {
-	return newNamed(a, "destroy", "end sandboxes for good",
-		"Their workspaces and stages stay as they are.",
-		func(ctx context.Context, h host, name string) error { return h.kept().Destroy(ctx, name) })
-}
-
-func newPrune(a *app) *cobra.Command {
+	var at keptAt
+	var forget bool
 	cmd := &cobra.Command{
-		Use:     "prune",
-		Short:   "destroy the sandboxes that are stopped",
-		Example: "agent-sandbox prune",
-		Args:    noArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.prune(cmd.Context()) },
+		Use:   "destroy [flags] NAME...",
+		Short: "end sandboxes for good",
+		Long: `Their workspaces and stages stay as they are; their snapshots go, and the volumes of
+pods. --forget is for pods in a cluster that is no more.`,
+		Example:           "agent-sandbox destroy work\nagent-sandbox destroy --backend kube --namespace agents web",
+		ValidArgsFunction: a.completeKept,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError(cmd.CommandPath(), "no sandbox was named")
+			}
+			if forget && at != (keptAt{}) {
+				return usageError(cmd.CommandPath(), "--forget is about what is known here, and takes no flags beside it")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			relay, ctx := startRelay(cmd.Context(), false, a.err.say)
+			defer relay.stop()
+			return eachOf(args, func(name string) (func() error, error) {
+				if forget {
+					return a.forgetting(ctx, name)
+				}
+				return a.destroying(ctx, name, at)
+			})
+		},
 	}
+	at.register(cmd.Flags())
+	cmd.Flags().BoolVar(&forget, "forget", false, "only forget here where the pod is; nobody is asked")
 	return describe(cmd, exitSimple)
 }
 
-func (a *app) prune(ctx context.Context) error {
+// destroying is how a sandbox is destroyed. One whose record cannot be read is removed, too, but not what only its backend
+// could find then.
+func (a *app) destroying(ctx context.Context, name string, at keptAt) (func() error, error) {
 	h, err := a.keptHere()
+	if err != nil {
+		return nil, err
+	}
+	if !at.inCluster() {
+		if _, err := h.kept().Load(name); err != nil && sandbox.CodeOf(err) != sandbox.NotFound {
+			d, err := keptDriver("", h)
+			return func() error { return d.Destroy(ctx, name) }, err
+		}
+	}
+	k, err := a.findKept(name, at)
+	if err != nil {
+		return nil, err
+	}
+	return func() error { return a.destroyKept(ctx, h, k) }, nil
+}
+
+func (a *app) destroyKept(ctx context.Context, h host, k kept) error {
+	record, err := k.record(ctx)
+	if errors.Is(err, errGone) {
+		return h.kept().Forget(ctx, k.name)
+	}
+	if err == nil {
+		err = k.Destroy(ctx, k.name)
+	}
 	if err != nil {
 		return err
 	}
+	return a.forget(ctx, h, record)
+}
+
+func (a *app) forgetting(ctx context.Context, name string) (func() error, error) {
+	h, err := a.keptHere()
+	if err != nil {
+		return nil, err
+	}
+	record, err := h.kept().Load(name)
+	if err == nil && record.Cluster == nil {
+		err = sandbox.Errorf(sandbox.Invalid, "sandbox %s is no pod, and nowhere but here", name).WithHint("'agent-sandbox destroy %s' ends it", name)
+	}
+	return func() error { return h.kept().Forget(ctx, name) }, err
+}
+
+func newPrune(a *app) *cobra.Command {
+	var at keptAt
+	var expired bool
+	cmd := &cobra.Command{
+		Use:   "prune [flags]",
+		Short: "destroy the sandboxes that are stopped or were prepared by --warm",
+		Long: `Of pods those that this machine knows, and it forgets those that are gone. With
+--backend kube all of the namespace, whoever made them.`,
+		Example: "agent-sandbox prune\nagent-sandbox prune --expired --backend kube --namespace agents",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			relay, ctx := startRelay(cmd.Context(), false, a.err.say)
+			defer relay.stop()
+			return a.prune(ctx, at, expired)
+		},
+	}
+	at.register(cmd.Flags())
+	cmd.Flags().BoolVar(&expired, "expired", false, "remove only what is over by its --ttl, and what killed processes\nhave left; what is stopped stays")
+	return describe(cmd, exitSimple)
+}
+
+func (a *app) prune(ctx context.Context, at keptAt, expired bool) error {
+	h, err := a.keptHere()
+	if err == nil {
+		err = at.check()
+	}
+	switch {
+	case err != nil:
+		return err
+	case expired:
+		return sweepKept(ctx, h, at)
+	case at.inCluster():
+		return a.pruneCluster(ctx, h, at)
+	}
 	records, err := h.kept().List()
-	for _, r := range records {
-		runs, rerr := h.kept().Runs(r.ID)
-		if rerr == nil && !runs {
-			if rerr = h.kept().Destroy(ctx, r.ID); rerr == nil {
-				fmt.Fprintln(a.out, r.ID)
-			}
+	spares, serr := h.kept().Spares()
+	errs := []error{err, serr}
+	var pods []kept
+	local := map[string]keep.Lifecycle{}
+	who := keepers{host: h}
+	for _, r := range append(records, spares...) {
+		d, err := who.of(r)
+		switch {
+		case at.backend != "" && r.Backend != at.backend:
+		case err != nil:
+			errs = append(errs, err)
+		case r.Cluster != nil:
+			pods = append(pods, kept{Lifecycle: d, name: r.ID, here: r})
+		default:
+			local[r.Backend] = d
 		}
-		err = errors.Join(err, rerr)
+	}
+	for _, backend := range sortedKeys(local) {
+		names, err := local[backend].Prune(ctx)
+		a.printNames(names)
+		errs = append(errs, err)
+	}
+	for _, k := range pods {
+		errs = append(errs, a.prunePod(ctx, h, k))
+	}
+	return errors.Join(errs...)
+}
+
+// sweepKept removes what is over, in the cluster that the flags name or wherever sandboxes are that are known here.
+func sweepKept(ctx context.Context, h host, at keptAt) error {
+	if at.inCluster() {
+		d, err := newLifecycle(clusterBackend, h, hooks{cluster: at.cluster}, life{})
+		if err != nil {
+			return err
+		}
+		return d.Sweep(ctx)
+	}
+	records, err := h.kept().List()
+	errs := []error{err}
+	who := keepers{host: h}
+	for _, r := range records {
+		if at.backend == "" || r.Backend == at.backend {
+			_, err := who.of(r)
+			errs = append(errs, err)
+		}
+	}
+	for _, d := range who.made {
+		errs = append(errs, d.Sweep(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// prunePod destroys a pod that is stopped, and forgets one that is gone.
+func (a *app) prunePod(ctx context.Context, h host, k kept) error {
+	_, err := k.record(ctx)
+	if err == nil {
+		var st keep.State
+		if st, err = k.State(ctx, k.name); err != nil || st.Running {
+			return err
+		}
+	}
+	if err == nil || errors.Is(err, errGone) {
+		if err = a.destroyKept(ctx, h, k); err == nil {
+			a.printNames([]string{k.name})
+		}
 	}
 	return err
+}
+
+// pruneCluster is for all of a namespace.
+func (a *app) pruneCluster(ctx context.Context, h host, at keptAt) error {
+	d, err := newLifecycle(clusterBackend, h, hooks{cluster: at.cluster}, life{})
+	if err != nil {
+		return err
+	}
+	records, err := d.Records(ctx)
+	if err != nil {
+		return err
+	}
+	names, err := d.Prune(ctx)
+	a.printNames(names)
+	for _, r := range records {
+		if slices.Contains(names, r.ID) {
+			err = errors.Join(err, a.forget(ctx, h, r))
+		}
+	}
+	return err
+}
+
+func (a *app) printNames(names []string) {
+	for _, name := range names {
+		fmt.Fprintln(a.out, name)
+	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // limitNames are the names of limits, as flags and configuration call them.
-var limitNames = []string{"wall", "output", "memory", "tmp", "pids", "cpu"}
+var limitNames = []string{"wall", "output", "memory", "tmp", "file", "pids", "cpu"}
 
 // limitValue is the text of a limit, or "" when it is not set.
 func limitValue(l sandbox.Limits, name string) string {
@@ -20,6 +20,8 @@ func limitValue(l sandbox.Limits, name string) string {
 		return l.Memory.String()
 	case name == "tmp" && l.Tmp > 0:
 		return l.Tmp.String()
+	case name == "file" && l.File > 0:
+		return l.File.String()
 	case name == "pids" && l.Pids > 0:
 		return strconv.Itoa(l.Pids)
 	case name == "cpu" && l.CPU > 0:

@@ -53,10 +53,12 @@ func testMain(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// buildBinaries builds the command and its guest as a release does: static, side by side.
+// buildBinaries builds the command, the one with pods, and the guest as a release does: static, side by side.
 func buildBinaries(dir string) error {
-	for _, name := range []string{"agent-sandbox", "sandbox-guest"} {
-		build := exec.CommandContext(context.Background(), "go", "build", "-o", filepath.Join(dir, name), "../"+name)
+	for name, args := range map[string][]string{
+		"agent-sandbox": {"."}, "agent-sandbox-kube": {"-tags", "kube", "."}, "sandbox-guest": {"../sandbox-guest"},
+	} {
+		build := exec.CommandContext(context.Background(), "go", append([]string{"build", "-o", filepath.Join(dir, name)}, args...)...)
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := build.CombinedOutput(); err != nil {
 			return fmt.Errorf("build %s: %w\n%s", name, err, out)
@@ -89,14 +91,23 @@ func Test_Command(t *testing.T) {
 			env.Setenv("HOME", home)
 			env.Setenv("PATH", filepath.Join(scratch, "bin")+":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
 			env.Setenv("LANG", "C.UTF-8")
+			env.Setenv("CLUSTER", os.Getenv("KUBECONFIG"))
+			box, err := keep.NewID() // of all who use that cluster
+			if err != nil {
+				return err
+			}
+			env.Setenv("BOX", box)
 			env.Defer(func() { destroyKept(t, home) })
 			return os.MkdirAll(home, 0o755)
 		},
 		Condition: func(name string) (bool, error) {
-			if name != "bwrap" {
-				return false, fmt.Errorf("unknown condition %q", name)
+			switch name {
+			case "bwrap":
+				return unavailable(t) == nil, nil
+			case "kube":
+				return cluster(t), nil
 			}
-			return unavailable(t) == nil, nil
+			return false, fmt.Errorf("unknown condition %q", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status":  status,
@@ -106,17 +117,40 @@ func Test_Command(t *testing.T) {
 	})
 }
 
+// cluster reports whether a kubeconfig is named, which is required where kube is.
+func cluster(t *testing.T) bool {
+	t.Helper()
+	named := os.Getenv("KUBECONFIG") != ""
+	if !named && slices.Contains(strings.Split(os.Getenv("SANDBOX_REQUIRE"), ","), "kube") {
+		t.Fatal("a cluster is required, and KUBECONFIG names none")
+	}
+	return named
+}
+
 // destroyKept ends the sandboxes that a script which failed has left.
 func destroyKept(t *testing.T, home string) {
 	t.Helper()
 	store := keep.Store{Dir: filepath.Join(home, ".local", "share", "agent-sandbox", "sandboxes")}
 	records, err := store.List()
 	for _, r := range records {
-		err = errors.Join(err, store.Destroy(context.Background(), r.ID))
+		if r.Cluster != nil {
+			err = errors.Join(err, destroyPod(home, r.ID))
+			continue
+		}
+		err = errors.Join(err, (&keep.Driver{Inner: bwrap.New(bwrap.Options{}), Store: store}).Destroy(context.Background(), r.ID))
 	}
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+func destroyPod(home, name string) error {
+	cmd := exec.CommandContext(context.Background(), filepath.Join(scratch, "bin", "agent-sandbox"), "destroy", name)
+	cmd.Env = append(os.Environ(), "HOME="+home)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("destroy %s: %w\n%s", name, err, out)
+	}
+	return nil
 }
 
 // unavailable says why no sandbox can run here, or nil. Where SANDBOX_REQUIRE

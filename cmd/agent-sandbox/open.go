@@ -22,7 +22,7 @@ func (a *app) spec(h host, o *options) (sandbox.Spec, error) {
 	if o.debug {
 		a.debugLayers(sources, layers)
 	}
-	return sandbox.Spec{Workspace: h.workspace, Home: h.home, Env: a.env, Layers: layers}, nil
+	return sandbox.Spec{Workspace: h.workspace, Home: h.home, Env: a.env, Layers: layers, Image: o.image, Firewall: o.wall}, nil
 }
 
 func (a *app) sources(h host, o *options) policy.Sources {
@@ -88,7 +88,7 @@ func (a *app) open(ctx context.Context, o *options, stage string, refused *denia
 	if name == "" {
 		name = backendOf(spec.Layers)
 	}
-	hooks := hooks{denied: refused.add, record: refused.record}
+	hooks := hooks{denied: refused.add, record: refused.record, cluster: o.cluster}
 	if o.debug {
 		hooks.trace = a.err.debug
 	}

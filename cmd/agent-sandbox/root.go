@@ -25,7 +25,8 @@ func newRoot(a *app) *cobra.Command {
 	root := newExecLike(a, "agent-sandbox")
 	root.Short = "run commands that nobody has read inside a sandbox"
 	root.Long = `The file system is read-only but for the current directory; secrets, sockets
-and the network are out of reach, unless a policy says otherwise.`
+and the network are out of reach, unless a policy says otherwise. In a directory that
+'agent-sandbox init' has prepared, no arguments mean 'agent-sandbox shell'.`
 	root.Example = `agent-sandbox -- make test
 agent-sandbox exec --network npm install
 agent-sandbox explain ~/.ssh`
@@ -41,8 +42,10 @@ agent-sandbox explain ~/.ssh`
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		newExec(a), newShell(a), newCreate(a), newList(a), newStatus(a), newStart(a), newStop(a), newDestroy(a),
-		newPrune(a), newLogs(a), newKeeper(a), newStage(a), newExplain(a), newCheck(a), newDoctor(a), newSelftest(a),
-		newTrust(a), newImport(a), newSchema(a), newVersion(a), newCompletion(a),
+		newPrune(a), newSnapshot(a), newSnapshots(a), newRestore(a), newFork(a), newDiff(a), newApply(a), newDiscard(a),
+		newLogs(a), newForward(a), newPut(a), newGet(a), newKeeper(a), newStage(a), newExplain(a), newCheck(a), newDoctor(a), newSelftest(a),
+		newTrust(a), newInit(a), newBuildBase(a), newBuild(a), newCheckout(a), newShowRun(a), newVolume(a), newCodexInit(a),
+		newCodexLogout(a), newImport(a), newSchema(a), newVersion(a), newCompletion(a),
 	)
 	return root
 }

@@ -47,7 +47,16 @@ directories on this host, and prints a line for each case.`,
   125  something went wrong, or sandboxes cannot run here`)
 }
 
+// notHere is the error of a contract whose directories would have to be on a cluster's nodes, too.
+func notHere() error {
+	return sandbox.Errorf(sandbox.Unsupported, "the contract works in directories of this host, which a pod does not share").
+		WithHint("'agent-sandbox doctor --backend kube --verify' tries it in pods")
+}
+
 func (a *app) selftest(ctx context.Context, backend, match string, asJSON bool) error {
+	if backend == "kube" {
+		return notHere()
+	}
 	h, err := locate(a.env, "")
 	if err != nil {
 		return err

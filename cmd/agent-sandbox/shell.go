@@ -14,21 +14,32 @@ import (
 
 func newShell(a *app) *cobra.Command {
 	var f execFlags
+	var rf repoFlags
 	cmd := &cobra.Command{
-		Use:   "shell [flags]",
+		Use:   "shell [flags] [PATH]",
 		Short: "type commands inside a sandbox",
 		Long: `A shell in a sandbox, until exit or Ctrl-D. With --backend virtual it is the one in
 memory: lines are edited, Tab completes, the arrows bring back what was typed, Ctrl-C ends a
 command, and lines that begin with a colon are for the sandbox:
   :diff  :apply  :discard                 what was changed in the workspace
   :snapshot [NAME]  :restore [NAME]       files and shell together
-Input that is no terminal is a script. Other backends run bash.`,
+Input that is no terminal is a script. Other backends run bash.
+With a PATH that 'agent-sandbox init' has prepared, or in such a directory, it is the
+repository's sandbox over Docker, which is started when it does not run.`,
 		Example: `agent-sandbox shell --backend virtual
 agent-sandbox shell --backend virtual <script.sh
 agent-sandbox shell --in work
-agent-sandbox shell --ro .`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+agent-sandbox shell --ro .
+agent-sandbox shell --branch feat/search ~/src/project`,
+		ValidArgsFunction: completeDirectory,
+		Args:              atMostOnePath,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 || rf.set() || cmd.Flags().NFlag() == 0 && initialisedHere() {
+				if err := onlyRepoFlags(cmd); err != nil {
+					return err
+				}
+				return a.shellInRepo(cmd.Context(), first(args), &rf)
+			}
 			if f.in != "" {
 				if err := checkIn(cmd, cmd.CommandPath()); err != nil {
 					return err
@@ -44,6 +55,7 @@ agent-sandbox shell --ro .`,
 	addStage(flags, &f.stage)
 	flags.BoolVar(&f.apply, "apply", false, "with --backend virtual: at the end make the changes in the workspace")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not list what was refused")
+	rf.register(cmd, true)
 	return describe(cmd, exitExec)
 }
 

@@ -120,8 +120,7 @@ func (a *app) diffStage(f *stageDiffFlags, st *stage.Stage, paths []string) erro
 var letters = map[stage.Kind]string{stage.Created: "A", stage.Modified: "M", stage.Deleted: "D", stage.Retyped: "T"}
 
 func (a *app) patchStage(st *stage.Stage, changes []stage.Change) error {
-	terminal := isTerminal(a.stdio.Stdout)
-	w := &patchWriter{out: a.out, terminal: terminal, color: terminal && colored(a.stdio.Stdout, a.env)}
+	w := a.patchWriter()
 	if err := errors.Join(st.WritePatch(w, changes), w.flush()); err != nil {
 		return err
 	}
@@ -134,20 +133,35 @@ func (a *app) patchStage(st *stage.Stage, changes []stage.Change) error {
 			conflicts++
 		}
 	}
+	a.remarkPatch(hidden, conflicts, "agent-sandbox stage apply --dry-run")
+	return nil
+}
+
+// patchWriter is one for standard output.
+func (a *app) patchWriter() *patchWriter {
+	terminal := isTerminal(a.stdio.Stdout)
+	return &patchWriter{out: a.out, terminal: terminal, color: terminal && colored(a.stdio.Stdout, a.env)}
+}
+
+// remarkPatch tells of what a patch does not, and the command that tells of conflicts.
+func (a *app) remarkPatch(hidden, conflicts int, command string) {
 	if hidden > 0 {
 		a.err.say(count(hidden, "change") + " no patch can show: see --name-status")
 	}
 	if conflicts > 0 {
-		a.err.say(count(conflicts, "conflict") + " with what changed in the workspace meanwhile: see 'agent-sandbox stage apply --dry-run'")
+		a.err.say(count(conflicts, "conflict") + " with what changed in the workspace meanwhile: see '" + command + "'")
 	}
-	return nil
 }
 
 func (a *app) statStage(st *stage.Stage, changes []stage.Change) error {
 	lines, err := st.CountLines(changes)
-	if err != nil {
-		return err
+	if err == nil {
+		a.printStat(changes, lines)
 	}
+	return err
+}
+
+func (a *app) printStat(changes []stage.Change, lines []stage.Lines) {
 	var total stage.Lines
 	var rows [][]string
 	for i, c := range changes {
@@ -159,7 +173,6 @@ func (a *app) statStage(st *stage.Stage, changes []stage.Change) error {
 		a.printColumns(rows)
 	}
 	fmt.Fprintf(a.out, " %s, %s(+), %s(-)\n", count(len(changes), "change"), count(total.Added, "insertion"), count(total.Removed, "deletion"))
-	return nil
 }
 
 // statOf says how much a change is.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/repo"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -27,7 +28,9 @@ func newTrust(a *app) *cobra.Command {
 		Short: "let a project's configuration open what it asks for",
 		Long: `A project's .agent-sandbox.json can only tighten the sandbox, because it may come
 with a repository that nobody has read. This shows the file and what it would
-open, asks, and remembers its exact content: any change takes the trust away.`,
+open, asks, and remembers its exact content: any change takes the trust away.
+The same is true of .agent-sandbox/config.json, and of .agent-sandbox/Dockerfile
+with what lies beside it, whose steps 'build' runs; they are named as FILE.`,
 		Example: "agent-sandbox trust\nagent-sandbox trust --yes ~/src/project\nagent-sandbox trust --list\nagent-sandbox trust --remove",
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -68,6 +71,9 @@ func (a *app) trust(f trustFlags, args []string) error {
 	case f.remove:
 		return a.removeTrust(store, h.workspace, target)
 	}
+	if repo.IsDockerfile(target) {
+		return a.addRecipe(store, repo.Repo{Path: h.workspace}, f.yes)
+	}
 	file, err := projectFile(h.workspace, target)
 	if err != nil {
 		return err
@@ -77,7 +83,9 @@ func (a *app) trust(f trustFlags, args []string) error {
 
 // locateTrust finds the directories, with the target's as working directory.
 func locateTrust(env []string, target string) (host, error) {
-	if isProjectName(target) {
+	if repo.IsConfigFile(target) || repo.IsDockerfile(target) {
+		target = filepath.Dir(filepath.Dir(target))
+	} else if isProjectName(target) {
 		target = filepath.Dir(target)
 	} else if info, err := os.Stat(target); target != "" && err == nil && !info.IsDir() {
 		return host{}, sandbox.Errorf(sandbox.Invalid, "%s is not a project's configuration", target).
@@ -92,6 +100,9 @@ func isProjectName(name string) bool { return slices.Contains(projectNames, file
 
 // projectFile finds the file in dir that target means.
 func projectFile(dir, target string) (string, error) {
+	if repo.IsConfigFile(target) {
+		return repo.Repo{Path: dir}.ConfigFile(), nil
+	}
 	if isProjectName(target) {
 		return filepath.Join(dir, filepath.Base(target)), nil
 	}
@@ -116,7 +127,7 @@ func (a *app) addTrust(store *policy.Trust, file string, yes bool) error {
 	if err != nil {
 		return err
 	}
-	content, _, err := policy.Decode(file, data)
+	content, err := decodeProject(file, data)
 	if err != nil {
 		return err
 	}
@@ -128,6 +139,11 @@ func (a *app) addTrust(store *policy.Trust, file string, yes bool) error {
 		return nil
 	}
 	a.showProject(file, data, content)
+	return a.agree(store, file, data, yes)
+}
+
+// agree trusts what was shown, when the user says so.
+func (a *app) agree(store *policy.Trust, file string, data []byte, yes bool) error {
 	if a.out.err != nil {
 		return a.out.err // what was not shown cannot be agreed to
 	}
@@ -144,11 +160,43 @@ func (a *app) addTrust(store *policy.Trust, file string, yes bool) error {
 	return nil
 }
 
-func (a *app) showProject(file string, data []byte, content sandbox.Policy) {
-	fmt.Fprintf(a.out, "%s\n\n", printable(file))
-	for line := range strings.Lines(string(data)) {
-		fmt.Fprintf(a.out, "  %s\n", printable(strings.ReplaceAll(strings.TrimRight(line, "\r\n"), "\t", "    ")))
+// addRecipe is addTrust for a repository's Dockerfile.
+func (a *app) addRecipe(store *policy.Trust, r repo.Repo, yes bool) error {
+	recipe, err := r.Recipe()
+	if err != nil {
+		return err
 	}
+	defer recipe.Close()
+	switch trusted, err := store.Trusted(recipe.File, recipe.Content()); {
+	case err != nil:
+		return err
+	case trusted:
+		fmt.Fprintf(a.out, "%s is trusted already\n", printable(recipe.File))
+		return nil
+	}
+	a.showText(recipe.File, recipe.Dockerfile)
+	fmt.Fprint(a.out, "\nTrusted, its steps run in the container engine, with its network.\n")
+	if len(recipe.Others) > 0 {
+		fmt.Fprint(a.out, "They can run what lies beside it:\n")
+	}
+	for _, line := range recipe.Others {
+		fmt.Fprintf(a.out, "  %s\n", printable(line))
+	}
+	fmt.Fprintln(a.out)
+	return a.agree(store, recipe.File, recipe.Content(), yes)
+}
+
+// decodeProject reads a project's file as the policy that it is or, in a repository's directory, stands for.
+func decodeProject(file string, data []byte) (sandbox.Policy, error) {
+	if repo.IsConfigFile(file) {
+		return repo.Decode(file, data)
+	}
+	p, _, err := policy.Decode(file, data)
+	return p, err
+}
+
+func (a *app) showProject(file string, data []byte, content sandbox.Policy) {
+	a.showText(file, data)
 	asks := opens(content)
 	if len(asks) == 0 {
 		fmt.Fprint(a.out, "\nIt opens nothing: it works without trust, too.\n\n")
@@ -159,6 +207,13 @@ func (a *app) showProject(file string, data []byte, content sandbox.Policy) {
 		fmt.Fprintf(a.out, "  %s\n", printable(line))
 	}
 	fmt.Fprintln(a.out)
+}
+
+func (a *app) showText(file string, data []byte) {
+	fmt.Fprintf(a.out, "%s\n\n", printable(file))
+	for line := range strings.Lines(string(data)) {
+		fmt.Fprintf(a.out, "  %s\n", printable(strings.ReplaceAll(strings.TrimRight(line, "\r\n"), "\t", "    ")))
+	}
 }
 
 // confirm asks on the terminal. Without one there is nobody to ask.
@@ -197,13 +252,23 @@ func (a *app) listTrust(store *policy.Trust, asJSON bool) error {
 }
 
 func (a *app) removeTrust(store *policy.Trust, dir, target string) error {
-	names := projectNames
-	if isProjectName(target) {
-		names = []string{filepath.Base(target)}
+	var files []string
+	for _, name := range projectNames {
+		if !isProjectName(target) || name == filepath.Base(target) {
+			files = append(files, filepath.Join(dir, name))
+		}
+	}
+	r := repo.Repo{Path: dir}
+	switch {
+	case repo.IsConfigFile(target):
+		files = []string{r.ConfigFile()}
+	case repo.IsDockerfile(target):
+		files = []string{r.DockerfileFile()}
+	case !isProjectName(target):
+		files = append(files, r.ConfigFile(), r.DockerfileFile())
 	}
 	removed := false
-	for _, name := range names {
-		file := filepath.Join(dir, name)
+	for _, file := range files {
 		switch err := store.Remove(file); {
 		case err == nil:
 			removed = true

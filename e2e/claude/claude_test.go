@@ -8,12 +8,15 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/e2e/model"
 )
 
 // plainUser is who runs the plain-user cases when the tests run as root.
@@ -39,9 +42,9 @@ func Test_Claude_Code_Does_Its_Work_And_No_More(t *testing.T) {
 				c.uid = self
 			}
 			h := newHost(t, c.uid)
-			m := newModel(t, h.socket, script(h))
+			m := model.Serve(t, h.listen(t), script(h))
 			out := h.run(t, command, bin)
-			m.check(t)
+			m.Check(t)
 			checkTranscript(t, out)
 			checkWork(t, h, m)
 			checkRefusals(t, h, m)
@@ -50,12 +53,12 @@ func Test_Claude_Code_Does_Its_Work_And_No_More(t *testing.T) {
 }
 
 // script is a day's work of an agent, then two things it has no business doing.
-func script(h *host) []turn {
+func script(h *host) []model.Turn {
 	written := filepath.Join(h.workspace, "written.txt")
-	bash := func(id, command string) turn {
-		return turn{ID: id, Tool: "Bash", Input: map[string]any{"command": command, "description": id}}
+	bash := func(id, command string) model.Turn {
+		return model.Turn{ID: id, Tool: "Bash", Input: map[string]any{"command": command, "description": id}}
 	}
-	return []turn{
+	return []model.Turn{
 		bash("toolu_bash", "printf 'from bash' > bash.txt && cat bash.txt && id -u"),
 		{ID: "toolu_write", Tool: "Write", Input: map[string]any{"file_path": written, "content": "from the write tool\n"}},
 		{ID: "toolu_read", Tool: "Read", Input: map[string]any{"file_path": written}},
@@ -94,7 +97,7 @@ func checkTranscript(t *testing.T, out []byte) {
 }
 
 // checkWork checks that an agent can do what it is there for.
-func checkWork(t *testing.T, h *host, m *model) {
+func checkWork(t *testing.T, h *host, m *model.Server) {
 	t.Helper()
 	for file, want := range map[string]string{"bash.txt": "from bash", "written.txt": "from the write tool\n"} {
 		got, err := os.ReadFile(filepath.Join(h.workspace, file))
@@ -107,30 +110,30 @@ func checkWork(t *testing.T, h *host, m *model) {
 		"toolu_read":   "from the write tool",
 		"toolu_commit": "commits=2",
 	} {
-		if r := m.result(t, id); r.IsError || !strings.Contains(r.Text, want) {
+		if r := m.Result(t, id); r.IsError || !strings.Contains(r.Text, want) {
 			t.Errorf("%s gave %+v, want %q", id, r, want)
 		}
 	}
 }
 
 // checkRefusals checks that the walls held, by what is on the host and by what the model saw.
-func checkRefusals(t *testing.T, h *host, m *model) {
+func checkRefusals(t *testing.T, h *host, m *model.Server) {
 	t.Helper()
 	for _, file := range []string{".git/hooks/pre-commit", ".git/hooks/post-commit", "pwned"} {
 		if _, err := os.Lstat(filepath.Join(h.workspace, file)); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s exists on the host (%v)", file, err)
 		}
 	}
-	if r := m.result(t, "toolu_hook"); strings.Contains(r.Text, "status=0") {
+	if r := m.Result(t, "toolu_hook"); strings.Contains(r.Text, "status=0") {
 		t.Errorf("planting a hook by a command gave %+v", r)
 	}
-	if r := m.result(t, "toolu_hook_write"); !r.IsError {
+	if r := m.Result(t, "toolu_hook_write"); !r.IsError {
 		t.Errorf("planting a hook by the write tool gave %+v", r)
 	}
-	if r := m.result(t, "toolu_secret"); strings.Contains(r.Text, secret) || strings.Contains(r.Text, "status=0") {
+	if r := m.Result(t, "toolu_secret"); strings.Contains(r.Text, secret) || strings.Contains(r.Text, "status=0") {
 		t.Errorf("reading the key gave %+v", r)
 	}
-	if r := m.result(t, "toolu_network"); !strings.Contains(r.Text, "unreachable") {
+	if r := m.Result(t, "toolu_network"); !strings.Contains(r.Text, "unreachable") {
 		t.Errorf("connecting to the network gave %+v, want that it is unreachable", r)
 	}
 }
@@ -173,6 +176,19 @@ func newHost(t *testing.T, uid int) *host {
 		}
 	}
 	return h
+}
+
+// listen makes the model's socket. The plain user connects, too.
+func (h *host) listen(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", h.socket)
+	if err == nil {
+		err = os.Chmod(h.socket, 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
 }
 
 // own gives all of the host's files to its user.

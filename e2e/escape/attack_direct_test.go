@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"os"
 	"strings"
 	"time"
 
@@ -39,9 +40,24 @@ func attackDirect(args []string) {
 }
 
 // attackPatience tries to get out while the host's process is stopped. It starts no
-// program for it: that would wait for the host, too.
-func attackPatience([]string) {
-	waitForGo()
+// program for it, and opens nothing: that would wait for the host, too. It begins when the first pipe says so, and says
+// in the second that it has ended.
+func attackPatience(pipes []string) {
+	begin, err := os.OpenFile(pipes[0], os.O_RDWR, 0)
+	if err != nil {
+		fmt.Println("BROKEN", err)
+		return
+	}
+	end, err := os.OpenFile(pipes[1], os.O_RDWR, 0)
+	if err != nil {
+		fmt.Println("BROKEN", err)
+		return
+	}
+	fmt.Println("ready")
+	if _, err = begin.Read(make([]byte, 100)); err != nil {
+		fmt.Println("BROKEN", err)
+		return
+	}
 	for _, try := range []struct {
 		name string
 		do   func() error
@@ -73,7 +89,9 @@ func attackPatience([]string) {
 			report(try.name, errors.New("nobody answers"))
 		}
 	}
-	fmt.Println("ready")
+	if _, err := end.WriteString("done\n"); err != nil {
+		fmt.Println("BROKEN", err)
+	}
 }
 
 // askDirect asks a name server, and wants an answer.

@@ -3,6 +3,7 @@
 package escape_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -210,4 +211,31 @@ func attackInterfaces([]string) {
 			report("interface "+i.Name, nil)
 		}
 	}
+}
+
+// attackJoin hands streams to a guest's door, as a client's does, and wants to be greeted.
+func attackJoin(args []string) {
+	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: args[0], Net: "unix"})
+	if err != nil {
+		fmt.Println("BROKEN no door:", err)
+		return
+	}
+	defer conn.Close()
+	in, _, err := os.Pipe()
+	if err != nil {
+		report("pipe", err)
+		return
+	}
+	answer, out, err := os.Pipe()
+	if err == nil {
+		_, _, err = conn.WriteMsgUnix([]byte{0}, unix.UnixRights(int(in.Fd()), int(out.Fd())), nil)
+	}
+	if err != nil {
+		report("hand over streams", err)
+		return
+	}
+	_ = out.Close()
+	_ = answer.SetReadDeadline(time.Now().Add(dialPatience))
+	line, err := bufio.NewReader(answer).ReadString('\n')
+	report(fmt.Sprintf("the guest says %q", line), err)
 }

@@ -48,7 +48,7 @@ func attack(args []string) int {
 		"devices":   attackDevices,
 		"openers":   attackOpenForWriting,
 		"setuid":    attackSetuid,
-		"sleep":     func([]string) { select {} },
+		"sleep":     attackSleep,
 		"probe":     attackProbe,
 		"direct":    attackDirect,
 		"follow":    attackFollow,
@@ -59,6 +59,7 @@ func attack(args []string) int {
 		"send":      attackSend,
 		"hold":      attackHold,
 		"patience":  attackPatience,
+		"join":      attackJoin,
 	}
 	mode, ok := modes[args[0]]
 	if !ok {
@@ -68,6 +69,13 @@ func attack(args []string) int {
 	mode(args[1:])
 	fmt.Println("tried")
 	return 0
+}
+
+// attackSleep is there until it is killed.
+func attackSleep([]string) {
+	for {
+		_, _ = unix.Poll(nil, -1) // an empty select is a deadlock where there is no cgo
+	}
 }
 
 // report prints what an attempt came to.

@@ -9,8 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -34,6 +36,13 @@ func (c *escape) attempt(h *host, inside bool, flags []string) (o outcome) {
 	h.snapshot()
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
 	defer cancel()
+	if inside {
+		destroy, refused := c.keep(ctx, h, flags)
+		if refused != nil {
+			return *refused
+		}
+		defer func() { o.err = errors.Join(o.err, destroy()) }()
+	}
 	p := &attempt{cmd: c.command(ctx, h, inside, flags), inside: inside}
 	if c.TTY || c.Ctty {
 		p.pty = newPty(h)
@@ -96,29 +105,44 @@ func (c *escape) start(p *attempt) error {
 }
 
 func (c *escape) command(ctx context.Context, h *host, inside bool, flags []string) *exec.Cmd {
-	args := h.expandAll(c.Args)
+	maps.Copy(h.vars, h.wall.words(h, h.expandAll(c.Flags)))
+	args := c.commandLine(h.expand)
 	switch {
-	case c.Sh != "":
-		args = []string{"/bin/sh", "-c", h.expand(c.Sh) + "\necho tried"}
-	case c.Go != nil:
-		args = append([]string{h.vars["attacker"]}, h.expandAll(c.Go)...)
-	}
-	dir := h.path(c.Dir)
-	if c.Dir == "" {
-		dir = h.work
+	case inside:
+		args = c.commandLine(h.expandInside)
+	case c.Bare != nil:
+		args = h.expandAll(c.Bare)
 	}
 	if inside && c.Launch != nil {
 		args = h.expandAll(c.Launch)
 	} else if inside {
-		full := append([]string{lab.command, "exec"}, h.expandAll(c.Flags)...)
-		full = append(full, h.expandAll(flags)...)
-		args = append(append(full, "--"), args...)
+		args = h.wall.launch(h, slices.Concat(h.expandAll(c.Flags), h.expandAll(flags)), args)
+	}
+	return c.prepare(ctx, h, args)
+}
+
+// commandLine is the attempt's, with its words replaced.
+func (c *escape) commandLine(expand func(string) string) []string {
+	switch {
+	case c.Sh != "":
+		return []string{"/bin/sh", "-c", expand(c.Sh) + "\necho tried"}
+	case c.Go != nil:
+		return append([]string{expand("{attacker}")}, mapped(c.Go, expand)...)
+	}
+	return mapped(c.Args, expand)
+}
+
+// prepare makes a command of the host's user, in the attempt's directory and environment.
+func (c *escape) prepare(ctx context.Context, h *host, args []string) *exec.Cmd {
+	dir := h.path(c.Dir)
+	if c.Dir == "" {
+		dir = h.work
 	}
 	base := h.command(dir, args...)
 	cmd := exec.CommandContext(ctx, base.Path, args[1:]...)
 	cmd.Args = args
 	cmd.Dir, cmd.SysProcAttr = dir, base.SysProcAttr
-	cmd.Env = append(base.Env, h.expandAll(c.Env)...)
+	cmd.Env = slices.Concat(base.Env, h.expandAll(c.Env), h.wall.env)
 	cmd.WaitDelay = 10 * time.Second
 	return cmd
 }

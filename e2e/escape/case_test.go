@@ -28,7 +28,8 @@ type escape struct {
 	Sh     string                   // the attempt: a script, or
 	Go     []string                 // arguments of the attacker, or
 	Args   []string                 // a whole command line after --
-	Launch []string                 // in place of agent-sandbox exec and its arguments
+	Launch []string                 // in place of agent-sandbox exec and its arguments; see wall.words
+	Bare   []string                 // in place of all of these where there is no wall
 	Net    *online                  // on the world's network, where no more than this may happen; nil: on this machine's
 	During func(h *host, p *attempt)
 
@@ -47,10 +48,12 @@ type control struct {
 	None  string        // why there is none
 	Luck  bool          // it is a race, which may be lost without the wall too
 	Every bool          // every single attempt has to succeed, not only one
+	Pod   bool          // run it in a pod as a cluster makes it when nothing is said
 }
 
 var classes = map[byte]string{
 	'A': "files", 'B': "sockets and IPC", 'C': "kernel", 'D': "commands", 'E': "network", 'F': "secrets and life",
+	'G': "containers", 'H': "pods",
 }
 
 func escapes() []escape {
@@ -71,7 +74,7 @@ func Test_Escape(t *testing.T) {
 	available(t)
 	all := escapes()
 	checkNames(t, all)
-	res := results{}
+	res := &results{}
 	for _, u := range []user{{"root", 0}, {"user", plainUser}} {
 		if self := os.Getuid(); self != 0 {
 			if u.uid == 0 {
@@ -83,6 +86,7 @@ func Test_Escape(t *testing.T) {
 		t.Run(u.name, func(t *testing.T) {
 			for _, c := range all {
 				t.Run(c.ID+" "+c.Name, func(t *testing.T) {
+					c.queue(t)
 					res.set(c.ID, u.name, verdictFailed)
 					c.run(t, u)
 					if !t.Failed() {
@@ -112,9 +116,6 @@ func checkNames(t *testing.T, all []escape) {
 // run makes the attempt inside, and its control.
 func (c *escape) run(t *testing.T, u user) {
 	t.Helper()
-	if c.Net != nil {
-		needsWorld(t)
-	}
 	h := newHost(t, u.uid)
 	if c.Setup != nil {
 		c.Setup(h)
@@ -127,6 +128,16 @@ func (c *escape) run(t *testing.T, u user) {
 	}
 	h.clear()
 	c.control(t, u)
+}
+
+// queue waits for the turn of an attempt: one at a time where it is on the world's network, which sees all there is.
+func (c *escape) queue(t *testing.T) {
+	t.Helper()
+	if c.Net != nil {
+		needsWorld(t)
+	} else {
+		t.Parallel()
+	}
 }
 
 func (c *escape) control(t *testing.T, u user) {
@@ -158,7 +169,12 @@ func (c *escape) control(t *testing.T, u user) {
 		h.must(err)
 		defer end()
 	}
-	o := c.attempt(h, c.Control.Flags != nil, c.Control.Flags)
+	var o outcome
+	if c.Control.Pod {
+		o = theCluster.plain(h, c)
+	} else {
+		o = c.attempt(h, c.Control.Flags != nil, c.Control.Flags)
+	}
 	err := c.judge(h, o)
 	switch {
 	case err == nil && c.Control.Luck:
@@ -188,6 +204,7 @@ func (c *escape) judge(h *host, o outcome) error {
 	}
 	for line := range strings.Lines(o.stdout) {
 		switch {
+		case h.wall.inner(h, line):
 		case strings.HasPrefix(line, "OPEN"):
 			errs = append(errs, errors.New(strings.TrimSpace(line)))
 		case strings.HasPrefix(line, "BROKEN"):
@@ -197,6 +214,9 @@ func (c *escape) judge(h *host, o outcome) error {
 	}
 	if strings.Contains(o.stdout+o.stderr, canary) {
 		errs = append(errs, errors.New("a secret was read"))
+	}
+	if h.wall.pod { // first, because some have the host work in its tree
+		errs = append(errs, h.unchanged(""))
 	}
 	if c.Hold != nil {
 		if err := c.Hold(h, o); err != nil {

@@ -22,6 +22,9 @@ const inside = `inside=; procs=/proc/self
 // evil is a hook that tells on itself.
 const evil = `printf '#!/bin/sh\ntouch {home}/pwned\n' > `
 
+// toolsHook plants one in a directory that git may have been told to use.
+const toolsHook = evil + `tools/hooks/pre-commit; chmod +x tools/hooks/pre-commit; mv tools t; mkdir -p tools/hooks; ` + evil + `tools/hooks/pre-commit; chmod +x tools/hooks/pre-commit`
+
 // obeyed lets the host's git do what people do every day, in the work tree and in
 // other directories, and says whether it ran something of the attacker's.
 func obeyed(dirs ...string) func(*host, outcome) error {
@@ -338,7 +341,7 @@ func links() []escape {
 			During: func(h *host, p *attempt) {
 				args := []string{"/bin/sh", "-c", "echo x >d/planted"}
 				if p.inside {
-					args = append([]string{lab.command, "exec", "--rw", "d", "--"}, args...)
+					args = h.exec(append([]string{"--rw", "d", "--"}, args...)...)
 				}
 				_ = h.command(h.work, args...).Run()
 			},
@@ -352,7 +355,7 @@ func links() []escape {
 				for range 12 {
 					args := []string{"/bin/sh", "-c", "echo x >d/planted"}
 					if p.inside {
-						args = append([]string{lab.command, "exec", "--rw", "d", "--"}, args...)
+						args = h.exec(append([]string{"--rw", "d", "--"}, args...)...)
 					}
 					_ = h.command(h.work, args...).Run()
 				}
@@ -558,7 +561,7 @@ func laterRun() []escape {
 		{
 			ID: "A7.3", Name: "a project's hooks directory that git is told to use is protected",
 			Setup: func(h *host) { h.sh("git config core.hooksPath tools/hooks; mkdir -p tools/hooks") },
-			Sh:    evil + `tools/hooks/pre-commit; chmod +x tools/hooks/pre-commit; mv tools t; mkdir -p tools/hooks; ` + evil + `tools/hooks/pre-commit; chmod +x tools/hooks/pre-commit`,
+			Sh:    toolsHook,
 			Hold:  obeyed(),
 		},
 		{
@@ -572,6 +575,22 @@ func laterRun() []escape {
 			Setup: func(h *host) { h.sh("git config core.hooksPath tools/hooks") },
 			Sh:    `mkdir -p tools/hooks; ` + evil + `tools/hooks/pre-commit; chmod +x tools/hooks/pre-commit`,
 			Hold:  obeyed(),
+		},
+		{
+			ID: "A7.8", Name: "so is one of git's configuration that the environment names",
+			Setup: func(h *host) {
+				h.write("home/elsewhere", "[core]\n hooksPath = tools/hooks\n")
+				h.sh("mkdir -p tools/hooks")
+			},
+			Env: []string{"GIT_CONFIG_GLOBAL={home}/elsewhere"}, Sh: toolsHook, Hold: unchanged("tools/hooks"),
+		},
+		{
+			ID: "A7.9", Name: "so is one of git's configuration in a directory that the environment names",
+			Setup: func(h *host) {
+				h.write("home/xdg/git/config", "[core]\n hooksPath = tools/hooks\n")
+				h.sh("mkdir -p tools/hooks")
+			},
+			Env: []string{"XDG_CONFIG_HOME={home}/xdg"}, Sh: toolsHook, Hold: unchanged("tools/hooks"),
 		},
 	}
 }

@@ -134,51 +134,33 @@ func planted() []escape {
 	plant := func(path string) func(h *host) {
 		return func(h *host) { h.write(path, h.expand(fake)) }
 	}
-	launch := []string{"/usr/bin/env", "-C", "{work}"}
-	run := func(env string, rest ...string) []string {
-		return append(append(append([]string{}, launch...), env, "{base}/../agent-sandbox", "exec", "--"), rest...)
+	const touch = "echo x >{home}/planted"
+	bare := func(path string) []string {
+		return []string{"/usr/bin/env", path, "bwrap", "--", "/bin/sh", "-c", touch + "; echo tried"}
 	}
-	touch := []string{"/bin/sh", "-c", "echo x >{home}/planted; echo tried"}
-	bare := func(env string) []string {
-		return append([]string{"/usr/bin/env", "-C", "{work}", env, "bwrap", "--"}, touch...)
-	}
-	refuse := func(h *host, o outcome) error {
-		if !o.tried() && o.code == 125 {
+	refuse := func(_ *host, o outcome) error {
+		if o.tried() || o.code == 125 { // what it may do behind the real wall is checked anyway
 			return nil
-		}
-		if o.tried() {
-			return nil // behind the real wall; what it may do there is checked anyway
 		}
 		return errors.New("neither refused with 125 nor run behind the wall")
 	}
+	path := func(id, name, path string, setup func(h *host)) escape {
+		return escape{ID: id, Name: name, Ends: true, Hold: refuse, Setup: setup, Env: []string{path}, Sh: touch, Bare: bare(path)}
+	}
+	linked := func(h *host) {
+		plant("home/project/x/bwrap")(h)
+		h.must(os.Symlink(filepath.Join(h.work, "x"), filepath.Join(h.home, "path")))
+	}
 	return []escape{
-		{
-			ID: "C19.1", Name: "a program called bwrap in the working directory is not run", Ends: true, Hold: refuse,
-			Setup: plant("home/project/bwrap"), Launch: run("PATH=.:/usr/bin:/bin", touch...), Args: bare("PATH=.:/usr/bin:/bin"),
-		},
-		{
-			ID: "C19.2", Name: "a program called bwrap is not found through an empty PATH entry", Ends: true, Hold: refuse,
-			Setup: plant("home/project/bwrap"), Launch: run("PATH=:/usr/bin:/bin", touch...), Args: bare("PATH=:/usr/bin:/bin"),
-		},
-		{
-			ID: "C19.3", Name: "a program called bwrap in the work tree's own bin is not run", Ends: true, Hold: refuse,
-			Setup:  plant("home/project/node_modules/.bin/bwrap"),
-			Launch: run("PATH={work}/node_modules/.bin:/usr/bin:/bin", touch...),
-			Args:   bare("PATH={work}/node_modules/.bin:/usr/bin:/bin"),
-		},
-		{
-			ID: "C19.4", Name: "a program called bwrap that a link leads to in the work tree is not run", Ends: true, Hold: refuse,
-			Setup: func(h *host) {
-				plant("home/project/x/bwrap")(h)
-				h.must(os.Symlink(filepath.Join(h.work, "x"), filepath.Join(h.home, "path")))
-			},
-			Launch: run("PATH={home}/path:/usr/bin:/bin", touch...), Args: bare("PATH={home}/path:/usr/bin:/bin"),
-		},
+		path("C19.1", "a program called bwrap in the working directory is not run", "PATH=.:/usr/bin:/bin", plant("home/project/bwrap")),
+		path("C19.2", "a program called bwrap is not found through an empty PATH entry", "PATH=:/usr/bin:/bin", plant("home/project/bwrap")),
+		path("C19.3", "a program called bwrap in the work tree's own bin is not run", "PATH={work}/node_modules/.bin:/usr/bin:/bin", plant("home/project/node_modules/.bin/bwrap")),
+		path("C19.4", "a program called bwrap that a link leads to in the work tree is not run", "PATH={home}/path:/usr/bin:/bin", linked),
 		{
 			ID: "C19.5", Name: "without bubblewrap nothing is run", Ends: true,
 			Launch: []string{"/usr/bin/unshare", "-rm", "/bin/sh", "-c", "for b in /usr/bin/bwrap /usr/local/bin/bwrap /bin/bwrap; do mount --bind /dev/null $b; done 2>/dev/null\n" +
-				"{base}/../agent-sandbox exec -- /bin/sh -c 'echo x >{home}/planted; echo tried'"},
-			Args: touch,
+				"{start} /bin/sh -c 'echo x >{home}/planted; echo tried'"},
+			Args: []string{"/bin/sh", "-c", touch + "; echo tried"},
 			Hold: func(_ *host, o outcome) error {
 				if o.tried() || o.code != 125 {
 					return errors.New("want exit code 125, and nothing run")
@@ -192,9 +174,7 @@ func planted() []escape {
 				h.write("tools/bwrap", "#!/bin/sh\n[ \"$1\" = --version ] && { echo bubblewrap 0.11.0; exit; }\n"+
 					"while [ $# -gt 0 ] && [ \"$1\" != -- ]; do shift; done; shift; exec \"$@\"\n")
 			},
-			Launch: run("PATH={base}/tools:/usr/bin:/bin", "/bin/sh", "-c", "echo x >{home}/planted; echo tried"),
-			Args:   touch,
-			Hold:   refuse,
+			Env: []string{"PATH={base}/tools:/usr/bin:/bin"}, Sh: touch, Hold: refuse,
 		},
 		{
 			ID: "C19.7", Name: "a library of the caller's is not loaded into the wall", Ends: true,

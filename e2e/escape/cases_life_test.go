@@ -59,12 +59,8 @@ const alive = `(setsid sh -c 'trap "" TERM INT HUP QUIT; {attacker} sleep' </dev
 
 func lifecycle() []escape {
 	const row = "background process survives"
-	var found []process
-	note := func(h *host, _ *attempt) { found = h.processes() }
-	survived := func(*host, outcome) error {
-		defer func() { found = nil }()
-		return gone(found)
-	}
+	note := func(h *host, _ *attempt) { h.found = h.processes() }
+	survived := func(h *host, _ outcome) error { return h.gone(h.found) }
 	killWith := func(sig syscall.Signal) func(*host, *attempt) {
 		return func(h *host, p *attempt) {
 			note(h, p)
@@ -73,7 +69,7 @@ func lifecycle() []escape {
 	}
 	list := `ls -A . .git .vscode src ignored | sort`
 	limit := func(h *host, o outcome) error {
-		if !o.tried() && o.code != 125 && o.code != 137 {
+		if !o.tried() && o.code != 124 && o.code != 125 && o.code != 137 {
 			return fmt.Errorf("neither ran to its end, nor was killed or refused: %d", o.code)
 		}
 		return nil
@@ -115,7 +111,7 @@ func lifecycle() []escape {
 		},
 		{
 			ID: "F25.6", Name: "no more processes than the limit run at one time", Ends: true, Hold: limit,
-			Flags: []string{"--limit", "pids=64"}, Go: []string{"fork", "64"},
+			Flags: []string{"--limit", "pids=64"}, Go: []string{"fork", "{processes}"},
 		},
 		{
 			ID: "F25.7", Name: "a fork bomb ends with the sandbox", Ends: true, Hold: limit,
@@ -179,7 +175,7 @@ func lifecycle() []escape {
 			During: func(h *host, p *attempt) {
 				// A second one begins and ends while the first runs.
 				if p.inside {
-					_ = h.command(h.work, lab.command, "exec", "--", "sh", "-c", "echo x >.envrc; echo x >second").Run()
+					_ = h.command(h.work, h.exec("--", "sh", "-c", "echo x >.envrc; echo x >second")...).Run()
 				}
 			},
 			Hold: all(obeyed(), absent("{work}/.mcp.json", "{work}/.envrc")),
@@ -198,7 +194,7 @@ func lifecycle() []escape {
 		},
 		{
 			ID: "F25.15", Name: "a working directory that has been deleted is refused", Ends: true,
-			Launch: []string{"/bin/sh", "-c", "mkdir d; cd d; rmdir ../d; {base}/../agent-sandbox exec -- /bin/sh -c 'echo x >{home}/planted; echo tried'"},
+			Launch: []string{"/bin/sh", "-c", "mkdir d; cd d; rmdir ../d; {start} /bin/sh -c 'echo x >{home}/planted; echo tried'"},
 			Args:   []string{"/bin/sh", "-c", "mkdir d; cd d; rmdir ../d; echo x >{home}/planted; echo tried"},
 			Hold: func(_ *host, o outcome) error {
 				if o.tried() || o.code != 125 {

@@ -61,7 +61,8 @@ func placeholders() []escape {
 		},
 		{
 			ID: "F24.8", Name: "nor to a later command, whatever this one leaves behind", Matrix: rowSecrets, Setup: masked, Env: servers, Net: &online{}, Ends: true, Hold: kept,
-			Launch: []string{"/bin/sh", "-c", `box='{base}/../agent-sandbox exec -q -c {home}/policy.json --'
+			Flags: []string{"-c", "{home}/policy.json"},
+			Launch: []string{"/bin/sh", "-c", `box='{run}'
 				$box sh -c 'mv conf moved; mkdir conf; ln moved/token t1; mv conf/token t2; rm -rf conf; ln -s moved conf; mkdir -p conf; echo x >conf/token'
 				$box sh -c 'cat conf/token moved/token t1 t2; grep -r CANARY.41d .'; true`},
 			Args: []string{"/bin/sh", "-c", `mv conf moved; cat moved/token`},
@@ -95,11 +96,11 @@ func placeholders() []escape {
 			Launch: []string{"/bin/sh", "-c", `box={base}/../agent-sandbox; flags='` + strings.Join(tokenFlags[:4], " ") + ` --allow http://a.allowed.test'
 				for how in --json --debug --dry-run '--record {scratch}.jsonc'; do
 					for c in 'curl -s -H @- http://a.allowed.test/' 'curl -s -H @- https://api.test:9/' 'curl -s -H @- http://127.0.0.1:3128/' 'no-such-program'; do
-						$box exec $how $flags -- sh -c "echo X: \$API_TOKEN | $c; echo >/etc/x"; done; done
+						$box exec $how {flags} $flags -- sh -c "echo X: \$API_TOKEN | $c; echo >/etc/x"; done; done
 				cat {scratch}.jsonc; rm -f {scratch}.jsonc
 				for x in '' API_TOKEN COPY host api.test; do $box explain $flags $x; $box explain --json $flags $x; $box explain -c {home}/policy.json $x; done
-				$box exec --secret API_TOKEN=x..y -- true; $box exec --secret NOT=api.test -- true; $box exec --secret API_TOKEN=api.test --network -- true
-				BAD="$(printf 'a\n%s' $API_TOKEN)" $box exec --secret BAD=api.test -- true; $box doctor; $box exec -c {home}/policy.json --debug -- sh -c 'cat conf/token'; true`},
+				$box exec {flags} --secret API_TOKEN=x..y -- true; $box exec {flags} --secret NOT=api.test -- true; $box exec {flags} --secret API_TOKEN=api.test --network -- true
+				BAD="$(printf 'a\n%s' $API_TOKEN)" $box exec {flags} --secret BAD=api.test -- true; $box doctor; $box exec {flags} -c {home}/policy.json --debug -- sh -c 'cat conf/token'; true`},
 			Args: []string{"/bin/sh", "-c", "env"},
 		},
 		{

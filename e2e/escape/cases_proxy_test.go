@@ -9,9 +9,11 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // noted is an error when During has found something.
@@ -62,8 +64,8 @@ func proxied(addr string) string {
 var own = []string{"127.0.0.1", "127.0.0.2", ownIPv4, "::1", ownIPv6}
 
 // sockets lists what can be connected to in the machine's network, but for what the test
-// network itself listens on.
-func (w *world) sockets() ([]string, error) {
+// network itself listens on, and what a wall has there that is no way to the proxy.
+func (w *world) sockets(wall *wall) ([]string, error) {
 	var out []string
 	for _, file := range []string{"net/tcp", "net/tcp6", "net/udp", "net/udp6", "net/unix", "net/raw"} {
 		text, err := w.machine.proc(file)
@@ -77,7 +79,8 @@ func (w *world) sockets() ([]string, error) {
 			case i == 0, strings.HasPrefix(file, "net/tcp") && f[3] != listen, file == "net/unix" && len(f) < 8:
 				continue // neither connections, which end in their own time, nor sockets without a name
 			}
-			if name := file + " " + f[1]; file == "net/unix" || !slices.Contains(w.fixed, name) {
+			other := file == "net/unix" && wall != nil && wall.socket(f[len(f)-1])
+			if name := file + " " + f[1]; !other && (file == "net/unix" || !slices.Contains(w.fixed, name)) {
 				out = append(out, name+" "+f[len(f)-1])
 			}
 		}
@@ -86,12 +89,49 @@ func (w *world) sockets() ([]string, error) {
 }
 
 // noSockets says what is left in the machine's network.
-func noSockets(*host, outcome) error {
-	left, err := theWorld.sockets()
+func noSockets(h *host, _ outcome) error {
+	left, err := theWorld.sockets(h.wall)
 	if len(left) > 0 {
 		err = errors.Join(err, fmt.Errorf("sockets are left: %q", left))
 	}
 	return err
+}
+
+// talk writes a line into one pipe of the work tree, and waits for one from another.
+func (h *host) talk(to, from string) {
+	err := func() error {
+		// Both ways, so that neither waits for the other end to be there.
+		w, err := os.OpenFile(filepath.Join(h.work, to), os.O_RDWR, 0)
+		if err != nil {
+			return err
+		}
+		defer w.Close()
+		r, err := os.OpenFile(filepath.Join(h.work, from), os.O_RDWR, 0)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		if _, err = w.WriteString("go\n"); err == nil {
+			err = r.SetReadDeadline(time.Now().Add(patience / 2))
+		}
+		if err == nil {
+			_, err = r.Read(make([]byte, 100))
+		}
+		return err
+	}()
+	if err != nil {
+		h.note("BROKEN: %v", err)
+	}
+}
+
+// kill ends agent-sandbox: the process of the attempt, and the one that keeps its sandbox.
+func (h *host) kill(p *attempt) {
+	if p.inside && h.wall.kept {
+		for _, pid := range h.ours() {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+	_ = p.cmd.Process.Kill()
 }
 
 // proxies are about who reaches the proxy, and what becomes of it.
@@ -111,7 +151,7 @@ func proxies() []escape {
 						h.note("the proxy answers at %s: %.100q", a, got)
 					}
 				}
-				if left, err := theWorld.sockets(); err != nil || len(left) > 0 {
+				if left, err := theWorld.sockets(h.wall); err != nil || len(left) > 0 {
 					h.note("sockets in the host's network: %v %q", err, left)
 				}
 			},
@@ -124,7 +164,7 @@ func proxies() []escape {
 				for _, flags := range [][]string{{"--network=none"}, {"--deny", "allowed.test"}, {"--network=host"}} {
 					args := full
 					if p.inside {
-						args = append(append(append([]string{lab.command, "exec", "-q"}, flags...), "--"), full...)
+						args = h.exec(slices.Concat(append([]string{"-q"}, flags...), []string{"--"}, full)...)
 					}
 					h.other(flags, args)
 				}
@@ -137,18 +177,23 @@ func proxies() []escape {
 		},
 		{
 			ID: "E21.29", Name: "when the proxy does not answer there is no other way out", Matrix: rowProxy, Flags: list, Net: naive,
-			Sh: fetched + "; {attacker} patience",
+			Setup: func(h *host) { h.sh("mkfifo go done") },
+			Sh:    fetched + "; {attacker} patience go done",
 			During: func(h *host, p *attempt) {
-				// The first time it stops, the second time it goes on.
-				sig := syscall.SIGSTOP
-				if h.vars["stopped"] != "" {
-					sig = syscall.SIGCONT
+				// The streams may end in a process that is stopped, so the two talk through the tree.
+				stopped := h.ours()
+				if p.inside && len(stopped) == 0 {
+					h.note("BROKEN: no process to stop")
 				}
-				h.vars["stopped"] = "yes"
-				if p.inside {
-					_ = p.cmd.Process.Signal(sig)
+				for _, pid := range stopped {
+					_ = syscall.Kill(pid, syscall.SIGSTOP)
+				}
+				h.talk("go", "done")
+				for _, pid := range stopped {
+					_ = syscall.Kill(pid, syscall.SIGCONT)
 				}
 			},
+			Hold: noted,
 		},
 		{
 			ID: "E21.30", Name: "when agent-sandbox is killed, connections end and nothing is left of it", Matrix: rowProxy, Ends: true,
@@ -160,7 +205,7 @@ func proxies() []escape {
 				if got, err := greeting("127.0.0.1:8700"); p.inside && got != "inside 8700\n" {
 					h.note("BROKEN: the published port answers %q, %v", got, err)
 				}
-				_ = p.cmd.Process.Signal(os.Kill)
+				h.kill(p)
 			},
 			Hold: func(h *host, o outcome) error {
 				return errors.Join(noted(h, o), theWorld.web.released(), noSockets(h, o))

@@ -81,8 +81,8 @@ func published() []escape {
 			Sh: left + "; exec {attacker} sleep >/dev/null 2>&1",
 			During: func(h *host, p *attempt) {
 				h.keepOpen("127.0.0.1:8700")
-				_ = p.cmd.Process.Signal(os.Kill)
-				h.must(gone([]process{{pid: p.cmd.Process.Pid}}))
+				h.kill(p)
+				h.must(h.gone([]process{{pid: p.cmd.Process.Pid}}))
 			},
 			Hold: func(h *host, o outcome) error { return errors.Join(noted(h, o), noSockets(h, o)) },
 		},
@@ -90,7 +90,7 @@ func published() []escape {
 			ID: "E23.6", Name: "of two sandboxes with one port the second is not started, and the first keeps it", Matrix: rowPublish, Flags: publish, Net: &online{},
 			Go: []string{"serve", "8700"}, Hold: noted,
 			During: func(h *host, p *attempt) {
-				second := h.command(h.work, lab.command, "exec", "--publish", "8700", "--", "touch", "second")
+				second := h.command(h.work, h.exec("--publish", "8700", "--", "touch", "second")...)
 				if !p.inside {
 					second = h.command(h.work, "touch", "second")
 				}

@@ -66,12 +66,10 @@ func (h *host) listenTCP() (port string) {
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
-// services are listeners that a case makes and asks afterwards.
-type services struct{ list []*listener }
-
-func (s *services) hold(*host, outcome) error {
+// unreached holds when nobody has come to the host's services.
+func unreached(h *host, _ outcome) error {
 	var errs []error
-	for _, l := range s.list {
+	for _, l := range h.services {
 		errs = append(errs, l.reached())
 	}
 	return errors.Join(errs...)
@@ -81,8 +79,7 @@ func (s *services) hold(*host, outcome) error {
 // attacker tries everything on everything. With late they come into being only
 // when the sandbox runs.
 func reach(id, name, matrix string, flags []string, late bool, where ...string) escape {
-	s := &services{}
-	c := escape{ID: id, Name: name, Matrix: matrix, Flags: flags, Hold: s.hold}
+	c := escape{ID: id, Name: name, Matrix: matrix, Flags: flags, Hold: unreached}
 	c.Go = []string{"connect"}
 	var types []string
 	for i, w := range where {
@@ -103,16 +100,12 @@ func reach(id, name, matrix string, flags []string, late bool, where ...string) 
 			if path[0] != '@' {
 				h.must(os.MkdirAll(filepath.Dir(path), 0o755))
 			}
-			s.list = append(s.list, h.listen(types[i], path))
+			h.services = append(h.services, h.listen(types[i], path))
 		}
 	}
-	c.Setup = func(h *host) {
-		s.list = nil
-		if !late {
-			open(h)
-		}
-	}
-	if late {
+	if !late {
+		c.Setup = open
+	} else {
 		c.Sh = "echo ready; read go; {attacker}"
 		for _, a := range c.Go {
 			c.Sh += " '" + a + "'"
@@ -145,13 +138,10 @@ func sockets() []escape {
 		reach("B13.7", "no socket that opens after the start is reached", "pathname socket /var/tmp, $HOME", nil, true, "{work}/s", "{home}/s", "{runtime}/s", unique("/tmp"), "@late-"+strconv.Itoa(os.Getpid())),
 		reach("B13.8", "no socket that opens after the start is reached with the host's network", "abstract unix socket", hostNet, true, "{work}/s", "{home}/s", "{runtime}/s", "@late-host-"+strconv.Itoa(os.Getpid())),
 	}
-	s := &services{}
-	one := func(h *host) {
-		s.list = []*listener{h.listen("stream", filepath.Join(h.home, "target.sock"))}
-	}
+	one := func(h *host) { h.services = []*listener{h.listen("stream", filepath.Join(h.home, "target.sock"))} }
 	return append(out,
 		escape{
-			ID: "B13.9", Name: "a socket is not reached by another name", Setup: one, Hold: s.hold,
+			ID: "B13.9", Name: "a socket is not reached by another name", Setup: one, Hold: unreached,
 			Matrix: "pathname socket /var/tmp, $HOME",
 			Sh: `ln -s {home}/target.sock l; ln {home}/target.sock hard; ln -s .. up; cp -l {home}/target.sock hard2; mv {home}/target.sock moved
 				{attacker} connect stream l stream hard stream up/target.sock stream ../target.sock stream moved \
@@ -166,11 +156,11 @@ func sockets() []escape {
 				one(h)
 			},
 			Flags: []string{"--socket", "{home}/listed.sock"},
-			Go:    []string{"flip", "{home}/listed.sock", "{home}/target.sock"}, Hold: s.hold,
+			Go:    []string{"flip", "{home}/listed.sock", "{home}/target.sock"}, Hold: unreached,
 		},
 		escape{
 			ID: "B13.11", Name: "a link that is swapped does not lead from an own socket to one of the host",
-			Matrix: "pathname socket /var/tmp, $HOME", Setup: one, Hold: s.hold,
+			Matrix: "pathname socket /var/tmp, $HOME", Setup: one, Hold: unreached,
 			Sh: `ln -s ` + mine + ` a; ln -s {home}/target.sock b
 				( i=0; while [ $i -lt 3000 ]; do mv -T --exchange a b 2>/dev/null || { ln -sfn {home}/target.sock a; ln -sfn ` + mine + ` a; }; i=$((i+1)); done ) &
 				i=0; while [ $i -lt 150 ]; do {attacker} connect stream a >/dev/null; i=$((i+1)); done; kill $! 2>/dev/null; wait`,
@@ -178,9 +168,9 @@ func sockets() []escape {
 		},
 		escape{
 			ID: "B13.12", Name: "the Docker socket is not reached unless asked for", Matrix: "/run/user/1000/bus",
-			Setup: func(h *host) { s.list = []*listener{h.listen("stream", h.runtime+"/docker.sock")} },
+			Setup: func(h *host) { h.services = []*listener{h.listen("stream", h.runtime+"/docker.sock")} },
 			Env:   []string{"DOCKER_HOST=unix://{runtime}/docker.sock"},
-			Go:    []string{"connect", "stream", "{runtime}/docker.sock"}, Hold: s.hold,
+			Go:    []string{"connect", "stream", "{runtime}/docker.sock"}, Hold: unreached,
 			Control: control{Flags: []string{"--docker"}},
 		},
 	)
@@ -305,7 +295,7 @@ func (h *host) stop() error {
 		err = errors.New("the host's process is gone")
 	}
 	_ = unix.Kill(pid, unix.SIGKILL)
-	return errors.Join(err, gone([]process{{pid: pid}}))
+	return errors.Join(err, gone([]process{{pid: pid}}, endTime))
 }
 
 func onlyLoopback() string {

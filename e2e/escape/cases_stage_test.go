@@ -67,7 +67,8 @@ func staging() []escape {
 		},
 		{
 			ID: "A26.9", Name: "a file of the tree on standard input stays as it is", Hold: tree,
-			Launch: []string{"/bin/sh", "-c", "exec " + lab.command + ` exec --stage -- sh -c 'echo x >/proc/self/fd/0; echo tried' <{work}/src/main.go`},
+			Flags:  staged,
+			Launch: []string{"/bin/sh", "-c", `exec {run} sh -c 'echo x >/proc/self/fd/0; echo tried' <{work}/src/main.go`},
 			Sh:     `exec <{work}/src/main.go; echo x >/proc/self/fd/0`,
 		},
 		{

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -37,8 +38,11 @@ type host struct {
 	before  map[string]string
 	vars    map[string]string
 	closers []func()
+	wall    *wall // that stands in the way of attempts inside
 
-	launched int // PID of the last agent-sandbox
+	services []*listener // that nobody may reach
+	found    []process   // that During has noted
+	launched int         // PID of the last agent-sandbox
 }
 
 // secretFiles are what people have at home.
@@ -65,6 +69,7 @@ func newHost(t *testing.T, uid int) *host {
 	h := &host{
 		t: t, uid: uid, base: base, home: filepath.Join(base, "home"), work: filepath.Join(base, "home", "project"),
 		tmp: filepath.Join(base, "tmp"), runtime: filepath.Join(base, "runtime"),
+		wall: plainWall(),
 	}
 	h.must(os.Mkdir(base, 0o755))
 	h.mustRun("/", "cp", "-a", template+"/.", base)
@@ -98,7 +103,7 @@ func hostTemplate(t *testing.T, uid int) string {
 		return dir
 	}
 	base := filepath.Join(lab.base, "template-"+strconv.Itoa(uid))
-	h := &host{t: t, uid: uid, base: base, home: filepath.Join(base, "home"), work: filepath.Join(base, "home", "project")}
+	h := &host{t: t, uid: uid, base: base, home: filepath.Join(base, "home"), work: filepath.Join(base, "home", "project"), wall: plainWall()}
 	h.must(os.Mkdir(base, 0o755))
 	h.must(os.Chown(base, uid, uid))
 	for _, f := range secretFiles {
@@ -175,10 +180,20 @@ func (h *host) expand(s string) string {
 	return s
 }
 
-func (h *host) expandAll(list []string) []string {
+func (h *host) expandAll(list []string) []string { return mapped(list, h.expand) }
+
+// expandInside replaces words by what they stand for inside.
+func (h *host) expandInside(s string) string {
+	for name, value := range h.wall.at {
+		s = strings.ReplaceAll(s, "{"+name+"}", value)
+	}
+	return h.expand(s)
+}
+
+func mapped(list []string, f func(string) string) []string {
 	out := make([]string, len(list))
 	for i, s := range list {
-		out[i] = h.expand(s)
+		out[i] = f(s)
 	}
 	return out
 }
@@ -193,10 +208,10 @@ func (h *host) env() []string {
 // command prepares a program that the host's user runs.
 func (h *host) command(dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(h.t.Context(), args[0], args[1:]...)
-	cmd.Dir, cmd.Env = dir, h.env()
+	cmd.Dir, cmd.Env = dir, append(h.env(), h.wall.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{}
 	if os.Getuid() == 0 {
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(h.uid), Gid: uint32(h.uid)}
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(h.uid), Gid: uint32(h.uid), Groups: h.wall.groups}
 	}
 	return cmd
 }
@@ -298,6 +313,8 @@ func (h *host) untouched() error {
 			strings.HasPrefix(p, "home/.local/share/agent-sandbox/quarantine") ||
 			// What is staged, with cases of its own.
 			strings.HasPrefix(p, stagesDir) ||
+			// What agent-sandbox has of the sandbox while it lives, and programs for its kind.
+			h.wall.own(p) ||
 			// Git's own objects and refs of a linked worktree, whose hooks have cases of their own.
 			strings.HasPrefix(p, "home/wt/")
 	})
@@ -331,6 +348,9 @@ func unchanged(names ...string) func(*host, outcome) error {
 // clean says what is left of processes, mounts and temporary files.
 func (h *host) clean() error {
 	var errs []error
+	if h.wall.engine != "" || h.wall.pod { // whose processes are the engine's to end, or the node's, a moment after ours
+		errs = append(errs, h.gone(h.processes()))
+	}
 	for _, p := range h.processes() {
 		errs = append(errs, fmt.Errorf("process left: %s", p.text))
 	}
@@ -338,8 +358,10 @@ func (h *host) clean() error {
 	if err != nil {
 		return err
 	}
-	if strings.Contains(string(data), h.base) {
-		errs = append(errs, errors.New("a mount is left"))
+	for line := range strings.Lines(string(data)) {
+		if strings.Contains(line, h.base) {
+			errs = append(errs, fmt.Errorf("a mount is left: %s", strings.TrimSpace(line)))
+		}
 	}
 	return errors.Join(append(errs, h.groups())...)
 }
@@ -387,8 +409,30 @@ func (h *host) processes() []process {
 	return out
 }
 
-// gone waits until processes that were found have ended.
-func gone(found []process) error {
+// ours are the processes of agent-sandbox on the host.
+func (h *host) ours() []int {
+	var out []int
+	for _, p := range h.processes() {
+		if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", p.pid)); err == nil && exe == lab.command {
+			out = append(out, p.pid)
+		}
+	}
+	return out
+}
+
+// gone waits until processes that were found have ended: a pod waits first whether its client comes back.
+func (h *host) gone(found []process) error {
+	if h.wall.pod {
+		return gone(found, time.Minute)
+	}
+	return gone(found, endTime)
+}
+
+// endTime is how long the end of processes takes that nobody stops.
+const endTime = 10 * time.Second
+
+// gone waits for so long until processes have ended.
+func gone(found []process, within time.Duration) error {
 	for _, p := range found {
 		fd, err := unix.PidfdOpen(p.pid, 0)
 		if errors.Is(err, unix.ESRCH) {
@@ -397,7 +441,10 @@ func gone(found []process) error {
 		if err != nil {
 			return err
 		}
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 10_000)
+		n, err := 0, error(unix.EINTR)
+		for errors.Is(err, unix.EINTR) {
+			n, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(within.Milliseconds()))
+		}
 		_ = unix.Close(fd)
 		if err != nil || n == 0 {
 			return fmt.Errorf("process %d lives on (%w): %s", p.pid, err, p.text)

@@ -90,8 +90,13 @@ func (l *laboratory) build() error {
 	if err != nil || len(guests) == 0 {
 		return fmt.Errorf("no guest is built; `make guest` does it (%v)", err) //nolint:errorlint // the error may be nil
 	}
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", l.command, "./cmd/agent-sandbox") //nolint:noctx // TestMain has no context
-	cmd.Dir = top
+	return l.buildCommand(l.command)
+}
+
+func (l *laboratory) buildCommand(to string, flags ...string) error {
+	args := append([]string{"build", "-trimpath", "-buildvcs=false", "-o", to}, flags...)
+	cmd := exec.Command("go", append(args, "./cmd/agent-sandbox")...) //nolint:noctx // TestMain has no context
+	cmd.Dir = filepath.Join("..", "..")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%q: %w\n%s", cmd.Args, err, out)

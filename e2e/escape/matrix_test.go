@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -20,13 +21,36 @@ const (
 )
 
 // results has, by case and user, what came out.
-type results map[string]map[string]verdict
+type results struct {
+	mu sync.Mutex
+	of map[[2]string]verdict
+}
 
-func (r results) set(id, user string, v verdict) {
-	if r[id] == nil {
-		r[id] = map[string]verdict{}
+func (r *results) set(id, user string, v verdict) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.of == nil {
+		r.of = map[[2]string]verdict{}
 	}
-	r[id][user] = v
+	r.of[[2]string{id, user}] = v
+}
+
+func (r *results) at(id, user string) verdict {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.of[[2]string{id, user}]
+}
+
+// complete says of which case, as which user, there is no result; "": all have been made.
+func (r *results) complete(all []escape) string {
+	for _, c := range all {
+		for _, u := range users {
+			if r.at(c.ID, u) == verdictNone {
+				return c.ID + " as " + u
+			}
+		}
+	}
+	return ""
 }
 
 // peerRow is a row of the matrix: what was measured with other tools as uid 1000
@@ -100,38 +124,40 @@ const (
 var users = []string{"root", "user"}
 
 // checkMatrix compares the document with this run, or writes it.
-func checkMatrix(t *testing.T, all []escape, res results) {
+func checkMatrix(t *testing.T, all []escape, res *results) {
 	t.Helper()
-	for _, c := range all {
-		for _, u := range users {
-			if res[c.ID][u] == verdictNone {
-				t.Skipf("only part of the suite has run: no result of %s as %s", c.ID, u)
-			}
-		}
+	if missing := res.complete(all); missing != "" {
+		t.Skipf("only part of the suite has run: no result of %s", missing)
 	}
+	document(t, matrixBegin, matrixEnd, matrix(all, res), *update)
+}
+
+// document compares what the threat model says between two marks with text, or writes it.
+func document(t *testing.T, begin, end, text string, write bool) {
+	t.Helper()
 	file := filepath.Join("..", "..", "docs", "threat-model.md")
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, rest, ok1 := strings.Cut(string(data), matrixBegin)
-	_, after, ok2 := strings.Cut(rest, matrixEnd)
+	before, rest, ok1 := strings.Cut(string(data), begin)
+	_, after, ok2 := strings.Cut(rest, end)
 	if !ok1 || !ok2 {
-		t.Fatalf("%s has no place for the matrix", file)
+		t.Fatalf("%s has no place %s", file, begin)
 	}
-	want := before + matrixBegin + "\n\n" + matrix(all, res) + "\n" + matrixEnd + after
+	want := before + begin + "\n\n" + text + "\n" + end + after
 	if want == string(data) {
 		return
 	}
-	if !*update {
-		t.Fatalf("%s is not what this run says; see `go test ./e2e/escape -update`. Now:\n%s", file, matrix(all, res))
+	if !write {
+		t.Fatalf("%s is not what this run says; see there how to write it. Now:\n%s", file, text)
 	}
 	if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func matrix(all []escape, res results) string {
+func matrix(all []escape, res *results) string {
 	var b strings.Builder
 	b.WriteString("| Attack | **agent-sandbox** | " + strings.Join(peerNames[:], " | ") + " | cases |\n")
 	b.WriteString("|" + strings.Repeat("---|", len(peerNames)+3) + "\n")
@@ -143,7 +169,7 @@ func matrix(all []escape, res results) string {
 			}
 			ids = append(ids, c.ID)
 			for _, u := range users {
-				if res[c.ID][u] != verdictHeld {
+				if res.at(c.ID, u) != verdictHeld {
 					bad = append(bad, c.ID+" as "+u)
 				}
 			}
@@ -162,7 +188,7 @@ func matrix(all []escape, res results) string {
 	held := map[string]int{}
 	for _, c := range all {
 		for _, u := range users {
-			if res[c.ID][u] == verdictHeld {
+			if res.at(c.ID, u) == verdictHeld {
 				held[u]++
 			}
 		}
@@ -174,12 +200,12 @@ func matrix(all []escape, res results) string {
 	return b.String()
 }
 
-func failures(all []escape, res results) []string {
+func failures(all []escape, res *results) []string {
 	var out []string
 	for _, c := range all {
 		var who []string
 		for _, u := range users {
-			if res[c.ID][u] != verdictHeld {
+			if res.at(c.ID, u) != verdictHeld {
 				who = append(who, u)
 			}
 		}

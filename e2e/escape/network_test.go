@@ -107,7 +107,7 @@ var theWorld struct {
 
 // needsWorld makes the world once. It takes root; the plain user's cases run in the
 // same one.
-func needsWorld(t *testing.T) *world {
+func needsWorld(t *testing.T) {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("only root can make networks to test with")
@@ -118,13 +118,12 @@ func needsWorld(t *testing.T) *world {
 		theWorld.world, theWorld.err = newWorld()
 	}
 	if theWorld.err == nil {
-		return theWorld.world
+		return
 	}
 	if slices.Contains(strings.Split(os.Getenv("SANDBOX_REQUIRE"), ","), "network") {
 		t.Fatalf("required, and not available: %v", theWorld.err)
 	}
 	t.Skipf("no network to test with: %v", theWorld.err)
-	return nil
 }
 
 func newWorld() (*world, error) {
@@ -149,7 +148,7 @@ func newWorld() (*world, error) {
 	if err := w.machine.do(w.connectMachine); err != nil {
 		return nil, err
 	}
-	sockets, err := w.sockets()
+	sockets, err := w.sockets(nil)
 	for _, s := range sockets {
 		w.fixed = append(w.fixed, s[:strings.LastIndexByte(s, ' ')])
 	}

@@ -20,9 +20,11 @@ const guestLimit = 6 << 20
 func Test_Linked_Modules_Are_The_Golden_List(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	for _, program := range []string{"cmd/agent-sandbox", "cmd/sandbox-guest"} {
-		for _, m := range modules(t, program) {
-			fmt.Fprintf(&b, "%s %s\n", program, m)
+	for _, p := range []struct{ name, dir, tags string }{
+		{"agent-sandbox", "cmd/agent-sandbox", ""}, {"agent-sandbox-kube", "cmd/agent-sandbox", "kube"}, {"sandbox-guest", "cmd/sandbox-guest", ""},
+	} {
+		for _, m := range modules(t, p.dir, p.tags) {
+			fmt.Fprintf(&b, "%s %s\n", p.name, m)
 		}
 	}
 	const golden = "modules.golden"
@@ -42,9 +44,9 @@ func Test_Linked_Modules_Are_The_Golden_List(t *testing.T) {
 
 // modules lists the modules, without versions (go.mod has those), that are linked
 // into a program for Linux, sorted.
-func modules(t *testing.T, program string) []string {
+func modules(t *testing.T, program, tags string) []string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./"+program)
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-tags", tags, "-f", "{{with .Module}}{{.Path}}{{end}}", "./"+program)
 	cmd.Dir = top(t)
 	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0")
 	out, err := cmd.CombinedOutput()

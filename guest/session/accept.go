@@ -2,40 +2,50 @@ package session
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"sync"
 
-	"github.com/hashicorp/yamux"
-
+	"github.com/seed434b0696/agent-sandbox/guest/mux"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 // asked is a request with the streams that it came with.
 type asked struct {
 	req    *request
-	in     io.ReadCloser // nil: no input
-	frames *frameReader  // what is said later
+	in     io.Reader    // nil: no input
+	frames *frameReader // what is said later
 	out    *frameWriter
 }
 
-// accept takes requests off a greeted connection, each on a goroutine of its own, until the connection
+// tell says what comes to pass, until ctx ends.
+type tell func(ctx context.Context, a *asked)
+
+// server answers the streams that a client opens.
+type server interface {
+	command(a *asked)
+	setUp(s Setup) (tell, error)
+	dial(ctx context.Context, t target) (net.Conn, error)
+}
+
+// accept takes requests off a connection, each on a goroutine of its own, until the connection
 // ends and all have been served.
-func accept(conn io.ReadWriteCloser, serve func(*asked)) error {
-	mux, err := yamux.Server(conn, settings())
-	if err != nil {
-		return err
-	}
-	m := &meeting{places: map[uint32]chan *yamux.Stream{}, end: mux.CloseChan()}
+func accept(ctx context.Context, m *mux.Session, s server) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	meet := &meeting{places: map[uint32]chan *mux.Stream{}, end: m.Done()}
 	var streams sync.WaitGroup
 	for {
-		stream, err := mux.AcceptStream()
+		stream, err := m.Accept()
 		if err != nil {
-			_ = mux.Close()
+			cancel()
 			streams.Wait()
-			return nil //nolint:nilerr // the end of the connection is what it waits for
+			return
 		}
-		streams.Go(func() { m.take(stream, serve) })
+		streams.Go(func() { meet.take(ctx, stream, s) })
 	}
 }
 
@@ -44,25 +54,37 @@ type meeting struct {
 	end <-chan struct{}
 
 	mu     sync.Mutex
-	places map[uint32]chan *yamux.Stream // by the input's number
+	places map[uint32]chan *mux.Stream // by the input's number
 }
 
-func (m *meeting) take(stream *yamux.Stream, serve func(*asked)) {
+func (m *meeting) take(ctx context.Context, stream *mux.Stream, s server) {
 	var first [1]byte
 	if _, err := io.ReadFull(stream, first[:]); err != nil {
 		_ = stream.Close()
 		return
 	}
 	if first[0] == inputMark {
-		m.place(stream.StreamID()) <- stream
+		m.place(stream.ID()) <- stream
 		return
 	}
 	defer stream.Close()
 	a := &asked{frames: &frameReader{r: io.MultiReader(bytes.NewReader(first[:]), stream)}, out: &frameWriter{w: stream}}
 	kind, data, err := a.frames.next()
-	if err != nil || kind != frameRequest {
+	switch {
+	case err != nil:
 		return
+	case kind == frameRequest:
+		m.request(a, data, s)
+	case kind == frameSetup:
+		a.setUp(ctx, data, s)
+	case kind == frameDial:
+		a.dial(ctx, data, stream, s)
 	}
+}
+
+// request hands a command on when its input is there.
+func (m *meeting) request(a *asked, data []byte, s server) {
+	var err error
 	if a.req, err = decodeRequest(data); err != nil {
 		a.refuse(sandbox.Errorf(sandbox.Invalid, "%w", err))
 		return
@@ -77,15 +99,15 @@ func (m *meeting) take(stream *yamux.Stream, serve func(*asked)) {
 			return
 		}
 	}
-	serve(a)
+	s.command(a)
 }
 
 // place returns the place where a stream of input and its command meet.
-func (m *meeting) place(id uint32) chan *yamux.Stream {
+func (m *meeting) place(id uint32) chan *mux.Stream {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.places[id] == nil {
-		m.places[id] = make(chan *yamux.Stream, 1)
+		m.places[id] = make(chan *mux.Stream, 1)
 	}
 	return m.places[id]
 }
@@ -102,19 +124,37 @@ func (a *asked) refuse(err error) {
 	if e, ok := errors.AsType[*sandbox.ExecError](err); ok {
 		why.Status, why.Text = e.Code, e.Err.Error()
 	}
-	_ = writeJSON(a.out.w, frameFailed, why) // who asked is gone otherwise
+	a.out.fail(why)
 }
+
+// begun says that what was asked for has begun.
+func (a *asked) begun() error { return a.out.frame(frameBegun, make([]byte, 4)) }
 
 // frameWriter lets several goroutines write frames to one stream.
 type frameWriter struct {
 	mu sync.Mutex
-	w  io.Writer
+	w  *mux.Stream
 }
 
 func (f *frameWriter) frame(kind byte, data []byte) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return writeFrame(f.w, kind, data)
+}
+
+// fail ends the stream with a reason. Who asked is gone if it does not arrive.
+func (f *frameWriter) fail(why failure) {
+	if data, err := json.Marshal(why); err == nil {
+		_ = f.last(frameFailed, data)
+	}
+}
+
+// last writes the frame that ends the stream, which is closed with it.
+func (f *frameWriter) last(kind byte, data []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	head := frameHead(kind, data)
+	return f.w.WriteLast(head[:], data)
 }
 
 // kind returns a writer whose writes become frames of that kind.

@@ -7,61 +7,42 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/yamux"
-
+	"github.com/seed434b0696/agent-sandbox/guest/mux"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 // Client is the host's end of a session. It is safe for concurrent use.
-type Client struct{ open func() (stream, error) }
-
-// stream is one of the session's.
-type stream interface {
-	io.ReadWriteCloser
-	StreamID() uint32
+type Client struct {
+	mux  *mux.Session
+	fall *fall
 }
 
 // Connection is a session that this process holds.
 type Connection struct {
 	Client
 
-	mux *yamux.Session
+	relays *relays
 }
 
 // Connect greets the guest at the other end of conn, until ctx ends. An end that is no guest, or one of another
 // version, is Unavailable. The caller closes the connection, and conn with it.
 func Connect(ctx context.Context, conn io.ReadWriteCloser) (*Connection, error) {
-	if err := greet(ctx, conn); err != nil {
+	r, err := greet(ctx, conn)
+	if err != nil {
 		_ = conn.Close()
 		if _, ok := errors.AsType[*sandbox.Error](err); ok {
 			return nil, err
 		}
 		return nil, sandbox.Errorf(sandbox.Unavailable, "the guest did not answer: %w", err)
 	}
-	mux, err := yamux.Client(conn, settings())
-	if err != nil {
-		_ = conn.Close()
-		return nil, err
-	}
-	go refuse(mux)
-	c := &Connection{mux: mux}
-	c.open = func() (stream, error) { return mux.OpenStream() }
+	m := mux.Client(conn, r)
+	c := &Connection{Client: Client{m, &fall{}}, relays: &relays{end: m.Done(), all: map[string]*relayListener{}}}
+	go c.relays.accept(m)
 	return c, nil
 }
 
-// refuse closes what the guest opens: it has nothing to ask.
-func refuse(mux *yamux.Session) {
-	for {
-		s, err := mux.AcceptStream()
-		if err != nil {
-			return
-		}
-		_ = s.Close()
-	}
-}
-
 // Done is closed when the connection has ended.
-func (c *Connection) Done() <-chan struct{} { return c.mux.CloseChan() }
+func (c *Connection) Done() <-chan struct{} { return c.mux.Done() }
 
 // Close ends the connection; the guest kills what runs.
 func (c *Connection) Close() error { return c.mux.Close() }
@@ -84,13 +65,13 @@ func (c *Client) Start(ctx context.Context, cmd Command, stdio sandbox.Stdio) (*
 		return nil, err
 	}
 	req := request{Args: byteStrings(cmd.Args), Env: byteStrings(cmd.Env), Dir: cmd.Dir, TTY: cmd.TTY}
-	p := &Process{name: cmd.Args[0], stdio: stdio, done: make(chan struct{})}
+	p := &Process{mux: c.mux, name: cmd.Args[0], stdio: stdio, done: make(chan struct{})}
 	if stdio.Stdin != nil {
 		in, err := c.openStream()
 		if err != nil {
 			return nil, err
 		}
-		p.input, req.Input = in, in.StreamID()
+		p.input, req.Input = in, in.ID()
 	}
 	s, err := c.openStream()
 	if err != nil {
@@ -107,8 +88,8 @@ func (c *Client) Start(ctx context.Context, cmd Command, stdio sandbox.Stdio) (*
 	return p, nil
 }
 
-func (c *Client) openStream() (stream, error) {
-	s, err := c.open()
+func (c *Client) openStream() (*mux.Stream, error) {
+	s, err := c.mux.Open()
 	if err != nil {
 		return nil, ended(err)
 	}

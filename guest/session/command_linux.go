@@ -39,7 +39,7 @@ func (c *command) serve() {
 	c.kill, c.empty, c.ended = make(chan struct{}), make(chan struct{}), make(chan struct{})
 	outputs, why := c.start()
 	if why != nil {
-		_ = writeJSON(c.out.w, frameFailed, why) // who asked is gone otherwise
+		c.out.fail(*why)
 		return
 	}
 	for kind, f := range outputs {
@@ -76,7 +76,7 @@ func (c *command) finish() {
 		_ = c.input.Close()
 	}
 	code, signal := c.exit()
-	_ = c.out.frame(frameExit, exitFrame(code, signal))
+	_ = c.out.last(frameExit, exitFrame(code, signal)) // the host is gone otherwise
 	go c.handBack()
 }
 
@@ -120,6 +120,9 @@ func (c *command) start() (outputs map[byte]*os.File, why *failure) {
 	}
 	if err == nil && why == nil {
 		err = c.out.frame(frameBegun, binary.BigEndian.AppendUint32(nil, uint32(c.pid)))
+		if c.pid != 0 {
+			go c.follow()
+		}
 		if err != nil {
 			c.runners.kill(c.runner)
 		}
@@ -144,20 +147,20 @@ func (c *command) streams() (theirs files, ours map[byte]*os.File, err error) {
 	}
 	ours = map[byte]*os.File{}
 	if c.in == nil {
-		null, err := os.Open(os.DevNull)
+		null, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, os.NewSyscallError("open "+os.DevNull, err)
 		}
-		theirs = files{null}
+		theirs = files{os.NewFile(uintptr(null), os.DevNull)}
 	} else {
-		r, w, err := os.Pipe()
+		r, w, err := pipe(1)
 		if err != nil {
 			return nil, nil, err
 		}
 		theirs, c.input = files{r}, w
 	}
 	for _, kind := range []byte{frameOutput, frameErrors} {
-		r, w, err := os.Pipe()
+		r, w, err := pipe(0)
 		if err != nil {
 			return theirs, ours, err
 		}
@@ -166,7 +169,21 @@ func (c *command) streams() (theirs files, ours map[byte]*os.File, err error) {
 	return theirs, ours, nil
 }
 
-// begun reads what the runner answers first, and then follows what it says.
+// pipe makes a pipe of which one end, the reading (0) or the writing one (1), is ours: os.Pipe would take both for its
+// own, and thrice the calls.
+func pipe(ours int) (r, w *os.File, err error) {
+	var fds [2]int
+	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
+		return nil, nil, os.NewSyscallError("pipe", err)
+	}
+	if err := unix.SetNonblock(fds[ours], true); err != nil { // polled; the command's own is not
+		_, _ = unix.Close(fds[0]), unix.Close(fds[1])
+		return nil, nil, os.NewSyscallError("pipe", err)
+	}
+	return os.NewFile(uintptr(fds[0]), "pipe"), os.NewFile(uintptr(fds[1]), "pipe"), nil
+}
+
+// begun reads what the runner answers first.
 func (c *command) begun() (*failure, error) {
 	kind, n, err := c.runner.reply()
 	switch {
@@ -187,7 +204,6 @@ func (c *command) begun() (*failure, error) {
 		return nil, errFrame
 	}
 	c.pid = int(n)
-	go c.follow()
 	return nil, nil //nolint:nilnil // no failure and no error: it runs
 }
 
@@ -297,19 +313,22 @@ func (r *runner) send(req *request, streams files) error {
 	for _, f := range streams {
 		fds = append(fds, int(f.Fd()))
 	}
-	head := binary.BigEndian.AppendUint32(nil, uint32(len(data)))
+	message := append(binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(data)), uint32(len(data))), data...)
 	raw, err := r.link.SyscallConn()
 	if err != nil {
 		return err
 	}
+	var n int
 	var sent error
-	err = raw.Control(func(fd uintptr) { // its buffer is empty, so it takes four bytes
-		sent = unix.Sendmsg(int(fd), head, unix.UnixRights(fds...), nil, unix.MSG_NOSIGNAL)
+	err = raw.Control(func(fd uintptr) { // its buffer is empty, so it takes some of it, and the streams with the first byte
+		n, sent = unix.SendmsgN(int(fd), message, unix.UnixRights(fds...), nil, unix.MSG_NOSIGNAL)
 	})
 	if firstOf(err, sent) != nil {
 		return errGone
 	}
-	_, err = r.link.Write(data)
+	if n < len(message) {
+		_, err = r.link.Write(message[n:])
+	}
 	return err
 }
 

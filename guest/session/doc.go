@@ -2,7 +2,7 @@
 // that is made of (an inherited socket, an attached exec, a pod's exec stream).
 //
 // Both ends first send one line that names the protocol and its version, so that a stream on which
-// something else speaks is found out at once. Then the stream is multiplexed (yamux), and each command
+// something else speaks is found out at once. Then the stream is multiplexed (package mux), and each command
 // has a stream of its own, and a second one for its input when it has any, so that input that nobody reads
 // never holds up a signal. On a command's stream go frames: one byte that says what, four that say how
 // long (big endian), then that many bytes.

@@ -7,22 +7,27 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/seed434b0696/agent-sandbox/guest/mux"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// The frames of a command's stream.
+// The frames of a stream.
 const (
 	// To the guest.
-	frameRequest = 'r' // a request as JSON; the first frame of a stream
+	frameRequest = 'r' // a request as JSON; the first frame of a stream, as the next two
+	frameSetup   = 'u' // a Setup as JSON
+	frameDial    = 'd' // a target as JSON; after frameBegun the stream is a connection, see conn
 	frameSignal  = 's' // one byte: the signal's number
 	frameSize    = 'w' // rows and columns, two bytes each
 	frameKill    = 'k' // ends the whole tree; the exit still comes
 	// To the host.
-	frameBegun  = 'b' // four bytes: the command's pid inside
-	frameFailed = 'f' // a failure as JSON; the last frame
-	frameOutput = 'o'
-	frameErrors = 'e'
-	frameExit   = 'x' // four bytes: the exit status, or 128+n after signal n; one byte: that signal or 0; the last frame
+	frameRelay   = 'n' // a relay's name; the first frame of a stream that the guest opens, which is a connection then
+	frameRefusal = 'g' // a refusal of the guard's as JSON, after the frameBegun of a Setup
+	frameBegun   = 'b' // four bytes: the command's pid inside
+	frameFailed  = 'f' // a failure as JSON, or nothing when there is no more to say; the last frame
+	frameOutput  = 'o'
+	frameErrors  = 'e'
+	frameExit    = 'x' // four bytes: the exit status, or 128+n after signal n; one byte: that signal or 0; the last frame
 )
 
 // inputMark is what a stream begins with that carries a command's input.
@@ -32,7 +37,10 @@ const inputMark = 'i'
 const (
 	maxData    = 64 << 10
 	maxRequest = 8 << 20 // the kernel takes 2 MiB of arguments and environment by default (execve(2)); JSON takes more
+	maxSetup   = 16 << 20
+	maxTarget  = 1 << 10
 	maxFailure = 64 << 10
+	maxRefusal = 16 << 10 // a path and its name, in base64
 )
 
 const headLength = 5
@@ -44,8 +52,16 @@ func limitOf(kind byte) (int, bool) {
 	switch kind {
 	case frameRequest:
 		return maxRequest, true
+	case frameSetup:
+		return maxSetup, true
+	case frameDial:
+		return maxTarget, true
+	case frameRelay:
+		return maxRelayName, true
 	case frameFailed:
 		return maxFailure, true
+	case frameRefusal:
+		return maxRefusal, true
 	case frameOutput, frameErrors:
 		return maxData, true
 	case frameSignal:
@@ -61,16 +77,19 @@ func limitOf(kind byte) (int, bool) {
 }
 
 // writeFrame sends a frame in one write.
-func writeFrame(w io.Writer, kind byte, data []byte) error {
-	buf := make([]byte, headLength+len(data))
-	buf[0] = kind
-	binary.BigEndian.PutUint32(buf[1:], uint32(len(data)))
-	copy(buf[headLength:], data)
-	_, err := w.Write(buf)
+func writeFrame(w *mux.Stream, kind byte, data []byte) error {
+	head := frameHead(kind, data)
+	_, err := w.WriteTwo(head[:], data)
 	return err
 }
 
-func writeJSON(w io.Writer, kind byte, v any) error {
+func frameHead(kind byte, data []byte) (head [headLength]byte) {
+	head[0] = kind
+	binary.BigEndian.PutUint32(head[1:], uint32(len(data)))
+	return head
+}
+
+func writeJSON(w *mux.Stream, kind byte, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -107,7 +126,8 @@ func (f *frameReader) next() (kind byte, data []byte, err error) {
 
 // request asks for a command, or one of the operations.
 type request struct {
-	Op    string            `json:"op,omitempty"` // empty: to run Args
+	Op    string            `json:"op,omitempty"`  // empty: to run Args
+	Arg   json.RawMessage   `json:"arg,omitempty"` // of Op
 	Args  [][]byte          `json:"args"`
 	Env   [][]byte          `json:"env"`
 	Dir   string            `json:"dir,omitempty"`   // empty: where the sandbox starts

@@ -3,14 +3,14 @@
 package session_test
 
 import (
+	"bufio"
 	"bytes"
 	"io"
 	"net"
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/yamux"
-
+	"github.com/seed434b0696/agent-sandbox/guest/mux"
 	"github.com/seed434b0696/agent-sandbox/guest/session"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -20,19 +20,14 @@ func pretender(t *testing.T, answer string) *session.Connection {
 	t.Helper()
 	ours, theirs := net.Pipe()
 	go func() {
-		const greeting = "agent-sandbox session 1\n"
+		const greeting = "agent-sandbox session 3\n"
 		go func() { _, _ = io.WriteString(theirs, greeting) }()
 		if _, err := io.ReadFull(theirs, make([]byte, len(greeting))); err != nil {
 			return
 		}
-		config := yamux.DefaultConfig()
-		config.LogOutput = io.Discard
-		mux, err := yamux.Server(theirs, config)
-		if err != nil {
-			return
-		}
+		m := mux.Server(theirs, bufio.NewReader(theirs))
 		for {
-			s, err := mux.AcceptStream()
+			s, err := m.Accept()
 			if err != nil {
 				return
 			}
@@ -71,6 +66,7 @@ func Test_What_Comes_From_A_Guest_Is_Taken_For_Hostile(t *testing.T) {
 		{"a failure without an end", "f\x7f\xff\xff\xff" + strings.Repeat("x", 100_000), sandbox.Closed},
 		{"half a frame", "b\x00\x00", sandbox.Closed},
 		{"no exit", begun + frame('o', "x"), sandbox.Closed},
+		{"an end without a reason", begun + frame('f', ""), sandbox.Closed},
 		{"an exit that is too short", begun + frame('x', "\x00"), sandbox.Internal},
 		{"output without an end", begun + "o\xff\xff\xff\xff", sandbox.Closed},
 		{"a second beginning", begun + begun, sandbox.Internal},

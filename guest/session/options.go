@@ -1,6 +1,10 @@
 package session
 
-import "io"
+import (
+	"context"
+	"encoding/json"
+	"io"
+)
 
 // Options are what the guest adds to a session.
 type Options struct {
@@ -8,4 +12,12 @@ type Options struct {
 	Runner []string
 	// Inside handles the commands that the guest itself is, without a process; ok is false for others.
 	Inside func(args []string, dir string) (run func(in io.Reader, out, errs io.Writer) int, ok bool)
+	// Busy is told 1 before a command is started, and -1 when its end has been told; nil: nobody is.
+	Busy func(n int)
+	// Operation does what is not a command, as that of [Shared]; nil: nothing is.
+	Operation Operation
 }
+
+// Operation does what is not a command: its argument is JSON of at most 1 MiB, or nil, and what it writes is its
+// answer, which is sent as it comes. ctx ends with the client's interest. An unknown one is Unsupported.
+type Operation func(ctx context.Context, name string, arg json.RawMessage, answer io.Writer) error

@@ -7,10 +7,10 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 
+	"github.com/seed434b0696/agent-sandbox/guest/mux"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -19,10 +19,11 @@ const maxReason = 4 << 10
 
 // Process is a command in a session. Its methods are safe for concurrent use.
 type Process struct {
+	mux    *mux.Session
 	name   string
 	stdio  sandbox.Stdio
-	stream stream
-	input  stream      // nil: none
+	stream *mux.Stream
+	input  *mux.Stream // nil: none
 	stop   func() bool // ends the watch over the context
 	done   chan struct{}
 
@@ -33,11 +34,6 @@ type Process struct {
 
 // begin asks for the command and waits for the answer.
 func (p *Process) begin(req request) error {
-	if p.input != nil {
-		if _, err := p.input.Write([]byte{inputMark}); err != nil {
-			return ended(err)
-		}
-	}
 	data, err := json.Marshal(req)
 	if err != nil {
 		return err
@@ -46,7 +42,7 @@ func (p *Process) begin(req request) error {
 		return sandbox.Errorf(sandbox.Invalid, "the command line is longer than this system allows").
 			WithHint("pass long input through a file or standard input")
 	}
-	if err := p.write(frameRequest, data); err != nil {
+	if err := p.mux.Together(func() error { return p.ask(data) }); err != nil {
 		return ended(err)
 	}
 	frames := &frameReader{r: p.stream}
@@ -55,7 +51,7 @@ func (p *Process) begin(req request) error {
 	case err != nil:
 		return ended(err)
 	case kind == frameFailed:
-		return p.refused(answer)
+		return refused(answer, p.name)
 	case kind != frameBegun:
 		return sandbox.Errorf(sandbox.Internal, "the guest answered with a frame %q", kind)
 	}
@@ -66,10 +62,23 @@ func (p *Process) begin(req request) error {
 	return nil
 }
 
+// ask sends the request, and names its input.
+func (p *Process) ask(request []byte) error {
+	if p.input != nil {
+		if _, err := p.input.Write([]byte{inputMark}); err != nil {
+			return err
+		}
+	}
+	return p.write(frameRequest, request)
+}
+
 // copyIn sends the caller's input. Nobody waits for it: its source may never end.
 func (p *Process) copyIn() {
-	_, _ = io.Copy(p.input, p.stdio.Stdin) // the command may not want it
-	_ = p.input.Close()
+	if _, err := io.Copy(p.input, p.stdio.Stdin); err != nil {
+		p.input.Reset() // the source broke, or the command does not want it
+		return
+	}
+	_ = p.input.CloseWrite() // the command has ended otherwise
 }
 
 // receive takes what the command writes, and its end.
@@ -80,12 +89,18 @@ func (p *Process) receive(frames *frameReader) {
 		kind, data, err := frames.next()
 		switch {
 		case err != nil:
-			p.err = ended(err)
+			p.err = firstOf(p.err, ended(err))
 			return
 		case kind == frameOutput:
 			err = forward(p.stdio.Stdout, data)
 		case kind == frameErrors:
 			err = forward(p.stdio.Stderr, data)
+		case kind == frameFailed && len(data) > 0:
+			p.err = firstOf(p.err, refused(data, p.name))
+			return
+		case kind == frameFailed:
+			p.err = firstOf(p.err, sandbox.Errorf(sandbox.Closed, "the sandbox has ended"))
+			return
 		case kind == frameExit && len(data) == 5:
 			p.exit = sandbox.Exit{Code: int(binary.BigEndian.Uint32(data) & 0xff), Signal: int(data[4] & 0x7f)}
 			return
@@ -108,19 +123,22 @@ func forward(w io.Writer, data []byte) error {
 	return err
 }
 
-// refused turns a failure into the errors that every driver has.
-func (p *Process) refused(data []byte) error {
+// refused turns a failure, of that program or of none, into the errors that every driver has.
+func refused(data []byte, program string) error {
 	var why failure
 	if err := json.Unmarshal(data, &why); err != nil {
 		return sandbox.Errorf(sandbox.Internal, "the guest's reason: %w", err)
 	}
-	text := errors.New(printable(why.Text[:min(len(why.Text), maxReason)]))
+	text := errors.New(Printable(why.Text[:min(len(why.Text), maxReason)]))
 	if !slices.Contains(codes, why.Code) {
 		why.Code = sandbox.Internal
 	}
-	e := &sandbox.Error{Code: why.Code, Hint: printable(why.Hint[:min(len(why.Hint), maxReason)]), Err: text}
+	e := &sandbox.Error{Code: why.Code, Hint: Printable(why.Hint[:min(len(why.Hint), maxReason)]), Err: text}
+	if program == "" {
+		return e
+	}
 	if why.Status == sandbox.ExitNotFound || why.Status == sandbox.ExitNotExecutable {
-		e.Err = &sandbox.ExecError{Name: p.name, Code: why.Status, Err: text}
+		e.Err = &sandbox.ExecError{Name: program, Code: why.Status, Err: text}
 	}
 	return e
 }
@@ -129,16 +147,6 @@ func (p *Process) refused(data []byte) error {
 var codes = []sandbox.Code{
 	sandbox.Invalid, sandbox.NotFound, sandbox.Exists, sandbox.Denied, sandbox.Unsupported,
 	sandbox.Unavailable, sandbox.Exhausted, sandbox.Closed, sandbox.Internal,
-}
-
-// printable keeps what the guest says on its line and off the terminal's controls.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return '?'
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
 }
 
 // Done is closed when the command has ended, as Wait returns.

@@ -19,6 +19,9 @@ func decodeRequest(data []byte) (*request, error) {
 	if req.Op == "" && (len(req.Args) == 0 || len(req.Args[0]) == 0) {
 		return nil, errNoCommand
 	}
+	if len(req.Arg) > maxArgument {
+		return nil, errors.New("the request's argument is too long")
+	}
 	for _, list := range [][][]byte{req.Args, req.Env, {[]byte(req.Dir)}} {
 		for _, b := range list {
 			if bytes.IndexByte(b, 0) >= 0 {

@@ -7,8 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
+	"runtime"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -35,6 +34,7 @@ const (
 
 // Run is the runner: what the supervisor starts itself again as. It returns an exit status.
 func Run() int {
+	runtime.GOMAXPROCS(1) // It only waits.
 	if err := prepareRunner(); err != nil {
 		return 1
 	}
@@ -94,20 +94,38 @@ func runOne(link *os.File, req *request, files []*os.File) error {
 		case err != nil:
 			return err
 		case got == pid:
-			if err := reply(link, replyExit, uint32(status)); err != nil {
+			if left, err := tellExit(link, status); !left || err != nil {
 				return err
 			}
 		}
 	}
 }
 
+// tellExit tells how the command itself ended and, when that is so already, that nothing of it is left: who waits for
+// both is woken once.
+func tellExit(link *os.File, status unix.WaitStatus) (left bool, err error) {
+	for {
+		got, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
+		switch {
+		case got > 0 || errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.ECHILD):
+			_, err := link.Write(append(replied(replyExit, uint32(status)), replied(replyEmpty, 0)...))
+			return false, err
+		case err != nil:
+			return false, err
+		default:
+			return true, reply(link, replyExit, uint32(status))
+		}
+	}
+}
+
 func reply(w io.Writer, kind byte, n uint32) error {
-	var msg [5]byte
-	msg[0] = kind
-	binary.BigEndian.PutUint32(msg[1:], n)
-	_, err := w.Write(msg[:])
+	_, err := w.Write(replied(kind, n))
 	return err
 }
+
+// replied is a reply as it is sent.
+func replied(kind byte, n uint32) []byte { return binary.BigEndian.AppendUint32([]byte{kind}, n) }
 
 // receiveRequest waits for the next request and the streams that come with it.
 func receiveRequest(link *os.File) (*request, []*os.File, error) {
@@ -194,13 +212,16 @@ func startCommand(req *request, files []*os.File) (pid int, why *failure) {
 		attr.Sys.Setctty, attr.Sys.Ctty = true, 0
 	}
 	found := error(unix.ENOENT)
-	for _, path := range candidates(args[0], req.Dir, env) {
-		pid, err := syscall.ForkExec(path, args, attr)
-		if err == nil {
-			return pid, nil
-		}
-		if errors.Is(err, fs.ErrNotExist) && exists(path) {
-			err = errNoInterpreter
+	for _, path := range Candidates(args[0], variable(env, "PATH"), req.Dir) {
+		_, err := os.Stat(path) // a process only to learn that it is not there would cost as much as the command
+		if err == nil || !errors.Is(err, fs.ErrNotExist) {
+			pid, err = syscall.ForkExec(path, args, attr)
+			if err == nil {
+				return pid, nil
+			}
+			if errors.Is(err, fs.ErrNotExist) && exists(path) {
+				err = errNoInterpreter
+			}
 		}
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTDIR) {
 			found = err
@@ -209,48 +230,19 @@ func startCommand(req *request, files []*os.File) (pid int, why *failure) {
 	return 0, refusal(found)
 }
 
-var errNoInterpreter = errors.New("cannot be executed: a missing interpreter, or another machine's program")
+var errNoInterpreter error = unix.ENOEXEC
 
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
 
-// candidates are the files that a name may stand for, in order.
-func candidates(name, dir string, env []string) []string {
-	if strings.Contains(name, "/") {
-		return []string{name}
-	}
-	list := ""
-	for _, kv := range env {
-		if v, ok := strings.CutPrefix(kv, "PATH="); ok {
-			list = v
-		}
-	}
-	var out []string
-	for _, d := range filepath.SplitList(list) {
-		if !filepath.IsAbs(d) {
-			d = filepath.Join(dir, d)
-		}
-		out = append(out, filepath.Join(d, name))
-	}
-	return out
-}
-
 func refusal(err error) *failure {
-	program := func(code sandbox.Code, status int, text string) *failure {
-		return &failure{Code: code, Status: status, Text: text}
+	if e := sandbox.Unexecutable("", err); e != nil {
+		why, _ := errors.AsType[*sandbox.ExecError](e) // it always has one
+		return &failure{Code: e.Code, Status: why.Code, Text: why.Err.Error()}
 	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR):
-		return program(sandbox.NotFound, sandbox.ExitNotFound, "not found in the sandbox")
-	case errors.Is(err, errNoInterpreter), errors.Is(err, unix.ENOEXEC):
-		return program(sandbox.Denied, sandbox.ExitNotExecutable, errNoInterpreter.Error())
-	case errors.Is(err, unix.EISDIR):
-		return program(sandbox.Denied, sandbox.ExitNotExecutable, "is a directory")
-	case errors.Is(err, fs.ErrPermission):
-		return program(sandbox.Denied, sandbox.ExitNotExecutable, "not executable")
-	case errors.Is(err, unix.E2BIG):
+	if errors.Is(err, unix.E2BIG) {
 		return &failure{
 			Code: sandbox.Invalid, Text: "the command line is longer than this system allows",
 			Hint: "pass long input through a file or standard input",

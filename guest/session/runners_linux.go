@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 	"os"
+	"os/signal"
 	"slices"
 	"sync"
 	"syscall"
@@ -16,6 +17,7 @@ const maxIdle = 4
 // runners are the living ones, and whatever else is below this process.
 type runners struct {
 	line []string
+	fork func(path string, line []string, attr *syscall.ProcAttr) (pid int, err error)
 
 	mu     sync.Mutex
 	change *sync.Cond // something was started or reaped
@@ -33,10 +35,38 @@ type runner struct {
 }
 
 func newRunners(line []string) *runners {
-	s := &runners{line: line, all: map[int]*runner{}}
+	s := &runners{line: line, fork: syscall.ForkExec, all: map[int]*runner{}}
 	s.change = sync.NewCond(&s.mu)
 	go s.reap()
+	if os.Getpid() == 1 {
+		go s.adopt()
+	}
 	return s
+}
+
+// adopt has whatever is re-parented to the first process of a container reaped, also while it has no child of its own.
+func (s *runners) adopt() {
+	died := make(chan os.Signal, 1)
+	signal.Notify(died, unix.SIGCHLD)
+	for range died {
+		s.mu.Lock()
+		s.change.Broadcast()
+		s.mu.Unlock()
+	}
+}
+
+// through has all runners started by fork from now on, and ends those that were not. No command may run yet.
+func (s *runners) through(fork func(path string, line []string, attr *syscall.ProcAttr) (pid int, err error)) {
+	s.mu.Lock()
+	s.fork = fork
+	idle := s.idle
+	s.idle = nil
+	s.mu.Unlock()
+	for _, r := range idle {
+		s.kill(r)
+		_ = r.link.Close()
+	}
+	s.prepare()
 }
 
 // prepare starts a runner for the first command.
@@ -93,7 +123,7 @@ func (s *runners) start() (*runner, error) {
 		_ = unix.Close(pair[0])
 		return nil, errGone
 	}
-	pid, err := syscall.ForkExec("/proc/self/exe", s.line, &syscall.ProcAttr{
+	pid, err := s.fork("/proc/self/exe", s.line, &syscall.ProcAttr{
 		Dir: "/", Files: []uintptr{null.Fd(), null.Fd(), null.Fd(), child.Fd()},
 	})
 	if err != nil {
@@ -159,6 +189,46 @@ func (s *runners) killAll() {
 	s.sweep()
 }
 
+// killRunning ends everything that runs now.
+func (s *runners) killRunning() {
+	s.mu.Lock()
+	var all []*runner
+	for _, r := range s.all {
+		if !slices.Contains(s.idle, r) {
+			all = append(all, r)
+			_ = unix.Kill(r.pid, unix.SIGKILL)
+		}
+	}
+	s.mu.Unlock()
+	for _, r := range all {
+		<-r.dead
+	}
+	s.sweep()
+}
+
+// still stops everything below this process but idle runners, until resume is called.
+func (s *runners) still() (resume func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stopped, idle := map[int]bool{}, map[int]bool{}
+	for _, r := range s.idle {
+		idle[r.pid] = true
+	}
+	for found := true; found; {
+		found = false
+		for _, pid := range below(func(pid int) bool { return idle[pid] }) {
+			if !stopped[pid] && unix.Kill(pid, unix.SIGSTOP) == nil {
+				stopped[pid], found = true, true
+			}
+		}
+	}
+	return func() {
+		for pid := range stopped {
+			_ = unix.Kill(pid, unix.SIGCONT) // it may have ended
+		}
+	}
+}
+
 // sweep kills whatever is below this process and below no living runner, until there is none. All are
 // stopped before the first is killed: what is stopped cannot make new ones in the place of the killed.
 func (s *runners) sweep() {
@@ -190,15 +260,17 @@ func (s *runners) sweep() {
 }
 
 // strays lists the processes below this one and below no living runner.
-func (s *runners) strays() []int {
+func (s *runners) strays() []int { return below(func(pid int) bool { return s.all[pid] != nil }) }
+
+// below lists the processes below this one, without those that are left out and what is below them.
+func below(without func(pid int) bool) []int {
 	children := processTree()
 	var out []int
-	todo := []int{os.Getpid()}
-	for len(todo) > 0 {
+	for todo := []int{os.Getpid()}; len(todo) > 0; {
 		pid := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		for _, child := range children[pid] {
-			if s.all[child] == nil {
+			if !without(child) {
 				out = append(out, child)
 				todo = append(todo, child)
 			}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/binary"
 	"io"
+	"net"
 	"syscall"
 
+	"github.com/seed434b0696/agent-sandbox/guest/mux"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -15,27 +17,52 @@ type Shared struct {
 	Start func(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error)
 	// Busy is told 1 before a command is started, and -1 when its end has been told to the client.
 	Busy func(n int)
-	// Operation answers what is not a command, in at most 64 KiB; an unknown one is an error.
-	Operation func(ctx context.Context, name string) (answer []byte, err error)
+	// Dial connects to a port on the loopback inside; nil: it is Unsupported.
+	Dial func(ctx context.Context, port int) (net.Conn, error)
+	// Operation does what is not a command.
+	Operation Operation
 }
 
 // Share serves one connection of another process's [Client] until it ends; what that client started and did
 // not wait for is killed then. A command's Env is what comes on top of the policy's, and its Dir may be empty.
 // The other process is trusted: it is for the caller to know who connects.
 func Share(ctx context.Context, conn io.ReadWriteCloser, s Shared) error {
-	if err := greet(ctx, conn); err != nil {
+	r, err := greet(ctx, conn)
+	if err != nil {
 		_ = conn.Close()
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	return accept(conn, func(a *asked) { a.share(ctx, s) })
+	accept(ctx, mux.Server(conn, r), sharer{ctx, s})
+	return nil
+}
+
+// sharer serves one client.
+type sharer struct {
+	ctx context.Context //nolint:containedctx // of Share, which it does not outlive
+	Shared
+}
+
+func (s sharer) command(a *asked) { a.share(s.ctx, s.Shared) }
+
+func (sharer) setUp(Setup) (tell, error) {
+	return nil, sandbox.Errorf(sandbox.Unsupported, "the sandbox is set up by who created it")
+}
+
+// dial takes no more than Dial does: ports.
+func (s sharer) dial(ctx context.Context, t target) (net.Conn, error) {
+	port, ok := t.port()
+	if s.Dial == nil || !ok {
+		return nil, sandbox.Errorf(sandbox.Unsupported, "this sandbox cannot be dialed at %s", t.Addr)
+	}
+	return s.Dial(ctx, port)
 }
 
 func (a *asked) share(ctx context.Context, s Shared) {
 	if a.req.Op != "" {
-		a.operate(ctx, s)
+		a.operate(ctx, s.Operation)
 		return
 	}
 	s.Busy(1)
@@ -56,11 +83,12 @@ func (a *asked) share(ctx context.Context, s Shared) {
 		cancel()
 	}()
 	exit, err := p.Wait()
-	if err != nil && ctx.Err() == nil {
-		_ = a.out.frame(frameFailed, nil) // it breaks off; the client says so
+	// Who ends the sharing ends the sandbox under the command, whose exit nobody knows then: it is not 0.
+	if err != nil && (ctx.Err() == nil || exit == sandbox.Exit{}) {
+		_ = a.out.last(frameFailed, nil) // it breaks off; the client says so
 		return
 	}
-	_ = a.out.frame(frameExit, exitFrame(exit.Code, exit.Signal)) // the client is gone otherwise
+	_ = a.out.last(frameExit, exitFrame(exit.Code, exit.Signal)) // the client is gone otherwise
 }
 
 // begin starts the command and says so before anything that it writes.
@@ -98,45 +126,4 @@ func (a *asked) relay(p sandbox.Process) {
 			return
 		}
 	}
-}
-
-// operate answers an operation as a command would that prints the answer.
-func (a *asked) operate(ctx context.Context, s Shared) {
-	answer, err := s.Operation(ctx, a.req.Op)
-	if err != nil {
-		a.refuse(err)
-		return
-	}
-	_ = a.out.frame(frameBegun, make([]byte, 4)) // the client is gone otherwise, also below
-	_ = a.out.frame(frameOutput, answer)
-	_ = a.out.frame(frameExit, exitFrame(0, 0))
-}
-
-// Operate asks a shared sandbox for an operation.
-func (c *Client) Operate(ctx context.Context, name string) ([]byte, error) {
-	var answer answerBuffer
-	s, err := c.openStream()
-	if err != nil {
-		return nil, err
-	}
-	p := &Process{name: name, stdio: sandbox.Stdio{Stdout: &answer}, stream: s, done: make(chan struct{})}
-	p.stop = context.AfterFunc(ctx, func() { _ = s.Close() })
-	if err := p.begin(request{Op: name}); err != nil {
-		p.stop()
-		p.close()
-		return nil, firstOf(ctx.Err(), err)
-	}
-	_, err = p.Wait()
-	return answer.data, err
-}
-
-// answerBuffer keeps one answer.
-type answerBuffer struct{ data []byte }
-
-func (b *answerBuffer) Write(p []byte) (int, error) {
-	if len(b.data)+len(p) > maxData {
-		return 0, errFrame
-	}
-	b.data = append(b.data, p...)
-	return len(p), nil
 }

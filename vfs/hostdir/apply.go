@@ -54,7 +54,9 @@ type Result struct {
 }
 
 // Apply makes changes of the mount in the host directory. Each file is exchanged in one
-// step: whoever looks sees the old one or the new one. Of modes only the permissions are applied,
+// step: whoever looks sees the old one or the new one. What the
+// host has already counts as applied: an Apply that was killed after its last step has made it, and the tree does not know
+// of it. Of modes only the permissions are applied,
 // without set-user-ID, set-group-ID and sticky bits; owners are not. Named pipes and devices are never
 // applied. What cannot be applied is in the Result, and stays a change; an error
 // means that nothing was decided, or that ctx ended.
@@ -81,7 +83,7 @@ func (m *Mount) Apply(ctx context.Context, o ApplyOptions) (Result, error) {
 	}
 	a := &applier{
 		mount: m, options: o, now: now, tree: now.FS(vfs.Options{NoAtime: true}),
-		skipped: map[string]Skipped{}, done: map[string]bool{}, staged: map[string]staged{}, placed: map[uint64]int{}, links: map[uint64]int{},
+		skipped: map[string]Skipped{}, done: map[string]bool{}, same: map[string]bool{}, staged: map[string]staged{}, placed: map[uint64]int{}, links: map[uint64]int{},
 		changes: map[string]vfs.Change{},
 	}
 	wanted := slices.DeleteFunc(slices.Clone(changes), func(c vfs.Change) bool { return !o.wants(c.Path) })
@@ -164,6 +166,7 @@ type applier struct {
 	changes map[string]vfs.Change
 	skipped map[string]Skipped
 	done    map[string]bool
+	same    map[string]bool   // of those: the host had it already
 	dir     string            // where files are made before they are put in place
 	staged  map[string]staged // by path: what was made for it
 	placed  map[uint64]int    // by inode: in how many places it was put
@@ -175,6 +178,12 @@ func (a *applier) skip(p string, r Reason, detail string) {
 	if _, ok := a.skipped[p]; !ok {
 		a.skipped[p] = Skipped{p, r, detail}
 	}
+}
+
+// omits reports whether there is nothing to do for a change.
+func (a *applier) omits(c vfs.Change) bool {
+	_, ok := a.skipped[c.Path]
+	return ok || a.same[c.Path]
 }
 
 // decide skips what must not be applied.
@@ -191,15 +200,20 @@ func (a *applier) decide(c vfs.Change) {
 			return
 		}
 	}
-	if why := a.conflict(c); why != "" && !a.options.Force {
+	why := a.mount.conflict(c, a.lstat)
+	switch {
+	case why == "":
+	case a.already(c):
+		a.same[c.Path], a.done[c.Path] = true, true
+	case !a.options.Force:
 		a.skip(c.Path, Conflicting, why)
 	}
 }
 
 // conflict says what happened outside to the path of a change since it was made.
-func (a *applier) conflict(c vfs.Change) string {
-	was, is := a.mount.was(c), state{}
-	info, err := a.lstat(c.Path)
+func (m *Mount) conflict(c vfs.Change, lstat func(string) (fs.FileInfo, error)) string {
+	was, is := m.was(c), state{}
+	info, err := lstat(c.Path)
 	switch {
 	case err == nil:
 		is = newState(info)
@@ -311,7 +325,7 @@ func (a *applier) run(ctx context.Context, changes []vfs.Change) error {
 
 // try does something of a change, unless it is skipped or what it needs failed.
 func (a *applier) try(c vfs.Change, do func(vfs.Change) error) {
-	if _, ok := a.skipped[c.Path]; ok {
+	if a.omits(c) {
 		return
 	}
 	for up := path.Dir(c.Path); up != "." && c.Kind != vfs.Deleted; up = path.Dir(up) {

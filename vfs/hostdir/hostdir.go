@@ -17,6 +17,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -141,10 +142,15 @@ func (m *Mount) Diff() ([]vfs.Change, error) {
 
 func (m *Mount) diff() ([]vfs.Change, *vfs.Snapshot, error) {
 	now := m.fs.Snapshot()
+	changes, err := m.diffOf(now)
+	return changes, now, err
+}
+
+func (m *Mount) diffOf(now *vfs.Snapshot) ([]vfs.Change, error) {
 	// A tree that was put back to before the mount has nothing of it: that is no wish
 	// to delete what the host has.
 	if at, ok := m.layer.In(now); !ok || at != m.at {
-		return nil, nil, fmt.Errorf("%s: %w", m.at, ErrGone)
+		return nil, fmt.Errorf("%s: %w", m.at, ErrGone)
 	}
 	var changes []vfs.Change
 	for _, c := range vfs.Diff(m.base, now) {
@@ -155,7 +161,35 @@ func (m *Mount) diff() ([]vfs.Change, *vfs.Snapshot, error) {
 		c.Path = rel
 		changes = append(changes, c)
 	}
-	return changes, now, nil
+	return changes, nil
+}
+
+// Pending is Diff for a snapshot of the tree, and what the host had at the paths of the changes when they were made:
+// whoever keeps the changes keeps that for [Mount.Expect].
+func (m *Mount) Pending(now *vfs.Snapshot) ([]vfs.Change, Expected, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	changes, err := m.diffOf(now)
+	e := Expected{}
+	for _, c := range changes {
+		e[strconv.QuoteToASCII(c.Path)] = m.was(c)
+	}
+	return changes, e, err
+}
+
+// Expected is what the host had at some paths; it can be written as JSON.
+type Expected map[string]state
+
+// Expect tells the mount what the host had when changes were made that were put into the tree from elsewhere, so that
+// Apply notices what has happened since.
+func (m *Mount) Expect(e Expected) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for quoted, s := range e {
+		if p, err := strconv.Unquote(quoted); err == nil {
+			m.expected[p] = s
+		}
+	}
 }
 
 // below returns p relative to dir; false if it is not below it.

@@ -319,6 +319,40 @@ func Test_Apply_Refuses_What_Changed_Outside(t *testing.T) {
 	}
 }
 
+// As an Apply leaves it that is killed when all is done, but for telling the tree.
+func Test_What_The_Host_Has_Already_Is_No_Conflict(t *testing.T) {
+	dir, f, m := scene(t)
+	read(t, f, "/proj/a")
+	big := strings.Repeat("inside", 30_000)
+	write(t, f, "/proj/a", big)
+	write(t, f, "/proj/new", "inside")
+	write(t, f, "/proj/mode", "inside")
+	write(t, f, "/proj/size", "inside")
+	write(t, f, "/proj/end", big)
+	must(t,
+		f.Symlink(root, "a", "/proj/link"), f.Symlink(root, "a", "/proj/other"), f.Chmod(root, "/proj/new", 0o600),
+		os.WriteFile(filepath.Join(dir, "a"), []byte(big), 0o644), os.WriteFile(filepath.Join(dir, "new"), []byte("inside"), 0o600),
+		os.Symlink("a", filepath.Join(dir, "link")), os.Symlink("b", filepath.Join(dir, "other")),
+		os.WriteFile(filepath.Join(dir, "mode"), []byte("inside"), 0o600), os.WriteFile(filepath.Join(dir, "size"), []byte("inside and more"), 0o644),
+		os.WriteFile(filepath.Join(dir, "end"), []byte(big[1:]+"X"), 0o644),
+	)
+	result, err := m.Apply(t.Context(), hostdir.ApplyOptions{})
+	must(t, err)
+	if got := kinds(result.Applied); got != "modified a, created link, created new" {
+		t.Error(got)
+	}
+	var kept []string
+	for _, s := range result.Skipped {
+		kept = append(kept, s.Path+" "+string(s.Reason))
+	}
+	if got := strings.Join(kept, ", "); got != "end conflict, mode conflict, other conflict, size conflict" {
+		t.Error(got)
+	}
+	if got := host(t, dir, "a") + read(t, f, "/proj/a"); got != big+big {
+		t.Error("the file is another now")
+	}
+}
+
 func Test_Apply_Keeps_What_Is_Refused_And_What_Needs_It(t *testing.T) {
 	dir, f, m := scene(t)
 	must(t, f.MkdirAll(root, "/proj/x/y", 0o755), f.RemoveAll(root, "/proj/src"), f.Mkfifo(root, "/proj/pipe", 0o600))

@@ -64,16 +64,36 @@ func (m *Mount) begin(temp string) (*journal, error) {
 		return nil, err
 	}
 	j := &journal{name: filepath.Join(m.journal, rand.Text()), note: note{Dir: dir, Ino: ino, Temp: temp}}
-	if j.lock, err = os.OpenFile(j.name+lockEnd, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(j.lock.Fd()), syscall.LOCK_EX); err != nil {
-		return nil, errors.Join(err, j.lock.Close())
+	for mine := false; !mine; {
+		if mine, err = j.hold(syscall.LOCK_EX); err != nil {
+			return nil, err
+		}
 	}
 	if err := j.write(nil); err != nil {
 		return nil, errors.Join(err, j.end())
 	}
 	return j, nil
+}
+
+// hold makes the journal's lock and takes it; false: somebody has it, or took it for a dead process's and away.
+func (j *journal) hold(how int) (bool, error) {
+	f, err := os.OpenFile(j.name+lockEnd, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return false, err
+	}
+	if err := syscall.Flock(int(f.Fd()), how); err != nil {
+		return false, errors.Join(ignored(err, syscall.EWOULDBLOCK), f.Close())
+	}
+	mine, err := f.Stat()
+	var now fs.FileInfo
+	if err == nil {
+		now, err = os.Stat(f.Name())
+	}
+	if err != nil || !os.SameFile(mine, now) {
+		return false, errors.Join(ignored(err, fs.ErrNotExist), f.Close())
+	}
+	j.lock = f
+	return true, nil
 }
 
 // write notes the steps. Whoever reads sees them all or none.
@@ -126,8 +146,14 @@ func (m *Mount) finish() ([]string, error) {
 	}
 	var finished []string
 	for _, e := range list {
-		name, ok := strings.CutSuffix(e.Name(), noteEnd)
-		if !ok {
+		name, ok := strings.CutSuffix(e.Name(), lockEnd)
+		if ok {
+			if err := m.forget(name); err != nil {
+				return finished, err
+			}
+			continue
+		}
+		if name, ok = strings.CutSuffix(e.Name(), noteEnd); !ok {
 			continue
 		}
 		j := &journal{name: filepath.Join(m.journal, name)}
@@ -146,6 +172,22 @@ func (m *Mount) finish() ([]string, error) {
 	return slices.Compact(finished), nil
 }
 
+// forget removes a lock without a note, and with it what a dead process had not written whole: it had done nothing.
+func (m *Mount) forget(name string) error {
+	j := &journal{name: filepath.Join(m.journal, name)}
+	if _, err := os.Lstat(j.name + noteEnd); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	mine, err := j.hold(syscall.LOCK_EX | syscall.LOCK_NB)
+	if !mine || err != nil {
+		return err
+	}
+	if _, err := os.Lstat(j.name + noteEnd); !errors.Is(err, fs.ErrNotExist) { // written meanwhile
+		return errors.Join(err, j.lock.Close())
+	}
+	return j.end()
+}
+
 func (j *journal) read() error {
 	data, err := os.ReadFile(j.name + noteEnd)
 	if err != nil {
@@ -162,16 +204,13 @@ func (j *journal) read() error {
 
 // resume takes the journal over from a process that is dead, and does what it has not done. Of one that lives nothing is done.
 func (j *journal) resume(root *os.Root) (finished []string, err error) {
-	j.lock, err = os.OpenFile(j.name+lockEnd, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
+	if mine, err := j.hold(syscall.LOCK_EX | syscall.LOCK_NB); !mine || err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(j.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		err = errors.Join(ignored(err, syscall.EWOULDBLOCK), j.lock.Close())
-		return nil, err
-	}
-	if err := j.read(); err != nil { // Somebody has done it meanwhile.
-		return nil, errors.Join(ignored(err, fs.ErrNotExist), j.lock.Close())
+	if err := j.read(); errors.Is(err, fs.ErrNotExist) { // Somebody has done it meanwhile.
+		return nil, j.end()
+	} else if err != nil {
+		return nil, errors.Join(err, j.lock.Close())
 	}
 	failed := map[string]bool{}
 	for _, s := range j.note.Steps {

@@ -120,3 +120,22 @@ func elsewhere(t *testing.T, dir, _ string) {
 		must(t, os.WriteFile(filepath.Join(dir, p), []byte("old"), 0o644))
 	}
 }
+
+// A kill right after the lock was made, or in the middle of the note.
+func Test_What_Was_Killed_Before_Its_Note_Was_Written_Goes(t *testing.T) {
+	dir, journal := t.TempDir(), t.TempDir()
+	alive := filepath.Join(journal, "ALIVE.lock")
+	for _, name := range []string{"DEAD.lock", "DEAD.new", "EMPTY.lock", "ALIVE.lock"} {
+		must(t, os.WriteFile(filepath.Join(journal, name), nil, 0o600))
+	}
+	f, err := os.Open(alive)
+	must(t, err)
+	defer f.Close()
+	must(t, syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
+	applyNothing(t, dir, journal)
+	left, err := filepath.Glob(filepath.Join(journal, "*"))
+	must(t, err)
+	if !slices.Equal(left, []string{alive}) {
+		t.Errorf("left: %q", left)
+	}
+}

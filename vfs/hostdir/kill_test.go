@@ -178,8 +178,11 @@ func killRound(t *testing.T, after time.Duration) (kills, pending int, took time
 	}
 	if pending > 0 {
 		whole(t, dir, true)
-	} else if found, _ := filepath.Glob(filepath.Join(dir, ".agent-sandbox-apply-*")); len(found) > 0 {
-		t.Errorf("left behind: %q", found)
+	}
+	for _, pattern := range []string{filepath.Join(dir, ".agent-sandbox-apply-*"), filepath.Join(journal, "*")} {
+		if found, _ := filepath.Glob(pattern); len(found) > 0 {
+			t.Errorf("left behind: %q", found)
+		}
 	}
 	if again := applyNothing(t, dir, journal); len(again) > 0 {
 		t.Errorf("finished again: %q", again)

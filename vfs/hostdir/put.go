@@ -37,7 +37,7 @@ func needsFile(c vfs.Change) bool {
 
 // begin makes the directory for files when the first change needs it, and notes it before.
 func (a *applier) begin(c vfs.Change) error {
-	if _, ok := a.skipped[c.Path]; ok || a.journal != nil || a.dir != "" && a.mount.journal == "" {
+	if a.omits(c) || a.journal != nil || a.dir != "" && a.mount.journal == "" {
 		return nil
 	}
 	if a.mount.journal == "" && !needsFile(c) {

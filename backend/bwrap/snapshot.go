@@ -1,0 +1,196 @@
+//go:build linux
+
+package bwrap
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/stage"
+)
+
+// Names below sandbox.Spec.State.
+const (
+	snapshotsDir = "snapshots"
+	beginDir     = "stage" // what the stage begins with
+)
+
+// snapshots is where this sandbox keeps snapshots of its stage.
+func (i *instance) snapshots() (stage.Snapshots, error) {
+	switch {
+	case i.spec.Stage == "":
+		return stage.Snapshots{}, sandbox.Errorf(sandbox.Unsupported, "its commands write to the workspace itself, of which there are no snapshots").
+			WithHint("create it with --stage")
+	case i.spec.State == "":
+		return stage.Snapshots{}, sandbox.Errorf(sandbox.Unsupported, "a sandbox that does not live on has no place for snapshots").
+			WithHint("'agent-sandbox create --stage' makes one that lives on")
+	}
+	return stage.Snapshots{Dir: filepath.Join(i.spec.State, snapshotsDir)}, nil
+}
+
+// Snapshot keeps the stage, whose processes are stopped meanwhile. What is in private directories such as /tmp is no part of it.
+func (i *instance) Snapshot(ctx context.Context, name string) error {
+	s, err := i.snapshots()
+	if err != nil {
+		return err
+	}
+	if _, err := s.Find(name); err == nil {
+		return sandbox.Errorf(sandbox.Exists, "there is a snapshot %s already", name)
+	}
+	return i.resting(ctx, func(u *stage.Use) error { return s.Snapshot(ctx, u, name) })
+}
+
+// Restore ends what runs and puts the stage back. The next command builds new walls.
+func (i *instance) Restore(ctx context.Context, name string) error {
+	s, err := i.snapshots()
+	if err != nil {
+		return err
+	}
+	from, err := s.Find(name)
+	if err != nil {
+		return err
+	}
+	i.quiet.Lock()
+	defer i.quiet.Unlock()
+	return i.stages().Restore(ctx, i.Plan().Workspace, i.spec.Stage, from, i.fell)
+}
+
+// Snapshots lists them.
+func (i *instance) Snapshots(context.Context) ([]sandbox.SnapshotInfo, error) {
+	s, err := i.snapshots()
+	if err != nil {
+		return nil, err
+	}
+	return s.List()
+}
+
+// RemoveSnapshot removes one.
+func (i *instance) RemoveSnapshot(_ context.Context, name string) error {
+	s, err := i.snapshots()
+	if err != nil {
+		return err
+	}
+	return s.Remove(name)
+}
+
+// SaveState is that of sandbox.StateKeeper.
+func (i *instance) SaveState(ctx context.Context, dir, snapshot string) error {
+	s, err := i.snapshots()
+	if err != nil {
+		return sandbox.Errorf(sandbox.Unsupported, "%w", err).WithHint("%s", sandbox.HintOf(err))
+	}
+	to := filepath.Join(dir, beginDir)
+	if snapshot != "" {
+		return s.Copy(ctx, snapshot, to)
+	}
+	return i.resting(ctx, func(u *stage.Use) error { return u.Save(ctx, to) })
+}
+
+// Rest ends what commands have left running, and the walls with it, which the next command builds anew.
+func (i *instance) Rest(context.Context) (release func(), err error) {
+	i.quiet.Lock()
+	i.mu.Lock()
+	running := i.count()
+	i.mu.Unlock()
+	if running > 0 {
+		i.quiet.Unlock()
+		return nil, sandbox.Errorf(sandbox.Denied, "commands run in the sandbox").WithHint("wait until they have ended, or stop the sandbox")
+	}
+	if err := i.fell(); err != nil {
+		i.quiet.Unlock()
+		return nil, err
+	}
+	return i.quiet.Unlock, nil
+}
+
+func (i *instance) stages() *stage.Store {
+	return &stage.Store{Dir: i.driver.options.Stages, Guest: i.guest}
+}
+
+// resting calls f with the stage while nothing writes to it: no command starts, and those that run are stopped.
+func (i *instance) resting(ctx context.Context, f func(u *stage.Use) error) (err error) {
+	i.quiet.Lock()
+	defer i.quiet.Unlock()
+	i.building.Lock()
+	walls := i.walls
+	i.building.Unlock()
+	if walls != nil {
+		thaw, err := freeze(ctx, walls.process)
+		if err != nil {
+			return err
+		}
+		defer thaw()
+		return f(walls.process.staged.use)
+	}
+	st, err := i.ownStage(ctx)
+	if err != nil {
+		return err
+	}
+	use, err := st.Use([]string{"snapshot"})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, use.Close()) }()
+	return f(use)
+}
+
+// Revert removes the stage of a fork that nobody ever had, when it has left its Spec's State.
+func (d *Driver) Revert(ctx context.Context, spec sandbox.Spec) error {
+	if spec.Stage == "" || spec.State == "" {
+		return nil
+	}
+	if _, err := os.Lstat(filepath.Join(spec.State, beginDir)); !errors.Is(err, fs.ErrNotExist) {
+		return err // it is there still, and a stage of that name is another's
+	}
+	st, err := (&stage.Store{Dir: d.options.Stages}).Open(spec.Workspace, spec.Stage)
+	if sandbox.CodeOf(err) == sandbox.NotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return st.Drop(ctx)
+}
+
+// ownStage is the stage of the instance, which is made when it is missing.
+func (i *instance) ownStage(ctx context.Context) (*stage.Stage, error) {
+	workspace := i.Plan().Workspace
+	if i.spec.State != "" {
+		if err := i.stages().Adopt(ctx, workspace, i.spec.Stage, filepath.Join(i.spec.State, beginDir)); err != nil {
+			return nil, err
+		}
+	}
+	return i.stages().Ensure(workspace, i.spec.Stage)
+}
+
+// fell ends the walls of a resident sandbox, which is not its end, or what runs in walls of its own. No command starts
+// meanwhile.
+func (i *instance) fell() error {
+	i.building.Lock()
+	defer i.building.Unlock()
+	if i.walls != nil {
+		i.walls.replaced.Store(true)
+	}
+	i.mu.Lock()
+	closed := i.closed
+	var running []*process
+	for p := range i.running {
+		running = append(running, p)
+	}
+	i.mu.Unlock()
+	if closed {
+		return sandbox.Errorf(sandbox.Closed, "the sandbox is closed")
+	}
+	for _, p := range running {
+		p.kill()
+	}
+	for _, p := range running {
+		<-p.ended
+	}
+	i.walls = nil
+	return nil
+}

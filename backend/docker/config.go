@@ -1,0 +1,114 @@
+package docker
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"strings"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	"github.com/seed434b0696/agent-sandbox/guest"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// guestProcesses are the processes and threads that the guest needs beside those of commands, with room for machines of
+// many processors and a dozen commands at once: docs/design.md has the figures.
+const guestProcesses = 64
+
+// config is the container as the engine is asked for it, but for the gateway's files.
+func (p *prepared) config() (client.ContainerCreateOptions, error) {
+	var none client.ContainerCreateOptions
+	mounts, err := p.mounts()
+	if err != nil {
+		return none, err
+	}
+	profile, err := p.seccomp()
+	if err != nil {
+		return none, err
+	}
+	limits := p.plan.Limits
+	network := container.NetworkMode("none")
+	switch {
+	case p.plan.Network.Mode == sandbox.NetworkHost:
+		network = "host"
+	case len(p.spec.Firewall) > 0:
+		network = "bridge"
+	}
+	config := &container.Config{
+		Image: cmp.Or(p.state.Root, p.image.ID), User: p.user.identity(), Labels: p.labels(), WorkingDir: "/",
+		Entrypoint: []string{guest.Program, "serve", "-"}, Cmd: []string{}, Env: []string{"PATH=" + p.image.path()},
+		OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true,
+		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
+	}
+	if network != "host" {
+		config.Hostname = "sandbox"
+	}
+	host := &container.HostConfig{
+		NetworkMode: network, LogConfig: container.LogConfig{Type: "none"}, AutoRemove: !p.state.kept(), IpcMode: "private",
+		CapDrop: []string{"ALL"}, SecurityOpt: []string{"no-new-privileges:true", "seccomp=" + profile},
+		ReadonlyRootfs: p.image.ReadOnly, Tmpfs: p.tmpfs(), Mounts: mounts, ShmSize: int64(limits.Tmp),
+		Resources: container.Resources{
+			Memory: int64(limits.Memory), MemorySwap: int64(limits.Memory), NanoCPUs: int64(limits.CPU * 1e9), PidsLimit: p.pids(),
+			Ulimits: p.ulimits(),
+		},
+	}
+	return client.ContainerCreateOptions{Name: p.name(), Config: config, HostConfig: host}, nil
+}
+
+// seccomp is the profile as the engine takes it: itself, or for Podman a file's name.
+func (p *prepared) seccomp() (string, error) {
+	profile, err := seccompProfile()
+	if err != nil || !p.podman {
+		return profile, err
+	}
+	sum := sha256.Sum256([]byte(profile))
+	name := p.driver.dir("seccomp", hex.EncodeToString(sum[:12])+".json")
+	return name, writeFile(name, []byte(profile), 0o600)
+}
+
+// name is the container's: that of a sandbox that goes on later where it is one of ours for sure.
+func (p *prepared) name() string {
+	const prefix = "agent-sandbox-"
+	if p.state.kept() && strings.HasPrefix(p.spec.Name, prefix) && containerName(p.spec.Name) {
+		return p.spec.Name
+	}
+	return prefix + p.id
+}
+
+// containerName tells whether the engine takes a name.
+func containerName(s string) bool {
+	return len(s) > 1 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") == ""
+}
+
+// labels tell whose the container is.
+func (p *prepared) labels() map[string]string {
+	labels := map[string]string{labelOurs: "1", labelHost: self(), labelID: p.id, labelName: p.spec.Name, labelWorkspace: p.plan.Workspace}
+	if p.state.kept() {
+		labels[labelState], labels[labelPlace] = p.state.dir, place(p.state.dir)
+	} else {
+		labels[labelOwner] = owner(os.Getpid())
+	}
+	return labels
+}
+
+// ulimits are those of every process.
+func (p *prepared) ulimits() []*container.Ulimit {
+	list := []*container.Ulimit{{Name: "core"}}
+	if size := int64(p.plan.Limits.File); size > 0 {
+		list = append(list, &container.Ulimit{Name: "fsize", Soft: size, Hard: size})
+	}
+	return list
+}
+
+// pids is the limit of processes and threads, with room for the guest; nil: none.
+func (p *prepared) pids() *int64 {
+	n := p.plan.Limits.Pids
+	if n <= 0 {
+		return nil
+	}
+	all := int64(n) + guestProcesses
+	return &all
+}

@@ -1,0 +1,193 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/moby/moby/api/types/build"
+	"github.com/moby/moby/client"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Build is an image to build.
+type Build struct {
+	Context    fs.FS             // the files that the Dockerfile can copy; links in it stay links
+	Extra      map[string][]byte // further files, by name
+	Archive    io.Reader         // what [PackContext] wrote, instead of both
+	Dockerfile string            // its name in Context; empty: "Dockerfile"
+	Tags       []string          // "name:tag"
+	Target     string            // the stage to stop at; empty: the last one
+	Args       map[string]string // build arguments
+	Labels     map[string]string // of the image
+	Progress   func(line string) // is told each line of what the build says; nil: nobody
+}
+
+// Build builds an image with the engine's own layer cache and returns its ID. A step that fails is an error which names
+// the step and ends with the last lines of what it said. When ctx ends, so does the build, with what runs in it.
+func (c *Client) Build(ctx context.Context, b Build) (id string, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r, w := io.Pipe()
+	packed := make(chan struct{})
+	go func() {
+		defer close(packed)
+		_ = w.CloseWithError(b.pack(w)) // it never fails
+	}()
+	defer func() {
+		_ = r.Close() // it never fails
+		<-packed
+	}()
+	args := map[string]*string{}
+	for k, v := range b.Args {
+		args[k] = &v
+	}
+	res, err := c.ImageBuild(ctx, r, client.ImageBuildOptions{
+		Tags: b.Tags, Dockerfile: b.Dockerfile, Target: b.Target, BuildArgs: args, Labels: b.Labels,
+		// Containers of steps that fail go, too. BuildKit would need a second protocol beside this one.
+		Remove: true, ForceRemove: true, Version: build.BuilderV1,
+	})
+	if err != nil {
+		if unpacked := (contextError{}); errors.As(err, &unpacked) {
+			return "", unpacked.err
+		}
+		return "", c.Wrap(err, "build an image")
+	}
+	defer res.Body.Close()
+	said := buildLog{progress: b.Progress}
+	if err := said.read(res.Body); err != nil {
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		return "", err
+	}
+	if said.id == "" {
+		return "", sandbox.Errorf(sandbox.Internal, "the engine ended the build without an image%s", said.tail())
+	}
+	return said.id, nil
+}
+
+func (b *Build) pack(w io.Writer) error {
+	if b.Archive == nil {
+		return packContext(w, b.Context, b.Extra)
+	}
+	_, err := io.Copy(w, b.Archive)
+	return err
+}
+
+// buildLog reads what the engine says about a build.
+type buildLog struct {
+	progress func(string)
+	id       string   // of the image, once it is there
+	step     string   // "3/7 : RUN make"
+	last     []string // its last lines
+	line     strings.Builder
+}
+
+// buildMessage is one message of the stream.
+type buildMessage struct {
+	Stream string `json:"stream"`
+	Status string `json:"status"`
+	Error  string `json:"error"`
+	Aux    struct {
+		ID string `json:"ID"`
+	} `json:"aux"`
+}
+
+const (
+	maxTail      = 12       // lines of a failed step that its error shows
+	maxLine      = 2 << 10  // bytes of one line
+	maxBuildTalk = 64 << 20 // bytes of one build's messages: its steps are anybody's programs
+)
+
+func (l *buildLog) read(r io.Reader) error {
+	d := json.NewDecoder(io.LimitReader(r, maxBuildTalk))
+	for {
+		var m buildMessage
+		err := d.Decode(&m)
+		switch {
+		case errors.Is(err, io.EOF):
+			l.flush()
+			return nil
+		case err != nil:
+			return sandbox.Errorf(sandbox.Unavailable, "lost the engine during the build: %w", err)
+		}
+		l.write(m.Stream)
+		if m.Status != "" {
+			l.write(m.Status + "\n")
+		}
+		if m.Aux.ID != "" {
+			l.id = m.Aux.ID
+		}
+		if m.Error != "" {
+			l.flush()
+			return l.failure(m.Error)
+		}
+	}
+}
+
+// write takes text that may hold half a line or several.
+func (l *buildLog) write(text string) {
+	for text != "" {
+		part, rest, whole := strings.Cut(text, "\n")
+		if room := maxLine - l.line.Len(); room > 0 {
+			l.line.WriteString(part[:min(len(part), room)])
+		}
+		if whole {
+			l.flush()
+		}
+		text = rest
+	}
+}
+
+func (l *buildLog) flush() {
+	// The builder colours what comes from stderr.
+	line := strings.NewReplacer("\x1b[91m", "", "\x1b[0m", "").Replace(l.line.String())
+	line = strings.TrimRight(line, "\r")
+	l.line.Reset()
+	if strings.TrimSpace(line) == "" {
+		return
+	}
+	if step, ok := strings.CutPrefix(line, "Step "); ok {
+		l.step, l.last = step, nil
+	} else if !strings.HasPrefix(line, " --->") && !strings.HasPrefix(line, "Removing intermediate container") {
+		l.last = append(l.last, line)
+		l.last = l.last[max(0, len(l.last)-maxTail):]
+	}
+	if l.progress != nil {
+		l.progress(line)
+	}
+}
+
+// failure is the error for what the engine says ended the build.
+func (l *buildLog) failure(text string) error {
+	text = strings.TrimSpace(text)
+	if l.step == "" {
+		return sandbox.Errorf(sandbox.Invalid, "the image cannot be built: %.500s", text)
+	}
+	step := l.step
+	if len(step) > 120 {
+		step = step[:120] + "…"
+	}
+	if strings.Contains(text, "no space left on device") {
+		return sandbox.Errorf(sandbox.Exhausted, "step %s: %.500s", step, text).
+			WithHint("free some of the engine's disk: docker system df tells what uses it")
+	}
+	e := sandbox.Errorf(sandbox.Invalid, "step %s failed: %.500s%s", step, text, l.tail())
+	if strings.Contains(text, "pull access denied") || strings.Contains(text, "manifest unknown") || strings.Contains(text, "manifest for ") {
+		e.Code = sandbox.NotFound
+	}
+	return e
+}
+
+// tail is what a failed step said last, to be put behind the error.
+func (l *buildLog) tail() string {
+	if len(l.last) == 0 {
+		return ""
+	}
+	return "; it said: " + strings.Join(l.last, " | ")
+}

@@ -1,0 +1,144 @@
+// Package engine speaks with a container engine over the Docker Engine API: Docker itself, or Podman's socket of it.
+package engine
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/system"
+	"github.com/moby/moby/client"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Client is a connection to an engine. It is safe for concurrent use.
+type Client struct {
+	*client.Client
+
+	Host string // where it is, such as "unix:///var/run/docker.sock"
+}
+
+// Open connects to the engine that env, a process's environment, leads to; see [Host]. An engine that does not
+// answer, or does not let this user in, is Unavailable.
+func Open(ctx context.Context, env []string) (*Client, error) {
+	host, err := Host(env)
+	if err != nil {
+		return nil, err
+	}
+	// A connection for each request costs little on a socket, and none stays that nobody needs.
+	plain := client.WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: client.CheckRedirect})
+	options := append([]client.Opt{plain, client.WithHost(host), client.WithUserAgent("agent-sandbox")}, tlsOptions(env)...)
+	c, err := client.New(options...)
+	if err != nil {
+		return nil, sandbox.Errorf(sandbox.Invalid, "DOCKER_HOST %q: %w", host, err)
+	}
+	e := &Client{Client: c, Host: host}
+	if err := e.greet(ctx); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return e, nil
+}
+
+// patience is how long an engine may take for its first answer.
+const patience = 15 * time.Second
+
+// greet asks the engine which version of the protocol it speaks.
+func (c *Client) greet(ctx context.Context) error {
+	short, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	_, err := c.Ping(short, client.PingOptions{NegotiateAPIVersion: true})
+	if err != nil && short.Err() != nil && ctx.Err() == nil {
+		return sandbox.Errorf(sandbox.Unavailable, "the container engine at %s took the connection and has not answered for %s", c.Host, patience).
+			WithHint("look whether it hangs, and restart it: systemctl restart docker")
+	}
+	return c.Wrap(err, "reach the container engine")
+}
+
+// Podman reports whether the engine is Podman, which takes some of the same requests otherwise.
+func (c *Client) Podman(ctx context.Context) (bool, error) {
+	v, err := c.ServerVersion(ctx, client.ServerVersionOptions{})
+	if err != nil {
+		return false, c.Wrap(err, "tell its version")
+	}
+	return slices.ContainsFunc(v.Components, func(part system.ComponentVersion) bool { return part.Name == "Podman Engine" }), nil
+}
+
+// Local reports whether the engine runs on this host, so that it can mount what this process sees.
+func (c *Client) Local() bool { return strings.HasPrefix(c.Host, "unix://") }
+
+// Wrap gives an error of the engine its code: NotFound and Exists as the engine says, Unavailable when it did not
+// answer, Exhausted for a full disk. Doing what is the operation, in words that fit after "cannot".
+func (c *Client) Wrap(err error, doing string) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.Is(err, fs.ErrPermission):
+		return sandbox.Errorf(sandbox.Unavailable, "this user may not use the container engine at %s", c.Host).
+			WithHint("be in the group that owns its socket (often \"docker\"), log in anew, or use a rootless engine")
+	case client.IsErrConnectionFailed(err), errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED), isNet(err):
+		if errno, ok := errors.AsType[syscall.Errno](err); ok {
+			err = errno
+		}
+		return sandbox.Errorf(sandbox.Unavailable, "no container engine answers at %s: %w", c.Host, err).
+			WithHint("start Docker or Podman's socket, or set DOCKER_HOST")
+	}
+	text := strings.TrimPrefix(err.Error(), "Error response from daemon: ")
+	code := sandbox.Internal
+	switch {
+	case errdefs.IsNotFound(err):
+		code = sandbox.NotFound
+	case errdefs.IsConflict(err), errdefs.IsAlreadyExists(err):
+		code = sandbox.Exists
+	case errdefs.IsInvalidArgument(err):
+		code = sandbox.Invalid
+	case errdefs.IsUnavailable(err):
+		code = sandbox.Unavailable
+	case errdefs.IsPermissionDenied(err), errdefs.IsUnauthorized(err):
+		code = sandbox.Denied
+	}
+	e := sandbox.Errorf(code, "the engine cannot %s: %s", doing, text)
+	if strings.Contains(text, "no space left on device") {
+		e.Code = sandbox.Exhausted
+		return e.WithHint("free some of the engine's disk: docker system df tells what uses it")
+	}
+	return e
+}
+
+func isNet(err error) bool {
+	_, ok := errors.AsType[*net.OpError](err)
+	return ok
+}
+
+// tlsOptions are those of DOCKER_CERT_PATH.
+func tlsOptions(env []string) []client.Opt {
+	dir := variable(env, "DOCKER_CERT_PATH")
+	if dir == "" {
+		return []client.Opt{client.WithScheme("http")}
+	}
+	return []client.Opt{client.WithTLSClientConfig(dir+"/ca.pem", dir+"/cert.pem", dir+"/key.pem")}
+}
+
+func variable(env []string, name string) string {
+	for _, kv := range env {
+		if k, v, ok := strings.Cut(kv, "="); ok && k == name {
+			return v
+		}
+	}
+	return ""
+}
+
+func isSocket(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode()&fs.ModeSocket != 0
+}

@@ -1,0 +1,81 @@
+package docker
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// resolve is the plan, with only those variables of the host that mean something in an image: its own PATH, HOME and
+// the like point at what is on the host. The rules have seen all of them: some say where there is something to protect,
+// and others are secrets.
+func resolve(spec sandbox.Spec) (*policy.Plan, error) {
+	if onVolume(spec) {
+		spec.Dir = "" // the host has no such directory
+	}
+	plan, err := policy.Resolve(spec)
+	if err != nil {
+		return nil, err
+	}
+	hosts := map[string]bool{"TEMP": true, "TMP": true}
+	for _, kv := range spec.Env {
+		name, _, _ := strings.Cut(kv, "=")
+		hosts[name] = name != "TMPDIR" // is one of the sandbox's own
+	}
+	set, pass := setBy(spec), passed(spec)
+	out := func(name string) bool {
+		_, ours := set[name]
+		return hosts[name] && !ours && !pass(name)
+	}
+	plan.Env = slices.DeleteFunc(plan.Env, func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return out(name)
+	})
+	plan.Dropped = slices.DeleteFunc(plan.Dropped, func(d policy.Dropped) bool { return out(d.Name) })
+	return plan, nil
+}
+
+// passed tells of a variable of the host's whether it means something in an image, or somebody wants it there.
+func passed(spec sandbox.Spec) func(name string) bool {
+	wanted := []string{"HOME", "PATH", "TERM", "COLORTERM", "NO_COLOR", "LANG", "LC_*", "TZ"}
+	for _, l := range spec.Layers {
+		wanted = append(wanted, l.Policy.Env.Pass...)
+	}
+	wanted = append(wanted, spec.Policy.Env.Pass...)
+	return func(name string) bool {
+		return slices.ContainsFunc(wanted, func(w string) bool {
+			prefix, all := strings.CutSuffix(w, "*")
+			return w == name || all && strings.HasPrefix(name, prefix)
+		})
+	}
+}
+
+// environment is a command's: that of the image, the user's, the policy's, and its own.
+func (p *prepared) environment(network []string, cmd sandbox.Cmd) []string {
+	env := append(slices.Clone(p.image.Env), "HOME="+p.user.home)
+	if p.image.path() == defaultPath {
+		env = append(env, "PATH="+defaultPath)
+	}
+	return policy.LastOfEach(slices.Concat(env, network, cmd.Env))
+}
+
+// policyEnv is the plan's environment without what the host has for its own programs.
+func (p *prepared) policyEnv() []string {
+	return slices.DeleteFunc(slices.Clone(p.plan.Env), func(kv string) bool {
+		name, value, _ := strings.Cut(kv, "=")
+		return (name == "PATH" || name == "HOME") && setBy(p.spec)[name] != value
+	})
+}
+
+// setBy are the variables that the policy sets itself.
+func setBy(spec sandbox.Spec) map[string]string {
+	out := map[string]string{}
+	for _, l := range spec.Layers {
+		maps.Copy(out, l.Policy.Env.Set)
+	}
+	maps.Copy(out, spec.Policy.Env.Set)
+	return out
+}

@@ -1,0 +1,105 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/moby/moby/client"
+
+	"github.com/seed434b0696/agent-sandbox/firewall"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// renewal is how often names are asked for again: content networks move them within minutes.
+const renewal = 5 * time.Minute
+
+// wall closes the container's network namespace but for the list, before anything runs in it but the guest.
+func (i *instance) wall(ctx context.Context, h holding) error {
+	found, err := i.engine.ContainerInspect(ctx, h.container, client.ContainerInspectOptions{})
+	if err != nil {
+		return i.engine.Wrap(err, "look at the container")
+	}
+	if found.Container.State == nil || found.Container.State.Pid <= 0 {
+		return sandbox.Errorf(sandbox.Closed, "the container has ended")
+	}
+	netns, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", found.Container.State.Pid))
+	if err != nil {
+		return sandbox.Errorf(sandbox.Unavailable, "the container's network cannot be reached: %w", err).
+			WithHint("run this as root, or use --allow in the place of --firewall: a proxy needs no rights")
+	}
+	rules := firewall.Rules{Allow: append(slices.Clone(i.spec.Firewall), registry(i.spec)...)}
+	report, err := firewall.Apply(ctx, netns, rules)
+	if err == nil {
+		err = appendTo(found.Container.HostsPath, report.HostsFile())
+	}
+	if err != nil {
+		return errors.Join(err, netns.Close())
+	}
+	i.warn(report)
+	h.network.keep(func(ctx context.Context) {
+		defer netns.Close()
+		i.renew(ctx, netns, rules, report, found.Container.HostsPath)
+	})
+	return nil
+}
+
+// registry is the npm registry of the user's environment, which @default opens, too.
+func registry(spec sandbox.Spec) []string {
+	if !slices.Contains(spec.Firewall, "@default") {
+		return nil
+	}
+	for _, kv := range spec.Env {
+		name, value, _ := strings.Cut(kv, "=")
+		at, err := url.Parse(value)
+		if !strings.EqualFold(name, "NPM_CONFIG_REGISTRY") || err != nil || at.Hostname() == "" {
+			continue
+		}
+		port := at.Port()
+		if port == "" && at.Scheme == "https" {
+			port = "443"
+		} else if port == "" {
+			port = "80"
+		}
+		return []string{net.JoinHostPort(at.Hostname(), port)}
+	}
+	return nil
+}
+
+func (i *instance) warn(r firewall.Report) {
+	for _, w := range r.Warnings {
+		i.driver.options.Trace("firewall", w)
+	}
+}
+
+// renew asks for the names again until ctx ends. What fails closes the firewall, and is tried again.
+func (i *instance) renew(ctx context.Context, netns *os.File, rules firewall.Rules, report firewall.Report, hosts string) {
+	again := time.NewTicker(renewal)
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-again.C:
+		}
+		next, err := firewall.Update(ctx, netns, rules, report)
+		if err == nil && next.HostsFile() != report.HostsFile() {
+			err = replaceIn(hosts, report.HostsFile(), next.HostsFile())
+		}
+		if err != nil {
+			i.driver.options.Trace("firewall", err.Error())
+			continue
+		}
+		report = next
+		i.warn(report)
+	}
+}
+
+// appendTo adds lines to the container's hosts(5), which the engine makes anew at each start.
+func appendTo(name, lines string) error { return replaceIn(name, "", lines) }

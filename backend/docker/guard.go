@@ -1,0 +1,82 @@
+package docker
+
+import (
+	"strings"
+
+	"github.com/moby/moby/api/types/mount"
+
+	"github.com/seed434b0696/agent-sandbox/guard"
+	"github.com/seed434b0696/agent-sandbox/guard/filter"
+	"github.com/seed434b0696/agent-sandbox/guard/planned"
+	"github.com/seed434b0696/agent-sandbox/guest"
+	"github.com/seed434b0696/agent-sandbox/guest/session"
+	"github.com/seed434b0696/agent-sandbox/policy"
+)
+
+// setup is what the guest does before the first command. Mounts hold what exists; the guard inside holds what does not:
+// names that must not come into being, and sockets of the host in what is shown. The gateway's files stand over the rest.
+func (p *prepared) setup(n *network, files []mount.Mount) (session.Setup, error) {
+	all, err := views(p.plan)
+	if err != nil {
+		return session.Setup{}, err
+	}
+	expected, err := p.expected(all, files)
+	if err != nil {
+		return session.Setup{}, err
+	}
+	rules := planned.Contained(p.plan, p.inside)
+	known := map[guard.Path]bool{}
+	for _, m := range rules.Mounts {
+		known[m.Path] = true
+	}
+	for _, v := range all {
+		if path := guard.Path(p.at(v.path)); !known[path] {
+			rules.Mounts = append(rules.Mounts, guard.Mount{Path: path, Access: accessOf(v.access)})
+		}
+	}
+	for _, path := range append(p.wrappers(), guest.Root) {
+		rules.Mounts = append(rules.Mounts, guard.Mount{Path: guard.Path(path), Access: guard.ReadOnly})
+	}
+	reporter := planned.NewReporter(p.plan, p.driver.options.Denied)
+	return session.Setup{
+		Relays: n.relays(), Expect: expected, Guard: &rules,
+		Deny: filter.DenyOptions{Userns: p.plan.Userns, Debuggers: p.plan.Debug, Dumpable: true},
+		Refused: func(r guard.Refusal) {
+			if r.Kind == guard.RefusedPath || r.Kind == guard.RefusedSocket {
+				r.Target = p.outside(r.Target)
+			}
+			reporter.Refused(r)
+		},
+	}, nil
+}
+
+// inside is where a path of the host stands inside, if it does.
+func (p *prepared) inside(host string) (string, bool) {
+	for _, root := range shown(p.plan) {
+		if covers(root, host) {
+			return p.at(host), true
+		}
+	}
+	return "", false
+}
+
+// outside is the other way round, for what people are told.
+func (p *prepared) outside(path string) string {
+	if p.spec.Target == "" || p.plan.Workspace == "" || !covers(p.spec.Target, path) {
+		return path
+	}
+	return p.plan.Workspace + strings.TrimPrefix(path, p.spec.Target)
+}
+
+func accessOf(a policy.Access) guard.Access {
+	switch a {
+	case policy.ReadWrite:
+		return guard.ReadWrite
+	case policy.Private:
+		return guard.Private
+	case policy.ReadOnly:
+		return guard.ReadOnly
+	case policy.Exclude:
+	}
+	return guard.Exclude
+}

@@ -1,0 +1,213 @@
+package docker
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/moby/moby/api/types/mount"
+
+	"github.com/seed434b0696/agent-sandbox/gateway"
+	"github.com/seed434b0696/agent-sandbox/guest"
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// shown are the host's directories and files that a container shows: the workspace, and what somebody named. What
+// presets open of the host's system and home stays out, because an image has its own.
+func shown(plan *policy.Plan) []string {
+	var out []string
+	if plan.Workspace != "" {
+		out = append(out, plan.Workspace)
+	}
+	for i := range plan.Rules {
+		r := &plan.Rules[i]
+		if r.Applied && !r.Missing && (named(r) || repository(r)) && (r.Access == policy.ReadOnly || r.Access == policy.ReadWrite) {
+			out = append(out, r.Path)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// named reports whether a person wrote the rule.
+func named(r *policy.Rule) bool {
+	return r.Preset == "" && r.Layer != policy.LayerDefaults && r.Source != "built in"
+}
+
+// repository reports whether the rule opens the git directory, elsewhere, of a workspace that is a linked worktree or a
+// submodule: without it there is no repository.
+func repository(r *policy.Rule) bool { return r.Preset == "@git" && r.Access == policy.ReadWrite }
+
+// covers reports whether path is root or lies in it.
+func covers(root, path string) bool { return path == root || strings.HasPrefix(path, root+"/") }
+
+// view is one path of the host that a container shows in a way of its own.
+type view struct {
+	path   string
+	access policy.Access
+	dir    bool
+}
+
+// views are what the plan shows of the host, parents first.
+func views(plan *policy.Plan) ([]view, error) {
+	roots := shown(plan)
+	found := map[string]view{}
+	for _, root := range roots {
+		if root == "/" {
+			return nil, sandbox.Errorf(sandbox.Unsupported, "docker: / of a container is its image's, not the host's").
+				WithHint("name the directories that it is about")
+		}
+		info, err := os.Lstat(root)
+		if err != nil {
+			return nil, sandbox.Errorf(sandbox.NotFound, "%w", err)
+		}
+		access, _ := plan.Access(root)
+		found[root] = view{root, access, info.IsDir()}
+	}
+	for _, m := range plan.Mounts {
+		if slices.ContainsFunc(roots, func(root string) bool { return covers(root, m.Path) }) {
+			found[m.Path] = view{m.Path, m.Access, m.Dir}
+		}
+	}
+	var out []view
+	for _, v := range found {
+		out = append(out, v)
+	}
+	slices.SortFunc(out, func(a, b view) int { return strings.Compare(a.path, b.path) })
+	return out, nil
+}
+
+// mounts are all of a container's but tmpfs.
+func (p *prepared) mounts() ([]mount.Mount, error) {
+	out := []mount.Mount{bind(p.runtime, guest.Root, true)}
+	for _, program := range p.wrappers() {
+		out = append(out, bind(filepath.Join(p.runtime, "agent-sandbox"), program, true))
+	}
+	all, err := views(p.plan)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range all {
+		source := v.path
+		if v.access == policy.Exclude {
+			if source, err = p.driver.hidden(v.dir); err != nil {
+				return nil, err
+			}
+		}
+		if v.access != policy.Private {
+			out = append(out, bind(source, p.at(v.path), v.access != policy.ReadWrite))
+		}
+	}
+	for _, s := range p.plan.Sockets {
+		out = append(out, bind(s, p.at(s), false))
+	}
+	for _, v := range p.spec.Volumes {
+		out = append(out, mount.Mount{
+			Type: mount.TypeVolume, Source: v.Name, Target: v.Target, ReadOnly: v.ReadOnly,
+			VolumeOptions: &mount.VolumeOptions{Labels: v.Labels},
+		})
+	}
+	return out, checkTargets(out)
+}
+
+// wrappers are the programs of the image that the guest stands in for.
+func (p *prepared) wrappers() []string {
+	var out []string
+	for _, c := range p.plan.Commands {
+		out = append(out, p.image.Programs[c.Name]...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// bind shows a path of the host. One that is read-only shows no file system that is mounted below it, which older
+// engines would leave writable.
+func bind(source, target string, readOnly bool) mount.Mount {
+	return mount.Mount{
+		Type: mount.TypeBind, Source: source, Target: target, ReadOnly: readOnly,
+		BindOptions: &mount.BindOptions{Propagation: mount.PropagationRPrivate, NonRecursive: readOnly},
+	}
+}
+
+// files puts what the gateway wants seen into the sandbox's own directory.
+func (p *prepared) files(files []gateway.File) ([]mount.Mount, error) {
+	var out []mount.Mount
+	for n, f := range files {
+		name := filepath.Join(p.own(), fmt.Sprintf("file-%d", n))
+		if err := writeFile(name, f.Data, os.FileMode(f.Mode)); err != nil {
+			return nil, err
+		}
+		out = append(out, bind(name, p.at(f.Path), true))
+	}
+	return out, nil
+}
+
+// overlaid has more in the place of what of all has the same target: the file with a placeholder, of which the plan says
+// that it is hidden.
+func overlaid(all, more []mount.Mount) []mount.Mount {
+	return append(slices.DeleteFunc(all, func(m mount.Mount) bool {
+		return slices.ContainsFunc(more, func(f mount.Mount) bool { return f.Target == m.Target })
+	}), more...)
+}
+
+// own is a host directory of the sandbox's own.
+func (p *prepared) own() string { return p.driver.dir("boxes", p.id) }
+
+// hidden is the host path of what stands where something is hidden: an empty directory, or a file that nobody may read.
+func (d *Driver) hidden(dir bool) (string, error) {
+	if dir {
+		name := d.dir("hidden", "directory")
+		return name, os.MkdirAll(name, 0o755)
+	}
+	name := d.dir("hidden", "file")
+	if info, err := os.Lstat(name); err == nil && info.Mode() == 0 && info.Size() == 0 {
+		return name, nil
+	}
+	return name, writeFile(name, nil, 0)
+}
+
+// checkTargets refuses two things in one place, and places that the walls need.
+func checkTargets(all []mount.Mount) error {
+	seen := map[string]bool{}
+	for _, m := range all {
+		t := filepath.Clean(m.Target)
+		if !filepath.IsAbs(m.Target) || t == "/" {
+			return sandbox.Errorf(sandbox.Invalid, "target %q is not an absolute path below /", m.Target)
+		}
+		for _, own := range []string{"/proc", "/sys", "/dev"} {
+			if covers(own, t) {
+				return sandbox.Errorf(sandbox.Invalid, "nothing can stand at %s: %s belongs to the sandbox", t, own)
+			}
+		}
+		if covers(guest.Root, t) && m.Type == mount.TypeVolume {
+			return sandbox.Errorf(sandbox.Invalid, "nothing can stand at %s: %s belongs to the sandbox", t, guest.Root)
+		}
+		if seen[t] {
+			return sandbox.Errorf(sandbox.Invalid, "two things are to stand at %s", t)
+		}
+		seen[t] = true
+	}
+	return nil
+}
+
+// tmpfs are the private file systems: their options by path.
+func (p *prepared) tmpfs() map[string]string {
+	options := "rw,exec,nosuid,nodev,mode=1777"
+	if n := p.plan.Limits.Tmp; n > 0 {
+		options += fmt.Sprintf(",size=%d", n)
+	}
+	out := map[string]string{"/tmp": options, "/var/tmp": options}
+	for _, m := range p.plan.Mounts {
+		if m.Access == policy.Private {
+			out[p.at(m.Path)] = options
+		}
+	}
+	if p.image.ReadOnly {
+		out[p.user.home] = fmt.Sprintf("rw,exec,nosuid,nodev,mode=700,uid=%d,gid=%d", p.user.uid, p.user.gid)
+		out["/run"] = "rw,nosuid,nodev,noexec,mode=755"
+	}
+	return out
+}

@@ -1,0 +1,135 @@
+package docker
+
+import (
+	"context"
+	"net"
+	"strconv"
+	"sync"
+
+	"github.com/seed434b0696/agent-sandbox/gateway"
+	"github.com/seed434b0696/agent-sandbox/guest"
+	"github.com/seed434b0696/agent-sandbox/guest/session"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// bundlePath is where the authorities stand that commands trust when TLS is inspected.
+const bundlePath = "/etc/ssl/agent-sandbox/authorities.pem"
+
+// proxyRelay is the name under which the guest asks for the proxy.
+const proxyRelay = "proxy"
+
+// network is a sandbox's way out and in. The container itself has loopback only: the guest listens there for the
+// proxy, and dials there for published ports. A nil network has neither.
+type network struct {
+	gateway *gateway.Gateway // nil: nothing needs one
+	ports   *gateway.Ports
+	failed  func(error)
+
+	context context.Context //nolint:containedctx // ends with close
+	cancel  context.CancelFunc
+	served  sync.WaitGroup
+}
+
+// openNetwork makes what the plan needs, nil for nothing. The caller closes it.
+func (p *prepared) openNetwork(ctx context.Context) (n *network, err error) {
+	proxied := gateway.Needed(p.plan)
+	if !proxied && len(p.plan.Publish) == 0 && len(p.spec.Firewall) == 0 {
+		return nil, nil //nolint:nilnil // a nil network is one
+	}
+	n = &network{failed: func(err error) { p.driver.options.Trace("network", err.Error()) }}
+	n.context, n.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	defer func() {
+		if err != nil {
+			n.close()
+			n = nil
+		}
+	}()
+	for _, port := range p.plan.Publish {
+		if port.Port == guest.ProxyPort {
+			return n, sandbox.Errorf(sandbox.Invalid, "port %d inside is the sandbox's way out and cannot be published", port.Port).
+				WithHint("let the server inside listen on another port")
+		}
+	}
+	// First of all: nobody should be asked for a passphrase when a port is taken.
+	if n.ports, err = gateway.Publish(ctx, p.plan); err != nil {
+		return n, err
+	}
+	if !proxied {
+		return n, nil
+	}
+	n.gateway, err = gateway.Open(ctx, p.plan, gateway.Options{
+		Addr: guest.ProxyAddr, Bundle: bundlePath, HostEnv: p.spec.Env, Denied: p.driver.options.Denied,
+	})
+	if err != nil {
+		return n, err
+	}
+	for _, x := range n.gateway.Dropped {
+		p.driver.options.Trace("env", x.Name+" is kept out: "+x.Why)
+	}
+	return n, nil
+}
+
+// environ is the policy's environment with what the network needs.
+func (n *network) environ(env []string) []string {
+	if n == nil || n.gateway == nil {
+		return env
+	}
+	return n.gateway.Environ(env)
+}
+
+// files are what commands are to see in the place of others.
+func (n *network) files() []gateway.File {
+	if n == nil || n.gateway == nil {
+		return nil
+	}
+	return n.gateway.Files
+}
+
+// relays are what the guest is to listen for.
+func (n *network) relays() []session.Relay {
+	if n == nil || n.gateway == nil || !n.gateway.Proxied() {
+		return nil
+	}
+	return []session.Relay{{Name: proxyRelay, Listen: guest.ProxyAddr}}
+}
+
+// keep runs f until close.
+func (n *network) keep(f func(ctx context.Context)) {
+	n.served.Go(func() { f(n.context) })
+}
+
+// serve carries connections over the session until close.
+func (n *network) serve(s *session.Connection) {
+	if n == nil {
+		return
+	}
+	ctx := n.context
+	if n.gateway != nil && n.gateway.Proxied() {
+		l := s.Listener(proxyRelay)
+		n.served.Go(func() {
+			if err := n.gateway.Serve(ctx, l); err != nil && ctx.Err() == nil {
+				n.failed(err)
+			}
+		})
+	}
+	n.served.Go(func() {
+		err := n.ports.Serve(ctx, func(ctx context.Context, port uint16) (net.Conn, error) {
+			return s.Dial(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port))))
+		})
+		if err != nil {
+			n.failed(err)
+		}
+	})
+}
+
+// close ends everything and waits for it.
+func (n *network) close() {
+	if n == nil {
+		return
+	}
+	n.cancel()
+	if n.ports != nil {
+		n.ports.Close()
+	}
+	n.served.Wait()
+}

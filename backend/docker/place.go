@@ -1,0 +1,66 @@
+package docker
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// place tells what a directory lies in: this boot, and the device and inode of each directory above, "/" first. "" when
+// that cannot be told.
+func place(dir string) string {
+	var all []string
+	for up := dir; up != filepath.Dir(up); {
+		up = filepath.Dir(up)
+		info, err := os.Stat(up)
+		if err != nil {
+			return ""
+		}
+		all = append(all, inode(info))
+	}
+	slices.Reverse(all)
+	return boot() + " " + strings.Join(all, ",")
+}
+
+func inode(info fs.FileInfo) string {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%d:%d", st.Dev, st.Ino)
+}
+
+// gone reports whether a State has been removed. What is not to be seen may be another container's, or on a disk that is
+// not mounted: so the nearest directory that is there has to be the one in which it was.
+func gone(dir, place string) bool {
+	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) || !filepath.IsAbs(dir) {
+		return false
+	}
+	when, all, _ := strings.Cut(place, " ")
+	above := strings.Split(all, ",")
+	up := filepath.Clean(dir)
+	for at := strings.Count(up, "/") - 1; at >= 0 && at < len(above); at-- {
+		up = filepath.Dir(up)
+		info, err := os.Stat(up)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		return err == nil && same(above[at], inode(info), when == boot())
+	}
+	return false
+}
+
+// same compares what inode returned at two times. Devices may have other numbers after a boot.
+func same(was, is string, sameBoot bool) bool {
+	if sameBoot {
+		return was == is
+	}
+	_, wasIno, ok := strings.Cut(was, ":")
+	_, isIno, _ := strings.Cut(is, ":")
+	return ok && wasIno == isIno
+}

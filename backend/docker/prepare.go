@@ -1,0 +1,142 @@
+package docker
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/backend/docker/engine"
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// prepared is a sandbox that was decided and not made yet.
+type prepared struct {
+	driver  *Driver
+	engine  *engine.Client
+	spec    sandbox.Spec
+	plan    *policy.Plan
+	image   *image
+	user    user
+	id      string
+	state   state
+	runtime string // host directory of the guest and the wrappers
+	created time.Time
+
+	podman     bool // the engine is Podman
+	sameKernel bool // the engine runs on this host's kernel, not in a machine of its own
+}
+
+// prepare decides everything, and refuses what a container cannot hold. It makes no sandbox.
+func (d *Driver) prepare(ctx context.Context, spec sandbox.Spec) (*prepared, error) {
+	plan, err := resolve(spec)
+	if err != nil {
+		return nil, err
+	}
+	if err := refuse(spec, plan); err != nil {
+		return nil, err
+	}
+	kept, err := loadState(spec.State)
+	if err != nil {
+		return nil, err
+	}
+	c, err := d.engine(ctx, kept.Host)
+	if err != nil {
+		return nil, err
+	}
+	kept.Host = c.Host
+	if !c.Local() {
+		return nil, sandbox.Errorf(sandbox.Unsupported, "the engine at %s is not on this host, whose files it would mount", c.Host).
+			WithHint("use an engine with a socket on this host")
+	}
+	info, err := d.about(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkLimits(info.Info, plan); err != nil {
+		return nil, err
+	}
+	p := &prepared{driver: d, engine: c, spec: spec, plan: plan, created: time.Now()}
+	p.podman = info.podman
+	p.sameKernel = info.KernelVersion != "" && info.KernelVersion == kernel()
+	if p.image, err = d.inspect(ctx, c, d.imageName(spec), plan.Commands); err != nil {
+		return nil, err
+	}
+	if p.user, err = p.image.user(plan.Workspace, rootless(info.Info)); err != nil {
+		return nil, err
+	}
+	if p.runtime, err = d.runtime(ctx, c, p.image, plan.Commands); err != nil {
+		return nil, err
+	}
+	if kept.ID == "" {
+		if kept.ID, err = newID(); err != nil {
+			return nil, err
+		}
+	}
+	p.state = kept
+	p.id = p.state.ID
+	return p, nil
+}
+
+func (d *Driver) imageName(spec sandbox.Spec) string {
+	if spec.Image == "" {
+		return d.options.Image
+	}
+	return spec.Image
+}
+
+// refuse names what the policy asks for and a container cannot have.
+func refuse(spec sandbox.Spec, plan *policy.Plan) error {
+	unsupported := func(what, hint string) error {
+		return sandbox.Errorf(sandbox.Unsupported, "docker: %s", what).WithHint("%s", hint)
+	}
+	switch {
+	case spec.Stage != "":
+		return unsupported("a container works on the workspace itself, not on a stage", "--backend bwrap has stages")
+	case plan.Docker:
+		return unsupported("whoever reaches the engine's socket controls the host, these walls included", "leave docker out, or use --backend bwrap")
+	case plan.Userns:
+		return unsupported("containers make no user namespaces", "--backend bwrap can")
+	}
+	if len(spec.Firewall) > 0 && (plan.Network.Mode != sandbox.NetworkNone || len(plan.Secrets) > 0) {
+		return sandbox.Errorf(sandbox.Invalid, "a sandbox has a firewall, or a network and secrets of the policy's, not both").
+			WithHint("leave out --firewall, or --allow, --network and the secrets")
+	}
+	for _, s := range plan.Sockets {
+		if !strings.HasPrefix(s, "/") {
+			return unsupported("the abstract socket "+s+" belongs to the host's network", "list a socket with a path")
+		}
+	}
+	if t := spec.Target; t != "" && (!strings.HasPrefix(t, "/") || t == "/" || strings.Contains(t+"/", "/../")) {
+		return sandbox.Errorf(sandbox.Invalid, "target %q is not an absolute path", t)
+	}
+	return nil
+}
+
+// at is where a path of the host stands inside.
+func (p *prepared) at(path string) string {
+	if p.spec.Target == "" || p.plan.Workspace == "" {
+		return path
+	}
+	if path == p.plan.Workspace {
+		return p.spec.Target
+	}
+	if rest, ok := strings.CutPrefix(path, p.plan.Workspace+"/"); ok {
+		return p.spec.Target + "/" + rest
+	}
+	return path
+}
+
+// dir is where commands start.
+func (p *prepared) dir() string {
+	if onVolume(p.spec) {
+		return p.spec.Dir
+	}
+	return p.at(p.plan.Dir)
+}
+
+// onVolume tells whether commands start in one of the sandbox's volumes.
+func onVolume(spec sandbox.Spec) bool {
+	return slices.ContainsFunc(spec.Volumes, func(v sandbox.Volume) bool { return covers(v.Target, spec.Dir) })
+}

@@ -1,0 +1,227 @@
+package docker
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/backend/docker/engine"
+	"github.com/seed434b0696/agent-sandbox/guest"
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// layoutVersion changes when what a runtime directory holds does.
+const layoutVersion = "2"
+
+// runtime returns the host directory that becomes [guest.Root]: the guest, and what it needs to stand in for
+// commands. Its name is the sum of what it holds, so that sandboxes share it, and it is never changed.
+func (d *Driver) runtime(ctx context.Context, c *engine.Client, i *image, commands []policy.Command) (string, error) {
+	program, err := d.guest()
+	if err != nil {
+		return "", err
+	}
+	key, err := runtimeKey(program, i, commands)
+	if err != nil {
+		return "", err
+	}
+	dir := d.dir("runtime", key)
+	if _, err := os.Lstat(dir); err == nil {
+		return dir, nil
+	}
+	if err := os.MkdirAll(d.dir("runtime"), 0o700); err != nil {
+		return "", err
+	}
+	tmp, err := os.MkdirTemp(d.dir("runtime"), ".new-")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(tmp) }() // it has been renamed, or is of no use
+	b := &runtimeDir{dir: tmp, image: i}
+	if err := copyFile(program, b.inside(guest.Program), 0o555); err != nil {
+		return "", err
+	}
+	if len(commands) > 0 {
+		err = probe(ctx, c, i.ID, func(l *lookup) error { return b.commands(ctx, l, commands) })
+	}
+	if err == nil {
+		err = os.WriteFile(b.inside(guest.SessionSocket), nil, 0o444) // what a door is mounted over
+	}
+	if err == nil {
+		err = openUp(tmp)
+	}
+	if err != nil {
+		return "", err
+	}
+	if err := os.Rename(tmp, dir); err != nil && !os.IsExist(err) && !isDir(dir) {
+		return "", err
+	}
+	return dir, nil
+}
+
+// openUp lets whoever the sandbox runs as read all of dir, whatever this process's umask is.
+func openUp(dir string) error {
+	return filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil, e.Type()&fs.ModeSymlink != 0:
+			return err
+		case e.IsDir():
+			return os.Chmod(name, 0o755)
+		}
+		return os.Chmod(name, 0o555)
+	})
+}
+
+func isDir(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}
+
+func runtimeKey(program string, i *image, commands []policy.Command) (string, error) {
+	info, err := os.Stat(program)
+	if err != nil {
+		return "", sandbox.Errorf(sandbox.Unavailable, "the guest program: %w", err)
+	}
+	type rule struct {
+		Name, Rule string
+		Script     []byte
+	}
+	var rules []rule
+	for _, c := range commands {
+		rules = append(rules, rule{c.Name, c.Rule, c.Script})
+	}
+	data, err := json.Marshal([]any{layoutVersion, program, info.Size(), info.ModTime().UnixNano(), i.ID, rules})
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:12]), nil
+}
+
+// runtimeDir is a runtime directory that is being made.
+type runtimeDir struct {
+	dir   string
+	image *image
+}
+
+// inside is where a path below [guest.Root] is made.
+func (b *runtimeDir) inside(name string) string {
+	return filepath.Join(b.dir, strings.TrimPrefix(name, guest.Root))
+}
+
+func (b *runtimeDir) commands(ctx context.Context, l *lookup, commands []policy.Command) error {
+	for _, c := range commands {
+		if err := b.command(ctx, l, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// command makes what the guest needs to serve c; see package guest's layout.
+func (b *runtimeDir) command(ctx context.Context, l *lookup, c policy.Command) error {
+	var err error
+	switch c.Rule {
+	case "deny":
+		err = os.MkdirAll(b.inside(filepath.Join(guest.DenyDir, c.Name)), 0o755)
+	case "script":
+		err = b.write(filepath.Join(guest.WrapperDir, c.Name), c.Script)
+	case "preset":
+		err = os.MkdirAll(b.inside(filepath.Join(guest.PresetDir, c.Name)), 0o755)
+	}
+	programs := b.image.Programs[c.Name]
+	if err != nil || len(programs) == 0 {
+		return err
+	}
+	if c.Rule != "deny" {
+		if err := b.take(ctx, l, c.Name, programs[0], filepath.Join(guest.BinDir, c.Name)); err != nil {
+			return err
+		}
+	}
+	for _, target := range programs {
+		switch {
+		case guest.Shared(c.Name, target):
+			err = b.take(ctx, l, c.Name, target, filepath.Join(guest.TargetDir, target))
+		case filepath.Base(target) != c.Name:
+			err = b.alias(filepath.Base(target), c.Name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *runtimeDir) write(name string, data []byte) error {
+	at := b.inside(name)
+	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(at, data, 0o555)
+}
+
+func (b *runtimeDir) alias(base, command string) error {
+	at := b.inside(filepath.Join(guest.AliasDir, base))
+	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+		return err
+	}
+	err := os.Symlink(command, at)
+	if os.IsExist(err) {
+		return nil
+	}
+	return err
+}
+
+// maxProgram is how large a program may be that is taken out of an image.
+const maxProgram = 512 << 20
+
+// take copies a program of the image, which is going to be hidden there. One that looks for its neighbors beside its
+// own file would not find them.
+func (b *runtimeDir) take(ctx context.Context, l *lookup, command, from, to string) error {
+	at := b.inside(to)
+	if _, err := os.Lstat(at); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+		return err
+	}
+	return l.copy(ctx, from, func(r io.Reader, size int64) error {
+		if size > maxProgram {
+			return sandbox.Errorf(sandbox.Unsupported, "commands.%s: %s of the image is larger than %s", command, from, sandbox.Bytes(maxProgram))
+		}
+		text := bufio.NewReader(r)
+		if start, err := text.Peek(2); err == nil && slices.Equal(start, []byte("#!")) {
+			return sandbox.Errorf(sandbox.Unsupported, "commands.%s: %s of the image is a script, which may need the files beside it", command, from).
+				WithHint("refuse the command (\"%s\": false), or let it run (true)", command)
+		}
+		f, err := os.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o555)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(f, text)
+		return errors.Join(err, f.Close())
+	})
+}
+
+func copyFile(from, to string, perm os.FileMode) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}

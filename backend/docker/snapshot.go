@@ -1,0 +1,187 @@
+package docker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	images "github.com/moby/moby/api/types/image"
+	"github.com/moby/moby/client"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Snapshots are images of the container's files, with labels that say whose they are.
+const (
+	snapshotImages = "agent-sandbox-snapshot" // :ID-NAME
+	nextImages     = "agent-sandbox-next"     // :ID; what the sandbox's container begins with, when that is not its Spec's image
+	labelSnapshot  = "agent-sandbox.snapshot" // its name
+)
+
+// Snapshot keeps the container's root file system and what is on its own disk; the workspace, volumes and /tmp are not
+// part of it. The engine pauses what runs meanwhile.
+func (i *instance) Snapshot(ctx context.Context, name string) error {
+	i.changing.Lock()
+	defer i.changing.Unlock()
+	if err := i.lasting(); err != nil {
+		return err
+	}
+	_, err := i.snapshot(ctx, name)
+	if err == nil {
+		return sandbox.Errorf(sandbox.Exists, "there is a snapshot %s already", name)
+	}
+	if sandbox.CodeOf(err) != sandbox.NotFound {
+		return err
+	}
+	return i.commit(ctx, i.holder(), snapshotImages+":"+i.id+"-"+name, map[string]string{
+		labelOurs: "1", labelHost: self(), labelSnapshot: name, labelID: i.id, labelState: i.state.dir, labelPlace: place(i.state.dir),
+	})
+}
+
+// lasting refuses what only a sandbox that goes on later has.
+func (i *instance) lasting() error {
+	if !i.state.kept() {
+		return sandbox.Errorf(sandbox.Unsupported, "only sandboxes that live on have snapshots").WithHint("'agent-sandbox create' makes one")
+	}
+	if i.isClosed() {
+		return sandbox.Errorf(sandbox.Closed, "the sandbox is closed")
+	}
+	return nil
+}
+
+// images are those of the sandbox's snapshots, oldest first.
+func (i *instance) images(ctx context.Context) ([]images.Summary, error) {
+	found, err := i.engine.ImageList(ctx, client.ImageListOptions{
+		Filters: client.Filters{}.Add("label", labelOurs+"=1", labelID+"="+i.id, labelSnapshot),
+	})
+	if err != nil {
+		return nil, i.engine.Wrap(err, "list snapshots")
+	}
+	// A container that was restored from a snapshot hands the label on to images of its own.
+	out := slices.DeleteFunc(found.Items, func(s images.Summary) bool {
+		return !slices.Contains(s.RepoTags, snapshotImages+":"+i.id+"-"+s.Labels[labelSnapshot])
+	})
+	slices.SortFunc(out, func(a, b images.Summary) int { return cmp.Compare(a.Created, b.Created) })
+	return out, nil
+}
+
+func (i *instance) snapshot(ctx context.Context, name string) (images.Summary, error) {
+	all, err := i.images(ctx)
+	if err != nil {
+		return images.Summary{}, err
+	}
+	at := slices.IndexFunc(all, func(s images.Summary) bool { return s.Labels[labelSnapshot] == name })
+	if at < 0 {
+		return images.Summary{}, sandbox.Errorf(sandbox.NotFound, "no snapshot %s", name).
+			WithHint("'agent-sandbox snapshots NAME' shows those that there are")
+	}
+	return all[at], nil
+}
+
+// Snapshots lists them.
+func (i *instance) Snapshots(ctx context.Context) ([]sandbox.SnapshotInfo, error) {
+	if err := i.lasting(); err != nil {
+		return nil, err
+	}
+	all, err := i.images(ctx)
+	var out []sandbox.SnapshotInfo
+	for _, s := range all {
+		out = append(out, sandbox.SnapshotInfo{
+			Name: s.Labels[labelSnapshot], Created: time.Unix(s.Created, 0), Size: s.Size,
+		})
+	}
+	return out, err
+}
+
+// RemoveSnapshot removes one.
+func (i *instance) RemoveSnapshot(ctx context.Context, name string) error {
+	i.changing.Lock()
+	defer i.changing.Unlock()
+	if err := i.lasting(); err != nil {
+		return err
+	}
+	if _, err := i.snapshot(ctx, name); err != nil {
+		return err
+	}
+	return i.untag(ctx, snapshotImages+":"+i.id+"-"+name)
+}
+
+// untag takes a name off an image; one that is not there is no error.
+func (p *prepared) untag(ctx context.Context, reference string) error {
+	_, err := p.engine.ImageRemove(ctx, reference, client.ImageRemoveOptions{Force: true, PruneChildren: true})
+	if err = p.engine.Wrap(err, "remove image "+reference); sandbox.CodeOf(err) == sandbox.NotFound {
+		return nil
+	}
+	return err
+}
+
+// Restore makes the container anew from a snapshot. What runs is killed.
+func (i *instance) Restore(ctx context.Context, name string) error {
+	i.changing.Lock()
+	defer i.changing.Unlock()
+	if err := i.lasting(); err != nil {
+		return err
+	}
+	found, err := i.snapshot(ctx, name)
+	if err != nil {
+		return err
+	}
+	// By a name of its own: the snapshot may be removed while the sandbox is stopped.
+	if err := i.tag(ctx, found.ID, next(i.id)); err != nil {
+		return err
+	}
+	if err := i.end(ctx); err != nil {
+		return err
+	}
+	i.state.Root = next(i.id)
+	if err := i.state.save(); err != nil {
+		return err
+	}
+	// From here on the next start brings the snapshot, whoever makes it.
+	_, err = i.engine.ContainerRemove(ctx, i.holder(), client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+	if err = i.engine.Wrap(err, "remove the container"); err != nil && sandbox.CodeOf(err) != sandbox.NotFound {
+		return err
+	}
+	return i.begin(ctx)
+}
+
+// SaveState lets a new sandbox begin with this one's files, or those of a snapshot.
+func (i *instance) SaveState(ctx context.Context, dir, snapshot string) error {
+	i.changing.Lock()
+	defer i.changing.Unlock()
+	if err := i.lasting(); err != nil {
+		return err
+	}
+	to := state{dir: dir, Host: i.state.Host}
+	var err error
+	if to.ID, err = newID(); err != nil {
+		return err
+	}
+	to.Root = next(to.ID)
+	if err := i.driver.claim(to); err != nil {
+		return err
+	}
+	if snapshot == "" {
+		err = i.commit(ctx, i.holder(), to.Root, map[string]string{labelOurs: "1", labelHost: self(), labelState: ""})
+	} else {
+		var found images.Summary
+		if found, err = i.snapshot(ctx, snapshot); err == nil {
+			err = i.tag(ctx, found.ID, to.Root)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if err := to.save(); err != nil {
+		return errors.Join(err, i.untag(ctx, to.Root))
+	}
+	return nil
+}
+
+// tag gives an image another name.
+func (p *prepared) tag(ctx context.Context, id, name string) error {
+	_, err := p.engine.ImageTag(ctx, client.ImageTagOptions{Source: id, Target: name})
+	return p.engine.Wrap(err, "name an image")
+}

@@ -1,0 +1,182 @@
+package docker
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/moby/moby/client"
+
+	"github.com/seed434b0696/agent-sandbox/guest"
+	"github.com/seed434b0696/agent-sandbox/guest/session"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// start makes the sandbox and starts it. On error nothing is left but what was there before.
+func (p *prepared) start(ctx context.Context) (*instance, error) {
+	if err := p.state.save(); err != nil {
+		return nil, err
+	}
+	i := &instance{prepared: p, ended: make(chan struct{})}
+	if err := i.begin(ctx); err != nil {
+		return nil, errors.Join(err, i.Close(context.WithoutCancel(ctx)))
+	}
+	return i, nil
+}
+
+// holding is what a sandbox that runs consists of.
+type holding struct {
+	container string // its ID; empty: there is none
+	session   *session.Connection
+	network   *network
+}
+
+// begin makes what is missing, starts the container, and greets the guest in it.
+func (i *instance) begin(ctx context.Context) error {
+	h, err := i.hold(ctx)
+	i.mu.Lock()
+	i.now = h
+	i.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	go func() {
+		<-h.session.Done()
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		if i.now.session == h.session { // nobody wanted it
+			i.over.Do(func() { close(i.ended) })
+		}
+	}()
+	return nil
+}
+
+// hold returns what it has made also when it fails.
+func (i *instance) hold(ctx context.Context) (h holding, err error) {
+	if h.network, err = i.openNetwork(ctx); err != nil {
+		return h, err
+	}
+	options, err := i.config()
+	if err != nil {
+		return h, err
+	}
+	files, err := i.files(h.network.files())
+	if err != nil {
+		return h, err
+	}
+	setup, err := i.setup(h.network, files)
+	if err != nil {
+		return h, err
+	}
+	d, err := i.openDoor()
+	if err != nil {
+		return h, err
+	}
+	defer d.close()
+	options.HostConfig.Mounts = append(overlaid(options.HostConfig.Mounts, files), d.mounts()...)
+	if h.container, err = i.container(ctx, options); err != nil {
+		return h, err
+	}
+	h.session, err = i.greet(ctx, h, d, setup)
+	if code := sandbox.CodeOf(err); i.state.kept() && (code == sandbox.Closed || code == sandbox.Unavailable) && ctx.Err() == nil {
+		// An engine that was killed while the container ran has its input closed at the next start, and once (20.10).
+		if err = i.kill(ctx, h.container); err == nil {
+			h.session, err = i.greet(ctx, h, d, setup)
+		}
+	}
+	if err != nil {
+		return h, err
+	}
+	i.outlive(ctx, h)
+	h.network.serve(h.session)
+	return h, nil
+}
+
+// greet starts a container and tells the guest in it what to set up.
+func (i *instance) greet(ctx context.Context, h holding, d *door, setup session.Setup) (*session.Connection, error) {
+	attached, err := i.engine.ContainerAttach(ctx, h.container, client.ContainerAttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
+	if err != nil {
+		return nil, i.engine.Wrap(err, "attach to the container")
+	}
+	conn := newStream(attached.HijackedResponse)
+	if _, err := i.engine.ContainerStart(ctx, h.container, client.ContainerStartOptions{}); err != nil {
+		return nil, errors.Join(i.engine.Wrap(err, "start the container"), conn.Close())
+	}
+	s, err := session.Connect(ctx, d.meet(ctx, conn))
+	if err == nil && len(i.spec.Firewall) > 0 {
+		if err = i.wall(ctx, h); err != nil {
+			_ = s.Close()
+		}
+	}
+	if err == nil {
+		if err = s.Setup(ctx, setup); err != nil {
+			_ = s.Close()
+		}
+	}
+	if text := conn.said.String(); err != nil && text != "" {
+		err = sandbox.Errorf(sandbox.CodeOf(err), "%w (%s)", err, text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// furnish writes what a container's root file system lacks: the user's account and home directory, and the mark that
+// tells programs where they are.
+func (p *prepared) furnish(ctx context.Context, container string) error {
+	if p.image.ReadOnly || p.state.Root != "" { // as it was
+		return nil
+	}
+	var buf bytes.Buffer
+	w := tar.NewWriter(&buf)
+	err := errors.Join(
+		writeEntry(w, tar.Header{Name: strings.TrimPrefix(marker, "/"), Typeflag: tar.TypeReg, Mode: 0o444}, nil),
+		writeEntry(w, tar.Header{Name: strings.TrimPrefix(p.user.home, "/") + "/", Typeflag: tar.TypeDir, Mode: 0o755, Uid: p.user.uid, Gid: p.user.gid}, nil),
+	)
+	if p.user.entry != "" {
+		err = errors.Join(err, writeEntry(w, tar.Header{Name: "etc/passwd", Typeflag: tar.TypeReg, Mode: 0o644}, []byte(withLine(p.image.Passwd, p.user.entry))))
+	}
+	if p.user.group != "" {
+		err = errors.Join(err, writeEntry(w, tar.Header{Name: "etc/group", Typeflag: tar.TypeReg, Mode: 0o644}, []byte(withLine(p.image.Group, p.user.group))))
+	}
+	for _, v := range p.spec.Volumes {
+		if !v.ReadOnly {
+			err = errors.Join(err, writeEntry(w, tar.Header{Name: strings.TrimPrefix(v.Target, "/") + "/", Typeflag: tar.TypeDir, Mode: 0o755, Uid: p.user.uid, Gid: p.user.gid}, nil))
+		}
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		return err
+	}
+	_, err = p.engine.CopyToContainer(ctx, container, client.CopyToContainerOptions{DestinationPath: "/", Content: &buf})
+	return p.engine.Wrap(err, "prepare the container")
+}
+
+// marker exists inside every container of ours.
+const marker = "/.agent-sandbox"
+
+func writeEntry(w *tar.Writer, h tar.Header, data []byte) error {
+	h.Size = int64(len(data))
+	h.Format = tar.FormatPAX
+	if err := w.WriteHeader(&h); err != nil {
+		return err
+	}
+	_, err := w.Write(data)
+	return err
+}
+
+func withLine(text, line string) string {
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return text + line
+}
+
+// files reach inside through the guest.
+func (i *instance) Files() sandbox.Files { return guest.NewFiles(i.Start) }
+
+// removeOwn removes the host's files of a sandbox.
+func (p *prepared) removeOwn() error { return os.RemoveAll(p.own()) }

@@ -1,0 +1,187 @@
+package docker
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+
+	api "github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// state is what a sandbox that goes on later keeps in its Spec's State: which container is its own. The container
+// itself, stopped meanwhile, has its root file system.
+type state struct {
+	dir string // empty: the sandbox ends with this process
+
+	ID   string `json:"id"`             // of the sandbox; the container's name is made of it
+	Host string `json:"host"`           // of the engine
+	Root string `json:"root,omitempty"` // the image that the next container begins with; empty: the Spec's
+}
+
+const stateFile = "docker.json"
+
+func loadState(dir string) (state, error) {
+	s := state{dir: dir}
+	if dir == "" {
+		return s, nil
+	}
+	data, err := os.ReadFile(filepath.Join(dir, stateFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &s)
+	}
+	if err != nil {
+		return s, sandbox.Errorf(sandbox.Invalid, "%s: %w", filepath.Join(dir, stateFile), err)
+	}
+	return s, nil
+}
+
+// save keeps the state. What has none saves nothing.
+func (s state) save() error {
+	if s.dir == "" {
+		return nil
+	}
+	data, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(s.dir, stateFile), data, 0o600)
+}
+
+// kept reports whether the container outlives this process.
+func (s state) kept() bool { return s.dir != "" }
+
+// sum identifies a container's configuration, without the image: another container would begin with this one's files. What
+// its State lies in has other numbers after a boot.
+func sum(o client.ContainerCreateOptions) (string, error) {
+	config := *o.Config
+	config.Image, config.Labels = "", maps.Clone(config.Labels)
+	delete(config.Labels, labelPlace)
+	data, err := json.Marshal([]any{config, o.HostConfig})
+	if err != nil {
+		return "", err
+	}
+	hash := sha256.Sum256(data)
+	return hex.EncodeToString(hash[:12]), nil
+}
+
+// container returns the ID of the container that options describe. For a sandbox that goes on that is its old one; when
+// what is protected has changed since, it is a new one over the old one's files.
+func (p *prepared) container(ctx context.Context, options client.ContainerCreateOptions) (string, error) {
+	if !p.state.kept() {
+		return p.create(ctx, options)
+	}
+	config, err := sum(options)
+	if err != nil {
+		return "", err
+	}
+	options.Config.Labels[labelConfig] = config
+	found, err := p.engine.ContainerInspect(ctx, options.Name, client.ContainerInspectOptions{})
+	err = p.engine.Wrap(err, "look at the sandbox's container")
+	if sandbox.CodeOf(err) == sandbox.NotFound {
+		return p.create(ctx, options)
+	}
+	if err != nil {
+		return "", err
+	}
+	old := found.Container
+	if old.Config == nil || old.Config.Labels[labelState] != p.state.dir {
+		return "", sandbox.Errorf(sandbox.Exists, "there is a container %s that is not this sandbox's", options.Name).
+			WithHint("look at it, and remove it: docker rm %s", options.Name)
+	}
+	if old.Config.Labels[labelID] != p.id { // of one that was destroyed: none of it is to come back
+		if _, err := p.engine.ContainerRemove(ctx, old.ID, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true}); err != nil {
+			return "", p.engine.Wrap(err, "remove the container of an earlier sandbox")
+		}
+		return p.create(ctx, options)
+	}
+	if old.State != nil && old.State.Running { // its owner has died, and the engine has not noticed
+		if err := p.kill(ctx, old.ID); err != nil {
+			return "", err
+		}
+	}
+	if old.Config.Labels[labelConfig] == config {
+		return old.ID, nil
+	}
+	return p.replace(ctx, old.ID, options)
+}
+
+// replace makes a container with the files of another, which goes.
+func (p *prepared) replace(ctx context.Context, old string, options client.ContainerCreateOptions) (string, error) {
+	p.state.Root = next(p.id)
+	if err := p.commit(ctx, old, p.state.Root, nil); err != nil {
+		return "", err
+	}
+	if err := p.state.save(); err != nil {
+		return "", err
+	}
+	_, err := p.engine.ContainerRemove(ctx, old, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+	if err != nil {
+		return "", p.engine.Wrap(err, "remove the sandbox's old container")
+	}
+	options.Config.Image = p.state.Root
+	return p.create(ctx, options)
+}
+
+// commit makes an image of a container's files, with a name that keeps it.
+func (p *prepared) commit(ctx context.Context, container, reference string, labels map[string]string) error {
+	_, err := p.engine.ContainerCommit(ctx, container, client.ContainerCommitOptions{
+		Reference: reference, Config: &api.Config{Labels: labels},
+	})
+	return p.engine.Wrap(err, "keep the files of the sandbox")
+}
+
+// create makes a container. What it begins with keeps its name: an engine that takes the last one off an image removes the
+// image below a container that does not run, and of that no image can be made any more.
+func (p *prepared) create(ctx context.Context, options client.ContainerCreateOptions) (string, error) {
+	made, err := p.engine.ContainerCreate(ctx, options)
+	if err != nil {
+		return "", p.engine.Wrap(err, "make a container of "+p.image.Name)
+	}
+	for _, w := range made.Warnings {
+		p.driver.options.Trace("docker", w)
+	}
+	return made.ID, p.furnish(ctx, made.ID)
+}
+
+// kill ends a container that runs, and waits for it.
+func (p *prepared) kill(ctx context.Context, id string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := p.await(ctx, id, api.WaitConditionNotRunning)
+	_, err := p.engine.ContainerKill(ctx, id, client.ContainerKillOptions{Signal: "KILL"})
+	err = p.engine.Wrap(err, "stop the container")
+	if code := sandbox.CodeOf(err); code == sandbox.NotFound || code == sandbox.Exists { // it does not run
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return p.engine.Wrap(<-ended, "wait for the container's end")
+}
+
+// await tells when a container has come to a condition, or ctx has ended.
+func (p *prepared) await(ctx context.Context, id string, condition api.WaitCondition) <-chan error {
+	wait := p.engine.ContainerWait(ctx, id, client.ContainerWaitOptions{Condition: condition})
+	end := make(chan error, 1)
+	go func() { // one of the two comes, at the latest when ctx ends
+		select {
+		case <-wait.Result:
+			end <- nil
+		case err := <-wait.Error:
+			end <- err
+		}
+	}()
+	return end
+}

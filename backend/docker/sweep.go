@@ -1,0 +1,116 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/moby/moby/client"
+
+	"github.com/seed434b0696/agent-sandbox/backend/docker/engine"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Sweep removes what is left of sandboxes of this user that nobody holds any more: their process was killed, or
+// their State is gone.
+func (d *Driver) Sweep(ctx context.Context) error {
+	c, err := d.engine(ctx, "")
+	if err != nil {
+		return err
+	}
+	return d.sweep(ctx, c)
+}
+
+// sweep looks for what others left. It removes nothing of another host or user that shares the engine.
+func (d *Driver) sweep(ctx context.Context, c *engine.Client) error {
+	ours := client.Filters{}.Add("label", labelOurs+"=1")
+	found, err := c.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: ours})
+	if err != nil {
+		return c.Wrap(err, "list containers")
+	}
+	var errs []error
+	known := map[string]bool{}
+	for _, one := range found.Items {
+		if !left(one.Labels) {
+			known[one.Labels[labelID]] = true
+			continue
+		}
+		d.options.Trace("docker", "removing container "+one.ID+", which nobody holds")
+		_, err := c.ContainerRemove(ctx, one.ID, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+		if err = c.Wrap(err, "remove a container"); sandbox.CodeOf(err) != sandbox.NotFound && !inProgress(err) {
+			errs = append(errs, err)
+		}
+	}
+	errs = append(errs, d.sweepRoots(ctx, c), d.sweepImages(ctx, c, ours, known))
+	// Images of files that no container and no snapshot has any more.
+	_, err = c.ImagePrune(ctx, client.ImagePruneOptions{Filters: client.Filters{}.Add("label", labelOurs+"=1").Add("dangling", "true")})
+	if !inProgress(err) {
+		errs = append(errs, c.Wrap(err, "remove images"))
+	}
+	d.sweepFiles(known)
+	d.sweepDoors()
+	return errors.Join(errs...)
+}
+
+// nextAge spares images that a container is about to be made from.
+const nextAge = 24 * time.Hour
+
+// sweepImages removes the snapshots of sandboxes whose State is gone, and what nothing was made from.
+func (d *Driver) sweepImages(ctx context.Context, c *engine.Client, ours client.Filters, known map[string]bool) error {
+	found, err := c.ImageList(ctx, client.ImageListOptions{Filters: ours})
+	if err != nil {
+		return c.Wrap(err, "list images")
+	}
+	var errs []error
+	p := &prepared{driver: d, engine: c}
+	for _, image := range found.Items {
+		for _, name := range image.RepoTags {
+			repository, id, _ := strings.Cut(name, ":")
+			if repository != nextImages && repository != snapshotImages {
+				continue
+			}
+			if held, _ := d.claimed(id); repository == nextImages && (held || known[id]) {
+				continue
+			}
+			old := time.Since(time.Unix(image.Created, 0)) > nextAge && image.Labels[labelHost] == self()
+			if left(image.Labels) || image.Labels[labelState] == "" && old {
+				errs = append(errs, p.untag(ctx, name))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// inProgress reports whether the engine is at it already.
+func inProgress(err error) bool {
+	return err != nil && (strings.Contains(err.Error(), "already in progress") || strings.Contains(err.Error(), "already running"))
+}
+
+// left reports whether one of our containers has lost what it ends with.
+func left(labels map[string]string) bool {
+	if labels[labelHost] != self() {
+		return false
+	}
+	if dir := labels[labelState]; dir != "" {
+		return gone(dir, labels[labelPlace])
+	}
+	return abandoned(labels[labelOwner])
+}
+
+// fileAge spares the files of sandboxes that are being made.
+const fileAge = time.Hour
+
+// sweepFiles removes the files of sandboxes without a container. What cannot be removed now is for the next time.
+func (d *Driver) sweepFiles(known map[string]bool) {
+	entries, err := os.ReadDir(d.dir("boxes"))
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && !known[e.Name()] && time.Since(info.ModTime()) > fileAge {
+			_ = os.RemoveAll(d.dir("boxes", e.Name()))
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package kube
+
+import (
+	"context"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/version"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Check asks the cluster who we are to it. It changes nothing.
+func (d *Driver) Check(ctx context.Context) (sandbox.Report, error) {
+	report := sandbox.Report{Backend: d.Name()}
+	c, err := d.connect()
+	var about version.Info
+	if err == nil {
+		about, err = c.version(ctx)
+	}
+	if err != nil {
+		report.Findings = []sandbox.Finding{{
+			Rule: "cluster", State: sandbox.Impossible, Detail: err.Error(), Fix: sandbox.HintOf(err), Needed: true,
+		}}
+		return report, ctx.Err()
+	}
+	report.Version = about.GitVersion
+	report.Findings = append(report.Findings, sandbox.Finding{Rule: "cluster", State: sandbox.Enforced, Detail: c.config.Host + ", namespace " + c.namespace})
+	rights, err := c.rights(ctx, d.agentRights(ctx, c)...)
+	if err != nil {
+		return report, err
+	}
+	report.Findings = append(report.Findings, rights...)
+	report.Findings = append(report.Findings, d.admission(ctx, c), c.podSecurity(ctx), d.runtime(ctx, c))
+	report.Findings = append(report.Findings, limits()...)
+	return report, ctx.Err()
+}
+
+// admission asks the cluster to take a pod of ours without making it: its quotas, limits and standards are asked, too.
+func (d *Driver) admission(ctx context.Context, c *cluster) sandbox.Finding {
+	f := sandbox.Finding{Rule: "admission", State: sandbox.Enforced, Needed: true, Detail: "the namespace would take a pod of ours now"}
+	p, err := d.prepare(ctx, sandbox.Spec{})
+	var pod *corev1.Pod
+	if err == nil {
+		pod, err = p.pod()
+	}
+	if err == nil {
+		_, err = c.createPod(ctx, pod, metav1.DryRunAll)
+	}
+	switch {
+	case sandbox.CodeOf(err) == sandbox.Invalid && strings.Contains(err.Error(), "dry run"):
+		f.State, f.Detail, f.Needed = sandbox.Emulated, "not known: "+line(err.Error()), false
+		f.Fix = "'agent-sandbox doctor --backend kube --verify' makes a pod"
+	case err != nil:
+		f.State, f.Detail, f.Fix = sandbox.Impossible, line(err.Error()), sandbox.HintOf(err)
+	}
+	return f
+}
+
+// pssEnforce is the label of namespaces with the Pod Security Standard that pods have to meet.
+const pssEnforce = "pod-security.kubernetes.io/enforce"
+
+// podSecurity tells who else could be in the namespace. Our own pods meet the standard that is the strictest.
+func (c *cluster) podSecurity(ctx context.Context) sandbox.Finding {
+	f := sandbox.Finding{Rule: "pod security", State: sandbox.Enforced, Detail: "the namespace takes nothing but restricted pods"}
+	space := &corev1.Namespace{}
+	if err := c.rest.Get().Resource("namespaces").Name(c.namespace).Do(ctx).Into(space); err != nil {
+		f.State, f.Detail = sandbox.Emulated, "our pods are restricted; whether the namespace takes others is not known: not allowed: namespaces get"
+		return f
+	}
+	if level := space.Labels[pssEnforce]; level != "restricted" {
+		f.State, f.Detail = sandbox.Emulated, "our pods are restricted; the namespace takes others, too"
+		f.Fix = "kubectl label namespace " + c.namespace + " " + pssEnforce + "=restricted"
+	}
+	return f
+}
+
+// runtime tells what stands between a pod and its node.
+func (d *Driver) runtime(ctx context.Context, c *cluster) sandbox.Finding {
+	handler, err := c.handler(ctx, d.options.RuntimeClass)
+	f := sandbox.Finding{Rule: "user namespaces", State: sandbox.Enforced, Detail: "the root of a pod is nobody on its node"}
+	if err != nil || !allHaveUserNamespaces(c.nodes(ctx), handler) {
+		f.State, f.Detail = sandbox.Impossible, "not all nodes are known to have them; pods run as a plain user of the node"
+		f.Fix = "use nodes with containerd 2 and Linux 6.3, and allow get and list of nodes"
+	}
+	return f
+}
+
+// limits is what pods hold anywhere.
+func limits() []sandbox.Finding {
+	enforced := func(rule, detail string) sandbox.Finding {
+		return sandbox.Finding{Rule: rule, State: sandbox.Enforced, Detail: detail}
+	}
+	return []sandbox.Finding{
+		enforced("filesystem", "no path of this host; the workspace is a copy, or a volume"),
+		enforced("system calls", "the runtime's seccomp profile, and ours"),
+		enforced("network none", "no socket but those of Unix, by seccomp: the pod has interfaces that nothing inside can use"),
+		{Rule: "network allow", State: sandbox.Impossible, Detail: "a pod's network cannot be taken away, so nothing holds commands to a proxy", Fix: "use the docker or bwrap backend"},
+		enforced("limits.memory", "the container's cgroup"),
+		enforced("limits.cpu", "the container's cgroup"),
+		{Rule: "limits.pids", State: sandbox.Impossible, Detail: "only a node's kubelet limits the processes of a pod", Fix: "set podPidsLimit in the kubelet's configuration"},
+		enforced("limits.tmp", "tmpfs of that size"),
+		enforced("limits.file", "RLIMIT_FSIZE"),
+		enforced("limits.wall", "this process"),
+		enforced("limits.output", "this process"),
+	}
+}
+
+// version is the server's.
+func (c *cluster) version(ctx context.Context) (version.Info, error) {
+	var about version.Info
+	err := c.send(ctx, c.rest.Get().AbsPath("/version"), nil, &about, "ask for the version")
+	return about, err
+}

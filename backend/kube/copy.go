@@ -1,0 +1,46 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/seed434b0696/agent-sandbox/guest"
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/transfer"
+)
+
+// copyWorkspace brings the host's workspace into the pod, without what the policy hides. Nothing comes back by itself.
+func (i *instance) copyWorkspace(ctx context.Context) error {
+	archiver, ok := guest.NewFiles(i.Start).(sandbox.Archiver)
+	if !ok {
+		return sandbox.Errorf(sandbox.Internal, "the guest moves no trees")
+	}
+	root, err := os.OpenRoot(i.plan.Workspace)
+	if err != nil {
+		return sandbox.Errorf(sandbox.CodeOf(err), "workspace: %w", err)
+	}
+	defer root.Close()
+	hides := func(name string) bool {
+		access, _ := i.plan.Access(filepath.Join(i.plan.Workspace, name))
+		return access == policy.Exclude
+	}
+	i.driver.options.Trace("kube", "copy "+i.plan.Workspace)
+	r, w := io.Pipe()
+	packed := make(chan error, 1)
+	go func() {
+		err := transfer.PackWithout(ctx, w, root, hides)
+		_ = w.CloseWithError(err) // documented to return nil
+		packed <- err
+	}()
+	err = archiver.Unpack(ctx, i.at(i.plan.Workspace), r)
+	_ = r.Close() // as above
+	perr := <-packed
+	if err == nil || perr == nil || errors.Is(perr, io.ErrClosedPipe) {
+		return err
+	}
+	return sandbox.Errorf(sandbox.CodeOf(perr), "copy the workspace: %w", perr)
+}

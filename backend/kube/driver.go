@@ -1,0 +1,85 @@
+package kube
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"sync"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/guest"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Driver is the kube backend. It is safe for concurrent use.
+type Driver struct {
+	options Options
+	program func() (program, error) // found once
+	swept   sync.Once
+	pool    *pool
+
+	mu      sync.Mutex
+	cluster *cluster // nil: nobody asked yet
+}
+
+// New returns a driver. It does nothing yet: errors come from Create and Check.
+func New(options Options) *Driver {
+	if options.Image == "" {
+		options.Image = DefaultImage
+	}
+	if options.Linger == 0 {
+		options.Linger = DefaultLinger
+	}
+	if options.Lifetime == 0 {
+		options.Lifetime = 10 * time.Hour
+	}
+	if options.Trace == nil {
+		options.Trace = func(string, string) {}
+	}
+	located := guest.Located(options.Guest, options.DataDir)
+	return &Driver{options: options, pool: newPool(), program: sync.OnceValues(func() (program, error) { return readProgram(located) })}
+}
+
+// Name is "kube".
+func (d *Driver) Name() string { return "kube" }
+
+// connect reads the configuration, once. An error is not remembered.
+func (d *Driver) connect() (*cluster, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.cluster != nil {
+		return d.cluster, nil
+	}
+	c, err := openCluster(d.options)
+	if err != nil {
+		return nil, err
+	}
+	d.cluster = c
+	return c, nil
+}
+
+// Create makes a pod, brings the guest and the workspace into it, and waits until it can run commands.
+func (d *Driver) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Instance, error) {
+	p, err := d.prepare(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	if d.options.Warm > 0 {
+		return d.createWarm(ctx, p)
+	}
+	return p.start(ctx)
+}
+
+// Open fails with NotFound: a sandbox of this driver does not outlive its process.
+func (d *Driver) Open(_ context.Context, id string) (sandbox.Instance, error) {
+	return nil, sandbox.Errorf(sandbox.NotFound, "no sandbox %q", id)
+}
+
+// List is empty, as Open.
+func (d *Driver) List(context.Context) ([]sandbox.Info, error) { return nil, nil }
+
+func newID() (string, error) {
+	var id [8]byte
+	_, err := rand.Read(id[:])
+	return hex.EncodeToString(id[:]), err
+}

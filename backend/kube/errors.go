@@ -1,0 +1,102 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/url"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/seed434b0696/agent-sandbox/guest/session"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// doctorHint is the fix of what the cluster forbids.
+const doctorHint = "'agent-sandbox doctor --backend kube' prints the Role that is needed"
+
+// maxText is how much is repeated of what a cluster says.
+const maxText = 600
+
+// oneLine is an error whose text is one line that a terminal can show.
+func oneLine(err error) error { return errors.New(line(err.Error())) }
+
+// line is a text of the cluster's as one short line.
+func line(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > maxText {
+		s = s[:maxText] + "..."
+	}
+	return session.Printable(s)
+}
+
+// wrap turns an error of the API into one of ours; nil stays nil.
+func (c *cluster) wrap(err error, what string) error {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	if _, ok := errors.AsType[*sandbox.Error](err); ok {
+		return err
+	}
+	text := line(err.Error())
+	code, hint := judge(err, text)
+	if code == sandbox.Unavailable {
+		return sandbox.Errorf(code, "no answer from the cluster at %s: %s", c.config.Host, text).WithHint("%s", hint)
+	}
+	return sandbox.Errorf(code, "%s in namespace %s: %s", what, c.namespace, text).WithHint("%s", hint)
+}
+
+// judge finds the code of an error of the API, and the fix.
+func judge(err error, text string) (code sandbox.Code, hint string) {
+	var dial *net.OpError
+	var fetch *url.Error
+	has := func(part string) bool { return strings.Contains(text, part) }
+	switch {
+	case apierrors.IsUnauthorized(err), has("Unauthorized"), has("getting credentials"):
+		return sandbox.Denied, "the credentials are wrong or have expired: log in again, or choose another --context"
+	case apierrors.IsForbidden(err) && has("exceeded quota"):
+		return sandbox.Exhausted, "lower --limit memory and cpu, or wait until others have ended"
+	case apierrors.IsForbidden(err) && has(" usage per "):
+		return sandbox.Exhausted, "the namespace's LimitRange says so: ask for less with --limit"
+	case apierrors.IsForbidden(err) && has("PodSecurity"):
+		return sandbox.Denied, "the namespace takes no such pod"
+	case apierrors.IsForbidden(err) && has("RuntimeClass"):
+		return sandbox.NotFound, "'kubectl get runtimeclasses' lists what there is"
+	case apierrors.IsForbidden(err) && has("namespace") && has("not found"), apierrors.IsNotFound(err):
+		return sandbox.NotFound, "name another one with --namespace"
+	case apierrors.IsForbidden(err), has("forbidden"):
+		return sandbox.Denied, doctorHint
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+		return sandbox.Invalid, ""
+	case apierrors.IsAlreadyExists(err), apierrors.IsConflict(err):
+		return sandbox.Exists, ""
+	case apierrors.IsTooManyRequests(err), apierrors.IsServerTimeout(err), apierrors.IsServiceUnavailable(err), apierrors.IsTimeout(err):
+		return sandbox.Unavailable, "try again"
+	case errors.As(err, &dial), errors.As(err, &fetch), has("connection refused"), has("x509:"), has("no such host"):
+		return sandbox.Unavailable, "see whether 'kubectl version' reaches it, or choose another --context"
+	}
+	return sandbox.Internal, ""
+}
+
+// judgeText finds the code of an error of the API of which a controller has only kept the text; Internal: it may pass.
+func judgeText(text string) (code sandbox.Code, hint string) {
+	has := func(part string) bool { return strings.Contains(text, part) }
+	switch {
+	case has("exceeded quota"):
+		return sandbox.Exhausted, "lower --limit memory and cpu, or wait until others have ended"
+	case has("PodSecurity"):
+		return sandbox.Denied, "the namespace takes no such pod"
+	case has("forbidden"):
+		return sandbox.Denied, "give the controller the right, or let pods be made"
+	case has("is invalid"):
+		return sandbox.Invalid, ""
+	}
+	return sandbox.Internal, ""
+}
+
+// mayNotCreate reports whether err says that there is no right to create such a thing, or that there is no such thing.
+func mayNotCreate(err error) bool {
+	code := sandbox.CodeOf(err)
+	return code == sandbox.NotFound || code == sandbox.Denied && strings.Contains(err.Error(), "cannot create resource")
+}

@@ -1,0 +1,192 @@
+package kube
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/seed434b0696/agent-sandbox/guest"
+	"github.com/seed434b0696/agent-sandbox/guest/session"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// kept is a sandbox that lives on: a connection to its pod, or none when it is stopped.
+type kept struct {
+	*known
+
+	driver  *Kept
+	cluster *cluster
+	env     []string // that its commands and forks get
+
+	working sync.Mutex // one thing at a time is done to its files
+
+	mu     sync.Mutex
+	inner  *instance // nil: it is stopped
+	closed bool
+}
+
+// connected is the connection, or why there is none.
+func (k *kept) connected() (*instance, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case k.closed:
+		return nil, sandbox.Errorf(sandbox.Closed, "the sandbox is closed")
+	case k.inner == nil:
+		return nil, isStopped(k.record.ID)
+	}
+	return k.inner, nil
+}
+
+// ID is its name in the namespace.
+func (k *kept) ID() string { return k.record.ID }
+
+// Limits returns the limits of the policy.
+func (k *kept) Limits() (sandbox.Limits, error) { return k.form.Limits, nil }
+
+// Start runs cmd in the pod.
+func (k *kept) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error) {
+	i, err := k.connected()
+	if err != nil {
+		return nil, err
+	}
+	return i.Start(ctx, cmd, stdio)
+}
+
+// Files reach inside through the guest.
+func (k *kept) Files() sandbox.Files { return guest.NewFiles(k.Start) }
+
+// Status tells what runs, and how the pod is.
+func (k *kept) Status(ctx context.Context) (sandbox.Status, error) {
+	st := sandbox.Status{Info: k.record.Info()}
+	i, err := k.connected()
+	if sandbox.CodeOf(err) == sandbox.Closed && !k.isClosed() {
+		return st, nil
+	}
+	if err != nil {
+		return st, err
+	}
+	inner, err := i.state(ctx)
+	if err != nil {
+		return st, err
+	}
+	st.Running = inner.Running
+	pod, err := k.cluster.pod(ctx, i.pod.Name)
+	if err == nil {
+		st.Pod = podStatus(pod)
+	}
+	return st, err
+}
+
+func podStatus(pod *corev1.Pod) *sandbox.PodStatus {
+	out := &sandbox.PodStatus{Name: pod.Name, Namespace: pod.Namespace, Node: pod.Spec.NodeName, Phase: string(pod.Status.Phase)}
+	for _, c := range pod.Status.Conditions {
+		out.Conditions = append(out.Conditions, sandbox.PodCondition{Type: string(c.Type), Status: string(c.Status), Reason: line(c.Reason), Message: line(c.Message)})
+	}
+	return out
+}
+
+func (k *kept) isClosed() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.closed
+}
+
+// leave ends our connection, for good.
+func (k *kept) leave() *instance {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	inner := k.inner
+	k.closed, k.inner = true, nil
+	return inner
+}
+
+// Detach leaves the sandbox as it is.
+func (k *kept) Detach() error {
+	if i := k.leave(); i != nil {
+		return i.detach(context.Background())
+	}
+	return nil
+}
+
+// Close destroys the sandbox. One that somebody else has destroyed is fine.
+func (k *kept) Close(ctx context.Context) error {
+	i := k.leave()
+	var err error
+	if i != nil {
+		err = i.end(ctx)
+	}
+	return errors.Join(err, k.driver.remove(ctx, k.cluster, k.claim))
+}
+
+// detach ends the connection to a pod, which stays.
+func (i *instance) detach(ctx context.Context) error {
+	i.mu.Lock()
+	i.closed = true
+	i.mu.Unlock()
+	var err error
+	if i.session != nil {
+		err = i.session.Close()
+	}
+	if s := i.current(); s != nil {
+		wait, cancel := context.WithTimeout(ctx, endTime)
+		defer cancel()
+		select { // the guest hears that we go
+		case <-s.done:
+		case <-wait.Done():
+			s.cancel()
+		}
+	}
+	return err
+}
+
+// end ends all that anybody runs in the pod, and deletes it.
+func (i *instance) end(ctx context.Context) error {
+	i.mu.Lock()
+	i.closed = true // nobody connects again
+	i.mu.Unlock()
+	ending, cancel := context.WithTimeout(ctx, endTime)
+	defer cancel()
+	_ = i.session.Operate(ending, guest.PodEnd, nil, nil) // its answer is the end, and the pod goes anyway
+	return i.remove(ctx)
+}
+
+// maxState bounds what a guest may say of its state.
+const maxState = 4 << 10
+
+// state is what the guest says of itself.
+func (i *instance) state(ctx context.Context) (st guest.PodState, err error) {
+	var said bounded
+	if err := i.session.Operate(ctx, guest.PodStatus, nil, &said); err != nil {
+		if sandbox.CodeOf(err) == sandbox.Closed && ctx.Err() == nil {
+			err = i.whyEnded(ctx, err)
+		}
+		return st, err
+	}
+	if err := json.Unmarshal(said.Bytes(), &st); err != nil {
+		return st, sandbox.Errorf(sandbox.Internal, "what the guest says of its state: %w", err)
+	}
+	return st, nil
+}
+
+// bounded keeps little.
+type bounded struct{ bytes.Buffer }
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > maxState {
+		return 0, sandbox.Errorf(sandbox.Internal, "the guest says more than %d bytes", maxState)
+	}
+	return b.Buffer.Write(p)
+}
+
+// still stops all commands until resume is called, or we are gone.
+func (i *instance) still(ctx context.Context) (resume func(), err error) {
+	return session.Hold(ctx, func(ctx context.Context, answer io.Writer) error {
+		return i.session.Operate(ctx, guest.PodStill, nil, answer)
+	})
+}

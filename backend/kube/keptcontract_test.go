@@ -1,0 +1,90 @@
+package kube_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/sandboxtest"
+)
+
+// alone are the cases that are about a workspace which this host shares with the pod.
+var alone = []string{
+	"the wall-clock limit kills the whole process tree", // another sandbox watches it
+	"cancel kills the whole process tree",
+	"close kills what a command left running",
+	"two sandboxes over one directory see each other's files",
+	"a read-only path can be read and not be changed", // a copy has none
+	"a writable path below a read-only one can be changed",
+	"an excluded path cannot be read or listed",              // it is not copied at all
+	"a command sees no variable of the host",                 // but those that let git work in a copy
+	"stat describes a file, a directory and a symbolic link", // directories of a claim have the bit that hands on its group
+}
+
+// keptHarness is one of sandboxes that live on.
+type keptHarness struct {
+	sandboxtest.Local
+
+	bed   bed
+	count *atomic.Int64
+}
+
+func (h keptHarness) Spec(dir string) sandbox.Spec {
+	spec := h.Local.Spec(dir)
+	spec.Name = "contract-" + strconv.FormatInt(h.count.Add(1), 10)
+	spec.Target = dir
+	return spec
+}
+
+func (h keptHarness) KeptSpec(dir string) sandbox.Spec { return h.Spec(dir) }
+
+func (h keptHarness) ForkName() string { return "fork-" + strconv.FormatInt(h.count.Add(1), 10) }
+
+func (h keptHarness) Residue(ctx context.Context) ([]string, error) {
+	out, err := exec.CommandContext(ctx, "kubectl", "get", "pods,pvc", "-n", h.bed.namespace, "-o", "name").Output()
+	if err != nil {
+		return nil, err
+	}
+	lines, err := h.Local.Residue(ctx)
+	// This host is the node, too, whose kubelet takes its time to clean up.
+	lines = slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, "mount ") })
+	return append(lines, strings.Fields(string(out))...), err
+}
+
+// Internet is that of harness.
+func (h keptHarness) Internet() []string { return harness{}.Internet() }
+
+func Test_A_Kept_Pod_Keeps_The_Contract(t *testing.T) {
+	b, d := newKept(t)
+	base := filepath.Join("/var/lib", b.namespace) // outside of what pods have for themselves
+	if err := os.Mkdir(base, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(base) })
+	t.Setenv("TMPDIR", t.TempDir()) // nobody else's files are counted as residue
+	h := keptHarness{Local: sandboxtest.Local{Backend: d, Base: base, Resident: true}, bed: b, count: new(atomic.Int64)}
+	left := len(alone)
+	for _, c := range sandboxtest.Cases() {
+		if slices.Contains(alone, c.Name) {
+			left--
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), sandboxtest.Limit)
+			defer cancel()
+			if err := c.Run(ctx, h); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if left != 0 {
+		t.Errorf("%d names of cases are no longer those of the contract", left)
+	}
+}

@@ -1,0 +1,207 @@
+package kube_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/backend/kube"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// TestMain is also a process of ours that is killed: "kept NAMESPACE DATA OPERATION NAME".
+func TestMain(m *testing.M) {
+	if len(os.Args) == 6 && os.Args[1] == "kept" {
+		os.Exit(victim(os.Args[2], os.Args[3], os.Args[4], os.Args[5]))
+	}
+	os.Exit(m.Run())
+}
+
+func victim(namespace, data, operation, name string) int {
+	d := &kube.Kept{Inner: kube.New(kube.Options{
+		Env: os.Environ(), DataDir: data, Image: testImage, Namespace: namespace, StorageSize: 64 << 20,
+	})}
+	if err := operate(context.Background(), d, operation, name); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// operate does what a process is killed in the middle of.
+func operate(ctx context.Context, d *kube.Kept, operation, name string) error {
+	if operation == "create" {
+		i, err := d.Create(ctx, keptSpec(name, os.Getenv("VICTIMS_WORKSPACE")))
+		if err != nil {
+			return err
+		}
+		return i.(sandbox.Detacher).Detach() //nolint:forcetypeassert // it lives on
+	}
+	i, err := d.Reach(ctx, "victim")
+	if err != nil {
+		return err
+	}
+	s, snapshots := i.(sandbox.Snapshotter)
+	f, forks := i.(sandbox.Forker)
+	if !snapshots || !forks {
+		return errors.ErrUnsupported
+	}
+	switch operation {
+	case "snapshot":
+		return s.Snapshot(ctx, name)
+	case "restore":
+		return s.Restore(ctx, name)
+	}
+	_, err = f.Fork(ctx, name, "")
+	return err
+}
+
+// killed runs an operation in a process of its own, and kills it after some time.
+func (b bed) killed(t *testing.T, after time.Duration, workspace, operation, name string) (said string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self, "kept", b.namespace, b.options.DataDir, operation, name)
+	var out strings.Builder
+	cmd.Env, cmd.Stderr = append(os.Environ(), "VICTIMS_WORKSPACE="+workspace), &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(after, func() { _ = cmd.Process.Kill() }) // it may have ended
+	defer timer.Stop()
+	_ = cmd.Wait() // it was killed
+	return out.String()
+}
+
+// files is how many a workspace has in these tests.
+const files = 200
+
+// sameFiles is the content that all the files have, and how many there are.
+const sameFiles = `cat f* | sort -u | tr '\n' ' '; ls | wc -l`
+
+// Whoever is killed in the middle leaves what was before or what was to be, and nothing that stays.
+func Test_Killed_Makers_Leave_All_Or_Nothing(t *testing.T) {
+	b, d := newKept(t)
+	ctx := t.Context()
+	dir := t.TempDir()
+	for n := range files {
+		if err := os.WriteFile(filepath.Join(dir, "f"+strconv.Itoa(n)), []byte("a\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	box := create(t, d, keptSpec("victim", dir))
+	if err := errors.Join(box.Snapshot(ctx, "a"), box.Detach()); err != nil {
+		t.Fatal(err)
+	}
+	rounds := 1
+	if n, err := strconv.Atoi(os.Getenv("AGENT_SANDBOX_KILLS")); err == nil {
+		rounds = n
+	}
+	for round := range rounds {
+		for operation, longest := range map[string]time.Duration{"create": 6 * time.Second, "snapshot": 2 * time.Second, "restore": 12 * time.Second, "fork": 8 * time.Second} {
+			after := rand.N(longest) //nolint:gosec // a moment, and no secret
+			name := fmt.Sprintf("%s-%d", operation, round)
+			if operation == "restore" {
+				name = "a"
+			}
+			b.fresh(t, d)
+			said := b.killed(t, after, dir, operation, name)
+			t.Logf("%s killed after %s: %s", operation, after, said)
+			b.judge(t, d, operation, name)
+		}
+	}
+	b.settled(t, d)
+}
+
+// fresh has the victim running with other files than its snapshot has.
+func (b bed) fresh(t *testing.T, d *kube.Kept) {
+	t.Helper()
+	if err := d.Start(t.Context(), "victim", os.Environ()); err != nil && sandbox.CodeOf(err) != sandbox.Exists {
+		t.Fatal(err)
+	}
+	box := opened(t, d, "victim")
+	prints(t, box, "for f in f*; do echo b >$f; done", "")
+	if err := box.Detach(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// judge looks at what is there.
+func (b bed) judge(t *testing.T, d *kube.Kept, operation, name string) {
+	t.Helper()
+	ctx := t.Context()
+	if operation == "create" || operation == "fork" {
+		box, err := sandbox.Open(ctx, d, name)
+		switch sandbox.CodeOf(err) {
+		case "":
+			want := map[string]string{"create": "a", "fork": "b"}[operation]
+			prints(t, box, sameFiles, want+" "+strconv.Itoa(files)+"\n")
+			if err := box.Close(ctx); err != nil {
+				t.Error(err)
+			}
+		case sandbox.NotFound:
+		default:
+			t.Error(err)
+		}
+		return
+	}
+	if err := d.Start(ctx, "victim", os.Environ()); err != nil && sandbox.CodeOf(err) != sandbox.Exists {
+		t.Fatal(err)
+	}
+	box := opened(t, d, "victim")
+	if operation == "snapshot" {
+		list, err := box.Snapshots(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range list {
+			if s.Name == name {
+				if err := box.Restore(ctx, name); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		prints(t, box, sameFiles, "b "+strconv.Itoa(files)+"\n")
+		return
+	}
+	res, err := box.Run(ctx, sandbox.Cmd{Args: []string{"sh", "-c", sameFiles}})
+	if got := string(res.Stdout); err != nil || got != "a 200\n" && got != "b 200\n" {
+		t.Errorf("restored: %q, %v", got, err)
+	}
+}
+
+// settled has all that was left go: the makers were last seen long ago. Two reapers are at work at once.
+func (b bed) settled(t *testing.T, d *kube.Kept) {
+	t.Helper()
+	ctx := t.Context()
+	for claim := range strings.FieldsSeq(kubectl(t, "", "get", "pvc", "-n", b.namespace, "-o", "name")) {
+		kubectl(t, "", "annotate", "-n", b.namespace, claim, "--overwrite", "agent-sandbox.dev/making=2020-01-01T00:00:00Z")
+	}
+	other := &kube.Kept{Inner: kube.New(b.options)}
+	ended := make(chan error, 2)
+	for _, reaper := range []*kube.Kept{d, other} {
+		go func() {
+			_, err := reaper.List(ctx)
+			ended <- err
+		}()
+	}
+	if err := errors.Join(<-ended, <-ended); err != nil {
+		t.Error(err)
+	}
+	if err := d.Destroy(ctx, "victim"); err != nil {
+		t.Error(err)
+	}
+	if left := b.left(t); left != "" {
+		t.Errorf("left: %s", left)
+	}
+}

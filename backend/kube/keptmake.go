@@ -1,0 +1,176 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/seed434b0696/agent-sandbox/keep"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Create makes a sandbox that lives until it is destroyed. Its ID is spec.Name, which has to be a DNS label, or a text that
+// cannot be anybody's ID: that stays a label.
+func (d *Kept) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Instance, error) {
+	id, err := identify(spec.Name)
+	if err != nil {
+		return nil, err
+	}
+	if d.Inner.options.WarmPool != "" {
+		return nil, unsupported("warm-pool", "a sandbox that lives on has a volume of its own", "leave it out, or use exec")
+	}
+	p, err := d.Inner.prepare(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	d.sweep(ctx, p.cluster)
+	// The pod is made anew with each start, perhaps on other nodes: it asks for nothing that one may lack.
+	p.id, p.private, p.mounted, p.living = id, false, false, &living{claim: objectName(id), idle: d.Idle}
+	pod, err := p.pod()
+	if err != nil {
+		return nil, err
+	}
+	pod.Spec.ActiveDeadlineSeconds = nil // idle and TTL end it
+	made, err := d.begin(ctx, p.cluster, keep.Record{
+		ID: id, Name: spec.Name, Backend: d.Name(), Created: p.created, Spec: spec, Idle: sandbox.Duration(d.Idle), TTL: sandbox.Duration(d.TTL),
+	}, formOf(p, pod))
+	if err != nil {
+		return nil, err
+	}
+	i, err := d.fill(ctx, p.cluster, made, spec.Env, func(ctx context.Context, i *instance) error {
+		i.plan = p.plan // what a record tells of it does not know which paths are hidden
+		return i.furnish(ctx)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return i, nil
+}
+
+// begin takes the name of a sandbox: whoever makes its claim has it.
+func (d *Kept) begin(ctx context.Context, c *cluster, r keep.Record, f form) (*known, error) {
+	annotations, err := encode(r, f)
+	if err != nil {
+		return nil, err
+	}
+	annotations[annotationMaking] = stamp()
+	claim, err := c.createClaim(ctx, d.Inner.options.newClaim(r.ID, annotations))
+	switch sandbox.CodeOf(err) {
+	case "":
+	case sandbox.Exists:
+		return nil, sandbox.Errorf(sandbox.Exists, "there is a sandbox %s already in namespace %s", r.ID, c.namespace).
+			WithHint("'agent-sandbox destroy %s' removes it", r.ID)
+	case sandbox.Exhausted:
+		return nil, sandbox.Errorf(sandbox.Exhausted, "%w", err).WithHint("ask for less with --storage, or destroy other sandboxes")
+	default:
+		return nil, errors.Join(err, d.recant(ctx, c, r.ID, annotations, err))
+	}
+	return &known{claim: claim, record: r, form: f}, nil
+}
+
+// recant removes a claim that may have been made although nobody has told us so.
+func (d *Kept) recant(ctx context.Context, c *cluster, name string, annotations map[string]string, err error) error {
+	switch sandbox.CodeOf(err) {
+	case sandbox.Canceled, sandbox.Timeout, sandbox.Internal:
+	default:
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deleteTime)
+	defer cancel()
+	found, err := c.findClaim(ctx, name)
+	if sandbox.CodeOf(err) == sandbox.NotFound {
+		return nil
+	}
+	if err != nil || found.Annotations[annotationRecord] != annotations[annotationRecord] { // it has the time of its making
+		return err
+	}
+	return c.deleteClaim(ctx, found, "")
+}
+
+func stamp() string { return time.Now().UTC().Format(time.RFC3339) }
+
+// seenEvery is how often a maker says that it lives.
+const seenEvery = time.Minute
+
+// fill makes the first pod of a sandbox, and the sandbox whole. When it fails nothing is left.
+func (d *Kept) fill(ctx context.Context, c *cluster, k *known, env []string, fill func(context.Context, *instance) error) (*kept, error) {
+	alive, end := context.WithCancel(ctx)
+	go func() {
+		for tick := time.NewTicker(seenEvery); ; {
+			select {
+			case <-tick.C:
+				_ = c.annotate(alive, k.claim, map[string]any{annotationMaking: stamp()}) // the next one may succeed
+			case <-alive.Done():
+				tick.Stop()
+				return
+			}
+		}
+	}()
+	defer end()
+	i, err := d.launch(ctx, c, k, env)
+	if err == nil {
+		err = fill(ctx, i)
+	}
+	if err == nil {
+		err = c.annotate(ctx, k.claim, map[string]any{annotationWhole: stamp(), annotationMaking: nil})
+	}
+	if err != nil {
+		if i != nil {
+			err = errors.Join(err, i.end(context.WithoutCancel(ctx)))
+		}
+		return nil, errors.Join(err, d.remove(context.WithoutCancel(ctx), c, k.claim))
+	}
+	return &kept{driver: d, cluster: c, known: k, env: env, inner: i}, nil
+}
+
+// launch makes the pod of a sandbox and connects to it. When it fails there is no pod.
+func (d *Kept) launch(ctx context.Context, c *cluster, k *known, env []string) (*instance, error) {
+	p, err := d.prepared(c, k, env)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := c.binding(ctx, k.claim)
+	defer stop()
+	spec := *k.form.Pod.DeepCopy()
+	spec.Containers[0].Command = p.command() // when it ends is the sandbox's own, and not its origin's
+	pod, err := keptPod(k, objectName(k.record.ID), keptSandbox, spec)
+	if err != nil {
+		return nil, err
+	}
+	pod.Labels[labelNetwork] = string(p.plan.Network.Mode)
+	return p.startPod(ctx, pod)
+}
+
+// keptPod is a pod of a sandbox.
+func keptPod(k *known, name, kind string, spec corev1.PodSpec) (*corev1.Pod, error) {
+	maker, err := newID()
+	if err != nil {
+		return nil, err
+	}
+	labels := keptLabels(k.record.ID)
+	labels[labelKept], labels[labelNetwork] = kind, string(k.form.Network)
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Name: name, Labels: labels, Annotations: map[string]string{annotationName: k.record.Name, annotationMaker: maker},
+	}, Spec: spec}, nil
+}
+
+// prepared is what was decided when the sandbox was made.
+func (d *Kept) prepared(c *cluster, k *known, env []string) (*prepared, error) {
+	plan, err := k.plan(env)
+	if err != nil {
+		return nil, err
+	}
+	p := &prepared{
+		driver: d.Inner, cluster: c, spec: k.record.Spec, plan: plan, image: k.form.Image, uid: k.form.UID,
+		id: k.record.ID, created: k.record.Created, living: &living{claim: k.claim.Name, idle: time.Duration(k.record.Idle)},
+	}
+	if ttl := time.Duration(k.record.TTL); ttl > 0 {
+		p.living.until = k.record.Created.Add(ttl)
+	}
+	p.spec.Env = env
+	p.program, err = d.Inner.program()
+	return p, err
+}

@@ -1,0 +1,463 @@
+package kube
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/seed434b0696/agent-sandbox/keep"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Kept makes sandboxes that live on in the cluster, without any process of ours outside of it: a volume claim with the files,
+// and while a sandbox runs a pod. What is known of one are annotations of its claim, so that any process that may use the
+// namespace serves it, on any machine. It is a [keep.Lifecycle], and safe for concurrent use, also by several processes.
+type Kept struct {
+	Inner *Driver       // of the namespace
+	Idle  time.Duration // as in keep.Driver
+	TTL   time.Duration // as above
+	Env   []string      // of which the policy of a sandbox lets variables through to commands, when this process has opened it
+}
+
+var _ keep.Lifecycle = (*Kept)(nil)
+
+// Name is that of the driver within.
+func (d *Kept) Name() string { return d.Inner.Name() }
+
+// Check is that of the driver within.
+func (d *Kept) Check(ctx context.Context) (sandbox.Report, error) { return d.Inner.Check(ctx) }
+
+// find is the sandbox of that name.
+func (d *Kept) find(ctx context.Context, name string) (*cluster, *known, error) {
+	if checkName(name) != nil {
+		return nil, nil, noSuch(name)
+	}
+	c, err := d.Inner.connect()
+	if err != nil {
+		return nil, nil, err
+	}
+	claim, err := c.findClaim(ctx, name)
+	if sandbox.CodeOf(err) == sandbox.NotFound || err == nil && (!whole(claim) || claim.Labels[labelKept] != keptSandbox) {
+		return nil, nil, noSuch(name)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	k, err := decode(claim)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, k, nil
+}
+
+// runs is the pod in which a sandbox runs, or NotFound. One that has ended is none.
+func (c *cluster) runs(ctx context.Context, name string) (*corev1.Pod, error) {
+	pod, err := c.pod(ctx, objectName(name))
+	if err != nil {
+		return nil, err
+	}
+	if hasEnded(pod) || pod.DeletionTimestamp != nil || pod.Labels[labelKept] != keptSandbox {
+		return nil, sandbox.Errorf(sandbox.NotFound, "it has no pod")
+	}
+	return pod, nil
+}
+
+func hasEnded(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
+}
+
+func isStopped(name string) error {
+	return sandbox.Errorf(sandbox.Closed, "sandbox %s is stopped", name).WithHint("'agent-sandbox start %s' starts it", name)
+}
+
+// Open connects to a sandbox that runs. Closed: it is stopped.
+func (d *Kept) Open(ctx context.Context, name string) (sandbox.Instance, error) {
+	c, k, err := d.find(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	i, err := d.open(ctx, c, k, d.Env)
+	if err != nil {
+		return nil, err
+	}
+	return i, nil
+}
+
+func (d *Kept) open(ctx context.Context, c *cluster, k *known, env []string) (*kept, error) {
+	pod, err := c.runs(ctx, k.record.ID)
+	if sandbox.CodeOf(err) == sandbox.NotFound {
+		return nil, isStopped(k.record.ID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	i, err := d.attach(ctx, c, k, pod, env)
+	if err != nil {
+		return nil, err
+	}
+	if err := i.readEnvironment(ctx); err != nil {
+		return nil, errors.Join(i.why(ctx, err), i.detach(ctx))
+	}
+	return &kept{driver: d, cluster: c, known: k, env: env, inner: i}, nil
+}
+
+// attach connects to the guest in a pod, when whoever starts that has done so. It runs nothing: looking is no use of a sandbox.
+func (d *Kept) attach(ctx context.Context, c *cluster, k *known, pod *corev1.Pod, env []string) (*instance, error) {
+	if err := c.started(ctx, k); err != nil {
+		return nil, err
+	}
+	p, err := d.prepared(c, k, env)
+	if err != nil {
+		return nil, err
+	}
+	i := &instance{prepared: p, pod: pod}
+	if err := i.atOpenDoor(ctx, func() error { return i.connect(ctx, i.again) }); err != nil {
+		return nil, errors.Join(i.why(ctx, err), i.detach(ctx))
+	}
+	return i, nil
+}
+
+// atOpenDoor calls connect, and once more when the pod's door was not open the first time: it opens beside the sandbox.
+func (i *instance) atOpenDoor(ctx context.Context, connect func() error) error {
+	err := connect()
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	waiting, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for waited := false; ; waited = true {
+		pod, perr := i.cluster.pod(waiting, i.pod.Name)
+		if perr != nil || hasEnded(pod) || pod.UID != i.pod.UID {
+			return err
+		}
+		if doorIsOpen(pod) {
+			if waited {
+				return connect()
+			}
+			return err
+		}
+		if i.cluster.change(waiting, "pods", pod.Name, pod.ResourceVersion) != nil {
+			return err
+		}
+	}
+}
+
+func doorIsOpen(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool {
+		return s.Name == doorContainer && s.State.Running != nil
+	})
+}
+
+// started returns when nobody is about to start a sandbox.
+func (c *cluster) started(ctx context.Context, k *known) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, startTime, sandbox.Errorf(sandbox.Timeout, "sandbox %s did not start in %s", k.record.ID, startTime))
+	defer cancel()
+	for claim := k.claim; starting(claim); {
+		if err := c.change(ctx, claims, claim.Name, claim.ResourceVersion); err != nil {
+			return err
+		}
+		var err error
+		if claim, err = c.findClaim(ctx, k.record.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Reach is Open, and for a sandbox that is stopped an instance that runs nothing but has its snapshots.
+func (d *Kept) Reach(ctx context.Context, name string) (sandbox.Instance, error) {
+	c, k, err := d.find(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	i, err := d.open(ctx, c, k, d.Env)
+	if sandbox.CodeOf(err) == sandbox.Closed {
+		return &kept{driver: d, cluster: c, known: k, env: d.Env}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return i, nil
+}
+
+// Start makes a pod for a sandbox that has none. Exists: it has one.
+func (d *Kept) Start(ctx context.Context, name string, env []string) error {
+	c, k, err := d.find(ctx, name)
+	if err != nil {
+		return err
+	}
+	i, err := d.restart(ctx, c, k, env)
+	if err != nil {
+		return err
+	}
+	return i.detach(ctx)
+}
+
+func (d *Kept) restart(ctx context.Context, c *cluster, k *known, env []string) (*instance, error) {
+	if err := d.vacated(ctx, c, k); err != nil {
+		return nil, err
+	}
+	// Whoever takes it for a stopped one meanwhile sees that it is not.
+	if err := c.annotate(ctx, k.claim, map[string]any{annotationStarting: stamp()}); err != nil {
+		return nil, err
+	}
+	if err := d.settle(ctx, c, k); err != nil {
+		return nil, err
+	}
+	i, err := d.launch(ctx, c, k, env)
+	if sandbox.CodeOf(err) == sandbox.Exists {
+		return nil, runsAlready(k.record.ID)
+	}
+	_ = c.annotate(context.WithoutCancel(ctx), k.claim, map[string]any{annotationStarting: nil}) // it is old some day
+	return i, err
+}
+
+func runsAlready(name string) error {
+	return sandbox.Errorf(sandbox.Exists, "sandbox %s runs already", name)
+}
+
+// vacate removes the pod of a sandbox when it has ended. Exists: it runs. Unavailable: others work on its files, in the pod that
+// is returned.
+func (d *Kept) vacate(ctx context.Context, c *cluster, name string) (*corev1.Pod, error) {
+	pod, err := c.pod(ctx, objectName(name))
+	switch {
+	case sandbox.CodeOf(err) == sandbox.NotFound:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case hasEnded(pod):
+		return nil, c.deletePod(ctx, pod.Name, pod.UID)
+	case pod.DeletionTimestamp != nil:
+		return pod, sandbox.Errorf(sandbox.Unavailable, "the pod of sandbox %s is being deleted", name).WithHint("try again when it is gone")
+	case pod.Labels[labelKept] == keptStore:
+		return pod, sandbox.Errorf(sandbox.Unavailable, "somebody works on the files of sandbox %s", name).WithHint("try again when that has ended")
+	}
+	return nil, runsAlready(name)
+}
+
+// vacated is vacate that waits for a moment: others have ended, and the cluster does not know it yet.
+func (d *Kept) vacated(ctx context.Context, c *cluster, k *known) error {
+	waiting, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		pod, err := d.vacate(ctx, c, k.record.ID)
+		if pod == nil {
+			return err
+		}
+		if pod.Labels[labelKept] == keptStore && pod.DeletionTimestamp == nil {
+			d.visit(waiting, c, k, pod)
+		}
+		if c.change(waiting, "pods", pod.Name, pod.ResourceVersion) != nil {
+			return errors.Join(ctx.Err(), err)
+		}
+	}
+}
+
+// Stop ends what runs in a sandbox, and its pod. One that is stopped is no error.
+func (d *Kept) Stop(ctx context.Context, name string) error {
+	c, k, err := d.find(ctx, name)
+	if err != nil {
+		return err
+	}
+	return d.halt(ctx, c, k)
+}
+
+// halt returns when nothing runs in a sandbox any more.
+func (d *Kept) halt(ctx context.Context, c *cluster, k *known) error {
+	pod, err := c.pod(ctx, objectName(k.record.ID))
+	if sandbox.CodeOf(err) == sandbox.NotFound || err == nil && pod.Labels[labelKept] != keptSandbox {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !starting(k.claim) { // the guest knows when all has ended; a pod that is deleted at once does not
+		i, err := d.attach(ctx, c, k, pod, nil)
+		if err == nil {
+			return i.end(ctx)
+		}
+		d.Inner.options.Trace("kube", "stop "+k.record.ID+" without its guest: "+err.Error())
+	}
+	return c.deletePod(ctx, pod.Name, pod.UID)
+}
+
+// Destroy removes a sandbox with all that is kept of it, also one that was never finished.
+func (d *Kept) Destroy(ctx context.Context, name string) error {
+	if checkName(name) != nil {
+		return noSuch(name)
+	}
+	c, err := d.Inner.connect()
+	if err != nil {
+		return err
+	}
+	claim, err := c.findClaim(ctx, name)
+	if sandbox.CodeOf(err) == sandbox.NotFound || err == nil && claim.Labels[labelKept] != keptSandbox {
+		return noSuch(name)
+	}
+	if err != nil {
+		return err
+	}
+	return d.remove(ctx, c, claim)
+}
+
+// remove deletes a claim, and the pods that use it.
+func (d *Kept) remove(ctx context.Context, c *cluster, claim *corev1.PersistentVolumeClaim) error {
+	if err := c.deleteClaim(ctx, claim, ""); err != nil { // from here on it is nobody's sandbox, whatever becomes of us
+		return err
+	}
+	if k, err := decode(claim); err == nil && whole(claim) {
+		_ = d.halt(ctx, c, k) // below it is ended the other way
+	}
+	if err := c.deletePods(ctx, claim.Labels[labelID]); err != nil {
+		return err
+	}
+	return c.claimGone(ctx, claim)
+}
+
+// deletePods removes all pods of a sandbox.
+func (c *cluster) deletePods(ctx context.Context, name string) error {
+	options := &metav1.ListOptions{LabelSelector: labelManaged + "=" + manager + "," + labelKept + "," + labelID + "=" + name}
+	list := &corev1.PodList{}
+	err := c.rest.Get().Namespace(c.namespace).Resource("pods").VersionedParams(options, c.params).Do(ctx).Into(list)
+	err = c.wrap(err, "list pods")
+	for i := range list.Items {
+		err = errors.Join(err, c.deletePod(ctx, list.Items[i].Name, list.Items[i].UID))
+	}
+	return err
+}
+
+// Load tells what a sandbox was made from.
+func (d *Kept) Load(ctx context.Context, name string) (keep.Record, error) {
+	c, k, err := d.find(ctx, name)
+	if err != nil {
+		return keep.Record{}, err
+	}
+	return c.located(k), nil
+}
+
+// located is the record with where it is.
+func (c *cluster) located(k *known) keep.Record {
+	r := k.record
+	r.Cluster = &keep.Cluster{Context: c.context, Namespace: c.namespace, UID: string(k.claim.UID)}
+	return r
+}
+
+// Records are those of all sandboxes of the namespace.
+func (d *Kept) Records(ctx context.Context) ([]keep.Record, error) {
+	c, err := d.Inner.connect()
+	if err != nil {
+		return nil, err
+	}
+	d.sweep(ctx, c)
+	all, err := c.listClaims(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []keep.Record
+	var errs []error
+	for i := range all {
+		if !whole(&all[i]) {
+			continue
+		}
+		k, err := decode(&all[i])
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		out = append(out, c.located(k))
+	}
+	slices.SortFunc(out, func(a, b keep.Record) int { return strings.Compare(a.ID, b.ID) })
+	return out, errors.Join(errs...)
+}
+
+// List is Records, shorter.
+func (d *Kept) List(ctx context.Context) ([]sandbox.Info, error) {
+	records, err := d.Records(ctx)
+	var out []sandbox.Info
+	for _, r := range records {
+		out = append(out, r.Info())
+	}
+	return out, err
+}
+
+// State tells whether a sandbox has a pod that runs, or begins to, and how many commands run there.
+func (d *Kept) State(ctx context.Context, name string) (keep.State, error) {
+	c, k, err := d.find(ctx, name)
+	if err != nil {
+		return keep.State{}, err
+	}
+	pod, err := c.runs(ctx, name)
+	if sandbox.CodeOf(err) == sandbox.NotFound {
+		return keep.State{}, nil
+	}
+	if err != nil || starting(k.claim) {
+		return keep.State{Running: err == nil}, err
+	}
+	i, err := d.attach(ctx, c, k, pod, nil)
+	if err != nil {
+		return keep.State{Running: true}, err
+	}
+	st, err := i.state(ctx)
+	return keep.State{Running: true, Commands: st.Running}, errors.Join(err, i.detach(ctx))
+}
+
+// maxLog bounds what is taken of a log.
+const maxLog = 16 << 20
+
+// Log is what the first process of the pod wrote, while there is a pod.
+func (d *Kept) Log(ctx context.Context, name string) (io.ReadCloser, error) {
+	c, _, err := d.find(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	limit := int64(maxLog)
+	data, err := c.rest.Get().Namespace(c.namespace).Resource("pods").Name(objectName(name)).SubResource("log").
+		VersionedParams(&corev1.PodLogOptions{Container: container, LimitBytes: &limit}, c.params).Do(ctx).Raw()
+	err = c.wrap(err, "read the pod's log")
+	if sandbox.CodeOf(err) == sandbox.NotFound {
+		err = nil // it is stopped
+	}
+	if err != nil {
+		return nil, err
+	}
+	return io.NopCloser(bytes.NewReader(data)), nil
+}
+
+// Prune destroys those that are stopped.
+func (d *Kept) Prune(ctx context.Context) (names []string, err error) {
+	records, err := d.Records(ctx)
+	for _, r := range records {
+		gone, perr := d.prune(ctx, r.ID)
+		if gone {
+			names = append(names, r.ID)
+		}
+		err = errors.Join(err, perr)
+	}
+	return names, err
+}
+
+// prune destroys one that is stopped, unless somebody has done anything to it meanwhile.
+func (d *Kept) prune(ctx context.Context, name string) (gone bool, err error) {
+	c, k, err := d.find(ctx, name)
+	if sandbox.CodeOf(err) == sandbox.NotFound || err == nil && starting(k.claim) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	switch _, err := d.vacate(ctx, c, name); sandbox.CodeOf(err) {
+	case "":
+		return d.discard(ctx, c, k.claim)
+	case sandbox.Exists, sandbox.Unavailable:
+		return false, nil
+	default:
+		return false, err
+	}
+}

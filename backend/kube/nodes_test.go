@@ -1,0 +1,39 @@
+package kube
+
+import (
+	"encoding/json"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+func Test_User_Namespaces_Are_Used_Where_All_Nodes_Say_That_They_Have_Them(t *testing.T) {
+	const (
+		has   = `{"status":{"runtimeHandlers":[{"name":"runsc"},{"name":"","features":{"userNamespaces":true}}]}}`
+		lacks = `{"status":{"runtimeHandlers":[{"name":"runsc","features":{"userNamespaces":true}},{"name":"","features":{"userNamespaces":false}}]}}`
+		old   = `{"status":{}}`
+	)
+	for name, c := range map[string]struct {
+		nodes, handler string
+		want           bool
+	}{
+		"all have":               {"[" + has + "," + has + "]", "", true},
+		"one lacks":              {"[" + has + "," + lacks + "]", "", false},
+		"one says nothing":       {"[" + has + "," + old + "]", "", false},
+		"no node is seen":        {"[]", "", false},
+		"the class's has":        {"[" + lacks + "]", "runsc", true},
+		"the class's lacks":      {"[" + has + "]", "runsc", false},
+		"nobody has the class's": {"[" + has + "]", "kata", false},
+		"a class not to be seen": {"[" + has + "]", unknownHandler, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var nodes []corev1.Node
+			if err := json.Unmarshal([]byte(c.nodes), &nodes); err != nil {
+				t.Fatal(err)
+			}
+			if got := allHaveUserNamespaces(nodes, c.handler); got != c.want {
+				t.Errorf("%v, want %v", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,77 @@
+package kube
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// unseen is how long the maker of a sandbox may be silent before it counts as killed.
+const unseen = 5 * seenEvery
+
+// sweep removes what is over, and what killed processes have left. It has no leader: whoever uses the namespace sweeps, and
+// each deletion holds only for the very object that was judged, as it was then. What cannot be removed now stays for the next.
+func (d *Kept) sweep(ctx context.Context, c *cluster) {
+	_ = d.sweepAll(ctx, c) // see above
+}
+
+// Sweep is what each use of the namespace does on the way: it removes what is over, and what killed processes have left.
+func (d *Kept) Sweep(ctx context.Context) error {
+	c, err := d.Inner.connect()
+	if err != nil {
+		return err
+	}
+	return d.sweepAll(ctx, c)
+}
+
+func (d *Kept) sweepAll(ctx context.Context, c *cluster) error {
+	d.Inner.swept.Do(func() { c.sweep(ctx, agentKind{}) })
+	all, err := c.listClaims(ctx)
+	for i := range all {
+		d.reap(ctx, c, &all[i])
+	}
+	return err
+}
+
+// reap removes one of them if it has to go.
+func (d *Kept) reap(ctx context.Context, c *cluster, claim *corev1.PersistentVolumeClaim) {
+	name := claim.Labels[labelID]
+	switch {
+	case claim.Name != objectName(name): // not ours
+	case claim.DeletionTimestamp != nil:
+		_ = c.deletePods(ctx, name)
+	case !whole(claim):
+		if seen, err := time.Parse(time.RFC3339, claim.Annotations[annotationMaking]); err != nil || time.Since(seen) > unseen {
+			_, _ = d.discard(ctx, c, claim)
+		}
+	default:
+		k, err := decode(claim)
+		if err != nil || !k.over(time.Now()) || starting(claim) {
+			return
+		}
+		if _, err := d.vacate(ctx, c, name); err == nil { // one that runs ends by itself when no command does
+			_, _ = d.discard(ctx, c, claim)
+		}
+	}
+}
+
+// starting reports whether somebody began to start the sandbox not long ago, and has not told of the end.
+func starting(claim *corev1.PersistentVolumeClaim) bool {
+	at, err := time.Parse(time.RFC3339, claim.Annotations[annotationStarting])
+	return err == nil && time.Since(at) < unseen
+}
+
+// discard deletes a claim as it was read, with its pods. Whoever has changed it in between has saved it.
+func (d *Kept) discard(ctx context.Context, c *cluster, claim *corev1.PersistentVolumeClaim) (gone bool, err error) {
+	err = c.deleteClaim(ctx, claim, claim.ResourceVersion)
+	if sandbox.CodeOf(err) == sandbox.Exists {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, c.deletePods(ctx, claim.Labels[labelID])
+}

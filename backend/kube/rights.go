@@ -1,0 +1,149 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// right is what a Role has to allow.
+type right struct {
+	Group       string // of the API; empty: the core's
+	Resource    string
+	Subresource string
+	Verbs       []string
+	Without     string // what is lost without it; empty: nothing runs
+}
+
+// name is the resource as Roles have it.
+func (r right) name() string {
+	if r.Subresource == "" {
+		return r.Resource
+	}
+	return r.Resource + "/" + r.Subresource
+}
+
+// Names of the Roles that doctor prints.
+const (
+	roleNeeded   = "agent-sandbox"
+	roleOptional = "agent-sandbox-optional"
+)
+
+// needed are the rights without which nothing runs. Executing over a WebSocket is a GET, over SPDY a POST; from
+// Kubernetes 1.35 on a WebSocket needs the right to create, too.
+func needed() []right {
+	return []right{
+		{Resource: "pods", Verbs: []string{"create", "get", "list", "watch", "delete"}},
+		{Resource: "pods", Subresource: "exec", Verbs: []string{"create", "get"}},
+	}
+}
+
+// optional are the rights without which something is missing.
+func optional() []right {
+	return []right{
+		{
+			Group: "networking.k8s.io", Resource: "networkpolicies", Verbs: []string{"create"},
+			Without: "no NetworkPolicy is made: without a network seccomp holds commands, and who may connect to a pod is the cluster's choice",
+		},
+		{Resource: "events", Verbs: []string{"list", "watch"}, Without: "what keeps a pod from starting is told by its conditions alone"},
+		{Resource: "persistentvolumeclaims", Verbs: []string{"create", "get", "list", "watch", "patch", "delete"}, Without: "no sandbox lives on"},
+		{Resource: "pods", Verbs: []string{"patch"}, Without: "pods that were prepared have no names"},
+		{Resource: "pods", Subresource: "log", Verbs: []string{"get"}, Without: "a guest that does not start cannot say why"},
+		{Resource: "namespaces", Verbs: []string{"get"}, Without: "whether the namespace takes pods with fewer walls than ours is not known"},
+	}
+}
+
+// agentRights are those to what the cluster has that sandboxes are made of; none where that is nothing.
+func (d *Driver) agentRights(ctx context.Context, c *cluster) []right {
+	found, err := c.agents(ctx)
+	if err != nil || found.sandboxes.version == "" || d.options.Agents == AgentsNever {
+		return nil
+	}
+	all := []string{"create", "get", "list", "watch", "delete"}
+	if d.options.WarmPool == "" {
+		return []right{{Group: found.sandboxes.group, Resource: found.sandboxes.resource, Verbs: all, Without: "pods are made, and no Sandboxes"}}
+	}
+	return []right{
+		{Group: found.sandboxes.group, Resource: found.sandboxes.resource, Verbs: []string{"get", "list", "watch"}, Without: "no pod of a warm pool is found"},
+		{Group: found.claims.group, Resource: found.claims.resource, Verbs: all, Without: "no pod of a warm pool is taken"},
+	}
+}
+
+// rights asks for each right whether we have it.
+func (c *cluster) rights(ctx context.Context, more ...right) ([]sandbox.Finding, error) {
+	must, err := c.askFor(ctx, needed(), roleNeeded)
+	if err != nil {
+		return nil, err
+	}
+	may, err := c.askFor(ctx, append(optional(), more...), roleOptional)
+	for i := range may {
+		if f := &may[i]; f.Rule == "networkpolicies" && f.State == sandbox.Enforced { // what was made may hold nothing
+			f.State, f.Detail = sandbox.Emulated, "one is made with each pod; whether the cluster's network enforces it was not tried"
+			f.Fix = "'agent-sandbox doctor --backend kube --verify' tries it"
+		}
+	}
+	return append(must, may...), err
+}
+
+// askFor asks for rights that are in one Role. The fix is all of the Role: it takes the place of one that is there.
+func (c *cluster) askFor(ctx context.Context, rights []right, role string) ([]sandbox.Finding, error) {
+	var found []sandbox.Finding
+	for _, r := range rights {
+		var lacks []string
+		for _, verb := range r.Verbs {
+			ok, err := c.may(ctx, r, verb)
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				lacks = append(lacks, verb)
+			}
+		}
+		f := sandbox.Finding{Rule: r.name(), State: sandbox.Enforced, Needed: r.Without == "", Detail: "allowed: " + strings.Join(r.Verbs, ", ")}
+		if len(lacks) > 0 {
+			f.State, f.Detail = sandbox.Impossible, "not allowed: "+strings.Join(lacks, ", ")
+			if r.Without != "" {
+				f.Detail += "; " + r.Without
+			}
+			f.Fix = "kubectl apply -f - <<<'" + c.role(role, rights) + "', and bind it to you"
+		}
+		found = append(found, f)
+	}
+	return found, nil
+}
+
+// may asks whether we may do verb.
+func (c *cluster) may(ctx context.Context, r right, verb string) (bool, error) {
+	review := authorizationv1.SelfSubjectAccessReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SelfSubjectAccessReview"},
+		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: c.namespace, Verb: verb, Group: r.Group, Resource: r.Resource, Subresource: r.Subresource,
+		}},
+	}
+	at := c.rest.Post().AbsPath("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews")
+	err := c.send(ctx, at, review, &review, "ask what is allowed")
+	return review.Status.Allowed, err
+}
+
+// role is a Role with rights, as one line of JSON.
+func (c *cluster) role(name string, rights []right) string {
+	type rule struct {
+		APIGroups []string `json:"apiGroups"`
+		Resources []string `json:"resources"`
+		Verbs     []string `json:"verbs"`
+	}
+	var rules []rule
+	for _, r := range rights {
+		rules = append(rules, rule{[]string{r.Group}, []string{r.name()}, r.Verbs})
+	}
+	data, _ := json.Marshal(map[string]any{ // strings alone
+		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
+		"metadata": map[string]string{"name": name, "namespace": c.namespace}, "rules": rules,
+	})
+	return string(data)
+}

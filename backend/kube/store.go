@@ -1,0 +1,244 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/seed434b0696/agent-sandbox/guest"
+	"github.com/seed434b0696/agent-sandbox/guest/session"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// What is done to the files of a sandbox is done by the guest in a container that mounts the whole claim and in which no command
+// of the sandbox runs: the door of its pod, or, when it is stopped, that of a pod which has nothing else.
+
+// storeSession begins a session with the guest of a store.
+func (i *instance) storeSession(ctx context.Context, container string, more ...string) error {
+	s, err := i.open(ctx, container, i.atDoor("store", more...), func(s *stream) error {
+		if i.driver.options.GuestImage != "" {
+			return nil
+		}
+		return s.sendMissing(ctx, i.program.data)
+	})
+	if err == nil {
+		i.session, err = session.Connect(ctx, s)
+	}
+	if err != nil {
+		return i.why(ctx, err)
+	}
+	return nil
+}
+
+// beside calls f with the store of a sandbox that runs.
+func (d *Kept) beside(ctx context.Context, c *cluster, k *known, pod *corev1.Pod, f func(context.Context, *instance) error) error {
+	p, err := d.prepared(c, k, nil)
+	if err != nil {
+		return err
+	}
+	i := &instance{prepared: p, pod: pod}
+	err = i.atOpenDoor(ctx, func() error { return i.storeSession(ctx, doorContainer) })
+	if err == nil {
+		err = f(ctx, i)
+	}
+	return errors.Join(err, i.detach(context.WithoutCancel(ctx)))
+}
+
+// alone calls f with the store of a sandbox that is stopped. It cannot be started meanwhile, because the pod has its name;
+// that ends with the process that made it.
+func (d *Kept) alone(ctx context.Context, c *cluster, k *known, f func(context.Context, *instance) error) error {
+	if err := d.vacated(ctx, c, k); err != nil {
+		return err
+	}
+	p, err := d.prepared(c, k, nil)
+	if err != nil {
+		return err
+	}
+	pod, err := keptPod(k, objectName(k.record.ID), keptStore, p.storePod(*k.form.Pod.DeepCopy()))
+	if err != nil {
+		return err
+	}
+	ctx, stop := c.binding(ctx, k.claim)
+	defer stop()
+	i := &instance{prepared: p}
+	d.Inner.options.Trace("kube", "create pod "+pod.Name+" for the files of "+k.record.ID)
+	if i.pod, err = c.createPod(ctx, pod); err != nil {
+		err = errors.Join(err, c.withdraw(ctx, pod, err))
+		if sandbox.CodeOf(err) == sandbox.Exists {
+			err = sandbox.Errorf(sandbox.Unavailable, "sandbox %s was started, or somebody works on its files", k.record.ID).WithHint("try again")
+		}
+		return err
+	}
+	if err = c.await(ctx, i.pod); err == nil {
+		err = i.storeSession(ctx, container, "--alone")
+	}
+	if err == nil {
+		err = f(ctx, i)
+	}
+	return errors.Join(err, i.Close(context.WithoutCancel(ctx)))
+}
+
+// visit has the pod of a store end whose maker was killed before it came: it ends with the last who is there. One that cannot
+// even start is nobody's.
+func (d *Kept) visit(ctx context.Context, c *cluster, k *known, pod *corev1.Pod) {
+	p, err := d.prepared(c, k, nil)
+	if err != nil {
+		return
+	}
+	i := &instance{prepared: p, pod: pod}
+	if _, running := state(pod); !running {
+		if err := c.await(ctx, pod); err != nil && ctx.Err() == nil {
+			_ = c.deletePod(ctx, pod.Name, pod.UID) // whoever has made it fails, too
+			return
+		}
+	}
+	_ = i.storeSession(ctx, container, "--alone") // it may have ended meanwhile
+	_ = i.detach(ctx)
+}
+
+// storePod makes the pod of a sandbox one that has only its door.
+func (p *prepared) storePod(spec corev1.PodSpec) corev1.PodSpec {
+	door := p.door()
+	door.Name = container
+	used := func(v corev1.Volume) bool {
+		return slices.ContainsFunc(door.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == v.Name })
+	}
+	spec.Volumes = slices.DeleteFunc(spec.Volumes, func(v corev1.Volume) bool { return !used(v) })
+	spec.InitContainers, spec.Containers = nil, []corev1.Container{door}
+	spec.ActiveDeadlineSeconds = new(p.lifetime())
+	return spec
+}
+
+// storing calls f with the store of the sandbox.
+func (k *kept) storing(ctx context.Context, f func(ctx context.Context, s guest.Store, i *instance) error) error {
+	if k.isClosed() {
+		return sandbox.Errorf(sandbox.Closed, "the sandbox is closed")
+	}
+	do := func(ctx context.Context, i *instance) error { return f(ctx, guest.NewStore(i.Start), i) }
+	pod, err := k.cluster.runs(ctx, k.record.ID)
+	if sandbox.CodeOf(err) == sandbox.NotFound {
+		return k.driver.alone(ctx, k.cluster, k.known, do)
+	}
+	if err != nil {
+		return err
+	}
+	return k.driver.beside(ctx, k.cluster, k.known, pod, do)
+}
+
+// Snapshot keeps workspace and home as they are now. What runs is stopped meanwhile.
+func (k *kept) Snapshot(ctx context.Context, name string) error {
+	k.working.Lock()
+	defer k.working.Unlock()
+	return k.storing(ctx, func(ctx context.Context, s guest.Store, _ *instance) error {
+		return k.still(ctx, func() error { return s.Snapshot(ctx, name) })
+	})
+}
+
+// still calls f while no command runs. Those that are started meanwhile do.
+func (k *kept) still(ctx context.Context, f func() error) error {
+	i, err := k.connected()
+	if err != nil {
+		if k.isClosed() {
+			return err
+		}
+		return f()
+	}
+	resume, err := i.still(ctx)
+	if err != nil {
+		return err
+	}
+	defer resume()
+	return f()
+}
+
+// Snapshots lists them.
+func (k *kept) Snapshots(ctx context.Context) (list []sandbox.SnapshotInfo, err error) {
+	err = k.storing(ctx, func(ctx context.Context, s guest.Store, _ *instance) error {
+		list, err = s.Snapshots(ctx)
+		return err
+	})
+	return list, err
+}
+
+// RemoveSnapshot removes one.
+func (k *kept) RemoveSnapshot(ctx context.Context, name string) error {
+	return k.storing(ctx, func(ctx context.Context, s guest.Store, _ *instance) error { return s.Remove(ctx, name) })
+}
+
+// Restore ends what runs, and puts the files back. The sandbox runs again afterwards, if it did.
+func (k *kept) Restore(ctx context.Context, name string) error {
+	k.working.Lock()
+	defer k.working.Unlock()
+	i, err := k.connected()
+	stopped := sandbox.CodeOf(err) == sandbox.Closed && !k.isClosed()
+	if err != nil && !stopped {
+		return err
+	}
+	if !stopped {
+		if err := k.has(ctx, name); err != nil { // nothing is killed for what cannot be
+			return err
+		}
+		if err := k.driver.halt(ctx, k.cluster, k.known); err != nil {
+			return err
+		}
+		_ = i.detach(ctx) // its pod is gone
+	}
+	if err := k.driver.putBack(ctx, k.cluster, k.known, name); err != nil || stopped {
+		return err
+	}
+	now, err := k.driver.restart(ctx, k.cluster, k.known, k.env)
+	if err != nil {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed {
+		return errors.Join(sandbox.Errorf(sandbox.Closed, "the sandbox is closed"), now.detach(ctx))
+	}
+	k.inner = now
+	return nil
+}
+
+// has fails where there is no snapshot of that name.
+func (k *kept) has(ctx context.Context, name string) error {
+	list, err := k.Snapshots(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range list {
+		if s.Name == name {
+			return nil
+		}
+	}
+	return sandbox.Errorf(sandbox.NotFound, "no snapshot %s", name).WithHint("'agent-sandbox snapshots NAME' lists them")
+}
+
+// putBack restores the files of a sandbox that is stopped. Nobody starts it between the two steps of an exchange, not even
+// when we are killed there.
+func (d *Kept) putBack(ctx context.Context, c *cluster, k *known, snapshot string) error {
+	return d.alone(ctx, c, k, func(ctx context.Context, i *instance) error {
+		if err := c.annotate(ctx, k.claim, map[string]any{annotationUnrest: stamp()}); err != nil {
+			return err
+		}
+		if err := guest.NewStore(i.Start).Restore(ctx, snapshot); err != nil {
+			return err // what has begun is finished by the next start
+		}
+		return c.annotate(ctx, k.claim, map[string]any{annotationUnrest: nil})
+	})
+}
+
+// settle finishes a restore in the middle of which somebody was killed.
+func (d *Kept) settle(ctx context.Context, c *cluster, k *known) error {
+	now, err := c.findClaim(ctx, k.record.ID)
+	if err != nil || now.Annotations[annotationUnrest] == "" {
+		return err
+	}
+	return d.alone(ctx, c, k, func(ctx context.Context, i *instance) error {
+		if err := guest.NewStore(i.Start).Settle(ctx); err != nil {
+			return err
+		}
+		return c.annotate(ctx, k.claim, map[string]any{annotationUnrest: nil})
+	})
+}

@@ -1,0 +1,192 @@
+package virtual
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/vfs"
+	"github.com/seed434b0696/agent-sandbox/vfs/store"
+)
+
+// Names below sandbox.Spec.State.
+const (
+	treeDir      = "tree"       // a store with the files as the last command left them
+	beginFile    = "begin.pack" // what a fork begins with
+	snapshotsDir = "snapshots"
+	packSuffix   = ".pack"
+	newPrefix    = ".new-" // of what is being written
+)
+
+// compactFrom is how many bytes a store may have before those that nothing needs are given back.
+const compactFrom = 64 << 20
+
+// keeping is where a sandbox keeps its files for when it is made again.
+type keeping struct {
+	dir   string
+	store *store.Store
+
+	mu      sync.Mutex
+	last    *vfs.Snapshot // that was committed; nil: none
+	compact int64         // the store's size after the last compaction
+}
+
+// openKeeping opens the directory of a sandbox, with the state that it goes on from; nil: none.
+func openKeeping(dir string) (k *keeping, s *state, err error) {
+	if !filepath.IsAbs(dir) {
+		return nil, nil, sandbox.Errorf(sandbox.Invalid, "state directory %q is not absolute", dir)
+	}
+	st, err := store.Open(filepath.Join(dir, treeDir), unlimited)
+	if errors.Is(err, store.ErrInUse) {
+		return nil, nil, sandbox.Errorf(sandbox.Exists, "%w", err)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	k = &keeping{dir: dir, store: st}
+	k.sweep()
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, st.Close())
+		}
+	}()
+	packed, err := st.Load()
+	if err == nil {
+		s, err = unpack(packed)
+		return k, s, err
+	}
+	if !missing(err) {
+		return nil, nil, damaged(err)
+	}
+	if s, err = readFile(filepath.Join(dir, beginFile)); missing(err) {
+		return k, nil, nil
+	}
+	return k, s, err
+}
+
+// sweep removes what a killed process left of snapshots that it wrote. Nobody else has the State now.
+func (k *keeping) sweep() {
+	left, _ := filepath.Glob(filepath.Join(k.dir, snapshotsDir, newPrefix+"*"))
+	for _, name := range left {
+		_ = os.Remove(name) // the next time tries again
+	}
+}
+
+func readFile(name string) (*state, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readPack(f)
+}
+
+// commit brings the files of the tree to the disk, unless nothing has changed since the last time.
+func (k *keeping) commit(t *tree) error {
+	if k == nil {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := t.fs.Snapshot()
+	if k.last != nil && len(vfs.Diff(k.last, now)) == 0 {
+		return nil
+	}
+	s, err := t.save(now)
+	if err != nil {
+		return err
+	}
+	packed, err := s.pack()
+	if err == nil {
+		_, err = k.store.Commit(packed)
+	}
+	if err != nil {
+		return sandbox.Errorf(sandbox.Exhausted, "the files could not be kept: %w", err)
+	}
+	k.last = now
+	if size := k.store.Size(); size > compactFrom && size > 2*k.compact {
+		if err := k.store.Compact(); err != nil {
+			return err
+		}
+		k.compact = k.store.Size()
+	}
+	return nil
+}
+
+func (k *keeping) close() error {
+	if k == nil {
+		return nil
+	}
+	return k.store.Close()
+}
+
+func (k *keeping) path(name string) string {
+	return filepath.Join(k.dir, snapshotsDir, name+packSuffix)
+}
+
+// write makes a file with a state, which is there as a whole or not at all. Exists: the name is taken.
+func (s *state) write(ctx context.Context, name string) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	temp, err := os.CreateTemp(filepath.Dir(name), newPrefix)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(temp.Name()) }() // its other name stays
+	w := bufio.NewWriterSize(&until{ctx, temp}, 1<<18)
+	if err = s.writePack(w); err == nil {
+		err = w.Flush()
+	}
+	if err == nil {
+		err = temp.Sync()
+	}
+	if err = errors.Join(err, temp.Close()); err == nil {
+		err = os.Link(temp.Name(), name)
+	}
+	if errors.Is(err, os.ErrExist) {
+		return sandbox.Errorf(sandbox.Exists, "there is a snapshot %s already", strings.TrimSuffix(filepath.Base(name), packSuffix))
+	}
+	return err
+}
+
+// until writes until its context ends.
+type until struct {
+	ctx context.Context //nolint:containedctx // bounds one file
+	w   io.Writer
+}
+
+func (u *until) Write(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.w.Write(p)
+}
+
+// list tells of the snapshots, oldest first.
+func (k *keeping) list() ([]sandbox.SnapshotInfo, error) {
+	entries, err := os.ReadDir(filepath.Join(k.dir, snapshotsDir))
+	if err != nil && !missing(err) {
+		return nil, err
+	}
+	list := []sandbox.SnapshotInfo{}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			continue // removed just now
+		}
+		name, ok := strings.CutSuffix(e.Name(), packSuffix)
+		if ok && sandbox.CheckSnapshot(name) == nil {
+			list = append(list, sandbox.SnapshotInfo{Name: name, Created: info.ModTime(), Size: info.Size()})
+		}
+	}
+	slices.SortFunc(list, func(a, b sandbox.SnapshotInfo) int { return a.Created.Compare(b.Created) })
+	return list, nil
+}

@@ -1,0 +1,50 @@
+package virtual
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Operations that a sandbox which lives on answers over its keeper's connection.
+const (
+	OpChanges = "changes" // writes a [Change] as JSON for each
+	OpPatch   = "patch"   // takes [PatchOptions] or nothing, and writes a [Patched] for each change
+	OpApply   = "apply"   // takes [ApplyOptions], and writes [Applied]
+	OpDiscard = "discard"
+)
+
+// Operate does one of them; arg and answer are JSON. Others are Unsupported.
+func (i *instance) Operate(ctx context.Context, name string, arg json.RawMessage, answer io.Writer) error {
+	out := json.NewEncoder(answer)
+	switch name {
+	case OpChanges:
+		list, err := i.Changes()
+		for _, c := range list {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := out.Encode(c); err != nil {
+				return err
+			}
+		}
+		return err
+	case OpPatch:
+		return i.operatePatch(ctx, arg, out)
+	case OpApply:
+		var o ApplyOptions
+		if err := json.Unmarshal(arg, &o); err != nil {
+			return sandbox.Errorf(sandbox.Invalid, "the argument of %s: %w", name, err)
+		}
+		done, err := i.Apply(ctx, o)
+		if err != nil {
+			return err
+		}
+		return out.Encode(done)
+	case OpDiscard:
+		return i.Discard()
+	}
+	return sandbox.Errorf(sandbox.Unsupported, "no operation %.50q", name)
+}

@@ -1,0 +1,148 @@
+package virtual
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/stage"
+	"github.com/seed434b0696/agent-sandbox/vfs"
+	"github.com/seed434b0696/agent-sandbox/vfs/hostdir"
+)
+
+// PatchOptions say what to show; the zero value is everything.
+type PatchOptions struct {
+	// Paths are absolute; a directory stands for all that is below. None: everything.
+	Paths []string `json:"paths,omitempty"`
+}
+
+// Patched is a change in the words of stages: what is in memory beside what the host has now.
+type Patched struct {
+	// Path is relative to the workspace, or absolute where the change is outside of it. It may be no UTF-8; that of
+	// Change may have lost something in JSON then.
+	Path   []byte       `json:"path"`
+	Change stage.Change `json:"change"`
+	Lines  stage.Lines  `json:"lines"`
+	// Text is the patch. Nothing: none can show the change, its file cannot be read, or it is outside of the workspace.
+	Text []byte `json:"text,omitempty"`
+}
+
+// patch calls f with each change, in the order of [Workspace.Changes].
+func (t *tree) patch(ctx context.Context, o PatchOptions, f func(Patched) error) error {
+	for _, m := range t.mounts {
+		names, any := m.named(o.Paths)
+		if !any {
+			continue
+		}
+		look, err := m.Look()
+		if err != nil {
+			return err
+		}
+		for _, c := range look.Changes {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if t.isGiven(m.path+"/"+c.Path) || len(names) > 0 && !slices.ContainsFunc(names, func(n string) bool { return beneath(c.Path, n) }) {
+				continue
+			}
+			p, ok, err := patched(look, c)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				continue
+			}
+			if m.path != t.plan.Workspace {
+				p.Path, p.Text = []byte(m.path+"/"+c.Path), nil
+			}
+			if err := f(p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func beneath(p, dir string) bool {
+	return dir == "." || p == dir || strings.HasPrefix(p, dir+"/")
+}
+
+// patched describes a change as stages do; false: the host has the same by now.
+func patched(look *hostdir.Look, c vfs.Change) (p Patched, ok bool, err error) {
+	p.Path = []byte(c.Path)
+	was, err := entryOf(look.Host, c.Path)
+	if err != nil {
+		return p, false, err
+	}
+	now, err := entryOf(look.Now, c.Path)
+	if err != nil {
+		return p, false, err
+	}
+	sides := stage.Sides{Old: look.Host.Open, New: look.Now.Open}
+	p.Change, ok, err = sides.Describe(c.Path, was, now)
+	p.Change.Conflict = look.Conflict(c)
+	if !ok {
+		return p, false, err
+	}
+	var text bytes.Buffer
+	if err == nil {
+		err = sides.WritePatch(&text, []stage.Change{p.Change})
+	}
+	if err == nil {
+		p.Text, p.Lines = text.Bytes(), stage.LinesOf(text.Bytes())
+	}
+	return p, true, nil // a file that cannot be read, or was changed outside while it is half in memory, has no text
+}
+
+// entryOf describes what one side has; nil: nothing.
+func entryOf(side hostdir.Side, name string) (*stage.Entry, error) {
+	info, err := side.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil //nolint:nilnil // that a Change has no entry on a side is no error
+	}
+	if err != nil {
+		return nil, err
+	}
+	e := &stage.Entry{Type: stage.Device, Mode: unixMode(info.Mode())}
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		e.Type, e.Size = stage.File, info.Size()
+	case mode.IsDir():
+		e.Type = stage.Directory
+	case mode&fs.ModeNamedPipe != 0:
+		e.Type = stage.FIFO
+	case mode&fs.ModeSocket != 0:
+		e.Type = stage.Socket
+	case mode&fs.ModeSymlink != 0:
+		e.Type, e.Mode = stage.Symlink, 0o777
+		e.Target, err = side.Readlink(name)
+	}
+	return e, err
+}
+
+// unixMode is the mode as chmod(2) has it.
+func unixMode(m fs.FileMode) uint32 {
+	out := uint32(m.Perm())
+	for bit, unix := range map[fs.FileMode]uint32{fs.ModeSetuid: 0o4000, fs.ModeSetgid: 0o2000, fs.ModeSticky: 0o1000} {
+		if m&bit != 0 {
+			out |= unix
+		}
+	}
+	return out
+}
+
+// operatePatch answers OpPatch.
+func (i *instance) operatePatch(ctx context.Context, arg json.RawMessage, out *json.Encoder) error {
+	var o PatchOptions
+	if arg != nil {
+		if err := json.Unmarshal(arg, &o); err != nil {
+			return sandbox.Errorf(sandbox.Invalid, "the argument of %s: %w", OpPatch, err)
+		}
+	}
+	return i.tree.patch(ctx, o, func(p Patched) error { return out.Encode(p) })
+}

@@ -1,0 +1,33 @@
+//go:build !kube
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/seed434b0696/agent-sandbox/keep"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// clusterProgram is this program built with the driver of pods: the client of a cluster takes each start of whatever
+// links it some milliseconds.
+const clusterProgram = "agent-sandbox-kube"
+
+// newCluster becomes that program, which begins anew: nothing has been started yet.
+func newCluster(host, hooks) (sandbox.Driver, error) { return nil, becomeCluster() }
+
+// newKeptCluster is as newCluster.
+func newKeptCluster(host, hooks, life) (keep.Lifecycle, error) { return nil, becomeCluster() }
+
+func becomeCluster() error {
+	self, err := os.Executable()
+	if err != nil {
+		return sandbox.Errorf(sandbox.Unavailable, "kube: this program cannot find itself: %w", err)
+	}
+	beside := filepath.Join(filepath.Dir(self), clusterProgram)
+	err = syscall.Exec(beside, os.Args, os.Environ())
+	return sandbox.Errorf(sandbox.Unavailable, "kube: pods are made by a program of their own, %s: %w", beside, err).
+		WithHint("install it beside this one: make install")
+}

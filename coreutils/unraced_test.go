@@ -1,0 +1,6 @@
+//go:build !race
+
+package coreutils
+
+// Raced: see raced_test.go.
+const Raced = false

@@ -1,0 +1,303 @@
+//go:build linux
+
+package escape_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// wall is a kind of sandbox that the attempts are made in.
+type wall struct {
+	name      string
+	flags     []string // of agent-sandbox, besides the case's own
+	kept      bool     // the sandbox is created, used by exec --in, and destroyed
+	engine    string   // the socket of the container engine that makes it; "": none does
+	env       []string // of the host, besides the case's own
+	groups    []uint32 // that the user is in: the engine's socket's
+	processes int      // that there may be where the policy's limit is 64
+	few       []string // kinds of attempts that are made each time; see everywhere
+
+	pod bool              // it has a copy of the work tree, from which nothing comes back
+	at  map[string]string // words that stand for other paths inside
+
+	// not says why an attempt is none on this wall; "": it is one.
+	not func(c *escape) string
+	// refuses is what agent-sandbox says to flags of an attempt that this wall cannot have; "": it has them.
+	refuses func(c *escape) string
+}
+
+// plainWall is that of agent-sandbox exec, which the matrix is about.
+func plainWall() *wall { return &wall{name: "bwrap", processes: 64, not: never, refuses: never} }
+
+func residentWall() *wall {
+	return &wall{
+		name: "bwrap, kept", kept: true, processes: 64, not: never, refuses: never,
+		few: append([]string{"A5.", "B15.", "E21.26", "F24.8", "F24.9"}, kept()...),
+	}
+}
+
+// kept are the kinds of attempts that a keeper could change: what lives, and where the network's ends are.
+func kept() []string { return []string{"E21.29", "E21.30", "E23.", "F25."} }
+
+func never(*escape) string { return "" }
+
+// launch is the command line that makes the attempt, of agent-sandbox's flags and the command.
+func (w *wall) launch(h *host, flags, args []string) []string {
+	line := []string{lab.command, "exec", "--in", keptName}
+	if !w.kept {
+		line = slices.Concat([]string{lab.command, "exec"}, h.expandAll(w.flags), flags)
+	}
+	return slices.Concat(line, []string{"--"}, args)
+}
+
+// words are what a case may use in scripts of the host: {run} runs a command in the sandbox of the attempt, {start} in one
+// that is made for it, and {flags} are this wall's. {processes} is its limit where the policy's is 64.
+func (w *wall) words(h *host, flags []string) map[string]string {
+	text := func(args ...string) string { return strings.Join(args, " ") }
+	own := text(h.expandAll(w.flags)...)
+	start := text(lab.command, "exec", own, "--")
+	if w.kept {
+		start = text(lab.command, "create", own, "late && "+lab.command, "exec --in late --")
+	}
+	return map[string]string{
+		"flags": own, "run": text(w.launch(h, flags, nil)...), "start": start, "processes": fmt.Sprint(w.processes),
+	}
+}
+
+// keptName is the sandbox's, one in every host.
+const keptName = "escape"
+
+// own tells whether a path, relative to the host's, is where agent-sandbox has what belongs to a living sandbox of this
+// kind, or programs that it writes for the first one.
+func (w *wall) own(path string) bool {
+	const data = "home/.local/share/agent-sandbox/"
+	return w.kept && strings.HasPrefix(path, data+"sandboxes") || w.engine != "" && strings.HasPrefix(path, data+"docker") ||
+		w.pod && strings.HasPrefix(path, data)
+}
+
+// socket tells of a Unix socket's name whether it is a keeper's, which is the user's own, or the far end of a connection to
+// an engine: such a one is in the network of who has connected.
+func (w *wall) socket(name string) bool {
+	keeper, _ := filepath.Match("/proc/self/fd/*/socket", name)
+	return w.kept && keeper || w.engine != "" && name == w.engine
+}
+
+// inner tells whether what an attempt has achieved is in the container's own root file system, which root may write: a file
+// at a path of the host's that the container does not show, whose own file is looked at afterwards, or bytes where no
+// private file system is promised.
+func (w *wall) inner(h *host, line string) bool {
+	if w.pod { // whatever comes into being is in its own file systems
+		return strings.HasSuffix(strings.TrimSpace(line), " exists")
+	}
+	if w.engine == "" {
+		return false
+	}
+	if path, ok := strings.CutSuffix(strings.TrimSpace(line), " exists"); ok {
+		path = strings.TrimPrefix(path, "OPEN ")
+		return strings.HasPrefix(path, h.base+"/") && !strings.HasPrefix(path, h.work+"/")
+	}
+	return slices.ContainsFunc([]string{"/", "/run", "/dev"}, func(dir string) bool { return strings.HasPrefix(line, "OPEN "+dir+" took ") })
+}
+
+// exec is the command line of another sandbox of this kind beside the one under attack.
+func (h *host) exec(args ...string) []string {
+	return slices.Concat([]string{lab.command, "exec"}, h.expandAll(h.wall.flags), args)
+}
+
+// keep creates the sandbox that exec --in uses, and returns what destroys it, or how it
+// was refused.
+func (c *escape) keep(ctx context.Context, h *host, flags []string) (destroy func() error, refused *outcome) {
+	if !h.wall.kept {
+		return func() error { return nil }, nil
+	}
+	run := func(ctx context.Context, args ...string) *outcome {
+		cmd := c.prepare(ctx, h, args)
+		var out []byte
+		var err error
+		if c.Net == nil {
+			out, err = cmd.CombinedOutput()
+		} else if err = theWorld.begin(c.Net); err == nil {
+			err = theWorld.machine.do(func() (err error) { // whose network the keeper is on
+				out, err = cmd.CombinedOutput()
+				return err
+			})
+		}
+		if err == nil {
+			return nil
+		}
+		o := &outcome{stderr: string(out), code: cmd.ProcessState.ExitCode()}
+		if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) {
+			o.err = err
+		}
+		return o
+	}
+	create := slices.Concat([]string{lab.command, "create"}, h.expandAll(h.wall.flags), h.expandAll(c.Flags), flags, []string{keptName})
+	if o := run(ctx, create...); o != nil {
+		return nil, o
+	}
+	return func() error {
+		out, err := c.prepare(context.WithoutCancel(ctx), h, []string{lab.command, "destroy", keptName}).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("destroy: %w\n%s", err, out)
+		}
+		return nil
+	}, nil
+}
+
+// everywhere is the variable that has all attempts made on all walls, which takes long: a sandbox is made for each. The
+// kernel's walls are those of Test_Escape; each time it is what a container or a supervisor inside could change.
+const everywhere = "AGENT_SANDBOX_ESCAPE"
+
+// chosen tells whether an attempt is made in this run.
+func (w *wall) chosen(c *escape, u user) bool {
+	if os.Getenv(everywhere) == "all" {
+		return true
+	}
+	return slices.ContainsFunc(w.few, func(kind string) bool { return strings.HasPrefix(c.ID, kind) }) && (u.uid != 0 || !w.pod && ownedByRoot(c.ID))
+}
+
+// ownedByRoot tells whether root, without a capability, has more behind these walls than other owners of a work tree:
+// what the kernel shows as files belongs to root.
+func ownedByRoot(id string) bool { return strings.HasPrefix(id, "A5.") || id[0] == 'C' || id[0] == 'G' }
+
+// Test_Escape_Resident makes the attempts in sandboxes that live on.
+func Test_Escape_Resident(t *testing.T) {
+	available(t)
+	residentWall().attack(t, escapes())
+}
+
+// Test_Escape_Docker makes the attempts in containers of a real engine, and those that only containers know.
+func Test_Escape_Docker(t *testing.T) {
+	dockerWall(t).attack(t, append(escapes(), contained()...))
+}
+
+// Test_Escape_Resident_Docker makes them in containers that live on.
+func Test_Escape_Resident_Docker(t *testing.T) {
+	w := dockerWall(t)
+	w.name, w.kept, w.few = "docker, kept", true, append([]string{"A5.", "G40."}, kept()...)
+	w.attack(t, append(escapes(), contained()...))
+}
+
+// attack makes the attempts but no control: that knows no wall, and Test_Escape makes it. Those that only pods know have
+// theirs here.
+func (w *wall) attack(t *testing.T, all []escape) {
+	t.Helper()
+	checkNames(t, all)
+	made, res := slices.DeleteFunc(slices.Clone(all), func(c escape) bool { return w.not(&c) != "" }), &results{}
+	us := []user{{"user", plainUser}, {"root", 0}}
+	if self := os.Getuid(); self != 0 {
+		us = []user{{"user", self}}
+	}
+	for _, u := range us {
+		t.Run(u.name, func(t *testing.T) {
+			n := 0
+			for _, c := range made {
+				if !w.chosen(&c, u) {
+					continue
+				}
+				n++
+				t.Run(c.ID+" "+c.Name, func(t *testing.T) {
+					c.queue(t)
+					res.set(c.ID, u.name, verdictFailed)
+					c.on(t, w, u)
+					if c.ID[0] == 'H' {
+						c.control(t, u)
+					}
+					if !t.Failed() {
+						res.set(c.ID, u.name, verdictHeld)
+					}
+				})
+			}
+			t.Logf("%d of %d attempts; %s=all makes all", n, len(made), everywhere)
+		})
+	}
+	t.Run("the threat model says the same", func(t *testing.T) {
+		begin := "<!-- " + w.name + ": written by `" + everywhere + "=all go test ./e2e/escape -update` -->"
+		document(t, begin, "<!-- end of "+w.name+" -->", w.summary(all, res), *update && res.complete(made) == "")
+	})
+}
+
+// summary says what became of all attempts on a wall. One that this run has not made counts as one that holds.
+func (w *wall) summary(all []escape, res *results) string {
+	type reason struct{ kind, text string }
+	var order []reason
+	ids := map[reason][]string{}
+	note := func(kind, text, id string) {
+		r := reason{kind, text}
+		if ids[r] == nil {
+			order = append(order, r)
+		}
+		ids[r] = append(ids[r], id)
+	}
+	held, refused := map[string]int{}, 0
+	for _, c := range all {
+		switch says := w.refuses(&c); {
+		case w.not(&c) != "":
+			note("not made", w.not(&c), c.ID)
+			continue
+		case says != "":
+			note("refused", says, c.ID)
+			refused++
+		}
+		for _, u := range users {
+			if res.at(c.ID, u) == verdictFailed {
+				note("open", "as "+u+" it is not true that "+c.Name, c.ID)
+			} else {
+				held[u]++
+			}
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %d cases; %d hold as root, %d as a plain user", w.name, len(all), held["root"], held["user"])
+	if refused > 0 {
+		fmt.Fprintf(&b, ", %d of them because the flag is refused and nothing runs", refused)
+	}
+	b.WriteString(".\n")
+	for i, r := range order {
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "- %s (%s): %s.\n", span(ids[r]), r.kind, r.text)
+	}
+	return b.String()
+}
+
+// on makes one attempt on a wall.
+func (c *escape) on(t *testing.T, w *wall, u user) {
+	t.Helper()
+	h := newHost(t, u.uid)
+	h.wall = w
+	if w.pod {
+		h.carry()
+	}
+	if c.Setup != nil {
+		c.Setup(h)
+	}
+	o := c.attempt(h, true, nil)
+	var err error
+	if says := w.refuses(c); says != "" {
+		err = errors.Join(h.refused(o, says), h.untouched(), h.clean())
+	} else {
+		err = c.judge(h, o)
+	}
+	if err != nil {
+		t.Errorf("the wall does not hold: %v\n%s", err, o)
+	}
+	h.clear()
+}
+
+// refused wants nothing to have run, for a reason.
+func (h *host) refused(o outcome, says string) error {
+	if o.err != nil || o.tried() || o.code != 125 || !strings.Contains(o.stderr, says) {
+		return fmt.Errorf("want exit code 125, nothing run, and %q said (%w)", says, o.err)
+	}
+	return h.unchanged("")
+}

@@ -1,0 +1,80 @@
+//go:build linux
+
+package escape_test
+
+import (
+	"slices"
+	"strings"
+)
+
+// notDocker are the attempts that are none on a container.
+func notDocker(c *escape) string {
+	return map[string]string{
+		"C19.5": "containers need no bubblewrap",
+		"C19.6": "containers need no bubblewrap",
+		"E23.8": "the guest connects to published ports, no process beside it: G40.1 attacks that one",
+	}[c.ID]
+}
+
+// refusedByDocker is what agent-sandbox says to a flag that a container cannot have.
+func refusedByDocker(c *escape) string {
+	switch {
+	case slices.Contains(c.Flags, "--stage"):
+		return "a container works on the workspace itself, not on a stage"
+	case slices.Contains(c.Flags, "--userns"):
+		return "containers make no user namespaces"
+	}
+	return ""
+}
+
+// notKube are the attempts that are none on a pod.
+func notKube(c *escape) string {
+	kind, _, _ := strings.Cut(c.ID, ".")
+	switch {
+	case kind == "C19":
+		return "nothing of this machine is run for a pod"
+	case kind == "D20" && c.ID != "D20.1" && c.ID != "D20.2" && c.ID != "D20.3":
+		return "a pod has a copy, from which no work of the host's is lost"
+	case kind == "D30" && (c.ID <= "D30.4" || c.ID == "D30.6"):
+		return "what is committed in a copy does not come back; D30.5 commits, too"
+	case kind == "G41", c.ID == "G40.9", c.ID == "G40.11":
+		return "nothing of the host's is mounted into a pod"
+	case c.Net != nil && refusedByKube(c) == "":
+		return "no cluster is on the test's own network"
+	}
+	return map[string]string{
+		"F25.5": "who stops the guest stops what he has himself: H51.3",
+		"F25.7": "only a node's kubelet limits the processes of a pod: H52.1",
+		"G40.5": "H50.5 has the node's sockets",
+		"G40.6": "H51.1 has it",
+		"G40.8": "H50.3 has the cluster's network",
+	}[c.ID]
+}
+
+// refusedByKube is what agent-sandbox says to a flag that a pod cannot have.
+func refusedByKube(c *escape) string {
+	has := func(flag string) bool {
+		return slices.ContainsFunc(c.Flags, func(f string) bool { return f == flag || strings.HasPrefix(f, flag+"=") })
+	}
+	switch {
+	case has("--stage"):
+		return "a pod works on a copy of the workspace, or on a volume"
+	case has("--docker"):
+		return "whoever reaches an engine's socket controls its host"
+	case has("--userns"):
+		return "pods make no user namespaces"
+	case has("--socket"):
+		return "is on this host, and the pod is not"
+	case has("--secret"):
+		return "they are put into requests by the proxy of an allow-list, which a pod cannot be held to"
+	case has("--allow"), has("--deny"), has("--publish"):
+		return "a pod's network cannot be taken away, so nothing holds commands to the proxy"
+	case has("--cmd"):
+		return "commands of an image that is not here cannot be wrapped"
+	case slices.ContainsFunc(c.Flags, func(f string) bool { return strings.HasPrefix(f, "pids=") }):
+		return "only a node's kubelet limits the processes of a pod"
+	case slices.ContainsFunc(c.Flags, func(f string) bool { return strings.HasPrefix(f, "{home}") }) && (has("--rw") || has("--ro")):
+		return "is on this host, and the pod is not"
+	}
+	return ""
+}

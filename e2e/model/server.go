@@ -1,0 +1,173 @@
+// Package model is a scripted model for the tests that run real agents: it answers the APIs of Anthropic and of OpenAI
+// as the script says, and notes what the agents' tools gave back, and with which credentials it was asked.
+package model
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Turn is one answer of the model: a tool call, or text when Tool is empty.
+type Turn struct {
+	ID    string // of the tool call; results are found under it
+	Tool  string
+	Input map[string]any // plain values
+	Text  string
+}
+
+// Result is what a tool gave back to the model.
+type Result struct {
+	Text    string
+	IsError bool // Anthropic's API says so, OpenAI's does not
+}
+
+// Server is a scripted model. It answers with the turn that comes after the tool results it has been sent, so a repeated
+// request gets the same answer.
+type Server struct {
+	turns []Turn
+
+	mu      sync.Mutex
+	results map[string]Result // by tool call
+	calls   int
+	keys    []string
+	faults  []string
+}
+
+// Serve answers with turns on the listener, which it closes when the test ends.
+func Serve(t *testing.T, l net.Listener, turns []Turn) *Server {
+	t.Helper()
+	s := &Server{turns: turns, results: map[string]Result{}}
+	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// Result returns what a tool call gave back.
+func (s *Server) Result(t *testing.T, id string) Result {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, ok := s.results[id]
+	if !ok {
+		t.Fatalf("the model never saw a result of tool call %q", id)
+	}
+	return r
+}
+
+// Keys returns the credentials that requests came with, each once.
+func (s *Server) Keys() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.keys)
+}
+
+// Check fails the test for requests that the script does not know, and when there was none.
+func (s *Server) Check(t *testing.T) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.faults {
+		t.Error(f)
+	}
+	if s.calls == 0 {
+		t.Error("nobody asked the model anything")
+	}
+}
+
+func (s *Server) fault(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = append(s.faults, fmt.Sprintf(format, args...))
+}
+
+// ServeHTTP answers a request of an agent.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.identify(r)
+	var answer func(http.ResponseWriter, []byte) error
+	switch {
+	case r.Method == http.MethodHead:
+		return
+	case r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/api/claude_code/"): // what a company prescribes
+		http.NotFound(w, r)
+		return
+	case r.Method == http.MethodGet && r.URL.Path == "/v1/responses": // by WebSocket, which Codex tries first
+		w.WriteHeader(http.StatusUpgradeRequired)
+		return
+	case r.Method == http.MethodPost && r.URL.Path == "/v1/messages":
+		answer = s.messages
+	case r.Method == http.MethodPost && r.URL.Path == "/v1/responses":
+		answer = s.responses
+	default:
+		s.fault("unexpected request: %s %s", r.Method, r.URL)
+		http.NotFound(w, r)
+		return
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, 32<<20))
+	if err != nil {
+		s.fault("reading a request: %v", err)
+		return
+	}
+	if err := answer(w, body); err != nil {
+		s.fault("%s: %v", r.URL.Path, err)
+		http.Error(w, err.Error(), http.StatusBadRequest)
+	}
+}
+
+// identify notes the credentials of a request.
+func (s *Server) identify(r *http.Request) {
+	key := r.Header.Get("X-Api-Key")
+	if key == "" {
+		key = strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if key != "" && !slices.Contains(s.keys, key) {
+		s.keys = append(s.keys, key)
+	}
+}
+
+// next keeps the tool results of a request and returns the turn that follows them.
+func (s *Server) next(results map[string]Result) (Turn, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls++
+	maps.Copy(s.results, results)
+	if len(results) >= len(s.turns) {
+		return Turn{}, fmt.Errorf("the script ended after %d turns", len(s.turns))
+	}
+	return s.turns[len(results)], nil
+}
+
+// event writes one server-sent event. A reader that is gone shows in its own exit.
+func event(w io.Writer, kind string, fields map[string]any) {
+	fields["type"] = kind
+	fmt.Fprintf(w, "event: %s\ndata: %s\n\n", kind, text(fields))
+}
+
+// text is a value as JSON.
+func text(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // a script holds only plain values
+	}
+	return string(data)
+}

@@ -1,0 +1,75 @@
+//go:build linux
+
+package guard
+
+import (
+	"os"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Available reports whether this kernel can ask us about system calls, and why not.
+func Available() error {
+	action := uint32(unix.SECCOMP_RET_USER_NOTIF)
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
+	if errno != 0 {
+		return sandbox.Errorf(sandbox.Unavailable, "this kernel has no seccomp user notification, which protects names that do not exist yet: %w", errno).
+			WithHint("Linux 5.6 or newer is needed, and an outer container must allow seccomp(2)")
+	}
+	return nil
+}
+
+// AvailableInside reports whether a guard can work beside the commands that it guards, with no rights over
+// them but those of the same user, and why not: what it needs may be refused by the seccomp profile of a
+// container. The error is Unavailable.
+func AvailableInside() error {
+	if err := Available(); err != nil {
+		return err
+	}
+	if mode, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope"); err == nil && strings.TrimSpace(string(mode)) > "1" {
+		return sandbox.Errorf(sandbox.Unavailable, "the guard inside may not look at commands: kernel.yama.ptrace_scope is %s", strings.TrimSpace(string(mode))).
+			WithHint("sudo sysctl kernel.yama.ptrace_scope=1")
+	}
+	for _, try := range []struct {
+		call string
+		do   func() error
+	}{
+		{"process_vm_readv", tryReading}, {"pidfd_getfd", tryDescriptor}, {"openat2", tryOpening},
+	} {
+		if err := try.do(); err != nil {
+			return sandbox.Errorf(sandbox.Unavailable, "the guard inside needs %s(2): %w", try.call, err).
+				WithHint("Linux 5.6 or newer is needed, and a seccomp profile of the container that allows the call")
+		}
+	}
+	return nil
+}
+
+func tryReading() error {
+	_, err := target{os.Getpid()}.read(uint64(uintptr(unsafe.Pointer(&repository[0]))), make([]byte, 1))
+	return err
+}
+
+func tryDescriptor() error {
+	self, err := unix.PidfdOpen(os.Getpid(), 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(self)
+	fd, err := unix.PidfdGetfd(self, self, 0)
+	if err != nil {
+		return err
+	}
+	return unix.Close(fd)
+}
+
+func tryOpening() error {
+	fd, err := unix.Openat2(unix.AT_FDCWD, "/", &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT})
+	if err != nil {
+		return err
+	}
+	return unix.Close(fd)
+}

@@ -1,0 +1,65 @@
+package guard
+
+import "golang.org/x/sys/unix"
+
+// entryOp is what a system call does to a directory.
+type entryOp int
+
+const (
+	opOpen    entryOp = iota // may create a file
+	opMkdir                  // makes a directory
+	opMknod                  // makes a FIFO or the like
+	opLink                   // makes a hard link
+	opSymlink                // makes a symbolic link
+	opRename                 // moves one name to another
+	opRemove                 // unlink, rmdir
+	opConnect                // connects a socket
+	opBind                   // binds a socket, to a path when it is a Unix socket
+	opExec                   // executes a program
+)
+
+func (o entryOp) String() string {
+	return [...]string{"create", "create", "create", "link", "symlink", "rename", "remove", "connect", "create", "execute"}[o]
+}
+
+// entryCall tells where a system call keeps its arguments. Positions count from
+// 0; a directory of -1 is the working directory.
+type entryCall struct {
+	op              entryOp
+	dir, path       int // the entry that comes into being (or is removed)
+	oldDir, oldPath int // rename: the entry that goes; link: the file; symlink: oldPath is the text
+	flags           int // opOpen: open flags, -1 for creat; opRename, opLink: their flags, -1 for none
+	mode            int // opOpen, opMkdir, opMknod
+	how             bool
+}
+
+// entryCallAt describes the calls that every architecture has.
+func entryCallAt(nr int32) (entryCall, bool) {
+	switch nr {
+	case unix.SYS_OPENAT:
+		return entryCall{op: opOpen, dir: 0, path: 1, flags: 2, mode: 3}, true
+	case unix.SYS_OPENAT2:
+		return entryCall{op: opOpen, dir: 0, path: 1, flags: 2, how: true}, true
+	case unix.SYS_MKDIRAT:
+		return entryCall{op: opMkdir, dir: 0, path: 1, mode: 2}, true
+	case unix.SYS_MKNODAT:
+		return entryCall{op: opMknod, dir: 0, path: 1, mode: 2}, true
+	case unix.SYS_SYMLINKAT:
+		return entryCall{op: opSymlink, dir: 1, path: 2, oldPath: 0}, true
+	case unix.SYS_LINKAT:
+		return entryCall{op: opLink, oldDir: 0, oldPath: 1, dir: 2, path: 3, flags: 4}, true
+	case unix.SYS_RENAMEAT:
+		return entryCall{op: opRename, oldDir: 0, oldPath: 1, dir: 2, path: 3, flags: -1}, true
+	case unix.SYS_RENAMEAT2:
+		return entryCall{op: opRename, oldDir: 0, oldPath: 1, dir: 2, path: 3, flags: 4}, true
+	case unix.SYS_UNLINKAT:
+		return entryCall{op: opRemove, dir: 0, path: 1}, true
+	case unix.SYS_CONNECT:
+		return entryCall{op: opConnect}, true
+	case unix.SYS_BIND:
+		return entryCall{op: opBind}, true
+	case unix.SYS_EXECVE, unix.SYS_EXECVEAT:
+		return entryCall{op: opExec}, true
+	}
+	return entryCall{}, false
+}

@@ -1,0 +1,193 @@
+//go:build linux
+
+package guard
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// sockaddrMax is the size of struct sockaddr_storage.
+const sockaddrMax = 128
+
+// connect makes a connection on the target's behalf: the address is copied, the
+// socket itself is taken, and both are used, so that nothing the target changes
+// meanwhile matters. A read-only mount does not stop connect(2) (unix(7)).
+func (g *Guard) connect(n notification, t target) {
+	err := g.connectFor(n, t)
+	if !g.listener.valid(n.id) {
+		return
+	}
+	var errno unix.Errno
+	switch {
+	case err == nil:
+		g.listener.finish(n.id)
+	case errors.As(err, &errno):
+		g.listener.refuse(n.id, errno)
+	default:
+		g.listener.refuse(n.id, unix.EACCES)
+	}
+}
+
+func (g *Guard) connectFor(n notification, t target) error {
+	length := n.args[2]
+	if int32(length) < 0 || uint32(length) > sockaddrMax {
+		return unix.EINVAL
+	}
+	addr := make([]byte, uint32(length))
+	if got, err := t.read(n.args[1], addr); err != nil || got < len(addr) {
+		return unix.EFAULT
+	}
+	sock, err := t.descriptor(int(int32(n.args[0])))
+	if err != nil {
+		return err
+	}
+	defer g.sockets.hold(sock)()
+	domain, err := unix.GetsockoptInt(sock, unix.SOL_SOCKET, unix.SO_DOMAIN)
+	if err != nil {
+		return errnoOf(err)
+	}
+	if domain != unix.AF_UNIX || len(addr) < 2 || leFamily(addr) != unix.AF_UNIX {
+		err := rawConnect(sock, addr)
+		if errors.Is(err, unix.ENETUNREACH) || errors.Is(err, unix.EHOSTUNREACH) {
+			g.observeAddress(addr)
+		}
+		return err
+	}
+	return g.connectUnix(sock, addr, t)
+}
+
+// connectUnix connects to a Unix socket if it is the sandbox's own or listed.
+func (g *Guard) connectUnix(sock int, addr []byte, t target) error {
+	name := addr[2:]
+	if len(name) == 0 || name[0] == 0 {
+		return g.connectAbstract(sock, addr)
+	}
+	if i := bytes.IndexByte(name, 0); i >= 0 {
+		name = name[:i]
+	}
+	e, err := t.entry(unix.AT_FDCWD, string(name))
+	if err != nil {
+		return err
+	}
+	defer func() { e.close() }()
+	if e, err = t.followLast(e); err != nil {
+		return err
+	}
+	if e.name == "" {
+		return unix.ECONNREFUSED
+	}
+	fd, err := unix.Openat(e.dir, e.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return errnoOf(err)
+	}
+	defer unix.Close(fd)
+	if path := e.String(); !g.rules.sockets[path] && !g.rules.ownSocket(path) {
+		return g.deny(opConnect, path, unix.EACCES)
+	}
+	// Through the descriptor, so that the checked socket is the one connected to.
+	path := "/proc/self/fd/" + strconv.Itoa(fd)
+	return rawConnect(sock, append(append(slices.Clone(addr[:2]), path...), 0))
+}
+
+// connectAbstract allows names in the sandbox's own network namespace, which
+// holds nothing of the host's; the host's namespace has no such names for us.
+func (g *Guard) connectAbstract(sock int, addr []byte) error {
+	if len(addr) > 2 {
+		if command, what, ok := parseDenied(string(addr[3:])); ok {
+			g.o.Refused(Refusal{Kind: RefusedCommand, Op: "run", Target: what, Command: command})
+		}
+	}
+	if g.o.Rules.Abstract && len(addr) > 2 {
+		name := "@" + string(addr[3:])
+		if !g.rules.sockets[name] {
+			return g.deny(opConnect, name, unix.EACCES)
+		}
+	}
+	return rawConnect(sock, addr)
+}
+
+// descriptor takes a copy of the target's descriptor (pidfd_getfd(2)).
+func (t target) descriptor(fd int) (int, error) {
+	pidfd, err := unix.PidfdOpen(t.tid, unix.PIDFD_THREAD)
+	if errors.Is(err, unix.EINVAL) { // before Linux 6.9: only whole processes
+		var tgid int
+		if tgid, err = t.process(); err == nil {
+			pidfd, err = unix.PidfdOpen(tgid, 0)
+		}
+	}
+	if err != nil {
+		return -1, errnoOf(err)
+	}
+	defer unix.Close(pidfd)
+	got, err := unix.PidfdGetfd(pidfd, fd, 0)
+	return got, errnoOf(err)
+}
+
+// process is the id of the thread's process.
+func (t target) process() (int, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", t.tid))
+	if err != nil {
+		return 0, unix.ESRCH
+	}
+	for line := range bytes.Lines(data) {
+		if rest, ok := bytes.CutPrefix(line, []byte("Tgid:")); ok {
+			return strconv.Atoi(string(bytes.TrimSpace(rest)))
+		}
+	}
+	return 0, unix.ESRCH
+}
+
+// rawConnect is connect(2) with the bytes as they are.
+func rawConnect(sock int, addr []byte) error {
+	var p unsafe.Pointer
+	if len(addr) > 0 {
+		p = unsafe.Pointer(&addr[0])
+	}
+	_, _, errno := unix.Syscall(unix.SYS_CONNECT, uintptr(sock), uintptr(p), uintptr(len(addr)))
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+func leFamily(addr []byte) int { return int(uint16(addr[0]) | uint16(addr[1])<<8) }
+
+// sockets are the copies that connects under way use.
+type sockets struct {
+	mu   sync.Mutex
+	open map[int]bool
+}
+
+// hold registers sock; the returned function closes it.
+func (s *sockets) hold(sock int) (release func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == nil {
+		s.open = map[int]bool{}
+	}
+	s.open[sock] = true
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.open, sock)
+		_ = unix.Close(sock)
+	}
+}
+
+// abort wakes every connect under way: nobody waits for it any more.
+func (s *sockets) abort() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for sock := range s.open {
+		_ = unix.Shutdown(sock, unix.SHUT_RDWR)
+	}
+}

@@ -1,0 +1,30 @@
+package guard
+
+import "strings"
+
+// deniedPrefix begins the abstract name of a Unix socket (unix(7)) that nobody listens
+// at. To connect to it is how a wrapper tells the guard what it refused: the command's name, a NUL and a few words follow. Whoever is inside
+// can do that too, so it is good for a list that people read and for nothing else.
+const deniedPrefix = "agent-sandbox/denied/"
+
+// maxDeniedName keeps such a name within the 107 bytes of an address.
+const maxDeniedName = 107 - len(deniedPrefix)
+
+// DeniedName makes such a name, without the NUL in front.
+func DeniedName(command, what string) string {
+	text := deniedPrefix + command + "\x00" + what
+	return text[:min(len(text), len(deniedPrefix)+maxDeniedName)]
+}
+
+// parseDenied takes one apart; neither is empty.
+func parseDenied(name string) (command, what string, ok bool) {
+	rest, ok := strings.CutPrefix(name, deniedPrefix)
+	if !ok {
+		return "", "", false
+	}
+	command, what, _ = strings.Cut(rest, "\x00")
+	if what == "" {
+		what = command
+	}
+	return command, what, command != ""
+}

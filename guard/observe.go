@@ -1,0 +1,117 @@
+//go:build linux
+
+package guard
+
+import (
+	"encoding/binary"
+	"errors"
+	"net/netip"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Most refusals are the kernel's: a read-only mount, a directory that is empty, a
+// network without a way out. What follows foresees them, only to tell people. It
+// decides nothing, and a path that changes meanwhile makes a wrong line in a list.
+
+// uninteresting are trees that belong to the sandbox: nothing in them is refused for a
+// rule's sake.
+var uninteresting = []string{"/dev", "/proc", "/sys", "/run"}
+
+// observeOpen is told of an open of what exists.
+func (g *Guard) observeOpen(n notification, t target, call entryCall, how openHow) {
+	path, err := t.cString(n.args[call.path])
+	if err != nil || belowAny(path, uninteresting) {
+		return
+	}
+	e, err := t.entry(dirOf(n, call.dir), path)
+	if err == nil && how.follows() {
+		e, err = t.followLast(e)
+	}
+	defer func() { e.close() }()
+	if err != nil {
+		return
+	}
+	if how.writes() {
+		g.observeEntry(opOpen, how, e)
+		return
+	}
+	full := e.String()
+	var st unix.Stat_t
+	// Only the host knows whether anything is hidden there.
+	if g.rules.access(full) == Exclude && !belowAny(full, uninteresting) && unix.Lstat(full, &st) == nil {
+		g.o.Refused(Refusal{Kind: RefusedPath, Op: "read", Target: full})
+	}
+}
+
+// observeEntry is told of a call that writes e, or makes it, when no rule of the guard
+// forbids that.
+func (g *Guard) observeEntry(op entryOp, how openHow, e entry) {
+	full := e.String()
+	if e.name == "" || belowAny(full, uninteresting) {
+		return
+	}
+	if g.rules.access(full) != ReadOnly {
+		return
+	}
+	if g.rules.guarded(e.path, e.name) != nil {
+		return // told when it is refused
+	}
+	made := !existsAt(e.dir, e.name)
+	switch {
+	case op == opRemove, made:
+		// The host's own permissions refuse it, too, and no policy changes that.
+		if g.writable(e.path) {
+			g.o.Refused(Refusal{Kind: RefusedPath, Op: op.String(), Target: full})
+		}
+	case op == opOpen && how.writes() && how&unix.O_EXCL == 0:
+		if g.writable(full) {
+			g.o.Refused(Refusal{Kind: RefusedPath, Op: "write", Target: full})
+		}
+	}
+}
+
+// writable reports whether path could be written to but for the sandbox's mounts. Inside, the kernel names a
+// read-only mount last, when the permissions allow it.
+func (g *Guard) writable(path string) bool {
+	err := unix.Access(path, unix.W_OK)
+	return err == nil || g.o.Rules.Inside && errors.Is(err, unix.EROFS)
+}
+
+func belowAny(path string, roots []string) bool {
+	for _, root := range roots {
+		if path == root || strings.HasPrefix(path, root+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// observeAddress is told of an address that the sandbox has no route to.
+func (g *Guard) observeAddress(addr []byte) {
+	if a, ok := socketAddress(addr); ok {
+		g.o.Refused(Refusal{Kind: RefusedAddress, Op: opConnect.String(), Target: a.String()})
+	}
+}
+
+// socketAddress reads struct sockaddr_in and sockaddr_in6 (ip(7), ipv6(7)).
+func socketAddress(addr []byte) (netip.AddrPort, bool) {
+	const v4, v6 = 8, 24
+	switch family := leFamilyOf(addr); {
+	case family == unix.AF_INET && len(addr) >= v4:
+		ip, _ := netip.AddrFromSlice(addr[4:8])
+		return netip.AddrPortFrom(ip, binary.BigEndian.Uint16(addr[2:])), true
+	case family == unix.AF_INET6 && len(addr) >= v6:
+		ip, _ := netip.AddrFromSlice(addr[8:24])
+		return netip.AddrPortFrom(ip.Unmap(), binary.BigEndian.Uint16(addr[2:])), true
+	}
+	return netip.AddrPort{}, false
+}
+
+func leFamilyOf(addr []byte) int {
+	if len(addr) < 2 {
+		return -1
+	}
+	return leFamily(addr)
+}

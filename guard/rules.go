@@ -1,0 +1,61 @@
+package guard
+
+import "encoding/json"
+
+// Rules say what a guard forbids and what it lets pass. They are plain data, so that they can be sent to
+// where the guard runs. All paths are absolute, clean and resolved, as they are inside; the JSON form keeps
+// every byte of them.
+type Rules struct {
+	Names   []Name  `json:"names,omitempty"`
+	NoRepos []Path  `json:"noRepos,omitempty"` // roots below which no new git repository may appear
+	Mounts  []Mount `json:"mounts,omitempty"`
+	Rest    Access  `json:"rest"` // of what lies below no mount
+
+	Sockets []Path `json:"sockets,omitempty"` // Unix sockets of the host that may be connected to; abstract ones begin with "@"
+	Private []Path `json:"private,omitempty"` // trees whose sockets are the sandbox's own, besides those of private mounts
+	// Abstract: abstract names of sockets are the host's, so that only those among Sockets may be connected to.
+	Abstract bool `json:"abstract,omitempty"`
+
+	Reads  bool `json:"reads,omitempty"`  // opens for reading are looked at, too
+	Inside bool `json:"inside,omitempty"` // the guard runs within the mounts that it tells about, not on the host
+}
+
+// Name is one that must not come into being: no file, directory, link or anything else called Name may be
+// created in, or renamed or linked into, Dir.
+type Name struct {
+	Dir    Path   `json:"dir"`              // need not exist
+	Name   Path   `json:"name"`             // one component, compared without regard to case; "*" is every name
+	Except []Path `json:"except,omitempty"` // with "*": names that are allowed; a trailing * matches any rest
+}
+
+// Mount is a path that is mounted on, and what may be done below it.
+type Mount struct {
+	Path   Path   `json:"path"`
+	Access Access `json:"access"`
+	Pin    bool   `json:"pin,omitempty"` // it may not be moved, whatever the access
+}
+
+// Access is what a path may be used for.
+type Access int
+
+// The kinds of access.
+const (
+	Exclude   Access = iota // hidden
+	ReadOnly                //
+	ReadWrite               //
+	Private                 // the sandbox's own
+)
+
+// Path is any name of a file system: its JSON form is base64, since a JSON string holds Unicode only.
+type Path string
+
+// MarshalJSON encodes the path's bytes.
+func (p Path) MarshalJSON() ([]byte, error) { return json.Marshal([]byte(p)) }
+
+// UnmarshalJSON decodes what MarshalJSON made.
+func (p *Path) UnmarshalJSON(data []byte) error {
+	var b []byte
+	err := json.Unmarshal(data, &b)
+	*p = Path(b)
+	return err
+}

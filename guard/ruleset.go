@@ -1,0 +1,184 @@
+//go:build linux
+
+package guard
+
+import (
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// ruleset answers whether an entry may come into being. It is
+// immutable after newRuleset and touches no file system.
+type ruleset struct {
+	names   map[string]map[string]*forbidden // directory → lower-case name → guard
+	all     map[string]*forbidden            // directory → guard of every name
+	under   []*forbidden                     // every guard, to find those below a directory
+	fixed   map[string]bool                  // directories that protected paths lie in, at any depth
+	mounted map[string]bool                  // paths that the sandbox mounts on
+	noRepos []string
+	mounts  []mount
+	rest    Access
+	sockets map[string]bool
+	private []string // with a slash at the end
+
+	delicates map[string]bool // lower-case names that are guarded anywhere
+}
+
+// forbidden is a [Name], and mount a [Mount].
+type forbidden struct {
+	dir, name string
+	except    []string
+}
+
+type mount struct {
+	path   string
+	access Access
+}
+
+// repository is the set of names that make a directory a git repository
+// (is_git_directory in gitrepository-layout(5)).
+var repository = []string{"HEAD", "objects", "refs"}
+
+// gitObeys are the files that git obeys in directories whose every entry is guarded.
+var gitObeys = []string{"attributes", "exclude", "grafts", "sparse-checkout", "alternates"}
+
+func newRuleset(rules Rules) *ruleset {
+	r := &ruleset{
+		names: map[string]map[string]*forbidden{}, all: map[string]*forbidden{},
+		fixed: map[string]bool{}, noRepos: plain(rules.NoRepos), delicates: map[string]bool{},
+		mounted: map[string]bool{}, rest: rules.Rest, sockets: map[string]bool{},
+	}
+	for _, s := range rules.Sockets {
+		r.sockets[string(s)] = true
+	}
+	for _, p := range rules.Private {
+		r.private = append(r.private, string(p)+"/")
+	}
+	if len(rules.NoRepos) > 0 {
+		for _, name := range append([]string{".git", "commondir"}, repository...) {
+			r.delicates[strings.ToLower(name)] = true
+		}
+	}
+	for _, n := range rules.Names {
+		g := &forbidden{string(n.Dir), string(n.Name), plain(n.Except)}
+		r.under = append(r.under, g)
+		if g.name == "*" {
+			r.all[g.dir] = g
+			for _, name := range gitObeys {
+				r.delicates[name] = true
+			}
+			continue
+		}
+		r.delicates[strings.ToLower(g.name)] = true
+		if r.names[g.dir] == nil {
+			r.names[g.dir] = map[string]*forbidden{}
+		}
+		r.names[g.dir][strings.ToLower(g.name)] = g
+	}
+	for _, m := range rules.Mounts {
+		path := string(m.Path)
+		r.mounts = append(r.mounts, mount{path, m.Access})
+		r.mounted[path] = true
+		if m.Access == ReadOnly || m.Access == Exclude || m.Pin {
+			for dir := filepath.Dir(path); dir != "/" && !r.fixed[dir]; dir = filepath.Dir(dir) {
+				r.fixed[dir] = true
+			}
+		}
+	}
+	return r
+}
+
+func plain(paths []Path) []string {
+	var out []string
+	for _, p := range paths {
+		out = append(out, string(p))
+	}
+	return out
+}
+
+// access is what path may be used for.
+func (r *ruleset) access(path string) Access {
+	access, at := r.rest, -1
+	for i := range r.mounts {
+		if m := &r.mounts[i]; len(m.path) > at && within(path, m.path) {
+			access, at = m.access, len(m.path)
+		}
+	}
+	return access
+}
+
+// within reports whether path is root or lies below it.
+func within(path, root string) bool {
+	return path == root || root == "/" || strings.HasPrefix(path, root) && path[len(root)] == '/'
+}
+
+// ownSocket reports whether the socket at path is the sandbox's own.
+func (r *ruleset) ownSocket(path string) bool {
+	for _, private := range r.private {
+		if len(path) > len(private) && path[:len(private)] == private {
+			return true
+		}
+	}
+	return r.access(path) == Private
+}
+
+// guarded returns the guard that forbids name in dir, or nil.
+func (r *ruleset) guarded(dir, name string) *forbidden {
+	if g := r.names[dir][strings.ToLower(name)]; g != nil {
+		return g
+	}
+	g := r.all[dir]
+	if g == nil {
+		return nil
+	}
+	for _, pattern := range g.except {
+		if ok, err := path.Match(pattern, name); err == nil && ok {
+			return nil
+		}
+	}
+	return g
+}
+
+// below returns what is guarded at or under the directory p, relative to p: the
+// guarded entries, and directories whose every entry is; "" is p itself.
+func (r *ruleset) below(p string) []string {
+	var rest []string
+	for _, g := range r.under {
+		full := g.dir + "/" + g.name
+		if g.name == "*" {
+			full = g.dir
+		}
+		if full == p && g.name == "*" {
+			rest = append(rest, "")
+		} else if strings.HasPrefix(full, p+"/") {
+			rest = append(rest, full[len(p)+1:])
+		}
+	}
+	return rest
+}
+
+// anchored reports whether p holds protected paths, so that moving it would
+// leave their places free.
+func (r *ruleset) anchored(p string) bool { return r.fixed[p] }
+
+// reposRefused reports whether no new repository may appear at p.
+func (r *ruleset) reposRefused(p string) bool {
+	for _, root := range r.noRepos {
+		if p == root || strings.HasPrefix(p, root+"/") || root == "/" {
+			return true
+		}
+	}
+	return false
+}
+
+// insideRepo reports whether dir lies in a git directory that exists already,
+// whose own guards decide.
+func insideRepo(dir string) bool {
+	for part := range strings.SplitSeq(dir, "/") {
+		if strings.EqualFold(part, ".git") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,331 @@
+//go:build linux
+
+package guard
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// target is a thread inside the sandbox that waits for the guard's answer.
+// Everything read from it is hostile.
+type target struct{ tid int }
+
+// maxLinks is how many symbolic links the kernel follows (path_resolution(7)).
+const maxLinks = 40
+
+// cString reads the path at addr, up to PATH_MAX with its NUL.
+func (t target) cString(addr uint64) (string, error) {
+	const page = 4096
+	buf := make([]byte, 0, 256)
+	for len(buf) < unix.PathMax {
+		// Never across a page: the next one may not be mapped.
+		n := page - int(addr%page)
+		chunk := make([]byte, n)
+		got, err := t.read(addr, chunk)
+		if err != nil {
+			return "", err
+		}
+		if i := bytes.IndexByte(chunk[:got], 0); i >= 0 {
+			return string(append(buf, chunk[:i]...)), nil
+		}
+		buf = append(buf, chunk[:got]...)
+		addr += uint64(got)
+	}
+	return "", unix.ENAMETOOLONG
+}
+
+// reading is a target whose paths are remembered, to be compared with what is
+// there when the decision has been made.
+type reading struct {
+	target
+	addrs []uint64
+	texts []string
+}
+
+// path is cString, remembered.
+func (r *reading) path(addr uint64) (string, error) {
+	s, err := r.cString(addr)
+	if err == nil {
+		r.addrs, r.texts = append(r.addrs, addr), append(r.texts, s)
+	}
+	return s, err
+}
+
+// changed reports whether a path is no longer what it was.
+func (r *reading) changed() bool {
+	for i, addr := range r.addrs {
+		if s, err := r.cString(addr); err != nil || s != r.texts[i] {
+			return true
+		}
+	}
+	return false
+}
+
+func (t target) read(addr uint64, buf []byte) (int, error) {
+	if len(buf) == 0 {
+		return 0, nil
+	}
+	local := unix.Iovec{Base: &buf[0]}
+	local.SetLen(len(buf))
+	n, err := unix.ProcessVMReadv(t.tid, []unix.Iovec{local}, []unix.RemoteIovec{{Base: uintptr(addr), Len: len(buf)}}, 0)
+	if err == nil && n == 0 {
+		err = unix.EFAULT
+	}
+	return n, err
+}
+
+// entry is a name in a directory, as the target sees it.
+type entry struct {
+	dir  int    // O_PATH descriptor of the directory; the holder closes it
+	path string // canonical path of the directory inside
+	name string // one component; empty when the path ends in "/", "." or ".."
+}
+
+func (e entry) close() {
+	if e.dir >= 0 {
+		_ = unix.Close(e.dir)
+	}
+}
+
+// String is the entry's path inside.
+func (e entry) String() string { return filepath.Join(e.path, e.name) }
+
+// entry resolves the directory part of path, relative to dirfd, with the
+// target's root and the target's idea of /proc/self. The last component is not
+// followed.
+func (t target) entry(dirfd int, path string) (entry, error) {
+	if path == "" {
+		return entry{dir: -1}, unix.ENOENT
+	}
+	if !strings.HasPrefix(path, "/") {
+		base, err := os.Readlink(t.proc(dirfd))
+		if err != nil {
+			return entry{dir: -1}, errnoOf(err)
+		}
+		path = base + "/" + path
+	}
+	return t.entryIn(path)
+}
+
+// entryIn is entry for an absolute path.
+func (t target) entryIn(path string) (entry, error) {
+	trimmed := strings.TrimRight(path, "/")
+	slash := strings.LastIndexByte(trimmed, '/')
+	dir, name := trimmed[:slash+1], trimmed[slash+1:]
+	if name == "." || name == ".." || name == "" {
+		dir, name = path+"/", ""
+	}
+	root, err := unix.Open(t.proc(rootLink), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return entry{dir: -1}, errnoOf(err)
+	}
+	defer unix.Close(root)
+	fd, err := t.openDir(root, dir)
+	if err != nil {
+		return entry{dir: -1}, err
+	}
+	canonical, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))
+	if err != nil {
+		_ = unix.Close(fd)
+		return entry{dir: -1}, errnoOf(err)
+	}
+	return entry{dir: fd, path: canonical, name: name}, nil
+}
+
+// openDir opens a directory by its path below root. The kernel's own walk comes
+// first; it cannot follow /proc/self for somebody else, nor magic links, so what
+// it gives up on is walked by hand.
+func (t target) openDir(root int, dir string) (int, error) {
+	how := unix.OpenHow{
+		Flags:   unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
+	}
+	fd, err := unix.Openat2(root, dir, &how)
+	if err == nil {
+		return fd, nil
+	}
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ELOOP) {
+		return t.walk(root, dir)
+	}
+	return -1, errnoOf(err)
+}
+
+// walk follows dir component by component.
+func (t target) walk(root int, dir string) (int, error) {
+	at, err := dup(root)
+	if err != nil {
+		return -1, err
+	}
+	rest := strings.Split(dir, "/")
+	for links := 0; len(rest) > 0; {
+		name := rest[0]
+		rest = rest[1:]
+		if name == "" || name == "." {
+			continue
+		}
+		next, link, err := t.step(root, at, name)
+		_ = unix.Close(at)
+		if err != nil {
+			return -1, err
+		}
+		at = next
+		if link != "" {
+			if links++; links > maxLinks {
+				_ = unix.Close(at)
+				return -1, unix.ELOOP
+			}
+			rest = append(strings.Split(link, "/"), rest...)
+		}
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(at, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		_ = unix.Close(at)
+		return -1, unix.ENOTDIR
+	}
+	return at, nil
+}
+
+// step opens name in at. For a symbolic link it returns the link's text and the
+// directory that the text is relative to.
+func (t target) step(root, at int, name string) (next int, link string, err error) {
+	proc := isProc(at)
+	if proc && (name == "self" || name == "thread-self") {
+		ids, err := t.namespaced()
+		if err != nil {
+			return -1, "", err
+		}
+		next, err := dup(at)
+		return next, ids[name], err
+	}
+	if name == ".." && same(root, at) {
+		next, err := dup(at)
+		return next, "", err
+	}
+	next, err = unix.Openat(at, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, "", errnoOf(err)
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(next, &st); err != nil {
+		_ = unix.Close(next)
+		return -1, "", errnoOf(err)
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFLNK {
+		return next, "", nil
+	}
+	defer unix.Close(next)
+	if proc && isMagic(name, at) {
+		followed, err := unix.Openat(at, name, unix.O_PATH|unix.O_CLOEXEC, 0)
+		return followed, "", errnoOf(err)
+	}
+	text, err := readlinkat(next, "")
+	if err != nil {
+		return -1, "", err
+	}
+	base := at
+	if strings.HasPrefix(text, "/") {
+		base = root
+	}
+	next2, err := dup(base)
+	return next2, text, err
+}
+
+// namespaced maps "self" and "thread-self" to the target's ids in the sandbox's
+// own pid namespace.
+func (t target) namespaced() (map[string]string, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", t.tid))
+	if err != nil {
+		return nil, unix.ENOENT
+	}
+	var tgid, tid string
+	for line := range strings.Lines(string(data)) {
+		fields := strings.Fields(line)
+		switch {
+		case len(fields) < 2:
+		case fields[0] == "NStgid:":
+			tgid = fields[len(fields)-1]
+		case fields[0] == "NSpid:":
+			tid = fields[len(fields)-1]
+		}
+	}
+	if tgid == "" || tid == "" {
+		return nil, unix.ENOENT
+	}
+	return map[string]string{"self": tgid, "thread-self": tgid + "/task/" + tid}, nil
+}
+
+// rootLink stands for the target's root directory in proc.
+const rootLink = -1 << 30
+
+// proc is the link in /proc that leads to one of the target's descriptors.
+func (t target) proc(fd int) string {
+	id := strconv.Itoa(t.tid)
+	switch fd {
+	case unix.AT_FDCWD:
+		return "/proc/" + id + "/cwd"
+	case rootLink:
+		return "/proc/" + id + "/root"
+	}
+	return "/proc/" + id + "/fd/" + strconv.Itoa(fd)
+}
+
+func isProc(fd int) bool {
+	var st unix.Statfs_t
+	return unix.Fstatfs(fd, &st) == nil && st.Type == unix.PROC_SUPER_MAGIC
+}
+
+// isMagic reports whether the link name in the proc directory dir jumps to an
+// object rather than to its text (proc(5)).
+func isMagic(name string, dir int) bool {
+	switch name {
+	case "cwd", "root", "exe":
+		return true
+	}
+	path, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(dir))
+	if err != nil {
+		return false
+	}
+	switch filepath.Base(path) {
+	case "fd", "map_files", "ns":
+		return true
+	}
+	return false
+}
+
+func same(a, b int) bool {
+	var x, y unix.Stat_t
+	return unix.Fstat(a, &x) == nil && unix.Fstat(b, &y) == nil && x.Dev == y.Dev && x.Ino == y.Ino
+}
+
+func dup(fd int) (int, error) {
+	n, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	return n, errnoOf(err)
+}
+
+func readlinkat(dir int, name string) (string, error) {
+	buf := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(dir, name, buf)
+	if err != nil {
+		return "", errnoOf(err)
+	}
+	return string(buf[:n]), nil
+}
+
+// errnoOf keeps the number of a system call's error, for the target.
+func errnoOf(err error) error {
+	if err == nil {
+		return nil
+	}
+	if errno, ok := errors.AsType[unix.Errno](err); ok {
+		return errno
+	}
+	return unix.EACCES
+}

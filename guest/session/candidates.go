@@ -1,0 +1,37 @@
+package session
+
+import "strings"
+
+// defaultPath is what execvp(3) searches when PATH is not set.
+const defaultPath = "/bin:/usr/bin"
+
+// Candidates are the files that a program's name may stand for in dir, in the order of execvp(3) with that PATH.
+func Candidates(name, path, dir string) []string {
+	if strings.Contains(name, "/") {
+		return []string{name}
+	}
+	if path == "" {
+		path = defaultPath
+	}
+	var out []string
+	for d := range strings.SplitSeq(path, ":") {
+		switch {
+		case d == "":
+			d = dir
+		case !strings.HasPrefix(d, "/"):
+			d = dir + "/" + d
+		}
+		out = append(out, d+"/"+name)
+	}
+	return out
+}
+
+// variable returns the value of the first variable called name, as getenv(3).
+func variable(env []string, name string) string {
+	for _, kv := range env {
+		if k, v, ok := strings.Cut(kv, "="); ok && k == name {
+			return v
+		}
+	}
+	return ""
+}

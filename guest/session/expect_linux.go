@@ -1,0 +1,38 @@
+package session
+
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// verify refuses what another file stands in the place of, and a place that nothing was mounted at: a link may have led
+// either end of a mount elsewhere. It looks as this process, which sees what commands see.
+func verify(expected []Identity) error {
+	for _, e := range expected {
+		if err := e.verify(); err != nil {
+			return sandbox.Errorf(sandbox.Denied, "%q changed while the sandbox started: %w", string(e.Path), err).
+				WithHint("something else changes the workspace, another sandbox perhaps: end it, or try again")
+		}
+	}
+	return nil
+}
+
+func (e Identity) verify() error {
+	var st unix.Statx_t
+	// One call, so that all it says is of one file.
+	if err := unix.Statx(unix.AT_FDCWD, string(e.Path), unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, unix.STATX_INO, &st); err != nil {
+		return err
+	}
+	switch {
+	case st.Attributes_mask&unix.STATX_ATTR_MOUNT_ROOT == 0:
+		return errors.New("this kernel does not tell what is mounted there: Linux 5.8 does")
+	case st.Attributes&unix.STATX_ATTR_MOUNT_ROOT == 0:
+		return errors.New("what belongs there was mounted elsewhere")
+	case e.Ino != 0 && (st.Ino != e.Ino || unix.Mkdev(st.Dev_major, st.Dev_minor) != e.Dev):
+		return errors.New("another file was mounted there")
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package session
+
+import (
+	"context"
+	"io/fs"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/guest/mux"
+)
+
+// acceptPause is how long a listener waits that ran out of descriptors.
+const acceptPause = 50 * time.Millisecond
+
+// relaying are the guest's ends of relays.
+type relaying struct {
+	mux   *mux.Session
+	ctx   context.Context //nolint:containedctx // ends with the session, which owns this
+	all   sync.WaitGroup
+	slots chan struct{}
+}
+
+func newRelaying(ctx context.Context, m *mux.Session) *relaying {
+	return &relaying{mux: m, ctx: ctx, slots: make(chan struct{}, maxRelayed)}
+}
+
+// listen begins with all of them or with none.
+func (r *relaying) listen(list []Relay) error {
+	var open []net.Listener
+	for _, one := range list {
+		l, err := listenInside(r.ctx, one)
+		if err != nil {
+			for _, l := range open {
+				_ = l.Close()
+			}
+			return err
+		}
+		open = append(open, l)
+	}
+	for i, l := range open {
+		context.AfterFunc(r.ctx, func() { _ = l.Close() })
+		r.all.Go(func() { r.accept(l, list[i].Name) })
+	}
+	return nil
+}
+
+func listenInside(ctx context.Context, r Relay) (net.Listener, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	t := r.address()
+	if info, err := os.Lstat(t.Addr); t.Network == "unix" && err == nil && info.Mode().Type() == fs.ModeSocket {
+		_ = os.Remove(t.Addr) // of a guest that was killed; Listen says so when it stays
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, t.Network, t.Addr)
+	if err != nil {
+		return nil, socketError(r.Listen, err)
+	}
+	return l, nil
+}
+
+// accept carries the connections of one relay until the session ends. The surplus waits in the kernel's queue.
+func (r *relaying) accept(l net.Listener, name string) {
+	for {
+		select {
+		case r.slots <- struct{}{}:
+		case <-r.ctx.Done():
+			return
+		}
+		conn, err := l.Accept()
+		if err == nil {
+			r.all.Go(func() {
+				defer func() { <-r.slots }()
+				r.carry(conn, name)
+			})
+			continue
+		}
+		<-r.slots
+		// What is wrong passes: somebody inside holds what an accept needs.
+		pause := time.NewTimer(acceptPause)
+		select {
+		case <-pause.C:
+		case <-r.ctx.Done():
+			pause.Stop()
+			return
+		}
+	}
+}
+
+func (r *relaying) carry(inside net.Conn, name string) {
+	s, err := r.mux.Open()
+	if err == nil {
+		err = writeFrame(s, frameRelay, []byte(name))
+	}
+	if err != nil {
+		_ = inside.Close()
+		return
+	}
+	defer context.AfterFunc(r.ctx, func() { _ = inside.Close() })()
+	join(newConn(s, relayAddr(name), func() {}), inside)
+}

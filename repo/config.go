@@ -1,0 +1,112 @@
+package repo
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Config is what a repository's .agent-sandbox/config.json says.
+type Config struct {
+	Protected []string          `json:"protected"`                      // what cannot be changed inside, relative to the repository
+	Env       map[string]string `json:"env,omitempty"`                  // variables for what runs inside
+	Ports     []port            `json:"ports,omitempty"`                // that the host gets on 127.0.0.1
+	Egress    []string          `json:"egress_allow_domains,omitempty"` // further hosts that can be reached
+}
+
+// port is a number, or "HOSTPORT:PORT".
+type port string
+
+// UnmarshalJSON takes a number or a string.
+func (p *port) UnmarshalJSON(data []byte) error {
+	var n uint16
+	if json.Unmarshal(data, &n) == nil && n > 0 {
+		*p = port(fmt.Sprint(n))
+		return nil
+	}
+	var s string
+	if json.Unmarshal(data, &s) != nil || s == "" {
+		return fmt.Errorf(`expected a port such as 8080 or "8080:80", got %s`, data)
+	}
+	*p = port(s)
+	return nil
+}
+
+// protected are the paths that nobody inside changes unless a configuration says otherwise: what the host would run, and
+// what tells it how to.
+func protected() []string {
+	return []string{".git/hooks", ".husky", configDir, ".agent-precommit/user-context.json"}
+}
+
+// DefaultConfig is the configuration that init writes.
+func DefaultConfig() Config { return Config{Protected: protected()} }
+
+// ConfigFile is the repository's configuration; it need not exist.
+func (r Repo) ConfigFile() string { return filepath.Join(r.Path, configFile) }
+
+// IsConfigFile tells whether a path is that of a repository's configuration.
+func IsConfigFile(path string) bool {
+	return filepath.Base(path) == filepath.Base(configFile) && filepath.Base(filepath.Dir(path)) == configDir
+}
+
+// Decode reads a configuration file as the policy that it stands for. The default protections stay whatever it says.
+func Decode(file string, data []byte) (sandbox.Policy, error) {
+	bad := func(err error) error { return sandbox.Errorf(sandbox.Invalid, "%s: %w", file, err) }
+	text, err := hujson.Standardize(data)
+	if err != nil {
+		return sandbox.Policy{}, bad(err)
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	var c Config
+	if err := d.Decode(&c); err != nil {
+		return sandbox.Policy{}, bad(err)
+	}
+	if d.More() {
+		return sandbox.Policy{}, bad(errors.New("something follows the object"))
+	}
+	var p sandbox.Policy
+	p.Filesystem.RO = append(protected(), c.Protected...)
+	p.Env.Set = c.Env
+	for _, v := range c.Ports {
+		p.Network.Publish = append(p.Network.Publish, string(v))
+	}
+	p.Network.Allow = c.Egress
+	if len(c.Ports)+len(c.Egress) > 0 {
+		p.Network.Mode = sandbox.NetworkAllow
+	}
+	for _, name := range c.Protected {
+		if !filepath.IsLocal(name) {
+			return sandbox.Policy{}, bad(fmt.Errorf("protected: %q is not below the repository", name))
+		}
+	}
+	return p, nil
+}
+
+// Layer reads the repository's configuration as a layer of its policy, trusted when trust holds its very content.
+// Without a file it is that of [DefaultConfig].
+func (r Repo) Layer(trust *policy.Trust) (sandbox.Layer, error) {
+	l := sandbox.Layer{Name: "repository", Trusted: true}
+	l.Policy.Filesystem.RO = protected()
+	data, err := policy.ReadConfig(r.ConfigFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return l, nil
+	}
+	if err != nil {
+		return l, err
+	}
+	if l.Policy, err = Decode(r.ConfigFile(), data); err != nil {
+		return l, err
+	}
+	l.File = r.ConfigFile()
+	l.Trusted, err = trust.Trusted(l.File, data)
+	return l, err
+}

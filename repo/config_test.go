@@ -1,0 +1,98 @@
+package repo
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/policy"
+)
+
+func TestConfigurationIsAPolicy(t *testing.T) {
+	const always = `{"ro":[".git/hooks",".husky",".agent-sandbox",".agent-precommit/user-context.json"`
+	for _, c := range []struct{ name, in, want string }{
+		{"nothing", `{}`, `{"filesystem":` + always + `]}}`},
+		{"comments", "{ // none\n}", `{"filesystem":` + always + `]}}`},
+		{"the default ones stay", `{"protected":["x"]}`, `{"filesystem":` + always + `,"x"]}}`},
+		{"ports", `{"ports":[80,"8080:81"]}`, `{"network":{"publish":["80","8080:81"]},"filesystem":` + always + `]}}`},
+		{"hosts", `{"egress_allow_domains":["a.example"]}`, `{"network":{"allow":["a.example"]},"filesystem":` + always + `]}}`},
+		{"variables", `{"env":{"A":"b"}}`, `{"filesystem":` + always + `]},"env":{"set":{"A":"b"}}}`},
+		{"a path outside", `{"protected":["../x"]}`, ""},
+		{"an absolute path", `{"protected":["/etc"]}`, ""},
+		{"an unknown key", `{"readonly":[]}`, ""},
+		{"two documents", `{}{}`, ""},
+		{"a port that is none", `{"ports":[true]}`, ""},
+		{"a port that is zero", `{"ports":[0]}`, ""},
+		{"nothing at all", ``, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, err := Decode("config.json", []byte(c.in))
+			if c.want == "" {
+				if err == nil || !strings.HasPrefix(err.Error(), "config.json: ") {
+					t.Errorf("accepted as %+v, %v", p, err)
+				}
+				return
+			}
+			got, merr := json.Marshal(p)
+			if err != nil || merr != nil || string(got) != c.want {
+				t.Errorf("got %s, %v, %v\nwant %s", got, err, merr, c.want)
+			}
+		})
+	}
+}
+
+func TestConfigurationIsTrustedByItsContent(t *testing.T) {
+	r := Repo{Path: t.TempDir()}
+	trust := &policy.Trust{Dir: filepath.Join(t.TempDir(), "trust")}
+	if l, err := r.Layer(trust); err != nil || !l.Trusted || len(l.Policy.Filesystem.RO) != 4 {
+		t.Errorf("without a file: %+v, %v", l, err)
+	}
+	if made, err := r.Init(false); err != nil || len(made) != 2 {
+		t.Fatalf("%v, %v", made, err)
+	}
+	if made, err := r.Init(false); err != nil || len(made) != 0 {
+		t.Errorf("a second time it made %v, %v", made, err)
+	}
+	if l, err := r.Layer(trust); err != nil || l.Trusted || l.File != r.ConfigFile() {
+		t.Errorf("nobody trusts it: %+v, %v", l, err)
+	}
+	data, err := os.ReadFile(r.ConfigFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := trust.Add(r.ConfigFile(), data); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := r.Layer(trust); err != nil || !l.Trusted {
+		t.Errorf("it is trusted: %+v, %v", l, err)
+	}
+}
+
+func TestInitFollowsNoLinkOutOfTheRepository(t *testing.T) {
+	r, outside := Repo{Path: t.TempDir()}, t.TempDir()
+	if err := os.Symlink(outside, filepath.Join(r.Path, ".agent-sandbox")); err != nil {
+		t.Fatal(err)
+	}
+	if made, err := r.Init(false); err == nil {
+		t.Errorf("it made %v", made)
+	}
+	if r.Initialised() {
+		t.Error("a link counts as initialised")
+	}
+	if made, err := r.Init(true); err != nil || len(made) != 2 {
+		t.Errorf("with force: %v, %v", made, err)
+	}
+	if list, err := os.ReadDir(outside); err != nil || len(list) > 0 {
+		t.Errorf("outside there is %v, %v", list, err)
+	}
+}
+
+func TestWordsForAShell(t *testing.T) {
+	for in, want := range map[string]string{"a/b=c": "a/b=c", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$(id)": "'$(id)'"} {
+		if got := ShellWord(in); got != want {
+			t.Errorf("%q is %s, want %s", in, got, want)
+		}
+	}
+}

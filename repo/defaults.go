@@ -1,0 +1,42 @@
+package repo
+
+import (
+	"net"
+	"net/url"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Defaults is the layer below those of the user: what the tools of the image need. Registry is the URL of the npm
+// registry that the image's npm is set to, or "".
+func Defaults(registry string) sandbox.Layer {
+	allow := []string{
+		// Models, and the accounts that pay for them.
+		"api.anthropic.com", "claude.ai", "console.anthropic.com", "platform.claude.com",
+		"api.openai.com", "auth.openai.com", "chatgpt.com", "openrouter.ai",
+		// Code.
+		"github.com", "api.github.com", "codeload.github.com", "objects.githubusercontent.com", "raw.githubusercontent.com",
+		// What the tools report to.
+		"sentry.io", "*.sentry.io", "statsig.com", "*.statsig.com", "statsig.anthropic.com",
+	}
+	if u, err := url.Parse(registry); err == nil && u.Hostname() != "" {
+		host := u.Hostname()
+		if p := u.Port(); p != "" {
+			host = net.JoinHostPort(host, p)
+		}
+		allow = append(allow, host)
+	}
+	return sandbox.Layer{
+		Name: "image", Trusted: true,
+		Policy: sandbox.Policy{
+			Network: sandbox.Network{Mode: sandbox.NetworkAllow, Allow: allow},
+			Env: sandbox.Env{Set: map[string]string{
+				"HOME": "/home/node", "SHELL": "/bin/bash", "LANG": "C.UTF-8", "EDITOR": "nano", "VISUAL": "nano",
+				"CLAUDE_CONFIG_DIR": ClaudeHome, "CODEX_HOME": CodexHome, "HISTFILE": History + "/.bash_history",
+				"NPM_CONFIG_PREFIX": "/usr/local/share/npm-global", "DISABLE_AUTOUPDATER": "1",
+				"PATH":                "/usr/local/share/npm-global/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+				"NODE_EXTRA_CA_CERTS": "/etc/ssl/certs/ca-certificates.crt",
+			}},
+		},
+	}
+}

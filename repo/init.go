@@ -1,0 +1,85 @@
+package repo
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Open finds the repository in a directory, which need not be initialised. It is resolved through symbolic links, so that
+// one directory has one name.
+func Open(dir string) (Repo, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return Repo{}, sandbox.Errorf(sandbox.NotFound, "%w", err)
+	}
+	if !info.IsDir() {
+		return Repo{}, sandbox.Errorf(sandbox.Invalid, "%s is not a directory", dir)
+	}
+	return Repo{Path: dir}, nil
+}
+
+// Initialised tells whether [Repo.Init] has been here.
+func (r Repo) Initialised() bool {
+	root, err := os.OpenRoot(r.Path)
+	if err != nil {
+		return false
+	}
+	defer root.Close()
+	info, err := root.Lstat(DockerfileName)
+	return err == nil && info.Mode().IsRegular()
+}
+
+const dockerfileName = "Dockerfile"
+
+// DockerfileName is what [Repo.Init] calls the Dockerfile.
+const DockerfileName = configDir + "/" + dockerfileName
+
+// Init writes the repository's .agent-sandbox directory and returns the files that it made. What is there stays, unless
+// force is set. A link that leads out of the repository is not followed.
+func (r Repo) Init(force bool) ([]string, error) {
+	root, err := os.OpenRoot(r.Path)
+	if err != nil {
+		return nil, sandbox.Errorf(sandbox.NotFound, "%w", err)
+	}
+	defer root.Close()
+	if force {
+		if err := root.RemoveAll(configDir); err != nil {
+			return nil, err
+		}
+	}
+	if err := root.MkdirAll(configDir, 0o755); err != nil {
+		return nil, sandbox.Errorf(sandbox.Denied, "%s: %w", r.Path, err)
+	}
+	config, err := json.MarshalIndent(DefaultConfig(), "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	var made []string
+	for _, f := range []struct {
+		name string
+		text []byte
+	}{{DockerfileName, []byte(Dockerfile)}, {configFile, append(config, '\n')}} {
+		err := write(root, f.name, f.text)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return made, sandbox.Errorf(sandbox.Denied, "%s: %w", r.Path, err)
+		}
+		made = append(made, f.name)
+	}
+	return made, nil
+}
+
+func write(root *os.Root, name string, text []byte) error {
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
+}

@@ -1,0 +1,43 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// Lock waits until no other process provisions or starts the repository's sandboxes (flock(2) on a file below dir, which
+// is made), and returns what lets go.
+func (r Repo) Lock(ctx context.Context, dir string) (release func(), err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, hash(r.Path)+".lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	got := make(chan error, 1)
+	go func() {
+		var err error
+		for err = unix.EINTR; errors.Is(err, unix.EINTR); {
+			err = unix.Flock(int(f.Fd()), unix.LOCK_EX)
+		}
+		got <- err
+	}()
+	select {
+	case err := <-got:
+		if err != nil {
+			_ = f.Close()
+			return nil, err
+		}
+		return func() { _ = f.Close() }, nil // the lock goes with it
+	case <-ctx.Done():
+		go func() { // it is let go of as soon as it comes
+			_, _ = <-got, f.Close()
+		}()
+		return nil, ctx.Err()
+	}
+}

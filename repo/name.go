@@ -1,0 +1,169 @@
+package repo
+
+import (
+	"crypto/md5"
+	"encoding/hex"
+	"path/filepath"
+	"strings"
+	"unicode"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Volumes that all repositories share.
+const (
+	ClaudeVolume = "agent-sandbox-claude-code-config"
+	CodexVolume  = "agent-sandbox-codex-config"
+)
+
+// Places inside.
+const (
+	Shelf      = "/repo-shelf"        // the volume of a repository's worktrees
+	ClaudeHome = "/home/node/.claude" // Claude Code's configuration
+	CodexHome  = "/home/node/.codex"  // Codex's configuration
+	History    = "/commandhistory"    // of shells
+	Workspace  = "/workspace"         // above the repository itself
+	worktrees  = Shelf + "/worktrees" // one directory for each branch
+	primary    = Shelf + "/repo"      // whose objects the worktrees share
+	configDir  = ".agent-sandbox"     // in the repository
+	configFile = configDir + "/config.json"
+)
+
+// Repo is a repository on the host. Its names are made of its path, so that each clone has its own.
+type Repo struct {
+	Path string // absolute, resolved through symbolic links
+}
+
+// hashLength is how much of a path's MD5 is in names: a sandbox's name has 63 characters at most.
+const hashLength = 12
+
+// Hash is the beginning of the MD5 of the path, which is in the names of containers; volumes have all of it.
+func (r Repo) Hash() string { return hash(r.Path)[:hashLength] }
+
+func hash(s string) string {
+	sum := md5.Sum([]byte(s))
+	return hex.EncodeToString(sum[:])
+}
+
+// Name is the repository's: the last element of its path, in characters that names of the engine may have.
+func (r Repo) Name() string { return clean(filepath.Base(r.Path), 24) }
+
+// Image is what its sandboxes start from.
+func (r Repo) Image() string {
+	// Stricter than other names: lower case, and never two marks in a row.
+	words := strings.FieldsFunc(strings.ToLower(r.Name()), func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < '0' || c > '9')
+	})
+	return "agent-sandbox-repo-" + strings.Join(append(words, r.Hash()), "-") + ":latest"
+}
+
+// Container is the name of its sandbox, or of that of one of its branches.
+func (r Repo) Container(branch string) string {
+	if branch == "" {
+		return "agent-sandbox-" + r.Name() + "-" + r.Hash()
+	}
+	const room = 63 - len("agent-sandbox-") - hashLength - 2
+	return "agent-sandbox-" + r.Name() + "-" + clean(Worktree(branch), room-len(r.Name())) + "-" + r.Hash()
+}
+
+// HistoryVolume keeps the history of its shells.
+func (r Repo) HistoryVolume() string { return "agent-sandbox-" + hash(r.Path) + "-history" }
+
+// ShelfVolume keeps the worktrees of its branches.
+func (r Repo) ShelfVolume() string { return "agent-sbx-repo-" + hash(r.Path) }
+
+// Target is where the repository stands inside.
+func (r Repo) Target() string { return Workspace + "/" + r.Name() }
+
+// Dir is where commands start inside: in the repository, or in the worktree of a branch.
+func (r Repo) Dir(branch string) string {
+	if branch == "" {
+		return r.Target()
+	}
+	return worktrees + "/" + Worktree(branch)
+}
+
+// Mode is "bind" or "branch".
+func Mode(branch string) string {
+	if branch == "" {
+		return "bind"
+	}
+	return "branch"
+}
+
+// Volumes are the storage of its sandboxes.
+func (r Repo) Volumes() []sandbox.Volume {
+	labels := map[string]string{"agent-sandbox": "1", "agent-sandbox.repo-path": r.Path}
+	shared := map[string]string{"agent-sandbox": "1"}
+	return []sandbox.Volume{
+		{Name: r.ShelfVolume(), Target: Shelf, Labels: labels},
+		{Name: r.HistoryVolume(), Target: History, Labels: labels},
+		{Name: ClaudeVolume, Target: ClaudeHome, Labels: shared},
+		{Name: CodexVolume, Target: CodexHome, Labels: shared},
+	}
+}
+
+// Worktree is the name of a branch's directory: "/" and white space become "__".
+func Worktree(branch string) string {
+	var b strings.Builder
+	for _, c := range branch {
+		if c == '/' || unicode.IsSpace(c) {
+			b.WriteString("__")
+		} else {
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
+}
+
+// clean makes a part of a name from s: at most length characters of those that are allowed. What had to be changed or
+// cut ends with a mark of its own, so that two of them stay two.
+func clean(s string, length int) string {
+	const mark = 6
+	var b strings.Builder
+	for _, c := range s {
+		if strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-", c) {
+			b.WriteRune(c)
+		} else {
+			b.WriteByte('_')
+		}
+	}
+	if b.String() == s && len(s) <= length {
+		return s
+	}
+	out := b.String()
+	return out[:min(len(out), length-mark-1)] + "-" + hash(s)[:mark]
+}
+
+// CheckBranch reports why git would not take a branch's name, or nil: the rules of git-check-ref-format(1).
+func CheckBranch(name string) error {
+	bad := func(why string) error {
+		return sandbox.Errorf(sandbox.Invalid, "%.100q cannot be a branch: %s", name, why).
+			WithHint("git check-ref-format has the rules")
+	}
+	switch {
+	case name == "":
+		return bad("it is empty")
+	case len(name) > 200:
+		return bad("it is too long")
+	case strings.HasPrefix(name, "-"):
+		return bad("it begins with a dash")
+	case name == "HEAD" || name == "@" || strings.HasPrefix(name, "refs/"):
+		return bad("that is git's own")
+	case strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c == 0x7f || unicode.IsSpace(c) || c == unicode.ReplacementChar }):
+		return bad("it has spaces or control characters")
+	case strings.ContainsAny(name, `~^:?*[\`) || strings.Contains(name, "@{"):
+		return bad(`it has one of ~ ^ : ? * [ \ @{`)
+	case strings.Contains(name, "..") || strings.HasSuffix(name, "."):
+		return bad(`it has ".." or ends with a dot`)
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		switch {
+		case part == "":
+			return bad("it has an empty part")
+		case strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".lock"):
+			return bad(`a part of it begins with a dot or ends with ".lock"`)
+		}
+	}
+	return nil
+}

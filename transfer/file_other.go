@@ -1,0 +1,5 @@
+//go:build !unix
+
+package transfer
+
+const nonblock, noFollow, onlyDirectory = 0, 0, 0

@@ -1,0 +1,131 @@
+package transfer
+
+import (
+	"context"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// trees is what the files of a sandbox have to be for directories.
+type trees interface {
+	sandbox.Files
+	sandbox.Maker
+	sandbox.Archiver
+}
+
+func treesOf(box *sandbox.Sandbox) (trees, error) {
+	t, ok := box.Files().(trees)
+	if !ok {
+		return nil, sandbox.Errorf(sandbox.Unsupported, "this sandbox moves no directories")
+	}
+	return t, nil
+}
+
+// In copies a file or directory of the host into a sandbox, where its name is as for cp: into a directory that exists,
+// unless hostPath ends with "/.", which means what is in it; otherwise to that name, whose parent exists. A name that ends
+// with a slash is a directory's. A symbolic link is followed when it is hostPath itself.
+func In(ctx context.Context, box *sandbox.Sandbox, hostPath, insidePath string) error {
+	info, err := os.Stat(hostPath)
+	if err != nil {
+		return hostError(err)
+	}
+	dest, exists, err := insideDest(ctx, box, hostPath, insidePath, info.IsDir())
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return fileIn(ctx, box, hostPath, dest)
+	}
+	t, err := treesOf(box)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(hostPath)
+	if err != nil {
+		return hostError(err)
+	}
+	defer root.Close()
+	if !exists {
+		if err := t.Mkdir(ctx, dest, info.Mode().Perm()); err != nil {
+			return err
+		}
+	}
+	r, w := io.Pipe()
+	packed := make(chan struct{})
+	go func() {
+		defer close(packed)
+		_ = w.CloseWithError(Pack(ctx, w, root)) // documented to return nil
+	}()
+	err = t.Unpack(ctx, dest, r)
+	_ = r.Close() // documented to return nil
+	<-packed
+	return err
+}
+
+func fileIn(ctx context.Context, box *sandbox.Sandbox, hostPath, dest string) error {
+	f, err := os.OpenFile(hostPath, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return hostError(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return hostError(err)
+	}
+	if !info.Mode().IsRegular() {
+		return sandbox.Errorf(sandbox.Invalid, "%s is neither a file nor a directory", hostPath)
+	}
+	return box.Files().Create(ctx, dest, info.Mode().Perm(), plainReader{ctx, f})
+}
+
+// insideDest resolves where something goes inside, and whether that is a directory which exists.
+func insideDest(ctx context.Context, box *sandbox.Sandbox, from, to string, dir bool) (dest string, exists bool, err error) {
+	isDir, err := insideDir(ctx, box, to)
+	switch {
+	case err != nil:
+		return "", false, err
+	case isDir && dir && contents(from):
+		return to, true, nil
+	case isDir:
+		base := filepath.Base(from)
+		if base == "." || base == ".." || base == "/" {
+			if dir {
+				return to, true, nil
+			}
+			return "", false, sandbox.Errorf(sandbox.Invalid, "%s has no name", from)
+		}
+		dest = path.Join(to, base)
+		if dir {
+			exists, err = insideDir(ctx, box, dest)
+		}
+		return dest, exists, err
+	case strings.HasSuffix(to, "/") && !dir:
+		return "", false, sandbox.Errorf(sandbox.NotFound, "%s is no directory in the sandbox", to)
+	}
+	if parent := path.Dir(strings.TrimRight(to, "/")); parent != "." {
+		if isDir, err = insideDir(ctx, box, parent); err == nil && !isDir {
+			err = sandbox.Errorf(sandbox.NotFound, "%s is no directory in the sandbox", parent)
+		}
+	}
+	return strings.TrimRight(to, "/"), false, err
+}
+
+// insideDir reports whether a name is, or a link leads to, a directory.
+func insideDir(ctx context.Context, box *sandbox.Sandbox, name string) (bool, error) {
+	info, err := box.Files().Stat(ctx, strings.TrimRight(name, "/")+"/.")
+	switch code := sandbox.CodeOf(err); {
+	case err == nil:
+		return info.Mode.IsDir(), nil
+	case code == sandbox.NotFound || code == sandbox.Invalid: // a file's name has nothing below it
+		return false, nil
+	}
+	return false, err
+}
+
+// contents reports whether a directory's name means what is in it.
+func contents(name string) bool { return strings.HasSuffix(name, "/.") || name == "." }

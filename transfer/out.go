@@ -1,0 +1,174 @@
+package transfer
+
+import (
+	"archive/tar"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Out copies a file or directory of a sandbox to the host, where its name is as for [In]. All that it makes on the host
+// is below that name, as [Unpack] makes it; left are the names of what was left out.
+func Out(ctx context.Context, box *sandbox.Sandbox, insidePath, hostPath string, l Limits) (left []string, err error) {
+	dir, err := insideDir(ctx, box, insidePath)
+	if err != nil {
+		return nil, err
+	}
+	if !dir {
+		return nil, fileOut(ctx, box, insidePath, hostPath, l)
+	}
+	t, err := treesOf(box)
+	if err != nil {
+		return nil, err
+	}
+	dest := hostPath
+	info, err := os.Stat(hostPath)
+	switch {
+	case err == nil && !info.IsDir():
+		return nil, sandbox.Errorf(sandbox.Exists, "%s is no directory", hostPath)
+	case err == nil && !contents(insidePath):
+		base, err := safeBase(insidePath)
+		if err != nil {
+			return nil, err
+		}
+		dest = filepath.Join(hostPath, base)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, hostError(err)
+	}
+	r, err := t.Pack(ctx, insidePath)
+	if err != nil {
+		return nil, err
+	}
+	left, err = extract(ctx, r, dest, l)
+	if err != nil {
+		_ = r.Close() // it was given up
+		return left, err
+	}
+	return left, r.Close()
+}
+
+// extract makes the directory and what is in it.
+func extract(ctx context.Context, r io.Reader, dest string, l Limits) ([]string, error) {
+	if err := os.Mkdir(dest, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, hostError(err)
+	}
+	root, err := os.OpenRoot(dest)
+	if err != nil {
+		return nil, hostError(err)
+	}
+	defer root.Close()
+	left, err := Unpack(ctx, r, root, Options{Limits: l})
+	if err == nil {
+		_, err = io.Copy(io.Discard, io.LimitReader(r, maxTrailer)) // what follows an archive's end
+	}
+	return left, archiveError(err)
+}
+
+// maxTrailer is how many bytes behind an archive's end are read: writers fill a block of 10 KiB.
+const maxTrailer = 1 << 20
+
+func fileOut(ctx context.Context, box *sandbox.Sandbox, insidePath, hostPath string, l Limits) error {
+	dest := hostPath
+	info, err := os.Stat(hostPath)
+	switch {
+	case err == nil && info.IsDir():
+		base, err := safeBase(insidePath)
+		if err != nil {
+			return err
+		}
+		dest = filepath.Join(hostPath, base)
+	case err == nil && !info.Mode().IsRegular(): // for root the name of a device would be taken from it
+		return sandbox.Errorf(sandbox.Exists, "%s is no regular file", hostPath)
+	case strings.HasSuffix(hostPath, "/"):
+		return sandbox.Errorf(sandbox.NotFound, "%s is no directory", hostPath)
+	}
+	stat, err := box.Files().Stat(ctx, insidePath)
+	if err != nil {
+		return err
+	}
+	r, err := box.Files().Open(ctx, insidePath)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	root, err := os.OpenRoot(filepath.Dir(dest))
+	if err != nil {
+		return hostError(err)
+	}
+	defer root.Close()
+	mode := stat.Mode
+	if !mode.IsRegular() { // a link to a file
+		mode = 0o644
+	}
+	return fetch(ctx, r, root, filepath.Base(dest), mode.Perm(), stat.Time, l)
+}
+
+// fetch writes a file beside its name first, so that the name has all of it or what it had.
+func fetch(ctx context.Context, r io.ReadCloser, root *os.Root, base string, perm fs.FileMode, at time.Time, l Limits) error {
+	if info, err := root.Lstat(base); err == nil && !info.Mode().IsRegular() && info.Mode().Type() != fs.ModeSymlink {
+		return sandbox.Errorf(sandbox.Exists, "%s is no regular file", base)
+	}
+	part := ".agent-sandbox-" + rand.Text() + ".part"
+	f, err := root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return hostError(err)
+	}
+	defer func() { _ = root.Remove(part) }() // it is gone when all went well
+	limit := l.Bytes
+	if limit <= 0 {
+		limit = 1 << 62
+	}
+	n, err := io.CopyBuffer(plainWriter{f}, io.LimitReader(plainReader{ctx, r}, limit+1), make([]byte, bufferSize))
+	if err == nil && n > limit {
+		err = sandbox.Errorf(sandbox.Exhausted, "%w: more than %d bytes", ErrTooBig, limit)
+	}
+	if err == nil {
+		err = r.Close()
+	}
+	if err = errors.Join(err, f.Chmod(perm), f.Close()); err != nil {
+		return err
+	}
+	_ = root.Chtimes(part, time.Time{}, at) // a file system may not know such times
+	return hostError(root.Rename(part, base))
+}
+
+// safeBase is the last part of a name inside, for the host.
+func safeBase(name string) (string, error) {
+	base := path.Base(name)
+	if base == "." || base == ".." || base == "/" || strings.ContainsRune(base, 0) {
+		return "", sandbox.Errorf(sandbox.Invalid, "%s has no name of its own to be copied to", name).
+			WithHint("name the directory that is to be made")
+	}
+	return base, nil
+}
+
+// hostError tells what went wrong with a file of the host.
+func hostError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return sandbox.Errorf(sandbox.CodeOf(err), "%w", err)
+}
+
+// archiveError gives the faults of an archive their codes.
+func archiveError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrTooBig):
+		return sandbox.Errorf(sandbox.Exhausted, "%w", err)
+	case errors.Is(err, ErrHostile), errors.Is(err, tar.ErrHeader), errors.Is(err, io.ErrUnexpectedEOF):
+		return sandbox.Errorf(sandbox.Invalid, "%w", err)
+	}
+	return hostError(fmt.Errorf("%w", err))
+}

@@ -1,0 +1,166 @@
+package transfer
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// bufferSize is how many bytes of a file are moved at once.
+const bufferSize = 256 << 10
+
+// Pack writes the tree below root as tar: the root as ".", then each directory before what is in it, sorted by name.
+// Symbolic links stay links; what is no file, directory or link (sockets, pipes, devices) is left out, as is what vanishes
+// meanwhile. Nothing outside of root is read, whatever others do to its links in the meantime.
+func Pack(ctx context.Context, w io.Writer, root *os.Root) error {
+	return PackWithout(ctx, w, root, func(string) bool { return false })
+}
+
+// PackWithout is Pack without what hides names, and what is below it. Names are relative to root.
+func PackWithout(ctx context.Context, w io.Writer, root *os.Root, hides func(name string) bool) error {
+	p := &packer{ctx: ctx, root: root, hides: hides, tar: tar.NewWriter(w), buf: make([]byte, bufferSize)}
+	info, err := root.Stat(".")
+	if err != nil {
+		return err
+	}
+	if err := p.header(".", info, ""); err != nil {
+		return err
+	}
+	if err := p.directory("."); err != nil {
+		return err
+	}
+	return p.tar.Close()
+}
+
+type packer struct {
+	ctx   context.Context //nolint:containedctx // of Pack, which it does not outlive
+	root  *os.Root
+	hides func(name string) bool
+	tar   *tar.Writer
+	buf   []byte
+}
+
+func (p *packer) directory(name string) error {
+	d, err := p.root.OpenFile(name, os.O_RDONLY|onlyDirectory|noFollow, 0)
+	if err != nil {
+		return gone(err)
+	}
+	entries, err := d.ReadDir(-1)
+	err = errors.Join(err, d.Close())
+	if err != nil {
+		return gone(err)
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int {
+		if a.Name() < b.Name() {
+			return -1
+		}
+		return 1
+	})
+	for _, e := range entries {
+		if err := p.ctx.Err(); err != nil {
+			return err
+		}
+		inner := path.Join(name, e.Name())
+		if p.hides(inner) {
+			continue
+		}
+		if err := p.entry(inner, e.Type()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *packer) entry(name string, kind fs.FileMode) error {
+	switch kind {
+	case 0:
+		return p.file(name)
+	case fs.ModeDir:
+		info, err := p.root.Lstat(name)
+		if err != nil || !info.IsDir() {
+			return gone(err)
+		}
+		if err := p.header(name, info, ""); err != nil {
+			return err
+		}
+		return p.directory(name)
+	case fs.ModeSymlink:
+		info, err := p.root.Lstat(name)
+		if err != nil {
+			return gone(err)
+		}
+		link, err := p.root.Readlink(name)
+		if err != nil {
+			return gone(err)
+		}
+		return p.header(name, info, link)
+	default:
+		return nil
+	}
+}
+
+// file packs as many bytes as the file had when it was opened.
+func (p *packer) file(name string) error {
+	f, err := p.root.OpenFile(name, os.O_RDONLY|noFollow|nonblock, 0)
+	if err != nil {
+		return gone(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return err
+	}
+	if err := p.header(name, info, ""); err != nil {
+		return err
+	}
+	n, err := io.CopyBuffer(plainWriter{p.tar}, io.LimitReader(plainReader{p.ctx, f}, info.Size()), p.buf)
+	if err == nil && n < info.Size() {
+		return fmt.Errorf("%s became shorter while it was read", name)
+	}
+	return err
+}
+
+// header writes times in whole seconds: others cost a header more for each file.
+func (p *packer) header(name string, info fs.FileInfo, link string) error {
+	h := &tar.Header{Name: name, Linkname: link, Mode: int64(info.Mode().Perm()), ModTime: info.ModTime().Truncate(time.Second)}
+	switch {
+	case info.IsDir():
+		h.Typeflag, h.Name = tar.TypeDir, name+"/"
+	case link != "":
+		h.Typeflag = tar.TypeSymlink
+	default:
+		h.Typeflag, h.Size = tar.TypeReg, info.Size()
+	}
+	return p.tar.WriteHeader(h)
+}
+
+// gone is nil for what another has removed or replaced meanwhile.
+func gone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENOTDIR) {
+		return nil
+	}
+	return err
+}
+
+// plainWriter and plainReader have no other methods, so that a copy uses its buffer.
+type plainWriter struct{ io.Writer }
+
+type plainReader struct {
+	ctx context.Context //nolint:containedctx // of one copy
+	r   io.Reader
+}
+
+func (r plainReader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
+}

@@ -1,0 +1,125 @@
+package transfer
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// PutTar extracts the user's own archive into a directory of a sandbox.
+func PutTar(ctx context.Context, box *sandbox.Sandbox, r io.Reader, insidePath string) error {
+	t, err := treesOf(box)
+	if err != nil {
+		return err
+	}
+	return t.Unpack(ctx, insidePath, r)
+}
+
+// GetTar writes a file or directory of a sandbox as tar, below its base name. Names and links are those that [Out] would make, left are the others.
+func GetTar(ctx context.Context, box *sandbox.Sandbox, insidePath string, w io.Writer, l Limits) (left []string, err error) {
+	dir, err := insideDir(ctx, box, insidePath)
+	if err == nil && !dir {
+		return nil, fileTar(ctx, box, insidePath, w, l)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t, err := treesOf(box)
+	if err != nil {
+		return nil, err
+	}
+	base := path.Base(insidePath)
+	if contents(insidePath) || base == ".." || base == "/" {
+		base = "."
+	}
+	r, err := t.Pack(ctx, insidePath)
+	if err != nil {
+		return nil, err
+	}
+	left, err = rename(ctx, r, w, base, l)
+	if err != nil {
+		_ = r.Close() // it was given up
+		return left, archiveError(err)
+	}
+	return left, r.Close()
+}
+
+// fileTar writes one file as tar.
+func fileTar(ctx context.Context, box *sandbox.Sandbox, insidePath string, w io.Writer, l Limits) error {
+	base, err := safeBase(insidePath)
+	if err != nil {
+		return err
+	}
+	info, err := box.Files().Stat(ctx, insidePath)
+	if err != nil {
+		return err
+	}
+	if !info.Mode.IsRegular() {
+		return sandbox.Errorf(sandbox.Invalid, "%s is neither a file nor a directory", insidePath)
+	}
+	if l.Bytes > 0 && info.Size > l.Bytes {
+		return archiveError(fmt.Errorf("%w: more than %d bytes", ErrTooBig, l.Bytes))
+	}
+	r, err := box.Files().Open(ctx, insidePath)
+	if err != nil {
+		return err
+	}
+	out := tar.NewWriter(w)
+	err = out.WriteHeader(&tar.Header{
+		Typeflag: tar.TypeReg, Name: base, Size: info.Size, Mode: int64(info.Mode.Perm()), ModTime: info.Time.Truncate(time.Second),
+	})
+	if err == nil {
+		_, err = io.CopyBuffer(plainWriter{out}, plainReader{ctx, r}, make([]byte, bufferSize))
+	}
+	return errors.Join(err, r.Close(), out.Close())
+}
+
+// rename copies an archive with all names below base.
+func rename(ctx context.Context, r io.Reader, w io.Writer, base string, l Limits) ([]string, error) {
+	u := &unpacker{ctx: ctx, tar: tar.NewReader(plainReader{ctx, r}), options: Options{Limits: l}}
+	out, buf := tar.NewWriter(w), make([]byte, bufferSize)
+	for {
+		h, err := u.tar.Next()
+		if errors.Is(err, io.EOF) {
+			_, err = io.Copy(io.Discard, io.LimitReader(r, maxTrailer))
+			return u.left, errors.Join(err, out.Close())
+		}
+		if err != nil {
+			return u.left, err
+		}
+		name, err := u.admit(h)
+		if err != nil {
+			return u.left, err
+		}
+		if name == "" {
+			continue
+		}
+		plain := &tar.Header{
+			Typeflag: h.Typeflag, Name: path.Join(base, name), Linkname: h.Linkname, Size: h.Size, Mode: h.Mode & 0o777, ModTime: h.ModTime,
+		}
+		switch h.Typeflag {
+		case tar.TypeDir:
+			plain.Name += "/"
+		case tar.TypeLink:
+			link, err := cleanName(h.Linkname)
+			if err != nil {
+				return u.left, err
+			}
+			plain.Linkname = base + "/" + link
+		case tar.TypeGNUSparse:
+			plain.Typeflag = tar.TypeReg
+		}
+		if err := out.WriteHeader(plain); err != nil {
+			return u.left, err
+		}
+		if _, err := io.CopyBuffer(plainWriter{out}, plainReader{ctx, u.tar}, buf); err != nil {
+			return u.left, err
+		}
+	}
+}

@@ -1,0 +1,371 @@
+package transfer
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Defaults of what [Out] takes from a sandbox.
+const (
+	DefaultBytes   = 64 << 30
+	DefaultEntries = 1 << 20
+)
+
+// maxName is PATH_MAX.
+const maxName = 4096
+
+// Limits bound what an archive may hold.
+type Limits struct {
+	Bytes   int64 // of all files, holes included; 0: any
+	Entries int64 // 0: any
+}
+
+// Faults of an archive; errors.Is finds them.
+var (
+	ErrHostile = errors.New("the archive was not made to be extracted")
+	ErrTooBig  = errors.New("the archive holds more than is allowed")
+)
+
+// Options say how an archive is extracted.
+type Options struct {
+	Limits
+	// AnyLink keeps symbolic links that lead out of the tree, for a tree that stays within other walls.
+	AnyLink bool
+}
+
+// Unpack extracts the tar archive r below root. Files and links that exist are replaced, never written
+// through; directories are merged. A member with an absolute name or with "..", one below a symbolic link, and one that would put
+// something else in the place of a directory or the other way round end it with ErrHostile, what passes the limits with
+// ErrTooBig. Links that lead out of root, devices, pipes and sockets are not made: their names are returned, some of
+// them when they are many. Files get their permissions without set-id and sticky bits, and their times; what root has
+// belongs to the user of this process.
+func Unpack(ctx context.Context, r io.Reader, root *os.Root, o Options) (left []string, err error) {
+	u := &unpacker{ctx: ctx, root: root, tar: tar.NewReader(r), options: o, buf: make([]byte, bufferSize)}
+	defer func() { err = errors.Join(err, u.close()) }()
+	for {
+		if err := ctx.Err(); err != nil {
+			return u.left, err
+		}
+		h, err := u.tar.Next()
+		if errors.Is(err, io.EOF) {
+			return u.left, nil
+		}
+		if err != nil {
+			return u.left, err
+		}
+		if err := u.member(h); err != nil {
+			return u.left, err
+		}
+	}
+}
+
+type unpacker struct {
+	ctx     context.Context //nolint:containedctx // of Unpack, which it does not outlive
+	root    *os.Root
+	tar     *tar.Reader
+	options Options
+	buf     []byte
+
+	bytes, entries int64
+	at             string   // the directory that the last member was in
+	dir            *os.Root // at, opened; nil: root
+	closed         []mode   // directories that nothing can be put into, to be made so in the end
+	left           []string
+}
+
+// maxLeft bounds how many names of what was left out are told.
+const maxLeft = 100
+
+// mode is what a directory gets in the end.
+type mode struct {
+	name string
+	perm fs.FileMode
+}
+
+func (u *unpacker) close() error {
+	var errs []error
+	u.leave()
+	for _, m := range slices.Backward(u.closed) {
+		errs = append(errs, u.root.Chmod(m.name, m.perm))
+	}
+	return errors.Join(errs...)
+}
+
+// admit returns the name of a member that may be made, or "" for one that is left out or the root itself.
+func (u *unpacker) admit(h *tar.Header) (string, error) {
+	u.entries++
+	if u.options.Entries > 0 && u.entries > u.options.Entries {
+		return "", fmt.Errorf("%w: more than %d entries", ErrTooBig, u.options.Entries)
+	}
+	if h.Typeflag == tar.TypeXGlobalHeader {
+		return "", nil
+	}
+	name, err := cleanName(h.Name)
+	if err != nil {
+		return "", err
+	}
+	if name == "." {
+		if h.Typeflag == tar.TypeDir {
+			return "", nil
+		}
+		return "", fmt.Errorf("%w: a member without a name", ErrHostile)
+	}
+	switch h.Typeflag {
+	case tar.TypeDir:
+	case tar.TypeReg, tar.TypeGNUSparse:
+		if h.Size < 0 || u.options.Bytes > 0 && h.Size > u.options.Bytes-u.bytes {
+			return "", fmt.Errorf("%w: more than %d bytes", ErrTooBig, u.options.Bytes)
+		}
+		u.bytes += h.Size
+	case tar.TypeSymlink:
+		if !u.options.AnyLink && leaves(name, h.Linkname) {
+			u.leaveOut(name)
+			return "", nil
+		}
+	case tar.TypeLink:
+		if _, err := cleanName(h.Linkname); err != nil {
+			return "", err
+		}
+	default:
+		u.leaveOut(name)
+		return "", nil
+	}
+	return name, nil
+}
+
+func (u *unpacker) member(h *tar.Header) error {
+	name, err := u.admit(h)
+	if err != nil || name == "" {
+		return err
+	}
+	if err := u.enter(path.Dir(name)); err != nil {
+		return err
+	}
+	base := path.Base(name)
+	switch h.Typeflag {
+	case tar.TypeDir:
+		return u.directory(name, base, perm(h))
+	case tar.TypeReg, tar.TypeGNUSparse:
+		return u.file(name, base, h)
+	case tar.TypeSymlink:
+		return u.place(name, base, func() error { return u.here().Symlink(h.Linkname, base) })
+	}
+	return u.hardLink(name, path.Clean(h.Linkname))
+}
+
+// cleanName refuses what would not be below the tree.
+func cleanName(name string) (string, error) {
+	switch {
+	case len(name) > maxName || strings.ContainsRune(name, 0):
+		return "", fmt.Errorf("%w: %.100q is no name", ErrHostile, name)
+	case strings.HasPrefix(name, "/"):
+		return "", fmt.Errorf("%w: %.100q is absolute", ErrHostile, name)
+	case slices.Contains(strings.Split(name, "/"), ".."):
+		return "", fmt.Errorf("%w: %.100q leads out", ErrHostile, name)
+	}
+	return path.Clean(name), nil
+}
+
+// leaves reports whether a symbolic link leads out of the tree. A ".." after a name might pass through a link of the tree
+// and then not mean what it seems to.
+func leaves(name, target string) bool {
+	if strings.HasPrefix(target, "/") || target == "" || len(target) > maxName || strings.ContainsRune(target, 0) {
+		return true
+	}
+	depth := strings.Count(name, "/")
+	named := false
+	for part := range strings.SplitSeq(target, "/") {
+		switch part {
+		case "", ".":
+		case "..":
+			if depth--; depth < 0 || named {
+				return true
+			}
+		default:
+			named = true
+			depth++
+		}
+	}
+	return false
+}
+
+func perm(h *tar.Header) fs.FileMode { return fs.FileMode(h.Mode) & 0o777 }
+
+func (u *unpacker) leaveOut(name string) {
+	if len(u.left) < maxLeft {
+		u.left = append(u.left, name)
+	}
+}
+
+func (u *unpacker) here() *os.Root {
+	if u.dir == nil {
+		return u.root
+	}
+	return u.dir
+}
+
+func (u *unpacker) leave() {
+	if u.dir != nil {
+		_ = u.dir.Close() // it was only looked up in
+	}
+	u.at, u.dir = ".", nil
+}
+
+// enter opens the directory of a member, made when it is missing, through directories only.
+func (u *unpacker) enter(dir string) error {
+	if dir == u.at || dir == "." && u.dir == nil {
+		return nil
+	}
+	u.leave()
+	if dir == "." {
+		return nil
+	}
+	at := u.root
+	for part := range strings.SplitSeq(dir, "/") {
+		next, err := child(at, part)
+		if at != u.root {
+			_ = at.Close()
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %.100q: %w", ErrHostile, dir, err)
+		}
+		at = next
+	}
+	u.at, u.dir = dir, at
+	return nil
+}
+
+var errNoDirectory = errors.New("not a directory")
+
+// child opens a directory below at.
+func child(at *os.Root, name string) (*os.Root, error) {
+	info, err := at.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = at.Mkdir(name, 0o755)
+		if err == nil {
+			return at.OpenRoot(name)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, errNoDirectory
+	}
+	next, err := at.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	// Another may have put a link in its place.
+	if opened, err := next.Stat("."); err != nil || !os.SameFile(info, opened) {
+		_ = next.Close()
+		return nil, errNoDirectory
+	}
+	return next, nil
+}
+
+func (u *unpacker) directory(name, base string, perm fs.FileMode) error {
+	err := u.here().Mkdir(base, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		info, lerr := u.here().Lstat(base)
+		if lerr == nil && info.IsDir() {
+			return nil
+		}
+		return fmt.Errorf("%w: %.100q would replace what is no directory", ErrHostile, name)
+	}
+	if err != nil {
+		return err
+	}
+	if perm&0o700 != 0o700 {
+		u.closed = append(u.closed, mode{name, perm})
+		return nil
+	}
+	return u.here().Chmod(base, perm)
+}
+
+// place makes something in the place of what is there, which is no directory.
+func (u *unpacker) place(name, base string, put func() error) error {
+	err := put()
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	info, err := u.here().Lstat(base)
+	if err == nil && info.IsDir() {
+		return fmt.Errorf("%w: %.100q would replace a directory", ErrHostile, name)
+	}
+	if err == nil {
+		err = u.here().Remove(base)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return put()
+}
+
+func (u *unpacker) file(name, base string, h *tar.Header) error {
+	return u.place(name, base, func() error {
+		f, err := u.here().OpenFile(base, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		err = u.content(f, h.Size)
+		if err == nil {
+			err = f.Chmod(perm(h))
+		}
+		err = errors.Join(err, f.Close())
+		if err == nil && !h.ModTime.IsZero() {
+			_ = u.here().Chtimes(base, time.Time{}, h.ModTime) // a file system may not know such times
+		}
+		return err
+	})
+}
+
+// content writes a file, and what is zero as a hole.
+func (u *unpacker) content(f *os.File, size int64) error {
+	var done int64
+	hole := false
+	for done < size {
+		if err := u.ctx.Err(); err != nil {
+			return err
+		}
+		n, err := io.ReadFull(u.tar, u.buf[:min(int64(len(u.buf)), size-done)])
+		if err != nil {
+			return fmt.Errorf("the archive ends too early: %w", io.ErrUnexpectedEOF)
+		}
+		if hole = n == len(u.buf) && zero(u.buf[:n]); !hole {
+			if _, err := f.WriteAt(u.buf[:n], done); err != nil {
+				return err
+			}
+		}
+		done += int64(n)
+	}
+	if hole {
+		return f.Truncate(size)
+	}
+	return nil
+}
+
+// zero reports whether p, which is not empty, has only zeros.
+func zero(p []byte) bool { return p[0] == 0 && bytes.Equal(p[1:], p[:len(p)-1]) }
+
+// hardLink makes a second name of a file of the tree.
+func (u *unpacker) hardLink(name, old string) error {
+	info, err := u.root.Lstat(old)
+	if err != nil || !info.Mode().IsRegular() {
+		return fmt.Errorf("%w: %.100q is a link to what is no file", ErrHostile, name)
+	}
+	if old == name {
+		return nil
+	}
+	return u.place(name, path.Base(name), func() error { return u.root.Link(old, name) })
+}
