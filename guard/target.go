@@ -141,8 +141,9 @@ func (t target) entryIn(path string) (entry, error) {
 }
 
 // openDir opens a directory by its path below root. The kernel's own walk comes
-// first; it cannot follow /proc/self for somebody else, nor magic links, so what
-// it gives up on is walked by hand.
+// first; it cannot follow /proc/self for somebody else, nor magic links, nor ".." for
+// certain while anything on the machine is renamed or mounted (EAGAIN), so what it
+// gives up on is walked by hand.
 func (t target) openDir(root int, dir string) (int, error) {
 	how := unix.OpenHow{
 		Flags:   unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
@@ -152,7 +153,7 @@ func (t target) openDir(root int, dir string) (int, error) {
 	if err == nil {
 		return fd, nil
 	}
-	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ELOOP) {
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ELOOP) || errors.Is(err, unix.EAGAIN) {
 		return t.walk(root, dir)
 	}
 	return -1, errnoOf(err)
