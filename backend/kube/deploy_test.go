@@ -92,7 +92,7 @@ func programImage(t *testing.T) string {
 	}
 	sum := sha256.Sum256(data)
 	name := "local/agent-sandbox:" + hex.EncodeToString(sum[:8])
-	load(t, name, "Dockerfile", dir)
+	load(t, name, "../../deploy/Dockerfile", dir)
 	return name
 }
 

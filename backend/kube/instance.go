@@ -90,7 +90,7 @@ func (i *instance) begin(ctx context.Context) error {
 		return err
 	}
 	if err := i.connect(ctx, i.join); err != nil {
-		return i.why(ctx, err)
+		return i.whyNotBegun(ctx, err)
 	}
 	return i.readEnvironment(ctx)
 }
@@ -225,27 +225,27 @@ func (p *process) Wait() (sandbox.Exit, error) {
 	return exit, err
 }
 
-// whyEnded is why, when the pod has had the time to say how it ended: a kubelet kills first, and tells then.
+// whyEnded is why, when the pod has had the time to say how it ended.
 func (i *instance) whyEnded(ctx context.Context, err error) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*endTime)
 	defer cancel()
-	waiting, stop := context.WithTimeout(ctx, endTime)
-	defer stop()
-	changes, end, ferr := i.cluster.follow(waiting, i.pod)
-	if ferr != nil {
-		return i.why(ctx, err)
+	_ = i.cluster.says(ctx, i.pod, func(pod *corev1.Pod) bool {
+		return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
+	})
+	return i.why(ctx, err)
+}
+
+// whyNotBegun is why nobody answers in a pod that has started, when its first process has ended.
+func (i *instance) whyNotBegun(ctx context.Context, err error) error {
+	pod := i.cluster.says(ctx, i.pod, func(pod *corev1.Pod) bool {
+		now, _ := state(pod)
+		return now.final
+	})
+	if pod != nil {
+		now, _ := state(pod)
+		return now.err
 	}
-	defer end()
-	for {
-		select {
-		case c := <-changes:
-			if c.err == nil && c.pod.Status.Phase != corev1.PodFailed && c.pod.Status.Phase != corev1.PodSucceeded {
-				continue
-			}
-		case <-waiting.Done():
-		}
-		return i.why(ctx, err)
-	}
+	return i.why(ctx, err)
 }
 
 // why tells how a pod ended that should run, or err when it runs.

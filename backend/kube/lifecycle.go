@@ -411,16 +411,30 @@ func (d *Kept) State(ctx context.Context, name string) (keep.State, error) {
 // maxLog bounds what is taken of a log.
 const maxLog = 16 << 20
 
+// log is what the first process of a pod wrote. Invalid: the API does not know yet that it runs.
+func (c *cluster) log(ctx context.Context, pod string) ([]byte, error) {
+	limit := int64(maxLog)
+	data, err := c.rest.Get().Namespace(c.namespace).Resource("pods").Name(pod).SubResource("log").
+		VersionedParams(&corev1.PodLogOptions{Container: container, LimitBytes: &limit}, c.params).Do(ctx).Raw()
+	return data, c.wrap(err, "read the pod's log")
+}
+
 // Log is what the first process of the pod wrote, while there is a pod.
 func (d *Kept) Log(ctx context.Context, name string) (io.ReadCloser, error) {
 	c, _, err := d.find(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	limit := int64(maxLog)
-	data, err := c.rest.Get().Namespace(c.namespace).Resource("pods").Name(objectName(name)).SubResource("log").
-		VersionedParams(&corev1.PodLogOptions{Container: container, LimitBytes: &limit}, c.params).Do(ctx).Raw()
-	err = c.wrap(err, "read the pod's log")
+	data, err := c.log(ctx, objectName(name))
+	if sandbox.CodeOf(err) == sandbox.Invalid { // it runs, and the API hears of that up to a second later
+		if pod, perr := c.pod(ctx, objectName(name)); perr == nil {
+			_ = c.says(ctx, pod, func(pod *corev1.Pod) bool {
+				now, running := state(pod)
+				return running || now.final
+			})
+		}
+		data, err = c.log(ctx, objectName(name))
+	}
 	if sandbox.CodeOf(err) == sandbox.NotFound {
 		err = nil // it is stopped
 	}

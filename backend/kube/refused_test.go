@@ -46,6 +46,17 @@ func (b bed) fails(t *testing.T, spec sandbox.Spec) error {
 
 func Test_What_Keeps_A_Pod_From_Starting_Is_Named(t *testing.T) {
 	b := newBed(t)
+	t.Run("an image whose shell does not run", func(t *testing.T) {
+		name := "local/no-library:1" // its shell wants a C library
+		dir := t.TempDir()
+		for file, text := range map[string]string{"Dockerfile": "FROM scratch\nCOPY sh /bin/sh\n", "sh": "#!/no/such/interpreter\n"} {
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		load(t, name, filepath.Join(dir, "Dockerfile"), dir)
+		wants(t, b.fails(t, sandbox.Spec{Image: name}), sandbox.Closed, "local/no-library:1 ended with 1", "shell", "--guest-image")
+	})
 	t.Run("an image that nobody has", func(t *testing.T) {
 		err := b.fails(t, sandbox.Spec{Image: "nowhere.invalid/no-such:1"})
 		wants(t, err, sandbox.NotFound, "nowhere.invalid/no-such:1 cannot be pulled", "no such host")

@@ -344,14 +344,14 @@ func guestImage(t *testing.T) string {
 	}
 	sum := sha256.Sum256(data)
 	name := "local/agent-sandbox-guest:" + hex.EncodeToString(sum[:8])
-	load(t, name, "guest.Dockerfile", "../../guest/bin")
+	load(t, name, "../../deploy/guest.Dockerfile", "../../guest/bin")
 	return name
 }
 
-// load builds an image as one of the Dockerfiles of deploy/ says, and copies it to the cluster's node.
+// load builds an image of dir, and copies it to the cluster's node.
 func load(t *testing.T, name, dockerfile, dir string) {
 	t.Helper()
-	for _, line := range [][]string{{"docker", "build", "-q", "-t", name, "-f", "../../deploy/" + dockerfile, dir}, {"../../testbed/up.sh", "load", name}, {"docker", "rmi", name}} {
+	for _, line := range [][]string{{"docker", "build", "-q", "-t", name, "-f", dockerfile, dir}, {"../../testbed/up.sh", "load", name}, {"docker", "rmi", name}} {
 		if out, err := exec.CommandContext(t.Context(), line[0], line[1:]...).CombinedOutput(); err != nil {
 			lacking(t, fmt.Errorf("the node's image needs the testbed: %w: %s", err, out))
 		}

@@ -152,6 +152,27 @@ func (c *cluster) follow(ctx context.Context, pod *corev1.Pod) (changes <-chan c
 	return out, cancel, nil
 }
 
+// says waits a moment for the pod to be as it should: a kubelet acts first, and tells then. nil: it is not.
+func (c *cluster) says(ctx context.Context, pod *corev1.Pod, as func(*corev1.Pod) bool) *corev1.Pod {
+	ctx, cancel := context.WithTimeout(ctx, endTime)
+	defer cancel()
+	changes, stop, err := c.follow(ctx, pod)
+	if err != nil {
+		return nil
+	}
+	defer stop()
+	for {
+		select {
+		case now := <-changes:
+			if now.err != nil || as(now.pod) {
+				return now.pod
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
 // anyVersion begins a watch with what the server knows, without asking its store whether that is the newest: a store that cannot
 // tell would end the watch.
 const anyVersion = "0"
@@ -227,7 +248,7 @@ func state(pod *corev1.Pod) (now trouble, running bool) {
 // judgeContainer tells what keeps a container from running.
 func judgeContainer(s corev1.ContainerStatus) trouble {
 	if t := s.State.Terminated; t != nil && (t.ExitCode != 0 || s.Name == container) {
-		return trouble{err: startError(s.Image, t.Reason, t.Message), final: true}
+		return trouble{err: endError(s.Image, t), final: true}
 	}
 	w := s.State.Waiting
 	if w == nil {
@@ -242,6 +263,15 @@ func judgeContainer(s corev1.ContainerStatus) trouble {
 		return trouble{err: startError(s.Image, w.Reason, w.Message), final: true}
 	}
 	return trouble{}
+}
+
+// endError is about a container that has ended. What a runtime does not explain is a status of its first process's own.
+func endError(image string, t *corev1.ContainerStateTerminated) error {
+	if t.Reason != "Error" || t.Message != "" {
+		return startError(image, t.Reason, t.Message)
+	}
+	return sandbox.Errorf(sandbox.Closed, "the first process of image %s ended with %d", line(image), t.ExitCode).
+		WithHint("its shell has to run, or name an image that has the guest with --guest-image")
 }
 
 // startError is about a container that did not run, or no longer does.
@@ -271,7 +301,7 @@ func ended(pod *corev1.Pod) error {
 	}
 	for _, s := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
 		if t := s.State.Terminated; t != nil && t.ExitCode != 0 {
-			return startError(s.Image, t.Reason, t.Message)
+			return endError(s.Image, t)
 		}
 	}
 	return sandbox.Errorf(sandbox.Closed, "the sandbox's pod has ended")
