@@ -69,7 +69,6 @@ packages() { # docker|all
   command -v debootstrap >/dev/null || missing+=(debootstrap)
   command -v iptables >/dev/null || missing+=(iptables)
   command -v ipset >/dev/null || missing+=(ipset)
-  [[ -x /usr/bin/busybox || -x /bin/busybox ]] || missing+=(busybox-static)
   if [[ $1 = all ]]; then
     command -v etcd >/dev/null || missing+=(etcd-server)
     command -v kubectl >/dev/null || missing+=(kubernetes-client)
@@ -97,6 +96,19 @@ build() {
   exec {lock}>&-
 }
 
+# static_busybox TO: what this machine has installed may be linked with a C library, which the image has not.
+static_busybox() {
+  local dir; dir=$(mktemp -d)
+  (
+    cd "$dir"
+    fetch() { apt-get download -qq -o APT::Sandbox::User=root busybox-static; }
+    fetch || { apt-get update -qq; fetch; }
+    dpkg-deb -x busybox-static_*.deb .
+  ) >&2
+  cp "$dir/bin/busybox" "$1"
+  rm -rf "$dir"
+}
+
 docker_up() {
   # In a mount namespace of its own: each container's mounts come and go in it, and not under whoever else walks this
   # machine's at that moment.
@@ -104,7 +116,7 @@ docker_up() {
   await 30 "the Docker engine" dk info
   if ! dk image inspect busybox:latest >/dev/null 2>&1; then
     local root; root=$(mktemp -d); mkdir -p "$root"/{bin,tmp,etc,root}
-    cp "$(command -v busybox)" "$root/bin/busybox"
+    static_busybox "$root/bin/busybox"
     "$root/bin/busybox" --list | while read -r applet; do [[ $applet == busybox ]] || ln -sf busybox "$root/bin/$applet"; done
     printf 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n' >"$root/etc/passwd"
     chmod 1777 "$root/tmp"
