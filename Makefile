@@ -41,7 +41,7 @@ test: build
 
 # What needs a Kubernetes cluster alone, which is built and started where KUBECONFIG names none.
 test-kube: build
-	AGENT_SANDBOX_CLUSTER=1 scripts/test.sh ./backend/kube ./cmd/agent-sandbox
+	scripts/test.sh cluster
 
 # The tests of e2e/ drive built programs; a race detector in the test itself sees nothing.
 # A program of theirs that ends waits for a moment only, not a second, for races that are yet to be reported.

@@ -1,5 +1,12 @@
 #!/usr/bin/env bash
-# Runs the Go tests and closes with a summary: test.sh [go test flags] [packages]
+# Runs the Go tests and closes with a summary.
+#
+#   test.sh                          everything: first what needs no Kubernetes cluster, while the testbed's is built
+#                                    beside it where that is not cached, then what does
+#   test.sh cluster                  what needs a cluster
+#   test.sh [go test flags] PACKAGE  that, with a cluster where KUBECONFIG names one
+#
+# Only root can start the testbed's; who is not, and names no KUBECONFIG, tests without a cluster.
 set -euo pipefail
 # shellcheck source=scripts/project.sh
 source "$(dirname "${BASH_SOURCE[0]}")/project.sh"
@@ -7,22 +14,64 @@ use_go
 cd "$top"
 
 npm=$(scripts/install.sh test)
-summary=$(mktemp)
+scratch=$(mktemp -d)
 # shellcheck source=scripts/engine.sh
 source scripts/engine.sh
 # shellcheck source=scripts/cluster.sh
 source scripts/cluster.sh
-trap 'rm -f "$summary"; cluster_down; engine_down' EXIT
+trap 'cluster_down; engine_down; rm -rf "$scratch"' EXIT
+
+# Tests that need a cluster are these packages, and these tests of the others.
+cluster_packages=(./backend/kube)
+cluster_tests='Test_Command/^(keptkube|kube)$|^Test_Escape_Kube$'
+cluster_tests_of=(./cmd/agent-sandbox ./e2e/escape)
+
 require=bwrap,claude,network,virtual
 if engine_up; then
   require=$require,docker
 fi
-if [[ -n ${KUBECONFIG-} || -n ${AGENT_SANDBOX_CLUSTER-} ]] && cluster_up; then
-  require=$require,kube
-fi
-(cd tools && go build -buildvcs=false -o "$summary" ./testsum)
+(cd tools && go build -buildvcs=false -o "$scratch/testsum" ./testsum)
 
-[[ $# -gt 0 ]] || set -- ./...
-say "go test $*"
-SANDBOX_REQUIRE=${SANDBOX_REQUIRE-$require} AGENT_SANDBOX_NPM=$npm \
-  go test -json -timeout 30m "$@" 2>&1 | "$summary"
+# go_test WORD FLAGS...: requires WORD besides what is there, if it is not empty. That a test failed is in what it
+# prints, and the summary tells.
+go_test() {
+  local required=${SANDBOX_REQUIRE-$require${1:+,$1}}
+  shift
+  say "go test $*"
+  SANDBOX_REQUIRE=$required AGENT_SANDBOX_NPM=$npm go test -json -timeout 40m "$@" 2>&1 || true
+}
+
+without_cluster() {
+  local packages
+  mapfile -t packages < <(go list ./... | grep -vxF -f <(go list "${cluster_packages[@]}"))
+  go_test "" -skip "$cluster_tests" "${packages[@]}"
+}
+
+with_cluster() {
+  go_test kube "${cluster_packages[@]}"
+  go_test kube -run "$cluster_tests" "${cluster_tests_of[@]}"
+}
+
+main() {
+  local word=
+  case ${1-} in
+    "" | cluster)
+      cluster_known || {
+        [[ $# -eq 0 ]] || return 1
+        go_test "" ./...
+        return 0
+      }
+      cluster_build
+      [[ $# -gt 0 ]] || without_cluster
+      cluster_up || say "what needs a cluster fails"
+      with_cluster
+      ;;
+    *)
+      [[ -z ${KUBECONFIG-} ]] || word=kube
+      go_test "$word" "$@"
+      ;;
+  esac
+}
+
+main "$@" > >(exec "$scratch/testsum")
+wait $!
