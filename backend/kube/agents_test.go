@@ -67,6 +67,7 @@ func (b bed) refuses(t *testing.T, spec sandbox.Spec) error {
 }
 
 func Test_A_Sandbox_Of_The_Cluster_Is_Made_Used_And_Deleted(t *testing.T) {
+	t.Parallel()
 	b := newAgentsBed(t)
 	s, err := sandbox.Create(t.Context(), b.driver, sandbox.Spec{Name: "mine"})
 	if err != nil {
@@ -108,6 +109,7 @@ func Test_A_Sandbox_Of_The_Cluster_Is_Made_Used_And_Deleted(t *testing.T) {
 }
 
 func Test_What_Keeps_A_Sandbox_Of_The_Cluster_From_Starting_Is_Named(t *testing.T) {
+	t.Parallel()
 	b := newAgentsBed(t)
 	t.Run("an image that nobody has", func(t *testing.T) {
 		wants(t, b.refuses(t, sandbox.Spec{Image: "nowhere.invalid/no-such:1"}), sandbox.NotFound, "nowhere.invalid/no-such:1 cannot be pulled")
@@ -146,6 +148,7 @@ func controllerPID(t *testing.T) int {
 }
 
 func Test_A_Controller_That_Does_Not_Run_Is_Named(t *testing.T) {
+	t.Parallel()
 	b := newAgentsBed(t)
 	pid := controllerPID(t)
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
@@ -166,6 +169,7 @@ func Test_A_Controller_That_Does_Not_Run_Is_Named(t *testing.T) {
 }
 
 func Test_Whoever_May_Not_Create_Sandboxes_Gets_Pods(t *testing.T) {
+	t.Parallel()
 	b := newAgentsBed(t).as(t, "pods", podRights).with(func(o *kube.Options) { o.Agents = "" })
 	s, err := sandbox.Create(t.Context(), b.driver, sandbox.Spec{})
 	if err != nil {
@@ -197,6 +201,7 @@ func (b bed) without(t *testing.T, group string) bed {
 }
 
 func Test_A_Cluster_Without_Sandboxes_Has_Pods(t *testing.T) {
+	t.Parallel()
 	b := newBed(t).without(t, "agents.x-k8s.io")
 	none := b.with(func(o *kube.Options) { o.Agents = kube.AgentsAlways })
 	wants(t, none.fails(t, sandbox.Spec{}), sandbox.Unavailable, "the cluster has no Sandboxes")
@@ -207,6 +212,7 @@ func Test_A_Cluster_Without_Sandboxes_Has_Pods(t *testing.T) {
 }
 
 func Test_A_Sandbox_Whose_Maker_Was_Killed_Is_Swept(t *testing.T) {
+	t.Parallel()
 	b := newAgentsBed(t)
 	w := newWire(t, strings.TrimPrefix(b.server(t), "https://"))
 	far := b.configured(t, func(s string) string { return strings.Replace(s, b.server(t), "https://"+w.Addr().String(), 1) })

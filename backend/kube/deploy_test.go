@@ -41,6 +41,7 @@ func (b bed) manifests(t *testing.T, image string) string {
 }
 
 func Test_The_Manifests_Give_All_That_Is_Needed(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	all := b.manifests(t, "agent-sandbox:latest")
 	if !strings.Contains(all, "kind: Namespace\nmetadata:\n  labels:\n    pod-security.kubernetes.io/enforce: restricted\n    pod-security.kubernetes.io/enforce-version: latest\n  name: "+b.namespace+"\n") {
@@ -142,6 +143,7 @@ func (b bed) inCluster(t *testing.T, image, name string, args ...string) string 
 }
 
 func Test_A_Pod_Makes_Sandboxes_As_Its_Service_Account(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	image := programImage(t)
 	kubectl(t, b.manifests(t, image), "apply", "-f", "-")

@@ -73,6 +73,7 @@ func (b bed) left(t *testing.T) string {
 }
 
 func Test_A_Sandbox_Lives_On_In_The_Cluster(t *testing.T) {
+	t.Parallel()
 	b, d := newKept(t)
 	box := create(t, d, keptSpec("one", workspace(t)))
 	prints(t, box, "cat f; pwd; echo $HOME; echo more >>f; echo home >~/h; ls -ld . ~ | cut -c1-10; id -u", "host\n/workspace\n/home/sandbox\ndrwxrwsr-x\ndrwxrwsr-x\n1000\n")
@@ -88,6 +89,7 @@ func Test_A_Sandbox_Lives_On_In_The_Cluster(t *testing.T) {
 }
 
 func Test_A_Pods_Files_Outlive_A_Stop(t *testing.T) {
+	t.Parallel()
 	b, d := newKept(t)
 	box := create(t, d, keptSpec("lasting", workspace(t)))
 	prints(t, box, "echo more >>f; echo home >~/h; echo tmp >/tmp/f", "")
@@ -125,6 +127,7 @@ func Test_A_Pods_Files_Outlive_A_Stop(t *testing.T) {
 }
 
 func Test_A_Pods_Files_Can_Be_Brought_Back_And_Be_Two(t *testing.T) {
+	t.Parallel()
 	b, d := newKept(t)
 	box := create(t, d, keptSpec("snapped", workspace(t)))
 	ctx := t.Context()
@@ -187,6 +190,7 @@ func Test_A_Pods_Files_Can_Be_Brought_Back_And_Be_Two(t *testing.T) {
 }
 
 func Test_A_Claim_Without_A_Volume_Is_Told(t *testing.T) {
+	t.Parallel()
 	b, _ := newKept(t)
 	fails := func(class string, code sandbox.Code, text, hint string) {
 		t.Helper()

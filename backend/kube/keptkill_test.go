@@ -91,6 +91,7 @@ const sameFiles = `cat f* | sort -u | tr '\n' ' '; ls | wc -l`
 
 // Whoever is killed in the middle leaves what was before or what was to be, and nothing that stays.
 func Test_Killed_Makers_Leave_All_Or_Nothing(t *testing.T) {
+	t.Parallel()
 	b, d := newKept(t)
 	ctx := t.Context()
 	dir := t.TempDir()

@@ -16,6 +16,7 @@ import (
 
 // Two processes have nothing in common but the cluster; two drivers neither.
 func Test_Any_Process_Serves_A_Sandbox(t *testing.T) {
+	t.Parallel()
 	b, one := newKept(t)
 	two := &kube.Kept{Inner: kube.New(b.options), Env: os.Environ()}
 	ctx := t.Context()
@@ -72,6 +73,7 @@ func (b bed) podEnds(t *testing.T, name string) {
 }
 
 func Test_A_Sandbox_Without_Commands_Stops(t *testing.T) {
+	t.Parallel()
 	b, d := newKept(t)
 	ctx := t.Context()
 	d.Idle = 6 * time.Second
@@ -96,6 +98,7 @@ func Test_A_Sandbox_Without_Commands_Stops(t *testing.T) {
 }
 
 func Test_A_Sandbox_Whose_Time_Is_Over_Goes(t *testing.T) {
+	t.Parallel()
 	b, d := newKept(t)
 	ctx := t.Context()
 	d.TTL = 20 * time.Second
@@ -121,6 +124,7 @@ func Test_A_Sandbox_Whose_Time_Is_Over_Goes(t *testing.T) {
 
 // What is known of a sandbox holds no environment and no secret.
 func Test_A_Claim_Tells_No_Secret(t *testing.T) {
+	t.Parallel()
 	b, d := newKept(t)
 	spec := keptSpec("silent", workspace(t))
 	spec.Env = []string{"HIDDEN=hunter2", "PATH=/usr/bin:/bin"}

@@ -52,6 +52,7 @@ func (b bed) modern(t *testing.T, create func(body []byte) (changed []byte)) bed
 }
 
 func Test_The_API_Takes_A_Pod_With_The_Guests_Image_As_A_Volume(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	var sent []byte
 	b = b.modern(t, func(body []byte) []byte { sent = bytes.Clone(body); return body })
@@ -96,6 +97,7 @@ func Test_The_API_Takes_A_Pod_With_The_Guests_Image_As_A_Volume(t *testing.T) {
 }
 
 func Test_An_API_Without_Image_Volumes_Gets_An_Init_Container(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	field := regexp.MustCompile(`"image":\{"reference":"[^"]*","pullPolicy":"IfNotPresent"\}`)
 	for name, instead := range map[string]string{

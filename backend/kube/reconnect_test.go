@@ -86,6 +86,7 @@ func through(t *testing.T, d *kube.Driver, count int, lines []string, disturb fu
 }
 
 func Test_A_Stream_That_Breaks_Is_Gone_On_With(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	w := newWire(t, strings.TrimPrefix(b.server(t), "https://"))
 	far := b.configured(t, func(s string) string { return strings.Replace(s, b.server(t), "https://"+w.Addr().String(), 1) })
@@ -93,6 +94,7 @@ func Test_A_Stream_That_Breaks_Is_Gone_On_With(t *testing.T) {
 }
 
 func Test_Who_Kills_The_Stream_From_Inside_Kills_Nothing_Else(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	through(t, b.driver, 100, []string{"line 10\n"}, func(s *sandbox.Sandbox) {
 		kill := "for p in /proc/[0-9]*; do case $(tr '\\0' ' ' <$p/cmdline) in /run/agent-sandbox/agent-sandbox' join '*) kill -9 ${p#/proc/} && echo killed;; esac; done 2>/dev/null"
@@ -104,6 +106,7 @@ func Test_Who_Kills_The_Stream_From_Inside_Kills_Nothing_Else(t *testing.T) {
 }
 
 func Test_A_Large_Output_Is_Whole_After_Interruptions(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	w := newWire(t, strings.TrimPrefix(b.server(t), "https://"))
 	far := b.configured(t, func(s string) string { return strings.Replace(s, b.server(t), "https://"+w.Addr().String(), 1) })

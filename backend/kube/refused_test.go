@@ -45,6 +45,7 @@ func (b bed) fails(t *testing.T, spec sandbox.Spec) error {
 }
 
 func Test_What_Keeps_A_Pod_From_Starting_Is_Named(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	t.Run("an image whose shell does not run", func(t *testing.T) {
 		name := "local/no-library:1" // its shell wants a C library
@@ -130,6 +131,7 @@ func replaceToken(config, token string) string {
 }
 
 func Test_A_Cluster_That_Does_Not_Serve_Us_Is_Named(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	t.Run("no kubeconfig", func(t *testing.T) {
 		o := b.options
@@ -168,6 +170,7 @@ func Test_A_Cluster_That_Does_Not_Serve_Us_Is_Named(t *testing.T) {
 }
 
 func Test_A_Credential_Plugin_Is_Asked(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	script := filepath.Join(t.TempDir(), "plugin")
 	b = b.configured(t, func(s string) string {
@@ -187,6 +190,7 @@ echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","s
 }
 
 func Test_The_Doctor_Prints_The_Missing_Role(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	half := b.as(t, "half", `[{"apiGroups":[""],"resources":["pods"],"verbs":["create","get","list","watch","delete"]}]`)
 	roles := half.missingRoles(t)

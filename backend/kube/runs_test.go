@@ -48,6 +48,7 @@ func (b bed) run(t *testing.T, spec sandbox.Spec, args ...string) *sandbox.Resul
 }
 
 func Test_A_Workspace_Is_Copied_Without_What_Is_Hidden(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	dir := t.TempDir()
 	for name, text := range map[string]string{"kept": "kept\n", "d/below": "below\n", "secret": "canary\n", "hide/f": "canary\n"} {
@@ -74,6 +75,7 @@ func Test_A_Workspace_Is_Copied_Without_What_Is_Hidden(t *testing.T) {
 }
 
 func Test_Only_A_Pod_With_A_Network_Has_Internet_Sockets(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	const open = `for my $f (PF_INET, PF_INET6, 16) { for my $k (SOCK_STREAM, SOCK_DGRAM, SOCK_RAW) { print "$f " if socket(my $s, $f, $k, 0) } }`
 	if out := b.run(t, sandbox.Spec{}, "perl", "-MSocket", "-e", open).Stdout; len(out) > 0 {
@@ -86,6 +88,7 @@ func Test_Only_A_Pod_With_A_Network_Has_Internet_Sockets(t *testing.T) {
 }
 
 func Test_Nobody_Inside_Reaches_Who_Has_Fewer_Walls(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	// The first process and the supervisor are of the same user: neither their memory nor their descriptors may be open.
 	script := `n=0; for p in $(ls /proc | grep '^[0-9]*$'); do grep -qsa '^/run/agent-sandbox/' /proc/$p/cmdline || continue
@@ -106,6 +109,7 @@ func Test_Nobody_Inside_Reaches_Who_Has_Fewer_Walls(t *testing.T) {
 }
 
 func Test_A_Binary_Of_100_MiB_Passes_Both_Ways(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	s, err := sandbox.Create(t.Context(), b.driver, sandbox.Spec{})
 	if err != nil {
@@ -139,6 +143,7 @@ func (pattern) Read(p []byte) (int, error) {
 }
 
 func Test_A_Pod_That_Is_Deleted_Ends_Its_Commands_With_The_Reason(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	s, err := sandbox.Create(t.Context(), b.driver, sandbox.Spec{})
 	if err != nil {
@@ -237,6 +242,7 @@ func (b bed) becomes(t *testing.T, object, phase string) {
 }
 
 func Test_A_Cut_Connection_Ends_What_Runs_In_The_Pod(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	w := newWire(t, "127.0.0.1:16443")
 	port := w.Addr().(*net.TCPAddr).Port
@@ -261,6 +267,7 @@ func Test_A_Cut_Connection_Ends_What_Runs_In_The_Pod(t *testing.T) {
 }
 
 func Test_A_Caller_Who_Gives_Up_Leaves_No_Pod(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
@@ -275,6 +282,7 @@ func Test_A_Caller_Who_Gives_Up_Leaves_No_Pod(t *testing.T) {
 }
 
 func Test_A_Cluster_Without_WebSockets_Is_Spoken_To_Over_SPDY(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	passed := make(chan string, 100)
 	proxy := httptest.NewTLSServer(&httputil.ReverseProxy{
@@ -309,6 +317,7 @@ func Test_A_Cluster_Without_WebSockets_Is_Spoken_To_Over_SPDY(t *testing.T) {
 }
 
 func Test_Ten_Thousand_Files_Are_Copied(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	dir := t.TempDir()
 	for n := range 10_000 {
@@ -359,6 +368,7 @@ func load(t *testing.T, name, dockerfile, dir string) {
 }
 
 func Test_An_Image_With_Nothing_Else_Runs_Through_The_Guests_Image(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	name := guestImage(t)
 	o := b.options

@@ -31,6 +31,7 @@ func (b bed) disk(t *testing.T, claim string) {
 }
 
 func Test_A_Claim_That_Belongs_To_Root_Can_Be_Written_To(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	b.disk(t, "data")
 	spec := sandbox.Spec{Volumes: []sandbox.Volume{{Name: "data", Target: "/data"}}}
@@ -62,12 +63,14 @@ func (b bed) ends(t *testing.T, spec sandbox.Spec, script string) error {
 }
 
 func Test_A_Pod_That_Fills_A_Volume_Is_Evicted_And_Says_So(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	err := b.ends(t, sandbox.Spec{}, "head -c 80000000 /dev/zero >/run/agent-sandbox/full; sleep 1000")
 	wants(t, err, sandbox.Closed, "evicted", `"guest"`, "64Mi")
 }
 
 func Test_A_Pod_Ends_At_Its_Deadline_And_Says_So(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	o := b.options
 	o.Lifetime = 8 * time.Second
@@ -88,6 +91,7 @@ func (b bed) fences(t *testing.T) []string {
 }
 
 func Test_A_NetworkPolicy_Comes_And_Goes_With_Its_Pod(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	for mode, denied := range map[sandbox.NetworkMode]string{sandbox.NetworkNone: `["Ingress","Egress"]`, sandbox.NetworkHost: `["Ingress"]`} {
 		t.Run(string(mode), func(t *testing.T) {
@@ -115,6 +119,7 @@ const least = `[{"apiGroups":[""],"resources":["pods"],"verbs":["create","get","
 	{"apiGroups":[""],"resources":["pods/exec"],"verbs":["create","get"]}]`
 
 func Test_Whoever_May_Make_No_NetworkPolicies_Has_Pods_Without(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	few := b.as(t, "few", least)
 	lines := make(chan string, 100)
@@ -212,6 +217,7 @@ func (b bed) network(t *testing.T) {
 }
 
 func Test_The_Doctor_Tries_Whether_The_Network_Enforces_Policies(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	o := b.options
 	o.Image = "busybox:latest" // as doctor has it
@@ -271,6 +277,7 @@ func (b bed) classed(name string) bed {
 }
 
 func Test_A_Runtime_Class_Runs_A_Pod_Or_Is_Refused_By_Name(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	t.Run("one that the node has", func(t *testing.T) {
 		classed := b.runtimeClass(t, "runc")

@@ -31,6 +31,7 @@ func (b bed) waitFor(t *testing.T, pods int) []string {
 }
 
 func Test_A_Prepared_Pod_Becomes_Somebodys_Once(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	b.options.Warm = 2
 	d := kube.New(b.options)
@@ -92,6 +93,7 @@ func Test_A_Prepared_Pod_Becomes_Somebodys_Once(t *testing.T) {
 }
 
 func Test_What_Has_Other_Walls_Gets_No_Prepared_Pod(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	b.options.Warm = 1
 	d := kube.New(b.options)

@@ -52,6 +52,7 @@ func (b bed) takes(t *testing.T, spec sandbox.Spec, script string) (s *sandbox.S
 }
 
 func Test_A_Warm_Pod_Is_Taken_Once_And_Bound_Late(t *testing.T) {
+	t.Parallel()
 	b := newAgentsBed(t)
 	cold, _, coldTook := b.takes(t, sandbox.Spec{}, "true")
 	if err := cold.Close(t.Context()); err != nil {
@@ -110,6 +111,7 @@ func Test_A_Warm_Pod_Is_Taken_Once_And_Bound_Late(t *testing.T) {
 }
 
 func Test_A_Pool_That_Lacks_A_Wall_Is_Refused_By_Name(t *testing.T) {
+	t.Parallel()
 	b := newAgentsBed(t)
 	kubectl(t, "", "label", "namespace", b.namespace, "--overwrite", "pod-security.kubernetes.io/enforce=privileged")
 	for name, one := range map[string]struct{ old, changed, field string }{
