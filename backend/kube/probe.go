@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -159,11 +161,11 @@ func (d *Driver) holes(ctx context.Context) (found []string, err error) {
 
 // listen starts a server in the pod, and returns its address.
 func (i *instance) listen(ctx context.Context) (string, error) {
-	pod, err := i.cluster.pod(ctx, i.pod.Name)
-	if err != nil {
-		return "", err
+	pod := i.cluster.says(ctx, i.pod, func(pod *corev1.Pod) bool { return pod.Status.PodIP != "" })
+	if pod == nil {
+		return "", sandbox.Errorf(sandbox.Unavailable, "the cluster does not tell the address of a pod that runs")
 	}
-	_, err = i.Start(ctx, sandbox.Cmd{Args: []string{"sh", "-c", listenScript}}, sandbox.Stdio{})
+	_, err := i.Start(ctx, sandbox.Cmd{Args: []string{"sh", "-c", listenScript}}, sandbox.Stdio{})
 	return pod.Status.PodIP, err
 }
 

@@ -154,6 +154,9 @@ func (c *cluster) follow(ctx context.Context, pod *corev1.Pod) (changes <-chan c
 
 // says waits a moment for the pod to be as it should: a kubelet acts first, and tells then. nil: it is not.
 func (c *cluster) says(ctx context.Context, pod *corev1.Pod, as func(*corev1.Pod) bool) *corev1.Pod {
+	if as(pod) {
+		return pod
+	}
 	ctx, cancel := context.WithTimeout(ctx, endTime)
 	defer cancel()
 	changes, stop, err := c.follow(ctx, pod)
