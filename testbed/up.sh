@@ -9,7 +9,7 @@
 #   up.sh down        stop everything that this script started; down docker, down kube: that alone
 #
 # State: $TESTBED (default /var/tmp/agent-sandbox-testbed). The first run builds Kubernetes from its
-# Go module (about 6 CPU minutes) and bootstraps a Debian base image (about 40 s); both are kept, the
+# Go module (about 10 CPU minutes) and bootstraps a Debian base image (about 40 s); both are kept, the
 # former by what it is made of in ~/.cache/agent-sandbox (or $AGENT_SANDBOX_CACHE), whatever becomes of the state.
 # A second testbed has a state of its own and seven ports of its own, from $TESTBED_PORT (default 16443) on.
 set -euo pipefail
