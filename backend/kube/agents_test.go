@@ -211,9 +211,9 @@ func Test_A_Cluster_Without_Sandboxes_Has_Pods(t *testing.T) {
 	}
 }
 
-func Test_A_Sandbox_Whose_Maker_Was_Killed_Is_Swept(t *testing.T) {
-	t.Parallel()
-	b := newAgentsBed(t)
+// orphan makes a Sandbox whose maker is cut off, and which has ended long ago.
+func (b bed) orphan(t *testing.T) {
+	t.Helper()
 	w := newWire(t, strings.TrimPrefix(b.server(t), "https://"))
 	far := b.configured(t, func(s string) string { return strings.Replace(s, b.server(t), "https://"+w.Addr().String(), 1) })
 	far = far.with(func(o *kube.Options) { o.Linger = time.Second })
@@ -221,6 +221,7 @@ func Test_A_Sandbox_Whose_Maker_Was_Killed_Is_Swept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = s.Close(context.WithoutCancel(t.Context())) })
 	w.cut()
 	name := "agent-sandbox-" + s.ID()
 	kubectl(t, "", "wait", "-n", b.namespace, "sandbox/"+name, "--for=condition=Finished", "--timeout=60s")
@@ -238,10 +239,25 @@ func Test_A_Sandbox_Whose_Maker_Was_Killed_Is_Swept(t *testing.T) {
 		t.Fatal(err)
 	}
 	kubectl(t, "", "patch", "-n", b.namespace, "sandbox/"+name, "--subresource=status", "--type=merge", "-p", string(patch))
-	next := b.with(func(*kube.Options) {})
-	if out := next.run(t, sandbox.Spec{}, "echo", "out").Stdout; string(out) != "out\n" {
-		t.Errorf("%q", out)
-	}
-	b.leavesNothing(t)
-	_ = s.Close(context.WithoutCancel(t.Context()))
+}
+
+func Test_A_Sandbox_Whose_Maker_Was_Killed_Is_Swept(t *testing.T) {
+	t.Parallel()
+	b := newAgentsBed(t)
+	t.Run("by the next one", func(t *testing.T) {
+		b.orphan(t)
+		next := b.with(func(*kube.Options) {})
+		if out := next.run(t, sandbox.Spec{}, "echo", "out").Stdout; string(out) != "out\n" {
+			t.Errorf("%q", out)
+		}
+		b.leavesNothing(t)
+	})
+	t.Run("by the reaper", func(t *testing.T) {
+		b.orphan(t)
+		kubectl(t, b.manifests(t, "agent-sandbox:latest"), "apply", "-f", "-")
+		if err := (&kube.Kept{Inner: b.acting(t, "agent-sandbox-reaper").driver}).Sweep(t.Context()); err != nil {
+			t.Error(err)
+		}
+		b.leavesNothing(t)
+	})
 }

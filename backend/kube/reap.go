@@ -24,6 +24,8 @@ func (d *Kept) Sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	found, _ := c.agents(ctx) // none where there is no answer: the next one sweeps them
+	d.Inner.swept.Do(func() { c.sweep(ctx, found.sandboxes) })
 	return d.sweepAll(ctx, c)
 }
 
