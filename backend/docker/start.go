@@ -75,7 +75,7 @@ func (i *instance) hold(ctx context.Context) (h holding, err error) {
 	if err != nil {
 		return h, err
 	}
-	defer d.close()
+	defer func() { d.close() }()
 	options.HostConfig.Mounts = append(overlaid(options.HostConfig.Mounts, files), d.mounts()...)
 	if h.container, err = i.container(ctx, options); err != nil {
 		return h, err
@@ -84,6 +84,10 @@ func (i *instance) hold(ctx context.Context) (h holding, err error) {
 	if code := sandbox.CodeOf(err); i.state.kept() && (code == sandbox.Closed || code == sandbox.Unavailable) && ctx.Err() == nil {
 		// An engine that was killed while the container ran has its input closed at the next start, and once (20.10).
 		if err = i.kill(ctx, h.container); err == nil {
+			d.close() // the guest that was killed may have come, and stand at this one
+			d, err = i.openDoor()
+		}
+		if err == nil {
 			h.session, err = i.greet(ctx, h, d, setup)
 		}
 	}
