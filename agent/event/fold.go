@@ -1,0 +1,269 @@
+package event
+
+import (
+	"slices"
+	"strings"
+)
+
+// The bounds of what a fold keeps: the agent is hostile, and may write for ever.
+const (
+	maxContent  = 16 << 20 // bytes
+	maxDenials  = 1000
+	maxFiles    = 10_000
+	maxMessages = 10_000
+)
+
+// Fold makes a [Response] of events. The zero value is ready. It keeps what the response needs, and
+// not the events.
+type Fold struct {
+	r         Response
+	model     string            // that the session named
+	done      bool              // a result was the last word
+	told      Usage             // by results
+	results   int               //
+	text      strings.Builder   // of the last message
+	message   string            // its ID
+	partial   strings.Builder   // deltas after the last block
+	fault     string            // the last one that did not end the run
+	messages  map[string]Usage  // of each message
+	files     map[string]bool   //
+	finalText *string           //
+	errors    []string          // of the last result
+	denied    map[string]string // tool uses, by ID
+	earlier   Usage             // of messages that were too many to remember
+}
+
+// Add takes the next event. Its order is that of the stream.
+func (f *Fold) Add(e Event) {
+	switch e.Kind {
+	case SessionStarted:
+		f.session(e.Session)
+	case Text, TextDelta:
+		f.addText(e)
+	case Thinking, ThinkingDelta:
+		f.reopen(e)
+	case ToolStarted:
+		f.reopen(e)
+		f.r.Tools++
+	case ToolFinished:
+		f.wrote(e.Tool)
+	case PermissionDenied:
+		f.deny(e.Denial)
+	case RetryScheduled:
+		f.r.Retries++
+		f.retry(e.Retry)
+	case UsageReported:
+		f.usage(e)
+	case NoticeGiven:
+		f.notice(e.Notice)
+	case ProcessExited:
+		if e.Exit != nil {
+			f.r.ExitCode = &e.Exit.Code
+		}
+	case ResultGiven:
+		f.result(e.Result)
+	case HookRan, ControlSent, ResponseFolded:
+	}
+}
+
+// reopen begins a turn: the result of the one before is no longer the last word.
+func (f *Fold) reopen(e Event) {
+	if e.Parent == "" && f.done {
+		f.done, f.finalText, f.errors = false, nil, nil
+		f.text.Reset()
+		f.partial.Reset()
+		f.fault = ""
+	}
+}
+
+func (f *Fold) session(s *Session) {
+	if s == nil {
+		return
+	}
+	f.reopen(Event{})
+	if s.ID != "" {
+		f.r.Session = s.ID
+	}
+	if s.Executor != "" {
+		f.r.Executor = s.Executor
+	}
+	if s.Model != "" {
+		f.model = s.Model
+	}
+}
+
+// addText keeps the last message of the agent itself.
+func (f *Fold) addText(e Event) {
+	f.reopen(e)
+	if e.Parent != "" {
+		return
+	}
+	if e.Kind == TextDelta {
+		f.write(&f.partial, e.Text)
+		return
+	}
+	f.partial.Reset()
+	if e.Message == "" || e.Message != f.message {
+		f.text.Reset()
+	}
+	f.message = e.Message
+	if f.text.Len() > 0 {
+		f.write(&f.text, "\n")
+	}
+	f.write(&f.text, e.Text)
+}
+
+func (f *Fold) write(b *strings.Builder, s string) {
+	if room := maxContent - b.Len(); len(s) > room {
+		s = strings.ToValidUTF8(s[:room], "")
+		f.r.Truncated = true
+	}
+	b.WriteString(s)
+}
+
+func (f *Fold) wrote(t *Tool) {
+	if t == nil || t.Failed {
+		return
+	}
+	for _, name := range t.Files {
+		switch {
+		case f.files[name]:
+		case len(f.files) >= maxFiles:
+			f.r.Truncated = true
+		default:
+			if f.files == nil {
+				f.files = map[string]bool{}
+			}
+			f.files[name] = true
+			f.r.Files = append(f.r.Files, name)
+		}
+	}
+}
+
+// deny counts a use of a tool once, though it is told when it happens and at the end.
+func (f *Fold) deny(d *Denial) {
+	if d == nil {
+		return
+	}
+	if _, ok := f.denied[d.ToolID]; ok && d.ToolID != "" {
+		return
+	}
+	if len(f.r.Denials) >= maxDenials {
+		f.r.Truncated = true
+		return
+	}
+	if f.denied == nil {
+		f.denied = map[string]string{}
+	}
+	f.denied[d.ToolID] = d.Tool
+	f.r.Denials = append(f.r.Denials, *d)
+}
+
+func (f *Fold) retry(r *Retry) {
+	if r != nil && r.Error != "" {
+		f.fault = "the last request was tried again after " + r.Error
+	}
+}
+
+func (f *Fold) usage(e Event) {
+	if e.Usage == nil {
+		return
+	}
+	if f.messages == nil {
+		f.messages = map[string]Usage{}
+	}
+	if len(f.messages) >= maxMessages {
+		for _, u := range f.messages {
+			f.earlier = f.earlier.Add(u)
+		}
+		clear(f.messages)
+	}
+	f.messages[e.Message] = f.messages[e.Message].Most(*e.Usage)
+}
+
+func (f *Fold) notice(n *Notice) {
+	if n == nil {
+		return
+	}
+	switch n.Kind {
+	case NoticeError:
+		f.fault = n.Text
+	case NoticeGarbage, NoticeTooLong:
+		f.r.Garbage++
+	case NoticeUnknown:
+		f.r.Unknown++
+	}
+}
+
+// result ends a turn. Usage, turns and duration are those of the turn; cost and models those of
+// all until now.
+func (f *Fold) result(r *Result) {
+	if r == nil {
+		return
+	}
+	f.done = true
+	f.results++
+	f.r.Outcome, f.finalText, f.errors = r.Outcome, r.Text, r.Errors
+	f.told = f.told.Add(r.Usage)
+	f.r.Turns = plus(f.r.Turns, r.Turns)
+	f.r.DurationMS = plus(f.r.DurationMS, r.DurationMS)
+	if r.CostUSD != nil {
+		f.r.CostUSD = r.CostUSD
+	}
+	if len(r.Models) > 0 {
+		f.r.Models = r.Models
+	}
+}
+
+// Response is what the events until now come to: that of the run when the stream has ended. The
+// fold can go on.
+func (f *Fold) Response() Response {
+	r := f.r
+	r.Models, r.Denials, r.Files = slices.Clone(r.Models), slices.Clone(r.Denials), slices.Clone(r.Files)
+	r.Usage = f.total(&r)
+	if len(r.Models) == 0 && f.model != "" {
+		r.Models = []ModelUsage{{Model: f.model}}
+	}
+	r.Content = f.text.String()
+	if f.partial.Len() > 0 {
+		r.Content = f.partial.String()
+	}
+	if !f.done {
+		r.Outcome, r.Error = NoResult, "the stream ended without a result"
+		if f.fault != "" {
+			r.Error += "; " + f.fault
+		}
+		return r
+	}
+	if f.finalText != nil {
+		r.Content = *f.finalText
+	}
+	if r.Outcome != Success {
+		r.Error = strings.Join(f.errors, "; ")
+		if r.Error == "" {
+			r.Error = f.fault
+		}
+	}
+	return r
+}
+
+// total prefers what results tell of all models, which agrees with the cost, to what they tell of
+// their turns, and that to what the messages told on their way.
+func (f *Fold) total(r *Response) Usage {
+	if len(r.Models) > 0 {
+		var sum Usage
+		for _, m := range r.Models {
+			sum = sum.Add(m.Usage)
+		}
+		return sum.Most(f.told)
+	}
+	if f.results > 0 {
+		return f.told
+	}
+	r.Estimated = true
+	sum := f.earlier
+	for _, u := range f.messages {
+		sum = sum.Add(u)
+	}
+	return sum
+}

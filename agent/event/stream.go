@@ -1,0 +1,171 @@
+package event
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+
+	"github.com/seed434b0696/agent-sandbox/agent/internal/jsonl"
+)
+
+// MaxLine is how long a line may be, in bytes, when nobody says otherwise. Whole files and pictures
+// come in one line.
+const MaxLine = 32 << 20
+
+// Decoder makes events of the lines that an executor prints. It keeps what it needs to know of
+// earlier lines, so each stream has one of its own. It is not safe for concurrent use.
+type Decoder interface {
+	// Decode returns the events of one line, in order, or none. The line is not kept. No line is a
+	// fault: what cannot be understood is a notice.
+	Decode(line []byte) []Event
+}
+
+// Stream reads events from r until its end. It starts nothing of its own: events are made as the
+// caller asks for them. A line of more than maxLine bytes, [MaxLine] when that is 0, is a notice. A
+// fault of r, or of ctx between two lines, is the last pair; a read that blocks ends when the
+// owner of r closes it.
+func Stream(ctx context.Context, r io.Reader, d Decoder, maxLine int) iter.Seq2[Event, error] {
+	if maxLine <= 0 {
+		maxLine = MaxLine
+	}
+	return func(yield func(Event, error) bool) {
+		for line, err := range jsonl.Lines(ctx, r, maxLine) {
+			if err != nil {
+				yield(Event{}, err)
+				return
+			}
+			for _, e := range eventsOf(d, line) {
+				if !yield(e, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func eventsOf(d Decoder, line jsonl.Line) []Event {
+	if line.Cut {
+		e := NewNotice(NoticeTooLong, "", fmt.Sprintf("a line of %d bytes was left out", line.Size))
+		e.Notice.Size = line.Size
+		return []Event{e}
+	}
+	return d.Decode(line.Text)
+}
+
+// NewNotice makes the event of a notice; long text is cut.
+func NewNotice(kind, name, text string) Event {
+	return Event{Kind: NoticeGiven, Notice: &Notice{Kind: kind, Name: jsonl.Clip(name, 256), Text: jsonl.Clip(text, 4<<10)}}
+}
+
+// maxUses bounds the uses of tools that have not ended, and are remembered.
+const maxUses = 10_000
+
+// Uses remembers the uses of tools that have not ended, because executors name only the ID at the
+// end. The zero value is ready.
+type Uses struct{ open map[string]Tool }
+
+// Start remembers a use and returns its event. Files are those that it will have written.
+func (u *Uses) Start(parent, message string, t Tool) Event {
+	if u.open == nil {
+		u.open = map[string]Tool{}
+	}
+	if len(u.open) < maxUses {
+		u.open[t.ID] = Tool{ID: t.ID, Name: t.Name, Files: t.Files}
+	}
+	t.Files = nil
+	return Event{Kind: ToolStarted, Parent: parent, Message: message, Tool: &t}
+}
+
+// Finish returns the event of the end of a use, with the name and the files of its start. A use
+// that failed wrote nothing.
+func (u *Uses) Finish(parent string, t Tool) Event {
+	if began, ok := u.open[t.ID]; ok {
+		t.Name = began.Name
+		if t.Files == nil {
+			t.Files = began.Files
+		}
+		delete(u.open, t.ID)
+	}
+	if t.Failed {
+		t.Files = nil
+	}
+	return Event{Kind: ToolFinished, Parent: parent, Tool: &t}
+}
+
+// Started reports whether a use has started and not ended.
+func (u *Uses) Started(id string) bool {
+	_, ok := u.open[id]
+	return ok
+}
+
+// Recorded decodes events that were written as JSON lines. The response at their end is left out:
+// a [Fold] of the events makes it again.
+type Recorded struct{}
+
+// Decode implements [Decoder].
+func (Recorded) Decode(line []byte) []Event {
+	var e Event
+	malformed, err := jsonl.Decode(line, &e)
+	switch {
+	case err != nil || malformed:
+		return []Event{NewNotice(NoticeGarbage, "", string(line))}
+	case e.Kind == ResponseFolded:
+		return nil
+	case !whole(e):
+		return []Event{NewNotice(NoticeUnknown, string(e.Kind), "")}
+	}
+	return []Event{e}
+}
+
+// IsRecorded reports whether a line is an event as this package writes it.
+func IsRecorded(line []byte) bool {
+	var keys map[string]json.RawMessage
+	var e Event
+	if len(line) > MaxLine || json.Unmarshal(line, &e) != nil || !whole(e) || json.Unmarshal(line, &keys) != nil {
+		return false
+	}
+	for key := range keys {
+		if !slices.Contains(fields, key) {
+			return false
+		}
+	}
+	return true
+}
+
+var fields = []string{
+	"type", "parent", "message", "text", "streamed", "session", "tool", "denial", "retry", "usage", "hook", "control", "notice", "exit", "result", "response",
+}
+
+// whole reports whether e is of a known kind, and has what that kind tells.
+func whole(e Event) bool {
+	switch e.Kind {
+	case Text, TextDelta, Thinking, ThinkingDelta:
+		return true
+	case SessionStarted:
+		return e.Session != nil
+	case ToolStarted, ToolFinished:
+		return e.Tool != nil
+	case PermissionDenied:
+		return e.Denial != nil
+	case RetryScheduled:
+		return e.Retry != nil
+	case UsageReported:
+		return e.Usage != nil
+	case HookRan:
+		return e.Hook != nil
+	case ControlSent:
+		return e.Control != nil
+	case NoticeGiven:
+		return e.Notice != nil
+	case ProcessExited:
+		return e.Exit != nil
+	case ResultGiven:
+		return e.Result != nil
+	case ResponseFolded:
+		return e.Response != nil
+	}
+	return false
+}
