@@ -41,6 +41,12 @@ func (d *Decoder) control(l *line, fromHost bool) []event.Event {
 
 // ask remembers what the host is asked for until it answers.
 func (d *Decoder) ask(id string, n event.Denial) {
+	if len(id)+len(n.Tool)+len(n.ToolID) > jsonl.Small {
+		return // no request is like that
+	}
+	if len(n.Input) > maxInput {
+		n.Input = nil
+	}
 	if d.asked == nil || len(d.asked) >= maxThreads {
 		d.asked = map[string]event.Denial{}
 	}

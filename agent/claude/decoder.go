@@ -14,7 +14,8 @@ import (
 const (
 	maxBlocks  = 4096 // blocks of a message, denials, tools
 	maxModels  = 64
-	maxThreads = 1024 // subagents whose streams are told apart
+	maxInput   = 64 << 10 // bytes, of a tool that the host is asked for
+	maxThreads = 1024     // subagents whose streams are told apart
 )
 
 // Decoder makes events of Claude Code's lines. The zero value is ready. It reads partial messages
@@ -118,6 +119,9 @@ func (d *Decoder) decode(l *line, data []byte, malformed bool) []event.Event {
 // of is the thread that a line belongs to.
 func (d *Decoder) of(parent string) *thread {
 	t := d.threads[parent]
+	if len(parent) > jsonl.Small {
+		return &thread{} // no ID is that long
+	}
 	if t == nil {
 		if d.threads == nil || len(d.threads) >= maxThreads {
 			d.threads = map[string]*thread{}
@@ -162,7 +166,7 @@ func (d *Decoder) assistant(l *line, data []byte) []event.Event {
 	if m.ID != "" && m.ID != t.message && m.Model != synthetic {
 		events = append(events, usageOf(l.Parent, m.ID, m.Usage))
 	}
-	t.message = m.ID
+	t.message = jsonl.Clip(m.ID, jsonl.Small)
 	for _, b := range blocks(m.Content) {
 		e := event.Event{Parent: l.Parent, Message: m.ID}
 		switch b.Type {

@@ -15,13 +15,13 @@ import (
 )
 
 // read folds a stream, and returns its events, too.
-func read(t testing.TB, in io.Reader) ([]event.Event, event.Response) {
-	t.Helper()
+func read(tb testing.TB, in io.Reader) ([]event.Event, event.Response) {
+	tb.Helper()
 	var fold event.Fold
 	var events []event.Event
-	for e, err := range event.Stream(t.Context(), in, &claude.Decoder{}, 0) {
+	for e, err := range event.Stream(tb.Context(), in, &claude.Decoder{}, 0) {
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		events = append(events, e)
 		fold.Add(e)
@@ -158,10 +158,10 @@ func Test_Deltas_Are_Told_And_The_Block_Says_That_They_Were(t *testing.T) {
 	t.Parallel()
 	var deltas, blocks []string
 	for _, e := range recorded(t, "partial.jsonl") {
-		switch e.Kind {
-		case event.TextDelta:
+		if e.Kind == event.TextDelta {
 			deltas = append(deltas, e.Text)
-		case event.Text:
+		}
+		if e.Kind == event.Text {
 			blocks = append(blocks, fmt.Sprintf("%s %v", e.Text, e.Streamed))
 		}
 	}

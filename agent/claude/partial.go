@@ -48,7 +48,7 @@ func (d *Decoder) partial(l *line) []event.Event {
 	t := d.of(l.Parent)
 	switch p.Type {
 	case "message_start":
-		*t = thread{message: p.Message.ID}
+		*t = thread{message: jsonl.Clip(p.Message.ID, jsonl.Small)}
 		return []event.Event{usageOf(l.Parent, t.message, p.Message.Usage)}
 	case "message_delta":
 		return []event.Event{usageOf(l.Parent, t.message, p.Usage)}

@@ -206,6 +206,7 @@ func Test_Hostile_Numbers_Stay_In_Their_Range(t *testing.T) {
 func Test_A_Stream_Ends_With_Its_Context_And_With_Its_Reader(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	var last error
 	for _, err := range event.Stream(ctx, lines(start, said("m", "a"), ended), &claude.Decoder{}, 0) {
 		cancel()

@@ -12,13 +12,13 @@ import (
 	"github.com/seed434b0696/agent-sandbox/agent/event"
 )
 
-func read(t testing.TB, d *codex.Decoder, in io.Reader) ([]event.Event, event.Response) {
-	t.Helper()
+func read(tb testing.TB, d *codex.Decoder, in io.Reader) ([]event.Event, event.Response) {
+	tb.Helper()
 	var fold event.Fold
 	var events []event.Event
-	for e, err := range event.Stream(t.Context(), in, d, 0) {
+	for e, err := range event.Stream(tb.Context(), in, d, 0) {
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		events = append(events, e)
 		fold.Add(e)

@@ -3,6 +3,8 @@ package event
 import (
 	"slices"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/agent/internal/jsonl"
 )
 
 // The bounds of what a fold keeps: the agent is hostile, and may write for ever.
@@ -11,26 +13,27 @@ const (
 	maxDenials  = 1000
 	maxFiles    = 10_000
 	maxMessages = 10_000
+	maxInput    = 64 << 10 // bytes, of a tool that was denied
 )
 
 // Fold makes a [Response] of events. The zero value is ready. It keeps what the response needs, and
 // not the events.
 type Fold struct {
 	r         Response
-	model     string            // that the session named
-	done      bool              // a result was the last word
-	told      Usage             // by results
-	results   int               //
-	text      strings.Builder   // of the last message
-	message   string            // its ID
-	partial   strings.Builder   // deltas after the last block
-	fault     string            // the last one that did not end the run
-	messages  map[string]Usage  // of each message
-	files     map[string]bool   //
-	finalText *string           //
-	errors    []string          // of the last result
-	denied    map[string]string // tool uses, by ID
-	earlier   Usage             // of messages that were too many to remember
+	model     string           // that the session named
+	done      bool             // a result was the last word
+	told      Usage            // by results
+	results   int              //
+	text      strings.Builder  // of the last message
+	message   string           // its ID
+	partial   strings.Builder  // deltas after the last block
+	fault     string           // the last one that did not end the run
+	messages  map[string]Usage // of each message
+	files     map[string]bool  //
+	finalText *string          //
+	errors    []string         // of the last result
+	denied    map[string]bool  // tool uses, by ID
+	earlier   Usage            // of messages that were too many to remember
 }
 
 // Add takes the next event. Its order is that of the stream.
@@ -128,7 +131,7 @@ func (f *Fold) wrote(t *Tool) {
 	for _, name := range t.Files {
 		switch {
 		case f.files[name]:
-		case len(f.files) >= maxFiles:
+		case len(f.files) >= maxFiles, len(name) > jsonl.Small:
 			f.r.Truncated = true
 		default:
 			if f.files == nil {
@@ -145,18 +148,23 @@ func (f *Fold) deny(d *Denial) {
 	if d == nil {
 		return
 	}
-	if _, ok := f.denied[d.ToolID]; ok && d.ToolID != "" {
+	if f.denied[d.ToolID] && d.ToolID != "" {
 		return
 	}
-	if len(f.r.Denials) >= maxDenials {
+	if len(f.r.Denials) >= maxDenials || len(d.ToolID)+len(d.Tool) > jsonl.Small {
 		f.r.Truncated = true
 		return
 	}
-	if f.denied == nil {
-		f.denied = map[string]string{}
+	kept := *d
+	kept.Reason = jsonl.Clip(d.Reason, jsonl.Small)
+	if len(d.Input) > maxInput {
+		kept.Input, f.r.Truncated = nil, true
 	}
-	f.denied[d.ToolID] = d.Tool
-	f.r.Denials = append(f.r.Denials, *d)
+	if f.denied == nil {
+		f.denied = map[string]bool{}
+	}
+	f.denied[d.ToolID] = true
+	f.r.Denials = append(f.r.Denials, kept)
 }
 
 func (f *Fold) retry(r *Retry) {
@@ -178,7 +186,8 @@ func (f *Fold) usage(e Event) {
 		}
 		clear(f.messages)
 	}
-	f.messages[e.Message] = f.messages[e.Message].Most(*e.Usage)
+	id := jsonl.Clip(e.Message, jsonl.Small)
+	f.messages[id] = f.messages[id].Most(*e.Usage)
 }
 
 func (f *Fold) notice(n *Notice) {

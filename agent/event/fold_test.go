@@ -95,6 +95,21 @@ func Test_What_A_Fold_Keeps_Is_Bounded(t *testing.T) {
 	}
 }
 
+func Test_What_Is_Very_Long_Is_Not_Remembered(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 1<<20)
+	var uses event.Uses
+	uses.Start("", "", event.Tool{ID: "a", Name: long})
+	r := fold(
+		event.Event{Kind: event.ToolFinished, Tool: &event.Tool{Files: []string{long, "short"}}},
+		event.Event{Kind: event.PermissionDenied, Denial: &event.Denial{ToolID: "1", Tool: "t", Input: json.RawMessage(`"` + long + `"`)}},
+		event.Event{Kind: event.PermissionDenied, Denial: &event.Denial{ToolID: long}},
+	)
+	if uses.Started("a") || !r.Truncated || len(r.Files) != 1 || len(r.Denials) != 1 || r.Denials[0].Input != nil {
+		t.Errorf("%v, %d files, %d denials", r.Truncated, len(r.Files), len(r.Denials))
+	}
+}
+
 func Test_Counts_Do_Not_Overflow(t *testing.T) {
 	t.Parallel()
 	const most = 1<<63 - 1

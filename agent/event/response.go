@@ -13,7 +13,7 @@ type Response struct {
 	CostUSD    *float64     `json:"cost_usd,omitempty"`      // US dollars; nil: not told, which is no zero
 	Turns      int64        `json:"turns"`                   // how often the model was asked, as the executor counts; 0: not told
 	DurationMS int64        `json:"duration_ms"`             // milliseconds; 0: not told
-	Denials    []Denial     `json:"denials,omitempty"`       // what was not permitted, each use once; at most 1000
+	Denials    []Denial     `json:"denials,omitempty"`       // what was not permitted, each use once; at most 1000, inputs up to 64 KiB
 	Files      []string     `json:"files,omitempty"`         // what the agent's own tools wrote, in the order of the first time; not what its commands wrote. At most 10000
 	Tools      int64        `json:"tools"`                   // uses of tools that started
 	Retries    int64        `json:"retries,omitempty"`       // of requests to the model

@@ -72,7 +72,11 @@ func (u *Uses) Start(parent, message string, t Tool) Event {
 	if u.open == nil {
 		u.open = map[string]Tool{}
 	}
-	if len(u.open) < maxUses {
+	size := len(t.ID) + len(t.Name)
+	for _, name := range t.Files {
+		size += len(name)
+	}
+	if len(u.open) < maxUses && size <= jsonl.Small {
 		u.open[t.ID] = Tool{ID: t.ID, Name: t.Name, Files: t.Files}
 	}
 	t.Files = nil

@@ -15,23 +15,23 @@ import (
 )
 
 // replay writes events as JSON lines with the response last, as the command does.
-func replay(t testing.TB, in io.Reader, format string) (string, event.Response, error) {
-	t.Helper()
+func replay(tb testing.TB, in io.Reader, format string) (string, event.Response, error) {
+	tb.Helper()
 	var fold event.Fold
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
-	for e, err := range transcript.Events(t.Context(), in, format) {
+	for e, err := range transcript.Events(tb.Context(), in, format) {
 		if err != nil {
 			return out.String(), fold.Response(), err
 		}
 		fold.Add(e)
 		if err := enc.Encode(e); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	r := fold.Response()
 	if err := enc.Encode(event.Event{Kind: event.ResponseFolded, Response: &r}); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return out.String(), r, nil
 }

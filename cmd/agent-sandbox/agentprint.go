@@ -41,7 +41,7 @@ func (p *agentPrinter) print(e event.Event) {
 		if p.inputs == nil || len(p.inputs) >= maxShown {
 			p.inputs = map[string]string{}
 		}
-		p.inputs[e.Tool.ID] = brief(e.Tool.Input)
+		p.inputs[clip(e.Tool.ID)] = brief(e.Tool.Input)
 	case event.ToolFinished:
 		p.tool(e.Tool)
 	case event.PermissionDenied:
@@ -132,8 +132,8 @@ func (p *agentPrinter) line(subject string, parts ...string) {
 
 // tool prints a use of a tool that has ended.
 func (p *agentPrinter) tool(t *event.Tool) {
-	input := p.inputs[t.ID]
-	delete(p.inputs, t.ID)
+	input := p.inputs[clip(t.ID)]
+	delete(p.inputs, clip(t.ID))
 	end := "ok"
 	switch {
 	case t.ExitCode != nil && *t.ExitCode != 0:
@@ -146,7 +146,7 @@ func (p *agentPrinter) tool(t *event.Tool) {
 	}
 	name := t.Name
 	if name == "" {
-		name = t.ID
+		name = clip(t.ID)
 	}
 	p.line("tool", strings.TrimSpace(name+" "+input), end)
 }

@@ -20,8 +20,7 @@ func Object(data []byte, v any) (malformed, ok bool) {
 // are told by malformed; any other fault is an error.
 func Decode(data []byte, v any) (malformed bool, err error) {
 	err = json.Unmarshal(data, v)
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
+	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return true, nil
 	}
 	return false, err
@@ -79,6 +78,10 @@ func Text(raw json.RawMessage) string {
 	}
 	return s
 }
+
+// Small is how long a value may be, in bytes, that is remembered beyond its line: a few thousand of
+// the longest lines would fill the memory.
+const Small = 4 << 10
 
 // maxCount is the highest count: beyond it a JSON number is not exact.
 const maxCount = 1 << 53
