@@ -57,6 +57,7 @@ var arrows = []struct {
 	{"agent/codex", []string{"agent/event", "agent/internal"}},
 	{"agent/cursor", []string{"agent/event", "agent/internal"}},
 	{"agent/transcript", []string{"sandbox", "agent"}},
+	{"agent/skill", []string{"sandbox"}},
 	{"cmd/sandbox-guest", []string{"sandbox", "guest", "transfer"}},
 	{"cmd/agent-sandbox", []string{"sandbox", "sandboxtest", "policy", "guest", "stage", "keep", "gateway", "transfer", "backend", "images", "repo", "shell", "agent", "cmd/agent-sandbox"}},
 	{"e2e", []string{"sandbox", "sandboxtest", "policy", "guest", "stage", "keep", "backend", "repo", "e2e"}},

@@ -1,0 +1,232 @@
+package skill
+
+import (
+	"errors"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// document is a SKILL.md taken apart.
+type document struct {
+	fields []field // as they stand, duplicates too
+	root   *yaml.Node
+	body   string
+}
+
+// field is a key of the frontmatter and its value.
+type field struct {
+	key  string
+	line int
+	node *yaml.Node
+}
+
+// strict splits and parses as the reference does. A nil document comes with a problem.
+func (r reader) strict(text string) (*document, []Problem) {
+	front, body, problem := r.split(text)
+	if problem != nil {
+		return nil, []Problem{*problem}
+	}
+	doc, problem := r.parse(front)
+	if problem != nil {
+		return nil, []Problem{*problem}
+	}
+	doc.body = trim(body)
+	if exact, _, ok := splitLines(text); ok && exact != front {
+		line := 1 + strings.Count(front, "\n")
+		return doc, []Problem{r.warn(line, "", "the frontmatter ends at the --- inside of this line")}
+	}
+	return doc, nil
+}
+
+// lenient accepts what other tools do: a byte order mark, --- inside of values, and
+// values with a colon that should have been quoted.
+func (r reader) lenient(text string) (*document, []Problem) {
+	var problems []Problem
+	if rest, ok := strings.CutPrefix(text, "\ufeff"); ok {
+		problems = append(problems, r.warn(1, "", "starts with a byte order mark"))
+		text = rest
+	}
+	front, body, ok := splitLines(text)
+	if !ok {
+		var problem *Problem
+		if front, body, problem = r.split(text); problem != nil {
+			return nil, append(problems, *problem)
+		}
+	}
+	if strict, _, problem := r.split(text); problem == nil && strict != front {
+		line := 1 + strings.Count(strict, "\n")
+		problems = append(problems, r.warn(line, "", "strict readers end the frontmatter at the --- inside of this line"))
+	}
+	doc, problem := r.parse(front)
+	if problem != nil {
+		quoted, changed := quoteColons(front)
+		if !changed {
+			return nil, append(problems, *problem)
+		}
+		first := *problem
+		if doc, problem = r.parse(quoted); problem != nil {
+			return nil, append(problems, first)
+		}
+		problems = append(problems, r.warn(first.Line, "", "%s; read with its values in quotes", first.Text))
+	}
+	if p := r.ambiguous(doc.root); p != nil {
+		return nil, append(problems, *p)
+	}
+	doc.body = trim(body)
+	return doc, problems
+}
+
+const fence = "---"
+
+// split cuts at the first two ---, wherever they stand, as the reference does.
+func (r reader) split(text string) (front, body string, problem *Problem) {
+	rest, ok := strings.CutPrefix(text, fence)
+	if !ok {
+		p := r.fail(1, "", "SKILL.md must start with YAML frontmatter (---)")
+		return "", "", &p
+	}
+	if front, body, ok = strings.Cut(rest, fence); !ok {
+		p := r.fail(0, "", "SKILL.md frontmatter not properly closed with ---")
+		return "", "", &p
+	}
+	return front, body, nil
+}
+
+// splitLines cuts at lines that are --- and nothing else.
+func splitLines(text string) (front, body string, ok bool) {
+	first, rest, ok := strings.Cut(text, "\n")
+	if !ok || strings.TrimRight(first, " \t") != fence {
+		return "", "", false
+	}
+	at := 0
+	for line := range strings.Lines(rest) {
+		if strings.TrimRight(line, " \t\n") == fence {
+			// The rest of the first line counts, so that lines of YAML are lines of the file.
+			return first[len(fence):] + "\n" + rest[:at], rest[at+len(line):], true
+		}
+		at += len(line)
+	}
+	return "", "", false
+}
+
+// parse reads the YAML of a frontmatter, whose line 1 is that of the file.
+func (r reader) parse(front string) (*document, *Problem) {
+	if len(front) > MaxFrontmatter {
+		p := r.fail(1, "", "the frontmatter has more than %d bytes", MaxFrontmatter)
+		return nil, &p
+	}
+	var top, more yaml.Node
+	dec := yaml.NewDecoder(strings.NewReader(front))
+	err := dec.Decode(&top)
+	if err == nil {
+		if err = dec.Decode(&more); err == nil {
+			err = errors.New("there is a second document")
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		line, text := yamlError(err)
+		p := r.fail(line, "", "invalid YAML in frontmatter: %s", cut(text, MaxName*4))
+		return nil, &p
+	}
+	if len(top.Content) != 1 || top.Content[0].Kind != yaml.MappingNode {
+		p := r.fail(1, "", "SKILL.md frontmatter must be a YAML mapping")
+		return nil, &p
+	}
+	doc := &document{root: top.Content[0]}
+	for i := 0; i+1 < len(doc.root.Content); i += 2 {
+		key := doc.root.Content[i]
+		doc.fields = append(doc.fields, field{key: key.Value, line: key.Line, node: doc.root.Content[i+1]})
+	}
+	return doc, nil
+}
+
+var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
+
+// yamlError takes the line off the parser's message.
+func yamlError(err error) (line int, text string) {
+	text = err.Error()
+	m := yamlLine.FindStringSubmatch(text)
+	line, _ = strconv.Atoi(m[1]) // 0 when there is none
+	return line, text[len(m[0]):]
+}
+
+var plainLine = regexp.MustCompile(`(?m)^([A-Za-z][A-Za-z0-9_-]*):[ \t]+([^'"|>\[{&*!#%@\x60 \t\n].*)$`)
+
+// quoteColons puts the values of one line that hold a colon in quotes.
+func quoteColons(front string) (quoted string, changed bool) {
+	quoted = plainLine.ReplaceAllStringFunc(front, func(line string) string {
+		m := plainLine.FindStringSubmatch(line)
+		if !strings.Contains(m[2], ":") {
+			return line
+		}
+		changed = true
+		return m[1] + ": '" + strings.ReplaceAll(strings.TrimRight(m[2], " \t"), "'", "''") + "'"
+	})
+	return quoted, changed
+}
+
+// find returns the first field of that name.
+func (d *document) find(key string) (field, bool) {
+	for _, f := range d.fields {
+		if f.key == key {
+			return f, true
+		}
+	}
+	return field{}, false
+}
+
+// scalar is the text of a field; every scalar is text. It is "" where there is none.
+func (d *document) scalar(key string) string {
+	if f, ok := d.find(key); ok && f.node.Kind == yaml.ScalarNode {
+		return f.node.Value
+	}
+	return ""
+}
+
+// words are the elements of a list, or of a string with spaces in between. Spaces
+// inside of parentheses belong to a word.
+func (d *document) words(key string) []string {
+	f, _ := d.find(key)
+	if f.node == nil || f.node.Kind != yaml.SequenceNode {
+		return splitWords(d.scalar(key))
+	}
+	var out []string
+	for _, n := range f.node.Content {
+		if n.Kind == yaml.ScalarNode && trim(n.Value) != "" {
+			out = append(out, trim(n.Value))
+		}
+	}
+	return out
+}
+
+func splitWords(s string) []string {
+	depth := 0
+	return strings.FieldsFunc(s, func(c rune) bool {
+		switch c {
+		case '(':
+			depth++
+		case ')':
+			depth = max(0, depth-1)
+		}
+		return depth == 0 && isSpace(c)
+	})
+}
+
+// strings are the pairs of a mapping whose values are scalars.
+func (d *document) strings(key string) map[string]string {
+	f, _ := d.find(key)
+	if f.node == nil || f.node.Kind != yaml.MappingNode {
+		return nil
+	}
+	out := map[string]string{}
+	for i := 0; i+1 < len(f.node.Content); i += 2 {
+		if k, v := f.node.Content[i], f.node.Content[i+1]; k.Kind == yaml.ScalarNode && v.Kind == yaml.ScalarNode {
+			out[k.Value] = v.Value
+		}
+	}
+	return out
+}

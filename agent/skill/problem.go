@@ -1,0 +1,61 @@
+package skill
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// Severity says what a problem means.
+type Severity string
+
+// The severities.
+const (
+	Error   Severity = "error"   // the skill is not valid, or was not loaded
+	Warning Severity = "warning" // it is valid, or was loaded all the same
+)
+
+// Problem is one thing that is wrong with a skill. Its texts repeat what stands in
+// hostile files and are not safe for a terminal.
+type Problem struct {
+	Severity Severity `json:"severity"`
+	File     string   `json:"file"`            // the SKILL.md, or the directory
+	Line     int      `json:"line,omitempty"`  // from 1; 0: of no line
+	Field    string   `json:"field,omitempty"` // of the frontmatter; may be empty
+	Text     string   `json:"text"`            // without a full stop
+}
+
+// String is "FILE:LINE: SEVERITY: TEXT".
+func (p Problem) String() string {
+	at := p.File
+	if p.Line > 0 {
+		at += ":" + strconv.Itoa(p.Line)
+	}
+	return at + ": " + string(p.Severity) + ": " + p.Text
+}
+
+// Valid reports whether none of the problems is an error.
+func Valid(problems []Problem) bool {
+	return !slices.ContainsFunc(problems, func(p Problem) bool { return p.Severity == Error })
+}
+
+// reader makes problems about one file.
+type reader struct{ file string }
+
+func (r reader) fail(line int, field, format string, args ...any) Problem {
+	return Problem{Severity: Error, File: r.file, Line: line, Field: field, Text: fmt.Sprintf(format, args...)}
+}
+
+func (r reader) warn(line int, field, format string, args ...any) Problem {
+	p := r.fail(line, field, format, args...)
+	p.Severity = Warning
+	return p
+}
+
+// cut shortens what a hostile file says to n characters.
+func cut(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n]) + "..."
+	}
+	return s
+}

@@ -1,0 +1,113 @@
+// Package skill reads skills as agentskills.io describes them: a directory with a
+// SKILL.md, whose frontmatter says what the skill is for, and whatever else it needs.
+//
+// There are two readings. [Validate] is strict: its verdict is that of the format's
+// reference validator. [Load] and [Discover] are lenient: what other tools load is
+// loaded, and what is wrong with it is told.
+//
+// A skill may come with a repository that nobody has read, so all of it is hostile
+// input: sizes, depths and counts are bounded, only regular files are read, and no
+// symbolic link leads out of the directory that was opened.
+package skill
+
+import (
+	"path/filepath"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// The limits of the format, in characters, after Unicode normalization for a name.
+const (
+	MaxName          = 64
+	MaxDescription   = 1024
+	MaxCompatibility = 500
+)
+
+// The bounds on what is read. What goes past one is refused or left out, and told.
+const (
+	MaxFile        = 1 << 20  // bytes of a SKILL.md
+	MaxFrontmatter = 16 << 10 // bytes of it that are YAML, whose parser takes quadratic time for some
+	MaxResource    = 4 << 20  // bytes of any other file of a skill
+	MaxResources   = 500      // files of a skill that are listed
+	MaxSkills      = 500      // skills of one source that are read
+	MaxDepth       = 6        // directories below the one that is searched, or below a skill
+	MaxDirs        = 2000     // directories that one search or one list looks into
+	MaxEntries     = 10_000   // entries of one directory
+)
+
+// Skill is what is known of a skill before it is used. Its instructions are not
+// kept: see [Skill.Activate].
+type Skill struct {
+	Name          string            `json:"name"`        // normalized; one printable path element, not always a valid name
+	Description   string            `json:"description"` // never empty
+	License       string            `json:"license,omitempty"`
+	Compatibility string            `json:"compatibility,omitempty"`
+	AllowedTools  []string          `json:"allowed_tools,omitempty"` // from a string or a list
+	Metadata      map[string]string `json:"metadata,omitempty"`
+	Scope         Scope             `json:"scope,omitempty"` // empty when it was not discovered
+	Base          string            `json:"-"`               // absolute; nothing outside of it is read
+	Path          string            `json:"-"`               // the skill's directory, below Base
+	File          string            `json:"-"`               // SKILL.md or skill.md
+}
+
+// Dir is the absolute path of the skill's directory.
+func (s *Skill) Dir() string { return filepath.Join(s.Base, s.Path) }
+
+// Location is the absolute path of the skill's SKILL.md.
+func (s *Skill) Location() string { return filepath.Join(s.Dir(), s.File) }
+
+// Open opens the skill's directory again. Who opens it closes it.
+func (s *Skill) Open() (*Tree, error) { return openBelow(s.Base, s.Path) }
+
+// Load reads the skill in dir leniently. A nil Skill comes with at least one problem
+// that is an error and says why; beside a Skill all problems are warnings.
+func Load(dir string) (*Skill, []Problem) {
+	tree, problem := openGiven(dir)
+	if problem != nil {
+		return nil, []Problem{*problem}
+	}
+	defer tree.Close()
+	s, problems := load(tree)
+	if s != nil {
+		s.Base, s.Path = tree.path, "."
+	}
+	return s, problems
+}
+
+// load reads the skill of an open directory; the caller says where it was found.
+func load(tree *Tree) (*Skill, []Problem) {
+	at := reader{file: tree.path}
+	name, text, err := tree.manifest()
+	if err != nil {
+		return nil, []Problem{at.fail(0, "", "%v", err)}
+	}
+	at.file = filepath.Join(tree.path, name)
+	doc, problems := at.lenient(text)
+	if doc == nil {
+		return nil, problems
+	}
+	for _, p := range append(at.strictYAML(doc), at.fields(doc, tree.name())...) {
+		p.Severity = Warning
+		problems = append(problems, p)
+	}
+	s := &Skill{
+		Name: normalize(doc.scalar("name")), Description: trim(doc.scalar("description")),
+		License: trim(doc.scalar("license")), Compatibility: trim(doc.scalar("compatibility")),
+		AllowedTools: doc.words("allowed-tools"), Metadata: doc.strings("metadata"), File: name,
+	}
+	if s.Name == "" {
+		s.Name = normalize(tree.name())
+	}
+	if s.Description == "" {
+		return nil, append(problems, at.fail(0, "description", "skipped: it has no description"))
+	}
+	if !safeName(s.Name) {
+		return nil, append(problems, at.fail(0, "name", "skipped: the name %q cannot name a directory", cut(s.Name, MaxName)))
+	}
+	return s, problems
+}
+
+// notFound is the error about a skill that is not there.
+func notFound(format string, args ...any) error {
+	return sandbox.Errorf(sandbox.NotFound, format, args...)
+}

@@ -1,0 +1,215 @@
+package skill
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Tree is an open directory of a skill. Nothing outside of it is reached through it,
+// also where symbolic links or a rename in the meantime would lead there.
+type Tree struct {
+	root *os.Root
+	path string // absolute, for people
+}
+
+// openGiven opens a directory that the user has named; links on the way to it are
+// followed. A SKILL.md stands for its directory.
+func openGiven(dir string) (*Tree, *Problem) {
+	at := reader{file: dir}
+	fail := func(format string, args ...any) *Problem {
+		p := at.fail(0, "", format, args...)
+		return &p
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fail("path does not exist: %s", dir)
+	case err != nil:
+		return nil, fail("cannot be read: %v", cause(err))
+	case info.Mode().IsRegular() && slices.Contains(manifests, filepath.Base(dir)):
+		dir = filepath.Dir(dir)
+	case !info.IsDir():
+		return nil, fail("not a directory: %s", dir)
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fail("cannot be read: %v", cause(err))
+	}
+	root, err := os.OpenRoot(abs)
+	if err != nil {
+		return nil, fail("cannot be read: %v", cause(err))
+	}
+	return &Tree{root: root, path: abs}, nil
+}
+
+// openBelow opens a directory below base without leaving it.
+func openBelow(base, name string) (*Tree, error) {
+	outer, err := os.OpenRoot(base)
+	if err != nil {
+		return nil, notFound("cannot open %s: %w", base, cause(err))
+	}
+	defer outer.Close()
+	root, err := outer.OpenRoot(name)
+	if err != nil {
+		return nil, notFound("cannot open %s: %w", filepath.Join(base, name), cause(err))
+	}
+	return &Tree{root: root, path: filepath.Join(base, name)}, nil
+}
+
+// Close closes the directory.
+func (t *Tree) Close() error { return t.root.Close() }
+
+// FS is the directory as a file system, for who copies it. It opens whatever has a
+// name inside, also pipes and devices: look at the type first.
+func (t *Tree) FS() fs.FS { return t.root.FS() }
+
+func (t *Tree) name() string { return filepath.Base(t.path) }
+
+// manifests are the names of the file that makes a directory a skill, best first.
+var manifests = []string{"SKILL.md", "skill.md"}
+
+// manifest reads the SKILL.md: its name and its text with Unix line ends.
+func (t *Tree) manifest() (name, text string, err error) {
+	for _, name := range manifests {
+		if _, err := t.root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		data, err := t.read(name, MaxFile)
+		if err != nil {
+			return name, "", err
+		}
+		if !utf8.Valid(data) {
+			return name, "", sandbox.Errorf(sandbox.Invalid, "%s is not UTF-8", name)
+		}
+		text := strings.ReplaceAll(string(data), "\r\n", "\n")
+		return name, strings.ReplaceAll(text, "\r", "\n"), nil
+	}
+	return "", "", notFound("missing required file: SKILL.md")
+}
+
+// ReadResource reads a file of the skill by its slash-separated path below the skill's
+// directory. It fails with Denied for a path that leads out, Invalid for what is no
+// regular file, Exhausted for more than MaxResource bytes.
+func (t *Tree) ReadResource(name string) ([]byte, error) {
+	if !fs.ValidPath(name) {
+		return nil, sandbox.Errorf(sandbox.Denied, "%q is no path inside the skill", cut(name, MaxDescription)).
+			WithHint("name it relative to the skill's directory, without ..")
+	}
+	return t.read(filepath.FromSlash(name), MaxResource)
+}
+
+// read reads a regular file of at most limit bytes.
+func (t *Tree) read(name string, limit int64) ([]byte, error) {
+	// A pipe without a writer would block the open.
+	f, err := t.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, notFound("%s does not exist", name)
+	case err != nil:
+		return nil, sandbox.Errorf(sandbox.Denied, "%s cannot be read: %w", name, cause(err))
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, sandbox.Errorf(sandbox.Denied, "%s cannot be read: %w", name, cause(err))
+	}
+	if !info.Mode().IsRegular() {
+		return nil, sandbox.Errorf(sandbox.Invalid, "%s is not a regular file", name)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, sandbox.Errorf(sandbox.Denied, "%s cannot be read: %w", name, cause(err))
+	}
+	if int64(len(data)) > limit {
+		return nil, sandbox.Errorf(sandbox.Exhausted, "%s has more than %d bytes", name, limit)
+	}
+	return data, nil
+}
+
+// Resources lists the regular files of the skill but its SKILL.md, by their
+// slash-separated paths, sorted. whole says that none was left out because of a bound.
+func (t *Tree) Resources() (names []string, whole bool) {
+	w := walk{root: t.root, whole: true}
+	w.visit(".", 0, func(name string, e fs.DirEntry) bool {
+		top := path.Dir(name) == "." && slices.Contains(manifests, name)
+		if !e.Type().IsRegular() || top {
+			return true
+		}
+		if len(names) == MaxResources {
+			w.whole = false
+			return false
+		}
+		names = append(names, name)
+		return true
+	})
+	slices.Sort(names)
+	return names, w.whole
+}
+
+// walk goes through a directory within the bounds. It follows no symbolic link.
+type walk struct {
+	root  *os.Root
+	dirs  int
+	whole bool // nothing was left out so far
+}
+
+// visit calls each for what lies below dir, sorted by name; false ends the walk.
+func (w *walk) visit(dir string, depth int, each func(name string, e fs.DirEntry) bool) bool {
+	entries, ok := w.entries(dir)
+	w.whole = w.whole && ok
+	for _, e := range entries {
+		name := path.Join(dir, e.Name())
+		if e.IsDir() && !skipped(e.Name()) {
+			if depth >= MaxDepth || w.dirs >= MaxDirs {
+				w.whole = false
+				continue
+			}
+			if !w.visit(name, depth+1, each) {
+				return false
+			}
+		} else if !each(name, e) {
+			return false
+		}
+	}
+	return true
+}
+
+// entries reads a directory. whole is false when it has more than MaxEntries or cannot be read.
+func (w *walk) entries(dir string) (entries []fs.DirEntry, whole bool) {
+	w.dirs++
+	f, err := w.root.OpenFile(filepath.FromSlash(dir), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, false
+	}
+	defer f.Close()
+	entries, err = f.ReadDir(MaxEntries + 1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, false
+	}
+	whole = len(entries) <= MaxEntries
+	entries = entries[:min(len(entries), MaxEntries)]
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
+	return entries, whole
+}
+
+// skipped are directories that hold no skill and may be huge.
+func skipped(name string) bool { return name == ".git" || name == "node_modules" }
+
+// cause takes the operation and path off a file error; messages name the path already.
+func cause(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err
+	}
+	return err
+}
