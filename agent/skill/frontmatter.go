@@ -14,6 +14,7 @@ import (
 type document struct {
 	fields []field // as they stand, duplicates too
 	root   *yaml.Node
+	front  string // the YAML
 	body   string
 }
 
@@ -136,7 +137,7 @@ func (r reader) parse(front string) (*document, *Problem) {
 		p := r.fail(1, "", "SKILL.md frontmatter must be a YAML mapping")
 		return nil, &p
 	}
-	doc := &document{root: top.Content[0]}
+	doc := &document{root: top.Content[0], front: front}
 	for i := 0; i+1 < len(doc.root.Content); i += 2 {
 		key := doc.root.Content[i]
 		doc.fields = append(doc.fields, field{key: key.Value, line: key.Line, node: doc.root.Content[i+1]})

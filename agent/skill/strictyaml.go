@@ -5,9 +5,9 @@ import (
 )
 
 // strictYAML finds the YAML that the reference's parser, strictyaml, refuses: flow
-// style, tags, anchors, duplicate keys and uneven indentation.
+// style, tags, anchors, duplicate keys, uneven indentation and tabs.
 func (r reader) strictYAML(d *document) []Problem {
-	var problems []Problem
+	problems := r.tabs(d)
 	each(d.root, func(n *yaml.Node) bool {
 		if text := refused(n); text != "" {
 			problems = append(problems, r.fail(n.Line, "", "invalid YAML in frontmatter: %s", text))

@@ -69,6 +69,10 @@ func Test_Strict_Validation_Has_The_Verdicts_Of_The_Reference(t *testing.T) {
 		{"an anchor", "my-skill", front("name: &a my-skill", says), []string{"anchors and aliases are not allowed"}},
 		{"an anchor and an alias", "my-skill", front("name: &a my-skill", "description: *a"), []string{"anchors and aliases", "anchors and aliases", "field 'description' must be a non-empty string"}},
 		{"mappings that are indented unevenly", "my-skill", front("name: my-skill", says, "metadata:", "  a:", "    b: c", "  d:", "      e: f"), []string{"indented unevenly"}},
+		{"a tab before a value", "my-skill", front("name:\tmy-skill", says), []string{"a tab where only spaces are allowed"}},
+		{"a tab behind a value", "my-skill", front("name: my-skill\t", says), []string{"a tab where only spaces are allowed"}},
+		{"a tab behind a block", "my-skill", front("name: my-skill", "description: |", "  a\tb", "license:\tMIT"), []string{"a tab where only spaces are allowed"}},
+		{"tabs in quotes, blocks and comments", "my-skill", front("# a\tb", "name: my-skill #\tc", "description: >", "  a\tb", "", "  \tc", "license: 'a\t''b'", "compatibility: \"a\\\"\t\" #\tx"), nil},
 		{"a value that holds ---", "my-skill", front("name: my-skill", "description: one --- two"), nil},
 		{"a name that holds ---", "my-skill", front("name: my---skill", says), []string{"directory name", "missing required field in frontmatter: description"}},
 
