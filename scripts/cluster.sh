@@ -3,7 +3,6 @@
 # testbed's, which only root can start.
 
 cluster_started=no
-cluster_builder=
 
 # cluster_known fails, and says so, where there is no cluster and none can be started.
 cluster_known() {
@@ -12,19 +11,10 @@ cluster_known() {
   return 1
 }
 
-# cluster_build builds the testbed's beside whatever follows.
-cluster_build() {
-  [[ -z ${KUBECONFIG-} ]] || return 0
-  beside "$top/testbed/up.sh" build
-  cluster_builder=$!
-}
-
-# cluster_up sets KUBECONFIG. It fails where the testbed's cluster does not start.
+# cluster_up sets KUBECONFIG. It fails where the testbed's cluster is not built, once, or does not start.
 cluster_up() {
   [[ -z ${KUBECONFIG-} ]] || return 0
   local running=no line
-  wait "$cluster_builder" || true
-  cluster_builder=
   kubectl --kubeconfig "$engine_state/kubeconfig" get --raw /readyz >/dev/null 2>&1 </dev/null && running=yes
   line=$("$top/testbed/up.sh" </dev/null | tail -n 1) || return 1
   KUBECONFIG=${line##*KUBECONFIG=}
@@ -32,8 +22,7 @@ cluster_up() {
   [[ $running = yes ]] || cluster_started=yes
 }
 
-# cluster_down ends the cluster that cluster_up has started, and what is still being built.
+# cluster_down ends the cluster that cluster_up has started.
 cluster_down() {
-  [[ -z $cluster_builder ]] || kill -- "-$cluster_builder" 2>/dev/null || true
   [[ $cluster_started = no ]] || "$top/testbed/up.sh" down kube </dev/null
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the linters of .golangci.yml, and shellcheck where it is installed. "lint.sh build" runs nothing.
+# Runs the linters of .golangci.yml, and shellcheck where it is installed.
 # golangci-lint is built once per version, from tools/go.mod, outside the tree.
 set -euo pipefail
 # shellcheck source=scripts/project.sh
@@ -9,17 +9,13 @@ cd "$top"
 
 key=$(cat tools/go.mod tools/go.sum <(go version) | sha256sum | cut -c1-16)
 lint=$cache/golangci-lint-$key
-mkdir -p "$cache"
-exec {lock}>"$cache/.golangci-lint.lock"
-flock "$lock"
 if [[ ! -x $lint ]]; then
   say "building golangci-lint (once; a few minutes)"
+  mkdir -p "$cache"
   (cd tools && CGO_ENABLED=0 go build -trimpath -buildvcs=false -o "$lint.new" \
     github.com/golangci/golangci-lint/v2/cmd/golangci-lint)
   mv "$lint.new" "$lint"
 fi
-exec {lock}>&-
-[[ ${1-} != build ]] || exit 0
 say "golangci-lint"
 "$lint" run ./...
 

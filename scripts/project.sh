@@ -27,13 +27,6 @@ as_root() {
   fi
 }
 
-# beside COMMAND...: runs it in the background with the time that nothing else wants. It is a process group, $!.
-beside() {
-  # The kernel weighs sessions before processes (sched(7), autogroup).
-  # shellcheck disable=SC2016
-  setsid nice -n 19 bash -c '{ echo 19 >/proc/self/autogroup; } 2>/dev/null; exec "$@"' - "$@" </dev/null >&2 &
-}
-
 # need COMMAND PACKAGE: remembers PACKAGE for apt_install when COMMAND is missing.
 apt_wanted=()
 need() {

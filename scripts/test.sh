@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Runs the Go tests and closes with a summary.
 #
-#   test.sh                          everything: first what needs no Kubernetes cluster, while the testbed's is built
-#                                    beside it where that is not cached, then what does
+#   test.sh                          everything: first what needs no Kubernetes cluster, then what does
 #   test.sh cluster                  what needs a cluster
 #   test.sh [go test flags] PACKAGE  that, with a cluster where KUBECONFIG names one
 #
@@ -70,7 +69,6 @@ main() {
         go_test "" ./...
         return 0
       }
-      cluster_build
       [[ $# -gt 0 ]] || without_cluster
       cluster_up || say "what needs a cluster fails"
       with_cluster

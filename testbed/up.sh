@@ -153,8 +153,8 @@ X
     --service-cluster-ip-range=10.96.0.0/16 --kubelet-preferred-address-types=InternalIP
   await 60 "the API server" kc get --raw /readyz
   local config=(--kubeconfig kubeconfig --authentication-kubeconfig kubeconfig --authorization-kubeconfig kubeconfig)
-  spawn controller-manager "$BIN/testbed" kube-controller-manager "${config[@]}" --service-account-private-key-file sa.key --secure-port $((PORT + 3))
-  spawn scheduler "$BIN/testbed" kube-scheduler "${config[@]}" --secure-port $((PORT + 4))
+  spawn controller-manager "$BIN/testbed" kube-controller-manager "${config[@]}" --leader-elect=false --service-account-private-key-file sa.key --secure-port $((PORT + 3))
+  spawn scheduler "$BIN/testbed" kube-scheduler "${config[@]}" --leader-elect=false --secure-port $((PORT + 4))
   spawn storage "$BIN/testbed" local-storage --kubeconfig kubeconfig --root "$TESTBED/volumes"
   kc apply -f - >/dev/null <<X
 apiVersion: storage.k8s.io/v1
@@ -210,6 +210,11 @@ X
   spawn kubelet nsenter --mount="/proc/$(cat "$RUN/containerd.pid")/ns/mnt" "$BIN/testbed" kubelet --config "$TESTBED/kubelet.yaml" \
     --kubeconfig "$TESTBED/kubeconfig" --root-dir "$TESTBED/kubelet" --cert-dir "$TESTBED/kubelet-pki" --hostname-override node1 --node-ip "$node_ip"
   await 60 "node node1" sh -c "kubectl --kubeconfig '$TESTBED/kubeconfig' get node node1 -o jsonpath='{.status.conditions[?(@.type==\"Ready\")].status}' | grep -q True"
+  # What was there before the controllers says nothing about them.
+  local probe=ready-$RANDOM$RANDOM
+  kc create namespace "$probe" >/dev/null
+  await 60 "the controllers" kc get serviceaccount default -n "$probe"
+  kc delete namespace "$probe" --wait=false >/dev/null
   await 30 "the default service account" kc get serviceaccount default
 }
 

@@ -126,6 +126,7 @@ func (h *host) talk(to, from string) {
 
 // kill ends agent-sandbox: the process of the attempt, and the one that keeps its sandbox.
 func (h *host) kill(p *attempt) {
+	h.killed = true
 	if p.inside && h.wall.kept {
 		for _, pid := range h.ours() {
 			_ = syscall.Kill(pid, syscall.SIGKILL)

@@ -43,6 +43,7 @@ type host struct {
 	services []*listener // that nobody may reach
 	found    []process   // that During has noted
 	launched int         // PID of the last agent-sandbox
+	killed   bool        // agent-sandbox was, with SIGKILL
 }
 
 // secretFiles are what people have at home.
@@ -348,7 +349,7 @@ func unchanged(names ...string) func(*host, outcome) error {
 // clean says what is left of processes, mounts and temporary files.
 func (h *host) clean() error {
 	var errs []error
-	if h.wall.engine != "" || h.wall.pod { // whose processes are the engine's to end, or the node's, a moment after ours
+	if h.wall.engine != "" || h.wall.pod || h.killed { // whose processes are the engine's to end, the node's, or the kernel's, a moment after ours
 		errs = append(errs, h.gone(h.processes()))
 	}
 	for _, p := range h.processes() {
