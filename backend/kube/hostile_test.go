@@ -19,7 +19,7 @@ func Test_What_Comes_Out_Of_A_Pod_Stays_In_Its_Place(t *testing.T) {
 	_, d := newKept(t)
 	box := create(t, d, keptSpec("hostile", workspace(t)))
 	prints(t, box, `mkdir -p tree/d && cd tree && ln -s ../../outside up && ln -s /etc etc && ln -s . self && ln -s up/planted through &&
-		mkfifo fifo && echo x >d/f && chmod 6777 d/f && printf '' >"$(printf 'a\nb')" && ln d/f hard`, "")
+		mkfifo fifo && echo x >d/f && { chmod 6777 d/f 2>/dev/null || :; } && printf '' >"$(printf 'a\nb')" && ln d/f hard`, "")
 	dir := t.TempDir()
 	outside, dest := filepath.Join(dir, "outside"), filepath.Join(dir, "in", "dest")
 	if err := errors.Join(os.Mkdir(outside, 0o755), os.MkdirAll(dest, 0o755)); err != nil {
