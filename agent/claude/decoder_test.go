@@ -12,22 +12,8 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/agent/claude"
 	"github.com/seed434b0696/agent-sandbox/agent/event"
+	"github.com/seed434b0696/agent-sandbox/agent/internal/eventtest"
 )
-
-// read folds a stream, and returns its events, too.
-func read(tb testing.TB, in io.Reader) ([]event.Event, event.Response) {
-	tb.Helper()
-	var fold event.Fold
-	var events []event.Event
-	for e, err := range event.Stream(tb.Context(), in, &claude.Decoder{}, 0) {
-		if err != nil {
-			tb.Fatal(err)
-		}
-		events = append(events, e)
-		fold.Add(e)
-	}
-	return events, fold.Response()
-}
 
 func lines(s ...string) io.Reader { return strings.NewReader(strings.Join(s, "\n")) }
 
@@ -97,21 +83,12 @@ func Test_Recorded_Runs_Come_To_Their_Responses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, got := read(t, bytes.NewReader(data))
-			if g, w := asJSON(t, got), asJSON(t, want); g != w {
+			_, got := eventtest.Read(t, &claude.Decoder{}, bytes.NewReader(data))
+			if g, w := eventtest.JSON(t, got), eventtest.JSON(t, want); g != w {
 				t.Errorf("got  %s\nwant %s", g, w)
 			}
 		})
 	}
-}
-
-func asJSON(t *testing.T, v any) string {
-	t.Helper()
-	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }
 
 func recorded(t *testing.T, name string) []event.Event {
@@ -121,7 +98,7 @@ func recorded(t *testing.T, name string) []event.Event {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	events, _ := read(t, f)
+	events, _ := eventtest.Read(t, &claude.Decoder{}, f)
 	return events
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/agent/claude"
 	"github.com/seed434b0696/agent-sandbox/agent/event"
+	"github.com/seed434b0696/agent-sandbox/agent/internal/eventtest"
 )
 
 const (
@@ -43,7 +44,7 @@ func Test_Outcomes(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			_, r := read(t, lines(start, row.line))
+			_, r := eventtest.Read(t, &claude.Decoder{}, lines(start, row.line))
 			if r.Outcome != row.want || r.Error != row.fault {
 				t.Errorf("outcome %q, error %q; want %q, %q", r.Outcome, r.Error, row.want, row.fault)
 			}
@@ -53,7 +54,7 @@ func Test_Outcomes(t *testing.T) {
 
 func Test_Trap_Y2_An_Error_Is_Not_Success_Though_Its_Subtype_Says_So(t *testing.T) {
 	t.Parallel()
-	_, r := read(t, lines(start, `{"type":"result","subtype":"success","is_error":true,"api_error_status":400,"result":"API Error: 400"}`))
+	_, r := eventtest.Read(t, &claude.Decoder{}, lines(start, `{"type":"result","subtype":"success","is_error":true,"api_error_status":400,"result":"API Error: 400"}`))
 	if r.OK() || r.Content != "" || r.Error != "API Error: 400" {
 		t.Errorf("%+v", r)
 	}
@@ -62,7 +63,7 @@ func Test_Trap_Y2_An_Error_Is_Not_Success_Though_Its_Subtype_Says_So(t *testing.
 func Test_Trap_Y3_A_Line_May_Be_Longer_Than_Any_Buffer(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 3<<20)
-	_, r := read(t, lines(start, said("m1", long), `{"type":"result","subtype":"success"}`))
+	_, r := eventtest.Read(t, &claude.Decoder{}, lines(start, said("m1", long), `{"type":"result","subtype":"success"}`))
 	if !r.OK() || r.Content != long || r.Garbage != 0 {
 		t.Errorf("outcome %s, %d bytes of content, %d lines of garbage", r.Outcome, len(r.Content), r.Garbage)
 	}
@@ -70,7 +71,7 @@ func Test_Trap_Y3_A_Line_May_Be_Longer_Than_Any_Buffer(t *testing.T) {
 
 func Test_Trap_Y6_Cache_Tokens_Are_Part_Of_The_Prompt(t *testing.T) {
 	t.Parallel()
-	_, r := read(t, lines(start, `{"type":"result","subtype":"success","usage":{"input_tokens":1,"cache_read_input_tokens":20,"cache_creation_input_tokens":300,"output_tokens":4000}}`))
+	_, r := eventtest.Read(t, &claude.Decoder{}, lines(start, `{"type":"result","subtype":"success","usage":{"input_tokens":1,"cache_read_input_tokens":20,"cache_creation_input_tokens":300,"output_tokens":4000}}`))
 	if r.Usage != (event.Usage{Input: 1, CacheRead: 20, CacheWrite: 300, Output: 4000}) || r.Usage.Prompt() != 321 {
 		t.Errorf("%+v", r.Usage)
 	}
@@ -78,7 +79,7 @@ func Test_Trap_Y6_Cache_Tokens_Are_Part_Of_The_Prompt(t *testing.T) {
 
 func Test_Trap_Y21_Text_Counts_Without_A_Stop_Reason(t *testing.T) {
 	t.Parallel()
-	events, r := read(t, lines(start, said("m1", "hello")))
+	events, r := eventtest.Read(t, &claude.Decoder{}, lines(start, said("m1", "hello")))
 	if count(events, event.Text) != 1 || r.Content != "hello" || r.Outcome != event.NoResult {
 		t.Errorf("%d texts, %+v", count(events, event.Text), r)
 	}
@@ -86,7 +87,7 @@ func Test_Trap_Y21_Text_Counts_Without_A_Stop_Reason(t *testing.T) {
 
 func Test_Trap_Y23_What_Stderr_Mixed_In_Is_Kept_And_Ends_Nothing(t *testing.T) {
 	t.Parallel()
-	events, r := read(t, lines("warning: \x1b[31mold", start, "null", "[]", `{"type":`, "\xff\xfe", said("m1", "hi"), ended))
+	events, r := eventtest.Read(t, &claude.Decoder{}, lines("warning: \x1b[31mold", start, "null", "[]", `{"type":`, "\xff\xfe", said("m1", "hi"), ended))
 	if !r.OK() || r.Content != "done" || r.Garbage != 5 {
 		t.Errorf("%+v", r)
 	}
@@ -116,7 +117,7 @@ func Test_A_Line_Over_The_Bound_Is_A_Notice_And_The_Next_One_Counts(t *testing.T
 
 func Test_Unknown_Types_Are_Counted(t *testing.T) {
 	t.Parallel()
-	_, r := read(t, lines(start, `{"type":"dance"}`, `{"type":"system","subtype":"sing"}`, `{}`, ended))
+	_, r := eventtest.Read(t, &claude.Decoder{}, lines(start, `{"type":"dance"}`, `{"type":"system","subtype":"sing"}`, `{}`, ended))
 	if !r.OK() || r.Unknown != 3 {
 		t.Errorf("%+v", r)
 	}
@@ -124,7 +125,7 @@ func Test_Unknown_Types_Are_Counted(t *testing.T) {
 
 func Test_Usage_Of_A_Message_In_Several_Lines_Counts_Once(t *testing.T) {
 	t.Parallel()
-	_, r := read(t, lines(start, said("m1", "a"), said("m1", "b"), said("m2", "c"), said("m1", "d")))
+	_, r := eventtest.Read(t, &claude.Decoder{}, lines(start, said("m1", "a"), said("m1", "b"), said("m2", "c"), said("m1", "d")))
 	if r.Usage != (event.Usage{Input: 20, Output: 2, CacheRead: 6, CacheWrite: 8}) || !r.Estimated {
 		t.Errorf("%+v", r)
 	}
@@ -136,11 +137,11 @@ func Test_Usage_Of_A_Message_In_Several_Lines_Counts_Once(t *testing.T) {
 func Test_Subagents_Are_Not_The_Answer(t *testing.T) {
 	t.Parallel()
 	sub := strings.Replace(said("m2", "found it"), `"parent_tool_use_id":null`, `"parent_tool_use_id":"toolu_1"`, 1)
-	events, r := read(t, lines(start, said("m1", "mine"), sub))
+	events, r := eventtest.Read(t, &claude.Decoder{}, lines(start, said("m1", "mine"), sub))
 	if r.Content != "mine" || events[len(events)-1].Parent != "toolu_1" {
 		t.Errorf("content %q, last event %+v", r.Content, events[len(events)-1])
 	}
-	_, r = read(t, lines(start, said("m1", "mine"), ended, sub))
+	_, r = eventtest.Read(t, &claude.Decoder{}, lines(start, said("m1", "mine"), ended, sub))
 	if !r.OK() {
 		t.Errorf("a subagent after the result makes the outcome %s", r.Outcome)
 	}
@@ -152,7 +153,7 @@ func Test_Turns_Of_One_Process_Add_Up_And_Their_Cost_Already_Does(t *testing.T) 
 		return `{"type":"result","subtype":"success","result":"` + out + `","num_turns":2,"duration_ms":5,"total_cost_usd":` + cost + `,"usage":{"input_tokens":10,"output_tokens":1},` +
 			`"modelUsage":{"a":{"inputTokens":` + out + `,"outputTokens":2,"costUSD":` + cost + `}}}`
 	}
-	_, r := read(t, lines(start, turn("0.5", "10"), start, said("m", "x"), turn("0.75", "20")))
+	_, r := eventtest.Read(t, &claude.Decoder{}, lines(start, turn("0.5", "10"), start, said("m", "x"), turn("0.75", "20")))
 	if *r.CostUSD != 0.75 || r.Turns != 4 || r.DurationMS != 10 || r.Usage.Input != 20 || r.Content != "20" {
 		t.Errorf("%+v cost %v", r, *r.CostUSD)
 	}
@@ -166,7 +167,7 @@ func Test_Files_Are_Those_That_Tools_Wrote_And_Not_Those_That_Failed(t *testing.
 	end := func(id, failed string) string {
 		return `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"` + id + `","content":"ok","is_error":` + failed + `}]}}`
 	}
-	_, r := read(t, lines(start,
+	_, r := eventtest.Read(t, &claude.Decoder{}, lines(start,
 		use("1", "Write", "file_path", "a"), end("1", "false"), use("2", "Edit", "file_path", "b"), end("2", "true"),
 		use("3", "NotebookEdit", "notebook_path", "c"), end("3", "false"), use("4", "Read", "file_path", "d"), end("4", "false"),
 		use("5", "Edit", "file_path", "a"), end("5", "false"), use("6", "Write", "file_path", "never ended"), ended))
@@ -177,7 +178,7 @@ func Test_Files_Are_Those_That_Tools_Wrote_And_Not_Those_That_Failed(t *testing.
 
 func Test_A_Denial_By_The_Host_Counts_Once(t *testing.T) {
 	t.Parallel()
-	_, r := read(t, lines(
+	_, r := eventtest.Read(t, &claude.Decoder{}, lines(
 		`{"dir":"<","msg":{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"Bash","tool_use_id":"t","input":{}}}}`,
 		`{"dir":">","msg":{"type":"control_response","response":{"subtype":"success","request_id":"r","response":{"behavior":"deny","message":"no"}}}}`,
 		`{"dir":"<","msg":{"type":"result","subtype":"success","permission_denials":[{"tool_name":"Bash","tool_use_id":"t","tool_input":{}}]}}`))
@@ -188,7 +189,7 @@ func Test_A_Denial_By_The_Host_Counts_Once(t *testing.T) {
 
 func Test_What_The_Host_Said_Is_Never_What_The_Agent_Said(t *testing.T) {
 	t.Parallel()
-	_, r := read(t, lines(`{"dir":">","msg":`+ended+`}`, `{"dir":"<","msg":{"dir":"<","msg":`+ended+`}}`))
+	_, r := eventtest.Read(t, &claude.Decoder{}, lines(`{"dir":">","msg":`+ended+`}`, `{"dir":"<","msg":{"dir":"<","msg":`+ended+`}}`))
 	if r.OK() {
 		t.Errorf("%+v", r)
 	}
@@ -196,7 +197,7 @@ func Test_What_The_Host_Said_Is_Never_What_The_Agent_Said(t *testing.T) {
 
 func Test_Hostile_Numbers_Stay_In_Their_Range(t *testing.T) {
 	t.Parallel()
-	_, r := read(t, lines(start, `{"type":"result","subtype":"success","num_turns":1e300,"duration_ms":-5,"usage":{"input_tokens":-1,"output_tokens":1e30}}`,
+	_, r := eventtest.Read(t, &claude.Decoder{}, lines(start, `{"type":"result","subtype":"success","num_turns":1e300,"duration_ms":-5,"usage":{"input_tokens":-1,"output_tokens":1e30}}`,
 		`{"type":"result","subtype":"success","num_turns":1e300}`))
 	if r.Turns < 1<<53 || r.DurationMS != 0 || r.Usage.Input != 0 || r.Usage.Output != 1<<53 {
 		t.Errorf("%+v", r)
@@ -234,7 +235,7 @@ func FuzzDecoder(f *testing.F) {
 		f.Add([]byte(seed + "\n" + start + "\n" + seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		_, r := read(t, strings.NewReader(string(data)))
+		_, r := eventtest.Read(t, &claude.Decoder{}, strings.NewReader(string(data)))
 		if r.OK() && !strings.Contains(strings.ToLower(string(data)), "type") {
 			t.Errorf("success of %q", data)
 		}

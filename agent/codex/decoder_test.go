@@ -2,7 +2,6 @@ package codex_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"io"
 	"os"
 	"strings"
@@ -10,30 +9,8 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/agent/codex"
 	"github.com/seed434b0696/agent-sandbox/agent/event"
+	"github.com/seed434b0696/agent-sandbox/agent/internal/eventtest"
 )
-
-func read(tb testing.TB, d *codex.Decoder, in io.Reader) ([]event.Event, event.Response) {
-	tb.Helper()
-	var fold event.Fold
-	var events []event.Event
-	for e, err := range event.Stream(tb.Context(), in, d, 0) {
-		if err != nil {
-			tb.Fatal(err)
-		}
-		events = append(events, e)
-		fold.Add(e)
-	}
-	return events, fold.Response()
-}
-
-func asJSON(t *testing.T, v any) string {
-	t.Helper()
-	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
-}
 
 // The numbers were read in the recordings by eye: 200 tokens in, 60 of them from a cache.
 func Test_Recorded_Runs_Come_To_Their_Responses(t *testing.T) {
@@ -53,8 +30,8 @@ func Test_Recorded_Runs_Come_To_Their_Responses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			events, got := read(t, &codex.Decoder{}, bytes.NewReader(data))
-			if g, w := asJSON(t, got), asJSON(t, want); g != w {
+			events, got := eventtest.Read(t, &codex.Decoder{}, bytes.NewReader(data))
+			if g, w := eventtest.JSON(t, got), eventtest.JSON(t, want); g != w {
 				t.Errorf("got  %s\nwant %s", g, w)
 			}
 			for _, e := range events {
@@ -76,11 +53,11 @@ const (
 func Test_Usage_Of_A_Resumed_Thread_Is_That_Of_This_Run(t *testing.T) {
 	t.Parallel()
 	before := event.Usage{Input: 150, CacheRead: 50, CacheWrite: 0, Output: 50}
-	_, r := read(t, &codex.Decoder{Before: before}, lines(start, usage))
+	_, r := eventtest.Read(t, &codex.Decoder{Before: before}, lines(start, usage))
 	if r.Usage != (event.Usage{Input: 50, CacheRead: 10, CacheWrite: 40, Output: 25}) {
 		t.Errorf("%+v", r.Usage)
 	}
-	_, r = read(t, &codex.Decoder{}, lines(start, usage, usage))
+	_, r = eventtest.Read(t, &codex.Decoder{}, lines(start, usage, usage))
 	if r.Usage != (event.Usage{Input: 200, CacheRead: 60, CacheWrite: 40, Output: 75}) || r.Turns != 2 {
 		t.Errorf("told twice: %+v", r)
 	}
@@ -88,11 +65,11 @@ func Test_Usage_Of_A_Resumed_Thread_Is_That_Of_This_Run(t *testing.T) {
 
 func Test_Errors_That_End_No_Turn_Are_No_Failure(t *testing.T) {
 	t.Parallel()
-	_, r := read(t, &codex.Decoder{}, lines(start, `{"type":"error","message":"reconnecting 1/5"}`, `{"type":"item.completed","item":{"type":"error","message":"x"}}`, usage))
+	_, r := eventtest.Read(t, &codex.Decoder{}, lines(start, `{"type":"error","message":"reconnecting 1/5"}`, `{"type":"item.completed","item":{"type":"error","message":"x"}}`, usage))
 	if !r.OK() || r.Error != "" {
 		t.Errorf("%+v", r)
 	}
-	_, r = read(t, &codex.Decoder{}, lines(start, `{"type":"error","message":"reconnecting 5/5"}`))
+	_, r = eventtest.Read(t, &codex.Decoder{}, lines(start, `{"type":"error","message":"reconnecting 5/5"}`))
 	if r.Outcome != event.NoResult || r.Error != "the stream ended without a result; reconnecting 5/5" {
 		t.Errorf("%+v", r)
 	}
@@ -100,7 +77,7 @@ func Test_Errors_That_End_No_Turn_Are_No_Failure(t *testing.T) {
 
 func Test_Items_Are_Tools_Files_Denials_And_Notices(t *testing.T) {
 	t.Parallel()
-	events, r := read(t, &codex.Decoder{}, lines(start,
+	events, r := eventtest.Read(t, &codex.Decoder{}, lines(start,
 		`{"type":"item.completed","item":{"id":"1","type":"file_change","status":"completed","changes":[{"path":"a.go","kind":"add"},{"path":"b.go","kind":"update"}]}}`,
 		`{"type":"item.completed","item":{"id":"2","type":"file_change","status":"failed","changes":[{"path":"c.go","kind":"add"}]}}`,
 		`{"type":"item.completed","item":{"id":"3","type":"command_execution","command":"curl x","status":"declined","exit_code":null}}`,
@@ -117,7 +94,7 @@ func Test_Items_Are_Tools_Files_Denials_And_Notices(t *testing.T) {
 	if len(r.Denials) != 1 || r.Denials[0].ToolID != "3" || string(r.Denials[0].Input) != `{"command":"curl x"}` {
 		t.Errorf("denials %+v", r.Denials)
 	}
-	text := asJSON(t, events)
+	text := eventtest.JSON(t, events)
 	for _, want := range []string{`"name":"mcp__s__t","output":"hey"`, `[x] one\n[ ] two`, `{"type":"thinking","message":"6","text":"hm"}`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in %s", want, text)
@@ -131,7 +108,7 @@ func FuzzDecoder(f *testing.F) {
 		f.Add([]byte(seed + "\n" + start + "\n" + seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		_, r := read(t, &codex.Decoder{}, bytes.NewReader(data))
+		_, r := eventtest.Read(t, &codex.Decoder{}, bytes.NewReader(data))
 		if r.OK() && !bytes.Contains(data, []byte(`:`)) {
 			t.Errorf("success of %q", data)
 		}

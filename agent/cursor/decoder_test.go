@@ -3,37 +3,14 @@ package cursor_test
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/seed434b0696/agent-sandbox/agent/cursor"
 	"github.com/seed434b0696/agent-sandbox/agent/event"
+	"github.com/seed434b0696/agent-sandbox/agent/internal/eventtest"
 )
-
-func read(tb testing.TB, in io.Reader) ([]event.Event, event.Response) {
-	tb.Helper()
-	var fold event.Fold
-	var events []event.Event
-	for e, err := range event.Stream(tb.Context(), in, &cursor.Decoder{}, 0) {
-		if err != nil {
-			tb.Fatal(err)
-		}
-		events = append(events, e)
-		fold.Add(e)
-	}
-	return events, fold.Response()
-}
-
-func asJSON(t *testing.T, v any) string {
-	t.Helper()
-	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
-}
 
 func Test_Documented_Runs_Come_To_Their_Responses(t *testing.T) {
 	t.Parallel()
@@ -55,8 +32,8 @@ func Test_Documented_Runs_Come_To_Their_Responses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, got := read(t, bytes.NewReader(data))
-			if g, w := asJSON(t, got), asJSON(t, want); g != w {
+			_, got := eventtest.Read(t, &cursor.Decoder{}, bytes.NewReader(data))
+			if g, w := eventtest.JSON(t, got), eventtest.JSON(t, want); g != w {
 				t.Errorf("got  %s\nwant %s", g, w)
 			}
 		})
@@ -69,7 +46,7 @@ func Test_Deltas_Are_Told_Once(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	events, _ := read(t, bytes.NewReader(data))
+	events, _ := eventtest.Read(t, &cursor.Decoder{}, bytes.NewReader(data))
 	var told []string
 	for _, e := range events {
 		if e.Kind == event.TextDelta || e.Kind == event.Text && !e.Streamed {
@@ -86,13 +63,13 @@ func Test_Deltas_Are_Told_Once(t *testing.T) {
 
 func Test_A_Stream_Without_A_Result_Failed(t *testing.T) {
 	t.Parallel()
-	_, r := read(t, strings.NewReader(`{"type":"system","subtype":"init","session_id":"s"}
+	_, r := eventtest.Read(t, &cursor.Decoder{}, strings.NewReader(`{"type":"system","subtype":"init","session_id":"s"}
 Error: no credits
 {"type":"assistant","message":{"content":[{"type":"text","text":"hi"}]},"session_id":"s"}`))
 	if r.Outcome != event.NoResult || r.Content != "hi" || r.Garbage != 1 || r.CostUSD != nil || r.ExitCode != nil {
 		t.Errorf("%+v", r)
 	}
-	_, r = read(t, strings.NewReader(`{"type":"result","subtype":"success","is_error":true,"result":"bad","session_id":"s"}`))
+	_, r = eventtest.Read(t, &cursor.Decoder{}, strings.NewReader(`{"type":"result","subtype":"success","is_error":true,"result":"bad","session_id":"s"}`))
 	if r.OK() || r.Error != "bad" {
 		t.Errorf("%+v", r)
 	}
@@ -110,7 +87,7 @@ func FuzzDecoder(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		_, r := read(t, bytes.NewReader(data))
+		_, r := eventtest.Read(t, &cursor.Decoder{}, bytes.NewReader(data))
 		if r.OK() && !bytes.Contains(data, []byte(`:`)) {
 			t.Errorf("success of %q", data)
 		}

@@ -52,6 +52,7 @@ var arrows = []struct {
 	{"images", []string{"sandbox", "backend/docker/engine", "images"}},
 	{"repo", []string{"sandbox", "policy", "backend/docker/engine", "images", "repo"}},
 	{"agent/internal/jsonl", nil},
+	{"agent/internal/eventtest", []string{"agent/event"}},
 	{"agent/event", []string{"agent/internal"}},
 	{"agent/claude", []string{"agent/event", "agent/internal"}},
 	{"agent/codex", []string{"agent/event", "agent/internal"}},
