@@ -13,10 +13,11 @@ TESTBED=${TESTBED:-/var/tmp/agent-sandbox-testbed}
 MODULE=sigs.k8s.io/agent-sandbox
 VERSION=$(sed -n "s|^require $MODULE ||p" "$HERE/agents/go.mod")
 BIN=${AGENT_SANDBOX_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/agent-sandbox}/agents-$VERSION
-PIDFILE=$TESTBED/run/agents.pid
+RUN=$TESTBED/run LOG=$TESTBED/log
+# shellcheck source=testbed/process.sh
+source "$HERE/process.sh"
 
 kc() { kubectl --kubeconfig "$TESTBED/kubeconfig" "$@"; }
-alive() { [[ -s $PIDFILE ]] && grep -qs '^State:[[:space:]]*[^ZX]' "/proc/$(cat "$PIDFILE")/status"; }
 
 build() {
   [[ ! -x $BIN/controller ]] || return 0
@@ -37,24 +38,18 @@ up() {
   build
   kc apply --server-side --force-conflicts -f "$BIN/crds" >/dev/null
   kc wait --for=condition=Established --timeout=30s -f "$BIN/crds" >/dev/null
-  alive && return 0
-  mkdir -p "$TESTBED/run" "$TESTBED/log"
-  setsid "$BIN/controller" --kubeconfig "$TESTBED/kubeconfig" --extensions --enable-webhook=false --leader-elect=false \
-    --metrics-bind-address=0 --health-probe-bind-address=0 >"$TESTBED/log/agents.log" 2>&1 </dev/null &
-  echo $! >"$PIDFILE"
+  mkdir -p "$RUN" "$LOG"
+  spawn agents "$BIN/controller" --kubeconfig "$TESTBED/kubeconfig" --extensions --enable-webhook=false --leader-elect=false \
+    --metrics-bind-address=0 --health-probe-bind-address=0
 }
 
 down() {
   [[ ! -d $BIN/crds ]] || kc delete --ignore-not-found --timeout=30s -f "$BIN/crds" >/dev/null
-  alive || { rm -f "$PIDFILE"; return 0; }
-  kill "$(cat "$PIDFILE")"
-  for ((i = 0; i < 100; i++)); do alive || break; sleep 0.1; done
-  if alive; then kill -9 "$(cat "$PIDFILE")"; fi
-  rm -f "$PIDFILE"
+  stop agents
 }
 
 case ${1:-up} in
-up) up; echo "export KUBECONFIG=$TESTBED/kubeconfig AGENTS_PID=$(cat "$PIDFILE")" ;;
+up) up; echo "export KUBECONFIG=$TESTBED/kubeconfig AGENTS_PID=$(cat "$RUN/agents.pid")" ;;
 down) down ;;
 *) echo "usage: agents.sh [up|down]" >&2; exit 2 ;;
 esac

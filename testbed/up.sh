@@ -6,7 +6,8 @@
 #   up.sh docker      start the Docker engine alone
 #   up.sh build       build Kubernetes, and start nothing
 #   up.sh load IMAGE  copy an image from the engine to the node
-#   up.sh down        stop everything that this script started; down docker, down kube: that alone
+#   up.sh down        stop everything that this script started; down docker, down kube: that alone. A cluster that is
+#                     started again is empty
 #
 # State: $TESTBED (default /var/tmp/agent-sandbox-testbed). The first run builds Kubernetes from its
 # Go module (about 10 CPU minutes) and bootstraps a Debian base image (about 40 s); both are kept, the
@@ -24,15 +25,9 @@ PORT=${TESTBED_PORT:-16443}
 API=https://127.0.0.1:$PORT ETCD=http://127.0.0.1:$((PORT + 1)) ETCD_PEER=http://127.0.0.1:$((PORT + 2))
 mkdir -p "$BIN" "$RUN" "$LOG"
 
-alive() { # a zombie counts as dead: the machine's init may be slow to reap
-  [[ -s $RUN/$1.pid ]] && grep -qs '^State:[[:space:]]*[^ZX]' "/proc/$(cat "$RUN/$1.pid")/status"
-}
-spawn() { # name command...
-  local name=$1; shift
-  alive "$name" && return 0
-  setsid "$@" >"$LOG/$name.log" 2>&1 </dev/null &
-  echo $! >"$RUN/$name.pid"
-}
+# shellcheck source=testbed/process.sh
+source "$HERE/process.sh"
+
 await() { # seconds what command...
   local limit=$1 what=$2; shift 2
   for ((i = 0; i < limit * 5; i++)); do "$@" >/dev/null 2>&1 && return 0; sleep 0.2; done
@@ -42,24 +37,17 @@ await() { # seconds what command...
 kc() { kubectl --kubeconfig "$TESTBED/kubeconfig" "$@"; }
 dk() { docker -H "unix://$DOCKER_SOCK" "$@"; }
 
+cluster=(kubelet storage scheduler controller-manager apiserver etcd containerd)
+
 down() {
   [[ ${1-} != docker ]] || { stop docker; return 0; }
-  local all=(kubelet storage scheduler controller-manager apiserver etcd containerd)
+  local all=("${cluster[@]}")
   if alive apiserver; then
     timeout 20 kubectl --kubeconfig "$TESTBED/kubeconfig" delete pods --all -A --force --grace-period=0 >/dev/null 2>&1 || true
   fi
   [[ ${1-} = kube ]] || all+=(docker)
   local name
   for name in "${all[@]}"; do stop "$name"; done
-}
-stop() { # name: ask, wait 20 s for it to be gone, then insist
-  local pid
-  alive "$1" || { rm -f "$RUN/$1.pid"; return 0; }
-  pid=$(cat "$RUN/$1.pid")
-  kill "$pid" 2>/dev/null || true
-  for ((i = 0; i < 100; i++)); do alive "$1" || break; sleep 0.2; done
-  if alive "$1"; then kill -9 "$pid" 2>/dev/null || true; fi
-  rm -f "$RUN/$1.pid"
 }
 
 packages() { # docker|all
@@ -110,6 +98,8 @@ static_busybox() {
 }
 
 docker_up() {
+  # An engine that was killed leaves these, and does not start where something else has those ids by now.
+  alive docker || rm -f "$RUN/dockerd.pid" "$RUN/docker/containerd/containerd.pid"
   # In a mount namespace of its own: each container's mounts come and go in it, and not under whoever else walks this
   # machine's at that moment.
   spawn docker unshare --mount --propagation slave dockerd --data-root "$TESTBED/docker" --exec-root "$RUN/docker" -H "unix://$DOCKER_SOCK" --pidfile "$RUN/dockerd.pid"
@@ -129,8 +119,22 @@ docker_up() {
   fi
 }
 
+# node_ready starts the kubelet, which ends where containerd listens and does not serve yet.
+node_ready() {
+  spawn kubelet nsenter --mount="/proc/$(cat "$RUN/containerd.pid")/ns/mnt" "$BIN/testbed" kubelet --config "$TESTBED/kubelet.yaml" \
+    --kubeconfig "$TESTBED/kubeconfig" --root-dir "$TESTBED/kubelet" --cert-dir "$TESTBED/kubelet-pki" --hostname-override node1 --node-ip "$1"
+  (: <"/dev/tcp/127.0.0.1/$((PORT + 6))") &&
+    [[ $(kc get node node1 -o jsonpath='{.status.conditions[?(@.type=="Ready")].status} {.spec.taints}') = "True " ]]
+}
+
 kube_up() {
   cd "$TESTBED"
+  # A cluster begins empty: what one that was killed has left would be taken for the state of this one.
+  if ! alive etcd; then
+    local name
+    for name in "${cluster[@]}"; do stop "$name"; rm -f "$LOG/$name.log"; done
+    rm -rf etcd kubelet volumes log/pods
+  fi
   if ! dk image inspect local/pause:2 >/dev/null 2>&1; then
     tar -C "$BIN" -c pause | dk import -c 'ENTRYPOINT ["/pause"]' - local/pause:2
   fi
@@ -207,9 +211,7 @@ healthzPort: $((PORT + 6))
 imageGCHighThresholdPercent: 100
 evictionHard: {}
 X
-  spawn kubelet nsenter --mount="/proc/$(cat "$RUN/containerd.pid")/ns/mnt" "$BIN/testbed" kubelet --config "$TESTBED/kubelet.yaml" \
-    --kubeconfig "$TESTBED/kubeconfig" --root-dir "$TESTBED/kubelet" --cert-dir "$TESTBED/kubelet-pki" --hostname-override node1 --node-ip "$node_ip"
-  await 60 "node node1" sh -c "kubectl --kubeconfig '$TESTBED/kubeconfig' get node node1 -o jsonpath='{.status.conditions[?(@.type==\"Ready\")].status}' | grep -q True"
+  await 60 "node node1" node_ready "$node_ip"
   # What was there before the controllers says nothing about them.
   local probe=ready-$RANDOM$RANDOM
   kc create namespace "$probe" >/dev/null

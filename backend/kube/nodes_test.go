@@ -2,9 +2,12 @@ package kube
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 func Test_User_Namespaces_Are_Used_Where_All_Nodes_Say_That_They_Have_Them(t *testing.T) {
@@ -35,5 +38,17 @@ func Test_User_Namespaces_Are_Used_Where_All_Nodes_Say_That_They_Have_Them(t *te
 				t.Errorf("%v, want %v", got, c.want)
 			}
 		})
+	}
+}
+
+func Test_Why_No_Node_Takes_A_Pod_Is_Answered_For(t *testing.T) {
+	for message, hint := range map[string]string{
+		"0/1 nodes are available: 1 node(s) had untolerated taint(s).":                      "kubectl describe nodes",
+		"0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s).":  "--limit memory and cpu",
+		"0/1 nodes are available: 1 Insufficient memory. preemption: 0/1 nodes are usable.": "--limit memory and cpu",
+	} {
+		if got := sandbox.HintOf(noNode(message)); !strings.Contains(got, hint) {
+			t.Errorf("%s: %q", message, got)
+		}
 	}
 }

@@ -219,6 +219,15 @@ func lacksRuntime(message string) bool {
 	return strings.Contains(message, "no runtime for") || strings.Contains(message, "failed to find runtime handler")
 }
 
+// noNode is why the scheduler finds no node for a pod.
+func noNode(message string) error {
+	hint := "lower --limit memory and cpu, or give the cluster more nodes"
+	if strings.Contains(message, "untolerated taint") && !strings.Contains(message, "Insufficient") {
+		hint = "kubectl describe nodes: one is not ready, short of disk or memory, or kept for others"
+	}
+	return sandbox.Errorf(sandbox.Exhausted, "no node takes the pod: %s", message).WithHint(hint)
+}
+
 // state judges a pod by its conditions and the state of its containers.
 func state(pod *corev1.Pod) (now trouble, running bool) {
 	if pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
@@ -226,8 +235,7 @@ func state(pod *corev1.Pod) (now trouble, running bool) {
 	}
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
-			err := sandbox.Errorf(sandbox.Exhausted, "no node takes the pod: %s", line(condition.Message)).
-				WithHint("lower --limit memory and cpu, or give the cluster more nodes")
+			err := noNode(line(condition.Message))
 			// A volume is being made, which takes a cloud its time.
 			return trouble{err: err, slow: strings.Contains(condition.Message, "unbound immediate PersistentVolumeClaims")}, false
 		}
