@@ -225,7 +225,7 @@ func noNode(message string) error {
 	if strings.Contains(message, "untolerated taint") && !strings.Contains(message, "Insufficient") {
 		hint = "kubectl describe nodes: one is not ready, short of disk or memory, or kept for others"
 	}
-	return sandbox.Errorf(sandbox.Exhausted, "no node takes the pod: %s", message).WithHint(hint)
+	return sandbox.Errorf(sandbox.Exhausted, "no node takes the pod: %s", message).WithHint("%s", hint)
 }
 
 // state judges a pod by its conditions and the state of its containers.
