@@ -35,6 +35,17 @@ func (d *Driver) claim(s state) error {
 	return err
 }
 
+// claims are the labels of the image of a fork. An engine that is told to make one makes it when nobody waits for it any
+// more, too: the sweep knows by them that there is no claim left.
+func (d *Driver) claims(id string) map[string]string {
+	labels := map[string]string{labelOurs: "1", labelHost: self(), labelState: ""}
+	if held, _ := d.claimed(id); held {
+		labels[labelState] = d.dir("roots", id)
+		labels[labelPlace] = place(labels[labelState])
+	}
+	return labels
+}
+
 // claimed tells what is known of the image of a fork. Unknown: neither.
 func (d *Driver) claimed(id string) (held, free bool) {
 	info, err := os.Lstat(d.dir("roots", id))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	images "github.com/moby/moby/api/types/image"
@@ -110,8 +111,16 @@ func (i *instance) RemoveSnapshot(ctx context.Context, name string) error {
 
 // untag takes a name off an image; one that is not there is no error.
 func (p *prepared) untag(ctx context.Context, reference string) error {
-	_, err := p.engine.ImageRemove(ctx, reference, client.ImageRemoveOptions{Force: true, PruneChildren: true})
-	if err = p.engine.Wrap(err, "remove image "+reference); sandbox.CodeOf(err) == sandbox.NotFound {
+	remove := func() error {
+		_, err := p.engine.ImageRemove(ctx, reference, client.ImageRemoveOptions{Force: true, PruneChildren: true})
+		return p.engine.Wrap(err, "remove image "+reference)
+	}
+	err := remove()
+	if err != nil && strings.Contains(err.Error(), "unrecognized image ID") {
+		// The engine removed it, or one that it was made from, for somebody else at that moment: now it knows.
+		err = remove()
+	}
+	if sandbox.CodeOf(err) == sandbox.NotFound {
 		return nil
 	}
 	return err
@@ -164,7 +173,7 @@ func (i *instance) SaveState(ctx context.Context, dir, snapshot string) error {
 		return err
 	}
 	if snapshot == "" {
-		err = i.commit(ctx, i.holder(), to.Root, map[string]string{labelOurs: "1", labelHost: self(), labelState: ""})
+		err = i.commit(ctx, i.holder(), to.Root, i.driver.claims(to.ID))
 	} else {
 		var found images.Summary
 		if found, err = i.snapshot(ctx, snapshot); err == nil {

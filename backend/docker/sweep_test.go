@@ -4,12 +4,14 @@ package docker_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -117,6 +119,65 @@ func Test_A_Sweep_Removes_What_Was_This_Users_And_Nothing_Else(t *testing.T) {
 				t.Errorf("is there: %v, want %v", there, row.stays)
 			}
 		})
+	}
+}
+
+// A fork that was given up: the engine made its image all the same, when the claim was gone already.
+func Test_A_Sweep_Removes_Images_Of_Forks_That_Nobody_Claims(t *testing.T) {
+	t.Setenv("LC_ALL", "C")
+	labels := labelsOf(t)
+	driver, base := driverOf(t)
+	boot, _, _ := strings.Cut(labels["agent-sandbox.place"], " ")
+	roots := filepath.Join(base, "data/docker/roots")
+	if err := os.MkdirAll(roots, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var above []string // what a claim lies in
+	for dir := roots; ; dir = filepath.Dir(dir) {
+		info, err := os.Stat(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		st := info.Sys().(*syscall.Stat_t)
+		above = append([]string{fmt.Sprintf("%d:%d", st.Dev, st.Ino)}, above...)
+		if dir == "/" {
+			break
+		}
+	}
+	place := boot + " " + strings.Join(above, ",")
+	held := filepath.Join(base, "held")
+	if err := os.WriteFile(held, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(held, filepath.Join(roots, "00000000000000c2")); err != nil {
+		t.Fatal(err)
+	}
+	container := dockerCommand(t, "create", testImage, "true")[0]
+	defer exec.Command("docker", "rm", "-f", container).Run() //nolint:errcheck,noctx // it is the test's own
+	for id, row := range map[string]struct {
+		place string
+		stays bool
+	}{
+		"00000000000000c1": {place, false},
+		"00000000000000c2": {place, true},       // claimed
+		"00000000000000c3": {place + "9", true}, // another user's claims
+	} {
+		image := "agent-sandbox-next:" + id
+		args := []string{"commit"}
+		for k, v := range map[string]string{
+			"agent-sandbox": "1", "agent-sandbox.host": labels["agent-sandbox.host"],
+			"agent-sandbox.state": filepath.Join(roots, id), "agent-sandbox.place": row.place,
+		} {
+			args = append(args, "--change", fmt.Sprintf("LABEL %s=%q", k, v))
+		}
+		dockerCommand(t, append(args, container, image)...)
+		defer exec.Command("docker", "rmi", "-f", image).Run() //nolint:errcheck,noctx // it may be gone
+		if err := driver.Sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if there := len(dockerCommand(t, "images", "-q", image)) == 1; there != row.stays {
+			t.Errorf("%s is there: %v, want %v", image, there, row.stays)
+		}
 	}
 }
 
