@@ -23,6 +23,7 @@ build := build -trimpath -buildvcs=false
 build: guest
 	$(go) $(build) -ldflags '-s -w $(stamp)' -o bin/agent-sandbox ./cmd/agent-sandbox
 	$(go) $(build) -tags kube -ldflags '-s -w $(stamp)' -o bin/agent-sandbox-kube ./cmd/agent-sandbox
+	$(go) $(build) -tags kube,agent -ldflags '-s -w $(stamp)' -o bin/agent-sandbox-agent ./cmd/agent-sandbox
 
 # The helper that runs inside; the command embeds it.
 guest:
@@ -60,7 +61,7 @@ fuzz: guest
 	FUZZTIME=$(FUZZTIME) scripts/fuzz.sh
 
 install: build
-	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/bin bin/agent-sandbox bin/agent-sandbox-kube
+	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/bin bin/agent-sandbox bin/agent-sandbox-kube bin/agent-sandbox-agent
 
 clean:
 	rm -rf bin dist guest/bin/sandbox-guest guest/bin/guest-*

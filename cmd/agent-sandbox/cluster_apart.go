@@ -3,10 +3,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
-	"syscall"
-
 	"github.com/seed434b0696/agent-sandbox/keep"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -22,12 +18,6 @@ func newCluster(host, hooks) (sandbox.Driver, error) { return nil, becomeCluster
 func newKeptCluster(host, hooks, life) (keep.Lifecycle, error) { return nil, becomeCluster() }
 
 func becomeCluster() error {
-	self, err := os.Executable()
-	if err != nil {
-		return sandbox.Errorf(sandbox.Unavailable, "kube: this program cannot find itself: %w", err)
-	}
-	beside := filepath.Join(filepath.Dir(self), clusterProgram)
-	err = syscall.Exec(beside, os.Args, os.Environ())
-	return sandbox.Errorf(sandbox.Unavailable, "kube: pods are made by a program of their own, %s: %w", beside, err).
+	return sandbox.Errorf(sandbox.Unavailable, "kube: pods are made by a program of their own: %w", become(clusterProgram)).
 		WithHint("install it beside this one: make install")
 }
