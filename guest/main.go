@@ -26,6 +26,7 @@ const usage = `usage: agent-sandbox check
        agent-sandbox serve FD|-
        agent-sandbox files OPERATION [NAME...]
        agent-sandbox connect HOST PORT
+       agent-sandbox bridge 127.0.0.1:PORT|unix:/PATH
        agent-sandbox pod [--offline] [--debuggers] [--file BYTES] [--linger SECONDS] [--keep] [--idle SECONDS] [--until UNIXTIME]
        agent-sandbox join SIZE SHA256 [--wait|--wake]
        agent-sandbox attend
@@ -64,6 +65,8 @@ func Main(args, env []string) int {
 		return runStage(rest, env)
 	case "connect":
 		return p.connect(rest)
+	case bridgeCommand:
+		return p.bridge(rest)
 	case "ports":
 		return servePorts(p)
 	case "pod":
@@ -96,7 +99,7 @@ func Serves(args []string) bool {
 	}
 	if ownName(args[0]) && len(args) > 1 {
 		switch args[1] {
-		case "init", "serve", runnerCommand, "files", "multicall", "connect", "ports", "pod", "attend", "join", storeCommand:
+		case "init", "serve", runnerCommand, "files", "multicall", "connect", bridgeCommand, "ports", "pod", "attend", "join", storeCommand:
 			return true
 		}
 	}

@@ -22,6 +22,32 @@ func (k *keeper) dial(ctx context.Context, port int) (net.Conn, error) {
 	return &dialed{Conn: conn, closed: sync.OnceFunc(func() { k.add(&k.working, -1) })}, nil
 }
 
+// listen listens inside; the sandbox is not idle while somebody does.
+func (k *keeper) listen(ctx context.Context, address string) (net.Listener, error) {
+	i, ok := sandbox.As[sandbox.Listener](k.instance)
+	if !ok {
+		return nil, sandbox.Errorf(sandbox.Unsupported, "nobody can listen inside this sandbox")
+	}
+	l, err := i.Listen(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	k.add(&k.working, 1)
+	return &listened{Listener: l, closed: sync.OnceFunc(func() { k.add(&k.working, -1) })}, nil
+}
+
+// listened is a listener that counts.
+type listened struct {
+	net.Listener
+
+	closed func()
+}
+
+func (l *listened) Close() error {
+	l.closed()
+	return l.Listener.Close()
+}
+
 // dialed is a connection that counts.
 type dialed struct {
 	net.Conn

@@ -67,6 +67,11 @@ func (i *instance) Dial(ctx context.Context, port int) (net.Conn, error) {
 	return i.conn.DialPort(ctx, port)
 }
 
+// Listen listens inside, through the keeper, as long as this connection to it lasts.
+func (i *instance) Listen(ctx context.Context, address string) (net.Listener, error) {
+	return i.conn.Listen(ctx, address)
+}
+
 // Ended is closed when the sandbox or our connection to it has ended.
 func (i *instance) Ended() <-chan struct{} { return i.conn.Done() }
 

@@ -151,7 +151,7 @@ func (k *keeper) accept(ctx context.Context, l *net.UnixListener, conns *sync.Wa
 			continue
 		}
 		conns.Go(func() { // one that speaks something else is nobody to answer
-			_ = session.Share(ctx, conn, session.Shared{Start: k.start, Busy: k.count, Dial: k.dial, Operation: k.operate})
+			_ = session.Share(ctx, conn, session.Shared{Start: k.start, Busy: k.count, Dial: k.dial, Listen: k.listen, Operation: k.operate})
 		})
 	}
 }

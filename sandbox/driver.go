@@ -88,6 +88,16 @@ type Dialer interface {
 	Dial(ctx context.Context, port int) (net.Conn, error)
 }
 
+// Listener is implemented by instances inside which this process can listen, so that what is inside reaches a service of
+// this process without a network and without a socket of the host's.
+type Listener interface {
+	// Listen listens inside on "127.0.0.1:PORT", "[::1]:PORT" or the Unix socket "unix:/PATH", which every user inside may
+	// connect to, and returns when connections are taken. Exists: somebody listens there already. Unsupported: there is
+	// no such loopback, or it is not the sandbox's alone. The listener ends with its Close or with the instance, and is
+	// lost with the first process inside; ctx bounds only how it comes about. What connects is hostile: it is anybody inside.
+	Listen(ctx context.Context, address string) (net.Listener, error)
+}
+
 // Sweeper is implemented by drivers that hold more of a sandbox than lies in its Spec's State.
 type Sweeper interface {
 	// Sweep removes what belongs to sandboxes of this user whose State is gone, or whose process was killed.

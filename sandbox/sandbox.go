@@ -176,6 +176,23 @@ func (s *Sandbox) Dial(ctx context.Context, port int) (net.Conn, error) {
 	return conn, nil
 }
 
+// Listen listens inside, for connections that commands make, on "127.0.0.1:PORT", "[::1]:PORT" or "unix:/PATH"; see
+// [Listener]. The caller closes the listener and what it accepts. Unsupported: nobody outside can listen in this sandbox.
+func (s *Sandbox) Listen(ctx context.Context, address string) (net.Listener, error) {
+	if err := s.usable("listen"); err != nil {
+		return nil, err
+	}
+	i, ok := As[Listener](s.instance)
+	if !ok {
+		return nil, s.wrap(Errorf(Unsupported, "nobody can listen inside this sandbox").WithHint("take a backend of processes: bwrap, docker or kube"), "listen")
+	}
+	l, err := i.Listen(ctx, address)
+	if err != nil {
+		return nil, s.wrap(err, "listen")
+	}
+	return l, nil
+}
+
 func (s *Sandbox) usable(op string) error {
 	if s.closed.Load() {
 		return s.wrap(Errorf(Closed, "the sandbox is closed"), op)

@@ -46,7 +46,7 @@ const Limit = 60 * time.Second
 
 // Cases returns the whole contract, in a fixed order.
 func Cases() []Case {
-	return slices.Concat(commandCases(), stdioCases(), endCases(), fileCases(), treeCases(), policyCases(), lifeCases(), snapshotCases())
+	return slices.Concat(commandCases(), stdioCases(), listenCases(), endCases(), fileCases(), treeCases(), policyCases(), lifeCases(), snapshotCases())
 }
 
 // Run runs every case as a subtest. A driver whose Check says that it cannot

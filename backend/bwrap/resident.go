@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"strings"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -82,6 +83,27 @@ func (i *instance) Dial(ctx context.Context, port int) (net.Conn, error) {
 		return nil, r.ended()
 	}
 	return conn, err
+}
+
+// Listen listens inside. With the host's network the loopback is not the sandbox's own.
+func (i *instance) Listen(ctx context.Context, address string) (net.Listener, error) {
+	if !i.spec.Resident {
+		return nil, sandbox.Errorf(sandbox.Unsupported, "each command has walls of its own, and a sandbox without a resident none").
+			WithHint("create a sandbox that stays: Spec.Resident")
+	}
+	r, err := i.resident(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if r.plan.Network.Mode == sandbox.NetworkHost && !strings.HasPrefix(address, "unix:") {
+		return nil, sandbox.Errorf(sandbox.Unsupported, "with the host's network %q is the whole host's", address).
+			WithHint("listen on unix:/PATH, or take the network away")
+	}
+	l, err := r.session.Listen(ctx, address)
+	if sandbox.CodeOf(err) == sandbox.Closed && ctx.Err() == nil {
+		return nil, r.ended()
+	}
+	return l, err
 }
 
 // resident returns the walls, which are built once: when they have fallen the sandbox has ended.

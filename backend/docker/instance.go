@@ -3,6 +3,7 @@ package docker
 import (
 	"context"
 	"errors"
+	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -76,6 +77,19 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 		i.running.Add(-1)
 	}()
 	return p, nil
+}
+
+// Listen listens inside, until the container is started anew.
+func (i *instance) Listen(ctx context.Context, address string) (net.Listener, error) {
+	now, err := i.held()
+	if err != nil {
+		return nil, err
+	}
+	l, err := now.session.Listen(ctx, address)
+	if sandbox.CodeOf(err) == sandbox.Closed && ctx.Err() == nil {
+		return nil, i.why(ctx, err)
+	}
+	return l, err
 }
 
 // why tells how a container ended that should run.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -207,6 +208,21 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 		i.running.Add(-1)
 	}()
 	return &process{p, i}, nil
+}
+
+// Listen listens inside. A pod's network cannot be taken away, so what has none has no Internet sockets, not even on loopback.
+func (i *instance) Listen(ctx context.Context, address string) (net.Listener, error) {
+	if i.isClosed() {
+		return nil, sandbox.Errorf(sandbox.Closed, "the sandbox is closed")
+	}
+	if i.plan.Network.Mode == sandbox.NetworkNone && !strings.HasPrefix(address, "unix:") {
+		return nil, sandbox.Errorf(sandbox.Unsupported, "a pod without a network has no loopback").WithHint("listen on unix:/PATH")
+	}
+	l, err := i.session.Listen(ctx, address)
+	if sandbox.CodeOf(err) == sandbox.Closed && ctx.Err() == nil {
+		return nil, i.whyEnded(ctx, err)
+	}
+	return l, err
 }
 
 // process is a command whose end in the middle is explained by its pod's.

@@ -29,6 +29,7 @@ type server interface {
 	command(a *asked)
 	setUp(s Setup) (tell, error)
 	dial(ctx context.Context, t target) (net.Conn, error)
+	listen(ctx context.Context, r Relay) (net.Listener, error)
 }
 
 // accept takes requests off a connection, each on a goroutine of its own, until the connection
@@ -45,7 +46,7 @@ func accept(ctx context.Context, m *mux.Session, s server) {
 			streams.Wait()
 			return
 		}
-		streams.Go(func() { meet.take(ctx, stream, s) })
+		streams.Go(func() { meet.take(ctx, stream, s, m) })
 	}
 }
 
@@ -57,7 +58,7 @@ type meeting struct {
 	places map[uint32]chan *mux.Stream // by the input's number
 }
 
-func (m *meeting) take(ctx context.Context, stream *mux.Stream, s server) {
+func (m *meeting) take(ctx context.Context, stream *mux.Stream, s server, over *mux.Session) {
 	var first [1]byte
 	if _, err := io.ReadFull(stream, first[:]); err != nil {
 		_ = stream.Close()
@@ -79,6 +80,8 @@ func (m *meeting) take(ctx context.Context, stream *mux.Stream, s server) {
 		a.setUp(ctx, data, s)
 	case kind == frameDial:
 		a.dial(ctx, data, stream, s)
+	case kind == frameListen:
+		a.listen(ctx, data, stream, s, over)
 	}
 }
 

@@ -17,6 +17,7 @@ const (
 	frameRequest = 'r' // a request as JSON; the first frame of a stream, as the next two
 	frameSetup   = 'u' // a Setup as JSON
 	frameDial    = 'd' // a target as JSON; after frameBegun the stream is a connection, see conn
+	frameListen  = 'l' // a Relay as JSON, the first frame of a stream, too; after frameBegun it lasts until either end closes the stream
 	frameSignal  = 's' // one byte: the signal's number
 	frameSize    = 'w' // rows and columns, two bytes each
 	frameKill    = 'k' // ends the whole tree; the exit still comes
@@ -54,7 +55,7 @@ func limitOf(kind byte) (int, bool) {
 		return maxRequest, true
 	case frameSetup:
 		return maxSetup, true
-	case frameDial:
+	case frameDial, frameListen:
 		return maxTarget, true
 	case frameRelay:
 		return maxRelayName, true

@@ -375,3 +375,147 @@ func Test_Input_Is_Whole_Only_With_Its_End(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 }
+
+func Test_Anybody_Listens_Inside_At_Any_Time(t *testing.T) {
+	c, _ := guest(t)
+	run(t, c, "true", "")
+	port, socket := free(t), filepath.Join(t.TempDir(), "s")
+	for _, row := range []struct{ network, addr, listen string }{
+		{"tcp", "127.0.0.1:" + strconv.Itoa(port), "127.0.0.1:" + strconv.Itoa(port)},
+		{"unix", socket, "unix:" + socket},
+	} {
+		for round := range 3 {
+			l, err := c.Listen(t.Context(), row.listen)
+			if err != nil {
+				t.Fatal(row.listen, round, err)
+			}
+			if l.Addr().String() != row.listen {
+				t.Error(l.Addr())
+			}
+			if row.network == "tcp" {
+				if _, err := c.Listen(t.Context(), row.listen); sandbox.CodeOf(err) != sandbox.Exists {
+					t.Errorf("a second one: %v", err)
+				}
+			}
+			answering(t, l)
+			var all sync.WaitGroup
+			for i := range 20 {
+				all.Go(func() {
+					text := strings.Repeat(fmt.Sprint("many ", i), 1<<14)
+					if got, err := asks(dial(t, row.network, row.addr), text); err != nil || got != strings.ToUpper(text) {
+						t.Errorf("%d of %d bytes: %v", len(got), len(text), err)
+					}
+				})
+			}
+			all.Wait()
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+			if conn, err := net.Dial(row.network, row.addr); err == nil { //nolint:noctx // refused at once
+				_ = conn.Close()
+				t.Error("somebody listens still")
+			}
+			if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func Test_What_Was_Accepted_Outlives_Its_Listener(t *testing.T) {
+	c, _ := guest(t)
+	socket := filepath.Join(t.TempDir(), "s")
+	l, err := c.Listen(t.Context(), "unix:"+socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside := dial(t, "unix", socket)
+	outside, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	go func() {
+		defer outside.Close()
+		data, _ := io.ReadAll(outside)
+		_, _ = outside.Write(bytes.ToUpper(data))
+	}()
+	if got, err := asks(inside, "late"); err != nil || got != "LATE" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func Test_Listening_Inside_Refuses(t *testing.T) {
+	c, _ := guest(t)
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, row := range []struct {
+		name, listen string
+		ctx          context.Context //nolint:containedctx // of this row
+		code         sandbox.Code
+	}{
+		{"every address", ":80", t.Context(), sandbox.Invalid},
+		{"an address of the outside", "192.0.2.1:80", t.Context(), sandbox.Invalid},
+		{"a name", "localhost:80", t.Context(), sandbox.Invalid},
+		{"no port", "127.0.0.1:0", t.Context(), sandbox.Invalid},
+		{"a relative socket", "unix:s", t.Context(), sandbox.Invalid},
+		{"a path that is too long", "unix:/" + strings.Repeat("p", 107), t.Context(), sandbox.Invalid},
+		{"a socket in no directory", "unix:/no/such/s", t.Context(), sandbox.NotFound},
+		{"a context that has ended", "unix:" + filepath.Join(t.TempDir(), "s"), canceled, sandbox.Canceled},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if _, err := c.Listen(row.ctx, row.listen); sandbox.CodeOf(err) != row.code {
+				t.Errorf("%s: %v", sandbox.CodeOf(err), err)
+			}
+		})
+	}
+	_ = c.Close()
+	if _, err := c.Listen(t.Context(), "unix:/tmp/s"); sandbox.CodeOf(err) != sandbox.Closed {
+		t.Error(err)
+	}
+}
+
+func Test_Who_Shares_A_Sandbox_Listens_Inside_Through_Its_Holder(t *testing.T) {
+	c, _ := guest(t)
+	for _, row := range []struct {
+		name   string
+		listen func(context.Context, string) (net.Listener, error)
+		code   sandbox.Code
+	}{
+		{"one that listens", c.Listen, ""},
+		{"one that does not", nil, sandbox.Unsupported},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			socket := filepath.Join(t.TempDir(), "s")
+			ours, theirs := net.Pipe()
+			done := make(chan error, 1)
+			go func() {
+				done <- session.Share(t.Context(), theirs, session.Shared{Busy: func(int) {}, Listen: row.listen})
+			}()
+			client, err := session.Connect(t.Context(), ours)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, err := client.Listen(t.Context(), "unix:"+socket)
+			if sandbox.CodeOf(err) != row.code {
+				t.Fatal(err)
+			}
+			if err == nil {
+				answering(t, l)
+				if got, err := asks(dial(t, "unix", socket), "through"); err != nil || got != "THROUGH" {
+					t.Errorf("%q, %v", got, err)
+				}
+			}
+			_ = client.Close()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+			if conn, err := net.Dial("unix", socket); err == nil { //nolint:noctx // refused at once
+				_ = conn.Close()
+				t.Error("somebody listens still")
+			}
+		})
+	}
+}

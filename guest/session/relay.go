@@ -4,6 +4,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/guest/mux"
@@ -44,7 +45,8 @@ func (r Relay) check() error {
 
 // relays are the host's ends, by name.
 type relays struct {
-	end <-chan struct{}
+	end  <-chan struct{}
+	next atomic.Int64 // number of what is listened on
 
 	mu  sync.Mutex
 	all map[string]*relayListener

@@ -118,6 +118,10 @@ func (s *supervisor) setUp(want Setup) (tell, error) {
 
 func (s *supervisor) dial(ctx context.Context, t target) (net.Conn, error) { return dialInside(ctx, t) }
 
+func (s *supervisor) listen(ctx context.Context, r Relay) (net.Listener, error) {
+	return listenInside(ctx, r)
+}
+
 func (s *supervisor) command(a *asked) {
 	s.settle()
 	if a.req.Op != "" && s.options.Operation != nil {

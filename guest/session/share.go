@@ -19,6 +19,8 @@ type Shared struct {
 	Busy func(n int)
 	// Dial connects to a port on the loopback inside; nil: it is Unsupported.
 	Dial func(ctx context.Context, port int) (net.Conn, error)
+	// Listen listens inside, as that of [sandbox.Relayer]; nil: it is Unsupported.
+	Listen func(ctx context.Context, address string) (net.Listener, error)
 	// Operation does what is not a command.
 	Operation Operation
 }
@@ -58,6 +60,13 @@ func (s sharer) dial(ctx context.Context, t target) (net.Conn, error) {
 		return nil, sandbox.Errorf(sandbox.Unsupported, "this sandbox cannot be dialed at %s", t.Addr)
 	}
 	return s.Dial(ctx, port)
+}
+
+func (s sharer) listen(ctx context.Context, r Relay) (net.Listener, error) {
+	if s.Listen == nil {
+		return nil, sandbox.Errorf(sandbox.Unsupported, "nobody can listen inside this sandbox")
+	}
+	return s.Listen(ctx, r.Listen)
 }
 
 func (a *asked) share(ctx context.Context, s Shared) {

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"net"
 	"os"
@@ -58,6 +59,12 @@ func listenInside(ctx context.Context, r Relay) (net.Listener, error) {
 	if err != nil {
 		return nil, socketError(r.Listen, err)
 	}
+	if t.Network == "unix" { // for all users inside, as a port is
+		if err := os.Chmod(t.Addr, 0o666); err != nil {
+			_ = l.Close()
+			return nil, socketError(r.Listen, err)
+		}
+	}
 	return l, nil
 }
 
@@ -78,6 +85,9 @@ func (r *relaying) accept(l net.Listener, name string) {
 			continue
 		}
 		<-r.slots
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
 		// What is wrong passes: somebody inside holds what an accept needs.
 		pause := time.NewTimer(acceptPause)
 		select {
