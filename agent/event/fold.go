@@ -33,6 +33,7 @@ type Fold struct {
 	finalText *string          //
 	errors    []string         // of the last result
 	denied    map[string]bool  // tool uses, by ID
+	stderr    string           // its last words, when its process ended
 	earlier   Usage            // of messages that were too many to remember
 }
 
@@ -62,6 +63,7 @@ func (f *Fold) Add(e Event) {
 	case ProcessExited:
 		if e.Exit != nil {
 			f.r.ExitCode = &e.Exit.Code
+			f.stderr = lastLine(e.Exit.Stderr)
 		}
 	case ResultGiven:
 		f.result(e.Result)
@@ -224,6 +226,12 @@ func (f *Fold) result(r *Result) {
 	}
 }
 
+// lastLine is the last line that says something, clipped: it says why a program ended.
+func lastLine(stderr string) string {
+	lines := strings.Split(strings.TrimSpace(stderr), "\n")
+	return jsonl.Clip(strings.TrimSpace(lines[len(lines)-1]), 512)
+}
+
 // Response is what the events until now come to: that of the run when the stream has ended. The
 // fold can go on.
 func (f *Fold) Response() Response {
@@ -241,6 +249,9 @@ func (f *Fold) Response() Response {
 		r.Outcome, r.Error = NoResult, "the stream ended without a result"
 		if f.fault != "" {
 			r.Error += "; " + f.fault
+		}
+		if f.stderr != "" {
+			r.Error += "; its last words: " + f.stderr
 		}
 		return r
 	}

@@ -41,6 +41,7 @@ type Server struct {
 	calls   int
 	keys    []string
 	faults  []string
+	asked   [][]byte // the bodies of requests
 }
 
 // Serve answers with turns on the listener, which it closes when the test ends.
@@ -78,6 +79,13 @@ func (s *Server) Keys() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.keys)
+}
+
+// Asked returns the bodies of the requests until now.
+func (s *Server) Asked() [][]byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.asked)
 }
 
 // Check fails the test for requests that the script does not know, and when there was none.
@@ -126,6 +134,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.fault("reading a request: %v", err)
 		return
 	}
+	s.mu.Lock()
+	s.asked = append(s.asked, body)
+	s.mu.Unlock()
 	if err := answer(w, body); err != nil {
 		s.fault("%s: %v", r.URL.Path, err)
 		http.Error(w, err.Error(), http.StatusBadRequest)

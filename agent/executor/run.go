@@ -1,0 +1,215 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/agent/event"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// defaultGrace is how long an agent may go on after its result. Claude Code takes some 5 s to end what it left in the
+// background, and may hang there for good (anthropics/claude-code#25629).
+const defaultGrace = 10 * time.Second
+
+// Program is an agent as it is started and talked to.
+type Program struct {
+	Cmd     sandbox.Cmd
+	Decoder event.Decoder
+	Input   [][]byte // the lines that it gets first
+	Open    bool     // more may follow, so its input ends with its result; false: with those lines
+	// Control answers a request of the agent's; nil: it makes none. It is called with the events in their order and has
+	// to return at once: what takes time goes on in a goroutine of Session.Go.
+	Control func(ctx context.Context, s *Session, c *event.Control)
+	// Interrupt is the line that asks it to stop; nil: it gets SIGINT.
+	Interrupt func() []byte
+	Grace     time.Duration // 0: 10 s
+}
+
+// Session is an agent that runs.
+type Session struct {
+	in      *input
+	kill    context.CancelCauseFunc
+	work    sync.WaitGroup
+	running chan struct{} // holds one for each goroutine of Go
+}
+
+// maxRequests is how many requests of an agent are worked on at once. One that makes more waits.
+const maxRequests = 64
+
+// Send writes a line to the agent. One that asks and does not read what it is told is ended.
+func (s *Session) Send(line []byte) {
+	if !s.in.send(line) {
+		s.kill(errFlood)
+	}
+}
+
+// Go answers a request beside the events. The context is that of Control; when it has ended nothing is called, and the
+// result is false.
+func (s *Session) Go(ctx context.Context, answer func()) bool {
+	select {
+	case s.running <- struct{}{}:
+	case <-ctx.Done():
+		return false
+	}
+	s.work.Go(func() {
+		defer func() { <-s.running }()
+		answer()
+	})
+	return true
+}
+
+var (
+	errFlood = errors.New("the agent does not read what it is told")
+	errGrace = errors.New("the agent did not end by itself")
+)
+
+// Run starts a program in a sandbox and tells its events until it has ended, with all that it started. See Executor.Run.
+func Run(ctx context.Context, box *sandbox.Sandbox, p Program, emit func(event.Event)) error {
+	alive, kill := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer kill(nil)
+	s := &Session{in: newInput(), kill: kill, running: make(chan struct{}, maxRequests)}
+	defer s.work.Wait()
+	defer kill(nil) // before the wait for those who answer
+	defer s.in.close()
+	for _, line := range p.Input {
+		s.Send(line)
+	}
+	if !p.Open {
+		s.in.close()
+	}
+	out, w := io.Pipe()
+	defer out.Close()
+	var stderr tail
+	running, err := box.Start(alive, p.Cmd, sandbox.Stdio{Stdin: s.in, Stdout: w, Stderr: &stderr})
+	if err != nil {
+		return err
+	}
+	ended := make(chan ending, 1)
+	go func() {
+		exit, err := running.Wait()
+		_ = w.Close()
+		ended <- ending{exit: exit, err: err}
+	}()
+	guard := newWatchdog(ctx, s, p, running)
+	told := s.follow(alive, out, p, emit, guard)
+	end := <-ended
+	guard.stop()
+	end.cause, end.told, end.cut, end.late = context.Cause(alive), told, running.Cut(), running.TimedOut()
+	end.stderr = strings.ToValidUTF8(stderr.String(), "\uFFFD")
+	return end.tell(ctx, emit)
+}
+
+// ending is how an agent ended.
+type ending struct {
+	exit   sandbox.Exit
+	err    error  // of Wait
+	cause  error  // why we killed it; nil: we did not
+	told   bool   // there was a result
+	cut    bool   // output was lost
+	late   bool   // the sandbox's wall-clock limit passed
+	stderr string // the end of it
+}
+
+// follow tells the events until the output ends, and reports whether a result was among them.
+func (s *Session) follow(alive context.Context, out io.Reader, p Program, emit func(event.Event), guard *watchdog) (told bool) {
+	for e, err := range event.Stream(context.WithoutCancel(alive), out, p.Decoder, 0) {
+		if err != nil {
+			break // the pipe has no other error than its end
+		}
+		emit(e)
+		switch {
+		case e.Kind == event.ResultGiven:
+			told = true
+			s.in.close()
+			guard.result()
+		case e.Kind == event.ControlSent && !e.Control.Response && !e.Control.FromHost && p.Control != nil:
+			p.Control(alive, s, e.Control)
+		}
+	}
+	return told
+}
+
+// tell tells how the agent ended, and why, where it did not say so itself.
+func (end ending) tell(ctx context.Context, emit func(event.Event)) error {
+	if end.err != nil && end.cause == nil {
+		return end.err
+	}
+	if end.cut {
+		emit(event.NewNotice(event.NoticeError, "", "the output went past the sandbox's limit, and the rest was lost"))
+	}
+	if r := end.unsaid(ctx); r != nil {
+		emit(event.Event{Kind: event.ResultGiven, Result: r})
+	}
+	if end.err == nil {
+		emit(event.Event{Kind: event.ProcessExited, Exit: &event.Exit{Code: end.exit.Code, Stderr: end.stderr}})
+	} else {
+		emit(event.NewNotice(event.NoticeStatus, "killed", end.cause.Error()))
+	}
+	return nil
+}
+
+// unsaid is the result of a run that we ended, and nil of one that has its own, or ended by itself without one.
+func (end ending) unsaid(ctx context.Context) *event.Result {
+	switch {
+	case end.told:
+	case errors.Is(end.cause, errFlood):
+		return &event.Result{Outcome: event.Failed, Errors: []string{errFlood.Error()}}
+	case end.late, errors.Is(context.Cause(ctx), context.DeadlineExceeded):
+		return &event.Result{Outcome: event.Failed, Errors: []string{"the time limit passed"}}
+	case ctx.Err() != nil:
+		return &event.Result{Outcome: event.Interrupted, Errors: []string{"interrupted"}}
+	}
+	return nil
+}
+
+// watchdog ends an agent that does not end: after its result, or after somebody gave up.
+type watchdog struct {
+	seen chan struct{}
+	done chan struct{}
+	over sync.WaitGroup
+	once sync.Once
+}
+
+func newWatchdog(ctx context.Context, s *Session, p Program, running *sandbox.Running) *watchdog {
+	d := &watchdog{seen: make(chan struct{}), done: make(chan struct{})}
+	grace := p.Grace
+	if grace <= 0 {
+		grace = defaultGrace
+	}
+	d.over.Go(func() {
+		select {
+		case <-d.done:
+			return
+		case <-d.seen:
+		case <-ctx.Done():
+			if p.Interrupt == nil {
+				_ = running.Signal(os.Interrupt) // it may have ended
+			} else {
+				s.Send(p.Interrupt())
+			}
+		}
+		late := time.NewTimer(grace)
+		defer late.Stop()
+		select {
+		case <-d.done:
+		case <-late.C:
+			s.kill(errGrace)
+		}
+	})
+	return d
+}
+
+// result begins the time of grace.
+func (d *watchdog) result() { d.once.Do(func() { close(d.seen) }) }
+
+// stop ends the watch, and waits for it.
+func (d *watchdog) stop() {
+	close(d.done)
+	d.over.Wait()
+}
