@@ -1,0 +1,152 @@
+//go:build linux
+
+package agent_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/agent/claude"
+	"github.com/seed434b0696/agent-sandbox/agent/event"
+)
+
+// success is the line that ends a run well.
+const success = `{"type":"result","subtype":"success","is_error":false,"result":"fine","uuid":"u","session_id":"s","usage":{"input_tokens":1,"output_tokens":2}}`
+
+func Test_An_Agent_Is_Believed_Only_What_It_Says(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script string
+		want   event.Outcome
+		code   int // -1: nobody saw it end
+		says   string
+	}{
+		"it dies":                             {`echo boom >&2; exit 3`, event.NoResult, 3, "boom"},
+		"it ends with 0 and no result":        {`exit 0`, event.NoResult, 0, "without a result"},
+		"it kills itself":                     {`kill -9 $$`, event.NoResult, 137, "without a result"},
+		"a result and a status":               {`cat <<'E'` + "\n" + success + "\nE\nexit 1", event.Success, 1, ""},
+		"garbage around the result":           {`head -c 100000 /dev/urandom; echo; echo '{"type":'; cat <<'E'` + "\n" + success + "\nE\n", event.Success, 0, ""},
+		"a line of 40 MiB":                    {`head -c 41943040 /dev/zero | tr '\0' x; echo; cat <<'E'` + "\n" + success + "\nE\n", event.Success, 0, ""},
+		"it hangs after its result":           {`cat <<'E'` + "\n" + success + "\nE\nexec sleep 1000", event.Success, -1, ""},
+		"what it left holds its output":       {`cat <<'E'` + "\n" + success + "\nE\nsleep 1000 &", event.Success, 0, ""},
+		"words on stderr between the lines":   {`echo warn >&2; cat <<'E'` + "\n" + success + "\nE\necho warn >&2", event.Success, 0, ""},
+		"it asks without reading the answers": {`exec yes "$(cat ask)"`, event.Failed, -1, "does not read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			ask := `{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"` + strings.Repeat("x", 64<<10) + `"}}}`
+			for file, text := range map[string]string{"script": c.script, "ask": ask} {
+				if err := os.WriteFile(filepath.Join(p.work, file), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			task := p.task("Do your work.")
+			task.Program, task.Grace = []string{"sh", "script"}, time.Second
+			if c.code == 0 {
+				task.Grace = time.Minute // it ends by itself
+			}
+			r := p.run(t.Context(), t, claude.Agent{}, task)
+			if r.Outcome != c.want || !strings.Contains(r.Error, c.says) {
+				t.Errorf("%+v", r)
+			}
+			if r.ExitCode == nil != (c.code < 0) || r.ExitCode != nil && *r.ExitCode != c.code {
+				t.Errorf("the status: %v, want %d", r.ExitCode, c.code)
+			}
+			if c.want == event.Success && r.Content != "fine" {
+				t.Errorf("%q", r.Content)
+			}
+			p.nothingRuns(t)
+		})
+	}
+}
+
+func Test_An_Agent_That_Does_Not_Stop_Is_Stopped(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		limit bool
+		want  event.Outcome
+		says  string
+	}{
+		"interrupted":             {false, event.Interrupted, "interrupted"},
+		"the time limit of a run": {true, event.Failed, "time limit"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			if c.limit {
+				ctx, cancel = context.WithTimeout(t.Context(), 2*time.Second)
+			}
+			defer cancel()
+			p.seen = func(e event.Event) {
+				if e.Kind == event.TextDelta || e.Kind == event.Text {
+					if !c.limit {
+						cancel()
+					}
+				}
+			}
+			task := p.task("Do your work.")
+			task.Program = []string{"sh", "-c", `trap '' INT TERM; (setsid sleep 1000 &); echo '{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"working"}]},"session_id":"s","uuid":"u"}'; while :; do sleep 1000; done`, "sh"}
+			task.Grace = time.Second
+			r := p.run(ctx, t, claude.Agent{}, task)
+			if r.Outcome != c.want || !strings.Contains(r.Error, c.says) || r.Content != "working" {
+				t.Errorf("%+v", r)
+			}
+			p.nothingRuns(t)
+		})
+	}
+}
+
+// Two agents in one sandbox: what ends one of them is nothing to the other.
+func Test_Agents_Beside_Each_Other_End_Apart(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	first, stop := context.WithCancel(t.Context())
+	defer stop()
+	task := p.task("Do your work.")
+	task.Grace = time.Second
+	task.Program = []string{"sh", "-c", `mkfifo door; echo '{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"waiting"}]},"session_id":"s","uuid":"u"}'; cat door; cat <<'E'` + "\n" + success + "\nE\n", "sh"}
+	other := p.task("Do your work.")
+	other.Grace = time.Second
+	other.Program = []string{"sh", "-c", "exec sleep 1000", "sh"}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = claude.Agent{}.Run(first, p.box, other, func(event.Event) {}) // it is interrupted
+	}()
+	p.seen = func(e event.Event) {
+		if e.Kind != event.Text {
+			return
+		}
+		stop()
+		<-ended
+		door, err := os.OpenFile(filepath.Join(p.work, "door"), os.O_WRONLY, 0)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_ = door.Close()
+	}
+	if r := p.run(t.Context(), t, claude.Agent{}, task); !r.OK() {
+		t.Errorf("%+v", r)
+	}
+}
+
+// nothingRuns looks for processes of the host that have the place's workspace for their directory.
+func (p *place) nothingRuns(t *testing.T) {
+	t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*/cwd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cwd := range all {
+		if dir, err := os.Readlink(cwd); err == nil && dir == p.work {
+			t.Errorf("a process is left: %s", filepath.Dir(cwd))
+		}
+	}
+}
