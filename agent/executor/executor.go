@@ -18,8 +18,9 @@ type Task struct {
 	History []message.Message // what was said before, for an agent that does not know; nil when Resume names a session
 	Prompt  message.Message   // what it is to do now
 
-	Session string // the ID of a session that begins, a UUID, for agents that take one; "": the agent's choice
-	Resume  string // the session that goes on; "": none. It has to be in the agent's home
+	Session string      // the ID of a session that begins, a UUID, for agents that take one; "": the agent's choice
+	Resume  string      // the session that goes on; "": none. It has to be in the agent's home
+	Used    event.Usage // what Resume had used until now
 
 	Program   []string       // what starts it, looked up inside; nil: its own name
 	Dir       string         // where it works, absolute inside; "": where the sandbox starts commands

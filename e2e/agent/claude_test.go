@@ -30,7 +30,7 @@ func Test_Claude_Code_Works_Through_Its_Streams(t *testing.T) {
 	})
 	var calls atomic.Int32
 	long := strings.Repeat("word ", 200<<10) // a megabyte
-	task := p.task("Do your work. " + long)
+	task := p.task(claude.Agent{}, "Do your work. "+long)
 	task.System = []string{"You are SYSTEM-CANARY. " + long}
 	task.History = []message.Message{message.New(message.User, "HISTORY-CANARY"), message.New(message.Assistant, "I see.")}
 	task.Session = "8f14e45f-ceea-467f-a8d3-2b1c1e5a9d10"
@@ -96,12 +96,12 @@ func Test_Claude_Code_Goes_On_With_A_Session(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	m := p.serve(t, []model.Turn{{Text: "I will remember."}})
-	task := p.task("The word is FIRST-CANARY.")
+	task := p.task(claude.Agent{}, "The word is FIRST-CANARY.")
 	task.Session = "8f14e45f-ceea-467f-a8d3-2b1c1e5a9d11"
 	if r := p.run(t.Context(), t, claude.Agent{}, task); !r.OK() || r.Session != task.Session {
 		t.Fatalf("%+v", r)
 	}
-	again := p.task("What is the word?")
+	again := p.task(claude.Agent{}, "What is the word?")
 	again.Resume = task.Session
 	again.History = []message.Message{message.New(message.User, "NOT-TOLD-TWICE")}
 	if r := p.run(t.Context(), t, claude.Agent{}, again); !r.OK() || r.Session != task.Session {
@@ -132,7 +132,7 @@ func Test_Claude_Code_Is_Interrupted(t *testing.T) {
 			cancel()
 		}
 	}
-	r := p.run(ctx, t, claude.Agent{}, p.task("Wait."))
+	r := p.run(ctx, t, claude.Agent{}, p.task(claude.Agent{}, "Wait."))
 	if r.Outcome != event.Interrupted {
 		t.Errorf("%+v", r)
 	}
@@ -148,7 +148,7 @@ func Test_Permissions_Of_Claude_Code_Are_Decided_By_Its_Mode(t *testing.T) {
 				{ID: "call_test", Tool: "Bash", Input: map[string]any{"command": "python3 -c 'open(\"made.txt\",\"w\").write(\"made\")'", "description": "x"}},
 				{Text: "All done."},
 			})
-			task := p.task("Do your work.")
+			task := p.task(claude.Agent{}, "Do your work.")
 			if mode != "" {
 				task.Arguments = map[string]any{"permission_mode": mode}
 			}
@@ -164,7 +164,7 @@ func Test_Permissions_Of_Claude_Code_Are_Decided_By_Its_Mode(t *testing.T) {
 func Test_An_Agent_That_Cannot_Be_Started_Is_An_Error(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	task := p.task("Do your work.")
+	task := p.task(claude.Agent{}, "Do your work.")
 	task.Program = []string{"no-such-agent"}
 	err := claude.Agent{}.Run(t.Context(), p.box, task, func(event.Event) {})
 	if err == nil || !errors.Is(err, os.ErrNotExist) {

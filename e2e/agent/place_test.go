@@ -6,7 +6,6 @@ package agent_test
 
 import (
 	"context"
-	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -24,11 +23,11 @@ import (
 
 // place is a sandbox of bubblewrap without a network, in which an agent works.
 type place struct {
-	work, home, socket string
-	program            string // Claude Code
-	listener           net.Listener
-	box                *sandbox.Sandbox
-	seen               func(event.Event) // each event of run; nil: nobody looks
+	work, home string
+	programs   map[string]string // by the executor's name
+	box        *sandbox.Sandbox
+	walls      []string          // the processes of an empty sandbox
+	seen       func(event.Event) // each event of run; nil: nobody looks
 }
 
 func newPlace(t *testing.T) *place {
@@ -42,25 +41,20 @@ func newPlace(t *testing.T) *place {
 			t.Error(err)
 		}
 	})
-	p := &place{work: filepath.Join(base, "work"), home: filepath.Join(base, "home"), socket: filepath.Join(base, "model"), program: claudeCode(t)}
+	p := &place{work: filepath.Join(base, "work"), home: filepath.Join(base, "home"), programs: programs(t)}
 	for _, dir := range []string{p.work, p.home} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
 	spec := sandbox.Spec{
-		Workspace: p.work, Home: p.home, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + p.home, "LANG=C.UTF-8"},
-		Policy: sandbox.Policy{
-			Filesystem: sandbox.Filesystem{RO: []string{filepath.Dir(p.program)}, RW: []string{p.home}, Sockets: []string{p.socket}},
-			Limits:     sandbox.Limits{Output: 1 << 30},
-		},
+		Workspace: p.work, Home: p.home, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + p.home, "LANG=C.UTF-8"}, Resident: true,
+		Policy: sandbox.Policy{Filesystem: sandbox.Filesystem{RW: []string{p.home}}, Limits: sandbox.Limits{Output: 1 << 30}},
+	}
+	for _, program := range p.programs {
+		spec.Policy.Filesystem.RO = append(spec.Policy.Filesystem.RO, filepath.Dir(program))
 	}
 	driver := bwrap.New(bwrap.Options{DataDir: filepath.Join(base, "data")})
-	// What is not there cannot be let in.
-	if p.listener, err = (&net.ListenConfig{}).Listen(t.Context(), "unix", p.socket); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = p.listener.Close() }) // a server may have closed it
 	if p.box, err = sandbox.Create(t.Context(), driver, spec); err != nil {
 		required(t, "bwrap", err)
 	}
@@ -69,6 +63,10 @@ func newPlace(t *testing.T) *place {
 			t.Error(err)
 		}
 	})
+	if _, err := p.box.Run(t.Context(), sandbox.Cmd{Args: []string{"true"}}); err != nil {
+		t.Fatal(err)
+	}
+	p.walls = p.running(t)
 	return p
 }
 
@@ -81,31 +79,45 @@ func required(t *testing.T, what string, err error) {
 	t.Skipf("not available: %v", err)
 }
 
-// claudeCode is the real program; `make test` installs the npm package and names the folder.
-func claudeCode(t *testing.T) string {
+// programs are the real ones; `make test` installs their npm packages and names the folder.
+func programs(t *testing.T) map[string]string {
 	t.Helper()
 	arch := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
-	program := filepath.Join(os.Getenv("AGENT_SANDBOX_NPM"), "@anthropic-ai", "claude-code-linux-"+arch, "claude")
-	if _, err := os.Stat(program); err != nil {
-		required(t, "claude", err)
+	machine := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
+	npm := os.Getenv("AGENT_SANDBOX_NPM")
+	all := map[string]string{
+		"claude": filepath.Join(npm, "@anthropic-ai", "claude-code-linux-"+arch, "claude"),
+		"codex":  filepath.Join(npm, "@openai", "codex-linux-"+arch, "vendor", machine+"-unknown-linux-musl", "bin", "codex"),
 	}
-	return program
+	for _, program := range all {
+		if _, err := os.Stat(program); err != nil {
+			required(t, "claude", err)
+		}
+	}
+	return all
 }
 
-// serve answers on the place's socket.
+// serve answers what agents ask inside.
 func (p *place) serve(t *testing.T, turns []model.Turn) *model.Server {
 	t.Helper()
-	return model.Serve(t, p.listener, turns)
+	l, err := p.box.Listen(t.Context(), modelAddress)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return model.Serve(t, l, turns)
 }
+
+// modelAddress is where the model is, inside.
+const modelAddress = "127.0.0.1:4000"
 
 // token is what stands in the place of a key, inside.
 const token = "placeholder-5d41402abc4b"
 
-// task is what the place's agent is to do.
-func (p *place) task(prompt string) executor.Task {
+// task is what an agent is to do.
+func (p *place) task(by executor.Executor, prompt string) executor.Task {
 	return executor.Task{
-		Prompt: message.New(message.User, prompt), Program: []string{p.program}, Home: filepath.Join(p.home, "claude"),
-		Model: executor.Model{Name: "scripted-1", URL: "http://localhost", Socket: p.socket, Token: token},
+		Prompt: message.New(message.User, prompt), Program: []string{p.programs[by.Name()]}, Home: filepath.Join(p.home, by.Name()),
+		Model: executor.Model{Name: "scripted-1", URL: "http://" + modelAddress, Token: token},
 	}
 }
 

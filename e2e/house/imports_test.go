@@ -56,7 +56,7 @@ var arrows = []struct {
 	{"agent/event", []string{"agent/internal"}},
 	{"agent/executor", []string{"sandbox", "agent/event", "agent/message"}},
 	{"agent/claude", []string{"sandbox", "agent/event", "agent/executor", "agent/internal", "agent/message"}},
-	{"agent/codex", []string{"sandbox", "agent/event", "agent/executor", "agent/internal", "agent/message"}},
+	{"agent/codex", []string{"sandbox", "guest", "agent/event", "agent/executor", "agent/internal", "agent/message"}},
 	{"agent/cursor", []string{"sandbox", "agent/event", "agent/executor", "agent/internal", "agent/message"}},
 	{"agent/message", nil},
 	{"agent/tool", nil},
