@@ -2,7 +2,6 @@ package codex
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/agent/event"
 	"github.com/seed434b0696/agent-sandbox/agent/executor"
-	"github.com/seed434b0696/agent-sandbox/agent/message"
 	"github.com/seed434b0696/agent-sandbox/guest"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -37,24 +35,19 @@ func (Agent) Run(ctx context.Context, box *sandbox.Sandbox, task executor.Task, 
 	if err != nil {
 		return err
 	}
-	prompt, err := prompt(task)
+	prompt, err := task.Text()
 	if err != nil {
 		return err
 	}
 	if !path.IsAbs(task.Home) {
 		return sandbox.Errorf(sandbox.Invalid, "codex: a task needs a home, got %q", task.Home)
 	}
-	addresses := map[string]string{}
-	for _, s := range task.Servers {
-		socket := "/tmp/." + s.Name + "-" + rand.Text()
-		stop, err := s.Listen(ctx, box, socket)
-		if err != nil {
-			return err
-		}
-		defer stop()
-		addresses[s.Name] = "unix:" + socket
+	addresses, stop, err := executor.Listen(ctx, box, task.Servers)
+	if err != nil {
+		return err
 	}
-	if err := write(ctx, box.Files(), task.Home, config(task, set, addresses)); err != nil {
+	defer stop()
+	if err := executor.Write(ctx, box, path.Join(task.Home, "config.toml"), config(task, set, addresses)); err != nil {
 		return err
 	}
 	return executor.Run(ctx, box, executor.Program{
@@ -63,16 +56,6 @@ func (Agent) Run(ctx context.Context, box *sandbox.Sandbox, task executor.Task, 
 		Input:   [][]byte{[]byte(prompt)},
 		Grace:   task.Grace,
 	}, emit)
-}
-
-// write puts the configuration into the home.
-func write(ctx context.Context, files sandbox.Files, home, text string) error {
-	if m, ok := files.(sandbox.Maker); ok {
-		if err := m.Mkdir(ctx, home, 0o700); err != nil {
-			return err
-		}
-	}
-	return files.Create(ctx, path.Join(home, "config.toml"), 0o600, strings.NewReader(text))
 }
 
 func arguments(task executor.Task) []string {
@@ -144,22 +127,4 @@ func list(all []string) string {
 		quoted[i] = quote(s)
 	}
 	return "[" + strings.Join(quoted, ", ") + "]"
-}
-
-// prompt is what it reads.
-func prompt(task executor.Task) (string, error) {
-	for _, p := range task.Prompt.Parts {
-		if p.Type != message.Text {
-			return "", sandbox.Errorf(sandbox.Unsupported, "codex: an attachment of type %q cannot be put into a prompt", p.MediaType).
-				WithHint("attach it as a file of the workspace")
-		}
-	}
-	text := task.Prompt.Text()
-	if strings.TrimSpace(text) == "" {
-		return "", sandbox.Errorf(sandbox.Invalid, "there is nothing to do: the prompt is empty")
-	}
-	if before := executor.Before(task.History); before != "" && task.Resume == "" {
-		text = before + "\n\n" + text
-	}
-	return text, nil
 }

@@ -3,6 +3,7 @@ package executor
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io"
@@ -15,10 +16,32 @@ import (
 // maxMessage bounds a message of an agent to a server.
 const maxMessage = 16 << 20
 
-// Listen offers a server inside, on a Unix socket, to agents that start programs for servers: lines of JSON-RPC over
-// each connection. What it returns ends it, and waits.
-func (s Server) Listen(ctx context.Context, box *sandbox.Sandbox, socket string) (stop func(), err error) {
-	l, err := box.Listen(ctx, "unix:"+socket)
+// Listen offers servers inside, each on a Unix socket of its own. The addresses are as [guest.Bridge] takes them, by the
+// servers' names. What it returns ends all.
+func Listen(ctx context.Context, box *sandbox.Sandbox, servers []Server) (addresses map[string]string, stop func(), err error) {
+	addresses = map[string]string{}
+	var stops []func()
+	stop = func() {
+		for _, end := range stops {
+			end()
+		}
+	}
+	for _, s := range servers {
+		address := "unix:/tmp/." + s.Name + "-" + rand.Text()
+		end, err := s.listen(ctx, box, address)
+		if err != nil {
+			stop()
+			return nil, nil, err
+		}
+		stops, addresses[s.Name] = append(stops, end), address
+	}
+	return addresses, stop, nil
+}
+
+// listen offers a server to agents that start programs for servers: lines of JSON-RPC over each connection. What it
+// returns ends it, and waits.
+func (s Server) listen(ctx context.Context, box *sandbox.Sandbox, address string) (stop func(), err error) {
+	l, err := box.Listen(ctx, address)
 	if err != nil {
 		return nil, err
 	}
