@@ -20,6 +20,7 @@ func Test_Codex_Works_Without_A_Network(t *testing.T) {
 	p := newPlace(t)
 	m := p.serve(t, []model.Turn{
 		{ID: "call_bash", Tool: "exec_command", Input: map[string]any{"cmd": "printf made >made.txt; cat /proc/[0-9]*/cmdline | tr '\\0' ' '"}},
+		{ID: "call_echo", Tool: "echo", Space: "mcp__tools", Input: map[string]any{"say": "hello"}},
 		{Text: "All done."},
 	})
 	var calls atomic.Int32
@@ -38,6 +39,9 @@ func Test_Codex_Works_Without_A_Network(t *testing.T) {
 	}
 	if seen := m.Result(t, "call_bash").Text; !strings.Contains(seen, "--json") || strings.Contains(seen, "CANARY") || strings.Contains(seen, "word word") {
 		t.Errorf("the command lines inside: %.2000s", seen)
+	}
+	if got := m.Result(t, "call_echo").Text; !strings.Contains(got, "you said hello") || calls.Load() != 1 {
+		t.Errorf("the server's tool: %q, %d calls", got, calls.Load())
 	}
 	first := string(m.Asked()[0])
 	for _, want := range []string{"SYSTEM-CANARY", "HISTORY-CANARY", "Do your work.", "echo"} {

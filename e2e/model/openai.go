@@ -47,6 +47,9 @@ func streamResponse(w http.ResponseWriter, t Turn) {
 		item = map[string]any{
 			"type": "function_call", "id": "fc_" + t.ID, "call_id": t.ID, "name": t.Tool, "arguments": text(t.Input), "status": "completed",
 		}
+		if t.Space != "" {
+			item["namespace"] = t.Space
+		}
 	}
 	event(w, "response.created", map[string]any{"response": map[string]any{"id": id}})
 	event(w, "response.output_item.done", map[string]any{"output_index": 0, "item": item})

@@ -21,6 +21,7 @@ import (
 type Turn struct {
 	ID    string // of the tool call; results are found under it
 	Tool  string
+	Space string         // what OpenAI's API has the tool in; "": nothing
 	Input map[string]any // plain values
 	Text  string
 }
