@@ -22,8 +22,8 @@ trap 'cluster_down; engine_down; rm -rf "$scratch"' EXIT
 
 # Tests that need a cluster are these packages, and these tests of the others.
 cluster_packages=(./backend/kube)
-cluster_tests='Test_Command/^(keptkube|kube)$|^Test_Escape_Kube$'
-cluster_tests_of=(./cmd/agent-sandbox ./e2e/escape)
+cluster_tests='Test_Command/^(keptkube|kube)$|^Test_Escape_Kube$|_In_Pods$'
+cluster_tests_of=(./cmd/agent-sandbox ./e2e/agent ./e2e/escape)
 
 require=bwrap,claude,network,virtual
 if engine_up; then

@@ -17,20 +17,32 @@ import (
 	"github.com/seed434b0696/agent-sandbox/agent/executor"
 	"github.com/seed434b0696/agent-sandbox/agent/message"
 	"github.com/seed434b0696/agent-sandbox/backend/bwrap"
+	"github.com/seed434b0696/agent-sandbox/backend/docker"
+	"github.com/seed434b0696/agent-sandbox/backend/kube"
 	"github.com/seed434b0696/agent-sandbox/e2e/model"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// place is a sandbox of bubblewrap without a network, in which an agent works.
+// place is a sandbox without a network, in which an agent works.
 type place struct {
 	work, home string
+	socket     string            // where the model is, inside; "": at modelAddress
 	programs   map[string]string // by the executor's name
 	box        *sandbox.Sandbox
 	walls      []string          // the processes of an empty sandbox
 	seen       func(event.Event) // each event of run; nil: nobody looks
 }
 
+// newPlace is one of bubblewrap's.
 func newPlace(t *testing.T) *place {
+	t.Helper()
+	p := open(t, "bwrap")
+	p.walls = p.running(t)
+	return p
+}
+
+// open makes a place with walls of that kind.
+func open(t *testing.T, backend string) *place {
 	t.Helper()
 	base, err := os.MkdirTemp("", "agent") // short: a socket's path has at most 107 bytes
 	if err != nil {
@@ -54,9 +66,20 @@ func newPlace(t *testing.T) *place {
 	for _, program := range p.programs {
 		spec.Policy.Filesystem.RO = append(spec.Policy.Filesystem.RO, filepath.Dir(program))
 	}
-	driver := bwrap.New(bwrap.Options{DataDir: filepath.Join(base, "data")})
+	var driver sandbox.Driver = bwrap.New(bwrap.Options{DataDir: filepath.Join(base, "data")})
+	switch backend {
+	case "docker":
+		spec.Image = image
+		driver = docker.New(docker.Options{Env: os.Environ(), DataDir: filepath.Join(base, "data")})
+	case "kube":
+		// Nothing of this host is there, and no Internet sockets.
+		spec.Image, spec.Home, p.home, p.socket = image, "", "/tmp", "/tmp/model"
+		spec.Policy.Filesystem = sandbox.Filesystem{}
+		spec.Policy.Limits.Memory, spec.Policy.Limits.Tmp = 3<<30, 1<<30
+		driver = kube.New(kube.Options{Env: os.Environ(), DataDir: filepath.Join(base, "data")})
+	}
 	if p.box, err = sandbox.Create(t.Context(), driver, spec); err != nil {
-		required(t, "bwrap", err)
+		required(t, backend, err)
 	}
 	t.Cleanup(func() {
 		if err := p.box.Close(context.WithoutCancel(t.Context())); err != nil {
@@ -66,9 +89,11 @@ func newPlace(t *testing.T) *place {
 	if _, err := p.box.Run(t.Context(), sandbox.Cmd{Args: []string{"true"}}); err != nil {
 		t.Fatal(err)
 	}
-	p.walls = p.running(t)
 	return p
 }
+
+// image is what containers and pods are made of.
+const image = "debian:bookworm-slim"
 
 // required fails a test that lacks something that has to be there, and skips it where it need not.
 func required(t *testing.T, what string, err error) {
@@ -100,7 +125,11 @@ func programs(t *testing.T) map[string]string {
 // serve answers what agents ask inside.
 func (p *place) serve(t *testing.T, turns []model.Turn) *model.Server {
 	t.Helper()
-	l, err := p.box.Listen(t.Context(), modelAddress)
+	address := modelAddress
+	if p.socket != "" {
+		address = "unix:" + p.socket
+	}
+	l, err := p.box.Listen(t.Context(), address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +146,7 @@ const token = "placeholder-5d41402abc4b"
 func (p *place) task(by executor.Executor, prompt string) executor.Task {
 	return executor.Task{
 		Prompt: message.New(message.User, prompt), Program: []string{p.programs[by.Name()]}, Home: filepath.Join(p.home, by.Name()),
-		Model: executor.Model{Name: "scripted-1", URL: "http://" + modelAddress, Token: token},
+		Model: executor.Model{Name: "scripted-1", URL: "http://" + modelAddress, Socket: p.socket, Token: token},
 	}
 }
 
