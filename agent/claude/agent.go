@@ -34,11 +34,14 @@ var known = executor.Arguments{
 	"allowed_tools":    {Kind: executor.Words},
 	"disallowed_tools": {Kind: executor.Words},
 	"effort":           {Kind: executor.Choice, Choices: []string{"low", "medium", "high", "xhigh", "max"}},
-	"system_prompt":    {Kind: executor.Choice, Choices: []string{"append", "replace"}},
+	"tools":            {Kind: executor.Words},
 }
 
 // Arguments are those of the sandbox block that Claude Code understands.
 func (Agent) Arguments() executor.Arguments { return known }
+
+// Sockets implements [executor.Executor].
+func (Agent) Sockets() bool { return true }
 
 // Run implements [executor.Executor].
 func (a Agent) Run(ctx context.Context, box *sandbox.Sandbox, task executor.Task, emit func(event.Event)) error {
@@ -51,7 +54,7 @@ func (a Agent) Run(ctx context.Context, box *sandbox.Sandbox, task executor.Task
 	for _, s := range task.Servers {
 		talk.servers[s.Name] = s
 	}
-	input, err := begin(task, set)
+	input, err := begin(task)
 	if err != nil {
 		return err
 	}
@@ -93,6 +96,9 @@ func arguments(task executor.Task, set executor.Values, mode string) []string {
 	}
 	if usd := set.Amount("max_budget_usd"); usd > 0 {
 		one("--max-budget-usd", strconv.FormatFloat(usd, 'f', -1, 64))
+	}
+	if set.Has("tools") { // none of the built-in ones, or these
+		args = append(args, "--tools", strings.Join(set.Words("tools"), ","))
 	}
 	one("--mcp-config", servers(task.Servers))
 	allowed := set.Words("allowed_tools")
@@ -155,24 +161,18 @@ func environment(task executor.Task) []string {
 }
 
 // begin are the first lines: who we are, and what there is to do.
-func begin(task executor.Task, set executor.Values) ([][]byte, error) {
+func begin(task executor.Task) ([][]byte, error) {
 	type request struct {
 		Subtype string   `json:"subtype"`
 		Hooks   struct{} `json:"hooks"`
 		Servers []string `json:"sdkMcpServers,omitempty"`
 		Append  string   `json:"appendSystemPrompt,omitempty"`
-		Replace string   `json:"systemPrompt,omitempty"`
 	}
 	r := request{Subtype: "initialize"}
 	for _, s := range task.Servers {
 		r.Servers = append(r.Servers, s.Name)
 	}
-	system := strings.Join(task.System, "\n\n")
-	if set.Choice("system_prompt", "append") == "replace" {
-		r.Replace = system
-	} else {
-		r.Append = system
-	}
+	r.Append = strings.Join(task.System, "\n\n")
 	first, err := json.Marshal(map[string]any{"type": "control_request", "request_id": "initialize", "request": r})
 	if err != nil {
 		return nil, err

@@ -23,11 +23,16 @@ func (Agent) Name() string { return "codex" }
 
 // known are the arguments of an assistant's sandbox block.
 var known = executor.Arguments{
-	"effort": {Kind: executor.Choice, Choices: []string{"minimal", "low", "medium", "high", "xhigh"}},
+	"effort":    {Kind: executor.Choice, Choices: []string{"minimal", "low", "medium", "high", "xhigh"}},
+	"summary":   {Kind: executor.Choice, Choices: []string{"auto", "concise", "detailed", "none"}},
+	"verbosity": {Kind: executor.Choice, Choices: []string{"low", "medium", "high"}},
 }
 
 // Arguments implements [executor.Executor].
 func (Agent) Arguments() executor.Arguments { return known }
+
+// Sockets implements [executor.Executor].
+func (Agent) Sockets() bool { return false }
 
 // Run implements [executor.Executor]. The task has to name a home.
 func (Agent) Run(ctx context.Context, box *sandbox.Sandbox, task executor.Task, emit func(event.Event)) error {
@@ -92,6 +97,8 @@ func config(task executor.Task, set executor.Values, addresses map[string]string
 	}
 	line("model", task.Model.Name)
 	line("model_reasoning_effort", set.Choice("effort", ""))
+	line("model_reasoning_summary", set.Choice("summary", ""))
+	line("model_verbosity", set.Choice("verbosity", ""))
 	line("developer_instructions", strings.Join(task.System, "\n\n"))
 	b.WriteString("check_for_update_on_startup = false\n")
 	if task.Model.URL != "" {

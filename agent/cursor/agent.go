@@ -23,11 +23,15 @@ func (Agent) Name() string { return "cursor" }
 
 // known are the arguments of an assistant's sandbox block.
 var known = executor.Arguments{
-	"mode": {Kind: executor.Choice, Choices: []string{"agent", "ask", "plan"}},
+	"force": {Kind: executor.Flag},
+	"mode":  {Kind: executor.Choice, Choices: []string{"agent", "ask", "plan"}},
 }
 
 // Arguments implements [executor.Executor].
 func (Agent) Arguments() executor.Arguments { return known }
+
+// Sockets implements [executor.Executor].
+func (Agent) Sockets() bool { return false }
 
 // Run implements [executor.Executor]. The task has to name a home, which becomes the agent's HOME.
 func (Agent) Run(ctx context.Context, box *sandbox.Sandbox, task executor.Task, emit func(event.Event)) error {
@@ -66,7 +70,10 @@ func arguments(task executor.Task, set executor.Values) []string {
 	if len(args) == 0 {
 		args = []string{"cursor-agent"}
 	}
-	args = append(slices.Clone(args), "--print", "--output-format", "stream-json", "--stream-partial-output", "--force", "--trust", "--approve-mcps")
+	args = append(slices.Clone(args), "--print", "--output-format", "stream-json", "--stream-partial-output", "--trust", "--approve-mcps")
+	if set.Flag("force", true) {
+		args = append(args, "--force")
+	}
 	for _, flag := range [][2]string{{"--model", task.Model.Name}, {"--resume", task.Resume}} {
 		if flag[1] != "" {
 			args = append(args, flag[0], flag[1])

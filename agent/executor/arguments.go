@@ -18,6 +18,7 @@ const (
 	Amount Kind = "amount" // a number above zero
 	Choice Kind = "choice" // one of the Choices
 	Words  Kind = "words"  // a list of texts
+	Flag   Kind = "flag"   // true or false
 )
 
 // Argument is something that can be set in an assistant's sandbox block.
@@ -75,6 +76,13 @@ func (a Argument) read(v any) (value any, want string) {
 		}
 		return nil, "one of " + strings.Join(a.Choices, ", ")
 	}
+	if a.Kind == Flag {
+		on, ok := v.(bool)
+		if !ok {
+			return nil, "true or false"
+		}
+		return on, ""
+	}
 	words, ok := texts(v)
 	if !ok || slices.ContainsFunc(words, func(w string) bool {
 		// A word that looks like a flag would be one.
@@ -128,6 +136,17 @@ func (v Values) Choice(name, otherwise string) string {
 	}
 	return otherwise
 }
+
+// Flag is true or false, and otherwise when it is not set.
+func (v Values) Flag(name string, otherwise bool) bool {
+	if on, ok := v[name].(bool); ok {
+		return on
+	}
+	return otherwise
+}
+
+// Has reports whether it is set.
+func (v Values) Has(name string) bool { _, ok := v[name]; return ok }
 
 // Words is a list of its own.
 func (v Values) Words(name string) []string { l, _ := v[name].([]string); return slices.Clone(l) }

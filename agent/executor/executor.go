@@ -55,6 +55,8 @@ type Executor interface {
 	Name() string
 	// Arguments are those of the sandbox block that it understands.
 	Arguments() Arguments
+	// Sockets reports whether it can reach its model over a Unix socket, which there is where there is no loopback.
+	Sockets() bool
 	// Run does a task in a sandbox. Events go to emit, one at a time, as they come; what they come to, an [event.Fold]
 	// tells. When ctx ends the agent is asked to stop, and killed when it does not. An error is that it could not be
 	// started or that the sandbox failed: an agent that fails has a result that says so.
