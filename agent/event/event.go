@@ -28,6 +28,7 @@ const (
 	NoticeGiven      Kind = "notice"            // Notice
 	ProcessExited    Kind = "exit"              // Exit; only when somebody saw the process end
 	ResultGiven      Kind = "result"            // Result: the end of a turn. Others may follow it
+	MessageShown     Kind = "message"           // Shown: what a hook of the assistant shows the user
 	ResponseFolded   Kind = "response"          // Response: the last line of a recording, no part of the run
 )
 
@@ -48,6 +49,7 @@ type Event struct {
 	Notice   *Notice   `json:"notice,omitempty"`
 	Exit     *Exit     `json:"exit,omitempty"`
 	Result   *Result   `json:"result,omitempty"`
+	Shown    *Shown    `json:"message_shown,omitempty"`
 	Response *Response `json:"response,omitempty"`
 }
 
@@ -97,6 +99,14 @@ type Retry struct {
 	Error   string `json:"error,omitempty"`
 }
 
+// Shown is something for the user to see, beside what the model says.
+type Shown struct {
+	ID    string          `json:"id"` // the same for what changes it later
+	Op    string          `json:"op"` // "send", "start", "replace", "append" or "end"
+	Type  string          `json:"type,omitempty"`
+	Props json.RawMessage `json:"props,omitempty"` // an object; a text's has "content"
+}
+
 // Hook is a hook of the executor that started or ended.
 type Hook struct {
 	ID       string `json:"id,omitempty"`
@@ -120,6 +130,7 @@ type Control struct {
 // The kinds of notices.
 const (
 	NoticeStatus    = "status"    // what the executor says about itself
+	NoticeLog       = "log"       // a line of a hook's log; the name is its level
 	NoticeUser      = "user"      // text in the user's place, which the executor repeats or makes
 	NoticePlan      = "plan"      // the agent's list of things to do
 	NoticeError     = "error"     // a fault that need not end the run

@@ -67,7 +67,7 @@ func (f *Fold) Add(e Event) {
 		}
 	case ResultGiven:
 		f.result(e.Result)
-	case HookRan, ControlSent, ResponseFolded:
+	case HookRan, ControlSent, MessageShown, ResponseFolded:
 	}
 }
 

@@ -140,7 +140,7 @@ func IsRecorded(line []byte) bool {
 }
 
 var fields = []string{
-	"type", "parent", "message", "text", "streamed", "session", "tool", "denial", "retry", "usage", "hook", "control", "notice", "exit", "result", "response",
+	"type", "parent", "message", "text", "streamed", "session", "tool", "denial", "retry", "usage", "hook", "control", "notice", "exit", "result", "message_shown", "response",
 }
 
 // whole reports whether e is of a known kind, and has what that kind tells.
@@ -168,6 +168,8 @@ func whole(e Event) bool {
 		return e.Exit != nil
 	case ResultGiven:
 		return e.Result != nil
+	case MessageShown:
+		return e.Shown != nil
 	case ResponseFolded:
 		return e.Response != nil
 	}

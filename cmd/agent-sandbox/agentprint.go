@@ -55,6 +55,8 @@ func (p *agentPrinter) print(e event.Event) {
 		}
 	case event.NoticeGiven:
 		p.notice(e.Notice)
+	case event.MessageShown:
+		p.shown(e.Shown)
 	case event.ResultGiven, event.UsageReported, event.ControlSent, event.ProcessExited, event.ResponseFolded:
 	}
 }
@@ -70,12 +72,29 @@ func (p *agentPrinter) notice(n *event.Notice) {
 		p.text(event.Event{Kind: event.Text, Text: n.Text})
 	case event.NoticeError:
 		p.line("error", n.Text)
+	case event.NoticeLog:
+		if n.Name == "warn" || n.Name == "error" {
+			p.line("hook", n.Name, clip(n.Text))
+		}
 	case event.NoticeTooLong:
 		p.line("left out", n.Text)
 	case event.NoticeGarbage, event.NoticeMalformed:
 		p.line("not understood", clip(n.Text))
 	case event.NoticeUnknown: // they are counted
 	}
+}
+
+// shown prints what a hook shows: a text is indented as the agent's, of anything else its message is told.
+func (p *agentPrinter) shown(m *event.Shown) {
+	var props struct{ Content, Message string }
+	if m.Op == "end" || json.Unmarshal(m.Props, &props) != nil {
+		return
+	}
+	if m.Type == "text" {
+		p.text(event.Event{Kind: event.Text, Text: props.Content})
+		return
+	}
+	p.line("hook", clip(m.Type), clip(props.Message))
 }
 
 // text prints the agent's words, each line of them indented.
