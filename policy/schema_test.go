@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed434b0696/agent-sandbox/policy/jsonc"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -54,7 +55,7 @@ func TestSchemaAndStructsAgreeOnEveryKey(t *testing.T) {
 			for k := range properties {
 				inSchema = append(inSchema, k)
 			}
-			inStruct := structKeys(typ)
+			inStruct := jsonc.Keys(typ)
 			slices.Sort(inSchema)
 			slices.Sort(inStruct)
 			if !slices.Equal(inSchema, inStruct) {

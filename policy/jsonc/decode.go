@@ -1,0 +1,213 @@
+package jsonc
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+// MaxProblems is how many problems of one value are told.
+const MaxProblems = 50
+
+// Reader puts values into structs. The zero Reader is ready for use.
+type Reader struct {
+	// Expect says in words what a value of a type looks like; "" or a nil func: by its kind.
+	Expect func(reflect.Type) string
+	// Hint proposes the fix for an unknown key, where keys are those of the object; nil: the one that is spelled nearly so.
+	Hint func(name string, keys []string) string
+	// Open is called with each field that is about to take an object; nil: nothing is. It may be of a type that also
+	// reads itself from a string or a boolean ([json.Unmarshaler]), and reports whether it takes objects.
+	Open func(reflect.Value) bool
+}
+
+// Decode puts v into what into points at, and returns on which line each key and list entry stands: "network",
+// "filesystem.ro[0]", relative to v. Fields are named by their json tags, and "-" is none; types that read themselves
+// from JSON do, and a [Value] takes anything. Problems come in the order of the file, at most MaxProblems; what has none
+// was decoded.
+func (r Reader) Decode(v Value, into any) (lines map[string]int, problems []Problem) {
+	d := &decoder{Reader: r, doc: v.doc, prefix: v.key, lines: map[string]int{}}
+	if v.doc != nil {
+		d.value(reflect.ValueOf(into).Elem(), v.at, "")
+	}
+	return d.lines, d.problems
+}
+
+type decoder struct {
+	Reader
+
+	doc      *document
+	prefix   string
+	lines    map[string]int // key path → line
+	problems []Problem
+}
+
+func (d *decoder) fail(line int, key, format string, args ...any) {
+	if len(d.problems) < MaxProblems {
+		d.problems = append(d.problems, *d.doc.problem(line, JoinKey(d.prefix, key), format, args...))
+	}
+}
+
+var valueType = reflect.TypeFor[Value]()
+
+// value stores jv into v, which stands at key.
+func (d *decoder) value(v reflect.Value, jv hujson.Value, key string) {
+	line := d.doc.line(jv.StartOffset)
+	if _, ok := d.lines[key]; !ok && key != "" {
+		d.lines[key] = line
+	}
+	if v.Type() == valueType {
+		v.Set(reflect.ValueOf(Value{doc: d.doc, key: JoinKey(d.prefix, key), at: jv}))
+		return
+	}
+	obj, isObject := jv.Value.(*hujson.Object)
+	lit, isLiteral := jv.Value.(hujson.Literal)
+	if isLiteral && lit.Kind() == '"' && loneSurrogate(lit) {
+		d.fail(line, key, "found half of a surrogate pair in %s, expected a whole character", Clip(string(lit)))
+		return
+	}
+	if isObject && d.Open != nil && d.Open(v) {
+		d.object(v, obj, key)
+		return
+	}
+	if u, ok := reflect.TypeAssert[json.Unmarshaler](v.Addr()); ok {
+		if !isLiteral || u.UnmarshalJSON(lit) != nil {
+			d.mismatch(v, jv, key)
+		}
+		return
+	}
+	arr, isArray := jv.Value.(*hujson.Array)
+	switch kind := v.Kind(); {
+	case kind == reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		d.value(v.Elem(), jv, key)
+	case (kind == reflect.Struct || kind == reflect.Map) && isObject:
+		d.object(v, obj, key)
+	case kind == reflect.Slice && isArray:
+		d.array(v, arr, key)
+	case kind == reflect.Struct, kind == reflect.Map, kind == reflect.Slice:
+		d.mismatch(v, jv, key)
+	// null would leave the zero value, which is not what anybody wrote.
+	case !isLiteral || lit.Kind() == 'n' || json.Unmarshal(lit, v.Addr().Interface()) != nil:
+		d.mismatch(v, jv, key)
+	}
+}
+
+func (d *decoder) mismatch(v reflect.Value, jv hujson.Value, key string) {
+	d.fail(d.doc.line(jv.StartOffset), key, "found %s, expected %s", Value{at: jv}.What(), d.expectation(v.Type()))
+}
+
+func (d *decoder) array(v reflect.Value, arr *hujson.Array, key string) {
+	v.Set(reflect.MakeSlice(v.Type(), 0, 0)) // an empty list is another thing than none
+	for i, e := range arr.Elements {
+		item := reflect.New(v.Type().Elem()).Elem()
+		d.value(item, e, IndexKey(key, i))
+		v.Set(reflect.Append(v, item))
+	}
+}
+
+func (d *decoder) object(v reflect.Value, obj *hujson.Object, key string) {
+	first := map[string]int{}
+	for _, m := range obj.Members {
+		lit, _ := m.Name.Value.(hujson.Literal)
+		name, line := lit.String(), d.doc.line(m.Name.StartOffset)
+		path := JoinKey(key, name)
+		if key != "" && name == "" {
+			path = key + "."
+		}
+		if at, ok := first[name]; ok {
+			d.fail(line, path, "found a second time, expected once (first on line %d)", at)
+			continue
+		}
+		first[name] = line
+		d.lines[path] = line
+		if loneSurrogate(lit) {
+			d.fail(line, path, "found half of a surrogate pair in %s, expected a whole character", Clip(string(lit)))
+			continue
+		}
+		d.member(v, m.Value, name, path)
+	}
+}
+
+func (d *decoder) member(v reflect.Value, jv hujson.Value, name, path string) {
+	if v.Kind() == reflect.Map {
+		item := reflect.New(v.Type().Elem()).Elem()
+		d.value(item, jv, path)
+		if v.IsNil() {
+			v.Set(reflect.MakeMap(v.Type()))
+		}
+		v.SetMapIndex(reflect.ValueOf(name), item)
+		return
+	}
+	for i := range v.NumField() {
+		if key := Key(v.Type().Field(i)); key == name && key != NoKey {
+			d.value(v.Field(i), jv, path)
+			return
+		}
+	}
+	keys := Keys(v.Type())
+	before := len(d.problems)
+	d.fail(d.lines[path], path, "found an unknown key, expected one of %s", strings.Join(keys, ", "))
+	if len(d.problems) > before {
+		d.problems[before].Hint = d.hint(name, keys)
+	}
+}
+
+func (d *decoder) hint(name string, keys []string) string {
+	if d.Hint != nil {
+		return d.Hint(name, keys)
+	}
+	if near := Nearest(name, keys); near != "" {
+		return `did you mean "` + near + `"?`
+	}
+	return ""
+}
+
+// expectation says in words what a value of type t looks like.
+func (d *decoder) expectation(t reflect.Type) string {
+	if d.Expect != nil {
+		if text := d.Expect(t); text != "" {
+			return text
+		}
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return d.expectation(t.Elem())
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Struct {
+			return "an array of objects"
+		}
+		return "an array of strings"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int64:
+		return "a whole number of at least 1"
+	case reflect.Float64:
+		return "a positive number"
+	default:
+		return "a string"
+	}
+}
+
+// NoKey is the Key of a field that no file holds.
+const NoKey = "-"
+
+// Key is the name of a struct's field in a file.
+func Key(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
+}
+
+// Keys lists the keys of a struct as its fields stand.
+func Keys(t reflect.Type) []string {
+	keys := make([]string, 0, t.NumField())
+	for f := range t.Fields() {
+		if key := Key(f); key != NoKey {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}

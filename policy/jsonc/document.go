@@ -1,0 +1,156 @@
+// Package jsonc puts JSON with comments and trailing commas into structs, strictly: an unknown or repeated key and a
+// value of a wrong type are problems with a file, a line and a key. Its input is hostile: size, nesting, and how much of
+// it a message repeats are bounded.
+package jsonc
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// MaxFile is the size in bytes above which a file is refused.
+const MaxFile = 1 << 20
+
+// document is a file that has been read.
+type document struct {
+	file     string
+	newlines []int // offsets
+}
+
+// Value is a value of a file, not yet decoded. As a field of a struct it takes whatever stands there, for a second look.
+// The zero Value is one that the file does not have.
+type Value struct {
+	doc *document
+	key string
+	at  hujson.Value
+}
+
+// Parse reads a file; file is its name for messages. The problem is nil when it is JSON with comments, whatever the
+// value is. So is a file with nothing in it not: an editor that failed to save must not look like {}.
+func Parse(file string, data []byte) (Value, *Problem) {
+	d := &document{file: file}
+	for i, c := range data {
+		if c == '\n' {
+			d.newlines = append(d.newlines, i)
+		}
+	}
+	switch {
+	case len(data) > MaxFile:
+		return Value{}, d.problem(1, "", "found more than %s, expected a smaller file", sandbox.Bytes(MaxFile))
+	case len(bytes.TrimSpace(data)) == 0:
+		return Value{}, d.problem(1, "", "found an empty file, expected an object such as {}")
+	case bytes.HasPrefix(data, []byte("\ufeff")):
+		return Value{}, d.problem(1, "", "found a byte order mark, expected an object")
+	}
+	if i := invalidUTF8(data); i >= 0 {
+		return Value{}, d.problem(d.line(i), "", "found invalid UTF-8, expected UTF-8 text")
+	}
+	if i := tooDeep(data); i >= 0 {
+		return Value{}, d.problem(d.line(i), "", "found more than %d brackets inside each other, expected at most 4", maxNesting)
+	}
+	// The parser wants a newline after a last line that is a comment.
+	v, err := hujson.Parse(append(bytes.Clone(data), '\n'))
+	if err != nil {
+		return Value{}, d.syntax(err)
+	}
+	return Value{doc: d, at: v}, nil
+}
+
+func (d *document) problem(line int, key, format string, args ...any) *Problem {
+	return &Problem{File: d.file, Line: line, Key: key, Text: fmt.Sprintf(format, args...)}
+}
+
+func (d *document) line(offset int) int {
+	return 1 + sort.SearchInts(d.newlines, offset)
+}
+
+// hujsonError is compiled when it is needed: every start of a command would pay for it.
+var hujsonError = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)^hujson: line (\d+), column \d+: (.*)$`)
+})
+
+func (d *document) syntax(err error) *Problem {
+	line, text := 1, err.Error()
+	if m := hujsonError().FindStringSubmatch(text); m != nil {
+		if n, convErr := strconv.Atoi(m[1]); convErr == nil {
+			line = n
+		}
+		text = m[2]
+	}
+	if lit, ok := strings.CutPrefix(text, "invalid literal: "); ok {
+		text = "invalid literal " + Clip(lit)
+	}
+	if strings.HasSuffix(text, "unexpected EOF") {
+		// The parser saw one more newline than the file has.
+		line = min(line, 1+len(d.newlines))
+		text = strings.TrimSuffix(text, ": unexpected EOF") + " met the end of the file"
+	}
+	return d.problem(line, "", "found broken JSON (%s), expected an object", text)
+}
+
+// Found reports whether the file has this value.
+func (v Value) Found() bool { return v.doc != nil }
+
+// Line is the line on which the value begins, from 1; 0 for one that the file does not have.
+func (v Value) Line() int {
+	if v.doc == nil {
+		return 0
+	}
+	return v.doc.line(v.at.StartOffset)
+}
+
+// IsObject reports whether the value is an object.
+func (v Value) IsObject() bool {
+	_, ok := v.at.Value.(*hujson.Object)
+	return ok
+}
+
+// Text is the value when it is a string.
+func (v Value) Text() (string, bool) {
+	lit, ok := v.at.Value.(hujson.Literal)
+	if !ok || lit.Kind() != '"' || loneSurrogate(lit) {
+		return "", false
+	}
+	return lit.String(), true
+}
+
+// Problem makes a problem about the value, or about one of its members where key is not empty.
+func (v Value) Problem(key, format string, args ...any) Problem {
+	if v.doc == nil {
+		return Problem{Key: JoinKey(v.key, key), Text: fmt.Sprintf(format, args...)}
+	}
+	return *v.doc.problem(v.Line(), JoinKey(v.key, key), format, args...)
+}
+
+// Alone is the value as a file of its own, in which it stands on the line on which it stands here.
+func (v Value) Alone() []byte {
+	if v.doc == nil {
+		return nil
+	}
+	return append(bytes.Repeat([]byte("\n"), v.Line()-1), bytes.TrimSpace(v.at.Pack())...)
+}
+
+// What says in words what the value is.
+func (v Value) What() string {
+	switch t := v.at.Value.(type) {
+	case *hujson.Object:
+		return "an object"
+	case *hujson.Array:
+		return "an array"
+	case hujson.Literal:
+		if t.Kind() == '"' {
+			return Clip(t.String())
+		}
+		return string(t[:min(len(t), maxClip)])
+	}
+	return "nothing"
+}
