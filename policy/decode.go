@@ -20,12 +20,13 @@ const MaxConfig = jsonc.MaxFile
 // So is a file with nothing in it: an editor that failed to save must not look
 // like a policy that asks for nothing.
 func Decode(file string, data []byte) (sandbox.Policy, map[string]int, error) {
-	top, problem := jsonc.Parse(file, data)
+	reader := jsonc.Reader{Expect: expectation, Hint: keyHint, Open: openNetwork}
+	top, problem := reader.Parse(file, data)
 	if problem != nil {
 		return sandbox.Policy{}, nil, problem.Err()
 	}
 	var p sandbox.Policy
-	lines, problems := jsonc.Reader{Expect: expectation, Hint: keyHint, Open: openNetwork}.Decode(top, &p)
+	lines, problems := reader.Decode(top, &p)
 	if len(problems) > 0 {
 		return sandbox.Policy{}, nil, problems[0].Err()
 	}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"reflect"
 	"strconv"
 	"strings"
@@ -12,9 +13,8 @@ import (
 // configErrorf makes the one line that every mistake in a configuration is:
 // "FILE:LINE: KEY: text". Line 0 and an empty key are left out.
 func configErrorf(file string, line int, key, format string, args ...any) *sandbox.Error {
-	e := sandbox.Errorf(sandbox.Invalid, format, args...)
-	at := jsonc.Problem{File: file, Line: line, Key: key}.String()
-	return sandbox.Errorf(sandbox.Invalid, "%s%w", at, e.Err)
+	cause := fmt.Errorf(format, args...)
+	return jsonc.Problem{File: file, Line: line, Key: key, Text: cause.Error()}.Wrap(cause)
 }
 
 // layerErrorf is configErrorf at a key of a layer.

@@ -10,11 +10,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Bounds of limits.cpu, in processors: the smallest quota that the kernel takes,
-// and more than any machine has.
+// The bounds of limits.cpu, in processors: the smallest quota that the kernel takes, and more than any machine has.
 const (
-	minCPU = 0.01
-	maxCPU = 65536
+	MinCPU = 0.01
+	MaxCPU = 65536
 )
 
 const expectedNetwork = `"none", "host", true, false or an object such as {"allow": ["example.com"]}`
@@ -170,8 +169,8 @@ func checkLimits(l sandbox.Layer) *sandbox.Error {
 		return layerErrorf(l, "limits.pids", "found %d, expected a whole number of at least 1", lim.Pids)
 	}
 	// Written so that NaN, which compares false with everything, is refused.
-	if ok := lim.CPU >= minCPU && lim.CPU <= maxCPU; !ok && (lim.CPU != 0 || written("limits.cpu")) {
-		return layerErrorf(l, "limits.cpu", "found %v, expected a number of processors from %v to %d", lim.CPU, minCPU, maxCPU)
+	if ok := lim.CPU >= MinCPU && lim.CPU <= MaxCPU; !ok && (lim.CPU != 0 || written("limits.cpu")) {
+		return layerErrorf(l, "limits.cpu", "found %v, expected a number of processors from %v to %d", lim.CPU, MinCPU, MaxCPU)
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ type Connector struct {
 	ID        string            // such as "deepseek.v3": the path of its file under connectors/
 	Label     string            // for people; "": the ID
 	Protocol  Protocol          //
-	BaseURL   string            // without a slash at the end, and with the version where the API has one, such as "https://api.deepseek.com/v1"
+	BaseURL   string            // without a slash at the end, and with the version but for Anthropic, whose clients add it: "https://api.deepseek.com/v1", "https://api.anthropic.com"
 	Model     string            // as the server calls it
 	Headers   map[string]string // sent with each request, beside the key's
 	MaxTokens int64             // that an answer may have; 0: the server's default, or ours where the API demands a number

@@ -20,6 +20,8 @@ type Reader struct {
 	// Open is called with each field that is about to take an object; nil: nothing is. It may be of a type that also
 	// reads itself from a string or a boolean ([json.Unmarshaler]), and reports whether it takes objects.
 	Open func(reflect.Value) bool
+	// Quiet keeps strings out of problems, where one may be a key that somebody has put in the wrong place.
+	Quiet bool
 }
 
 // Decode puts v into what into points at, and returns on which line each key and list entry stands: "network",
@@ -64,7 +66,11 @@ func (d *decoder) value(v reflect.Value, jv hujson.Value, key string) {
 	obj, isObject := jv.Value.(*hujson.Object)
 	lit, isLiteral := jv.Value.(hujson.Literal)
 	if isLiteral && lit.Kind() == '"' && loneSurrogate(lit) {
-		d.fail(line, key, "found half of a surrogate pair in %s, expected a whole character", Clip(string(lit)))
+		in := Value{doc: d.doc, at: jv}.What()
+		if !d.doc.quiet {
+			in = Clip(string(lit))
+		}
+		d.fail(line, key, "found half of a surrogate pair in %s, expected a whole character", in)
 		return
 	}
 	if isObject && d.Open != nil && d.Open(v) {
@@ -95,7 +101,7 @@ func (d *decoder) value(v reflect.Value, jv hujson.Value, key string) {
 }
 
 func (d *decoder) mismatch(v reflect.Value, jv hujson.Value, key string) {
-	d.fail(d.doc.line(jv.StartOffset), key, "found %s, expected %s", Value{at: jv}.What(), d.expectation(v.Type()))
+	d.fail(d.doc.line(jv.StartOffset), key, "found %s, expected %s", Value{doc: d.doc, at: jv}.What(), d.expectation(v.Type()))
 }
 
 func (d *decoder) array(v reflect.Value, arr *hujson.Array, key string) {

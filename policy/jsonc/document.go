@@ -24,6 +24,7 @@ const MaxFile = 1 << 20
 type document struct {
 	file     string
 	newlines []int // offsets
+	quiet    bool  // see Reader
 }
 
 // Value is a value of a file, not yet decoded. As a field of a struct it takes whatever stands there, for a second look.
@@ -34,10 +35,10 @@ type Value struct {
 	at  hujson.Value
 }
 
-// Parse reads a file; file is its name for messages. The problem is nil when it is JSON with comments, whatever the
-// value is. So is a file with nothing in it not: an editor that failed to save must not look like {}.
-func Parse(file string, data []byte) (Value, *Problem) {
-	d := &document{file: file}
+// Parse reads a file; file is its name for messages. The problem is nil when it is JSON with comments, whatever the value
+// is. A file with nothing in it is a problem: an editor that failed to save must not look like {}.
+func (r Reader) Parse(file string, data []byte) (Value, *Problem) {
+	d := &document{file: file, quiet: r.Quiet}
 	for i, c := range data {
 		if c == '\n' {
 			d.newlines = append(d.newlines, i)
@@ -88,6 +89,9 @@ func (d *document) syntax(err error) *Problem {
 	}
 	if lit, ok := strings.CutPrefix(text, "invalid literal: "); ok {
 		text = "invalid literal " + Clip(lit)
+		if d.quiet {
+			text = "invalid literal"
+		}
 	}
 	if strings.HasSuffix(text, "unexpected EOF") {
 		// The parser saw one more newline than the file has.
@@ -147,6 +151,9 @@ func (v Value) What() string {
 	case *hujson.Array:
 		return "an array"
 	case hujson.Literal:
+		if t.Kind() == '"' && v.doc != nil && v.doc.quiet {
+			return "a string"
+		}
 		if t.Kind() == '"' {
 			return Clip(t.String())
 		}

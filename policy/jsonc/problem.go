@@ -1,6 +1,7 @@
 package jsonc
 
 import (
+	"errors"
 	"strconv"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -30,8 +31,31 @@ func (p Problem) String() string {
 }
 
 // Err is the problem as an error with code Invalid and the problem's hint.
-func (p Problem) Err() *sandbox.Error {
-	e := sandbox.Errorf(sandbox.Invalid, "%s", p.String())
-	e.Hint = p.Hint
-	return e
+func (p Problem) Err() *sandbox.Error { return p.Wrap(nil) }
+
+// Wrap is Err with a cause, which does not change the text.
+func (p Problem) Wrap(cause error) *sandbox.Error {
+	return &sandbox.Error{Code: sandbox.Invalid, Hint: p.Hint, Err: &located{Problem: p, cause: cause}}
 }
+
+// ProblemOf returns the problem that an error was made of, and the hint that it has now.
+func ProblemOf(err error) (Problem, bool) {
+	at, ok := errors.AsType[*located](err)
+	if !ok {
+		return Problem{}, false
+	}
+	p := at.Problem
+	p.Hint = sandbox.HintOf(err)
+	return p, true
+}
+
+// located is a problem as an error.
+type located struct {
+	Problem
+
+	cause error
+}
+
+func (l *located) Error() string { return l.String() }
+
+func (l *located) Unwrap() error { return l.cause }

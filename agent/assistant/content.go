@@ -1,0 +1,232 @@
+package assistant
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/policy/jsonc"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// The bounds of what can be trusted.
+const (
+	maxTrustedFiles = 20_000
+	maxTrustedBytes = 256 << 20
+	maxTrustedDepth = 32
+)
+
+// Trusted reports whether the user trusts the assistant as it was read: it is of the user's own configuration, or its
+// exact content was trusted.
+func (a *Assistant) Trusted() bool { return a.trusted }
+
+// CheckTrust is nil when the assistant is trusted, and else Denied with the command that trusts it. Nothing of an
+// assistant that is not trusted may be used: its connector says who gets what users write and a key of this host, its
+// servers and its key's command run on this host, its hooks and prompts speak for the user.
+func (a *Assistant) CheckTrust() error {
+	if a.trusted {
+		return nil
+	}
+	return sandbox.Errorf(sandbox.Denied, "nobody has trusted the assistant %s as it is now (%s)", a.Name, jsonc.OneLine(a.File)).
+		WithHint("read it, then run: agent-sandbox trust %s", shellWord(a.File))
+}
+
+// shellWord quotes a path for a shell where it needs it.
+func shellWord(s string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+,:=@%"
+	if strings.Trim(s, plain) == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// Content is what has to be trusted, a line each: every file of the assistant's directory but .git, and every connector
+// of its root, with the sum of its content, its executable bit and its name. Any change of what can run is another
+// content. It is Denied where a link leads out of the assistant's directory, and Exhausted where there is too much.
+func (a *Assistant) Content() ([]byte, error) {
+	if a.content == nil {
+		t, err := a.root.tree()
+		if err != nil {
+			return nil, err
+		}
+		defer t.root.Close()
+		if err := a.sum(t); err != nil {
+			return nil, err
+		}
+	}
+	return a.content, nil
+}
+
+// Digest is the SHA-256 of Content in hex.
+func (a *Assistant) Digest() (string, error) {
+	content, err := a.Content()
+	return sumOf(content), err
+}
+
+// ReadFile reads a file of the assistant by its slash-separated path below Dir, at most MaxFile bytes. Of an assistant
+// that was trusted by its content it is Denied when the file is not what it was then.
+func (a *Assistant) ReadFile(name string) ([]byte, error) {
+	at := path.Join(assistantsDir, a.Name, name)
+	if !fs.ValidPath(name) {
+		return nil, sandbox.Errorf(sandbox.Denied, "%s is no path inside the assistant", jsonc.Clip(name))
+	}
+	t, err := a.root.tree()
+	if err != nil {
+		return nil, err
+	}
+	defer t.root.Close()
+	data, err := t.read(at, MaxFile)
+	if err == nil && a.content != nil && a.sums[at] != sumOf(data) {
+		err = sandbox.Errorf(sandbox.Denied, "%s has changed since the assistant was read", jsonc.OneLine(t.abs(at)))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return data, nil
+}
+
+// trust looks up whether the assistant is trusted.
+func (l *loading) trust() {
+	a, r := l.a, l.a.root
+	a.trusted = r.Own
+	if !r.Own && r.Trust != nil && a.File != "" && Valid(l.problems) {
+		err := a.sum(l.t)
+		if err == nil {
+			a.trusted, err = r.Trust.Trusted(a.File, a.content)
+		}
+		if err != nil {
+			l.add(problemOf(a.Dir, err))
+		}
+	}
+	if a.Sandbox != nil {
+		a.Sandbox.Layer.Trusted = a.trusted
+	}
+}
+
+// sum makes the content.
+func (a *Assistant) sum(t *tree) error {
+	s := &summing{t: t, sums: a.sums, left: maxTrustedBytes}
+	s.top = path.Join(assistantsDir, a.Name)
+	err := s.dir(s.top, 0)
+	places := findConnectors(t)
+	for _, id := range places.ids() {
+		if err == nil {
+			err = s.file(places.byID[id])
+		}
+	}
+	if err == nil {
+		a.content = []byte(s.out.String())
+	}
+	return err
+}
+
+// summing is the making of a content.
+type summing struct {
+	t     *tree
+	top   string
+	sums  map[string]string // known ones count: what was read is what is trusted
+	out   strings.Builder
+	files int
+	left  int64
+}
+
+func (s *summing) dir(name string, depth int) error {
+	entries, err := s.t.entries(name)
+	if err != nil {
+		return err
+	}
+	if depth > maxTrustedDepth {
+		return s.tooMuch()
+	}
+	for _, e := range entries {
+		at := path.Join(name, e.Name())
+		switch {
+		case e.Name() == ".git":
+		case e.IsDir():
+			err = s.dir(at, depth+1)
+		case e.Type()&fs.ModeSymlink != 0:
+			err = s.link(at)
+		default:
+			err = s.file(at)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// link adds a symbolic link. What it leads to is a part of the content itself, or nothing of this host.
+func (s *summing) link(name string) error {
+	target, err := s.t.root.Readlink(filepath.FromSlash(name))
+	if err != nil {
+		return s.t.fileError(name, err)
+	}
+	to := path.Join(path.Dir(name), filepath.ToSlash(target))
+	// "b/../x" leads elsewhere where b is a link.
+	if filepath.IsAbs(target) || path.Clean(target) != target || to != s.top && !strings.HasPrefix(to, s.top+"/") {
+		return sandbox.Errorf(sandbox.Denied, "%s: found a symbolic link that leads out of the assistant, whose content could not be trusted",
+			jsonc.OneLine(s.t.abs(name)))
+	}
+	if _, err := s.t.root.Stat(filepath.FromSlash(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return s.t.fileError(name, err)
+	}
+	fmt.Fprintf(&s.out, "link %s %s\n", strconv.Quote(target), strconv.Quote(name))
+	return s.count(0)
+}
+
+func (s *summing) file(name string) error {
+	f, info, err := s.t.open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	sum, known := s.sums[name]
+	if !known {
+		h := sha256.New()
+		n, err := io.Copy(h, io.LimitReader(f, s.left+1))
+		if err != nil {
+			return s.t.fileError(name, err)
+		}
+		if err := s.count(n); err != nil {
+			return err
+		}
+		sum = hex.EncodeToString(h.Sum(nil))
+		s.sums[name] = sum
+	}
+	bit := "-"
+	if info.Mode()&0o111 != 0 {
+		bit = "x"
+	}
+	fmt.Fprintf(&s.out, "%s %s %s\n", bit, sum, strconv.Quote(name))
+	return s.count(0)
+}
+
+func (s *summing) count(bytes int64) error {
+	s.left -= bytes
+	if bytes == 0 {
+		s.files++
+	}
+	if s.left < 0 || s.files > maxTrustedFiles {
+		return s.tooMuch()
+	}
+	return nil
+}
+
+func (s *summing) tooMuch() error {
+	return sandbox.Errorf(sandbox.Exhausted, "%s: found too much to be trusted, expected at most %d files and %s",
+		jsonc.OneLine(s.t.abs(s.top)), maxTrustedFiles, sandbox.Bytes(maxTrustedBytes)).
+		WithHint("put what it does not need elsewhere, such as node_modules of a server")
+}
+
+func sumOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

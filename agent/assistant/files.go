@@ -1,0 +1,176 @@
+package assistant
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/seed434b0696/agent-sandbox/policy/jsonc"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// The bounds on what is read. What goes past one is refused.
+const (
+	MaxFile       = jsonc.MaxFile // bytes of a package, a connector, a server or a script
+	MaxPrompts    = 128 << 10     // bytes of prompts, whose parser takes quadratic time for some
+	MaxAssistants = 500           // of a root
+	MaxConnectors = 500           // of a root
+	MaxServers    = 64            // of an assistant
+	maxEntries    = 10_000        // of a directory
+	maxDepth      = 6             // of connectors
+	maxDirs       = 500           // of connectors
+)
+
+// tree is an open root. Nothing outside of it is reached through it, also where symbolic links lead there.
+type tree struct {
+	root *os.Root
+	dir  string // absolute
+}
+
+// abs is the name of a file for people.
+func (t *tree) abs(name string) string { return filepath.Join(t.dir, filepath.FromSlash(name)) }
+
+// open opens a regular file.
+func (t *tree) open(name string) (*os.File, fs.FileInfo, error) {
+	// A pipe without a writer would block the open.
+	f, err := t.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return nil, nil, t.fileError(name, err)
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("found a directory or a special file, expected a regular file")
+	}
+	if err != nil {
+		return nil, nil, errors.Join(t.fileError(name, err), f.Close())
+	}
+	return f, info, nil
+}
+
+// read reads a regular file of at most limit bytes.
+func (t *tree) read(name string, limit int64) ([]byte, error) {
+	f, _, err := t.open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("found more than %s, expected a smaller file", sandbox.Bytes(limit))
+	}
+	if err != nil {
+		return nil, t.fileError(name, err)
+	}
+	return data, nil
+}
+
+// fileError is an error about a file, as a problem.
+func (t *tree) fileError(name string, err error) error {
+	p := jsonc.Problem{File: t.abs(name)}
+	code := sandbox.Invalid
+	at, isPath := errors.AsType[*fs.PathError](err)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		code, p.Text = sandbox.NotFound, "no such file"
+	case errors.Is(err, fs.ErrPermission):
+		code, p.Text = sandbox.Denied, "permission denied"
+	case isPath:
+		p.Text = at.Err.Error()
+	default:
+		p.Text = err.Error()
+	}
+	if p.Text == "path escapes from parent" { // the text of os.Root, which has no error value for it
+		code, p.Text = sandbox.Denied, "found a symbolic link that leads out of "+jsonc.OneLine(t.dir)
+	}
+	e := p.Err()
+	e.Code = code
+	return e
+}
+
+// entries lists a directory, sorted by name. One that does not exist is empty.
+func (t *tree) entries(name string) ([]fs.DirEntry, error) {
+	f, err := t.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_DIRECTORY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, lerr := t.root.Lstat(filepath.FromSlash(name)); lerr != nil {
+			return nil, nil
+		}
+		err = errors.New("found a symbolic link to nothing, expected a directory")
+	}
+	if err != nil {
+		return nil, t.fileError(name, err)
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(maxEntries + 1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, t.fileError(name, err)
+	}
+	if len(entries) > maxEntries {
+		return nil, t.fileError(name, fmt.Errorf("found more than %d entries, expected fewer", maxEntries))
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
+	return entries, nil
+}
+
+// exists reports whether there is something of that name, a link to nothing included.
+func (t *tree) exists(name string) bool {
+	_, err := t.root.Lstat(filepath.FromSlash(name))
+	return err == nil
+}
+
+// one returns which one of the names is in dir; "" when none is, and an error when more than one is.
+func (t *tree) one(dir string, names ...string) (string, error) {
+	var found []string
+	for _, name := range names {
+		if t.exists(path.Join(dir, name)) {
+			found = append(found, name)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", nil
+	case 1:
+		return path.Join(dir, found[0]), nil
+	}
+	p := jsonc.Problem{
+		File: t.abs(path.Join(dir, found[0])), Text: "found " + found[1] + " beside it, expected one of them", Hint: "remove one of the two",
+	}
+	return "", p.Err()
+}
+
+// The forms of a file that is JSON with comments.
+var forms = []string{"yao", "jsonc", "json"}
+
+// formsOf are the names that a file may have.
+func formsOf(name string) []string {
+	var out []string
+	for _, form := range forms {
+		out = append(out, name+"."+form)
+	}
+	return out
+}
+
+// cutForm takes ".KIND.FORM" off a file's name. kind says that it is of the kind, ok that the form is known.
+func cutForm(name, kind string) (id string, ofKind, ok bool) {
+	i := strings.LastIndex(name, "."+kind+".")
+	if i < 0 {
+		return "", false, false
+	}
+	return name[:i], true, slices.Contains(forms, name[i+len(kind)+2:])
+}
+
+// validName reports whether a file or directory may give a name to something.
+func validName(s string) bool {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+	return s != "" && len(s) <= 64 && strings.Trim(s, plain) == "" && !strings.ContainsRune("-.", rune(s[0]))
+}
+
+// hidden are the entries that are nothing of ours.
+func hidden(name string) bool { return strings.HasPrefix(name, ".") || name == "node_modules" }

@@ -1,0 +1,37 @@
+package assistant
+
+import (
+	"path"
+
+	"github.com/seed434b0696/agent-sandbox/agent/skill"
+	"github.com/seed434b0696/agent-sandbox/policy/jsonc"
+)
+
+// hooks finds the script of the hooks, and reads it to know that it can be.
+func (l *loading) hooks() string {
+	file, err := l.t.one(path.Join(l.dir, sourceDir), "index.ts", "index.js")
+	if err != nil {
+		l.add(problemOf(l.t.abs(l.dir), err))
+	}
+	if file == "" {
+		return ""
+	}
+	if _, ok := l.read(file, MaxFile); !ok {
+		return ""
+	}
+	return path.Join(sourceDir, path.Base(file))
+}
+
+// skills reads the assistant's own. What is skipped is an error here: who wrote the assistant wanted it.
+func (l *loading) skills() *skill.Catalog {
+	found := skill.Discover(skill.Source{Scope: skill.Assistant, Base: l.t.dir, Path: path.Join(l.dir, skillsDir)})
+	for _, p := range found.Problems {
+		at := jsonc.Problem{File: p.File, Line: p.Line, Key: p.Field, Text: p.Text}
+		if p.Severity == skill.Error {
+			l.add(at)
+		} else {
+			l.warn(at)
+		}
+	}
+	return found
+}

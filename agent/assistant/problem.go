@@ -1,0 +1,76 @@
+package assistant
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/seed434b0696/agent-sandbox/policy/jsonc"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Severity says what a problem means.
+type Severity string
+
+// The severities.
+const (
+	Error   Severity = "error"   // what it is about cannot be used
+	Warning Severity = "warning" // it is used all the same
+)
+
+// Problem is one thing that is wrong with an assistant or a connector.
+type Problem struct {
+	Severity Severity `json:"severity"`
+	jsonc.Problem
+}
+
+// String is one line: "FILE:LINE: KEY: TEXT", with "warning: " before the key of one that is.
+func (p Problem) String() string {
+	if p.Severity != Warning {
+		return p.Problem.String()
+	}
+	at := p.Problem
+	at.Key, at.Text = "", "warning: "
+	if p.Key != "" {
+		at.Text += jsonc.OneLine(p.Key) + ": "
+	}
+	at.Text += p.Text
+	return at.String()
+}
+
+// Valid reports whether none of the problems is an error.
+func Valid(problems []Problem) bool {
+	return !slices.ContainsFunc(problems, func(p Problem) bool { return p.Severity != Warning })
+}
+
+// joined is the errors among problems as one error, nil when there are none.
+func joined(problems []Problem) error {
+	var errs []error
+	for _, p := range problems {
+		if p.Severity != Warning {
+			errs = append(errs, p.Err())
+		}
+	}
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return errors.Join(errs...)
+}
+
+// problemOf makes a problem of an error about a file.
+func problemOf(file string, err error) jsonc.Problem {
+	if p, ok := jsonc.ProblemOf(err); ok {
+		return p
+	}
+	return jsonc.Problem{File: file, Text: err.Error(), Hint: sandbox.HintOf(err)}
+}
+
+// reported collects problems.
+type reported struct{ problems []Problem }
+
+func (r *reported) add(problems ...jsonc.Problem) {
+	for _, p := range problems {
+		r.problems = append(r.problems, Problem{Error, p})
+	}
+}
+
+func (r *reported) warn(p jsonc.Problem) { r.problems = append(r.problems, Problem{Warning, p}) }

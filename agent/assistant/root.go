@@ -1,0 +1,281 @@
+package assistant
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/agent/connector"
+	"github.com/seed434b0696/agent-sandbox/agent/message"
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/policy/jsonc"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Root is a directory with assistants/ and connectors/. It holds nothing open. Its fields are set before its first use,
+// after which it is safe for concurrent use.
+type Root struct {
+	Own   bool          // it is the user's own configuration, of which everything is trusted
+	Trust *policy.Trust // what else the user trusts; nil: nothing
+
+	dir string
+}
+
+// Open returns the root in dir, which has an assistants directory, else the error is NotFound. Links on the way to dir
+// are followed, links inside lead to nothing outside.
+func Open(dir string) (*Root, error) {
+	abs, err := filepath.Abs(dir)
+	if err == nil {
+		abs, err = filepath.EvalSymlinks(abs)
+	}
+	if err != nil {
+		return nil, sandbox.Errorf(sandbox.NotFound, "no assistants in %s: %w", jsonc.OneLine(dir), cause(err))
+	}
+	if !Has(abs) {
+		return nil, sandbox.Errorf(sandbox.NotFound, "no assistants in %s: it has no directory %s", jsonc.OneLine(abs), assistantsDir).
+			WithHint("an assistant is a file such as %s", jsonc.OneLine(filepath.Join(abs, assistantsDir, "helper", "package.yao")))
+	}
+	return &Root{dir: abs}, nil
+}
+
+// Has reports whether dir can be opened as a root.
+func Has(dir string) bool {
+	info, err := os.Stat(filepath.Join(dir, assistantsDir))
+	return err == nil && info.IsDir()
+}
+
+// Locate returns the root and the name of the assistant whose directory or package file is at path.
+func Locate(file string) (dir, name string, ok bool) {
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		return "", "", false
+	}
+	if slices.Contains(formsOf("package"), filepath.Base(abs)) {
+		abs = filepath.Dir(abs)
+	} else if !slices.ContainsFunc(formsOf("package"), func(name string) bool { return present(filepath.Join(abs, name)) }) {
+		return "", "", false
+	}
+	if filepath.Base(filepath.Dir(abs)) != assistantsDir {
+		return "", "", false
+	}
+	return filepath.Dir(filepath.Dir(abs)), filepath.Base(abs), true
+}
+
+func present(file string) bool {
+	_, err := os.Lstat(file)
+	return err == nil
+}
+
+// cause takes the operation and path off a file error, where the message has named them.
+func cause(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err
+	}
+	return err
+}
+
+// Dir is the absolute path of the root.
+func (r *Root) Dir() string { return r.dir }
+
+// tree opens the root's directory. Who opens it closes it.
+func (r *Root) tree() (*tree, error) {
+	root, err := os.OpenRoot(r.dir)
+	if err != nil {
+		return nil, sandbox.Errorf(sandbox.NotFound, "cannot open %s: %w", jsonc.OneLine(r.dir), cause(err))
+	}
+	return &tree{root: root, dir: r.dir}, nil
+}
+
+// Entry is an assistant of a list.
+type Entry struct {
+	Assistant *Assistant // never nil; with errors among Problems it is not whole, and must not be used but to be shown
+	Problems  []Problem
+}
+
+// List reads all assistants, by name. One that is broken hides none of the others. The problems are those of the root:
+// of its connectors, and of what is no assistant. The error is that nothing could be read.
+func (r *Root) List() ([]Entry, []Problem, error) {
+	t, err := r.tree()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer t.root.Close()
+	connectors := findConnectors(t)
+	var rest reported
+	rest.problems = connectors.problems
+	for _, id := range connectors.ids() {
+		_, problems := connectors.parse(id, map[string]string{})
+		rest.add(problems...)
+	}
+	var out []Entry
+	for _, name := range names(t, &rest) {
+		out = append(out, r.load(t, connectors, name))
+	}
+	return out, rest.problems, nil
+}
+
+// Names lists the assistants, sorted, and reads none.
+func (r *Root) Names() ([]string, error) {
+	t, err := r.tree()
+	if err != nil {
+		return nil, err
+	}
+	defer t.root.Close()
+	return names(t, &reported{}), nil
+}
+
+func names(t *tree, rest *reported) []string {
+	entries, err := t.entries(assistantsDir)
+	if err != nil {
+		rest.add(problemOf(t.abs(assistantsDir), err))
+	}
+	var out []string
+	for _, e := range entries {
+		at := path.Join(assistantsDir, e.Name())
+		link := e.Type()&fs.ModeSymlink != 0
+		switch {
+		case hidden(e.Name()) || !e.IsDir() && !link:
+		case !validName(e.Name()):
+			rest.add(jsonc.Problem{
+				File: t.abs(at), Text: fmt.Sprintf("found the name %s, expected letters, digits, '-', '_' and '.', at most 64", jsonc.Clip(e.Name())),
+			})
+		case len(out) == MaxAssistants:
+			rest.add(jsonc.Problem{File: t.abs(at), Text: fmt.Sprintf("not read: there are more than %d assistants", MaxAssistants)})
+			return out
+		default:
+			out = append(out, e.Name())
+		}
+	}
+	return out
+}
+
+// Check reads one assistant and says all that is wrong with it. It is NotFound when there is none of that name.
+func (r *Root) Check(name string) (Entry, error) {
+	t, err := r.tree()
+	if err != nil {
+		return Entry{}, err
+	}
+	defer t.root.Close()
+	if known := names(t, &reported{}); !slices.Contains(known, name) {
+		err := sandbox.Errorf(sandbox.NotFound, "no assistant %s in %s, expected %s",
+			jsonc.Clip(name), jsonc.OneLine(r.dir), oneOf(known, "a directory in "+assistantsDir))
+		if near := jsonc.Nearest(name, known); near != "" {
+			return Entry{}, err.WithHint("did you mean %q?", near)
+		}
+		return Entry{}, err
+	}
+	return r.load(t, findConnectors(t), name), nil
+}
+
+// Load reads one assistant. Its errors are those of Check and all that is wrong, joined. Whether the user trusts it is
+// another question: see [Assistant.CheckTrust].
+func (r *Root) Load(name string) (*Assistant, error) {
+	e, err := r.Check(name)
+	if err == nil {
+		err = joined(e.Problems)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e.Assistant, nil
+}
+
+// Connector reads one connector. It is NotFound when there is none of that ID.
+func (r *Root) Connector(id string) (*connector.Connector, error) {
+	t, err := r.tree()
+	if err != nil {
+		return nil, err
+	}
+	defer t.root.Close()
+	found := findConnectors(t)
+	if found.byID[id] == "" {
+		return nil, found.notFound(id)
+	}
+	if found.failed[id] {
+		return nil, sandbox.Errorf(sandbox.Invalid, "there are two files of the connector %s", id).WithHint("remove one of the two")
+	}
+	c, problems := found.parse(id, map[string]string{})
+	var all reported
+	all.add(problems...)
+	return c, joined(all.problems)
+}
+
+// Connectors lists the IDs of connectors, sorted, and reads none.
+func (r *Root) Connectors() ([]string, error) {
+	t, err := r.tree()
+	if err != nil {
+		return nil, err
+	}
+	defer t.root.Close()
+	return findConnectors(t).ids(), nil
+}
+
+// loading is the reading of one assistant.
+type loading struct {
+	reported
+	t   *tree
+	a   *Assistant
+	dir string // slash-separated, below the root
+}
+
+func (r *Root) load(t *tree, connectors *places, name string) Entry {
+	l := &loading{t: t, dir: path.Join(assistantsDir, name)}
+	l.a = &Assistant{Name: name, Label: name, Dir: t.abs(l.dir), root: r, sums: map[string]string{}}
+	l.a.Skills = l.skills()
+	l.readPackage(connectors)
+	l.a.Hooks = l.hooks()
+	l.trust()
+	return Entry{Assistant: l.a, Problems: l.problems}
+}
+
+// readPackage reads the package and what it names.
+func (l *loading) readPackage(connectors *places) {
+	a := l.a
+	file, err := l.t.one(l.dir, formsOf("package")...)
+	switch {
+	case err != nil:
+		l.add(problemOf(l.t.abs(l.dir), err))
+	case file == "":
+		l.failFile(l.dir, "found no package file, expected "+strings.Join(formsOf("package"), ", ")).Hint = "make package.yao"
+	}
+	there := l.servers(l.dir)
+	a.Prompts = l.prompts()
+	if file == "" {
+		return
+	}
+	a.File = l.t.abs(file)
+	data, ok := l.read(file, MaxFile)
+	if !ok {
+		return
+	}
+	p, box := parsePackage(a.File, data)
+	a.Sandbox, a.Description, a.Options, a.Limits = box, p.doc.Description, p.doc.Options, p.doc.Limits
+	if p.has("name") {
+		a.Label = p.doc.Name
+	}
+	a.Servers = p.chosen(there, l.t.abs(path.Join(l.dir, serversDir)))
+	a.Connector = p.connector(connectors, a.sums)
+	l.add(p.sorted()...)
+}
+
+func (l *loading) prompts() []message.Message {
+	file, err := l.t.one(l.dir, "prompts.yml", "prompts.yaml")
+	if err != nil {
+		l.add(problemOf(l.t.abs(l.dir), err))
+	}
+	if file == "" {
+		return nil
+	}
+	data, ok := l.read(file, MaxPrompts)
+	if !ok {
+		return nil
+	}
+	out, problems := parsePrompts(l.t.abs(file), data)
+	l.add(problems...)
+	return out
+}

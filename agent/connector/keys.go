@@ -1,0 +1,216 @@
+package connector
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/policy/jsonc"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// MaxKey is the size in bytes above which a key is refused.
+const MaxKey = 16 << 10
+
+const (
+	defaultKeep    = 5 * time.Minute
+	defaultTimeout = time.Minute
+)
+
+// Keys is the Source for secrets of this host. Its fields are set before its first use. A key is kept for a while, and
+// those who ask for one at the same time share one fetch. Safe for concurrent use.
+type Keys struct {
+	Env     []string      // the environment, "NAME=VALUE": where variables are looked up, and that of commands
+	Home    string        // absolute; what "~/" stands for; "": such files are not found
+	Keep    time.Duration // how long a key that was fetched is used again; 0: five minutes, negative: not at all
+	Timeout time.Duration // of a command; 0: a minute
+
+	mu   sync.Mutex
+	kept map[string]*fetch
+}
+
+// fetch is a key on its way, or one that has come.
+type fetch struct {
+	done      chan struct{} // closed when the rest is set
+	key       string
+	err       error
+	abandoned bool // who fetched it gave up
+	at        time.Time
+}
+
+// Key is the key of a secret; see [Source]. Its error has code NotFound for a place that has no key, Denied for a file
+// that others may read, Invalid for what no header can hold, Timeout and Unavailable for a command, Canceled or
+// Timeout when ctx has ended. One who waits for another's fetch takes over when that one gives up.
+func (k *Keys) Key(ctx context.Context, s Secret) (string, error) {
+	if s.Value != "" || s.None() {
+		return s.Value, nil
+	}
+	id := strings.Join(append([]string{s.Env, s.File}, s.Command...), "\x00")
+	for {
+		f, mine := k.join(id)
+		if mine {
+			f.key, f.err = k.fetch(ctx, s)
+			f.abandoned = f.err != nil && ctx.Err() != nil
+			k.leave(id, f)
+			return f.key, f.err
+		}
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			return "", keyError(s, ctx.Err())
+		}
+		if !f.abandoned { // the other one's context is not ours
+			return f.key, f.err
+		}
+	}
+}
+
+// join returns the fetch that counts; mine says that the caller is the one to do it.
+func (k *Keys) join(id string) (f *fetch, mine bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if f, ok := k.kept[id]; ok && (f.at.IsZero() || time.Since(f.at) < k.keep()) {
+		return f, false
+	}
+	if k.kept == nil {
+		k.kept = map[string]*fetch{}
+	}
+	f = &fetch{done: make(chan struct{})}
+	k.kept[id] = f
+	return f, true
+}
+
+// leave hands the outcome to those who wait. Only a key is kept.
+func (k *Keys) leave(id string, f *fetch) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	f.at = time.Now()
+	if f.err != nil || k.keep() <= 0 {
+		delete(k.kept, id)
+	}
+	close(f.done)
+}
+
+func (k *Keys) keep() time.Duration {
+	if k.Keep == 0 {
+		return defaultKeep
+	}
+	return k.Keep
+}
+
+func (k *Keys) fetch(ctx context.Context, s Secret) (string, error) {
+	var key string
+	var err error
+	switch {
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case s.Env != "":
+		if key = lookup(k.Env, s.Env); key == "" {
+			err = sandbox.Errorf(sandbox.NotFound, "the variable is not set").WithHint("export %s, which holds the key", s.Env)
+		}
+	case s.File != "":
+		key, err = k.file(s.File)
+	default:
+		key, err = k.command(ctx, s.Command)
+	}
+	if err == nil {
+		key = strings.TrimRight(key, "\r\n")
+		err = checkKey(key)
+	}
+	if err != nil {
+		return "", keyError(s, err)
+	}
+	return key, nil
+}
+
+// keyError says where the key should have come from.
+func keyError(s Secret, err error) error {
+	code := sandbox.CodeOf(err)
+	if code == sandbox.Internal {
+		code = sandbox.Unavailable
+	}
+	e := sandbox.Errorf(code, "the key (%s): %w", s.String(), err)
+	e.Hint = sandbox.HintOf(err)
+	return e
+}
+
+// checkKey wants what a header can hold.
+func checkKey(key string) error {
+	switch {
+	case key == "":
+		return sandbox.Errorf(sandbox.NotFound, "it is empty")
+	case len(key) > MaxKey:
+		return sandbox.Errorf(sandbox.Invalid, "it is larger than %s", sandbox.Bytes(MaxKey))
+	case strings.ContainsAny(key, "\r\n"):
+		return sandbox.Errorf(sandbox.Invalid, "it has more than one line, which no header can hold")
+	case strings.ContainsFunc(key, func(c rune) bool { return c < ' ' || c == 0x7f }):
+		return sandbox.Errorf(sandbox.Invalid, "it has a control character, which no header can hold")
+	}
+	return nil
+}
+
+// lookup returns the value of a variable, the last one if it is there twice.
+func lookup(env []string, name string) string {
+	for _, kv := range slices.Backward(env) {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// file reads a key that is a file's content.
+func (k *Keys) file(name string) (string, error) {
+	if rest, ok := strings.CutPrefix(name, "~/"); ok {
+		if k.Home == "" {
+			return "", sandbox.Errorf(sandbox.NotFound, "there is no home directory")
+		}
+		name = filepath.Join(k.Home, rest)
+	}
+	// A pipe without a writer would block the open.
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return "", fileError(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", fileError(err)
+	}
+	if !info.Mode().IsRegular() {
+		return "", sandbox.Errorf(sandbox.Invalid, "it is not a regular file")
+	}
+	if shared(name, info) {
+		return "", sandbox.Errorf(sandbox.Denied, "others may read it").WithHint("make it yours alone: chmod 600 %s", jsonc.OneLine(name))
+	}
+	data, err := io.ReadAll(io.LimitReader(f, MaxKey+3)) // a line break may follow
+	if err != nil {
+		return "", fileError(err)
+	}
+	return string(data), nil
+}
+
+// shared reports whether a file of ours can be read by others, and this can be changed: what an administrator or a
+// container's engine mounts read-only is theirs to decide.
+func shared(name string, info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Geteuid() && info.Mode().Perm()&0o077 != 0 &&
+		!errors.Is(unix.Access(name, unix.W_OK), unix.EROFS)
+}
+
+func fileError(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		err = p.Err
+	}
+	return sandbox.Errorf(sandbox.CodeOf(err), "%w", err)
+}
