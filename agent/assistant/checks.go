@@ -126,4 +126,3 @@ func (l *loading) read(name string, limit int64) ([]byte, bool) {
 	l.a.sums[name] = sumOf(data)
 	return data, true
 }
-

@@ -4,10 +4,13 @@ import "github.com/spf13/cobra"
 
 func newAgent(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "agent COMMAND",
-		Short:   "look at what coding agents did",
-		Long:    "Runs of Claude Code, Codex and Cursor are the same here: the same events, the same result.",
-		Example: "agent-sandbox agent replay run.jsonl",
+		Use:   "agent COMMAND",
+		Short: "assistants, and what coding agents did",
+		Long: `An assistant is a directory: a model, prompts, skills, tools and hooks. Its model is
+called directly, or works as a coding agent in a sandbox.
+Runs of Claude Code, Codex and Cursor are the same here: the same events, the same result.`,
+		Example: `agent-sandbox agent list
+agent-sandbox agent replay run.jsonl`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usageError(cmd.CommandPath(), "unknown command %q", args[0])
@@ -15,6 +18,6 @@ func newAgent(a *app) *cobra.Command {
 			return cmd.Help()
 		},
 	}
-	cmd.AddCommand(newAgentReplay(a))
+	cmd.AddCommand(newAgentList(a), newAgentValidate(a), newAgentReplay(a))
 	return describe(cmd, exitSimple)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed434b0696/agent-sandbox/agent/assistant"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/repo"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -30,8 +31,10 @@ func newTrust(a *app) *cobra.Command {
 with a repository that nobody has read. This shows the file and what it would
 open, asks, and remembers its exact content: any change takes the trust away.
 The same is true of .agent-sandbox/config.json, and of .agent-sandbox/Dockerfile
-with what lies beside it, whose steps 'build' runs; they are named as FILE.`,
-		Example: "agent-sandbox trust\nagent-sandbox trust --yes ~/src/project\nagent-sandbox trust --list\nagent-sandbox trust --remove",
+with what lies beside it, whose steps 'build' runs; they are named as FILE. An
+assistant is named by its directory or its package file: trusted are all its files
+and the connectors beside it.`,
+		Example: "agent-sandbox trust\nagent-sandbox trust --yes ~/src/project\nagent-sandbox trust assistants/coder\nagent-sandbox trust --list\nagent-sandbox trust --remove",
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) > 1:
@@ -59,6 +62,9 @@ func (a *app) trust(f trustFlags, args []string) error {
 	target := ""
 	if len(args) > 0 {
 		target = args[0]
+	}
+	if dir, name, ok := assistant.Locate(target); ok && target != "" {
+		return a.trustedAssistant(f, dir, name, target)
 	}
 	h, err := locateTrust(a.env, target)
 	if err != nil {
@@ -267,6 +273,11 @@ func (a *app) removeTrust(store *policy.Trust, dir, target string) error {
 	case !isProjectName(target):
 		files = append(files, r.ConfigFile(), r.DockerfileFile())
 	}
+	return a.removeTrusted(store, dir, files)
+}
+
+// removeTrusted takes the trust away from the files that have it, of which there must be one.
+func (a *app) removeTrusted(store *policy.Trust, dir string, files []string) error {
 	removed := false
 	for _, file := range files {
 		switch err := store.Remove(file); {
