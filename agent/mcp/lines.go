@@ -1,0 +1,36 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+)
+
+// maxMessage is how many bytes one message may have.
+const maxMessage = 16 << 20
+
+var errTooLong = errors.New("a message has more than 16 MiB")
+
+// readLine reads up to the next line break, which is not part of it. errTooLong: the line was thrown away.
+func readLine(r *bufio.Reader, most int) ([]byte, error) {
+	var line []byte
+	over := false
+	for {
+		part, err := r.ReadSlice('\n')
+		if over = over || len(line)+len(part) > most; !over {
+			line = append(line, part...)
+		} else {
+			line = nil
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && (len(line) == 0 || err != io.EOF): //nolint:errorlint // a bufio.Reader returns it as it is
+			return nil, err
+		case over:
+			return nil, errTooLong
+		}
+		return bytes.TrimSpace(line), nil
+	}
+}

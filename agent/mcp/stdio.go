@@ -1,0 +1,138 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// maxGarbage is how many bytes a server may print in all that are no messages: some say hello on stdout.
+const maxGarbage = 1 << 20
+
+const (
+	methodPing         = "ping"
+	methodToolsChanged = "notifications/tools/list_changed"
+)
+
+var errGarbage = errors.New("it prints what is no message of the protocol")
+
+// pipe is the connection with a server that is a child of ours. What a server asks for is answered here, and of what it
+// tells only the one notification that matters is looked at, so that no queue grows however much it says.
+type pipe struct {
+	process *process
+	in      *bufio.Reader
+	garbage int
+	changed func()
+
+	writing sync.Mutex
+	closing sync.Once
+	mu      sync.Mutex
+	why     error // what was wrong with what it said; nil: nothing
+}
+
+var (
+	_ sdk.Transport  = (*pipe)(nil)
+	_ sdk.Connection = (*pipe)(nil)
+)
+
+func newPipe(p *process, changed func()) *pipe {
+	return &pipe{process: p, in: bufio.NewReaderSize(p.stdout, 64<<10), changed: changed}
+}
+
+// Connect returns the connection itself.
+func (p *pipe) Connect(context.Context) (sdk.Connection, error) { return p, nil }
+
+// SessionID is empty: there is one.
+func (p *pipe) SessionID() string { return "" }
+
+// Read returns the next answer.
+func (p *pipe) Read(context.Context) (jsonrpc.Message, error) {
+	for {
+		line, err := readLine(p.in, maxMessage)
+		if err != nil {
+			return nil, p.fault(err)
+		}
+		if len(line) == 0 {
+			continue
+		}
+		message, err := decode(line)
+		if err != nil {
+			if p.garbage += len(line); p.garbage > maxGarbage {
+				return nil, p.fault(errGarbage)
+			}
+			continue
+		}
+		if asked, ok := message.(*jsonrpc.Request); ok {
+			if err := p.answer(asked); err != nil {
+				return nil, p.fault(err)
+			}
+			continue
+		}
+		return message, nil
+	}
+}
+
+// decode reads one message; the standard library bounds its depth.
+func decode(line []byte) (jsonrpc.Message, error) {
+	if line[0] != '{' || !json.Valid(line) {
+		return nil, errGarbage
+	}
+	return jsonrpc.DecodeMessage(line)
+}
+
+// answer answers what a server asks for: we are alive, and have nothing else to offer.
+func (p *pipe) answer(r *jsonrpc.Request) error {
+	if !r.IsCall() {
+		if r.Method == methodToolsChanged {
+			p.changed()
+		}
+		return nil
+	}
+	reply := &jsonrpc.Response{ID: r.ID, Result: json.RawMessage("{}")}
+	if r.Method != methodPing {
+		reply = &jsonrpc.Response{ID: r.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this client has no such method"}}
+	}
+	return p.Write(context.Background(), reply)
+}
+
+// fault remembers what was wrong.
+func (p *pipe) fault(err error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.why == nil && (errors.Is(err, errTooLong) || errors.Is(err, errGarbage)) {
+		p.why = err
+	}
+	return err
+}
+
+// wrong is what was wrong with what the server said.
+func (p *pipe) wrong() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.why
+}
+
+// Write sends one message.
+func (p *pipe) Write(_ context.Context, m jsonrpc.Message) error {
+	data, err := jsonrpc.EncodeMessage(m)
+	if err != nil {
+		return err
+	}
+	p.writing.Lock()
+	defer p.writing.Unlock()
+	_, err = io.Copy(p.process.stdin, bytes.NewReader(append(data, '\n')))
+	return err
+}
+
+// Close ends the server, and returns when nothing of it is left.
+func (p *pipe) Close() error {
+	p.closing.Do(p.process.close)
+	return nil
+}
