@@ -1,0 +1,281 @@
+package hook
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// native is a function of the host as the engine wants it.
+type native = func(goja.FunctionCall) goja.Value
+
+// install gives a new runtime all that a script finds in it. A nil setting: there is no request, only a log.
+func (r *run) install(ctx context.Context, h host, s *setting) {
+	// Taken before the script can replace them.
+	jsonObject := r.rt.Get("JSON").ToObject(r.rt)
+	r.parse, _ = goja.AssertFunction(jsonObject.Get("parse"))
+	r.stringify, _ = goja.AssertFunction(jsonObject.Get("stringify"))
+	r.newError = r.rt.Get("Error").ToObject(r.rt)
+	r.hooks = r.rt.NewObject()
+	r.set(r.rt.GlobalObject(), found, r.hooks)
+
+	log, console := r.rt.NewObject(), r.rt.NewObject()
+	for _, l := range []struct {
+		name  string
+		level Level
+	}{{"Trace", Trace}, {"Debug", Debug}, {"Info", Info}, {"Warn", Warn}, {"Error", Error}} {
+		f := r.rt.ToValue(r.logger(ctx, h, l.level))
+		r.set(log, l.name, f)
+		r.set(console, strings.ToLower(l.name), f)
+		if l.level == Info {
+			r.set(console, "log", f)
+		}
+	}
+	r.set(r.rt.GlobalObject(), "log", log)
+	r.set(r.rt.GlobalObject(), "console", console)
+	if s != nil {
+		r.first = r.context(ctx, h, *s)
+	}
+}
+
+func (r *run) set(o *goja.Object, name string, v any) {
+	if err := o.Set(name, v); err != nil {
+		panic(err)
+	}
+}
+
+// context makes the first argument of a hook.
+func (r *run) context(ctx context.Context, h host, s setting) *goja.Object {
+	c := r.value(s.Context).ToObject(r.rt)
+	for _, op := range []Op{Send, Start, Replace, Append, End} {
+		r.set(c, messageFunctions[op], r.messenger(ctx, h, op))
+	}
+	memory := r.rt.NewObject()
+	for _, space := range []string{"context", "chat", "user", "team"} {
+		r.set(memory, space, r.memory(ctx, h, space))
+	}
+	r.set(c, "memory", memory)
+	if !s.Sandbox {
+		r.set(c, "sandbox", goja.Null())
+		return c
+	}
+	box := r.rt.NewObject()
+	r.set(box, "workdir", s.Workdir)
+	for name, kinds := range map[string][]reflect.Kind{
+		"ReadFile": {reflect.String}, "WriteFile": {reflect.String, reflect.String}, "ListDir": {reflect.String}, "Exec": {reflect.Slice},
+	} {
+		r.set(box, name, func(call goja.FunctionCall) goja.Value {
+			return r.ask(ctx, h, "sandbox", sandboxArgs{Function: name, Args: r.arguments("ctx.sandbox."+name, kinds, call)})
+		})
+	}
+	r.set(c, "sandbox", box)
+	return c
+}
+
+// sandboxArgs, memoryArgs, messageArgs and logArgs are what the calls of the host have.
+type sandboxArgs struct {
+	Function string            `json:"function"`
+	Args     []json.RawMessage `json:"args"`
+}
+
+type memoryArgs struct {
+	Space    string          `json:"space"`
+	Function string          `json:"function"`
+	Key      string          `json:"key,omitempty"`
+	Value    json.RawMessage `json:"value,omitempty"`
+}
+
+type messageArgs struct {
+	Op      Op              `json:"op"`
+	ID      string          `json:"id,omitempty"`
+	Message json.RawMessage `json:"message,omitempty"`
+}
+
+type logArgs struct {
+	Level Level  `json:"level"`
+	Text  string `json:"text"`
+}
+
+// arguments are a call's arguments as JSON, of these kinds.
+func (r *run) arguments(function string, kinds []reflect.Kind, call goja.FunctionCall) []json.RawMessage {
+	out := make([]json.RawMessage, 0, len(kinds))
+	for i, kind := range kinds {
+		v := call.Argument(i)
+		switch kind {
+		case reflect.String:
+			if !isString(v) {
+				r.throwType("%s: argument %d: expected a string", function, i+1)
+			}
+		default:
+			if o, ok := v.(*goja.Object); !ok || o.ClassName() != "Array" {
+				r.throwType("%s: argument %d: expected an array of strings, such as [\"git\", \"status\"]", function, i+1)
+			}
+		}
+		out = append(out, r.json(v))
+	}
+	return out
+}
+
+// messenger makes one of ctx.Send, SendStream, Replace, Append and End.
+func (r *run) messenger(ctx context.Context, h host, op Op) native {
+	function := "ctx." + messageFunctions[op]
+	return func(call goja.FunctionCall) goja.Value {
+		args, message := messageArgs{Op: op}, call.Argument(0)
+		if op != Send && op != Start {
+			if !isString(message) {
+				r.throwType("%s: argument 1: expected a message's id", function)
+			}
+			args.ID, message = message.String(), call.Argument(1)
+		}
+		if !goja.IsUndefined(message) {
+			args.Message = r.json(message)
+		}
+		return r.ask(ctx, h, "message", args)
+	}
+}
+
+// memory makes one of the objects of ctx.memory.
+func (r *run) memory(ctx context.Context, h host, space string) *goja.Object {
+	o := r.rt.NewObject()
+	ask := func(function string, call goja.FunctionCall, value json.RawMessage) goja.Value {
+		args := memoryArgs{Space: space, Function: function, Value: value}
+		if function != "Keys" {
+			key := call.Argument(0)
+			if !isString(key) {
+				r.throwType("ctx.memory.%s.%s: argument 1: expected a string", space, function)
+			}
+			args.Key = key.String()
+		}
+		return r.ask(ctx, h, "memory", args)
+	}
+	for _, name := range []string{"Get", "Has", "Del", "Keys"} {
+		r.set(o, name, func(call goja.FunctionCall) goja.Value { return ask(name, call, nil) })
+	}
+	r.set(o, "Set", func(call goja.FunctionCall) goja.Value { return ask("Set", call, r.json(call.Argument(1))) })
+	r.set(o, "GetSet", func(call goja.FunctionCall) goja.Value {
+		if ask("Has", call, nil).ToBoolean() {
+			return ask("Get", call, nil)
+		}
+		value := call.Argument(1)
+		if make, ok := goja.AssertFunction(value); ok {
+			made, err := make(goja.Undefined(), call.Argument(0))
+			if err != nil {
+				panic(err)
+			}
+			value = made
+		}
+		ask("Set", call, r.json(value))
+		return value
+	})
+	return o
+}
+
+// logger makes one of the functions of log.
+func (r *run) logger(ctx context.Context, h host, level Level) native {
+	return func(call goja.FunctionCall) goja.Value {
+		var b strings.Builder
+		for i, v := range call.Arguments {
+			if i > 0 {
+				b.WriteByte(' ')
+			}
+			if b.Len() > maxLog {
+				break
+			}
+			b.WriteString(r.words(v))
+		}
+		return r.ask(ctx, h, "log", logArgs{Level: level, Text: clip(b.String(), maxLog)})
+	}
+}
+
+// words is a value as people read it in a log.
+func (r *run) words(v goja.Value) string {
+	o, ok := v.(*goja.Object)
+	if !ok {
+		if s, symbol := v.(*goja.Symbol); symbol {
+			return "Symbol(" + s.String() + ")"
+		}
+		return v.String()
+	}
+	if o.ClassName() == "Error" {
+		return o.String()
+	}
+	if text, err := r.stringify(goja.Undefined(), v); err == nil && !goja.IsUndefined(text) {
+		return text.String()
+	} else if err != nil && r.uncatchable(err) {
+		panic(err)
+	}
+	return o.ClassName()
+}
+
+// ask calls the host while the clock stands still. It throws an Error when the host refuses.
+func (r *run) ask(ctx context.Context, h host, op string, args any) goja.Value {
+	raw, err := json.Marshal(args)
+	if err == nil {
+		r.clock.pause()
+		raw, err = h.call(ctx, op, raw)
+		r.clock.resume()
+	}
+	if err == nil {
+		return r.value(raw)
+	}
+	if no, ok := err.(*refusal); ok { //nolint:errorlint // hosts return it as it is
+		r.throw(no)
+	}
+	r.throw(refuse("%v", err))
+	return nil
+}
+
+// throw throws an Error as scripts know it. Nothing of Go is in it.
+func (r *run) throw(no *refusal) {
+	e, err := r.rt.New(r.newError, r.rt.ToValue(no.Message))
+	if err != nil {
+		panic(err)
+	}
+	for name, v := range no.Props {
+		r.set(e, name, v)
+	}
+	panic(e)
+}
+
+func (r *run) throwType(format string, args ...any) {
+	panic(r.rt.NewTypeError(append([]any{format}, args...)...))
+}
+
+// value makes a value of JSON; nothing is undefined.
+func (r *run) value(raw json.RawMessage) goja.Value {
+	if len(raw) == 0 {
+		return goja.Undefined()
+	}
+	v, err := r.parse(goja.Undefined(), r.rt.ToValue(string(raw)))
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// json is a value as JSON, null for what has none. What goes wrong is thrown.
+func (r *run) json(v goja.Value) json.RawMessage {
+	text, err := r.stringify(goja.Undefined(), v)
+	if err != nil {
+		panic(err)
+	}
+	if goja.IsUndefined(text) {
+		return json.RawMessage("null")
+	}
+	s := text.String()
+	if len(s) > maxValue {
+		r.throw(refuse("a value of %d bytes as JSON; at most %d", len(s), maxValue))
+	}
+	if !json.Valid([]byte(s)) {
+		r.throw(refuse("a value that nests too deeply"))
+	}
+	return json.RawMessage(s)
+}
+
+func isString(v goja.Value) bool {
+	_, ok := v.(goja.String)
+	return ok
+}

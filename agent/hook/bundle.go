@@ -1,0 +1,192 @@
+package hook
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/evanw/esbuild/pkg/api"
+)
+
+// hooks are the names of the functions that are hooks.
+var hooks = []string{"Create", "Next"} //nolint:gochecknoglobals // a constant list
+
+// found is the property of the global object into which a bundle puts its hooks.
+const found = "agent-sandbox hooks"
+
+// Namespaces of esbuild's modules: none is "file", so that it reads nothing from the host by itself.
+const (
+	namespace = "assistant"
+	start     = "start"
+)
+
+// read reads a source file by its slash-separated path in the assistant's directory. A refusal that is Missing: there is none.
+type read func(name string) (string, error)
+
+// bundleOf makes one script of a source file and what it imports.
+func bundleOf(entry string, read read) (*bundle, *fault) {
+	s := &sources{read: read, entry: entry, texts: map[string]string{}}
+	result := api.Build(api.BuildOptions{
+		EntryPoints: []string{start}, Outfile: "hooks.js", Bundle: true, Write: false,
+		Format: api.FormatIIFE, Platform: api.PlatformNeutral, Charset: api.CharsetUTF8, LogLevel: api.LogLevelSilent,
+		Sourcemap: api.SourceMapInline, SourcesContent: api.SourcesContentExclude,
+		TsconfigRaw: "{}", // or esbuild looks for one
+		Target:      api.ES2022,
+		// What ES2022 has and the engine has not.
+		Supported: map[string]bool{"async-generator": false, "for-await": false, "dynamic-import": false, "import-meta": false},
+		Plugins:   []api.Plugin{{Name: namespace, Setup: s.setup}},
+	})
+	if len(result.Errors) > 0 {
+		return nil, sourceFault(result.Errors)
+	}
+	code := string(result.OutputFiles[0].Contents)
+	sum := sha256.Sum256([]byte(code))
+	return &bundle{ID: hex.EncodeToString(sum[:]), Code: code}, nil
+}
+
+// sourceFault tells the first of esbuild's errors.
+func sourceFault(messages []api.Message) *fault {
+	m := messages[0]
+	f := &fault{Kind: badCode, Text: clip(m.Text, maxText)}
+	if l := m.Location; l != nil {
+		f.File, f.Line, f.Column = strings.TrimPrefix(l.File, namespace+":"), l.Line, l.Column+1
+	}
+	if n := len(messages) - 1; n > 0 {
+		f.Text += fmt.Sprintf(", and %d more", n)
+	}
+	return f
+}
+
+// sources finds and reads the files of a bundle. esbuild calls it from many goroutines.
+type sources struct {
+	read  read
+	entry string
+	mu    chan struct{}
+	texts map[string]string
+	total int
+	looks int
+}
+
+func (s *sources) setup(b api.PluginBuild) {
+	s.mu = make(chan struct{}, 1)
+	b.OnResolve(api.OnResolveOptions{Filter: ".*"}, func(a api.OnResolveArgs) (api.OnResolveResult, error) {
+		if a.Kind == api.ResolveEntryPoint {
+			return api.OnResolveResult{Path: start, Namespace: start}, nil
+		}
+		name, err := s.resolve(a)
+		if err != nil {
+			return api.OnResolveResult{}, err
+		}
+		return api.OnResolveResult{Path: name, Namespace: namespace}, nil
+	})
+	b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: start}, func(api.OnLoadArgs) (api.OnLoadResult, error) {
+		return loaded(s.first(), api.LoaderJS), nil
+	})
+	b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: namespace}, func(a api.OnLoadArgs) (api.OnLoadResult, error) {
+		text, err := s.text(a.Path)
+		if err != nil {
+			return api.OnLoadResult{}, err
+		}
+		if a.Path == s.entry {
+			text += s.last()
+		}
+		return loaded(text, loaders[path.Ext(a.Path)]), nil
+	})
+}
+
+func loaded(text string, l api.Loader) api.OnLoadResult {
+	return api.OnLoadResult{Contents: &text, Loader: l}
+}
+
+// first is a module that takes the hooks which the entry exports, by whatever name they are declared.
+func (s *sources) first() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "import * as exported from %q;\n", "./"+s.entry)
+	for _, h := range hooks {
+		fmt.Fprintf(&b, "{ const name = %q; if (typeof exported[name] === 'function') globalThis[%q][name] = exported[name]; }\n", h, found)
+	}
+	return b.String()
+}
+
+// last stands behind the entry's text and takes the hooks that are declared there and not exported.
+func (s *sources) last() string {
+	var b strings.Builder
+	b.WriteString("\n;")
+	for _, h := range hooks {
+		fmt.Fprintf(&b, "if (typeof %s === 'function') globalThis[%q].%s = %s;", h, found, h, h)
+	}
+	return b.String()
+}
+
+var loaders = map[string]api.Loader{ //nolint:gochecknoglobals // a constant table
+	".ts": api.LoaderTS, ".mts": api.LoaderTS, ".js": api.LoaderJS, ".mjs": api.LoaderJS, ".json": api.LoaderJSON,
+}
+
+// resolve finds the file that an import names.
+func (s *sources) resolve(a api.OnResolveArgs) (string, error) {
+	spec := a.Path
+	relative := spec == "." || spec == ".." || strings.HasPrefix(spec, "./") || strings.HasPrefix(spec, "../")
+	switch {
+	case path.IsAbs(spec):
+		return "", fmt.Errorf("import of %q: absolute paths are refused; hooks import files of the assistant's directory", clip(spec, 200))
+	case !relative:
+		return "", fmt.Errorf("import of %q: there are no packages and no modules of Node.js; hooks import files of the assistant's directory, as \"./name\"", clip(spec, 200))
+	}
+	dir := "."
+	if a.Namespace == namespace {
+		dir = path.Dir(a.Importer)
+	}
+	name := path.Join(dir, spec)
+	if name == ".." || strings.HasPrefix(name, "../") {
+		return "", fmt.Errorf("import of %q: it leads out of the assistant's directory", clip(spec, 200))
+	}
+	for _, candidate := range candidates(name) {
+		_, err := s.text(candidate)
+		if r := (*refusal)(nil); errors.As(err, &r) && r.Missing {
+			continue
+		}
+		return candidate, err
+	}
+	return "", fmt.Errorf("import of %q: there is no such file in the assistant's directory", clip(spec, 200))
+}
+
+// candidates are the files that an import may mean, best first.
+func candidates(name string) []string {
+	var out []string
+	ext := path.Ext(name)
+	if _, ok := loaders[ext]; ok {
+		out = append(out, name)
+	}
+	// TypeScript names the file that a module would be compiled to.
+	switch ext {
+	case ".js":
+		out = append(out, strings.TrimSuffix(name, ext)+".ts")
+	case ".mjs":
+		out = append(out, strings.TrimSuffix(name, ext)+".mts")
+	}
+	return append(out, name+".ts", name+".js", name+".json", path.Join(name, "index.ts"), path.Join(name, "index.js"))
+}
+
+// text reads a file, once, within the bounds of a script.
+func (s *sources) text(name string) (string, error) {
+	s.mu <- struct{}{}
+	defer func() { <-s.mu }()
+	if text, ok := s.texts[name]; ok {
+		return text, nil
+	}
+	if s.looks++; s.looks > maxProbes {
+		return "", fmt.Errorf("%s: the script looks for more than %d files", name, maxProbes)
+	}
+	text, err := s.read(name)
+	if err != nil {
+		return "", err
+	}
+	if s.total += len(text); s.total > maxSources {
+		return "", fmt.Errorf("%s: the script's files have more than %d bytes together", name, maxSources)
+	}
+	s.texts[name] = text
+	return text, nil
+}

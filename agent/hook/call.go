@@ -1,0 +1,80 @@
+package hook
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+
+	"github.com/dop251/goja"
+)
+
+// load runs the script's own statements, which declare its hooks.
+func (r *run) load(prg *goja.Program) error {
+	if _, err := r.rt.RunProgram(prg); err != nil {
+		return err
+	}
+	return r.rt.GlobalObject().Delete(found)
+}
+
+// call calls one hook and waits for a promise that it returns.
+func (r *run) call(o runOrder) (json.RawMessage, error) {
+	f, ok := goja.AssertFunction(r.hooks.Get(o.Function))
+	if !ok {
+		return nil, &fault{Kind: badValue, Text: "there is no function " + o.Function}
+	}
+	v, err := f(goja.Undefined(), r.first, r.value(o.Argument), r.value(o.Options))
+	if err != nil {
+		return nil, err
+	}
+	if v, err = r.settled(v); err != nil {
+		return nil, err
+	}
+	text, err := r.stringify(goja.Undefined(), v)
+	switch {
+	case err != nil && r.uncatchable(err):
+		return nil, err
+	case err != nil:
+		f := &fault{Kind: badValue}
+		if e, ok := r.fault(err).(*fault); ok { //nolint:errorlint // it is one
+			f.Thrown, f.Text = e.Thrown, o.Function+" returned what is not JSON: "+e.Message
+		}
+		return nil, f
+	case goja.IsUndefined(text) || v == nil:
+		return json.RawMessage("null"), nil
+	}
+	s := text.String()
+	if len(s) > maxValue {
+		return nil, &fault{Kind: badValue, Text: o.Function + " returned too much"}
+	}
+	if !json.Valid([]byte(s)) {
+		return nil, &fault{Kind: badValue, Text: o.Function + " returned what nests too deeply"}
+	}
+	return json.RawMessage(s), nil
+}
+
+// settled is the value of a promise, and of any other value itself. All that can happen has happened already: there is
+// nothing to wait for outside of the script.
+func (r *run) settled(v goja.Value) (goja.Value, error) {
+	o, ok := v.(*goja.Object)
+	if !ok || o.ExportType() != reflect.TypeFor[*goja.Promise]() {
+		return v, nil
+	}
+	p, ok := o.Export().(*goja.Promise)
+	if !ok {
+		return v, nil
+	}
+	switch p.State() {
+	case goja.PromiseStateFulfilled:
+		return p.Result(), nil
+	case goja.PromiseStateRejected:
+		return nil, r.thrown(p.Result(), nil)
+	default:
+		return nil, &fault{Kind: pending}
+	}
+}
+
+// uncatchable reports whether an error ends the script whatever it says.
+func (r *run) uncatchable(err error) bool {
+	in, deep := (*goja.InterruptedError)(nil), (*goja.StackOverflowError)(nil)
+	return errors.As(err, &in) || errors.As(err, &deep)
+}

@@ -1,0 +1,209 @@
+package hook
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"sync"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Options configure an [Engine]. The zero value runs scripts in this process.
+type Options struct {
+	// Worker is a program and its arguments that calls [Serve] on its stdin and stdout, such as this program with an
+	// argument for it. nil: scripts run in this process, where Limits.Memory cannot be held.
+	Worker  []string
+	Workers int // processes at one time; more runs wait for one. 0: 16
+	Idle    int // processes that wait for the next run. 0: 4
+	Limits  Limits
+}
+
+// Engine compiles and runs scripts. It is safe for concurrent use.
+type Engine struct {
+	limits  Limits
+	machine machine
+	pool    *pool // nil: there are no workers
+
+	mu      sync.Mutex
+	scripts map[string]*Script // by the sum of entry and its text: the last one that was compiled
+}
+
+// New returns an Engine, which the caller closes. Unsupported: a limit on memory without workers.
+func New(o Options) (*Engine, error) {
+	e := &Engine{limits: o.Limits.filled(), scripts: map[string]*Script{}}
+	if len(o.Worker) == 0 {
+		if o.Limits.Memory > 0 {
+			return nil, sandbox.Errorf(sandbox.Unsupported, "the memory of scripts is limited only in workers").WithHint("set Options.Worker")
+		}
+		e.machine = &engine{}
+		return e, nil
+	}
+	if e.limits.Memory <= 0 {
+		e.limits.Memory = defaultMemory
+	}
+	e.pool = newPool(o)
+	e.machine = e.pool
+	return e, nil
+}
+
+// Close ends all workers and waits for them; runs that are under way fail. Without workers it does nothing.
+func (e *Engine) Close() error {
+	if e.pool != nil {
+		e.pool.close()
+	}
+	return nil
+}
+
+// maxScripts is how many scripts an Engine remembers.
+const maxScripts = 256
+
+// Compile makes a Script of a source file, such as "src/index.ts", and of what it imports from the assistant's directory
+// fsys, and finds out which hooks it has. fsys decides where links lead: that of an [os.Root] lets none out. The same
+// content is compiled once. Invalid: it is no valid script; the error has file, line and column.
+func (e *Engine) Compile(ctx context.Context, fsys fs.FS, entry string) (*Script, error) {
+	if !fs.ValidPath(entry) {
+		return nil, compileError(sandbox.Errorf(sandbox.Invalid, "%q is no path in the assistant's directory", clip(entry, 200)))
+	}
+	text, err := readSource(fsys, entry)
+	if err != nil {
+		return nil, compileError(err)
+	}
+	key := fmt.Sprintf("%x %s", sha256.Sum256([]byte(text)), entry)
+	if s := e.known(key, fsys); s != nil {
+		return s, nil
+	}
+	from := &directory{fsys: fsys, seen: map[string]string{}}
+	b, err := e.machine.compile(ctx, from, compileOrder{Entry: entry, Limits: e.limits})
+	if err != nil {
+		return nil, e.failure("compile hooks", err)
+	}
+	s := &Script{engine: e, bundle: *b, seen: from.seen}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.scripts) >= maxScripts {
+		clear(e.scripts)
+	}
+	e.scripts[key] = s
+	return s, nil
+}
+
+// known is the script that was compiled of this entry, if all other files are as they were, too.
+func (e *Engine) known(key string, fsys fs.FS) *Script {
+	e.mu.Lock()
+	s := e.scripts[key]
+	e.mu.Unlock()
+	if s == nil {
+		return nil
+	}
+	for name, sum := range s.seen {
+		if text, err := readSource(fsys, name); sumOf(text, err) != sum {
+			return nil
+		}
+	}
+	return s
+}
+
+// failure is the error of a machine for callers.
+func (e *Engine) failure(op string, err error) error {
+	if f := (*fault)(nil); errors.As(err, &f) {
+		return f.failure(op, e.limits)
+	}
+	out := &sandbox.Error{Code: sandbox.CodeOf(err), Op: op, Hint: sandbox.HintOf(err), Err: err}
+	return out
+}
+
+func compileError(err error) error {
+	out := &sandbox.Error{Code: sandbox.CodeOf(err), Op: "compile hooks", Err: err}
+	if no := (*refusal)(nil); errors.As(err, &no) {
+		out.Code = sandbox.Invalid
+		if no.Missing {
+			out.Code = sandbox.NotFound
+		}
+	}
+	return out
+}
+
+// directory answers the calls of one compilation: files of the assistant.
+type directory struct {
+	fsys fs.FS
+	mu   sync.Mutex
+	seen map[string]string // all files that were looked for, with the sum of what was there
+}
+
+func (d *directory) call(_ context.Context, op string, args json.RawMessage) (json.RawMessage, error) {
+	if op != "source" {
+		return nil, nil // a log of statements outside of the hooks, which nobody has asked to run
+	}
+	var name string
+	if err := json.Unmarshal(args, &name); err != nil {
+		return nil, refuse("expected a path")
+	}
+	text, err := readSource(d.fsys, name)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.seen) >= maxProbes {
+		return nil, refuse("the script looks for more than %d files", maxProbes)
+	}
+	d.seen[name] = sumOf(text, err)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(text)
+}
+
+func sumOf(text string, err error) string {
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	sum := sha256.Sum256([]byte(text))
+	return string(sum[:])
+}
+
+// readSource reads a regular file of the assistant.
+func readSource(fsys fs.FS, name string) (string, error) {
+	if !fs.ValidPath(name) {
+		return "", refuse("%q is no path in the assistant's directory", clip(name, 200))
+	}
+	// A pipe would block the open.
+	info, err := fs.Stat(fsys, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		no := refuse("%s: there is no such file", clip(name, 200))
+		no.Missing = true
+		return "", no
+	case err != nil:
+		return "", refuse("%s cannot be read: %v", clip(name, 200), cause(err))
+	case info.IsDir():
+		no := refuse("%s is a directory", clip(name, 200))
+		no.Missing = true
+		return "", no
+	case !info.Mode().IsRegular():
+		return "", refuse("%s is not a regular file", clip(name, 200))
+	}
+	f, err := fsys.Open(name)
+	if err != nil {
+		return "", refuse("%s cannot be read: %v", clip(name, 200), cause(err))
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxSource+1))
+	switch {
+	case err != nil:
+		return "", refuse("%s cannot be read: %v", clip(name, 200), cause(err))
+	case len(data) > maxSource:
+		return "", refuse("%s has more than %d bytes", clip(name, 200), maxSource)
+	}
+	return string(data), nil
+}
+
+// cause takes the operation and path off a file error; messages name the path already.
+func cause(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err
+	}
+	return err
+}

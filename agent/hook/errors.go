@@ -1,0 +1,171 @@
+package hook
+
+import (
+	"cmp"
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// fault makes one of an error of the engine; nil stays nil.
+func (r *run) fault(err error) error {
+	if err == nil {
+		return nil
+	}
+	if f := (*fault)(nil); errors.As(err, &f) {
+		return f
+	}
+	if in := (*goja.InterruptedError)(nil); errors.As(err, &in) {
+		f := &fault{Kind: broken, Text: "interrupted"}
+		if why := r.interrupted(); why != nil {
+			f = &fault{Kind: why.Kind}
+		}
+		f.place(placesOf(in.Stack()))
+		return f
+	}
+	if deep := (*goja.StackOverflowError)(nil); errors.As(err, &deep) {
+		f := &fault{Kind: tooDeep}
+		f.place(placesOf(deep.Stack()))
+		return f
+	}
+	if ex := (*goja.Exception)(nil); errors.As(err, &ex) {
+		return r.thrown(ex.Value(), ex.Stack())
+	}
+	return &fault{Kind: broken, Text: clip(err.Error(), maxText)}
+}
+
+// unreadable is told of what throws again when it is looked at.
+const unreadable = "something that cannot be read was thrown"
+
+// thrown describes a value that was thrown. To read it may run the script, which may throw again.
+func (r *run) thrown(v goja.Value, stack []goja.StackFrame) *fault {
+	f := &fault{Kind: thrown}
+	var class string
+	err := r.guarded(func() { class = r.describe(f, v) })
+	if err != nil {
+		f.Thrown.Name, f.Message = "", unreadable
+		if r.uncatchable(err) && r.interrupted() != nil {
+			f.Kind = r.interrupted().Kind
+		}
+	}
+	places := placesOf(stack)
+	if len(stack) == 0 {
+		places = placesIn(r.stackOf(v))
+	}
+	// An error is made by its constructor; where that was called says more.
+	for len(places) > 1 && class != "" && places[0].Name == class {
+		places = places[1:]
+	}
+	f.place(places)
+	return f
+}
+
+// describe sets the name and message of what was thrown, and returns the name of its class.
+func (r *run) describe(f *fault, v goja.Value) (class string) {
+	f.Message = unreadable
+	object, ok := v.(*goja.Object)
+	if !ok {
+		if _, symbol := v.(*goja.Symbol); v != nil && !symbol {
+			f.Message = clip(v.String(), maxText)
+		}
+		return ""
+	}
+	if message := object.Get("message"); message != nil && !goja.IsUndefined(message) {
+		f.Message = clip(message.String(), maxText)
+		if name := object.Get("name"); name != nil && !goja.IsUndefined(name) {
+			f.Name = clip(name.String(), 100)
+		}
+		if made, ok := object.Get("constructor").(*goja.Object); ok {
+			class = made.Get("name").String()
+		}
+		return class
+	}
+	text, err := r.stringify(goja.Undefined(), v)
+	if err != nil {
+		panic(err)
+	}
+	if !goja.IsUndefined(text) {
+		f.Message = clip(text.String(), maxText)
+	}
+	return ""
+}
+
+// stackOf is the stack that an Error has of itself, in the engine's form.
+func (r *run) stackOf(v goja.Value) (text string) {
+	object, ok := v.(*goja.Object)
+	if !ok || object.ClassName() != "Error" {
+		return ""
+	}
+	err := r.guarded(func() {
+		if s := object.Get("stack"); s != nil && isString(s) {
+			text = s.String()
+		}
+	})
+	if err != nil {
+		return ""
+	}
+	return text
+}
+
+// frames are the lines of a stack that are in a file of the assistant.
+var frames = regexp.MustCompile(`at (?:([^\s(]+) \()?` + namespace + `:([^:\n]+):(\d+):(\d+)\(`) //nolint:gochecknoglobals // a constant expression
+
+// placesIn are the frames of a stack that is a text.
+func placesIn(stack string) (out []Thrown) {
+	for _, m := range frames.FindAllStringSubmatch(stack, maxFrames) {
+		t := Thrown{Name: m[1], File: m[2]}
+		t.Line, _ = strconv.Atoi(m[3])
+		t.Column, _ = strconv.Atoi(m[4])
+		out = append(out, t.clipped())
+	}
+	return out
+}
+
+// placesOf are the frames of a stack that are in a file of the assistant.
+func placesOf(stack []goja.StackFrame) (out []Thrown) {
+	for _, s := range stack {
+		p := s.Position()
+		name, ours := strings.CutPrefix(p.Filename, namespace+":")
+		if ours && len(out) < maxFrames {
+			t := Thrown{Name: s.FuncName(), File: name, Line: p.Line, Column: p.Column}
+			out = append(out, t.clipped())
+		}
+	}
+	return out
+}
+
+// clipped is a frame within bounds. A source map counts columns from 0.
+func (t Thrown) clipped() Thrown {
+	t.Name, t.File, t.Column = clip(cmp.Or(t.Name, "<anonymous>"), 100), clip(t.File, 500), t.Column+1
+	return t
+}
+
+// place sets where it was, as the innermost frame, and the stack.
+func (f *fault) place(places []Thrown) {
+	for i, p := range places {
+		if i == 0 {
+			f.File, f.Line, f.Column = p.File, p.Line, p.Column
+		}
+		f.Stack = append(f.Stack, p.Name+" ("+p.at()+")")
+	}
+}
+
+// guarded calls what may run the script, and returns what it panics with as an error.
+func (r *run) guarded(do func()) (err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			if e, ok := x.(error); ok {
+				err = e
+				return
+			}
+			err = errors.New("the engine failed")
+		}
+	}()
+	if ex := r.rt.Try(do); ex != nil {
+		return ex
+	}
+	return nil
+}

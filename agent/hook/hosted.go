@@ -1,0 +1,224 @@
+package hook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// hosted answers the calls of one run of a hook.
+type hosted struct {
+	r     *Request
+	calls int           // that are left
+	wait  time.Duration // that is left
+}
+
+func (h *hosted) call(ctx context.Context, op string, args json.RawMessage) (json.RawMessage, error) {
+	if h.calls--; h.calls < 0 {
+		return nil, refuse("the hook has called the host too often")
+	}
+	if h.wait <= 0 {
+		return nil, refuse("the hook has waited too long for what it called")
+	}
+	begin := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, h.wait)
+	defer cancel()
+	value, err := h.answer(ctx, op, args)
+	h.wait -= time.Since(begin)
+	if err != nil {
+		return nil, h.refusal(err)
+	}
+	return value, nil
+}
+
+// refusal makes what a script sees of an error.
+func (h *hosted) refusal(err error) *refusal {
+	if no := (*refusal)(nil); errors.As(err, &no) {
+		return no
+	}
+	no := refuse("%v", err)
+	if h.wait <= 0 {
+		no = refuse("the hook has waited too long for what it called: %v", err)
+	}
+	no.Props = map[string]any{"code": string(sandbox.CodeOf(err))}
+	return no
+}
+
+func (h *hosted) answer(ctx context.Context, op string, args json.RawMessage) (json.RawMessage, error) {
+	switch op {
+	case "message":
+		return answer(args, func(a messageArgs) (any, error) { return h.message(ctx, a) })
+	case "log":
+		return answer(args, func(a logArgs) (any, error) { return nil, h.log(a) })
+	case "memory":
+		return answer(args, func(a memoryArgs) (any, error) { return h.remember(ctx, a) })
+	case "sandbox":
+		return answer(args, func(a sandboxArgs) (any, error) { return useSandbox(ctx, h.r.Sandbox, a) })
+	default:
+		return nil, refuse("there is no call %q", clip(op, 50))
+	}
+}
+
+// answer decodes a call's arguments and encodes what comes back; nil is no value.
+func answer[A any](args json.RawMessage, do func(A) (any, error)) (json.RawMessage, error) {
+	var a A
+	if err := json.Unmarshal(args, &a); err != nil {
+		return nil, refuse("arguments that cannot be read: %v", err)
+	}
+	v, err := do(a)
+	if err != nil || v == nil {
+		return nil, err
+	}
+	return json.Marshal(v)
+}
+
+func (h *hosted) log(a logArgs) error {
+	switch a.Level {
+	case Trace, Debug, Info, Warn, Error:
+	default:
+		return refuse("there is no level %q", clip(string(a.Level), 50))
+	}
+	if h.r.Log != nil {
+		h.r.Log(Entry{Level: a.Level, Text: clip(a.Text, maxLog)})
+	}
+	return nil
+}
+
+// message sends one to the user and returns its id.
+func (h *hosted) message(ctx context.Context, a messageArgs) (any, error) {
+	function, ok := messageFunctions[a.Op]
+	if !ok {
+		return nil, refuse("there is no operation %q", clip(string(a.Op), 50))
+	}
+	m, err := parseMessage("ctx."+function, a)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.r.state.admit(&m, "ctx."+function, a.ID); err != nil {
+		return nil, err
+	}
+	if h.r.Send != nil {
+		if err := h.r.Send(ctx, m); err != nil {
+			return nil, err
+		}
+	}
+	return m.ID, nil
+}
+
+// parseMessage reads a message as a hook gives it: an object, or a text.
+func parseMessage(function string, a messageArgs) (Message, error) {
+	m := Message{Op: a.Op}
+	if len(a.Message) > maxProps {
+		return m, refuse("%s: a message of %d bytes; at most %d", function, len(a.Message), maxProps)
+	}
+	var text string
+	var object struct {
+		Type  *string         `json:"type"`
+		Props json.RawMessage `json:"props"`
+	}
+	switch {
+	case len(a.Message) == 0 && a.Op == End:
+		return m, nil
+	case len(a.Message) == 0:
+		return m, refuse("%s: expected a message: {type, props} or a text", function)
+	case json.Unmarshal(a.Message, &text) == nil && a.Message[0] == '"':
+		props, err := json.Marshal(map[string]string{"content": text})
+		m.Type, m.Props = "text", props
+		return m, err
+	case a.Message[0] != '{' || json.Unmarshal(a.Message, &object) != nil || object.Type == nil || *object.Type == "" || len(*object.Type) > maxKey:
+		return m, refuse("%s: expected a message: an object whose type is a string, or a text", function)
+	case len(object.Props) > 0 && object.Props[0] != '{' && string(object.Props) != "null":
+		return m, refuse("%s: props: expected an object", function)
+	}
+	m.Type = *object.Type
+	if len(object.Props) > 0 && object.Props[0] == '{' {
+		m.Props = object.Props
+	}
+	return m, nil
+}
+
+// admit gives a message its id, and checks that the one it is about can be changed.
+func (s *state) admit(m *Message, function, id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m.Op != Send && m.Op != Start {
+		if !s.open[id] {
+			return refuse("%s: there is no message %q that could be changed; ctx.SendStream begins one, ctx.End ends it", function, clip(id, 50))
+		}
+		if m.Op == End {
+			delete(s.open, id)
+		}
+		m.ID = id
+		return nil
+	}
+	if m.Op == Start {
+		if len(s.open) >= maxOpen {
+			return refuse("%s: there are %d messages that were not ended", function, maxOpen)
+		}
+		if s.open == nil {
+			s.open = map[string]bool{}
+		}
+	}
+	s.lastID++
+	m.ID = "h" + strconv.Itoa(s.lastID)
+	if m.Op == Start {
+		s.open[m.ID] = true
+	}
+	return nil
+}
+
+// remember does one operation of ctx.memory.
+func (h *hosted) remember(ctx context.Context, a memoryArgs) (any, error) {
+	var s Store
+	switch a.Space {
+	case "context":
+		s = memory{&h.r.state}
+	case "chat":
+		s = h.r.ChatStore
+	case "user":
+		s = h.r.UserStore
+	case "team":
+		s = h.r.TeamStore
+	}
+	where := fmt.Sprintf("ctx.memory.%s.%s", clip(a.Space, 50), clip(a.Function, 50))
+	switch {
+	case s == nil:
+		return nil, refuse("%s: this request has no memory of that kind", where)
+	case a.Function == "Keys":
+		keys, err := s.Keys(ctx)
+		return append([]string{}, keys...), err
+	case a.Key == "" || len(a.Key) > maxKey:
+		return nil, refuse("%s: expected a key of 1 to %d bytes", where, maxKey)
+	case len(a.Value) > maxStored:
+		return nil, refuse("%s: a value of %d bytes as JSON; at most %d", where, len(a.Value), maxStored)
+	}
+	switch a.Function {
+	case "Get":
+		v, err := s.Load(ctx, a.Key)
+		if v == nil {
+			v = json.RawMessage("null")
+		}
+		return v, err
+	case "Has":
+		v, err := s.Load(ctx, a.Key)
+		return v != nil, err
+	case "Set":
+		if !json.Valid(a.Value) {
+			return nil, refuse("%s: expected a value that JSON has", where)
+		}
+		return nil, s.Save(ctx, a.Key, slices.Clone(a.Value))
+	case "Del":
+		return nil, s.Delete(ctx, a.Key)
+	default:
+		return nil, refuse("there is no %s", where)
+	}
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

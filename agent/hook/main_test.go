@@ -1,0 +1,73 @@
+package hook_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"testing/fstest"
+
+	"github.com/seed434b0696/agent-sandbox/agent/hook"
+	"github.com/seed434b0696/agent-sandbox/agent/message"
+)
+
+// TestMain makes this binary a worker when an engine starts it as one.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == "hook-worker" {
+		if err := hook.Serve(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// inWorkers is an engine with workers.
+func inWorkers(t testing.TB, l hook.Limits) *hook.Engine {
+	t.Helper()
+	return newEngine(t, hook.Options{Worker: worker(t), Limits: l})
+}
+
+func worker(t testing.TB) []string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{self, "hook-worker"}
+}
+
+func newEngine(t testing.TB, o hook.Options) *hook.Engine {
+	t.Helper()
+	e, err := hook.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+// compile compiles one file.
+func compile(t testing.TB, e *hook.Engine, name, text string) *hook.Script {
+	t.Helper()
+	s, err := e.Compile(t.Context(), fstest.MapFS{name: {Data: []byte(text)}}, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// next runs a body as a Next hook and returns its data.
+func next(t testing.TB, e *hook.Engine, r *hook.Request, body string) (string, error) {
+	t.Helper()
+	s := compile(t, e, "src/index.ts", "function Next(ctx: any, payload: any, options: any): any {\n"+body+"\n}\n")
+	out, err := s.Next(t.Context(), r, hook.Payload{Messages: []message.Message{message.New(message.User, "hello")}})
+	if err != nil {
+		return "", err
+	}
+	return string(out.Data), nil
+}

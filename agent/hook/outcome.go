@@ -1,0 +1,232 @@
+package hook
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/agent/message"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Created is what a Create hook wants of the model step. The zero value wants nothing.
+type Created struct {
+	Messages     []message.Message          // what the model gets; nil: as they were
+	Connector    string                     // another connector; "": the assistant's
+	Temperature  *float64                   // from 0 to 2; nil: the assistant's
+	MaxTokens    int64                      // 0: the assistant's
+	MCPServers   []Server                   // which of the assistant's MCP servers; nil: all
+	PromptPreset string                     // which of the assistant's prompts; "": the usual
+	Locale       string                     // "": the request's
+	Metadata     map[string]json.RawMessage // for the record
+}
+
+// Server is an MCP server that a Create hook chose.
+type Server struct {
+	ID    string   `json:"server_id"`
+	Tools []string `json:"tools,omitempty"` // nil: all
+}
+
+// Replied is what a Next hook makes of the model step. The zero value lets it stand as it is.
+type Replied struct {
+	Delegate *Delegate                  // another assistant goes on; nil: none does
+	Data     json.RawMessage            // goes to the user beside the answer; nil: nothing does
+	Metadata map[string]json.RawMessage // for the record
+}
+
+// Delegate is a request to another assistant.
+type Delegate struct {
+	Agent    string
+	Messages []message.Message
+	Options  json.RawMessage // an object; nil: none
+}
+
+// reader reads what a hook returned.
+type reader struct {
+	hook  string
+	files files
+}
+
+// wrong is about one key, such as "messages[2].role".
+func (r reader) wrong(key, format string, args ...any) error {
+	err := sandbox.Errorf(sandbox.Invalid, r.hook+" returned "+key+": "+format, args...)
+	err.Op = opOf(r.hook)
+	return err
+}
+
+func opOf(hook string) string { return strings.ToLower(hook) + " hook" }
+
+// created reads what Create returned.
+func (r reader) created(raw json.RawMessage) (*Created, error) {
+	keys, err := r.object("a value", raw)
+	if keys == nil || err != nil {
+		return &Created{}, err
+	}
+	c := &Created{}
+	for _, key := range sortedKeys(keys) {
+		v := keys[key]
+		if string(v) == "null" {
+			continue
+		}
+		switch key {
+		case "messages":
+			c.Messages, err = r.messages(key, v)
+		case "connector":
+			err = r.text(key, v, &c.Connector)
+		case "prompt_preset":
+			err = r.text(key, v, &c.PromptPreset)
+		case "locale":
+			err = r.text(key, v, &c.Locale)
+		case "temperature":
+			c.Temperature = new(float64)
+			if json.Unmarshal(v, c.Temperature) != nil || *c.Temperature < 0 || *c.Temperature > 2 {
+				err = r.wrong(key, "expected a number from 0 to 2, got %s", short(v))
+			}
+		case "max_tokens":
+			var n float64
+			if json.Unmarshal(v, &n) != nil || n < 1 || n > 1<<40 || n != math.Trunc(n) {
+				err = r.wrong(key, "expected a whole number over 0, got %s", short(v))
+			}
+			c.MaxTokens = int64(n)
+		case "mcp_servers":
+			c.MCPServers, err = r.servers(key, v)
+		case "metadata":
+			c.Metadata, err = r.object(key, v)
+		default:
+			err = r.unknown(key, "messages, connector, temperature, max_tokens, mcp_servers, prompt_preset, locale and metadata")
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// replied reads what Next returned. A value that is no such object is the data.
+func (r reader) replied(raw json.RawMessage) (*Replied, error) {
+	out := &Replied{}
+	if string(raw) == "null" {
+		return out, nil
+	}
+	var keys map[string]json.RawMessage
+	if json.Unmarshal(raw, &keys) != nil || !anyOf(keys, "delegate", "data", "metadata") {
+		out.Data = raw
+		return out, nil
+	}
+	var err error
+	for _, key := range sortedKeys(keys) {
+		v := keys[key]
+		switch {
+		case key != "delegate" && key != "data" && key != "metadata":
+			err = r.unknown(key, "delegate, data and metadata")
+		case string(v) == "null":
+		case key == "delegate":
+			out.Delegate, err = r.delegate(key, v)
+		case key == "data":
+			out.Data = v
+		default:
+			out.Metadata, err = r.object(key, v)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func anyOf(keys map[string]json.RawMessage, names ...string) bool {
+	for _, n := range names {
+		if _, ok := keys[n]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+func (r reader) unknown(key, known string) error {
+	err := sandbox.Errorf(sandbox.Invalid, "%s returned %q, which means nothing", r.hook, clip(key, 100)).
+		WithHint("it may return %s; put what is your own into metadata", known)
+	err.Op = opOf(r.hook)
+	return err
+}
+
+// object reads an object; null is nil.
+func (r reader) object(key string, raw json.RawMessage) (map[string]json.RawMessage, error) {
+	var keys map[string]json.RawMessage
+	if json.Unmarshal(raw, &keys) != nil {
+		return nil, r.wrong(key, "expected an object, got %s", short(raw))
+	}
+	return keys, nil
+}
+
+// text reads a name.
+func (r reader) text(key string, raw json.RawMessage, to *string) error {
+	if json.Unmarshal(raw, to) != nil || len(*to) > 1000 {
+		return r.wrong(key, "expected a string of at most 1000 bytes, got %s", short(raw))
+	}
+	return nil
+}
+
+func (r reader) list(key string, raw json.RawMessage, most int) ([]json.RawMessage, error) {
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) != nil {
+		return nil, r.wrong(key, "expected an array, got %s", short(raw))
+	}
+	if len(list) > most {
+		return nil, r.wrong(key, "expected at most %d elements, got %d", most, len(list))
+	}
+	return list, nil
+}
+
+// servers reads names of MCP servers, or objects with the tools that are chosen.
+func (r reader) servers(key string, raw json.RawMessage) ([]Server, error) {
+	list, err := r.list(key, raw, 1000)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Server, len(list))
+	for i, v := range list {
+		if json.Unmarshal(v, &out[i].ID) == nil && out[i].ID != "" {
+			continue
+		}
+		d := json.NewDecoder(bytes.NewReader(v))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&out[i]); err != nil || out[i].ID == "" {
+			return nil, r.wrong(at(key, i), "expected the name of a server, or {server_id, tools}, got %s", short(v))
+		}
+	}
+	return out, nil
+}
+
+func (r reader) delegate(key string, raw json.RawMessage) (*Delegate, error) {
+	keys, err := r.object(key, raw)
+	if err != nil {
+		return nil, err
+	}
+	d := &Delegate{}
+	for _, k := range sortedKeys(keys) {
+		v, full := keys[k], key+"."+k
+		switch {
+		case k == "agent_id":
+			err = r.text(full, v, &d.Agent)
+		case k == "messages":
+			d.Messages, err = r.messages(full, v)
+		case k != "options":
+			err = r.unknown(full, "agent_id, messages and options in delegate")
+		case string(v) != "null":
+			d.Options = v
+			_, err = r.object(full, v)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if d.Agent == "" {
+		return nil, r.wrong(key+".agent_id", "expected the name of an assistant")
+	}
+	return d, nil
+}
+
+// short is a value for an error.
+func short(raw json.RawMessage) string { return clip(string(raw), 60) }

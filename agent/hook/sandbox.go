@@ -1,0 +1,236 @@
+package hook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Sandbox is where a hook has its files and commands. Names are slash-separated and relative to the workspace.
+type Sandbox interface {
+	// Workdir is the workspace as commands inside see it: absolute.
+	Workdir() string
+	// ReadFile reads a file of at most limit bytes; a bigger one is Exhausted.
+	ReadFile(ctx context.Context, name string, limit int64) ([]byte, error)
+	// WriteFile replaces a file, and makes the directories that it needs.
+	WriteFile(ctx context.Context, name string, data []byte) error
+	// ListDir lists a directory; more entries than limit are Exhausted.
+	ListDir(ctx context.Context, name string, limit int) ([]sandbox.FileInfo, error)
+	// Exec runs a command in the workspace, without a shell, and keeps at most limit bytes of what it writes. That it
+	// fails is in the result.
+	Exec(ctx context.Context, args []string, limit int64) (*sandbox.Result, error)
+}
+
+// In is a Sandbox over a real one. workdir is the absolute path of the workspace inside. All that it does happens inside,
+// under the sandbox's policy: a link in the workspace leads to what a command there would find, and never to a file of
+// this host. The caller closes s.
+func In(s *sandbox.Sandbox, workdir string) Sandbox { return within{s, path.Clean(workdir)} }
+
+type within struct {
+	s       *sandbox.Sandbox
+	workdir string
+}
+
+func (w within) Workdir() string { return w.workdir }
+
+func (w within) ReadFile(ctx context.Context, name string, limit int64) ([]byte, error) {
+	r, err := w.s.Files().Open(ctx, path.Join(w.workdir, name))
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if int64(len(data)) > limit {
+		return nil, errors.Join(sandbox.Errorf(sandbox.Exhausted, "%s has more than %d bytes", name, limit), ignored(r.Close()))
+	}
+	return data, errors.Join(err, r.Close())
+}
+
+// ignored is for a Close that says only that not everything was read.
+func ignored(error) error { return nil }
+
+func (w within) WriteFile(ctx context.Context, name string, data []byte) error {
+	full := path.Join(w.workdir, name)
+	if m, ok := w.s.Files().(sandbox.Maker); ok && path.Dir(name) != "." {
+		if err := m.Mkdir(ctx, path.Dir(full), 0o755); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			return err
+		}
+	}
+	return w.s.Files().Create(ctx, full, 0o644, strings.NewReader(string(data)))
+}
+
+func (w within) ListDir(ctx context.Context, name string, limit int) ([]sandbox.FileInfo, error) {
+	entries, err := w.s.Files().List(ctx, path.Join(w.workdir, name))
+	if err == nil && len(entries) > limit {
+		return nil, sandbox.Errorf(sandbox.Exhausted, "%s has more than %d entries", name, limit)
+	}
+	return entries, err
+}
+
+func (w within) Exec(ctx context.Context, args []string, limit int64) (*sandbox.Result, error) {
+	stdout, stderr := &head{limit: limit}, &head{limit: limit}
+	res, err := w.s.RunStdio(ctx, sandbox.Cmd{Args: args, Dir: w.workdir}, sandbox.Stdio{Stdout: stdout, Stderr: stderr})
+	if res != nil {
+		res.Stdout, res.Stderr, res.Cut = stdout.data, stderr.data, res.Cut || stdout.cut
+	}
+	return res, err
+}
+
+// head keeps the beginning of what is written.
+type head struct {
+	data  []byte
+	limit int64
+	cut   bool
+}
+
+func (h *head) Write(p []byte) (int, error) {
+	room := h.limit - int64(len(h.data))
+	if int64(len(p)) > room {
+		h.cut = true
+	}
+	h.data = append(h.data, p[:min(int64(len(p)), room)]...)
+	return len(p), nil
+}
+
+// fileInfo is an entry of a directory as hooks know it.
+type fileInfo struct {
+	Name    string `json:"name"`
+	Size    int64  `json:"size"`
+	IsDir   bool   `json:"is_dir"`
+	ModTime string `json:"mod_time"` // RFC 3339, UTC
+}
+
+// useSandbox answers a function of ctx.sandbox.
+func useSandbox(ctx context.Context, s Sandbox, a sandboxArgs) (any, error) {
+	if s == nil {
+		return nil, refuse("this request has no sandbox")
+	}
+	if a.Function == "Exec" {
+		return execIn(ctx, s, a)
+	}
+	texts := make([]string, len(a.Args))
+	for i, raw := range a.Args {
+		if err := json.Unmarshal(raw, &texts[i]); err != nil {
+			return nil, refuse("ctx.sandbox.%s: argument %d: expected a string", clip(a.Function, 50), i+1)
+		}
+	}
+	if len(texts) == 0 {
+		return nil, refuse("ctx.sandbox.%s: expected a path", clip(a.Function, 50))
+	}
+	where := fmt.Sprintf("ctx.sandbox.%s(%q)", clip(a.Function, 50), clip(texts[0], 200))
+	name, err := inWorkspace(s.Workdir(), texts[0])
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", where, err)
+	}
+	var value any
+	switch {
+	case a.Function == "ReadFile":
+		data, e := s.ReadFile(ctx, name, maxFile)
+		value, err = string(data), e
+	case a.Function == "ListDir":
+		entries, e := s.ListDir(ctx, name, maxEntries)
+		value, err = listed(entries), e
+	case a.Function == "WriteFile" && len(texts) == 2:
+		if len(texts[1]) > maxFile {
+			return nil, refuse("%s: a file of %d bytes; at most %d", where, len(texts[1]), maxFile)
+		}
+		err = s.WriteFile(ctx, name, []byte(texts[1]))
+	default:
+		return nil, refuse("there is no %s of %d arguments", where, len(texts))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", where, err)
+	}
+	return value, nil
+}
+
+func listed(entries []sandbox.FileInfo) []fileInfo {
+	out := make([]fileInfo, 0, len(entries))
+	for _, e := range entries {
+		out = append(out, fileInfo{e.Name, e.Size, e.Mode.IsDir(), e.Time.UTC().Format(time.RFC3339)})
+	}
+	return out
+}
+
+// inWorkspace is a path of a hook relative to the workspace. This is for clear errors; the wall is the sandbox's.
+func inWorkspace(workdir, name string) (string, error) {
+	if strings.ContainsRune(name, 0) || len(name) > 4096 {
+		return "", sandbox.Errorf(sandbox.Invalid, "this is no path")
+	}
+	if path.IsAbs(name) {
+		rest, ok := strings.CutPrefix(path.Clean(name), workdir)
+		if !ok || (rest != "" && rest[0] != '/' && workdir != "/") {
+			return "", sandbox.Errorf(sandbox.Denied, "it is not in the workspace; paths are relative to it")
+		}
+		name = "./" + rest
+	}
+	name = path.Clean(name)
+	if name == ".." || strings.HasPrefix(name, "../") {
+		return "", sandbox.Errorf(sandbox.Denied, "it leads out of the workspace")
+	}
+	return name, nil
+}
+
+// execIn runs a command; one that fails is an error with what it wrote.
+func execIn(ctx context.Context, s Sandbox, a sandboxArgs) (any, error) {
+	var args []string
+	if len(a.Args) != 1 || json.Unmarshal(a.Args[0], &args) != nil {
+		return nil, refuse("ctx.sandbox.Exec: expected an array of strings, such as [\"git\", \"status\"]")
+	}
+	if len(args) == 0 || len(args) > maxArgs || args[0] == "" {
+		return nil, refuse("ctx.sandbox.Exec: expected a program and at most %d arguments", maxArgs)
+	}
+	for i, arg := range args {
+		if len(arg) > maxArg || strings.ContainsRune(arg, 0) {
+			return nil, refuse("ctx.sandbox.Exec: argument %d: at most %d bytes, none of them zero", i, maxArg)
+		}
+	}
+	where := fmt.Sprintf("ctx.sandbox.Exec(%q)", clip(args[0], 200))
+	res, err := s.Exec(ctx, args, maxOutput)
+	if e, ok := errors.AsType[*sandbox.ExecError](err); ok {
+		return nil, failed(where, e.Err.Error(), e.Code, nil)
+	}
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", where, err)
+	case res.Code != 0:
+		return nil, failed(where, "", res.Code, res)
+	case res.Cut:
+		return nil, refuse("%s: it wrote more than %d bytes", where, maxOutput)
+	}
+	return string(res.Stdout), nil
+}
+
+// failed tells how a command failed: in its own words, which are on stdout for some.
+func failed(where, words string, code int, res *sandbox.Result) *refusal {
+	no := &refusal{Props: map[string]any{"exit_code": code, "stdout": "", "stderr": ""}}
+	if res != nil {
+		stdout, stderr := tail(res.Stdout), tail(res.Stderr)
+		no.Props["stdout"], no.Props["stderr"] = stdout, stderr
+		if words = strings.TrimSpace(stderr); words == "" {
+			words = strings.TrimSpace(stdout)
+		}
+		if res.Reason != "" {
+			words = res.Reason
+		}
+	}
+	no.Message = fmt.Sprintf("%s: exit status %d", where, code)
+	if words != "" {
+		no.Message += ": " + words
+	}
+	return no
+}
+
+// tail is the end of what a command wrote, where the cause stands.
+func tail(b []byte) string {
+	if len(b) > maxText {
+		b = b[len(b)-maxText:]
+	}
+	return strings.ToValidUTF8(string(b), "\uFFFD")
+}

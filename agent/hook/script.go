@@ -1,0 +1,142 @@
+package hook
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/seed434b0696/agent-sandbox/agent/event"
+	"github.com/seed434b0696/agent-sandbox/agent/message"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Script is the compiled hooks of an assistant. It is safe for concurrent use: each call has globals of its own, and
+// none of them see those of another.
+type Script struct {
+	engine *Engine
+	bundle bundle
+	seen   map[string]string
+}
+
+// HasCreate reports whether there is a Create hook.
+func (s *Script) HasCreate() bool { return slices.Contains(s.bundle.Exists, "Create") }
+
+// HasNext reports whether there is a Next hook.
+func (s *Script) HasNext() bool { return slices.Contains(s.bundle.Exists, "Next") }
+
+// Payload is what Next gets to see of the model step.
+type Payload struct {
+	Messages   []message.Message // that the model got
+	Completion *event.Response   // nil: the model step failed before it had one
+	Tools      []event.Tool      // that were used, at their end
+	Error      string            // why the model step failed; "": it did not
+}
+
+// Create calls the Create hook, if there is one, with the messages that the model would get. An error rejects the
+// request: of code Denied with a [Thrown] in its chain if the hook threw; Timeout and Exhausted for a limit; Invalid for what it
+// returned; Canceled or Timeout with ctx.
+func (s *Script) Create(ctx context.Context, r *Request, messages []message.Message) (*Created, error) {
+	if !s.HasCreate() {
+		return &Created{}, nil
+	}
+	in := reader{hook: "Create"}
+	argument, err := in.files.hide(messages)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := s.run(ctx, r, in.hook, argument)
+	if err != nil {
+		return nil, err
+	}
+	return in.created(raw)
+}
+
+// Next calls the Next hook, if there is one. Its errors are those of Create; they are for the log, and the model's answer
+// stands.
+func (s *Script) Next(ctx context.Context, r *Request, p Payload) (*Replied, error) {
+	if !s.HasNext() {
+		return &Replied{}, nil
+	}
+	in := reader{hook: "Next"}
+	messages, err := in.files.hide(p.Messages)
+	if err != nil {
+		return nil, err
+	}
+	wire := struct {
+		Messages   json.RawMessage `json:"messages"`
+		Completion *event.Response `json:"completion"`
+		Tools      []event.Tool    `json:"tools"`
+		Error      *string         `json:"error"`
+	}{Messages: messages, Completion: p.Completion, Tools: append([]event.Tool{}, p.Tools...)}
+	if p.Error != "" {
+		wire.Error = &p.Error
+	}
+	argument, err := json.Marshal(wire)
+	if err != nil {
+		return nil, sandbox.Errorf(sandbox.Invalid, "the payload is no JSON: %w", err)
+	}
+	raw, err := s.run(ctx, r, in.hook, argument)
+	if err != nil {
+		return nil, err
+	}
+	return in.replied(raw)
+}
+
+// run calls one hook.
+func (s *Script) run(ctx context.Context, r *Request, function string, argument json.RawMessage) (json.RawMessage, error) {
+	op, l := opOf(function), s.engine.limits
+	fail := func(code sandbox.Code, format string, args ...any) error {
+		err := sandbox.Errorf(code, format, args...)
+		err.Op = op
+		return err
+	}
+	if len(argument) > maxValue {
+		return nil, fail(sandbox.Exhausted, "messages of %d bytes; hooks take at most %d", len(argument), maxValue)
+	}
+	set, err := r.setting()
+	if err != nil {
+		return nil, fail(sandbox.Invalid, "%w", err)
+	}
+	options := r.Options
+	if len(options) == 0 {
+		options = json.RawMessage("{}")
+	}
+	if !json.Valid(options) {
+		return nil, fail(sandbox.Invalid, "the request's options are no JSON")
+	}
+	h := &hosted{r: r, calls: l.Calls, wait: l.Wait}
+	raw, err := s.engine.machine.run(ctx, h, runOrder{
+		ID: s.bundle.ID, Code: s.bundle.Code, Function: function, Setting: set, Argument: argument, Options: options, Limits: l,
+	})
+	if err != nil {
+		if ctx.Err() != nil { // whatever else it said when it was stopped
+			return nil, &sandbox.Error{Code: sandbox.CodeOf(ctx.Err()), Op: op, Err: ctx.Err()}
+		}
+		return nil, s.engine.failure(op, err)
+	}
+	return raw, nil
+}
+
+// setting is what ctx has beside functions.
+func (r *Request) setting() (setting, error) {
+	type authorized struct {
+		User string `json:"user_id,omitempty"`
+		Team string `json:"team_id,omitempty"`
+	}
+	metadata := r.Metadata
+	if metadata == nil {
+		metadata = map[string]json.RawMessage{}
+	}
+	raw, err := json.Marshal(struct {
+		Chat       string                     `json:"chat_id"`
+		Assistant  string                     `json:"assistant_id"`
+		Authorized authorized                 `json:"authorized"`
+		Locale     string                     `json:"locale"`
+		Metadata   map[string]json.RawMessage `json:"metadata"`
+	}{r.Chat, r.Assistant, authorized{r.User, r.Team}, r.Locale, metadata})
+	s := setting{Context: raw, Sandbox: r.Sandbox != nil}
+	if s.Sandbox {
+		s.Workdir = r.Sandbox.Workdir()
+	}
+	return s, err
+}
