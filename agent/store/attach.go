@@ -1,0 +1,255 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/agent/message"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// attachments is the directory of attached files in a workspace.
+const attachments = ".attachments"
+
+// Attachment is a file that a user has given, in a workspace.
+type Attachment struct {
+	Path      string `json:"path"`       // below the workspace, with slashes
+	MediaType string `json:"media_type"` // by its content
+	Size      int64  `json:"size"`       // bytes
+}
+
+// String is the line that stands for the file in a message.
+func (a Attachment) String() string {
+	return fmt.Sprintf("[Attached file: %s (%s, %s)]", a.Path, a.MediaType, size(a.Size))
+}
+
+// Attach puts a file into the workspace, beside those of its name that are there. What is read is at most
+// Options.MaxAttachment; a longer file is Exhausted, and nothing of it stays. The name is made one that is safe.
+func (w *Workspace) Attach(ctx context.Context, name string, from io.Reader) (Attachment, error) {
+	dir, err := w.attachments()
+	if err != nil {
+		return Attachment{}, err
+	}
+	defer dir.Close()
+	f, name, err := create(dir, safeName(name), nil)
+	if err != nil {
+		return Attachment{}, err
+	}
+	a, err := w.fill(ctx, f, from)
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = dir.Remove(name) // the first error is told
+		if _, ok := errors.AsType[*sandbox.Error](err); !ok {
+			err = sandbox.Errorf(sandbox.CodeOf(err), "attach %s: %w", brief(name), err)
+		}
+		return Attachment{}, err
+	}
+	a.Path = path.Join(attachments, name)
+	return a, nil
+}
+
+// Place is the message as a program reads it that has the workspace and sees nothing but text: files and images are put
+// there, those of the same name and content once, and a line stands for each.
+func (w *Workspace) Place(ctx context.Context, m message.Message) (message.Message, error) {
+	out := message.Message{Role: m.Role}
+	for i, p := range m.Parts {
+		if p.Type == message.Text || len(p.Data) == 0 {
+			out.Parts = append(out.Parts, p)
+			continue
+		}
+		if p.Name == "" {
+			p.Name = fmt.Sprintf("%s-%d%s", p.Type, i+1, extension(p))
+		}
+		a, err := w.placed(ctx, p)
+		if err != nil {
+			return message.Message{}, err
+		}
+		out.Parts = append(out.Parts, message.Part{Type: message.Text, Text: a.String()})
+	}
+	return out, nil
+}
+
+// placed is where a part's data is in the workspace, which it may be already.
+func (w *Workspace) placed(ctx context.Context, p message.Part) (Attachment, error) {
+	dir, err := w.attachments()
+	if err != nil {
+		return Attachment{}, err
+	}
+	defer dir.Close()
+	f, name, err := create(dir, safeName(p.Name), p.Data)
+	if err != nil {
+		return Attachment{}, err
+	}
+	if f == nil {
+		return Attachment{Path: path.Join(attachments, name), MediaType: mediaType(p.Data), Size: int64(len(p.Data))}, nil
+	}
+	a, err := w.fill(ctx, f, bytes.NewReader(p.Data))
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = dir.Remove(name) // the first error is told
+		return Attachment{}, err
+	}
+	a.Path = path.Join(attachments, name)
+	return a, nil
+}
+
+// attachments opens the directory of attached files. An agent may have put anything in its place: a link is not followed,
+// also not one that appears meanwhile.
+func (w *Workspace) attachments() (*os.Root, error) {
+	wrong := sandbox.Errorf(sandbox.Denied, "the workspace has something else than a directory at %s", attachments).WithHint("remove %s/%s", w.Dir, attachments)
+	root, err := os.OpenRoot(w.Dir)
+	if err != nil {
+		return nil, sandbox.Errorf(sandbox.CodeOf(err), "workspace: %w", err)
+	}
+	defer root.Close()
+	if err := root.Mkdir(attachments, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, sandbox.Errorf(sandbox.CodeOf(err), "workspace: %w", err)
+	}
+	info, err := root.Lstat(attachments)
+	if err != nil || !info.IsDir() {
+		return nil, wrong
+	}
+	dir, err := root.OpenRoot(attachments)
+	if err != nil {
+		return nil, sandbox.Errorf(sandbox.CodeOf(err), "workspace: %w", err)
+	}
+	if opened, err := dir.Stat("."); err != nil || !os.SameFile(info, opened) {
+		return nil, errors.Join(wrong, dir.Close())
+	}
+	return dir, nil
+}
+
+// create makes a new file of a name, or of that and a number. Where data is given and a file with it is there, that is
+// its name, and there is no file.
+func create(dir *os.Root, name string, data []byte) (*os.File, string, error) {
+	const most = 1000
+	ext := path.Ext(name)
+	if ext == name {
+		ext = ""
+	}
+	for n := range most {
+		next := name
+		if n > 0 {
+			next = strings.TrimSuffix(name, ext) + "_" + strconv.Itoa(n) + ext
+		}
+		f, err := dir.OpenFile(next, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		switch {
+		case err == nil:
+			return f, next, nil
+		case !errors.Is(err, fs.ErrExist):
+			return nil, "", sandbox.Errorf(sandbox.CodeOf(err), "attach %s: %w", brief(name), err)
+		case data != nil && holds(dir, next, data):
+			return nil, next, nil
+		}
+	}
+	return nil, "", sandbox.Errorf(sandbox.Exhausted, "attach %s: the workspace has %d files of that name", brief(name), most)
+}
+
+// holds reports whether a file has this content. It may be anything, and change while we look.
+func holds(dir *os.Root, name string, data []byte) bool {
+	info, err := dir.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() != int64(len(data)) {
+		return false
+	}
+	f, err := dir.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	if opened, err := f.Stat(); err != nil || !os.SameFile(info, opened) {
+		return false
+	}
+	got, err := io.ReadAll(io.LimitReader(f, int64(len(data))+1))
+	return err == nil && bytes.Equal(got, data)
+}
+
+// fill writes a file, and tells what it is.
+func (w *Workspace) fill(ctx context.Context, f *os.File, from io.Reader) (Attachment, error) {
+	most := w.store.opts.MaxAttachment
+	var head bytes.Buffer
+	n, err := io.Copy(f, io.TeeReader(io.LimitReader(readFunc(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		return from.Read(p)
+	}), most+1), &begin{&head}))
+	if err != nil {
+		return Attachment{}, err
+	}
+	if n > most {
+		return Attachment{}, sandbox.Errorf(sandbox.Exhausted, "attach %s: over %s, which is the most", brief(path.Base(f.Name())), size(most)).
+			WithHint("attach a smaller file")
+	}
+	return Attachment{MediaType: mediaType(head.Bytes()), Size: n}, nil
+}
+
+// readFunc is an io.Reader of a function.
+type readFunc func(p []byte) (int, error)
+
+func (f readFunc) Read(p []byte) (int, error) { return f(p) }
+
+// sniffed is how much of a file tells its type, says net/http.
+const sniffed = 512
+
+// begin keeps the beginning of what is written to it.
+type begin struct{ *bytes.Buffer }
+
+func (b *begin) Write(p []byte) (int, error) {
+	_, _ = b.Buffer.Write(p[:min(len(p), max(0, sniffed-b.Len()))]) // memory takes it
+	return len(p), nil
+}
+
+func mediaType(data []byte) string {
+	kind, _, _ := strings.Cut(http.DetectContentType(data[:min(len(data), sniffed)]), ";")
+	return kind
+}
+
+// safeName makes one path component of a name that was given: the last one of it, without what could forge a line.
+func safeName(name string) string {
+	const most = 120
+	name = name[strings.LastIndexAny(name, `/\`)+1:]
+	name = strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !unicode.IsPrint(r) || strings.ContainsRune(`:*?"<>|`, r) {
+			return '_'
+		}
+		return r
+	}, name)
+	name = strings.TrimLeft(strings.TrimSpace(name), ".")
+	ext := path.Ext(name)
+	if len(ext) > 20 {
+		ext = ""
+	}
+	if len(name) > most {
+		name = strings.ToValidUTF8(name[:most-len(ext)], "") + ext
+	}
+	if name == "" {
+		return "file"
+	}
+	return name
+}
+
+// extension is the usual one of images, which have no name often.
+func extension(p message.Part) string {
+	return map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}[p.MediaType]
+}
+
+func size(n int64) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%d B", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%.1f KB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+}

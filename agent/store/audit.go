@@ -1,0 +1,83 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Record says what was decided. It has no place for what was said, and no key belongs into it.
+type Record struct {
+	Seq      int64     `json:"seq"` // from 1, without a gap; set by the store
+	At       time.Time `json:"at"`  // set by the store
+	User     string    `json:"user"`
+	Action   string    `json:"action"`            // such as "run", "remove chat"
+	Subject  string    `json:"subject,omitempty"` // the id of what it was about
+	Decision string    `json:"decision"`          // such as "allowed", "refused: exhausted"
+	Hash     string    `json:"hash"`              // of this record and all before it; set by the store
+}
+
+// seal is the hash of a record that follows one with the hash before. A record that is changed, or taken from the middle,
+// breaks the chain; that the last ones are missing, only who kept a hash elsewhere can tell.
+func (r Record) seal(before string) string {
+	raw, _ := json.Marshal([]any{before, r.Seq, millis(r.At), r.User, r.Action, r.Subject, r.Decision}) // texts and numbers always can be
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:])
+}
+
+// Audit adds a record; the texts are at most 256 bytes of UTF-8 each. Nothing changes or removes it later.
+func (s *Store) Audit(ctx context.Context, r Record) (Record, error) {
+	for _, f := range []struct{ what, text string }{{"user", r.User}, {"action", r.Action}, {"decision", r.Decision}, {"subject", r.Subject + "."}} {
+		if err := checkName("audit: "+f.what, f.text); err != nil {
+			return r, err
+		}
+	}
+	err := s.write(ctx, func(tx *sql.Tx) error {
+		var last int64
+		var before string
+		err := tx.QueryRowContext(ctx, "SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1").Scan(&last, &before)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		r.Seq, r.At = last+1, s.time(millis(s.now()))
+		r.Hash = r.seal(before)
+		_, err = tx.ExecContext(ctx, "INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?)", r.Seq, millis(r.At), r.User, r.Action, r.Subject, r.Decision, r.Hash)
+		return err
+	})
+	return r, err
+}
+
+// Records calls record for the audit's records in order, those from seq on, until it returns an error. When the chain of
+// hashes is broken, from there or just before, that is the error.
+func (s *Store) Records(ctx context.Context, seq int64, record func(Record) error) error {
+	before, next := "", max(1, seq)
+	if next > 1 {
+		err := s.db.QueryRowContext(ctx, "SELECT hash FROM audit WHERE seq = ?", next-1).Scan(&before)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil // nothing is so late
+		}
+		if err != nil {
+			return s.failed(err)
+		}
+	}
+	return s.each(ctx, func(rows *sql.Rows) error {
+		var r Record
+		var at int64
+		if err := rows.Scan(&r.Seq, &at, &r.User, &r.Action, &r.Subject, &r.Decision, &r.Hash); err != nil {
+			return err
+		}
+		r.At = s.time(at)
+		if r.Seq != next || r.Hash != r.seal(before) {
+			return sandbox.Errorf(sandbox.Denied, "%s: the audit was changed at record %d", s.at(database), next).
+				WithHint("restore the database from a copy; what comes before is as it was")
+		}
+		before, next = r.Hash, next+1
+		return record(r)
+	}, "SELECT seq, at, user, action, subject, decision, hash FROM audit WHERE seq >= ? ORDER BY seq", next)
+}

@@ -1,0 +1,143 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/agent/message"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Chat is a conversation of a user with an assistant. Its ID is the user's own: two users may have the same one.
+type Chat struct {
+	User      string    `json:"user"`
+	ID        string    `json:"id"`
+	Assistant string    `json:"assistant"`
+	Title     string    `json:"title"`              // the beginning of the first message
+	Session   string    `json:"session,omitempty"`  // what resumes it in its executor; "": not told
+	Executor  string    `json:"executor,omitempty"` // whose session that is
+	Created   time.Time `json:"created"`            // zero: nothing has been said yet, and it is not in the store
+	Used      time.Time `json:"used"`               // the last turn
+	Messages  int64     `json:"messages"`
+}
+
+// Filter says which chats, by those of its fields that are set.
+type Filter struct{ User, Assistant, ID string }
+
+// Chats lists chats, those used last first.
+func (s *Store) Chats(ctx context.Context, f Filter) ([]Chat, error) {
+	const query = `SELECT user, chat, assistant, title, session, executor, created, used,
+		(SELECT count(*) FROM messages WHERE messages.chat = chats.id) FROM chats
+		WHERE (?1 = '' OR user = ?1) AND (?2 = '' OR assistant = ?2) AND (?3 = '' OR chat = ?3) ORDER BY used DESC, user, chat`
+	var out []Chat
+	err := s.each(ctx, func(rows *sql.Rows) error {
+		var c Chat
+		var created, used int64
+		err := rows.Scan(&c.User, &c.ID, &c.Assistant, &c.Title, &c.Session, &c.Executor, &created, &used, &c.Messages)
+		c.Created, c.Used = s.time(created), s.time(used)
+		out = append(out, c)
+		return err
+	}, query, f.User, f.Assistant, f.ID)
+	return out, err
+}
+
+// Chat is one chat; NotFound: nothing has been said in it.
+func (s *Store) Chat(ctx context.Context, user, id string) (Chat, error) {
+	if err := checkOwner(user, id); err != nil {
+		return Chat{}, err
+	}
+	found, err := s.Chats(ctx, Filter{User: user, ID: id})
+	if err == nil && len(found) == 0 {
+		err = sandbox.Errorf(sandbox.NotFound, "user %s has no chat %s", brief(user), id).WithHint("list them with 'agent chats'")
+	}
+	if err != nil {
+		return Chat{}, err
+	}
+	return found[0], nil
+}
+
+// RemoveChat forgets a chat: its messages, what hooks remember of it, and its workspace. What its runs cost stays booked.
+// A chat or a workspace in use is Exists, and nothing is removed.
+func (s *Store) RemoveChat(ctx context.Context, user, id string) error {
+	return s.removeChat(ctx, user, id, time.Time{})
+}
+
+// removeChat is RemoveChat; where before is not zero, a chat that was used since is errRecent.
+func (s *Store) removeChat(ctx context.Context, user, id string, before time.Time) error {
+	if _, err := s.Chat(ctx, user, id); err != nil {
+		return err
+	}
+	h, err := s.hold(ctx, user, id, false)
+	if err != nil {
+		return err
+	}
+	defer h.release(true)
+	c, err := s.Chat(ctx, user, id) // as it is now that nobody can use it
+	if err != nil {
+		return err
+	}
+	if !before.IsZero() && !c.Used.Before(before) {
+		return errRecent
+	}
+	if err := s.discard(ctx, user, id); err != nil {
+		return err
+	}
+	return s.forget(ctx, user, id)
+}
+
+// forget removes what the database has of a chat.
+func (s *Store) forget(ctx context.Context, user, id string) error {
+	return s.write(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM memory WHERE scope = ?", ChatScope(user, id).name); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, "DELETE FROM chats WHERE user = ? AND chat = ?", user, id)
+		return err
+	})
+}
+
+// hold takes the lock of a chat.
+func (s *Store) hold(ctx context.Context, user, id string, wait bool) (*held, error) {
+	h, err := s.lock(ctx, lockName("chat", user, id), exclusive, wait)
+	if errors.Is(err, errHeld) {
+		return nil, sandbox.Errorf(sandbox.Exists, "chat %s is busy with another request", id).
+			WithHint("wait until that is answered, or use another chat")
+	}
+	return h, err
+}
+
+// title is how a chat is called: the beginning of what its user said first.
+func title(messages []message.Message) string {
+	const most = 80
+	for _, m := range messages {
+		if m.Role != message.User {
+			continue
+		}
+		text := m.Text()
+		text = strings.Join(strings.Fields(text[:min(len(text), 16*most)]), " ")
+		if r := []rune(strings.ToValidUTF8(text, "")); len(r) > most {
+			return string(r[:most-3]) + "..."
+		} else if len(r) > 0 {
+			return string(r)
+		}
+	}
+	return ""
+}
+
+// each calls row for the rows of a query.
+func (s *Store) each(ctx context.Context, row func(*sql.Rows) error, query string, args ...any) error {
+	rows, err := s.db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return s.failed(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := row(rows); err != nil {
+			return s.failed(err)
+		}
+	}
+	return s.failed(rows.Err())
+}

@@ -1,0 +1,86 @@
+package store
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+const (
+	maxName = 256 // bytes of a user's, an assistant's or a model's name
+	maxID   = 128
+)
+
+var ids = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+
+// NewID makes an id for a chat or a run: 26 digits and letters that nobody can guess; later ones sort after earlier ones.
+func NewID(now time.Time) string {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:8], uint64(max(0, now.UnixMilli()))<<16)
+	_, _ = rand.Read(b[6:]) // it never fails, says its contract
+	return strings.ToLower(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(b[:]))
+}
+
+// CheckID says what is wrong with the id of a chat or a run that was given from outside.
+func CheckID(id string) error {
+	if ids.MatchString(id) {
+		return nil
+	}
+	return sandbox.Errorf(sandbox.Invalid, "id %s: expected at most %d letters, digits, '.', '_' and '-', and a letter or digit first",
+		brief(id), maxID).WithHint("choose another id, or leave it out")
+}
+
+// checkName says what is wrong with a name that was given from outside.
+func checkName(what, name string) error {
+	if name != "" && len(name) <= maxName && utf8.ValidString(name) && !strings.ContainsRune(name, 0) {
+		return nil
+	}
+	return sandbox.Errorf(sandbox.Invalid, "%s %s: expected UTF-8 of 1 to %d bytes", what, brief(name), maxName)
+}
+
+func checkOwner(user, chat string) error {
+	if err := checkName("user", user); err != nil {
+		return err
+	}
+	return CheckID(chat)
+}
+
+// brief quotes what may be long.
+func brief(s string) string {
+	if len(s) > 60 {
+		return fmt.Sprintf("%q...", s[:60])
+	}
+	return fmt.Sprintf("%q", s)
+}
+
+// component makes one path component of any name: two names never make the same one, on file systems that do not tell
+// case or forms of Unicode apart neither. Small letters, digits, '-', '_' and a '.' that is not the first stand for
+// themselves, every other byte is '=' and two digits; of a long name the beginning is kept, and '=.' and a hash follow.
+func component(name string) string {
+	const most, kept = 120, 48
+	var b strings.Builder
+	for i := range len(name) {
+		c := name[i]
+		switch {
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '-', c == '_', c == '.' && i > 0:
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, "=%02x", c)
+		}
+	}
+	out := b.String()
+	if len(out) <= most {
+		return out
+	}
+	sum := sha256.Sum256([]byte(name))
+	return out[:kept] + "=." + hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,108 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// How a lock is taken: by one alone, or by many.
+const (
+	exclusive = unix.LOCK_EX
+	shared    = unix.LOCK_SH
+)
+
+// held is a lock (flock(2)) on a file in locks/, outside of what agents see. It ends with the process that has it.
+type held struct{ f *os.File }
+
+// errHeld says that somebody else has the lock.
+var errHeld = errors.New("held by another")
+
+// lock takes the lock of a name, and where wait says so it waits until it can or ctx ends; else errHeld is the answer.
+func (s *Store) lock(ctx context.Context, name string, how int, wait bool) (*held, error) {
+	file := filepath.Join(s.dir, "locks", name)
+	for {
+		f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, sandbox.Errorf(sandbox.CodeOf(err), "lock: %w", err)
+		}
+		err = flock(f, how|unix.LOCK_NB)
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			if !wait {
+				_ = f.Close() // it was only looked at
+				return nil, errHeld
+			}
+			if err := await(ctx, f, how); err != nil {
+				return nil, err
+			}
+		} else if err != nil {
+			_ = f.Close() // it was never locked
+			return nil, sandbox.Errorf(sandbox.Unavailable, "lock %s: %w", file, err)
+		}
+		// Who had it may have removed the file, and others may lock a new one of its name.
+		if same(f, file) {
+			return &held{f}, nil
+		}
+		(&held{f}).release(false)
+	}
+}
+
+// await waits for a lock. It closes f when that fails.
+func await(ctx context.Context, f *os.File, how int) error {
+	got := make(chan error, 1)
+	go func() { got <- flock(f, how) }()
+	select {
+	case err := <-got:
+		if err != nil {
+			_ = f.Close() // it was never locked
+			return sandbox.Errorf(sandbox.Unavailable, "lock %s: %w", f.Name(), err)
+		}
+		return nil
+	case <-ctx.Done():
+		go func() { // the kernel's wait cannot be ended; the lock is let go of as soon as it comes
+			<-got
+			(&held{f}).release(false)
+		}()
+		return sandbox.Errorf(sandbox.CodeOf(ctx.Err()), "waiting for others to finish: %w", ctx.Err())
+	}
+}
+
+func flock(f *os.File, how int) error {
+	for {
+		if err := unix.Flock(int(f.Fd()), how); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+func same(f *os.File, name string) bool {
+	mine, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Lstat(name)
+	return err == nil && os.SameFile(mine, there)
+}
+
+// release lets go; remove says that the file goes, too, which only who has it alone may say. It unlocks before it
+// closes: a child that is just being started has the descriptor until it executes its program.
+func (h *held) release(remove bool) {
+	if remove {
+		_ = os.Remove(h.f.Name()) // an empty file that stays does no harm
+	}
+	_ = flock(h.f, unix.LOCK_UN)
+	_ = h.f.Close() // only the lock mattered
+}
+
+// lockName is the file of a lock on what a user has under an id.
+func lockName(kind, user, id string) string {
+	sum := sha256.Sum256([]byte(user + "\x00" + id))
+	return kind + "-" + hex.EncodeToString(sum[:16])
+}

@@ -1,0 +1,220 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/agent/event"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Run is a run that is to begin.
+type Run struct {
+	ID            string // unlike any other; "": a new one
+	User          string
+	Assistant     string
+	Chat          string // "": of none
+	Connector     string // "": not known
+	Executor      string // "": a model is asked directly
+	Model         string // what a usage without models is booked to; "": not known
+	ReserveTokens int64  // that it may use at most; held of the user's day until it ends. 0: not known
+	ReserveUSD    float64
+}
+
+// Limits of a user. Those that are 0 are none.
+type Limits struct {
+	Requests   int     // runs at once
+	Tokens     int64   // a day, of prompts and answers, cached ones counted
+	USD        float64 // a day
+	Workspaces int     // that are kept
+}
+
+// Running is a run that was begun, and is not finished yet. It is safe for concurrent use.
+type Running struct {
+	ID      string
+	Started time.Time
+	Left    Left // of the user's day, when the run began
+
+	store *Store
+	model string
+	mu    sync.Mutex
+	held  *held // guarded by mu; nil: closed
+}
+
+// Left is what a user's limits leave for a run, what other runs have reserved taken off.
+type Left struct {
+	Tokens int64   // math.MaxInt64: there is no limit
+	USD    float64 // +Inf: there is no limit
+}
+
+// Begin books that a run begins, if the user's limits let it; else it is Exhausted, with a hint that says when it is free
+// again. Nobody else begins a run between the look and the booking. The caller finishes the run and closes it; one that
+// is neither, because its process died, stays in the books as unfinished and holds nothing.
+func (s *Store) Begin(ctx context.Context, r Run, l Limits) (*Running, error) {
+	now := s.now()
+	if r.ID == "" {
+		r.ID = NewID(now)
+	}
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	h, err := s.lock(ctx, "run-"+component(r.ID), exclusive, false)
+	if errors.Is(err, errHeld) {
+		return nil, sandbox.Errorf(sandbox.Exists, "run %s is running", r.ID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := &Running{ID: r.ID, Started: s.time(millis(now)), store: s, model: r.Model, held: h}
+	err = s.write(ctx, func(tx *sql.Tx) error {
+		var err error
+		if out.Left, err = s.admit(ctx, tx, r, l, now); err != nil {
+			return err
+		}
+		const put = `INSERT INTO runs (id, user, assistant, chat, connector, executor, started, reserved_tokens, reserved_usd)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+		res, err := tx.ExecContext(ctx, put, r.ID, r.User, r.Assistant, r.Chat, r.Connector, r.Executor, millis(now), count(r.ReserveTokens), r.ReserveUSD)
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			return errors.Join(err, sandbox.Errorf(sandbox.Exists, "run %s is booked already", r.ID))
+		}
+		return bookModels(ctx, tx, r.ID, []event.ModelUsage{{Model: r.Model}})
+	})
+	if err != nil {
+		h.release(true)
+		return nil, err
+	}
+	return out, nil
+}
+
+func (r Run) check() error {
+	if err := CheckID(r.ID); err != nil {
+		return err
+	}
+	for _, n := range []struct{ what, name string }{{"user", r.User}, {"assistant", r.Assistant}} {
+		if err := checkName(n.what, n.name); err != nil {
+			return err
+		}
+	}
+	for _, n := range []struct{ what, name string }{{"connector", r.Connector}, {"executor", r.Executor}, {"model", r.Model}} {
+		if n.name != "" {
+			if err := checkName(n.what, n.name); err != nil {
+				return err
+			}
+		}
+	}
+	if r.Chat != "" {
+		if err := CheckID(r.Chat); err != nil {
+			return err
+		}
+	}
+	if usd(&r.ReserveUSD) == nil || r.ReserveTokens < 0 {
+		return sandbox.Errorf(sandbox.Invalid, "a run reserves %d tokens and %g US dollars: expected no negative numbers", r.ReserveTokens, r.ReserveUSD)
+	}
+	return nil
+}
+
+// Progress books what the run has used until now, so that it is not lost with this process.
+func (r *Running) Progress(ctx context.Context, used event.Response) error {
+	return r.book(ctx, nil, used)
+}
+
+// Finish books what the run came to, once: of a run that is finished already nothing changes. It closes the run. That ctx is canceled does not keep it from being booked.
+func (r *Running) Finish(ctx context.Context, result event.Response) error {
+	if result.Outcome == "" {
+		result.Outcome = event.NoResult
+	}
+	outcome := string(result.Outcome)
+	if err := r.book(context.WithoutCancel(ctx), &outcome, result); err != nil {
+		return err
+	}
+	return r.Close()
+}
+
+func (r *Running) book(ctx context.Context, outcome *string, e event.Response) error {
+	took := count(e.DurationMS)
+	if took == 0 {
+		took = max(0, millis(r.store.now())-millis(r.Started))
+	}
+	u := e.Usage
+	const set = `UPDATE runs SET outcome = ?, duration = ?, turns = ?, tools = ?, denials = ?, input = ?, output = ?, cache_read = ?,
+		cache_write = ?, reasoning = ?, cost = ?, estimated = ?, executor = CASE executor WHEN '' THEN ? ELSE executor END
+		WHERE id = ? AND outcome IS NULL`
+	return r.store.write(ctx, func(tx *sql.Tx) error {
+		res, err := tx.ExecContext(ctx, set, outcome, took, count(e.Turns), count(e.Tools), len(e.Denials), count(u.Input), count(u.Output),
+			count(u.CacheRead), count(u.CacheWrite), count(u.Reasoning), usd(e.CostUSD), e.Estimated || outcome == nil, cut(e.Executor), r.ID)
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			return err
+		}
+		return bookModels(ctx, tx, r.ID, r.models(e))
+	})
+}
+
+// models is the usage by model: that of the whole run where the models do not tell.
+func (r *Running) models(e event.Response) []event.ModelUsage {
+	whole := event.ModelUsage{Model: r.model, Usage: e.Usage, CostUSD: e.CostUSD}
+	switch {
+	case len(e.Models) == 0:
+		return []event.ModelUsage{whole}
+	case len(e.Models) == 1 && e.Models[0].Usage == event.Usage{}:
+		whole.Model = e.Models[0].Model
+		return []event.ModelUsage{whole}
+	}
+	return e.Models[:min(len(e.Models), maxModels)]
+}
+
+const maxModels = 100 // of a run
+
+func bookModels(ctx context.Context, tx *sql.Tx, run string, models []event.ModelUsage) error {
+	if _, err := tx.ExecContext(ctx, "DELETE FROM run_models WHERE run = ?", run); err != nil {
+		return err
+	}
+	for _, m := range models {
+		const put = `INSERT INTO run_models VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET input = input + excluded.input,
+			output = output + excluded.output, cache_read = cache_read + excluded.cache_read,
+			cache_write = cache_write + excluded.cache_write, reasoning = reasoning + excluded.reasoning, cost = cost + excluded.cost`
+		u := m.Usage
+		if _, err := tx.ExecContext(ctx, put, run, cut(m.Model), count(u.Input), count(u.Output), count(u.CacheRead),
+			count(u.CacheWrite), count(u.Reasoning), usd(m.CostUSD)); err != nil {
+			return fmt.Errorf("model %s: %w", brief(m.Model), err)
+		}
+	}
+	return nil
+}
+
+// Close lets go of what the run holds of the user's limits. A run that was not finished stays in the books as
+// unfinished. Further calls do nothing.
+func (r *Running) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.held != nil {
+		r.held.release(true)
+		r.held = nil
+	}
+	return nil
+}
+
+// count keeps a number from outside within what many of them can be summed up to.
+func count(n int64) int64 { return min(max(0, n), 1e12) }
+
+// usd is a cost that can be summed up; one from outside that cannot is not known.
+func usd(cost *float64) *float64 {
+	if cost == nil || !(*cost >= 0 && *cost <= 1e9) || math.IsNaN(*cost) {
+		return nil
+	}
+	return cost
+}
+
+// cut keeps a name that executors say.
+func cut(name string) string { return strings.ToValidUTF8(name[:min(len(name), maxName)], "") }

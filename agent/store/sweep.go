@@ -1,0 +1,171 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Sweeping says what a sweep removes.
+type Sweeping struct {
+	OlderThan time.Duration // workspaces that nobody has used so long; 0: the store's Retention; negative: none
+	History   time.Duration // the same of chats; 0: the store's HistoryRetention; negative: none
+	DryRun    bool          // tell, and remove nothing
+}
+
+// Removed is a workspace or a chat that is removed, or would be.
+type Removed struct {
+	User string    `json:"user"`
+	Chat string    `json:"chat"`
+	Used time.Time `json:"used"` // when it was used last
+}
+
+// Report is what a sweep did.
+type Report struct {
+	Workspaces []Removed `json:"workspaces"`
+	Chats      []Removed `json:"chats"`
+	Busy       int       `json:"busy"`  // workspaces and chats that are old, and in use
+	Files      int64     `json:"files"` // and directories that were removed
+	Left       []error   `json:"-"`     // what could not be removed; the next sweep tries again. At most 100
+}
+
+// Sweep removes the workspaces that nobody has used within the retention, and chats where they have one; never one in
+// use. Another sweep at the same time is Exists. When ctx ends it stops, and the next one goes on.
+//
+// What a workspace's links lead to is not touched, and nothing below a mount is.
+func (s *Store) Sweep(ctx context.Context, w Sweeping) (Report, error) {
+	r := Report{Workspaces: []Removed{}, Chats: []Removed{}}
+	h, err := s.lock(ctx, "sweep", exclusive, false)
+	if errors.Is(err, errHeld) {
+		return r, sandbox.Errorf(sandbox.Exists, "another clean-up is under way").WithHint("wait for it")
+	}
+	if err != nil {
+		return r, err
+	}
+	defer h.release(true)
+	return r, s.sweep(ctx, w, &r)
+}
+
+func (s *Store) sweep(ctx context.Context, w Sweeping, r *Report) error {
+	if w.OlderThan == 0 {
+		w.OlderThan = s.opts.Retention
+	}
+	if w.History == 0 {
+		w.History = max(-1, s.opts.HistoryRetention)
+		if s.opts.HistoryRetention == 0 {
+			w.History = -1
+		}
+	}
+	now := s.now()
+	if w.OlderThan > 0 {
+		if !w.DryRun {
+			if err := s.sweepOrphans(ctx, now.Add(-w.OlderThan), r); err != nil {
+				return err
+			}
+		}
+		if err := s.sweepWorkspaces(ctx, now.Add(-w.OlderThan), w.DryRun, r); err != nil {
+			return err
+		}
+	}
+	if w.History > 0 {
+		if err := s.sweepChats(ctx, now.Add(-w.History), w.DryRun, r); err != nil {
+			return err
+		}
+	}
+	if w.DryRun {
+		return nil
+	}
+	if _, err := s.db.ExecContext(ctx, "DELETE FROM memory WHERE expires != 0 AND expires <= ?", millis(now)); err != nil {
+		return s.failed(err)
+	}
+	return s.empty(ctx, r)
+}
+
+func (s *Store) sweepWorkspaces(ctx context.Context, before time.Time, dry bool, r *Report) error {
+	old, err := s.old(ctx, "SELECT user, chat, used FROM workspaces WHERE used < ? ORDER BY used", before)
+	if err != nil {
+		return err
+	}
+	for _, o := range old {
+		p := place{o.User, o.Chat}
+		var err error
+		if dry {
+			err = s.free(ctx, p.lock())
+		} else {
+			_, err = s.evict(ctx, p, before)
+		}
+		switch {
+		case errors.Is(err, errHeld):
+			r.Busy++
+		case errors.Is(err, errRecent):
+		case ctx.Err() != nil:
+			return s.failed(ctx.Err())
+		case err != nil:
+			r.leave(err)
+		default:
+			r.Workspaces = append(r.Workspaces, o)
+		}
+	}
+	return nil
+}
+
+func (s *Store) sweepChats(ctx context.Context, before time.Time, dry bool, r *Report) error {
+	old, err := s.old(ctx, "SELECT user, chat, used FROM chats WHERE used < ? ORDER BY used", before)
+	if err != nil {
+		return err
+	}
+	for _, o := range old {
+		var err error
+		if dry {
+			err = s.free(ctx, lockName("chat", o.User, o.Chat))
+		} else {
+			err = s.removeChat(ctx, o.User, o.Chat, before)
+		}
+		switch {
+		case errors.Is(err, errHeld), errors.Is(err, sandbox.ErrExists):
+			r.Busy++
+		case errors.Is(err, errRecent):
+		case ctx.Err() != nil:
+			return s.failed(ctx.Err())
+		case err != nil:
+			r.leave(err)
+		default:
+			r.Chats = append(r.Chats, o)
+		}
+	}
+	return nil
+}
+
+func (s *Store) old(ctx context.Context, query string, before time.Time) ([]Removed, error) {
+	var out []Removed
+	err := s.each(ctx, func(rows *sql.Rows) error {
+		var o Removed
+		var used int64
+		err := rows.Scan(&o.User, &o.Chat, &used)
+		o.Used = s.time(used)
+		out = append(out, o)
+		return err
+	}, query, millis(before))
+	return out, err
+}
+
+// errRecent says that something was used after a sweep had taken it for old.
+var errRecent = errors.New("used a moment ago")
+
+// free is errHeld where somebody has a lock.
+func (s *Store) free(ctx context.Context, name string) error {
+	h, err := s.lock(ctx, name, exclusive, false)
+	if err == nil {
+		h.release(true)
+	}
+	return err
+}
+
+func (r *Report) leave(err error) {
+	if len(r.Left) < 100 {
+		r.Left = append(r.Left, err)
+	}
+}
