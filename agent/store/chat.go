@@ -6,6 +6,8 @@ import (
 	"errors"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/seed434b0696/agent-sandbox/agent/message"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -117,8 +119,13 @@ func title(messages []message.Message) string {
 			continue
 		}
 		text := m.Text()
-		text = strings.Join(strings.Fields(text[:min(len(text), 16*most)]), " ")
-		if r := []rune(strings.ToValidUTF8(text, "")); len(r) > most {
+		text = strings.Map(func(r rune) rune {
+			if r == utf8.RuneError || !unicode.IsPrint(r) {
+				return ' '
+			}
+			return r
+		}, text[:min(len(text), 16*most)])
+		if r := []rune(strings.Join(strings.Fields(text), " ")); len(r) > most {
 			return string(r[:most-3]) + "..."
 		} else if len(r) > 0 {
 			return string(r)
