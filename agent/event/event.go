@@ -56,7 +56,7 @@ type Event struct {
 // Session is what an agent says about itself when it starts.
 type Session struct {
 	ID         string   `json:"id"`                   // what resumes it; "": not told
-	Executor   string   `json:"executor"`             // "claude", "codex" or "cursor"
+	Executor   string   `json:"executor"`             // "claude", "codex" or "cursor"; "direct": the model's API, asked by package model
 	Version    string   `json:"version,omitempty"`    // of the executor
 	Model      string   `json:"model,omitempty"`      // "": not told
 	Dir        string   `json:"dir,omitempty"`        // where it works
@@ -172,11 +172,12 @@ const (
 // Result is the end of a turn as the executor tells it.
 type Result struct {
 	Outcome    Outcome      `json:"outcome"`
-	Text       *string      `json:"text,omitempty"`   // the answer; nil: not told, the last message is it
-	Errors     []string     `json:"errors,omitempty"` // what went wrong
-	Status     int64        `json:"status,omitempty"` // of HTTP, when the API failed; 0: not told
-	Usage      Usage        `json:"usage"`            // of this turn
-	Models     []ModelUsage `json:"models,omitempty"` // of all turns of this process until now
+	Text       *string      `json:"text,omitempty"`      // the answer; nil: not told, the last message is it
+	Errors     []string     `json:"errors,omitempty"`    // what went wrong
+	Status     int64        `json:"status,omitempty"`    // of HTTP, when the API failed; 0: not told
+	Usage      Usage        `json:"usage"`               // of this turn
+	Estimated  bool         `json:"estimated,omitempty"` // nobody told all of Usage, and what was not told is guessed, rather too low
+	Models     []ModelUsage `json:"models,omitempty"`    // of all turns of this process until now
 	CostUSD    *float64     `json:"cost_usd,omitempty"`
 	Turns      int64        `json:"turns,omitempty"`       // of this turn: how often the model was asked; 0: not told
 	DurationMS int64        `json:"duration_ms,omitempty"` // of this turn, in milliseconds; 0: not told

@@ -216,6 +216,7 @@ func (f *Fold) result(r *Result) {
 	f.results++
 	f.r.Outcome, f.finalText, f.errors = r.Outcome, r.Text, r.Errors
 	f.told = f.told.Add(r.Usage)
+	f.r.Estimated = f.r.Estimated || r.Estimated
 	f.r.Turns = plus(f.r.Turns, r.Turns)
 	f.r.DurationMS = plus(f.r.DurationMS, r.DurationMS)
 	if r.CostUSD != nil {

@@ -9,7 +9,7 @@ type Response struct {
 	Executor   string       `json:"executor,omitempty"`      // "": not told
 	Models     []ModelUsage `json:"models,omitempty"`        // that worked; without usage where only the name was told
 	Usage      Usage        `json:"usage"`                   // of all models and subagents, where that is told
-	Estimated  bool         `json:"estimated,omitempty"`     // no result told the usage: it is what the messages told, a lower bound
+	Estimated  bool         `json:"estimated,omitempty"`     // nobody told all of the usage: it is what the messages told, or guessed, rather too low
 	CostUSD    *float64     `json:"cost_usd,omitempty"`      // US dollars; nil: not told, which is no zero
 	Turns      int64        `json:"turns"`                   // how often the model was asked, as the executor counts; 0: not told
 	DurationMS int64        `json:"duration_ms"`             // milliseconds; 0: not told

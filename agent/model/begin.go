@@ -1,0 +1,72 @@
+package model
+
+import (
+	"context"
+	"math"
+	"net/url"
+
+	"github.com/seed434b0696/agent-sandbox/agent/connector"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// begin checks a request and makes a run of it; nothing is sent but to the tools.
+func (c *Client) begin(ctx context.Context, req Request) (*run, error) {
+	if err := valid(&req); err != nil {
+		return nil, err
+	}
+	system, said, err := sayings(req.System, req.Messages)
+	if err != nil {
+		return nil, err
+	}
+	tools, err := newToolbox(ctx, req.Tools)
+	if err != nil {
+		return nil, err
+	}
+	limit := req.MaxTokens
+	if limit <= 0 {
+		limit = req.Connector.MaxTokens
+	}
+	r := &run{c: c, req: req, tools: tools}
+	switch req.Connector.Protocol {
+	case connector.OpenAI:
+		r.api = newChat(c, req, system, said, tools.functions(), limit)
+	case connector.Responses:
+		r.api = newResponse(c, req, system, said, tools.functions(), limit)
+	case connector.Anthropic:
+		if limit <= 0 {
+			limit = maxTokensOf(req.Connector.Model)
+		}
+		r.api = newMessages(c, req, system, said, tools.functions(), limit)
+	default:
+		return nil, invalid("%s: expected the protocol openai, responses or anthropic, got %q", req.Connector.ID, req.Connector.Protocol)
+	}
+	r.limit = limit
+	return r, nil
+}
+
+// valid checks what is no message and no tool, and fills in defaults.
+func valid(req *Request) error {
+	c := req.Connector
+	u, err := url.Parse(c.BaseURL)
+	switch {
+	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "":
+		return sandbox.Errorf(sandbox.Invalid, "%s: expected the base URL of an API, got %q", c.ID, safeURL(c.BaseURL)).
+			WithHint("write it as https://HOST/v1")
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return sandbox.Errorf(sandbox.Invalid, "%s: the base URL of %s has a user, a query or a fragment", c.ID, safeURL(c.BaseURL)).
+			WithHint("headers and the key have places of their own")
+	case c.Model == "":
+		return invalid("%s: the connector names no model", c.ID)
+	case req.Limits.CostUSD > 0 && c.Price == nil:
+		return sandbox.Errorf(sandbox.Invalid, "%s: a limit on cost needs a price, and the connector has none", c.ID).
+			WithHint("write price into the connector, or limit tokens")
+	case req.Limits.CostUSD < 0 || math.IsNaN(req.Limits.CostUSD) || req.Limits.Tokens < 0:
+		return invalid("limits: expected numbers from 0 on")
+	case req.Temperature != nil && (math.IsNaN(*req.Temperature) || *req.Temperature < 0 || *req.Temperature > 2):
+		return invalid("temperature: expected a number from 0 to 2, got %g", *req.Temperature)
+	}
+	if req.MaxTurns <= 0 {
+		req.MaxTurns = 20
+	}
+	return nil
+}

@@ -1,0 +1,220 @@
+package model
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/seed434b0696/agent-sandbox/agent/connector"
+	"github.com/seed434b0696/agent-sandbox/agent/event"
+)
+
+// maxFault is how much of a server's message is told, in bytes.
+const maxFault = 500
+
+// fault is why there is no answer, or only a part of one.
+type fault struct {
+	outcome event.Outcome
+	status  int64         // of HTTP; 0: there was none
+	text    string        // what went wrong; the server's words are in it as they are until it is told
+	again   bool          // another try may do
+	wait    time.Duration // that the server asked for; 0: it did not
+}
+
+// Error makes a fault an error, as which it goes through the SDKs.
+func (f *fault) Error() string { return f.text }
+
+func apiFault(format string, args ...any) *fault {
+	return &fault{outcome: event.APIError, text: fmt.Sprintf(format, args...)}
+}
+
+// told is a fault's text for people: one line, of the connector, without any secret, control characters or a great length.
+func told(id, text string, secrets []string) string {
+	for _, s := range secrets {
+		for _, form := range []string{s, url.QueryEscape(s), strings.Trim(quoted(s), `"`)} {
+			text = strings.ReplaceAll(text, form, "[key]")
+		}
+	}
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
+	if id == "" {
+		id = "the connector"
+	}
+	return id + ": " + clip(text, 3*maxFault)
+}
+
+func quoted(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		return s
+	}
+	return string(b)
+}
+
+// clip is at most limit bytes of s, valid and marked where something is missing.
+func clip(s string, limit int) string {
+	if len(s) > limit {
+		return strings.ToValidUTF8(s[:limit], "") + "..."
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+// refusal makes a fault of an answer that is no stream of events; nil is one that is.
+func refusal(res *http.Response, c connector.Connector) *fault {
+	media, _, _ := strings.Cut(strings.ToLower(res.Header.Get("Content-Type")), ";")
+	media = strings.TrimSpace(media)
+	page := strings.Contains(media, "html")
+	if res.StatusCode == http.StatusOK && !page && !strings.HasSuffix(media, "json") {
+		return nil
+	}
+	defer res.Body.Close()
+	body, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10)) // what could be read is what can be told
+	page = page || bytes.HasPrefix(bytes.TrimSpace(body), []byte("<"))
+	said, code := serverMessage(body)
+	f := apiFault("HTTP %d: %s", res.StatusCode, said)
+	f.status = int64(res.StatusCode)
+	switch at := safeURL(c.BaseURL); {
+	case res.StatusCode >= 300 && res.StatusCode < 400:
+		f.text = fmt.Sprintf("HTTP %d: %s redirects to %s; write the address that it leads to as base URL", res.StatusCode, at, safeURL(res.Header.Get("Location")))
+	case page && res.StatusCode < 500:
+		f.text = fmt.Sprintf("HTTP %d: %s answers with a web page and not as an API; check the base URL, most end with /v1", res.StatusCode, at)
+	case page:
+		f.text = fmt.Sprintf("HTTP %d: %s", res.StatusCode, http.StatusText(res.StatusCode))
+	case res.StatusCode == http.StatusOK && code == "" && said == "":
+		f.text = "it answered without a stream"
+	case res.StatusCode == http.StatusUnauthorized, res.StatusCode == http.StatusForbidden:
+		f.text += "; " + keyPlace(c.Secret)
+	case res.StatusCode == http.StatusNotFound:
+		f.text += fmt.Sprintf("; check the model %q and the base URL %s", c.Model, at)
+	}
+	if f.again = retriable(res.StatusCode) && code != "insufficient_quota" && res.Header.Get("X-Should-Retry") != "false"; f.again {
+		f.wait = retryAfter(res.Header, time.Now())
+	}
+	return f
+}
+
+func retriable(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
+		http.StatusServiceUnavailable, http.StatusGatewayTimeout, 529:
+		return true
+	}
+	return false
+}
+
+// serverMessage is what a body says went wrong, in any of the forms that are about, and its code where it has one.
+func serverMessage(body []byte) (text, code string) {
+	var list []json.RawMessage
+	if json.Unmarshal(body, &list) == nil && len(list) > 0 { // of Gemini
+		body = list[0]
+	}
+	var m struct {
+		Error   json.RawMessage `json:"error"`
+		Message string          `json:"message"`
+		Detail  json.RawMessage `json:"detail"`
+	}
+	if json.Unmarshal(body, &m) != nil {
+		return clip(string(body), maxFault), ""
+	}
+	var e struct {
+		Message string          `json:"message"`
+		Type    string          `json:"type"`
+		Code    json.RawMessage `json:"code"`
+	}
+	_ = json.Unmarshal(m.Error, &e) // whichever fields fit
+	_ = json.Unmarshal(e.Code, &code)
+	if code == "" {
+		code = e.Type
+	}
+	var plain string
+	_ = json.Unmarshal(m.Error, &plain)
+	for _, s := range []string{e.Message, plain, m.Message, e.Type, string(m.Detail)} {
+		if s != "" {
+			return clip(s, maxFault), code
+		}
+	}
+	return "", code
+}
+
+// sendFault makes a fault of a request that had no answer.
+func sendFault(ctx context.Context, err error, c connector.Connector) *fault {
+	if f, ok := errors.AsType[*fault](err); ok {
+		return f
+	}
+	if f, ok := errors.AsType[*fault](context.Cause(ctx)); ok {
+		return f
+	}
+	if ctx.Err() != nil {
+		return interrupted(ctx)
+	}
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err // its own text has the URL, with whatever somebody wrote into it
+	}
+	f := apiFault("cannot reach %s: %v", safeURL(c.BaseURL), err)
+	f.again = transient(err)
+	return f
+}
+
+// transient reports whether a fault of a connection may be over soon.
+func transient(err error) bool {
+	if e, ok := errors.AsType[*net.DNSError](err); ok {
+		return e.IsTemporary || e.IsTimeout
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return false
+	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return false
+	}
+	if _, ok := errors.AsType[tls.AlertError](err); ok {
+		return false
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return false
+	}
+	_, network := errors.AsType[net.Error](err)
+	return network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+func interrupted(ctx context.Context) *fault {
+	text := "interrupted"
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		text = "the time was up"
+	}
+	return &fault{outcome: event.Interrupted, text: text}
+}
+
+// keyPlace says where a key comes from, and nothing of what it is.
+func keyPlace(s connector.Secret) string {
+	switch {
+	case s.Env != "":
+		return fmt.Sprintf("check the key, which is the variable %s", s.Env)
+	case s.File != "":
+		return fmt.Sprintf("check the key, which is in %s", s.File)
+	case len(s.Command) > 0:
+		return fmt.Sprintf("check the key, which %s prints", s.Command[0])
+	case s.Value != "":
+		return "check the key"
+	}
+	return "the connector names no key"
+}
+
+// safeURL is an address without what may be secret in it.
+func safeURL(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "an address that cannot be read"
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return clip(u.String(), 200)
+}
