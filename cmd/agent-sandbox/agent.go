@@ -18,6 +18,6 @@ agent-sandbox agent replay run.jsonl`,
 			return cmd.Help()
 		},
 	}
-	cmd.AddCommand(newAgentList(a), newAgentValidate(a), newAgentReplay(a))
+	cmd.AddCommand(newAgentList(a), newAgentValidate(a), newAgentReplay(a), newAgentRun(a))
 	return describe(cmd, exitSimple)
 }

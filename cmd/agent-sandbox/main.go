@@ -20,6 +20,9 @@ func main() {
 	if code, ok := actAsGuest(os.Args, os.Environ()); ok {
 		os.Exit(code)
 	}
+	if code, ok := actAsWorker(os.Args); ok {
+		os.Exit(code)
+	}
 	stdio := sandbox.Stdio{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 	os.Exit(run(context.Background(), os.Args[1:], os.Environ(), stdio))
 }

@@ -2,7 +2,11 @@
 
 package main
 
-import "github.com/seed434b0696/agent-sandbox/sandbox"
+import (
+	"context"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
 
 // pipelineProgram is this program built with the pipeline of assistants: the clients of models, the store and the
 // JavaScript engine take each start of whatever links them some milliseconds.
@@ -13,3 +17,7 @@ func becomePipeline() error {
 	return sandbox.Errorf(sandbox.Unavailable, "assistants are run by a program of their own: %w", become(pipelineProgram)).
 		WithHint("install it beside this one: make install")
 }
+
+func actAsWorker([]string) (code int, ok bool) { return 0, false }
+
+func (*app) runAssistant(context.Context, string, string, runFlags) error { return becomePipeline() }

@@ -1,0 +1,174 @@
+package agent
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/agent/broker"
+	"github.com/seed434b0696/agent-sandbox/agent/connector"
+	"github.com/seed434b0696/agent-sandbox/agent/event"
+	"github.com/seed434b0696/agent-sandbox/agent/executor"
+	"github.com/seed434b0696/agent-sandbox/agent/mcp"
+	"github.com/seed434b0696/agent-sandbox/agent/message"
+	"github.com/seed434b0696/agent-sandbox/agent/model"
+)
+
+// step is the model step: a direct call, or an agent.
+func (t *turn) step(ctx context.Context) error {
+	system, history, prompt, err := split(t.asked)
+	if err != nil {
+		return err
+	}
+	if t.executor == nil {
+		return t.call(ctx, system)
+	}
+	return t.drive(ctx, t.system(system), history, prompt)
+}
+
+// call asks the model directly.
+func (t *turn) call(ctx context.Context, system []string) error {
+	o, l := t.assistant.Options, t.assistant.Limits
+	r := model.Request{
+		Connector: t.connector, System: t.system(system), Temperature: o.Temperature, MaxTokens: o.MaxTokens, Tools: t.toolSet(),
+		Limits: model.Limits{Tokens: l.TokensPerRequest, CostUSD: l.CostPerRequestUSD},
+	}
+	for _, m := range t.asked {
+		if m.Role != message.System {
+			r.Messages = append(r.Messages, m)
+		}
+	}
+	if t.created.Temperature != nil {
+		r.Temperature = t.created.Temperature
+	}
+	if t.created.MaxTokens > 0 {
+		r.MaxTokens = t.created.MaxTokens
+	}
+	for e, err := range t.pipeline.o.Models.Stream(ctx, r) {
+		if err != nil {
+			return err
+		}
+		t.tell(e)
+	}
+	return nil
+}
+
+// drive lets an agent work in the sandbox, with the model behind a broker of ours.
+func (t *turn) drive(ctx context.Context, system []string, history []message.Message, prompt message.Message) error {
+	task := executor.Task{
+		System: system, History: history, Prompt: prompt, Program: t.program, Dir: t.dir(), Home: t.agentHome(),
+		Arguments: arguments(t.assistant.Sandbox),
+	}
+	chat := t.chat.Chat()
+	if t.home != "" && chat.Session != "" && chat.Executor == t.executor.Name() {
+		task.Resume = chat.Session
+	}
+	var err error
+	if task.Servers, err = t.offered(ctx); err != nil {
+		return err
+	}
+	b, err := t.broker()
+	if err != nil {
+		return err
+	}
+	stop, err := t.serve(ctx, b, &task.Model)
+	if err != nil {
+		return errors.Join(err, b.Close())
+	}
+	err = t.executor.Run(ctx, t.box, task, t.tell)
+	stop()
+	err = errors.Join(err, b.Close())
+	t.bill(b)
+	return err
+}
+
+// broker stands between the agent and the connector.
+func (t *turn) broker() (*broker.Broker, error) {
+	l := t.assistant.Limits
+	t.token = "placeholder-" + rand.Text()
+	return broker.New(broker.Options{
+		Models: map[string]connector.Connector{t.connector.Model: t.connector},
+		Other:  &t.connector, // agents ask smaller models small questions
+		Keys:   t.pipeline.o.Keys, Token: t.token,
+		Limits: broker.Limits{Tokens: l.TokensPerRequest, CostUSD: l.CostPerRequestUSD},
+		Log: func(e broker.Entry) {
+			if e.Err != nil {
+				t.faults.add(e.Err)
+			}
+		},
+	})
+}
+
+// serve lets the broker be reached from inside, and says how. What it returns ends that.
+func (t *turn) serve(ctx context.Context, b *broker.Broker, at *executor.Model) (stop func(), err error) {
+	*at = executor.Model{Name: t.connector.Model, Token: t.token}
+	var l net.Listener
+	if t.executor.Sockets() {
+		at.URL, at.Socket = "http://localhost", "/tmp/.model-"+rand.Text()
+		l, err = t.box.Listen(ctx, "unix:"+at.Socket)
+	} else {
+		const address = "127.0.0.1:4141"
+		at.URL = "http://" + address
+		l, err = t.box.Listen(ctx, address)
+	}
+	if err != nil {
+		return nil, err
+	}
+	server := &http.Server{Handler: b, ReadHeaderTimeout: time.Minute}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = server.Serve(l) // it is closed, or the sandbox has ended
+	}()
+	return func() {
+		_ = server.Close()
+		<-served
+	}, nil
+}
+
+// bill takes the broker's word for what was used: it is the one that the keys' owner pays.
+func (t *turn) bill(b *broker.Broker) {
+	used := b.Usage()
+	if len(used) == 0 {
+		return
+	}
+	r := event.Response{Models: used}
+	for _, m := range used {
+		r.Usage = r.Usage.Add(m.Usage)
+	}
+	if t.connector.Price != nil {
+		cost := b.CostUSD()
+		r.CostUSD = &cost
+	}
+	t.billed = &r
+}
+
+// offered are the MCP servers as the agent gets them, each by its own name.
+func (t *turn) offered(ctx context.Context) ([]executor.Server, error) {
+	set := t.toolSet()
+	if set == nil {
+		return nil, nil
+	}
+	all, err := set.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []executor.Server
+	for _, s := range t.assistant.Servers {
+		one := only{set, s.ID + "__"}
+		server := executor.Server{Name: s.ID, Handle: mcp.NewBridge(s.ID, one).Handle}
+		for _, tool := range all {
+			if name, ok := strings.CutPrefix(tool.Name, one.prefix); ok {
+				server.Tools = append(server.Tools, name)
+			}
+		}
+		if len(server.Tools) > 0 {
+			out = append(out, server)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,87 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/seed434b0696/agent-sandbox/agent/hook"
+	"github.com/seed434b0696/agent-sandbox/agent/tool"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// chosen is a set of which a Create hook has left some servers; nil: all.
+type chosen struct {
+	tool.Set
+	servers []hook.Server
+}
+
+func (c chosen) has(name string) bool {
+	if c.servers == nil {
+		return true
+	}
+	return slices.ContainsFunc(c.servers, func(s hook.Server) bool {
+		own, ok := strings.CutPrefix(name, s.ID+"__")
+		return ok && (s.Tools == nil || slices.Contains(s.Tools, own))
+	})
+}
+
+// List implements [tool.Set].
+func (c chosen) List(ctx context.Context) ([]tool.Tool, error) {
+	all, err := c.Set.List(ctx)
+	return slices.DeleteFunc(slices.Clone(all), func(t tool.Tool) bool { return !c.has(t.Name) }), err
+}
+
+// Call implements [tool.Set].
+func (c chosen) Call(ctx context.Context, name string, arguments json.RawMessage) (tool.Result, error) {
+	if !c.has(name) {
+		return tool.Result{}, sandbox.Errorf(sandbox.NotFound, "there is no tool %q", name)
+	}
+	return c.Set.Call(ctx, name, arguments)
+}
+
+// only is one server of a set, whose tools have their own names.
+type only struct {
+	set    tool.Set
+	prefix string
+}
+
+// List implements [tool.Set].
+func (o only) List(ctx context.Context) ([]tool.Tool, error) {
+	all, err := o.set.List(ctx)
+	var out []tool.Tool
+	for _, t := range all {
+		if name, ok := strings.CutPrefix(t.Name, o.prefix); ok {
+			t.Name = name
+			out = append(out, t)
+		}
+	}
+	return out, err
+}
+
+// Call implements [tool.Set].
+func (o only) Call(ctx context.Context, name string, arguments json.RawMessage) (tool.Result, error) {
+	return o.set.Call(ctx, o.prefix+name, arguments)
+}
+
+// faults keeps the first thing that was this side's fault, which an agent tells in words of its own.
+type faults struct {
+	mu    sync.Mutex
+	first error
+}
+
+func (f *faults) add(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.first == nil {
+		f.first = err
+	}
+}
+
+func (f *faults) get() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.first
+}

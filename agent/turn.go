@@ -1,0 +1,291 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/agent/assistant"
+	"github.com/seed434b0696/agent-sandbox/agent/connector"
+	"github.com/seed434b0696/agent-sandbox/agent/event"
+	"github.com/seed434b0696/agent-sandbox/agent/executor"
+	"github.com/seed434b0696/agent-sandbox/agent/hook"
+	"github.com/seed434b0696/agent-sandbox/agent/mcp"
+	"github.com/seed434b0696/agent-sandbox/agent/message"
+	"github.com/seed434b0696/agent-sandbox/agent/store"
+	"github.com/seed434b0696/agent-sandbox/agent/tool"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// turn is one request of one assistant, from its beginning to its end. What it opens it closes in the other order.
+type turn struct {
+	pipeline *Pipeline
+	request  Request
+	emit     func(event.Event)
+	closers  []func()
+
+	assistant *assistant.Assistant
+	connector connector.Connector
+	executor  executor.Executor // nil: the model is asked directly
+	limit     time.Duration     // of the whole turn; 0: none
+
+	chat    *store.Conversation
+	run     *store.Running
+	space   *store.Workspace // nil: none is needed
+	home    string           // of the agent, inside; "": not kept
+	box     *sandbox.Sandbox // nil: none is needed
+	backend string
+
+	script  *hook.Script // nil: there are no hooks
+	hooked  *hook.Request
+	created hook.Created
+	replied hook.Replied
+	servers *mcp.Set // nil: none
+
+	said    message.Message   // what the user said, as it is kept
+	asked   []message.Message // what the model is asked, the assistant's prompts apart
+	fold    event.Fold
+	tools   []event.Tool // that ended, for the Next hook
+	program []string     // what starts the agent; nil: its name
+	token   string       // what the agent has in the place of a key
+	faults  faults
+	billed  *event.Response // by the broker; nil: the agent's own word counts
+	settled bool            // it was booked
+}
+
+func (t *turn) later(end func()) { t.closers = append(t.closers, end) }
+
+func (t *turn) close() {
+	for _, end := range slices.Backward(t.closers) {
+		end()
+	}
+	t.closers = nil
+}
+
+// tell passes an event on, and keeps what is needed of it.
+func (t *turn) tell(e event.Event) {
+	const most = 1000
+	if e.Kind == event.ToolFinished && e.Tool != nil && len(t.tools) < most {
+		t.tools = append(t.tools, *e.Tool)
+	}
+	t.fold.Add(e)
+	t.emit(e)
+}
+
+// open finds out what the request needs, and gets it, the chat first: it is what others may have.
+func (t *turn) open(ctx context.Context) error {
+	a, err := t.pipeline.o.Assistants.Load(t.request.Assistant)
+	if err != nil {
+		return err
+	}
+	if err := a.CheckTrust(); err != nil {
+		return err
+	}
+	t.assistant, t.connector = a, *a.Connector
+	if a.Sandbox != nil {
+		name := string(a.Sandbox.Command)
+		if t.executor = t.pipeline.agents[name]; t.executor == nil {
+			return sandbox.Errorf(sandbox.Unsupported, "nobody runs the agent %q", name).WithHint("there are %s", t.pipeline.names())
+		}
+		t.limit = a.Sandbox.Timeout
+	}
+	for _, step := range []func(context.Context) error{t.converse, t.book, t.furnish, t.wall, t.compile, t.connect} {
+		if err := step(ctx); err != nil {
+			return t.fail(ctx, err)
+		}
+	}
+	return nil
+}
+
+// converse takes the chat.
+func (t *turn) converse(ctx context.Context) error {
+	chat, err := t.pipeline.o.Store.Converse(ctx, store.Request{
+		User: t.request.User, Chat: t.request.Chat, Assistant: t.assistant.Name, Wait: t.request.Wait,
+	})
+	if err != nil {
+		return err
+	}
+	t.chat = chat
+	t.later(func() { _ = chat.Close() })
+	t.asked, err = chat.Messages(ctx)
+	return err
+}
+
+// book begins the run, if the user's limits let it.
+func (t *turn) book(ctx context.Context) error {
+	l := t.assistant.Limits
+	run, err := t.pipeline.o.Store.Begin(ctx, store.Run{
+		User: t.request.User, Assistant: t.assistant.Name, Chat: t.chat.Chat().ID, Connector: t.connector.ID, Model: t.connector.Model,
+		Executor: t.executorName(), ReserveTokens: l.TokensPerRequest, ReserveUSD: l.CostPerRequestUSD,
+	}, store.Limits{Requests: l.ConcurrentRequests, Tokens: l.TokensPerDay, USD: l.CostPerDayUSD})
+	if err != nil {
+		return err
+	}
+	t.run = run
+	t.later(func() { _ = run.Close() })
+	return nil
+}
+
+func (t *turn) executorName() string {
+	if t.executor == nil {
+		return ""
+	}
+	return t.executor.Name()
+}
+
+// furnish opens the chat's workspace, where one is needed, and puts the attached files into it, or into the message.
+func (t *turn) furnish(ctx context.Context) error {
+	t.said = t.request.Prompt
+	if t.executor != nil {
+		space, err := t.pipeline.o.Store.OpenWorkspace(ctx, t.request.User, t.chat.Chat().ID, store.Limits{})
+		if err != nil {
+			return err
+		}
+		t.space = space
+		t.later(func() { _ = space.Close() })
+	}
+	for _, f := range t.request.Files {
+		if err := t.attach(ctx, f); err != nil {
+			return err
+		}
+	}
+	if t.space != nil {
+		var err error
+		if t.said, err = t.space.Place(ctx, t.said); err != nil { // pictures and files of the message itself
+			return err
+		}
+	}
+	t.asked = append(slices.Clip(t.asked), t.said)
+	return nil
+}
+
+// compile compiles the hooks.
+func (t *turn) compile(ctx context.Context) error {
+	if t.assistant.Hooks == "" {
+		return nil
+	}
+	root, err := os.OpenRoot(t.assistant.Dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if t.script, err = t.pipeline.o.Hooks.Compile(ctx, root.FS(), t.assistant.Hooks); err != nil {
+		return err
+	}
+	t.hooked = t.hookRequest()
+	return nil
+}
+
+// connect opens the MCP servers. Those of a chat stay for its next request.
+func (t *turn) connect(ctx context.Context) error {
+	if len(t.assistant.Servers) == 0 {
+		return nil
+	}
+	key := mcp.Key{User: t.request.User, Chat: t.chat.Chat().ID}
+	set, release, err := t.pipeline.o.Servers.Acquire(ctx, key, t.assistant.Servers)
+	if err != nil {
+		return err
+	}
+	t.servers = set
+	t.later(release)
+	return nil
+}
+
+// system are the prompts: the assistant's, and what else is said before.
+func (t *turn) system(more []string) []string {
+	var out []string
+	for _, m := range t.assistant.Prompts {
+		if text := m.Text(); strings.TrimSpace(text) != "" {
+			out = append(out, text)
+		}
+	}
+	if t.assistant.Sandbox != nil {
+		if text := said(t.assistant.Sandbox); text != "" {
+			out = append(out, text)
+		}
+	}
+	return append(out, more...)
+}
+
+// toolSet are the tools that a Create hook has left.
+func (t *turn) toolSet() tool.Set {
+	if t.servers == nil {
+		return nil
+	}
+	return chosen{t.servers, t.created.MCPServers}
+}
+
+// response is what the events come to, with what the broker knows better.
+func (t *turn) response() event.Response {
+	r := t.fold.Response()
+	if t.billed != nil {
+		r.Usage, r.Models, r.CostUSD, r.Estimated = t.billed.Usage, t.billed.Models, t.billed.CostUSD, t.billed.Estimated
+	}
+	// An agent tells in words of its own, if at all, that its model could not be reached.
+	if err := t.faults.get(); err != nil && !r.OK() {
+		r.Error += "; " + err.Error()
+	}
+	return r
+}
+
+func (t *turn) answer() Answer {
+	a := Answer{Response: t.response(), Data: t.replied.Data}
+	if t.run != nil {
+		a.Run = t.run.ID
+	}
+	if t.chat != nil {
+		a.Chat = t.chat.Chat().ID
+	}
+	for _, m := range []map[string]rawMessage{t.created.Metadata, t.replied.Metadata} {
+		for k, v := range m {
+			if a.Metadata == nil {
+				a.Metadata = map[string]rawMessage{}
+			}
+			a.Metadata[k] = v
+		}
+	}
+	return a
+}
+
+// finish keeps what was said, and books what it cost.
+func (t *turn) finish(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settle)
+	defer cancel()
+	r := t.response()
+	t.settled = true
+	err := t.run.Finish(ctx, r)
+	if r.Content == "" && !r.OK() {
+		return err
+	}
+	return errors.Join(err, t.chat.Append(ctx, store.Turn{
+		Messages: []message.Message{t.said, message.New(message.Assistant, r.Content)},
+		Run:      t.run.ID, Session: t.session(r), Executor: t.executorName(),
+	}))
+}
+
+// session is what resumes the chat, where the agent's home is kept.
+func (t *turn) session(r event.Response) string {
+	if t.home == "" {
+		return ""
+	}
+	return r.Session
+}
+
+// fail books a turn that came to nothing.
+func (t *turn) fail(ctx context.Context, err error) error {
+	if t.run == nil || t.settled {
+		return err
+	}
+	t.settled = true
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settle)
+	defer cancel()
+	r := t.response()
+	r.Outcome, r.Error = event.Failed, err.Error()
+	if ctx.Err() != nil {
+		r.Outcome = event.Interrupted
+	}
+	return errors.Join(err, t.run.Finish(ctx, r))
+}

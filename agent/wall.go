@@ -1,0 +1,123 @@
+package agent
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/transfer"
+)
+
+// hostFiles are the backends that show paths of this host inside.
+var hostFiles = []string{"bwrap", "docker"}
+
+// homeName is where an agent keeps its sessions, beside what it works on.
+const homeName = ".agent"
+
+// maxOutput is how much an agent may print. It tells whole files, and that twice.
+const maxOutput = 4 << 30
+
+// wall makes the sandbox. It lives as long as the request; what is kept is the workspace.
+func (t *turn) wall(ctx context.Context) error {
+	if t.executor == nil {
+		return nil
+	}
+	driver, spec, err := t.pipeline.o.Walls(t.assistant)
+	if err != nil {
+		return err
+	}
+	t.backend = driver.Name()
+	if t.backend == "virtual" {
+		return sandbox.Errorf(sandbox.Unsupported, "%s runs programs, and a sandbox in memory has none", t.executor.Name()).
+			WithHint("take the backend bwrap, docker or kube")
+	}
+	sb := t.assistant.Sandbox
+	spec.Workspace, spec.Image, spec.Resident = t.space.Dir, sb.Image, true
+	if t.request.Workspace != "" {
+		spec.Workspace = t.request.Workspace
+	}
+	spec.Layers = append(slices.Clip(spec.Layers), sb.Layer)
+	spec.Policy.Limits.Output = maxOutput
+	if err := t.paths(&spec); err != nil {
+		return err
+	}
+	box, err := sandbox.Create(ctx, driver, spec)
+	if err != nil {
+		return err
+	}
+	t.box = box
+	t.later(func() {
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), settle)
+		defer cancel()
+		_ = box.Close(end) // what is left of it, the driver sweeps
+	})
+	return t.skills(ctx)
+}
+
+// paths lets the sandbox have the agent's home, which is kept with the chat, and its program, where both are the host's.
+func (t *turn) paths(spec *sandbox.Spec) error {
+	if !slices.Contains(hostFiles, t.backend) {
+		return nil
+	}
+	t.home = filepath.Join(t.space.Dir, homeName)
+	if spec.Workspace != t.space.Dir {
+		spec.Policy.Filesystem.RW = append(slices.Clip(spec.Policy.Filesystem.RW), t.space.Dir)
+	}
+	if t.backend != "bwrap" {
+		return nil
+	}
+	args, dirs, err := t.pipeline.o.Program(t.executor.Name())
+	if err != nil {
+		return err
+	}
+	t.program = args
+	spec.Policy.Filesystem.RO = append(slices.Clip(spec.Policy.Filesystem.RO), dirs...)
+	return nil
+}
+
+// agentHome is where the agent keeps its own things, inside.
+func (t *turn) agentHome() string {
+	if t.home != "" {
+		return filepath.Join(t.home, t.executor.Name())
+	}
+	return "/tmp/" + homeName
+}
+
+// skills copies the assistant's skills to where the agent looks for its user's, so that they are no part of the workspace.
+// Each turn has those that the assistant has then.
+func (t *turn) skills(ctx context.Context) error {
+	to := t.agentHome() + "/skills"
+	files := t.box.Files()
+	if err := files.Remove(ctx, to); err != nil && sandbox.CodeOf(err) != sandbox.NotFound {
+		return err
+	}
+	if len(t.assistant.Skills.Skills) == 0 {
+		return nil
+	}
+	m, ok := files.(sandbox.Maker)
+	if !ok {
+		return sandbox.Errorf(sandbox.Unsupported, "the %s backend makes no directories", t.backend)
+	}
+	for _, s := range t.assistant.Skills.Skills {
+		dir := to + "/" + s.Name
+		if err := m.Mkdir(ctx, dir, 0o755); err != nil {
+			return err
+		}
+		if err := transfer.In(ctx, t.box, s.Dir()+"/.", dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dir is the workspace, inside.
+func (t *turn) dir() string {
+	if t.backend == "kube" {
+		return "/workspace"
+	}
+	if t.request.Workspace != "" {
+		return t.request.Workspace
+	}
+	return t.space.Dir
+}
