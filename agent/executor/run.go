@@ -66,6 +66,7 @@ func (s *Session) Go(ctx context.Context, answer func()) bool {
 
 var (
 	errFlood = errors.New("the agent does not read what it is told")
+	errLate  = errors.New("the time limit passed")
 	errGrace = errors.New("the agent did not end by itself")
 )
 
@@ -97,7 +98,7 @@ func Run(ctx context.Context, box *sandbox.Sandbox, p Program, emit func(event.E
 		ended <- ending{exit: exit, err: err}
 	}()
 	guard := newWatchdog(ctx, s, p, running)
-	told := s.follow(alive, out, p, emit, guard)
+	told := s.follow(alive, out, p, late(ctx, emit), guard)
 	end := <-ended
 	guard.stop()
 	end.cause, end.told, end.cut, end.late = context.Cause(alive), told, running.Cut(), running.TimedOut()
@@ -135,6 +136,17 @@ func (s *Session) follow(alive context.Context, out io.Reader, p Program, emit f
 	return told
 }
 
+// late says of an agent that was interrupted because its time was over that this is why.
+func late(ctx context.Context, emit func(event.Event)) func(event.Event) {
+	return func(e event.Event) {
+		if e.Kind == event.ResultGiven && e.Result.Outcome == event.Interrupted && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+			r := *e.Result
+			r.Outcome, r.Errors, e.Result = event.Failed, []string{errLate.Error()}, &r
+		}
+		emit(e)
+	}
+}
+
 // tell tells how the agent ended, and why, where it did not say so itself.
 func (end ending) tell(ctx context.Context, emit func(event.Event)) error {
 	if end.err != nil && end.cause == nil {
@@ -161,7 +173,7 @@ func (end ending) unsaid(ctx context.Context) *event.Result {
 	case errors.Is(end.cause, errFlood):
 		return &event.Result{Outcome: event.Failed, Errors: []string{errFlood.Error()}}
 	case end.late, errors.Is(context.Cause(ctx), context.DeadlineExceeded):
-		return &event.Result{Outcome: event.Failed, Errors: []string{"the time limit passed"}}
+		return &event.Result{Outcome: event.Failed, Errors: []string{errLate.Error()}}
 	case ctx.Err() != nil:
 		return &event.Result{Outcome: event.Interrupted, Errors: []string{"interrupted"}}
 	}

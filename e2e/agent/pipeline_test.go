@@ -1,0 +1,184 @@
+//go:build linux
+
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/agent"
+	"github.com/seed434b0696/agent-sandbox/agent/assistant"
+	"github.com/seed434b0696/agent-sandbox/agent/connector"
+	"github.com/seed434b0696/agent-sandbox/agent/event"
+	"github.com/seed434b0696/agent-sandbox/agent/hook"
+	"github.com/seed434b0696/agent-sandbox/agent/mcp"
+	"github.com/seed434b0696/agent-sandbox/agent/message"
+	askedmodel "github.com/seed434b0696/agent-sandbox/agent/model"
+	"github.com/seed434b0696/agent-sandbox/agent/store"
+	"github.com/seed434b0696/agent-sandbox/backend/bwrap"
+	"github.com/seed434b0696/agent-sandbox/e2e/model"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// realKey is the key of the model, which nobody inside sees.
+const realKey = "sk-canary-7f3a90c1d2e4"
+
+// app is a root of assistants with all that runs them.
+type app struct {
+	root  string
+	store *store.Store
+	*agent.Pipeline
+}
+
+// newApp writes the files of a root, whose %s is where the model is, and runs their assistants.
+func newApp(t *testing.T, turns []model.Turn, files map[string]string) (*app, *model.Server) {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := model.Serve(t, l, turns)
+	a := &app{root: t.TempDir()}
+	files["connectors/scripted.conn.yao"] = `{"type": "anthropic", "options": {"host": "http://` + l.Addr().String() + `", "model": "scripted-1", "key": "$ENV.MODEL_KEY"},
+		"price": {"input": 1, "output": 10}}`
+	for name, text := range files {
+		name = filepath.Join(a.root, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root, err := assistant.Open(a.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root.Own = true
+	state, err := os.MkdirTemp("", "agent") // a home is in it, whose sockets have short names
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(state) })
+	if a.store, err = store.Open(t.Context(), filepath.Join(state, "store"), store.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	hooks, err := hook.New(hook.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := &connector.Keys{Env: []string{"MODEL_KEY=" + realKey}}
+	models, servers := askedmodel.New(askedmodel.Options{Keys: keys}), mcp.NewSessions(mcp.SessionsOptions{})
+	t.Cleanup(func() {
+		servers.Close()
+		if err := errors.Join(models.Close(), hooks.Close(), a.store.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	data := filepath.Join(state, "data")
+	a.Pipeline = agent.New(agent.Options{
+		Assistants: root, Store: a.store, Keys: keys, Models: models, Servers: servers, Hooks: hooks,
+		Walls: func(*assistant.Assistant) (sandbox.Driver, sandbox.Spec, error) {
+			return bwrap.New(bwrap.Options{DataDir: data}), sandbox.Spec{Home: "/nonexistent-home", Env: []string{"PATH=/usr/bin:/bin", "MODEL_KEY=" + realKey}}, nil
+		},
+		Program: func(name string) (args, dirs []string, err error) {
+			program := programs(t)[name]
+			return []string{program}, []string{filepath.Dir(program)}, nil
+		},
+	})
+	return a, m
+}
+
+// ask runs a request and fails the test when it cannot be begun.
+func (a *app) ask(ctx context.Context, t *testing.T, r agent.Request) (agent.Answer, []event.Event) {
+	t.Helper()
+	var events []event.Event
+	answer, err := a.Run(ctx, r, func(e event.Event) { events = append(events, e) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer, events
+}
+
+func Test_An_Assistant_Without_A_Sandbox_Answers(t *testing.T) {
+	t.Parallel()
+	a, m := newApp(t, nil, map[string]string{
+		"assistants/qa/package.yao": `{"name": "QA", "connector": "scripted"}`,
+		"assistants/qa/prompts.yml": "- role: system\n  content: PROMPT-CANARY\n",
+		"assistants/qa/src/index.ts": `
+			function Create(ctx, messages, options) { ctx.memory.context.Set("n", messages.length); log.Info("created"); return { messages } }
+			function Next(ctx, payload, options) { return { data: { said: payload.completion.content, n: ctx.memory.context.Get("n") } } }`,
+	})
+	r := agent.Request{User: "ann", Assistant: "qa", Prompt: message.New(message.User, "Hi.")}
+	first, _ := a.ask(t.Context(), t, r)
+	if !first.OK() || first.Content != "ok" || string(first.Data) != `{"said":"ok","n":1}` {
+		t.Fatalf("%+v %s", first, first.Data)
+	}
+	r.Chat, r.Prompt = first.Chat, message.New(message.User, "And again?")
+	second, _ := a.ask(t.Context(), t, r)
+	if !second.OK() || string(second.Data) != `{"said":"ok","n":3}` {
+		t.Fatalf("%+v %s", second, second.Data)
+	}
+	asked := m.Asked()
+	last := string(asked[len(asked)-1])
+	for _, want := range []string{"PROMPT-CANARY", "Hi.", "ok", "And again?"} {
+		if !strings.Contains(last, want) {
+			t.Errorf("the model was not told %q: %s", want, last)
+		}
+	}
+	a.booked(t, 2)
+}
+
+// booked looks whether that many runs are in the books, with their cost.
+func (a *app) booked(t *testing.T, n int) {
+	t.Helper()
+	runs, err := a.store.Runs(t.Context(), store.Query{}, 0)
+	if err != nil || len(runs) != n {
+		t.Fatalf("%d runs are booked, %v; want %d", len(runs), err, n)
+	}
+	for _, r := range runs {
+		if r.Outcome != string(event.Success) || r.Usage.Output == 0 || r.CostUSD == nil || *r.CostUSD == 0 || r.User != "ann" {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+func Test_An_Assistant_With_A_Sandbox_Works_Without_A_Key(t *testing.T) {
+	t.Parallel()
+	for agentName, c := range map[string]struct{ tool, argument string }{"claude": {"Bash", "command"}} {
+		t.Run(agentName, func(t *testing.T) {
+			t.Parallel()
+			look := `printf made >made.txt; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline | tr '\0' '\n'; env; grep -rsl -D skip "canary[-]7f3a" . /tmp /run /etc /home /var/tmp; echo looked`
+			a, m := newApp(t, []model.Turn{
+				{ID: "call_look", Tool: c.tool, Input: map[string]any{c.argument: look, "description": "x"}},
+				{Text: "All done."},
+			}, map[string]string{
+				"assistants/coder/package.yao":              `{"name": "Coder", "connector": "scripted", "sandbox": {"command": "` + agentName + `", "timeout": "2m", "arguments": {"max_turns": 20, "permission_mode": "acceptEdits"}}}`,
+				"assistants/coder/skills/greeting/SKILL.md": "---\nname: greeting\ndescription: SKILL-CANARY, to greet people.\n---\nSay hello.\n",
+				"assistants/coder/src/index.ts": `
+					function Create(ctx, messages, options) { ctx.sandbox.WriteFile("asked.txt", messages[0].content); return { messages } }
+					function Next(ctx, payload, options) { return { data: ctx.sandbox.ReadFile("made.txt") + ctx.sandbox.Exec(["cat", "asked.txt"]) } }`,
+			})
+			r, _ := a.ask(t.Context(), t, agent.Request{User: "ann", Assistant: "coder", Prompt: message.New(message.User, "Do your work.")})
+			m.Check(t)
+			if !r.OK() || r.Content != "All done." || string(r.Data) != `"madeDo your work."` {
+				t.Fatalf("%+v %s", r, r.Data)
+			}
+			if got := m.Result(t, "call_look").Text; strings.Contains(got, "canary-7f3a") || !strings.Contains(got, "looked") {
+				t.Errorf("the key is inside: %s", got)
+			}
+			if keys := m.Keys(); len(keys) != 1 || keys[0] != realKey {
+				t.Errorf("the model saw the keys %q", keys)
+			}
+			if first := string(m.Asked()[0]); !strings.Contains(first, "SKILL-CANARY") {
+				t.Error("the model was not told of the skill")
+			}
+			a.booked(t, 1)
+		})
+	}
+}
