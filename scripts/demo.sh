@@ -63,7 +63,7 @@ chmod +x .git/hooks/pre-commit
 # sandbox forbids; these do not.
 run_tests() {
   local tests='^Test_?(Decode|Defaults|Env|Explain|Limits|Load|Precedence|Preset|Schema|Repositories|Resolution|A|The)' packages=(./sandbox ./policy)
-  export GOMODCACHE=$gomodcache GOCACHE=$gocache GOFLAGS=-buildvcs=false CGO_ENABLED=0
+  export GOMODCACHE=$gomodcache GOCACHE=$gocache GOFLAGS='-buildvcs=false -trimpath' CGO_ENABLED=0
   # Inside there is no network: what is missing is fetched before.
   go list -deps -test "${packages[@]}" >/dev/null
   say "running its tests inside: agent-sandbox exec ... -- go test ${packages[*]}"

@@ -9,6 +9,14 @@ cache=${AGENT_SANDBOX_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/agent-sandbox}
 # The Go toolchain for machines whose own is missing or too old.
 go_toolchain=go1.26.0
 
+# One way to compile, for programs, tests and linters alike: what one has compiled the others have. Only the race
+# detector needs C.
+export CGO_ENABLED=${CGO_ENABLED:-0}
+case " ${GOFLAGS-} " in
+  *" -trimpath "*) ;;
+  *) export GOFLAGS="${GOFLAGS:+$GOFLAGS }-trimpath" ;;
+esac
+
 say() { printf '==> %s\n' "$*" >&2; }
 
 die() {
