@@ -60,6 +60,7 @@ type answer struct {
 	end     ending
 	refusal string // what was said instead of an answer
 	said    int64  // bytes of the blocks
+	sealed  int64  // bytes that only the server can read
 	prompt  int64  // bytes of text in the request
 	begun   bool   // something of the answer came, so it costs
 	named   bool   // id is one that no other answer has
@@ -86,6 +87,7 @@ func (a *answer) add(k kind, s string) *block {
 		a.close()
 		a.open = a.begin(k)
 	}
+	s = strings.ToValidUTF8(s, "\uFFFD")
 	a.open.text.WriteString(s)
 	a.said += int64(len(s))
 	e := event.Event{Kind: event.TextDelta, Message: a.id, Text: s}
@@ -135,7 +137,7 @@ func (a *answer) use(key string) *block {
 
 // argue adds to the arguments of a use.
 func (a *answer) argue(b *block, s string) {
-	b.text.WriteString(s)
+	b.text.WriteString(strings.ToValidUTF8(s, "\uFFFD"))
 	a.said += int64(len(s))
 }
 
@@ -166,7 +168,7 @@ func (a *answer) skip(name string) {
 // over is the fault of an answer that is too much for us, whatever is missing of it.
 func (a *answer) over() *fault {
 	switch {
-	case a.said > maxSaid:
+	case a.said+a.sealed > maxSaid:
 		return apiFault("its answer has over %d MiB", maxSaid>>20)
 	case len(a.calls) > maxCalls:
 		return apiFault("its answer asks for over %d tools at once", maxCalls)

@@ -26,7 +26,7 @@ func (c *Client) begin(ctx context.Context, req Request) (*run, error) {
 	if limit <= 0 {
 		limit = req.Connector.MaxTokens
 	}
-	r := &run{c: c, req: req, tools: tools}
+	r := &run{c: c, req: req, tools: tools, text: textSize(system, said, tools.functions())}
 	switch req.Connector.Protocol {
 	case connector.OpenAI:
 		r.api = newChat(c, req, system, said, tools.functions(), limit)

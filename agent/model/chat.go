@@ -23,7 +23,6 @@ type chat struct {
 	c      *Client
 	conn   connector.Connector
 	params openai.ChatCompletionNewParams
-	media  int64
 }
 
 func newChat(c *Client, req Request, system []string, said []saying, tools []function, limit int64) *chat {
@@ -46,7 +45,6 @@ func newChat(c *Client, req Request, system []string, said []saying, tools []fun
 	}
 	for _, s := range said {
 		d.params.Messages = append(d.params.Messages, chatMessage(s))
-		d.media += s.size()
 	}
 	for _, f := range tools {
 		d.params.Tools = append(d.params.Tools, openai.ChatCompletionFunctionTool(shared.FunctionDefinitionParam{
@@ -96,10 +94,7 @@ func chatMessage(s saying) openai.ChatCompletionMessageParamUnion {
 	return openai.UserMessage(parts)
 }
 
-func (d *chat) body() ([]byte, int64, error) {
-	body, err := json.Marshal(d.params)
-	return body, d.media, err
-}
+func (d *chat) body() ([]byte, error) { return json.Marshal(d.params) }
 
 func (d *chat) send(ctx context.Context, body []byte, key string) (*http.Response, error) {
 	return d.c.openAI(ctx, d.conn, "chat/completions", body, key)

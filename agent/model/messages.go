@@ -20,7 +20,6 @@ type messages struct {
 	c      *Client
 	conn   connector.Connector
 	params anthropic.MessageNewParams
-	media  int64
 }
 
 func newMessages(c *Client, req Request, system []string, said []saying, tools []function, limit int64) *messages {
@@ -51,7 +50,6 @@ func newMessages(c *Client, req Request, system []string, said []saying, tools [
 	}
 	for _, s := range said {
 		d.params.Messages = append(d.params.Messages, anthropicMessage(s))
-		d.media += s.size()
 	}
 	d.mark(true)
 	return d
@@ -111,10 +109,7 @@ func (d *messages) mark(on bool) {
 	}
 }
 
-func (d *messages) body() ([]byte, int64, error) {
-	body, err := json.Marshal(d.params)
-	return body, d.media, err
-}
+func (d *messages) body() ([]byte, error) { return json.Marshal(d.params) }
 
 func (d *messages) send(ctx context.Context, body []byte, key string) (*http.Response, error) {
 	opts := []option.RequestOption{
@@ -180,7 +175,7 @@ func (d *messages) start(e anthropic.MessageStreamEventUnion, a *answer) {
 		a.add(thought, b.Thinking)
 	case "redacted_thinking":
 		a.begin(redacted).sign = b.Data
-		a.said += int64(len(b.Data))
+		a.sealed += int64(len(b.Data))
 	case "tool_use":
 		u := a.use(strconv.FormatInt(e.Index, 10))
 		u.id, u.name = clip(b.ID, 256), clip(b.Name, 256)
@@ -202,7 +197,7 @@ func (d *messages) delta(e anthropic.MessageStreamEventUnion, a *answer) {
 	case "signature_delta":
 		if a.open != nil && a.open.kind == thought {
 			a.open.sign += e.Delta.Signature
-			a.said += int64(len(e.Delta.Signature))
+			a.sealed += int64(len(e.Delta.Signature))
 		}
 	case "input_json_delta":
 		if u := a.calls[strconv.FormatInt(e.Index, 10)]; u != nil {

@@ -125,13 +125,21 @@ func nameOf(p message.Part, otherwise string) string {
 	return clip(strings.ToValidUTF8(p.Name, "_"), 255)
 }
 
-// dataURL is an image or a document as OpenAI's APIs have it.
-func (p piece) dataURL() string { return "data:" + p.media + ";base64," + p.data }
-
-// size is how many bytes of a request it is, when it is no text.
-func (s saying) size() (n int64) {
-	for _, p := range s.pieces {
-		n += int64(len(p.data))
+// textSize is how many bytes of text a model is given, which is what a guess of its tokens is made of.
+func textSize(system []string, said []saying, tools []function) (n int64) {
+	for _, s := range system {
+		n += int64(len(s))
+	}
+	for _, s := range said {
+		for _, p := range s.pieces {
+			n += int64(len(p.text))
+		}
+	}
+	for _, f := range tools {
+		n += int64(len(f.name) + len(f.description))
 	}
 	return n
 }
+
+// dataURL is an image or a document as OpenAI's APIs have it.
+func (p piece) dataURL() string { return "data:" + p.media + ";base64," + p.data }

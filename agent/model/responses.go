@@ -19,7 +19,6 @@ type response struct {
 	c      *Client
 	conn   connector.Connector
 	params responses.ResponseNewParams
-	media  int64
 	kept   []json.RawMessage // of the answer that is read: its reasoning, which goes back as it is
 }
 
@@ -41,7 +40,6 @@ func newResponse(c *Client, req Request, system []string, said []saying, tools [
 	}
 	for _, s := range said {
 		d.say(responseMessage(s))
-		d.media += s.size()
 	}
 	for _, f := range tools {
 		t := responses.ToolParamOfFunction(f.name, f.schema, false)
@@ -81,10 +79,7 @@ func responseMessage(s saying) responses.ResponseInputItemUnionParam {
 	return responses.ResponseInputItemParamOfMessage(parts, responses.EasyInputMessageRoleUser)
 }
 
-func (d *response) body() ([]byte, int64, error) {
-	body, err := json.Marshal(d.params)
-	return body, d.media, err
-}
+func (d *response) body() ([]byte, error) { return json.Marshal(d.params) }
 
 func (d *response) send(ctx context.Context, body []byte, key string) (*http.Response, error) {
 	d.kept = nil
@@ -144,7 +139,7 @@ func (d *response) item(e responses.ResponseStreamEventUnion, a *answer) {
 		if a.close(); done && e.Item.EncryptedContent != "" {
 			d.kept = append(d.kept, json.RawMessage(e.Item.RawJSON()))
 			a.begin(redacted)
-			a.said += int64(len(e.Item.RawJSON()))
+			a.sealed += int64(len(e.Item.RawJSON()))
 		}
 	case "message":
 		a.close()

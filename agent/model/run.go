@@ -14,8 +14,8 @@ import (
 
 // dialect is an API as one run speaks it: it has the messages in the API's own form, and makes requests of them.
 type dialect interface {
-	// body is the next request, and how many bytes of it are pictures and documents.
-	body() (body []byte, media int64, err error)
+	// body is the next request.
+	body() ([]byte, error)
 	// send sends a body with the SDK and returns the answer, whose status was looked at.
 	send(ctx context.Context, body []byte, key string) (*http.Response, error)
 	// read adds an event to an answer.
@@ -33,6 +33,7 @@ type run struct {
 	api     dialect
 	tools   *toolbox
 	limit   int64 // tokens of an answer; 0: the server's
+	text    int64 // bytes of text in the next request
 	secrets []string
 	yield   func(event.Event)
 	stopped bool // nobody listens any more
@@ -65,6 +66,10 @@ func (r *run) all(ctx context.Context) {
 			return
 		}
 		r.api.extend(a, results)
+		r.text += a.said
+		for _, res := range results {
+			r.text += int64(len(res.text))
+		}
 	}
 }
 
@@ -125,9 +130,9 @@ func (r *run) told(text string) string { return told(r.req.Connector.ID, text, r
 
 // turn asks once, and again after faults that may be over soon, as long as nothing of an answer came.
 func (r *run) turn(ctx context.Context) (*answer, *fault) {
-	body, media, err := r.api.body()
+	body, err := r.api.body()
 	for attempt := 1; ; attempt++ {
-		a := &answer{prompt: int64(len(body)) - media}
+		a := &answer{prompt: r.text}
 		if err != nil {
 			return a, &fault{outcome: event.Failed, text: err.Error()}
 		}
@@ -140,7 +145,7 @@ func (r *run) turn(ctx context.Context) (*answer, *fault) {
 			r.yield(event.Event{Kind: event.RetryScheduled, Retry: &event.Retry{
 				Attempt: int64(attempt), Max: int64(max(r.c.opt.Retries, attempt)), Status: f.status, Error: r.told(f.text),
 			}})
-			if body, media, err = r.api.body(); !r.stopped {
+			if body, err = r.api.body(); !r.stopped {
 				continue
 			}
 		}
@@ -199,7 +204,10 @@ func (r *run) read(ctx context.Context, in *frames, a *answer) *fault {
 		case err != nil:
 			return readFault(ctx, err, a)
 		}
-		f := r.api.read(frame, a)
+		f := garbage(frame.data)
+		if frame.data[0] == '{' {
+			f = r.api.read(frame, a)
+		}
 		if f == nil {
 			f = a.over()
 		}

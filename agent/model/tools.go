@@ -126,8 +126,8 @@ func (r *run) use(ctx context.Context, message string, uses []*block) []result {
 	defer wg.Wait()
 	for i, u := range uses {
 		f, _ := r.tools.find(u.name)
-		input := json.RawMessage(u.text.String())
-		if !json.Valid(input) {
+		input, fine := argumentsOf(u)
+		if !fine {
 			input = json.RawMessage(quoted(u.text.String()))
 		}
 		r.yield(event.Event{Kind: event.ToolStarted, Message: message, Tool: &event.Tool{ID: u.id, Name: f.real, Input: input}})
