@@ -26,7 +26,7 @@ func readLine(r *bufio.Reader, most int) ([]byte, error) {
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
-		case err != nil && (len(line) == 0 || err != io.EOF): //nolint:errorlint // a bufio.Reader returns it as it is
+		case err != nil && (len(line) == 0 || !errors.Is(err, io.EOF)):
 			return nil, err
 		case over:
 			return nil, errTooLong

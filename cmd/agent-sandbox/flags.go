@@ -20,6 +20,8 @@ type options struct {
 	policy  sandbox.Policy // all the others: the last layer
 	cluster clusterFlags   // --context, --namespace, --guest-image, --runtime-class, --warm-pool
 	debug   bool           // --debug
+
+	resident bool // commands share one set of walls; no flag
 }
 
 // register adds the flags of o to fs.

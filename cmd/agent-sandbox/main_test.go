@@ -111,9 +111,11 @@ func Test_Command(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status":  status,
-			"oneline": oneLine,
-			"json":    jsonField,
+			"status":    status,
+			"oneline":   oneLine,
+			"json":      jsonField,
+			"mcpclient": mcpClient,
+			"ended":     ended,
 		},
 	})
 }

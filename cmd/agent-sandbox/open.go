@@ -83,7 +83,7 @@ func (a *app) open(ctx context.Context, o *options, stage string, refused *denia
 	if err != nil {
 		return nil, err
 	}
-	spec.Stage = stage
+	spec.Stage, spec.Resident = stage, o.resident
 	name := o.backend
 	if name == "" {
 		name = backendOf(spec.Layers)

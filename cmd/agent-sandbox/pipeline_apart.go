@@ -21,3 +21,5 @@ func becomePipeline() error {
 func actAsWorker([]string) (code int, ok bool) { return 0, false }
 
 func (*app) runAssistant(context.Context, string, string, runFlags) error { return becomePipeline() }
+
+func (*app) serveMCP(context.Context, *mcpFlags) error { return becomePipeline() }

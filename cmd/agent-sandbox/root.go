@@ -44,7 +44,7 @@ agent-sandbox explain ~/.ssh`
 		newExec(a), newShell(a), newCreate(a), newList(a), newStatus(a), newStart(a), newStop(a), newDestroy(a),
 		newPrune(a), newSnapshot(a), newSnapshots(a), newRestore(a), newFork(a), newDiff(a), newApply(a), newDiscard(a),
 		newLogs(a), newForward(a), newPut(a), newGet(a), newKeeper(a), newStage(a), newExplain(a), newCheck(a), newDoctor(a), newSelftest(a),
-		newTrust(a), newAgent(a), newSkill(a), newInit(a), newBuildBase(a), newBuild(a), newCheckout(a), newShowRun(a), newVolume(a), newCodexInit(a),
+		newTrust(a), newAgent(a), newSkill(a), newMCP(a), newInit(a), newBuildBase(a), newBuild(a), newCheckout(a), newShowRun(a), newVolume(a), newCodexInit(a),
 		newCodexLogout(a), newImport(a), newSchema(a), newVersion(a), newCompletion(a),
 	)
 	return root

@@ -1,0 +1,123 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// BoxOptions say how a sandbox is served.
+type BoxOptions struct {
+	Version string // of this program, which clients are told; "": none
+	Dir     string // absolute, where commands start and relative names lead; "": the sandbox's own
+}
+
+const instructions = "A sandbox: commands run in it and files are in it, and nothing of it reaches the machine around it but what its policy allows. " +
+	"Names are absolute paths inside, or relative to its start directory."
+
+// ServeBox serves a sandbox as an MCP server over a byte stream, one message a line: the tools run, read, write and list, and
+// snapshot, restore and snapshots where the backend has them. It returns when the client or ctx has ended and nothing that
+// the client asked for runs any more; nil: the client has ended. It closes conn; the caller closes the sandbox.
+func ServeBox(ctx context.Context, conn io.ReadWriteCloser, box *sandbox.Sandbox, o BoxOptions) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	b := &boxed{box: box, dir: o.Dir, slots: make(chan struct{}, maxBoxed)}
+	server := sdk.NewServer(&sdk.Implementation{Name: "agent-sandbox", Title: "agent-sandbox: " + box.Backend(), Version: o.Version}, &sdk.ServerOptions{
+		Instructions: instructions, Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
+	})
+	b.register(ctx, server)
+	lines := &lineConn{in: bufio.NewReaderSize(conn, 64<<10), conn: conn, ended: cancel}
+	err := server.Run(ctx, lines)
+	cancel()
+	_ = conn.Close()
+	b.end()
+	if errors.Is(err, io.EOF) || lines.eof() {
+		return nil
+	}
+	return err
+}
+
+// lineConn is a stream of lines. What is no message is answered, and does not end it.
+type lineConn struct {
+	in    *bufio.Reader
+	conn  io.ReadWriteCloser
+	ended func() // is told when nothing more comes
+
+	writing sync.Mutex
+	mu      sync.Mutex
+	over    bool
+}
+
+var _ sdk.Connection = (*lineConn)(nil)
+
+// Connect returns the connection itself.
+func (l *lineConn) Connect(context.Context) (sdk.Connection, error) { return l, nil }
+
+// SessionID is empty: there is one.
+func (l *lineConn) SessionID() string { return "" }
+
+// Read returns the next message.
+func (l *lineConn) Read(context.Context) (jsonrpc.Message, error) {
+	for {
+		line, err := readLine(l.in, maxMessage)
+		var wrong answering
+		var message jsonrpc.Message
+		switch {
+		case errors.Is(err, errTooLong):
+			wrong = faulty(jsonrpc.CodeParseError, err.Error())
+		case err != nil:
+			l.mu.Lock()
+			l.over = errors.Is(err, io.EOF)
+			l.mu.Unlock()
+			l.ended()
+			return nil, err
+		case len(line) == 0:
+			continue
+		case !json.Valid(line):
+			wrong = faulty(jsonrpc.CodeParseError, "this is no JSON")
+		default:
+			if message, err = jsonrpc.DecodeMessage(line); err == nil {
+				return message, nil
+			}
+			wrong = faulty(jsonrpc.CodeInvalidRequest, "this is no message of JSON-RPC 2.0")
+		}
+		if err := l.send(wrong()); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// eof reports whether the client has ended.
+func (l *lineConn) eof() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.over
+}
+
+// Write sends one message.
+func (l *lineConn) Write(_ context.Context, m jsonrpc.Message) error {
+	data, err := jsonrpc.EncodeMessage(m)
+	if err != nil {
+		return err
+	}
+	return l.send(data)
+}
+
+func (l *lineConn) send(data []byte) error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	_, err := io.Copy(l.conn, bytes.NewReader(append(data, '\n')))
+	return err
+}
+
+// Close closes the stream.
+func (l *lineConn) Close() error { return l.conn.Close() }

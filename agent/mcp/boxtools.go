@@ -1,0 +1,174 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Bounds of what a client may ask of a sandbox.
+const (
+	maxBoxed   = 64       // calls at one time
+	maxOutput  = 64 << 10 // bytes of stdout, and of stderr, unless it asks for more
+	mostOutput = 4 << 20
+	maxFile    = 1 << 20 // bytes that read returns, unless it asks for less
+	mostFile   = 4 << 20
+	maxEntries = 5000
+	mostTime   = 24 * 60 * 60 // seconds
+)
+
+// boxed is a sandbox that is served.
+type boxed struct {
+	box   *sandbox.Sandbox
+	dir   string
+	slots chan struct{}
+	all   sync.WaitGroup
+
+	mu   sync.Mutex
+	over bool // nothing more is begun
+}
+
+// begin reports whether a call may begin, which ends with b.all.Done then.
+func (b *boxed) begin() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.over {
+		b.all.Add(1)
+	}
+	return !b.over
+}
+
+// end returns when no call is under way any more.
+func (b *boxed) end() {
+	b.mu.Lock()
+	b.over = true
+	b.mu.Unlock()
+	b.all.Wait()
+}
+
+// register adds the tools, which end with life.
+func (b *boxed) register(life context.Context, s *sdk.Server) {
+	add(life, b, s, "run", "Run a command in the sandbox and wait for its end. A command that fails is no error: look at exit_code. Output beyond max_output is cut in its middle.", b.run)
+	add(life, b, s, "read", "Read a file of the sandbox. What is no UTF-8 text comes as base64.", b.read)
+	add(life, b, s, "write", "Write a file of the sandbox, in one step; its directory has to be there.", b.write)
+	add(life, b, s, "list", "List a directory of the sandbox, sorted by name.", b.list)
+	if _, ok := sandbox.As[sandbox.Snapshotter](b.box.Unwrap()); ok {
+		add(life, b, s, "snapshot", "Keep the sandbox's files as they are now, under a name.", b.snapshot)
+		add(life, b, s, "restore", "Put the sandbox's files back to a snapshot; all that runs is killed.", b.restore)
+		add(life, b, s, "snapshots", "List the snapshots, oldest first.", b.snapshots)
+	}
+}
+
+// add adds a tool whose schemas come from its types, and whose errors are one line with a hint.
+func add[In, Out any](life context.Context, b *boxed, s *sdk.Server, name, about string, f func(ctx context.Context, in In) (Out, error)) {
+	sdk.AddTool(s, &sdk.Tool{Name: name, Description: about}, func(ctx context.Context, _ *sdk.CallToolRequest, in In) (*sdk.CallToolResult, Out, error) {
+		var none Out
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(life, cancel)() // the client has ended
+		if !b.begin() {
+			return nil, none, errClosed()
+		}
+		defer b.all.Done()
+		select {
+		case b.slots <- struct{}{}:
+			defer func() { <-b.slots }()
+		case <-ctx.Done():
+			return nil, none, ctx.Err()
+		}
+		out, err := f(ctx, in)
+		if err != nil {
+			return nil, none, errors.New(sentence(err))
+		}
+		return nil, out, nil
+	})
+}
+
+type runInput struct {
+	Args    []string          `json:"args,omitempty" jsonschema:"the program and its arguments; run without a shell"`
+	Command string            `json:"command,omitempty" jsonschema:"a command line for sh -c, in the place of args"`
+	Dir     string            `json:"dir,omitempty" jsonschema:"absolute working directory inside"`
+	Env     map[string]string `json:"env,omitempty" jsonschema:"more environment"`
+	Stdin   string            `json:"stdin,omitempty" jsonschema:"what the command reads; empty without it"`
+	Timeout int               `json:"timeout_seconds,omitempty" jsonschema:"the command is killed with all that it started after so many seconds"`
+	Output  int               `json:"max_output,omitempty" jsonschema:"bytes of stdout and of stderr that are returned; 65536 without it, 4194304 at most"`
+}
+
+type runOutput struct {
+	ExitCode int    `json:"exit_code" jsonschema:"128+n when signal n killed it, 124 when its time was over"`
+	Signal   int    `json:"signal,omitempty"`
+	Reason   string `json:"reason,omitempty" jsonschema:"why it was killed"`
+	Stdout   string `json:"stdout"`
+	Stderr   string `json:"stderr"`
+	Cut      bool   `json:"cut" jsonschema:"whether something of the output is missing"`
+	TimedOut bool   `json:"timed_out"`
+	Millis   int64  `json:"duration_ms"`
+}
+
+func (b *boxed) run(ctx context.Context, in runInput) (runOutput, error) {
+	cmd, err := b.command(in)
+	if err != nil {
+		return runOutput{}, err
+	}
+	if in.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, time.Duration(in.Timeout)*time.Second, errRunTime)
+		defer cancel()
+	}
+	most := maxOutput
+	if in.Output > 0 {
+		most = in.Output
+	}
+	stdout, stderr := &ends{most: most}, &ends{most: most}
+	begun := time.Now()
+	res, err := b.box.RunStdio(ctx, cmd, sandbox.Stdio{Stdin: strings.NewReader(in.Stdin), Stdout: stdout, Stderr: stderr})
+	out := runOutput{Stdout: stdout.String(), Stderr: stderr.String(), Millis: time.Since(begun).Milliseconds()}
+	if err != nil && errors.Is(context.Cause(ctx), errRunTime) {
+		out.ExitCode, out.TimedOut, out.Reason = sandbox.ExitTimeout, true, errRunTime.Error()
+		out.Cut = stdout.cut() || stderr.cut()
+		return out, nil
+	}
+	if exec, ok := errors.AsType[*sandbox.ExecError](err); ok { // what a shell would say
+		out.ExitCode, out.Stderr = exec.Code, exec.Error()+"\n"
+		return out, nil
+	}
+	if err != nil {
+		return runOutput{}, err
+	}
+	out.ExitCode, out.Signal, out.Reason = res.Code, res.Signal, res.Reason
+	out.Cut, out.TimedOut = res.Cut || stdout.cut() || stderr.cut(), res.TimedOut
+	return out, nil
+}
+
+var errRunTime = errors.New("its time was over")
+
+// command is what is to be run.
+func (b *boxed) command(in runInput) (sandbox.Cmd, error) {
+	cmd := sandbox.Cmd{Args: in.Args, Dir: b.dir}
+	if in.Dir != "" {
+		cmd.Dir = in.Dir
+	}
+	for name, value := range in.Env {
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(value, "\x00") {
+			return cmd, sandbox.Errorf(sandbox.Invalid, "env: %.100q cannot be the name of a variable, or its value has a NUL byte", name)
+		}
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	switch {
+	case (len(in.Args) == 0) == (in.Command == ""):
+		return cmd, sandbox.Errorf(sandbox.Invalid, "expected either args or command")
+	case in.Timeout < 0 || in.Timeout > mostTime:
+		return cmd, sandbox.Errorf(sandbox.Invalid, "timeout_seconds: expected 1 to %d, got %d", mostTime, in.Timeout)
+	case in.Output < 0 || in.Output > mostOutput:
+		return cmd, sandbox.Errorf(sandbox.Invalid, "max_output: expected 1 to %d, got %d", mostOutput, in.Output)
+	case in.Command != "":
+		cmd.Args = []string{"sh", "-c", in.Command}
+	}
+	return cmd, nil
+}

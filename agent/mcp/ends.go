@@ -1,0 +1,58 @@
+package mcp
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+)
+
+// ends keeps the beginning and the end of what is written to it. It is safe for concurrent use, and never fails.
+type ends struct {
+	most int // bytes that are kept
+
+	mu   sync.Mutex
+	head []byte
+	tail []byte // the last bytes behind the head, at most twice as many as are kept
+	lost int64
+}
+
+func (e *ends) Write(p []byte) (int, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n := min(len(p), e.most/2-len(e.head))
+	e.head = append(e.head, p[:n]...)
+	e.tail = append(e.tail, p[n:]...)
+	if keep := e.most - e.most/2; len(e.tail) > 2*keep {
+		e.lost += int64(len(e.tail) - keep)
+		e.tail = append([]byte(nil), e.tail[len(e.tail)-keep:]...)
+	}
+	return len(p), nil
+}
+
+// missing is how many bytes are not kept, and the end that is.
+func (e *ends) missing() (lost int64, tail []byte) {
+	over := max(0, len(e.tail)-(e.most-e.most/2))
+	return e.lost + int64(over), e.tail[over:]
+}
+
+// cut reports whether something is missing.
+func (e *ends) cut() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	lost, _ := e.missing()
+	return lost > 0
+}
+
+// String is what was kept, with a line in the place of what was not.
+func (e *ends) String() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	lost, tail := e.missing()
+	if lost == 0 {
+		return text(string(e.head) + string(tail))
+	}
+	return text(string(e.head)) + fmt.Sprintf("\n[... %d bytes cut ...]\n", lost) + text(string(tail))
+}
+
+// text is valid UTF-8, as JSON has it.
+func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
