@@ -3,6 +3,7 @@
 package bwrap_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -61,7 +62,9 @@ func Test_A_Handler_Of_This_Process_Serves_A_Sandbox_Without_A_Network(t *testin
 			t.Errorf("%s: %+v, %v", row.address, res, err)
 		}
 		_ = server.Close()
-		<-served
+		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
 	}
 	res, err := s.Run(t.Context(), sandbox.Cmd{Args: []string{"python3", "-c", "import socket; socket.create_connection(('192.0.2.1', 80), 5)"}})
 	if err != nil || !strings.Contains(string(res.Stderr), "unreachable") {
