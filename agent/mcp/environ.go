@@ -52,7 +52,7 @@ func environment(s tool.Server, env []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []string
+	out := []string{} // nil would be all that this process has
 	for _, name := range passed {
 		if value, ok := variable(env, name); ok && value != "" {
 			if _, replaced := own[name]; !replaced {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,11 +44,12 @@ type server struct {
 // live is a server that was begun.
 type live struct {
 	session *sdk.ClientSession
-	pipe    *pipe           // nil: it is reached over HTTP
-	web     *http.Transport // nil: it is a child
-	stale   atomic.Bool     // its list has changed
-	ended   chan struct{}   // closed when nobody answers any more
-	closing chan struct{}   // closed when we end it
+	pipe    *pipe             // nil: it is reached over HTTP
+	web     *http.Transport   // nil: it is a child
+	secret  *strings.Replacer // hides the query of its URL, which may hold a key
+	stale   atomic.Bool       // its list has changed
+	ended   chan struct{}     // closed when nobody answers any more
+	closing chan struct{}     // closed when we end it
 	once    sync.Once
 
 	mu    sync.Mutex
@@ -154,6 +156,10 @@ func (s *server) begin(ctx context.Context) (*live, error) {
 
 func (s *server) transport(l *live) (sdk.Transport, error) {
 	if s.URL != "" {
+		l.secret = strings.NewReplacer()
+		if _, query, ok := strings.Cut(s.URL, "?"); ok && query != "" {
+			l.secret = strings.NewReplacer(query, "...")
+		}
 		t, web, err := remote(s.Server, s.options.Env)
 		l.web = web
 		return t, err
@@ -204,7 +210,10 @@ func (l *live) explain(ctx context.Context, err error) error {
 		return l.withStderr(sandbox.Timeout, "it did not answer in time")
 	}
 	if l.pipe == nil {
-		return sandbox.Errorf(sandbox.Unavailable, "%s", oneLine(err.Error(), 500))
+		if gone(err) && l.session != nil {
+			l.close() // so that the next call begins anew
+		}
+		return sandbox.Errorf(sandbox.Unavailable, "%s", oneLine(l.secret.Replace(err.Error()), 500))
 	}
 	if wrong := l.pipe.wrong(); wrong != nil {
 		return l.withStderr(sandbox.Unavailable, wrong.Error())
@@ -217,6 +226,11 @@ func (l *live) explain(ctx context.Context, err error) error {
 		<-l.ended // so that the next call begins it anew
 	}
 	return l.withStderr(sandbox.Unavailable, "it has ended: "+l.pipe.process.status)
+}
+
+// gone reports whether nobody who knows of us is at the other end any more.
+func gone(err error) bool {
+	return errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, sdk.ErrSessionMissing)
 }
 
 // withStderr adds the end of what a child of ours says on its standard error.
@@ -252,7 +266,7 @@ func (l *live) call(ctx context.Context, s tool.Server, name string, arguments j
 		return result(res)
 	}
 	if ctx.Err() == nil && errors.Is(bounded.Err(), context.Canceled) {
-		return tool.Result{}, errClosed()
+		return tool.Result{}, sandbox.Errorf(sandbox.Closed, "it was ended while %s was used", name)
 	}
 	if ctx.Err() == nil && bounded.Err() != nil {
 		return tool.Result{}, sandbox.Errorf(sandbox.Timeout, "%s did not answer within %s", name, limit).WithHint("give the server a longer timeout")
@@ -261,7 +275,7 @@ func (l *live) call(ctx context.Context, s tool.Server, name string, arguments j
 		return tool.Result{}, ctx.Err()
 	}
 	// What it says about the call is for the model, also when it says so in the protocol's way.
-	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok && !errors.Is(err, sdk.ErrConnectionClosed) {
+	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok && !gone(err) {
 		return failed(oneLine(wire.Message, 4<<10)), nil
 	}
 	return tool.Result{}, l.explain(ctx, err)

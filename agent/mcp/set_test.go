@@ -134,6 +134,18 @@ func Test_A_Server_Gets_Only_The_Environment_It_Was_Given(t *testing.T) {
 	}
 }
 
+func Test_Without_An_Environment_A_Server_Has_None(t *testing.T) {
+	t.Parallel()
+	set, err := mcp.Open(t.Context(), []tool.Server{{ID: "s", Command: server("plain"), Dir: t.TempDir()}}, mcp.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(set.Close)
+	if lines := strings.Split(strings.TrimSpace(call(t, set, "s__environment", "{}").Text()), "\n"); len(lines) != 2 {
+		t.Errorf("%q", lines)
+	}
+}
+
 func Test_What_Cannot_Be_Opened_Says_Why(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -159,6 +171,7 @@ func Test_What_Cannot_Be_Opened_Says_Why(t *testing.T) {
 		{"a schema that is none", tool.Server{ID: "s", Command: server("shapeless")}, sandbox.Unavailable, "the schema of a"},
 		{"an odd url", tool.Server{ID: "s", URL: "ftp://x/"}, sandbox.Invalid, "url: expected http"},
 		{"credentials in a url", tool.Server{ID: "s", URL: "http://user:sk-canary@127.0.0.1:1/"}, sandbox.Invalid, "url: expected http"},
+		{"nobody at a url with a key", tool.Server{ID: "s", URL: "http://127.0.0.1:1/?key=sk-canary"}, sandbox.Unavailable, "http://127.0.0.1:1/?..."},
 		{"nobody at a url", tool.Server{ID: "s", URL: "http://127.0.0.1:1/"}, sandbox.Unavailable, "server s: "},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -427,6 +440,35 @@ func Test_A_Server_Over_HTTP_Is_A_Server(t *testing.T) {
 	if len(seen) != 1 || !seen["sk-canary"] {
 		t.Errorf("%v", seen)
 	}
+}
+
+func Test_A_Server_Over_HTTP_That_Forgot_Us_Is_Begun_Anew(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	begin := func() http.Handler {
+		return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return good() }, nil)
+	}
+	handler := begin()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		now := handler
+		mu.Unlock()
+		now.ServeHTTP(w, r)
+	}))
+	t.Cleanup(web.Close)
+	set := open(t, tool.Server{ID: "far", URL: web.URL})
+	call(t, set, "far__echo", "{}")
+	web.CloseClientConnections()
+	mu.Lock()
+	handler = begin() // which knows of no session
+	mu.Unlock()
+	if _, err := set.Call(t.Context(), "far__echo", nil); sandbox.CodeOf(err) != sandbox.Unavailable {
+		t.Errorf("%v", err)
+	}
+	if r := call(t, set, "far__echo", `{"n":2}`); r.Text() != `{"n":2}` {
+		t.Errorf("%+v", r)
+	}
+	set.Close()
 }
 
 func Test_A_Key_Is_Not_Taken_Along_A_Redirect(t *testing.T) {
