@@ -233,6 +233,10 @@ func gone(err error) bool {
 	return errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, sdk.ErrSessionMissing)
 }
 
+// undelivered reports whether an error of a server over HTTP is not its own: the SDK has codes of its own for a connection that is closing
+// (-32003, -32004), and for what it could not send (-32005).
+func undelivered(wire *jsonrpc.Error) bool { return wire.Code <= -32003 && wire.Code >= -32005 }
+
 // withStderr adds the end of what a child of ours says on its standard error.
 func (l *live) withStderr(code sandbox.Code, what string) error {
 	if l.pipe != nil {
@@ -275,7 +279,7 @@ func (l *live) call(ctx context.Context, s tool.Server, name string, arguments j
 		return tool.Result{}, ctx.Err()
 	}
 	// What it says about the call is for the model, also when it says so in the protocol's way.
-	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok && !gone(err) {
+	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok && !gone(err) && (l.pipe != nil || !undelivered(wire)) {
 		return failed(oneLine(wire.Message, 4<<10)), nil
 	}
 	return tool.Result{}, l.explain(ctx, err)
