@@ -124,6 +124,7 @@ func (p *packaged) checkServers() {
 	for i, s := range servers {
 		key := jsonc.IndexKey("mcp.servers", i)
 		switch {
+		case !p.has(key):
 		case p.lines[key+".server_id"] == 0:
 			p.fail(key, "found no server_id, expected the name of a file in %s/", serversDir)
 		case first[s.ServerID]:

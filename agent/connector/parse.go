@@ -120,7 +120,7 @@ func (r *reading) checkTexts() {
 	switch {
 	case r.lines["options"] == 0:
 		r.fail("options", "found nothing, expected an object with the model")
-	case r.lines["options.model"] == 0:
+	case r.has("options") && r.lines["options.model"] == 0:
 		p := r.fail("options.model", "found nothing, expected the model as the server calls it")
 		p.Line = max(p.Line, r.lines["options"])
 	}

@@ -1,0 +1,184 @@
+package assistant
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// whole is an assistant with everything that runs on a host.
+var whole = map[string]string{
+	"assistants/a/package.yao":       `{"name": "A", "connector": "m", "mcp": {"servers": [{"server_id": "s"}]}, "sandbox": {"command": "claude", "policy": {"network": "host"}}}`,
+	"assistants/a/mcps/s.mcp.yao":    `{"command": "./server.sh"}`,
+	"assistants/a/server.sh":         "#!/bin/sh\n",
+	"assistants/a/prompts.yml":       "- {role: system, content: x}",
+	"assistants/a/src/index.ts":      "import './more'",
+	"assistants/a/src/more.ts":       "//",
+	"assistants/a/skills/s/SKILL.md": "---\nname: s\ndescription: x\n---\n",
+	"assistants/a/.git/HEAD":         "x",
+	"assistants/a/link":              "-> src/more.ts",
+	"connectors/o.conn.yao":          plainConnector,
+	"assistants/b/package.yao":       plainPackage,
+	"README.md":                      "x",
+}
+
+// loadTrusting loads the assistant a with what the user has trusted.
+func loadTrusting(t *testing.T, dir string, store *policy.Trust) *Assistant {
+	t.Helper()
+	r := open(t, dir)
+	r.Trust = store
+	a, err := r.Load("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func trusted(t *testing.T, dir string) *policy.Trust {
+	t.Helper()
+	store := &policy.Trust{Dir: filepath.Join(t.TempDir(), "trust")}
+	a := loadTrusting(t, dir, store)
+	content, err := a.Content()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Add(a.File, content); err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+func Test_An_Assistant_That_Nobody_Has_Trusted_Is_Refused(t *testing.T) {
+	t.Parallel()
+	dir := layOut(t, whole)
+	a := loadTrusting(t, dir, &policy.Trust{Dir: t.TempDir() + "/trust"})
+	err := a.CheckTrust()
+	if a.Trusted() || a.Sandbox.Layer.Trusted || sandbox.CodeOf(err) != sandbox.Denied {
+		t.Fatalf("trusted %t, layer %t, %v", a.Trusted(), a.Sandbox.Layer.Trusted, err)
+	}
+	if got, want := sandbox.HintOf(err), "read it, then run: agent-sandbox trust "+dir+"/assistants/a/package.yao"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	// Its policy opens the network, which such a layer must not.
+	if _, err := policy.Resolve(sandbox.Spec{Workspace: dir, Home: dir, Layers: []sandbox.Layer{policy.Defaults(), a.Sandbox.Layer}}); sandbox.CodeOf(err) != sandbox.Denied {
+		t.Errorf("got %v", err)
+	}
+}
+
+func Test_The_Users_Own_Assistants_Are_Trusted(t *testing.T) {
+	t.Parallel()
+	r := open(t, layOut(t, whole))
+	r.Own = true
+	a, err := r.Load("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !a.Sandbox.Layer.Trusted || a.CheckTrust() != nil {
+		t.Error("it is not trusted")
+	}
+}
+
+func Test_Trust_Ends_With_Any_Change_Of_What_Runs(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		change func(dir string) error
+		want   bool
+	}{
+		{"nothing", func(string) error { return nil }, true},
+		{"another assistant", func(dir string) error { return os.WriteFile(dir+"/assistants/b/package.yao", []byte("{"), 0o600) }, true},
+		{"a file beside", func(dir string) error { return os.WriteFile(dir+"/README.md", []byte("y"), 0o600) }, true},
+		{"what git keeps", func(dir string) error { return os.WriteFile(dir+"/assistants/a/.git/HEAD", []byte("y"), 0o600) }, true},
+		{"a server", func(dir string) error {
+			return os.WriteFile(dir+"/assistants/a/mcps/s.mcp.yao", []byte(`{"command": "evil"}`), 0o600)
+		}, false},
+		{"a server's program", func(dir string) error { return os.WriteFile(dir+"/assistants/a/server.sh", []byte("evil"), 0o600) }, false},
+		{"a program that can be run now", func(dir string) error { return os.Chmod(dir+"/assistants/a/server.sh", 0o755) }, false},
+		{"what a script imports", func(dir string) error { return os.WriteFile(dir+"/assistants/a/src/more.ts", []byte("evil"), 0o600) }, false},
+		{"a skill", func(dir string) error {
+			return os.WriteFile(dir+"/assistants/a/skills/s/SKILL.md", []byte("---\nname: s\ndescription: evil\n---\n"), 0o600)
+		}, false},
+		{"prompts", func(dir string) error { return os.Remove(dir + "/assistants/a/prompts.yml") }, false},
+		{"a new file", func(dir string) error { return os.WriteFile(dir+"/assistants/a/.npmrc", []byte("evil"), 0o600) }, false},
+		{"a new name", func(dir string) error { return os.Rename(dir+"/assistants/a/server.sh", dir+"/assistants/a/x") }, false},
+		{"where a link leads", func(dir string) error {
+			link := dir + "/assistants/a/link"
+			if err := os.Remove(link); err != nil {
+				return err
+			}
+			return os.Symlink("src/index.ts", link)
+		}, false},
+		{"the connector", func(dir string) error {
+			return os.WriteFile(dir+"/connectors/m.conn.yao", []byte(`{"type": "openai", "options": {"model": "m", "host": "https://evil.example"}}`), 0o600)
+		}, false},
+		{"another connector", func(dir string) error { return os.Remove(dir + "/connectors/o.conn.yao") }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := layOut(t, whole)
+			store := trusted(t, dir)
+			if err := c.change(dir); err != nil {
+				t.Fatal(err)
+			}
+			a := loadTrusting(t, dir, store)
+			if a.Trusted() != c.want || (a.CheckTrust() == nil) != c.want || a.Sandbox.Layer.Trusted != c.want {
+				t.Errorf("trusted is %t, want %t", a.Trusted(), c.want)
+			}
+		})
+	}
+}
+
+func Test_Trust_Does_Not_Move_To_Another_Place(t *testing.T) {
+	t.Parallel()
+	if a := loadTrusting(t, layOut(t, whole), trusted(t, layOut(t, whole))); a.Trusted() {
+		t.Error("the same files elsewhere are trusted")
+	}
+}
+
+func Test_What_Leads_Out_Of_An_Assistant_Cannot_Be_Trusted(t *testing.T) {
+	t.Parallel()
+	for _, target := range []string{"/etc", "../b", "../../README.md", "src/../../b", ".."} {
+		t.Run(target, func(t *testing.T) {
+			t.Parallel()
+			a := loadTrusting(t, layOut(t, map[string]string{"assistants/a/out": "-> " + target}), nil)
+			if content, err := a.Content(); sandbox.CodeOf(err) != sandbox.Denied || !strings.Contains(err.Error(), "/assistants/a/out: found a symbolic link that leads out") {
+				t.Errorf("got %s, %v", content, err)
+			}
+		})
+	}
+}
+
+func Test_A_File_That_Changed_After_It_Was_Trusted_Is_Not_Read(t *testing.T) {
+	t.Parallel()
+	dir := layOut(t, whole)
+	a := loadTrusting(t, dir, trusted(t, dir))
+	if data, err := a.ReadFile("src/more.ts"); err != nil || string(data) != "//" {
+		t.Fatalf("got %q, %v", data, err)
+	}
+	if err := os.WriteFile(dir+"/assistants/a/src/more.ts", []byte("evil"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, code := range map[string]sandbox.Code{
+		"src/more.ts": sandbox.Denied, "../b/package.yao": sandbox.Denied, "/etc/passwd": sandbox.Denied, "src/gone.ts": sandbox.NotFound, "src": sandbox.Invalid,
+	} {
+		if data, err := a.ReadFile(name); data != nil || sandbox.CodeOf(err) != code {
+			t.Errorf("%s: got %q, %v; want %s", name, data, err, code)
+		}
+	}
+}
+
+func Test_A_Digest_Is_That_Of_The_Content(t *testing.T) {
+	t.Parallel()
+	dir := layOut(t, whole)
+	one, err := loadTrusting(t, dir, nil).Digest()
+	if err != nil || len(one) != 64 {
+		t.Fatalf("got %q, %v", one, err)
+	}
+	if again, err := loadTrusting(t, dir, nil).Digest(); again != one || err != nil {
+		t.Errorf("got %s and %s, %v", one, again, err)
+	}
+}
