@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/seed434b0696/agent-sandbox/agent/assistant"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -40,5 +41,34 @@ func Test_Every_Example_Configuration_Is_Accepted(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+func Test_Every_Example_Assistant_Is_Valid(t *testing.T) {
+	t.Parallel()
+	root, err := assistant.Open("assistants")
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, problems, err := root.List()
+	if err != nil || len(problems) > 0 {
+		t.Fatal(problems, err)
+	}
+	runs := map[string]bool{}
+	for _, e := range entries {
+		if len(e.Problems) > 0 {
+			t.Errorf("%s: %v", e.Assistant.Name, e.Problems)
+		}
+		runs[e.Assistant.Name] = e.Assistant.Sandbox != nil
+	}
+	if len(runs) != 2 || !runs["coder"] || runs["qa"] {
+		t.Errorf("found %v, expected a coder in a sandbox and one that answers questions", runs)
+	}
+	coder, err := root.Load("coder")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(coder.Skills.Skills) != 1 || len(coder.Servers) != 1 || coder.Hooks == "" || len(coder.Prompts) != 1 {
+		t.Errorf("the coder lacks a part: %+v", coder)
 	}
 }
