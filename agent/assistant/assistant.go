@@ -23,7 +23,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Assistant is what the files of an assistant say. It is not changed after it was loaded.
+// Assistant is what the files of an assistant say. It is not changed after it was loaded, and its methods are safe for
+// concurrent use.
 type Assistant struct {
 	Name        string               // of its directory
 	Label       string               // for people
@@ -41,7 +42,7 @@ type Assistant struct {
 
 	root    *Root
 	sums    map[string]string // of the files that were read, in hex; see Content
-	content []byte            // see Content; nil: not made, for it is the user's own
+	content []byte            // see Content; nil: it is the user's own, or broken
 	trusted bool
 }
 

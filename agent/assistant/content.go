@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
 	"path/filepath"
 	"strconv"
@@ -51,17 +52,15 @@ func shellWord(s string) string {
 // of its root, with the sum of its content, its executable bit and its name. Any change of what can run is another
 // content. It is Denied where a link leads out of the assistant's directory, and Exhausted where there is too much.
 func (a *Assistant) Content() ([]byte, error) {
-	if a.content == nil {
-		t, err := a.root.tree()
-		if err != nil {
-			return nil, err
-		}
-		defer t.root.Close()
-		if err := a.sum(t); err != nil {
-			return nil, err
-		}
+	if a.content != nil {
+		return a.content, nil
 	}
-	return a.content, nil
+	t, err := a.root.tree()
+	if err != nil {
+		return nil, err
+	}
+	defer t.root.Close()
+	return contentOf(t, a.Name, maps.Clone(a.sums))
 }
 
 // Digest is the SHA-256 of Content in hex.
@@ -96,9 +95,10 @@ func (a *Assistant) ReadFile(name string) ([]byte, error) {
 func (l *loading) trust() {
 	a, r := l.a, l.a.root
 	a.trusted = r.Own
-	if !r.Own && r.Trust != nil && a.File != "" && Valid(l.problems) {
-		err := a.sum(l.t)
-		if err == nil {
+	if !r.Own && a.File != "" && Valid(l.problems) {
+		var err error
+		a.content, err = contentOf(l.t, a.Name, a.sums)
+		if err == nil && r.Trust != nil {
 			a.trusted, err = r.Trust.Trusted(a.File, a.content)
 		}
 		if err != nil {
@@ -110,10 +110,9 @@ func (l *loading) trust() {
 	}
 }
 
-// sum makes the content.
-func (a *Assistant) sum(t *tree) error {
-	s := &summing{t: t, sums: a.sums, left: maxTrustedBytes}
-	s.top = path.Join(assistantsDir, a.Name)
+// contentOf makes the content of an assistant, and adds to the sums of files that were read.
+func contentOf(t *tree, name string, sums map[string]string) ([]byte, error) {
+	s := &summing{t: t, sums: sums, left: maxTrustedBytes, top: path.Join(assistantsDir, name)}
 	err := s.dir(s.top, 0)
 	places := findConnectors(t)
 	for _, id := range places.ids() {
@@ -121,10 +120,10 @@ func (a *Assistant) sum(t *tree) error {
 			err = s.file(places.byID[id])
 		}
 	}
-	if err == nil {
-		a.content = []byte(s.out.String())
+	if err != nil {
+		return nil, err
 	}
-	return err
+	return []byte(s.out.String()), nil
 }
 
 // summing is the making of a content.
@@ -172,8 +171,11 @@ func (s *summing) link(name string) error {
 	to := path.Join(path.Dir(name), filepath.ToSlash(target))
 	// "b/../x" leads elsewhere where b is a link.
 	if filepath.IsAbs(target) || path.Clean(target) != target || to != s.top && !strings.HasPrefix(to, s.top+"/") {
-		return sandbox.Errorf(sandbox.Denied, "%s: found a symbolic link that leads out of the assistant, whose content could not be trusted",
-			jsonc.OneLine(s.t.abs(name)))
+		e := jsonc.Problem{
+			File: s.t.abs(name), Text: "found a symbolic link that leads out of the assistant, whose content could not be trusted",
+		}.Err()
+		e.Code = sandbox.Denied
+		return e
 	}
 	if _, err := s.t.root.Stat(filepath.FromSlash(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return s.t.fileError(name, err)
@@ -221,9 +223,12 @@ func (s *summing) count(bytes int64) error {
 }
 
 func (s *summing) tooMuch() error {
-	return sandbox.Errorf(sandbox.Exhausted, "%s: found too much to be trusted, expected at most %d files and %s",
-		jsonc.OneLine(s.t.abs(s.top)), maxTrustedFiles, sandbox.Bytes(maxTrustedBytes)).
-		WithHint("put what it does not need elsewhere, such as node_modules of a server")
+	e := jsonc.Problem{
+		File: s.t.abs(s.top), Hint: "put what it does not need elsewhere, such as node_modules of a server",
+		Text: fmt.Sprintf("found too much to be trusted, expected at most %d files and %s", maxTrustedFiles, sandbox.Bytes(maxTrustedBytes)),
+	}.Err()
+	e.Code = sandbox.Exhausted
+	return e
 }
 
 func sumOf(data []byte) string {

@@ -148,11 +148,11 @@ func (t *tree) one(dir string, names ...string) (string, error) {
 // The forms of a file that is JSON with comments.
 var forms = []string{"yao", "jsonc", "json"}
 
-// formsOf are the names that a file may have.
-func formsOf(name string) []string {
+// packages are the names that a package file may have.
+func packages() []string {
 	var out []string
 	for _, form := range forms {
-		out = append(out, name+"."+form)
+		out = append(out, "package."+form)
 	}
 	return out
 }

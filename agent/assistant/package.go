@@ -1,6 +1,7 @@
 package assistant
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -186,9 +187,7 @@ func (p *packaged) layer() sandbox.Layer {
 			p.fail("sandbox.policy", "found a backend in it, expected it as sandbox.backend")
 		}
 		l.Policy = content
-		for key, line := range lines {
-			l.Lines[key] = line
-		}
+		maps.Copy(l.Lines, lines)
 	}
 	for _, limit := range []struct{ mine, key string }{{"max_memory", "limits.memory"}, {"max_cpu", "limits.cpu"}} {
 		line := p.lines["sandbox."+limit.mine]

@@ -55,9 +55,9 @@ func Locate(file string) (dir, name string, ok bool) {
 	if err != nil {
 		return "", "", false
 	}
-	if slices.Contains(formsOf("package"), filepath.Base(abs)) {
+	if slices.Contains(packages(), filepath.Base(abs)) {
 		abs = filepath.Dir(abs)
-	} else if !slices.ContainsFunc(formsOf("package"), func(name string) bool { return present(filepath.Join(abs, name)) }) {
+	} else if !slices.ContainsFunc(packages(), func(name string) bool { return present(filepath.Join(abs, name)) }) {
 		return "", "", false
 	}
 	if filepath.Base(filepath.Dir(abs)) != assistantsDir {
@@ -236,12 +236,12 @@ func (r *Root) load(t *tree, connectors *places, name string) Entry {
 // readPackage reads the package and what it names.
 func (l *loading) readPackage(connectors *places) {
 	a := l.a
-	file, err := l.t.one(l.dir, formsOf("package")...)
+	file, err := l.t.one(l.dir, packages()...)
 	switch {
 	case err != nil:
 		l.add(problemOf(l.t.abs(l.dir), err))
 	case file == "":
-		l.failFile(l.dir, "found no package file, expected "+strings.Join(formsOf("package"), ", ")).Hint = "make package.yao"
+		l.failFile(l.dir, "found no package file, expected "+strings.Join(packages(), ", ")).Hint = "make package.yao"
 	}
 	there := l.servers(l.dir)
 	a.Prompts = l.prompts()

@@ -2,6 +2,7 @@ package assistant
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,16 +23,14 @@ const (
 
 // layOut writes a root: assistants/a with a package and the connector m, and what files says. A text "" leaves a file
 // out, "-> TARGET" is a link, "|" a pipe.
-func layOut(t testing.TB, files map[string]string) string {
+func layOut(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := map[string]string{"assistants/a/package.yao": plainPackage, "connectors/m.conn.yao": plainConnector}
-	for name, text := range files {
-		all[name] = text
-	}
+	maps.Copy(all, files)
 	for name, text := range all {
 		at := filepath.Join(dir, name)
 		if text == "" {
@@ -56,7 +55,7 @@ func layOut(t testing.TB, files map[string]string) string {
 	return dir
 }
 
-func open(t testing.TB, dir string) *Root {
+func open(t *testing.T, dir string) *Root {
 	t.Helper()
 	r, err := Open(dir)
 	if err != nil {
@@ -96,58 +95,138 @@ func Test_What_Is_Wrong_With_The_Files_Is_Told(t *testing.T) {
 		want  []string
 	}{
 		{"nothing", nil, nil},
-		{"no package", map[string]string{"assistants/a/package.yao": "", "assistants/a/prompts.yml": "- {role: system, content: x}"},
-			[]string{"DIR/assistants/a: found no package file, expected package.yao, package.jsonc, package.json (make package.yao)"}},
-		{"two packages", map[string]string{"assistants/a/package.json": plainPackage},
-			[]string{"DIR/assistants/a/package.yao: found package.json beside it, expected one of them (remove one of the two)"}},
-		{"a package that is a pipe", map[string]string{"assistants/a/package.yao": "|"},
-			[]string{"DIR/assistants/a/package.yao: found a directory or a special file, expected a regular file"}},
-		{"a package that is too long", map[string]string{"assistants/a/package.yao": "{}" + long},
-			[]string{"DIR/assistants/a/package.yao: found more than 1MiB, expected a smaller file"}},
-		{"a package that leads out", map[string]string{"assistants/a/package.yao": "-> /etc/passwd"},
-			[]string{"DIR/assistants/a/package.yao: found a symbolic link that leads out of DIR"}},
-		{"a package that leads up and out", map[string]string{"assistants/a/package.yao": "-> ../../../../../../../etc/passwd"},
-			[]string{"DIR/assistants/a/package.yao: found a symbolic link that leads out of DIR"}},
-		{"a package that leads nowhere", map[string]string{"assistants/a/package.yao": "-> gone"},
-			[]string{"DIR/assistants/a/package.yao: no such file"}},
-		{"prompts that lead out", map[string]string{"assistants/a/prompts.yml": "-> /etc/passwd"},
-			[]string{"DIR/assistants/a/prompts.yml: found a symbolic link that leads out of DIR"}},
-		{"prompts that are too long", map[string]string{"assistants/a/prompts.yml": "- " + long},
-			[]string{"DIR/assistants/a/prompts.yml: found more than 128KiB, expected a smaller file"}},
-		{"two prompts", map[string]string{"assistants/a/prompts.yml": "- {role: system, content: x}", "assistants/a/prompts.yaml": "- {role: system, content: x}"},
-			[]string{"DIR/assistants/a/prompts.yml: found prompts.yaml beside it, expected one of them (remove one of the two)"}},
-		{"two scripts", map[string]string{"assistants/a/src/index.ts": "//", "assistants/a/src/index.js": "//"},
-			[]string{"DIR/assistants/a/src/index.ts: found index.js beside it, expected one of them (remove one of the two)"}},
-		{"a script that leads out", map[string]string{"assistants/a/src/index.ts": "-> /etc/passwd"},
-			[]string{"DIR/assistants/a/src/index.ts: found a symbolic link that leads out of DIR"}},
-		{"scripts that lead out", map[string]string{"assistants/a/src": "-> /etc"}, nil}, // and have no index.ts
-		{"a server that is broken", map[string]string{"assistants/a/mcps/s.mcp.yao": "{"},
-			[]string{"DIR/assistants/a/mcps/s.mcp.yao:1: found broken JSON (parsing value met the end of the file), expected an object"}},
-		{"two files of a server", map[string]string{"assistants/a/mcps/s.mcp.yao": plainServer, "assistants/a/mcps/s.mcp.json": plainServer},
-			[]string{"DIR/assistants/a/mcps/s.mcp.yao: found a second file of the server s, expected one (remove one of the two)"}},
-		{"a server with another ending", map[string]string{"assistants/a/mcps/s.mcp.yml": "x"},
-			[]string{"DIR/assistants/a/mcps/s.mcp.yml: found another ending, expected .mcp.yao, .mcp.jsonc or .mcp.json"}},
-		{"a server whose name has two signs", map[string]string{"assistants/a/mcps/s__t.mcp.yao": plainServer},
-			[]string{`DIR/assistants/a/mcps/s__t.mcp.yao: found the name "s__t", expected letters, digits, '-' and '_', at most 64, without two '_' together`}},
-		{"servers that lead out", map[string]string{"assistants/a/mcps": "-> /etc"},
-			[]string{"DIR/assistants/a/mcps: found a symbolic link that leads out of DIR"}},
-		{"a skill without a description", map[string]string{"assistants/a/skills/s/SKILL.md": "---\nname: s\n---\n"},
-			[]string{"DIR/assistants/a/skills/s/SKILL.md: warning: description: missing required field in frontmatter: description",
-				"DIR/assistants/a/skills/s/SKILL.md: description: skipped: it has no description"}},
-		{"a skill under another name", map[string]string{"assistants/a/skills/s/SKILL.md": "---\nname: t\ndescription: x\n---\n"},
-			[]string{"DIR/assistants/a/skills/s/SKILL.md:2: warning: name: directory name 's' must match skill name 't'"}},
-		{"skills that lead out", map[string]string{"assistants/a/skills": "-> /etc"},
-			[]string{"DIR/assistants/a/skills: warning: cannot be searched: path escapes from parent"}},
-		{"a connector that is not there", map[string]string{"assistants/a/package.yao": "{\"name\": \"A\",\n\"connector\": \"mm\"}"},
-			[]string{`DIR/assistants/a/package.yao:2: connector: found no connector "mm", expected one of m (did you mean "m"?)`}},
-		{"no connector at all", map[string]string{"connectors/m.conn.yao": ""},
-			[]string{`DIR/assistants/a/package.yao:1: connector: found no connector "m", expected one in DIR/connectors (make DIR/connectors/m.conn.yao)`}},
-		{"a connector that is broken", map[string]string{"connectors/m.conn.yao": "{\n\"type\": 1}"},
-			[]string{"DIR/assistants/a/package.yao:1: connector: found a connector that is not valid: DIR/connectors/m.conn.yao:1: options: found nothing, expected an object with the model"}},
-		{"a connector that leads out", map[string]string{"connectors/m.conn.yao": "-> /etc/passwd"},
-			[]string{"DIR/assistants/a/package.yao:1: connector: found a connector that is not valid: DIR/connectors/m.conn.yao: found a symbolic link that leads out of DIR"}},
-		{"two files of a connector", map[string]string{"connectors/m.conn.json": plainConnector},
-			[]string{"DIR/assistants/a/package.yao:1: connector: found two files of the connector m, expected one"}},
+		{
+			"no package",
+			map[string]string{"assistants/a/package.yao": "", "assistants/a/prompts.yml": "- {role: system, content: x}"},
+			[]string{"DIR/assistants/a: found no package file, expected package.yao, package.jsonc, package.json (make package.yao)"},
+		},
+		{
+			"two packages",
+			map[string]string{"assistants/a/package.json": plainPackage},
+			[]string{"DIR/assistants/a/package.yao: found package.json beside it, expected one of them (remove one of the two)"},
+		},
+		{
+			"a package that is a pipe",
+			map[string]string{"assistants/a/package.yao": "|"},
+			[]string{"DIR/assistants/a/package.yao: found a directory or a special file, expected a regular file"},
+		},
+		{
+			"a package that is too long",
+			map[string]string{"assistants/a/package.yao": "{}" + long},
+			[]string{"DIR/assistants/a/package.yao: found more than 1MiB, expected a smaller file"},
+		},
+		{
+			"a package that leads out",
+			map[string]string{"assistants/a/package.yao": "-> /etc/passwd"},
+			[]string{"DIR/assistants/a/package.yao: found a symbolic link that leads out of DIR"},
+		},
+		{
+			"a package that leads up and out",
+			map[string]string{"assistants/a/package.yao": "-> ../../../../../../../etc/passwd"},
+			[]string{"DIR/assistants/a/package.yao: found a symbolic link that leads out of DIR"},
+		},
+		{
+			"a package that leads nowhere",
+			map[string]string{"assistants/a/package.yao": "-> gone"},
+			[]string{"DIR/assistants/a/package.yao: no such file"},
+		},
+		{
+			"prompts that lead out",
+			map[string]string{"assistants/a/prompts.yml": "-> /etc/passwd"},
+			[]string{"DIR/assistants/a/prompts.yml: found a symbolic link that leads out of DIR"},
+		},
+		{
+			"prompts that are too long",
+			map[string]string{"assistants/a/prompts.yml": "- " + long},
+			[]string{"DIR/assistants/a/prompts.yml: found more than 128KiB, expected a smaller file"},
+		},
+		{
+			"two prompts",
+			map[string]string{"assistants/a/prompts.yml": "- {role: system, content: x}", "assistants/a/prompts.yaml": "- {role: system, content: x}"},
+			[]string{"DIR/assistants/a/prompts.yml: found prompts.yaml beside it, expected one of them (remove one of the two)"},
+		},
+		{
+			"two scripts",
+			map[string]string{"assistants/a/src/index.ts": "//", "assistants/a/src/index.js": "//"},
+			[]string{"DIR/assistants/a/src/index.ts: found index.js beside it, expected one of them (remove one of the two)"},
+		},
+		{
+			"a script that leads out",
+			map[string]string{"assistants/a/src/index.ts": "-> /etc/passwd"},
+			[]string{"DIR/assistants/a/src/index.ts: found a symbolic link that leads out of DIR"},
+		},
+		{"scripts that lead out", map[string]string{"assistants/a/src": "-> /etc"},
+			[]string{"DIR/assistants/a/src: found a symbolic link that leads out of the assistant, whose content could not be trusted"},
+		},
+		{
+			"a server that is broken",
+			map[string]string{"assistants/a/mcps/s.mcp.yao": "{"},
+			[]string{"DIR/assistants/a/mcps/s.mcp.yao:1: found broken JSON (parsing value met the end of the file), expected an object"},
+		},
+		{
+			"two files of a server",
+			map[string]string{"assistants/a/mcps/s.mcp.yao": plainServer, "assistants/a/mcps/s.mcp.json": plainServer},
+			[]string{"DIR/assistants/a/mcps/s.mcp.yao: found a second file of the server s, expected one (remove one of the two)"},
+		},
+		{
+			"a server with another ending",
+			map[string]string{"assistants/a/mcps/s.mcp.yml": "x"},
+			[]string{"DIR/assistants/a/mcps/s.mcp.yml: found another ending, expected .mcp.yao, .mcp.jsonc or .mcp.json"},
+		},
+		{
+			"a server whose name has two signs",
+			map[string]string{"assistants/a/mcps/s__t.mcp.yao": plainServer},
+			[]string{`DIR/assistants/a/mcps/s__t.mcp.yao: found the name "s__t", expected letters, digits, '-' and '_', at most 64, without two '_' together`},
+		},
+		{
+			"servers that lead out",
+			map[string]string{"assistants/a/mcps": "-> /etc"},
+			[]string{"DIR/assistants/a/mcps: found a symbolic link that leads out of DIR"},
+		},
+		{
+			"a skill without a description",
+			map[string]string{"assistants/a/skills/s/SKILL.md": "---\nname: s\n---\n"},
+			[]string{
+				"DIR/assistants/a/skills/s/SKILL.md: warning: description: missing required field in frontmatter: description",
+				"DIR/assistants/a/skills/s/SKILL.md: description: skipped: it has no description",
+			},
+		},
+		{
+			"a skill under another name",
+			map[string]string{"assistants/a/skills/s/SKILL.md": "---\nname: t\ndescription: x\n---\n"},
+			[]string{"DIR/assistants/a/skills/s/SKILL.md:2: warning: name: directory name 's' must match skill name 't'"},
+		},
+		{
+			"skills that lead out",
+			map[string]string{"assistants/a/skills": "-> /etc"},
+			[]string{"DIR/assistants/a/skills: warning: cannot be searched: path escapes from parent",
+				"DIR/assistants/a/skills: found a symbolic link that leads out of the assistant, whose content could not be trusted"},
+		},
+		{
+			"a connector that is not there",
+			map[string]string{"assistants/a/package.yao": "{\"name\": \"A\",\n\"connector\": \"mm\"}"},
+			[]string{`DIR/assistants/a/package.yao:2: connector: found no connector "mm", expected one of m (did you mean "m"?)`},
+		},
+		{
+			"no connector at all",
+			map[string]string{"connectors/m.conn.yao": ""},
+			[]string{`DIR/assistants/a/package.yao:1: connector: found no connector "m", expected one in DIR/connectors (make DIR/connectors/m.conn.yao)`},
+		},
+		{
+			"a connector that is broken",
+			map[string]string{"connectors/m.conn.yao": "{\n\"type\": 1}"},
+			[]string{"DIR/assistants/a/package.yao:1: connector: found a connector that is not valid: DIR/connectors/m.conn.yao:1: options: found nothing, expected an object with the model"},
+		},
+		{
+			"a connector that leads out",
+			map[string]string{"connectors/m.conn.yao": "-> /etc/passwd"},
+			[]string{"DIR/assistants/a/package.yao:1: connector: found a connector that is not valid: DIR/connectors/m.conn.yao: found a symbolic link that leads out of DIR"},
+		},
+		{
+			"two files of a connector",
+			map[string]string{"connectors/m.conn.json": plainConnector},
+			[]string{"DIR/assistants/a/package.yao:1: connector: found two files of the connector m, expected one"},
+		},
 		{"a server that is not there", map[string]string{
 			"assistants/a/package.yao":             "{\"name\": \"A\", \"connector\": \"m\", \"mcp\": {\"servers\": [\n{\"server_id\": \"filesytem\"}]}}",
 			"assistants/a/mcps/files.mcp.yao":      plainServer,

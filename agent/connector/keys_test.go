@@ -19,7 +19,7 @@ import (
 // programs is where those of the tests are.
 const programs = "PATH=/usr/local/bin:/usr/bin:/bin"
 
-func write(t *testing.T, name, text string, mode os.FileMode) string {
+func write(t *testing.T, name, text string, mode os.FileMode) {
 	t.Helper()
 	if err := os.WriteFile(name, []byte(text), mode); err != nil {
 		t.Fatal(err)
@@ -27,7 +27,6 @@ func write(t *testing.T, name, text string, mode os.FileMode) string {
 	if err := os.Chmod(name, mode); err != nil {
 		t.Fatal(err)
 	}
-	return name
 }
 
 func fifo(t *testing.T, name string) string {

@@ -84,18 +84,18 @@ func assistantAsks(a *assistant.Assistant) []string {
 		add("model: run %q for its key", c.Secret.Command)
 	}
 	for _, s := range a.Servers {
-		with := ""
+		var with strings.Builder
 		for _, values := range []map[string]string{s.Env, s.Headers} {
 			for _, name := range slices.Sorted(maps.Keys(values)) {
 				if variable, ok := strings.CutPrefix(values[name], "$ENV."); ok {
-					with += fmt.Sprintf(", with the variable %s as %s", variable, name)
+					fmt.Fprintf(&with, ", with the variable %s as %s", variable, name)
 				}
 			}
 		}
 		if s.URL != "" {
-			add("tools: connect to %s%s", s.URL, with)
+			add("tools: connect to %s%s", s.URL, with.String())
 		} else {
-			add("tools: run %q%s", s.Command, with)
+			add("tools: run %q%s", s.Command, with.String())
 		}
 	}
 	if a.Hooks != "" {

@@ -8,8 +8,11 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// MaxProblems is how many problems of one value are told.
-const MaxProblems = 50
+// The bounds of what is decoded.
+const (
+	MaxProblems = 50      // that are told of one value; after them nothing more is looked at
+	MaxEntries  = 1 << 16 // of one list
+)
 
 // Reader puts values into structs. The zero Reader is ready for use.
 type Reader struct {
@@ -55,6 +58,9 @@ var valueType = reflect.TypeFor[Value]()
 
 // value stores jv into v, which stands at key.
 func (d *decoder) value(v reflect.Value, jv hujson.Value, key string) {
+	if len(d.problems) >= MaxProblems {
+		return
+	}
 	line := d.doc.line(jv.StartOffset)
 	if _, ok := d.lines[key]; !ok && key != "" {
 		d.lines[key] = line
@@ -105,6 +111,10 @@ func (d *decoder) mismatch(v reflect.Value, jv hujson.Value, key string) {
 }
 
 func (d *decoder) array(v reflect.Value, arr *hujson.Array, key string) {
+	if len(arr.Elements) > MaxEntries {
+		d.fail(d.lines[key], key, "found %d entries, expected at most %d", len(arr.Elements), MaxEntries)
+		return
+	}
 	v.Set(reflect.MakeSlice(v.Type(), 0, 0)) // an empty list is another thing than none
 	for i, e := range arr.Elements {
 		item := reflect.New(v.Type().Elem()).Elem()

@@ -90,6 +90,10 @@ func Test_All_Problems_Are_Told_In_Order(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+	_, _, got = decode(t, Reader{}, `{"list": [`+strings.Repeat("{},", MaxEntries+1)+"]}")
+	if diff := cmp.Diff([]string{"f:1: list: found 65537 entries, expected at most 65536"}, got); diff != "" {
+		t.Error(diff)
+	}
 	_, _, got = decode(t, Reader{}, "{"+strings.Repeat(`"x": 1,`, 10*MaxProblems)+"}")
 	if len(got) != MaxProblems {
 		t.Errorf("%d problems are told", len(got))
