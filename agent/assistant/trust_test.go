@@ -1,6 +1,7 @@
 package assistant
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -167,8 +168,16 @@ func Test_A_File_That_Changed_After_It_Was_Trusted_Is_Not_Read(t *testing.T) {
 	t.Parallel()
 	dir := layOut(t, whole)
 	a := loadTrusting(t, dir, trusted(t, dir))
-	if data, err := a.ReadFile("src/more.ts"); err != nil || string(data) != "//" {
-		t.Fatalf("got %q, %v", data, err)
+	for _, read := range []func(string) ([]byte, error){a.ReadFile, func(name string) ([]byte, error) { return fs.ReadFile(a.FS(), name) }} {
+		if data, err := read("src/more.ts"); err != nil || string(data) != "//" {
+			t.Fatalf("got %q, %v", data, err)
+		}
+	}
+	if info, err := fs.Stat(a.FS(), "src"); err != nil || !info.IsDir() {
+		t.Errorf("got %v, %v", info, err)
+	}
+	if info, err := fs.Stat(a.FS(), "../b"); err == nil {
+		t.Errorf("got %v", info)
 	}
 	if err := os.WriteFile(dir+"/assistants/a/src/more.ts", []byte("evil"), 0o600); err != nil {
 		t.Fatal(err)
@@ -178,6 +187,9 @@ func Test_A_File_That_Changed_After_It_Was_Trusted_Is_Not_Read(t *testing.T) {
 	} {
 		if data, err := a.ReadFile(name); data != nil || sandbox.CodeOf(err) != code {
 			t.Errorf("%s: got %q, %v; want %s", name, data, err, code)
+		}
+		if f, err := a.FS().Open(name); f != nil || sandbox.CodeOf(err) != code {
+			t.Errorf("%s: got %v, %v; want %s", name, f, err, code)
 		}
 	}
 }
