@@ -24,6 +24,7 @@ type assistantDocument struct {
 	Hooks       string              `json:"hooks,omitempty"`
 	Valid       bool                `json:"valid"`
 	Trusted     bool                `json:"trusted"`
+	Digest      string              `json:"digest,omitempty"` // of what is trusted; "": it cannot be
 	Problems    []assistant.Problem `json:"problems"`
 }
 
@@ -36,6 +37,9 @@ func newAssistantDocument(e assistant.Entry) assistantDocument {
 	}
 	if a.Connector != nil {
 		d.Connector, d.Model = a.Connector.ID, a.Connector.Model
+	}
+	if d.Valid {
+		d.Digest, _ = a.Digest() // what cannot be read has none
 	}
 	if a.Sandbox != nil {
 		d.Runs, d.Backend = string(a.Sandbox.Command), a.Sandbox.Backend
