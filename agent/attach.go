@@ -21,6 +21,9 @@ func (t *turn) attach(ctx context.Context, f File) error {
 		if err != nil {
 			return err
 		}
+		if t.request.Workspace != "" { // the agent is elsewhere
+			a.Path = filepath.Join(t.space.Dir, a.Path)
+		}
 		t.said.Parts = append(t.said.Parts, message.Part{Type: message.Text, Text: a.String()})
 		return nil
 	}

@@ -8,6 +8,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"maps"
 	"slices"
@@ -187,7 +188,7 @@ func (p *Pipeline) once(ctx context.Context, r Request, emit func(event.Event)) 
 		return t.answer(), nil, t.fail(ctx, err)
 	}
 	delegate := t.next(ctx)
-	err := t.finish(ctx)
+	err := errors.Join(t.bring(context.WithoutCancel(ctx)), t.finish(ctx))
 	return t.answer(), delegate, err
 }
 

@@ -2,8 +2,13 @@ package agent
 
 import (
 	"context"
+	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/seed434b0696/agent-sandbox/agent/event"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 	"github.com/seed434b0696/agent-sandbox/transfer"
@@ -35,6 +40,10 @@ func (t *turn) wall(ctx context.Context) error {
 	sb := t.assistant.Sandbox
 	spec.Workspace, spec.Image, spec.Resident = t.space.Dir, sb.Image, true
 	if t.request.Workspace != "" {
+		if !slices.Contains(hostFiles, t.backend) {
+			return sandbox.Errorf(sandbox.Unsupported, "the %s backend works on a copy, and a directory of yours would stay as it is", t.backend).
+				WithHint("leave the directory out, or take the backend bwrap or docker")
+		}
 		spec.Workspace = t.request.Workspace
 	}
 	spec.Layers = append(slices.Clip(spec.Layers), sb.Layer)
@@ -105,6 +114,60 @@ func (t *turn) skills(ctx context.Context) error {
 			return err
 		}
 		if err := transfer.In(ctx, t.box, s.Dir()+"/.", dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bring copies what the agent made into the chat's workspace, where the sandbox worked on a copy. What is there is replaced
+// when all of it has come.
+func (t *turn) bring(ctx context.Context) error {
+	if t.box == nil || slices.Contains(hostFiles, t.backend) {
+		return nil
+	}
+	root, err := os.OpenRoot(t.space.Dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	const incoming = homeName + "-incoming"
+	if err := root.RemoveAll(incoming); err != nil {
+		return err
+	}
+	if err := root.Mkdir(incoming, 0o700); err != nil {
+		return err
+	}
+	defer func() { _ = root.RemoveAll(incoming) }() // the next request tries again
+	left, err := transfer.Out(ctx, t.box, t.dir()+"/.", filepath.Join(t.space.Dir, incoming), transfer.Limits{Bytes: transfer.DefaultBytes, Entries: transfer.DefaultEntries})
+	if err != nil {
+		return err
+	}
+	if len(left) > 0 {
+		t.emit(event.NewNotice(event.NoticeError, "left", fmt.Sprintf("%d files stay in the sandbox, such as %s", len(left), left[0])))
+	}
+	return replace(root, incoming)
+}
+
+// replace puts what is in a directory of root in the place of all else in root.
+func replace(root *os.Root, incoming string) error {
+	old, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return err
+	}
+	for _, e := range old {
+		if e.Name() != incoming {
+			if err := root.RemoveAll(e.Name()); err != nil {
+				return err
+			}
+		}
+	}
+	made, err := fs.ReadDir(root.FS(), incoming)
+	if err != nil {
+		return err
+	}
+	for _, e := range made {
+		if err := root.Rename(incoming+"/"+e.Name(), e.Name()); err != nil {
 			return err
 		}
 	}
