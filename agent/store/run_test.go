@@ -68,8 +68,10 @@ func Test_A_Run_Is_Booked_Once(t *testing.T) {
 
 func Test_A_Run_That_Never_Finished_Keeps_What_It_Had_Used(t *testing.T) {
 	t.Parallel()
-	s := open(t, t.TempDir(), store.Options{})
+	now := newClock()
+	s := open(t, t.TempDir(), store.Options{Now: now.now})
 	r := begin(t, s, store.Run{User: "ann"}, store.Limits{})
+	now.add(time.Second)
 	must(t, r.Progress(t.Context(), event.Response{Usage: event.Usage{Input: 50}, CostUSD: dollars(1)}))
 	must(t, r.Close())
 	begin(t, s, store.Run{User: "ann"}, store.Limits{Requests: 1})

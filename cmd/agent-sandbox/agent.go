@@ -10,6 +10,7 @@ func newAgent(a *app) *cobra.Command {
 called directly, or works as a coding agent in a sandbox.
 Runs of Claude Code, Codex and Cursor are the same here: the same events, the same result.`,
 		Example: `agent-sandbox agent list
+agent-sandbox agent run qa "what is a monad?"
 agent-sandbox agent replay run.jsonl`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -18,6 +19,6 @@ agent-sandbox agent replay run.jsonl`,
 			return cmd.Help()
 		},
 	}
-	cmd.AddCommand(newAgentList(a), newAgentValidate(a), newAgentReplay(a), newAgentRun(a))
+	cmd.AddCommand(newAgentRun(a), newAgentList(a), newAgentValidate(a), newAgentChats(a), newAgentUsage(a), newAgentPrune(a), newAgentReplay(a))
 	return describe(cmd, exitSimple)
 }

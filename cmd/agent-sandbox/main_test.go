@@ -116,6 +116,7 @@ func Test_Command(t *testing.T) {
 			"json":      jsonField,
 			"mcpclient": mcpClient,
 			"ended":     ended,
+			"books":     books,
 		},
 	})
 }

@@ -23,3 +23,9 @@ func actAsWorker([]string) (code int, ok bool) { return 0, false }
 func (*app) runAssistant(context.Context, string, string, runFlags) error { return becomePipeline() }
 
 func (*app) serveMCP(context.Context, *mcpFlags) error { return becomePipeline() }
+
+func (*app) chats(context.Context, chatFlags) error { return becomePipeline() }
+
+func (*app) usage(context.Context, usageFlags) error { return becomePipeline() }
+
+func (*app) pruneAgents(context.Context, pruneFlags) error { return becomePipeline() }
