@@ -31,9 +31,14 @@ type Filter struct{ User, Assistant, ID string }
 
 // Chats lists chats, those used last first.
 func (s *Store) Chats(ctx context.Context, f Filter) ([]Chat, error) {
-	const query = `SELECT user, chat, assistant, title, session, executor, created, used,
-		(SELECT count(*) FROM messages WHERE messages.chat = chats.id) FROM chats
-		WHERE (?1 = '' OR user = ?1) AND (?2 = '' OR assistant = ?2) AND (?3 = '' OR chat = ?3) ORDER BY used DESC, user, chat`
+	query := `SELECT user, chat, assistant, title, session, executor, created, used,
+		(SELECT count(*) FROM messages WHERE messages.chat = chats.id) FROM chats WHERE true`
+	var args []any
+	for _, c := range []struct{ column, value string }{{"user", f.User}, {"assistant", f.Assistant}, {"chat", f.ID}} {
+		if c.value != "" { // a condition that is always there would keep the index from being used
+			query, args = query+" AND "+c.column+" = ?", append(args, c.value)
+		}
+	}
 	var out []Chat
 	err := s.each(ctx, func(rows *sql.Rows) error {
 		var c Chat
@@ -42,7 +47,7 @@ func (s *Store) Chats(ctx context.Context, f Filter) ([]Chat, error) {
 		c.Created, c.Used = s.time(created), s.time(used)
 		out = append(out, c)
 		return err
-	}, query, f.User, f.Assistant, f.ID)
+	}, query+" ORDER BY used DESC, user, chat", args...)
 	return out, err
 }
 

@@ -46,7 +46,7 @@ func (s *Store) orphan(ctx context.Context, tx *sql.Tx, dir string, before time.
 	if err := tx.QueryRowContext(ctx, see, dir, millis(s.now())).Scan(&seen); err != nil || seen >= millis(before) {
 		return err
 	}
-	if err := os.Rename(filepath.Join(s.workspaces(), dir), filepath.Join(s.trash(), NewID(s.now()))); err != nil {
+	if _, err := s.dispose(filepath.Join(s.workspaces(), dir)); err != nil {
 		r.leave(err)
 		return nil
 	}

@@ -13,17 +13,11 @@ import (
 
 	_ "modernc.org/sqlite"
 
+	"github.com/seed434b0696/agent-sandbox/agent/event"
 	"github.com/seed434b0696/agent-sandbox/agent/message"
 	"github.com/seed434b0696/agent-sandbox/agent/store"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
-
-func TestMain(m *testing.M) {
-	if mode := os.Getenv("STORE_CHILD"); mode != "" {
-		os.Exit(child(mode, os.Getenv("STORE_DIR")))
-	}
-	os.Exit(m.Run())
-}
 
 // clock is a time that a test sets.
 type clock struct {
@@ -105,6 +99,26 @@ func say(t *testing.T, s *store.Store, user, chat, text string) {
 	must(t, err)
 	must(t, c.Append(t.Context(), store.Turn{Messages: []message.Message{message.New(message.User, text), message.New(message.Assistant, "yes")}}))
 	must(t, c.Close())
+}
+
+// request is what a run does with the store: it books, and adds a turn of two messages and a file.
+func request(ctx context.Context, s *store.Store, user, chat string) error {
+	c, err := s.Converse(ctx, store.Request{User: user, Chat: chat, Assistant: "coder"})
+	if err != nil {
+		return err
+	}
+	r, err := s.Begin(ctx, store.Run{User: user, Assistant: "coder", Chat: chat}, store.Limits{Requests: 1000})
+	if err != nil {
+		return errors.Join(err, c.Close())
+	}
+	file := message.Part{Type: message.File, Name: "a.txt", Data: []byte(strings.Repeat(r.ID, 100))}
+	turn := store.Turn{Run: r.ID, Messages: []message.Message{
+		{Role: message.User, Parts: []message.Part{{Type: message.Text, Text: strings.Repeat("x", 3000)}, file}},
+		message.New(message.Assistant, "yes"),
+	}}
+	err = c.Append(ctx, turn)
+	cost := 0.5
+	return errors.Join(err, r.Finish(ctx, event.Response{Outcome: event.Success, Usage: event.Usage{Input: 10, Output: 1}, CostUSD: &cost}), c.Close())
 }
 
 func Test_A_Store_Is_Its_Users_Alone(t *testing.T) {

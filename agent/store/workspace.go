@@ -158,15 +158,28 @@ func (s *Store) evict(ctx context.Context, p place, before time.Time) (string, e
 			return "", errRecent
 		}
 	}
-	name := NewID(s.now())
-	// A mount on the workspace makes this fail, and it stays.
-	err = os.Rename(s.dirOf(p), filepath.Join(s.trash(), name))
-	if errors.Is(err, os.ErrNotExist) {
-		name, err = "", nil
-	}
+	name, err := s.dispose(s.dirOf(p))
 	if err != nil {
-		return "", sandbox.Errorf(sandbox.CodeOf(err), "workspace of chat %s: %w", p.chat, err).WithHint("unmount what is mounted there")
+		return "", sandbox.Errorf(sandbox.CodeOf(err), "workspace of chat %s: %w", p.chat, err).WithHint("see what is mounted there, and who owns it")
 	}
 	_, err = s.db.ExecContext(ctx, "DELETE FROM workspaces WHERE user = ? AND chat = ?", p.user, p.chat)
 	return name, s.failed(err)
+}
+
+// dispose moves a workspace's directory to the trash, and tells its name there; "": there is none. A mount on it makes
+// this fail, and it stays.
+func (s *Store) dispose(dir string) (string, error) {
+	info, err := os.Lstat(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	// A directory that we may not write to cannot be moved to another, and an agent may have shut its own.
+	if err == nil && info.IsDir() && info.Mode().Perm() != 0o700 {
+		err = os.Chmod(dir, 0o700)
+	}
+	if err != nil {
+		return "", err
+	}
+	name := NewID(s.now())
+	return name, os.Rename(dir, filepath.Join(s.trash(), name))
 }

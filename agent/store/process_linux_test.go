@@ -20,6 +20,13 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
+func TestMain(m *testing.M) {
+	if mode := os.Getenv("STORE_CHILD"); mode != "" {
+		os.Exit(child(mode, os.Getenv("STORE_DIR")))
+	}
+	os.Exit(m.Run())
+}
+
 // child is another process that works with the store. It says a line for each thing that is done.
 func child(mode, dir string) int {
 	ctx := context.Background()
@@ -31,11 +38,20 @@ func child(mode, dir string) int {
 			return fail(err)
 		}
 	}
-	s, err := store.Open(ctx, dir, store.Options{})
+	at := time.Now()
+	s, err := store.Open(ctx, dir, store.Options{Now: func() time.Time {
+		if mode == "mount" { // a second passes between any two looks at the clock
+			at = at.Add(time.Second)
+			return at
+		}
+		return time.Now()
+	}})
 	if err != nil {
 		return fail(err)
 	}
 	switch mode {
+	case "mount":
+		return fail(errors.Join(sweepMounted(ctx, s), s.Close()))
 	case "runs":
 		for range 5 {
 			if err := request(ctx, s, "ann", store.NewID(time.Now())); err != nil {
@@ -69,32 +85,34 @@ func child(mode, dir string) int {
 	return 2
 }
 
+// sweepMounted mounts a directory into a workspace, in mounts of its own, and sweeps that.
+func sweepMounted(ctx context.Context, s *store.Store) error {
+	w, err := s.OpenWorkspace(ctx, "ann", "c1", store.Limits{})
+	if err != nil {
+		return err
+	}
+	at, from := filepath.Join(w.Dir, "a", "b", "mnt"), filepath.Join(filepath.Dir(s.Dir()), "outside")
+	err = errors.Join(os.MkdirAll(filepath.Join(at, "c"), 0o700), w.Close(),
+		syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""), syscall.Mount(from, at, "", syscall.MS_BIND, ""))
+	if err != nil {
+		return err
+	}
+	for range 2 { // the next one tries again
+		r, err := s.Sweep(ctx, store.Sweeping{OlderThan: time.Nanosecond})
+		if err != nil {
+			return err
+		}
+		fmt.Println(len(r.Workspaces), r.Left)
+	}
+	return nil
+}
+
 func fail(err error) int {
 	if err == nil {
 		return 0
 	}
 	fmt.Fprintln(os.Stderr, sandbox.CodeOf(err), err)
 	return 1
-}
-
-// request is what a run does with the store: it books, and adds a turn of two messages and a file.
-func request(ctx context.Context, s *store.Store, user, chat string) error {
-	c, err := s.Converse(ctx, store.Request{User: user, Chat: chat, Assistant: "coder"})
-	if err != nil {
-		return err
-	}
-	r, err := s.Begin(ctx, store.Run{User: user, Assistant: "coder", Chat: chat}, store.Limits{Requests: 1000})
-	if err != nil {
-		return errors.Join(err, c.Close())
-	}
-	file := message.Part{Type: message.File, Name: "a.txt", Data: []byte(strings.Repeat(r.ID, 100))}
-	turn := store.Turn{Run: r.ID, Messages: []message.Message{
-		{Role: message.User, Parts: []message.Part{{Type: message.Text, Text: strings.Repeat("x", 3000)}, file}},
-		message.New(message.Assistant, "yes"),
-	}}
-	err = c.Append(ctx, turn)
-	cost := 0.5
-	return errors.Join(err, r.Finish(ctx, event.Response{Outcome: event.Success, Usage: event.Usage{Input: 10, Output: 1}, CostUSD: &cost}), c.Close())
 }
 
 // start starts a child, which the test ends.
@@ -258,5 +276,38 @@ func Test_What_A_Process_Holds_Is_Free_When_It_Dies(t *testing.T) {
 	}
 	if outcomes := runs[0].Outcome + " " + runs[1].Outcome; !strings.Contains(outcomes, store.Unfinished) || !strings.Contains(outcomes, string(event.NoResult)) {
 		t.Error(outcomes)
+	}
+}
+
+func Test_A_Sweep_Stops_Before_What_Is_Mounted_In_A_Workspace(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	canary := filepath.Join(dir, "outside", "sub", "canary")
+	must(t, os.MkdirAll(filepath.Dir(canary), 0o700))
+	must(t, os.WriteFile(canary, []byte("alive"), 0o600))
+	self, err := os.Executable()
+	must(t, err)
+	cmd := osexec.CommandContext(t.Context(), self)
+	cmd.Env = append(os.Environ(), "STORE_CHILD=mount", "STORE_DIR="+filepath.Join(dir, "store"))
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	told := strings.Split(string(out), "\n")
+	if !strings.HasPrefix(told[0], "1 [") || !strings.HasPrefix(told[1], "0 [") || strings.Count(string(out), "device or resource busy") != 2 {
+		t.Errorf("%s", out)
+	}
+	if text, err := os.ReadFile(canary); err != nil || string(text) != "alive" {
+		t.Errorf("the canary: %q %v", text, err)
+	}
+	// The mount went with its process.
+	sweep(t, open(t, filepath.Join(dir, "store"), store.Options{}), store.Sweeping{})
+	if left, err := os.ReadDir(filepath.Join(dir, "store", "workspaces", ".trash")); err != nil || len(left) != 0 {
+		t.Errorf("the trash has %v %v", left, err)
 	}
 }
