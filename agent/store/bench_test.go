@@ -18,7 +18,7 @@ func filled(b *testing.B) string {
 		b.Fatal(err)
 	}
 	for range 1000 {
-		if err := request(b.Context(), s, "ann", store.NewID(time.Now())); err != nil {
+		if err := request(b.Context(), s, store.NewID(time.Now())); err != nil {
 			b.Fatal(err)
 		}
 	}

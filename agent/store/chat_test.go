@@ -159,7 +159,7 @@ func Test_A_Removed_Chat_Leaves_Only_What_It_Cost(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, store.Options{})
 	for _, chat := range []string{"c1", "c2"} {
-		must(t, request(t.Context(), s, "ann", chat))
+		must(t, request(t.Context(), s, chat))
 		must(t, s.Memory(store.ChatScope("ann", chat)).Save(t.Context(), "k", json.RawMessage("1"), 0))
 		w, err := s.OpenWorkspace(t.Context(), "ann", chat, store.Limits{})
 		must(t, err)

@@ -67,8 +67,10 @@ func await(ctx context.Context, f *os.File, how int) error {
 		return nil
 	case <-ctx.Done():
 		go func() { // the kernel's wait cannot be ended; the lock is let go of as soon as it comes
-			<-got
-			(&held{f}).release(false)
+			if err := <-got; err == nil {
+				_ = flock(f, unix.LOCK_UN)
+			}
+			_ = f.Close() // only the lock mattered
 		}()
 		return sandbox.Errorf(sandbox.CodeOf(ctx.Err()), "waiting for others to finish: %w", ctx.Err())
 	}

@@ -54,7 +54,7 @@ func child(mode, dir string) int {
 		return fail(errors.Join(sweepMounted(ctx, s), s.Close()))
 	case "runs":
 		for range 5 {
-			if err := request(ctx, s, "ann", store.NewID(time.Now())); err != nil {
+			if err := request(ctx, s, store.NewID(time.Now())); err != nil {
 				return fail(err)
 			}
 		}
@@ -76,7 +76,7 @@ func child(mode, dir string) int {
 		return 1
 	case "write", "full":
 		for {
-			if err := request(ctx, s, "ann", "c1"); err != nil {
+			if err := request(ctx, s, "c1"); err != nil {
 				return fail(err)
 			}
 			fmt.Println("done")
@@ -150,7 +150,7 @@ func Test_A_Writer_Killed_At_Any_Moment_Leaves_A_Whole_Store(t *testing.T) {
 		_ = cmd.Wait() // it was killed
 	}
 	s := open(t, dir, store.Options{})
-	must(t, request(t.Context(), s, "ann", "c1")) // no lock is left
+	must(t, request(t.Context(), s, "c1")) // no lock is left
 	db := raw(t, dir)
 	var check string
 	must(t, db.QueryRowContext(t.Context(), "PRAGMA integrity_check").Scan(&check))
@@ -198,7 +198,7 @@ func Test_A_Full_Disk_Is_Told_And_Loses_Nothing(t *testing.T) {
 		t.Errorf("it said %q", told)
 	}
 	s := open(t, dir, store.Options{})
-	must(t, request(t.Context(), s, "ann", "c1"))
+	must(t, request(t.Context(), s, "c1"))
 	entries, err := s.History(t.Context(), "ann", "c1")
 	must(t, err)
 	if len(entries) < 2*(done+1) || len(entries)%2 != 0 {

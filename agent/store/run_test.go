@@ -15,8 +15,6 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-func dollars(f float64) *float64 { return &f }
-
 func begin(t *testing.T, s *store.Store, r store.Run, l store.Limits) *store.Running {
 	t.Helper()
 	if r.Assistant == "" {
@@ -41,11 +39,11 @@ func Test_A_Run_Is_Booked_Once(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // whoever asked has gone; it is booked
 	result := event.Response{
-		Outcome: event.Success, Usage: event.Usage{Input: 10, Output: 2, CacheRead: 3, CacheWrite: 4, Reasoning: 1}, CostUSD: dollars(0.25),
+		Outcome: event.Success, Usage: event.Usage{Input: 10, Output: 2, CacheRead: 3, CacheWrite: 4, Reasoning: 1}, CostUSD: new(0.25),
 		Turns: 2, Tools: 3, Denials: make([]event.Denial, 4), Executor: "claude",
 	}
 	must(t, r.Finish(ctx, result))
-	result.CostUSD, result.Outcome = dollars(99), event.Failed
+	result.CostUSD, result.Outcome = new(99.0), event.Failed
 	must(t, r.Finish(t.Context(), result))
 	must(t, r.Progress(t.Context(), result))
 	_, err = s.Begin(t.Context(), store.Run{ID: "r1", User: "ann", Assistant: "coder"}, store.Limits{})
@@ -72,7 +70,7 @@ func Test_A_Run_That_Never_Finished_Keeps_What_It_Had_Used(t *testing.T) {
 	s := open(t, t.TempDir(), store.Options{Now: now.now})
 	r := begin(t, s, store.Run{User: "ann"}, store.Limits{})
 	now.add(time.Second)
-	must(t, r.Progress(t.Context(), event.Response{Usage: event.Usage{Input: 50}, CostUSD: dollars(1)}))
+	must(t, r.Progress(t.Context(), event.Response{Usage: event.Usage{Input: 50}, CostUSD: new(1.0)}))
 	must(t, r.Close())
 	begin(t, s, store.Run{User: "ann"}, store.Limits{Requests: 1})
 	got, err := s.Usage(t.Context(), store.Query{By: store.ByModel})
@@ -133,10 +131,10 @@ func books(t *testing.T) *store.Store {
 		user, at string
 		result   event.Response
 	}{
-		{"ann", "2026-03-28T22:59:59Z", event.Response{Outcome: event.Success, CostUSD: dollars(1), Usage: event.Usage{Input: 1}}},
+		{"ann", "2026-03-28T22:59:59Z", event.Response{Outcome: event.Success, CostUSD: new(1.0), Usage: event.Usage{Input: 1}}},
 		{"ann", "2026-03-28T23:00:00Z", event.Response{Outcome: event.Failed, Usage: event.Usage{Input: 10}}},
-		{"bob", "2026-03-29T21:59:59Z", event.Response{Outcome: event.Success, CostUSD: dollars(0.5), Usage: event.Usage{Input: 100}, Models: []event.ModelUsage{
-			{Model: "large", Usage: event.Usage{Input: 90}, CostUSD: dollars(0.5)}, {Model: "small", Usage: event.Usage{Input: 10}},
+		{"bob", "2026-03-29T21:59:59Z", event.Response{Outcome: event.Success, CostUSD: new(0.5), Usage: event.Usage{Input: 100}, Models: []event.ModelUsage{
+			{Model: "large", Usage: event.Usage{Input: 90}, CostUSD: new(0.5)}, {Model: "small", Usage: event.Usage{Input: 10}},
 		}}},
 		{"bob", "2026-03-29T22:00:00Z", event.Response{Outcome: event.APIError}},
 	} {
@@ -206,13 +204,13 @@ func Test_Limits_Of_A_User_Hold(t *testing.T) {
 	if one.Left.Tokens != 1000 || one.Left.USD != 2 {
 		t.Errorf("%+v", one.Left)
 	}
-	must(t, one.Progress(t.Context(), event.Response{Usage: event.Usage{Input: 100, CacheRead: 50, Output: 50}, CostUSD: dollars(0.1)}))
+	must(t, one.Progress(t.Context(), event.Response{Usage: event.Usage{Input: 100, CacheRead: 50, Output: 50}, CostUSD: new(0.1)}))
 	two := begin(t, s, run, l)
 	if two.Left.Tokens != 600 || two.Left.USD != 1.5 { // what one may use is not counted twice
 		t.Errorf("%+v", two.Left)
 	}
 	wants(t, try(run), sandbox.Exhausted, `user "ann" has 2 requests running; 2 at once are allowed hint: wait`)
-	must(t, two.Finish(t.Context(), event.Response{Outcome: event.Success, Usage: event.Usage{Input: 300}, CostUSD: dollars(1.2)}))
+	must(t, two.Finish(t.Context(), event.Response{Outcome: event.Success, Usage: event.Usage{Input: 300}, CostUSD: new(1.2)}))
 	wants(t, try(run), sandbox.Exhausted, `has 300 tokens left of 1000 a day, and this needs 400 hint: it is free again at 2026-03-11 00:00 EST`)
 	dear := store.Run{User: "ann", Assistant: "coder", ReserveUSD: 0.4}
 	wants(t, try(dear), sandbox.Exhausted, "has $0.3000 left of $2.00 a day, and this may cost $0.4000")

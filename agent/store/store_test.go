@@ -80,9 +80,9 @@ func raw(t *testing.T, dir string) *sql.DB {
 	return db
 }
 
-func exec(t *testing.T, db *sql.DB, statement string, args ...any) {
+func exec(t *testing.T, db *sql.DB, statement string) {
 	t.Helper()
-	_, err := db.ExecContext(t.Context(), statement, args...)
+	_, err := db.ExecContext(t.Context(), statement)
 	must(t, err)
 }
 
@@ -102,7 +102,8 @@ func say(t *testing.T, s *store.Store, user, chat, text string) {
 }
 
 // request is what a run does with the store: it books, and adds a turn of two messages and a file.
-func request(ctx context.Context, s *store.Store, user, chat string) error {
+func request(ctx context.Context, s *store.Store, chat string) error {
+	const user = "ann"
 	c, err := s.Converse(ctx, store.Request{User: user, Chat: chat, Assistant: "coder"})
 	if err != nil {
 		return err
@@ -160,13 +161,15 @@ func Test_A_Store_Is_There_Again_When_It_Is_Opened_Again(t *testing.T) {
 
 func Test_A_Bad_Store_Is_Refused_And_Left_As_It_Is(t *testing.T) {
 	t.Parallel()
-	write := func(text string) func(*testing.T, string) {
+	write := func(name, text string) func(*testing.T, string) {
 		return func(t *testing.T, dir string) {
-			must(t, os.WriteFile(filepath.Join(dir, "agent.db"), []byte(text), 0o600))
+			t.Helper()
+			must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
 	}
 	statements := func(all ...string) func(*testing.T, string) {
 		return func(t *testing.T, dir string) {
+			t.Helper()
 			db, err := sql.Open("sqlite", filepath.Join(dir, "agent.db"))
 			must(t, err)
 			for _, s := range all {
@@ -181,15 +184,14 @@ func Test_A_Bad_Store_Is_Refused_And_Left_As_It_Is(t *testing.T) {
 		code sandbox.Code
 		text string
 	}{
-		{"a text", write(strings.Repeat("this is no database\n", 100)), sandbox.Invalid, "agent.db is no database hint: move it away"},
+		{"a text", write("agent.db", strings.Repeat("this is no database\n", 100)), sandbox.Invalid, "agent.db is no database hint: move it away"},
 		{"another program's database", statements("CREATE TABLE a (b)"), sandbox.Invalid, "of another program"},
 		{"another program's mark", statements("PRAGMA application_id = 7", "PRAGMA user_version = 1"), sandbox.Invalid, "of another program"},
-		{"a newer schema", statements("PRAGMA application_id = 0x41675362", "PRAGMA user_version = 99", "CREATE TABLE a (b)"), sandbox.Unsupported,
-			"by a newer agent-sandbox: its schema is 99"},
+		{"a newer schema", statements("PRAGMA application_id = 0x41675362", "PRAGMA user_version = 99"), sandbox.Unsupported, "its schema is 99"},
 		{"a schema below zero", statements("PRAGMA application_id = 0x41675362", "PRAGMA user_version = -3"), sandbox.Invalid, "of another program"},
 		{"a damaged one", damaged, sandbox.Unavailable, "is damaged"},
-		{"a directory", func(t *testing.T, dir string) { must(t, os.Mkdir(filepath.Join(dir, "agent.db"), 0o700)) }, sandbox.Internal, "is a directory"},
-		{"locks are a file", func(t *testing.T, dir string) { must(t, os.WriteFile(filepath.Join(dir, "locks"), nil, 0o600)) }, sandbox.Exists, "locks"},
+		{"a directory", directory, sandbox.Internal, "is a directory"},
+		{"locks are a file", write("locks", ""), sandbox.Exists, "locks"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -209,8 +211,14 @@ func Test_A_Bad_Store_Is_Refused_And_Left_As_It_Is(t *testing.T) {
 	}
 }
 
+func directory(t *testing.T, dir string) {
+	t.Helper()
+	must(t, os.Mkdir(filepath.Join(dir, "agent.db"), 0o700))
+}
+
 // damaged makes a store with pages that are noise.
 func damaged(t *testing.T, dir string) {
+	t.Helper()
 	s, err := store.Open(t.Context(), dir, store.Options{})
 	must(t, err)
 	for range 20 {
