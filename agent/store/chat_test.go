@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -275,5 +277,36 @@ func Test_Memory_Is_Kept_Apart_Bounded_And_Until_It_Expires(t *testing.T) {
 	wants(t, m.Save(t.Context(), "last", full, 0), sandbox.Exhausted, "at most 1000 with 4194304 are kept hint: delete")
 	if v, err := m.Load(t.Context(), "last"); v != nil || err != nil {
 		t.Errorf("what is too much was kept: %v", err)
+	}
+}
+
+func Test_Many_Who_Wait_For_A_Chat_Have_It_One_By_One(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var inside atomic.Int32
+	var all sync.WaitGroup
+	for range 4 {
+		s := open(t, dir, store.Options{})
+		all.Go(func() {
+			for range 25 {
+				c, err := s.Converse(t.Context(), store.Request{User: "ann", Chat: "c1", Assistant: "coder", Wait: true})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if inside.Add(1) != 1 {
+					t.Error("two have the chat at once")
+				}
+				if err := c.Append(t.Context(), store.Turn{Messages: []message.Message{message.New(message.User, "x")}}); err != nil {
+					t.Error(err)
+				}
+				inside.Add(-1)
+				_ = c.Close() // it always can be
+			}
+		})
+	}
+	all.Wait()
+	if c, err := open(t, dir, store.Options{}).Chat(t.Context(), "ann", "c1"); err != nil || c.Messages != 100 {
+		t.Errorf("%+v %v", c, err)
 	}
 }

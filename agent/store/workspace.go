@@ -78,7 +78,7 @@ func (s *Store) enroll(ctx context.Context, p place, l Limits) error {
 		}
 		if l.Workspaces > 0 && n >= l.Workspaces {
 			return sandbox.Errorf(sandbox.Exhausted, "user %s has %d workspaces; %d are allowed", brief(p.user), n, l.Workspaces).
-				WithHint("remove a chat that is not needed any more: agent chats --remove CHAT")
+				WithHint("remove a chat that is not needed any more, with 'agent chats --remove CHAT', or old ones with 'agent prune'")
 		}
 		_, err = tx.ExecContext(ctx, "INSERT INTO workspaces VALUES (?, ?, ?, ?)", p.user, p.chat, now, now)
 		return err

@@ -485,3 +485,27 @@ func Test_The_Files_Of_A_Message_Are_Placed_Once(t *testing.T) {
 		t.Error(got.Text())
 	}
 }
+
+func Test_A_Workspace_That_Is_Used_While_A_Sweep_Goes_On_Stays(t *testing.T) {
+	t.Parallel()
+	dir, now := t.TempDir(), newClock()
+	other := open(t, dir, store.Options{Now: now.now})
+	first := workspace(t, other, "ann", "first")
+	now.add(time.Second)
+	second := workspace(t, other, "ann", "second")
+	now.add(week + time.Hour)
+	looks := 0
+	s := open(t, dir, store.Options{Now: func() time.Time {
+		if looks++; looks == 2 { // the list of old ones is made, and the first is about to go
+			workspace(t, other, "ann", "second")
+		}
+		return now.now()
+	}})
+	if r := sweep(t, s, store.Sweeping{}); len(r.Workspaces) != 1 || looks < 2 {
+		t.Errorf("%+v after %d looks", r, looks)
+	}
+	gone(t, first)
+	if _, err := os.Stat(second); err != nil {
+		t.Error(err)
+	}
+}
