@@ -90,6 +90,7 @@ func (s *sources) setup(b api.PluginBuild) {
 		if err != nil {
 			return api.OnLoadResult{}, err
 		}
+		text = mapless.Replace(text)
 		if a.Path == s.entry {
 			text += s.last()
 		}
@@ -152,6 +153,12 @@ func (s *sources) resolve(a api.OnResolveArgs) (string, error) {
 	}
 	return "", fmt.Errorf("import of %q: there is no such file in the assistant's directory", clip(spec, 200))
 }
+
+// mapless takes the meaning off comments that name a source map: esbuild would read that file of this host.
+var mapless = strings.NewReplacer( //nolint:gochecknoglobals // a constant table
+	"//# sourceMappingURL=", "//# sourceMappingURL:", "//@ sourceMappingURL=", "//@ sourceMappingURL:",
+	"/*# sourceMappingURL=", "/*# sourceMappingURL:", "/*@ sourceMappingURL=", "/*@ sourceMappingURL:",
+)
 
 // candidates are the files that an import may mean, best first.
 func candidates(name string) []string {

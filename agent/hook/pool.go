@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os/exec"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -235,10 +236,12 @@ func (w *worker) do(ctx context.Context, h host, order frame, l Limits) (outcome
 	}
 }
 
+// starved are the last words of Go's runtime when memory is out: it says so, or falls over what it got none for.
+var starved = regexp.MustCompile(`^(?:fatal error|runtime|SIGSEGV|fatal|runtime/cgo).*(?:memory|map pages|segmentation|OS thread|pthread_create)`) //nolint:gochecknoglobals // a constant expression
+
 // why is the error of a worker that did not end well: by its own last words where it has some.
 func (w *worker) why(ctx context.Context, err error) error {
 	words := string(w.stderr.data)
-	exit := w.cmd.ProcessState
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -246,10 +249,9 @@ func (w *worker) why(ctx context.Context, err error) error {
 		return &fault{Kind: tooLong}
 	case strings.Contains(words, "stack overflow") || strings.Contains(words, "stack exceeds"):
 		return &fault{Kind: tooNested}
-	// Go's runtime says that memory is out, or falls over what it got none for. Anybody's panic says so.
-	case exit.ExitCode() == 2 && !strings.HasPrefix(words, "panic:"):
+	case starved.MatchString(words):
 		return &fault{Kind: tooBig}
 	}
 	first, _, _ := strings.Cut(words, "\n")
-	return sandbox.Errorf(sandbox.Internal, "the worker ended: %w (%s): %s", err, exit, clip(first, 500))
+	return sandbox.Errorf(sandbox.Internal, "the worker ended: %w (%s): %s", err, w.cmd.ProcessState, clip(first, 500))
 }

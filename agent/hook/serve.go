@@ -11,6 +11,7 @@ import (
 	"runtime/metrics"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -77,6 +78,9 @@ func (w *served) confine(limit int64) error {
 		return nil
 	}
 	w.bound = true
+	// What Go's runtime opens when it is first needed: the zone's file, and what it waits for timers with.
+	_ = time.Now().Local().String()
+	time.AfterFunc(time.Hour, func() {}).Stop()
 	debug.SetMemoryLimit(limit + own)
 	if err := bound(2*limit + room); err != nil {
 		return sandbox.Errorf(sandbox.Unsupported, "this host does not bound a worker's memory: %w", err)
