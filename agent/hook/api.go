@@ -3,6 +3,7 @@ package hook
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"strings"
 
@@ -221,7 +222,7 @@ func (r *run) ask(ctx context.Context, h host, op string, args any) goja.Value {
 	if err == nil {
 		return r.value(raw)
 	}
-	if no, ok := err.(*refusal); ok { //nolint:errorlint // hosts return it as it is
+	if no := (*refusal)(nil); errors.As(err, &no) {
 		r.throw(no)
 	}
 	r.throw(refuse("%v", err))

@@ -12,7 +12,7 @@ import (
 )
 
 // hooks are the names of the functions that are hooks.
-var hooks = []string{"Create", "Next"} //nolint:gochecknoglobals // a constant list
+var hooks = []string{"Create", "Next"}
 
 // found is the property of the global object into which a bundle puts its hooks.
 const found = "agent-sandbox hooks"
@@ -122,7 +122,7 @@ func (s *sources) last() string {
 	return b.String()
 }
 
-var loaders = map[string]api.Loader{ //nolint:gochecknoglobals // a constant table
+var loaders = map[string]api.Loader{
 	".ts": api.LoaderTS, ".mts": api.LoaderTS, ".js": api.LoaderJS, ".mjs": api.LoaderJS, ".json": api.LoaderJSON,
 }
 
@@ -155,7 +155,7 @@ func (s *sources) resolve(a api.OnResolveArgs) (string, error) {
 }
 
 // mapless takes the meaning off comments that name a source map: esbuild would read that file of this host.
-var mapless = strings.NewReplacer( //nolint:gochecknoglobals // a constant table
+var mapless = strings.NewReplacer(
 	"//# sourceMappingURL=", "//# sourceMappingURL:", "//@ sourceMappingURL=", "//@ sourceMappingURL:",
 	"/*# sourceMappingURL=", "/*# sourceMappingURL:", "/*@ sourceMappingURL=", "/*@ sourceMappingURL:",
 )

@@ -35,7 +35,7 @@ func (r *run) call(o runOrder) (json.RawMessage, error) {
 		return nil, err
 	case err != nil:
 		f := &fault{Kind: badValue}
-		if e, ok := r.fault(err).(*fault); ok { //nolint:errorlint // it is one
+		if e := (*fault)(nil); errors.As(r.fault(err), &e) {
 			f.Thrown, f.Text = e.Thrown, o.Function+" returned what is not JSON: "+e.Message
 		}
 		return nil, f

@@ -111,7 +111,7 @@ func (r *run) stackOf(v goja.Value) (text string) {
 }
 
 // frames are the lines of a stack that are in a file of the assistant.
-var frames = regexp.MustCompile(`at (?:([^\s(]+) \()?` + namespace + `:([^:\n]+):(\d+):(\d+)\(`) //nolint:gochecknoglobals // a constant expression
+var frames = regexp.MustCompile(`at (?:([^\s(]+) \()?` + namespace + `:([^:\n]+):(\d+):(\d+)\(`)
 
 // placesIn are the frames of a stack that is a text.
 func placesIn(stack string) (out []Thrown) {

@@ -179,7 +179,6 @@ func Test_What_A_Hook_Waits_For_Is_Bounded_Apart(t *testing.T) {
 			return nil
 		}
 	}
-	self := worker(t)
 	for _, c := range []struct {
 		name  string
 		wait  time.Duration
@@ -188,7 +187,7 @@ func Test_What_A_Hook_Waits_For_Is_Bounded_Apart(t *testing.T) {
 		{"what it waits is not its own time", 0, ""},
 		{"what it waits together is bounded", 20 * time.Millisecond, sandbox.Denied},
 	} {
-		for place, o := range map[string]hook.Options{"in this process": {}, "in a worker": {Worker: self}} {
+		for place, o := range map[string]hook.Options{"in this process": {}, "in a worker": {Worker: workerProgram}} {
 			t.Run(place+": "+c.name, func(t *testing.T) {
 				t.Parallel()
 				o.Limits = hook.Limits{Time: 200 * time.Millisecond, Wait: c.wait}

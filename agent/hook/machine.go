@@ -3,6 +3,7 @@ package hook
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -200,7 +201,7 @@ func (r *run) protect(do func() error) (err error) {
 // panicked is for what the engine does not turn into an error: its own faults, and Go's about sizes that cannot be.
 func (r *run) panicked(x any) error {
 	if err, ok := x.(error); ok {
-		if f, ok := r.fault(err).(*fault); ok && f.Kind != broken {
+		if f := (*fault)(nil); errors.As(r.fault(err), &f) && f.Kind != broken {
 			return f
 		}
 	}

@@ -1,8 +1,12 @@
 package hook_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 	"testing/fstest"
 
@@ -19,22 +23,44 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// workerProgram is what workers are: this binary, unless the race detector is in it, which needs more memory than a
+// worker has.
+var workerProgram []string
+
+func run(m *testing.M) (code int, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return 0, err
+	}
+	workerProgram = []string{self, "hook-worker"}
+	if racing {
+		dir, err := os.MkdirTemp("", "agent-sandbox-hook-")
+		if err != nil {
+			return 0, err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+		workerProgram = []string{filepath.Join(dir, "worker")}
+		cmd := exec.CommandContext(context.Background(), "go", "build", "-o", workerProgram[0], "./testdata/worker")
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return 0, fmt.Errorf("%w\n%s", err, out)
+		}
+	}
+	return m.Run(), nil
 }
 
 // inWorkers is an engine with workers.
 func inWorkers(t testing.TB, l hook.Limits) *hook.Engine {
 	t.Helper()
-	return newEngine(t, hook.Options{Worker: worker(t), Limits: l})
-}
-
-func worker(t testing.TB) []string {
-	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return []string{self, "hook-worker"}
+	return newEngine(t, hook.Options{Worker: workerProgram, Limits: l})
 }
 
 func newEngine(t testing.TB, o hook.Options) *hook.Engine {

@@ -237,7 +237,7 @@ func (w *worker) do(ctx context.Context, h host, order frame, l Limits) (outcome
 }
 
 // starved are the last words of Go's runtime when memory is out: it says so, or falls over what it got none for.
-var starved = regexp.MustCompile(`^(?:fatal error|runtime|SIGSEGV|fatal|runtime/cgo).*(?:memory|map pages|segmentation|OS thread|pthread_create)`) //nolint:gochecknoglobals // a constant expression
+var starved = regexp.MustCompile(`^(?:fatal error|runtime|SIGSEGV|fatal|runtime/cgo).*(?:memory|map pages|segmentation|OS thread|pthread_create)`)
 
 // why is the error of a worker that did not end well: by its own last words where it has some.
 func (w *worker) why(ctx context.Context, err error) error {

@@ -48,7 +48,7 @@ const (
 	End     Op = "end"     // it stays as it is; a Message with Type set is appended first
 )
 
-var messageFunctions = map[Op]string{Send: "Send", Start: "SendStream", Replace: "Replace", Append: "Append", End: "End"} //nolint:gochecknoglobals // a constant table
+var messageFunctions = map[Op]string{Send: "Send", Start: "SendStream", Replace: "Replace", Append: "Append", End: "End"}
 
 // Message is what a hook shows to the user. A hook wrote it: escape it before a terminal sees it.
 type Message struct {

@@ -90,7 +90,7 @@ func (w *served) confine(limit int64) error {
 
 const (
 	own  = 32 << 20  // bytes that an engine has for itself, and a compiler leaves
-	room = 320 << 20 // bytes of address space that Go's runtime has mapped and does not use
+	room = 192 << 20 // bytes of address space that Go's runtime has mapped and does not use
 )
 
 // call asks the host.

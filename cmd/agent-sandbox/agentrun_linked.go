@@ -43,6 +43,7 @@ func actAsWorker(args []string) (code int, ok bool) {
 		return 0, false
 	}
 	if err := hook.Serve(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err) // the engine tells it
 		return sandbox.ExitFailed, true
 	}
 	return 0, true

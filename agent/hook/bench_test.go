@@ -1,0 +1,75 @@
+package hook_test
+
+import (
+	"testing"
+	"testing/fstest"
+
+	"github.com/seed434b0696/agent-sandbox/agent/hook"
+	"github.com/seed434b0696/agent-sandbox/agent/message"
+)
+
+var places = []struct {
+	name string
+	make func(testing.TB) *hook.Engine
+}{
+	{"process", func(t testing.TB) *hook.Engine { return newEngine(t, hook.Options{}) }},
+	{"worker", func(t testing.TB) *hook.Engine { return inWorkers(t, hook.Limits{}) }},
+}
+
+// What a hook costs that does nothing.
+func BenchmarkCreate(b *testing.B) {
+	for _, p := range places {
+		b.Run(p.name, func(b *testing.B) {
+			s := compile(b, p.make(b), "src/index.ts", "export function Create(ctx, messages) { return { messages } }")
+			in := []message.Message{message.New(message.User, "hello")}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := s.Create(b.Context(), &hook.Request{}, in); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// What each call of the host costs on top.
+func BenchmarkLog(b *testing.B) {
+	for _, p := range places {
+		b.Run(p.name, func(b *testing.B) {
+			s := compile(b, p.make(b), "src/index.ts", "export function Create(ctx) { for (let i = 0; i < 1000; i++) log.Info('x') }")
+			for b.Loop() {
+				if _, err := s.Create(b.Context(), &hook.Request{}, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkCompile(b *testing.B) {
+	for _, p := range places {
+		b.Run(p.name, func(b *testing.B) {
+			e := p.make(b)
+			for i := 0; b.Loop(); i++ {
+				text := "export function Create(ctx: any, messages: any[]) { return { messages } }" + string(make([]byte, 0)) + "//" + string(rune('a'+i%26)) + string(rune('a'+i/26%26))
+				if _, err := e.Compile(b.Context(), fstest.MapFS{"a.ts": {Data: []byte(text)}}, "a.ts"); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// What a request pays that starts a worker.
+func BenchmarkFirst(b *testing.B) {
+	for b.Loop() {
+		e := inWorkers(b, hook.Limits{})
+		s := compile(b, e, "a.ts", "export function Create() {}")
+		if _, err := s.Create(b.Context(), &hook.Request{}, nil); err != nil {
+			b.Fatal(err)
+		}
+		if err := e.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
