@@ -33,7 +33,7 @@ func Test_A_Worker_Can_Open_Nothing_And_Knows_No_Variable(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, want := range []string{"Max open files 0 0", "Max file size 0 0", "Max core file size 0 0", "Max data size 6"} {
+			for _, want := range []string{"Max open files 0 0", "Max file size 0 0", "Max core file size 0 0", "Max data size 469762048 469762048"} {
 				if !strings.Contains(strings.Join(strings.Fields(string(limits)), " "), want) {
 					t.Errorf("no %q in\n%s", want, limits)
 				}
