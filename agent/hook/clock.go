@@ -32,4 +32,9 @@ func (c *clock) resume() {
 	c.timer.Reset(max(c.left, time.Millisecond))
 }
 
-func (c *clock) stop() { c.timer.Stop() }
+// stop ends the clock, and reports whether it had not rung.
+func (c *clock) stop() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.timer.Stop()
+}

@@ -27,7 +27,7 @@ func Test_A_Worker_Can_Open_Nothing_And_Knows_No_Variable(t *testing.T) {
 		if err != nil {
 			continue // that thread has ended
 		}
-		for _, pid := range strings.Fields(string(data)) {
+		for pid := range strings.FieldsSeq(string(data)) {
 			seen++
 			limits, err := os.ReadFile(fmt.Sprintf("/proc/%s/limits", pid))
 			if err != nil {

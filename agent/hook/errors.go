@@ -46,7 +46,7 @@ func (r *run) thrown(v goja.Value, stack []goja.StackFrame) *fault {
 	var class string
 	err := r.guarded(func() { class = r.describe(f, v) })
 	if err != nil {
-		f.Thrown.Name, f.Message = "", unreadable
+		f.Name, f.Message = "", unreadable
 		if r.uncatchable(err) && r.interrupted() != nil {
 			f.Kind = r.interrupted().Kind
 		}

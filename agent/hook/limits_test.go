@@ -147,9 +147,9 @@ func Test_What_Was_Thrown_Has_Words_And_A_Stack(t *testing.T) {
 }
 
 // engines are one of each kind.
-func engines(t testing.TB) map[string]*hook.Engine {
-	t.Helper()
-	return map[string]*hook.Engine{"in this process": newEngine(t, hook.Options{}), "in a worker": inWorkers(t, hook.Limits{})}
+func engines(tb testing.TB) map[string]*hook.Engine {
+	tb.Helper()
+	return map[string]*hook.Engine{"in this process": newEngine(tb, hook.Options{}), "in a worker": inWorkers(tb, hook.Limits{})}
 }
 
 func Test_A_Context_That_Ends_Ends_The_Hook(t *testing.T) {

@@ -58,40 +58,40 @@ func run(m *testing.M) (code int, err error) {
 }
 
 // inWorkers is an engine with workers.
-func inWorkers(t testing.TB, l hook.Limits) *hook.Engine {
-	t.Helper()
-	return newEngine(t, hook.Options{Worker: workerProgram, Limits: l})
+func inWorkers(tb testing.TB, l hook.Limits) *hook.Engine {
+	tb.Helper()
+	return newEngine(tb, hook.Options{Worker: workerProgram, Limits: l})
 }
 
-func newEngine(t testing.TB, o hook.Options) *hook.Engine {
-	t.Helper()
+func newEngine(tb testing.TB, o hook.Options) *hook.Engine {
+	tb.Helper()
 	e, err := hook.New(o)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := e.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return e
 }
 
 // compile compiles one file.
-func compile(t testing.TB, e *hook.Engine, name, text string) *hook.Script {
-	t.Helper()
-	s, err := e.Compile(t.Context(), fstest.MapFS{name: {Data: []byte(text)}}, name)
+func compile(tb testing.TB, e *hook.Engine, name, text string) *hook.Script {
+	tb.Helper()
+	s, err := e.Compile(tb.Context(), fstest.MapFS{name: {Data: []byte(text)}}, name)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return s
 }
 
 // next runs a body as a Next hook and returns its data.
-func next(t testing.TB, e *hook.Engine, r *hook.Request, body string) (string, error) {
-	t.Helper()
-	s := compile(t, e, "src/index.ts", "function Next(ctx: any, payload: any, options: any): any {\n"+body+"\n}\n")
-	out, err := s.Next(t.Context(), r, hook.Payload{Messages: []message.Message{message.New(message.User, "hello")}})
+func next(tb testing.TB, e *hook.Engine, r *hook.Request, body string) (string, error) {
+	tb.Helper()
+	s := compile(tb, e, "src/index.ts", "function Next(ctx: any, payload: any, options: any): any {\n"+body+"\n}\n")
+	out, err := s.Next(tb.Context(), r, hook.Payload{Messages: []message.Message{message.New(message.User, "hello")}})
 	if err != nil {
 		return "", err
 	}

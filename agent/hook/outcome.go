@@ -110,7 +110,8 @@ func (r reader) replied(raw json.RawMessage) (*Replied, error) {
 		return out, nil
 	}
 	var keys map[string]json.RawMessage
-	if json.Unmarshal(raw, &keys) != nil || !anyOf(keys, "delegate", "data", "metadata") {
+	object := json.Unmarshal(raw, &keys) == nil
+	if !object || !anyOf(keys, "delegate", "data", "metadata") {
 		out.Data = raw
 		return out, nil
 	}

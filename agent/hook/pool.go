@@ -138,7 +138,7 @@ func (p *pool) put(w *worker, out outcome) {
 	p.mu.Lock()
 	w.orders++
 	limit := out.Fault != nil && out.Fault.Kind != thrown && out.Fault.Kind != badValue
-	keep := !p.closed && !limit && w.orders < retired && len(p.idle) < p.idleMax
+	keep := !p.closed && !limit && !w.spent && w.orders < retired && len(p.idle) < p.idleMax
 	if keep {
 		p.idle = append(p.idle, w)
 	}
@@ -164,6 +164,7 @@ type worker struct {
 	stderr *head
 	sent   map[string]bool // scripts that it has
 	orders int
+	spent  bool        // it must not be used again
 	late   atomic.Bool // it was killed because it did not end
 }
 
@@ -197,8 +198,13 @@ func (w *worker) wait() {
 func (w *worker) do(ctx context.Context, h host, order frame, l Limits) (outcome, error) {
 	// One write to a worker that does not read would last for ever otherwise, too.
 	c := startClock(l.Time+grace, func() { w.late.Store(true); w.kill() })
-	defer c.stop()
-	defer context.AfterFunc(ctx, w.kill)()
+	stop := context.AfterFunc(ctx, w.kill)
+	defer func() {
+		// One of them may be killing it just now, although it is done.
+		if inTime, alive := c.stop(), stop(); !inTime || !alive {
+			w.spent = true
+		}
+	}()
 	if r := order.Run; r != nil {
 		if w.sent[r.ID] {
 			short := *r
