@@ -155,7 +155,9 @@ func Test_What_Is_Wrong_With_The_Files_Is_Told(t *testing.T) {
 			map[string]string{"assistants/a/src/index.ts": "-> /etc/passwd"},
 			[]string{"DIR/assistants/a/src/index.ts: found a symbolic link that leads out of DIR"},
 		},
-		{"scripts that lead out", map[string]string{"assistants/a/src": "-> /etc"},
+		{
+			"scripts that lead out",
+			map[string]string{"assistants/a/src": "-> /etc"},
 			[]string{"DIR/assistants/a/src: found a symbolic link that leads out of the assistant, whose content could not be trusted"},
 		},
 		{
@@ -199,8 +201,10 @@ func Test_What_Is_Wrong_With_The_Files_Is_Told(t *testing.T) {
 		{
 			"skills that lead out",
 			map[string]string{"assistants/a/skills": "-> /etc"},
-			[]string{"DIR/assistants/a/skills: warning: cannot be searched: path escapes from parent",
-				"DIR/assistants/a/skills: found a symbolic link that leads out of the assistant, whose content could not be trusted"},
+			[]string{
+				"DIR/assistants/a/skills: warning: cannot be searched: path escapes from parent",
+				"DIR/assistants/a/skills: found a symbolic link that leads out of the assistant, whose content could not be trusted",
+			},
 		},
 		{
 			"a connector that is not there",
