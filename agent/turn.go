@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -167,14 +166,12 @@ func (t *turn) compile(ctx context.Context) error {
 	if t.assistant.Hooks == "" {
 		return nil
 	}
-	root, err := os.OpenRoot(t.assistant.Dir)
+	// Files that changed since they were trusted are refused.
+	script, err := t.pipeline.o.Hooks.Compile(ctx, t.assistant.FS(), t.assistant.Hooks)
 	if err != nil {
 		return err
 	}
-	defer root.Close()
-	if t.script, err = t.pipeline.o.Hooks.Compile(ctx, root.FS(), t.assistant.Hooks); err != nil {
-		return err
-	}
+	t.script = script
 	t.hooked = t.hookRequest()
 	return nil
 }

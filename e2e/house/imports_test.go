@@ -59,6 +59,7 @@ var arrows = []struct {
 	{"agent/claude", []string{"sandbox", "agent/event", "agent/executor", "agent/internal", "agent/message"}},
 	{"agent/codex", []string{"sandbox", "guest", "agent/event", "agent/executor", "agent/internal"}},
 	{"agent/cursor", []string{"sandbox", "guest", "agent/event", "agent/executor", "agent/internal"}},
+	{"agent", []string{"sandbox", "transfer", "agent"}},
 	{"agent/message", nil},
 	{"agent/tool", nil},
 	{"agent/connector", []string{"sandbox", "policy/jsonc", "agent/event"}},
