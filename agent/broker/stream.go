@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 
 	"github.com/seed434b0696/agent-sandbox/agent/broker/dialect"
@@ -107,8 +106,10 @@ func (c *call) events(ctx context.Context, u *upstream, g *gauge, m *meter, s si
 			return c.badAnswer(fmt.Errorf("an answer of connector %s is over %d bytes", c.to.ID, maxWhole))
 		}
 		s.take(deltas, e, in.Ready())
-		if ctx.Err() != nil {
-			return c.ended(ctx)
+		if decoder.Done() {
+			s.finish()
+			u.drain()
+			return nil
 		}
 	}
 }
@@ -116,11 +117,11 @@ func (c *call) events(ctx context.Context, u *upstream, g *gauge, m *meter, s si
 // over is the end of a stream. One that has not said that it is complete has broken.
 func (c *call) over(ctx context.Context, err error, complete bool, s sink) *dialect.Fault {
 	switch {
-	case ctx.Err() != nil:
-		return c.ended(ctx)
-	case complete && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)):
+	case complete: // agents need not wait for the end of the connection
 		s.finish()
 		return nil
+	case ctx.Err() != nil:
+		return c.ended(ctx)
 	case errors.Is(err, sse.ErrTooLong):
 		return c.badAnswer(err)
 	}

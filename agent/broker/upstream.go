@@ -38,6 +38,12 @@ type upstream struct {
 // alive says that the server has said something.
 func (u *upstream) alive() { u.idle.Reset(u.wait) }
 
+// drain reads what follows the last event, so that the connection can be used again. It is nothing, or comes at once.
+func (u *upstream) drain() {
+	u.idle.Reset(time.Second)
+	_, _ = io.CopyN(io.Discard, u.Body, maxError)
+}
+
 func (u *upstream) close() {
 	u.idle.Stop()
 	_ = u.Body.Close()

@@ -60,6 +60,7 @@ type chatDecoder struct {
 	thinking bool             // it is thinking
 	calls    map[int]chatCall // by index
 	complete bool
+	done     bool
 }
 
 type chatCall struct {
@@ -73,9 +74,13 @@ func (chat) Decoder() Decoder { return &chatDecoder{open: -1, calls: map[int]cha
 // Complete implements [Decoder].
 func (d *chatDecoder) Complete() bool { return d.complete }
 
+// Done implements [Decoder].
+func (d *chatDecoder) Done() bool { return d.complete && d.done }
+
 // Decode implements [Decoder].
 func (d *chatDecoder) Decode(e sse.Event) ([]Delta, error) {
 	if string(e.Data) == "[DONE]" {
+		d.done = true
 		return nil, nil
 	}
 	var in chatChunk

@@ -39,6 +39,8 @@ type Decoder interface {
 	Decode(e sse.Event) ([]Delta, error)
 	// Complete reports whether the stream has said that the answer is complete.
 	Complete() bool
+	// Done reports whether it is, and nothing more comes.
+	Done() bool
 }
 
 // Encoder writes the events of one stream; each method returns the bytes to send, or none. It is not safe for concurrent use.

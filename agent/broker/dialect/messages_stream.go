@@ -65,6 +65,9 @@ func (messages) Decoder() Decoder { return &messagesDecoder{} }
 // Complete implements [Decoder].
 func (d *messagesDecoder) Complete() bool { return d.complete }
 
+// Done implements [Decoder].
+func (d *messagesDecoder) Done() bool { return d.complete }
+
 // Decode implements [Decoder].
 func (d *messagesDecoder) Decode(e sse.Event) ([]Delta, error) {
 	var in messagesEvent

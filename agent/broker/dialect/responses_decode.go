@@ -59,6 +59,9 @@ func (responses) Decoder() Decoder { return &responsesDecoder{items: map[int]*re
 // Complete implements [Decoder].
 func (d *responsesDecoder) Complete() bool { return d.complete }
 
+// Done implements [Decoder].
+func (d *responsesDecoder) Done() bool { return d.complete }
+
 // Decode implements [Decoder].
 func (d *responsesDecoder) Decode(e sse.Event) ([]Delta, error) {
 	if string(e.Data) == "[DONE]" {
