@@ -92,7 +92,6 @@ func Test_A_Stream_That_Breaks_Is_An_Error_And_No_End(t *testing.T) {
 			"the server says so":   {stream(inner[to]), "", "I am overloaded"},
 			"garbage":              {stream("data: {\"type\": nonsense"), "bad_answer", "no answer"},
 			"half an event":        {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "data: {") }, "broken_stream", "broke off"},
-			"an event of 33 MiB":   {stream("data: " + strings.Repeat("x", 33<<20)), "bad_answer", "no answer"},
 			"done without an end":  {stream("data: [DONE]"), "", ""},
 			"a value of no number": {stream(`data: {"type":"message_delta","delta":{"stop_reason":7},"choices":"x","output_index":"y"}`), "broken_stream", "broke off"},
 		} {
@@ -236,7 +235,7 @@ func Test_A_Server_That_Says_Nothing_Or_Is_Not_There_Is_Told(t *testing.T) {
 		t.Fatal(err)
 	}
 	forPairs(t, func(t *testing.T, api, to connector.Protocol) {
-		silent := newBed(t, to, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, func(o *broker.Options) { o.Limits.Idle = time.Millisecond })
+		silent := newBed(t, to, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, func(o *broker.Options) { o.Limits.Idle = 20 * time.Millisecond })
 		status, body, _ := silent.read(t, path(api), question(api, true))
 		if status != http.StatusGatewayTimeout || !strings.Contains(body, "too long") || silent.entry(t).Code != "timeout" {
 			t.Errorf("silent: %d %s", status, body)
@@ -341,5 +340,14 @@ func Test_A_Fault_Is_An_Error(t *testing.T) {
 	t.Parallel()
 	if f := (&dialect.Fault{Message: "x"}); f.Error() != "x" {
 		t.Error(f.Error())
+	}
+}
+
+func Test_An_Event_That_Is_Too_Long_Is_No_Answer(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, connector.OpenAI, stream("data: "+strings.Repeat("x", 33<<20)))
+	status, body, _ := b.read(t, path(connector.Anthropic), question(connector.Anthropic, true))
+	if e := b.entry(t); status != http.StatusBadGateway || !strings.Contains(body, "no answer") || e.Code != "bad_answer" {
+		t.Errorf("got %d %s, %+v", status, body, e)
 	}
 }

@@ -52,8 +52,8 @@ func newBed(t *testing.T, p connector.Protocol, answer http.HandlerFunc, change 
 	b := &bed{}
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
+		if err != nil { // the broker has gone away in the middle of it
+			return
 		}
 		b.mu.Lock()
 		b.got = append(b.got, request{r.URL.RequestURI(), r.Header, body})
