@@ -25,7 +25,7 @@ cluster_packages=(./backend/kube)
 cluster_tests='Test_Command/^(keptkube|kube)$|^Test_Escape_Kube$|_In_Pods$'
 cluster_tests_of=(./cmd/agent-sandbox ./e2e/agent ./e2e/escape)
 
-require=bwrap,claude,network,virtual
+require=bwrap,claude,codex,network,virtual
 if engine_up; then
   require=$require,docker
 fi
