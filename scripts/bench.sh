@@ -18,7 +18,7 @@ fi
 bin=$(mktemp -d)
 out=$(mktemp)
 trap 'rm -rf "$bin" "$out"' EXIT
-CGO_ENABLED=0 go build -buildvcs=false -o "$bin/" ./bench/startup ./bench/proxy ./bench/shell ./bench/kept ./bench/pods
+CGO_ENABLED=0 go build -buildvcs=false -o "$bin/" ./bench/startup ./bench/proxy ./bench/shell ./bench/kept ./bench/pods ./bench/broker
 
 readme=no
 if [[ ${1-} == --readme ]]; then
@@ -32,6 +32,7 @@ fi
   "$bin/startup" -command bin/agent-sandbox -guest "$(echo guest/bin/guest-*)" -npm "$npm" "$@"
   "$bin/proxy" -command bin/agent-sandbox -npm "$npm"
   "$bin/shell" -npm "$peers"
+  "$bin/broker"
   if docker image inspect debian:bookworm-slim >/dev/null 2>&1; then
     "$bin/kept" -command bin/agent-sandbox
   else

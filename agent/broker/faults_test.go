@@ -100,7 +100,7 @@ func Test_A_Stream_That_Breaks_Is_An_Error_And_No_End(t *testing.T) {
 			}
 			b := newBed(t, to, func(w http.ResponseWriter, r *http.Request) {
 				stream(part...)(w, r)
-				http.NewResponseController(w).Flush() //nolint:errcheck // of a recorder that can
+				flush(t, w)
 				row.then(w, r)
 			})
 			resp := b.post(t.Context(), t, path(api), question(api, true))
@@ -178,7 +178,7 @@ func Test_Who_Goes_Away_Cancels_And_Pays_For_What_Was_Seen(t *testing.T) {
 		part := events(to, answer{text: strings.Repeat("Four score ", 40), stop: "stop"})
 		b := newBed(t, to, func(w http.ResponseWriter, r *http.Request) {
 			stream(part[:len(part)/2]...)(w, r)
-			http.NewResponseController(w).Flush() //nolint:errcheck // of a server that can
+			flush(t, w)
 			<-r.Context().Done()
 			close(gone)
 		})

@@ -49,8 +49,8 @@ func Test_A_Running_Answer_That_Passes_A_Ceiling_Is_Cut(t *testing.T) {
 		list := events(to, answer{text: strings.Repeat("x", 4000), stop: "stop"})
 		b := newBed(t, to, func(w http.ResponseWriter, r *http.Request) {
 			stream(list[:len(list)-cut]...)(w, r)
-			http.NewResponseController(w).Flush() //nolint:errcheck // of a server that can
-			<-r.Context().Done()                  // it never ends by itself
+			flush(t, w)
+			<-r.Context().Done() // it never ends by itself
 			close(asked)
 		}, func(o *broker.Options) { o.Limits.Tokens = 650 })
 		status, body, _ := b.read(t, path(api), question(api, true))

@@ -164,6 +164,14 @@ func stream(events ...string) http.HandlerFunc {
 	}
 }
 
+// flush sends what was written.
+func flush(t *testing.T, w http.ResponseWriter) {
+	t.Helper()
+	if err := http.NewResponseController(w).Flush(); err != nil {
+		t.Error(err)
+	}
+}
+
 // answer is what a scripted model says.
 type answer struct {
 	thought, text string
