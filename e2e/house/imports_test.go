@@ -76,7 +76,7 @@ var arrows = []struct {
 	{"cmd/sandbox-guest", []string{"sandbox", "guest", "transfer"}},
 	{"cmd/agent-sandbox", []string{"sandbox", "sandboxtest", "policy", "guest", "stage", "keep", "gateway", "transfer", "backend", "images", "repo", "shell", "agent", "cmd/agent-sandbox"}},
 	{"e2e", []string{"sandbox", "sandboxtest", "policy", "guest", "stage", "keep", "backend", "repo", "agent", "e2e"}},
-	{"e2e/agent", []string{"sandbox", "agent", "e2e"}},
+	{"e2e/broker", []string{"agent/broker", "agent/connector"}},
 	{"e2e/virtual", []string{"vfs", "shell", "coreutils"}},
 	{"bench/broker", []string{"agent", "bench"}},
 	{"bench", []string{"sandbox", "keep", "policy", "egress", "backend", "shell", "transfer", "vfs", "bench"}},

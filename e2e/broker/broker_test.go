@@ -1,4 +1,4 @@
-package agent_test
+package broker_test
 
 import (
 	"context"

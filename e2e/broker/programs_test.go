@@ -1,6 +1,6 @@
-// Package agent_test runs the real coding agents against the model broker, with a server behind it that speaks only Chat
+// Package broker_test runs the real coding agents against the model broker, with a server behind it that speaks only Chat
 // Completions and says what its script says.
-package agent_test
+package broker_test
 
 import (
 	"context"
