@@ -39,8 +39,9 @@ func hear(t *testing.T, api connector.Protocol, resp *http.Response) (h heard) {
 		return hearMessages(t, resp, isStream)
 	case connector.Responses:
 		return hearResponses(t, resp, isStream)
+	default:
+		return hearChat(t, resp, isStream)
 	}
-	return hearChat(t, resp, isStream)
 }
 
 func decode(t *testing.T, resp *http.Response, v any) {

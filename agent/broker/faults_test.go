@@ -28,6 +28,7 @@ func serverError(p connector.Protocol, message string) string {
 func Test_Errors_Of_The_Server_Reach_The_Agent_In_Its_Words(t *testing.T) {
 	t.Parallel()
 	forPairs(t, func(t *testing.T, api, to connector.Protocol) {
+		t.Helper()
 		for _, row := range []struct{ status, want int }{{400, 400}, {403, 403}, {404, 404}, {429, 429}, {500, 500}, {529, 529}} {
 			for _, streamed := range []bool{true, false} {
 				b := newBed(t, to, func(w http.ResponseWriter, _ *http.Request) {
@@ -58,6 +59,7 @@ func Test_Errors_Of_The_Server_Reach_The_Agent_In_Its_Words(t *testing.T) {
 func Test_A_Key_That_Is_Refused_Is_Our_Fault_And_Is_Told_Without_It(t *testing.T) {
 	t.Parallel()
 	forPairs(t, func(t *testing.T, api, to connector.Protocol) {
+		t.Helper()
 		b := newBed(t, to, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusUnauthorized)
 			_, _ = io.WriteString(w, serverError(to, "Incorrect API key provided: "+realKey))
@@ -81,6 +83,7 @@ func Test_A_Stream_That_Breaks_Is_An_Error_And_No_End(t *testing.T) {
 		connector.OpenAI:    "data: " + serverError(connector.OpenAI, "I am overloaded"),
 	}
 	forPairs(t, func(t *testing.T, api, to connector.Protocol) {
+		t.Helper()
 		part := events(to, said)
 		part = part[:len(part)/2]
 		for name, row := range map[string]struct {
@@ -132,6 +135,7 @@ func Test_A_Stream_That_Breaks_Is_An_Error_And_No_End(t *testing.T) {
 func Test_An_Answer_That_Breaks_Is_An_Error_For_Who_Wants_No_Stream(t *testing.T) {
 	t.Parallel()
 	forPairs(t, func(t *testing.T, api, to connector.Protocol) {
+		t.Helper()
 		part := events(to, answer{text: "Four score", stop: "stop"})
 		b := newBed(t, to, func(w http.ResponseWriter, r *http.Request) {
 			if api == to {
@@ -151,6 +155,7 @@ func Test_An_Answer_That_Breaks_Is_An_Error_For_Who_Wants_No_Stream(t *testing.T
 func Test_What_Is_No_Answer_Is_Told(t *testing.T) {
 	t.Parallel()
 	forPairs(t, func(t *testing.T, api, to connector.Protocol) {
+		t.Helper()
 		for name, row := range map[string]http.HandlerFunc{
 			"a page":  func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>hello</html>") },
 			"nothing": func(http.ResponseWriter, *http.Request) {},
@@ -174,6 +179,7 @@ func Test_What_Is_No_Answer_Is_Told(t *testing.T) {
 func Test_Who_Goes_Away_Cancels_And_Pays_For_What_Was_Seen(t *testing.T) {
 	t.Parallel()
 	forPairs(t, func(t *testing.T, api, to connector.Protocol) {
+		t.Helper()
 		gone := make(chan struct{})
 		part := events(to, answer{text: strings.Repeat("Four score ", 40), stop: "stop"})
 		b := newBed(t, to, func(w http.ResponseWriter, r *http.Request) {
@@ -204,6 +210,7 @@ func Test_Who_Goes_Away_Cancels_And_Pays_For_What_Was_Seen(t *testing.T) {
 func Test_Closing_Ends_What_Runs(t *testing.T) {
 	t.Parallel()
 	forPairs(t, func(t *testing.T, api, to connector.Protocol) {
+		t.Helper()
 		asked := make(chan struct{})
 		b := newBed(t, to, func(_ http.ResponseWriter, r *http.Request) {
 			close(asked)
@@ -235,6 +242,7 @@ func Test_A_Server_That_Says_Nothing_Or_Is_Not_There_Is_Told(t *testing.T) {
 		t.Fatal(err)
 	}
 	forPairs(t, func(t *testing.T, api, to connector.Protocol) {
+		t.Helper()
 		silent := newBed(t, to, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, func(o *broker.Options) { o.Limits.Idle = 20 * time.Millisecond })
 		status, body, _ := silent.read(t, path(api), question(api, true))
 		if status != http.StatusGatewayTimeout || !strings.Contains(body, "too long") || silent.entry(t).Code != "timeout" {

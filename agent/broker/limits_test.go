@@ -17,6 +17,7 @@ import (
 func Test_A_Ceiling_That_Is_Reached_Refuses_The_Next_Request(t *testing.T) {
 	t.Parallel()
 	forPairs(t, func(t *testing.T, api, to connector.Protocol) {
+		t.Helper()
 		for name, row := range map[string]struct {
 			limits     broker.Limits
 			code, says string
@@ -42,6 +43,7 @@ func Test_A_Ceiling_That_Is_Reached_Refuses_The_Next_Request(t *testing.T) {
 func Test_A_Running_Answer_That_Passes_A_Ceiling_Is_Cut(t *testing.T) {
 	t.Parallel()
 	forPairs(t, func(t *testing.T, api, to connector.Protocol) {
+		t.Helper()
 		asked, cut := make(chan struct{}), 3
 		if to == connector.Responses {
 			cut = 2
@@ -133,9 +135,15 @@ func Test_Only_Who_Has_The_Token_Is_Answered(t *testing.T) {
 		header, value string
 		want          int
 	}{
-		{"X-Api-Key", token, 200}, {"Authorization", "Bearer " + token, 200}, {"Authorization", "bearer " + token, 200},
-		{"X-Api-Key", "", 401}, {"X-Api-Key", token + "x", 401}, {"X-Api-Key", token[:19], 401},
-		{"Authorization", token, 401}, {"Authorization", "Basic " + token, 401}, {"Authorization", "Bearer " + realKey, 401},
+		{"X-Api-Key", token, 200},
+		{"Authorization", "Bearer " + token, 200},
+		{"Authorization", "bearer " + token, 200},
+		{"X-Api-Key", "", 401},
+		{"X-Api-Key", token + "x", 401},
+		{"X-Api-Key", token[:19], 401},
+		{"Authorization", token, 401},
+		{"Authorization", "Basic " + token, 401},
+		{"Authorization", "Bearer " + realKey, 401},
 	} {
 		for _, api := range protocols() {
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.url+path(api), strings.NewReader(question(api, true)))
@@ -167,12 +175,17 @@ func Test_Paths_Methods_And_Lists(t *testing.T) {
 		want                  int
 		says                  string
 	}{
-		{"HEAD", "/", "", 200, ""}, {"GET", "/", "", 200, ""}, {"POST", "/", "", 404, `"error"`},
+		{"HEAD", "/", "", 200, ""},
+		{"GET", "/", "", 200, ""},
+		{"POST", "/", "", 404, `"error"`},
 		{"GET", "/v1/models", "", 200, `{"object":"list","data":[{"id":"asked-model","object":"model"`},
 		{"GET", "/v1/models", "2023-06-01", 200, `"has_more":false,"first_id":"asked-model"`},
-		{"GET", "/v1/responses", "", 426, "WebSocket"}, {"GET", "/v1/messages", "", 405, `{"type":"error"`},
-		{"POST", "/v1/files", "", 404, `"error"`}, {"POST", "/v1/messages/batches", "", 404, `{"type":"error"`},
-		{"GET", "/v1/responses/resp_1", "", 404, `"error"`}, {"POST", "/v1/chat/../messages", "", 404, `"error"`},
+		{"GET", "/v1/responses", "", 426, "WebSocket"},
+		{"GET", "/v1/messages", "", 405, `{"type":"error"`},
+		{"POST", "/v1/files", "", 404, `"error"`},
+		{"POST", "/v1/messages/batches", "", 404, `{"type":"error"`},
+		{"GET", "/v1/responses/resp_1", "", 404, `"error"`},
+		{"POST", "/v1/chat/../messages", "", 404, `"error"`},
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), row.method, b.url+row.path, strings.NewReader("{}"))
 		if err != nil {

@@ -54,6 +54,7 @@ func Test_Answers_Of_Every_Kind_Arrive(t *testing.T) {
 		"a text that is cut at a limit": {text: "Once upon", stop: "length"},
 	}
 	forPairs(t, func(t *testing.T, api, to connector.Protocol) {
+		t.Helper()
 		for name, said := range rows {
 			for _, streamed := range []bool{true, false} {
 				if !streamed && api == to {
@@ -220,6 +221,7 @@ func written(to connector.Protocol) string {
 func Test_A_Chat_With_Results_And_Images_Is_Translated(t *testing.T) {
 	t.Parallel()
 	forPairs(t, func(t *testing.T, api, to connector.Protocol) {
+		t.Helper()
 		b := newBed(t, to, stream(events(to, answer{text: "Done.", stop: "stop"})...))
 		resp := b.post(t.Context(), t, path(api), history(api))
 		defer resp.Body.Close()

@@ -37,7 +37,7 @@ type passed struct {
 
 func (p *passed) take(deltas []dialect.Delta, e sse.Event, ready bool) {
 	p.start()
-	if !(p.silent && len(deltas) == 1 && deltas[0].Change == dialect.SetUsage) {
+	if !p.silent || len(deltas) != 1 || deltas[0].Change != dialect.SetUsage {
 		p.out = append(p.out, e.Raw...)
 	}
 	if !ready {
@@ -56,50 +56,22 @@ func (p *passed) finish() { p.flush() }
 
 // whole passes an answer on that is no stream.
 func (c *call) whole(ctx context.Context, body []byte, g *gauge) *dialect.Fault {
-	m, f := c.ledger.begin(c.to)
-	if f != nil {
-		return f
-	}
-	asked, told := false, false
-	defer func() {
-		if asked {
-			c.entry.Usage, c.entry.Estimated = g.final(told)
+	return c.metered(ctx, body, g, func(u *upstream, _ *meter) *dialect.Fault {
+		raw, err := io.ReadAll(io.LimitReader(u.Body, maxWhole+1))
+		switch {
+		case ctx.Err() != nil:
+			return c.ended(ctx)
+		case err != nil:
+			return c.over(ctx, err, false, nil)
 		}
-		c.entry.CostUSD = m.end(c.entry.Usage)
-	}()
-	u, f := c.ask(ctx, body, false)
-	if f != nil {
-		asked = f.Code == "canceled" || f.Code == "closed" || f.Code == "timeout"
-		return f
-	}
-	defer u.close()
-	if u.StatusCode != http.StatusOK {
-		f, raw := c.refusal(u)
-		if raw != nil {
-			c.passError(f, raw)
-			return nil
+		g.seen = int64(len(raw))
+		if len(raw) > maxWhole || !strings.HasPrefix(strings.TrimSpace(string(raw[:min(len(raw), 64)])), "{") {
+			return c.badAnswer(errors.New("the server of connector " + c.to.ID + " answered with no JSON object"))
 		}
-		return f
-	}
-	asked = true
-	raw, err := io.ReadAll(io.LimitReader(u.Body, maxWhole+1))
-	if ctx.Err() != nil {
-		return c.ended(ctx)
-	}
-	if err != nil {
-		return c.over(ctx, err, false, nil)
-	}
-	usage, ok := dialect.For(c.api).Errors().Usage(raw)
-	g.seen = int64(len(raw))
-	if len(raw) > maxWhole || !strings.HasPrefix(strings.TrimSpace(string(raw[:min(len(raw), 64)])), "{") {
-		return c.badAnswer(errors.New("the server of connector " + c.to.ID + " answered with no JSON object"))
-	}
-	if ok {
-		g.told, g.exact, told = usage, true, true
-	}
-	c.headers(u)
-	c.respond(http.StatusOK, raw)
-	return nil
+		g.told, g.exact = dialect.For(c.api).Errors().Usage(raw)
+		c.respond(http.StatusOK, raw)
+		return nil
+	})
 }
 
 func (c *call) headers(u *upstream) {
@@ -108,12 +80,6 @@ func (c *call) headers(u *upstream) {
 			c.w.Header()[name] = v
 		}
 	}
-}
-
-// passError passes an error on as the server told it.
-func (c *call) passError(f *dialect.Fault, raw []byte) {
-	c.entry.Code = f.Code
-	c.respond(f.Status, raw)
 }
 
 // count says how many tokens a request has: what the server says where it can be asked, and otherwise about how many.
@@ -138,25 +104,17 @@ func (c *call) count(ctx context.Context) *dialect.Fault {
 	if f != nil {
 		return f
 	}
-	u, f := c.ask(ctx, body, true)
-	if f != nil {
-		return f
-	}
-	defer u.close()
-	if u.StatusCode != http.StatusOK {
-		f, raw := c.refusal(u)
-		if raw != nil {
-			c.passError(f, raw)
-			return nil
+	return c.exchange(ctx, body, true, func(u *upstream) *dialect.Fault {
+		if u.StatusCode != http.StatusOK {
+			return c.refusal(u)
 		}
-		return f
-	}
-	raw, err := io.ReadAll(io.LimitReader(u.Body, maxError))
-	if err != nil {
-		return c.over(ctx, err, false, nil)
-	}
-	c.respond(http.StatusOK, raw)
-	return nil
+		raw, err := io.ReadAll(io.LimitReader(u.Body, maxError))
+		if err != nil {
+			return c.over(ctx, err, false, nil)
+		}
+		c.respond(http.StatusOK, raw)
+		return nil
+	})
 }
 
 // completion reports whether a connector wants the limit of an answer as OpenAI's own server does.

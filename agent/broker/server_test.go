@@ -200,8 +200,9 @@ func events(p connector.Protocol, a answer) []string {
 		return anthropicEvents(a)
 	case connector.Responses:
 		return responsesEvents(a)
+	default:
+		return chatEvents(a)
 	}
-	return chatEvents(a)
 }
 
 func chatEvents(a answer) []string {
@@ -304,8 +305,9 @@ func whole(p connector.Protocol, text string) string {
 		return `{"id":"msg_1","type":"message","role":"assistant","model":"real-model","content":[{"type":"text","text":` + quoted(text) + `}],"stop_reason":"end_turn","usage":{"input_tokens":60,"cache_read_input_tokens":40,"output_tokens":20}}`
 	case connector.Responses:
 		return `{"id":"resp_1","object":"response","status":"completed","output":[{"type":"message","id":"m1","role":"assistant","content":[{"type":"output_text","text":` + quoted(text) + `}]}],"usage":{"input_tokens":100,"input_tokens_details":{"cached_tokens":40},"output_tokens":20}}`
+	default:
+		return `{"id":"c1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":` + quoted(text) + `},"finish_reason":"stop"}],"usage":{"prompt_tokens":100,"completion_tokens":20,"prompt_tokens_details":{"cached_tokens":40}}}`
 	}
-	return `{"id":"c1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":` + quoted(text) + `},"finish_reason":"stop"}],"usage":{"prompt_tokens":100,"completion_tokens":20,"prompt_tokens_details":{"cached_tokens":40}}}`
 }
 
 func protocols() []connector.Protocol {

@@ -46,43 +46,47 @@ func (c *call) translate(ctx context.Context) *dialect.Fault {
 	return c.stream(ctx, body, &gauge{prompt: func() int64 { return dialect.Tokens(r.Characters()) }}, named{s, head.ID})
 }
 
-// stream asks the connector for a stream, and gives it to s.
-func (c *call) stream(ctx context.Context, body []byte, g *gauge, s sink) *dialect.Fault {
+// metered runs one exchange with the connector and books what it used, as g tells then.
+func (c *call) metered(ctx context.Context, body []byte, g *gauge, answered func(*upstream, *meter) *dialect.Fault) *dialect.Fault {
 	m, f := c.ledger.begin(c.to)
 	if f != nil {
 		return f
 	}
-	complete, asked := false, false
+	asked, complete := false, false
 	defer func() {
 		if asked { // what was refused costs nothing
 			c.entry.Usage, c.entry.Estimated = g.final(complete)
 		}
 		c.entry.CostUSD = m.end(c.entry.Usage)
 	}()
-	u, f := c.ask(ctx, body, false)
-	if f != nil {
-		asked = f.Code == "canceled" || f.Code == "closed" || f.Code == "timeout" // it has read the request, maybe
-		return f
-	}
-	defer u.close()
-	if u.StatusCode != http.StatusOK {
-		f, raw := c.refusal(u)
-		if raw != nil {
-			c.passError(f, raw)
-			return nil
+	f = c.exchange(ctx, body, false, func(u *upstream) *dialect.Fault {
+		if u.StatusCode != http.StatusOK {
+			return c.refusal(u)
 		}
+		asked = true
+		c.headers(u)
+		f := answered(u, m)
+		complete = f == nil
 		return f
-	}
-	asked = true
-	if !isStream(u.Response) {
-		return c.badAnswer(fmt.Errorf("the server of connector %s answered with no stream of events", c.to.ID))
-	}
-	c.headers(u)
-	f = c.events(ctx, u, g, m, s)
-	if complete = f == nil; !complete {
-		s.flush()
+	})
+	if f != nil && (f.Code == "canceled" || f.Code == "closed" || f.Code == "timeout") {
+		asked = true // the server has read the request, maybe
 	}
 	return f
+}
+
+// stream asks the connector for a stream, and gives it to s.
+func (c *call) stream(ctx context.Context, body []byte, g *gauge, s sink) *dialect.Fault {
+	return c.metered(ctx, body, g, func(u *upstream, m *meter) *dialect.Fault {
+		if !isStream(u.Response) {
+			return c.badAnswer(fmt.Errorf("the server of connector %s answered with no stream of events", c.to.ID))
+		}
+		f := c.events(ctx, u, g, m, s)
+		if f != nil {
+			s.flush()
+		}
+		return f
+	})
 }
 
 // events reads a stream to its end.

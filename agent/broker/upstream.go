@@ -44,11 +44,6 @@ func (u *upstream) drain() {
 	_, _ = io.CopyN(io.Discard, u.Body, maxError)
 }
 
-func (u *upstream) close() {
-	u.idle.Stop()
-	_ = u.Body.Close()
-}
-
 // address is where a connector takes requests. The Messages API's version is its own, and people write addresses with
 // and without it.
 func address(c connector.Connector, count bool) string {
@@ -75,31 +70,32 @@ func passing(back bool) []string {
 	return []string{"Accept", "User-Agent", "Anthropic-Version", "Anthropic-Beta", "Openai-Beta"}
 }
 
-// ask sends a request to the connector. Whoever gets an answer closes it.
-func (c *call) ask(ctx context.Context, body []byte, count bool) (*upstream, *dialect.Fault) {
+// exchange sends a request to the connector, and gives the answer to then.
+func (c *call) exchange(ctx context.Context, body []byte, count bool, then func(*upstream) *dialect.Fault) *dialect.Fault {
 	key, err := c.options.Keys.Key(ctx, c.to.Secret)
 	if err != nil {
 		c.entry.Err = err
-		return nil, &dialect.Fault{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "no_key", Message: "the key of the connector " + c.to.ID + " cannot be had; who runs this agent must look"}
+		return &dialect.Fault{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "no_key", Message: "the key of the connector " + c.to.ID + " cannot be had; who runs this agent must look"}
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address(c.to, count), bytes.NewReader(body))
 	if err != nil {
 		c.entry.Err = err
-		return nil, &dialect.Fault{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "bad_address", Message: "the connector " + c.to.ID + " has a bad address"}
+		return &dialect.Fault{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "bad_address", Message: "the connector " + c.to.ID + " has a bad address"}
 	}
 	c.head(req, key)
 	idle := time.AfterFunc(c.options.Limits.Idle, func() { c.cancel(errIdle) })
+	defer idle.Stop()
 	// A round trip follows no redirect: the key goes nowhere else.
 	resp, err := c.transport.RoundTrip(req)
 	if err != nil {
-		idle.Stop()
 		if ctx.Err() != nil {
-			return nil, c.ended(ctx)
+			return c.ended(ctx)
 		}
 		c.entry.Err = hidden(err, key)
-		return nil, &dialect.Fault{Status: http.StatusBadGateway, Code: "unreachable", Message: "the connector " + c.to.ID + " cannot be reached"}
+		return &dialect.Fault{Status: http.StatusBadGateway, Code: "unreachable", Message: "the connector " + c.to.ID + " cannot be reached"}
 	}
-	return &upstream{resp, key, idle, c.options.Limits.Idle}, nil
+	defer resp.Body.Close()
+	return then(&upstream{resp, key, idle, c.options.Limits.Idle})
 }
 
 // head sets the headers of a request.
@@ -142,9 +138,8 @@ func hidden(err error, key string) error {
 	return errors.New(strings.ReplaceAll(err.Error(), key, "[key]"))
 }
 
-// refusal is what the server says that is no answer. The body is that of an error in the agent's API, where the server
-// speaks it.
-func (c *call) refusal(u *upstream) (f *dialect.Fault, body []byte) {
+// refusal is what the server says that is no answer. Where it speaks the agent's API, its own words are passed on.
+func (c *call) refusal(u *upstream) *dialect.Fault {
 	raw, err := io.ReadAll(io.LimitReader(u.Body, maxError))
 	if err != nil {
 		raw = nil
@@ -159,12 +154,12 @@ func (c *call) refusal(u *upstream) (f *dialect.Fault, body []byte) {
 		return &dialect.Fault{
 			Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "connector_unauthorized",
 			Message: "the server of connector " + c.to.ID + " does not accept its key (401); who runs this agent must set another",
-		}, nil
+		}
 	case u.StatusCode < 400:
 		c.entry.Err = fmt.Errorf("the server of connector %s answered %d", c.to.ID, u.StatusCode)
-		return &dialect.Fault{Status: http.StatusBadGateway, Code: code, Message: fmt.Sprintf("the server of connector %s answered %d", c.to.ID, u.StatusCode)}, nil
+		return &dialect.Fault{Status: http.StatusBadGateway, Code: code, Message: fmt.Sprintf("the server of connector %s answered %d", c.to.ID, u.StatusCode)}
 	}
-	f = &dialect.Fault{Status: u.StatusCode, Code: code, Message: message(raw, u.StatusCode)}
+	f := &dialect.Fault{Status: u.StatusCode, Code: code, Message: message(raw, u.StatusCode)}
 	if c.api == connector.Anthropic && u.StatusCode == http.StatusBadRequest && bytes.Contains(raw, []byte("context_length_exceeded")) {
 		f.Message = "prompt is too long: " + f.Message // what Claude Code knows, and makes its history shorter for
 	}
@@ -173,9 +168,10 @@ func (c *call) refusal(u *upstream) (f *dialect.Fault, body []byte) {
 	}
 	c.headers(u)
 	if c.to.Protocol == c.api && json.Valid(raw) {
-		return f, raw
+		c.respond(f.Status, raw)
+		c.stopped = true
 	}
-	return f, nil
+	return f
 }
 
 // message is what an error says.

@@ -73,7 +73,7 @@ func newLab(t *testing.T, p program, limits broker.Limits, turns ...turn) *lab {
 		t.Fatal(err)
 	}
 	l.broker = b
-	front := httptest.NewServer(b)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { b.ServeHTTP(&watched{w, l}, r) }))
 	l.url = front.URL
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
@@ -83,6 +83,25 @@ func newLab(t *testing.T, p program, limits broker.Limits, turns ...turn) *lab {
 	})
 	return l
 }
+
+// watched sees when the beginning of an answer that hangs goes to the agent.
+type watched struct {
+	http.ResponseWriter
+	lab *lab
+}
+
+func (w *watched) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *watched) Write(data []byte) (int, error) {
+	n, err := w.ResponseWriter.Write(data)
+	if strings.Contains(string(data), hung) {
+		close(w.lab.hanging)
+	}
+	return n, err
+}
+
+// hung is the last word before an answer hangs.
+const hung = "forever"
 
 // ServeHTTP answers with the turn that comes after the results in the request.
 func (l *lab) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -137,7 +156,6 @@ func (l *lab) say(w http.ResponseWriter, r *http.Request, say turn, n int) {
 	}
 	if say.hang {
 		_ = http.NewResponseController(w).Flush()
-		close(l.hanging)
 		<-r.Context().Done()
 		close(l.gone)
 		return
@@ -222,6 +240,7 @@ func (l *lab) noKey(t *testing.T, r *run) {
 func Test_An_Agent_Talks_Through_The_Broker(t *testing.T) {
 	t.Parallel()
 	forPrograms(t, func(t *testing.T, p program, bin string) {
+		t.Helper()
 		l := newLab(t, p, broker.Limits{}, turn{text: "All is well."})
 		if r := l.finish(t, p, bin); p.said(r.stdout.String()) != "All is well." {
 			t.Errorf("it said\n%s", r.stdout.String())
@@ -236,6 +255,7 @@ func Test_An_Agent_Talks_Through_The_Broker(t *testing.T) {
 func Test_An_Agent_Uses_Tools_One_After_Another_And_At_Once(t *testing.T) {
 	t.Parallel()
 	forPrograms(t, func(t *testing.T, p program, bin string) {
+		t.Helper()
 		l := newLab(t, p, broker.Limits{},
 			turn{text: "I look around. ", commands: []string{"printf one >one.txt; echo made $?; env; cat /proc/self/environ"}},
 			turn{commands: []string{"printf two >two.txt; echo second", "printf three >three.txt; echo third"}},
@@ -261,6 +281,7 @@ func Test_An_Agent_Uses_Tools_One_After_Another_And_At_Once(t *testing.T) {
 func Test_An_Agent_Ends_With_The_Servers_Error(t *testing.T) {
 	t.Parallel()
 	forPrograms(t, func(t *testing.T, p program, bin string) {
+		t.Helper()
 		for status, want := range map[int]string{400: "no such parameter", 401: "does not accept its key"} {
 			l := newLab(t, p, broker.Limits{}, turn{status: status, text: "no such parameter " + realKey})
 			if r := l.finish(t, p, bin); !strings.Contains(r.stdout.String(), want) || r.ProcessState.ExitCode() != 1 {
@@ -276,6 +297,7 @@ func Test_An_Agent_Ends_With_The_Servers_Error(t *testing.T) {
 func Test_An_Agent_Ends_At_A_Ceiling_And_Names_It(t *testing.T) {
 	t.Parallel()
 	forPrograms(t, func(t *testing.T, p program, bin string) {
+		t.Helper()
 		l := newLab(t, p, broker.Limits{Tokens: 120}, turn{commands: []string{"echo once"}}, turn{text: "never said"})
 		r := l.finish(t, p, bin)
 		if out := r.stdout.String(); !strings.Contains(out, "ceiling of 120 tokens is reached") || strings.Contains(out, "never said") || r.ProcessState.ExitCode() != 1 {
@@ -290,6 +312,7 @@ func Test_An_Agent_Ends_At_A_Ceiling_And_Names_It(t *testing.T) {
 func Test_An_Answer_That_Is_Cut_At_A_Ceiling_Ends_An_Agent(t *testing.T) {
 	t.Parallel()
 	forPrograms(t, func(t *testing.T, p program, bin string) {
+		t.Helper()
 		l := newLab(t, p, broker.Limits{Tokens: 1000}, turn{text: strings.Repeat("and on ", 1000)})
 		r := l.finish(t, p, bin)
 		if out := r.stdout.String() + r.stderr.String(); !strings.Contains(out, "ceiling of 1000 tokens is reached") || r.ProcessState.ExitCode() != 1 {
@@ -306,7 +329,8 @@ func Test_An_Answer_That_Is_Cut_At_A_Ceiling_Ends_An_Agent(t *testing.T) {
 func Test_An_Agent_That_Is_Interrupted_Cancels_The_Server(t *testing.T) {
 	t.Parallel()
 	forPrograms(t, func(t *testing.T, p program, bin string) {
-		l := newLab(t, p, broker.Limits{}, turn{text: "This is the beginning of it and ", hang: true})
+		t.Helper()
+		l := newLab(t, p, broker.Limits{}, turn{text: "This is the beginning of it and it goes on " + hung, hang: true})
 		r := p.start(t.Context(), t, bin, l.url)
 		<-l.hanging
 		if err := r.Process.Signal(os.Interrupt); err != nil {

@@ -2,6 +2,8 @@ package dialect
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/agent/event"
 )
@@ -51,6 +53,7 @@ func (e *chatEncoder) Encode(d Delta) []byte {
 		}
 	case SetUsage, SetStop:
 		e.answer.Add(d)
+	default: // nobody is told of seals
 	}
 	return nil
 }
@@ -76,8 +79,9 @@ func chatFinish(s Stop) string {
 		return "length"
 	case StopRefusal:
 		return "content_filter"
+	default:
+		return "stop"
 	}
-	return "stop"
 }
 
 func usageOfChat(u event.Usage) json.RawMessage {
@@ -88,14 +92,14 @@ func usageOfChat(u event.Usage) json.RawMessage {
 // Whole implements [Dialect].
 func (chat) Whole(h Head, a Answer) []byte {
 	message := chatAssistant(Message{Assistant, a.Parts()}, false)
-	var thought string
+	var thought strings.Builder
 	for _, p := range a.Parts() {
 		if p.Kind == Thinking {
-			thought += p.Text
+			thought.WriteString(p.Text)
 		}
 	}
-	if thought != "" {
-		message = append(message[:len(message)-1], append([]byte(`,"reasoning_content":`), append(appendString(nil, thought), '}')...)...)
+	if thought.Len() > 0 {
+		message = slices.Concat(message[:len(message)-1], []byte(`,"reasoning_content":`), appendString(nil, thought.String()), []byte("}"))
 	}
 	return object("id", "chatcmpl-"+h.ID, "object", "chat.completion", "created", h.Created, "model", h.Model,
 		"choices", []json.RawMessage{object("index", 0, "message", message, "finish_reason", chatFinish(a.Stop()))}, "usage", usageOfChat(a.Usage))

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/agent/connector"
@@ -76,11 +77,11 @@ func openaiChoiceOf(c Choice, nested bool) any {
 
 // lastQuestion is where somebody said something for the last time that was no result, or -1.
 func lastQuestion(messages []Message) int {
-	for i := len(messages) - 1; i >= 0; i-- {
-		if messages[i].Role != User {
+	for i, m := range slices.Backward(messages) {
+		if m.Role != User {
 			continue
 		}
-		for _, p := range messages[i].Parts {
+		for _, p := range m.Parts {
 			if p.Kind != Result {
 				return i
 			}
@@ -108,6 +109,7 @@ func chatAssistant(m Message, current bool) json.RawMessage {
 				args = "{}"
 			}
 			calls = append(calls, object("id", p.ID, "type", "function", "function", object("name", p.Name, "arguments", args)))
+		default: // no model says such a thing
 		}
 	}
 	content, reasoning := any(said.String()), any(nil)

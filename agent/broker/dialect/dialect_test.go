@@ -32,16 +32,19 @@ func Test_Requests_Keep_What_The_Other_Side_Knows(t *testing.T) {
 	}{
 		"a failed result says so in Chat, and its image follows": {
 			connector.Anthropic, connector.OpenAI, failed,
-			[]string{`{"role":"tool","tool_call_id":"1","content":"Error: exit 1"},{"role":"user","content":[{"type":"text","text":"Of the result of 1:"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA"}}]}`}, nil,
+			[]string{`{"role":"tool","tool_call_id":"1","content":"Error: exit 1"},{"role":"user","content":[{"type":"text","text":"Of the result of 1:"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA"}}]}`},
+			nil,
 		},
 		"in Responses the image is a part of the result": {
 			connector.Anthropic, connector.Responses, failed,
-			[]string{`"output":[{"type":"input_text","text":"Error: exit 1"},{"type":"input_image","image_url":"data:image/png;base64,AA","detail":"auto"}]`}, nil,
+			[]string{`"output":[{"type":"input_text","text":"Error: exit 1"},{"type":"input_image","image_url":"data:image/png;base64,AA","detail":"auto"}]`},
+			nil,
 		},
 		"effort is kept between OpenAI's": {connector.Responses, connector.OpenAI, `{"reasoning":{"effort":"low"},"input":"x"}`, []string{`"reasoning_effort":"low"`}, nil},
 		"effort is a budget for Anthropic": {
 			connector.Responses, connector.Anthropic, `{"reasoning":{"effort":"low"},"temperature":0.5,"input":"x"}`,
-			[]string{`"thinking":{"type":"enabled","budget_tokens":2048}`, `"max_tokens":8192`}, []string{"temperature"},
+			[]string{`"thinking":{"type":"enabled","budget_tokens":2048}`, `"max_tokens":8192`},
+			[]string{"temperature"},
 		},
 		"a budget of thinking is dropped for Chat":  {connector.Anthropic, connector.OpenAI, `{"thinking":{"type":"enabled","budget_tokens":9},` + ask + `}`, nil, []string{"thinking", "reasoning"}},
 		"a temperature is at most one at Anthropic": {connector.OpenAI, connector.Anthropic, `{"temperature":1.7,` + ask + `}`, []string{`"temperature":1,`}, nil},
@@ -52,15 +55,18 @@ func Test_Requests_Keep_What_The_Other_Side_Knows(t *testing.T) {
 		"hosted tools are left out": {connector.Responses, connector.OpenAI, `{"tools":[{"type":"web_search"}],"tool_choice":"auto","input":"x"}`, nil, []string{"web_search", "tool_choice"}},
 		"free and grouped tools are functions": {
 			connector.Responses, connector.OpenAI, `{"tools":[{"type":"custom","name":"patch"},{"type":"namespace","name":"mcp__a__","tools":[{"type":"function","name":"b"}]}],"input":[{"role":"user","content":"x"},{"type":"custom_tool_call","call_id":"1","name":"patch","input":"+a"},{"type":"function_call","call_id":"2","namespace":"mcp__a__","name":"b","arguments":"{}"}]}`,
-			[]string{`"name":"patch"`, `"required":["input"]`, `"name":"mcp__a__b"`, `"arguments":"{\"input\":\"+a\"}"`, `"function":{"name":"mcp__a__b","arguments":"{}"}`}, nil,
+			[]string{`"name":"patch"`, `"required":["input"]`, `"name":"mcp__a__b"`, `"arguments":"{\"input\":\"+a\"}"`, `"function":{"name":"mcp__a__b","arguments":"{}"}`},
+			nil,
 		},
 		"thoughts of Chat go back with a call that is current": {
 			connector.OpenAI, connector.OpenAI, `{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"x","reasoning_content":"old"},{"role":"user","content":"b"},{"role":"assistant","reasoning_content":"new","tool_calls":[{"id":"1","function":{"name":"n","arguments":""}}]},{"role":"tool","tool_call_id":"1","content":"r"}]}`,
-			[]string{`"reasoning_content":"new"`, `"arguments":"{}"`}, []string{"old"},
+			[]string{`"reasoning_content":"new"`, `"arguments":"{}"`},
+			[]string{"old"},
 		},
 		"arguments that are no object are one for Anthropic": {
 			connector.OpenAI, connector.Anthropic, `{"messages":[{"role":"user","content":"x"},{"role":"assistant","tool_calls":[{"id":"1","function":{"name":"n","arguments":"{broken"}}]}]}`,
-			[]string{`"input":{"input":"{broken"}`}, nil,
+			[]string{`"input":{"input":"{broken"}`},
+			nil,
 		},
 		"empty texts are refused by Anthropic": {connector.OpenAI, connector.Anthropic, `{"messages":[{"role":"user","content":"x"},{"role":"assistant","content":""}]}`, nil, []string{`"text":""`}},
 	} {
@@ -132,9 +138,12 @@ func Test_Free_And_Grouped_Tools_Are_Called_By_Their_Own_Names(t *testing.T) {
 	e := dialect.For(connector.Responses).Encoder(dialect.Head{ID: "1", Tools: r.Tools})
 	out := e.Begin()
 	for _, d := range []dialect.Delta{
-		{Change: dialect.BeginCall, Block: 0, ID: "1", Name: "patch"}, {Change: dialect.BeginCall, Block: 1, ID: "2", Name: "mcp__b"},
-		{Change: dialect.AddCall, Block: 1, Text: `{"x":`}, {Change: dialect.AddCall, Block: 0, Text: `{"input":"+a`}, // at once
-		{Change: dialect.AddCall, Block: 1, Text: `1}`}, {Change: dialect.AddCall, Block: 0, Text: `\n"}`},
+		{Change: dialect.BeginCall, Block: 0, ID: "1", Name: "patch"},
+		{Change: dialect.BeginCall, Block: 1, ID: "2", Name: "mcp__b"},
+		{Change: dialect.AddCall, Block: 1, Text: `{"x":`},
+		{Change: dialect.AddCall, Block: 0, Text: `{"input":"+a`}, // at once
+		{Change: dialect.AddCall, Block: 1, Text: `1}`},
+		{Change: dialect.AddCall, Block: 0, Text: `\n"}`},
 	} {
 		out = append(out, e.Encode(d)...)
 	}

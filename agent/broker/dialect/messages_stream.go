@@ -214,8 +214,9 @@ func messagesDelta(d Delta) json.RawMessage {
 		return object("type", "signature_delta", "signature", closeSeal(d.Seal, connector.Anthropic, ""))
 	case AddCall:
 		return object("type", "input_json_delta", "partial_json", d.Text)
+	default:
+		return object("type", "text_delta", "text", d.Text)
 	}
-	return object("type", "text_delta", "text", d.Text)
 }
 
 // begin ends the text or the thought that is open, and begins a block.
@@ -257,8 +258,9 @@ func stopOfMessages(s Stop) string {
 		return "stop_sequence"
 	case StopRefusal:
 		return "refusal"
+	default:
+		return "end_turn"
 	}
-	return "end_turn"
 }
 
 func usageOfMessages(u event.Usage) json.RawMessage {

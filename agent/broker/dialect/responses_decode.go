@@ -51,7 +51,7 @@ type responsesDecoder struct {
 	complete bool
 }
 
-type responsesBegun struct{ call, said, refused bool }
+type responsesBegun struct{ call, said bool }
 
 // Decoder implements [Dialect].
 func (responses) Decoder() Decoder { return &responsesDecoder{items: map[int]*responsesBegun{}} }

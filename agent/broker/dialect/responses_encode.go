@@ -72,8 +72,9 @@ func (e *responsesEncoder) Encode(d Delta) []byte {
 			return out // a part of JSON is no part of the text in it
 		}
 		return append(out, e.event("response.function_call_arguments.delta", "item_id", id, "output_index", n, "delta", d.Text)...)
+	default:
+		return out
 	}
-	return out
 }
 
 // begin writes that an item is there.
@@ -88,8 +89,9 @@ func (e *responsesEncoder) begin(n int, d Delta) []byte {
 	case Thinking:
 		e.open = n
 		return append(out, e.event("response.reasoning_summary_part.added", "item_id", id, "output_index", n, "summary_index", 0, "part", summaryText(""))...)
+	default:
+		return out
 	}
-	return out
 }
 
 // close writes that the text or the thought that is open is complete.
@@ -144,8 +146,9 @@ func responsesStatus(s Stop) (status string, details json.RawMessage) {
 		return "incomplete", object("reason", "max_output_tokens")
 	case StopRefusal:
 		return "incomplete", object("reason", "content_filter")
+	default:
+		return "completed", null()
 	}
-	return "completed", null()
 }
 
 func (h Head) response(status string, output []json.RawMessage, usage, details json.RawMessage) json.RawMessage {
@@ -183,7 +186,13 @@ func (h Head) outputItem(n int, p Part, status string) json.RawMessage {
 			summary = append(summary, summaryText(p.Text))
 		}
 		return object("id", id, "type", "reasoning", "summary", summary, "encrypted_content", optional(closeSeal(p.Seal, connector.Responses, p.Text)))
+	default:
+		return h.callItem(id, p, status)
 	}
+}
+
+// callItem is a call as the agent knows its tool.
+func (h Head) callItem(id string, p Part, status string) json.RawMessage {
 	t := h.tool(p.Name)
 	name := t.Name
 	if t.Inner != "" {
