@@ -21,7 +21,8 @@ func newAgentRun(a *app) *cobra.Command {
 		Short: "ask an assistant",
 		Long: `The assistant answers, directly or by a coding agent in a sandbox, as its package
 says. The prompt is PROMPT, or standard input, or both: then what comes in is added
-to it. The answer is printed as it comes; what is said about it goes to stderr.
+to it. On a terminal all that happens is printed as it comes, what the agent says
+indented; else stdout has the answer alone, and stderr the rest.
 
 An agent works in a workspace that is kept with the chat, or in --work DIR. Keys stay
 outside: an agent in a sandbox has a placeholder, and no network but to its model.

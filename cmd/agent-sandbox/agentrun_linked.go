@@ -101,31 +101,43 @@ func (a *app) interruptible(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { after(); stop() }
 }
 
-// asked runs the request and prints its events.
+// asked runs the request and prints its events. On a terminal all of it goes there; else the answer goes to stdout, alone,
+// and what is said about it to stderr.
 func (a *app) asked(ctx context.Context, p *agent.Pipeline, r agent.Request, f runFlags) (agent.Answer, error) {
-	say := &agentPrinter{out: a.out, thinking: f.thinking}
-	tell := say.print
-	enc := json.NewEncoder(a.out)
-	enc.SetEscapeHTML(false)
 	if f.json {
-		tell = func(e event.Event) { _ = enc.Encode(e) } // the output keeps its error
+		return a.askedJSON(ctx, p, r)
 	}
-	answer, err := p.Run(ctx, r, tell)
-	if err != nil && answer.Run == "" {
+	say := &agentPrinter{out: a.out, thinking: f.thinking}
+	apart := !isTerminal(a.stdio.Stdout)
+	if apart {
+		say.out = a.stdio.Stderr
+	}
+	answer, err := p.Run(ctx, r, say.print)
+	if answer.Run == "" {
 		return answer, err
 	}
-	if f.json {
+	say.finish(answer.Response)
+	a.err.say("chat " + answer.Chat)
+	if apart {
+		fmt.Fprintln(a.out, answer.Content)
+	}
+	if len(answer.Data) > 0 {
+		fmt.Fprintln(a.out, printable(string(answer.Data)))
+	}
+	return answer, err
+}
+
+// askedJSON prints events as JSON lines, the answer last.
+func (a *app) askedJSON(ctx context.Context, p *agent.Pipeline, r agent.Request) (agent.Answer, error) {
+	enc := json.NewEncoder(a.out)
+	enc.SetEscapeHTML(false)
+	answer, err := p.Run(ctx, r, func(e event.Event) { _ = enc.Encode(e) }) // the output keeps its error
+	if answer.Run != "" {
 		_ = enc.Encode(struct {
 			Type     event.Kind   `json:"type"`
 			Response agent.Answer `json:"response"`
 		}{event.ResponseFolded, answer})
-		return answer, err
 	}
-	say.finish(answer.Response)
-	if len(answer.Data) > 0 {
-		fmt.Fprintln(a.out, printable(string(answer.Data)))
-	}
-	a.err.say("chat " + answer.Chat)
 	return answer, err
 }
 
