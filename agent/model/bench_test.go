@@ -32,7 +32,7 @@ func Benchmark_Call(b *testing.B) {
 			req := hello(s.connector(p))
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, r := run(b, b.Context(), c, req); !r.OK() {
+				if _, r := run(b.Context(), b, c, req); !r.OK() {
 					b.Fatal(r.Error)
 				}
 			}
@@ -56,7 +56,9 @@ func Benchmark_Plain_HTTP(b *testing.B) {
 					b.Fatal(err)
 				}
 				_, _ = io.Copy(io.Discard, res.Body)
-				res.Body.Close()
+				if err := res.Body.Close(); err != nil {
+					b.Fatal(err)
+				}
 			}
 		})
 	}
@@ -95,7 +97,7 @@ func Benchmark_Five_Megabytes(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, r := run(b, b.Context(), c, req); !r.OK() {
+				if _, r := run(b.Context(), b, c, req); !r.OK() {
 					b.Fatal(r.Error)
 				}
 			}
@@ -115,6 +117,7 @@ func Benchmark_A_Hundred_Streams(b *testing.B) {
 }
 
 func heldBy(b *testing.B, p connector.Protocol, n int) int64 {
+	b.Helper()
 	release, inside := make(chan struct{}), make(chan struct{}, n)
 	answer := protocols[p]
 	s := serve(b, func(w http.ResponseWriter, r *http.Request) {
@@ -133,7 +136,10 @@ func heldBy(b *testing.B, p connector.Protocol, n int) int64 {
 	for range n {
 		wg.Go(func() {
 			var fold event.Fold
-			for e := range c.Stream(b.Context(), hello(s.connector(p))) {
+			for e, err := range c.Stream(b.Context(), hello(s.connector(p))) {
+				if err != nil {
+					b.Error(err)
+				}
 				fold.Add(e)
 			}
 			if !fold.Response().OK() {
@@ -148,7 +154,9 @@ func heldBy(b *testing.B, p connector.Protocol, n int) int64 {
 	runtime.ReadMemStats(&during)
 	close(release)
 	wg.Wait()
-	c.Close()
+	if err := c.Close(); err != nil {
+		b.Error(err)
+	}
 	s.Close()
 	return int64(during.HeapAlloc+during.StackInuse) - int64(before.HeapAlloc+before.StackInuse)
 }

@@ -66,7 +66,7 @@ func clip(s string, limit int) string {
 	if len(s) > limit {
 		return strings.ToValidUTF8(s[:limit], "") + "..."
 	}
-	return strings.ToValidUTF8(s, "\uFFFD")
+	return strings.ToValidUTF8(s, "?") // which makes it no longer
 }
 
 // refusal makes a fault of an answer that is no stream of events; nil is one that is.

@@ -45,7 +45,7 @@ func Test_A_Refusal_Is_Told_In_One_Line_And_Not_Tried_Again(t *testing.T) {
 			t.Run(row.name+"/"+string(p), func(t *testing.T) {
 				t.Parallel()
 				s := serve(t, row.answer)
-				events, r := run(t, t.Context(), client(t, model.Options{}), hello(s.connector(p)))
+				events, r := run(t.Context(), t, client(t, model.Options{}), hello(s.connector(p)))
 				if r.Outcome != event.APIError || s.asked() != 1 || r.Retries != 0 || events[len(events)-1].Result.Status != row.status {
 					t.Errorf("%d requests, response %+v", s.asked(), r)
 				}
@@ -81,7 +81,7 @@ func Test_What_May_Be_Over_Soon_Is_Tried_Again(t *testing.T) {
 			t.Run(row.name+"/"+string(p), func(t *testing.T) {
 				t.Parallel()
 				s := serve(t, row.answer, row.answer, answer)
-				events, r := run(t, t.Context(), client(t, model.Options{}), hello(s.connector(p)))
+				events, r := run(t.Context(), t, client(t, model.Options{}), hello(s.connector(p)))
 				if !r.OK() || r.Retries != 2 || s.asked() != 3 || r.Turns != 1 {
 					t.Errorf("%d requests, response %+v", s.asked(), r)
 				}
@@ -102,7 +102,7 @@ func Test_Retries_End(t *testing.T) {
 	t.Parallel()
 	for retries, want := range map[int]int{0: 5, 2: 3, -1: 1} {
 		s := serve(t, status(500, `{"error":{"message":"broken"}}`))
-		_, r := run(t, t.Context(), client(t, model.Options{Retries: retries}), hello(s.connector(connector.OpenAI)))
+		_, r := run(t.Context(), t, client(t, model.Options{Retries: retries}), hello(s.connector(connector.OpenAI)))
 		if s.asked() != want || r.Outcome != event.APIError || r.Error != "test.model: HTTP 500: broken" {
 			t.Errorf("%d retries: %d requests, %+v", retries, s.asked(), r)
 		}
@@ -130,7 +130,7 @@ func Test_A_Server_That_Cannot_Be_Reached_Is_Named(t *testing.T) {
 				t.Parallel()
 				req := hello(plain.connector(p))
 				req.Connector.BaseURL = row.url
-				_, r := run(t, t.Context(), client(t, model.Options{}), req)
+				_, r := run(t.Context(), t, client(t, model.Options{}), req)
 				if r.Outcome != event.APIError || !strings.Contains(r.Error, row.want) || row.retries >= 0 && r.Retries != row.retries {
 					t.Errorf("response %+v", r)
 				}
@@ -146,7 +146,7 @@ func Test_A_Redirect_Does_Not_Take_The_Key_Along(t *testing.T) {
 		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, other.URL+"/?token=x", http.StatusTemporaryRedirect)
 		})
-		_, r := run(t, t.Context(), client(t, model.Options{}), hello(s.connector(p)))
+		_, r := run(t.Context(), t, client(t, model.Options{}), hello(s.connector(p)))
 		if other.asked() != 0 || !strings.Contains(r.Error, "redirects to "+other.URL+"/;") {
 			t.Errorf("%d requests, %+v", other.asked(), r)
 		}
@@ -205,9 +205,9 @@ func Test_An_Answer_That_Breaks_Off_Is_Billed_And_No_Success(t *testing.T) {
 				if row.name == "silence" || strings.HasPrefix(row.name, "a drip") {
 					opt.Idle = 50 * time.Millisecond
 				}
-				_, r := run(t, t.Context(), client(t, opt), hello(s.connector(p)))
+				_, r := run(t.Context(), t, client(t, opt), hello(s.connector(p)))
 				found := false
-				for _, want := range strings.Split(row.want, "|") {
+				for want := range strings.SplitSeq(row.want, "|") {
 					found = found || strings.Contains(r.Error, want)
 				}
 				if r.Outcome != event.APIError || !found || r.Content != "Hel and more" || s.asked() != 1 {
@@ -249,7 +249,7 @@ func Test_What_Never_Ends_Is_Ended(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			s := serve(t, row.answer)
-			_, r := run(t, t.Context(), client(t, model.Options{}), hello(s.connector(connector.OpenAI)))
+			_, r := run(t.Context(), t, client(t, model.Options{}), hello(s.connector(connector.OpenAI)))
 			if r.Outcome != event.APIError || !strings.Contains(r.Error, row.want) {
 				t.Errorf("%s: %s", r.Outcome, r.Error)
 			}
@@ -265,7 +265,7 @@ func Test_What_Never_Ends_Is_Ended(t *testing.T) {
 				}
 			}
 		})
-		_, r := run(t, t.Context(), client(t, model.Options{Timeout: 30 * time.Millisecond}), hello(s.connector(connector.OpenAI)))
+		_, r := run(t.Context(), t, client(t, model.Options{Timeout: 30 * time.Millisecond}), hello(s.connector(connector.OpenAI)))
 		if r.Outcome != event.APIError || !strings.Contains(r.Error, "the answer lasted longer than 30ms") {
 			t.Errorf("%s: %s", r.Outcome, r.Error)
 		}
@@ -276,13 +276,13 @@ func Test_An_Empty_Stream_Is_No_Answer(t *testing.T) {
 	t.Parallel()
 	for p := range protocols {
 		s := serve(t, stream())
-		_, r := run(t, t.Context(), client(t, model.Options{}), hello(s.connector(p)))
+		_, r := run(t.Context(), t, client(t, model.Options{}), hello(s.connector(p)))
 		if r.Outcome != event.APIError || !strings.Contains(r.Error, "said nothing") || r.Turns != 0 || s.asked() != 1 {
 			t.Errorf("%s: %+v", p, r)
 		}
 	}
 	s := serve(t, stream(`{"id":"c","choices":[{"index":0,"delta":{"content":""},"finish_reason":"stop"}]}`))
-	if _, r := run(t, t.Context(), client(t, model.Options{}), hello(s.connector(connector.OpenAI))); r.Outcome != event.Failed || !strings.Contains(r.Error, "the answer is empty") {
+	if _, r := run(t.Context(), t, client(t, model.Options{}), hello(s.connector(connector.OpenAI))); r.Outcome != event.Failed || !strings.Contains(r.Error, "the answer is empty") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -315,7 +315,7 @@ func Test_Only_A_Stop_Is_A_Success(t *testing.T) {
 				s := serve(t, stream(append(half[p], end)...))
 				req := hello(s.connector(p))
 				req.Connector.MaxTokens = 99
-				_, r := run(t, t.Context(), client(t, model.Options{}), req)
+				_, r := run(t.Context(), t, client(t, model.Options{}), req)
 				if r.Outcome != row.outcome || !strings.Contains(r.Error, row.want) || r.Content != "Hel and more" {
 					t.Errorf("%+v, want %s: %s", r, row.outcome, row.want)
 				}

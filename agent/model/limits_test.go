@@ -41,7 +41,7 @@ func Test_Turns_Tokens_And_Cost_Have_A_Ceiling(t *testing.T) {
 				req := hello(s.connector(p))
 				req.Tools = functions{"s__add": arithmetic["s__add"]}
 				row.change(&req)
-				_, r := run(t, t.Context(), client(t, model.Options{}), req)
+				_, r := run(t.Context(), t, client(t, model.Options{}), req)
 				if r.Outcome != row.outcome || s.asked() != row.asked || !strings.Contains(r.Error, row.want) || r.Turns != int64(row.asked) {
 					t.Errorf("%d requests, %+v", s.asked(), r)
 				}
@@ -65,7 +65,7 @@ func Test_An_Answer_Without_End_Does_Not_Pass_The_Ceiling_By_Far(t *testing.T) {
 	})
 	req := hello(s.connector(connector.OpenAI))
 	req.Limits.Tokens = 1000
-	_, r := run(t, t.Context(), client(t, model.Options{}), req)
+	_, r := run(t.Context(), t, client(t, model.Options{}), req)
 	if n := r.Usage.Input + r.Usage.Output; r.Outcome != event.MaxBudget || n < 1000 || n > 1010 || !r.Estimated {
 		t.Errorf("%d tokens, %+v", n, r.Outcome)
 	}
@@ -75,7 +75,7 @@ func Test_A_Server_That_Tells_No_Usage_Is_Booked_By_A_Guess(t *testing.T) {
 	t.Parallel()
 	for _, usage := range []string{`null`, `{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}`, `"none"`} {
 		s := serve(t, stream(`{"id":"","error":null,"choices":[{"index":0,"delta":{"content":"Hello you"},"finish_reason":"stop"}],"usage":`+usage+`}`))
-		_, r := run(t, t.Context(), client(t, model.Options{}), hello(s.connector(connector.OpenAI)))
+		_, r := run(t.Context(), t, client(t, model.Options{}), hello(s.connector(connector.OpenAI)))
 		if !r.OK() || r.Content != "Hello you" || !r.Estimated || r.Usage.Output != 2 || r.Usage.Input != 2 || *r.CostUSD == 0 {
 			t.Errorf("%s: %+v", usage, r)
 		}
@@ -85,12 +85,12 @@ func Test_A_Server_That_Tells_No_Usage_Is_Booked_By_A_Guess(t *testing.T) {
 func Test_A_Server_That_Refuses_To_Be_Asked_For_Usage_Is_Asked_Without(t *testing.T) {
 	t.Parallel()
 	s := serve(t, status(422, `{"detail":"stream_options: extra inputs are not permitted"}`), chatHello)
-	_, r := run(t, t.Context(), client(t, model.Options{Retries: -1}), hello(s.connector(connector.OpenAI)))
+	_, r := run(t.Context(), t, client(t, model.Options{Retries: -1}), hello(s.connector(connector.OpenAI)))
 	if !r.OK() || r.Retries != 1 || strings.Contains(s.body(t, 1), "stream_options") {
 		t.Errorf("%+v %s", r, s.body(t, 1))
 	}
 	s = serve(t, status(400, `{"detail":"stream_options"}`))
-	if _, r := run(t, t.Context(), client(t, model.Options{}), hello(s.connector(connector.OpenAI))); r.OK() || s.asked() != 2 {
+	if _, r := run(t.Context(), t, client(t, model.Options{}), hello(s.connector(connector.OpenAI))); r.OK() || s.asked() != 2 {
 		t.Errorf("%d requests, %+v", s.asked(), r)
 	}
 }
@@ -140,7 +140,10 @@ func Test_A_Wait_And_A_Tool_Are_Interrupted_As_Well(t *testing.T) {
 			return tool.Result{}, ctx.Err()
 		}}
 		var fold event.Fold
-		for e := range client(t, model.Options{}).Stream(ctx, req) {
+		for e, err := range client(t, model.Options{}).Stream(ctx, req) {
+			if err != nil {
+				t.Fatal(err)
+			}
 			if fold.Add(e); e.Kind == kind {
 				cancel()
 			}
@@ -153,7 +156,7 @@ func Test_A_Wait_And_A_Tool_Are_Interrupted_As_Well(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
 	defer cancel()
 	s := serve(t, chatHello)
-	if _, r := run(t, ctx, client(t, model.Options{}), hello(s.connector(connector.OpenAI))); r.Outcome != event.Interrupted || r.Error != "test.model: the time was up" {
+	if _, r := run(ctx, t, client(t, model.Options{}), hello(s.connector(connector.OpenAI))); r.Outcome != event.Interrupted || r.Error != "test.model: the time was up" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -179,7 +182,10 @@ func Test_Who_Stops_Listening_Ends_The_Request_And_Its_Tools(t *testing.T) {
 	}}
 	for _, until := range []event.Kind{event.SessionStarted, event.UsageReported, event.ToolStarted} {
 		before := s.asked()
-		for e := range client(t, model.Options{}).Stream(t.Context(), req) {
+		for e, err := range client(t, model.Options{}).Stream(t.Context(), req) {
+			if err != nil {
+				t.Fatal(err)
+			}
 			if e.Kind == until {
 				break
 			}
@@ -215,7 +221,7 @@ func Test_Tools_Run_At_Once_Up_To_A_Bound(t *testing.T) {
 	}
 	s := serve(t, stream(append(calls, `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`)...), chatHello)
 	req.Connector, req.Messages = s.connector(connector.OpenAI), []message.Message{message.New(message.User, "hi")}
-	_, r := run(t, t.Context(), client(t, model.Options{Parallel: 2}), req)
+	_, r := run(t.Context(), t, client(t, model.Options{Parallel: 2}), req)
 	if !r.OK() || r.Tools != 6 || most.Load() != 2 || strings.Count(s.body(t, 1), `"content":"met"`) != 6 {
 		t.Errorf("%d at once, %+v", most.Load(), r)
 	}
@@ -242,7 +248,7 @@ func Test_What_Tools_Say_Is_Bounded_And_Faults_Go_To_The_Model(t *testing.T) {
 		s := serve(t, stream(toolUse(row.name, row.arguments)...), chatHello)
 		req := hello(s.connector(connector.OpenAI))
 		req.Tools = set
-		events, r := run(t, t.Context(), client(t, model.Options{}), req)
+		events, r := run(t.Context(), t, client(t, model.Options{}), req)
 		if !r.OK() || !strings.Contains(s.body(t, 1), row.want) || len(s.body(t, 1)) > 300<<10 {
 			t.Errorf("%s: %+v, %.2000s", row.name, r, s.body(t, 1))
 		}
@@ -257,7 +263,7 @@ func Test_What_Tools_Say_Is_Bounded_And_Faults_Go_To_The_Model(t *testing.T) {
 func Test_A_Paused_Answer_Goes_On(t *testing.T) {
 	t.Parallel()
 	s := serve(t, stream(append(half[connector.Anthropic], `{"type":"message_delta","delta":{"stop_reason":"pause_turn"},"usage":{"output_tokens":3}}`)...), messagesHello)
-	_, r := run(t, t.Context(), client(t, model.Options{}), hello(s.connector(connector.Anthropic)))
+	_, r := run(t.Context(), t, client(t, model.Options{}), hello(s.connector(connector.Anthropic)))
 	if !r.OK() || r.Content != "Hello" || !strings.Contains(s.body(t, 1), `"text":"Hel and more","type":"text"}],"role":"assistant"`) {
 		t.Errorf("%+v %s", r, s.body(t, 1))
 	}
@@ -271,7 +277,7 @@ func Test_Anthropic_Is_Told_A_Number_Of_Tokens(t *testing.T) {
 		s := serve(t, messagesHello)
 		req := hello(s.connector(connector.Anthropic))
 		req.Connector.Model, req.Connector.BaseURL = name, s.URL // without the version, as many write it
-		run(t, t.Context(), client(t, model.Options{}), req)
+		run(t.Context(), t, client(t, model.Options{}), req)
 		if got := s.body(t, 0); !strings.Contains(got, `"max_tokens":`+want+`,`) || s.paths[0] != "/v1/messages" {
 			t.Errorf("%s: %s %s", name, s.paths[0], got)
 		}
@@ -344,7 +350,7 @@ func Test_A_Key_That_Is_Not_There_Is_Told_Before_Anything_Is_Sent(t *testing.T) 
 		"test.model: its key: the variable TEST_KEY is not set": lost{}, "test.model: the connector names a key, and nobody is there to fetch it": nil,
 	} {
 		c := model.New(model.Options{Keys: source})
-		_, r := run(t, t.Context(), c, hello(s.connector(connector.OpenAI)))
+		_, r := run(t.Context(), t, c, hello(s.connector(connector.OpenAI)))
 		if r.Outcome != event.Failed || r.Error != want || s.asked() != 0 {
 			t.Errorf("%d requests, %+v", s.asked(), r)
 		}

@@ -62,8 +62,14 @@ func maxTokensOf(model string) int64 {
 		part string
 		most int64
 	}{
-		{"claude-3-7", 64000}, {"claude-3-5", 8192}, {"claude-3", 4096}, {"claude-2", 4096},
-		{"claude-opus-4-0", 32000}, {"claude-opus-4-1", 32000}, {"claude-opus-4-2025", 32000}, {"claude-", 64000},
+		{"claude-3-7", 64000},
+		{"claude-3-5", 8192},
+		{"claude-3", 4096},
+		{"claude-2", 4096},
+		{"claude-opus-4-0", 32000},
+		{"claude-opus-4-1", 32000},
+		{"claude-opus-4-2025", 32000},
+		{"claude-", 64000},
 	} {
 		if strings.Contains(model, of.part) {
 			return of.most

@@ -24,7 +24,7 @@ func Test_Each_Protocol_Says_Hello_In_The_Same_Events(t *testing.T) {
 		t.Run(string(p), func(t *testing.T) {
 			t.Parallel()
 			s := serve(t, answer)
-			events, r := run(t, t.Context(), client(t, model.Options{}), hello(s.connector(p)))
+			events, r := run(t.Context(), t, client(t, model.Options{}), hello(s.connector(p)))
 			var kinds []string
 			for _, e := range events {
 				kinds = append(kinds, string(e.Kind))
@@ -72,7 +72,7 @@ func Test_Requests_Are_What_The_Protocols_Say(t *testing.T) {
 			req.Temperature, req.MaxTokens = &warm, 99
 			req.Tools = functions{"s__add": arithmetic["s__add"]}
 			req.Connector.Headers = map[string]string{"X-Team": "blue"}
-			run(t, t.Context(), client(t, model.Options{}), req)
+			run(t.Context(), t, client(t, model.Options{}), req)
 			if got := s.body(t, 0); got != want.body {
 				t.Errorf("request\n%s, want\n%s", got, want.body)
 			}
@@ -155,7 +155,7 @@ func Test_Tools_Run_And_Their_Results_Go_Back(t *testing.T) {
 			s := serve(t, stream(uses[p]...), protocols[p])
 			req := hello(s.connector(p))
 			req.Tools = functions{"s__add": arithmetic["s__add"]}
-			events, r := run(t, t.Context(), client(t, model.Options{Parallel: 1}), req)
+			events, r := run(t.Context(), t, client(t, model.Options{Parallel: 1}), req)
 			if got := s.body(t, 1); !strings.Contains(got, want) {
 				t.Errorf("the second request is\n%s, and lacks\n%s", got, want)
 			}
@@ -250,7 +250,7 @@ func Test_Messages_Of_All_Kinds_Are_Sent(t *testing.T) {
 			s := serve(t, protocols[p])
 			req := hello(s.connector(p))
 			req.Messages = messages
-			if _, r := run(t, t.Context(), client(t, model.Options{}), req); !r.OK() {
+			if _, r := run(t.Context(), t, client(t, model.Options{}), req); !r.OK() {
 				t.Error(r.Error)
 			}
 			if got := s.body(t, 0); !strings.Contains(got, want) {
@@ -270,7 +270,7 @@ func Test_A_History_Of_Five_Megabytes_Passes(t *testing.T) {
 			for range 50 {
 				req.Messages = append(req.Messages, message.New(message.Assistant, "yes"), message.New(message.User, strings.Repeat("word <& ", 100<<10/8)))
 			}
-			if _, r := run(t, t.Context(), client(t, model.Options{}), req); !r.OK() || len(s.body(t, 0)) < 5<<20 {
+			if _, r := run(t.Context(), t, client(t, model.Options{}), req); !r.OK() || len(s.body(t, 0)) < 5<<20 {
 				t.Errorf("%s, %d bytes", r.Error, len(s.body(t, 0)))
 			}
 		})
@@ -290,7 +290,7 @@ func Test_Connections_Are_Used_Again_And_No_Proxy_Is(t *testing.T) {
 		c := client(t, model.Options{})
 		for range 5 {
 			s.answers[0] = func(w http.ResponseWriter, r *http.Request) { peers[r.RemoteAddr] = true; inner(w, r) }
-			if _, r := run(t, context.Background(), c, hello(s.connector(p))); !r.OK() {
+			if _, r := run(context.Background(), t, c, hello(s.connector(p))); !r.OK() {
 				t.Error(p, r.Error)
 			}
 		}

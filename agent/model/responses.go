@@ -116,7 +116,7 @@ func (d *response) read(f frame, a *answer) *fault {
 		a.argue(a.use(clip(e.ItemID, 256)), e.Delta)
 	case "response.completed", "response.incomplete", "response.failed":
 		a.begun = true
-		return d.end(e, f, a)
+		return d.end(e, a)
 	case "response.queued", "response.in_progress", "response.content_part.added", "response.content_part.done", "response.refusal.done",
 		"response.reasoning_summary_part.added", "response.reasoning_summary_part.done", "response.function_call_arguments.done",
 		"response.output_text.annotation.added":
@@ -149,7 +149,7 @@ func (d *response) item(e responses.ResponseStreamEventUnion, a *answer) {
 }
 
 // end takes the end of a response, which has its usage.
-func (d *response) end(e responses.ResponseStreamEventUnion, f frame, a *answer) *fault {
+func (d *response) end(e responses.ResponseStreamEventUnion, a *answer) *fault {
 	if r := e.Response; r.JSON.Usage.Valid() && r.Usage.InputTokens+r.Usage.OutputTokens > 0 {
 		in := r.Usage.InputTokensDetails
 		a.usage = tokens(r.Usage.InputTokens, in.CachedTokens, in.CacheWriteTokens, r.Usage.OutputTokens, r.Usage.OutputTokensDetails.ReasoningTokens)

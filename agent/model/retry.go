@@ -2,7 +2,6 @@ package model
 
 import (
 	"context"
-	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"time"
@@ -34,7 +33,7 @@ func (r *run) pause(ctx context.Context, f *fault, attempt int) bool {
 		return false
 	}
 	wait := min(r.c.opt.Backoff<<min(attempt-1, 20), r.c.opt.MaxWait)
-	wait -= rand.N(wait/4 + 1) // so that those who failed together do not come back together
+	wait -= time.Duration(time.Now().UnixNano()) % (wait/4 + 1) // so that those who failed together do not come back together
 	if f.wait > r.c.opt.MaxWait {
 		f.text += "; it asks for a wait of " + f.wait.Round(time.Second).String()
 		return false

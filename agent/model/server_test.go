@@ -157,7 +157,7 @@ func hello(c connector.Connector) model.Request {
 }
 
 // run returns the events of a request and what they fold into; every run ends with a result, and tells no key.
-func run(tb testing.TB, ctx context.Context, c *model.Client, req model.Request) ([]event.Event, event.Response) {
+func run(ctx context.Context, tb testing.TB, c *model.Client, req model.Request) ([]event.Event, event.Response) {
 	tb.Helper()
 	var fold event.Fold
 	var events []event.Event
