@@ -8,19 +8,16 @@ import (
 	"github.com/seed434b0696/agent-sandbox/agent/message"
 )
 
-var places = []struct {
-	name string
-	make func(testing.TB) *hook.Engine
-}{
-	{"process", func(tb testing.TB) *hook.Engine { return newEngine(tb, hook.Options{}) }},
-	{"worker", func(tb testing.TB) *hook.Engine { return inWorkers(tb, hook.Limits{}) }},
+var places = map[string]func() hook.Options{
+	"process": func() hook.Options { return hook.Options{} },
+	"worker":  func() hook.Options { return hook.Options{Worker: workerProgram} },
 }
 
 // What a hook costs that does nothing.
 func BenchmarkCreate(b *testing.B) {
-	for _, p := range places {
-		b.Run(p.name, func(b *testing.B) {
-			s := compile(b, p.make(b), "src/index.ts", "export function Create(ctx, messages) { return { messages } }")
+	for name, options := range places {
+		b.Run(name, func(b *testing.B) {
+			s := compile(b, newEngine(b, options()), "src/index.ts", "export function Create(ctx, messages) { return { messages } }")
 			in := []message.Message{message.New(message.User, "hello")}
 			b.ReportAllocs()
 			for b.Loop() {
@@ -34,9 +31,9 @@ func BenchmarkCreate(b *testing.B) {
 
 // What each call of the host costs on top.
 func BenchmarkLog(b *testing.B) {
-	for _, p := range places {
-		b.Run(p.name, func(b *testing.B) {
-			s := compile(b, p.make(b), "src/index.ts", "export function Create(ctx) { for (let i = 0; i < 1000; i++) log.Info('x') }")
+	for name, options := range places {
+		b.Run(name, func(b *testing.B) {
+			s := compile(b, newEngine(b, options()), "src/index.ts", "export function Create(ctx) { for (let i = 0; i < 1000; i++) log.Info('x') }")
 			for b.Loop() {
 				if _, err := s.Create(b.Context(), &hook.Request{}, nil); err != nil {
 					b.Fatal(err)
@@ -47,9 +44,9 @@ func BenchmarkLog(b *testing.B) {
 }
 
 func BenchmarkCompile(b *testing.B) {
-	for _, p := range places {
-		b.Run(p.name, func(b *testing.B) {
-			e := p.make(b)
+	for name, options := range places {
+		b.Run(name, func(b *testing.B) {
+			e := newEngine(b, options())
 			for i := 0; b.Loop(); i++ {
 				text := "export function Create(ctx: any, messages: any[]) { return { messages } }//" + string(rune('a'+i%26)) + string(rune('a'+i/26%26))
 				if _, err := e.Compile(b.Context(), fstest.MapFS{"a.ts": {Data: []byte(text)}}, "a.ts"); err != nil {
