@@ -1,0 +1,83 @@
+package hook
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+)
+
+// What a worker sends is read without harm, and what was read is written as the same.
+func FuzzFrame(f *testing.F) {
+	for _, order := range []frame{
+		{Done: &outcome{Value: json.RawMessage(`{"a":1}`)}}, {Call: &hostCall{Op: "log", Args: json.RawMessage(`{}`)}},
+		{Done: &outcome{Fault: &fault{Kind: thrown, Thrown: Thrown{Message: "x", File: "a.js", Line: 1}}}}, {Reply: &hostReply{Refusal: refuse("no")}},
+	} {
+		var b bytes.Buffer
+		if err := writeFrame(&b, order); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b.Bytes())
+	}
+	f.Add([]byte("\xff\xff\xff\xff"))
+	f.Add([]byte("\x05\xff\xff\xff{}"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, err := readFrame(bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		var again bytes.Buffer
+		if err := writeFrame(&again, got); err != nil {
+			t.Fatalf("%+v cannot be written: %v", got, err)
+		}
+		if _, err := readFrame(&again); err != nil {
+			t.Fatalf("%+v cannot be read again: %v", got, err)
+		}
+		if got.Done != nil && got.Done.Fault != nil {
+			_ = got.Done.Fault.failure("create hook", Limits{}).Error()
+		}
+	})
+}
+
+// What a hook returns is read without harm: an error, or values within their bounds.
+func FuzzReturned(f *testing.F) {
+	for _, s := range []string{
+		"null", "{}", `{"messages":[{"role":"user","content":[{"type":"file","data":"attachment:0"}]}],"temperature":1,"max_tokens":5,"mcp_servers":["a",{"server_id":"b"}]}`,
+		`{"delegate":{"agent_id":"b","messages":[],"options":{}},"data":[1],"metadata":{"a":1}}`, `{"messages":[null]}`, `{"delegate":null}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if !json.Valid(data) {
+			return // a worker's value is checked before
+		}
+		in := reader{hook: "Create", files: files{[]byte("x")}}
+		if c, err := in.created(data); err == nil {
+			if c.Temperature != nil && (*c.Temperature < 0 || *c.Temperature > 2) || c.MaxTokens < 0 || len(c.Messages) > maxMessages {
+				t.Errorf("%+v", c)
+			}
+			for _, m := range c.Messages {
+				if m.Role == "" {
+					t.Errorf("a message of nobody: %+v", m)
+				}
+			}
+		}
+		if r, err := in.replied(data); err == nil && r.Delegate != nil && r.Delegate.Agent == "" {
+			t.Errorf("a delegate to nobody: %+v", r)
+		}
+	})
+}
+
+// Whatever path a hook names, it is one below the workspace.
+func FuzzPath(f *testing.F) {
+	for _, s := range []string{".", "a/../b", "/work/x", "/work2", "/work/../etc", "..", "a//b", "\x00", "/"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		for _, workdir := range []string{"/work", "/"} {
+			got, err := inWorkspace(workdir, name)
+			if err == nil && (got == "" || got[0] == '/' || got == ".." || len(got) > 2 && got[:3] == "../") {
+				t.Errorf("%q is %q in %s", name, got, workdir)
+			}
+		}
+	})
+}
