@@ -100,11 +100,17 @@ func (l *ledger) ceiling(reached bool) *dialect.Fault {
 	}
 	var tokens int64
 	var cost float64
-	for a, u := range l.totals() {
+	add := func(a *account, u event.Usage) {
 		tokens += u.Prompt() + u.Output
-		if c := a.cost(u); c != nil {
-			cost += *c
+		if a.price != nil {
+			cost += a.price.Cost(u)
 		}
+	}
+	for _, a := range l.accounts {
+		add(a, a.usage)
+	}
+	for m := range l.open {
+		add(m.to, m.usage)
 	}
 	if limit := l.limits.Tokens; limit > 0 && (tokens > limit || reached && tokens == limit) {
 		return over("token_ceiling", fmt.Sprintf("%d tokens", limit), fmt.Sprintf("%d", tokens))

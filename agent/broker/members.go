@@ -3,6 +3,8 @@ package broker
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -31,11 +33,11 @@ func refused(message string) *dialect.Fault {
 // parse finds the members of a request.
 func parse(body []byte) (asked, *dialect.Fault) {
 	a := asked{body: body, at: map[string][2]int{}}
-	if !json.Valid(body) {
-		return a, refused("the request is no valid JSON")
-	}
 	dec := json.NewDecoder(bytes.NewReader(body))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+	switch t, err := dec.Token(); {
+	case err != nil:
+		return a, refused("the request is no valid JSON")
+	case t != json.Delim('{'):
 		return a, refused("the request is no JSON object")
 	}
 	for dec.More() {
@@ -52,6 +54,12 @@ func parse(body []byte) (asked, *dialect.Fault) {
 			}
 			a.at[name] = [2]int{a.end - len(value), a.end}
 		}
+	}
+	if _, err := dec.Token(); err != nil {
+		return a, refused("the request is no valid JSON")
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return a, refused("the request is no valid JSON: something follows it")
 	}
 	if !a.read("model", &a.model) || a.model == "" {
 		return a, refused("model: expected the name of a model")
