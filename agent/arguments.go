@@ -49,6 +49,7 @@ func said(s *assistant.Sandbox) string {
 		return s.Claude.AppendSystemPrompt
 	case assistant.Codex:
 		return s.Codex.AppendSystemPrompt
+	case assistant.Cursor:
 	}
 	return ""
 }

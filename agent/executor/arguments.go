@@ -75,13 +75,13 @@ func (a Argument) read(v any) (value any, want string) {
 			return s, ""
 		}
 		return nil, "one of " + strings.Join(a.Choices, ", ")
-	}
-	if a.Kind == Flag {
+	case Flag:
 		on, ok := v.(bool)
 		if !ok {
 			return nil, "true or false"
 		}
 		return on, ""
+	case Words:
 	}
 	words, ok := texts(v)
 	if !ok || slices.ContainsFunc(words, func(w string) bool {

@@ -9,8 +9,10 @@ import (
 // What a worker sends is read without harm, and what was read is written as the same.
 func FuzzFrame(f *testing.F) {
 	for _, order := range []frame{
-		{Done: &outcome{Value: json.RawMessage(`{"a":1}`)}}, {Call: &hostCall{Op: "log", Args: json.RawMessage(`{}`)}},
-		{Done: &outcome{Fault: &fault{Kind: thrown, Thrown: Thrown{Message: "x", File: "a.js", Line: 1}}}}, {Reply: &hostReply{Refusal: refuse("no")}},
+		{Done: &outcome{Value: json.RawMessage(`{"a":1}`)}},
+		{Call: &hostCall{Op: "log", Args: json.RawMessage(`{}`)}},
+		{Done: &outcome{Fault: &fault{Kind: thrown, Thrown: Thrown{Message: "x", File: "a.js", Line: 1}}}},
+		{Reply: &hostReply{Refusal: refuse("no")}},
 	} {
 		var b bytes.Buffer
 		if err := writeFrame(&b, order); err != nil {

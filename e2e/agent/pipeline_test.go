@@ -60,11 +60,7 @@ func newApp(t *testing.T, turns []model.Turn, files map[string]string) (*app, *m
 		t.Fatal(err)
 	}
 	root.Own = true
-	state, err := os.MkdirTemp("", "agent") // a home is in it, whose sockets have short names
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(state) })
+	state := t.TempDir()
 	if a.store, err = store.Open(t.Context(), filepath.Join(state, "store"), store.Options{}); err != nil {
 		t.Fatal(err)
 	}

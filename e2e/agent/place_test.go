@@ -44,15 +44,7 @@ func newPlace(t *testing.T) *place {
 // open makes a place with walls of that kind.
 func open(t *testing.T, backend string) *place {
 	t.Helper()
-	base, err := os.MkdirTemp("", "agent") // short: a socket's path has at most 107 bytes
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(base); err != nil {
-			t.Error(err)
-		}
-	})
+	base := t.TempDir()
 	p := &place{work: filepath.Join(base, "work"), home: filepath.Join(base, "home"), programs: programs(t)}
 	for _, dir := range []string{p.work, p.home} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
@@ -78,6 +70,7 @@ func open(t *testing.T, backend string) *place {
 		spec.Policy.Limits.Memory, spec.Policy.Limits.Tmp = 3<<30, 1<<30
 		driver = kube.New(kube.Options{Env: os.Environ(), DataDir: filepath.Join(base, "data")})
 	}
+	var err error
 	if p.box, err = sandbox.Create(t.Context(), driver, spec); err != nil {
 		required(t, backend, err)
 	}

@@ -21,8 +21,10 @@ func Test_Linked_Modules_Are_The_Golden_List(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	for _, p := range []struct{ name, dir, tags string }{
-		{"agent-sandbox", "cmd/agent-sandbox", ""}, {"agent-sandbox-kube", "cmd/agent-sandbox", "kube"},
-		{"agent-sandbox-agent", "cmd/agent-sandbox", "kube,agent"}, {"sandbox-guest", "cmd/sandbox-guest", ""},
+		{"agent-sandbox", "cmd/agent-sandbox", ""},
+		{"agent-sandbox-kube", "cmd/agent-sandbox", "kube"},
+		{"agent-sandbox-agent", "cmd/agent-sandbox", "kube,agent"},
+		{"sandbox-guest", "cmd/sandbox-guest", ""},
 	} {
 		for _, m := range modules(t, p.dir, p.tags) {
 			fmt.Fprintf(&b, "%s %s\n", p.name, m)
