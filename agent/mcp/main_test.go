@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -50,14 +51,14 @@ func beServer(kind string) error {
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 		_ = good().Run(context.Background(), &sdk.StdioTransport{})
-		select {}
+		<-time.After(time.Hour) // a program in which nothing can happen any more is ended
 	case "outer":
 		return outer()
 	case "dead":
 		fmt.Fprintln(os.Stderr, "loading\nno configuration in \x1b[31m/nowhere")
 		os.Exit(7)
 	case "deaf":
-		select {}
+		<-time.After(time.Hour) // a program in which nothing can happen any more is ended
 	case "garbage":
 		for {
 			fmt.Println(strings.Repeat("}{", 500))
