@@ -80,6 +80,12 @@ func (t *turn) drive(ctx context.Context, system []string, history []message.Mes
 		return errors.Join(err, b.Close())
 	}
 	err = t.executor.Run(ctx, t.box, task, t.tell)
+	if err == nil && task.Resume != "" && len(b.Usage()) == 0 && t.fold.Response().Outcome != event.Success && ctx.Err() == nil {
+		// The agent does not know its session any more, and nothing was asked: what was said before is told again.
+		t.fold, task.Resume = event.Fold{}, ""
+		t.tell(event.NewNotice(event.NoticeError, "session", "the agent's session is gone; it is told what was said before"))
+		err = t.executor.Run(ctx, t.box, task, t.tell)
+	}
 	stop()
 	err = errors.Join(err, b.Close())
 	t.bill(b)

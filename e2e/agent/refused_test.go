@@ -170,3 +170,35 @@ func Test_A_Request_That_Is_Canceled_Is_Booked(t *testing.T) {
 		t.Errorf("%+v, %v", runs, err)
 	}
 }
+
+func Test_A_Chat_Whose_Session_Is_Gone_Goes_On(t *testing.T) {
+	t.Parallel()
+	a, m := newApp(t, []model.Turn{{Text: "I will remember."}}, map[string]string{
+		"assistants/coder/package.yao": `{"name": "Coder", "connector": "scripted", "sandbox": {"command": "claude", "timeout": "2m"}}`,
+	})
+	first, _ := a.ask(t.Context(), t, ask("coder", "The word is WORD-CANARY."))
+	if !first.OK() || first.Session == "" {
+		t.Fatalf("%+v", first)
+	}
+	r := ask("coder", "What is the word?")
+	r.Chat = first.Chat
+	for _, gone := range []bool{false, true} {
+		if gone {
+			space, err := a.store.OpenWorkspace(t.Context(), "ann", first.Chat, store.Limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(os.RemoveAll(filepath.Join(space.Dir, ".agent")), space.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		again, _ := a.ask(t.Context(), t, r)
+		if !again.OK() || (again.Session == first.Session) == gone {
+			t.Fatalf("gone %v: %+v", gone, again)
+		}
+		asked := m.Asked()
+		if last := string(asked[len(asked)-1]); !strings.Contains(last, "WORD-CANARY") {
+			t.Errorf("gone %v: the model was not told the word", gone)
+		}
+	}
+}
