@@ -146,7 +146,10 @@ func (a *app) booked(t *testing.T, n int) {
 
 func Test_An_Assistant_With_A_Sandbox_Works_Without_A_Key(t *testing.T) {
 	t.Parallel()
-	for agentName, c := range map[string]struct{ tool, argument string }{"claude": {"Bash", "command"}} {
+	for agentName, c := range map[string]struct{ tool, argument, arguments string }{
+		"claude": {"Bash", "command", `{"max_turns": 20, "permission_mode": "acceptEdits"}`},
+		"codex":  {"exec_command", "cmd", `{"effort": "low"}`},
+	} {
 		t.Run(agentName, func(t *testing.T) {
 			t.Parallel()
 			look := `printf made >made.txt; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline | tr '\0' '\n'; env; grep -rsl -D skip "canary[-]7f3a" . /tmp /run /etc /home /var/tmp; echo looked`
@@ -154,7 +157,7 @@ func Test_An_Assistant_With_A_Sandbox_Works_Without_A_Key(t *testing.T) {
 				{ID: "call_look", Tool: c.tool, Input: map[string]any{c.argument: look, "description": "x"}},
 				{Text: "All done."},
 			}, map[string]string{
-				"assistants/coder/package.yao":              `{"name": "Coder", "connector": "scripted", "sandbox": {"command": "` + agentName + `", "timeout": "2m", "arguments": {"max_turns": 20, "permission_mode": "acceptEdits"}}}`,
+				"assistants/coder/package.yao":              `{"name": "Coder", "connector": "scripted", "sandbox": {"command": "` + agentName + `", "timeout": "2m", "arguments": ` + c.arguments + `}}`,
 				"assistants/coder/skills/greeting/SKILL.md": "---\nname: greeting\ndescription: SKILL-CANARY, to greet people.\n---\nSay hello.\n",
 				"assistants/coder/src/index.ts": `
 					function Create(ctx, messages, options) { ctx.sandbox.WriteFile("asked.txt", messages[0].content); return { messages } }
