@@ -18,7 +18,7 @@ fi
 bin=$(mktemp -d)
 out=$(mktemp)
 trap 'rm -rf "$bin" "$out"' EXIT
-CGO_ENABLED=0 go build -buildvcs=false -o "$bin/" ./bench/startup ./bench/proxy ./bench/shell ./bench/kept ./bench/pods ./bench/broker
+CGO_ENABLED=0 go build -buildvcs=false -o "$bin/" ./bench/startup ./bench/proxy ./bench/shell ./bench/kept ./bench/pods ./bench/broker ./bench/agents
 
 readme=no
 if [[ ${1-} == --readme ]]; then
@@ -33,6 +33,7 @@ fi
   "$bin/proxy" -command bin/agent-sandbox -npm "$npm"
   "$bin/shell" -npm "$peers"
   "$bin/broker"
+  "$bin/agents" -claude "$(echo "$npm"/@anthropic-ai/claude-code-linux-*/claude)"
   if docker image inspect debian:bookworm-slim >/dev/null 2>&1; then
     "$bin/kept" -command bin/agent-sandbox
   else

@@ -79,7 +79,7 @@ var arrows = []struct {
 	{"e2e/broker", []string{"agent/broker", "agent/connector"}},
 	{"e2e/virtual", []string{"vfs", "shell", "coreutils"}},
 	{"bench/broker", []string{"agent", "bench"}},
-	{"bench", []string{"sandbox", "keep", "policy", "egress", "backend", "shell", "transfer", "vfs", "bench"}},
+	{"bench", []string{"sandbox", "keep", "policy", "egress", "backend", "shell", "transfer", "vfs", "agent", "bench"}},
 	{"examples", []string{"sandbox", "backend"}},
 }
 
