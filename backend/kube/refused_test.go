@@ -75,6 +75,8 @@ func Test_What_Keeps_A_Pod_From_Starting_Is_Named(t *testing.T) {
 	t.Run("a quota", func(t *testing.T) {
 		kubectl(t, "", "create", "quota", "small", "-n", b.namespace, "--hard=pods=0")
 		defer kubectl(t, "", "delete", "quota", "small", "-n", b.namespace)
+		// It holds from when its controller has seen it.
+		kubectl(t, "", "wait", "quota/small", "-n", b.namespace, "--for=jsonpath={.status.hard.pods}=0", "--timeout=60s")
 		wants(t, b.fails(t, sandbox.Spec{}), sandbox.Exhausted, "exceeded quota: small")
 	})
 	t.Run("no namespace", func(t *testing.T) {
