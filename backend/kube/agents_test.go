@@ -115,8 +115,7 @@ func Test_What_Keeps_A_Sandbox_Of_The_Cluster_From_Starting_Is_Named(t *testing.
 		wants(t, b.refuses(t, sandbox.Spec{Image: "nowhere.invalid/no-such:1"}), sandbox.NotFound, "nowhere.invalid/no-such:1 cannot be pulled")
 	})
 	t.Run("a quota", func(t *testing.T) {
-		kubectl(t, "", "create", "quota", "small", "-n", b.namespace, "--hard=pods=0")
-		defer kubectl(t, "", "delete", "quota", "small", "-n", b.namespace)
+		b.quota(t, "pods", "0")
 		begin := time.Now()
 		wants(t, b.refuses(t, sandbox.Spec{}), sandbox.Exhausted, "makes no pod", "exceeded quota: small")
 		if took := time.Since(begin); took > 20*time.Second {

@@ -206,7 +206,7 @@ func Test_A_Claim_Without_A_Volume_Is_Told(t *testing.T) {
 		}
 	}
 	fails("no-such-class", sandbox.Unavailable, "no-such-class", "provisioner")
-	kubectl(t, "", "create", "quota", "small", "-n", b.namespace, "--hard=requests.storage=1Mi")
+	b.quota(t, "requests.storage", "1Mi")
 	fails("", sandbox.Exhausted, "exceeded quota: small", "--storage")
 	if left := b.left(t); left != "" {
 		t.Errorf("left: %s", left)

@@ -73,10 +73,7 @@ func Test_What_Keeps_A_Pod_From_Starting_Is_Named(t *testing.T) {
 		wants(t, err, sandbox.Exhausted, "no node takes the pod", `"missing" not found`)
 	})
 	t.Run("a quota", func(t *testing.T) {
-		kubectl(t, "", "create", "quota", "small", "-n", b.namespace, "--hard=pods=0")
-		defer kubectl(t, "", "delete", "quota", "small", "-n", b.namespace)
-		// It holds from when its controller has seen it.
-		kubectl(t, "", "wait", "quota/small", "-n", b.namespace, "--for=jsonpath={.status.hard.pods}=0", "--timeout=60s")
+		b.quota(t, "pods", "0")
 		wants(t, b.fails(t, sandbox.Spec{}), sandbox.Exhausted, "exceeded quota: small")
 	})
 	t.Run("no namespace", func(t *testing.T) {
@@ -84,6 +81,15 @@ func Test_What_Keeps_A_Pod_From_Starting_Is_Named(t *testing.T) {
 		o.Namespace = "no-such-namespace"
 		wants(t, bed{b.namespace, kube.New(o), o}.fails(t, sandbox.Spec{}), sandbox.NotFound, `"no-such-namespace" not found`, "--namespace")
 	})
+}
+
+// quota gives the test's namespace a quota called small, which holds from when its controller has seen it.
+func (b bed) quota(t *testing.T, what, most string) {
+	t.Helper()
+	kubectl(t, "", "create", "quota", "small", "-n", b.namespace, "--hard="+what+"="+most)
+	t.Cleanup(func() { kubectl(t, "", "delete", "quota", "small", "-n", b.namespace) })
+	path := "{.status.hard." + strings.ReplaceAll(what, ".", `\.`) + "}"
+	kubectl(t, "", "wait", "quota/small", "-n", b.namespace, "--for=jsonpath="+path+"="+most, "--timeout=60s")
 }
 
 // configured is the test's bed with a changed copy of its kubeconfig.
