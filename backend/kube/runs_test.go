@@ -357,9 +357,15 @@ func guestImage(t *testing.T) string {
 	return name
 }
 
+// loading is held by the test that builds an image: an engine that removes one takes the layers from under another that is
+// being made of the same.
+var loading sync.Mutex
+
 // load builds an image of dir, and copies it to the cluster's node.
 func load(t *testing.T, name, dockerfile, dir string) {
 	t.Helper()
+	loading.Lock()
+	defer loading.Unlock()
 	for _, line := range [][]string{{"docker", "build", "-q", "-t", name, "-f", dockerfile, dir}, {"../../testbed/up.sh", "load", name}, {"docker", "rmi", name}} {
 		if out, err := exec.CommandContext(t.Context(), line[0], line[1:]...).CombinedOutput(); err != nil {
 			lacking(t, fmt.Errorf("the node's image needs the testbed: %w: %s", err, out))
