@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -95,7 +96,7 @@ func newScene(ctx context.Context, claude string) (_ *scene, err error) {
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 			return s, err
 		}
-		if err := os.WriteFile(name, []byte(text), 0o700); err != nil { //nolint:gosec // one of them is a program
+		if err := os.WriteFile(name, []byte(text), 0o700); err != nil {
 			return s, err
 		}
 	}
@@ -173,8 +174,8 @@ func (s *scene) assemble(ctx context.Context) error {
 
 func (s *scene) close() error {
 	var errs []error
-	for i := len(s.ends) - 1; i >= 0; i-- {
-		errs = append(errs, s.ends[i]())
+	for _, end := range slices.Backward(s.ends) {
+		errs = append(errs, end())
 	}
 	return errors.Join(errs...)
 }
@@ -225,7 +226,6 @@ func (s *scene) alone(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
 	program := s.programs[name]
 	box, err := sandbox.Create(ctx, s.driver, sandbox.Spec{
 		Workspace: work, Env: []string{"PATH=/usr/bin:/bin"},
@@ -234,7 +234,6 @@ func (s *scene) alone(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	defer box.Close(context.WithoutCancel(ctx)) //nolint:errcheck // it was measured
 	res, err := box.RunStdio(ctx, sandbox.Cmd{
 		Args: []string{program, "--print", "--verbose", "--input-format", "stream-json", "--output-format", "stream-json", "--dangerously-skip-permissions", "--model", "bench"},
 		Env: []string{
@@ -245,7 +244,7 @@ func (s *scene) alone(ctx context.Context, name string) error {
 	if err == nil && res.Code != 0 {
 		err = fmt.Errorf("%s ended with %d", name, res.Code)
 	}
-	return err
+	return errors.Join(err, box.Close(context.WithoutCancel(ctx)), os.RemoveAll(work))
 }
 
 // crowd asks so many assistants at once that none is answered before all have asked, and tells what that takes.
