@@ -117,7 +117,7 @@ func (s *scene) serve(ctx context.Context) error {
 		}
 		served := make(chan error, 1)
 		go func() { served <- server.Serve(l) }()
-		s.ends = append(s.ends, func() error { _ = server.Close(); <-served; return nil })
+		s.ends = append(s.ends, func() error { err := server.Close(); <-served; return err })
 	}
 	return nil
 }
