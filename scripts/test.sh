@@ -62,6 +62,7 @@ with_cluster() {
 }
 
 main() {
+  summary=$! # of the process that main's output goes to; others are started from here on
   local word=
   case ${1-} in
     "" | cluster)
@@ -82,4 +83,4 @@ main() {
 }
 
 main "$@" > >(exec "$scratch/testsum")
-wait $!
+wait "$summary"

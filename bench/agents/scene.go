@@ -117,7 +117,13 @@ func (s *scene) serve(ctx context.Context) error {
 		}
 		served := make(chan error, 1)
 		go func() { served <- server.Serve(l) }()
-		s.ends = append(s.ends, func() error { err := server.Close(); <-served; return err })
+		s.ends = append(s.ends, func() error {
+			err := server.Close()
+			if end := <-served; !errors.Is(end, http.ErrServerClosed) {
+				err = errors.Join(err, end)
+			}
+			return err
+		})
 	}
 	return nil
 }
