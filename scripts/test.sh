@@ -62,7 +62,6 @@ with_cluster() {
 }
 
 main() {
-  summary=$! # of the process that main's output goes to; others are started from here on
   local word=
   case ${1-} in
     "" | cluster)
@@ -82,5 +81,10 @@ main() {
   esac
 }
 
-main "$@" > >(exec "$scratch/testsum")
+# Not a process substitution: its descriptor would be inherited by whatever is started, such as the cluster, and the
+# summary comes at the end of the last one's.
+mkfifo "$scratch/events"
+"$scratch/testsum" <"$scratch/events" &
+summary=$!
+main "$@" >"$scratch/events"
 wait "$summary"
