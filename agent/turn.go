@@ -138,6 +138,7 @@ func (t *turn) executorName() string {
 // furnish opens the chat's workspace, where one is needed, and puts the attached files into it, or into the message.
 func (t *turn) furnish(ctx context.Context) error {
 	t.said = t.request.Prompt
+	t.said.Parts = slices.Clone(t.said.Parts) // the caller's own stay as they are
 	if t.executor != nil {
 		space, err := t.pipeline.o.Store.OpenWorkspace(ctx, t.request.User, t.chat.Chat().ID, store.Limits{})
 		if err != nil {
@@ -277,12 +278,12 @@ func (t *turn) fail(ctx context.Context, err error) error {
 		return err
 	}
 	t.settled = true
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settle)
-	defer cancel()
 	r := t.response()
 	r.Outcome, r.Error = event.Failed, err.Error()
-	if ctx.Err() != nil {
+	if errors.Is(ctx.Err(), context.Canceled) {
 		r.Outcome = event.Interrupted
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settle)
+	defer cancel()
 	return errors.Join(err, t.run.Finish(ctx, r))
 }

@@ -158,7 +158,7 @@ func raw(kind string) error {
 	for {
 		line, err := in.ReadString('\n')
 		if err != nil {
-			return nil //nolint:nilerr // its end
+			return nil //nolint:nilerr // the client has gone, which is how a server ends
 		}
 		var m struct {
 			ID     json.RawMessage

@@ -171,6 +171,24 @@ func Test_A_Request_That_Is_Canceled_Is_Booked(t *testing.T) {
 	}
 }
 
+func Test_A_Request_That_Is_Canceled_In_A_Hook_Is_Booked_As_Interrupted(t *testing.T) {
+	t.Parallel()
+	a, m := newApp(t, nil, map[string]string{
+		"assistants/qa/package.yao":  `{"name": "QA", "connector": "scripted"}`,
+		"assistants/qa/src/index.ts": `function Create(ctx, messages, options) { ctx.Send({ type: "text", props: { content: "busy" } }); for (;;) { messages.length } }`,
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	_, err := a.Run(ctx, ask("qa", "Hi."), func(event.Event) { cancel() })
+	if sandbox.CodeOf(err) != sandbox.Canceled || len(m.Asked()) > 0 {
+		t.Errorf("%v, and the model was asked %d times", err, len(m.Asked()))
+	}
+	runs, err := a.store.Runs(t.Context(), store.Query{}, 0)
+	if err != nil || len(runs) != 1 || runs[0].Outcome != string(event.Interrupted) {
+		t.Errorf("%+v, %v", runs, err)
+	}
+}
+
 func Test_A_Chat_Whose_Session_Is_Gone_Goes_On(t *testing.T) {
 	t.Parallel()
 	a, m := newApp(t, []model.Turn{{Text: "I will remember."}}, map[string]string{
