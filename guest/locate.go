@@ -73,7 +73,8 @@ func nameOf(data []byte) string {
 }
 
 // extract writes data to dir under a name made of its hash, unless it is there.
-// Two processes may do so at once: each writes a file of its own and renames it.
+// Two processes may do so at once: each writes a file of its own, and the first one's stays, since a file that is
+// replaced while another process mounts it cannot be mounted (ENOENT).
 func extract(dir string, data []byte) (string, error) {
 	name := filepath.Join(dir, nameOf(data))
 	if err := privateDir(dir); err != nil {
@@ -93,7 +94,7 @@ func extract(dir string, data []byte) (string, error) {
 	if err := t.file.Chmod(0o555); err != nil {
 		return "", err
 	}
-	if err := t.replace(name); err != nil {
+	if err := t.place(name, func() bool { return ours(name, int64(len(data))) }); err != nil {
 		return "", err
 	}
 	return name, removeOld(dir, name)

@@ -19,7 +19,7 @@ func TestExtractPutsTheProgramInPlaceOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
-	names := make([]string, 8)
+	names, first := make([]string, 16), make([]os.FileInfo, 16)
 	for i := range names {
 		wg.Go(func() {
 			name, err := extract(dir, data)
@@ -27,10 +27,16 @@ func TestExtractPutsTheProgramInPlaceOnce(t *testing.T) {
 				t.Error(err)
 			}
 			names[i] = name
+			if first[i], err = os.Stat(name); err != nil {
+				t.Error(err)
+			}
 		})
 	}
 	wg.Wait()
-	for _, name := range names {
+	for i, name := range names {
+		if !os.SameFile(first[i], first[0]) {
+			t.Error("a program that another process had in hand was replaced")
+		}
 		if name != names[0] || !strings.HasPrefix(filepath.Base(name), "guest-") {
 			t.Errorf("%q and %q", name, names[0])
 		}

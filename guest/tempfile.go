@@ -40,18 +40,41 @@ func tempName(dir string) string {
 	return filepath.Join(dir, tempPrefix+rand.Text()+".tmp")
 }
 
-// replace puts the file in the place of name.
-func (t *tempFile) replace(name string) error {
+// finish ends the writing: the file has a name in dir, which is not yet the one it is to have.
+func (t *tempFile) finish(dir string) error {
 	if t.name == "" {
-		temp := tempName(filepath.Dir(name))
+		temp := tempName(dir)
 		if err := linkUnnamed(t.file, temp); err != nil {
 			return err
 		}
 		t.name = temp
 	}
-	if err := t.file.Close(); err != nil {
+	return t.file.Close()
+}
+
+// replace puts the file in the place of name.
+func (t *tempFile) replace(name string) error {
+	if err := t.finish(filepath.Dir(name)); err != nil {
 		return err
 	}
+	return t.rename(name)
+}
+
+// place gives the file the name, unless good says of one that has it already that it will do: that one stays,
+// as somebody may be about to mount it.
+func (t *tempFile) place(name string, good func() bool) error {
+	if err := t.finish(filepath.Dir(name)); err != nil {
+		return err
+	}
+	switch err := os.Link(t.name, name); {
+	case err == nil, errors.Is(err, fs.ErrExist) && good():
+		return nil // discard removes the other name
+	default: // also where the file system has no links
+		return t.rename(name)
+	}
+}
+
+func (t *tempFile) rename(name string) error {
 	if err := os.Rename(t.name, name); err != nil {
 		return err
 	}
@@ -59,7 +82,7 @@ func (t *tempFile) replace(name string) error {
 	return nil
 }
 
-// discard removes what replace has not put in its place.
+// discard removes the name that the file had while it was not complete.
 func (t *tempFile) discard() {
 	_ = t.file.Close() // closed already when all went well
 	if t.name != "" {
