@@ -19,7 +19,7 @@ func runLeanJQ(t *testing.T, run func(p *shell.Proc) int, args []string, input s
 	if err := tree.Mkdir(vfs.Cred{}, "/w", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	p := shell.NewProc(ctx, shell.ProcOptions{
 		FS: tree, Args: args, Env: []string{}, Dir: "/w", Stdin: strings.NewReader(input), Stdout: io.Discard, Stderr: io.Discard,

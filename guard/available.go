@@ -27,12 +27,8 @@ func Available() error {
 // them but those of the same user, and why not: what it needs may be refused by the seccomp profile of a
 // container. The error is Unavailable.
 func AvailableInside() error {
-	if err := Available(); err != nil {
+	if err := availableToRead(); err != nil {
 		return err
-	}
-	if mode, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope"); err == nil && strings.TrimSpace(string(mode)) > "1" {
-		return sandbox.Errorf(sandbox.Unavailable, "the guard inside may not look at commands: kernel.yama.ptrace_scope is %s", strings.TrimSpace(string(mode))).
-			WithHint("sudo sysctl kernel.yama.ptrace_scope=1")
 	}
 	for _, try := range []struct {
 		call string
@@ -44,6 +40,18 @@ func AvailableInside() error {
 			return sandbox.Errorf(sandbox.Unavailable, "the guard inside needs %s(2): %w", try.call, err).
 				WithHint("Linux 5.6 or newer is needed, and a seccomp profile of the container that allows the call")
 		}
+	}
+	return nil
+}
+
+// availableToRead reports whether who is asked about system calls may see their arguments.
+func availableToRead() error {
+	if err := Available(); err != nil {
+		return err
+	}
+	if mode, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope"); err == nil && strings.TrimSpace(string(mode)) > "1" {
+		return sandbox.Errorf(sandbox.Unavailable, "the guard inside may not look at commands: kernel.yama.ptrace_scope is %s", strings.TrimSpace(string(mode))).
+			WithHint("sudo sysctl kernel.yama.ptrace_scope=1")
 	}
 	return nil
 }

@@ -40,11 +40,13 @@ type Listener struct{ file *os.File }
 // Listen installs program on the calling OS thread and on what it starts. The
 // goroutine must be locked to its thread and never unlocked, so that the thread,
 // which can no longer be used for anything else, ends with the goroutine.
-func Listen(program filter.Program) (*Listener, error) {
+func Listen(program filter.Program) (*Listener, error) { return listen(program.InstallListener) }
+
+func listen(install func(flags uintptr) (int, error)) (*Listener, error) {
 	const waitKillable = 1 << 5 // SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, Linux 5.19
-	fd, err := program.InstallListener(waitKillable)
+	fd, err := install(waitKillable)
 	if errors.Is(err, unix.EINVAL) {
-		fd, err = program.InstallListener(0)
+		fd, err = install(0)
 	}
 	if err != nil {
 		return nil, err

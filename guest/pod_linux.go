@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"os/signal"
 	"runtime"
@@ -16,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed434b0696/agent-sandbox/guard"
 	"github.com/seed434b0696/agent-sandbox/guard/filter"
 	"github.com/seed434b0696/agent-sandbox/guest/link"
 	"github.com/seed434b0696/agent-sandbox/guest/session"
@@ -36,7 +38,7 @@ func (p process) pod(args []string) int {
 	// Whoever asks it to end is inside. What is caught, and not ignored, is not so for commands.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGXFSZ,
 		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGPIPE)
-	err = o.walls.put()
+	loopback, err := o.walls.put()
 	var at *door
 	if err == nil {
 		at, err = openDoor()
@@ -44,7 +46,7 @@ func (p process) pod(args []string) int {
 	h := &host{options: o, ended: make(chan struct{}), log: slog.New(slog.NewTextHandler(os.Stderr, nil)), started: time.Now(), rested: time.Now()}
 	if err == nil {
 		h.server, err = session.NewServer(session.Options{
-			Runner: []string{Program, runnerCommand}, Inside: p.inside, Busy: h.count, Operation: h.operate,
+			Runner: []string{Program, runnerCommand}, Inside: p.inside, Busy: h.count, Operation: h.operate, Loopback: loopback,
 		})
 	}
 	if err != nil {
@@ -106,23 +108,33 @@ type podWalls struct {
 }
 
 // put puts the walls on this process and on all that it starts. They are on it, too, so that there is no thread
-// without them to start anything from.
-func (w podWalls) put() error {
+// without them to start anything from. Offline, loopback stands for the network that nobody has.
+func (w podWalls) put() (loopback func(port uint16) (net.Listener, error), err error) {
 	core := unix.Rlimit{Cur: 1, Max: 1} // the host's handler of core dumps gets none (core(5))
 	_ = unix.Setrlimit(unix.RLIMIT_CORE, &core)
 	if w.file > 0 {
 		if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: w.file, Max: w.file}); err != nil {
-			return os.NewSyscallError("limit files", err)
+			return nil, os.NewSyscallError("limit files", err)
+		}
+	}
+	if w.deny.Offline {
+		at, err := guard.NewLoopback(w.deny)
+		if err == nil {
+			return at.Listen, nil
+		}
+		// Without it there is less to reach, not more.
+		loopback = func(uint16) (net.Listener, error) {
+			return nil, sandbox.Errorf(sandbox.Unsupported, "a pod without a network has no loopback here: %w", err).WithHint("listen on unix:/PATH")
 		}
 	}
 	deny, err := filter.Deny(runtime.GOARCH, w.deny)
+	if err == nil {
+		err = deny.InstallEverywhere()
+	}
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("seccomp cannot be used in this pod: %w", err)
 	}
-	if err := deny.InstallEverywhere(); err != nil {
-		return fmt.Errorf("seccomp cannot be used in this pod: %w", err)
-	}
-	return nil
+	return loopback, nil
 }
 
 // host is what a pod's guest knows of those whom it serves.

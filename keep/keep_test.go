@@ -364,9 +364,9 @@ func ended(t *testing.T, d *keep.Driver, name string) {
 
 func Test_An_Idle_Sandbox_Stops_And_A_Busy_One_Does_Not(t *testing.T) {
 	d := newDriver(t)
-	d.Idle = 300 * time.Millisecond
+	d.Idle = 2 * time.Second
 	box := create(t, d, "idle")
-	if res, err := box.Run(t.Context(), sandbox.Cmd{Args: []string{"sleep", "1"}}); err != nil || res.Code != 0 {
+	if res, err := box.Run(t.Context(), sandbox.Cmd{Args: []string{"sleep", "3"}}); err != nil || res.Code != 0 {
 		t.Errorf("while it was busy: %+v, %v", res, err)
 	}
 	ended(t, d, "idle")
@@ -377,9 +377,9 @@ func Test_An_Idle_Sandbox_Stops_And_A_Busy_One_Does_Not(t *testing.T) {
 
 func Test_A_Sandbox_Whose_Time_Is_Over_Is_Destroyed(t *testing.T) {
 	d := newDriver(t)
-	d.TTL = 500 * time.Millisecond
+	d.TTL = 3 * time.Second
 	box := create(t, d, "old")
-	if res, err := box.Run(t.Context(), sandbox.Cmd{Args: []string{"sleep", "1"}}); err != nil || res.Code != 0 {
+	if res, err := box.Run(t.Context(), sandbox.Cmd{Args: []string{"sleep", "4"}}); err != nil || res.Code != 0 {
 		t.Errorf("while it was busy: %+v, %v", res, err)
 	}
 	ended(t, d, "old")

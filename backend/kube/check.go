@@ -95,7 +95,7 @@ func limits() []sandbox.Finding {
 	return []sandbox.Finding{
 		enforced("filesystem", "no path of this host; the workspace is a copy, or a volume"),
 		enforced("system calls", "the runtime's seccomp profile, and ours"),
-		enforced("network none", "no socket but those of Unix, by seccomp: the pod has interfaces that nothing inside can use"),
+		enforced("network none", "no socket but those of Unix, by seccomp: the pod has interfaces that nothing inside can use; the guest stands for the loopback"),
 		{Rule: "network allow", State: sandbox.Impossible, Detail: "a pod's network cannot be taken away, so nothing holds commands to a proxy", Fix: "use the docker or bwrap backend"},
 		enforced("limits.memory", "the container's cgroup"),
 		enforced("limits.cpu", "the container's cgroup"),

@@ -123,7 +123,7 @@ func (h harness) Residue(ctx context.Context) ([]string, error) {
 
 // Internet makes an Internet socket.
 func (h harness) Internet() []string {
-	return []string{"perl", "-MSocket", "-e", `socket(my $s, PF_INET, SOCK_STREAM, 0) or socket($s, PF_INET6, SOCK_DGRAM, 0) or exit 1`}
+	return []string{"perl", "-MSocket", "-e", internet + `internet(PF_INET, SOCK_STREAM) or internet(PF_INET6, SOCK_DGRAM) or exit 1`}
 }
 
 func Test_Kube_Keeps_The_Contract(t *testing.T) {

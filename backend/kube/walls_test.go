@@ -125,7 +125,7 @@ func Test_Whoever_May_Make_No_NetworkPolicies_Has_Pods_Without(t *testing.T) {
 	lines := make(chan string, 100)
 	few.options.Trace = func(_, line string) { lines <- line }
 	few.driver = kube.New(few.options)
-	if res := few.run(t, sandbox.Spec{}, "perl", "-MSocket", "-e", `exit socket(my $s, PF_INET, SOCK_STREAM, 0) ? 1 : 0`); res.Code != 0 {
+	if res := few.run(t, sandbox.Spec{}, "perl", "-MSocket", "-e", internet+`exit internet(PF_INET, SOCK_STREAM) ? 1 : 0`); res.Code != 0 {
 		t.Errorf("without a policy there are sockets: %+v", res)
 	}
 	if got := b.fences(t); len(got) > 0 {

@@ -102,7 +102,7 @@ func Test_What_Has_Other_Walls_Gets_No_Prepared_Pod(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	const open = `for my $f (PF_INET, PF_INET6) { print "$f " if socket(my $s, $f, SOCK_STREAM, 0) }`
+	const open = internet + `for my $f (PF_INET, PF_INET6) { print "$f " if internet($f, SOCK_STREAM) }`
 	for _, c := range []struct {
 		mode sandbox.NetworkMode
 		want string

@@ -20,9 +20,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/agent/message"
 	askedmodel "github.com/seed434b0696/agent-sandbox/agent/model"
 	"github.com/seed434b0696/agent-sandbox/agent/store"
-	"github.com/seed434b0696/agent-sandbox/backend/bwrap"
 	"github.com/seed434b0696/agent-sandbox/e2e/model"
-	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 // realKey is the key of the model, which nobody inside sees.
@@ -35,8 +33,14 @@ type app struct {
 	*agent.Pipeline
 }
 
-// newApp writes the files of a root, whose %s is where the model is, and runs their assistants.
+// newApp writes the files of a root, and runs their assistants in bubblewrap.
 func newApp(t *testing.T, turns []model.Turn, files map[string]string) (*app, *model.Server) {
+	t.Helper()
+	return newAppIn(t, "bwrap", turns, files)
+}
+
+// newAppIn is newApp with walls of that kind.
+func newAppIn(t *testing.T, backend string, turns []model.Turn, files map[string]string) (*app, *model.Server) {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -79,9 +83,7 @@ func newApp(t *testing.T, turns []model.Turn, files map[string]string) (*app, *m
 	data := filepath.Join(state, "data")
 	a.Pipeline = agent.New(agent.Options{
 		Assistants: root, Store: a.store, Keys: keys, Models: models, Servers: servers, Hooks: hooks,
-		Walls: func(*assistant.Assistant) (sandbox.Driver, sandbox.Spec, error) {
-			return bwrap.New(bwrap.Options{DataDir: data}), sandbox.Spec{Home: "/nonexistent-home", Env: []string{"PATH=/usr/bin:/bin", "MODEL_KEY=" + realKey}}, nil
-		},
+		Walls: walls(t, backend, data),
 		Program: func(name string) (args, dirs []string, err error) {
 			program := programs(t)[name]
 			return []string{program}, []string{filepath.Dir(program)}, nil
@@ -141,43 +143,5 @@ func (a *app) booked(t *testing.T, n int) {
 		if r.Outcome != string(event.Success) || r.Usage.Output == 0 || r.CostUSD == nil || *r.CostUSD == 0 || r.User != "ann" {
 			t.Errorf("%+v", r)
 		}
-	}
-}
-
-func Test_An_Assistant_With_A_Sandbox_Works_Without_A_Key(t *testing.T) {
-	t.Parallel()
-	for agentName, c := range map[string]struct{ tool, argument, arguments string }{
-		"claude": {"Bash", "command", `{"max_turns": 20, "permission_mode": "acceptEdits"}`},
-		"codex":  {"exec_command", "cmd", `{"effort": "low"}`},
-	} {
-		t.Run(agentName, func(t *testing.T) {
-			t.Parallel()
-			look := `printf made >made.txt; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline | tr '\0' '\n'; env; grep -rsl -D skip "canary[-]7f3a" . /tmp /run /etc /home /var/tmp; echo looked`
-			a, m := newApp(t, []model.Turn{
-				{ID: "call_look", Tool: c.tool, Input: map[string]any{c.argument: look, "description": "x"}},
-				{Text: "All done."},
-			}, map[string]string{
-				"assistants/coder/package.yao":              `{"name": "Coder", "connector": "scripted", "sandbox": {"command": "` + agentName + `", "timeout": "2m", "arguments": ` + c.arguments + `}}`,
-				"assistants/coder/skills/greeting/SKILL.md": "---\nname: greeting\ndescription: SKILL-CANARY, to greet people.\n---\nSay hello.\n",
-				"assistants/coder/src/index.ts": `
-					function Create(ctx, messages, options) { ctx.sandbox.WriteFile("asked.txt", messages[0].content); return { messages } }
-					function Next(ctx, payload, options) { return { data: ctx.sandbox.ReadFile("made.txt") + ctx.sandbox.Exec(["cat", "asked.txt"]) } }`,
-			})
-			r, _ := a.ask(t.Context(), t, agent.Request{User: "ann", Assistant: "coder", Prompt: message.New(message.User, "Do your work.")})
-			m.Check(t)
-			if !r.OK() || r.Content != "All done." || string(r.Data) != `"madeDo your work."` {
-				t.Fatalf("%+v %s", r, r.Data)
-			}
-			if got := m.Result(t, "call_look").Text; strings.Contains(got, "canary-7f3a") || !strings.Contains(got, "looked") {
-				t.Errorf("the key is inside: %s", got)
-			}
-			if keys := m.Keys(); len(keys) != 1 || keys[0] != realKey {
-				t.Errorf("the model saw the keys %q", keys)
-			}
-			if first := string(m.Asked()[0]); !strings.Contains(first, "SKILL-CANARY") {
-				t.Error("the model was not told of the skill")
-			}
-			a.booked(t, 1)
-		})
 	}
 }

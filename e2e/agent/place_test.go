@@ -64,8 +64,8 @@ func open(t *testing.T, backend string) *place {
 		spec.Image = image
 		driver = docker.New(docker.Options{Env: os.Environ(), DataDir: filepath.Join(base, "data")})
 	case "kube":
-		// Nothing of this host is there, and no Internet sockets.
-		spec.Image, spec.Home, p.home, p.socket = image, "", "/tmp", "/tmp/model"
+		// Nothing of this host is there.
+		spec.Image, spec.Home, p.home = image, "", "/tmp"
 		spec.Policy.Filesystem = sandbox.Filesystem{}
 		spec.Policy.Limits.Memory, spec.Policy.Limits.Tmp = 3<<30, 1<<30
 		driver = kube.New(kube.Options{Env: os.Environ(), DataDir: filepath.Join(base, "data")})

@@ -24,12 +24,20 @@ func Test_Agents_Work_In_Containers(t *testing.T) {
 	}
 }
 
-// Codex speaks to its model over an Internet socket, which a pod without a network has not.
-func Test_Claude_Code_Works_In_Pods(t *testing.T) {
+// A pod without a network has no Internet sockets: Claude Code takes a Unix one, and Codex the loopback that is none.
+func Test_Agents_Work_In_Pods(t *testing.T) {
 	t.Parallel()
-	p := open(t, "kube")
-	p.put(t, "claude")
-	works(t, p, claude.Agent{})
+	for _, by := range []executor.Executor{claude.Agent{}, codex.Agent{}} {
+		t.Run(by.Name(), func(t *testing.T) {
+			t.Parallel()
+			p := open(t, "kube")
+			if by.Sockets() {
+				p.socket = "/tmp/model"
+			}
+			p.put(t, by.Name())
+			works(t, p, by)
+		})
+	}
 }
 
 // works lets an agent make a file and use a tool of a server.

@@ -28,10 +28,9 @@ func Ask(arch string, o AskOptions) (Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	const ask bpfLabel = "notify"
 	opens := func(calls string, arg int) callRule {
 		if o.Reads {
-			return callRule{calls: calls, to: ask}
+			return callRule{calls: calls, to: toAsk}
 		}
 		bits := uint32(unix.O_CREAT)
 		if o.Writes {
@@ -39,26 +38,26 @@ func Ask(arch string, o AskOptions) (Program, error) {
 		}
 		return callRule{calls: calls, check: func(p *bpfProgram) {
 			p.load(argLow(arg))
-			p.bits(bits, ask)
+			p.bits(bits, toAsk)
 		}}
 	}
 	rules := []callRule{
 		opens("open", 1),
 		opens("openat", 2),
-		{calls: "creat openat2", to: ask},
-		{calls: "mkdir mkdirat mknod mknodat symlink symlinkat link linkat", to: ask},
-		{calls: "rename renameat renameat2", to: ask},
-		{calls: "connect", to: ask},
+		{calls: "creat openat2", to: toAsk},
+		{calls: "mkdir mkdirat mknod mknodat symlink symlinkat link linkat", to: toAsk},
+		{calls: "rename renameat renameat2", to: toAsk},
+		{calls: "connect", to: toAsk},
 		{calls: "execve execveat", check: func(p *bpfProgram) {
 			p.load(callerHigh)
-			p.equal(0, toAllow, ask)
+			p.equal(0, toAllow, toAsk)
 		}},
 	}
 	if o.Removals {
-		rules = append(rules, callRule{calls: "unlink unlinkat rmdir", to: ask})
+		rules = append(rules, callRule{calls: "unlink unlinkat rmdir", to: toAsk})
 	}
 	if o.Binds {
-		rules = append(rules, callRule{calls: "bind", to: ask})
+		rules = append(rules, callRule{calls: "bind", to: toAsk})
 	}
 	return filterPlan{
 		table:   table,
@@ -67,7 +66,7 @@ func Ask(arch string, o AskOptions) (Program, error) {
 		newer:   toAllow,
 		replies: map[bpfLabel]uint32{
 			toAllow: unix.SECCOMP_RET_ALLOW,
-			ask:     unix.SECCOMP_RET_USER_NOTIF,
+			toAsk:   unix.SECCOMP_RET_USER_NOTIF,
 		},
 	}.assemble()
 }

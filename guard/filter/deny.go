@@ -34,7 +34,7 @@ func Deny(arch string, o DenyOptions) (Program, error) {
 }
 
 func denyReplies() map[bpfLabel]uint32 {
-	replies := map[bpfLabel]uint32{toAllow: unix.SECCOMP_RET_ALLOW}
+	replies := map[bpfLabel]uint32{toAllow: unix.SECCOMP_RET_ALLOW, toAsk: unix.SECCOMP_RET_USER_NOTIF}
 	for _, e := range []unix.Errno{
 		0, unix.EPERM, unix.EACCES, unix.ENOSYS,
 		unix.EAFNOSUPPORT, unix.EPROTONOSUPPORT, unix.ESOCKTNOSUPPORT,
@@ -66,7 +66,7 @@ func denyRules(o DenyOptions) []callRule {
 		{calls: "modify_ldt nfsservctl lookup_dcookie uselib", to: enosys},
 		{calls: "personality", check: func(p *bpfProgram) { checkPersonality(p, o.Debuggers) }},
 		{calls: "ioctl", check: checkIoctl},
-		{calls: "socket", check: checkSocket(o.Offline)},
+		{calls: "socket", check: checkSocket(o)},
 		{calls: "socketpair", check: checkSocketpair},
 		{calls: "setrlimit", check: checkSetrlimit},
 		{calls: "prlimit64", check: checkPrlimit},
@@ -77,6 +77,12 @@ func denyRules(o DenyOptions) []callRule {
 	}
 	if !o.Debuggers {
 		rules = append(rules, callRule{calls: "ptrace process_vm_readv process_vm_writev", to: eperm})
+	}
+	if o.Offline && o.Loopback {
+		rules = append(rules,
+			callRule{calls: "connect bind", to: toAsk},
+			callRule{calls: "setsockopt", check: checkTCPOption},
+		)
 	}
 	if o.Dumpable {
 		rules = append(rules, callRule{calls: "prctl", check: checkDumpable})

@@ -161,6 +161,7 @@ func TestDenyProgramByArguments(t *testing.T) {
 		debug, strict   = DenyOptions{Debuggers: true}, DenyOptions{}
 		cloexec         = uint64(unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK)
 		offline         = DenyOptions{Offline: true, Debuggers: true}
+		loopback        = DenyOptions{Offline: true, Loopback: true}
 	)
 	tests := []struct {
 		name string
@@ -195,6 +196,19 @@ func TestDenyProgramByArguments(t *testing.T) {
 		{"netlink route offline", "socket", []uint64{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE}, offline, noFamily},
 		{"vsock offline", "socket", []uint64{unix.AF_VSOCK, stream}, offline, noFamily},
 		{"a pair of streams offline", "socketpair", []uint64{unix.AF_UNIX, stream}, offline, retAllow},
+		{"a unix stream with a loopback", "socket", []uint64{unix.AF_UNIX | high, stream | cloexec}, loopback, retAllow},
+		{"a unix datagram with a loopback", "socket", []uint64{unix.AF_UNIX, dgram}, loopback, eacces},
+		{"tcp with a loopback", "socket", []uint64{unix.AF_INET | high, stream | cloexec | high, 0}, loopback, retNotify},
+		{"tcp over 6 by number with a loopback", "socket", []uint64{unix.AF_INET6, stream, unix.IPPROTO_TCP}, loopback, retNotify},
+		{"mptcp with a loopback", "socket", []uint64{unix.AF_INET, stream, unix.IPPROTO_MPTCP}, loopback, noFamily},
+		{"udp with a loopback", "socket", []uint64{unix.AF_INET, dgram | cloexec, 0}, loopback, noFamily},
+		{"netlink route with a loopback", "socket", []uint64{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE}, loopback, noFamily},
+		{"connect with a loopback", "connect", []uint64{3}, loopback, retNotify},
+		{"bind with a loopback", "bind", []uint64{3}, loopback, retNotify},
+		{"no delay with a loopback", "setsockopt", []uint64{3, unix.IPPROTO_TCP, unix.TCP_NODELAY}, loopback, retErrno(0)},
+		{"keep alive with a loopback", "setsockopt", []uint64{3, unix.SOL_SOCKET, unix.SO_KEEPALIVE}, loopback, retAllow},
+		{"connect offline", "connect", []uint64{3}, offline, retAllow},
+		{"a loopback of a wall with a network", "socket", []uint64{unix.AF_INET, stream, 0}, DenyOptions{Loopback: true}, retAllow},
 		{"vsock", "socket", []uint64{unix.AF_VSOCK, stream}, both, noFamily},
 		{"alg", "socket", []uint64{unix.AF_ALG, unix.SOCK_SEQPACKET}, both, noFamily},
 		{"packet", "socket", []uint64{unix.AF_PACKET, unix.SOCK_RAW, 0x300}, both, noFamily},

@@ -75,17 +75,41 @@ func checkFlags(flags uint32) func(*bpfProgram) {
 // streams, and the netlink family that lists network interfaces; offline, only Unix
 // streams. It ends what reaches past the network namespace (AF_VSOCK) and kernel code
 // that a command has no business with (AF_ALG, AF_PACKET, SCTP, ...).
-func checkSocket(offline bool) func(*bpfProgram) {
+func checkSocket(o DenyOptions) func(*bpfProgram) {
 	return func(p *bpfProgram) {
 		p.load(argLow(0))
-		if offline {
+		switch {
+		case o.Offline && o.Loopback:
+			p.equal(unix.AF_UNIX, "unix types", "")
+			checkTCP(p)
+		case o.Offline:
 			p.equal(unix.AF_UNIX, "unix types", reply(unix.EAFNOSUPPORT))
-		} else {
+		default:
 			checkInternet(p)
 		}
 		p.label("unix types")
 		checkUnixType(p)
 	}
+}
+
+// checkTCP asks about TCP sockets and refuses all others.
+func checkTCP(p *bpfProgram) {
+	refused := reply(unix.EAFNOSUPPORT)
+	p.oneOf("stream", refused, unix.AF_INET, unix.AF_INET6)
+	p.label("stream")
+	p.load(argLow(1))
+	p.mask(0xf)
+	p.equal(unix.SOCK_STREAM, "tcp", refused)
+	p.label("tcp")
+	p.load(argLow(2))
+	p.oneOf(toAsk, refused, 0, unix.IPPROTO_TCP)
+}
+
+// checkTCPOption lets options of TCP, IP and IPv6 succeed without doing anything: a socket that is none of theirs has none,
+// and a program that turns Nagle's algorithm off may give up when it cannot.
+func checkTCPOption(p *bpfProgram) {
+	p.load(argLow(1))
+	p.oneOf(reply(0), toAllow, unix.IPPROTO_TCP, unix.IPPROTO_IP, unix.IPPROTO_IPV6)
 }
 
 func checkInternet(p *bpfProgram) {

@@ -50,6 +50,14 @@ func (p Program) InstallListener(flags uintptr) (int, error) {
 	return p.install(flags | unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
 }
 
+// InstallListenerEverywhere is InstallListener for all threads of this process.
+func (p Program) InstallListenerEverywhere(flags uintptr) (int, error) {
+	runtime.LockOSThread() // as in InstallEverywhere
+	defer runtime.UnlockOSThread()
+	const esrch = 1 << 4 // SECCOMP_FILTER_FLAG_TSYNC_ESRCH, Linux 5.7: with a listener, a thread is told by an error
+	return p.InstallListener(flags | unix.SECCOMP_FILTER_FLAG_TSYNC | esrch)
+}
+
 func (p Program) install(flags uintptr) (int, error) {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return -1, fmt.Errorf("no_new_privs: %w", err)

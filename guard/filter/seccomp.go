@@ -30,7 +30,10 @@ func argHigh(n int) uint32 { return argLow(n) + 4 }
 const callerHigh = 12
 
 // Places to which a check can jump; reply names the others.
-const toAllow bpfLabel = "allow"
+const (
+	toAllow bpfLabel = "allow"
+	toAsk   bpfLabel = "notify"
+)
 
 // reply is the label of an ERRNO reply. Zero makes the call succeed without doing anything.
 func reply(errno unix.Errno) bpfLabel { return bpfLabel("errno " + strconv.Itoa(int(errno))) }

@@ -118,6 +118,7 @@ var callNumbers = map[string][2]int{
 	"sethostname":       {170, 161},
 	"setns":             {308, 268},
 	"setrlimit":         {160, 164},
+	"setsockopt":        {54, 208},
 	"settimeofday":      {164, 170},
 	"socket":            {41, 198},
 	"socketpair":        {53, 199},

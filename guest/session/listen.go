@@ -95,7 +95,7 @@ func (a *asked) listen(ctx context.Context, data []byte, stream *mux.Stream, s s
 		return
 	}
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
-	carried := newRelaying(ctx, over)
+	carried := newRelaying(ctx, over, nil)
 	defer carried.all.Wait()
 	if a.begun() == nil {
 		carried.all.Go(func() { carried.accept(l, r.Name) })

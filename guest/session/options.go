@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net"
 )
 
 // Options are what the guest adds to a session.
@@ -16,6 +17,8 @@ type Options struct {
 	Busy func(n int)
 	// Operation does what is not a command, as that of [Shared]; nil: nothing is.
 	Operation Operation
+	// Loopback listens on a port of the loopback in a sandbox where the kernel has none for its commands; nil: it has.
+	Loopback func(port uint16) (net.Listener, error)
 }
 
 // Operation does what is not a command: its argument is JSON of at most 1 MiB, or nil, and what it writes is its

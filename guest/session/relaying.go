@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io/fs"
 	"net"
+	"net/netip"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/guest/mux"
@@ -21,17 +23,21 @@ type relaying struct {
 	ctx   context.Context //nolint:containedctx // ends with the session, which owns this
 	all   sync.WaitGroup
 	slots chan struct{}
+	at    loopback
 }
 
-func newRelaying(ctx context.Context, m *mux.Session) *relaying {
-	return &relaying{mux: m, ctx: ctx, slots: make(chan struct{}, maxRelayed)}
+func newRelaying(ctx context.Context, m *mux.Session, at loopback) *relaying {
+	return &relaying{mux: m, ctx: ctx, slots: make(chan struct{}, maxRelayed), at: at}
 }
+
+// loopback is that of [Options].
+type loopback func(port uint16) (net.Listener, error)
 
 // listen begins with all of them or with none.
 func (r *relaying) listen(list []Relay) error {
 	var open []net.Listener
 	for _, one := range list {
-		l, err := listenInside(r.ctx, one)
+		l, err := r.at.listen(r.ctx, one)
 		if err != nil {
 			for _, l := range open {
 				_ = l.Close()
@@ -47,11 +53,19 @@ func (r *relaying) listen(list []Relay) error {
 	return nil
 }
 
-func listenInside(ctx context.Context, r Relay) (net.Listener, error) {
+// listen listens inside, where at is nil by what the kernel has.
+func (at loopback) listen(ctx context.Context, r Relay) (net.Listener, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
 	t := r.address()
+	if t.Network == "tcp" && at != nil {
+		l, err := at(netip.MustParseAddrPort(t.Addr).Port()) // checked
+		if _, kernels := errors.AsType[syscall.Errno](err); kernels {
+			err = socketError(r.Listen, err)
+		}
+		return l, err
+	}
 	if info, err := os.Lstat(t.Addr); t.Network == "unix" && err == nil && info.Mode().Type() == fs.ModeSocket {
 		_ = os.Remove(t.Addr) // of a guest that was killed; Listen says so when it stays
 	}

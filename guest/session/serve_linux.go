@@ -65,7 +65,7 @@ func (s *Server) serve(conn io.ReadWriteCloser, last func()) error {
 	m := mux.Server(conn, r)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	v := &supervisor{options: s.options, runners: s.runners, relays: newRelaying(ctx, m), ctx: ctx, end: ctx.Done(), hangUp: m.Close, flush: m.Flush}
+	v := &supervisor{options: s.options, runners: s.runners, relays: newRelaying(ctx, m, s.options.Loopback), ctx: ctx, end: ctx.Done(), hangUp: m.Close, flush: m.Flush}
 	accept(ctx, m, v)
 	cancel()
 	v.relays.all.Wait()
@@ -116,10 +116,15 @@ func (s *supervisor) setUp(want Setup) (tell, error) {
 	return t, err
 }
 
-func (s *supervisor) dial(ctx context.Context, t target) (net.Conn, error) { return dialInside(ctx, t) }
+func (s *supervisor) dial(ctx context.Context, t target) (net.Conn, error) {
+	if t.Network == "tcp" && s.options.Loopback != nil {
+		return nil, sandbox.Errorf(sandbox.Unavailable, "%s: no program inside can listen there", t.Addr)
+	}
+	return dialInside(ctx, t)
+}
 
 func (s *supervisor) listen(ctx context.Context, r Relay) (net.Listener, error) {
-	return listenInside(ctx, r)
+	return s.relays.at.listen(ctx, r)
 }
 
 func (s *supervisor) command(a *asked) {
