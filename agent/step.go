@@ -34,7 +34,7 @@ func (t *turn) step(ctx context.Context) error {
 func (t *turn) call(ctx context.Context, system []string) error {
 	o, l := t.assistant.Options, t.assistant.Limits
 	r := model.Request{
-		Connector: t.connector, System: t.system(system), Temperature: o.Temperature, MaxTokens: o.MaxTokens, Tools: t.toolSet(),
+		Connector: t.connector, System: t.system(system), Temperature: o.Temperature, MaxTokens: o.MaxTokens, Tools: t.directTools(),
 		Limits: model.Limits{Tokens: l.TokensPerRequest, CostUSD: l.CostPerRequestUSD},
 	}
 	for _, m := range t.asked {

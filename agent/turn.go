@@ -192,7 +192,7 @@ func (t *turn) connect(ctx context.Context) error {
 	return nil
 }
 
-// system are the prompts: the assistant's, and what else is said before.
+// system are the prompts: the assistant's, its skills where no agent finds them by itself, and what else is said before.
 func (t *turn) system(more []string) []string {
 	var out []string
 	for _, m := range t.assistant.Prompts {
@@ -204,6 +204,8 @@ func (t *turn) system(more []string) []string {
 		if text := said(t.assistant.Sandbox); text != "" {
 			out = append(out, text)
 		}
+	} else if text := disclosed(t.assistant.Skills); text != "" {
+		out = append(out, text)
 	}
 	return append(out, more...)
 }

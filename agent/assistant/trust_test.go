@@ -173,6 +173,12 @@ func Test_A_File_That_Changed_After_It_Was_Trusted_Is_Not_Read(t *testing.T) {
 			t.Fatalf("got %q, %v", data, err)
 		}
 	}
+	if err := a.Vouch([]byte("//")); err != nil {
+		t.Error(err)
+	}
+	if err := a.Vouch([]byte("evil")); sandbox.CodeOf(err) != sandbox.Denied {
+		t.Error(err)
+	}
 	if info, err := fs.Stat(a.FS(), "src"); err != nil || !info.IsDir() {
 		t.Errorf("got %v, %v", info, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/seed434b0696/agent-sandbox/agent/skill"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 func Test_Lenient_Loading_Tells_What_Is_Wrong(t *testing.T) {
@@ -128,5 +129,48 @@ func Test_An_Empty_Catalog_Has_No_Prompt(t *testing.T) {
 	catalog := skill.Discover(skill.Sources(t.TempDir(), t.TempDir(), t.TempDir())...)
 	if catalog.Prompt() != "" || len(catalog.Problems) > 0 {
 		t.Errorf("got %q, %q", catalog.Prompt(), catalog.Problems)
+	}
+}
+
+func Test_A_Skill_That_Only_People_Activate_Is_Not_Told_To_Models(t *testing.T) {
+	t.Parallel()
+	base := t.TempDir()
+	write(t, filepath.Join(base, "skills", "mine", "SKILL.md"), front("name: mine", says, "disable-model-invocation: true"))
+	catalog := skill.Discover(skill.Source{Scope: skill.Assistant, Base: base, Path: "skills"})
+	if len(catalog.Skills) != 1 || !catalog.Skills[0].Manual || len(catalog.Offered()) != 0 || catalog.Prompt() != "" {
+		t.Errorf("%+v %q", catalog.Skills, catalog.Prompt())
+	}
+	write(t, filepath.Join(base, "skills", "yours", "SKILL.md"), front("name: yours", says))
+	catalog = skill.Discover(skill.Source{Scope: skill.Assistant, Base: base, Path: "skills"})
+	if got := catalog.PromptByName(); strings.Contains(got, "mine") || strings.Contains(got, base) || !strings.Contains(got, "<name>\nyours\n</name>") {
+		t.Errorf("%s", got)
+	}
+}
+
+func Test_A_File_That_Is_Not_Vouched_For_Is_Not_Used(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "my-skill")
+	write(t, filepath.Join(dir, "SKILL.md"), front("name: my-skill", says))
+	write(t, filepath.Join(dir, "a.txt"), "changed")
+	s, problems := skill.Load(dir)
+	if s == nil {
+		t.Fatal(problems)
+	}
+	tree, err := s.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	tree.Check = func(data []byte) error {
+		if string(data) == "changed" {
+			return sandbox.Errorf(sandbox.Denied, "it has changed")
+		}
+		return nil
+	}
+	if a, err := tree.Activate(); err != nil || a.Name != "my-skill" {
+		t.Errorf("%+v, %v", a, err)
+	}
+	if _, err := tree.ReadResource("a.txt"); sandbox.CodeOf(err) != sandbox.Denied || err.Error() != "a.txt: it has changed" {
+		t.Errorf("%v", err)
 	}
 }

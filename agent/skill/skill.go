@@ -44,6 +44,7 @@ type Skill struct {
 	Compatibility string            `json:"compatibility,omitempty"`
 	AllowedTools  []string          `json:"allowed_tools,omitempty"` // from a string or a list
 	Metadata      map[string]string `json:"metadata,omitempty"`
+	Manual        bool              `json:"manual,omitempty"` // disable-model-invocation: people activate it, models are not told of it
 	Scope         Scope             `json:"scope,omitempty"` // empty when it was not discovered
 	Base          string            `json:"-"`               // absolute; nothing outside of it is read
 	Path          string            `json:"-"`               // the skill's directory, below Base
@@ -91,12 +92,10 @@ func load(tree *Tree) (*Skill, []Problem) {
 		problems = append(problems, p)
 	}
 	s := &Skill{
-		Name: normalize(doc.scalar("name")), Description: trim(doc.scalar("description")),
+		Name: skillName(doc, tree), Description: trim(doc.scalar("description")),
 		License: trim(doc.scalar("license")), Compatibility: trim(doc.scalar("compatibility")),
 		AllowedTools: doc.words("allowed-tools"), Metadata: doc.strings("metadata"), File: name,
-	}
-	if s.Name == "" {
-		s.Name = normalize(tree.name())
+		Manual: doc.scalar("disable-model-invocation") == "true",
 	}
 	if s.Description == "" {
 		return nil, append(problems, at.fail(0, "description", "skipped: it has no description"))
@@ -105,6 +104,14 @@ func load(tree *Tree) (*Skill, []Problem) {
 		return nil, append(problems, at.fail(0, "name", "skipped: the name %q cannot name a directory", cut(s.Name, MaxName)))
 	}
 	return s, problems
+}
+
+// skillName is the name that the skill gives itself, or else that of its directory.
+func skillName(doc *document, tree *Tree) string {
+	if name := normalize(doc.scalar("name")); name != "" {
+		return name
+	}
+	return normalize(tree.name())
 }
 
 // notFound is the error about a skill that is not there.

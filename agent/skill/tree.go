@@ -19,6 +19,10 @@ import (
 // Tree is an open directory of a skill. Nothing outside of it is reached through it,
 // also where symbolic links or a rename in the meantime would lead there.
 type Tree struct {
+	// Check looks at what was read of a file before it is used; its error is that of the
+	// reading. It is set before the first. nil: all may be used.
+	Check func(data []byte) error
+
 	root *os.Root
 	path string // absolute, for people
 }
@@ -133,6 +137,11 @@ func (t *Tree) read(name string, limit int64) ([]byte, error) {
 	}
 	if int64(len(data)) > limit {
 		return nil, sandbox.Errorf(sandbox.Exhausted, "%s has more than %d bytes", name, limit)
+	}
+	if t.Check != nil {
+		if err := t.Check(data); err != nil {
+			return nil, sandbox.Errorf(sandbox.CodeOf(err), "%s: %w", name, err)
+		}
 	}
 	return data, nil
 }
