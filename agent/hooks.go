@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/agent/event"
 	"github.com/seed434b0696/agent-sandbox/agent/hook"
 	"github.com/seed434b0696/agent-sandbox/agent/store"
+	"github.com/seed434b0696/agent-sandbox/agent/tool"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 type rawMessage = json.RawMessage
@@ -17,7 +20,7 @@ type rawMessage = json.RawMessage
 func (t *turn) hookRequest() *hook.Request {
 	chat := t.chat.Chat().ID
 	r := &hook.Request{
-		Chat: chat, Assistant: t.assistant.Name, User: t.request.User, Locale: t.request.Locale,
+		Chat: chat, Assistant: t.assistant.Name, User: t.request.User, Locale: t.request.Locale, Options: t.request.options,
 		Send: func(_ context.Context, m hook.Message) error {
 			t.emit(event.Event{Kind: event.MessageShown, Shown: &event.Shown{ID: m.ID, Op: string(m.Op), Type: m.Type, Props: m.Props}})
 			return nil
@@ -51,18 +54,49 @@ func (t *turn) create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.created = *created
-	if created.Messages != nil {
-		t.asked = created.Messages
+	return t.adopt(created)
+}
+
+// adopt does what a Create hook wants. What this assistant cannot do is refused, because nobody would see that it was not
+// done.
+func (t *turn) adopt(c *hook.Created) error {
+	t.created = *c
+	if c.Messages != nil {
+		t.asked = c.Messages
 	}
-	if created.Connector == "" || created.Connector == t.connector.ID {
+	if c.Locale != "" {
+		t.request.Locale, t.hooked.Locale = c.Locale, c.Locale
+	}
+	var err error
+	if t.prompts, err = t.assistant.Preset(c.PromptPreset); err != nil {
+		return wanted(err)
+	}
+	for _, s := range c.MCPServers {
+		if !slices.ContainsFunc(t.assistant.Servers, func(own tool.Server) bool { return own.ID == s.ID }) {
+			return wanted(sandbox.Errorf(sandbox.NotFound, "the assistant %s has no MCP server %.100q", t.assistant.Name, s.ID).
+				WithHint("name it in mcp.servers of its package"))
+		}
+	}
+	if c.Temperature != nil && t.executor != nil {
+		return wanted(sandbox.Errorf(sandbox.Invalid, "%s chooses the temperature itself", t.executor.Name()).
+			WithHint("leave temperature out where the assistant has a sandbox"))
+	}
+	if c.Connector == "" || c.Connector == t.connector.ID {
 		return nil
 	}
-	c, err := t.pipeline.o.Assistants.Connector(created.Connector)
-	if err == nil {
-		t.connector = *c
+	other, err := t.pipeline.o.Assistants.Connector(c.Connector)
+	if err != nil {
+		return wanted(err)
 	}
-	return err
+	t.connector = *other
+	return nil
+}
+
+// wanted is an error of what a Create hook returned.
+func wanted(err error) error {
+	out := sandbox.Errorf(sandbox.CodeOf(err), "create hook: %w", err)
+	out.Hint = sandbox.HintOf(err)
+	return out
 }
 
 // next runs the Next hook. What goes wrong in it is told, and the answer stands.

@@ -79,8 +79,10 @@ type Request struct {
 	Prompt    message.Message
 	Files     []File
 	Workspace string // absolute host directory that the agent works in; "": the chat's own
-	Locale    string
-	Wait      bool // for another request on the chat; false: this one is refused
+	Locale    string // of the user, such as de-DE, for hooks, which may change it; at most 1000 bytes
+	Wait      bool   // for another request on the chat; false: this one is refused
+
+	options json.RawMessage // of who delegates, for the hooks; nil: {}
 }
 
 // Answer is what a request came to.
@@ -107,7 +109,7 @@ func (p *Pipeline) Run(ctx context.Context, r Request, emit func(event.Event)) (
 	chat := r.Chat
 	for depth := 0; ; depth++ {
 		r.Chat = chat
-		answer, next, err := p.once(ctx, r, emit)
+		answer, next, err := p.once(ctx, &r, emit)
 		if err != nil || next == nil {
 			return answer, err
 		}
@@ -123,7 +125,7 @@ func (p *Pipeline) Run(ctx context.Context, r Request, emit func(event.Event)) (
 
 // delegated is the request that a Next hook makes of one.
 func delegated(r Request, d *hook.Delegate) (Request, error) {
-	r.Assistant, r.Files = d.Agent, nil
+	r.Assistant, r.Files, r.options = d.Agent, nil, d.Options
 	if len(d.Messages) == 0 {
 		return r, nil
 	}
@@ -156,6 +158,9 @@ func (p *Pipeline) refused(ctx context.Context, r Request) error {
 	if r.User == "" || len(r.User) > 200 {
 		return sandbox.Errorf(sandbox.Invalid, "a request needs a user of at most 200 bytes")
 	}
+	if len(r.Locale) > 1000 {
+		return sandbox.Errorf(sandbox.Invalid, "a locale of %d bytes; such as de-DE is meant", len(r.Locale))
+	}
 	if r.Prompt.Role != message.User || len(r.Prompt.Parts) == 0 && len(r.Files) == 0 {
 		return sandbox.Errorf(sandbox.Invalid, "there is nothing to do: the prompt is empty")
 	}
@@ -169,9 +174,9 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s[:min(len(s), 200)], "")
 }
 
-// once runs one assistant.
-func (p *Pipeline) once(ctx context.Context, r Request, emit func(event.Event)) (Answer, *hook.Delegate, error) {
-	t := &turn{pipeline: p, request: r, emit: emit}
+// once runs one assistant. Its hooks may change the locale of the request, for who goes on with it.
+func (p *Pipeline) once(ctx context.Context, r *Request, emit func(event.Event)) (Answer, *hook.Delegate, error) {
+	t := &turn{pipeline: p, request: *r, emit: emit}
 	defer t.close()
 	if err := t.open(ctx); err != nil {
 		return Answer{}, nil, err
@@ -184,6 +189,7 @@ func (p *Pipeline) once(ctx context.Context, r Request, emit func(event.Event)) 
 	if err := t.create(ctx); err != nil {
 		return t.answer(), nil, t.fail(ctx, err)
 	}
+	r.Locale = t.request.Locale
 	if err := t.step(ctx); err != nil {
 		return t.answer(), nil, t.fail(ctx, err)
 	}

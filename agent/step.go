@@ -34,7 +34,7 @@ func (t *turn) step(ctx context.Context) error {
 func (t *turn) call(ctx context.Context, system []string) error {
 	o, l := t.assistant.Options, t.assistant.Limits
 	r := model.Request{
-		Connector: t.connector, System: t.system(system), Temperature: o.Temperature, MaxTokens: o.MaxTokens, Tools: t.directTools(),
+		Connector: t.connector, System: t.system(system), Temperature: o.Temperature, MaxTokens: t.maxTokens(), Tools: t.directTools(),
 		Limits: model.Limits{Tokens: l.TokensPerRequest, CostUSD: l.CostPerRequestUSD},
 	}
 	for _, m := range t.asked {
@@ -45,9 +45,6 @@ func (t *turn) call(ctx context.Context, system []string) error {
 	if t.created.Temperature != nil {
 		r.Temperature = t.created.Temperature
 	}
-	if t.created.MaxTokens > 0 {
-		r.MaxTokens = t.created.MaxTokens
-	}
 	for e, err := range t.pipeline.o.Models.Stream(ctx, r) {
 		if err != nil {
 			return err
@@ -55,6 +52,14 @@ func (t *turn) call(ctx context.Context, system []string) error {
 		t.tell(e)
 	}
 	return nil
+}
+
+// maxTokens is how many tokens an answer may have, as the hook or else the assistant says; 0: the connector's.
+func (t *turn) maxTokens() int64 {
+	if t.created.MaxTokens > 0 {
+		return t.created.MaxTokens
+	}
+	return t.assistant.Options.MaxTokens
 }
 
 // drive lets an agent work in the sandbox, with the model behind a broker of ours.
@@ -96,9 +101,13 @@ func (t *turn) drive(ctx context.Context, system []string, history []message.Mes
 func (t *turn) broker() (*broker.Broker, error) {
 	l := t.assistant.Limits
 	t.token = "placeholder-" + rand.Text()
+	c := t.connector
+	if n := t.maxTokens(); n > 0 {
+		c.MaxTokens = n // of an answer, whatever the agent asks for
+	}
 	return broker.New(broker.Options{
-		Models: map[string]connector.Connector{t.connector.Model: t.connector},
-		Other:  &t.connector, // agents ask smaller models small questions
+		Models: map[string]connector.Connector{c.Model: c},
+		Other:  &c, // agents ask smaller models small questions
 		Keys:   t.pipeline.o.Keys, Token: t.token,
 		Limits: broker.Limits{Tokens: l.TokensPerRequest, CostUSD: l.CostPerRequestUSD},
 		Log: func(e broker.Entry) {

@@ -45,6 +45,7 @@ type turn struct {
 	servers *mcp.Set // nil: none
 
 	said    message.Message   // what the user said, as it is kept
+	prompts []message.Message // the assistant's: the usual ones, or the preset that a hook chose
 	asked   []message.Message // what the model is asked, the assistant's prompts apart
 	fold    event.Fold
 	tools   []event.Tool // that ended, for the Next hook
@@ -83,7 +84,7 @@ func (t *turn) open(ctx context.Context) error {
 	if err := a.CheckTrust(); err != nil {
 		return err
 	}
-	t.assistant, t.connector = a, *a.Connector
+	t.assistant, t.connector, t.prompts = a, *a.Connector, a.Prompts
 	if a.Sandbox != nil {
 		name := string(a.Sandbox.Command)
 		if t.executor = t.pipeline.agents[name]; t.executor == nil {
@@ -195,7 +196,7 @@ func (t *turn) connect(ctx context.Context) error {
 // system are the prompts: the assistant's, its skills where no agent finds them by itself, and what else is said before.
 func (t *turn) system(more []string) []string {
 	var out []string
-	for _, m := range t.assistant.Prompts {
+	for _, m := range t.prompts {
 		if text := m.Text(); strings.TrimSpace(text) != "" {
 			out = append(out, text)
 		}

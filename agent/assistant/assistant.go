@@ -2,6 +2,7 @@
 //
 //	assistants/coder/package.yao      what it is: see schema/assistant.json (or package.jsonc, package.json)
 //	assistants/coder/prompts.yml      what the model is told first
+//	assistants/coder/prompts/A/B.yml  the preset A.B, which a Create hook may choose in its place
 //	assistants/coder/mcps/ID.mcp.yao  its MCP servers (or .mcp.jsonc, .mcp.json)
 //	assistants/coder/skills/          its skills
 //	assistants/coder/src/index.ts     its hooks (or index.js)
@@ -26,19 +27,20 @@ import (
 // Assistant is what the files of an assistant say. It is not changed after it was loaded, and its methods are safe for
 // concurrent use.
 type Assistant struct {
-	Name        string               // of its directory
-	Label       string               // for people
-	Description string               // for people; may be empty
-	Dir         string               // absolute
-	File        string               // absolute path of its package file, by which it is trusted
-	Connector   *connector.Connector // the model
-	Prompts     []message.Message    // before every chat; may be empty
-	Options     Options              // of a direct call
-	Limits      Limits               //
-	Sandbox     *Sandbox             // where a coding agent runs; nil: the model is called directly
-	Servers     []tool.Server        // those that the package names, in its order
-	Skills      *skill.Catalog       // never nil
-	Hooks       string               // slash-separated path of the script below Dir; "": none
+	Name        string                       // of its directory
+	Label       string                       // for people
+	Description string                       // for people; may be empty
+	Dir         string                       // absolute
+	File        string                       // absolute path of its package file, by which it is trusted
+	Connector   *connector.Connector         // the model
+	Prompts     []message.Message            // before every chat; may be empty
+	Presets     map[string][]message.Message // prompts that a Create hook may choose in the place of these, by name; see [Assistant.Preset]
+	Options     Options                      // of a direct call
+	Limits      Limits                       //
+	Sandbox     *Sandbox                     // where a coding agent runs; nil: the model is called directly
+	Servers     []tool.Server                // those that the package names, in its order
+	Skills      *skill.Catalog               // never nil
+	Hooks       string                       // slash-separated path of the script below Dir; "": none
 
 	root    *Root
 	sums    map[string]string // of the files that were read, in hex; see Content
@@ -120,5 +122,6 @@ const (
 	connectorsDir = "connectors"
 	serversDir    = "mcps"
 	skillsDir     = "skills"
+	presetsDir    = "prompts"
 	sourceDir     = "src"
 )

@@ -24,6 +24,7 @@ const (
 	MaxAssistants = 500           // of a root
 	MaxConnectors = 500           // of a root
 	MaxServers    = 64            // of an assistant
+	MaxPresets    = 64            // of an assistant
 	maxEntries    = 10_000        // of a directory
 	maxDepth      = 6             // of connectors
 	maxDirs       = 500           // of connectors

@@ -244,7 +244,7 @@ func (l *loading) readPackage(connectors *places) {
 		l.failFile(l.dir, "found no package file, expected "+strings.Join(packages(), ", ")).Hint = "make package.yao"
 	}
 	there := l.servers(l.dir)
-	a.Prompts = l.prompts()
+	a.Prompts, a.Presets = l.prompts(), l.presets()
 	if file == "" {
 		return
 	}

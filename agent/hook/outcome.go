@@ -17,8 +17,8 @@ type Created struct {
 	Temperature  *float64                   // from 0 to 2; nil: the assistant's
 	MaxTokens    int64                      // 0: the assistant's
 	MCPServers   []Server                   // which of the assistant's MCP servers; nil: all
-	PromptPreset string                     // which of the assistant's prompts; "": the usual
-	Locale       string                     // "": the request's
+	PromptPreset string                     // which preset of the assistant's prompts; "": the usual prompts
+	Locale       string                     // what Next, and who it delegates to, have as ctx.locale; "": the request's
 	Metadata     map[string]json.RawMessage // for the record
 }
 

@@ -45,10 +45,10 @@ type Skill struct {
 	AllowedTools  []string          `json:"allowed_tools,omitempty"` // from a string or a list
 	Metadata      map[string]string `json:"metadata,omitempty"`
 	Manual        bool              `json:"manual,omitempty"` // disable-model-invocation: people activate it, models are not told of it
-	Scope         Scope             `json:"scope,omitempty"` // empty when it was not discovered
-	Base          string            `json:"-"`               // absolute; nothing outside of it is read
-	Path          string            `json:"-"`               // the skill's directory, below Base
-	File          string            `json:"-"`               // SKILL.md or skill.md
+	Scope         Scope             `json:"scope,omitempty"`  // empty when it was not discovered
+	Base          string            `json:"-"`                // absolute; nothing outside of it is read
+	Path          string            `json:"-"`                // the skill's directory, below Base
+	File          string            `json:"-"`                // SKILL.md or skill.md
 }
 
 // Dir is the absolute path of the skill's directory.

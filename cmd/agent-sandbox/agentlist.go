@@ -1,6 +1,8 @@
 package main
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -19,6 +21,7 @@ type assistantDocument struct {
 	Runs        string              `json:"runs"`              // "direct", "claude", ...
 	Backend     string              `json:"backend,omitempty"` // where a coding agent runs; "": the caller's choice
 	Prompts     int                 `json:"prompts"`
+	Presets     []string            `json:"presets"` // of prompts, by name
 	Skills      []string            `json:"skills"`
 	Servers     []string            `json:"servers"`
 	Hooks       string              `json:"hooks,omitempty"`
@@ -32,7 +35,7 @@ func newAssistantDocument(e assistant.Entry) assistantDocument {
 	a := e.Assistant
 	d := assistantDocument{
 		Name: a.Name, Label: a.Label, Description: a.Description, File: a.File, Runs: "direct", Prompts: len(a.Prompts),
-		Skills: []string{}, Servers: []string{}, Hooks: a.Hooks, Valid: assistant.Valid(e.Problems), Trusted: a.Trusted(),
+		Presets: append([]string{}, slices.Sorted(maps.Keys(a.Presets))...), Skills: []string{}, Servers: []string{}, Hooks: a.Hooks, Valid: assistant.Valid(e.Problems), Trusted: a.Trusted(),
 		Problems: append([]assistant.Problem{}, e.Problems...),
 	}
 	if a.Connector != nil {

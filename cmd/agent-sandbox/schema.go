@@ -16,7 +16,7 @@ func newSchema(a *app) *cobra.Command {
 		Use:   "schema [" + strings.Join(names, "|") + "]",
 		Short: "print the JSON schema of a file",
 		Long: `Without a name it is that of the configuration file, as with 'policy'. assistant is
-the package file of an assistant, mcp one of its MCP servers, prompts its prompts.yml.
+the package file of an assistant, mcp one of its MCP servers, prompts its prompts.yml and prompts/*.yml.
 Editors complete and check a file that names the schema's file:
   { "$schema": "./agent-sandbox.schema.json", ... }`,
 		Example:   "agent-sandbox schema > agent-sandbox.schema.json\nagent-sandbox schema assistant > assistant.schema.json",

@@ -1,0 +1,85 @@
+//go:build linux
+
+package agent_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+func Test_A_Create_Hook_Chooses_Prompts_And_Locale(t *testing.T) {
+	t.Parallel()
+	a, m := newApp(t, nil, map[string]string{
+		"assistants/qa/package.yao":              `{"name": "QA", "connector": "scripted"}`,
+		"assistants/qa/prompts.yml":              "- role: system\n  content: USUAL-CANARY\n",
+		"assistants/qa/prompts/chat/festive.yml": "- role: system\n  content: FESTIVE-CANARY\n",
+		"assistants/qa/src/index.ts": `
+			function Create(ctx, messages, options) { return { prompt_preset: "chat.festive", locale: ctx.locale === "de-DE" ? "fr-FR" : "wrong" } }
+			function Next(ctx, payload, options) { return { metadata: { next: ctx.locale }, delegate: { agent_id: "other", options: { depth: 2 } } } }`,
+		"assistants/other/package.yao": `{"name": "Other", "connector": "scripted"}`,
+		"assistants/other/src/index.ts": `
+			function Next(ctx, payload, options) { return { data: { locale: ctx.locale, options } } }`,
+	})
+	r := ask("qa", "Hi.")
+	r.Locale = "de-DE"
+	answer, _ := a.ask(t.Context(), t, r)
+	if !answer.OK() || string(answer.Data) != `{"locale":"fr-FR","options":{"depth":2}}` {
+		t.Fatalf("%+v %s", answer, answer.Data)
+	}
+	if first := string(m.Asked()[0]); !strings.Contains(first, "FESTIVE-CANARY") || strings.Contains(first, "USUAL-CANARY") {
+		t.Errorf("the model was told %s", first)
+	}
+}
+
+func Test_What_A_Create_Hook_Wants_And_Nobody_Has_Is_Refused(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		created string
+		code    sandbox.Code
+		says    string
+		hint    string
+	}{
+		"a preset that there is not": {
+			`{ prompt_preset: "festiv" }`, sandbox.NotFound,
+			`create hook: the assistant qa has no preset of prompts "festiv", expected one of festive`, `did you mean "festive"?`,
+		},
+		"a server that there is not": {
+			`{ mcp_servers: ["files"] }`, sandbox.NotFound,
+			`create hook: the assistant qa has no MCP server "files"`, "name it in mcp.servers of its package",
+		},
+		"a connector that there is not": {`{ connector: "scriptd" }`, sandbox.NotFound, "create hook: found no connector", `did you mean "scripted"?`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, m := newApp(t, nil, map[string]string{
+				"assistants/qa/package.yao":         `{"name": "QA", "connector": "scripted"}`,
+				"assistants/qa/prompts/festive.yml": "- role: system\n  content: x\n",
+				"assistants/qa/src/index.ts":        `function Create(ctx, messages, options) { return ` + c.created + ` }`,
+			})
+			_, err := a.Run(t.Context(), ask("qa", "Hi."), ignore)
+			if sandbox.CodeOf(err) != c.code || err == nil || !strings.HasPrefix(err.Error(), c.says) || sandbox.HintOf(err) != c.hint {
+				t.Errorf("%v (%s), hint %s", err, sandbox.CodeOf(err), sandbox.HintOf(err))
+			}
+			if len(m.Asked()) > 0 {
+				t.Error("the model was asked")
+			}
+		})
+	}
+}
+
+func Test_A_Coding_Agent_Has_No_Temperature_Of_A_Hook(t *testing.T) {
+	t.Parallel()
+	a, m := newApp(t, nil, map[string]string{
+		"assistants/coder/package.yao":  `{"name": "Coder", "connector": "scripted", "sandbox": {"command": "claude"}}`,
+		"assistants/coder/src/index.ts": `function Create(ctx, messages, options) { return { temperature: 0.5 } }`,
+	})
+	_, err := a.Run(t.Context(), ask("coder", "Hi."), ignore)
+	if sandbox.CodeOf(err) != sandbox.Invalid || err == nil || !strings.Contains(err.Error(), "create hook: claude chooses the temperature itself") {
+		t.Errorf("%v", err)
+	}
+	if len(m.Asked()) > 0 {
+		t.Error("the model was asked")
+	}
+}
