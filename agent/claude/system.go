@@ -139,6 +139,9 @@ func (d *Decoder) result(data []byte, malformed bool) []event.Event {
 	case r.Result != nil && len(out.Errors) == 0:
 		out.Errors = []string{*r.Result}
 	}
+	var aside []event.Event
+	out.Errors, aside = inWords(out.Outcome, out.Errors)
+	events = append(events, aside...)
 	names, models := jsonl.Members[modelUsage](r.Models, maxModels)
 	for i, m := range models {
 		out.Models = append(out.Models, event.ModelUsage{
@@ -147,6 +150,29 @@ func (d *Decoder) result(data []byte, malformed bool) []event.Event {
 		})
 	}
 	return append(events, event.Event{Kind: event.ResultGiven, Result: out})
+}
+
+// diagnostic begins what Claude Code tells its makers, and nobody else understands.
+const diagnostic = "[ede_diagnostic]"
+
+// inWords are the errors of a result as people understand them. What they would not is told beside, as notices.
+func inWords(of event.Outcome, errors []string) (plain []string, aside []event.Event) {
+	const most = 16
+	for _, text := range errors {
+		switch {
+		case of != event.Interrupted && !strings.HasPrefix(text, diagnostic):
+			plain = append(plain, text)
+		case len(aside) < most:
+			aside = append(aside, event.NewNotice(event.NoticeStatus, "diagnostic", text))
+		}
+	}
+	switch {
+	case of == event.Interrupted:
+		return []string{"interrupted"}, aside
+	case len(plain) == 0 && len(aside) > 0:
+		return []string{"Claude Code stopped in the middle of its work and did not say why"}, aside
+	}
+	return plain, aside
 }
 
 // outcome is success only when both the subtype and is_error say so: a refused request to the API is

@@ -34,7 +34,10 @@ func Test_Outcomes(t *testing.T) {
 		{"is_error without a status is a failure", `{"type":"result","subtype":"success","is_error":true,"result":"x"}`, event.Failed, "x"},
 		{"max turns has errors and no result", `{"type":"result","subtype":"error_max_turns","is_error":true,"errors":["a","b"]}`, event.MaxTurns, "a; b"},
 		{"max turns is none of success without is_error", `{"type":"result","subtype":"error_max_turns","is_error":false}`, event.MaxTurns, ""},
-		{"an interrupt", `{"type":"result","subtype":"error_during_execution","is_error":true,"terminal_reason":"aborted_streaming"}`, event.Interrupted, ""},
+		{"an interrupt", `{"type":"result","subtype":"error_during_execution","is_error":true,"terminal_reason":"aborted_streaming"}`, event.Interrupted, "interrupted"},
+		{"an interrupt that it tells in words for its makers", `{"type":"result","subtype":"error_during_execution","is_error":true,"terminal_reason":"aborted_tools","errors":["[ede_diagnostic] result_type=user last_content_type=n/a stop_reason=tool_use"]}`, event.Interrupted, "interrupted"},
+		{"a failure that it tells in words for its makers", `{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["[ede_diagnostic] result_type=user"]}`, event.Failed, "Claude Code stopped in the middle of its work and did not say why"},
+		{"a failure that it tells in both", `{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["[ede_diagnostic] x","disk full"]}`, event.Failed, "disk full"},
 		{"an error while it ran", `{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["No conversation found"]}`, event.Failed, "No conversation found"},
 		{"a subtype that nobody knows", `{"type":"result","subtype":"perfect"}`, event.Failed, ""},
 		{"is_error of a wrong type", `{"type":"result","subtype":"success","is_error":"true","result":"x"}`, event.Failed, "x"},
@@ -49,6 +52,20 @@ func Test_Outcomes(t *testing.T) {
 				t.Errorf("outcome %q, error %q; want %q, %q", r.Outcome, r.Error, row.want, row.fault)
 			}
 		})
+	}
+}
+
+func Test_What_Claude_Code_Tells_Its_Makers_Is_A_Notice(t *testing.T) {
+	t.Parallel()
+	const raw = "[ede_diagnostic] result_type=user last_content_type=n/a stop_reason=tool_use"
+	events, r := eventtest.Read(t, &claude.Decoder{}, lines(start,
+		`{"type":"result","subtype":"error_during_execution","is_error":true,"terminal_reason":"aborted_tools","errors":["`+raw+`"]}`))
+	told := false
+	for _, e := range events {
+		told = told || e.Kind == event.NoticeGiven && e.Notice.Kind == event.NoticeStatus && e.Notice.Name == "diagnostic" && e.Notice.Text == raw
+	}
+	if !told || r.Error != "interrupted" {
+		t.Errorf("%+v", r)
 	}
 }
 

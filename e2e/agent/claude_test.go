@@ -133,7 +133,7 @@ func Test_Claude_Code_Is_Interrupted(t *testing.T) {
 		}
 	}
 	r := p.run(ctx, t, claude.Agent{}, p.task(claude.Agent{}, "Wait."))
-	if r.Outcome != event.Interrupted {
+	if r.Outcome != event.Interrupted || r.Error != "interrupted" {
 		t.Errorf("%+v", r)
 	}
 }

@@ -162,7 +162,7 @@ func Test_A_Request_That_Is_Canceled_Is_Booked(t *testing.T) {
 			cancel()
 		}
 	})
-	if err != nil || r.Outcome != event.Interrupted || r.Usage.Output == 0 {
+	if err != nil || r.Outcome != event.Interrupted || r.Error != "interrupted" || r.Usage.Output == 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	runs, err := a.store.Runs(t.Context(), store.Query{}, 0)
