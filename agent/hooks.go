@@ -45,6 +45,11 @@ func (m memory) Save(ctx context.Context, key string, value json.RawMessage) err
 	return m.Memory.Save(ctx, key, value, 0)
 }
 
+// LoadOrSave implements [hook.Store].
+func (m memory) LoadOrSave(ctx context.Context, key string, value json.RawMessage) (json.RawMessage, error) {
+	return m.Memory.LoadOrSave(ctx, key, value, 0)
+}
+
 // create runs the Create hook, which may reject the request, and does what it wants of the model step.
 func (t *turn) create(ctx context.Context) error {
 	if t.script == nil || !t.script.HasCreate() {

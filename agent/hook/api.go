@@ -168,8 +168,8 @@ func (r *run) memory(ctx context.Context, h host, space string) *goja.Object {
 			}
 			value = made
 		}
-		ask("Set", call, r.json(value))
-		return value
+		// Another request may have set it while the value was made: that one is kept then.
+		return ask("GetSet", call, r.json(value))
 	})
 	return o
 }

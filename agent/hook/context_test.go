@@ -62,6 +62,13 @@ func (s *shelf) Save(_ context.Context, key string, value json.RawMessage) error
 	return nil
 }
 
+func (s *shelf) LoadOrSave(ctx context.Context, key string, value json.RawMessage) (json.RawMessage, error) {
+	if there, err := s.Load(ctx, key); there != nil || err != nil {
+		return there, err
+	}
+	return value, s.Save(ctx, key, value)
+}
+
 func (s *shelf) Delete(_ context.Context, key string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -230,6 +237,17 @@ export function Next(ctx) {
 				}
 			}
 		})
+	}
+}
+
+func Test_GetSet_Keeps_What_Another_Request_Set_In_The_Meantime(t *testing.T) {
+	t.Parallel()
+	for _, space := range []string{"context", "user"} {
+		body := `const m = ctx.memory.` + space + `; return {data: [m.GetSet('k', () => { m.Set('k', {by: 'another'}); return 'mine' }), m.Get('k'), m.GetSet('new', {a: 1}), m.GetSet('new', 2)]}`
+		got, err := next(t, newEngine(t, hook.Options{}), &hook.Request{UserStore: &shelf{}}, body)
+		if err != nil || got != `[{"by":"another"},{"by":"another"},{"a":1},{"a":1}]` {
+			t.Errorf("%s: %s, %v", space, got, err)
+		}
 	}
 }
 

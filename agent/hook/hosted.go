@@ -214,6 +214,11 @@ func (h *hosted) remember(ctx context.Context, a memoryArgs) (any, error) {
 			return nil, refuse("%s: expected a value that JSON has", where)
 		}
 		return nil, s.Save(ctx, a.Key, slices.Clone(a.Value))
+	case "GetSet":
+		if !json.Valid(a.Value) {
+			return nil, refuse("%s: expected a value that JSON has", where)
+		}
+		return s.LoadOrSave(ctx, a.Key, slices.Clone(a.Value))
 	case "Del":
 		return nil, s.Delete(ctx, a.Key)
 	default:

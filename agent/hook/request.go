@@ -83,6 +83,9 @@ type Store interface {
 	Load(ctx context.Context, key string) (json.RawMessage, error)
 	// Save sets it.
 	Save(ctx context.Context, key string, value json.RawMessage) error
+	// LoadOrSave is the value of a key, which is set first where there is none. Of those who do it at once one sets it,
+	// and all get the same.
+	LoadOrSave(ctx context.Context, key string, value json.RawMessage) (json.RawMessage, error)
 	// Delete removes it, whether or not it is there.
 	Delete(ctx context.Context, key string) error
 	// Keys lists the keys, sorted.
@@ -101,13 +104,27 @@ func (m memory) Load(_ context.Context, key string) (json.RawMessage, error) {
 func (m memory) Save(_ context.Context, key string, value json.RawMessage) error {
 	m.s.mu.Lock()
 	defer m.s.mu.Unlock()
-	if _, ok := m.s.memory[key]; !ok && len(m.s.memory) >= maxKeys {
+	return m.s.save(key, value)
+}
+
+func (m memory) LoadOrSave(_ context.Context, key string, value json.RawMessage) (json.RawMessage, error) {
+	m.s.mu.Lock()
+	defer m.s.mu.Unlock()
+	if there, ok := m.s.memory[key]; ok {
+		return there, nil
+	}
+	return value, m.s.save(key, value)
+}
+
+// save sets a value; the caller has the lock.
+func (s *state) save(key string, value json.RawMessage) error {
+	if _, ok := s.memory[key]; !ok && len(s.memory) >= maxKeys {
 		return refuse("ctx.memory.context has %d keys already", maxKeys)
 	}
-	if m.s.memory == nil {
-		m.s.memory = map[string]json.RawMessage{}
+	if s.memory == nil {
+		s.memory = map[string]json.RawMessage{}
 	}
-	m.s.memory[key] = value
+	s.memory[key] = value
 	return nil
 }
 

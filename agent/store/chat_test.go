@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -232,6 +233,38 @@ func Test_New_IDs_Are_Good_And_Sorted(t *testing.T) {
 		last = id
 		at.add(time.Millisecond)
 	}
+}
+
+func Test_Who_Loads_Or_Saves_At_Once_Gets_The_Same(t *testing.T) {
+	t.Parallel()
+	dir, now := t.TempDir(), newClock()
+	stores := []*store.Store{open(t, dir, store.Options{Now: now.now}), open(t, dir, store.Options{Now: now.now})} // as of two processes
+	for round := range 20 {
+		key, got := fmt.Sprint("k", round), make([]string, 8)
+		var wg sync.WaitGroup
+		for i := range got {
+			wg.Go(func() {
+				v, err := stores[i%2].Memory(store.UserScope("ann")).LoadOrSave(t.Context(), key, json.RawMessage(fmt.Sprint(i)), 0)
+				if err != nil {
+					t.Error(err)
+				}
+				got[i] = string(v)
+			})
+		}
+		wg.Wait()
+		kept, err := stores[0].Memory(store.UserScope("ann")).Load(t.Context(), key)
+		if err != nil || slices.ContainsFunc(got, func(v string) bool { return v != string(kept) }) {
+			t.Errorf("%s is kept, %v, and they got %q", kept, err, got)
+		}
+	}
+	m := stores[0].Memory(store.UserScope("ann"))
+	must(t, m.Save(t.Context(), "short", json.RawMessage("1"), time.Minute))
+	now.add(time.Minute)
+	if v, err := m.LoadOrSave(t.Context(), "short", json.RawMessage("2"), 0); err != nil || string(v) != "2" {
+		t.Errorf("what has expired is there: %s, %v", v, err)
+	}
+	_, err := m.LoadOrSave(t.Context(), "", json.RawMessage("1"), 0)
+	wants(t, err, sandbox.Invalid, "1 to 256 bytes")
 }
 
 func Test_Memory_Is_Kept_Apart_Bounded_And_Until_It_Expires(t *testing.T) {

@@ -48,22 +48,61 @@ type Memory struct {
 // Memory is the memory of a scope.
 func (s *Store) Memory(scope Scope) Memory { return Memory{s, scope} }
 
+// querier is the database, or a transaction of it.
+type querier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
 // Load is the value of a key; nil: there is none, or it has expired.
 func (m Memory) Load(ctx context.Context, key string) (json.RawMessage, error) {
+	value, err := m.value(ctx, m.store.db, key)
+	return value, m.store.failed(err)
+}
+
+func (m Memory) value(ctx context.Context, from querier, key string) (json.RawMessage, error) {
 	const query = "SELECT value FROM memory WHERE scope = ? AND key = ? AND (expires = 0 OR expires > ?)"
 	var value string
-	err := m.store.db.QueryRowContext(ctx, query, m.scope.name, key, millis(m.store.now())).Scan(&value)
+	err := from.QueryRowContext(ctx, query, m.scope.name, key, millis(m.store.now())).Scan(&value)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, m.store.failed(err)
+		return nil, err
 	}
 	return json.RawMessage(value), nil
 }
 
 // Save sets the value of a key, until it expires; 0: for ever. What is too large is Exhausted.
 func (m Memory) Save(ctx context.Context, key string, value json.RawMessage, expires time.Duration) error {
+	if err := checkEntry(key, value); err != nil {
+		return err
+	}
+	return m.store.write(ctx, func(tx *sql.Tx) error { return m.put(ctx, tx, key, value, expires) })
+}
+
+// LoadOrSave is the value of a key, which is saved first where there is none, as Save does it. Of those who do it at
+// once, in whatever process, one saves, and all get the same.
+func (m Memory) LoadOrSave(ctx context.Context, key string, value json.RawMessage, expires time.Duration) (json.RawMessage, error) {
+	if err := checkEntry(key, value); err != nil {
+		return nil, err
+	}
+	kept := value
+	err := m.store.write(ctx, func(tx *sql.Tx) error {
+		there, err := m.value(ctx, tx, key)
+		if err != nil || there != nil {
+			kept = there
+			return err
+		}
+		return m.put(ctx, tx, key, value, expires)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return kept, nil
+}
+
+// checkEntry checks what is to be saved.
+func checkEntry(key string, value json.RawMessage) error {
 	switch {
 	case key == "" || len(key) > maxKey:
 		return sandbox.Errorf(sandbox.Invalid, "memory: key %s: expected 1 to %d bytes", brief(key), maxKey)
@@ -72,29 +111,32 @@ func (m Memory) Save(ctx context.Context, key string, value json.RawMessage, exp
 	case !json.Valid(value):
 		return sandbox.Errorf(sandbox.Invalid, "memory: key %s: the value is no JSON", brief(key))
 	}
+	return nil
+}
+
+// put saves a value within a transaction, and fails when there is too much of them then.
+func (m Memory) put(ctx context.Context, tx *sql.Tx, key string, value json.RawMessage, expires time.Duration) error {
 	now, until := m.store.now(), int64(0)
 	if expires > 0 {
 		until = millis(now.Add(min(expires, maxExpires)))
 	}
-	return m.store.write(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, "DELETE FROM memory WHERE scope = ? AND expires != 0 AND expires <= ?", m.scope.name, millis(now)); err != nil {
-			return err
-		}
-		const put = "INSERT INTO memory VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value, expires = excluded.expires"
-		if _, err := tx.ExecContext(ctx, put, m.scope.name, key, string(value), until); err != nil {
-			return err
-		}
-		var keys, size int64
-		const sum = "SELECT count(*), sum(length(CAST(value AS BLOB))) FROM memory WHERE scope = ?"
-		if err := tx.QueryRowContext(ctx, sum, m.scope.name).Scan(&keys, &size); err != nil {
-			return err
-		}
-		if keys > maxKeys || size > maxScoped {
-			return sandbox.Errorf(sandbox.Exhausted, "memory: %d keys with %d bytes; at most %d with %d are kept", keys, size, maxKeys, maxScoped).
-				WithHint("delete what is not needed any more")
-		}
-		return nil
-	})
+	if _, err := tx.ExecContext(ctx, "DELETE FROM memory WHERE scope = ? AND expires != 0 AND expires <= ?", m.scope.name, millis(now)); err != nil {
+		return err
+	}
+	const put = "INSERT INTO memory VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value, expires = excluded.expires"
+	if _, err := tx.ExecContext(ctx, put, m.scope.name, key, string(value), until); err != nil {
+		return err
+	}
+	var keys, size int64
+	const sum = "SELECT count(*), sum(length(CAST(value AS BLOB))) FROM memory WHERE scope = ?"
+	if err := tx.QueryRowContext(ctx, sum, m.scope.name).Scan(&keys, &size); err != nil {
+		return err
+	}
+	if keys > maxKeys || size > maxScoped {
+		return sandbox.Errorf(sandbox.Exhausted, "memory: %d keys with %d bytes; at most %d with %d are kept", keys, size, maxKeys, maxScoped).
+			WithHint("delete what is not needed any more")
+	}
+	return nil
 }
 
 // Delete forgets a key; one that is not there is no error.
