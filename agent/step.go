@@ -34,7 +34,8 @@ func (t *turn) step(ctx context.Context) error {
 func (t *turn) call(ctx context.Context, system []string) error {
 	o, l := t.assistant.Options, t.assistant.Limits
 	r := model.Request{
-		Connector: t.connector, System: t.system(system), Temperature: o.Temperature, MaxTokens: t.maxTokens(), Tools: t.directTools(),
+		Connector: t.connector, System: t.system(system), Temperature: o.Temperature, TopP: o.TopP, MaxTokens: t.maxTokens(),
+		Reasoning: o.Reasoning(), Tools: t.directTools(),
 		Limits: model.Limits{Tokens: l.TokensPerRequest, CostUSD: l.CostPerRequestUSD},
 	}
 	for _, m := range t.asked {

@@ -50,9 +50,16 @@ type Assistant struct {
 
 // Options are sent with a direct call to a model. A nil pointer leaves the choice to the server.
 type Options struct {
-	Temperature *float64 `json:"temperature"` // 0 to 2
-	TopP        *float64 `json:"top_p"`       // 0 to 1
-	MaxTokens   int64    `json:"max_tokens"`  // of an answer; 0: the connector's
+	Temperature *float64            `json:"temperature"`      // 0 to 2
+	TopP        *float64            `json:"top_p"`            // 0 to 1
+	MaxTokens   int64               `json:"max_tokens"`       // of an answer; 0: the connector's
+	Thinking    *connector.Thinking `json:"thinking"`         // nil: the connector's
+	Effort      string              `json:"reasoning_effort"` // "": the connector's
+}
+
+// Reasoning is what the options say of it.
+func (o Options) Reasoning() connector.Reasoning {
+	return connector.Reasoning{Thinking: o.Thinking, Effort: o.Effort}
 }
 
 // Limits bound what one user does with an assistant. 0 is no limit.

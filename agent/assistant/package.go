@@ -107,6 +107,8 @@ func (p *packaged) checkOptions() {
 		p.number("options.top_p", *o.TopP, 0, 1)
 	}
 	p.count("options.max_tokens", o.MaxTokens, maxTokens)
+	p.choice("options.reasoning_effort", o.Effort, connector.Efforts()...)
+	p.reasoning(nil)
 	p.count("limits.concurrent_requests", int64(l.ConcurrentRequests), maxTurns)
 	p.count("limits.tokens_per_request", l.TokensPerRequest, maxTokens)
 	p.count("limits.tokens_per_day", l.TokensPerDay, maxTokens)
@@ -164,7 +166,7 @@ func (p *packaged) sandbox() *Sandbox {
 	}
 	s.Layer = p.layer()
 	p.arguments(s)
-	for _, key := range []string{"options.temperature", "options.top_p"} {
+	for _, key := range []string{"options.temperature", "options.top_p", "options.thinking", "options.reasoning_effort"} {
 		if p.lines[key] > 0 && p.lines["sandbox"] > 0 {
 			p.fail(key, "found beside a sandbox, whose coding agent chooses it, expected none")
 		}
@@ -271,6 +273,22 @@ func (p *packaged) chosen(there map[string]tool.Server, dir string) []tool.Serve
 		}
 	}
 	return out
+}
+
+// reasoning checks what the options say of it, for the connector that there is; nil: for any.
+func (p *packaged) reasoning(c *connector.Connector) {
+	var protocol connector.Protocol
+	if c != nil {
+		protocol = c.Protocol
+	}
+	if slices.ContainsFunc(p.problems, func(told jsonc.Problem) bool {
+		return strings.HasPrefix(told.Key, "options.thinking") || told.Key == "options.reasoning_effort"
+	}) {
+		return
+	}
+	if key, text, hint := p.doc.Options.Reasoning().Fault(protocol); key != "" {
+		p.fail("options."+key, "%s", text).Hint = hint
+	}
 }
 
 // connector looks up the model of the assistant.

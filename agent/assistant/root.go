@@ -260,6 +260,7 @@ func (l *loading) readPackage(connectors *places) {
 	}
 	a.Servers = p.chosen(there, l.t.abs(path.Join(l.dir, serversDir)))
 	a.Connector = p.connector(connectors, a.sums)
+	p.reasoning(a.Connector)
 	l.add(p.sorted()...)
 }
 

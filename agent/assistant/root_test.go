@@ -231,6 +231,11 @@ func Test_What_Is_Wrong_With_The_Files_Is_Told(t *testing.T) {
 			map[string]string{"connectors/m.conn.json": plainConnector},
 			[]string{"DIR/assistants/a/package.yao:1: connector: found two files of the connector m, expected one"},
 		},
+		{
+			"thinking that its connector has not",
+			map[string]string{"assistants/a/package.yao": "{\"name\": \"A\", \"connector\": \"m\",\n\"options\": {\"thinking\": {\"type\": \"enabled\", \"budget_tokens\": 4096}}}"},
+			[]string{"DIR/assistants/a/package.yao:2: options.thinking.budget_tokens: found it for a connector of type openai, whose servers have none"},
+		},
 		{"a server that is not there", map[string]string{
 			"assistants/a/package.yao":             "{\"name\": \"A\", \"connector\": \"m\", \"mcp\": {\"servers\": [\n{\"server_id\": \"filesytem\"}]}}",
 			"assistants/a/mcps/files.mcp.yao":      plainServer,

@@ -27,6 +27,7 @@ type Connector struct {
 	Model     string            // as the server calls it
 	Headers   map[string]string // sent with each request, beside the key's
 	MaxTokens int64             // that an answer may have; 0: the server's default, or ours where the API demands a number
+	Reasoning Reasoning         // of direct calls; a coding agent chooses itself
 	Price     *Price            // nil: not known, so no cost is booked
 	Secret    Secret            // where the key is
 }

@@ -1,6 +1,7 @@
 package connector
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"net/textproto"
@@ -43,6 +44,8 @@ type options struct {
 	Key       jsonc.Value       `json:"key"`
 	Headers   map[string]string `json:"headers"`
 	MaxTokens int64             `json:"max_tokens"`
+	Thinking  *Thinking         `json:"thinking"`
+	Effort    string            `json:"reasoning_effort"`
 }
 
 type filedPrice struct {
@@ -71,6 +74,7 @@ func Parse(id, file string, data []byte) (*Connector, []jsonc.Problem) {
 		c.Secret = r.secret(doc.Options.Key)
 		c.Price = r.price()
 		r.checkHeaders()
+		c.Reasoning = r.reasoning(c.Protocol)
 	}
 	if len(r.problems) > 0 {
 		slices.SortStableFunc(r.problems, func(a, b jsonc.Problem) int { return a.Line - b.Line })
@@ -187,6 +191,22 @@ func (r *reading) baseURL(p Protocol) string {
 		u.Path = "/v1"
 	}
 	return u.String()
+}
+
+// reasoning is how much the model thinks.
+func (r *reading) reasoning(p Protocol) Reasoning {
+	out := Reasoning{Thinking: r.doc.Options.Thinking, Effort: r.doc.Options.Effort}
+	if r.has("options.reasoning_effort") && out.Effort == "" {
+		r.fail("options.reasoning_effort", "found no text, expected one of %s", strings.Join(Efforts(), ", "))
+	}
+	if r.lines["options.thinking"] > 0 && !r.has("options.thinking") {
+		out.Thinking = nil // it is no object, which was told
+	}
+	if key, text, hint := out.Fault(p); key != "" {
+		problem := r.fail("options."+key, "%s", text)
+		problem.Hint, problem.Line = hint, cmp.Or(r.lines["options."+key], r.lines["options.thinking"])
+	}
+	return out
 }
 
 func (r *reading) price() *Price {

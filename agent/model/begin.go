@@ -14,6 +14,7 @@ func (c *Client) begin(ctx context.Context, req Request) (*run, error) {
 	if err := valid(&req); err != nil {
 		return nil, err
 	}
+	req.Reasoning = req.Reasoning.Or(req.Connector.Reasoning)
 	system, said, err := sayings(req.System, req.Messages)
 	if err != nil {
 		return nil, err
@@ -35,6 +36,9 @@ func (c *Client) begin(ctx context.Context, req Request) (*run, error) {
 	case connector.Anthropic:
 		if limit <= 0 {
 			limit = maxTokensOf(req.Connector.Model)
+		}
+		if err := thinkable(req, limit); err != nil {
+			return nil, err
 		}
 		r.api = newMessages(c, req, system, said, tools.functions(), limit)
 	default:
@@ -62,11 +66,35 @@ func valid(req *Request) error {
 			WithHint("write price into the connector, or limit tokens")
 	case req.Limits.CostUSD < 0 || math.IsNaN(req.Limits.CostUSD) || req.Limits.Tokens < 0:
 		return invalid("limits: expected numbers from 0 on")
+	case req.TopP != nil && !(*req.TopP >= 0 && *req.TopP <= 1):
+		return invalid("top_p: expected a number from 0 to 1, got %g", *req.TopP)
 	case req.Temperature != nil && (math.IsNaN(*req.Temperature) || *req.Temperature < 0 || *req.Temperature > 2):
 		return invalid("temperature: expected a number from 0 to 2, got %g", *req.Temperature)
 	}
+	if key, text, hint := req.Reasoning.Or(c.Reasoning).Fault(c.Protocol); key != "" {
+		err := sandbox.Errorf(sandbox.Invalid, "%s: options.%s: %s", c.ID, key, text)
+		err.Hint = hint
+		return err
+	}
 	if req.MaxTurns <= 0 {
 		req.MaxTurns = 20
+	}
+	return nil
+}
+
+// thinkable checks what Anthropic's API demands of a request that has its model think.
+func thinkable(req Request, limit int64) error {
+	if !req.Reasoning.Thinks() {
+		return nil
+	}
+	id, budget := req.Connector.ID, req.Reasoning.Thinking.BudgetTokens
+	switch {
+	case req.Temperature != nil && *req.Temperature != 1:
+		return sandbox.Errorf(sandbox.Invalid, "%s: a model that thinks has no temperature, and %g is asked for", id, *req.Temperature).
+			WithHint(`leave it out, or write "thinking": {"type": "disabled"} into the assistant's options`)
+	case budget >= limit:
+		return sandbox.Errorf(sandbox.Invalid, "%s: thinking for %d tokens needs answers that may have more, and they may have %d", id, budget, limit).
+			WithHint("raise max_tokens, or lower budget_tokens")
 	}
 	return nil
 }

@@ -29,7 +29,15 @@ func newChat(c *Client, req Request, system []string, said []saying, tools []fun
 	d := &chat{c: c, conn: req.Connector}
 	d.params.Model = req.Connector.Model
 	d.params.StreamOptions.IncludeUsage = openai.Bool(true)
-	d.params.SetExtraFields(map[string]any{"stream": true})
+	extra := map[string]any{"stream": true}
+	if t := req.Reasoning.Thinking; t != nil { // DeepSeek's, GLM's and others' name for it
+		extra["thinking"] = map[string]string{"type": t.Type}
+	}
+	d.params.SetExtraFields(extra)
+	d.params.ReasoningEffort = shared.ReasoningEffort(req.Reasoning.Effort)
+	if req.TopP != nil {
+		d.params.TopP = openai.Float(*req.TopP)
+	}
 	if req.Temperature != nil {
 		d.params.Temperature = openai.Float(*req.Temperature)
 	}

@@ -29,6 +29,10 @@ func newMessages(c *Client, req Request, system []string, said []saying, tools [
 	if req.Temperature != nil {
 		d.params.Temperature = anthropic.Float(*req.Temperature)
 	}
+	if req.TopP != nil {
+		d.params.TopP = anthropic.Float(*req.TopP)
+	}
+	d.params.Thinking = thinkingParam(req.Reasoning.Thinking)
 	for _, text := range system {
 		d.params.System = append(d.params.System, anthropic.TextBlockParam{Text: text})
 	}
@@ -53,6 +57,20 @@ func newMessages(c *Client, req Request, system []string, said []saying, tools [
 	}
 	d.mark(true)
 	return d
+}
+
+// thinkingParam asks for thinking, in words that can be read where models would leave those out by themselves.
+func thinkingParam(t *connector.Thinking) anthropic.ThinkingConfigParamUnion {
+	switch {
+	case t == nil:
+		return anthropic.ThinkingConfigParamUnion{}
+	case t.Type == "enabled":
+		return anthropic.ThinkingConfigParamOfEnabled(t.BudgetTokens)
+	case t.Type == "adaptive":
+		return anthropic.ThinkingConfigParamUnion{OfAdaptive: &anthropic.ThinkingConfigAdaptiveParam{Display: anthropic.ThinkingConfigAdaptiveDisplaySummarized}}
+	}
+	off := anthropic.NewThinkingConfigDisabledParam()
+	return anthropic.ThinkingConfigParamUnion{OfDisabled: &off}
 }
 
 // maxTokensOf is how many tokens an answer of a model may have when nobody says it: the API demands a number, and
@@ -262,5 +280,12 @@ func (d *messages) extend(a *answer, results []result) {
 	d.mark(true)
 }
 
-// relent implements dialect.
-func (d *messages) relent(int64, string) bool { return false }
+// relent leaves out how thinking is shown where a server does not know that.
+func (d *messages) relent(status int64, text string) bool {
+	adaptive := d.params.Thinking.OfAdaptive
+	if status != http.StatusBadRequest || !strings.Contains(text, "display") || adaptive == nil || adaptive.Display == "" {
+		return false
+	}
+	adaptive.Display = ""
+	return true
+}

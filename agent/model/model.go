@@ -76,12 +76,14 @@ func (c *Client) Close() error {
 // Request is what a model is asked. Nothing of it is changed or kept.
 type Request struct {
 	Connector   connector.Connector
-	System      []string          // the prompts, before the messages
-	Messages    []message.Message // the chat; those of role system are added to System
-	Temperature *float64          // nil: the server's
-	MaxTokens   int64             // that an answer may have; 0: the connector's
-	Tools       tool.Set          // nil: none
-	MaxTurns    int               // how often the model is asked; 0: 20
+	System      []string            // the prompts, before the messages
+	Messages    []message.Message   // the chat; those of role system are added to System
+	Temperature *float64            // nil: the server's
+	TopP        *float64            // nil: the server's
+	MaxTokens   int64               // that an answer may have; 0: the connector's
+	Reasoning   connector.Reasoning // what is not said is as the connector has it
+	Tools       tool.Set            // nil: none
+	MaxTurns    int                 // how often the model is asked; 0: 20
 	Limits      Limits
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/responses"
+	"github.com/openai/openai-go/v3/shared"
 
 	"github.com/seed434b0696/agent-sandbox/agent/connector"
 	"github.com/seed434b0696/agent-sandbox/agent/message"
@@ -29,13 +30,23 @@ func newResponse(c *Client, req Request, system []string, said []saying, tools [
 	if req.Temperature != nil {
 		d.params.Temperature = openai.Float(*req.Temperature)
 	}
+	if req.TopP != nil {
+		d.params.TopP = openai.Float(*req.TopP)
+	}
 	if limit > 0 {
 		d.params.MaxOutputTokens = openai.Int(limit)
 	}
 	if len(system) > 0 {
 		d.params.Instructions = openai.String(strings.Join(system, "\n\n"))
 	}
-	if reasons(req.Connector.Model) { // others refuse it
+	effort := req.Reasoning.Effort
+	if effort != "" {
+		d.params.Reasoning.Effort = shared.ReasoningEffort(effort)
+		if effort != "none" {
+			d.params.Reasoning.Summary = shared.ReasoningSummaryAuto
+		}
+	}
+	if reasons(req.Connector.Model) || effort != "" && effort != "none" { // others refuse it
 		d.params.Include = []responses.ResponseIncludable{responses.ResponseIncludableReasoningEncryptedContent}
 	}
 	for _, s := range said {
@@ -195,5 +206,11 @@ func (d *response) extend(a *answer, results []result) {
 	}
 }
 
-// relent implements dialect.
-func (d *response) relent(int64, string) bool { return false }
+// relent does without a summary of the reasoning, which OpenAI gives to organizations only that it has verified.
+func (d *response) relent(status int64, text string) bool {
+	if status != http.StatusBadRequest || !strings.Contains(text, "summar") || d.params.Reasoning.Summary == "" {
+		return false
+	}
+	d.params.Reasoning.Summary = ""
+	return true
+}

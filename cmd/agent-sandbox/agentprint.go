@@ -64,7 +64,7 @@ func (p *agentPrinter) print(e event.Event) {
 func (p *agentPrinter) notice(n *event.Notice) {
 	switch n.Kind {
 	case event.NoticeStatus:
-		if n.Text != "" && n.Text != "requesting" {
+		if n.Text != "" && n.Text != "requesting" && n.Name != "diagnostic" { // a program's words for its makers
 			p.line("status", n.Name, n.Text)
 		}
 	case event.NoticePlan, event.NoticeUser:

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed434b0696/agent-sandbox/agent/event"
+	"github.com/seed434b0696/agent-sandbox/e2e/model"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -81,5 +83,43 @@ func Test_A_Coding_Agent_Has_No_Temperature_Of_A_Hook(t *testing.T) {
 	}
 	if len(m.Asked()) > 0 {
 		t.Error("the model was asked")
+	}
+}
+
+func Test_A_Direct_Model_Thinks_As_Its_Assistant_Says(t *testing.T) {
+	t.Parallel()
+	files := greeting()
+	files["assistants/qa/package.yao"] = `{"name": "QA", "connector": "scripted", "options": {"max_tokens": 8000, "top_p": 0.96, "thinking": {"type": "enabled", "budget_tokens": 2048}}}`
+	a, m := newApp(t, []model.Turn{
+		{ID: "activate", Tool: "activate_skill", Input: map[string]any{"name": "greeting"}, Thinking: "THOUGHT-CANARY"},
+		{Text: "Good day."},
+	}, files)
+	r, events := a.ask(t.Context(), t, ask("qa", "Greet me."))
+	m.Check(t)
+	if !r.OK() || r.Content != "Good day." {
+		t.Fatalf("%+v", r)
+	}
+	thought := ""
+	for _, e := range events {
+		if e.Kind == event.Thinking {
+			thought += e.Text
+		}
+	}
+	if thought != "THOUGHT-CANARY" {
+		t.Errorf("the thinking that was told: %q", thought)
+	}
+	for _, want := range []string{`"thinking":{"budget_tokens":2048,"type":"enabled"}`, `"top_p":0.96`, `"max_tokens":8000`} {
+		if !strings.Contains(string(m.Asked()[0]), want) {
+			t.Errorf("the first request lacks %s", want)
+		}
+	}
+	if back := string(m.Asked()[1]); !strings.Contains(back, `{"signature":"signed-activate","thinking":"THOUGHT-CANARY","type":"thinking"},{"id":"activate"`) {
+		t.Errorf("the thought does not go back before its use: %s", back)
+	}
+	again := ask("qa", "And again.")
+	again.Chat = r.Chat
+	a.ask(t.Context(), t, again)
+	if asked := m.Asked(); strings.Contains(string(asked[2]), "THOUGHT-CANARY") {
+		t.Error("a thought is kept as if it were said")
 	}
 }

@@ -87,9 +87,20 @@ func streamMessage(w http.ResponseWriter, name string, t Turn) {
 		"id": "msg_" + t.ID, "type": "message", "role": "assistant", "model": name,
 		"content": []any{}, "stop_reason": nil, "stop_sequence": nil, "usage": usage,
 	}})
-	event(w, "content_block_start", map[string]any{"index": 0, "content_block": content})
-	event(w, "content_block_delta", map[string]any{"index": 0, "delta": delta})
-	event(w, "content_block_stop", map[string]any{"index": 0})
+	at := 0
+	block := func(content map[string]any, deltas ...map[string]any) {
+		event(w, "content_block_start", map[string]any{"index": at, "content_block": content})
+		for _, d := range deltas {
+			event(w, "content_block_delta", map[string]any{"index": at, "delta": d})
+		}
+		event(w, "content_block_stop", map[string]any{"index": at})
+		at++
+	}
+	if t.Thinking != "" {
+		block(map[string]any{"type": "thinking", "thinking": "", "signature": ""},
+			map[string]any{"type": "thinking_delta", "thinking": t.Thinking}, map[string]any{"type": "signature_delta", "signature": "signed-" + t.ID})
+	}
+	block(content, delta)
 	event(w, "message_delta", map[string]any{
 		"delta": map[string]any{"stop_reason": stop, "stop_sequence": nil},
 		"usage": map[string]any{"output_tokens": 20},

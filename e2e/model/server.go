@@ -24,6 +24,8 @@ type Turn struct {
 	Space string         // what OpenAI's API has the tool in; "": nothing
 	Input map[string]any // plain values
 	Text  string
+	// Thinking comes before the rest, signed, over Anthropic's API; "": there is none.
+	Thinking string
 }
 
 // Result is what a tool gave back to the model.
