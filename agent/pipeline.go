@@ -94,6 +94,10 @@ type Answer struct {
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"` // of hooks
 }
 
+// DefaultWorkspaces is how many workspaces a user has at most, where the assistant's limits do not say it: one of each chat
+// with a coding agent, until it was not used for as long as they are kept.
+const DefaultWorkspaces = 1000
+
 // maxDelegations is how often one request may go on with another assistant.
 const maxDelegations = 5
 

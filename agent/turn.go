@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -141,7 +142,9 @@ func (t *turn) furnish(ctx context.Context) error {
 	t.said = t.request.Prompt
 	t.said.Parts = slices.Clone(t.said.Parts) // the caller's own stay as they are
 	if t.executor != nil {
-		space, err := t.pipeline.o.Store.OpenWorkspace(ctx, t.request.User, t.chat.Chat().ID, store.Limits{})
+		space, err := t.pipeline.o.Store.OpenWorkspace(ctx, t.request.User, t.chat.Chat().ID, store.Limits{
+			Workspaces: cmp.Or(t.assistant.Limits.Workspaces, DefaultWorkspaces),
+		})
 		if err != nil {
 			return err
 		}

@@ -62,13 +62,14 @@ func (o Options) Reasoning() connector.Reasoning {
 	return connector.Reasoning{Thinking: o.Thinking, Effort: o.Effort}
 }
 
-// Limits bound what one user does with an assistant. 0 is no limit.
+// Limits bound what one user does with an assistant. 0 is no limit, but of Workspaces.
 type Limits struct {
 	ConcurrentRequests int     `json:"concurrent_requests"`  // of a user
 	TokensPerRequest   int64   `json:"tokens_per_request"`   // of all kinds together
 	CostPerRequestUSD  float64 `json:"cost_per_request_usd"` //
 	TokensPerDay       int64   `json:"tokens_per_day"`       // of a user, of all kinds together
 	CostPerDayUSD      float64 `json:"cost_per_day_usd"`     // of a user
+	Workspaces         int     `json:"workspaces"`           // of a user, of all assistants together, with which this one still makes a new one; 0: the pipeline's default
 }
 
 // Command is a coding agent.

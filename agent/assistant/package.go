@@ -112,6 +112,7 @@ func (p *packaged) checkOptions() {
 	p.count("limits.concurrent_requests", int64(l.ConcurrentRequests), maxTurns)
 	p.count("limits.tokens_per_request", l.TokensPerRequest, maxTokens)
 	p.count("limits.tokens_per_day", l.TokensPerDay, maxTokens)
+	p.count("limits.workspaces", int64(l.Workspaces), maxTurns)
 	p.amount("limits.cost_per_request_usd", l.CostPerRequestUSD)
 	p.amount("limits.cost_per_day_usd", l.CostPerDayUSD)
 }

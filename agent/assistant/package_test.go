@@ -97,7 +97,7 @@ func Test_Every_Key_Of_A_Package_Is_Read(t *testing.T) {
       "cpu": 1.5}},
   },
   "options": {"max_tokens": 5},
-  "limits": {"concurrent_requests": 1, "tokens_per_request": 2, "cost_per_request_usd": 0.3, "tokens_per_day": 4, "cost_per_day_usd": 5},
+  "limits": {"concurrent_requests": 1, "tokens_per_request": 2, "cost_per_request_usd": 0.3, "tokens_per_day": 4, "cost_per_day_usd": 5, "workspaces": 6},
 }`))
 	if len(p.problems) > 0 {
 		t.Fatal(p.problems)
@@ -117,7 +117,7 @@ func Test_Every_Key_Of_A_Package_Is_Read(t *testing.T) {
 	if diff := cmp.Diff(want, s); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(Limits{1, 2, 0.3, 4, 5}, p.doc.Limits); diff != "" {
+	if diff := cmp.Diff(Limits{1, 2, 0.3, 4, 5, 6}, p.doc.Limits); diff != "" {
 		t.Error(diff)
 	}
 	force := true
@@ -167,6 +167,7 @@ var badPackages = []struct{ name, text, want string }{
 	{"a server twice", "\"mcp\": {\"servers\": [{\"server_id\": \"s\"},\n{\"server_id\": \"s\"}]}", `f:3: mcp.servers[1].server_id: found "s" a second time, expected once`},
 	{"no tool", `"mcp": {"servers": [{"server_id": "s", "tools": []}]}`, "f:2: mcp.servers[0].tools: found no tool, expected at least one (without the key all tools of the server are used)"},
 	{"servers as texts", `"mcp": {"servers": ["s"]}`, `f:2: mcp.servers[0]: found "s", expected an object`},
+	{"no workspace", `"limits": {"workspaces": 0}`, "f:2: limits.workspaces: found 0, expected a whole number from 1 to 100000"},
 	{"no requests", `"limits": {"concurrent_requests": 0}`, "f:2: limits.concurrent_requests: found 0, expected a whole number from 1 to 100000"},
 	{"half a token", `"limits": {"tokens_per_day": 0.5}`, "f:2: limits.tokens_per_day: found 0.5, expected a whole number of at least 1"},
 	{"a debt", `"limits": {"cost_per_day_usd": -1}`, "f:2: limits.cost_per_day_usd: found -1, expected US dollars above 0 and up to 1000000"},

@@ -5,6 +5,7 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -218,5 +219,40 @@ func Test_A_Chat_Whose_Session_Is_Gone_Goes_On(t *testing.T) {
 		if last := string(asked[len(asked)-1]); !strings.Contains(last, "WORD-CANARY") {
 			t.Errorf("gone %v: the model was not told the word", gone)
 		}
+	}
+}
+
+func Test_A_User_Has_So_Many_Workspaces_And_No_More(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		limits string
+		have   int
+		says   string
+	}{
+		"the assistant says it": {`, "limits": {"workspaces": 2}`, 2, `user "ann" has 2 workspaces; 2 are allowed`},
+		"nobody says it":        {"", agent.DefaultWorkspaces, `user "ann" has 1000 workspaces; 1000 are allowed`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, m := newApp(t, nil, map[string]string{
+				"assistants/coder/package.yao": `{"name": "Coder", "connector": "scripted", "sandbox": {"command": "claude"}` + c.limits + `}`,
+			})
+			for i := range c.have {
+				space, err := a.store.OpenWorkspace(t.Context(), "ann", fmt.Sprint("chat", i), store.Limits{})
+				if err == nil {
+					err = space.Close()
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, err := a.Run(t.Context(), ask("coder", "Hi."), ignore)
+			if sandbox.CodeOf(err) != sandbox.Exhausted || err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(sandbox.HintOf(err), "agent prune") {
+				t.Errorf("%v, %s", err, sandbox.HintOf(err))
+			}
+			if len(m.Asked()) > 0 {
+				t.Error("the model was asked")
+			}
+		})
 	}
 }
