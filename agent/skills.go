@@ -90,10 +90,6 @@ type skillUse struct {
 
 // Call implements [tool.Set].
 func (s skillTools) Call(_ context.Context, name string, arguments json.RawMessage) (tool.Result, error) {
-	var use skillUse
-	if err := json.Unmarshal(arguments, &use); err != nil {
-		return textResult("the arguments are not as the schema wants them: "+err.Error(), true), nil
-	}
 	answer := s.activate
 	switch name {
 	case activateSkill:
@@ -102,7 +98,7 @@ func (s skillTools) Call(_ context.Context, name string, arguments json.RawMessa
 	default:
 		return tool.Result{}, sandbox.Errorf(sandbox.NotFound, "there is no tool %q", name)
 	}
-	text, err := s.use(use, answer)
+	text, err := s.use(arguments, answer)
 	if err != nil {
 		text = err.Error()
 		if hint := sandbox.HintOf(err); hint != "" {
@@ -113,7 +109,11 @@ func (s skillTools) Call(_ context.Context, name string, arguments json.RawMessa
 }
 
 // use opens a skill for one answer. Nothing outside of its directory is reached.
-func (s skillTools) use(use skillUse, answer func(*skill.Tree, skillUse) (string, error)) (string, error) {
+func (s skillTools) use(arguments json.RawMessage, answer func(*skill.Tree, skillUse) (string, error)) (string, error) {
+	var use skillUse
+	if err := json.Unmarshal(arguments, &use); err != nil {
+		return "", sandbox.Errorf(sandbox.Invalid, "the arguments are not as the schema wants them: %w", err)
+	}
 	i := slices.IndexFunc(s.offered, func(o skill.Skill) bool { return o.Name == use.Name })
 	if i < 0 {
 		return "", sandbox.Errorf(sandbox.NotFound, "there is no skill %.100q", use.Name).WithHint("their names are listed in the system prompt")

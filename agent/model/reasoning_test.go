@@ -66,10 +66,10 @@ func Test_Thinking_Is_Told_And_Goes_Back_And_Is_No_Answer(t *testing.T) {
 			events, r := run(t.Context(), t, client(t, model.Options{}), req)
 			deltas, whole := "", ""
 			for _, e := range events {
-				switch e.Kind {
-				case event.ThinkingDelta:
+				if e.Kind == event.ThinkingDelta {
 					deltas += e.Text
-				case event.Thinking:
+				}
+				if e.Kind == event.Thinking {
 					whole += e.Text
 				}
 			}

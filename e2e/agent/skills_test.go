@@ -5,6 +5,7 @@ package agent_test
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,9 +33,7 @@ func Test_A_Direct_Model_Is_Told_Of_Skills_And_Reads_Them_When_It_Needs_Them(t *
 	t.Parallel()
 	read := func(id, path string, more map[string]any) model.Turn {
 		input := map[string]any{"name": "greeting", "path": path}
-		for k, v := range more {
-			input[k] = v
-		}
+		maps.Copy(input, more)
 		return model.Turn{ID: id, Tool: "read_skill_file", Input: input}
 	}
 	a, m := newApp(t, []model.Turn{
