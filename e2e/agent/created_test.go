@@ -123,3 +123,19 @@ func Test_A_Direct_Model_Thinks_As_Its_Assistant_Says(t *testing.T) {
 		t.Error("a thought is kept as if it were said")
 	}
 }
+
+func Test_A_Coding_Agent_Answers_Within_The_Tokens_Of_A_Hook(t *testing.T) {
+	t.Parallel()
+	a, m := newApp(t, []model.Turn{{Text: "All done."}}, map[string]string{
+		"assistants/coder/package.yao":  `{"name": "Coder", "connector": "scripted", "options": {"max_tokens": 900}, "sandbox": {"command": "claude", "timeout": "2m"}}`,
+		"assistants/coder/src/index.ts": `function Create(ctx, messages, options) { return messages.length > 1 ? null : { max_tokens: 777 } }`,
+	})
+	r, _ := a.ask(t.Context(), t, ask("coder", "Hi."))
+	second := ask("coder", "Again.")
+	second.Chat = r.Chat
+	again, _ := a.ask(t.Context(), t, second)
+	asked := m.Asked()
+	if !r.OK() || !again.OK() || !strings.Contains(string(asked[0]), `"max_tokens":777`) || !strings.Contains(string(asked[len(asked)-1]), `"max_tokens":900`) {
+		t.Errorf("%+v %+v: %.300s %.300s", r, again, asked[0], asked[len(asked)-1])
+	}
+}
