@@ -6,6 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -169,6 +172,29 @@ func Test_A_Request_That_Is_Canceled_Is_Booked(t *testing.T) {
 	runs, err := a.store.Runs(t.Context(), store.Query{}, 0)
 	if err != nil || len(runs) != 1 || runs[0].Outcome != string(event.Interrupted) || runs[0].CostUSD == nil || *runs[0].CostUSD == 0 {
 		t.Errorf("%+v, %v", runs, err)
+	}
+}
+
+func Test_A_Request_That_Is_Canceled_While_The_Model_Answers_Says_So(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	silent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body) // only then is it seen that who asks is gone
+		cancel()
+		<-r.Context().Done()
+	}))
+	defer silent.Close()
+	a, _ := newApp(t, nil, map[string]string{
+		"connectors/silent.conn.yao":   `{"type": "anthropic", "options": {"host": "` + silent.URL + `", "model": "silent-1"}}`,
+		"assistants/coder/package.yao": `{"name": "Coder", "connector": "silent", "sandbox": {"command": "claude", "timeout": "2m"}}`,
+	})
+	r, err := a.Run(ctx, ask("coder", "Work."), ignore)
+	if err != nil || r.Outcome != event.Interrupted || r.Error != "interrupted" {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
 
