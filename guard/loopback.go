@@ -164,7 +164,10 @@ func (l *Loopback) connect(n notification) error {
 	if !ours {
 		return nil
 	}
-	addr := make([]byte, min(uint32(n.args[2]), sockaddrMax))
+	if uint32(n.args[2]) > sockaddrMax {
+		return unix.EINVAL
+	}
+	addr := make([]byte, uint32(n.args[2]))
 	if err := (target{int(n.pid)}).peek(n.args[1], addr); err != nil {
 		return err
 	}

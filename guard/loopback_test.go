@@ -215,7 +215,7 @@ family ok 1
 bind Cannot assign requested address
 no address Bad address
 an address of the kernel's Bad address
-a long address ok 
+a long address Invalid argument
 a path that is none No such file or directory
 hoard Too many open files
 after all True
