@@ -185,7 +185,7 @@ func Test_An_Answer_That_Breaks_Off_Is_Billed_And_No_Success(t *testing.T) {
 		{"silence", func(w http.ResponseWriter, r *http.Request) {
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
-		}, "the server said nothing for 50ms"},
+		}, "the server said nothing for 2s"},
 		{"a drip that never is a line", func(w http.ResponseWriter, _ *http.Request) {
 			for {
 				if _, err := fmt.Fprint(w, "x"); err != nil || http.NewResponseController(w).Flush() != nil {
@@ -203,7 +203,7 @@ func Test_An_Answer_That_Breaks_Off_Is_Billed_And_No_Success(t *testing.T) {
 				})
 				opt := model.Options{}
 				if row.name == "silence" || strings.HasPrefix(row.name, "a drip") {
-					opt.Idle = 50 * time.Millisecond
+					opt.Idle = 2 * time.Second
 				}
 				_, r := run(t.Context(), t, client(t, opt), hello(s.connector(p)))
 				found := false
