@@ -1,10 +1,7 @@
 package skill
 
 import (
-	"errors"
-	"io"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -35,6 +32,12 @@ func (r reader) strict(text string) (*document, []Problem) {
 	if problem != nil {
 		return nil, []Problem{*problem}
 	}
+	if problem := r.fielded(doc); problem != nil {
+		if refused := r.strictYAML(doc); len(refused) > 0 {
+			return nil, refused
+		}
+		return nil, []Problem{*problem}
+	}
 	doc.body = trim(body)
 	if exact, _, ok := splitLines(text); ok && exact != front {
 		line := 1 + strings.Count(front, "\n")
@@ -51,34 +54,54 @@ func (r reader) lenient(text string) (*document, []Problem) {
 		problems = append(problems, r.warn(1, "", "starts with a byte order mark"))
 		text = rest
 	}
+	strict, rest, problem := r.split(text)
 	front, body, ok := splitLines(text)
 	if !ok {
-		var problem *Problem
-		if front, body, problem = r.split(text); problem != nil {
+		if problem != nil {
 			return nil, append(problems, *problem)
 		}
+		front, body = strict, rest
 	}
-	if strict, _, problem := r.split(text); problem == nil && strict != front {
+	differs := problem == nil && strict != front
+	if differs {
 		line := 1 + strings.Count(strict, "\n")
 		problems = append(problems, r.warn(line, "", "strict readers end the frontmatter at the --- inside of this line"))
 	}
-	doc, problem := r.parse(front)
+	doc, more, problem := r.mend(front)
+	if problem != nil && differs {
+		// What is valid for them must not be skipped.
+		if again, failed := r.parse(strict); failed == nil {
+			doc, body, problem = again, rest, nil
+		}
+	}
 	if problem != nil {
-		quoted, changed := quoteColons(front)
-		if !changed {
-			return nil, append(problems, *problem)
-		}
-		first := *problem
-		if doc, problem = r.parse(quoted); problem != nil {
-			return nil, append(problems, first)
-		}
-		problems = append(problems, r.warn(first.Line, "", "%s; read with its values in quotes", first.Text))
+		return nil, append(problems, *problem)
+	}
+	problems = append(problems, more...)
+	if p := r.fielded(doc); p != nil {
+		return nil, append(problems, *p)
 	}
 	if p := r.ambiguous(doc.root); p != nil {
 		return nil, append(problems, *p)
 	}
 	doc.body = trim(body)
 	return doc, problems
+}
+
+// mend parses, and puts values with a colon in quotes where that is what it takes.
+func (r reader) mend(front string) (*document, []Problem, *Problem) {
+	doc, problem := r.parse(front)
+	if problem == nil {
+		return doc, nil, nil
+	}
+	quoted, changed := quoteColons(front)
+	if !changed {
+		return nil, nil, problem
+	}
+	if doc, failed := r.parse(quoted); failed == nil {
+		return doc, []Problem{r.warn(problem.Line, "", "%s; read with its values in quotes", problem.Text)}, nil
+	}
+	return nil, nil, problem
 }
 
 const fence = "---"
@@ -114,45 +137,37 @@ func splitLines(text string) (front, body string, ok bool) {
 	return "", "", false
 }
 
-// parse reads the YAML of a frontmatter, whose line 1 is that of the file.
+// parse reads the YAML of a frontmatter, whose line 1 is that of the file. The root
+// may be of any kind, or of none.
 func (r reader) parse(front string) (*document, *Problem) {
 	if len(front) > MaxFrontmatter {
 		p := r.fail(1, "", "the frontmatter has more than %d bytes", MaxFrontmatter)
 		return nil, &p
 	}
-	var top, more yaml.Node
-	dec := yaml.NewDecoder(strings.NewReader(front))
-	err := dec.Decode(&top)
-	if err == nil {
-		if err = dec.Decode(&more); err == nil {
-			err = errors.New("there is a second document")
-		}
-	}
-	if !errors.Is(err, io.EOF) {
+	top, err := nodes(front)
+	if err != nil {
 		line, text := yamlError(err)
 		p := r.fail(line, "", "invalid YAML in frontmatter: %s", cut(text, MaxName*4))
 		return nil, &p
 	}
-	if len(top.Content) != 1 || top.Content[0].Kind != yaml.MappingNode {
-		p := r.fail(1, "", "SKILL.md frontmatter must be a YAML mapping")
-		return nil, &p
+	doc := &document{root: top, front: front}
+	if top.Kind != yaml.MappingNode {
+		return doc, nil
 	}
-	doc := &document{root: top.Content[0], front: front}
-	for i := 0; i+1 < len(doc.root.Content); i += 2 {
-		key := doc.root.Content[i]
-		doc.fields = append(doc.fields, field{key: key.Value, line: key.Line, node: doc.root.Content[i+1]})
+	for i := 0; i+1 < len(top.Content); i += 2 {
+		key := top.Content[i]
+		doc.fields = append(doc.fields, field{key: key.Value, line: key.Line, node: top.Content[i+1]})
 	}
 	return doc, nil
 }
 
-var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
-
-// yamlError takes the line off the parser's message.
-func yamlError(err error) (line int, text string) {
-	text = err.Error()
-	m := yamlLine.FindStringSubmatch(text)
-	line, _ = strconv.Atoi(m[1]) // 0 when there is none
-	return line, text[len(m[0]):]
+// fielded wants a document to have fields.
+func (r reader) fielded(d *document) *Problem {
+	if d.root.Kind == yaml.MappingNode {
+		return nil
+	}
+	p := r.fail(1, "", "SKILL.md frontmatter must be a YAML mapping")
+	return &p
 }
 
 var plainLine = regexp.MustCompile(`(?m)^([A-Za-z][A-Za-z0-9_-]*):[ \t]+([^'"|>\[{&*!#%@\x60 \t\n].*)$`)

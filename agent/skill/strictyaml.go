@@ -7,7 +7,7 @@ import (
 // strictYAML finds the YAML that the reference's parser, strictyaml, refuses: flow
 // style, tags, anchors, duplicate keys, uneven indentation and tabs.
 func (r reader) strictYAML(d *document) []Problem {
-	problems := r.tabs(d)
+	problems := r.lines(d)
 	each(d.root, func(n *yaml.Node) bool {
 		if text := refused(n); text != "" {
 			problems = append(problems, r.fail(n.Line, "", "invalid YAML in frontmatter: %s", text))
@@ -23,13 +23,15 @@ func (r reader) strictYAML(d *document) []Problem {
 // maxProblems is how many problems of one kind are told.
 const maxProblems = 20
 
+const refusedTag = "tags are not allowed"
+
 // refused says why strictyaml refuses a node, or nothing.
 func refused(n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
 		return "anchors and aliases are not allowed"
 	case n.Style&yaml.TaggedStyle != 0:
-		return "tags are not allowed"
+		return refusedTag
 	case n.Style&yaml.FlowStyle != 0 && n.Kind == yaml.SequenceNode:
 		return "flow style is not allowed: write the list as lines that start with -"
 	case n.Style&yaml.FlowStyle != 0:

@@ -18,7 +18,7 @@ var allowedFields = []string{"allowed-tools", "compatibility", "description", "l
 // SKILL.md, belongs to. The skill is valid, see [Valid], when the reference validator
 // of the format finds nothing; three things are stricter: what goes past the bounds of
 // this package, a SKILL.md that is not UTF-8 or no regular file inside of dir, and keys
-// of YAML that are no text. Warnings are about what other readers may not take.
+// of YAML that are no text, or empty. Warnings are about what other readers may not take.
 func Validate(dir string) []Problem {
 	tree, problem := openGiven(dir)
 	if problem != nil {
@@ -88,7 +88,7 @@ func (r reader) unexpected(d *document) []Problem {
 }
 
 func (r reader) name(f field, dir string) []Problem {
-	if f.node.Kind != yaml.ScalarNode || trim(f.node.Value) == "" {
+	if !isText(f.node) || trim(f.node.Value) == "" {
 		return []Problem{r.fail(f.line, f.key, "field 'name' must be a non-empty string")}
 	}
 	name := normalize(f.node.Value)
@@ -117,7 +117,7 @@ func (r reader) name(f field, dir string) []Problem {
 }
 
 func (r reader) description(f field) []Problem {
-	if f.node.Kind != yaml.ScalarNode || trim(f.node.Value) == "" {
+	if !isText(f.node) || trim(f.node.Value) == "" {
 		return []Problem{r.fail(f.line, f.key, "field 'description' must be a non-empty string")}
 	}
 	if n := utf8.RuneCountInString(f.node.Value); n > MaxDescription {
@@ -127,7 +127,7 @@ func (r reader) description(f field) []Problem {
 }
 
 func (r reader) compatibility(f field) []Problem {
-	if f.node.Kind != yaml.ScalarNode {
+	if !isText(f.node) {
 		return []Problem{r.fail(f.line, f.key, "field 'compatibility' must be a string")}
 	}
 	if n := utf8.RuneCountInString(f.node.Value); n > MaxCompatibility {
