@@ -16,6 +16,7 @@ func lifeCases() []Case {
 		{"after close every method says closed", closedAfterwards},
 		{"two sandboxes over one directory see each other's files", twoInOneDir},
 		{"two sandboxes do not share /tmp", twoTmps},
+		{"sandboxes that are made at once are each as its own Spec says", specsKeptApart},
 		{"status names the sandbox", statusNames},
 		{"an unknown sandbox is not found", openUnknown},
 		{"nothing is left behind", nothingLeft},
@@ -70,6 +71,34 @@ func twoTmps(ctx context.Context, h Harness) error {
 			return errors.Join(err, b.refused(ctx, "cat /tmp/f", "cat /var/tmp/f"))
 		})
 	})
+}
+
+// Y18: sandboxes share no configuration, so none has another's, and the end of one ends no other.
+func specsKeptApart(ctx context.Context, h Harness) error {
+	const n = 3
+	all, first := make(chan error, n), make(chan struct{})
+	for i := range n {
+		go func() {
+			all <- inside(ctx, h, func(s *sandbox.Spec) { s.Env = append(slices.Clone(s.Env), fmt.Sprint("WHO=", i)) }, func(b box) error {
+				_, err := b.out(ctx, "echo $WHO >f")
+				if i == 0 {
+					err = errors.Join(err, b.Close(ctx))
+					close(first)
+					return err
+				}
+				select {
+				case <-first:
+				case <-ctx.Done():
+				}
+				return errors.Join(err, b.prints(ctx, "echo $WHO; cat f; ls", fmt.Sprintf("%d\n%d\nf\n", i, i)))
+			})
+		}()
+	}
+	var errs []error
+	for range n {
+		errs = append(errs, <-all)
+	}
+	return errors.Join(errs...)
 }
 
 func statusNames(ctx context.Context, h Harness) error {
