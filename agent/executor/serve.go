@@ -97,7 +97,7 @@ func (s Server) converse(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// lineOf reads a line.
+// lineOf reads a line, without its end: a server may repeat parts of it in a line of its own.
 func lineOf(in *bufio.Reader) (json.RawMessage, error) {
 	var line []byte
 	for {
@@ -105,7 +105,7 @@ func lineOf(in *bufio.Reader) (json.RawMessage, error) {
 		line = append(line, part...)
 		switch {
 		case err == nil:
-			return line, nil
+			return line[:len(line)-1], nil
 		case !errors.Is(err, bufio.ErrBufferFull):
 			return nil, err
 		case len(line) > maxMessage:
