@@ -4,6 +4,8 @@ package agent_test
 
 import (
 	"context"
+	"crypto/rand"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,12 +14,17 @@ import (
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/agent/claude"
+	"github.com/seed434b0696/agent-sandbox/agent/codex"
+	"github.com/seed434b0696/agent-sandbox/agent/cursor"
 	"github.com/seed434b0696/agent-sandbox/agent/event"
+	"github.com/seed434b0696/agent-sandbox/agent/executor"
+	"github.com/seed434b0696/agent-sandbox/agent/message"
 )
 
 // success is the line that ends a run well.
 const success = `{"type":"result","subtype":"success","is_error":false,"result":"fine","uuid":"u","session_id":"s","usage":{"input_tokens":1,"output_tokens":2}}`
 
+// Y2, Y3, Y23: success needs a result, a line may have 40 MiB, and stderr is apart and in the error.
 func Test_An_Agent_Is_Believed_Only_What_It_Says(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -66,6 +73,7 @@ func Test_An_Agent_Is_Believed_Only_What_It_Says(t *testing.T) {
 	}
 }
 
+// Y14: an agent's time limit leaves no process of it, also in a session of its own.
 func Test_An_Agent_That_Does_Not_Stop_Is_Stopped(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -103,7 +111,110 @@ func Test_An_Agent_That_Does_Not_Stop_Is_Stopped(t *testing.T) {
 	}
 }
 
+// Y4, Y5: nothing that is said is an argument, and nothing is ever read by a shell.
+func Test_What_Is_Said_Is_Read_By_No_Shell(t *testing.T) {
+	t.Parallel()
+	const evil = "one\nPROMPTEOF\nE\nEOF\ntouch pwned\n$(touch pwned) `touch pwned` '; touch pwned; '\"; touch pwned; \""
+	for name, c := range map[string]struct {
+		by        executor.Executor
+		arguments map[string]any
+	}{
+		"claude": {claude.Agent{}, map[string]any{"allowed_tools": []any{"Bash($(touch pwned))", "`touch pwned`"}}},
+		"codex":  {codex.Agent{}, nil},
+		"cursor": {cursor.Agent{}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			// Claude's input stays open, so it is read line by line.
+			const script = `printf '%s\n' "$@" >arguments; case " $* " in *" --input-format "*) head -n 2 >said;; *) cat >said;; esac`
+			if err := os.WriteFile(filepath.Join(p.work, "script"), []byte(script), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			task := p.task(c.by, evil+" PROMPT-CANARY "+strings.Repeat("word ", 100<<10))
+			task.Program, task.Arguments, task.Grace = []string{"sh", "script"}, c.arguments, time.Second
+			task.System, task.Model.Name = []string{evil}, "m$(touch pwned)"
+			task.History = []message.Message{message.New(message.User, evil+" HISTORY-CANARY"), message.New(message.Assistant, evil)}
+			_ = p.run(t.Context(), t, c.by, task) // there is no result
+			said, err := os.ReadFile(filepath.Join(p.work, "said"))
+			for _, want := range []string{"PROMPT-CANARY", "HISTORY-CANARY", "$(touch pwned)", "`touch pwned`"} {
+				if err != nil || !strings.Contains(string(said), want) {
+					t.Errorf("it was not told %q: %v", want, err)
+				}
+			}
+			arguments, err := os.ReadFile(filepath.Join(p.work, "arguments"))
+			if err != nil || len(arguments) == 0 || strings.Contains(string(arguments), "CANARY") || strings.Contains(string(arguments), "PROMPTEOF") {
+				t.Errorf("its arguments: %.1000q, %v", arguments, err)
+			}
+			for _, list := range c.arguments {
+				for _, word := range list.([]any) {
+					if !strings.Contains(string(arguments), "\n"+word.(string)+"\n") {
+						t.Errorf("%q is not an argument: %q", word, arguments)
+					}
+				}
+			}
+			for _, dir := range []string{p.work, p.home, task.Home} {
+				if _, err := os.Lstat(filepath.Join(dir, "pwned")); err == nil {
+					t.Errorf("a shell read what was said, in %s", dir)
+				}
+			}
+		})
+	}
+}
+
+// Y24: what an agent prints is told to whoever runs it, and written down nowhere.
+func Test_What_An_Agent_Prints_Is_Written_Nowhere(t *testing.T) {
+	home, temp := t.TempDir(), t.TempDir()
+	for _, name := range []string{"HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"} {
+		t.Setenv(name, home)
+	}
+	t.Setenv("TMPDIR", temp) // of the place, too
+	p := newPlace(t)
+	canary := "LOG-" + rand.Text()
+	task := p.task(claude.Agent{}, "Do your work.")
+	line := strings.Replace(success, "fine", canary, 1)
+	task.Program = []string{"sh", "-c", "echo '" + line + "'; echo '{\"type\":\"" + canary + "\"}'; echo " + canary + "; echo " + canary + " >&2; exit 3", "sh"}
+	task.Env = []string{"DEBUG=1", "ANTHROPIC_LOG=debug"}
+	began := time.Now()
+	if r := p.run(t.Context(), t, claude.Agent{}, task); !r.OK() || r.Content != canary || r.Garbage != 1 || r.Unknown != 1 {
+		t.Fatalf("%+v", r)
+	}
+	for _, dir := range []string{home, temp, "/tmp"} {
+		for _, name := range holders(t, dir, canary, began) {
+			t.Errorf("%s has what the agent printed", name)
+		}
+	}
+}
+
+// holders are the files below a directory that were written since then and have a text in them.
+func holders(t *testing.T, dir, text string, since time.Time) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
+		if err == nil && dir == "/tmp" && e.IsDir() && name != dir {
+			return fs.SkipDir
+		}
+		if err == nil && recent(e, since) { // else it is gone: others use /tmp, too
+			if data, err := os.ReadFile(name); err == nil && strings.Contains(string(data), text) {
+				names = append(names, name)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// recent reports whether an entry is a file that was written since then.
+func recent(e fs.DirEntry, since time.Time) bool {
+	info, err := e.Info()
+	return err == nil && info.Mode().IsRegular() && !info.ModTime().Before(since.Add(-time.Second)) && info.Size() < 64<<20
+}
+
 // Two agents in one sandbox: what ends one of them is nothing to the other.
+//
+// Y16: what ends an agent ends its own processes, and none that is called like them.
 func Test_Agents_Beside_Each_Other_End_Apart(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
