@@ -362,6 +362,7 @@ func ended(t *testing.T, d *keep.Driver, name string) {
 	}
 }
 
+// Y15: idle is who runs nothing, however long ago the last command began.
 func Test_An_Idle_Sandbox_Stops_And_A_Busy_One_Does_Not(t *testing.T) {
 	d := newDriver(t)
 	d.Idle = 2 * time.Second

@@ -6,6 +6,7 @@ import (
 	"time"
 )
 
+// Y13: a size is read whole or refused; none is unlimited by mistake.
 func TestParseBytes(t *testing.T) {
 	for _, c := range []struct {
 		in   string

@@ -141,6 +141,7 @@ func outlive(ctx context.Context, b box, pipe *bufio.Reader, end func(life) erro
 	return nil
 }
 
+// Y14: who is over time is killed with all that it started, by every wall.
 func wallKillsTree(ctx context.Context, h Harness) error {
 	return outlived(ctx, h, limitWall(2*time.Second), func(l life) error {
 		exit, err := l.run.Wait()
@@ -151,6 +152,7 @@ func wallKillsTree(ctx context.Context, h Harness) error {
 	})
 }
 
+// Y14: the same for who is given up.
 func cancelKillsTree(ctx context.Context, h Harness) error {
 	return outlived(ctx, h, nil, func(l life) error {
 		l.cancel()

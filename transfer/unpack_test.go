@@ -116,6 +116,7 @@ const (
 	dirKind, regKind, linkKind, hardKind = tar.TypeDir, tar.TypeReg, tar.TypeSymlink, tar.TypeLink
 )
 
+// Y12: no member of an archive, and no link in it, leads out.
 func Test_What_Is_Extracted_Stays_Below(t *testing.T) {
 	for _, row := range []struct {
 		name    string
@@ -197,6 +198,7 @@ func Test_What_Is_Extracted_Stays_Below(t *testing.T) {
 	}
 }
 
+// Y12: nor does a link that was there before.
 func Test_Links_Of_The_Place_Are_Not_Written_Through(t *testing.T) {
 	dir, root := place(t)
 	for name, target := range map[string]string{"in": "real", "out": "../outside", "file": "../outside/secret"} {

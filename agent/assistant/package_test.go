@@ -174,6 +174,7 @@ var badPackages = []struct{ name, text, want string }{
 	{"a long description", `"description": "` + strings.Repeat("x", maxDescription+1) + `"`, "f:2: description: found 16385 bytes, expected at most 16384"},
 }
 
+// Y13: a max_memory that is no size is an error with its line.
 func Test_A_Wrong_Package_Is_Refused_Where_It_Is_Wrong(t *testing.T) {
 	t.Parallel()
 	for _, c := range badPackages {

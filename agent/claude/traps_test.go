@@ -22,6 +22,7 @@ func said(id, text string) string {
 		`"usage":{"input_tokens":10,"output_tokens":1,"cache_read_input_tokens":3,"cache_creation_input_tokens":4}},"parent_tool_use_id":null}`
 }
 
+// Y2: success is a subtype without is_error, and what has no result has its errors.
 func Test_Outcomes(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -69,6 +70,7 @@ func Test_What_Claude_Code_Tells_Its_Makers_Is_A_Notice(t *testing.T) {
 	}
 }
 
+// Y2: an error may have the subtype success.
 func Test_Trap_Y2_An_Error_Is_Not_Success_Though_Its_Subtype_Says_So(t *testing.T) {
 	t.Parallel()
 	_, r := eventtest.Read(t, &claude.Decoder{}, lines(start, `{"type":"result","subtype":"success","is_error":true,"api_error_status":400,"result":"API Error: 400"}`))
@@ -77,6 +79,7 @@ func Test_Trap_Y2_An_Error_Is_Not_Success_Though_Its_Subtype_Says_So(t *testing.
 	}
 }
 
+// Y3: a line has no length that a buffer sets.
 func Test_Trap_Y3_A_Line_May_Be_Longer_Than_Any_Buffer(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 3<<20)
@@ -86,6 +89,7 @@ func Test_Trap_Y3_A_Line_May_Be_Longer_Than_Any_Buffer(t *testing.T) {
 	}
 }
 
+// Y6: tokens of the cache are counted.
 func Test_Trap_Y6_Cache_Tokens_Are_Part_Of_The_Prompt(t *testing.T) {
 	t.Parallel()
 	_, r := eventtest.Read(t, &claude.Decoder{}, lines(start, `{"type":"result","subtype":"success","usage":{"input_tokens":1,"cache_read_input_tokens":20,"cache_creation_input_tokens":300,"output_tokens":4000}}`))
@@ -94,6 +98,7 @@ func Test_Trap_Y6_Cache_Tokens_Are_Part_Of_The_Prompt(t *testing.T) {
 	}
 }
 
+// Y21: text is told, whether or not there is a stop_reason.
 func Test_Trap_Y21_Text_Counts_Without_A_Stop_Reason(t *testing.T) {
 	t.Parallel()
 	events, r := eventtest.Read(t, &claude.Decoder{}, lines(start, said("m1", "hello")))
@@ -102,6 +107,7 @@ func Test_Trap_Y21_Text_Counts_Without_A_Stop_Reason(t *testing.T) {
 	}
 }
 
+// Y23: what is no event is kept and ends nothing.
 func Test_Trap_Y23_What_Stderr_Mixed_In_Is_Kept_And_Ends_Nothing(t *testing.T) {
 	t.Parallel()
 	events, r := eventtest.Read(t, &claude.Decoder{}, lines("warning: \x1b[31mold", start, "null", "[]", `{"type":`, "\xff\xfe", said("m1", "hi"), ended))

@@ -27,6 +27,7 @@ func walls(t *testing.T) *bwrap.Driver {
 	return bwrap.New(bwrap.Options{DataDir: data, Guest: guest})
 }
 
+// Y11: links of the workspace are followed inside, never on the host.
 func Test_The_Seeds_Hooks_Run_In_Namespaces(t *testing.T) {
 	t.Parallel()
 	d, e := walls(t), inWorkers(t, hook.Limits{})

@@ -120,6 +120,7 @@ func Test_The_Seeds_Hooks_Do_Nothing_Without_A_Sandbox(t *testing.T) {
 	}
 }
 
+// Y11: a directory beside the workspace is not in it, whatever its name begins with, and .. leads nowhere.
 func Test_A_Hook_Has_The_Files_And_Commands_Of_Its_Sandbox(t *testing.T) {
 	t.Parallel()
 	dir := workspace(t)

@@ -68,6 +68,7 @@ func wire(t *testing.T) (list []recorded) {
 	return list
 }
 
+// Y7: what Claude Code, Codex and older clients send is answered as they expect.
 func Test_What_Real_Clients_Ask_Is_Answered(t *testing.T) {
 	t.Parallel()
 	b := bridged(t)
@@ -114,6 +115,7 @@ func Test_What_Real_Clients_Ask_Is_Answered(t *testing.T) {
 	}
 }
 
+// Y7: the version that is asked for is spoken, down to 2024-11-05.
 func Test_Versions_Are_Negotiated(t *testing.T) {
 	t.Parallel()
 	b := mcp.NewBridge("b", none{})
@@ -174,6 +176,7 @@ func Test_What_Is_Wrong_With_A_Message_Is_Said(t *testing.T) {
 	}
 }
 
+// Y7: no notification is answered, and both spellings of initialized are one.
 func Test_What_Is_No_Question_Is_Not_Answered(t *testing.T) {
 	t.Parallel()
 	b := bridged(t)

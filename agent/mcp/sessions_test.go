@@ -33,6 +33,7 @@ func pid(t *testing.T, s *mcp.Sessions, key mcp.Key, servers []tool.Server) (pid
 	return pid, release
 }
 
+// Y9: a chat's servers are its user's alone.
 func Test_Servers_Belong_To_A_User_And_A_Chat(t *testing.T) {
 	t.Parallel()
 	s := sessions(t, 0, 0)
@@ -61,6 +62,7 @@ func Test_Servers_Belong_To_A_User_And_A_Chat(t *testing.T) {
 	}
 }
 
+// Y9: servers do not end with the request that needed them first.
 func Test_A_Session_Outlives_The_Request_That_Opened_It(t *testing.T) {
 	t.Parallel()
 	s := sessions(t, 0, 0)

@@ -253,6 +253,21 @@ When reviewing code:
 `
 )
 
+// Y22: frontmatter is YAML: a description of many lines with a comment behind its > is read whole.
+func Test_A_Folded_Description_Is_Read_Whole(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "code-review")
+	write(t, filepath.Join(dir, "SKILL.md"), exampleString)
+	s, problems := skill.Load(dir)
+	if s == nil || len(problems) > 0 {
+		t.Fatalf("%q", problems)
+	}
+	const want = "Review code for bugs, security issues, and best practices. Use when the user asks to review, audit, or analyze code quality."
+	if s.Description != want || s.Metadata["version"] != "1.0" || s.Name != "code-review" || s.License != "Apache-2.0" {
+		t.Errorf("%+v", s)
+	}
+}
+
 func Test_Both_Forms_Of_Allowed_Tools_Are_Valid_And_The_List_Is_Warned_About(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -232,6 +232,7 @@ func Test_Many_Processes_Use_One_Store_From_Its_First_Moment(t *testing.T) {
 	}
 }
 
+// Y17: how many run is asked of the kernel, not counted.
 func Test_What_A_Process_Holds_Is_Free_When_It_Dies(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

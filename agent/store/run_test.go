@@ -227,6 +227,7 @@ func Test_Limits_Of_A_User_Hold(t *testing.T) {
 	}
 }
 
+// Y17: a limit neither drifts nor is passed.
 func Test_Of_Many_Who_Begin_At_Once_As_Many_As_Allowed_Do(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

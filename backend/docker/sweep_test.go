@@ -69,6 +69,7 @@ func labelsOf(t *testing.T) map[string]string {
 	return labels
 }
 
+// Y20: what a crash has left has an owner in its labels, and goes with the next sweep.
 func Test_A_Sweep_Removes_What_Was_This_Users_And_Nothing_Else(t *testing.T) {
 	t.Setenv("LC_ALL", "C")
 	labels := labelsOf(t)

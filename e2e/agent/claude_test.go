@@ -20,6 +20,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/e2e/model"
 )
 
+// Y1: the real program takes the command line; it ends at once when it lacks something.
 func Test_Claude_Code_Works_Through_Its_Streams(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

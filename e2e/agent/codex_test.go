@@ -15,6 +15,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/e2e/model"
 )
 
+// Y8: the real program finds the server at the address in its configuration.
 func Test_Codex_Works_Without_A_Network(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -112,6 +112,7 @@ func Test_A_Connector_That_Does_Not_Answer_Is_Named(t *testing.T) {
 	}
 }
 
+// Y11: the same for a link that a real agent has made.
 func Test_A_Hook_Follows_No_Link_Of_The_Workspace_On_The_Host(t *testing.T) {
 	t.Parallel()
 	secret := filepath.Join(t.TempDir(), "secret")
@@ -134,6 +135,7 @@ func Test_A_Hook_Follows_No_Link_Of_The_Workspace_On_The_Host(t *testing.T) {
 	}
 }
 
+// Y4: a prompt of any length arrives.
 func Test_A_Prompt_Of_Five_Megabytes_Arrives(t *testing.T) {
 	t.Parallel()
 	a, m := newApp(t, []model.Turn{{Text: "All done."}}, map[string]string{

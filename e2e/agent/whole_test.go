@@ -105,6 +105,7 @@ func agentsImage(t *testing.T, backend string) string {
 // way is one agent's way to use what the test has it use.
 type way struct{ bash, command, arguments string }
 
+// Y25: the key is in no file, variable or command line inside.
 func Test_An_Assistant_Works_Without_A_Key(t *testing.T) {
 	t.Parallel()
 	worksWithoutAKey(t, "bwrap")

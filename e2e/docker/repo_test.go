@@ -238,6 +238,7 @@ func Test_Show_Run_Is_What_Start_Does(t *testing.T) {
 	}
 }
 
+// Y19: commands run as the workspace's owner from the first one on, with files that are theirs.
 func Test_A_Workspace_Of_Any_Owner(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can give files away")

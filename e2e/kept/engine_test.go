@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Y20: killed anywhere, the next one finds and removes what is left.
 func Test_Killed_At_Any_Moment_Docker_Leaves_Nothing(t *testing.T) {
 	killing(t, newPlace(t, "docker", engine(t)), rounds(t, 21))
 }
