@@ -1,12 +1,14 @@
 package event
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/seed434b0696/agent-sandbox/agent/internal/jsonl"
 )
@@ -24,7 +26,7 @@ type Decoder interface {
 }
 
 // Stream reads events from r until its end. It starts nothing of its own: events are made as the
-// caller asks for them. A line of more than maxLine bytes, [MaxLine] when that is 0, is a notice. A
+// caller asks for them. What is no UTF-8 is replaced by U+FFFD. A line of more than maxLine bytes, [MaxLine] when that is 0, is a notice. A
 // fault of r, or of ctx between two lines, is the last pair; a read that blocks ends when the
 // owner of r closes it.
 func Stream(ctx context.Context, r io.Reader, d Decoder, maxLine int) iter.Seq2[Event, error] {
@@ -52,7 +54,11 @@ func eventsOf(d Decoder, line jsonl.Line) []Event {
 		e.Notice.Size = line.Size
 		return []Event{e}
 	}
-	return d.Decode(line.Text)
+	text := line.Text
+	if !utf8.Valid(text) { // parts of a line become texts of events, which are JSON again
+		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
+	}
+	return d.Decode(text)
 }
 
 // NewNotice makes the event of a notice; long text is cut.

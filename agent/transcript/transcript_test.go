@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/seed434b0696/agent-sandbox/agent/event"
 	"github.com/seed434b0696/agent-sandbox/agent/transcript"
@@ -98,6 +99,20 @@ func Test_Lines_Before_The_First_Known_One_Are_Kept(t *testing.T) {
 	}
 }
 
+func Test_What_Is_No_UTF8_Is_The_Same_When_It_Is_Replayed_Again(t *testing.T) {
+	t.Parallel()
+	first, _, err := replay(t, strings.NewReader(brokenText), "cursor")
+	if err != nil || !strings.Contains(first, "t\uFFFDK") || !utf8.ValidString(first) {
+		t.Errorf("%v: %q", err, first)
+	}
+	if second, _, err := replay(t, strings.NewReader(first), "events"); err != nil || second != first {
+		t.Errorf("%v, and another text:\n%s\n%s", err, first, second)
+	}
+}
+
+// brokenText is the end of a tool whose output is no text.
+const brokenText = `{"type":"tool_call","subtype":"completed","call_id":"c","tool_call":{"readToolCall":{"args":{"path":"p"},"result":{"success":{"odd":"t` + "\x86\xec" + `K"}}}},"session_id":"s"}`
+
 func FuzzEvents(f *testing.F) {
 	names, err := filepath.Glob("../*/testdata/*.jsonl")
 	if err != nil {
@@ -110,6 +125,7 @@ func FuzzEvents(f *testing.F) {
 		}
 		f.Add(data)
 	}
+	f.Add([]byte(brokenText))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		first, _, err := replay(t, bytes.NewReader(data), "")
 		if err != nil {
