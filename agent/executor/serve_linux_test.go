@@ -119,7 +119,9 @@ func Test_A_Server_Inside_Talks_To_Many_At_Once_And_Ends_With_The_Sandbox(t *tes
 		t.Fatal(err)
 	}
 	for _, c := range open {
-		_ = <-c.ended // killed with the sandbox
+		if err := <-c.ended; err == nil {
+			t.Error("it was not killed with the sandbox")
+		}
 		_ = c.in.Close()
 	}
 	stop() // returns only when the loop that accepts has ended
