@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -79,7 +80,7 @@ func specsKeptApart(ctx context.Context, h Harness) error {
 	all, first := make(chan error, n), make(chan struct{})
 	for i := range n {
 		go func() {
-			all <- inside(ctx, h, func(s *sandbox.Spec) { s.Env = append(slices.Clone(s.Env), fmt.Sprint("WHO=", i)) }, func(b box) error {
+			all <- inside(ctx, h, func(s *sandbox.Spec) { s.Policy.Env.Set = map[string]string{"WHO": strconv.Itoa(i)} }, func(b box) error {
 				_, err := b.out(ctx, "echo $WHO >f")
 				if i == 0 {
 					err = errors.Join(err, b.Close(ctx))
