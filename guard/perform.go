@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"unsafe"
@@ -126,8 +127,29 @@ func (l *Listener) give(id uint64, fd, flags int) error {
 		id                            uint64
 		flags, srcfd, newfd, newflags uint32
 	}{id: id, flags: unix.SECCOMP_ADDFD_FLAG_SEND, srcfd: uint32(fd), newflags: uint32(flags)}
-	if err := l.ioctl(unix.SECCOMP_IOCTL_NOTIF_ADDFD, unsafe.Pointer(&request)); err != nil {
+	err := uninterrupted(func() error { return l.ioctl(unix.SECCOMP_IOCTL_NOTIF_ADDFD, unsafe.Pointer(&request)) })
+	if err != nil {
 		return errnoOf(err)
 	}
 	return errAnswered
+}
+
+// uninterrupted runs a system call that no signal may end: a signal in the middle of SECCOMP_IOCTL_NOTIF_ADDFD takes the
+// descriptor back and leaves the answer, so that the target's call returns 0, which is another file. Go's runtime sends
+// signals to its own threads.
+func uninterrupted(call func() error) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var before, all unix.Sigset_t
+	for i := range all.Val {
+		all.Val[i] = ^all.Val[i]
+	}
+	for _, fault := range []unix.Signal{unix.SIGSEGV, unix.SIGBUS, unix.SIGFPE, unix.SIGILL, unix.SIGTRAP} { // the runtime's
+		all.Val[0] &^= 1 << (uint(fault) - 1)
+	}
+	if err := unix.PthreadSigmask(unix.SIG_BLOCK, &all, &before); err != nil {
+		return err
+	}
+	defer func() { _ = unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil) }() // it was the mask a moment ago
+	return call()
 }
