@@ -380,12 +380,20 @@ func Test_A_Sandbox_Whose_Time_Is_Over_Is_Destroyed(t *testing.T) {
 	d := newDriver(t)
 	d.TTL = 3 * time.Second
 	box := create(t, d, "old")
+	keeper, err := unix.PidfdOpen(keeperOf(t, "old"), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(keeper)
 	if res, err := box.Run(t.Context(), sandbox.Cmd{Args: []string{"sleep", "4"}}); err != nil || res.Code != 0 {
 		t.Errorf("while it was busy: %+v, %v", res, err)
 	}
 	ended(t, d, "old")
 	if _, err := d.Store.Load("old"); sandbox.CodeOf(err) != sandbox.NotFound {
 		t.Errorf("its record: %v", err)
+	}
+	if !ends(keeper) { // it is out of sight first, and removed then
+		t.Error("its keeper stays")
 	}
 	if entries, err := os.ReadDir(d.Store.Dir); err != nil || len(entries) != 0 {
 		t.Errorf("left: %v, %v", entries, err)

@@ -141,7 +141,8 @@ kube_up() {
   [[ -s sa.key ]] || { openssl genrsa -out sa.key 2048 2>/dev/null; openssl rsa -in sa.key -pubout -out sa.pub 2>/dev/null; }
   [[ -s token ]] || head -c 16 /dev/urandom | od -An -tx1 | tr -d ' \n' >token
   echo "$(cat token),admin,admin,\"system:masters\"" >tokens.csv; chmod 600 tokens.csv token
-  local node_ip; node_ip=$(ip -4 -o addr show scope global | awk '$2 !~ /docker|cni|veth/ {sub("/.*","",$4); print $4; exit}')
+  # awk reads to the end: whoever writes to one that has left is killed, and the script with it.
+  local node_ip; node_ip=$(ip -4 -o addr show scope global | awk '$2 !~ /docker|cni|veth/ && !n++ {sub("/.*","",$4); print $4}')
   cat >kubeconfig <<X
 apiVersion: v1
 kind: Config
@@ -224,7 +225,7 @@ X
 load() {
   local name=$1 have
   case $name in */*) have=$name ;; *) have=docker.io/library/$name ;; esac
-  ctr -a "$RUN/containerd.sock" -n k8s.io images ls -q | grep -qx -e "$have" && return 0
+  ctr -a "$RUN/containerd.sock" -n k8s.io images ls -q | grep -x -e "$have" >/dev/null && return 0
   dk save "$name" | ctr -a "$RUN/containerd.sock" -n k8s.io images import - >/dev/null
   case $name in */*) ctr -a "$RUN/containerd.sock" -n k8s.io images tag "docker.io/$name" "$name" >/dev/null 2>&1 || true ;; esac
 }

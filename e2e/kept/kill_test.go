@@ -168,7 +168,12 @@ func (p *place) compare(t *testing.T, before []string) {
 	if left := p.quiet(20 * time.Second); len(left) > 0 {
 		t.Errorf("processes are left: %v", left)
 	}
-	if after := p.residue(t); !slices.Equal(before, after) {
+	after := p.residue(t)
+	// A group that a killed program of somebody else's has left is swept by whoever starts next.
+	before = slices.DeleteFunc(slices.Clone(before), func(what string) bool {
+		return strings.HasPrefix(what, "cgroup ") && !slices.Contains(after, what)
+	})
+	if !slices.Equal(before, after) {
 		t.Errorf("before %d things:\n%s\nafter %d:\n%s", len(before), strings.Join(before, "\n"), len(after), strings.Join(after, "\n"))
 	}
 }
