@@ -3,6 +3,7 @@
 package guard
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -54,15 +56,14 @@ func underLoopback(ports string, line []string) {
 				os.Exit(1)
 			}
 		}
-		go func() {
-			_ = http.Serve(at, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { //nolint:gosec // until the process ends
-				_, _ = fmt.Fprintf(w, "port %d, %s", port, r.URL.Path)
-			}))
-		}()
+		server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = fmt.Fprintf(w, "port %d, %s", port, r.URL.Path)
+		})}
+		go func() { _ = server.Serve(at) }() // until the process ends
 	}
 	go pester()
 	var out, errs strings.Builder
-	cmd := exec.Command(line[0], line[1:]...) //nolint:noctx // the test's
+	cmd := exec.CommandContext(context.Background(), line[0], line[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, &out, &errs
 	_ = cmd.Run()
 	_ = json.NewEncoder(os.Stdout).Encode(came{Out: out.String(), Errs: errs.String(), Status: cmd.ProcessState.ExitCode()})

@@ -80,12 +80,13 @@ func specsKeptApart(ctx context.Context, h Harness) error {
 	all, first := make(chan error, n), make(chan struct{})
 	for i := range n {
 		go func() {
+			if i == 0 {
+				defer close(first) // also when there is none
+			}
 			all <- inside(ctx, h, func(s *sandbox.Spec) { s.Policy.Env.Set = map[string]string{"WHO": strconv.Itoa(i)} }, func(b box) error {
 				_, err := b.out(ctx, "echo $WHO >f")
 				if i == 0 {
-					err = errors.Join(err, b.Close(ctx))
-					close(first)
-					return err
+					return errors.Join(err, b.Close(ctx))
 				}
 				select {
 				case <-first:

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -157,8 +158,11 @@ func raw(kind string) error {
 	in := bufio.NewReader(os.Stdin)
 	for {
 		line, err := in.ReadString('\n')
+		if errors.Is(err, io.EOF) {
+			return nil // the client has gone
+		}
 		if err != nil {
-			return nil //nolint:nilerr // the client has gone, which is how a server ends
+			return err
 		}
 		var m struct {
 			ID     json.RawMessage
