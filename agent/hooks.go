@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/agent/event"
-	"github.com/seed434b0696/agent-sandbox/agent/hook"
-	"github.com/seed434b0696/agent-sandbox/agent/store"
-	"github.com/seed434b0696/agent-sandbox/agent/tool"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/hook"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/store"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/tool"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed434b0696/agent-sandbox/agent/broker"
 	"github.com/seed434b0696/agent-sandbox/agent/connector"
 	"github.com/seed434b0696/agent-sandbox/agent/event"
-	"github.com/seed434b0696/agent-sandbox/agent/executor"
-	"github.com/seed434b0696/agent-sandbox/agent/mcp"
 	"github.com/seed434b0696/agent-sandbox/agent/message"
-	"github.com/seed434b0696/agent-sandbox/agent/model"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/broker"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/executor"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/mcp"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/model"
 )
 
 // step is the model step: a direct call, or an agent.

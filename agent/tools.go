@@ -7,8 +7,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/seed434b0696/agent-sandbox/agent/hook"
-	"github.com/seed434b0696/agent-sandbox/agent/tool"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/hook"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/tool"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 

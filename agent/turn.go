@@ -11,12 +11,12 @@ import (
 	"github.com/seed434b0696/agent-sandbox/agent/assistant"
 	"github.com/seed434b0696/agent-sandbox/agent/connector"
 	"github.com/seed434b0696/agent-sandbox/agent/event"
-	"github.com/seed434b0696/agent-sandbox/agent/executor"
-	"github.com/seed434b0696/agent-sandbox/agent/hook"
-	"github.com/seed434b0696/agent-sandbox/agent/mcp"
 	"github.com/seed434b0696/agent-sandbox/agent/message"
-	"github.com/seed434b0696/agent-sandbox/agent/store"
-	"github.com/seed434b0696/agent-sandbox/agent/tool"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/executor"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/hook"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/mcp"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/store"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/tool"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 

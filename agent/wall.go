@@ -10,8 +10,8 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/agent/event"
 
+	"github.com/seed434b0696/agent-sandbox/internal/transfer"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
-	"github.com/seed434b0696/agent-sandbox/transfer"
 )
 
 // hostFiles are the backends that show paths of this host inside.

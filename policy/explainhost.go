@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/seed434b0696/agent-sandbox/egress"
+	"github.com/seed434b0696/agent-sandbox/internal/proxy/egress"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 

@@ -4,7 +4,7 @@ import (
 	"path"
 
 	"github.com/seed434b0696/agent-sandbox/agent/skill"
-	"github.com/seed434b0696/agent-sandbox/policy/jsonc"
+	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
 )
 
 // hooks finds the script of the hooks, and reads it to know that it can be.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/agent/connector"
 	"github.com/seed434b0696/agent-sandbox/agent/message"
+	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
 	"github.com/seed434b0696/agent-sandbox/policy"
-	"github.com/seed434b0696/agent-sandbox/policy/jsonc"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/agent/connector"
-	"github.com/seed434b0696/agent-sandbox/agent/tool"
-	"github.com/seed434b0696/agent-sandbox/policy/jsonc"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/tool"
+	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/seed434b0696/agent-sandbox/policy/jsonc"
+	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
 )
 
 // String says where the key is, never what it is: "$ENV.NAME", "the file PATH", "the output of PROGRAM", "a value" or "no key".

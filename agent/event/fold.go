@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed434b0696/agent-sandbox/agent/internal/jsonl"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/jsonl"
 )
 
 // The bounds of what a fold keeps: the agent is hostile, and may write for ever.

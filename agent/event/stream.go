@@ -10,7 +10,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/seed434b0696/agent-sandbox/agent/internal/jsonl"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/jsonl"
 )
 
 // MaxLine is how long a line may be, in bytes, when nobody says otherwise. Whole files and pictures

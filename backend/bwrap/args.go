@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/seed434b0696/agent-sandbox/gateway"
-	"github.com/seed434b0696/agent-sandbox/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/proxy"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -31,7 +31,7 @@ type invocation struct {
 
 // newInvocation translates a plan for a command that starts in dir, and covers files.
 // Descriptors count from first. The caller closes what pins holds.
-func newInvocation(plan *policy.Plan, t tool, guestPath, dir string, files []gateway.File, seccomp []byte, first int, pinned bool) (*invocation, error) {
+func newInvocation(plan *policy.Plan, t tool, guestPath, dir string, files []proxy.File, seccomp []byte, first int, pinned bool) (*invocation, error) {
 	v := &invocation{first: first, pinned: pinned && t.features.bindFD}
 	v.namespaces(plan, t)
 	last := v.base(plan)
@@ -117,9 +117,9 @@ func (v *invocation) tmpfs(plan *policy.Plan, path string) {
 // mounts adds the plan's mounts and returns what is to become read-only at the
 // end, when everything below it stands. Nothing can be mounted over a hidden file, so one
 // that is covered stays out.
-func (v *invocation) mounts(plan *policy.Plan, covered []gateway.File) (last []string, err error) {
+func (v *invocation) mounts(plan *policy.Plan, covered []proxy.File) (last []string, err error) {
 	for _, m := range plan.Mounts {
-		if slices.ContainsFunc(covered, func(f gateway.File) bool { return f.Path == m.Path }) {
+		if slices.ContainsFunc(covered, func(f proxy.File) bool { return f.Path == m.Path }) {
 			continue
 		}
 		switch m.Access {
@@ -223,7 +223,7 @@ func (v *invocation) runtime(plan *policy.Plan, guestPath string) {
 
 // cover puts files over what the plan hides, also in directories that it hides and that
 // are read-only from then on.
-func (v *invocation) cover(files []gateway.File) {
+func (v *invocation) cover(files []proxy.File) {
 	for _, f := range files {
 		v.add("--perms", "0"+strconv.FormatUint(uint64(f.Mode), 8), "--ro-bind-data", v.input(f.Data), f.Path)
 	}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seed434b0696/agent-sandbox/guard/filter"
+	"github.com/seed434b0696/agent-sandbox/internal/seccomp"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -28,7 +28,7 @@ func (i *instance) DryRun(cmd sandbox.Cmd) (string, error) {
 	if err := checkProgram(plan, cmd, env, nil); err != nil {
 		return "", err
 	}
-	deny, err := filter.Deny(runtime.GOARCH, filter.DenyOptions{Userns: plan.Userns, Debuggers: plan.Debug})
+	deny, err := seccomp.Deny(runtime.GOARCH, seccomp.DenyOptions{Userns: plan.Userns, Debuggers: plan.Debug})
 	if err != nil {
 		return "", err
 	}

@@ -15,8 +15,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/seed434b0696/agent-sandbox/guard"
-	"github.com/seed434b0696/agent-sandbox/guard/filter"
+	"github.com/seed434b0696/agent-sandbox/internal/guard"
+	"github.com/seed434b0696/agent-sandbox/internal/seccomp"
 )
 
 // hostFacts is what was found out about a host. diagnose draws the conclusions.
@@ -175,7 +175,7 @@ func tryListen() error {
 			return
 		}
 		// Not unlocked: the filter stays on the thread.
-		l, err := guard.Listen(filter.Allow())
+		l, err := guard.Listen(seccomp.Allow())
 		if err == nil {
 			err = l.Close()
 		}
@@ -269,7 +269,7 @@ func wallArgs(wall string, fd int) ([]string, *os.File, error) {
 		root, err := os.Open("/")
 		return []string{"--tmpfs", "/tmp", "--ro-bind-fd", strconv.Itoa(fd), "/tmp"}, root, err
 	}
-	program, err := filter.Deny(runtime.GOARCH, filter.DenyOptions{})
+	program, err := seccomp.Deny(runtime.GOARCH, seccomp.DenyOptions{})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/seed434b0696/agent-sandbox/gateway"
-	"github.com/seed434b0696/agent-sandbox/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/proxy"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -20,10 +20,10 @@ import (
 // the command starts, so nothing inside carries anything, and when we die so do they.
 // A nil network has nothing of all that.
 type network struct {
-	gateway *gateway.Gateway
+	gateway *proxy.Gateway
 	proxy   *guest.ProxyLink // nil: no allow-list
 	inward  *guest.PortLink  // nil: nothing is published
-	ports   *gateway.Ports
+	ports   *proxy.Ports
 	child   []*os.File // what the guest inherits, in the order of options
 	options []string   // of the guest's init, each followed by the number of its descriptor
 
@@ -33,7 +33,7 @@ type network struct {
 
 // openNetwork makes what the plan needs, nil for nothing. The caller closes it.
 func (i *instance) openNetwork(ctx context.Context, plan *policy.Plan) (n *network, err error) {
-	if !gateway.Needed(plan) {
+	if !proxy.Needed(plan) {
 		return nil, nil //nolint:nilnil // a nil network is one
 	}
 	n = &network{cancel: func() {}}
@@ -47,10 +47,10 @@ func (i *instance) openNetwork(ctx context.Context, plan *policy.Plan) (n *netwo
 		return n, err
 	}
 	// First of all: nobody should be asked for a passphrase when a port is taken.
-	if n.ports, err = gateway.Publish(ctx, plan); err != nil {
+	if n.ports, err = proxy.Publish(ctx, plan); err != nil {
 		return n, err
 	}
-	n.gateway, err = gateway.Open(ctx, plan, gateway.Options{
+	n.gateway, err = proxy.Open(ctx, plan, proxy.Options{
 		Addr: guest.ProxyAddr, Bundle: filepath.Join(guest.Root, "authorities.pem"),
 		HostEnv: i.spec.Env, Denied: i.driver.options.Denied,
 	})
@@ -80,7 +80,7 @@ func (i *instance) openNetwork(ctx context.Context, plan *policy.Plan) (n *netwo
 // a file, nobody should be asked for a passphrase, and a port can be published once.
 func (i *instance) startOffline(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error) {
 	return i.startWith(ctx, cmd, stdio, func(plan *policy.Plan) *policy.Plan {
-		if !gateway.Needed(plan) {
+		if !proxy.Needed(plan) {
 			return plan
 		}
 		off := *plan
@@ -114,7 +114,7 @@ func (n *network) environment(env []string) []string {
 }
 
 // files are what commands are to see in the place of others.
-func (n *network) files() []gateway.File {
+func (n *network) files() []proxy.File {
 	if n == nil {
 		return nil
 	}

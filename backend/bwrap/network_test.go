@@ -25,7 +25,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed434b0696/agent-sandbox/egress"
+	"github.com/seed434b0696/agent-sandbox/internal/proxy/egress"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 

@@ -15,11 +15,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/seed434b0696/agent-sandbox/guard"
-	"github.com/seed434b0696/agent-sandbox/guard/filter"
-	"github.com/seed434b0696/agent-sandbox/guard/planned"
-	"github.com/seed434b0696/agent-sandbox/guest"
-	"github.com/seed434b0696/agent-sandbox/guest/session"
+	"github.com/seed434b0696/agent-sandbox/internal/guard"
+	"github.com/seed434b0696/agent-sandbox/internal/guard/planned"
+	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
+	"github.com/seed434b0696/agent-sandbox/internal/seccomp"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -98,7 +98,7 @@ func (i *instance) launch(ctx context.Context, plan *policy.Plan, on *staged, cm
 // start forks bubblewrap from a thread that carries the guard's program.
 func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd, stdio sandbox.Stdio) error {
 	i := p.instance
-	deny, err := filter.Deny(runtime.GOARCH, filter.DenyOptions{Userns: plan.Userns, Debuggers: plan.Debug})
+	deny, err := seccomp.Deny(runtime.GOARCH, seccomp.DenyOptions{Userns: plan.Userns, Debuggers: plan.Debug})
 	if err != nil {
 		return err
 	}

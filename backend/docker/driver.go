@@ -11,8 +11,8 @@ import (
 	"github.com/moby/moby/api/types/system"
 	"github.com/moby/moby/client"
 
-	"github.com/seed434b0696/agent-sandbox/backend/docker/engine"
-	"github.com/seed434b0696/agent-sandbox/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/engine"
+	"github.com/seed434b0696/agent-sandbox/internal/guest"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 

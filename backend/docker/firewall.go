@@ -13,7 +13,7 @@ import (
 
 	"github.com/moby/moby/client"
 
-	"github.com/seed434b0696/agent-sandbox/firewall"
+	"github.com/seed434b0696/agent-sandbox/internal/firewall"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 

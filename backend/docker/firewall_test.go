@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/seed434b0696/agent-sandbox/backend/docker"
-	"github.com/seed434b0696/agent-sandbox/firewall"
+	"github.com/seed434b0696/agent-sandbox/internal/firewall"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 	"github.com/seed434b0696/agent-sandbox/sandboxtest"
 )

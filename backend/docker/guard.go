@@ -5,11 +5,11 @@ import (
 
 	"github.com/moby/moby/api/types/mount"
 
-	"github.com/seed434b0696/agent-sandbox/guard"
-	"github.com/seed434b0696/agent-sandbox/guard/filter"
-	"github.com/seed434b0696/agent-sandbox/guard/planned"
-	"github.com/seed434b0696/agent-sandbox/guest"
-	"github.com/seed434b0696/agent-sandbox/guest/session"
+	"github.com/seed434b0696/agent-sandbox/internal/guard"
+	"github.com/seed434b0696/agent-sandbox/internal/guard/planned"
+	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
+	"github.com/seed434b0696/agent-sandbox/internal/seccomp"
 	"github.com/seed434b0696/agent-sandbox/policy"
 )
 
@@ -40,7 +40,7 @@ func (p *prepared) setup(n *network, files []mount.Mount) (session.Setup, error)
 	reporter := planned.NewReporter(p.plan, p.driver.options.Denied)
 	return session.Setup{
 		Relays: n.relays(), Expect: expected, Guard: &rules,
-		Deny: filter.DenyOptions{Userns: p.plan.Userns, Debuggers: p.plan.Debug, Dumpable: true},
+		Deny: seccomp.DenyOptions{Userns: p.plan.Userns, Debuggers: p.plan.Debug, Dumpable: true},
 		Refused: func(r guard.Refusal) {
 			if r.Kind == guard.RefusedPath || r.Kind == guard.RefusedSocket {
 				r.Target = p.outside(r.Target)

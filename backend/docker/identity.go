@@ -5,8 +5,8 @@ import (
 
 	"github.com/moby/moby/api/types/mount"
 
-	"github.com/seed434b0696/agent-sandbox/guard"
-	"github.com/seed434b0696/agent-sandbox/guest/session"
+	"github.com/seed434b0696/agent-sandbox/internal/guard"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )

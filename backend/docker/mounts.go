@@ -9,8 +9,8 @@ import (
 
 	"github.com/moby/moby/api/types/mount"
 
-	"github.com/seed434b0696/agent-sandbox/gateway"
-	"github.com/seed434b0696/agent-sandbox/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/proxy"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -133,7 +133,7 @@ func bind(source, target string, readOnly bool) mount.Mount {
 }
 
 // files puts what the gateway wants seen into the sandbox's own directory.
-func (p *prepared) files(files []gateway.File) ([]mount.Mount, error) {
+func (p *prepared) files(files []proxy.File) ([]mount.Mount, error) {
 	var out []mount.Mount
 	for n, f := range files {
 		name := filepath.Join(p.own(), fmt.Sprintf("file-%d", n))

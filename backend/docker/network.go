@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/seed434b0696/agent-sandbox/gateway"
-	"github.com/seed434b0696/agent-sandbox/guest"
-	"github.com/seed434b0696/agent-sandbox/guest/session"
+	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
+	"github.com/seed434b0696/agent-sandbox/internal/proxy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -21,8 +21,8 @@ const proxyRelay = "proxy"
 // network is a sandbox's way out and in. The container itself has loopback only: the guest listens there for the
 // proxy, and dials there for published ports. A nil network has neither.
 type network struct {
-	gateway *gateway.Gateway // nil: nothing needs one
-	ports   *gateway.Ports
+	gateway *proxy.Gateway // nil: nothing needs one
+	ports   *proxy.Ports
 	failed  func(error)
 
 	context context.Context //nolint:containedctx // ends with close
@@ -32,7 +32,7 @@ type network struct {
 
 // openNetwork makes what the plan needs, nil for nothing. The caller closes it.
 func (p *prepared) openNetwork(ctx context.Context) (n *network, err error) {
-	proxied := gateway.Needed(p.plan)
+	proxied := proxy.Needed(p.plan)
 	if !proxied && len(p.plan.Publish) == 0 && len(p.spec.Firewall) == 0 {
 		return nil, nil //nolint:nilnil // a nil network is one
 	}
@@ -51,13 +51,13 @@ func (p *prepared) openNetwork(ctx context.Context) (n *network, err error) {
 		}
 	}
 	// First of all: nobody should be asked for a passphrase when a port is taken.
-	if n.ports, err = gateway.Publish(ctx, p.plan); err != nil {
+	if n.ports, err = proxy.Publish(ctx, p.plan); err != nil {
 		return n, err
 	}
 	if !proxied {
 		return n, nil
 	}
-	n.gateway, err = gateway.Open(ctx, p.plan, gateway.Options{
+	n.gateway, err = proxy.Open(ctx, p.plan, proxy.Options{
 		Addr: guest.ProxyAddr, Bundle: bundlePath, HostEnv: p.spec.Env, Denied: p.driver.options.Denied,
 	})
 	if err != nil {
@@ -78,7 +78,7 @@ func (n *network) environ(env []string) []string {
 }
 
 // files are what commands are to see in the place of others.
-func (n *network) files() []gateway.File {
+func (n *network) files() []proxy.File {
 	if n == nil || n.gateway == nil {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/seed434b0696/agent-sandbox/backend/docker/engine"
+	"github.com/seed434b0696/agent-sandbox/internal/engine"
 )
 
 // next is the name of the image that the containers of a sandbox begin with.

@@ -24,7 +24,7 @@ import (
 func (b bed) manifests(t *testing.T, image string) string {
 	t.Helper()
 	dir := t.TempDir()
-	top, err := filepath.Abs("../../deploy")
+	top, err := filepath.Abs("../../build/deploy")
 	if err == nil {
 		top, err = filepath.Rel(dir, top)
 	}
@@ -77,7 +77,7 @@ func Test_The_Manifests_Give_All_That_Is_Needed(t *testing.T) {
 	wants(t, ours.fails(t, spec), sandbox.Exhausted, "maximum memory usage per Container is 8Gi", "--limit")
 }
 
-// programImage builds the image of deploy/Dockerfile on the cluster's node.
+// programImage builds the image of build/deploy/Dockerfile on the cluster's node.
 func programImage(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -93,7 +93,7 @@ func programImage(t *testing.T) string {
 	}
 	sum := sha256.Sum256(data)
 	name := "local/agent-sandbox:" + hex.EncodeToString(sum[:8])
-	load(t, name, "../../deploy/Dockerfile", dir)
+	load(t, name, "../../build/deploy/Dockerfile", dir)
 	return name
 }
 

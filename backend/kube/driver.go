@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed434b0696/agent-sandbox/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/seed434b0696/agent-sandbox/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/seed434b0696/agent-sandbox/backend/kube"
+	"github.com/seed434b0696/agent-sandbox/internal/transfer"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
-	"github.com/seed434b0696/agent-sandbox/transfer"
 )
 
 // A tree that commands made to lead whoever takes it out of the pod elsewhere.

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/seed434b0696/agent-sandbox/keep"
+	"github.com/seed434b0696/agent-sandbox/internal/persist"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -34,7 +34,7 @@ func (d *Kept) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Instance,
 		return nil, err
 	}
 	pod.Spec.ActiveDeadlineSeconds = nil // idle and TTL end it
-	made, err := d.begin(ctx, p.cluster, keep.Record{
+	made, err := d.begin(ctx, p.cluster, persist.Record{
 		ID: id, Name: spec.Name, Backend: d.Name(), Created: p.created, Spec: spec, Idle: sandbox.Duration(d.Idle), TTL: sandbox.Duration(d.TTL),
 	}, formOf(p, pod))
 	if err != nil {
@@ -51,7 +51,7 @@ func (d *Kept) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Instance,
 }
 
 // begin takes the name of a sandbox: whoever makes its claim has it.
-func (d *Kept) begin(ctx context.Context, c *cluster, r keep.Record, f form) (*known, error) {
+func (d *Kept) begin(ctx context.Context, c *cluster, r persist.Record, f form) (*known, error) {
 	annotations, err := encode(r, f)
 	if err != nil {
 		return nil, err

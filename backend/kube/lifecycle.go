@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/seed434b0696/agent-sandbox/keep"
+	"github.com/seed434b0696/agent-sandbox/internal/persist"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -26,7 +26,7 @@ type Kept struct {
 	Env   []string      // of which the policy of a sandbox lets variables through to commands, when this process has opened it
 }
 
-var _ keep.Lifecycle = (*Kept)(nil)
+var _ persist.Lifecycle = (*Kept)(nil)
 
 // Name is that of the driver within.
 func (d *Kept) Name() string { return d.Inner.Name() }
@@ -334,23 +334,23 @@ func (c *cluster) deletePods(ctx context.Context, name string) error {
 }
 
 // Load tells what a sandbox was made from.
-func (d *Kept) Load(ctx context.Context, name string) (keep.Record, error) {
+func (d *Kept) Load(ctx context.Context, name string) (persist.Record, error) {
 	c, k, err := d.find(ctx, name)
 	if err != nil {
-		return keep.Record{}, err
+		return persist.Record{}, err
 	}
 	return c.located(k), nil
 }
 
 // located is the record with where it is.
-func (c *cluster) located(k *known) keep.Record {
+func (c *cluster) located(k *known) persist.Record {
 	r := k.record
-	r.Cluster = &keep.Cluster{Context: c.context, Namespace: c.namespace, UID: string(k.claim.UID)}
+	r.Cluster = &persist.Cluster{Context: c.context, Namespace: c.namespace, UID: string(k.claim.UID)}
 	return r
 }
 
 // Records are those of all sandboxes of the namespace.
-func (d *Kept) Records(ctx context.Context) ([]keep.Record, error) {
+func (d *Kept) Records(ctx context.Context) ([]persist.Record, error) {
 	c, err := d.Inner.connect()
 	if err != nil {
 		return nil, err
@@ -360,7 +360,7 @@ func (d *Kept) Records(ctx context.Context) ([]keep.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []keep.Record
+	var out []persist.Record
 	var errs []error
 	for i := range all {
 		if !whole(&all[i]) {
@@ -373,7 +373,7 @@ func (d *Kept) Records(ctx context.Context) ([]keep.Record, error) {
 		}
 		out = append(out, c.located(k))
 	}
-	slices.SortFunc(out, func(a, b keep.Record) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(out, func(a, b persist.Record) int { return strings.Compare(a.ID, b.ID) })
 	return out, errors.Join(errs...)
 }
 
@@ -388,24 +388,24 @@ func (d *Kept) List(ctx context.Context) ([]sandbox.Info, error) {
 }
 
 // State tells whether a sandbox has a pod that runs, or begins to, and how many commands run there.
-func (d *Kept) State(ctx context.Context, name string) (keep.State, error) {
+func (d *Kept) State(ctx context.Context, name string) (persist.State, error) {
 	c, k, err := d.find(ctx, name)
 	if err != nil {
-		return keep.State{}, err
+		return persist.State{}, err
 	}
 	pod, err := c.runs(ctx, name)
 	if sandbox.CodeOf(err) == sandbox.NotFound {
-		return keep.State{}, nil
+		return persist.State{}, nil
 	}
 	if err != nil || starting(k.claim) {
-		return keep.State{Running: err == nil}, err
+		return persist.State{Running: err == nil}, err
 	}
 	i, err := d.attach(ctx, c, k, pod, nil)
 	if err != nil {
-		return keep.State{Running: true}, err
+		return persist.State{Running: true}, err
 	}
 	st, err := i.state(ctx)
-	return keep.State{Running: true, Commands: st.Running}, errors.Join(err, i.detach(ctx))
+	return persist.State{Running: true, Commands: st.Running}, errors.Join(err, i.detach(ctx))
 }
 
 // maxLog bounds what is taken of a log.

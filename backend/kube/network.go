@@ -51,7 +51,7 @@ func (i *instance) begun(ctx context.Context) error {
 	}
 	if i.mounted && sandbox.CodeOf(err) == sandbox.Unsupported { // its first program was not found
 		err = sandbox.Errorf(sandbox.Unsupported, "image %s does not have the guest at %s", i.driver.options.GuestImage, GuestVolumePath).
-			WithHint("build it as deploy/guest.Dockerfile says")
+			WithHint("build it as build/deploy/guest.Dockerfile says")
 	}
 	if ferr := <-made; err == nil {
 		err = ferr

@@ -7,7 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/seed434b0696/agent-sandbox/keep"
+	"github.com/seed434b0696/agent-sandbox/internal/persist"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -56,8 +56,8 @@ func checkName(name string) error {
 
 // identify returns the ID of a sandbox that is to be called so: any text that nobody can take for an ID stays a label.
 func identify(name string) (string, error) {
-	if keep.CheckName(name) != nil {
-		return keep.NewID()
+	if persist.CheckName(name) != nil {
+		return persist.NewID()
 	}
 	return name, checkName(name)
 }
@@ -67,7 +67,7 @@ func noSuch(name string) error {
 }
 
 // encode is what a claim says of a sandbox.
-func encode(r keep.Record, f form) (map[string]string, error) {
+func encode(r persist.Record, f form) (map[string]string, error) {
 	r.Spec.Env, r.Spec.State = nil, ""
 	record, err := json.Marshal(r)
 	if err != nil {
@@ -83,7 +83,7 @@ func encode(r keep.Record, f form) (map[string]string, error) {
 // known is what is known of a sandbox that lives on.
 type known struct {
 	claim  *corev1.PersistentVolumeClaim
-	record keep.Record
+	record persist.Record
 	form   form
 }
 

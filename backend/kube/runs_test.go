@@ -24,7 +24,7 @@ import (
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/backend/kube"
-	"github.com/seed434b0696/agent-sandbox/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -357,7 +357,7 @@ func guestImage(t *testing.T) string {
 	}
 	sum := sha256.Sum256(data)
 	name := "local/agent-sandbox-guest:" + hex.EncodeToString(sum[:8])
-	load(t, name, "../../deploy/guest.Dockerfile", "../../guest/bin")
+	load(t, name, "../../build/deploy/guest.Dockerfile", "../../internal/guest/bin")
 	return name
 }
 
@@ -370,7 +370,7 @@ func load(t *testing.T, name, dockerfile, dir string) {
 	t.Helper()
 	loading.Lock()
 	defer loading.Unlock()
-	for _, line := range [][]string{{"docker", "build", "-q", "-t", name, "-f", dockerfile, dir}, {"../../testbed/up.sh", "load", name}, {"docker", "rmi", name}} {
+	for _, line := range [][]string{{"docker", "build", "-q", "-t", name, "-f", dockerfile, dir}, {"../../test/testbed/up.sh", "load", name}, {"docker", "rmi", name}} {
 		if out, err := exec.CommandContext(t.Context(), line[0], line[1:]...).CombinedOutput(); err != nil {
 			lacking(t, fmt.Errorf("the node's image needs the testbed: %w: %s", err, out))
 		}

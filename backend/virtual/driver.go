@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/memory/shell"
+	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
-	"github.com/seed434b0696/agent-sandbox/shell"
-	"github.com/seed434b0696/agent-sandbox/vfs"
 )
 
 // Driver is the virtual backend. It is safe for concurrent use.

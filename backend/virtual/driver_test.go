@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/backend/virtual"
+	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
-	"github.com/seed434b0696/agent-sandbox/vfs"
 )
 
 // project is a host directory with a repository and some files.

@@ -9,8 +9,8 @@ import (
 	"path"
 	"syscall"
 
+	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
-	"github.com/seed434b0696/agent-sandbox/vfs"
 )
 
 // files is sandbox.Files on a tree, with the rights of the user of commands.

@@ -9,11 +9,11 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/seed434b0696/agent-sandbox/coreutils"
-	"github.com/seed434b0696/agent-sandbox/coreutils/zone"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/zone"
+	"github.com/seed434b0696/agent-sandbox/memory/shell"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
-	"github.com/seed434b0696/agent-sandbox/shell"
 )
 
 // instance is one sandbox: a tree, and what runs on it. Each command has a machine of its own, with

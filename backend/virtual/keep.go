@@ -11,9 +11,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/store"
+	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
-	"github.com/seed434b0696/agent-sandbox/vfs"
-	"github.com/seed434b0696/agent-sandbox/vfs/store"
 )
 
 // Names below sandbox.Spec.State.

@@ -9,11 +9,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed434b0696/agent-sandbox/coreutils"
-	"github.com/seed434b0696/agent-sandbox/coreutils/zone"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/zone"
+	"github.com/seed434b0696/agent-sandbox/memory/shell"
+	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
-	"github.com/seed434b0696/agent-sandbox/shell"
-	"github.com/seed434b0696/agent-sandbox/vfs"
 )
 
 // Config describes a [Machine]. The zero value is useful.

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/backend/virtual"
+	"github.com/seed434b0696/agent-sandbox/memory/shell"
+	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
-	"github.com/seed434b0696/agent-sandbox/shell"
-	"github.com/seed434b0696/agent-sandbox/vfs"
 )
 
 func machine(tb testing.TB, c virtual.Config) *virtual.Machine {

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/seed434b0696/agent-sandbox/curl"
-	"github.com/seed434b0696/agent-sandbox/gateway"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/curl"
+	"github.com/seed434b0696/agent-sandbox/internal/proxy"
+	"github.com/seed434b0696/agent-sandbox/memory/shell"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
-	"github.com/seed434b0696/agent-sandbox/shell"
 )
 
 // networkOptions are what a network needs of its driver.
@@ -26,7 +26,7 @@ type networkOptions struct {
 // network is the way out of one sandbox. Its programs are the only ones that know of it: connections to
 // the allow-list's proxy are made in memory, so nothing listens on the host. A nil network is none.
 type network struct {
-	gateway *gateway.Gateway // nil: neither an allow-list nor secrets
+	gateway *proxy.Gateway // nil: neither an allow-list nor secrets
 	plan    *policy.Plan
 	listen  *listener
 	roots   func() (*x509.CertPool, error) // nil: the system's
@@ -41,15 +41,15 @@ const bundlePath = "/run/agent-sandbox/authorities.pem"
 // openNetwork makes the way out that a plan asks for; nil for none. It may run programs of the host
 // that fetch secrets. The caller closes it.
 func openNetwork(ctx context.Context, plan *policy.Plan, o networkOptions) (*network, error) {
-	if plan.Network.Mode != sandbox.NetworkHost && !gateway.Needed(plan) {
+	if plan.Network.Mode != sandbox.NetworkHost && !proxy.Needed(plan) {
 		return nil, nil //nolint:nilnil // A nil network is one.
 	}
 	n := &network{plan: plan, cancel: func() {}}
-	if !gateway.Needed(plan) {
+	if !proxy.Needed(plan) {
 		return n, nil
 	}
 	var err error
-	n.gateway, err = gateway.Open(ctx, plan, gateway.Options{
+	n.gateway, err = proxy.Open(ctx, plan, proxy.Options{
 		Addr: "127.0.0.1:3128", Bundle: bundlePath, HostEnv: o.HostEnv, Resolver: o.Resolver, Denied: o.Denied,
 	})
 	if err != nil {
@@ -137,11 +137,11 @@ func (n *network) environ(env []string) []string {
 }
 
 // files are what commands are to find in the place of files that hold secrets.
-func (n *network) files() []gateway.File {
+func (n *network) files() []proxy.File {
 	if n == nil || n.gateway == nil {
 		return nil
 	}
-	var out []gateway.File
+	var out []proxy.File
 	for _, f := range n.gateway.Files {
 		if f.Path != bundlePath {
 			out = append(out, f)

@@ -25,10 +25,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed434b0696/agent-sandbox/coreutils"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils"
+	"github.com/seed434b0696/agent-sandbox/memory/shell"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
-	"github.com/seed434b0696/agent-sandbox/shell"
 )
 
 // bed is two servers, of which a policy allows one.

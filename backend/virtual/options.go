@@ -3,10 +3,10 @@ package virtual
 import (
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/memory/shell"
+	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
-	"github.com/seed434b0696/agent-sandbox/shell"
-	"github.com/seed434b0696/agent-sandbox/vfs"
 )
 
 // Options configures a Driver. The zero value is useful.

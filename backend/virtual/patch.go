@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/hostdir"
+	"github.com/seed434b0696/agent-sandbox/internal/stage"
+	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
-	"github.com/seed434b0696/agent-sandbox/stage"
-	"github.com/seed434b0696/agent-sandbox/vfs"
-	"github.com/seed434b0696/agent-sandbox/vfs/hostdir"
 )
 
 // PatchOptions say what to show; the zero value is everything.

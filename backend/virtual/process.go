@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/seed434b0696/agent-sandbox/memory/shell"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
-	"github.com/seed434b0696/agent-sandbox/shell"
 )
 
 // process is a command with the machine that it runs in.

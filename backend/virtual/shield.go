@@ -4,8 +4,8 @@ import (
 	"path"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 	"github.com/seed434b0696/agent-sandbox/policy"
-	"github.com/seed434b0696/agent-sandbox/vfs"
 )
 
 // shield says for one host directory what a plan allows below it.

@@ -3,9 +3,9 @@ package virtual
 import (
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/memory/shell"
+	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
-	"github.com/seed434b0696/agent-sandbox/shell"
-	"github.com/seed434b0696/agent-sandbox/vfs"
 )
 
 // Snapshot is a [Machine] at one moment: all files, and the shell's directory, variables, functions,

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/hostdir"
+	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
-	"github.com/seed434b0696/agent-sandbox/vfs"
-	"github.com/seed434b0696/agent-sandbox/vfs/hostdir"
 )
 
 // state is what commands did to a tree, by itself: it needs neither the system nor the host's directories below.

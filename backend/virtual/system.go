@@ -11,9 +11,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/seed434b0696/agent-sandbox/coreutils"
-	"github.com/seed434b0696/agent-sandbox/shell"
-	"github.com/seed434b0696/agent-sandbox/vfs"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils"
+	"github.com/seed434b0696/agent-sandbox/memory/shell"
+	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
 // hostname is what every machine is called.

@@ -11,11 +11,11 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/seed434b0696/agent-sandbox/gateway"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/hostdir"
+	"github.com/seed434b0696/agent-sandbox/internal/proxy"
+	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
-	"github.com/seed434b0696/agent-sandbox/vfs"
-	"github.com/seed434b0696/agent-sandbox/vfs/hostdir"
 )
 
 // tree is the file system of one sandbox, or of several that share it: the system, and the
@@ -150,7 +150,7 @@ func fill(f *vfs.FS, name string, perm fs.FileMode, r io.Reader) error {
 
 // give puts files in the place of others that hold secrets. Nobody changes them, and they are no
 // change themselves.
-func (t *tree) give(files []gateway.File) error {
+func (t *tree) give(files []proxy.File) error {
 	for _, g := range files {
 		if err := makeDir(t.fs, path.Dir(g.Path)); err != nil {
 			return err

@@ -4,7 +4,7 @@ import (
 	"context"
 	"io/fs"
 
-	"github.com/seed434b0696/agent-sandbox/vfs"
+	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
 // Workspace is implemented by instances of this backend: what commands did to the directories of

@@ -5,7 +5,7 @@ package main
 import (
 	"os"
 
-	"github.com/seed434b0696/agent-sandbox/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest"
 )
 
 func main() { os.Exit(guest.Main(os.Args, os.Environ())) }

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Measures what a sandbox and its network cost against raw bubblewrap and srt, as root
+# and as a plain user, and scripts in memory against bash and just-bash, and prints
+# Markdown: bench.sh [--readme] [-rounds N]. Where KUBECONFIG names a cluster, pods are measured, too.
+# With --readme the README gets the tables too.
+set -euo pipefail
+# shellcheck source=build/scripts/project.sh
+source "$(dirname "${BASH_SOURCE[0]}")/project.sh"
+use_go
+cd "$top"
+npm=$(build/scripts/install.sh bench)
+peers=$(build/scripts/install.sh bench-shell)
+if [[ $(node -p 'process.versions.node.split(".")[0]') -lt 20 ]]; then
+  say "srt needs Node 20 and this is $(node --version): leaving it out"
+  npm=
+fi
+
+bin=$(mktemp -d)
+out=$(mktemp)
+trap 'rm -rf "$bin" "$out"' EXIT
+CGO_ENABLED=0 go build -buildvcs=false -o "$bin/" ./test/bench/startup ./test/bench/proxy ./test/bench/shell ./test/bench/kept ./test/bench/pods ./test/bench/broker ./test/bench/agents
+
+readme=no
+if [[ ${1-} == --readme ]]; then
+  readme=yes
+  shift
+fi
+
+{
+  printf '%s, %s processors with a load of %s before, Linux %s, %s. The last two columns are ratios within one round.\n\n' \
+    "$(uname -m)" "$(nproc)" "$(cut -d' ' -f1 /proc/loadavg)" "$(uname -r | cut -d- -f1)" "$(bwrap --version)"
+  "$bin/startup" -command bin/agent-sandbox -guest "$(echo internal/guest/bin/guest-*)" -npm "$npm" "$@"
+  "$bin/proxy" -command bin/agent-sandbox -npm "$npm"
+  "$bin/shell" -npm "$peers"
+  "$bin/broker"
+  "$bin/agents" -claude "$(echo "$npm"/@anthropic-ai/claude-code-linux-*/claude)"
+  if docker image inspect debian:bookworm-slim >/dev/null 2>&1; then
+    "$bin/kept" -command bin/agent-sandbox
+  else
+    say 'no Docker engine with debian:bookworm-slim (test/testbed/up.sh docker): leaving it out'
+  fi
+  if [[ -n ${KUBECONFIG-} ]]; then
+    "$bin/pods" -command bin/agent-sandbox
+  else
+    say 'KUBECONFIG names no cluster (test/testbed/up.sh): leaving pods out'
+  fi
+} | tee "$out"
+
+[[ $readme = no ]] || sed -i -e "/^<!-- bench: /r $out" -e '/^<!-- bench: /,/^<!-- end of bench -->/{/^<!-- /!d}' README.md

@@ -1,0 +1,124 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/agent/connector"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/broker/dialect"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/broker/sse"
+)
+
+// pass asks a connector that speaks the agent's API: what it answers is passed on as it is, and counted.
+func (c *call) pass(ctx context.Context, body []byte) *dialect.Fault {
+	g := &gauge{prompt: func() int64 {
+		r, err := dialect.For(c.api).Read(c.asked.body)
+		if err != nil {
+			return dialect.Tokens(int64(len(c.asked.body))) // there is something in it that is not translated
+		}
+		return dialect.Tokens(r.Characters())
+	}}
+	if c.asked.stream {
+		return c.stream(ctx, body, g, &passed{call: c, silent: c.api == connector.OpenAI && !c.asked.usage()})
+	}
+	return c.whole(ctx, body, g)
+}
+
+// passed passes events on.
+type passed struct {
+	*call
+	silent bool // usage has not been asked for by the agent, only by us
+	out    []byte
+}
+
+func (p *passed) take(deltas []dialect.Delta, e sse.Event, ready bool) {
+	p.start()
+	if !p.silent || len(deltas) != 1 || deltas[0].Change != dialect.SetUsage {
+		p.out = append(p.out, e.Raw...)
+	}
+	if !ready {
+		p.flush()
+	}
+}
+
+func (p *passed) flush() {
+	if len(p.out) > 0 {
+		p.send(p.out, true)
+		p.out = p.out[:0]
+	}
+}
+
+func (p *passed) finish() { p.flush() }
+
+// whole passes an answer on that is no stream.
+func (c *call) whole(ctx context.Context, body []byte, g *gauge) *dialect.Fault {
+	return c.metered(ctx, body, g, func(u *upstream, _ *meter) *dialect.Fault {
+		raw, err := io.ReadAll(io.LimitReader(u.Body, maxWhole+1))
+		switch {
+		case ctx.Err() != nil:
+			return c.ended(ctx)
+		case err != nil:
+			return c.over(ctx, err, false, nil)
+		}
+		g.seen = int64(len(raw))
+		if len(raw) > maxWhole || !strings.HasPrefix(strings.TrimSpace(string(raw[:min(len(raw), 64)])), "{") {
+			return c.badAnswer(errors.New("the server of connector " + c.to.ID + " answered with no JSON object"))
+		}
+		g.told, g.exact = dialect.For(c.api).Errors().Usage(raw)
+		c.respond(http.StatusOK, raw)
+		return nil
+	})
+}
+
+func (c *call) headers(u *upstream) {
+	for _, name := range passing(true) {
+		if v := u.Header.Values(name); len(v) > 0 {
+			c.w.Header()[name] = v
+		}
+	}
+}
+
+// count says how many tokens a request has: what the server says where it can be asked, and otherwise about how many.
+func (c *call) count(ctx context.Context) *dialect.Fault {
+	release, f := c.slot(ctx)
+	if f != nil {
+		return f
+	}
+	defer release()
+	if f := c.read(); f != nil {
+		return f
+	}
+	if c.to.Protocol != connector.Anthropic {
+		r, err := dialect.For(c.api).Read(c.asked.body)
+		if err != nil {
+			return refused(err.Error())
+		}
+		c.respond(http.StatusOK, dialect.Counted(dialect.Tokens(r.Characters())))
+		return nil
+	}
+	body, f := c.asked.forward(c.to, c.api, true)
+	if f != nil {
+		return f
+	}
+	return c.exchange(ctx, body, true, func(u *upstream) *dialect.Fault {
+		if u.StatusCode != http.StatusOK {
+			return c.refusal(u)
+		}
+		raw, err := io.ReadAll(io.LimitReader(u.Body, maxError))
+		if err != nil {
+			return c.over(ctx, err, false, nil)
+		}
+		c.respond(http.StatusOK, raw)
+		return nil
+	})
+}
+
+// completion reports whether a connector wants the limit of an answer as OpenAI's own server does.
+func completion(c connector.Connector) bool {
+	u, err := url.Parse(c.BaseURL)
+	return err == nil && strings.HasSuffix(u.Hostname(), "openai.com")
+}

@@ -1,0 +1,254 @@
+package broker
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/seed434b0696/agent-sandbox/agent/connector"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/broker/dialect"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/broker/sse"
+)
+
+// sink takes an answer as it comes.
+type sink interface {
+	// take takes what an event told, and the event.
+	take(deltas []dialect.Delta, e sse.Event, ready bool)
+	// flush sends what waits.
+	flush()
+	// finish is that the answer is complete.
+	finish()
+}
+
+// translate asks a connector that speaks another API than the agent.
+func (c *call) translate(ctx context.Context) *dialect.Fault {
+	from, to := dialect.For(c.api), dialect.For(c.to.Protocol)
+	r, err := from.Read(c.asked.body)
+	if err != nil {
+		f, ok := errors.AsType[*dialect.Fault](err)
+		if !ok {
+			return refused(err.Error())
+		}
+		f.Code = "invalid_request"
+		return f
+	}
+	body := to.Write(r, dialect.Target{Model: c.to.Model, MaxTokens: c.to.MaxTokens, Completion: completion(c.to)})
+	head := dialect.Head{ID: identity(), Model: c.asked.model, Created: c.entry.Time.Unix(), Tools: r.Tools, Usage: r.StreamUsage}
+	var s sink
+	if c.asked.stream {
+		s = &translated{call: c, encoder: from.Encoder(head)}
+	} else {
+		s = &folded{call: c, dialect: from, head: head}
+	}
+	return c.stream(ctx, body, &gauge{prompt: func() int64 { return dialect.Tokens(r.Characters()) }}, named{s, head.ID})
+}
+
+// metered runs one exchange with the connector and books what it used, as g tells then.
+func (c *call) metered(ctx context.Context, body []byte, g *gauge, answered func(*upstream, *meter) *dialect.Fault) *dialect.Fault {
+	m, f := c.ledger.begin(c.to)
+	if f != nil {
+		return f
+	}
+	asked, complete := false, false
+	defer func() {
+		if asked { // what was refused costs nothing
+			c.entry.Usage, c.entry.Estimated = g.final(complete)
+		}
+		c.entry.CostUSD = m.end(c.entry.Usage)
+	}()
+	f = c.exchange(ctx, body, false, func(u *upstream) *dialect.Fault {
+		if u.StatusCode != http.StatusOK {
+			return c.refusal(u)
+		}
+		asked = true
+		c.headers(u)
+		f := answered(u, m)
+		complete = f == nil
+		return f
+	})
+	if f != nil && (f.Code == "canceled" || f.Code == "closed" || f.Code == "timeout") {
+		asked = true // the server has read the request, maybe
+	}
+	return f
+}
+
+// stream asks the connector for a stream, and gives it to s.
+func (c *call) stream(ctx context.Context, body []byte, g *gauge, s sink) *dialect.Fault {
+	return c.metered(ctx, body, g, func(u *upstream, m *meter) *dialect.Fault {
+		if !isStream(u.Response) {
+			return c.badAnswer(fmt.Errorf("the server of connector %s answered with no stream of events", c.to.ID))
+		}
+		f := c.events(ctx, u, g, m, s)
+		if f != nil {
+			s.flush()
+		}
+		return f
+	})
+}
+
+// events reads a stream to its end.
+func (c *call) events(ctx context.Context, u *upstream, g *gauge, m *meter, s sink) *dialect.Fault {
+	in, decoder := sse.NewReader(u.Body, maxEvent), dialect.For(c.to.Protocol).Decoder()
+	for {
+		e, err := in.Next()
+		if err != nil {
+			return c.over(ctx, err, decoder.Complete(), s)
+		}
+		u.alive()
+		deltas, err := decoder.Decode(e)
+		g.add(deltas)
+		if f := m.set(g.running()); f != nil {
+			return f
+		}
+		if err != nil {
+			return c.told(err, e, s)
+		}
+		if g.seen > maxWhole {
+			return c.badAnswer(fmt.Errorf("an answer of connector %s is over %d bytes", c.to.ID, maxWhole))
+		}
+		s.take(deltas, e, in.Ready())
+		if decoder.Done() {
+			s.finish()
+			u.drain()
+			return nil
+		}
+	}
+}
+
+// over is the end of a stream. One that has not said that it is complete has broken.
+func (c *call) over(ctx context.Context, err error, complete bool, s sink) *dialect.Fault {
+	switch {
+	case complete: // agents need not wait for the end of the connection
+		s.finish()
+		return nil
+	case ctx.Err() != nil:
+		return c.ended(ctx)
+	case errors.Is(err, sse.ErrTooLong):
+		return c.badAnswer(err)
+	}
+	c.entry.Err = err
+	return &dialect.Fault{Status: http.StatusBadGateway, Code: "broken_stream", Message: "the answer of connector " + c.to.ID + " broke off"}
+}
+
+// told is an error that the server told in the middle of its answer, or that what it says is no answer.
+func (c *call) told(err error, e sse.Event, s sink) *dialect.Fault {
+	f, ok := errors.AsType[*dialect.Fault](err)
+	if !ok || f.Status != 0 {
+		return c.badAnswer(err)
+	}
+	out := &dialect.Fault{Status: http.StatusBadGateway, Message: clip(f.Message), Code: "upstream_error"}
+	switch f.Type {
+	case "overloaded_error":
+		out.Status = http.StatusServiceUnavailable
+	case "rate_limit_error", "rate_limit_exceeded":
+		out.Status = http.StatusTooManyRequests
+	case "invalid_request_error":
+		out.Status = http.StatusBadRequest
+	}
+	if c.api == connector.Anthropic && out.Status == http.StatusServiceUnavailable {
+		out.Status = 529
+	}
+	switch {
+	case c.to.Protocol == c.api && c.begun: // in its own words
+		s.take(nil, e, false)
+		c.stopped = true
+	case c.api != connector.Anthropic && c.to.Protocol != connector.Anthropic && f.Code != "":
+		out.Code = clip(f.Code)
+	}
+	return out
+}
+
+func (c *call) badAnswer(err error) *dialect.Fault {
+	c.entry.Err = err
+	return &dialect.Fault{Status: http.StatusBadGateway, Code: "bad_answer", Message: "the connector " + c.to.ID + " answered with something that is no answer"}
+}
+
+// start begins a stream towards the agent.
+func (c *call) start() {
+	if c.begun {
+		return
+	}
+	c.begun = true
+	h := c.w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-cache")
+	c.w.WriteHeader(http.StatusOK)
+}
+
+// translated writes a stream in another API.
+type translated struct {
+	*call
+	encoder dialect.Encoder
+	out     []byte
+}
+
+func (t *translated) take(deltas []dialect.Delta, _ sse.Event, ready bool) {
+	if !t.begun && len(deltas) > 0 {
+		t.start()
+		t.out = t.encoder.Begin()
+	}
+	for _, d := range deltas {
+		t.out = append(t.out, t.encoder.Encode(d)...)
+	}
+	if !ready {
+		t.flush()
+	}
+}
+
+func (t *translated) flush() {
+	if len(t.out) > 0 {
+		t.send(t.out, true)
+		t.out = t.out[:0]
+	}
+}
+
+func (t *translated) finish() {
+	if !t.begun {
+		t.start()
+		t.out = t.encoder.Begin()
+	}
+	t.send(append(t.out, t.encoder.End()...), true)
+}
+
+// folded sends an answer when it is complete.
+type folded struct {
+	*call
+	dialect dialect.Dialect
+	head    dialect.Head
+	answer  dialect.Answer
+}
+
+func (f *folded) take(deltas []dialect.Delta, _ sse.Event, _ bool) {
+	for _, d := range deltas {
+		f.answer.Add(d)
+	}
+}
+
+func (f *folded) flush() {}
+
+func (f *folded) finish() { f.respond(http.StatusOK, f.dialect.Whole(f.head, f.answer)) }
+
+// named gives a name to calls that have none, as some servers send them.
+type named struct {
+	sink
+	id string
+}
+
+func (n named) take(deltas []dialect.Delta, e sse.Event, ready bool) {
+	for i, d := range deltas {
+		if d.Change == dialect.BeginCall && d.ID == "" {
+			deltas[i].ID = fmt.Sprintf("call_%s_%d", n.id, d.Block)
+		}
+	}
+	n.sink.take(deltas, e, ready)
+}
+
+// identity is an ID for an answer.
+func identity() string {
+	var id [12]byte
+	_, _ = rand.Read(id[:]) // never fails
+	return hex.EncodeToString(id[:])
+}

@@ -1,0 +1,208 @@
+package broker
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/agent/connector"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/broker/dialect"
+)
+
+// Bounds of what a server answers.
+const (
+	maxError = 1 << 20  // bytes, of an error
+	maxEvent = 32 << 20 // bytes, of one event: the last one of Responses holds the whole answer
+	maxWhole = 64 << 20 // bytes, of an answer
+)
+
+// errIdle is why requests end whose server says nothing.
+var errIdle = errors.New("the server said nothing")
+
+// upstream is an answer of a connector's server.
+type upstream struct {
+	*http.Response
+	key  string
+	idle *time.Timer
+	wait time.Duration
+}
+
+// alive says that the server has said something.
+func (u *upstream) alive() { u.idle.Reset(u.wait) }
+
+// drain reads what follows the last event, so that the connection can be used again. It is nothing, or comes at once.
+func (u *upstream) drain() {
+	u.idle.Reset(time.Second)
+	_, _ = io.CopyN(io.Discard, u.Body, maxError)
+}
+
+// address is where a connector takes requests. The Messages API's version is its own, and people write addresses with
+// and without it.
+func address(c connector.Connector, count bool) string {
+	base := strings.TrimRight(c.BaseURL, "/")
+	switch c.Protocol {
+	case connector.OpenAI:
+		return base + "/chat/completions"
+	case connector.Responses:
+		return base + "/responses"
+	case connector.Anthropic:
+	}
+	base = strings.TrimSuffix(base, "/v1") + "/v1/messages"
+	if count {
+		base += "/count_tokens"
+	}
+	return base
+}
+
+// passing are the headers that pass, towards the server and back.
+func passing(back bool) []string {
+	if back {
+		return []string{"Retry-After", "Retry-After-Ms", "X-Should-Retry", "Request-Id", "X-Request-Id"}
+	}
+	return []string{"Accept", "User-Agent", "Anthropic-Version", "Anthropic-Beta", "Openai-Beta"}
+}
+
+// exchange sends a request to the connector, and gives the answer to then.
+func (c *call) exchange(ctx context.Context, body []byte, count bool, then func(*upstream) *dialect.Fault) *dialect.Fault {
+	key, err := c.options.Keys.Key(ctx, c.to.Secret)
+	if err != nil {
+		c.entry.Err = err
+		return &dialect.Fault{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "no_key", Message: "the key of the connector " + c.to.ID + " cannot be had; who runs this agent must look"}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address(c.to, count), bytes.NewReader(body))
+	if err != nil {
+		c.entry.Err = err
+		return &dialect.Fault{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "bad_address", Message: "the connector " + c.to.ID + " has a bad address"}
+	}
+	c.head(req, key)
+	idle := time.AfterFunc(c.options.Limits.Idle, func() { c.cancel(errIdle) })
+	defer idle.Stop()
+	// A round trip follows no redirect: the key goes nowhere else.
+	resp, err := c.transport.RoundTrip(req)
+	if err != nil {
+		if ctx.Err() != nil {
+			return c.ended(ctx)
+		}
+		c.entry.Err = hidden(err, key)
+		return &dialect.Fault{Status: http.StatusBadGateway, Code: "unreachable", Message: "the connector " + c.to.ID + " cannot be reached"}
+	}
+	defer resp.Body.Close()
+	return then(&upstream{resp, key, idle, c.options.Limits.Idle})
+}
+
+// head sets the headers of a request.
+func (c *call) head(req *http.Request, key string) {
+	if c.to.Protocol == c.api {
+		for _, name := range passing(false) {
+			if v := c.r.Header.Values(name); len(v) > 0 {
+				req.Header[name] = v
+			}
+		}
+		if q := c.r.URL.Query(); q.Get("beta") == "true" {
+			req.URL.RawQuery = url.Values{"beta": {"true"}}.Encode()
+		}
+	}
+	if req.Header.Get("User-Agent") == "" {
+		req.Header.Set("User-Agent", "agent-sandbox")
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept-Encoding", "identity") // an answer in blocks would come late
+	if c.to.Protocol == connector.Anthropic && req.Header.Get("Anthropic-Version") == "" {
+		req.Header.Set("Anthropic-Version", "2023-06-01")
+	}
+	for name, value := range c.to.Headers {
+		req.Header.Set(name, value)
+	}
+	switch {
+	case key == "":
+	case c.to.Protocol == connector.Anthropic:
+		req.Header.Set("X-Api-Key", key)
+	default:
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+}
+
+// hidden is an error without the key.
+func hidden(err error, key string) error {
+	if key == "" || !strings.Contains(err.Error(), key) {
+		return err
+	}
+	return errors.New(strings.ReplaceAll(err.Error(), key, "[key]"))
+}
+
+// refusal is what the server says that is no answer. Where it speaks the agent's API, its own words are passed on.
+func (c *call) refusal(u *upstream) *dialect.Fault {
+	raw, err := io.ReadAll(io.LimitReader(u.Body, maxError))
+	if err != nil {
+		raw = nil
+	}
+	if u.key != "" {
+		raw = bytes.ReplaceAll(raw, []byte(u.key), []byte("[key]"))
+	}
+	code := fmt.Sprintf("upstream_%d", u.StatusCode)
+	switch {
+	case u.StatusCode == http.StatusUnauthorized:
+		c.entry.Err = fmt.Errorf("the server of connector %s answered 401: its key is wrong or missing", c.to.ID)
+		return &dialect.Fault{
+			Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "connector_unauthorized",
+			Message: "the server of connector " + c.to.ID + " does not accept its key (401); who runs this agent must set another",
+		}
+	case u.StatusCode < 400:
+		c.entry.Err = fmt.Errorf("the server of connector %s answered %d", c.to.ID, u.StatusCode)
+		return &dialect.Fault{Status: http.StatusBadGateway, Code: code, Message: fmt.Sprintf("the server of connector %s answered %d", c.to.ID, u.StatusCode)}
+	}
+	f := &dialect.Fault{Status: u.StatusCode, Code: code, Message: message(raw, u.StatusCode)}
+	if c.api == connector.Anthropic && u.StatusCode == http.StatusBadRequest && bytes.Contains(raw, []byte("context_length_exceeded")) {
+		f.Message = "prompt is too long: " + f.Message // what Claude Code knows, and makes its history shorter for
+	}
+	if f.Status == 529 && c.api != connector.Anthropic {
+		f.Status = http.StatusServiceUnavailable
+	}
+	c.headers(u)
+	if c.to.Protocol == c.api && json.Valid(raw) {
+		c.respond(f.Status, raw)
+		c.stopped = true
+	}
+	return f
+}
+
+// message is what an error says.
+func message(raw []byte, status int) string {
+	var in struct {
+		Error   json.RawMessage `json:"error"`
+		Message string          `json:"message"`
+	}
+	var inner struct {
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(raw, &in) == nil {
+		var s string
+		switch {
+		case json.Unmarshal(in.Error, &inner) == nil && inner.Message != "":
+			return clip(inner.Message)
+		case json.Unmarshal(in.Error, &s) == nil && s != "":
+			return clip(s)
+		case in.Message != "":
+			return clip(in.Message)
+		}
+	}
+	return fmt.Sprintf("the server answered %d %s", status, http.StatusText(status))
+}
+
+func clip(s string) string {
+	return strings.ToValidUTF8(s[:min(len(s), 4<<10)], "")
+}
+
+// isStream reports whether an answer is one of events.
+func isStream(r *http.Response) bool {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return err == nil && kind == "text/event-stream"
+}

@@ -1,0 +1,186 @@
+package claude
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/agent/event"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/executor"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Agent runs Claude Code over its streams: prompts, permissions and MCP go through stdin and stdout, so that nothing of
+// them is an argument, a file or a socket. The zero value is ready.
+type Agent struct{}
+
+// Name implements [executor.Executor].
+func (Agent) Name() string { return "claude" }
+
+// The permission modes, and whether the host allows what the agent asks for in them: the walls hold in all of them, and
+// there is nobody to ask.
+var permissionModes = map[string]bool{
+	"acceptEdits": true, "auto": true, "bypassPermissions": true, "default": false, "dontAsk": false, "plan": false,
+}
+
+// known are the arguments of an assistant's sandbox block.
+var known = executor.Arguments{
+	"max_turns":        {Kind: executor.Count},
+	"max_budget_usd":   {Kind: executor.Amount},
+	"permission_mode":  {Kind: executor.Choice, Choices: slices.Sorted(maps.Keys(permissionModes))},
+	"allowed_tools":    {Kind: executor.Words},
+	"disallowed_tools": {Kind: executor.Words},
+	"effort":           {Kind: executor.Choice, Choices: []string{"low", "medium", "high", "xhigh", "max"}},
+	"tools":            {Kind: executor.Words},
+}
+
+// Arguments are those of the sandbox block that Claude Code understands.
+func (Agent) Arguments() executor.Arguments { return known }
+
+// Sockets implements [executor.Executor].
+func (Agent) Sockets() bool { return true }
+
+// Run implements [executor.Executor].
+func (a Agent) Run(ctx context.Context, box *sandbox.Sandbox, task executor.Task, emit func(event.Event)) error {
+	set, err := known.Read(task.Arguments)
+	if err != nil {
+		return err
+	}
+	mode := set.Choice("permission_mode", "bypassPermissions")
+	talk := &talk{servers: map[string]executor.Server{}, allow: permissionModes[mode], mode: mode}
+	for _, s := range task.Servers {
+		talk.servers[s.Name] = s
+	}
+	input, err := begin(task)
+	if err != nil {
+		return err
+	}
+	return executor.Run(ctx, box, executor.Program{
+		Cmd:     sandbox.Cmd{Args: arguments(task, set, mode), Dir: task.Dir, Env: append(environment(task), task.Env...)},
+		Decoder: &Decoder{},
+		Input:   input,
+		Open:    true,
+		Control: talk.control,
+		Interrupt: func() []byte {
+			return []byte(`{"type":"control_request","request_id":"interrupt","request":{"subtype":"interrupt"}}`)
+		},
+		Grace: task.Grace,
+	}, emit)
+}
+
+// arguments is the command line. --verbose is demanded by stream-json; the prompts are not here, because an argument has
+// at most 128 KiB and everybody inside sees it.
+func arguments(task executor.Task, set executor.Values, mode string) []string {
+	args := task.Program
+	if len(args) == 0 {
+		args = []string{"claude"}
+	}
+	args = append(slices.Clone(args), "--print", "--verbose", "--input-format", "stream-json", "--output-format", "stream-json",
+		"--include-partial-messages", "--permission-prompt-tool", "stdio", "--permission-mode", mode, "--strict-mcp-config")
+	one := func(flag, value string) {
+		if value != "" {
+			args = append(args, flag, value)
+		}
+	}
+	one("--resume", task.Resume)
+	if task.Resume == "" {
+		one("--session-id", task.Session)
+	}
+	one("--model", task.Model.Name)
+	one("--effort", set.Choice("effort", ""))
+	if n := set.Count("max_turns"); n > 0 {
+		one("--max-turns", strconv.FormatInt(n, 10))
+	}
+	if usd := set.Amount("max_budget_usd"); usd > 0 {
+		one("--max-budget-usd", strconv.FormatFloat(usd, 'f', -1, 64))
+	}
+	if set.Has("tools") { // none of the built-in ones, or these
+		args = append(args, "--tools", strings.Join(set.Words("tools"), ","))
+	}
+	one("--mcp-config", servers(task.Servers))
+	allowed := set.Words("allowed_tools")
+	for _, s := range task.Servers {
+		for _, tool := range s.Tools {
+			allowed = append(allowed, "mcp__"+s.Name+"__"+tool)
+		}
+	}
+	// Each takes all words up to the next flag, so they are last.
+	if len(allowed) > 0 {
+		args = append(append(args, "--allowedTools"), allowed...)
+	}
+	if denied := set.Words("disallowed_tools"); len(denied) > 0 {
+		args = append(append(args, "--disallowedTools"), denied...)
+	}
+	return args
+}
+
+// servers is the configuration of servers that are talked to over the agent's own streams.
+func servers(all []executor.Server) string {
+	if len(all) == 0 {
+		return ""
+	}
+	type server struct {
+		Type string `json:"type"`
+		Name string `json:"name"`
+	}
+	named := map[string]server{}
+	for _, s := range all {
+		named[s.Name] = server{"sdk", s.Name}
+	}
+	data, _ := json.Marshal(map[string]any{"mcpServers": named}) // strings
+	return string(data)
+}
+
+// environment is what leads it to its model, and keeps it from asking for anything else.
+func environment(task executor.Task) []string {
+	env := []string{
+		"DISABLE_TELEMETRY=1", "DISABLE_AUTOUPDATER=1", "DISABLE_ERROR_REPORTING=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+		"IS_SANDBOX=1", // without it Claude Code refuses to work for root
+		"CLAUDE_CODE_MAX_RETRIES=4",
+	}
+	set := func(name, value string) {
+		if value != "" {
+			env = append(env, name+"="+value)
+		}
+	}
+	set("CLAUDE_CONFIG_DIR", task.Home)
+	m := task.Model
+	set("ANTHROPIC_BASE_URL", m.URL)
+	set("ANTHROPIC_UNIX_SOCKET", m.Socket)
+	set("ANTHROPIC_API_KEY", m.Token)
+	for _, name := range []string{
+		"ANTHROPIC_MODEL", "ANTHROPIC_DEFAULT_OPUS_MODEL", "ANTHROPIC_DEFAULT_SONNET_MODEL", "ANTHROPIC_DEFAULT_HAIKU_MODEL",
+		"ANTHROPIC_SMALL_FAST_MODEL", "CLAUDE_CODE_SUBAGENT_MODEL",
+	} {
+		set(name, m.Name)
+	}
+	return env
+}
+
+// begin are the first lines: who we are, and what there is to do.
+func begin(task executor.Task) ([][]byte, error) {
+	type request struct {
+		Subtype string   `json:"subtype"`
+		Hooks   struct{} `json:"hooks"`
+		Servers []string `json:"sdkMcpServers,omitempty"`
+		Append  string   `json:"appendSystemPrompt,omitempty"`
+	}
+	r := request{Subtype: "initialize"}
+	for _, s := range task.Servers {
+		r.Servers = append(r.Servers, s.Name)
+	}
+	r.Append = strings.Join(task.System, "\n\n")
+	first, err := json.Marshal(map[string]any{"type": "control_request", "request_id": "initialize", "request": r})
+	if err != nil {
+		return nil, err
+	}
+	content, err := content(task)
+	if err != nil {
+		return nil, err
+	}
+	second, err := json.Marshal(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": content}})
+	return [][]byte{first, second}, err
+}

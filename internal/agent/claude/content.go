@@ -1,0 +1,53 @@
+package claude
+
+import (
+	"slices"
+	"strings"
+
+	said "github.com/seed434b0696/agent-sandbox/agent/message"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/executor"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// piece is a part of what the user says, as the Messages API has it.
+type piece struct {
+	Type   string  `json:"type"`
+	Text   string  `json:"text,omitempty"`
+	Source *source `json:"source,omitempty"`
+}
+
+type source struct {
+	Type      string `json:"type"`
+	MediaType string `json:"media_type"`
+	Data      []byte `json:"data"`
+}
+
+// pictures are the types of images that the API takes.
+var pictures = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+
+// content is what the agent is asked, with what was said before where it does not know: a user's line of its own would be
+// answered, too.
+func content(task executor.Task) ([]piece, error) {
+	var out []piece
+	if task.Resume == "" {
+		if text := executor.Before(task.History); text != "" {
+			out = append(out, piece{Type: "text", Text: text})
+		}
+	}
+	for _, p := range task.Prompt.Parts {
+		switch {
+		case p.Type == said.Text && strings.TrimSpace(p.Text) == "":
+		case p.Type == said.Text:
+			out = append(out, piece{Type: "text", Text: p.Text})
+		case p.Type == said.Image && slices.Contains(pictures, p.MediaType):
+			out = append(out, piece{Type: "image", Source: &source{"base64", p.MediaType, p.Data}})
+		default:
+			return nil, sandbox.Errorf(sandbox.Unsupported, "an attachment of type %q cannot be put into a prompt", p.MediaType).
+				WithHint("attach it as a file of the workspace")
+		}
+	}
+	if len(out) == 0 {
+		return nil, sandbox.Errorf(sandbox.Invalid, "there is nothing to do: the prompt is empty")
+	}
+	return out, nil
+}

@@ -1,0 +1,99 @@
+package hook_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"testing/fstest"
+
+	"github.com/seed434b0696/agent-sandbox/agent/message"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/hook"
+)
+
+// TestMain makes this binary a worker when an engine starts it as one.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == "hook-worker" {
+		if err := hook.Serve(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// workerProgram is what workers are: this binary, unless the race detector is in it, which needs more memory than a
+// worker has.
+var workerProgram []string
+
+func run(m *testing.M) (code int, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return 0, err
+	}
+	workerProgram = []string{self, "hook-worker"}
+	if racing {
+		dir, err := os.MkdirTemp("", "agent-sandbox-hook-")
+		if err != nil {
+			return 0, err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+		workerProgram = []string{filepath.Join(dir, "worker")}
+		cmd := exec.CommandContext(context.Background(), "go", "build", "-o", workerProgram[0], "./testdata/worker")
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return 0, fmt.Errorf("%w\n%s", err, out)
+		}
+	}
+	return m.Run(), nil
+}
+
+// inWorkers is an engine with workers.
+func inWorkers(tb testing.TB, l hook.Limits) *hook.Engine {
+	tb.Helper()
+	return newEngine(tb, hook.Options{Worker: workerProgram, Limits: l})
+}
+
+func newEngine(tb testing.TB, o hook.Options) *hook.Engine {
+	tb.Helper()
+	e, err := hook.New(o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return e
+}
+
+// compile compiles one file.
+func compile(tb testing.TB, e *hook.Engine, name, text string) *hook.Script {
+	tb.Helper()
+	s, err := e.Compile(tb.Context(), fstest.MapFS{name: {Data: []byte(text)}}, name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+// next runs a body as a Next hook and returns its data.
+func next(tb testing.TB, e *hook.Engine, r *hook.Request, body string) (string, error) {
+	tb.Helper()
+	s := compile(tb, e, "src/index.ts", "function Next(ctx: any, payload: any, options: any): any {\n"+body+"\n}\n")
+	out, err := s.Next(tb.Context(), r, hook.Payload{Messages: []message.Message{message.New(message.User, "hello")}})
+	if err != nil {
+		return "", err
+	}
+	return string(out.Data), nil
+}

@@ -1,0 +1,184 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/seed434b0696/agent-sandbox/internal/agent/tool"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// separator stands between a server's ID and the name of its tool.
+const separator = "__"
+
+// maxServers is how many servers a set may have.
+const maxServers = 64
+
+// Options are what servers are begun with.
+type Options struct {
+	Env     []string // this process's environment, "K=V": what "$ENV.NAME" refers to, and where PATH, HOME and the like come from; nil: empty
+	Version string   // of this program, which servers are told; "": none
+}
+
+// Set has the tools of some servers. It is safe for concurrent use.
+type Set struct{ servers []*server }
+
+var _ tool.Set = (*Set)(nil)
+
+// Open begins servers, which live until Close, and returns when all have told their tools; ctx bounds only that. When one
+// fails the others are ended, and the error names it. No server at all is an empty set.
+func Open(ctx context.Context, servers []tool.Server, o Options) (*Set, error) {
+	if err := check(servers); err != nil {
+		return nil, err
+	}
+	set := &Set{}
+	for _, s := range servers {
+		set.servers = append(set.servers, newServer(s, o))
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	errs := make([]error, len(servers))
+	var all sync.WaitGroup
+	for i, s := range set.servers {
+		all.Go(func() {
+			if _, err := s.lives(ctx); err != nil {
+				errs[i] = s.named(err)
+				cancel() // the others are not needed
+			}
+		})
+	}
+	all.Wait()
+	err := first(errs)
+	if err == nil {
+		_, err = set.List(ctx)
+	}
+	if err != nil {
+		set.Close()
+		return nil, err
+	}
+	return set, nil
+}
+
+// first is the error that is not the consequence of another.
+func first(errs []error) error {
+	var out error
+	for _, err := range errs {
+		if err != nil && (out == nil || sandbox.CodeOf(out) == sandbox.Canceled) {
+			out = err
+		}
+	}
+	return out
+}
+
+// check refuses servers that nobody could name or reach.
+func check(servers []tool.Server) error {
+	if len(servers) > maxServers {
+		return sandbox.Errorf(sandbox.Invalid, "%d servers, %d are possible", len(servers), maxServers)
+	}
+	seen := map[string]bool{}
+	for _, s := range servers {
+		odd := strings.ContainsFunc(s.ID, func(r rune) bool {
+			return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'
+		})
+		switch {
+		case s.ID == "" || len(s.ID) > 64 || odd:
+			return sandbox.Errorf(sandbox.Invalid, "%.100q cannot be the ID of a server", s.ID).WithHint("1 to 64 letters, digits, '-' and '_'")
+		case seen[s.ID]:
+			return sandbox.Errorf(sandbox.Invalid, "two servers are called %s", s.ID)
+		case (len(s.Command) == 0 || s.Command[0] == "") == (s.URL == ""):
+			return sandbox.Errorf(sandbox.Invalid, "server %s: expected a command or a url", s.ID)
+		case s.Timeout < 0:
+			return sandbox.Errorf(sandbox.Invalid, "server %s: timeout: %s is less than nothing", s.ID, s.Timeout)
+		}
+		seen[s.ID] = true
+	}
+	return nil
+}
+
+// named says which server an error is about.
+func (s *server) named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &sandbox.Error{Code: sandbox.CodeOf(err), Hint: sandbox.HintOf(err), Err: fmt.Errorf("server %s: %w", s.ID, err)}
+}
+
+// List returns the tools of all servers, called SERVER__TOOL, in the servers' order. A server that has ended is begun anew.
+func (s *Set) List(ctx context.Context) ([]tool.Tool, error) {
+	var out []tool.Tool
+	seen := map[string]bool{}
+	for _, one := range s.servers {
+		l, err := one.lives(ctx)
+		if err != nil {
+			return nil, one.named(err)
+		}
+		l.mu.Lock()
+		tools := l.tools
+		l.mu.Unlock()
+		for _, t := range tools {
+			t.Name = one.ID + separator + t.Name
+			if seen[t.Name] {
+				return nil, one.named(sandbox.Errorf(sandbox.Invalid, "two tools are called %s", t.Name).WithHint("give a server another ID"))
+			}
+			seen[t.Name] = true
+			out = append(out, t)
+		}
+	}
+	return out, nil
+}
+
+// Call uses a tool by its name in List. NotFound: there is none. Timeout: it took longer than its server may take.
+// Unavailable: its server has ended or says what nobody understands; the next call begins it anew, a few times a minute.
+func (s *Set) Call(ctx context.Context, name string, arguments json.RawMessage) (tool.Result, error) {
+	if len(arguments) > 0 && !json.Valid(arguments) {
+		return tool.Result{}, sandbox.Errorf(sandbox.Invalid, "the arguments of %.200s are no JSON", name)
+	}
+	for _, one := range s.servers {
+		bare, ok := strings.CutPrefix(name, one.ID+separator)
+		if !ok {
+			continue
+		}
+		l, err := one.lives(ctx)
+		if err != nil {
+			return tool.Result{}, one.named(err)
+		}
+		if !l.has(bare) {
+			continue
+		}
+		r, err := l.call(ctx, one.Server, bare, arguments)
+		return r, one.named(err)
+	}
+	return tool.Result{}, noTool(name)
+}
+
+var errNoTool = errors.New("there is no such tool")
+
+func noTool(name string) error {
+	return sandbox.Errorf(sandbox.NotFound, "%.200q: %w", name, errNoTool)
+}
+
+// has reports whether a tool is offered.
+func (l *live) has(name string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, t := range l.tools {
+		if t.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// Close ends the servers with all that they have started, and returns when nothing of them is left. Calls that are under
+// way fail; later ones are Closed. A second call does nothing.
+func (s *Set) Close() {
+	var all sync.WaitGroup
+	for _, one := range s.servers {
+		all.Go(one.end)
+	}
+	all.Wait()
+}

@@ -1,0 +1,162 @@
+package model_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/responses"
+
+	"github.com/anthropics/anthropic-sdk-go"
+
+	"github.com/seed434b0696/agent-sandbox/agent/connector"
+	"github.com/seed434b0696/agent-sandbox/agent/event"
+	"github.com/seed434b0696/agent-sandbox/agent/message"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/model"
+)
+
+var order3 = []connector.Protocol{connector.OpenAI, connector.Responses, connector.Anthropic}
+
+// A whole call, against a server in the same process that answers at once.
+func Benchmark_Call(b *testing.B) {
+	for _, p := range order3 {
+		b.Run(string(p), func(b *testing.B) {
+			s := serve(b, protocols[p])
+			c := client(b, model.Options{})
+			req := hello(s.connector(p))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, r := run(b.Context(), b, c, req); !r.OK() {
+					b.Fatal(r.Error)
+				}
+			}
+		})
+	}
+}
+
+// The same request and answer with nothing but the standard library, to be taken off.
+func Benchmark_Plain_HTTP(b *testing.B) {
+	for _, p := range order3 {
+		b.Run(string(p), func(b *testing.B) {
+			s := serve(b, protocols[p])
+			b.ReportAllocs()
+			for b.Loop() {
+				req, err := http.NewRequestWithContext(b.Context(), http.MethodPost, s.URL, strings.NewReader(`{"model":"m1"}`))
+				if err != nil {
+					b.Fatal(err)
+				}
+				res, err := s.Client().Do(req)
+				if err != nil {
+					b.Fatal(err)
+				}
+				_, _ = io.Copy(io.Discard, res.Body)
+				if err := res.Body.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// What one delta costs in the types of the SDKs.
+func Benchmark_SDK_Decodes_A_Delta(b *testing.B) {
+	for _, row := range []struct {
+		name, data string
+		into       func() any
+	}{
+		{"openai", `{"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"Hel"},"finish_reason":null}]}`, func() any { return new(openai.ChatCompletionChunk) }},
+		{"responses", `{"type":"response.output_text.delta","item_id":"m1","output_index":0,"content_index":0,"delta":"Hel","logprobs":[],"sequence_number":4}`, func() any { return new(responses.ResponseStreamEventUnion) }},
+		{"anthropic", `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hel"}}`, func() any { return new(anthropic.MessageStreamEventUnion) }},
+	} {
+		b.Run(row.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := json.Unmarshal([]byte(row.data), row.into()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// A history of five megabytes, which goes out with each turn.
+func Benchmark_Five_Megabytes(b *testing.B) {
+	for _, p := range order3 {
+		b.Run(string(p), func(b *testing.B) {
+			s := serve(b, protocols[p])
+			c := client(b, model.Options{})
+			req := hello(s.connector(p))
+			for range 50 {
+				req.Messages = append(req.Messages, message.New(message.Assistant, "yes"), message.New(message.User, strings.Repeat("word word ", 10<<10)))
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, r := run(b.Context(), b, c, req); !r.OK() {
+					b.Fatal(r.Error)
+				}
+			}
+		})
+	}
+}
+
+// A hundred streams at once, each in the middle of its answer: bytes of the heap for one, the server's part included.
+func Benchmark_A_Hundred_Streams(b *testing.B) {
+	for _, p := range order3 {
+		b.Run(string(p), func(b *testing.B) {
+			for b.Loop() {
+				b.ReportMetric(float64(heldBy(b, p, 100))/100, "B/stream")
+			}
+		})
+	}
+}
+
+func heldBy(b *testing.B, p connector.Protocol, n int) int64 {
+	b.Helper()
+	release, inside := make(chan struct{}), make(chan struct{}, n)
+	answer := protocols[p]
+	s := serve(b, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, ": at work\n\n")
+		_ = http.NewResponseController(w).Flush()
+		inside <- struct{}{}
+		<-release
+		answer(w, r)
+	})
+	c := client(b, model.Options{})
+	var before, during runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			var fold event.Fold
+			for e, err := range c.Stream(b.Context(), hello(s.connector(p))) {
+				if err != nil {
+					b.Error(err)
+				}
+				fold.Add(e)
+			}
+			if !fold.Response().OK() {
+				b.Error(fold.Response().Error)
+			}
+		})
+	}
+	for range n {
+		<-inside
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&during)
+	close(release)
+	wg.Wait()
+	if err := c.Close(); err != nil {
+		b.Error(err)
+	}
+	s.Close()
+	return int64(during.HeapAlloc+during.StackInuse) - int64(before.HeapAlloc+before.StackInuse)
+}

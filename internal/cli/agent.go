@@ -1,0 +1,24 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+func newAgent(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "agent COMMAND",
+		Short: "assistants, and what coding agents did",
+		Long: `An assistant is a directory: a model, prompts, skills, tools and hooks. Its model is
+called directly, or works as a coding agent in a sandbox.
+Runs of Claude Code, Codex and Cursor are the same here: the same events, the same result.`,
+		Example: `agent-sandbox agent list
+agent-sandbox agent run qa "what is a monad?"
+agent-sandbox agent replay run.jsonl`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError(cmd.CommandPath(), "unknown command %q", args[0])
+			}
+			return cmd.Help()
+		},
+	}
+	cmd.AddCommand(newAgentRun(a), newAgentList(a), newAgentValidate(a), newAgentChats(a), newAgentUsage(a), newAgentPrune(a), newAgentReplay(a))
+	return describe(cmd, exitSimple)
+}

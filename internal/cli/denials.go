@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+const (
+	maxDenials  = 100 // kept: what is inside decides how many there are
+	fewDenials  = 8   // listed after a run
+	shortDenial = 200 // bytes of one that is listed
+)
+
+// denials collects what was refused, once each. It is safe for concurrent use.
+type denials struct {
+	record bool     // also refusals to read are wanted
+	events *os.File // gets each as a line of JSON; nil: nothing does
+
+	mu   sync.Mutex
+	list []sandbox.Denial
+	more int   // that were too many to keep
+	err  error // of events
+}
+
+// newDenials opens the file for events, empty for none, before anything starts.
+func newDenials(record bool, events string) (*denials, error) {
+	d := &denials{record: record}
+	if events == "" {
+		return d, nil
+	}
+	var err error
+	d.events, err = os.OpenFile(events, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, sandbox.Errorf(sandbox.Invalid, "--events: %w", err)
+	}
+	return d, nil
+}
+
+// close reports whether all events were written.
+func (d *denials) close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.events == nil {
+		return nil
+	}
+	if err := errors.Join(d.err, d.events.Close()); err != nil {
+		return sandbox.Errorf(sandbox.Internal, "--events: %w", err)
+	}
+	return nil
+}
+
+func (d *denials) add(one sandbox.Denial) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	same := func(o sandbox.Denial) bool {
+		return o.Kind == one.Kind && o.Op == one.Op && o.Target == one.Target && o.Reason == one.Reason
+	}
+	switch {
+	case slices.ContainsFunc(d.list, same):
+		return
+	case len(d.list) >= maxDenials:
+		d.more++
+		return
+	}
+	d.list = append(d.list, one)
+	if d.events == nil || d.err != nil {
+		return
+	}
+	line, err := json.Marshal(one)
+	if err == nil {
+		_, err = d.events.Write(append(line, '\n'))
+	}
+	d.err = err
+}
+
+func (d *denials) all() []sandbox.Denial {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.list)
+}
+
+// dropped is how many more there were than all returns.
+func (d *denials) dropped() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.more
+}
+
+// refused lists what was refused to a command, for people and models.
+func (p *printer) refused(d *denials) {
+	list := d.all()
+	if len(list) == 0 {
+		return
+	}
+	p.say("refused:")
+	for _, d := range list[:min(len(list), fewDenials)] {
+		p.line("  " + denialLine(d))
+	}
+	if rest := len(list) - fewDenials + d.dropped(); rest > 0 {
+		p.line(fmt.Sprintf("  and %d more; --json lists all, --record FILE collects them", rest))
+	}
+}
+
+// denialLine is "write /etc/hosts: as on the host, read-only (/, built in); to allow it: --rw /etc/hosts".
+func denialLine(d sandbox.Denial) string {
+	text := d.Op + " " + d.Target
+	if d.Reason != "" {
+		text += ": " + d.Reason
+	}
+	var why []string
+	for _, s := range []string{d.Rule, d.Source} {
+		if s != "" {
+			why = append(why, s)
+		}
+	}
+	if len(why) > 0 {
+		text += " (" + strings.Join(why, ", ") + ")"
+	}
+	if len(text) > shortDenial {
+		text = strings.ToValidUTF8(text[:shortDenial], "") + "..."
+	}
+	if d.Fix != "" {
+		text += "; to allow it: " + d.Fix
+	}
+	return printable(text)
+}

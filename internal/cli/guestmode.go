@@ -1,0 +1,25 @@
+package cli
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/seed434b0696/agent-sandbox/internal/guest"
+)
+
+// actAsGuest runs the guest when this binary was mounted as one: a build without
+// the small helper serves as its own. Outside of a sandbox it does nothing but mount
+// staged views, because what the guest starts, it starts as it is.
+func actAsGuest(args, env []string) (code int, ok bool) {
+	if !guest.Stages(args) && (!inside() || !guest.Serves(args)) {
+		return 0, false
+	}
+	return guest.Main(args, env), true
+}
+
+// inside reports whether this process runs in one of our sandboxes.
+func inside() bool {
+	_, err := os.Lstat(guest.Program)
+	return !errors.Is(err, fs.ErrNotExist)
+}

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Killed at any moment of its start, agent-sandbox leaves nobody behind who goes on to
+// execute the command or executes it already.
+func Test_A_Start_That_Is_Killed_Executes_Nothing_More(t *testing.T) {
+	requireBwrap(t)
+	dir := t.TempDir()
+	const kills = 60
+	mark := fmt.Sprintf("81%d.5", os.Getpid()) // seconds that nobody else sleeps
+	for i := range kills {
+		cmd := exec.CommandContext(t.Context(), filepath.Join(scratch, "bin", "agent-sandbox"), "exec", "--", "sleep", mark)
+		cmd.Dir = dir
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		timer := time.NewTimer(time.Duration(i) * 700 * time.Microsecond)
+		<-timer.C
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+	for _, pid := range processesWith(t, mark) {
+		waitGone(t, pid)
+	}
+	// One that bubblewrap made and never let go on waits for its leave for ever, and
+	// executes nothing: docs/design.md tells of it.
+	for _, pid := range processesWith(t, mark) {
+		if name := comm(pid); name != "bwrap" {
+			t.Errorf("process %d goes on as %s", pid, name)
+		} else if call, err := os.ReadFile(fmt.Sprintf("/proc/%d/wchan", pid)); err == nil && strings.HasPrefix(string(call), "do_wait4") {
+			t.Errorf("process %d waits for a command", pid)
+		}
+		_ = unix.Kill(pid, unix.SIGKILL)
+	}
+}
+
+// waitGone gives a process a second to end.
+func waitGone(t *testing.T, pid int) {
+	t.Helper()
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return
+	}
+	defer unix.Close(fd)
+	poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	if _, err := unix.Poll(poll, 1000); err != nil {
+		t.Log(err)
+	}
+}
+
+func comm(pid int) string {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	if err != nil {
+		return "gone"
+	}
+	return strings.TrimSpace(string(data))
+}
+
+// processesWith returns the processes that have arg among their arguments.
+func processesWith(t *testing.T, arg string) (pids []int) {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil || !bytes.Contains(data, []byte("\x00"+arg+"\x00")) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f))); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}

@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"strconv"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// limitNames are the names of limits, as flags and configuration call them.
+var limitNames = []string{"wall", "output", "memory", "tmp", "file", "pids", "cpu"}
+
+// limitValue is the text of a limit, or "" when it is not set.
+func limitValue(l sandbox.Limits, name string) string {
+	switch {
+	case name == "wall" && l.Wall > 0:
+		return l.Wall.String()
+	case name == "output" && l.Output > 0:
+		return l.Output.String()
+	case name == "memory" && l.Memory > 0:
+		return l.Memory.String()
+	case name == "tmp" && l.Tmp > 0:
+		return l.Tmp.String()
+	case name == "file" && l.File > 0:
+		return l.File.String()
+	case name == "pids" && l.Pids > 0:
+		return strconv.Itoa(l.Pids)
+	case name == "cpu" && l.CPU > 0:
+		return strconv.FormatFloat(l.CPU, 'g', -1, 64)
+	}
+	return ""
+}
+
+func limitLines(l sandbox.Limits) []string {
+	var out []string
+	for _, name := range limitNames {
+		if v := limitValue(l, name); v != "" {
+			out = append(out, "limit: "+name+" = "+v)
+		}
+	}
+	return out
+}

@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/internal/repo"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// commandLiner is what a backend has whose sandbox can be shown as a command.
+type commandLiner interface {
+	CommandLine(ctx context.Context, spec sandbox.Spec) ([]string, error)
+}
+
+func (a *app) showRun(ctx context.Context, dir string, f *repoFlags) error {
+	relay, ctx := startRelay(ctx, false, a.err.say)
+	defer relay.stop()
+	s, err := a.openRepo(ctx, dir, f)
+	if err != nil {
+		return err
+	}
+	defer s.engine.Close()
+	spec, err := a.repoSpec(ctx, s)
+	if err != nil {
+		return err
+	}
+	d, ok := s.driver.Inner.(commandLiner)
+	if !ok {
+		return sandbox.Errorf(sandbox.Unsupported, "backend %s has no command line to show", dockerBackend)
+	}
+	spec.State = filepath.Join(s.host.kept().Dir, spec.Name, "state") // as its keeper has it; there need be none
+	line, err := d.CommandLine(ctx, spec)
+	if err != nil {
+		return err
+	}
+	for i, word := range line {
+		if word == spec.Image {
+			word = s.Image() // the name says more than the ID
+		}
+		line[i] = repo.ShellWord(word)
+	}
+	fmt.Fprintln(a.out, strings.Join(line, " "))
+	return nil
+}

@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/seed434b0696/agent-sandbox/internal/stage"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+func addStage(fs *pflag.FlagSet, name *string) {
+	add(fs, "stage", stage.DefaultName, "write to a stage of the workspace, `NAME` or default, and not to\nthe workspace: see 'agent-sandbox stage --help'", func(s string) error {
+		if s == "" {
+			return fmt.Errorf("expected a name, got an empty one")
+		}
+		*name = s
+		return nil
+	})
+}
+
+// stageReport is what exec --json tells about the stage that a command ran on.
+type stageReport struct {
+	Name      string          `json:"name"`
+	Workspace string          `json:"workspace"`
+	Kind      stage.Mechanism `json:"kind"`
+	Reason    string          `json:"reason,omitempty"` // why it is no overlay
+	Changes   int             `json:"changes"`
+	Conflicts int             `json:"conflicts"` // of them, with what changed in the workspace meanwhile
+}
+
+// stageReport describes the stage after a run; nil when there was none.
+func (a *app) stageReport(cwd, name string) (*stageReport, error) {
+	if name == "" {
+		return nil, nil
+	}
+	h, err := locate(a.env, cwd)
+	if err != nil {
+		return nil, err
+	}
+	s, err := (&stage.Store{Dir: stage.In(h.data)}).Open(h.workspace, name)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := s.Diff()
+	if err != nil {
+		return nil, err
+	}
+	r := &stageReport{Name: s.Name, Workspace: s.Workspace, Kind: s.Kind, Reason: s.Reason, Changes: len(changes)}
+	for _, c := range changes {
+		if c.Conflict != "" {
+			r.Conflicts++
+		}
+	}
+	return r, nil
+}
+
+// remarkStage says on one line what a run has left in its stage. The run is over, so
+// what cannot be said does not change its exit status.
+func (a *app) remarkStage(cwd, name string) error {
+	r, err := a.stageReport(cwd, name)
+	switch {
+	case err != nil && sandbox.CodeOf(err) == sandbox.NotFound:
+		a.err.say("stage " + name + ": " + err.Error()) // discarded by now, or its workspace is gone
+	case err != nil:
+		return err
+	case r != nil:
+		a.err.say(r.line(cwd))
+	}
+	return nil
+}
+
+func (r *stageReport) line(cwd string) string {
+	if r.Changes == 0 {
+		return "no changes in stage " + r.Name
+	}
+	where := ""
+	if cwd != "" {
+		where = " -C " + shellWord(cwd)
+	}
+	if r.Name != stage.DefaultName {
+		where += " " + r.Name
+	}
+	conflicts := ""
+	if r.Conflicts > 0 {
+		conflicts = fmt.Sprintf(" (%d in conflict)", r.Conflicts)
+	}
+	return fmt.Sprintf("%s in stage %s%s: 'agent-sandbox stage diff%s' shows, 'stage apply%s' makes, 'stage discard%s' drops them",
+		count(r.Changes, "change"), r.Name, conflicts, where, where, where)
+}
+
+// count is "1 change", "2 changes".
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+// shellWord quotes s where a shell would not take it as it is.
+func shellWord(s string) string {
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return !strings.ContainsRune("_-./:=@%+,~", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

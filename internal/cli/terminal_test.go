@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+const (
+	ctrlC         = "\x03"
+	ctrlZ         = "\x1a"
+	ctrlBackslash = "\x1c"
+)
+
+func Test_Terminal_Ctrl_C_Ends_The_Command_With_130(t *testing.T) {
+	c := openSandbox(t, "exec", "--", "sh", "-c", "echo ready; sleep 60")
+	c.expect(`ready`)
+	c.keys(ctrlC)
+	if code, rest := c.wait(); code != 130 {
+		t.Errorf("exit status %d, want 130: %q", code, rest)
+	}
+}
+
+// untilEnd is a shell loop that notices signals soon, where read may sleep over one.
+const untilEnd = `until test -e end; do sleep 0.05; done; exit 6`
+
+// countsInterrupts is no shell: bash thinks that an interrupt was for the program
+// that it waits for when that ends well at the same moment.
+const countsInterrupts = `$| = 1; $SIG{INT} = sub { print "caught ", ++$n, "\n" }; print "ready\n";
+select undef, undef, undef, 0.05 until -e "end"; exit 6`
+
+func Test_Terminal_Ctrl_C_Reaches_The_Command_Once(t *testing.T) {
+	c := openSandbox(t, "exec", "--", "perl", "-e", countsInterrupts)
+	c.expect(`ready`)
+	c.keys(ctrlC)
+	c.expect(`caught 1`)
+	c.touch("end")
+	code, rest := c.wait()
+	if code != 6 || strings.Contains(rest, "caught") {
+		t.Errorf("exit status %d, want 6, and nothing caught again: %q", code, rest)
+	}
+}
+
+func Test_Terminal_Ctrl_C_Twice_Does_Not_Kill_Who_Wants_To_Live(t *testing.T) {
+	c := openSandbox(t, "exec", "--", "perl", "-e", countsInterrupts)
+	c.expect(`ready`)
+	for _, want := range []string{"caught 1", "caught 2", "caught 3"} {
+		c.keys(ctrlC)
+		c.expect(want)
+	}
+	c.touch("end")
+	if code, rest := c.wait(); code != 6 {
+		t.Errorf("exit status %d, want 6: %q", code, rest)
+	}
+}
+
+func Test_Terminal_Ctrl_Backslash_Quits_The_Command(t *testing.T) {
+	c := openSandbox(t, "exec", "--", "sh", "-c", "ulimit -c 0; echo ready; exec sleep 60")
+	c.expect(`ready`)
+	c.keys(ctrlBackslash)
+	if code, rest := c.wait(); code != 131 {
+		t.Errorf("exit status %d, want 131: %q", code, rest)
+	}
+}
+
+func Test_Terminal_Ctrl_Z_Stops_And_Fg_Continues(t *testing.T) {
+	c := openShell(t)
+	// It must not read before fg: a reader that is about to stop may still take a key.
+	c.keys("agent-sandbox exec -- sh -c 'echo rea''dy; until test -e go; do sleep 0.05; done; read x; echo got-$x; exit 9'\n")
+	c.expect(`ready`)
+	c.keys(ctrlZ)
+	c.expect(`Stopped`)
+	c.expect(`prompt>`)
+	c.keys("touch go; echo shell-is-$((40+2))\n")
+	c.expect(`shell-is-42`)
+	c.keys("fg\n")
+	c.expect(`exec -- sh`)
+	c.keys("hello\n")
+	c.expect(`got-hello`)
+	c.expect(`prompt>`)
+	c.keys("echo status-$?\n")
+	c.expect(`status-9`)
+	c.keys("exit\n")
+}
+
+func Test_Terminal_Background_Job_Is_Stopped_When_It_Reads_And_Killed_By_Kill(t *testing.T) {
+	c := openShell(t)
+	c.keys("agent-sandbox exec -- sh -c 'read x' &\n")
+	c.expect(`prompt>`)
+	c.keys("until jobs | grep Stopped; do sleep 0.1; done\n")
+	c.expect(`Stopped`)
+	c.expect(`prompt>`)
+	// The shell calls it stopped until it hears of the end, and tells of the end once.
+	c.keys("kill %1; while jobs | grep -q Stopped; do sleep 0.1; done; wait %1; echo status-$?\n")
+	c.expect(`status-143|Exit 143`)
+	c.keys("exit\n")
+}
+
+func Test_Terminal_Has_Its_Size_Inside(t *testing.T) {
+	c := openSandbox(t, "exec", "--", "sh", "-c", "read go; stty size; test -t 0 && test -t 1 && test -t 2 && tty")
+	c.resize(33, 77)
+	c.keys("\n")
+	c.expect(`33 77`)
+	c.expect(`/dev/`)
+	if code, rest := c.wait(); code != 0 {
+		t.Errorf("exit status %d, want 0: %q", code, rest)
+	}
+}
+
+func Test_Terminal_Resize_Reaches_The_Command(t *testing.T) {
+	c := openSandbox(t, "exec", "--", "bash", "-c", `trap 'stty size' WINCH; echo ready; `+untilEnd)
+	c.expect(`ready`)
+	c.resize(44, 99)
+	c.expect(`44 99`)
+	c.touch("end")
+	if code, rest := c.wait(); code != 6 {
+		t.Errorf("exit status %d, want 6: %q", code, rest)
+	}
+}
+
+func Test_Terminal_Raw_Mode_Works_And_Is_Restored(t *testing.T) {
+	c := openShell(t)
+	c.keys("agent-sandbox exec -- sh -c 's=$(stty -g); stty raw -echo; echo rea''dy; x=$(dd bs=1 count=1 2>/dev/null); stty $s; echo key-$x-'\n")
+	c.expect(`ready`)
+	c.keys("k") // no newline: only a raw terminal hands it over
+	c.expect(`key-k-`)
+	c.expect(`prompt>`)
+	c.keys("stty -a | tr ' ;' '\\n\\n' | grep -x -e icanon -e echo | tr '\\n' +\n")
+	c.expect(`icanon\+echo\+`)
+	c.keys("exit\n")
+}
+
+func Test_Terminal_Is_Left_By_All_When_We_Are_Killed(t *testing.T) {
+	c := openSandbox(t, "exec", "--", "sh", "-c", "trap '' HUP TERM INT; echo ready; while :; do sleep 0.05; done")
+	c.expect(`ready`)
+	if err := c.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	c.wait() // returns when the last process has left the terminal
+}
+
+func Test_Terminal_Shows_Errors_In_Red_Unless_NO_COLOR(t *testing.T) {
+	for _, row := range []struct {
+		name, env, want string
+	}{
+		{"on a terminal the prefix is red", "A=b", "\x1b[31magent-sandbox:\x1b[m no command was given"},
+		{"NO_COLOR takes the colour away", "NO_COLOR=1", "agent-sandbox: no command was given"},
+		{"a dumb terminal has no colours", "TERM=dumb", "agent-sandbox: no command was given"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			c := open(t, "env", row.env, "agent-sandbox", "exec")
+			code, text := c.wait()
+			if code != 125 || !strings.HasPrefix(text, row.want) {
+				t.Errorf("exit status %d, text %q, want 125, %q", code, text, row.want)
+			}
+		})
+	}
+}
+
+func Test_Terminal_Trust_Asks_And_No_Is_The_Default(t *testing.T) {
+	for _, row := range []struct {
+		name, answer string
+		code         int
+		want         string
+	}{
+		{"y trusts", "y\n", 0, "is trusted until it changes"},
+		{"an empty line does not", "\n", 1, "not trusted"},
+		{"end of input does not", "\x04", 1, "not trusted"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			c := open(t, "sh", "-c", `echo '{"network":"host"}' > .agent-sandbox.json; exec agent-sandbox trust`)
+			c.expect(`the host's network`)
+			c.expect(`\[y/N\] `)
+			c.keys(row.answer)
+			if code, text := c.wait(); code != row.code || !strings.Contains(text, row.want) {
+				t.Errorf("exit status %d, text %q, want %d, %q", code, text, row.code, row.want)
+			}
+		})
+	}
+}

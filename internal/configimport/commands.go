@@ -1,0 +1,83 @@
+package configimport
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+const (
+	wrapperScript = `a script that looks at the arguments: "commands": {"NAME": "SCRIPT"}`
+	byArguments   = "commands are refused by name, not by arguments"
+)
+
+// builtins are what shells run themselves: there is no program to put a wrapper over.
+var builtins = []string{
+	".", ":", "alias", "bg", "builtin", "cd", "command", "declare", "dirs", "eval", "exec", "exit", "export", "fg", "history",
+	"jobs", "let", "popd", "pushd", "read", "readonly", "set", "shift", "shopt", "source", "trap", "type", "ulimit", "umask",
+	"unalias", "unset", "wait",
+}
+
+// refuse adds a command that is not to run. prefix says that any arguments may follow,
+// part that also names count that only begin with it.
+func (d *draft) refuse(it item, words []string, prefix, part bool) {
+	name := words[0]
+	for _, w := range words {
+		if strings.ContainsAny(w, "|;&<>$`\"'(){}[]\\*?!#") || strings.ContainsFunc(w, unicode.IsControl) {
+			d.say(it.lack(Restriction, "what a shell makes of a line cannot be matched", wrapperScript))
+			return
+		}
+	}
+	switch {
+	case len(words) > 1 && name == "git" && refusedByGit(words[1:]):
+		d.say(it.lack(Moot, "git's wrapper refuses it (but in /tmp)", `"commands": {"git": "@git"}, which is the default`))
+		return
+	case len(words) > 1:
+		d.say(it.lack(Restriction, byArguments, wrapperScript))
+		return
+	case strings.Contains(name, "="):
+		d.say(it.lack(Restriction, "assignments belong to the shell", "env.deny"))
+		return
+	case slices.Contains(builtins, name):
+		d.say(it.lack(Restriction, "it is a part of the shell: there is no program to refuse", ""))
+		return
+	case part:
+		d.say(it.lack(Restriction, "only the command of exactly this name is refused, not others that begin like it", `"commands": {"NAME": false} for each of them`))
+	case !prefix:
+		d.say(it.lack(Stricter, "it is refused with arguments, too", wrapperScript))
+	}
+	if strings.Contains(name, "/") {
+		d.add(&d.denyRead, item{name, it.from}, syntax{}, false, Restriction)
+		return
+	}
+	if !validCommand(name) {
+		d.say(it.lack(Restriction, "it cannot be the name of a command", ""))
+		return
+	}
+	d.commands = append(d.commands, item{name, it.from})
+}
+
+// validCommand is the rule of package policy for names of commands.
+func validCommand(s string) bool {
+	return s != "" && s != "." && s != ".." && len(s) <= 255 && !strings.HasPrefix(s, "-") && path.Base(s) == s
+}
+
+// gitRefusals are command lines that the wrapper of the @git preset refuses whatever
+// follows, dry runs apart, which change nothing.
+var gitRefusals = []string{
+	"checkout", "commit-tree", "filter-branch", "filter-repo", "prune",
+	"stash drop", "stash clear", "stash pop", "reflog expire", "reflog delete", "worktree remove --force", "reset --hard", "reset --merge", "clean",
+	"push --force", "push -f", "push --mirror", "push --delete", "push -d", "push --prune", "push --no-verify",
+	"branch -D", "branch -M", "branch -C", "branch --force", "branch -f",
+	"tag -d", "tag --delete", "tag -f", "tag --force",
+	"commit --no-verify", "commit -n", "merge --no-verify", "rebase --no-verify", "am --no-verify", "pull --no-verify",
+	"switch --discard-changes", "switch -f", "switch --force", "switch -C",
+	"rm -f", "rm --force", "fast-import --force",
+}
+
+// refusedByGit reports whether the @git wrapper refuses all lines that begin with words.
+func refusedByGit(words []string) bool {
+	line := strings.Join(words, " ") + " "
+	return slices.ContainsFunc(gitRefusals, func(r string) bool { return strings.HasPrefix(line, r+" ") })
+}

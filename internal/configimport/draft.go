@@ -1,0 +1,83 @@
+package configimport
+
+import (
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// draft is what a tool's settings ask for, in our syntax and with the tool's meaning. The
+// readers fill it, settle gives it our meaning.
+type draft struct {
+	tool  Tool
+	host  Host
+	err   error
+	items int
+	lacks []Lack
+
+	denyRead, allowRead   []access
+	denyWrite, allowWrite []access
+	closed                *source // nothing is writable but what allowWrite names; nil: not so
+	sockets               []item
+
+	filtered     *source // connections are filtered; nil: nothing is said about them
+	allow, deny  []item  // rules of package egress
+	any          bool
+	upstream, ca *item
+	commands     []item // names that are refused
+	env          []item // variables that are kept out
+	secrets      []secret
+}
+
+// access is one path or glob of a list.
+type access struct {
+	pattern
+
+	from    source
+	written string
+	weak    bool // a rule that denies reading wins over it, however general that is
+	soft    bool // a rule that denies reading and does not win over weak ones that are more specific
+}
+
+// secret is a credential that stays outside.
+type secret struct {
+	name  string
+	value sandbox.Secret
+	from  source
+}
+
+func (d *draft) say(l Lack) { d.lacks = append(d.lacks, l) }
+
+// count bounds how many entries there are: they are compared with each other.
+func (d *draft) count(file string, line, n int) {
+	if d.items += n; d.items > maxItems && d.err == nil {
+		d.err = fileErrorf(file, line, "found more than %d entries in all lists", maxItems)
+	}
+}
+
+// add translates a path and adds it to a list. What cannot be translated is a lack of
+// the kind.
+func (d *draft) add(list *[]access, it item, s syntax, weak bool, kind Kind) {
+	d.addPath(list, it.value, it, s, weak, kind)
+}
+
+// addPath is add for a path that is only a part of the value.
+func (d *draft) addPath(list *[]access, path string, it item, s syntax, weak bool, kind Kind) {
+	patterns, why := d.patterns(path, s)
+	if why != "" {
+		d.say(it.lack(kind, why, "filesystem."+nearestList(kind)))
+		return
+	}
+	for _, p := range patterns {
+		*list = append(*list, access{pattern: p, from: it.from, written: it.value, weak: weak})
+	}
+}
+
+func nearestList(kind Kind) string {
+	if kind == Restriction {
+		return "exclude or filesystem.ro"
+	}
+	return "rw or filesystem.ro"
+}
+
+func (a access) lack(kind Kind, why, nearest string) Lack {
+	return item{value: a.written, from: a.from}.lack(kind, why, nearest)
+}

@@ -1,0 +1,122 @@
+package configimport
+
+import (
+	"slices"
+	"strings"
+)
+
+// fenceDefaults are the commands that fence refuses unless useDefaults is false, as far as
+// they are names. Those with arguments end at walls here: there is no Docker socket, no
+// system bus and no capability.
+var fenceDefaults = []string{
+	"chroot", "dd", "fdisk", "halt", "insmod", "kexec", "mkfs", "mkfs.btrfs", "mkfs.ext2", "mkfs.ext3", "mkfs.ext4", "mkfs.ntfs",
+	"mkfs.vfat", "mkfs.xfs", "modprobe", "nsenter", "parted", "poweroff", "reboot", "rmmod", "shutdown", "unshare",
+}
+
+// finish draws the conclusions that need all files.
+func (c *fence) finish() {
+	d := c.d
+	d.domains(c.allow, c.deny, true)
+	c.commands()
+	c.shellHosts()
+	if c.strict != nil {
+		c.denyReads()
+	}
+	switch {
+	case c.upstream != nil && c.action.is("proxy"):
+		d.say(c.action.lack(Grant, "what no rule allows is refused, not handed on", "network.upstream"))
+	case c.upstream != nil:
+		d.say(c.upstream.lack(Moot, `it has no effect without "defaultAction": "proxy"`, ""))
+	}
+}
+
+func (c *fence) commands() {
+	d := c.d
+	var allowed []string
+	for _, it := range c.excepted {
+		allowed = append(allowed, strings.Join(strings.Fields(it.value), " "))
+		d.say(it.lack(Moot, "every command may run that is not refused; an exception from a refused one is not made", wrapperScript))
+	}
+	for _, it := range c.refused {
+		words := strings.Fields(it.value)
+		switch {
+		case len(words) == 0:
+			continue
+		case slices.Contains(allowed, strings.Join(words, " ")):
+			d.say(it.lack(Moot, "command.allow takes it back", ""))
+		default:
+			d.refuse(it, words, true, false)
+		}
+	}
+	if c.useDefaults.is("false") {
+		return
+	}
+	from := source{key: "commands that fence refuses by default"}
+	for _, name := range fenceDefaults {
+		if !slices.Contains(allowed, name) && !slices.ContainsFunc(d.commands, func(it item) bool { return it.value == name }) {
+			d.commands = append(d.commands, item{name, from})
+		}
+	}
+}
+
+// shellHosts opens port 22 of hosts that fence lets ssh reach with any command. The other
+// ones stay closed: a connection cannot be restricted to commands.
+func (c *fence) shellHosts() {
+	d := c.d
+	var denied []item
+	open := c.ssh.all != nil && !c.ssh.commands
+	for _, it := range c.ssh.denied {
+		rule, why := domain(it.value)
+		if why != "" {
+			open = false // it might be one of those that would be opened
+			continue
+		}
+		denied = append(denied, item{withPort(rule), it.from})
+	}
+	for _, it := range c.ssh.hosts {
+		rule, why := domain(it.value)
+		switch {
+		case why != "" || wide(rule) || local(rule):
+			d.say(it.lack(Grant, "a host is named by its full name", `network.allow with "HOST:22"`))
+		case !slices.ContainsFunc(d.allow, func(a item) bool { return includes(a.value, rule) }):
+			d.say(it.lack(Moot, "network.allowedDomains does not have the host", ""))
+		case !open:
+			d.say(it.lack(Grant, "ssh cannot be restricted to commands or by patterns, so its port stays closed", `network.allow with "HOST:22"`))
+		default:
+			d.allow = append(d.allow, item{withPort(rule), it.from})
+		}
+	}
+	if open {
+		d.deny = append(d.deny, denied...)
+	}
+}
+
+// includes reports whether the rule outer allows all hosts of inner.
+func includes(outer, inner string) bool {
+	outer, _ = hostPort(outer)
+	inner, _ = hostPort(inner)
+	suffix, wild := strings.CutPrefix(outer, "*")
+	return outer == inner || wild && strings.HasSuffix(inner, suffix)
+}
+
+func withPort(rule string) string {
+	if _, port := hostPort(rule); port != "" {
+		return rule
+	}
+	return rule + ":22"
+}
+
+// denyReads comes as near as possible to a file system where nothing is readable but the
+// system's directories and what is listed.
+func (c *fence) denyReads() {
+	d := c.d
+	for _, dir := range []string{"~", "/home", "/root", "/srv", "/mnt", "/media"} {
+		d.add(&d.denyRead, item{dir, c.strict.from}, syntax{}, false, Restriction)
+	}
+	for i := range d.denyRead {
+		if a := &d.denyRead[i]; a.from == c.strict.from {
+			a.soft = true
+		}
+	}
+	d.say(c.strict.lack(Restriction, "the home directories and mounted disks are hidden, other directories at the root stay readable", "filesystem.exclude"))
+}

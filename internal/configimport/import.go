@@ -1,0 +1,93 @@
+package configimport
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Result is what became of the settings.
+type Result struct {
+	Tool   Tool
+	Dir    string // the working directory that it is made for
+	Policy sandbox.Policy
+	Lacks  []Lack // what has no exact equivalent, by kind in the order of Kinds, then as it was read
+
+	doc document
+}
+
+// Import translates the settings of one tool. Of Claude Code there may be several files,
+// in the order of precedence, lowest first; of the others one.
+//
+// Errors are one line with code Invalid: broken JSON, a known key with a value of a wrong
+// type, too many entries. Unknown keys are lacks. Nothing is written; files are read for
+// fence's extends, by host.Read, and looked at where a path of the settings leads.
+func Import(tool Tool, files []File, host Host) (*Result, error) {
+	for _, dir := range []string{host.Home, host.Dir} {
+		if !filepath.IsAbs(dir) {
+			return nil, sandbox.Errorf(sandbox.Invalid, "found the directory %s, expected an absolute path", clip(dir))
+		}
+	}
+	if len(files) == 0 || len(files) > 1 && tool != Claude {
+		return nil, sandbox.Errorf(sandbox.Invalid, "found %d files of settings, expected one", len(files))
+	}
+	host.Home, host.Dir = filepath.Clean(host.Home), filepath.Clean(host.Dir)
+	d := &draft{tool: tool, host: host}
+	switch tool {
+	case Claude:
+		d.readClaude(files)
+	case SRT:
+		d.readSRT(files[0])
+	case Fence:
+		d.readFence(files[0])
+	default:
+		_, d.err = ParseTool(string(tool))
+	}
+	if d.err != nil {
+		return nil, d.err
+	}
+	return d.result()
+}
+
+func (d *draft) result() (*Result, error) {
+	doc := d.document()
+	// A denied host matters only where some host is allowed.
+	if len(d.allow) == 0 {
+		for i := range d.lacks {
+			if l := &d.lacks[i]; l.Kind == Restriction && l.Nearest == nearestDeny {
+				l.Kind, l.Why = Moot, "nothing is allowed"
+			}
+		}
+	}
+	slices.SortStableFunc(d.lacks, func(a, b Lack) int {
+		return cmp.Compare(slices.Index(Kinds(), a.Kind), slices.Index(Kinds(), b.Kind))
+	})
+	r := &Result{Tool: d.tool, Dir: d.host.Dir, Lacks: d.lacks, doc: doc}
+	// Whatever was read, what leaves here is a policy.
+	text := r.JSONC()
+	if len(text) > policy.MaxConfig {
+		return nil, sandbox.Errorf(sandbox.Invalid, "the imported policy would be larger than %s", sandbox.Bytes(policy.MaxConfig))
+	}
+	p, _, err := policy.Decode("imported policy", text)
+	if err != nil {
+		return nil, sandbox.Errorf(sandbox.Internal, "the result is not a policy: %w", err)
+	}
+	r.Policy = p
+	return r, nil
+}
+
+// Complete reports whether the policy holds every restriction of the settings.
+func (r *Result) Complete() bool {
+	return !slices.ContainsFunc(r.Lacks, func(l Lack) bool { return l.Kind == Restriction })
+}
+
+// short writes a path below the home directory with ~.
+func (h Host) short(file string) string {
+	if within(file, h.Home) && h.Home != "/" && file != h.Home {
+		return "~" + file[len(h.Home):]
+	}
+	return file
+}

@@ -1,0 +1,313 @@
+package configimport
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/policy"
+)
+
+// entry is one value of the result and where it comes from.
+type entry struct {
+	value string
+	from  []source
+}
+
+// entries is a list without repetitions.
+type entries []entry
+
+func (l *entries) add(value string, from source) {
+	for i := range *l {
+		if e := &(*l)[i]; e.value == value {
+			if !slices.Contains(e.from, from) && len(e.from) < 4 {
+				e.from = append(e.from, from)
+			}
+			return
+		}
+	}
+	*l = append(*l, entry{value, []source{from}})
+}
+
+func (l entries) has(value string) bool {
+	return slices.ContainsFunc(l, func(e entry) bool { return e.value == value })
+}
+
+// rules are the lists of package sandbox's Filesystem while they grow.
+type rules struct {
+	d                        *draft
+	presets, ro, rw, exclude entries
+	workspace                string
+}
+
+// settle decides what the four lists of paths mean in our terms. There, a denial wins
+// over whatever is more specific, for writing always and for reading where weak says so.
+// Here the deeper path wins, then a path over a glob, then exclude over ro over rw. So
+// what is granted below a denial is left out, and so is a glob that may reach there.
+func (d *draft) settle() *rules {
+	r := &rules{d: d, workspace: d.resolve(".")}
+	for _, a := range d.denyRead {
+		r.hide(a)
+	}
+	for _, a := range d.denyWrite {
+		r.protect(a)
+	}
+	writable := r.grants(d.allowWrite, true)
+	for _, a := range writable {
+		r.open(a)
+	}
+	for _, a := range r.grants(d.allowRead, false) {
+		r.show(a, writable)
+	}
+	r.presetRules()
+	r.ownDirectory(writable)
+	return r
+}
+
+// hide turns denyRead into exclude.
+func (r *rules) hide(a access) {
+	switch {
+	case a.base == "/" && !a.glob():
+		r.d.say(a.lack(Restriction, "nothing could be executed when everything is hidden; the home directory is", "filesystem.exclude"))
+	case r.own(a):
+		return
+	default:
+		r.exclude.add(a.text, a.from)
+	}
+	// A preset names the home directory, which is deeper, or exact where this is a glob.
+	if home := r.d.resolve("~"); a.covers(home) && home != "/" {
+		r.exclude.add("~", a.from)
+	}
+}
+
+// own reports whether a lies where a sandbox has something of its own, and says what
+// that means.
+func (r *rules) own(a access) bool {
+	for _, dir := range []string{"/proc", "/sys"} {
+		if within(a.base, dir) {
+			r.d.say(a.lack(Restriction, dir+" is needed inside, and shows the sandbox's own processes only", ""))
+			return true
+		}
+	}
+	for _, dir := range []string{"/dev", "/run"} {
+		if within(a.base, dir) {
+			r.d.say(a.lack(Moot, "a sandbox has a "+dir+" of its own", "filesystem.sockets"))
+			return true
+		}
+	}
+	return false
+}
+
+// protect turns denyWrite into ro.
+func (r *rules) protect(a access) {
+	if within(a.base, "/proc") || within(a.base, "/sys") || within(a.base, "/dev") || within(a.base, "/run") {
+		r.d.say(a.lack(Moot, "nothing of the host can be written there", ""))
+		return
+	}
+	if !a.glob() && r.hidden(a.base) {
+		return // read-only would show it
+	}
+	for _, n := range r.d.denyRead {
+		switch {
+		case !a.glob() || !within(n.base, a.base) && !within(a.base, n.base):
+			continue
+		case !n.glob() && within(a.base, n.base) && r.hidden(a.base):
+			return
+		case !n.glob() && within(a.base, n.base) && n.base != a.base:
+			continue // something opens it again
+		}
+		// What matches inside of what is hidden must not be shown by being read-only.
+		last := a.rest[strings.LastIndexByte(a.rest, '/')+1:]
+		if strings.ContainsAny(last, "{}") {
+			last = "*"
+		}
+		r.exclude.add(strings.TrimSuffix(n.text, "/")+"/**/"+last, a.from)
+	}
+	r.ro.add(a.text, a.from)
+}
+
+// hidden reports whether at is hidden and nothing deeper opens it again.
+func (r *rules) hidden(at string) bool {
+	closed, open := -1, -1
+	for _, n := range r.d.denyRead {
+		if closed = max(closed, n.level(at)); n.deep && n.covers(at) {
+			closed = len(at) + 1 // each entry below is meant
+		}
+	}
+	for _, a := range slices.Concat(r.d.allowRead, r.d.allowWrite) {
+		open = max(open, a.level(at))
+	}
+	return closed > open
+}
+
+// level returns the length of the deepest path that a stands for and that is at or above
+// it, or -1.
+func (a access) level(at string) int {
+	if !a.covers(at) {
+		return -1
+	}
+	for !a.matches(at) {
+		at = filepath.Dir(at)
+	}
+	return len(at)
+}
+
+// grants returns the entries of a list that no denial takes back.
+func (r *rules) grants(list []access, write bool) []access {
+	var out []access
+	for _, a := range list {
+		if by, partly := r.takenBack(a, write); by != nil {
+			kind, why := Moot, "it is denied by "+by.from.String()
+			if partly {
+				kind, why = Grant, "it may reach what is denied by "+by.from.String()
+			}
+			r.d.say(a.lack(kind, why, ""))
+			continue
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// takenBack returns the denial that wins over a, and whether only a part of a is meant.
+func (r *rules) takenBack(a access, write bool) (by *access, partly bool) {
+	if write {
+		for i := range r.d.denyWrite {
+			n := &r.d.denyWrite[i]
+			if n.covers(a.base) || n.glob() && n.text == a.text {
+				return n, false
+			}
+			if a.reaches(n.pattern) {
+				return n, true
+			}
+		}
+	}
+	for i := range r.d.denyRead {
+		n := &r.d.denyRead[i]
+		wins := a.weak && !n.soft || n.deep && a.base != n.base || n.glob() && n.matches(a.base)
+		switch {
+		case wins && n.covers(a.base):
+			return n, false
+		case (a.weak && !n.soft || n.deep && a.glob()) && a.reaches(n.pattern):
+			return n, true
+		}
+	}
+	return nil, false
+}
+
+// open turns allowWrite into rw.
+func (r *rules) open(a access) {
+	switch {
+	case a.base == "/" && !a.glob():
+		r.d.say(a.lack(Grant, "the root directory is never writable", "filesystem.rw with the directories that are meant"))
+	case !a.glob() && (a.base == "/tmp" || a.base == "/var/tmp"):
+		r.d.say(a.lack(Stricter, "a sandbox has a "+a.base+" of its own, writable and gone afterwards", ""))
+	case within(a.base, "/dev"):
+		r.d.say(a.lack(Moot, "a sandbox has a /dev of its own", ""))
+	case within(a.base, "/proc") || within(a.base, "/sys") || within(a.base, "/run"):
+		r.d.say(a.lack(Grant, "it belongs to the sandbox", ""))
+	default:
+		r.rw.add(a.text, a.from)
+	}
+}
+
+// show turns allowRead into ro, but where that would only take the right to write away.
+func (r *rules) show(a access, writable []access) {
+	hidden := 0
+	for _, n := range r.d.denyRead {
+		if n.covers(a.base) {
+			hidden = max(hidden, len(n.base))
+		}
+	}
+	for _, w := range writable {
+		if w.covers(a.base) && (len(w.base) > hidden || w.base == a.base) {
+			return
+		}
+	}
+	switch {
+	case hidden == 0 && within(a.base, r.workspace), a.base == "/" && !a.glob():
+		return // nothing hides it
+	case within(a.base, "/dev") || within(a.base, "/proc") || within(a.base, "/sys"):
+		return // the sandbox's own
+	case within(a.base, "/run"):
+		r.d.say(a.lack(Grant, "a sandbox has a /run of its own", "filesystem.sockets"))
+		return
+	}
+	r.ro.add(a.text, a.from)
+}
+
+// presetRules takes presets off that would give more than the settings do.
+func (r *rules) presetRules() {
+	for _, preset := range []string{"@caches", "@agents"} {
+		if r.d.closed != nil {
+			r.presets.add("!"+preset, *r.d.closed)
+			continue
+		}
+		if n := r.against(preset, r.d.denyWrite); n != nil {
+			r.presets.add("!"+preset, n.from)
+		}
+		if n := r.against(preset, r.d.denyRead); n != nil {
+			r.presets.add("!"+preset, n.from)
+		}
+	}
+	// ownDirectory has those that hide the working directory itself.
+	below := slices.DeleteFunc(slices.Clone(r.d.denyRead), func(n access) bool { return n.covers(r.workspace) })
+	for _, preset := range []string{"@lint/ts", "@lint/go", "@lint/python"} {
+		if n := r.against(preset, below); n != nil {
+			r.presets.add("!"+preset, n.from)
+		}
+	}
+}
+
+// against returns the denial that a path of the preset would win over: one that is less
+// deep, or a glob.
+func (r *rules) against(preset string, denials []access) *access {
+	for _, p := range policy.PresetPaths(preset) {
+		at := r.d.resolve(p)
+		for i := range denials {
+			if n := &denials[i]; n.covers(at) && (n.glob() || n.base != at) {
+				return n
+			}
+		}
+	}
+	return nil
+}
+
+// ownDirectory decides about the working directory, which a preset makes writable.
+func (r *rules) ownDirectory(writable []access) {
+	ws, d := r.workspace, r.d
+	hidden, shown := -1, -1
+	var by source
+	for _, n := range d.denyRead {
+		if n.covers(ws) && len(n.base) > hidden {
+			hidden, by = len(n.base), n.from
+		}
+	}
+	for _, a := range slices.Concat(writable, d.allowRead) {
+		if !a.glob() && a.covers(ws) {
+			shown = max(shown, len(a.base))
+		}
+	}
+	if hidden >= 0 && shown <= hidden {
+		r.exclude.add(".", by)
+		for _, preset := range []string{"!@git", "!@lint/ts", "!@lint/go", "!@lint/python"} {
+			r.presets.add(preset, by)
+		}
+		it := item{from: by}
+		d.say(it.lack(Stricter, "the working directory is hidden, and nothing can be started in it", `filesystem.ro or filesystem.rw with "."`))
+		return
+	}
+	if i := slices.IndexFunc(d.denyWrite, func(n access) bool { return n.covers(ws) }); i >= 0 {
+		r.ro.add(".", d.denyWrite[i].from)
+		return
+	}
+	if d.closed == nil || r.rw.has(".") || d.tool == Claude {
+		return
+	}
+	r.ro.add(".", *d.closed)
+	for _, w := range writable {
+		if w.covers(ws) {
+			d.say(w.lack(Stricter, "a sandbox may be started in any directory, so the one where it starts is writable only where that is said", `filesystem.rw with "."`))
+		}
+	}
+}

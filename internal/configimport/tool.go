@@ -1,0 +1,93 @@
+package configimport
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Tool is a program whose settings are read.
+type Tool string
+
+// The tools.
+const (
+	Claude Tool = "claude" // Claude Code: settings.json
+	SRT    Tool = "srt"    // @anthropic-ai/sandbox-runtime: .srt-settings.json
+	Fence  Tool = "fence"  // fence: fence.json, fence.jsonc
+)
+
+// Tools lists all tools.
+func Tools() []Tool { return []Tool{Claude, SRT, Fence} }
+
+// ParseTool reads a tool's name. The error has code Invalid.
+func ParseTool(name string) (Tool, error) {
+	if t := Tool(name); slices.Contains(Tools(), t) {
+		return t, nil
+	}
+	return "", sandbox.Errorf(sandbox.Invalid, "unknown tool %s, expected claude, srt or fence", clip(name))
+}
+
+// Guess tells by a file's name, else by its keys, whose settings it holds. The error
+// has code Invalid: broken JSON, or keys that more than one tool has or none.
+func Guess(file string, data []byte) (Tool, error) {
+	if t := byName(file); t != "" {
+		return t, nil
+	}
+	top, err := parse(file, data)
+	if err != nil {
+		return "", err
+	}
+	var found []Tool
+	for _, t := range Tools() {
+		if slices.ContainsFunc(top.members, func(m member) bool { return telling(t, m) }) {
+			found = append(found, t)
+		}
+	}
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	why := "nothing in it is particular to one of them"
+	if len(found) > 1 {
+		why = "it has keys of more than one of them"
+	}
+	return "", sandbox.Errorf(sandbox.Invalid, "%s: cannot tell whether these are settings of claude, srt or fence: %s", oneLine(file), why).
+		WithHint("say --from claude, --from srt or --from fence")
+}
+
+func byName(file string) Tool {
+	base, dir := filepath.Base(file), filepath.Base(filepath.Dir(file))
+	switch {
+	case base == ".srt-settings.json" || base == "srt-settings.json":
+		return SRT
+	case slices.Contains(fenceNames, strings.TrimPrefix(base, ".")):
+		return Fence
+	case isManaged(file), dir == ".claude" && (base == "settings.json" || base == "settings.local.json"):
+		return Claude
+	}
+	return ""
+}
+
+// telling reports whether only t has the key m.
+func telling(t Tool, m member) bool {
+	switch t {
+	case Claude:
+		return m.name == "permissions" || m.name == "sandbox"
+	case SRT:
+		return slices.Contains([]string{
+			"credentials", "ignoreViolations", "enableWeakerNestedSandbox", "enableWeakerNetworkIsolation", "allowAppleEvents",
+			"ripgrep", "mandatoryDenySearchDepth", "seccomp", "bwrapPath", "socatPath", "javaAgentJarPath", "windows",
+		}, m.name) || m.hasAny("network", "strictAllowlist", "deniedDomainReasons", "deniedResolvedAddresses", "mitmProxy", "tlsTerminate", "parentProxy")
+	case Fence:
+		return slices.Contains([]string{"extends", "command", "ssh", "devices", "macos", "forceNewSession"}, m.name) ||
+			m.hasAny("network", "allowLocalOutbound", "allowLocalOutboundPorts", "upstreamProxy", "defaultAction") ||
+			m.hasAny("filesystem", "defaultDenyRead", "strictDenyRead", "wslInterop", "allowExecute")
+	}
+	return false
+}
+
+// hasAny reports whether m is the object called name and has one of the keys.
+func (m member) hasAny(name string, keys ...string) bool {
+	return m.name == name && slices.ContainsFunc(m.value.members, func(in member) bool { return slices.Contains(keys, in.name) })
+}

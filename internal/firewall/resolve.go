@@ -1,0 +1,199 @@
+package firewall
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/internal/proxy/egress"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+const (
+	lookupTimeout = 10 * time.Second
+	lookups       = 8  // at once
+	maxAddrs      = 64 // of one name; a resolver may be anybody's
+	linger        = time.Hour
+)
+
+// lookUp asks for all names at once; before is what an earlier report said.
+func lookUp(ctx context.Context, r Rules, c compiled, before *Report) (Report, error) {
+	report, err := lookUpNames(ctx, r, c, before)
+	if err != nil || !c.github {
+		return report, err
+	}
+	client, url := r.Client, r.MetaURL
+	if client == nil {
+		client = plainClient()
+	}
+	if url == "" {
+		url = MetaURL
+	}
+	ranges, err := fetchRanges(ctx, client, url)
+	if err == nil {
+		err = special(c.rules, ranges)
+	}
+	switch {
+	case err == nil:
+		report.Ranges = ranges
+	case ctx.Err() != nil:
+		return report, ctx.Err()
+	case r.RequireRanges:
+		return report, sandbox.Errorf(sandbox.Unavailable, "GitHub's ranges: %w", err).
+			WithHint("ask again later, or go without @github")
+	default:
+		report.Ranges = before.Ranges
+		report.warn("GitHub's ranges are not known: %v", err)
+	}
+	return report, nil
+}
+
+// special refuses ranges that are none of the internet's.
+func special(rules *egress.Rules, ranges []netip.Prefix) error {
+	for _, p := range ranges {
+		if v := rules.CheckAddr(egress.Host{}, p.Addr(), 443, nil); !v.Allowed {
+			return sandbox.Errorf(sandbox.Denied, "range %s: %s", p, v.Reason)
+		}
+	}
+	return nil
+}
+
+func lookUpNames(ctx context.Context, r Rules, c compiled, before *Report) (Report, error) {
+	var report Report
+	own, err := ownAddrs()
+	if err != nil {
+		return report, err
+	}
+	var names []string
+	for _, e := range c.endpoints {
+		if n := e.Host.Name(); n != "" && !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	answers, errs := ask(ctx, r.Resolver, names)
+	if ctx.Err() != nil {
+		return report, ctx.Err()
+	}
+	owner := map[netip.Addr]string{}
+	for i, name := range names {
+		h := Host{Name: name}
+		old := before.host(name)
+		if errs[i] != nil {
+			// Its addresses are better than none: names fail for minutes, agents run for hours.
+			h.Addrs, h.Old = old.Addrs, fresh(old.Old)
+			report.warn("%s has no address: %v", name, errs[i])
+		} else {
+			h.Addrs = public(&report, c, name, answers[i], own)
+			h.Old = left(old, h.Addrs)
+		}
+		for _, a := range h.Addrs {
+			if other, ok := owner[a]; ok {
+				report.warn("%s has the address of %s: %s", name, other, a)
+				continue
+			}
+			owner[a] = name
+		}
+		report.Hosts = append(report.Hosts, h)
+	}
+	return report, nil
+}
+
+func ask(ctx context.Context, resolver *net.Resolver, names []string) ([][]netip.Addr, []error) {
+	if resolver == nil {
+		resolver = net.DefaultResolver
+	}
+	answers, errs := make([][]netip.Addr, len(names)), make([]error, len(names))
+	slots := make(chan struct{}, lookups)
+	var wg sync.WaitGroup
+	for i, name := range names {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+			defer cancel()
+			if strings.Contains(name, ".") {
+				name += "." // no search domains: the rule names this host and no other
+			}
+			answers[i], errs[i] = resolver.LookupNetIP(ctx, "ip", name)
+		})
+	}
+	wg.Wait()
+	return answers, errs
+}
+
+// public keeps the addresses that a name may lead to.
+func public(report *Report, c compiled, name string, found []netip.Addr, own func(netip.Addr) bool) []netip.Addr {
+	host, err := egress.ParseHost(name)
+	if err != nil {
+		return nil
+	}
+	var out []netip.Addr
+	for _, a := range found {
+		a = a.Unmap()
+		if v := c.rules.CheckAddr(host, a, c.port(name), own); !v.Allowed {
+			report.warn("%s: %s", name, v.Reason)
+			continue
+		}
+		if !slices.Contains(out, a) {
+			out = append(out, a)
+		}
+	}
+	slices.SortFunc(out, netip.Addr.Compare)
+	if len(out) > maxAddrs {
+		report.warn("%s has %d addresses; %d are opened", name, len(out), maxAddrs)
+		out = out[:maxAddrs]
+	}
+	return out
+}
+
+// port is the first one that is opened for a name.
+func (c compiled) port(name string) uint16 {
+	for _, e := range c.endpoints {
+		if e.Host.Name() == name {
+			return e.First
+		}
+	}
+	return 0
+}
+
+// left are the addresses that a name no longer has: a name of a CDN changes every
+// minute, and what is being downloaded is not to break.
+func left(old Host, now []netip.Addr) []Old {
+	out := fresh(old.Old)
+	until := time.Now().Add(linger)
+	for _, a := range old.Addrs {
+		if !slices.ContainsFunc(out, func(o Old) bool { return o.Addr == a }) {
+			out = append(out, Old{a, until})
+		}
+	}
+	out = slices.DeleteFunc(out, func(o Old) bool { return slices.Contains(now, o.Addr) })
+	if len(out) > 4*maxAddrs {
+		out = out[len(out)-4*maxAddrs:]
+	}
+	return out
+}
+
+func fresh(old []Old) []Old {
+	now := time.Now()
+	return slices.DeleteFunc(slices.Clone(old), func(o Old) bool { return !o.Until.After(now) })
+}
+
+// ownAddrs reports addresses of this host, which are not the internet even when they
+// are public.
+func ownAddrs() (func(netip.Addr) bool, error) {
+	list, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil, err
+	}
+	own := make(map[netip.Addr]bool, len(list))
+	for _, a := range list {
+		if p, err := netip.ParsePrefix(a.String()); err == nil {
+			own[p.Addr().Unmap().WithZone("")] = true
+		}
+	}
+	return func(a netip.Addr) bool { return own[a] }, nil
+}

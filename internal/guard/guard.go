@@ -1,0 +1,420 @@
+//go:build linux
+
+package guard
+
+import (
+	"errors"
+	"runtime"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/internal/seccomp"
+)
+
+// Guard answers the system calls that its program reports, from the first until the last
+// process that carries the program is gone. See docs/design.md.
+type Guard struct {
+	o        Options
+	listener *Listener
+	rules    *ruleset
+	sweep    *sweeper       // used by Serve alone
+	calls    sync.WaitGroup // connects under way
+	sockets  sockets        // and the sockets that they use
+	standing bool           // Standing said so once; used by Serve alone
+	events   []Event        // of Serve
+	ended    bool           // Serve is to end
+}
+
+// Options are a guard's rules and whom it tells.
+type Options struct {
+	Rules Rules
+	// Standing reports whether the walls stand; until then only what builds them asks. Nil: they do.
+	// Serve calls it.
+	Standing func() bool
+	// Refused is told of each refusal, the same one as often as it happens, from several goroutines.
+	Refused func(Refusal)
+	// Appeared is told of a guarded name that is there in spite of the guard. raced: the sandbox can have
+	// made it; otherwise it came from outside. Serve and Close call it.
+	Appeared func(path string, raced bool)
+}
+
+// Event is a descriptor that Serve watches beside the listener.
+type Event struct {
+	FD    int
+	Ready func() (more bool) // called when FD can be read; false: never again
+}
+
+// New makes a guard that is ready to serve a listener.
+func New(o Options) *Guard {
+	return &Guard{o: o, rules: newRuleset(o.Rules), standing: o.Standing == nil, sweep: newSweeper(o.Rules.Names)}
+}
+
+// Program is what the guard's commands run under, on this architecture.
+func (g *Guard) Program() (seccomp.Program, error) {
+	return seccomp.Ask(runtime.GOARCH, seccomp.AskOptions{
+		Removals: g.sweep.links, Binds: true, Writes: true, Reads: g.o.Rules.Reads,
+	})
+}
+
+// Watch makes the guard look for names that appeared in other directories than those of its rules: at
+// returns the one to look into instead. It is for use before Serve.
+func (g *Guard) Watch(at func(dir string) string) {
+	for i, p := range g.sweep.places {
+		g.sweep.places[i].dir = at(p.dir)
+	}
+}
+
+// Serve answers what the listener receives until [Guard.End] is called by an event, which may
+// also add further ones.
+func (g *Guard) Serve(l *Listener, events ...Event) {
+	g.listener, g.events = l, events
+	var fds []unix.PollFd
+	asked := int32(l.file.Fd())
+	for !g.ended {
+		fds = append(fds[:0], unix.PollFd{Fd: asked, Events: unix.POLLIN})
+		for _, e := range g.events {
+			fds = append(fds, unix.PollFd{Fd: int32(e.FD), Events: unix.POLLIN})
+		}
+		n, err := unix.Poll(fds, g.sweep.wait())
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return
+		case n == 0:
+			g.inspect()
+			continue
+		}
+		if fds[0].Revents&unix.POLLIN != 0 {
+			if n, ok, err := l.receive(); err == nil && ok {
+				g.answer(n)
+			}
+		} else if fds[0].Revents != 0 {
+			asked = -1 // no process is left that could ask
+		}
+		for i := range fds[1:] {
+			if fds[i+1].Revents != 0 && !g.events[i].Ready() {
+				g.events[i].FD = -1
+			}
+		}
+	}
+}
+
+// Add watches one more descriptor. It is for events to call.
+func (g *Guard) Add(e Event) { g.events = append(g.events, e) }
+
+// End ends Serve. It is for events to call.
+func (g *Guard) End() { g.ended = true }
+
+// Close frees everything after Serve has ended, when the sandbox's last process is
+// gone. A guard that never served needs none.
+func (g *Guard) Close() {
+	g.inspect() // nothing can make anything any more
+	g.sockets.abort()
+	g.calls.Wait()
+	_ = g.listener.Close() // last: connects under way answer through it
+}
+
+// answer decides one call.
+func (g *Guard) answer(n notification) {
+	if !g.standing {
+		if g.standing = g.o.Standing(); !g.standing {
+			g.listener.proceed(n.id)
+			return
+		}
+	}
+	call, known := entryCallOf(n.nr)
+	if !known {
+		g.listener.refuse(n.id, unix.ENOSYS)
+		return
+	}
+	t := target{tid: int(n.pid)}
+	if call.op == opExec {
+		g.listener.proceed(n.id)
+		return
+	}
+	if call.op == opConnect {
+		g.calls.Go(func() { g.connect(n, t) })
+		return
+	}
+	seen := &reading{target: t}
+	err := g.decide(n, seen, call)
+	if !g.listener.valid(n.id) {
+		return
+	}
+	var errno unix.Errno
+	switch {
+	case err == nil && seen.changed():
+		// Nobody changes a path that a system call of his own is reading.
+		g.o.Refused(Refusal{Kind: RefusedPath, Op: call.op.String(), Target: "a path that changes while it is checked"})
+		g.listener.refuse(n.id, unix.EPERM)
+	case err == nil:
+		g.sweep.touched()
+		g.listener.proceed(n.id)
+	case errors.Is(err, errUntouched):
+		g.listener.proceed(n.id)
+	case errors.Is(err, errPerformed):
+		g.listener.finish(n.id)
+	case errors.Is(err, errAnswered):
+	case errors.As(err, &errno):
+		g.listener.refuse(n.id, errno)
+	default:
+		g.listener.refuse(n.id, unix.EACCES)
+	}
+}
+
+// decide returns nil to let the kernel go on, or the error number to return.
+func (g *Guard) decide(n notification, t *reading, call entryCall) error {
+	if call.op == opBind {
+		return g.decideBind(n, t)
+	}
+	var how openHow
+	if call.op == opOpen {
+		var err error
+		if how, err = openFlags(n, t.target, call); err != nil {
+			return err
+		}
+		if !how.creates() && !call.how { // openat2's flags are in memory, where they can change
+			g.observeOpen(n, t.target, call, how)
+			return errUntouched
+		}
+	}
+	path, err := t.path(n.args[call.path])
+	if err != nil {
+		return errnoOf(err)
+	}
+	e, err := t.entry(dirOf(n, call.dir), path)
+	if err != nil {
+		return err
+	}
+	defer func() { e.close() }()
+	if call.op == opOpen && how.follows() {
+		if e, err = t.followLast(e); err != nil {
+			return err
+		}
+	}
+	g.observeEntry(call.op, how, e)
+	switch {
+	case call.op == opRename:
+		return g.decideRename(n, t, call, e)
+	case call.op != opRemove:
+		err := g.decideEntry(call.op, e)
+		if err == nil && g.rules.delicate(e.name) {
+			err = g.perform(n, t, call, e)
+		}
+		return err
+	case g.rules.guarded(e.path, e.name) != nil:
+		return g.deny(call.op, e.String(), unix.EROFS)
+	}
+	return nil
+}
+
+// decideBind is about a socket file that bind(2) makes.
+func (g *Guard) decideBind(n notification, t *reading) error {
+	length := uint32(n.args[2])
+	if length <= 2 || length > sockaddrMax {
+		return nil // no path, or no address at all: the kernel says which
+	}
+	family := make([]byte, 2)
+	if got, err := t.read(n.args[1], family); err != nil || got < 2 {
+		return unix.EFAULT
+	}
+	if leFamily(family) != unix.AF_UNIX {
+		return nil
+	}
+	path, err := t.path(n.args[1] + 2)
+	if err != nil || path == "" {
+		return errnoOf(err) // abstract names make no file
+	}
+	// Without a NUL the kernel takes what the length says (unix(7)).
+	path = path[:min(len(path), int(length)-2)]
+	e, err := t.entry(unix.AT_FDCWD, path)
+	if err != nil {
+		return err
+	}
+	defer e.close()
+	if err := g.decideEntry(opBind, e); err != nil || !g.rules.delicate(e.name) || g.rules.access(e.path) == Private {
+		return err
+	}
+	return unix.EACCES // nobody needs a socket of a protected name in a tree of the host
+}
+
+// decideEntry is about an entry that comes into being.
+func (g *Guard) decideEntry(op entryOp, e entry) error {
+	switch {
+	case e.name == "":
+		return nil // "/", "." or "..": exists, the kernel says so
+	case g.rules.guarded(e.path, e.name) != nil:
+		return g.deny(op, e.String(), unix.EROFS)
+	case op == opSymlink && len(g.rules.below(e.String())) > 0:
+		// A link on the way to a guarded path would put its target there.
+		return g.deny(op, e.String(), unix.EROFS)
+	case g.makesRepo(e):
+		return g.deny(op, e.String(), unix.EROFS)
+	}
+	return nil
+}
+
+// makesRepo reports whether the entry would complete a git repository, whose
+// configuration and hooks the host's git would obey.
+func (g *Guard) makesRepo(e entry) bool {
+	if !g.rules.reposRefused(e.path) {
+		return false
+	}
+	if strings.EqualFold(e.name, ".git") {
+		return true
+	}
+	name := strings.ToLower(e.name)
+	if name != "head" && name != "objects" && name != "refs" && name != "commondir" || insideRepo(e.path) {
+		return false
+	}
+	missing := 0
+	for _, part := range repository {
+		if !strings.EqualFold(part, e.name) && !existsAt(e.dir, part) {
+			missing++
+		}
+	}
+	// HEAD and commondir make one as well.
+	return missing == 0 || name == "commondir" && existsAt(e.dir, "HEAD") || name == "head" && existsAt(e.dir, "commondir")
+}
+
+func (g *Guard) decideRename(n notification, t *reading, call entryCall, to entry) error {
+	path, err := t.path(n.args[call.oldPath])
+	if err != nil {
+		return errnoOf(err)
+	}
+	from, err := t.entry(dirOf(n, call.oldDir), path)
+	if err != nil {
+		return err
+	}
+	defer from.close()
+	flags := uint(0)
+	if call.flags >= 0 {
+		flags = uint(n.args[call.flags])
+	}
+	err = g.decideMove(from, to)
+	if err == nil && flags&unix.RENAME_EXCHANGE != 0 {
+		err = g.decideMove(to, from)
+	}
+	if err == nil && (g.rules.delicate(to.name) || g.rules.delicate(from.name)) {
+		err = performed(unix.Renameat2(from.dir, from.name, to.dir, to.name, flags))
+	}
+	return err
+}
+
+// decideMove is about from leaving its place and appearing at to.
+func (g *Guard) decideMove(from, to entry) error {
+	switch {
+	case g.rules.anchored(from.String()), g.rules.mounted[from.String()], g.rules.mounted[to.String()]:
+		// The kernel minds mount points of the caller's mount namespace alone, which
+		// is ours for what we perform.
+		return g.deny(opRename, from.String(), unix.EBUSY)
+	case g.rules.guarded(from.path, from.name) != nil:
+		return g.deny(opRename, from.String(), unix.EROFS)
+	}
+	if err := g.decideEntry(opRename, to); err != nil {
+		return err
+	}
+	if len(g.rules.below(to.String())) == 0 {
+		return nil
+	}
+	// What lies in from may change before the kernel moves it. A directory that is
+	// made there is checked entry by entry, and so mv(1) does when it hears this.
+	return g.deny(opRename, to.String(), unix.EXDEV)
+}
+
+// inspect reports guarded names that are there now.
+func (g *Guard) inspect() {
+	raced, others := g.sweep.look()
+	for _, path := range raced {
+		g.o.Appeared(path, true)
+	}
+	for _, path := range others {
+		g.o.Appeared(path, false)
+	}
+}
+
+func (g *Guard) deny(op entryOp, path string, errno unix.Errno) error {
+	if op != opConnect { // connects run beside serve
+		g.sweep.denied[path] = true
+	}
+	kind := RefusedPath
+	if op == opConnect {
+		kind = RefusedSocket
+	}
+	g.o.Refused(Refusal{Kind: kind, Op: op.String(), Target: path})
+	return errno
+}
+
+// errUntouched says that a call makes no entry, so that nobody can race it to one.
+var errUntouched = errors.New("untouched")
+
+// openHow are the flags of open(2).
+type openHow uint64
+
+func (h openHow) creates() bool { return h&unix.O_CREAT != 0 }
+
+func (h openHow) writes() bool { return h&(unix.O_ACCMODE|unix.O_TRUNC) != 0 }
+
+// follows reports whether a symbolic link in the last component is followed.
+func (h openHow) follows() bool { return h&(unix.O_NOFOLLOW|unix.O_EXCL) == 0 }
+
+func openFlags(n notification, t target, call entryCall) (openHow, error) {
+	switch {
+	case call.how:
+		how := make([]byte, 8)
+		if got, err := t.read(n.args[call.flags], how); err != nil || got < 8 {
+			return 0, unix.EFAULT
+		}
+		return openHow(leUint64(how)), nil
+	case call.flags >= 0:
+		return openHow(n.args[call.flags]), nil
+	}
+	return unix.O_CREAT | unix.O_WRONLY | unix.O_TRUNC, nil
+}
+
+// followLast follows symbolic links in the last component, to where open with
+// O_CREAT would create a file.
+func (t target) followLast(e entry) (entry, error) {
+	for range maxLinks {
+		if e.name == "" || isProc(e.dir) {
+			return e, nil // what /proc shows exists already
+		}
+		text, err := readlinkat(e.dir, e.name)
+		if err != nil {
+			return e, nil //nolint:nilerr // not a link, or not there: this is the place
+		}
+		if !strings.HasPrefix(text, "/") {
+			text = e.path + "/" + text
+		}
+		e.close()
+		if e, err = t.entryIn(text); err != nil {
+			return e, err
+		}
+	}
+	return e, unix.ELOOP
+}
+
+// dirOf is the directory descriptor argument at position i, which the kernel
+// takes as a 32-bit number.
+func dirOf(n notification, i int) int {
+	if i < 0 {
+		return unix.AT_FDCWD
+	}
+	return int(int32(n.args[i]))
+}
+
+func existsAt(dir int, name string) bool {
+	var st unix.Stat_t
+	return unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil
+}
+
+func leUint64(b []byte) uint64 {
+	var v uint64
+	for i := range 8 {
+		v |= uint64(b[i]) << (8 * i)
+	}
+	return v
+}

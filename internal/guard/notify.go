@@ -1,0 +1,102 @@
+//go:build linux
+
+package guard
+
+import (
+	"errors"
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/internal/seccomp"
+)
+
+// notification is struct seccomp_notif of linux/seccomp.h.
+type notification struct {
+	id    uint64
+	pid   uint32 // thread id in our pid namespace
+	flags uint32
+	nr    int32
+	arch  uint32
+	ip    uint64
+	args  [6]uint64
+}
+
+// response is struct seccomp_notif_resp.
+type response struct {
+	id    uint64
+	val   int64
+	errno int32 // negative
+	flags uint32
+}
+
+const syncWakeUp = 1 // SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP, Linux 6.6
+
+// Listener receives the system calls that a program reports
+// (seccomp_unotify(2)).
+type Listener struct{ file *os.File }
+
+// Listen installs program on the calling OS thread and on what it starts. The
+// goroutine must be locked to its thread and never unlocked, so that the thread,
+// which can no longer be used for anything else, ends with the goroutine.
+func Listen(program seccomp.Program) (*Listener, error) { return listen(program.InstallListener) }
+
+func listen(install func(flags uintptr) (int, error)) (*Listener, error) {
+	const waitKillable = 1 << 5 // SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, Linux 5.19
+	fd, err := install(waitKillable)
+	if errors.Is(err, unix.EINVAL) {
+		fd, err = install(0)
+	}
+	if err != nil {
+		return nil, err
+	}
+	l := &Listener{os.NewFile(uintptr(fd), "seccomp listener")}
+	// Best effort: it only saves a migration between processors.
+	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, syncWakeUp)
+	return l, nil
+}
+
+// receive takes one notification; ok is false when its caller is gone already.
+func (l *Listener) receive() (n notification, ok bool, err error) {
+	err = l.ioctl(unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n))
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EINTR) {
+		return n, false, nil
+	}
+	return n, err == nil, err
+}
+
+// valid reports whether the caller still waits, and so whether what was read
+// through its pid was its own and not that of a process with a recycled pid.
+func (l *Listener) valid(id uint64) bool {
+	return l.ioctl(unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&id)) == nil
+}
+
+// proceed lets the kernel execute the call.
+func (l *Listener) proceed(id uint64) {
+	l.send(response{id: id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE})
+}
+
+// refuse makes the call fail.
+func (l *Listener) refuse(id uint64, errno unix.Errno) {
+	l.send(response{id: id, errno: -int32(errno)})
+}
+
+// finish makes the call return 0.
+func (l *Listener) finish(id uint64) { l.send(response{id: id}) }
+
+// send ignores ENOENT and the like: the caller was killed while it waited.
+func (l *Listener) send(r response) {
+	_ = l.ioctl(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r))
+}
+
+func (l *Listener) ioctl(request uintptr, arg unsafe.Pointer) error {
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, l.file.Fd(), request, uintptr(arg))
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// Close ends the listener: calls that are reported from then on fail with ENOSYS.
+func (l *Listener) Close() error { return l.file.Close() }

@@ -1,0 +1,80 @@
+// Package planned makes a guard's rules of a policy's plan, and a policy's words of what the
+// guard refused. The guard itself knows no policies, since the guest carries it, too.
+package planned
+
+import (
+	"github.com/seed434b0696/agent-sandbox/internal/guard"
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Rules are those of a plan whose paths stand for the same place inside, on a host whose files are all there
+// read-only unless a mount says otherwise.
+func Rules(plan *policy.Plan) guard.Rules {
+	r := guard.Rules{
+		NoRepos: paths(plan.NoRepos), Sockets: paths(plan.Sockets), Rest: guard.ReadOnly,
+		Private: []guard.Path{"/run", "/dev/shm"}, Abstract: plan.Network.Mode == sandbox.NetworkHost,
+		Names: make([]guard.Name, 0, len(plan.Guards)), Mounts: make([]guard.Mount, 0, len(plan.Mounts)),
+	}
+	for _, g := range plan.Guards {
+		r.Names = append(r.Names, guard.Name{Dir: guard.Path(g.Dir), Name: guard.Path(g.Name), Except: paths(g.Except)})
+	}
+	for _, m := range plan.Mounts {
+		r.Mounts = append(r.Mounts, guard.Mount{Path: guard.Path(m.Path), Access: access(m.Access), Pin: m.Pin})
+	}
+	return r
+}
+
+func access(a policy.Access) guard.Access {
+	switch a {
+	case policy.ReadOnly:
+		return guard.ReadOnly
+	case policy.ReadWrite:
+		return guard.ReadWrite
+	case policy.Private:
+		return guard.Private
+	case policy.Exclude:
+	}
+	return guard.Exclude
+}
+
+func paths(list []string) []guard.Path {
+	var out []guard.Path
+	for _, p := range list {
+		out = append(out, guard.Path(p))
+	}
+	return out
+}
+
+// Contained are the rules of a plan for a container that has a file system of its own and mounts places of the
+// host's. inside says where it has a path of the host's, as it is there; false: it has none, and what the plan says
+// of that path concerns no command.
+func Contained(plan *policy.Plan, inside func(host string) (string, bool)) guard.Rules {
+	r := guard.Rules{Rest: guard.Private, Inside: true, Abstract: plan.Network.Mode == sandbox.NetworkHost}
+	at := func(host string, add func(guard.Path)) {
+		if path, ok := inside(host); ok {
+			add(guard.Path(path))
+		}
+	}
+	for _, g := range plan.Guards {
+		at(g.Dir, func(dir guard.Path) {
+			r.Names = append(r.Names, guard.Name{Dir: dir, Name: guard.Path(g.Name), Except: paths(g.Except)})
+		})
+	}
+	for _, m := range plan.Mounts {
+		at(m.Path, func(path guard.Path) {
+			r.Mounts = append(r.Mounts, guard.Mount{Path: path, Access: access(m.Access), Pin: m.Pin})
+		})
+	}
+	for _, root := range plan.NoRepos {
+		at(root, func(path guard.Path) { r.NoRepos = append(r.NoRepos, path) })
+	}
+	for _, socket := range plan.Sockets {
+		if socket != "" && socket[0] == '@' {
+			r.Sockets = append(r.Sockets, guard.Path(socket))
+			continue
+		}
+		at(socket, func(path guard.Path) { r.Sockets = append(r.Sockets, path) })
+	}
+	return r
+}

@@ -1,0 +1,80 @@
+package planned_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/internal/guard"
+	"github.com/seed434b0696/agent-sandbox/internal/guard/planned"
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+func plan() *policy.Plan {
+	return &policy.Plan{
+		Guards: []policy.Guard{{Dir: "/w", Name: ".husky"}, {Dir: "/w/.git/hooks", Name: "*", Except: []string{"*.sample"}}, {Dir: "/home/u", Name: ".npmrc"}},
+		Mounts: []policy.Mount{
+			{Path: "/tmp", Access: policy.Private},
+			{Path: "/w", Access: policy.ReadWrite},
+			{Path: "/w/.env", Access: policy.Exclude},
+			{Path: "/w/.git", Access: policy.ReadWrite, Pin: true},
+		},
+		Rules:   []policy.Rule{{}},
+		NoRepos: []string{"/w"}, Sockets: []string{"/run/docker.sock", "/w/s", "@x"},
+	}
+}
+
+func Test_Rules_Are_Those_Of_The_Plan(t *testing.T) {
+	got := planned.Rules(plan())
+	want := guard.Rules{
+		Names: []guard.Name{{Dir: "/w", Name: ".husky"}, {Dir: "/w/.git/hooks", Name: "*", Except: []guard.Path{"*.sample"}}, {Dir: "/home/u", Name: ".npmrc"}},
+		Mounts: []guard.Mount{
+			{Path: "/tmp", Access: guard.Private},
+			{Path: "/w", Access: guard.ReadWrite},
+			{Path: "/w/.env", Access: guard.Exclude},
+			{Path: "/w/.git", Access: guard.ReadWrite, Pin: true},
+		},
+		Rest: guard.ReadOnly, NoRepos: []guard.Path{"/w"}, Sockets: []guard.Path{"/run/docker.sock", "/w/s", "@x"}, Private: []guard.Path{"/run", "/dev/shm"},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v\nwant %+v", got, want)
+	}
+}
+
+func Test_A_Container_Has_The_Rules_Of_What_It_Mounts(t *testing.T) {
+	got := planned.Contained(plan(), func(host string) (string, bool) {
+		rest, ok := strings.CutPrefix(host, "/w")
+		return "/workspace" + rest, ok
+	})
+	want := guard.Rules{
+		Names: []guard.Name{{Dir: "/workspace", Name: ".husky"}, {Dir: "/workspace/.git/hooks", Name: "*", Except: []guard.Path{"*.sample"}}},
+		Mounts: []guard.Mount{
+			{Path: "/workspace", Access: guard.ReadWrite},
+			{Path: "/workspace/.env", Access: guard.Exclude},
+			{Path: "/workspace/.git", Access: guard.ReadWrite, Pin: true},
+		},
+		Rest: guard.Private, Inside: true, NoRepos: []guard.Path{"/workspace"}, Sockets: []guard.Path{"/workspace/s", "@x"},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v\nwant %+v", got, want)
+	}
+}
+
+func Test_A_Refusal_Is_Told_Once_And_In_Print(t *testing.T) {
+	var got []sandbox.Denial
+	r := planned.NewReporter(plan(), func(d sandbox.Denial) { got = append(got, d) })
+	for range 3 {
+		r.Refused(guard.Refusal{Kind: guard.RefusedCommand, Op: "run", Target: "git\x1b push\n", Command: "git\x1b"})
+		r.Refused(guard.Refusal{Kind: guard.RefusedPath, Op: "create", Target: "/w/\x1b\n"})
+	}
+	r.Refused(guard.Refusal{Kind: "another", Op: "create", Target: "/w"})
+	if len(got) != 2 {
+		t.Fatalf("%+v", got)
+	}
+	for _, d := range got {
+		if all := d.Target + d.Reason + d.Rule + d.Fix; strings.ContainsAny(all, "\x1b\n") {
+			t.Errorf("%+v", d)
+		}
+	}
+}

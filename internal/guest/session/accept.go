@@ -1,0 +1,182 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"sync"
+
+	"github.com/seed434b0696/agent-sandbox/internal/guest/mux"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// asked is a request with the streams that it came with.
+type asked struct {
+	req    *request
+	in     io.Reader    // nil: no input
+	frames *frameReader // what is said later
+	out    *frameWriter
+}
+
+// tell says what comes to pass, until ctx ends.
+type tell func(ctx context.Context, a *asked)
+
+// server answers the streams that a client opens.
+type server interface {
+	command(a *asked)
+	setUp(s Setup) (tell, error)
+	dial(ctx context.Context, t target) (net.Conn, error)
+	listen(ctx context.Context, r Relay) (net.Listener, error)
+}
+
+// accept takes requests off a connection, each on a goroutine of its own, until the connection
+// ends and all have been served.
+func accept(ctx context.Context, m *mux.Session, s server) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	meet := &meeting{places: map[uint32]chan *mux.Stream{}, end: m.Done()}
+	var streams sync.WaitGroup
+	for {
+		stream, err := m.Accept()
+		if err != nil {
+			cancel()
+			streams.Wait()
+			return
+		}
+		streams.Go(func() { meet.take(ctx, stream, s, m) })
+	}
+}
+
+// meeting is where commands and their streams of input find each other.
+type meeting struct {
+	end <-chan struct{}
+
+	mu     sync.Mutex
+	places map[uint32]chan *mux.Stream // by the input's number
+}
+
+func (m *meeting) take(ctx context.Context, stream *mux.Stream, s server, over *mux.Session) {
+	var first [1]byte
+	if _, err := io.ReadFull(stream, first[:]); err != nil {
+		_ = stream.Close()
+		return
+	}
+	if first[0] == inputMark {
+		m.place(stream.ID()) <- stream
+		return
+	}
+	defer stream.Close()
+	a := &asked{frames: &frameReader{r: io.MultiReader(bytes.NewReader(first[:]), stream)}, out: &frameWriter{w: stream}}
+	kind, data, err := a.frames.next()
+	switch {
+	case err != nil:
+		return
+	case kind == frameRequest:
+		m.request(a, data, s)
+	case kind == frameSetup:
+		a.setUp(ctx, data, s)
+	case kind == frameDial:
+		a.dial(ctx, data, stream, s)
+	case kind == frameListen:
+		a.listen(ctx, data, stream, s, over)
+	}
+}
+
+// request hands a command on when its input is there.
+func (m *meeting) request(a *asked, data []byte, s server) {
+	var err error
+	if a.req, err = decodeRequest(data); err != nil {
+		a.refuse(sandbox.Errorf(sandbox.Invalid, "%w", err))
+		return
+	}
+	if a.req.Input != 0 {
+		defer m.forget(a.req.Input)
+		select {
+		case in := <-m.place(a.req.Input):
+			defer in.Close()
+			a.in = in
+		case <-m.end:
+			return
+		}
+	}
+	s.command(a)
+}
+
+// place returns the place where a stream of input and its command meet.
+func (m *meeting) place(id uint32) chan *mux.Stream {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.places[id] == nil {
+		m.places[id] = make(chan *mux.Stream, 1)
+	}
+	return m.places[id]
+}
+
+func (m *meeting) forget(id uint32) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.places, id)
+}
+
+// refuse tells why the command is not started.
+func (a *asked) refuse(err error) {
+	why := failure{Code: sandbox.CodeOf(err), Text: err.Error(), Hint: sandbox.HintOf(err)}
+	if e, ok := errors.AsType[*sandbox.ExecError](err); ok {
+		why.Status, why.Text = e.Code, e.Err.Error()
+	}
+	a.out.fail(why)
+}
+
+// begun says that what was asked for has begun.
+func (a *asked) begun() error { return a.out.frame(frameBegun, make([]byte, 4)) }
+
+// frameWriter lets several goroutines write frames to one stream.
+type frameWriter struct {
+	mu sync.Mutex
+	w  *mux.Stream
+}
+
+func (f *frameWriter) frame(kind byte, data []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return writeFrame(f.w, kind, data)
+}
+
+// fail ends the stream with a reason. Who asked is gone if it does not arrive.
+func (f *frameWriter) fail(why failure) {
+	if data, err := json.Marshal(why); err == nil {
+		_ = f.last(frameFailed, data)
+	}
+}
+
+// last writes the frame that ends the stream, which is closed with it.
+func (f *frameWriter) last(kind byte, data []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	head := frameHead(kind, data)
+	return f.w.WriteLast(head[:], data)
+}
+
+// kind returns a writer whose writes become frames of that kind.
+func (f *frameWriter) kind(kind byte) io.Writer { return kindWriter{f, kind} }
+
+type kindWriter struct {
+	f    *frameWriter
+	kind byte
+}
+
+func (k kindWriter) Write(p []byte) (int, error) {
+	done := 0
+	for len(p) > 0 {
+		part := p[:min(len(p), maxData)]
+		if err := k.f.frame(k.kind, part); err != nil {
+			return done, err
+		}
+		done += len(part)
+		p = p[len(part):]
+	}
+	return done, nil
+}

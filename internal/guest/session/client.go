@@ -1,0 +1,123 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/internal/guest/mux"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Client is the host's end of a session. It is safe for concurrent use.
+type Client struct {
+	mux  *mux.Session
+	fall *fall
+}
+
+// Connection is a session that this process holds.
+type Connection struct {
+	Client
+
+	relays *relays
+}
+
+// Connect greets the guest at the other end of conn, until ctx ends. An end that is no guest, or one of another
+// version, is Unavailable. The caller closes the connection, and conn with it.
+func Connect(ctx context.Context, conn io.ReadWriteCloser) (*Connection, error) {
+	r, err := greet(ctx, conn)
+	if err != nil {
+		_ = conn.Close()
+		if _, ok := errors.AsType[*sandbox.Error](err); ok {
+			return nil, err
+		}
+		return nil, sandbox.Errorf(sandbox.Unavailable, "the guest did not answer: %w", err)
+	}
+	m := mux.Client(conn, r)
+	c := &Connection{Client: Client{m, &fall{}}, relays: &relays{end: m.Done(), all: map[string]*relayListener{}}}
+	go c.relays.accept(m)
+	return c, nil
+}
+
+// Done is closed when the connection has ended.
+func (c *Connection) Done() <-chan struct{} { return c.mux.Done() }
+
+// Close ends the connection; the guest kills what runs.
+func (c *Connection) Close() error { return c.mux.Close() }
+
+// Command is what a guest is asked to run.
+type Command struct {
+	Args []string          // the program and its arguments; the program is looked up in the PATH of Env
+	Env  []string          // the whole environment
+	Dir  string            // absolute; empty: where the sandbox starts, which a guest does not know
+	TTY  *sandbox.Terminal // it gets a terminal of this size, on which its errors are output, too; nil: pipes
+}
+
+// Start runs a command. When ctx ends, what the command has started is killed, all of it. A program that
+// cannot be found or executed is an error with an *[sandbox.ExecError].
+func (c *Client) Start(ctx context.Context, cmd Command, stdio sandbox.Stdio) (*Process, error) {
+	if err := checkCommand(cmd); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	req := request{Args: byteStrings(cmd.Args), Env: byteStrings(cmd.Env), Dir: cmd.Dir, TTY: cmd.TTY}
+	p := &Process{mux: c.mux, name: cmd.Args[0], stdio: stdio, done: make(chan struct{})}
+	if stdio.Stdin != nil {
+		in, err := c.openStream()
+		if err != nil {
+			return nil, err
+		}
+		p.input, req.Input = in, in.ID()
+	}
+	s, err := c.openStream()
+	if err != nil {
+		p.close()
+		return nil, err
+	}
+	p.stream = s
+	p.stop = context.AfterFunc(ctx, p.kill)
+	if err := p.begin(req); err != nil {
+		p.stop()
+		p.close()
+		return nil, firstOf(ctx.Err(), err)
+	}
+	return p, nil
+}
+
+func (c *Client) openStream() (*mux.Stream, error) {
+	s, err := c.mux.Open()
+	if err != nil {
+		return nil, ended(err)
+	}
+	return s, nil
+}
+
+// ended is the error of a session that has ended.
+func ended(err error) error {
+	return sandbox.Errorf(sandbox.Closed, "the sandbox has ended: %w", err)
+}
+
+// checkCommand refuses what could not be passed on unchanged.
+func checkCommand(cmd Command) error {
+	for _, s := range slices.Concat(cmd.Args, cmd.Env, []string{cmd.Dir}) {
+		if strings.ContainsRune(s, 0) {
+			return sandbox.Errorf(sandbox.Invalid, "%.100q holds a NUL byte", s)
+		}
+	}
+	for _, kv := range cmd.Env {
+		if !strings.Contains(kv, "=") || strings.HasPrefix(kv, "=") {
+			return sandbox.Errorf(sandbox.Invalid, "environment entry %.100q is not NAME=VALUE", kv)
+		}
+	}
+	switch {
+	case len(cmd.Args) == 0 || cmd.Args[0] == "":
+		return sandbox.Errorf(sandbox.Invalid, "no command was given")
+	case cmd.Dir != "" && !strings.HasPrefix(cmd.Dir, "/"):
+		return sandbox.Errorf(sandbox.Invalid, "working directory %q is not absolute", cmd.Dir)
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/internal/guest/mux"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// maxSocketPath is how long the path of a Unix socket may be (unix(7)).
+const maxSocketPath = 107
+
+// Listen listens inside, at any time and any number of times, on "127.0.0.1:PORT", "[::1]:PORT" or "unix:/PATH", and
+// returns when connections there are taken. Exists: somebody does already. It ends with Close, which returns when nobody
+// listens any more, or with the session; ctx bounds only how it comes about. Accepted connections have CloseWrite and go on.
+func (c *Connection) Listen(ctx context.Context, address string) (net.Listener, error) {
+	r := Relay{Name: "listen " + strconv.FormatInt(c.relays.next.Add(1), 10), Listen: address}
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	if t := r.address(); t.Network == "unix" && len(t.Addr) > maxSocketPath {
+		return nil, sandbox.Errorf(sandbox.Invalid, "the path of a socket has %d bytes, %d at most", len(t.Addr), maxSocketPath)
+	}
+	data, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	l := c.Listener(r.Name)
+	s, err := c.ask(ctx, frameListen, data)
+	if err != nil {
+		_ = l.Close()
+		return nil, c.deaf(err)
+	}
+	return &listening{Listener: l, stream: s, addr: relayAddr(address)}, nil
+}
+
+// deaf explains a guest that knows no such frame.
+func (c *Connection) deaf(err error) error {
+	select {
+	case <-c.Done():
+		return err
+	default:
+	}
+	if sandbox.CodeOf(err) != sandbox.Closed {
+		return err
+	}
+	return sandbox.Errorf(sandbox.Unsupported, "this sandbox was made by a version in which nobody can listen inside").
+		WithHint("create the sandbox anew")
+}
+
+// listening is a relay that is listened on until it is closed.
+type listening struct {
+	net.Listener
+
+	stream *mux.Stream
+	addr   relayAddr
+	once   sync.Once
+}
+
+// closeTime is how long the guest may take to stop listening.
+const closeTime = 5 * time.Second
+
+// Close stops listening inside.
+func (l *listening) Close() error {
+	err := l.Listener.Close()
+	l.once.Do(func() {
+		_, _ = l.stream.CloseWrite(), l.stream.SetReadDeadline(time.Now().Add(closeTime))
+		_, _ = l.stream.Read(make([]byte, 1)) // its end: nobody listens any more
+		_ = l.stream.Close()
+	})
+	return err
+}
+
+// Addr is where it listens inside.
+func (l *listening) Addr() net.Addr { return l.addr }
+
+// listen answers a frameListen, and carries the connections that are made until the client has enough.
+func (a *asked) listen(ctx context.Context, data []byte, stream *mux.Stream, s server, over *mux.Session) {
+	var r Relay
+	err := json.Unmarshal(data, &r)
+	if err == nil {
+		err = r.check()
+	}
+	var l net.Listener
+	if err == nil {
+		l, err = s.listen(ctx, r)
+	}
+	if err != nil {
+		a.refuse(err)
+		return
+	}
+	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
+	carried := newRelaying(ctx, over, nil)
+	defer carried.all.Wait()
+	if a.begun() == nil {
+		carried.all.Go(func() { carried.accept(l, r.Name) })
+		_, _, _ = a.frames.next() // a client says nothing more: what comes is its end
+	}
+	_ = l.Close()
+	_ = stream.Close()
+}

@@ -1,0 +1,121 @@
+package session
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/internal/guard"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/mux"
+)
+
+// Refusals that are told in a minute: what is inside decides how many there are.
+const (
+	maxTold  = 200         // by the guest, each different
+	maxHeard = 2 * maxTold // of any guest
+	toldTime = time.Minute
+)
+
+// fall is how the guard inside ends a sandbox.
+type fall struct {
+	mu    sync.Mutex
+	heard chan struct{} // closed when nothing more comes; nil: there is no guard
+	err   error
+}
+
+// Fallen waits until a session with a guard inside has ended, and says why the guard ended it, if it did. nil: it
+// did not, or there is none.
+func (c *Client) Fallen() error {
+	c.fall.mu.Lock()
+	heard := c.fall.heard
+	c.fall.mu.Unlock()
+	if heard == nil {
+		return nil
+	}
+	<-heard
+	c.fall.mu.Lock()
+	defer c.fall.mu.Unlock()
+	return c.fall.err
+}
+
+// begin is called when there is a guard. The caller closes what it returns when nothing more comes.
+func (f *fall) begin() (heard chan<- struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := make(chan struct{})
+	f.heard = c
+	return c
+}
+
+// follow takes what the guard says until the session ends, or until the guest says what it should not.
+func (f *fall) follow(s *mux.Stream, heard chan<- struct{}, tell func(guard.Refusal)) {
+	defer close(heard)
+	defer s.Close()
+	frames := &frameReader{r: s}
+	allowed := allowance{limit: maxHeard}
+	for {
+		kind, data, err := frames.next()
+		switch {
+		case err != nil:
+			return
+		case kind == frameRefusal:
+			if r, ok := readRefusal(data); ok && tell != nil && allowed.take(time.Now()) {
+				tell(r)
+			}
+		case kind == frameFailed:
+			f.mu.Lock()
+			f.err = refused(data, "")
+			f.mu.Unlock()
+			return
+		default:
+			return
+		}
+	}
+}
+
+// toldRefusal is a guard.Refusal as it is sent.
+type toldRefusal struct {
+	Kind    guard.Kind `json:"kind"`
+	Op      string     `json:"op"`
+	Target  guard.Path `json:"target"`
+	Command guard.Path `json:"command,omitempty"`
+}
+
+// refusedOps are what a guard refuses.
+var refusedOps = []string{"create", "link", "symlink", "rename", "remove", "connect", "execute", "read", "write", "run"}
+
+// readRefusal takes only what a guard says; a target is a clean path where it is to be one.
+func readRefusal(data []byte) (guard.Refusal, bool) {
+	var r toldRefusal
+	if err := json.Unmarshal(data, &r); err != nil || r.Target == "" || !slices.Contains(refusedOps, r.Op) {
+		return guard.Refusal{}, false
+	}
+	out := guard.Refusal{Kind: r.Kind, Op: r.Op, Target: string(r.Target), Command: string(r.Command)}
+	if strings.ContainsRune(out.Target, 0) || strings.ContainsRune(out.Command, 0) {
+		return out, false
+	}
+	switch r.Kind {
+	case guard.RefusedPath, guard.RefusedSocket, guard.RefusedAddress:
+		return out, true
+	case guard.RefusedCommand:
+		return out, out.Command != ""
+	}
+	return out, false
+}
+
+// allowance lets so many pass in each minute.
+type allowance struct {
+	limit int
+	since time.Time
+	n     int
+}
+
+func (a *allowance) take(now time.Time) bool {
+	if now.Sub(a.since) >= toldTime {
+		a.since, a.n = now, 0
+	}
+	a.n++
+	return a.n <= a.limit
+}

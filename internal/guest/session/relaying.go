@@ -1,0 +1,127 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"net/netip"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/internal/guest/mux"
+)
+
+// acceptPause is how long a listener waits that ran out of descriptors.
+const acceptPause = 50 * time.Millisecond
+
+// relaying are the guest's ends of relays.
+type relaying struct {
+	mux   *mux.Session
+	ctx   context.Context //nolint:containedctx // ends with the session, which owns this
+	all   sync.WaitGroup
+	slots chan struct{}
+	at    loopback
+}
+
+func newRelaying(ctx context.Context, m *mux.Session, at loopback) *relaying {
+	return &relaying{mux: m, ctx: ctx, slots: make(chan struct{}, maxRelayed), at: at}
+}
+
+// loopback is that of [Options].
+type loopback func(port uint16) (net.Listener, error)
+
+// listen begins with all of them or with none.
+func (r *relaying) listen(list []Relay) error {
+	var open []net.Listener
+	for _, one := range list {
+		l, err := r.at.listen(r.ctx, one)
+		if err != nil {
+			for _, l := range open {
+				_ = l.Close()
+			}
+			return err
+		}
+		open = append(open, l)
+	}
+	for i, l := range open {
+		context.AfterFunc(r.ctx, func() { _ = l.Close() })
+		r.all.Go(func() { r.accept(l, list[i].Name) })
+	}
+	return nil
+}
+
+// listen listens inside, where at is nil by what the kernel has.
+func (at loopback) listen(ctx context.Context, r Relay) (net.Listener, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	t := r.address()
+	if t.Network == "tcp" && at != nil {
+		l, err := at(netip.MustParseAddrPort(t.Addr).Port()) // checked
+		if _, kernels := errors.AsType[syscall.Errno](err); kernels {
+			err = socketError(r.Listen, err)
+		}
+		return l, err
+	}
+	if info, err := os.Lstat(t.Addr); t.Network == "unix" && err == nil && info.Mode().Type() == fs.ModeSocket {
+		_ = os.Remove(t.Addr) // of a guest that was killed; Listen says so when it stays
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, t.Network, t.Addr)
+	if err != nil {
+		return nil, socketError(r.Listen, err)
+	}
+	if t.Network == "unix" { // for all users inside, as a port is
+		if err := os.Chmod(t.Addr, 0o666); err != nil {
+			_ = l.Close()
+			return nil, socketError(r.Listen, err)
+		}
+	}
+	return l, nil
+}
+
+// accept carries the connections of one relay until the session ends. The surplus waits in the kernel's queue.
+func (r *relaying) accept(l net.Listener, name string) {
+	for {
+		select {
+		case r.slots <- struct{}{}:
+		case <-r.ctx.Done():
+			return
+		}
+		conn, err := l.Accept()
+		if err == nil {
+			r.all.Go(func() {
+				defer func() { <-r.slots }()
+				r.carry(conn, name)
+			})
+			continue
+		}
+		<-r.slots
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		// What is wrong passes: somebody inside holds what an accept needs.
+		pause := time.NewTimer(acceptPause)
+		select {
+		case <-pause.C:
+		case <-r.ctx.Done():
+			pause.Stop()
+			return
+		}
+	}
+}
+
+func (r *relaying) carry(inside net.Conn, name string) {
+	s, err := r.mux.Open()
+	if err == nil {
+		err = writeFrame(s, frameRelay, []byte(name))
+	}
+	if err != nil {
+		_ = inside.Close()
+		return
+	}
+	defer context.AfterFunc(r.ctx, func() { _ = inside.Close() })()
+	join(newConn(s, relayAddr(name), func() {}), inside)
+}

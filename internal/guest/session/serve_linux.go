@@ -1,0 +1,182 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/internal/guest/mux"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Serve is the guest's end: it runs what the host asks for until the connection ends, and
+// kills everything then.
+func Serve(conn io.ReadWriteCloser, o Options) error {
+	s, err := NewServer(o)
+	if err != nil {
+		return err
+	}
+	return s.serve(conn, s.runners.killAll)
+}
+
+// Server is the guest's end of any number of sessions over one set of processes.
+type Server struct {
+	options Options
+	runners *runners
+}
+
+// NewServer makes this process one that commands can be started from. There is one for a process.
+func NewServer(o Options) (*Server, error) {
+	if err := CloseOnExec(); err != nil {
+		return nil, err
+	}
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return nil, err
+	}
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return nil, err
+	}
+	s := &Server{options: o, runners: newRunners(o.Runner)}
+	s.runners.prepare()
+	return s, nil
+}
+
+// Serve serves one session until its connection ends; the commands that it waits for are killed then, and what they have left
+// in the background stays. It is safe for concurrent use.
+func (s *Server) Serve(conn io.ReadWriteCloser) error { return s.serve(conn, func() {}) }
+
+// Still stops all that runs, until resume is called; what is started meanwhile runs. Nobody inside can undo it
+// but who was not stopped.
+func (s *Server) Still() (resume func()) { return s.runners.still() }
+
+// KillAll kills all that runs. Commands can be started afterwards.
+func (s *Server) KillAll() { s.runners.killRunning() }
+
+func (s *Server) serve(conn io.ReadWriteCloser, last func()) error {
+	r, err := greet(context.Background(), conn)
+	if err != nil {
+		return err
+	}
+	m := mux.Server(conn, r)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	v := &supervisor{options: s.options, runners: s.runners, relays: newRelaying(ctx, m, s.options.Loopback), ctx: ctx, end: ctx.Done(), hangUp: m.Close, flush: m.Flush}
+	accept(ctx, m, v)
+	cancel()
+	v.relays.all.Wait()
+	last()
+	v.closeGuard()
+	return nil
+}
+
+// supervisor answers the host.
+type supervisor struct {
+	options Options
+	runners *runners
+	relays  *relaying
+	ctx     context.Context //nolint:containedctx // of the session, which this is a part of
+	end     <-chan struct{}
+	hangUp  func() error // ends the session
+	flush   func()       // returns when the host was sent what was said
+
+	mu      sync.Mutex
+	settled bool      // it was set up, or never will be
+	guarded *guarding // nil: there is no guard
+}
+
+// settle reports whether it is the first to be called.
+func (s *supervisor) settle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first := !s.settled
+	s.settled = true
+	return first
+}
+
+func (s *supervisor) setUp(want Setup) (tell, error) {
+	if !s.settle() {
+		return nil, sandbox.Errorf(sandbox.Invalid, "the guest is set up once, before the first command")
+	}
+	if err := verify(want.Expect); err != nil {
+		s.runners.killAll() // for good: nothing runs in another place
+		return nil, err
+	}
+	if err := s.relays.listen(want.Relays); err != nil || want.Guard == nil {
+		return nil, err
+	}
+	t, err := s.guard(*want.Guard, want.Deny)
+	if err != nil {
+		s.runners.killAll() // for good: nothing runs without it
+	}
+	return t, err
+}
+
+func (s *supervisor) dial(ctx context.Context, t target) (net.Conn, error) {
+	if t.Network == "tcp" && s.options.Loopback != nil {
+		return nil, sandbox.Errorf(sandbox.Unavailable, "%s: no program inside can listen there", t.Addr)
+	}
+	return dialInside(ctx, t)
+}
+
+func (s *supervisor) listen(ctx context.Context, r Relay) (net.Listener, error) {
+	return s.relays.at.listen(ctx, r)
+}
+
+func (s *supervisor) command(a *asked) {
+	s.settle()
+	if a.req.Op != "" && s.options.Operation != nil {
+		a.operate(s.ctx, s.options.Operation)
+		return
+	}
+	if a.req.Op != "" || a.req.Dir == "" {
+		a.refuse(sandbox.Errorf(sandbox.Unsupported, "the guest only runs commands, in a directory that it is told"))
+		return
+	}
+	if s.options.Busy != nil {
+		s.options.Busy(1)
+		defer s.options.Busy(-1)
+	}
+	if s.options.Inside != nil && s.guardian() == nil { // the guard holds for what is done to files, too
+		if run, ok := s.options.Inside(plainStrings(a.req.Args), a.req.Dir); ok {
+			serveInside(a, run)
+			return
+		}
+	}
+	c := &command{runners: s.runners, asked: a}
+	c.serve()
+}
+
+// serveInside runs what the guest is itself.
+func serveInside(a *asked, run func(in io.Reader, out, errs io.Writer) int) {
+	var input io.Reader = eof{}
+	if a.in != nil {
+		input = a.in
+	}
+	if a.begun() != nil {
+		return
+	}
+	code := run(input, a.out.kind(frameOutput), a.out.kind(frameErrors))
+	_ = a.out.last(frameExit, exitFrame(code, 0)) // the host is gone, and with it who would want to know
+}
+
+type eof struct{}
+
+func (eof) Read([]byte) (int, error) { return 0, io.EOF }
+
+// files closes several files at once.
+type files []*os.File
+
+func (f files) close() {
+	for _, file := range f {
+		if file != nil {
+			_ = file.Close()
+		}
+	}
+}
+
+var errGone = errors.New("the runner is gone")

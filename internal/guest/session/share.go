@@ -1,0 +1,138 @@
+package session
+
+import (
+	"context"
+	"encoding/binary"
+	"io"
+	"net"
+	"syscall"
+
+	"github.com/seed434b0696/agent-sandbox/internal/guest/mux"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Shared is a sandbox that one process holds and others use.
+type Shared struct {
+	// Start is the Start of its Instance.
+	Start func(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error)
+	// Busy is told 1 before a command is started, and -1 when its end has been told to the client.
+	Busy func(n int)
+	// Dial connects to a port on the loopback inside; nil: it is Unsupported.
+	Dial func(ctx context.Context, port int) (net.Conn, error)
+	// Listen listens inside, as that of [sandbox.Relayer]; nil: it is Unsupported.
+	Listen func(ctx context.Context, address string) (net.Listener, error)
+	// Operation does what is not a command.
+	Operation Operation
+}
+
+// Share serves one connection of another process's [Client] until it ends; what that client started and did
+// not wait for is killed then. A command's Env is what comes on top of the policy's, and its Dir may be empty.
+// The other process is trusted: it is for the caller to know who connects.
+func Share(ctx context.Context, conn io.ReadWriteCloser, s Shared) error {
+	r, err := greet(ctx, conn)
+	if err != nil {
+		_ = conn.Close()
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	accept(ctx, mux.Server(conn, r), sharer{ctx, s})
+	return nil
+}
+
+// sharer serves one client.
+type sharer struct {
+	ctx context.Context //nolint:containedctx // of Share, which it does not outlive
+	Shared
+}
+
+func (s sharer) command(a *asked) { a.share(s.ctx, s.Shared) }
+
+func (sharer) setUp(Setup) (tell, error) {
+	return nil, sandbox.Errorf(sandbox.Unsupported, "the sandbox is set up by who created it")
+}
+
+// dial takes no more than Dial does: ports.
+func (s sharer) dial(ctx context.Context, t target) (net.Conn, error) {
+	port, ok := t.port()
+	if s.Dial == nil || !ok {
+		return nil, sandbox.Errorf(sandbox.Unsupported, "this sandbox cannot be dialed at %s", t.Addr)
+	}
+	return s.Dial(ctx, port)
+}
+
+func (s sharer) listen(ctx context.Context, r Relay) (net.Listener, error) {
+	if s.Listen == nil {
+		return nil, sandbox.Errorf(sandbox.Unsupported, "nobody can listen inside this sandbox")
+	}
+	return s.Listen(ctx, r.Listen)
+}
+
+func (a *asked) share(ctx context.Context, s Shared) {
+	if a.req.Op != "" {
+		a.operate(ctx, s.Operation)
+		return
+	}
+	s.Busy(1)
+	defer s.Busy(-1)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stdio := sandbox.Stdio{Stdout: a.out.kind(frameOutput), Stderr: a.out.kind(frameErrors)}
+	if a.in != nil {
+		stdio.Stdin = a.in
+	}
+	p, err := a.begin(ctx, s, stdio)
+	if err != nil {
+		a.refuse(err)
+		return
+	}
+	go func() {
+		a.relay(p)
+		cancel()
+	}()
+	exit, err := p.Wait()
+	// Who ends the sharing ends the sandbox under the command, whose exit nobody knows then: it is not 0.
+	if err != nil && (ctx.Err() == nil || exit == sandbox.Exit{}) {
+		_ = a.out.last(frameFailed, nil) // it breaks off; the client says so
+		return
+	}
+	_ = a.out.last(frameExit, exitFrame(exit.Code, exit.Signal)) // the client is gone otherwise
+}
+
+// begin starts the command and says so before anything that it writes.
+func (a *asked) begin(ctx context.Context, s Shared, stdio sandbox.Stdio) (sandbox.Process, error) {
+	a.out.mu.Lock()
+	defer a.out.mu.Unlock()
+	p, err := s.Start(ctx, sandbox.Cmd{
+		Args: plainStrings(a.req.Args), Env: plainStrings(a.req.Env), Dir: a.req.Dir, TTY: a.req.TTY,
+	}, stdio)
+	if err != nil {
+		return nil, err
+	}
+	_ = writeFrame(a.out.w, frameBegun, make([]byte, 4)) // a client that is gone is noticed by relay
+	return p, nil
+}
+
+// relay passes on what the client says, until it wants the command dead or is gone.
+func (a *asked) relay(p sandbox.Process) {
+	for {
+		kind, data, err := a.frames.next()
+		if err != nil {
+			return
+		}
+		switch {
+		case kind == frameSignal && len(data) == 1:
+			err = p.Signal(syscall.Signal(data[0]))
+		case kind == frameSize && len(data) == 4:
+			if t, ok := p.(sandbox.Resizer); ok {
+				err = t.Resize(sandbox.Terminal{Rows: binary.BigEndian.Uint16(data), Cols: binary.BigEndian.Uint16(data[2:])})
+			}
+		default:
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}

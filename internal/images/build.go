@@ -1,0 +1,157 @@
+package images
+
+import (
+	"context"
+	"maps"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/internal/engine"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Options say what to build. The zero value is the base image with the tools of its Dockerfile.
+type Options struct {
+	Image    string            // one of [Names]; empty: [Base]
+	Tag      string            // of the image and of those below it; empty: [DefaultTag]
+	From     string            // the image that the base image is built from; empty: as its Dockerfile says
+	Tools    Tools             // versions
+	Args     map[string]string // further build arguments
+	CA       []byte            // certificates to trust beside the public ones, PEM; empty: none
+	Registry string            // the npm registry; empty: npm's own choice
+	Progress func(line string) // is told what the build says; nil: nobody
+}
+
+// Tools are the versions of what the base image carries. Empty: that of the Dockerfile. Whatever npm understands is
+// one: "2.1.3", "2", "latest".
+type Tools struct {
+	ClaudeCode string
+	Codex      string
+	AstGrep    string
+	GitDelta   string // of Debian's package, or "none" to leave it out
+}
+
+// Built is an image that was built.
+type Built struct {
+	Reference string            `json:"image"`
+	ID        string            `json:"id"`
+	Versions  map[string]string `json:"versions,omitempty"` // of the tools that were asked for, resolved
+}
+
+// Build builds an image and those that it is built on. Versions that are no exact ones are resolved first, so that the
+// engine's layer cache knows whether there is anything to do.
+func Build(ctx context.Context, e *engine.Client, o Options) ([]Built, error) {
+	if o.Image == "" {
+		o.Image = Base
+	}
+	if _, err := Context(o.Image); err != nil {
+		return nil, err
+	}
+	if err := CheckTag(o.Tag); err != nil {
+		return nil, err
+	}
+	args, err := o.baseArgs(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	var out []Built
+	for _, name := range Chain(o.Image) {
+		b := Built{Reference: Reference(name, o.Tag)}
+		if name == Base {
+			b.Versions = toolArgs(args)
+		} else {
+			args = maps.Clone(o.Args)
+			if args == nil {
+				args = map[string]string{}
+			}
+			args["BASE"] = out[len(out)-1].Reference
+		}
+		if b.ID, err = o.build(ctx, e, name, "", args); err != nil {
+			return out, err
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}
+
+// build builds one image, or one stage of it, which gets no name.
+func (o Options) build(ctx context.Context, e *engine.Client, name, stage string, args map[string]string) (string, error) {
+	files, err := Context(name)
+	if err != nil {
+		return "", err
+	}
+	b := engine.Build{Context: files, Extra: map[string][]byte{"ca.pem": o.CA}, Target: stage, Args: args, Progress: o.Progress}
+	if stage == "" {
+		b.Tags = []string{Reference(name, o.Tag)}
+		b.Labels = map[string]string{Label: name}
+	}
+	return e.Build(ctx, b)
+}
+
+// Label is the label of our images; its value is one of [Names], or "repo".
+const Label = "agent-sandbox.image"
+
+// baseArgs are the build arguments of the base image, with exact versions.
+func (o Options) baseArgs(ctx context.Context, e *engine.Client) (map[string]string, error) {
+	args := map[string]string{}
+	maps.Copy(args, o.Args)
+	if o.From != "" {
+		args["BASE"] = o.From
+	}
+	if o.Registry != "" {
+		args["NPM_CONFIG_REGISTRY"] = o.Registry
+	}
+	if v := o.Tools.GitDelta; v != "" {
+		if err := checkVersion("git-delta", v); err != nil {
+			return nil, err
+		}
+		args["GIT_DELTA_VERSION"] = v
+	}
+	wanted := map[string]string{}
+	for _, t := range npmTools() {
+		v := *t.version(&o.Tools)
+		if v == "" {
+			continue
+		}
+		if err := checkVersion(t.pkg, v); err != nil {
+			return nil, err
+		}
+		args[t.arg] = v
+		if !exact(v) {
+			wanted[t.arg] = t.pkg + "@" + v
+		}
+	}
+	if len(wanted) == 0 {
+		return args, nil
+	}
+	stage, err := o.build(ctx, e, Base, "npm", maps.Clone(args))
+	if err != nil {
+		return nil, err
+	}
+	for arg, what := range wanted {
+		if args[arg], err = resolve(ctx, e, stage, o.Registry, what); err != nil {
+			return nil, err
+		}
+	}
+	return args, nil
+}
+
+// toolArgs are the arguments that hold versions.
+func toolArgs(args map[string]string) map[string]string {
+	out := map[string]string{}
+	for k, v := range args {
+		if tool, ok := strings.CutSuffix(k, "_VERSION"); ok {
+			out[strings.ReplaceAll(strings.ToLower(tool), "_", "-")] = v
+		}
+	}
+	return out
+}
+
+// CheckTag reports why a tag cannot be an image's, or nil. The empty one stands for [DefaultTag].
+func CheckTag(tag string) error {
+	const first = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+	if tag == "" || len(tag) <= 128 && strings.Contains(first, tag[:1]) && strings.Trim(tag, first+".-") == "" {
+		return nil
+	}
+	return sandbox.Errorf(sandbox.Invalid, "%.140q cannot be an image's tag", tag).
+		WithHint("up to 128 letters, digits, '_', '.' and '-', the first no '.' or '-'")
+}

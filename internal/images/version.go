@@ -1,0 +1,103 @@
+package images
+
+import (
+	"context"
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/internal/engine"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// npmTool is a tool of the base image that npm brings.
+type npmTool struct {
+	pkg, arg string // its package; the build argument that holds its version
+	version  func(*Tools) *string
+}
+
+func npmTools() []npmTool {
+	return []npmTool{
+		{"@anthropic-ai/claude-code", "CLAUDE_CODE_VERSION", func(t *Tools) *string { return &t.ClaudeCode }},
+		{"@openai/codex", "CODEX_VERSION", func(t *Tools) *string { return &t.Codex }},
+		{"@ast-grep/cli", "AST_GREP_VERSION", func(t *Tools) *string { return &t.AstGrep }},
+	}
+}
+
+// checkVersion reports why v cannot be a version, a tag or a range of a package, or nil. It becomes part of a command
+// line in the build, and of a query.
+func checkVersion(pkg, v string) error {
+	if !regexp.MustCompile(`^[0-9A-Za-z^~][0-9A-Za-z.+_-]{0,63}$`).MatchString(v) {
+		return sandbox.Errorf(sandbox.Invalid, "%.80q is no version of %s", v, pkg).
+			WithHint("name one such as 1.2.3, or latest")
+	}
+	return nil
+}
+
+// exact tells whether a version stands for itself alone.
+func exact(v string) bool {
+	return regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$`).MatchString(v)
+}
+
+// resolve asks the registry, by way of npm itself in the stage of the build that has it, which version a package
+// such as "@openai/codex@latest" has.
+func resolve(ctx context.Context, e *engine.Client, stage, registry, pkg string) (string, error) {
+	run := engine.Run{
+		Image: stage, Args: []string{"npm", "view", "--json", "--", pkg, "version"}, Network: true,
+		Env: []string{"NPM_CONFIG_CACHE=/tmp/npm", "NPM_CONFIG_UPDATE_NOTIFIER=false", "NPM_CONFIG_FETCH_RETRIES=1"},
+	}
+	if registry != "" {
+		run.Env = append(run.Env, "NPM_CONFIG_REGISTRY="+registry)
+	}
+	out, err := e.Run(ctx, run)
+	if err != nil {
+		return "", err
+	}
+	v, ok := newest(out.Stdout)
+	if out.Code != 0 || !ok {
+		return "", sandbox.Errorf(sandbox.NotFound, "npm finds no version for %s: %s", pkg, npmComplaint(out)).
+			WithHint("see whether the registry can be reached from containers, or name an exact version")
+	}
+	return v, nil
+}
+
+// newest is the last of the versions that npm prints: a string, or several in order for a range.
+func newest(printed []byte) (string, bool) {
+	var one string
+	var many []string
+	if json.Unmarshal(printed, &one) != nil && json.Unmarshal(printed, &many) == nil && len(many) > 0 {
+		one = many[len(many)-1]
+	}
+	return one, exact(one)
+}
+
+// npmComplaint is what npm says went wrong, on one line.
+func npmComplaint(out engine.Output) string {
+	var said struct {
+		Error struct{ Code, Summary string }
+	}
+	if json.Unmarshal(out.Stdout, &said) == nil && said.Error.Code != "" {
+		summary, _, _ := strings.Cut(strings.TrimSpace(said.Error.Summary), "\n")
+		return said.Error.Code + " " + summary
+	}
+	text := strings.Join(strings.Fields(string(out.Stderr)), " ")
+	return text[:min(len(text), 200)]
+}
+
+// Setting is what npm's configuration has for a name such as "registry": of env, a process's environment, or of the
+// content of an .npmrc; "" when neither says anything.
+func Setting(env []string, npmrc, name string) string {
+	for _, kv := range env {
+		if k, v, ok := strings.Cut(kv, "="); ok && strings.EqualFold(k, "npm_config_"+name) && v != "" {
+			return v
+		}
+	}
+	found := ""
+	for line := range strings.Lines(npmrc) {
+		k, v, ok := strings.Cut(line, "=")
+		if ok && strings.TrimSpace(k) == name {
+			found = strings.Trim(strings.TrimSpace(v), `"'`)
+		}
+	}
+	return found
+}

@@ -1,0 +1,23 @@
+package coreutils
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/seed434b0696/agent-sandbox/memory/shell"
+)
+
+func hostidCommand() shell.Command {
+	return shell.Command{
+		Name: "hostid", Usage: "[OPTION]", Summary: "print the number of the machine in hexadecimal", Run: runHostid,
+	}
+}
+
+// runHostid prints what gethostid(3) makes of the address: its halves, exchanged. The only address is that of the machine itself.
+func runHostid(p *shell.Proc) int {
+	if status, done := noOperands(p, hostidCommand); done {
+		return status
+	}
+	address := binary.LittleEndian.Uint32([]byte{127, 0, 0, 1})
+	return printLine(p, fmt.Sprintf("%08x", address<<16|address>>16))
+}

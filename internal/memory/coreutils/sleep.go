@@ -1,0 +1,85 @@
+package coreutils
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/memory/shell"
+)
+
+func sleepCommand() shell.Command {
+	return shell.Command{
+		Name: "sleep", Usage: "NUMBER[SUFFIX]...\nOPTION",
+		Summary: "wait as long as the NUMBERs say together: seconds, or s, m, h, d",
+		Run:     runSleep,
+	}
+}
+
+func runSleep(p *shell.Proc) int {
+	o := newOptions(p, sleepCommand, nil)
+	for o.Next() {
+		continue
+	}
+	if o.Ended() {
+		return o.Status
+	}
+	if len(o.Args()) == 0 {
+		return usageError(p, sleepCommand, 1, "missing operand")
+	}
+	var sum time.Duration
+	wrong := false
+	for _, a := range o.Args() {
+		d, ok := parseInterval(a)
+		if !ok {
+			p.Warn("invalid time interval %s", quoteLocaleName(a))
+			wrong = true
+		}
+		if sum += d; sum < 0 {
+			sum = math.MaxInt64
+		}
+	}
+	if wrong {
+		tryHelp(p, sleepCommand())
+		return 1
+	}
+	return waitFor(p, sum)
+}
+
+// waitFor waits, and returns the exit status.
+func waitFor(p *shell.Proc, d time.Duration) int {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return 0
+	case <-p.Context().Done():
+		return p.Status(p.Context().Err())
+	}
+}
+
+// parseInterval reads a number of seconds, minutes (m), hours (h) or days (d).
+func parseInterval(s string) (time.Duration, bool) {
+	unit := time.Second
+	number := s
+	if n := len(s); n > 1 {
+		if u, ok := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour}[s[n-1]]; ok {
+			unit, number = u, s[:n-1]
+		}
+	}
+	if strings.ContainsAny(number, "_") {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(strings.TrimPrefix(number, "+"), 64)
+	if math.IsInf(f, 1) {
+		return math.MaxInt64, true
+	}
+	if err != nil || f < 0 || math.IsNaN(f) {
+		return 0, false
+	}
+	if f*float64(unit) >= math.MaxInt64 {
+		return math.MaxInt64, true
+	}
+	return time.Duration(math.Ceil(f * float64(unit))), true
+}

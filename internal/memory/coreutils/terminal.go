@@ -1,0 +1,35 @@
+package coreutils
+
+import (
+	"strconv"
+
+	"github.com/seed434b0696/agent-sandbox/memory/shell"
+)
+
+// terminal is a stream that a person sits at.
+type terminal interface {
+	// Terminal returns the size of the terminal; not ok when the stream is none.
+	Terminal() (columns, rows int, ok bool)
+}
+
+// isTerminal tells whether a stream of a process leads to a terminal.
+func isTerminal(stream any) bool {
+	t, ok := stream.(terminal)
+	if ok {
+		_, _, ok = t.Terminal()
+	}
+	return ok
+}
+
+// columns returns how wide the output may be: the terminal, COLUMNS, or 80.
+func columns(p *shell.Proc) int {
+	if t, ok := p.Stdout.(terminal); ok {
+		if n, _, ok := t.Terminal(); ok && n > 0 {
+			return n
+		}
+	}
+	if n, err := strconv.Atoi(p.Getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	return 80
+}

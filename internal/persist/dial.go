@@ -1,0 +1,69 @@
+package persist
+
+import (
+	"context"
+	"net"
+	"sync"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// dial connects to a port inside; the sandbox is not idle until the connection is closed.
+func (k *keeper) dial(ctx context.Context, port int) (net.Conn, error) {
+	d, ok := sandbox.As[sandbox.Dialer](k.instance)
+	if !ok {
+		return nil, sandbox.Errorf(sandbox.Unsupported, "this sandbox cannot be dialed")
+	}
+	conn, err := d.Dial(ctx, port)
+	if err != nil {
+		return nil, err
+	}
+	k.add(&k.working, 1)
+	return &dialed{Conn: conn, closed: sync.OnceFunc(func() { k.add(&k.working, -1) })}, nil
+}
+
+// listen listens inside; the sandbox is not idle while somebody does.
+func (k *keeper) listen(ctx context.Context, address string) (net.Listener, error) {
+	i, ok := sandbox.As[sandbox.Listener](k.instance)
+	if !ok {
+		return nil, sandbox.Errorf(sandbox.Unsupported, "nobody can listen inside this sandbox")
+	}
+	l, err := i.Listen(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	k.add(&k.working, 1)
+	return &listened{Listener: l, closed: sync.OnceFunc(func() { k.add(&k.working, -1) })}, nil
+}
+
+// listened is a listener that counts.
+type listened struct {
+	net.Listener
+
+	closed func()
+}
+
+func (l *listened) Close() error {
+	l.closed()
+	return l.Listener.Close()
+}
+
+// dialed is a connection that counts.
+type dialed struct {
+	net.Conn
+
+	closed func()
+}
+
+func (d *dialed) Close() error {
+	d.closed()
+	return d.Conn.Close()
+}
+
+// CloseWrite passes on that no more comes.
+func (d *dialed) CloseWrite() error {
+	if w, ok := d.Conn.(interface{ CloseWrite() error }); ok {
+		return w.CloseWrite()
+	}
+	return nil
+}

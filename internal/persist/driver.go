@@ -1,0 +1,151 @@
+package persist
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Driver makes the sandboxes of another driver live on. It is safe for concurrent use, also by several processes.
+type Driver struct {
+	Inner  sandbox.Driver
+	Store  Store
+	Keeper []string // the command line that calls [Store.Keep]; the name is added to it
+	Idle   time.Duration
+	TTL    time.Duration
+	Warm   int      // how many sandboxes Create leaves prepared for the next one like it, where the driver can tell what is alike
+	Env    []string // that forks are started with of sandboxes which another process made
+
+	keepers sync.Map // ID → channel, closed when the keeper that this process started was waited for
+}
+
+// Name is that of the driver within.
+func (d *Driver) Name() string { return d.Inner.Name() }
+
+// Check is that of the driver within.
+func (d *Driver) Check(ctx context.Context) (sandbox.Report, error) { return d.Inner.Check(ctx) }
+
+// Create makes a sandbox and starts its keeper with spec.Env as its own environment. It lives until Close. Its ID is
+// spec.Name where that can be one (see [CheckName]) and must be free then; any other name stays a label.
+func (d *Driver) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Instance, error) {
+	id := spec.Name
+	if CheckName(id) != nil {
+		var err error
+		if id, err = NewID(); err != nil {
+			return nil, err
+		}
+	}
+	record := Record{
+		ID: id, Name: spec.Name, Backend: d.Name(), Created: time.Now(), Spec: spec,
+		Idle: sandbox.Duration(d.Idle), TTL: sandbox.Duration(d.TTL),
+	}
+	if d.Warm > 0 {
+		return d.createWarm(ctx, record)
+	}
+	return d.create(ctx, record)
+}
+
+func (d *Driver) create(ctx context.Context, record Record) (*instance, error) {
+	id, spec := record.ID, record.Spec
+	if err := d.Store.Add(record); err != nil {
+		return nil, err
+	}
+	if err := d.Start(ctx, id, spec.Env); err != nil {
+		return nil, errors.Join(err, d.destroy(context.WithoutCancel(ctx), id))
+	}
+	i, err := d.open(ctx, id)
+	if err != nil {
+		return nil, errors.Join(err, d.destroy(context.WithoutCancel(ctx), id))
+	}
+	i.env = spec.Env
+	return i, nil
+}
+
+// Destroy stops a sandbox and removes all that is kept of it, with its driver's part. Its workspace stays as it is.
+func (d *Driver) Destroy(ctx context.Context, name string) error {
+	err := d.Store.destroy(ctx, name)
+	if err == nil {
+		err = sweep(ctx, d.Inner)
+	}
+	return err
+}
+
+// sweep removes what a driver holds of sandboxes that are no more.
+func sweep(ctx context.Context, d sandbox.Driver) error {
+	if s, ok := d.(sandbox.Sweeper); ok {
+		return s.Sweep(ctx)
+	}
+	return nil
+}
+
+// destroy is Destroy and returns when a keeper that this process started is gone altogether.
+func (d *Driver) destroy(ctx context.Context, id string) error {
+	err := d.Destroy(ctx, id)
+	if gone, ok := d.keepers.LoadAndDelete(id); ok && err == nil {
+		select {
+		case <-gone.(chan struct{}): //nolint:forcetypeassert // only Start stores
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return err
+}
+
+// NewID makes an ID that nobody has.
+func NewID() (string, error) {
+	var id [4]byte
+	_, err := rand.Read(id[:])
+	return "box-" + hex.EncodeToString(id[:]), err
+}
+
+// Open connects to a sandbox that runs. Closed: it is stopped.
+func (d *Driver) Open(ctx context.Context, name string) (sandbox.Instance, error) {
+	i, err := d.open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return i, nil
+}
+
+func (d *Driver) open(ctx context.Context, name string) (*instance, error) {
+	conn, err := d.Store.dial(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	c, err := session.Connect(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	i := newInstance(d, name, c)
+	if i.first, err = i.status(ctx); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return i, nil
+}
+
+// List tells of all of this backend, running or stopped.
+func (d *Driver) List(ctx context.Context) ([]sandbox.Info, error) {
+	records, err := d.Records(ctx)
+	var out []sandbox.Info
+	for _, r := range records {
+		out = append(out, r.Info())
+	}
+	return out, err
+}
+
+// mine are the records of this backend.
+func (d *Driver) mine(records []Record) []Record {
+	return slices.DeleteFunc(records, func(r Record) bool { return r.Backend != d.Name() })
+}
+
+// Info is what is known of a sandbox without asking its keeper.
+func (r Record) Info() sandbox.Info {
+	return sandbox.Info{ID: r.ID, Name: r.Name, Backend: r.Backend, Workspace: r.Spec.Workspace, Created: r.Created}
+}

@@ -1,0 +1,74 @@
+package persist
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// fork makes and starts a sandbox that begins with the files of another. Until it is there as a whole, its directory
+// has a name that is nobody's.
+func (d *Driver) fork(ctx context.Context, from operated, of, name, snapshot string, env []string) (sandbox.Instance, error) {
+	record, err := d.Store.Load(of)
+	if err != nil {
+		return nil, err
+	}
+	record.State = ""
+	record.ID, record.Name, record.Created, record.Spec.Name = name, name, time.Now(), name
+	if record.Spec.Stage != "" {
+		record.Spec.Stage = name
+	}
+	err = d.Store.add(record, func(dir string) error {
+		state := filepath.Join(dir, stateDir)
+		if err := os.Mkdir(state, 0o700); err != nil {
+			return err
+		}
+		return from(ctx, opSaveState, argument{Name: snapshot, Dir: state}, nil)
+	})
+	if err != nil {
+		return nil, err
+	}
+	i, err := d.begin(ctx, name, env)
+	if err != nil {
+		ctx = context.WithoutCancel(ctx)
+		return nil, errors.Join(err, d.revert(ctx, record), d.destroy(ctx, name))
+	}
+	return i, nil
+}
+
+func (d *Driver) begin(ctx context.Context, name string, env []string) (sandbox.Instance, error) {
+	if err := d.Start(ctx, name, env); err != nil {
+		return nil, err
+	}
+	return d.Open(ctx, name)
+}
+
+// Reverter is implemented by drivers whose sandboxes, when they start, take files out of the State that SaveState wrote.
+type Reverter interface {
+	// Revert removes what a sandbox has taken out of its Spec's State. Nobody ever had it; what a killed process has left
+	// running of it ends.
+	Revert(ctx context.Context, spec sandbox.Spec) error
+}
+
+// revertTime is how long the end of what a killed keeper left running is waited for.
+const revertTime = 10 * time.Second
+
+// revert removes what a fork has brought out of its State before it failed to start.
+func (d *Driver) revert(ctx context.Context, record Record) error {
+	r, ok := d.Inner.(Reverter)
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, revertTime)
+	defer cancel()
+	if err := d.Store.Stop(ctx, record.ID); err != nil {
+		return err
+	}
+	spec := record.Spec
+	spec.State = d.Store.state(record)
+	return r.Revert(ctx, spec)
+}

@@ -1,0 +1,89 @@
+package persist
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+
+	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// instance is a sandbox that its keeper holds, seen from another process.
+type instance struct {
+	operated
+
+	driver *Driver
+	name   string
+	conn   *session.Connection
+	first  status
+	env    []string // that its forks are started with
+}
+
+func newInstance(d *Driver, name string, c *session.Connection) *instance {
+	return &instance{
+		driver: d, name: name, conn: c, env: d.Env,
+		operated: func(ctx context.Context, op string, arg any, answer io.Writer) error {
+			return c.Operate(ctx, op, arg, answer)
+		},
+	}
+}
+
+func (i *instance) ID() string { return i.name }
+
+// Limits are those of its policy.
+func (i *instance) Limits() (sandbox.Limits, error) { return i.first.Limits, nil }
+
+func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error) {
+	return i.conn.Start(ctx, session.Command{Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, TTY: cmd.TTY}, stdio)
+}
+
+func (i *instance) Files() sandbox.Files { return guest.NewFiles(i.Start) }
+
+func (i *instance) status(ctx context.Context) (st status, err error) {
+	return st, i.ask(ctx, opStatus, nil, &st)
+}
+
+func (i *instance) Status(ctx context.Context) (sandbox.Status, error) {
+	st, err := i.status(ctx)
+	return st.Status, err
+}
+
+// Denials are what was refused since this connection was opened, to all who use the sandbox; only the last are
+// remembered.
+func (i *instance) Denials(ctx context.Context) (list []sandbox.Denial, err error) {
+	return list, i.ask(ctx, opRefused, since{After: i.first.Refused}, &list)
+}
+
+// Fork is that of sandbox.Forker.
+func (i *instance) Fork(ctx context.Context, name, snapshot string) (sandbox.Instance, error) {
+	return i.driver.fork(ctx, i.operated, i.name, name, snapshot, i.env)
+}
+
+// Dial connects to a port inside, through the keeper.
+func (i *instance) Dial(ctx context.Context, port int) (net.Conn, error) {
+	return i.conn.DialPort(ctx, port)
+}
+
+// Listen listens inside, through the keeper, as long as this connection to it lasts.
+func (i *instance) Listen(ctx context.Context, address string) (net.Listener, error) {
+	return i.conn.Listen(ctx, address)
+}
+
+// Ended is closed when the sandbox or our connection to it has ended.
+func (i *instance) Ended() <-chan struct{} { return i.conn.Done() }
+
+// Detach ends the connection and leaves the sandbox running.
+func (i *instance) Detach() error { return i.conn.Close() }
+
+// Close destroys the sandbox.
+func (i *instance) Close(ctx context.Context) error {
+	err := i.conn.Close()
+	derr := i.driver.destroy(ctx, i.name)
+	if sandbox.CodeOf(derr) == sandbox.NotFound {
+		derr = nil
+	}
+	return errors.Join(err, derr)
+}

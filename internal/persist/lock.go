@@ -1,0 +1,165 @@
+package persist
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// lock is the keeper's hold on a sandbox: it ends with the process, however that ends. It belongs to the open file
+// (F_OFD_SETLK, fcntl(2)), so it can be handed over, and asked for without being taken.
+type lock struct{ file *os.File }
+
+// take takes the lock, or fails with Exists when a keeper has it.
+func (s Store) take(name string) (*lock, error) {
+	f, err := s.openLock(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := tryLock(f); errors.Is(err, errLocked) {
+		return nil, sandbox.Errorf(sandbox.Exists, "sandbox %s runs already", name)
+	} else if err != nil {
+		return nil, err
+	}
+	return s.still(name, f)
+}
+
+// exclusive is a lock of all of a file, for one.
+func exclusive() *unix.Flock_t { return &unix.Flock_t{Type: unix.F_WRLCK} }
+
+// errLocked says that another process has the lock.
+var errLocked = errors.New("locked")
+
+// tryLock locks f, or closes it.
+func tryLock(f *os.File) error {
+	err := unix.FcntlFlock(f.Fd(), setLock, exclusive())
+	if err == nil {
+		return nil
+	}
+	_ = f.Close() // nothing was written
+	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
+		return errLocked
+	}
+	return err
+}
+
+// lockFileIn locks the lock of a directory that is being made or removed, with the flags of open(2).
+func lockFileIn(dir string, flags int) (*lock, error) {
+	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|flags, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := tryLock(f); err != nil {
+		return nil, err
+	}
+	return &lock{f}, nil
+}
+
+// inherit takes the lock over from the process that started this one, so that nobody has it in between; or takes it.
+func (s Store) inherit(name string) (*lock, error) {
+	const descriptor = 4 // as Start hands it over
+	var mine, its unix.Stat_t
+	if unix.Fstat(descriptor, &mine) != nil || unix.Stat(filepath.Join(s.dir(name), lockFile), &its) != nil ||
+		mine.Dev != its.Dev || mine.Ino != its.Ino {
+		return s.take(name)
+	}
+	unix.CloseOnExec(descriptor)
+	return &lock{os.NewFile(descriptor, lockFile)}, nil
+}
+
+// wait takes the lock when the keeper has ended, or fails when ctx ends.
+func (s Store) wait(ctx context.Context, name string) (*lock, error) {
+	f, err := s.openLock(name)
+	if err != nil {
+		return nil, err
+	}
+	got := make(chan error, 1)
+	go func() {
+		var err error
+		for err = unix.EINTR; errors.Is(err, unix.EINTR); {
+			err = unix.FcntlFlock(f.Fd(), waitLock, exclusive())
+		}
+		got <- err
+	}()
+	select {
+	case err := <-got:
+		if err != nil {
+			_ = f.Close()
+			return nil, err
+		}
+		return s.still(name, f)
+	case <-ctx.Done():
+		go func() { // it is let go of as soon as it comes
+			_, _ = <-got, f.Close()
+		}()
+		return nil, ctx.Err()
+	}
+}
+
+func (s Store) openLock(name string) (*os.File, error) {
+	if CheckName(name) != nil {
+		return nil, noSuch(name)
+	}
+	f, err := os.OpenFile(filepath.Join(s.dir(name), lockFile), os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, noSuch(name)
+	}
+	return f, err
+}
+
+// still makes sure that the locked file is the sandbox's: it may have been removed before we had the lock.
+func (s Store) still(name string, f *os.File) (*lock, error) {
+	mine, err := f.Stat()
+	if err == nil {
+		var now os.FileInfo
+		if now, err = os.Stat(filepath.Join(s.dir(name), lockFile)); err == nil && os.SameFile(mine, now) {
+			return &lock{f}, nil
+		}
+	}
+	_ = f.Close()
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return nil, noSuch(name)
+	}
+	return nil, err
+}
+
+// release lets go. A nil lock is none. It unlocks and does not only close: a process that is just being started
+// somewhere else in this one still has a copy of the descriptor.
+func (l *lock) release() {
+	if l != nil {
+		free := exclusive()
+		free.Type = unix.F_UNLCK
+		_ = unix.FcntlFlock(l.file.Fd(), setLock, free)
+		_ = l.file.Close()
+	}
+}
+
+// leave closes our end of a lock that a keeper has now.
+func (l *lock) leave() { _ = l.file.Close() }
+
+// Runs reports whether a keeper holds the sandbox.
+func (s Store) Runs(name string) (bool, error) {
+	f, err := s.openLock(name)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	is := exclusive()
+	err = unix.FcntlFlock(f.Fd(), askLock, is)
+	return is.Type != unix.F_UNLCK, err
+}
+
+// Await returns when the sandbox has no keeper, or an error when ctx ends. NotFound: there is no sandbox any more.
+func (s Store) Await(ctx context.Context, name string) error {
+	l, err := s.wait(ctx, name)
+	if err == nil {
+		l.release()
+	}
+	return err
+}

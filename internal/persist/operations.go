@@ -1,0 +1,181 @@
+package persist
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+
+	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Operations of a kept sandbox. Those that are not here go to its instance; see [Operator].
+const (
+	opStatus         = "status"
+	opStop           = "stop"
+	opSnapshot       = "snapshot"
+	opRestore        = "restore"
+	opSnapshots      = "snapshots"
+	opRemoveSnapshot = "remove-snapshot"
+	opSaveState      = "save-state"
+	opRest           = "rest"
+	opRefused        = "refused"
+	opAdopt          = "adopt"
+)
+
+// Operator is implemented by instances of drivers that answer more than every sandbox does, and by those of [Driver],
+// which ask the instance that the keeper holds.
+type Operator interface {
+	// Operate does what the name says. arg is JSON, nil when there is none; the answer is written as it comes. One
+	// that is not known is Unsupported.
+	Operate(ctx context.Context, name string, arg json.RawMessage, answer io.Writer) error
+}
+
+// Rester is implemented by instances that can let go of their files for a moment.
+type Rester interface {
+	// Rest ends what was left running, and starts nothing until release is called. Denied: commands run.
+	Rest(ctx context.Context) (release func(), err error)
+}
+
+// argument is that of the operations on snapshots.
+type argument struct {
+	Name string `json:"name,omitempty"` // of the snapshot
+	Dir  string `json:"dir,omitempty"`  // of opSaveState
+}
+
+// resting is what opRest answers when the sandbox rests, which lasts until the client has gone.
+const resting = "resting\n"
+
+// perform does what a client asks of an instance.
+func perform(ctx context.Context, i sandbox.Instance, op string, arg json.RawMessage, answer io.Writer) error {
+	var a argument
+	switch op {
+	case opSnapshot, opRestore, opRemoveSnapshot, opSaveState:
+		if err := json.Unmarshal(arg, &a); err != nil {
+			return sandbox.Errorf(sandbox.Invalid, "the argument of %s: %w", op, err)
+		}
+	}
+	switch op {
+	case opSaveState:
+		k, ok := sandbox.As[sandbox.StateKeeper](i)
+		if !ok {
+			return sandbox.Errorf(sandbox.Unsupported, "sandboxes of this backend cannot be forked")
+		}
+		return k.SaveState(ctx, a.Dir, a.Name)
+	case opSnapshot, opRestore, opRemoveSnapshot, opSnapshots:
+		return performSnapshot(ctx, i, op, a.Name, answer)
+	case opRest:
+		return rest(ctx, i, answer)
+	}
+	if o, ok := sandbox.As[Operator](i); ok {
+		return o.Operate(ctx, op, arg, answer)
+	}
+	return unknown(op)
+}
+
+func unknown(op string) error {
+	return sandbox.Errorf(sandbox.Unsupported, "no operation %.50q", op)
+}
+
+func performSnapshot(ctx context.Context, i sandbox.Instance, op, name string, answer io.Writer) error {
+	s, ok := sandbox.As[sandbox.Snapshotter](i)
+	if !ok {
+		return sandbox.Errorf(sandbox.Unsupported, "sandboxes of this backend have no snapshots")
+	}
+	if op == opSnapshots {
+		list, err := s.Snapshots(ctx)
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(answer).Encode(list)
+	}
+	if err := sandbox.CheckSnapshot(name); err != nil {
+		return err
+	}
+	switch op {
+	case opRestore:
+		return s.Restore(ctx, name)
+	case opRemoveSnapshot:
+		return s.RemoveSnapshot(ctx, name)
+	}
+	return s.Snapshot(ctx, name)
+}
+
+// rest lets the sandbox rest until ctx ends.
+func rest(ctx context.Context, i sandbox.Instance, answer io.Writer) error {
+	release := func() {}
+	if r, ok := sandbox.As[Rester](i); ok {
+		var err error
+		if release, err = r.Rest(ctx); err != nil {
+			return err
+		}
+	}
+	defer release()
+	if _, err := io.WriteString(answer, resting); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// maxAnswer bounds the answers that are kept whole.
+const maxAnswer = 16 << 20
+
+// whole keeps an answer.
+type whole struct{ bytes.Buffer }
+
+func (w *whole) Write(p []byte) (int, error) {
+	if w.Len()+len(p) > maxAnswer {
+		return 0, sandbox.Errorf(sandbox.Internal, "the answer has more than %d bytes", maxAnswer)
+	}
+	return w.Buffer.Write(p)
+}
+
+// operated is a sandbox that does what it is asked, here or by its keeper.
+type operated func(ctx context.Context, op string, arg any, answer io.Writer) error
+
+// ask decodes a short answer.
+func (o operated) ask(ctx context.Context, op string, arg, into any) error {
+	var answer whole
+	if err := o(ctx, op, arg, &answer); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(answer.Bytes(), into); err != nil {
+		return sandbox.Errorf(sandbox.Internal, "the answer to %s: %w", op, err)
+	}
+	return nil
+}
+
+// Snapshot is that of sandbox.Snapshotter.
+func (o operated) Snapshot(ctx context.Context, name string) error {
+	return o(ctx, opSnapshot, argument{Name: name}, nil)
+}
+
+// Restore is that of sandbox.Snapshotter.
+func (o operated) Restore(ctx context.Context, name string) error {
+	return o(ctx, opRestore, argument{Name: name}, nil)
+}
+
+// RemoveSnapshot is that of sandbox.Snapshotter.
+func (o operated) RemoveSnapshot(ctx context.Context, name string) error {
+	return o(ctx, opRemoveSnapshot, argument{Name: name}, nil)
+}
+
+// Snapshots is that of sandbox.Snapshotter.
+func (o operated) Snapshots(ctx context.Context) (list []sandbox.SnapshotInfo, err error) {
+	return list, o.ask(ctx, opSnapshots, nil, &list)
+}
+
+// Operate is that of Operator.
+func (o operated) Operate(ctx context.Context, name string, arg json.RawMessage, answer io.Writer) error {
+	if arg == nil {
+		return o(ctx, name, nil, answer)
+	}
+	return o(ctx, name, arg, answer)
+}
+
+// Rest is that of Rester.
+func (o operated) Rest(ctx context.Context) (release func(), err error) {
+	return session.Hold(ctx, func(ctx context.Context, answer io.Writer) error { return o(ctx, opRest, nil, answer) })
+}

@@ -1,0 +1,255 @@
+package persist
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/internal/stage"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Record is what a sandbox is made from, as its directory keeps it. It holds no environment: that is of the
+// process which starts the sandbox.
+type Record struct {
+	ID      string           `json:"-"`              // its directory's name
+	Name    string           `json:"name,omitempty"` // a label for people
+	Backend string           `json:"backend"`
+	Created time.Time        `json:"created"`
+	Idle    sandbox.Duration `json:"idle,omitempty"`    // stops when no command has run for so long; 0: never
+	TTL     sandbox.Duration `json:"ttl,omitempty"`     // is destroyed so long after Created, but not while a command runs; 0: never
+	Spare   string           `json:"spare,omitempty"`   // the fingerprint of what it was prepared for; empty: it is somebody's
+	State   string           `json:"state,omitempty"`   // its Spec's State, when that does not lie in its directory
+	Cluster *Cluster         `json:"cluster,omitempty"` // where it is when a cluster keeps it; nil: this user's processes do, from this directory
+	Spec    sandbox.Spec     `json:"spec"`
+}
+
+// Store is a directory of sandboxes. The zero value is not usable; it need not exist.
+type Store struct{ Dir string }
+
+// Names of the files of a sandbox.
+const (
+	recordFile = "record.json"
+	lockFile   = "lock"
+	socketFile = "socket"
+	logFile    = "log"
+	stateDir   = "state" // see sandbox.Spec.State; the driver makes it
+)
+
+// namePattern is what a name may be: it becomes a directory's.
+const namePattern = `^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`
+
+// CheckName reports why a name cannot be a sandbox's, or nil.
+func CheckName(name string) error {
+	if !regexp.MustCompile(namePattern).MatchString(name) {
+		return sandbox.Errorf(sandbox.Invalid, "%.100q cannot be a sandbox's name", name).
+			WithHint("up to 63 letters, digits, '_', '.' and '-', the first a letter or digit")
+	}
+	return nil
+}
+
+func (s Store) dir(name string) string { return filepath.Join(s.Dir, name) }
+
+// Add writes a new record. Exists: there is one of that name.
+func (s Store) Add(r Record) error { return s.add(r, nil) }
+
+// add writes a new record; fill, if any, puts more into its directory. Others see it whole or not at all, and the next
+// look removes what a killed process left of it.
+func (s Store) add(r Record, fill func(dir string) error) error {
+	if err := s.Vacant(r.ID); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return err
+	}
+	s.sweep()
+	tmp, held, err := s.newDir()
+	if err != nil {
+		return err
+	}
+	defer held.release()
+	defer func() { _ = s.clear(tmp) }() // it has been renamed, or is nobody's
+	data, err := r.encode()
+	if err != nil {
+		return err
+	}
+	for name, content := range map[string][]byte{recordFile: data, logFile: nil} {
+		if err := os.WriteFile(filepath.Join(tmp, name), content, 0o600); err != nil {
+			return err
+		}
+	}
+	if fill != nil {
+		if err := fill(tmp); err != nil {
+			return err
+		}
+	}
+	err = os.Rename(tmp, s.dir(r.ID))
+	if errors.Is(err, fs.ErrExist) {
+		return exists(r.ID)
+	}
+	return err
+}
+
+// encode is what a record's file holds.
+func (r Record) encode() ([]byte, error) {
+	r.Spec.Env, r.Spec.State = nil, ""
+	data, err := json.MarshalIndent(r, "", "  ")
+	return append(data, '\n'), err
+}
+
+// rename gives a sandbox another record and its name, or leaves all as it was. The caller holds its lock.
+func (s Store) rename(old, r Record) error {
+	if err := s.Vacant(r.ID); err != nil {
+		return err
+	}
+	if err := s.rewrite(old.ID, r); err != nil {
+		return err
+	}
+	err := os.Rename(s.dir(old.ID), s.dir(r.ID))
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, fs.ErrExist) {
+		err = exists(r.ID)
+	}
+	return errors.Join(err, s.rewrite(old.ID, old))
+}
+
+// rewrite replaces the record of a sandbox in one step.
+func (s Store) rewrite(name string, r Record) error {
+	data, err := r.encode()
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(s.dir(name), recordFile)
+	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// Vacant is Exists when there is a record of that name.
+func (s Store) Vacant(name string) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	_, err := os.Lstat(s.dir(name))
+	if err == nil {
+		return exists(name)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func exists(name string) error {
+	return sandbox.Errorf(sandbox.Exists, "there is a sandbox %s already", name).
+		WithHint("'agent-sandbox destroy %s' removes it", name)
+}
+
+// Load reads a record. NotFound: there is none of that name.
+func (s Store) Load(name string) (Record, error) {
+	var r Record
+	if CheckName(name) != nil {
+		return r, noSuch(name)
+	}
+	path := filepath.Join(s.dir(name), recordFile)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, noSuch(name)
+	}
+	if err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal(data, &r); err != nil {
+		return r, sandbox.Errorf(sandbox.Invalid, "%s: %w", path, err).
+			WithHint("'agent-sandbox destroy %s' removes it", name)
+	}
+	r.ID = name
+	return r, nil
+}
+
+func noSuch(name string) error {
+	return sandbox.Errorf(sandbox.NotFound, "no sandbox %.100q", name).WithHint("'agent-sandbox list' shows those that there are")
+}
+
+// List reads the records of all that are somebody's, in the order of their names. One that cannot be read is an error
+// beside the others.
+func (s Store) List() ([]Record, error) {
+	all, err := s.all()
+	return slices.DeleteFunc(all, func(r Record) bool { return r.Spare != "" }), err
+}
+
+// Spares reads the records of those that are prepared for nobody yet.
+func (s Store) Spares() ([]Record, error) {
+	all, err := s.all()
+	return slices.DeleteFunc(all, func(r Record) bool { return r.Spare == "" }), err
+}
+
+func (s Store) all() ([]Record, error) {
+	s.sweep()
+	entries, err := os.ReadDir(s.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var out []Record
+	var errs []error
+	for _, e := range entries {
+		if CheckName(e.Name()) != nil {
+			continue // one that is being made or removed
+		}
+		r, err := s.Load(e.Name())
+		switch {
+		case sandbox.CodeOf(err) == sandbox.NotFound: // removed meanwhile
+		case err != nil:
+			errs = append(errs, err)
+		default:
+			out = append(out, r)
+		}
+	}
+	return out, errors.Join(append(errs, err)...)
+}
+
+// remove deletes a sandbox's directory. The caller holds its lock.
+func (s Store) remove(name string) error {
+	// Out of sight first: what is half removed is nobody's sandbox.
+	gone := filepath.Join(s.Dir, fmt.Sprintf("%s%s-%d", gonePrefix, name, time.Now().UnixNano()))
+	if err := os.Rename(s.dir(name), gone); err != nil {
+		return err
+	}
+	return s.clear(gone)
+}
+
+// clearState removes the State that a record names, when that does not lie in its directory.
+func (s Store) clearState(dir string) error {
+	var r Record
+	data, err := os.ReadFile(filepath.Join(dir, recordFile))
+	if err == nil && json.Unmarshal(data, &r) == nil && filepath.Dir(r.State) == s.Dir && strings.HasPrefix(filepath.Base(r.State), statePrefix) {
+		return stage.RemoveTree(r.State)
+	}
+	return nil
+}
+
+// state is the Spec's State of a sandbox.
+func (s Store) state(r Record) string {
+	if r.State != "" {
+		return r.State
+	}
+	return filepath.Join(s.dir(r.ID), stateDir)
+}
+
+// Log opens what a sandbox's keeper wrote.
+func (s Store) Log(name string) (*os.File, error) {
+	if _, err := s.Load(name); err != nil {
+		return nil, err
+	}
+	return os.Open(filepath.Join(s.dir(name), logFile))
+}

@@ -1,0 +1,63 @@
+package persist
+
+import (
+	"encoding/json"
+	"io"
+	"sync"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// maxRefused is how many refusals are remembered: what is inside decides how many there are.
+const maxRefused = 256
+
+// Refused remembers the last refusals of a sandbox for those who run commands in it. The zero value is empty. It is
+// safe for concurrent use.
+type Refused struct {
+	mu   sync.Mutex
+	next uint64 // the number of the next
+	list []sandbox.Denial
+}
+
+// Add notes a refusal.
+func (r *Refused) Add(d sandbox.Denial) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.next++
+	if len(r.list) == maxRefused {
+		r.list = append(r.list[:0], r.list[1:]...)
+	}
+	r.list = append(r.list, d)
+}
+
+// count is how many there were. A nil Refused has none.
+func (r *Refused) count() uint64 {
+	if r == nil {
+		return 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.next
+}
+
+// since is the argument of opRefused.
+type since struct {
+	After uint64 `json:"after"` // how many were known
+}
+
+// answer writes those after the first that arg counts, as far as they are remembered.
+func (r *Refused) answer(arg json.RawMessage, w io.Writer) error {
+	var s since
+	if err := json.Unmarshal(arg, &s); err != nil {
+		return sandbox.Errorf(sandbox.Invalid, "the argument of %s: %w", opRefused, err)
+	}
+	list := []sandbox.Denial{}
+	if r != nil {
+		r.mu.Lock()
+		if n := min(r.next-min(s.After, r.next), uint64(len(r.list))); n > 0 {
+			list = append(list, r.list[len(r.list)-int(n):]...)
+		}
+		r.mu.Unlock()
+	}
+	return json.NewEncoder(w).Encode(list)
+}

@@ -1,0 +1,105 @@
+package persist
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// launch starts a keeper and hands it the lock; it says on ready how it goes. Exists: there is one already.
+func (d *Driver) launch(name string, env []string, ready *os.File) (*exec.Cmd, error) {
+	held, err := d.Store.take(name)
+	if err != nil {
+		return nil, err
+	}
+	log, err := os.OpenFile(filepath.Join(d.Store.dir(name), logFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		held.release()
+		return nil, err
+	}
+	defer log.Close()
+	// It has to outlive this process and whatever ends that: not even a context ends it.
+	cmd := exec.Command(d.Keeper[0], append(append([]string{}, d.Keeper[1:]...), name)...) //nolint:noctx // see above
+	cmd.Dir, cmd.Env, cmd.Stderr, cmd.ExtraFiles = "/", append([]string{}, env...), log, []*os.File{ready, held.file}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		held.release()
+		return nil, err
+	}
+	held.leave()
+	gone := make(chan struct{})
+	d.keepers.Store(name, gone)
+	go func() {
+		_ = cmd.Wait() // it says itself how it went
+		close(gone)
+	}()
+	return cmd, nil
+}
+
+// Start starts a sandbox that is stopped, with a keeper whose environment is env. Exists: it runs already.
+func (d *Driver) Start(ctx context.Context, name string, env []string) error {
+	if _, err := d.Store.Load(name); err != nil {
+		return err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	cmd, err := d.launch(name, env, w)
+	if err = errors.Join(err, w.Close()); err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = r.Close()
+	})
+	defer stop()
+	said, err := io.ReadAll(io.LimitReader(r, maxSaid))
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return errors.Join(err, saidIs(said))
+}
+
+const maxSaid = 64 << 10
+
+// readyWord is what a keeper says on descriptor 3 when the sandbox runs; anything else is why it does not.
+const readyWord = "ready"
+
+// Ready tells the process that started this keeper how it went; nil: the sandbox runs.
+func Ready(err error) {
+	f := os.NewFile(3, "starter")
+	defer f.Close()
+	if err == nil {
+		_, _ = io.WriteString(f, readyWord) // who started us may be gone
+		return
+	}
+	data, _ := json.Marshal(saidError{sandbox.CodeOf(err), err.Error(), sandbox.HintOf(err)}) // strings always encode
+	_, _ = f.Write(data)
+}
+
+type saidError struct {
+	Code sandbox.Code `json:"code"`
+	Text string       `json:"error"`
+	Hint string       `json:"hint"`
+}
+
+func saidIs(said []byte) error {
+	if string(said) == readyWord {
+		return nil
+	}
+	var e saidError
+	if json.Unmarshal(said, &e) != nil || e.Code == "" {
+		return sandbox.Errorf(sandbox.Internal, "the sandbox's keeper ended: %.200q", strings.TrimSpace(string(said)))
+	}
+	return &sandbox.Error{Code: e.Code, Hint: e.Hint, Err: errors.New(e.Text)}
+}

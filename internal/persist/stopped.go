@@ -1,0 +1,105 @@
+package persist
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Reach is Open, and for a sandbox that is stopped an instance that runs nothing but has its snapshots and its files. As
+// long as that is not detached, the sandbox cannot be started.
+func (d *Driver) Reach(ctx context.Context, name string) (sandbox.Instance, error) {
+	i, err := d.Open(ctx, name)
+	if sandbox.CodeOf(err) != sandbox.Closed {
+		return i, err
+	}
+	held, terr := d.Store.take(name)
+	if terr != nil {
+		return nil, errors.Join(err, terr) // it starts or stops just now
+	}
+	s, err := d.stopped(ctx, name, held)
+	if err != nil {
+		held.release()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (d *Driver) stopped(ctx context.Context, name string, held *lock) (*stopped, error) {
+	record, err := d.Store.Load(name)
+	if err != nil {
+		return nil, err
+	}
+	spec := record.Spec
+	spec.Env, spec.Resident, spec.State = d.Env, true, d.Store.state(record)
+	inner, err := d.Inner.Create(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	s := &stopped{driver: d, name: name, inner: inner, record: record, held: held}
+	s.operated = s.operate
+	return s, nil
+}
+
+// stopped is a sandbox without a keeper, as long as this process has its lock.
+type stopped struct {
+	operated
+
+	driver *Driver
+	name   string
+	inner  sandbox.Instance
+	record Record
+
+	once sync.Once
+	held *lock
+	err  error
+}
+
+func (s *stopped) operate(ctx context.Context, op string, arg any, answer io.Writer) error {
+	var data json.RawMessage
+	if arg != nil {
+		var err error
+		if data, err = json.Marshal(arg); err != nil {
+			return err
+		}
+	}
+	return perform(ctx, s.inner, op, data, answer)
+}
+
+func (s *stopped) ID() string { return s.name }
+
+// Start fails: the sandbox is stopped.
+func (s *stopped) Start(context.Context, sandbox.Cmd, sandbox.Stdio) (sandbox.Process, error) {
+	return nil, isStopped(s.name)
+}
+
+func (s *stopped) Files() sandbox.Files { return guest.NewFiles(s.Start) }
+
+// Status is that of the record.
+func (s *stopped) Status(context.Context) (sandbox.Status, error) {
+	return sandbox.Status{Info: s.record.Info()}, nil
+}
+
+// Fork is that of sandbox.Forker.
+func (s *stopped) Fork(ctx context.Context, name, snapshot string) (sandbox.Instance, error) {
+	return s.driver.fork(ctx, s.operated, s.name, name, snapshot, s.driver.Env)
+}
+
+// Detach leaves the sandbox as it is.
+func (s *stopped) Detach() error {
+	s.once.Do(func() {
+		s.err = s.inner.Close(context.Background())
+		s.held.release()
+	})
+	return s.err
+}
+
+// Close destroys the sandbox.
+func (s *stopped) Close(ctx context.Context) error {
+	return errors.Join(s.Detach(), s.driver.destroy(ctx, s.name))
+}

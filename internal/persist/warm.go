@@ -1,0 +1,158 @@
+package persist
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// spareIdle is how long a prepared sandbox waits for somebody.
+const spareIdle = time.Hour
+
+// spareStart is how long a prepared sandbox may take to start.
+const spareStart = time.Minute
+
+// adoption is the argument of opAdopt: whose the sandbox is from now on.
+type adoption struct {
+	ID    string           `json:"id"`
+	Label string           `json:"label"`
+	Idle  sandbox.Duration `json:"idle,omitempty"`
+	TTL   sandbox.Duration `json:"ttl,omitempty"`
+}
+
+// createWarm takes a prepared sandbox when there is one for the same walls, makes one otherwise, and sees to it that
+// the next finds one. One that was somebody's is never prepared for another.
+func (d *Driver) createWarm(ctx context.Context, record Record) (sandbox.Instance, error) {
+	f, ok := d.Inner.(sandbox.Fingerprinter)
+	if !ok {
+		return nil, sandbox.Errorf(sandbox.Unsupported, "%s prepares no sandboxes ahead", d.Name()).WithHint("leave --warm out: they start in no time")
+	}
+	key, err := f.Fingerprint(ctx, record.Spec)
+	if err != nil {
+		return nil, err
+	}
+	i, err := d.claim(ctx, key, record)
+	if err == nil && i == nil {
+		i, err = d.create(ctx, record)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := d.prepare(key, record); err != nil {
+		return nil, errors.Join(err, i.Close(context.WithoutCancel(ctx)))
+	}
+	return i, nil
+}
+
+// claim returns nil when nothing is prepared.
+func (d *Driver) claim(ctx context.Context, key string, record Record) (*instance, error) {
+	spares, err := d.Store.Spares()
+	for _, spare := range spares {
+		if spare.Spare != key || spare.Backend != record.Backend {
+			continue
+		}
+		i, err := d.adopt(ctx, spare.ID, record)
+		// One that is not ready yet, or somebody else's meanwhile, is passed over.
+		if code := sandbox.CodeOf(err); code == "" || !slices.Contains([]sandbox.Code{sandbox.Closed, sandbox.NotFound, sandbox.Denied, sandbox.Unavailable}, code) {
+			return i, err
+		}
+	}
+	return nil, err
+}
+
+func (d *Driver) adopt(ctx context.Context, spare string, record Record) (*instance, error) {
+	conn, err := d.Store.connect(ctx, spare) // one that is starting is not waited for
+	if err != nil {
+		return nil, err
+	}
+	c, err := session.Connect(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	i := newInstance(d, record.ID, c)
+	i.env = record.Spec.Env
+	err = c.Operate(ctx, opAdopt, adoption{ID: record.ID, Label: record.Name, Idle: record.Idle, TTL: record.TTL}, nil)
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	if i.first, err = i.status(ctx); err != nil {
+		return nil, errors.Join(err, i.Close(context.WithoutCancel(ctx)))
+	}
+	return i, nil
+}
+
+// prepare starts what is missing, and does not wait for it.
+func (d *Driver) prepare(key string, record Record) error {
+	spares, err := d.Store.Spares()
+	if err != nil {
+		return err
+	}
+	missing := d.Warm
+	for _, spare := range spares {
+		runs, err := d.Store.Runs(spare.ID)
+		switch {
+		case err == nil && !runs && time.Since(spare.Created) > spareStart: // it could not start, or was stopped
+			_ = d.Store.destroy(context.Background(), spare.ID) // the next one tries again
+		case spare.Spare == key:
+			missing--
+		}
+	}
+	nobody, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer nobody.Close()
+	for range missing {
+		id, err := NewID()
+		if err != nil {
+			return err
+		}
+		spare := record
+		spare.ID, spare.Name, spare.Spec.Name, spare.Spare = "spare-"+id, "", "", key
+		spare.State = filepath.Join(d.Store.Dir, statePrefix+id)
+		spare.Created, spare.Idle, spare.TTL = time.Now(), sandbox.Duration(spareIdle), 0
+		if err := d.Store.Add(spare); err != nil {
+			return err
+		}
+		if _, err := d.launch(spare.ID, record.Spec.Env, nobody); err != nil {
+			return errors.Join(err, d.Store.remove(spare.ID))
+		}
+	}
+	return nil
+}
+
+// adopt makes a prepared sandbox somebody's. Denied: it is somebody's already. Exists: the name is taken.
+func (k *keeper) adopt(arg json.RawMessage) error {
+	var a adoption
+	if err := json.Unmarshal(arg, &a); err != nil {
+		return sandbox.Errorf(sandbox.Invalid, "the argument of %s: %w", opAdopt, err)
+	}
+	if err := CheckName(a.ID); err != nil {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	old := k.record
+	if old.Spare == "" {
+		return sandbox.Errorf(sandbox.Denied, "sandbox %s is somebody's already", old.ID)
+	}
+	r := old
+	r.ID, r.Name, r.Spec.Name, r.Spare, r.Created = a.ID, a.Label, a.Label, "", time.Now()
+	r.Idle, r.TTL = a.Idle, a.TTL
+	if err := k.store.rename(old, r); err != nil {
+		return err
+	}
+	k.record = r
+	if k.change != nil { // other times count
+		close(k.change)
+		k.change = nil
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+package proxy
+
+import (
+	"bytes"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/internal/proxy/egress"
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// ephemeralLife is how long a CA that is made for a run is good. Its key never leaves
+// our memory.
+const ephemeralLife = 30 * 24 * time.Hour
+
+// authority returns the CA that a plan names, nil for none.
+func authority(name string) (*egress.CA, error) {
+	switch name {
+	case "":
+		return nil, nil
+	case policy.EphemeralCA:
+		return egress.NewCA(ephemeralLife)
+	}
+	data, _, err := readPlain(name, maxSecret)
+	if err != nil {
+		return nil, sandbox.Errorf(sandbox.NotFound, "network.ca: %w", err)
+	}
+	ca := &egress.CA{}
+	for {
+		var block *pem.Block
+		if block, data = pem.Decode(data); block == nil {
+			break
+		}
+		switch {
+		case block.Type == "CERTIFICATE" && ca.Cert == nil:
+			ca.Cert = pem.EncodeToMemory(block)
+		case strings.HasSuffix(block.Type, "PRIVATE KEY") && ca.Key == nil:
+			ca.Key = pem.EncodeToMemory(block)
+		}
+	}
+	if ca.Cert == nil || ca.Key == nil {
+		return nil, sandbox.Errorf(sandbox.Invalid, "network.ca: %s: expected a PEM file with a certificate and its private key", name)
+	}
+	return ca, nil
+}
+
+// bundles are where systems keep the authorities that they trust, in one file:
+// Debian, Fedora, openSUSE, OpenELEC, Alpine, FreeBSD and macOS.
+var bundles = []string{
+	"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
+	"/etc/pki/tls/cacert.pem", "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/ssl/cert.pem",
+}
+
+// directories are where systems without a bundle keep them, one in each file.
+var directories = []string{"/etc/ssl/certs", "/etc/pki/tls/certs", "/system/etc/security/cacerts"}
+
+const (
+	maxBundle      = 8 << 20 // bytes of one file with authorities
+	maxAuthorities = 4096    // files of one directory
+)
+
+// authorities returns whom the host trusts, as PEM: its system, or its own choice,
+// SSL_CERT_FILE and SSL_CERT_DIR, or both, when the choice leaves the system's file or
+// names one of its places. A host that trusts nobody has none.
+func authorities(env []string) (system, own []byte, err error) {
+	file, dirs := lookup(env, "SSL_CERT_FILE"), filepath.SplitList(lookup(env, "SSL_CERT_DIR"))
+	isSystem := func(dir string) bool { return slices.Contains(directories, filepath.Clean(dir)) }
+	both := file == "" || slices.Contains(bundles, file) || slices.ContainsFunc(dirs, isSystem)
+	if file != "" && !slices.Contains(bundles, file) {
+		if own, err = certificates(file); err != nil {
+			return nil, nil, sandbox.Errorf(sandbox.Unavailable, "SSL_CERT_FILE: %w", err)
+		}
+		if len(own) == 0 {
+			return nil, nil, sandbox.Errorf(sandbox.Invalid, "SSL_CERT_FILE: no certificate in %s", file)
+		}
+	}
+	own = append(own, fromDirectories(slices.DeleteFunc(dirs, isSystem))...)
+	if both {
+		system, err = systemAuthorities()
+	}
+	return system, own, err
+}
+
+// systemAuthorities returns one file as it is: looking through it takes long.
+func systemAuthorities() ([]byte, error) {
+	for _, file := range bundles {
+		data, err := readBundle(file)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return nil, sandbox.Errorf(sandbox.Unavailable, "the authorities of this host: %w", err)
+		}
+		return append(bytes.TrimRight(data, "\n"), '\n'), nil
+	}
+	return fromDirectories(directories), nil
+}
+
+// fromDirectories skips what cannot be read, as TLS libraries do.
+func fromDirectories(dirs []string) (out []byte) {
+	for _, dir := range dirs {
+		entries, err := os.ReadDir(dir)
+		if err != nil || len(entries) > maxAuthorities {
+			continue
+		}
+		for _, e := range entries {
+			if pem, err := certificates(filepath.Join(dir, e.Name())); err == nil && len(out)+len(pem) <= maxBundle && !bytes.Contains(out, pem) {
+				out = append(out, pem...)
+			}
+		}
+	}
+	return out
+}
+
+// certificates returns only the certificates in a file: it may lie where commands write,
+// and they would see what a link in its place leads to.
+func certificates(file string) (out []byte, err error) {
+	data, err := readBundle(file)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		var block *pem.Block
+		if block, data = pem.Decode(data); block == nil {
+			return out, nil
+		}
+		if _, err := x509.ParseCertificate(block.Bytes); block.Type == "CERTIFICATE" && err == nil {
+			out = append(out, pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes})...)
+		}
+	}
+}
+
+// readBundle follows links: systems have some there.
+func readBundle(file string) ([]byte, error) {
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, _, err := readRegular(f, maxBundle)
+	return data, err
+}

@@ -1,0 +1,141 @@
+package proxy
+
+import (
+	"context"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/internal/proxy/egress"
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Options configure a [Gateway].
+type Options struct {
+	Addr     string               // HOST:PORT at which commands reach the proxy
+	Bundle   string               // path inside for the authorities to trust, when TLS is inspected
+	HostEnv  []string             // "K=V", where secrets come from
+	Token    string               // see egress.Options
+	Resolver *net.Resolver        // nil: the host's
+	Denied   func(sandbox.Denial) // told of refusals, one at a time; nil: nobody is
+}
+
+// File is something that commands find in a file's place. It is read-only.
+type File struct {
+	Path string // absolute; its directory exists inside, unless it is ours
+	Data []byte
+	Mode uint32 // permission bits
+}
+
+// Gateway is a sandbox's way out. It is safe for concurrent use.
+type Gateway struct {
+	Env     []string         // variables of the commands, "K=V"; see Environ
+	Dropped []policy.Dropped // variables of the plan that hold a secret's value; see Environ
+	Files   []File           // to be mounted last
+
+	plan  *policy.Plan
+	proxy *egress.Proxy // nil: the plan has no allow-list
+}
+
+// Needed reports whether a plan has anything to do for a gateway.
+func Needed(plan *policy.Plan) bool {
+	return plan.Network.Mode == sandbox.NetworkAllow || len(plan.Secrets) > 0
+}
+
+// Open fetches the values of the plan's secrets, which may run programs of the host,
+// and makes the proxy. It listens nowhere. Errors never hold a secret's value; of
+// what a program says on stderr they hold the last line, unless that repeats its output.
+// A value that cannot be masked is an Invalid error, one that cannot be fetched an
+// Unavailable one, or Canceled when somebody interrupted the program.
+func Open(ctx context.Context, plan *policy.Plan, o Options) (*Gateway, error) {
+	g := &Gateway{plan: plan}
+	found, err := fetch(ctx, plan, o.HostEnv)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.mask(found); err != nil {
+		return nil, err
+	}
+	if plan.Network.Mode != sandbox.NetworkAllow {
+		return g, nil
+	}
+	if err := g.open(found, o); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// open makes the proxy.
+func (g *Gateway) open(found []held, o Options) error {
+	ca, err := authority(g.plan.Network.CA)
+	if err != nil {
+		return err
+	}
+	rules := g.plan.EgressPolicy(ca)
+	bundle := ""
+	if ca != nil {
+		trusted, own, err := authorities(o.HostEnv)
+		if err != nil {
+			return err
+		}
+		bundle, rules.Roots = o.Bundle, own
+		g.Files = append(g.Files, File{Path: bundle, Data: slices.Concat(trusted, own, ca.Cert), Mode: 0o444})
+	}
+	options := egress.Options{Token: o.Token, Resolver: o.Resolver}
+	if options.Rules, err = egress.Compile(rules); err != nil {
+		return err
+	}
+	for _, s := range found {
+		options.Secrets = append(options.Secrets, s.Secret)
+	}
+	if o.Denied != nil {
+		options.Denied = func(e egress.Event) { o.Denied(g.denial(e)) }
+	}
+	if g.proxy, err = egress.New(options); err != nil {
+		return err
+	}
+	g.Env = append(egress.Environ(o.Addr, o.Token, bundle), g.Env...)
+	return nil
+}
+
+// Environ is the environment of a command: env, that of the plan, without what is
+// dropped and with the gateway's variables in the place of others of their names.
+func (g *Gateway) Environ(env []string) []string {
+	out := map[string]bool{}
+	for _, d := range g.Dropped {
+		out[d.Name] = true
+	}
+	for _, kv := range g.Env {
+		name, _, _ := strings.Cut(kv, "=")
+		out[name] = true
+	}
+	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return out[name]
+	})
+	return append(env, g.Env...)
+}
+
+// Proxied reports whether commands need a listener that [Gateway.Serve] serves.
+func (g *Gateway) Proxied() bool { return g.proxy != nil }
+
+// Serve answers the connections of l until ctx ends, and closes it; see
+// [egress.Proxy.Serve].
+func (g *Gateway) Serve(ctx context.Context, l net.Listener) error { return g.proxy.Serve(ctx, l) }
+
+// denial tells where the rule stands that refused.
+func (g *Gateway) denial(e egress.Event) sandbox.Denial {
+	op := "connect"
+	if e.Kind == egress.KindMethod || e.Kind == egress.KindSecret || e.Kind == egress.KindMalformed {
+		op = "request"
+	}
+	d := sandbox.Denial{
+		Time: e.Time, Kind: sandbox.DeniedHost, Op: op, Target: target(e),
+		Reason: e.Reason, Rule: e.Rule, Fix: e.Allow,
+	}
+	if e.Rule != "" {
+		d.Source = g.plan.NetworkRule(e.Rule).Source
+	}
+	return d
+}

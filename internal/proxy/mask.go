@@ -1,0 +1,93 @@
+package proxy
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// minMasked is the length from which a value is told from text that looks alike by
+// chance: "1" is everywhere.
+const minMasked = 8
+
+// spellings are the ways in which files and variables hold a value as text: as it is,
+// in JSON, and in a URL (.git-credentials). The longest stand first.
+func spellings(value string) []string {
+	list := []string{value}
+	for _, escape := range []bool{true, false} {
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(escape)
+		if e.Encode(value) == nil {
+			list = append(list, strings.Trim(strings.TrimSpace(b.String()), `"`))
+		}
+	}
+	list = append(list, strings.ReplaceAll(value, "/", `\/`)) // JSON may
+	for _, s := range []string{url.PathEscape(value), url.QueryEscape(value), strings.TrimPrefix(url.UserPassword("", value).String(), ":")} {
+		list = append(list, s, lowerEscapes(s))
+	}
+	slices.SortFunc(list, func(a, b string) int {
+		if len(a) != len(b) {
+			return len(b) - len(a)
+		}
+		return strings.Compare(a, b)
+	})
+	return slices.Compact(list)
+}
+
+var percent = regexp.MustCompile(`%[0-9A-F]{2}`)
+
+func lowerEscapes(s string) string { return percent.ReplaceAllStringFunc(s, strings.ToLower) }
+
+// encoded finds what may be Base64, in both alphabets.
+var encoded = regexp.MustCompile(`[A-Za-z0-9+/]{8,}={0,2}|[A-Za-z0-9_-]{8,}={0,2}`)
+
+// conceal puts the placeholder in the value's place, also inside Base64: "auth" in
+// Docker's config.json and "_auth" in .npmrc are user:password.
+func conceal(data []byte, value, placeholder string) []byte {
+	for _, s := range spellings(value) {
+		data = bytes.ReplaceAll(data, []byte(s), []byte(placeholder))
+	}
+	return encoded.ReplaceAllFunc(data, func(text []byte) []byte {
+		for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.RawURLEncoding, base64.URLEncoding} {
+			plain, err := enc.DecodeString(string(text))
+			if err == nil && bytes.Contains(plain, []byte(value)) {
+				return []byte(enc.EncodeToString(bytes.ReplaceAll(plain, []byte(value), []byte(placeholder))))
+			}
+		}
+		return text
+	})
+}
+
+// holds reports whether a value stands in text, as it is or inside Base64, whatever is
+// around it there. Values that are shorter than minMasked are never found.
+func holds(text, value string) bool {
+	if len(value) < minMasked {
+		return false
+	}
+	for _, s := range spellings(value) {
+		if strings.Contains(text, s) {
+			return true
+		}
+	}
+	// Base64 may be cut into lines.
+	text = strings.Join(strings.Fields(text), "")
+	alike := strings.NewReplacer("-", "+", "_", "/").Replace(text)
+	for before := range 3 {
+		if strings.Contains(alike, core(value, before)) {
+			return true
+		}
+	}
+	return false
+}
+
+// core is the part of value's Base64 that does not depend on the bytes around it, of
+// which so many (modulo 3) stand before it.
+func core(value string, before int) string {
+	text := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("\x00", before) + value))
+	return text[(before*8+5)/6 : (before+len(value))*8/6]
+}

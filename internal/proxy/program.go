@@ -1,0 +1,141 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/policy"
+)
+
+const (
+	commandTimeout = 30 * time.Second
+	askingTimeout  = 5 * time.Minute // somebody may have to find a passphrase or a key
+	maxSaid        = 200             // bytes of a line of stderr
+)
+
+// errTimeout is the cause of a context that ended because a program took too long.
+var errTimeout = errors.New("it took too long")
+
+// output runs a program of the host and returns what it printed. What it says on stderr
+// is for people; its output is not, it may be half a value.
+//
+// With somebody at the terminal the program may ask there (/dev/tty): it shares our
+// process group, and has the terminal's keys. Otherwise it has no terminal, and a
+// session of its own, which is killed as a whole.
+func output(ctx context.Context, plan *policy.Plan, args, env []string) (string, error) {
+	asking := inForeground()
+	limit := commandTimeout
+	if asking {
+		limit = askingTimeout
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	// Not the workspace, where commands could leave what programs load from there.
+	cmd.Dir, cmd.Env = "/", append(withoutPlanted(plan, env), "PWD=/")
+	cmd.WaitDelay = time.Second
+	if !asking {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
+	}
+	stdout, stderr := limited{left: maxSecret + 1}, tail{}
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	exit, _ := errors.AsType[*exec.ExitError](err)
+	switch {
+	case err == nil:
+		return stdout.String(), nil
+	case errors.Is(context.Cause(ctx), errTimeout):
+		return "", fmt.Errorf("%s did not end within %s", args[0], limit)
+	case ctx.Err() != nil:
+		return "", fmt.Errorf("%s: %w", args[0], ctx.Err())
+	case asking && exit != nil && interrupted(exit):
+		// The same keys are on their way to us.
+		return "", fmt.Errorf("%s was interrupted: %w", args[0], context.Canceled)
+	}
+	return "", fmt.Errorf("%s: %w%s", args[0], err, stderr.said(stdout.String()))
+}
+
+func interrupted(exit *exec.ExitError) bool {
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGINT
+}
+
+// inForeground reports whether the keys of a terminal are for us.
+func inForeground() bool {
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return false
+	}
+	defer tty.Close()
+	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
+}
+
+// withoutPlanted takes the directories out of PATH that commands can write: a program
+// calls others by name (node_modules/.bin is often there), and they run on the host.
+func withoutPlanted(plan *policy.Plan, env []string) []string {
+	var dirs []string
+	for _, dir := range filepath.SplitList(lookup(env, "PATH")) {
+		real, err := filepath.EvalSymlinks(dir)
+		if err != nil || !filepath.IsAbs(dir) {
+			continue
+		}
+		link, _ := plan.Access(filepath.Clean(dir))
+		if at, _ := plan.Access(real); link != policy.ReadWrite && at != policy.ReadWrite {
+			dirs = append(dirs, dir)
+		}
+	}
+	return append(slices.Clip(env), "PATH="+strings.Join(dirs, string(filepath.ListSeparator)))
+}
+
+// limited keeps the beginning of what is written.
+type limited struct {
+	bytes.Buffer
+
+	left int
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	keep := p[:min(len(p), l.left)]
+	l.left -= len(keep)
+	_, _ = l.Buffer.Write(keep)
+	return len(p), nil
+}
+
+// tail keeps the end of what is written, where programs say why they failed.
+type tail struct{ text []byte }
+
+func (t *tail) Write(p []byte) (int, error) {
+	const keep = 4 << 10
+	t.text = append(t.text, p...)
+	t.text = t.text[max(0, len(t.text)-keep):]
+	return len(p), nil
+}
+
+// said is the last line, to be put behind an error. One that repeats what went to
+// stdout is not told: it may be the value ("sh -x").
+func (t *tail) said(stdout string) string {
+	lines := strings.Split(strings.TrimSpace(string(t.text)), "\n")
+	line := strings.TrimSpace(lines[len(lines)-1])
+	if line == "" {
+		return ""
+	}
+	for word := range strings.FieldsSeq(stdout) {
+		if strings.Contains(line, word) {
+			return ": what it says repeats its output and is not shown"
+		}
+	}
+	return fmt.Sprintf(": %q", line[:min(len(line), maxSaid)])
+}

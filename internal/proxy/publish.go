@@ -1,0 +1,177 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Dial connects to a port on the sandbox's loopback.
+type Dial func(ctx context.Context, port uint16) (net.Conn, error)
+
+// maxInward bounds the connections to published ports at one time; others wait.
+const maxInward = 512
+
+// Ports are a sandbox's published ports: listeners on 127.0.0.1 of the host.
+type Ports struct {
+	listeners []net.Listener
+	ports     []uint16
+}
+
+// Publish listens on the plan's published ports, all or none. A port that is taken
+// is an Exists error.
+func Publish(ctx context.Context, plan *policy.Plan) (*Ports, error) {
+	p := &Ports{}
+	var config net.ListenConfig
+	for _, one := range plan.Publish {
+		l, err := config.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(one.Host))))
+		if err != nil {
+			p.Close()
+			if errors.Is(err, syscall.EADDRINUSE) {
+				return nil, sandbox.Errorf(sandbox.Exists, "port %d of 127.0.0.1 is taken", one.Host).
+					WithHint("publish it on another one: --publish PORT:%d", one.Port)
+			}
+			e := sandbox.Errorf(sandbox.Unavailable, "publish port %d: %w", one.Host, err)
+			if errors.Is(err, syscall.EACCES) {
+				return nil, e.WithHint("ports from 1024 on need no rights: --publish PORT:%d", one.Port)
+			}
+			return nil, e
+		}
+		p.listeners, p.ports = append(p.listeners, l), append(p.ports, one.Port)
+	}
+	return p, nil
+}
+
+// Serve carries connections inside until ctx ends, closes the listeners, and returns
+// when all connections have ended: nil when ctx ended, otherwise what went wrong with
+// a listener.
+func (p *Ports) Serve(ctx context.Context, dial Dial) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(ctx, p.Close)()
+	slots := make(chan struct{}, maxInward)
+	errs := make([]error, len(p.listeners))
+	var all sync.WaitGroup
+	for i, l := range p.listeners {
+		all.Go(func() {
+			err := accept(ctx, l, slots, func(conn net.Conn) {
+				all.Go(func() {
+					defer func() { <-slots }()
+					carry(ctx, conn, dial, p.ports[i])
+				})
+			})
+			if err != nil {
+				errs[i] = sandbox.Errorf(sandbox.Internal, "%s is published no more: %w", l.Addr(), err)
+				cancel()
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// accept hands the connections of l on, each with a slot, until ctx or l ends.
+func accept(ctx context.Context, l net.Listener, slots chan struct{}, serve func(net.Conn)) error {
+	for {
+		// Waiting before Accept leaves the surplus in the kernel's queue.
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return nil
+		}
+		conn, err := l.Accept()
+		if err == nil {
+			serve(conn)
+			continue
+		}
+		<-slots
+		if passing(err) && pause(ctx) {
+			continue
+		}
+		if ctx.Err() == nil {
+			return err
+		}
+	}
+}
+
+// passing reports whether Accept may work again: somebody who makes us run out of
+// descriptors for a while must not end what is published.
+func passing(err error) bool {
+	for _, e := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ECONNABORTED, syscall.ENOBUFS, syscall.ENOMEM} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+func pause(ctx context.Context) bool {
+	t := time.NewTimer(50 * time.Millisecond)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Close stops listening. It may be called more than once.
+func (p *Ports) Close() {
+	for _, l := range p.listeners {
+		_ = l.Close()
+	}
+}
+
+// carry connects outside with inside until both directions have ended.
+func carry(ctx context.Context, outside net.Conn, dial Dial, port uint16) {
+	defer outside.Close()
+	inside, err := dial(ctx, port)
+	if err != nil {
+		// As the kernel would say that nobody listens.
+		if tcp, ok := outside.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0)
+		}
+		return
+	}
+	defer inside.Close()
+	both := func() { _, _ = outside.Close(), inside.Close() }
+	defer context.AfterFunc(ctx, both)()
+	var late *time.Timer
+	broken := sync.OnceFunc(func() { late = time.AfterFunc(breakTime, both) })
+	var ways sync.WaitGroup
+	ways.Go(func() { oneWay(inside, outside, broken) })
+	ways.Go(func() { oneWay(outside, inside, broken) })
+	ways.Wait()
+	if late != nil {
+		late.Stop()
+	}
+}
+
+// breakTime is what one direction gets after the other one broke: an answer may be on
+// its way still, and a server that says nothing must not hold the connection for ever.
+const breakTime = 5 * time.Second
+
+// oneWay copies until from ends, and passes the end on. When to is gone, what from
+// still says has no reader.
+func oneWay(to, from net.Conn, broken func()) {
+	_, err := io.Copy(to, from)
+	if w, ok := to.(interface{ CloseWrite() error }); ok {
+		_ = w.CloseWrite()
+	}
+	if err == nil {
+		return
+	}
+	if r, ok := from.(interface{ CloseRead() error }); ok {
+		_ = r.CloseRead()
+	}
+	broken()
+}

@@ -1,0 +1,183 @@
+package proxy
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/internal/proxy/egress"
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// held is a secret with its value.
+type held struct {
+	egress.Secret
+
+	from policy.Secret
+}
+
+// fetch reads the values of those secrets that this host has.
+func fetch(ctx context.Context, plan *policy.Plan, env []string) ([]held, error) {
+	var out []held
+	for _, s := range plan.Secrets {
+		if s.Missing != "" {
+			continue
+		}
+		value, err := fetchOne(ctx, plan, s, env)
+		if err == nil {
+			value = strings.TrimSpace(value)
+			err = checkValue(value)
+		}
+		if err != nil {
+			return nil, secretError(s, err)
+		}
+		out = append(out, held{
+			Secret: egress.Secret{
+				Name: s.Name, Placeholder: egress.NewPlaceholder(value), Value: value, Hosts: s.Hosts, Header: s.Header,
+			},
+			from: s,
+		})
+	}
+	return out, nil
+}
+
+func secretError(s policy.Secret, err error) *sandbox.Error {
+	code := sandbox.Unavailable
+	bad, isBad := errors.AsType[badValue](err)
+	switch {
+	case errors.Is(err, context.Canceled):
+		code = sandbox.Canceled
+	case isBad:
+		code = sandbox.Invalid
+	}
+	e := sandbox.Errorf(code, "the secret %s (%s): %w", s.Name, s.Source, err)
+	if bad == manyLines && s.File != "" && s.File == s.FromFile {
+		return e.WithHint("all of %s is taken for the value: name from_env, from_file or from_command beside it, and only that value in it is masked", s.File)
+	}
+	return e
+}
+
+func fetchOne(ctx context.Context, plan *policy.Plan, s policy.Secret, env []string) (string, error) {
+	switch {
+	case s.FromFile != "":
+		data, _, err := readPlain(s.FromFile, maxSecret)
+		return string(data), err
+	case len(s.FromCommand) > 0:
+		return output(ctx, plan, s.FromCommand, env)
+	}
+	return lookup(env, s.FromEnv), nil
+}
+
+// badValue says what is wrong with a value, or with where it stands.
+type badValue string
+
+func (e badValue) Error() string { return string(e) }
+
+const (
+	manyLines badValue = "the value has more than one line, which no header field can hold"
+	control   badValue = "the value has a control character, which no header field can hold"
+)
+
+// checkValue wants what a header field can hold.
+func checkValue(value string) error {
+	switch {
+	case value == "":
+		return badValue("the value is empty")
+	case len(value) > maxSecret:
+		return badValue("the value is larger than " + sandbox.Bytes(maxSecret).String())
+	case strings.ContainsAny(value, "\r\n"):
+		return manyLines
+	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
+		return control
+	}
+	return nil
+}
+
+// mask puts the placeholders where commands look for values.
+func (g *Gateway) mask(found []held) error {
+	// Long values first: a short one may be a part of one.
+	found = slices.Clone(found)
+	slices.SortStableFunc(found, func(a, b held) int { return cmp.Compare(len(b.Value), len(a.Value)) })
+	files := map[string]*File{}
+	for _, s := range found {
+		if s.from.Env != "" {
+			g.Env = append(g.Env, s.from.Env+"="+s.Placeholder)
+		}
+		g.drop(s)
+		if s.from.File == "" || files[s.from.File] != nil {
+			continue
+		}
+		data, info, err := readPlain(s.from.File, maxMasked)
+		if err != nil {
+			return secretError(s.from, err)
+		}
+		f := &File{Path: s.from.File, Data: data, Mode: uint32(info.Mode().Perm() & 0o555)}
+		if err := f.mask(found); err != nil {
+			return err
+		}
+		files[s.from.File] = f
+	}
+	for _, f := range files {
+		g.Files = append(g.Files, *f)
+	}
+	slices.SortFunc(g.Files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
+	slices.Sort(g.Env)
+	return nil
+}
+
+// mask masks all secrets, also those that the file is not named for: it would show
+// their values otherwise.
+func (f *File) mask(found []held) error {
+	for _, s := range found {
+		named := s.from.File == f.Path
+		before := string(f.Data)
+		switch {
+		case named && strings.TrimSpace(before) == s.Value:
+			f.Data = []byte(strings.Replace(before, s.Value, s.Placeholder, 1))
+			continue
+		case len(s.Value) >= minMasked:
+			f.Data = conceal(f.Data, s.Value, s.Placeholder)
+		case named:
+			return f.refuse(s, fmt.Sprintf("the value is shorter than %d bytes and may stand in %s by chance", minMasked, f.Path))
+		}
+		if named && string(f.Data) == before {
+			return f.refuse(s, f.Path+" does not hold the value, so nothing in it can be masked")
+		}
+	}
+	for _, s := range found {
+		if holds(string(f.Data), s.Value) {
+			return f.refuse(s, f.Path+" holds the value in an encoding that cannot be masked")
+		}
+	}
+	return nil
+}
+
+func (f *File) refuse(s held, why string) error {
+	return secretError(s.from, badValue(why)).
+		WithHint("leave the file hidden: name \"env\" in the place of the secret's \"file\"")
+}
+
+// drop takes the variables out in which a value stands: the plan could look for those
+// values only that come from variables, and not into what is encoded.
+func (g *Gateway) drop(s held) {
+	for _, kv := range g.plan.Env {
+		name, value, _ := strings.Cut(kv, "=")
+		if name != s.from.Env && holds(value, s.Value) && !slices.ContainsFunc(g.Dropped, func(d policy.Dropped) bool { return d.Name == name }) {
+			g.Dropped = append(g.Dropped, policy.Dropped{Name: name, Why: "it holds the value of the secret " + s.Name})
+		}
+	}
+}
+
+// lookup returns the value of a variable, the last one if it is there twice.
+func lookup(env []string, name string) string {
+	for _, kv := range slices.Backward(env) {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}

@@ -1,0 +1,19 @@
+package proxy
+
+import (
+	"net"
+	"strconv"
+
+	"github.com/seed434b0696/agent-sandbox/internal/proxy/egress"
+)
+
+// target names what an event is about.
+func target(e egress.Event) string {
+	switch {
+	case e.Host == "":
+		return "a malformed request"
+	case e.Port == 0:
+		return e.Host
+	}
+	return net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port)))
+}

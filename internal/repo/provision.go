@@ -1,0 +1,92 @@
+package repo
+
+import (
+	"bytes"
+	"context"
+	_ "embed" // the script
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/seed434b0696/agent-sandbox/internal/engine"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+//go:embed provision.sh
+var provisionScript string
+
+// Provision makes the worktree of a branch in the repository's shelf, in a sandbox that has both mounted, and returns
+// what it has to say. It can be done again; two at once must not ([Repo.Lock]).
+func (r Repo) Provision(ctx context.Context, box *sandbox.Sandbox, branch string) ([]string, error) {
+	if err := CheckBranch(branch); err != nil {
+		return nil, err
+	}
+	var stdout, stderr bytes.Buffer
+	run, err := box.Start(ctx, sandbox.Cmd{
+		Args: []string{"sh", "-c", provisionScript, "provision", r.Target(), branch, Worktree(branch)}, Dir: "/",
+	}, sandbox.Stdio{Stdout: &stdout, Stderr: &stderr})
+	if err != nil {
+		return nil, err
+	}
+	exit, err := run.Wait()
+	if err != nil {
+		return nil, err
+	}
+	said := strings.FieldsFunc(stderr.String(), func(c rune) bool { return c == '\n' })
+	if exit.Code == 0 {
+		return append(said, strings.FieldsFunc(stdout.String(), func(c rune) bool { return c == '\n' })...), nil
+	}
+	why := "git failed"
+	if len(said) > 0 {
+		why = strings.TrimPrefix(said[len(said)-1], "provision: ")
+		said = said[:len(said)-1]
+	}
+	e := sandbox.Errorf(sandbox.Invalid, "no worktree for %s: %.300s", branch, why)
+	if exit.Code == codeCollision {
+		e.Code = sandbox.Exists
+		return said, e.WithHint("two branches cannot have the same directory: rename one")
+	}
+	return said, e
+}
+
+// codeCollision is the exit status of the script when another branch has the directory.
+const codeCollision = 5
+
+// Owner is the owner of the repository's directory as "UID:GID": who its sandboxes run as.
+func (r Repo) Owner() (string, error) {
+	info, err := os.Stat(r.Path)
+	if err != nil {
+		return "", err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return "", sandbox.Errorf(sandbox.Unsupported, "%s has no owner", r.Path)
+	}
+	return fmt.Sprintf("%d:%d", st.Uid, st.Gid), nil
+}
+
+// ownScript gives volumes to who works in them, where they are somebody else's: fresh ones are the image's user's, and
+// those of an earlier workspace may be another's.
+const ownScript = `set -eu
+user=$1
+shift
+for dir; do
+  [ "$(stat -c %u:%g "$dir")" = "$user" ] || chown -Rh "$user" "$dir"
+done`
+
+// Own makes the owner, "UID:GID", that of the repository's volumes.
+func (r Repo) Own(ctx context.Context, e *engine.Client, image, owner string) error {
+	args := []string{"sh", "-c", ownScript, "sh", owner}
+	for _, v := range r.Volumes() {
+		args = append(args, v.Target)
+	}
+	out, err := e.Run(ctx, engine.Run{
+		Image: image, Args: args, User: "0:0", Caps: []string{"CHOWN", "DAC_OVERRIDE"}, Volumes: r.Volumes(),
+	})
+	if err != nil {
+		return err
+	}
+	_, err = lines(out)
+	return err
+}

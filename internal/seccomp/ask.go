@@ -1,0 +1,72 @@
+//go:build linux
+
+package seccomp
+
+import "golang.org/x/sys/unix"
+
+// AskOptions chooses what the guard is asked about beyond new names and connections.
+type AskOptions struct {
+	Removals bool // also unlink, unlinkat and rmdir
+	Binds    bool // also bind, which makes the name of a Unix socket
+	Writes   bool // also opens for writing of what exists
+	Reads    bool // also all other opens
+}
+
+// Ask makes the program that reports to our process each call
+// that may create, move or (if asked) remove or open a directory entry, and connect. It
+// lets everything else through, calls of other architectures too: [Deny]
+// ends those. arch is "amd64" or "arm64".
+//
+// It also reports execve, which the guard always lets through. When we are dead nobody
+// answers, the kernel fails it, and nothing new is executed: a bubblewrap that was caught
+// between its own steps goes on as if we had given leave. Calls from the first 4 GiB are
+// none of bubblewrap's, which lies above as all position-independent programs do, and
+// may be those of our own fork, a statically linked program: it keeps the listener open
+// itself, and would wait for an answer for ever.
+func Ask(arch string, o AskOptions) (Program, error) {
+	table, err := callTableOf(arch)
+	if err != nil {
+		return nil, err
+	}
+	opens := func(calls string, arg int) callRule {
+		if o.Reads {
+			return callRule{calls: calls, to: toAsk}
+		}
+		bits := uint32(unix.O_CREAT)
+		if o.Writes {
+			bits |= unix.O_ACCMODE
+		}
+		return callRule{calls: calls, check: func(p *bpfProgram) {
+			p.load(argLow(arg))
+			p.bits(bits, toAsk)
+		}}
+	}
+	rules := []callRule{
+		opens("open", 1),
+		opens("openat", 2),
+		{calls: "creat openat2", to: toAsk},
+		{calls: "mkdir mkdirat mknod mknodat symlink symlinkat link linkat", to: toAsk},
+		{calls: "rename renameat renameat2", to: toAsk},
+		{calls: "connect", to: toAsk},
+		{calls: "execve execveat", check: func(p *bpfProgram) {
+			p.load(callerHigh)
+			p.equal(0, toAllow, toAsk)
+		}},
+	}
+	if o.Removals {
+		rules = append(rules, callRule{calls: "unlink unlinkat rmdir", to: toAsk})
+	}
+	if o.Binds {
+		rules = append(rules, callRule{calls: "bind", to: toAsk})
+	}
+	return filterPlan{
+		table:   table,
+		rules:   rules,
+		foreign: unix.SECCOMP_RET_ALLOW,
+		newer:   toAllow,
+		replies: map[bpfLabel]uint32{
+			toAllow: unix.SECCOMP_RET_ALLOW,
+			toAsk:   unix.SECCOMP_RET_USER_NOTIF,
+		},
+	}.assemble()
+}

@@ -1,0 +1,100 @@
+//go:build linux
+
+package seccomp
+
+import (
+	"golang.org/x/sys/unix"
+)
+
+// namespaceFlags are the flags of clone(2) and unshare(2) that make namespaces.
+const namespaceFlags = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS |
+	unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
+
+// Deny makes the program that every command runs under. arch is "amd64" or "arm64".
+//
+//   - A call of another architecture (i386's int 0x80 on x86-64, 32-bit ARM) kills
+//     the process: its numbers mean other calls, and nothing here speaks it.
+//   - A number above the newest known one is ENOSYS, which is what an older kernel
+//     says, so programs have a way on. That covers calls nobody has judged yet
+//     (CVE-2021-41133), x32 (bit 30), and x86-64's numbers 512 to 547, which older
+//     kernels also run without that bit.
+//   - Calls that have an older sibling to fall back to are ENOSYS, others EPERM.
+func Deny(arch string, o DenyOptions) (Program, error) {
+	table, err := callTableOf(arch)
+	if err != nil {
+		return nil, err
+	}
+	return filterPlan{
+		table:   table,
+		rules:   denyRules(o),
+		foreign: unix.SECCOMP_RET_KILL_PROCESS,
+		newer:   reply(unix.ENOSYS),
+		replies: denyReplies(),
+	}.assemble()
+}
+
+func denyReplies() map[bpfLabel]uint32 {
+	replies := map[bpfLabel]uint32{toAllow: unix.SECCOMP_RET_ALLOW, toAsk: unix.SECCOMP_RET_USER_NOTIF}
+	for _, e := range []unix.Errno{
+		0, unix.EPERM, unix.EACCES, unix.ENOSYS,
+		unix.EAFNOSUPPORT, unix.EPROTONOSUPPORT, unix.ESOCKTNOSUPPORT,
+	} {
+		replies[reply(e)] = unix.SECCOMP_RET_ERRNO | uint32(e)
+	}
+	return replies
+}
+
+func denyRules(o DenyOptions) []callRule {
+	eperm, enosys := reply(unix.EPERM), reply(unix.ENOSYS)
+	rules := []callRule{
+		// Sockets and files behind the back of every check here and of the guard.
+		{calls: "io_uring_setup io_uring_enter io_uring_register", to: enosys},
+		// Its flags are in memory, where another thread can change them after a check.
+		{calls: "openat2", to: enosys},
+		// Keyrings belong to the user, not to a namespace.
+		{calls: "add_key request_key keyctl", to: eperm},
+		{calls: "pidfd_getfd kcmp", to: eperm},
+		{calls: "bpf perf_event_open userfaultfd", to: eperm},
+		{calls: "kexec_load kexec_file_load init_module finit_module delete_module", to: eperm},
+		// Opens by inode number what no path leads to.
+		{calls: "open_by_handle_at", to: eperm},
+		{calls: "open_tree open_tree_attr move_mount fsopen fsconfig fsmount fspick mount_setattr", to: enosys},
+		{calls: "setns", to: eperm},
+		{calls: "swapon swapoff reboot acct quotactl quotactl_fd syslog vhangup fanotify_init", to: eperm},
+		{calls: "sethostname setdomainname settimeofday clock_settime adjtimex clock_adjtime", to: eperm},
+		{calls: "iopl ioperm", to: eperm},
+		{calls: "modify_ldt nfsservctl lookup_dcookie uselib", to: enosys},
+		{calls: "personality", check: func(p *bpfProgram) { checkPersonality(p, o.Debuggers) }},
+		{calls: "ioctl", check: checkIoctl},
+		{calls: "socket", check: checkSocket(o)},
+		{calls: "socketpair", check: checkSocketpair},
+		{calls: "setrlimit", check: checkSetrlimit},
+		{calls: "prlimit64", check: checkPrlimit},
+		{calls: "open", check: checkOpenMode(1)},
+		{calls: "openat", check: checkOpenMode(2)},
+		{calls: "chmod fchmod creat mknod", check: checkMode(1)},
+		{calls: "fchmodat fchmodat2 mknodat", check: checkMode(2)},
+	}
+	if !o.Debuggers {
+		rules = append(rules, callRule{calls: "ptrace process_vm_readv process_vm_writev", to: eperm})
+	}
+	if o.Offline && o.Loopback {
+		rules = append(rules,
+			callRule{calls: "connect bind", to: toAsk},
+			callRule{calls: "setsockopt", check: checkTCPOption},
+		)
+	}
+	if o.Dumpable {
+		rules = append(rules, callRule{calls: "prctl", check: checkDumpable})
+	}
+	if !o.Userns {
+		rules = append(rules,
+			callRule{calls: "mount umount2 pivot_root", to: eperm},
+			callRule{calls: "clone", check: checkFlags(namespaceFlags)},
+			callRule{calls: "unshare", check: checkFlags(namespaceFlags | unix.CLONE_NEWTIME)},
+			// Its flags are in memory; the C libraries fall back to clone.
+			callRule{calls: "clone3", to: enosys},
+		)
+	}
+	return rules
+}

@@ -1,8 +1,0 @@
-//go:build !linux
-
-package keep
-
-import "net"
-
-// sameUser knows nobody: kept sandboxes need Linux.
-func sameUser(*net.UnixConn) bool { return false }

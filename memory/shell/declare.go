@@ -1,0 +1,557 @@
+package shell
+
+import (
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
+)
+
+// declaration is what declare, local, export and readonly have been asked for.
+type declaration struct {
+	add, del   attr
+	funcs      bool // -f
+	names      bool // -F
+	global     bool // -g
+	inherit    bool // -I
+	print      bool // -p
+	local      bool // make local: local, and declare in a function
+	forget     bool // export -n
+	isExport   bool
+	isReadonly bool
+	isLocal    bool
+}
+
+var declareLetters = map[byte]attr{
+	'a': attrArray, 'A': attrAssoc, 'i': attrInteger, 'l': attrLower, 'u': attrUpper, 'c': attrCapital,
+	'n': attrRef, 'r': attrReadonly, 't': attrTrace, 'x': attrExport,
+}
+
+func (sh *interp) declare(args []string) int {
+	d := &declaration{}
+	rest, st := sh.declareFlags(d, args, "+aAfFgiIlnprtuxc")
+	if st >= 0 {
+		return st
+	}
+	d.local = sh.inShellFunction() && !d.global
+	return sh.runDeclare(d, args, rest)
+}
+
+func (sh *interp) local2(args []string) int {
+	d := &declaration{isLocal: true, local: true}
+	if !sh.inShellFunction() {
+		return sh.fail("can only be used in a function")
+	}
+	rest, st := sh.declareFlags(d, args, "+aAfFgiIlnprtuxc")
+	if st >= 0 {
+		return st
+	}
+	if len(rest) == 1 && rest[0] == "-" {
+		sh.localOptions()
+		return 0
+	}
+	return sh.runDeclare(d, args, rest)
+}
+
+// localOptions is "local -": options are brought back when the function ends.
+func (sh *interp) localOptions() {
+	if sh.framesShared {
+		sh.frames = append([]frame(nil), sh.frames...)
+		sh.framesShared = false
+	}
+	f := &sh.frames[len(sh.frames)-1]
+	if !f.localOpts {
+		f.localOpts, f.savedOpt, f.savedShopt = true, sh.opt, sh.shopt
+	}
+}
+
+func (sh *interp) inShellFunction() bool {
+	for _, v := range slices.Backward(sh.frames) {
+		if v.fn != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (sh *interp) export(args []string) int {
+	d := &declaration{isExport: true, add: attrExport}
+	list, rest, st := sh.flags2(args, "aAfnp")
+	if st >= 0 {
+		return st
+	}
+	for _, f := range list {
+		switch f.c {
+		case 'f':
+			d.funcs = true
+		case 'n':
+			d.forget = true
+			d.add, d.del = 0, attrExport
+		case 'p':
+			d.print = true
+		}
+	}
+	if d.funcs && len(rest) > 0 {
+		return sh.exportFunctions(rest, !d.forget)
+	}
+	if len(rest) == 0 {
+		return sh.printVars(d, attrExport)
+	}
+	d.print = false
+	return sh.runDeclare(d, args, rest)
+}
+
+func (sh *interp) exportFunctions(names []string, on bool) int {
+	st := 0
+	for _, n := range names {
+		f := sh.namedFunction(n)
+		if f == nil {
+			st = sh.fail("%s: not a function", n)
+			continue
+		}
+		g := *f
+		g.export = on
+		sh.setFunction(sh.slot(n), &g)
+	}
+	return st
+}
+
+func (sh *interp) readonlyBuiltin(args []string) int {
+	d := &declaration{isReadonly: true, add: attrReadonly}
+	list, rest, st := sh.flags2(args, "aAfp")
+	if st >= 0 {
+		return st
+	}
+	for _, f := range list {
+		switch f.c {
+		case 'f':
+			d.funcs = true
+		case 'a', 'A':
+			d.add |= declareLetters[f.c]
+		case 'p':
+			d.print = true
+		}
+	}
+	if d.funcs && len(rest) > 0 {
+		for _, n := range rest {
+			f := sh.namedFunction(n)
+			if f == nil {
+				st = sh.fail("%s: not a function", n)
+				continue
+			}
+			g := *f
+			g.readonly = true
+			sh.setFunction(sh.slot(n), &g)
+		}
+		return max(st, 0)
+	}
+	if len(rest) == 0 {
+		return sh.printVars(d, d.add)
+	}
+	d.print = false
+	return sh.runDeclare(d, args, rest)
+}
+
+// declareFlags reads the options of declare.
+func (sh *interp) declareFlags(d *declaration, args []string, spec string) ([]string, int) {
+	list, rest, st := sh.flags2(args, spec)
+	if st >= 0 {
+		return nil, st
+	}
+	for _, f := range list {
+		switch f.c {
+		case 'f':
+			d.funcs = true
+		case 'F':
+			d.funcs, d.names = true, true
+		case 'g':
+			d.global = true
+		case 'I':
+			d.inherit = true
+		case 'p':
+			d.print = true
+		default:
+			if f.plus {
+				d.del |= declareLetters[f.c]
+			} else {
+				d.add |= declareLetters[f.c]
+			}
+		}
+	}
+	return rest, -1
+}
+
+// runDeclare handles the operands.
+func (sh *interp) runDeclare(d *declaration, args, rest []string) int {
+	switch {
+	case d.funcs:
+		return sh.declareFuncs(d, rest)
+	case len(rest) == 0 && d.isLocal:
+		return sh.printLocals()
+	case len(rest) == 0:
+		return sh.printVars(d, d.add)
+	case d.print && !d.isLocal:
+		return sh.printNamed(rest)
+	}
+	first := len(args) - len(rest)
+	declArgs := sh.declArgs
+	st := 0
+	for i, a := range rest {
+		if !sh.declareOne(d, a, declArgs[first+i]) {
+			st = 1
+		}
+		if sh.ctl != ctlNone {
+			return sh.status
+		}
+	}
+	return st
+}
+
+// splitAssign cuts "name[sub]+=value".
+func splitAssign(s string) (name, sub, value string, elem, more, assigned bool) {
+	i := 0
+	for i < len(s) && isNameByte(s[i]) {
+		i++
+	}
+	name = s[:i]
+	if i < len(s) && s[i] == '[' {
+		if end := subscriptEnd(s, i); end > 0 {
+			sub, elem = s[i+1:end], true
+			i = end + 1
+		}
+	}
+	switch rest := s[i:]; {
+	case rest == "":
+	case rest[0] == '=':
+		value, assigned = rest[1:], true
+	case strings.HasPrefix(rest, "+="):
+		value, more, assigned = rest[2:], true, true
+	default:
+		name = s // not a name at all
+	}
+	return name, sub, value, elem, more, assigned
+}
+
+// declareOne declares one operand; code is its compiled form when the script wrote it as an assignment.
+func (sh *interp) declareOne(d *declaration, arg string, code *assignCode) bool {
+	name, sub, value, elem, more, assigned := splitAssign(arg)
+	if d.isReadonly && !assigned && d.add != attrReadonly { // Without a value readonly makes no array.
+		r := *d
+		r.add = attrReadonly
+		d = &r
+	}
+	if !isName(name) {
+		sh.fail("`%s': not a valid identifier", arg)
+		return false
+	}
+	if elem && (d.isExport || d.isReadonly) {
+		sh.fail("`%s': not a valid identifier", arg)
+		return false
+	}
+	if elem && assigned && strings.TrimSpace(sub) == "" {
+		sh.errorf("%s[%s]: bad array subscript", name, sub)
+		return false
+	}
+	slot := sh.slot(name)
+	if elem && d.add&attrRef != 0 {
+		sh.fail("%s: reference variable cannot be an array", name)
+		return false
+	}
+	if d.isExport || d.isReadonly || d.add&attrRef == 0 && d.del&attrRef == 0 && !d.local {
+		if pl, ok := sh.follow(slot); ok && pl.slot != slot && !pl.elem {
+			slot = pl.slot
+		} else if ok && pl.elem && assigned {
+			return sh.assignTo(place{slot: slot}, value, more)
+		}
+	}
+	inherited := ""
+	if d.local {
+		if c := sh.cell(slot); c != nil && c.attr&attrReadonly != 0 && (!sh.isLocal(slot) || d.add != 0 || assigned) && !sh.mayHide(slot, c) {
+			sh.fail("%s: readonly variable", name)
+			return false
+		}
+		if d.inherit && !sh.isLocal(slot) {
+			sh.localCopy(slot)
+		} else {
+			if more && !sh.isLocal(slot) && false {
+				inherited = sh.get(slot)
+			}
+			sh.makeLocal(slot)
+		}
+	}
+	_ = inherited
+	restore := sh.swapGlobal(d, slot)
+	defer restore()
+	return sh.declareIn(d, slot, name, sub, value, elem, more, assigned, code)
+}
+
+// mayHide tells whether a local variable may hide the readonly one: one of a caller, not a global.
+func (sh *interp) mayHide(slot int, c *cell) bool {
+	return c.attr&attrLocal != 0 && !sh.isLocal(slot)
+}
+
+// localCopy is declare -I: a local variable that begins as the one it hides.
+func (sh *interp) localCopy(slot int) {
+	old := sh.cell(slot)
+	c := &cell{epoch: sh.epoch, attr: attrLocal}
+	if old != nil && old.attr&attrDynamic == 0 {
+		*c = *old
+		sh.cloned(c)
+		c.attr |= attrLocal
+	}
+	sh.hide(slot, c, false)
+}
+
+// swapGlobal makes the global variable the visible one for declare -g.
+func (sh *interp) swapGlobal(d *declaration, slot int) func() {
+	if !d.global || !sh.inShellFunction() {
+		return func() {}
+	}
+	for i, s := range sh.saved {
+		if s.slot != slot {
+			continue
+		}
+		inner := sh.cell(slot)
+		sh.put(slot, s.old)
+		return func() {
+			sh.saved = append([]savedCell(nil), sh.saved...)
+			sh.saved[i].old = sh.cell(slot)
+			sh.put(slot, inner)
+		}
+	}
+	return func() {}
+}
+
+// declareIn sets attributes and value of the variable in the slot.
+func (sh *interp) declareIn(d *declaration, slot int, name, sub, value string, elem, more, assigned bool, code *assignCode) bool {
+	c := sh.cell(slot)
+	if c != nil && c.attr&attrReadonly != 0 && (assigned || d.del&attrReadonly != 0 || d.add&^(attrReadonly|attrExport) != 0) {
+		switch {
+		case assigned && (d.isExport || d.isReadonly):
+			sh.readonlyError(slot)
+			return false
+		case d.del&attrReadonly != 0 || assigned || d.add&^c.attr&(attrArray|attrAssoc|attrRef) != 0:
+			sh.fail("%s: readonly variable", name)
+			return false
+		}
+	}
+	if c != nil && (d.add&attrArray != 0 && c.attr&attrAssoc != 0 || d.add&attrAssoc != 0 && c.attr&attrArray != 0) {
+		kinds := [2]string{"associative", "indexed"}
+		if d.add&attrAssoc != 0 {
+			kinds = [2]string{"indexed", "associative"}
+		}
+		sh.fail("%s: cannot convert %s to %s array", name, kinds[0], kinds[1])
+		return false
+	}
+	if c != nil && d.del&(attrArray|attrAssoc) != 0 && c.attr&(attrArray|attrAssoc) != 0 {
+		sh.fail("%s: cannot destroy array variables in this way", name)
+		return false
+	}
+	if d.add&attrRef != 0 {
+		return sh.declareRef(d, slot, name, value, assigned)
+	}
+	c = sh.own(slot)
+	sh.setAttrs(d, c)
+	array := code != nil && code.array
+	isText := !array && assigned && (d.add|c.attr)&(attrArray|attrAssoc) != 0 && !elem && strings.HasPrefix(value, "(") && strings.HasSuffix(value, ")")
+	ok := true
+	switch {
+	case array:
+		ok = sh.declareArray(d, slot, code)
+	case isText:
+		ok = sh.declareText2(slot, value, more)
+	case assigned:
+		ok = sh.declareValue(slot, sub, value, elem, more, code)
+	case elem && d.add&attrAssoc == 0 && c.attr&(attrArray|attrAssoc) == 0:
+		sh.makeArray(c)
+	}
+	if d.add&attrReadonly != 0 && (ok || !assigned) {
+		sh.own(slot).attr |= attrReadonly
+	}
+	return ok
+}
+
+// setAttrs changes the attributes except readonly, which comes after the value.
+func (sh *interp) setAttrs(d *declaration, c *cell) {
+	add := d.add &^ (attrReadonly | attrArray | attrAssoc)
+	switch {
+	case add&attrLower != 0 && add&attrUpper != 0:
+		add &^= attrLower | attrUpper
+	case add&attrLower != 0:
+		c.attr &^= attrUpper | attrCapital
+	case add&attrUpper != 0:
+		c.attr &^= attrLower | attrCapital
+	case add&attrCapital != 0:
+		c.attr &^= attrLower | attrUpper
+	}
+	c.attr = (c.attr | add) &^ (d.del &^ (attrArray | attrAssoc | attrReadonly))
+	switch {
+	case d.add&attrArray != 0:
+		sh.makeArray(c)
+	case d.add&attrAssoc != 0 && c.attr&attrAssoc == 0:
+		old, had := "", c.isSet()
+		if had {
+			old = sh.text(c)
+		}
+		sh.empty(c)
+		c.assoc = newAssoc(sh.epoch)
+		c.attr = c.attr&^(attrNum|attrNoText|attrArray|attrSet) | attrAssoc
+		if had {
+			sh.setKey(c, "0", old)
+		}
+	}
+	if d.isExport && !d.forget {
+		c.attr &^= attrTemp
+	}
+}
+
+func (sh *interp) declareArray(d *declaration, slot int, code *assignCode) bool {
+	a := *code
+	a.slot = slot
+	if d.add&attrRef == 0 {
+		if c := sh.cell(slot); c != nil && c.attr&attrAssoc == 0 {
+			sh.makeArray(sh.own(slot))
+		}
+	}
+	return a.runArray(sh)
+}
+
+// declareText2 is a list in a string: declare -a 'x=(1 2)'.
+func (sh *interp) declareText2(slot int, value string, more bool) bool {
+	p := syntax.NewParser("x="+value, syntax.Options{})
+	list, err := p.Next()
+	if err != nil || list == nil {
+		return sh.assignTo(place{slot: slot}, value, more)
+	}
+	if s, ok := list.Items[0].First.Cmds[0].Body.(*syntax.Simple); ok && len(s.Assigns) == 1 && s.Assigns[0].Array {
+		a := (&compiler{lib: sh.m.lib}).assign(s.Assigns[0])
+		a.slot, a.more = slot, more
+		return a.runArray(sh)
+	}
+	return sh.assignTo(place{slot: slot}, value, more)
+}
+
+func (sh *interp) declareValue(slot int, sub, value string, elem, more bool, code *assignCode) bool {
+	if !elem {
+		return sh.assignTo(place{slot: slot}, value, more)
+	}
+	if code != nil && code.index != nil && sh.isAssoc(slot) {
+		return sh.assignKey(slot, sh.str(code.index.key), value, more)
+	}
+	if code != nil && code.index != nil && code.index.all == 0 {
+		i, ok := sh.evalIndex(code.index)
+		return ok && sh.assignIndex(slot, i, value, more, sub)
+	}
+	return sh.assignElem(place{slot: slot, sub: sub, elem: true, whole: sub == "@" || sub == "*"}, value, more)
+}
+
+// declareRef makes a reference.
+func (sh *interp) declareRef(d *declaration, slot int, name, value string, assigned bool) bool {
+	c := sh.cell(slot)
+	if c != nil && c.attr&(attrArray|attrAssoc) != 0 {
+		sh.fail("%s: reference variable cannot be an array", name)
+		return false
+	}
+	if !assigned && c.isSet() && c.attr&attrRef == 0 {
+		value, assigned = sh.text(c), true
+	}
+	if assigned {
+		base, _, _ := splitSubscript(value)
+		if value != "" && !isName(base) {
+			sh.fail("`%s': invalid variable name for name reference", value)
+			return false
+		}
+		if base == name && !sh.inShellFunction() {
+			sh.fail("%s: nameref variable self references not allowed", name)
+			return false
+		}
+		if base == name {
+			sh.errorf("warning: %s: circular name reference", name)
+		}
+	}
+	c = sh.own(slot)
+	if assigned {
+		if !sh.setText(c, value) {
+			return false
+		}
+	}
+	c.attr |= attrRef | d.add&^attrReadonly
+	if d.add&attrReadonly != 0 {
+		c.attr |= attrReadonly
+	}
+	return true
+}
+
+// declareFuncs is declare -f and -F.
+func (sh *interp) declareFuncs(d *declaration, names []string) int {
+	if len(names) == 0 {
+		return sh.printFuncs(d)
+	}
+	st := 0
+	var b strings.Builder
+	for _, n := range names {
+		f := sh.namedFunction(n)
+		if f == nil {
+			st = 1
+			continue
+		}
+		switch {
+		case d.add&attrExport != 0 || d.del&attrExport != 0:
+			st = max(st, sh.exportFunctions([]string{n}, d.add&attrExport != 0))
+		case d.add&(attrReadonly|attrTrace) != 0 || d.del&attrTrace != 0:
+			g := *f
+			g.readonly = g.readonly || d.add&attrReadonly != 0
+			g.trace = (g.trace || d.add&attrTrace != 0) && d.del&attrTrace == 0
+			sh.setFunction(sh.slot(n), &g)
+		case d.names && sh.shopt&shExtDebug != 0:
+			b.WriteString(n + " " + itoa(f.line) + " " + f.source + "\n")
+		case d.names:
+			b.WriteString(n + "\n")
+		default:
+			b.WriteString(f.text() + "\n")
+		}
+	}
+	return max(st, sh.outString(b.String()))
+}
+
+func (sh *interp) printFuncs(d *declaration) int {
+	var b strings.Builder
+	for _, f := range sh.sortedFuncs() {
+		if d.add&attrExport != 0 && !f.export || d.add&attrReadonly != 0 && !f.readonly {
+			continue
+		}
+		if !d.names {
+			b.WriteString(f.text() + "\n")
+		}
+		if flags := f.flags(); d.names || flags != "" {
+			b.WriteString("declare -f" + flags + " " + f.name + "\n")
+		}
+	}
+	return sh.outString(b.String())
+}
+
+func (f *function) flags() string {
+	s := ""
+	if f.readonly {
+		s += "r"
+	}
+	if f.trace {
+		s += "t"
+	}
+	if f.export {
+		s += "x"
+	}
+	return s
+}
+
+func (sh *interp) sortedFuncs() []*function {
+	var list []*function
+	for _, f := range sh.funcs {
+		if f != nil {
+			list = append(list, f)
+		}
+	}
+	sort.Slice(list, func(i, j int) bool { return list[i].name < list[j].name })
+	return list
+}

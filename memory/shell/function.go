@@ -1,0 +1,342 @@
+package shell
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+	"syscall"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
+)
+
+// function is a shell function.
+type function struct {
+	name     string
+	body     command
+	src      *syntax.FuncDecl
+	source   string // the file it was read from
+	line     int
+	export   bool
+	trace    bool
+	readonly bool
+	birth    uint64 // of the process that defined it
+}
+
+// text is the definition as declare -f prints it.
+func (f *function) text() string { return syntax.FunctionText(f.src) }
+
+func (c *compiler) funcDecl(n *syntax.FuncDecl, line int) command {
+	slot := c.lib.symbols.slot(n.Name)
+	lib := c.lib
+	body := lazily(func() command { return (&compiler{lib: lib}).command(n.Body) })
+	return func(sh *interp) int {
+		sh.line = line
+		if n.Bad {
+			sh.errorf("`%s': not a valid identifier", n.Name)
+			sh.status = 1
+			return 1
+		}
+		if old := sh.function(slot); old != nil && old.readonly {
+			sh.errorf("%s: readonly function", n.Name)
+			sh.status = 1
+			return 1
+		}
+		if sh.opt&optPosix != 0 {
+			if b := sh.m.lib.builtins[n.Name]; b != nil && b.special {
+				sh.errorf("`%s': is a special builtin", n.Name)
+				return sh.exit(2)
+			}
+			if !isName(n.Name) {
+				sh.errorf("`%s': not a valid identifier", n.Name)
+				return sh.exit(2)
+			}
+		}
+		source := sh.currentSource()
+		if source == "" {
+			source = "environment"
+		}
+		sh.setFunction(slot, &function{name: n.Name, body: body, src: n, source: source, line: line, birth: sh.birth})
+		if sh.ctl == ctlNone {
+			sh.status = 0
+		}
+		return sh.status
+	}
+}
+
+// currentSource returns the file whose commands run, "" for -c.
+func (sh *interp) currentSource() string {
+	if n := len(sh.frames); n > 0 {
+		return sh.frames[n-1].source
+	}
+	return sh.script
+}
+
+// setFunction defines a function; nil removes it.
+func (sh *interp) setFunction(slot int, f *function) {
+	if slot >= len(sh.funcs) || sh.funcsShared {
+		n := max(len(sh.funcs), slot+1)
+		if slot >= len(sh.funcs) {
+			n += n / 4
+		}
+		funcs := make([]*function, n)
+		copy(funcs, sh.funcs)
+		sh.funcs, sh.funcsShared = funcs, false
+	}
+	sh.charge(f.weight() - sh.ownWeight(sh.funcs[slot]))
+	sh.funcs[slot] = f
+}
+
+// weight is about how many bytes a function keeps in memory.
+func (f *function) weight() int {
+	if f == nil {
+		return 0
+	}
+	return nameWeight + f.src.Nodes*nodeWeight
+}
+
+// ownWeight is the weight of a function that this process has defined, 0 of another.
+func (sh *interp) ownWeight(f *function) int {
+	if f == nil || f.birth != sh.birth {
+		return 0
+	}
+	return f.weight()
+}
+
+// call runs a function with args, of which the first is its name.
+func (sh *interp) call(fn *function, args []string) int {
+	if !sh.deeper("function") {
+		return sh.status
+	}
+	loops, params, line := sh.loops, sh.params, sh.line
+	if sh.framesShared {
+		sh.frames = append([]frame(nil), sh.frames...)
+		sh.framesShared = false
+	}
+	sh.frames = append(sh.frames, frame{
+		fn: fn, name: fn.name, source: fn.source, line: line, args: args[1:], saved: len(sh.saved), opts: sh.options,
+	})
+	told := sh.paramsTold
+	sh.params, sh.loops, sh.paramsTold = args[1:], 0, 0
+	traps := sh.enterTraps(fn)
+	if sh.hasTrap(trapDebug) {
+		sh.traced(fn.line, func() string { return strings.Join(args, " ") })
+	}
+	st := 0
+	if sh.ctl == ctlNone {
+		st = fn.body(sh)
+	}
+	if sh.ctl == ctlReturn {
+		sh.ctl = ctlNone
+		st = sh.status
+	}
+	if sh.hasTrap(trapReturn) && sh.ctl == ctlNone {
+		sh.status = st
+		sh.runReturnTrap()
+	}
+	sh.leaveTraps(traps)
+	top := &sh.frames[len(sh.frames)-1]
+	if len(sh.saved) > top.saved && sh.isLocal(slotOPTIND) {
+		sh.options = top.opts
+	}
+	sh.restore(top.saved)
+	if top.localOpts {
+		sh.opt, sh.shopt = top.savedOpt, top.savedShopt
+	}
+	sh.frames = sh.frames[:len(sh.frames)-1]
+	if sh.paramsTold != 0 {
+		sh.charge(-sh.paramsTold)
+	}
+	sh.paramsTold = told
+	sh.params, sh.loops, sh.line = params, loops, line
+	sh.depth--
+	return st
+}
+
+// deeper counts a level of calls; beyond the limit the script cannot go on.
+func (sh *interp) deeper(what string) bool {
+	limit := sh.m.limits.Depth
+	if s, ok := sh.value(slotFUNCNEST); ok && what == "function" {
+		if n, ok := plainInt(s); ok && n > 0 && int(n) < limit && sh.depth >= int(n) {
+			sh.errorf("%s: maximum function nesting level exceeded (%d)", sh.stackName(), n)
+			sh.abort()
+			return false
+		}
+	}
+	if sh.depth >= limit {
+		sh.m.meet(ErrDepth)
+		sh.errorf("%s: maximum %s nesting level exceeded (%d)", sh.stackName(), what, limit)
+		sh.exit(2)
+		return false
+	}
+	sh.depth++
+	return true
+}
+
+func (sh *interp) stackName() string {
+	if n := len(sh.frames); n > 0 {
+		return sh.frames[n-1].name
+	}
+	return sh.name
+}
+
+// external runs a program that is no builtin, and waits for it.
+func (sh *interp) external(args []string) int {
+	st := sh.program(args)
+	sh.foreground(1)
+	return st
+}
+
+func (sh *interp) program(args []string) int {
+	name := args[0]
+	if sh.refuses(name) {
+		return 1
+	}
+	c, path, err := sh.findCommand(name)
+	if err != nil && sh.ctx.Err() != nil {
+		sh.die(sh.ctx)
+		return sh.status
+	}
+	if err != nil {
+		return sh.notFound(name, err, args)
+	}
+	return sh.runProgram(c, path, args)
+}
+
+// notFound says why a program cannot be run.
+func (sh *interp) notFound(name string, err error, args []string) int {
+	if fn := sh.namedFunction("command_not_found_handle"); fn != nil && !strings.Contains(name, "/") {
+		c := sh.fork(false)
+		st := c.call(fn, append([]string{fn.name}, args...))
+		st = c.finish(st)
+		sh.reunite(c)
+		return st
+	}
+	if h, ok := errors.AsType[*hashError](err); ok {
+		name = h.path
+	}
+	switch Errno(err) {
+	case syscall.ENOENT:
+		if strings.Contains(name, "/") || sh.get(slotPATH) == "" {
+			sh.errorf("%s: No such file or directory", name)
+		} else {
+			shown := name
+			if sh.needsANSI(name) {
+				shown = sh.quoteShell(name)
+			}
+			sh.errorf("%s: command not found%s", shown, sh.m.hint(name))
+		}
+		return 127
+	case syscall.ENOTDIR:
+		sh.errorf("%s: %s", name, Strerror(err))
+		return 126
+	default:
+	}
+	sh.errorf("%s: %s", name, Strerror(err))
+	return 126
+}
+
+func (sh *interp) namedFunction(name string) *function {
+	if slot := sh.m.lib.symbols.known(name); slot >= 0 {
+		return sh.function(slot)
+	}
+	return nil
+}
+
+// binDirs are where registered commands appear to be.
+var binDirs = map[string]bool{"/bin": true, "/usr/bin": true}
+
+// findCommand returns the program that a name means: a registered one, or the path of a file.
+func (sh *interp) findCommand(name string) (*Command, string, error) {
+	if strings.IndexByte(name, '/') >= 0 {
+		return sh.programAt(name)
+	}
+	if name == "" {
+		return nil, "", syscall.ENOENT
+	}
+	path := sh.get(slotPATH)
+	if path != sh.hashPath { // Another PATH: what was found in the old one does not count.
+		sh.hash, sh.hashPath = nil, path
+	}
+	if h := sh.hash[name]; h != nil {
+		if sh.hashEpoch == sh.epoch {
+			h.hits++
+		}
+		c, file, err := sh.programAt(h.path)
+		if err != nil {
+			err = &hashError{h.path, err}
+		}
+		return c, file, err
+	}
+	c, file, err := sh.searchPath(name, path)
+	if err == nil && sh.opt&optHashAll != 0 && !strings.HasPrefix(file, "./") {
+		sh.setHash(name, file, 1)
+	}
+	return c, file, err
+}
+
+// hashError is a program that is no longer where it was found before.
+type hashError struct {
+	path string
+	err  error
+}
+
+func (e *hashError) Error() string { return e.path + ": " + e.err.Error() }
+func (e *hashError) Unwrap() error { return e.err }
+
+// searchPath looks for a program in the directories of path.
+func (sh *interp) searchPath(name, path string) (*Command, string, error) {
+	var denied error
+	for {
+		dir, rest, more := strings.Cut(path, ":")
+		if binDirs[strings.TrimRight(dir, "/")] {
+			if c := sh.m.command(name); c != nil && !sh.fileAt(dir+"/"+name) {
+				return c, dir + "/" + name, nil
+			}
+		}
+		if dir == "" {
+			dir = "."
+		}
+		c, file, err := sh.programAt(strings.TrimSuffix(dir, "/") + "/" + name)
+		if err == nil {
+			return c, file, nil
+		}
+		if Errno(err) == syscall.EACCES {
+			denied = err
+		}
+		if !more {
+			break
+		}
+		path = rest
+	}
+	if denied != nil {
+		return nil, "", denied
+	}
+	return nil, "", syscall.ENOENT
+}
+
+func (sh *interp) fileAt(path string) bool {
+	info, err := sh.m.fs.Stat(sh.cred, sh.abs(path))
+	return err == nil && info.Mode.IsRegular()
+}
+
+// programAt returns the program at a path.
+func (sh *interp) programAt(path string) (*Command, string, error) {
+	info, err := sh.m.fs.Stat(sh.cred, sh.abs(path))
+	if err != nil {
+		if i := strings.LastIndexByte(path, '/'); Errno(err) == syscall.ENOENT && i > 0 && binDirs[path[:i]] {
+			if c := sh.m.command(path[i+1:]); c != nil {
+				return c, path, nil
+			}
+		}
+		return nil, path, err
+	}
+	switch {
+	case info.Mode.IsDir():
+		return nil, path, syscall.EISDIR
+	case info.Mode&fs.ModeType != 0, sh.m.fs.Access(sh.cred, sh.abs(path), 1) != nil:
+		return nil, path, syscall.EACCES
+	case info.Mode.Perm()&0o111 == 0:
+		return nil, path, syscall.EACCES
+	}
+	return nil, path, nil
+}

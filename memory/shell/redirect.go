@@ -1,0 +1,318 @@
+package shell
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
+	"github.com/seed434b0696/agent-sandbox/memory/vfs"
+)
+
+// redirCode is a compiled redirection.
+type redirCode struct {
+	op     string
+	fd     int
+	name   string // {name}
+	target *word
+	line   int
+}
+
+// undoFd is what a descriptor was before a redirection.
+type undoFd struct {
+	fd int
+	d  *description // nil: closed; the reference is held
+	// n>&m- closes m, and bash leaves it closed after what it runs itself.
+	moved bool
+	// The descriptor is that of a process substitution, which ends with its command.
+	subst bool
+}
+
+func (c *compiler) redirs(list []*syntax.Redir) []*redirCode {
+	var out []*redirCode
+	for _, r := range list {
+		x := &redirCode{op: r.Op, fd: r.Fd, name: r.Var, line: r.Line}
+		kind := wordArg
+		if r.Op == "<<<" {
+			kind = wordTilde
+		}
+		if r.Op == "<<" || r.Op == "<<-" {
+			kind = wordText
+		}
+		x.target = c.word(r.Target, kind)
+		out = append(out, x)
+	}
+	return out
+}
+
+// redirect makes the redirections; what was there is put on undo. False: one failed, and
+// why has been told.
+func (sh *interp) redirect(list []*redirCode) bool {
+	for _, r := range list {
+		if !r.run(sh) {
+			return false
+		}
+	}
+	return true
+}
+
+// keepMoved lets undoRedirs bring back what n>&m- has closed too: a program has closed it for itself.
+func (sh *interp) keepMoved(n int) {
+	for i := n; i < len(sh.undo); i++ {
+		sh.undo[i].moved = false
+	}
+}
+
+// undoRedirs brings back descriptors changed since there were n entries.
+func (sh *interp) undoRedirs(n int) {
+	for len(sh.undo) > n {
+		u := sh.undo[len(sh.undo)-1]
+		sh.undo[len(sh.undo)-1] = undoFd{}
+		sh.undo = sh.undo[:len(sh.undo)-1]
+		// Putting back what was there cannot fail: the number was fine before.
+		if u.moved {
+			u.d.unref()
+			continue
+		}
+		_ = sh.setFd(u.fd, u.d)
+	}
+}
+
+// keepRedirs makes the changes since n entries stay: exec.
+func (sh *interp) keepRedirs(n int) {
+	kept := sh.undo[n:]
+	sh.undo = sh.undo[:n:n]
+	for _, u := range kept {
+		if u.subst {
+			_ = sh.setFd(u.fd, u.d) // The number was fine before.
+		} else if u.d != nil {
+			u.d.unref()
+		}
+	}
+}
+
+// replaceFd sets a descriptor and remembers what it was.
+func (sh *interp) replaceFd(fd int, d *description) error {
+	if fd >= sh.maxFiles() || fd < 0 {
+		if d != nil {
+			d.unref()
+		}
+		return syscall.EBADF
+	}
+	old := sh.fds.get(fd)
+	if old != nil {
+		old.ref()
+	}
+	sh.undo = append(sh.undo, undoFd{fd: fd, d: old})
+	return sh.setFd(fd, d)
+}
+
+func (r *redirCode) run(sh *interp) bool {
+	switch r.op {
+	case "<<", "<<-", "<<<":
+		return r.here(sh)
+	case "<&", ">&":
+		return r.duplicate(sh)
+	}
+	path, ok := r.path(sh)
+	if !ok {
+		return false
+	}
+	flag := os.O_RDONLY
+	if r.op != "<" && !r.allowed(sh, path) {
+		return false
+	}
+	switch r.op {
+	case ">", ">|", "&>":
+		flag = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+		if r.op != ">|" && sh.opt&optNoClobber != 0 {
+			if !sh.mayClobber(path) {
+				sh.errorf("%s: cannot overwrite existing file", path)
+				return false
+			}
+		}
+	case ">>", "&>>":
+		flag = os.O_WRONLY | os.O_CREATE | os.O_APPEND
+	case "<>":
+		flag = os.O_RDWR | os.O_CREATE
+	}
+	d, err := sh.openFile(path, flag)
+	if err != nil {
+		if sh.ctx.Err() == nil {
+			sh.errorf("%s: %s", path, Strerror(err))
+		}
+		return false
+	}
+	if strings.HasPrefix(r.op, "&>") {
+		d.ref()
+		return r.set(sh, 1, d) && r.set(sh, 2, d)
+	}
+	return r.set(sh, r.number(), d)
+}
+
+// allowed tells whether the shell may write to files at all.
+func (r *redirCode) allowed(sh *interp, path string) bool {
+	if !sh.restricted() {
+		return true
+	}
+	if r.name != "" {
+		path = r.name
+	}
+	sh.errorf("%s: restricted: cannot redirect output", path)
+	return false
+}
+
+// path expands the target to exactly one name.
+func (r *redirCode) path(sh *interp) (string, bool) {
+	base := len(sh.stack)
+	if sh.opt&optPosix != 0 && sh.opt&optInteractive == 0 {
+		s := sh.str(r.target)
+		return s, sh.ctl == ctlNone
+	}
+	sh.fields(r.target)
+	list := sh.stack[base:]
+	defer sh.pop(base)
+	if sh.ctl != ctlNone {
+		return "", false
+	}
+	if len(list) != 1 {
+		sh.errorf("%s: ambiguous redirect", r.target.text)
+		return "", false
+	}
+	return list[0], true
+}
+
+// mayClobber tells whether set -C lets the file be written: it is new, or no regular file.
+func (sh *interp) mayClobber(path string) bool {
+	info, err := sh.m.fs.Stat(sh.cred, sh.abs(path))
+	return err != nil || !info.Mode.IsRegular()
+}
+
+// number is the descriptor when none is given.
+func (r *redirCode) number() int {
+	if r.fd >= 0 {
+		return r.fd
+	}
+	if r.op[0] == '<' {
+		return 0
+	}
+	return 1
+}
+
+// set puts d at the descriptor, or at a free one whose number goes to the variable.
+func (r *redirCode) set(sh *interp, fd int, d *description) bool {
+	if r.name != "" {
+		return r.setVar(sh, d)
+	}
+	if err := sh.replaceFd(fd, d); err != nil {
+		sh.errorf("%d: %s", fd, Strerror(err))
+		return false
+	}
+	return true
+}
+
+func (r *redirCode) setVar(sh *interp, d *description) bool {
+	fd, err := sh.freeFd(10)
+	if err != nil {
+		d.unref()
+		sh.errorf("redirection error: cannot duplicate fd: %s", Strerror(err))
+		return false
+	}
+	if !sh.assignNamed(r.name, strconv.Itoa(fd)) {
+		d.unref()
+		sh.errorf("%s: cannot assign fd to variable", r.name)
+		return false
+	}
+	if sh.shopt&shVarRedirClose != 0 {
+		return sh.replaceFd(fd, d) == nil
+	}
+	return sh.setFd(fd, d) == nil
+}
+
+// duplicate is n>&m, n>&-, n>&m- and the old way to write &>.
+func (r *redirCode) duplicate(sh *interp) bool {
+	s, ok := r.path(sh)
+	if !ok {
+		return false
+	}
+	if s == "-" {
+		return r.close(sh)
+	}
+	move := strings.HasSuffix(s, "-")
+	from, err := strconv.Atoi(strings.TrimSuffix(s, "-"))
+	if err != nil || from < 0 {
+		if r.op == ">&" && r.fd < 0 && r.name == "" {
+			if !r.allowed(sh, s) {
+				return false
+			}
+			d, err := sh.openFile(s, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
+			if err != nil {
+				sh.errorf("%s: %s", s, Strerror(err))
+				return false
+			}
+			d.ref()
+			return r.set(sh, 1, d) && r.set(sh, 2, d)
+		}
+		sh.errorf("%s: ambiguous redirect", s)
+		return false
+	}
+	d := sh.fds.get(from)
+	if d == nil {
+		sh.errorf("%s: Bad file descriptor", r.target.text)
+		return false
+	}
+	d.ref()
+	if !r.set(sh, r.number(), d) {
+		return false
+	}
+	if move && from != r.number() {
+		_ = sh.replaceFd(from, nil) // The number was open.
+		sh.undo[len(sh.undo)-1].moved = true
+	}
+	return true
+}
+
+func (r *redirCode) close(sh *interp) bool {
+	fd := r.number()
+	if r.name != "" {
+		n, err := strconv.Atoi(sh.namedValue(r.name))
+		if err != nil {
+			sh.errorf("%s: Bad file descriptor", r.name)
+			return false
+		}
+		return sh.setFd(n, nil) == nil
+	}
+	if sh.fds.get(fd) == nil {
+		return true
+	}
+	return sh.replaceFd(fd, nil) == nil
+}
+
+// here is a here-document or here-string: a pipe when it fits in, else a file that has no name.
+func (r *redirCode) here(sh *interp) bool {
+	s := sh.str(r.target)
+	if sh.ctl != ctlNone {
+		return false
+	}
+	if r.op == "<<<" {
+		s += "\n"
+	}
+	if !sh.hold(len(s)) {
+		return false
+	}
+	return r.set(sh, r.number(), newText(s))
+}
+
+// newText returns a description to read s from.
+func newText(s string) *description {
+	d := &description{mode: modeRead, name: "pipe", ahead: []byte(s), text: true}
+	d.refs.Store(1)
+	return d
+}
+
+// newPipe returns the ends of a pipe.
+func newPipe() (r, w *description) {
+	a, b := vfs.Pipe()
+	return newPipeEnd(a, modeRead), newPipeEnd(b, modeWrite)
+}

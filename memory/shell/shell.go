@@ -1,0 +1,333 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/memory/vfs"
+)
+
+// Options describe a machine and its first shell. Zero fields: an empty file system with /tmp,
+// root's rights, the directory "/", no commands but builtins, the default limits.
+type Options struct {
+	FS       *vfs.FS
+	Cred     vfs.Cred
+	Env      []string  // "NAME=value"
+	Dir      string    // absolute
+	Name     string    // $0; "": "bash"
+	Commands []Command // they take the names of those before them, and of Programs
+	Programs *Programs // that other machines may have, too; nil: none
+	Limits   Limits
+	Umask    fs.FileMode // 0: 022
+	Now      func() time.Time
+	Seed     uint64                           // of RANDOM and Proc.Rand; 0: another one each time
+	Hostname string                           // HOSTNAME; "": "sandbox"
+	Zone     func(name string) *time.Location // what a name in TZ means; nil: only UTC
+	Hint     func(name string) string         // what to add to "command not found"; nil: nothing
+
+	// Fault is told what a program panicked with, which scripts do not get to see. It may be called from
+	// several goroutines at once, with the panic's stack still standing. nil: nobody is told.
+	Fault func(command string, v any)
+}
+
+// Shell is a bash that keeps its variables, functions, options, directory and jobs from one Run to the
+// next. One Run at a time; others wait.
+type Shell struct {
+	mu   sync.Mutex
+	m    *machine
+	sh   *interp
+	stop context.CancelFunc
+
+	frozen *frozen // the shell as it is, nil when a Run may have changed it
+}
+
+// Stdio are the streams of a Run. Nil fields: no input, output that is lost. They are not used any
+// more when Run has returned. A Stdin whose Read blocks holds a goroutine until that returns; what it
+// then read, as all that was read and no command took, is lost unless it is an Unreader.
+type Stdio struct {
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+}
+
+// Unreader is an input that outlives a Run, such as a terminal.
+type Unreader interface {
+	// Unread takes back the last bytes that Read returned, to be read again. Safe for concurrent use with
+	// Read; it keeps b.
+	Unread(b []byte)
+}
+
+// Script is what to run, and how.
+type Script struct {
+	Text string
+	Name string   // of the file it comes from, as $0 and in messages; "": as with bash -c
+	Args []string // $1 ...; nil: as they were
+	Exit bool     // the shell ends with the script: its EXIT trap runs
+	Wait bool     // wait for jobs that still hold Stdout or Stderr too, as whoever reads a pipe to its end does
+
+	// Program is a name or path and arguments, which run in the shell's place instead of Text. What
+	// cannot be found is told as bash tells it; ask LookPath before.
+	Program []string
+}
+
+// Result is how a Run ended.
+type Result struct {
+	Status int   // 0 to 255
+	Signal int   // the signal that ended the shell, 0 for none; Status is 128 and this
+	Exited bool  // the script called exit, or an error ended it
+	Limit  error // the limit that something in it met first, and that may have ended it: ErrFuel, ErrMemory, ...; nil for none
+}
+
+// New returns a shell. It takes microseconds and starts nothing.
+func New(o Options) *Shell {
+	if o.FS == nil {
+		o.FS = vfs.New(vfs.Options{Now: o.Now})
+		_ = o.FS.Mkdir(vfs.Cred{}, "/tmp", 0o777|fs.ModeSticky) // An empty tree takes it.
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Seed == 0 {
+		o.Seed = rand.Uint64() //nolint:gosec // RANDOM of a shell is no secret.
+	}
+	if o.Umask == 0 {
+		o.Umask = 0o022
+	}
+	m := newMachine(o)
+	s := newShellOn(m)
+	s.sh = newInterp(m, o)
+	return s
+}
+
+func newMachine(o Options) *machine {
+	m := &machine{
+		fs: o.FS, now: o.Now, limits: o.Limits.withDefaults(), fault: o.Fault,
+		rand: rand.New(rand.NewPCG(o.Seed, 0)), //nolint:gosec // RANDOM of a shell is no secret.
+		lib:  newLibrary(), procs: map[int]*process{}, change: make(chan struct{}), lastPID: 99, hintFor: o.Hint,
+		hostname: o.Hostname, zone: o.Zone, born: o.Now(),
+	}
+	if m.hostname == "" {
+		m.hostname = "sandbox"
+	}
+	switch {
+	case o.Programs == nil:
+		m.programs.Store(newPrograms(shells()).with(o.Commands, m.lib.builtins))
+	case len(o.Commands) == 0:
+		m.programs.Store(o.Programs.table)
+	default:
+		m.programs.Store(o.Programs.table.with(o.Commands, m.lib.builtins))
+	}
+	m.fuel.Store(m.limits.Fuel)
+	m.most.Store(m.limits.Bytes)
+	return m
+}
+
+// hint returns what to add to "command not found".
+func (m *machine) hint(name string) string {
+	if m.hintFor == nil {
+		return ""
+	}
+	return m.hintFor(name)
+}
+
+// FS returns the machine's file system.
+func (s *Shell) FS() *vfs.FS { return s.m.fs }
+
+// Dir returns the working directory.
+func (s *Shell) Dir() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sh.dir
+}
+
+// Environ returns the exported variables.
+func (s *Shell) Environ() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sh.environ()
+}
+
+// Run runs a script in the shell, as bash -c does. An error is that of ctx; whatever the script
+// does is a Result. When ctx ends all of its processes end.
+func (s *Shell) Run(ctx context.Context, text string, io Stdio) (Result, error) {
+	return s.RunScript(ctx, Script{Text: text}, io)
+}
+
+// RunScript runs a script in the shell; see Run.
+func (s *Shell) RunScript(ctx context.Context, sc Script, io Stdio) (Result, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return Result{}, context.Cause(ctx)
+	}
+	run, cancel := context.WithCancelCause(s.m.life)
+	unhook := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
+	defer unhook()
+	s.m.begin(run, cancel)
+	s.frozen = nil
+	sh := s.sh
+	sh.begin(run, sc, io)
+	s.opened()
+	defer s.m.shut()
+	res := sh.runMain(sc)
+	if sc.Exit || res.Exited {
+		sh.fds.release()
+		sh.fds = newFdTable()
+		sh.showFds()
+	}
+	sh.detach(run, sc.Wait)
+	if ctx.Err() != nil {
+		s.m.waitDying()
+	}
+	if s.m.idle() {
+		cancel(nil)
+	}
+	if met := s.m.met.Load(); met != nil {
+		res.Limit = *met
+	}
+	if !errors.Is(context.Cause(run), ErrFuel) && ctx.Err() != nil {
+		return res, context.Cause(ctx)
+	}
+	return res, nil
+}
+
+// Close ends all processes of the machine and waits for them.
+func (s *Shell) Close() {
+	s.stop()
+	s.m.wait.Wait()
+}
+
+// Fork returns a shell on a copy of the machine: its files, and this shell's variables and functions.
+// It takes constant time. Jobs stay behind.
+func (s *Shell) Fork() *Shell {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := newShellOn(s.m.forkOn(s.m.fs.Fork()))
+	m := f.m
+	f.sh = s.sh.fork(true)
+	m.bytes.Store(int64(f.sh.memTold))
+	s.m.bytes.Add(-int64(f.sh.memTold))
+	f.sh.fds.release()
+	f.sh.settle(m)
+	return f
+}
+
+// begin prepares the process for a script.
+func (sh *interp) begin(ctx context.Context, sc Script, io Stdio) {
+	sh.p.restart(ctx)
+	sh.ctx = sh.p.ctx // A signal ends what waits, too.
+	sh.ctl, sh.exiting, sh.signaled, sh.noErrExit, sh.loops, sh.depth = ctlNone, false, 0, 0, 0, 0
+	if io.Stdin == nil {
+		io.Stdin = strings.NewReader("")
+	}
+	_ = sh.setFd(0, newHost(io.Stdin, nil, "stdin"))
+	_ = sh.setFd(1, hostWriter(io.Stdout))
+	if io.Stderr != nil && sameWriter(io.Stderr, io.Stdout) {
+		_ = sh.setFd(2, sh.fds.get(1).ref())
+	} else {
+		_ = sh.setFd(2, hostWriter(io.Stderr))
+	}
+	sh.hosts = sh.hosts[:0]
+	for fd := range 3 {
+		sh.hosts = append(sh.hosts, sh.fds.get(fd).host)
+	}
+	sh.script = sc.Name
+	sh.opt |= optCommand
+	if sc.Name != "" {
+		sh.name = sc.Name
+		sh.opt &^= optCommand
+	}
+	if sc.Name == "" && sc.Program == nil {
+		sh.setCommandString(sc.Text)
+	}
+	if sc.Args != nil {
+		sh.params = append([]string(nil), sc.Args...)
+	}
+}
+
+func hostWriter(w io.Writer) *description {
+	if w == nil {
+		w = io.Discard
+	}
+	return newHost(nil, w, "stdout")
+}
+
+// sameWriter tells whether both streams go to one place.
+func sameWriter(a, b io.Writer) (same bool) {
+	defer func() { _ = recover() }() // Values that cannot be compared are not the same.
+	return a == b
+}
+
+// runMain runs the script on the caller's goroutine.
+func (sh *interp) runMain(sc Script) (res Result) {
+	defer func() {
+		if r := recover(); r != nil {
+			sh.errorf("internal error: %v", r)
+			res.Status, res.Exited = 134, true
+		}
+	}()
+	what := "-c"
+	if sc.Name != "" {
+		what = ""
+	}
+	sh.unitBase = 0
+	var st int
+	if sc.Program != nil {
+		sh.sole = true
+		st = sh.external(sc.Program)
+		sh.sole = false
+	} else {
+		st = sh.runText(sc.Text, 1, what)
+	}
+	if sh.ctl == ctlNone {
+		sh.status = st
+		sh.takeChildren()
+	}
+	if sh.ctl == ctlExit {
+		res.Exited = true
+	}
+	if sh.ctl != ctlNone {
+		st = sh.status
+	}
+	if (sc.Exit || res.Exited) && !sh.exiting && sh.traps.has(trapExit) {
+		sh.ctl = ctlNone
+		st = sh.runExitTrap(st)
+	}
+	if sh.ctx.Err() != nil && !sh.exiting {
+		sh.die(sh.ctx)
+		st = sh.status
+	}
+	sh.ctl = ctlNone
+	sh.status = st & 0xff
+	sh.undoRedirs(0)
+	res.Status, res.Signal = sh.status, sh.signaled
+	if sh.exiting && res.Signal == 0 && sh.ctx.Err() != nil {
+		res.Signal = int(killSignal(sh.ctx))
+	}
+	return res
+}
+
+// detach ends the use of the caller's streams, which other processes may hold until ctx ends if it is
+// to wait for them.
+func (sh *interp) detach(ctx context.Context, wait bool) {
+	for fd := range 3 {
+		_ = sh.setFd(fd, nil)
+	}
+	if wait {
+		for _, h := range sh.hosts[1:] {
+			select {
+			case <-h.done:
+			case <-ctx.Done():
+			}
+		}
+	}
+	for _, h := range sh.hosts {
+		h.finish()
+	}
+}

@@ -1,0 +1,545 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
+)
+
+// simpleCode is a compiled simple command.
+type simpleCode struct {
+	alone   bool // see compiler.alone
+	assigns []*assignCode
+	words   []*word             // of an argument that is an assignment only one that has braces
+	decl    map[int]*assignCode // arguments that are assignments, by number
+	redirs  []*redirCode
+	line    int
+	src     *syntax.Simple
+	cmd     *syntax.Command
+
+	builtin *builtin // what a literal name means, functions apart
+	slot    int      // of a literal name; -1: not literal
+}
+
+// simple compiles a simple command.
+func (c *compiler) simple(s *syntax.Simple, cmd *syntax.Command) command {
+	x := &simpleCode{line: cmd.Line, src: s, cmd: cmd, slot: -1, redirs: c.redirs(cmd.Redirs), alone: c.lone[cmd]}
+	for _, a := range s.Assigns {
+		x.assigns = append(x.assigns, c.assign(a))
+	}
+	for i, w := range s.Words {
+		if w.Assign != nil {
+			if x.decl == nil {
+				x.decl = map[int]*assignCode{}
+			}
+			x.decl[i] = c.assign(w.Assign)
+			x.words = append(x.words, c.braced(w.Assign))
+			continue
+		}
+		x.words = append(x.words, c.word(w, wordArg))
+	}
+	if len(x.words) == 0 {
+		if len(x.assigns) == 1 && len(x.redirs) == 0 {
+			return x.assignOne
+		}
+		return x.assignOnly
+	}
+	if w := x.words[0]; w != nil && w.constant {
+		x.slot = c.lib.symbols.slot(w.lit)
+		x.builtin = c.lib.builtins[w.lit]
+	}
+	return x.run
+}
+
+// assignOne runs a command that is one assignment.
+func (x *simpleCode) assignOne(sh *interp) int {
+	if !sh.tick() {
+		return sh.status
+	}
+	sh.line = x.line
+	sh.running(x)
+	if sh.tracing() {
+		return x.assignOnly(sh)
+	}
+	sh.substRan = false
+	if !x.assigns[0].run(sh) {
+		return x.assignFailed(sh)
+	}
+	sh.lastArg = ""
+	if !sh.substRan {
+		sh.status = 0
+	}
+	return sh.status
+}
+
+// assignFailed leaves the command after an assignment that could not be made.
+func (x *simpleCode) assignFailed(sh *interp) int {
+	switch {
+	case sh.ctl != ctlNone:
+	case sh.opt&optPosix != 0:
+		sh.fatal()
+	default:
+		sh.abort()
+	}
+	return sh.status
+}
+
+// assignOnly runs a command that has no name.
+func (x *simpleCode) assignOnly(sh *interp) int {
+	if !sh.tick() {
+		return sh.status
+	}
+	sh.line = x.line
+	if sh.traced(x.line, x.text); sh.ctl != ctlNone {
+		return sh.status
+	}
+	sh.substRan = false
+	return x.nameless(sh)
+}
+
+// nameless makes the assignments and redirections of a command whose words came to nothing.
+func (x *simpleCode) nameless(sh *interp) int {
+	undo := len(sh.undo)
+	failed := len(x.redirs) > 0 && !sh.redirect(x.redirs)
+	if failed && sh.ctl != ctlNone {
+		sh.undoRedirs(undo)
+		return sh.status
+	}
+	for _, a := range x.assigns {
+		if !a.run(sh) {
+			sh.undoRedirs(undo)
+			return x.assignFailed(sh)
+		}
+		if sh.opt&optXTrace != 0 {
+			sh.xtrace(a.traceText(sh))
+		}
+	}
+	sh.undoRedirs(undo)
+	switch {
+	case failed:
+		sh.status = 1
+	case !sh.substRan:
+		sh.status = 0
+	}
+	return sh.status
+}
+
+func (x *simpleCode) text() string { return syntax.CommandText(x.cmd) }
+
+// run runs a command with a name, and closes what its process substitutions were read from.
+func (x *simpleCode) run(sh *interp) int {
+	undo := len(sh.undo)
+	st := x.perform(sh)
+	if len(sh.undo) > undo {
+		sh.undoRedirs(undo)
+	}
+	return st
+}
+
+func (x *simpleCode) perform(sh *interp) int {
+	if !sh.tick() {
+		return sh.status
+	}
+	sh.line = x.line
+	sh.running(x)
+	if sh.tracing() {
+		if sh.traced(x.line, x.text) && sh.ctl != ctlNone {
+			return sh.status
+		}
+		if sh.skipCommand || sh.opt&optNoExec != 0 && sh.opt&optInteractive == 0 {
+			sh.skipCommand = false
+			return sh.status
+		}
+	}
+	if sh.opt&optKeyword != 0 {
+		if y := x.withKeywords(sh); y != nil {
+			x = y
+		}
+	}
+	base := len(sh.stack)
+	sh.substRan = false
+	var decl map[int]*assignCode
+	sh.inWords++
+	for i, w := range x.words {
+		if a := x.decl[i]; a != nil && (w == nil || sh.opt&optBraceExpand == 0) {
+			if decl == nil {
+				decl = make(map[int]*assignCode, len(x.decl))
+			}
+			decl[len(sh.stack)-base] = a
+			sh.stack = append(sh.stack, a.argText(sh))
+		} else {
+			sh.fields(w)
+		}
+		if sh.ctl != ctlNone {
+			sh.inWords--
+			sh.pop(base)
+			return sh.status
+		}
+	}
+	sh.inWords--
+	args := sh.stack[base:len(sh.stack):len(sh.stack)]
+	if len(args) == 0 {
+		return x.nameless(sh)
+	}
+	st := x.dispatch(sh, args, decl)
+	sh.lookAround()
+	sh.pop(base)
+	sh.status = st
+	return st
+}
+
+// running notes the command for BASH_COMMAND, which in a trap stays what it interrupted.
+func (sh *interp) running(x *simpleCode) {
+	if sh.inTrap == 0 {
+		sh.current = x
+	}
+}
+
+// withKeywords is the command under set -k: arguments that look like assignments are some. Nil: it
+// has none.
+func (x *simpleCode) withKeywords(sh *interp) *simpleCode {
+	var y *simpleCode
+	for i, w := range x.words {
+		name, _, ok := strings.Cut(x.src.Words[i].Text, "=")
+		if i == 0 || w == nil || !ok || !isName(name) {
+			if y != nil {
+				y.words = append(y.words, w)
+			}
+			continue
+		}
+		if y == nil {
+			c := *x
+			y = &c
+			y.words, y.assigns = slices.Clone(x.words[:i]), slices.Clone(x.assigns)
+		}
+		_, value, _ := strings.Cut(sh.str(w), "=")
+		y.assigns = append(y.assigns, &assignCode{
+			name: name, slot: sh.m.lib.symbols.slot(name), value: &word{constant: true, lit: value},
+		})
+	}
+	return y
+}
+
+// pop gives the stack back.
+func (sh *interp) pop(base int) {
+	if len(sh.stack)-base > 64 {
+		clear(sh.stack[base:])
+	}
+	sh.stack = sh.stack[:base]
+}
+
+// dispatch finds out what the name means and runs it; decl are the arguments that are assignments.
+func (x *simpleCode) dispatch(sh *interp, args []string, decl map[int]*assignCode) int {
+	if sh.opt&optXTrace != 0 && len(x.assigns) == 0 {
+		x.trace(sh, args, decl)
+	}
+	var fn *function
+	b := x.builtin
+	if x.slot >= 0 {
+		fn = sh.function(x.slot)
+	} else {
+		fn, b = sh.lookup(args[0])
+	}
+	if b != nil && (sh.disabled[b.name] || b.special && sh.opt&optPosix != 0) {
+		if sh.disabled[b.name] {
+			b = nil
+		} else {
+			fn = nil
+		}
+	}
+	if fn == nil && b == nil && sh.refuses(args[0]) {
+		return 1
+	}
+	if len(x.assigns) == 0 && len(x.redirs) == 0 {
+		sh.lastArg = x.last(args)
+		switch {
+		case fn != nil:
+			last := sh.lastArg
+			st := sh.call(fn, args)
+			sh.lastArg = last
+			return st
+		case b != nil:
+			sh.declArgs = decl
+			return sh.specialFailed(b, sh.runBuiltin(b, args))
+		}
+		sh.died = deadChild{}
+		st := sh.external(args)
+		x.tellDied(sh)
+		return st
+	}
+	return x.with(sh, fn, b, args, decl)
+}
+
+// tellDied tells when a signal ended the program.
+func (x *simpleCode) tellDied(sh *interp) {
+	if sh.died.signal != 0 {
+		sh.tellSignal(sh.died, x.text(), true)
+		sh.died = deadChild{}
+	}
+}
+
+// last returns what $_ is for the next command.
+func (x *simpleCode) last(args []string) string {
+	if x.decl != nil {
+		if a := x.decl[len(x.words)-1]; a != nil && a.array {
+			return a.name
+		}
+	}
+	return args[len(args)-1]
+}
+
+// trace shows the command under set -x; lists that it assigns come before it, by themselves.
+func (x *simpleCode) trace(sh *interp, args []string, decl map[int]*assignCode) {
+	if x.decl == nil {
+		sh.xtraceArgs(args)
+		return
+	}
+	shown := append([]string(nil), args...)
+	for i, a := range decl {
+		if a.array {
+			sh.xtrace(a.expandedText(sh))
+			shown[i] = a.name
+		}
+	}
+	sh.xtraceArgs(shown)
+	if args[0] != "export" && args[0] != "readonly" {
+		return
+	}
+	for _, s := range shown[1:] {
+		if name, _, value, elem, more, assigned := splitAssign(s); isName(name) && assigned && !elem {
+			op := "="
+			if more {
+				op = "+="
+			}
+			if value != "" {
+				value = sh.traceQuote(value)
+			}
+			sh.xtrace(name + op + value)
+		}
+	}
+}
+
+// braced compiles an assignment as the argument that it is when it has braces; nil when it has none.
+func (c *compiler) braced(a *syntax.Assign) *word {
+	if a.Array {
+		return nil
+	}
+	w := &syntax.Word{Text: a.Text}
+	w.Parts = append(w.Parts, &syntax.Lit{S: a.Name})
+	if a.Index != nil {
+		w.Parts = append(append(append(w.Parts, &syntax.Lit{S: "["}), a.Index.X.Parts...), &syntax.Lit{S: "]"})
+	}
+	op := "="
+	if a.Append {
+		op = "+="
+	}
+	w.Parts = append(append(w.Parts, &syntax.Lit{S: op}), a.Value.Parts...)
+	if !hasBraces(w.Parts) {
+		return nil
+	}
+	if x := c.word(w, wordArg); x.braces {
+		return x
+	}
+	return nil
+}
+
+// with runs a command that has assignments or redirections before it.
+func (x *simpleCode) with(sh *interp, fn *function, b *builtin, args []string, decl map[int]*assignCode) int {
+	saved, undo := len(sh.saved), len(sh.undo)
+	if b != nil && fn == nil && b.name == "exec" {
+		return x.exec(sh, b, args)
+	}
+	if !sh.redirect(x.redirs) {
+		sh.undoRedirs(undo)
+		if b != nil && fn == nil && b.special && sh.opt&optPosix != 0 && sh.ctl == ctlNone {
+			return sh.exit(1)
+		}
+		if sh.ctl != ctlNone {
+			return sh.status
+		}
+		return 1
+	}
+	if x.alone {
+		sh.keepRedirs(undo)
+	}
+	keep := b != nil && fn == nil && b.special && sh.opt&optPosix != 0
+	for _, a := range x.assigns {
+		ok := a.temporary(sh)
+		if !ok && (sh.ctl != ctlNone || keep || sh.opt&optPosix != 0) {
+			sh.restore(saved)
+			sh.undoRedirs(undo)
+			if sh.ctl == ctlNone {
+				sh.exit(1)
+			}
+			return sh.status
+		}
+		if sh.opt&optXTrace != 0 {
+			sh.xtrace(a.traceText(sh))
+		}
+	}
+	if sh.opt&optXTrace != 0 && len(x.assigns) > 0 {
+		x.trace(sh, args, decl)
+	}
+	sh.lastArg = x.last(args)
+	var st int
+	switch {
+	case fn != nil:
+		last := sh.lastArg
+		st = sh.call(fn, args)
+		sh.lastArg = last
+	case b != nil:
+		sh.declArgs = decl
+		st = sh.specialFailed(b, sh.runBuiltin(b, args))
+	default:
+		sh.keepMoved(undo)
+		sh.died = deadChild{}
+		st = sh.external(args)
+	}
+	if keep {
+		sh.keepTemps(saved)
+	} else {
+		sh.restoreTemps(saved)
+	}
+	sh.undoRedirs(undo)
+	x.tellDied(sh)
+	return st
+}
+
+// keepTemps makes temporary assignments stay: those before a special builtin in POSIX mode.
+func (sh *interp) keepTemps(n int) {
+	for len(sh.saved) > n {
+		s := sh.saved[len(sh.saved)-1]
+		sh.saved = sh.saved[:len(sh.saved)-1]
+		c := sh.cell(s.slot)
+		if !s.temp || c == nil {
+			continue
+		}
+		d := sh.copied(c)
+		sh.drop(s.old)
+		d.attr &^= attrTemp
+		if s.old == nil || s.old.attr&attrExport == 0 {
+			d.attr &^= attrExport
+		}
+		sh.put(s.slot, d)
+	}
+}
+
+// restoreTemps brings back what temporary assignments hid. What the command made local in the function
+// around it stays.
+func (sh *interp) restoreTemps(n int) {
+	var keep []savedCell
+	for len(sh.saved) > n {
+		s := sh.saved[len(sh.saved)-1]
+		sh.saved = sh.saved[:len(sh.saved)-1]
+		if !s.temp {
+			keep = append(keep, s)
+			continue
+		}
+		if hiddenBy(keep, s.slot) != nil {
+			k := hiddenBy(keep, s.slot)
+			sh.drop(k.old)
+			k.old = s.old
+			continue
+		}
+		sh.drop(sh.cell(s.slot))
+		sh.put(s.slot, s.old)
+	}
+	for _, k := range slices.Backward(keep) {
+		sh.saved = append(sh.saved, k)
+	}
+}
+
+func hiddenBy(list []savedCell, slot int) *savedCell {
+	for i := range list {
+		if list[i].slot == slot {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// exec runs the exec builtin, whose redirections stay.
+func (x *simpleCode) exec(sh *interp, b *builtin, args []string) int {
+	undo := len(sh.undo)
+	if !sh.redirect(x.redirs) {
+		sh.undoRedirs(undo)
+		if sh.ctl == ctlNone && (len(args) > 1 || sh.opt&optPosix != 0) {
+			return sh.exit(1)
+		}
+		return 1
+	}
+	if len(args) == 1 || len(args) == 2 && args[1] == "--" {
+		sh.keepRedirs(undo)
+		return 0
+	}
+	saved := len(sh.saved)
+	for _, a := range x.assigns {
+		if !a.temporary(sh) {
+			sh.restore(saved)
+			sh.undoRedirs(undo)
+			return 1
+		}
+	}
+	st := sh.runBuiltin(b, args)
+	sh.restoreTemps(saved)
+	if sh.ctl == ctlExit {
+		sh.keepRedirs(undo)
+	} else {
+		sh.undoRedirs(undo)
+	}
+	return st
+}
+
+// specialFailed ends a script in POSIX mode that has used a special builtin wrongly.
+func (sh *interp) specialFailed(b *builtin, st int) int {
+	if st == 0 || !b.special || sh.opt&optPosix == 0 || sh.opt&optInteractive != 0 || sh.ctl != ctlNone {
+		return st
+	}
+	switch b.name {
+	case "set", "unset", "trap", "shift", "times":
+		if st == 2 {
+			return sh.exit(st)
+		}
+	case "export", "readonly":
+		return sh.exit(st)
+	}
+	return st
+}
+
+// lookup finds a function or builtin by name.
+func (sh *interp) lookup(name string) (*function, *builtin) {
+	b := sh.m.lib.builtins[name]
+	if slot := sh.m.lib.symbols.known(name); slot >= 0 {
+		return sh.function(slot), b
+	}
+	return nil, b
+}
+
+func (sh *interp) function(slot int) *function {
+	if slot < len(sh.funcs) {
+		return sh.funcs[slot]
+	}
+	return nil
+}
+
+// runBuiltin runs a builtin; "--help" and its kind are the builtin's business.
+func (sh *interp) runBuiltin(b *builtin, args []string) int {
+	if c := sh.m.replacement(b.name); c != nil {
+		return sh.runReplacement(c, b, args)
+	}
+	before := sh.builtinName
+	sh.builtinName = b.name
+	st := b.run(sh, args)
+	sh.builtinName = before
+	sh.declArgs = nil
+	if sh.ctl == ctlExit { // also by a trap in the middle of it
+		return sh.status
+	}
+	return st & 0xff
+}
+
+// tracing tells whether commands are shown before they run: DEBUG traps and set -x.
+func (sh *interp) tracing() bool {
+	return sh.opt&(optXTrace|optNoExec) != 0 || sh.traps != nil && sh.traps.has(trapDebug)
+}

@@ -1,0 +1,392 @@
+package shell
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"syscall"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
+)
+
+func (c *compiler) subshell(n *syntax.Subshell) command {
+	run := c.list(n.List)
+	return func(sh *interp) int {
+		if !sh.deeper("subshell") {
+			return sh.status
+		}
+		child := sh.fork(false)
+		st := child.process0(run)
+		if child.signaled != 0 {
+			sh.tellSignal(deadChild{child.signaled, child.p.pid}, syntax.CommandText(&syntax.Command{Body: n}), true)
+		}
+		sh.reunite(child)
+		sh.foreground(1)
+		sh.depth--
+		if sh.ctl == ctlNone {
+			sh.status = st
+		}
+		return st
+	}
+}
+
+// process0 runs a command as all that a forked process does, and ends the process.
+func (sh *interp) process0(run command) int {
+	st := sh.finish(run(sh))
+	sh.close()
+	return st
+}
+
+// finish runs what a process does at its end and returns its status.
+func (sh *interp) finish(st int) int {
+	if sh.ctl == ctlNone {
+		sh.status = st
+		sh.takeChildren()
+	}
+	if sh.ctl != ctlNone {
+		st = sh.status
+		sh.ctl = ctlNone
+	}
+	if !sh.exiting && sh.traps.has(trapExit) && !sh.trapsInherited {
+		st = sh.runExitTrap(st)
+	}
+	if sh.opt&optInteractive == 0 && sh.ownProcess && sh.p.pending.Load()&(1<<sigKILL) != 0 {
+		st = 128 + sigKILL
+	}
+	return st & 0xff
+}
+
+// close gives up what a process holds.
+func (sh *interp) close() {
+	sh.undoAll()
+	sh.fds.release()
+	if sh.ownProcess && sh.ownedEnd {
+		sh.p.end(sh.status)
+	}
+	sh.m.bytes.Add(-int64(sh.memTold))
+}
+
+// undoAll drops descriptors that redirections still hold aside.
+func (sh *interp) undoAll() {
+	for _, u := range sh.undo {
+		if u.d != nil {
+			u.d.unref()
+		}
+	}
+	sh.undo = nil
+}
+
+// substPart is $(...).
+type substPart struct {
+	run  command
+	file *word // of $(< file)
+	line int
+	text string
+	raw  bool // `...`: parsed when it runs
+	jobs bool // it only lists jobs
+}
+
+func (c *compiler) cmdSub(p *syntax.CmdSub) wpart {
+	x := &substPart{line: p.Line, text: p.Text, raw: p.List == nil}
+	list := p.List
+	if list == nil {
+		if !strings.HasPrefix(strings.TrimLeft(p.Text, " \t\n"), "<") {
+			return x
+		}
+		var err error
+		if list, err = syntax.NewParser(p.Text, syntax.Options{}).Next(); err != nil || list == nil {
+			return x
+		}
+	}
+	if len(list.Items) == 1 {
+		it := list.Items[0]
+		if !it.Background && len(it.Rest) == 0 && len(it.First.Cmds) == 1 && !it.First.Bang && !it.First.Time {
+			cmd := it.First.Cmds[0]
+			x.jobs = listsJobs(cmd)
+			s, simple := cmd.Body.(*syntax.Simple)
+			if simple && len(s.Words)+len(s.Assigns) == 0 && len(cmd.Redirs) == 1 && cmd.Redirs[0].Op == "<" && cmd.Redirs[0].Fd <= 0 {
+				x.file = c.word(cmd.Redirs[0].Target, wordArg)
+			}
+		}
+	}
+	if !x.raw {
+		x.run = c.lazyList(p.List)
+	}
+	return x
+}
+
+func (p *substPart) expand(f *fields, quoted bool) {
+	sh := f.sh
+	s := sh.substitute(p)
+	if quoted {
+		f.quoted(s)
+	} else {
+		f.expanded(s)
+	}
+}
+
+// substitute runs a command substitution and returns its output without newlines at the end.
+func (sh *interp) substitute(p *substPart) string {
+	if !sh.tick() || !sh.deeper("substitution") {
+		return ""
+	}
+	defer func() { sh.depth-- }()
+	if p.file != nil {
+		return sh.substFile(p)
+	}
+	out := &capture{m: sh.m}
+	d := newCapture(out)
+	child := sh.fork(false)
+	child.evals++
+	child.inSubst = true
+	if p.jobs {
+		child.jobs = sh.jobs.snapshot()
+	}
+	if sh.opt&optPosix == 0 && sh.shopt&shInheritErrExit == 0 {
+		child.opt &^= optErrExit
+	}
+	// The table is the child's own now; descriptor 1 is always a fine number.
+	_ = child.setFd(1, d)
+	var st int
+	if p.raw {
+		st = child.process0(func(c *interp) int {
+			return c.evalText(p.text, p.line, "command substitution")
+		})
+	} else {
+		st = child.process0(p.run)
+	}
+	sh.reunite(child)
+	sh.waited(1)
+	sh.await(out)
+	sh.status, sh.substRan = st, true
+	return sh.captured(out)
+}
+
+// await waits until nobody can write to the capture any more: a job may have kept it.
+func (sh *interp) await(out *capture) {
+	done := out.wait()
+	if done == nil {
+		return
+	}
+	select {
+	case <-done:
+	case <-sh.ctx.Done():
+		sh.tickSlow()
+	}
+}
+
+// captured returns the text of a capture.
+func (sh *interp) captured(out *capture) string {
+	full := out.full
+	s, told := out.text()
+	sh.memTold += told
+	sh.held += told
+	if full > 0 {
+		sh.noMemory(full)
+	}
+	if sh.ctl != ctlNone || !sh.spend(len(s)>>6) {
+		return ""
+	}
+	if strings.IndexByte(s, 0) >= 0 {
+		sh.errorf("warning: command substitution: ignored null byte in input")
+		if !sh.hold(len(s)) {
+			return ""
+		}
+		s = strings.ReplaceAll(s, "\x00", "")
+	}
+	return s
+}
+
+// substFile is $(< file).
+func (sh *interp) substFile(p *substPart) string {
+	name, ok := (&redirCode{target: p.file}).path(sh)
+	if !ok {
+		return ""
+	}
+	d, err := sh.openFile(name, 0)
+	if err != nil {
+		sh.errorf("%s: %s", name, Strerror(err))
+		sh.status, sh.substRan = 1, true
+		return ""
+	}
+	defer d.unref()
+	out := &capture{m: sh.m}
+	buf := make([]byte, 32<<10)
+	for sh.spend(len(buf) >> 8) {
+		n, err := d.read(sh.ctx, buf)
+		if n > 0 {
+			if _, err := out.write(buf[:n]); err != nil {
+				break
+			}
+		}
+		if err != nil {
+			if Errno(err) == syscall.EISDIR {
+				sh.errorf("%s: Is a directory", name)
+			}
+			break
+		}
+	}
+	sh.status, sh.substRan = 0, true
+	return sh.captured(out)
+}
+
+// procPart is <(...) or >(...).
+type procPart struct {
+	list command
+	out  bool
+	text string
+}
+
+func (p *procPart) expand(f *fields, quoted bool) {
+	path := f.sh.processSubst(p)
+	if quoted {
+		f.quoted(path)
+	} else {
+		f.quote(path)
+	}
+}
+
+// processSubst starts the process and returns the name of its pipe.
+func (sh *interp) processSubst(p *procPart) string {
+	r, w := newPipe()
+	mine, theirs, fd := r, w, 1
+	if p.out {
+		mine, theirs, fd = w, r, 0
+	}
+	child := sh.fork(true)
+	if err := child.setFd(fd, theirs); err != nil {
+		theirs.unref()
+	}
+	if _, err := sh.launch(child, p.list, "", false); err != nil {
+		mine.unref()
+		return "/dev/null"
+	}
+	at := 63
+	for at > 10 && sh.fds.get(at) != nil {
+		at--
+	}
+	if err := sh.replaceFd(at, mine); err != nil {
+		sh.errorf("cannot make pipe for process substitution: %s", Strerror(err))
+		return "/dev/null"
+	}
+	sh.undo[len(sh.undo)-1].subst = true
+	return "/dev/fd/" + itoa(at)
+}
+
+// placed takes a place in the process table. When it is full and some of its processes are dying of a
+// signal, it tries once more when they have ended, as bash tries again later.
+func (sh *interp) placed(place func() error) error {
+	err := place()
+	if err != nil && sh.ctx.Err() == nil && sh.m.dying() {
+		sh.m.waitDying()
+		err = place()
+	}
+	return err
+}
+
+// launch runs a forked process beside its parent.
+func (sh *interp) launch(child *interp, run command, text string, job bool) (*process, error) {
+	var p *process
+	err := sh.placed(func() (err error) {
+		p, err = sh.m.newProcess(sh.m.runContext(), sh.p)
+		return err
+	})
+	if err == nil && sh.m.bytes.Load() > sh.m.most.Load() {
+		p.end(0)
+		sh.m.meet(ErrMemory)
+		child.close()
+		sh.errorf("fork: %s", Strerror(syscall.ENOMEM))
+		sh.exit(254)
+		return nil, syscall.ENOMEM
+	}
+	if err != nil {
+		sh.m.meet(ErrProcesses)
+		child.close()
+		sh.errorf("fork: retry: %s", Strerror(err))
+		sh.exit(254)
+		return nil, err
+	}
+	if sh.ownProcess {
+		p.tells = sh.p
+	}
+	child.p, child.ctx, child.ownProcess = p, p.ctx, true
+	child.show(cmp.Or(strings.TrimSuffix(text, " &"), "bash"))
+	child.jobs = nil
+	child.depth = 0
+	sh.lastBg = p.pid
+	if job {
+		sh.addJob(p, text)
+	} else {
+		sh.addProcSub(p)
+	}
+	sh.m.wait.Go(func() {
+		st := child.guarded(run)
+		p.signal = child.signaled
+		p.end(st)
+	})
+	return p, nil
+}
+
+// guarded is process0 for a goroutine of its own: a mistake of ours must end this process
+// and not the program that the machine lives in.
+func (sh *interp) guarded(run command) (st int) {
+	defer func() {
+		if r := recover(); r != nil {
+			sh.errorf("internal error: %v", r)
+			sh.close()
+			st = 134
+		}
+	}()
+	return sh.process0(run)
+}
+
+// coproc runs a command with its input and output as pipes of ours.
+func (c *compiler) coproc(n *syntax.Coproc) command {
+	run := c.pipeline(&syntax.Pipeline{Cmds: []*syntax.Command{n.Cmd}})
+	slot, pidSlot := c.lib.symbols.slot(n.Name), c.lib.symbols.slot(n.Name+"_PID")
+	text := func() string { return "coproc " + n.Name + " " + syntax.CommandText(n.Cmd) }
+	return func(sh *interp) int {
+		inR, inW := newPipe()
+		outR, outW := newPipe()
+		for _, j := range sh.jobsOf().list {
+			if j.coproc != nil && j.ended() {
+				sh.reap(j)
+			}
+		}
+		child := sh.fork(true)
+		_, _ = child.setFd(0, inR), child.setFd(1, outW)
+		p, err := sh.launch(child, run, text(), true)
+		if err != nil {
+			inW.unref()
+			outR.unref()
+			return sh.status
+		}
+		rfd, err1 := sh.freeFd(60)
+		if err1 == nil {
+			err1 = sh.setFd(rfd, outR)
+		}
+		wfd, err2 := sh.freeFd(60)
+		if err2 == nil {
+			err2 = sh.setFd(wfd, inW)
+		}
+		if err1 != nil || err2 != nil {
+			sh.errorf("cannot make pipe for coprocess: %s", Strerror(syscall.EMFILE))
+			sh.status = 1
+			return 1
+		}
+		sh.setList(slot, []string{itoa(rfd), itoa(wfd)})
+		sh.assign(pidSlot, itoa(p.pid))
+		j := sh.jobs.list[len(sh.jobs.list)-1]
+		j.coproc = &coproc{slot, pidSlot, [2]int{rfd, wfd}, [2]*description{outR, inW}}
+		sh.status = 0
+		return 0
+	}
+}
+
+// runContext is the context of processes that are not their parent's goroutine: it ends
+// with the run, not with the parent.
+func (m *machine) runContext() context.Context {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.run
+}

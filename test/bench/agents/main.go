@@ -1,0 +1,70 @@
+// Command agents measures what the pipeline of assistants costs by itself: a request to a model that answers at once,
+// directly and through an assistant, and an agent that does nothing, alone in bubblewrap and as an assistant's, in turn,
+// round after round, and compared within a round. With -claude the agent is Claude Code. Everything but the agents is in one
+// process on loopback. It prints Markdown.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+
+	"github.com/seed434b0696/agent-sandbox/internal/agent/hook"
+	"github.com/seed434b0696/agent-sandbox/test/bench/internal/rounds"
+)
+
+// worker is the argument with which this program runs hooks.
+const worker = "hook-worker"
+
+func main() {
+	if len(os.Args) == 2 && os.Args[1] == worker {
+		if err := hook.Serve(os.Stdin, os.Stdout); err != nil {
+			os.Exit(1)
+		}
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "agents:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) (err error) {
+	flags := flag.NewFlagSet("agents", flag.ContinueOnError)
+	n := flags.Int("rounds", 50, "rounds that count, after five that warm up")
+	claude := flags.String("claude", "", "`PATH` of Claude Code, which is measured, too")
+	crowd := flags.Int("crowd", 100, "chats at once")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil
+		}
+		return err
+	}
+	if *n < 1 || *crowd < 1 || flags.NArg() > 0 {
+		return errors.New("expected flags only, at least one round and at least one chat")
+	}
+	s, err := newScene(ctx, *claude)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	groups := []rounds.Group{
+		{Title: "A request to a model that answers at once", All: s.direct(), Warm: 5, Rounds: *n},
+		{Title: "An agent that does nothing", All: s.sandboxed("idle"), Warm: 2, Rounds: *n},
+	}
+	if *claude != "" {
+		groups = append(groups, rounds.Group{Title: "Claude Code, answered at once", All: s.sandboxed("claude"), Warm: 1, Rounds: *n})
+	}
+	for _, g := range groups {
+		if err := rounds.Table(ctx, g); err != nil {
+			return err
+		}
+	}
+	return s.crowd(ctx, *crowd)
+}

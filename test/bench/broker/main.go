@@ -1,0 +1,52 @@
+// Command broker measures what the model broker adds to a request and to the events of a stream: a server that answers at
+// once is asked directly and through the broker, in its own API and translated from another, in turn, round after round,
+// and compared within a round. Everything is in one process on loopback. It prints Markdown.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+
+	"github.com/seed434b0696/agent-sandbox/test/bench/internal/rounds"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "broker:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("broker", flag.ContinueOnError)
+	n := flags.Int("rounds", 50, "rounds that count, after five that warm up")
+	size := flags.Int("size", 100<<10, "`BYTES` of what is said in a request")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil
+		}
+		return err
+	}
+	if *n < 1 || *size < 1 || flags.NArg() > 0 {
+		return errors.New("expected flags only, at least one round and at least one byte")
+	}
+	s, err := newScene(*size)
+	if err != nil {
+		return err
+	}
+	for _, events := range []int{1, 1000} {
+		group := rounds.Group{Title: fmt.Sprintf("A request of %d KiB and a stream of %d events", *size>>10, events), Warm: 5, Rounds: *n}
+		group.All = s.contenders(events)
+		if err = rounds.Table(ctx, group); err != nil {
+			break
+		}
+	}
+	return errors.Join(err, s.close())
+}

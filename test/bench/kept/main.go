@@ -1,0 +1,59 @@
+// Command kept measures what a command and a file cost in a sandbox that runs already, and what it costs to have one,
+// against the engine's own commands, in turn, round after round. It prints Markdown tables. scripts/bench.sh runs it.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/seed434b0696/agent-sandbox/test/bench/internal/rounds"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "kept:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	command := flag.String("command", "bin/agent-sandbox", "the command to measure")
+	image := flag.String("image", "debian:bookworm-slim", "what containers are made of; the engine must have it")
+	n := flag.Int("rounds", 40, "rounds that count, after three that warm up")
+	crowd := flag.Int("crowd", 200, "bwrap sandboxes at once; 0: none")
+	size := flag.Int("size", 64, "MiB of the file that is carried")
+	flag.Parse()
+	if *n < 1 || flag.NArg() > 0 {
+		return fmt.Errorf("expected flags only, and at least one round")
+	}
+	s, err := newScene(*command, *image, *size)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if err := s.open(ctx); err != nil {
+		return err
+	}
+	// Apart, because the system is still writing files to the disk when the next command runs.
+	for _, group := range []rounds.Group{
+		{Title: "Commands in sandboxes that run", All: s.commands()},
+		{Title: "Sandboxes", All: s.creations()},
+		{Title: "Files, to sandboxes that run and from them", All: s.files()},
+	} {
+		group.Warm, group.Rounds = 3, *n
+		if err := rounds.Table(ctx, group); err != nil {
+			return err
+		}
+	}
+	if *crowd == 0 {
+		return nil
+	}
+	return s.crowd(ctx, *crowd)
+}

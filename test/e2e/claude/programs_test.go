@@ -1,0 +1,77 @@
+package claude_test
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// claude returns the real program, where every user can execute it. `make test`
+// installs the npm package and names the folder.
+func claude(t *testing.T) string {
+	t.Helper()
+	arch := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
+	from := filepath.Join(os.Getenv("AGENT_SANDBOX_NPM"), "@anthropic-ai", "claude-code-linux-"+arch, "claude")
+	if _, err := os.Stat(from); err != nil {
+		const reason = "Claude Code is not installed; `make test` does it"
+		if strings.Contains(os.Getenv("SANDBOX_REQUIRE"), "claude") {
+			t.Fatalf("%s: %v", reason, err)
+		}
+		t.Skip(reason)
+	}
+	to := filepath.Join(public(t), "claude")
+	// A cache below /root is closed to other users; a second name is free where the
+	// file systems are the same.
+	if err := os.Link(from, to); err != nil {
+		copyProgram(t, from, to)
+	}
+	return to
+}
+
+// build builds the command where every user can execute it.
+func build(t *testing.T) string {
+	t.Helper()
+	out := filepath.Join(public(t), "agent-sandbox")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", out, "./cmd/agent-sandbox")
+	cmd.Dir = filepath.Join("..", "..", "..")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if msg, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("building the command: %v\n%s", err, msg)
+	}
+	return out
+}
+
+// public is a temporary directory that every user can reach.
+func public(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, d := range []string{dir, filepath.Dir(dir)} {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func copyProgram(t *testing.T, from, to string) {
+	t.Helper()
+	src, err := os.Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	dst, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(dst, src); err != nil {
+		t.Fatal(err)
+	}
+	if err := dst.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

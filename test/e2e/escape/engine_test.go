@@ -1,0 +1,61 @@
+//go:build linux
+
+package escape_test
+
+import (
+	"context"
+	"embed"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/internal/engine"
+)
+
+// escapeImage has the programs that attempts use, and some with the setuid bit. Without them an attempt would hold
+// because it cannot be made: here is no control.
+const escapeImage = "agent-sandbox-escape:e2e"
+
+//go:embed image
+var imageFiles embed.FS
+
+func dockerWall(t *testing.T) *wall {
+	t.Helper()
+	c, err := engine.Open(t.Context(), os.Environ())
+	if err != nil {
+		if slices.Contains(strings.Split(os.Getenv("SANDBOX_REQUIRE"), ","), "docker") {
+			t.Fatalf("required, and not available: %v", err)
+		}
+		t.Skipf("not available: %v", err)
+	}
+	host := c.Host
+	if err := buildImage(t.Context(), c); err != nil {
+		t.Fatalf("the image of the attempts: %v", err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	w := &wall{
+		few:  []string{"A1.", "A3.", "A5.", "A10.", "C17.", "C18.", "D30.", "E21.29", "E21.30", "E23.", "F24.", "F25.", "G"},
+		name: "docker", engine: strings.TrimPrefix(host, "unix://"), env: []string{"DOCKER_HOST=" + host},
+		flags:     []string{"--backend", "docker", "--image", escapeImage, "--ro", "{home}/tools"},
+		processes: 128, // the engine's one limit counts the guest's threads, too
+		not:       notDocker, refuses: refusedByDocker,
+	}
+	if info, err := os.Stat(w.engine); err == nil {
+		w.groups = []uint32{info.Sys().(*syscall.Stat_t).Gid}
+	}
+	return w
+}
+
+func buildImage(ctx context.Context, c *engine.Client) error {
+	files, err := fs.Sub(imageFiles, "image")
+	if err != nil {
+		return err
+	}
+	_, err = c.Build(ctx, engine.Build{Context: files, Tags: []string{escapeImage}})
+	return err
+}

@@ -1,0 +1,122 @@
+//go:build linux
+
+// Package escape_test attacks the sandbox. A case is one attempt, made inside by a
+// script or by this test binary under another name, and assertions about the host.
+// The same attempt is made without a sandbox too, and the same assertions have to
+// see it succeed: a case that cannot fail is no case.
+//
+// With -update the matrix in docs/threat-model.md is written anew from the run.
+package escape_test
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+var (
+	update   = flag.Bool("update", false, "write the matrix into docs/threat-model.md")
+	controls = flag.Bool("controls", false, "make only the attempts without a sandbox")
+)
+
+// attackerName is the name under which this binary attacks.
+const attackerName = "attacker"
+
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == attackerName {
+		os.Exit(attack(os.Args[1:]))
+	}
+	flag.Parse()
+	code := 1
+	if err := lab.setUp(); err == nil {
+		code = m.Run()
+	} else {
+		fmt.Fprintln(os.Stderr, "escape:", err)
+	}
+	if err := removeTree(lab.base); err != nil {
+		fmt.Fprintln(os.Stderr, "escape:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// laboratory is what all cases share.
+type laboratory struct {
+	base     string // outside of /tmp, where a sandbox has its own
+	command  string // agent-sandbox
+	attacker string // this binary
+}
+
+var lab laboratory
+
+func (l *laboratory) setUp() error {
+	parent := "/srv"
+	if os.Getuid() != 0 {
+		var err error
+		if parent, err = os.UserHomeDir(); err != nil {
+			return err
+		}
+	}
+	var err error
+	if l.base, err = os.MkdirTemp(parent, "agent-sandbox-escape-"); err != nil {
+		return err
+	}
+	if err := os.Chmod(l.base, 0o755); err != nil {
+		return err
+	}
+	l.command = filepath.Join(l.base, "agent-sandbox")
+	l.attacker = filepath.Join(l.base, attackerName)
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if err := copyFile(self, l.attacker); err != nil {
+		return err
+	}
+	return l.build()
+}
+
+// build makes the command around the guest that `make guest` has built.
+func (l *laboratory) build() error {
+	if built := os.Getenv("AGENT_SANDBOX"); built != "" {
+		return copyFile(built, l.command)
+	}
+	top := filepath.Join("..", "..", "..")
+	guests, err := filepath.Glob(filepath.Join(top, "internal", "guest", "bin", "*guest*"))
+	if err != nil || len(guests) == 0 {
+		return fmt.Errorf("no guest is built; `make guest` does it (%v)", err) //nolint:errorlint // the error may be nil
+	}
+	return l.buildCommand(l.command)
+}
+
+func (l *laboratory) buildCommand(to string, flags ...string) error {
+	args := append([]string{"build", "-trimpath", "-buildvcs=false", "-o", to}, flags...)
+	cmd := exec.Command("go", append(args, "./cmd/agent-sandbox")...) //nolint:noctx // TestMain has no context
+	cmd.Dir = filepath.Join("..", "..", "..")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%q: %w\n%s", cmd.Args, err, out)
+	}
+	return nil
+}
+
+func copyFile(from, to string) error {
+	src, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
+	if err != nil {
+		return err
+	}
+	if _, err = io.Copy(dst, src); err != nil {
+		_ = dst.Close()
+		return err
+	}
+	return dst.Close()
+}

@@ -1,0 +1,201 @@
+// Package house_test holds the shape of the project itself: which package may
+// import which, what is linked into the programs, and how big the guest may be.
+package house_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/seed434b0696/agent-sandbox"
+
+// arrows says what of this module a package and those below it may import, tests
+// apart. The longest prefix counts. A new package needs a row: that is the moment
+// to think about where it belongs.
+var arrows = []struct {
+	pkg     string
+	imports []string
+}{
+	{"sandbox", nil},
+	{"sandboxtest", []string{"sandbox"}},
+	{"policy", []string{"sandbox", "internal/proxy/egress", "internal/jsonc", "policy"}},
+	{"internal/jsonc", []string{"sandbox"}},
+	{"internal/configimport", []string{"sandbox", "policy"}},
+	{"internal/guard", []string{"sandbox", "internal/seccomp"}},
+	{"internal/seccomp", nil},
+	{"internal/guard/planned", []string{"sandbox", "policy", "internal/guard", "internal/guest"}},
+	{"internal/guest", []string{"sandbox", "internal/seccomp", "internal/guard", "internal/guest", "internal/stage", "internal/transfer"}},
+	{"internal/transfer", []string{"sandbox"}},
+	{"internal/proxy/egress", []string{"sandbox", "internal/proxy/egress"}},
+	{"internal/firewall", []string{"sandbox", "internal/proxy/egress"}},
+	{"internal/proxy", []string{"sandbox", "policy", "internal/proxy/egress"}},
+	{"internal/stage", []string{"sandbox", "internal/stage"}},
+	{"internal/persist", []string{"sandbox", "internal/guest", "internal/stage", "internal/persist"}},
+	{"memory/vfs", []string{"internal/memory/tarfile"}},
+	{"memory/shell", []string{"memory/vfs", "internal/memory/regex", "internal/memory/syntax"}},
+	{"internal/memory/tarfile", nil},
+	{"internal/memory/store", []string{"memory/vfs"}},
+	{"internal/memory/hostdir", []string{"memory/vfs"}},
+	{"internal/memory/syntax", nil},
+	{"internal/memory/zone", nil},
+	{"internal/memory/vsh", []string{"memory", "internal/memory"}},
+	{"internal/memory/getopt", nil},
+	{"internal/memory/regex", nil},
+	{"internal/memory/coreutils", []string{"memory", "internal/memory"}},
+	{"internal/memory/curl", []string{"memory", "internal/memory/getopt"}},
+	{"backend/bwrap", []string{"sandbox", "policy", "internal/guard", "internal/guest", "internal/proxy", "internal/stage", "internal/seccomp", "backend/bwrap"}},
+	{"backend/virtual", []string{"sandbox", "policy", "internal/proxy", "internal/stage", "memory", "internal/memory", "backend/virtual"}},
+	{"backend/docker", []string{"sandbox", "policy", "internal/guest", "internal/guard", "internal/proxy", "internal/firewall", "internal/images", "internal/engine", "internal/seccomp", "backend/docker"}},
+	{"backend/kube", []string{"sandbox", "policy", "internal/guest", "internal/persist", "internal/transfer", "backend/kube"}},
+	{"internal/engine", []string{"sandbox", "internal/engine"}},
+	{"internal/images", []string{"sandbox", "internal/engine", "internal/images"}},
+	{"internal/repo", []string{"sandbox", "policy", "internal/engine", "internal/images", "internal/repo"}},
+	{"internal/agent/jsonl", nil},
+	{"internal/agent/eventtest", []string{"agent/event"}},
+	{"agent/event", []string{"internal/agent"}},
+	{"internal/agent/executor", []string{"sandbox", "agent/event", "agent/message"}},
+	{"internal/agent/claude", []string{"sandbox", "agent/event", "internal/agent/executor", "internal/agent", "agent/message"}},
+	{"internal/agent/codex", []string{"sandbox", "internal/guest", "agent/event", "internal/agent/executor", "internal/agent"}},
+	{"internal/agent/cursor", []string{"sandbox", "internal/guest", "agent/event", "internal/agent/executor", "internal/agent"}},
+	{"agent", []string{"sandbox", "internal/transfer", "internal/agent", "agent"}},
+	{"agent/message", nil},
+	{"internal/agent/tool", nil},
+	{"agent/connector", []string{"sandbox", "internal/jsonc", "agent/event"}},
+	{"agent/assistant", []string{"sandbox", "policy", "agent/connector", "agent/message", "agent/skill", "internal/agent/tool", "internal/jsonc"}},
+	{"internal/agent/model", []string{"sandbox", "agent/connector", "agent/event", "agent/message", "internal/agent/tool"}},
+	{"internal/agent/broker", []string{"sandbox", "internal/agent/broker", "agent/connector", "agent/event"}},
+	{"internal/agent/broker/sse", nil},
+	{"internal/agent/broker/dialect", []string{"internal/agent/broker/sse", "agent/connector", "agent/event"}},
+	{"internal/agent/mcp", []string{"sandbox", "internal/agent/tool", "internal/agent/mcp"}},
+	{"internal/agent/hook", []string{"sandbox", "agent/event", "agent/message"}},
+	{"internal/agent/store", []string{"sandbox", "agent/event", "agent/message"}},
+	{"internal/agent/transcript", []string{"sandbox", "agent", "internal/agent"}},
+	{"agent/skill", []string{"sandbox"}},
+	{"cmd/sandbox-guest", []string{"sandbox", "internal/guest", "internal/transfer"}},
+	{"cmd/agent-sandbox", []string{"sandbox", "internal/cli"}},
+	{"internal/cli", []string{"sandbox", "sandboxtest", "policy", "backend", "memory", "agent", "internal"}},
+	{"test/e2e", []string{"sandbox", "sandboxtest", "policy", "internal/guest", "internal/stage", "internal/persist", "backend", "internal/repo", "agent", "internal/agent", "internal/seccomp", "test/e2e"}},
+	{"test/e2e/broker", []string{"internal/agent/broker", "agent/connector"}},
+	{"test/e2e/virtual", []string{"memory", "internal/memory"}},
+	{"test/bench/broker", []string{"agent", "internal/agent", "test/bench"}},
+	{"test/bench", []string{"sandbox", "internal/persist", "policy", "internal/proxy/egress", "backend", "memory", "internal", "agent", "test/bench"}},
+	{"examples", []string{"sandbox", "backend"}},
+}
+
+// listed is what `go list -json` says about a package.
+type listed struct {
+	ImportPath, Name string
+	Standard         bool
+	Imports, Deps    []string
+}
+
+func Test_Imports_Go_One_Way(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	for _, goos := range []string{"linux", "darwin"} {
+		for _, p := range list(t, goos, "-e", "./...") {
+			seen++
+			t.Run(goos+" "+inner(p.ImportPath), func(t *testing.T) {
+				t.Parallel()
+				allowed, ok := row(inner(p.ImportPath))
+				if !ok {
+					t.Fatalf("%s has no row in arrows: decide what it may import", p.ImportPath)
+				}
+				for _, imp := range p.Imports {
+					if strings.HasPrefix(imp, module) && !allows(allowed, inner(imp)) {
+						t.Errorf("%s imports %s; it may import only %q", p.ImportPath, imp, allowed)
+					}
+				}
+			})
+		}
+	}
+	if seen < 2*3 {
+		t.Fatalf("go list found only %d packages", seen)
+	}
+}
+
+func Test_The_Public_Library_Needs_Only_The_Standard_Library(t *testing.T) {
+	t.Parallel()
+	for _, p := range list(t, "linux", "-deps", "./sandbox") {
+		if !p.Standard && p.ImportPath != module+"/sandbox" {
+			t.Errorf("sandbox depends on %s", p.ImportPath)
+		}
+	}
+}
+
+func Test_Nothing_Imports_A_Program(t *testing.T) {
+	t.Parallel()
+	for _, p := range list(t, "linux", "-e", "./...") {
+		for _, imp := range p.Imports {
+			if strings.HasPrefix(imp, module+"/cmd/") && !strings.HasPrefix(p.ImportPath, module+"/cmd/") {
+				t.Errorf("%s imports %s", p.ImportPath, imp)
+			}
+		}
+	}
+}
+
+// row returns what the package may import.
+func row(pkg string) (imports []string, ok bool) {
+	best := -1
+	for _, a := range arrows {
+		if within(pkg, a.pkg) && len(a.pkg) > best {
+			best, imports, ok = len(a.pkg), a.imports, true
+		}
+	}
+	return imports, ok
+}
+
+func allows(allowed []string, pkg string) bool {
+	return slices.ContainsFunc(allowed, func(a string) bool { return within(pkg, a) })
+}
+
+func within(pkg, prefix string) bool {
+	return pkg == prefix || strings.HasPrefix(pkg, prefix+"/")
+}
+
+func inner(path string) string { return strings.TrimPrefix(path, module+"/") }
+
+// list runs `go list -json` at the top of the module.
+func list(t *testing.T, goos string, args ...string) []listed {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-json=ImportPath,Name,Standard,Imports,Deps"}, args...)...)
+	cmd.Dir = top(t)
+	cmd.Env = append(os.Environ(), "GOOS="+goos, "GOARCH=amd64", "CGO_ENABLED=0")
+	out, err := cmd.Output()
+	if err != nil {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			t.Fatalf("go list %q: %v\n%s", args, err, exit.Stderr)
+		}
+		t.Fatalf("go list %q: %v", args, err)
+	}
+	var pkgs []listed
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := dec.Decode(&p); err == io.EOF {
+			return pkgs
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		pkgs = append(pkgs, p)
+	}
+}
+
+// top is the module's directory.
+func top(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs(filepath.Join("..", "..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "go.mod")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}

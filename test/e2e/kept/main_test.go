@@ -1,0 +1,91 @@
+//go:build linux
+
+// Package kept_test kills what belongs to sandboxes that live on, at random moments, and looks at what is left:
+// processes, containers, mounts, sockets, files.
+package kept_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// command is the program that is tried.
+var command string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "kept-")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer func() { _ = os.RemoveAll(dir) }()
+		if command, err = built(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return m.Run()
+	}())
+}
+
+// built builds the command around the guest that `make guest` has built.
+func built(dir string) (string, error) {
+	if made := os.Getenv("AGENT_SANDBOX"); made != "" {
+		return filepath.Abs(made)
+	}
+	out := filepath.Join(dir, "agent-sandbox")
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", out, "./cmd/agent-sandbox") //nolint:noctx // before any test
+	cmd.Dir = filepath.Join("..", "..", "..")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if msg, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building the command: %w\n%s", err, msg)
+	}
+	return out, nil
+}
+
+// rounds is how often is killed: AGENT_SANDBOX_KILLS, or fewer, so that CI is not held up.
+func rounds(t *testing.T, fewer int) int {
+	t.Helper()
+	text := os.Getenv("AGENT_SANDBOX_KILLS")
+	if text == "" {
+		return fewer
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("AGENT_SANDBOX_KILLS=%s is no number of rounds", text)
+	}
+	return n
+}
+
+// chance is what is random, and tells how to see it again: AGENT_SANDBOX_SEED.
+func chance(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed, err := strconv.ParseUint(os.Getenv("AGENT_SANDBOX_SEED"), 10, 64)
+	if err != nil {
+		seed = uint64(time.Now().UnixNano())
+	}
+	t.Logf("AGENT_SANDBOX_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // it is to be seen again
+}
+
+// moment waits for up to so long.
+func moment(r *rand.Rand, most time.Duration) {
+	<-time.After(time.Duration(r.Int64N(int64(most))))
+}
+
+// unavailable skips, or fails where SANDBOX_REQUIRE names the backend.
+func unavailable(t *testing.T, backend, why string) {
+	t.Helper()
+	if slices.Contains(strings.Split(os.Getenv("SANDBOX_REQUIRE"), ","), backend) {
+		t.Fatalf("%s is required: %s", backend, why)
+	}
+	t.Skipf("%s is not available: %s", backend, why)
+}

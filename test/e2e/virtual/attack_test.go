@@ -1,0 +1,209 @@
+// Package virtual holds the tests of the machine in memory as a whole: shell, commands and files together.
+package virtual
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils"
+	"github.com/seed434b0696/agent-sandbox/memory/shell"
+	"github.com/seed434b0696/agent-sandbox/memory/vfs"
+)
+
+const (
+	attackMemory = 16 << 20
+	// attackPeak is what the whole program may take under attack: what the machine counts is about
+	// right, and the collector lets garbage lie.
+	attackPeak = 16 * attackMemory
+	attackTime = 600 * time.Millisecond
+	// attackMargin is for a slow machine; the promise is some tens of milliseconds.
+	attackMargin = 5 * time.Second
+)
+
+// Test_A_Machine_Outlives_Every_Attack runs scripts that want more than their share. Each has to
+// end by itself or within its time, without taking memory or leaving anything behind, and
+// the machine has to work afterwards.
+func Test_A_Machine_Outlives_Every_Attack(t *testing.T) {
+	for _, a := range attacks {
+		t.Run(a.name, func(t *testing.T) { a.run(t) })
+	}
+}
+
+// prelude stands in for programs that attacks are made with.
+const prelude = `type yes > /dev/null 2>&1 || yes() { while echo "${1-y}"; do :; done; }
+`
+
+// attack is a script that wants too much.
+type attack struct {
+	name   string
+	script string
+	limit  error  // that must be met when the time does not end it before; nil: any or none
+	busy   bool   // processes that it has started go on, and let nobody else start some
+	says   string // on standard error then
+}
+
+func (a *attack) run(t *testing.T) {
+	t.Helper()
+	goroutines := runtime.NumGoroutine()
+	debug.FreeOSMemory() // What the attack before left behind is not this one's.
+	before := memory()
+	peak := watchMemory(t)
+	sh := attackedShell(t)
+	var stderr limitedBuffer
+	ctx, cancel := context.WithTimeout(t.Context(), attackTime)
+	defer cancel()
+	start := time.Now()
+	res, err := sh.Run(ctx, prelude+a.script, shell.Stdio{Stdout: io.Discard, Stderr: &stderr})
+	took := time.Since(start)
+	if took > attackTime+attackMargin {
+		t.Errorf("it took %v", took)
+	}
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error: %v", err)
+	}
+	if strings.Contains(stderr.head(), "command not found") && a.limit != nil {
+		t.Skipf("it needs a command that is not here: %s", stderr.head())
+	}
+	if err == nil && a.limit != nil && !errors.Is(res.Limit, a.limit) {
+		t.Errorf("it met the limit %v, want %v (status %d, error %v); it said: %s", res.Limit, a.limit, res.Status, err, stderr.head())
+	}
+	if err == nil && !strings.Contains(stderr.head(), a.says) {
+		t.Errorf("it said %q, want %q", stderr.head(), a.says)
+	}
+	if strings.Contains(stderr.head(), "internal error") {
+		t.Errorf("it said %q", stderr.head())
+	}
+	t.Logf("status %d, limit %v, error %v, %v, %d MiB: %s", res.Status, res.Limit, err, took.Round(time.Millisecond), int64(peak()-before)>>20, stderr.head())
+	if got := peak(); got > before+attackPeak {
+		t.Errorf("it took %d MiB", (got-before)>>20)
+	}
+	if !a.busy {
+		worksStill(t, sh)
+	}
+	sh.Close()
+	waitForGoroutines(t, goroutines)
+}
+
+func attackedShell(t *testing.T) *shell.Shell {
+	t.Helper()
+	tree := vfs.New(vfs.Options{Limits: vfs.Limits{Bytes: 32 << 20, FileBytes: 16 << 20}})
+	for _, dir := range []string{"/tmp", "/proj", "/dev"} {
+		if err := tree.Mkdir(vfs.Cred{}, dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tree.WriteFile(t.Context(), vfs.Cred{}, "/keep", []byte("kept\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for minor, name := range map[uint32]string{3: "null", 5: "zero", 7: "full", 8: "random", 9: "urandom"} {
+		if err := tree.Mknod(vfs.Cred{}, "/dev/"+name, fs.ModeDevice|fs.ModeCharDevice|0o666, vfs.Device(1, minor)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return shell.New(shell.Options{
+		FS: tree, Dir: "/proj", Commands: coreutils.Commands(), Limits: shell.Limits{Bytes: attackMemory},
+	})
+}
+
+// worksStill asks a shell that was attacked, after what a user would do: get rid of what is in the way.
+func worksStill(t *testing.T, sh *shell.Shell) {
+	t.Helper()
+	var out bytes.Buffer
+	ctx, cancel := context.WithTimeout(t.Context(), attackTime+attackMargin)
+	defer cancel()
+	res, err := sh.Run(ctx, `kill -9 -1 2> /dev/null; wait; unset x y z a m; set --; echo ok; cat /keep; echo $(echo fine) | cat; (echo sub); [ ! -e /proj/big ] || rm /proj/big`,
+		shell.Stdio{Stdout: &out}) // Its stderr tells of jobs that were killed.
+	if want := "ok\nkept\nfine\nsub\n"; err != nil || res.Status != 0 || out.String() != want {
+		t.Errorf("afterwards it answered %q (status %d, limit %v, error %v)", out.String(), res.Status, res.Limit, err)
+	}
+}
+
+// memory is what objects and stacks take now.
+func memory() uint64 {
+	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
+	metrics.Read(samples)
+	return samples[0].Value.Uint64() + samples[1].Value.Uint64()
+}
+
+// watchMemory notes the most that memory returns, until the test ends.
+func watchMemory(t *testing.T) (peak func() uint64) {
+	t.Helper()
+	var mu sync.Mutex
+	var most uint64
+	look := func() {
+		now := memory()
+		mu.Lock()
+		most = max(most, now)
+		mu.Unlock()
+	}
+	done, over := make(chan struct{}), make(chan struct{})
+	ticker := time.NewTicker(5 * time.Millisecond)
+	go func() {
+		defer close(over)
+		for {
+			select {
+			case <-ticker.C:
+				look()
+			case <-done:
+				return
+			}
+		}
+	}()
+	stop := sync.OnceFunc(func() {
+		ticker.Stop()
+		close(done)
+		<-over
+	})
+	t.Cleanup(stop)
+	return func() uint64 {
+		stop()
+		mu.Lock()
+		defer mu.Unlock()
+		return most
+	}
+}
+
+func waitForGoroutines(t *testing.T, want int) {
+	t.Helper()
+	deadline := time.NewTimer(10 * time.Second)
+	defer deadline.Stop()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for runtime.NumGoroutine() > want {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			stacks := make([]byte, 1<<16)
+			t.Fatalf("%d goroutines are left, %d were there before:\n%s", runtime.NumGoroutine(), want, stacks[:runtime.Stack(stacks, true)])
+		}
+	}
+}
+
+// limitedBuffer keeps the beginning of what is written.
+type limitedBuffer struct {
+	mu sync.Mutex
+	b  []byte
+}
+
+func (l *limitedBuffer) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.b = append(l.b, b[:min(len(b), max(0, 1000-len(l.b)))]...)
+	return len(b), nil
+}
+
+func (l *limitedBuffer) head() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return string(l.b)
+}
