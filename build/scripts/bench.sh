@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Measures what a sandbox and its network cost against raw bubblewrap and srt, as root
 # and as a plain user, and scripts in memory against bash and just-bash, and prints
-# Markdown: bench.sh [--readme] [-rounds N]. Where KUBECONFIG names a cluster, pods are measured, too.
-# With --readme the README gets the tables too.
+# Markdown: bench.sh [--docs] [-rounds N]. Where KUBECONFIG names a cluster, pods are measured, too.
+# With --docs it also writes them into docs/benchmarks.md, between its two comments.
 set -euo pipefail
 # shellcheck source=build/scripts/project.sh
 source "$(dirname "${BASH_SOURCE[0]}")/project.sh"
@@ -20,9 +20,9 @@ out=$(mktemp)
 trap 'rm -rf "$bin" "$out"' EXIT
 CGO_ENABLED=0 go build -buildvcs=false -o "$bin/" ./test/bench/startup ./test/bench/proxy ./test/bench/shell ./test/bench/kept ./test/bench/pods ./test/bench/broker ./test/bench/agents
 
-readme=no
-if [[ ${1-} == --readme ]]; then
-  readme=yes
+write=no
+if [[ ${1-} == --docs ]]; then
+  write=yes
   shift
 fi
 
@@ -46,4 +46,4 @@ fi
   fi
 } | tee "$out"
 
-[[ $readme = no ]] || sed -i -e "/^<!-- bench: /r $out" -e '/^<!-- bench: /,/^<!-- end of bench -->/{/^<!-- /!d}' README.md
+[[ $write = no ]] || sed -i -e "/^<!-- bench: /r $out" -e '/^<!-- bench: /,/^<!-- end of bench -->/{/^<!-- /!d}' docs/benchmarks.md
