@@ -23,7 +23,7 @@ trap 'cluster_down; engine_down; rm -rf "$scratch"' EXIT
 # Tests that need a cluster are these packages, and these tests of the others.
 cluster_packages=(./backend/kube)
 cluster_tests='Test_Command/^(keptkube|kube)$|^Test_Escape_Kube$|_In_Pods$'
-cluster_tests_of=(./internal/cli ./test/e2e/agent ./test/e2e/escape)
+cluster_tests_of=(./test/e2e/command ./test/e2e/agent ./test/e2e/escape)
 
 require=bwrap,claude,codex,network,virtual
 if engine_up; then

@@ -1,4 +1,4 @@
-package cli
+package command_test
 
 import (
 	"context"
@@ -56,8 +56,8 @@ func testMain(m *testing.M) (code int, err error) {
 // buildBinaries builds the command, the one with pods, and the guest as a release does: static, side by side.
 func buildBinaries(dir string) error {
 	for name, args := range map[string][]string{
-		"agent-sandbox": {"../../cmd/agent-sandbox"}, "agent-sandbox-kube": {"-tags", "kube", "../../cmd/agent-sandbox"},
-		"agent-sandbox-agent": {"-tags", "kube,agent", "../../cmd/agent-sandbox"}, "sandbox-guest": {"../../cmd/sandbox-guest"},
+		"agent-sandbox": {"../../../cmd/agent-sandbox"}, "agent-sandbox-kube": {"-tags", "kube", "../../../cmd/agent-sandbox"},
+		"agent-sandbox-agent": {"-tags", "kube,agent", "../../../cmd/agent-sandbox"}, "sandbox-guest": {"../../../cmd/sandbox-guest"},
 	} {
 		build := exec.CommandContext(context.Background(), "go", append([]string{"build", "-o", filepath.Join(dir, name)}, args...)...)
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
