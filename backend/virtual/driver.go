@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/system"
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 	"github.com/seed434b0696/agent-sandbox/policy"
@@ -64,7 +65,7 @@ func (d *Driver) Create(_ context.Context, spec sandbox.Spec) (sandbox.Instance,
 	if err != nil {
 		return nil, err
 	}
-	u := hostUser()
+	u := newUser()
 	t, err := d.tree(plan, u)
 	if err != nil {
 		return nil, err
@@ -112,7 +113,7 @@ func (d *Driver) Open(_ context.Context, id string) (sandbox.Instance, error) {
 func (d *Driver) List(context.Context) ([]sandbox.Info, error) { return nil, nil }
 
 // tree returns the tree for a plan: a new one, or the one that others use.
-func (d *Driver) tree(plan *policy.Plan, u user) (*tree, error) {
+func (d *Driver) tree(plan *policy.Plan, u system.User) (*tree, error) {
 	options := vfs.Options{Limits: d.options.Limits, Now: d.options.Now}
 	if size := plan.Limits.File; size > 0 {
 		options.Limits.FileBytes = int64(size)

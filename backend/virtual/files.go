@@ -26,7 +26,7 @@ func (f files) at(name string) (*vfs.FS, vfs.Cred, string, error) {
 	case name == "":
 		return nil, vfs.Cred{}, "", sandbox.Errorf(sandbox.Invalid, "an empty file name")
 	}
-	return f.i.tree.fs, f.i.user.cred(), f.i.abs(name), nil
+	return f.i.tree.fs, f.i.user.Cred(), f.i.abs(name), nil
 }
 
 // keep keeps what has become of the files, also when err says that not all did: who is told finds them after a kill, too.

@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils"
-	"github.com/seed434b0696/agent-sandbox/internal/memory/zone"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/system"
+	"github.com/seed434b0696/agent-sandbox/memory"
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -24,7 +25,7 @@ type instance struct {
 	spec     sandbox.Spec
 	plan     *policy.Plan
 	tree     *tree
-	user     user
+	user     system.User
 	limits   shell.Limits
 	programs []shell.Command // beside those of every machine
 	created  time.Time
@@ -56,7 +57,7 @@ func (i *instance) Files() sandbox.Files { return files{i} }
 // Changes is that of Workspace.
 func (i *instance) Changes() ([]Change, error) {
 	list, err := i.tree.changes()
-	return newChanges(list), err
+	return memory.NewChanges(list), err
 }
 
 // Apply is that of Workspace.
@@ -169,10 +170,9 @@ func (i *instance) openNetwork(ctx context.Context) error {
 
 // newShell makes a machine on the tree.
 func (i *instance) newShell(env []string, dir string) *shell.Shell {
-	return shell.New(shell.Options{
-		FS: i.tree.fs, Cred: i.user.cred(), Env: searchPath(environment(i.network.environ(i.plan.Env), env)), Dir: dir,
-		Programs: programs(), Commands: i.programs, Limits: i.limits,
-		Now: i.driver.options.Now, Hostname: hostname, Zone: zone.Load, Hint: coreutils.Hint,
+	return system.NewShell(shell.Options{
+		FS: i.tree.fs, Cred: i.user.Cred(), Env: system.SearchPath(system.Environment(i.network.environ(i.plan.Env), env)), Dir: dir,
+		Commands: i.programs, Limits: i.limits, Now: i.driver.options.Now,
 	})
 }
 
@@ -204,7 +204,7 @@ func checkText(cmd sandbox.Cmd) error {
 
 func (i *instance) startDir(cmd sandbox.Cmd) (string, error) {
 	dir := i.abs(cmd.Dir)
-	info, err := i.tree.fs.Stat(i.user.cred(), dir)
+	info, err := i.tree.fs.Stat(i.user.Cred(), dir)
 	switch {
 	case errors.Is(err, syscall.ENOENT), err == nil && !info.IsDir():
 		return "", sandbox.Errorf(sandbox.NotFound, "the directory %q does not exist in the sandbox", dir)
@@ -223,17 +223,6 @@ func (i *instance) abs(name string) string {
 		return name
 	}
 	return strings.TrimSuffix(i.plan.Dir, "/") + "/" + name
-}
-
-// environment puts more over env.
-func environment(env, more []string) []string {
-	out := slices.Clone(env)
-	for _, kv := range more {
-		name, _, _ := strings.Cut(kv, "=")
-		out = slices.DeleteFunc(out, func(old string) bool { return strings.HasPrefix(old, name+"=") })
-		out = append(out, kv)
-	}
-	return out
 }
 
 func execError(name string, err error) error {

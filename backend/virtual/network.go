@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/curl"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/loopback"
 	"github.com/seed434b0696/agent-sandbox/internal/proxy"
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 	"github.com/seed434b0696/agent-sandbox/policy"
@@ -28,7 +29,7 @@ type networkOptions struct {
 type network struct {
 	gateway *proxy.Gateway // nil: neither an allow-list nor secrets
 	plan    *policy.Plan
-	listen  *listener
+	listen  *loopback.Listener
 	roots   func() (*x509.CertPool, error) // nil: the system's
 
 	cancel context.CancelFunc
@@ -59,7 +60,7 @@ func openNetwork(ctx context.Context, plan *policy.Plan, o networkOptions) (*net
 		return n, nil
 	}
 	n.trust()
-	n.listen = newListener()
+	n.listen = loopback.New()
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	n.cancel = cancel
 	n.served.Go(func() {
@@ -109,7 +110,7 @@ func dialHost(ctx context.Context, host string, port uint16) (net.Conn, error) {
 
 // dial connects to the proxy, whichever server is meant.
 func (n *network) dial(ctx context.Context, _ string, _ uint16) (net.Conn, error) {
-	return n.listen.dial(ctx)
+	return n.listen.Dial(ctx)
 }
 
 // environ is the environment of commands: env with placeholders for secrets, and without what holds a

@@ -72,7 +72,7 @@ func (s *Session) Complete(ctx context.Context, typed string) (word string, choi
 	}
 	choices = s.generate(ctx, kind, word)
 	for i, c := range choices {
-		if info, err := s.shell.FS().Stat(s.instance.user.cred(), s.abs(c)); err == nil && info.IsDir() && kind == "-f" {
+		if info, err := s.shell.FS().Stat(s.instance.user.Cred(), s.abs(c)); err == nil && info.IsDir() && kind == "-f" {
 			choices[i] = c + "/"
 		}
 	}

@@ -2,8 +2,8 @@ package virtual
 
 import (
 	"path"
-	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/system"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 	"github.com/seed434b0696/agent-sandbox/policy"
 )
@@ -18,7 +18,7 @@ func newShield(plan *policy.Plan, dir string) *shield {
 	access, rule := plan.Access(dir)
 	s := &shield{access: map[string]policy.Access{".": access}, pinned: map[string]bool{".": true}}
 	for _, m := range plan.Mounts {
-		name, ok := relative(m.Path, dir)
+		name, ok := system.Relative(m.Path, dir)
 		if !ok {
 			continue
 		}
@@ -58,13 +58,4 @@ func (s *shield) of(name string) policy.Access {
 		}
 		name = path.Dir(name)
 	}
-}
-
-// relative returns a path as seen from a directory at or above it.
-func relative(p, dir string) (string, bool) {
-	if p == dir {
-		return ".", true
-	}
-	rest, ok := strings.CutPrefix(p, strings.TrimSuffix(dir, "/")+"/")
-	return rest, ok
 }

@@ -12,7 +12,9 @@ import (
 	"syscall"
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/hostdir"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/system"
 	"github.com/seed434b0696/agent-sandbox/internal/proxy"
+	"github.com/seed434b0696/agent-sandbox/memory"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -40,12 +42,12 @@ type mount struct {
 }
 
 // newTree makes the tree of a plan. Nothing of the host is read yet but single files.
-func newTree(plan *policy.Plan, u user, o vfs.Options, journal string) (t *tree, err error) {
-	s, err := systemFor(u)
+func newTree(plan *policy.Plan, u system.User, o vfs.Options, journal string) (t *tree, err error) {
+	s, err := system.For(u)
 	if err != nil {
 		return nil, err
 	}
-	t = &tree{fs: s.on(s.fixed, o), plan: plan, journal: journal, refs: 1}
+	t = &tree{fs: s.NewFS(s.Fixed, o), plan: plan, journal: journal, refs: 1}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, t.close())
@@ -58,7 +60,7 @@ func newTree(plan *policy.Plan, u user, o vfs.Options, journal string) (t *tree,
 		}
 	}
 	if plan.Home != "" && !t.has(plan.Home) {
-		if err := ownDir(t.fs, u, plan.Home); err != nil {
+		if err := system.OwnDir(t.fs, u, plan.Home); err != nil {
 			return t, err
 		}
 	}
@@ -67,7 +69,7 @@ func newTree(plan *policy.Plan, u user, o vfs.Options, journal string) (t *tree,
 			return t, err
 		}
 	}
-	if err := makeDir(t.fs, plan.Dir); err != nil {
+	if err := system.MakeDir(t.fs, plan.Dir); err != nil {
 		return t, sandbox.Errorf(sandbox.Invalid, "start directory %q: %w", plan.Dir, err)
 	}
 	t.base = t.fs.Snapshot()
@@ -76,7 +78,7 @@ func newTree(plan *policy.Plan, u user, o vfs.Options, journal string) (t *tree,
 
 // add brings in what somebody has named, wherever it is. What presets name of the host's system
 // is not needed: a machine has its own.
-func (t *tree) add(plan *policy.Plan, m policy.Mount, u user) error {
+func (t *tree) add(plan *policy.Plan, m policy.Mount, u system.User) error {
 	rule := &plan.Rules[m.Rule]
 	if m.Access != policy.ReadOnly && m.Access != policy.ReadWrite || m.Pin || rule.Preset != "" || rule.Source == "built in" || t.has(m.Path) {
 		return nil
@@ -90,18 +92,18 @@ func (t *tree) add(plan *policy.Plan, m policy.Mount, u user) error {
 // has reports whether a path is at or below a directory that is there already.
 func (t *tree) has(p string) bool {
 	for _, m := range t.mounts {
-		if _, ok := relative(p, m.path); ok {
+		if _, ok := system.Relative(p, m.path); ok {
 			return true
 		}
 	}
 	return false
 }
 
-func (t *tree) attach(dir string, u user) error {
-	if err := makeDir(t.fs, dir); err != nil {
+func (t *tree) attach(dir string, u system.User) error {
+	if err := system.MakeDir(t.fs, dir); err != nil {
 		return err
 	}
-	m, err := hostdir.Attach(t.fs, dir, dir, hostdir.Options{UID: u.uid, GID: u.gid, Protect: newShield(t.plan, dir).protection, Journal: t.journal})
+	m, err := hostdir.Attach(t.fs, dir, dir, hostdir.Options{UID: u.UID, GID: u.GID, Protect: newShield(t.plan, dir).protection, Journal: t.journal})
 	switch {
 	case errors.Is(err, syscall.ENOTEMPTY):
 		return sandbox.Errorf(sandbox.Unsupported, "%s: the machine in memory has a system of its own there", dir).
@@ -124,7 +126,7 @@ func (t *tree) copyFile(name string) error {
 	if err != nil || !info.Mode().IsRegular() {
 		return err // Sockets and devices have no meaning here.
 	}
-	if err := makeDir(t.fs, path.Dir(name)); err != nil {
+	if err := system.MakeDir(t.fs, path.Dir(name)); err != nil {
 		return err
 	}
 	before, err := t.fs.Protect(path.Dir(name), vfs.Free)
@@ -132,7 +134,7 @@ func (t *tree) copyFile(name string) error {
 		return err
 	}
 	err = fill(t.fs, name, info.Mode().Perm(), f)
-	return errors.Join(err, protect(t.fs, path.Dir(name), before), protect(t.fs, name, vfs.Fixed))
+	return errors.Join(err, system.Protect(t.fs, path.Dir(name), before), system.Protect(t.fs, name, vfs.Fixed))
 }
 
 // fill makes a file that holds what r gives.
@@ -152,16 +154,16 @@ func fill(f *vfs.FS, name string, perm fs.FileMode, r io.Reader) error {
 // change themselves.
 func (t *tree) give(files []proxy.File) error {
 	for _, g := range files {
-		if err := makeDir(t.fs, path.Dir(g.Path)); err != nil {
+		if err := system.MakeDir(t.fs, path.Dir(g.Path)); err != nil {
 			return err
 		}
 		before, err := t.fs.Protect(path.Dir(g.Path), vfs.Free)
 		if err != nil {
 			return err
 		}
-		_ = protect(t.fs, g.Path, vfs.Free) // It need not be there.
+		_ = system.Protect(t.fs, g.Path, vfs.Free) // It need not be there.
 		err = t.fs.WriteFile(context.Background(), vfs.Cred{}, g.Path, g.Data, 0o444)
-		if err = errors.Join(err, protect(t.fs, path.Dir(g.Path), before), protect(t.fs, g.Path, vfs.Fixed)); err != nil {
+		if err = errors.Join(err, system.Protect(t.fs, path.Dir(g.Path), before), system.Protect(t.fs, g.Path, vfs.Fixed)); err != nil {
 			return err
 		}
 		t.giving.Lock()
@@ -233,7 +235,7 @@ func (t *tree) apply(ctx context.Context, o ApplyOptions) (Applied, error) {
 		}
 		for _, c := range res.Applied {
 			c.Path = path.Join(m.path, c.Path)
-			done.Changes = append(done.Changes, newChange(c))
+			done.Changes = append(done.Changes, memory.NewChange(c))
 		}
 		for _, s := range res.Skipped {
 			done.Kept = append(done.Kept, Kept{Path: path.Join(m.path, s.Path), Reason: string(s.Reason), Detail: s.Detail})
@@ -248,9 +250,9 @@ func (t *tree) apply(ctx context.Context, o ApplyOptions) (Applied, error) {
 // named returns those of absolute paths that are in the mount, relative to it; false: none is, of some.
 func (m *mount) named(paths []string) (names []string, any bool) {
 	for _, p := range paths {
-		if name, ok := relative(path.Clean(p), m.path); ok {
+		if name, ok := system.Relative(path.Clean(p), m.path); ok {
 			names = append(names, name)
-		} else if _, ok := relative(m.path, path.Clean(p)); ok {
+		} else if _, ok := system.Relative(m.path, path.Clean(p)); ok {
 			return nil, true // all of it
 		}
 	}

@@ -2,9 +2,8 @@ package virtual
 
 import (
 	"context"
-	"io/fs"
 
-	"github.com/seed434b0696/agent-sandbox/memory/vfs"
+	"github.com/seed434b0696/agent-sandbox/memory"
 )
 
 // Workspace is implemented by instances of this backend: what commands did to the directories of
@@ -27,6 +26,9 @@ type ApplyOptions struct {
 	Paths []string
 }
 
+// Change is a path that commands created, changed or deleted.
+type Change = memory.Change
+
 // Applied is what an Apply did.
 type Applied struct {
 	Changes []Change `json:"applied"`
@@ -40,35 +42,4 @@ type Kept struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"` // "conflict", "refused", "depends", "failed"
 	Detail string `json:"detail,omitempty"`
-}
-
-// Change is a path that commands created, changed or deleted. A created or deleted directory is
-// followed by a Change for everything below it.
-type Change struct {
-	Path string      `json:"path"` // absolute
-	Kind string      `json:"kind"` // "created", "modified", "deleted", "retyped": a file became a directory, ...
-	Mode fs.FileMode `json:"mode"` // of what is there now; of what was there when it is deleted
-	Size int64       `json:"size"` // the same, in bytes
-
-	Content bool `json:"content,omitempty"` // modified: the content differs, not only the mode or owner
-}
-
-func newChange(c vfs.Change) Change {
-	info := c.New
-	if c.Kind == vfs.Deleted {
-		info = c.Old
-	}
-	return Change{Path: c.Path, Kind: c.Kind.String(), Mode: info.Mode, Size: info.Size, Content: c.Content}
-}
-
-// newChanges leaves out what has only another time.
-func newChanges(list []vfs.Change) []Change {
-	out := make([]Change, 0, len(list))
-	for _, c := range list {
-		if c.Kind == vfs.Modified && !c.Content && c.Old.Mode == c.New.Mode && c.Old.UID == c.New.UID && c.Old.GID == c.New.GID {
-			continue
-		}
-		out = append(out, newChange(c))
-	}
-	return out
 }

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/seed434b0696/agent-sandbox/backend/virtual"
+	"github.com/seed434b0696/agent-sandbox/memory"
 )
 
 func main() {
 	ctx := context.Background()
-	m, err := virtual.NewMachine(virtual.Config{WorkingDirectory: "/proj"})
+	m, err := memory.New(memory.Options{Dir: "/proj"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -23,22 +23,22 @@ func main() {
 	} {
 		show(ctx, m, script)
 	}
-	before, err := m.CreateSnapshot()
+	before, err := m.Snapshot()
 	if err != nil {
 		log.Print(err)
 		return
 	}
 	show(ctx, m, "rm -r /proj; ls /proj")
-	if err := m.RestoreSnapshot(before); err != nil {
+	if err := m.Restore(before); err != nil {
 		log.Print(err)
 		return
 	}
 	show(ctx, m, "wc -l </proj/fruit; pwd")
 }
 
-// show executes a script and prints what it did.
-func show(ctx context.Context, m *virtual.Machine, script string) {
-	r, err := m.Execute(ctx, script)
+// show runs a script and prints what it did.
+func show(ctx context.Context, m *memory.Machine, script string) {
+	r, err := m.Run(ctx, script)
 	if err != nil {
 		log.Print(err)
 		return

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed434b0696/agent-sandbox/backend/virtual"
+	"github.com/seed434b0696/agent-sandbox/memory"
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
@@ -39,12 +39,12 @@ func (b *bash) run(ctx context.Context, script string) (string, time.Duration, e
 }
 
 // ours is a machine that has the data in its tree.
-type ours struct{ machine *virtual.Machine }
+type ours struct{ machine *memory.Machine }
 
 func newOurs(dir string) (*ours, error) {
-	m, err := virtual.NewMachine(virtual.Config{
-		MaxTotalSize: -1, MaxFileSize: -1, MaxNodeCount: -1, CommandTimeout: -1, History: -1, MaxOutput: -1, Fresh: true,
-		WorkingDirectory: dir, Environment: map[string]string{"LC_ALL": "C.UTF-8"}, Shell: shell.Limits{Fuel: -1, Bytes: -1},
+	m, err := memory.New(memory.Options{
+		Files: vfs.Limits{Bytes: -1, FileBytes: -1, Nodes: -1}, Timeout: -1, History: -1, Output: -1, Fresh: true,
+		Dir: dir, Env: map[string]string{"LC_ALL": "C.UTF-8"}, Shell: shell.Limits{Fuel: -1, Bytes: -1},
 	})
 	if err != nil {
 		return nil, err
@@ -78,13 +78,13 @@ func (o *ours) close() error {
 
 func (o *ours) run(ctx context.Context, script string) (string, time.Duration, error) {
 	begin := time.Now()
-	r, err := o.machine.Execute(ctx, script)
+	r, err := o.machine.Run(ctx, script)
 	took := time.Since(begin)
 	if err != nil {
 		return "", took, err
 	}
-	if r.ExitCode != 0 {
-		return r.Stdout, took, fmt.Errorf("status %d: %s", r.ExitCode, r.Stderr)
+	if r.Code != 0 {
+		return r.Stdout, took, fmt.Errorf("status %d: %s", r.Code, r.Stderr)
 	}
 	return r.Stdout, took, nil
 }

@@ -38,9 +38,12 @@ var arrows = []struct {
 	{"internal/proxy", []string{"sandbox", "policy", "internal/proxy/egress"}},
 	{"internal/stage", []string{"sandbox", "internal/stage"}},
 	{"internal/persist", []string{"sandbox", "internal/guest", "internal/stage", "internal/persist"}},
+	{"memory", []string{"memory", "internal/memory"}},
 	{"memory/vfs", []string{"internal/memory/tarfile"}},
 	{"memory/shell", []string{"memory/vfs", "internal/memory/regex", "internal/memory/syntax"}},
 	{"internal/memory/tarfile", nil},
+	{"internal/memory/system", []string{"memory/shell", "memory/vfs", "internal/memory/coreutils", "internal/memory/zone"}},
+	{"internal/memory/loopback", nil},
 	{"internal/memory/store", []string{"memory/vfs"}},
 	{"internal/memory/hostdir", []string{"memory/vfs"}},
 	{"internal/memory/syntax", nil},
@@ -86,7 +89,7 @@ var arrows = []struct {
 	{"test/e2e/virtual", []string{"memory", "internal/memory"}},
 	{"test/bench/broker", []string{"agent", "internal/agent", "test/bench"}},
 	{"test/bench", []string{"sandbox", "internal/persist", "policy", "internal/proxy/egress", "backend", "memory", "internal", "agent", "test/bench"}},
-	{"examples", []string{"sandbox", "backend"}},
+	{"examples", []string{"sandbox", "backend", "memory"}},
 }
 
 // listed is what `go list -json` says about a package.

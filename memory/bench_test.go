@@ -1,4 +1,4 @@
-package virtual_test
+package memory_test
 
 import (
 	"context"
@@ -6,13 +6,14 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/seed434b0696/agent-sandbox/backend/virtual"
+	"github.com/seed434b0696/agent-sandbox/memory"
+	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
 // full is a machine with 100,000 small files in directories of 100.
-func full(b *testing.B) *virtual.Machine {
+func full(b *testing.B) *memory.Machine {
 	b.Helper()
-	m := machine(b, virtual.Config{MaxNodeCount: -1, MaxTotalSize: -1, CommandTimeout: -1})
+	m := machine(b, memory.Options{Files: vfs.Limits{Bytes: -1, Nodes: -1}, Timeout: -1})
 	for d := range 1000 {
 		if err := m.FS().MkdirAll(root, fmt.Sprintf("/data/%d", d), 0o755); err != nil {
 			b.Fatal(err)
@@ -29,11 +30,11 @@ func full(b *testing.B) *virtual.Machine {
 func Benchmark_Create_And_First_Command(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		m, err := virtual.NewMachine(virtual.Config{})
+		m, err := memory.New(memory.Options{})
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := m.Execute(context.Background(), "echo hi"); err != nil {
+		if _, err := m.Run(context.Background(), "echo hi"); err != nil {
 			b.Fatal(err)
 		}
 		m.Close()
@@ -41,7 +42,7 @@ func Benchmark_Create_And_First_Command(b *testing.B) {
 }
 
 func Benchmark_Echo(b *testing.B) {
-	m := machine(b, virtual.Config{})
+	m := machine(b, memory.Options{})
 	b.ReportAllocs()
 	for b.Loop() {
 		execute(b, m, "echo hi")
@@ -52,7 +53,7 @@ func Benchmark_Snapshot_At_100000_Files(b *testing.B) {
 	m := full(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := m.CreateSnapshot(); err != nil {
+		if _, err := m.Snapshot(); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -60,13 +61,13 @@ func Benchmark_Snapshot_At_100000_Files(b *testing.B) {
 
 func Benchmark_Restore_At_100000_Files(b *testing.B) {
 	m := full(b)
-	s, err := m.CreateSnapshot()
+	s, err := m.Snapshot()
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := m.RestoreSnapshot(s); err != nil {
+		if err := m.Restore(s); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -76,7 +77,7 @@ func Benchmark_First_Write_After_A_Snapshot(b *testing.B) {
 	m := full(b)
 	i := 0
 	for b.Loop() {
-		if _, err := m.CreateSnapshot(); err != nil {
+		if _, err := m.Snapshot(); err != nil {
 			b.Fatal(err)
 		}
 		i++
@@ -98,15 +99,15 @@ func Benchmark_Fork(b *testing.B) {
 	}
 }
 
-// Benchmark_10000_Live_Forks tells the memory of machines that were forked from one of 10 MB and have run a command each.
+// Benchmark_10000_Live_Forks measures the memory of machines that were forked from one of 10 MB and have run a command each.
 func Benchmark_10000_Live_Forks(b *testing.B) {
-	m := machine(b, virtual.Config{})
+	m := machine(b, memory.Options{})
 	for i := range 10 {
 		execute(b, m, fmt.Sprintf("head -c 1000000 /dev/urandom >/tmp/%d", i))
 	}
 	for b.Loop() {
 		before := heap()
-		forks := make([]*virtual.Machine, 10_000)
+		forks := make([]*memory.Machine, 10_000)
 		for i := range forks {
 			f, err := m.Fork()
 			if err != nil {

@@ -1,7 +1,6 @@
-package virtual
+package loopback
 
 import (
-	"context"
 	"io"
 	"net"
 	"os"
@@ -9,57 +8,7 @@ import (
 	"time"
 )
 
-// listener accepts connections that are made in memory. Nothing of the host can connect to it.
-type listener struct {
-	arriving chan net.Conn
-	closed   chan struct{}
-	close    func()
-}
-
-func newListener() *listener {
-	l := &listener{arriving: make(chan net.Conn), closed: make(chan struct{})}
-	l.close = sync.OnceFunc(func() { close(l.closed) })
-	return l
-}
-
-// Accept waits for the next connection.
-func (l *listener) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.arriving:
-		return c, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-// Close ends Accept. It may be called more than once.
-func (l *listener) Close() error {
-	l.close()
-	return nil
-}
-
-// Addr is nobody's.
-func (l *listener) Addr() net.Addr { return memoryAddr{} }
-
-// dial connects.
-func (l *listener) dial(ctx context.Context) (net.Conn, error) {
-	mine, theirs := newPipe()
-	select {
-	case l.arriving <- theirs:
-		return mine, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-}
-
-type memoryAddr struct{}
-
-func (memoryAddr) Network() string { return "memory" }
-func (memoryAddr) String() string  { return "memory" }
-
-// pipeSize is how much a direction holds. net.Pipe holds nothing: two ends that both write would wait for
+// pipeSize is the capacity of one direction in bytes. net.Pipe has none: two ends that both write would wait for
 // each other, as a proxy does that refuses a request which is still being sent.
 const pipeSize = 64 << 10
 
@@ -74,13 +23,13 @@ type stream struct {
 	mu     sync.Mutex
 	data   []byte
 	ended  bool          // nothing more is written
-	broken bool          // nobody reads
+	broken bool          // the reader has closed it
 	change chan struct{} // closed when something of this changes
 }
 
 func newStream() *stream { return &stream{change: make(chan struct{})} }
 
-// changed wakes who waits; the caller holds mu.
+// changed wakes waiting readers and writers; the caller holds mu.
 func (s *stream) changed() {
 	close(s.change)
 	s.change = make(chan struct{})
@@ -120,8 +69,8 @@ func (s *stream) write(p []byte) (n int, wait <-chan struct{}, err error) {
 	return 0, s.change, nil
 }
 
-// end is the end of what is written; with reader, also of what is read.
-func (s *stream) end(reader bool) {
+// closeWrite ends the stream; with reader, it also drops data that was not read.
+func (s *stream) closeWrite(reader bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended = true; reader {
@@ -163,7 +112,7 @@ func (c *pipeConn) Read(p []byte) (int, error) {
 	}
 }
 
-// Write returns when all of p is on its way, or with an error.
+// Write returns when all of p is in the pipe, or with an error.
 func (c *pipeConn) Write(p []byte) (int, error) {
 	total := 0
 	for total < len(p) {
@@ -189,8 +138,8 @@ func (c *pipeConn) Write(p []byte) (int, error) {
 
 // Close ends both directions. The other end still gets what was written before.
 func (c *pipeConn) Close() error {
-	c.in.end(true)
-	c.out.end(false)
+	c.in.closeWrite(true)
+	c.out.closeWrite(false)
 	c.readLate.set(time.Time{})
 	c.writeLate.set(time.Time{})
 	return nil
@@ -198,14 +147,14 @@ func (c *pipeConn) Close() error {
 
 // CloseWrite ends what is written.
 func (c *pipeConn) CloseWrite() error {
-	c.out.end(false)
+	c.out.closeWrite(false)
 	return nil
 }
 
-// LocalAddr is nobody's.
+// LocalAddr returns a placeholder: a connection in memory has no address.
 func (c *pipeConn) LocalAddr() net.Addr { return memoryAddr{} }
 
-// RemoteAddr is nobody's.
+// RemoteAddr returns the same placeholder.
 func (c *pipeConn) RemoteAddr() net.Addr { return memoryAddr{} }
 
 // SetDeadline sets both deadlines.
@@ -227,11 +176,11 @@ func (c *pipeConn) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// deadline is a moment after which nothing is waited for.
+// deadline is the time at which a blocked Read or Write ends.
 type deadline struct {
 	mu     sync.Mutex
 	timer  *time.Timer
-	passed chan struct{} // closed when it has
+	passed chan struct{} // closed when the time has come
 }
 
 func (d *deadline) wait() <-chan struct{} {

@@ -1,4 +1,4 @@
-package virtual
+package memory
 
 import (
 	"fmt"
@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// clip keeps the head and the tail of what is written, and passes all of it on.
+// clip is a writer that stores the head and the tail of its input, and passes all of it on.
 type clip struct {
-	limit int       // bytes to keep; negative: all
+	limit int       // bytes to store; negative: all
 	next  io.Writer // may be nil
 
 	mu    sync.Mutex
@@ -18,10 +18,10 @@ type clip struct {
 	total int64
 }
 
-// Write keeps what has room. Its error is that of next.
+// Write stores what fits. Its error is that of next.
 func (c *clip) Write(p []byte) (int, error) {
 	c.mu.Lock()
-	c.keep(p)
+	c.store(p)
 	c.mu.Unlock()
 	if c.next == nil {
 		return len(p), nil
@@ -29,7 +29,7 @@ func (c *clip) Write(p []byte) (int, error) {
 	return c.next.Write(p)
 }
 
-func (c *clip) keep(p []byte) {
+func (c *clip) store(p []byte) {
 	c.total += int64(len(p))
 	if c.limit < 0 {
 		c.head = append(c.head, p...)
@@ -53,14 +53,14 @@ func (c *clip) keep(p []byte) {
 	}
 }
 
-// cut reports whether anything was left out.
-func (c *clip) cut() bool {
+// isCut reports whether bytes were left out.
+func (c *clip) isCut() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.total > int64(len(c.head)+len(c.tail))
 }
 
-// text returns what was kept.
+// text returns the stored bytes, and between head and tail how many were left out.
 func (c *clip) text() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
