@@ -18,6 +18,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/backend/kube"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
 // manifests are those of deploy/ for the bed's namespace, with an image in the place of theirs.
@@ -81,13 +82,10 @@ func Test_The_Manifests_Give_All_That_Is_Needed(t *testing.T) {
 func programImage(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	program := filepath.Join(dir, "agent-sandbox-kube")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-tags", "kube", "-ldflags", "-s -w", "-o", program, "../../cmd/agent-sandbox")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	if err := programs.Install(t.Context(), dir, programs.CommandWithPods); err != nil {
+		t.Fatal(err)
 	}
-	data, err := os.ReadFile(program)
+	data, err := os.ReadFile(filepath.Join(dir, programs.CommandWithPods))
 	if err != nil {
 		t.Fatal(err)
 	}

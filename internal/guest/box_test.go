@@ -2,14 +2,16 @@ package guest
 
 import (
 	"bytes"
+	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
 var built struct {
@@ -27,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// guestProgram builds the guest as it is released, once.
+// guestProgram returns the guest as it is released, where every user can execute it.
 func guestProgram(t *testing.T) string {
 	t.Helper()
 	built.once.Do(func() {
@@ -38,11 +40,7 @@ func guestProgram(t *testing.T) string {
 		if built.err = os.Chmod(built.dir, 0o755); built.err != nil {
 			return
 		}
-		cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", built.dir+"/sandbox-guest", "../../cmd/sandbox-guest") //nolint:noctx // outlives one test
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			built.err = fmt.Errorf("%w: %s", err, out)
-		}
+		built.err = programs.Install(context.Background(), built.dir, programs.Guest)
 	})
 	if built.err != nil {
 		t.Fatal(built.err)

@@ -20,6 +20,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guard"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
 // cage is a container with the guest as its first process: no capability, and a workspace of the host's.
@@ -78,10 +79,8 @@ func attackProgram(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(filepath.Dir(guestProgram(t)), "attack")
 	built.attack.Do(func() {
-		cmd := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", program, "./testdata/attack")
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%v: %s", err, out)
+		if err := programs.Build(t.Context(), "testdata/attack", program); err != nil {
+			t.Error(err)
 		}
 	})
 	return program

@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
 // testUser is somebody to run a test as.
@@ -50,10 +52,8 @@ func openDir(t *testing.T) string {
 func attackBinary(t *testing.T) string {
 	t.Helper()
 	bin := filepath.Join(openDir(t), "attack")
-	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", bin, "./testdata/attack")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	if err := programs.Build(t.Context(), "testdata/attack", bin); err != nil {
+		t.Fatal(err)
 	}
 	return bin
 }

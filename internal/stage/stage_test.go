@@ -4,8 +4,8 @@ package stage_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/seed434b0696/agent-sandbox/internal/stage"
+	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
 // applyHelper makes the test binary an Apply that can be killed.
@@ -42,10 +43,8 @@ func runTests(m *testing.M) int {
 		panic(err)
 	}
 	guestProgram = filepath.Join(dir, "sandbox-guest")
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", guestProgram, "../../cmd/sandbox-guest") //nolint:noctx // before any test
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		panic(fmt.Sprintf("%v: %s", err, out))
+	if err := programs.Install(context.Background(), dir, programs.Guest); err != nil {
+		panic(err)
 	}
 	return m.Run()
 }

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"testing/fstest"
 
 	"github.com/seed434b0696/agent-sandbox/agent/message"
 	"github.com/seed434b0696/agent-sandbox/internal/agent/hook"
+	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
 // TestMain makes this binary a worker when an engine starts it as one.
@@ -48,10 +48,8 @@ func run(m *testing.M) (code int, err error) {
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 		workerProgram = []string{filepath.Join(dir, "worker")}
-		cmd := exec.CommandContext(context.Background(), "go", "build", "-o", workerProgram[0], "./testdata/worker")
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return 0, fmt.Errorf("%w\n%s", err, out)
+		if err := programs.Build(context.Background(), "testdata/worker", workerProgram[0]); err != nil {
+			return 0, err
 		}
 	}
 	return m.Run(), nil

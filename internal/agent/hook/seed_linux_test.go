@@ -2,7 +2,6 @@ package hook_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,19 +11,17 @@ import (
 	"github.com/seed434b0696/agent-sandbox/agent/message"
 	"github.com/seed434b0696/agent-sandbox/backend/bwrap"
 	"github.com/seed434b0696/agent-sandbox/internal/agent/hook"
+	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
 // walls is bubblewrap, with the guest that serves files inside.
 func walls(t *testing.T) *bwrap.Driver {
 	t.Helper()
-	data := t.TempDir()
-	guest := filepath.Join(data, "sandbox-guest")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", guest, "../../../cmd/sandbox-guest")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	guest, err := programs.Path(t.Context(), programs.Guest)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return bwrap.New(bwrap.Options{DataDir: data, Guest: guest})
+	return bwrap.New(bwrap.Options{DataDir: t.TempDir(), Guest: guest})
 }
 
 // Y11: links of the workspace are followed inside, never on the host.

@@ -26,7 +26,7 @@ const secret = "canary-ssh-key-5b1f0a"
 
 func Test_Claude_Code_Does_Its_Work_And_No_More(t *testing.T) {
 	bin := claude(t)
-	command := build(t)
+	command := command(t)
 	for _, c := range []struct {
 		name string
 		uid  int

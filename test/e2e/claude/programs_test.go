@@ -3,11 +3,12 @@ package claude_test
 import (
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
 // claude returns the real program, where every user can execute it. `make test`
@@ -32,17 +33,14 @@ func claude(t *testing.T) string {
 	return to
 }
 
-// build builds the command where every user can execute it.
-func build(t *testing.T) string {
+// command returns the command where every user can execute it.
+func command(t *testing.T) string {
 	t.Helper()
-	out := filepath.Join(public(t), "agent-sandbox")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", out, "./cmd/agent-sandbox")
-	cmd.Dir = filepath.Join("..", "..", "..")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if msg, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("building the command: %v\n%s", err, msg)
+	dir := public(t)
+	if err := programs.Install(t.Context(), dir, programs.Command); err != nil {
+		t.Fatal(err)
 	}
-	return out
+	return filepath.Join(dir, programs.Command)
 }
 
 // public is a temporary directory that every user can reach.

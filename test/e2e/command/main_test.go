@@ -20,6 +20,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/backend/bwrap"
 	"github.com/seed434b0696/agent-sandbox/internal/persist"
 	"github.com/seed434b0696/agent-sandbox/sandboxtest"
+	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
 // scratch is a directory outside of /tmp, which sandboxes replace by their own.
@@ -47,25 +48,11 @@ func testMain(m *testing.M) (code int, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	if err := buildBinaries(filepath.Join(scratch, "bin")); err != nil {
+	if err := programs.Install(context.Background(), filepath.Join(scratch, "bin"),
+		programs.Command, programs.CommandWithPods, programs.CommandWithAgent, programs.Guest); err != nil {
 		return 0, err
 	}
 	return m.Run(), nil
-}
-
-// buildBinaries builds the command, the one with pods, and the guest as a release does: static, side by side.
-func buildBinaries(dir string) error {
-	for name, args := range map[string][]string{
-		"agent-sandbox": {"../../../cmd/agent-sandbox"}, "agent-sandbox-kube": {"-tags", "kube", "../../../cmd/agent-sandbox"},
-		"agent-sandbox-agent": {"-tags", "kube,agent", "../../../cmd/agent-sandbox"}, "sandbox-guest": {"../../../cmd/sandbox-guest"},
-	} {
-		build := exec.CommandContext(context.Background(), "go", append([]string{"build", "-o", filepath.Join(dir, name)}, args...)...)
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			return fmt.Errorf("build %s: %w\n%s", name, err, out)
-		}
-	}
-	return nil
 }
 
 // scratchDir is t.TempDir in scratch.

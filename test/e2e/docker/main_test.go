@@ -20,6 +20,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/internal/engine"
 	"github.com/seed434b0696/agent-sandbox/internal/repo"
+	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
 // lab is what all cases share.
@@ -57,12 +58,8 @@ func runTests(m *testing.M) int {
 	}
 	defer lab.engine.Close()
 	lab.command = filepath.Join(lab.base, "bin", "agent-sandbox")
-	for name, source := range map[string]string{"sandbox-guest": "../../../cmd/sandbox-guest", "agent-sandbox": "../../../cmd/agent-sandbox"} {
-		build := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(lab.base, "bin", name), source) //nolint:noctx // before any test
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			panic(string(out))
-		}
+	if err := programs.Install(context.Background(), filepath.Dir(lab.command), programs.Command, programs.Guest); err != nil {
+		panic(err)
 	}
 	return m.Run()
 }

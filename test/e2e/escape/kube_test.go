@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
 // cluster is the testbed's, whose one node is this machine: what pods do to their node is seen here.
@@ -59,7 +61,7 @@ func kubeWall(t *testing.T) *wall {
 	_ = dockerWall(t) // which has built the image
 	top := filepath.Join("..", "..", "..")
 	c.run(append(os.Environ(), "TESTBED="+bed), "", filepath.Join(top, "test", "testbed", "up.sh"), "load", escapeImage)
-	if err := lab.buildForPods(); err != nil {
+	if err := programs.Install(t.Context(), lab.base, programs.CommandWithPods); err != nil {
 		t.Fatal(err)
 	}
 	c.setUp(bed)
@@ -81,15 +83,6 @@ func Test_Escape_Kube(t *testing.T) {
 	w := kubeWall(t)
 	w.attack(t, slices.Concat(escapes(), contained(), pods()))
 	theCluster.ended()
-}
-
-// buildForPods builds the program that agent-sandbox becomes.
-func (l *laboratory) buildForPods() error {
-	beside := l.command + "-kube"
-	if built := os.Getenv("AGENT_SANDBOX"); built != "" {
-		return copyFile(built+"-kube", beside)
-	}
-	return l.buildCommand(beside, "-tags", "kube")
 }
 
 // run runs a program of the test's, with input, and returns what it printed.

@@ -9,13 +9,15 @@
 package escape_test
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
 var (
@@ -68,7 +70,7 @@ func (l *laboratory) setUp() error {
 	if err := os.Chmod(l.base, 0o755); err != nil {
 		return err
 	}
-	l.command = filepath.Join(l.base, "agent-sandbox")
+	l.command = filepath.Join(l.base, programs.Command)
 	l.attacker = filepath.Join(l.base, attackerName)
 	self, err := os.Executable()
 	if err != nil {
@@ -77,31 +79,7 @@ func (l *laboratory) setUp() error {
 	if err := copyFile(self, l.attacker); err != nil {
 		return err
 	}
-	return l.build()
-}
-
-// build makes the command around the guest that `make guest` has built.
-func (l *laboratory) build() error {
-	if built := os.Getenv("AGENT_SANDBOX"); built != "" {
-		return copyFile(built, l.command)
-	}
-	top := filepath.Join("..", "..", "..")
-	guests, err := filepath.Glob(filepath.Join(top, "internal", "guest", "bin", "*guest*"))
-	if err != nil || len(guests) == 0 {
-		return fmt.Errorf("no guest is built; `make guest` does it (%v)", err) //nolint:errorlint // the error may be nil
-	}
-	return l.buildCommand(l.command)
-}
-
-func (l *laboratory) buildCommand(to string, flags ...string) error {
-	args := append([]string{"build", "-trimpath", "-buildvcs=false", "-o", to}, flags...)
-	cmd := exec.Command("go", append(args, "./cmd/agent-sandbox")...) //nolint:noctx // TestMain has no context
-	cmd.Dir = filepath.Join("..", "..", "..")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%q: %w\n%s", cmd.Args, err, out)
-	}
-	return nil
+	return programs.Install(context.Background(), l.base, programs.Command)
 }
 
 func copyFile(from, to string) error {

@@ -5,16 +5,17 @@
 package kept_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
 // command is the program that is tried.
@@ -22,33 +23,13 @@ var command string
 
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
-		dir, err := os.MkdirTemp("", "kept-")
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer func() { _ = os.RemoveAll(dir) }()
-		if command, err = built(dir); err != nil {
+		var err error
+		if command, err = programs.Path(context.Background(), programs.Command); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
 		return m.Run()
 	}())
-}
-
-// built builds the command around the guest that `make guest` has built.
-func built(dir string) (string, error) {
-	if made := os.Getenv("AGENT_SANDBOX"); made != "" {
-		return filepath.Abs(made)
-	}
-	out := filepath.Join(dir, "agent-sandbox")
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", out, "./cmd/agent-sandbox") //nolint:noctx // before any test
-	cmd.Dir = filepath.Join("..", "..", "..")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if msg, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building the command: %w\n%s", err, msg)
-	}
-	return out, nil
 }
 
 // rounds is how often is killed: AGENT_SANDBOX_KILLS, or fewer, so that CI is not held up.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/test/e2e/network"
+	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
 var (
@@ -84,28 +85,15 @@ func newHost(t *testing.T, uid int) *host {
 	return h
 }
 
-// command builds the command around the guest that `make guest` has built, once.
+// command returns the program, which every user of the test network can execute.
 func command(t *testing.T) string {
 	t.Helper()
 	out := filepath.Join(internet.Dir, "agent-sandbox")
 	if _, err := os.Stat(out); err == nil {
 		return out
 	}
-	if built := os.Getenv("AGENT_SANDBOX"); built != "" {
-		data, err := os.ReadFile(built)
-		if err == nil {
-			err = os.WriteFile(out, data, 0o755)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out
-	}
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-o", out, "./cmd/agent-sandbox")
-	cmd.Dir = filepath.Join("..", "..", "..")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if msg, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("building the command: %v\n%s", err, msg)
+	if err := programs.Install(t.Context(), internet.Dir, programs.Command); err != nil {
+		t.Fatal(err)
 	}
 	return out
 }

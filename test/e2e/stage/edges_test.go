@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
 func Test_A_Second_Run_On_The_Same_Stage_Is_One_Clear_Error(t *testing.T) {
@@ -112,8 +114,9 @@ func Test_A_Staged_Commit_In_A_Worktree_Does_Not_Reach_The_Repository(t *testing
 
 func Test_A_Command_Without_A_Separate_Guest_Mounts_The_View_Itself(t *testing.T) {
 	t.Parallel()
-	alone := filepath.Join(lab.base, "alone", "agent-sandbox")
-	if err := build(alone); err != nil {
+	dir := filepath.Join(lab.base, "alone")
+	alone := filepath.Join(dir, programs.CommandAlone)
+	if err := programs.Install(t.Context(), dir, programs.CommandAlone); err != nil {
 		t.Fatal(err)
 	}
 	users(t, func(p *place) {

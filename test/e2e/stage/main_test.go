@@ -5,7 +5,7 @@
 package stage_test
 
 import (
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
 // plainUser is who the plain user's cases run as when the tests run as root.
@@ -46,45 +48,14 @@ func runTests(m *testing.M) int {
 		panic(err)
 	}
 	lab.command = filepath.Join(lab.base, "bin", "agent-sandbox")
-	if err := build(lab.command, "-o", filepath.Join(lab.base, "bin", "sandbox-guest"), "../../../cmd/sandbox-guest"); err != nil {
+	// The two stand side by side, as in a release whose command carries no guest.
+	if err := errors.Join(
+		programs.Install(context.Background(), filepath.Dir(lab.command), programs.CommandAlone, programs.Guest),
+		os.Rename(filepath.Join(filepath.Dir(lab.command), programs.CommandAlone), lab.command),
+	); err != nil {
 		panic(err)
 	}
 	return m.Run()
-}
-
-// build builds the command at name without an embedded guest, and with more arguments
-// something else first.
-func build(name string, before ...string) error {
-	guests, err := filepath.Glob("../../../internal/guest/bin/*guest*")
-	if err != nil {
-		return err
-	}
-	without := map[string]map[string]string{"Replace": {}}
-	for _, g := range guests {
-		if g, err = filepath.Abs(g); err != nil {
-			return err
-		}
-		without["Replace"][g] = ""
-	}
-	text, err := json.Marshal(without)
-	if err != nil {
-		return err
-	}
-	overlay := filepath.Join(lab.base, "overlay.json")
-	if err := os.WriteFile(overlay, text, 0o600); err != nil {
-		return err
-	}
-	for _, args := range [][]string{before, {"-overlay", overlay, "-o", name, "../../../cmd/agent-sandbox"}} {
-		if len(args) == 0 {
-			continue
-		}
-		cmd := exec.Command("go", append([]string{"build", "-trimpath", "-buildvcs=false"}, args...)...) //nolint:noctx // before any test
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("%q: %w\n%s", args, err, out)
-		}
-	}
-	return nil
 }
 
 // place is a user with a home and a workspace.
