@@ -24,6 +24,7 @@ build: guest
 	$(go) $(build) -ldflags '-s -w $(stamp)' -o bin/agent-sandbox ./cmd/agent-sandbox
 	$(go) $(build) -tags kube -ldflags '-s -w $(stamp)' -o bin/agent-sandbox-kube ./cmd/agent-sandbox
 	$(go) $(build) -tags kube,agent -ldflags '-s -w $(stamp)' -o bin/agent-sandbox-agent ./cmd/agent-sandbox
+	$(go) $(build) -ldflags '-s -w' -o bin/agent-sandbox-hooks ./cmd/agent-sandbox-hooks
 
 # The helper that runs inside; the command embeds it.
 guest:
@@ -61,7 +62,7 @@ fuzz: guest
 	FUZZTIME=$(FUZZTIME) build/scripts/fuzz.sh
 
 install: build
-	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/bin bin/agent-sandbox bin/agent-sandbox-kube bin/agent-sandbox-agent
+	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/bin bin/agent-sandbox bin/agent-sandbox-kube bin/agent-sandbox-agent bin/agent-sandbox-hooks
 
 clean:
 	rm -rf bin dist internal/guest/bin/sandbox-guest internal/guest/bin/guest-*

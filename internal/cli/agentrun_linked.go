@@ -28,26 +28,15 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// hookWorker is the argument with which this program is a worker of the hooks' engine.
-const hookWorker = "hook-worker"
+// hooksProgram runs the hooks of assistants. It is a program of its own because its JavaScript interpreter calls methods
+// by name, which would keep the linker from leaving out the unused methods of this one.
+const hooksProgram = "agent-sandbox-hooks"
 
 // sweepTime bounds the sweep of old workspaces that a request does at its end when one is due.
 const sweepTime = 2 * time.Second
 
 // maxPrompt is how much is read from standard input.
 const maxPrompt = 64 << 20
-
-// actAsWorker runs hooks for another process of this program.
-func actAsWorker(args []string) (code int, ok bool) {
-	if len(args) != 2 || args[1] != hookWorker {
-		return 0, false
-	}
-	if err := hook.Serve(os.Stdin, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, err) // the engine tells it
-		return sandbox.ExitFailed, true
-	}
-	return 0, true
-}
 
 // runAssistant asks an assistant, and prints what it answers.
 func (a *app) runAssistant(ctx context.Context, name, prompt string, f runFlags) (err error) {
@@ -199,11 +188,11 @@ func piped(in any) bool {
 
 // pipeline puts together what assistants need. What it returns closes that.
 func (a *app) pipeline(h host, root *assistant.Root, books *store.Store, f runFlags) (*agent.Pipeline, func(), error) {
-	self, err := os.Executable()
+	worker, err := programBeside(hooksProgram)
 	if err != nil {
 		return nil, nil, err
 	}
-	engine, err := hook.New(hook.Options{Worker: []string{self, hookWorker}, Idle: 1})
+	engine, err := hook.New(hook.Options{Worker: []string{worker}, Idle: 1})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -16,12 +16,9 @@ import (
 )
 
 // Main runs the program with the arguments args, of which the first is its name, and the environment env, and returns its
-// exit status. Started as a guest or as a worker of hooks it does their work, before any command exists.
+// exit status. Started as a guest it does the guest's work, before any command exists.
 func Main(args, env []string, stdio sandbox.Stdio) int {
 	if code, ok := actAsGuest(args, env); ok {
-		return code
-	}
-	if code, ok := actAsWorker(args); ok {
 		return code
 	}
 	return run(context.Background(), args[1:], env, stdio)

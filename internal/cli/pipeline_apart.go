@@ -8,8 +8,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// pipelineProgram is this program built with the pipeline of assistants: the clients of models, the store and the
-// JavaScript engine take each start of whatever links them some milliseconds.
+// pipelineProgram is this program built with the pipeline of assistants: the clients of models, and the store
+// take each start of whatever links them some milliseconds.
 const pipelineProgram = "agent-sandbox-agent"
 
 // becomePipeline becomes that program, which begins anew: nothing has been started yet.
@@ -17,8 +17,6 @@ func becomePipeline() error {
 	return sandbox.Errorf(sandbox.Unavailable, "assistants are run by a program of their own: %w", become(pipelineProgram)).
 		WithHint("install it beside this one: make install")
 }
-
-func actAsWorker([]string) (code int, ok bool) { return 0, false }
 
 func (*app) runAssistant(context.Context, string, string, runFlags) error { return becomePipeline() }
 

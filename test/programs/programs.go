@@ -33,6 +33,7 @@ const (
 	CommandWithPods  = "agent-sandbox-kube"          // the same with the tag kube
 	CommandWithAgent = "agent-sandbox-agent"         // the same with the tags kube and agent
 	CommandAlone     = "agent-sandbox-without-guest" // the command that carries no guest
+	Hooks            = "agent-sandbox-hooks"         // the program that runs the hooks of assistants
 	Guest            = "sandbox-guest"               // the guest
 )
 
@@ -47,6 +48,7 @@ var sources = map[string]source{
 	CommandWithPods:  {pkg: "./cmd/agent-sandbox", tags: "kube", carries: true},
 	CommandWithAgent: {pkg: "./cmd/agent-sandbox", tags: "kube,agent", carries: true},
 	CommandAlone:     {pkg: "./cmd/agent-sandbox"},
+	Hooks:            {pkg: "./cmd/agent-sandbox-hooks"},
 	Guest:            {pkg: "./cmd/sandbox-guest"},
 }
 
@@ -173,7 +175,7 @@ func (b *builder) program(ctx context.Context, name string, s source) (string, e
 	if s.tags != "" {
 		args = append(args, "-tags", s.tags)
 	}
-	if name == Guest {
+	if name == Guest || name == Hooks {
 		return b.build(ctx, name, name, b.top, append(args, s.pkg)...)
 	}
 	guest := ""

@@ -9,7 +9,7 @@ import (
 )
 
 var places = map[string]func() hook.Options{
-	"process": func() hook.Options { return hook.Options{} },
+	"process": inProcess,
 	"worker":  func() hook.Options { return hook.Options{Worker: workerProgram} },
 }
 

@@ -52,7 +52,7 @@ func Test_Hooks_Are_Found_However_They_Are_Declared(t *testing.T) {
 			if _, ok := c.files["src/index.ts"]; ok {
 				entry = "src/index.ts"
 			}
-			s, err := newEngine(t, hook.Options{}).Compile(t.Context(), tree(c.files), entry)
+			s, err := newEngine(t, inProcess()).Compile(t.Context(), tree(c.files), entry)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -114,7 +114,7 @@ func Test_A_Script_That_Is_Not_Valid_Is_Refused_With_Its_Place(t *testing.T) {
 
 func Test_An_Entry_That_Is_Not_There_Is_Not_Found(t *testing.T) {
 	t.Parallel()
-	e := newEngine(t, hook.Options{})
+	e := newEngine(t, inProcess())
 	for entry, code := range map[string]sandbox.Code{"src/index.ts": sandbox.NotFound, "src": sandbox.NotFound, "../x.ts": sandbox.Invalid, "/x.ts": sandbox.Invalid, "": sandbox.Invalid} {
 		_, err := e.Compile(t.Context(), tree(map[string]string{"src/other.ts": ""}), entry)
 		if sandbox.CodeOf(err) != code {
@@ -179,7 +179,7 @@ func Test_Links_And_Pipes_Of_A_Directory_Lead_Nowhere(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "index.js"), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			_, err := newEngine(t, hook.Options{}).Compile(t.Context(), fsys, "index.js")
+			_, err := newEngine(t, inProcess()).Compile(t.Context(), fsys, "index.js")
 			if sandbox.CodeOf(err) != sandbox.Invalid || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "(index.js:1:17)") || strings.Contains(err.Error(), "canary") {
 				t.Errorf("got %v", err)
 			}
@@ -189,7 +189,7 @@ func Test_Links_And_Pipes_Of_A_Directory_Lead_Nowhere(t *testing.T) {
 
 func Test_The_Same_Content_Is_Compiled_Once(t *testing.T) {
 	t.Parallel()
-	e := newEngine(t, hook.Options{})
+	e := newEngine(t, inProcess())
 	dir, fsys := openTree(t)
 	write := func(name, text string) {
 		t.Helper()
@@ -245,7 +245,7 @@ func Test_No_Source_Map_Of_The_Host_Is_Read(t *testing.T) {
 			t.Parallel()
 			done := make(chan error, 1)
 			go func() {
-				s, err := newEngine(t, hook.Options{}).Compile(t.Context(), tree(map[string]string{"a.js": text}), "a.js")
+				s, err := newEngine(t, inProcess()).Compile(t.Context(), tree(map[string]string{"a.js": text}), "a.js")
 				if err == nil {
 					_, err = s.Next(t.Context(), &hook.Request{}, hook.Payload{})
 				}

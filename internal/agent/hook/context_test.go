@@ -100,7 +100,7 @@ func Test_A_Hook_Sees_Its_Request(t *testing.T) {
 			}
 		})
 	}
-	got, err := next(t, newEngine(t, hook.Options{}), &hook.Request{}, "return {data: [ctx.authorized, ctx.metadata, options]}")
+	got, err := next(t, newEngine(t, inProcess()), &hook.Request{}, "return {data: [ctx.authorized, ctx.metadata, options]}")
 	if err != nil || got != `[{},{},{}]` {
 		t.Errorf("of nothing got %s, %v", got, err)
 	}
@@ -108,7 +108,7 @@ func Test_A_Hook_Sees_Its_Request(t *testing.T) {
 
 func Test_Next_Sees_What_The_Model_Did(t *testing.T) {
 	t.Parallel()
-	s := compile(t, newEngine(t, hook.Options{}), "a.ts", "export const Next = (_: any, p: any) => ({data: [p.completion?.content, p.completion?.usage.input, p.tools.map((x: any) => x.name), p.error]})")
+	s := compile(t, newEngine(t, inProcess()), "a.ts", "export const Next = (_: any, p: any) => ({data: [p.completion?.content, p.completion?.usage.input, p.tools.map((x: any) => x.name), p.error]})")
 	for _, c := range []struct {
 		p    hook.Payload
 		want string
@@ -192,7 +192,7 @@ func Test_Bad_Uses_Of_The_Context_Are_Thrown_In_The_Hook(t *testing.T) {
 				c.r = &hook.Request{}
 			}
 			body := "try { " + c.code + "; return {data: 'no error'} } catch (e) { return {data: [e instanceof Error, e.message, Object.keys(e).filter(k => k !== 'code').length]} }"
-			got, err := next(t, newEngine(t, hook.Options{}), c.r, body)
+			got, err := next(t, newEngine(t, inProcess()), c.r, body)
 			if err != nil || !strings.HasPrefix(got, "[true,") || !strings.Contains(strings.ReplaceAll(got, `\"`, `"`), c.want) || !strings.HasSuffix(got, ",0]") {
 				t.Errorf("got %.300s, %v; want %s", got, err, c.want)
 			}
@@ -244,7 +244,7 @@ func Test_GetSet_Keeps_What_Another_Request_Set_In_The_Meantime(t *testing.T) {
 	t.Parallel()
 	for _, space := range []string{"context", "user"} {
 		body := `const m = ctx.memory.` + space + `; return {data: [m.GetSet('k', () => { m.Set('k', {by: 'another'}); return 'mine' }), m.Get('k'), m.GetSet('new', {a: 1}), m.GetSet('new', 2)]}`
-		got, err := next(t, newEngine(t, hook.Options{}), &hook.Request{UserStore: &shelf{}}, body)
+		got, err := next(t, newEngine(t, inProcess()), &hook.Request{UserStore: &shelf{}}, body)
 		if err != nil || got != `[{"by":"another"},{"by":"another"},{"a":1},{"a":1}]` {
 			t.Errorf("%s: %s, %v", space, got, err)
 		}
@@ -258,7 +258,7 @@ func Test_Attachments_Pass_Through_Unseen(t *testing.T) {
 		{Role: message.User, Parts: []message.Part{{Type: message.Text, Text: "look"}, {Type: message.Image, Name: "a.png", MediaType: "image/png", Data: []byte("PNG\x00\xff")}}},
 		{Role: message.Assistant},
 	}
-	s := compile(t, newEngine(t, hook.Options{}), "a.js", `
+	s := compile(t, newEngine(t, inProcess()), "a.js", `
 function Create(ctx, messages) {
   const [text, image] = messages[1].content
   if (JSON.stringify(messages).includes('UE5H') || image.size !== 5) throw new Error('seen')

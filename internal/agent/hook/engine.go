@@ -10,14 +10,18 @@ import (
 	"io/fs"
 	"sync"
 
+	"github.com/seed434b0696/agent-sandbox/internal/agent/hook/protocol"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Options configure an [Engine]. The zero value runs scripts in this process.
+// Options configure an [Engine]. Exactly one of Worker and Interpreter is set.
 type Options struct {
-	// Worker is a program and its arguments that calls [Serve] on its stdin and stdout, such as this program with an
-	// argument for it. nil: scripts run in this process, where Limits.Memory cannot be held.
-	Worker  []string
+	// Worker is a program with its arguments that serves the protocol of workers on its stdin and stdout, as
+	// agent-sandbox-hooks does.
+	Worker []string
+	// Interpreter runs scripts in this process instead, which cannot enforce Limits.Memory.
+	Interpreter protocol.Machine
+
 	Workers int // processes at one time; more runs wait for one. 0: 16
 	Idle    int // processes that wait for the next run. 0: 4
 	Limits  Limits
@@ -26,21 +30,25 @@ type Options struct {
 // Engine compiles and runs scripts. It is safe for concurrent use.
 type Engine struct {
 	limits  Limits
-	machine machine
-	pool    *pool // nil: there are no workers
+	machine protocol.Machine // the pool, or the interpreter of this process
+	pool    *pool            // nil: there are no workers
 
 	mu      sync.Mutex
 	scripts map[string]*Script // by the sum of entry and its text: the last one that was compiled
 }
 
-// New returns an Engine, which the caller closes. Unsupported: a limit on memory without workers.
+// New returns an Engine, which the caller closes. Invalid: o has neither a worker nor an interpreter, or both.
+// Unsupported: a limit on memory without workers.
 func New(o Options) (*Engine, error) {
-	e := &Engine{limits: o.Limits.filled(), scripts: map[string]*Script{}}
-	if len(o.Worker) == 0 {
+	e := &Engine{limits: fillDefaults(o.Limits), scripts: map[string]*Script{}}
+	if (len(o.Worker) == 0) == (o.Interpreter == nil) {
+		return nil, sandbox.Errorf(sandbox.Invalid, "an engine of hooks needs either a worker program or an interpreter")
+	}
+	if o.Interpreter != nil {
 		if o.Limits.Memory > 0 {
 			return nil, sandbox.Errorf(sandbox.Unsupported, "the memory of scripts is limited only in workers").WithHint("set Options.Worker")
 		}
-		e.machine = &engine{}
+		e.machine = o.Interpreter
 		return e, nil
 	}
 	if e.limits.Memory <= 0 {
@@ -67,7 +75,7 @@ const maxScripts = 256
 // content is compiled once. Invalid: it is no valid script; the error has file, line and column.
 func (e *Engine) Compile(ctx context.Context, fsys fs.FS, entry string) (*Script, error) {
 	if !fs.ValidPath(entry) {
-		return nil, compileError(sandbox.Errorf(sandbox.Invalid, "%q is no path in the assistant's directory", clip(entry, 200)))
+		return nil, compileError(sandbox.Errorf(sandbox.Invalid, "%q is no path in the assistant's directory", protocol.Clip(entry, 200)))
 	}
 	text, err := readSource(fsys, entry)
 	if err != nil {
@@ -78,7 +86,7 @@ func (e *Engine) Compile(ctx context.Context, fsys fs.FS, entry string) (*Script
 		return s, nil
 	}
 	from := &directory{fsys: fsys, seen: map[string]string{}}
-	b, err := e.machine.compile(ctx, from, compileOrder{Entry: entry, Limits: e.limits})
+	b, err := e.machine.Compile(ctx, from, protocol.CompileOrder{Entry: entry, Limits: e.limits})
 	if err != nil {
 		return nil, e.failure("compile hooks", err)
 	}
@@ -110,8 +118,8 @@ func (e *Engine) known(key string, fsys fs.FS) *Script {
 
 // failure is the error of a machine for callers.
 func (e *Engine) failure(op string, err error) error {
-	if f := (*fault)(nil); errors.As(err, &f) {
-		return f.failure(op, e.limits)
+	if f := (*protocol.Fault)(nil); errors.As(err, &f) {
+		return f.Failure(op, e.limits)
 	}
 	out := &sandbox.Error{Code: sandbox.CodeOf(err), Op: op, Hint: sandbox.HintOf(err), Err: err}
 	return out
@@ -119,7 +127,7 @@ func (e *Engine) failure(op string, err error) error {
 
 func compileError(err error) error {
 	out := &sandbox.Error{Code: sandbox.CodeOf(err), Op: "compile hooks", Err: err}
-	if no := (*refusal)(nil); errors.As(err, &no) {
+	if no := (*protocol.Refusal)(nil); errors.As(err, &no) {
 		out.Code = sandbox.Invalid
 		if no.Missing {
 			out.Code = sandbox.NotFound
@@ -135,19 +143,19 @@ type directory struct {
 	seen map[string]string // all files that were looked for, with the sum of what was there
 }
 
-func (d *directory) call(_ context.Context, op string, args json.RawMessage) (json.RawMessage, error) {
+func (d *directory) Call(_ context.Context, op string, args json.RawMessage) (json.RawMessage, error) {
 	if op != "source" {
 		return nil, nil // a log of statements outside of the hooks, which nobody has asked to run
 	}
 	var name string
 	if err := json.Unmarshal(args, &name); err != nil {
-		return nil, refuse("expected a path")
+		return nil, protocol.Refuse("expected a path")
 	}
 	text, err := readSource(d.fsys, name)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.seen) >= maxProbes {
-		return nil, refuse("the script looks for more than %d files", maxProbes)
+	if len(d.seen) >= protocol.MaxProbes {
+		return nil, protocol.Refuse("the script looks for more than %d files", protocol.MaxProbes)
 	}
 	d.seen[name] = sumOf(text, err)
 	if err != nil {
@@ -167,35 +175,35 @@ func sumOf(text string, err error) string {
 // readSource reads a regular file of the assistant.
 func readSource(fsys fs.FS, name string) (string, error) {
 	if !fs.ValidPath(name) {
-		return "", refuse("%q is no path in the assistant's directory", clip(name, 200))
+		return "", protocol.Refuse("%q is no path in the assistant's directory", protocol.Clip(name, 200))
 	}
 	// A pipe would block the open.
 	info, err := fs.Stat(fsys, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		no := refuse("%s: there is no such file", clip(name, 200))
+		no := protocol.Refuse("%s: there is no such file", protocol.Clip(name, 200))
 		no.Missing = true
 		return "", no
 	case err != nil:
-		return "", refuse("%s cannot be read: %v", clip(name, 200), cause(err))
+		return "", protocol.Refuse("%s cannot be read: %v", protocol.Clip(name, 200), cause(err))
 	case info.IsDir():
-		no := refuse("%s is a directory", clip(name, 200))
+		no := protocol.Refuse("%s is a directory", protocol.Clip(name, 200))
 		no.Missing = true
 		return "", no
 	case !info.Mode().IsRegular():
-		return "", refuse("%s is not a regular file", clip(name, 200))
+		return "", protocol.Refuse("%s is not a regular file", protocol.Clip(name, 200))
 	}
 	f, err := fsys.Open(name)
 	if err != nil {
-		return "", refuse("%s cannot be read: %v", clip(name, 200), cause(err))
+		return "", protocol.Refuse("%s cannot be read: %v", protocol.Clip(name, 200), cause(err))
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxSource+1))
+	data, err := io.ReadAll(io.LimitReader(f, protocol.MaxSource+1))
 	switch {
 	case err != nil:
-		return "", refuse("%s cannot be read: %v", clip(name, 200), cause(err))
-	case len(data) > maxSource:
-		return "", refuse("%s has more than %d bytes", clip(name, 200), maxSource)
+		return "", protocol.Refuse("%s cannot be read: %v", protocol.Clip(name, 200), cause(err))
+	case len(data) > protocol.MaxSource:
+		return "", protocol.Refuse("%s has more than %d bytes", protocol.Clip(name, 200), protocol.MaxSource)
 	}
 	return string(data), nil
 }

@@ -1,44 +1,11 @@
 package hook
 
 import (
-	"bytes"
 	"encoding/json"
 	"testing"
-)
 
-// What a worker sends is read without harm, and what was read is written as the same.
-func FuzzFrame(f *testing.F) {
-	for _, order := range []frame{
-		{Done: &outcome{Value: json.RawMessage(`{"a":1}`)}},
-		{Call: &hostCall{Op: "log", Args: json.RawMessage(`{}`)}},
-		{Done: &outcome{Fault: &fault{Kind: thrown, Thrown: Thrown{Message: "x", File: "a.js", Line: 1}}}},
-		{Reply: &hostReply{Refusal: refuse("no")}},
-	} {
-		var b bytes.Buffer
-		if err := writeFrame(&b, order); err != nil {
-			f.Fatal(err)
-		}
-		f.Add(b.Bytes())
-	}
-	f.Add([]byte("\xff\xff\xff\xff"))
-	f.Add([]byte("\x05\xff\xff\xff{}"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		got, err := readFrame(bytes.NewReader(data))
-		if err != nil {
-			return
-		}
-		var again bytes.Buffer
-		if err := writeFrame(&again, got); err != nil {
-			t.Fatalf("%+v cannot be written: %v", got, err)
-		}
-		if _, err := readFrame(&again); err != nil {
-			t.Fatalf("%+v cannot be read again: %v", got, err)
-		}
-		if got.Done != nil && got.Done.Fault != nil {
-			_ = got.Done.Fault.failure("create hook", Limits{}).Error()
-		}
-	})
-}
+	"github.com/seed434b0696/agent-sandbox/internal/agent/hook/protocol"
+)
 
 // What a hook returns is read without harm: an error, or values within their bounds.
 func FuzzReturned(f *testing.F) {
@@ -54,7 +21,7 @@ func FuzzReturned(f *testing.F) {
 		}
 		in := reader{hook: "Create", files: files{[]byte("x")}}
 		if c, err := in.created(data); err == nil {
-			if c.Temperature != nil && (*c.Temperature < 0 || *c.Temperature > 2) || c.MaxTokens < 0 || len(c.Messages) > maxMessages {
+			if c.Temperature != nil && (*c.Temperature < 0 || *c.Temperature > 2) || c.MaxTokens < 0 || len(c.Messages) > protocol.MaxMessages {
 				t.Errorf("%+v", c)
 			}
 			for _, m := range c.Messages {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/internal/agent/hook/protocol"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -20,12 +21,12 @@ type hosted struct {
 	wait  time.Duration // that is left
 }
 
-func (h *hosted) call(ctx context.Context, op string, args json.RawMessage) (json.RawMessage, error) {
+func (h *hosted) Call(ctx context.Context, op string, args json.RawMessage) (json.RawMessage, error) {
 	if h.calls--; h.calls < 0 {
-		return nil, refuse("the hook has called the host too often")
+		return nil, protocol.Refuse("the hook has called the host too often")
 	}
 	if h.wait <= 0 {
-		return nil, refuse("the hook has waited too long for what it called")
+		return nil, protocol.Refuse("the hook has waited too long for what it called")
 	}
 	begin := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, h.wait)
@@ -39,13 +40,13 @@ func (h *hosted) call(ctx context.Context, op string, args json.RawMessage) (jso
 }
 
 // refusal makes what a script sees of an error.
-func (h *hosted) refusal(err error) *refusal {
-	if no := (*refusal)(nil); errors.As(err, &no) {
+func (h *hosted) refusal(err error) *protocol.Refusal {
+	if no := (*protocol.Refusal)(nil); errors.As(err, &no) {
 		return no
 	}
-	no := refuse("%v", err)
+	no := protocol.Refuse("%v", err)
 	if h.wait <= 0 {
-		no = refuse("the hook has waited too long for what it called: %v", err)
+		no = protocol.Refuse("the hook has waited too long for what it called: %v", err)
 	}
 	no.Props = map[string]any{"code": string(sandbox.CodeOf(err))}
 	return no
@@ -54,15 +55,15 @@ func (h *hosted) refusal(err error) *refusal {
 func (h *hosted) answer(ctx context.Context, op string, args json.RawMessage) (json.RawMessage, error) {
 	switch op {
 	case "message":
-		return answer(args, func(a messageArgs) (any, error) { return h.message(ctx, a) })
+		return answer(args, func(a protocol.MessageArgs) (any, error) { return h.message(ctx, a) })
 	case "log":
-		return answer(args, func(a logArgs) (any, error) { return nil, h.log(a) })
+		return answer(args, func(a protocol.LogArgs) (any, error) { return nil, h.log(a) })
 	case "memory":
-		return answer(args, func(a memoryArgs) (any, error) { return h.remember(ctx, a) })
+		return answer(args, func(a protocol.MemoryArgs) (any, error) { return h.remember(ctx, a) })
 	case "sandbox":
-		return answer(args, func(a sandboxArgs) (any, error) { return useSandbox(ctx, h.r.Sandbox, a) })
+		return answer(args, func(a protocol.SandboxArgs) (any, error) { return useSandbox(ctx, h.r.Sandbox, a) })
 	default:
-		return nil, refuse("there is no call %q", clip(op, 50))
+		return nil, protocol.Refuse("there is no call %q", protocol.Clip(op, 50))
 	}
 }
 
@@ -70,7 +71,7 @@ func (h *hosted) answer(ctx context.Context, op string, args json.RawMessage) (j
 func answer[A any](args json.RawMessage, do func(A) (any, error)) (json.RawMessage, error) {
 	var a A
 	if err := json.Unmarshal(args, &a); err != nil {
-		return nil, refuse("arguments that cannot be read: %v", err)
+		return nil, protocol.Refuse("arguments that cannot be read: %v", err)
 	}
 	v, err := do(a)
 	if err != nil || v == nil {
@@ -79,23 +80,23 @@ func answer[A any](args json.RawMessage, do func(A) (any, error)) (json.RawMessa
 	return json.Marshal(v)
 }
 
-func (h *hosted) log(a logArgs) error {
+func (h *hosted) log(a protocol.LogArgs) error {
 	switch a.Level {
 	case Trace, Debug, Info, Warn, Error:
 	default:
-		return refuse("there is no level %q", clip(string(a.Level), 50))
+		return protocol.Refuse("there is no level %q", protocol.Clip(string(a.Level), 50))
 	}
 	if h.r.Log != nil {
-		h.r.Log(Entry{Level: a.Level, Text: clip(a.Text, maxLog)})
+		h.r.Log(Entry{Level: a.Level, Text: protocol.Clip(a.Text, protocol.MaxLog)})
 	}
 	return nil
 }
 
 // message sends one to the user and returns its id.
-func (h *hosted) message(ctx context.Context, a messageArgs) (any, error) {
-	function, ok := messageFunctions[a.Op]
+func (h *hosted) message(ctx context.Context, a protocol.MessageArgs) (any, error) {
+	function, ok := protocol.MessageFunctions[a.Op]
 	if !ok {
-		return nil, refuse("there is no operation %q", clip(string(a.Op), 50))
+		return nil, protocol.Refuse("there is no operation %q", protocol.Clip(string(a.Op), 50))
 	}
 	m, err := parseMessage("ctx."+function, a)
 	if err != nil {
@@ -113,10 +114,10 @@ func (h *hosted) message(ctx context.Context, a messageArgs) (any, error) {
 }
 
 // parseMessage reads a message as a hook gives it: an object, or a text.
-func parseMessage(function string, a messageArgs) (Message, error) {
+func parseMessage(function string, a protocol.MessageArgs) (Message, error) {
 	m := Message{Op: a.Op}
-	if len(a.Message) > maxProps {
-		return m, refuse("%s: a message of %d bytes; at most %d", function, len(a.Message), maxProps)
+	if len(a.Message) > protocol.MaxProps {
+		return m, protocol.Refuse("%s: a message of %d bytes; at most %d", function, len(a.Message), protocol.MaxProps)
 	}
 	var text string
 	var object struct {
@@ -127,15 +128,15 @@ func parseMessage(function string, a messageArgs) (Message, error) {
 	case len(a.Message) == 0 && a.Op == End:
 		return m, nil
 	case len(a.Message) == 0:
-		return m, refuse("%s: expected a message: {type, props} or a text", function)
+		return m, protocol.Refuse("%s: expected a message: {type, props} or a text", function)
 	case json.Unmarshal(a.Message, &text) == nil && a.Message[0] == '"':
 		props, err := json.Marshal(map[string]string{"content": text})
 		m.Type, m.Props = "text", props
 		return m, err
-	case a.Message[0] != '{' || json.Unmarshal(a.Message, &object) != nil || object.Type == nil || *object.Type == "" || len(*object.Type) > maxKey:
-		return m, refuse("%s: expected a message: an object whose type is a string, or a text", function)
+	case a.Message[0] != '{' || json.Unmarshal(a.Message, &object) != nil || object.Type == nil || *object.Type == "" || len(*object.Type) > protocol.MaxKey:
+		return m, protocol.Refuse("%s: expected a message: an object whose type is a string, or a text", function)
 	case len(object.Props) > 0 && object.Props[0] != '{' && string(object.Props) != "null":
-		return m, refuse("%s: props: expected an object", function)
+		return m, protocol.Refuse("%s: props: expected an object", function)
 	}
 	m.Type = *object.Type
 	if len(object.Props) > 0 && object.Props[0] == '{' {
@@ -150,7 +151,7 @@ func (s *state) admit(m *Message, function, id string) error {
 	defer s.mu.Unlock()
 	if m.Op != Send && m.Op != Start {
 		if !s.open[id] {
-			return refuse("%s: there is no message %q that could be changed; ctx.SendStream begins one, ctx.End ends it", function, clip(id, 50))
+			return protocol.Refuse("%s: there is no message %q that could be changed; ctx.SendStream begins one, ctx.End ends it", function, protocol.Clip(id, 50))
 		}
 		if m.Op == End {
 			delete(s.open, id)
@@ -159,8 +160,8 @@ func (s *state) admit(m *Message, function, id string) error {
 		return nil
 	}
 	if m.Op == Start {
-		if len(s.open) >= maxOpen {
-			return refuse("%s: there are %d messages that were not ended", function, maxOpen)
+		if len(s.open) >= protocol.MaxOpen {
+			return protocol.Refuse("%s: there are %d messages that were not ended", function, protocol.MaxOpen)
 		}
 		if s.open == nil {
 			s.open = map[string]bool{}
@@ -175,7 +176,7 @@ func (s *state) admit(m *Message, function, id string) error {
 }
 
 // remember does one operation of ctx.memory.
-func (h *hosted) remember(ctx context.Context, a memoryArgs) (any, error) {
+func (h *hosted) remember(ctx context.Context, a protocol.MemoryArgs) (any, error) {
 	var s Store
 	switch a.Space {
 	case "context":
@@ -187,17 +188,17 @@ func (h *hosted) remember(ctx context.Context, a memoryArgs) (any, error) {
 	case "team":
 		s = h.r.TeamStore
 	}
-	where := fmt.Sprintf("ctx.memory.%s.%s", clip(a.Space, 50), clip(a.Function, 50))
+	where := fmt.Sprintf("ctx.memory.%s.%s", protocol.Clip(a.Space, 50), protocol.Clip(a.Function, 50))
 	switch {
 	case s == nil:
-		return nil, refuse("%s: this request has no memory of that kind", where)
+		return nil, protocol.Refuse("%s: this request has no memory of that kind", where)
 	case a.Function == "Keys":
 		keys, err := s.Keys(ctx)
 		return append([]string{}, keys...), err
-	case a.Key == "" || len(a.Key) > maxKey:
-		return nil, refuse("%s: expected a key of 1 to %d bytes", where, maxKey)
-	case len(a.Value) > maxStored:
-		return nil, refuse("%s: a value of %d bytes as JSON; at most %d", where, len(a.Value), maxStored)
+	case a.Key == "" || len(a.Key) > protocol.MaxKey:
+		return nil, protocol.Refuse("%s: expected a key of 1 to %d bytes", where, protocol.MaxKey)
+	case len(a.Value) > protocol.MaxStored:
+		return nil, protocol.Refuse("%s: a value of %d bytes as JSON; at most %d", where, len(a.Value), protocol.MaxStored)
 	}
 	switch a.Function {
 	case "Get":
@@ -211,18 +212,18 @@ func (h *hosted) remember(ctx context.Context, a memoryArgs) (any, error) {
 		return v != nil, err
 	case "Set":
 		if !json.Valid(a.Value) {
-			return nil, refuse("%s: expected a value that JSON has", where)
+			return nil, protocol.Refuse("%s: expected a value that JSON has", where)
 		}
 		return nil, s.Save(ctx, a.Key, slices.Clone(a.Value))
 	case "GetSet":
 		if !json.Valid(a.Value) {
-			return nil, refuse("%s: expected a value that JSON has", where)
+			return nil, protocol.Refuse("%s: expected a value that JSON has", where)
 		}
 		return s.LoadOrSave(ctx, a.Key, slices.Clone(a.Value))
 	case "Del":
 		return nil, s.Delete(ctx, a.Key)
 	default:
-		return nil, refuse("there is no %s", where)
+		return nil, protocol.Refuse("there is no %s", where)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 // What of the language works, so that a new version of the engine that loses some of it is seen.
 func Test_Hooks_Speak_The_Language_Of_Today(t *testing.T) {
 	t.Parallel()
-	e := newEngine(t, hook.Options{})
+	e := newEngine(t, inProcess())
 	for _, c := range []struct{ name, body, want string }{
 		{"template literals", "const a = 3; return {data: `a is ${a + 1}`}", `"a is 4"`},
 		{"optional chaining and ??", "return {data: [payload?.none?.x ?? 'no', payload?.none?.(), payload.messages?.[0]?.role]}", `["no",null,"user"]`},
@@ -45,7 +45,7 @@ func Test_Hooks_Speak_The_Language_Of_Today(t *testing.T) {
 // What is there in other places that run JavaScript, and not here.
 func Test_Hooks_Have_Nothing_Of_The_Host(t *testing.T) {
 	t.Parallel()
-	e := newEngine(t, hook.Options{})
+	e := newEngine(t, inProcess())
 	for _, name := range []string{
 		"require", "process", "module", "exports", "fetch", "XMLHttpRequest", "WebSocket", "setTimeout", "setInterval", "setImmediate", "queueMicrotask",
 		"Deno", "Bun", "Buffer", "navigator", "window", "self", "global", "WebAssembly", "SharedArrayBuffer", "Atomics", "Worker", "importScripts",

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/internal/agent/hook"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/hook/interpreter"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -76,7 +77,7 @@ func Test_A_Hostile_Hook_Ends_With_A_Clear_Error(t *testing.T) {
 	hasty := hook.Limits{Time: 300 * time.Millisecond}
 	patient := hook.Limits{Time: time.Minute}
 	for place, e := range map[string][2]*hook.Engine{
-		"in this process": {newEngine(t, hook.Options{Limits: hasty}), newEngine(t, hook.Options{Limits: patient})},
+		"in this process": {newEngine(t, hook.Options{Interpreter: &interpreter.Interpreter{}, Limits: hasty}), newEngine(t, hook.Options{Interpreter: &interpreter.Interpreter{}, Limits: patient})},
 		"in a worker":     {inWorkers(t, hasty), inWorkers(t, patient)},
 	} {
 		for _, c := range hostile {
@@ -149,7 +150,7 @@ func Test_What_Was_Thrown_Has_Words_And_A_Stack(t *testing.T) {
 // engines are one of each kind.
 func engines(tb testing.TB) map[string]*hook.Engine {
 	tb.Helper()
-	return map[string]*hook.Engine{"in this process": newEngine(tb, hook.Options{}), "in a worker": inWorkers(tb, hook.Limits{})}
+	return map[string]*hook.Engine{"in this process": newEngine(tb, inProcess()), "in a worker": inWorkers(tb, hook.Limits{})}
 }
 
 func Test_A_Context_That_Ends_Ends_The_Hook(t *testing.T) {
@@ -187,7 +188,7 @@ func Test_What_A_Hook_Waits_For_Is_Bounded_Apart(t *testing.T) {
 		{"what it waits is not its own time", 0, ""},
 		{"what it waits together is bounded", 20 * time.Millisecond, sandbox.Denied},
 	} {
-		for place, o := range map[string]hook.Options{"in this process": {}, "in a worker": {Worker: workerProgram}} {
+		for place, o := range map[string]hook.Options{"in this process": inProcess(), "in a worker": {Worker: workerProgram}} {
 			t.Run(place+": "+c.name, func(t *testing.T) {
 				t.Parallel()
 				o.Limits = hook.Limits{Time: 200 * time.Millisecond, Wait: c.wait}
@@ -202,7 +203,7 @@ func Test_What_A_Hook_Waits_For_Is_Bounded_Apart(t *testing.T) {
 
 func Test_Calls_Of_The_Host_Are_Counted(t *testing.T) {
 	t.Parallel()
-	e := newEngine(t, hook.Options{Limits: hook.Limits{Calls: 5}})
+	e := newEngine(t, hook.Options{Interpreter: &interpreter.Interpreter{}, Limits: hook.Limits{Calls: 5}})
 	_, err := next(t, e, &hook.Request{}, "for (;;) log.Info('x')")
 	checkFailure(t, "", err, sandbox.Denied, "called the host too often")
 }
@@ -287,6 +288,6 @@ func Test_An_Engine_That_Is_Closed_Runs_Nothing(t *testing.T) {
 
 func Test_A_Limit_That_Cannot_Be_Held_Is_Refused(t *testing.T) {
 	t.Parallel()
-	_, err := hook.New(hook.Options{Limits: hook.Limits{Memory: 1}})
+	_, err := hook.New(hook.Options{Interpreter: &interpreter.Interpreter{}, Limits: hook.Limits{Memory: 1}})
 	checkFailure(t, "", err, sandbox.Unsupported, "only in workers")
 }

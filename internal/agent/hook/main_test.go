@@ -2,22 +2,21 @@ package hook_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 	"testing/fstest"
 
 	"github.com/seed434b0696/agent-sandbox/agent/message"
 	"github.com/seed434b0696/agent-sandbox/internal/agent/hook"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/hook/interpreter"
 	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
 // TestMain makes this binary a worker when an engine starts it as one.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "hook-worker" {
-		if err := hook.Serve(os.Stdin, os.Stdout); err != nil {
+		if err := interpreter.Serve(os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -42,18 +41,17 @@ func run(m *testing.M) (code int, err error) {
 	}
 	workerProgram = []string{self, "hook-worker"}
 	if racing {
-		dir, err := os.MkdirTemp("", "agent-sandbox-hook-")
+		program, err := programs.Path(context.Background(), programs.Hooks)
 		if err != nil {
 			return 0, err
 		}
-		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-		workerProgram = []string{filepath.Join(dir, "worker")}
-		if err := programs.Build(context.Background(), "testdata/worker", workerProgram[0]); err != nil {
-			return 0, err
-		}
+		workerProgram = []string{program}
 	}
 	return m.Run(), nil
 }
+
+// inProcess returns the options of an engine that runs scripts in this process.
+func inProcess() hook.Options { return hook.Options{Interpreter: &interpreter.Interpreter{}} }
 
 // inWorkers is an engine with workers.
 func inWorkers(tb testing.TB, l hook.Limits) *hook.Engine {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/agent/message"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/hook/protocol"
 )
 
 // files are the contents of a request's attachments. Scripts get "attachment:N" in their place, which they may pass on
@@ -61,7 +62,7 @@ func at(key string, i int) string { return key + "[" + strconv.Itoa(i) + "]" }
 
 // messages reads messages that a script returned.
 func (r reader) messages(key string, raw json.RawMessage) ([]message.Message, error) {
-	list, err := r.list(key, raw, maxMessages)
+	list, err := r.list(key, raw, protocol.MaxMessages)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +98,7 @@ func (r reader) message(key string, raw json.RawMessage) (message.Message, error
 	case content[0] != '[':
 		return m, r.wrong(key+".content", "expected a string or an array of parts, got %s", short(content))
 	}
-	parts, err := r.list(key+".content", content, maxMessages)
+	parts, err := r.list(key+".content", content, protocol.MaxMessages)
 	if err != nil {
 		return m, err
 	}
@@ -120,12 +121,12 @@ func (r reader) part(key string, raw json.RawMessage) (message.Part, error) {
 	switch p.Type {
 	case message.Text, message.Image, message.File:
 	default:
-		return out, r.wrong(key+".type", "expected text, image or file, got %q", clip(string(p.Type), 60))
+		return out, r.wrong(key+".type", "expected text, image or file, got %q", protocol.Clip(string(p.Type), 60))
 	}
 	if n, ok := strings.CutPrefix(p.Data, attachment); ok {
 		i, err := strconv.Atoi(n)
 		if err != nil || i < 0 || i >= len(r.files) {
-			return out, r.wrong(key+".data", "there is no %s", clip(p.Data, 60))
+			return out, r.wrong(key+".data", "there is no %s", protocol.Clip(p.Data, 60))
 		}
 		out.Data = r.files[i]
 		return out, nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/agent/message"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/hook/protocol"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -146,7 +147,7 @@ func anyOf(keys map[string]json.RawMessage, names ...string) bool {
 }
 
 func (r reader) unknown(key, known string) error {
-	err := sandbox.Errorf(sandbox.Invalid, "%s returned %q, which means nothing", r.hook, clip(key, 100)).
+	err := sandbox.Errorf(sandbox.Invalid, "%s returned %q, which means nothing", r.hook, protocol.Clip(key, 100)).
 		WithHint("it may return %s; put what is your own into metadata", known)
 	err.Op = opOf(r.hook)
 	return err
@@ -230,4 +231,4 @@ func (r reader) delegate(key string, raw json.RawMessage) (*Delegate, error) {
 }
 
 // short is a value for an error.
-func short(raw json.RawMessage) string { return clip(string(raw), 60) }
+func short(raw json.RawMessage) string { return protocol.Clip(string(raw), 60) }

@@ -12,7 +12,7 @@ import (
 
 func Test_What_Create_Returns_Is_Read_With_Its_Types(t *testing.T) {
 	t.Parallel()
-	e := newEngine(t, hook.Options{})
+	e := newEngine(t, inProcess())
 	for _, c := range []struct{ value, want, hint string }{
 		{"null", "", ""},
 		{"undefined", "", ""},
@@ -61,7 +61,7 @@ func Test_What_Create_Returns_Is_Read_With_Its_Types(t *testing.T) {
 
 func Test_All_That_Create_May_Return_Arrives(t *testing.T) {
 	t.Parallel()
-	s := compile(t, newEngine(t, hook.Options{}), "a.js", `
+	s := compile(t, newEngine(t, inProcess()), "a.js", `
 function Create(ctx, messages) {
   return {messages: [...messages, {role: 'assistant', content: 'yes'}], connector: 'deepseek.v3', temperature: 0, max_tokens: 100,
     mcp_servers: ['a', {server_id: 'b', tools: ['t']}], prompt_preset: 'p', locale: 'en', metadata: {k: [1]}}
@@ -79,7 +79,7 @@ function Create(ctx, messages) {
 
 func Test_What_Next_Returns_Is_Read_With_Its_Types(t *testing.T) {
 	t.Parallel()
-	e := newEngine(t, hook.Options{})
+	e := newEngine(t, inProcess())
 	for _, c := range []struct{ value, want, fault string }{
 		{"null", `{"Delegate":null,"Data":null,"Metadata":null}`, ""},
 		{"{data: {a: 1}, metadata: {m: 2}}", `{"Delegate":null,"Data":{"a":1},"Metadata":{"m":2}}`, ""},

@@ -5,13 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/internal/agent/hook/protocol"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -59,16 +62,16 @@ func (p *pool) close() {
 	p.running.Wait()
 }
 
-func (p *pool) compile(ctx context.Context, h host, o compileOrder) (*bundle, error) {
-	out, err := p.do(ctx, h, frame{Compile: &o}, o.Limits)
+func (p *pool) Compile(ctx context.Context, h protocol.Host, o protocol.CompileOrder) (*protocol.Bundle, error) {
+	out, err := p.do(ctx, h, protocol.Frame{Compile: &o}, o.Limits)
 	if err == nil && out.Bundle == nil {
 		err = sandbox.Errorf(sandbox.Internal, "the worker sent no bundle")
 	}
 	return out.Bundle, err
 }
 
-func (p *pool) run(ctx context.Context, h host, o runOrder) (json.RawMessage, error) {
-	out, err := p.do(ctx, h, frame{Run: &o}, o.Limits)
+func (p *pool) Run(ctx context.Context, h protocol.Host, o protocol.RunOrder) (json.RawMessage, error) {
+	out, err := p.do(ctx, h, protocol.Frame{Run: &o}, o.Limits)
 	if err == nil && !json.Valid(out.Value) {
 		err = sandbox.Errorf(sandbox.Internal, "the worker sent no value")
 	}
@@ -76,16 +79,16 @@ func (p *pool) run(ctx context.Context, h host, o runOrder) (json.RawMessage, er
 }
 
 // do gives an order to a worker, and answers its calls until it is done. A worker that did not end well is not used again.
-func (p *pool) do(ctx context.Context, h host, order frame, l Limits) (outcome, error) {
+func (p *pool) do(ctx context.Context, h protocol.Host, order protocol.Frame, l Limits) (protocol.Outcome, error) {
 	select {
 	case p.slots <- struct{}{}:
 	case <-ctx.Done():
-		return outcome{}, ctx.Err()
+		return protocol.Outcome{}, ctx.Err()
 	}
 	defer func() { <-p.slots }()
 	w, err := p.take()
 	if err != nil {
-		return outcome{}, err
+		return protocol.Outcome{}, err
 	}
 	defer p.running.Done()
 	out, err := w.do(ctx, h, order, l)
@@ -94,13 +97,13 @@ func (p *pool) do(ctx context.Context, h host, order frame, l Limits) (outcome, 
 		w.wait()
 		p.forget(w)
 		if p.isClosed() {
-			return outcome{}, sandbox.Errorf(sandbox.Closed, "the engine is closed")
+			return protocol.Outcome{}, sandbox.Errorf(sandbox.Closed, "the engine is closed")
 		}
-		return outcome{}, w.why(ctx, err)
+		return protocol.Outcome{}, w.why(ctx, err)
 	}
 	p.put(w, out)
 	if out.Fault != nil {
-		return outcome{}, out.Fault
+		return protocol.Outcome{}, out.Fault
 	}
 	return out, nil
 }
@@ -126,7 +129,11 @@ func (p *pool) take() (*worker, error) {
 	}
 	w, err := startWorker(p.command)
 	if err != nil {
-		return nil, sandbox.Errorf(sandbox.Unavailable, "a worker for scripts cannot be started: %w", err)
+		e := sandbox.Errorf(sandbox.Unavailable, "cannot start a worker for hooks: %w", err)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, e.WithHint("install %s beside agent-sandbox: make install", filepath.Base(p.command[0]))
+		}
+		return nil, e
 	}
 	p.all[w] = true
 	p.running.Add(1)
@@ -134,10 +141,10 @@ func (p *pool) take() (*worker, error) {
 }
 
 // put keeps a worker for the next order, or ends it.
-func (p *pool) put(w *worker, out outcome) {
+func (p *pool) put(w *worker, out protocol.Outcome) {
 	p.mu.Lock()
 	w.orders++
-	limit := out.Fault != nil && out.Fault.Kind != thrown && out.Fault.Kind != badValue
+	limit := out.Fault != nil && out.Fault.Kind != protocol.Uncaught && out.Fault.Kind != protocol.InvalidValue
 	keep := !p.closed && !limit && !w.spent && w.orders < retired && len(p.idle) < p.idleMax
 	if keep {
 		p.idle = append(p.idle, w)
@@ -174,9 +181,9 @@ func startWorker(command []string) (*worker, error) {
 	// No variable of ours, which may be a key. Dates are the same on every host.
 	cmd.Env = []string{"TZ=UTC", "GOTRACEBACK=none", "GOMAXPROCS=2"}
 	cmd.Dir = "/"
-	w := &worker{cmd: cmd, stderr: &head{limit: maxText}, sent: map[string]bool{}}
+	w := &worker{cmd: cmd, stderr: &head{limit: protocol.MaxText}, sent: map[string]bool{}}
 	cmd.Stderr = w.stderr
-	cmd.SysProcAttr = attributes()
+	cmd.SysProcAttr = workerAttributes()
 	var err error
 	if w.in, err = cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -195,13 +202,13 @@ func (w *worker) wait() {
 }
 
 // do sends an order and answers calls until it is done.
-func (w *worker) do(ctx context.Context, h host, order frame, l Limits) (outcome, error) {
+func (w *worker) do(ctx context.Context, h protocol.Host, order protocol.Frame, l Limits) (protocol.Outcome, error) {
 	// One write to a worker that does not read would last for ever otherwise, too.
-	c := startClock(l.Time+grace, func() { w.late.Store(true); w.kill() })
+	c := protocol.StartClock(l.Time+grace, func() { w.late.Store(true); w.kill() })
 	stop := context.AfterFunc(ctx, w.kill)
 	defer func() {
 		// One of them may be killing it just now, although it is done.
-		if inTime, alive := c.stop(), stop(); !inTime || !alive {
+		if inTime, alive := c.Stop(), stop(); !inTime || !alive {
 			w.spent = true
 		}
 	}()
@@ -212,32 +219,32 @@ func (w *worker) do(ctx context.Context, h host, order frame, l Limits) (outcome
 		}
 		w.sent[r.ID] = true
 	}
-	if err := writeFrame(w.in, order); err != nil {
-		return outcome{}, err
+	if err := protocol.WriteFrame(w.in, order); err != nil {
+		return protocol.Outcome{}, err
 	}
 	for {
-		f, err := readFrame(w.out)
+		f, err := protocol.ReadFrame(w.out)
 		switch {
 		case err != nil:
-			return outcome{}, err
+			return protocol.Outcome{}, err
 		case ctx.Err() != nil:
-			return outcome{}, ctx.Err()
+			return protocol.Outcome{}, ctx.Err()
 		case f.Done != nil:
 			return *f.Done, nil
 		case f.Call == nil:
-			return outcome{}, errors.New("a frame of no known kind")
+			return protocol.Outcome{}, errors.New("a frame of no known kind")
 		}
-		c.pause()
-		value, err := h.call(ctx, f.Call.Op, f.Call.Args)
-		c.resume()
-		reply := hostReply{Value: value}
+		c.Pause()
+		value, err := h.Call(ctx, f.Call.Op, f.Call.Args)
+		c.Resume()
+		reply := protocol.HostReply{Value: value}
 		if err != nil {
 			if !errors.As(err, &reply.Refusal) {
-				reply.Refusal = refuse("%v", err)
+				reply.Refusal = protocol.Refuse("%v", err)
 			}
 		}
-		if err := writeFrame(w.in, frame{Reply: &reply}); err != nil {
-			return outcome{}, err
+		if err := protocol.WriteFrame(w.in, protocol.Frame{Reply: &reply}); err != nil {
+			return protocol.Outcome{}, err
 		}
 	}
 }
@@ -252,12 +259,12 @@ func (w *worker) why(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case w.late.Load():
-		return &fault{Kind: tooLong}
+		return &protocol.Fault{Kind: protocol.TimeExceeded}
 	case strings.Contains(words, "stack overflow") || strings.Contains(words, "stack exceeds"):
-		return &fault{Kind: tooNested}
+		return &protocol.Fault{Kind: protocol.NestingExceeded}
 	case starved.MatchString(words):
-		return &fault{Kind: tooBig}
+		return &protocol.Fault{Kind: protocol.MemoryExceeded}
 	}
 	first, _, _ := strings.Cut(words, "\n")
-	return sandbox.Errorf(sandbox.Internal, "the worker ended: %w (%s): %s", err, w.cmd.ProcessState, clip(first, 500))
+	return sandbox.Errorf(sandbox.Internal, "the worker ended: %w (%s): %s", err, w.cmd.ProcessState, protocol.Clip(first, 500))
 }

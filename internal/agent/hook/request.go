@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
+
+	"github.com/seed434b0696/agent-sandbox/internal/agent/hook/protocol"
 )
 
 // Request is one request to an assistant, as its hooks see it: the same one for Create and then for Next. It must not be
@@ -36,19 +38,29 @@ type state struct {
 	open   map[string]bool // messages that were not ended
 }
 
-// Op says what a Message does.
-type Op string
+// Op is what a Message does.
+type Op = protocol.Op
 
 // The operations. Those but Send and Start are about a message that Start began.
 const (
-	Send    Op = "send"    // shows a whole message
-	Start   Op = "start"   // shows a message that others change, until it ends: ctx.SendStream
-	Replace Op = "replace" // puts another in its place
-	Append  Op = "append"  // adds to its content
-	End     Op = "end"     // it stays as it is; a Message with Type set is appended first
+	Send    = protocol.Send
+	Start   = protocol.Start
+	Replace = protocol.Replace
+	Append  = protocol.Append
+	End     = protocol.End
 )
 
-var messageFunctions = map[Op]string{Send: "Send", Start: "SendStream", Replace: "Replace", Append: "Append", End: "End"}
+// Level is the importance of a line of the log.
+type Level = protocol.Level
+
+// The levels.
+const (
+	Trace = protocol.Trace
+	Debug = protocol.Debug
+	Info  = protocol.Info
+	Warn  = protocol.Warn
+	Error = protocol.Error
+)
 
 // Message is what a hook shows to the user. A hook wrote it: escape it before a terminal sees it.
 type Message struct {
@@ -57,18 +69,6 @@ type Message struct {
 	Type  string          `json:"type,omitempty"`  // such as "text" and "loading"; "" only with End
 	Props json.RawMessage `json:"props,omitempty"` // an object, at most 1 MiB; a text's has "content"
 }
-
-// Level is how much a line of the log matters.
-type Level string
-
-// The levels.
-const (
-	Trace Level = "trace"
-	Debug Level = "debug"
-	Info  Level = "info"
-	Warn  Level = "warn"
-	Error Level = "error"
-)
 
 // Entry is a line of a hook's log. A hook wrote it: escape it before a terminal sees it.
 type Entry struct {
@@ -118,8 +118,8 @@ func (m memory) LoadOrSave(_ context.Context, key string, value json.RawMessage)
 
 // save sets a value; the caller has the lock.
 func (s *state) save(key string, value json.RawMessage) error {
-	if _, ok := s.memory[key]; !ok && len(s.memory) >= maxKeys {
-		return refuse("ctx.memory.context has %d keys already", maxKeys)
+	if _, ok := s.memory[key]; !ok && len(s.memory) >= protocol.MaxKeys {
+		return protocol.Refuse("ctx.memory.context has %d keys already", protocol.MaxKeys)
 	}
 	if s.memory == nil {
 		s.memory = map[string]json.RawMessage{}

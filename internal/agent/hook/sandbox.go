@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/internal/agent/hook/protocol"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -107,9 +108,9 @@ type fileInfo struct {
 }
 
 // useSandbox answers a function of ctx.sandbox.
-func useSandbox(ctx context.Context, s Sandbox, a sandboxArgs) (any, error) {
+func useSandbox(ctx context.Context, s Sandbox, a protocol.SandboxArgs) (any, error) {
 	if s == nil {
-		return nil, refuse("this request has no sandbox")
+		return nil, protocol.Refuse("this request has no sandbox")
 	}
 	if a.Function == "Exec" {
 		return execIn(ctx, s, a)
@@ -117,13 +118,13 @@ func useSandbox(ctx context.Context, s Sandbox, a sandboxArgs) (any, error) {
 	texts := make([]string, len(a.Args))
 	for i, raw := range a.Args {
 		if err := json.Unmarshal(raw, &texts[i]); err != nil {
-			return nil, refuse("ctx.sandbox.%s: argument %d: expected a string", clip(a.Function, 50), i+1)
+			return nil, protocol.Refuse("ctx.sandbox.%s: argument %d: expected a string", protocol.Clip(a.Function, 50), i+1)
 		}
 	}
 	if len(texts) == 0 {
-		return nil, refuse("ctx.sandbox.%s: expected a path", clip(a.Function, 50))
+		return nil, protocol.Refuse("ctx.sandbox.%s: expected a path", protocol.Clip(a.Function, 50))
 	}
-	where := fmt.Sprintf("ctx.sandbox.%s(%q)", clip(a.Function, 50), clip(texts[0], 200))
+	where := fmt.Sprintf("ctx.sandbox.%s(%q)", protocol.Clip(a.Function, 50), protocol.Clip(texts[0], 200))
 	name, err := inWorkspace(s.Workdir(), texts[0])
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", where, err)
@@ -131,18 +132,18 @@ func useSandbox(ctx context.Context, s Sandbox, a sandboxArgs) (any, error) {
 	var value any
 	switch {
 	case a.Function == "ReadFile":
-		data, e := s.ReadFile(ctx, name, maxFile)
+		data, e := s.ReadFile(ctx, name, protocol.MaxFile)
 		value, err = string(data), e
 	case a.Function == "ListDir":
-		entries, e := s.ListDir(ctx, name, maxEntries)
+		entries, e := s.ListDir(ctx, name, protocol.MaxEntries)
 		value, err = listed(entries), e
 	case a.Function == "WriteFile" && len(texts) == 2:
-		if len(texts[1]) > maxFile {
-			return nil, refuse("%s: a file of %d bytes; at most %d", where, len(texts[1]), maxFile)
+		if len(texts[1]) > protocol.MaxFile {
+			return nil, protocol.Refuse("%s: a file of %d bytes; at most %d", where, len(texts[1]), protocol.MaxFile)
 		}
 		err = s.WriteFile(ctx, name, []byte(texts[1]))
 	default:
-		return nil, refuse("there is no %s of %d arguments", where, len(texts))
+		return nil, protocol.Refuse("there is no %s of %d arguments", where, len(texts))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", where, err)
@@ -178,21 +179,21 @@ func inWorkspace(workdir, name string) (string, error) {
 }
 
 // execIn runs a command; one that fails is an error with what it wrote.
-func execIn(ctx context.Context, s Sandbox, a sandboxArgs) (any, error) {
+func execIn(ctx context.Context, s Sandbox, a protocol.SandboxArgs) (any, error) {
 	var args []string
 	if len(a.Args) != 1 || json.Unmarshal(a.Args[0], &args) != nil {
-		return nil, refuse("ctx.sandbox.Exec: expected an array of strings, such as [\"git\", \"status\"]")
+		return nil, protocol.Refuse("ctx.sandbox.Exec: expected an array of strings, such as [\"git\", \"status\"]")
 	}
-	if len(args) == 0 || len(args) > maxArgs || args[0] == "" {
-		return nil, refuse("ctx.sandbox.Exec: expected a program and at most %d arguments", maxArgs)
+	if len(args) == 0 || len(args) > protocol.MaxArgs || args[0] == "" {
+		return nil, protocol.Refuse("ctx.sandbox.Exec: expected a program and at most %d arguments", protocol.MaxArgs)
 	}
 	for i, arg := range args {
-		if len(arg) > maxArg || strings.ContainsRune(arg, 0) {
-			return nil, refuse("ctx.sandbox.Exec: argument %d: at most %d bytes, none of them zero", i, maxArg)
+		if len(arg) > protocol.MaxArg || strings.ContainsRune(arg, 0) {
+			return nil, protocol.Refuse("ctx.sandbox.Exec: argument %d: at most %d bytes, none of them zero", i, protocol.MaxArg)
 		}
 	}
-	where := fmt.Sprintf("ctx.sandbox.Exec(%q)", clip(args[0], 200))
-	res, err := s.Exec(ctx, args, maxOutput)
+	where := fmt.Sprintf("ctx.sandbox.Exec(%q)", protocol.Clip(args[0], 200))
+	res, err := s.Exec(ctx, args, protocol.MaxOutput)
 	if e, ok := errors.AsType[*sandbox.ExecError](err); ok {
 		return nil, failed(where, e.Err.Error(), e.Code, nil)
 	}
@@ -202,14 +203,14 @@ func execIn(ctx context.Context, s Sandbox, a sandboxArgs) (any, error) {
 	case res.Code != 0:
 		return nil, failed(where, "", res.Code, res)
 	case res.Cut:
-		return nil, refuse("%s: it wrote more than %d bytes", where, maxOutput)
+		return nil, protocol.Refuse("%s: it wrote more than %d bytes", where, protocol.MaxOutput)
 	}
 	return string(res.Stdout), nil
 }
 
 // failed tells how a command failed: in its own words, which are on stdout for some.
-func failed(where, words string, code int, res *sandbox.Result) *refusal {
-	no := &refusal{Props: map[string]any{"exit_code": code, "stdout": "", "stderr": ""}}
+func failed(where, words string, code int, res *sandbox.Result) *protocol.Refusal {
+	no := &protocol.Refusal{Props: map[string]any{"exit_code": code, "stdout": "", "stderr": ""}}
 	if res != nil {
 		stdout, stderr := tail(res.Stdout), tail(res.Stderr)
 		no.Props["stdout"], no.Props["stderr"] = stdout, stderr
@@ -229,8 +230,8 @@ func failed(where, words string, code int, res *sandbox.Result) *refusal {
 
 // tail is the end of what a command wrote, where the cause stands.
 func tail(b []byte) string {
-	if len(b) > maxText {
-		b = b[len(b)-maxText:]
+	if len(b) > protocol.MaxText {
+		b = b[len(b)-protocol.MaxText:]
 	}
 	return strings.ToValidUTF8(string(b), "\uFFFD")
 }

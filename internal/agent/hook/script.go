@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/agent/event"
 	"github.com/seed434b0696/agent-sandbox/agent/message"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/hook/protocol"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -14,7 +15,7 @@ import (
 // none of them see those of another.
 type Script struct {
 	engine *Engine
-	bundle bundle
+	bundle protocol.Bundle
 	seen   map[string]string
 }
 
@@ -90,8 +91,8 @@ func (s *Script) run(ctx context.Context, r *Request, function string, argument 
 		err.Op = op
 		return err
 	}
-	if len(argument) > maxValue {
-		return nil, fail(sandbox.Exhausted, "messages of %d bytes; hooks take at most %d", len(argument), maxValue)
+	if len(argument) > protocol.MaxValue {
+		return nil, fail(sandbox.Exhausted, "messages of %d bytes; hooks take at most %d", len(argument), protocol.MaxValue)
 	}
 	set, err := r.setting()
 	if err != nil {
@@ -105,7 +106,7 @@ func (s *Script) run(ctx context.Context, r *Request, function string, argument 
 		return nil, fail(sandbox.Invalid, "the request's options are no JSON")
 	}
 	h := &hosted{r: r, calls: l.Calls, wait: l.Wait}
-	raw, err := s.engine.machine.run(ctx, h, runOrder{
+	raw, err := s.engine.machine.Run(ctx, h, protocol.RunOrder{
 		ID: s.bundle.ID, Code: s.bundle.Code, Function: function, Setting: set, Argument: argument, Options: options, Limits: l,
 	})
 	if err != nil {
@@ -118,7 +119,7 @@ func (s *Script) run(ctx context.Context, r *Request, function string, argument 
 }
 
 // setting is what ctx has beside functions.
-func (r *Request) setting() (setting, error) {
+func (r *Request) setting() (protocol.Setting, error) {
 	type authorized struct {
 		User string `json:"user_id,omitempty"`
 		Team string `json:"team_id,omitempty"`
@@ -134,7 +135,7 @@ func (r *Request) setting() (setting, error) {
 		Locale     string                     `json:"locale"`
 		Metadata   map[string]json.RawMessage `json:"metadata"`
 	}{r.Chat, r.Assistant, authorized{r.User, r.Team}, r.Locale, metadata})
-	s := setting{Context: raw, Sandbox: r.Sandbox != nil}
+	s := protocol.Setting{Context: raw, Sandbox: r.Sandbox != nil}
 	if s.Sandbox {
 		s.Workdir = r.Sandbox.Workdir()
 	}

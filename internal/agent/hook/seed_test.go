@@ -108,7 +108,7 @@ func Test_The_Seeds_Hooks_Run_On_A_Machine_In_Memory(t *testing.T) {
 
 func Test_The_Seeds_Hooks_Do_Nothing_Without_A_Sandbox(t *testing.T) {
 	t.Parallel()
-	s, r := seed(t, newEngine(t, hook.Options{})), &hook.Request{}
+	s, r := seed(t, newEngine(t, inProcess())), &hook.Request{}
 	in := []message.Message{message.New(message.User, "go")}
 	created, err := s.Create(t.Context(), r, in)
 	if err != nil || len(created.Messages) != 1 || created.Messages[0].Text() != "go" {
@@ -124,7 +124,7 @@ func Test_The_Seeds_Hooks_Do_Nothing_Without_A_Sandbox(t *testing.T) {
 func Test_A_Hook_Has_The_Files_And_Commands_Of_Its_Sandbox(t *testing.T) {
 	t.Parallel()
 	dir := workspace(t)
-	e := newEngine(t, hook.Options{})
+	e := newEngine(t, inProcess())
 	r := &hook.Request{Sandbox: box(t, virtual.New(virtual.Options{}), dir, "/usr/bin:/bin")}
 	for _, c := range []struct{ name, body, want string }{
 		{"where it is", "return ctx.sandbox.workdir", `"` + dir + `"`},

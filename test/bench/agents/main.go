@@ -12,20 +12,10 @@ import (
 	"os"
 	"os/signal"
 
-	"github.com/seed434b0696/agent-sandbox/internal/agent/hook"
 	"github.com/seed434b0696/agent-sandbox/test/bench/internal/rounds"
 )
 
-// worker is the argument with which this program runs hooks.
-const worker = "hook-worker"
-
 func main() {
-	if len(os.Args) == 2 && os.Args[1] == worker {
-		if err := hook.Serve(os.Stdin, os.Stdout); err != nil {
-			os.Exit(1)
-		}
-		return
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, os.Args[1:])
 	stop()
@@ -39,6 +29,7 @@ func run(ctx context.Context, args []string) (err error) {
 	flags := flag.NewFlagSet("agents", flag.ContinueOnError)
 	n := flags.Int("rounds", 50, "rounds that count, after five that warm up")
 	claude := flags.String("claude", "", "`PATH` of Claude Code, which is measured, too")
+	hooks := flags.String("hooks", "bin/agent-sandbox-hooks", "`PATH` of the program that runs hooks")
 	crowd := flags.Int("crowd", 100, "chats at once")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -49,7 +40,7 @@ func run(ctx context.Context, args []string) (err error) {
 	if *n < 1 || *crowd < 1 || flags.NArg() > 0 {
 		return errors.New("expected flags only, at least one round and at least one chat")
 	}
-	s, err := newScene(ctx, *claude)
+	s, err := newScene(ctx, *claude, *hooks)
 	if err != nil {
 		return err
 	}

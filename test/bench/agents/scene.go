@@ -67,7 +67,7 @@ type scene struct {
 	gate             func() // that a request passes before it is answered; nil: none. Set while nothing runs
 }
 
-func newScene(ctx context.Context, claude string) (_ *scene, err error) {
+func newScene(ctx context.Context, claude, hooks string) (_ *scene, err error) {
 	s := &scene{programs: map[string]string{"claude": claude}}
 	defer func() {
 		if err != nil {
@@ -100,7 +100,7 @@ func newScene(ctx context.Context, claude string) (_ *scene, err error) {
 			return s, err
 		}
 	}
-	return s, s.assemble(ctx)
+	return s, s.assemble(ctx, hooks)
 }
 
 // serve is the model, on a port and on a socket.
@@ -143,8 +143,8 @@ func (s *scene) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, answer) // who is gone does not read
 }
 
-// assemble makes the pipeline.
-func (s *scene) assemble(ctx context.Context) error {
+// assemble makes the pipeline, whose hooks run in workers of the program hooksProgram.
+func (s *scene) assemble(ctx context.Context, hooksProgram string) error {
 	root, err := assistant.Open(filepath.Join(s.dir, "root"))
 	if err != nil {
 		return err
@@ -154,11 +154,11 @@ func (s *scene) assemble(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	self, err := os.Executable()
+	worker, err := filepath.Abs(hooksProgram)
 	if err != nil {
 		return err
 	}
-	hooks, err := hook.New(hook.Options{Worker: []string{self, worker}})
+	hooks, err := hook.New(hook.Options{Worker: []string{worker}})
 	if err != nil {
 		return err
 	}

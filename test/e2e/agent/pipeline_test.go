@@ -17,6 +17,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/agent/event"
 	"github.com/seed434b0696/agent-sandbox/agent/message"
 	"github.com/seed434b0696/agent-sandbox/internal/agent/hook"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/hook/interpreter"
 	"github.com/seed434b0696/agent-sandbox/internal/agent/mcp"
 	askedmodel "github.com/seed434b0696/agent-sandbox/internal/agent/model"
 	"github.com/seed434b0696/agent-sandbox/internal/agent/store"
@@ -68,7 +69,7 @@ func newAppIn(t *testing.T, backend string, turns []model.Turn, files map[string
 	if a.store, err = store.Open(t.Context(), filepath.Join(state, "store"), store.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	hooks, err := hook.New(hook.Options{})
+	hooks, err := hook.New(hook.Options{Interpreter: &interpreter.Interpreter{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,7 @@ func Test_Linked_Modules_Are_The_Golden_List(t *testing.T) {
 		{"agent-sandbox", "cmd/agent-sandbox", ""},
 		{"agent-sandbox-kube", "cmd/agent-sandbox", "kube"},
 		{"agent-sandbox-agent", "cmd/agent-sandbox", "kube,agent"},
+		{"agent-sandbox-hooks", "cmd/agent-sandbox-hooks", ""},
 		{"sandbox-guest", "cmd/sandbox-guest", ""},
 	} {
 		for _, m := range modules(t, p.dir, p.tags) {

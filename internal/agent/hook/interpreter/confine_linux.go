@@ -1,15 +1,6 @@
-package hook
+package interpreter
 
-import (
-	"syscall"
-
-	"golang.org/x/sys/unix"
-)
-
-// attributes are those of a worker: it ends with us, and what a terminal sends to us does not reach it.
-func attributes() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true}
-}
+import "golang.org/x/sys/unix"
 
 // bound lets this process have so many bytes of memory that it can write to, and leave no core. What it has not open by
 // now it cannot open any more: no file, no socket, no process to talk to. The engine and the compiler have no business

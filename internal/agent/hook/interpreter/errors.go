@@ -1,4 +1,4 @@
-package hook
+package interpreter
 
 import (
 	"cmp"
@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
+
+	"github.com/seed434b0696/agent-sandbox/internal/agent/hook/protocol"
 )
 
 // fault makes one of an error of the engine; nil stays nil.
@@ -15,34 +17,34 @@ func (r *run) fault(err error) error {
 	if err == nil {
 		return nil
 	}
-	if f := (*fault)(nil); errors.As(err, &f) {
+	if f := (*protocol.Fault)(nil); errors.As(err, &f) {
 		return f
 	}
 	if in := (*goja.InterruptedError)(nil); errors.As(err, &in) {
-		f := &fault{Kind: broken, Text: "interrupted"}
+		f := &protocol.Fault{Kind: protocol.EngineFailed, Text: "interrupted"}
 		if why := r.interrupted(); why != nil {
-			f = &fault{Kind: why.Kind}
+			f = &protocol.Fault{Kind: why.Kind}
 		}
-		f.place(placesOf(in.Stack()))
+		setPlaces(f, placesOf(in.Stack()))
 		return f
 	}
 	if deep := (*goja.StackOverflowError)(nil); errors.As(err, &deep) {
-		f := &fault{Kind: tooDeep}
-		f.place(placesOf(deep.Stack()))
+		f := &protocol.Fault{Kind: protocol.DepthExceeded}
+		setPlaces(f, placesOf(deep.Stack()))
 		return f
 	}
 	if ex := (*goja.Exception)(nil); errors.As(err, &ex) {
 		return r.thrown(ex.Value(), ex.Stack())
 	}
-	return &fault{Kind: broken, Text: clip(err.Error(), maxText)}
+	return &protocol.Fault{Kind: protocol.EngineFailed, Text: protocol.Clip(err.Error(), protocol.MaxText)}
 }
 
 // unreadable is told of what throws again when it is looked at.
 const unreadable = "something that cannot be read was thrown"
 
 // thrown describes a value that was thrown. To read it may run the script, which may throw again.
-func (r *run) thrown(v goja.Value, stack []goja.StackFrame) *fault {
-	f := &fault{Kind: thrown}
+func (r *run) thrown(v goja.Value, stack []goja.StackFrame) *protocol.Fault {
+	f := &protocol.Fault{Kind: protocol.Uncaught}
 	var class string
 	err := r.guarded(func() { class = r.describe(f, v) })
 	if err != nil {
@@ -59,24 +61,24 @@ func (r *run) thrown(v goja.Value, stack []goja.StackFrame) *fault {
 	for len(places) > 1 && class != "" && places[0].Name == class {
 		places = places[1:]
 	}
-	f.place(places)
+	setPlaces(f, places)
 	return f
 }
 
 // describe sets the name and message of what was thrown, and returns the name of its class.
-func (r *run) describe(f *fault, v goja.Value) (class string) {
+func (r *run) describe(f *protocol.Fault, v goja.Value) (class string) {
 	f.Message = unreadable
 	object, ok := v.(*goja.Object)
 	if !ok {
 		if _, symbol := v.(*goja.Symbol); v != nil && !symbol {
-			f.Message = clip(v.String(), maxText)
+			f.Message = protocol.Clip(v.String(), protocol.MaxText)
 		}
 		return ""
 	}
 	if message := object.Get("message"); message != nil && !goja.IsUndefined(message) {
-		f.Message = clip(message.String(), maxText)
+		f.Message = protocol.Clip(message.String(), protocol.MaxText)
 		if name := object.Get("name"); name != nil && !goja.IsUndefined(name) {
-			f.Name = clip(name.String(), 100)
+			f.Name = protocol.Clip(name.String(), 100)
 		}
 		if made, ok := object.Get("constructor").(*goja.Object); ok {
 			class = made.Get("name").String()
@@ -88,7 +90,7 @@ func (r *run) describe(f *fault, v goja.Value) (class string) {
 		panic(err)
 	}
 	if !goja.IsUndefined(text) {
-		f.Message = clip(text.String(), maxText)
+		f.Message = protocol.Clip(text.String(), protocol.MaxText)
 	}
 	return ""
 }
@@ -114,42 +116,42 @@ func (r *run) stackOf(v goja.Value) (text string) {
 var frames = regexp.MustCompile(`at (?:([^\s(]+) \()?` + namespace + `:([^:\n]+):(\d+):(\d+)\(`)
 
 // placesIn are the frames of a stack that is a text.
-func placesIn(stack string) (out []Thrown) {
-	for _, m := range frames.FindAllStringSubmatch(stack, maxFrames) {
-		t := Thrown{Name: m[1], File: m[2]}
+func placesIn(stack string) (out []protocol.Thrown) {
+	for _, m := range frames.FindAllStringSubmatch(stack, protocol.MaxFrames) {
+		t := protocol.Thrown{Name: m[1], File: m[2]}
 		t.Line, _ = strconv.Atoi(m[3])
 		t.Column, _ = strconv.Atoi(m[4])
-		out = append(out, t.clipped())
+		out = append(out, bounded(t))
 	}
 	return out
 }
 
 // placesOf are the frames of a stack that are in a file of the assistant.
-func placesOf(stack []goja.StackFrame) (out []Thrown) {
+func placesOf(stack []goja.StackFrame) (out []protocol.Thrown) {
 	for _, s := range stack {
 		p := s.Position()
 		name, ours := strings.CutPrefix(p.Filename, namespace+":")
-		if ours && len(out) < maxFrames {
-			t := Thrown{Name: s.FuncName(), File: name, Line: p.Line, Column: p.Column}
-			out = append(out, t.clipped())
+		if ours && len(out) < protocol.MaxFrames {
+			t := protocol.Thrown{Name: s.FuncName(), File: name, Line: p.Line, Column: p.Column}
+			out = append(out, bounded(t))
 		}
 	}
 	return out
 }
 
-// clipped is a frame within bounds. A source map counts columns from 0.
-func (t Thrown) clipped() Thrown {
-	t.Name, t.File, t.Column = clip(cmp.Or(t.Name, "<anonymous>"), 100), clip(t.File, 500), t.Column+1
+// bounded cuts the texts of a frame. A source map counts columns from 0.
+func bounded(t protocol.Thrown) protocol.Thrown {
+	t.Name, t.File, t.Column = protocol.Clip(cmp.Or(t.Name, "<anonymous>"), 100), protocol.Clip(t.File, 500), t.Column+1
 	return t
 }
 
-// place sets where it was, as the innermost frame, and the stack.
-func (f *fault) place(places []Thrown) {
+// setPlaces sets the place of a fault, which is the innermost frame, and its stack.
+func setPlaces(f *protocol.Fault, places []protocol.Thrown) {
 	for i, p := range places {
 		if i == 0 {
 			f.File, f.Line, f.Column = p.File, p.Line, p.Column
 		}
-		f.Stack = append(f.Stack, p.Name+" ("+p.at()+")")
+		f.Stack = append(f.Stack, p.Name+" ("+p.Place()+")")
 	}
 }
 

@@ -1,4 +1,4 @@
-package hook
+package interpreter
 
 import (
 	"context"
@@ -10,32 +10,24 @@ import (
 
 	"github.com/dop251/goja"
 	"github.com/dop251/goja/parser"
+
+	"github.com/seed434b0696/agent-sandbox/internal/agent/hook/protocol"
 )
-
-// host is what a script can reach outside of itself. Its calls come one at a time.
-type host interface {
-	call(ctx context.Context, op string, args json.RawMessage) (json.RawMessage, error)
-}
-
-// machine compiles and runs scripts; errors are *fault, or of the context.
-type machine interface {
-	compile(ctx context.Context, h host, o compileOrder) (*bundle, error)
-	run(ctx context.Context, h host, o runOrder) (json.RawMessage, error)
-}
 
 // maxPrograms is how many compiled scripts a process keeps.
 const maxPrograms = 64
 
-// engine runs scripts in this process. It is safe for concurrent use.
-type engine struct {
+// Interpreter compiles and runs scripts in this process; see [protocol.Machine]. The zero value is ready, and does not
+// bound the memory of scripts. It is safe for concurrent use.
+type Interpreter struct {
 	mu       sync.Mutex
 	programs map[string]*goja.Program
-	// watch sees to the memory of one run until the function that it returns is called; nil: nobody does.
+	// watch watches the memory of one run until the function that it returns is called; nil: memory is not watched.
 	watch func(limit int64, full func()) (stop func())
 }
 
-// compile makes a bundle and tries it: which hooks does it have.
-func (e *engine) compile(ctx context.Context, h host, o compileOrder) (*bundle, error) {
+// Compile makes a bundle of a source file and loads it to find its hooks.
+func (e *Interpreter) Compile(ctx context.Context, h protocol.Host, o protocol.CompileOrder) (*protocol.Bundle, error) {
 	var mu sync.Mutex
 	b, f := bundleOf(o.Entry, func(name string) (string, error) {
 		mu.Lock()
@@ -44,7 +36,7 @@ func (e *engine) compile(ctx context.Context, h host, o compileOrder) (*bundle, 
 		if err != nil {
 			return "", err
 		}
-		raw, err := h.call(ctx, "source", args)
+		raw, err := h.Call(ctx, "source", args)
 		if err != nil {
 			return "", err
 		}
@@ -79,8 +71,8 @@ func (e *engine) compile(ctx context.Context, h host, o compileOrder) (*bundle, 
 	return b, nil
 }
 
-// run calls one hook in a runtime of its own, so that nothing of a run is there for the next one.
-func (e *engine) run(ctx context.Context, h host, o runOrder) (value json.RawMessage, err error) {
+// Run calls one hook in a runtime of its own, so that nothing of a run is there for the next one.
+func (e *Interpreter) Run(ctx context.Context, h protocol.Host, o protocol.RunOrder) (value json.RawMessage, err error) {
 	prg, err := e.program(o.ID, o.Code)
 	if err != nil {
 		return nil, err
@@ -99,7 +91,7 @@ func (e *engine) run(ctx context.Context, h host, o runOrder) (value json.RawMes
 }
 
 // program compiles a bundle, or has it already.
-func (e *engine) program(id, code string) (*goja.Program, error) {
+func (e *Interpreter) program(id, code string) (*goja.Program, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if p, ok := e.programs[id]; ok {
@@ -108,11 +100,11 @@ func (e *engine) program(id, code string) (*goja.Program, error) {
 	// The bundle ends with a map of its own; no other is looked for, least of all in a file.
 	tree, err := goja.Parse("hooks.js", code, parser.WithSourceMapLoader(func(string) ([]byte, error) { return nil, nil }))
 	if err != nil {
-		return nil, &fault{Kind: badCode, Text: clip(err.Error(), maxText)}
+		return nil, &protocol.Fault{Kind: protocol.InvalidSource, Text: protocol.Clip(err.Error(), protocol.MaxText)}
 	}
 	p, err := goja.CompileAST(tree, false)
 	if err != nil {
-		return nil, &fault{Kind: badCode, Text: clip(err.Error(), maxText)}
+		return nil, &protocol.Fault{Kind: protocol.InvalidSource, Text: protocol.Clip(err.Error(), protocol.MaxText)}
 	}
 	if e.programs == nil || len(e.programs) >= maxPrograms {
 		e.programs = map[string]*goja.Program{}
@@ -122,7 +114,7 @@ func (e *engine) program(id, code string) (*goja.Program, error) {
 }
 
 // has reports whether a script need not be sent.
-func (e *engine) has(id string) bool {
+func (e *Interpreter) has(id string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	_, ok := e.programs[id]
@@ -132,8 +124,8 @@ func (e *engine) has(id string) bool {
 // run is one runtime with its limits.
 type run struct {
 	rt     *goja.Runtime
-	limits Limits
-	clock  *clock
+	limits protocol.Limits
+	clock  *protocol.Clock
 	stop   func() bool  // of the context's watch
 	hooks  *goja.Object // the functions that the script has
 	first  goja.Value   // ctx; nil: there is no request
@@ -142,16 +134,16 @@ type run struct {
 	newError         *goja.Object
 
 	mu    sync.Mutex
-	ended *fault // why it was interrupted; the first counts
+	ended *protocol.Fault // why it was interrupted; the first counts
 }
 
-func newRun(ctx context.Context, l Limits) *run {
+func newRun(ctx context.Context, l protocol.Limits) *run {
 	r := &run{rt: goja.New(), limits: l}
 	r.rt.SetMaxCallStackSize(l.Depth)
 	// Code that eval compiles may name a file of this host as its source map, which would be read.
 	r.rt.SetParserOptions(parser.WithDisableSourceMaps)
-	r.clock = startClock(l.Time, func() { r.interrupt(tooLong) })
-	r.stop = context.AfterFunc(ctx, func() { r.interrupt(canceled) })
+	r.clock = protocol.StartClock(l.Time, func() { r.interrupt(protocol.TimeExceeded) })
+	r.stop = context.AfterFunc(ctx, func() { r.interrupt(protocol.Canceled) })
 	return r
 }
 
@@ -159,26 +151,26 @@ func newRun(ctx context.Context, l Limits) *run {
 func (r *run) end(watch func(int64, func()) func()) func() {
 	stop := func() {}
 	if watch != nil {
-		stop = watch(r.limits.Memory, func() { r.interrupt(tooBig) })
+		stop = watch(r.limits.Memory, func() { r.interrupt(protocol.MemoryExceeded) })
 	}
 	return func() {
 		stop()
-		r.clock.stop()
+		r.clock.Stop()
 		r.stop()
 	}
 }
 
 // interrupt ends the script at its next step.
-func (r *run) interrupt(k kind) {
+func (r *run) interrupt(k protocol.Kind) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended == nil {
-		r.ended = &fault{Kind: k}
+		r.ended = &protocol.Fault{Kind: k}
 	}
 	r.rt.Interrupt(k)
 }
 
-func (r *run) interrupted() *fault {
+func (r *run) interrupted() *protocol.Fault {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.ended
@@ -191,7 +183,7 @@ func (r *run) protect(do func() error) (err error) {
 			err = r.panicked(x)
 		}
 		// An interrupt may come between two calls of the engine, or be lost with the last of them.
-		if f := r.interrupted(); f != nil && f.Kind == canceled {
+		if f := r.interrupted(); f != nil && f.Kind == protocol.Canceled {
 			err = f
 		}
 	}()
@@ -201,9 +193,9 @@ func (r *run) protect(do func() error) (err error) {
 // panicked is for what the engine does not turn into an error: its own faults, and Go's about sizes that cannot be.
 func (r *run) panicked(x any) error {
 	if err, ok := x.(error); ok {
-		if f := (*fault)(nil); errors.As(r.fault(err), &f) && f.Kind != broken {
+		if f := (*protocol.Fault)(nil); errors.As(r.fault(err), &f) && f.Kind != protocol.EngineFailed {
 			return f
 		}
 	}
-	return &fault{Kind: broken, Text: clip(fmt.Sprint(x), maxText), Thrown: Thrown{Stack: []string{clip(string(debug.Stack()), maxText)}}}
+	return &protocol.Fault{Kind: protocol.EngineFailed, Text: protocol.Clip(fmt.Sprint(x), protocol.MaxText), Thrown: protocol.Thrown{Stack: []string{protocol.Clip(string(debug.Stack()), protocol.MaxText)}}}
 }

@@ -1,4 +1,4 @@
-package hook
+package interpreter
 
 import (
 	"bufio"
@@ -13,24 +13,25 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/internal/agent/hook/protocol"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Serve makes this process a worker of an [Engine]: it runs scripts that come over in until in ends, and bounds its own memory.
-// A program calls it instead of all else that it does, with its stdin and stdout.
+// Serve makes this process a worker of hooks: it runs the orders that it reads from in until in ends, and bounds its own
+// memory and descriptors for good. A program calls it with its stdin and stdout and does nothing else.
 func Serve(in io.Reader, out io.Writer) error {
 	w := &served{in: bufio.NewReaderSize(in, 64<<10), out: out}
-	w.engine = engine{watch: watchMemory}
+	w.interpreter = Interpreter{watch: watchMemory}
 	debug.SetMaxStack(maxStack)
 	for {
-		f, err := readFrame(w.in)
+		f, err := protocol.ReadFrame(w.in)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if err := writeFrame(w.out, frame{Done: w.obey(f)}); err != nil {
+		if err := protocol.WriteFrame(w.out, protocol.Frame{Done: w.obey(f)}); err != nil {
 			return err
 		}
 	}
@@ -41,33 +42,33 @@ const maxStack = 64 << 20
 
 // served is the side of the host as a script in a worker sees it.
 type served struct {
-	mu     sync.Mutex // one call at a time
-	in     io.Reader
-	out    io.Writer
-	engine engine
-	bound  bool
+	mu          sync.Mutex // one call at a time
+	in          io.Reader
+	out         io.Writer
+	interpreter Interpreter
+	bound       bool
 }
 
 // obey does one order.
-func (w *served) obey(f frame) *outcome {
-	var out outcome
+func (w *served) obey(f protocol.Frame) *protocol.Outcome {
+	var out protocol.Outcome
 	var err error
 	switch {
 	case f.Compile != nil:
 		if err = w.confine(f.Compile.Limits.Memory); err == nil {
-			out.Bundle, err = w.engine.compile(context.Background(), w, *f.Compile)
+			out.Bundle, err = w.interpreter.Compile(context.Background(), w, *f.Compile)
 		}
-	case f.Run != nil && f.Run.Code == "" && !w.engine.has(f.Run.ID):
+	case f.Run != nil && f.Run.Code == "" && !w.interpreter.has(f.Run.ID):
 		err = errors.New("a script that was not sent")
 	case f.Run != nil:
 		if err = w.confine(f.Run.Limits.Memory); err == nil {
-			out.Value, err = w.engine.run(context.Background(), w, *f.Run)
+			out.Value, err = w.interpreter.Run(context.Background(), w, *f.Run)
 		}
 	default:
 		err = errors.New("an order of no known kind")
 	}
 	if err != nil && !errors.As(err, &out.Fault) {
-		out.Fault = &fault{Kind: broken, Text: err.Error()}
+		out.Fault = &protocol.Fault{Kind: protocol.EngineFailed, Text: err.Error()}
 	}
 	return &out
 }
@@ -94,13 +95,13 @@ const (
 )
 
 // call asks the host.
-func (w *served) call(_ context.Context, op string, args json.RawMessage) (json.RawMessage, error) {
+func (w *served) Call(_ context.Context, op string, args json.RawMessage) (json.RawMessage, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err := writeFrame(w.out, frame{Call: &hostCall{Op: op, Args: args}}); err != nil {
+	if err := protocol.WriteFrame(w.out, protocol.Frame{Call: &protocol.HostCall{Op: op, Args: args}}); err != nil {
 		return nil, err
 	}
-	f, err := readFrame(w.in)
+	f, err := protocol.ReadFrame(w.in)
 	switch {
 	case err != nil:
 		return nil, err

@@ -1,4 +1,4 @@
-package hook
+package interpreter
 
 import (
 	"crypto/sha256"
@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
+
+	"github.com/seed434b0696/agent-sandbox/internal/agent/hook/protocol"
 )
 
 // hooks are the names of the functions that are hooks.
@@ -27,7 +29,7 @@ const (
 type read func(name string) (string, error)
 
 // bundleOf makes one script of a source file and what it imports.
-func bundleOf(entry string, read read) (*bundle, *fault) {
+func bundleOf(entry string, read read) (*protocol.Bundle, *protocol.Fault) {
 	s := &sources{read: read, entry: entry, texts: map[string]string{}}
 	result := api.Build(api.BuildOptions{
 		EntryPoints: []string{start}, Outfile: "hooks.js", Bundle: true, Write: false,
@@ -44,13 +46,13 @@ func bundleOf(entry string, read read) (*bundle, *fault) {
 	}
 	code := string(result.OutputFiles[0].Contents)
 	sum := sha256.Sum256([]byte(code))
-	return &bundle{ID: hex.EncodeToString(sum[:]), Code: code}, nil
+	return &protocol.Bundle{ID: hex.EncodeToString(sum[:]), Code: code}, nil
 }
 
 // sourceFault tells the first of esbuild's errors.
-func sourceFault(messages []api.Message) *fault {
+func sourceFault(messages []api.Message) *protocol.Fault {
 	m := messages[0]
-	f := &fault{Kind: badCode, Text: clip(m.Text, maxText)}
+	f := &protocol.Fault{Kind: protocol.InvalidSource, Text: protocol.Clip(m.Text, protocol.MaxText)}
 	if l := m.Location; l != nil {
 		f.File, f.Line, f.Column = strings.TrimPrefix(l.File, namespace+":"), l.Line, l.Column+1
 	}
@@ -132,9 +134,9 @@ func (s *sources) resolve(a api.OnResolveArgs) (string, error) {
 	relative := spec == "." || spec == ".." || strings.HasPrefix(spec, "./") || strings.HasPrefix(spec, "../")
 	switch {
 	case path.IsAbs(spec):
-		return "", fmt.Errorf("import of %q: absolute paths are refused; hooks import files of the assistant's directory", clip(spec, 200))
+		return "", fmt.Errorf("import of %q: absolute paths are refused; hooks import files of the assistant's directory", protocol.Clip(spec, 200))
 	case !relative:
-		return "", fmt.Errorf("import of %q: there are no packages and no modules of Node.js; hooks import files of the assistant's directory, as \"./name\"", clip(spec, 200))
+		return "", fmt.Errorf("import of %q: there are no packages and no modules of Node.js; hooks import files of the assistant's directory, as \"./name\"", protocol.Clip(spec, 200))
 	}
 	dir := "."
 	if a.Namespace == namespace {
@@ -142,16 +144,16 @@ func (s *sources) resolve(a api.OnResolveArgs) (string, error) {
 	}
 	name := path.Join(dir, spec)
 	if name == ".." || strings.HasPrefix(name, "../") {
-		return "", fmt.Errorf("import of %q: it leads out of the assistant's directory", clip(spec, 200))
+		return "", fmt.Errorf("import of %q: it leads out of the assistant's directory", protocol.Clip(spec, 200))
 	}
 	for _, candidate := range candidates(name) {
 		_, err := s.text(candidate)
-		if r := (*refusal)(nil); errors.As(err, &r) && r.Missing {
+		if r := (*protocol.Refusal)(nil); errors.As(err, &r) && r.Missing {
 			continue
 		}
 		return candidate, err
 	}
-	return "", fmt.Errorf("import of %q: there is no such file in the assistant's directory", clip(spec, 200))
+	return "", fmt.Errorf("import of %q: there is no such file in the assistant's directory", protocol.Clip(spec, 200))
 }
 
 // mapless takes the meaning off comments that name a source map: esbuild would read that file of this host.
@@ -184,15 +186,15 @@ func (s *sources) text(name string) (string, error) {
 	if text, ok := s.texts[name]; ok {
 		return text, nil
 	}
-	if s.looks++; s.looks > maxProbes {
-		return "", fmt.Errorf("%s: the script looks for more than %d files", name, maxProbes)
+	if s.looks++; s.looks > protocol.MaxProbes {
+		return "", fmt.Errorf("%s: the script looks for more than %d files", name, protocol.MaxProbes)
 	}
 	text, err := s.read(name)
 	if err != nil {
 		return "", err
 	}
-	if s.total += len(text); s.total > maxSources {
-		return "", fmt.Errorf("%s: the script's files have more than %d bytes together", name, maxSources)
+	if s.total += len(text); s.total > protocol.MaxSources {
+		return "", fmt.Errorf("%s: the script's files have more than %d bytes together", name, protocol.MaxSources)
 	}
 	s.texts[name] = text
 	return text, nil

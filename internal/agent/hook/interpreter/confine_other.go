@@ -1,13 +1,8 @@
 //go:build !linux
 
-package hook
+package interpreter
 
-import (
-	"errors"
-	"syscall"
-)
-
-func attributes() *syscall.SysProcAttr { return nil }
+import "errors"
 
 // bound has nothing that holds.
 func bound(int64) error { return errors.ErrUnsupported }

@@ -1,4 +1,4 @@
-package hook
+package interpreter
 
 import (
 	"context"
@@ -8,13 +8,15 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
+
+	"github.com/seed434b0696/agent-sandbox/internal/agent/hook/protocol"
 )
 
 // native is a function of the host as the engine wants it.
 type native = func(goja.FunctionCall) goja.Value
 
 // install gives a new runtime all that a script finds in it. A nil setting: there is no request, only a log.
-func (r *run) install(ctx context.Context, h host, s *setting) {
+func (r *run) install(ctx context.Context, h protocol.Host, s *protocol.Setting) {
 	// Taken before the script can replace them.
 	jsonObject := r.rt.Get("JSON").ToObject(r.rt)
 	r.parse, _ = goja.AssertFunction(jsonObject.Get("parse"))
@@ -26,12 +28,12 @@ func (r *run) install(ctx context.Context, h host, s *setting) {
 	log, console := r.rt.NewObject(), r.rt.NewObject()
 	for _, l := range []struct {
 		name  string
-		level Level
-	}{{"Trace", Trace}, {"Debug", Debug}, {"Info", Info}, {"Warn", Warn}, {"Error", Error}} {
+		level protocol.Level
+	}{{"Trace", protocol.Trace}, {"Debug", protocol.Debug}, {"Info", protocol.Info}, {"Warn", protocol.Warn}, {"Error", protocol.Error}} {
 		f := r.rt.ToValue(r.logger(ctx, h, l.level))
 		r.set(log, l.name, f)
 		r.set(console, strings.ToLower(l.name), f)
-		if l.level == Info {
+		if l.level == protocol.Info {
 			r.set(console, "log", f)
 		}
 	}
@@ -49,10 +51,10 @@ func (r *run) set(o *goja.Object, name string, v any) {
 }
 
 // context makes the first argument of a hook.
-func (r *run) context(ctx context.Context, h host, s setting) *goja.Object {
+func (r *run) context(ctx context.Context, h protocol.Host, s protocol.Setting) *goja.Object {
 	c := r.value(s.Context).ToObject(r.rt)
-	for _, op := range []Op{Send, Start, Replace, Append, End} {
-		r.set(c, messageFunctions[op], r.messenger(ctx, h, op))
+	for _, op := range []protocol.Op{protocol.Send, protocol.Start, protocol.Replace, protocol.Append, protocol.End} {
+		r.set(c, protocol.MessageFunctions[op], r.messenger(ctx, h, op))
 	}
 	memory := r.rt.NewObject()
 	for _, space := range []string{"context", "chat", "user", "team"} {
@@ -69,35 +71,11 @@ func (r *run) context(ctx context.Context, h host, s setting) *goja.Object {
 		"ReadFile": {reflect.String}, "WriteFile": {reflect.String, reflect.String}, "ListDir": {reflect.String}, "Exec": {reflect.Slice},
 	} {
 		r.set(box, name, func(call goja.FunctionCall) goja.Value {
-			return r.ask(ctx, h, "sandbox", sandboxArgs{Function: name, Args: r.arguments("ctx.sandbox."+name, kinds, call)})
+			return r.ask(ctx, h, "sandbox", protocol.SandboxArgs{Function: name, Args: r.arguments("ctx.sandbox."+name, kinds, call)})
 		})
 	}
 	r.set(c, "sandbox", box)
 	return c
-}
-
-// sandboxArgs, memoryArgs, messageArgs and logArgs are what the calls of the host have.
-type sandboxArgs struct {
-	Function string            `json:"function"`
-	Args     []json.RawMessage `json:"args"`
-}
-
-type memoryArgs struct {
-	Space    string          `json:"space"`
-	Function string          `json:"function"`
-	Key      string          `json:"key,omitempty"`
-	Value    json.RawMessage `json:"value,omitempty"`
-}
-
-type messageArgs struct {
-	Op      Op              `json:"op"`
-	ID      string          `json:"id,omitempty"`
-	Message json.RawMessage `json:"message,omitempty"`
-}
-
-type logArgs struct {
-	Level Level  `json:"level"`
-	Text  string `json:"text"`
 }
 
 // arguments are a call's arguments as JSON, of these kinds.
@@ -121,11 +99,11 @@ func (r *run) arguments(function string, kinds []reflect.Kind, call goja.Functio
 }
 
 // messenger makes one of ctx.Send, SendStream, Replace, Append and End.
-func (r *run) messenger(ctx context.Context, h host, op Op) native {
-	function := "ctx." + messageFunctions[op]
+func (r *run) messenger(ctx context.Context, h protocol.Host, op protocol.Op) native {
+	function := "ctx." + protocol.MessageFunctions[op]
 	return func(call goja.FunctionCall) goja.Value {
-		args, message := messageArgs{Op: op}, call.Argument(0)
-		if op != Send && op != Start {
+		args, message := protocol.MessageArgs{Op: op}, call.Argument(0)
+		if op != protocol.Send && op != protocol.Start {
 			if !isString(message) {
 				r.throwType("%s: argument 1: expected a message's id", function)
 			}
@@ -139,10 +117,10 @@ func (r *run) messenger(ctx context.Context, h host, op Op) native {
 }
 
 // memory makes one of the objects of ctx.memory.
-func (r *run) memory(ctx context.Context, h host, space string) *goja.Object {
+func (r *run) memory(ctx context.Context, h protocol.Host, space string) *goja.Object {
 	o := r.rt.NewObject()
 	ask := func(function string, call goja.FunctionCall, value json.RawMessage) goja.Value {
-		args := memoryArgs{Space: space, Function: function, Value: value}
+		args := protocol.MemoryArgs{Space: space, Function: function, Value: value}
 		if function != "Keys" {
 			key := call.Argument(0)
 			if !isString(key) {
@@ -175,19 +153,19 @@ func (r *run) memory(ctx context.Context, h host, space string) *goja.Object {
 }
 
 // logger makes one of the functions of log.
-func (r *run) logger(ctx context.Context, h host, level Level) native {
+func (r *run) logger(ctx context.Context, h protocol.Host, level protocol.Level) native {
 	return func(call goja.FunctionCall) goja.Value {
 		var b strings.Builder
 		for i, v := range call.Arguments {
 			if i > 0 {
 				b.WriteByte(' ')
 			}
-			if b.Len() > maxLog {
+			if b.Len() > protocol.MaxLog {
 				break
 			}
 			b.WriteString(r.words(v))
 		}
-		return r.ask(ctx, h, "log", logArgs{Level: level, Text: clip(b.String(), maxLog)})
+		return r.ask(ctx, h, "log", protocol.LogArgs{Level: level, Text: protocol.Clip(b.String(), protocol.MaxLog)})
 	}
 }
 
@@ -212,25 +190,25 @@ func (r *run) words(v goja.Value) string {
 }
 
 // ask calls the host while the clock stands still. It throws an Error when the host refuses.
-func (r *run) ask(ctx context.Context, h host, op string, args any) goja.Value {
+func (r *run) ask(ctx context.Context, h protocol.Host, op string, args any) goja.Value {
 	raw, err := json.Marshal(args)
 	if err == nil {
-		r.clock.pause()
-		raw, err = h.call(ctx, op, raw)
-		r.clock.resume()
+		r.clock.Pause()
+		raw, err = h.Call(ctx, op, raw)
+		r.clock.Resume()
 	}
 	if err == nil {
 		return r.value(raw)
 	}
-	if no := (*refusal)(nil); errors.As(err, &no) {
+	if no := (*protocol.Refusal)(nil); errors.As(err, &no) {
 		r.throw(no)
 	}
-	r.throw(refuse("%v", err))
+	r.throw(protocol.Refuse("%v", err))
 	return nil
 }
 
 // throw throws an Error as scripts know it. Nothing of Go is in it.
-func (r *run) throw(no *refusal) {
+func (r *run) throw(no *protocol.Refusal) {
 	e, err := r.rt.New(r.newError, r.rt.ToValue(no.Message))
 	if err != nil {
 		panic(err)
@@ -267,11 +245,11 @@ func (r *run) json(v goja.Value) json.RawMessage {
 		return json.RawMessage("null")
 	}
 	s := text.String()
-	if len(s) > maxValue {
-		r.throw(refuse("a value of %d bytes as JSON; at most %d", len(s), maxValue))
+	if len(s) > protocol.MaxValue {
+		r.throw(protocol.Refuse("a value of %d bytes as JSON; at most %d", len(s), protocol.MaxValue))
 	}
 	if !json.Valid([]byte(s)) {
-		r.throw(refuse("a value that nests too deeply"))
+		r.throw(protocol.Refuse("a value that nests too deeply"))
 	}
 	return json.RawMessage(s)
 }

@@ -1,4 +1,4 @@
-package hook
+package protocol
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Thrown is what a hook has thrown, for errors.AsType. Its texts are the hook's and are not safe for a terminal.
+// Thrown is an error that a hook threw, for errors.AsType. The hook wrote its texts: escape them before a terminal shows them.
 type Thrown struct {
 	Name    string   `json:"name,omitempty"` // such as "TypeError"; "": it was no Error
 	Message string   `json:"message"`        // at most 4 KiB
@@ -23,92 +23,95 @@ func (t *Thrown) Error() string {
 	if t.Name != "" && t.Name != "Error" {
 		text = t.Name + ": " + text
 	}
-	if at := t.at(); at != "" {
+	if at := t.Place(); at != "" {
 		text += " (" + at + ")"
 	}
 	return text
 }
 
-func (t *Thrown) at() string {
+// Place is "FILE:LINE:COLUMN", or "" when the place is not known.
+func (t *Thrown) Place() string {
 	if t.File == "" {
 		return ""
 	}
 	return fmt.Sprintf("%s:%d:%d", t.File, t.Line, t.Column)
 }
 
-// kind is why a script ended without a value.
-type kind string
+// Kind is the reason that a script ended without a value.
+type Kind string
 
+// The kinds.
 const (
-	thrown    kind = "thrown"
-	tooLong   kind = "time"
-	tooBig    kind = "memory"
-	tooDeep   kind = "depth"
-	tooNested kind = "nesting"  // of data or code, not of calls
-	pending   kind = "pending"  // a promise that nothing can settle any more
-	badValue  kind = "value"    // it returned what is not JSON, or too much
-	badCode   kind = "source"   // it cannot be compiled
-	canceled  kind = "canceled" //
-	broken    kind = "broken"   // the engine failed
+	Uncaught        Kind = "thrown"
+	TimeExceeded    Kind = "time"
+	MemoryExceeded  Kind = "memory"
+	DepthExceeded   Kind = "depth"
+	NestingExceeded Kind = "nesting"  // of data or code, not of calls
+	PendingPromise  Kind = "pending"  // the hook returned a promise that can never settle
+	InvalidValue    Kind = "value"    // the hook returned a value that is not JSON, or is too large
+	InvalidSource   Kind = "source"   // the script does not compile
+	Canceled        Kind = "canceled" // by the context
+	EngineFailed    Kind = "broken"
 )
 
-// fault is the end of a script without a value, as it goes between us and a worker.
-type fault struct {
-	Kind kind   `json:"kind"`
+// Fault is a script that ended without a value.
+type Fault struct {
+	Kind Kind   `json:"kind"`
 	Text string `json:"text,omitempty"` // instead of the usual words for the kind
 	Thrown
 }
 
-func (f *fault) Error() string {
+// Error is "TEXT (FILE:LINE:COLUMN)".
+func (f *Fault) Error() string {
 	text := f.Text
 	if text == "" {
 		text = string(f.Kind)
 	}
-	if at := f.at(); at != "" {
+	if at := f.Place(); at != "" {
 		text += " (" + at + ")"
 	}
 	return text
 }
 
-// failure is the error of a fault for callers.
-func (f *fault) failure(op string, l Limits) error {
+// Failure returns the error that callers of op get for f. The limits l are those that the script ran under.
+func (f *Fault) Failure(op string, l Limits) error {
 	err := f.coded(l)
 	err.Op = op
 	return err
 }
 
-func (f *fault) coded(l Limits) *sandbox.Error {
+func (f *Fault) coded(l Limits) *sandbox.Error {
 	at := ""
-	if f.at() != "" {
-		at = " (" + f.at() + ")"
+	if f.Place() != "" {
+		at = " (" + f.Place() + ")"
 	}
 	switch f.Kind {
-	case thrown:
+	case Uncaught:
 		t := f.Thrown
 		return &sandbox.Error{Code: sandbox.Denied, Err: &t}
-	case tooLong:
+	case TimeExceeded:
 		return sandbox.Errorf(sandbox.Timeout, "the script ran for longer than %v%s", l.Time, at)
-	case tooBig:
+	case MemoryExceeded:
 		return sandbox.Errorf(sandbox.Exhausted, "the script needs more than %s of memory%s", sandbox.Bytes(l.Memory), at)
-	case tooNested:
+	case NestingExceeded:
 		return sandbox.Errorf(sandbox.Exhausted, "the script makes data or code that nests too deeply%s", at)
-	case tooDeep:
+	case DepthExceeded:
 		return sandbox.Errorf(sandbox.Exhausted, "the script nests more than %d calls%s", l.Depth, at).
 			WithHint("a function may be calling itself without end")
-	case pending:
+	case PendingPromise:
 		return sandbox.Errorf(sandbox.Invalid, "the hook waits for a promise that nothing settles").
 			WithHint("there are no timers; everything of ctx returns when it is done")
-	case badValue, badCode:
+	case InvalidValue, InvalidSource:
 		return sandbox.Errorf(sandbox.Invalid, "%s%s", f.Text, at)
-	case canceled:
+	case Canceled:
 		return sandbox.Errorf(sandbox.Canceled, "canceled%s", at)
 	default:
 		return sandbox.Errorf(sandbox.Internal, "the script's engine failed: %s", f.Text)
 	}
 }
 
-// clip shortens a text of a script to n bytes.
-func clip(s string, n int) string {
+// Clip shortens s to n bytes and makes it valid UTF-8.
+func Clip(s string, n int) string {
 	if len(s) > n {
 		s = s[:n] + "..."
 	}

@@ -1,4 +1,4 @@
-package hook
+package interpreter
 
 import (
 	"encoding/json"
@@ -6,6 +6,8 @@ import (
 	"reflect"
 
 	"github.com/dop251/goja"
+
+	"github.com/seed434b0696/agent-sandbox/internal/agent/hook/protocol"
 )
 
 // load runs the script's own statements, which declare its hooks.
@@ -17,10 +19,10 @@ func (r *run) load(prg *goja.Program) error {
 }
 
 // call calls one hook and waits for a promise that it returns.
-func (r *run) call(o runOrder) (json.RawMessage, error) {
+func (r *run) call(o protocol.RunOrder) (json.RawMessage, error) {
 	f, ok := goja.AssertFunction(r.hooks.Get(o.Function))
 	if !ok {
-		return nil, &fault{Kind: badValue, Text: "there is no function " + o.Function}
+		return nil, &protocol.Fault{Kind: protocol.InvalidValue, Text: "there is no function " + o.Function}
 	}
 	v, err := f(goja.Undefined(), r.first, r.value(o.Argument), r.value(o.Options))
 	if err != nil {
@@ -34,8 +36,8 @@ func (r *run) call(o runOrder) (json.RawMessage, error) {
 	case err != nil && r.uncatchable(err):
 		return nil, err
 	case err != nil:
-		f := &fault{Kind: badValue}
-		if e := (*fault)(nil); errors.As(r.fault(err), &e) {
+		f := &protocol.Fault{Kind: protocol.InvalidValue}
+		if e := (*protocol.Fault)(nil); errors.As(r.fault(err), &e) {
 			f.Thrown, f.Text = e.Thrown, o.Function+" returned what is not JSON: "+e.Message
 		}
 		return nil, f
@@ -43,11 +45,11 @@ func (r *run) call(o runOrder) (json.RawMessage, error) {
 		return json.RawMessage("null"), nil
 	}
 	s := text.String()
-	if len(s) > maxValue {
-		return nil, &fault{Kind: badValue, Text: o.Function + " returned too much"}
+	if len(s) > protocol.MaxValue {
+		return nil, &protocol.Fault{Kind: protocol.InvalidValue, Text: o.Function + " returned too much"}
 	}
 	if !json.Valid([]byte(s)) {
-		return nil, &fault{Kind: badValue, Text: o.Function + " returned what nests too deeply"}
+		return nil, &protocol.Fault{Kind: protocol.InvalidValue, Text: o.Function + " returned what nests too deeply"}
 	}
 	return json.RawMessage(s), nil
 }
@@ -69,7 +71,7 @@ func (r *run) settled(v goja.Value) (goja.Value, error) {
 	case goja.PromiseStateRejected:
 		return nil, r.thrown(p.Result(), nil)
 	default:
-		return nil, &fault{Kind: pending}
+		return nil, &protocol.Fault{Kind: protocol.PendingPromise}
 	}
 }
 

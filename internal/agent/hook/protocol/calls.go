@@ -1,0 +1,57 @@
+package protocol
+
+import "encoding/json"
+
+// Op is what a message to the user does.
+type Op string
+
+// The operations. Those but Send and Start are about a message that Start began.
+const (
+	Send    Op = "send"    // shows a whole message
+	Start   Op = "start"   // shows a message that others change, until it ends: ctx.SendStream
+	Replace Op = "replace" // puts another in its place
+	Append  Op = "append"  // adds to its content
+	End     Op = "end"     // it stays as it is; a Message with Type set is appended first
+)
+
+// MessageFunctions are the names of the functions of ctx by their operation.
+var MessageFunctions = map[Op]string{Send: "Send", Start: "SendStream", Replace: "Replace", Append: "Append", End: "End"}
+
+// Level is the importance of a line of the log.
+type Level string
+
+// The levels.
+const (
+	Trace Level = "trace"
+	Debug Level = "debug"
+	Info  Level = "info"
+	Warn  Level = "warn"
+	Error Level = "error"
+)
+
+// SandboxArgs are the arguments of the host call "sandbox".
+type SandboxArgs struct {
+	Function string            `json:"function"`
+	Args     []json.RawMessage `json:"args"`
+}
+
+// MemoryArgs are the arguments of the host call "memory".
+type MemoryArgs struct {
+	Space    string          `json:"space"`
+	Function string          `json:"function"`
+	Key      string          `json:"key,omitempty"`
+	Value    json.RawMessage `json:"value,omitempty"`
+}
+
+// MessageArgs are the arguments of the host call "message".
+type MessageArgs struct {
+	Op      Op              `json:"op"`
+	ID      string          `json:"id,omitempty"`
+	Message json.RawMessage `json:"message,omitempty"`
+}
+
+// LogArgs are the arguments of the host call "log".
+type LogArgs struct {
+	Level Level  `json:"level"`
+	Text  string `json:"text"`
+}
