@@ -98,10 +98,10 @@ func (c *escape) start(p *attempt) error {
 	if c.Net == nil {
 		return p.cmd.Start()
 	}
-	if err := theWorld.begin(c.Net); err != nil {
+	if err := c.world.begin(c.Net); err != nil {
 		return err
 	}
-	return theWorld.machine.do(p.cmd.Start)
+	return c.world.machine.do(p.cmd.Start)
 }
 
 func (c *escape) command(ctx context.Context, h *host, inside bool, flags []string) *exec.Cmd {

@@ -69,7 +69,8 @@ func lifecycle() []escape {
 	}
 	list := `ls -A . .git .vscode src ignored | sort`
 	limit := func(h *host, o outcome) error {
-		if !o.tried() && o.code != 124 && o.code != 125 && o.code != 137 {
+		refused := o.code == 2 && strings.Contains(o.stderr, "Cannot fork") // the shell itself, by the limit of processes
+		if !o.tried() && !refused && o.code != 124 && o.code != 125 && o.code != 137 {
 			return fmt.Errorf("neither ran to its end, nor was killed or refused: %d", o.code)
 		}
 		return nil

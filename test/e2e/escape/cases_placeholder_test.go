@@ -142,7 +142,7 @@ func placeholders() []escape {
 		},
 		{
 			ID: "F24.16", Name: "neither is the key of a CA of one's own", Matrix: rowSecrets, Net: &online{},
-			Setup: func(h *host) { h.write("home/own-ca.pem", theWorld.authority.pem) },
+			Setup: func(h *host) { h.write("home/own-ca.pem", h.world.authority.pem) },
 			Flags: []string{"--ca", "{home}/own-ca.pem", "--allow", "GET https://allowed.test/**"},
 			Sh: inside + `[ ! $inside ] || [ -s "$SSL_CERT_FILE" ] || echo BROKEN no CA; for f in {home}/own-ca.pem /proc/self/root{home}/own-ca.pem $SSL_CERT_FILE; do grep 'PRIVATE KEY' $f && echo OPEN $f; done
 				ln {home}/own-ca.pem own; cp {home}/own-ca.pem own; mv {home}/own-ca.pem own; grep 'PRIVATE KEY' own && echo OPEN own; true`,
@@ -203,7 +203,7 @@ func onlyBound(h *host, _ outcome) error {
 	}
 	var errs []error
 	arrived := false
-	for _, v := range theWorld.seen() {
+	for _, v := range h.world.seen() {
 		bound := v.host == "api.test" && v.tls && v.to.Port() == 443
 		if bound && strings.Contains(v.header.Get("Authorization"), canary) {
 			arrived = true

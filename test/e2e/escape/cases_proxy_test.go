@@ -32,13 +32,13 @@ func (h *host) note(format string, args ...any) {
 }
 
 // greet connects from the machine and returns what a server says first.
-func greet(addr string) string {
-	text, _ := greeting(addr)
+func (h *host) greet(addr string) string {
+	text, _ := h.greeting(addr)
 	return text
 }
 
-func greeting(addr string) (string, error) {
-	c, err := theWorld.dial(addr)
+func (h *host) greeting(addr string) (string, error) {
+	c, err := h.world.dial(addr)
 	if err != nil {
 		return "", err
 	}
@@ -49,8 +49,8 @@ func greeting(addr string) (string, error) {
 }
 
 // proxied is what a proxy at an address of the machine's answers to a request.
-func proxied(addr string) string {
-	c, err := theWorld.dial(addr)
+func (h *host) proxied(addr string) string {
+	c, err := h.world.dial(addr)
 	if err != nil {
 		return ""
 	}
@@ -90,7 +90,7 @@ func (w *world) sockets(wall *wall) ([]string, error) {
 
 // noSockets says what is left in the machine's network.
 func noSockets(h *host, _ outcome) error {
-	left, err := theWorld.sockets(h.wall)
+	left, err := h.world.sockets(h.wall)
 	if len(left) > 0 {
 		err = errors.Join(err, fmt.Errorf("sockets are left: %q", left))
 	}
@@ -148,11 +148,11 @@ func proxies() []escape {
 			ID: "E21.26", Name: "the host's users do not reach the proxy", Matrix: rowProxy, Flags: list, Net: naive, Sh: wait,
 			During: func(h *host, _ *attempt) {
 				for _, a := range own {
-					if got := proxied(net.JoinHostPort(a, "3128")); got != "" {
+					if got := h.proxied(net.JoinHostPort(a, "3128")); got != "" {
 						h.note("the proxy answers at %s: %.100q", a, got)
 					}
 				}
-				if left, err := theWorld.sockets(h.wall); err != nil || len(left) > 0 {
+				if left, err := h.world.sockets(h.wall); err != nil || len(left) > 0 {
 					h.note("sockets in the host's network: %v %q", err, left)
 				}
 			},
@@ -182,12 +182,9 @@ func proxies() []escape {
 			Sh:    fetched + "; {attacker} patience go done",
 			During: func(h *host, p *attempt) {
 				// The streams may end in a process that is stopped, so the two talk through the tree.
-				stopped := h.ours()
+				stopped := h.stopOurs()
 				if p.inside && len(stopped) == 0 {
 					h.note("BROKEN: no process to stop")
-				}
-				for _, pid := range stopped {
-					_ = syscall.Kill(pid, syscall.SIGSTOP)
 				}
 				h.talk("go", "done")
 				for _, pid := range stopped {
@@ -200,16 +197,16 @@ func proxies() []escape {
 			ID: "E21.30", Name: "when agent-sandbox is killed, connections end and nothing is left of it", Matrix: rowProxy, Ends: true,
 			Flags: append(rules("allowed.test"), "--publish", "8700"), Net: naive, Go: []string{"hold", "allowed.test:443", "8700"},
 			During: func(h *host, p *attempt) {
-				if err := theWorld.settle(); err != nil || len(theWorld.web.connected()) == 0 {
+				if err := h.world.settle(); err != nil || len(h.world.web.connected()) == 0 {
 					h.note("BROKEN: no connection is held (%v)", err)
 				}
-				if got, err := greeting("127.0.0.1:8700"); p.inside && got != "inside 8700\n" {
+				if got, err := h.greeting("127.0.0.1:8700"); p.inside && got != "inside 8700\n" {
 					h.note("BROKEN: the published port answers %q, %v", got, err)
 				}
 				h.kill(p)
 			},
 			Hold: func(h *host, o outcome) error {
-				return errors.Join(noted(h, o), theWorld.web.released(), noSockets(h, o))
+				return errors.Join(noted(h, o), h.world.web.released(), noSockets(h, o))
 			},
 		},
 	}
@@ -220,7 +217,7 @@ func (h *host) other(flags, args []string) {
 	cmd := h.command(h.work, args...)
 	var buf bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &buf, &buf
-	err := theWorld.machine.do(cmd.Start)
+	err := h.world.machine.do(cmd.Start)
 	if err == nil {
 		err = cmd.Wait()
 	}

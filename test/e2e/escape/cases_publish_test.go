@@ -23,17 +23,17 @@ func published() []escape {
 			ID: "E23.1", Name: "a published port is on 127.0.0.1 and on no other address", Matrix: rowPublish, Flags: publish, Net: &online{},
 			Go: []string{"serve", "8700"}, Hold: noted,
 			During: func(h *host, _ *attempt) {
-				if got := greet("127.0.0.1:8700"); got != "inside 8700\n" {
+				if got := h.greet("127.0.0.1:8700"); got != "inside 8700\n" {
 					h.note("BROKEN: 127.0.0.1 answers %q", got)
 				}
 				for _, a := range own[1:] {
-					if got := greet(net.JoinHostPort(a, "8700")); got != "" {
+					if got := h.greet(net.JoinHostPort(a, "8700")); got != "" {
 						h.note("%s answers %q", a, got)
 					}
 				}
 				// From another machine.
 				for _, a := range []string{ownIPv4, ownIPv6} {
-					err := theWorld.internet.do(func() error {
+					err := h.world.internet.do(func() error {
 						c, err := net.Dial("tcp", net.JoinHostPort(a, "8700")) //nolint:noctx // refused or not, it is quick
 						if err == nil {
 							_ = c.Close()
@@ -50,11 +50,11 @@ func published() []escape {
 			ID: "E23.2", Name: "no port is published but those that are listed", Matrix: rowPublish, Flags: []string{"--publish", "8701:8700"}, Net: &online{},
 			Go: []string{"serve", "8700", "8702", "8703"}, Hold: noted,
 			During: func(h *host, p *attempt) {
-				if got := greet("127.0.0.1:8701"); p.inside && got != "inside 8700\n" {
+				if got := h.greet("127.0.0.1:8701"); p.inside && got != "inside 8700\n" {
 					h.note("BROKEN: 8701 answers %q", got)
 				}
 				for _, port := range []string{"8700", "8702", "8703"} {
-					if got := greet("127.0.0.1:" + port); got != "" {
+					if got := h.greet("127.0.0.1:" + port); got != "" {
 						h.note("%s answers %q", port, got)
 					}
 				}
@@ -70,7 +70,7 @@ func published() []escape {
 			During: func(h *host, _ *attempt) { h.keepOpen("127.0.0.1:8700") },
 			Hold: func(h *host, o outcome) error {
 				errs := []error{noted(h, o), noSockets(h, o)}
-				if err := theWorld.machine.do(func() error { return bindPort(8700) }); err != nil {
+				if err := h.world.machine.do(func() error { return bindPort(8700) }); err != nil {
 					errs = append(errs, fmt.Errorf("the port is still taken: %w", err))
 				}
 				return errors.Join(errs...)
@@ -94,12 +94,12 @@ func published() []escape {
 				if !p.inside {
 					second = h.command(h.work, "touch", "second")
 				}
-				h.must(theWorld.machine.do(second.Start))
+				h.must(h.world.machine.do(second.Start))
 				err := second.Wait()
 				if _, serr := os.Lstat(h.path("home/project/second")); err == nil || serr == nil {
 					h.note("the second one ran: %v", err)
 				}
-				if got := greet("127.0.0.1:8700"); got != "inside 8700\n" {
+				if got := h.greet("127.0.0.1:8700"); got != "inside 8700\n" {
 					h.note("BROKEN: it answers %q", got)
 				}
 			},
@@ -131,7 +131,7 @@ func published() []escape {
 				if !p.inside {
 					port = "3128"
 				}
-				if got := proxied("127.0.0.1:" + port); got != "" {
+				if got := h.proxied("127.0.0.1:" + port); got != "" {
 					h.note("the proxy answers: %.100q", got)
 				}
 			},
@@ -141,7 +141,7 @@ func published() []escape {
 
 // keepOpen has a connection that is not closed before the attempt has ended.
 func (h *host) keepOpen(addr string) {
-	c, err := theWorld.dial(addr)
+	c, err := h.world.dial(addr)
 	if err != nil {
 		h.note("BROKEN: %v", err)
 		return

@@ -117,9 +117,9 @@ func answered(list ...probe) []probe {
 
 // onlyBelow holds when only GET below a path has arrived.
 func onlyBelow(dir string) func(*host, outcome) error {
-	return func(*host, outcome) error {
+	return func(h *host, _ outcome) error {
 		var errs []error
-		for _, v := range theWorld.seen() {
+		for _, v := range h.world.seen() {
 			if v.method != "" && (v.method != http.MethodGet || path.Clean(v.path) != v.path || !strings.HasPrefix(v.path, dir)) {
 				errs = append(errs, fmt.Errorf("this request arrived: %s", v))
 			}

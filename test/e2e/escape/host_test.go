@@ -38,7 +38,8 @@ type host struct {
 	before  map[string]string
 	vars    map[string]string
 	closers []func()
-	wall    *wall // that stands in the way of attempts inside
+	world   *world // the network that the host is on; nil: this machine's
+	wall    *wall  // that stands in the way of attempts inside
 
 	services []*listener // that nobody may reach
 	found    []process   // that During has noted
@@ -60,7 +61,7 @@ var hosts struct {
 	templates map[int]string
 }
 
-func newHost(t *testing.T, uid int) *host {
+func (c *escape) newHost(t *testing.T, uid int) *host {
 	t.Helper()
 	template := hostTemplate(t, uid)
 	hosts.Lock()
@@ -70,7 +71,7 @@ func newHost(t *testing.T, uid int) *host {
 	h := &host{
 		t: t, uid: uid, base: base, home: filepath.Join(base, "home"), work: filepath.Join(base, "home", "project"),
 		tmp: filepath.Join(base, "tmp"), runtime: filepath.Join(base, "runtime"),
-		wall: plainWall(),
+		wall: plainWall(), world: c.world,
 	}
 	h.must(os.Mkdir(base, 0o755))
 	h.mustRun("/", "cp", "-a", template+"/.", base)
@@ -419,6 +420,19 @@ func (h *host) ours() []int {
 		}
 	}
 	return out
+}
+
+// stopOurs stops the processes of agent-sandbox and returns them. One that was starting, or was made by another before that
+// was stopped, is found by a later look: it ends with two that find no further one.
+func (h *host) stopOurs() (stopped []int) {
+	for idle := 0; idle < 2; idle++ {
+		for _, pid := range h.ours() {
+			if !slices.Contains(stopped, pid) && syscall.Kill(pid, syscall.SIGSTOP) == nil {
+				stopped, idle = append(stopped, pid), 0
+			}
+		}
+	}
+	return stopped
 }
 
 // gone waits until processes that were found have ended: a pod waits first whether its client comes back.

@@ -53,6 +53,19 @@ func (r *results) complete(all []escape) string {
 	return ""
 }
 
+// assume gives a case that was made as one user the same result as the others.
+func (r *results) assume(all []escape) {
+	for _, c := range all {
+		for _, u := range users {
+			for _, other := range users {
+				if v := r.at(c.ID, other); v != verdictNone && r.at(c.ID, u) == verdictNone {
+					r.set(c.ID, u, v)
+				}
+			}
+		}
+	}
+}
+
 // peerRow is a row of the matrix: what was measured with other tools as uid 1000
 // with their defaults, writing allowed in the work tree and ~/.ssh and ~/.aws hidden.
 type peerRow struct {
@@ -126,10 +139,14 @@ var users = []string{"root", "user"}
 // checkMatrix compares the document with this run, or writes it.
 func checkMatrix(t *testing.T, all []escape, res *results) {
 	t.Helper()
+	whole := res.complete(all) == ""
+	if !whole {
+		res.assume(all)
+	}
 	if missing := res.complete(all); missing != "" {
 		t.Skipf("only part of the suite has run: no result of %s", missing)
 	}
-	document(t, matrixBegin, matrixEnd, matrix(all, res), *update)
+	document(t, matrixBegin, matrixEnd, matrix(all, res), *update && whole)
 }
 
 // document compares what the threat model says between two marks with text, or writes it.

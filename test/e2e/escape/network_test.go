@@ -99,39 +99,53 @@ type online struct {
 	Naive  bool     // the control has a careless proxy; see naive
 }
 
-var theWorld struct {
+// worlds lends each case a world of its own, and makes no more of them than are in use at one time.
+var worlds struct {
 	sync.Mutex
-	*world
-	err error
+	free      []*world
+	authority *authority // of all of them
+	err       error
 }
 
-// needsWorld makes the world once. It takes root; the plain user's cases run in the
-// same one.
-func needsWorld(t *testing.T) {
+// borrowWorld returns a world for the rest of a test. It takes root; the plain user's cases run in the same worlds.
+func borrowWorld(t *testing.T) *world {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("only root can make networks to test with")
 	}
-	theWorld.Lock()
-	defer theWorld.Unlock()
-	if theWorld.world == nil && theWorld.err == nil {
-		theWorld.world, theWorld.err = newWorld()
+	worlds.Lock()
+	defer worlds.Unlock()
+	var w *world
+	if n := len(worlds.free); n > 0 {
+		w, worlds.free = worlds.free[n-1], worlds.free[:n-1]
+	} else if worlds.err == nil {
+		w, worlds.err = newWorld()
 	}
-	if theWorld.err == nil {
-		return
+	if worlds.err == nil {
+		t.Cleanup(func() {
+			worlds.Lock()
+			defer worlds.Unlock()
+			worlds.free = append(worlds.free, w)
+		})
+		return w
 	}
 	if slices.Contains(strings.Split(os.Getenv("SANDBOX_REQUIRE"), ","), "network") {
-		t.Fatalf("required, and not available: %v", theWorld.err)
+		t.Fatalf("required, and not available: %v", worlds.err)
 	}
-	t.Skipf("no network to test with: %v", theWorld.err)
+	t.Skipf("no network to test with: %v", worlds.err)
+	return nil
 }
 
+// newWorld is called with worlds locked.
 func newWorld() (*world, error) {
 	w := &world{marks: map[string]chan struct{}{}, want: &online{}}
 	var err error
-	if w.authority, err = newAuthority(filepath.Join(lab.base, "ca.pem")); err != nil {
-		return nil, err
+	if worlds.authority == nil {
+		if worlds.authority, err = newAuthority(filepath.Join(lab.base, "ca.pem")); err != nil {
+			return nil, err
+		}
 	}
+	w.authority = worlds.authority
 	w.web = newWebsite(w)
 	if w.machine, err = newSpace(unix.CLONE_FS | unix.CLONE_NEWNS | unix.CLONE_NEWNET); err != nil {
 		return nil, fmt.Errorf("namespaces: %w", err)
@@ -269,8 +283,8 @@ func (w *world) dialMarked(addr string, done chan struct{}) (net.Conn, error) {
 	return w.dial(addr)
 }
 
-// judge says what an attempt has done on the network that it must not.
-func (w *world) judge() error {
+// judge says what an attempt of a host has done on the network that it must not.
+func (w *world) judge(h *host) error {
 	packets := w.packets()
 	if err := w.settle(); err != nil {
 		return err
@@ -292,7 +306,7 @@ func (w *world) judge() error {
 		errs = append(errs, fmt.Errorf("these packets left the machine: %q", packets))
 	}
 	mounts, err := w.machine.proc("mountinfo")
-	if err == nil && strings.Contains(mounts, "/host-") {
+	if err == nil && strings.Contains(mounts, "/"+filepath.Base(h.base)) {
 		err = errors.New("a mount is left")
 	}
 	return errors.Join(append(errs, err)...)
