@@ -80,7 +80,7 @@ func (v *lvalue) get(sh *interp) int64 {
 	var ok bool
 	if sh.isAssoc(v.slot) {
 		pl, _ := sh.follow(v.slot)
-		s, ok = sh.cell(pl.slot).assoc.at(v.key(sh))
+		s, ok = sh.cell(pl.slot).assoc.At(v.key(sh))
 	} else {
 		i, fine := v.at(sh)
 		if !fine {

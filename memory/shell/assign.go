@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/array"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/quote"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
 )
 
@@ -173,10 +175,10 @@ func (a *assignCode) mixedArray(sh *interp, slot int) bool {
 	next := int64(0)
 	if a.more {
 		sh.makeArray(c)
-		next = c.arr.end()
+		next = c.arr.End()
 	} else {
 		sh.empty(c)
-		c.arr = &indexed{epoch: sh.epoch}
+		c.arr = array.NewIndexed(nil, sh.epoch)
 		c.attr = c.attr&^(attrNum|attrNoText) | attrArray
 	}
 	c.attr |= attrSet
@@ -210,7 +212,7 @@ func (sh *interp) elementIndex(slot int, index *subscript) (int64, bool) {
 		return 0, false
 	}
 	if i < 0 {
-		i += sh.own(slot).arr.end()
+		i += sh.own(slot).arr.End()
 	}
 	return i, i >= 0
 }
@@ -251,17 +253,17 @@ func (a *assignCode) runTable(sh *interp, slot int) bool {
 		return false
 	}
 	c := sh.own(slot)
-	var old *assoc
+	var old *array.Assoc
 	if !a.more {
 		old = c.assoc
 		sh.empty(c)
-		c.assoc = newAssoc(sh.epoch)
+		c.assoc = array.NewAssoc(sh.epoch)
 	}
 	c.attr |= attrSet
 	for _, p := range pairs {
 		if p.more && old != nil {
-			if _, have := c.assoc.at(p.key); !have {
-				if s, ok := old.at(p.key); ok {
+			if _, have := c.assoc.At(p.key); !have {
+				if s, ok := old.At(p.key); ok {
 					p.s = s + p.s
 				}
 			}
@@ -392,5 +394,5 @@ func (a *assignCode) traceText(sh *interp) string {
 	if s == "" {
 		return name + op
 	}
-	return name + op + sh.traceQuote(s)
+	return name + op + quote.Trace(sh.locale(), s)
 }

@@ -3,6 +3,8 @@ package shell
 import (
 	"strconv"
 	"unsafe"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/array"
 )
 
 // attr is what declare can say of a variable, and how its value is kept.
@@ -41,8 +43,8 @@ type cell struct {
 	attr  attr
 	told  int // bytes charged for the value
 	epoch uint64
-	arr   *indexed
-	assoc *assoc
+	arr   *array.Indexed
+	assoc *array.Assoc
 	dyn   *dynamic
 }
 
@@ -64,10 +66,10 @@ func (sh *interp) text(c *cell) string {
 		}
 		return c.dyn.value(sh)
 	case c.attr&attrArray != 0:
-		s, _ := c.arr.at(0)
+		s, _ := c.arr.At(0)
 		return s
 	}
-	s, _ := c.assoc.at("0")
+	s, _ := c.assoc.At("0")
 	return s
 }
 
@@ -79,10 +81,10 @@ func (c *cell) isSet() bool {
 	case c.attr&attrDynamic != 0:
 		return true
 	case c.attr&attrArray != 0:
-		_, ok := c.arr.at(0)
+		_, ok := c.arr.At(0)
 		return ok
 	case c.attr&attrAssoc != 0:
-		_, ok := c.assoc.at("0")
+		_, ok := c.assoc.At("0")
 		return ok
 	}
 	return c.attr&attrSet != 0
@@ -175,24 +177,24 @@ func (sh *interp) grow(c *cell, s string) bool {
 }
 
 // array returns the elements for writing.
-func (sh *interp) array(c *cell) *indexed {
+func (sh *interp) array(c *cell) *array.Indexed {
 	switch {
 	case c.arr == nil:
-		c.arr = &indexed{epoch: sh.epoch}
-	case c.arr.epoch != sh.epoch:
-		c.arr = c.arr.clone(sh.epoch)
+		c.arr = array.NewIndexed(nil, sh.epoch)
+	case c.arr.Epoch != sh.epoch:
+		c.arr = c.arr.Clone(sh.epoch)
 		sh.retell(c)
 	}
 	return c.arr
 }
 
 // table returns the elements of an associative array for writing.
-func (sh *interp) table(c *cell) *assoc {
+func (sh *interp) table(c *cell) *array.Assoc {
 	switch {
 	case c.assoc == nil:
-		c.assoc = newAssoc(sh.epoch)
-	case c.assoc.epoch != sh.epoch:
-		c.assoc = c.assoc.clone(sh.epoch)
+		c.assoc = array.NewAssoc(sh.epoch)
+	case c.assoc.Epoch != sh.epoch:
+		c.assoc = c.assoc.Clone(sh.epoch)
 		sh.retell(c)
 	}
 	return c.assoc

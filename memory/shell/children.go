@@ -1,10 +1,12 @@
 package shell
 
+import "github.com/seed434b0696/agent-sandbox/internal/memory/signal"
+
 // childEnded notes for the shell p that n of its children have ended, or with 0 that one has stopped.
 func (p *process) childEnded(n int) {
-	if p.handled.Load()&(1<<sigCHLD) != 0 && n > 0 {
+	if p.handled.Load()&(1<<signal.CHLD) != 0 && n > 0 {
 		p.children.Add(int64(n))
-		p.pending.Or(1 << sigCHLD)
+		p.pending.Or(1 << signal.CHLD)
 		p.attention.Store(true)
 		if w := p.wake.Load(); w != nil {
 			select {
@@ -67,7 +69,7 @@ func (sh *interp) runChildTrap() {
 	n := sh.childrenLater
 	sh.childrenLater = 0
 	for n += sh.p.children.Swap(0); n > 0 && sh.ctl == ctlNone; n += sh.p.children.Swap(0) {
-		sh.runTrap(sigCHLD)
+		sh.runTrap(signal.CHLD)
 		n--
 	}
 	if sh.ctl == ctlExit { // An exit in it does not give the shell its status.
@@ -78,7 +80,7 @@ func (sh *interp) runChildTrap() {
 
 // takeChildren runs the trap of SIGCHLD for the children that have ended.
 func (sh *interp) takeChildren() {
-	const bit = 1 << sigCHLD
+	const bit = 1 << signal.CHLD
 	if sh.ownProcess && sh.ctl == ctlNone && sh.p.handled.Load()&bit != 0 && sh.p.pending.And(^uint64(bit))&bit != 0 {
 		sh.runChildTrap()
 	}

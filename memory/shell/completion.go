@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/pattern"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/signal"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
 )
 
@@ -275,8 +277,8 @@ func (g *generator) action(name string) int {
 			names = append(names, o.name)
 		}
 	case "signal":
-		for n := 1; n <= sigRTMAX; n++ {
-			if s := signalName(n); s != "" {
+		for n := 1; n <= signal.RTMAX; n++ {
+			if s := signal.Name(n); s != "" {
 				names = append(names, "SIG"+s)
 			}
 		}
@@ -393,6 +395,6 @@ func (g *generator) filtered() []string {
 		return g.list
 	}
 	text, not := strings.CutPrefix(g.filter, "!")
-	pat := g.sh.patternOf(strings.ReplaceAll(text, "&", escapePattern(g.word)), g.sh.patternFlags())
-	return slices.DeleteFunc(g.list, func(s string) bool { return pat.match(g.sh, s) != not })
+	pat := g.sh.patternOf(strings.ReplaceAll(text, "&", pattern.Escape(g.word)), g.sh.patternFlags())
+	return slices.DeleteFunc(g.list, func(s string) bool { return pat.Match(work{g.sh}, s) != not })
 }

@@ -3,6 +3,7 @@ package shell
 import (
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/pattern"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
 )
 
@@ -170,11 +171,11 @@ func (c *compiler) condMatch(x, y *word, op string) test {
 			return false
 		}
 		sh.traceCond2(s, op, text)
-		flags := patExt | sh.localeFlags()
+		flags := pattern.Ext | sh.localeFlags()
 		if fold {
-			flags |= patFold
+			flags |= pattern.Fold
 		}
-		return sh.patternOf(text, flags).match(sh, s) != not
+		return sh.patternOf(text, flags).Match(work{sh}, s) != not
 	}
 }
 

@@ -3,6 +3,7 @@ package shell
 import (
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/pattern"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
 )
 
@@ -303,13 +304,13 @@ func (sh *interp) matchCase(pats []casePattern, s string) bool {
 		}
 		flags := sh.localeFlags()
 		if fold {
-			flags = patFold
+			flags = pattern.Fold
 		}
 		pat := sh.wordPattern(p.w, flags)
 		if sh.ctl != ctlNone {
 			return false
 		}
-		if pat.match(sh, s) {
+		if pat.Match(work{sh}, s) {
 			return true
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/array"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
 )
 
@@ -395,7 +396,7 @@ func (sh *interp) setAttrs(d *declaration, c *cell) {
 			old = sh.text(c)
 		}
 		sh.empty(c)
-		c.assoc = newAssoc(sh.epoch)
+		c.assoc = array.NewAssoc(sh.epoch)
 		c.attr = c.attr&^(attrNum|attrNoText|attrArray|attrSet) | attrAssoc
 		if had {
 			sh.setKey(c, "0", old)

@@ -1,6 +1,10 @@
 package shell
 
-import "math"
+import (
+	"math"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/array"
+)
 
 // maxIndex bounds subscripts as bash's int does not: one element at a high index takes no room.
 const maxIndex = math.MaxInt64
@@ -62,13 +66,13 @@ func (sh *interp) assignIndex(slot int, i int64, s string, more bool, sub string
 	sh.makeArray(c)
 	a := sh.array(c)
 	if i < 0 {
-		i += a.end()
+		i += a.End()
 	}
 	if i < 0 || i > maxIndex {
 		sh.errorf("%s[%s]: bad array subscript", sh.m.lib.symbols.name(slot), sub)
 		return false
 	}
-	old, _ := a.at(i)
+	old, _ := a.At(i)
 	v, ok := sh.convert(c, old, s, more)
 	return ok && sh.setIndex(c, i, v)
 }
@@ -76,15 +80,15 @@ func (sh *interp) assignIndex(slot int, i int64, s string, more bool, sub string
 // setIndex stores an element of an array.
 func (sh *interp) setIndex(c *cell, i int64, v string) bool {
 	a := sh.array(c)
-	old, ok := a.at(i)
+	old, ok := a.At(i)
 	n := len(v) - len(old)
 	if !ok {
 		n += elemWeight
 	}
-	if !sh.tell(c, n) || !sh.spend(a.moves(i)) {
+	if !sh.tell(c, n) || !sh.spend(a.Moves(i)) {
 		return false
 	}
-	a.set(i, v)
+	a.Set(i, v)
 	c.attr |= attrSet
 	return true
 }
@@ -92,7 +96,7 @@ func (sh *interp) setIndex(c *cell, i int64, v string) bool {
 // setKey stores an element of an associative array.
 func (sh *interp) setKey(c *cell, key, v string) bool {
 	t := sh.table(c)
-	old, ok := t.at(key)
+	old, ok := t.At(key)
 	n := len(v) - len(old)
 	if !ok {
 		n += keyWeight + len(key)
@@ -100,7 +104,7 @@ func (sh *interp) setKey(c *cell, key, v string) bool {
 	if !sh.tell(c, n) {
 		return false
 	}
-	t.set(key, v)
+	t.Set(key, v)
 	c.attr |= attrSet
 	return true
 }
@@ -112,10 +116,10 @@ func (sh *interp) makeArray(c *cell) {
 	}
 	if c.isSet() {
 		s := sh.text(c)
-		sh.array(c).set(0, s)
+		sh.array(c).Set(0, s)
 		sh.tell(c, elemWeight+len(s)-c.told)
 	} else {
-		c.arr = &indexed{epoch: sh.epoch}
+		c.arr = array.NewIndexed(nil, sh.epoch)
 	}
 	c.str, c.room = "", 0
 	c.attr = c.attr&^(attrNum|attrNoText) | attrArray
@@ -132,7 +136,7 @@ func (sh *interp) assignKey(slot int, key, s string, more bool) bool {
 		return false
 	}
 	t := sh.table(c)
-	old, _ := t.at(key)
+	old, _ := t.At(key)
 	v, ok := sh.convert(c, old, s, more)
 	return ok && sh.setKey(c, key, v)
 }
@@ -151,7 +155,7 @@ func (sh *interp) setList(slot int, list []string) bool {
 		return false
 	}
 	c.str, c.room, c.assoc = "", 0, nil
-	c.arr = &indexed{vals: list, epoch: sh.epoch}
+	c.arr = array.NewIndexed(list, sh.epoch)
 	c.attr = c.attr&^(attrNum|attrNoText|attrAssoc|attrDynamic) | attrArray | attrSet
 	return true
 }

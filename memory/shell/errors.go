@@ -3,6 +3,8 @@ package shell
 import (
 	"fmt"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/signal"
 )
 
 // messageName is what messages begin with: the script, or $0.
@@ -82,12 +84,12 @@ func (sh *interp) writeFailed(err error) int {
 		sh.tickSlow()
 		return sh.status
 	}
-	if strings.HasSuffix(Strerror(err), "Broken pipe") && sh.p.ignored.Load()&(1<<sigPIPE) == 0 {
-		if cmd, ok := sh.traps.get(sigPIPE); !ok || cmd == "" || sh.trapsInherited {
-			sh.dieOf(sigPIPE)
+	if strings.HasSuffix(Strerror(err), "Broken pipe") && sh.p.ignored.Load()&(1<<signal.PIPE) == 0 {
+		if cmd, ok := sh.traps.get(signal.PIPE); !ok || cmd == "" || sh.trapsInherited {
+			sh.dieOf(signal.PIPE)
 			return sh.status
 		}
-		sh.process().send(sigPIPE)
+		sh.process().send(signal.PIPE)
 	}
 	return sh.fail("write error: %s", Strerror(err))
 }

@@ -3,6 +3,8 @@ package shell
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/pattern"
 )
 
 // expandMode is what an expansion is for.
@@ -101,16 +103,13 @@ func (f *fields) quoted(s string) {
 	switch f.mode {
 	case forFields:
 		if f.globby {
-			f.pat = appendEscaped(f.pat, s)
+			f.pat = pattern.AppendEscaped(f.pat, s)
 		}
 		f.add(s)
 	case forText:
 		f.add(s)
 	case forPattern:
-		if strings.ContainsAny(s, patternBytes) {
-			s = escapePattern(s)
-		}
-		f.add(s)
+		f.add(pattern.Escape(s))
 	case forTrace:
 		var b strings.Builder
 		for w := range strings.SplitSeq(s, "") {
@@ -149,7 +148,7 @@ func (f *fields) literal(s string) {
 func (f *fields) active(s string) {
 	if f.mode == forFields {
 		if !f.globby && f.sh.globbing(s) {
-			f.pat = appendEscaped(f.pat[:0], f.text())
+			f.pat = pattern.AppendEscaped(f.pat[:0], f.text())
 			f.globby = true
 		}
 		if f.globby {
@@ -164,7 +163,7 @@ func (f *fields) active(s string) {
 // pattern appends the text of an extended pattern.
 func (f *fields) pattern(s string) {
 	if f.mode == forFields && !f.globby && f.sh.opt&optNoGlob == 0 {
-		f.pat = appendEscaped(f.pat[:0], f.text())
+		f.pat = pattern.AppendEscaped(f.pat[:0], f.text())
 		f.globby = true
 	}
 	f.active(s)
@@ -401,23 +400,6 @@ func (sh *interp) ifsJoin() string {
 	}
 	_, n := utf8.DecodeRuneInString(s)
 	return s[:n]
-}
-
-// patternBytes are those that mean something in a pattern.
-const patternBytes = `*?[]\()|!+@-^`
-
-func escapePattern(s string) string {
-	return string(appendEscaped(make([]byte, 0, len(s)+8), s))
-}
-
-func appendEscaped(b []byte, s string) []byte {
-	for i := range len(s) {
-		if strings.IndexByte(patternBytes, s[i]) >= 0 {
-			b = append(b, '\\')
-		}
-		b = append(b, s[i])
-	}
-	return b
 }
 
 const regexBytes = `\.[]{}()*+?^$|`

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/quote"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
 )
 
@@ -220,7 +221,7 @@ func (sh *interp) notFound(name string, err error, args []string) int {
 			sh.errorf("%s: No such file or directory", name)
 		} else {
 			shown := name
-			if sh.needsANSI(name) {
+			if quote.NeedsANSI(sh.locale(), name) {
 				shown = sh.quoteShell(name)
 			}
 			sh.errorf("%s: command not found%s", shown, sh.m.hint(name))

@@ -4,12 +4,14 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/pattern"
 )
 
 // glob appends the names that the pattern matches to the stack; when there are none it appends the
 // text, or nothing under nullglob; failglob leaves the command.
 func (sh *interp) glob(pat, text string) {
-	if !magic(pat, sh.shopt&shExtGlob != 0) {
+	if !pattern.IsMagic(pat, sh.shopt&shExtGlob != 0) {
 		sh.push(text)
 		return
 	}
@@ -26,47 +28,22 @@ func (sh *interp) glob(pat, text string) {
 	}
 }
 
-// magic tells whether a pattern can match anything but itself.
-func magic(s string, ext bool) bool {
-	var in *brackets
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '*', '?':
-			return true
-		case '[':
-			if in == nil {
-				in = newBrackets(s)
-			}
-			if in.classLen(i) > 0 {
-				return true
-			}
-		case '(':
-			if ext && i > 0 && strings.IndexByte("+@!", s[i-1]) >= 0 {
-				return true
-			}
-		case '\\':
-			i++
-		}
-	}
-	return false
-}
-
 // globNames returns the sorted names that the pattern matches.
 func (sh *interp) globNames(pat string) []string {
-	g := &globber{sh: sh, flags: sh.patternFlags() | patPathname}
+	g := &globber{sh: sh, flags: sh.patternFlags() | pattern.Pathname}
 	ignore := sh.globIgnore()
 	if sh.shopt&shDotGlob != 0 || len(ignore) > 0 {
-		g.flags |= patDot
+		g.flags |= pattern.Dot
 	}
 	if sh.shopt&shNoCaseGlob != 0 {
-		g.flags |= patFold
+		g.flags |= pattern.Fold
 	}
 	var dir strings.Builder
 	for strings.HasPrefix(pat, "/") {
 		dir.WriteString("/")
 		pat = pat[1:]
 	}
-	g.walk(dir.String(), splitComponents(pat))
+	g.walk(dir.String(), pattern.SplitComponents(pat))
 	if len(ignore) > 0 {
 		g.found = slices.DeleteFunc(g.found, func(name string) bool { return sh.ignored(name, ignore) })
 	}
@@ -75,13 +52,13 @@ func (sh *interp) globNames(pat string) []string {
 }
 
 // globIgnore returns the patterns of GLOBIGNORE.
-func (sh *interp) globIgnore() []*pattern {
+func (sh *interp) globIgnore() []*pattern.Pattern {
 	s, ok := sh.value(slotGLOBIGNORE)
 	if !ok || s == "" {
 		return nil
 	}
-	var list []*pattern
-	for _, one := range splitColons(s) {
+	var list []*pattern.Pattern
+	for _, one := range pattern.SplitColons(s) {
 		if one != "" {
 			list = append(list, sh.patternOf(one, sh.patternFlags()))
 		}
@@ -89,72 +66,23 @@ func (sh *interp) globIgnore() []*pattern {
 	return list
 }
 
-// splitColons cuts at colons that are not in brackets or behind a backslash.
-func splitColons(s string) []string {
-	var list []string
-	start := 0
-	in := newBrackets(s)
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			i++
-		case '[':
-			if n := in.classLen(i); n > 0 {
-				i += n - 1
-			}
-		case ':':
-			list = append(list, s[start:i])
-			start = i + 1
-		}
-	}
-	return append(list, s[min(start, len(s)):])
-}
-
-func (sh *interp) ignored(name string, list []*pattern) bool {
+func (sh *interp) ignored(name string, list []*pattern.Pattern) bool {
 	base := name[strings.LastIndexByte(name, '/')+1:]
 	if base == "." || base == ".." {
 		return true
 	}
 	for _, p := range list {
-		if p.match(sh, name) && (strings.Count(p.source, "/") == strings.Count(name, "/")) {
+		if p.Match(work{sh}, name) && (strings.Count(p.Source(), "/") == strings.Count(name, "/")) {
 			return true
 		}
 	}
 	return false
 }
 
-// splitComponents cuts a pattern at slashes, keeping several in a row.
-func splitComponents(pat string) []string {
-	var list []string
-	start := 0
-	in := newBrackets(pat)
-	for i := 0; i < len(pat); i++ {
-		switch pat[i] {
-		case '\\':
-			i++
-		case '(':
-			if i > 0 && strings.IndexByte("?*+@!", pat[i-1]) >= 0 {
-				if end := in.close(i); end > 0 && strings.IndexByte(pat[i:end], '/') < 0 {
-					i = end
-				}
-			}
-		case '/':
-			list = append(list, pat[start:i])
-			start = i + 1
-			for start < len(pat) && pat[start] == '/' {
-				list[len(list)-1] += "/"
-				start++
-			}
-			i = start - 1
-		}
-	}
-	return append(list, pat[start:])
-}
-
 // globber walks the tree.
 type globber struct {
 	sh    *interp
-	flags patFlags
+	flags pattern.Flags
 	found []string
 }
 
@@ -173,8 +101,8 @@ func (g *globber) walk(dir string, comps []string) {
 	case comp == "" && last: // the pattern ends in a slash: dir is the result
 		g.found = append(g.found, dir)
 		return
-	case !magic(comp, g.flags&patExt != 0):
-		name := dir + unescape(comp)
+	case !pattern.IsMagic(comp, g.flags&pattern.Ext != 0):
+		name := dir + pattern.Unescape(comp)
 		if last {
 			if _, err := sh.m.fs.Lstat(sh.cred, sh.abs(name)); err == nil {
 				g.found = append(g.found, name)
@@ -213,12 +141,12 @@ func (g *globber) walk(dir string, comps []string) {
 }
 
 // dots lets "." and ".." match a pattern that begins with a dot, when globskipdots is off.
-func (g *globber) dots(pat *pattern, comp, dir, extra string, comps []string) {
+func (g *globber) dots(pat *pattern.Pattern, comp, dir, extra string, comps []string) {
 	if g.sh.shopt&shGlobSkipDots != 0 || comp[0] != '.' {
 		return
 	}
 	for _, name := range []string{".", ".."} {
-		if !pat.match(g.sh, name) {
+		if !pat.Match(work{g.sh}, name) {
 			continue
 		}
 		if len(comps) == 1 {
@@ -230,34 +158,11 @@ func (g *globber) dots(pat *pattern, comp, dir, extra string, comps []string) {
 }
 
 // matches tells whether a name matches; one that begins with a dot only when the pattern does.
-func (g *globber) matches(pat *pattern, comp, name string) bool {
-	if name[0] == '.' && g.flags&patDot == 0 && !dotFirst(comp, g.flags&patExt != 0) {
+func (g *globber) matches(pat *pattern.Pattern, comp, name string) bool {
+	if name[0] == '.' && g.flags&pattern.Dot == 0 && !pattern.HasDotFirst(comp, g.flags&pattern.Ext != 0) {
 		return false
 	}
-	return pat.match(g.sh, name)
-}
-
-// dotFirst tells whether a pattern begins with a dot of its own; in an extended one any
-// alternative may.
-func dotFirst(pat string, ext bool) bool {
-	switch {
-	case pat == "":
-		return false
-	case pat[0] == '.' || strings.HasPrefix(pat, `\.`):
-		return true
-	case ext && len(pat) > 1 && pat[1] == '(' && strings.IndexByte("?*+@", pat[0]) >= 0:
-		if end := newBrackets(pat).close(1); end > 0 {
-			for alt := range strings.SplitSeq(pat[2:end], "|") {
-				if dotFirst(alt, ext) {
-					return true
-				}
-			}
-			if pat[0] == '?' || pat[0] == '*' {
-				return dotFirst(pat[end+1:], ext)
-			}
-		}
-	}
-	return false
+	return pat.Match(work{g.sh}, name)
 }
 
 func (g *globber) isDir(name string, mode fs.FileMode) bool {
@@ -295,7 +200,7 @@ func (g *globber) globstar(dir, extra string, comps []string) {
 			if !sh.tick() {
 				return
 			}
-			if e.Name[0] == '.' && g.flags&patDot == 0 {
+			if e.Name[0] == '.' && g.flags&pattern.Dot == 0 {
 				continue
 			}
 			name := dir + e.Name
@@ -322,17 +227,29 @@ func orDot(dir string) string {
 	return dir
 }
 
-// unescape removes the backslashes that quote.
-func unescape(s string) string {
-	if strings.IndexByte(s, '\\') < 0 {
-		return s
+// patternOf returns the compiled pattern of a text that was made at run time. When there is no memory for it, the
+// command ends and the returned pattern matches only empty text.
+func (sh *interp) patternOf(text string, f pattern.Flags) *pattern.Pattern {
+	if len(text) > lightText && (!sh.hold(patternWeight*len(text)) || !sh.spend(len(text)>>4)) {
+		return pattern.Literal("")
 	}
-	b := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) {
-			i++
-		}
-		b = append(b, s[i])
-	}
-	return string(b)
+	return sh.m.lib.pattern(text, f)
+}
+
+// patternWeight is about how many bytes of memory a byte of a pattern takes.
+const patternWeight = 64
+
+// work lets a match take fuel and memory of the process.
+type work struct{ sh *interp }
+
+// Spend implements pattern.Meter.
+func (w work) Spend(n int) bool { return w.sh.spend(n) }
+
+// HasRoom implements pattern.Meter.
+func (w work) HasRoom(n int) bool { return w.sh.room(n) }
+
+// TooComplex implements pattern.Meter.
+func (w work) TooComplex(source string) {
+	w.sh.errorf("%s: pattern too complex", source[:min(len(source), 64)])
+	w.sh.abort()
 }

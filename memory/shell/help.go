@@ -32,7 +32,7 @@ func (sh *interp) help(args []string) int {
 			b.WriteString("Shell commands matching keyword `" + name + "'\n\n")
 		}
 		for _, t := range topics {
-			if t.name == name || wild && sh.patternOf(name, 0).match(sh, t.name) {
+			if t.name == name || wild && sh.patternOf(name, 0).Match(work{sh}, t.name) {
 				b.WriteString(t.text(style))
 				found = true
 			}

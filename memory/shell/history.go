@@ -101,7 +101,7 @@ const maxHistory = 10_000
 // historyIgnores tells whether HISTIGNORE names the line.
 func (sh *interp) historyIgnores(line string) bool {
 	for pat := range strings.SplitSeq(sh.namedValue("HISTIGNORE"), ":") {
-		if pat != "" && sh.patternOf(pat, sh.patternFlags()).match(sh, line) {
+		if pat != "" && sh.patternOf(pat, sh.patternFlags()).Match(work{sh}, line) {
 			return true
 		}
 	}

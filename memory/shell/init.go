@@ -6,6 +6,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/array"
 )
 
 // Version is the bash whose behaviour this is.
@@ -121,7 +123,7 @@ func (sh *interp) initVars(shlvl int) {
 	sh.initPWD(set)
 	sh.put(sym.slot("BASH_VERSINFO"), &cell{
 		epoch: sh.epoch, attr: attrArray | attrSet | attrReadonly,
-		arr: &indexed{vals: []string{"5", "2", "15", "1", "release", machineType}, epoch: sh.epoch},
+		arr: array.NewIndexed([]string{"5", "2", "15", "1", "release", machineType}, sh.epoch),
 	})
 	for _, d := range sh.m.lib.dynamics {
 		if c := sh.cell(d.slot); c != nil && c.attr&attrExport != 0 && d.slot != slotUnderscore {

@@ -101,7 +101,6 @@ type interp struct {
 	mem            int // bytes not yet told to the machine
 	memTold        int
 	inherited      int // bytes that the parent has told, and this process sees
-	patterns       int // trials of a match inside each other
 	held           int // bytes that the running commands hold, among those above
 	paramsTold     int // bytes of parameters that set has made for the running function
 	arithErr       *arithError

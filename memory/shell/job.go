@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/signal"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
 )
 
@@ -32,7 +33,7 @@ type coproc struct {
 func (sh *interp) reap(j *job) {
 	if !j.waited && j.ended() && j.id > 0 {
 		switch sig := j.p.signal; {
-		case sh.monitored() && !j.told && (sig == 0 || sig == sigINT || sig == sigPIPE || sig == sigTERM):
+		case sh.monitored() && !j.told && (sig == 0 || sig == signal.INT || sig == signal.PIPE || sig == signal.TERM):
 			sh.errorRaw(sh.jobLine(j, sh.liveJobs(), false))
 		case sig != 0:
 			sh.tellSignal(deadChild{sig, j.p.pid}, strings.TrimSuffix(j.text, " &"), false)
@@ -237,8 +238,8 @@ func (sh *interp) waitFor(p *process) (st int, interrupted bool) {
 		if sh.monitored() {
 			changes = sh.m.changes()
 		}
-		if sh.opt&optPosix != 0 && sh.p.handled.Load()&sh.p.pending.Load()&(1<<sigCHLD) != 0 {
-			return 128 + sh.taken(1<<sigCHLD), true
+		if sh.opt&optPosix != 0 && sh.p.handled.Load()&sh.p.pending.Load()&(1<<signal.CHLD) != 0 {
+			return 128 + sh.taken(1<<signal.CHLD), true
 		}
 		select {
 		case <-p.done:
@@ -250,7 +251,7 @@ func (sh *interp) waitFor(p *process) (st int, interrupted bool) {
 		}
 		if sh.monitored() && p.isStopped() {
 			sh.tellJobs()
-			return 128 + sigSTOP, true
+			return 128 + signal.STOP, true
 		}
 		if sig := sh.block(changes); sig != 0 {
 			return 128 + sig, true
@@ -283,10 +284,10 @@ func (sh *interp) block(done <-chan struct{}) (signal int) {
 // taken handles the pending signals and returns the first; that of a child ends no wait but in POSIX mode.
 func (sh *interp) taken(bits uint64) int {
 	if sh.opt&optPosix == 0 {
-		bits &^= 1 << sigCHLD
+		bits &^= 1 << signal.CHLD
 	}
 	first := 0
-	for n := 1; n <= sigRTMAX && first == 0; n++ {
+	for n := 1; n <= signal.RTMAX && first == 0; n++ {
 		if bits&(1<<(n&63)) != 0 {
 			first = n
 		}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/signal"
 )
 
 // liveJobs are the jobs that have a number, those that have ended and were not told of too.
@@ -71,8 +73,8 @@ func (sh *interp) jobLine(j *job, all []*job, long bool) string {
 	switch {
 	case j.ended() && j.p.status == 0:
 		state, tail = "Done", ""
-	case j.ended() && j.p.status > 128 && signalTexts[j.p.status-128] != "":
-		state, tail = signalTexts[j.p.status-128], ""
+	case j.ended() && j.p.status > 128 && signal.Text(j.p.status-128) != "":
+		state, tail = signal.Text(j.p.status-128), ""
 	case j.ended():
 		state, tail = "Exit "+strconv.Itoa(j.p.status), ""
 	case j.isStopped():
@@ -295,7 +297,7 @@ func (sh *interp) kill(args []string) int {
 	if len(args) < 2 {
 		return sh.usage(sh.usageOf(), "")
 	}
-	sig := sigTERM
+	sig := signal.TERM
 	rest := args[1:]
 	switch a := rest[0]; {
 	case a == "--help":
@@ -306,14 +308,14 @@ func (sh *interp) kill(args []string) int {
 		if len(rest) < 2 {
 			return sh.fail("%s: option requires an argument", a)
 		}
-		if sig = signalNumber(rest[1]); sig < 0 {
+		if sig = signal.Number(rest[1]); sig < 0 {
 			return sh.fail("%s: invalid signal specification", rest[1])
 		}
 		rest = rest[2:]
 	case a == "--":
 		rest = rest[1:]
 	case len(a) > 1 && a[0] == '-':
-		if sig = signalNumber(a[1:]); sig < 0 {
+		if sig = signal.Number(a[1:]); sig < 0 {
 			return sh.fail("%s: invalid signal specification", a[1:])
 		}
 		rest = rest[1:]
@@ -375,7 +377,7 @@ func (sh *interp) killOne(spec string, sig int) bool {
 // killList is kill -l.
 func (sh *interp) killList(specs []string) int {
 	if len(specs) == 0 {
-		return sh.outString(signalTable())
+		return sh.outString(signal.Table())
 	}
 	st := 0
 	for _, s := range specs {
@@ -383,7 +385,7 @@ func (sh *interp) killList(specs []string) int {
 			if n > 128 {
 				n -= 128
 			}
-			name := signalName(n)
+			name := signal.Name(n)
 			if name == "" || n < 0 {
 				st = sh.fail("%s: invalid signal specification", s)
 				continue
@@ -391,7 +393,7 @@ func (sh *interp) killList(specs []string) int {
 			sh.outString(name + "\n")
 			continue
 		}
-		n := signalNumber(s)
+		n := signal.Number(s)
 		if n < 0 {
 			st = sh.fail("%s: invalid signal specification", s)
 			continue

@@ -3,6 +3,7 @@ package shell
 import (
 	"sync"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/pattern"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/regex"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
 )
@@ -17,9 +18,15 @@ type library struct {
 	units    map[unitKey]*script
 	unitSize int
 	ariths   map[string]arithEntry
-	patterns map[patternKey]*pattern
+	patterns map[patternKey]*pattern.Pattern
 	words    map[string]*word
 	regexps  map[regexKey]*regex.Regexp
+}
+
+// patternKey names a compiled pattern.
+type patternKey struct {
+	text  string
+	flags pattern.Flags
 }
 
 type arithEntry struct {
@@ -37,7 +44,7 @@ const (
 func newLibrary() *library {
 	l := &library{
 		symbols: newSymbols(), units: map[unitKey]*script{}, ariths: map[string]arithEntry{},
-		patterns: map[patternKey]*pattern{}, words: map[string]*word{}, regexps: map[regexKey]*regex.Regexp{},
+		patterns: map[patternKey]*pattern.Pattern{}, words: map[string]*word{}, regexps: map[regexKey]*regex.Regexp{},
 	}
 	for _, n := range firstNames {
 		l.symbols.slot(n)
@@ -68,7 +75,7 @@ func (l *library) arith(text string) (expr, *arithError) {
 }
 
 // pattern returns the compiled pattern of a text that was made at run time.
-func (l *library) pattern(text string, f patFlags) *pattern {
+func (l *library) pattern(text string, f pattern.Flags) *pattern.Pattern {
 	k := patternKey{text, f}
 	l.mu.Lock()
 	p := l.patterns[k]
@@ -76,7 +83,7 @@ func (l *library) pattern(text string, f patFlags) *pattern {
 	if p != nil {
 		return p
 	}
-	p = compilePattern(text, f)
+	p = pattern.Compile(text, f)
 	if len(text) < 256 {
 		l.mu.Lock()
 		if len(l.patterns) >= maxCached {

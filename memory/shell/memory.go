@@ -220,14 +220,12 @@ func (sh *interp) drop(c *cell) {
 func (c *cell) weight() int {
 	n := 0
 	if c.arr != nil {
-		for _, s := range c.arr.vals {
+		for _, s := range c.arr.List() {
 			n += elemWeight + len(s)
 		}
 	}
 	if c.assoc != nil {
-		for k, v := range c.assoc.m {
-			n += keyWeight + len(k) + len(v.s)
-		}
+		n += keyWeight*c.assoc.Len() + c.assoc.Bytes()
 	}
 	return n
 }

@@ -3,6 +3,8 @@ package shell
 import (
 	"strconv"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/pattern"
 )
 
 // operate applies the operator and adds the result.
@@ -207,44 +209,44 @@ func (p *paramPart) change(sh *interp) func(string) string {
 	pat := sh.pattern(p)
 	switch p.op {
 	case "#":
-		return func(s string) string { return part(s, pat.prefix(sh, s, false), len(s)) }
+		return func(s string) string { return part(s, pat.Prefix(work{sh}, s, false), len(s)) }
 	case "##":
-		return func(s string) string { return part(s, pat.prefix(sh, s, true), len(s)) }
+		return func(s string) string { return part(s, pat.Prefix(work{sh}, s, true), len(s)) }
 	case "%":
-		return func(s string) string { return part(s, 0, pat.suffix(sh, s, false)) }
+		return func(s string) string { return part(s, 0, pat.Suffix(work{sh}, s, false)) }
 	}
-	return func(s string) string { return part(s, 0, pat.suffix(sh, s, true)) }
+	return func(s string) string { return part(s, 0, pat.Suffix(work{sh}, s, true)) }
 }
 
 // pattern compiles the operand, once when it is constant.
-func (sh *interp) pattern(p *paramPart) *pattern {
+func (sh *interp) pattern(p *paramPart) *pattern.Pattern {
 	return sh.wordPattern(p.arg, 0)
 }
 
 // wordPattern compiles a word as a pattern.
-func (sh *interp) wordPattern(w *word, f patFlags) *pattern {
+func (sh *interp) wordPattern(w *word, f pattern.Flags) *pattern.Pattern {
 	return sh.patternOf(sh.patternText(w), f|sh.patternFlags())
 }
 
 // localeFlags tells whether patterns match bytes.
-func (sh *interp) localeFlags() patFlags {
+func (sh *interp) localeFlags() pattern.Flags {
 	if sh.bytewise() {
-		return patBytes
+		return pattern.Bytes
 	}
 	return 0
 }
 
 // patternFlags returns how patterns are read now: extended ones count where extglob is on.
-func (sh *interp) patternFlags() patFlags {
+func (sh *interp) patternFlags() pattern.Flags {
 	f := sh.localeFlags()
 	if sh.shopt&shExtGlob != 0 {
-		f |= patExt
+		f |= pattern.Ext
 	}
 	return f
 }
 
 func (p *paramPart) changeCase(sh *interp) func(string) string {
-	var pat *pattern
+	var pat *pattern.Pattern
 	if p.arg != nil && len(p.arg.parts) > 0 {
 		pat = sh.pattern(p)
 	}
@@ -254,9 +256,9 @@ func (p *paramPart) changeCase(sh *interp) func(string) string {
 
 // replace is ${x/pattern/string}.
 func (p *paramPart) replace(sh *interp) func(string) string {
-	var flags patFlags
+	var flags pattern.Flags
 	if sh.shopt&shNoCaseMatch != 0 {
-		flags = patFold
+		flags = pattern.Fold
 	}
 	text := sh.patternText(p.arg)
 	anchor := byte(0)
@@ -277,7 +279,7 @@ func (p *paramPart) replace(sh *interp) func(string) string {
 		return func(s string) string { return s }
 	}
 	return func(s string) string {
-		return pat.replace(sh, s, anchor, p.op == "//", pieces)
+		return pat.Replace(work{sh}, s, pattern.Replacement{Anchor: anchor, All: p.op == "//", Pieces: pieces})
 	}
 }
 
@@ -370,11 +372,11 @@ func (p *paramPart) sliceList(sh *interp, v pval, off, size int64, have bool) ([
 	c := sh.cell(v.slot)
 	if c != nil && c.attr&attrArray != 0 && c.arr != nil && c.attr&attrRef == 0 {
 		if off < 0 {
-			if off += c.arr.end(); off < 0 {
+			if off += c.arr.End(); off < 0 {
 				return nil, true
 			}
 		}
-		at, _ := c.arr.find(off) // The offset is an index, the length a number of elements.
+		at, _ := c.arr.Find(off) // The offset is an index, the length a number of elements.
 		return cut(list, int64(at), size, have), true
 	}
 	assoc := c != nil && c.attr&attrAssoc != 0

@@ -6,6 +6,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/pattern"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/quote"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
 )
 
@@ -185,9 +187,9 @@ func (p *paramPart) pairs(f *fields, v pval, quoted bool, op byte) {
 	for i, k := range keys {
 		if op == 'K' {
 			if sh.isAssoc(v.slot) {
-				k = sh.quoteKey(k)
+				k = quote.Key(sh.locale(), k)
 			}
-			list = append(list, k, sh.quoteValue(vals[i]))
+			list = append(list, k, quote.Value(sh.locale(), vals[i]))
 			continue
 		}
 		list = append(list, k, vals[i])
@@ -266,7 +268,7 @@ func capitalize(s string) string {
 }
 
 // changeCase is ${x^pattern} and its like.
-func changeCase(sh *interp, s string, op byte, all bool, pat *pattern) string {
+func changeCase(sh *interp, s string, op byte, all bool, pat *pattern.Pattern) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
@@ -274,7 +276,7 @@ func changeCase(sh *interp, s string, op byte, all bool, pat *pattern) string {
 			r, n = utf8.RuneError, 1
 		}
 		piece := s[i : i+n]
-		if (all || i == 0) && (r != utf8.RuneError || n > 1) && (pat == nil || pat.match(sh, piece)) {
+		if (all || i == 0) && (r != utf8.RuneError || n > 1) && (pat == nil || pat.Match(work{sh}, piece)) {
 			switch {
 			case op == '^', op == '~' && unicode.IsLower(r):
 				piece = string(unicode.ToUpper(r))

@@ -71,7 +71,7 @@ func (sh *interp) variable(slot int, index *subscript) pval {
 func (sh *interp) at(slot int, index *subscript) (string, bool) {
 	if sh.isAssoc(slot) {
 		pl, _ := sh.follow(slot)
-		return sh.cell(pl.slot).assoc.at(sh.str(index.key))
+		return sh.cell(pl.slot).assoc.At(sh.str(index.key))
 	}
 	i, ok := sh.evalIndex(index)
 	if !ok {
@@ -223,7 +223,7 @@ func (p *paramPart) lengthOf(sh *interp) string {
 	if p.index != nil && p.index.all != 0 {
 		c := sh.cell(p.slot)
 		if c != nil && c.attr&attrAssoc != 0 {
-			return strconv.Itoa(c.assoc.len())
+			return strconv.Itoa(c.assoc.Len())
 		}
 		return strconv.Itoa(len(sh.elements(p.slot)))
 	}

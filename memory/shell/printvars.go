@@ -3,6 +3,8 @@ package shell
 import (
 	"strconv"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/quote"
 )
 
 // printNamed is declare -p with names.
@@ -48,11 +50,11 @@ func (sh *interp) valueText(c *cell, _ bool) (string, bool) {
 		}
 		var b strings.Builder
 		b.WriteByte('(')
-		for j := range c.arr.len() {
+		for j := range c.arr.Len() {
 			if j > 0 {
 				b.WriteByte(' ')
 			}
-			b.WriteString("[" + strconv.FormatInt(c.arr.key(j), 10) + "]=" + sh.quoteValue(c.arr.vals[j]))
+			b.WriteString("[" + strconv.FormatInt(c.arr.Key(j), 10) + "]=" + quote.Value(sh.locale(), c.arr.List()[j]))
 		}
 		b.WriteByte(')')
 		return b.String(), true
@@ -62,16 +64,16 @@ func (sh *interp) valueText(c *cell, _ bool) (string, bool) {
 		}
 		var b strings.Builder
 		b.WriteByte('(')
-		for _, k := range c.assoc.keys(sh.epoch) {
-			v, _ := c.assoc.at(k)
-			b.WriteString("[" + sh.quoteKey(k) + "]=" + sh.quoteValue(v) + " ")
+		for _, k := range c.assoc.Keys(sh.epoch) {
+			v, _ := c.assoc.At(k)
+			b.WriteString("[" + quote.Key(sh.locale(), k) + "]=" + quote.Value(sh.locale(), v) + " ")
 		}
 		b.WriteByte(')')
 		return b.String(), true
 	case !c.isSet():
 		return "", false
 	}
-	return sh.quoteValue(sh.text(c)), true
+	return quote.Value(sh.locale(), sh.text(c)), true
 }
 
 func (sh *interp) listText(list []string) string {
@@ -81,7 +83,7 @@ func (sh *interp) listText(list []string) string {
 		if i > 0 {
 			b.WriteByte(' ')
 		}
-		b.WriteString("[" + itoa(i) + "]=" + sh.quoteValue(s))
+		b.WriteString("[" + itoa(i) + "]=" + quote.Value(sh.locale(), s))
 	}
 	b.WriteByte(')')
 	return b.String()
@@ -139,7 +141,7 @@ func (sh *interp) printSet() int {
 				b.WriteString(n + "=" + v + "\n")
 			}
 		case c.isSet():
-			b.WriteString(n + "=" + sh.setQuote(sh.text(c)) + "\n")
+			b.WriteString(n + "=" + quote.Assigned(sh.locale(), sh.text(c)) + "\n")
 		}
 	}
 	if sh.opt&optPosix == 0 {

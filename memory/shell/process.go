@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/signal"
 )
 
 // process is an entry of the process table: what others can see and signal.
@@ -65,7 +67,7 @@ func (m *machine) newProcess(ctx context.Context, parent *process) (*process, er
 	p.ctx, p.cancel = context.WithCancelCause(ctx)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.live+len(m.procs) >= m.limits.Processes || parent != nil && killSignal(parent.ctx) == sigKILL {
+	if m.live+len(m.procs) >= m.limits.Processes || parent != nil && killSignal(parent.ctx) == signal.KILL {
 		p.cancel(nil)
 		return nil, syscall.EAGAIN
 	}
@@ -173,7 +175,7 @@ func (m *machine) killOthers(from *process, sig int) bool {
 			}
 		}
 		m.mu.Unlock()
-		if len(list) == 0 || sig != sigKILL && len(told) > 1 {
+		if len(list) == 0 || sig != signal.KILL && len(told) > 1 {
 			return len(told) > 1
 		}
 		for _, p := range list {

@@ -60,10 +60,10 @@ func (sh *interp) makeLocal(slot int) *cell {
 func (sh *interp) cloned(c *cell) {
 	c.epoch, c.room, c.told = sh.epoch, 0, 0
 	if c.arr != nil {
-		c.arr = c.arr.clone(sh.epoch)
+		c.arr = c.arr.Clone(sh.epoch)
 	}
 	if c.assoc != nil {
-		c.assoc = c.assoc.clone(sh.epoch)
+		c.assoc = c.assoc.Clone(sh.epoch)
 	}
 	sh.tell(c, c.weight()+textWeight(len(c.str)))
 }

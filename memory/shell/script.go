@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/signal"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
 )
 
@@ -337,7 +338,7 @@ func trapText(n int) string {
 // evalTrap runs the commands of a trap.
 func (sh *interp) evalTrap(n int, src string) {
 	line := sh.line
-	if n == trapExit || n > 0 && n <= sigRTMAX {
+	if n == trapExit || n > 0 && n <= signal.RTMAX {
 		line = 1
 	}
 	status := sh.status

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/quote"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
 )
 
@@ -313,7 +314,7 @@ func (x *simpleCode) trace(sh *interp, args []string, decl map[int]*assignCode) 
 				op = "+="
 			}
 			if value != "" {
-				value = sh.traceQuote(value)
+				value = quote.Trace(sh.locale(), value)
 			}
 			sh.xtrace(name + op + value)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/signal"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
 )
 
@@ -50,8 +51,8 @@ func (sh *interp) finish(st int) int {
 	if !sh.exiting && sh.traps.has(trapExit) && !sh.trapsInherited {
 		st = sh.runExitTrap(st)
 	}
-	if sh.opt&optInteractive == 0 && sh.ownProcess && sh.p.pending.Load()&(1<<sigKILL) != 0 {
-		st = 128 + sigKILL
+	if sh.opt&optInteractive == 0 && sh.ownProcess && sh.p.pending.Load()&(1<<signal.KILL) != 0 {
+		st = 128 + signal.KILL
 	}
 	return st & 0xff
 }

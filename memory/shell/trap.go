@@ -2,6 +2,8 @@ package shell
 
 import (
 	"maps"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/signal"
 )
 
 // Pseudo signals.
@@ -48,7 +50,7 @@ func (sh *interp) setTrap(n int, cmd *string) {
 			}
 		}
 	}
-	if n > 0 && n <= sigRTMAX && sh.deaf&(1<<(n&63)) != 0 {
+	if n > 0 && n <= signal.RTMAX && sh.deaf&(1<<(n&63)) != 0 {
 		return
 	}
 	if cmd == nil {
@@ -60,14 +62,14 @@ func (sh *interp) setTrap(n int, cmd *string) {
 		cmds[n] = *cmd
 	}
 	sh.traps = &traps{cmds}
-	if n > 0 && n <= sigRTMAX {
+	if n > 0 && n <= signal.RTMAX {
 		sh.setHandling(n, cmd)
 	}
 	if n == trapExit && sh.ownProcess {
 		sh.p.soft.Store(cmd != nil && *cmd != "")
 	}
 	switch n {
-	case sigCHLD:
+	case signal.CHLD:
 		sh.process().children.Store(0)
 	case trapErr:
 		sh.trapOff &^= offErr
@@ -85,7 +87,7 @@ func (sh *interp) hearsNot(bits uint64) {
 		return
 	}
 	cmds := map[int]string{}
-	for n := 1; n <= sigRTMAX; n++ {
+	for n := 1; n <= signal.RTMAX; n++ {
 		if bits&(1<<(n&63)) != 0 {
 			cmds[n] = ""
 		}
@@ -176,7 +178,7 @@ func (sh *interp) runCommands(n int, text string) {
 	if sh.ctl == ctlReturn && frames == len(sh.frames) && n != trapExit && n != trapDebug {
 		return // "return" in a trap leaves the function that was interrupted
 	}
-	if (sh.ctl == ctlBreak || sh.ctl == ctlContinue) && n > 0 && n <= sigRTMAX {
+	if (sh.ctl == ctlBreak || sh.ctl == ctlContinue) && n > 0 && n <= signal.RTMAX {
 		return // and "break" the loop.
 	}
 	if sh.ctl == ctlExit || sh.ctl == ctlAbort {

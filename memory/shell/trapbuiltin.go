@@ -1,9 +1,10 @@
 package shell
 
 import (
-	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/signal"
 )
 
 // trap sets, resets and lists traps.
@@ -15,7 +16,7 @@ func (sh *interp) trap(args []string) int {
 	print := false
 	for _, f := range list {
 		if f.c == 'l' {
-			return sh.outString(signalTable())
+			return sh.outString(signal.Table())
 		}
 		print = true
 	}
@@ -43,7 +44,7 @@ func (sh *interp) trap(args []string) int {
 			st = sh.fail("%s: invalid signal specification", n)
 			continue
 		}
-		if sig == sigKILL || sig == sigSTOP {
+		if sig == signal.KILL || sig == signal.STOP {
 			continue
 		}
 		sh.setTrap(sig, action)
@@ -65,7 +66,7 @@ func trapNumber(s string) int {
 	case "RETURN", "SIGRETURN":
 		return trapReturn
 	}
-	return signalNumber(s)
+	return signal.Number(s)
 }
 
 func (sh *interp) trapName(n int) string {
@@ -80,9 +81,9 @@ func (sh *interp) trapName(n int) string {
 		return "RETURN"
 	}
 	if sh.opt&optPosix != 0 {
-		return signalName(n)
+		return signal.Name(n)
 	}
-	return "SIG" + signalName(n)
+	return "SIG" + signal.Name(n)
 }
 
 func (sh *interp) printTraps(names []string) int {
@@ -109,27 +110,4 @@ func (sh *interp) printTraps(names []string) int {
 		}
 	}
 	return max(st, sh.outString(b.String()))
-}
-
-// signalTable is trap -l and kill -l.
-func signalTable() string {
-	var b strings.Builder
-	col := 0
-	for n := 1; n <= sigRTMAX; n++ {
-		name := signalName(n)
-		if name == "" {
-			continue
-		}
-		cell := fmt.Sprintf("%2d) SIG%s", n, name)
-		if col++; col == 5 {
-			b.WriteString(cell + "\n")
-			col = 0
-			continue
-		}
-		b.WriteString(cell + "\t")
-	}
-	if col > 0 {
-		b.WriteByte('\n')
-	}
-	return b.String()
 }

@@ -1,6 +1,10 @@
 package shell
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/array"
+)
 
 func (sh *interp) unset(args []string) int {
 	list, rest, st := sh.flags2(args, "fnv")
@@ -101,8 +105,8 @@ func (sh *interp) unsetElement(slot int, c *cell, name, sub string) bool {
 				key = sh.expandText(sub)
 			}
 			c = sh.own(slot)
-			if v, ok := c.assoc.at(key); ok {
-				sh.table(c).unset(key)
+			if v, ok := c.assoc.At(key); ok {
+				sh.table(c).Unset(key)
 				sh.tell(c, -keyWeight-len(key)-len(v))
 			}
 			return true
@@ -116,7 +120,7 @@ func (sh *interp) unsetElement(slot int, c *cell, name, sub string) bool {
 		}
 		c = sh.own(slot)
 		sh.empty(c)
-		c.arr = &indexed{epoch: sh.epoch}
+		c.arr = array.NewIndexed(nil, sh.epoch)
 		return true
 	}
 	i, ok := sh.subscriptText(sub)
@@ -131,25 +135,25 @@ func (sh *interp) unsetElement(slot int, c *cell, name, sub string) bool {
 		return false
 	}
 	if i < 0 {
-		if i += c.arr.end(); i < 0 {
+		if i += c.arr.End(); i < 0 {
 			sh.fail("[%s]: bad array subscript", strings.TrimSpace(sub))
 			return false
 		}
 	}
-	if v, ok := c.arr.at(i); ok {
+	if v, ok := c.arr.At(i); ok {
 		c = sh.own(slot)
 		a := sh.array(c)
-		if !sh.spend(a.moves(i)) {
+		if !sh.spend(a.Moves(i)) {
 			return false
 		}
-		a.unset(i)
+		a.Unset(i)
 		sh.tell(c, -elemWeight-len(v))
 	}
 	return true
 }
 
 func (sh *interp) hasKey(c *cell, key string) bool {
-	_, ok := c.assoc.at(key)
+	_, ok := c.assoc.At(key)
 	return ok
 }
 

@@ -235,7 +235,7 @@ func (sh *interp) element(pl place) (string, bool) {
 	}
 	if c != nil && c.attr&attrAssoc != 0 {
 		key := sh.expandText(pl.sub)
-		return c.assoc.at(key)
+		return c.assoc.At(key)
 	}
 	i, ok := sh.subscriptText(pl.sub)
 	if !ok {
@@ -279,12 +279,12 @@ func (sh *interp) indexedAt(slot int, c *cell, i int64) (string, bool) {
 		return "", false
 	}
 	if i < 0 {
-		if i += c.arr.end(); i < 0 {
+		if i += c.arr.End(); i < 0 {
 			sh.badSubscript(slot)
 			return "", false
 		}
 	}
-	return c.arr.at(i)
+	return c.arr.At(i)
 }
 
 func (sh *interp) badSubscript(slot int) {
@@ -313,12 +313,12 @@ func (sh *interp) elements(slot int) []string {
 	case c.attr&attrDynamic != 0 && c.dyn.list != nil:
 		return c.dyn.list(sh)
 	case c.attr&attrArray != 0:
-		return c.arr.list()
+		return c.arr.List()
 	case c.attr&attrAssoc != 0:
-		keys := c.assoc.keys(sh.epoch)
+		keys := c.assoc.Keys(sh.epoch)
 		list := make([]string, len(keys))
 		for i, k := range keys {
-			list[i], _ = c.assoc.at(k)
+			list[i], _ = c.assoc.At(k)
 		}
 		return list
 	case c.isSet():
@@ -341,13 +341,13 @@ func (sh *interp) keys(slot int) []string {
 	case c == nil:
 		return nil
 	case c.attr&attrAssoc != 0:
-		return c.assoc.keys(sh.epoch)
+		return c.assoc.Keys(sh.epoch)
 	case c.attr&attrDynamic != 0 && c.dyn.list != nil:
 		return indexes(len(c.dyn.list(sh)))
 	case c.attr&attrArray != 0:
-		list := make([]string, c.arr.len())
+		list := make([]string, c.arr.Len())
 		for j := range list {
-			list[j] = strconv.FormatInt(c.arr.key(j), 10)
+			list[j] = strconv.FormatInt(c.arr.Key(j), 10)
 		}
 		return list
 	case c.isSet():

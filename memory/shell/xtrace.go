@@ -3,6 +3,8 @@ package shell
 import (
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/char"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/quote"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
 )
 
@@ -34,7 +36,7 @@ func (sh *interp) tracePrefix() string {
 	saved.restore(sh)
 	n := sh.evals
 	if n > 0 && text != "" {
-		_, w := decodeRune(text)
+		_, w := char.Decode(text)
 		text = strings.Repeat(text[:w], min(n, 100)) + text
 	}
 	return text
@@ -43,7 +45,7 @@ func (sh *interp) tracePrefix() string {
 func (sh *interp) xtraceArgs(args []string) {
 	q := make([]string, len(args))
 	for i, a := range args {
-		q[i] = sh.traceQuote(a)
+		q[i] = quote.Trace(sh.locale(), a)
 	}
 	sh.xtrace(strings.Join(q, " "))
 }

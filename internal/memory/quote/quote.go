@@ -1,26 +1,29 @@
-package shell
+// Package quote writes texts so that a shell reads them back unchanged.
+package quote
 
 import (
 	"strconv"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/char"
 )
 
-// quoteShell quotes as ${x@Q} does.
-func (sh *interp) quoteShell(s string) string {
-	if sh.needsANSI(s) {
-		return sh.quoteANSI(s)
+// Shell quotes as ${x@Q} does: always.
+func Shell(l char.Locale, s string) string {
+	if NeedsANSI(l, s) {
+		return ANSI(l, s)
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// needsANSI tells whether s has characters that only $'...' can show.
-func (sh *interp) needsANSI(s string) bool {
+// NeedsANSI reports whether s has characters that only $'...' can show.
+func NeedsANSI(l char.Locale, s string) bool {
 	for i := 0; i < len(s); {
 		if c := s[i]; c >= ' ' && c < 0x7f {
 			i++
 			continue
 		}
-		n, ok := sh.shows(s[i:])
+		n, ok := l.Show(s[i:])
 		if !ok {
 			return true
 		}
@@ -29,22 +32,13 @@ func (sh *interp) needsANSI(s string) bool {
 	return false
 }
 
-// shows tells how long the first character of s is, and whether the locale can show it.
-func (sh *interp) shows(s string) (n int, ok bool) {
-	r, n := decodeRune(s)
-	if n > 1 && sh.bytewise() {
-		return 1, false
-	}
-	return n, printable(r)
-}
-
-// quoteANSI writes s as $'...'.
-func (sh *interp) quoteANSI(s string) string {
+// ANSI writes s as $'...'.
+func ANSI(l char.Locale, s string) string {
 	var b strings.Builder
 	b.WriteString("$'")
 	for i := 0; i < len(s); {
 		c := s[i]
-		n, ok := sh.shows(s[i:])
+		n, ok := l.Show(s[i:])
 		switch k := strings.IndexByte("\a\b\t\n\v\f\r\x1b'\\", c); {
 		case k >= 0:
 			b.WriteByte('\\')
@@ -67,10 +61,10 @@ func octal(c byte) string {
 	return "000"[:3-len(s)] + s
 }
 
-// quoteValue quotes as declare -p does for elements: always in double quotes.
-func (sh *interp) quoteValue(s string) string {
-	if sh.needsANSI(s) {
-		return sh.quoteANSI(s)
+// Value quotes as declare -p does for elements: always in double quotes.
+func Value(l char.Locale, s string) string {
+	if NeedsANSI(l, s) {
+		return ANSI(l, s)
 	}
 	var b strings.Builder
 	b.WriteByte('"')
@@ -84,21 +78,21 @@ func (sh *interp) quoteValue(s string) string {
 	return b.String()
 }
 
-// quoteKey writes a key as declare -p does: plain when that is safe.
-func (sh *interp) quoteKey(s string) string {
-	if s == "@" || s == "*" || strings.ContainsAny(s, " \t\n'\"\\|&;()<>!{}*[?]^$`") || s == "" || s[0] == '#' || s[0] == '~' || sh.needsANSI(s) {
-		return sh.quoteValue(s)
+// Key writes a key as declare -p does: plain when that is safe.
+func Key(l char.Locale, s string) string {
+	if s == "@" || s == "*" || strings.ContainsAny(s, " \t\n'\"\\|&;()<>!{}*[?]^$`") || s == "" || s[0] == '#' || s[0] == '~' || NeedsANSI(l, s) {
+		return Value(l, s)
 	}
 	return s
 }
 
-// quotePrintf quotes as %q does: backslashes, or $'...' when there is something unprintable.
-func (sh *interp) quotePrintf(s string) string {
+// Backslashes quotes as %q does: backslashes, or $'...' when there is something unprintable.
+func Backslashes(l char.Locale, s string) string {
 	if s == "" {
 		return "''"
 	}
-	if sh.needsANSI(s) {
-		return sh.quoteANSI(s)
+	if NeedsANSI(l, s) {
+		return ANSI(l, s)
 	}
 	var b strings.Builder
 	for i := range len(s) {
@@ -111,26 +105,26 @@ func (sh *interp) quotePrintf(s string) string {
 	return b.String()
 }
 
-// traceQuote quotes as set -x does: only when it must.
-func (sh *interp) traceQuote(s string) string {
+// Trace quotes as set -x does: only when it must.
+func Trace(l char.Locale, s string) string {
 	switch {
 	case s == "":
 		return "''"
 	case strings.ContainsAny(s, " \t\n'\"\\|&;()<>!{}*[?]^$`") || s[0] == '#' || s[0] == '~':
 		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-	case sh.needsANSI(s):
-		return sh.quoteANSI(s)
+	case NeedsANSI(l, s):
+		return ANSI(l, s)
 	}
 	return s
 }
 
-// setQuote quotes as set does: only when a shell would read the value differently.
-func (sh *interp) setQuote(s string) string {
+// Assigned quotes as set does: only when a shell would read the value differently.
+func Assigned(l char.Locale, s string) string {
 	switch {
 	case s == "":
 		return ""
-	case sh.needsANSI(s):
-		return sh.quoteANSI(s)
+	case NeedsANSI(l, s):
+		return ANSI(l, s)
 	case strings.ContainsAny(s, " \t\n'\"\\|&;()<>!{}*[?]^$`") || s[0] == '#' || s[0] == '~':
 		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 	}

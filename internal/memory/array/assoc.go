@@ -1,17 +1,17 @@
-package shell
+package array
 
 import (
 	"maps"
 	"slices"
 )
 
-// assoc are the elements of an associative array. They are listed in the order in which
-// bash's table of hashes has them, because scripts and their tests show it.
-type assoc struct {
+// Assoc is the elements of an associative array; nil has none, and takes none. They are listed in the order of
+// bash's hash table, because scripts and their tests show it.
+type Assoc struct {
 	m     map[string]assocValue
 	seq   int      // counts insertions
-	order []string // keys as listed; nil: to be made
-	epoch uint64
+	order []string // keys as listed; nil: not known
+	Epoch uint64   // of the process that owns it
 }
 
 type assocValue struct {
@@ -19,13 +19,16 @@ type assocValue struct {
 	seq int
 }
 
-func newAssoc(epoch uint64) *assoc { return &assoc{m: map[string]assocValue{}, epoch: epoch} }
+// NewAssoc returns an array without elements.
+func NewAssoc(epoch uint64) *Assoc { return &Assoc{m: map[string]assocValue{}, Epoch: epoch} }
 
-func (a *assoc) clone(epoch uint64) *assoc {
-	return &assoc{m: maps.Clone(a.m), seq: a.seq, order: a.order, epoch: epoch}
+// Clone returns a copy that belongs to an epoch.
+func (a *Assoc) Clone(epoch uint64) *Assoc {
+	return &Assoc{m: maps.Clone(a.m), seq: a.seq, order: a.order, Epoch: epoch}
 }
 
-func (a *assoc) at(key string) (string, bool) {
+// At returns the element of a key.
+func (a *Assoc) At(key string) (string, bool) {
 	if a == nil {
 		return "", false
 	}
@@ -33,7 +36,8 @@ func (a *assoc) at(key string) (string, bool) {
 	return v.s, ok
 }
 
-func (a *assoc) set(key, s string) {
+// Set sets the element of a key.
+func (a *Assoc) Set(key, s string) {
 	v, ok := a.m[key]
 	if !ok {
 		a.seq++
@@ -44,23 +48,25 @@ func (a *assoc) set(key, s string) {
 	a.m[key] = v
 }
 
-func (a *assoc) unset(key string) {
+// Unset removes a key, if it is there.
+func (a *Assoc) Unset(key string) {
 	if _, ok := a.m[key]; ok {
 		delete(a.m, key)
 		a.order = nil
 	}
 }
 
-func (a *assoc) len() int {
+// Len returns the number of elements.
+func (a *Assoc) Len() int {
 	if a == nil {
 		return 0
 	}
 	return len(a.m)
 }
 
-// keys returns the keys in bash's order; they must not be changed. Only the owner
-// keeps the list for the next time.
-func (a *assoc) keys(epoch uint64) []string {
+// Keys returns the keys in bash's order; they must not be changed. Only the owner, whose epoch it is, stores the
+// list for the next call.
+func (a *Assoc) Keys(epoch uint64) []string {
 	if a == nil || len(a.m) == 0 {
 		return nil
 	}
@@ -92,7 +98,7 @@ func (a *assoc) keys(epoch uint64) []string {
 	for i, it := range items {
 		keys[i] = it.key
 	}
-	if a.epoch == epoch {
+	if a.Epoch == epoch {
 		a.order = keys
 	}
 	return keys
@@ -106,4 +112,13 @@ func hashString(s string) uint32 {
 		h ^= uint32(s[i])
 	}
 	return h
+}
+
+// Bytes returns the sum of lengths of keys and values.
+func (a *Assoc) Bytes() int {
+	n := 0
+	for k, v := range a.m {
+		n += len(k) + len(v.s)
+	}
+	return n
 }

@@ -1,13 +1,15 @@
-package shell
+package pattern
 
 import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/char"
 )
 
-// charClass is [...].
-type charClass struct {
+// class is a bracket expression.
+type class struct {
 	not    bool
 	fold   bool
 	runes  []rune
@@ -22,7 +24,7 @@ func foldRune(r rune) rune {
 	return unicode.ToLower(r)
 }
 
-func (c *charClass) has(r rune) bool {
+func (c *class) has(r rune) bool {
 	in := c.in(r)
 	if !in && c.fold && r >= 0 {
 		in = c.in(unicode.ToUpper(r))
@@ -30,7 +32,7 @@ func (c *charClass) has(r rune) bool {
 	return in != c.not
 }
 
-func (c *charClass) in(r rune) bool {
+func (c *class) in(r rune) bool {
 	if slices.Contains(c.runes, r) {
 		return true
 	}
@@ -47,7 +49,7 @@ func (c *charClass) in(r rune) bool {
 	return false
 }
 
-// namedClasses are those of POSIX.
+// namedClasses are the classes of POSIX, and two of bash.
 var namedClasses = map[string]func(rune) bool{
 	"alpha": unicode.IsLetter,
 	"digit": func(r rune) bool { return r >= '0' && r <= '9' },
@@ -63,8 +65,8 @@ var namedClasses = map[string]func(rune) bool{
 	"punct": func(r rune) bool {
 		return r > ' ' && r < 0x7f && !isAlnum(r) || r > 0x7f && (unicode.IsPunct(r) || unicode.IsSymbol(r))
 	},
-	"print":  printable,
-	"graph":  func(r rune) bool { return printable(r) && !unicode.IsSpace(r) },
+	"print":  char.IsPrintable,
+	"graph":  func(r rune) bool { return char.IsPrintable(r) && !unicode.IsSpace(r) },
 	"cntrl":  func(r rune) bool { return r >= 0 && (r < ' ' || r == 0x7f) },
 	"xdigit": func(r rune) bool { return r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'f' },
 	"word": func(r rune) bool {
@@ -73,19 +75,11 @@ var namedClasses = map[string]func(rune) bool{
 	"ascii": func(r rune) bool { return r >= 0 && r < 0x80 },
 }
 
-// printable tells what the C library's iswprint does.
-func printable(r rune) bool {
-	if r < 0x7f {
-		return r >= ' '
-	}
-	return unicode.IsPrint(r) || unicode.In(r, unicode.Zs, unicode.Cf, unicode.Co)
-}
-
 func isAlnum(r rune) bool { return r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z' }
 
 // parseClass reads a bracket expression, all of s.
-func parseClass(s string, fold bool) *charClass {
-	c := &charClass{fold: fold}
+func parseClass(s string, fold bool) *class {
+	c := &class{fold: fold}
 	r := classReader{s: s, i: 1, end: len(s) - 1}
 	if s[1] == '!' || s[1] == '^' {
 		c.not = true
@@ -111,7 +105,7 @@ func parseClass(s string, fold bool) *charClass {
 	return c
 }
 
-// classReader reads what stands in brackets.
+// classReader reads the inside of a bracket expression.
 type classReader struct {
 	s       string
 	i, end  int
@@ -139,14 +133,14 @@ func (r *classReader) named(mark byte, least int) (string, bool) {
 func (r *classReader) char() rune {
 	for _, mark := range [...]byte{'.', '='} {
 		if name, ok := r.named(mark, 1); ok {
-			c, _ := decodeRune(name)
+			c, _ := char.Decode(name)
 			return c
 		}
 	}
 	if r.s[r.i] == '\\' && r.i+1 < r.end {
 		r.i++
 	}
-	c, n := decodeRune(r.s[r.i:r.end])
+	c, n := char.Decode(r.s[r.i:r.end])
 	r.i += n
 	return c
 }

@@ -1,9 +1,9 @@
-package shell
+package pattern
 
 import "strings"
 
-// brackets knows where the brackets and parentheses of a pattern close. Of a long text all are looked for at
-// once: one that does not close would be looked for up to the end again and again.
+// brackets finds where the brackets and parentheses of a text close. In a long text it finds all of them at
+// once: the search for one that does not close goes to the end each time.
 type brackets struct {
 	s     string
 	class []int32 // where a bracket expression ends whose inside goes on here, 0: nowhere; nil: s is short

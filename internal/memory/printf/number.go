@@ -1,9 +1,11 @@
-package shell
+package printf
 
 import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/char"
 )
 
 // integer understands C's constants and 'c for the code of a character.
@@ -12,7 +14,7 @@ func (p *printer) integer(a string) int64 {
 		return 0
 	}
 	if a[0] == '\'' || a[0] == '"' {
-		return p.sh.charCode(a[1:])
+		return p.host.Locale().Code(a[1:])
 	}
 	s := strings.TrimLeft(a, " \t\n")
 	neg := false
@@ -29,11 +31,8 @@ func (p *printer) integer(a string) int64 {
 	}
 	v, n, over := uint64(0), 0, false
 	for n < len(digits) {
-		d := digitValue(digits[n]|0x20, 36)
-		if digits[n] >= '0' && digits[n] <= '9' {
-			d = uint64(digits[n] - '0')
-		}
-		if d >= base {
+		d, one := char.Digits(digits[n:], 1, base)
+		if one == 0 {
 			break
 		}
 		if v > (math.MaxUint64-d)/base {
@@ -71,7 +70,7 @@ func (p *printer) integer(a string) int64 {
 	return int64(v)
 }
 
-// invalid tells what kind of number the argument is not.
+// invalid warns of an argument that is not a number.
 func (p *printer) invalid(a string) {
 	kind := ""
 	switch {
@@ -84,18 +83,7 @@ func (p *printer) invalid(a string) {
 }
 
 func (p *printer) complainRange(a string) {
-	p.sh.fail("warning: %s: Numerical result out of range", a)
-}
-
-func (sh *interp) charCode(s string) int64 {
-	if s == "" {
-		return 0
-	}
-	r, _ := decodeRune(s)
-	if r < 0 || sh.bytewise() {
-		return int64(s[0])
-	}
-	return int64(r)
+	p.host.Warn("warning: %s: Numerical result out of range", a)
 }
 
 // number writes an integer.

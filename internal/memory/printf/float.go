@@ -1,4 +1,4 @@
-package shell
+package printf
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ func (p *printer) floating(a string) float64 {
 		return 0
 	}
 	if a[0] == '\'' || a[0] == '"' {
-		return float64(p.sh.charCode(a[1:]))
+		return float64(p.host.Locale().Code(a[1:]))
 	}
 	s := strings.TrimLeft(a, " \t\n")
 	if v, err := strconv.ParseFloat(s, 64); err == nil && !strings.ContainsAny(s, "_pP") {

@@ -1,20 +1,75 @@
-package shell
+package pattern
 
 import "strings"
 
-// match tells whether the pattern matches all of s.
-func (p *pattern) match(sh *interp, s string) bool {
+// Meter limits the work and memory of a match.
+type Meter interface {
+	// Spend takes n units of work. False: give up.
+	Spend(n int) bool
+	// HasRoom reports whether a result of n bytes may be made. False: give up.
+	HasRoom(n int) bool
+	// TooComplex is called before a match gives up that would take too much stack.
+	TooComplex(source string)
+}
+
+// matcher is one match. After stopped is set its results mean nothing.
+type matcher struct {
+	meter   Meter
+	owed    int // units of work that the meter has not seen
+	depth   int // trials inside each other
+	stopped bool
+}
+
+// workBatch is how many units of work a match collects before it asks the meter.
+const workBatch = 64
+
+// spend takes n units of work. False: give up.
+func (m *matcher) spend(n int) bool {
+	m.owed += n
+	return m.owed < workBatch && !m.stopped || m.settle()
+}
+
+// settle passes the work on to the meter.
+func (m *matcher) settle() bool {
+	if m.owed > 0 && !m.stopped && !m.meter.Spend(m.owed) {
+		m.stopped = true
+	}
+	m.owed = 0
+	return !m.stopped
+}
+
+// hasRoom is that of the meter.
+func (m *matcher) hasRoom(n int) bool {
+	if !m.stopped && !m.meter.HasRoom(n) {
+		m.stopped = true
+	}
+	return !m.stopped
+}
+
+// Match reports whether the pattern matches all of s. When the meter ends the match the answer means nothing.
+func (p *Pattern) Match(meter Meter, s string) bool {
+	if p.isLit {
+		return s == p.lit
+	}
+	m := matcher{meter: meter}
+	ok := p.match(&m, s)
+	m.settle()
+	return ok
+}
+
+// match reports whether the pattern matches all of s.
+func (p *Pattern) match(m *matcher, s string) bool {
 	switch {
 	case p.isLit:
 		return s == p.lit
 	case p.ext:
-		return p.matchExt(sh, 0, s)
+		return p.matchExt(m, 0, s)
 	}
-	return p.matchStars(sh, s)
+	return p.matchStars(m, s)
 }
 
 // matchStars matches without extended patterns: only the last star can have to give up characters.
-func (p *pattern) matchStars(sh *interp, s string) bool {
+func (p *Pattern) matchStars(m *matcher, s string) bool {
 	i, star, mark := 0, -1, 0
 	for pos := 0; ; {
 		switch {
@@ -25,7 +80,7 @@ func (p *pattern) matchStars(sh *interp, s string) bool {
 		case pos == len(s):
 			return i == len(p.nodes)
 		case i < len(p.nodes):
-			if r, n := p.decode(s[pos:]); p.nodes[i].matchOne(r, p.fold) {
+			if r, n := p.decode(s[pos:]); p.nodes[i].matchesOne(r, p.fold) {
 				i++
 				pos += n
 				continue
@@ -37,7 +92,7 @@ func (p *pattern) matchStars(sh *interp, s string) bool {
 		if star == len(p.nodes)-1 {
 			return true
 		}
-		if sh.gas -= (pos-mark)>>6 + 1; sh.gas < 0 && !sh.tick() {
+		if !m.spend((pos-mark)>>6 + 1) {
 			return false
 		}
 		_, n := p.decode(s[mark:])
@@ -47,25 +102,27 @@ func (p *pattern) matchStars(sh *interp, s string) bool {
 }
 
 // matchExt matches by trying: nodes from i on against all of s.
-func (p *pattern) matchExt(sh *interp, i int, s string) bool {
-	if sh.patterns > maxPatternTries {
-		sh.errorf("%s: pattern too complex", p.source[:min(len(p.source), 64)])
-		sh.abort()
+func (p *Pattern) matchExt(m *matcher, i int, s string) bool {
+	if m.depth > maxTries {
+		if !m.stopped {
+			m.meter.TooComplex(p.source)
+		}
+		m.stopped = true
 		return false
 	}
-	sh.patterns++
-	ok := p.tryExt(sh, i, s)
-	sh.patterns--
+	m.depth++
+	ok := p.tryExt(m, i, s)
+	m.depth--
 	return ok
 }
 
-// maxPatternTries bounds the trials inside each other of a match, which take stack. What a group
-// matches a character at a time takes two for each.
-const maxPatternTries = 20_000
+// maxTries bounds the nested trials of a match, which take stack. A group that matches a character at a time takes
+// two for each.
+const maxTries = 20_000
 
-func (p *pattern) tryExt(sh *interp, i int, s string) bool {
+func (p *Pattern) tryExt(m *matcher, i int, s string) bool {
 	for ; i < len(p.nodes); i++ {
-		if !sh.tick() {
+		if !m.spend(1) {
 			return false
 		}
 		n := &p.nodes[i]
@@ -75,23 +132,23 @@ func (p *pattern) tryExt(sh *interp, i int, s string) bool {
 				return true
 			}
 			for pos := 0; ; {
-				if p.matchExt(sh, i+1, s[pos:]) {
+				if p.matchExt(m, i+1, s[pos:]) {
 					return true
 				}
-				if pos == len(s) || sh.ctl != ctlNone {
+				if pos == len(s) || m.stopped {
 					return false
 				}
 				_, w := p.decode(s[pos:])
 				pos += w
 			}
 		case nodeExt:
-			return p.matchGroup(sh, i, s)
+			return p.matchGroup(m, i, s)
 		default:
 			if s == "" {
 				return false
 			}
 			r, w := p.decode(s)
-			if !n.matchOne(r, p.fold) {
+			if !n.matchesOne(r, p.fold) {
 				return false
 			}
 			s = s[w:]
@@ -101,37 +158,37 @@ func (p *pattern) tryExt(sh *interp, i int, s string) bool {
 }
 
 // matchGroup matches the extended pattern at node i, and what follows, against s.
-func (p *pattern) matchGroup(sh *interp, i int, s string) bool {
+func (p *Pattern) matchGroup(m *matcher, i int, s string) bool {
 	n := &p.nodes[i]
 	if (n.op == '*' || n.op == '+') && n.single() {
-		return p.matchRun(sh, i, s)
+		return p.matchRun(m, i, s)
 	}
-	if (n.op == '?' || n.op == '*') && p.matchExt(sh, i+1, s) {
+	if (n.op == '?' || n.op == '*') && p.matchExt(m, i+1, s) {
 		return true
 	}
 	for pos := 0; ; {
 		head, tail := s[:pos], s[pos:]
 		one := false
 		for _, a := range n.alts {
-			if a.match(sh, head) {
+			if a.match(m, head) {
 				one = true
 				break
 			}
 		}
-		if sh.ctl != ctlNone {
+		if m.stopped {
 			return false
 		}
 		switch {
 		case n.op == '!':
-			if !one && p.matchExt(sh, i+1, tail) {
+			if !one && p.matchExt(m, i+1, tail) {
 				return true
 			}
 		case one:
-			if p.matchExt(sh, i+1, tail) {
+			if p.matchExt(m, i+1, tail) {
 				return true
 			}
 			// Once more, unless that would go on forever.
-			if (n.op == '*' || n.op == '+') && pos > 0 && p.matchGroup(sh, i, tail) {
+			if (n.op == '*' || n.op == '+') && pos > 0 && p.matchGroup(m, i, tail) {
 				return true
 			}
 		}
@@ -143,8 +200,8 @@ func (p *pattern) matchGroup(sh *interp, i int, s string) bool {
 	}
 }
 
-// single tells whether each alternative of a group takes exactly one character.
-func (n *patNode) single() bool {
+// single reports whether each alternative of a group takes exactly one character.
+func (n *node) single() bool {
 	for _, a := range n.alts {
 		if len(a.nodes) != 1 || a.nodes[0].kind == nodeStar || a.nodes[0].kind == nodeExt {
 			return false
@@ -154,29 +211,29 @@ func (n *patNode) single() bool {
 }
 
 // matchRun is matchGroup for any number of single characters, which needs no trial for each.
-func (p *pattern) matchRun(sh *interp, i int, s string) bool {
+func (p *Pattern) matchRun(m *matcher, i int, s string) bool {
 	n := &p.nodes[i]
-	if n.op == '*' && p.matchExt(sh, i+1, s) {
+	if n.op == '*' && p.matchExt(m, i+1, s) {
 		return true
 	}
-	for pos := 0; pos < len(s) && sh.tick(); {
+	for pos := 0; pos < len(s) && m.spend(1); {
 		r, w := p.decode(s[pos:])
 		one := false
 		for _, a := range n.alts {
-			one = one || a.nodes[0].matchOne(r, a.fold)
+			one = one || a.nodes[0].matchesOne(r, a.fold)
 		}
 		if !one {
 			return false
 		}
-		if pos += w; p.matchExt(sh, i+1, s[pos:]) {
+		if pos += w; p.matchExt(m, i+1, s[pos:]) {
 			return true
 		}
 	}
 	return false
 }
 
-// prefix returns the length of the shortest or longest beginning of s that matches, 0 for none.
-func (p *pattern) prefix(sh *interp, s string, longest bool) int {
+// Prefix returns the length of the shortest or longest beginning of s that matches, 0 for none.
+func (p *Pattern) Prefix(meter Meter, s string, longest bool) int {
 	if p.isLit {
 		if strings.HasPrefix(s, p.lit) {
 			return len(p.lit)
@@ -193,7 +250,9 @@ func (p *pattern) prefix(sh *interp, s string, longest bool) int {
 		}
 		return i + len(n)
 	}
-	n, ok := p.matchFrom(sh, s, longest)
+	m := matcher{meter: meter}
+	n, ok := p.matchFrom(&m, s, longest)
+	m.settle()
 	if !ok {
 		return 0
 	}
@@ -201,7 +260,7 @@ func (p *pattern) prefix(sh *interp, s string, longest bool) int {
 }
 
 // starLit returns x of a pattern "*x", "" for other patterns.
-func (p *pattern) starLit() string {
+func (p *Pattern) starLit() string {
 	if len(p.nodes) < 2 || p.nodes[0].kind != nodeStar {
 		return ""
 	}
@@ -214,7 +273,7 @@ func (p *pattern) starLit() string {
 }
 
 // litStar returns x of a pattern "x*".
-func (p *pattern) litStar() string {
+func (p *Pattern) litStar() string {
 	k := len(p.nodes) - 1
 	if k < 1 || p.nodes[k].kind != nodeStar {
 		return ""
@@ -228,9 +287,9 @@ func (p *pattern) litStar() string {
 }
 
 // matchFrom returns how much of the beginning of s matches.
-func (p *pattern) matchFrom(sh *interp, s string, longest bool) (int, bool) {
+func (p *Pattern) matchFrom(m *matcher, s string, longest bool) (int, bool) {
 	if p.ext || len(p.nodes) > 62 {
-		return p.tryPrefixes(sh, s, longest)
+		return p.tryPrefixes(m, s, longest)
 	}
 	best := -1
 	state := p.closure(1)
@@ -241,13 +300,13 @@ func (p *pattern) matchFrom(sh *interp, s string, longest bool) (int, bool) {
 		}
 		best = 0
 	}
-	if !sh.spend(len(s) >> 6) {
+	if !m.spend(len(s) >> 6) {
 		return 0, false
 	}
 	for pos := 0; pos < len(s) && state != 0; {
 		r, w := p.decode(s[pos:])
 		pos += w
-		if pos&0xfff == 0 && !sh.spend(len(p.nodes)<<4) {
+		if pos&0xfff == 0 && !m.spend(len(p.nodes)<<4) {
 			return 0, false
 		}
 		if state = p.step(state, r); state&final != 0 {
@@ -264,7 +323,7 @@ func (p *pattern) matchFrom(sh *interp, s string, longest bool) (int, bool) {
 }
 
 // closure adds the states that stars lead to without a character.
-func (p *pattern) closure(state uint64) uint64 {
+func (p *Pattern) closure(state uint64) uint64 {
 	for i := range p.nodes {
 		if state&(1<<i) != 0 && p.nodes[i].kind == nodeStar {
 			state |= 1 << (i + 1)
@@ -274,7 +333,7 @@ func (p *pattern) closure(state uint64) uint64 {
 }
 
 // step returns the states after a character.
-func (p *pattern) step(state uint64, r rune) uint64 {
+func (p *Pattern) step(state uint64, r rune) uint64 {
 	var next uint64
 	for i := range p.nodes {
 		if state&(1<<i) == 0 {
@@ -283,7 +342,7 @@ func (p *pattern) step(state uint64, r rune) uint64 {
 		n := &p.nodes[i]
 		if n.kind == nodeStar {
 			next |= 1 << i
-		} else if n.matchOne(r, p.fold) {
+		} else if n.matchesOne(r, p.fold) {
 			next |= 1 << (i + 1)
 		}
 	}
@@ -291,13 +350,13 @@ func (p *pattern) step(state uint64, r rune) uint64 {
 }
 
 // tryPrefixes tries each beginning of s.
-func (p *pattern) tryPrefixes(sh *interp, s string, longest bool) (int, bool) {
+func (p *Pattern) tryPrefixes(m *matcher, s string, longest bool) (int, bool) {
 	if longest {
 		for n := len(s); ; {
-			if p.match(sh, s[:n]) {
+			if p.match(m, s[:n]) {
 				return n, true
 			}
-			if n == 0 || !sh.tick() {
+			if n == 0 || !m.spend(1) {
 				return 0, false
 			}
 			w := p.lastWidth(s[:n])
@@ -305,10 +364,10 @@ func (p *pattern) tryPrefixes(sh *interp, s string, longest bool) (int, bool) {
 		}
 	}
 	for n := 0; ; {
-		if p.match(sh, s[:n]) {
+		if p.match(m, s[:n]) {
 			return n, true
 		}
-		if n == len(s) || !sh.tick() {
+		if n == len(s) || !m.spend(1) {
 			return 0, false
 		}
 		_, w := p.decode(s[n:])
@@ -316,8 +375,15 @@ func (p *pattern) tryPrefixes(sh *interp, s string, longest bool) (int, bool) {
 	}
 }
 
-// suffix returns where the shortest or longest end of s that matches begins, len(s) for none.
-func (p *pattern) suffix(sh *interp, s string, longest bool) int {
+// Suffix returns where the shortest or longest end of s that matches begins, len(s) for none.
+func (p *Pattern) Suffix(meter Meter, s string, longest bool) int {
+	m := matcher{meter: meter}
+	n := p.suffix(&m, s, longest)
+	m.settle()
+	return n
+}
+
+func (p *Pattern) suffix(m *matcher, s string, longest bool) int {
 	if p.isLit {
 		if strings.HasSuffix(s, p.lit) {
 			return len(s) - len(p.lit)
@@ -336,13 +402,13 @@ func (p *pattern) suffix(sh *interp, s string, longest bool) int {
 	}
 	best := len(s)
 	for n := len(s); ; {
-		if p.match(sh, s[n:]) {
+		if p.match(m, s[n:]) {
 			if !longest {
 				return n
 			}
 			best = n
 		}
-		if n == 0 || !sh.spend((len(s)-n)>>6) {
+		if n == 0 || !m.spend((len(s)-n)>>6) {
 			return best
 		}
 		w := p.lastWidth(s[:n])
@@ -350,35 +416,48 @@ func (p *pattern) suffix(sh *interp, s string, longest bool) int {
 	}
 }
 
-// replace puts pieces, joined by what matched, in the place of the first or each match;
-// anchor is '#' or '%' for a match at the beginning or end.
-func (p *pattern) replace(sh *interp, s string, anchor byte, all bool, pieces []string) string {
+// Replacement says what Replace puts in the place of which matches.
+type Replacement struct {
+	Anchor byte     // '#', '%': only a match at the beginning or end; 0: anywhere
+	All    bool     // each match, not only the first
+	Pieces []string // not empty; between two pieces stands what matched
+}
+
+// Replace returns s with its matches replaced. When the meter ends the match the text means nothing.
+func (p *Pattern) Replace(meter Meter, s string, r Replacement) string {
+	m := matcher{meter: meter}
+	s = p.replace(&m, s, r)
+	m.settle()
+	return s
+}
+
+func (p *Pattern) replace(m *matcher, s string, r Replacement) string {
 	var b strings.Builder
-	put := func(m string) bool {
-		n := len(m) * (len(pieces) - 1)
-		for _, piece := range pieces {
+	put := func(match string) bool {
+		n := len(match) * (len(r.Pieces) - 1)
+		for _, piece := range r.Pieces {
 			n += len(piece)
 		}
 		if b.Len()+n > max(b.Cap(), 1<<12) { // Its double is what the buffer grows to.
-			if !sh.room(2*(b.Len()+n)) || !sh.tick() {
+			if !m.hasRoom(2*(b.Len()+n)) || !m.spend(1) {
 				return false
 			}
 			b.Grow(b.Len() + n)
 		}
-		for i, piece := range pieces {
+		for i, piece := range r.Pieces {
 			if i > 0 {
-				b.WriteString(m)
+				b.WriteString(match)
 			}
 			b.WriteString(piece)
 		}
 		return true
 	}
-	switch anchor {
+	switch r.Anchor {
 	case '#':
 		if s == "" && p.source != "" && p.source[0] != '*' {
 			return s
 		}
-		n, ok := p.matchFrom(sh, s, true)
+		n, ok := p.matchFrom(m, s, true)
 		if !ok {
 			return s
 		}
@@ -387,8 +466,8 @@ func (p *pattern) replace(sh *interp, s string, anchor byte, all bool, pieces []
 		}
 		return b.String() + s[n:]
 	case '%':
-		n := p.suffix(sh, s, true)
-		if n == len(s) && !p.match(sh, "") {
+		n := p.suffix(m, s, true)
+		if n == len(s) && !p.match(m, "") {
 			return s
 		}
 		if !put(s[n:]) {
@@ -397,7 +476,7 @@ func (p *pattern) replace(sh *interp, s string, anchor byte, all bool, pieces []
 		return s[:n] + b.String()
 	}
 	if s == "" {
-		if strings.HasPrefix(p.source, "*") && p.match(sh, "") { // bash looks at no other pattern
+		if strings.HasPrefix(p.source, "*") && p.match(m, "") { // bash looks at no other pattern
 			put("")
 		}
 		return b.String()
@@ -406,8 +485,8 @@ func (p *pattern) replace(sh *interp, s string, anchor byte, all bool, pieces []
 		return s
 	}
 	for pos := 0; pos < len(s); {
-		start, n := p.find(sh, s, pos)
-		if start < 0 || sh.ctl != ctlNone {
+		start, n := p.find(m, s, pos)
+		if start < 0 || m.stopped {
 			b.WriteString(s[pos:])
 			break
 		}
@@ -416,12 +495,12 @@ func (p *pattern) replace(sh *interp, s string, anchor byte, all bool, pieces []
 			return ""
 		}
 		pos = start + n
-		if n == 0 && all { // The character behind an empty match is no part of the next.
+		if n == 0 && r.All { // The character behind an empty match is no part of the next.
 			_, w := p.decode(s[start:])
 			b.WriteString(s[start : start+w])
 			pos += w
 		}
-		if !all {
+		if !r.All {
 			b.WriteString(s[pos:])
 			break
 		}
@@ -430,7 +509,7 @@ func (p *pattern) replace(sh *interp, s string, anchor byte, all bool, pieces []
 }
 
 // find returns the first longest match from pos on; -1 for none.
-func (p *pattern) find(sh *interp, s string, pos int) (start, n int) {
+func (p *Pattern) find(m *matcher, s string, pos int) (start, n int) {
 	if p.isLit {
 		i := strings.Index(s[pos:], p.lit)
 		if i < 0 {
@@ -439,10 +518,10 @@ func (p *pattern) find(sh *interp, s string, pos int) (start, n int) {
 		return pos + i, len(p.lit)
 	}
 	for pos < len(s) {
-		if n, ok := p.matchFrom(sh, s[pos:], true); ok {
+		if n, ok := p.matchFrom(m, s[pos:], true); ok {
 			return pos, n
 		}
-		if !sh.tick() {
+		if !m.spend(1) {
 			break
 		}
 		_, w := p.decode(s[pos:])
@@ -451,8 +530,8 @@ func (p *pattern) find(sh *interp, s string, pos int) (start, n int) {
 	return -1, 0
 }
 
-// fixed tells whether all that the pattern matches is of the same length.
-func (p *pattern) fixed() bool {
+// fixed reports whether all that the pattern matches is of the same length.
+func (p *Pattern) fixed() bool {
 	for _, n := range p.nodes {
 		if n.kind == nodeStar || n.kind == nodeExt {
 			return false
