@@ -42,7 +42,7 @@ func Test_Linked_Modules_Are_The_Golden_List(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := b.String(); got != string(want) {
-		t.Errorf("linked modules changed; if meant, say why in docs/design.md and run `go test ./e2e/house -update`\ngot:\n%swant:\n%s", got, want)
+		t.Errorf("linked modules changed; if meant, say why in docs/design/overview.md and run `go test ./test/e2e/house -update`\ngot:\n%swant:\n%s", got, want)
 	}
 }
 

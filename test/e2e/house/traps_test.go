@@ -25,7 +25,7 @@ var (
 
 func Test_Every_Trap_Has_The_Tests_That_The_Design_Names(t *testing.T) {
 	t.Parallel()
-	design, err := os.ReadFile("../../../docs/design.md")
+	design, err := os.ReadFile("../../../docs/design/testing.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func Test_Every_Trap_Has_The_Tests_That_The_Design_Names(t *testing.T) {
 	}
 	for _, line := range noted {
 		if !slices.Contains(named, line) {
-			t.Errorf("%s: docs/design.md does not name it", line)
+			t.Errorf("%s: docs/design/testing.md does not name it", line)
 		}
 	}
 }
