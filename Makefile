@@ -28,10 +28,10 @@ build: guest
 
 # The helper that runs inside; the command embeds it.
 guest:
-	$(go) $(build) -ldflags '-s -w' -o internal/guest/bin/sandbox-guest ./cmd/sandbox-guest
-	rm -f internal/guest/bin/guest-*
-	ln internal/guest/bin/sandbox-guest "internal/guest/bin/guest-$$(sha256sum <internal/guest/bin/sandbox-guest | cut -c1-16)"
-	rm internal/guest/bin/sandbox-guest
+	$(go) $(build) -ldflags '-s -w' -o internal/guest/program/bin/sandbox-guest ./cmd/sandbox-guest
+	rm -f internal/guest/program/bin/guest-*
+	ln internal/guest/program/bin/sandbox-guest "internal/guest/program/bin/guest-$$(sha256sum <internal/guest/program/bin/sandbox-guest | cut -c1-16)"
+	rm internal/guest/program/bin/sandbox-guest
 
 demo:
 	build/scripts/install.sh run
@@ -65,4 +65,4 @@ install: build
 	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/bin bin/agent-sandbox bin/agent-sandbox-kube bin/agent-sandbox-agent bin/agent-sandbox-hooks
 
 clean:
-	rm -rf bin dist internal/guest/bin/sandbox-guest internal/guest/bin/guest-*
+	rm -rf bin dist internal/guest/program/bin/sandbox-guest internal/guest/program/bin/guest-*

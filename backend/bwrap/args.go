@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 	"github.com/seed434b0696/agent-sandbox/internal/proxy"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -199,8 +199,8 @@ func hidden(plan *policy.Plan, path string) bool {
 
 // runtime adds our own directory: the guest, and the wrappers of commands.
 func (v *invocation) runtime(plan *policy.Plan, guestPath string) {
-	v.add("--dir", guest.Root, "--ro-bind", guestPath, guest.Program)
-	dirs := append([]string{guest.Root}, runtimeDirs(plan.Commands)...)
+	v.add("--dir", layout.Root, "--ro-bind", guestPath, layout.Program)
+	dirs := append([]string{layout.Root}, runtimeDirs(plan.Commands)...)
 	for _, d := range dirs[1:] {
 		v.add("--dir", d)
 	}
@@ -234,14 +234,14 @@ func (v *invocation) cover(files []proxy.File) {
 func runtimeDirs(commands []policy.Command) []string {
 	needed := map[string]bool{}
 	for _, c := range commands {
-		needed[guest.DenyDir] = needed[guest.DenyDir] || c.Rule == "deny"
-		needed[guest.WrapperDir] = needed[guest.WrapperDir] || c.Rule == "script"
-		needed[guest.PresetDir] = needed[guest.PresetDir] || c.Rule == "preset"
-		needed[guest.BinDir] = needed[guest.BinDir] || c.Real != ""
+		needed[layout.DenyDir] = needed[layout.DenyDir] || c.Rule == "deny"
+		needed[layout.WrapperDir] = needed[layout.WrapperDir] || c.Rule == "script"
+		needed[layout.PresetDir] = needed[layout.PresetDir] || c.Rule == "preset"
+		needed[layout.BinDir] = needed[layout.BinDir] || c.Real != ""
 		for _, target := range c.Targets {
-			shared := guest.Shared(c.Name, target)
-			needed[guest.TargetDir] = needed[guest.TargetDir] || shared
-			needed[guest.AliasDir] = needed[guest.AliasDir] || !shared && filepath.Base(target) != c.Name
+			shared := layout.Shared(c.Name, target)
+			needed[layout.TargetDir] = needed[layout.TargetDir] || shared
+			needed[layout.AliasDir] = needed[layout.AliasDir] || !shared && filepath.Base(target) != c.Name
 		}
 	}
 	maps.DeleteFunc(needed, func(_ string, need bool) bool { return !need })
@@ -252,21 +252,21 @@ func runtimeDirs(commands []policy.Command) []string {
 func (v *invocation) command(plan *policy.Plan, c policy.Command) {
 	switch c.Rule {
 	case "deny":
-		v.add("--dir", filepath.Join(guest.DenyDir, c.Name))
+		v.add("--dir", filepath.Join(layout.DenyDir, c.Name))
 	case "script":
-		v.add("--perms", "0555", "--ro-bind-data", v.input(c.Script), filepath.Join(guest.WrapperDir, c.Name))
+		v.add("--perms", "0555", "--ro-bind-data", v.input(c.Script), filepath.Join(layout.WrapperDir, c.Name))
 	case "preset":
-		v.add("--dir", filepath.Join(guest.PresetDir, c.Name))
+		v.add("--dir", filepath.Join(layout.PresetDir, c.Name))
 	}
 	if c.Real != "" {
 		v.real(plan, c)
 	}
 	for _, target := range c.Targets {
 		switch {
-		case guest.Shared(c.Name, target):
-			v.add("--ro-bind", target, filepath.Join(guest.TargetDir, target))
+		case layout.Shared(c.Name, target):
+			v.add("--ro-bind", target, filepath.Join(layout.TargetDir, target))
 		case filepath.Base(target) != c.Name:
-			v.add("--symlink", c.Name, filepath.Join(guest.AliasDir, filepath.Base(target)))
+			v.add("--symlink", c.Name, filepath.Join(layout.AliasDir, filepath.Base(target)))
 		}
 	}
 }
@@ -274,13 +274,13 @@ func (v *invocation) command(plan *policy.Plan, c policy.Command) {
 // real puts the program of a command where the launcher finds it. A Node script
 // looks for its neighbors beside itself, so it comes with the tree it lies in.
 func (v *invocation) real(plan *policy.Plan, c policy.Command) {
-	link := filepath.Join(guest.BinDir, c.Name)
+	link := filepath.Join(layout.BinDir, c.Name)
 	rel, err := filepath.Rel(c.Tree, c.Real)
 	if c.Tree == "" || err != nil || hidesBelow(plan, c.Tree) {
 		v.add("--ro-bind", c.Real, link)
 		return
 	}
-	tree := filepath.Join(guest.Root, "trees", c.Name)
+	tree := filepath.Join(layout.Root, "trees", c.Name)
 	v.add("--ro-bind", c.Tree, tree)
 	v.add("--symlink", filepath.Join(tree, rel), link)
 }

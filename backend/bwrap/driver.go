@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/internal/guard"
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/program"
 	"github.com/seed434b0696/agent-sandbox/internal/stage"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -39,7 +39,7 @@ func New(options Options) *Driver {
 	if options.Denied == nil {
 		options.Denied = func(sandbox.Denial) {}
 	}
-	return &Driver{options: options, guest: guest.Located(options.Guest, options.DataDir)}
+	return &Driver{options: options, guest: program.Located(options.Guest, options.DataDir)}
 }
 
 // Name is "bwrap".

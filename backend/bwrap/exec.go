@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -58,7 +58,7 @@ func checkProgram(plan *policy.Plan, cmd sandbox.Cmd, env []string, on *staged) 
 
 // executable reports why path cannot be executed inside, or nil.
 func executable(plan *policy.Plan, path string, on *staged) error {
-	if path == guest.Program {
+	if path == layout.Program {
 		return nil
 	}
 	resolved, host, err := on.resolve(path)

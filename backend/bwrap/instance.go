@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/files"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -51,9 +51,9 @@ func (i *instance) Limits() (sandbox.Limits, error) { return i.Plan().Limits.Lim
 // as for any command.
 func (i *instance) Files() sandbox.Files {
 	if i.spec.Resident {
-		return guest.NewFiles(i.Start)
+		return files.New(i.Start)
 	}
-	return guest.NewFiles(i.startOffline)
+	return files.New(i.startOffline)
 }
 
 // Status counts what runs.

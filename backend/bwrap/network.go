@@ -9,7 +9,8 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/guestnet"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 	"github.com/seed434b0696/agent-sandbox/internal/proxy"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -21,8 +22,8 @@ import (
 // A nil network has nothing of all that.
 type network struct {
 	gateway *proxy.Gateway
-	proxy   *guest.ProxyLink // nil: no allow-list
-	inward  *guest.PortLink  // nil: nothing is published
+	proxy   *guestnet.ProxyLink // nil: no allow-list
+	inward  *guestnet.PortLink  // nil: nothing is published
 	ports   *proxy.Ports
 	child   []*os.File // what the guest inherits, in the order of options
 	options []string   // of the guest's init, each followed by the number of its descriptor
@@ -51,7 +52,7 @@ func (i *instance) openNetwork(ctx context.Context, plan *policy.Plan) (n *netwo
 		return n, err
 	}
 	n.gateway, err = proxy.Open(ctx, plan, proxy.Options{
-		Addr: guest.ProxyAddr, Bundle: filepath.Join(guest.Root, "authorities.pem"),
+		Addr: guestnet.ProxyAddr, Bundle: filepath.Join(layout.Root, "authorities.pem"),
 		HostEnv: i.spec.Env, Denied: i.driver.options.Denied,
 	})
 	if err != nil {
@@ -62,13 +63,13 @@ func (i *instance) openNetwork(ctx context.Context, plan *policy.Plan) (n *netwo
 	}
 	var child *os.File
 	if n.gateway.Proxied() {
-		if n.proxy, child, err = guest.NewProxyLink(); err != nil {
+		if n.proxy, child, err = guestnet.NewProxyLink(); err != nil {
 			return n, err
 		}
 		n.inherit("--net", child)
 	}
 	if len(plan.Publish) > 0 {
-		if n.inward, child, err = guest.NewPortLink(); err != nil {
+		if n.inward, child, err = guestnet.NewPortLink(); err != nil {
 			return n, err
 		}
 		n.inherit("--ports", child)
@@ -93,7 +94,7 @@ func (i *instance) startOffline(ctx context.Context, cmd sandbox.Cmd, stdio sand
 // through it with this sandbox's list.
 func checkPublish(plan *policy.Plan) error {
 	for _, p := range plan.Publish {
-		if p.Port == guest.ProxyPort {
+		if p.Port == guestnet.ProxyPort {
 			return sandbox.Errorf(sandbox.Invalid, "port %d inside is the sandbox's way out and cannot be published", p.Port).
 				WithHint("let the server inside listen on another port")
 		}

@@ -12,7 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/guestnet"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -75,7 +76,7 @@ func (i *instance) Dial(ctx context.Context, port int) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n := r.process.network; n != nil && n.proxy != nil && port == guest.ProxyPort {
+	if n := r.process.network; n != nil && n.proxy != nil && port == guestnet.ProxyPort {
 		return nil, sandbox.Errorf(sandbox.Denied, "port %d inside is the sandbox's own way out", port)
 	}
 	conn, err := r.session.DialPort(ctx, port)
@@ -133,7 +134,7 @@ func (i *instance) build(ctx context.Context) (*resident, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := sandbox.Cmd{Args: []string{guest.Program, "serve"}}
+	cmd := sandbox.Cmd{Args: []string{layout.Program, "serve"}}
 	staged, err := i.onStage(plan, cmd)
 	if err != nil {
 		return nil, err

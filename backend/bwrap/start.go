@@ -17,7 +17,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/internal/guard"
 	"github.com/seed434b0696/agent-sandbox/internal/guard/planned"
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
 	"github.com/seed434b0696/agent-sandbox/internal/seccomp"
 	"github.com/seed434b0696/agent-sandbox/policy"
@@ -182,7 +182,7 @@ func commandLine(cmd sandbox.Cmd, terminal bool, network []string) []string {
 	if len(options) == 0 {
 		return cmd.Args
 	}
-	return slices.Concat([]string{guest.Program, "init"}, options, []string{"--"}, cmd.Args)
+	return slices.Concat([]string{layout.Program, "init"}, options, []string{"--"}, cmd.Args)
 }
 
 // holdKeys starts bubblewrap itself deaf to what is sent to a whole job, by the
@@ -289,7 +289,7 @@ func environment(plan *policy.Plan, cmd sandbox.Cmd, n *network) []string {
 		path = "/usr/local/bin:/usr/bin:/bin"
 	}
 	env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "PATH=") })
-	env = append(env, "PATH="+guest.Root+":"+path)
+	env = append(env, "PATH="+layout.Root+":"+path)
 	for _, kv := range cmd.Env {
 		name, _, _ := strings.Cut(kv, "=")
 		env = slices.DeleteFunc(env, func(old string) bool { return strings.HasPrefix(old, name+"=") })

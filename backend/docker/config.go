@@ -10,7 +10,7 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -39,7 +39,7 @@ func (p *prepared) config() (client.ContainerCreateOptions, error) {
 	}
 	config := &container.Config{
 		Image: cmp.Or(p.state.Root, p.image.ID), User: p.user.identity(), Labels: p.labels(), WorkingDir: "/",
-		Entrypoint: []string{guest.Program, "serve", "-"}, Cmd: []string{}, Env: []string{"PATH=" + p.image.path()},
+		Entrypoint: []string{layout.Program, "serve", "-"}, Cmd: []string{}, Env: []string{"PATH=" + p.image.path()},
 		OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true,
 		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/moby/moby/api/types/mount"
 
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
 )
 
@@ -106,7 +106,7 @@ func (d *door) mounts() []mount.Mount {
 	if d == nil {
 		return nil
 	}
-	return []mount.Mount{bind(d.path, guest.SessionSocket, true)}
+	return []mount.Mount{bind(d.path, layout.SessionSocket, true)}
 }
 
 // close shuts it for good: to those inside it is a socket at which nobody listens.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/moby/moby/client"
 
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -64,7 +64,7 @@ func said(t *testing.T, p *prepared, script string) string {
 func Test_A_Door_Is_Shut_When_Commands_Run(t *testing.T) {
 	p := containerOf(t)
 	const knock = `use Socket; socket(my $s, AF_UNIX, SOCK_STREAM, 0); print connect($s, sockaddr_un($ARGV[0])) ? "open" : "shut: $!"`
-	got := said(t, p, "test -S "+guest.SessionSocket+" && echo stands; rm "+guest.SessionSocket+" 2>/dev/null && echo removed; perl -e '"+knock+"' "+guest.SessionSocket)
+	got := said(t, p, "test -S "+layout.SessionSocket+" && echo stands; rm "+layout.SessionSocket+" 2>/dev/null && echo removed; perl -e '"+knock+"' "+layout.SessionSocket)
 	if !strings.HasPrefix(got, "stands\nshut: ") {
 		t.Errorf("inside: %q", got)
 	}
@@ -73,7 +73,7 @@ func Test_A_Door_Is_Shut_When_Commands_Run(t *testing.T) {
 func Test_Without_A_Door_The_Guest_Speaks_Over_Its_Standard_Streams(t *testing.T) {
 	p := containerOf(t)
 	p.sameKernel = false
-	if got := said(t, p, "test -S "+guest.SessionSocket+" || echo none"); got != "none\n" {
+	if got := said(t, p, "test -S "+layout.SessionSocket+" || echo none"); got != "none\n" {
 		t.Errorf("inside: %q", got)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/seed434b0696/agent-sandbox/internal/engine"
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/program"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -42,7 +42,7 @@ func New(options Options) *Driver {
 	if options.Denied == nil {
 		options.Denied = func(sandbox.Denial) {}
 	}
-	return &Driver{options: options, guest: guest.Located(options.Guest, options.DataDir), clients: map[string]*engine.Client{}, infos: map[*engine.Client]*about{}}
+	return &Driver{options: options, guest: program.Located(options.Guest, options.DataDir), clients: map[string]*engine.Client{}, infos: map[*engine.Client]*about{}}
 }
 
 // Name is "docker".

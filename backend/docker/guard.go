@@ -7,7 +7,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/internal/guard"
 	"github.com/seed434b0696/agent-sandbox/internal/guard/planned"
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
 	"github.com/seed434b0696/agent-sandbox/internal/seccomp"
 	"github.com/seed434b0696/agent-sandbox/policy"
@@ -34,7 +34,7 @@ func (p *prepared) setup(n *network, files []mount.Mount) (session.Setup, error)
 			rules.Mounts = append(rules.Mounts, guard.Mount{Path: path, Access: accessOf(v.access)})
 		}
 	}
-	for _, path := range append(p.wrappers(), guest.Root) {
+	for _, path := range append(p.wrappers(), layout.Root) {
 		rules.Mounts = append(rules.Mounts, guard.Mount{Path: guard.Path(path), Access: guard.ReadOnly})
 	}
 	reporter := planned.NewReporter(p.plan, p.driver.options.Denied)

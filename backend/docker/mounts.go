@@ -9,7 +9,7 @@ import (
 
 	"github.com/moby/moby/api/types/mount"
 
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 	"github.com/seed434b0696/agent-sandbox/internal/proxy"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -82,7 +82,7 @@ func views(plan *policy.Plan) ([]view, error) {
 
 // mounts are all of a container's but tmpfs.
 func (p *prepared) mounts() ([]mount.Mount, error) {
-	out := []mount.Mount{bind(p.runtime, guest.Root, true)}
+	out := []mount.Mount{bind(p.runtime, layout.Root, true)}
 	for _, program := range p.wrappers() {
 		out = append(out, bind(filepath.Join(p.runtime, "agent-sandbox"), program, true))
 	}
@@ -182,8 +182,8 @@ func checkTargets(all []mount.Mount) error {
 				return sandbox.Errorf(sandbox.Invalid, "nothing can stand at %s: %s belongs to the sandbox", t, own)
 			}
 		}
-		if covers(guest.Root, t) && m.Type == mount.TypeVolume {
-			return sandbox.Errorf(sandbox.Invalid, "nothing can stand at %s: %s belongs to the sandbox", t, guest.Root)
+		if covers(layout.Root, t) && m.Type == mount.TypeVolume {
+			return sandbox.Errorf(sandbox.Invalid, "nothing can stand at %s: %s belongs to the sandbox", t, layout.Root)
 		}
 		if seen[t] {
 			return sandbox.Errorf(sandbox.Invalid, "two things are to stand at %s", t)

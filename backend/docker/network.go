@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/guestnet"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
 	"github.com/seed434b0696/agent-sandbox/internal/proxy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -45,7 +45,7 @@ func (p *prepared) openNetwork(ctx context.Context) (n *network, err error) {
 		}
 	}()
 	for _, port := range p.plan.Publish {
-		if port.Port == guest.ProxyPort {
+		if port.Port == guestnet.ProxyPort {
 			return n, sandbox.Errorf(sandbox.Invalid, "port %d inside is the sandbox's way out and cannot be published", port.Port).
 				WithHint("let the server inside listen on another port")
 		}
@@ -58,7 +58,7 @@ func (p *prepared) openNetwork(ctx context.Context) (n *network, err error) {
 		return n, nil
 	}
 	n.gateway, err = proxy.Open(ctx, p.plan, proxy.Options{
-		Addr: guest.ProxyAddr, Bundle: bundlePath, HostEnv: p.spec.Env, Denied: p.driver.options.Denied,
+		Addr: guestnet.ProxyAddr, Bundle: bundlePath, HostEnv: p.spec.Env, Denied: p.driver.options.Denied,
 	})
 	if err != nil {
 		return n, err
@@ -90,7 +90,7 @@ func (n *network) relays() []session.Relay {
 	if n == nil || n.gateway == nil || !n.gateway.Proxied() {
 		return nil
 	}
-	return []session.Relay{{Name: proxyRelay, Listen: guest.ProxyAddr}}
+	return []session.Relay{{Name: proxyRelay, Listen: guestnet.ProxyAddr}}
 }
 
 // keep runs f until close.

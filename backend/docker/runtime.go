@@ -15,7 +15,7 @@ import (
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/internal/engine"
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -47,14 +47,14 @@ func (d *Driver) runtime(ctx context.Context, c *engine.Client, i *image, comman
 	}
 	defer func() { _ = os.RemoveAll(tmp) }() // it has been renamed, or is of no use
 	b := &runtimeDir{dir: tmp, image: i}
-	if err := copyFile(program, b.inside(guest.Program), 0o555); err != nil {
+	if err := copyFile(program, b.inside(layout.Program), 0o555); err != nil {
 		return "", err
 	}
 	if len(commands) > 0 {
 		err = probe(ctx, c, i.ID, func(l *lookup) error { return b.commands(ctx, l, commands) })
 	}
 	if err == nil {
-		err = os.WriteFile(b.inside(guest.SessionSocket), nil, 0o444) // what a door is mounted over
+		err = os.WriteFile(b.inside(layout.SessionSocket), nil, 0o444) // what a door is mounted over
 	}
 	if err == nil {
 		err = openUp(tmp)
@@ -115,7 +115,7 @@ type runtimeDir struct {
 
 // inside is where a path below [guest.Root] is made.
 func (b *runtimeDir) inside(name string) string {
-	return filepath.Join(b.dir, strings.TrimPrefix(name, guest.Root))
+	return filepath.Join(b.dir, strings.TrimPrefix(name, layout.Root))
 }
 
 func (b *runtimeDir) commands(ctx context.Context, l *lookup, commands []policy.Command) error {
@@ -132,25 +132,25 @@ func (b *runtimeDir) command(ctx context.Context, l *lookup, c policy.Command) e
 	var err error
 	switch c.Rule {
 	case "deny":
-		err = os.MkdirAll(b.inside(filepath.Join(guest.DenyDir, c.Name)), 0o755)
+		err = os.MkdirAll(b.inside(filepath.Join(layout.DenyDir, c.Name)), 0o755)
 	case "script":
-		err = b.write(filepath.Join(guest.WrapperDir, c.Name), c.Script)
+		err = b.write(filepath.Join(layout.WrapperDir, c.Name), c.Script)
 	case "preset":
-		err = os.MkdirAll(b.inside(filepath.Join(guest.PresetDir, c.Name)), 0o755)
+		err = os.MkdirAll(b.inside(filepath.Join(layout.PresetDir, c.Name)), 0o755)
 	}
 	programs := b.image.Programs[c.Name]
 	if err != nil || len(programs) == 0 {
 		return err
 	}
 	if c.Rule != "deny" {
-		if err := b.take(ctx, l, c.Name, programs[0], filepath.Join(guest.BinDir, c.Name)); err != nil {
+		if err := b.take(ctx, l, c.Name, programs[0], filepath.Join(layout.BinDir, c.Name)); err != nil {
 			return err
 		}
 	}
 	for _, target := range programs {
 		switch {
-		case guest.Shared(c.Name, target):
-			err = b.take(ctx, l, c.Name, target, filepath.Join(guest.TargetDir, target))
+		case layout.Shared(c.Name, target):
+			err = b.take(ctx, l, c.Name, target, filepath.Join(layout.TargetDir, target))
 		case filepath.Base(target) != c.Name:
 			err = b.alias(filepath.Base(target), c.Name)
 		}
@@ -170,7 +170,7 @@ func (b *runtimeDir) write(name string, data []byte) error {
 }
 
 func (b *runtimeDir) alias(base, command string) error {
-	at := b.inside(filepath.Join(guest.AliasDir, base))
+	at := b.inside(filepath.Join(layout.AliasDir, base))
 	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/moby/moby/client"
 
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/files"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -180,7 +180,7 @@ func withLine(text, line string) string {
 }
 
 // files reach inside through the guest.
-func (i *instance) Files() sandbox.Files { return guest.NewFiles(i.Start) }
+func (i *instance) Files() sandbox.Files { return files.New(i.Start) }
 
 // removeOwn removes the host's files of a sandbox.
 func (p *prepared) removeOwn() error { return os.RemoveAll(p.own()) }

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/files"
 	"github.com/seed434b0696/agent-sandbox/internal/transfer"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -15,7 +15,7 @@ import (
 
 // copyWorkspace brings the host's workspace into the pod, without what the policy hides. Nothing comes back by itself.
 func (i *instance) copyWorkspace(ctx context.Context) error {
-	archiver, ok := guest.NewFiles(i.Start).(sandbox.Archiver)
+	archiver, ok := files.New(i.Start).(sandbox.Archiver)
 	if !ok {
 		return sandbox.Errorf(sandbox.Internal, "the guest moves no trees")
 	}

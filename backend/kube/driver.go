@@ -7,14 +7,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/program"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 // Driver is the kube backend. It is safe for concurrent use.
 type Driver struct {
 	options Options
-	program func() (program, error) // found once
+	program func() (guestProgram, error) // found once
 	swept   sync.Once
 	pool    *pool
 
@@ -36,8 +36,8 @@ func New(options Options) *Driver {
 	if options.Trace == nil {
 		options.Trace = func(string, string) {}
 	}
-	located := guest.Located(options.Guest, options.DataDir)
-	return &Driver{options: options, pool: newPool(), program: sync.OnceValues(func() (program, error) { return readProgram(located) })}
+	located := program.Located(options.Guest, options.DataDir)
+	return &Driver{options: options, pool: newPool(), program: sync.OnceValues(func() (guestProgram, error) { return readProgram(located) })}
 }
 
 // Name is "kube".

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/podstore"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -29,7 +29,7 @@ func (k *kept) Fork(ctx context.Context, name, snapshot string) (sandbox.Instanc
 		return nil, err
 	}
 	fork, err := d.fill(ctx, c, made, k.env, func(ctx context.Context, to *instance) error {
-		return k.storing(ctx, func(ctx context.Context, s guest.Store, from *instance) error {
+		return k.storing(ctx, func(ctx context.Context, s podstore.Client, from *instance) error {
 			if snapshot == "" {
 				if err := k.still(ctx, func() error { return s.Copy(ctx) }); err != nil {
 					return err
@@ -63,7 +63,7 @@ func (k *kept) copyTo(ctx context.Context, from, to *instance, snapshot string) 
 	if !out || !in {
 		return sandbox.Errorf(sandbox.Internal, "the guest moves no trees")
 	}
-	for _, kept := range guest.Kept() {
+	for _, kept := range podstore.PersistentDirs() {
 		at := homeDir
 		if kept == workspaceVolume {
 			if !to.copied() {
@@ -71,7 +71,7 @@ func (k *kept) copyTo(ctx context.Context, from, to *instance, snapshot string) 
 			}
 			at = to.at(to.plan.Workspace)
 		}
-		r, err := source.Pack(ctx, guest.CopiedDir(snapshot, kept))
+		r, err := source.Pack(ctx, podstore.CopiedDir(snapshot, kept))
 		if err != nil {
 			return err
 		}

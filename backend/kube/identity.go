@@ -9,7 +9,7 @@ import (
 
 // identity is who the pod's processes are. A volume whose top directory is not theirs becomes theirs, where its kind can; and
 // so would the file that hides others, which nobody may read.
-func (p *prepared) identity(l *layout) *corev1.PodSecurityContext {
+func (p *prepared) identity(l *volumeLayout) *corev1.PodSecurityContext {
 	who := &corev1.PodSecurityContext{
 		RunAsNonRoot: new(true), RunAsUser: &p.uid, RunAsGroup: &p.uid,
 		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},

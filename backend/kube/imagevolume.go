@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/version"
 
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -41,7 +41,7 @@ func reaches(told string, from *version.Version) bool {
 func imageVolume(reference string) (corev1.Volume, corev1.VolumeMount) {
 	return corev1.Volume{Name: guestVolume, VolumeSource: corev1.VolumeSource{
 		Image: &corev1.ImageVolumeSource{Reference: reference, PullPolicy: corev1.PullIfNotPresent},
-	}}, corev1.VolumeMount{Name: guestVolume, MountPath: guest.Root, ReadOnly: true}
+	}}, corev1.VolumeMount{Name: guestVolume, MountPath: layout.Root, ReadOnly: true}
 }
 
 // create makes the pod, with an image volume if the nodes have them and the API server does: one that has not takes the field

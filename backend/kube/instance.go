@@ -12,9 +12,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/files"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/link"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/supervisor"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -168,7 +170,7 @@ func (i *instance) lives(ctx context.Context) error {
 // readEnvironment asks the guest for the variables that the image has.
 func (i *instance) readEnvironment(ctx context.Context) error {
 	var out bytes.Buffer
-	p, err := i.session.Start(ctx, session.Command{Args: []string{guest.Program, guest.EnvironCommand}, Dir: "/"}, sandbox.Stdio{Stdout: &out})
+	p, err := i.session.Start(ctx, session.Command{Args: []string{layout.Program, supervisor.EnvironCommand}, Dir: "/"}, sandbox.Stdio{Stdout: &out})
 	if err != nil {
 		return err
 	}
@@ -294,7 +296,7 @@ func (i *instance) fate(pod *corev1.Pod, err error) error {
 }
 
 // Files reach inside through the guest.
-func (i *instance) Files() sandbox.Files { return guest.NewFiles(i.Start) }
+func (i *instance) Files() sandbox.Files { return files.New(i.Start) }
 
 // Status counts what runs.
 func (i *instance) Status(context.Context) (sandbox.Status, error) {

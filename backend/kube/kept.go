@@ -10,7 +10,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/files"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/podinit"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -59,7 +60,7 @@ func (k *kept) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) 
 }
 
 // Files reach inside through the guest.
-func (k *kept) Files() sandbox.Files { return guest.NewFiles(k.Start) }
+func (k *kept) Files() sandbox.Files { return files.New(k.Start) }
 
 // Status tells what runs, and how the pod is.
 func (k *kept) Status(ctx context.Context) (sandbox.Status, error) {
@@ -152,7 +153,7 @@ func (i *instance) end(ctx context.Context) error {
 	i.mu.Unlock()
 	ending, cancel := context.WithTimeout(ctx, endTime)
 	defer cancel()
-	_ = i.session.Operate(ending, guest.PodEnd, nil, nil) // its answer is the end, and the pod goes anyway
+	_ = i.session.Operate(ending, podinit.OpEnd, nil, nil) // its answer is the end, and the pod goes anyway
 	return i.remove(ctx)
 }
 
@@ -160,9 +161,9 @@ func (i *instance) end(ctx context.Context) error {
 const maxState = 4 << 10
 
 // state is what the guest says of itself.
-func (i *instance) state(ctx context.Context) (st guest.PodState, err error) {
+func (i *instance) state(ctx context.Context) (st podinit.State, err error) {
 	var said bounded
-	if err := i.session.Operate(ctx, guest.PodStatus, nil, &said); err != nil {
+	if err := i.session.Operate(ctx, podinit.OpStatus, nil, &said); err != nil {
 		if sandbox.CodeOf(err) == sandbox.Closed && ctx.Err() == nil {
 			err = i.whyEnded(ctx, err)
 		}
@@ -187,6 +188,6 @@ func (b *bounded) Write(p []byte) (int, error) {
 // still stops all commands until resume is called, or we are gone.
 func (i *instance) still(ctx context.Context) (resume func(), err error) {
 	return session.Hold(ctx, func(ctx context.Context, answer io.Writer) error {
-		return i.session.Operate(ctx, guest.PodStill, nil, answer)
+		return i.session.Operate(ctx, podinit.OpPause, nil, answer)
 	})
 }

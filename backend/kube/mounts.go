@@ -9,7 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/podinit"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/podstore"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -112,8 +114,8 @@ func (p *prepared) onVolume(name string) bool {
 	return slices.ContainsFunc(p.spec.Volumes, func(v sandbox.Volume) bool { return covers(v.Target, name) })
 }
 
-// layout is what is mounted into a pod.
-type layout struct {
+// volumeLayout lists the volumes of a pod and where its containers mount them.
+type volumeLayout struct {
 	volumes []corev1.Volume
 	mounts  []corev1.VolumeMount
 }
@@ -126,7 +128,7 @@ func emptyDir(name string, size int64) corev1.Volume {
 }
 
 // scratch adds a volume of the pod's own.
-func (l *layout) scratch(name, at string, size int64, memory bool) {
+func (l *volumeLayout) scratch(name, at string, size int64, memory bool) {
 	v := emptyDir(name, size)
 	if memory { // whose size the kernel holds
 		v.EmptyDir.Medium = corev1.StorageMediumMemory
@@ -135,14 +137,16 @@ func (l *layout) scratch(name, at string, size int64, memory bool) {
 	l.mounts = append(l.mounts, corev1.VolumeMount{Name: name, MountPath: at})
 }
 
-func (l *layout) has(is func(corev1.Volume) bool) bool { return slices.ContainsFunc(l.volumes, is) }
+func (l *volumeLayout) has(is func(corev1.Volume) bool) bool {
+	return slices.ContainsFunc(l.volumes, is)
+}
 
 func isClaim(v corev1.Volume) bool { return v.PersistentVolumeClaim != nil }
 
 func isHiddenFile(v corev1.Volume) bool { return v.Name == hiddenFile }
 
 // disk is how much of the node's disk the volumes of the pod's own may take.
-func (l *layout) disk() int64 {
+func (l *volumeLayout) disk() int64 {
 	var n int64
 	for i := range l.volumes {
 		if v := l.volumes[i].EmptyDir; v != nil && v.Medium != corev1.StorageMediumMemory {
@@ -153,15 +157,15 @@ func (l *layout) disk() int64 {
 }
 
 // layout is that of the plan.
-func (p *prepared) layout() (*layout, error) {
-	l := &layout{}
+func (p *prepared) layout() (*volumeLayout, error) {
+	l := &volumeLayout{}
 	if p.mounted {
 		volume, mount := imageVolume(p.driver.options.GuestImage)
 		l.volumes, l.mounts = append(l.volumes, volume), append(l.mounts, mount)
 	} else {
-		l.scratch(guestVolume, guest.Root, guestSize, false)
+		l.scratch(guestVolume, layout.Root, guestSize, false)
 	}
-	l.scratch(aliveVolume, guest.AliveRoot, aliveSize, false)
+	l.scratch(aliveVolume, podinit.AliveRoot, aliveSize, false)
 	l.volumes = append(l.volumes, emptyDir(doorVolume, guestSize))
 	if p.living != nil {
 		l.volumes = append(l.volumes, claimVolume(keptVolume, p.living.claim))
@@ -185,19 +189,19 @@ func (p *prepared) layout() (*layout, error) {
 }
 
 // own adds one of the sandbox's own directories: it goes with the pod, or lies in the claim of a sandbox that lives on.
-func (p *prepared) own(l *layout, name, at string, size int64) {
+func (p *prepared) own(l *volumeLayout, name, at string, size int64) {
 	if p.living == nil {
 		l.scratch(name, at, size, false)
 		return
 	}
-	l.mounts = append(l.mounts, corev1.VolumeMount{Name: keptVolume, MountPath: at, SubPath: path.Join(guest.FilesDir, name)})
+	l.mounts = append(l.mounts, corev1.VolumeMount{Name: keptVolume, MountPath: at, SubPath: path.Join(podstore.FilesDir, name)})
 }
 
 // sharedMemory is where programs expect a file system in memory.
 const sharedMemory = "/dev/shm"
 
 // privates adds the private file systems.
-func (p *prepared) privates(l *layout) {
+func (p *prepared) privates(l *volumeLayout) {
 	size, held := int64(scratchSize), false
 	if n := p.plan.Limits.Tmp; n > 0 {
 		size, held = int64(n), true
@@ -218,7 +222,7 @@ func (p *prepared) privates(l *layout) {
 }
 
 // parts are the paths of a workspace on a volume that the policy treats in another way than their parents.
-func (p *prepared) parts(l *layout, claim, top string) {
+func (p *prepared) parts(l *volumeLayout, claim, top string) {
 	root := p.plan.Workspace
 	hidesDir, hidesFile := false, false
 	for _, m := range p.plan.Mounts {
@@ -250,7 +254,7 @@ func (p *prepared) parts(l *layout, claim, top string) {
 }
 
 // check refuses two things in one place, and places that the walls need.
-func (l *layout) check() error {
+func (l *volumeLayout) check() error {
 	seen := map[string]bool{}
 	for _, m := range l.mounts {
 		at := path.Clean(m.MountPath)
@@ -271,7 +275,7 @@ func (l *layout) check() error {
 const endFile = "/root/.agent-sandbox-end"
 
 // endPath is endFile, or the cluster's own choice where a volume stands in its place: that would get the file.
-func (l *layout) endPath() string {
+func (l *volumeLayout) endPath() string {
 	if slices.ContainsFunc(l.mounts, func(m corev1.VolumeMount) bool { return covers(path.Clean(m.MountPath), endFile) }) {
 		return ""
 	}

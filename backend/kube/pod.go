@@ -12,7 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/podinit"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/podstore"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -55,11 +57,11 @@ func (p *prepared) receiver() string {
 }
 
 // attendant is the first program of the door's shell: it ends when the pod's supervisor has come and gone.
-const attendant = "p=" + guest.AliveRoot + guest.AlivePipe + "; mkfifo $p 2>/dev/null; [ -p $p ] || " + waiting + "; while read -r x; do :; done <$p"
+const attendant = "p=" + podinit.AliveRoot + podinit.AlivePipe + "; mkfifo $p 2>/dev/null; [ -p $p ] || " + waiting + "; while read -r x; do :; done <$p"
 
 // supervising is what the pod's first process becomes.
 func (p *prepared) supervising() []string {
-	line := []string{guest.Program, "pod", "--linger", strconv.Itoa(int(max(1, p.driver.options.Linger.Seconds())))}
+	line := []string{layout.Program, "pod", "--linger", strconv.Itoa(int(max(1, p.driver.options.Linger.Seconds())))}
 	if p.plan.Network.Mode == sandbox.NetworkNone {
 		line = append(line, "--offline")
 	}
@@ -133,10 +135,10 @@ func (p *prepared) pod() (*corev1.Pod, error) {
 }
 
 // installer copies the guest out of its image.
-func (p *prepared) installer(l *layout) corev1.Container {
+func (p *prepared) installer(l *volumeLayout) corev1.Container {
 	return corev1.Container{
 		Name: "guest", Image: p.driver.options.GuestImage, ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{GuestPath, "install"},
-		Resources: p.resources(l), SecurityContext: p.walls(), VolumeMounts: []corev1.VolumeMount{{Name: guestVolume, MountPath: guest.Root}},
+		Resources: p.resources(l), SecurityContext: p.walls(), VolumeMounts: []corev1.VolumeMount{{Name: guestVolume, MountPath: layout.Root}},
 	}
 }
 
@@ -150,7 +152,7 @@ func (p *prepared) walls() *corev1.SecurityContext {
 
 // resources are what the policy limits, and room for an ordinary command where it does not. Of the node's disk it is what
 // the volumes may take, so that each can be filled to its own limit.
-func (p *prepared) resources(l *layout) corev1.ResourceRequirements {
+func (p *prepared) resources(l *volumeLayout) corev1.ResourceRequirements {
 	cpu, memory := resource.MustParse(limitCPU), int64(limitMemory)
 	if n := p.plan.Limits.CPU; n > 0 {
 		cpu = *resource.NewMilliQuantity(max(1, int64(n*1000)), resource.DecimalSI)
@@ -183,10 +185,10 @@ func (p *prepared) door() corev1.Container {
 		Command: []string{"sh", "-c", attendant}, Stdin: true,
 		Resources:       corev1.ResourceRequirements{Requests: bytes, Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(limitCPU), corev1.ResourceMemory: little, corev1.ResourceEphemeralStorage: *resource.NewQuantity(2*guestSize, resource.BinarySI)}},
 		SecurityContext: p.walls(),
-		VolumeMounts:    []corev1.VolumeMount{{Name: doorVolume, MountPath: guest.Root}, {Name: aliveVolume, MountPath: guest.AliveRoot}},
+		VolumeMounts:    []corev1.VolumeMount{{Name: doorVolume, MountPath: layout.Root}, {Name: aliveVolume, MountPath: podinit.AliveRoot}},
 	}
 	if p.living != nil {
-		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: keptVolume, MountPath: guest.StoreDir})
+		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: keptVolume, MountPath: podstore.Dir})
 	}
 	if image := p.driver.options.GuestImage; image != "" {
 		c.Image, c.Command, c.Stdin = image, []string{GuestPath, "attend"}, false
@@ -196,12 +198,12 @@ func (p *prepared) door() corev1.Container {
 
 // joining is what is executed in the pod for the first session: the guest, which a shell receives first where no image brings it.
 func (p *prepared) joining() []string {
-	join := []string{guest.Program, "join", strconv.Itoa(len(p.program.data)), p.program.sum}
+	join := []string{layout.Program, "join", strconv.Itoa(len(p.program.data)), p.program.sum}
 	if p.driver.options.GuestImage != "" {
 		return append(join, "--wait")
 	}
 	// The name is complete only when the program is; "$@" is what to become.
-	script := fmt.Sprintf(`head -c "$1" >%[1]s.new && chmod 555 %[1]s.new && mv %[1]s.new %[1]s && shift && exec "$@"`, guest.Program)
+	script := fmt.Sprintf(`head -c "$1" >%[1]s.new && chmod 555 %[1]s.new && mv %[1]s.new %[1]s && shift && exec "$@"`, layout.Program)
 	return slices.Concat([]string{"sh", "-c", script, "sh", strconv.Itoa(len(p.program.data))}, join, []string{"--wake"})
 }
 
@@ -221,7 +223,7 @@ func (p *prepared) atDoor(what string, more ...string) []string {
 		return append([]string{GuestPath, what}, arguments...)
 	}
 	// Clients of several versions have one each; the guest knows itself by the last part of its name.
-	dir, name := guest.Root+"/"+p.program.sum[:16], path.Base(guest.Program)
+	dir, name := layout.Root+"/"+p.program.sum[:16], path.Base(layout.Program)
 	script := fmt.Sprintf(`d=%s p=%[1]s/%s; if [ -x $p ]; then echo +; else echo -; mkdir -p $d && head -c "$1" >$p.$$ && chmod 555 $p.$$ && mv $p.$$ $p || exit; fi; exec $p %[3]s "$@"`, dir, name, what)
 	return append([]string{"sh", "-c", script, "sh"}, arguments...)
 }

@@ -15,7 +15,7 @@ import (
 type prepared struct {
 	driver  *Driver
 	cluster *cluster
-	program program
+	program guestProgram
 	spec    sandbox.Spec
 	plan    *policy.Plan
 	image   string

@@ -8,21 +8,21 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// program is the guest as it is sent.
-type program struct {
+// guestProgram is the guest as it is sent to a pod.
+type guestProgram struct {
 	data []byte
 	sum  string // SHA-256, in hexadecimal
 }
 
-func readProgram(located func() (string, error)) (program, error) {
+func readProgram(located func() (string, error)) (guestProgram, error) {
 	name, err := located()
 	if err != nil {
-		return program{}, err
+		return guestProgram{}, err
 	}
 	data, err := os.ReadFile(name)
 	if err != nil {
-		return program{}, sandbox.Errorf(sandbox.Unavailable, "the guest program: %w", err)
+		return guestProgram{}, sandbox.Errorf(sandbox.Unavailable, "the guest program: %w", err)
 	}
 	sum := sha256.Sum256(data)
-	return program{data: data, sum: hex.EncodeToString(sum[:])}, nil
+	return guestProgram{data: data, sum: hex.EncodeToString(sum[:])}, nil
 }

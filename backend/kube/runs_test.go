@@ -24,7 +24,7 @@ import (
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/backend/kube"
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/program"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -351,13 +351,13 @@ func Test_Ten_Thousand_Files_Are_Copied(t *testing.T) {
 // guestImage makes an image of nothing but the guest, on the cluster's node.
 func guestImage(t *testing.T) string {
 	t.Helper()
-	data, ok := guest.Binary()
+	data, ok := program.Binary()
 	if !ok {
 		lacking(t, errors.New("this build carries no guest; 'make guest' makes it"))
 	}
 	sum := sha256.Sum256(data)
 	name := "local/agent-sandbox-guest:" + hex.EncodeToString(sum[:8])
-	load(t, name, "../../build/deploy/guest.Dockerfile", "../../internal/guest/bin")
+	load(t, name, "../../build/deploy/guest.Dockerfile", "../../internal/guest/program/bin")
 	return name
 }
 

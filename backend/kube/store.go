@@ -7,7 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/podstore"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -112,11 +112,11 @@ func (p *prepared) storePod(spec corev1.PodSpec) corev1.PodSpec {
 }
 
 // storing calls f with the store of the sandbox.
-func (k *kept) storing(ctx context.Context, f func(ctx context.Context, s guest.Store, i *instance) error) error {
+func (k *kept) storing(ctx context.Context, f func(ctx context.Context, s podstore.Client, i *instance) error) error {
 	if k.isClosed() {
 		return sandbox.Errorf(sandbox.Closed, "the sandbox is closed")
 	}
-	do := func(ctx context.Context, i *instance) error { return f(ctx, guest.NewStore(i.Start), i) }
+	do := func(ctx context.Context, i *instance) error { return f(ctx, podstore.New(i.Start), i) }
 	pod, err := k.cluster.runs(ctx, k.record.ID)
 	if sandbox.CodeOf(err) == sandbox.NotFound {
 		return k.driver.alone(ctx, k.cluster, k.known, do)
@@ -131,7 +131,7 @@ func (k *kept) storing(ctx context.Context, f func(ctx context.Context, s guest.
 func (k *kept) Snapshot(ctx context.Context, name string) error {
 	k.working.Lock()
 	defer k.working.Unlock()
-	return k.storing(ctx, func(ctx context.Context, s guest.Store, _ *instance) error {
+	return k.storing(ctx, func(ctx context.Context, s podstore.Client, _ *instance) error {
 		return k.still(ctx, func() error { return s.Snapshot(ctx, name) })
 	})
 }
@@ -155,7 +155,7 @@ func (k *kept) still(ctx context.Context, f func() error) error {
 
 // Snapshots lists them.
 func (k *kept) Snapshots(ctx context.Context) (list []sandbox.SnapshotInfo, err error) {
-	err = k.storing(ctx, func(ctx context.Context, s guest.Store, _ *instance) error {
+	err = k.storing(ctx, func(ctx context.Context, s podstore.Client, _ *instance) error {
 		list, err = s.Snapshots(ctx)
 		return err
 	})
@@ -164,7 +164,7 @@ func (k *kept) Snapshots(ctx context.Context) (list []sandbox.SnapshotInfo, err 
 
 // RemoveSnapshot removes one.
 func (k *kept) RemoveSnapshot(ctx context.Context, name string) error {
-	return k.storing(ctx, func(ctx context.Context, s guest.Store, _ *instance) error { return s.Remove(ctx, name) })
+	return k.storing(ctx, func(ctx context.Context, s podstore.Client, _ *instance) error { return s.Remove(ctx, name) })
 }
 
 // Restore ends what runs, and puts the files back. The sandbox runs again afterwards, if it did.
@@ -222,7 +222,7 @@ func (d *Kept) putBack(ctx context.Context, c *cluster, k *known, snapshot strin
 		if err := c.annotate(ctx, k.claim, map[string]any{annotationUnrest: stamp()}); err != nil {
 			return err
 		}
-		if err := guest.NewStore(i.Start).Restore(ctx, snapshot); err != nil {
+		if err := podstore.New(i.Start).Restore(ctx, snapshot); err != nil {
 			return err // what has begun is finished by the next start
 		}
 		return c.annotate(ctx, k.claim, map[string]any{annotationUnrest: nil})
@@ -236,7 +236,7 @@ func (d *Kept) settle(ctx context.Context, c *cluster, k *known) error {
 		return err
 	}
 	return d.alone(ctx, c, k, func(ctx context.Context, i *instance) error {
-		if err := guest.NewStore(i.Start).Settle(ctx); err != nil {
+		if err := podstore.New(i.Start).Settle(ctx); err != nil {
 			return err
 		}
 		return c.annotate(ctx, k.claim, map[string]any{annotationUnrest: nil})

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 )
 
 // actAsGuest runs the guest when this binary was mounted as one: a build without
@@ -20,6 +21,6 @@ func actAsGuest(args, env []string) (code int, ok bool) {
 
 // inside reports whether this process runs in one of our sandboxes.
 func inside() bool {
-	_, err := os.Lstat(guest.Program)
+	_, err := os.Lstat(layout.Program)
 	return !errors.Is(err, fs.ErrNotExist)
 }

@@ -1,12 +1,15 @@
-// Package guest is what runs inside a sandbox, and the host's side of talking to
-// it: command wrappers, the first program of a terminal session, and file access.
+// Package guest is the program that runs inside an operating-system sandbox: one small static program with one
+// operation for each task. [Main] chooses the operation by argv 0 and the first argument. Started under the name of a
+// wrapped command it applies that command's rule (package wrapper); otherwise it is one of
 //
-// The inner side is one small static program. [Main] decides by argv 0 what it
-// is: under the name of a wrapped command it applies that command's rule,
-// under its own name it offers check, init, files and connect. [NewFiles] is the host's
-// end of files, [NewProxyLink] and [NewPortLink] make those of init's network,
-// [Locate] finds the program to mount.
+//	check             reports whether it runs inside a sandbox
+//	init              prepares the network and becomes a command
+//	serve, runner     the supervisor of a resident sandbox (packages supervisor and session)
+//	files             one operation on files (package files)
+//	connect, bridge   ways through the sandbox's loopback (package guestnet)
+//	stage             mounts a staged view of a workspace (package view)
+//	pod, join, ...    the first process of a pod (package podinit)
+//	store             the volume of a persistent pod (package podstore)
 //
-// A wrapper is an early and friendly no, not a wall: whoever can run programs can
-// do without it. What must hold is held by the mounts, the guard and the network.
+// The host finds the program with package program, and the paths inside a sandbox in package layout.
 package guest

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/internal/guest/guesttest"
 )
 
 // ignoring starts argv from a shell that ignores and blocks what the outer
@@ -39,7 +41,7 @@ func signalMask(t *testing.T, status, field string) uint64 {
 }
 
 func TestInitTTYGivesSignalsTheirDefaultAction(t *testing.T) {
-	guest := guestProgram(t)
+	guest := guesttest.Program(t)
 	before := ignoring(t, "cat", "/proc/self/status")
 	if signalMask(t, before, "SigIgn") == 0 {
 		t.Fatal("the test's shell ignores nothing, so there is nothing to reset")
@@ -60,7 +62,7 @@ func TestInitUnblocksSignals(t *testing.T) {
 	script := `import os, signal, sys
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGUSR1, signal.SIGRTMIN})
 os.execv(sys.argv[1], sys.argv[1:])`
-	out, err := exec.CommandContext(t.Context(), "python3", "-c", script, guestProgram(t), "init", "--tty", "--", "cat", "/proc/self/status").Output()
+	out, err := exec.CommandContext(t.Context(), "python3", "-c", script, guesttest.Program(t), "init", "--tty", "--", "cat", "/proc/self/status").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,11 +73,11 @@ os.execv(sys.argv[1], sys.argv[1:])`
 
 func TestInitFindsTheCommandAsAShellWould(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, "plain", "#!/bin/sh\n")
-	executable(t, dir, "text", "echo text \"$@\"\n")
-	executable(t, dir, "bad", "#!/no/such/interpreter\n")
-	executable(t, dir, "good/both", "#!/bin/sh\necho good\n")
-	write(t, dir, "bad-first/both", "#!/bin/sh\necho bad\n")
+	guesttest.WriteFile(t, dir, "plain", "#!/bin/sh\n")
+	guesttest.WriteProgram(t, dir, "text", "echo text \"$@\"\n")
+	guesttest.WriteProgram(t, dir, "bad", "#!/no/such/interpreter\n")
+	guesttest.WriteProgram(t, dir, "good/both", "#!/bin/sh\necho good\n")
+	guesttest.WriteFile(t, dir, "bad-first/both", "#!/bin/sh\necho bad\n")
 	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +103,7 @@ func TestInitFindsTheCommandAsAShellWould(t *testing.T) {
 		{"a name with control characters", "/bin", []string{"a\x1b[2J\nb"}, 127, "", "agent-sandbox: a?[2J?b: not found\n"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			cmd := exec.CommandContext(t.Context(), guestProgram(t), append([]string{"init", "--"}, row.argv...)...)
+			cmd := exec.CommandContext(t.Context(), guesttest.Program(t), append([]string{"init", "--"}, row.argv...)...)
 			var stdout, stderr bytes.Buffer
 			cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &stderr
 			cmd.Env = []string{"LC_ALL=C"}
@@ -109,14 +111,7 @@ func TestInitFindsTheCommandAsAShellWould(t *testing.T) {
 				cmd.Env = append(cmd.Env, "PATH="+row.path)
 			}
 			_ = cmd.Run() // the status is looked at below
-			outcome{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}.check(t, row.code, row.stdout, row.stderr)
+			guesttest.Outcome{Stdout: stdout.String(), Stderr: stderr.String(), Code: cmd.ProcessState.ExitCode()}.Check(t, row.code, row.stdout, row.stderr)
 		})
-	}
-}
-
-func executable(t *testing.T, dir, name, text string) {
-	t.Helper()
-	if err := os.Chmod(write(t, dir, name, text), 0o755); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"io"
 	"net"
 
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/files"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -40,7 +40,7 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 	return i.conn.Start(ctx, session.Command{Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, TTY: cmd.TTY}, stdio)
 }
 
-func (i *instance) Files() sandbox.Files { return guest.NewFiles(i.Start) }
+func (i *instance) Files() sandbox.Files { return files.New(i.Start) }
 
 func (i *instance) status(ctx context.Context) (st status, err error) {
 	return st, i.ask(ctx, opStatus, nil, &st)

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/files"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -61,7 +61,7 @@ func (s Store) Keep(ctx context.Context, name string, h Holding) error {
 	if err != nil {
 		return err
 	}
-	k := &keeper{store: s, record: record, instance: instance, begin: guest.Starter(instance), log: h.Log, refused: h.Refused, started: time.Now(), stop: make(chan struct{})}
+	k := &keeper{store: s, record: record, instance: instance, begin: files.Starter(instance), log: h.Log, refused: h.Refused, started: time.Now(), stop: make(chan struct{})}
 	if k.gone, err = s.watch(record.ID); err == nil {
 		err = k.serve(ctx, s, h.Ready)
 	}
@@ -92,7 +92,7 @@ func isClosed(c <-chan struct{}) bool {
 type keeper struct {
 	store    Store
 	instance sandbox.Instance
-	begin    guest.StartFunc // its Start, and what its files are asked for
+	begin    files.StartFunc // its Start, and what its files are asked for
 	log      *slog.Logger
 	refused  *Refused
 	started  time.Time

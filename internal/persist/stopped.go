@@ -7,7 +7,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/files"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -78,7 +78,7 @@ func (s *stopped) Start(context.Context, sandbox.Cmd, sandbox.Stdio) (sandbox.Pr
 	return nil, isStopped(s.name)
 }
 
-func (s *stopped) Files() sandbox.Files { return guest.NewFiles(s.Start) }
+func (s *stopped) Files() sandbox.Files { return files.New(s.Start) }
 
 // Status is that of the record.
 func (s *stopped) Status(context.Context) (sandbox.Status, error) {

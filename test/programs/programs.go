@@ -194,7 +194,7 @@ func (b *builder) program(ctx context.Context, name string, s source) (string, e
 
 // overlay makes the go command see a guest, or none, where the command embeds it, whatever lies there.
 func (b *builder) overlay(name, guest string) (string, error) {
-	bin := filepath.Join(b.top, "internal", "guest", "bin")
+	bin := filepath.Join(b.top, "internal", "guest", "program", "bin")
 	present, err := filepath.Glob(filepath.Join(bin, "*guest*"))
 	if err != nil {
 		return "", err

@@ -10,7 +10,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/agent/event"
 	"github.com/seed434b0696/agent-sandbox/internal/agent/executor"
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/guestnet"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -115,7 +115,7 @@ func config(task executor.Task, set executor.Values, addresses map[string]string
 		b.WriteString("request_max_retries = 4\nstream_max_retries = 2\nsupports_websockets = false\n")
 	}
 	for _, s := range task.Servers {
-		command := guest.Bridge(addresses[s.Name])
+		command := guestnet.BridgeArgs(addresses[s.Name])
 		fmt.Fprintf(&b, "\n[mcp_servers.%s]\ncommand = %s\nargs = %s\nenabled_tools = %s\n",
 			quote(s.Name), quote(command[0]), list(command[1:]), list(s.Tools))
 	}

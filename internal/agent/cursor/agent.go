@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/agent/event"
 	"github.com/seed434b0696/agent-sandbox/internal/agent/executor"
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/guestnet"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -93,7 +93,7 @@ func servers(addresses map[string]string) string {
 	}
 	all := map[string]server{}
 	for name, address := range addresses {
-		command := guest.Bridge(address)
+		command := guestnet.BridgeArgs(address)
 		all[name] = server{command[0], command[1:]}
 	}
 	data, _ := json.Marshal(map[string]any{"mcpServers": all}) // texts

@@ -11,7 +11,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/backend/bwrap"
 	"github.com/seed434b0696/agent-sandbox/internal/agent/executor"
-	"github.com/seed434b0696/agent-sandbox/internal/guest"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/guestnet"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -50,7 +50,7 @@ func call(t *testing.T, box *sandbox.Sandbox, address string) *caller {
 	t.Helper()
 	fromUs, in := io.Pipe()
 	out, toUs := io.Pipe()
-	running, err := box.Start(t.Context(), sandbox.Cmd{Args: guest.Bridge(address)}, sandbox.Stdio{Stdin: fromUs, Stdout: toUs})
+	running, err := box.Start(t.Context(), sandbox.Cmd{Args: guestnet.BridgeArgs(address)}, sandbox.Stdio{Stdin: fromUs, Stdout: toUs})
 	if err != nil {
 		t.Fatal(err)
 	}

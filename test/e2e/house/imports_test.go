@@ -32,6 +32,7 @@ var arrows = []struct {
 	{"internal/seccomp", nil},
 	{"internal/guard/planned", []string{"sandbox", "policy", "internal/guard", "internal/guest"}},
 	{"internal/guest", []string{"sandbox", "internal/seccomp", "internal/guard", "internal/guest", "internal/stage", "internal/transfer"}},
+	{"internal/guest/guesttest", []string{"internal/guest", "test/programs"}},
 	{"internal/transfer", []string{"sandbox"}},
 	{"internal/proxy/egress", []string{"sandbox", "internal/proxy/egress"}},
 	{"internal/firewall", []string{"sandbox", "internal/proxy/egress"}},

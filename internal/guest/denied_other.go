@@ -1,5 +1,0 @@
-//go:build !linux
-
-package guest
-
-func tellDenied(string, string) {}

@@ -1,0 +1,335 @@
+// Package files reads and writes files inside a sandbox. [New] is the host's end; it runs the guest inside, whose end is
+// [Serve]. The host bounds and checks everything that the guest sends.
+package files
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Bounds on what the inner side may send; it may be anything.
+const (
+	maxErrorLine = 1 << 20  // bytes of stderr
+	maxErrorText = 4 << 10  // bytes of an error's text
+	maxListing   = 64 << 20 // bytes of a directory listing
+	maxEntries   = 1 << 20  // entries of a directory listing
+	maxName      = 4096     // bytes of a name, as PATH_MAX
+)
+
+// StartFunc starts a command in a sandbox; it is the Start of an Instance.
+type StartFunc func(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error)
+
+// New returns the files of the sandbox in which start starts commands: each
+// call runs the guest inside, so it reaches only what a command reaches. It bounds and checks all answers.
+func New(start StartFunc) sandbox.Files { return files{start} }
+
+type files struct{ start StartFunc }
+
+// Open returns when the first bytes, the end or an error arrived, so that a
+// missing file is an error here. ctx holds until Close. Close before the end of
+// the file is an error with code Canceled; Close after the last byte waits for the
+// guest to confirm that it was the last.
+func (f files) Open(ctx context.Context, name string) (io.ReadCloser, error) {
+	return f.receive(ctx, opOpen, name)
+}
+
+// receive streams what an operation sends.
+func (f files) receive(ctx context.Context, op, name string) (io.ReadCloser, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	pr, pw := io.Pipe()
+	c, err := f.begin(ctx, sandbox.Stdio{Stdout: pw}, op, name)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	r := &fileReader{buf: bufio.NewReader(pr), pipe: pr, cancel: cancel}
+	r.done.Go(func() { _ = pw.CloseWithError(c.end()) }) // documented to return nil
+	if _, err := r.buf.Peek(1); err != nil && !errors.Is(err, io.EOF) {
+		r.stop()
+		return nil, err
+	}
+	return r, nil
+}
+
+// fileReader is the receiving end of a file.
+type fileReader struct {
+	buf    *bufio.Reader
+	pipe   *io.PipeReader
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+	err    error // what Read met last
+}
+
+func (r *fileReader) Read(p []byte) (int, error) {
+	n, err := r.buf.Read(p)
+	if err != nil {
+		r.err = err
+	}
+	return n, err
+}
+
+// WriteTo reads all that is left, in the pieces that arrive.
+func (r *fileReader) WriteTo(w io.Writer) (int64, error) {
+	n, err := io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{r}, make([]byte, maxChunk))
+	if err == nil {
+		r.err = io.EOF
+	}
+	return n, err
+}
+
+// Close reports whether all of the file arrived. A second call reports the same.
+func (r *fileReader) Close() error {
+	if r.err == nil {
+		// The reader may know the size and never ask for the end.
+		if r.buf.Buffered() == 0 {
+			_, r.err = r.buf.Peek(1)
+		}
+		if r.err == nil {
+			r.err = sandbox.Errorf(sandbox.Canceled, "the file was closed before its end")
+		}
+	}
+	r.stop()
+	if errors.Is(r.err, io.EOF) {
+		return nil
+	}
+	return r.err
+}
+
+func (r *fileReader) stop() {
+	r.cancel()
+	_ = r.pipe.Close() // documented to return nil
+	r.done.Wait()
+}
+
+// Create sends r and has it replace name when it is complete. An error of r is
+// returned as it is, and leaves name as it was.
+func (f files) Create(ctx context.Context, name string, perm fs.FileMode, r io.Reader) error {
+	return f.send(ctx, r, opCreate, name, strconv.FormatUint(uint64(perm.Perm()), 8))
+}
+
+// send streams r to an operation.
+func (f files) send(ctx context.Context, r io.Reader, args ...string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	source := &sourceReader{r: r}
+	c, err := f.begin(ctx, sandbox.Stdio{Stdin: &chunkReader{r: source}}, args...)
+	if err != nil {
+		return err
+	}
+	err = c.end()
+	if failed := source.failure(); failed != nil {
+		return failed
+	}
+	return err
+}
+
+// sourceReader remembers how reading failed: another goroutine reads it.
+type sourceReader struct {
+	r   io.Reader
+	mu  sync.Mutex
+	err error
+}
+
+func (s *sourceReader) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.mu.Lock()
+		s.err = err
+		s.mu.Unlock()
+	}
+	return n, err
+}
+
+func (s *sourceReader) failure() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+func (f files) Stat(ctx context.Context, name string) (sandbox.FileInfo, error) {
+	infos, err := f.infos(ctx, 1, opStat, name)
+	if err != nil {
+		return sandbox.FileInfo{}, err
+	}
+	if len(infos) != 1 {
+		return sandbox.FileInfo{}, sandbox.Errorf(sandbox.Internal, "the guest described %d files instead of one", len(infos))
+	}
+	return infos[0], nil
+}
+
+func (f files) List(ctx context.Context, name string) ([]sandbox.FileInfo, error) {
+	infos, err := f.infos(ctx, maxEntries, opList, name)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(infos, func(a, b sandbox.FileInfo) int { return strings.Compare(a.Name, b.Name) })
+	for i := 1; i < len(infos); i++ {
+		if infos[i].Name == infos[i-1].Name {
+			return nil, sandbox.Errorf(sandbox.Internal, "the guest listed %q twice", infos[i].Name)
+		}
+	}
+	return infos, nil
+}
+
+func (f files) Remove(ctx context.Context, name string) error {
+	if path.Clean(name) == "/" {
+		return sandbox.Errorf(sandbox.Invalid, "the root directory cannot be removed")
+	}
+	return f.run(ctx, opRemove, name)
+}
+
+func (f files) Rename(ctx context.Context, from, to string) error {
+	return f.run(ctx, opRename, from, to)
+}
+
+func (f files) run(ctx context.Context, args ...string) error {
+	c, err := f.begin(ctx, sandbox.Stdio{}, args...)
+	if err != nil {
+		return err
+	}
+	return c.end()
+}
+
+// infos runs an operation that describes files, at most limit of them.
+func (f files) infos(ctx context.Context, limit int, op, name string) ([]sandbox.FileInfo, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	out := &boundedBuffer{limit: maxListing, over: cancel}
+	c, err := f.begin(ctx, sandbox.Stdio{Stdout: out}, op, name)
+	if err != nil {
+		return nil, err
+	}
+	err = c.end()
+	if out.cut {
+		return nil, sandbox.Errorf(sandbox.Exhausted, "%s of %q is more than %d bytes", op, name, maxListing)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return decodeInfos(out.buf.Bytes(), limit, op == opList)
+}
+
+func decodeInfos(data []byte, limit int, names bool) ([]sandbox.FileInfo, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	infos := []sandbox.FileInfo{}
+	for {
+		var w wireInfo
+		err := dec.Decode(&w)
+		if errors.Is(err, io.EOF) {
+			return infos, nil
+		}
+		if err != nil {
+			return nil, sandbox.Errorf(sandbox.Internal, "the guest's description of files: %w", err)
+		}
+		name := string(w.Name)
+		// A name that leads elsewhere would become a path on the host in careless hands.
+		if strings.ContainsAny(name, "/\x00") && (names || name != "/") || len(name) > maxName || len(w.Target) > maxName ||
+			names && (name == "" || name == "." || name == "..") || w.Size < 0 {
+			return nil, sandbox.Errorf(sandbox.Internal, "the guest described an impossible file %.100q", name)
+		}
+		if len(infos) == limit {
+			return nil, sandbox.Errorf(sandbox.Exhausted, "the guest described more than %d files", limit)
+		}
+		infos = append(infos, sandbox.FileInfo{Name: name, Size: w.Size, Mode: w.Mode, Time: w.Time, Target: string(w.Target)})
+	}
+}
+
+// Output runs an operation of the guest that ends as those on files do, and returns its output, at most 64 MiB.
+func Output(ctx context.Context, start StartFunc, cmd sandbox.Cmd) ([]byte, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	out := &boundedBuffer{limit: maxListing, over: cancel}
+	c := &call{errs: &boundedBuffer{limit: maxErrorLine}}
+	p, err := start(ctx, cmd, sandbox.Stdio{Stdout: out, Stderr: c.errs})
+	if err != nil {
+		return nil, err
+	}
+	c.process = p
+	if err := c.end(); err != nil {
+		return nil, err
+	}
+	return out.buf.Bytes(), nil
+}
+
+// call is one running operation.
+type call struct {
+	process sandbox.Process
+	errs    *boundedBuffer
+	name    string
+}
+
+func (f files) begin(ctx context.Context, stdio sandbox.Stdio, args ...string) (*call, error) {
+	for _, name := range args[1:] {
+		if name == "" || strings.ContainsRune(name, 0) || len(name) > maxName {
+			return nil, sandbox.Errorf(sandbox.Invalid, "%.100q cannot be a file's name", name)
+		}
+	}
+	c := &call{errs: &boundedBuffer{limit: maxErrorLine}, name: args[1]}
+	stdio.Stderr = c.errs
+	p, err := f.start(ctx, sandbox.Cmd{Args: append([]string{layout.Program, command}, args...)}, stdio)
+	if err != nil {
+		return nil, err
+	}
+	c.process = p
+	return c, nil
+}
+
+// end waits, and turns the exit status and the one line on stderr into an error.
+func (c *call) end() error {
+	exit, err := c.process.Wait()
+	if err != nil {
+		return err
+	}
+	if exit.Code == 0 && exit.Signal == 0 {
+		return nil
+	}
+	text := c.errs.buf.Bytes()
+	var w wireError
+	if exit.Code != exitFiles || json.Unmarshal(text, &w) != nil || !knownCode(w.Code) {
+		return sandbox.Errorf(sandbox.Internal, "the guest ended with status %d: %.200q", exit.Code, text)
+	}
+	return sandbox.Errorf(w.Code, "%s", session.Printable(w.Text[:min(len(w.Text), maxErrorText)]))
+}
+
+// knownCode reports whether the guest may send c: it does not speak for the backend.
+func knownCode(c sandbox.Code) bool {
+	return slices.Contains([]sandbox.Code{
+		sandbox.NotFound, sandbox.Denied, sandbox.Exists, sandbox.Invalid, sandbox.Exhausted, sandbox.Internal,
+	}, c)
+}
+
+// boundedBuffer keeps at most limit bytes; over, if any, is called when more come.
+type boundedBuffer struct {
+	buf   bytes.Buffer // not embedded: its ReadFrom would take everything
+	limit int
+	cut   bool
+	over  func()
+}
+
+// Write claims to take everything, so that the writer goes on to its own end.
+func (b *boundedBuffer) Write(p []byte) (int, error) {
+	room := b.limit - b.buf.Len()
+	if len(p) <= room {
+		return b.buf.Write(p)
+	}
+	if !b.cut && b.over != nil {
+		b.over()
+	}
+	b.cut = true
+	b.buf.Write(p[:room])
+	return len(p), nil
+}

@@ -1,0 +1,185 @@
+package gitrules
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/internal/guest/process"
+)
+
+// Call is one invocation of git.
+type Call struct {
+	Args  []string                                 // what follows git's name
+	Env   []string                                 // its environment
+	Dir   string                                   // working directory as the kernel names it; empty: unknown
+	Alias func(c Call, name string) (string, bool) // the value of alias.NAME; nil: there are no aliases
+}
+
+// maxAliases bounds aliases of aliases.
+const maxAliases = 10
+
+// Check returns why the call is refused, or nil.
+func (c Call) Check() *Refusal {
+	argv := parseCommandLine(c.Args)
+	if argv.command == "" || argv.command == "help" || argv.asksHelp() || c.isTemporary(argv) {
+		return nil
+	}
+	if r := c.checkSettings(argv); r != nil {
+		return r
+	}
+	argv = c.expand(argv)
+	return checkCommand(argv.command, argv.args)
+}
+
+// expand replaces aliases by what they stand for. One that runs a shell stays: what
+// it starts comes by here again.
+func (c Call) expand(argv commandLine) commandLine {
+	for range maxAliases {
+		if c.Alias == nil || builtinCommands.has(argv.command) || argv.command == "" {
+			break
+		}
+		value, ok := c.Alias(c, argv.command)
+		if !ok || strings.HasPrefix(value, "!") {
+			break
+		}
+		next := parseCommandLine(append(splitAlias(value), argv.args...))
+		if next.command == argv.command { // git refuses such a loop
+			break
+		}
+		argv.command, argv.args = next.command, next.args
+	}
+	return argv
+}
+
+// checkSettings looks at configuration that comes with this one call: -c,
+// --config-env and the variables that carry the same.
+func (c Call) checkSettings(argv commandLine) *Refusal {
+	const instead = "run git without this setting"
+	for _, s := range argv.settings {
+		key, value, ok := strings.Cut(s, "=")
+		if !ok {
+			value = "true"
+		}
+		if why := checkCallSetting(argv.command, key, value); why != "" {
+			return &Refusal{"git -c " + key, why, instead}
+		}
+	}
+	for _, s := range argv.fromEnv {
+		at := strings.LastIndexByte(s, '=')
+		if at < 0 {
+			continue
+		}
+		if why := checkCallSetting(argv.command, s[:at], process.Variable(c.Env, s[at+1:])); why != "" {
+			return &Refusal{"git --config-env " + s[:at], why, instead}
+		}
+	}
+	for _, kv := range c.Env {
+		name, key, _ := strings.Cut(kv, "=")
+		n, ok := strings.CutPrefix(name, "GIT_CONFIG_KEY_")
+		if !ok || !isCounted(c.Env, n) {
+			continue
+		}
+		if why := checkCallSetting(argv.command, key, process.Variable(c.Env, "GIT_CONFIG_VALUE_"+n)); why != "" {
+			return &Refusal{"git with " + name + "=" + key, why, "unset GIT_CONFIG_COUNT"}
+		}
+	}
+	for _, s := range parameterSettings(process.Variable(c.Env, "GIT_CONFIG_PARAMETERS")) {
+		if why := checkCallSetting(argv.command, s[0], s[1]); why != "" {
+			return &Refusal{"git with GIT_CONFIG_PARAMETERS of " + s[0], why, "unset GIT_CONFIG_PARAMETERS"}
+		}
+	}
+	return nil
+}
+
+// isCounted reports whether git reads GIT_CONFIG_KEY_<n>.
+func isCounted(env []string, n string) bool {
+	i, err := strconv.Atoi(n)
+	count, err2 := strconv.Atoi(strings.TrimSpace(process.Variable(env, "GIT_CONFIG_COUNT")))
+	return err == nil && err2 == nil && i < count
+}
+
+// parameterSettings reads GIT_CONFIG_PARAMETERS: words in single quotes, each
+// 'key=value', or 'key'='value' since git 2.31.
+func parameterSettings(s string) [][2]string {
+	var out [][2]string
+	for {
+		s = strings.TrimLeft(s, " \t\n")
+		word, rest, ok := unquoteShell(s)
+		if !ok {
+			return out
+		}
+		key, value, joined := strings.Cut(word, "=")
+		if after, found := strings.CutPrefix(rest, "="); found && !joined {
+			value = ""
+			rest = after
+			if v, r, quoted := unquoteShell(after); quoted {
+				value, rest = v, r
+			}
+		} else if !joined {
+			value = "true"
+		}
+		out, s = append(out, [2]string{key, value}), rest
+	}
+}
+
+// unquoteShell reads one word as git quotes it: 'text', with '\” and '\!' for the
+// two characters that cannot stand inside.
+func unquoteShell(s string) (word, rest string, ok bool) {
+	var b strings.Builder
+	if !strings.HasPrefix(s, "'") {
+		return "", s, false
+	}
+	for s = s[1:]; ; {
+		end := strings.IndexByte(s, '\'')
+		if end < 0 {
+			return "", "", false
+		}
+		b.WriteString(s[:end])
+		s = s[end+1:]
+		if len(s) < 3 || s[0] != '\\' || s[1] != '\'' && s[1] != '!' || s[2] != '\'' {
+			return b.String(), s, true
+		}
+		b.WriteByte(s[1])
+		s = s[3:]
+	}
+}
+
+// isTemporary reports whether all that the call touches lies under /tmp, where no
+// rule applies: there is nothing that a person would miss.
+func (c Call) isTemporary(argv commandLine) bool {
+	dir := c.Dir
+	for _, d := range argv.dirs {
+		if d != "" {
+			dir = absolute(dir, d)
+		}
+	}
+	places := []string{
+		argv.gitDir, argv.workTree,
+		process.Variable(c.Env, "GIT_DIR"), process.Variable(c.Env, "GIT_WORK_TREE"), process.Variable(c.Env, "GIT_COMMON_DIR"),
+		process.Variable(c.Env, "GIT_OBJECT_DIRECTORY"), process.Variable(c.Env, "GIT_INDEX_FILE"),
+	}
+	for _, place := range places {
+		if place != "" && !isUnderTmp(absolute(dir, place)) {
+			return false
+		}
+	}
+	return isUnderTmp(dir)
+}
+
+func absolute(dir, name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return dir + "/" + name
+}
+
+// isUnderTmp resolves links first: one in /tmp may lead anywhere. For what does not
+// exist yet its directory decides.
+func isUnderTmp(name string) bool {
+	resolved, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		resolved, err = filepath.EvalSymlinks(filepath.Dir(name))
+	}
+	return err == nil && (resolved == "/tmp" || strings.HasPrefix(resolved, "/tmp/"))
+}

@@ -1,0 +1,88 @@
+package gitrules
+
+import (
+	"io"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/process"
+)
+
+// maxCmdline bounds what is read of another process's arguments.
+const maxCmdline = 1 << 20
+
+// maxSubshells bounds how deep a script of git's may nest its shells.
+const maxSubshells = 16
+
+// StartedByGit reports whether a git with process id ppid made this call on its
+// own account: "git stash" runs "git reset --hard", an octopus merge is a script of
+// git's that runs "git checkout-index -f". What a person or an agent told that git
+// to run (rebase --exec, bisect run, submodule foreach, an alias that is a shell
+// command) is not git's own.
+func StartedByGit(ppid int, call Call) bool {
+	parent := inspectProcess(ppid)
+	// A script of git's: the interpreter's first argument lies in git's exec path, and
+	// subshells look the same.
+	for range maxSubshells {
+		if parent.git || len(parent.args) < 2 || !isGitScript(parent.args[1]) || isInCommandLine(parent.args, call.Args) {
+			break
+		}
+		parent = inspectProcess(parent.ppid)
+	}
+	if !parent.git || len(parent.args) < 2 || isInCommandLine(parent.args, call.Args) {
+		return false
+	}
+	argv := parseCommandLine(parent.args[1:])
+	if name, ok := strings.CutPrefix(path.Base(parent.args[0]), "git-"); ok {
+		argv.command = name
+	}
+	if builtinCommands.has(argv.command) || strings.Contains(argv.command, "--") {
+		return true
+	}
+	value, ok := call.Alias(Call{Args: parent.args[1:], Env: call.Env}, argv.command)
+	return !ok || !strings.HasPrefix(value, "!")
+}
+
+// isInCommandLine reports whether the words of a call stand in its caller's own command line.
+func isInCommandLine(caller, words []string) bool {
+	return strings.Contains(strings.Join(caller, " "), strings.Join(words, " "))
+}
+
+func isGitScript(file string) bool {
+	return path.IsAbs(file) && path.Base(path.Dir(file)) == "git-core" && strings.HasPrefix(path.Base(file), "git-")
+}
+
+// processInfo is a process as /proc shows it; the zero value when it has ended.
+type processInfo struct {
+	git  bool // it runs the program behind the wrapper of git
+	args []string
+	ppid int
+}
+
+func inspectProcess(pid int) processInfo {
+	dir := "/proc/" + strconv.Itoa(pid)
+	info := processInfo{git: process.SameFile(dir+"/exe", path.Join(layout.BinDir, "git"))}
+	info.args = strings.Split(strings.TrimSuffix(readBounded(dir+"/cmdline"), "\x00"), "\x00")
+	// The name in the second field may hold anything; the numbers start after it.
+	stat := readBounded(dir + "/stat")
+	if fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:]); len(fields) > 1 {
+		info.ppid, _ = strconv.Atoi(fields[1]) // 0, no process, when it is no number
+	}
+	return info
+}
+
+func readBounded(name string) string {
+	f, err := os.Open(name)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxCmdline))
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}

@@ -1,0 +1,28 @@
+// Package guestnet connects a sandbox's loopback with the host: the socket of the proxy, published ports, and the operations
+// connect and bridge. [ProxyLink] and [PortLink] are the host's ends; the host checks every descriptor that they receive.
+package guestnet
+
+import "github.com/seed434b0696/agent-sandbox/sandbox"
+
+// ProxyPort is the TCP port, and ProxyAddr the address, at which a sandbox's proxy is
+// reached from inside. It goes into the proxy variables of the command.
+const (
+	ProxyPort = 3128
+	ProxyAddr = "127.0.0.1:3128"
+)
+
+// ExitNetwork is the status when the network cannot be made: that of a sandbox that failed.
+const ExitNetwork = sandbox.ExitFailed
+
+// What the two ends of the connections that "init" inherits say to each other, over
+// sockets of type SOCK_SEQPACKET, so that one message is one receive.
+//
+//	--net    the guest sends handOver with the listening socket; the host answers confirmed
+//	         once it serves the proxy there; the guest goes on to the command.
+//	--ports  the host sends a port, two bytes in network order, with a socket to answer on;
+//	         the guest answers there with an errno, two bytes in network order, and when
+//	         that is 0 with a socket that is connected to the port.
+const (
+	handOver  = 'l'
+	confirmed = 's'
+)

@@ -1,0 +1,142 @@
+package guestnet
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// proxyBacklog is how many connections wait while all of the proxy's are taken; the
+// kernel lowers it to net.core.somaxconn.
+const proxyBacklog = 4096
+
+// Network is what "init" prepares before it becomes the command.
+type Network struct {
+	Net, Ports int // inherited descriptors; -1: none
+}
+
+// Prepare leaves the command no descriptor of ours. What it cannot do is an error:
+// a command that starts without its network would be told nothing useful by its own.
+func (n Network) Prepare() error {
+	for _, fd := range []int{n.Net, n.Ports} {
+		if fd < 0 {
+			continue
+		}
+		// First of all, so that no program started from here inherits it.
+		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC); err != nil {
+			return fmt.Errorf("descriptor %d: %w", fd, err)
+		}
+		if !isPacketSocket(fd) {
+			return fmt.Errorf("descriptor %d is not a connection to the host", fd)
+		}
+	}
+	if n.Ports >= 0 {
+		if err := leavePorts(n.Ports); err != nil {
+			return fmt.Errorf("published ports: %w", err)
+		}
+		_ = unix.Close(n.Ports) // the child has its own
+	}
+	if n.Net < 0 {
+		return nil
+	}
+	defer unix.Close(n.Net)
+	return giveListener(n.Net)
+}
+
+func isPacketSocket(fd int) bool {
+	return socketHas(fd, unix.SO_DOMAIN, unix.AF_UNIX) && socketHas(fd, unix.SO_TYPE, unix.SOCK_SEQPACKET)
+}
+
+// socketHas reports whether an option of the level SOL_SOCKET has the value.
+func socketHas(fd, option, value int) bool {
+	got, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, option)
+	return err == nil && got == value
+}
+
+// giveListener makes the socket that the proxy listens on, hands it to the host and
+// waits until it is served. Afterwards only the host holds it: when the host's process
+// ends, the network does.
+func giveListener(host int) error {
+	fd, err := listenProxy()
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", ProxyAddr, err)
+	}
+	err = sendDescriptor(host, []byte{handOver}, fd)
+	_ = unix.Close(fd)
+	if err != nil {
+		return fmt.Errorf("hand over the network: %w", err)
+	}
+	var answer [1]byte
+	n, err := receive(host, answer[:])
+	switch {
+	case err != nil:
+		return fmt.Errorf("wait for the network: %w", err)
+	case n != 1 || answer[0] != confirmed:
+		return errors.New("the host ended the network before it began")
+	}
+	return nil
+}
+
+func listenProxy() (int, error) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, unix.IPPROTO_TCP)
+	if err != nil {
+		return -1, err
+	}
+	err = unix.Bind(fd, &unix.SockaddrInet4{Port: ProxyPort, Addr: [4]byte{127, 0, 0, 1}})
+	if err == nil {
+		err = unix.Listen(fd, proxyBacklog)
+	}
+	if err != nil {
+		_ = unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+// sendDescriptor sends data, and with it fd unless that is negative.
+func sendDescriptor(to int, data []byte, fd int) error {
+	var rights []byte
+	if fd >= 0 {
+		rights = unix.UnixRights(fd)
+	}
+	for {
+		err := unix.Sendmsg(to, data, rights, nil, unix.MSG_NOSIGNAL)
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+func receive(from int, data []byte) (int, error) {
+	for {
+		n, _, err := unix.Recvfrom(from, data, 0)
+		if !errors.Is(err, unix.EINTR) {
+			return n, err
+		}
+	}
+}
+
+// receiveDescriptors receives one message and the descriptors that came with it, which
+// are the caller's to close, on an error too. More than two are refused by the kernel.
+func receiveDescriptors(from int, data []byte, flags int) (n int, fds []int, err error) {
+	oob := make([]byte, unix.CmsgSpace(4))
+	n, oobn, got, _, err := unix.Recvmsg(from, data, oob, flags|unix.MSG_CMSG_CLOEXEC)
+	if err != nil {
+		return 0, nil, err
+	}
+	messages, err := unix.ParseSocketControlMessage(oob[:oobn])
+	if err != nil {
+		return 0, nil, err
+	}
+	for i := range messages {
+		rights, err := unix.ParseUnixRights(&messages[i])
+		if err == nil {
+			fds = append(fds, rights...)
+		}
+	}
+	if got&(unix.MSG_TRUNC|unix.MSG_CTRUNC) != 0 {
+		return 0, fds, errors.New("a message is longer than it may be")
+	}
+	return n, fds, nil
+}

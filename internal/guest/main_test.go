@@ -1,0 +1,29 @@
+package guest
+
+import (
+	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/internal/guest/guesttest"
+)
+
+func TestMain(m *testing.M) { guesttest.Run(m) }
+
+func TestServesOnlyAsGuest(t *testing.T) {
+	for _, row := range []struct {
+		args []string
+		want bool
+	}{
+		{nil, false},
+		{[]string{"agent-sandbox"}, false},
+		{[]string{"agent-sandbox", "exec", "init"}, false},
+		{[]string{"agent-sandbox", "check"}, false},
+		{[]string{"/x/agent-sandbox", "init", "--", "true"}, true},
+		{[]string{"agent-sandbox", "files", "stat", "x"}, true},
+		{[]string{"agent-sandbox", "multicall", "git"}, true},
+		{[]string{"renamed", "files"}, false}, // outside nothing is wrapped
+	} {
+		if got := Serves(row.args); got != row.want {
+			t.Errorf("Serves(%q) = %v", row.args, got)
+		}
+	}
+}

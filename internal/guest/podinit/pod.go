@@ -1,0 +1,27 @@
+// Package podinit is the first process of a pod: it restricts itself, supervises commands, and serves the streams of clients
+// that join.
+package podinit
+
+import "time"
+
+// Operations of a pod's guest.
+const (
+	OpStatus = "status" // answers with a [State]
+	OpKill   = "kill"   // ends all that runs
+	OpEnd    = "end"    // as above, and the pod; the end of the session is the answer
+	OpPause  = "still"  // stops all that runs, answers with a line, and continues it when the client has left
+)
+
+// State is the answer to [OpStatus].
+type State struct {
+	Running int       `json:"running"` // commands
+	Started time.Time `json:"started"` // the guest
+}
+
+// How the pod's containers end together.
+const (
+	// AlivePipe is a named pipe to which the first process has the only writing end, so that its reader sees the end of the pod. It
+	// lies in a volume that the pod's other container has at [AliveRoot].
+	AlivePipe = "/alive"
+	AliveRoot = "/run/agent-sandbox-alive"
+)

@@ -1,0 +1,250 @@
+package podinit
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/internal/guard"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/link"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/process"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/supervisor"
+	"github.com/seed434b0696/agent-sandbox/internal/seccomp"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Run is the first process of a pod and its supervisor. It applies the restrictions to itself that no field of a pod requests,
+// and serves the clients that join. It ends, and every process of the sandbox with it, when the last client has left (but see
+// --keep), when no command ran for the time of --idle, or at the time of --until.
+//
+//	pod [--offline] [--debuggers] [--file BYTES] [--linger SECONDS] [--keep] [--idle SECONDS] [--until UNIXTIME]
+func Run(p process.Process, args []string) int {
+	runtime.GOMAXPROCS(1) // as in serve
+	o, err := parsePod(args)
+	if err != nil {
+		return p.Usage()
+	}
+	// Only processes inside can send these signals. A signal that is caught, and not ignored, has its default action in commands.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGXFSZ,
+		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGPIPE)
+	loopback, err := o.restrictions.apply()
+	var at *entrance
+	if err == nil {
+		at, err = openEntrance()
+	}
+	h := &host{options: o, ended: make(chan struct{}), log: slog.New(slog.NewTextHandler(os.Stderr, nil)), started: time.Now(), rested: time.Now()}
+	if err == nil {
+		h.server, err = session.NewServer(session.Options{
+			Runner: []string{layout.Program, supervisor.RunnerCommand}, Inside: supervisor.OwnCommands(p.Env), Busy: h.count, Operation: h.operate, Loopback: loopback,
+		})
+	}
+	if err != nil {
+		return p.Fail(process.ExitRefused, err.Error())
+	}
+	streams := &link.Server{Linger: o.linger, Serve: h.serve}
+	go at.admit(streams.Take)
+	if o.keep {
+		h.log.Info("started")
+	}
+	h.wait()
+	return 0
+}
+
+// options are the arguments of pod.
+type options struct {
+	restrictions restrictions
+	linger       time.Duration // what runs for a client whose stream broke waits so long for the next one
+	keep         bool          // it stays when all clients have gone; otherwise there is one client, and it ends with that
+	idle         time.Duration // it ends when no command has run for so long; 0: never
+	until        time.Time     // it ends then, but not while a command runs; zero: never
+}
+
+func parsePod(args []string) (o options, err error) {
+	flags := map[string]*bool{"--offline": &o.restrictions.deny.Offline, "--debuggers": &o.restrictions.deny.Debuggers, "--keep": &o.keep}
+	var idle, linger, until uint64
+	numbers := map[string]*uint64{"--file": &o.restrictions.file, "--idle": &idle, "--linger": &linger, "--until": &until}
+	for len(args) > 0 {
+		name := args[0]
+		args = args[1:]
+		if flag := flags[name]; flag != nil {
+			*flag = true
+			continue
+		}
+		number := numbers[name]
+		if number == nil || len(args) == 0 {
+			return o, fmt.Errorf("unknown argument %q", name)
+		}
+		bits := 33 // seconds
+		if name == "--file" {
+			bits = 63
+		}
+		if *number, err = strconv.ParseUint(args[0], 10, bits); err != nil {
+			return o, err
+		}
+		args = args[1:]
+	}
+	o.idle, o.linger = time.Duration(idle)*time.Second, time.Duration(linger)*time.Second
+	if until > 0 {
+		o.until = time.Unix(int64(until), 0)
+	}
+	return o, nil
+}
+
+// restrictions are those that no field of a pod requests.
+type restrictions struct {
+	deny seccomp.DenyOptions
+	file uint64 // bytes; 0: as the pod has it
+}
+
+// apply restricts this process and all that it starts. It restricts this process too, so that no unrestricted thread can start
+// a program. Offline, loopback listens for the sandbox in the place of a network.
+func (w restrictions) apply() (loopback func(port uint16) (net.Listener, error), err error) {
+	core := unix.Rlimit{Cur: 1, Max: 1} // the host's handler of core dumps gets none (core(5))
+	_ = unix.Setrlimit(unix.RLIMIT_CORE, &core)
+	if w.file > 0 {
+		if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: w.file, Max: w.file}); err != nil {
+			return nil, os.NewSyscallError("limit files", err)
+		}
+	}
+	if w.deny.Offline {
+		at, err := guard.NewLoopback(w.deny)
+		if err == nil {
+			return at.Listen, nil
+		}
+		// Without it there is less to reach, not more.
+		loopback = func(uint16) (net.Listener, error) {
+			return nil, sandbox.Errorf(sandbox.Unsupported, "a pod without a network has no loopback here: %w", err).WithHint("listen on unix:/PATH")
+		}
+	}
+	deny, err := seccomp.Deny(runtime.GOARCH, w.deny)
+	if err == nil {
+		err = deny.InstallEverywhere()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("seccomp cannot be used in this pod: %w", err)
+	}
+	return loopback, nil
+}
+
+// host counts the sessions and commands of a pod.
+type host struct {
+	options options
+	server  *session.Server
+	log     *slog.Logger
+	started time.Time
+
+	mu      sync.Mutex
+	served  int           // sessions
+	running int           // commands
+	change  chan struct{} // closed when that changes
+	rested  time.Time     // when the last command ended
+	last    sync.Once
+	ended   chan struct{} // closed when the pod is to end
+}
+
+// serve serves one client.
+func (h *host) serve(conn *link.Conn) {
+	h.add(&h.served, 1)
+	_ = h.server.Serve(conn) // the client sees the error
+	h.add(&h.served, -1)
+}
+
+// count notes that a command has begun or that its end has been told.
+func (h *host) count(n int) { h.add(&h.running, n) }
+
+func (h *host) add(to *int, n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	*to += n
+	if to == &h.served && h.served == 0 && !h.options.keep {
+		h.end()
+	}
+	if to == &h.running {
+		h.rested = time.Now()
+	}
+	if h.change != nil {
+		close(h.change)
+		h.change = nil
+	}
+}
+
+func (h *host) end() { h.last.Do(func() { close(h.ended) }) }
+
+// wait returns when the sandbox is to end.
+func (h *host) wait() {
+	for {
+		idle, over, change := h.timers()
+		select {
+		case <-h.ended:
+			return
+		case <-idle:
+			h.log.Info("no command ran for " + h.options.idle.String())
+			return
+		case <-over:
+			h.log.Info("its time is over")
+			return
+		case <-change:
+		}
+	}
+}
+
+// timers are those that count while nothing runs.
+func (h *host) timers() (idle, over <-chan time.Time, change <-chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.change = make(chan struct{})
+	if h.running > 0 {
+		return nil, nil, h.change
+	}
+	if h.options.idle > 0 {
+		idle = time.After(time.Until(h.rested.Add(h.options.idle)))
+	}
+	if !h.options.until.IsZero() {
+		over = time.After(time.Until(h.options.until))
+	}
+	return idle, over, h.change
+}
+
+// operate does what is not a command.
+func (h *host) operate(ctx context.Context, name string, _ json.RawMessage, answer io.Writer) error {
+	switch name {
+	case OpStatus:
+		h.mu.Lock()
+		state := State{Running: h.running, Started: h.started}
+		h.mu.Unlock()
+		return json.NewEncoder(answer).Encode(state)
+	case OpKill:
+		h.server.KillAll()
+		return nil
+	case OpEnd:
+		h.server.KillAll()
+		h.log.Info("stopped")
+		h.end()
+		<-ctx.Done()
+		return nil
+	case OpPause:
+		h.count(1) // it is not idle
+		defer h.count(-1)
+		defer h.server.Still()()
+		if _, err := io.WriteString(answer, OpPause+"\n"); err != nil {
+			return err
+		}
+		<-ctx.Done()
+		return nil
+	}
+	return sandbox.Errorf(sandbox.Unsupported, "no operation %.50q", name)
+}

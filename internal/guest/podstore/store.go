@@ -1,0 +1,125 @@
+// Package podstore reads and writes the volume of a persistent pod: its files and their snapshots. [Client] is the host's end,
+// [Serve] the guest's.
+package podstore
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"path"
+
+	"github.com/seed434b0696/agent-sandbox/internal/guest/files"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// The two ends of a session with "agent-sandbox store" agree on this, as on the operations on files; the volume is the directory
+// [Dir]:
+//
+//	snapshot NAME   saves the files under a name
+//	snapshots       a sandbox.SnapshotInfo for each, oldest first, one JSON object a line
+//	remove NAME     removes a snapshot
+//	restore NAME    puts the files back to a snapshot; nothing may use them
+//	copy            copies the files to where [CopiedDir] says, until the next operation
+//	settle          finishes what a killed one has begun
+//
+// Only one is at work at a time. Each begins with settling. Exit status and standard error are as those of files.
+const (
+	Command = "store"
+
+	opSnapshot  = "snapshot"
+	opSnapshots = "snapshots"
+	opForget    = "remove"
+	opRestore   = "restore"
+	opCopy      = "copy"
+	opSettle    = "settle"
+)
+
+// Dir is the path of the volume in the container that serves it.
+const Dir = "/volume"
+
+// Names in a store. No command of the sandbox sees more of it than the directories in [FilesDir].
+const (
+	FilesDir     = "files"     // the sandbox's own, with a directory for each of [PersistentDirs]
+	snapshotsDir = "snapshots" // a directory for each, as FilesDir, with a description
+	copiedDir    = "copied"
+	nextDir      = "next" // replaces FilesDir; it is complete or absent
+	storeLock    = "lock"
+	aboutFile    = "snapshot.json"
+	newPrefix    = "new-"
+	gonePrefix   = "gone-"
+)
+
+// PersistentDirs returns the names of the directories in [FilesDir] that outlive the pod.
+func PersistentDirs() []string { return []string{"workspace", "home"} }
+
+// CopiedDir returns the path of one of [PersistentDirs] in a snapshot, or, when its name is empty, of the last copy.
+func CopiedDir(snapshot, kept string) string {
+	if snapshot == "" {
+		return path.Join(Dir, copiedDir, kept)
+	}
+	return path.Join(Dir, snapshotsDir, snapshot, kept)
+}
+
+// Client works on the volume of a persistent sandbox through a guest in a container of its own.
+type Client struct{ start files.StartFunc }
+
+// New returns the client of the volume in whose container start starts commands. It checks and bounds all answers.
+func New(start files.StartFunc) Client { return Client{start} }
+
+// Snapshot saves the files as they are now under a name.
+func (s Client) Snapshot(ctx context.Context, name string) error {
+	return s.run(ctx, opSnapshot, name)
+}
+
+// Restore puts the files back to a snapshot.
+func (s Client) Restore(ctx context.Context, name string) error {
+	return s.run(ctx, opRestore, name)
+}
+
+// Remove removes a snapshot.
+func (s Client) Remove(ctx context.Context, name string) error { return s.run(ctx, opForget, name) }
+
+// Copy copies the files as they are now.
+func (s Client) Copy(ctx context.Context) error { return s.run(ctx, opCopy) }
+
+// Settle finishes what a killed process has begun.
+func (s Client) Settle(ctx context.Context) error { return s.run(ctx, opSettle) }
+
+// Snapshots lists them.
+func (s Client) Snapshots(ctx context.Context) ([]sandbox.SnapshotInfo, error) {
+	data, err := files.Output(ctx, s.start, storeCmd(opSnapshots))
+	if err != nil {
+		return nil, err
+	}
+	return decodeSnapshots(data)
+}
+
+func decodeSnapshots(data []byte) ([]sandbox.SnapshotInfo, error) {
+	list := []sandbox.SnapshotInfo{}
+	for dec := json.NewDecoder(bytes.NewReader(data)); ; {
+		var info sandbox.SnapshotInfo
+		err := dec.Decode(&info)
+		if errors.Is(err, io.EOF) {
+			return list, nil
+		}
+		if err == nil {
+			err = sandbox.CheckSnapshot(info.Name)
+		}
+		if err != nil {
+			return nil, sandbox.Errorf(sandbox.Internal, "the guest's list of snapshots: %w", err)
+		}
+		list = append(list, info)
+	}
+}
+
+func (s Client) run(ctx context.Context, args ...string) error {
+	_, err := files.Output(ctx, s.start, storeCmd(args...))
+	return err
+}
+
+func storeCmd(args ...string) sandbox.Cmd {
+	return sandbox.Cmd{Args: append([]string{layout.Program, Command}, args...), Dir: "/"}
+}

@@ -1,0 +1,153 @@
+// Package program finds the guest program on the host, so that a driver can mount it into a sandbox or send it to a pod.
+package program
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/internal/guest/tempfile"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+const (
+	extractedPrefix = "guest-"
+	// oldAfter spares the programs of other versions that may be starting right now.
+	oldAfter = 24 * time.Hour
+)
+
+// Locate returns the host's path of a guest program to mount into a sandbox: the
+// one that this program carries, extracted into dataDir; else a sandbox-guest
+// beside executable; else executable itself, which then must call guest.Main when
+// guest.Serves reports true. dataDir is made when missing; nothing in a sandbox may be able
+// to write there. Errors have code Unavailable.
+func Locate(dataDir, executable string) (string, error) {
+	if p, ok := carried(); ok {
+		name := filepath.Join(dataDir, p.name)
+		if ours(name, p.size) && privateDir(dataDir) == nil {
+			return name, nil
+		}
+		data, _ := Binary()
+		name, err := extract(dataDir, data)
+		if err != nil {
+			return "", sandbox.Errorf(sandbox.Unavailable, "the guest program: %w", err).
+				WithHint("make %s a directory that only you can write to", dataDir)
+		}
+		return name, nil
+	}
+	beside := filepath.Join(filepath.Dir(executable), "sandbox-guest")
+	for _, name := range []string{beside, executable} {
+		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return name, nil
+		}
+	}
+	return "", sandbox.Errorf(sandbox.Unavailable, "no guest program: neither %s nor %s can be executed", beside, executable)
+}
+
+// Located returns a function that finds the guest program, once: named, or, when that is empty, what [Locate] finds for
+// this executable.
+func Located(named, dataDir string) func() (string, error) {
+	return sync.OnceValues(func() (string, error) {
+		if named != "" {
+			return named, nil
+		}
+		self, err := os.Executable()
+		if err != nil {
+			return "", err
+		}
+		return Locate(dataDir, self)
+	})
+}
+
+// shortSum is how many bytes of the SHA-256 sum an extracted program's name has.
+const shortSum = 8
+
+func nameOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return extractedPrefix + hex.EncodeToString(sum[:shortSum])
+}
+
+// extract writes data to dir under a name made of its hash, unless it is there.
+// Two processes may do so at once: each writes a file of its own, and the first one's stays, since a file that is
+// replaced while another process mounts it cannot be mounted (ENOENT).
+func extract(dir string, data []byte) (string, error) {
+	name := filepath.Join(dir, nameOf(data))
+	if err := privateDir(dir); err != nil {
+		return "", err
+	}
+	if ours(name, int64(len(data))) {
+		return name, nil
+	}
+	t, err := tempfile.New(dir)
+	if err != nil {
+		return "", err
+	}
+	defer t.Discard()
+	if _, err := t.File.Write(data); err != nil {
+		return "", err
+	}
+	if err := t.File.Chmod(0o555); err != nil {
+		return "", err
+	}
+	if err := t.Place(name, func() bool { return ours(name, int64(len(data))) }); err != nil {
+		return "", err
+	}
+	return name, removeOld(dir, name)
+}
+
+// ours reports whether name is what extract left there: only its owner, this user, could have
+// changed it.
+func ours(name string, size int64) bool {
+	info, err := os.Lstat(name)
+	return err == nil && info.Mode() == 0o555 && info.Size() == size && owned(info)
+}
+
+func owned(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Geteuid()
+}
+
+// privateDir makes dir, and refuses one in which others could exchange the program.
+func privateDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if !owned(info) || info.Mode()&0o022 != 0 {
+		return &fs.PathError{Op: "use", Path: dir, Err: errors.New("others can write to it")}
+	}
+	return nil
+}
+
+// removeOld removes other versions' programs and what a killed extraction left.
+// One that is mounted somewhere goes on to work there.
+func removeOld(dir, keep string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name := filepath.Join(dir, e.Name())
+		if name == keep || !strings.HasPrefix(e.Name(), extractedPrefix) && !strings.HasPrefix(e.Name(), tempfile.TempPrefix) {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) < oldAfter {
+			continue // gone already, not ours, or perhaps in use
+		}
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+// Package supervisor is the guest's process that starts, watches and kills the commands of a resident sandbox.
+package supervisor
+
+import (
+	"context"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"strconv"
+
+	"github.com/seed434b0696/agent-sandbox/internal/guest/files"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/process"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
+)
+
+// RunnerCommand is what the supervisor starts itself as, once for each command that runs.
+const RunnerCommand = "runner"
+
+// Serve is the supervisor of a resident sandbox: it speaks with the host over the inherited socket whose
+// number is its argument, or over standard input and output, and ends with it.
+func Serve(p process.Process, args []string) int {
+	runtime.GOMAXPROCS(1) // It passes on; more would only wake each other.
+	if len(args) != 1 {
+		return p.Usage()
+	}
+	var conn io.ReadWriteCloser
+	var err error
+	if args[0] == "-" {
+		conn, err = attached()
+	} else {
+		fd, _ := strconv.Atoi(args[0]) // what is no number is no descriptor
+		if fd <= 2 {
+			return p.Usage()
+		}
+		f := os.NewFile(uintptr(fd), "host")
+		conn, err = net.FileConn(f)
+		_ = f.Close()
+	}
+	return serveOn(p, conn, err)
+}
+
+// serveOn serves on a connection unless there was an error.
+func serveOn(p process.Process, conn io.ReadWriteCloser, err error) int {
+	if err == nil {
+		err = session.Serve(conn, session.Options{Runner: []string{layout.Program, RunnerCommand}, Inside: OwnCommands(p.Env)})
+	}
+	if err != nil {
+		return p.Fail(process.ExitRefused, err.Error())
+	}
+	return 0
+}
+
+// attached is the connection of a container's guest: a socket of the host where one stands, which has nobody in between,
+// or else standard input and output, as the engine carries them.
+func attached() (io.ReadWriteCloser, error) {
+	std, err := process.PrivateStdio()
+	if err != nil {
+		return nil, err
+	}
+	if conn, err := (&net.Dialer{}).DialContext(context.Background(), "unix", layout.SessionSocket); err == nil {
+		return conn, nil // what std leads to stays open as long as we live: it is how the engine sees us
+	}
+	return std, nil
+}
+
+// EnvironCommand is the argument of [Program] with which the supervisor prints the variables that it was started with,
+// each with a NUL byte behind it: what the image has.
+const EnvironCommand = "environ"
+
+// OwnCommands returns a function that recognizes the command lines that the supervisor carries out itself, and
+// returns how: "environ" prints env, "files" is an operation on files.
+func OwnCommands(env []string) func(args []string, dir string) (run func(in io.Reader, out, errs io.Writer) int, ok bool) {
+	return func(args []string, dir string) (run func(in io.Reader, out, errs io.Writer) int, ok bool) {
+		if len(args) == 2 && args[0] == layout.Program && args[1] == EnvironCommand {
+			return func(_ io.Reader, out, _ io.Writer) int { return printEnviron(env, out) }, true
+		}
+		return files.OwnCommand(args, dir)
+	}
+}
+
+func printEnviron(env []string, out io.Writer) int {
+	for _, kv := range env {
+		if _, err := io.WriteString(out, kv+"\x00"); err != nil {
+			return process.ExitRefused
+		}
+	}
+	return 0
+}

@@ -1,0 +1,258 @@
+// Package view mounts a staged view over a workspace and becomes a command that sees it.
+package view
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/internal/guest/process"
+)
+
+// exitStage is the status of a failed stage: that of a sandbox that failed.
+const exitStage = 125
+
+// overlayMagic is OVERLAYFS_SUPER_MAGIC of statfs(2).
+const overlayMagic = 0x794c7630
+
+// view is what "stage" puts over a directory.
+type view struct {
+	lower, upper, work string // a kernel overlay
+	bind               string // or a copy
+	target             string
+	parent             string   // whose death is ours; empty: nobody's
+	command            []string // what then runs; empty to only try
+}
+
+// Run mounts a staged view over a directory and becomes the command after
+// "--", without privileges of its own:
+//
+//	stage --lower DIR --upper DIR --work DIR --target DIR [--parent PID] [-- COMMAND [ARGUMENT...]]
+//	stage --bind DIR --target DIR [--parent PID] [-- COMMAND [ARGUMENT...]]
+//
+// The caller starts it in a user and a mount namespace of its own; without them
+// the kernel refuses. Without a command it only tries. COMMAND needs a slash. With
+// --parent it dies with the thread that started it, which is one of process PID.
+func Run(args, env []string) int {
+	// Capabilities are a thread's: the one that gives them up is the one that executes.
+	runtime.LockOSThread()
+	p := process.Process{Env: env}
+	v, ok := parseView(args)
+	switch {
+	case !ok && process.IsInside():
+		return p.Fail(exitStage, "this is inside a sandbox already")
+	case !ok:
+		return p.Usage()
+	}
+	if err := v.mount(); err != nil {
+		return p.Fail(exitStage, "stage: "+err.Error())
+	}
+	if len(v.command) == 0 {
+		return 0
+	}
+	if err := dropCapabilities(); err != nil {
+		return p.Fail(exitStage, "stage: give up capabilities: "+err.Error())
+	}
+	if err := dieWith(v.parent); err != nil {
+		return p.Fail(exitStage, "stage: "+err.Error())
+	}
+	err := process.ExecCandidate(v.command[0], v.command, env)
+	return p.Fail(exitStage, "stage: "+v.command[0]+": "+err.Error())
+}
+
+func parseView(args []string) (v view, ok bool) {
+	for len(args) > 1 && args[0] != "--" {
+		switch value := args[1]; args[0] {
+		case "--lower":
+			v.lower = value
+		case "--upper":
+			v.upper = value
+		case "--work":
+			v.work = value
+		case "--bind":
+			v.bind = value
+		case "--target":
+			v.target = value
+		case "--parent":
+			v.parent = value
+		default:
+			return v, false
+		}
+		args = args[2:]
+	}
+	if len(args) > 0 {
+		if args[0] != "--" || len(args) < 2 || !strings.Contains(args[1], "/") {
+			return v, false
+		}
+		v.command = args[1:]
+	}
+	overlay := v.lower != "" && v.upper != "" && v.work != ""
+	if v.bind != "" {
+		return v, v.target != "" && v.lower+v.upper+v.work == ""
+	}
+	return v, v.target != "" && overlay
+}
+
+// mount covers the target. Nothing of it reaches the mount namespace of whoever
+// started us.
+func (v view) mount() error {
+	own, err := ownMounts()
+	if err != nil {
+		return err
+	}
+	if !own {
+		return errors.New("not in a mount namespace of its own")
+	}
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("make mounts private: %w", err)
+	}
+	target, err := openDirectory(v.target)
+	if err != nil {
+		return err
+	}
+	if v.bind != "" {
+		return v.mountCopy(target)
+	}
+	return v.mountOverlay(target)
+}
+
+func (v view) mountCopy(target directory) error {
+	from, err := openDirectory(v.bind)
+	if err != nil {
+		return err
+	}
+	if err := unix.Mount(from.proc(), target.proc(), "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("bind mount: %w", err)
+	}
+	over, err := openDirectory(v.target)
+	if err != nil {
+		return err
+	}
+	if !over.same(from) {
+		return errors.New("the copy does not show at " + v.target)
+	}
+	return nil
+}
+
+// mountOverlay gives the kernel descriptors for names, which need no escaping and
+// cannot be exchanged in between. Redirection stays off with userxattr, so that a
+// directory's content is always found under its own name.
+func (v view) mountOverlay(target directory) error {
+	var options []string
+	for _, o := range []struct{ name, dir string }{{"lowerdir", v.lower}, {"upperdir", v.upper}, {"workdir", v.work}} {
+		d, err := openDirectory(o.dir)
+		if err != nil {
+			return err
+		}
+		options = append(options, o.name+"="+d.proc())
+	}
+	options = append(options, "userxattr", "metacopy=off", "index=off")
+	if err := unix.Mount("overlay", target.proc(), "overlay", unix.MS_NOSUID|unix.MS_NODEV, strings.Join(options, ",")); err != nil {
+		return fmt.Errorf("mount overlay: %w", err)
+	}
+	var st unix.Statfs_t
+	if err := unix.Statfs(v.target, &st); err != nil {
+		return err
+	}
+	if st.Type != overlayMagic {
+		return errors.New("the overlay does not show at " + v.target)
+	}
+	// An upper directory that the kernel cannot use makes it mount without one.
+	if st.Flags&unix.ST_RDONLY != 0 {
+		return errors.New("the overlay is read-only")
+	}
+	return nil
+}
+
+// initialUser is the inode of the user namespace that the system started with
+// (PROC_USER_INIT_INO in the kernel).
+const initialUser = "user:[4026531837]"
+
+// ownMounts reports whether a new mount namespace was made for this process. A
+// call by hand must not change the mounts of the machine.
+func ownMounts() (bool, error) {
+	user, err := os.Readlink("/proc/self/ns/user")
+	if err != nil || user == initialUser {
+		return false, err
+	}
+	mine, err := os.Readlink("/proc/self/ns/mnt")
+	if err != nil {
+		return false, err
+	}
+	parent, err := parentOf()
+	if err != nil {
+		return false, err
+	}
+	parents, err := os.Readlink("/proc/" + parent + "/ns/mnt")
+	if errors.Is(err, os.ErrPermission) {
+		return true, nil // it is in another user namespace than we are
+	}
+	return mine != parents, err
+}
+
+// directory is an O_PATH descriptor.
+type directory int
+
+func openDirectory(name string) (directory, error) {
+	fd, err := unix.Open(name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, &os.PathError{Op: "open", Path: name, Err: err}
+	}
+	return directory(fd), nil
+}
+
+func (d directory) proc() string { return "/proc/self/fd/" + strconv.Itoa(int(d)) }
+
+func (d directory) same(other directory) bool {
+	var a, b unix.Stat_t
+	return unix.Fstat(int(d), &a) == nil && unix.Fstat(int(other), &b) == nil && a.Dev == b.Dev && a.Ino == b.Ino
+}
+
+// dieWith has the kernel end this process with its parent, which must be alive now.
+func dieWith(parent string) error {
+	if parent == "" {
+		return nil
+	}
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
+		return fmt.Errorf("die with the parent: %w", err)
+	}
+	now, err := parentOf()
+	if err == nil && now != parent {
+		err = errors.New("whoever started it is gone")
+	}
+	return err
+}
+
+// parentOf is the pid of our parent. getppid(2) does not tell it to the first process
+// of a PID namespace; /proc is that of whoever started us, and does.
+func parentOf() (string, error) {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(status)) {
+		if pid, ok := strings.CutPrefix(line, "PPid:"); ok {
+			return strings.TrimSpace(pid), nil
+		}
+	}
+	return "", errors.New("/proc/self/status names no parent")
+}
+
+// dropCapabilities leaves the next program those that its user has by itself.
+func dropCapabilities() error {
+	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
+		return err
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if err := unix.Capget(&header, &data[0]); err != nil {
+		return err
+	}
+	data[0].Inheritable, data[1].Inheritable = 0, 0
+	return unix.Capset(&header, &data[0])
+}

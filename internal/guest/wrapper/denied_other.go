@@ -1,0 +1,5 @@
+//go:build !linux
+
+package wrapper
+
+func reportDenied(string, string) {}

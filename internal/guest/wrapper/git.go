@@ -1,0 +1,30 @@
+package wrapper
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/seed434b0696/agent-sandbox/internal/guest/gitrules"
+	"github.com/seed434b0696/agent-sandbox/internal/guest/process"
+)
+
+// applyGit applies the rules for git to args and, when they allow it, becomes the real git
+// with argv 0, options and environment as they were given.
+func applyGit(p process.Process, args []string) int {
+	dir, err := syscall.Getwd() // the kernel's answer: PWD may claim /tmp
+	if err != nil {
+		dir = ""
+	}
+	line := args[1:]
+	if command, ok := strings.CutPrefix(filepath.Base(args[0]), "git-"); ok {
+		line = append([]string{command}, line...) // an exec-path link such as git-upload-pack
+	}
+	call := gitrules.Call{Args: line, Env: p.Env, Dir: dir, Alias: gitrules.AskAlias}
+	if r := call.Check(); r != nil && !gitrules.StartedByGit(os.Getppid(), call) {
+		reportDenied("git", r.What)
+		return p.Fail(process.ExitRefused, r.What+" is blocked: "+r.Why, r.Instead)
+	}
+	return real(p, "git", args)
+}
