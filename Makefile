@@ -18,7 +18,7 @@ stamp   := -X github.com/seed434b0696/agent-sandbox/internal/cli.version=$(versi
 go := source build/scripts/project.sh && use_go && CGO_ENABLED=0 go
 build := build -trimpath -buildvcs=false
 
-.PHONY: build guest demo test test-kube race lint bench fuzz install clean
+.PHONY: build guest demo test test-kube race lint bench fuzz install docs clean
 
 build: guest
 	$(go) $(build) -ldflags '-s -w $(stamp)' -o bin/agent-sandbox ./cmd/agent-sandbox
@@ -63,6 +63,11 @@ fuzz: guest
 
 install: build
 	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/bin bin/agent-sandbox bin/agent-sandbox-kube bin/agent-sandbox-agent bin/agent-sandbox-hooks
+
+# The pages as a site with search in dist/docs. `bin/docs picture -o docs/terminal.svg` draws the picture of the README.
+docs:
+	source build/scripts/project.sh && use_go && cd build/tools/docs && CGO_ENABLED=0 go build -trimpath -buildvcs=false -o ../../../bin/docs .
+	bin/docs site -o dist/docs
 
 clean:
 	rm -rf bin dist internal/guest/program/bin/sandbox-guest internal/guest/program/bin/guest-*

@@ -22,7 +22,7 @@ var shown = []string{
 }
 
 const (
-	columns    = 120
+	columns    = 123
 	cellWidth  = 8.0
 	lineHeight = 19
 	margin     = 18

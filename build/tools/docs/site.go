@@ -174,6 +174,9 @@ func (s *site) link(p *page, destination string) (string, error) {
 	if strings.HasPrefix(source, "docs/") {
 		copied = strings.TrimPrefix(source, "docs/")
 	}
+	if strings.HasSuffix(copied, ".go") {
+		copied += ".txt" // a .go file would be a package of the module
+	}
 	data, err := os.ReadFile(filepath.Join(s.top, source))
 	if err != nil {
 		return "", err
