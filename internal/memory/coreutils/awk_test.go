@@ -320,7 +320,7 @@ func Test_Awk_Ends_When_It_Takes_Too_Much(t *testing.T) {
 			p := shell.NewProc(t.Context(), shell.ProcOptions{
 				Args: []string{"awk", program}, Env: realEnv(nil), Stdout: &out, Stderr: &msg, Commands: Commands(), Limits: shell.Limits{Fuel: 1_000_000},
 			})
-			if status := runAWK(p); status == 0 {
+			if status := runOf(t, "awk")(p); status == 0 {
 				t.Errorf("status 0, %.200q", out.String())
 			}
 		})
@@ -342,7 +342,7 @@ func FuzzAwk(f *testing.F) {
 			Args: []string{"awk", program}, Stdin: strings.NewReader(in), Stdout: io.Discard, Stderr: io.Discard,
 			Limits: shell.Limits{Fuel: 200_000},
 		})
-		runAWK(p)
+		runOf(t, "awk")(p)
 		if ctx.Err() != nil {
 			t.Errorf("%q takes too long", program)
 		}

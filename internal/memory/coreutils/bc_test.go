@@ -140,7 +140,7 @@ func Test_Bc_Ends_When_It_Takes_Too_Much(t *testing.T) {
 				Args: []string{"bc", "-l"}, Env: realEnv(nil), Stdin: strings.NewReader(program + "\n"), Stdout: &out, Stderr: &msg,
 				Limits: shell.Limits{Fuel: 1_000_000},
 			})
-			if status := runBC(p); status == 0 && msg.Len() == 0 {
+			if status := runOf(t, "bc")(p); status == 0 && msg.Len() == 0 {
 				t.Errorf("status 0, %.200q", out.String())
 			}
 		})

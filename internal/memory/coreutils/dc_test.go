@@ -55,7 +55,7 @@ func Test_Dc_Ends_When_It_Takes_Too_Much(t *testing.T) {
 				Args: []string{"dc"}, Env: realEnv(nil), Stdin: strings.NewReader(program + "\n"), Stdout: &out, Stderr: &msg,
 				Limits: shell.Limits{Fuel: 1_000_000},
 			})
-			runDC(p)
+			runOf(t, "dc")(p)
 			if p.Context().Err() != nil {
 				t.Error("it goes on without end")
 			}

@@ -235,12 +235,12 @@ func (p *diffPair) spec(f string, value func(letter byte) (int, bool)) (text, re
 	if !ok {
 		return "%", f[1:]
 	}
-	part := hexPart{flags: flags, width: max(width, 0), prec: prec}
+	field := printField{flags: flags, width: max(width, 0), prec: prec}
 	s := strconv.FormatInt(int64(n), map[byte]int{'d': 10, 'o': 8, 'x': 16, 'X': 16}[rest[0]])
 	if rest[0] == 'X' {
 		s = strings.ToUpper(s)
 	}
-	return part.pad(s, true), rest[2:]
+	return field.pad(s, true), rest[2:]
 }
 
 func (p *diffPair) groupLines(k int, format string, g diffGroup) {

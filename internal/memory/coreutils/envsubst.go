@@ -97,7 +97,7 @@ func substitute(text string, fn func(text, name string)) {
 			from = 2
 		}
 		end := from
-		for end < len(text) && (text[end] == '_' || isLetterByte(text[end]) || end > from && isDigitByte(int(text[end]))) {
+		for end < len(text) && (text[end] == '_' || isLetterByte(text[end]) || end > from && isDigit(text[end])) {
 			end++
 		}
 		name := text[from:end]

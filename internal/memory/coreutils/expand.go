@@ -172,7 +172,7 @@ func runExpand(p *shell.Proc) int {
 			t.first = true
 		case o.ID == 't':
 			t.add(o, o.Value)
-		case isDigitByte(o.ID):
+		case isDigit(o.ID):
 			t.add(o, string(rune(o.ID))+o.Value)
 		}
 	}
@@ -196,7 +196,7 @@ func runUnexpand(p *shell.Proc) int {
 		case o.ID == 't':
 			t.first = false
 			t.add(o, o.Value)
-		case o.ID == ',' || isDigitByte(o.ID):
+		case o.ID == ',' || isDigit(o.ID):
 			t.old += string(rune(o.ID))
 		}
 	}

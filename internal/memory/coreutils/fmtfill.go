@@ -109,7 +109,7 @@ func endingOf(word []byte) wordEnding {
 	switch last := word[len(word)-1]; {
 	case word[i] == '.' || word[i] == '?' || word[i] == '!':
 		return endsStop
-	case last > ' ' && last < 0x7f && !isLetterByte(last) && !isDigitByte(int(last)):
+	case last > ' ' && last < 0x7f && !isLetterByte(last) && !isDigit(last):
 		return endsPhrase
 	}
 	return endsPlain

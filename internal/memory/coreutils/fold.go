@@ -62,7 +62,7 @@ func runFold(p *shell.Proc) int {
 			f.spaces = true
 		case o.ID == 'w':
 			f.setWidth(o, o.Value)
-		case isDigitByte(o.ID):
+		case isDigit(o.ID):
 			f.setWidth(o, string(rune(o.ID))+o.Value)
 		}
 	}

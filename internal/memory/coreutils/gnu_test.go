@@ -165,6 +165,18 @@ func runVirtual(t *testing.T, tree *vfs.FS, dir string, args []string, r row) ou
 	return o
 }
 
+// runOf returns the Run of the program that has the name.
+func runOf(t *testing.T, name string) func(p *shell.Proc) int {
+	t.Helper()
+	for _, c := range Commands() {
+		if c.Name == name {
+			return c.Run
+		}
+	}
+	t.Fatalf("there is no program %s", name)
+	return nil
+}
+
 func compare(t *testing.T, r row, got, want outcome) {
 	t.Helper()
 	if got.status != want.status {

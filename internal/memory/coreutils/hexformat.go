@@ -27,9 +27,8 @@ type hexPart struct {
 	lastAfter     string // after, or before of a text, for the last of several turns
 	verb          byte   // one of printf's, or a A C P U for the %_ kinds
 	base          byte   // of a and A: d, o, x
-	flags         string
-	width, prec   int // prec -1: none
 	size          int
+	printField
 }
 
 func (u *hexUnit) size() int {
@@ -107,19 +106,6 @@ func parseHexFormat(s string) (*hexFormat, error) {
 	return f, nil
 }
 
-// leadingNumber returns the number at the front, -1 when it is beyond use, and the rest.
-func leadingNumber(s string) (int, string) {
-	end := 0
-	for end < len(s) && isDigit(s[end]) {
-		end++
-	}
-	n, err := strconv.Atoi(s[:end])
-	if err != nil || n > 1<<20 {
-		n = -1
-	}
-	return n, s[end:]
-}
-
 func (u *hexUnit) parse(text, whole string) error {
 	text = hexEscapes(text)
 	for text != "" {
@@ -146,7 +132,7 @@ func (u *hexUnit) parse(text, whole string) error {
 }
 
 func (u *hexUnit) part(text, whole string) (hexPart, string, error) {
-	part := hexPart{prec: -1}
+	part := hexPart{printField: printField{prec: -1}}
 	before, rest, ok := strings.Cut(text, "%")
 	part.before = before
 	if !ok {
@@ -266,34 +252,6 @@ func hexEscapes(s string) string {
 
 func (part *hexPart) address(at int64) string {
 	return part.pad(strconv.FormatInt(at, map[byte]int{'d': 10, 'o': 8, 'x': 16}[part.base]), true)
-}
-
-// pad brings a number or text to the width and the precision.
-func (part *hexPart) pad(s string, number bool) string {
-	if number && part.prec > 0 {
-		sign := ""
-		if strings.HasPrefix(s, "-") {
-			sign, s = "-", s[1:]
-		}
-		if n := part.prec - len(s); n > 0 {
-			s = strings.Repeat("0", n) + s
-		}
-		s = sign + s
-	}
-	n := part.width - len(s)
-	switch {
-	case n <= 0:
-		return s
-	case strings.Contains(part.flags, "-"):
-		return s + strings.Repeat(" ", n)
-	case number && part.prec < 0 && strings.Contains(part.flags, "0"):
-		sign := ""
-		if strings.HasPrefix(s, "-") || strings.HasPrefix(s, "+") {
-			sign, s = s[:1], s[1:]
-		}
-		return sign + strings.Repeat("0", n) + s
-	}
-	return strings.Repeat(" ", n) + s
 }
 
 // field shows the bytes of one conversion.

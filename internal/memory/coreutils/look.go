@@ -98,7 +98,7 @@ func runLook(p *shell.Proc) int {
 // lookKey appends what is compared of a line.
 func lookKey(to, line []byte, alphanum, fold bool) []byte {
 	for _, c := range line {
-		if alphanum && c != ' ' && c != '\t' && !isLetterByte(c) && !isDigitByte(int(c)) {
+		if alphanum && c != ' ' && c != '\t' && !isLetterByte(c) && !isDigit(c) {
 			continue
 		}
 		if fold {

@@ -85,7 +85,7 @@ func leadingInt(s string) (n int64, rest string, ok bool) {
 		end = 1
 	}
 	first := end
-	for end < len(digits) && isDigitByte(int(digits[end])) {
+	for end < len(digits) && isDigit(digits[end]) {
 		end++
 	}
 	if end == first {

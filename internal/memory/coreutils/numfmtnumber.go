@@ -214,7 +214,7 @@ func faultOfMinus(digits string) string {
 func parseDigits(text string) (v *big.Float, rest string, lossy bool, fault string) {
 	v, ten := realNumber(), realOf(10)
 	i, count := 0, 0
-	for ; i < len(text) && isDigitByte(int(text[i])); i++ {
+	for ; i < len(text) && isDigit(text[i]); i++ {
 		if count > 0 || text[i] != '0' {
 			count++
 		}

@@ -298,7 +298,8 @@ func (d *odDump) operands(names *[]string) bool {
 	return true
 }
 
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+// isDigit reports whether c is an ASCII digit.
+func isDigit[T byte | int | rune](c T) bool { return c >= '0' && c <= '9' }
 
 // odOffset reads an offset of old: octal, hexadecimal with 0x, in blocks with b.
 func odOffset(s string) (int64, bool) {

@@ -63,7 +63,7 @@ func newPrStyle(p *shell.Proc) *prStyle {
 
 // set takes an option.
 func (s *prStyle) set(o *options) {
-	if isDigitByte(o.ID) {
+	if isDigit(o.ID) {
 		s.digits += string(rune(o.ID))
 		return
 	}
@@ -193,7 +193,7 @@ func (s *prStyle) setTab(o *options) {
 		to, s.numbered = &s.number, true
 	}
 	text := o.Value
-	if text != "" && !isDigitByte(int(text[0])) {
+	if text != "" && !isDigit(text[0]) {
 		to.char = text[0]
 		text = text[1:]
 	}
@@ -239,7 +239,7 @@ func (s *prStyle) pages(o *options, option, text string) bool {
 func pageNumber(o *options, option, whole, text string, more bool) (n uint64, rest string, ok bool) {
 	digits := strings.TrimPrefix(strings.TrimLeft(text, " \t\n\v\f\r"), "+")
 	end := 0
-	for end < len(digits) && isDigitByte(int(digits[end])) {
+	for end < len(digits) && isDigit(digits[end]) {
 		end++
 	}
 	n, err := strconv.ParseUint(digits[:end], 10, 64)

@@ -193,7 +193,7 @@ func groupName(s string) (name, rest string, ok bool) {
 		return "", s, false
 	}
 	n := 0
-	for n < len(s) && (s[n] == '_' || isLetterByte(s[n]) || isDigitByte(int(s[n]))) {
+	for n < len(s) && (s[n] == '_' || isLetterByte(s[n]) || isDigit(s[n])) {
 		n++
 	}
 	return s[:n], s[n:], n > 0

@@ -172,7 +172,7 @@ func (p *sedParser) numbered(c *sedInstruction) {
 		c.number = -1
 	}
 	ch := p.nonblank()
-	if isDigitByte(ch) && !p.s.posix {
+	if isDigit(ch) && !p.s.posix {
 		c.number = p.integer(ch)
 	} else {
 		p.back(ch)
@@ -295,7 +295,7 @@ func (p *sedParser) charsOf(text string) []string {
 // versionLess compares versions as strverscmp(3) does those of sed.
 func versionLess(a, b string) bool {
 	for a != "" && b != "" {
-		if isDigitByte(int(a[0])) && isDigitByte(int(b[0])) {
+		if isDigit(int(a[0])) && isDigit(int(b[0])) {
 			x, y := leadingDigits(a), leadingDigits(b)
 			a, b = a[len(x):], b[len(y):]
 			x, y = strings.TrimLeft(x, "0"), strings.TrimLeft(y, "0")
@@ -317,7 +317,7 @@ func versionLess(a, b string) bool {
 
 func leadingDigits(s string) string {
 	n := 0
-	for n < len(s) && isDigitByte(int(s[n])) {
+	for n < len(s) && isDigit(int(s[n])) {
 		n++
 	}
 	return s[:n]

@@ -39,7 +39,7 @@ func Fuzz_Sed_Script(f *testing.F) {
 			FS: tree, Args: append(args, "-e", script, "in"), Env: []string{}, Dir: "/w", Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
 			Limits: shell.Limits{Fuel: 100_000},
 		})
-		status := runSed(p)
+		status := runOf(t, "sed")(p)
 		if ctx.Err() != nil {
 			t.Fatalf("%q goes on without end", script)
 		}

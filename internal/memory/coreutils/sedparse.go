@@ -194,12 +194,10 @@ func (p *sedParser) nonblank() int {
 
 func isSedSpace(ch int) bool { return ch == ' ' || ch >= '\t' && ch <= '\r' }
 
-func isDigitByte(ch int) bool { return ch >= '0' && ch <= '9' }
-
 // integer reads a number whose first digit may be ch.
 func (p *sedParser) integer(ch int) int {
 	n := 0
-	for isDigitByte(ch) {
+	for isDigit(ch) {
 		if n < math.MaxInt/10-10 {
 			n = n*10 + ch - '0'
 		}
@@ -286,7 +284,7 @@ func (p *sedParser) address(ch int) *sedAddress {
 	switch {
 	case ch == '/' || ch == '\\':
 		return p.regexAddress(ch)
-	case isDigitByte(ch):
+	case isDigit(ch):
 		a := &sedAddress{kind: sedLine, number: p.integer(ch)}
 		if ch = p.nonblank(); ch != '~' || p.s.posix {
 			p.back(ch)

@@ -49,7 +49,7 @@ func (s *sedSubstitution) replacement(b []byte, posix bool) {
 			i++
 			ch := b[i]
 			switch {
-			case isDigitByte(int(ch)):
+			case isDigit(int(ch)):
 				add(int(ch - '0'))
 			case posix || strings.IndexByte("LUElu", ch) < 0:
 				text = append(text, ch)
@@ -104,7 +104,7 @@ func (p *sedParser) substitutionFlags(s *sedSubstitution) (fold, multiline bool)
 		case ch == 'w':
 			p.substitutionFile(s)
 			return fold, multiline
-		case isDigitByte(ch):
+		case isDigit(ch):
 			if s.number > 0 {
 				p.fail(sedErrManyN)
 			}

@@ -437,7 +437,7 @@ func parseFloatFormat(text string) (f *floatFormat, fault string) {
 	f.left, f.zero = strings.Contains(f.flags, "-"), strings.Contains(f.flags, "0")
 	number := func() int {
 		n := 0
-		for i < len(text) && isDigitByte(int(text[i])) {
+		for i < len(text) && isDigit(text[i]) {
 			n = min(n*10+int(text[i]-'0'), bufferSize)
 			i++
 		}
