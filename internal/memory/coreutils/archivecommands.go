@@ -1,9 +1,7 @@
 package coreutils
 
-import "github.com/seed434b0696/agent-sandbox/memory/shell"
-
 // archiveCommands are the programs that pack and compress, sorted by name.
-var archiveCommands = []func() shell.Command{
+var archiveCommands = []func() description{
 	bzip2Command,
 	gunzipCommand,
 	gzipCommand,

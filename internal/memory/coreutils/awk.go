@@ -10,9 +10,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func awkCommand() shell.Command {
-	return shell.Command{
-		Name: "awk", Aliases: []string{"gawk", "mawk", "nawk"},
+func awkCommand() description {
+	return description{
+		Origin: "GNU Awk 5.2.1",
+		Name:   "awk", Aliases: []string{"gawk", "mawk", "nawk"},
 		Usage:   "[OPTION]... [--] 'PROGRAM' [FILE]...\n[OPTION]... -f PROGFILE [--] [FILE]...",
 		Summary: "run a program for each line of the FILEs that a pattern matches",
 		Help: `With no FILE, or when FILE is -, read standard input. FILE may also be VAR=VALUE.
@@ -75,7 +76,7 @@ func runAWK(p *shell.Proc) int {
 	args := o.Args()
 	if len(j.run.Sources) == 0 {
 		if len(args) == 0 {
-			_, _ = io.WriteString(p.Stderr, helpText(p.Name(), awkCommand()))
+			_, _ = io.WriteString(p.Stderr, awkCommand().helpText(p.Name()))
 			return 1
 		}
 		j.run.Sources = []awk.Source{{Name: "cmd. line", Text: args[0]}}

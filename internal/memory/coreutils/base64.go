@@ -18,24 +18,24 @@ const baseHelp = `With no FILE, or when FILE is -, read standard input.
       --help            show this help and exit
       --version         show the version and exit`
 
-func base64Command() shell.Command {
-	return shell.Command{
+func base64Command() description {
+	return description{
 		Name: "base64", Usage: "[OPTION]... [FILE]",
 		Summary: "encode or decode FILE, or standard input, as base64",
 		Help:    baseHelp, Run: func(p *shell.Proc) int { return runBase(p, base64Command, "base64") },
 	}
 }
 
-func base32Command() shell.Command {
-	return shell.Command{
+func base32Command() description {
+	return description{
 		Name: "base32", Usage: "[OPTION]... [FILE]",
 		Summary: "encode or decode FILE, or standard input, as base32",
 		Help:    baseHelp, Run: func(p *shell.Proc) int { return runBase(p, base32Command, "base32") },
 	}
 }
 
-func basencCommand() shell.Command {
-	return shell.Command{
+func basencCommand() description {
+	return description{
 		Name: "basenc", Usage: "[OPTION]... [FILE]",
 		Summary: "encode or decode FILE, or standard input, in the encoding that is named",
 		Help: `      --base64     as base64
@@ -77,7 +77,7 @@ type baseJob struct {
 	lax    bool
 }
 
-func runBase(p *shell.Proc, describe func() shell.Command, name string) int {
+func runBase(p *shell.Proc, describe func() description, name string) int {
 	b := &baseJob{p: p, wrap: 76}
 	table := baseOptions
 	if name == "" {

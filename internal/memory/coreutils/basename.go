@@ -7,8 +7,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func basenameCommand() shell.Command {
-	return shell.Command{
+func basenameCommand() description {
+	return description{
 		Name: "basename", Usage: "NAME [SUFFIX]\nOPTION... NAME...",
 		Summary: "print names without their directories, and without a suffix if that is given",
 		Help: `  -a, --multiple       every operand is a name

@@ -12,8 +12,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func bcCommand() shell.Command {
-	return shell.Command{
+func bcCommand() description {
+	return description{
 		Name: "bc", Usage: "[OPTION]... [FILE]...",
 		Summary: "compute with numbers of any length, as the FILEs and then standard input say",
 		Help: `  -h, --help         show this help and exit

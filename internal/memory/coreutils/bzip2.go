@@ -12,8 +12,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-func bzip2Command() shell.Command {
-	return shell.Command{
+func bzip2Command() description {
+	return description{
 		Name: "bzip2", Aliases: []string{"bunzip2", "bzcat"}, Usage: "[OPTION]... [FILE]...",
 		Summary: "compress FILEs in their place by sorting blocks; bunzip2 and bzcat decompress",
 		Help: `  -c, --stdout       write to standard output
@@ -54,7 +54,7 @@ func runBzip2(p *shell.Proc) int {
 			names = append(names, p.Args[i+2:]...)
 			letters = ""
 		case a == "--help" || a == "-h" || a == "--version" || a == "-V" || a == "--license" || a == "-L":
-			_, _ = io.WriteString(p.Stderr, helpText(p.Name(), bzip2Command()))
+			_, _ = io.WriteString(p.Stderr, bzip2Command().helpText(p.Name()))
 			return 0
 		case !strings.HasPrefix(a, "-"):
 			names = append(names, a)
@@ -67,7 +67,7 @@ func runBzip2(p *shell.Proc) int {
 		}
 		for k := range len(letters) {
 			if !j.letter(letters[k]) {
-				fmt.Fprintf(p.Stderr, "%s: Bad flag `%s'\n%s", p.Name(), a, helpText(p.Name(), bzip2Command()))
+				fmt.Fprintf(p.Stderr, "%s: Bad flag `%s'\n%s", p.Name(), a, bzip2Command().helpText(p.Name()))
 				return 1
 			}
 		}

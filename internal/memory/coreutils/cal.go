@@ -9,8 +9,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func calCommand() shell.Command {
-	return shell.Command{
+func calCommand() description {
+	return description{
 		Name: "cal", Usage: "[-13jy] [-A NUMBER] [-B NUMBER] [-d YYYY-MM] [-m MONTH] [[MONTH] YEAR]", Summary: "print a calendar",
 		Help: `  -1            this month; the default
   -3            the month before and the one after, too

@@ -5,8 +5,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func catCommand() shell.Command {
-	return shell.Command{
+func catCommand() description {
+	return description{
 		Name: "cat", Usage: "[OPTION]... [FILE]...",
 		Summary: "write the FILEs one after another to standard output",
 		Help: `With no FILE, or when FILE is -, read standard input.

@@ -9,8 +9,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-func chmodCommand() shell.Command {
-	return shell.Command{
+func chmodCommand() description {
+	return description{
 		Name: "chmod", Usage: "[OPTION]... MODE[,MODE]... FILE...\n[OPTION]... OCTAL-MODE FILE...\n[OPTION]... --reference=RFILE FILE...",
 		Summary: "change the permissions of files",
 		Help: `  -c, --changes          say what changes

@@ -9,16 +9,16 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-func chownCommand() shell.Command {
-	return shell.Command{
+func chownCommand() description {
+	return description{
 		Name: "chown", Usage: "[OPTION]... [OWNER][:[GROUP]] FILE...\n[OPTION]... --reference=RFILE FILE...",
 		Summary: "change the owner and group of files",
 		Help:    chownHelp + "\n\nOWNER: without a group stands for the owner's own group.", Run: runChown,
 	}
 }
 
-func chgrpCommand() shell.Command {
-	return shell.Command{
+func chgrpCommand() description {
+	return description{
 		Name: "chgrp", Usage: "[OPTION]... GROUP FILE...\n[OPTION]... --reference=RFILE FILE...",
 		Summary: "change the group of files", Help: chownHelp, Run: runChown,
 	}
@@ -74,7 +74,7 @@ type ownerChanger struct {
 	proc      *shell.Proc
 	out       *output
 	accounts  *accounts
-	describe  func() shell.Command
+	describe  func() description
 	to, from  ownership
 	talk      talk
 	silent    bool

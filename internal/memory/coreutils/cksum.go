@@ -8,8 +8,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func cksumCommand() shell.Command {
-	return shell.Command{
+func cksumCommand() description {
+	return description{
 		Name: "cksum", Usage: "[OPTION]... [FILE]...",
 		Summary: "write or check checksums",
 		Help: `With no FILE, or when FILE is -, read standard input. By default the CRC of POSIX is written.

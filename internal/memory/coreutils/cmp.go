@@ -12,8 +12,9 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-func cmpCommand() shell.Command {
-	return shell.Command{
+func cmpCommand() description {
+	return description{
+		Origin: "GNU diffutils 3.8", TryHelp: diffHint,
 		Name: "cmp", Usage: "[OPTION]... FILE1 [FILE2 [SKIP1 [SKIP2]]]",
 		Summary: "compare two files byte by byte",
 		Help: `SKIP1 and SKIP2 are how many bytes of the files to pass over. If FILE2 is missing or a

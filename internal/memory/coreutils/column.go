@@ -8,9 +8,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func columnCommand() shell.Command {
-	return shell.Command{
-		Name: "column", Usage: "[OPTION]... [FILE]...",
+func columnCommand() description {
+	return description{
+		Origin: "util-linux 2.38.1",
+		Name:   "column", Usage: "[OPTION]... [FILE]...",
 		Summary: "write lines in columns, or their fields as a table",
 		Help: `With no FILE, or when FILE is -, read standard input.
 

@@ -8,8 +8,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func commCommand() shell.Command {
-	return shell.Command{
+func commCommand() description {
+	return description{
 		Name: "comm", Usage: "[OPTION]... FILE1 FILE2",
 		Summary: "compare two sorted FILEs line by line",
 		Help: `Lines that only FILE1 has stand in the first column, those that only FILE2 has in the

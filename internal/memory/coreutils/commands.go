@@ -10,13 +10,13 @@ import (
 func Commands() []shell.Command {
 	list := make([]shell.Command, 0, len(commands))
 	for _, describe := range slices.Concat(commands, fileCommands, archiveCommands) {
-		list = append(list, describe())
+		list = append(list, describe().command())
 	}
 	return list
 }
 
 // commands has a line for each program, sorted by name.
-var commands = []func() shell.Command{
+var commands = []func() description{
 	awkCommand,
 	b2sumCommand,
 	base32Command,

@@ -10,8 +10,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func cpCommand() shell.Command {
-	return shell.Command{
+func cpCommand() description {
+	return description{
 		Name: "cp", Usage: "[OPTION]... [-T] SOURCE DEST\n[OPTION]... SOURCE... DIRECTORY\n[OPTION]... -t DIRECTORY SOURCE...",
 		Summary: "copy files and directories",
 		Help: `  -a, --archive                -dR --preserve=all

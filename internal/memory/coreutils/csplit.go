@@ -10,8 +10,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-func csplitCommand() shell.Command {
-	return shell.Command{
+func csplitCommand() description {
+	return description{
 		Name: "csplit", Usage: "[OPTION]... FILE PATTERN...",
 		Summary: "divide FILE at PATTERNs into xx00, xx01 and so on",
 		Help: `Write the length of each piece. FILE - is standard input.

@@ -171,7 +171,7 @@ func onRepetition(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return " on repetition " + itoa(n)
+	return " on repetition " + strconv.Itoa(n)
 }
 
 // upToMatch writes the lines in front of the next that matches.

@@ -11,8 +11,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func cutCommand() shell.Command {
-	return shell.Command{
+func cutCommand() description {
+	return description{
 		Name: "cut", Usage: "OPTION... [FILE]...",
 		Summary: "write selected parts of the lines of each FILE",
 		Help: `With no FILE, or when FILE is -, read standard input.

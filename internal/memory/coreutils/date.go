@@ -11,8 +11,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func dateCommand() shell.Command {
-	return shell.Command{
+func dateCommand() description {
+	return description{
 		Name: "date", Usage: "[OPTION]... [+FORMAT]\n[-u|--utc|--universal] [MMDDhhmm[[CC]YY][.ss]]",
 		Summary: "print the time",
 		Help: `  -d, --date=STRING          the time that STRING describes, not now

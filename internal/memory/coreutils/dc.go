@@ -10,8 +10,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func dcCommand() shell.Command {
-	return shell.Command{
+func dcCommand() description {
+	return description{
 		Name: "dc", Usage: "[OPTION] [file ...]",
 		Summary: "compute with numbers of any length on a stack, as the files or standard input say",
 		Help: `  -e, --expression=EXPR  run EXPR

@@ -14,8 +14,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-func ddCommand() shell.Command {
-	return shell.Command{
+func ddCommand() description {
+	return description{
 		Name: "dd", Usage: "[OPERAND]...\nOPTION", Summary: "copy a file in blocks",
 		Help: `  bs=BYTES      read and write up to BYTES at a time; overrides ibs and obs
   count=N       copy only N blocks of input

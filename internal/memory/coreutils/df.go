@@ -10,8 +10,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-func dfCommand() shell.Command {
-	return shell.Command{
+func dfCommand() description {
+	return description{
 		Name: "df", Usage: "[OPTION]... [FILE]...",
 		Summary: "tell how much of the file system is used",
 		Help: `  -a, --all              accepted; there are no others

@@ -8,8 +8,12 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func diffCommand() shell.Command {
-	return shell.Command{
+// diffHint is what the programs of diffutils, and patch, write about wrong usage.
+const diffHint = "%[1]s: Try '%[1]s --help' for more information.\n"
+
+func diffCommand() description {
+	return description{
+		Origin: "GNU diffutils 3.8", TryHelp: diffHint,
 		Name: "diff", Usage: "[OPTION]... FILES",
 		Summary: "compare files line by line",
 		Help: `FILES are FILE1 FILE2, DIR1 DIR2, DIR FILE or FILE DIR; - is standard input.

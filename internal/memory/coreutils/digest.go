@@ -34,14 +34,14 @@ var digestKinds = map[string]*digestKind{
 	"sm3":     {"SM3", 256, func(int) hash.Hash { return newSM3() }},
 }
 
-func digestCommand(name, kind string) shell.Command {
+func digestCommand(name, kind string) description {
 	k := digestKinds[kind]
 	length := ""
 	if kind == "blake2b" {
 		length = "\n  -l, --length=BITS     length of the result in bits, a multiple of 8; 512"
 	}
-	describe := func() shell.Command { return digestCommand(name, kind) }
-	return shell.Command{
+	describe := func() description { return digestCommand(name, kind) }
+	return description{
 		Name: name, Usage: "[OPTION]... [FILE]...",
 		Summary: fmt.Sprintf("write or check %s (%d-bit) checksums", k.tag, k.bits),
 		Help: `With no FILE, or when FILE is -, read standard input.
@@ -65,13 +65,13 @@ With --check:
 	}
 }
 
-func md5sumCommand() shell.Command    { return digestCommand("md5sum", "md5") }
-func sha1sumCommand() shell.Command   { return digestCommand("sha1sum", "sha1") }
-func sha224sumCommand() shell.Command { return digestCommand("sha224sum", "sha224") }
-func sha256sumCommand() shell.Command { return digestCommand("sha256sum", "sha256") }
-func sha384sumCommand() shell.Command { return digestCommand("sha384sum", "sha384") }
-func sha512sumCommand() shell.Command { return digestCommand("sha512sum", "sha512") }
-func b2sumCommand() shell.Command     { return digestCommand("b2sum", "blake2b") }
+func md5sumCommand() description    { return digestCommand("md5sum", "md5") }
+func sha1sumCommand() description   { return digestCommand("sha1sum", "sha1") }
+func sha224sumCommand() description { return digestCommand("sha224sum", "sha224") }
+func sha256sumCommand() description { return digestCommand("sha256sum", "sha256") }
+func sha384sumCommand() description { return digestCommand("sha384sum", "sha384") }
+func sha512sumCommand() description { return digestCommand("sha512sum", "sha512") }
+func b2sumCommand() description     { return digestCommand("b2sum", "blake2b") }
 
 const (
 	digestTag = getopt.First + iota
@@ -113,14 +113,14 @@ type digestJob struct {
 	length, algorithm       string
 	lengthGiven, isCksum    bool
 	debug, algorithmGiven   bool
-	describe                func() shell.Command
+	describe                func() description
 	buf                     []byte
 	ended                   error
 	matched, failed         int
 	malformed, unread, seen int
 }
 
-func runDigest(p *shell.Proc, describe func() shell.Command, kind string) int {
+func runDigest(p *shell.Proc, describe func() description, kind string) int {
 	d := &digestJob{p: p, kind: digestKinds[kind], describe: describe}
 	table := digestOptions
 	if kind == "blake2b" {

@@ -5,8 +5,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func dirnameCommand() shell.Command {
-	return shell.Command{
+func dirnameCommand() description {
+	return description{
 		Name: "dirname", Usage: "[OPTION] NAME...",
 		Summary: "print names without their last element; . when nothing is left",
 		Help:    "  -z, --zero  end lines with NUL",

@@ -3,11 +3,11 @@
 // that they are given (shell.Proc): its arguments, streams and file system. Options,
 // messages and exit statuses are GNU's; an option that is not known is an error.
 //
-// A command is a function that returns its shell.Command, one line in Commands, and a
+// A command is a function that returns its description, one line in Commands, and a
 // run function:
 //
-//	func catCommand() shell.Command {
-//		return shell.Command{Name: "cat", Usage: "[OPTION]... [FILE]...", Summary: "...", Help: "...", Run: runCat}
+//	func catCommand() description {
+//		return description{Name: "cat", Usage: "[OPTION]... [FILE]...", Summary: "...", Help: "...", Run: runCat}
 //	}
 //
 //	func runCat(p *shell.Proc) int {

@@ -12,8 +12,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-func duCommand() shell.Command {
-	return shell.Command{
+func duCommand() description {
+	return description{
 		Name: "du", Usage: "[OPTION]... [FILE]...\n[OPTION]... --files0-from=F",
 		Summary: "tell how much files and directories hold",
 		Help: `  -0, --null             end lines with NUL
@@ -277,7 +277,7 @@ func (j *duJob) readPatterns(o *options) {
 	b, err := io.ReadAll(io.LimitReader(in, findPathsMax))
 	if err != nil {
 		j.proc.Error(o.Value, err)
-		o.ended, o.Status = true, 1
+		o.end(1)
 		return
 	}
 	for line := range strings.SplitSeq(string(b), "\n") {

@@ -6,8 +6,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func echoCommand() shell.Command {
-	return shell.Command{
+func echoCommand() description {
+	return description{
 		Name: "echo", Usage: "[SHORT-OPTION]... [STRING]...\nLONG-OPTION",
 		Summary: "print the STRINGs with blanks between them",
 		Help: `  -n  no newline behind them

@@ -8,8 +8,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func envCommand() shell.Command {
-	return shell.Command{
+func envCommand() description {
+	return description{
 		Name: "env", Usage: "[OPTION]... [-] [NAME=VALUE]... [COMMAND [ARG]...]",
 		Summary: "run a command in a changed environment, or print it",
 		Help: `  -i, --ignore-environment  begin with nothing; so does a lone -

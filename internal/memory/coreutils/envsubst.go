@@ -7,9 +7,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func envsubstCommand() shell.Command {
-	return shell.Command{
-		Name: "envsubst", Usage: "[OPTION] [SHELL-FORMAT]",
+func envsubstCommand() description {
+	return description{
+		Origin: "GNU gettext 0.21",
+		Name:   "envsubst", Usage: "[OPTION] [SHELL-FORMAT]",
 		Summary: "copy standard input with the values of variables in the place of $NAME and ${NAME}",
 		Help: `With SHELL-FORMAT, only the variables that it names.
 

@@ -9,8 +9,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func expandCommand() shell.Command {
-	return shell.Command{
+func expandCommand() description {
+	return description{
 		Name: "expand", Usage: "[OPTION]... [FILE]...",
 		Summary: "write blanks for the tabs of each FILE",
 		Help: `With no FILE, or when FILE is -, read standard input.
@@ -24,8 +24,8 @@ func expandCommand() shell.Command {
 	}
 }
 
-func unexpandCommand() shell.Command {
-	return shell.Command{
+func unexpandCommand() description {
+	return description{
 		Name: "unexpand", Usage: "[OPTION]... [FILE]...",
 		Summary: "write tabs for the blanks of each FILE",
 		Help: `With no FILE, or when FILE is -, read standard input.

@@ -3,6 +3,7 @@ package coreutils
 import (
 	"fmt"
 	"math/big"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -11,8 +12,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func exprCommand() shell.Command {
-	return shell.Command{
+func exprCommand() description {
+	return description{
 		Name: "expr", Usage: "EXPRESSION\nOPTION",
 		Summary: "write the value of EXPRESSION",
 		Help: `      --help     show this help and exit
@@ -257,7 +258,7 @@ func (e *exprEval) word(evaluate bool) string {
 		e.need("+")
 	case "length":
 		e.need(op)
-		return itoa(e.count(e.word(evaluate)))
+		return strconv.Itoa(e.count(e.word(evaluate)))
 	case "match":
 		e.need(op)
 		text := e.word(evaluate)
@@ -271,7 +272,7 @@ func (e *exprEval) word(evaluate bool) string {
 		e.need(op)
 		text := e.word(evaluate)
 		e.need(e.before())
-		return itoa(e.index(text, e.word(evaluate)))
+		return strconv.Itoa(e.index(text, e.word(evaluate)))
 	case "substr":
 		e.need(op)
 		text := e.word(evaluate)
@@ -382,7 +383,7 @@ func (e *exprEval) match(text, pattern string) string {
 	case re.Groups() > 0:
 		return ""
 	case ok:
-		return itoa(e.count(text[:caps[1]]))
+		return strconv.Itoa(e.count(text[:caps[1]]))
 	}
 	return "0"
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func fdCommand() shell.Command {
-	return shell.Command{
+func fdCommand() description {
+	return description{
 		Name: "fd", Aliases: []string{"fdfind"}, Usage: "[OPTIONS] [PATTERN] [PATH]...",
 		Summary: "find files by their names, as .gitignore allows",
 		Help: `  -H, --hidden            also names that begin with a dot
@@ -233,7 +233,7 @@ func (f *fd) kind(o *options) {
 	kind, ok := kinds[o.Value]
 	if !ok {
 		fmt.Fprintf(f.p.Stderr, "error: '%s' isn't a valid value for '--type <filetype>'\n  [possible values: file, directory, symlink, executable, empty, socket, pipe]\n\nFor more information try '--help'\n", o.Value)
-		o.ended, o.Status = true, 2
+		o.end(2)
 		return
 	}
 	f.kinds += kind

@@ -9,8 +9,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func fileCommand() shell.Command {
-	return shell.Command{
+func fileCommand() description {
+	return description{
 		Name: "file", Usage: "[OPTION]... FILE...", Summary: "tell what kind of data each FILE holds",
 		Help: `  -b, --brief              leave out the names
   -E                       an unreadable file is an error

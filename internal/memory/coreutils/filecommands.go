@@ -1,9 +1,7 @@
 package coreutils
 
-import "github.com/seed434b0696/agent-sandbox/memory/shell"
-
 // fileCommands are the programs about files, times, users and processes, sorted by name.
-var fileCommands = []func() shell.Command{
+var fileCommands = []func() description{
 	archCommand,
 	basenameCommand,
 	bracketCommand,

@@ -9,9 +9,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func findCommand() shell.Command {
-	return shell.Command{
-		Name: "find", Usage: "[-H] [-L] [-P] [-Olevel] [-D debugopts] [path...] [expression]",
+func findCommand() description {
+	return description{
+		Origin: "GNU findutils 4.9.0",
+		Name:   "find", Usage: "[-H] [-L] [-P] [-Olevel] [-D debugopts] [path...] [expression]",
 		Summary: "walk directory trees and do what the expression says with each file",
 		Help:    findHelp, Run: runFind,
 	}

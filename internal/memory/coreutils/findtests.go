@@ -21,12 +21,12 @@ var patternTests = map[string]bool{
 func (p *findParser) primary(w string) predicate {
 	if w == "-help" || w == "--help" {
 		p.failed = true
-		_, _ = p.out.WriteString(helpText(p.proc.Name(), findCommand())) // The error stays in out.
+		_, _ = p.out.WriteString(findCommand().helpText(p.proc.Name())) // The error stays in out.
 		return nil
 	}
 	if w == "-version" || w == "--version" {
 		p.failed = true
-		_, _ = p.out.WriteString(versionText(p.proc.Name(), "find")) // The error stays in out.
+		_, _ = p.out.WriteString(findCommand().versionText(p.proc.Name())) // The error stays in out.
 		return nil
 	}
 	if test, ok := p.option(w); ok {

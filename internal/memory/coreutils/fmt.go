@@ -7,8 +7,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func fmtCommand() shell.Command {
-	return shell.Command{
+func fmtCommand() description {
+	return description{
 		Name: "fmt", Usage: "[-WIDTH] [OPTION]... [FILE]...",
 		Summary: "fill the lines of each paragraph of the FILEs",
 		Help: `With no FILE, or when FILE is -, read standard input. -WIDTH, as the first option, is the

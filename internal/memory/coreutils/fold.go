@@ -9,8 +9,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func foldCommand() shell.Command {
-	return shell.Command{
+func foldCommand() description {
+	return description{
 		Name: "fold", Usage: "[OPTION]... [FILE]...",
 		Summary: "break the lines of each FILE that are too long",
 		Help: `With no FILE, or when FILE is -, read standard input.

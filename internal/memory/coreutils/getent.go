@@ -10,9 +10,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func getentCommand() shell.Command {
-	return shell.Command{
-		Name: "getent", Usage: "[OPTION...] database [key ...]", Summary: "print entries of the databases passwd, group and hosts",
+func getentCommand() description {
+	return description{
+		TryHelp: "Try `%[1]s --help' or `%[1]s --usage' for more information.\n",
+		Name:    "getent", Usage: "[OPTION...] database [key ...]", Summary: "print entries of the databases passwd, group and hosts",
 		Help: "Each key is a name, or a number of passwd and group. Without keys all entries are printed.\n\nExit status: 1 for a database that is not here, 2 when a key is not found.",
 		Run:  runGetent,
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func getoptCommand() shell.Command {
-	return shell.Command{
+func getoptCommand() description {
+	return description{
 		Name: "getopt", Usage: "OPTSTRING PARAMETERS\n[OPTIONS] [--] OPTSTRING PARAMETERS\n[OPTIONS] -o OPTSTRING [OPTIONS] [--] PARAMETERS",
 		Summary: "put the parameters of a script in order, options first",
 		Help: `  -a, --alternative        long options may begin with one dash

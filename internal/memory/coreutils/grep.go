@@ -4,22 +4,25 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func grepCommand() shell.Command {
-	return shell.Command{
-		Name: "grep", Usage: "[OPTION]... PATTERNS [FILE]...",
+const grepUsage = "[OPTION]... PATTERNS [FILE]..."
+
+func grepCommand() description {
+	return description{
+		Origin: "GNU grep 3.8", TryHelp: "Usage: %[1]s " + grepUsage + "\nTry '%[1]s --help' for more information.\n",
+		Name: "grep", Usage: grepUsage,
 		Summary: "write the lines of the FILEs that match a pattern", Help: grepHelp, Run: runGrep,
 	}
 }
 
-func egrepCommand() shell.Command {
-	return shell.Command{
+func egrepCommand() description {
+	return description{
 		Name: "egrep", Usage: "[OPTION]... PATTERNS [FILE]...", Summary: "the same as grep -E", Help: grepHelp,
 		Run: func(p *shell.Proc) int { return grepAs(p, "-E") },
 	}
 }
 
-func fgrepCommand() shell.Command {
-	return shell.Command{
+func fgrepCommand() description {
+	return description{
 		Name: "fgrep", Usage: "[OPTION]... PATTERNS [FILE]...", Summary: "the same as grep -F", Help: grepHelp,
 		Run: func(p *shell.Proc) int { return grepAs(p, "-F") },
 	}

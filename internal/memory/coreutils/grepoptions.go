@@ -408,7 +408,7 @@ func (g *grep) colorOption(o *options) (fail bool) {
 		}
 	default:
 		// As GNU's does, for whatever reason.
-		o.answer(helpText(g.p.Name(), grepCommand()))
+		o.answer(grepCommand().helpText(g.p.Name()))
 	}
 	return false
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func groupsCommand() shell.Command {
-	return shell.Command{
+func groupsCommand() description {
+	return description{
 		Name: "groups", Usage: "[OPTION]... [USERNAME]...",
 		Summary: "print the groups that users are in",
 		Run:     runGroups,

@@ -8,8 +8,9 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func gzipCommand() shell.Command {
-	return shell.Command{
+func gzipCommand() description {
+	return description{
+		Origin: "gzip 1.12", TryHelp: "Try `%s --help' for more information.\n",
 		Name: "gzip", Usage: "[OPTION]... [FILE]...",
 		Summary: "compress FILEs in their place, or decompress them",
 		Help: `With no FILE, or when FILE is -, compress standard input to standard output.
@@ -36,22 +37,24 @@ func gzipCommand() shell.Command {
 	}
 }
 
-func gunzipCommand() shell.Command {
+func gunzipCommand() description {
 	c := gzipCommand()
+	c.TryHelp = ""
 	c.Name, c.Summary, c.Help = "gunzip", "decompress FILEs in their place", "The options are those of gzip, which this runs with -d."
 	c.Run = func(p *shell.Proc) int { return runGzipAs(p, gunzipCommand, "-d") }
 	return c
 }
 
-func zcatCommand() shell.Command {
+func zcatCommand() description {
 	c := gzipCommand()
+	c.TryHelp = ""
 	c.Name, c.Summary, c.Help = "zcat", "decompress FILEs to standard output", "The options are those of gzip, which this runs with -cd."
 	c.Run = func(p *shell.Proc) int { return runGzipAs(p, zcatCommand, "-cd") }
 	return c
 }
 
 // runGzipAs goes on as gzip with a further option, as the scripts gunzip and zcat do.
-func runGzipAs(p *shell.Proc, describe func() shell.Command, option string) int {
+func runGzipAs(p *shell.Proc, describe func() description, option string) int {
 	if len(p.Args) > 1 && (p.Args[1] == "--help" || p.Args[1] == "--version") {
 		o := newOptions(p, describe, nil)
 		o.Next()

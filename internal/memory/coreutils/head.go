@@ -13,8 +13,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func headCommand() shell.Command {
-	return shell.Command{
+func headCommand() description {
+	return description{
 		Name: "head", Usage: "[OPTION]... [FILE]...",
 		Summary: "write the first 10 lines of each FILE",
 		Help: `Several FILEs have headers with their names. With no FILE, or when FILE is -, read

@@ -9,9 +9,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func hexdumpCommand() shell.Command {
-	return shell.Command{
-		Name: "hexdump", Aliases: []string{"hd"}, Usage: "[OPTION]... [FILE]...",
+func hexdumpCommand() description {
+	return description{
+		Origin: "util-linux 2.38.1",
+		Name:   "hexdump", Aliases: []string{"hd"}, Usage: "[OPTION]... [FILE]...",
 		Summary: "write the bytes of FILEs in hexadecimal or other formats",
 		Help: `  -b, --one-byte-octal     bytes in octal
   -c, --one-byte-char      bytes as characters

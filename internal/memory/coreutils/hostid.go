@@ -7,8 +7,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func hostidCommand() shell.Command {
-	return shell.Command{
+func hostidCommand() description {
+	return description{
 		Name: "hostid", Usage: "[OPTION]", Summary: "print the number of the machine in hexadecimal", Run: runHostid,
 	}
 }

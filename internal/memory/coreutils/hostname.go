@@ -8,8 +8,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func hostnameCommand() shell.Command {
-	return shell.Command{
+func hostnameCommand() description {
+	return description{
 		Name: "hostname", Usage: "[OPTION]",
 		Summary: "print the name of the machine",
 		Help: `  -s, --short        up to the first dot

@@ -10,9 +10,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-func iconvCommand() shell.Command {
-	return shell.Command{
-		Name: "iconv", Usage: "[OPTION...] [FILE...]",
+func iconvCommand() description {
+	return description{
+		TryHelp: "Try `%[1]s --help' or `%[1]s --usage' for more information.\n",
+		Name:    "iconv", Usage: "[OPTION...] [FILE...]",
 		Summary: "convert text from one encoding to another",
 		Help: `With no FILE, or when FILE is -, read standard input.
 

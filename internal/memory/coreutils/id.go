@@ -9,8 +9,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func idCommand() shell.Command {
-	return shell.Command{
+func idCommand() description {
+	return description{
 		Name: "id", Usage: "[OPTION]... [USER]...",
 		Summary: "print who a user is, or who runs this",
 		Help: `  -a             ignored

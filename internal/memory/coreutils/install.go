@@ -9,8 +9,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-func installCommand() shell.Command {
-	return shell.Command{
+func installCommand() description {
+	return description{
 		Name: "install", Usage: "[OPTION]... [-T] SOURCE DEST\n[OPTION]... SOURCE... DIRECTORY\n[OPTION]... -t DIRECTORY SOURCE...\n[OPTION]... -d DIRECTORY...",
 		Summary: "copy files and set their permissions, or make directories with -d",
 		Help: backupHelp + `  -c                           ignored

@@ -10,8 +10,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func joinCommand() shell.Command {
-	return shell.Command{
+func joinCommand() description {
+	return description{
 		Name: "join", Usage: "[OPTION]... FILE1 FILE2",
 		Summary: "join the lines of two sorted FILEs that have the same field",
 		Help: `One FILE may be - for standard input. Fields stand between blanks, the first one joins.

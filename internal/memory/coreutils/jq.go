@@ -14,8 +14,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func jqCommand() shell.Command {
-	return shell.Command{
+func jqCommand() description {
+	return description{
 		Name: "jq", Usage: "[OPTIONS...] FILTER [FILES...]\n[OPTIONS...] -f FILE [FILES...]\n[OPTIONS...] --args FILTER [STRINGS...]\n[OPTIONS...] --jsonargs FILTER [JSON_VALUES...]",
 		Summary: "apply FILTER to JSON texts",
 		Help:    jqHelp, Run: runJQ,
@@ -90,7 +90,7 @@ func runJQ(p *shell.Proc) int {
 	}
 	if !j.hasFilter {
 		if len(j.names) == 0 && len(j.p.Args) == 1 {
-			fmt.Fprint(p.Stderr, helpText("jq", jqCommand()))
+			fmt.Fprint(p.Stderr, jqCommand().helpText("jq"))
 			return 2
 		}
 		if !j.hasFilter && !j.fromFile {
@@ -201,7 +201,7 @@ func (j *jqJob) letter(c byte) bool {
 		j.exitStatus = true
 	case 'b':
 	case 'h':
-		_, _ = j.out.WriteString(helpText("jq", jqCommand()))
+		_, _ = j.out.WriteString(jqCommand().helpText("jq"))
 		j.done = true
 	case 'V':
 		_, _ = j.out.WriteString("jq-1.7.1\n")

@@ -8,8 +8,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func killCommand() shell.Command {
-	return shell.Command{
+func killCommand() description {
+	return description{
 		Name: "kill", Usage: "[options] <pid> [...]",
 		Summary: "send signals to processes of the machine",
 		Help: `  -SIGNAL, -s SIGNAL, --signal SIGNAL  this signal, not TERM

@@ -8,15 +8,15 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func lessCommand() shell.Command {
-	return shell.Command{
+func lessCommand() description {
+	return description{
 		Name: "less", Aliases: []string{"pager"}, Usage: "[OPTION]... [FILE]...", Summary: "print FILEs: there is no screen to show them on page by page",
 		Help: "The options of less that say how a screen looks are accepted, and so is +COMMAND.", Run: runLess,
 	}
 }
 
-func moreCommand() shell.Command {
-	return shell.Command{
+func moreCommand() description {
+	return description{
 		Name: "more", Usage: "[options] <file>...", Summary: "print FILEs: there is no screen to show them on page by page",
 		Help: `  -d, -f, -l, -p, -c, -s, -u   accepted
   -n, --lines NUMBER           accepted, and so is -NUMBER

@@ -3,7 +3,6 @@ package coreutils
 import (
 	"bytes"
 	"io"
-	"strconv"
 
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
@@ -170,5 +169,3 @@ func withoutEnd(line []byte, delim byte) []byte {
 	}
 	return line
 }
-
-func itoa(n int) string { return strconv.Itoa(n) }

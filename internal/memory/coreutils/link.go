@@ -4,16 +4,16 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func linkCommand() shell.Command {
-	return shell.Command{
+func linkCommand() description {
+	return description{
 		Name: "link", Usage: "FILE1 FILE2\nOPTION",
 		Summary: "give FILE1 the further name FILE2",
 		Run:     runLink,
 	}
 }
 
-func unlinkCommand() shell.Command {
-	return shell.Command{
+func unlinkCommand() description {
+	return description{
 		Name: "unlink", Usage: "FILE\nOPTION",
 		Summary: "remove the name of a file that is no directory",
 		Run:     runUnlink,

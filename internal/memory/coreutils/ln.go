@@ -10,8 +10,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-func lnCommand() shell.Command {
-	return shell.Command{
+func lnCommand() description {
+	return description{
 		Name: "ln", Usage: "[OPTION]... [-T] TARGET LINK_NAME\n[OPTION]... TARGET\n[OPTION]... TARGET... DIRECTORY\n[OPTION]... -t DIRECTORY TARGET...",
 		Summary: "give files further names, or make symbolic links with -s",
 		Help: backupHelp + `  -d, -F, --directory          let root try hard links to directories
@@ -117,7 +117,7 @@ func (l *linker) option(o *options) {
 		l.dir, l.dirGiven = o.Value, true
 		if info, err := l.proc.Stat(o.Value); err != nil {
 			l.proc.Errorf(err, "failed to access %s", shell.Quote(o.Value))
-			o.ended, o.Status = true, 1
+			o.end(1)
 		} else if !info.IsDir() {
 			o.RejectQuietly("target %s is not a directory", shell.Quote(o.Value))
 		}

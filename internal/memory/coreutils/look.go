@@ -7,9 +7,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func lookCommand() shell.Command {
-	return shell.Command{
-		Name: "look", Usage: "[OPTION]... STRING [FILE]",
+func lookCommand() description {
+	return description{
+		Origin: "util-linux 2.38.1",
+		Name:   "look", Usage: "[OPTION]... STRING [FILE]",
 		Summary: "write the lines of a sorted FILE that begin with STRING",
 		Help: `Without FILE, the words in /usr/share/dict/words, with -d and -f.
 

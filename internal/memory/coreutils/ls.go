@@ -10,21 +10,21 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func lsCommand() shell.Command {
-	return shell.Command{
+func lsCommand() description {
+	return description{
 		Name: "ls", Usage: "[OPTION]... [FILE]...",
 		Summary: "list files and what directories hold; the current directory when none is named",
 		Help:    lsHelp, Run: runLs,
 	}
 }
 
-func dirCommand() shell.Command {
+func dirCommand() description {
 	c := lsCommand()
 	c.Name, c.Summary = "dir", "list directories as ls -C -b does"
 	return c
 }
 
-func vdirCommand() shell.Command {
+func vdirCommand() description {
 	c := lsCommand()
 	c.Name, c.Summary = "vdir", "list directories as ls -l -b does"
 	return c
@@ -188,7 +188,7 @@ var lsOptions = []getopt.Option{
 }
 
 func runLs(p *shell.Proc) int {
-	describe := map[string]func() shell.Command{"dir": dirCommand, "vdir": vdirCommand}[p.Name()]
+	describe := map[string]func() description{"dir": dirCommand, "vdir": vdirCommand}[p.Name()]
 	if describe == nil {
 		describe = lsCommand
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func mkdirCommand() shell.Command {
-	return shell.Command{
+func mkdirCommand() description {
+	return description{
 		Name: "mkdir", Usage: "[OPTION]... DIRECTORY...",
 		Summary: "make directories",
 		Help: `  -m, --mode=MODE  permissions as for chmod, instead of a=rwx less the umask

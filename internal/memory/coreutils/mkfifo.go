@@ -5,8 +5,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func mkfifoCommand() shell.Command {
-	return shell.Command{
+func mkfifoCommand() description {
+	return description{
 		Name: "mkfifo", Usage: "[OPTION]... NAME...",
 		Summary: "make named pipes",
 		Help: `  -m, --mode=MODE  permissions as for chmod, instead of a=rw less the umask

@@ -10,8 +10,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func mktempCommand() shell.Command {
-	return shell.Command{
+func mktempCommand() description {
+	return description{
 		Name: "mktemp", Usage: "[OPTION]... [TEMPLATE]",
 		Summary: "make a temporary file and print its name; TEMPLATE ends in at least three X",
 		Help: `  -d, --directory      make a directory

@@ -5,8 +5,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func mvCommand() shell.Command {
-	return shell.Command{
+func mvCommand() description {
+	return description{
 		Name: "mv", Usage: "[OPTION]... [-T] SOURCE DEST\n[OPTION]... SOURCE... DIRECTORY\n[OPTION]... -t DIRECTORY SOURCE...",
 		Summary: "rename files, or move them into a directory",
 		Help: backupHelp + `  -f, --force                  do not ask before a file is overwritten

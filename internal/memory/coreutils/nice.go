@@ -8,8 +8,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func niceCommand() shell.Command {
-	return shell.Command{
+func niceCommand() description {
+	return description{
 		Name: "nice", Usage: "[OPTION] [COMMAND [ARG]...]",
 		Summary: "run a command; processes here have no priorities, so nothing comes of the adjustment",
 		Help:    "  -n, --adjustment=N  what would be added to the priority; 10 without this", Run: runNice,

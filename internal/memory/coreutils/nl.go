@@ -11,8 +11,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func nlCommand() shell.Command {
-	return shell.Command{
+func nlCommand() description {
+	return description{
 		Name: "nl", Usage: "[OPTION]... [FILE]...",
 		Summary: "write the lines of each FILE with their numbers",
 		Help: `With no FILE, or when FILE is -, read standard input.

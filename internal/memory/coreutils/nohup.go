@@ -9,8 +9,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-func nohupCommand() shell.Command {
-	return shell.Command{
+func nohupCommand() description {
+	return description{
 		Name: "nohup", Usage: "COMMAND [ARG]...\nOPTION",
 		Summary: "run a command that ignores the end of its terminal",
 		Help: `Output to a terminal goes to nohup.out, or to $HOME/nohup.out.
@@ -20,8 +20,8 @@ otherwise that of COMMAND.`,
 	}
 }
 
-func setsidCommand() shell.Command {
-	return shell.Command{
+func setsidCommand() description {
+	return description{
 		Name: "setsid", Usage: "[options] <program> [arguments...]",
 		Summary: "run a program in a session of its own",
 		Help: `  -c, --ctty  accepted: there is no terminal to take

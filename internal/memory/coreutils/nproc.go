@@ -7,8 +7,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func nprocCommand() shell.Command {
-	return shell.Command{
+func nprocCommand() description {
+	return description{
 		Name: "nproc", Usage: "[OPTION]...",
 		Summary: "print the number of processors, which is 1, or OMP_NUM_THREADS",
 		Help: `      --all       the installed ones; the same

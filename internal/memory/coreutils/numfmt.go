@@ -10,8 +10,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func numfmtCommand() shell.Command {
-	return shell.Command{
+func numfmtCommand() description {
+	return description{
 		Name: "numfmt", Usage: "[OPTION]... [NUMBER]...",
 		Summary: "write numbers with units, or without",
 		Help: `With no NUMBER, read lines from standard input.

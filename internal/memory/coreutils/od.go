@@ -11,8 +11,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func odCommand() shell.Command {
-	return shell.Command{
+func odCommand() description {
+	return description{
 		Name: "od", Usage: "[OPTION]... [FILE]...\n[-abcdfilosx]... [FILE] [[+]OFFSET[.][b]]\n--traditional [OPTION]... [FILE] [[+]OFFSET[.][b] [+][LABEL][.][b]]",
 		Summary: "write the bytes of FILEs in octal or other formats",
 		Help: `With no FILE, or when FILE is -, read standard input. Several FILEs are read as one.

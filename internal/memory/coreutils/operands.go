@@ -6,7 +6,7 @@ import (
 
 // checkOperands says what is wrong with the number of operands; most below 0 is without end.
 // It returns false after the message, with status 1.
-func checkOperands(p *shell.Proc, describe func() shell.Command, args []string, least, most int) bool {
+func checkOperands(p *shell.Proc, describe func() description, args []string, least, most int) bool {
 	switch {
 	case len(args) >= least && (most < 0 || len(args) <= most):
 		return true

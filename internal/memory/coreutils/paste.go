@@ -8,8 +8,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func pasteCommand() shell.Command {
-	return shell.Command{
+func pasteCommand() description {
+	return description{
 		Name: "paste", Usage: "[OPTION]... [FILE]...",
 		Summary: "write the lines of the FILEs beside each other",
 		Help: `With no FILE, or when FILE is -, read standard input.

@@ -10,8 +10,9 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func patchCommand() shell.Command {
-	return shell.Command{
+func patchCommand() description {
+	return description{
+		Origin: "GNU patch 2.7.6", TryHelp: diffHint,
 		Name: "patch", Usage: "[OPTION]... [ORIGFILE [PATCHFILE]]",
 		Summary: "apply what diff wrote to files",
 		Help: `  -p, --strip=NUM           strip NUM leading directories from file names; without

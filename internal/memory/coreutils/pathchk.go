@@ -8,8 +8,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func pathchkCommand() shell.Command {
-	return shell.Command{
+func pathchkCommand() description {
+	return description{
 		Name: "pathchk", Usage: "[OPTION]... NAME...", Summary: "tell which NAMEs cannot be names of files, here or elsewhere",
 		Help: `  -p               for most systems that are POSIX
   -P               no empty names, and none that begin with -

@@ -5,8 +5,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func prCommand() shell.Command {
-	return shell.Command{
+func prCommand() description {
+	return description{
 		Name: "pr", Usage: "[OPTION]... [FILE]...",
 		Summary: "divide the FILEs into pages, and pages into columns",
 		Help: `With no FILE, or when FILE is -, read standard input.

@@ -7,8 +7,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func printenvCommand() shell.Command {
-	return shell.Command{
+func printenvCommand() description {
+	return description{
 		Name: "printenv", Usage: "[OPTION]... [VARIABLE]...",
 		Summary: "print the values of variables, or the whole environment",
 		Help:    "  -0, --null  end lines with NUL", Run: runPrintenv,

@@ -9,8 +9,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func psCommand() shell.Command {
-	return shell.Command{
+func psCommand() description {
+	return description{
 		Name: "ps", Usage: "[options]",
 		Summary: "list the processes of the machine",
 		Help: `  -e, -A, -a, -x, a, x, aux  all of them; there is no terminal that others could be on

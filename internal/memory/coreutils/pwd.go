@@ -7,8 +7,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func pwdCommand() shell.Command {
-	return shell.Command{
+func pwdCommand() description {
+	return description{
 		Name: "pwd", Usage: "[OPTION]...",
 		Summary: "print the path of the working directory",
 		Help: `  -L, --logical   that of PWD, with links, if it leads there

@@ -5,8 +5,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func readlinkCommand() shell.Command {
-	return shell.Command{
+func readlinkCommand() description {
+	return description{
 		Name: "readlink", Usage: "[OPTION]... FILE...",
 		Summary: "print what links say, or where paths lead",
 		Help: `  -f, --canonicalize           follow all links; all but the last element must exist

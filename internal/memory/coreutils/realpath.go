@@ -8,8 +8,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func realpathCommand() shell.Command {
-	return shell.Command{
+func realpathCommand() description {
+	return description{
 		Name: "realpath", Usage: "[OPTION]... FILE...",
 		Summary: "print absolute paths without links; all but the last element must exist",
 		Help: `  -e, --canonicalize-existing  all elements must exist

@@ -8,9 +8,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func revCommand() shell.Command {
-	return shell.Command{
-		Name: "rev", Usage: "[OPTION] [FILE]...",
+func revCommand() description {
+	return description{
+		Origin: "util-linux 2.38.1",
+		Name:   "rev", Usage: "[OPTION] [FILE]...",
 		Summary: "write the characters of each line, the last one first",
 		Help: `  -0, --zero     lines end in NUL, not in a newline
   -h, --help     show this help and exit

@@ -6,12 +6,12 @@ import (
 	"strconv"
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/getopt"
-	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func rgCommand() shell.Command {
-	return shell.Command{
-		Name: "rg", Usage: "[OPTIONS] PATTERN [PATH ...]\n[OPTIONS] -e PATTERN ... [PATH ...]\n[OPTIONS] --files [PATH ...]",
+func rgCommand() description {
+	return description{
+		Origin: "ripgrep 13.0.0",
+		Name:   "rg", Usage: "[OPTIONS] PATTERN [PATH ...]\n[OPTIONS] -e PATTERN ... [PATH ...]\n[OPTIONS] --files [PATH ...]",
 		Summary: "search directories for lines that match a pattern, as .gitignore allows",
 		Help: `Without PATH, search standard input if it is a pipe, else the working directory.
 

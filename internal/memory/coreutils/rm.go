@@ -10,8 +10,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-func rmCommand() shell.Command {
-	return shell.Command{
+func rmCommand() description {
+	return description{
 		Name: "rm", Usage: "[OPTION]... [FILE]...",
 		Summary: "remove files, and directories with -r",
 		Help: `  -f, --force             what is not there is no error; never ask

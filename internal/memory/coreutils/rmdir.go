@@ -8,8 +8,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func rmdirCommand() shell.Command {
-	return shell.Command{
+func rmdirCommand() description {
+	return description{
 		Name: "rmdir", Usage: "[OPTION]... DIRECTORY...",
 		Summary: "remove empty directories",
 		Help: `      --ignore-fail-on-non-empty  what is not empty is no error

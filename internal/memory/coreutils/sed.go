@@ -8,8 +8,9 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func sedCommand() shell.Command {
-	return shell.Command{
+func sedCommand() description {
+	return description{
+		Origin: "GNU sed 4.9", HelpOnError: true,
 		Name: "sed", Usage: "[OPTION]... {SCRIPT, if there is no -e or -f} [FILE]...",
 		Summary: "edit the lines of the FILEs by a script",
 		Help: `With no FILE, or when FILE is -, read standard input.

@@ -1,6 +1,7 @@
 package coreutils
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -69,9 +70,9 @@ func (p *sedParser) version() {
 }
 
 func (p *sedParser) open() {
-	place := "-e expression #" + itoa(p.count) + ", char 0: "
+	place := "-e expression #" + strconv.Itoa(p.count) + ", char 0: "
 	if p.file != "" {
-		place = "file " + p.file + " line " + itoa(p.line) + ": "
+		place = "file " + p.file + " line " + strconv.Itoa(p.line) + ": "
 	}
 	p.blocks = append(p.blocks, sedBlock{len(p.prog.list), place})
 }

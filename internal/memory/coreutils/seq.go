@@ -10,8 +10,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func seqCommand() shell.Command {
-	return shell.Command{
+func seqCommand() description {
+	return description{
 		Name: "seq", Usage: "[OPTION]... LAST\n[OPTION]... FIRST LAST\n[OPTION]... FIRST INCREMENT LAST",
 		Summary: "write the numbers from FIRST to LAST",
 		Help: `FIRST and INCREMENT are 1 when they are not given.

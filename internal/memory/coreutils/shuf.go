@@ -15,8 +15,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func shufCommand() shell.Command {
-	return shell.Command{
+func shufCommand() description {
+	return description{
 		Name: "shuf", Usage: "[OPTION]... [FILE]\n-e [OPTION]... [ARG]...\n-i LO-HI [OPTION]...",
 		Summary: "write lines in an order that chance decides",
 		Help: `With no FILE, or when FILE is -, read standard input.

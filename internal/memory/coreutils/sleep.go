@@ -9,8 +9,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func sleepCommand() shell.Command {
-	return shell.Command{
+func sleepCommand() description {
+	return description{
 		Name: "sleep", Usage: "NUMBER[SUFFIX]...\nOPTION",
 		Summary: "wait as long as the NUMBERs say together: seconds, or s, m, h, d",
 		Run:     runSleep,

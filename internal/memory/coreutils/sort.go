@@ -7,8 +7,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func sortCommand() shell.Command {
-	return shell.Command{
+func sortCommand() description {
+	return description{
 		Name: "sort", Usage: "[OPTION]... [FILE]...\n[OPTION]... --files0-from=F",
 		Summary: "write the lines of all FILEs together, in order",
 		Help: `With no FILE, or when FILE is -, read standard input. Lines are compared byte by byte.

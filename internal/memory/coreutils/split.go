@@ -10,8 +10,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func splitCommand() shell.Command {
-	return shell.Command{
+func splitCommand() description {
+	return description{
 		Name: "split", Usage: "[OPTION]... [FILE [PREFIX]]",
 		Summary: "divide FILE into PREFIXaa, PREFIXab and so on",
 		Help: `With no FILE, or when FILE is -, read standard input. A piece has 1000 lines, PREFIX is x.

@@ -156,17 +156,17 @@ func (s *splitPieces) announce(name string) error {
 
 // startFilter starts a filter that reads the piece.
 func (s *splitPieces) startFilter(piece *splitPiece) error {
-	program := s.p.Getenv("SHELL")
-	if program == "" {
-		program = "/bin/sh"
+	sh := s.p.Getenv("SHELL")
+	if sh == "" {
+		sh = "/bin/sh"
 	}
-	if _, err := s.p.LookPath(program); err != nil {
-		s.p.Warn("failed to run command: \"%s -c %s\": %s", program, s.filter, shell.Strerror(err))
+	if _, err := s.p.LookPath(sh); err != nil {
+		s.p.Warn("failed to run command: \"%s -c %s\": %s", sh, s.filter, shell.Strerror(err))
 		return s.filterFailed(piece, 1)
 	}
 	r, w := vfs.Pipe()
 	child, err := s.p.Start(shell.Spawn{
-		Args: []string{program, "-c", s.filter}, Stdin: r, Env: setVariable(s.p.Environ(), "FILE", "FILE="+piece.name),
+		Args: []string{sh, "-c", s.filter}, Stdin: r, Env: setVariable(s.p.Environ(), "FILE", "FILE="+piece.name),
 	})
 	_ = r.Close() // The child has its own.
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-func statCommand() shell.Command {
-	return shell.Command{
+func statCommand() description {
+	return description{
 		Name: "stat", Usage: "[OPTION]... FILE...",
 		Summary: "tell what is known of files or of their file system",
 		Help: `  -L, --dereference       follow links

@@ -11,8 +11,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func stringsCommand() shell.Command {
-	return shell.Command{
+func stringsCommand() description {
+	return description{
 		Name: "strings", Usage: "[OPTION]... [FILE]...",
 		Summary: "write the printable strings in FILEs",
 		Help: `  -a, -, --all               read whole files, as is always done here

@@ -9,8 +9,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func sttyCommand() shell.Command {
-	return shell.Command{
+func sttyCommand() description {
+	return description{
 		Name: "stty", Usage: "[-F DEVICE] [size]", Summary: "print the size of the terminal",
 		Help: "  -F, --file=DEVICE  accepted for /dev/tty and /dev/stdin\n\nThe terminal belongs to who runs the machine: its settings cannot be seen or changed from here.", Run: runStty,
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func sumCommand() shell.Command {
-	return shell.Command{
+func sumCommand() description {
+	return description{
 		Name: "sum", Usage: "[OPTION]... [FILE]...",
 		Summary: "write the checksum and the number of blocks of each FILE",
 		Help: `With no FILE, or when FILE is -, read standard input.
@@ -39,8 +39,8 @@ func runSum(p *shell.Proc) int {
 	return d.legacy(o.Args())
 }
 
-func crc32Command() shell.Command {
-	return shell.Command{
+func crc32Command() description {
+	return description{
 		Name: "crc32", Usage: "[FILE]...",
 		Summary: "write the CRC-32 of each FILE, as zip and gzip know it",
 		Run:     runCRC32,

@@ -8,8 +8,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func syncCommand() shell.Command {
-	return shell.Command{
+func syncCommand() description {
+	return description{
 		Name: "sync", Usage: "[OPTION] [FILE]...",
 		Summary: "write what is cached to storage; the tree has nothing cached",
 		Help: `  -d, --data         only the content of the files
@@ -18,8 +18,8 @@ func syncCommand() shell.Command {
 	}
 }
 
-func clearCommand() shell.Command {
-	return shell.Command{
+func clearCommand() description {
+	return description{
 		Name: "clear", Usage: "[options]", Summary: "clear the screen of the terminal",
 		Help: "  -T TERM  accepted\n  -x       leave what is above the screen", Run: runClear,
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func tacCommand() shell.Command {
-	return shell.Command{
+func tacCommand() description {
+	return description{
 		Name: "tac", Usage: "[OPTION]... [FILE]...",
 		Summary: "write the lines of each FILE, the last one first",
 		Help: `With no FILE, or when FILE is -, read standard input.

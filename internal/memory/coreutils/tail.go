@@ -12,8 +12,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func tailCommand() shell.Command {
-	return shell.Command{
+func tailCommand() description {
+	return description{
 		Name: "tail", Usage: "[OPTION]... [FILE]...",
 		Summary: "write the last 10 lines of each FILE",
 		Help: `Several FILEs have headers with their names. With no FILE, or when FILE is -, read

@@ -3,6 +3,7 @@ package coreutils
 import (
 	"bytes"
 	"io"
+	"strconv"
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
@@ -75,7 +76,7 @@ func (t *tail) watch() (status int) {
 
 // alive tells whether the process of --pid is still there.
 func (t *tail) alive() bool {
-	return t.p.Run(shell.Spawn{Args: []string{"sh", "-c", "kill -0 " + itoa(t.pid)}, Stdout: io.Discard, Stderr: io.Discard}) == 0
+	return t.p.Run(shell.Spawn{Args: []string{"sh", "-c", "kill -0 " + strconv.Itoa(t.pid)}, Stdout: io.Discard, Stderr: io.Discard}) == 0
 }
 
 // more writes what a file has gained.

@@ -4,11 +4,11 @@ import (
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/getopt"
-	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func tarCommand() shell.Command {
-	return shell.Command{
+func tarCommand() description {
+	return description{
+		Origin: "GNU tar 1.34", TryHelp: "Try '%[1]s --help' or '%[1]s --usage' for more information.\n",
 		Name: "tar", Usage: "[OPTION...] [FILE]...",
 		Summary: "pack FILEs into an archive, and take them out again",
 		Help: `Letters without a dash may stand first, as in: tar czf a.tar.gz dir

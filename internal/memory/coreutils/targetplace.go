@@ -9,7 +9,7 @@ import (
 // targetPlace is where cp, mv and install put files: a directory, or a name.
 type targetPlace struct {
 	proc     *shell.Proc
-	describe func() shell.Command
+	describe func() description
 	dir      string // the directory if dirGiven, else the name
 	dirGiven bool
 	none     bool // -T

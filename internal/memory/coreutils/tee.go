@@ -8,8 +8,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func teeCommand() shell.Command {
-	return shell.Command{
+func teeCommand() description {
+	return description{
 		Name: "tee", Usage: "[OPTION]... [FILE]...",
 		Summary: "write standard input to each FILE and to standard output",
 		Help: `  -a, --append             add to the FILEs instead of replacing what they hold

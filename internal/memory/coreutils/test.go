@@ -12,15 +12,15 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-func testCommand() shell.Command {
-	return shell.Command{
+func testCommand() description {
+	return description{
 		Name: "test", Usage: "EXPRESSION\n", Summary: "tell by the exit status whether EXPRESSION is true",
 		Help: testHelp, Run: runTest,
 	}
 }
 
-func bracketCommand() shell.Command {
-	return shell.Command{
+func bracketCommand() description {
+	return description{
 		Name: "[", Usage: "EXPRESSION ]\n]\nOPTION", Summary: "tell by the exit status whether EXPRESSION is true",
 		Help: testHelp, Run: runTest,
 	}

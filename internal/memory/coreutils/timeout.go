@@ -9,8 +9,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func timeoutCommand() shell.Command {
-	return shell.Command{
+func timeoutCommand() description {
+	return description{
 		Name: "timeout", Usage: "[OPTION] DURATION COMMAND [ARG]...\n[OPTION]",
 		Summary: "run a command, and stop it when it takes longer than DURATION",
 		Help: `      --preserve-status    the command's own status also when it was stopped

@@ -10,8 +10,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func timeCommand() shell.Command {
-	return shell.Command{
+func timeCommand() description {
+	return description{
 		Name: "time", Usage: "[OPTIONS] COMMAND [ARG]...", Summary: "run a command, then print how long it took",
 		Help: `  -a, --append         add to the file of -o
   -f, --format=FORMAT  print this; see below

@@ -10,8 +10,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-func touchCommand() shell.Command {
-	return shell.Command{
+func touchCommand() description {
+	return description{
 		Name: "touch", Usage: "[OPTION]... FILE...",
 		Summary: "set the times of files to now, and make what is missing",
 		Help: `  -a                     only the time of access

@@ -8,8 +8,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func tputCommand() shell.Command {
-	return shell.Command{
+func tputCommand() description {
+	return description{
 		Name: "tput", Usage: "[-T TERM] CAPNAME [PARAMETER]...", Summary: "print what makes a terminal act, or a number that it has",
 		Help: `Known are: bel bold blink civis clear cnorm cols colors cr cub1 cud1 cuf1 cup cuu1 dim ed el home hpa init invis lines
 longname rc reset rev rmcup rmso rmul sc setab setaf sgr0 sitm ritm smcup smso smul vpa.
@@ -20,8 +20,8 @@ known, 4 for a capability that is not known.`,
 	}
 }
 
-func resetCommand() shell.Command {
-	return shell.Command{
+func resetCommand() description {
+	return description{
 		Name: "reset", Usage: "", Summary: "bring the terminal back to how it starts", Run: runReset,
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func trCommand() shell.Command {
-	return shell.Command{
+func trCommand() description {
+	return description{
 		Name: "tr", Usage: "[OPTION]... STRING1 [STRING2]",
 		Summary: "translate, squeeze or delete bytes of standard input",
 		Help: `  -c, -C, --complement    use all bytes that are not in STRING1

@@ -13,8 +13,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-func treeCommand() shell.Command {
-	return shell.Command{
+func treeCommand() description {
+	return description{
 		Name: "tree", Usage: "[OPTION]... [DIRECTORY]...",
 		Summary: "draw what is below directories",
 		Help: `  -a             also names that begin with a dot

@@ -11,8 +11,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func truncateCommand() shell.Command {
-	return shell.Command{
+func truncateCommand() description {
+	return description{
 		Name: "truncate", Usage: "OPTION... FILE...",
 		Summary: "cut files or make them longer",
 		Help: `  -c, --no-create       make no files
@@ -110,7 +110,7 @@ func (t *truncation) parse(o *options) {
 	switch {
 	case errors.Is(err, errSizeTooLarge):
 		o.proc.Warn("Invalid number: %s: %s", quoteLocaleName(o.Value), "Value too large for defined data type")
-		o.ended, o.Status = true, 1
+		o.end(1)
 		return
 	case err != nil:
 		o.RejectQuietly("Invalid number: %s", quoteLocaleName(o.Value))

@@ -9,8 +9,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func tsortCommand() shell.Command {
-	return shell.Command{
+func tsortCommand() description {
+	return description{
 		Name: "tsort", Usage: "[OPTION] [FILE]",
 		Summary: "write words in an order that agrees with all pairs of FILE",
 		Help: `With no FILE, or when FILE is -, read standard input. The first word of a pair comes before

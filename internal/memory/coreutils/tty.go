@@ -5,8 +5,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func ttyCommand() shell.Command {
-	return shell.Command{
+func ttyCommand() description {
+	return description{
 		Name: "tty", Usage: "[OPTION]...",
 		Summary: "print the terminal that is standard input",
 		Help:    "  -s, --silent, --quiet  print nothing; the exit status tells", Run: runTty,

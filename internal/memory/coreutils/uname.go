@@ -7,8 +7,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func unameCommand() shell.Command {
-	return shell.Command{
+func unameCommand() description {
+	return description{
 		Name: "uname", Usage: "[OPTION]...",
 		Summary: "print what system this is; -s without options",
 		Help: `  -a, --all                all of them, without -p and -i where they are unknown
@@ -24,8 +24,8 @@ func unameCommand() shell.Command {
 	}
 }
 
-func archCommand() shell.Command {
-	return shell.Command{Name: "arch", Usage: "[OPTION]...", Summary: "print the hardware of the machine", Run: runArch}
+func archCommand() description {
+	return description{Name: "arch", Usage: "[OPTION]...", Summary: "print the hardware of the machine", Run: runArch}
 }
 
 var unameOptions = []getopt.Option{

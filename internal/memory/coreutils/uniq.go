@@ -11,8 +11,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func uniqCommand() shell.Command {
-	return shell.Command{
+func uniqCommand() description {
+	return description{
 		Name: "uniq", Usage: "[OPTION]... [INPUT [OUTPUT]]",
 		Summary: "write one of lines that are the same and follow each other",
 		Help: `Without INPUT read standard input, without OUTPUT write standard output. What does

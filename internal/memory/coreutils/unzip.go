@@ -12,8 +12,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func unzipCommand() shell.Command {
-	return shell.Command{
+func unzipCommand() description {
+	return description{
 		Name: "unzip", Usage: "[-Z] [OPTION]... ARCHIVE[.zip] [MEMBER]... [-x MEMBER...] [-d DIRECTORY]",
 		Summary: "take files out of a zip archive",
 		Help: `MEMBER may be a pattern, in which * takes slashes too.
@@ -28,7 +28,7 @@ func unzipCommand() shell.Command {
 	}
 }
 
-func zipinfoCommand() shell.Command {
+func zipinfoCommand() description {
 	c := unzipCommand()
 	c.Name, c.Summary, c.Help = "zipinfo", "list a zip archive", "The options are -1 names alone, -l with packed sizes, -h, -t, -m, -s, -z, -x."
 	c.Run = func(p *shell.Proc) int {
@@ -68,7 +68,7 @@ type unzipLater struct {
 func runUnzip(p *shell.Proc) int {
 	j := &unzipJob{p: p, out: newOutput(p)}
 	if !j.parse(p.Args[1:]) || j.name == "" {
-		_, _ = io.WriteString(p.Stderr, helpText("unzip", unzipCommand()))
+		_, _ = io.WriteString(p.Stderr, unzipCommand().helpText("unzip"))
 		return 10
 	}
 	return j.out.Close(j.run())

@@ -12,8 +12,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func uuidgenCommand() shell.Command {
-	return shell.Command{
+func uuidgenCommand() description {
+	return description{
 		Name: "uuidgen", Usage: "[options]", Summary: "print a new UUID",
 		Help: `  -r, --random          a random one; the default
   -t, --time            one of the time
@@ -26,8 +26,8 @@ func uuidgenCommand() shell.Command {
 	}
 }
 
-func mcookieCommand() shell.Command {
-	return shell.Command{
+func mcookieCommand() description {
+	return description{
 		Name: "mcookie", Usage: "[options]", Summary: "print 128 random bits in hexadecimal", Run: runMcookie,
 	}
 }

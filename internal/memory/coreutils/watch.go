@@ -11,8 +11,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func watchCommand() shell.Command {
-	return shell.Command{
+func watchCommand() description {
+	return description{
 		Name: "watch", Usage: "[options] command", Summary: "run a command again and again, and show what it prints",
 		Help: `  -b, --beep             a bell when the command fails
   -c, --color            accepted: colors are shown as they come

@@ -12,8 +12,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func wcCommand() shell.Command {
-	return shell.Command{
+func wcCommand() description {
+	return description{
 		Name: "wc", Usage: "[OPTION]... [FILE]...\n[OPTION]... --files0-from=F",
 		Summary: "count lines, words and bytes of each FILE",
 		Help: `With more than one FILE there is a line with the totals. A word is what stands between
@@ -110,7 +110,7 @@ func runWc(p *shell.Proc) int {
 }
 
 // namesFrom reads names that end with NUL for --files0-from.
-func namesFrom(p *shell.Proc, describe func() shell.Command, from string, operands []string) (names []string, ok bool) {
+func namesFrom(p *shell.Proc, describe func() description, from string, operands []string) (names []string, ok bool) {
 	if len(operands) > 0 {
 		p.Warn("extra operand %s", quoteLocaleName(operands[0]))
 		p.Stderr.Write([]byte("file operands cannot be combined with --files0-from\n")) //nolint:errcheck // There is nobody else to tell.

@@ -10,8 +10,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-func whichCommand() shell.Command {
-	return shell.Command{
+func whichCommand() description {
+	return description{
 		Name: "which", Usage: "[-as] PROGRAM...",
 		Summary: "print the paths of programs",
 		Help: `  -a  all of that name in PATH, not only the first

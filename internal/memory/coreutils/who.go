@@ -5,15 +5,15 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func whoCommand() shell.Command {
-	return shell.Command{
+func whoCommand() description {
+	return description{
 		Name: "who", Usage: "[OPTION]... [ FILE | ARG1 ARG2 ]", Summary: "print who is logged in, which is nobody: nobody can",
 		Help: "  -H, --heading  a head\n  -q, --count    the number of users\n  -a -b -d -l -m -p -r -s -t -T -u -w  accepted", Run: runWho,
 	}
 }
 
-func usersCommand() shell.Command {
-	return shell.Command{
+func usersCommand() description {
+	return description{
 		Name: "users", Usage: "[OPTION]... [FILE]", Summary: "print the names of who is logged in, which is nobody: nobody can", Run: runUsers,
 	}
 }

@@ -4,21 +4,21 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func whoamiCommand() shell.Command {
-	return shell.Command{
+func whoamiCommand() description {
+	return description{
 		Name: "whoami", Usage: "[OPTION]...", Summary: "print the name of who runs this", Run: runWhoami,
 	}
 }
 
-func lognameCommand() shell.Command {
-	return shell.Command{
+func lognameCommand() description {
+	return description{
 		Name: "logname", Usage: "[OPTION]", Summary: "print the name of who logged in", Run: runLogname,
 	}
 }
 
 // noOperands reads the options of a command that has none of its own; done tells that it
 // has ended.
-func noOperands(p *shell.Proc, describe func() shell.Command) (status int, done bool) {
+func noOperands(p *shell.Proc, describe func() description) (status int, done bool) {
 	o := newOptions(p, describe, nil)
 	for o.Next() {
 		continue

@@ -11,9 +11,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func xargsCommand() shell.Command {
-	return shell.Command{
-		Name: "xargs", Usage: "[OPTION]... COMMAND [INITIAL-ARGS]...",
+func xargsCommand() description {
+	return description{
+		Origin: "GNU findutils 4.9.0",
+		Name:   "xargs", Usage: "[OPTION]... COMMAND [INITIAL-ARGS]...",
 		Summary: "run COMMAND with arguments read from standard input",
 		Help: `  -0, --null                   items end with NUL; quotes mean nothing
   -a, --arg-file=FILE          read from FILE

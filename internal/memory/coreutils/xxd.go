@@ -13,8 +13,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-func xxdCommand() shell.Command {
-	return shell.Command{
+func xxdCommand() description {
+	return description{
 		Name: "xxd", Usage: "[OPTION]... [INFILE [OUTFILE]]\n-r [-s [-]OFFSET] [-c COLS] [-p] [INFILE [OUTFILE]]",
 		Summary: "write a hex dump, or turn one back into bytes",
 		Help: `  -a        write one * for lines of zeros
@@ -74,12 +74,12 @@ type xxdJob struct {
 func runXXD(p *shell.Proc) int {
 	x := &xxdJob{p: p, group: -1, length: -1, digits: "0123456789abcdef"}
 	if !x.options() || len(x.names) > 2 {
-		fmt.Fprint(p.Stderr, helpText(p.Name(), xxdCommand()))
+		fmt.Fprint(p.Stderr, xxdCommand().helpText(p.Name()))
 		return 1
 	}
 	switch {
 	case x.wantHelp:
-		fmt.Fprint(p.Stderr, helpText(p.Name(), xxdCommand()))
+		fmt.Fprint(p.Stderr, xxdCommand().helpText(p.Name()))
 		return 1
 	case x.wantVerson:
 		fmt.Fprintln(p.Stderr, "xxd 2022-01-14 (agent-sandbox)")

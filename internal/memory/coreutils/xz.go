@@ -16,9 +16,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-func xzCommand() shell.Command {
-	return shell.Command{
-		Name: "xz", Aliases: []string{"unxz", "xzcat", "lzma", "unlzma", "lzcat"}, Usage: "[OPTION]... [FILE]...",
+func xzCommand() description {
+	return description{
+		TryHelp: "%[1]s: Try `%[1]s --help' for more information.\n",
+		Name:    "xz", Aliases: []string{"unxz", "xzcat", "lzma", "unlzma", "lzcat"}, Usage: "[OPTION]... [FILE]...",
 		Summary: "compress FILEs in their place as .xz, or decompress them",
 		Help: `  -z, --compress     compress
   -d, --decompress   decompress

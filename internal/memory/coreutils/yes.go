@@ -6,8 +6,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func yesCommand() shell.Command {
-	return shell.Command{
+func yesCommand() description {
+	return description{
 		Name: "yes", Usage: "[STRING]...\nOPTION",
 		Summary: "write a line with all STRINGs, or y, again and again",
 		Help: `      --help     show this help and exit

@@ -15,8 +15,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func yqCommand() shell.Command {
-	return shell.Command{
+func yqCommand() description {
+	return description{
 		Name: "yq", Usage: "[eval] [OPTION]... [EXPRESSION] [FILE]...",
 		Summary: "apply EXPRESSION to YAML or JSON documents",
 		Help: `The expression is jq's language; besides, env(NAME) and strenv(NAME) are variables of the
@@ -139,7 +139,7 @@ func (j *yqJob) fail(err error) int {
 }
 
 func (j *yqJob) run(expression string, files []string) int {
-	program, err := jq.Compile(yqExpression(expression), jq.Options{
+	filter, err := jq.Compile(yqExpression(expression), jq.Options{
 		Names: nil, Environ: j.p.Environ(), Now: j.p.Now, Zone: localZone(j.p), Spend: j.p.Spend, Hold: j.memory.take,
 		Debug: func(jq.Value) {}, Stderr: func(jq.Value) {},
 	})
@@ -150,13 +150,13 @@ func (j *yqJob) run(expression string, files []string) int {
 		return j.fail(errors.New("write in place flag only applicable when giving an expression and at least one file"))
 	}
 	if j.null {
-		err = j.apply(program, nil)
+		err = j.apply(filter, nil)
 	}
 	for _, name := range filesOrStdin(files) {
 		if err != nil || j.null {
 			break
 		}
-		err = j.file(program, name)
+		err = j.file(filter, name)
 	}
 	if err != nil {
 		_, _ = j.p.Stdout.Write(j.out.Bytes())
@@ -196,7 +196,7 @@ func (j *yqJob) replace(name string) error {
 // yqMost bounds a document.
 const yqMost = 64 << 20
 
-func (j *yqJob) file(program *jq.Program, name string) error {
+func (j *yqJob) file(filter *jq.Program, name string) error {
 	in, err := openInput(j.p, name)
 	if err != nil {
 		return fmt.Errorf("open %s: %s", name, strings.ToLower(shell.Strerror(err)))
@@ -226,14 +226,14 @@ func (j *yqJob) file(program *jq.Program, name string) error {
 		} else if err != nil {
 			return fmt.Errorf("bad file '%s': %w", name, err)
 		}
-		if err := j.apply(program, &n); err != nil {
+		if err := j.apply(filter, &n); err != nil {
 			return err
 		}
 	}
 }
 
-// apply runs the program on a document and writes what it gives.
-func (j *yqJob) apply(program *jq.Program, n *yaml.Node) error {
+// apply runs the filter on a document and writes what it gives.
+func (j *yqJob) apply(filter *jq.Program, n *yaml.Node) error {
 	var v jq.Value
 	if n != nil {
 		var err error
@@ -242,7 +242,7 @@ func (j *yqJob) apply(program *jq.Program, n *yaml.Node) error {
 		}
 	}
 	first := true
-	return program.Run(v, func(r jq.Value) error {
+	return filter.Run(v, func(r jq.Value) error {
 		j.last = r
 		if !first || j.jsonIn { // Only one result is the document as it was.
 			n = nil

@@ -8,8 +8,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func zipCommand() shell.Command {
-	return shell.Command{
+func zipCommand() description {
+	return description{
 		Name: "zip", Usage: "[OPTION]... ARCHIVE [FILE]... [-x PATTERN...] [-i PATTERN...]",
 		Summary: "put files into a zip archive",
 		Help: `An ARCHIVE without a suffix gets .zip; - is standard output. A FILE - is standard input.
@@ -59,7 +59,7 @@ func runZip(p *shell.Proc) int {
 	j := &zipJob{p: p, tell: out, level: 6, sources: make(map[string]*zipSource)}
 	status := 0
 	if len(p.Args) == 2 && (p.Args[1] == "-h" || p.Args[1] == "--help" || p.Args[1] == "-?") {
-		_, _ = out.WriteString(helpText(p.Name(), zipCommand()))
+		_, _ = out.WriteString(zipCommand().helpText(p.Name()))
 	} else if wrong := j.parse(p.Args[1:]); wrong != "" {
 		status = j.fail(16, "Invalid command arguments (%s)", wrong)
 	} else {

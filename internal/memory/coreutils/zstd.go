@@ -13,8 +13,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-func zstdCommand() shell.Command {
-	return shell.Command{
+func zstdCommand() description {
+	return description{
 		Name: "zstd", Aliases: []string{"unzstd", "zstdcat", "zstdmt"}, Usage: "[OPTION]... [FILE]... [-o FILE]",
 		Summary: "compress FILEs beside themselves as .zst, or decompress them",
 		Help: `  -# (1 to 19)       how hard to try; 3 by default
@@ -57,7 +57,7 @@ func runZstd(p *shell.Proc) int {
 			j.target, j.toFile = args[1], true
 			args = args[1:]
 		case a == "-h" || a == "--help" || a == "-H":
-			_, _ = j.out.WriteString(helpText(p.Name(), zstdCommand()))
+			_, _ = j.out.WriteString(zstdCommand().helpText(p.Name()))
 			return j.close()
 		case a == "-V" || a == "--version":
 			_, _ = j.out.WriteString("*** Zstandard CLI (64-bit) v1.5.4, as agent-sandbox has it ***\n")
@@ -65,7 +65,7 @@ func runZstd(p *shell.Proc) int {
 		case a == "-" || !strings.HasPrefix(a, "-"):
 			names = append(names, a)
 		case !j.option(a):
-			_, _ = io.WriteString(p.Stderr, "Incorrect parameters \n"+helpText(p.Name(), zstdCommand()))
+			_, _ = io.WriteString(p.Stderr, "Incorrect parameters \n"+zstdCommand().helpText(p.Name()))
 			return 1
 		}
 	}
