@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/hint"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/system"
 	"github.com/seed434b0696/agent-sandbox/memory"
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
@@ -231,7 +231,7 @@ func execError(name string, err error) error {
 		e = sandbox.Unexecutable(name, syscall.ENOENT)
 	}
 	if e.Code == sandbox.NotFound && !strings.Contains(name, "/") {
-		e.Hint = strings.TrimPrefix(coreutils.Hint(name), "\nhint: ")
+		e.Hint = strings.TrimPrefix(hint.For(name), "\nhint: ")
 	}
 	return e
 }

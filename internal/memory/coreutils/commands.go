@@ -3,81 +3,59 @@ package coreutils
 import (
 	"slices"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/awk"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/bc"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/charset"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/checksum"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/column"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/compress"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/console"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/date"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/diff"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/dump"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/files"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/filetype"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/find"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/grep"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/jq"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/listing"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/numbers"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/pr"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/sed"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/split"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/system"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/tar"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/text"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/zip"
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-// Commands returns the programs of this package. The slice is the caller's.
+// Commands returns the programs of all families. The slice is the caller's.
 func Commands() []shell.Command {
-	list := make([]shell.Command, 0, len(commands))
-	for _, describe := range slices.Concat(commands, fileCommands, archiveCommands) {
-		list = append(list, describe().command())
-	}
-	return list
-}
-
-// commands has a line for each program, sorted by name.
-var commands = []func() description{
-	awkCommand,
-	b2sumCommand,
-	base32Command,
-	base64Command,
-	basencCommand,
-	bcCommand,
-	catCommand,
-	cksumCommand,
-	cmpCommand,
-	columnCommand,
-	commCommand,
-	crc32Command,
-	csplitCommand,
-	cutCommand,
-	dcCommand,
-	diffCommand,
-	egrepCommand,
-	envsubstCommand,
-	expandCommand,
-	exprCommand,
-	fdCommand,
-	fgrepCommand,
-	fmtCommand,
-	foldCommand,
-	grepCommand,
-	headCommand,
-	hexdumpCommand,
-	iconvCommand,
-	joinCommand,
-	jqCommand,
-	lookCommand,
-	md5sumCommand,
-	nlCommand,
-	numfmtCommand,
-	odCommand,
-	pasteCommand,
-	patchCommand,
-	prCommand,
-	revCommand,
-	rgCommand,
-	sedCommand,
-	seqCommand,
-	sha1sumCommand,
-	sha224sumCommand,
-	sha256sumCommand,
-	sha384sumCommand,
-	sha512sumCommand,
-	shufCommand,
-	sortCommand,
-	splitCommand,
-	stringsCommand,
-	sumCommand,
-	tacCommand,
-	tailCommand,
-	teeCommand,
-	trCommand,
-	tsortCommand,
-	unexpandCommand,
-	uniqCommand,
-	wcCommand,
-	xxdCommand,
-	yqCommand,
-	yesCommand,
+	return slices.Concat(
+		awk.Commands(),
+		bc.Commands(),
+		charset.Commands(),
+		checksum.Commands(),
+		column.Commands(),
+		compress.Commands(),
+		console.Commands(),
+		date.Commands(),
+		diff.Commands(),
+		dump.Commands(),
+		files.Commands(),
+		filetype.Commands(),
+		find.Commands(),
+		grep.Commands(),
+		jq.Commands(),
+		listing.Commands(),
+		numbers.Commands(),
+		pr.Commands(),
+		sed.Commands(),
+		split.Commands(),
+		system.Commands(),
+		tar.Commands(),
+		text.Commands(),
+		zip.Commands(),
+	)
 }

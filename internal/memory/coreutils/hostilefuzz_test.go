@@ -1,4 +1,4 @@
-package coreutils
+package coreutils_test
 
 import (
 	"archive/zip"
@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/programtest"
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
@@ -30,15 +32,15 @@ func fuzzCommand(t *testing.T, args []string, input string, content map[string]s
 	if size > fuzzMost {
 		t.Skip("too long")
 	}
-	tree := newVirtualTree(t, content)
+	tree := programtest.NewVirtualTree(t, content)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	p := shell.NewProc(ctx, shell.ProcOptions{
 		FS: tree, Args: args, Env: []string{"TZ=Europe/Berlin", "LC_ALL=C.UTF-8"}, Dir: "/w", Stdin: strings.NewReader(input), Stdout: io.Discard, Stderr: io.Discard,
-		Commands: Commands(), Limits: shell.Limits{Fuel: 100_000, Bytes: 32 << 20}, Now: func() time.Time { return time.Unix(1700000000, 5) },
+		Commands: coreutils.Commands(), Limits: shell.Limits{Fuel: 100_000, Bytes: 32 << 20}, Now: func() time.Time { return time.Unix(1700000000, 5) },
 	})
 	status := -1
-	for _, c := range Commands() {
+	for _, c := range coreutils.Commands() {
 		if c.Name == args[0] {
 			status = c.Run(p)
 		}
@@ -143,7 +145,7 @@ func Fuzz_Unzip_Archive(f *testing.F) {
 		f.Add(append([]byte("#!/bin/sh\nstub"), b.Bytes()...), uint16(5))
 	}
 	f.Fuzz(func(t *testing.T, data []byte, mode uint16) {
-		tree := hostileTree(t, data, vfs.Limits{})
+		tree := programtest.HostileTree(t, data, vfs.Limits{})
 		for _, line := range []string{"unzip", "unzip -l", "unzip -v", "unzip -t", "unzip -p", "zipinfo -v", "zipinfo -1", "zip -d", "zip -T", "zip -F"} {
 			tree := tree.Fork()
 			words := append(strings.Fields(line), chosen(mode, "-o", "-j", "-q", "-a", "-C", "-L", "-X", "-n", "-aa")...)
@@ -151,8 +153,8 @@ func Fuzz_Unzip_Archive(f *testing.F) {
 			if mode&(1<<9) != 0 || strings.HasPrefix(line, "zip -") {
 				words = append(words, "a*")
 			}
-			runHostile(t, tree, strings.Join(words, " "))
-			checkOutside(t, tree)
+			programtest.RunHostile(t, tree, strings.Join(words, " "))
+			programtest.CheckOutside(t, tree)
 		}
 	})
 }
@@ -184,12 +186,12 @@ func Fuzz_Tar_Header(f *testing.F) {
 			}
 			copy(h[148:156], fmt.Sprintf("%06o\x00 ", sum))
 		}
-		tree := hostileTree(t, data, vfs.Limits{})
+		tree := programtest.HostileTree(t, data, vfs.Limits{})
 		for _, line := range []string{"tar xf /a", "tar xPif /a --keep-old-files", "tar tvvf /a", "tar xSpf /a --strip-components=1", "tar df /a", "tar --delete -f /a e", "tar xOf /a", "tar -tRf /a --full-time"} {
 			tree := tree.Fork()
-			runHostile(t, tree, line)
+			programtest.RunHostile(t, tree, line)
 			if !strings.Contains(line, "P") {
-				checkOutside(t, tree)
+				programtest.CheckOutside(t, tree)
 			}
 		}
 	})
@@ -233,7 +235,7 @@ func Fuzz_Command_Lines(f *testing.F) {
 	f.Fuzz(func(t *testing.T, which byte, words, input string) {
 		name := names[int(which)%len(names)]
 		known := false
-		for _, c := range Commands() {
+		for _, c := range coreutils.Commands() {
 			known = known || c.Name == name
 		}
 		if !known {

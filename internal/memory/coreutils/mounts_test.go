@@ -1,9 +1,10 @@
-package coreutils
+package coreutils_test
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/programtest"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
@@ -18,8 +19,8 @@ func Test_Commands_See_Mounted_Trees(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	writeVirtual(t, f, "/proj/a", []byte("outer\n"))
-	writeVirtual(t, f, "/proj/mnt/a", []byte("inner\n"))
+	programtest.WriteVirtual(t, f, "/proj/a", []byte("outer\n"))
+	programtest.WriteVirtual(t, f, "/proj/mnt/a", []byte("inner\n"))
 	for _, line := range []struct {
 		line, out, err string
 		status         int
@@ -38,9 +39,9 @@ func Test_Commands_See_Mounted_Trees(t *testing.T) {
 		{"df --output=target", "Mounted on\n/\n/proj/mnt\n", "", 0},
 		{"stat -f -c %c mnt copy", "100\n10000\n", "", 0},
 	} {
-		o := runVirtual(t, f, "/proj", strings.Fields(line.line), row{})
-		if o.stdout != line.out || o.stderr != line.err || o.status != line.status {
-			t.Errorf("%s: %d %q %q", line.line, o.status, o.stdout, o.stderr)
+		o := programtest.RunVirtual(t, f, "/proj", strings.Fields(line.line), programtest.Row{})
+		if o.Stdout != line.out || o.Stderr != line.err || o.Status != line.status {
+			t.Errorf("%s: %d %q %q", line.line, o.Status, o.Stdout, o.Stderr)
 		}
 	}
 }

@@ -1,17 +1,19 @@
-package coreutils
+package coreutils_test
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/programtest"
 )
 
 // rowsOfText makes a row of each line; what follows " <<< " is standard input, with the escapes of C.
-func rowsOfText(setup, text string, l looseness) []row {
-	var rows []row
+func rowsOfText(setup, text string, l programtest.Looseness) []programtest.Row {
+	var rows []programtest.Row
 	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
-		r := row{setup: setup, line: line, loose: l}
+		r := programtest.Row{Setup: setup, Line: line, Loose: l}
 		if command, input, ok := strings.Cut(line, " <<< "); ok {
-			r.line, r.stdin = command, strings.NewReplacer(`\n`, "\n", `\0`, "\x00").Replace(input)
+			r.Line, r.Stdin = command, strings.NewReplacer(`\n`, "\n", `\0`, "\x00").Replace(input)
 		}
 		rows = append(rows, r)
 	}
@@ -20,7 +22,7 @@ func rowsOfText(setup, text string, l looseness) []row {
 
 func Test_Files_Are_Changed_As_GNU_Does(t *testing.T) {
 	t.Parallel()
-	runRows(t, rowsOfText("mkdir -p d/sub e; echo one > a; echo two > b; echo three > d/x; echo four > d/sub/y; ln -s a l; ln -s d ld; ln -s nowhere broken; touch -d 2020-01-01 a d/x; touch -d 2021-01-01 b; chmod 600 b; echo old > e/a; touch -d 2019-01-01 e/a; mkfifo p; chmod 755 d/sub/y; ln a hard; touch 'sp ace'", `
+	programtest.RunRows(t, rowsOfText("mkdir -p d/sub e; echo one > a; echo two > b; echo three > d/x; echo four > d/sub/y; ln -s a l; ln -s d ld; ln -s nowhere broken; touch -d 2020-01-01 a d/x; touch -d 2021-01-01 b; chmod 600 b; echo old > e/a; touch -d 2019-01-01 e/a; mkfifo p; chmod 755 d/sub/y; ln a hard; touch 'sp ace'", `
 cp a new
 cp -v a b e
 cp -rv d new
@@ -424,14 +426,14 @@ mkfifo new
 mkfifo -m 600 new
 mkfifo a
 sync a
-`, anyOrder))
+`, programtest.AnyOrder))
 }
 
 const wideTree = "mkdir -p d/sub/deep e/x .hid 'sp ace' node_modules/p/node_modules; echo hello > a.txt; echo hi > d/b.txt; touch d/sub/c.c d/sub/deep/D.C e/.dot .hid/f 'sp ace/f g' node_modules/p/i.js node_modules/p/node_modules/j.js; : > empty; head -c 1500 /dev/zero > big; head -c 300000 /dev/zero > d/huge; ln -s a.txt link; ln -s nowhere broken; ln -s d ld; ln a.txt hard; mkfifo pipe; chmod 4755 a.txt; chmod 600 big; chmod 777 e; touch -d '2020-01-02 03:04:05' a.txt; touch -d '10 days ago' d/b.txt; touch -d '3 days ago' d/sub/c.c; printf 'd\\0e\\0' > list0; printf 'line one\\nline two\\n' > lines; touch $'new\\nline' 'x*y' 'a[b]' \"q'q\" 'd\"q'"
 
 func Test_Files_Are_Told_As_GNU_Does(t *testing.T) {
 	t.Parallel()
-	runReadOnly(t, wideTree, rowsOfText("", `
+	programtest.RunReadOnly(t, wideTree, rowsOfText("", `
 stat a.txt -c '%n %s %b %B %o'
 stat -c %a a.txt
 stat -c '%A %U %G %u %g' a.txt big
@@ -570,12 +572,12 @@ test -R x
 test a == a
 test 0x10 -eq 16
 test 010 -eq 10
-`, anyTree))
+`, programtest.AnyTree))
 }
 
 func Test_Trees_Are_Searched_As_GNU_Does(t *testing.T) {
 	t.Parallel()
-	runReadOnly(t, wideTree, rowsOfText("", `
+	programtest.RunReadOnly(t, wideTree, rowsOfText("", `
 find . -name *.c -o -name *.txt
 find . -type f -name *.c -print -o -type d -name e -print
 find . -not -name *.c -type f
@@ -814,5 +816,5 @@ du -sa d
 du --bogus
 du d/huge big empty
 du -bh d/huge
-`, anyOrder|anyTree))
+`, programtest.AnyOrder|programtest.AnyTree))
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/hint"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/zone"
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
@@ -37,7 +38,7 @@ func (u User) Cred() vfs.Cred { return vfs.Cred{UID: u.UID, GID: u.GID} }
 
 // NewShell returns a shell that finds the programs of every machine. It sets Programs, Hostname, Zone and Hint of o.
 func NewShell(o shell.Options) *shell.Shell {
-	o.Programs, o.Hostname, o.Zone, o.Hint = programs(), Hostname, zone.Load, coreutils.Hint
+	o.Programs, o.Hostname, o.Zone, o.Hint = programs(), Hostname, zone.Load, hint.For
 	return shell.New(o)
 }
 

@@ -62,6 +62,8 @@ var arrows = []struct {
 	{"internal/memory/getopt", nil},
 	{"internal/memory/regex", nil},
 	{"internal/memory/coreutils", []string{"memory", "internal/memory"}},
+	{"internal/memory/coreutils/program", []string{"memory", "internal/memory/getopt", "internal/memory/regex", "internal/memory/zone", programs + "choice", programs + "pathname", programs + "quoting", programs + "sizes"}},
+	{"internal/memory/strftime", nil},
 	{"internal/memory/curl", []string{"memory", "internal/memory/getopt"}},
 	{"backend/bwrap", []string{"sandbox", "policy", "internal/guard", "internal/guest", "internal/proxy", "internal/stage", "internal/seccomp", "backend/bwrap"}},
 	{"backend/virtual", []string{"sandbox", "policy", "internal/proxy", "internal/stage", "memory", "internal/memory", "backend/virtual"}},
@@ -136,6 +138,35 @@ func Test_Imports_Go_One_Way(t *testing.T) {
 	}
 	if seen < 2*3 {
 		t.Fatalf("go list found only %d packages", seen)
+	}
+}
+
+// programs is the directory of the families of programs and of what they share.
+const programs = "internal/memory/coreutils/"
+
+func Test_Families_Of_Programs_Do_Not_Import_Each_Other(t *testing.T) {
+	t.Parallel()
+	var families []string
+	for _, p := range list(t, "linux", "./"+strings.TrimSuffix(programs, "/")) {
+		for _, imp := range p.Imports {
+			if strings.HasPrefix(inner(imp), programs) {
+				families = append(families, inner(imp))
+			}
+		}
+	}
+	if len(families) < 20 {
+		t.Fatalf("package coreutils imports %d families: %q", len(families), families)
+	}
+	for _, p := range list(t, "linux", "./"+programs+"...") {
+		if inner(p.ImportPath)+"/" == programs {
+			continue
+		}
+		for _, imp := range p.Imports {
+			own := within(inner(p.ImportPath), inner(imp)) || within(inner(imp), inner(p.ImportPath))
+			if slices.Contains(families, inner(imp)) && !own {
+				t.Errorf("%s imports the family %s; what two families share is a package of its own", p.ImportPath, imp)
+			}
+		}
 	}
 }
 

@@ -1,0 +1,150 @@
+// Package accounts reads the users and groups of a machine from /etc/passwd and /etc/group in its file
+// system.
+package accounts
+
+import (
+	"bufio"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/memory/shell"
+)
+
+func FormatID(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
+
+// Database are the users and groups of the machine: its /etc/passwd and /etc/group.
+type Database struct {
+	proc   *shell.Proc
+	users  []Account // nil: not read yet
+	groups []Account
+}
+
+// Account is a line of /etc/passwd or /etc/group.
+type Account struct {
+	Name    string
+	Id      uint32
+	Gid     uint32   // of a user
+	home    string   // of a user
+	shell   string   // of a user
+	members []string // of a group
+}
+
+func New(p *shell.Proc) *Database { return &Database{proc: p} }
+
+// MaxFile bounds what is read of a file that anybody may have made.
+const MaxFile = 1 << 20
+
+// read returns the lines of a colon-separated file that have enough fields. Without the
+// file there is root alone.
+func (a *Database) read(path string, least int) []Account {
+	list := make([]Account, 0, 8)
+	f, err := a.proc.Open(path)
+	if err != nil {
+		return append(list, Account{Name: "root", home: "/root", shell: "/bin/sh"})
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(io.LimitReader(f, MaxFile))
+	for lines.Scan() {
+		fields := strings.Split(lines.Text(), ":")
+		if len(fields) < least {
+			continue
+		}
+		id, err := strconv.ParseUint(fields[2], 10, 32)
+		if err != nil {
+			continue
+		}
+		e := Account{Name: fields[0], Id: uint32(id)}
+		if len(fields) >= 7 {
+			gid, err := strconv.ParseUint(fields[3], 10, 32)
+			if err != nil {
+				continue
+			}
+			e.Gid, e.home, e.shell = uint32(gid), fields[5], fields[6]
+		} else {
+			e.members = strings.Split(fields[3], ",")
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+func (a *Database) AllUsers() []Account {
+	if a.users == nil {
+		a.users = a.read("/etc/passwd", 7)
+	}
+	return a.users
+}
+
+func (a *Database) AllGroups() []Account {
+	if a.groups == nil {
+		a.groups = a.read("/etc/group", 4)
+	}
+	return a.groups
+}
+
+func ByID(list []Account, id uint32) (Account, bool) {
+	for _, e := range list {
+		if e.Id == id {
+			return e, true
+		}
+	}
+	return Account{}, false
+}
+
+func ByName(list []Account, name string) (Account, bool) {
+	for _, e := range list {
+		if e.Name == name {
+			return e, true
+		}
+	}
+	return Account{}, false
+}
+
+// User returns the name of a user, or its number.
+func (a *Database) User(id uint32) string {
+	if e, ok := ByID(a.AllUsers(), id); ok {
+		return e.Name
+	}
+	return strconv.FormatUint(uint64(id), 10)
+}
+
+// Group returns the name of a group, or its number.
+func (a *Database) Group(id uint32) string {
+	if e, ok := ByID(a.AllGroups(), id); ok {
+		return e.Name
+	}
+	return strconv.FormatUint(uint64(id), 10)
+}
+
+// UserID returns the number of a user who is named or numbered.
+func (a *Database) UserID(s string) (uint32, bool) { return accountID(a.AllUsers(), s) }
+
+// GroupID returns the number of a group that is named or numbered.
+func (a *Database) GroupID(s string) (uint32, bool) { return accountID(a.AllGroups(), s) }
+
+func accountID(list []Account, s string) (uint32, bool) {
+	if e, ok := ByName(list, s); ok {
+		return e.Id, true
+	}
+	n, err := strconv.ParseUint(strings.TrimPrefix(s, "+"), 10, 32)
+	// The highest number stands for "no change" in chown(2).
+	if err != nil || n == 1<<32-1 {
+		return 0, false
+	}
+	return uint32(n), true
+}
+
+// GroupsOf returns the groups that a user is in: the first is the user's own.
+func (a *Database) GroupsOf(u Account) []uint32 {
+	ids := []uint32{u.Gid}
+	for _, g := range a.AllGroups() {
+		for _, m := range g.members {
+			if m == u.Name && g.Id != u.Gid {
+				ids = append(ids, g.Id)
+				break
+			}
+		}
+	}
+	return ids
+}

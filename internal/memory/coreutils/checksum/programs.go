@@ -1,0 +1,22 @@
+package checksum
+
+import (
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/program"
+	"github.com/seed434b0696/agent-sandbox/memory/shell"
+)
+
+// Commands returns the programs of this package. The slice is the caller's.
+func Commands() []shell.Command {
+	return program.Commands(
+		b2sumCommand,
+		cksumCommand,
+		crc32Command,
+		md5sumCommand,
+		sha1sumCommand,
+		sha224sumCommand,
+		sha256sumCommand,
+		sha384sumCommand,
+		sha512sumCommand,
+		sumCommand,
+	)
+}

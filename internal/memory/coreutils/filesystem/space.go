@@ -1,0 +1,41 @@
+// Package filesystem describes the tree of a machine as a file system: its type, its device and its space.
+package filesystem
+
+import (
+	"github.com/seed434b0696/agent-sandbox/memory/vfs"
+)
+
+// DeviceNumber is what stands for the device that the tree is on.
+const DeviceNumber = 0x35
+
+// Type is what the tree calls itself where a type of file systems is asked for.
+const Type = "tmpfs"
+
+// Space is how much the tree may hold, and how much it does.
+type Space struct {
+	Total, Used, Free           int64 // bytes
+	Nodes, NodesUsed, NodesFree int64
+}
+
+// boundless stands for the size of a tree without limits.
+const boundless = int64(1) << 50
+
+func NewSpace(u vfs.Usage) Space {
+	s := Space{Total: u.Limits.Bytes, Used: u.Bytes, Nodes: int64(u.Limits.Nodes), NodesUsed: int64(u.Nodes)}
+	if s.Total <= 0 || s.Total > boundless {
+		s.Total = boundless
+	}
+	if s.Nodes <= 0 || s.Nodes > boundless {
+		s.Nodes = boundless >> 10
+	}
+	s.Free, s.NodesFree = max(0, s.Total-s.Used), max(0, s.Nodes-s.NodesUsed)
+	return s
+}
+
+// Add counts another file system in.
+func (s *Space) Add(o Space) {
+	s.Total, s.Used, s.Free = s.Total+o.Total, s.Used+o.Used, s.Free+o.Free
+	s.Nodes, s.NodesUsed, s.NodesFree = s.Nodes+o.Nodes, s.NodesUsed+o.NodesUsed, s.NodesFree+o.NodesFree
+}
+
+const BlockSize = 4096

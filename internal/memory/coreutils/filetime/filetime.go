@@ -1,0 +1,35 @@
+// Package filetime selects one of the times of a file.
+package filetime
+
+import (
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/memory/vfs"
+)
+
+// Kind is one of the times of a file.
+type Kind uint8
+
+const (
+	Modify Kind = iota
+	Access
+	Change
+	Birth
+)
+
+// HalfYear is how old a file may be for the time of day to be shown.
+const HalfYear = 31556952 / 2 * time.Second
+
+// Of returns the time of a file. The tree keeps no time of birth; the zero time stands for it.
+func (k Kind) Of(i *vfs.Info) time.Time {
+	switch k {
+	case Access:
+		return i.Atime
+	case Change:
+		return i.Ctime
+	case Birth:
+		return time.Time{}
+	default:
+		return i.Mtime
+	}
+}

@@ -1,0 +1,16 @@
+package pathname
+
+// Chain are the directories around what is copied, against circles of links.
+type Chain struct {
+	Ino  uint64
+	Next *Chain
+}
+
+func (d *Chain) Has(ino uint64) bool {
+	for ; d != nil; d = d.Next {
+		if d.Ino == ino {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,15 @@
+package pathname
+
+import (
+	"math/rand/v2"
+)
+
+const temporaryLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+func RandomLetters(r *rand.Rand, n int) string {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = temporaryLetters[r.IntN(len(temporaryLetters))]
+	}
+	return string(b)
+}

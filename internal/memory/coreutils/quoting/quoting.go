@@ -1,0 +1,195 @@
+// Package quoting quotes names for messages and listings as GNU programs do.
+package quoting
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/choice"
+)
+
+func CName(s string) string {
+	plain := true
+	for _, c := range []byte(s) {
+		if c <= ' ' || c >= 0x7f || c == '"' || c == '\\' {
+			plain = false
+		}
+	}
+	if plain {
+		return s
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, c := range []byte(s) {
+		switch {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c >= '\a' && c <= '\r':
+			b.WriteByte('\\')
+			b.WriteByte("abtnvfr"[c-'\a'])
+		case c < ' ' || c >= 0x7f:
+			fmt.Fprintf(&b, `\%03o`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// Style is a way to write a name that may hold anything.
+type Style uint8
+
+const (
+	Literal    Style = iota
+	quoteShell       // only where a shell would not read it back
+	quoteShellAlways
+	ShellEscape // as quoteShell, unprintable bytes as $'\n'
+	ShellEscapeAlways
+	C            // "a\nb"
+	quoteCMaybe  // the same, without quotes where nothing needs them
+	Escape       // a\nb
+	quoteLocale  // 'a\nb'
+	quoteCLocale // "a\nb"
+)
+
+// Styles are the names that --quoting-style takes.
+var Styles = []choice.Choice[Style]{
+	{Name: "literal", Value: Literal},
+	{Name: "shell", Value: quoteShell},
+	{Name: "shell-always", Value: quoteShellAlways},
+	{Name: "shell-escape", Value: ShellEscape},
+	{Name: "shell-escape-always", Value: ShellEscapeAlways},
+	{Name: "c", Value: C},
+	{Name: "c-maybe", Value: quoteCMaybe},
+	{Name: "escape", Value: Escape},
+	{Name: "locale", Value: quoteLocale},
+	{Name: "clocale", Value: quoteCLocale},
+}
+
+// Quote writes s in a style; the bytes of extra count as special besides.
+func Quote(s string, style Style, extra string) string {
+	switch style {
+	case Literal:
+		return s
+	case C, quoteCLocale:
+		return `"` + EscapeC(s, `"`+extra) + `"`
+	case quoteCMaybe:
+		if e := EscapeC(s, `"`+extra); e != s {
+			return `"` + e + `"`
+		}
+		return s
+	case quoteLocale:
+		return "'" + EscapeC(s, `'`+extra) + "'"
+	case Escape:
+		return EscapeC(s, extra)
+	case quoteShell, ShellEscape:
+		if !shellSpecial(s, extra, style == ShellEscape) {
+			return s
+		}
+	case quoteShellAlways, ShellEscapeAlways:
+	}
+	return quoteForShell(s, style == ShellEscape || style == ShellEscapeAlways)
+}
+
+// runes calls fn for each printable run of s, and for each byte that cannot be printed.
+func EachPrintable(s string, fn func(text string, raw byte)) {
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && n == 1 || !unicode.IsPrint(r) {
+			for _, c := range []byte(s[i : i+n]) {
+				fn("", c)
+			}
+		} else {
+			fn(s[i:i+n], 0)
+		}
+		i += n
+	}
+}
+
+// EscapeC writes s with the escapes of C; the bytes of special get a backslash.
+func EscapeC(s, special string) string {
+	var b strings.Builder
+	EachPrintable(s, func(text string, raw byte) {
+		switch {
+		case text == "":
+			b.WriteString(EscapedByte(raw))
+		case text == `\` || len(text) == 1 && strings.Contains(special, text):
+			b.WriteString(`\` + text)
+		default:
+			b.WriteString(text)
+		}
+	})
+	return b.String()
+}
+
+func EscapedByte(c byte) string {
+	if i := strings.IndexByte("\a\b\t\n\v\f\r", c); i >= 0 {
+		return `\` + "abtnvfr"[i:i+1]
+	}
+	return fmt.Sprintf(`\%03o`, c)
+}
+
+// shellSpecial tells whether a shell would not read s back as it stands.
+func shellSpecial(s, extra string, escape bool) bool {
+	if s == "" || s == "{" || s == "}" || s[0] == '#' || s[0] == '~' {
+		return true
+	}
+	if strings.ContainsAny(s, " !\"$&()*;<=>?[^`|'\\\t\n\r\v\f\a\b") || extra != "" && strings.ContainsAny(s, extra) {
+		return true
+	}
+	odd := false
+	EachPrintable(s, func(text string, _ byte) { odd = odd || text == "" })
+	return odd && escape
+}
+
+// quoteForShell writes s in single quotes, or in double quotes where that is plainer.
+func quoteForShell(s string, escape bool) string {
+	if strings.Contains(s, "'") && plainInDoubleQuotes(s) {
+		return `"` + s + `"`
+	}
+	var b strings.Builder
+	b.WriteByte('\'')
+	escaping := false
+	EachPrintable(s, func(text string, raw byte) {
+		switch {
+		case text == "" && escape:
+			if !escaping {
+				b.WriteString("'$'")
+			}
+			escaping = true
+			b.WriteString(EscapedByte(raw))
+			return
+		case escaping:
+			b.WriteString("''")
+			escaping = false
+		}
+		switch text {
+		case "":
+			b.WriteByte(raw)
+		case "'":
+			b.WriteString(`'\''`)
+		default:
+			b.WriteString(text)
+		}
+	})
+	b.WriteByte('\'')
+	return b.String()
+}
+
+// plainInDoubleQuotes tells whether s means the same in "..." and in a C string.
+func plainInDoubleQuotes(s string) bool {
+	plain := true
+	EachPrintable(s, func(text string, _ byte) {
+		if text == "" || len(text) == 1 && strings.Contains("!\"$&()*;<=>?[^`|\\{}", text) {
+			plain = false
+		}
+	})
+	return plain && !strings.ContainsAny(s[1:], "#~")
+}
+
+// quoteName quotes as messages that name a file in the C locale do: 'x'.
+func Name(s string) string { return Quote(s, quoteLocale, "") }

@@ -1,0 +1,35 @@
+package text
+
+import (
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/program"
+	"github.com/seed434b0696/agent-sandbox/memory/shell"
+)
+
+// Commands returns the programs of this package. The slice is the caller's.
+func Commands() []shell.Command {
+	return program.Commands(
+		catCommand,
+		commCommand,
+		cutCommand,
+		envsubstCommand,
+		expandCommand,
+		fmtCommand,
+		foldCommand,
+		headCommand,
+		joinCommand,
+		lookCommand,
+		nlCommand,
+		pasteCommand,
+		revCommand,
+		shufCommand,
+		sortCommand,
+		tacCommand,
+		tailCommand,
+		teeCommand,
+		trCommand,
+		tsortCommand,
+		unexpandCommand,
+		uniqCommand,
+		wcCommand,
+	)
+}

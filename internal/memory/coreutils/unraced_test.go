@@ -1,6 +1,0 @@
-//go:build !race
-
-package coreutils
-
-// Raced: see raced_test.go.
-const Raced = false

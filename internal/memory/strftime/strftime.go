@@ -1,0 +1,329 @@
+// Package strftime formats times as strftime(3) does in the C locale, with the extensions of GNU date.
+package strftime
+
+import (
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Format writes t as the format says: the conversions of strftime(3) in the C locale,
+// with GNU's flags (_ - 0 + ^ #), widths, colons before z, and %N. What is no conversion
+// stays as it is.
+func Format(format string, t time.Time) string {
+	var b strings.Builder
+	for i := 0; i < len(format); {
+		if format[i] != '%' {
+			b.WriteByte(format[i])
+			i++
+			continue
+		}
+		c, n := parseConversion(format[i:])
+		text, ok := c.expand(t)
+		if !ok {
+			text = c.fill(format[i:i+n], ' ')
+		}
+		b.WriteString(text)
+		i += n
+	}
+	return b.String()
+}
+
+// conversion is one %-sequence of a time format.
+type conversion struct {
+	pad    byte // one of _ - 0 +, or 0 for the conversion's own
+	upper  bool // ^
+	change bool // #
+	width  int  // -1: none given
+	colons int
+	verb   byte // 0: the format ends here
+}
+
+// parseConversion reads the sequence at the start of s, which is a '%', and its length.
+func parseConversion(s string) (c conversion, n int) {
+	c.width = -1
+	i := 1
+flags:
+	for ; i < len(s); i++ {
+		switch s[i] {
+		case '_', '-', '0', '+':
+			c.pad = s[i]
+		case '^':
+			c.upper = true
+		case '#':
+			c.change = true
+		default:
+			break flags
+		}
+	}
+	for ; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ {
+		// Against a format that asks for more than the memory holds.
+		c.width = min(max(c.width, 0)*10+int(s[i]-'0'), 4096)
+	}
+	for ; i < len(s) && s[i] == ':'; i++ {
+		c.colons++
+	}
+	modifier := byte(0)
+	if i < len(s) && (s[i] == 'E' || s[i] == 'O') && c.colons == 0 {
+		modifier = s[i]
+		i++
+	}
+	if i >= len(s) {
+		return c, len(s)
+	}
+	c.verb = s[i]
+	if c.colons > 0 && c.verb != 'z' || !modifies(modifier, c.verb) {
+		c.verb = 0
+	}
+	_, size := utf8.DecodeRuneInString(s[i:])
+	return c, i + size
+}
+
+// modifies tells whether the conversion may have the modifier E or O.
+func modifies(modifier, verb byte) bool {
+	switch modifier {
+	case 'E':
+		return strings.IndexByte("cCxXyYzZs", verb) >= 0
+	case 'O':
+		return strings.IndexByte("BbdeHIkljmMSuUVwWyzZs", verb) >= 0
+	}
+	return true
+}
+
+// expand returns what the conversion stands for; not ok when there is none such.
+func (c *conversion) expand(t time.Time) (text string, ok bool) {
+	if composed, ok := map[byte]string{
+		'c': "%a %b %e %H:%M:%S %Y", 'D': "%m/%d/%y", 'r': "%I:%M:%S %p", 'R': "%H:%M", 'T': "%H:%M:%S",
+		'x': "%m/%d/%y", 'X': "%H:%M:%S",
+	}[c.verb]; ok {
+		return c.text(Format(composed, t)), true
+	}
+	if n, digits, pad, ok := timeNumber(c.verb, t); ok {
+		return c.number(n, digits, pad), true
+	}
+	switch c.verb {
+	case '%':
+		return "%", c.width < 0 && c.pad == 0
+	case 'n', 't':
+		return map[byte]string{'n': "\n", 't': "\t"}[c.verb], true
+	case 'a':
+		return c.text(t.Weekday().String()[:3]), true
+	case 'A':
+		return c.text(t.Weekday().String()), true
+	case 'b', 'h':
+		return c.text(t.Month().String()[:3]), true
+	case 'B':
+		return c.text(t.Month().String()), true
+	case 'F':
+		return c.date(t), true
+	case 'N':
+		return c.nanoseconds(t.Nanosecond()), true
+	case 'p', 'P':
+		return c.halfDay(t), true
+	case 'z':
+		return c.offset(t), c.colons < 4
+	case 'Z':
+		name, _ := t.Zone()
+		if c.change {
+			return c.fill(strings.ToLower(name), ' '), true
+		}
+		return c.text(name), true
+	}
+	return "", false
+}
+
+// timeNumber returns a conversion that is a number, its least width and what fills that.
+func timeNumber(verb byte, t time.Time) (n int64, digits int, pad byte, ok bool) {
+	isoYear, isoWeek := t.ISOWeek()
+	hour12 := (t.Hour()+11)%12 + 1
+	day, weekday := t.YearDay()-1, int(t.Weekday())
+	of := func(n, digits int, pad byte) (int64, int, byte, bool) { return int64(n), digits, pad, true }
+	switch verb {
+	case 'C':
+		return of(floorDiv(t.Year(), 100), 2, '0')
+	case 'd':
+		return of(t.Day(), 2, '0')
+	case 'e':
+		return of(t.Day(), 2, '_')
+	case 'g':
+		return of(((isoYear%100)+100)%100, 2, '0')
+	case 'G':
+		return of(isoYear, 4, '0')
+	case 'H':
+		return of(t.Hour(), 2, '0')
+	case 'I':
+		return of(hour12, 2, '0')
+	case 'j':
+		return of(day+1, 3, '0')
+	case 'k':
+		return of(t.Hour(), 2, '_')
+	case 'l':
+		return of(hour12, 2, '_')
+	case 'm':
+		return of(int(t.Month()), 2, '0')
+	case 'M':
+		return of(t.Minute(), 2, '0')
+	case 'q':
+		return of((int(t.Month())+2)/3, 1, '0')
+	case 's':
+		return t.Unix(), 1, '0', true
+	case 'S':
+		return of(t.Second(), 2, '0')
+	case 'u':
+		return of((weekday+6)%7+1, 1, '0')
+	case 'U':
+		return of((day+7-weekday)/7, 2, '0')
+	case 'V':
+		return of(isoWeek, 2, '0')
+	case 'w':
+		return of(weekday, 1, '0')
+	case 'W':
+		return of((day+7-(weekday+6)%7)/7, 2, '0')
+	case 'y':
+		return of(((t.Year()%100)+100)%100, 2, '0')
+	case 'Y':
+		return of(t.Year(), 4, '0')
+	}
+	return 0, 0, 0, false
+}
+
+func floorDiv(a, b int) int {
+	if a < 0 {
+		return -((-a + b - 1) / b)
+	}
+	return a / b
+}
+
+// fill brings s to the width on its left.
+func (c *conversion) fill(s string, with byte) string {
+	if n := c.width - len(s); n > 0 && c.pad != '-' {
+		return strings.Repeat(string(with), n) + s
+	}
+	return s
+}
+
+func (c *conversion) text(s string) string {
+	if c.upper || c.change {
+		s = strings.ToUpper(s)
+	}
+	if c.pad == '0' || c.pad == '+' {
+		return c.fill(s, '0')
+	}
+	return c.fill(s, ' ')
+}
+
+func (c *conversion) number(n int64, digits int, pad byte) string {
+	if c.pad != 0 {
+		pad = c.pad
+	}
+	s, sign := strconv.FormatInt(n, 10), ""
+	if n < 0 {
+		s, sign = s[1:], "-"
+	} else if pad == '+' && (c.verb == 'Y' || c.verb == 'C' || c.verb == 'G') && (c.width > digits || len(s) > digits) {
+		sign = "+"
+	}
+	width := max(digits, c.width)
+	switch pad {
+	case '-':
+		return sign + s
+	case '_':
+		return strings.Repeat(" ", max(0, width-len(s)-len(sign))) + sign + s
+	}
+	if c.width < 0 {
+		width += len(sign)
+	}
+	return sign + strings.Repeat("0", max(0, width-len(s)-len(sign))) + s
+}
+
+// date is %F: the width is the year's and what follows it together.
+func (c *conversion) date(t time.Time) string {
+	year := conversion{verb: 'Y', pad: c.pad, width: -1}
+	if c.width > 0 {
+		year.width = max(0, c.width-6)
+	}
+	return year.number(int64(t.Year()), 4, '0') + Format("-%m-%d", t)
+}
+
+func (c *conversion) halfDay(t time.Time) string {
+	s := "AM"
+	if t.Hour() >= 12 {
+		s = "PM"
+	}
+	if c.verb == 'P' || c.change {
+		return c.fill(strings.ToLower(s), ' ')
+	}
+	return c.text(s)
+}
+
+// nanoseconds is %N, whose width is the number of digits of a fraction.
+func (c *conversion) nanoseconds(ns int) string {
+	digits := strconv.Itoa(ns + 1e9)[1:]
+	width := 9
+	if c.width > 0 {
+		width = c.width
+	}
+	switch {
+	case width < 9:
+		digits = digits[:width]
+	case width > 9:
+		digits += strings.Repeat("0", width-9)
+	}
+	if c.pad == '_' {
+		trimmed := strings.TrimRight(digits, "0")
+		if trimmed == "" {
+			trimmed = "0"
+		}
+		return trimmed + strings.Repeat(" ", len(digits)-len(trimmed))
+	}
+	return digits
+}
+
+// offset is %z and its longer forms.
+func (c *conversion) offset(t time.Time) string {
+	_, east := t.Zone()
+	sign := "+"
+	if east < 0 {
+		sign, east = "-", -east
+	}
+	hour, minute, second := east/3600, east/60%60, east%60
+	var rest string
+	colons := c.colons
+	if colons == 3 { // as short as is exact
+		switch {
+		case second != 0:
+			colons = 2
+		case minute != 0:
+			colons = 1
+		}
+	}
+	two := func(n int) string { return strconv.Itoa(n + 100)[1:] }
+	switch colons {
+	case 1:
+		rest = ":" + two(minute)
+	case 2:
+		rest = ":" + two(minute) + ":" + two(second)
+	case 0:
+		return c.plainOffset(sign, hour*100+minute)
+	}
+	s, width := strconv.Itoa(hour), max(3+len(rest), c.width)
+	missing := max(0, width-1-len(rest)-len(s))
+	switch c.pad {
+	case '-':
+		return sign + s + rest
+	case '_':
+		return strings.Repeat(" ", missing) + sign + s + rest
+	}
+	return sign + strings.Repeat("0", missing) + s + rest
+}
+
+func (c *conversion) plainOffset(sign string, n int) string {
+	s, width := strconv.Itoa(n), max(5, c.width)
+	switch c.pad {
+	case '-':
+		return sign + s
+	case '_':
+		return strings.Repeat(" ", max(0, width-1-len(s))) + sign + s
+	}
+	return sign + strings.Repeat("0", max(0, width-1-len(s))) + s
+}
