@@ -30,32 +30,33 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-// Commands returns the programs of all families. The slice is the caller's.
+// Commands returns the programs of all families: first those that work on text, then those that work on files and
+// the machine, then those that pack. Suggestions for mistyped names follow this order. The slice is the caller's.
 func Commands() []shell.Command {
 	return slices.Concat(
+		text.Commands(),
 		awk.Commands(),
 		bc.Commands(),
 		charset.Commands(),
 		checksum.Commands(),
 		column.Commands(),
-		compress.Commands(),
-		console.Commands(),
-		date.Commands(),
 		diff.Commands(),
 		dump.Commands(),
-		files.Commands(),
-		filetype.Commands(),
-		find.Commands(),
 		grep.Commands(),
 		jq.Commands(),
-		listing.Commands(),
 		numbers.Commands(),
 		pr.Commands(),
 		sed.Commands(),
 		split.Commands(),
+		files.Commands(),
+		listing.Commands(),
+		find.Commands(),
+		filetype.Commands(),
+		date.Commands(),
 		system.Commands(),
+		console.Commands(),
+		compress.Commands(),
 		tar.Commands(),
-		text.Commands(),
 		zip.Commands(),
 	)
 }

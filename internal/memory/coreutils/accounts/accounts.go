@@ -11,6 +11,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
+// FormatID writes the number of a user or group.
 func FormatID(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
 
 // Database are the users and groups of the machine: its /etc/passwd and /etc/group.
@@ -23,16 +24,17 @@ type Database struct {
 // Account is a line of /etc/passwd or /etc/group.
 type Account struct {
 	Name    string
-	Id      uint32
+	ID      uint32
 	Gid     uint32   // of a user
 	home    string   // of a user
 	shell   string   // of a user
 	members []string // of a group
 }
 
+// New returns the users and groups of the machine that p runs on. They are read when they are first needed.
 func New(p *shell.Proc) *Database { return &Database{proc: p} }
 
-// MaxFile bounds what is read of a file that anybody may have made.
+// MaxFile bounds what is read of a file, which any program may have written.
 const MaxFile = 1 << 20
 
 // read returns the lines of a colon-separated file that have enough fields. Without the
@@ -54,7 +56,7 @@ func (a *Database) read(path string, least int) []Account {
 		if err != nil {
 			continue
 		}
-		e := Account{Name: fields[0], Id: uint32(id)}
+		e := Account{Name: fields[0], ID: uint32(id)}
 		if len(fields) >= 7 {
 			gid, err := strconv.ParseUint(fields[3], 10, 32)
 			if err != nil {
@@ -69,6 +71,7 @@ func (a *Database) read(path string, least int) []Account {
 	return list
 }
 
+// AllUsers returns the users in the order of the file; root alone when there is no file.
 func (a *Database) AllUsers() []Account {
 	if a.users == nil {
 		a.users = a.read("/etc/passwd", 7)
@@ -76,6 +79,7 @@ func (a *Database) AllUsers() []Account {
 	return a.users
 }
 
+// AllGroups returns the groups in the order of the file; root alone when there is no file.
 func (a *Database) AllGroups() []Account {
 	if a.groups == nil {
 		a.groups = a.read("/etc/group", 4)
@@ -83,15 +87,17 @@ func (a *Database) AllGroups() []Account {
 	return a.groups
 }
 
+// ByID returns the first account of the list that has the number.
 func ByID(list []Account, id uint32) (Account, bool) {
 	for _, e := range list {
-		if e.Id == id {
+		if e.ID == id {
 			return e, true
 		}
 	}
 	return Account{}, false
 }
 
+// ByName returns the first account of the list that has the name.
 func ByName(list []Account, name string) (Account, bool) {
 	for _, e := range list {
 		if e.Name == name {
@@ -125,7 +131,7 @@ func (a *Database) GroupID(s string) (uint32, bool) { return accountID(a.AllGrou
 
 func accountID(list []Account, s string) (uint32, bool) {
 	if e, ok := ByName(list, s); ok {
-		return e.Id, true
+		return e.ID, true
 	}
 	n, err := strconv.ParseUint(strings.TrimPrefix(s, "+"), 10, 32)
 	// The highest number stands for "no change" in chown(2).
@@ -140,8 +146,8 @@ func (a *Database) GroupsOf(u Account) []uint32 {
 	ids := []uint32{u.Gid}
 	for _, g := range a.AllGroups() {
 		for _, m := range g.members {
-			if m == u.Name && g.Id != u.Gid {
-				ids = append(ids, g.Id)
+			if m == u.Name && g.ID != u.Gid {
+				ids = append(ids, g.ID)
 				break
 			}
 		}

@@ -72,6 +72,7 @@ func ShortFloat(x float64, prec int, alternate bool) string {
 	return TrimZeros(s)
 }
 
+// TrimZeros takes away the zeros at the end of a fraction, and a point that is left without digits.
 func TrimZeros(s string) string {
 	if strings.Contains(s, ".") {
 		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")

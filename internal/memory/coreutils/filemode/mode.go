@@ -5,6 +5,7 @@ import (
 	"io/fs"
 )
 
+// Octal writes the twelve bits of permission as four octal digits.
 func Octal(bits uint32) string {
 	const digits = "01234567"
 	return string([]byte{digits[bits>>9&7], digits[bits>>6&7], digits[bits>>3&7], digits[bits&7]})
@@ -33,7 +34,7 @@ func Bits(m fs.FileMode) uint32 {
 	return bits
 }
 
-// FromBits is modeBits backwards.
+// FromBits returns the mode with the twelve bits of permission; it is the reverse of Bits.
 func FromBits(bits uint32) fs.FileMode {
 	m := fs.FileMode(bits & 0o777)
 	if bits&SetuidBit != 0 {

@@ -20,6 +20,7 @@ type Space struct {
 // boundless stands for the size of a tree without limits.
 const boundless = int64(1) << 50
 
+// NewSpace returns the space of a tree from its usage and limits.
 func NewSpace(u vfs.Usage) Space {
 	s := Space{Total: u.Limits.Bytes, Used: u.Bytes, Nodes: int64(u.Limits.Nodes), NodesUsed: int64(u.Nodes)}
 	if s.Total <= 0 || s.Total > boundless {
@@ -38,4 +39,5 @@ func (s *Space) Add(o Space) {
 	s.Nodes, s.NodesUsed, s.NodesFree = s.Nodes+o.Nodes, s.NodesUsed+o.NodesUsed, s.NodesFree+o.NodesFree
 }
 
+// BlockSize is the size of a block for input and output, in bytes.
 const BlockSize = 4096

@@ -11,10 +11,10 @@ import (
 type Kind uint8
 
 const (
-	Modify Kind = iota
-	Access
-	Change
-	Birth
+	Modify Kind = iota // of the content
+	Access             // of the last reading
+	Change             // of the content or the attributes
+	Birth              // of the file; the tree does not have it
 )
 
 // HalfYear is how old a file may be for the time of day to be shown.

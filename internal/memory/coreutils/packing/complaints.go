@@ -5,11 +5,12 @@ import (
 )
 
 const (
+	// Bzip2Hint follows the messages about broken data.
 	Bzip2Hint   = "\nYou can use the `bzip2recover' program to attempt to recover\ndata from undamaged sections of corrupted files.\n\n"
 	bzip2Advice = "\nIt is possible that the compressed file(s) have become corrupted.\nYou can use the -tvv option to test integrity of such files.\n" + Bzip2Hint
 )
 
-// Bzip2Complaint is what bzip2 says of a stream that it cannot read.
+// Bzip2Complaint returns the message of bzip2 about a stream that it cannot read.
 func Bzip2Complaint(program, in, out string, err error) string {
 	files := "\tInput file = " + in + ", output file = " + out + "\n"
 	switch codec.FaultOf(err) {

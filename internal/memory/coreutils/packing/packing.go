@@ -13,7 +13,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// Copy copies all of src to dst and takes fuel for it. An error of dst is a writeError.
+// Copy copies all of src to dst and takes fuel for it. An error of dst is a WriteError.
 func Copy(p *shell.Proc, dst io.Writer, src io.Reader) (n int64, err error) {
 	next := nextPart(src)
 	for {

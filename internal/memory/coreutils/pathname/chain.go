@@ -6,6 +6,7 @@ type Chain struct {
 	Next *Chain
 }
 
+// Has reports whether a directory of the chain has the inode number. A nil chain is empty.
 func (d *Chain) Has(ino uint64) bool {
 	for ; d != nil; d = d.Next {
 		if d.Ino == ino {

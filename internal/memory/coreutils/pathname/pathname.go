@@ -58,7 +58,7 @@ func Join(dir, name string) string {
 	return dir + "/" + name
 }
 
-// Beside is joinPath, but without a dot for the current directory.
+// Beside is Join, but without a dot for the current directory.
 func Beside(dir, name string) string {
 	if dir == "." {
 		return name

@@ -6,6 +6,7 @@ import (
 
 const temporaryLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
+// RandomLetters returns n letters and digits for the name of a temporary file.
 func RandomLetters(r *rand.Rand, n int) string {
 	b := make([]byte, n)
 	for i := range b {

@@ -13,6 +13,7 @@ type ByteFeed struct {
 	Ahead []byte // read, not used yet
 }
 
+// NewByteFeed returns a feed without a stream; Reset gives it one.
 func NewByteFeed(p *shell.Proc) *ByteFeed { return &ByteFeed{Lines: NewLineReader(p, nil, '\n')} }
 
 // Reset goes on with another stream.

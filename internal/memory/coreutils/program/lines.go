@@ -41,6 +41,7 @@ type LineReader struct {
 	Count int   // lines that next has returned
 }
 
+// NewLineReader returns a reader of the lines of in that end with delim. The process pays for what it reads.
 func NewLineReader(p *shell.Proc, in io.Reader, delim byte) *LineReader {
 	return &LineReader{p: p, in: in, delim: delim}
 }
@@ -148,7 +149,7 @@ func EachLine(p *shell.Proc, names []string, delim byte, fn func(line []byte) bo
 	return EachLineOf(p, names, delim, (*shell.Proc).Error, fn)
 }
 
-// EachLineOf is eachLine for commands that report files in words of their own.
+// EachLineOf is EachLine for commands that report files in words of their own.
 func EachLineOf(p *shell.Proc, names []string, delim byte, report func(p *shell.Proc, name string, err error), fn func(line []byte) bool) (status int, ended error) {
 	l := NewLineReader(p, nil, delim)
 	for _, name := range FilesOrStdin(names) {

@@ -11,14 +11,14 @@ import (
 // outside, so that it counts what it has taken and, once that is much, looks at what the whole
 // program holds. The zero value is ready.
 type MemoryGuard struct {
-	P              *shell.Proc // asked whether there is room for what is large; nil: nobody is
+	P              *shell.Proc // asked whether there is room for a large value; nil: not asked
 	taken, checked int64
 }
 
 const (
 	// memoryLarge is a value that the machine itself must have room for.
 	memoryLarge = 64 << 10
-	// memoryFree is how much a command may take in all before anybody looks.
+	// memoryFree is how much a command may take in all before the guard looks at the heap.
 	memoryFree = 256 << 20
 	// memoryStep is how much it may take between two looks.
 	memoryStep = 32 << 20

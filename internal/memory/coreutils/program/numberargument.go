@@ -60,7 +60,7 @@ func LimitedNumber(o *Options, text, what, allowed string, least, most int64) (n
 	return n, true
 }
 
-// UnsignedNumber is limitedNumber for commands that know no sign: a minus is no part of a number.
+// UnsignedNumber is LimitedNumber for commands that know no sign: a minus is no part of a number.
 func UnsignedNumber(o *Options, text, what, allowed string, least, most int64) (n int64, ok bool) {
 	if strings.HasPrefix(strings.TrimLeft(text, " \t\n\v\f\r"), "-") {
 		o.RejectQuietly("%s: %s", what, quoting.Name(text))

@@ -74,11 +74,13 @@ func (o *Options) RejectQuietly(format string, args ...any) {
 // End ends the reading with an exit status.
 func (o *Options) End(status int) { o.ended, o.Status = true, status }
 
+// Fail ends the reading with what to type for help, and with the status Wrong.
 func (o *Options) Fail() {
 	o.End(o.Wrong)
 	TryHelp(o.Proc, o.describe())
 }
 
+// Answer ends the reading with a text on standard output.
 func (o *Options) Answer(text string) {
 	o.ended = true
 	if _, err := io.WriteString(o.Proc.Stdout, text); err != nil {

@@ -23,12 +23,13 @@ func AppendPadded(b []byte, n, width int) []byte {
 	return append(b, digits[i:]...)
 }
 
+// PadLeft puts blanks before s until it has width characters.
 func PadLeft(s string, width int) string {
 	return strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s))) + s
 }
 
 // WriteRepeated writes n times the byte. For many it takes fuel; when there is none it writes less,
-// and the next who takes some is told.
+// and the next call that takes some fails.
 func WriteRepeated(out *Output, c byte, n int) {
 	if n <= 64 {
 		for range n {

@@ -8,6 +8,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
+// WriteText writes s. An error stays in out, whose Close reports it.
 func WriteText(out *Output, s string) { _, _ = out.WriteString(s) } // The error stays in out.
 
 // BufferSize is how much is read or written at once.

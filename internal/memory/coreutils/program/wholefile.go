@@ -9,6 +9,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
+// ErrTooBig is the error for a file with more than MaxText bytes.
 var ErrTooBig = errors.New("memory exhausted")
 
 // MaxText bounds a file that has to be held as a whole.
@@ -27,7 +28,7 @@ func ReadInput(p *shell.Proc, name string) ([]byte, error) {
 	return readCounted(p, in, math.MaxInt, func(chunk []byte) int { return len(chunk) })
 }
 
-// ReadWhole reads all of in, up to maxText. The machine counts it, with what its lines will take.
+// ReadWhole reads all of in, up to MaxText bytes. The machine counts it, with what its lines will take.
 func ReadWhole(p *shell.Proc, in io.Reader) ([]byte, error) {
 	return readCounted(p, in, MaxText, func(chunk []byte) int { return 2*len(chunk) + lineCost*bytes.Count(chunk, []byte("\n")) })
 }

@@ -27,6 +27,7 @@ func HostileTree(t *testing.T, archive []byte, limits vfs.Limits) *vfs.FS {
 	return f
 }
 
+// RunHostile runs a command line of plain words in /w/in of the tree, with little fuel.
 func RunHostile(t *testing.T, f *vfs.FS, line string) Outcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)

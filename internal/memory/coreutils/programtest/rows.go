@@ -114,6 +114,7 @@ func RunReadOnly(t *testing.T, setup string, rows []Row) {
 	})
 }
 
+// Prepare runs a script with bash in dir; an empty script does nothing.
 func Prepare(t *testing.T, dir, script string) {
 	t.Helper()
 	if script == "" {
@@ -126,6 +127,7 @@ func Prepare(t *testing.T, dir, script string) {
 	}
 }
 
+// RealEnv returns the environment of both sides with the variables of more. LC_ALL is C unless more sets it.
 func RealEnv(more []string) []string {
 	locale := "LC_ALL=C"
 	for _, v := range more {
@@ -136,6 +138,7 @@ func RealEnv(more []string) []string {
 	return append([]string{locale, "TZ=UTC", "PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME=/root", "TERM=xterm"}, more...)
 }
 
+// RunReal runs the real program in dir.
 func RunReal(t *testing.T, dir string, args []string, r Row) Outcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -166,6 +169,7 @@ func RunReal(t *testing.T, dir string, args []string, r Row) Outcome {
 	return o
 }
 
+// RunVirtual runs the program of package coreutils in dir of the tree.
 func RunVirtual(t *testing.T, tree *vfs.FS, dir string, args []string, r Row) Outcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -192,6 +196,7 @@ func RunOf(t *testing.T, name string) func(p *shell.Proc) int {
 	return nil
 }
 
+// Compare reports where got differs from want, except for what the row leaves loose.
 func Compare(t *testing.T, r Row, got, want Outcome) {
 	t.Helper()
 	if got.Status != want.Status {
@@ -338,6 +343,7 @@ func virtualTree(t *testing.T, f *vfs.FS, root string) map[string]string {
 	return tree
 }
 
+// ReadVirtual returns the content of a file of the tree.
 func ReadVirtual(t *testing.T, f *vfs.FS, path string) []byte {
 	t.Helper()
 	file, err := f.OpenFile(t.Context(), vfs.Cred{}, path, os.O_RDONLY, 0)
@@ -429,6 +435,7 @@ func ImportTree(t *testing.T, root string) *vfs.FS {
 	return f
 }
 
+// WriteVirtual writes a file of the tree.
 func WriteVirtual(t *testing.T, f *vfs.FS, path string, b []byte) {
 	t.Helper()
 	file, err := f.OpenFile(t.Context(), vfs.Cred{}, path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
@@ -509,6 +516,7 @@ func RowsOf(setup string, lines ...string) []Row {
 	return rows
 }
 
+// TarRows makes a row of each line, all with one setup and one looseness.
 func TarRows(loose Looseness, setup string, lines ...string) []Row {
 	rows := make([]Row, 0, len(lines))
 	for _, l := range lines {
@@ -525,6 +533,7 @@ func MadeOnce(t *testing.T, script string) string {
 	return "cp -a " + dir + "/. .\n"
 }
 
+// TextRows makes a row of each line, with the same few lines as standard input.
 func TextRows(lines []string) []Row {
 	var rows []Row
 	for _, line := range lines {

@@ -1,10 +1,13 @@
 package programtest
 
+// AttributesTree is a script that creates files with various modes, owners and times.
 const AttributesTree = `touch -d '2020-01-02 03:04:05.5' a; touch b; mkdir -p d/sub; touch d/f d/sub/g; chmod 644 a b; chmod 755 d; ln -s a la; ln -s nowhere broken; ln -s ../a d/link; ln -s d ld; mkfifo p; chmod 600 p; touch sx; chmod 6755 sx; mkdir sg; chmod 2775 sg; mkdir st; chmod 1777 st; chown 1:1 b; chown -h 2:2 la; chown 3:4 d/f; touch -h -d 2001-02-03 la broken`
 
+// CopyTree is a script that creates files, directories and links to copy, move and remove.
 const CopyTree = `echo one > a; echo two > b; echo old > c; touch -d 2001-01-01 c; mkdir -p d/sub/deep e f/d; echo x > d/x; echo y > d/sub/y; ln -s ../a d/link; ln -s x d/rel; ln a ha; ln d/x d/hx
 ln -s a la; ln -s nowhere broken; ln -s d ld; ln -s loop loop; mkfifo d/pipe; echo fx > f/x; echo fa > f/a; mkdir -m 700 secret; echo s > secret/s; chmod 640 secret/s; chmod 4755 b; chmod 555 f/a; touch -d 2002-02-02 d/x; touch -d 2003-03-03 d d/sub; echo '~' > a~; echo n1 > n.~1~; echo n > n; head -c 20000 /dev/zero > zeros; chown 1:2 secret/s; touch empty; mkdir -m 1777 sticky; mkdir -m 2755 setgid; mkdir g; echo 'with space' > 'g/w s'`
 
+// FillTree is a script that adds paragraphs for fmt and pr to LinesTree.
 const FillTree = LinesTree + `
 printf 'Dr. Smith went home.  He slept (badly).  "Why?" she asked;\nhe said: nothing.  A\nB. C\nword, word, word [open] (paren) end!\n\n\n   indented first\nsecond line of it is here and it is long enough to break surely\nthird\n' > talk
 printf '# one comment line that is long enough\n# to be filled, and more of it\n#\n# next\nplain text\n  # deeper comment\n  # goes on here\n#no blank\n#' > hashes
@@ -15,6 +18,7 @@ seq -s ' ' 1 3000 > numbers
 yes 'The quick brown fox, jumps over it. Then' | head -400 > foxes
 printf ' a\fb\vc\rd e\0 f\0.\ng  \n   \n\t\nh.\n\303\251\303\251 \377x\n' > odd`
 
+// LinesTree is a script that adds files for join, tsort, column and others to TextTree.
 const LinesTree = TextTree + `
 printf 'a 1\nb 2\nc 3\n' > j1
 printf 'a x\nc y\nd z\n' > j2
@@ -33,6 +37,7 @@ printf 'apple\nApply\nbanana\nband\nbandana\ncan\n' > words
 printf 'one,two,three\n1,,3\nlong cell,x,y\n' > csv
 printf 'k v\nlonger value here\nx\n' > table`
 
+// RgTree is a script that creates a tree of sources with ignore files.
 const RgTree = `mkdir -p src/deep .hid node_modules/x build .git src/.cache
 printf 'hello world\nfoo bar\nHELLO\nlast hello' > a.txt
 printf 'fn main() {\n  hello();\n}\n' > src/main.rs
@@ -57,6 +62,7 @@ ln -s ../a.txt src/link
 ln -s src dirlink
 : > empty.txt`
 
+// TextTree is a script that creates small files of text.
 const TextTree = `printf 'one two three\nfour  five\tsix\n\nseven\n' > a
 printf 'x' > noend
 : > empty

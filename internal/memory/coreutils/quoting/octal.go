@@ -4,6 +4,7 @@ import (
 	"strings"
 )
 
+// OctalByte writes c as a backslash and three octal digits.
 func OctalByte(c byte) string {
 	return string([]byte{'\\', '0' + c>>6, '0' + c>>3&7, '0' + c&7})
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/choice"
 )
 
+// CName writes a name as diff does in its headers: as a string of C when it has blanks, quotes, backslashes or
+// bytes that are not printable ASCII.
 func CName(s string) string {
 	plain := true
 	for _, c := range []byte(s) {
@@ -44,16 +46,16 @@ func CName(s string) string {
 type Style uint8
 
 const (
-	Literal    Style = iota
-	quoteShell       // only where a shell would not read it back
+	Literal    Style = iota // as it is
+	quoteShell              // only where a shell would not read it back
 	quoteShellAlways
-	ShellEscape // as quoteShell, unprintable bytes as $'\n'
-	ShellEscapeAlways
-	C            // "a\nb"
-	quoteCMaybe  // the same, without quotes where nothing needs them
-	Escape       // a\nb
-	quoteLocale  // 'a\nb'
-	quoteCLocale // "a\nb"
+	ShellEscape       // as quoteShell, unprintable bytes as $'\n'
+	ShellEscapeAlways // as ShellEscape, always in quotes
+	C                 // "a\nb"
+	quoteCMaybe       // the same, without quotes where nothing needs them
+	Escape            // a\nb
+	quoteLocale       // 'a\nb'
+	quoteCLocale      // "a\nb"
 )
 
 // Styles are the names that --quoting-style takes.
@@ -95,7 +97,7 @@ func Quote(s string, style Style, extra string) string {
 	return quoteForShell(s, style == ShellEscape || style == ShellEscapeAlways)
 }
 
-// runes calls fn for each printable run of s, and for each byte that cannot be printed.
+// EachPrintable calls fn for each printable run of s, and for each byte that cannot be printed.
 func EachPrintable(s string, fn func(text string, raw byte)) {
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
@@ -126,6 +128,7 @@ func EscapeC(s, special string) string {
 	return b.String()
 }
 
+// EscapedByte writes c as an escape of C: one letter, or three octal digits.
 func EscapedByte(c byte) string {
 	if i := strings.IndexByte("\a\b\t\n\v\f\r", c); i >= 0 {
 		return `\` + "abtnvfr"[i:i+1]
@@ -191,5 +194,5 @@ func plainInDoubleQuotes(s string) bool {
 	return plain && !strings.ContainsAny(s[1:], "#~")
 }
 
-// quoteName quotes as messages that name a file in the C locale do: 'x'.
+// Name quotes s as messages that name a file in the C locale do: 'x'.
 func Name(s string) string { return Quote(s, quoteLocale, "") }

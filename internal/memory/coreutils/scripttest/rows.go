@@ -22,6 +22,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
+// AllBytes returns all values of a byte, in order.
 func AllBytes() string {
 	var b strings.Builder
 	for i := range 256 {
@@ -503,6 +504,7 @@ func WriteTree(t *testing.T, tree *vfs.FS, path, text string) {
 	}
 }
 
+// ReadTree returns the content of a file of the tree.
 func ReadTree(t *testing.T, tree *vfs.FS, path string) string {
 	t.Helper()
 	return readHere(t, tree, path)

@@ -12,6 +12,7 @@ import (
 // Units are the letters of powers, from the first.
 const Units = "KMGTPEZY"
 
+// What Parse and ParseBlock return for text that is not a size.
 var (
 	ErrNotSize      = errors.New("not a number")
 	ErrSizeSuffix   = errors.New("invalid suffix")
@@ -129,6 +130,7 @@ func (f Format) Show(n int64) string {
 	return s + f.Letter(power)
 }
 
+// Letter returns the unit of the given power of the base, as the format writes it.
 func (f Format) Letter(power int) string {
 	s := ""
 	if power > 0 {
@@ -170,6 +172,7 @@ func (f Format) scaled(n int64) string {
 	return strconv.FormatInt(whole, 10) + f.Letter(power)
 }
 
+// CeilDiv returns a/b, rounded up.
 func CeilDiv(a, b int64) int64 {
 	if a <= 0 {
 		return a / b

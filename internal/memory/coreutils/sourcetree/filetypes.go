@@ -92,6 +92,7 @@ type FileTypes struct {
 	take, leave      []string
 }
 
+// NewFileTypes returns the kinds of ripgrep, of which none is chosen.
 func NewFileTypes() *FileTypes { return &FileTypes{} }
 
 // Add defines a kind: NAME:GLOB.

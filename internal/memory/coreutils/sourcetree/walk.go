@@ -37,6 +37,7 @@ type File struct {
 	Err      error
 }
 
+// NewWalk returns a walk of any depth. own are names of ignore files to follow besides .gitignore and .ignore.
 func NewWalk(p *shell.Proc, own ...string) *Walk {
 	return &Walk{p: p, own: own, Depth: -1}
 }
@@ -79,27 +80,38 @@ func (w *Walk) Run(root string, bare bool, fn func(File) bool) error {
 	case !strings.HasSuffix(prefix, "/"):
 		prefix += "/"
 	}
-	_, err = w.directory(root, prefix, abs, rules, 1, []uint64{info.Ino}, fn)
+	_, err = w.walkDirectory(directory{path: root, prefix: prefix, abs: abs, rules: rules, depth: 1, above: []uint64{info.Ino}}, fn)
 	return err
 }
 
-// directory walks one directory; goOn is what fn has said last.
-func (w *Walk) directory(dir, prefix, abs string, rules ignoreFiles, depth int, above []uint64, fn func(File) bool) (goOn bool, err error) {
-	if w.Depth >= 0 && depth > w.Depth {
+// directory is one that the walk enters.
+type directory struct {
+	path   string
+	prefix string // of the paths of its entries
+	abs    string
+	rules  ignoreFiles // of the directories above
+	depth  int         // of its entries
+	above  []uint64    // inode numbers of the directories around, against circles of links
+}
+
+// walkDirectory walks one directory; goOn is what fn has returned last.
+func (w *Walk) walkDirectory(d directory, fn func(File) bool) (goOn bool, err error) {
+	if w.Depth >= 0 && d.depth > w.Depth {
 		return true, nil
 	}
-	entries, err := w.p.ReadDir(dir)
+	entries, err := w.p.ReadDir(d.path)
 	if err != nil {
-		return fn(File{Path: dir, Err: err}), nil //nolint:nilerr // fn has been told.
+		return fn(File{Path: d.path, Err: err}), nil //nolint:nilerr // fn has been told.
 	}
+	rules := d.rules
 	if !w.NoIgnore {
-		rules = rules.enter(w.p, abs, w.own...)
+		rules = rules.enter(w.p, d.abs, w.own...)
 	}
 	for _, e := range entries {
 		if err := w.p.Spend(1); err != nil {
 			return false, err
 		}
-		f := File{Path: prefix + e.Name, Name: e.Name, Mode: e.Mode, Depth: depth}
+		f := File{Path: d.prefix + e.Name, Name: e.Name, Mode: e.Mode, Depth: d.depth}
 		ino := e.Ino
 		if e.Mode&fs.ModeSymlink != 0 && w.Follow {
 			if info, err := w.p.Stat(f.Path); err == nil {
@@ -107,7 +119,7 @@ func (w *Walk) directory(dir, prefix, abs string, rules ignoreFiles, depth int, 
 			}
 		}
 		f.IsDir = f.Mode.IsDir()
-		full := strings.TrimSuffix(abs, "/") + "/" + e.Name
+		full := strings.TrimSuffix(d.abs, "/") + "/" + e.Name
 		if w.skips(f, full, rules) {
 			continue
 		}
@@ -120,10 +132,11 @@ func (w *Walk) directory(dir, prefix, abs string, rules ignoreFiles, depth int, 
 		if w.All && !fn(f) {
 			return false, nil
 		}
-		if slices.Contains(above, ino) {
+		if slices.Contains(d.above, ino) {
 			continue
 		}
-		goOn, err := w.directory(f.Path, f.Path+"/", full, rules, depth+1, append(slices.Clip(above), ino), fn)
+		below := directory{path: f.Path, prefix: f.Path + "/", abs: full, rules: rules, depth: d.depth + 1, above: append(slices.Clip(d.above), ino)}
+		goOn, err := w.walkDirectory(below, fn)
 		if err != nil || !goOn {
 			return false, err
 		}

@@ -43,7 +43,7 @@ func runGroups(p *shell.Proc) int {
 			status = 1
 			continue
 		}
-		_, _ = out.WriteString(u + " : " + names(identity{e.Id, a.GroupsOf(e)}) + "\n") // The same.
+		_, _ = out.WriteString(u + " : " + names(identity{e.ID, a.GroupsOf(e)}) + "\n") // The same.
 	}
 	return out.Close(status)
 }

@@ -68,7 +68,7 @@ func identityOf(a *accounts.Database, name string) (identity, bool) {
 			return identity{}, false
 		}
 	}
-	return identity{e.Id, a.GroupsOf(e)}, true
+	return identity{e.ID, a.GroupsOf(e)}, true
 }
 
 // idJob is what the options of id ask for.

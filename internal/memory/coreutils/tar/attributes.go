@@ -61,14 +61,14 @@ func (j *tarJob) account(o *program.Options, s string, list []accounts.Account, 
 		return name, uint32(n), true
 	}
 	if e, found := accounts.ByName(list, s); found {
-		return s, e.Id, true
+		return s, e.ID, true
 	}
 	n, err := strconv.ParseUint(strings.TrimPrefix(s, "+"), 10, 32)
 	if err != nil {
 		return s, 0, false // A name alone leaves the number as it is.
 	}
 	if e, found := accounts.ByID(list, uint32(n)); found {
-		return e.Name, e.Id, true
+		return e.Name, e.ID, true
 	}
 	return "", uint32(n), true
 }

@@ -569,10 +569,10 @@ func (u *tarUnpacker) attributes(path string, h *tarfile.Header) {
 		uid, gid := h.UID, h.GID
 		if !u.as.numeric {
 			if e, ok := accounts.ByName(u.accounts.AllUsers(), h.User); ok && h.User != "" {
-				uid = e.Id
+				uid = e.ID
 			}
 			if e, ok := accounts.ByName(u.accounts.AllGroups(), h.Group); ok && h.Group != "" {
-				gid = e.Id
+				gid = e.ID
 			}
 		}
 		if err := u.p.Chown(path, uid, gid, false); err != nil {
