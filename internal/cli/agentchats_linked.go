@@ -99,7 +99,7 @@ func (a *app) printChat(c store.Chat, entries []store.Entry) {
 				p.text(event.Event{Kind: event.Text, Text: part.Text})
 				continue
 			}
-			p.line(string(part.Type), part.Name, part.MediaType, plural(int64(len(part.Data)), "byte"))
+			p.line(string(part.Type), part.Name, part.MediaType, count(len(part.Data), "byte"))
 		}
 	}
 }

@@ -208,9 +208,9 @@ func (p *agentPrinter) finish(r event.Response) {
 	}
 	var facts []string
 	if r.Turns > 0 {
-		facts = append(facts, plural(r.Turns, "turn"))
+		facts = append(facts, count(r.Turns, "turn"))
 	}
-	facts = append(facts, plural(r.Tools, "tool use"))
+	facts = append(facts, count(r.Tools, "tool use"))
 	if r.DurationMS > 0 {
 		facts = append(facts, millis(r.DurationMS))
 	}
@@ -218,13 +218,13 @@ func (p *agentPrinter) finish(r event.Response) {
 		facts = append(facts, fmt.Sprintf("$%.4f", *r.CostUSD))
 	}
 	if n := int64(len(p.inputs)); n > 0 {
-		facts = append(facts, plural(n, "tool use")+" not finished")
+		facts = append(facts, count(n, "tool use")+" not finished")
 	}
 	if n := len(r.Denials); n > 0 {
 		facts = append(facts, fmt.Sprintf("%d denied", n))
 	}
 	if n := r.Garbage + r.Unknown; n > 0 {
-		facts = append(facts, plural(n, "line")+" not understood")
+		facts = append(facts, count(n, "line")+" not understood")
 	}
 	u := r.Usage
 	tokens := fmt.Sprintf("%d in, %d read from cache, %d written to cache, %d out", u.Input, u.CacheRead, u.CacheWrite, u.Output)
@@ -237,11 +237,4 @@ func (p *agentPrinter) finish(r event.Response) {
 		return
 	}
 	p.line("failed", append([]string{strings.ReplaceAll(string(r.Outcome), "_", " ") + ": " + clip(r.Error)}, facts...)...)
-}
-
-func plural(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

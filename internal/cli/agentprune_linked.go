@@ -38,9 +38,9 @@ func (a *app) pruneAgents(ctx context.Context, f pruneFlags) (err error) {
 	for _, x := range report.Chats {
 		say.line(did+" chat", x.Chat, "of "+x.User, "last used "+when(x.Used))
 	}
-	counts := []string{plural(int64(len(report.Workspaces)), "workspace"), plural(int64(len(report.Chats)), "chat")}
+	counts := []string{count(len(report.Workspaces), "workspace"), count(len(report.Chats), "chat")}
 	if report.Files > 0 {
-		counts = append(counts, plural(report.Files, "file"))
+		counts = append(counts, count(report.Files, "file"))
 	}
 	if report.Busy > 0 {
 		counts = append(counts, fmt.Sprintf("%d in use", report.Busy))

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -50,23 +49,6 @@ func (a *app) assistants(root string) (*assistant.Root, error) {
 	}
 	found.Own, found.Trust = sameDir(found.Dir(), own), &policy.Trust{Dir: h.trustDir()}
 	return found, nil
-}
-
-// configDir follows the XDG base directory specification, which says that a relative path is to be ignored.
-func configDir(env []string, home string) string {
-	if dir := lookup(env, "XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
-		return dir
-	}
-	return filepath.Join(home, ".config")
-}
-
-func sameDir(a, b string) bool {
-	one, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	other, err := os.Stat(b)
-	return err == nil && os.SameFile(one, other)
 }
 
 // completeAssistants completes the names of assistants.

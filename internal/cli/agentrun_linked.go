@@ -202,7 +202,7 @@ func (a *app) pipeline(h host, root *assistant.Root, books *store.Store, f runFl
 	p := agent.New(agent.Options{
 		Assistants: root, Store: books, Keys: keys, Models: models, Servers: servers, Hooks: engine,
 		Walls:   func(s *assistant.Assistant) (sandbox.Driver, sandbox.Spec, error) { return a.walls(h, s, f.backend) },
-		Program: a.agentProgram,
+		Program: func(name string) (args, dirs []string, err error) { return a.agentProgram(name) },
 	})
 	return p, func() {
 		servers.Close()

@@ -4,21 +4,13 @@ package cli
 
 import (
 	"github.com/seed434b0696/agent-sandbox/backend/kube"
-	"github.com/seed434b0696/agent-sandbox/internal/persist"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// newCluster makes the driver of pods, which this program is built with.
+// newCluster returns the driver of pods, which this program is built with.
 func newCluster(h host, k hooks) (sandbox.Driver, error) { return newPods(h, k), nil }
 
-// newKeptCluster makes the one of pods that live on.
-func newKeptCluster(h host, k hooks, l life) (persist.Lifecycle, error) {
-	if l.warm > 0 {
-		return nil, sandbox.Errorf(sandbox.Unsupported, "kube prepares no sandboxes ahead").WithHint("leave --warm out")
-	}
-	return &kube.Kept{Inner: newPods(h, k), Idle: l.idle, TTL: l.ttl, Env: h.env}, nil
-}
-
+// newPods returns the driver of pods.
 func newPods(h host, k hooks) *kube.Driver {
 	return kube.New(kube.Options{
 		Env: h.env, DataDir: h.data, Context: k.cluster.context, Namespace: k.cluster.namespace,

@@ -3,10 +3,8 @@ package cli
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -91,43 +89,4 @@ func (d *denials) dropped() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.more
-}
-
-// refused lists what was refused to a command, for people and models.
-func (p *printer) refused(d *denials) {
-	list := d.all()
-	if len(list) == 0 {
-		return
-	}
-	p.say("refused:")
-	for _, d := range list[:min(len(list), fewDenials)] {
-		p.line("  " + denialLine(d))
-	}
-	if rest := len(list) - fewDenials + d.dropped(); rest > 0 {
-		p.line(fmt.Sprintf("  and %d more; --json lists all, --record FILE collects them", rest))
-	}
-}
-
-// denialLine is "write /etc/hosts: as on the host, read-only (/, built in); to allow it: --rw /etc/hosts".
-func denialLine(d sandbox.Denial) string {
-	text := d.Op + " " + d.Target
-	if d.Reason != "" {
-		text += ": " + d.Reason
-	}
-	var why []string
-	for _, s := range []string{d.Rule, d.Source} {
-		if s != "" {
-			why = append(why, s)
-		}
-	}
-	if len(why) > 0 {
-		text += " (" + strings.Join(why, ", ") + ")"
-	}
-	if len(text) > shortDenial {
-		text = strings.ToValidUTF8(text[:shortDenial], "") + "..."
-	}
-	if d.Fix != "" {
-		text += "; to allow it: " + d.Fix
-	}
-	return printable(text)
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -109,15 +108,4 @@ func printable(s string) string {
 		s = s[n:]
 	}
 	return b.String()
-}
-
-// usageError marks a wrong command line: what is wrong, and which help to read.
-func usageError(command string, format string, args ...any) error {
-	return sandbox.Errorf(sandbox.Invalid, format, args...).WithHint("see '%s --help'", command)
-}
-
-// isUsage reports whether err is already one that we made.
-func isUsage(err error) bool {
-	var e *sandbox.Error
-	return errors.As(err, &e)
 }

@@ -93,11 +93,13 @@ func newExecLike(a *app, path string) *cobra.Command {
 // exec runs a command and ends with its exit status.
 func (a *app) exec(ctx context.Context, f *execFlags, args []string) error {
 	relay, ctx := startRelay(ctx, a.sharesTerminal(), a.err.say)
-	execute := a.execute
+	var code int
+	var err error
 	if f.in != "" {
-		execute = a.executeIn
+		code, err = a.executeIn(ctx, f, args, relay)
+	} else {
+		code, err = a.execute(ctx, f, args, relay)
 	}
-	code, err := execute(ctx, f, args, relay)
 	if sig := relay.stop(); sig != 0 && (err == nil || errors.Is(err, context.Canceled)) {
 		code, err = 128+int(sig), nil
 		a.err.say("killed after " + sig.String())
@@ -163,7 +165,7 @@ func (a *app) execute(ctx context.Context, f *execFlags, args []string, relay *r
 		return res.Code, err
 	}
 	if !f.quiet {
-		a.err.refused(refused)
+		refused.print(a.err)
 	}
 	return res.Code, a.remarkStage(f.cwd, f.stage)
 }

@@ -5,36 +5,12 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"time"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
-
-// addIn adds --in.
-func addIn(fs *pflag.FlagSet, name *string) {
-	fs.StringVar(name, "in", "", "run in the sandbox `NAME`, which 'agent-sandbox create' made")
-}
-
-// checkIn refuses flags that a sandbox which exists can no longer obey.
-func checkIn(cmd *cobra.Command, path string) error {
-	var err error
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		switch f.Name {
-		case "in", "cwd", "json", "quiet", "backend", "context", "namespace": // the last say where it is
-		default:
-			err = usageError(path, "--%s does not go with --in: the sandbox has its policy since it was created", f.Name)
-		}
-	})
-	if cwd := cmd.Flags().Lookup("cwd"); err == nil && cwd.Changed && !filepath.IsAbs(cwd.Value.String()) {
-		err = usageError(path, "with --in the -C directory is one inside the sandbox, and absolute; got %q", cwd.Value.String())
-	}
-	return err
-}
 
 // executeIn runs a command in a sandbox that lives on.
 func (a *app) executeIn(ctx context.Context, f *execFlags, args []string, relay *relay) (code int, err error) {
@@ -63,7 +39,7 @@ func (a *app) executeIn(ctx context.Context, f *execFlags, args []string, relay 
 	}
 	a.remark(res)
 	if !f.quiet {
-		a.err.refused(refusedIn(ctx, box))
+		refusedIn(ctx, box).print(a.err)
 	}
 	return res.Code, nil
 }

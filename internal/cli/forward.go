@@ -27,7 +27,7 @@ loopback of the sandbox, until you press Ctrl-C. Whoever can use this machine ca
 use them. A sandbox that is dialed is not idle.`,
 		Example: `agent-sandbox forward work 8080
 agent-sandbox forward work 18080:8080 9229`,
-		ValidArgsFunction: a.completeName,
+		ValidArgsFunction: a.completeName(),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return usageError(cmd.CommandPath(), "forward takes the name of a sandbox and ports")
@@ -48,14 +48,6 @@ agent-sandbox forward work 18080:8080 9229`,
 	}
 	at.register(cmd.Flags())
 	return describe(cmd, exitForward)
-}
-
-// completeName completes the first argument.
-func (a *app) completeName(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return a.completeKept(cmd, args, prefix)
 }
 
 // forward serves the plan's ports until it is interrupted or the sandbox ends.

@@ -1,12 +1,7 @@
 package cli
 
 import (
-	"errors"
-	"io/fs"
-	"os"
-
 	"github.com/seed434b0696/agent-sandbox/internal/guest"
-	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 )
 
 // actAsGuest runs the guest when this binary was mounted as one: a build without
@@ -17,10 +12,4 @@ func actAsGuest(args, env []string) (code int, ok bool) {
 		return 0, false
 	}
 	return guest.Main(args, env), true
-}
-
-// inside reports whether this process runs in one of our sandboxes.
-func inside() bool {
-	_, err := os.Lstat(layout.Program)
-	return !errors.Is(err, fs.ErrNotExist)
 }

@@ -69,3 +69,10 @@ func usageLine(cmd *cobra.Command) string {
 	}
 	return cmd.Parent().CommandPath() + " " + cmd.Use
 }
+
+// describe puts the EXIT STATUS section of the help on a command.
+func describe(cmd *cobra.Command, exit string) *cobra.Command {
+	cmd.Annotations = map[string]string{"exit": exit}
+	cmd.Flags().BoolP("help", "h", false, "print this help")
+	return cmd
+}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
+	"github.com/seed434b0696/agent-sandbox/internal/persist"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -95,3 +97,20 @@ func cause(err error) error {
 	}
 	return err
 }
+
+// keptHere finds our directories, of which a kept sandbox needs no working directory.
+func (a *app) keptHere() (host, error) {
+	home, err := homeDir(a.env)
+	return host{home: home, data: dataDir(a.env, home), env: a.env}, err
+}
+
+// kept is where sandboxes live on: those of this user's processes, and what is known here of pods.
+func (h host) kept() persist.Store { return persist.Store{Dir: filepath.Join(h.data, "sandboxes")} }
+
+// inside reports whether this process runs in one of our sandboxes.
+func inside() bool {
+	_, err := os.Lstat(layout.Program)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+func (h host) trustDir() string { return filepath.Join(h.data, "trust") }

@@ -63,7 +63,7 @@ func newDiff(a *app) *cobra.Command {
 		Long: `Prints the patch of the workspace that 'stage diff' prints, of a sandbox with a stage and of one in memory.
 --name-status tells what a patch cannot hold, and in memory what changed in other directories, too.`,
 		Example:           "agent-sandbox diff work\nagent-sandbox diff --stat work src",
-		ValidArgsFunction: a.completeKept,
+		ValidArgsFunction: a.completeNames(),
 		Args:              atLeastOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if n := countTrue(f.stat, f.nameStatus, f.json); n > 1 {
@@ -88,13 +88,6 @@ func newDiff(a *app) *cobra.Command {
 	return describe(cmd, exitSimple)
 }
 
-func atLeastOne(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return usageError(cmd.CommandPath(), "%s takes the name of a sandbox", cmd.Name())
-	}
-	return nil
-}
-
 func newApply(a *app) *cobra.Command {
 	var at keptAt
 	var f stageApplyFlags
@@ -104,7 +97,7 @@ func newApply(a *app) *cobra.Command {
 		Long: `All changes, or those at and below each PATH, as 'stage apply' makes them. With a stage no command may run
 meanwhile; what commands have left running ends, and /tmp is empty afterwards.`,
 		Example:           "agent-sandbox apply --dry-run work\nagent-sandbox apply work package.json",
-		ValidArgsFunction: a.completeKept,
+		ValidArgsFunction: a.completeNames(),
 		Args:              atLeastOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withChanges(cmd.Context(), args[0], at, !f.dryRun, func(ctx context.Context, c keptChanges) error {
@@ -138,7 +131,7 @@ func newDiscard(a *app) *cobra.Command {
 		Long: `The workspace stays as it is. With a stage no command may run meanwhile; what commands have left running
 ends, and /tmp is empty afterwards.`,
 		Example:           "agent-sandbox discard work",
-		ValidArgsFunction: a.completeKeptOnce,
+		ValidArgsFunction: a.completeName(),
 		Args:              oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withChanges(cmd.Context(), args[0], at, true, func(ctx context.Context, c keptChanges) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -13,15 +12,6 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/persist"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
-
-// kept is where sandboxes live on: those of this user's processes, and what is known here of pods.
-func (h host) kept() persist.Store { return persist.Store{Dir: filepath.Join(h.data, "sandboxes")} }
-
-// keptHere finds our directories, of which a kept sandbox needs no working directory.
-func (a *app) keptHere() (host, error) {
-	home, err := homeDir(a.env)
-	return host{home: home, data: dataDir(a.env, home), env: a.env}, err
-}
 
 // newLifecycle makes a backend's sandboxes live on. Where they are pods this is the first thing that is done: this process
 // may become another program, which begins anew.

@@ -44,13 +44,6 @@ func (m memory) finish(ctx context.Context, apply bool) (*memoryReport, error) {
 	return &memoryReport{List: list, Applied: true, Kept: done.Kept, Finished: done.Finished}, err
 }
 
-// remarkFinished says what of an earlier run was finished.
-func (a *app) remarkFinished(paths []string) {
-	if len(paths) > 0 {
-		a.err.say("finished what a run was killed in: " + count(len(paths), "change") + " applied")
-	}
-}
-
 // remarkMemory says what became of the changes.
 func (a *app) remarkMemory(ctx context.Context, m memory, f *execFlags, code int) error {
 	r, err := m.finish(ctx, f.apply && code == 0)

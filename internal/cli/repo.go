@@ -68,13 +68,6 @@ func atMostOnePath(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func first(args []string) string {
-	if len(args) == 0 {
-		return ""
-	}
-	return args[0]
-}
-
 // completeDirectory completes the names of directories.
 func completeDirectory(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveFilterDirs

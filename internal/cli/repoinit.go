@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed434b0696/agent-sandbox/internal/persist"
 	"github.com/seed434b0696/agent-sandbox/internal/repo"
 	"github.com/seed434b0696/agent-sandbox/policy"
 )
@@ -102,10 +100,4 @@ func (a *app) destroyRepo(ctx context.Context, h host, r repo.Repo) error {
 		}
 	}
 	return err
-}
-
-// belongsTo tells whether a sandbox is one that start made for a repository.
-func belongsTo(record persist.Record, r repo.Repo) bool {
-	return record.Backend == dockerBackend && record.Spec.Workspace == r.Path && record.Spec.Target == r.Target() &&
-		strings.HasPrefix(record.ID, "agent-sandbox-") && strings.HasSuffix(record.ID, "-"+r.Hash())
 }

@@ -2,17 +2,13 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/seed434b0696/agent-sandbox/internal/engine"
-	"github.com/seed434b0696/agent-sandbox/internal/images"
 	"github.com/seed434b0696/agent-sandbox/internal/persist"
 	"github.com/seed434b0696/agent-sandbox/internal/repo"
-	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -151,130 +147,4 @@ func (a *app) createRepo(ctx context.Context, s *startedRepo, spec sandbox.Spec)
 		return err
 	}
 	return errors.Join(a.identify(ctx, box, s.Path), box.Detach())
-}
-
-// repoSpec describes a repository's sandbox.
-func (a *app) repoSpec(ctx context.Context, s *startedRepo) (sandbox.Spec, error) {
-	image, registry, err := s.BuiltImage(ctx, s.engine)
-	if err != nil {
-		return sandbox.Spec{}, err
-	}
-	layers, err := a.repoLayers(s.Repo, s.host, registry)
-	if err != nil {
-		return sandbox.Spec{}, err
-	}
-	spec := sandbox.Spec{
-		Name: s.Container(s.flags.branch), Workspace: s.Path, Home: s.host.home, Env: a.env,
-		Layers: layers, Resident: true, Image: image, Target: s.Target(), Volumes: s.Volumes(),
-	}
-	if s.flags.branch != "" {
-		spec.Dir = s.Dir(s.flags.branch)
-	}
-	return spec, nil
-}
-
-// repoLayers are the layers of a repository's policy: what its tools need stands below what the user configured, and what
-// its own directory says above.
-func (a *app) repoLayers(r repo.Repo, h host, registry string) ([]sandbox.Layer, error) {
-	layers, err := policy.Load(a.sources(h, &options{}))
-	if err != nil {
-		return nil, err
-	}
-	own, err := r.Layer(&policy.Trust{Dir: h.trustDir()})
-	if err != nil {
-		return nil, err
-	}
-	layers = slices.Insert(layers, 1, repo.Defaults(registry))
-	return slices.Insert(layers, len(layers)-1, own), nil
-}
-
-// provision makes the worktree of a branch, in a sandbox of its own from the same image and with the same policy.
-func (a *app) provision(ctx context.Context, s *startedRepo, spec sandbox.Spec) error {
-	spec.Name, spec.Dir, spec.Resident = spec.Name+"-provision", "", false
-	spec.Policy.Commands = map[string]sandbox.CommandRule{"git": "true"} // the script is ours
-	box, err := sandbox.Create(ctx, s.driver.Inner, spec)
-	if err != nil {
-		return err
-	}
-	said, err := s.Provision(ctx, box, s.flags.branch)
-	for _, line := range said {
-		a.err.line(line)
-	}
-	return errors.Join(err, box.Close(context.WithoutCancel(ctx)))
-}
-
-// sameSpec tells whether a sandbox that was made from was is what is would make.
-func sameSpec(was, is sandbox.Spec) bool {
-	is.Env, was.Env, is.State, was.State = nil, nil, "", ""
-	is.Resident, was.Resident = false, false
-	a, aerr := json.Marshal(was)
-	b, berr := json.Marshal(is)
-	return aerr == nil && berr == nil && string(a) == string(b)
-}
-
-func newCheckout(a *app) *cobra.Command {
-	var f repoFlags
-	var dir string
-	cmd := &cobra.Command{
-		Use:   "checkout [flags] BRANCH",
-		Short: "make the worktree of a branch, without starting anything",
-		Long: `In the volume that the sandboxes of this repository share, where each branch has a
-worktree of its own below /repo-shelf/worktrees. It starts at origin's branch of
-that name, the host's, or origin's main.`,
-		Example: "agent-sandbox checkout feat/search\nagent-sandbox shell --branch feat/search",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usageError(cmd.CommandPath(), "checkout takes one branch")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			f.branch = args[0]
-			if f.branch == "" {
-				return usageError(cmd.CommandPath(), "checkout takes one branch")
-			}
-			return a.checkout(cmd.Context(), dir, &f)
-		},
-	}
-	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVarP(&dir, "cwd", "C", "", "work in `DIR` instead of the current directory")
-	cmd.Flags().StringVar(&f.baseTag, "base-tag", "", "use the base image with the tag `TAG` instead of latest")
-	return describe(cmd, exitSimple)
-}
-
-func (a *app) checkout(ctx context.Context, dir string, f *repoFlags) error {
-	relay, ctx := startRelay(ctx, false, a.err.say)
-	defer relay.stop()
-	s, err := a.openRepo(ctx, dir, f)
-	if err != nil {
-		return err
-	}
-	defer s.engine.Close()
-	if err := images.CheckTag(f.baseTag); err != nil {
-		return err
-	}
-	image, err := repo.BaseImage(ctx, s.engine, f.baseTag)
-	if err != nil {
-		return err
-	}
-	release, err := s.Lock(ctx, s.host.lockDir())
-	if err != nil {
-		return err
-	}
-	defer release()
-	layers, err := a.repoLayers(s.Repo, s.host, "")
-	if err != nil {
-		return err
-	}
-	owner, err := s.Owner()
-	if err != nil {
-		return err
-	}
-	if err := s.Own(ctx, s.engine, image, owner); err != nil {
-		return err
-	}
-	return a.provision(ctx, s, sandbox.Spec{
-		Name: s.Container(f.branch), Workspace: s.Path, Home: s.host.home, Env: a.env, Layers: layers,
-		Image: image, Target: s.Target(), Volumes: s.Volumes(),
-	})
 }

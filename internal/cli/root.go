@@ -9,18 +9,6 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// The EXIT STATUS sections of the help.
-const (
-	exitSimple = `  0    done
-  125  something went wrong`
-	exitExec = `  N    the command's own exit status; 128+n when signal n killed it
-  124  the wall-clock limit passed
-  125  the sandbox could not be built, or failed
-  126  the command cannot be executed
-  127  the command does not exist in the sandbox
-  130  interrupted`
-)
-
 func newRoot(a *app) *cobra.Command {
 	root := newExecLike(a, "agent-sandbox")
 	root.Short = "run commands that nobody has read inside a sandbox"
@@ -66,30 +54,6 @@ func newHelp() *cobra.Command {
 		},
 	}
 	return describe(cmd, exitSimple)
-}
-
-// describe puts the EXIT STATUS section of the help on a command.
-func describe(cmd *cobra.Command, exit string) *cobra.Command {
-	cmd.Annotations = map[string]string{"exit": exit}
-	cmd.Flags().BoolP("help", "h", false, "print this help")
-	completeFlags(cmd)
-	return cmd
-}
-
-// flagError makes one line of what the flag library says.
-func flagError(cmd *cobra.Command, err error) error {
-	text := err.Error()
-	if isUsage(err) {
-		return err
-	}
-	return usageError(cmd.CommandPath(), "%s", text)
-}
-
-func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usageError(cmd.CommandPath(), "%s takes no argument, got %q", cmd.Name(), args[0])
-	}
-	return nil
 }
 
 // unknownCommand is the answer to "agent-sandbox ls".

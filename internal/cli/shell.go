@@ -77,7 +77,7 @@ func (a *app) shell(ctx context.Context, f *execFlags) error {
 	}
 	status, err := a.converse(ctx, f, box, sessions)
 	if !f.quiet {
-		a.err.refused(refused)
+		refused.print(a.err)
 	}
 	if err = errors.Join(err, box.Close(context.WithoutCancel(ctx))); err == nil && status != 0 {
 		err = exitStatus(status)

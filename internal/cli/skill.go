@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -143,22 +142,6 @@ func (a *app) printSkills(skills []skill.Skill) {
 		rows = append(rows, []string{s.Name, string(s.Scope), shorten(strings.Join(strings.Fields(s.Description), " "))})
 	}
 	a.printColumns(rows)
-}
-
-// shorten keeps a table's line on a usual terminal.
-func shorten(s string) string {
-	const most = 80
-	if r := []rune(s); len(r) > most {
-		return string(r[:most-3]) + "..."
-	}
-	return s
-}
-
-// printText prints lines that may come from hostile files.
-func (a *app) printText(text string) {
-	for line := range strings.Lines(text) {
-		fmt.Fprintln(a.out, printable(strings.ReplaceAll(strings.TrimRight(line, "\r\n"), "\t", "    ")))
-	}
 }
 
 // complete offers the names of skills, then directories.

@@ -24,7 +24,7 @@ func newSnapshot(a *app) *cobra.Command {
 What runs is stopped for as long as it takes, and goes on. Without a name the snapshot
 gets one, which is printed. It lasts as long as the sandbox.`,
 		Example:           "agent-sandbox snapshot work before-upgrade\nagent-sandbox restore work before-upgrade",
-		ValidArgsFunction: a.completeKeptOnce,
+		ValidArgsFunction: a.completeName(),
 		Args:              between(1, 2, "the name of a sandbox, and one for the snapshot"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := time.Now().UTC().Format("20060102-150405.000")
@@ -52,7 +52,7 @@ func newSnapshots(a *app) *cobra.Command {
 		Use:               "snapshots [flags] NAME",
 		Short:             "list the snapshots of a sandbox, or remove one",
 		Example:           "agent-sandbox snapshots work\nagent-sandbox snapshots --remove before-upgrade work",
-		ValidArgsFunction: a.completeKeptOnce,
+		ValidArgsFunction: a.completeName(),
 		Args:              oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withKept(cmd.Context(), args[0], at, func(ctx context.Context, _ persist.Record, box *sandbox.Sandbox) error {
@@ -97,7 +97,7 @@ func newRestore(a *app) *cobra.Command {
 the snapshot. What was changed since is lost; the snapshot stays. ` + `
 ` + snapshotsAre,
 		Example:           "agent-sandbox restore work before-upgrade",
-		ValidArgsFunction: a.completeSnapshot,
+		ValidArgsFunction: a.completeSnapshot(),
 		Args:              between(2, 2, "the names of a sandbox and of a snapshot"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withKept(cmd.Context(), args[0], at, func(ctx context.Context, _ persist.Record, box *sandbox.Sandbox) error {
@@ -119,7 +119,7 @@ func newFork(a *app) *cobra.Command {
 with the first. ` + `
 ` + snapshotsAre,
 		Example:           "agent-sandbox fork work try-2\nagent-sandbox fork --snapshot before-upgrade work other-way",
-		ValidArgsFunction: a.completeKeptOnce,
+		ValidArgsFunction: a.completeName(),
 		Args:              between(2, 2, "the names of a sandbox and of the new one"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := persist.CheckName(args[1]); err != nil {
@@ -158,35 +158,20 @@ func (a *app) fork(ctx context.Context, of persist.Record, box *sandbox.Sandbox,
 	return forked.Detach()
 }
 
-func between(least, most int, what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) < least || len(args) > most {
-			return usageError(cmd.CommandPath(), "%s takes %s", cmd.Name(), what)
-		}
-		return nil
-	}
-}
-
-// completeKeptOnce offers the names of sandboxes for the first argument.
-func (a *app) completeKeptOnce(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return a.completeKept(cmd, args, typed)
-}
-
 // completeSnapshot offers the names of sandboxes, and then those of the snapshots.
-func (a *app) completeSnapshot(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) == 0 {
-		return a.completeKept(cmd, args, typed)
-	}
-	var names []string
-	_ = a.withKept(cmd.Context(), args[0], keptAtOf(cmd), func(ctx context.Context, _ persist.Record, box *sandbox.Sandbox) error {
-		list, err := box.Snapshots(ctx)
-		for _, s := range list {
-			names = append(names, s.Name)
+func (a *app) completeSnapshot() cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return a.namesOf(cmd), cobra.ShellCompDirectiveNoFileComp
 		}
-		return err
-	}) // nothing is offered then
-	return names, cobra.ShellCompDirectiveNoFileComp
+		var names []string
+		_ = a.withKept(cmd.Context(), args[0], keptAtOf(cmd), func(ctx context.Context, _ persist.Record, box *sandbox.Sandbox) error {
+			list, err := box.Snapshots(ctx)
+			for _, s := range list {
+				names = append(names, s.Name)
+			}
+			return err
+		}) // completion offers what it can read
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
 }

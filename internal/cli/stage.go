@@ -152,18 +152,20 @@ func (s *scope) inside(st *stage.Stage, paths []string) []string {
 	return out
 }
 
-// complete offers the names of stages, then files.
-func (a *app) completeStage(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	cwd, _ := cmd.Flags().GetString("cwd") // every one has it
-	s, err := a.stages(cwd)
-	if err != nil || len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveDefault
+// completeStage offers the names of stages, then files.
+func (a *app) completeStage() cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		cwd, _ := cmd.Flags().GetString("cwd") // every command of a stage has the flag
+		s, err := a.stages(cwd)
+		if err != nil || len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		var names []string
+		for _, st := range s.here() {
+			names = append(names, st.Name)
+		}
+		return names, cobra.ShellCompDirectiveDefault
 	}
-	var names []string
-	for _, st := range s.here() {
-		names = append(names, st.Name)
-	}
-	return names, cobra.ShellCompDirectiveDefault
 }
 
 // within reports whether path is dir or lies below it.

@@ -48,7 +48,7 @@ agent-sandbox stage apply
 agent-sandbox stage apply upgrade package.json src
 agent-sandbox stage apply --force -- src/main.go
 agent-sandbox stage apply --protected .vscode/settings.json`,
-		ValidArgsFunction: a.completeStage,
+		ValidArgsFunction: a.completeStage(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.stages(f.cwd)
 			if err != nil {

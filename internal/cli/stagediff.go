@@ -59,7 +59,7 @@ bits; a binary file is one line. What a patch cannot hold, such as an empty dire
 agent-sandbox stage diff --stat
 agent-sandbox stage diff upgrade src/main.go
 agent-sandbox stage diff --json | jq '.changes[] | select(.conflict)'`,
-		ValidArgsFunction: a.completeStage,
+		ValidArgsFunction: a.completeStage(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if n := countTrue(f.stat, f.nameStatus, f.json); n > 1 {
 				return usageError(cmd.CommandPath(), "--stat, --name-status and --json exclude each other")

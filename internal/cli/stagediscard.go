@@ -18,7 +18,7 @@ func newStageDiscard(a *app) *cobra.Command {
 		Long: `The changes are lost; the workspace stays as it is. Without a NAME it is the stage
 called default, or the only one. A stage that a command runs on is not removed.`,
 		Example:           "agent-sandbox stage discard\nagent-sandbox stage discard upgrade\nagent-sandbox stage discard --all -C ~/src/gone",
-		ValidArgsFunction: a.completeStage,
+		ValidArgsFunction: a.completeStage(),
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) > 1:

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -120,21 +119,4 @@ func (d stageDocument) state() string {
 		return d.Problem
 	}
 	return "-"
-}
-
-// printColumns aligns all columns but the last.
-func (a *app) printColumns(rows [][]string) {
-	width := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			row[i] = printable(cell)
-			width[i] = max(width[i], utf8.RuneCountInString(row[i]))
-		}
-	}
-	for _, row := range rows {
-		for i, cell := range row[:len(row)-1] {
-			fmt.Fprintf(a.out, "%-*s  ", width[i], cell)
-		}
-		fmt.Fprintln(a.out, row[len(row)-1])
-	}
 }

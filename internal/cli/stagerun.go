@@ -2,23 +2,10 @@ package cli
 
 import (
 	"fmt"
-	"strings"
-
-	"github.com/spf13/pflag"
 
 	"github.com/seed434b0696/agent-sandbox/internal/stage"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
-
-func addStage(fs *pflag.FlagSet, name *string) {
-	add(fs, "stage", stage.DefaultName, "write to a stage of the workspace, `NAME` or default, and not to\nthe workspace: see 'agent-sandbox stage --help'", func(s string) error {
-		if s == "" {
-			return fmt.Errorf("expected a name, got an empty one")
-		}
-		*name = s
-		return nil
-	})
-}
 
 // stageReport is what exec --json tells about the stage that a command ran on.
 type stageReport struct {
@@ -88,22 +75,4 @@ func (r *stageReport) line(cwd string) string {
 	}
 	return fmt.Sprintf("%s in stage %s%s: 'agent-sandbox stage diff%s' shows, 'stage apply%s' makes, 'stage discard%s' drops them",
 		count(r.Changes, "change"), r.Name, conflicts, where, where, where)
-}
-
-// count is "1 change", "2 changes".
-func count(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
-}
-
-// shellWord quotes s where a shell would not take it as it is.
-func shellWord(s string) string {
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return !strings.ContainsRune("_-./:=@%+,~", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
-	}) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

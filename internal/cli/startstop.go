@@ -23,7 +23,7 @@ directory's.`,
 		Example: `agent-sandbox start work
 agent-sandbox start --branch feat/search .
 agent-sandbox start --build ~/src/project`,
-		ValidArgsFunction: a.completeKept,
+		ValidArgsFunction: a.completeNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			start := func(ctx context.Context, k kept) error { return k.Start(ctx, k.name, a.env) }
 			return a.eachNamed(cmd, args, f.set(), at, start, func(ctx context.Context, path string) error {
@@ -50,7 +50,7 @@ func newStop(a *app) *cobra.Command {
 For a PATH, or the working directory, it is the repository's sandbox, or with
 --branch that of a branch.`,
 		Example:           "agent-sandbox stop work\nagent-sandbox stop --branch feat/search .",
-		ValidArgsFunction: a.completeKept,
+		ValidArgsFunction: a.completeNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			stop := func(ctx context.Context, k kept) error { return k.Stop(ctx, k.name) }
 			return a.eachNamed(cmd, args, f.set(), at, stop, func(ctx context.Context, path string) error {

@@ -121,11 +121,11 @@ func (a *app) within(ctx context.Context, name string, at keptAt, do func(contex
 
 // completePlace completes NAME: as the nth argument, and files of the host as the other.
 func (a *app) completePlace(nth int) func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return func(cmd *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) != nth {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
-		names, _ := a.completeKept(cmd, nil, prefix)
+		names := a.namesOf(cmd)
 		for i := range names {
 			names[i] += ":"
 		}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -329,7 +330,7 @@ func opens(p sandbox.Policy) []string {
 	for _, path := range fs.Sockets {
 		add("connect to: %s", path)
 	}
-	for _, name := range sortedKeys(p.Commands) {
+	for _, name := range slices.Sorted(maps.Keys(p.Commands)) {
 		if rule := p.Commands[name]; rule != "false" {
 			add("command: %s = %s", name, rule)
 		}
@@ -337,7 +338,7 @@ func opens(p sandbox.Policy) []string {
 	for _, name := range p.Env.Pass {
 		add("environment: pass %s", name)
 	}
-	for _, name := range sortedKeys(p.Env.Set) {
+	for _, name := range slices.Sorted(maps.Keys(p.Env.Set)) {
 		add("environment: set %s=%s", name, p.Env.Set[name])
 	}
 	return append(out, limitLines(p.Limits)...)
@@ -372,7 +373,7 @@ func opensNetwork(p sandbox.Policy) []string {
 	if n.Upstream != "" {
 		add("network: send everything through %s", withoutPassword(n.Upstream))
 	}
-	for _, name := range sortedKeys(p.Secrets) {
+	for _, name := range slices.Sorted(maps.Keys(p.Secrets)) {
 		s := p.Secrets[name]
 		hosts := strings.Join(s.Hosts, ", ")
 		switch {

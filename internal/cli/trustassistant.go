@@ -61,7 +61,7 @@ func (a *app) trustAssistant(store *policy.Trust, dir, name string, yes bool) er
 		fmt.Fprintf(a.out, "  %s\n", printable(line))
 	}
 	files := strings.Split(strings.TrimSpace(string(content)), "\n")
-	fmt.Fprintf(a.out, "\nThat is the assistant and the connectors beside it, %s:\n", plural(int64(len(files)), "file"))
+	fmt.Fprintf(a.out, "\nThat is the assistant and the connectors beside it, %s:\n", count(len(files), "file"))
 	const most = 50
 	for i, line := range files {
 		if i == most {

@@ -32,22 +32,3 @@ func onlyRepoFlags(cmd *cobra.Command) error {
 	})
 	return err
 }
-
-func newShowRun(a *app) *cobra.Command {
-	var f repoFlags
-	cmd := &cobra.Command{
-		Use:   "show-run [flags] [PATH]",
-		Short: "print the docker command that a repository's sandbox is",
-		Long: `The container as 'agent-sandbox start' asks the engine for it, quoted for a shell.
-What has no place on a command line is missing: who runs it by hand has no
-supervisor inside, and so no guard for names that are not there yet.`,
-		Example:           "agent-sandbox show-run\nagent-sandbox show-run --branch feat/search ~/src/project",
-		ValidArgsFunction: completeDirectory,
-		Args:              atMostOnePath,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.showRun(cmd.Context(), first(args), &f)
-		},
-	}
-	f.register(cmd, false)
-	return describe(cmd, exitSimple)
-}

@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/seed434b0696/agent-sandbox/policy"
+)
+
+func noChoice() []string { return nil }
+
+// completeFlags completes the values of the flags of cmd and its subcommands that have a fixed choice.
+func completeFlags(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		completeFlags(sub)
+	}
+	choices := map[string]func() []string{
+		"backend": func() []string { return known },
+		"network": func() []string { return []string{"none", "host"} },
+		"preset":  policy.PresetNames,
+		// Nothing to offer, and no names of files either.
+		"allow": noChoice, "deny": noChoice, "private-host": noChoice, "publish": noChoice, "secret": noChoice,
+		"context": noChoice, "namespace": noChoice, "storage": noChoice, "storage-class": noChoice,
+		"limit": func() []string {
+			var out []string
+			for _, name := range limitNames {
+				out = append(out, name+"=")
+			}
+			return out
+		},
+	}
+	for name, values := range choices {
+		if cmd.Flags().Lookup(name) == nil {
+			continue
+		}
+		complete := func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return values(), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		}
+		if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
+			panic(err) // only for a flag that does not exist or has one already
+		}
+	}
+}

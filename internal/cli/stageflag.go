@@ -1,0 +1,19 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"github.com/seed434b0696/agent-sandbox/internal/stage"
+)
+
+func addStage(fs *pflag.FlagSet, name *string) {
+	add(fs, "stage", stage.DefaultName, "write to a stage of the workspace, `NAME` or default, and not to\nthe workspace: see 'agent-sandbox stage --help'", func(s string) error {
+		if s == "" {
+			return fmt.Errorf("expected a name, got an empty one")
+		}
+		*name = s
+		return nil
+	})
+}
