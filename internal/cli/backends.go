@@ -72,3 +72,6 @@ func newDriver(name string, h host, k hooks) (sandbox.Driver, error) {
 func addBackend(fs *pflag.FlagSet, name *string) {
 	fs.StringVar(name, "backend", "", "the kind of wall: `NAME` is bwrap, docker, kube, or virtual\n(in memory)")
 }
+
+// dockerBackend is the one that repositories' sandboxes have.
+const dockerBackend = "docker"

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -215,4 +217,14 @@ func (a *app) dryRun(box *sandbox.Sandbox, cmd sandbox.Cmd) error {
 	}
 	fmt.Fprintln(a.out, line)
 	return nil
+}
+
+// unknownCommand is the answer to "agent-sandbox ls".
+func unknownCommand(root *cobra.Command, args []string) error {
+	e := sandbox.Errorf(sandbox.Invalid, "unknown command %q", args[0])
+	_, err := exec.LookPath(args[0])
+	if near := root.SuggestionsFor(args[0]); len(near) > 0 && err != nil {
+		return e.WithHint("did you mean 'agent-sandbox %s'?", near[0])
+	}
+	return e.WithHint("to run it inside a sandbox: agent-sandbox -- %s", strings.Join(args, " "))
 }

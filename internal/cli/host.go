@@ -114,3 +114,6 @@ func inside() bool {
 }
 
 func (h host) trustDir() string { return filepath.Join(h.data, "trust") }
+
+// lockDir is where the locks of repositories are.
+func (h host) lockDir() string { return filepath.Join(h.data, "repositories") }

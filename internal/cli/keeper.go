@@ -14,9 +14,6 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// keeperCommand is how this program is started as a sandbox's keeper.
-const keeperCommand = "keep"
-
 // newKeeper is what create and start run in the background. Its standard error is the sandbox's log.
 func newKeeper(a *app) *cobra.Command {
 	cmd := &cobra.Command{

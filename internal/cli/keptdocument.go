@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"strings"
 	"sync"
 	"time"
 
@@ -111,10 +110,4 @@ func (d *keptDocument) describeRepo(r persist.Record) {
 		return
 	}
 	d.Repo, d.Mode, d.Workdir = r.Spec.Workspace, repo.Mode(r.Spec.Dir), cmp.Or(r.Spec.Dir, r.Spec.Target)
-}
-
-// belongsTo tells whether a sandbox is one that start made for a repository.
-func belongsTo(record persist.Record, r repo.Repo) bool {
-	return record.Backend == dockerBackend && record.Spec.Workspace == r.Path && record.Spec.Target == r.Target() &&
-		strings.HasPrefix(record.ID, "agent-sandbox-") && strings.HasSuffix(record.ID, "-"+r.Hash())
 }

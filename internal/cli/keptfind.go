@@ -288,3 +288,6 @@ func keptAtOf(cmd *cobra.Command) keptAt {
 	}
 	return keptAt{value("backend"), clusterFlags{context: value("context"), namespace: value("namespace")}}
 }
+
+// keeperCommand is how this program is started as a sandbox's keeper.
+const keeperCommand = "keep"

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -57,9 +56,6 @@ func (a *app) sortArgument(arg string) (isRepo bool, err error) {
 // openEngine connects to the container engine. The caller closes it.
 func (a *app) openEngine(ctx context.Context) (*engine.Client, error) { return engine.Open(ctx, a.env) }
 
-// lockDir is where the locks of repositories are.
-func (h host) lockDir() string { return filepath.Join(h.data, "repositories") }
-
 // atMostOnePath is for commands that take a repository's directory.
 func atMostOnePath(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
@@ -71,4 +67,10 @@ func atMostOnePath(cmd *cobra.Command, args []string) error {
 // completeDirectory completes the names of directories.
 func completeDirectory(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// belongsTo tells whether a sandbox is one that start made for a repository.
+func belongsTo(record persist.Record, r repo.Repo) bool {
+	return record.Backend == dockerBackend && record.Spec.Workspace == r.Path && record.Spec.Target == r.Target() &&
+		strings.HasPrefix(record.ID, "agent-sandbox-") && strings.HasSuffix(record.ID, "-"+r.Hash())
 }

@@ -12,9 +12,6 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// dockerBackend is the one that repositories' sandboxes have.
-const dockerBackend = "docker"
-
 // repoFlags say which of a repository's sandboxes is meant, and what it starts from.
 type repoFlags struct {
 	branch  string

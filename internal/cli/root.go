@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"os/exec"
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 func newRoot(a *app) *cobra.Command {
@@ -54,14 +51,4 @@ func newHelp() *cobra.Command {
 		},
 	}
 	return describe(cmd, exitSimple)
-}
-
-// unknownCommand is the answer to "agent-sandbox ls".
-func unknownCommand(root *cobra.Command, args []string) error {
-	e := sandbox.Errorf(sandbox.Invalid, "unknown command %q", args[0])
-	_, err := exec.LookPath(args[0])
-	if near := root.SuggestionsFor(args[0]); len(near) > 0 && err != nil {
-		return e.WithHint("did you mean 'agent-sandbox %s'?", near[0])
-	}
-	return e.WithHint("to run it inside a sandbox: agent-sandbox -- %s", strings.Join(args, " "))
 }
