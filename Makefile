@@ -12,7 +12,7 @@ version := $(shell git describe --tags --match 'v*' --dirty 2>/dev/null || echo 
 commit  := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 # The commit's date, so that one commit builds one binary.
 date    := $(shell git log -1 --format=%cd --date=format:%Y-%m-%d 2>/dev/null || echo unknown)
-stamp   := -X github.com/seed434b0696/agent-sandbox/internal/cli.version=$(version) -X github.com/seed434b0696/agent-sandbox/internal/cli.commit=$(commit) -X github.com/seed434b0696/agent-sandbox/internal/cli.date=$(date)
+stamp   := -X github.com/seed434b0696/agent-sandbox/internal/cli/console.version=$(version) -X github.com/seed434b0696/agent-sandbox/internal/cli/console.commit=$(commit) -X github.com/seed434b0696/agent-sandbox/internal/cli/console.date=$(date)
 
 # The version is stamped above; the go command's own stamp fails in a checkout of another user.
 go := source build/scripts/project.sh && use_go && CGO_ENABLED=0 go

@@ -4,9 +4,11 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+
+	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 )
 
-func newCompletion(a *app) *cobra.Command {
+func newCompletion(a *console.App) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish"}
 	cmd := &cobra.Command{
 		Use:   "completion bash|zsh|fish",
@@ -16,20 +18,20 @@ agent-sandbox completion fish > ~/.config/fish/completions/agent-sandbox.fish`,
 		ValidArgs: shells,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 || !slices.Contains(shells, args[0]) {
-				return usageError(cmd.CommandPath(), "expected one of bash, zsh, fish")
+				return console.UsageError(cmd.CommandPath(), "expected one of bash, zsh, fish")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch args[0] {
 			case "bash":
-				return cmd.Root().GenBashCompletionV2(a.out, true)
+				return cmd.Root().GenBashCompletionV2(a.Out, true)
 			case "zsh":
-				return cmd.Root().GenZshCompletion(a.out)
+				return cmd.Root().GenZshCompletion(a.Out)
 			default:
-				return cmd.Root().GenFishCompletion(a.out, true)
+				return cmd.Root().GenFishCompletion(a.Out, true)
 			}
 		},
 	}
-	return describe(cmd, exitSimple)
+	return console.Describe(cmd, console.ExitSimple)
 }

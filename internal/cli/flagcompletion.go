@@ -3,6 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
 	"github.com/seed434b0696/agent-sandbox/policy"
 )
 
@@ -14,7 +15,7 @@ func completeFlags(cmd *cobra.Command) {
 		completeFlags(sub)
 	}
 	choices := map[string]func() []string{
-		"backend": func() []string { return known },
+		"backend": func() []string { return host.Names },
 		"network": func() []string { return []string{"none", "host"} },
 		"preset":  policy.PresetNames,
 		// Nothing to offer, and no names of files either.
@@ -22,7 +23,7 @@ func completeFlags(cmd *cobra.Command) {
 		"context": noChoice, "namespace": noChoice, "storage": noChoice, "storage-class": noChoice,
 		"limit": func() []string {
 			var out []string
-			for _, name := range limitNames {
+			for _, name := range host.LimitNames {
 				out = append(out, name+"=")
 			}
 			return out

@@ -1,12 +1,5 @@
-// Package cli has the commands of agent-sandbox.
-//
-// Environment, flags and printing live in this package and nowhere else.
-// The rules of its user interface:
-//
-//   - stdout is the product, stderr is talk
-//   - an error is one line, then "hint:" and one line with the fix
-//   - the command inside keeps its own exit status; ours are 124 to 127 and 130
-//   - colour only on a terminal, and never with NO_COLOR
+// Package cli has the root command of agent-sandbox. Its subcommands are in a package per family below it, which share
+// package console.
 package cli
 
 import (
@@ -21,5 +14,5 @@ func Main(args, env []string, stdio sandbox.Stdio) int {
 	if code, ok := actAsGuest(args, env); ok {
 		return code
 	}
-	return run(context.Background(), args[1:], env, stdio)
+	return execute(context.Background(), args[1:], env, stdio)
 }

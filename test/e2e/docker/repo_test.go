@@ -181,7 +181,7 @@ func Test_Names_That_Are_None(t *testing.T) {
 	u.fail(dir, "cannot be a branch", "checkout", "--", "-x")
 	u.fail(u.home, "no sandbox was named", "start")
 	u.fail(u.home, "no sandbox", "start", "nobody")
-	u.fail(u.home, "is no initialised directory", "start", "--branch", "x", "nobody")
+	u.fail(u.home, "is not an initialised directory", "start", "--branch", "x", "nobody")
 	u.fail(dir, "does not go with a repository's sandbox", "shell", "--network", ".")
 	if out := u.run(dir, "volume"); out != repo.ClaudeVolume+"\n" {
 		t.Errorf("volume prints %q", out)

@@ -1,0 +1,75 @@
+package assistants
+
+import (
+	"os/user"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+)
+
+// runFlags are the flags of agent run.
+type runFlags struct {
+	root, user, chat, work, backend, locale string
+	attach                                  []string
+	json, thinking, wait                    bool
+}
+
+func newAgentRun(a *console.App) *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run [flags] NAME [PROMPT...]",
+		Short: "ask an assistant",
+		Long: `The assistant answers, directly or by a coding agent in a sandbox, as its package
+says. The prompt is PROMPT, or standard input, or both: then what comes in is added
+to it. On a terminal all that happens is printed as it comes, what the agent says
+indented; else stdout has the answer alone, and stderr the rest.
+
+An agent works in a workspace that is kept with the chat, or in --work DIR. Keys stay
+outside: an agent in a sandbox has a placeholder, and no network but to its model.
+Ctrl-C interrupts the turn, which is booked; a second one kills.
+
+` + rootText,
+		Example: `agent-sandbox agent run qa "what is a monad?"
+git diff | agent-sandbox agent run coder --work . "review this"
+agent-sandbox agent run coder --chat 01J8Z0 --attach trace.log "why does it fail?"
+agent-sandbox agent run coder --json "fix the test" | jq 'select(.type == "response").response.usage'`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return console.UsageError(cmd.CommandPath(), "run takes the name of an assistant and a prompt")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.user == "" {
+				f.user = userName(a)
+			}
+			return runAssistant(cmd.Context(), a, args[0], strings.Join(args[1:], " "), f)
+		},
+		ValidArgsFunction: completeAssistants(a, &f.root),
+	}
+	addRootFlag(cmd, &f.root)
+	flags := cmd.Flags()
+	flags.StringVar(&f.chat, "chat", "", "go on with the chat `ID`, or begin one that is called so")
+	flags.StringArrayVar(&f.attach, "attach", nil, "give it `FILE`, again for more")
+	flags.StringVar(&f.work, "work", "", "let it work on `DIR` instead of the chat's own workspace")
+	flags.StringVar(&f.backend, "backend", "", "the kind of wall: `NAME` is bwrap, docker or kube")
+	flags.StringVar(&f.user, "user", "", "ask for `USER`, to whom it is booked (default: the user of this process)")
+	flags.StringVar(&f.locale, "locale", "", "the `LOCALE` that hooks are told, such as de-DE")
+	flags.BoolVar(&f.wait, "wait", false, "wait for another request on the chat, instead of failing")
+	flags.BoolVar(&f.json, "json", false, "print events as JSON lines, the response last")
+	flags.BoolVar(&f.thinking, "thinking", false, "print what the model thought, too")
+	return console.Describe(cmd, `  0    it answered
+  1    it failed, or was interrupted before it had an answer
+  125  something went wrong before it began
+  130  interrupted`)
+}
+
+// userName is who runs this.
+func userName(a *console.App) string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return console.Lookup(a.Env, "USER")
+}

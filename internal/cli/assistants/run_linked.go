@@ -1,0 +1,276 @@
+//go:build agent
+
+package assistants
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/agent"
+	"github.com/seed434b0696/agent-sandbox/agent/assistant"
+	"github.com/seed434b0696/agent-sandbox/agent/connector"
+	"github.com/seed434b0696/agent-sandbox/agent/event"
+	"github.com/seed434b0696/agent-sandbox/agent/message"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/hook"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/mcp"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/model"
+	"github.com/seed434b0696/agent-sandbox/internal/agent/store"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/program"
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// hooksProgram runs the hooks of assistants. It is a program of its own because its JavaScript interpreter calls methods
+// by name, which would keep the linker from leaving out the unused methods of this one.
+const hooksProgram = "agent-sandbox-hooks"
+
+// sweepTime bounds the sweep of old workspaces that a request does at its end when one is due.
+const sweepTime = 2 * time.Second
+
+// maxPrompt is how much is read from standard input.
+const maxPrompt = 64 << 20
+
+// runAssistant asks an assistant, and prints what it answers.
+func runAssistant(ctx context.Context, a *console.App, name, prompt string, f runFlags) (err error) {
+	h, err := host.Locate(a.Env, "")
+	if err != nil {
+		return err
+	}
+	request, end, err := assistantRequest(a, name, prompt, f)
+	if err != nil {
+		return err
+	}
+	defer end()
+	root, err := openRoot(a, f.root)
+	if err != nil {
+		return err
+	}
+	books, err := store.Open(ctx, stateDir(a.Env, h.Home), store.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, books.Close()) }()
+	p, closePipeline, err := newPipeline(a, h, root, books, f)
+	if err != nil {
+		return err
+	}
+	defer closePipeline()
+	ctx, stop := interruptibleContext(ctx, a)
+	defer stop()
+	answer, err := printAnswer(ctx, a, p, request, f)
+	if _, _, sweep := books.SweepDue(context.WithoutCancel(ctx), sweepTime); sweep != nil {
+		a.Err.Say("old workspaces are left: " + sweep.Error())
+	}
+	switch {
+	case err != nil:
+		return err
+	case answer.Outcome == event.Interrupted:
+		return console.ExitStatus(sandbox.ExitInterrupted)
+	case !answer.OK():
+		return console.ExitStatus(1)
+	}
+	return a.Out.Err
+}
+
+// interruptibleContext ends the context at the first signal to end. The second one ends this process.
+func interruptibleContext(ctx context.Context, a *console.App) (context.Context, func()) {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	after := context.AfterFunc(ctx, func() {
+		stop() // from now on a signal is a signal
+		a.Err.Say("interrupting; once more to kill")
+	})
+	return ctx, func() { after(); stop() }
+}
+
+// printAnswer runs the request and prints its events. On a terminal all of it goes there; else the answer goes to stdout, alone,
+// and what is said about it to stderr.
+func printAnswer(ctx context.Context, a *console.App, p *agent.Pipeline, r agent.Request, f runFlags) (agent.Answer, error) {
+	if f.json {
+		return printAnswerJSON(ctx, a, p, r)
+	}
+	say := &agentPrinter{out: a.Out, thinking: f.thinking}
+	apart := !console.IsTerminal(a.Stdio.Stdout)
+	if apart {
+		say.out = a.Stdio.Stderr
+	}
+	answer, err := p.Run(ctx, r, say.print)
+	if answer.Run == "" {
+		return answer, err
+	}
+	say.finish(answer.Response)
+	a.Err.Say("chat " + answer.Chat)
+	if apart {
+		fmt.Fprintln(a.Out, answer.Content)
+	}
+	if len(answer.Data) > 0 {
+		fmt.Fprintln(a.Out, console.Escape(string(answer.Data)))
+	}
+	return answer, err
+}
+
+// printAnswerJSON prints events as JSON lines, the answer last.
+func printAnswerJSON(ctx context.Context, a *console.App, p *agent.Pipeline, r agent.Request) (agent.Answer, error) {
+	enc := json.NewEncoder(a.Out)
+	enc.SetEscapeHTML(false)
+	answer, err := p.Run(ctx, r, func(e event.Event) { _ = enc.Encode(e) }) // the output keeps its error
+	if answer.Run != "" {
+		_ = enc.Encode(struct {
+			Type     event.Kind   `json:"type"`
+			Response agent.Answer `json:"response"`
+		}{event.ResponseFolded, answer})
+	}
+	return answer, err
+}
+
+// assistantRequest reads what the user says. What it returns closes the files.
+func assistantRequest(a *console.App, name, prompt string, f runFlags) (r agent.Request, end func(), err error) {
+	var open []io.Closer
+	end = func() {
+		for _, c := range open {
+			_ = c.Close() // they were read
+		}
+	}
+	if prompt == "-" { // standard input alone
+		prompt = ""
+	}
+	if prompt == "" && !console.IsTerminal(a.Stdio.Stdin) || piped(a.Stdio.Stdin) {
+		data, err := io.ReadAll(io.LimitReader(a.Stdio.Stdin, maxPrompt+1))
+		if err != nil {
+			return r, end, err
+		}
+		if len(data) > maxPrompt {
+			return r, end, sandbox.Errorf(sandbox.Exhausted, "standard input has more than %s", sandbox.Bytes(maxPrompt)).WithHint("give it as a file: --attach FILE")
+		}
+		if len(data) > 0 && prompt != "" {
+			prompt += "\n\n"
+		}
+		prompt += string(data)
+	}
+	if prompt == "" && len(f.attach) == 0 {
+		return r, end, console.UsageError("agent-sandbox agent run", "there is no prompt, neither as an argument nor on standard input")
+	}
+	r = agent.Request{User: f.user, Chat: f.chat, Assistant: name, Prompt: message.New(message.User, prompt), Locale: f.locale, Wait: f.wait}
+	if f.work != "" {
+		if r.Workspace, err = host.WorkDir(f.work); err != nil {
+			return r, end, err
+		}
+	}
+	for _, name := range f.attach {
+		file, err := os.Open(name)
+		if err != nil {
+			end()
+			return r, end, err
+		}
+		open = append(open, file)
+		r.Files = append(r.Files, agent.File{Name: filepath.Base(name), Content: file})
+	}
+	return r, end, nil
+}
+
+// piped reports whether input is a pipe or a file, so that somebody means it to be read beside a prompt. A socket, as some
+// services have it for standard input, may never end.
+func piped(in any) bool {
+	f, ok := in.(*os.File)
+	if !ok || f == nil {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeNamedPipe != 0)
+}
+
+// newPipeline puts together what assistants need. What it returns closes that.
+func newPipeline(a *console.App, h host.Host, root *assistant.Root, books *store.Store, f runFlags) (*agent.Pipeline, func(), error) {
+	worker, err := program.Beside(hooksProgram)
+	if err != nil {
+		return nil, nil, err
+	}
+	engine, err := hook.New(hook.Options{Worker: []string{worker}, Idle: 1})
+	if err != nil {
+		return nil, nil, err
+	}
+	keys := &connector.Keys{Env: a.Env, Home: h.Home}
+	models := model.New(model.Options{Keys: keys})
+	servers := mcp.NewSessions(mcp.SessionsOptions{Options: mcp.Options{Env: a.Env, Version: console.CurrentBuild().Version}})
+	p := agent.New(agent.Options{
+		Assistants: root, Store: books, Keys: keys, Models: models, Servers: servers, Hooks: engine,
+		Walls: func(s *assistant.Assistant) (sandbox.Driver, sandbox.Spec, error) {
+			return isolationOf(a, h, s, f.backend)
+		},
+		Program: func(name string) (args, dirs []string, err error) { return agentProgram(a, name) },
+	})
+	return p, func() {
+		servers.Close()
+		_ = models.Close() // connections that nobody uses
+		_ = engine.Close() // workers are killed
+	}, nil
+}
+
+// isolationOf are what the user's configuration says of sandboxes, and the backend that the flag, the assistant or the
+// configuration names, in this order.
+func isolationOf(a *console.App, h host.Host, s *assistant.Assistant, backend string) (sandbox.Driver, sandbox.Spec, error) {
+	layers, err := policy.Load(policy.Sources{Home: h.Home, ConfigHome: console.Lookup(a.Env, "XDG_CONFIG_HOME"), Trust: &policy.Trust{Dir: h.TrustDir()}})
+	if err != nil {
+		return nil, sandbox.Spec{}, err
+	}
+	if backend == "" {
+		backend = s.Sandbox.Backend
+	}
+	if backend == "" {
+		backend = host.ConfiguredBackend(layers)
+	}
+	d, err := host.NewDriver(backend, h, host.DriverOptions{})
+	return d, sandbox.Spec{Home: h.Home, Env: a.Env, Layers: layers}, err
+}
+
+// programs are the agents as they are called on this host.
+var programs = map[string]string{"cursor": "cursor-agent"}
+
+// agentProgram finds an agent on this host: the file itself, through all links, and the directory that it is in. One that is
+// a script of node's needs that, too.
+func agentProgram(a *console.App, name string) (args, dirs []string, err error) {
+	if other, ok := programs[name]; ok {
+		name = other
+	}
+	found, err := lookPath(a, name)
+	if err != nil {
+		return nil, nil, sandbox.Errorf(sandbox.NotFound, "%s is not installed on this host", name).
+			WithHint("install it, or take a backend whose image has it: --backend docker")
+	}
+	dirs = []string{filepath.Dir(found)}
+	if node, err := lookPath(a, "node"); err == nil && isScript(found) {
+		return []string{node, found}, append(dirs, filepath.Dir(node)), nil
+	}
+	return []string{found}, dirs, nil
+}
+
+// lookPath finds a program in the PATH of this process, and what it is a link to.
+func lookPath(a *console.App, name string) (string, error) {
+	found, err := exec.LookPath(name)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(found)
+}
+
+// isScript reports whether a file begins with #!.
+func isScript(name string) bool {
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var first [2]byte
+	_, err = io.ReadFull(f, first[:])
+	return err == nil && string(first[:]) == "#!"
+}

@@ -1,0 +1,189 @@
+package changes
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+
+	"github.com/seed434b0696/agent-sandbox/backend/virtual"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+	"github.com/seed434b0696/agent-sandbox/internal/persist"
+	"github.com/seed434b0696/agent-sandbox/internal/stage"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// keptMemory is what a sandbox in memory can do with its changes, through its keeper.
+type keptMemory struct {
+	operator  persist.Operator
+	workspace string
+}
+
+func memoryOfKept(r persist.Record, box *sandbox.Sandbox) (*keptMemory, bool) {
+	o, ok := sandbox.As[persist.Operator](box.Unwrap())
+	if !ok || r.Backend != "virtual" {
+		return nil, false
+	}
+	return &keptMemory{o, r.Spec.Workspace}, true
+}
+
+// changes calls f with each change as it comes: there may be any number.
+func (m *keptMemory) changes(ctx context.Context, f func(virtual.Change) error) error {
+	return streamed(ctx, m.operator, virtual.OpChanges, nil, f)
+}
+
+// patches calls f with each change at and below the paths, with its text, as it comes.
+func (m *keptMemory) patches(ctx context.Context, paths []string, f func(virtual.Patched) error) error {
+	arg, err := json.Marshal(virtual.PatchOptions{Paths: paths})
+	if err != nil {
+		return err
+	}
+	return streamed(ctx, m.operator, virtual.OpPatch, arg, f)
+}
+
+// streamed calls f with each value of an answer.
+func streamed[T any](ctx context.Context, o persist.Operator, op string, arg json.RawMessage, f func(T) error) error {
+	r, w := io.Pipe()
+	failed := make(chan error, 1)
+	go func() {
+		err := o.Operate(ctx, op, arg, w)
+		_ = w.CloseWithError(err) // documented to return nil
+		failed <- err
+	}()
+	d := json.NewDecoder(r)
+	var err error
+	for d.More() && err == nil {
+		var v T
+		if err = d.Decode(&v); err == nil {
+			err = f(v)
+		}
+	}
+	_ = r.CloseWithError(io.ErrClosedPipe) // documented to return nil
+	if ferr := <-failed; err == nil {
+		err = ferr
+	}
+	return err
+}
+
+func (m *keptMemory) apply(ctx context.Context, o virtual.ApplyOptions) (done virtual.Applied, err error) {
+	arg, err := json.Marshal(o)
+	if err != nil {
+		return done, err
+	}
+	var answer bytes.Buffer
+	if err := m.operator.Operate(ctx, virtual.OpApply, arg, &answer); err != nil {
+		return done, err
+	}
+	return done, json.Unmarshal(answer.Bytes(), &done)
+}
+
+func (m *keptMemory) discard(ctx context.Context) error {
+	return m.operator.Operate(ctx, virtual.OpDiscard, nil, nil)
+}
+
+// inside makes paths that the user names absolute.
+func (m *keptMemory) inside(paths []string) []string {
+	out := make([]string, len(paths))
+	for i, p := range paths {
+		if out[i] = path.Clean(p); !path.IsAbs(p) {
+			out[i] = path.Join(m.workspace, p)
+		}
+	}
+	return out
+}
+
+// memoryLetters are git's names for the kinds of changes in memory.
+var memoryLetters = map[string]string{"created": "A", "modified": "M", "deleted": "D", "retyped": "T"}
+
+func diffMemory(ctx context.Context, a *console.App, f *stageDiffFlags, m *keptMemory, paths []string) error {
+	switch {
+	case f.stat:
+		return statMemory(ctx, a, m, paths)
+	case !f.json && !f.nameStatus:
+		return patchMemory(ctx, a, m, paths)
+	}
+	wanted := m.inside(paths)
+	list := []virtual.Change{}
+	err := m.changes(ctx, func(c virtual.Change) error {
+		switch {
+		case len(wanted) > 0 && !slices.ContainsFunc(wanted, func(p string) bool { return within(c.Path, p) }):
+		case f.json:
+			list = append(list, c)
+		default:
+			fmt.Fprintf(a.Out, "%s\t%s\n", memoryLetters[c.Kind], stage.Quote(c.Path))
+		}
+		return a.Out.Err
+	})
+	if err == nil && f.json {
+		err = a.PrintJSON(map[string]any{"changes": list})
+	}
+	return err
+}
+
+func patchMemory(ctx context.Context, a *console.App, m *keptMemory, paths []string) error {
+	w := newPatchWriter(a)
+	hidden, conflicts := 0, 0
+	err := m.patches(ctx, m.inside(paths), func(p virtual.Patched) error {
+		if len(p.Text) == 0 {
+			hidden++
+		}
+		if p.Change.Conflict != "" {
+			conflicts++
+		}
+		_, err := w.Write(p.Text)
+		return err
+	})
+	if err = errors.Join(err, w.flush()); err != nil {
+		return err
+	}
+	remarkPatch(a, hidden, conflicts, "agent-sandbox apply --dry-run")
+	return nil
+}
+
+func statMemory(ctx context.Context, a *console.App, m *keptMemory, paths []string) error {
+	var changes []stage.Change
+	var lines []stage.Lines
+	err := m.patches(ctx, m.inside(paths), func(p virtual.Patched) error {
+		p.Change.Path = string(p.Path)
+		changes, lines = append(changes, p.Change), append(lines, p.Lines)
+		return nil
+	})
+	if err == nil {
+		printStat(a, changes, lines)
+	}
+	return err
+}
+
+func applyMemory(ctx context.Context, a *console.App, f *stageApplyFlags, m *keptMemory, paths []string) error {
+	if len(f.protected) > 0 {
+		return sandbox.Errorf(sandbox.Unsupported, "what the policy protects is applied from stages only")
+	}
+	done, err := m.apply(ctx, virtual.ApplyOptions{Force: f.force, DryRun: f.dryRun, Paths: m.inside(paths)})
+	if err != nil {
+		return err
+	}
+	if f.json {
+		err = a.PrintJSON(done)
+	} else {
+		PrintFinished(a, done.Finished)
+		for _, c := range done.Changes {
+			fmt.Fprintf(a.Out, "%s %s\n", memoryLetters[c.Kind], stage.Quote(c.Path))
+		}
+		for _, k := range done.Kept {
+			fmt.Fprintf(a.Out, "! %s: %s: %s\n", stage.Quote(k.Path), k.Reason, console.Escape(k.Detail))
+		}
+		verb := " applied"
+		if f.dryRun {
+			verb = " would be applied"
+		}
+		a.Err.Say(console.Count(len(done.Changes), "change") + verb)
+	}
+	if err == nil && len(done.Kept) > 0 {
+		err = console.ExitStatus(1)
+	}
+	return err
+}

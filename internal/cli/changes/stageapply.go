@@ -1,0 +1,179 @@
+package changes
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
+	"github.com/seed434b0696/agent-sandbox/internal/stage"
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// stageApplyFlags are the flags of "stage apply".
+type stageApplyFlags struct {
+	cwd                 string
+	force, dryRun, json bool
+	protected           []string
+}
+
+// applyDocument is what "stage apply --json" prints.
+type applyDocument struct {
+	Stage    string            `json:"stage"`
+	DryRun   bool              `json:"dry_run"`
+	Applied  []changeDocument  `json:"applied"`
+	Kept     []skippedDocument `json:"kept"`
+	Finished []string          `json:"finished,omitempty"` // of an apply that was interrupted
+}
+
+type skippedDocument struct {
+	stage.Skipped
+	Base64 string `json:"path_base64,omitempty"` // the path's bytes, when they are no UTF-8
+}
+
+func newStageApply(a *console.App) *cobra.Command {
+	var f stageApplyFlags
+	cmd := &cobra.Command{
+		Use:   "apply [flags] [NAME] [--] [PATH...]",
+		Short: "make the changes of a stage in the workspace",
+		Long: `Makes all changes of a stage, or those at and below each PATH, with the directories
+that they need, and takes them out of the stage. Each file is replaced in one step; one
+that was killed in between is finished by the next. A change stays in the stage, and
+the reason is told, when its path changed in the workspace meanwhile (--force applies it
+and loses that), when the policy protects it, such as a git hook (--protected PATH), or
+when it depends on another that stays.`,
+		Example: `agent-sandbox stage apply --dry-run
+agent-sandbox stage apply
+agent-sandbox stage apply upgrade package.json src
+agent-sandbox stage apply --force -- src/main.go
+agent-sandbox stage apply --protected .vscode/settings.json`,
+		ValidArgsFunction: completeStage(a),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := findStages(a, f.cwd)
+			if err != nil {
+				return err
+			}
+			st, paths, err := s.target(cmd, args)
+			if err != nil {
+				return err
+			}
+			return applyStage(a, &f, s, st, s.inside(st, paths))
+		},
+	}
+	addStageCwd(cmd, &f.cwd)
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "only tell what would be applied and what not")
+	cmd.Flags().BoolVar(&f.force, "force", false, "also where the workspace changed meanwhile")
+	console.AddListFlag(cmd.Flags(), "protected", "also `PATH`, and what is below, although the policy protects it", &f.protected)
+	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON document")
+	return console.Describe(cmd, `  0    all that was asked for is applied
+  1    something stays in the stage, for the reason that is told
+  125  something went wrong`)
+}
+
+func applyStage(a *console.App, f *stageApplyFlags, s *scope, st *stage.Stage, paths []string) error {
+	named := s.inside(st, f.protected)
+	for _, p := range named {
+		if p == st.Workspace || !within(p, st.Workspace) {
+			return console.UsageError("agent-sandbox stage apply", "--protected %q: name a path in %s", p, st.Workspace)
+		}
+	}
+	if isGone(st) {
+		return sandbox.Errorf(sandbox.NotFound, "the workspace %s is gone", st.Workspace).
+			WithHint("put it back, or discard the stage")
+	}
+	review, err := reviewStage(a, st, named)
+	if err != nil {
+		return err
+	}
+	refuse := func(path string, c stage.Change) string { return review.Refuse(changed(path, c)) }
+	res, err := st.Apply(stage.ApplyOptions{Paths: paths, Force: f.force, DryRun: f.dryRun, Refuse: refuse})
+	if err != nil {
+		return err
+	}
+	if f.json {
+		err = a.PrintJSON(newApplyDocument(st, f.dryRun, res))
+	} else {
+		printApplied(a, f.dryRun, res)
+		if review.Held() {
+			a.Err.Line("hint: '--protected PATH' applies what the policy refuses")
+		}
+	}
+	if err == nil && len(res.Skipped) > 0 {
+		err = console.ExitStatus(1)
+	}
+	return err
+}
+
+func newApplyDocument(st *stage.Stage, dryRun bool, res stage.Result) applyDocument {
+	d := applyDocument{
+		Stage: st.Name, DryRun: dryRun, Applied: newChangeDocuments(res.Applied), Kept: []skippedDocument{}, Finished: res.Finished,
+	}
+	for _, k := range res.Skipped {
+		d.Kept = append(d.Kept, skippedDocument{Skipped: k, Base64: bytesOf(k.Path)})
+	}
+	return d
+}
+
+// printApplied prints a line for each change, and what stays below.
+func printApplied(a *console.App, dryRun bool, res stage.Result) {
+	for _, path := range res.Finished {
+		fmt.Fprintf(a.Out, "finished %s\n", stage.Quote(path))
+	}
+	for _, c := range res.Applied {
+		note := ""
+		if c.Note != "" {
+			note = " (" + c.Note + ")"
+		}
+		fmt.Fprintf(a.Out, "%s %s%s\n", letters[c.Kind], stage.Quote(c.Path), console.Escape(note))
+	}
+	for _, k := range res.Skipped {
+		fmt.Fprintf(a.Out, "! %s: %s: %s\n", stage.Quote(k.Path), k.Reason, console.Escape(k.Detail))
+	}
+	verb := "applied"
+	if dryRun {
+		verb = "would be applied"
+	}
+	line := console.Count(len(res.Applied), "change") + " " + verb
+	if n := len(res.Skipped); n > 0 {
+		line += fmt.Sprintf(", %d kept in the stage", n)
+	}
+	a.Err.Say(line)
+}
+
+// reviewStage loads the policy of a stage's workspace as a command there would get it.
+func reviewStage(a *console.App, st *stage.Stage, named []string) (*policy.Review, error) {
+	h, err := host.Locate(a.Env, st.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	if filepath.Clean(h.Workspace) != st.Workspace {
+		return nil, sandbox.Errorf(sandbox.Denied, "%s is %s now", st.Workspace, h.Workspace)
+	}
+	spec, err := host.NewSpec(a, h, &host.Options{})
+	if err != nil {
+		return nil, err
+	}
+	changes, err := st.Diff()
+	if err != nil {
+		return nil, err
+	}
+	plan, err := policy.Resolve(spec)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]policy.Changed, len(changes))
+	for i, c := range changes {
+		all[i] = changed(filepath.Join(plan.Workspace, c.Path), c)
+	}
+	return policy.NewReview(plan, all, named), nil
+}
+
+func changed(path string, c stage.Change) policy.Changed {
+	return policy.Changed{
+		Path: path, Exists: c.New != nil, Link: c.New != nil && c.New.Type == stage.Symlink,
+		Replaced: c.Kind == stage.Deleted || c.Kind == stage.Retyped,
+	}
+}

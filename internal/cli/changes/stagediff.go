@@ -1,0 +1,209 @@
+package changes
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+	"github.com/seed434b0696/agent-sandbox/internal/stage"
+)
+
+// stageDiffFlags are the flags of "stage diff".
+type stageDiffFlags struct {
+	cwd                    string
+	stat, nameStatus, json bool
+}
+
+// changeDocument is a change as JSON, which cannot hold a path that is no UTF-8.
+type changeDocument struct {
+	stage.Change
+	Base64 string `json:"path_base64,omitempty"` // the path's bytes, when they are no UTF-8
+}
+
+// diffDocument is what "stage diff --json" prints.
+type diffDocument struct {
+	Stage   string           `json:"stage"`
+	Changes []changeDocument `json:"changes"`
+}
+
+func newChangeDocuments(changes []stage.Change) []changeDocument {
+	docs := make([]changeDocument, len(changes))
+	for i, c := range changes {
+		docs[i] = changeDocument{Change: c, Base64: bytesOf(c.Path)}
+	}
+	return docs
+}
+
+// bytesOf is the Base64 of a path that JSON cannot hold; else "".
+func bytesOf(path string) string {
+	if utf8.ValidString(path) {
+		return ""
+	}
+	return base64.StdEncoding.EncodeToString([]byte(path))
+}
+
+func newStageDiff(a *console.App) *cobra.Command {
+	var f stageDiffFlags
+	cmd := &cobra.Command{
+		Use:   "diff [flags] [NAME] [--] [PATH...]",
+		Short: "show what a stage would change in the workspace",
+		Long: `Prints a patch that 'git apply' and 'patch -p1' take: files, links and executable
+bits; a binary file is one line. What a patch cannot hold, such as an empty directory,
+--name-status tells. Without a NAME it is the stage called default, or the only one.`,
+		Example: `agent-sandbox stage diff
+agent-sandbox stage diff --stat
+agent-sandbox stage diff upgrade src/main.go
+agent-sandbox stage diff --json | jq '.changes[] | select(.conflict)'`,
+		ValidArgsFunction: completeStage(a),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if n := countTrue(f.stat, f.nameStatus, f.json); n > 1 {
+				return console.UsageError(cmd.CommandPath(), "--stat, --name-status and --json exclude each other")
+			}
+			s, err := findStages(a, f.cwd)
+			if err != nil {
+				return err
+			}
+			st, paths, err := s.target(cmd, args)
+			if err != nil {
+				return err
+			}
+			return diffStage(a, &f, st, s.inside(st, paths))
+		},
+	}
+	addStageCwd(cmd, &f.cwd)
+	cmd.Flags().BoolVar(&f.stat, "stat", false, "how much changes in each file")
+	cmd.Flags().BoolVar(&f.nameStatus, "name-status", false, "one line a path: A created, M modified, D deleted, T another type")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON document")
+	return console.Describe(cmd, console.ExitSimple)
+}
+
+func countTrue(flags ...bool) (n int) {
+	for _, f := range flags {
+		if f {
+			n++
+		}
+	}
+	return n
+}
+
+func diffStage(a *console.App, f *stageDiffFlags, st *stage.Stage, paths []string) error {
+	changes, err := st.Diff()
+	if err != nil {
+		return err
+	}
+	if len(paths) > 0 {
+		changes = slices.DeleteFunc(changes, func(c stage.Change) bool {
+			full := filepath.Join(st.Workspace, c.Path)
+			return !slices.ContainsFunc(paths, func(p string) bool { return within(full, p) })
+		})
+	}
+	switch {
+	case f.json:
+		return a.PrintJSON(diffDocument{Stage: st.Name, Changes: newChangeDocuments(changes)})
+	case f.nameStatus:
+		for _, c := range changes {
+			fmt.Fprintf(a.Out, "%s\t%s\n", letters[c.Kind], stage.Quote(c.Path))
+		}
+		return nil
+	case f.stat:
+		return statStage(a, st, changes)
+	}
+	return patchStage(a, st, changes)
+}
+
+// letters are git's names for the kinds of changes.
+var letters = map[stage.Kind]string{stage.Created: "A", stage.Modified: "M", stage.Deleted: "D", stage.Retyped: "T"}
+
+func patchStage(a *console.App, st *stage.Stage, changes []stage.Change) error {
+	w := newPatchWriter(a)
+	if err := errors.Join(st.WritePatch(w, changes), w.flush()); err != nil {
+		return err
+	}
+	hidden, conflicts := 0, 0
+	for _, c := range changes {
+		if !c.Patchable() {
+			hidden++
+		}
+		if c.Conflict != "" {
+			conflicts++
+		}
+	}
+	remarkPatch(a, hidden, conflicts, "agent-sandbox stage apply --dry-run")
+	return nil
+}
+
+// newPatchWriter returns a patchWriter to standard output.
+func newPatchWriter(a *console.App) *patchWriter {
+	terminal := console.IsTerminal(a.Stdio.Stdout)
+	return &patchWriter{out: a.Out, terminal: terminal, color: terminal && console.WantsColor(a.Stdio.Stdout, a.Env)}
+}
+
+// remarkPatch tells of what a patch does not, and the command that tells of conflicts.
+func remarkPatch(a *console.App, hidden, conflicts int, command string) {
+	if hidden > 0 {
+		a.Err.Say(console.Count(hidden, "change") + " no patch can show: see --name-status")
+	}
+	if conflicts > 0 {
+		a.Err.Say(console.Count(conflicts, "conflict") + " with what changed in the workspace meanwhile: see '" + command + "'")
+	}
+}
+
+func statStage(a *console.App, st *stage.Stage, changes []stage.Change) error {
+	lines, err := st.CountLines(changes)
+	if err == nil {
+		printStat(a, changes, lines)
+	}
+	return err
+}
+
+func printStat(a *console.App, changes []stage.Change, lines []stage.Lines) {
+	var total stage.Lines
+	var rows [][]string
+	for i, c := range changes {
+		total.Added += lines[i].Added
+		total.Removed += lines[i].Removed
+		rows = append(rows, []string{" " + stage.Quote(c.Path), "| " + statOf(c, lines[i])})
+	}
+	if len(rows) > 0 {
+		a.PrintColumns(rows)
+	}
+	fmt.Fprintf(a.Out, " %s, %s(+), %s(-)\n", console.Count(len(changes), "change"), console.Count(total.Added, "insertion"), console.Count(total.Removed, "deletion"))
+}
+
+// statOf says how much a change is.
+func statOf(c stage.Change, lines stage.Lines) string {
+	text := fmt.Sprintf("+%d -%d", lines.Added, lines.Removed)
+	switch {
+	case c.Binary:
+		text = fmt.Sprintf("binary, %d to %d bytes", size(c.Old), size(c.New))
+	case c.Kind == stage.Modified && !c.Content:
+		return fmt.Sprintf("mode %04o to %04o", c.Old.Mode, c.New.Mode)
+	case lines == stage.Lines{}:
+		text = string(c.Kind) + " " + string(typeOf(c))
+	}
+	if c.Kind == stage.Modified && c.Old.Mode != c.New.Mode {
+		text += fmt.Sprintf(", mode %04o to %04o", c.Old.Mode, c.New.Mode)
+	}
+	return text
+}
+
+func size(e *stage.Entry) int64 {
+	if e == nil {
+		return 0
+	}
+	return e.Size
+}
+
+// typeOf is the type of what is there afterwards, or was before.
+func typeOf(c stage.Change) stage.Type {
+	if c.New != nil {
+		return c.New.Type
+	}
+	return c.Old.Type
+}

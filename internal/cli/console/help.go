@@ -1,0 +1,78 @@
+package console
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// PrintHelp prints a command's help, the same sections in the same order for all.
+func PrintHelp(out *Output, cmd *cobra.Command) {
+	fmt.Fprintf(out, "%s - %s\n\nUSAGE\n  %s\n", cmd.CommandPath(), cmd.Short, usageLine(cmd))
+	if !cmd.HasParent() {
+		fmt.Fprintf(out, "  agent-sandbox COMMAND ...\n")
+	}
+	if cmd.Long != "" {
+		fmt.Fprintf(out, "\n%s\n", cmd.Long)
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(out, "\nCOMMANDS\n")
+		for _, sub := range cmd.Commands() {
+			if sub.IsAvailableCommand() {
+				fmt.Fprintf(out, "  %-17s %s\n", sub.Name(), sub.Short)
+			}
+		}
+	}
+	if cmd.Example != "" {
+		fmt.Fprintf(out, "\nEXAMPLES\n  %s\n", strings.ReplaceAll(cmd.Example, "\n", "\n  "))
+	}
+	fmt.Fprintf(out, "\nFLAGS\n")
+	if cmd.HasParent() {
+		printFlags(out, cmd.LocalFlags())
+	} else {
+		fmt.Fprintf(out, "  those of exec, and -v, --version; see 'agent-sandbox exec --help'\n")
+	}
+	fmt.Fprintf(out, "\nEXIT STATUS\n%s\n", cmd.Annotations["exit"])
+}
+
+// printFlags prints a line for each flag. The usage text names the argument in
+// backquotes, as package flag has it.
+func printFlags(out *Output, fs *pflag.FlagSet) {
+	const column = 30
+	fs.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		arg, _ := pflag.UnquoteUsage(f)
+		usage := strings.Replace(f.Usage, "`"+arg+"`", arg, 1)
+		name := "      --" + f.Name
+		if f.Shorthand != "" {
+			name = "  -" + f.Shorthand + ", --" + f.Name
+		}
+		switch {
+		case f.Value.Type() == "bool":
+		case f.NoOptDefVal != "":
+			name += "[=" + arg + "]"
+		default:
+			name += " " + arg
+		}
+		fmt.Fprintf(out, "%-*s  %s\n", column, name, strings.ReplaceAll(usage, "\n", "\n"+strings.Repeat(" ", column+2)))
+	})
+}
+
+// usageLine is the synopsis with the full name of the command.
+func usageLine(cmd *cobra.Command) string {
+	if !cmd.HasParent() {
+		return cmd.Use
+	}
+	return cmd.Parent().CommandPath() + " " + cmd.Use
+}
+
+// Describe puts the EXIT STATUS section of the help on a command.
+func Describe(cmd *cobra.Command, exit string) *cobra.Command {
+	cmd.Annotations = map[string]string{"exit": exit}
+	cmd.Flags().BoolP("help", "h", false, "print this help")
+	return cmd
+}

@@ -1,0 +1,127 @@
+package console
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// grace is how long a command may take to end after it was asked to.
+const grace = 10 * time.Second
+
+// Relay passes the signals that we get on to the command. The first one that asks
+// to end is passed on; a second one, or the end of the grace period, kills the
+// sandbox. Before the command runs, the first one ends us.
+type Relay struct {
+	terminal bool // the command shares our terminal: its keyboard reaches the command by itself
+	say      func(string)
+	cancel   context.CancelFunc     // kills the sandbox
+	Resize   func(*sandbox.Running) // gives the command's own terminal our size; nil: it has none. Set before attach
+
+	signals chan os.Signal
+	running chan Target
+	quit    chan struct{}
+	done    chan struct{}
+
+	// Of the loop, and after done of stop.
+	run     *sandbox.Running // nil: the command does not run yet
+	asked   syscall.Signal   // the first signal that asked for the end
+	expired <-chan time.Time // the end of the grace period; nil: nobody asked
+	killed  syscall.Signal   // the signal for which we killed the sandbox
+}
+
+// StartRelay takes the signals over until stop is called. The context that it
+// returns ends when the command is to be killed.
+func StartRelay(ctx context.Context, terminal bool, say func(string)) (*Relay, context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	r := &Relay{
+		terminal: terminal, say: say, cancel: cancel,
+		signals: make(chan os.Signal, 16),
+		running: make(chan Target, 1),
+		quit:    make(chan struct{}),
+		done:    make(chan struct{}),
+	}
+	for _, sig := range []os.Signal{
+		syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM,
+		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGPIPE,
+	} {
+		// What nohup or a background job made us ignore stays ignored.
+		if !signal.Ignored(sig) {
+			signal.Notify(r.signals, sig)
+		}
+	}
+	go r.loop()
+	return r, ctx
+}
+
+// Target is a command that gets signals.
+type Target struct {
+	Run   *sandbox.Running
+	Local bool // it runs in this process or elsewhere, and all that the terminal knows of it is us
+}
+
+// Attach names the command that gets the signals from now on. It is called once.
+func (r *Relay) Attach(t Target) { r.running <- t }
+
+// Stop gives the signals back, ends the context and waits for the relay's end. It
+// returns the signal for which the sandbox was killed, or 0.
+func (r *Relay) Stop() syscall.Signal {
+	signal.Stop(r.signals)
+	close(r.quit)
+	<-r.done
+	return r.killed
+}
+
+func (r *Relay) loop() {
+	defer close(r.done)
+	defer r.cancel()
+	for {
+		select {
+		case <-r.quit:
+			return
+		case t := <-r.running:
+			r.run = t.Run
+			r.terminal = r.terminal && !t.Local
+		case <-r.expired:
+			r.say("the command did not end within " + grace.String() + ": killing it")
+			r.kill(r.asked)
+		case sig := <-r.signals:
+			r.got(sig.(syscall.Signal)) //nolint:forcetypeassert // package signal sends nothing else
+		}
+	}
+}
+
+func (r *Relay) got(sig syscall.Signal) {
+	keyboard := sig == syscall.SIGINT || sig == syscall.SIGQUIT || sig == syscall.SIGWINCH
+	switch {
+	case sig == syscall.SIGWINCH && r.run != nil && r.Resize != nil:
+		r.Resize(r.run)
+	case sig == syscall.SIGPIPE: // only taken so that a write fails instead of ending us
+	case r.run == nil && ends(sig):
+		r.kill(sig)
+	case r.run == nil || r.terminal && keyboard:
+	case ends(sig) && r.asked != 0 && sig != syscall.SIGHUP: // shell and kernel both hang up
+		r.kill(sig)
+	default:
+		_ = r.run.Signal(sig) // it may have ended just now, which Wait tells
+		if ends(sig) && r.asked == 0 {
+			r.asked, r.expired = sig, time.After(grace)
+		}
+	}
+}
+
+func (r *Relay) kill(sig syscall.Signal) {
+	if r.killed == 0 {
+		r.killed = sig
+	}
+	r.cancel()
+}
+
+// ends reports whether sig asks a program to end.
+func ends(sig syscall.Signal) bool {
+	return sig == syscall.SIGHUP || sig == syscall.SIGINT || sig == syscall.SIGTERM
+}

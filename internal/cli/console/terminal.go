@@ -1,0 +1,51 @@
+package console
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// WantsColor reports whether what is written to w may have colours.
+func WantsColor(w io.Writer, env []string) bool {
+	return IsTerminal(w) && Lookup(env, "NO_COLOR") == "" && Lookup(env, "TERM") != "dumb"
+}
+
+// IsTerminal reports whether v is a file that is a terminal.
+func IsTerminal(v any) bool {
+	return answers(v, func(fd int) error {
+		_, err := unix.IoctlGetWinsize(fd, unix.TIOCGWINSZ)
+		return err
+	})
+}
+
+// SharesTerminal reports whether one of the streams is our controlling terminal,
+// whose keyboard then sends its signals to the command as well as to us.
+func (a *App) SharesTerminal() bool {
+	for _, v := range []any{a.Stdio.Stdin, a.Stdio.Stdout, a.Stdio.Stderr} {
+		// Only the controlling terminal tells its foreground process group.
+		if answers(v, func(fd int) error {
+			_, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
+			return err
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// answers reports whether v is a file whose descriptor f finds good.
+func answers(v any, f func(fd int) error) bool {
+	file, ok := v.(*os.File)
+	if !ok || file == nil {
+		return false
+	}
+	conn, err := file.SyscallConn()
+	if err != nil {
+		return false
+	}
+	good := false
+	err = conn.Control(func(fd uintptr) { good = f(int(fd)) == nil })
+	return err == nil && good
+}

@@ -1,0 +1,26 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// execute is the whole command: it returns the exit status and never exits.
+func execute(ctx context.Context, args, env []string, stdio sandbox.Stdio) int {
+	a := console.New(env, stdio)
+	root := newRoot(a)
+	root.SetArgs(args)
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		completeFlags(root)
+	}
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = a.Out.Err
+	}
+	return a.Report(err)
+}

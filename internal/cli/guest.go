@@ -1,0 +1,16 @@
+package cli
+
+import (
+	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
+	"github.com/seed434b0696/agent-sandbox/internal/guest"
+)
+
+// actAsGuest runs the guest when this binary was mounted as one: a build without
+// the small helper serves as its own. Outside of a sandbox it does nothing but mount
+// staged views, because what the guest starts, it starts as it is.
+func actAsGuest(args, env []string) (code int, ok bool) {
+	if !guest.Stages(args) && (!host.Inside() || !guest.Serves(args)) {
+		return 0, false
+	}
+	return guest.Main(args, env), true
+}

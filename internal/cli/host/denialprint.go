@@ -1,0 +1,48 @@
+package host
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Print lists what was refused to a command, for people and models.
+func (d *Denials) Print(p *console.Printer) {
+	list := d.All()
+	if len(list) == 0 {
+		return
+	}
+	p.Say("refused:")
+	for _, d := range list[:min(len(list), fewDenials)] {
+		p.Line("  " + DenialLine(d))
+	}
+	if rest := len(list) - fewDenials + d.dropped(); rest > 0 {
+		p.Line(fmt.Sprintf("  and %d more; --json lists all, --record FILE collects them", rest))
+	}
+}
+
+// DenialLine is "write /etc/hosts: as on the host, read-only (/, built in); to allow it: --rw /etc/hosts".
+func DenialLine(d sandbox.Denial) string {
+	text := d.Op + " " + d.Target
+	if d.Reason != "" {
+		text += ": " + d.Reason
+	}
+	var why []string
+	for _, s := range []string{d.Rule, d.Source} {
+		if s != "" {
+			why = append(why, s)
+		}
+	}
+	if len(why) > 0 {
+		text += " (" + strings.Join(why, ", ") + ")"
+	}
+	if len(text) > shortDenial {
+		text = strings.ToValidUTF8(text[:shortDenial], "") + "..."
+	}
+	if d.Fix != "" {
+		text += "; to allow it: " + d.Fix
+	}
+	return console.Escape(text)
+}

@@ -1,0 +1,94 @@
+package host
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+const (
+	maxDenials  = 100 // kept: what is inside decides how many there are
+	fewDenials  = 8   // listed after a run
+	shortDenial = 200 // bytes of one that is listed
+)
+
+// Denials collects what was refused, once each. It is safe for concurrent use.
+type Denials struct {
+	record bool     // also refusals to read are wanted
+	events *os.File // gets each as a line of JSON; nil: nothing does
+
+	mu   sync.Mutex
+	list []sandbox.Denial
+	more int   // that were too many to keep
+	err  error // of events
+}
+
+// NewDenials opens the file for events, empty for none, before anything starts.
+func NewDenials(record bool, events string) (*Denials, error) {
+	d := &Denials{record: record}
+	if events == "" {
+		return d, nil
+	}
+	var err error
+	d.events, err = os.OpenFile(events, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, sandbox.Errorf(sandbox.Invalid, "--events: %w", err)
+	}
+	return d, nil
+}
+
+// Close reports whether all events were written.
+func (d *Denials) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.events == nil {
+		return nil
+	}
+	if err := errors.Join(d.err, d.events.Close()); err != nil {
+		return sandbox.Errorf(sandbox.Internal, "--events: %w", err)
+	}
+	return nil
+}
+
+// Add collects a denial, unless an equal one was collected before.
+func (d *Denials) Add(one sandbox.Denial) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	same := func(o sandbox.Denial) bool {
+		return o.Kind == one.Kind && o.Op == one.Op && o.Target == one.Target && o.Reason == one.Reason
+	}
+	switch {
+	case slices.ContainsFunc(d.list, same):
+		return
+	case len(d.list) >= maxDenials:
+		d.more++
+		return
+	}
+	d.list = append(d.list, one)
+	if d.events == nil || d.err != nil {
+		return
+	}
+	line, err := json.Marshal(one)
+	if err == nil {
+		_, err = d.events.Write(append(line, '\n'))
+	}
+	d.err = err
+}
+
+// All returns the denials that were collected, at most 100.
+func (d *Denials) All() []sandbox.Denial {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.list)
+}
+
+// dropped is how many more there were than all returns.
+func (d *Denials) dropped() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.more
+}

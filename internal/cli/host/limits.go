@@ -1,0 +1,42 @@
+package host
+
+import (
+	"strconv"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// LimitNames are the names of limits, as flags and configuration call them.
+var LimitNames = []string{"wall", "output", "memory", "tmp", "file", "pids", "cpu"}
+
+// LimitValue is the text of a limit, or "" when it is not set.
+func LimitValue(l sandbox.Limits, name string) string {
+	switch {
+	case name == "wall" && l.Wall > 0:
+		return l.Wall.String()
+	case name == "output" && l.Output > 0:
+		return l.Output.String()
+	case name == "memory" && l.Memory > 0:
+		return l.Memory.String()
+	case name == "tmp" && l.Tmp > 0:
+		return l.Tmp.String()
+	case name == "file" && l.File > 0:
+		return l.File.String()
+	case name == "pids" && l.Pids > 0:
+		return strconv.Itoa(l.Pids)
+	case name == "cpu" && l.CPU > 0:
+		return strconv.FormatFloat(l.CPU, 'g', -1, 64)
+	}
+	return ""
+}
+
+// LimitLines returns a line for each limit that is set.
+func LimitLines(l sandbox.Limits) []string {
+	var out []string
+	for _, name := range LimitNames {
+		if v := LimitValue(l, name); v != "" {
+			out = append(out, "limit: "+name+" = "+v)
+		}
+	}
+	return out
+}

@@ -1,0 +1,132 @@
+package host
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Options are the flags that choose and describe a sandbox.
+type Options struct {
+	Cwd      string         // -C
+	config   string         // -c
+	Backend  string         // --backend; empty: the configuration's choice
+	image    string         // --image; empty: the backend's choice
+	Firewall []string       // --firewall
+	policy   sandbox.Policy // all the others: the last layer
+	Cluster  Cluster        // --context, --namespace, --guest-image, --runtime-class, --warm-pool
+	Debug    bool           // --debug
+
+	Resident bool // commands share one set of walls; no flag
+}
+
+// Register adds the flags of o to fs.
+func (o *Options) Register(fs *pflag.FlagSet) {
+	p := &o.policy
+	fs.SortFlags = false
+	fs.StringVarP(&o.Cwd, "cwd", "C", "", "work in `DIR` instead of the current directory")
+	fs.StringVarP(&o.config, "config", "c", "", "read `FILE` instead of the project's own configuration")
+	AddBackendFlag(fs, &o.Backend)
+	fs.StringVar(&o.image, "image", "", "make the sandbox of the container image `NAME` (docker, kube)")
+	AddClusterFlags(fs, &o.Cluster)
+	registerNetwork(fs, p)
+	console.AddListFlag(fs, "firewall", "reach hosts and presets such as @default or @github over a packet filter\non addresses: `RULE`[,...] (docker, as root)", &o.Firewall)
+	console.AddBoolFlag(fs, "docker", "let commands reach the Docker engine, which is root on the host", &p.Docker)
+	console.AddBoolFlag(fs, "userns", "let commands create user namespaces, as browsers do", &p.Userns)
+	console.AddBoolFlag(fs, "debuggers", "let commands trace each other, as gdb and strace do", &p.Debuggers)
+	console.AddListFlag(fs, "preset", "add a preset with `@NAME`, remove one with '!@NAME'", &p.Filesystem.Presets)
+	console.AddListFlag(fs, "ro", "make a `PATH` or glob readable", &p.Filesystem.RO)
+	console.AddListFlag(fs, "rw", "make a `PATH` or glob readable and writable", &p.Filesystem.RW)
+	console.AddListFlag(fs, "exclude", "hide a `PATH` or glob", &p.Filesystem.Exclude)
+	console.AddListFlag(fs, "socket", "let commands connect to the host's Unix socket `PATH`", &p.Filesystem.Sockets)
+	console.AddFlag(fs, "cmd", "", "wrap a command: `NAME=RULE`[,...] where the rule is\nfalse, true, @preset or a script's path", func(s string) error {
+		return setCommands(&p.Commands, s)
+	})
+	console.AddFlag(fs, "env", "", "pass a variable that looks secret; `NAME`, or a prefix*;\nNAME=VALUE sets it, '!NAME' keeps it out", func(s string) error {
+		return setEnv(&p.Env, s)
+	})
+	console.AddFlag(fs, "limit", "", "bound a resource: `NAME=VALUE`[,...] of wall=90s output=1MiB\nmemory=2GiB tmp=1GiB file=1GiB pids=100 cpu=1.5", func(s string) error {
+		return setLimits(&p.Limits, s)
+	})
+	fs.BoolVar(&o.Debug, "debug", false, "tell on stderr what is decided and why")
+}
+
+func setCommands(rules *map[string]sandbox.CommandRule, s string) error {
+	for item := range strings.SplitSeq(s, ",") {
+		name, rule, ok := strings.Cut(item, "=")
+		if !ok || name == "" || rule == "" {
+			return fmt.Errorf("expected NAME=true, NAME=false, NAME=@preset or NAME=SCRIPT, got %q", item)
+		}
+		if *rules == nil {
+			*rules = map[string]sandbox.CommandRule{}
+		}
+		(*rules)[name] = sandbox.CommandRule(rule)
+	}
+	return nil
+}
+
+func setEnv(env *sandbox.Env, s string) error {
+	name, value, set := strings.Cut(s, "=")
+	denied, deny := strings.CutPrefix(name, "!")
+	switch {
+	case denied == "" || deny && set:
+		return fmt.Errorf("expected NAME, NAME=VALUE or !NAME, got %q", s)
+	case deny:
+		env.Deny = append(env.Deny, denied)
+	case set:
+		if env.Set == nil {
+			env.Set = map[string]string{}
+		}
+		env.Set[name] = value
+	default:
+		env.Pass = append(env.Pass, name)
+	}
+	return nil
+}
+
+func setLimits(l *sandbox.Limits, s string) error {
+	for item := range strings.SplitSeq(s, ",") {
+		name, value, ok := strings.Cut(item, "=")
+		if !ok {
+			return fmt.Errorf("expected NAME=VALUE, got %q", item)
+		}
+		if err := setLimit(l, name, value); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func setLimit(l *sandbox.Limits, name, value string) (err error) {
+	switch name {
+	case "wall":
+		l.Wall, err = sandbox.ParseDuration(value)
+	case "output":
+		l.Output, err = sandbox.ParseBytes(value)
+	case "memory":
+		l.Memory, err = sandbox.ParseBytes(value)
+	case "tmp":
+		l.Tmp, err = sandbox.ParseBytes(value)
+	case "file":
+		l.File, err = sandbox.ParseBytes(value)
+	case "pids":
+		l.Pids, err = strconv.Atoi(value)
+		if err != nil || l.Pids <= 0 {
+			err = fmt.Errorf("expected a positive number, got %q", value)
+		}
+	case "cpu":
+		l.CPU, err = strconv.ParseFloat(value, 64)
+		// NaN compares false with everything, so ask for what is right.
+		if err != nil || !(l.CPU > 0 && l.CPU <= 1e6) {
+			err = fmt.Errorf("expected a number of processors such as 1.5, got %q", value)
+		}
+	default:
+		err = fmt.Errorf("expected one of wall, output, memory, tmp, file, pids, cpu")
+	}
+	return err
+}

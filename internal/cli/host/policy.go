@@ -1,0 +1,69 @@
+package host
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// NewSpec describes the sandbox that the flags and the configuration ask for.
+func NewSpec(a *console.App, h Host, o *Options) (sandbox.Spec, error) {
+	sources := PolicySources(a, h, o)
+	layers, err := policy.Load(sources)
+	if err != nil {
+		return sandbox.Spec{}, err
+	}
+	if o.Debug {
+		debugLayers(a, sources, layers)
+	}
+	return sandbox.Spec{Workspace: h.Workspace, Home: h.Home, Env: a.Env, Layers: layers, Image: o.image, Firewall: o.Firewall}, nil
+}
+
+// PolicySources returns the sources of the policy: the files of the user and of the workspace, and the flags.
+func PolicySources(a *console.App, h Host, o *Options) policy.Sources {
+	return policy.Sources{
+		Home: h.Home, ConfigHome: console.Lookup(a.Env, "XDG_CONFIG_HOME"), Dir: h.Workspace,
+		ConfigFile: o.config, Flags: o.policy, Trust: &policy.Trust{Dir: h.TrustDir()},
+	}
+}
+
+func debugLayers(a *console.App, sources policy.Sources, layers []sandbox.Layer) {
+	a.Err.Debug("version", console.CurrentBuild().String())
+	read := map[string]bool{}
+	for _, l := range layers {
+		read[l.File] = true
+		if l.File != "" {
+			trust := "trusted"
+			if !l.Trusted {
+				trust = "not trusted: it can only tighten"
+			}
+			a.Err.Debug("config-load", fmt.Sprintf("%s: %s (%s)", l.Name, l.File, trust))
+		}
+	}
+	for _, file := range policy.ConfigFiles(sources) {
+		if !read[file] && file != sources.Trust.Dir {
+			a.Err.Debug("config-load", "not there: "+file)
+		}
+	}
+	for _, l := range layers {
+		text, err := json.Marshal(l.Policy)
+		if err == nil {
+			a.Err.Debug("config-merge", fmt.Sprintf("%s: %s", l.Name, text))
+		}
+	}
+}
+
+// ConfiguredBackend is the backend that the configuration names, or "". A project that
+// nobody trusts must not choose its own wall.
+func ConfiguredBackend(layers []sandbox.Layer) string {
+	name := ""
+	for _, l := range layers {
+		if l.Policy.Backend != "" && l.Trusted {
+			name = l.Policy.Backend
+		}
+	}
+	return name
+}

@@ -1,0 +1,299 @@
+// Package inventory finds persistent sandboxes: those of this user on this host, and pods of a cluster.
+package inventory
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
+	"github.com/seed434b0696/agent-sandbox/internal/persist"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// NewLifecycle makes a backend's sandboxes live on. Where they are pods this is the first thing that is done: this process
+// may become another program, which begins anew.
+func NewLifecycle(backend string, h host.Host, k host.DriverOptions, l Lifetime) (persist.Lifecycle, error) {
+	if backend == host.Kube {
+		return newPodLifecycle(h, k, l)
+	}
+	d, err := NewDriver(backend, h)
+	if err != nil {
+		return nil, err
+	}
+	d.Idle, d.TTL, d.Warm = l.Idle, l.Ttl, l.Warm
+	return d, nil
+}
+
+// NewDriver makes a backend's sandboxes live on, with this program as their keeper.
+func NewDriver(backend string, h host.Host) (*persist.Driver, error) {
+	inner, err := host.NewDriver(backend, h, host.DriverOptions{})
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return &persist.Driver{Inner: inner, Store: h.Sandboxes(), Keeper: []string{self, KeeperCommand}, Env: h.Env}, nil
+}
+
+// Place is what the flags say about where a sandbox is. Without any, what is known here says it.
+type Place struct {
+	Backend string
+	Cluster host.Cluster
+}
+
+// Register adds the flags of p to fs.
+func (at *Place) Register(fs *pflag.FlagSet) {
+	fs.StringVar(&at.Backend, "backend", "", "one of the backend `NAME`; with kube also pods that others made")
+	host.AddPlaceFlags(fs, &at.Cluster)
+}
+
+// InCluster tells whether the flags name a cluster, where this machine need not know the sandbox.
+func (at Place) InCluster() bool {
+	return at.Backend == host.Kube || at.Cluster.Context != "" || at.Cluster.Namespace != ""
+}
+
+// Check refuses flags that contradict each other.
+func (at Place) Check() error {
+	if at.InCluster() && at.Backend != "" && at.Backend != host.Kube {
+		return sandbox.Errorf(sandbox.Invalid, "--context and --namespace are for pods, and --backend is %s", at.Backend)
+	}
+	return nil
+}
+
+// Sandbox is a sandbox that lives on, and who keeps it.
+type Sandbox struct {
+	persist.Lifecycle
+
+	ID    string
+	Known persist.Record // what is known here; the zero value where flags name the cluster
+}
+
+// Find finds who keeps a sandbox, and asks no cluster.
+func Find(a *console.App, name string, at Place) (Sandbox, error) {
+	k := Sandbox{ID: name}
+	h, err := host.LocateHome(a)
+	if err == nil {
+		err = at.Check()
+	}
+	if err != nil {
+		return k, err
+	}
+	if at.InCluster() {
+		k.Lifecycle, err = NewLifecycle(host.Kube, h, host.DriverOptions{Cluster: at.Cluster}, Lifetime{})
+		return k, err
+	}
+	if k.Known, err = h.Sandboxes().Load(name); err != nil {
+		return k, err
+	}
+	if b := k.Known.Backend; at.Backend != "" && at.Backend != b {
+		return k, sandbox.Errorf(sandbox.NotFound, "no sandbox %q of %s: it is one of %s", name, at.Backend, b)
+	}
+	k.Lifecycle, err = LifecycleOf(k.Known, h)
+	return k, err
+}
+
+// LifecycleOf is where the sandbox of a record is.
+func LifecycleOf(r persist.Record, h host.Host) (persist.Lifecycle, error) {
+	at := placeOfRecord(r)
+	return NewLifecycle(at.Backend, h, host.DriverOptions{Cluster: at.Cluster}, Lifetime{})
+}
+
+func placeOfRecord(r persist.Record) Place {
+	at := Place{Backend: r.Backend}
+	if r.Cluster != nil {
+		at.Cluster.Context, at.Cluster.Namespace = r.Cluster.Context, r.Cluster.Namespace
+	}
+	return at
+}
+
+// Lifecycles makes each Lifecycle once.
+type Lifecycles struct {
+	Host host.Host
+	Made map[Place]persist.Lifecycle
+}
+
+// Of returns the lifecycle of the sandbox of a record.
+func (k *Lifecycles) Of(r persist.Record) (persist.Lifecycle, error) {
+	at := placeOfRecord(r)
+	if d, ok := k.Made[at]; ok {
+		return d, nil
+	}
+	d, err := LifecycleOf(r, k.Host)
+	if err == nil {
+		if k.Made == nil {
+			k.Made = map[Place]persist.Lifecycle{}
+		}
+		k.Made[at] = d
+	}
+	return d, err
+}
+
+// Records are those that are known here, of one backend when the flags name it, or all of the cluster that they name.
+func Records(ctx context.Context, a *console.App, at Place) ([]persist.Record, error) {
+	h, err := host.LocateHome(a)
+	if err == nil {
+		err = at.Check()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if at.InCluster() {
+		d, err := NewLifecycle(host.Kube, h, host.DriverOptions{Cluster: at.Cluster}, Lifetime{})
+		if err != nil {
+			return nil, err
+		}
+		return d.Records(ctx)
+	}
+	records, err := h.Sandboxes().List()
+	return slices.DeleteFunc(records, func(r persist.Record) bool { return at.Backend != "" && at.Backend != r.Backend }), err
+}
+
+// ErrGone says that a cluster has no longer what is known of it here.
+var ErrGone = errors.New("it was destroyed from elsewhere, or its time was over")
+
+// Record is what a sandbox was made from. errGone is in the error's chain when only our knowledge of it is left.
+func (k Sandbox) Record(ctx context.Context) (persist.Record, error) {
+	where := k.Known.Cluster
+	if k.Known.Backend != "" && where == nil {
+		return k.Known, nil
+	}
+	r, err := k.Load(ctx, k.ID)
+	if where == nil {
+		return r, err
+	}
+	another := err == nil && where.UID != "" && r.Cluster != nil && r.Cluster.UID != where.UID
+	if another || sandbox.CodeOf(err) == sandbox.NotFound {
+		return r, sandbox.Errorf(sandbox.NotFound, "sandbox %s is not in %s any more: %w", k.ID, placeText(where), ErrGone).
+			WithHint("'agent-sandbox destroy %s' removes what is left of it here", k.ID)
+	}
+	return r, err
+}
+
+// placeText is a place in a cluster, for people.
+func placeText(c *persist.Cluster) string {
+	text := "namespace " + c.Namespace
+	if c.Context != "" {
+		text += " of context " + c.Context
+	}
+	return text
+}
+
+// Open opens a sandbox by its name. The caller detaches.
+func Open(ctx context.Context, a *console.App, name string, at Place) (*sandbox.Sandbox, error) {
+	k, err := Find(a, name, at)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := k.Record(ctx); err != nil {
+		return nil, err
+	}
+	return sandbox.Open(ctx, k, name)
+}
+
+// reaching opens also what is stopped, for what needs no command.
+type reaching struct{ persist.Lifecycle }
+
+// Open is Reach.
+func (r reaching) Open(ctx context.Context, name string) (sandbox.Instance, error) {
+	return r.Reach(ctx, name)
+}
+
+// Use calls do with a sandbox that runs or is stopped, and is neither more nor less afterwards.
+func Use(ctx context.Context, a *console.App, name string, at Place,
+	do func(ctx context.Context, r persist.Record, box *sandbox.Sandbox) error,
+) (err error) {
+	relay, ctx := console.StartRelay(ctx, false, a.Err.Say)
+	defer relay.Stop()
+	k, err := Find(a, name, at)
+	if err != nil {
+		return err
+	}
+	record, err := k.Record(ctx)
+	if err != nil {
+		return err
+	}
+	box, err := sandbox.Open(ctx, reaching{k}, name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, box.Detach()) }()
+	return do(ctx, record, box)
+}
+
+// ForEach finds what is to be done about each name before anything is done: finding out may make this process another program.
+func ForEach(names []string, find func(name string) (act func() error, err error)) error {
+	acts := make([]func() error, len(names))
+	errs := make([]error, len(names))
+	for i, name := range names {
+		acts[i], errs[i] = find(name)
+	}
+	for i, act := range acts {
+		if errs[i] == nil {
+			errs[i] = act()
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Remember keeps here where a sandbox is, when a cluster keeps it. Of what it was made from this is only the workspace: the
+// rest is the cluster's, and may be secret.
+func Remember(ctx context.Context, a *console.App, h host.Host, d persist.Lifecycle, name string) error {
+	r, err := d.Load(ctx, name)
+	if err != nil || r.Cluster == nil {
+		return err
+	}
+	return h.Sandboxes().Add(persist.Record{
+		ID: name, Name: r.Name, Backend: r.Backend, Created: r.Created, Cluster: r.Cluster,
+		Spec: sandbox.Spec{Workspace: r.Spec.Workspace},
+	})
+}
+
+// CheckVacant makes sure that nothing is known here by a name. A pod that is gone is forgotten.
+func CheckVacant(ctx context.Context, a *console.App, h host.Host, name string) error {
+	err := h.Sandboxes().Vacant(name)
+	if err == nil {
+		return nil
+	}
+	k, ferr := Find(a, name, Place{})
+	if ferr != nil || k.Known.Cluster == nil {
+		return err
+	}
+	if _, rerr := k.Record(ctx); !errors.Is(rerr, ErrGone) {
+		return err
+	}
+	return h.Sandboxes().Forget(ctx, name)
+}
+
+// Forget removes what is known here of a sandbox of a cluster, if it is that one.
+func Forget(ctx context.Context, a *console.App, h host.Host, r persist.Record) error {
+	if r.Cluster == nil {
+		return nil
+	}
+	here, err := h.Sandboxes().Load(r.ID)
+	if err != nil || here.Cluster == nil || here.Cluster.UID != r.Cluster.UID {
+		return nil //nolint:nilerr // what is not known here needs not be forgotten
+	}
+	return h.Sandboxes().Forget(ctx, r.ID)
+}
+
+// PlaceOf is what the flags of a command say.
+func PlaceOf(cmd *cobra.Command) Place {
+	value := func(name string) string {
+		if f := cmd.Flags().Lookup(name); f != nil {
+			return f.Value.String()
+		}
+		return ""
+	}
+	return Place{value("backend"), host.Cluster{Context: value("context"), Namespace: value("namespace")}}
+}
+
+// KeeperCommand is how this program is started as a sandbox's keeper.
+const KeeperCommand = "keep"

@@ -1,0 +1,13 @@
+//go:build !kube
+
+package inventory
+
+import (
+	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
+	"github.com/seed434b0696/agent-sandbox/internal/persist"
+)
+
+// newPodLifecycle becomes the program that is built with the driver of pods.
+func newPodLifecycle(host.Host, host.DriverOptions, Lifetime) (persist.Lifecycle, error) {
+	return nil, host.BecomeCluster()
+}

@@ -1,0 +1,102 @@
+// Package persistent has the commands that create, list, start, stop and destroy persistent sandboxes.
+package persistent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/inventory"
+	"github.com/seed434b0696/agent-sandbox/internal/persist"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// NewCreate returns the command create.
+func NewCreate(a *console.App) *cobra.Command {
+	var f host.Options
+	var k inventory.Lifetime
+	cmd := &cobra.Command{
+		Use:   "create [flags] [NAME]",
+		Short: "make a sandbox that lives on",
+		Long: `The sandbox has this policy until it is destroyed, and its commands share what
+is in its /tmp and what runs in the background. Without a NAME it gets one, which
+is printed. One in a cluster (--backend kube) is everybody's who may use its
+namespace, and works on a volume with a copy of the project; here is kept where it
+is, so that the other commands find it by its name.`,
+		Example: `agent-sandbox create work
+agent-sandbox exec --in work -- npm install
+agent-sandbox create --allow packages.example.com --idle 30m --ttl 8h
+agent-sandbox create --backend kube --network --image node:22 --storage 20GiB web
+agent-sandbox destroy work`,
+		Args: console.AtMostOneName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, err := nameOf(args)
+			if err != nil {
+				return err
+			}
+			if k.Idle < 0 || k.Ttl < 0 || k.Warm < 0 {
+				return console.UsageError(cmd.CommandPath(), "--idle, --ttl and --warm are not negative")
+			}
+			f.Cluster.Storage, f.Cluster.StorageClass = k.Storage, k.StorageClass
+			return createSandbox(cmd.Context(), a, &f, k, name)
+		},
+	}
+	f.Register(cmd.Flags())
+	k.Register(cmd.Flags())
+	return console.Describe(cmd, console.ExitSimple)
+}
+
+func nameOf(args []string) (string, error) {
+	if len(args) == 1 {
+		return args[0], persist.CheckName(args[0])
+	}
+	return persist.NewID()
+}
+
+func createSandbox(ctx context.Context, a *console.App, f *host.Options, k inventory.Lifetime, name string) error {
+	relay, ctx := console.StartRelay(ctx, false, a.Err.Say)
+	defer relay.Stop()
+	h, err := host.Locate(a.Env, f.Cwd)
+	if err != nil {
+		return err
+	}
+	spec, err := host.NewSpec(a, h, f)
+	if err != nil {
+		return err
+	}
+	spec.Stage, spec.Name = k.Stage, name
+	backend := f.Backend
+	if backend == "" {
+		backend = host.ConfiguredBackend(spec.Layers)
+	}
+	if err := k.Check(backend); err != nil {
+		return err
+	}
+	use := host.DriverOptions{Cluster: f.Cluster}
+	if f.Debug {
+		use.Trace = a.Err.Debug
+	}
+	d, err := inventory.NewLifecycle(backend, h, use, k)
+	if err == nil {
+		err = inventory.CheckVacant(ctx, a, h, name)
+	}
+	if err != nil {
+		return err
+	}
+	box, err := sandbox.Create(ctx, d, spec)
+	if sandbox.CodeOf(err) == sandbox.Unavailable {
+		return host.ExplainUnavailable(ctx, a, d, err)
+	}
+	if err != nil {
+		return err
+	}
+	if err := inventory.Remember(ctx, a, h, d, name); err != nil {
+		return errors.Join(err, box.Close(context.WithoutCancel(ctx)))
+	}
+	fmt.Fprintln(a.Out, name)
+	return box.Detach()
+}

@@ -1,0 +1,95 @@
+package persistent
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/inventory"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// NewDestroy returns the command destroy.
+func NewDestroy(a *console.App) *cobra.Command {
+	var at inventory.Place
+	var forget bool
+	cmd := &cobra.Command{
+		Use:   "destroy [flags] NAME...",
+		Short: "end sandboxes for good",
+		Long: `Their workspaces and stages stay as they are; their snapshots go, and the volumes of
+pods. --forget is for pods in a cluster that is no more.`,
+		Example:           "agent-sandbox destroy work\nagent-sandbox destroy --backend kube --namespace agents web",
+		ValidArgsFunction: inventory.CompleteNames(a),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return console.UsageError(cmd.CommandPath(), "no sandbox was named")
+			}
+			if forget && at != (inventory.Place{}) {
+				return console.UsageError(cmd.CommandPath(), "--forget is about what is known here, and takes no flags beside it")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			relay, ctx := console.StartRelay(cmd.Context(), false, a.Err.Say)
+			defer relay.Stop()
+			return inventory.ForEach(args, func(name string) (func() error, error) {
+				if forget {
+					return planForget(ctx, a, name)
+				}
+				return planDestroy(ctx, a, name, at)
+			})
+		},
+	}
+	at.Register(cmd.Flags())
+	cmd.Flags().BoolVar(&forget, "forget", false, "only forget here where the pod is; nobody is asked")
+	return console.Describe(cmd, console.ExitSimple)
+}
+
+// planDestroy is how a sandbox is destroyed. One whose record cannot be read is removed, too, but not what only its backend
+// could find then.
+func planDestroy(ctx context.Context, a *console.App, name string, at inventory.Place) (func() error, error) {
+	h, err := host.LocateHome(a)
+	if err != nil {
+		return nil, err
+	}
+	if !at.InCluster() {
+		if _, err := h.Sandboxes().Load(name); err != nil && sandbox.CodeOf(err) != sandbox.NotFound {
+			d, err := inventory.NewDriver("", h)
+			return func() error { return d.Destroy(ctx, name) }, err
+		}
+	}
+	k, err := inventory.Find(a, name, at)
+	if err != nil {
+		return nil, err
+	}
+	return func() error { return destroySandbox(ctx, a, h, k) }, nil
+}
+
+func destroySandbox(ctx context.Context, a *console.App, h host.Host, k inventory.Sandbox) error {
+	record, err := k.Record(ctx)
+	if errors.Is(err, inventory.ErrGone) {
+		return h.Sandboxes().Forget(ctx, k.ID)
+	}
+	if err == nil {
+		err = k.Destroy(ctx, k.ID)
+	}
+	if err != nil {
+		return err
+	}
+	return inventory.Forget(ctx, a, h, record)
+}
+
+func planForget(ctx context.Context, a *console.App, name string) (func() error, error) {
+	h, err := host.LocateHome(a)
+	if err != nil {
+		return nil, err
+	}
+	record, err := h.Sandboxes().Load(name)
+	if err == nil && record.Cluster == nil {
+		err = sandbox.Errorf(sandbox.Invalid, "sandbox %s is no pod, and nowhere but here", name).WithHint("'agent-sandbox destroy %s' ends it", name)
+	}
+	return func() error { return h.Sandboxes().Forget(ctx, name) }, err
+}

@@ -1,0 +1,116 @@
+package persistent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/inventory"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/repository"
+	"github.com/seed434b0696/agent-sandbox/internal/persist"
+	"github.com/seed434b0696/agent-sandbox/internal/repo"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// document is a sandbox that lives on as JSON.
+type document struct {
+	sandbox.Info
+	State   string           `json:"state"`             // "running", "stopped", "gone" from its cluster, or "unknown"
+	Running int              `json:"running"`           // commands that run now
+	Idle    sandbox.Duration `json:"idle,omitempty"`    // as it was created
+	TTL     sandbox.Duration `json:"ttl,omitempty"`     // as it was created
+	Stage   string           `json:"stage,omitempty"`   // that commands run on
+	Problem string           `json:"problem,omitempty"` // why more cannot be told
+
+	Cluster *persist.Cluster `json:"cluster,omitempty"` // where it is, of a pod
+
+	// Of the sandboxes of repositories.
+	Repo    string           `json:"repo,omitempty"`    // its directory
+	Mode    string           `json:"mode,omitempty"`    // "bind", or "branch" for a worktree
+	Workdir string           `json:"workdir,omitempty"` // where commands start
+	Volumes []sandbox.Volume `json:"volumes,omitempty"` //
+}
+
+// How many sandboxes are asked at once how they are, and how long all of them may take together.
+const (
+	maxAsked = 16
+	askTime  = 15 * time.Second
+)
+
+// queryDocuments asks all sandboxes how they are; fresh says that the records are from those who keep them.
+func queryDocuments(ctx context.Context, h host.Host, records []persist.Record, fresh bool) []document {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	docs := make([]document, len(records))
+	who := inventory.Lifecycles{Host: h}
+	asked := make(chan struct{}, maxAsked)
+	var all sync.WaitGroup
+	for i, r := range records {
+		d, err := who.Of(r)
+		if err != nil {
+			docs[i] = unknownState(r, err)
+			continue
+		}
+		all.Go(func() {
+			asked <- struct{}{}
+			docs[i] = listDocument(ctx, inventory.Sandbox{Lifecycle: d, ID: r.ID, Known: r}, fresh)
+			<-asked
+		})
+	}
+	all.Wait()
+	return docs
+}
+
+// listDocument is what list tells of a sandbox.
+func listDocument(ctx context.Context, k inventory.Sandbox, fresh bool) document {
+	if fresh {
+		return queryDocument(ctx, k, k.Known)
+	}
+	r, err := k.Record(ctx)
+	switch {
+	case errors.Is(err, inventory.ErrGone):
+		doc := newDocument(k.Known)
+		doc.State = "gone"
+		return doc
+	case err != nil:
+		return unknownState(k.Known, err)
+	}
+	return queryDocument(ctx, k, r)
+}
+
+// queryDocument asks whoever keeps a sandbox how it is.
+func queryDocument(ctx context.Context, k inventory.Sandbox, r persist.Record) document {
+	doc := newDocument(r)
+	st, err := k.State(ctx, k.ID)
+	if st.Running {
+		doc.State, doc.Running = "running", st.Commands
+	}
+	if err != nil {
+		doc.Problem = err.Error()
+	}
+	return doc
+}
+
+func newDocument(r persist.Record) document {
+	doc := document{Info: r.Info(), State: "stopped", Idle: r.Idle, TTL: r.TTL, Stage: r.Spec.Stage, Cluster: r.Cluster}
+	doc.describeRepo(r)
+	return doc
+}
+
+func unknownState(r persist.Record, err error) document {
+	doc := newDocument(r)
+	doc.State, doc.Problem = "unknown", err.Error()
+	return doc
+}
+
+// describeRepo adds what is known of a repository's sandbox.
+func (d *document) describeRepo(r persist.Record) {
+	d.Volumes = r.Spec.Volumes
+	if !repository.BelongsTo(r, repo.Repo{Path: r.Spec.Workspace}) {
+		return
+	}
+	d.Repo, d.Mode, d.Workdir = r.Spec.Workspace, repo.Mode(r.Spec.Dir), cmp.Or(r.Spec.Dir, r.Spec.Target)
+}

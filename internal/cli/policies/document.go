@@ -1,0 +1,163 @@
+package policies
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// planDocument is a plan as explain --json prints it. Of the environment it tells
+// the names only.
+type planDocument struct {
+	Workspace string            `json:"workspace"`
+	Dir       string            `json:"dir"`
+	Home      string            `json:"home"`
+	Backend   string            `json:"backend,omitempty"` // that the configuration names
+	Network   sandbox.Network   `json:"network"`           // without the password of an upstream proxy
+	NetworkBy string            `json:"network_source"`
+	Rules     []ruleDocument    `json:"network_rules"`
+	Secrets   []secretDocument  `json:"secrets"`
+	Docker    bool              `json:"docker"`
+	Userns    bool              `json:"userns"`
+	Debuggers bool              `json:"debuggers"`
+	Layers    []layerDocument   `json:"layers"`
+	Paths     []pathDocument    `json:"paths"` // what differs from its parent directory; / is ro
+	Names     []nameDocument    `json:"names"` // that cannot be created
+	NoRepos   []string          `json:"no_new_repositories"`
+	Sockets   []string          `json:"sockets"`
+	Commands  []commandDocument `json:"commands"`
+	Env       []string          `json:"env"`
+	Dropped   []droppedDocument `json:"env_dropped"`
+	Limits    map[string]string `json:"limits"`
+	Required  map[string]string `json:"limits_required,omitempty"` // limit to the source that asks for it
+}
+
+type layerDocument struct {
+	Name    string `json:"name"`
+	File    string `json:"file,omitempty"`
+	Trusted bool   `json:"trusted"`
+}
+
+type pathDocument struct {
+	Path   string `json:"path"`
+	Access string `json:"access"`
+	Pinned bool   `json:"pinned,omitempty"` // cannot be renamed or removed
+	Rule   string `json:"rule"`
+	Preset string `json:"preset,omitempty"`
+	Layer  string `json:"layer"`
+	Source string `json:"source"`
+}
+
+type nameDocument struct {
+	Dir    string   `json:"dir"`
+	Name   string   `json:"name"` // "*": all but
+	Except []string `json:"except,omitempty"`
+	Source string   `json:"source"`
+}
+
+type ruleDocument struct {
+	List   string `json:"list"`
+	Rule   string `json:"rule"`
+	Layer  string `json:"layer"`
+	Source string `json:"source"`
+}
+
+// secretDocument tells where a value comes from and goes to, never the value.
+type secretDocument struct {
+	Name    string   `json:"name"`
+	From    string   `json:"from"`
+	Env     string   `json:"env,omitempty"`
+	File    string   `json:"file,omitempty"`
+	Hosts   []string `json:"hosts"`
+	Header  string   `json:"header,omitempty"`
+	Layer   string   `json:"layer"`
+	Source  string   `json:"source"`
+	Missing string   `json:"missing,omitempty"` // why it is left out
+}
+
+type commandDocument struct {
+	Name    string   `json:"name"`
+	Rule    string   `json:"rule"`
+	Targets []string `json:"targets"`
+	Source  string   `json:"source"`
+}
+
+type droppedDocument struct {
+	Name string `json:"name"`
+	Why  string `json:"why"`
+}
+
+func newPlanDocument(p *policy.Plan) planDocument {
+	d := planDocument{
+		Workspace: p.Workspace, Dir: p.Dir, Home: p.Home, Backend: p.Backend,
+		Network: p.Network, NetworkBy: p.NetworkSource, Docker: p.Docker, Userns: p.Userns, Debuggers: p.Debug,
+		Layers: []layerDocument{}, Paths: []pathDocument{}, Names: []nameDocument{}, Commands: []commandDocument{},
+		Dropped: []droppedDocument{}, Env: []string{}, Rules: []ruleDocument{}, Secrets: []secretDocument{},
+		NoRepos: append([]string{}, p.NoRepos...), Sockets: append([]string{}, p.Sockets...),
+		Limits: map[string]string{}, Required: p.Limits.Required,
+	}
+	d.Network.Upstream = withoutPassword(p.Network.Upstream)
+	for _, r := range p.NetworkRules {
+		d.Rules = append(d.Rules, ruleDocument(r))
+	}
+	for _, s := range p.Secrets {
+		d.Secrets = append(d.Secrets, secretDocument{
+			Name: s.Name, From: secretSource(s), Env: s.Env, File: s.File, Hosts: s.Hosts, Header: s.Header,
+			Layer: s.Layer, Source: s.Source, Missing: s.Missing,
+		})
+	}
+	for _, l := range p.Layers {
+		d.Layers = append(d.Layers, layerDocument(l))
+	}
+	for _, m := range p.Mounts {
+		r := p.Rules[m.Rule]
+		d.Paths = append(d.Paths, pathDocument{
+			Path: m.Path, Access: m.Access.String(), Pinned: m.Pin,
+			Rule: r.Pattern, Preset: r.Preset, Layer: r.Layer, Source: r.Source,
+		})
+	}
+	for _, g := range p.Guards {
+		d.Names = append(d.Names, nameDocument{Dir: g.Dir, Name: g.Name, Except: g.Except, Source: p.Rules[g.Rule].Source})
+	}
+	for _, c := range p.Commands {
+		d.Commands = append(d.Commands, commandDocument{c.Name, c.Rule, append([]string{}, c.Targets...), c.Source})
+	}
+	for _, x := range p.Dropped {
+		d.Dropped = append(d.Dropped, droppedDocument(x))
+	}
+	for _, kv := range p.Env {
+		name, _, _ := strings.Cut(kv, "=")
+		d.Env = append(d.Env, name)
+	}
+	for _, name := range host.LimitNames {
+		if v := host.LimitValue(p.Limits.Limits, name); v != "" {
+			d.Limits[name] = v
+		}
+	}
+	return d
+}
+
+// withoutPassword leaves out the login of an upstream proxy.
+func withoutPassword(upstream string) string {
+	u, err := url.Parse(upstream)
+	if err != nil {
+		return ""
+	}
+	u.User = nil
+	return u.String()
+}
+
+// secretSource says where a secret's value comes from. The arguments of a command are
+// left out: one of them may be another secret.
+func secretSource(s policy.Secret) string {
+	switch {
+	case s.FromEnv != "":
+		return "variable " + s.FromEnv
+	case s.FromFile != "":
+		return "file " + s.FromFile
+	}
+	return "command " + s.FromCommand[0]
+}

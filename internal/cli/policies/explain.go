@@ -1,0 +1,214 @@
+// Package policies has the commands explain, trust, import and schema, which are about policies and do not start sandboxes.
+package policies
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
+	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// explainFlags are the flags of explain.
+type explainFlags struct {
+	host.Options
+	json     bool
+	manifest bool
+}
+
+// kinds are what can be asked about.
+var kinds = []string{"path", "host", "command", "env"}
+
+// NewExplain returns the command explain.
+func NewExplain(a *console.App) *cobra.Command {
+	var f explainFlags
+	cmd := &cobra.Command{
+		Use:   "explain [flags] [path|host|command|env] [VALUE]",
+		Short: "tell what the policy allows, and which rule says so",
+		Long: `Without a VALUE, prints all that the policy decides. With one, prints the verdict
+on it, the rule that decides, the layer that set it, and what would change it.
+Without a kind, what contains a slash or exists is a path, what is a variable's
+name in capitals is env, what contains a dot or colon is a host, and the rest is
+a command. It takes the flags of exec and starts nothing.`,
+		Example: `agent-sandbox explain
+agent-sandbox explain ~/.ssh/id_ed25519
+agent-sandbox explain command git
+agent-sandbox explain host github.com:443
+agent-sandbox explain --allow 'GET https://example.com/pub/**' --ca ephemeral https://example.com/pub/x
+agent-sandbox explain env GITHUB_TOKEN
+agent-sandbox explain --rw ~/src --json path ~/src/other
+agent-sandbox explain --backend kube --warm-pool agents --manifest | kubectl apply -f -`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case f.manifest && len(args) > 0:
+				return console.UsageError(cmd.CommandPath(), "--manifest takes no arguments")
+			case len(args) > 2:
+				return console.UsageError(cmd.CommandPath(), "expected at most a kind and a value, got %d arguments", len(args))
+			case len(args) == 2 && !slices.Contains(kinds, args[0]):
+				return console.UsageError(cmd.CommandPath(), "unknown kind %q, expected one of %s", args[0], strings.Join(kinds, ", "))
+			case len(args) == 1 && slices.Contains(kinds, args[0]):
+				return console.UsageError(cmd.CommandPath(), "which %s?", args[0])
+			case len(args) > 0 && args[len(args)-1] == "":
+				return console.UsageError(cmd.CommandPath(), "the value is empty")
+			}
+			return nil
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveDefault
+			}
+			return kinds, cobra.ShellCompDirectiveDefault
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.manifest {
+				return printManifest(cmd.Context(), a, &f.Options)
+			}
+			return explainPolicy(a, &f, args)
+		},
+	}
+	f.Register(cmd.Flags())
+	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON document")
+	cmd.Flags().BoolVar(&f.manifest, "manifest", false, "with --backend kube and --warm-pool: print the SandboxTemplate and the\nSandboxWarmPool whose pods are as the policy needs them, for kubectl apply")
+	return console.Describe(cmd, console.ExitSimple)
+}
+
+func explainPolicy(a *console.App, f *explainFlags, args []string) error {
+	h, err := host.Locate(a.Env, f.Cwd)
+	if err != nil {
+		return err
+	}
+	spec, err := host.NewSpec(a, h, &f.Options)
+	if err != nil {
+		return err
+	}
+	plan, err := policy.Resolve(spec)
+	if err != nil {
+		return err
+	}
+	t := planTable{out: a.Out, plan: plan, home: plan.Home}
+	if len(args) == 0 {
+		if f.json {
+			return a.PrintJSON(newPlanDocument(plan))
+		}
+		t.print()
+		return nil
+	}
+	kind, value := args[0], args[len(args)-1]
+	if len(args) == 1 {
+		kind = classify(value, plan)
+	}
+	e := explainOne(plan, kind, value)
+	if f.json {
+		return a.PrintJSON(e)
+	}
+	t.explanation(e)
+	return nil
+}
+
+// poolDriver is what a backend has that takes its sandboxes from an administrator's pool.
+type poolDriver interface {
+	Template(ctx context.Context, spec sandbox.Spec) ([]byte, error)
+}
+
+// printManifest prints what an administrator applies for a pool.
+func printManifest(ctx context.Context, a *console.App, o *host.Options) error {
+	h, err := host.Locate(a.Env, o.Cwd)
+	if err != nil {
+		return err
+	}
+	spec, err := host.NewSpec(a, h, o)
+	if err != nil {
+		return err
+	}
+	name := o.Backend
+	if name == "" {
+		name = host.ConfiguredBackend(spec.Layers)
+	}
+	d, err := host.NewDriver(name, h, host.DriverOptions{Cluster: o.Cluster})
+	if err != nil {
+		return err
+	}
+	pools, ok := d.(poolDriver)
+	if !ok {
+		return sandbox.Errorf(sandbox.Unsupported, "backend %s has no warm pools", d.Name()).WithHint("--backend kube has")
+	}
+	text, err := pools.Template(ctx, spec)
+	if err == nil {
+		fmt.Fprintf(a.Out, "%s\n", text)
+	}
+	return err
+}
+
+// looksLikeVariable is for names as people write them, not all that are possible.
+func looksLikeVariable(s string) bool {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+	return s != "" && strings.Contains(letters, s[:1]) && strings.Trim(s, letters+"0123456789") == ""
+}
+
+// classify guesses the kind of a value.
+func classify(value string, plan *policy.Plan) string {
+	switch {
+	case strings.HasPrefix(value, "unix:"), strings.Contains(value, "://"):
+		return "host"
+	case strings.Contains(value, "/"), value == "~", value == ".", value == "..":
+		return "path"
+	}
+	if _, err := os.Lstat(filepath.Join(plan.Dir, value)); err == nil {
+		return "path"
+	}
+	switch {
+	case looksLikeVariable(value):
+		return "env"
+	case strings.ContainsAny(value, ".:"):
+		return "host"
+	}
+	return "command"
+}
+
+func explainOne(plan *policy.Plan, kind, value string) policy.Explanation {
+	switch kind {
+	case "path":
+		return plan.ExplainPath(value)
+	case "command":
+		return plan.ExplainCommand(value)
+	case "env":
+		return plan.ExplainEnv(value)
+	}
+	return plan.ExplainHost(value)
+}
+
+// explanation prints the verdict on one thing.
+func (t *planTable) explanation(e policy.Explanation) {
+	fmt.Fprintf(t.out, "%s\n", console.Escape(fmt.Sprintf("%s %s: %s", e.Kind, t.short(e.Name), e.Verdict)))
+	var rows [][]string
+	add := func(name, value string) {
+		if value != "" {
+			rows = append(rows, []string{name, value})
+		}
+	}
+	rule := e.Rule
+	if e.Preset != "" {
+		rule += " of " + e.Preset
+	}
+	add("meaning", e.Reason)
+	add("rule", rule)
+	add("layer", e.Layer)
+	add("source", t.short(e.Source))
+	for i, l := range e.Losing {
+		name := ""
+		if i == 0 {
+			name = "instead of"
+		}
+		rows = append(rows, []string{name, fmt.Sprintf("%s %s (%s)", l.Access, l.Rule, strings.TrimPrefix(l.Preset+", "+t.short(l.Source), ", "))})
+	}
+	add("to change", e.Change)
+	t.table(rows)
+}

@@ -1,0 +1,42 @@
+package policies
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed434b0696/agent-sandbox/agent/assistant"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+	"github.com/seed434b0696/agent-sandbox/policy"
+)
+
+// NewSchema returns the command schema.
+func NewSchema(a *console.App) *cobra.Command {
+	names := append([]string{"policy"}, assistant.Schemas()...)
+	cmd := &cobra.Command{
+		Use:   "schema [" + strings.Join(names, "|") + "]",
+		Short: "print the JSON schema of a file",
+		Long: `Without a name it is that of the configuration file, as with 'policy'. assistant is
+the package file of an assistant, mcp one of its MCP servers, prompts its prompts.yml and prompts/*.yml.
+Editors complete and check a file that names the schema's file:
+  { "$schema": "./agent-sandbox.schema.json", ... }`,
+		Example:   "agent-sandbox schema > agent-sandbox.schema.json\nagent-sandbox schema assistant > assistant.schema.json",
+		ValidArgs: names,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 || len(args) == 1 && !slices.Contains(names, args[0]) {
+				return console.UsageError(cmd.CommandPath(), "expected one of %s", strings.Join(names, ", "))
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			text := policy.Schema()
+			if len(args) > 0 && args[0] != "policy" {
+				text = assistant.Schema(args[0])
+			}
+			_, err := a.Out.Write(text)
+			return err
+		},
+	}
+	return console.Describe(cmd, console.ExitSimple)
+}

@@ -1,0 +1,107 @@
+package repository
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/inventory"
+	"github.com/seed434b0696/agent-sandbox/internal/repo"
+	"github.com/seed434b0696/agent-sandbox/policy"
+)
+
+// NewInit returns the command init.
+func NewInit(a *console.App) *cobra.Command {
+	var force bool
+	var baseTag string
+	cmd := &cobra.Command{
+		Use:   "init [flags] [PATH]",
+		Short: "prepare a repository for sandboxes over Docker",
+		Long: `Writes a Dockerfile and a config.json into its .agent-sandbox directory, where
+nothing is replaced, and builds the image. The base image must be there:
+agent-sandbox build-base. Volumes are made when a sandbox starts.`,
+		Example:           "agent-sandbox init\nagent-sandbox init --force ~/src/project",
+		ValidArgsFunction: CompleteDirectory,
+		Args:              AtMostOnePath,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return initRepository(cmd.Context(), a, console.First(args), baseTag, force)
+		},
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().BoolVar(&force, "force", false, "first destroy its sandboxes and its .agent-sandbox directory")
+	addBaseTag(cmd, &baseTag)
+	return console.Describe(cmd, console.ExitSimple)
+}
+
+func initRepository(ctx context.Context, a *console.App, dir, baseTag string, force bool) error {
+	relay, ctx := console.StartRelay(ctx, false, a.Err.Say)
+	defer relay.Stop()
+	r, err := At(a, dir)
+	if err != nil {
+		return err
+	}
+	h, err := host.LocateHome(a)
+	if err != nil {
+		return err
+	}
+	release, err := r.Lock(ctx, h.LockDir())
+	if err != nil {
+		return err
+	}
+	defer release()
+	if force {
+		if err := destroyRepo(ctx, a, h, r); err != nil {
+			return err
+		}
+	}
+	made, err := r.Init(force)
+	for _, name := range made {
+		a.Err.Line("made " + name)
+	}
+	if err == nil && slices.Contains(made, repo.DockerfileName) {
+		err = trustRecipe(h, r)
+	}
+	if err != nil {
+		return err
+	}
+	e, err := openEngine(ctx, a)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	if _, err := buildRepoImage(ctx, a, e, r, &buildFlags{}, baseTag); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.Out, r.Image())
+	return nil
+}
+
+// trustRecipe trusts what init has written itself.
+func trustRecipe(h host.Host, r repo.Repo) error {
+	recipe, err := r.Recipe()
+	if err != nil {
+		return err
+	}
+	defer recipe.Close()
+	return (&policy.Trust{Dir: h.TrustDir()}).Add(recipe.File, recipe.Content())
+}
+
+// destroyRepo destroys the sandboxes of a repository: its own and those of its branches.
+func destroyRepo(ctx context.Context, a *console.App, h host.Host, r repo.Repo) error {
+	d, err := inventory.NewDriver(host.Docker, h)
+	if err != nil {
+		return err
+	}
+	records, err := d.Records(ctx)
+	for _, record := range records {
+		if BelongsTo(record, r) {
+			err = errors.Join(err, d.Destroy(ctx, record.ID))
+		}
+	}
+	return err
+}

@@ -1,0 +1,81 @@
+// Package repository has the commands for sandboxes of repositories over Docker.
+package repository
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
+	"github.com/seed434b0696/agent-sandbox/internal/engine"
+	"github.com/seed434b0696/agent-sandbox/internal/persist"
+	"github.com/seed434b0696/agent-sandbox/internal/repo"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// At finds the repository in a directory; "" is the working directory.
+func At(a *console.App, dir string) (repo.Repo, error) {
+	path, err := host.WorkDir(dir)
+	if err != nil {
+		return repo.Repo{}, err
+	}
+	return repo.Open(path)
+}
+
+// InitialisedHere tells whether the working directory is a repository that init has been to.
+func InitialisedHere() bool {
+	path, err := host.WorkDir("")
+	return err == nil && repo.Repo{Path: path}.Initialised()
+}
+
+// IsRepository tells whether an argument means a repository or a sandbox that lives on. A path has a slash or is a dot;
+// another word is a sandbox's name, unless only a directory that was initialised is called so.
+func IsRepository(a *console.App, arg string) (isRepo bool, err error) {
+	if strings.Contains(arg, "/") || arg == "." || arg == ".." {
+		return true, nil
+	}
+	directory := false
+	if path, err := host.WorkDir(arg); err == nil {
+		directory = repo.Repo{Path: path}.Initialised()
+	}
+	h, err := host.LocateHome(a)
+	if err != nil {
+		return false, err
+	}
+	kept := false
+	if persist.CheckName(arg) == nil {
+		_, err := h.Sandboxes().Load(arg)
+		kept = sandbox.CodeOf(err) != sandbox.NotFound
+	}
+	if directory && kept {
+		return false, sandbox.Errorf(sandbox.Invalid, "%q is a sandbox and a directory", arg).
+			WithHint("write ./%s for the directory, or the name of its own sandbox: agent-sandbox list", arg)
+	}
+	return directory, nil
+}
+
+// openEngine connects to the container engine. The caller closes it.
+func openEngine(ctx context.Context, a *console.App) (*engine.Client, error) {
+	return engine.Open(ctx, a.Env)
+}
+
+// AtMostOnePath is for commands that take a repository's directory.
+func AtMostOnePath(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return console.UsageError(cmd.CommandPath(), "%s takes one directory, got %q", cmd.Name(), args[1])
+	}
+	return nil
+}
+
+// CompleteDirectory completes the names of directories.
+func CompleteDirectory(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// BelongsTo tells whether a sandbox is one that start made for a repository.
+func BelongsTo(record persist.Record, r repo.Repo) bool {
+	return record.Backend == host.Docker && record.Spec.Workspace == r.Path && record.Spec.Target == r.Target() &&
+		strings.HasPrefix(record.ID, "agent-sandbox-") && strings.HasSuffix(record.ID, "-"+r.Hash())
+}

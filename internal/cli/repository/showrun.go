@@ -1,0 +1,71 @@
+package repository
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
+	"github.com/seed434b0696/agent-sandbox/internal/repo"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// commandLiner is what a backend has whose sandbox can be shown as a command.
+type commandLiner interface {
+	CommandLine(ctx context.Context, spec sandbox.Spec) ([]string, error)
+}
+
+func printRun(ctx context.Context, a *console.App, dir string, f *Flags) error {
+	relay, ctx := console.StartRelay(ctx, false, a.Err.Say)
+	defer relay.Stop()
+	s, err := openRepository(ctx, a, dir, f)
+	if err != nil {
+		return err
+	}
+	defer s.engine.Close()
+	spec, err := repoSpec(ctx, a, s)
+	if err != nil {
+		return err
+	}
+	d, ok := s.driver.Inner.(commandLiner)
+	if !ok {
+		return sandbox.Errorf(sandbox.Unsupported, "backend %s has no command line to show", host.Docker)
+	}
+	spec.State = filepath.Join(s.host.Sandboxes().Dir, spec.Name, "state") // as its keeper has it; there need be none
+	line, err := d.CommandLine(ctx, spec)
+	if err != nil {
+		return err
+	}
+	for i, word := range line {
+		if word == spec.Image {
+			word = s.Image() // the name says more than the ID
+		}
+		line[i] = repo.ShellWord(word)
+	}
+	fmt.Fprintln(a.Out, strings.Join(line, " "))
+	return nil
+}
+
+// NewShowRun returns the command show-run.
+func NewShowRun(a *console.App) *cobra.Command {
+	var f Flags
+	cmd := &cobra.Command{
+		Use:   "show-run [flags] [PATH]",
+		Short: "print the docker command that a repository's sandbox is",
+		Long: `The container as 'agent-sandbox start' asks the engine for it, quoted for a shell.
+What has no place on a command line is missing: who runs it by hand has no
+supervisor inside, and so no guard for names that are not there yet.`,
+		Example:           "agent-sandbox show-run\nagent-sandbox show-run --branch feat/search ~/src/project",
+		ValidArgsFunction: CompleteDirectory,
+		Args:              AtMostOnePath,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return printRun(cmd.Context(), a, console.First(args), &f)
+		},
+	}
+	f.Register(cmd, false)
+	return console.Describe(cmd, console.ExitSimple)
+}

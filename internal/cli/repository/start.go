@@ -1,0 +1,152 @@
+package repository
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/inventory"
+	"github.com/seed434b0696/agent-sandbox/internal/engine"
+	"github.com/seed434b0696/agent-sandbox/internal/persist"
+	"github.com/seed434b0696/agent-sandbox/internal/repo"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// Flags say which of a repository's sandboxes is meant, and what it starts from.
+type Flags struct {
+	Branch  string
+	baseTag string
+	build   bool
+}
+
+// Register adds the flags of f to cmd; with start also those of commands that start a sandbox.
+func (f *Flags) Register(cmd *cobra.Command, start bool) {
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	fs.StringVar(&f.Branch, "branch", "", "work in a worktree of `BRANCH`, which is made when missing")
+	if start {
+		addBaseTag(cmd, &f.baseTag)
+		fs.BoolVar(&f.build, "build", false, "build the repository's image first")
+	}
+}
+
+// IsSet tells whether any of the flags was given.
+func (f *Flags) IsSet() bool { return *f != Flags{} }
+
+// Check refuses names of branches that git does not take.
+func (f *Flags) Check() error {
+	if f.Branch == "" {
+		return nil
+	}
+	return repo.CheckBranch(f.Branch)
+}
+
+// startedRepo is a repository on its way to a sandbox.
+type startedRepo struct {
+	repo.Repo
+
+	flags  *Flags
+	host   host.Host
+	engine *engine.Client
+	driver *persist.Driver
+}
+
+// openRepository finds what starting a repository's sandbox needs. The caller closes the engine.
+func openRepository(ctx context.Context, a *console.App, dir string, f *Flags) (*startedRepo, error) {
+	if err := f.Check(); err != nil {
+		return nil, err
+	}
+	h, err := host.Locate(a.Env, dir)
+	if err != nil {
+		return nil, err
+	}
+	r, err := repo.Open(h.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	s := &startedRepo{Repo: r, flags: f, host: h}
+	if !r.Initialised() {
+		return nil, sandbox.Errorf(sandbox.NotFound, "%s is not initialised", r.Path).WithHint("agent-sandbox init %s", r.Path)
+	}
+	if s.driver, err = inventory.NewDriver(host.Docker, h); err != nil {
+		return nil, err
+	}
+	s.engine, err = openEngine(ctx, a)
+	return s, err
+}
+
+// Start makes a repository's sandbox run and returns its name.
+func Start(ctx context.Context, a *console.App, dir string, f *Flags) (string, error) {
+	s, err := openRepository(ctx, a, dir, f)
+	if err != nil {
+		return "", err
+	}
+	defer s.engine.Close()
+	release, err := s.Lock(ctx, s.host.LockDir())
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	name := s.Container(f.Branch)
+	if f.build {
+		if _, err := buildRepoImage(ctx, a, s.engine, s.Repo, &buildFlags{}, f.baseTag); err != nil {
+			return "", err
+		}
+	}
+	spec, err := repoSpec(ctx, a, s)
+	if err != nil {
+		return "", err
+	}
+	old, err := s.driver.Store.Load(name)
+	switch {
+	case sandbox.CodeOf(err) == sandbox.NotFound:
+		return name, createRepo(ctx, a, s, spec)
+	case err != nil:
+		return "", err
+	}
+	runs, err := s.driver.Store.Runs(name)
+	same := sameSpec(old.Spec, spec)
+	switch {
+	case err != nil:
+		return "", err
+	case runs && !same:
+		a.Err.Say("it runs as it was started: what changed since, in its image or its policy, needs 'agent-sandbox stop'")
+		return name, nil
+	case runs:
+		return name, nil
+	case same:
+		return name, s.driver.Start(ctx, name, a.Env)
+	}
+	a.Err.Say("its image or its policy has changed: the container is made anew, the volumes stay")
+	if err := s.driver.Destroy(ctx, name); err != nil {
+		return "", err
+	}
+	return name, createRepo(ctx, a, s, spec)
+}
+
+// createRepo makes a repository's sandbox for the first time.
+func createRepo(ctx context.Context, a *console.App, s *startedRepo, spec sandbox.Spec) error {
+	owner, err := s.Owner()
+	if err != nil {
+		return err
+	}
+	if err := s.Own(ctx, s.engine, spec.Image, owner); err != nil {
+		return err
+	}
+	if s.flags.Branch != "" {
+		if err := provision(ctx, a, s, spec); err != nil {
+			return err
+		}
+	}
+	box, err := sandbox.Create(ctx, s.driver, spec)
+	if sandbox.CodeOf(err) == sandbox.Unavailable {
+		return host.ExplainUnavailable(ctx, a, s.driver, err)
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(identify(ctx, a, box, s.Path), box.Detach())
+}

@@ -1,0 +1,250 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/seed434b0696/agent-sandbox/backend/virtual"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/changes"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+	"github.com/seed434b0696/agent-sandbox/internal/stage"
+	"github.com/seed434b0696/agent-sandbox/memory/shell"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// conversation is somebody at a terminal who types commands for a session.
+type conversation struct {
+	app     *console.App
+	session *virtual.Session
+	memory  memory
+	typed   *keyboard
+	editor  *term.Terminal
+	saved   map[string]*shell.State
+	lastTab string // what Tab could not complete; again: the choices are shown
+}
+
+func newConversation(a *console.App, s *virtual.Session, m memory) (*conversation, error) {
+	typed, err := newKeyboard()
+	if err != nil {
+		return nil, sandbox.Errorf(sandbox.Unavailable, "the terminal cannot be opened: %w", err)
+	}
+	c := &conversation{app: a, session: s, memory: m, typed: typed, saved: map[string]*shell.State{}}
+	c.newEditor()
+	return c, nil
+}
+
+// newEditor drops what is typed of a line, and keeps the lines before.
+func (c *conversation) newEditor() {
+	old := c.editor
+	c.editor = term.NewTerminal(keys{c.typed}, "")
+	c.editor.AutoCompleteCallback = c.complete
+	if old != nil {
+		c.editor.History = old.History
+	}
+}
+
+func (c *conversation) close() error { return c.typed.Close() }
+
+// run reads and runs until exit, Ctrl-D or the end of ctx, and returns the shell's status.
+func (c *conversation) run(ctx context.Context) (int, error) {
+	c.app.Err.Say("in memory; changes are dropped at the end unless applied: :help tells more")
+	status := 0
+	for ctx.Err() == nil {
+		text, err := c.read(ctx)
+		switch {
+		case errors.Is(err, errInterrupted):
+			status = 130
+			continue
+		case errors.Is(err, io.EOF):
+			fmt.Fprintln(c.app.Stdio.Stderr, "exit")
+			return status, nil
+		case err != nil:
+			return status, sandbox.Errorf(sandbox.Unavailable, "the terminal: %w", err)
+		}
+		if word, rest, ok := strings.Cut(strings.TrimSpace(text)+" ", " "); ok && strings.HasPrefix(word, ":") && len(word) > 1 {
+			c.command(ctx, word[1:], strings.TrimSpace(rest))
+			continue
+		}
+		res, err := c.execute(ctx, text)
+		if err != nil {
+			return status, err
+		}
+		if status = res.Status; res.Exited {
+			return status, nil
+		}
+	}
+	return status, ctx.Err()
+}
+
+var errInterrupted = errors.New("interrupted")
+
+// read reads a whole command, of several lines if need be.
+func (c *conversation) read(ctx context.Context) (string, error) {
+	text, prompt := "", c.session.Value(ctx, "${PS1@P}")
+	if prompt == "" {
+		prompt = c.session.Value(ctx, `${PWD/#$HOME/"~"}`) + "$ "
+	}
+	for {
+		line, err := c.line(prompt)
+		if err != nil {
+			return "", err
+		}
+		text += line + "\n"
+		if !shell.Incomplete(text) {
+			return text, nil
+		}
+		if prompt = c.session.Value(ctx, "${PS2@P}"); prompt == "" {
+			prompt = "> "
+		}
+	}
+}
+
+// line reads a line, with the terminal in raw mode for no longer than that.
+func (c *conversation) line(prompt string) (string, error) {
+	old, err := c.typed.raw()
+	if err != nil {
+		return "", err
+	}
+	defer term.Restore(c.typed.fd, old) //nolint:errcheck // Nothing better could be done.
+	if columns, rows, err := term.GetSize(c.typed.fd); err == nil && columns > 0 {
+		_ = c.editor.SetSize(columns, rows) // It only draws.
+	}
+	c.typed.interrupted = false
+	c.editor.SetPrompt(prompt)
+	line, err := c.editor.ReadLine()
+	if errors.Is(err, io.EOF) && c.typed.interrupted {
+		_, _ = io.WriteString(c.typed, "^C\r\n")
+		c.newEditor()
+		return "", errInterrupted
+	}
+	if errors.Is(err, term.ErrPasteIndicator) {
+		err = nil
+	}
+	return line, err
+}
+
+// execute runs what was typed. Ctrl-C ends it and not us.
+func (c *conversation) execute(ctx context.Context, text string) (shell.Result, error) {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	stdio := c.app.Stdio
+	stdio.Stdin = c.typed
+	res, err := c.session.Run(ctx, text, stdio)
+	c.typed.reclaim()
+	if err != nil {
+		c.typed.drop()
+		fmt.Fprintln(c.app.Stdio.Stderr)
+		res.Status, res.Exited = 130, false
+	}
+	if res.Limit != nil {
+		c.app.Err.Say(res.Limit.Error())
+	}
+	return res, nil
+}
+
+// command runs a line for the sandbox.
+func (c *conversation) command(ctx context.Context, name, arg string) {
+	var err error
+	switch name {
+	case "diff":
+		err = c.printChanges()
+	case "apply":
+		err = c.apply(ctx)
+	case "discard":
+		err = c.memory.workspace.Discard()
+	case "snapshot":
+		c.saved[arg] = c.session.Save()
+	case "restore":
+		err = c.restore(arg)
+	default:
+		fmt.Fprintln(c.app.Stdio.Stderr, ":diff :apply :discard :snapshot [NAME] :restore [NAME]")
+	}
+	if err != nil {
+		c.app.Err.Print(err)
+	}
+}
+
+func (c *conversation) restore(name string) error {
+	state := c.saved[name]
+	if state == nil {
+		return sandbox.Errorf(sandbox.NotFound, "no snapshot %q: :snapshot makes one", name)
+	}
+	return c.session.Restore(state)
+}
+
+func (c *conversation) apply(ctx context.Context) error {
+	done, err := c.memory.workspace.Apply(ctx, virtual.ApplyOptions{})
+	changes.PrintFinished(c.app, done.Finished)
+	for _, k := range done.Kept {
+		c.app.Err.Say(fmt.Sprintf("not applied: %s: %s: %s", stage.Quote(k.Path), k.Reason, console.Escape(k.Detail)))
+	}
+	if err == nil {
+		c.app.Err.Say(console.Count(len(done.Changes), "change") + " applied")
+	}
+	return err
+}
+
+// complete is what Tab does: as much as all choices have in common, and the second time a list of them.
+func (c *conversation) complete(line string, pos int, key rune) (string, int, bool) {
+	if key != '\t' {
+		c.lastTab = ""
+		return "", 0, false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	word, choices := c.session.Complete(ctx, line[:pos])
+	common := commonPrefix(choices)
+	switch {
+	case len(choices) == 0:
+		return line, pos, true
+	case len(choices) == 1:
+		if !strings.HasSuffix(common, "/") {
+			common += " "
+		}
+	case common == word && c.lastTab == line:
+		c.list(choices)
+	}
+	c.lastTab = line
+	if len(common) < len(word) {
+		return line, pos, true
+	}
+	done := line[:pos-len(word)] + common
+	c.lastTab = done + line[pos:]
+	return c.lastTab, len(done), true
+}
+
+// list shows choices above the line.
+func (c *conversation) list(choices []string) {
+	const most = 100
+	more := ""
+	if len(choices) > most {
+		more = fmt.Sprintf("  and %d more", len(choices)-most)
+		choices = choices[:most]
+	}
+	for i, s := range choices {
+		choices[i] = console.Escape(s)
+	}
+	_, _ = fmt.Fprintf(c.editor, "%s%s\n", strings.Join(choices, "  "), more)
+}
+
+func commonPrefix(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	common := list[0]
+	for _, s := range list[1:] {
+		for !strings.HasPrefix(s, common) {
+			common = common[:len(common)-1]
+		}
+	}
+	return common
+}

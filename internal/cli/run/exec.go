@@ -1,0 +1,236 @@
+// Package run has the commands exec and shell, which run commands in a sandbox.
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed434b0696/agent-sandbox/backend/virtual"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/inventory"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/repository"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// execFlags are the flags of exec.
+type execFlags struct {
+	host.Options
+	stage  string // empty: the workspace itself
+	in     string // a sandbox that lives on; empty: one for this command
+	apply  bool   // make the changes that a backend keeps in memory
+	dryRun bool
+	json   bool
+	quiet  bool
+	events string // file for refusals as they happen; empty: none
+	record string // file for a proposed policy; empty: none
+}
+
+// NewExec returns the command exec.
+func NewExec(a *console.App) *cobra.Command {
+	cmd := NewExecLike(a, "agent-sandbox exec")
+	cmd.Use = "exec [flags] [--] COMMAND [ARG...]"
+	cmd.Short = "run a command inside a sandbox"
+	cmd.Long = `Flags end at the command: everything after its name belongs to it. Relative
+paths are relative to the working directory (-C). Flags that take a PATH, NAME or
+NAME=VALUE may be repeated; they count as the last layer of the configuration.`
+	cmd.Example = `agent-sandbox exec make test
+agent-sandbox exec --network --rw ~/.cache/pip -- pip install -e .
+agent-sandbox exec --exclude .env --cmd git=false --limit wall=10m,memory=2GiB ./agent
+agent-sandbox exec --stage -- npm audit fix && agent-sandbox stage diff
+agent-sandbox create work && agent-sandbox exec --in work -- make test
+agent-sandbox exec --json -- go vet ./...
+agent-sandbox exec --dry-run -- make test | bash`
+	return cmd
+}
+
+// NewExecLike makes a command that runs what its arguments say: exec, and the
+// root command, for which the arguments must stand behind "--".
+func NewExecLike(a *console.App, path string) *cobra.Command {
+	var f execFlags
+	cmd := &cobra.Command{
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: completeCommand,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dash := cmd.ArgsLenAtDash()
+			if v := cmd.Flags().Lookup("version"); v != nil && v.Changed {
+				fmt.Fprintln(a.Out, console.CurrentBuild())
+				return nil
+			}
+			switch {
+			case !cmd.HasParent() && cmd.Flags().NFlag() == 0 && len(args) == 0 && dash < 0:
+				if repository.InitialisedHere() {
+					return ShellInRepository(cmd.Context(), a, "", &repository.Flags{})
+				}
+				return cmd.Help()
+			case !cmd.HasParent() && dash != 0 && len(args) > 0:
+				return unknownCommand(cmd, args)
+			case len(args) == 0 || args[0] == "":
+				return console.UsageError(path, "no command was given")
+			case f.in != "":
+				if err := inventory.CheckInFlags(cmd, path); err != nil {
+					return err
+				}
+			case f.dryRun && f.stage != "":
+				return console.UsageError(path, "--dry-run cannot show a stage")
+			}
+			return Exec(cmd.Context(), a, &f, args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SetInterspersed(false) // what follows the command belongs to it, also -h
+	f.Register(flags)
+	inventory.AddInFlag(flags, &f.in)
+	host.AddStageFlag(flags, &f.stage)
+	flags.BoolVar(&f.apply, "apply", false, "with --backend virtual: make the changes of a command that succeeds in the\nworkspace; without it they are gone with the sandbox")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print the command line that would run, quoted for a shell")
+	flags.BoolVar(&f.json, "json", false, "collect the output and print the result as one JSON document")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not list what was refused")
+	flags.StringVar(&f.events, "events", "", "append what is refused to `FILE` as it happens, a line of JSON each")
+	flags.StringVar(&f.record, "record", "", "add what was refused to `FILE`, as a policy that would allow it;\nnothing is allowed by that")
+	return console.Describe(cmd, console.ExitExec)
+}
+
+// Exec runs a command and ends with its exit status.
+func Exec(ctx context.Context, a *console.App, f *execFlags, args []string) error {
+	relay, ctx := console.StartRelay(ctx, a.SharesTerminal(), a.Err.Say)
+	var code int
+	var err error
+	if f.in != "" {
+		code, err = executeIn(ctx, a, f, args, relay)
+	} else {
+		code, err = executeNew(ctx, a, f, args, relay)
+	}
+	if sig := relay.Stop(); sig != 0 && (err == nil || errors.Is(err, context.Canceled)) {
+		code, err = 128+int(sig), nil
+		a.Err.Say("killed after " + sig.String())
+	}
+	if f.json && err != nil {
+		err = errors.Join(err, a.PrintJSON(failureResult(err)))
+	}
+	if err == nil && code != 0 {
+		err = console.ExitStatus(code)
+	}
+	return err
+}
+
+func executeNew(ctx context.Context, a *console.App, f *execFlags, args []string, relay *console.Relay) (code int, err error) {
+	refused, err := host.NewDenials(f.record != "", f.events)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, refused.Close()) }()
+	box, err := host.Create(ctx, a, &f.Options, f.stage, refused)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, box.Close(context.WithoutCancel(ctx))) }()
+	memory, err := memoryOf(box, f.apply)
+	if err != nil {
+		return 0, err
+	}
+	cmd := sandbox.Cmd{Args: args}
+	if f.dryRun {
+		return 0, printDryRun(a, box, cmd)
+	}
+	stdio := a.Stdio
+	var stdout, stderr bytes.Buffer
+	if f.json {
+		stdio.Stdout, stdio.Stderr = &stdout, &stderr
+	}
+	if f.Debug {
+		a.Err.Debug("process", fmt.Sprintf("start %q in %s sandbox %s", args, box.Backend(), box.ID()))
+	}
+	res, err := startCommand(ctx, box, cmd, stdio, relay)
+	if err != nil {
+		return 0, err
+	}
+	if f.Debug {
+		debugResult(a, res)
+	}
+	if f.record != "" {
+		if err := recordDenials(f.record, refused.All()); err != nil {
+			return res.Code, err
+		}
+	}
+	if f.json {
+		res.Stdout, res.Stderr = stdout.Bytes(), stderr.Bytes()
+		doc := newResult(box, res, refused.All())
+		doc.Stage, err = reportStage(a, f.Cwd, f.stage)
+		kept := err
+		doc.Changes, err = memory.finish(ctx, f.apply && res.Code == 0)
+		return res.Code, errors.Join(kept, err, a.PrintJSON(doc))
+	}
+	printRemarks(a, res)
+	if err := printMemoryRemark(ctx, a, memory, f, res.Code); err != nil {
+		return res.Code, err
+	}
+	if !f.quiet {
+		refused.Print(a.Err)
+	}
+	return res.Code, printStageRemark(a, f.Cwd, f.stage)
+}
+
+// startCommand runs cmd and waits, while signals reach it.
+func startCommand(ctx context.Context, box *sandbox.Sandbox, cmd sandbox.Cmd, stdio sandbox.Stdio, relay *console.Relay) (*sandbox.Result, error) {
+	begin := time.Now()
+	run, err := box.Start(ctx, cmd, stdio)
+	if err != nil {
+		return nil, err
+	}
+	_, ours := sandbox.As[virtual.Workspace](box.Unwrap())
+	_, elsewhere := sandbox.As[sandbox.Detacher](box.Unwrap())
+	relay.Attach(console.Target{Run: run, Local: ours || elsewhere})
+	exit, err := run.Wait()
+	return &sandbox.Result{Exit: exit, Cut: run.Cut(), TimedOut: run.TimedOut(), Duration: time.Since(begin)}, err
+}
+
+// printRemarks says what the command itself could not: why it was killed or shortened.
+func printRemarks(a *console.App, res *sandbox.Result) {
+	if res.Reason != "" {
+		a.Err.Say("the command was killed: " + res.Reason)
+	}
+	if res.Cut {
+		a.Err.Say("the output was cut at its limit")
+	}
+}
+
+func debugResult(a *console.App, res *sandbox.Result) {
+	a.Err.Debug("process", fmt.Sprintf("exit status %d after %s", res.Code, res.Duration.Round(time.Millisecond)))
+}
+
+// dryRunner is what a backend has that can show its command line.
+type dryRunner interface {
+	DryRun(cmd sandbox.Cmd) (string, error)
+}
+
+func printDryRun(a *console.App, box *sandbox.Sandbox, cmd sandbox.Cmd) error {
+	d, ok := sandbox.As[dryRunner](box.Unwrap())
+	if !ok {
+		return sandbox.Errorf(sandbox.Unsupported, "backend %s has no command line to show", box.Backend()).
+			WithHint("see 'agent-sandbox explain' for what the policy allows")
+	}
+	line, err := d.DryRun(cmd)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(a.Out, line)
+	return nil
+}
+
+// unknownCommand is the answer to "agent-sandbox ls".
+func unknownCommand(root *cobra.Command, args []string) error {
+	e := sandbox.Errorf(sandbox.Invalid, "unknown command %q", args[0])
+	_, err := exec.LookPath(args[0])
+	if near := root.SuggestionsFor(args[0]); len(near) > 0 && err != nil {
+		return e.WithHint("did you mean 'agent-sandbox %s'?", near[0])
+	}
+	return e.WithHint("to run it inside a sandbox: agent-sandbox -- %s", strings.Join(args, " "))
+}

@@ -1,0 +1,75 @@
+package run
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed434b0696/agent-sandbox/backend/virtual"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/changes"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+	"github.com/seed434b0696/agent-sandbox/internal/stage"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// memory is what a backend that keeps changes in memory can do with them; the zero value is a
+// backend that does not.
+type memory struct{ workspace virtual.Workspace }
+
+// memoryOf returns the changes of a sandbox. apply says that the user wants them made.
+func memoryOf(box *sandbox.Sandbox, apply bool) (memory, error) {
+	w, ok := sandbox.As[virtual.Workspace](box.Unwrap())
+	if !ok && apply {
+		return memory{}, console.UsageError("agent-sandbox exec", "--apply is for backend virtual; with %s commands write to the workspace itself", box.Backend())
+	}
+	return memory{w}, nil
+}
+
+// memoryReport is what exec --json tells about changes in memory.
+type memoryReport struct {
+	List    []virtual.Change `json:"list"`
+	Applied bool             `json:"applied"`        // but for those in Kept
+	Kept    []virtual.Kept   `json:"kept,omitempty"` // that were to be applied and were not
+	// Finished are paths of an earlier run that was killed while it applied its changes.
+	Finished []string `json:"finished,omitempty"`
+}
+
+// finish applies the changes, or only lists them; nil when there is nothing in memory.
+func (m memory) finish(ctx context.Context, apply bool) (*memoryReport, error) {
+	if m.workspace == nil {
+		return nil, nil //nolint:nilnil // nothing to report is no error
+	}
+	list, err := m.workspace.Changes()
+	if err != nil || !apply {
+		return &memoryReport{List: list}, err
+	}
+	done, err := m.workspace.Apply(ctx, virtual.ApplyOptions{})
+	return &memoryReport{List: list, Applied: true, Kept: done.Kept, Finished: done.Finished}, err
+}
+
+// printMemoryRemark says what became of the changes.
+func printMemoryRemark(ctx context.Context, a *console.App, m memory, f *execFlags, code int) error {
+	r, err := m.finish(ctx, f.apply && code == 0)
+	if r != nil {
+		changes.PrintFinished(a, r.Finished)
+	}
+	if err != nil || r == nil || len(r.List) == 0 {
+		return err
+	}
+	for _, k := range r.Kept {
+		a.Err.Say(fmt.Sprintf("not applied: %s: %s: %s", stage.Quote(k.Path), k.Reason, console.Escape(k.Detail)))
+	}
+	switch {
+	case r.Applied:
+		if !f.quiet {
+			a.Err.Say(console.Count(len(r.List)-len(r.Kept), "change") + " applied")
+		}
+		if len(r.Kept) > 0 {
+			return console.ExitStatus(sandbox.ExitFailed)
+		}
+	case f.apply:
+		a.Err.Say(console.Count(len(r.List), "change") + " in memory not applied: the command failed")
+	case !f.quiet:
+		a.Err.Say(console.Count(len(r.List), "change") + " in memory dropped: --apply would have made them in the workspace")
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/inventory"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// executeIn runs a command in a sandbox that lives on.
+func executeIn(ctx context.Context, a *console.App, f *execFlags, args []string, relay *console.Relay) (code int, err error) {
+	box, err := inventory.Open(ctx, a, f.in, inventory.Place{Backend: f.Backend, Cluster: f.Cluster})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, box.Detach()) }()
+	cmd := sandbox.Cmd{Args: args, Dir: f.Cwd}
+	stdio := a.Stdio
+	var stdout, stderr bytes.Buffer
+	if f.json {
+		stdio.Stdout, stdio.Stderr = &stdout, &stderr
+	}
+	terminal := ownTerminal(a, f)
+	if terminal != nil {
+		cmd.TTY = terminalSize(terminal)
+	}
+	res, err := startOnTerminal(ctx, box, cmd, stdio, relay, terminal)
+	if err != nil {
+		return 0, err
+	}
+	if f.json {
+		res.Stdout, res.Stderr = stdout.Bytes(), stderr.Bytes()
+		return res.Code, a.PrintJSON(newResult(box, res, refusedIn(ctx, box).All()))
+	}
+	printRemarks(a, res)
+	if !f.quiet {
+		refusedIn(ctx, box).Print(a.Err)
+	}
+	return res.Code, nil
+}
+
+// refusedIn asks what was refused since the sandbox was opened, also to others who use it meanwhile. A sandbox that ended
+// with the command has nobody to ask; its log tells.
+func refusedIn(ctx context.Context, box *sandbox.Sandbox) *host.Denials {
+	d := &host.Denials{}
+	told, ok := sandbox.As[interface {
+		Denials(ctx context.Context) ([]sandbox.Denial, error)
+	}](box.Unwrap())
+	if !ok {
+		return d
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	list, _ := told.Denials(ctx) // see above
+	for _, one := range list {
+		d.Add(one)
+	}
+	return d
+}
+
+// ownTerminal is the terminal that the command gets one like, nil when it gets pipes.
+func ownTerminal(a *console.App, f *execFlags) *os.File {
+	in, ok := a.Stdio.Stdin.(*os.File)
+	if !ok || f.json || !console.IsTerminal(a.Stdio.Stdin) || !console.IsTerminal(a.Stdio.Stdout) {
+		return nil
+	}
+	return in
+}
+
+func terminalSize(f *os.File) *sandbox.Terminal {
+	columns, rows, err := term.GetSize(int(f.Fd()))
+	if err != nil || columns <= 0 || rows <= 0 || columns > 0xffff || rows > 0xffff {
+		return &sandbox.Terminal{Rows: 24, Cols: 80}
+	}
+	return &sandbox.Terminal{Rows: uint16(rows), Cols: uint16(columns)}
+}
+
+// startOnTerminal is start, with the keys of our terminal for the command's own.
+func startOnTerminal(ctx context.Context, box *sandbox.Sandbox, cmd sandbox.Cmd, stdio sandbox.Stdio, relay *console.Relay, terminal *os.File) (*sandbox.Result, error) {
+	if terminal == nil {
+		return startCommand(ctx, box, cmd, stdio, relay)
+	}
+	old, err := term.MakeRaw(int(terminal.Fd()))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = term.Restore(int(terminal.Fd()), old) }() // nothing better could be done
+	relay.Resize = func(run *sandbox.Running) { _ = run.Resize(*terminalSize(terminal)) }
+	return startCommand(ctx, box, cmd, stdio, relay)
+}

@@ -1,0 +1,130 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed434b0696/agent-sandbox/backend/virtual"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/inventory"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/repository"
+	"github.com/seed434b0696/agent-sandbox/internal/stage"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// NewShell returns the command shell.
+func NewShell(a *console.App) *cobra.Command {
+	var f execFlags
+	var rf repository.Flags
+	cmd := &cobra.Command{
+		Use:   "shell [flags] [PATH]",
+		Short: "type commands inside a sandbox",
+		Long: `A shell in a sandbox, until exit or Ctrl-D. With --backend virtual it is the one in
+memory: lines are edited, Tab completes, the arrows bring back what was typed, Ctrl-C ends a
+command, and lines that begin with a colon are for the sandbox:
+  :diff  :apply  :discard                 what was changed in the workspace
+  :snapshot [NAME]  :restore [NAME]       files and shell together
+Input that is no terminal is a script. Other backends run bash.
+With a PATH that 'agent-sandbox init' has prepared, or in such a directory, it is the
+repository's sandbox over Docker, which is started when it does not run.`,
+		Example: `agent-sandbox shell --backend virtual
+agent-sandbox shell --backend virtual <script.sh
+agent-sandbox shell --in work
+agent-sandbox shell --ro .
+agent-sandbox shell --branch feat/search ~/src/project`,
+		ValidArgsFunction: repository.CompleteDirectory,
+		Args:              repository.AtMostOnePath,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 || rf.IsSet() || cmd.Flags().NFlag() == 0 && repository.InitialisedHere() {
+				if err := onlyRepoFlags(cmd); err != nil {
+					return err
+				}
+				return ShellInRepository(cmd.Context(), a, console.First(args), &rf)
+			}
+			if f.in != "" {
+				if err := inventory.CheckInFlags(cmd, cmd.CommandPath()); err != nil {
+					return err
+				}
+				return Exec(cmd.Context(), a, &f, []string{"bash"})
+			}
+			return openShell(cmd.Context(), a, &f)
+		},
+	}
+	flags := cmd.Flags()
+	f.Register(flags)
+	inventory.AddInFlag(flags, &f.in)
+	host.AddStageFlag(flags, &f.stage)
+	flags.BoolVar(&f.apply, "apply", false, "with --backend virtual: at the end make the changes in the workspace")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not list what was refused")
+	rf.Register(cmd, true)
+	return console.Describe(cmd, console.ExitExec)
+}
+
+func openShell(ctx context.Context, a *console.App, f *execFlags) error {
+	if !console.IsTerminal(a.Stdio.Stdin) || !console.IsTerminal(a.Stdio.Stdout) {
+		return Exec(ctx, a, f, []string{"bash"})
+	}
+	refused, err := host.NewDenials(false, "")
+	if err != nil {
+		return err
+	}
+	box, err := host.Create(ctx, a, &f.Options, f.stage, refused)
+	if err != nil {
+		return err
+	}
+	sessions, ok := sandbox.As[virtual.Sessions](box.Unwrap())
+	if !ok { // Of the others each command is a process of the host, as with exec.
+		return errors.Join(box.Close(ctx), Exec(ctx, a, f, []string{"bash"}))
+	}
+	status, err := converse(ctx, a, f, box, sessions)
+	if !f.quiet {
+		refused.Print(a.Err)
+	}
+	if err = errors.Join(err, box.Close(context.WithoutCancel(ctx))); err == nil && status != 0 {
+		err = console.ExitStatus(status)
+	}
+	return err
+}
+
+// converse runs a session until its end and settles what it changed.
+func converse(ctx context.Context, a *console.App, f *execFlags, box *sandbox.Sandbox, sessions virtual.Sessions) (int, error) {
+	session, err := sessions.NewSession(ctx)
+	if err != nil {
+		return 0, err
+	}
+	memory, err := memoryOf(box, f.apply)
+	if err != nil {
+		return 0, err
+	}
+	c, err := newConversation(a, session, memory)
+	if err != nil {
+		session.Close()
+		return 0, err
+	}
+	status, err := c.run(ctx)
+	session.Close()
+	if err = errors.Join(err, c.close()); err != nil {
+		return status, err
+	}
+	done := printMemoryRemark(ctx, a, memory, f, 0)
+	if code, ok := errors.AsType[console.ExitStatus](done); ok {
+		return int(code), nil
+	}
+	return status, done
+}
+
+// printChanges is :diff.
+func (c *conversation) printChanges() error {
+	list, err := c.memory.workspace.Changes()
+	if err != nil {
+		return err
+	}
+	for _, change := range list {
+		fmt.Fprintf(c.app.Out, "%s\t%s\n", change.Kind, stage.Quote(change.Path))
+	}
+	return nil
+}

@@ -1,0 +1,11 @@
+//go:build !linux
+
+package run
+
+import "golang.org/x/sys/unix"
+
+// The requests of ioctl(2) that read and set the mode of a terminal.
+const (
+	getTermios = unix.TIOCGETA
+	setTermios = unix.TIOCSETA
+)

@@ -1,9 +1,0 @@
-package cli
-
-import "golang.org/x/sys/unix"
-
-// The requests of ioctl(2) that read and set the mode of a terminal.
-const (
-	getTermios = unix.TCGETS
-	setTermios = unix.TCSETS
-)
