@@ -101,7 +101,7 @@ var arrows = []struct {
 	{"internal/cli", []string{"sandbox", "policy", "internal/guest", "internal/cli"}},
 	{"internal/cli/console", []string{"sandbox"}},
 	{"internal/cli/program", nil},
-	{"internal/cli/host", []string{"sandbox", "policy", "backend", "internal/guest", "internal/persist", "internal/stage", "internal/cli/console", "internal/cli/program"}},
+	{"internal/cli/host", []string{"sandbox", "policy", "backend", "internal/guest/layout", "internal/persist", "internal/stage", "internal/cli/console", "internal/cli/program"}},
 	{"internal/cli/inventory", []string{"sandbox", "backend/kube", "internal/persist", "internal/cli/console", "internal/cli/host"}},
 	{"internal/cli/persistent", []string{"sandbox", "policy", "internal/persist", "internal/proxy", "internal/repo", "internal/cli"}},
 	{"internal/cli/files", []string{"sandbox", "internal/transfer", "internal/cli"}},
