@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/seed434b0696/agent-sandbox/internal/proxy/egress"
+	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -41,19 +41,15 @@ func (p *Plan) ExplainHost(name string) Explanation {
 	return e
 }
 
-// hostVerdict asks package egress. Anything but an allow-list allows nothing.
-func (p *Plan) hostVerdict(to destination) egress.Verdict {
-	var ca *egress.CA
-	if p.Network.CA != "" {
-		ca = &egress.CA{} // who signs makes no difference to a rule
-	}
-	rules, err := egress.Compile(p.EgressPolicy(ca))
+// hostVerdict decides by the plan's host rules. A network without an allow-list allows nothing.
+func (p *Plan) hostVerdict(to destination) hosts.Verdict {
+	rules, err := hosts.Compile(p.HostRules())
 	if err != nil {
-		return egress.Verdict{Reason: err.Error()}
+		return hosts.Verdict{Reason: err.Error()}
 	}
-	host, port, err := egress.ParseHostPort(to.authority, to.port)
+	host, port, err := hosts.ParseHostPort(to.authority, to.port)
 	if err != nil {
-		return egress.Verdict{Reason: err.Error()}
+		return hosts.Verdict{Reason: err.Error()}
 	}
 	v := rules.Check(host, port)
 	if v.Allowed && host.IsAddr() {
@@ -62,7 +58,7 @@ func (p *Plan) hostVerdict(to destination) egress.Verdict {
 		}
 	}
 	if v.Allowed && to.web {
-		return rules.CheckRequest(egress.Request{Host: host, Port: port, TLS: to.tls, Method: http.MethodGet, Path: to.path})
+		return rules.CheckRequest(hosts.Request{Host: host, Port: port, TLS: to.tls, Method: http.MethodGet, Path: to.path})
 	}
 	return v
 }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seed434b0696/agent-sandbox/internal/proxy/egress"
+	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -282,8 +282,8 @@ func (p *Plan) networkList(name string) []string {
 	return out
 }
 
-// NetworkRule returns where the rule stands that decided a verdict of package egress:
-// rule is Verdict.Rule or Event.Rule. It is the zero value when there is none.
+// NetworkRule returns where the rule stands that decided a verdict of package hosts:
+// rule is the Rule of a verdict or of a proxy's event. It is the zero value when there is none.
 func (p *Plan) NetworkRule(rule string) NetworkRule {
 	for _, list := range []string{listDeny, listAllow, listPrivate} { // what is denied is not asked further
 		for _, r := range p.NetworkRules {
@@ -295,15 +295,17 @@ func (p *Plan) NetworkRule(rule string) NetworkRule {
 	return NetworkRule{}
 }
 
-// EgressPolicy is the plan's network for package egress. ca is the CA that
-// Network.CA stands for, nil when that is empty. Anything but the mode allow is
-// nothing to the proxy: it has no rules.
-func (p *Plan) EgressPolicy(ca *egress.CA) egress.Policy {
+// HostRules returns the host rules of the plan's network. Only the mode allow has any.
+func (p *Plan) HostRules() hosts.Policy {
 	n := &p.Network
-	out := egress.Policy{Allow: n.Allow, Deny: n.Deny, Any: n.Any, PrivateHosts: n.PrivateHosts, Inspect: n.Inspect, CA: ca}
-	if n.Upstream != "" {
-		// The layers were checked: it does parse.
-		out.Upstream, _ = url.Parse(n.Upstream)
+	return hosts.Policy{Allow: n.Allow, Deny: n.Deny, Any: n.Any, PrivateHosts: n.PrivateHosts, Inspect: n.Inspect, Inspectable: n.CA != ""}
+}
+
+// Upstream returns the HTTP proxy that the sandbox's connections are made through; nil: none.
+func (p *Plan) Upstream() *url.URL {
+	if p.Network.Upstream == "" {
+		return nil
 	}
-	return out
+	u, _ := url.Parse(p.Network.Upstream) // the layers were checked: it parses
+	return u
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed434b0696/agent-sandbox/internal/proxy/egress"
+	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -114,8 +114,8 @@ func TestNetworkRulesHaveTheirSources(t *testing.T) {
 	if r := p.NetworkRule("no.rule"); r != (NetworkRule{}) {
 		t.Errorf("a rule that is not there is %v", r)
 	}
-	if e := p.EgressPolicy(nil); e.Upstream == nil || e.Upstream.Host != "p:1" || e.Upstream.User.String() != "u:hunter2" {
-		t.Errorf("upstream is %v", e.Upstream)
+	if u := p.Upstream(); u == nil || u.Host != "p:1" || u.User.String() != "u:hunter2" {
+		t.Errorf("upstream is %v", u)
 	}
 }
 
@@ -325,11 +325,11 @@ func TestAPlanWithoutAnAllowListIsNothingToTheProxy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules, err := egress.Compile(p.EgressPolicy(nil))
+	rules, err := hosts.Compile(p.HostRules())
 	if err != nil {
 		t.Fatal(err)
 	}
-	host, port, err := egress.ParseHostPort("a.b", 443)
+	host, port, err := hosts.ParseHostPort("a.b", 443)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"errors"
 	"maps"
 	"net/url"
 	"slices"
@@ -9,7 +8,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
-	"github.com/seed434b0696/agent-sandbox/internal/proxy/egress"
+	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -62,13 +61,10 @@ func checkNetwork(l sandbox.Layer) *sandbox.Error {
 	return nil
 }
 
-// checkRule asks package egress about one rule of a list. anyHost and ca tell whether the
-// network has them.
-func checkRule(l sandbox.Layer, list string, i int, rule string, anyHost, ca bool) *sandbox.Error {
-	p := egress.Policy{Any: anyHost}
-	if ca {
-		p.CA = &egress.CA{}
-	}
+// checkRule checks one rule of a list. The network permits any host if anyHost, and rules about what is inside TLS if
+// inspectable.
+func checkRule(l sandbox.Layer, list string, i int, rule string, anyHost, inspectable bool) *sandbox.Error {
+	p := hosts.Policy{Any: anyHost, Inspectable: inspectable}
 	switch list {
 	case listAllow:
 		p.Allow = []string{rule}
@@ -79,7 +75,7 @@ func checkRule(l sandbox.Layer, list string, i int, rule string, anyHost, ca boo
 	case listInspect:
 		p.Inspect = []string{rule}
 	}
-	_, err := egress.Compile(p)
+	_, err := hosts.Compile(p)
 	if err == nil {
 		return nil
 	}
@@ -233,13 +229,8 @@ func secretHost(text string) string {
 	if scheme != "http" && scheme != "https" || strings.ContainsAny(host, " /") {
 		return "a secret is bound to https or http hosts, without methods and paths"
 	}
-	_, err := egress.Compile(egress.Policy{Allow: []string{scheme + "://" + host}, CA: &egress.CA{}})
-	if err == nil {
-		return ""
+	if _, err := hosts.ParseBinding(scheme + "://" + host); err != nil {
+		return err.Error()
 	}
-	// Below its code and the rule's place stands the reason.
-	if why := errors.Unwrap(errors.Unwrap(err)); why != nil {
-		return why.Error()
-	}
-	return err.Error()
+	return ""
 }

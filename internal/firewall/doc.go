@@ -1,6 +1,6 @@
 // Package firewall is the other way out of a container: routes, and a packet filter
 // that lets it reach the addresses of a list. The first way, and the default, is the
-// allow-list of package egress, which needs no route at all and sees names.
+// allow-list of the proxy, which needs no route at all and sees names.
 //
 // [Apply] puts the filter into a container's network namespace from outside, so the
 // container holds no NET_ADMIN and cannot take it away. It closes everything, asks for

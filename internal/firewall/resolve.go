@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed434b0696/agent-sandbox/internal/proxy/egress"
+	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -53,9 +53,9 @@ func lookUp(ctx context.Context, r Rules, c compiled, before *Report) (Report, e
 }
 
 // special refuses ranges that are none of the internet's.
-func special(rules *egress.Rules, ranges []netip.Prefix) error {
+func special(rules *hosts.Rules, ranges []netip.Prefix) error {
 	for _, p := range ranges {
-		if v := rules.CheckAddr(egress.Host{}, p.Addr(), 443, nil); !v.Allowed {
+		if v := rules.CheckAddr(hosts.Host{}, p.Addr(), 443, nil); !v.Allowed {
 			return sandbox.Errorf(sandbox.Denied, "range %s: %s", p, v.Reason)
 		}
 	}
@@ -127,7 +127,7 @@ func ask(ctx context.Context, resolver *net.Resolver, names []string) ([][]netip
 
 // public keeps the addresses that a name may lead to.
 func public(report *Report, c compiled, name string, found []netip.Addr, own func(netip.Addr) bool) []netip.Addr {
-	host, err := egress.ParseHost(name)
+	host, err := hosts.ParseHost(name)
 	if err != nil {
 		return nil
 	}

@@ -6,7 +6,7 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/seed434b0696/agent-sandbox/internal/proxy/egress"
+	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -15,7 +15,7 @@ const MetaURL = "https://api.github.com/meta"
 
 // Rules says what a network namespace may reach. The zero value is nothing.
 type Rules struct {
-	// Allow are presets ([PresetNames]) and rules of [egress.Policy] that name a host, an
+	// Allow are presets ([PresetNames]) and rules of [hosts.Policy] that name a host, an
 	// address or a range, and ports (80 and 443 when there are none). A rule that only a
 	// proxy can hold is Unsupported. Names may not lead to private, link-local or the
 	// host's own addresses; only a rule for the address opens those.
@@ -37,8 +37,8 @@ type Rules struct {
 
 // compiled is what the rules name, before any name is asked for.
 type compiled struct {
-	rules     *egress.Rules
-	endpoints []egress.Endpoint
+	rules     *hosts.Rules
+	endpoints []hosts.Endpoint
 	github    bool
 }
 
@@ -60,7 +60,7 @@ func (r Rules) compile() (compiled, error) {
 	}
 	slices.Sort(allow)
 	var err error
-	if c.rules, err = egress.Compile(egress.Policy{Allow: slices.Compact(allow)}); err != nil {
+	if c.rules, err = hosts.Compile(hosts.Policy{Allow: slices.Compact(allow)}); err != nil {
 		return c, err
 	}
 	c.endpoints, err = c.rules.Endpoints()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/internal/proxy/egress"
 	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -18,7 +19,7 @@ type Options struct {
 	HostEnv  []string             // "K=V", where secrets come from
 	Token    string               // see egress.Options
 	Resolver *net.Resolver        // nil: the host's
-	Denied   func(sandbox.Denial) // told of refusals, one at a time; nil: nobody is
+	Denied   func(sandbox.Denial) // receives refusals, one at a time; nil: they are not reported
 }
 
 // File is something that commands find in a file's place. It is read-only.
@@ -47,7 +48,7 @@ func Needed(plan *policy.Plan) bool {
 // and makes the proxy. It listens nowhere. Errors never hold a secret's value; of
 // what a program says on stderr they hold the last line, unless that repeats its output.
 // A value that cannot be masked is an Invalid error, one that cannot be fetched an
-// Unavailable one, or Canceled when somebody interrupted the program.
+// Unavailable one, or Canceled when the program was interrupted.
 func Open(ctx context.Context, plan *policy.Plan, o Options) (*Gateway, error) {
 	g := &Gateway{plan: plan}
 	found, err := fetch(ctx, plan, o.HostEnv)
@@ -72,18 +73,18 @@ func (g *Gateway) open(found []held, o Options) error {
 	if err != nil {
 		return err
 	}
-	rules := g.plan.EgressPolicy(ca)
-	bundle := ""
+	var bundle string
+	var roots []byte
 	if ca != nil {
 		trusted, own, err := authorities(o.HostEnv)
 		if err != nil {
 			return err
 		}
-		bundle, rules.Roots = o.Bundle, own
+		bundle, roots = o.Bundle, own
 		g.Files = append(g.Files, File{Path: bundle, Data: slices.Concat(trusted, own, ca.Cert), Mode: 0o444})
 	}
-	options := egress.Options{Token: o.Token, Resolver: o.Resolver}
-	if options.Rules, err = egress.Compile(rules); err != nil {
+	options := egress.Options{CA: ca, Roots: roots, Upstream: g.plan.Upstream(), Token: o.Token, Resolver: o.Resolver}
+	if options.Rules, err = hosts.Compile(g.plan.HostRules()); err != nil {
 		return err
 	}
 	for _, s := range found {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/internal/guest/guesttest"
 	"github.com/seed434b0696/agent-sandbox/internal/proxy/egress"
+	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 )
 
 func TestConnectTargets(t *testing.T) {
@@ -165,7 +166,7 @@ func TestConnectWithoutAProxy(t *testing.T) {
 // realProxy serves an egress.Proxy on loopback.
 func realProxy(t *testing.T, allow ...string) string {
 	t.Helper()
-	rules, err := egress.Compile(egress.Policy{Allow: allow})
+	rules, err := hosts.Compile(hosts.Policy{Allow: allow})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 )
 
 // bed is a proxy on loopback with a name server of its own.
@@ -35,11 +37,11 @@ type bed struct {
 // everywhere lets tests reach servers on loopback.
 const everywhere = "127.0.0.1/32:1-65535"
 
-func newBed(tb testing.TB, p Policy, change ...func(*Options)) *bed {
+func newBed(tb testing.TB, p network, change ...func(*Options)) *bed {
 	tb.Helper()
 	b := &bed{some: make(chan struct{}, 1)}
 	o := Options{
-		Rules:    mustCompile(tb, p),
+		Rules: compile(tb, hosts.Policy{Allow: p.Allow, Inspect: p.Inspect, Inspectable: p.CA != nil}), CA: p.CA, Roots: p.Roots, Upstream: p.Upstream,
 		Resolver: startDNS(tb, func(string) []string { return []string{"127.0.0.1"} }),
 		Denied: func(e Event) {
 			b.mu.Lock()
@@ -228,7 +230,7 @@ func (w *web) serveTLS(tb testing.TB, name string) {
 		tb.Fatal(err)
 	}
 	w.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
-	h, err := ParseHost(name)
+	h, err := hosts.ParseHost(name)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -307,4 +309,31 @@ func answerDNS(query []byte, answer func(string) []string) ([]byte, error) {
 		}
 	}
 	return m.Pack()
+}
+
+func testCA(tb testing.TB) *CA {
+	tb.Helper()
+	ca, err := NewCA(time.Hour)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return ca
+}
+
+// compile compiles rules that must be valid.
+func compile(tb testing.TB, p hosts.Policy) *hosts.Rules {
+	tb.Helper()
+	r, err := hosts.Compile(p)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
+// network is what a bed's proxy permits, and what it connects and inspects with.
+type network struct {
+	Allow, Inspect []string
+	CA             *CA
+	Roots          []byte
+	Upstream       *url.URL
 }

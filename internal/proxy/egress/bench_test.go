@@ -48,7 +48,7 @@ func BenchmarkConnectThroughput(b *testing.B) {
 		}
 	})
 	b.Run("proxy", func(b *testing.B) {
-		bed := newBed(b, Policy{Allow: []string{"ok.example:" + port, everywhere}})
+		bed := newBed(b, network{Allow: []string{"ok.example:" + port, everywhere}})
 		b.SetBytes(transfer)
 		for b.Loop() {
 			c, br, _ := bed.connect(b, "ok.example:"+port)
@@ -62,7 +62,7 @@ func BenchmarkConnectThroughput(b *testing.B) {
 // BenchmarkConnect is the cost of one tunnel, from the connection to the first byte back.
 func BenchmarkConnect(b *testing.B) {
 	port := startTCP(b, echo)
-	bed := newBed(b, Policy{Allow: []string{"127.0.0.1:" + port}})
+	bed := newBed(b, network{Allow: []string{"127.0.0.1:" + port}})
 	b.ReportAllocs()
 	for b.Loop() {
 		c, br, _ := bed.connect(b, "127.0.0.1:"+port)

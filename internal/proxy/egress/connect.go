@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 )
 
 // answerer tells a client how its wish for a tunnel went; one call of one method.
@@ -23,7 +25,7 @@ func (c *client) serveConnect(ctx context.Context, h *head, within *origin) {
 		c.refuse(h, malformed(0, "CONNECT inside a tunnel"))
 		return
 	}
-	host, port, err := ParseHostPort(h.target, 0)
+	host, port, err := hosts.ParseHostPort(h.target, 0)
 	if err != nil {
 		c.refuse(h, malformed(0, "%v", err))
 		return
@@ -49,18 +51,18 @@ func (a connectAnswer) refuse(d *denial) { a.c.refuse(a.h, d) }
 func (a connectAnswer) fail(err error)   { a.c.refuseError(a.h, err) }
 
 // tunnel opens a way to host and port and holds what is spoken there to the rules.
-func (c *client) tunnel(ctx context.Context, host Host, port uint16, a answerer) {
+func (c *client) tunnel(ctx context.Context, host hosts.Host, port uint16, a answerer) {
 	p := c.proxy
 	if v := p.rules.Check(host, port); !v.Allowed {
 		a.refuse(deny(KindHost, host, port, v))
 		return
 	}
-	may := p.rules.tunnel(host, port)
-	may.http = may.http || (p.secrets.bound(origin{host, port, false}) && !may.raw)
+	may := p.rules.TunnelProtocols(host, port)
+	may.HTTP = may.HTTP || (p.secrets.bound(origin{host, port, false}) && !may.Raw)
 	inspect := p.inspects(host, port)
 	// Where plain HTTP or inspected TLS is spoken, refusals are told inside, and the
 	// server is called once the request is known.
-	if !may.raw && (inspect || may.http) {
+	if !may.Raw && (inspect || may.HTTP) {
 		if a.accept() {
 			c.listenFirst(ctx, host, port, may, inspect, nil)
 		}
@@ -78,9 +80,9 @@ func (c *client) tunnel(ctx context.Context, host Host, port uint16, a answerer)
 		return
 	}
 	switch {
-	case may.raw:
+	case may.Raw:
 		c.pass(server)
-	case may.other:
+	case may.Other:
 		c.passChecked(host, port, may, server)
 	default:
 		c.listenFirst(ctx, host, port, may, inspect, server)
@@ -98,7 +100,7 @@ func (c *client) refuseDial(a answerer, o origin, err error) {
 
 // listenFirst waits for the client's first bytes and decides by them. server is nil
 // when it has not been called yet.
-func (c *client) listenFirst(ctx context.Context, host Host, port uint16, may speech, inspect bool, server net.Conn) {
+func (c *client) listenFirst(ctx context.Context, host hosts.Host, port uint16, may hosts.Protocols, inspect bool, server net.Conn) {
 	_ = c.conn.SetReadDeadline(time.Now().Add(c.proxy.options.HeaderTimeout))
 	first, err := c.br.Peek(1)
 	if err != nil {
@@ -106,7 +108,7 @@ func (c *client) listenFirst(ctx context.Context, host Host, port uint16, may sp
 	}
 	var sent []byte
 	switch {
-	case first[0] == recordHandshake && may.tls:
+	case first[0] == recordHandshake && may.TLS:
 		hello, err := c.hello(host, port)
 		if err != nil {
 			c.refuseHello(err)
@@ -117,12 +119,12 @@ func (c *client) listenFirst(ctx context.Context, host Host, port uint16, may sp
 			return
 		}
 		sent = hello
-	case isToken(first[0]) && may.http:
+	case isToken(first[0]) && may.HTTP:
 		c.serveHTTP(ctx, &origin{host, port, false})
 		return
-	case !may.other:
-		c.proxy.report(deny(KindSNI, host, port, Verdict{
-			Reason: "what was sent is not what the rules let be spoken on this port", Allow: "tcp://" + host.join(port),
+	case !may.Other:
+		c.proxy.report(deny(KindSNI, host, port, hosts.Verdict{
+			Reason: "what was sent is not what the rules let be spoken on this port", Allow: "tcp://" + host.Join(port),
 		}))
 		return
 	}
@@ -146,27 +148,27 @@ func (c *client) listenFirst(ctx context.Context, host Host, port uint16, may sp
 func isToken(b byte) bool { return 'A' <= b && b <= 'Z' || 'a' <= b && b <= 'z' }
 
 // hello reads a ClientHello that is for host; the error is a *denial or one of reading.
-func (c *client) hello(host Host, port uint16) ([]byte, error) {
+func (c *client) hello(host hosts.Host, port uint16) ([]byte, error) {
 	hello, raw, err := readHello(c.br)
 	if err != nil {
 		if isRead(err) {
 			return nil, err
 		}
-		return nil, deny(KindSNI, host, port, Verdict{Reason: err.Error()})
+		return nil, deny(KindSNI, host, port, hosts.Verdict{Reason: err.Error()})
 	}
 	name, err := serverName(hello)
 	if err != nil {
-		return nil, deny(KindSNI, host, port, Verdict{Reason: err.Error()})
+		return nil, deny(KindSNI, host, port, hosts.Verdict{Reason: err.Error()})
 	}
 	if name == "" {
 		if host.IsAddr() {
 			return raw, nil
 		}
-		return nil, deny(KindSNI, host, port, Verdict{Reason: "the TLS ClientHello has no server name"})
+		return nil, deny(KindSNI, host, port, hosts.Verdict{Reason: "the TLS ClientHello has no server name"})
 	}
-	if h, err := ParseHost(name); err != nil || h != host || h.IsAddr() || !isASCII(name) {
-		return nil, deny(KindSNI, host, port, Verdict{
-			Reason: "the TLS server name " + quote(name) + " is not the host that was asked for",
+	if h, err := hosts.ParseHost(name); err != nil || h != host || h.IsAddr() || !hosts.IsASCII(name) {
+		return nil, deny(KindSNI, host, port, hosts.Verdict{
+			Reason: "the TLS server name " + hosts.Quote(name) + " is not the host that was asked for",
 		})
 	}
 	return raw, nil
@@ -207,7 +209,7 @@ func (c *client) flush(server net.Conn) bool {
 
 // passChecked is for ports where the server may speak first: it relays at once, but
 // holds the client's first bytes until it has seen whether they are TLS for this host.
-func (c *client) passChecked(host Host, port uint16, may speech, server net.Conn) {
+func (c *client) passChecked(host hosts.Host, port uint16, may hosts.Protocols, server net.Conn) {
 	idle := c.proxy.options.IdleTimeout
 	var last atomic.Int64
 	last.Store(time.Now().UnixNano())
@@ -230,10 +232,10 @@ func (c *client) passChecked(host Host, port uint16, may speech, server net.Conn
 	oneWay(server, c.conn, idle, &last)
 }
 
-func (c *client) passHello(host Host, port uint16, may speech, server net.Conn) error {
+func (c *client) passHello(host hosts.Host, port uint16, may hosts.Protocols, server net.Conn) error {
 	hello, err := c.hello(host, port)
-	if err == nil && !may.tls {
-		err = deny(KindSNI, host, port, Verdict{Reason: "the rules do not let TLS be spoken on this port"})
+	if err == nil && !may.TLS {
+		err = deny(KindSNI, host, port, hosts.Verdict{Reason: "the rules do not let TLS be spoken on this port"})
 	}
 	if err != nil {
 		if d, ok := errors.AsType[*denial](err); ok {

@@ -57,7 +57,7 @@ func Test_TLS_Through_A_Tunnel(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			w := startWeb(t, row.cert)
-			b := newBed(t, Policy{Allow: []string{"https://" + row.cert + ":" + w.port, "https://127.0.0.1:" + w.port}})
+			b := newBed(t, network{Allow: []string{"https://" + row.cert + ":" + w.port, "https://127.0.0.1:" + w.port}})
 			res, text := fetch(t, b.client(t, w.roots), "GET", "https://"+row.host+":"+w.port+"/x")
 			if events := b.take(); res.StatusCode != 200 || !strings.HasPrefix(text, "GET /x from ") || len(events) != 0 {
 				t.Fatalf("%d %q %+v", res.StatusCode, text, events)
@@ -86,7 +86,7 @@ func Test_Tunnels_That_Are_Refused(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, Policy{Allow: []string{row.allow}})
+			b := newBed(t, network{Allow: []string{row.allow}})
 			_, _, res := b.connect(t, row.target)
 			if res.StatusCode != 403 || res.Header.Get("X-Agent-Sandbox-Denied") == "" {
 				t.Fatalf("got %d %v", res.StatusCode, res.Header)
@@ -177,9 +177,9 @@ func Test_What_Is_Spoken_In_A_Tunnel(t *testing.T) {
 				got.Add(n)
 			})
 			target := row.host + ":" + port
-			b := newBed(t, Policy{Allow: []string{strings.ReplaceAll(row.rule, "HOST", target), everywhere}})
+			b := newBed(t, network{Allow: []string{strings.ReplaceAll(row.rule, "HOST", target), everywhere}})
 			if row.host == "127.0.0.1" {
-				b = newBed(t, Policy{Allow: []string{strings.ReplaceAll(row.rule, "HOST", target)}})
+				b = newBed(t, network{Allow: []string{strings.ReplaceAll(row.rule, "HOST", target)}})
 			}
 			c, br, res := b.connect(t, target)
 			if res.StatusCode != 200 {
@@ -214,7 +214,7 @@ func Test_A_Server_May_Speak_First(t *testing.T) {
 		_, _ = io.WriteString(c, "220 hello\n")
 		echo(c)
 	})
-	b := newBed(t, Policy{Allow: []string{"mail.example:" + port, everywhere}})
+	b := newBed(t, network{Allow: []string{"mail.example:" + port, everywhere}})
 	c, br, _ := b.connect(t, "mail.example:"+port)
 	if line, err := br.ReadString('\n'); err != nil || line != "220 hello\n" {
 		t.Fatalf("%q %v", line, err)
@@ -231,7 +231,7 @@ func Test_Each_Direction_Ends_By_Itself(t *testing.T) {
 		all, _ := io.ReadAll(c) // sees the end although the client still reads
 		fmt.Fprintf(c, "%d bytes", len(all))
 	})
-	b := newBed(t, Policy{Allow: []string{"tcp://ok.example:" + port, everywhere}})
+	b := newBed(t, network{Allow: []string{"tcp://ok.example:" + port, everywhere}})
 	c, br, _ := b.connect(t, "ok.example:"+port)
 	_, _ = c.Write(make([]byte, 1<<20))
 	_ = c.(*net.TCPConn).CloseWrite()
@@ -243,7 +243,7 @@ func Test_Each_Direction_Ends_By_Itself(t *testing.T) {
 func Test_Idle_Tunnels_End(t *testing.T) {
 	t.Parallel()
 	port := startTCP(t, echo)
-	b := newBed(t, Policy{Allow: []string{"tcp://ok.example:" + port, everywhere}}, func(o *Options) { o.IdleTimeout = 100 * time.Millisecond })
+	b := newBed(t, network{Allow: []string{"tcp://ok.example:" + port, everywhere}}, func(o *Options) { o.IdleTimeout = 100 * time.Millisecond })
 	c, br, _ := b.connect(t, "ok.example:"+port)
 	_, _ = io.WriteString(c, "x\n")
 	if line, err := br.ReadString('\n'); err != nil || line != "x\n" {
@@ -260,7 +260,7 @@ func Test_A_Name_That_Changes_Its_Address(t *testing.T) {
 	t.Parallel()
 	port := startTCP(t, echo)
 	var queries atomic.Int64
-	b := newBed(t, Policy{Allow: []string{"tcp://rebind.example:" + port, everywhere}}, func(o *Options) {
+	b := newBed(t, network{Allow: []string{"tcp://rebind.example:" + port, everywhere}}, func(o *Options) {
 		o.Resolver = startDNS(t, func(string) []string {
 			if queries.Add(1) <= 2 { // one lookup is a query for A and one for AAAA
 				return []string{"127.0.0.1"}
@@ -286,7 +286,7 @@ func Test_A_Name_That_Changes_Its_Address(t *testing.T) {
 func Test_Only_Checked_Addresses_Of_A_Name_Are_Tried(t *testing.T) {
 	t.Parallel()
 	port := startTCP(t, echo)
-	b := newBed(t, Policy{Allow: []string{"tcp://mixed.example:" + port, everywhere}}, func(o *Options) {
+	b := newBed(t, network{Allow: []string{"tcp://mixed.example:" + port, everywhere}}, func(o *Options) {
 		o.Resolver = startDNS(t, func(string) []string { return []string{"::1", "127.0.0.2", "10.255.255.1", "127.0.0.1"} })
 	})
 	c, br, res := b.connect(t, "mixed.example:"+port)
@@ -333,7 +333,7 @@ func Test_SOCKS5(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, Policy{Allow: []string{"tcp://ok.example:" + port, "127.0.0.1:" + port}}, func(o *Options) { o.Token = row.token })
+			b := newBed(t, network{Allow: []string{"tcp://ok.example:" + port, "127.0.0.1:" + port}}, func(o *Options) { o.Token = row.token })
 			c := b.dial(t)
 			_, _ = io.WriteString(c, row.send)
 			got := make([]byte, len(row.want))
@@ -355,7 +355,7 @@ func Test_Other_Protocols_Are_Closed(t *testing.T) {
 	for name, send := range map[string]string{"SOCKS4": "\x04\x01\x00\x50\x7f\x00\x00\x01\x00", "TLS": "\x16\x03\x01\x00\x05hello", "nothing known": "\x00\x00"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, Policy{})
+			b := newBed(t, network{})
 			c := b.dial(t)
 			_, _ = io.WriteString(c, send)
 			if back, _ := io.ReadAll(c); len(back) != 0 {
@@ -369,7 +369,7 @@ func Test_Other_Protocols_Are_Closed(t *testing.T) {
 func Test_Connections_Wait_For_Their_Turn(t *testing.T) {
 	t.Parallel()
 	port := startTCP(t, echo)
-	b := newBed(t, Policy{Allow: []string{"tcp://ok.example:" + port, everywhere}}, func(o *Options) { o.MaxConns = 1 })
+	b := newBed(t, network{Allow: []string{"tcp://ok.example:" + port, everywhere}}, func(o *Options) { o.MaxConns = 1 })
 	first, _, _ := b.connect(t, "ok.example:"+port)
 	second := b.dial(t)
 	fmt.Fprintf(second, "CONNECT ok.example:%s HTTP/1.1\r\nHost: ok.example:%s\r\n\r\n", port, port)
@@ -389,7 +389,7 @@ func Test_The_End_Of_Serve_Is_The_End_Of_Everything(t *testing.T) {
 	ended := make(chan struct{})
 	port := startTCP(t, func(c net.Conn) { echo(c); close(ended) })
 	w := startWeb(t, "")
-	b := newBed(t, Policy{Allow: []string{"tcp://ok.example:" + port, "ok.example:" + w.port, everywhere}})
+	b := newBed(t, network{Allow: []string{"tcp://ok.example:" + port, "ok.example:" + w.port, everywhere}})
 	c, br, _ := b.connect(t, "ok.example:"+port)
 	fetch(t, b.client(t, nil), "GET", "http://ok.example:"+w.port+"/") // leaves idle connections on both sides
 	half := b.dial(t)
@@ -411,9 +411,9 @@ func Test_Through_Another_Proxy(t *testing.T) {
 	t.Parallel()
 	w := startWeb(t, "ok.example")
 	plain := startWeb(t, "")
-	outer := newBed(t, Policy{Allow: []string{"ok.example:" + w.port, "ok.example:" + plain.port, everywhere}}, func(o *Options) { o.Token = "outer" })
+	outer := newBed(t, network{Allow: []string{"ok.example:" + w.port, "ok.example:" + plain.port, everywhere}}, func(o *Options) { o.Token = "outer" })
 	up := &url.URL{Scheme: "http", Host: outer.addr, User: url.UserPassword("x", "outer")}
-	inner := newBed(t, Policy{Allow: []string{"https://ok.example:" + w.port, "ok.example:" + plain.port, "gone.example:1", "10.0.0.0/8"}, Upstream: up})
+	inner := newBed(t, network{Allow: []string{"https://ok.example:" + w.port, "ok.example:" + plain.port, "gone.example:1", "10.0.0.0/8"}, Upstream: up})
 	if res, text := fetch(t, inner.client(t, w.roots), "GET", "https://ok.example:"+w.port+"/x"); res.StatusCode != 200 {
 		t.Fatalf("%d %q", res.StatusCode, text)
 	}
@@ -436,7 +436,7 @@ func Test_Curl(t *testing.T) {
 	}
 	w := startWeb(t, "")
 	host := "ok.example:" + w.port
-	b := newBed(t, Policy{Allow: []string{host, everywhere}}, func(o *Options) { o.Token = "right" })
+	b := newBed(t, network{Allow: []string{host, everywhere}}, func(o *Options) { o.Token = "right" })
 	for _, row := range []struct {
 		name string
 		args []string
@@ -464,7 +464,7 @@ func Test_Curl(t *testing.T) {
 func Test_A_Thousand_Tunnels_At_Once(t *testing.T) {
 	const count = 1000
 	port := startTCP(t, echo)
-	b := newBed(t, Policy{Allow: []string{"tcp://ok.example:" + port, everywhere}})
+	b := newBed(t, network{Allow: []string{"tcp://ok.example:" + port, everywhere}})
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)

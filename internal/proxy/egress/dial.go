@@ -5,8 +5,11 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"net/url"
 	"strings"
 	"time"
+
+	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 )
 
 const (
@@ -18,7 +21,8 @@ const (
 
 // dialer connects to hosts that the rules allow, at addresses that it has checked.
 type dialer struct {
-	rules    *Rules
+	upstream *url.URL // nil: none
+	rules    *hosts.Rules
 	resolver *net.Resolver
 	// connect makes one TCP connection; the address is always a literal.
 	connect func(ctx context.Context, addr netip.AddrPort) (net.Conn, error)
@@ -32,14 +36,14 @@ func connectTCP(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
 // dial resolves host once and connects to one of the addresses that were checked, so
 // that a name which resolves differently the next time gains nothing. A refusal is a
 // *denial.
-func (d *dialer) dial(ctx context.Context, host Host, port uint16) (net.Conn, error) {
+func (d *dialer) dial(ctx context.Context, host hosts.Host, port uint16) (net.Conn, error) {
 	// The caller has asked; a second look costs little and is what fuzzing leans on.
 	if v := d.rules.Check(host, port); !v.Allowed {
 		return nil, deny(KindHost, host, port, v)
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	if up := d.rules.policy.Upstream; up != nil {
+	if up := d.upstream; up != nil {
 		if host.IsAddr() {
 			if _, err := d.checked(host, port, []netip.Addr{host.Addr()}); err != nil {
 				return nil, err
@@ -69,7 +73,7 @@ func (d *dialer) lookup(ctx context.Context, name string) ([]netip.Addr, error) 
 }
 
 // checked keeps the addresses that may be connected to; none is a *denial.
-func (d *dialer) checked(host Host, port uint16, found []netip.Addr) ([]netip.Addr, error) {
+func (d *dialer) checked(host hosts.Host, port uint16, found []netip.Addr) ([]netip.Addr, error) {
 	own, err := ownAddrs()
 	if err != nil {
 		return nil, err
@@ -109,7 +113,7 @@ func ownAddrs() (func(netip.Addr) bool, error) {
 		if own[a] {
 			return true
 		}
-		for _, v4 := range carried(a) {
+		for _, v4 := range hosts.EmbeddedIPv4(a) {
 			if own[v4] {
 				return true
 			}

@@ -2,11 +2,11 @@
 // the host side, in our own process, that speaks HTTP (CONNECT and plain requests)
 // and SOCKS5 on one port.
 //
-// [Compile] turns a [Policy] into [Rules]; [New] makes a [Proxy] of them, and
+// [New] makes a [Proxy] of the rules of package policy/hosts, and
 // [Proxy.Serve] answers the connections of one listener until its context ends.
 // The sandbox has no route anywhere else: when the proxy ends, so does the network.
 //
-// Everything that arrives is hostile. A host is parsed once, by [ParseHost], and the
+// Everything that arrives is hostile. A host is parsed once, by hosts.ParseHost, and the
 // same value is matched, resolved and compared with the TLS server name, so two
 // parsers can never disagree about it. A name is resolved once, and only the addresses
 // that were checked are connected to.

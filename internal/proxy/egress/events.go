@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 )
 
 // Kind says what was refused.
@@ -42,7 +44,7 @@ type denial struct {
 
 func (d *denial) Error() string { return d.Reason }
 
-func deny(kind Kind, host Host, port uint16, v Verdict) *denial {
+func deny(kind Kind, host hosts.Host, port uint16, v hosts.Verdict) *denial {
 	d := &denial{Event: Event{Kind: kind, Host: host.String(), Port: port, Rule: v.Rule, Reason: v.Reason}}
 	if v.Allow != "" {
 		d.Allow = "--allow " + shellQuote(v.Allow)
@@ -74,7 +76,7 @@ func (d *denial) text() string {
 	}
 	fmt.Fprintf(&b, "reason: %s\n", d.Reason)
 	if d.Rule != "" {
-		fmt.Fprintf(&b, "rule: %s\n", quote(d.Rule))
+		fmt.Fprintf(&b, "rule: %s\n", hosts.Quote(d.Rule))
 	}
 	if d.Allow != "" {
 		fmt.Fprintf(&b, "to allow it, whoever started the sandbox can add: %s\n", d.Allow)

@@ -15,83 +15,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 )
-
-func FuzzHost(f *testing.F) {
-	for _, s := range []string{
-		"example.com", "EXAMPLE.com.", "bücher.example", "xn--bcher-kva.example", "127.1", "0177.0.0.1", "0x7f000001", "2130706433",
-		"[::1]", "::ffff:127.0.0.1", "a\x00b.com", "a@b.com", "fe80::1%eth0", "１２７.０.０.１", "example。com", "a..b", "1.2.3.4.5", "xn--a",
-	} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		h, err := ParseHost(s)
-		if err != nil {
-			if strings.ContainsAny(err.Error(), "\r\n\x00") || len(err.Error()) > 1000 {
-				t.Fatalf("the error %q is not one short line", err)
-			}
-			return
-		}
-		if again, err := ParseHost(h.String()); err != nil || again != h {
-			t.Fatalf("%q is %v, and that is %v, %v", s, h, again, err)
-		}
-		if h.IsAddr() {
-			if h.Addr() != h.Addr().Unmap() || h.Addr().Zone() != "" {
-				t.Fatalf("%q is %v", s, h)
-			}
-			return
-		}
-		if len(h.Name()) > maxName || strings.Trim(h.Name(), "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" {
-			t.Fatalf("%q is the name %q", s, h.Name())
-		}
-		// What we take for a name, no resolver may take for an address.
-		if _, err := netip.ParseAddr(h.Name()); err == nil {
-			t.Fatalf("%q is an address", h.Name())
-		}
-	})
-}
-
-func FuzzRules(f *testing.F) {
-	for _, s := range []string{
-		"example.com", "*.example.com", "example.com:443", "example.com:1-2", "10.0.0.0/8", "[fd00::/8]:22", "tcp://a.b:1",
-		"GET,HEAD https://a.b/c/*/d/**", "*", "*.com", "::1", "a.b/%2f", "https://[::1]:8/x",
-	} {
-		f.Add(s, "www.example.com:443", "/c/x/d")
-	}
-	ca := &CA{}
-	f.Fuzz(func(t *testing.T, text, target, path string) {
-		r, err := Compile(Policy{Allow: []string{text}, CA: ca})
-		if err != nil {
-			if strings.ContainsAny(err.Error(), "\r\n\x00") {
-				t.Fatalf("the error %q is not one line", err)
-			}
-			return
-		}
-		host, port, err := ParseHostPort(target, 443)
-		if err != nil {
-			return
-		}
-		v := r.Check(host, port)
-		q := Request{Host: host, Port: port, TLS: true, Method: "GET", Path: path}
-		if r.CheckRequest(q).Allowed && !v.Allowed {
-			t.Fatalf("%q allows a request to %q but not the host", text, target)
-		}
-		d, err := Compile(Policy{Allow: []string{"*", "0.0.0.0/0", "::/0"}, Any: true, Deny: []string{text}, CA: ca})
-		if err != nil {
-			t.Fatalf("%q may be allowed but not denied: %v", text, err)
-		}
-		// A rule without a port is 80 and 443 in one list and every port in the other.
-		if u := d.deny[0]; v.Allowed && u.always() && d.Check(host, port).Allowed {
-			t.Fatalf("%q allows %q when it stands in allow, and does not deny it in deny", text, target)
-		}
-		for _, special := range []string{"127.0.0.1", "169.254.169.254", "::1"} {
-			a := netip.MustParseAddr(special)
-			if u := r.allow[0]; r.CheckAddr(host, a, port, nil).Allowed && (!u.prefix.Contains(a) || !u.narrow()) {
-				t.Fatalf("%q opens %s", text, special)
-			}
-		}
-	})
-}
 
 // errNoNetwork is what the fuzzed proxy's connections end with.
 var errNoNetwork = errors.New("no network here")
@@ -117,7 +43,7 @@ func FuzzRequest(f *testing.F) {
 	f.Add(append([]byte("CONNECT ok.example:443 HTTP/1.1\r\nHost: ok.example:443\r\n\r\n"), hello...))
 	f.Add(append([]byte("CONNECT api.example:443 HTTP/1.1\r\nHost: api.example:443\r\n\r\n"), hello...))
 	ca := testCA(f)
-	rules := mustCompile(f, Policy{Allow: []string{"ok.example", "GET api.example/repos/**", "8.8.4.4"}, CA: ca})
+	rules := compile(f, hosts.Policy{Allow: []string{"ok.example", "GET api.example/repos/**", "8.8.4.4"}, Inspectable: true})
 	ok := netip.MustParseAddr("8.8.8.8") // what the resolver says for every name
 	resolver := startDNS(f, func(name string) []string {
 		if name != "ok.example" && name != "api.example" {
@@ -127,7 +53,7 @@ func FuzzRequest(f *testing.F) {
 	})
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		p, err := New(Options{
-			Rules: rules, Resolver: resolver, HeaderTimeout: time.Second, IdleTimeout: time.Second,
+			Rules: rules, CA: ca, Resolver: resolver, HeaderTimeout: time.Second, IdleTimeout: time.Second,
 			Secrets: []Secret{{Name: "KEY", Placeholder: placeholder, Value: value, Hosts: []string{"http://ok.example"}}},
 			Denied: func(e Event) {
 				if strings.ContainsAny(e.Reason+e.Host+e.Allow, "\r\n\x00\x1b") || strings.Contains(e.Reason, value) {

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/http/httpguts"
+
+	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 )
 
 const (
@@ -137,7 +139,7 @@ func (l *lines) fields() (http.Header, error) {
 		}
 		value = strings.Trim(value, " \t")
 		if !httpguts.ValidHeaderFieldValue(value) {
-			return nil, malformed(0, "the header field %s has a control character", quote(name))
+			return nil, malformed(0, "the header field %s has a control character", hosts.Quote(name))
 		}
 		key := textproto.CanonicalMIMEHeaderKey(name)
 		header[key] = append(header[key], value)

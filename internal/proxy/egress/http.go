@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 )
 
 // overrides are fields by which some servers take another method or path than the
@@ -108,19 +110,19 @@ func (c *client) mayRequest(h *head, t target) *denial {
 	if v := rules.Check(t.host, t.port); !v.Allowed {
 		return deny(KindHost, t.host, t.port, v)
 	}
-	q := Request{Host: t.host, Port: t.port, TLS: t.tls, Method: h.method, Path: t.path}
-	v, requestRules := rules.checkRequest(q)
+	q := hosts.Request{Host: t.host, Port: t.port, TLS: t.tls, Method: h.method, Path: t.path}
+	v, requestRules := rules.DecideRequest(q)
 	if !v.Allowed {
 		return deny(KindMethod, t.host, t.port, v)
 	}
 	// TRACE sends a request's header back, with the secrets that were put into it.
 	if m := strings.ToUpper(h.method); m == http.MethodTrace || m == "TRACK" {
-		return deny(KindMethod, t.host, t.port, Verdict{Reason: "the method " + m + " is never passed on"})
+		return deny(KindMethod, t.host, t.port, hosts.Verdict{Reason: "the method " + m + " is never passed on"})
 	}
 	if requestRules {
 		for _, name := range overrides {
 			if _, ok := h.header[name]; ok {
-				return deny(KindMethod, t.host, t.port, Verdict{Reason: "the field " + name + " is not passed on to a host with rules for methods or paths"})
+				return deny(KindMethod, t.host, t.port, hosts.Verdict{Reason: "the field " + name + " is not passed on to a host with rules for methods or paths"})
 			}
 		}
 	}
@@ -165,7 +167,7 @@ func (e *gatewayError) Error() string {
 	if errors.As(e.err, &dns) && dns.IsNotFound {
 		return "no such host: " + e.host.String()
 	}
-	return "cannot reach " + e.host.join(e.port) + ": " + printable(e.err.Error())
+	return "cannot reach " + e.host.Join(e.port) + ": " + printable(e.err.Error())
 }
 
 func (e *gatewayError) Unwrap() error { return e.err }

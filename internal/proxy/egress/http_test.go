@@ -15,7 +15,7 @@ import (
 func Test_Plain_Requests(t *testing.T) {
 	t.Parallel()
 	w := startWeb(t, "")
-	b := newBed(t, Policy{Allow: []string{"ok.example:" + w.port, "GET http://api.example:" + w.port + "/repos/**", everywhere}})
+	b := newBed(t, network{Allow: []string{"ok.example:" + w.port, "GET http://api.example:" + w.port + "/repos/**", everywhere}})
 	c := b.client(t, nil)
 	for _, row := range []struct {
 		name, method, url string
@@ -57,7 +57,7 @@ func Test_Plain_Requests(t *testing.T) {
 
 func Test_Addresses_Behind_Allowed_Names(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, Policy{Allow: []string{"ok.example"}})
+	b := newBed(t, network{Allow: []string{"ok.example"}})
 	res, text := fetch(t, b.client(t, nil), "GET", "http://ok.example/")
 	if res.StatusCode != 403 || !strings.Contains(text, "127.0.0.1 is a loopback address") {
 		t.Fatalf("%d %q", res.StatusCode, text)
@@ -69,7 +69,7 @@ func Test_Addresses_Behind_Allowed_Names(t *testing.T) {
 
 func Test_A_Name_That_Does_Not_Exist(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, Policy{Allow: []string{"gone.example"}}, func(o *Options) {
+	b := newBed(t, network{Allow: []string{"gone.example"}}, func(o *Options) {
 		o.Resolver = startDNS(t, func(string) []string { return nil })
 	})
 	res, text := fetch(t, b.client(t, nil), "GET", "http://gone.example/")
@@ -136,7 +136,7 @@ func Test_Malformed_Requests_Reach_No_Server(t *testing.T) {
 			t.Parallel()
 			w := startWeb(t, "")
 			host := "ok.example:" + w.port
-			b := newBed(t, Policy{Allow: []string{host, everywhere}})
+			b := newBed(t, network{Allow: []string{host, everywhere}})
 			c := b.dial(t)
 			go func() { _, _ = io.WriteString(c, strings.ReplaceAll(row.raw, "HOST", host)) }()
 			res, err := readReply(bufio.NewReader(c), http.MethodGet)
@@ -204,7 +204,7 @@ func Test_Requests_Are_Written_Anew(t *testing.T) {
 			t.Parallel()
 			w := startWeb(t, "")
 			host := "ok.example:" + w.port
-			b := newBed(t, Policy{Allow: []string{host, everywhere}})
+			b := newBed(t, network{Allow: []string{host, everywhere}})
 			c := b.dial(t)
 			_, _ = io.WriteString(c, strings.ReplaceAll(row.raw, "HOST", host))
 			text, err := io.ReadAll(c)
@@ -233,7 +233,7 @@ func Test_Broken_Bodies_Are_Not_Completed(t *testing.T) {
 			t.Parallel()
 			w := startWeb(t, "")
 			host := "ok.example:" + w.port
-			b := newBed(t, Policy{Allow: []string{host, everywhere}})
+			b := newBed(t, network{Allow: []string{host, everywhere}})
 			c := b.dial(t)
 			go func() {
 				_, _ = io.WriteString(c, "POST http://"+host+"/ HTTP/1.1\r\nHost: "+host+"\r\nTransfer-Encoding: chunked\r\n\r\n"+raw)
@@ -249,7 +249,7 @@ func Test_Broken_Bodies_Are_Not_Completed(t *testing.T) {
 func Test_Override_Fields_Do_Not_Reach_Hosts_With_Request_Rules(t *testing.T) {
 	t.Parallel()
 	w := startWeb(t, "")
-	b := newBed(t, Policy{Allow: []string{"GET http://api.example:" + w.port + "/**", everywhere}})
+	b := newBed(t, network{Allow: []string{"GET http://api.example:" + w.port + "/**", everywhere}})
 	res, _ := fetch(t, b.client(t, nil), "GET", "http://api.example:"+w.port+"/", "X-HTTP-Method-Override", "DELETE")
 	if res.StatusCode != 403 || w.hits.Load() != 0 {
 		t.Fatalf("got %d", res.StatusCode)
@@ -261,7 +261,7 @@ func Test_Request_Rules_Hold_Inside_Tunnels(t *testing.T) {
 	t.Parallel()
 	w := startWeb(t, "")
 	target := "api.example:" + w.port
-	b := newBed(t, Policy{Allow: []string{"GET http://" + target + "/repos/**", everywhere}})
+	b := newBed(t, network{Allow: []string{"GET http://" + target + "/repos/**", everywhere}})
 	for path, want := range map[string]int{"/repos/a": 200, "/user": 403} {
 		c, br, res := b.connect(t, target)
 		if res.StatusCode != 200 {
@@ -279,7 +279,7 @@ func Test_The_Token(t *testing.T) {
 	t.Parallel()
 	w := startWeb(t, "")
 	host := "ok.example:" + w.port
-	b := newBed(t, Policy{Allow: []string{host, everywhere}}, func(o *Options) { o.Token = "right" })
+	b := newBed(t, network{Allow: []string{host, everywhere}}, func(o *Options) { o.Token = "right" })
 	for name, row := range map[string]struct {
 		user *url.Userinfo
 		want int
@@ -309,7 +309,7 @@ func Test_A_Response_Is_Streamed(t *testing.T) {
 	}))
 	defer srv.Close()
 	host := strings.Replace(srv.Listener.Addr().String(), "127.0.0.1", "ok.example", 1)
-	b := newBed(t, Policy{Allow: []string{host, everywhere}})
+	b := newBed(t, network{Allow: []string{host, everywhere}})
 	req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+host+"/", nil)
 	res, err := b.client(t, nil).Do(req)
 	if err != nil {
@@ -345,7 +345,7 @@ func Test_WebSockets(t *testing.T) {
 	}))
 	defer srv.Close()
 	host := strings.Replace(srv.Listener.Addr().String(), "127.0.0.1", "ok.example", 1)
-	b := newBed(t, Policy{Allow: []string{host, everywhere}})
+	b := newBed(t, network{Allow: []string{host, everywhere}})
 	c := b.dial(t)
 	fmt.Fprintf(c, "GET http://%s/ws HTTP/1.1\r\nHost: %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n", host, host)
 	br := bufio.NewReader(c)
@@ -370,7 +370,7 @@ func Test_Slow_Headers_Are_Cut_Off(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, Policy{Allow: []string{"ok.example"}}, func(o *Options) { o.HeaderTimeout = 100 * time.Millisecond })
+			b := newBed(t, network{Allow: []string{"ok.example"}}, func(o *Options) { o.HeaderTimeout = 100 * time.Millisecond })
 			c := b.dial(t)
 			_, _ = io.WriteString(c, begin)
 			if _, err := io.Copy(io.Discard, c); err != nil {

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -74,7 +75,7 @@ type authority struct {
 	leaf  *ecdsa.PrivateKey // one for all leaves: it never leaves this process
 
 	mu     sync.Mutex
-	leaves map[Host]*tls.Certificate
+	leaves map[hosts.Host]*tls.Certificate
 }
 
 func newAuthority(ca CA, extra []byte) (*authority, error) {
@@ -95,7 +96,7 @@ func newAuthority(ca CA, extra []byte) (*authority, error) {
 	if err != nil {
 		return nil, sandbox.Errorf(sandbox.Internal, "make a key: %w", err)
 	}
-	return &authority{cert: pair.Leaf, key: pair.PrivateKey, roots: trusted(extra), leaf: key, leaves: make(map[Host]*tls.Certificate)}, nil
+	return &authority{cert: pair.Leaf, key: pair.PrivateKey, roots: trusted(extra), leaf: key, leaves: make(map[hosts.Host]*tls.Certificate)}, nil
 }
 
 // trusted returns the system's authorities and those in extra, when they are asked for
@@ -119,7 +120,7 @@ func (a *authority) upstream() (*tls.Config, error) {
 	return &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}, err
 }
 
-func (a *authority) certificate(h Host) (*tls.Certificate, error) {
+func (a *authority) certificate(h hosts.Host) (*tls.Certificate, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if c := a.leaves[h]; c != nil && time.Until(c.Leaf.NotAfter) > leafLife/2 {
@@ -156,7 +157,7 @@ func (a *authority) certificate(h Host) (*tls.Certificate, error) {
 func (c *client) inspect(ctx context.Context, o origin, hello []byte) {
 	cert, err := c.proxy.authority.certificate(o.host)
 	if err != nil {
-		c.proxy.report(deny(KindSNI, o.host, o.port, Verdict{Reason: "no certificate could be made"}))
+		c.proxy.report(deny(KindSNI, o.host, o.port, hosts.Verdict{Reason: "no certificate could be made"}))
 		return
 	}
 	ahead, err := c.br.Peek(c.br.Buffered())
@@ -170,7 +171,7 @@ func (c *client) inspect(ctx context.Context, o origin, hello []byte) {
 	_ = c.conn.SetDeadline(time.Now().Add(c.proxy.options.HeaderTimeout))
 	if err := inner.HandshakeContext(ctx); err != nil {
 		if distrust(err) {
-			c.proxy.report(deny(KindSNI, o.host, o.port, Verdict{
+			c.proxy.report(deny(KindSNI, o.host, o.port, hosts.Verdict{
 				Reason: "the client does not trust the CA that this host is inspected with",
 			}))
 		}

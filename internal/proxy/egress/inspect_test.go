@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -29,7 +30,7 @@ func inspected(t *testing.T, rules []string, change ...func(*Options)) (*bed, *w
 	for _, r := range rules {
 		allow = append(allow, strings.ReplaceAll(r, "HOST", "api.example:"+w.port))
 	}
-	b := newBed(t, Policy{Allow: allow, CA: ca, Roots: pemOf(w), Inspect: []string{"api.example"}}, change...)
+	b := newBed(t, network{Allow: allow, CA: ca, Roots: pemOf(w), Inspect: []string{"api.example"}}, change...)
 	return b, w, b.client(t, pool(t, ca.Cert))
 }
 
@@ -88,7 +89,7 @@ func Test_Servers_Are_Verified(t *testing.T) {
 	for name, roots := range map[string][]byte{"an unknown authority": nil, "another name": pemOf(w)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, Policy{Allow: []string{"GET https://api.example:" + w.port + "/**", everywhere}, CA: ca, Roots: roots})
+			b := newBed(t, network{Allow: []string{"GET https://api.example:" + w.port + "/**", everywhere}, CA: ca, Roots: roots})
 			res, text := fetch(t, b.client(t, pool(t, ca.Cert)), "GET", "https://api.example:"+w.port+"/")
 			if res.StatusCode != 502 || !strings.Contains(text, "certificate") || w.hits.Load() != 0 {
 				t.Fatalf("%d %q", res.StatusCode, text)
@@ -192,7 +193,7 @@ func Test_Placeholders_On_Their_Way_Elsewhere(t *testing.T) {
 			t.Parallel()
 			w := startWeb(t, "")
 			host := "evil.example:" + w.port
-			b := newBed(t, Policy{Allow: []string{host, everywhere}, CA: testCA(t)}, secretFor("https://api.example"))
+			b := newBed(t, network{Allow: []string{host, everywhere}, CA: testCA(t)}, secretFor("https://api.example"))
 			c := b.dial(t)
 			go func() { _, _ = io.WriteString(c, strings.ReplaceAll(row.raw, "HOST", host)) }()
 			res, err := readReply(bufio.NewReader(c), http.MethodGet)
@@ -225,11 +226,11 @@ func Test_A_Secret_Does_Not_Travel_In_The_Clear(t *testing.T) {
 	t.Parallel()
 	w := startWeb(t, "")
 	host := "api.example:" + w.port
-	b := newBed(t, Policy{Allow: []string{host, everywhere}, CA: testCA(t)}, secretFor("api.example:1-65535"))
+	b := newBed(t, network{Allow: []string{host, everywhere}, CA: testCA(t)}, secretFor("api.example:1-65535"))
 	if res, _ := fetch(t, b.client(t, nil), "GET", "http://"+host+"/", "X-Api-Key", placeholder); res.StatusCode != 403 || w.hits.Load() != 0 {
 		t.Fatalf("%d", res.StatusCode)
 	}
-	b = newBed(t, Policy{Allow: []string{host, everywhere}}, secretFor("http://"+host))
+	b = newBed(t, network{Allow: []string{host, everywhere}}, secretFor("http://"+host))
 	fetch(t, b.client(t, nil), "GET", "http://"+host+"/", "X-Api-Key", placeholder)
 	if r, _ := w.seen(); r == nil || r.Header.Get("X-Api-Key") != value {
 		t.Fatal("plain HTTP that was asked for does not work")
@@ -257,13 +258,13 @@ func Test_Secrets_That_Are_Refused(t *testing.T) {
 			t.Parallel()
 			s := good
 			row.change(&s)
-			_, err := New(Options{Rules: mustCompile(t, Policy{}), Secrets: []Secret{s}})
+			_, err := New(Options{Rules: compile(t, hosts.Policy{}), Secrets: []Secret{s}})
 			if sandbox.CodeOf(err) != row.code || strings.Contains(err.Error(), value) || strings.Contains(err.Error(), "\n") {
 				t.Fatalf("%v", err)
 			}
 		})
 	}
-	if _, err := New(Options{Rules: mustCompile(t, Policy{}), Secrets: []Secret{good, good}}); sandbox.CodeOf(err) != sandbox.Invalid {
+	if _, err := New(Options{Rules: compile(t, hosts.Policy{}), Secrets: []Secret{good, good}}); sandbox.CodeOf(err) != sandbox.Invalid {
 		t.Fatalf("two secrets with one placeholder: %v", err)
 	}
 }

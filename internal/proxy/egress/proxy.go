@@ -7,11 +7,13 @@ import (
 	"encoding/base64"
 	"errors"
 	"net"
+	"net/url"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -27,16 +29,27 @@ const keepAlive = 90 * time.Second
 
 // Options configure a [Proxy].
 type Options struct {
-	Rules   *Rules   // required
-	Secrets []Secret // put into requests to the hosts they are bound to
+	Rules   *hosts.Rules // required
+	Secrets []Secret     // put into requests to the hosts they are bound to
+
+	// CA signs the certificates that inspected hosts get; nil: no TLS is inspected. Rules that were compiled as
+	// inspectable require it.
+	CA *CA
+	// Roots is PEM with further authorities that upstream servers may use, beside the
+	// system's; only for hosts that are inspected.
+	Roots []byte
+	// Upstream is an HTTP proxy ("http://user:password@proxy:3128") that all connections are
+	// made through, with CONNECT; nil: none. Names are then resolved by that proxy, and the
+	// addresses they stand for cannot be checked here.
+	Upstream *url.URL
 
 	// Token that a client has to give, as the password of Proxy-Authorization (Basic) or of
 	// SOCKS5, with any user name; empty: none, for listeners that only the sandbox reaches.
 	Token string
 	// Resolver turns names into addresses; nil: net.DefaultResolver.
 	Resolver *net.Resolver
-	// Denied is told of refusals, one at a time and at most some 20 a second; it must
-	// return soon. nil: nobody is.
+	// Denied receives refusals, one at a time and at most some 20 a second; it must
+	// return soon. nil: refusals are not reported.
 	Denied func(Event)
 
 	MaxConns      int           // connections at one time, others wait; 0: DefaultMaxConns
@@ -47,7 +60,7 @@ type Options struct {
 // Proxy enforces rules on the connections of its listeners. It is safe for concurrent use.
 type Proxy struct {
 	options   Options
-	rules     *Rules
+	rules     *hosts.Rules
 	secrets   secrets
 	authority *authority // nil: no TLS is inspected
 	dialer    dialer
@@ -61,6 +74,12 @@ type Proxy struct {
 func New(o Options) (*Proxy, error) {
 	if o.Rules == nil {
 		return nil, sandbox.Errorf(sandbox.Invalid, "the proxy has no rules")
+	}
+	if o.CA == nil && o.Rules.IsInspectable() {
+		return nil, sandbox.Errorf(sandbox.Invalid, "the rules need a CA to inspect TLS with; the proxy has none")
+	}
+	if u := o.Upstream; u != nil && (u.Scheme != "http" || u.Hostname() == "") {
+		return nil, sandbox.Errorf(sandbox.Invalid, "network.upstream: only http://HOST:PORT proxies are supported")
 	}
 	if o.MaxConns <= 0 {
 		o.MaxConns = DefaultMaxConns
@@ -76,15 +95,15 @@ func New(o Options) (*Proxy, error) {
 	}
 	p := &Proxy{
 		options: o, rules: o.Rules, slots: make(chan struct{}, o.MaxConns), token: sha256.Sum256([]byte(o.Token)),
-		dialer: dialer{rules: o.Rules, resolver: o.Resolver, connect: connectTCP},
+		dialer: dialer{rules: o.Rules, upstream: o.Upstream, resolver: o.Resolver, connect: connectTCP},
 		report: (&reporter{to: o.Denied}).report,
 	}
 	var err error
-	if p.secrets, err = newSecrets(o.Secrets, o.Rules.policy.CA != nil); err != nil {
+	if p.secrets, err = newSecrets(o.Secrets, o.CA != nil); err != nil {
 		return nil, err
 	}
-	if ca := o.Rules.policy.CA; ca != nil {
-		if p.authority, err = newAuthority(*ca, o.Rules.policy.Roots); err != nil {
+	if ca := o.CA; ca != nil {
+		if p.authority, err = newAuthority(*ca, o.Roots); err != nil {
 			return nil, err
 		}
 	}
@@ -92,8 +111,8 @@ func New(o Options) (*Proxy, error) {
 }
 
 // inspects reports whether TLS to host and port is opened.
-func (p *Proxy) inspects(host Host, port uint16) bool {
-	return p.authority != nil && (p.rules.inspects(host, port) || p.secrets.bound(origin{host, port, true}))
+func (p *Proxy) inspects(host hosts.Host, port uint16) bool {
+	return p.authority != nil && (p.rules.Inspects(host, port) || p.secrets.bound(origin{host, port, true}))
 }
 
 // tokenIs compares in a time that does not depend on how much is right.

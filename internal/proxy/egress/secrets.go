@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -66,7 +67,7 @@ func NewPlaceholder(value string) string {
 type secret struct {
 	Secret
 
-	hosts []rule
+	hosts []hosts.Binding
 }
 
 type secrets []secret
@@ -74,7 +75,7 @@ type secrets []secret
 func newSecrets(list []Secret, ca bool) (secrets, error) {
 	var out secrets
 	for i, s := range list {
-		where := fmt.Sprintf("secrets[%d] (%s)", i, quote(s.Name))
+		where := fmt.Sprintf("secrets[%d] (%s)", i, hosts.Quote(s.Name))
 		if len(s.Placeholder) < 16 || strings.Trim(s.Placeholder, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") != "" {
 			return nil, sandbox.Errorf(sandbox.Invalid, "%s: a placeholder has at least 16 letters, digits, - _ or .", where)
 		}
@@ -82,7 +83,7 @@ func newSecrets(list []Secret, ca bool) (secrets, error) {
 			return nil, sandbox.Errorf(sandbox.Invalid, "%s: the value is empty or does not fit into a header field", where)
 		}
 		if s.Header != "" && !httpguts.ValidHeaderFieldName(s.Header) {
-			return nil, sandbox.Errorf(sandbox.Invalid, "%s: %s is not a header field's name", where, quote(s.Header))
+			return nil, sandbox.Errorf(sandbox.Invalid, "%s: %s is not a header field's name", where, hosts.Quote(s.Header))
 		}
 		for _, o := range out {
 			if strings.Contains(o.Placeholder, s.Placeholder) || strings.Contains(s.Placeholder, o.Placeholder) {
@@ -94,12 +95,12 @@ func newSecrets(list []Secret, ca bool) (secrets, error) {
 		}
 		bound := secret{Secret: s}
 		for j, text := range s.Hosts {
-			r, err := secretHost(text)
+			r, err := hosts.ParseBinding(text)
 			if err != nil {
-				return nil, sandbox.Errorf(sandbox.Invalid, "%s: hosts[%d]: %s: %w", where, j, quote(text), err)
+				return nil, sandbox.Errorf(sandbox.Invalid, "%s: hosts[%d]: %s: %w", where, j, hosts.Quote(text), err)
 			}
-			if r.scheme == tlsOnly && !ca {
-				return nil, sandbox.Errorf(sandbox.Unsupported, "%s: hosts[%d]: %s: a secret cannot be put into TLS without a CA", where, j, quote(text)).
+			if r.IsTLS() && !ca {
+				return nil, sandbox.Errorf(sandbox.Unsupported, "%s: hosts[%d]: %s: a secret cannot be put into TLS without a CA", where, j, hosts.Quote(text)).
 					WithHint("give a CA to inspect with")
 			}
 			bound.hosts = append(bound.hosts, r)
@@ -109,24 +110,9 @@ func newSecrets(list []Secret, ca bool) (secrets, error) {
 	return out, nil
 }
 
-// secretHost makes a host without a scheme mean https.
-func secretHost(text string) (rule, error) {
-	if !strings.Contains(text, "://") {
-		text = "https://" + text
-	}
-	r, err := parseRule(text, allowList)
-	switch {
-	case err != nil:
-		return r, err
-	case r.request() || r.scheme == rawTCP:
-		return r, fmt.Errorf("a secret is bound to https or http hosts, without methods and paths")
-	}
-	return r, r.tooWide()
-}
-
 func (s *secret) bound(o origin) bool {
 	for i := range s.hosts {
-		if r := &s.hosts[i]; r.matchHost(o.host) && r.matchPort(o.port) && r.speaks(o.tls) {
+		if s.hosts[i].Matches(o.host, o.port, o.tls) {
 			return true
 		}
 	}
@@ -160,8 +146,8 @@ func (s secrets) apply(header http.Header, t target) *denial {
 }
 
 func (s *secret) refuse(o origin) *denial {
-	return deny(KindSecret, o.host, o.port, Verdict{
-		Reason: "the placeholder of the secret " + quote(s.Name) + " was on its way to " + o.scheme() + " on a host that it is not bound to",
+	return deny(KindSecret, o.host, o.port, hosts.Verdict{
+		Reason: "the placeholder of the secret " + hosts.Quote(s.Name) + " was on its way to " + o.scheme() + " on a host that it is not bound to",
 	})
 }
 

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 )
 
 // session is one call of Serve: what has to end with it.
@@ -28,7 +30,7 @@ func (p *Proxy) newSession(ctx context.Context) *session {
 		// HTTP/2 would let one connection carry requests for several hosts.
 		TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{},
 		DialContext: func(dctx context.Context, _, addr string) (net.Conn, error) {
-			host, port, err := ParseHostPort(addr, 0)
+			host, port, err := hosts.ParseHostPort(addr, 0)
 			if err != nil {
 				return nil, err
 			}
@@ -74,7 +76,7 @@ func (s *session) dialTLS(ctx context.Context, network, addr string) (net.Conn, 
 	return c, nil
 }
 
-func (s *session) dial(ctx context.Context, host Host, port uint16) (net.Conn, error) {
+func (s *session) dial(ctx context.Context, host hosts.Host, port uint16) (net.Conn, error) {
 	return s.proxy.dialer.dial(ctx, host, port)
 }
 

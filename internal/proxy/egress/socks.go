@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"syscall"
 	"time"
+
+	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 )
 
 // SOCKS5, RFC 1928 and RFC 1929.
@@ -106,8 +108,8 @@ func (c *client) socksString() (string, error) {
 }
 
 // socksAddress returns the zero Host for an unknown type.
-func (c *client) socksAddress(kind byte) (Host, uint16, error) {
-	var host Host
+func (c *client) socksAddress(kind byte) (hosts.Host, uint16, error) {
+	var host hosts.Host
 	var err error
 	switch kind {
 	case socksIPv4, socksIPv6:
@@ -116,24 +118,24 @@ func (c *client) socksAddress(kind byte) (Host, uint16, error) {
 			b = make([]byte, 16)
 		}
 		if _, err := io.ReadFull(c.br, b); err != nil {
-			return Host{}, 0, err
+			return hosts.Host{}, 0, err
 		}
 		addr, _ := netip.AddrFromSlice(b)
-		host = Host{addr: addr.Unmap()}
+		host = hosts.OfAddr(addr)
 	case socksName:
 		name, rerr := c.socksString()
 		if rerr != nil {
-			return Host{}, 0, rerr
+			return hosts.Host{}, 0, rerr
 		}
-		if host, err = ParseHost(name); err != nil {
+		if host, err = hosts.ParseHost(name); err != nil {
 			err = malformed(0, "%v", err)
 		}
 	default:
-		return Host{}, 0, nil
+		return hosts.Host{}, 0, nil
 	}
 	var b [2]byte
 	if _, rerr := io.ReadFull(c.br, b[:]); rerr != nil {
-		return Host{}, 0, rerr
+		return hosts.Host{}, 0, rerr
 	}
 	port := binary.BigEndian.Uint16(b[:])
 	if err == nil && port == 0 {

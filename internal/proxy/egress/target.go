@@ -4,11 +4,13 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 )
 
 // origin is the server of a request.
 type origin struct {
-	host Host
+	host hosts.Host
 	port uint16
 	tls  bool
 }
@@ -22,7 +24,7 @@ func (o origin) scheme() string {
 
 // authority is the canonical Host field.
 func (o origin) authority() string {
-	s := o.host.join(o.port)
+	s := o.host.Join(o.port)
 	if o.tls && o.port == 443 {
 		return strings.TrimSuffix(s, ":443")
 	}
@@ -59,7 +61,7 @@ func (h *head) resolve(within *origin) (target, error) {
 		} else {
 			rest = ""
 		}
-		host, port, err := ParseHostPort(authority, 80)
+		host, port, err := hosts.ParseHostPort(authority, 80)
 		if err != nil {
 			return t, malformed(0, "%v", err)
 		}
@@ -99,13 +101,13 @@ func (h *head) sameHost(o origin) error {
 	if h.method == http.MethodConnect {
 		port = o.port
 	}
-	host, got, err := ParseHostPort(h.host, port)
+	host, got, err := hosts.ParseHostPort(h.host, port)
 	if err != nil {
 		return malformed(0, "the Host field: %v", err)
 	}
 	if host != o.host || got != o.port {
-		d := deny(KindMalformed, o.host, o.port, Verdict{
-			Reason: "the Host field " + quote(h.host) + " is not the host that was asked for",
+		d := deny(KindMalformed, o.host, o.port, hosts.Verdict{
+			Reason: "the Host field " + hosts.Quote(h.host) + " is not the host that was asked for",
 		})
 		d.status = http.StatusBadRequest
 		if o.tls {
@@ -141,7 +143,7 @@ func (t target) url() *url.URL {
 		plain = t.path
 	}
 	return &url.URL{
-		Scheme: t.scheme(), Host: t.host.join(t.port), Path: plain, RawPath: t.path,
+		Scheme: t.scheme(), Host: t.host.Join(t.port), Path: plain, RawPath: t.path,
 		RawQuery: t.query, ForceQuery: t.hasQuery && t.query == "",
 	}
 }

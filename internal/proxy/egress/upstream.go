@@ -9,11 +9,13 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+
+	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 )
 
 // dialUpstream connects through the user's own proxy. That proxy is the user's
 // configuration, so its address is not checked; it resolves the name.
-func dialUpstream(ctx context.Context, up *url.URL, host Host, port uint16) (net.Conn, error) {
+func dialUpstream(ctx context.Context, up *url.URL, host hosts.Host, port uint16) (net.Conn, error) {
 	proxyPort := up.Port()
 	if proxyPort == "" {
 		proxyPort = "80"
@@ -38,8 +40,8 @@ func dialUpstream(ctx context.Context, up *url.URL, host Host, port uint16) (net
 	return &prefixConn{Conn: c, prefix: rest}, nil
 }
 
-func connectThrough(c net.Conn, up *url.URL, host Host, port uint16) (rest []byte, err error) {
-	authority := host.join(port)
+func connectThrough(c net.Conn, up *url.URL, host hosts.Host, port uint16) (rest []byte, err error) {
+	authority := host.Join(port)
 	head := "CONNECT " + authority + " HTTP/1.1\r\nHost: " + authority + "\r\n"
 	if up.User != nil {
 		password, _ := up.User.Password()

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/internal/proxy/egress"
+	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 )
 
 const (
@@ -133,7 +134,7 @@ func ready(ctx context.Context) (context.Context, net.Listener, error) {
 }
 
 func serveProxy(ctx context.Context, to []string) error {
-	rules, err := egress.Compile(egress.Policy{Allow: []string{"tcp://" + to[0], "http://" + to[0]}})
+	rules, err := hosts.Compile(hosts.Policy{Allow: []string{"tcp://" + to[0], "http://" + to[0]}})
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package egress
+package hosts
 
 import (
 	"errors"
@@ -62,7 +62,7 @@ func parseRule(text string, kind listKind) (rule, error) {
 	if before, after, ok := strings.Cut(rest, "://"); ok {
 		r.scheme, rest = scheme(before), after
 		if !slices.Contains([]scheme{httpOnly, tlsOnly, rawTCP}, r.scheme) {
-			return rule{}, fmt.Errorf("the scheme %s is not http, https or tcp", quote(before))
+			return rule{}, fmt.Errorf("the scheme %s is not http, https or tcp", Quote(before))
 		}
 	}
 	authority, path := splitPath(rest, r.scheme == httpOnly || r.scheme == tlsOnly)
@@ -78,7 +78,7 @@ func parseRule(text string, kind listKind) (rule, error) {
 	if err := r.parseAuthority(authority, kind); err != nil {
 		return rule{}, err
 	}
-	if kind == nameList && (r.request() || r.scheme != anyScheme || r.prefix.IsValid() || strings.Contains(authority, ":")) {
+	if kind == nameList && (r.isRequestRule() || r.scheme != anyScheme || r.prefix.IsValid() || strings.Contains(authority, ":")) {
 		return rule{}, errors.New("only a name or *.name may stand here")
 	}
 	return r, nil
@@ -91,7 +91,7 @@ func parseMethods(s string) ([]string, error) {
 	methods := strings.Split(s, ",")
 	for _, m := range methods {
 		if !httpguts.ValidHeaderFieldName(m) || strings.ToUpper(m) != m {
-			return nil, fmt.Errorf("%s is not an HTTP method in upper case", quote(m))
+			return nil, fmt.Errorf("%s is not an HTTP method in upper case", Quote(m))
 		}
 	}
 	return methods, nil
@@ -207,38 +207,40 @@ func parsePorts(s string) (portRange, error) {
 	return portRange{a, b}, err
 }
 
-// tooWide refuses what would let a sandbox reach somebody else's host by chance. Shared
+// checkWidth refuses what would let a sandbox reach somebody else's host by chance. Shared
 // suffixes below a top-level domain (co.uk) are not known here.
-func (r *rule) tooWide() error {
+func (r *rule) checkWidth() error {
 	const fix = "; say that any host is meant, or name it"
 	switch {
 	case r.every:
 		return errors.New("it allows every host" + fix)
 	case r.suffix != "" && strings.Count(r.suffix, ".") == 1:
 		return errors.New("it allows a whole top-level domain" + fix)
-	case r.prefix.IsValid() && !r.narrow():
+	case r.prefix.IsValid() && !r.isNarrow():
 		return errors.New("it allows a great part of all addresses" + fix)
 	}
 	return nil
 }
 
-// narrow reports whether an address rule is about a place rather than about the
+// isNarrow reports whether an address rule is about a place rather than about the
 // internet: only such a rule opens special addresses.
-func (r *rule) narrow() bool {
+func (r *rule) isNarrow() bool {
 	if r.prefix.Addr().Is4() {
 		return r.prefix.Bits() >= 8
 	}
 	return r.prefix.Bits() >= 7
 }
 
-// request reports whether the rule looks at single requests.
-func (r *rule) request() bool { return len(r.methods) > 0 || r.path != nil }
+// isRequestRule reports whether the rule looks at single requests.
+func (r *rule) isRequestRule() bool { return len(r.methods) > 0 || r.path != nil }
 
-// always reports whether the rule is about everything that is spoken on its ports.
-func (r *rule) always() bool { return !r.request() && (r.scheme == anyScheme || r.scheme == rawTCP) }
+// isUnconditional reports whether the rule is about everything that is spoken on its ports.
+func (r *rule) isUnconditional() bool {
+	return !r.isRequestRule() && (r.scheme == anyScheme || r.scheme == rawTCP)
+}
 
 // needsInspection reports whether the rule's requests may be inside TLS.
-func (r *rule) needsInspection() bool { return r.request() && r.scheme != httpOnly }
+func (r *rule) needsInspection() bool { return r.isRequestRule() && r.scheme != httpOnly }
 
 func (r *rule) matchHost(h Host) bool {
 	switch {

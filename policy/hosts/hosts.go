@@ -1,4 +1,4 @@
-package egress
+package hosts
 
 import (
 	"errors"
@@ -35,7 +35,7 @@ var names = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.Transitional(fal
 func ParseHost(s string) (Host, error) {
 	h, err := parseHost(s)
 	if err != nil {
-		return Host{}, fmt.Errorf("host %s: %w", quote(s), err)
+		return Host{}, fmt.Errorf("host %s: %w", Quote(s), err)
 	}
 	return h, nil
 }
@@ -83,7 +83,7 @@ func canonicalName(s string) (string, error) {
 	if len(s) > 4*maxName {
 		return "", errors.New("it is too long")
 	}
-	if err := plainBytes(s); err != nil {
+	if err := checkHostBytes(s); err != nil {
 		return "", err
 	}
 	// The mapping would take every broken sequence for the same character.
@@ -91,14 +91,14 @@ func canonicalName(s string) (string, error) {
 		return "", errors.New("it is not UTF-8")
 	}
 	name := strings.ToLower(s)
-	if !isASCII(s) || strings.Contains(name, "xn--") {
+	if !IsASCII(s) || strings.Contains(name, "xn--") {
 		mapped, err := names.ToASCII(s)
 		if err != nil {
 			return "", errors.New("not a valid international name")
 		}
 		name = strings.ToLower(mapped)
 		// Mapping may make new ASCII, such as full-width digits and dots.
-		if err := plainBytes(name); err != nil || !isASCII(name) {
+		if err := checkHostBytes(name); err != nil || !IsASCII(name) {
 			return "", errors.New("not a valid international name")
 		}
 	}
@@ -120,9 +120,9 @@ func canonicalName(s string) (string, error) {
 	return name, nil
 }
 
-// plainBytes refuses the ASCII bytes that no host name has. NUL cut names short in a
+// checkHostBytes refuses the ASCII bytes that no host name has. NUL cut names short in a
 // proxy written in C below a matcher that was not.
-func plainBytes(s string) error {
+func checkHostBytes(s string) error {
 	for i := range len(s) {
 		c := s[i]
 		switch {
@@ -143,7 +143,8 @@ func plainBytes(s string) error {
 	return nil
 }
 
-func isASCII(s string) bool {
+// IsASCII reports whether s has only ASCII bytes.
+func IsASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] >= 0x80 {
 			return false
@@ -213,13 +214,13 @@ func ParseHostPort(s string, port uint16) (Host, uint16, error) {
 	}
 	if !ok {
 		if port == 0 {
-			return Host{}, 0, fmt.Errorf("host %s: the port is missing", quote(s))
+			return Host{}, 0, fmt.Errorf("host %s: the port is missing", Quote(s))
 		}
 		return h, port, nil
 	}
 	n, err := parsePort(digits)
 	if err != nil {
-		return Host{}, 0, fmt.Errorf("host %s: %w", quote(s), err)
+		return Host{}, 0, fmt.Errorf("host %s: %w", Quote(s), err)
 	}
 	return h, n, nil
 }
@@ -227,10 +228,13 @@ func ParseHostPort(s string, port uint16) (Host, uint16, error) {
 func parsePort(s string) (uint16, error) {
 	n, err := strconv.ParseUint(s, 10, 16)
 	if err != nil || n == 0 || len(s) > 5 || s[0] == '+' {
-		return 0, fmt.Errorf("%s is not a port", quote(s))
+		return 0, fmt.Errorf("%s is not a port", Quote(s))
 	}
 	return uint16(n), nil
 }
+
+// OfAddr returns the host that is an address. An IPv4-mapped IPv6 address is its IPv4 address.
+func OfAddr(addr netip.Addr) Host { return Host{addr: addr.Unmap()} }
 
 // IsAddr reports whether h is an IP address.
 func (h Host) IsAddr() bool { return h.addr.IsValid() }
@@ -249,16 +253,16 @@ func (h Host) String() string {
 	return h.name
 }
 
-// join writes host and port as they stand in a URL and in an --allow flag.
-func (h Host) join(port uint16) string {
+// Join writes host and port as they stand in a URL and in an --allow flag.
+func (h Host) Join(port uint16) string {
 	if h.addr.Is6() {
 		return "[" + h.String() + "]:" + strconv.Itoa(int(port))
 	}
 	return h.String() + ":" + strconv.Itoa(int(port))
 }
 
-// quote shows hostile text on one line, in ASCII, and not much of it.
-func quote(s string) string {
+// Quote shows hostile text on one line, in ASCII, and not much of it.
+func Quote(s string) string {
 	if len(s) > 80 {
 		s = s[:80] + "…"
 	}

@@ -1,10 +1,9 @@
-package egress
+package hosts
 
 import (
 	"net/netip"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -16,15 +15,6 @@ func mustCompile(tb testing.TB, p Policy) *Rules {
 		tb.Fatal(err)
 	}
 	return r
-}
-
-func testCA(tb testing.TB) *CA {
-	tb.Helper()
-	ca, err := NewCA(time.Hour)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return ca
 }
 
 func Test_Rules_For_Hosts_And_Ports(t *testing.T) {
@@ -237,7 +227,7 @@ func Test_Rules_For_Requests(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			p := Policy{Allow: strings.Split(row.allow, "|"), CA: testCA(t)}
+			p := Policy{Allow: strings.Split(row.allow, "|"), Inspectable: true}
 			if row.deny != "" {
 				p.Deny = strings.Split(row.deny, "|")
 			}

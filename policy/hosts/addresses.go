@@ -1,4 +1,4 @@
-package egress
+package hosts
 
 import (
 	"encoding/binary"
@@ -68,7 +68,7 @@ func classify(a netip.Addr) class {
 	if c := classifyOne(a); c != public {
 		return c
 	}
-	for _, v4 := range carried(a) {
+	for _, v4 := range EmbeddedIPv4(a) {
 		if c := classifyOne(v4); c != public {
 			return c
 		}
@@ -97,8 +97,8 @@ var (
 	teredo     = netip.MustParsePrefix("2001::/32")    // RFC 4380
 )
 
-// carried returns the IPv4 addresses inside an IPv6 address of a transition mechanism.
-func carried(a netip.Addr) []netip.Addr {
+// EmbeddedIPv4 returns the IPv4 addresses inside an IPv6 address of a transition mechanism.
+func EmbeddedIPv4(a netip.Addr) []netip.Addr {
 	if !a.Is6() {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package egress
+package hosts
 
 import (
 	"fmt"
@@ -22,16 +22,16 @@ func (r *Rules) Check(host Host, port uint16) Verdict {
 		return Verdict{Reason: "no host was named"}
 	}
 	for i := range r.deny {
-		if u := &r.deny[i]; u.always() && u.deniesHost(host) && u.matchPort(port) {
-			return u.denied()
+		if u := &r.deny[i]; u.isUnconditional() && u.deniesHost(host) && u.matchPort(port) {
+			return u.deniedVerdict()
 		}
 	}
 	for i := range r.allow {
 		if u := &r.allow[i]; u.matchHost(host) && u.matchPort(port) {
-			return u.allowed()
+			return u.allowedVerdict()
 		}
 	}
-	return r.unlisted(host, port)
+	return r.unlistedVerdict(host, port)
 }
 
 // Request is one HTTP request to decide about.
@@ -45,13 +45,13 @@ type Request struct {
 
 // CheckRequest decides whether one HTTP request may be made.
 func (r *Rules) CheckRequest(q Request) Verdict {
-	v, _ := r.checkRequest(q)
+	v, _ := r.DecideRequest(q)
 	return v
 }
 
-// checkRequest also reports whether methods and paths decided; headers that change
+// DecideRequest also reports whether methods and paths decided; headers that change
 // them on the server are then not allowed.
-func (r *Rules) checkRequest(q Request) (v Verdict, requestRules bool) {
+func (r *Rules) DecideRequest(q Request) (v Verdict, requestRules bool) {
 	var forms []string
 	var formsErr error
 	parsed := false
@@ -64,49 +64,49 @@ func (r *Rules) checkRequest(q Request) (v Verdict, requestRules bool) {
 	}
 	for i := range r.deny {
 		u := &r.deny[i]
-		if !u.deniesHost(q.Host) || !u.matchPort(q.Port) || !u.speaks(q.TLS) {
+		if !u.deniesHost(q.Host) || !u.matchPort(q.Port) || !u.hasScheme(q.TLS) {
 			continue
 		}
-		requestRules = requestRules || u.request()
+		requestRules = requestRules || u.isRequestRule()
 		if !u.matchMethod(strings.ToUpper(q.Method)) {
 			continue
 		}
 		if u.path == nil {
-			return u.denied(), requestRules
+			return u.deniedVerdict(), requestRules
 		}
 		f, err := path()
 		if err != nil {
 			return Verdict{Rule: u.text, Reason: err.Error()}, true
 		}
 		if slices.ContainsFunc(f, u.path.match) {
-			return u.denied(), true
+			return u.deniedVerdict(), true
 		}
 	}
-	v = r.unlisted(q.Host, q.Port)
+	v = r.unlistedVerdict(q.Host, q.Port)
 	for i := range r.allow {
 		u := &r.allow[i]
-		if !u.matchHost(q.Host) || !u.matchPort(q.Port) || !u.speaks(q.TLS) {
+		if !u.matchHost(q.Host) || !u.matchPort(q.Port) || !u.hasScheme(q.TLS) {
 			continue
 		}
-		if !u.request() {
-			return u.allowed(), requestRules
+		if !u.isRequestRule() {
+			return u.allowedVerdict(), requestRules
 		}
-		v = Verdict{Rule: u.text, Reason: fmt.Sprintf("no rule for %s allows %s %s", q.Host, quote(q.Method), quote(q.Path)), Allow: r.suggest(q)}
+		v = Verdict{Rule: u.text, Reason: fmt.Sprintf("no rule for %s allows %s %s", q.Host, Quote(q.Method), Quote(q.Path)), Allow: r.suggestRule(q)}
 	}
 	for i := range r.allow {
 		u := &r.allow[i]
-		if !u.matchHost(q.Host) || !u.matchPort(q.Port) || !u.speaks(q.TLS) || !u.matchMethod(q.Method) {
+		if !u.matchHost(q.Host) || !u.matchPort(q.Port) || !u.hasScheme(q.TLS) || !u.matchMethod(q.Method) {
 			continue
 		}
 		if u.path == nil {
-			return u.allowed(), true
+			return u.allowedVerdict(), true
 		}
 		f, err := path()
 		if err != nil {
 			return Verdict{Rule: u.text, Reason: err.Error()}, true
 		}
 		if u.path.matchAll(f) {
-			return u.allowed(), true
+			return u.allowedVerdict(), true
 		}
 	}
 	return v, true
@@ -121,15 +121,15 @@ func (p *pathPattern) matchAll(forms []string) bool {
 	return true
 }
 
-func (r *Rules) suggest(q Request) string {
-	if unambiguous(q.Path+"/") != nil || strings.ContainsAny(q.Path, "*?# %'\"`$") || !isASCII(q.Path) || len(q.Path) > 120 {
+func (r *Rules) suggestRule(q Request) string {
+	if checkUnambiguous(q.Path+"/") != nil || strings.ContainsAny(q.Path, "*?# %'\"`$") || !IsASCII(q.Path) || len(q.Path) > 120 {
 		return ""
 	}
 	s, port := "http", uint16(80)
 	if q.TLS {
 		s, port = "https", 443
 	}
-	authority := q.Host.join(q.Port)
+	authority := q.Host.Join(q.Port)
 	if q.Port == port {
 		authority = strings.TrimSuffix(authority, fmt.Sprintf(":%d", port))
 	}
@@ -141,11 +141,11 @@ func (r *Rules) suggest(q Request) string {
 // addresses; nil: none are known.
 func (r *Rules) CheckAddr(host Host, addr netip.Addr, port uint16, own func(netip.Addr) bool) Verdict {
 	addr = addr.Unmap()
-	as := Host{addr: addr}
+	as := OfAddr(addr)
 	for i := range r.deny {
-		// What will be spoken is not known yet, and by a name nobody asks for the address again.
-		if u := &r.deny[i]; u.prefix.IsValid() && !u.request() && u.deniesHost(as) && u.matchPort(port) {
-			return u.denied()
+		// What will be spoken is not known yet, and the name is not resolved again.
+		if u := &r.deny[i]; u.prefix.IsValid() && !u.isRequestRule() && u.deniesHost(as) && u.matchPort(port) {
+			return u.deniedVerdict()
 		}
 	}
 	c := classify(addr)
@@ -157,17 +157,17 @@ func (r *Rules) CheckAddr(host Host, addr netip.Addr, port uint16, own func(neti
 	}
 	for i := range r.allow {
 		u := &r.allow[i]
-		if !u.prefix.IsValid() || !u.narrow() || !u.matchHost(as) || !u.matchPort(port) {
+		if !u.prefix.IsValid() || !u.isNarrow() || !u.matchHost(as) || !u.matchPort(port) {
 			continue
 		}
 		if c != metadata || u.prefix.IsSingleIP() {
-			return u.allowed()
+			return u.allowedVerdict()
 		}
 	}
 	if c == private && !host.IsAddr() && (own == nil || !own(addr)) {
 		for i := range r.private {
 			if r.private[i].matchHost(host) {
-				return r.private[i].allowed()
+				return r.private[i].allowedVerdict()
 			}
 		}
 	}
@@ -175,7 +175,7 @@ func (r *Rules) CheckAddr(host Host, addr netip.Addr, port uint16, own func(neti
 	if c == ownHost {
 		kind = "one of this host's own addresses"
 	}
-	return Verdict{Reason: fmt.Sprintf("%s is %s, which only a rule for the address allows", addr, kind), Allow: as.flag(port)}
+	return Verdict{Reason: fmt.Sprintf("%s is %s, which only a rule for the address allows", addr, kind), Allow: as.allowRule(port)}
 }
 
 // deniesHost also looks at the IPv4 addresses that an IPv6 address carries.
@@ -184,12 +184,12 @@ func (r *rule) deniesHost(h Host) bool {
 		return true
 	}
 	if h.IsAddr() && r.prefix.IsValid() {
-		return slices.ContainsFunc(carried(h.Addr()), r.prefix.Contains)
+		return slices.ContainsFunc(EmbeddedIPv4(h.Addr()), r.prefix.Contains)
 	}
 	return false
 }
 
-func (r *rule) speaks(tls bool) bool {
+func (r *rule) hasScheme(tls bool) bool {
 	switch r.scheme {
 	case httpOnly:
 		return !tls
@@ -200,41 +200,41 @@ func (r *rule) speaks(tls bool) bool {
 	}
 }
 
-func (r *rule) allowed() Verdict {
+func (r *rule) allowedVerdict() Verdict {
 	return Verdict{Allowed: true, Rule: r.text, Reason: "a rule allows it"}
 }
 
-func (r *rule) denied() Verdict {
-	return Verdict{Rule: r.text, Reason: "the rule " + quote(r.text) + " denies it"}
+func (r *rule) deniedVerdict() Verdict {
+	return Verdict{Rule: r.text, Reason: "the rule " + Quote(r.text) + " denies it"}
 }
 
-func (r *Rules) unlisted(host Host, port uint16) Verdict {
-	v := Verdict{Reason: fmt.Sprintf("no rule allows %s on port %d", host, port), Allow: host.flag(port)}
+func (r *Rules) unlistedVerdict(host Host, port uint16) Verdict {
+	v := Verdict{Reason: fmt.Sprintf("no rule allows %s on port %d", host, port), Allow: host.allowRule(port)}
 	if len(r.allow) == 0 {
 		v.Reason = "the allow-list is empty"
 	}
 	return v
 }
 
-// flag is the shortest rule that allows host and port.
-func (h Host) flag(port uint16) string {
+// allowRule is the shortest rule that allows host and port.
+func (h Host) allowRule(port uint16) string {
 	if port != 80 && port != 443 {
-		return h.join(port)
+		return h.Join(port)
 	}
 	return h.String()
 }
 
-// speech is what may be spoken on a tunnel.
-type speech struct {
-	raw   bool // passed on unseen
-	tls   bool // TLS with the right server name
-	http  bool // plain HTTP, request by request
-	other bool // anything else
+// Protocols is what may be spoken on a tunnel.
+type Protocols struct {
+	Raw   bool // passed on unseen
+	TLS   bool // TLS with the right server name
+	HTTP  bool // plain HTTP, request by request
+	Other bool // anything else
 }
 
-// tunnel says what may be spoken to host and port over CONNECT or SOCKS.
-func (r *Rules) tunnel(host Host, port uint16) speech {
-	var s speech
+// TunnelProtocols says what may be spoken to host and port over CONNECT or SOCKS.
+func (r *Rules) TunnelProtocols(host Host, port uint16) Protocols {
+	var s Protocols
 	for i := range r.allow {
 		u := &r.allow[i]
 		if !u.matchHost(host) || !u.matchPort(port) {
@@ -242,38 +242,38 @@ func (r *Rules) tunnel(host Host, port uint16) speech {
 		}
 		switch u.scheme {
 		case rawTCP:
-			s.raw = true
+			s.Raw = true
 		case tlsOnly:
-			s.tls = true
+			s.TLS = true
 		case httpOnly:
-			s.http = true
+			s.HTTP = true
 		default:
-			s.tls = true
-			s.http = s.http || port == 80 || u.request()
-			s.other = s.other || (port != 443 && port != 80 && !u.request())
+			s.TLS = true
+			s.HTTP = s.HTTP || port == 80 || u.isRequestRule()
+			s.Other = s.Other || (port != 443 && port != 80 && !u.isRequestRule())
 		}
 	}
-	// A rule about what is spoken cannot be held on bytes that nobody reads.
+	// A rule about what is spoken cannot be enforced on bytes that the proxy does not read.
 	for i := range r.deny {
 		u := &r.deny[i]
 		if !u.deniesHost(host) || !u.matchPort(port) {
 			continue
 		}
 		switch {
-		case u.request():
-			s.raw, s.other, s.http = false, false, s.http || port != 443
+		case u.isRequestRule():
+			s.Raw, s.Other, s.HTTP = false, false, s.HTTP || port != 443
 		case u.scheme == tlsOnly:
-			s.raw, s.tls = false, false
+			s.Raw, s.TLS = false, false
 		case u.scheme == httpOnly:
-			s.raw, s.other, s.http = false, false, false
+			s.Raw, s.Other, s.HTTP = false, false, false
 		}
 	}
 	return s
 }
 
-// inspects reports whether TLS to host and port is to be inspected for the rules' sake.
-func (r *Rules) inspects(host Host, port uint16) bool {
-	if r.policy.CA == nil {
+// Inspects reports whether TLS to host and port is to be inspected for the rules' sake.
+func (r *Rules) Inspects(host Host, port uint16) bool {
+	if !r.inspectable {
 		return false
 	}
 	for _, list := range [][]rule{r.allow, r.deny} {

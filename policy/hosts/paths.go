@@ -1,4 +1,4 @@
-package egress
+package hosts
 
 import (
 	"errors"
@@ -92,7 +92,7 @@ func pathForms(raw string) ([]string, error) {
 	if raw == "" || raw[0] != '/' {
 		return nil, errors.New("the path does not begin with a slash")
 	}
-	if doubleEncoded(raw) {
+	if isDoubleEncoded(raw) {
 		return nil, errors.New("the path is encoded twice")
 	}
 	opaque, err := url.PathUnescape(keepSlashes(raw))
@@ -105,11 +105,11 @@ func pathForms(raw string) ([]string, error) {
 	}
 	var forms []string
 	for _, f := range []string{opaque, plain} {
-		if err := unambiguous(f); err != nil {
+		if err := checkUnambiguous(f); err != nil {
 			return nil, err
 		}
 		forms = append(forms, f)
-		if dropped := dropEmpty(f); dropped != f {
+		if dropped := dropEmptySegments(f); dropped != f {
 			forms = append(forms, dropped)
 		}
 	}
@@ -124,7 +124,7 @@ func keepSlashes(raw string) string {
 	return strings.NewReplacer("%2f", "%252F", "%2F", "%252F").Replace(raw)
 }
 
-func unambiguous(path string) error {
+func checkUnambiguous(path string) error {
 	if !utf8.ValidString(path) {
 		return errors.New("the path is not UTF-8")
 	}
@@ -143,8 +143,8 @@ func unambiguous(path string) error {
 	return nil
 }
 
-// doubleEncoded finds an encoded percent sign in front of what it would encode.
-func doubleEncoded(raw string) bool {
+// isDoubleEncoded finds an encoded percent sign in front of what it would encode.
+func isDoubleEncoded(raw string) bool {
 	for {
 		_, after, ok := strings.Cut(raw, "%25")
 		if !ok {
@@ -161,7 +161,7 @@ func isHex(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
 }
 
-func dropEmpty(path string) string {
+func dropEmptySegments(path string) string {
 	for strings.Contains(path, "//") {
 		path = strings.ReplaceAll(path, "//", "/")
 	}

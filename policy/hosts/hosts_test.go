@@ -1,4 +1,4 @@
-package egress
+package hosts
 
 import (
 	"net/netip"
@@ -130,7 +130,7 @@ func Test_Host_And_Port(t *testing.T) {
 			h, port, err := ParseHostPort(row.in, row.port)
 			got := ""
 			if err == nil {
-				got = h.join(port)
+				got = h.Join(port)
 			}
 			if got != row.want {
 				t.Fatalf("ParseHostPort(%q, %d) = %q, %v; want %q", row.in, row.port, got, err, row.want)

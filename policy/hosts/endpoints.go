@@ -1,4 +1,4 @@
-package egress
+package hosts
 
 import (
 	"net/netip"
@@ -21,16 +21,16 @@ type Endpoint struct {
 func (r *Rules) Endpoints() ([]Endpoint, error) {
 	const hint = "name hosts, addresses and ports alone, or use the proxy (--allow), which reads what is spoken"
 	for i := range r.deny {
-		return nil, sandbox.Errorf(sandbox.Unsupported, "rule %s: a deny rule needs the proxy", quote(r.deny[i].text)).WithHint(hint)
+		return nil, sandbox.Errorf(sandbox.Unsupported, "rule %s: a deny rule needs the proxy", Quote(r.deny[i].text)).WithHint(hint)
 	}
 	var out []Endpoint
 	for i := range r.allow {
 		u := &r.allow[i]
 		switch {
 		case u.every, u.suffix != "":
-			return nil, sandbox.Errorf(sandbox.Unsupported, "rule %s: the addresses of all subdomains cannot be known", quote(u.text)).WithHint(hint)
-		case u.request(), u.scheme == httpOnly, u.scheme == tlsOnly:
-			return nil, sandbox.Errorf(sandbox.Unsupported, "rule %s: only the proxy sees what is spoken", quote(u.text)).WithHint(hint)
+			return nil, sandbox.Errorf(sandbox.Unsupported, "rule %s: the addresses of all subdomains cannot be known", Quote(u.text)).WithHint(hint)
+		case u.isRequestRule(), u.scheme == httpOnly, u.scheme == tlsOnly:
+			return nil, sandbox.Errorf(sandbox.Unsupported, "rule %s: only the proxy sees what is spoken", Quote(u.text)).WithHint(hint)
 		}
 		e := Endpoint{Rule: u.text, Host: Host{name: u.name}, Range: u.prefix}
 		if u.prefix.IsValid() && u.prefix.IsSingleIP() {

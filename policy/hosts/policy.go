@@ -1,8 +1,6 @@
-package egress
+package hosts
 
 import (
-	"net/url"
-
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -24,38 +22,30 @@ type Policy struct {
 	Allow []string // empty: nothing
 	Deny  []string // beats Allow, whatever is more specific
 
-	// Any permits rules that name no one in particular: "*", "*.com", "0.0.0.0/0".
+	// Any permits rules that name no particular host: "*", "*.com", "0.0.0.0/0".
 	// They still do not reach special addresses.
 	Any bool
 	// PrivateHosts are names ("corp.internal", "*.corp.internal"), allowed by Allow, that may
 	// resolve to private addresses (RFC 1918, RFC 4193, RFC 6598); never to loopback,
 	// link-local, metadata or the host's own addresses.
 	PrivateHosts []string
-	// Inspect are names whose TLS is inspected although no rule needs it. It needs CA.
+	// Inspect are names whose TLS is inspected although no rule needs it. It needs Inspectable.
 	Inspect []string
-	// CA signs the certificates that inspected hosts get; nil: no TLS is inspected, and
-	// rules that would need it are refused.
-	CA *CA
-	// Roots is PEM with further authorities that upstream servers may use, beside the
-	// system's; only for hosts that are inspected.
-	Roots []byte
-	// Upstream is an HTTP proxy ("http://user:password@proxy:3128") that all connections are
-	// made through, with CONNECT; nil: none. Names are then resolved by that proxy, and the
-	// addresses they stand for cannot be checked here.
-	Upstream *url.URL
+	// Inspectable permits rules about what is inside TLS: the proxy has a CA to inspect with.
+	Inspectable bool
 }
 
 // Rules is a compiled [Policy]. It is immutable and safe for concurrent use.
 type Rules struct {
 	allow, deny      []rule
 	private, inspect []rule
-	policy           Policy
+	inspectable      bool
 }
 
 // Compile checks the policy. An error has code Invalid, or Unsupported for a rule that
-// needs a CA, and names the rule by list and index, on one line.
+// needs Inspectable, and names the rule by list and index, on one line.
 func Compile(p Policy) (*Rules, error) {
-	r := &Rules{policy: p}
+	r := &Rules{inspectable: p.Inspectable}
 	for _, list := range []struct {
 		name string
 		in   []string
@@ -70,24 +60,24 @@ func Compile(p Policy) (*Rules, error) {
 		for i, text := range list.in {
 			u, err := parseRule(text, list.kind)
 			if err == nil && list.kind != denyList && list.name != "inspect" && !p.Any {
-				err = u.tooWide()
+				err = u.checkWidth()
 			}
 			if err != nil {
-				return nil, sandbox.Errorf(sandbox.Invalid, "network.%s[%d]: rule %s: %w", list.name, i, quote(text), err)
+				return nil, sandbox.Errorf(sandbox.Invalid, "network.%s[%d]: rule %s: %w", list.name, i, Quote(text), err)
 			}
-			if u.needsInspection() && p.CA == nil {
+			if u.needsInspection() && !p.Inspectable {
 				return nil, sandbox.Errorf(sandbox.Unsupported,
-					"network.%s[%d]: rule %s: methods and paths inside TLS cannot be seen without a CA", list.name, i, quote(text)).
+					"network.%s[%d]: rule %s: methods and paths inside TLS cannot be seen without a CA", list.name, i, Quote(text)).
 					WithHint("write http:// for plain HTTP, drop the method and path, or give a CA to inspect with")
 			}
 			*list.out = append(*list.out, u)
 		}
 	}
-	if len(p.Inspect) > 0 && p.CA == nil {
+	if len(p.Inspect) > 0 && !p.Inspectable {
 		return nil, sandbox.Errorf(sandbox.Unsupported, "network.inspect: TLS cannot be inspected without a CA")
-	}
-	if u := p.Upstream; u != nil && (u.Scheme != "http" || u.Hostname() == "") {
-		return nil, sandbox.Errorf(sandbox.Invalid, "network.upstream: only http://HOST:PORT proxies are supported")
 	}
 	return r, nil
 }
+
+// IsInspectable reports whether the rules were compiled for a proxy that can inspect TLS.
+func (r *Rules) IsInspectable() bool { return r.inspectable }
