@@ -3,7 +3,7 @@
 // A sandbox is a policy, checked and resolved; each command runs in namespaces
 // of its own that end with it, with everything it started. Beside bubblewrap's
 // mounts stand two seccomp programs: one that refuses, and one that asks us (see
-// the guard in docs/design.md). What cannot be installed makes Create or Start
+// docs/design/guard.md). What cannot be installed makes Create or Start
 // fail; nothing runs with less.
 package bwrap
 

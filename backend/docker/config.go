@@ -15,7 +15,7 @@ import (
 )
 
 // guestProcesses are the processes and threads that the guest needs beside those of commands, with room for machines of
-// many processors and a dozen commands at once: docs/design.md has the figures.
+// many processors and a dozen commands at once: docs/design/docker.md has the figures.
 const guestProcesses = 64
 
 // config is the container as the engine is asked for it, but for the gateway's files.

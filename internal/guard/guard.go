@@ -14,7 +14,7 @@ import (
 )
 
 // Guard answers the system calls that its program reports, from the first until the last
-// process that carries the program is gone. See docs/design.md.
+// process that carries the program is gone. See docs/design/guard.md.
 type Guard struct {
 	o        Options
 	listener *Listener

@@ -7,7 +7,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-// Scripts whose speed is promised: docs/design.md.
+// Scripts whose speed is promised: docs/benchmarks.md.
 var speeds = []struct{ name, script string }{
 	{"echo", "echo hi"},
 	{"c loop, a turn", "for ((i=0;i<1000;i++)); do ((s+=i)); done"},

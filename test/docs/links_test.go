@@ -99,6 +99,50 @@ func Test_Paths_And_Tests_That_Documents_Name_Exist(t *testing.T) {
 	}
 }
 
+var pageName = regexp.MustCompile(`\bdocs/[\w/-]+\.md\b`)
+
+func Test_Pages_That_Code_Names_Exist(t *testing.T) {
+	t.Parallel()
+	err := filepath.WalkDir(top, func(name string, e os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if e.IsDir() && slices.Contains([]string{".git", "testdata", "bin", "dist", "configimport"}, e.Name()) {
+			return filepath.SkipDir
+		}
+		if !slices.Contains([]string{".go", ".sh", ".yml", ".yaml"}, filepath.Ext(name)) {
+			return nil
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		for _, page := range pageName.FindAllString(string(data), -1) {
+			if _, err := os.Stat(filepath.Join(top, page)); err != nil {
+				t.Errorf("%s names %s, which does not exist", strings.TrimPrefix(name, top+"/"), page)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Words that the glossary of CONTRIBUTING.md replaces, or that leave the actor open.
+var avoided = regexp.MustCompile(`(?i)\b(nobody\b|somebody\b|walls\b|(?:the|a|one|every|which|their|our) wall[^-\w]|(?:is|are|was|be) told\b)`)
+
+func Test_Pages_Use_The_Words_Of_The_Glossary(t *testing.T) {
+	t.Parallel()
+	for _, p := range pages(t) {
+		for line := range strings.Lines(span.ReplaceAllString(p.prose, "")) {
+			if word := avoided.FindString(line); word != "" {
+				t.Errorf("%s says %q: %s", p.name, word, strings.TrimSpace(line))
+			}
+		}
+	}
+}
+
 var testFunction = regexp.MustCompile(`(?m)^func (Test_\w+)\(`)
 
 // testNames returns the names of all tests of the project.

@@ -36,7 +36,7 @@ func Test_A_Start_That_Is_Killed_Executes_Nothing_More(t *testing.T) {
 		waitGone(t, pid)
 	}
 	// One that bubblewrap made and never let go on waits for its leave for ever, and
-	// executes nothing: docs/design.md tells of it.
+	// executes nothing: docs/design/bwrap.md describes it.
 	for _, pid := range processesWith(t, mark) {
 		if name := comm(pid); name != "bwrap" {
 			t.Errorf("process %d goes on as %s", pid, name)

@@ -123,14 +123,14 @@ var ours = map[string]string{
 	"nested userns":                         "ok, refused",
 	"ptrace / keyctl / bpf / userfaultfd":   "ok, denied, i386 and x32 too",
 	"io_uring":                              "ok, denied",
-	"memfd exec":                            "allowed, behind the same walls",
+	"memfd exec":                            "allowed, with the same isolation",
 	"background process survives":           "no",
 	"hostile project config widens":         "ok, only tightens",
 	"leftover files in ws afterwards":       "none, and none while running",
 }
 
 const (
-	matrixBegin = "<!-- matrix: written by `go test ./e2e/escape -update` -->"
+	matrixBegin = "<!-- matrix: written by `go test ./test/e2e/escape -update` -->"
 	matrixEnd   = "<!-- end of the matrix -->"
 )
 

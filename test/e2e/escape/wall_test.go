@@ -40,7 +40,7 @@ func plainWall() *wall { return &wall{name: "bwrap", processes: 64, not: never, 
 
 func residentWall() *wall {
 	return &wall{
-		name: "bwrap, kept", kept: true, processes: 64, not: never, refuses: never,
+		name: "bwrap, persistent", kept: true, processes: 64, not: never, refuses: never,
 		few: append([]string{"A5.", "B15.", "E21.26", "F24.8", "F24.9"}, kept()...),
 	}
 }
@@ -219,7 +219,7 @@ func Test_Escape_Docker(t *testing.T) {
 // Test_Escape_Resident_Docker makes them in containers that live on.
 func Test_Escape_Resident_Docker(t *testing.T) {
 	w := dockerWall(t)
-	w.name, w.kept, w.few = "docker, kept", true, append([]string{"A5.", "G40."}, kept()...)
+	w.name, w.kept, w.few = "docker, persistent", true, append([]string{"A5.", "G40."}, kept()...)
 	w.attack(t, append(escapes(), contained()...))
 }
 
@@ -253,7 +253,7 @@ func (w *wall) attack(t *testing.T, all []escape) {
 		})
 	}
 	t.Run("the threat model says the same", func(t *testing.T) {
-		begin := "<!-- " + w.name + ": written by `" + everywhere + "=all go test ./e2e/escape -update` -->"
+		begin := "<!-- " + w.name + ": written by `" + everywhere + "=all go test ./test/e2e/escape -update` -->"
 		document(t, begin, "<!-- end of "+w.name+" -->", w.summary(all, res), *update && res.complete(made) == "")
 	})
 }

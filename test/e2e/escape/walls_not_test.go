@@ -32,22 +32,22 @@ func notKube(c *escape) string {
 	kind, _, _ := strings.Cut(c.ID, ".")
 	switch {
 	case kind == "C19":
-		return "nothing of this machine is run for a pod"
+		return "no program of this machine runs for a pod"
 	case kind == "D20" && c.ID != "D20.1" && c.ID != "D20.2" && c.ID != "D20.3":
-		return "a pod has a copy, from which no work of the host's is lost"
+		return "a pod has a copy, so no work on the host can be lost"
 	case kind == "D30" && (c.ID <= "D30.4" || c.ID == "D30.6"):
-		return "what is committed in a copy does not come back; D30.5 commits, too"
+		return "commits in a copy do not come back; D30.5 commits, too"
 	case kind == "G41", c.ID == "G40.9", c.ID == "G40.11":
-		return "nothing of the host's is mounted into a pod"
+		return "nothing of the host is mounted into a pod"
 	case c.Net != nil && refusedByKube(c) == "":
-		return "no cluster is on the test's own network"
+		return "the test's own network has no cluster"
 	}
 	return map[string]string{
-		"F25.5": "who stops the guest stops what he has himself: H51.3",
+		"F25.5": "a command that stops the guest ends its own processes: H51.3",
 		"F25.7": "only a node's kubelet limits the processes of a pod: H52.1",
-		"G40.5": "H50.5 has the node's sockets",
-		"G40.6": "H51.1 has it",
-		"G40.8": "H50.3 has the cluster's network",
+		"G40.5": "H50.5 attacks the node's sockets",
+		"G40.6": "H51.1 attacks it",
+		"G40.8": "H50.3 attacks the cluster's network",
 	}[c.ID]
 }
 
@@ -64,17 +64,17 @@ func refusedByKube(c *escape) string {
 	case has("--userns"):
 		return "pods make no user namespaces"
 	case has("--socket"):
-		return "is on this host, and the pod is not"
+		return "the path is on this host, and the pod is not"
 	case has("--secret"):
-		return "they are put into requests by the proxy of an allow-list, which a pod cannot be held to"
+		return "the proxy of an allow-list inserts them, and a pod cannot be confined to it"
 	case has("--allow"), has("--deny"), has("--publish"):
-		return "a pod's network cannot be taken away, so nothing holds commands to the proxy"
+		return "a pod's network cannot be taken away, so commands could bypass the proxy"
 	case has("--cmd"):
-		return "commands of an image that is not here cannot be wrapped"
+		return "commands of an image that is not on this machine cannot be wrapped"
 	case slices.ContainsFunc(c.Flags, func(f string) bool { return strings.HasPrefix(f, "pids=") }):
 		return "only a node's kubelet limits the processes of a pod"
 	case slices.ContainsFunc(c.Flags, func(f string) bool { return strings.HasPrefix(f, "{home}") }) && (has("--rw") || has("--ro")):
-		return "is on this host, and the pod is not"
+		return "the path is on this host, and the pod is not"
 	}
 	return ""
 }
