@@ -188,6 +188,9 @@ func scratch(t *testing.T) string {
 // installed returns a directory with the programs.
 func installed(t *testing.T, base string) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("it builds the programs; run go test ./test/docs without -short")
+	}
 	dir := filepath.Join(base, "bin")
 	if err := programs.Install(t.Context(), dir, programs.Command, programs.CommandWithPods, programs.CommandWithAgent); err != nil {
 		t.Fatal(err)
