@@ -4,13 +4,14 @@ package bwrap
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -146,13 +147,15 @@ func probeKey(path string, info os.FileInfo) string {
 	return key
 }
 
-// probed is the content of the cache.
-type probed struct {
-	Key     string   `json:"key"`
-	Options []string `json:"options"`
-}
+// probeFile is the cache: the quoted key, an option on each line, and probeEnd, without which the file is not whole and
+// an option could seem to be missing. It is read at each start, for which package json would be slow.
+const (
+	probeFile = "bwrap-options"
+	probeEnd  = "end"
+)
 
-const probeFile = "bwrap-options.json"
+// maxProbe bounds the cache.
+const maxProbe = 1 << 16
 
 // cachedOptions reads the cache. One that others could have written does not count.
 func cachedOptions(dir, key string) ([]string, bool) {
@@ -165,17 +168,21 @@ func cachedOptions(dir, key string) ([]string, bool) {
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Mode()&0o022 != 0 || info.Size() > 1<<16 {
+	if err != nil || !info.Mode().IsRegular() || info.Mode()&0o022 != 0 || info.Size() > maxProbe {
 		return nil, false
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Geteuid() {
 		return nil, false
 	}
-	var p probed
-	if err := json.NewDecoder(f).Decode(&p); err != nil || p.Key != key {
+	data, err := io.ReadAll(io.LimitReader(f, maxProbe))
+	if err != nil {
 		return nil, false
 	}
-	return p.Options, true
+	lines := strings.Split(string(data), "\n")
+	if last := len(lines) - 1; last < 1 || lines[0] != strconv.Quote(key) || lines[last] != probeEnd {
+		return nil, false
+	}
+	return lines[1 : len(lines)-1], true
 }
 
 // storeOptions writes the cache in one step. It may fail: then the next run asks again.
@@ -183,15 +190,12 @@ func storeOptions(dir, key string, options []string) {
 	if dir == "" || os.MkdirAll(dir, 0o700) != nil {
 		return
 	}
-	data, err := json.Marshal(probed{key, options})
-	if err != nil {
-		return
-	}
+	text := strings.Join(slices.Concat([]string{strconv.Quote(key)}, options, []string{probeEnd}), "\n")
 	f, err := os.CreateTemp(dir, probeFile+".") // mode 0600
 	if err != nil {
 		return
 	}
-	_, err = f.Write(data)
+	_, err = f.WriteString(text)
 	if closed := f.Close(); err == nil && closed == nil {
 		err = os.Rename(f.Name(), filepath.Join(dir, probeFile))
 	}

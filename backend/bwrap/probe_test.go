@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -147,6 +148,28 @@ func TestProbeAsksOnceForTheSameFile(t *testing.T) {
 		}
 		if _, err := probe(t.Context(), path, cache); err != nil || asked() != 2 {
 			t.Errorf("%v, asked %d times", err, asked())
+		}
+	})
+	t.Run("a cache that is not whole does not count", func(t *testing.T) {
+		file := filepath.Join(cache, probeFile)
+		whole, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, err := strconv.Unquote(strings.SplitN(string(whole), "\n", 2)[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := cachedOptions(cache, key); !ok {
+			t.Error("the whole one does not count")
+		}
+		for n := range len(whole) {
+			if err := os.WriteFile(file, whole[:n], 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if options, ok := cachedOptions(cache, key); ok {
+				t.Fatalf("%d of %d bytes: got %q", n, len(whole), options)
+			}
 		}
 	})
 	t.Run("another file is asked", func(t *testing.T) {

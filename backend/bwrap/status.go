@@ -4,7 +4,6 @@ package bwrap
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"strconv"
@@ -107,12 +106,6 @@ func readable(f *os.File) bool {
 	return err == nil && n > 0 && poll[0].Revents&unix.POLLIN != 0
 }
 
-// report is one line of --json-status-fd.
-type report struct {
-	ChildPid *int `json:"child-pid"`
-	ExitCode *int `json:"exit-code"`
-}
-
 // maxReport bounds a line; nothing inside can write here, so it is for our own sake.
 const maxReport = 1 << 16
 
@@ -136,17 +129,25 @@ func (s *status) receive() bool {
 }
 
 func (s *status) take(line []byte) {
-	var r report
-	if json.Unmarshal(line, &r) != nil {
-		return
-	}
-	if r.ChildPid != nil && s.child != nil {
-		s.child(*r.ChildPid)
+	if pid, ok := reported(line, "child-pid"); ok && s.child != nil {
+		s.child(pid)
 		s.child = nil
 	}
-	if r.ExitCode != nil {
-		s.code, s.known = *r.ExitCode, true
+	if code, ok := reported(line, "exit-code"); ok {
+		s.code, s.known = code, true
 	}
+}
+
+// reported returns the number of a member of an object that bubblewrap wrote with --json-status-fd: one line without
+// strings as values. Package json takes longer for its first object than bubblewrap for its next steps, which wait.
+func reported(line []byte, member string) (n int, ok bool) {
+	_, rest, found := bytes.Cut(line, []byte(`"`+member+`":`))
+	if !found || line[0] != '{' || line[len(line)-1] != '}' {
+		return 0, false
+	}
+	digits, _, _ := bytes.Cut(bytes.TrimLeft(rest[:len(rest)-1], " "), []byte(","))
+	n, err := strconv.Atoi(string(bytes.TrimRight(digits, " ")))
+	return n, err == nil
 }
 
 // drain takes in what bubblewrap left when it ended.
