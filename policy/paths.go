@@ -38,7 +38,8 @@ type lookups struct {
 }
 
 func newLookups() *lookups {
-	return &lookups{seen: map[string]lookup{}, dirs: map[string]*census{}}
+	const usual = 200 // paths that the default policy asks for
+	return &lookups{seen: make(map[string]lookup, usual), dirs: map[string]*census{}}
 }
 
 // lookup is what stands at one path.
@@ -48,9 +49,8 @@ type lookup struct {
 	err    error
 }
 
-// lstat returns what is called name in dir.
-func (l *lookups) lstat(dir, name string) lookup {
-	path := join(dir, name)
+// lstat returns what stands at path, which is called name in dir.
+func (l *lookups) lstat(path, dir, name string) lookup {
 	if l == nil {
 		return lstat(path)
 	}
@@ -149,57 +149,80 @@ func (l *lookups) locate(path string) (place, error) {
 // be resolved: it saves a look-up of every component of root.
 func (l *lookups) below(root, path string) (place, error) {
 	at := place{path: root, exists: true, dir: true}
-	rest := split(path)
-	for len(rest) > 0 {
-		name := rest[0]
-		rest = rest[1:]
+	whole := wholePath(root, path)
+	name, rest := component(path)
+	for ; name != ""; name, rest = component(rest) {
 		if name == ".." {
 			if !at.dir {
 				return place{}, syscall.ENOTDIR
 			}
-			at.path = filepath.Dir(at.path)
+			at.path, whole = filepath.Dir(at.path), ""
 			continue
 		}
-		next, err := at.step(l, name)
-		if err != nil {
-			return place{}, err
+		full := strings.TrimSuffix(whole, rest)
+		if whole == "" {
+			full = join(at.path, name)
 		}
-		if next == nil {
-			at.path, at.exists, at.dir = filepath.Join(append([]string{at.path, name}, rest...)...), false, false
+		found := l.lstat(full, at.path, name)
+		switch {
+		case errors.Is(found.err, fs.ErrPermission), errors.Is(found.err, fs.ErrNotExist), errors.Is(found.err, syscall.ENOTDIR):
+			if errors.Is(found.err, fs.ErrPermission) {
+				at.blocked = at.path
+			}
+			at.path, at.exists, at.dir = whole, false, false
+			if whole == "" {
+				at.path = filepath.Join(full, rest)
+			}
 			return at, nil
+		case found.err != nil:
+			return place{}, found.err
+		case found.kind != syscall.S_IFLNK:
+			at.path, at.dir = full, found.kind == syscall.S_IFDIR
+			continue
 		}
-		if len(at.links) > maxLinks {
+		if at.links = append(at.links, full); len(at.links) > maxLinks {
 			return place{}, syscall.ELOOP
 		}
-		rest = append(next, rest...)
+		if filepath.IsAbs(found.target) {
+			at.path = "/"
+		}
+		at.dir, whole, rest = true, "", found.target+"/"+rest
 	}
 	return at, nil
 }
 
-// step enters name. It returns the components that a link adds to the way (none
-// for anything else), or nil when there is nothing of that name.
-func (at *place) step(l *lookups, name string) ([]string, error) {
-	full := join(at.path, name)
-	found := l.lstat(at.path, name)
+// wholePath is path below root when nothing has to be resolved, so that what stands at each of its components has a path
+// that is a part of it, and needs no memory of its own; "" when it is not written like that.
+func wholePath(root, path string) string {
 	switch {
-	case errors.Is(found.err, fs.ErrPermission):
-		at.blocked = at.path
-		return nil, nil
-	case errors.Is(found.err, fs.ErrNotExist), errors.Is(found.err, syscall.ENOTDIR):
-		return nil, nil
-	case found.err != nil:
-		return nil, found.err
-	case found.kind != syscall.S_IFLNK:
-		at.path, at.dir = full, found.kind == syscall.S_IFDIR
-		return []string{}, nil
+	case path == "" || filepath.Clean(path) != path:
+		return ""
+	case path[0] != '/':
+		return join(root, path)
+	case root == "/":
+		return path
 	}
-	at.links = append(at.links, full)
-	if filepath.IsAbs(found.target) {
-		at.path = "/"
-	}
-	at.dir = true
-	return append([]string{}, split(found.target)...), nil
+	return ""
 }
+
+// component returns the first component of a path that is neither empty nor ".", and what follows it; "" when there is none.
+func component(path string) (name, rest string) {
+	for {
+		path = strings.TrimLeft(path, "/")
+		end := strings.IndexByte(path, '/')
+		if end < 0 {
+			end = len(path)
+		}
+		name, rest = path[:end], path[end:]
+		if name != "." {
+			return name, rest
+		}
+		path = rest
+	}
+}
+
+// parentOf returns the directory that a clean absolute path lies in; "/" for itself.
+func parentOf(path string) string { return path[:max(1, strings.LastIndexByte(path, '/'))] }
 
 // join adds one component to a clean path.
 func join(dir, name string) string {

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"cmp"
-	"path/filepath"
 	"slices"
 )
 
@@ -86,7 +85,7 @@ func (t tree) at(path string) *rule {
 		if path == "/" {
 			return nil
 		}
-		path = filepath.Dir(path)
+		path = parentOf(path)
 	}
 }
 
@@ -103,7 +102,7 @@ func (t tree) parent(path string) Access {
 	if path == "/" {
 		return ReadOnly
 	}
-	return t.access(filepath.Dir(path))
+	return t.access(parentOf(path))
 }
 
 // paths returns the paths with a rule, sorted; so parents come before children.
