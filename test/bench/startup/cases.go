@@ -74,8 +74,11 @@ func (s *stage) raw(ctx context.Context) (*contender, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dry run: %w: %s", err, stderr(err))
 	}
-	dir := filepath.Join(s.base, "raw")
-	if err := os.Mkdir(dir, 0o755); err != nil {
+	dir, err := os.MkdirTemp(s.base, "raw-")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
 		return nil, err
 	}
 	// The line is `env -i K=V... bwrap ARGS... 10< <(...)`: an env of our own keeps
@@ -136,16 +139,15 @@ func inherit(cmd *exec.Cmd, dir string) (func() error, error) {
 	return done, nil
 }
 
-// more is what the case called name takes more than the one called than, by the median
+// more is what the case called name takes more than the one called than, or than nothing when that is empty, by the median
 // of rounds.
 func more(cases []*contender, name, than string) time.Duration {
-	took := map[string][]time.Duration{}
-	for _, c := range cases {
-		took[c.name] = c.took
-	}
 	var more []time.Duration
-	for round, t := range took[name] {
-		more = append(more, t-took[than][round])
+	for round, t := range find(cases, name).took {
+		if than != "" {
+			t -= find(cases, than).took[round]
+		}
+		more = append(more, t)
 	}
 	slices.Sort(more)
 	return at(more, 0.5)

@@ -10,12 +10,16 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 )
 
 // plainUser is who the second half runs as when we are root.
 const plainUser = 1000
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == nothing {
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx)
 	stop()
@@ -30,6 +34,7 @@ func run(ctx context.Context) error {
 	guest := flag.String("guest", "internal/guest/program/bin/sandbox-guest", "the guest to measure")
 	npm := flag.String("npm", "", "node_modules `DIR` with srt; empty: without srt")
 	rounds := flag.Int("rounds", 40, "rounds that count, after three that warm up")
+	parts := flag.Bool("parts", false, "only the parts of a start, against minimal bubblewrap")
 	flag.Parse()
 	if *rounds < 1 || flag.NArg() > 0 {
 		return fmt.Errorf("expected flags only, and at least one round")
@@ -44,7 +49,12 @@ func run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		err = s.report(ctx, *rounds)
+		if !*parts {
+			err = s.report(ctx, *rounds)
+		}
+		if err == nil {
+			err = s.reportPhases(ctx, *rounds)
+		}
 		if err := os.RemoveAll(s.base); err != nil {
 			return err
 		}
@@ -64,17 +74,25 @@ func (s *stage) report(ctx context.Context, rounds int) error {
 	if err := measure(ctx, s, cases, rounds); err != nil {
 		return err
 	}
-	who := "root"
-	if s.uid != 0 {
-		who = "a plain user"
-	}
-	fmt.Printf("As %s, %d rounds, milliseconds:\n\n", who, rounds)
-	fmt.Println("| what | median | min | max | against | ratio, median of rounds | middle 80 % of rounds |")
-	fmt.Println("|---|---|---|---|---|---|---|")
-	for _, c := range cases {
-		fmt.Println(c.row(cases))
-	}
+	fmt.Printf("As %s, %d rounds, milliseconds:\n\n%s", s.who(), rounds, table(cases))
 	fmt.Printf("\nA wrapped command costs %s ms more than one that is not.\n", ms(more(cases, wrapped, free)/repeats))
 	fmt.Printf("A stage of 50,000 files adds %s ms, and %s ms when it is made.\n\n", ms(more(cases, staged, large)), ms(more(cases, fresh, large)))
 	return nil
+}
+
+func (s *stage) who() string {
+	if s.uid == 0 {
+		return "root"
+	}
+	return "a plain user"
+}
+
+// table is the Markdown table of cases.
+func table(cases []*contender) string {
+	var b strings.Builder
+	b.WriteString("| what | median | min | max | against | ratio, median of rounds | middle 80 % of rounds |\n|---|---|---|---|---|---|---|\n")
+	for _, c := range cases {
+		b.WriteString(c.row(cases) + "\n")
+	}
+	return b.String()
 }

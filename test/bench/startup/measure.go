@@ -19,7 +19,9 @@ type contender struct {
 	// prepare returns what must be opened anew for each start; nil: nothing.
 	prepare func(cmd *exec.Cmd) (close func() error, err error)
 
-	took []time.Duration // by round
+	took     []time.Duration // by round
+	cpu      []time.Duration // likewise, of all processes that were waited for
+	switches []int64         // of context, likewise
 }
 
 // measure runs every contender once a round, each round beginning with another one.
@@ -32,9 +34,10 @@ func measure(ctx context.Context, s *stage, cases []*contender, rounds int) erro
 			if err != nil {
 				return fmt.Errorf("%s: %w", c.name, err)
 			}
-			if round >= warm {
-				c.took = append(c.took, took)
+			if round == warm {
+				c.took, c.cpu, c.switches = nil, nil, nil
 			}
+			c.took = append(c.took, took)
 		}
 	}
 	return nil
@@ -66,6 +69,7 @@ func (c *contender) once(ctx context.Context, s *stage) (took time.Duration, err
 		said, readErr := os.ReadFile(talk.Name())
 		return 0, fmt.Errorf("expected exit status %d: %w: %s", c.exit, errors.Join(err, readErr), said)
 	}
+	c.work(cmd)
 	return took, nil
 }
 
@@ -73,16 +77,25 @@ func (c *contender) once(ctx context.Context, s *stage) (took time.Duration, err
 func (c *contender) row(all []*contender) string {
 	sorted := slices.Sorted(slices.Values(c.took))
 	line := fmt.Sprintf("| %s | %s | %s | %s |", c.name, ms(at(sorted, 0.5)), ms(sorted[0]), ms(sorted[len(sorted)-1]))
-	i := slices.IndexFunc(all, func(o *contender) bool { return o.name == c.against })
-	if i < 0 {
+	other := find(all, c.against)
+	if other == nil {
 		return line + " | | |"
 	}
 	ratios := make([]float64, len(c.took))
 	for round, took := range c.took {
-		ratios[round] = float64(took) / float64(all[i].took[round])
+		ratios[round] = float64(took) / float64(other.took[round])
 	}
 	slices.Sort(ratios)
 	return line + fmt.Sprintf(" %s | %.2f | %.2f–%.2f |", c.against, at(ratios, 0.5), at(ratios, 0.1), at(ratios, 0.9))
+}
+
+// find returns the case of that name; nil: none has it.
+func find(all []*contender, name string) *contender {
+	i := slices.IndexFunc(all, func(o *contender) bool { return o.name == name })
+	if i < 0 {
+		return nil
+	}
+	return all[i]
 }
 
 // at returns the q-quantile of sorted values.
