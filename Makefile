@@ -1,4 +1,5 @@
 # make demo    a fresh Debian machine: installs bubblewrap, builds, shows the main job
+# make check   what needs no root, engine, cluster or network: minutes the first time, then seconds
 # make test    installs what the tests need and runs them all
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -18,7 +19,7 @@ stamp   := -X github.com/seed434b0696/agent-sandbox/internal/cli/console.version
 go := source build/scripts/project.sh && use_go && CGO_ENABLED=0 go
 build := build -trimpath -buildvcs=false
 
-.PHONY: build guest demo test test-kube race lint bench fuzz install docs clean
+.PHONY: build guest demo check test test-all test-kube flake lint bench fuzz install docs clean
 
 build: guest
 	$(go) $(build) -ldflags '-s -w $(stamp)' -o bin/agent-sandbox ./cmd/agent-sandbox
@@ -38,19 +39,25 @@ demo:
 	$(MAKE) --no-print-directory build
 	build/scripts/demo.sh
 
-test: build
+# Everything that holds without root, an engine or a cluster.
+check: guest
+	build/scripts/check.sh
+
+# All tests, each once: those of our own packages with the race detector.
+test: guest
 	build/scripts/test.sh
 
+# The same with all attempts of the escape catalogue, on all backends, as all users.
+test-all: guest
+	build/scripts/test.sh all
+
 # What needs a Kubernetes cluster alone, which is built and started where KUBECONFIG names none.
-test-kube: build
+test-kube: guest
 	build/scripts/test.sh cluster
 
-# The tests of test/e2e/ drive built programs; a race detector in the test itself sees nothing.
-# A program of theirs that ends waits for a moment only, not a second, for races that are yet to be reported.
-race: guest
-	build/scripts/install.sh race
-	source build/scripts/project.sh && use_go && CGO_ENABLED=1 GORACE=atexit_sleep_ms=50 \
-		build/scripts/test.sh -race $$(go list ./... | grep -v /test/e2e/)
+# One package or test again and again under load: make flake PKG=./x [RUN=regexp] [N=10] [LOAD=8]
+flake: guest
+	PKG='$(PKG)' RUN='$(RUN)' N='$(N)' LOAD='$(LOAD)' build/scripts/flake.sh
 
 lint: guest
 	build/scripts/lint.sh

@@ -1,6 +1,10 @@
 #!/usr/bin/env bash
 # Runs the linters of .golangci.yml, and shellcheck where it is installed.
-# golangci-lint is built once per version, from build/tools/go.mod, outside the tree.
+#
+#   lint.sh           everything
+#   lint.sh changed   the packages that differ from origin/main, or else from the commit before, and the working tree
+#
+# golangci-lint is built once per version, from build/tools/go.mod, outside the tree. Its govet has all that go vet has.
 set -euo pipefail
 # shellcheck source=build/scripts/project.sh
 source "$(dirname "${BASH_SOURCE[0]}")/project.sh"
@@ -16,8 +20,33 @@ if [[ ! -x $lint ]]; then
     github.com/golangci/golangci-lint/v2/cmd/golangci-lint)
   mv "$lint.new" "$lint"
 fi
-say "golangci-lint"
-"$lint" run ./...
+
+# changed_files are those of this module that a change is about.
+changed_files() {
+  local base
+  base=$(git merge-base HEAD origin/main 2>/dev/null) || base=
+  [[ -n $base && $base != "$(git rev-parse HEAD)" ]] || base=$(git rev-parse -q --verify HEAD~) || base=$(git rev-parse HEAD)
+  git diff --name-only --diff-filter=d "$base"
+  git ls-files --others --exclude-standard
+}
+
+packages=(./...)
+if [[ ${1-} = changed ]]; then
+  mapfile -t packages < <(changed_files | sed -n 's|[^/]*\.go$||p' | sort -u |
+    grep -v -e /testdata/ -e '^build/tools/' -e '^test/testbed/' | sed 's|^|./|; s|/$||')
+fi
+
+# What is built with tags only is in these.
+tagged=(./cmd/agent-sandbox/... ./internal/cli/...)
+
+if [[ ${#packages[@]} -gt 0 ]]; then
+  say "golangci-lint ${packages[*]}"
+  "$lint" run "${packages[@]}"
+  if [[ ${packages[0]} = ./... ]] || printf '%s\n' "${packages[@]}" | grep -qE '^\./(cmd/agent-sandbox|internal/cli)(/|$)'; then
+    say "golangci-lint with the tags kube and agent"
+    "$lint" run --build-tags kube,agent "${tagged[@]}"
+  fi
+fi
 
 # What runs in memory runs wherever Go does; its tests too.
 say "go vet for darwin"

@@ -1,16 +1,24 @@
-// Command testsum reads `go test -json` on standard input. It prints the line of
-// each package as it ends, the whole output of what failed, the reason of what was
-// skipped, and at the end the packages again with totals. It exits 1 when anything
-// failed, or when no package was tested at all.
+// Command testsum reads `go test -json` from standard input, or from the files and pipes that it is given, at one time. It
+// prints the line of each package as it ends and the output of what failed: one failure once, with the innermost test that
+// has it. At the end it prints what was skipped and why, what took longest, each failure's first line again, and totals.
+// It exits 1 when anything failed, or when no package was tested at all.
+//
+// With -skips FILE a test that is skipped counts as failed unless the file names it: a line has the end of a package's
+// path, a regular expression for the whole name of the test, and the reason. Lines that begin with # are comments.
 package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 )
 
 // event is one line of test2json (go doc test2json), or of a failed build.
@@ -19,31 +27,125 @@ type event struct {
 	Elapsed                                   float64
 }
 
-type summary struct {
-	out                     io.Writer
-	output                  map[string][]string // by package and test, until it ends
-	packages, skipped       []string
-	passed, failed, badPkgs int
-}
-
 func main() {
-	s := &summary{out: os.Stdout, output: map[string][]string{}}
-	in := bufio.NewReader(os.Stdin)
-	for {
-		line, err := in.ReadBytes('\n')
-		if len(line) > 0 {
-			s.line(line)
-		}
-		if err == io.EOF {
-			break
+	skips := flag.String("skips", "", "the `file` of the tests that may be skipped")
+	note := flag.String("note", "", "a `line` about this run for the summary")
+	flag.Parse()
+	s := newSummary(os.Stdout)
+	if *skips != "" {
+		text, err := os.ReadFile(*skips)
+		if err == nil {
+			s.allowed, err = parseSkips(string(text))
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "testsum:", err)
 			os.Exit(1)
 		}
 	}
+	inputs := []io.Reader{os.Stdin}
+	if flag.NArg() > 0 {
+		inputs = nil
+		for _, name := range flag.Args() {
+			f, err := os.Open(name)
+			if err != nil {
+				fmt.Fprintln(os.Stderr, "testsum:", err)
+				os.Exit(1)
+			}
+			defer f.Close()
+			inputs = append(inputs, f)
+		}
+	}
+	if err := s.readAll(inputs); err != nil {
+		fmt.Fprintln(os.Stderr, "testsum:", err)
+		os.Exit(1)
+	}
+	if *note != "" {
+		s.notes = append(s.notes, *note)
+	}
 	if !s.end() {
 		os.Exit(1)
+	}
+}
+
+// skip is a line of the file of skips.
+type skip struct {
+	pkg  string
+	test *regexp.Regexp
+}
+
+func parseSkips(text string) ([]skip, error) {
+	out := []skip{}
+	for n, line := range strings.Split(text, "\n") {
+		f := strings.Fields(line)
+		if len(f) == 0 || strings.HasPrefix(f[0], "#") {
+			continue
+		}
+		if len(f) < 3 {
+			return nil, fmt.Errorf("skips, line %d: %q; expected a package, a test and a reason", n+1, line)
+		}
+		test, err := regexp.Compile("^(" + f[1] + ")$")
+		if err != nil {
+			return nil, fmt.Errorf("skips, line %d: %w", n+1, err)
+		}
+		out = append(out, skip{f[0], test})
+	}
+	return out, nil
+}
+
+// timed is a test or a package that ended.
+type timed struct {
+	name    string
+	seconds float64
+}
+
+// summary is of one run. Its methods but readAll are for one goroutine at a time.
+type summary struct {
+	mu      sync.Mutex
+	out     io.Writer
+	allowed []skip // nil: any test may be skipped
+
+	output                  map[string][]string // by package and test, until it ends
+	badBelow                map[string]bool     // by package and test: one below it has failed
+	packages, skipped       []string
+	failures, notes         []string
+	tests, slowPackages     []timed
+	passed, failed, badPkgs int
+}
+
+func newSummary(out io.Writer) *summary {
+	return &summary{out: out, output: map[string][]string{}, badBelow: map[string]bool{}}
+}
+
+// readAll reads all inputs at one time, to their ends.
+func (s *summary) readAll(inputs []io.Reader) error {
+	errs := make(chan error)
+	for _, in := range inputs {
+		go func() { errs <- s.read(in) }()
+	}
+	var first error
+	for range inputs {
+		if err := <-errs; first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+func (s *summary) read(input io.Reader) error {
+	in := bufio.NewReader(input)
+	for {
+		line, err := in.ReadBytes('\n')
+		if len(line) > 0 {
+			s.mu.Lock()
+			s.line(line)
+			s.mu.Unlock()
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
 	}
 }
 
@@ -68,25 +170,79 @@ func (s *summary) line(line []byte) {
 			s.endTest(e, key)
 		}
 		delete(s.output, key)
+		delete(s.badBelow, key)
 	}
 }
 
+// leaf reports whether no test that failed is below this one; its parents are marked.
+func (s *summary) leaf(e event, key string) bool {
+	for parent := e.Test; ; {
+		i := strings.LastIndexByte(parent, '/')
+		if i < 0 {
+			break
+		}
+		parent = parent[:i]
+		s.badBelow[e.Package+" "+parent] = true
+	}
+	s.badBelow[e.Package+" "] = true
+	return !s.badBelow[key]
+}
+
+// ownLines returns what a test printed itself, without the lines that the testing package writes about its state.
+func ownLines(lines []string) (own []string) {
+	for _, l := range lines {
+		t := strings.TrimSpace(l)
+		if !strings.HasPrefix(t, "=== ") && !strings.HasPrefix(t, "--- ") && t != "" {
+			own = append(own, l)
+		}
+	}
+	return own
+}
+
 func (s *summary) endTest(e event, key string) {
+	if !strings.Contains(e.Test, "/") {
+		s.tests = append(s.tests, timed{short(e.Package) + " " + e.Test, e.Elapsed})
+	}
 	switch e.Action {
 	case "pass":
 		s.passed++
 	case "fail":
-		s.failed++
-		fmt.Fprint(s.out, strings.Join(s.output[key], ""))
-	case "skip":
-		reason := ""
-		for _, l := range s.output[key] {
-			if l = strings.TrimSpace(l); l != "" && !strings.HasPrefix(l, "===") && !strings.HasPrefix(l, "--- SKIP") {
-				reason = l
+		own := ownLines(s.output[key])
+		if !s.leaf(e, key) {
+			if len(own) > 0 { // the failure is of those below; what it says itself may explain them
+				fmt.Fprintf(s.out, "    (%s %s)\n%s", short(e.Package), e.Test, strings.Join(own, ""))
 			}
+			return
 		}
-		s.skipped = append(s.skipped, fmt.Sprintf("--- SKIP: %s %s: %s", e.Package, e.Test, reason))
+		s.fail(e, own)
+	case "skip":
+		s.endSkipped(e, key)
 	}
+}
+
+func (s *summary) fail(e event, own []string) {
+	s.failed++
+	first := ""
+	if len(own) > 0 {
+		first = ": " + strings.TrimSpace(own[0])
+	}
+	s.failures = append(s.failures, fmt.Sprintf("--- FAIL: %s %s%.300s", short(e.Package), e.Test, first))
+	fmt.Fprintf(s.out, "--- FAIL: %s %s (%.2fs)\n%s", short(e.Package), e.Test, e.Elapsed, strings.Join(own, ""))
+}
+
+func (s *summary) endSkipped(e event, key string) {
+	reason := ""
+	if own := ownLines(s.output[key]); len(own) > 0 {
+		reason = strings.TrimSpace(own[len(own)-1])
+	}
+	if s.allowed != nil && !slices.ContainsFunc(s.allowed, func(a skip) bool {
+		return strings.HasSuffix("/"+e.Package, "/"+a.pkg) && a.test.MatchString(e.Test)
+	}) {
+		s.leaf(e, key)
+		s.fail(e, []string{"    it was skipped, and the list of skips does not name it: " + reason + "\n"})
+		return
+	}
+	s.skipped = append(s.skipped, fmt.Sprintf("--- SKIP: %s %s: %s", short(e.Package), e.Test, reason))
 }
 
 func (s *summary) endPackage(e event) {
@@ -97,21 +253,61 @@ func (s *summary) endPackage(e event) {
 	case "fail":
 		line = fmt.Sprintf("FAIL\t%s\t%.3fs", e.Package, e.Elapsed)
 		s.badPkgs++
-		// What no test owns: a panic, a time-out, an exit; without the line that is ours.
-		for _, l := range s.output[e.Package+" "] {
-			if !strings.HasPrefix(l, "FAIL") {
-				fmt.Fprint(s.out, l)
-			}
-		}
+		s.endBadPackage(e)
 	}
 	fmt.Fprintln(s.out, line)
 	s.packages = append(s.packages, line)
+	s.slowPackages = append(s.slowPackages, timed{e.Package, e.Elapsed})
+}
+
+// endBadPackage prints what no test owns: a panic, a time-out, an exit; and what the tests said that had not ended then.
+func (s *summary) endBadPackage(e event) {
+	var own []string
+	for _, l := range s.output[e.Package+" "] {
+		if !strings.HasPrefix(l, "FAIL") && strings.TrimSpace(l) != "PASS" {
+			own = append(own, l)
+		}
+	}
+	for key, lines := range s.output {
+		if pkg, test, _ := strings.Cut(key, " "); pkg == e.Package && test != "" {
+			if said := ownLines(lines); len(said) > 0 {
+				own = append(own, fmt.Sprintf("--- had not ended: %s\n%s", test, strings.Join(said, "")))
+			}
+			delete(s.output, key)
+		}
+	}
+	if !s.badBelow[e.Package+" "] {
+		s.failures = append(s.failures, "--- FAIL: "+short(e.Package)+", outside of its tests")
+		s.failed++
+	}
+	fmt.Fprint(s.out, strings.Join(own, ""))
+}
+
+// short is a package's path without the module's.
+func short(pkg string) string {
+	return strings.TrimPrefix(pkg, "github.com/seed434b0696/agent-sandbox/")
+}
+
+// slowest is how many tests and packages the summary names.
+const slowest = 10
+
+func (s *summary) printSlowest(what string, all []timed) {
+	slices.SortFunc(all, func(a, b timed) int { return cmp.Compare(b.seconds, a.seconds) })
+	fmt.Fprintf(s.out, "slowest %s:\n", what)
+	for _, t := range all[:min(slowest, len(all))] {
+		fmt.Fprintf(s.out, "  %7.1fs  %s\n", t.seconds, t.name)
+	}
 }
 
 // end prints the closing summary and reports whether all is well.
 func (s *summary) end() bool {
 	fmt.Fprintln(s.out, "\n==> summary")
-	for _, l := range append(s.packages, s.skipped...) {
+	for _, l := range slices.Concat(s.packages, s.skipped) {
+		fmt.Fprintln(s.out, l)
+	}
+	s.printSlowest("packages", s.slowPackages)
+	s.printSlowest("tests", s.tests)
+	for _, l := range slices.Concat(s.notes, s.failures) {
 		fmt.Fprintln(s.out, l)
 	}
 	ok := s.failed == 0 && s.badPkgs == 0 && len(s.packages) > 0
@@ -119,7 +315,7 @@ func (s *summary) end() bool {
 	if !ok {
 		verdict = "FAIL"
 	}
-	fmt.Fprintf(s.out, "%s\ntests: %d passed, %d failed, %d skipped; packages: %d, %d failed\n",
-		verdict, s.passed, s.failed, len(s.skipped), len(s.packages), s.badPkgs)
+	fmt.Fprintf(s.out, "%s: %d packages, %d failed\n%d passed, %d failed, %d skipped\n",
+		verdict, len(s.packages), s.badPkgs, s.passed, s.failed, len(s.skipped))
 	return ok
 }

@@ -1,0 +1,21 @@
+# shellcheck shell=bash
+# Sourced by scripts that choose packages: what each needs in order to be tested. A new package is pure until it is named
+# here.
+
+module=github.com/seed434b0696/agent-sandbox
+
+# What drives built programs on this machine. The tests of the house itself drive nothing.
+driving='^test/e2e/'
+undriving='^test/e2e/(house|model|virtual|broker)$'
+# What needs a container engine for most of its tests.
+engine='^(backend/docker(/|$)|internal/(engine|persist)(/|$)|test/e2e/(docker|kept|persist)$)'
+# What asks the kernel of this machine for much: namespaces, mounts, filters, processes.
+machine='^(backend/(bwrap|kube)(/|$)|internal/(guest|guard|stage|seccomp|firewall)(/|$)|internal/agent/hook(/|$)|test/programs)'
+
+# The packages that have tests, by what they need.
+listed_packages() { go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | sed "/^\$/d; s|^$module/||"; }
+
+driving_packages() { listed_packages | grep -E "$driving" | grep -vE "$undriving" | sed "s|^|$module/|"; }
+engine_packages() { listed_packages | grep -E "$engine" | sed "s|^|$module/|"; }
+machine_packages() { listed_packages | grep -E "$machine" | sed "s|^|$module/|"; }
+pure_packages() { listed_packages | grep -vE "$machine|$engine" | awk -v d="$driving" -v u="$undriving" '$0 !~ d || $0 ~ u' | sed "s|^|$module/|"; }
