@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -14,7 +15,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: go run ./test/programs/build DIR")
 		os.Exit(2)
 	}
-	if err := programs.Install(context.Background(), os.Args[1], programs.All()...); err != nil {
+	if err := errors.Join(os.Unsetenv(programs.Variable), programs.Install(context.Background(), os.Args[1], programs.All()...)); err != nil {
 		fmt.Fprintln(os.Stderr, "build:", err)
 		os.Exit(1)
 	}

@@ -1,0 +1,69 @@
+// Package deadline scales the time limits of tests with the speed that the machine has at that moment, so that a limit says
+// how long something may take on an idle machine, and a busy or slow one fails no test.
+package deadline
+
+import (
+	"crypto/sha256"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// reference is how long work takes on the idle machine that limits are written for.
+	reference = 3 * time.Millisecond
+	// most is the largest factor: what hangs has to fail some time.
+	most = 20
+	// fresh is how long a measurement counts.
+	fresh = 5 * time.Second
+)
+
+var measured struct {
+	sync.Mutex
+	at     time.Time
+	factor float64
+}
+
+// Scale returns a limit for something that takes at most d on an idle machine; it is never less than d.
+func Scale(d time.Duration) time.Duration { return time.Duration(float64(d) * Factor()) }
+
+// Factor returns how many times slower than an idle machine this one is now, at least 1 and at most 20. It is the larger one
+// of two: how long some computing takes, and how many processes each processor has to run. The race detector makes programs
+// that carry it some times slower on top of that.
+func Factor() float64 {
+	measured.Lock()
+	defer measured.Unlock()
+	if now := time.Now(); measured.factor == 0 || now.Sub(measured.at) > fresh {
+		measured.factor, measured.at = min(most, max(1, computing(), waiting())*raceFactor), now
+	}
+	return measured.factor
+}
+
+// computing compares the time that some work takes, as the clock on the wall says, with the reference.
+func computing() float64 {
+	begin, block := time.Now(), make([]byte, 64<<10)
+	for range 64 {
+		sum := sha256.Sum256(block)
+		copy(block, sum[:])
+	}
+	return float64(time.Since(begin)) / float64(reference)
+}
+
+// waiting returns how many processes that want to run there are for each processor; 0 where the system does not say.
+func waiting() float64 {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return 0
+	}
+	f := strings.Fields(string(text)) // "0.20 0.18 0.12 1/80 11206": averages, and running processes of all
+	if len(f) < 4 {
+		return 0
+	}
+	average, _ := strconv.ParseFloat(f[0], 64)
+	running, _, _ := strings.Cut(f[3], "/")
+	now, _ := strconv.ParseFloat(running, 64)
+	return max(average, now) / float64(runtime.NumCPU())
+}

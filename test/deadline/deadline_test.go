@@ -1,0 +1,31 @@
+package deadline
+
+import (
+	"testing"
+	"time"
+)
+
+func Test_A_Limit_Is_Never_Shortened_And_Never_Without_End(t *testing.T) {
+	if got := Scale(time.Second); got < time.Second || got > most*time.Second {
+		t.Errorf("%v", got)
+	}
+}
+
+func Test_A_Measurement_Counts_For_Some_Time(t *testing.T) {
+	first := Factor()
+	if second := Factor(); second != first {
+		t.Errorf("%v, then %v", first, second)
+	}
+}
+
+// The reference is that of a common machine: an hour-glass, not a stop watch.
+func Test_Computing_Is_Compared_With_An_Idle_Machine(t *testing.T) {
+	best := computing()
+	for range 20 {
+		best = min(best, computing())
+	}
+	t.Logf("this machine takes %.2f times as long as the reference, at best", best)
+	if best > most {
+		t.Errorf("the reference is far away from this machine: %v", best)
+	}
+}
