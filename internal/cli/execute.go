@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,10 @@ import (
 // execute is the whole command: it returns the exit status and never exits.
 func execute(ctx context.Context, args, env []string, stdio sandbox.Stdio) int {
 	a := console.New(env, stdio)
+	if len(args) == 1 && (args[0] == "--version" || args[0] == "-v") {
+		fmt.Fprintln(a.Out, console.CurrentBuild())
+		return a.Report(a.Out.Err)
+	}
 	root := newRoot(a)
 	root.SetArgs(args)
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {

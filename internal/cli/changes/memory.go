@@ -17,27 +17,27 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// keptMemory is what a sandbox in memory can do with its changes, through its keeper.
-type keptMemory struct {
+// memoryTarget is what a sandbox in memory can do with its changes, through its keeper.
+type memoryTarget struct {
 	operator  persist.Operator
 	workspace string
 }
 
-func memoryOfKept(r persist.Record, box *sandbox.Sandbox) (*keptMemory, bool) {
+func memoryOf(r persist.Record, box *sandbox.Sandbox) (*memoryTarget, bool) {
 	o, ok := sandbox.As[persist.Operator](box.Unwrap())
 	if !ok || r.Backend != "virtual" {
 		return nil, false
 	}
-	return &keptMemory{o, r.Spec.Workspace}, true
+	return &memoryTarget{o, r.Spec.Workspace}, true
 }
 
 // changes calls f with each change as it comes: there may be any number.
-func (m *keptMemory) changes(ctx context.Context, f func(virtual.Change) error) error {
+func (m *memoryTarget) changes(ctx context.Context, f func(virtual.Change) error) error {
 	return streamed(ctx, m.operator, virtual.OpChanges, nil, f)
 }
 
 // patches calls f with each change at and below the paths, with its text, as it comes.
-func (m *keptMemory) patches(ctx context.Context, paths []string, f func(virtual.Patched) error) error {
+func (m *memoryTarget) patches(ctx context.Context, paths []string, f func(virtual.Patched) error) error {
 	arg, err := json.Marshal(virtual.PatchOptions{Paths: paths})
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func streamed[T any](ctx context.Context, o persist.Operator, op string, arg jso
 	return err
 }
 
-func (m *keptMemory) apply(ctx context.Context, o virtual.ApplyOptions) (done virtual.Applied, err error) {
+func (m *memoryTarget) apply(ctx context.Context, o virtual.ApplyOptions) (done virtual.Applied, err error) {
 	arg, err := json.Marshal(o)
 	if err != nil {
 		return done, err
@@ -81,12 +81,12 @@ func (m *keptMemory) apply(ctx context.Context, o virtual.ApplyOptions) (done vi
 	return done, json.Unmarshal(answer.Bytes(), &done)
 }
 
-func (m *keptMemory) discard(ctx context.Context) error {
+func (m *memoryTarget) discard(ctx context.Context) error {
 	return m.operator.Operate(ctx, virtual.OpDiscard, nil, nil)
 }
 
 // inside makes paths that the user names absolute.
-func (m *keptMemory) inside(paths []string) []string {
+func (m *memoryTarget) inside(paths []string) []string {
 	out := make([]string, len(paths))
 	for i, p := range paths {
 		if out[i] = path.Clean(p); !path.IsAbs(p) {
@@ -99,7 +99,7 @@ func (m *keptMemory) inside(paths []string) []string {
 // memoryLetters are git's names for the kinds of changes in memory.
 var memoryLetters = map[string]string{"created": "A", "modified": "M", "deleted": "D", "retyped": "T"}
 
-func diffMemory(ctx context.Context, a *console.App, f *stageDiffFlags, m *keptMemory, paths []string) error {
+func diffMemory(ctx context.Context, a *console.App, f *diffFlags, m *memoryTarget, paths []string) error {
 	switch {
 	case f.stat:
 		return statMemory(ctx, a, m, paths)
@@ -124,7 +124,7 @@ func diffMemory(ctx context.Context, a *console.App, f *stageDiffFlags, m *keptM
 	return err
 }
 
-func patchMemory(ctx context.Context, a *console.App, m *keptMemory, paths []string) error {
+func patchMemory(ctx context.Context, a *console.App, m *memoryTarget, paths []string) error {
 	w := newPatchWriter(a)
 	hidden, conflicts := 0, 0
 	err := m.patches(ctx, m.inside(paths), func(p virtual.Patched) error {
@@ -144,7 +144,7 @@ func patchMemory(ctx context.Context, a *console.App, m *keptMemory, paths []str
 	return nil
 }
 
-func statMemory(ctx context.Context, a *console.App, m *keptMemory, paths []string) error {
+func statMemory(ctx context.Context, a *console.App, m *memoryTarget, paths []string) error {
 	var changes []stage.Change
 	var lines []stage.Lines
 	err := m.patches(ctx, m.inside(paths), func(p virtual.Patched) error {
@@ -158,7 +158,7 @@ func statMemory(ctx context.Context, a *console.App, m *keptMemory, paths []stri
 	return err
 }
 
-func applyMemory(ctx context.Context, a *console.App, f *stageApplyFlags, m *keptMemory, paths []string) error {
+func applyMemory(ctx context.Context, a *console.App, f *applyFlags, m *memoryTarget, paths []string) error {
 	if len(f.protected) > 0 {
 		return sandbox.Errorf(sandbox.Unsupported, "what the policy protects is applied from stages only")
 	}

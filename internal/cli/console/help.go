@@ -8,12 +8,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// PrintHelp prints a command's help, the same sections in the same order for all.
+// PrintHelp prints the help of a subcommand: the same sections in the same order for all.
 func PrintHelp(out *Output, cmd *cobra.Command) {
 	fmt.Fprintf(out, "%s - %s\n\nUSAGE\n  %s\n", cmd.CommandPath(), cmd.Short, usageLine(cmd))
-	if !cmd.HasParent() {
-		fmt.Fprintf(out, "  agent-sandbox COMMAND ...\n")
-	}
 	if cmd.Long != "" {
 		fmt.Fprintf(out, "\n%s\n", cmd.Long)
 	}
@@ -29,11 +26,7 @@ func PrintHelp(out *Output, cmd *cobra.Command) {
 		fmt.Fprintf(out, "\nEXAMPLES\n  %s\n", strings.ReplaceAll(cmd.Example, "\n", "\n  "))
 	}
 	fmt.Fprintf(out, "\nFLAGS\n")
-	if cmd.HasParent() {
-		printFlags(out, cmd.LocalFlags())
-	} else {
-		fmt.Fprintf(out, "  those of exec, and -v, --version; see 'agent-sandbox exec --help'\n")
-	}
+	printFlags(out, cmd.LocalFlags())
 	fmt.Fprintf(out, "\nEXIT STATUS\n%s\n", cmd.Annotations["exit"])
 }
 
@@ -62,11 +55,8 @@ func printFlags(out *Output, fs *pflag.FlagSet) {
 	})
 }
 
-// usageLine is the synopsis with the full name of the command.
+// usageLine returns the synopsis with the full name of the command.
 func usageLine(cmd *cobra.Command) string {
-	if !cmd.HasParent() {
-		return cmd.Use
-	}
 	return cmd.Parent().CommandPath() + " " + cmd.Use
 }
 

@@ -54,14 +54,6 @@ func OneSandbox(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// SandboxAndArgs takes the name of a sandbox and any other arguments.
-func SandboxAndArgs(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return UsageError(cmd.CommandPath(), "%s takes the name of a sandbox", cmd.Name())
-	}
-	return nil
-}
-
 // AtMostOneName takes no argument or one name.
 func AtMostOneName(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {

@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -14,11 +15,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/stage"
 )
 
-// stageDiffFlags are the flags of "stage diff".
-type stageDiffFlags struct {
-	cwd                    string
-	stat, nameStatus, json bool
-}
+// diffFlags are the flags of diff.
+type diffFlags struct{ stat, nameStatus, json bool }
 
 // changeDocument is a change as JSON, which cannot hold a path that is no UTF-8.
 type changeDocument struct {
@@ -26,7 +24,7 @@ type changeDocument struct {
 	Base64 string `json:"path_base64,omitempty"` // the path's bytes, when they are no UTF-8
 }
 
-// diffDocument is what "stage diff --json" prints.
+// diffDocument is what diff --json prints of a stage.
 type diffDocument struct {
 	Stage   string           `json:"stage"`
 	Changes []changeDocument `json:"changes"`
@@ -48,37 +46,60 @@ func bytesOf(path string) string {
 	return base64.StdEncoding.EncodeToString([]byte(path))
 }
 
+// NewDiff returns the command diff, which shows the changes of a persistent sandbox or a stage.
+func NewDiff(a *console.App) *cobra.Command {
+	cmd := newDiff(a, false)
+	cmd.Short = "show the changes of a sandbox or a stage"
+	cmd.Long = `NAME is a persistent sandbox, or a stage of this workspace; without it, the stage called default, or the
+only one. ` + patchText + `
+Of a sandbox in memory --name-status also lists changes in other directories.`
+	cmd.Example = `agent-sandbox diff
+agent-sandbox diff work
+agent-sandbox diff --stat work src
+agent-sandbox diff --json | jq '.changes[] | select(.conflict)'`
+	return cmd
+}
+
+// newStageDiff returns the command stage diff: diff, for stages only.
 func newStageDiff(a *console.App) *cobra.Command {
-	var f stageDiffFlags
-	cmd := &cobra.Command{
-		Use:   "diff [flags] [NAME] [--] [PATH...]",
-		Short: "show what a stage would change in the workspace",
-		Long: `Prints a patch that 'git apply' and 'patch -p1' take: files, links and executable
-bits; a binary file is one line. What a patch cannot hold, such as an empty directory,
---name-status tells. Without a NAME it is the stage called default, or the only one.`,
-		Example: `agent-sandbox stage diff
+	cmd := newDiff(a, true)
+	cmd.Short = "show what a stage would change in the workspace"
+	cmd.Long = patchText + ` Without a NAME it is the stage called default, or the only one.`
+	cmd.Example = `agent-sandbox stage diff
 agent-sandbox stage diff --stat
 agent-sandbox stage diff upgrade src/main.go
-agent-sandbox stage diff --json | jq '.changes[] | select(.conflict)'`,
-		ValidArgsFunction: completeStage(a),
+agent-sandbox stage diff --json | jq '.changes[] | select(.conflict)'`
+	return cmd
+}
+
+const patchText = `Prints a patch that 'git apply' and 'patch -p1' take: files, links and executable
+bits; a binary file is one line. --name-status also lists what a patch cannot hold, such as an
+empty directory.`
+
+func newDiff(a *console.App, stagesOnly bool) *cobra.Command {
+	var f diffFlags
+	s := selection{stagesOnly: stagesOnly}
+	cmd := &cobra.Command{
+		Use:               "diff [flags] [NAME] [--] [PATH...]",
+		ValidArgsFunction: s.complete(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if n := countTrue(f.stat, f.nameStatus, f.json); n > 1 {
 				return console.UsageError(cmd.CommandPath(), "--stat, --name-status and --json exclude each other")
 			}
-			s, err := findStages(a, f.cwd)
-			if err != nil {
-				return err
-			}
-			st, paths, err := s.target(cmd, args)
-			if err != nil {
-				return err
-			}
-			return diffStage(a, &f, st, s.inside(st, paths))
+			return s.use(cmd, a, args, func(ctx context.Context, t target) error {
+				switch {
+				case t.memory != nil:
+					return diffMemory(ctx, a, &f, t.memory, t.paths)
+				case t.stage == nil:
+					return nil
+				}
+				return diffStage(a, &f, t.stage, t.scope.inside(t.stage, t.paths))
+			})
 		},
 	}
-	addStageCwd(cmd, &f.cwd)
-	cmd.Flags().BoolVar(&f.stat, "stat", false, "how much changes in each file")
-	cmd.Flags().BoolVar(&f.nameStatus, "name-status", false, "one line a path: A created, M modified, D deleted, T another type")
+	s.register(cmd)
+	cmd.Flags().BoolVar(&f.stat, "stat", false, "print how much changes in each file")
+	cmd.Flags().BoolVar(&f.nameStatus, "name-status", false, "print one line per path: A created, M modified, D deleted, T another type")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON document")
 	return console.Describe(cmd, console.ExitSimple)
 }
@@ -92,7 +113,7 @@ func countTrue(flags ...bool) (n int) {
 	return n
 }
 
-func diffStage(a *console.App, f *stageDiffFlags, st *stage.Stage, paths []string) error {
+func diffStage(a *console.App, f *diffFlags, st *stage.Stage, paths []string) error {
 	changes, err := st.Diff()
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 
@@ -13,14 +14,13 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// stageApplyFlags are the flags of "stage apply".
-type stageApplyFlags struct {
-	cwd                 string
+// applyFlags are the flags of apply.
+type applyFlags struct {
 	force, dryRun, json bool
 	protected           []string
 }
 
-// applyDocument is what "stage apply --json" prints.
+// applyDocument is what apply --json prints of a stage.
 type applyDocument struct {
 	Stage    string            `json:"stage"`
 	DryRun   bool              `json:"dry_run"`
@@ -34,46 +34,71 @@ type skippedDocument struct {
 	Base64 string `json:"path_base64,omitempty"` // the path's bytes, when they are no UTF-8
 }
 
+// NewApply returns the command apply, which makes the changes of a persistent sandbox or a stage in the workspace.
+func NewApply(a *console.App) *cobra.Command {
+	cmd := newApply(a, false)
+	cmd.Short = "make the changes of a sandbox or a stage in the workspace"
+	cmd.Long = `NAME is a persistent sandbox, or a stage of this workspace; without it, the stage called default, or the
+only one. ` + applyText + `
+When a sandbox has a stage, no command may run in it meanwhile; what commands have left running
+ends, and its /tmp is empty afterwards.`
+	cmd.Example = `agent-sandbox apply --dry-run
+agent-sandbox apply work package.json
+agent-sandbox apply --force -- src/main.go
+agent-sandbox apply --protected .vscode/settings.json`
+	return cmd
+}
+
+// newStageApply returns the command stage apply: apply, for stages only.
 func newStageApply(a *console.App) *cobra.Command {
-	var f stageApplyFlags
-	cmd := &cobra.Command{
-		Use:   "apply [flags] [NAME] [--] [PATH...]",
-		Short: "make the changes of a stage in the workspace",
-		Long: `Makes all changes of a stage, or those at and below each PATH, with the directories
-that they need, and takes them out of the stage. Each file is replaced in one step; one
-that was killed in between is finished by the next. A change stays in the stage, and
-the reason is told, when its path changed in the workspace meanwhile (--force applies it
-and loses that), when the policy protects it, such as a git hook (--protected PATH), or
-when it depends on another that stays.`,
-		Example: `agent-sandbox stage apply --dry-run
+	cmd := newApply(a, true)
+	cmd.Short = "make the changes of a stage in the workspace"
+	cmd.Long = applyText
+	cmd.Example = `agent-sandbox stage apply --dry-run
 agent-sandbox stage apply
 agent-sandbox stage apply upgrade package.json src
 agent-sandbox stage apply --force -- src/main.go
-agent-sandbox stage apply --protected .vscode/settings.json`,
-		ValidArgsFunction: completeStage(a),
+agent-sandbox stage apply --protected .vscode/settings.json`
+	return cmd
+}
+
+const applyText = `Makes all changes, or those at and below each PATH, with the directories that they need. Each file
+is replaced in one step; an apply that was killed is finished by the next. A change is not
+applied, and the reason is printed, when its path changed in the workspace meanwhile (--force
+overwrites that), when the policy protects it, such as a git hook (--protected PATH), or when it
+depends on another that is not applied.`
+
+func newApply(a *console.App, stagesOnly bool) *cobra.Command {
+	var f applyFlags
+	s := selection{stagesOnly: stagesOnly}
+	cmd := &cobra.Command{
+		Use:               "apply [flags] [NAME] [--] [PATH...]",
+		ValidArgsFunction: s.complete(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := findStages(a, f.cwd)
-			if err != nil {
-				return err
-			}
-			st, paths, err := s.target(cmd, args)
-			if err != nil {
-				return err
-			}
-			return applyStage(a, &f, s, st, s.inside(st, paths))
+			s.exclusive = !f.dryRun
+			return s.use(cmd, a, args, func(ctx context.Context, t target) error {
+				switch {
+				case t.memory != nil:
+					return applyMemory(ctx, a, &f, t.memory, t.paths)
+				case t.stage == nil:
+					a.Err.Say("0 changes applied")
+					return nil
+				}
+				return applyStage(a, &f, t.scope, t.stage, t.scope.inside(t.stage, t.paths))
+			})
 		},
 	}
-	addStageCwd(cmd, &f.cwd)
-	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "only tell what would be applied and what not")
-	cmd.Flags().BoolVar(&f.force, "force", false, "also where the workspace changed meanwhile")
-	console.AddListFlag(cmd.Flags(), "protected", "also `PATH`, and what is below, although the policy protects it", &f.protected)
+	s.register(cmd)
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "only print what would be applied and what not")
+	cmd.Flags().BoolVar(&f.force, "force", false, "overwrite what changed in the workspace meanwhile")
+	console.AddListFlag(cmd.Flags(), "protected", "apply `PATH`, and what is below, although the policy protects it", &f.protected)
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON document")
 	return console.Describe(cmd, `  0    all that was asked for is applied
-  1    something stays in the stage, for the reason that is told
+  1    a change was not applied, for the reason that is printed
   125  something went wrong`)
 }
 
-func applyStage(a *console.App, f *stageApplyFlags, s *scope, st *stage.Stage, paths []string) error {
+func applyStage(a *console.App, f *applyFlags, s *scope, st *stage.Stage, paths []string) error {
 	named := s.inside(st, f.protected)
 	for _, p := range named {
 		if p == st.Workspace || !within(p, st.Workspace) {
