@@ -2,24 +2,6 @@ package shell
 
 import "github.com/seed434b0696/agent-sandbox/internal/memory/signal"
 
-// childEnded notes for the shell p that n of its children have ended, or with 0 that one has stopped.
-func (p *process) childEnded(n int) {
-	if p.handled.Load()&(1<<signal.CHLD) != 0 && n > 0 {
-		p.children.Add(int64(n))
-		p.pending.Or(1 << signal.CHLD)
-		p.attention.Store(true)
-		if w := p.wake.Load(); w != nil {
-			select {
-			case *w <- struct{}{}:
-			default:
-			}
-		}
-	}
-	if p.monitors.Load() {
-		p.attention.Store(true)
-	}
-}
-
 // foreground notes that n processes have ended for which the shell has waited; jobs that have ended meanwhile
 // are forgotten.
 func (sh *interp) foreground(n int) {
@@ -44,18 +26,18 @@ func (sh *interp) waited(n int) {
 		return
 	}
 	if sh.inWords == 0 {
-		sh.p.childEnded(n)
+		sh.p.ChildEnded(n)
 		return
 	}
-	before := sh.p.attention.Load()
-	sh.p.childEnded(n)
-	sh.p.attention.Store(before)
+	before := sh.p.Attention.Load()
+	sh.p.ChildEnded(n)
+	sh.p.Attention.Store(before)
 }
 
 // lookAround lets the next command see that children have ended while the words of the last one were made.
 func (sh *interp) lookAround() {
-	if sh.traps != nil && sh.p.pending.Load() != 0 {
-		sh.p.attention.Store(true)
+	if sh.traps != nil && sh.p.Pending.Load() != 0 {
+		sh.p.Attention.Store(true)
 	}
 }
 
@@ -68,7 +50,7 @@ func (sh *interp) runChildTrap() {
 	status := sh.status
 	n := sh.childrenLater
 	sh.childrenLater = 0
-	for n += sh.p.children.Swap(0); n > 0 && sh.ctl == ctlNone; n += sh.p.children.Swap(0) {
+	for n += sh.p.Children.Swap(0); n > 0 && sh.ctl == ctlNone; n += sh.p.Children.Swap(0) {
 		sh.runTrap(signal.CHLD)
 		n--
 	}
@@ -81,7 +63,7 @@ func (sh *interp) runChildTrap() {
 // takeChildren runs the trap of SIGCHLD for the children that have ended.
 func (sh *interp) takeChildren() {
 	const bit = 1 << signal.CHLD
-	if sh.ownProcess && sh.ctl == ctlNone && sh.p.handled.Load()&bit != 0 && sh.p.pending.And(^uint64(bit))&bit != 0 {
+	if sh.ownProcess && sh.ctl == ctlNone && sh.p.Handled.Load()&bit != 0 && sh.p.Pending.And(^uint64(bit))&bit != 0 {
 		sh.runChildTrap()
 	}
 }

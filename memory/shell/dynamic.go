@@ -38,7 +38,7 @@ func dynamics() map[string]*dynamic {
 			return fmt.Sprintf("%d.%06d", t.Unix(), t.Nanosecond()/1000)
 		}},
 		"LINENO":        {quiet: true, value: func(sh *interp) string { return strconv.Itoa(sh.line) }},
-		"BASHPID":       {quiet: true, value: func(sh *interp) string { return strconv.Itoa(sh.process().pid) }, attr: attrInteger},
+		"BASHPID":       {quiet: true, value: func(sh *interp) string { return strconv.Itoa(sh.process().PID) }, attr: attrInteger},
 		"BASH_SUBSHELL": {quiet: true, value: func(sh *interp) string { return strconv.Itoa(sh.subshell) }},
 		"BASH_COMMAND":  {quiet: true, value: (*interp).commandText},
 		"BASH_ARGV0":    {quiet: true, value: func(sh *interp) string { return sh.name }, set: func(sh *interp, s string) { sh.name = s }},

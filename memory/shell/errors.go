@@ -42,8 +42,8 @@ func (sh *interp) usage(usage, format string, args ...any) int {
 
 // errorRaw writes to descriptor 2; that it cannot has no consequence.
 func (sh *interp) errorRaw(s string) {
-	if d := sh.fds.get(2); d != nil {
-		_, _ = d.write(sh.ctx, []byte(s))
+	if d := sh.fds.Get(2); d != nil {
+		_, _ = d.Write(sh.ctx, []byte(s))
 	}
 }
 
@@ -59,7 +59,7 @@ func (sh *interp) arithMessage(err *arithError) {
 // out writes to descriptor 1 for a builtin and returns its status: that of success, or what a
 // failed write asks for.
 func (sh *interp) out(b []byte) int {
-	d := sh.fds.get(1)
+	d := sh.fds.Get(1)
 	if d == nil {
 		return sh.fail("write error: Bad file descriptor")
 	}
@@ -69,7 +69,7 @@ func (sh *interp) out(b []byte) int {
 	if len(b) > 64 {
 		sh.gas -= len(b) >> 6
 	}
-	if _, err := d.write(sh.ctx, b); err != nil {
+	if _, err := d.Write(sh.ctx, b); err != nil {
 		return sh.writeFailed(err)
 	}
 	return 0
@@ -84,12 +84,12 @@ func (sh *interp) writeFailed(err error) int {
 		sh.tickSlow()
 		return sh.status
 	}
-	if strings.HasSuffix(Strerror(err), "Broken pipe") && sh.p.ignored.Load()&(1<<signal.PIPE) == 0 {
+	if strings.HasSuffix(Strerror(err), "Broken pipe") && sh.p.Ignored.Load()&(1<<signal.PIPE) == 0 {
 		if cmd, ok := sh.traps.get(signal.PIPE); !ok || cmd == "" || sh.trapsInherited {
 			sh.dieOf(signal.PIPE)
 			return sh.status
 		}
-		sh.process().send(signal.PIPE)
+		sh.process().Send(signal.PIPE)
 	}
 	return sh.fail("write error: %s", Strerror(err))
 }

@@ -113,8 +113,8 @@ func (sh *interp) fcEdit(known []string, first, last int, editor string) int {
 	if err != nil {
 		return sh.fail("%s: cannot open temp file: %s", file, Strerror(err))
 	}
-	_, err = d.write(sh.ctx, []byte(b.String()))
-	d.unref()
+	_, err = d.Write(sh.ctx, []byte(b.String()))
+	d.Unref()
 	defer func() { _ = sh.m.fs.Unlink(sh.cred, file) }()
 	if err != nil {
 		return sh.writeFailed(err)

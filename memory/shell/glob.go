@@ -248,6 +248,9 @@ func (w work) Spend(n int) bool { return w.sh.spend(n) }
 // HasRoom implements pattern.Meter.
 func (w work) HasRoom(n int) bool { return w.sh.room(n) }
 
+// Hold implements fd.Meter and printf.Host.
+func (w work) Hold(n int) bool { return w.sh.hold(n) }
+
 // TooComplex implements pattern.Meter.
 func (w work) TooComplex(source string) {
 	w.sh.errorf("%s: pattern too complex", source[:min(len(source), 64)])

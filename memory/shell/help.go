@@ -47,7 +47,7 @@ func (sh *interp) help(args []string) int {
 // helpList is what help says without a name.
 func (sh *interp) helpList() string {
 	var b strings.Builder
-	b.WriteString("These shell commands are defined internally.  Type `help' to see this list.\nType `help name' to find out more about `name'.\n\n")
+	b.WriteString("Commands of the shell itself; `help NAME' describes one of them.\n\n")
 	for _, t := range sh.builtinTopics() {
 		b.WriteString(" " + t.usage + "\n")
 	}

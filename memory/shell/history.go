@@ -168,12 +168,12 @@ func (sh *interp) historyFile(op byte, rest []string) int {
 	if err != nil {
 		return sh.fail("%s: cannot create: %s", file, Strerror(err))
 	}
-	defer d.unref()
+	defer d.Unref()
 	text := strings.Join(sh.history, "\n")
 	if text != "" {
 		text += "\n"
 	}
-	if _, err := d.write(sh.ctx, []byte(text)); err != nil {
+	if _, err := d.Write(sh.ctx, []byte(text)); err != nil {
 		return sh.writeFailed(err)
 	}
 	return 0

@@ -1,13 +1,13 @@
 package shell
 
 import (
-	"context"
 	"os"
 	"path"
 	"strconv"
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/array"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 )
 
 // Version is the bash whose behaviour this is.
@@ -20,7 +20,7 @@ const (
 func newInterp(m *machine, o Options) *interp {
 	sh := &interp{
 		m: m, ctx: m.life, epoch: newEpoch(), cred: o.Cred, umask: o.Umask, name: o.Name, dir: o.Dir,
-		opt: defaultOpt, shopt: defaultShopt, fds: newFdTable(), start: m.now().Unix(),
+		opt: defaultOpt, shopt: defaultShopt, fds: fd.NewTable(), start: m.now().Unix(),
 	}
 	if sh.name == "" {
 		sh.name = "bash"
@@ -28,15 +28,14 @@ func newInterp(m *machine, o Options) *interp {
 	if sh.dir == "" {
 		sh.dir = "/"
 	}
-	p, err := m.newProcess(m.life, nil)
+	p, err := m.table.Start(m.life, nil)
 	if err != nil { // The limit is none at all: the shell itself still runs.
-		p = &process{m: m, pid: 2, pgid: 2, done: make(chan struct{})}
-		p.ctx, p.cancel = context.WithCancelCause(m.life)
+		p = m.table.Outside(m.life)
 	}
-	p.ppid = 1
+	p.PPID = 1
 	sh.p, sh.ownProcess = p, true
 	m.first = p
-	sh.mainPID = p.pid
+	sh.mainPID = p.PID
 	sh.introduce()
 	sh.importEnv(o.Env)
 	sh.initVars(1)
@@ -76,7 +75,7 @@ func (sh *interp) importFunction(name, value string) {
 		return
 	}
 	fds := sh.fds
-	sh.fds = newFdTable()
+	sh.fds = fd.NewTable()
 	u.run(sh)
 	sh.fds = fds
 	if f := sh.namedFunction(name); f != nil {
@@ -118,7 +117,7 @@ func (sh *interp) initVars(shlvl int) {
 	unset("MACHTYPE", machineType)
 	set("UID", strconv.Itoa(int(sh.cred.UID)), attrReadonly|attrInteger)
 	set("EUID", strconv.Itoa(int(sh.cred.UID)), attrReadonly|attrInteger)
-	set("PPID", strconv.Itoa(sh.p.ppid), attrReadonly|attrInteger)
+	set("PPID", strconv.Itoa(sh.p.PPID), attrReadonly|attrInteger)
 	set("COMP_WORDBREAKS", " \t\n\"'><=;|&(:", 0)
 	sh.initPWD(set)
 	sh.put(sym.slot("BASH_VERSINFO"), &cell{
@@ -198,15 +197,14 @@ func dynamicCells(sym *symbols) []dynamicCell {
 // settle makes a forked process the first one of another machine.
 func (sh *interp) settle(m *machine) {
 	sh.m = m
-	p, err := m.newProcess(m.life, nil)
+	p, err := m.table.Start(m.life, nil)
 	if err != nil {
-		p = &process{m: m, pid: 2, pgid: 2, done: make(chan struct{})}
-		p.ctx, p.cancel = context.WithCancelCause(m.life)
+		p = m.table.Outside(m.life)
 	}
-	p.ppid = 1
-	sh.p, sh.ownProcess, sh.ctx, m.first = p, true, p.ctx, p
-	sh.mainPID = p.pid
-	sh.fds = newFdTable()
+	p.PPID = 1
+	sh.p, sh.ownProcess, sh.ctx, m.first = p, true, p.Ctx, p
+	sh.mainPID = p.PID
+	sh.fds = fd.NewTable()
 	sh.show(sh.name)
 	sh.trapsInherited = false
 	sh.subshell--

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/process"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
@@ -27,7 +29,7 @@ const (
 // its goroutine uses it.
 type interp struct {
 	m          *machine
-	p          *process
+	p          *process.Process
 	ownProcess bool            // p is not that of the parent
 	ownedEnd   bool            // close takes p out of the table
 	sole       bool            // the process runs one program, which may take p over
@@ -53,7 +55,7 @@ type interp struct {
 	dir    string
 	umask  fs.FileMode
 	rlimit *rlimits
-	fds    *fdTable
+	fds    *fd.Table
 
 	name         string   // $0
 	params       []string // $1 ...
@@ -63,10 +65,10 @@ type interp struct {
 
 	status     int
 	pipeStatus []int
-	lastArg    string        // $_
-	lastBg     int           // $!
-	mainPID    int           // $$
-	hosts      []*hostStream // the streams of the run
+	lastArg    string     // $_
+	lastBg     int        // $!
+	mainPID    int        // $$
+	hosts      []*fd.Host // the streams of the run
 	ctl        control
 	ctlN       int
 	line       int
@@ -201,7 +203,7 @@ func (sh *interp) fork(beside bool) *interp {
 	c.trapsInherited, c.inTrap, c.inChildTrap, c.inWords, c.childrenLater = true, 0, false, 0, 0
 	c.stack, c.scratch, c.fb = nil, nil, nil
 	sh.bequeath(c, beside)
-	c.fds = sh.fds.share()
+	c.fds = sh.fds.Share()
 	c.loops = 0
 	c.saved = slices.Clip(sh.saved)
 	c.frames = slices.Clip(sh.frames)
@@ -228,8 +230,8 @@ func (sh *interp) fork(beside bool) *interp {
 // reunite goes on after a child that ran on this goroutine.
 func (sh *interp) reunite(c *interp) {
 	sh.m.refuel(c.gas)
-	if sh.p.pending.Load() != 0 || sh.p.isStopped() {
-		sh.p.attention.Store(true)
+	if sh.p.Pending.Load() != 0 || sh.p.IsStopped() {
+		sh.p.Attention.Store(true)
 	}
 	if c.escapes > 0 {
 		sh.epoch = newEpoch()
@@ -254,7 +256,7 @@ func (sh *interp) unwinding() bool { return sh.ctl != ctlNone }
 // tick takes a unit of fuel and looks at signals. False: leave.
 func (sh *interp) tick() bool {
 	sh.gas--
-	if sh.gas >= 0 && !sh.p.attention.Load() {
+	if sh.gas >= 0 && !sh.p.Attention.Load() {
 		return sh.ctl == ctlNone
 	}
 	return sh.tickSlow()
@@ -272,7 +274,7 @@ func (sh *interp) tickSlow() bool {
 		sh.die(sh.ctx)
 		return false
 	}
-	if sh.p.attention.Load() {
+	if sh.p.Attention.Load() {
 		sh.takeSignals()
 	}
 	return sh.ctl == ctlNone
@@ -299,7 +301,7 @@ func (sh *interp) burn(n int) bool {
 // die leaves the process because its context has ended; traps do not run.
 func (sh *interp) die(ctx context.Context) {
 	sh.status = 128 + int(syscall.SIGKILL)
-	if s := killSignal(ctx); s != 0 {
+	if s := process.KillSignal(context.Cause(ctx)); s != 0 {
 		sh.status, sh.signaled = 128+int(s), int(s)
 	}
 	sh.ctl, sh.exiting = ctlExit, true

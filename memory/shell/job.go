@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/process"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/signal"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
 )
@@ -13,7 +15,7 @@ import (
 // job is a process that the shell has started beside itself.
 type job struct {
 	id       int // of jobs and %n; 0: a process substitution, which has none
-	p        *process
+	p        *process.Process
 	text     string
 	told     bool // that it has ended
 	stopTold bool // that it has stopped
@@ -26,17 +28,17 @@ type job struct {
 type coproc struct {
 	slot, pidSlot int
 	fds           [2]int
-	ends          [2]*description
+	ends          [2]*fd.Description
 }
 
 // reap notes that the job has been waited for. The variables and descriptors of a coprocess go.
 func (sh *interp) reap(j *job) {
 	if !j.waited && j.ended() && j.id > 0 {
-		switch sig := j.p.signal; {
+		switch sig := j.p.Signal; {
 		case sh.monitored() && !j.told && (sig == 0 || sig == signal.INT || sig == signal.PIPE || sig == signal.TERM):
 			sh.errorRaw(sh.jobLine(j, sh.liveJobs(), false))
 		case sig != 0:
-			sh.tellSignal(deadChild{sig, j.p.pid}, strings.TrimSuffix(j.text, " &"), false)
+			sh.tellSignal(deadChild{sig, j.p.PID}, strings.TrimSuffix(j.text, " &"), false)
 		}
 	}
 	j.waited = true
@@ -46,7 +48,7 @@ func (sh *interp) reap(j *job) {
 	}
 	j.coproc = nil
 	for i, fd := range c.fds {
-		if sh.fds.get(fd) == c.ends[i] {
+		if sh.fds.Get(fd) == c.ends[i] {
 			_ = sh.setFd(fd, nil)
 		}
 	}
@@ -88,7 +90,7 @@ func (sh *interp) jobsOf() *jobTable {
 }
 
 // addJob enters a job and gives it a number.
-func (sh *interp) addJob(p *process, text string) *job {
+func (sh *interp) addJob(p *process.Process, text string) *job {
 	t := sh.jobsOf()
 	id := 1
 	for _, j := range t.list {
@@ -102,7 +104,7 @@ func (sh *interp) addJob(p *process, text string) *job {
 	return j
 }
 
-func (sh *interp) addProcSub(p *process) {
+func (sh *interp) addProcSub(p *process.Process) {
 	t := sh.jobsOf()
 	t.prune()
 	t.list = append(t.list, &job{p: p})
@@ -128,7 +130,7 @@ func (t *jobTable) prune() {
 
 func (j *job) ended() bool {
 	select {
-	case <-j.p.done:
+	case <-j.p.Done:
 		return true
 	default:
 		return false
@@ -139,9 +141,7 @@ func (j *job) ended() bool {
 func (j *job) gone() bool { return j.waited && j.ended() }
 
 func (j *job) isStopped() bool {
-	j.p.m.mu.Lock()
-	defer j.p.m.mu.Unlock()
-	return j.p.stopped
+	return j.p.IsStopped()
 }
 
 // background compiles a command ended by &.
@@ -155,17 +155,17 @@ func (c *compiler) background(it *syntax.Item, run command) command {
 		sh.line = line
 		child := sh.fork(true)
 		child.noErrExit = 0
-		if sh.opt&optMonitor == 0 && child.fds.get(0) != nil {
+		if sh.opt&optMonitor == 0 && child.fds.Get(0) != nil {
 			if d, err := child.openFile("/dev/null", 0); err == nil {
 				_ = child.setFd(0, d)
 			} else {
-				_ = child.setFd(0, newText(""))
+				_ = child.setFd(0, fd.NewText(""))
 			}
 		}
 		if p, err := sh.launch(child, run, text(), true); err != nil {
 			return sh.status
 		} else if sh.opt&optInteractive != 0 {
-			sh.errorRaw("[" + strconv.Itoa(sh.jobs.list[len(sh.jobs.list)-1].id) + "] " + strconv.Itoa(p.pid) + "\n")
+			sh.errorRaw("[" + strconv.Itoa(sh.jobs.list[len(sh.jobs.list)-1].id) + "] " + strconv.Itoa(p.PID) + "\n")
 		}
 		sh.status = 0
 		return 0
@@ -184,7 +184,7 @@ func (sh *interp) findJob(spec string) (*job, string) {
 	if !strings.HasPrefix(spec, "%") {
 		if pid, err := strconv.Atoi(spec); err == nil {
 			for _, j := range t.list {
-				if j.p.pid == pid {
+				if j.p.PID == pid {
 					return j, ""
 				}
 			}
@@ -232,24 +232,24 @@ func (sh *interp) findJob(spec string) (*job, string) {
 }
 
 // waitFor waits until the process has ended: its status, or 128+n when the trapped signal n came.
-func (sh *interp) waitFor(p *process) (st int, interrupted bool) {
+func (sh *interp) waitFor(p *process.Process) (st int, interrupted bool) {
 	for {
-		changes := (<-chan struct{})(p.done)
+		changes := (<-chan struct{})(p.Done)
 		if sh.monitored() {
-			changes = sh.m.changes()
+			changes = sh.m.table.Changes()
 		}
-		if sh.opt&optPosix != 0 && sh.p.handled.Load()&sh.p.pending.Load()&(1<<signal.CHLD) != 0 {
+		if sh.opt&optPosix != 0 && sh.p.Handled.Load()&sh.p.Pending.Load()&(1<<signal.CHLD) != 0 {
 			return 128 + sh.taken(1<<signal.CHLD), true
 		}
 		select {
-		case <-p.done:
+		case <-p.Done:
 			if sh.monitored() { // What it tells of itself comes behind the trap.
 				sh.takeChildren()
 			}
-			return p.status, false
+			return p.Status, false
 		default:
 		}
-		if sh.monitored() && p.isStopped() {
+		if sh.monitored() && p.IsStopped() {
 			sh.tellJobs()
 			return 128 + signal.STOP, true
 		}
@@ -266,15 +266,15 @@ func (sh *interp) waitFor(p *process) (st int, interrupted bool) {
 // number it returns after the trap has run.
 func (sh *interp) block(done <-chan struct{}) (signal int) {
 	wake := make(chan struct{}, 1)
-	sh.p.wake.Store(&wake)
-	defer sh.p.wake.Store(nil)
-	if bits := sh.p.pending.Load(); bits != 0 {
+	sh.p.Wake.Store(&wake)
+	defer sh.p.Wake.Store(nil)
+	if bits := sh.p.Pending.Load(); bits != 0 {
 		return sh.taken(bits)
 	}
 	select {
 	case <-done:
 	case <-wake:
-		return sh.taken(sh.p.pending.Load())
+		return sh.taken(sh.p.Pending.Load())
 	case <-sh.ctx.Done():
 		sh.tickSlow()
 	}
@@ -298,14 +298,14 @@ func (sh *interp) taken(bits uint64) int {
 
 // interruptible returns a context for a call that waits, which a trapped signal ends too.
 func (sh *interp) interruptible() (context.Context, func()) {
-	if sh.p.handled.Load() == 0 {
+	if sh.p.Handled.Load() == 0 {
 		return sh.ctx, func() {}
 	}
 	ctx, cancel := context.WithCancel(sh.ctx)
 	wake := make(chan struct{}, 1)
-	sh.p.wake.Store(&wake)
+	sh.p.Wake.Store(&wake)
 	stop := make(chan struct{})
-	if sh.p.pending.Load() != 0 {
+	if sh.p.Pending.Load() != 0 {
 		cancel()
 	}
 	go func() {
@@ -316,7 +316,7 @@ func (sh *interp) interruptible() (context.Context, func()) {
 		}
 	}()
 	return ctx, func() {
-		sh.p.wake.Store(nil)
+		sh.p.Wake.Store(nil)
 		close(stop)
 		cancel()
 	}

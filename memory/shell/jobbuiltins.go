@@ -49,7 +49,7 @@ func (sh *interp) jobsBuiltin(args []string) int {
 			continue
 		}
 		if on['p'] {
-			b.WriteString(strconv.Itoa(j.p.pid) + "\n")
+			b.WriteString(strconv.Itoa(j.p.PID) + "\n")
 			continue
 		}
 		b.WriteString(sh.jobLine(j, all, on['l']))
@@ -71,18 +71,18 @@ func (sh *interp) jobLine(j *job, all []*job, long bool) string {
 	}
 	state, tail := "Running", " &"
 	switch {
-	case j.ended() && j.p.status == 0:
+	case j.ended() && j.p.Status == 0:
 		state, tail = "Done", ""
-	case j.ended() && j.p.status > 128 && signal.Text(j.p.status-128) != "":
-		state, tail = signal.Text(j.p.status-128), ""
+	case j.ended() && j.p.Status > 128 && signal.Text(j.p.Status-128) != "":
+		state, tail = signal.Text(j.p.Status-128), ""
 	case j.ended():
-		state, tail = "Exit "+strconv.Itoa(j.p.status), ""
+		state, tail = "Exit "+strconv.Itoa(j.p.Status), ""
 	case j.isStopped():
 		state, tail = "Stopped", ""
 	}
 	pid := ""
 	if long {
-		pid = strconv.Itoa(j.p.pid) + " "
+		pid = strconv.Itoa(j.p.PID) + " "
 	}
 	return fmt.Sprintf("[%d]%s  %s%-24s%s%s\n", j.id, mark, pid, state, strings.TrimSuffix(j.text, " &"), tail)
 }
@@ -116,7 +116,7 @@ func (sh *interp) fg(args []string) int {
 		return 1
 	}
 	sh.outString(strings.TrimSuffix(j.text, " &") + "\n")
-	j.p.resume()
+	j.p.Resume()
 	st, _ = sh.waitFor(j.p)
 	j.told = true
 	sh.reap(j)
@@ -139,7 +139,7 @@ func (sh *interp) bg(args []string) int {
 		sh.fail("job %d already in background", j.id)
 		return 0
 	}
-	j.p.resume()
+	j.p.Resume()
 	return sh.outString(fmt.Sprintf("[%d]+ %s &\n", j.id, strings.TrimSuffix(j.text, " &")))
 }
 
@@ -233,7 +233,7 @@ func (sh *interp) waitOne(spec, name string) int {
 	}
 	sh.reap(j)
 	if name != "" {
-		sh.assignNamed(name, strconv.Itoa(j.p.pid))
+		sh.assignNamed(name, strconv.Itoa(j.p.PID))
 	}
 	return st
 }
@@ -242,7 +242,7 @@ func (sh *interp) waitOne(spec, name string) int {
 func (sh *interp) waitAllJobs() int {
 	t := sh.jobsOf()
 	for _, j := range t.list {
-		if j.id == 0 && j.p.pid != sh.lastBg {
+		if j.id == 0 && j.p.PID != sh.lastBg {
 			continue // Of process substitutions only the last counts.
 		}
 		if st, interrupted := sh.waitFor(j.p); interrupted {
@@ -273,14 +273,14 @@ func (sh *interp) waitNext(specs []string, name string) int {
 		return 127
 	}
 	for {
-		changes := sh.m.changes()
+		changes := sh.m.table.Changes()
 		for _, j := range jobs {
 			if j.ended() {
 				sh.reap(j)
 				if name != "" {
-					sh.assignNamed(name, strconv.Itoa(j.p.pid))
+					sh.assignNamed(name, strconv.Itoa(j.p.PID))
 				}
-				return j.p.status
+				return j.p.Status
 			}
 		}
 		if sig := sh.block(changes); sig != 0 {
@@ -337,7 +337,7 @@ func (sh *interp) kill(args []string) int {
 	if sent && len(rest) > 1 {
 		st = 0
 	}
-	if sh.p.attention.Load() {
+	if sh.p.Attention.Load() {
 		sh.tickSlow()
 		if sh.ctl == ctlExit {
 			return sh.status
@@ -353,7 +353,7 @@ func (sh *interp) killOne(spec string, sig int) bool {
 			sh.fail("%s: %s", spec, msg)
 			return false
 		}
-		j.p.send(sig)
+		j.p.Send(sig)
 		return true
 	}
 	pid, err := strconv.Atoi(spec)
@@ -361,7 +361,7 @@ func (sh *interp) killOne(spec string, sig int) bool {
 		sh.fail("%s: arguments must be process or job IDs", spec)
 		return false
 	}
-	if sh.m.kill(sh.p, pid, sig) {
+	if sh.m.table.Kill(sh.p, pid, sig) {
 		return true
 	}
 	if pid > 0 {

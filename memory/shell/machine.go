@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/process"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
@@ -64,18 +65,24 @@ type machine struct {
 	life     context.Context                  //nolint:containedctx // The machine's own end.
 	wait     sync.WaitGroup                   // goroutines of processes
 
+	table   *process.Table
 	mu      sync.Mutex
-	live    int      // processes without an entry in procs
-	first   *process // the first shell's; set before the first Run
-	running bool     // a Run goes on, which signals reach
+	first   *process.Process // the first shell's; set before the first Run
+	running bool             // a Run goes on, which signals reach
 	early   []syscall.Signal
-	procs   map[int]*process
-	lastPID int
-	change  chan struct{}           // closed when a process ends, stops or is signalled
 	run     context.Context         //nolint:containedctx // Of the current Run.
 	cancel  context.CancelCauseFunc // ends it
 	rand    *rand.Rand
 }
+
+// Take implements fd.Memory.
+func (m *machine) Take(n int) bool { return m.take(n) }
+
+// nextPipe numbers a pipe.
+func (m *machine) nextPipe() uint64 { return m.lastPipe.Add(1) + firstPipe }
+
+// firstPipe makes numbers of pipes look different from other numbers.
+const firstPipe = 10000
 
 // takeFuel takes n units for a process, which spends them without asking.
 func (m *machine) takeFuel(n int) error {
@@ -116,39 +123,17 @@ func (m *machine) begin(ctx context.Context, cancel context.CancelCauseFunc) {
 	m.run, m.cancel = ctx, cancel
 }
 
-// idle tells whether no process is left but the first shell.
-func (m *machine) idle() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return len(m.procs) <= 1 && m.live == 0
-}
-
 // forkOn returns a machine like this one on other files.
 func (m *machine) forkOn(tree *vfs.FS) *machine {
 	n := &machine{
 		fs: tree, now: m.now, limits: m.limits, lib: m.lib, fault: m.fault,
-		rand: m.newRand(), procs: map[int]*process{}, change: make(chan struct{}), lastPID: m.lastPID, hintFor: m.hintFor,
+		rand: m.newRand(), hintFor: m.hintFor,
 		hostname: m.hostname, zone: m.zone, born: m.now(),
 	}
+	_, _, last := m.table.Load()
+	n.table = process.NewTable(n.limits.Processes, last, n.ticks)
 	n.programs.Store(m.programs.Load())
 	n.fuel.Store(n.limits.Fuel)
 	n.most.Store(n.limits.Bytes)
 	return n
-}
-
-// enter takes a place in the process table.
-func (m *machine) enter() error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.live+len(m.procs) >= m.limits.Processes {
-		return syscall.EAGAIN
-	}
-	m.live++
-	return nil
-}
-
-func (m *machine) leave() {
-	m.mu.Lock()
-	m.live--
-	m.mu.Unlock()
 }

@@ -3,6 +3,8 @@ package shell
 import (
 	"strconv"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 )
 
 // mapfile reads lines into an array.
@@ -24,8 +26,8 @@ func (sh *interp) mapfile(args []string) int {
 		}
 		slot = sh.slot(rest[0])
 	}
-	d := sh.fds.get(o.fd)
-	if d == nil || d.mode&modeRead == 0 {
+	d := sh.fds.Get(o.fd)
+	if d == nil || d.Mode&fd.ModeRead == 0 {
 		return sh.fail("%d: invalid file descriptor: Bad file descriptor", o.fd)
 	}
 	if sh.isAssoc(slot) {
@@ -89,7 +91,7 @@ func (o *mapOptions) set(sh *interp, f flag) int {
 	return -1
 }
 
-func (sh *interp) mapLines(o *mapOptions, d *description, slot int) int {
+func (sh *interp) mapLines(o *mapOptions, d *fd.Description, slot int) int {
 	if o.origin < 0 {
 		if !sh.setList(slot, []string{}) {
 			return 1

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/seed434b0696/agent-sandbox/memory/vfs"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 )
 
 // shells returns the programs that are this shell: bash and sh.
@@ -74,7 +74,7 @@ func runShell(p *Proc) int {
 	if p.sh.sole { // It was this process.
 		p.sh.signaled = sh.signaled
 	} else if sh.signaled != 0 {
-		p.sh.died = deadChild{sh.signaled, sh.p.pid}
+		p.sh.died = deadChild{sh.signaled, sh.p.PID}
 	}
 	return st
 }
@@ -209,60 +209,33 @@ func (a *nestedArgs) set(on bool, b option) {
 func (sh *interp) forProc(p *Proc) *interp {
 	c := &interp{
 		m: sh.m, p: sh.p, ctx: p.ctx, epoch: newEpoch(), cred: sh.cred, umask: sh.umask, dir: sh.dir, rlimit: sh.rlimit,
-		opt: defaultOpt, shopt: defaultShopt, fds: newFdTable(), start: sh.m.now().Unix(), depth: sh.depth,
+		opt: defaultOpt, shopt: defaultShopt, fds: fd.NewTable(), start: sh.m.now().Unix(), depth: sh.depth,
 	}
 	c.introduce()
-	for fd, d := range sh.fds.fds {
-		if d != nil && fd > 2 {
-			_ = c.setFd(fd, d.ref())
+	for _, n := range sh.fds.Numbers() {
+		if n > 2 {
+			_ = c.setFd(n, sh.fds.Get(n).Ref())
 		}
 	}
-	_ = c.setFd(0, readerOf(p.Stdin))
-	_ = c.setFd(1, writerOf(p.Stdout))
-	_ = c.setFd(2, writerOf(p.Stderr))
+	_ = c.setFd(0, fd.ReaderOf(p.Stdin))
+	_ = c.setFd(1, fd.WriterOf(p.Stdout))
+	_ = c.setFd(2, fd.WriterOf(p.Stderr))
 	c.importEnv(p.Environ())
 	// A shell has a number of its own: scripts signal $$.
 	if sh.sole && sh.ownProcess {
 		c.ownProcess = true
-		c.p.handled.Store(0)
-		c.p.soft.Store(false)
-	} else if q, err := sh.m.newProcess(p.ctx, sh.p); err == nil {
-		c.p, c.ctx, c.ownProcess, c.ownedEnd = q, q.ctx, true, true
+		c.p.Handled.Store(0)
+		c.p.Soft.Store(false)
+	} else if q, err := sh.m.table.Start(p.ctx, sh.p); err == nil {
+		c.p, c.ctx, c.ownProcess, c.ownedEnd = q, q.Ctx, true, true
 	}
-	c.hearsNot(c.p.ignored.Load())
+	c.hearsNot(c.p.Ignored.Load())
 	if c.ownProcess {
 		c.show(strings.Join(p.Args, " "))
 	}
-	c.mainPID = c.p.pid
+	c.mainPID = c.p.PID
 	c.gas = 0
 	return c
-}
-
-// readerOf and writerOf return the description behind a stream of a command, or make one.
-func readerOf(r io.Reader) *description {
-	if s, ok := r.(*stdStream); ok {
-		if s.d == nil {
-			return nil
-		}
-		return s.d.ref()
-	}
-	if f, ok := r.(*vfs.File); ok {
-		return newFile(f.Dup(), "pipe")
-	}
-	return newHost(r, nil, "stdin")
-}
-
-func writerOf(w io.Writer) *description {
-	if s, ok := w.(*stdStream); ok {
-		if s.d == nil {
-			return nil
-		}
-		return s.d.ref()
-	}
-	if f, ok := w.(*vfs.File); ok {
-		return newFile(f.Dup(), "pipe")
-	}
-	return newHost(nil, w, "stdout")
 }
 
 // openScript returns the text of a script to run: the file, or one of that name in PATH.
@@ -356,12 +329,12 @@ func (sh *interp) sourceEnv() {
 
 // runStdin runs a script from descriptor 0, line by line, so that its commands can read what follows.
 func (sh *interp) runStdin() int {
-	d := sh.fds.get(0)
+	d := sh.fds.Get(0)
 	if d == nil {
 		return 0
 	}
-	d.ref()
-	defer d.unref()
+	d.Ref()
+	defer d.Unref()
 	lines := &lineReader{}
 	sh.echoed = true
 	more := func() (string, bool) {

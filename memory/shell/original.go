@@ -4,6 +4,8 @@ import (
 	"io"
 	"runtime"
 	"slices"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 )
 
 // statusFault is the exit status of a program that has panicked: EX_SOFTWARE of sysexits.h.
@@ -57,17 +59,17 @@ func (p *Proc) originalBuiltin(b *builtin, args []string) int {
 	sh := p.sh
 	undo := len(sh.undo)
 	defer sh.undoRedirs(undo)
-	for fd, stream := range []any{p.Stdin, p.Stdout, p.Stderr} {
-		if s, ok := stream.(*stdStream); ok && s.d == sh.fds.get(fd) {
+	for n, stream := range []any{p.Stdin, p.Stdout, p.Stderr} {
+		if s, ok := stream.(*fd.Stream); ok && s.Description == sh.fds.Get(n) {
 			continue
 		}
-		var d *description
-		if fd == 0 {
-			d = readerOf(stream.(io.Reader)) //nolint:forcetypeassert // It is p.Stdin.
+		var d *fd.Description
+		if n == 0 {
+			d = fd.ReaderOf(stream.(io.Reader)) //nolint:forcetypeassert // It is p.Stdin.
 		} else {
-			d = writerOf(stream.(io.Writer)) //nolint:forcetypeassert // It is p.Stdout or p.Stderr.
+			d = fd.WriterOf(stream.(io.Writer)) //nolint:forcetypeassert // It is p.Stdout or p.Stderr.
 		}
-		if err := sh.replaceFd(fd, d); err != nil {
+		if err := sh.replaceFd(n, d); err != nil {
 			return 1
 		}
 	}
@@ -94,7 +96,7 @@ func (sh *interp) runProc(p *Proc) int {
 	p.releaseAll()
 	p.leave(st)
 	sh.m.refuel(p.gas)
-	if sh.ctx.Err() != nil || sh.p.attention.Load() {
+	if sh.ctx.Err() != nil || sh.p.Attention.Load() {
 		sh.tickSlow()
 		if sh.ctl == ctlExit {
 			return sh.status

@@ -24,10 +24,10 @@ func (s *Shell) Signal(sig syscall.Signal) {
 		m.mu.Unlock()
 		return
 	}
-	group := m.first.pgid
+	group := m.first.PGID
 	m.mu.Unlock()
-	for _, p := range m.group(group) {
-		p.send(int(sig))
+	for _, p := range m.table.Group(group) {
+		p.Send(int(sig))
 	}
 }
 
@@ -49,8 +49,8 @@ func (m *machine) waitDying() {
 	late := time.NewTimer(time.Second)
 	defer late.Stop()
 	for {
-		changes := m.changes()
-		if !m.dying() {
+		changes := m.table.Changes()
+		if !m.table.IsDying(m.first) {
 			return
 		}
 		select {
@@ -59,17 +59,6 @@ func (m *machine) waitDying() {
 			return
 		}
 	}
-}
-
-func (m *machine) dying() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, p := range m.procs {
-		if p != m.first && p.ctx.Err() != nil {
-			return true
-		}
-	}
-	return false
 }
 
 func (m *machine) shut() {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
 )
 
@@ -39,7 +40,7 @@ func (sh *interp) runPipe(stages []command, jobs []bool) int {
 	statuses := make([]int, n)
 	children := make([]*interp, n)
 	last := sh.shopt&shLastPipe != 0 && sh.opt&optMonitor == 0
-	var prev *description
+	var prev *fd.Description
 	for i := range n {
 		if i == n-1 && last {
 			break
@@ -54,14 +55,14 @@ func (sh *interp) runPipe(stages []command, jobs []bool) int {
 			prev = nil
 		}
 		if i < n-1 {
-			r, w := newPipe()
+			r, w := fd.NewPipe()
 			_ = c.setFd(1, w)
 			prev = r
 		}
 	}
 	var wg sync.WaitGroup
 	for i := range n - 1 {
-		if err := sh.placed(sh.m.enter); err != nil {
+		if err := sh.placed(sh.m.table.Enter); err != nil {
 			sh.m.meet(ErrProcesses)
 			sh.errorf("fork: retry: %s", Strerror(err))
 			children[i].close()
@@ -69,7 +70,7 @@ func (sh *interp) runPipe(stages []command, jobs []bool) int {
 			continue
 		}
 		wg.Go(func() {
-			defer sh.m.leave()
+			defer sh.m.table.Leave()
 			statuses[i] = children[i].guarded(stages[i])
 		})
 	}
@@ -92,7 +93,7 @@ func (sh *interp) runPipe(stages []command, jobs []bool) int {
 }
 
 // lastStage runs the last command of a pipeline in this process: shopt lastpipe.
-func (sh *interp) lastStage(run command, in *description) int {
+func (sh *interp) lastStage(run command, in *fd.Description) int {
 	undo := len(sh.undo)
 	_ = sh.replaceFd(0, in)
 	sh.noErrExit++
@@ -131,7 +132,7 @@ func (sh *interp) tickQuiet() bool {
 	if sh.ctl != ctlNone {
 		return true
 	}
-	if sh.ctx.Err() != nil || sh.p.attention.Load() {
+	if sh.ctx.Err() != nil || sh.p.Attention.Load() {
 		return sh.tickSlow()
 	}
 	return true

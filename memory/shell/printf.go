@@ -54,9 +54,6 @@ type printfHost struct{ work }
 // Warn implements printf.Host.
 func (h printfHost) Warn(format string, args ...any) { h.sh.fail(format, args...) }
 
-// Hold implements printf.Host.
-func (h printfHost) Hold(n int) bool { return h.sh.hold(n) }
-
 // Locale implements printf.Host.
 func (h printfHost) Locale() char.Locale { return h.sh.locale() }
 

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/process"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
@@ -23,7 +24,7 @@ type Proc struct {
 
 	sh       *interp
 	as       asker
-	own      *process            // its place in the process table, if anybody has asked; under m.mu
+	own      *process.Process    // its place in the process table, if anybody has asked; under m.mu
 	command  *Command            // nil: none that is registered
 	replaced *builtin            // in whose place command stands; nil: it was called as a program
 	declArgs map[int]*assignCode // of replaced
@@ -78,12 +79,12 @@ const fuelBatch = 1024
 // Status returns the exit status for an error that ends a command: 141 for a pipe that
 // nobody reads, 128+n when signal n ended the process, otherwise 1.
 func (p *Proc) Status(err error) int {
-	if s, ok := errors.AsType[*killed](err); ok {
-		return 128 + int(s.signal)
+	if s := process.KillSignal(err); s != 0 {
+		return 128 + int(s)
 	}
 	if p.ctx.Err() != nil || errors.Is(err, ErrFuel) {
-		if s, ok := errors.AsType[*killed](context.Cause(p.ctx)); ok {
-			return 128 + int(s.signal)
+		if s := process.KillSignal(context.Cause(p.ctx)); s != 0 {
+			return 128 + int(s)
 		}
 		return 128 + int(syscall.SIGKILL)
 	}
@@ -133,8 +134,3 @@ func (p *Proc) Rand() *rand.Rand {
 
 // Commands returns the programs of the machine, sorted by name.
 func (p *Proc) Commands() []*Command { return p.sh.m.list() }
-
-// killed is the cause of a context that a signal ended.
-type killed struct{ signal syscall.Signal }
-
-func (k *killed) Error() string { return "killed by signal " + k.signal.String() }

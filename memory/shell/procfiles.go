@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
@@ -29,15 +30,15 @@ func (p *Proc) Create(path string) (*vfs.File, error) {
 func (p *Proc) OpenFile(path string, flag int, perm fs.FileMode) (*vfs.File, error) {
 	if fd, ok := ownStream(path); ok {
 		s := p.streamOf(fd)
-		if s == nil || s.d == nil {
+		if s == nil || s.Description == nil {
 			return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.ENOENT}
 		}
-		d, err := p.sh.reopen(p.ctx, s.d, flag)
+		d, err := p.sh.reopen(p.ctx, s.Description, flag)
 		if err != nil {
 			return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 		}
-		defer d.unref()
-		return d.open(p.ctx)
+		defer d.Unref()
+		return d.Open(p.ctx)
 	}
 	f, err := p.sh.m.fs.OpenFile(p.ctx, p.Cred(), p.Abs(path), flag, perm&^p.sh.umask)
 	if err != nil {
@@ -50,15 +51,15 @@ func (p *Proc) OpenFile(path string, flag int, perm fs.FileMode) (*vfs.File, err
 // makes of "/dev/stdin". The caller closes it.
 func (p *Proc) Stream(fd int) (*vfs.File, error) {
 	if s := p.streamOf(fd); s != nil {
-		return s.open(p.ctx)
+		return s.Open(p.ctx)
 	}
 	return nil, &fs.PathError{Op: "open", Path: "/dev/fd/" + strconv.Itoa(fd), Err: syscall.ENXIO}
 }
 
 // streamOf returns the stream of a descriptor; nil for one that is a test's.
-func (p *Proc) streamOf(fd int) *stdStream {
+func (p *Proc) streamOf(n int) *fd.Stream {
 	var stream any
-	switch fd {
+	switch n {
 	case 0:
 		stream = p.Stdin
 	case 1:
@@ -66,9 +67,9 @@ func (p *Proc) streamOf(fd int) *stdStream {
 	case 2:
 		stream = p.Stderr
 	default:
-		stream = p.sh.stream(p.ctx, fd)
+		stream = p.sh.stream(p.ctx, n)
 	}
-	s, _ := stream.(*stdStream)
+	s, _ := stream.(*fd.Stream)
 	return s
 }
 
@@ -77,10 +78,10 @@ func (p *Proc) streamOf(fd int) *stdStream {
 func (p *Proc) Stat(path string) (vfs.Info, error) {
 	if fd, ok := ownStream(path); ok {
 		s := p.streamOf(fd)
-		if s == nil || s.d == nil {
+		if s == nil || s.Description == nil {
 			return vfs.Info{}, &fs.PathError{Op: "stat", Path: path, Err: syscall.ENOENT}
 		}
-		return p.sh.statOpen(s.d)
+		return p.sh.statOpen(s.Description)
 	}
 	return p.sh.m.fs.Stat(p.Cred(), p.Abs(path))
 }

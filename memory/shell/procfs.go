@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/process"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
@@ -30,9 +31,9 @@ func (sh *interp) introduce() {
 type procNode struct {
 	name   string
 	mode   fs.FileMode
-	text   func(a *asker, p *process) (string, error) // of a file
-	target func(a *asker, p *process) (string, error) // of a link
-	list   func(a *asker, p *process) ([]vfs.DirEntry, error)
+	text   func(a *asker, p *process.Process) (string, error) // of a file
+	target func(a *asker, p *process.Process) (string, error) // of a link
+	list   func(a *asker, p *process.Process) ([]vfs.DirEntry, error)
 }
 
 const (
@@ -43,9 +44,9 @@ const (
 
 // procPath is a name in /proc taken apart.
 type procPath struct {
-	node *procNode // nil: a directory that leads to nodes
-	of   *process  // nil: it is about the machine
-	fd   int       // of a link of fd; -1: it is none
+	node *procNode        // nil: a directory that leads to nodes
+	of   *process.Process // nil: it is about the machine
+	fd   int              // of a link of fd; -1: it is none
 	name string
 }
 
@@ -55,7 +56,7 @@ func (a *asker) find(name string) (procPath, error) {
 	first, rest, _ := strings.Cut(name, "/")
 	nodes := systemNodes()
 	if pid, err := strconv.Atoi(first); err == nil && strconv.Itoa(pid) == first {
-		if at.of = a.sh.m.find(pid); at.of == nil {
+		if at.of = a.sh.m.table.Find(pid); at.of == nil {
 			return at, syscall.ENOENT
 		}
 		if rest == "" {
@@ -72,7 +73,7 @@ func (a *asker) find(name string) (procPath, error) {
 		if err != nil {
 			return at, err
 		}
-		d.unref()
+		d.Unref()
 		at.fd = fd
 		return at, nil
 	}
@@ -211,7 +212,7 @@ func (a *asker) Stat(name string) (vfs.Info, error) {
 	if err != nil {
 		return vfs.Info{}, err
 	}
-	defer d.unref()
+	defer d.Unref()
 	return a.sh.statOpen(d)
 }
 
@@ -225,13 +226,13 @@ func (a *asker) Open(ctx context.Context, name string, flag int) (*vfs.File, err
 	if err != nil {
 		return nil, err
 	}
-	defer d.unref()
+	defer d.Unref()
 	again, err := a.sh.reopen(ctx, d, flag)
 	if err != nil {
 		return nil, err
 	}
-	defer again.unref()
-	return again.open(ctx)
+	defer again.Unref()
+	return again.Open(ctx)
 }
 
 // seconds writes a time as /proc does.

@@ -6,6 +6,8 @@ import (
 	"path"
 	"strings"
 	"syscall"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 )
 
 // runProgram runs a registered command, or the file at a path, and waits for it.
@@ -75,7 +77,7 @@ func (sh *interp) runInterpreter(line, file string, args []string, depth int) in
 	prog, arg, _ := strings.Cut(line, " ")
 	arg = strings.TrimSpace(arg)
 	if depth >= maxInterpreters {
-		sh.errorf("%s: %s: bad interpreter: %s", args[0], prog, texts[syscall.ELOOP])
+		sh.errorf("%s: %s: bad interpreter: %s", args[0], prog, Strerror(syscall.ELOOP))
 		return 126
 	}
 	list := []string{prog}
@@ -110,16 +112,16 @@ func (sh *interp) readScript(file string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer d.unref()
+	defer d.Unref()
 	return sh.readAll(d)
 }
 
 // readAll reads to the end, as far as a script may be long.
-func (sh *interp) readAll(d *description) (string, error) {
+func (sh *interp) readAll(d *fd.Description) (string, error) {
 	var b bytes.Buffer
 	buf := make([]byte, 32<<10)
 	for {
-		n, err := d.read(sh.ctx, buf)
+		n, err := d.Read(sh.ctx, buf)
 		b.Write(buf[:n])
 		if int64(b.Len()) > sh.m.limits.Source {
 			return "", syscall.EFBIG

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"time"
 	"unicode/utf8"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 )
 
 var errBadFd = syscall.EBADF
@@ -41,8 +43,8 @@ func (sh *interp) read(args []string) int {
 			return sh.fail("`%s': not a valid identifier", n)
 		}
 	}
-	d := sh.fds.get(o.fd)
-	if d == nil || d.mode&modeRead == 0 {
+	d := sh.fds.Get(o.fd)
+	if d == nil || d.Mode&fd.ModeRead == 0 {
 		return sh.fail("read error: %d: Bad file descriptor", o.fd)
 	}
 	if o.timeout == 0 {
@@ -91,7 +93,7 @@ func (o *readOptions) set(sh *interp, f flag) int {
 		if err != nil || n < 0 {
 			return sh.fail("%s: invalid file descriptor specification", f.arg)
 		}
-		if sh.fds.get(n) == nil {
+		if sh.fds.Get(n) == nil {
 			return sh.fail("%d: invalid file descriptor: Bad file descriptor", n)
 		}
 		o.fd = n
@@ -100,16 +102,16 @@ func (o *readOptions) set(sh *interp, f flag) int {
 }
 
 // readable is read -t 0: whether a read would not wait.
-func (sh *interp) readable(d *description) int {
-	if d.seek || d.text {
+func (sh *interp) readable(d *fd.Description) int {
+	if d.Seek || d.IsText() {
 		return 0
 	}
 	ctx, cancel := context.WithTimeout(sh.ctx, time.Millisecond)
 	defer cancel()
 	b := make([]byte, 1)
-	n, err := d.read(ctx, b)
+	n, err := d.Read(ctx, b)
 	if n > 0 {
-		d.unread(b[:n])
+		d.Unread(b[:n])
 	}
 	if err != nil && ctx.Err() != nil {
 		return 1
@@ -118,9 +120,9 @@ func (sh *interp) readable(d *description) int {
 }
 
 // readPlain is read -r: a line without escapes.
-func (sh *interp) readPlain(o *readOptions, d *description, names []string) int {
+func (sh *interp) readPlain(o *readOptions, d *fd.Description, names []string) int {
 	ctx, done := sh.interruptible()
-	b, found, err := d.readLine(ctx, o.delim, 0, sh.readBuf[:0], sh)
+	b, found, err := d.ReadLine(ctx, o.delim, 0, sh.readBuf[:0], work{sh})
 	sh.readBuf = b
 	done()
 	if !sh.spend(len(b) >> 6) {
@@ -154,14 +156,14 @@ func (sh *interp) interrupted(err error) int {
 	if err == nil || sh.ctx.Err() != nil {
 		return 0
 	}
-	if bits := sh.p.pending.Load(); bits != 0 {
+	if bits := sh.p.Pending.Load(); bits != 0 {
 		return 128 + sh.taken(bits)
 	}
 	return 0
 }
 
 // readChars reads byte by byte: escapes, a number of characters, a timeout.
-func (sh *interp) readChars(o *readOptions, d *description, names []string) int {
+func (sh *interp) readChars(o *readOptions, d *fd.Description, names []string) int {
 	ctx, done := sh.interruptible()
 	defer done()
 	if o.timeout > 0 {
@@ -175,7 +177,7 @@ func (sh *interp) readChars(o *readOptions, d *description, names []string) int 
 	backslash := false
 	var failed error
 	for o.max <= 0 || chars < o.max {
-		n, err := d.read(ctx, one)
+		n, err := d.Read(ctx, one)
 		if n == 0 {
 			failed = err
 			break
@@ -237,7 +239,7 @@ func (sh *interp) readChars(o *readOptions, d *description, names []string) int 
 }
 
 // restOfRune completes a character that takes several bytes.
-func (sh *interp) restOfRune(ctx context.Context, d *description, line []byte) ([]byte, bool) {
+func (sh *interp) restOfRune(ctx context.Context, d *fd.Description, line []byte) ([]byte, bool) {
 	c := line[len(line)-1]
 	need := 0
 	switch {
@@ -251,12 +253,12 @@ func (sh *interp) restOfRune(ctx context.Context, d *description, line []byte) (
 	}
 	one := make([]byte, 1)
 	for range need {
-		n, _ := d.read(ctx, one)
+		n, _ := d.Read(ctx, one)
 		if n == 0 {
 			break
 		}
 		if one[0]&0xc0 != 0x80 {
-			d.unread(one)
+			d.Unread(one)
 			break
 		}
 		line = append(line, one[0])

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
-	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
 // redirCode is a compiled redirection.
@@ -22,7 +22,7 @@ type redirCode struct {
 // undoFd is what a descriptor was before a redirection.
 type undoFd struct {
 	fd int
-	d  *description // nil: closed; the reference is held
+	d  *fd.Description // nil: closed; the reference is held
 	// n>&m- closes m, and bash leaves it closed after what it runs itself.
 	moved bool
 	// The descriptor is that of a process substitution, which ends with its command.
@@ -72,7 +72,7 @@ func (sh *interp) undoRedirs(n int) {
 		sh.undo = sh.undo[:len(sh.undo)-1]
 		// Putting back what was there cannot fail: the number was fine before.
 		if u.moved {
-			u.d.unref()
+			u.d.Unref()
 			continue
 		}
 		_ = sh.setFd(u.fd, u.d)
@@ -87,22 +87,22 @@ func (sh *interp) keepRedirs(n int) {
 		if u.subst {
 			_ = sh.setFd(u.fd, u.d) // The number was fine before.
 		} else if u.d != nil {
-			u.d.unref()
+			u.d.Unref()
 		}
 	}
 }
 
 // replaceFd sets a descriptor and remembers what it was.
-func (sh *interp) replaceFd(fd int, d *description) error {
+func (sh *interp) replaceFd(fd int, d *fd.Description) error {
 	if fd >= sh.maxFiles() || fd < 0 {
 		if d != nil {
-			d.unref()
+			d.Unref()
 		}
 		return syscall.EBADF
 	}
-	old := sh.fds.get(fd)
+	old := sh.fds.Get(fd)
 	if old != nil {
-		old.ref()
+		old.Ref()
 	}
 	sh.undo = append(sh.undo, undoFd{fd: fd, d: old})
 	return sh.setFd(fd, d)
@@ -145,7 +145,7 @@ func (r *redirCode) run(sh *interp) bool {
 		return false
 	}
 	if strings.HasPrefix(r.op, "&>") {
-		d.ref()
+		d.Ref()
 		return r.set(sh, 1, d) && r.set(sh, 2, d)
 	}
 	return r.set(sh, r.number(), d)
@@ -201,7 +201,7 @@ func (r *redirCode) number() int {
 }
 
 // set puts d at the descriptor, or at a free one whose number goes to the variable.
-func (r *redirCode) set(sh *interp, fd int, d *description) bool {
+func (r *redirCode) set(sh *interp, fd int, d *fd.Description) bool {
 	if r.name != "" {
 		return r.setVar(sh, d)
 	}
@@ -212,15 +212,15 @@ func (r *redirCode) set(sh *interp, fd int, d *description) bool {
 	return true
 }
 
-func (r *redirCode) setVar(sh *interp, d *description) bool {
+func (r *redirCode) setVar(sh *interp, d *fd.Description) bool {
 	fd, err := sh.freeFd(10)
 	if err != nil {
-		d.unref()
+		d.Unref()
 		sh.errorf("redirection error: cannot duplicate fd: %s", Strerror(err))
 		return false
 	}
 	if !sh.assignNamed(r.name, strconv.Itoa(fd)) {
-		d.unref()
+		d.Unref()
 		sh.errorf("%s: cannot assign fd to variable", r.name)
 		return false
 	}
@@ -251,18 +251,18 @@ func (r *redirCode) duplicate(sh *interp) bool {
 				sh.errorf("%s: %s", s, Strerror(err))
 				return false
 			}
-			d.ref()
+			d.Ref()
 			return r.set(sh, 1, d) && r.set(sh, 2, d)
 		}
 		sh.errorf("%s: ambiguous redirect", s)
 		return false
 	}
-	d := sh.fds.get(from)
+	d := sh.fds.Get(from)
 	if d == nil {
 		sh.errorf("%s: Bad file descriptor", r.target.text)
 		return false
 	}
-	d.ref()
+	d.Ref()
 	if !r.set(sh, r.number(), d) {
 		return false
 	}
@@ -283,7 +283,7 @@ func (r *redirCode) close(sh *interp) bool {
 		}
 		return sh.setFd(n, nil) == nil
 	}
-	if sh.fds.get(fd) == nil {
+	if sh.fds.Get(fd) == nil {
 		return true
 	}
 	return sh.replaceFd(fd, nil) == nil
@@ -301,18 +301,5 @@ func (r *redirCode) here(sh *interp) bool {
 	if !sh.hold(len(s)) {
 		return false
 	}
-	return r.set(sh, r.number(), newText(s))
-}
-
-// newText returns a description to read s from.
-func newText(s string) *description {
-	d := &description{mode: modeRead, name: "pipe", ahead: []byte(s), text: true}
-	d.refs.Store(1)
-	return d
-}
-
-// newPipe returns the ends of a pipe.
-func newPipe() (r, w *description) {
-	a, b := vfs.Pipe()
-	return newPipeEnd(a, modeRead), newPipeEnd(b, modeWrite)
+	return r.set(sh, r.number(), fd.NewText(s))
 }

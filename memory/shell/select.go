@@ -58,7 +58,7 @@ func (sh *interp) selectFrom(list []string, slot int, body command) int {
 			prompt = "#? "
 		}
 		sh.errorRaw(prompt)
-		d := sh.fds.get(0)
+		d := sh.fds.Get(0)
 		if d == nil {
 			return 1
 		}

@@ -94,7 +94,7 @@ func (sh *interp) setNamed(name string, on bool) bool {
 
 func (sh *interp) setOption(b option, on bool) {
 	if b == optMonitor && sh.ownProcess {
-		sh.p.monitors.Store(on)
+		sh.p.Monitors.Store(on)
 	}
 	if !on {
 		sh.opt &^= b

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/process"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
@@ -109,9 +111,10 @@ func newMachine(o Options) *machine {
 	m := &machine{
 		fs: o.FS, now: o.Now, limits: o.Limits.withDefaults(), fault: o.Fault,
 		rand: rand.New(rand.NewPCG(o.Seed, 0)), //nolint:gosec // RANDOM of a shell is no secret.
-		lib:  newLibrary(), procs: map[int]*process{}, change: make(chan struct{}), lastPID: 99, hintFor: o.Hint,
+		lib:  newLibrary(), hintFor: o.Hint,
 		hostname: o.Hostname, zone: o.Zone, born: o.Now(),
 	}
+	m.table = process.NewTable(m.limits.Processes, 99, m.ticks)
 	if m.hostname == "" {
 		m.hostname = "sandbox"
 	}
@@ -177,15 +180,15 @@ func (s *Shell) RunScript(ctx context.Context, sc Script, io Stdio) (Result, err
 	defer s.m.shut()
 	res := sh.runMain(sc)
 	if sc.Exit || res.Exited {
-		sh.fds.release()
-		sh.fds = newFdTable()
+		sh.fds.Release()
+		sh.fds = fd.NewTable()
 		sh.showFds()
 	}
 	sh.detach(run, sc.Wait)
 	if ctx.Err() != nil {
 		s.m.waitDying()
 	}
-	if s.m.idle() {
+	if s.m.table.IsIdle() {
 		cancel(nil)
 	}
 	if met := s.m.met.Load(); met != nil {
@@ -213,29 +216,29 @@ func (s *Shell) Fork() *Shell {
 	f.sh = s.sh.fork(true)
 	m.bytes.Store(int64(f.sh.memTold))
 	s.m.bytes.Add(-int64(f.sh.memTold))
-	f.sh.fds.release()
+	f.sh.fds.Release()
 	f.sh.settle(m)
 	return f
 }
 
 // begin prepares the process for a script.
 func (sh *interp) begin(ctx context.Context, sc Script, io Stdio) {
-	sh.p.restart(ctx)
-	sh.ctx = sh.p.ctx // A signal ends what waits, too.
+	sh.p.Restart(ctx)
+	sh.ctx = sh.p.Ctx // A signal ends what waits, too.
 	sh.ctl, sh.exiting, sh.signaled, sh.noErrExit, sh.loops, sh.depth = ctlNone, false, 0, 0, 0, 0
 	if io.Stdin == nil {
 		io.Stdin = strings.NewReader("")
 	}
-	_ = sh.setFd(0, newHost(io.Stdin, nil, "stdin"))
+	_ = sh.setFd(0, fd.NewHost(io.Stdin, nil, "stdin"))
 	_ = sh.setFd(1, hostWriter(io.Stdout))
 	if io.Stderr != nil && sameWriter(io.Stderr, io.Stdout) {
-		_ = sh.setFd(2, sh.fds.get(1).ref())
+		_ = sh.setFd(2, sh.fds.Get(1).Ref())
 	} else {
 		_ = sh.setFd(2, hostWriter(io.Stderr))
 	}
 	sh.hosts = sh.hosts[:0]
 	for fd := range 3 {
-		sh.hosts = append(sh.hosts, sh.fds.get(fd).host)
+		sh.hosts = append(sh.hosts, sh.fds.Get(fd).Host)
 	}
 	sh.script = sc.Name
 	sh.opt |= optCommand
@@ -251,11 +254,11 @@ func (sh *interp) begin(ctx context.Context, sc Script, io Stdio) {
 	}
 }
 
-func hostWriter(w io.Writer) *description {
+func hostWriter(w io.Writer) *fd.Description {
 	if w == nil {
 		w = io.Discard
 	}
-	return newHost(nil, w, "stdout")
+	return fd.NewHost(nil, w, "stdout")
 }
 
 // sameWriter tells whether both streams go to one place.
@@ -308,7 +311,7 @@ func (sh *interp) runMain(sc Script) (res Result) {
 	sh.undoRedirs(0)
 	res.Status, res.Signal = sh.status, sh.signaled
 	if sh.exiting && res.Signal == 0 && sh.ctx.Err() != nil {
-		res.Signal = int(killSignal(sh.ctx))
+		res.Signal = int(process.KillSignal(context.Cause(sh.ctx)))
 	}
 	return res
 }
@@ -322,12 +325,12 @@ func (sh *interp) detach(ctx context.Context, wait bool) {
 	if wait {
 		for _, h := range sh.hosts[1:] {
 			select {
-			case <-h.done:
+			case <-h.Done():
 			case <-ctx.Done():
 			}
 		}
 	}
 	for _, h := range sh.hosts {
-		h.finish()
+		h.Finish()
 	}
 }

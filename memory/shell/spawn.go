@@ -4,6 +4,9 @@ import (
 	"io"
 	"strings"
 	"syscall"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/process"
 )
 
 // Spawn says which program a command starts, and with what. Zero fields are the
@@ -19,7 +22,7 @@ type Spawn struct {
 }
 
 // Child is a process that a command has started.
-type Child struct{ p *process }
+type Child struct{ p *process.Process }
 
 // LookPath returns where the program that a name or path means is. ENOENT: there is none; EACCES: it may
 // not be executed.
@@ -43,51 +46,51 @@ func (p *Proc) Run(s Spawn) int {
 // it could not even begin: too many processes (EAGAIN).
 func (p *Proc) Start(s Spawn) (*Child, error) {
 	m := p.sh.m
-	q, err := m.newProcess(p.ctx, p.sh.p)
+	q, err := m.table.Start(p.ctx, p.sh.p)
 	if err != nil {
 		m.meet(ErrProcesses)
 		return nil, err
 	}
 	c := p.sh.fork(true)
 	p.prepare(c, s)
-	c.p, c.ctx, c.ownProcess, c.sole = q, q.ctx, true, true
+	c.p, c.ctx, c.ownProcess, c.sole = q, q.Ctx, true, true
 	c.show(strings.Join(s.Args, " "))
 	for _, sig := range s.Ignore {
-		q.ignored.Or(1 << (uint(sig) & 63))
+		q.Ignored.Or(1 << (uint(sig) & 63))
 	}
 	m.wait.Go(func() {
-		q.end(c.guarded(func(c *interp) int { return c.external(s.Args) }))
+		q.End(c.guarded(func(c *interp) int { return c.external(s.Args) }))
 	})
 	return &Child{q}, nil
 }
 
 // Done is closed when the child has ended.
-func (c *Child) Done() <-chan struct{} { return c.p.done }
+func (c *Child) Done() <-chan struct{} { return c.p.Done }
 
 // Wait returns the exit status when the child has ended; 128+n after signal n.
 func (c *Child) Wait() int {
-	<-c.p.done
-	return c.p.status
+	<-c.p.Done
+	return c.p.Status
 }
 
 // Signal sends a signal by its number on Linux, which a shell may catch and every other program dies of.
 // A child that has ended does not mind.
-func (c *Child) Signal(sig syscall.Signal) { c.p.send(int(sig)) }
+func (c *Child) Signal(sig syscall.Signal) { c.p.Send(int(sig)) }
 
 // PID returns the child's number.
-func (c *Child) PID() int { return c.p.pid }
+func (c *Child) PID() int { return c.p.PID }
 
 // Kill sends a signal, by its number on Linux, to whom kill(2) would: a process of the machine, the own process
 // group (0), a group (-n), or everyone else (-1). ESRCH: there is none.
 func (p *Proc) Kill(pid, sig int) error {
-	if !p.sh.m.kill(p.sh.process(), pid, sig) {
+	if !p.sh.m.table.Kill(p.sh.process(), pid, sig) {
 		return syscall.ESRCH
 	}
 	return nil
 }
 
 // PID returns the process's number.
-func (p *Proc) PID() int { return p.as.process().pid }
+func (p *Proc) PID() int { return p.as.process().PID }
 
 // ProcessInfo is a line of ps.
 type ProcessInfo struct {
@@ -98,6 +101,16 @@ type ProcessInfo struct {
 
 // Processes returns the processes of the machine, by number.
 func (p *Proc) Processes() []ProcessInfo { return p.sh.m.processes() }
+
+// processes lists the process table by number.
+func (m *machine) processes() []ProcessInfo {
+	infos := m.table.List()
+	list := make([]ProcessInfo, len(infos))
+	for i, p := range infos {
+		list[i] = ProcessInfo(p)
+	}
+	return list
+}
 
 // prepare gives a forked process what the spawn asks for.
 func (p *Proc) prepare(c *interp, s Spawn) {
@@ -126,9 +139,9 @@ func (p *Proc) prepare(c *interp, s Spawn) {
 	if s.Stderr != nil {
 		stderr = s.Stderr
 	}
-	_ = c.setFd(0, readerOf(stdin))
-	_ = c.setFd(1, writerOf(stdout))
-	_ = c.setFd(2, writerOf(stderr))
+	_ = c.setFd(0, fd.ReaderOf(stdin))
+	_ = c.setFd(1, fd.WriterOf(stdout))
+	_ = c.setFd(2, fd.WriterOf(stderr))
 }
 
 // exportedOnly keeps the functions that a program's shells get.

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
@@ -32,7 +33,7 @@ func (s *Shell) Save() *State {
 	defer s.mu.Unlock()
 	if s.frozen == nil {
 		s.frozen = &frozen{sh: s.sh.fork(true), dir: s.sh.dir}
-		s.frozen.sh.fds.release()
+		s.frozen.sh.fds.Release()
 		s.frozen.sh.fds = nil
 	}
 	return &State{tree: s.m.fs.Snapshot(), at: s.m.now(), frozen: s.frozen}
@@ -83,7 +84,7 @@ func (s *Shell) Reset(st *State) error {
 
 func (s *Shell) become(st *State) {
 	s.frozen = st.frozen
-	s.sh.fds.release()
+	s.sh.fds.Release()
 	now := st.fork()
 	now.m, now.p, now.ctx, now.mainPID, now.ownProcess, now.jobs = s.m, s.sh.p, s.sh.ctx, s.sh.mainPID, true, s.sh.jobs
 	s.sh = now
@@ -102,9 +103,9 @@ func (st *State) Shell() *Shell {
 func (st *State) fork() *interp {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	st.sh.fds = newFdTable()
+	st.sh.fds = fd.NewTable()
 	sh := st.sh.fork(true)
-	sh.fds = newFdTable()
+	sh.fds = fd.NewTable()
 	sh.trapsInherited = false
 	sh.subshell = 0
 	return sh

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/process"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/signal"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
 )
@@ -19,7 +21,7 @@ func (c *compiler) subshell(n *syntax.Subshell) command {
 		child := sh.fork(false)
 		st := child.process0(run)
 		if child.signaled != 0 {
-			sh.tellSignal(deadChild{child.signaled, child.p.pid}, syntax.CommandText(&syntax.Command{Body: n}), true)
+			sh.tellSignal(deadChild{child.signaled, child.p.PID}, syntax.CommandText(&syntax.Command{Body: n}), true)
 		}
 		sh.reunite(child)
 		sh.foreground(1)
@@ -51,7 +53,7 @@ func (sh *interp) finish(st int) int {
 	if !sh.exiting && sh.traps.has(trapExit) && !sh.trapsInherited {
 		st = sh.runExitTrap(st)
 	}
-	if sh.opt&optInteractive == 0 && sh.ownProcess && sh.p.pending.Load()&(1<<signal.KILL) != 0 {
+	if sh.opt&optInteractive == 0 && sh.ownProcess && sh.p.Pending.Load()&(1<<signal.KILL) != 0 {
 		st = 128 + signal.KILL
 	}
 	return st & 0xff
@@ -60,9 +62,9 @@ func (sh *interp) finish(st int) int {
 // close gives up what a process holds.
 func (sh *interp) close() {
 	sh.undoAll()
-	sh.fds.release()
+	sh.fds.Release()
 	if sh.ownProcess && sh.ownedEnd {
-		sh.p.end(sh.status)
+		sh.p.End(sh.status)
 	}
 	sh.m.bytes.Add(-int64(sh.memTold))
 }
@@ -71,7 +73,7 @@ func (sh *interp) close() {
 func (sh *interp) undoAll() {
 	for _, u := range sh.undo {
 		if u.d != nil {
-			u.d.unref()
+			u.d.Unref()
 		}
 	}
 	sh.undo = nil
@@ -135,8 +137,8 @@ func (sh *interp) substitute(p *substPart) string {
 	if p.file != nil {
 		return sh.substFile(p)
 	}
-	out := &capture{m: sh.m}
-	d := newCapture(out)
+	out := fd.NewCapture(sh.m)
+	d := out.Description()
 	child := sh.fork(false)
 	child.evals++
 	child.inSubst = true
@@ -164,8 +166,8 @@ func (sh *interp) substitute(p *substPart) string {
 }
 
 // await waits until nobody can write to the capture any more: a job may have kept it.
-func (sh *interp) await(out *capture) {
-	done := out.wait()
+func (sh *interp) await(out *fd.Capture) {
+	done := out.Wait()
 	if done == nil {
 		return
 	}
@@ -177,9 +179,9 @@ func (sh *interp) await(out *capture) {
 }
 
 // captured returns the text of a capture.
-func (sh *interp) captured(out *capture) string {
-	full := out.full
-	s, told := out.text()
+func (sh *interp) captured(out *fd.Capture) string {
+	full := out.Full()
+	s, told := out.Text()
 	sh.memTold += told
 	sh.held += told
 	if full > 0 {
@@ -210,13 +212,13 @@ func (sh *interp) substFile(p *substPart) string {
 		sh.status, sh.substRan = 1, true
 		return ""
 	}
-	defer d.unref()
-	out := &capture{m: sh.m}
+	defer d.Unref()
+	out := fd.NewCapture(sh.m)
 	buf := make([]byte, 32<<10)
 	for sh.spend(len(buf) >> 8) {
-		n, err := d.read(sh.ctx, buf)
+		n, err := d.Read(sh.ctx, buf)
 		if n > 0 {
-			if _, err := out.write(buf[:n]); err != nil {
+			if _, err := out.Write(buf[:n]); err != nil {
 				break
 			}
 		}
@@ -249,21 +251,21 @@ func (p *procPart) expand(f *fields, quoted bool) {
 
 // processSubst starts the process and returns the name of its pipe.
 func (sh *interp) processSubst(p *procPart) string {
-	r, w := newPipe()
+	r, w := fd.NewPipe()
 	mine, theirs, fd := r, w, 1
 	if p.out {
 		mine, theirs, fd = w, r, 0
 	}
 	child := sh.fork(true)
 	if err := child.setFd(fd, theirs); err != nil {
-		theirs.unref()
+		theirs.Unref()
 	}
 	if _, err := sh.launch(child, p.list, "", false); err != nil {
-		mine.unref()
+		mine.Unref()
 		return "/dev/null"
 	}
 	at := 63
-	for at > 10 && sh.fds.get(at) != nil {
+	for at > 10 && sh.fds.Get(at) != nil {
 		at--
 	}
 	if err := sh.replaceFd(at, mine); err != nil {
@@ -278,7 +280,7 @@ func (sh *interp) processSubst(p *procPart) string {
 // signal, it tries once more when they have ended, as bash tries again later.
 func (sh *interp) placed(place func() error) error {
 	err := place()
-	if err != nil && sh.ctx.Err() == nil && sh.m.dying() {
+	if err != nil && sh.ctx.Err() == nil && sh.m.table.IsDying(sh.m.first) {
 		sh.m.waitDying()
 		err = place()
 	}
@@ -286,14 +288,14 @@ func (sh *interp) placed(place func() error) error {
 }
 
 // launch runs a forked process beside its parent.
-func (sh *interp) launch(child *interp, run command, text string, job bool) (*process, error) {
-	var p *process
+func (sh *interp) launch(child *interp, run command, text string, job bool) (*process.Process, error) {
+	var p *process.Process
 	err := sh.placed(func() (err error) {
-		p, err = sh.m.newProcess(sh.m.runContext(), sh.p)
+		p, err = sh.m.table.Start(sh.m.runContext(), sh.p)
 		return err
 	})
 	if err == nil && sh.m.bytes.Load() > sh.m.most.Load() {
-		p.end(0)
+		p.End(0)
 		sh.m.meet(ErrMemory)
 		child.close()
 		sh.errorf("fork: %s", Strerror(syscall.ENOMEM))
@@ -308,13 +310,13 @@ func (sh *interp) launch(child *interp, run command, text string, job bool) (*pr
 		return nil, err
 	}
 	if sh.ownProcess {
-		p.tells = sh.p
+		p.Parent = sh.p
 	}
-	child.p, child.ctx, child.ownProcess = p, p.ctx, true
+	child.p, child.ctx, child.ownProcess = p, p.Ctx, true
 	child.show(cmp.Or(strings.TrimSuffix(text, " &"), "bash"))
 	child.jobs = nil
 	child.depth = 0
-	sh.lastBg = p.pid
+	sh.lastBg = p.PID
 	if job {
 		sh.addJob(p, text)
 	} else {
@@ -322,8 +324,8 @@ func (sh *interp) launch(child *interp, run command, text string, job bool) (*pr
 	}
 	sh.m.wait.Go(func() {
 		st := child.guarded(run)
-		p.signal = child.signaled
-		p.end(st)
+		p.Signal = child.signaled
+		p.End(st)
 	})
 	return p, nil
 }
@@ -347,8 +349,8 @@ func (c *compiler) coproc(n *syntax.Coproc) command {
 	slot, pidSlot := c.lib.symbols.slot(n.Name), c.lib.symbols.slot(n.Name+"_PID")
 	text := func() string { return "coproc " + n.Name + " " + syntax.CommandText(n.Cmd) }
 	return func(sh *interp) int {
-		inR, inW := newPipe()
-		outR, outW := newPipe()
+		inR, inW := fd.NewPipe()
+		outR, outW := fd.NewPipe()
 		for _, j := range sh.jobsOf().list {
 			if j.coproc != nil && j.ended() {
 				sh.reap(j)
@@ -358,8 +360,8 @@ func (c *compiler) coproc(n *syntax.Coproc) command {
 		_, _ = child.setFd(0, inR), child.setFd(1, outW)
 		p, err := sh.launch(child, run, text(), true)
 		if err != nil {
-			inW.unref()
-			outR.unref()
+			inW.Unref()
+			outR.Unref()
 			return sh.status
 		}
 		rfd, err1 := sh.freeFd(60)
@@ -376,9 +378,9 @@ func (c *compiler) coproc(n *syntax.Coproc) command {
 			return 1
 		}
 		sh.setList(slot, []string{itoa(rfd), itoa(wfd)})
-		sh.assign(pidSlot, itoa(p.pid))
+		sh.assign(pidSlot, itoa(p.PID))
 		j := sh.jobs.list[len(sh.jobs.list)-1]
-		j.coproc = &coproc{slot, pidSlot, [2]int{rfd, wfd}, [2]*description{outR, inW}}
+		j.coproc = &coproc{slot, pidSlot, [2]int{rfd, wfd}, [2]*fd.Description{outR, inW}}
 		sh.status = 0
 		return 0
 	}

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
@@ -305,11 +306,7 @@ func (sh *interp) isTerminal(fd int64) bool {
 	if fd < 0 || fd > 1<<20 {
 		return false
 	}
-	d := sh.fds.get(int(fd))
-	if d == nil || d.host == nil {
-		return false
-	}
-	_, _, ok := d.host.terminal()
+	_, _, ok := sh.stream(sh.ctx, int(fd)).Terminal()
 	return ok
 }
 
@@ -351,12 +348,12 @@ func (sh *interp) fileTest(op byte, name string) bool {
 		return false
 	}
 	m := info.Mode
-	if fd, own := ownStream(name); own && (op == 'r' || op == 'w') {
-		want := byte(modeRead)
+	if n, own := ownStream(name); own && (op == 'r' || op == 'w') {
+		want := byte(fd.ModeRead)
 		if op == 'w' {
-			want = byte(modeWrite)
+			want = byte(fd.ModeWrite)
 		}
-		return sh.fds.get(fd).mode&want != 0
+		return sh.fds.Get(n).Mode&want != 0
 	}
 	switch op {
 	case 'a', 'e':
@@ -402,7 +399,7 @@ func (sh *interp) fileTest(op byte, name string) bool {
 // statFile is stat(2), which also knows the process's own descriptors.
 func (sh *interp) statFile(name string, follow bool) (vfs.Info, error) {
 	if fd, ok := ownStream(name); ok && follow {
-		d := sh.fds.get(fd)
+		d := sh.fds.Get(fd)
 		if d == nil {
 			return vfs.Info{}, fs.ErrNotExist
 		}

@@ -66,11 +66,11 @@ func (sh *interp) setTrap(n int, cmd *string) {
 		sh.setHandling(n, cmd)
 	}
 	if n == trapExit && sh.ownProcess {
-		sh.p.soft.Store(cmd != nil && *cmd != "")
+		sh.p.Soft.Store(cmd != nil && *cmd != "")
 	}
 	switch n {
 	case signal.CHLD:
-		sh.process().children.Store(0)
+		sh.process().Children.Store(0)
 	case trapErr:
 		sh.trapOff &^= offErr
 	case trapDebug:
@@ -99,14 +99,14 @@ func (sh *interp) hearsNot(bits uint64) {
 func (sh *interp) setHandling(n int, cmd *string) {
 	p := sh.process()
 	bit := uint64(1) << (n & 63)
-	p.handled.And(^bit)
-	p.ignored.And(^bit)
+	p.Handled.And(^bit)
+	p.Ignored.And(^bit)
 	switch {
 	case cmd == nil:
 	case *cmd == "":
-		p.ignored.Or(bit)
+		p.Ignored.Or(bit)
 	default:
-		p.handled.Or(bit)
+		p.Handled.Or(bit)
 	}
 }
 

@@ -16,12 +16,12 @@ func (sh *interp) xtrace(s string) {
 	sh.inXTrace = true
 	prefix := sh.tracePrefix()
 	sh.inXTrace = false
-	d := sh.fds.get(2)
-	if fd, ok := plainInt(sh.namedValue("BASH_XTRACEFD")); ok && sh.namedValue("BASH_XTRACEFD") != "" && sh.fds.get(int(fd)) != nil {
-		d = sh.fds.get(int(fd))
+	d := sh.fds.Get(2)
+	if fd, ok := plainInt(sh.namedValue("BASH_XTRACEFD")); ok && sh.namedValue("BASH_XTRACEFD") != "" && sh.fds.Get(int(fd)) != nil {
+		d = sh.fds.Get(int(fd))
 	}
 	if d != nil {
-		_, _ = d.write(sh.ctx, []byte(prefix+s+"\n")) // A trace that is lost is no error.
+		_, _ = d.Write(sh.ctx, []byte(prefix+s+"\n")) // A trace that is lost is no error.
 	}
 }
 

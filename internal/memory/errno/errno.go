@@ -1,4 +1,5 @@
-package shell
+// Package errno finds the error numbers of Linux in errors of Go, and their texts.
+package errno
 
 import (
 	"context"
@@ -8,7 +9,7 @@ import (
 	"syscall"
 )
 
-// texts are those of strerror(3) in the GNU C library; they are the same on every host.
+// texts are those of strerror(3) in the GNU C library. They are the same on every host.
 var texts = map[syscall.Errno]string{
 	syscall.EPERM:        "Operation not permitted",
 	syscall.ENOENT:       "No such file or directory",
@@ -60,9 +61,9 @@ var texts = map[syscall.Errno]string{
 	syscall.ECANCELED:    "Operation canceled",
 }
 
-// Errno returns the error number inside err: that of a syscall.Errno, or of the
+// Of returns the error number inside err: that of a syscall.Errno, or of the
 // io/fs sentinel that err is. It is 0 when there is none.
-func Errno(err error) syscall.Errno {
+func Of(err error) syscall.Errno {
 	var no syscall.Errno
 	switch {
 	case err == nil:
@@ -87,13 +88,13 @@ func Errno(err error) syscall.Errno {
 	return 0
 }
 
-// Strerror returns what the GNU C library calls the error inside err, without the
+// Text returns what the GNU C library calls the error inside err, without the
 // operation and path that Go puts around it. An error without a number is its own text.
-func Strerror(err error) string {
+func Text(err error) string {
 	if err == nil {
 		return "Success"
 	}
-	no := Errno(err)
+	no := Of(err)
 	if no == 0 {
 		return err.Error()
 	}

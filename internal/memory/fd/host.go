@@ -1,14 +1,19 @@
-package shell
+package fd
 
 import (
 	"context"
 	"io"
 	"sync"
 	"syscall"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/errno"
 )
 
-// hostStream is a reader or writer of the caller of Run.
-type hostStream struct {
+// unreader is an input that takes back bytes; see shell.Unreader.
+type unreader interface{ Unread(b []byte) }
+
+// Host is a reader or writer of the program that runs the shell.
+type Host struct {
 	r io.Reader
 	w io.Writer
 
@@ -22,27 +27,31 @@ type hostStream struct {
 	rest    []byte
 }
 
-func newHost(r io.Reader, w io.Writer, name string) *description {
-	h := &hostStream{r: r, w: w, done: make(chan struct{})}
-	d := &description{host: h, name: name}
+// NewHost returns a description of a reader or writer; the other one is nil.
+func NewHost(r io.Reader, w io.Writer, name string) *Description {
+	h := &Host{r: r, w: w, done: make(chan struct{})}
+	d := &Description{Host: h, Name: name}
 	if r != nil {
-		d.mode |= modeRead
+		d.Mode |= ModeRead
 	}
 	if w != nil {
-		d.mode |= modeWrite
+		d.Mode |= ModeWrite
 	}
 	d.refs.Store(1)
 	return d
 }
 
-// finish ends all use of the caller's stream: Run returns, though a job may go on.
-func (h *hostStream) finish() {
+// Done is closed when the stream is not used any more.
+func (h *Host) Done() <-chan struct{} { return h.done }
+
+// Finish ends all use of the caller's stream: the run ends, though a job may go on.
+func (h *Host) Finish() {
 	h.end.Do(func() {
 		h.late.Lock()
 		defer h.late.Unlock()
 		close(h.done)
 	})
-	h.mu.Lock() // A write that is being made ends before Run returns.
+	h.mu.Lock() // A write that is being made ends before Finish returns.
 	defer h.mu.Unlock()
 	select {
 	case data, ok := <-h.pending:
@@ -55,15 +64,15 @@ func (h *hostStream) finish() {
 	h.rest = nil
 }
 
-// unread gives back to the caller what nobody took.
-func (h *hostStream) unread(b []byte) {
-	if to, ok := h.r.(Unreader); ok && len(b) > 0 {
+// unread gives back bytes that no process has read.
+func (h *Host) unread(b []byte) {
+	if to, ok := h.r.(unreader); ok && len(b) > 0 {
 		to.Unread(b)
 	}
 }
 
 // terminal returns the size of the caller's terminal.
-func (h *hostStream) terminal() (columns, rows int, ok bool) {
+func (h *Host) terminal() (columns, rows int, ok bool) {
 	type terminal interface {
 		Terminal() (columns, rows int, ok bool)
 	}
@@ -75,7 +84,7 @@ func (h *hostStream) terminal() (columns, rows int, ok bool) {
 	return 0, 0, false
 }
 
-func (h *hostStream) finished() bool {
+func (h *Host) finished() bool {
 	select {
 	case <-h.done:
 		return true
@@ -84,7 +93,7 @@ func (h *hostStream) finished() bool {
 	}
 }
 
-func (h *hostStream) write(b []byte) (int, error) {
+func (h *Host) write(b []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.finished() {
@@ -94,7 +103,7 @@ func (h *hostStream) write(b []byte) (int, error) {
 		return 0, nil
 	}
 	n, err := h.w.Write(b)
-	if err != nil && Errno(err) == 0 {
+	if err != nil && errno.Of(err) == 0 {
 		err = syscall.EIO
 	}
 	return n, err
@@ -105,7 +114,7 @@ type lengther interface{ Len() int }
 
 // read reads from the caller's reader. One that may wait is read by a goroutine of its own, so that
 // the end of ctx ends the wait; that goroutine lasts until the reader returns.
-func (h *hostStream) read(ctx context.Context, b []byte) (int, error) {
+func (h *Host) read(ctx context.Context, b []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if _, ok := h.r.(lengther); ok {
@@ -137,7 +146,7 @@ func (h *hostStream) read(ctx context.Context, b []byte) (int, error) {
 }
 
 // fetch reads once, when somebody has asked: what nobody asks for stays with the caller.
-func (h *hostStream) fetch(to chan<- []byte) {
+func (h *Host) fetch(to chan<- []byte) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := h.r.Read(buf)
@@ -153,7 +162,7 @@ func (h *hostStream) fetch(to chan<- []byte) {
 }
 
 // deliver hands over what was fetched, or gives it back when it comes too late.
-func (h *hostStream) deliver(to chan<- []byte, data []byte) {
+func (h *Host) deliver(to chan<- []byte, data []byte) {
 	h.late.Lock()
 	defer h.late.Unlock()
 	if h.finished() {
