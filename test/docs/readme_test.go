@@ -97,7 +97,7 @@ func run(ctx context.Context, dir string) error {
 // step is a command of a console block with the output that the page shows.
 type step struct{ command, output string }
 
-// steps returns the commands of the README's console blocks.
+// steps returns the commands of a page's console blocks.
 func steps(text string) []step {
 	var all []step
 	for _, block := range blocks(text, "console") {
@@ -115,7 +115,7 @@ func steps(text string) []step {
 // Its words may change; what a command prints itself may not.
 var ownWords = regexp.MustCompile(`(?m)^(agent-sandbox: |hint: |  ).*\n`)
 
-func Test_The_README_Shows_What_Its_Commands_Print(t *testing.T) {
+func Test_Pages_Show_What_Their_Commands_Print(t *testing.T) {
 	t.Parallel()
 	base := scratch(t)
 	programs := installed(t, base)
@@ -142,9 +142,22 @@ func Test_The_README_Shows_What_Its_Commands_Print(t *testing.T) {
 		cmd.Env = []string{"HOME=" + home, "PATH=/usr/bin:/bin"}
 		_ = cmd.Run() // the session has destroyed it
 	})
-	text := readme(t)
+	for _, name := range []string{"README.md", "docs/memory.md"} {
+		checkSession(t, name, func(command string) (string, error) { return shell(home+"/shop", command) })
+	}
+}
+
+// checkSession runs the commands of a page and compares what they print with what the page shows, or writes it with -update.
+func checkSession(t *testing.T, name string, run func(command string) (string, error)) {
+	t.Helper()
+	file := filepath.Join(top, name)
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(data)
 	for _, s := range steps(text) {
-		out, err := shell(home+"/shop", s.command)
+		out, err := run(s.command)
 		if _, failed := errors.AsType[*exec.ExitError](err); err != nil && !failed {
 			t.Fatal(err)
 		}
@@ -153,11 +166,11 @@ func Test_The_README_Shows_What_Its_Commands_Print(t *testing.T) {
 			continue
 		}
 		if got, want := ownWords.ReplaceAllString(out, ""), ownWords.ReplaceAllString(s.output, ""); got != want {
-			t.Errorf("%s\nprints: %sREADME: %s", s.command, out, s.output)
+			t.Errorf("%s\nprints: %s%s shows: %s", s.command, out, name, s.output)
 		}
 	}
 	if *update {
-		if err := os.WriteFile(filepath.Join(top, "README.md"), []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
