@@ -78,7 +78,7 @@ escapes() { go_test "" -parallel 8 -skip "$cluster_tests" ./test/e2e/escape; }
 engine_and_cluster() {
   local packages starts=
   if [[ $with_cluster = yes && -z ${KUBECONFIG-} ]]; then
-    "$top/test/testbed/up.sh" </dev/null >"$scratch/cluster.log" 2>&1 &
+    { "$top/test/testbed/up.sh" && "$top/test/testbed/agents.sh"; } </dev/null >"$scratch/cluster.log" 2>&1 &
     starts=$!
   fi
   mapfile -t packages < <(engine_packages | grep -v /test/e2e/)

@@ -12,9 +12,11 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
-// patience is how long a console waits for text before the test fails.
+// patience is how long a console waits for text on an idle machine before the test fails.
 const patience = 20 * time.Second
 
 // console is a program on a terminal of its own, with somebody at the keyboard.
@@ -114,7 +116,8 @@ func (c *console) take(re *regexp.Regexp) bool {
 func (c *console) expect(pattern string) {
 	c.t.Helper()
 	re := regexp.MustCompile(pattern)
-	timeout := time.After(patience)
+	limit := deadline.Scale(patience)
+	timeout := time.After(limit)
 	for open := true; !c.take(re); {
 		if !open {
 			c.t.Fatalf("it ended without %q: %q", pattern, c.text)
@@ -124,7 +127,7 @@ func (c *console) expect(pattern string) {
 		case <-timeout:
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			c.t.Fatalf("no %q within %s: %q", pattern, patience, c.text)
+			c.t.Fatalf("no %q within %s: %q", pattern, limit, c.text)
 		}
 	}
 }
@@ -150,12 +153,13 @@ func (c *console) touch(name string) {
 func (c *console) wait() (int, string) {
 	c.t.Helper()
 	err := c.cmd.Wait()
-	timeout := time.After(patience)
+	limit := deadline.Scale(patience)
+	timeout := time.After(limit)
 	for more := true; more; {
 		select {
 		case _, more = <-c.news:
 		case <-timeout:
-			c.t.Fatalf("it ended, and somebody still holds its terminal after %s", patience)
+			c.t.Fatalf("it ended, and somebody still holds its terminal after %s", limit)
 		}
 	}
 	var exit *exec.ExitError

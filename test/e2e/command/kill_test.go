@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // Killed at any moment of its start, agent-sandbox leaves nobody behind who goes on to
@@ -47,7 +49,7 @@ func Test_A_Start_That_Is_Killed_Executes_Nothing_More(t *testing.T) {
 	}
 }
 
-// waitGone gives a process a second to end.
+// waitGone gives a process the time to end: a second on an idle machine.
 func waitGone(t *testing.T, pid int) {
 	t.Helper()
 	fd, err := unix.PidfdOpen(pid, 0)
@@ -56,7 +58,7 @@ func waitGone(t *testing.T, pid int) {
 	}
 	defer unix.Close(fd)
 	poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-	if _, err := unix.Poll(poll, 1000); err != nil {
+	if _, err := unix.Poll(poll, int(deadline.Scale(time.Second).Milliseconds())); err != nil {
 		t.Log(err)
 	}
 }

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // attempt is one that is under way.
@@ -27,14 +29,14 @@ type attempt struct {
 	inside bool // a sandbox
 }
 
-// patience is how long an attempt may take.
+// patience is how long an attempt may take on an idle machine.
 const patience = 90 * time.Second
 
 // attempt makes the attempt, inside a sandbox or on the bare host.
 func (c *escape) attempt(h *host, inside bool, flags []string) (o outcome) {
 	h.t.Helper()
 	h.snapshot()
-	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(h.t.Context(), deadline.Scale(patience))
 	defer cancel()
 	if inside {
 		destroy, refused := c.keep(ctx, h, flags)

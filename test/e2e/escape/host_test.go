@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 // canary is part of every secret of the host.
@@ -438,12 +440,12 @@ func (h *host) stopOurs() (stopped []int) {
 // gone waits until processes that were found have ended: a pod waits first whether its client comes back.
 func (h *host) gone(found []process) error {
 	if h.wall.pod {
-		return gone(found, time.Minute)
+		return gone(found, deadline.Scale(time.Minute))
 	}
-	return gone(found, endTime)
+	return gone(found, deadline.Scale(endTime))
 }
 
-// endTime is how long the end of processes takes that nobody stops.
+// endTime is how long processes that nothing stops take to end on an idle machine.
 const endTime = 10 * time.Second
 
 // gone waits for so long until processes have ended.

@@ -18,6 +18,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils"
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
 const (
@@ -67,7 +68,7 @@ func (a *attack) run(t *testing.T) {
 	start := time.Now()
 	res, err := sh.Run(ctx, prelude+a.script, shell.Stdio{Stdout: io.Discard, Stderr: &stderr})
 	took := time.Since(start)
-	if took > attackTime+attackMargin {
+	if took > attackTime+deadline.Scale(attackMargin) {
 		t.Errorf("it took %v", took)
 	}
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
@@ -121,7 +122,7 @@ func attackedShell(t *testing.T) *shell.Shell {
 func worksStill(t *testing.T, sh *shell.Shell) {
 	t.Helper()
 	var out bytes.Buffer
-	ctx, cancel := context.WithTimeout(t.Context(), attackTime+attackMargin)
+	ctx, cancel := context.WithTimeout(t.Context(), attackTime+deadline.Scale(attackMargin))
 	defer cancel()
 	res, err := sh.Run(ctx, `kill -9 -1 2> /dev/null; wait; unset x y z a m; set --; echo ok; cat /keep; echo $(echo fine) | cat; (echo sub); [ ! -e /proj/big ] || rm /proj/big`,
 		shell.Stdio{Stdout: &out}) // Its stderr tells of jobs that were killed.
@@ -177,14 +178,14 @@ func watchMemory(t *testing.T) (peak func() uint64) {
 
 func waitForGoroutines(t *testing.T, want int) {
 	t.Helper()
-	deadline := time.NewTimer(10 * time.Second)
-	defer deadline.Stop()
+	limit := time.NewTimer(deadline.Scale(10 * time.Second))
+	defer limit.Stop()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for runtime.NumGoroutine() > want {
 		select {
 		case <-tick.C:
-		case <-deadline.C:
+		case <-limit.C:
 			stacks := make([]byte, 1<<16)
 			t.Fatalf("%d goroutines are left, %d were there before:\n%s", runtime.NumGoroutine(), want, stacks[:runtime.Stack(stacks, true)])
 		}
