@@ -35,6 +35,7 @@ func run(ctx context.Context) error {
 	npm := flag.String("npm", "", "node_modules `DIR` with srt; empty: without srt")
 	rounds := flag.Int("rounds", 40, "rounds that count, after three that warm up")
 	parts := flag.Bool("parts", false, "only the parts of a start, against minimal bubblewrap")
+	before := flag.String("before", "", "another agent-sandbox, to compare the start of `FILE` with; empty: none")
 	flag.Parse()
 	if *rounds < 1 || flag.NArg() > 0 {
 		return fmt.Errorf("expected flags only, and at least one round")
@@ -53,7 +54,7 @@ func run(ctx context.Context) error {
 			err = s.report(ctx, *rounds)
 		}
 		if err == nil {
-			err = s.reportPhases(ctx, *rounds)
+			err = s.reportPhases(ctx, *rounds, *before)
 		}
 		if err := os.RemoveAll(s.base); err != nil {
 			return err

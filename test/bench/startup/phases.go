@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -23,6 +24,7 @@ const (
 	unshare = "bwrap, namespaces and a read-only /"
 	base    = "the same, /dev, /proc and /run"
 	planned = "the same, the policy's mounts"
+	earlier = "`exec -- true` of the program before"
 )
 
 // nothing is the flag with which this program ends at once: the start of a trivial Go program.
@@ -113,11 +115,11 @@ func phaseTable(cases []*contender) string {
 	return b.String()
 }
 
-// workTable compares what does not depend on how busy the machine is.
-func workTable(cases []*contender) string {
+// workTable compares what depends little on how busy the machine is, of the cases of these names.
+func workTable(cases []*contender, names []string) string {
 	var b bytes.Buffer
 	b.WriteString("| what | processor time, ms | switches of context |\n|---|---|---|\n")
-	for _, name := range []string{minimal, version, dryRun, inside} {
+	for _, name := range names {
 		c := find(cases, name)
 		fmt.Fprintf(&b, "| %s | %s | %d |\n", name, ms(median(c.cpu)), median(c.switches))
 	}
@@ -138,8 +140,8 @@ func (c *contender) work(cmd *exec.Cmd) {
 	c.switches = append(c.switches, usage.Nvcsw+usage.Nivcsw)
 }
 
-// reportPhases measures and prints one user's start by its parts.
-func (s *stage) reportPhases(ctx context.Context, rounds int) error {
+// reportPhases measures and prints one user's start by its parts, beside that of another agent-sandbox; empty: without one.
+func (s *stage) reportPhases(ctx context.Context, rounds int, before string) error {
 	full, err := s.raw(ctx)
 	if err != nil {
 		return err
@@ -150,9 +152,18 @@ func (s *stage) reportPhases(ctx context.Context, rounds int) error {
 	}
 	full.against = minimal
 	cases := append(parts, full, &contender{name: inside, args: []string{s.command, "exec", "--", "/bin/true"}, against: minimal})
+	names := []string{minimal, version, dryRun, inside}
+	if before != "" {
+		old := filepath.Join(s.base, "bin", "before", "agent-sandbox")
+		if err := errors.Join(os.MkdirAll(filepath.Dir(old), 0o755), copyProgram(before, old)); err != nil {
+			return err
+		}
+		cases = append(cases, &contender{name: earlier, args: []string{old, "exec", "--", "/bin/true"}, against: minimal})
+		names = append(names, earlier)
+	}
 	if err := measure(ctx, s, cases, rounds); err != nil {
 		return err
 	}
-	fmt.Printf("Parts of a start, as %s, %d rounds, milliseconds:\n\n%s\n%s\n%s\n", s.who(), rounds, table(cases), phaseTable(cases), workTable(cases))
+	fmt.Printf("Parts of a start, as %s, %d rounds, milliseconds:\n\n%s\n%s\n%s\n", s.who(), rounds, table(cases), phaseTable(cases), workTable(cases, names))
 	return nil
 }
