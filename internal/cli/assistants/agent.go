@@ -11,7 +11,7 @@ import (
 func NewAgent(a *console.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agent COMMAND",
-		Short: "assistants, and what coding agents did",
+		Short: "run, list and check assistants",
 		Long: `An assistant is a directory: a model, prompts, skills, tools and hooks. Its model is
 called directly, or works as a coding agent in a sandbox.
 Runs of Claude Code, Codex and Cursor are the same here: the same events, the same result.`,

@@ -60,7 +60,7 @@ func manageChats(ctx context.Context, a *console.App, f chatFlags) (err error) {
 func only(found []store.Chat, id string) (store.Chat, error) {
 	switch len(found) {
 	case 0:
-		return store.Chat{}, sandbox.Errorf(sandbox.NotFound, "there is no chat %s", id).WithHint("list them with 'agent-sandbox agent chats'")
+		return store.Chat{}, sandbox.Errorf(sandbox.NotFound, "no chat %q", id).WithHint("list them with 'agent-sandbox agent chats'")
 	case 1:
 		return found[0], nil
 	}

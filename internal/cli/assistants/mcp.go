@@ -12,7 +12,7 @@ import (
 type mcpFlags struct {
 	host.Options
 	stage string // empty: the workspace itself
-	in    string // a sandbox that lives on; empty: one for this client
+	in    string // a persistent sandbox; empty: one for this client
 }
 
 // NewMCP returns the command mcp.
@@ -20,11 +20,11 @@ func NewMCP(a *console.App) *cobra.Command {
 	var f mcpFlags
 	cmd := &cobra.Command{
 		Use:   "mcp [flags]",
-		Short: "serve a sandbox to a client of the Model Context Protocol",
+		Short: "serve a sandbox over the Model Context Protocol",
 		Long: `An MCP server on standard input and output, for any client that starts servers as
 its children. Its tools are run, read, write and list, and snapshot, restore and
 snapshots where the backend has them. The sandbox is this client's alone and ends with
-it, unless --in names one that lives on. What a client cancels is killed with all that
+it, unless --in names a persistent one. What a client cancels is killed with all that
 it started.`,
 		Example: `agent-sandbox mcp
 agent-sandbox mcp --backend virtual

@@ -61,7 +61,7 @@ type streams struct {
 	io.Writer
 }
 
-// Close closes standard input, so that nobody waits for it; what else is written has a reader.
+// Close closes standard input, so that no read waits for it; what else is written has a reader.
 func (s streams) Close() error {
 	if c, ok := s.Reader.(io.Closer); ok {
 		return c.Close()

@@ -16,7 +16,7 @@ const pipelineProgram = "agent-sandbox-agent"
 
 // becomePipeline becomes that program, which begins anew: nothing has been started yet.
 func becomePipeline() error {
-	return sandbox.Errorf(sandbox.Unavailable, "assistants are run by a program of their own: %w", program.Become(pipelineProgram)).
+	return sandbox.Errorf(sandbox.Unavailable, "assistants need a program of their own: %w", program.Become(pipelineProgram)).
 		WithHint("install it beside this one: make install")
 }
 

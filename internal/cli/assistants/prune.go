@@ -18,8 +18,8 @@ func newAgentPrune(a *console.App) *cobra.Command {
 	var f pruneFlags
 	cmd := &cobra.Command{
 		Use:   "prune [flags]",
-		Short: "remove the workspaces of chats that nobody uses any more",
-		Long: `Those that nobody has used for a week, and never one in use. Chats and what was said
+		Short: "remove the workspaces of chats that are not used any more",
+		Long: `Those that were not used for a week, and never one in use. Chats and what was said
 in them stay, but for --history; what runs cost stays booked. Without this command
 'agent run' does it after three o'clock at night, once a day.`,
 		Example: `agent-sandbox agent prune --dry-run

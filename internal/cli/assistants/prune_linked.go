@@ -11,7 +11,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 )
 
-// pruneAgents removes what nobody has used for long.
+// pruneAgents removes what was not used for long.
 func pruneAgents(ctx context.Context, a *console.App, f pruneFlags) (err error) {
 	relay, ctx := console.StartRelay(ctx, false, a.Err.Say)
 	defer relay.Stop()

@@ -48,7 +48,7 @@ agent-sandbox agent replay --json run.jsonl | jq 'select(.response) | .response.
 	flags := cmd.Flags()
 	flags.StringVar(&f.format, "format", "", "the `FORMAT`: claude, codex, cursor or events; else it is found out")
 	flags.BoolVar(&f.json, "json", false, "print events as JSON lines, the response last")
-	flags.BoolVar(&f.thinking, "thinking", false, "print what the model thought, too")
+	flags.BoolVar(&f.thinking, "thinking", false, "also print what the model thought")
 	console.Describe(cmd, `  0    the recorded run succeeded
   1    it failed, or was over before it had a result
   125  something went wrong, and what FILE is, is not a recorded run`)

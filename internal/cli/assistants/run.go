@@ -20,7 +20,7 @@ func newAgentRun(a *console.App) *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run [flags] NAME [PROMPT...]",
-		Short: "ask an assistant",
+		Short: "run an assistant",
 		Long: `The assistant answers, directly or by a coding agent in a sandbox, as its package
 says. The prompt is PROMPT, or standard input, or both: then what comes in is added
 to it. On a terminal all that happens is printed as it comes, what the agent says
@@ -54,12 +54,12 @@ agent-sandbox agent run coder --json "fix the test" | jq 'select(.type == "respo
 	flags.StringVar(&f.chat, "chat", "", "go on with the chat `ID`, or begin one that is called so")
 	flags.StringArrayVar(&f.attach, "attach", nil, "give it `FILE`, again for more")
 	flags.StringVar(&f.work, "work", "", "let it work on `DIR` instead of the chat's own workspace")
-	flags.StringVar(&f.backend, "backend", "", "the kind of wall: `NAME` is bwrap, docker or kube")
+	flags.StringVar(&f.backend, "backend", "", "the backend `NAME`: bwrap, docker or kube")
 	flags.StringVar(&f.user, "user", "", "ask for `USER`, to whom it is booked (default: the user of this process)")
-	flags.StringVar(&f.locale, "locale", "", "the `LOCALE` that hooks are told, such as de-DE")
+	flags.StringVar(&f.locale, "locale", "", "the `LOCALE` that hooks get, such as de-DE")
 	flags.BoolVar(&f.wait, "wait", false, "wait for another request on the chat, instead of failing")
 	flags.BoolVar(&f.json, "json", false, "print events as JSON lines, the response last")
-	flags.BoolVar(&f.thinking, "thinking", false, "print what the model thought, too")
+	flags.BoolVar(&f.thinking, "thinking", false, "also print what the model thought")
 	return console.Describe(cmd, `  0    it answered
   1    it failed, or was interrupted before it had an answer
   125  something went wrong before it began

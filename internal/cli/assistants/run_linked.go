@@ -158,7 +158,7 @@ func assistantRequest(a *console.App, name, prompt string, f runFlags) (r agent.
 		prompt += string(data)
 	}
 	if prompt == "" && len(f.attach) == 0 {
-		return r, end, console.UsageError("agent-sandbox agent run", "there is no prompt, neither as an argument nor on standard input")
+		return r, end, console.UsageError("agent-sandbox agent run", "no prompt: expected an argument or standard input")
 	}
 	r = agent.Request{User: f.user, Chat: f.chat, Assistant: name, Prompt: message.New(message.User, prompt), Locale: f.locale, Wait: f.wait}
 	if f.work != "" {
@@ -178,7 +178,7 @@ func assistantRequest(a *console.App, name, prompt string, f runFlags) (r agent.
 	return r, end, nil
 }
 
-// piped reports whether input is a pipe or a file, so that somebody means it to be read beside a prompt. A socket, as some
+// piped reports whether input is a pipe or a file, so that it is meant to be read beside a prompt. A socket, as some
 // services have it for standard input, may never end.
 func piped(in any) bool {
 	f, ok := in.(*os.File)
@@ -211,7 +211,7 @@ func newPipeline(a *console.App, h host.Host, root *assistant.Root, books *store
 	})
 	return p, func() {
 		servers.Close()
-		_ = models.Close() // connections that nobody uses
+		_ = models.Close() // idle connections
 		_ = engine.Close() // workers are killed
 	}, nil
 }

@@ -19,7 +19,7 @@ import (
 func NewSkill(a *console.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "skill COMMAND",
-		Short: "check, list and show the skills that agents find",
+		Short: "list, show and check skills",
 		Long: `A skill is a directory with a SKILL.md (agentskills.io): what it is for, then
 instructions. Skills are found in .agents/skills and .claude/skills of the project
 and of the home; of two with one name the project's wins. Nothing of a skill is run.`,
@@ -115,7 +115,7 @@ descriptions only.`,
 		},
 	}
 	places.add(cmd)
-	cmd.Flags().BoolVar(&prompt, "prompt", false, "print what a model is told of them")
+	cmd.Flags().BoolVar(&prompt, "prompt", false, "print the skills as models see them")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	return console.Describe(cmd, console.ExitSimple)
 }

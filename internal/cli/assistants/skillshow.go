@@ -52,7 +52,7 @@ when it uses the skill.`,
 	}
 	cmd.ValidArgsFunction = places.complete(a)
 	places.add(cmd)
-	cmd.Flags().BoolVar(&prompt, "prompt", false, "print what a model is told of it")
+	cmd.Flags().BoolVar(&prompt, "prompt", false, "print the skill as models see it")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	return console.Describe(cmd, console.ExitSimple)
 }

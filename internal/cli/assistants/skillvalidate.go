@@ -20,7 +20,7 @@ func newSkillValidate(a *console.App) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "validate [flags] PATH...",
-		Short: "say all that is wrong with skills",
+		Short: "check skills",
 		Long: `PATH is a skill's directory or its SKILL.md. The verdict is that of the format's
 reference validator; warnings do not change it. Each problem is a line:
 FILE:LINE: error or warning: what is wrong.`,

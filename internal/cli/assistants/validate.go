@@ -13,7 +13,7 @@ func newAgentValidate(a *console.App) *cobra.Command {
 	var root string
 	cmd := &cobra.Command{
 		Use:   "validate [flags] [NAME...]",
-		Short: "say all that is wrong with assistants",
+		Short: "check assistants and connectors",
 		Long: rootText + `
 Without a NAME all of them are checked, and all connectors. Each problem is a line:
 FILE:LINE: KEY: what was found, what was expected (the fix). Warnings change nothing.

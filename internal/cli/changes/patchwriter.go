@@ -9,7 +9,7 @@ import (
 )
 
 // patchWriter writes a patch. For a terminal it escapes what would drive it: the
-// contents are those of a program that nobody has read.
+// contents come from a program that is not trusted.
 type patchWriter struct {
 	out             io.Writer
 	terminal, color bool

@@ -20,7 +20,7 @@ import (
 func NewStage(a *console.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stage COMMAND",
-		Short: "look at, apply or discard what staged commands wrote",
+		Short: "list, show, apply or discard stages",
 		Long: `'agent-sandbox exec --stage[=NAME]' runs a command on a copy-on-write view of the
 workspace: the command sees its own changes, and the workspace stays as it is until
 they are applied. A next run with the same NAME goes on where the last one ended.`,

@@ -6,7 +6,7 @@ const (
   125  something went wrong`
 	ExitExec = `  N    the command's own exit status; 128+n when signal n killed it
   124  the wall-clock limit passed
-  125  the sandbox could not be built, or failed
+  125  the sandbox could not be created, or failed
   126  the command cannot be executed
   127  the command does not exist in the sandbox
   130  interrupted`

@@ -45,7 +45,7 @@ func (p *Printer) Line(text string) { p.Raw(Escape(text) + "\n") }
 func (p *Printer) Raw(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, _ = io.WriteString(p.w, text) // nobody is left to be told
+	_, _ = io.WriteString(p.w, text) // there is no other place for the message
 }
 
 // Debug writes one line under the heading of its phase.

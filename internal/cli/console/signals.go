@@ -30,7 +30,7 @@ type Relay struct {
 	// Of the loop, and after done of stop.
 	run     *sandbox.Running // nil: the command does not run yet
 	asked   syscall.Signal   // the first signal that asked for the end
-	expired <-chan time.Time // the end of the grace period; nil: nobody asked
+	expired <-chan time.Time // the end of the grace period; nil: no signal asked
 	killed  syscall.Signal   // the signal for which we killed the sandbox
 }
 

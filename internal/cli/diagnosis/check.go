@@ -14,7 +14,7 @@ func NewCheck(a *console.App) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "check",
-		Short:   "tell whether this runs inside a sandbox",
+		Short:   "report whether this process runs in a sandbox",
 		Example: "agent-sandbox check && echo already inside\nagent-sandbox exec -- agent-sandbox check",
 		Args:    console.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

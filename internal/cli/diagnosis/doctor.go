@@ -28,7 +28,7 @@ func NewDoctor(a *console.App) *cobra.Command {
 	var cluster host.Cluster
 	cmd := &cobra.Command{
 		Use:   "doctor [flags]",
-		Short: "tell what this host lets a sandbox enforce",
+		Short: "show what this host can enforce",
 		Long: `Each line is a rule: enforced (✓), emulated (~), or impossible (✗) with the layer
 that forbids it and one line that would change that. Nothing is changed.`,
 		Example: "agent-sandbox doctor\nagent-sandbox doctor --verify\nagent-sandbox doctor --json | jq .ok",

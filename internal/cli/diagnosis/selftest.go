@@ -33,7 +33,7 @@ func NewSelftest(a *console.App) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "selftest [flags]",
-		Short: "prove in real sandboxes that the promises hold here",
+		Short: "run the contract of all backends on this host",
 		Long: `Runs the contract that every backend has to pass, with real sandboxes in temporary
 directories on this host, and prints a line for each case.`,
 		Example: "agent-sandbox selftest\nagent-sandbox selftest --run 'exit|signal'",
@@ -52,7 +52,7 @@ directories on this host, and prints a line for each case.`,
 
 // notHere is the error of a contract whose directories would have to be on a cluster's nodes, too.
 func notHere() error {
-	return sandbox.Errorf(sandbox.Unsupported, "the contract works in directories of this host, which a pod does not share").
+	return sandbox.Errorf(sandbox.Unsupported, "the contract needs directories of this host, which a pod does not share").
 		WithHint("'agent-sandbox doctor --backend kube --verify' tries it in pods")
 }
 

@@ -112,7 +112,7 @@ func splitPlace(cmd *cobra.Command, arg string) (name, inside string, err error)
 	return name, inside, nil
 }
 
-// withSandbox does something with a sandbox that lives on.
+// withSandbox calls do with a persistent sandbox.
 func withSandbox(ctx context.Context, a *console.App, name string, at inventory.Place, do func(context.Context, *sandbox.Sandbox) error) (err error) {
 	relay, ctx := console.StartRelay(ctx, false, a.Err.Say)
 	defer relay.Stop()

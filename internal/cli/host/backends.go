@@ -32,7 +32,7 @@ type DriverOptions struct {
 type Cluster struct {
 	Context, Namespace, guestImage, runtimeClass, warmPool string
 
-	Storage      sandbox.Bytes // of those that live on; 0: the backend's choice
+	Storage      sandbox.Bytes // of persistent sandboxes; 0: the backend's choice
 	StorageClass string
 }
 
@@ -71,7 +71,7 @@ func NewDriver(name string, h Host, k DriverOptions) (sandbox.Driver, error) {
 
 // AddBackendFlag adds --backend.
 func AddBackendFlag(fs *pflag.FlagSet, name *string) {
-	fs.StringVar(name, "backend", "", "the kind of wall: `NAME` is bwrap, docker, kube, or virtual\n(in memory)")
+	fs.StringVar(name, "backend", "", "the backend `NAME`: bwrap, docker, kube, or virtual\n(in memory)")
 }
 
 // Docker is the one that repositories' sandboxes have.

@@ -42,7 +42,7 @@ func Create(ctx context.Context, a *console.App, o *Options, stage string, refus
 func ExplainUnavailable(ctx context.Context, a *console.App, d sandbox.Driver, err error) error {
 	if Inside() {
 		return sandbox.Errorf(sandbox.Unavailable, "%w", err).
-			WithHint("this is inside a sandbox already, and user namespaces are closed in it; open them outside with --userns")
+			WithHint("this process runs in a sandbox without user namespaces; allow them outside with --userns")
 	}
 	report, cerr := d.Check(ctx)
 	if cerr != nil {
@@ -52,9 +52,9 @@ func ExplainUnavailable(ctx context.Context, a *console.App, d sandbox.Driver, e
 		if f.Needed && f.State == sandbox.Impossible {
 			e := sandbox.Errorf(sandbox.Unavailable, "%s cannot run here: %s: %s", d.Name(), f.Rule, f.Detail)
 			if f.Fix != "" {
-				return e.WithHint("%s; 'agent-sandbox doctor' tells more", f.Fix)
+				return e.WithHint("%s; see 'agent-sandbox doctor'", f.Fix)
 			}
-			return e.WithHint("'agent-sandbox doctor' tells more")
+			return e.WithHint("see 'agent-sandbox doctor'")
 		}
 	}
 	return err

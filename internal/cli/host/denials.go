@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	maxDenials  = 100 // kept: what is inside decides how many there are
+	maxDenials  = 100 // commands decide how many there are
 	fewDenials  = 8   // listed after a run
 	shortDenial = 200 // bytes of one that is listed
 )

@@ -103,13 +103,13 @@ func Cause(err error) error {
 	return err
 }
 
-// LocateHome finds our directories, of which a kept sandbox needs no working directory.
+// LocateHome finds our directories, without a working directory, which persistent sandboxes do not need.
 func LocateHome(a *console.App) (Host, error) {
 	home, err := HomeDir(a.Env)
 	return Host{Home: home, Data: dataDir(a.Env, home), Env: a.Env}, err
 }
 
-// Sandboxes is where sandboxes live on: those of this user's processes, and what is known here of pods.
+// Sandboxes is the store of persistent sandboxes: those of this user's processes, and what is known here of pods.
 func (h Host) Sandboxes() persist.Store {
 	return persist.Store{Dir: filepath.Join(h.Data, "sandboxes")}
 }

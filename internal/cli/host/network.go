@@ -31,7 +31,7 @@ func registerNetwork(fs *pflag.FlagSet, p *sandbox.Policy) {
 	lists("deny", "refuse what a `RULE`[,...] names, whatever is allowed", &n.Deny, splitRules)
 	lists("private-host", "let an allowed `NAME`[,...] stand for private addresses", &n.PrivateHosts, splitItems)
 	lists("publish", "make a port of the sandbox one of 127.0.0.1: `[HOSTPORT:]PORT`[,...]", &n.Publish, splitItems)
-	console.AddFlag(fs, "secret", "", "keep a variable outside, and put its value into requests to\nhosts: `NAME=HOST`[,...]", func(s string) error {
+	console.AddFlag(fs, "secret", "", "do not pass a variable, and put its value into requests to\nhosts: `NAME=HOST`[,...]", func(s string) error {
 		return setSecret(&p.Secrets, s)
 	})
 	console.AddFlag(fs, "ca", "", "open TLS where a rule needs it, signed by an `ephemeral|FILE` CA", func(s string) error {

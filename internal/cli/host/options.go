@@ -22,7 +22,7 @@ type Options struct {
 	Cluster  Cluster        // --context, --namespace, --guest-image, --runtime-class, --warm-pool
 	Debug    bool           // --debug
 
-	Resident bool // commands share one set of walls; no flag
+	Resident bool // commands share one isolation; not a flag
 }
 
 // Register adds the flags of o to fs.
@@ -53,7 +53,7 @@ func (o *Options) Register(fs *pflag.FlagSet) {
 	console.AddFlag(fs, "limit", "", "bound a resource: `NAME=VALUE`[,...] of wall=90s output=1MiB\nmemory=2GiB tmp=1GiB file=1GiB pids=100 cpu=1.5", func(s string) error {
 		return setLimits(&p.Limits, s)
 	})
-	fs.BoolVar(&o.Debug, "debug", false, "tell on stderr what is decided and why")
+	fs.BoolVar(&o.Debug, "debug", false, "print decisions and their reasons on stderr")
 }
 
 func setCommands(rules *map[string]sandbox.CommandRule, s string) error {

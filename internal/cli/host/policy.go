@@ -57,7 +57,7 @@ func debugLayers(a *console.App, sources policy.Sources, layers []sandbox.Layer)
 }
 
 // ConfiguredBackend is the backend that the configuration names, or "". A project that
-// nobody trusts must not choose its own wall.
+// is not trusted must not choose its own isolation.
 func ConfiguredBackend(layers []sandbox.Layer) string {
 	name := ""
 	for _, l := range layers {

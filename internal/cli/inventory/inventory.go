@@ -16,7 +16,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// NewLifecycle makes a backend's sandboxes live on. Where they are pods this is the first thing that is done: this process
+// NewLifecycle returns the lifecycle of a backend's persistent sandboxes. Where they are pods this is the first thing that is done: this process
 // may become another program, which begins anew.
 func NewLifecycle(backend string, h host.Host, k host.DriverOptions, l Lifetime) (persist.Lifecycle, error) {
 	if backend == host.Kube {
@@ -26,11 +26,11 @@ func NewLifecycle(backend string, h host.Host, k host.DriverOptions, l Lifetime)
 	if err != nil {
 		return nil, err
 	}
-	d.Idle, d.TTL, d.Warm = l.Idle, l.Ttl, l.Warm
+	d.Idle, d.TTL, d.Warm = l.Idle, l.TTL, l.Warm
 	return d, nil
 }
 
-// NewDriver makes a backend's sandboxes live on, with this program as their keeper.
+// NewDriver returns the driver of a backend's persistent sandboxes, with this program as their keeper.
 func NewDriver(backend string, h host.Host) (*persist.Driver, error) {
 	inner, err := host.NewDriver(backend, h, host.DriverOptions{})
 	if err != nil {
@@ -51,7 +51,7 @@ type Place struct {
 
 // Register adds the flags of p to fs.
 func (at *Place) Register(fs *pflag.FlagSet) {
-	fs.StringVar(&at.Backend, "backend", "", "one of the backend `NAME`; with kube also pods that others made")
+	fs.StringVar(&at.Backend, "backend", "", "find it at the backend `NAME`; with kube also pods of other users")
 	host.AddPlaceFlags(fs, &at.Cluster)
 }
 
@@ -68,7 +68,7 @@ func (at Place) Check() error {
 	return nil
 }
 
-// Sandbox is a sandbox that lives on, and who keeps it.
+// Sandbox is a persistent sandbox, and the lifecycle that finds it.
 type Sandbox struct {
 	persist.Lifecycle
 

@@ -10,10 +10,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Lifetime is how long a sandbox lives, and what is kept ready for the next one.
+// Lifetime is how long a sandbox lives, and what is prepared for the next one.
 type Lifetime struct {
 	Stage     string
-	Idle, Ttl time.Duration
+	Idle, TTL time.Duration
 	Warm      int
 
 	Storage      sandbox.Bytes // 0: the backend's choice
@@ -24,7 +24,7 @@ type Lifetime struct {
 func (k *Lifetime) Register(fs *pflag.FlagSet) {
 	host.AddStageFlag(fs, &k.Stage)
 	fs.DurationVar(&k.Idle, "idle", 0, "stop it when no command has run for `TIME`, such as 30m; 0: never")
-	fs.DurationVar(&k.Ttl, "ttl", 0, "destroy it when `TIME` has passed, but not while a command runs; 0: never")
+	fs.DurationVar(&k.TTL, "ttl", 0, "destroy it when `TIME` has passed, but not while a command runs; 0: never")
 	fs.IntVar(&k.Warm, "warm", 0, "keep `N` more like it prepared, of which the next one like it is one (docker)")
 	console.AddFlag(fs, "storage", "", "give its volume `SIZE`, of which it has 10GiB otherwise (kube)", func(s string) (err error) {
 		k.Storage, err = sandbox.ParseBytes(s)

@@ -21,12 +21,12 @@ func NewCreate(a *console.App) *cobra.Command {
 	var k inventory.Lifetime
 	cmd := &cobra.Command{
 		Use:   "create [flags] [NAME]",
-		Short: "make a sandbox that lives on",
+		Short: "create a persistent sandbox",
 		Long: `The sandbox has this policy until it is destroyed, and its commands share what
 is in its /tmp and what runs in the background. Without a NAME it gets one, which
-is printed. One in a cluster (--backend kube) is everybody's who may use its
-namespace, and works on a volume with a copy of the project; here is kept where it
-is, so that the other commands find it by its name.`,
+is printed. A pod (--backend kube) is usable by all users of its namespace, and
+works on a volume with a copy of the project; this machine records where it is, so
+that the other commands find it by its name.`,
 		Example: `agent-sandbox create work
 agent-sandbox exec --in work -- npm install
 agent-sandbox create --allow packages.example.com --idle 30m --ttl 8h
@@ -38,7 +38,7 @@ agent-sandbox destroy work`,
 			if err != nil {
 				return err
 			}
-			if k.Idle < 0 || k.Ttl < 0 || k.Warm < 0 {
+			if k.Idle < 0 || k.TTL < 0 || k.Warm < 0 {
 				return console.UsageError(cmd.CommandPath(), "--idle, --ttl and --warm are not negative")
 			}
 			f.Cluster.Storage, f.Cluster.StorageClass = k.Storage, k.StorageClass

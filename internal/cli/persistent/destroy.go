@@ -18,9 +18,9 @@ func NewDestroy(a *console.App) *cobra.Command {
 	var forget bool
 	cmd := &cobra.Command{
 		Use:   "destroy [flags] NAME...",
-		Short: "end sandboxes for good",
+		Short: "destroy persistent sandboxes",
 		Long: `Their workspaces and stages stay as they are; their snapshots go, and the volumes of
-pods. --forget is for pods in a cluster that is no more.`,
+pods. --forget is for pods in a cluster that no longer exists.`,
 		Example:           "agent-sandbox destroy work\nagent-sandbox destroy --backend kube --namespace agents web",
 		ValidArgsFunction: inventory.CompleteNames(a),
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -44,7 +44,7 @@ pods. --forget is for pods in a cluster that is no more.`,
 		},
 	}
 	at.Register(cmd.Flags())
-	cmd.Flags().BoolVar(&forget, "forget", false, "only forget here where the pod is; nobody is asked")
+	cmd.Flags().BoolVar(&forget, "forget", false, "only remove this machine's record of the pod; do not contact the cluster")
 	return console.Describe(cmd, console.ExitSimple)
 }
 
@@ -89,7 +89,7 @@ func planForget(ctx context.Context, a *console.App, name string) (func() error,
 	}
 	record, err := h.Sandboxes().Load(name)
 	if err == nil && record.Cluster == nil {
-		err = sandbox.Errorf(sandbox.Invalid, "sandbox %s is no pod, and nowhere but here", name).WithHint("'agent-sandbox destroy %s' ends it", name)
+		err = sandbox.Errorf(sandbox.Invalid, "sandbox %s is not a pod: only this machine knows it", name).WithHint("'agent-sandbox destroy %s' destroys it", name)
 	}
 	return func() error { return h.Sandboxes().Forget(ctx, name) }, err
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// document is a sandbox that lives on as JSON.
+// document is a persistent sandbox as JSON.
 type document struct {
 	sandbox.Info
 	State   string           `json:"state"`             // "running", "stopped", "gone" from its cluster, or "unknown"

@@ -24,7 +24,7 @@ func NewForward(a *console.App) *cobra.Command {
 	var at inventory.Place
 	cmd := &cobra.Command{
 		Use:   "forward [flags] NAME [HOSTPORT:]PORT...",
-		Short: "reach ports of a sandbox on 127.0.0.1",
+		Short: "forward ports of 127.0.0.1 into a sandbox",
 		Long: `Connections to 127.0.0.1:HOSTPORT (PORT, when it is not given) go to PORT on the
 loopback of the sandbox, until you press Ctrl-C. Whoever can use this machine can
 use them. A sandbox that is dialed is not idle.`,
@@ -70,7 +70,7 @@ func forwardPorts(ctx context.Context, a *console.App, name string, at inventory
 		return err
 	}
 	for _, p := range plan.Publish {
-		a.Err.Say(fmt.Sprintf("127.0.0.1:%d leads to port %d of %s", p.Host, p.Port, name))
+		a.Err.Say(fmt.Sprintf("127.0.0.1:%d is forwarded to port %d of %s", p.Host, p.Port, name))
 	}
 	served, cancel := context.WithCancel(ctx)
 	defer cancel()

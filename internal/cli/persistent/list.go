@@ -20,9 +20,9 @@ func NewList(a *console.App) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list [flags]",
-		Short: "list the sandboxes that live on",
-		Long: `Those of this machine, and of pods those that it knows: one that somebody else has
-destroyed is gone. With --backend kube all of the namespace, whoever made them.`,
+		Short: "list persistent sandboxes",
+		Long: `Those of this machine, and of pods those that it knows: one that was destroyed
+elsewhere is gone. With --backend kube all of the namespace, whoever made them.`,
 		Example: `agent-sandbox list
 agent-sandbox list --backend kube --namespace agents
 agent-sandbox list --json | jq -r '.[].name'`,

@@ -14,8 +14,8 @@ func NewLogs(a *console.App) *cobra.Command {
 	var at inventory.Place
 	cmd := &cobra.Command{
 		Use:               "logs [flags] NAME",
-		Short:             "print what happened in a sandbox",
-		Long:              "Its starts and ends, its commands and what was refused, a line each.",
+		Short:             "print the log of a sandbox",
+		Long:              "One line for each start, end, command and denial.",
 		Example:           "agent-sandbox logs work",
 		ValidArgsFunction: inventory.CompleteNames(a),
 		Args:              console.OneSandbox,

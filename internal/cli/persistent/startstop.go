@@ -53,7 +53,7 @@ func NewStop(a *console.App) *cobra.Command {
 	var at inventory.Place
 	cmd := &cobra.Command{
 		Use:   "stop [flags] [NAME...|PATH...]",
-		Short: "end what runs in sandboxes, and keep them",
+		Short: "stop sandboxes without destroying them",
 		Long: `Their workspaces, stages and volumes stay; what was in their private /tmp is gone.
 For a PATH, or the working directory, it is the repository's sandbox, or with
 --branch that of a branch.`,

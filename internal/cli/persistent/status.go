@@ -15,7 +15,7 @@ func NewStatus(a *console.App) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:               "status [flags] NAME",
-		Short:             "tell how a sandbox is",
+		Short:             "show a sandbox's status",
 		Example:           "agent-sandbox status work\nagent-sandbox status --json work | jq .running",
 		ValidArgsFunction: inventory.CompleteNames(a),
 		Args:              console.OneSandbox,

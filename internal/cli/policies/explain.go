@@ -32,7 +32,7 @@ func NewExplain(a *console.App) *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
 		Use:   "explain [flags] [path|host|command|env] [VALUE]",
-		Short: "tell what the policy allows, and which rule says so",
+		Short: "show what the policy allows, and which rule decides",
 		Long: `Without a VALUE, prints all that the policy decides. With one, prints the verdict
 on it, the rule that decides, the layer that set it, and what would change it.
 Without a kind, what contains a slash or exists is a path, what is a variable's

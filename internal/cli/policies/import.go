@@ -39,7 +39,7 @@ func NewImport(a *console.App) *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
 		Use:   "import [flags] [FILE...]",
-		Short: "turn settings of Claude Code, srt or fence into a policy",
+		Short: "convert settings of Claude Code, srt or fence to a policy",
 		Long: `Prints a configuration with a comment behind each entry that names where it comes
 from, and on stderr what has no exact equivalent. Without a FILE, reads the usual
 places. Several FILEs are for Claude Code only: later ones win.

@@ -13,15 +13,16 @@ import (
 
 // NewSchema returns the command schema.
 func NewSchema(a *console.App) *cobra.Command {
-	names := append([]string{"policy"}, assistant.Schemas()...)
+	names := append([]string{"policy", "package"}, assistant.Schemas()...)
 	cmd := &cobra.Command{
 		Use:   "schema [" + strings.Join(names, "|") + "]",
 		Short: "print the JSON schema of a file",
-		Long: `Without a name it is that of the configuration file, as with 'policy'. assistant is
-the package file of an assistant, mcp one of its MCP servers, prompts its prompts.yml and prompts/*.yml.
+		Long: `Without a name it is that of the configuration file, as with 'policy'. package (or
+assistant) is the package file of an assistant, connector a model's connector, mcp an MCP
+server, prompts the files prompts.yml and prompts/*.yml.
 Editors complete and check a file that names the schema's file:
   { "$schema": "./agent-sandbox.schema.json", ... }`,
-		Example:   "agent-sandbox schema > agent-sandbox.schema.json\nagent-sandbox schema assistant > assistant.schema.json",
+		Example:   "agent-sandbox schema > agent-sandbox.schema.json\nagent-sandbox schema package > package.schema.json",
 		ValidArgs: names,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 1 && !slices.Contains(names, args[0]) {
@@ -31,8 +32,12 @@ Editors complete and check a file that names the schema's file:
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			text := policy.Schema()
-			if len(args) > 0 && args[0] != "policy" {
-				text = assistant.Schema(args[0])
+			switch name := console.First(args); name {
+			case "", "policy":
+			case "package":
+				text = assistant.Schema("assistant")
+			default:
+				text = assistant.Schema(name)
 			}
 			_, err := a.Out.Write(text)
 			return err

@@ -30,7 +30,7 @@ func NewTrust(a *console.App) *cobra.Command {
 	var f trustFlags
 	cmd := &cobra.Command{
 		Use:   "trust [flags] [FILE|DIR]",
-		Short: "let a project's configuration open what it asks for",
+		Short: "trust a project's configuration, a Dockerfile or an assistant",
 		Long: `A project's .agent-sandbox.json can only tighten the sandbox, because it may come
 with a repository that nobody has read. This shows the file and what it would
 open, asks, and remembers its exact content: any change takes the trust away.
@@ -226,7 +226,7 @@ func showText(a *console.App, file string, data []byte) {
 	}
 }
 
-// confirm asks on the terminal. Without one there is nobody to ask.
+// confirm asks on the terminal. Without one it is an error.
 func confirm(a *console.App) error {
 	if !console.IsTerminal(a.Stdio.Stdin) {
 		return sandbox.Errorf(sandbox.Invalid, "cannot ask: stdin is not a terminal").

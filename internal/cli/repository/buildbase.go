@@ -52,7 +52,7 @@ func NewBuildBase(a *console.App) *cobra.Command {
 	var o images.Options
 	cmd := &cobra.Command{
 		Use:   "build-base [flags]",
-		Short: "build the image that sandboxes over Docker start from",
+		Short: "build the base image of sandboxes over Docker",
 		Long: `It is agent-sandbox-base: Debian with git, editors and the usual tools, Node.js,
 Claude Code, Codex and ast-grep. A VERSION is what npm understands; "latest" is
 resolved first, so that nothing is built anew when nothing is newer. With --image
@@ -73,7 +73,7 @@ agent-sandbox build-base --image claude-full --base debian:bookworm-slim`,
 	fs.StringVar(&o.Tools.AstGrep, "ast-grep-version", "", "`VERSION` of ast-grep")
 	fs.StringVar(&o.Image, "image", images.Base, "build `NAME`: base, claude or claude-full")
 	fs.StringVar(&o.From, "base", "", "build on `IMAGE` instead of debian:bookworm-slim")
-	fs.StringVar(&f.ca, "ca", "", "trust the certificates in the PEM `FILE`, too; without it those\nthat npm is told to trust (cafile, NODE_EXTRA_CA_CERTS)")
+	fs.StringVar(&f.ca, "ca", "", "trust the certificates in the PEM `FILE`, too; without it those\nthat npm trusts (cafile, NODE_EXTRA_CA_CERTS)")
 	f.register(fs)
 	return console.Describe(cmd, console.ExitSimple)
 }
@@ -150,7 +150,7 @@ func npmSettings(a *console.App, o *images.Options, ca string) error {
 	}
 	u, err := url.Parse(o.Registry)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return sandbox.Errorf(sandbox.Invalid, "the npm registry is no URL").
+		return sandbox.Errorf(sandbox.Invalid, "the npm registry is not a URL").
 			WithHint("look at NPM_CONFIG_REGISTRY and ~/.npmrc")
 	}
 	if u.User != nil {

@@ -17,7 +17,7 @@ func NewCheckout(a *console.App) *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "checkout [flags] BRANCH",
-		Short: "make the worktree of a branch, without starting anything",
+		Short: "create the worktree of a branch",
 		Long: `In the volume that the sandboxes of this repository share, where each branch has a
 worktree of its own below /repo-shelf/worktrees. It starts at origin's branch of
 that name, the host's, or origin's main.`,

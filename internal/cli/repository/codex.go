@@ -23,7 +23,7 @@ func NewCodexInit(a *console.App) *cobra.Command {
 	var baseTag string
 	cmd := &cobra.Command{
 		Use:   "codex-init-config [flags]",
-		Short: "set Codex up in the volume that all sandboxes share",
+		Short: "set up Codex in the volume that sandboxes share",
 		Long: `It gets a config.toml, a profile "high" (codex -p high) in a file of its own, as
 Codex wants it, and an AGENTS.md that says where it runs. What is there stays;
 credentials are copied anew each time.`,
@@ -80,7 +80,7 @@ func NewCodexLogout(a *console.App) *cobra.Command {
 	var baseTag string
 	cmd := &cobra.Command{
 		Use:     "codex-logout [flags]",
-		Short:   "delete Codex's credentials from the volume that all sandboxes share",
+		Short:   "delete Codex's credentials from the shared volume",
 		Long:    "The tokens themselves stay valid: only their owner can revoke them.",
 		Example: "agent-sandbox codex-logout",
 		Args:    console.NoArgs,

@@ -18,7 +18,7 @@ func identify(ctx context.Context, a *console.App, box *sandbox.Sandbox, dir str
 		value, err := ask.Output()
 		name := strings.TrimSpace(string(value))
 		if err != nil || name == "" {
-			continue // git is missing, or nobody has told it
+			continue // git is missing, or has no such setting
 		}
 		const script = `git config --global --get "$1" >/dev/null || git config --global "$1" "$2"`
 		var stderr bytes.Buffer
@@ -29,7 +29,7 @@ func identify(ctx context.Context, a *console.App, box *sandbox.Sandbox, dir str
 		if exit, err := run.Wait(); err != nil {
 			return err
 		} else if exit.Code != 0 {
-			a.Err.Say("git inside does not know who commits: " + strings.Join(strings.Fields(stderr.String()), " "))
+			a.Err.Say("cannot set the name of commits in the sandbox: " + strings.Join(strings.Fields(stderr.String()), " "))
 			return nil
 		}
 	}

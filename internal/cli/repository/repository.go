@@ -30,7 +30,7 @@ func InitialisedHere() bool {
 	return err == nil && repo.Repo{Path: path}.Initialised()
 }
 
-// IsRepository tells whether an argument means a repository or a sandbox that lives on. A path has a slash or is a dot;
+// IsRepository reports whether an argument means a repository or a persistent sandbox. A path has a slash or is a dot;
 // another word is a sandbox's name, unless only a directory that was initialised is called so.
 func IsRepository(a *console.App, arg string) (isRepo bool, err error) {
 	if strings.Contains(arg, "/") || arg == "." || arg == ".." {
@@ -44,13 +44,13 @@ func IsRepository(a *console.App, arg string) (isRepo bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	kept := false
+	persistent := false
 	if persist.CheckName(arg) == nil {
 		_, err := h.Sandboxes().Load(arg)
-		kept = sandbox.CodeOf(err) != sandbox.NotFound
+		persistent = sandbox.CodeOf(err) != sandbox.NotFound
 	}
-	if directory && kept {
-		return false, sandbox.Errorf(sandbox.Invalid, "%q is a sandbox and a directory", arg).
+	if directory && persistent {
+		return false, sandbox.Errorf(sandbox.Invalid, "%q names both a sandbox and a directory", arg).
 			WithHint("write ./%s for the directory, or the name of its own sandbox: agent-sandbox list", arg)
 	}
 	return directory, nil

@@ -55,7 +55,7 @@ func NewShowRun(a *console.App) *cobra.Command {
 	var f Flags
 	cmd := &cobra.Command{
 		Use:   "show-run [flags] [PATH]",
-		Short: "print the docker command that a repository's sandbox is",
+		Short: "print the docker command of a repository's sandbox",
 		Long: `The container as 'agent-sandbox start' asks the engine for it, quoted for a shell.
 What has no place on a command line is missing: who runs it by hand has no
 supervisor inside, and so no guard for names that are not there yet.`,

@@ -21,7 +21,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// conversation is somebody at a terminal who types commands for a session.
+// conversation is a user at a terminal who types commands for a session.
 type conversation struct {
 	app     *console.App
 	session *virtual.Session

@@ -24,7 +24,7 @@ import (
 type execFlags struct {
 	host.Options
 	stage  string // empty: the workspace itself
-	in     string // a sandbox that lives on; empty: one for this command
+	in     string // a persistent sandbox; empty: one for this command
 	apply  bool   // make the changes that a backend keeps in memory
 	dryRun bool
 	json   bool
@@ -37,7 +37,7 @@ type execFlags struct {
 func NewExec(a *console.App) *cobra.Command {
 	cmd := NewExecLike(a, "agent-sandbox exec")
 	cmd.Use = "exec [flags] [--] COMMAND [ARG...]"
-	cmd.Short = "run a command inside a sandbox"
+	cmd.Short = "run a command in a sandbox"
 	cmd.Long = `Flags end at the command: everything after its name belongs to it. Relative
 paths are relative to the working directory (-C). Flags that take a PATH, NAME or
 NAME=VALUE may be repeated; they count as the last layer of the configuration.`
@@ -92,9 +92,9 @@ func NewExecLike(a *console.App, path string) *cobra.Command {
 	flags.BoolVar(&f.apply, "apply", false, "with --backend virtual: make the changes of a command that succeeds in the\nworkspace; without it they are gone with the sandbox")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the command line that would run, quoted for a shell")
 	flags.BoolVar(&f.json, "json", false, "collect the output and print the result as one JSON document")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not list what was refused")
-	flags.StringVar(&f.events, "events", "", "append what is refused to `FILE` as it happens, a line of JSON each")
-	flags.StringVar(&f.record, "record", "", "add what was refused to `FILE`, as a policy that would allow it;\nnothing is allowed by that")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not list denials")
+	flags.StringVar(&f.events, "events", "", "append each denial to `FILE` as it happens, one line of JSON each")
+	flags.StringVar(&f.record, "record", "", "add denials to `FILE`, as a policy that would allow them;\nnothing is allowed by that")
 	return console.Describe(cmd, console.ExitExec)
 }
 
@@ -164,9 +164,9 @@ func executeNew(ctx context.Context, a *console.App, f *execFlags, args []string
 		res.Stdout, res.Stderr = stdout.Bytes(), stderr.Bytes()
 		doc := newResult(box, res, refused.All())
 		doc.Stage, err = reportStage(a, f.Cwd, f.stage)
-		kept := err
+		staged := err
 		doc.Changes, err = memory.finish(ctx, f.apply && res.Code == 0)
-		return res.Code, errors.Join(kept, err, a.PrintJSON(doc))
+		return res.Code, errors.Join(staged, err, a.PrintJSON(doc))
 	}
 	printRemarks(a, res)
 	if err := printMemoryRemark(ctx, a, memory, f, res.Code); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// executeIn runs a command in a sandbox that lives on.
+// executeIn runs a command in a persistent sandbox.
 func executeIn(ctx context.Context, a *console.App, f *execFlags, args []string, relay *console.Relay) (code int, err error) {
 	box, err := inventory.Open(ctx, a, f.in, inventory.Place{Backend: f.Backend, Cluster: f.Cluster})
 	if err != nil {
@@ -48,7 +48,7 @@ func executeIn(ctx context.Context, a *console.App, f *execFlags, args []string,
 }
 
 // refusedIn asks what was refused since the sandbox was opened, also to others who use it meanwhile. A sandbox that ended
-// with the command has nobody to ask; its log tells.
+// with the command cannot answer; its log has them.
 func refusedIn(ctx context.Context, box *sandbox.Sandbox) *host.Denials {
 	d := &host.Denials{}
 	told, ok := sandbox.As[interface {

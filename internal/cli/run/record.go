@@ -92,7 +92,7 @@ func (p *proposal) propose(d sandbox.Denial) {
 		"--allow": "network.allow", "--rw": "filesystem.rw", "--ro": "filesystem.ro", "--socket": "filesystem.sockets", "--cmd": "commands",
 	}[flag]
 	entry := strings.TrimSuffix(value, "=true")
-	// A quoted word is a name that nobody should copy without looking.
+	// A quoted word is a name that must not be copied without looking.
 	if key == "" || entry == "" || entry == "HOST" || strings.ContainsAny(entry, `'"$\`) {
 		if line := host.DenialLine(d); !slices.Contains(p.left, line) {
 			p.left = append(p.left, line)

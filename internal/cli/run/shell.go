@@ -22,7 +22,7 @@ func NewShell(a *console.App) *cobra.Command {
 	var rf repository.Flags
 	cmd := &cobra.Command{
 		Use:   "shell [flags] [PATH]",
-		Short: "type commands inside a sandbox",
+		Short: "open a shell in a sandbox",
 		Long: `A shell in a sandbox, until exit or Ctrl-D. With --backend virtual it is the one in
 memory: lines are edited, Tab completes, the arrows bring back what was typed, Ctrl-C ends a
 command, and lines that begin with a colon are for the sandbox:
@@ -59,7 +59,7 @@ agent-sandbox shell --branch feat/search ~/src/project`,
 	inventory.AddInFlag(flags, &f.in)
 	host.AddStageFlag(flags, &f.stage)
 	flags.BoolVar(&f.apply, "apply", false, "with --backend virtual: at the end make the changes in the workspace")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not list what was refused")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not list denials")
 	rf.Register(cmd, true)
 	return console.Describe(cmd, console.ExitExec)
 }

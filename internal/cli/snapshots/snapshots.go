@@ -24,7 +24,7 @@ func NewSnapshot(a *console.App) *cobra.Command {
 	var at inventory.Place
 	cmd := &cobra.Command{
 		Use:   "snapshot [flags] NAME [SNAPSHOT]",
-		Short: "keep the files of a sandbox as they are now",
+		Short: "save the files of a sandbox",
 		Long: snapshotsAre + `
 What runs is stopped for as long as it takes, and goes on. Without a name the snapshot
 gets one, which is printed. It lasts as long as the sandbox.`,
@@ -99,7 +99,7 @@ func NewRestore(a *console.App) *cobra.Command {
 	var at inventory.Place
 	cmd := &cobra.Command{
 		Use:   "restore [flags] NAME SNAPSHOT",
-		Short: "put the files of a sandbox back to a snapshot",
+		Short: "restore the files of a sandbox from a snapshot",
 		Long: `What runs in the sandbox is killed, and its private /tmp is empty afterwards unless it is part of
 the snapshot. What was changed since is lost; the snapshot stays. ` + `
 ` + snapshotsAre,
@@ -122,7 +122,7 @@ func NewFork(a *console.App) *cobra.Command {
 	var snapshot string
 	cmd := &cobra.Command{
 		Use:   "fork [flags] NAME NEW",
-		Short: "make another sandbox that begins with the files of one",
+		Short: "create a sandbox from the files of another",
 		Long: `The new sandbox has the same policy, and from then on neither sees the other. Snapshots stay
 with the first. ` + `
 ` + snapshotsAre,
