@@ -19,7 +19,7 @@ stamp   := -X github.com/seed434b0696/agent-sandbox/internal/cli/console.version
 go := source build/scripts/project.sh && use_go && CGO_ENABLED=0 go
 build := build -trimpath -buildvcs=false
 
-.PHONY: build guest demo check test test-all test-kube flake lint bench fuzz install docs clean
+.PHONY: build guest demo check test test-all test-kube flake lint bench fuzz install docs man clean
 
 build: guest
 	$(go) $(build) -ldflags '-s -w $(stamp)' -o bin/agent-sandbox ./cmd/agent-sandbox
@@ -33,6 +33,10 @@ guest:
 	rm -f internal/guest/program/bin/guest-*
 	ln internal/guest/program/bin/sandbox-guest "internal/guest/program/bin/guest-$$(sha256sum <internal/guest/program/bin/sandbox-guest | cut -c1-16)"
 	rm internal/guest/program/bin/sandbox-guest
+
+# Manual pages and completion scripts, from the commands themselves.
+man:
+	$(go) run -trimpath -buildvcs=false ./build/man dist
 
 demo:
 	build/scripts/install.sh run
@@ -68,8 +72,9 @@ bench: build
 fuzz: guest
 	FUZZTIME=$(FUZZTIME) build/scripts/fuzz.sh
 
-install: build
+install: build man
 	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/bin bin/agent-sandbox bin/agent-sandbox-kube bin/agent-sandbox-agent bin/agent-sandbox-hooks
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man1 dist/man/man1/*.1
 
 # The pages as a site with search in dist/docs. `bin/docs picture -o docs/terminal.svg` draws the picture of the README.
 docs:

@@ -4,7 +4,11 @@ package cli
 
 import (
 	"context"
+	"io"
 
+	"github.com/spf13/cobra"
+
+	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -15,4 +19,9 @@ func Main(args, env []string, stdio sandbox.Stdio) int {
 		return code
 	}
 	return execute(context.Background(), args[1:], env, stdio)
+}
+
+// Commands returns the root command with all others, for programs that describe them. Run, it prints nothing.
+func Commands() *cobra.Command {
+	return newRoot(console.New(nil, sandbox.Stdio{Stdout: io.Discard, Stderr: io.Discard}))
 }

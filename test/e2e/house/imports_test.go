@@ -103,6 +103,7 @@ var arrows = []struct {
 	{"cmd/sandbox-guest", []string{"sandbox", "internal/guest", "internal/transfer"}},
 	{"cmd/agent-sandbox-hooks", []string{"sandbox", "internal/agent/hook/interpreter"}},
 	{"cmd/agent-sandbox", []string{"sandbox", "internal/cli"}},
+	{"build/man", []string{"internal/cli"}},
 	{"internal/cli", []string{"sandbox", "policy", "internal/guest", "internal/cli"}},
 	{"internal/cli/console", []string{"sandbox"}},
 	{"internal/cli/program", nil},
