@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/char"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/printf"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/strftime"
 )
 
 // printf is the builtin of that name.
@@ -73,5 +74,5 @@ func (h printfHost) Time(format string, seconds int64) string {
 	case -2:
 		t = time.Unix(h.sh.start, 0)
 	}
-	return strftime(format, h.sh.local(t))
+	return strftime.FormatC(format, h.sh.local(t))
 }

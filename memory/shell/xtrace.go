@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/char"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/quote"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/strftime"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
 )
 
@@ -100,7 +101,7 @@ func (sh *interp) promptEscapes(s string) string {
 				if format == "" {
 					format = "%X"
 				}
-				b.WriteString(strftime(format, sh.local(sh.m.now())))
+				b.WriteString(strftime.FormatC(format, sh.local(sh.m.now())))
 				i += end
 				continue
 			}
@@ -116,7 +117,7 @@ func (sh *interp) promptEscape(c byte) string {
 	case 'a':
 		return "\a"
 	case 'd':
-		return strftime("%a %b %d", now)
+		return strftime.FormatC("%a %b %d", now)
 	case 'e':
 		return "\x1b"
 	case 'h':
@@ -135,13 +136,13 @@ func (sh *interp) promptEscape(c byte) string {
 	case 's':
 		return sh.name[strings.LastIndexByte(sh.name, '/')+1:]
 	case 't':
-		return strftime("%H:%M:%S", now)
+		return strftime.FormatC("%H:%M:%S", now)
 	case 'T':
-		return strftime("%I:%M:%S", now)
+		return strftime.FormatC("%I:%M:%S", now)
 	case '@':
-		return strftime("%I:%M %p", now)
+		return strftime.FormatC("%I:%M %p", now)
 	case 'A':
-		return strftime("%H:%M", now)
+		return strftime.FormatC("%H:%M", now)
 	case 'u':
 		return sh.userName()
 	case 'v':

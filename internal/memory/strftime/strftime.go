@@ -8,10 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// Format writes t as the format says: the conversions of strftime(3) in the C locale,
-// with GNU's flags (_ - 0 + ^ #), widths, colons before z, and %N. What is no conversion
-// stays as it is.
-func Format(format string, t time.Time) string {
+// Format writes t as GNU date does: the conversions of strftime(3) in the C locale, with GNU's flags (_ - 0 + ^ #),
+// widths, colons before z, %N and %q. A sequence that is not a conversion stays as it is.
+func Format(format string, t time.Time) string { return write(format, t, false) }
+
+// FormatC writes t as strftime(3) of the GNU C library does in the C locale. It differs from Format in this: years
+// are not padded, and +, colons, %N and %q are not known.
+func FormatC(format string, t time.Time) string { return write(format, t, true) }
+
+func write(format string, t time.Time, libc bool) string {
 	var b strings.Builder
 	for i := 0; i < len(format); {
 		if format[i] != '%' {
@@ -19,10 +24,14 @@ func Format(format string, t time.Time) string {
 			i++
 			continue
 		}
-		c, n := parseConversion(format[i:])
+		c, n := parseConversion(format[i:], libc)
 		text, ok := c.expand(t)
 		if !ok {
-			text = c.fill(format[i:i+n], ' ')
+			text = format[i : i+n]
+			if libc && c.upper {
+				text = strings.ToUpper(text)
+			}
+			text = c.fill(text, ' ')
 		}
 		b.WriteString(text)
 		i += n
@@ -38,16 +47,22 @@ type conversion struct {
 	width  int  // -1: none given
 	colons int
 	verb   byte // 0: the format ends here
+	libc   bool // as the C library, not as GNU date
 }
 
 // parseConversion reads the sequence at the start of s, which is a '%', and its length.
-func parseConversion(s string) (c conversion, n int) {
-	c.width = -1
+func parseConversion(s string, libc bool) (c conversion, n int) {
+	c.width, c.libc = -1, libc
 	i := 1
 flags:
 	for ; i < len(s); i++ {
 		switch s[i] {
-		case '_', '-', '0', '+':
+		case '+':
+			if libc {
+				break flags
+			}
+			c.pad = s[i]
+		case '_', '-', '0':
 			c.pad = s[i]
 		case '^':
 			c.upper = true
@@ -61,7 +76,7 @@ flags:
 		// Against a format that asks for more than the memory holds.
 		c.width = min(max(c.width, 0)*10+int(s[i]-'0'), 4096)
 	}
-	for ; i < len(s) && s[i] == ':'; i++ {
+	for ; i < len(s) && s[i] == ':' && !libc; i++ {
 		c.colons++
 	}
 	modifier := byte(0)
@@ -73,20 +88,20 @@ flags:
 		return c, len(s)
 	}
 	c.verb = s[i]
-	if c.colons > 0 && c.verb != 'z' || !modifies(modifier, c.verb) {
+	if c.colons > 0 && c.verb != 'z' || !modifies(modifier, c.verb, libc) {
 		c.verb = 0
 	}
 	_, size := utf8.DecodeRuneInString(s[i:])
 	return c, i + size
 }
 
-// modifies tells whether the conversion may have the modifier E or O.
-func modifies(modifier, verb byte) bool {
+// modifies reports whether the conversion may have the modifier E or O. The C library takes more of them than GNU date.
+func modifies(modifier, verb byte, libc bool) bool {
 	switch modifier {
 	case 'E':
-		return strings.IndexByte("cCxXyYzZs", verb) >= 0
+		return strings.IndexByte("cCxXyYzZs", verb) >= 0 || libc && strings.IndexByte("%PRTnprtu", verb) >= 0
 	case 'O':
-		return strings.IndexByte("BbdeHIkljmMSuUVwWyzZs", verb) >= 0
+		return strings.IndexByte("BbdeHIkljmMSuUVwWyzZs", verb) >= 0 || libc && strings.IndexByte("%CGPRTghnprt", verb) >= 0
 	}
 	return true
 }
@@ -97,13 +112,19 @@ func (c *conversion) expand(t time.Time) (text string, ok bool) {
 		'c': "%a %b %e %H:%M:%S %Y", 'D': "%m/%d/%y", 'r': "%I:%M:%S %p", 'R': "%H:%M", 'T': "%H:%M:%S",
 		'x': "%m/%d/%y", 'X': "%H:%M:%S",
 	}[c.verb]; ok {
-		return c.text(Format(composed, t)), true
+		return c.text(write(composed, t, c.libc)), true
 	}
 	if n, digits, pad, ok := timeNumber(c.verb, t); ok {
-		return c.number(n, digits, pad), true
+		if c.libc && strings.IndexByte("CGY", c.verb) >= 0 {
+			digits = 1
+		}
+		return c.number(n, digits, pad), c.verb != 'q' || !c.libc
 	}
 	switch c.verb {
 	case '%':
+		if c.libc {
+			return c.text("%"), true
+		}
 		return "%", c.width < 0 && c.pad == 0
 	case 'n', 't':
 		return map[byte]string{'n': "\n", 't': "\t"}[c.verb], true
@@ -118,7 +139,7 @@ func (c *conversion) expand(t time.Time) (text string, ok bool) {
 	case 'F':
 		return c.date(t), true
 	case 'N':
-		return c.nanoseconds(t.Nanosecond()), true
+		return c.nanoseconds(t.Nanosecond()), !c.libc
 	case 'p', 'P':
 		return c.halfDay(t), true
 	case 'z':
@@ -197,7 +218,7 @@ func floorDiv(a, b int) int {
 
 // fill brings s to the width on its left.
 func (c *conversion) fill(s string, with byte) string {
-	if n := c.width - len(s); n > 0 && c.pad != '-' {
+	if n := c.width - len(s); n > 0 && (c.pad != '-' || c.libc) {
 		return strings.Repeat(string(with), n) + s
 	}
 	return s
@@ -226,6 +247,9 @@ func (c *conversion) number(n int64, digits int, pad byte) string {
 	width := max(digits, c.width)
 	switch pad {
 	case '-':
+		if c.libc {
+			return c.fill(sign+s, ' ')
+		}
 		return sign + s
 	case '_':
 		return strings.Repeat(" ", max(0, width-len(s)-len(sign))) + sign + s
@@ -242,7 +266,11 @@ func (c *conversion) date(t time.Time) string {
 	if c.width > 0 {
 		year.width = max(0, c.width-6)
 	}
-	return year.number(int64(t.Year()), 4, '0') + Format("-%m-%d", t)
+	digits := 4
+	if c.libc {
+		digits = 1
+	}
+	return year.number(int64(t.Year()), digits, '0') + write("-%m-%d", t, c.libc)
 }
 
 func (c *conversion) halfDay(t time.Time) string {

@@ -1,11 +1,12 @@
 package interpreter
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/strftime"
 )
 
 var timeFunctions = map[string]function1{
@@ -107,127 +108,7 @@ func formatTime(in, format Value, name string, zone *time.Location, _ *machine) 
 	if err != nil {
 		return nil, errorf("%s/1 requires parsed datetime inputs", name)
 	}
-	return strftime(t, s), nil
-}
-
-// strftime is strftime(3) in the C locale.
-func strftime(t time.Time, format string) string {
-	var b strings.Builder
-	for i := 0; i < len(format); i++ {
-		if format[i] != '%' || i+1 == len(format) {
-			b.WriteByte(format[i])
-			continue
-		}
-		i++
-		flag := byte(0)
-		for i+1 < len(format) && strings.IndexByte("-_0^#EO", format[i]) >= 0 {
-			if format[i] != 'E' && format[i] != 'O' {
-				flag = format[i]
-			}
-			i++
-		}
-		b.WriteString(conversion(t, format[i], flag))
-	}
-	return b.String()
-}
-
-func conversion(t time.Time, c, flag byte) string {
-	num := func(n, width int, pad byte) string {
-		switch flag {
-		case '-':
-			return strconv.Itoa(n)
-		case '_':
-			pad = ' '
-		case '0':
-			pad = '0'
-		}
-		if pad == ' ' {
-			return fmt.Sprintf("%*d", width, n)
-		}
-		return fmt.Sprintf("%0*d", width, n)
-	}
-	word := func(s string) string {
-		if flag == '^' {
-			return strings.ToUpper(s)
-		}
-		return s
-	}
-	hour12 := (t.Hour()+11)%12 + 1
-	year, week := t.ISOWeek()
-	switch c {
-	case 'a', 'A', 'b', 'h', 'B':
-		layout := map[byte]string{'a': "Mon", 'A': "Monday", 'b': "Jan", 'h': "Jan", 'B': "January"}[c]
-		return word(t.Format(layout))
-	case 'c':
-		return t.Format("Mon Jan _2 15:04:05 2006")
-	case 'C':
-		return num(t.Year()/100, 2, '0')
-	case 'd':
-		return num(t.Day(), 2, '0')
-	case 'D', 'x':
-		return t.Format("01/02/06")
-	case 'e':
-		return num(t.Day(), 2, ' ')
-	case 'F':
-		return strconv.Itoa(t.Year()) + t.Format("-01-02")
-	case 'g':
-		return num(year%100, 2, '0')
-	case 'G':
-		return strconv.Itoa(year)
-	case 'H':
-		return num(t.Hour(), 2, '0')
-	case 'I':
-		return num(hour12, 2, '0')
-	case 'j':
-		return num(t.YearDay(), 3, '0')
-	case 'k':
-		return num(t.Hour(), 2, ' ')
-	case 'l':
-		return num(hour12, 2, ' ')
-	case 'm':
-		return num(int(t.Month()), 2, '0')
-	case 'M':
-		return num(t.Minute(), 2, '0')
-	case 'n':
-		return "\n"
-	case 'p':
-		return t.Format("PM")
-	case 'P':
-		return strings.ToLower(t.Format("PM"))
-	case 'r':
-		return t.Format("03:04:05 PM")
-	case 'R':
-		return t.Format("15:04")
-	case 's':
-		return strconv.FormatInt(t.Unix(), 10)
-	case 'S':
-		return num(t.Second(), 2, '0')
-	case 't':
-		return "\t"
-	case 'T', 'X':
-		return t.Format("15:04:05")
-	case 'u':
-		return strconv.Itoa((int(t.Weekday())+6)%7 + 1)
-	case 'U':
-		return num((t.YearDay()+6-int(t.Weekday()))/7, 2, '0')
-	case 'V':
-		return num(week, 2, '0')
-	case 'w':
-		return strconv.Itoa(int(t.Weekday()))
-	case 'W':
-		return num((t.YearDay()+6-(int(t.Weekday())+6)%7)/7, 2, '0')
-	case 'y':
-		return num(t.Year()%100, 2, '0')
-	case 'Y':
-		return strconv.Itoa(t.Year())
-	case 'z':
-		return t.Format("-0700")
-	case 'Z':
-		return t.Format("MST")
-	case '%':
-		return "%"
-	}
-	return "%" + string(rune(c))
+	return strftime.FormatC(s, t), nil
 }
 
 // timeParser is a time that is being read.
