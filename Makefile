@@ -23,6 +23,7 @@ build := build -trimpath -buildvcs=false
 
 build: guest
 	$(go) $(build) -ldflags '-s -w $(stamp)' -o bin/agent-sandbox ./cmd/agent-sandbox
+	$(go) $(build) -tags memory -ldflags '-s -w $(stamp)' -o bin/agent-sandbox-memory ./cmd/agent-sandbox
 	$(go) $(build) -tags kube -ldflags '-s -w $(stamp)' -o bin/agent-sandbox-kube ./cmd/agent-sandbox
 	$(go) $(build) -tags kube,agent -ldflags '-s -w $(stamp)' -o bin/agent-sandbox-agent ./cmd/agent-sandbox
 	$(go) $(build) -ldflags '-s -w' -o bin/agent-sandbox-hooks ./cmd/agent-sandbox-hooks
@@ -73,7 +74,7 @@ fuzz: guest
 	FUZZTIME=$(FUZZTIME) build/scripts/fuzz.sh
 
 install: build man
-	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/bin bin/agent-sandbox bin/agent-sandbox-kube bin/agent-sandbox-agent bin/agent-sandbox-hooks
+	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/bin bin/agent-sandbox bin/agent-sandbox-memory bin/agent-sandbox-kube bin/agent-sandbox-agent bin/agent-sandbox-hooks
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man1 dist/man/man1/*.1
 
 # The pages as a site with search in dist/docs. `bin/docs picture -o docs/terminal.svg` draws the picture of the README.

@@ -8,14 +8,6 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Operations that a sandbox which lives on answers over its keeper's connection.
-const (
-	OpChanges = "changes" // writes a [Change] as JSON for each
-	OpPatch   = "patch"   // takes [PatchOptions] or nothing, and writes a [Patched] for each change
-	OpApply   = "apply"   // takes [ApplyOptions], and writes [Applied]
-	OpDiscard = "discard"
-)
-
 // Operate does one of them; arg and answer are JSON. Others are Unsupported.
 func (i *instance) Operate(ctx context.Context, name string, arg json.RawMessage, answer io.Writer) error {
 	out := json.NewEncoder(answer)

@@ -15,23 +15,6 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// PatchOptions say what to show; the zero value is everything.
-type PatchOptions struct {
-	// Paths are absolute; a directory stands for all that is below. None: everything.
-	Paths []string `json:"paths,omitempty"`
-}
-
-// Patched is a change in the words of stages: what is in memory beside what the host has now.
-type Patched struct {
-	// Path is relative to the workspace, or absolute where the change is outside of it. It may be no UTF-8; that of
-	// Change may have lost something in JSON then.
-	Path   []byte       `json:"path"`
-	Change stage.Change `json:"change"`
-	Lines  stage.Lines  `json:"lines"`
-	// Text is the patch. Nothing: none can show the change, its file cannot be read, or it is outside of the workspace.
-	Text []byte `json:"text,omitempty"`
-}
-
 // patch calls f with each change, in the order of [Workspace.Changes].
 func (t *tree) patch(ctx context.Context, o PatchOptions, f func(Patched) error) error {
 	for _, m := range t.mounts {

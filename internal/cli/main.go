@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/program"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -18,6 +19,7 @@ func Main(args, env []string, stdio sandbox.Stdio) int {
 	if code, ok := actAsGuest(args, env); ok {
 		return code
 	}
+	program.BecomeBackend(args[1:])
 	return execute(context.Background(), args[1:], env, stdio)
 }
 

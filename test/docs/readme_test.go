@@ -205,7 +205,7 @@ func installed(t *testing.T, base string) string {
 		t.Skip("it builds the programs; run go test ./test/docs without -short")
 	}
 	dir := filepath.Join(base, "bin")
-	if err := programs.Install(t.Context(), dir, programs.Command, programs.CommandWithPods, programs.CommandWithAgent); err != nil {
+	if err := programs.Install(t.Context(), dir, programs.Command, programs.CommandInMemory, programs.CommandWithPods, programs.CommandWithAgent); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -30,6 +30,7 @@ const Variable = "AGENT_SANDBOX_PROGRAMS"
 // The names of the programs.
 const (
 	Command          = "agent-sandbox"               // the command, which carries the guest
+	CommandInMemory  = "agent-sandbox-memory"        // the same with the tag memory
 	CommandWithPods  = "agent-sandbox-kube"          // the same with the tag kube
 	CommandWithAgent = "agent-sandbox-agent"         // the same with the tags kube and agent
 	CommandAlone     = "agent-sandbox-without-guest" // the command that carries no guest
@@ -45,6 +46,7 @@ type source struct {
 
 var sources = map[string]source{
 	Command:          {pkg: "./cmd/agent-sandbox", carries: true},
+	CommandInMemory:  {pkg: "./cmd/agent-sandbox", tags: "memory", carries: true},
 	CommandWithPods:  {pkg: "./cmd/agent-sandbox", tags: "kube", carries: true},
 	CommandWithAgent: {pkg: "./cmd/agent-sandbox", tags: "kube,agent", carries: true},
 	CommandAlone:     {pkg: "./cmd/agent-sandbox"},

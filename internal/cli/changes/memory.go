@@ -10,7 +10,7 @@ import (
 	"path"
 	"slices"
 
-	"github.com/seed434b0696/agent-sandbox/backend/virtual"
+	"github.com/seed434b0696/agent-sandbox/backend/virtual/workspace"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 	"github.com/seed434b0696/agent-sandbox/internal/persist"
 	"github.com/seed434b0696/agent-sandbox/internal/stage"
@@ -32,17 +32,17 @@ func memoryOf(r persist.Record, box *sandbox.Sandbox) (*memoryTarget, bool) {
 }
 
 // changes calls f with each change as it comes: there may be any number.
-func (m *memoryTarget) changes(ctx context.Context, f func(virtual.Change) error) error {
-	return streamed(ctx, m.operator, virtual.OpChanges, nil, f)
+func (m *memoryTarget) changes(ctx context.Context, f func(workspace.Change) error) error {
+	return streamed(ctx, m.operator, workspace.OpChanges, nil, f)
 }
 
 // patches calls f with each change at and below the paths, with its text, as it comes.
-func (m *memoryTarget) patches(ctx context.Context, paths []string, f func(virtual.Patched) error) error {
-	arg, err := json.Marshal(virtual.PatchOptions{Paths: paths})
+func (m *memoryTarget) patches(ctx context.Context, paths []string, f func(workspace.Patched) error) error {
+	arg, err := json.Marshal(workspace.PatchOptions{Paths: paths})
 	if err != nil {
 		return err
 	}
-	return streamed(ctx, m.operator, virtual.OpPatch, arg, f)
+	return streamed(ctx, m.operator, workspace.OpPatch, arg, f)
 }
 
 // streamed calls f with each value of an answer.
@@ -69,20 +69,20 @@ func streamed[T any](ctx context.Context, o persist.Operator, op string, arg jso
 	return err
 }
 
-func (m *memoryTarget) apply(ctx context.Context, o virtual.ApplyOptions) (done virtual.Applied, err error) {
+func (m *memoryTarget) apply(ctx context.Context, o workspace.ApplyOptions) (done workspace.Applied, err error) {
 	arg, err := json.Marshal(o)
 	if err != nil {
 		return done, err
 	}
 	var answer bytes.Buffer
-	if err := m.operator.Operate(ctx, virtual.OpApply, arg, &answer); err != nil {
+	if err := m.operator.Operate(ctx, workspace.OpApply, arg, &answer); err != nil {
 		return done, err
 	}
 	return done, json.Unmarshal(answer.Bytes(), &done)
 }
 
 func (m *memoryTarget) discard(ctx context.Context) error {
-	return m.operator.Operate(ctx, virtual.OpDiscard, nil, nil)
+	return m.operator.Operate(ctx, workspace.OpDiscard, nil, nil)
 }
 
 // inside makes paths that the user names absolute.
@@ -107,8 +107,8 @@ func diffMemory(ctx context.Context, a *console.App, f *diffFlags, m *memoryTarg
 		return patchMemory(ctx, a, m, paths)
 	}
 	wanted := m.inside(paths)
-	list := []virtual.Change{}
-	err := m.changes(ctx, func(c virtual.Change) error {
+	list := []workspace.Change{}
+	err := m.changes(ctx, func(c workspace.Change) error {
 		switch {
 		case len(wanted) > 0 && !slices.ContainsFunc(wanted, func(p string) bool { return within(c.Path, p) }):
 		case f.json:
@@ -127,7 +127,7 @@ func diffMemory(ctx context.Context, a *console.App, f *diffFlags, m *memoryTarg
 func patchMemory(ctx context.Context, a *console.App, m *memoryTarget, paths []string) error {
 	w := newPatchWriter(a)
 	hidden, conflicts := 0, 0
-	err := m.patches(ctx, m.inside(paths), func(p virtual.Patched) error {
+	err := m.patches(ctx, m.inside(paths), func(p workspace.Patched) error {
 		if len(p.Text) == 0 {
 			hidden++
 		}
@@ -147,7 +147,7 @@ func patchMemory(ctx context.Context, a *console.App, m *memoryTarget, paths []s
 func statMemory(ctx context.Context, a *console.App, m *memoryTarget, paths []string) error {
 	var changes []stage.Change
 	var lines []stage.Lines
-	err := m.patches(ctx, m.inside(paths), func(p virtual.Patched) error {
+	err := m.patches(ctx, m.inside(paths), func(p workspace.Patched) error {
 		p.Change.Path = string(p.Path)
 		changes, lines = append(changes, p.Change), append(lines, p.Lines)
 		return nil
@@ -162,7 +162,7 @@ func applyMemory(ctx context.Context, a *console.App, f *applyFlags, m *memoryTa
 	if len(f.protected) > 0 {
 		return sandbox.Errorf(sandbox.Unsupported, "what the policy protects is applied from stages only")
 	}
-	done, err := m.apply(ctx, virtual.ApplyOptions{Force: f.force, DryRun: f.dryRun, Paths: m.inside(paths)})
+	done, err := m.apply(ctx, workspace.ApplyOptions{Force: f.force, DryRun: f.dryRun, Paths: m.inside(paths)})
 	if err != nil {
 		return err
 	}

@@ -1,14 +1,12 @@
 package host
 
 import (
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/seed434b0696/agent-sandbox/backend/bwrap"
 	"github.com/seed434b0696/agent-sandbox/backend/docker"
-	"github.com/seed434b0696/agent-sandbox/backend/virtual"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -63,7 +61,7 @@ func NewDriver(name string, h Host, k DriverOptions) (sandbox.Driver, error) {
 	case Kube:
 		return newCluster(h, k)
 	case "virtual":
-		return virtual.New(virtual.Options{Share: k.Shared, Apply: k.Shared, Journal: filepath.Join(h.Data, "applies"), Trace: k.Trace, Denied: k.Denied}), nil
+		return newVirtual(h, k)
 	}
 	return nil, sandbox.Errorf(sandbox.Invalid, "unknown backend %q", name).
 		WithHint("the backends are %s", strings.Join(Names, ", "))

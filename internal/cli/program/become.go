@@ -8,8 +8,9 @@ import (
 	"syscall"
 )
 
-// Become goes on as a program that is built of the same code with more linked to it, and lies beside this one. It begins
-// anew, so nothing may have been started yet. It returns only when that is not there.
+// Become replaces this process by a program that is built from the same code with more linked to it, in the directory of
+// this one. The program parses the arguments again, so nothing may have been started yet. Become returns only when the
+// program cannot be executed.
 func Become(program string) error {
 	beside, err := Beside(program)
 	if err != nil {

@@ -1,3 +1,5 @@
+//go:build memory || agent
+
 package run
 
 import (
@@ -247,4 +249,53 @@ func commonPrefix(list []string) string {
 		}
 	}
 	return common
+}
+
+// converseInMemory runs a session of the in-memory shell until its end. ok is false when the sandbox has no such shell.
+func converseInMemory(ctx context.Context, a *console.App, f *execFlags, box *sandbox.Sandbox) (status int, ok bool, err error) {
+	sessions, ok := sandbox.As[virtual.Sessions](box.Unwrap())
+	if !ok {
+		return 0, false, nil
+	}
+	status, err = converse(ctx, a, f, box, sessions)
+	return status, true, err
+}
+
+// converse runs a session until its end and settles what it changed.
+func converse(ctx context.Context, a *console.App, f *execFlags, box *sandbox.Sandbox, sessions virtual.Sessions) (int, error) {
+	session, err := sessions.NewSession(ctx)
+	if err != nil {
+		return 0, err
+	}
+	memory, err := memoryOf(box, f.apply)
+	if err != nil {
+		return 0, err
+	}
+	c, err := newConversation(a, session, memory)
+	if err != nil {
+		session.Close()
+		return 0, err
+	}
+	status, err := c.run(ctx)
+	session.Close()
+	if err = errors.Join(err, c.close()); err != nil {
+		return status, err
+	}
+	done := printMemoryRemark(ctx, a, memory, f, 0)
+	if code, ok := errors.AsType[console.ExitStatus](done); ok {
+		return int(code), nil
+	}
+	return status, done
+}
+
+// printChanges is :diff.
+func (c *conversation) printChanges() error {
+	list, err := c.memory.workspace.Changes()
+	if err != nil {
+		return err
+	}
+	for _, change := range list {
+		fmt.Fprintf(c.app.Out, "%s\t%s\n", change.Kind, stage.Quote(change.Path))
+	}
+	return nil
 }

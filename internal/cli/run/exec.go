@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed434b0696/agent-sandbox/backend/virtual"
+	"github.com/seed434b0696/agent-sandbox/backend/virtual/workspace"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/inventory"
@@ -185,7 +185,7 @@ func startCommand(ctx context.Context, box *sandbox.Sandbox, cmd sandbox.Cmd, st
 	if err != nil {
 		return nil, err
 	}
-	_, ours := sandbox.As[virtual.Workspace](box.Unwrap())
+	_, ours := sandbox.As[workspace.Workspace](box.Unwrap())
 	_, elsewhere := sandbox.As[sandbox.Detacher](box.Unwrap())
 	relay.Attach(console.Target{Run: run, Local: ours || elsewhere})
 	exit, err := run.Wait()

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/seed434b0696/agent-sandbox/backend/virtual"
+	"github.com/seed434b0696/agent-sandbox/backend/virtual/workspace"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/changes"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 	"github.com/seed434b0696/agent-sandbox/internal/stage"
@@ -13,11 +13,11 @@ import (
 
 // memory is what a backend that keeps changes in memory can do with them; the zero value is a
 // backend that does not.
-type memory struct{ workspace virtual.Workspace }
+type memory struct{ workspace workspace.Workspace }
 
 // memoryOf returns the changes of a sandbox. apply says that the user wants them made.
 func memoryOf(box *sandbox.Sandbox, apply bool) (memory, error) {
-	w, ok := sandbox.As[virtual.Workspace](box.Unwrap())
+	w, ok := sandbox.As[workspace.Workspace](box.Unwrap())
 	if !ok && apply {
 		return memory{}, console.UsageError("agent-sandbox exec", "--apply is for backend virtual; with %s commands write to the workspace itself", box.Backend())
 	}
@@ -26,9 +26,9 @@ func memoryOf(box *sandbox.Sandbox, apply bool) (memory, error) {
 
 // memoryReport is what exec --json tells about changes in memory.
 type memoryReport struct {
-	List    []virtual.Change `json:"list"`
-	Applied bool             `json:"applied"`        // but for those in Kept
-	Kept    []virtual.Kept   `json:"kept,omitempty"` // that were to be applied and were not
+	List    []workspace.Change `json:"list"`
+	Applied bool               `json:"applied"`        // but for those in Kept
+	Kept    []workspace.Kept   `json:"kept,omitempty"` // that were to be applied and were not
 	// Finished are paths of an earlier run that was killed while it applied its changes.
 	Finished []string `json:"finished,omitempty"`
 }
@@ -42,7 +42,7 @@ func (m memory) finish(ctx context.Context, apply bool) (*memoryReport, error) {
 	if err != nil || !apply {
 		return &memoryReport{List: list}, err
 	}
-	done, err := m.workspace.Apply(ctx, virtual.ApplyOptions{})
+	done, err := m.workspace.Apply(ctx, workspace.ApplyOptions{})
 	return &memoryReport{List: list, Applied: true, Kept: done.Kept, Finished: done.Finished}, err
 }
 

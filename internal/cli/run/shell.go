@@ -3,17 +3,13 @@ package run
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed434b0696/agent-sandbox/backend/virtual"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/inventory"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/repository"
-	"github.com/seed434b0696/agent-sandbox/internal/stage"
-	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 // NewShell returns the command shell.
@@ -76,11 +72,10 @@ func openShell(ctx context.Context, a *console.App, f *execFlags) error {
 	if err != nil {
 		return err
 	}
-	sessions, ok := sandbox.As[virtual.Sessions](box.Unwrap())
+	status, ok, err := converseInMemory(ctx, a, f, box)
 	if !ok { // Of the others each command is a process of the host, as with exec.
-		return errors.Join(box.Close(ctx), Exec(ctx, a, f, []string{"bash"}))
+		return errors.Join(err, box.Close(ctx), Exec(ctx, a, f, []string{"bash"}))
 	}
-	status, err := converse(ctx, a, f, box, sessions)
 	if !f.quiet {
 		refused.Print(a.Err)
 	}
@@ -88,43 +83,4 @@ func openShell(ctx context.Context, a *console.App, f *execFlags) error {
 		err = console.ExitStatus(status)
 	}
 	return err
-}
-
-// converse runs a session until its end and settles what it changed.
-func converse(ctx context.Context, a *console.App, f *execFlags, box *sandbox.Sandbox, sessions virtual.Sessions) (int, error) {
-	session, err := sessions.NewSession(ctx)
-	if err != nil {
-		return 0, err
-	}
-	memory, err := memoryOf(box, f.apply)
-	if err != nil {
-		return 0, err
-	}
-	c, err := newConversation(a, session, memory)
-	if err != nil {
-		session.Close()
-		return 0, err
-	}
-	status, err := c.run(ctx)
-	session.Close()
-	if err = errors.Join(err, c.close()); err != nil {
-		return status, err
-	}
-	done := printMemoryRemark(ctx, a, memory, f, 0)
-	if code, ok := errors.AsType[console.ExitStatus](done); ok {
-		return int(code), nil
-	}
-	return status, done
-}
-
-// printChanges is :diff.
-func (c *conversation) printChanges() error {
-	list, err := c.memory.workspace.Changes()
-	if err != nil {
-		return err
-	}
-	for _, change := range list {
-		fmt.Fprintf(c.app.Out, "%s\t%s\n", change.Kind, stage.Quote(change.Path))
-	}
-	return nil
 }

@@ -42,8 +42,17 @@ func NewShell(o shell.Options) *shell.Shell {
 	return shell.New(o)
 }
 
-// programs returns the programs of every machine, which are indexed once.
-var programs = sync.OnceValue(func() *shell.Programs { return shell.NewPrograms(coreutils.Commands()) })
+var index struct {
+	once sync.Once
+	all  *shell.Programs
+}
+
+// programs returns the programs of every machine, which are indexed once. It is no variable with a function in it: the
+// initialization of one would link all programs into whatever imports this package.
+func programs() *shell.Programs {
+	index.once.Do(func() { index.all = shell.NewPrograms(coreutils.Commands()) })
+	return index.all
+}
 
 // System is the content of a machine's file system before the first command. It is safe for concurrent use.
 type System struct {

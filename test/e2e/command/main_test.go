@@ -49,7 +49,7 @@ func testMain(m *testing.M) (code int, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
 	if err := programs.Install(context.Background(), filepath.Join(scratch, "bin"),
-		programs.Command, programs.CommandWithPods, programs.CommandWithAgent, programs.Hooks, programs.Guest); err != nil {
+		programs.Command, programs.CommandInMemory, programs.CommandWithPods, programs.CommandWithAgent, programs.Hooks, programs.Guest); err != nil {
 		return 0, err
 	}
 	return m.Run(), nil

@@ -22,6 +22,7 @@ func Test_Linked_Modules_Are_The_Golden_List(t *testing.T) {
 	var b strings.Builder
 	for _, p := range []struct{ name, dir, tags string }{
 		{"agent-sandbox", "cmd/agent-sandbox", ""},
+		{"agent-sandbox-memory", "cmd/agent-sandbox", "memory"},
 		{"agent-sandbox-kube", "cmd/agent-sandbox", "kube"},
 		{"agent-sandbox-agent", "cmd/agent-sandbox", "kube,agent"},
 		{"agent-sandbox-hooks", "cmd/agent-sandbox-hooks", ""},

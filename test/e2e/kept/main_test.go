@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,11 +24,16 @@ var command string
 
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
-		var err error
-		if command, err = programs.Path(context.Background(), programs.Command); err != nil {
+		dir, err := os.MkdirTemp("", "agent-sandbox-kept-")
+		if err == nil {
+			defer os.RemoveAll(dir)
+			err = programs.Install(context.Background(), dir, programs.Command, programs.CommandInMemory)
+		}
+		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
+		command = filepath.Join(dir, programs.Command)
 		return m.Run()
 	}())
 }
