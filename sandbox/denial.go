@@ -13,7 +13,7 @@ const (
 	DeniedCommand DenialKind = "command" // a command by its name
 )
 
-// Denial is one thing that the walls refused to a command. Its texts come from inside
+// Denial is an operation of a command that the isolation refused. Its texts come from inside
 // in part: they are bounded and hold no control characters.
 type Denial struct {
 	Time   time.Time  `json:"time"`

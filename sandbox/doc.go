@@ -1,7 +1,7 @@
 // Package sandbox is the portable API of agent-sandbox: a place where commands
-// that nobody has read can run, whatever the walls are made of.
+// that nobody has read can run, whatever isolates them.
 //
-// A [Driver] builds walls (see backend/bwrap and its siblings); [Create] turns a
+// A [Driver] builds the isolation (see backend/bwrap and its siblings); [Create] turns a
 // [Spec] into a [Sandbox] whose methods mean the same over every driver. Limits,
 // output caps and error wrapping live here, once, so drivers do not repeat them.
 //

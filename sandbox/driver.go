@@ -21,7 +21,7 @@ type Driver interface {
 	Create(ctx context.Context, spec Spec) (Instance, error)
 	// Open returns one that an earlier process created, or NotFound.
 	Open(ctx context.Context, id string) (Instance, error)
-	// List returns those that live on, in the order of their IDs.
+	// List returns the persistent ones, in the order of their IDs.
 	List(ctx context.Context) ([]Info, error)
 }
 
@@ -35,7 +35,7 @@ type Instance interface {
 	Start(ctx context.Context, cmd Cmd, stdio Stdio) (Process, error)
 	// Files reaches the files as a command inside would.
 	Files() Files
-	// Status tells how it is.
+	// Status returns its state.
 	Status(ctx context.Context) (Status, error)
 	// Close destroys it with all its processes. It is idempotent.
 	Close(ctx context.Context) error
@@ -75,7 +75,7 @@ type Limited interface {
 	Limits() (Limits, error)
 }
 
-// Detacher is implemented by instances that live on without the process that opened them.
+// Detacher is implemented by instances that outlive the process that opened them.
 type Detacher interface {
 	// Detach ends the connection and what was started through it.
 	Detach() error
@@ -83,8 +83,8 @@ type Detacher interface {
 
 // Dialer is implemented by instances whose ports can be reached from outside.
 type Dialer interface {
-	// Dial connects to port on the loopback inside: 127.0.0.1, or ::1 when nobody listens there. Unavailable: nobody
-	// listens on either. The connection has CloseWrite, and ends with the instance; ctx bounds only how it comes about.
+	// Dial connects to port on the loopback inside: 127.0.0.1, or ::1 when that refuses. Unavailable: no process
+	// listens on either. The connection has CloseWrite, and ends with the instance; ctx bounds only the connecting.
 	Dial(ctx context.Context, port int) (net.Conn, error)
 }
 
@@ -92,9 +92,9 @@ type Dialer interface {
 // this process without a network and without a socket of the host's.
 type Listener interface {
 	// Listen listens inside on "127.0.0.1:PORT", "[::1]:PORT" or the Unix socket "unix:/PATH", which every user inside may
-	// connect to, and returns when connections are taken. Exists: somebody listens there already. Unsupported: there is
+	// connect to, and returns when connections are taken. Exists: the address is in use. Unsupported: there is
 	// no such loopback, or it is not the sandbox's alone. The listener ends with its Close or with the instance, and is
-	// lost with the first process inside; ctx bounds only how it comes about. What connects is hostile: it is anybody inside.
+	// lost with the first process inside; ctx bounds only the call. Clients are hostile: any process inside can connect.
 	Listen(ctx context.Context, address string) (net.Listener, error)
 }
 
@@ -104,9 +104,9 @@ type Sweeper interface {
 	Sweep(ctx context.Context) error
 }
 
-// Prober is implemented by drivers with walls that nobody can ask about: only a try tells whether they hold.
+// Prober is implemented by drivers that only know after a trial which rules they enforce.
 type Prober interface {
-	// Probe is Check, with what sandboxes of its own tell. Nothing is left of them.
+	// Probe is Check with the results of trial sandboxes, which it removes.
 	Probe(ctx context.Context) (Report, error)
 }
 
@@ -143,12 +143,12 @@ type Spec struct {
 	Env       []string // the host's environment, "K=V", that the env rules filter; nil: empty
 	Layers    []Layer  // policy layers, later wins
 	Policy    Policy   // the last layer, always trusted
-	// State is a directory, absolute and of this sandbox alone, in which the driver keeps what of its files outlives
-	// it: snapshots, and a tree in memory. A sandbox that is created with it again goes on from there. Empty: nothing is kept.
+	// State is a directory, absolute and of this sandbox alone, in which the driver stores the files that outlive
+	// it: snapshots, and a tree in memory. A sandbox that is created with it again goes on from there. Empty: nothing outlives it.
 	State string
-	// Resident gives all commands one set of walls, with a supervisor inside, instead of one set each: a command
-	// then costs a fork, and what it leaves in /tmp or running in the background stays until Close. What the policy
-	// protects is what was there when the first command ran.
+	// Resident runs all commands in one isolated place with a supervisor, instead of one place each: a command
+	// then costs a fork, and its files in /tmp and its background processes stay until Close. The policy protects the
+	// paths that existed when the first command ran.
 	Resident bool
 	Image    string // what the root file system is made of, for drivers with images; empty: the driver's own choice
 	Target   string // absolute path at which Workspace stands inside, for drivers with images; empty: its own path, or /workspace where it is a copy
@@ -166,20 +166,6 @@ type Volume struct {
 	Target   string            `json:"target"`             // absolute path inside
 	ReadOnly bool              `json:"readOnly,omitempty"` //
 	Labels   map[string]string `json:"labels,omitempty"`   // it gets when it is made
-}
-
-// HostOnly returns Unsupported when the spec asks for what only drivers with images have, and nil otherwise; for
-// drivers whose root file system is the host's.
-func (s Spec) HostOnly() error {
-	for _, f := range []struct {
-		name string
-		set  bool
-	}{{"an image", s.Image != ""}, {"a target", s.Target != ""}, {"volumes", len(s.Volumes) > 0}, {"a firewall", len(s.Firewall) > 0}} {
-		if f.set {
-			return Errorf(Unsupported, "only backends with images have %s", f.name).WithHint("--backend docker")
-		}
-	}
-	return nil
 }
 
 // Layer is one Policy and where it came from.
@@ -218,10 +204,10 @@ type Stdio struct {
 	Stderr io.Writer
 }
 
-// Exit tells how a command ended.
+// Exit is the end of a command.
 type Exit struct {
 	Code   int    // exit status; 128+n when signal n killed it
-	Signal int    // the signal that killed it, or 0; a wall that sees only statuses reads 128+n as signal n, as shells do
+	Signal int    // the signal that killed it, or 0; a backend that sees only statuses reads 128+n as signal n, as shells do
 	Reason string // why we killed it ("memory limit"), or ""
 }
 
@@ -258,34 +244,16 @@ type Info struct {
 // Status is the state of a sandbox.
 type Status struct {
 	Info
-	Running int        `json:"running"`       // commands that run now
-	Pod     *PodStatus `json:"pod,omitempty"` // in which they run; nil: in none
+	Running int `json:"running"` // commands that run now
 }
 
-// PodStatus is what a cluster says of the pod of a sandbox.
-type PodStatus struct {
-	Name       string         `json:"name"`
-	Namespace  string         `json:"namespace"`
-	Node       string         `json:"node,omitempty"`
-	Phase      string         `json:"phase"`
-	Conditions []PodCondition `json:"conditions,omitempty"`
-}
-
-// PodCondition is one of the conditions of a pod.
-type PodCondition struct {
-	Type    string `json:"type"`
-	Status  string `json:"status"` // "True", "False", "Unknown"
-	Reason  string `json:"reason,omitempty"`
-	Message string `json:"message,omitempty"`
-}
-
-// State says how well a driver holds a rule on this host.
+// State is how well a driver enforces a rule on this host.
 type State string
 
 // The states.
 const (
-	Enforced   State = "enforced"   // the kernel, engine or cluster holds it
-	Emulated   State = "emulated"   // held by our own code, with the limits that Detail names
+	Enforced   State = "enforced"   // the kernel, engine or cluster enforces it
+	Emulated   State = "emulated"   // enforced by our own code, with the limits that Detail names
 	Impossible State = "impossible" // a Spec that asks for it is refused
 )
 
@@ -293,12 +261,12 @@ const (
 type Finding struct {
 	Rule   string `json:"rule"`             // "user namespaces", "limits.memory"
 	State  State  `json:"state"`            //
-	Detail string `json:"detail,omitempty"` // what holds it, or which layer forbids it
+	Detail string `json:"detail,omitempty"` // what enforces it, or which layer forbids it
 	Fix    string `json:"fix,omitempty"`    // one line that would change it
 	Needed bool   `json:"needed,omitempty"` // without it the driver refuses to start anything
 }
 
-// Report is what a host lets a driver enforce.
+// Report lists the rules that a driver can enforce on this host.
 type Report struct {
 	Backend  string    `json:"backend"`
 	Version  string    `json:"version,omitempty"` // of the tool or engine behind it

@@ -18,8 +18,8 @@ const (
 	NotFound    Code = "not_found"   // a path, command or sandbox does not exist
 	Exists      Code = "exists"      // it exists already
 	Denied      Code = "denied"      // the policy or the host refuses it
-	Unsupported Code = "unsupported" // this wall cannot enforce a rule that was asked for
-	Unavailable Code = "unavailable" // the wall itself cannot be built on this host
+	Unsupported Code = "unsupported" // the backend cannot enforce a rule that the spec requires
+	Unavailable Code = "unavailable" // the backend does not work on this host
 	Exhausted   Code = "exhausted"   // a limit or a resource ran out
 	Timeout     Code = "timeout"     // the wall-clock limit or a deadline passed
 	Canceled    Code = "canceled"    // the caller gave up

@@ -83,7 +83,7 @@ type Limits struct {
 	CPU    float64  `json:"cpu,omitempty"`    // processors, 1.5 is one and a half
 }
 
-// DefaultMemoryFile is the limit on the size of a file in memory when nobody sets one. Other walls have none then.
+// DefaultMemoryFile is the limit on the size of a file in memory when the policy sets none. Other backends have none then.
 const DefaultMemoryFile Bytes = 10 << 20
 
 // Duration is a time.Duration that reads "90s" or "1h30m".

@@ -67,7 +67,7 @@ func (s *Sandbox) Unwrap() Instance { return s.instance }
 // Files reaches the sandbox's files; its errors are wrapped like all others.
 func (s *Sandbox) Files() Files { return files{s} }
 
-// Status tells how the sandbox is.
+// Status returns the state of the sandbox.
 func (s *Sandbox) Status(ctx context.Context) (Status, error) {
 	if err := s.usable("status"); err != nil {
 		return Status{}, err
@@ -85,7 +85,7 @@ func (s *Sandbox) Close(ctx context.Context) error {
 	return s.wrap(s.instance.Close(ctx), "close")
 }
 
-// Result is how a command ended and what it wrote.
+// Result is the end of a command and its output.
 type Result struct {
 	Exit
 	Stdout, Stderr []byte        // at most the output limit together, the rest is cut
@@ -143,8 +143,8 @@ func (s *Sandbox) Start(ctx context.Context, cmd Cmd, stdio Stdio) (*Running, er
 	return r, nil
 }
 
-// Detach lets go of a sandbox that lives on without this process; every other method fails with Closed
-// afterwards. Unsupported: it does not live on, and is as it was.
+// Detach disconnects from a sandbox that outlives this process; every other method fails with Closed
+// afterwards. Unsupported: it does not outlive this process, and is unchanged.
 func (s *Sandbox) Detach() error {
 	d, ok := As[Detacher](s.instance)
 	if !ok {
@@ -177,14 +177,14 @@ func (s *Sandbox) Dial(ctx context.Context, port int) (net.Conn, error) {
 }
 
 // Listen listens inside, for connections that commands make, on "127.0.0.1:PORT", "[::1]:PORT" or "unix:/PATH"; see
-// [Listener]. The caller closes the listener and what it accepts. Unsupported: nobody outside can listen in this sandbox.
+// [Listener]. The caller closes the listener and what it accepts. Unsupported: the backend has no listeners inside.
 func (s *Sandbox) Listen(ctx context.Context, address string) (net.Listener, error) {
 	if err := s.usable("listen"); err != nil {
 		return nil, err
 	}
 	i, ok := As[Listener](s.instance)
 	if !ok {
-		return nil, s.wrap(Errorf(Unsupported, "nobody can listen inside this sandbox").WithHint("take a backend of processes: bwrap, docker or kube"), "listen")
+		return nil, s.wrap(Errorf(Unsupported, "this sandbox does not support listeners inside").WithHint("use a backend of processes: bwrap, docker or kube"), "listen")
 	}
 	l, err := i.Listen(ctx, address)
 	if err != nil {
@@ -206,7 +206,7 @@ func (s *Sandbox) wrap(err error, op string) error { return wrap(err, op, s.driv
 type Running struct {
 	sandbox *Sandbox
 	process Process
-	parent  context.Context    //nolint:containedctx // tells the caller's cancel from our own time-out after Wait
+	parent  context.Context    //nolint:containedctx // distinguishes the caller's cancel from our own time-out after Wait
 	ctx     context.Context    //nolint:containedctx // bounds this one command, from Start to Wait
 	cancel  context.CancelFunc //
 	output  *budget
@@ -303,7 +303,7 @@ type cappedWriter struct {
 }
 
 // Write claims to have written everything, so that the command never blocks or
-// dies of a limit that only concerns what is kept.
+// dies of a limit that only concerns the stored output.
 func (c *cappedWriter) Write(p []byte) (int, error) {
 	n := c.budget.take(len(p))
 	if n > 0 {

@@ -134,14 +134,14 @@ func (s *search) file(name string) error {
 	if head, _ := r.Peek(8 << 10); bytes.IndexByte(head, 0) >= 0 {
 		return nil
 	}
-	told := false
+	matched := false
 	for line := 1; ; {
 		part, prefix, err := r.ReadLine()
 		if err != nil {
 			return s.ctx.Err() // a file that cannot be read to its end has no more text
 		}
-		if !told && bytes.Contains(part, []byte(s.query.Text)) {
-			told = true
+		if !matched && bytes.Contains(part, []byte(s.query.Text)) {
+			matched = true
 			text := string(bytes.ToValidUTF8(part[:min(len(part), maxMatchText)], []byte("?")))
 			if err := s.add(Match{Name: name, Line: line, Text: text}); err != nil {
 				return err
@@ -149,7 +149,7 @@ func (s *search) file(name string) error {
 		}
 		if !prefix {
 			line++
-			told = false
+			matched = false
 		}
 	}
 }

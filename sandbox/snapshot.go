@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Snapshotter is implemented by instances whose files can be kept as they are and be brought back. What counts is what
+// Snapshotter is implemented by instances whose files can be saved and restored. What counts is what
 // belongs to the sandbox: a stage's changes, a container's root file system, a tree in memory; never a directory of
 // the host that commands write to. Names are checked by [CheckSnapshot].
 type Snapshotter interface {
@@ -23,7 +23,7 @@ type Snapshotter interface {
 	RemoveSnapshot(ctx context.Context, name string) error
 }
 
-// Forker is implemented by instances that live on and can be made two.
+// Forker is implemented by persistent instances that can be copied.
 type Forker interface {
 	// Fork makes another sandbox with the same policy, whose files begin as those of a snapshot, or, when that is
 	// empty, as they are now, as Snapshot takes them. From then on neither sees the other. Exists: the name is taken.
@@ -105,7 +105,7 @@ func (s *Sandbox) Fork(ctx context.Context, name, snapshot string) (*Sandbox, er
 	}
 	f, ok := As[Forker](s.instance)
 	if !ok {
-		return nil, s.wrap(Errorf(Unsupported, "only sandboxes that live on can be forked"), "fork")
+		return nil, s.wrap(Errorf(Unsupported, "only persistent sandboxes can be forked"), "fork")
 	}
 	if snapshot != "" {
 		if err := CheckSnapshot(snapshot); err != nil {

@@ -18,7 +18,7 @@ func endCases() []Case {
 		{"a signal that is not answered kills the command", signalKills},
 		{"the wall-clock limit ends a command with 124", wallLimit},
 		{"the wall-clock limit kills the whole process tree", wallKillsTree},
-		{"a command below the wall-clock limit is left alone", wallKept},
+		{"a command below the wall-clock limit is left alone", wallSpared},
 		{"cancel kills the whole process tree", cancelKillsTree},
 		{"a deadline of the caller is a timeout and not the limit", callersDeadline},
 		{"close kills what a command left running", closeKillsTree},
@@ -79,7 +79,7 @@ func wallLimit(ctx context.Context, h Harness) error {
 	})
 }
 
-func wallKept(ctx context.Context, h Harness) error {
+func wallSpared(ctx context.Context, h Harness) error {
 	return inside(ctx, h, limitWall(Limit), func(b box) error {
 		res, err := b.sh(ctx, "exit 4")
 		if err != nil {
@@ -141,7 +141,7 @@ func outlive(ctx context.Context, b box, pipe *bufio.Reader, end func(life) erro
 	return nil
 }
 
-// Y14: who is over time is killed with all that it started, by every wall.
+// Y14: every backend kills a command that is over time, with all that it started.
 func wallKillsTree(ctx context.Context, h Harness) error {
 	return outlived(ctx, h, limitWall(2*time.Second), func(l life) error {
 		exit, err := l.run.Wait()

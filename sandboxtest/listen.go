@@ -21,7 +21,7 @@ func listenCases() []Case {
 // bridge is the guest's program that carries its standard streams to a service.
 const bridge = "/run/agent-sandbox/agent-sandbox bridge "
 
-// reachesUs holds also where nobody can listen inside, if that is said.
+// reachesUs passes when the backend reports that it has no listeners inside.
 func reachesUs(ctx context.Context, h Harness) error {
 	return inside(ctx, h, nil, func(b box) error {
 		for _, address := range []string{"unix:/tmp/service-of-the-host", "127.0.0.1:47113"} {
@@ -63,7 +63,7 @@ func (b box) reaches(ctx context.Context, address string) (err error) {
 	}
 	res, err := b.sh(ctx, bridge+address+" </dev/null")
 	if err == nil && res.Code == 0 {
-		err = errors.New("somebody listens still")
+		err = errors.New("the address still takes connections")
 	}
 	return err
 }

@@ -169,7 +169,7 @@ func privateTmp(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name()) //nolint:errcheck // a canary that is gone already has told us
+	defer os.Remove(file.Name()) //nolint:errcheck // the case has failed already when the canary is gone
 	if err := file.Close(); err != nil {
 		return err
 	}

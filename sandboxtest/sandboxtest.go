@@ -1,5 +1,5 @@
 // Package sandboxtest is the contract of package sandbox: the same cases for every
-// driver, whatever its walls are made of. A case returns an error instead of
+// driver, whatever isolates its sandboxes. A case returns an error instead of
 // calling testing, so that a program can run the contract on the host where it
 // has to hold; [Run] is the same for go test.
 //

@@ -32,8 +32,8 @@ func snapshotCases() []Case {
 	}
 }
 
-// kept runs f in a sandbox with snapshots; a driver without them passes.
-func kept(ctx context.Context, h Harness, f func(b box) error) error {
+// withSnapshots runs f in a sandbox with snapshots; a driver without them passes.
+func withSnapshots(ctx context.Context, h Harness, f func(b box) error) error {
 	k, ok := h.(Keeper)
 	if !ok {
 		return nil
@@ -48,7 +48,7 @@ func kept(ctx context.Context, h Harness, f func(b box) error) error {
 }
 
 func restored(ctx context.Context, h Harness) error {
-	return kept(ctx, h, func(b box) error {
+	return withSnapshots(ctx, h, func(b box) error {
 		_, err := b.out(ctx, `mkdir d; echo one >d/f; echo keep >keep; ln -s d/f link; echo x >gone; chmod 640 d/f`)
 		err = errors.Join(err, b.Snapshot(ctx, "first"))
 		if err != nil {
@@ -68,7 +68,7 @@ func restored(ctx context.Context, h Harness) error {
 }
 
 func takenWhileWriting(ctx context.Context, h Harness) error {
-	return kept(ctx, h, func(b box) error {
+	return withSnapshots(ctx, h, func(b box) error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		begun := newWaiter("go\n")
@@ -94,7 +94,7 @@ func takenWhileWriting(ctx context.Context, h Harness) error {
 }
 
 func restoreEnds(ctx context.Context, h Harness) error {
-	return kept(ctx, h, func(b box) error {
+	return withSnapshots(ctx, h, func(b box) error {
 		if err := b.Snapshot(ctx, "one"); err != nil {
 			return err
 		}
@@ -117,7 +117,7 @@ func restoreEnds(ctx context.Context, h Harness) error {
 }
 
 func snapshotNames(ctx context.Context, h Harness) error {
-	return kept(ctx, h, func(b box) error {
+	return withSnapshots(ctx, h, func(b box) error {
 		for _, name := range []string{"", "a\nb", "a/b", "..", "-a", "a b", "\xff", strings.Repeat("x", 64)} {
 			for op, err := range map[string]error{"snapshot": b.Snapshot(ctx, name), "restore": b.Restore(ctx, name), "remove": b.RemoveSnapshot(ctx, name)} {
 				if err := hasCode(err, sandbox.Invalid); err != nil {
@@ -150,7 +150,7 @@ func forked(ctx context.Context, h Harness) error {
 	if !ok {
 		return nil
 	}
-	return kept(ctx, h, func(b box) error {
+	return withSnapshots(ctx, h, func(b box) error {
 		_, err := b.out(ctx, "echo one >f")
 		err = errors.Join(err, b.Snapshot(ctx, "one"))
 		if _, oerr := b.out(ctx, "echo two >f"); errors.Join(err, oerr) != nil {
@@ -183,7 +183,7 @@ func (b box) forkedAs(ctx context.Context, name, snapshot string) (box, error) {
 	return box{s, b.dir}, nil
 }
 
-// waiter keeps what is written to it, and tells when the first line has come.
+// waiter stores what is written to it, and signals the first line.
 type waiter struct {
 	mu    sync.Mutex
 	data  []byte

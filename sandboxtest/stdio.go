@@ -144,7 +144,7 @@ func outputCut(ctx context.Context, h Harness) error {
 			return err
 		}
 		if n := len(res.Stdout) + len(res.Stderr); !res.Cut || n != 1000 || res.Code != 9 {
-			return fmt.Errorf("kept %d bytes, cut %v, code %d; want 1000, true, 9", n, res.Cut, res.Code)
+			return fmt.Errorf("got %d bytes, cut %v, code %d; want 1000, true, 9", n, res.Cut, res.Code)
 		}
 		return nil
 	})
@@ -157,7 +157,7 @@ func outputWhole(ctx context.Context, h Harness) error {
 			return err
 		}
 		if res.Cut || string(res.Stdout) != strings.Repeat("\x00", 1000) {
-			return fmt.Errorf("kept %d bytes, cut %v", len(res.Stdout), res.Cut)
+			return fmt.Errorf("got %d bytes, cut %v", len(res.Stdout), res.Cut)
 		}
 		return nil
 	})

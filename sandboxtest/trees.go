@@ -17,7 +17,7 @@ func treeCases() []Case {
 	return []Case{
 		{"a directory is made with what is missing above it", treeMkdir},
 		{"a search finds names and lines", treeSearch},
-		{"a search stops where it is told to", treeSearchCut},
+		{"a search stops at its limit", treeSearchCut},
 		{"a tree that is packed is unpacked as it was", treeRoundTrip},
 		{"a broken stream of a tree is an error", treeBroken},
 	}

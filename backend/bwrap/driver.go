@@ -53,7 +53,7 @@ func (d *Driver) Check(ctx context.Context) (sandbox.Report, error) {
 // Create resolves spec and refuses what this host cannot enforce. Nothing runs
 // and nothing is written until Start.
 func (d *Driver) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Instance, error) {
-	if err := spec.HostOnly(); err != nil {
+	if err := policy.CheckHostRoot(spec); err != nil {
 		return nil, err
 	}
 	plan, err := policy.Resolve(spec)

@@ -8,8 +8,6 @@ import (
 	"io"
 	"sync"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/seed434b0696/agent-sandbox/internal/guest/files"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/podinit"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
@@ -62,7 +60,7 @@ func (k *kept) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) 
 // Files reach inside through the guest.
 func (k *kept) Files() sandbox.Files { return files.New(k.Start) }
 
-// Status tells what runs, and how the pod is.
+// Status counts the commands that run.
 func (k *kept) Status(ctx context.Context) (sandbox.Status, error) {
 	st := sandbox.Status{Info: k.record.Info()}
 	i, err := k.connected()
@@ -77,19 +75,7 @@ func (k *kept) Status(ctx context.Context) (sandbox.Status, error) {
 		return st, err
 	}
 	st.Running = inner.Running
-	pod, err := k.cluster.pod(ctx, i.pod.Name)
-	if err == nil {
-		st.Pod = podStatus(pod)
-	}
-	return st, err
-}
-
-func podStatus(pod *corev1.Pod) *sandbox.PodStatus {
-	out := &sandbox.PodStatus{Name: pod.Name, Namespace: pod.Namespace, Node: pod.Spec.NodeName, Phase: string(pod.Status.Phase)}
-	for _, c := range pod.Status.Conditions {
-		out.Conditions = append(out.Conditions, sandbox.PodCondition{Type: string(c.Type), Status: string(c.Status), Reason: line(c.Reason), Message: line(c.Message)})
-	}
-	return out
+	return st, nil
 }
 
 func (k *kept) isClosed() bool {

@@ -30,8 +30,15 @@ func Test_Any_Process_Serves_A_Sandbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	st, err := other.Status(ctx)
-	if err != nil || st.Running != 1 || st.ID != "shared" || st.Pod == nil || st.Pod.Phase == "" || len(st.Pod.Conditions) == 0 {
+	if err != nil || st.Running != 1 || st.ID != "shared" {
 		t.Errorf("%+v, %v", st, err)
+	}
+	reporter, ok := sandbox.As[kube.PodReporter](other.Unwrap())
+	if !ok {
+		t.Fatal("the sandbox does not report its pod")
+	}
+	if pod, err := reporter.PodStatus(ctx); err != nil || pod.Phase == "" || len(pod.Conditions) == 0 {
+		t.Errorf("%+v, %v", pod, err)
 	}
 	if state, err := two.State(ctx, "shared"); err != nil || !state.Running || state.Commands != 1 {
 		t.Errorf("%+v, %v", state, err)

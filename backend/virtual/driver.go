@@ -54,7 +54,7 @@ func (d *Driver) Check(context.Context) (sandbox.Report, error) {
 
 // Create resolves spec and makes its tree. Nothing runs.
 func (d *Driver) Create(_ context.Context, spec sandbox.Spec) (sandbox.Instance, error) {
-	if err := spec.HostOnly(); err != nil {
+	if err := policy.CheckHostRoot(spec); err != nil {
 		return nil, err
 	}
 	plan, err := policy.Resolve(spec)
