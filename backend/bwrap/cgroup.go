@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/internal/mountinfo"
 )
 
 // hierarchy is a mounted cgroup hierarchy and our place in it (cgroups(7)).
@@ -34,8 +36,8 @@ func ownHierarchies() ([]hierarchy, error) {
 
 // parseHierarchies joins /proc/self/cgroup and /proc/self/mountinfo. A hierarchy
 // that is not mounted is left out; of several mounts the first counts.
-func parseHierarchies(cgroups, mountinfo string) []hierarchy {
-	mounts := parseCgroupMounts(mountinfo)
+func parseHierarchies(cgroups, mounted string) []hierarchy {
+	mounts := parseCgroupMounts(mounted)
 	var out []hierarchy
 	for line := range strings.Lines(cgroups) {
 		parts := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
@@ -54,27 +56,19 @@ func parseHierarchies(cgroups, mountinfo string) []hierarchy {
 	return out
 }
 
-// cgroupMount is a line of mountinfo.
+// cgroupMount is a mounted hierarchy.
 type cgroupMount struct {
 	unified     bool
 	options     []string
 	root, point string
 }
 
-func parseCgroupMounts(mountinfo string) []cgroupMount {
+func parseCgroupMounts(text string) []cgroupMount {
 	var out []cgroupMount
-	for line := range strings.Lines(mountinfo) {
-		before, after, ok := strings.Cut(line, " - cgroup")
-		if !ok {
-			continue
+	for _, m := range mountinfo.Parse(text) {
+		if m.Type == "cgroup" || m.Type == "cgroup2" {
+			out = append(out, cgroupMount{m.Type == "cgroup2", m.Options, m.Root, m.Point})
 		}
-		left, right := strings.Fields(before), strings.Fields("cgroup"+after)
-		if len(left) < 5 || len(right) < 3 || right[0] != "cgroup" && right[0] != "cgroup2" {
-			continue
-		}
-		out = append(out, cgroupMount{
-			right[0] == "cgroup2", strings.Split(right[2], ","), unescapeMount(left[3]), unescapeMount(left[4]),
-		})
 	}
 	return out
 }
@@ -95,14 +89,6 @@ func (h *hierarchy) matches(m cgroupMount) bool {
 		return h.unified == m.unified
 	}
 	return !slices.ContainsFunc(h.controllers, func(c string) bool { return !slices.Contains(m.options, c) })
-}
-
-// unescapeMount undoes the octal escapes of proc_pid_mountinfo(5).
-func unescapeMount(s string) string {
-	if !strings.Contains(s, `\`) {
-		return s
-	}
-	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }
 
 // home is a directory in which a cgroup can be made.

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/seed434b0696/agent-sandbox/internal/guard"
+	"github.com/seed434b0696/agent-sandbox/internal/mountinfo"
 	"github.com/seed434b0696/agent-sandbox/internal/seccomp"
 )
 
@@ -70,8 +71,8 @@ func collectFacts(ctx context.Context, bwrapPath string) hostFacts {
 	}
 	status, _ := os.ReadFile("/proc/self/status")
 	f.readStatus(string(status))
-	mountinfo, _ := os.ReadFile("/proc/self/mountinfo")
-	f.readMounts(string(mountinfo))
+	mounts, _ := os.ReadFile("/proc/self/mountinfo")
+	f.readMounts(string(mounts))
 	f.readControllers()
 	if f.bwrap, f.bwrapErr = bwrapPath, nil; bwrapPath == "" {
 		f.bwrap, f.bwrapErr = findBwrap(nil, nil)
@@ -114,14 +115,10 @@ func (f *hostFacts) readStatus(status string) {
 
 // readMounts finds what lies over /proc, and whether we are in a chroot, whose
 // root is no mount.
-func (f *hostFacts) readMounts(mountinfo string) {
-	f.chrooted = mountinfo != ""
-	for line := range strings.Lines(mountinfo) {
-		fields := strings.Fields(line)
-		if len(fields) < 5 {
-			continue
-		}
-		point := unescapeMount(fields[4])
+func (f *hostFacts) readMounts(text string) {
+	f.chrooted = text != ""
+	for _, m := range mountinfo.Parse(text) {
+		point := m.Point
 		if point == "/" {
 			f.chrooted = false
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed434b0696/agent-sandbox/internal/mountinfo"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -31,7 +32,7 @@ func Test_Other_Ways_To_A_Workspace_Are_Found(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			if got := aliases(parseMounts(row.mounts), row.dir); !slices.Equal(got, row.want) {
+			if got := aliases(mountinfo.Parse(row.mounts), row.dir); !slices.Equal(got, row.want) {
 				t.Errorf("%q, want %q", got, row.want)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/internal/proxy/egress"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -93,34 +94,12 @@ func accept(ctx context.Context, l net.Listener, slots chan struct{}, serve func
 			continue
 		}
 		<-slots
-		if passing(err) && pause(ctx) {
+		if egress.RetryAccept(ctx, err) {
 			continue
 		}
 		if ctx.Err() == nil {
 			return err
 		}
-	}
-}
-
-// passing reports whether Accept may work again: somebody who makes us run out of
-// descriptors for a while must not end what is published.
-func passing(err error) bool {
-	for _, e := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ECONNABORTED, syscall.ENOBUFS, syscall.ENOMEM} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
-}
-
-func pause(ctx context.Context) bool {
-	t := time.NewTimer(50 * time.Millisecond)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

@@ -1,48 +1,25 @@
 package stage
 
 import (
-	"os"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/internal/mountinfo"
 )
 
 // submount returns a mount point below dir, or "".
 func submount(dir string) (string, error) {
-	text, err := os.ReadFile("/proc/self/mountinfo")
+	mounts, err := mountinfo.Self()
 	if err != nil {
 		return "", err
 	}
-	for line := range strings.Lines(string(text)) {
-		fields := strings.Fields(line)
-		if len(fields) < 5 {
-			continue
-		}
-		if point := unescapeMount(fields[4]); strings.HasPrefix(point, dir+"/") {
-			return point, nil
+	for _, m := range mounts {
+		if strings.HasPrefix(m.Point, dir+"/") {
+			return m.Point, nil
 		}
 	}
 	return "", nil
-}
-
-// unescapeMount undoes proc_pid_mountinfo(5)'s octal escapes.
-func unescapeMount(s string) string {
-	if !strings.Contains(s, `\`) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+3 < len(s) {
-			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
-				b.WriteByte(byte(n))
-				i += 3
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
 }
 
 // foreignClock names the file system of dir when another machine or program sets

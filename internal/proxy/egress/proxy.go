@@ -5,12 +5,10 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
-	"errors"
 	"net"
 	"net/url"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/policy/hosts"
@@ -152,7 +150,7 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 			if ctx.Err() != nil {
 				return nil
 			}
-			if passing(err) && pause(ctx) {
+			if RetryAccept(ctx, err) {
 				continue
 			}
 			return sandbox.Errorf(sandbox.Internal, "the network of the sandbox has ended: %w", err)
@@ -161,28 +159,6 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 			defer func() { <-p.slots }()
 			s.serve(ctx, conn)
 		})
-	}
-}
-
-// passing reports whether Accept may work again: a sandbox that makes us run out of
-// descriptors must not be able to end the network of everybody.
-func passing(err error) bool {
-	for _, e := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ECONNABORTED, syscall.ENOBUFS, syscall.ENOMEM} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
-}
-
-func pause(ctx context.Context) bool {
-	t := time.NewTimer(50 * time.Millisecond)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 
