@@ -92,7 +92,7 @@ func Test_Paths_And_Tests_That_Documents_Name_Exist(t *testing.T) {
 				found = found || err == nil && len(files) > 0
 			}
 			// What the build makes is not in a fresh checkout.
-			if !found && !strings.HasPrefix(name, "internal/guest/bin/") {
+			if !found && !strings.HasPrefix(name, "internal/guest/program/bin/") {
 				t.Errorf("%s names %s, which does not exist", p.name, m[1])
 			}
 		}
