@@ -1,11 +1,369 @@
 package shell
 
 import (
+	"fmt"
 	"strings"
+	"time"
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/pattern"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
 )
+
+func (sh *interp) breakLoop(args []string) int    { return sh.loopControl(args, ctlBreak) }
+func (sh *interp) continueLoop(args []string) int { return sh.loopControl(args, ctlContinue) }
+
+// loopControl is break and continue.
+func (sh *interp) loopControl(args []string, c control) int {
+	if len(args) > 1 && args[1] == "--help" {
+		return sh.helpText(args[0])
+	}
+	if len(args) > 1 && args[1] == "--" {
+		args = args[1:]
+	}
+	if sh.loops == 0 && sh.opt&optPosix != 0 {
+		return 0
+	}
+	if sh.loops == 0 {
+		sh.fail("only meaningful in a `for', `while', or `until' loop")
+		return 0
+	}
+	n := int64(1)
+	if len(args) > 1 {
+		var ok bool
+		if n, ok = numberArg(args[1]); !ok {
+			sh.fail("%s: numeric argument required", args[1])
+			sh.exit(128)
+			return 128
+		}
+		if len(args) > 2 {
+			sh.fail("too many arguments")
+			return sh.exit(1)
+		}
+	}
+	if n <= 0 {
+		sh.fail("%s: loop count out of range", args[1])
+		sh.ctl, sh.ctlN = ctlBreak, sh.loops
+		return 1
+	}
+	sh.ctl, sh.ctlN = c, int(min(n, int64(sh.loops)))
+	return 0
+}
+
+// statusArg is the operand of exit and return; ok is false when they must not go on.
+func (sh *interp) statusArg(args []string) (st int, ok bool) {
+	if len(args) > 1 && args[1] == "--" {
+		args = args[1:]
+	}
+	if len(args) < 2 {
+		return sh.status, true
+	}
+	n, valid := numberArg(args[1])
+	if !valid {
+		sh.fail("%s: numeric argument required", args[1])
+		return 2, true
+	}
+	if len(args) > 2 {
+		sh.fail("too many arguments")
+		return 1, false
+	}
+	return int(n & 0xff), true
+}
+
+func (sh *interp) exitBuiltin(args []string) int {
+	if len(args) > 1 && args[1] == "--help" {
+		return sh.helpText(args[0])
+	}
+	st, ok := sh.statusArg(args)
+	if !ok {
+		sh.abort()
+		return 1
+	}
+	if sh.inFunction() && sh.inTrap == 0 && sh.traps.has(trapExit) && !sh.trapsInherited {
+		st = sh.runExitTrap(st) // It sees what the function made local.
+	}
+	return sh.exit(st)
+}
+
+func (sh *interp) logout(args []string) int {
+	if sh.shopt&shLoginShell == 0 {
+		return sh.fail("not login shell: use `exit'")
+	}
+	return sh.exitBuiltin(args)
+}
+
+func (sh *interp) returnBuiltin(args []string) int {
+	if len(args) > 1 && args[1] == "--help" {
+		return sh.helpText(args[0])
+	}
+	st, ok := sh.statusArg(args)
+	if !ok {
+		sh.abort()
+		return 1
+	}
+	if !sh.inFunction() && sh.sourceLevel == 0 {
+		sh.fail("can only `return' from a function or sourced script")
+		return 2
+	}
+	sh.status = st
+	sh.ctl = ctlReturn
+	return st
+}
+
+func (sh *interp) eval(args []string) int {
+	if len(args) > 1 && args[1] == "--help" {
+		return sh.helpText(args[0])
+	}
+	args = args[1:]
+	if len(args) > 0 && args[0] == "--" {
+		args = args[1:]
+	} else if len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
+		return sh.badOption(args[0][:2])
+	}
+	text := strings.Join(args, " ")
+	if strings.TrimSpace(text) == "" {
+		return 0
+	}
+	sh.evals++
+	before := sh.builtinName
+	sh.builtinName = ""
+	st := sh.evalText(text, sh.line, "eval")
+	sh.builtinName = before
+	sh.evals--
+	return st
+}
+
+// source is "." and source.
+func (sh *interp) source(args []string) int {
+	_, rest, st := sh.flags2(args, "-")
+	if st >= 0 {
+		return st
+	}
+	if len(rest) == 0 {
+		st := sh.usage(sh.usageOf(), "filename argument required")
+		if sh.opt&optPosix != 0 && args[0] == "." {
+			sh.exit(st)
+		}
+		return st
+	}
+	name := rest[0]
+	if sh.restricted() && strings.Contains(name, "/") {
+		return sh.fail("%s: restricted", name)
+	}
+	path, text, err := sh.sourceText(name)
+	if err != nil {
+		switch {
+		case strings.HasSuffix(Strerror(err), "directory") && Errno(err) == 21:
+			sh.fail("%s: is a directory", name)
+		case path == "" && !strings.Contains(name, "/"):
+			sh.fail("%s: file not found", name)
+		default:
+			sh.errorf("%s: %s", name, Strerror(err))
+		}
+		if sh.opt&optPosix != 0 && args[0] == "." {
+			sh.exit(1)
+		}
+		return 1
+	}
+	return sh.sourceRun(path, text, rest)
+}
+
+// sourceText finds the file in PATH, then here, and reads it.
+func (sh *interp) sourceText(name string) (path, text string, err error) {
+	if !strings.Contains(name, "/") && sh.shopt&shSourcePath != 0 {
+		for dir := range strings.SplitSeq(sh.get(slotPATH), ":") {
+			if dir == "" {
+				dir = "."
+			}
+			if p := strings.TrimSuffix(dir, "/") + "/" + name; sh.fileAt(p) {
+				path = p
+				break
+			}
+		}
+	}
+	if path == "" && (sh.opt&optPosix == 0 || strings.Contains(name, "/")) {
+		path = name
+	}
+	text, err = sh.readScript(path)
+	if err != nil && !strings.Contains(name, "/") && sh.opt&optPosix != 0 {
+		path = ""
+	}
+	return path, text, err
+}
+
+func (sh *interp) sourceRun(path, text string, rest []string) int {
+	if strings.HasPrefix(text, stubMagic) {
+		sh.fail("%s: cannot execute binary file", path)
+		return 126
+	}
+	if !sh.deeper("source") {
+		return sh.status
+	}
+	if sh.framesShared {
+		sh.frames = append([]frame(nil), sh.frames...)
+		sh.framesShared = false
+	}
+	params, line, loops, base, builtin := sh.params, sh.line, sh.loops, sh.unitBase, sh.builtinName
+	sh.frames = append(sh.frames, frame{name: "source", source: path, line: line, args: rest, saved: len(sh.saved)})
+	own := []string(nil)
+	replaced := sh.setParams
+	sh.setParams = false
+	if len(rest) > 1 {
+		own = append([]string(nil), rest[1:]...)
+		sh.params = own
+	}
+	told := sh.paramsTold
+	sh.paramsTold = 0
+	sh.sourceLevel++
+	sh.evals++
+	sh.builtinName = ""
+	sh.unitBase = sh.noErrExit
+	sh.status = 0
+	st := sh.runText(text, 1, "")
+	if sh.ctl == ctlReturn {
+		sh.ctl = ctlNone
+		st = sh.status
+	}
+	if sh.hasTrap(trapReturn) && sh.ctl == ctlNone {
+		sh.status = st
+		sh.runReturnTrap()
+	}
+	sh.evals--
+	sh.sourceLevel--
+	sh.unitBase, sh.loops, sh.line, sh.builtinName = base, loops, line, builtin
+	if len(rest) > 1 && (!sh.setParams || sh.inFunction()) {
+		sh.params = params
+		sh.charge(-sh.paramsTold)
+		sh.paramsTold = told
+	} else if sh.paramsTold == 0 {
+		sh.paramsTold = told
+	} else {
+		sh.charge(-told)
+	}
+	sh.setParams = replaced || sh.setParams && len(rest) <= 1
+	sh.frames = sh.frames[:len(sh.frames)-1]
+	sh.depth--
+	return st
+}
+
+// exec is the exec builtin with a command.
+func (sh *interp) exec(args []string) int {
+	list, rest, st := sh.flags2(args, "cla:")
+	if st >= 0 {
+		return st
+	}
+	if len(rest) == 0 {
+		return 0
+	}
+	if sh.restricted() {
+		return sh.fail("restricted")
+	}
+	name, clean, login := rest[0], false, ""
+	for _, f := range list {
+		switch f.c {
+		case 'a':
+			name = f.arg
+		case 'c':
+			clean = true
+		case 'l':
+			login = "-"
+		}
+	}
+	c, path, err := sh.findCommand(rest[0])
+	if err != nil {
+		st := 127
+		if Errno(err) != 2 {
+			st = 126
+		}
+		if st == 127 && !strings.Contains(rest[0], "/") {
+			sh.fail("%s: not found", rest[0])
+		} else {
+			sh.fail("%s: cannot execute: %s", rest[0], Strerror(err))
+		}
+		if sh.shopt&shExecFail != 0 {
+			return st
+		}
+		return sh.exit(st)
+	}
+	argv := append([]string(nil), rest...)
+	argv[0] = login + name
+	sh.traps = nil
+	sh.sole = true
+	if sh.ownProcess {
+		sh.show(strings.Join(argv, " "))
+	}
+	if clean {
+		sh.vars, sh.varsShared = nil, false
+	}
+	st = sh.runProgram(c, path, argv)
+	if sh.ctl == ctlNone {
+		sh.exit(st)
+	}
+	return sh.status
+}
+
+func (sh *interp) shift(args []string) int {
+	if len(args) > 1 && args[1] == "--help" {
+		return sh.helpText(args[0])
+	}
+	if len(args) > 1 && args[1] == "--" {
+		args = args[1:]
+	}
+	n := int64(1)
+	if len(args) > 1 {
+		var ok bool
+		if n, ok = numberArg(args[1]); !ok {
+			return sh.fail("%s: numeric argument required", args[1])
+		}
+		if len(args) > 2 {
+			sh.fail("too many arguments")
+			sh.abort()
+			return 1
+		}
+	}
+	if n < 0 {
+		sh.fail("%s: shift count out of range", args[1])
+		return 1
+	}
+	if n > int64(len(sh.params)) {
+		if sh.shopt&shShiftVerbose != 0 {
+			sh.fail("%d: shift count out of range", n)
+		}
+		return 1
+	}
+	sh.params = sh.params[n:]
+	return 0
+}
+
+// caller tells where the running function was called from.
+func (sh *interp) caller(args []string) int {
+	n := 0
+	if len(args) > 1 {
+		v, ok := numberArg(args[1])
+		if !ok || v < 0 {
+			return sh.usage(sh.usageOf(), "%s: invalid number", args[1])
+		}
+		n = int(v)
+	}
+	lines, sources, names := sh.callLines(), sh.sources(), sh.funcNames()
+	if len(sh.frames) == 0 || n >= len(sh.frames) || len(args) > 1 && n+1 >= len(names) {
+		return 1
+	}
+	source := "NULL"
+	if n+1 < len(sources) {
+		source = sources[n+1]
+	}
+	if n+1 >= len(names) && sh.script == "" && len(args) > 1 && n > 0 {
+		return 1
+	}
+	if len(args) == 1 {
+		return sh.outString(lines[0] + " " + source + "\n")
+	}
+	name := "main"
+	if n+1 < len(names) {
+		name = names[n+1]
+	}
+	return sh.outString(lines[n] + " " + name + " " + source + "\n")
+}
 
 func (c *compiler) ifClause(n *syntax.If) command {
 	conds := make([]command, len(n.Conds))
@@ -355,4 +713,240 @@ func (c *compiler) words(list []*syntax.Word) []*word {
 		out[i] = c.word(w, wordArg)
 	}
 	return out
+}
+
+// selectLoop compiles select.
+func (c *compiler) selectLoop(n *syntax.For, line int) command {
+	body, words, in := c.list(n.Body), c.words(n.Words), n.In
+	slot := c.lib.symbols.slot(n.Name)
+	head := forHead(n)
+	text := func() string { return "select" + strings.TrimPrefix(head(), "for") }
+	return func(sh *interp) int {
+		sh.line = line
+		sh.traced(line, text)
+		if sh.opt&optXTrace != 0 {
+			sh.xtrace(text())
+		}
+		base := len(sh.stack)
+		if in {
+			for _, w := range words {
+				if sh.fields(w); sh.ctl != ctlNone {
+					sh.pop(base)
+					return sh.status
+				}
+			}
+		} else {
+			sh.pushAll(sh.params)
+		}
+		list := append([]string(nil), sh.stack[base:]...)
+		sh.pop(base)
+		sh.status = 0
+		if len(list) == 0 {
+			return 0
+		}
+		sh.loops++
+		st := sh.selectFrom(list, slot, body)
+		sh.loops--
+		if sh.ctl == ctlNone {
+			sh.status = st
+		}
+		return sh.status
+	}
+}
+
+// selectFrom asks until the body breaks or the input ends.
+func (sh *interp) selectFrom(list []string, slot int, body command) int {
+	st, show := 0, true
+	lines := &lineReader{}
+	for sh.tick() {
+		if show {
+			sh.errorRaw(sh.menu(list))
+		}
+		prompt, ok := sh.value(slotPS3)
+		if !ok {
+			prompt = "#? "
+		}
+		sh.errorRaw(prompt)
+		d := sh.fds.Get(0)
+		if d == nil {
+			return 1
+		}
+		line, ok := lines.next(sh, d, '\n', 0)
+		if !ok && line == "" {
+			sh.assign(slotREPLY, "")
+			sh.outString("\n")
+			return 1
+		}
+		sh.assign(slotREPLY, line)
+		reply := strings.TrimSpace(line)
+		if show = reply == ""; show {
+			continue
+		}
+		choice := ""
+		if i, ok := plainInt(reply); ok && i >= 1 && i <= int64(len(list)) {
+			choice = list[i-1]
+		}
+		if !sh.assign(slot, choice) {
+			return 1
+		}
+		if st = body(sh); sh.ctl != ctlNone && sh.leave() {
+			break
+		}
+		show = sh.get(slotREPLY) == ""
+	}
+	return st
+}
+
+// menu lists the choices as bash does: in as many columns as COLUMNS, or 80, characters hold.
+func (sh *interp) menu(list []string) string {
+	longest := 0
+	for _, s := range list {
+		longest = max(longest, sh.runeCount(s))
+	}
+	digits := len(itoa(len(list)))
+	width := longest + digits + 2 + 2
+	screen := 80
+	if n, ok := plainInt(sh.namedValue("COLUMNS")); ok && n > 0 && n < 1<<16 && sh.namedValue("COLUMNS") != "" {
+		screen = int(n)
+	}
+	cols := max(1, screen/width)
+	rows := (len(list) + cols - 1) / cols
+	cols = (len(list) + rows - 1) / rows
+	if rows == 1 {
+		rows, cols = len(list), 1
+	}
+	var b strings.Builder
+	for r := range rows {
+		for c := range cols {
+			i := c*rows + r
+			if i >= len(list) {
+				break
+			}
+			n, wide := itoa(i+1), digits
+			if c == 0 { // The first column is only as wide as its own numbers.
+				wide = len(itoa(rows))
+			}
+			b.WriteString(strings.Repeat(" ", max(0, wide-len(n))) + n + ") " + list[i])
+			if i+rows < len(list) {
+				b.WriteString(tabs(c*width+wide+2+sh.runeCount(list[i]), (c+1)*width))
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// tabs leads from one column to another by tabs where there are stops between.
+func tabs(from, to int) string {
+	var b strings.Builder
+	for from < to {
+		if to/8 > from/8 {
+			b.WriteByte('\t')
+			from += 8 - from%8
+		} else {
+			b.WriteByte(' ')
+			from++
+		}
+	}
+	return b.String()
+}
+
+// forText is the head of a for as BASH_COMMAND shows it.
+func forHead(n *syntax.For) func() string {
+	return func() string {
+		s := "for " + n.Name + " in "
+		if !n.In {
+			return s + `"$@"`
+		}
+		words := make([]string, len(n.Words))
+		for i, w := range n.Words {
+			words[i] = w.Text
+		}
+		return s + strings.Join(words, " ")
+	}
+}
+
+// caseText is the head of a case.
+func caseText(n *syntax.Case) func() string {
+	return func() string { return "case " + n.Word.Text + " in " }
+}
+
+// timed compiles "time" before a pipeline. There is one clock here: what a command took counts as the
+// user's time.
+func timed(run command, posix, empty bool) command {
+	return func(sh *interp) int {
+		begin := sh.m.now()
+		st := run(sh)
+		if sh.ctl != ctlNone && sh.exiting {
+			return st
+		}
+		took := sh.m.now().Sub(begin)
+		format, ok := sh.value(slotTIMEFORMAT)
+		switch {
+		case posix:
+			format = "real %2R\nuser %2U\nsys %2S"
+		case !ok:
+			format = "\nreal\t%3lR\nuser\t%3lU\nsys\t%3lS"
+		case format == "":
+			return st
+		}
+		user := took
+		if empty {
+			user = 0
+		}
+		report, bad := timeReport(format, took, user)
+		if bad != 0 {
+			sh.errorf("TIMEFORMAT: `%c': invalid format character", bad)
+			return st
+		}
+		sh.errorRaw(report + "\n")
+		return st
+	}
+}
+
+// timeReport expands the escapes of TIMEFORMAT; bad is a letter that means nothing.
+func timeReport(format string, took, user time.Duration) (report string, bad byte) {
+	var b strings.Builder
+	for i := 0; i < len(format); i++ {
+		if format[i] != '%' || i+1 == len(format) {
+			b.WriteByte(format[i])
+			continue
+		}
+		i++
+		digits, long := 3, false
+		if format[i] >= '0' && format[i] <= '9' {
+			digits = min(int(format[i]-'0'), 6)
+			i++
+		}
+		if i < len(format) && format[i] == 'l' {
+			long = true
+			i++
+		}
+		if i == len(format) {
+			break
+		}
+		switch format[i] {
+		case 'R':
+			b.WriteString(duration(took, digits, long))
+		case 'U':
+			b.WriteString(duration(user, digits, long))
+		case 'S':
+			b.WriteString(duration(0, digits, long))
+		case 'P':
+			b.WriteString("100.00")
+		case '%':
+			b.WriteByte('%')
+		default:
+			return "", format[i]
+		}
+	}
+	return b.String(), 0
+}
+
+func duration(d time.Duration, digits int, long bool) string {
+	if long {
+		m := int(d.Minutes())
+		return fmt.Sprintf("%dm%.*fs", m, digits, (d - time.Duration(m)*time.Minute).Seconds())
+	}
+	return fmt.Sprintf("%.*f", digits, d.Seconds())
 }

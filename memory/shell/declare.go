@@ -3,9 +3,11 @@ package shell
 import (
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/array"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/quote"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
 )
 
@@ -555,4 +557,344 @@ func (sh *interp) sortedFuncs() []*function {
 	}
 	sort.Slice(list, func(i, j int) bool { return list[i].name < list[j].name })
 	return list
+}
+
+// printNamed is declare -p with names.
+func (sh *interp) printNamed(names []string) int {
+	st := 0
+	var b strings.Builder
+	for _, n := range names {
+		slot := sh.m.lib.symbols.known(n)
+		var c *cell
+		if slot >= 0 {
+			c = sh.cell(slot)
+		}
+		if c == nil {
+			st = sh.fail("%s: not found", n)
+			continue
+		}
+		b.WriteString(sh.declareText(slot, c, false) + "\n")
+	}
+	return max(st, sh.outString(b.String()))
+}
+
+// declareText is the declare command that makes the variable.
+func (sh *interp) declareText(slot int, c *cell, quote bool) string {
+	letters := c.letters()
+	if letters == "" {
+		letters = "-"
+	}
+	s := "declare -" + letters + " " + sh.m.lib.symbols.name(slot)
+	if v, ok := sh.valueText(c, quote); ok {
+		s += "=" + v
+	}
+	return s
+}
+
+// valueText is the value as declare -p shows it.
+func (sh *interp) valueText(c *cell, _ bool) (string, bool) {
+	switch {
+	case c.attr&attrDynamic != 0 && c.dyn.list != nil:
+		return sh.listText(c.dyn.list(sh)), true
+	case c.attr&attrArray != 0:
+		if c.attr&attrSet == 0 {
+			return "", false
+		}
+		var b strings.Builder
+		b.WriteByte('(')
+		for j := range c.arr.Len() {
+			if j > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString("[" + strconv.FormatInt(c.arr.Key(j), 10) + "]=" + quote.Value(sh.locale(), c.arr.List()[j]))
+		}
+		b.WriteByte(')')
+		return b.String(), true
+	case c.attr&attrAssoc != 0:
+		if c.attr&attrSet == 0 {
+			return "", false
+		}
+		var b strings.Builder
+		b.WriteByte('(')
+		for _, k := range c.assoc.Keys(sh.epoch) {
+			v, _ := c.assoc.At(k)
+			b.WriteString("[" + quote.Key(sh.locale(), k) + "]=" + quote.Value(sh.locale(), v) + " ")
+		}
+		b.WriteByte(')')
+		return b.String(), true
+	case !c.isSet():
+		return "", false
+	}
+	return quote.Value(sh.locale(), sh.text(c)), true
+}
+
+func (sh *interp) listText(list []string) string {
+	var b strings.Builder
+	b.WriteByte('(')
+	for i, s := range list {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString("[" + itoa(i) + "]=" + quote.Value(sh.locale(), s))
+	}
+	b.WriteByte(')')
+	return b.String()
+}
+
+// printVars lists the variables with the attributes: all as "name=value" when there are none.
+func (sh *interp) printVars(d *declaration, want attr) int {
+	if want == 0 && !d.print && d.del == 0 {
+		return max(sh.printSet(), 0)
+	}
+	var b strings.Builder
+	for _, n := range sh.allNames() {
+		slot := sh.m.lib.symbols.known(n)
+		c := sh.cell(slot)
+		if c.attr&want != want && (want != attrArray || c.attr&attrDynamic == 0 || c.dyn.list == nil) {
+			continue
+		}
+		if sh.opt&optPosix != 0 && (d.isExport || d.isReadonly) {
+			word := "export"
+			if d.isReadonly {
+				word = "readonly"
+			}
+			s := word + " " + n
+			if v, ok := sh.valueText(c, false); ok {
+				s += "=" + v
+			}
+			b.WriteString(s + "\n")
+			continue
+		}
+		b.WriteString(sh.declareText(slot, c, false) + "\n")
+	}
+	return sh.outString(b.String())
+}
+
+// allNames returns the names of variables, sorted; those that only an attribute makes known too.
+func (sh *interp) allNames() []string {
+	var list []string
+	for slot, c := range sh.vars {
+		if c != nil && c.attr&^(attrLocal|attrTemp) != 0 && (c.attr&attrDynamic == 0 || !c.dyn.quiet) {
+			list = append(list, sh.m.lib.symbols.name(slot))
+		}
+	}
+	sortStrings(list)
+	return list
+}
+
+// printSet is set without arguments.
+func (sh *interp) printSet() int {
+	var b strings.Builder
+	for _, n := range sh.allNames() {
+		c := sh.cell(sh.m.lib.symbols.known(n))
+		switch {
+		case c.attr&(attrArray|attrAssoc) != 0, c.attr&attrDynamic != 0 && c.dyn.list != nil:
+			if v, ok := sh.valueText(c, false); ok {
+				b.WriteString(n + "=" + v + "\n")
+			}
+		case c.isSet():
+			b.WriteString(n + "=" + quote.Assigned(sh.locale(), sh.text(c)) + "\n")
+		}
+	}
+	if sh.opt&optPosix == 0 {
+		for _, f := range sh.sortedFuncs() {
+			b.WriteString(f.text() + "\n")
+		}
+	}
+	return sh.outString(b.String())
+}
+
+// printLocals is local without arguments.
+func (sh *interp) printLocals() int {
+	var names []string
+	for _, s := range sh.saved[sh.localBase():] {
+		if !s.temp {
+			names = append(names, sh.m.lib.symbols.name(s.slot))
+		}
+	}
+	sortStrings(names)
+	var b strings.Builder
+	for _, n := range names {
+		c := sh.cell(sh.m.lib.symbols.known(n))
+		if c == nil || !c.visible() {
+			continue
+		}
+		b.WriteString(sh.declareText(sh.m.lib.symbols.known(n), c, false) + "\n")
+	}
+	return sh.outString(b.String())
+}
+
+func (sh *interp) unset(args []string) int {
+	list, rest, st := sh.flags2(args, "fnv")
+	if st >= 0 {
+		return st
+	}
+	funcs, vars, ref := false, false, false
+	for _, f := range list {
+		switch f.c {
+		case 'f':
+			funcs = true
+		case 'v':
+			vars = true
+		case 'n':
+			ref = true
+		}
+	}
+	if funcs && vars {
+		return sh.fail("cannot simultaneously unset a function and a variable")
+	}
+	st = 0
+	for _, name := range rest {
+		if !sh.unsetOne(name, funcs, vars, ref) {
+			st = 1
+		}
+	}
+	return st
+}
+
+func (sh *interp) unsetOne(name string, funcs, vars, ref bool) bool {
+	base, sub, elem := splitSubscript(name)
+	if funcs {
+		return sh.unsetFunction(name)
+	}
+	if !isName(base) {
+		if !vars && !elem {
+			return sh.namedFunction(name) == nil || sh.unsetFunction(name)
+		}
+		sh.fail("`%s': not a valid identifier", name)
+		return false
+	}
+	slot := sh.slot(base)
+	if !ref {
+		pl, ok := sh.follow(slot)
+		if ok && pl.slot != slot {
+			slot = pl.slot
+			if pl.elem && !elem {
+				sub, elem = pl.sub, true
+			}
+		}
+	}
+	c := sh.cell(slot)
+	if elem {
+		return sh.unsetElement(slot, c, base, sub)
+	}
+	if c == nil || c.attr&^attrLocal == 0 {
+		if !vars && sh.namedFunction(name) != nil {
+			return sh.unsetFunction(name)
+		}
+		if c == nil {
+			return true
+		}
+	}
+	if !sh.unsetVar(slot) {
+		sh.fail("%s: cannot unset: readonly variable", base)
+		return false
+	}
+	if slot == slotPOSIXLY {
+		sh.opt &^= optPosix
+	}
+	return true
+}
+
+func (sh *interp) unsetFunction(name string) bool {
+	f := sh.namedFunction(name)
+	if f == nil {
+		return true
+	}
+	if f.readonly {
+		sh.fail("%s: cannot unset: readonly function", name)
+		return false
+	}
+	sh.setFunction(sh.slot(name), nil)
+	return true
+}
+
+func (sh *interp) unsetElement(slot int, c *cell, name, sub string) bool {
+	switch {
+	case c == nil:
+		return true
+	case c.attr&attrReadonly != 0:
+		sh.fail("%s: cannot unset: readonly variable", name)
+		return false
+	case c.attr&attrAssoc != 0:
+		key := sub
+		if sub != "@" && sub != "*" || sh.hasKey(c, sub) {
+			if key != "@" && key != "*" {
+				key = sh.expandText(sub)
+			}
+			c = sh.own(slot)
+			if v, ok := c.assoc.At(key); ok {
+				sh.table(c).Unset(key)
+				sh.tell(c, -keyWeight-len(key)-len(v))
+			}
+			return true
+		}
+		return sh.unsetVar(slot)
+	case strings.TrimSpace(sub) == "":
+		return true
+	case sub == "@" || sub == "*":
+		if c.attr&attrArray == 0 {
+			return sh.unsetVar(slot)
+		}
+		c = sh.own(slot)
+		sh.empty(c)
+		c.arr = array.NewIndexed(nil, sh.epoch)
+		return true
+	}
+	i, ok := sh.subscriptText(sub)
+	if !ok {
+		return false
+	}
+	if c.attr&attrArray == 0 {
+		if i == 0 || i == -1 {
+			return sh.unsetVar(slot)
+		}
+		sh.fail("%s: not an array variable", name)
+		return false
+	}
+	if i < 0 {
+		if i += c.arr.End(); i < 0 {
+			sh.fail("[%s]: bad array subscript", strings.TrimSpace(sub))
+			return false
+		}
+	}
+	if v, ok := c.arr.At(i); ok {
+		c = sh.own(slot)
+		a := sh.array(c)
+		if !sh.spend(a.Moves(i)) {
+			return false
+		}
+		a.Unset(i)
+		sh.tell(c, -elemWeight-len(v))
+	}
+	return true
+}
+
+func (sh *interp) hasKey(c *cell, key string) bool {
+	_, ok := c.assoc.At(key)
+	return ok
+}
+
+func (sh *interp) let(args []string) int {
+	if len(args) > 1 && args[1] == "--help" {
+		return sh.helpText(args[0])
+	}
+	args = args[1:]
+	if len(args) > 0 && args[0] == "--" {
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		return sh.fail("expression expected")
+	}
+	var n int64
+	for _, a := range args {
+		var ok bool
+		if n, ok = sh.arithText(a); !ok {
+			return 1
+		}
+	}
+	if n == 0 {
+		return 1
+	}
+	return 0
 }

@@ -1,12 +1,269 @@
 package shell
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math"
 	"strconv"
 	"strings"
+	"syscall"
 )
+
+// What a Run may have met, besides ErrFuel: see Result.Limit.
+var (
+	ErrMemory    = errors.New("limit of memory reached")
+	ErrProcesses = errors.New("limit of processes reached")
+	ErrDepth     = errors.New("limit of depth reached")
+	ErrSource    = errors.New("limit of a script's length reached")
+)
+
+// meet notes that the run has met a limit; the first one counts.
+func (m *machine) meet(limit error) { m.met.CompareAndSwap(nil, &limit) }
+
+// graceBytes is what a run may take that finds the memory full: enough to unset what fills it.
+const graceBytes = 1 << 20
+
+// take counts n more bytes, or fewer when n is negative. False: there are not as many,
+// and nothing has been counted.
+func (m *machine) take(n int) bool {
+	if total := m.bytes.Add(int64(n)); n > 0 && total > m.most.Load() {
+		m.bytes.Add(-int64(n))
+		m.meet(ErrMemory)
+		return false
+	}
+	return true
+}
+
+// memoryBatch is how many bytes a process takes from its machine at once.
+const memoryBatch = 1 << 16
+
+// Reserve counts n bytes that a command is about to hold, and Release counts them
+// back; what is left is released when the command ends. ENOMEM means that the machine
+// has not as many: nothing was reserved, and the command should give up with a message
+// (GNU's is "memory exhausted"). A command reserves what grows with its input and stays:
+// lines to sort, a table of keys. Buffers of fixed size need not be told. It is cheap
+// enough for each line. Like Spend it is for the command's own goroutine only.
+func (p *Proc) Reserve(n int) error {
+	p.held += n
+	if p.held <= p.reserved {
+		return nil
+	}
+	more := p.held - p.reserved
+	if batch := more + memoryBatch; p.sh.m.take(batch) {
+		p.reserved += batch
+	} else if p.sh.m.take(more) {
+		p.reserved += more
+	} else {
+		p.held -= n
+		return syscall.ENOMEM
+	}
+	return nil
+}
+
+// Release counts back n bytes of those reserved.
+func (p *Proc) Release(n int) {
+	p.held = max(p.held-n, 0)
+	if spare := p.reserved - p.held; spare > 2*memoryBatch {
+		p.sh.m.take(memoryBatch - spare)
+		p.reserved = p.held + memoryBatch
+	}
+}
+
+// releaseAll gives back what the command has not.
+func (p *Proc) releaseAll() {
+	p.sh.m.take(-p.reserved)
+	p.held, p.reserved = 0, 0
+}
+
+// bequeath settles whose memory a forked process has: a child that its parent waits for
+// sees what the parent has told; one beside it keeps that when the parent changes it, so that
+// it counts for both.
+func (sh *interp) bequeath(c *interp, beside bool) {
+	all := sh.inherited + sh.memTold + sh.mem
+	c.mem, c.memTold, c.inherited, c.held, c.paramsTold = 0, 0, all, 0, 0
+	c.birth = c.epoch
+	if beside {
+		c.memTold, c.inherited, c.birth = all, 0, 0
+		sh.m.bytes.Add(int64(all)) // Who starts the process asks whether there is as much.
+	}
+}
+
+// charge counts n more bytes of memory, or fewer. False: there are not as many, and the
+// process ends.
+func (sh *interp) charge(n int) bool {
+	sh.mem += n
+	if sh.mem < 1<<14 && sh.mem > -1<<14 {
+		return true
+	}
+	if sh.m.take(sh.mem) {
+		sh.memTold += sh.mem
+		sh.mem = 0
+		return true
+	}
+	sh.mem -= n
+	sh.noMemory(n)
+	return false
+}
+
+// noMemory ends the process as bash does.
+func (sh *interp) noMemory(n int) {
+	if !sh.exiting {
+		sh.errorf("xrealloc: cannot allocate %d bytes", n)
+		sh.exiting = true
+		sh.exit(2)
+	}
+}
+
+// room tells whether a value of n bytes may be made; it ends the process when not.
+func (sh *interp) room(n int) bool {
+	sh.gas -= n >> 6
+	if int64(n) <= sh.m.most.Load()-sh.m.bytes.Load() {
+		return true
+	}
+	sh.m.meet(ErrMemory)
+	sh.noMemory(n)
+	return false
+}
+
+// hold charges for what only the running command holds: the words that it has become.
+func (sh *interp) hold(n int) bool {
+	if !sh.charge(n) {
+		return false
+	}
+	sh.held += n
+	return true
+}
+
+// letGo releases what has been held since held was as much.
+func (sh *interp) letGo(held int) {
+	sh.charge(held - sh.held)
+	sh.held = held
+	if c := cap(sh.stack); c > manyWords && len(sh.stack) < c/4 {
+		sh.stack = append(make([]string, 0, 2*len(sh.stack)), sh.stack...)
+	}
+}
+
+// manyWords is how many words of a command nobody counts.
+const manyWords = 1 << 12
+
+// push adds a word to those of the command.
+func (sh *interp) push(s string) {
+	if len(sh.stack) == cap(sh.stack) && !sh.grow16(1) {
+		return
+	}
+	sh.stack = append(sh.stack, s)
+}
+
+// pushAll is push for a list.
+func (sh *interp) pushAll(list []string) {
+	if len(sh.stack)+len(list) > cap(sh.stack) && !sh.grow16(len(list)) {
+		return
+	}
+	sh.stack = append(sh.stack, list...)
+}
+
+// grow16 charges for a stack with room for n more words.
+func (sh *interp) grow16(n int) bool {
+	need := len(sh.stack) + n
+	if need <= manyWords {
+		return true
+	}
+	size := max(need, 2*cap(sh.stack))
+	if !sh.hold(16 * (size - cap(sh.stack))) {
+		return false
+	}
+	sh.stack = append(make([]string, 0, size), sh.stack...)
+	return true
+}
+
+// The weights of values: texts below lightText count nothing by themselves.
+const (
+	lightText  = 256
+	elemWeight = 32  // of an element of an array beside its text
+	keyWeight  = 112 // of one of an associative array
+	nameWeight = 200 // of the name of a variable or function, which is never forgotten
+)
+
+// arithWeight is how many bytes a byte of an expression takes when it has been compiled.
+const arithWeight = 100
+
+func textWeight(n int) int {
+	if n < lightText {
+		return 0
+	}
+	return n
+}
+
+// tell charges n more bytes for a variable.
+func (sh *interp) tell(c *cell, n int) bool {
+	if !sh.charge(n) {
+		return false
+	}
+	c.told += n
+	return true
+}
+
+// setText stores the value of a plain variable.
+func (sh *interp) setText(c *cell, s string) bool {
+	if n := textWeight(len(s)); n != c.told && !sh.tell(c, n-c.told) {
+		return false
+	}
+	c.store(s)
+	return true
+}
+
+// drop releases the memory of a variable that is going away.
+func (sh *interp) drop(c *cell) {
+	if c != nil && c.told != 0 && c.epoch >= sh.birth {
+		sh.charge(-c.told)
+	}
+}
+
+// weight is about how many bytes the elements of a variable take.
+func (c *cell) weight() int {
+	n := 0
+	if c.arr != nil {
+		for _, s := range c.arr.List() {
+			n += elemWeight + len(s)
+		}
+	}
+	if c.assoc != nil {
+		n += keyWeight*c.assoc.Len() + c.assoc.Bytes()
+	}
+	return n
+}
+
+// slot returns the number of a name that a script has made up.
+func (sh *interp) slot(name string) int {
+	if n := sh.m.lib.symbols.known(name); n >= 0 {
+		return n
+	}
+	if !sh.m.take(nameWeight + len(name)) {
+		sh.noMemory(nameWeight + len(name))
+		return slotUnderscore
+	}
+	return sh.m.lib.symbols.slot(strings.Clone(name))
+}
+
+// keep charges for texts of a table of the process: aliases, traps, history. They count until it
+// ends, even if they are taken out again.
+func (sh *interp) keep(list ...string) bool {
+	n := 64
+	for _, s := range list {
+		n += len(s)
+	}
+	return sh.charge(n)
+}
+
+// part returns a part of s that does not keep all of s in memory.
+func part(s string, from, to int) string {
+	if to-from < len(s) && len(s) > lightText/2 {
+		return strings.Clone(s[from:to])
+	}
+	return s[from:to]
+}
 
 // rlimits are the limits of ulimit. Only that of descriptors is held; the others are what the
 // machine has anyway, and are remembered.
@@ -189,4 +446,114 @@ func (sh *interp) ulimitAll(hard bool) int {
 func (sh *interp) times([]string) int {
 	took := sh.m.now().Unix() - sh.start
 	return sh.outString(fmt.Sprintf("%dm%d.000s 0m0.000s\n0m0.000s 0m0.000s\n", took/60, took%60))
+}
+
+// umaskBuiltin shows or sets the mask.
+func (sh *interp) umaskBuiltin(args []string) int {
+	list, rest, st := sh.flags2(args, "pS")
+	if st >= 0 {
+		return st
+	}
+	symbolic, reusable := false, false
+	for _, f := range list {
+		symbolic = symbolic || f.c == 'S'
+		reusable = reusable || f.c == 'p'
+	}
+	if len(rest) > 0 {
+		if st := sh.setUmask(rest[0]); st != 0 || !symbolic {
+			return st
+		}
+		return sh.outString(symbolicMask(sh.umask) + "\n")
+	}
+	text := fmt.Sprintf("%04o", uint32(sh.umask))
+	if symbolic {
+		text = symbolicMask(sh.umask)
+	}
+	if reusable {
+		text = map[bool]string{false: "umask ", true: "umask -S "}[symbolic] + text
+	}
+	return sh.outString(text + "\n")
+}
+
+func symbolicMask(m fs.FileMode) string {
+	var parts []string
+	for i, who := range []string{"u", "g", "o"} {
+		bits := ^m >> (6 - 3*i) & 7
+		var s strings.Builder
+		s.WriteString(who + "=")
+		for j, c := range "rwx" {
+			if bits&(4>>j) != 0 {
+				s.WriteString(string(c))
+			}
+		}
+		parts = append(parts, s.String())
+	}
+	return strings.Join(parts, ",")
+}
+
+func (sh *interp) setUmask(s string) int {
+	if s != "" && s[0] >= '0' && s[0] <= '9' {
+		n, err := strconv.ParseUint(s, 8, 32)
+		if err != nil || n > 0o7777 {
+			return sh.fail("%s: octal number out of range", s)
+		}
+		sh.umask = fs.FileMode(n & 0o777)
+		return 0
+	}
+	mode := ^sh.umask & 0o777
+	for {
+		clause, rest, more := strings.Cut(s, ",")
+		bits, ok := sh.maskClause(mode, clause)
+		if !ok {
+			return 1
+		}
+		mode = bits
+		if !more {
+			break
+		}
+		s = rest
+	}
+	sh.umask = ^mode & 0o777
+	return 0
+}
+
+// maskClause applies a clause such as u+rw to the permissions that are left.
+func (sh *interp) maskClause(mode fs.FileMode, s string) (fs.FileMode, bool) {
+	classes := map[byte]fs.FileMode{'u': 0o700, 'g': 0o070, 'o': 0o007, 'a': 0o777}
+	kinds := map[byte]fs.FileMode{'r': 0o444, 'w': 0o222, 'x': 0o111}
+	i, who, perm := 0, fs.FileMode(0), fs.FileMode(0)
+	for ; classes[charAt(s, i)] != 0; i++ {
+		who |= classes[s[i]]
+	}
+	op := charAt(s, i)
+	if op != '+' && op != '-' && op != '=' {
+		sh.fail("`%c': invalid symbolic mode operator", op)
+		return 0, false
+	}
+	for i++; kinds[charAt(s, i)] != 0; i++ {
+		perm |= kinds[s[i]]
+	}
+	if i < len(s) {
+		sh.fail("`%c': invalid symbolic mode character", s[i])
+		return 0, false
+	}
+	if who == 0 {
+		who = 0o777
+	}
+	perm &= who
+	switch op {
+	case '+':
+		return mode | perm, true
+	case '-':
+		return mode &^ perm, true
+	}
+	return mode&^who | perm, true
+}
+
+// charAt returns the byte at i, 0 behind the end.
+func charAt(s string, i int) byte {
+	if i < len(s) {
+		return s[i]
+	}
+	return 0
 }

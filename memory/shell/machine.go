@@ -2,13 +2,17 @@ package shell
 
 import (
 	"context"
+	"io/fs"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/pattern"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/process"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/regex"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
@@ -136,4 +140,295 @@ func (m *machine) forkOn(tree *vfs.FS) *machine {
 	n.fuel.Store(n.limits.Fuel)
 	n.most.Store(n.limits.Bytes)
 	return n
+}
+
+// library is what compiling leaves behind. Machines forked from each other share it.
+type library struct {
+	symbols  *symbols
+	builtins map[string]*builtin
+	dynamics []dynamicCell
+
+	mu       sync.Mutex
+	units    map[unitKey]*script
+	unitSize int
+	ariths   map[string]arithEntry
+	patterns map[patternKey]*pattern.Pattern
+	words    map[string]*word
+	regexps  map[regexKey]*regex.Regexp
+}
+
+// patternKey names a compiled pattern.
+type patternKey struct {
+	text  string
+	flags pattern.Flags
+}
+
+type arithEntry struct {
+	x   expr
+	err *arithError
+}
+
+// maxCached bounds each cache, in entries; maxUnits the scripts that are kept, in
+// bytes of what they have been compiled to.
+const (
+	maxCached = 4096
+	maxUnits  = 16 << 20
+)
+
+func newLibrary() *library {
+	l := &library{
+		symbols: newSymbols(), units: map[unitKey]*script{}, ariths: map[string]arithEntry{},
+		patterns: map[patternKey]*pattern.Pattern{}, words: map[string]*word{}, regexps: map[regexKey]*regex.Regexp{},
+	}
+	for _, n := range firstNames {
+		l.symbols.slot(n)
+	}
+	l.builtins = builtins()
+	l.dynamics = dynamicCells(l.symbols)
+	return l
+}
+
+// arith returns the compiled expression of a text that was made at run time.
+func (l *library) arith(text string) (expr, *arithError) {
+	l.mu.Lock()
+	e, ok := l.ariths[text]
+	l.mu.Unlock()
+	if ok {
+		return e.x, e.err
+	}
+	e.x, e.err = compileArith(l, text)
+	if len(text) < 256 {
+		l.mu.Lock()
+		if len(l.ariths) >= maxCached {
+			clear(l.ariths)
+		}
+		l.ariths[text] = e
+		l.mu.Unlock()
+	}
+	return e.x, e.err
+}
+
+// pattern returns the compiled pattern of a text that was made at run time.
+func (l *library) pattern(text string, f pattern.Flags) *pattern.Pattern {
+	k := patternKey{text, f}
+	l.mu.Lock()
+	p := l.patterns[k]
+	l.mu.Unlock()
+	if p != nil {
+		return p
+	}
+	p = pattern.Compile(text, f)
+	if len(text) < 256 {
+		l.mu.Lock()
+		if len(l.patterns) >= maxCached {
+			clear(l.patterns)
+		}
+		l.patterns[k] = p
+		l.mu.Unlock()
+	}
+	return p
+}
+
+// text returns the compiled word of a text that is expanded as in double quotes, with quotes
+// counting: a subscript, a prompt.
+func (l *library) text(s string) *word {
+	l.mu.Lock()
+	w := l.words[s]
+	l.mu.Unlock()
+	if w != nil {
+		return w
+	}
+	parsed, err := syntax.Text(s)
+	if err != nil {
+		w = &word{constant: true, lit: s}
+	} else {
+		w = (&compiler{lib: l}).word(parsed, wordText)
+	}
+	if len(s) < 256 {
+		l.mu.Lock()
+		if len(l.words) >= maxCached {
+			clear(l.words)
+		}
+		l.words[s] = w
+		l.mu.Unlock()
+	}
+	return w
+}
+
+// symbols numbers the names of variables and functions: closures hold the numbers.
+// Forked machines share them.
+type symbols struct {
+	mu    sync.RWMutex
+	slots map[string]int
+	names []string
+
+	weight atomic.Int64 // bytes of all names, about
+}
+
+func newSymbols() *symbols { return &symbols{slots: map[string]int{}} }
+
+// slot returns the number of a name, a new one when it has none.
+func (s *symbols) slot(name string) int {
+	s.mu.RLock()
+	n, ok := s.slots[name]
+	s.mu.RUnlock()
+	if ok {
+		return n
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n, ok := s.slots[name]; ok {
+		return n
+	}
+	n = len(s.names)
+	s.slots[name] = n
+	s.names = append(s.names, name)
+	s.weight.Add(int64(nameWeight + len(name)))
+	return n
+}
+
+// known returns the number of a name, -1 when nothing has that name.
+func (s *symbols) known(name string) int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if n, ok := s.slots[name]; ok {
+		return n
+	}
+	return -1
+}
+
+func (s *symbols) name(slot int) string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.names[slot]
+}
+
+// The first slots are names that the engine itself reads.
+const (
+	slotIFS = iota
+	slotPATH
+	slotHOME
+	slotPWD
+	slotOLDPWD
+	slotOPTIND
+	slotOPTARG
+	slotOPTERR
+	slotREPLY
+	slotPS4
+	slotCDPATH
+	slotGLOBIGNORE
+	slotFUNCNEST
+	slotTIMEFORMAT
+	slotBASHREMATCH
+	slotCOPROC
+	slotPOSIXLY
+	slotHISTCONTROL
+	slotPS3
+	slotSHLVL
+	slotTMOUT
+	slotBASHENV
+	slotMAPFILE
+	slotSHELLOPTS
+	slotBASHOPTS
+	slotDIRSTACK
+	slotIGNOREEOF
+	slotUnderscore
+	slotExecIgnore
+	slotPS2
+	slotLCALL
+	slotLCCTYPE
+	slotLANG
+	slotExecutionString
+)
+
+var firstNames = []string{
+	"IFS", "PATH", "HOME", "PWD", "OLDPWD", "OPTIND", "OPTARG", "OPTERR", "REPLY", "PS4", "CDPATH",
+	"GLOBIGNORE", "FUNCNEST", "TIMEFORMAT", "BASH_REMATCH", "COPROC", "POSIXLY_CORRECT", "HISTCONTROL",
+	"PS3", "SHLVL", "TMOUT", "BASH_ENV", "MAPFILE", "SHELLOPTS", "BASHOPTS", "DIRSTACK", "IGNOREEOF", "_",
+	"EXECIGNORE", "PS2", "LC_ALL", "LC_CTYPE", "LANG",
+	"BASH_EXECUTION_STRING",
+}
+
+// regexKey names a compiled regular expression.
+type regexKey struct {
+	text string
+	fold bool
+}
+
+// regexp returns the compiled expression.
+func (l *library) regexp(k regexKey) (*regex.Regexp, error) {
+	l.mu.Lock()
+	re := l.regexps[k]
+	l.mu.Unlock()
+	if re != nil {
+		return re, nil
+	}
+	flags := regex.Extended
+	if k.fold {
+		flags |= regex.IgnoreCase
+	}
+	re, err := regex.Compile(k.text, flags)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	if len(l.regexps) >= maxCached/8 {
+		clear(l.regexps)
+	}
+	l.regexps[k] = re
+	l.mu.Unlock()
+	return re, nil
+}
+
+// matchRegex matches s with an extended regular expression and returns the groups, the whole first.
+func (sh *interp) matchRegex(text, s string) (groups []string, ok bool, err error) {
+	re, err := sh.m.lib.regexp(regexKey{text, sh.shopt&shNoCaseMatch != 0})
+	if err != nil {
+		return nil, false, err
+	}
+	caps := make([]int, 2*(re.Groups()+1))
+	m := re.Matcher(func(n int) error {
+		if !sh.spend(n) {
+			return ErrFuel
+		}
+		return nil
+	})
+	if !m.Find([]byte(s), 0, caps) {
+		return []string{}, false, nil
+	}
+	groups = make([]string, len(caps)/2)
+	for i := range groups {
+		if caps[2*i] >= 0 {
+			groups[i] = s[caps[2*i]:caps[2*i+1]]
+		}
+	}
+	return groups, true, nil
+}
+
+// AddDevices makes /dev and /proc in a tree for the machines that will have it: the devices, and names for
+// what a process has open. What /proc shows is each machine's own. Nothing of them may be there yet.
+func AddDevices(f *vfs.FS) error {
+	root := vfs.Cred{}
+	for _, dir := range []string{"/dev", "/proc"} {
+		if err := f.MkdirAll(root, dir, 0o755); err != nil {
+			return err
+		}
+	}
+	if err := f.Generate("/proc"); err != nil {
+		return err
+	}
+	for _, d := range []struct {
+		name         string
+		major, minor uint32
+	}{{"null", 1, 3}, {"zero", 1, 5}, {"full", 1, 7}, {"random", 1, 8}, {"urandom", 1, 9}, {"tty", 5, 0}} {
+		if err := f.Mknod(root, "/dev/"+d.name, fs.ModeDevice|fs.ModeCharDevice|0o666, vfs.Device(d.major, d.minor)); err != nil {
+			return err
+		}
+	}
+	for _, l := range [][2]string{{"fd", "/proc/self/fd"}, {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"}, {"stderr", "/proc/self/fd/2"}} {
+		if err := f.Symlink(root, l[1], "/dev/"+l[0]); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -3,12 +3,21 @@ package shell
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/errno"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/process"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
@@ -134,3 +143,287 @@ func (p *Proc) Rand() *rand.Rand {
 
 // Commands returns the programs of the machine, sorted by name.
 func (p *Proc) Commands() []*Command { return p.sh.m.list() }
+
+// LookupEnv returns the variable of the process's environment, and whether it is there.
+func (p *Proc) LookupEnv(name string) (string, bool) {
+	if p.env == nil {
+		return p.sh.lookupEnv(name)
+	}
+	// The last of several wins, as a shell that imports them takes them.
+	for _, v := range slices.Backward(p.env) {
+		if k, v, ok := strings.Cut(v, "="); ok && k == name {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// Getenv returns the variable of the process's environment; "" when it is not there.
+func (p *Proc) Getenv(name string) string {
+	v, _ := p.LookupEnv(name)
+	return v
+}
+
+// Environ returns the environment as "NAME=value"; the slice is the caller's.
+func (p *Proc) Environ() []string {
+	if p.env == nil {
+		return p.sh.environ()
+	}
+	return append([]string(nil), p.env...)
+}
+
+// Abs returns the path as seen from the root. It is not cleaned: ".." after a link
+// leads where the link does. "" stays "", which names nothing.
+func (p *Proc) Abs(path string) string { return p.sh.abs(path) }
+
+// Open opens a file for reading.
+func (p *Proc) Open(path string) (*vfs.File, error) { return p.OpenFile(path, os.O_RDONLY, 0) }
+
+// Create opens a file for writing, made or emptied, with mode 0666 before umask.
+func (p *Proc) Create(path string) (*vfs.File, error) {
+	return p.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+}
+
+// OpenFile opens a file with the flags of package os, relative to Dir, with the process's
+// rights; perm is before umask. "/dev/stdin", "/dev/stdout", "/dev/stderr" and "/dev/fd/N"
+// are what the process has open, as on Linux: a regular file is opened afresh, a pipe is the same
+// pipe. The caller closes it.
+func (p *Proc) OpenFile(path string, flag int, perm fs.FileMode) (*vfs.File, error) {
+	if fd, ok := ownStream(path); ok {
+		s := p.streamOf(fd)
+		if s == nil || s.Description == nil {
+			return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.ENOENT}
+		}
+		d, err := p.sh.reopen(p.ctx, s.Description, flag)
+		if err != nil {
+			return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+		}
+		defer d.Unref()
+		return d.Open(p.ctx)
+	}
+	f, err := p.sh.m.fs.OpenFile(p.ctx, p.Cred(), p.Abs(path), flag, perm&^p.sh.umask)
+	if err != nil {
+		return nil, err
+	}
+	return f.WithContext(p.ctx), nil
+}
+
+// Stream returns a descriptor of the process as a file that shares its offset, unlike what Open
+// makes of "/dev/stdin". The caller closes it.
+func (p *Proc) Stream(fd int) (*vfs.File, error) {
+	if s := p.streamOf(fd); s != nil {
+		return s.Open(p.ctx)
+	}
+	return nil, &fs.PathError{Op: "open", Path: "/dev/fd/" + strconv.Itoa(fd), Err: syscall.ENXIO}
+}
+
+// streamOf returns the stream of a descriptor; nil for one that is a test's.
+func (p *Proc) streamOf(n int) *fd.Stream {
+	var stream any
+	switch n {
+	case 0:
+		stream = p.Stdin
+	case 1:
+		stream = p.Stdout
+	case 2:
+		stream = p.Stderr
+	default:
+		stream = p.sh.stream(p.ctx, n)
+	}
+	s, _ := stream.(*fd.Stream)
+	return s
+}
+
+// Stat returns what is known of a file; a link is followed. The standard streams answer too,
+// and nothing of them is read.
+func (p *Proc) Stat(path string) (vfs.Info, error) {
+	if fd, ok := ownStream(path); ok {
+		s := p.streamOf(fd)
+		if s == nil || s.Description == nil {
+			return vfs.Info{}, &fs.PathError{Op: "stat", Path: path, Err: syscall.ENOENT}
+		}
+		return p.sh.statOpen(s.Description)
+	}
+	return p.sh.m.fs.Stat(p.Cred(), p.Abs(path))
+}
+
+// Lstat is Stat of a link itself.
+func (p *Proc) Lstat(path string) (vfs.Info, error) { return p.sh.m.fs.Lstat(p.Cred(), p.Abs(path)) }
+
+// Readlink returns what a link says.
+func (p *Proc) Readlink(path string) (string, error) {
+	return p.sh.m.fs.Readlink(p.Cred(), p.Abs(path))
+}
+
+// Realpath returns the absolute path without links, "." and "..".
+func (p *Proc) Realpath(path string) (string, error) {
+	return p.sh.m.fs.Realpath(p.Cred(), p.Abs(path))
+}
+
+// ReadDir returns a directory's entries sorted by name, without "." and "..".
+func (p *Proc) ReadDir(path string) ([]vfs.DirEntry, error) {
+	return p.sh.m.fs.ReadDir(p.Cred(), p.Abs(path))
+}
+
+// Mkdir makes a directory; perm is before umask.
+func (p *Proc) Mkdir(path string, perm fs.FileMode) error {
+	return p.sh.m.fs.Mkdir(p.Cred(), p.Abs(path), perm&^p.sh.umask)
+}
+
+// Mkfifo makes a named pipe; perm is before umask.
+func (p *Proc) Mkfifo(path string, perm fs.FileMode) error {
+	return p.sh.m.fs.Mkfifo(p.Cred(), p.Abs(path), perm&^p.sh.umask)
+}
+
+// Symlink makes path a link that says target.
+func (p *Proc) Symlink(target, path string) error {
+	return p.sh.m.fs.Symlink(p.Cred(), target, p.Abs(path))
+}
+
+// Link gives the file old the further name path.
+func (p *Proc) Link(old, path string) error {
+	return p.sh.m.fs.Link(p.Cred(), p.Abs(old), p.Abs(path))
+}
+
+// Rename moves old to path, in the place of what is there, as rename(2).
+func (p *Proc) Rename(old, path string) error {
+	return p.sh.m.fs.Rename(p.Cred(), p.Abs(old), p.Abs(path))
+}
+
+// Unlink removes a name that is no directory.
+func (p *Proc) Unlink(path string) error { return p.sh.m.fs.Unlink(p.Cred(), p.Abs(path)) }
+
+// Rmdir removes an empty directory.
+func (p *Proc) Rmdir(path string) error { return p.sh.m.fs.Rmdir(p.Cred(), p.Abs(path)) }
+
+// RemoveAll removes path and all below it; nothing there is no error.
+func (p *Proc) RemoveAll(path string) error { return p.sh.m.fs.RemoveAll(p.Cred(), p.Abs(path)) }
+
+// Chmod changes permissions; links are followed.
+func (p *Proc) Chmod(path string, mode fs.FileMode) error {
+	return p.sh.m.fs.Chmod(p.Cred(), p.Abs(path), mode)
+}
+
+// Chown changes the owner and group; follow says whether a link is followed.
+func (p *Proc) Chown(path string, uid, gid uint32, follow bool) error {
+	return p.sh.m.fs.Chown(p.Cred(), p.Abs(path), uid, gid, follow)
+}
+
+// Chtimes changes the times of access and modification.
+func (p *Proc) Chtimes(path string, atime, mtime time.Time, follow bool) error {
+	return p.sh.m.fs.Chtimes(p.Cred(), p.Abs(path), atime, mtime, follow)
+}
+
+// Truncate cuts or extends a file to size bytes.
+func (p *Proc) Truncate(path string, size int64) error {
+	return p.sh.m.fs.Truncate(p.Cred(), p.Abs(path), size)
+}
+
+// Access tells as access(2) whether the process may read (4), write (2), execute (1) the file.
+func (p *Proc) Access(path string, mask int) error {
+	return p.sh.m.fs.Access(p.Cred(), p.Abs(path), uint32(mask))
+}
+
+// Warn writes "NAME: text" and a newline to Stderr.
+func (p *Proc) Warn(format string, args ...any) {
+	// One write, so that lines of processes that share a stream stay whole.
+	_, _ = fmt.Fprintf(p.Stderr, "%s: %s\n", p.Name(), fmt.Sprintf(format, args...))
+}
+
+// Error writes what GNU's error(3) says of a file: "NAME: PATH: No such file or directory".
+func (p *Proc) Error(path string, err error) {
+	p.Warn("%s: %s", QuoteIfNeeded(path), Strerror(err))
+}
+
+// Errorf writes a sentence about what failed, then why:
+// p.Errorf(err, "cannot access %s", Quote(path)) is "NAME: cannot access 'x': No such file or directory".
+func (p *Proc) Errorf(err error, format string, args ...any) {
+	p.Warn("%s: %s", fmt.Sprintf(format, args...), Strerror(err))
+}
+
+// Quote returns s as GNU's messages show a name: always in quotes, and with what cannot be
+// printed as a shell would have to be given it.
+func Quote(s string) string {
+	if strings.Contains(s, "'") && plainInDoubleQuotes(s) {
+		return `"` + s + `"`
+	}
+	var b strings.Builder
+	b.WriteByte('\'')
+	escaping := false
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if unprintable(r, n) {
+			if !escaping {
+				b.WriteString("'$'")
+			}
+			escaping = true
+			for _, c := range []byte(s[i : i+n]) {
+				b.WriteString(escapeByte(c))
+			}
+			i += n
+			continue
+		}
+		if escaping {
+			b.WriteString("''")
+			escaping = false
+		}
+		if r == '\'' {
+			b.WriteString(`'\''`)
+		} else {
+			b.WriteString(s[i : i+n])
+		}
+		i += n
+	}
+	b.WriteByte('\'')
+	return b.String()
+}
+
+// QuoteIfNeeded returns s as it is when a shell would read it back unchanged and no
+// colon could be taken for the message's, and Quote(s) otherwise.
+func QuoteIfNeeded(s string) string {
+	if s == "" || s == "{" || s == "}" || s[0] == '#' || s[0] == '~' || strings.ContainsAny(s, " !\"$&()*:;<=>?[^`|'\\") {
+		return Quote(s)
+	}
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if unprintable(r, n) {
+			return Quote(s)
+		}
+		i += n
+	}
+	return s
+}
+
+// unprintable tells whether a character of n bytes cannot be shown.
+func unprintable(r rune, n int) bool { return r == utf8.RuneError && n <= 1 || !unicode.IsPrint(r) }
+
+// plainInDoubleQuotes tells whether s stands for itself between double quotes, in a
+// shell and in C.
+func plainInDoubleQuotes(s string) bool {
+	if strings.ContainsAny(s, "!\"$&()*;<=>?[^`|\\{}") || strings.ContainsAny(s[1:], "#~") {
+		return false
+	}
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if unprintable(r, n) {
+			return false
+		}
+		i += n
+	}
+	return true
+}
+
+func escapeByte(c byte) string {
+	if i := strings.IndexByte("\a\b\t\n\v\f\r", c); i >= 0 {
+		return `\` + "abtnvfr"[i:i+1]
+	}
+	return fmt.Sprintf(`\%03o`, c)
+}
+
+// Errno returns the error number inside err: that of a syscall.Errno, or of the
+// io/fs sentinel that err is. It is 0 when there is none.
+func Errno(err error) syscall.Errno { return errno.Of(err) }
+
+// Strerror returns what the GNU C library calls the error inside err, without the
+// operation and path that Go puts around it. An error without a number is its own text.
+func Strerror(err error) string { return errno.Text(err) }

@@ -3,13 +3,18 @@ package shell
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io/fs"
+	"os"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/process"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
@@ -246,4 +251,521 @@ func pad2(n int64) string {
 		return "0" + strconv.FormatInt(n, 10)
 	}
 	return strconv.FormatInt(n, 10)
+}
+
+// process returns the asker's place in the process table. A program that a shell runs by itself gets one
+// when it asks: most never do.
+func (a *asker) process() *process.Process {
+	if a.p == nil { // It is on the shell's own goroutine.
+		return a.sh.process()
+	}
+	if own := a.known(); own != nil {
+		return own
+	}
+	m := a.sh.m
+	q, err := m.table.Start(a.p.ctx, a.sh.p)
+	if err != nil { // The table is full: it goes on under the shell's number.
+		return a.sh.p
+	}
+	q.SetName(strings.Join(a.p.Args, " "))
+	m.mu.Lock()
+	if a.p.own == nil {
+		a.p.own = q
+		m.mu.Unlock()
+		return q
+	}
+	own := a.p.own
+	m.mu.Unlock()
+	q.End(0) // Another goroutine was faster.
+	return own
+}
+
+// known returns the place that the asker has already, nil if it has none.
+func (a *asker) known() *process.Process {
+	switch {
+	case a.p == nil && !a.sh.ownProcess:
+		return nil
+	case a.p == nil || a.sh.sole || a.sh.p.PID != a.sh.mainPID:
+		return a.sh.p
+	}
+	a.sh.m.mu.Lock()
+	defer a.sh.m.mu.Unlock()
+	return a.p.own
+}
+
+// leave gives the program's place in the process table back.
+func (p *Proc) leave(status int) {
+	p.sh.m.mu.Lock()
+	own := p.own
+	p.sh.m.mu.Unlock()
+	if own != nil {
+		own.End(status)
+	}
+}
+
+// isOwn tells whether a process of the table is the asker.
+func (a *asker) isOwn(p *process.Process) bool { return p == a.known() }
+
+// opened returns what a process has open under a number; the caller gives the reference back.
+func (a *asker) opened(p *process.Process, n int) (*fd.Description, error) {
+	if a.isOwn(p) {
+		d := a.sh.fds.Get(n)
+		if a.p != nil && n <= 2 {
+			if s := a.p.streamOf(n); s != nil {
+				d = s.Description
+			}
+		}
+		if d == nil {
+			return nil, syscall.ENOENT
+		}
+		return d.Ref(), nil
+	}
+	if d := p.Fds.Load().Take(n); d != nil {
+		return d, nil
+	}
+	return nil, syscall.ENOENT
+}
+
+// numbers lists what a process has open.
+func (a *asker) numbers(p *process.Process) []int {
+	if !a.isOwn(p) {
+		return p.Fds.Load().Numbers()
+	}
+	var list []int
+	for fd := range max(a.sh.fds.Len(), 3) {
+		if d, err := a.opened(p, fd); err == nil {
+			d.Unref()
+			list = append(list, fd)
+		}
+	}
+	return list
+}
+
+func (a *asker) listFds(p *process.Process) ([]vfs.DirEntry, error) {
+	var list []vfs.DirEntry
+	for _, fd := range a.numbers(p) {
+		number := strconv.Itoa(fd)
+		at := procPath{name: strconv.Itoa(p.PID) + "/fd/" + number}
+		list = append(list, vfs.DirEntry{Name: number, Mode: fs.ModeSymlink, Ino: at.ino()})
+	}
+	return list, nil
+}
+
+// fdLink describes the link that stands for a descriptor.
+func (a *asker) fdLink(p *process.Process, n int) (fs.FileMode, string, error) {
+	d, err := a.opened(p, n)
+	if err != nil {
+		return 0, "", err
+	}
+	defer d.Unref()
+	mode := fs.ModeSymlink
+	if d.Mode&fd.ModeRead != 0 {
+		mode |= 0o500
+	}
+	if d.Mode&fd.ModeWrite != 0 {
+		mode |= 0o300
+	}
+	return mode, d.Shown(a.sh.m.nextPipe), nil
+}
+
+// statOpen is fstat(2): what is known of the description. A stream of the host looks like a pipe.
+func (sh *interp) statOpen(d *fd.Description) (vfs.Info, error) {
+	if d.File == nil && d.Mode == 0 {
+		return vfs.Info{}, syscall.EBADF
+	}
+	if d.File != nil {
+		info, err := d.File.Stat()
+		if info.Mode.Type() == fs.ModeNamedPipe && info.Ino == 0 {
+			info.Ino = d.Number(sh.m.nextPipe)
+		}
+		return info, err
+	}
+	now := sh.m.now()
+	return vfs.Info{
+		Name: "pipe", Ino: d.Number(sh.m.nextPipe), Mode: fs.ModeNamedPipe | 0o600, Nlink: 1, UID: sh.cred.UID, GID: sh.cred.GID,
+		Atime: now, Mtime: now, Ctime: now,
+	}, nil
+}
+
+// reopen opens what a descriptor is open on, as opening /dev/fd/N does on Linux: a regular file afresh,
+// with an offset of its own and if the process may; a pipe is the same pipe.
+func (sh *interp) reopen(ctx context.Context, d *fd.Description, flag int) (*fd.Description, error) {
+	need := uint8(fd.ModeRead)
+	switch flag & (os.O_WRONLY | os.O_RDWR) {
+	case os.O_WRONLY:
+		need = fd.ModeWrite
+	case os.O_RDWR:
+		need = fd.ModeRead | fd.ModeWrite
+	}
+	piped := d.File == nil
+	if !piped && !d.Seek {
+		info, err := d.File.Stat()
+		piped = err == nil && info.Mode.Type() == fs.ModeNamedPipe
+	}
+	if piped && flag&syscall.O_DIRECTORY != 0 {
+		return nil, syscall.ENOTDIR
+	}
+	if piped && need&^d.Mode == 0 { // What was read too much of it is in the description.
+		return d.Ref(), nil
+	}
+	if d.File == nil {
+		return nil, syscall.EACCES
+	}
+	f, err := d.File.Reopen(ctx, sh.cred, flag)
+	if err != nil {
+		return nil, err
+	}
+	return fd.NewFile(f, d.Name), nil
+}
+
+// ownStream returns the descriptor that a path of /dev or /proc stands for, of which nothing has to
+// be looked up. These names work in a tree without /dev, too.
+func ownStream(path string) (fd int, ok bool) {
+	switch path {
+	case "/dev/stdin":
+		return 0, true
+	case "/dev/stdout":
+		return 1, true
+	case "/dev/stderr":
+		return 2, true
+	}
+	number, ok := strings.CutPrefix(path, "/dev/fd/")
+	if !ok {
+		number, ok = strings.CutPrefix(path, "/proc/self/fd/")
+	}
+	if !ok {
+		return 0, false
+	}
+	fd, err := strconv.Atoi(number)
+	return fd, err == nil && fd >= 0 && strconv.Itoa(fd) == number
+}
+
+// processNodes are what /proc tells of each process, in the order of the names. What a process has in
+// its environment only itself sees, and what it runs.
+var processNodes = sync.OnceValue(func() []procNode {
+	none := func(*asker, *process.Process) (string, error) { return "", nil }
+	return procNodes([]procNode{
+		{name: "cmdline", text: (*asker).commandLine},
+		{name: "comm", text: func(a *asker, p *process.Process) (string, error) { return a.commandName(p) + "\n", nil }},
+		{name: "cwd", mode: procLink, target: (*asker).workingDir},
+		{name: "environ", mode: 0o400, text: (*asker).environ},
+		{name: "exe", mode: procLink, target: (*asker).program},
+		{name: "fd", mode: fs.ModeDir | 0o500, list: (*asker).listFds},
+		{name: "limits", text: (*asker).limits},
+		{name: "maps", text: none},
+		{name: "mounts", text: (*asker).mounts},
+		{name: "root", mode: procLink, target: func(*asker, *process.Process) (string, error) { return "/", nil }},
+		{name: "stat", text: (*asker).stat},
+		{name: "statm", text: func(*asker, *process.Process) (string, error) { return "0 0 0 0 0 0 0\n", nil }},
+		{name: "status", text: (*asker).status},
+	})
+})
+
+// args are what a process was started with, as far as others can know.
+func (a *asker) args(p *process.Process) []string {
+	if a.isOwn(p) && a.p != nil {
+		return a.p.Args
+	}
+	return strings.Fields(a.sh.m.table.About(p).Command)
+}
+
+func (a *asker) commandLine(p *process.Process) (string, error) {
+	return strings.Join(a.args(p), "\x00") + "\x00", nil
+}
+
+// commandName is the name of the program, of which Linux keeps 15 bytes.
+func (a *asker) commandName(p *process.Process) string {
+	name := "bash"
+	if args := a.args(p); len(args) > 0 {
+		name = args[0]
+	}
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	return name[:min(len(name), 15)]
+}
+
+func (a *asker) workingDir(p *process.Process) (string, error) {
+	if a.isOwn(p) {
+		return a.sh.dir, nil
+	}
+	if dir := p.Dir.Load(); dir != nil {
+		return *dir, nil
+	}
+	return "/", nil
+}
+
+// program is where the program lies that a process runs.
+func (a *asker) program(p *process.Process) (string, error) {
+	name := a.commandName(p)
+	if a.sh.m.command(name) == nil {
+		name = "bash"
+	}
+	return "/usr/bin/" + name, nil
+}
+
+func (a *asker) environ(p *process.Process) (string, error) {
+	own := a.isOwn(p)
+	if !own && p != a.sh.p {
+		return "", syscall.EACCES
+	}
+	env := a.sh.environ
+	if own && a.p != nil {
+		env = a.p.Environ
+	}
+	var b strings.Builder
+	for _, kv := range env() {
+		b.WriteString(kv + "\x00")
+	}
+	return b.String(), nil
+}
+
+// state is the letter and the word for what a process does.
+func (a *asker) state(p *process.Process) (letter, word string) {
+	switch {
+	case a.sh.m.table.About(p).Stopped:
+		return "T", "T (stopped)"
+	case a.isOwn(p):
+		return "R", "R (running)"
+	}
+	return "S", "S (sleeping)"
+}
+
+func (a *asker) stat(p *process.Process) (string, error) {
+	q := a.sh.m.table.About(p)
+	letter, _ := a.state(p)
+	return fmt.Sprintf("%d (%s) %s %d %d %d 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 %d 0 0 18446744073709551615 0 0 0 0 0 %d 0 %d %d 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
+		q.PID, a.commandName(p), letter, q.PPID, q.PGID, a.sh.m.first.PID, p.Began, p.Pending.Load()>>1, p.Ignored.Load()>>1, p.Handled.Load()>>1), nil
+}
+
+func (a *asker) status(p *process.Process) (string, error) {
+	q := a.sh.m.table.About(p)
+	_, state := a.state(p)
+	c := a.sh.cred
+	var groups strings.Builder
+	for _, g := range c.Groups {
+		fmt.Fprintf(&groups, "%d ", g)
+	}
+	umask := a.sh.umask
+	return fmt.Sprintf("Name:\t%s\nUmask:\t%04o\nState:\t%s\nTgid:\t%d\nNgid:\t0\nPid:\t%d\nPPid:\t%d\nTracerPid:\t0\n"+
+		"Uid:\t%[8]d\t%[8]d\t%[8]d\t%[8]d\nGid:\t%[9]d\t%[9]d\t%[9]d\t%[9]d\nFDSize:\t64\nGroups:\t%[10]s\n"+
+		"VmSize:\t       0 kB\nVmRSS:\t       0 kB\nThreads:\t1\n"+
+		"SigPnd:\t%016[11]x\nSigBlk:\t0000000000000000\nSigIgn:\t%016[12]x\nSigCgt:\t%016[13]x\nNoNewPrivs:\t1\nSeccomp:\t0\n"+
+		"Cpus_allowed_list:\t0\nvoluntary_ctxt_switches:\t0\nnonvoluntary_ctxt_switches:\t0\n",
+		a.commandName(p), uint32(umask.Perm()), state, q.PID, q.PID, q.PPID, 0, c.UID, c.GID, groups.String(),
+		p.Pending.Load()>>1, p.Ignored.Load()>>1, p.Handled.Load()>>1), nil
+}
+
+// limits is what ulimit shows, in the words of proc(5).
+func (a *asker) limits(*process.Process) (string, error) {
+	var b strings.Builder
+	row := func(name, soft, hard, unit string) {
+		fmt.Fprintf(&b, "%-25s %-20s %-20s %-10s\n", name, soft, hard, unit)
+	}
+	row("Limit", "Soft Limit", "Hard Limit", "Units")
+	for _, l := range []struct {
+		c          byte
+		name, unit string
+	}{
+		{'t', "cpu time", "seconds"},
+		{'f', "file size", "bytes"},
+		{'d', "data size", "bytes"},
+		{'s', "stack size", "bytes"},
+		{'c', "core file size", "bytes"},
+		{'m', "resident set", "bytes"},
+		{'u', "processes", "processes"},
+		{'n', "open files", "files"},
+		{'l', "locked memory", "bytes"},
+		{'v', "address space", "bytes"},
+		{'x', "file locks", "locks"},
+		{'i', "pending signals", "signals"},
+		{'q', "msgqueue size", "bytes"},
+		{'e', "nice priority", ""},
+		{'r', "realtime priority", ""},
+		{'R', "realtime timeout", "us"},
+	} {
+		row("Max "+l.name, a.sh.limitIn(l.c, false), a.sh.limitIn(l.c, true), l.unit)
+	}
+	return b.String(), nil
+}
+
+// Release is the version of the system that machines seem to run.
+const Release = "6.1.0"
+
+// systemNodes are what /proc tells of the machine, in the order of the names.
+var systemNodes = sync.OnceValue(func() []procNode {
+	constant := func(text string) func(*asker, *process.Process) (string, error) {
+		return func(*asker, *process.Process) (string, error) { return text, nil }
+	}
+	list := []procNode{
+		{name: "cpuinfo", text: constant("processor\t: 0\nvendor_id\t: virtual\nmodel name\t: virtual\ncpu cores\t: 1\n\n")},
+		{name: "filesystems", text: constant("nodev\tproc\nnodev\ttmpfs\n")},
+		{name: "loadavg", text: (*asker).loadAverage},
+		{name: "meminfo", text: (*asker).memory},
+		{name: "net/dev", text: constant(netDevices)},
+		{name: "self", mode: procLink, target: (*asker).self},
+		{name: "stat", text: (*asker).ticks},
+		{name: "sys/kernel/hostname", text: func(a *asker, _ *process.Process) (string, error) { return a.sh.m.hostname + "\n", nil }},
+		{name: "sys/kernel/osrelease", text: constant(Release + "\n")},
+		{name: "sys/kernel/ostype", text: constant("Linux\n")},
+		{name: "sys/kernel/pid_max", text: constant(strconv.Itoa(process.MaxPID+1) + "\n")},
+		{name: "sys/kernel/random/boot_id", text: (*asker).bootID},
+		{name: "sys/kernel/random/uuid", text: (*asker).uuid},
+		{name: "sys/kernel/version", text: constant("#1 SMP\n")},
+		{name: "uptime", text: (*asker).uptime},
+		{name: "version", text: constant("Linux version " + Release + " (agent-sandbox in memory) #1 SMP\n")},
+		{name: "mounts", mode: procLink, target: func(*asker, *process.Process) (string, error) { return "self/mounts", nil }},
+	}
+	return procNodes(list)
+})
+
+// procNodes sorts nodes, and gives files their mode.
+func procNodes(list []procNode) []procNode {
+	for i := range list {
+		if list[i].mode == 0 {
+			list[i].mode = procFile
+		}
+	}
+	sort.Slice(list, func(i, j int) bool { return list[i].name < list[j].name })
+	return list
+}
+
+// netDevices is /proc/net/dev of a machine that reaches nothing.
+const netDevices = "Inter-|   Receive                                                |  Transmit\n" +
+	" face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n" +
+	"    lo:       0       0    0    0    0     0          0         0        0       0    0    0    0     0       0          0\n"
+
+func (a *asker) self(*process.Process) (string, error) { return strconv.Itoa(a.process().PID), nil }
+
+// age is how long the machine has been there.
+func (m *machine) age() time.Duration { return max(0, m.now().Sub(m.born)) }
+
+// ticks is the clock of the process table: hundredths of a second since the machine began.
+func (m *machine) ticks() int64 { return int64(m.age() / (10 * time.Millisecond)) }
+
+// uptime says that the machine was idle all the time: what scripts do is not measured in time.
+func (a *asker) uptime(*process.Process) (string, error) {
+	s := seconds(a.sh.m.age())
+	return s + " " + s + "\n", nil
+}
+
+func (a *asker) loadAverage(*process.Process) (string, error) {
+	running, all, last := a.sh.m.table.Load()
+	return fmt.Sprintf("0.00 0.00 0.00 %d/%d %d\n", running, all, last), nil
+}
+
+func (a *asker) ticks(*process.Process) (string, error) {
+	m := a.sh.m
+	_, _, last := m.table.Load()
+	idle := int64(max(0, m.now().Sub(m.born)) / (10 * time.Millisecond))
+	cpu := fmt.Sprintf(" 0 0 0 %d 0 0 0 0 0 0\n", idle)
+	return "cpu " + cpu + "cpu0" + cpu + fmt.Sprintf("intr 0\nctxt 0\nbtime %d\nprocesses %d\nprocs_running 1\nprocs_blocked 0\nsoftirq 0 0 0 0 0 0 0 0 0 0 0\n",
+		m.born.Unix(), last), nil
+}
+
+// memory is what the machine's limit leaves for variables and buffers: files count elsewhere.
+func (a *asker) memory(*process.Process) (string, error) {
+	m := a.sh.m
+	total := min(m.limits.Bytes, 1<<50)
+	used := min(max(0, m.bytes.Load()), total)
+	var b strings.Builder
+	for _, row := range []struct {
+		name  string
+		bytes int64
+	}{
+		{"MemTotal", total},
+		{"MemFree", total - used},
+		{"MemAvailable", total - used},
+		{"Buffers", 0},
+		{"Cached", 0},
+		{"SwapCached", 0},
+		{"Active", used},
+		{"Inactive", 0},
+		{"SwapTotal", 0},
+		{"SwapFree", 0},
+		{"Dirty", 0},
+		{"Shmem", 0},
+	} {
+		fmt.Fprintf(&b, "%-15s %8d kB\n", row.name+":", row.bytes>>10)
+	}
+	return b.String(), nil
+}
+
+// uuid is another one each time; with a fixed seed of the machine, the same ones in each run.
+func (a *asker) uuid(*process.Process) (string, error) {
+	r := a.sh.m.newRand()
+	return formatUUID(r.Uint64(), r.Uint64()), nil
+}
+
+// bootID is one number for as long as the machine lives.
+func (a *asker) bootID(*process.Process) (string, error) {
+	n := uint64(a.sh.m.born.UnixNano())
+	return formatUUID(n*0x9e3779b97f4a7c15, n*0xbf58476d1ce4e5b9), nil
+}
+
+// formatUUID writes random bits as a UUID of version 4.
+func formatUUID(hi, lo uint64) string {
+	hi = hi&^0xf000 | 0x4000
+	lo = lo&^(3<<62) | 2<<62
+	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x\n", hi>>32, hi>>16&0xffff, hi&0xffff, lo>>48, lo&(1<<48-1))
+}
+
+// mounts lists what the machine's files are made of.
+func (a *asker) mounts(*process.Process) (string, error) {
+	var b strings.Builder
+	b.WriteString("none / tmpfs rw,relatime 0 0\nproc /proc proc rw,relatime 0 0\n")
+	for _, m := range a.sh.m.fs.Mounts() {
+		mode := "rw"
+		if m.ReadOnly {
+			mode = "ro"
+		}
+		b.WriteString("none " + mountName(m.Path) + " tmpfs " + mode + ",relatime 0 0\n")
+	}
+	return b.String(), nil
+}
+
+// mountName writes a path as fstab(5) has it.
+func mountName(path string) string {
+	return strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`).Replace(path)
+}
+
+var _ vfs.Generated = (*asker)(nil)
+
+// show tells others what the process is: what it was started as, where it works, what it has open.
+func (sh *interp) show(name string) {
+	sh.p.SetName(name)
+	sh.showDir()
+	sh.showFds()
+}
+
+func (sh *interp) showDir() {
+	if sh.ownProcess {
+		dir := sh.dir
+		sh.p.Dir.Store(&dir)
+	}
+}
+
+// stop ends the run: no script survives it.
+func (m *machine) stop(why error) {
+	m.mu.Lock()
+	cancel := m.cancel
+	m.mu.Unlock()
+	if cancel != nil {
+		cancel(why)
+	}
+}
+
+// process gives the process a place of its own in the table, when it still uses its parent's.
+func (sh *interp) process() *process.Process {
+	if sh.ownProcess {
+		return sh.p
+	}
+	sh.ownProcess = true
+	p, err := sh.m.table.Start(sh.ctx, sh.p)
+	if err != nil { // The table is full: it goes on under the parent's number.
+		return sh.p
+	}
+	sh.ownedEnd = true
+	sh.p, sh.ctx = p, p.Ctx
+	sh.showDir()
+	sh.showFds()
+	return p
 }

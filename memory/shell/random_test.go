@@ -1,13 +1,21 @@
 package shell_test
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils"
+	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
 // scripter makes random scripts that are valid, of expansions and arithmetic.
@@ -170,4 +178,259 @@ func Fuzz_Random_Scripts(f *testing.F) {
 			t.Error(fmt.Sprint("seed ", seed, ": ", d))
 		}
 	})
+}
+
+// scripts makes scripts by a grammar, most of which want more than they may have.
+type scripts struct {
+	*rand.Rand
+	left int // of the script's size
+}
+
+func (g *scripts) one(list ...string) string { return list[g.IntN(len(list))] }
+
+func (g *scripts) name() string { return g.one("x", "y", "a", "m", "f", "i") }
+
+func (g *scripts) word() string {
+	if g.left--; g.left < 0 {
+		return "w"
+	}
+	n := g.name()
+	switch g.IntN(20) {
+	case 0:
+		return "$" + n
+	case 1:
+		return `"$` + n + `$` + g.name() + `"`
+	case 2:
+		return "$(" + g.command() + ")"
+	case 3:
+		return "$((" + g.arith() + "))"
+	case 4:
+		return "{" + g.word() + "," + g.word() + "}{1.." + strconv.Itoa(g.IntN(1000000)) + "}"
+	case 5:
+		return "${" + n + "//" + g.one("a", "?", "*", "x*y") + "/" + g.word() + "}"
+	case 6:
+		return "${" + n + g.one("##", "%%", "#", "%") + g.one("*a", "a*", "+(a)", "*(?|b)c") + "}"
+	case 7:
+		return `"${` + n + g.one("[@]", "[*]", "^^", "@Q", "@P", ":1:5", "[i]", "-$(f)", "-a") + `}"`
+	case 8:
+		return "*" + g.one("*", "/*", "?", "a")
+	case 9:
+		return "<(" + g.command() + ")"
+	case 10:
+		return "\"${@}$*\""
+	case 11:
+		return "$'\\x00\\xff'"
+	}
+	return g.one("a", "b", "'c d'", "1", "99999999999999999999", "-n", "--", "''", "/", "/dev/null", "é")
+}
+
+func (g *scripts) arith() string {
+	n := g.name()
+	return g.one("1", n, n+"++", n+"[i]", n+" = "+g.name()+" + 1", "1 << 63", "(1 << 63) / -1", "3 ** 99", n+" ? "+n+" : 2", n+" += "+n, "2#11", "1 / 0")
+}
+
+func (g *scripts) list() string {
+	var b strings.Builder
+	for range 1 + g.IntN(3) {
+		b.WriteString(g.command() + g.one("; ", "\n", " && :; ", " || :; ", " & ", " | cat; ", " |& "+g.command()+"; "))
+	}
+	return b.String()
+}
+
+func (g *scripts) command() string {
+	if g.left--; g.left < 0 {
+		return ":"
+	}
+	n := g.name()
+	switch g.IntN(26) {
+	case 0:
+		return n + "=" + g.word()
+	case 1:
+		return n + "+=" + g.word()
+	case 2:
+		return "a+=(" + g.word() + " " + g.word() + ` "${a[@]}")`
+	case 3:
+		return "while " + g.command() + "; do " + g.list() + " done"
+	case 4:
+		return "for " + n + " in " + g.word() + " " + g.word() + "; do " + g.list() + " done"
+	case 5:
+		return "for ((" + g.arith() + "; i < 100; i++)); do " + g.list() + " done"
+	case 6:
+		return "if " + g.command() + "; then " + g.list() + " else " + g.list() + " fi"
+	case 7:
+		return "case " + g.word() + " in " + g.one("*", "a*", "+(a|b)") + ") " + g.list() + " ;; esac"
+	case 8:
+		return "(" + g.list() + ")"
+	case 9:
+		return "{ " + g.list() + " }"
+	case 10:
+		return "f() { local x=" + g.word() + "; " + g.list() + " }"
+	case 11:
+		return "f " + g.word() + ` "$@"`
+	case 12:
+		return "eval " + g.word()
+	case 13:
+		return "printf " + g.one("-v x ", "") + g.one("'%s'", "'%1000000s'", "'%*d'", "'%b'", "'%q'") + " " + g.word()
+	case 14:
+		return "read " + g.one("-r ", "-N 100 ", "-d '' ", "-a ", "") + n + " <<< " + g.word()
+	case 15:
+		return "[[ " + g.one("a", "$x", `"$y"`) + g.one(" == ", " =~ ", " < ", " -eq ") + g.one("a*", "(a*)*b", "$x", "1") + " ]]"
+	case 16:
+		return "trap " + g.one("'f'", "'echo t'", "-", "''") + " " + g.one("EXIT", "ERR", "DEBUG", "USR1", "RETURN")
+	case 17:
+		return "kill -" + g.one("USR1", "0", "TERM", "STOP", "CONT") + " " + g.one("$$", "$!", "%1", "0")
+	case 18:
+		return g.one("wait", "jobs", "break", "continue 2", "return", "shift", "exit 3", "set -- a b", "set -eu", "set +e", "shopt -s extglob globstar lastpipe", "unset x", "unset a", "exec 5>&1", "local z", "umask 0", "ulimit -n 5", "history -s x", "pushd /", "mapfile y < <(echo a)", "getopts ab i", "declare -A m", "declare -n x=y", "alias x=y", "hash -r", "times")
+	case 19:
+		return "cat " + g.one("<", ">", ">>", "<<<", "2>&1 >", "<>") + " " + g.word()
+	case 20:
+		return "coproc " + g.command()
+	case 21:
+		return "(( " + g.arith() + " ))"
+	case 22:
+		return "m[" + g.word() + "]=" + g.word()
+	case 23:
+		return "cat <<E\n$x" + g.word() + "\nE\n"
+	}
+	return g.one("echo ", ": ", "cat ", "test ", "bash -c ", "type ") + g.word()
+}
+
+// Test_Random_Scripts_Under_Small_Limits_Neither_Fail_Nor_Leak runs scripts in machines that have next to
+// nothing. None may panic, outlast its time, or leave a goroutine; the memory that a machine counts must come
+// back, so that after all of them a new shell in it works.
+func Test_Random_Scripts_Under_Small_Limits_Neither_Fail_Nor_Leak(t *testing.T) {
+	seed := rand.Uint64() //nolint:gosec // A test needs no secret numbers.
+	rounds := 300
+	if testing.Short() {
+		rounds = 60
+	}
+	goroutines := runtime.NumGoroutine()
+	for i := range rounds {
+		g := &scripts{Rand: rand.New(rand.NewPCG(seed, uint64(i))), left: 60} //nolint:gosec // The same.
+		text := g.list()
+		runSmall(t, text, seed, i)
+		if t.Failed() {
+			return
+		}
+	}
+	deadline := time.NewTimer(10 * time.Second)
+	defer deadline.Stop()
+	for runtime.NumGoroutine() > goroutines {
+		select {
+		case <-deadline.C:
+			stacks := make([]byte, 1<<16)
+			t.Fatalf("seed %d: %d goroutines are left:\n%s", seed, runtime.NumGoroutine()-goroutines, stacks[:runtime.Stack(stacks, true)])
+		default:
+			runtime.Gosched()
+		}
+	}
+}
+
+func runSmall(t *testing.T, text string, seed uint64, round int) {
+	t.Helper()
+	sh := shell.New(shell.Options{
+		Commands: []shell.Command{{Name: "cat", Run: func(p *shell.Proc) int {
+			_, err := io.Copy(p.Stdout, p.Stdin)
+			return p.Status(err) - 1
+		}}},
+		Limits: shell.Limits{Fuel: 200_000, Depth: 60, Bytes: 1 << 20, Processes: 12, Files: 32, Source: 1 << 16},
+		Seed:   seed,
+	})
+	defer sh.Close()
+	var stderr strings.Builder
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	_, err := sh.Run(ctx, text, shell.Stdio{Stdout: io.Discard, Stderr: &stderr})
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error: %v", err)
+	}
+	if took := time.Since(start); took > 20*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	if strings.Contains(stderr.String(), "internal error") {
+		t.Errorf("it said %s", stderr.String())
+	}
+	if t.Failed() {
+		t.Logf("seed %d, round %d:\n%s", seed, round, text)
+	}
+}
+
+// runFuzzed runs a script of the fuzzer: it ends, within its limits, without a panic.
+func runFuzzed(t *testing.T, script string, args ...string) {
+	t.Helper()
+	sh := shell.New(shell.Options{
+		Commands: coreutils.Commands(),
+		Limits:   shell.Limits{Fuel: 200_000, Bytes: 32 << 20, Depth: 200},
+	})
+	defer sh.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var out, msg bytes.Buffer
+	_, err := sh.RunScript(ctx, shell.Script{Text: script, Args: args, Exit: true, Wait: true}, shell.Stdio{Stdout: &out, Stderr: &msg})
+	if err != nil {
+		t.Fatalf("%v\n%q", err, script)
+	}
+	if strings.Contains(msg.String(), "internal error") {
+		t.Fatalf("%q\n%s", script, msg.String())
+	}
+}
+
+func addAll(f *testing.F, list ...string) {
+	f.Helper()
+	for _, s := range list {
+		f.Add(s)
+	}
+}
+
+func Fuzz_Expansion(f *testing.F) {
+	addAll(f, paramOperators...)
+	addAll(f, "a[@]:1:2", "!a[*]", "x//@(a|b)/${y}", "#", "@", "x:-${x:=~/{a,b}}", "a[$((1+1))]^^", "m[k]@Q")
+	f.Fuzz(func(t *testing.T, s string) {
+		if strings.ContainsAny(s, "}\n") {
+			return
+		}
+		runFuzzed(t, "shopt -s extglob; x=abc y='a b' a=(1 'b c' 3); declare -A m=([k]=v)\necho ${"+s+"} \"${"+s+"}\"\nz=${"+s+"}; set -u; : ${"+s+"}", "p q", "")
+	})
+}
+
+func Fuzz_Arithmetic(f *testing.F) {
+	addAll(f, "1+2*3", "x=5,y--", "a[1]++ ? 2#101 : 0x1f", "1<<63>>2**3", "9223372036854775807+1", "x**-1", "(((((1)))))", "m[k]", "a[a[0]]=$x", "08", "64#@_", "\x0100")
+	f.Fuzz(func(t *testing.T, s string) {
+		runFuzzed(t, "x=3 y=x a=(1 2); declare -A m=([k]=7)\necho $((\"$1\"))\n((x+=$1))\nlet \"$1\"\ndeclare -i n; n=$1\necho ${a[$1]}\n[[ $1 -eq 1 ]]", s)
+	})
+}
+
+func Fuzz_Printf(f *testing.F) {
+	for _, s := range []string{"%d %s\n", "%5.3f|%-*s", "%b%q", "%(%Y-%m-%d)T", "%x%%\\x41\\u20ac\\0", "%'d%#o%c", "%5", "%1$s", "%ld%.10s"} {
+		f.Add(s, "12", "a'b")
+	}
+	f.Fuzz(func(t *testing.T, format, a, b string) {
+		runFuzzed(t, "printf \"$1\" \"$2\" \"$3\"; printf -v x -- \"$1\" \"$2\"; echo -e \"$1\"; printf %q \"$1\"; printf %b \"$1\"", format, a, b)
+	})
+}
+
+func Fuzz_Patterns(f *testing.F) {
+	for _, s := range []string{"a*b?[c-e]", "!(a|b)*", "+(@(x|y)z)", "[[:alpha:][.a.]]", "[", `\`, "*(*(a))", "[!]-]", "**/", "?(a"} {
+		f.Add(s, "abcabc")
+	}
+	f.Fuzz(func(t *testing.T, pattern, s string) {
+		runFuzzed(t, "shopt -s extglob globstar; mkdir -p d/e; touch ab d/e/b\n[[ $2 == $1 ]]; echo ${2#$1} ${2##$1} ${2%$1} ${2%%$1} ${2//$1/x} ${2/#$1/y}\necho $1; case $2 in $1) ;; esac; [[ $2 =~ $1 ]]", pattern, s)
+	})
+}
+
+func Fuzz_Braces(f *testing.F) {
+	addAll(f, "{a,b}{1..3}", "{1..1000000000}", "{a..z..3}{,}", "x{a,{b,c}d}y", "{,,,,}{,,,,}{,,,,}{,,,,}{,,,,}{,,,,}", "{01..-5..2}", "{", "{a,b", "}{", "{9223372036854775807..1}")
+	f.Fuzz(func(t *testing.T, s string) {
+		if strings.ContainsAny(s, "`$()<>;&|#\n") {
+			return
+		}
+		runFuzzed(t, "set -- "+s+"\necho $#")
+	})
+}
+
+func Fuzz_Scripts(f *testing.F) {
+	addAll(f, wholeScripts...)
+	addAll(f, "f() { f; }; f", "while :; do :; done", "trap 'echo x' EXIT; exit 3", "eval eval eval echo x", "a=(1 2 3); unset 'a[1]'", "exec 3<>f; echo x >&3")
+	f.Fuzz(func(t *testing.T, s string) { runFuzzed(t, s) })
 }

@@ -410,3 +410,260 @@ func (p *ifsSplitter) last() string {
 	p.pos = len(p.s)
 	return part(p.s, rest, end)
 }
+
+// mapfile reads lines into an array.
+func (sh *interp) mapfile(args []string) int {
+	list, rest, st := sh.flags2(args, "d:n:O:s:tu:C:c:")
+	if st >= 0 {
+		return st
+	}
+	o := mapOptions{delim: '\n', every: 5000, origin: -1}
+	for _, f := range list {
+		if st := o.set(sh, f); st >= 0 {
+			return st
+		}
+	}
+	slot := slotMAPFILE
+	if len(rest) > 0 {
+		if !isName(rest[0]) {
+			return sh.fail("`%s': not a valid identifier", rest[0])
+		}
+		slot = sh.slot(rest[0])
+	}
+	d := sh.fds.Get(o.fd)
+	if d == nil || d.Mode&fd.ModeRead == 0 {
+		return sh.fail("%d: invalid file descriptor: Bad file descriptor", o.fd)
+	}
+	if sh.isAssoc(slot) {
+		return sh.fail("%s: not an indexed array", rest[0])
+	}
+	return sh.mapLines(&o, d, slot)
+}
+
+// mapOptions are those of mapfile.
+type mapOptions struct {
+	delim    byte
+	max      int
+	origin   int64
+	skip     int
+	trim     bool
+	fd       int
+	callback string
+	every    int
+}
+
+func (o *mapOptions) set(sh *interp, f flag) int {
+	number := func(what string) (int, bool) {
+		n, err := strconv.Atoi(f.arg)
+		if err != nil || n < 0 {
+			sh.fail("%s: invalid %s", f.arg, what)
+			return 0, false
+		}
+		return n, true
+	}
+	ok := true
+	switch f.c {
+	case 'd':
+		o.delim = 0
+		if f.arg != "" {
+			o.delim = f.arg[0]
+		}
+	case 'n':
+		o.max, ok = number("line count")
+	case 'O':
+		var n int
+		n, ok = number("array origin")
+		o.origin = int64(n)
+	case 's':
+		o.skip, ok = number("line count")
+	case 't':
+		o.trim = true
+	case 'u':
+		o.fd, ok = number("file descriptor specification")
+	case 'C':
+		o.callback = f.arg
+	case 'c':
+		o.every, ok = number("callback quantum")
+		if ok && o.every == 0 {
+			sh.fail("%s: invalid callback quantum", f.arg)
+			ok = false
+		}
+	}
+	if !ok {
+		return 1
+	}
+	return -1
+}
+
+func (sh *interp) mapLines(o *mapOptions, d *fd.Description, slot int) int {
+	if o.origin < 0 {
+		if !sh.setList(slot, []string{}) {
+			return 1
+		}
+		o.origin = 0
+	}
+	_, c := sh.writable(slot)
+	if c == nil {
+		return 1
+	}
+	lines := &lineReader{}
+	for n := 0; o.max == 0 || n < o.max; {
+		line, found := lines.next(sh, d, o.delim, 0)
+		if sh.ctl != ctlNone {
+			return sh.status
+		}
+		if line == "" && !found {
+			break
+		}
+		if o.skip > 0 {
+			o.skip--
+			continue
+		}
+		if found && !o.trim {
+			line += string(o.delim)
+		}
+		if i := strings.IndexByte(line, 0); i >= 0 { // bash's strings end there
+			line = line[:i]
+		}
+		if o.callback != "" && (n+1)%o.every == 0 {
+			text := o.callback + " " + strconv.FormatInt(o.origin+int64(n), 10) + " " + sh.quoteShell(line)
+			if sh.evalText(text, sh.line, "mapfile"); sh.ctl != ctlNone {
+				return sh.status
+			}
+		}
+		if !sh.assignIndex(slot, o.origin+int64(n), line, false, "") || !sh.tick() {
+			return 1
+		}
+		n++
+		if !found {
+			break
+		}
+	}
+	return 0
+}
+
+// getopts takes the next option of the arguments.
+func (sh *interp) getopts(args []string) int {
+	if len(args) > 1 && args[1] == "--help" {
+		return sh.helpText(args[0])
+	}
+	if len(args) > 1 && args[1] == "--" {
+		args = args[1:]
+	}
+	if len(args) < 3 {
+		return sh.usage(sh.usageOf(), "")
+	}
+	if len(args[1]) > 1 && args[1][0] == '-' && args[1] != "-" && !strings.Contains(args[1], ":") && len(args) < 3 {
+		return sh.badOption(args[1][:2])
+	}
+	spec, name := args[1], args[2]
+	list := sh.params
+	if len(args) > 3 {
+		list = args[3:]
+	}
+	quiet := strings.HasPrefix(spec, ":")
+	if quiet {
+		spec = spec[1:]
+	}
+	ind := int64(1)
+	if n, ok := plainInt(sh.get(slotOPTIND)); ok && n > 0 {
+		ind = n
+	}
+	// Assigning OPTIND begins anew.
+	if int(ind) != sh.options.index {
+		sh.options = optState{index: int(ind)}
+	}
+	r := sh.nextOption(spec, list, quiet)
+	sh.assign(slotOPTIND, itoa(sh.options.index))
+	if r.hasArg {
+		sh.assign(slotOPTARG, r.arg)
+	} else {
+		sh.unsetVar(slotOPTARG)
+	}
+	if r.msg != "" && !quiet && sh.get(slotOPTERR) != "0" {
+		sh.errorRaw(sh.name + ": " + r.msg + "\n")
+	}
+	if !isName(name) {
+		sh.fail("`%s': not a valid identifier", name)
+		return 1
+	}
+	if !sh.assign(sh.slot(name), r.name) {
+		return 2
+	}
+	if r.over {
+		return 1
+	}
+	return 0
+}
+
+// optResult is what getopts found.
+type optResult struct {
+	name   string
+	arg    string
+	hasArg bool
+	msg    string
+	over   bool
+}
+
+// nextOption looks at the word that options.index points at.
+func (sh *interp) nextOption(spec string, list []string, quiet bool) optResult {
+	o := &sh.options
+	if o.pos == 0 {
+		if o.index > len(list) {
+			o.index = len(list) + 1
+			return optResult{name: "?", over: true}
+		}
+		w := list[o.index-1]
+		if len(w) < 2 || w[0] != '-' {
+			return optResult{name: "?", over: true}
+		}
+		if w == "--" {
+			o.index++
+			return optResult{name: "?", over: true}
+		}
+		o.pos = 1
+	}
+	if o.index > len(list) || o.pos >= len(list[o.index-1]) {
+		o.pos = 0
+		return optResult{name: "?", over: true}
+	}
+	w := list[o.index-1]
+	c := w[o.pos : o.pos+1]
+	o.pos++
+	last := o.pos >= len(w)
+	next := func() {
+		o.index++
+		o.pos = 0
+	}
+	k := strings.Index(spec, c)
+	if k < 0 || c == ":" {
+		if last {
+			next()
+		}
+		if quiet {
+			return optResult{name: "?", arg: c, hasArg: true}
+		}
+		return optResult{name: "?", msg: "illegal option -- " + c}
+	}
+	if k+1 >= len(spec) || spec[k+1] != ':' {
+		if last {
+			next()
+		}
+		return optResult{name: c}
+	}
+	if !last {
+		arg := w[o.pos:]
+		next()
+		return optResult{name: c, arg: arg, hasArg: true}
+	}
+	next()
+	if o.index > len(list) {
+		if quiet {
+			return optResult{name: ":", arg: c, hasArg: true}
+		}
+		return optResult{name: "?", msg: "option requires an argument -- " + c}
+	}
+	arg := list[o.index-1]
+	o.index++
+	return optResult{name: c, arg: arg, hasArg: true}
+}

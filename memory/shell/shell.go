@@ -8,10 +8,12 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/process"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
@@ -332,5 +334,201 @@ func (sh *interp) detach(ctx context.Context, wait bool) {
 	}
 	for _, h := range sh.hosts {
 		h.Finish()
+	}
+}
+
+// State is a machine at one moment: its files, and the directory, variables, functions, options and
+// traps of its shell. Processes and open files are no part of it. It never changes, and is safe for
+// concurrent use.
+type State struct {
+	tree *vfs.Snapshot
+	at   time.Time
+	*frozen
+}
+
+// frozen is a shell that nothing runs in. All states of it that were saved without a Run between them
+// share it.
+type frozen struct {
+	mu  sync.Mutex // a fork marks what it is made from
+	sh  *interp
+	dir string
+}
+
+// Save retains the machine as it is, in constant time. It waits for a Run to end.
+func (s *Shell) Save() *State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.frozen == nil {
+		s.frozen = &frozen{sh: s.sh.fork(true), dir: s.sh.dir}
+		s.frozen.sh.fds.Release()
+		s.frozen.sh.fds = nil
+	}
+	return &State{tree: s.m.fs.Snapshot(), at: s.m.now(), frozen: s.frozen}
+}
+
+// Tree returns the files.
+func (st *State) Tree() *vfs.Snapshot { return st.tree }
+
+// Time returns when it was saved, by the machine's clock.
+func (st *State) Time() time.Time { return st.at }
+
+// Dir returns the working directory.
+func (st *State) Dir() string { return st.dir }
+
+// Environ returns the exported variables.
+func (st *State) Environ() []string {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.sh.environ()
+}
+
+// errForeignState says that what two shells know by number is not the same.
+var errForeignState = errors.New("the state is not of this shell, nor of one that it was forked from or to")
+
+// Restore puts the machine back to a state of its own or of one of its family of forks, in constant time.
+// It waits for a Run to end; jobs that go on see the restored files.
+func (s *Shell) Restore(st *State) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if st.sh.m.lib != s.m.lib {
+		return errForeignState
+	}
+	s.m.fs.Restore(st.tree)
+	s.become(st)
+	return nil
+}
+
+// Reset is Restore of everything but the files.
+func (s *Shell) Reset(st *State) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if st.sh.m.lib != s.m.lib {
+		return errForeignState
+	}
+	s.become(st)
+	return nil
+}
+
+func (s *Shell) become(st *State) {
+	s.frozen = st.frozen
+	s.sh.fds.Release()
+	now := st.fork()
+	now.m, now.p, now.ctx, now.mainPID, now.ownProcess, now.jobs = s.m, s.sh.p, s.sh.ctx, s.sh.mainPID, true, s.sh.jobs
+	s.sh = now
+	now.showDir()
+	now.showFds()
+}
+
+// Shell returns a new machine that begins as the state.
+func (st *State) Shell() *Shell {
+	s := newShellOn(st.sh.m.forkOn(st.tree.FS(st.sh.m.fs.Options())))
+	s.sh = st.fork()
+	s.sh.settle(s.m)
+	return s
+}
+
+func (st *State) fork() *interp {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.sh.fds = fd.NewTable()
+	sh := st.sh.fork(true)
+	sh.fds = fd.NewTable()
+	sh.trapsInherited = false
+	sh.subshell = 0
+	return sh
+}
+
+func newShellOn(m *machine) *Shell {
+	s := &Shell{m: m}
+	life, stop := context.WithCancel(context.Background())
+	m.life, m.run, s.stop = life, life, stop
+	return s
+}
+
+// LookPath returns where the program that a name or path means is, for the shell as it is now.
+// ENOENT: there is none; EACCES: it may not be executed.
+func (s *Shell) LookPath(name string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, path, err := s.sh.findCommand(name)
+	return path, err
+}
+
+// Signal sends a signal, by its number on Linux, to the process group of the first shell and so to
+// what a Run runs in the foreground. Between two Runs the signal waits for the next one.
+func (s *Shell) Signal(sig syscall.Signal) {
+	m := s.m
+	m.mu.Lock()
+	if !m.running {
+		m.early = append(m.early, sig)
+		m.mu.Unlock()
+		return
+	}
+	group := m.first.PGID
+	m.mu.Unlock()
+	for _, p := range m.table.Group(group) {
+		p.Send(int(sig))
+	}
+}
+
+// opened lets signals through from now on, first those that came early.
+func (s *Shell) opened() {
+	m := s.m
+	m.mu.Lock()
+	early := m.early
+	m.running, m.early = true, nil
+	m.mu.Unlock()
+	for _, sig := range early {
+		s.Signal(sig)
+	}
+}
+
+// waitDying waits for processes that were told to end, so that nobody finds them after Run. They look often;
+// one that is held up by its owner, such as by a write that blocks, is not waited for very long.
+func (m *machine) waitDying() {
+	late := time.NewTimer(time.Second)
+	defer late.Stop()
+	for {
+		changes := m.table.Changes()
+		if !m.table.IsDying(m.first) {
+			return
+		}
+		select {
+		case <-changes:
+		case <-late.C:
+			return
+		}
+	}
+}
+
+func (m *machine) shut() {
+	m.mu.Lock()
+	m.running = false
+	m.mu.Unlock()
+}
+
+// Processes returns the processes of the machine by number, the first shell's among them. It may be
+// called while a Run goes on.
+func (s *Shell) Processes() []ProcessInfo { return s.m.processes() }
+
+// Incomplete reports whether a script ends in the middle of a command, so that whoever types it should
+// be asked for more lines: an open quote, a here-document without its end, a loop without done.
+func Incomplete(text string) bool {
+	asked := false
+	p := syntax.NewParser(text, syntax.Options{ExtGlob: func() bool { return true }, More: func() (string, bool) {
+		asked = true
+		return "", false
+	}})
+	for {
+		asked = false
+		list, err := p.Next()
+		switch {
+		case err == nil && list == nil:
+			return false
+		case asked:
+			return true
+		case err != nil:
+			return false // More lines would not mend it.
+		}
 	}
 }

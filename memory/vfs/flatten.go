@@ -2,6 +2,8 @@ package vfs
 
 import (
 	"bytes"
+	"path"
+	"slices"
 	"syscall"
 )
 
@@ -122,4 +124,132 @@ func (c *flattener) file(from, to *inode) syscall.Errno {
 func (n *inode) resemble(from *inode) {
 	n.mode, n.uid, n.gid, n.rdev = from.mode, from.uid, from.gid, from.rdev
 	n.atime, n.mtime, n.ctime = from.atime, from.mtime, from.ctime
+}
+
+// Graft is a path whose state is taken from one tree to another.
+type Graft struct {
+	Path string
+	// Attributes takes only what stat tells of a file, and leaves its content.
+	Attributes bool
+	// Gone says that nothing is there.
+	Gone bool
+}
+
+// Extract returns a snapshot without layers that holds what s has at the paths of grafts, under the same paths: of a
+// directory only itself, so that what is below has grafts of its own, in the order of [Diff]. What cannot be read, because
+// a layer no longer has it, is left out, and its path is in lost.
+func (s *Snapshot) Extract(grafts []Graft) (part *Snapshot, lost []string, err error) {
+	c := &flattener{from: &s.tree, to: New(Options{Limits: Limits{-1, -1, -1}}), made: map[uint64]*inode{}}
+	for _, g := range grafts {
+		if g.Gone {
+			continue
+		}
+		switch e := c.extract(g); e {
+		case 0:
+		case syscall.ESTALE, syscall.EIO, syscall.ENOENT, syscall.EACCES:
+			lost = append(lost, g.Path)
+		default:
+			return nil, nil, pathError("extract", g.Path, e)
+		}
+	}
+	return c.to.Snapshot(), lost, nil
+}
+
+func (c *flattener) extract(g Graft) syscall.Errno {
+	f, p := c.to, path.Clean("/"+g.Path)
+	n := c.from.lookup(p)
+	if n == nil || p == "/" {
+		return syscall.ENOENT
+	}
+	if err := f.MkdirAll(Cred{}, path.Dir(p), 0o755); err != nil {
+		return syscall.ENOENT // what is above could not be taken
+	}
+	dir, name := f.tree.lookup(path.Dir(p)), path.Base(p)
+	if have := f.tree.child(dir, name); have != nil { // it was needed for what is below
+		have.resemble(n)
+		return 0
+	}
+	dir = f.own(dir)
+	if first := c.made[n.ino]; first != nil {
+		first.nlink++
+		f.bind(dir, name, first, dir.mtime)
+		first.resemble(n)
+		return 0
+	}
+	to := f.newInode(n.mode, n.uid, n.gid, n.ctime)
+	to.nlink = 1
+	f.nodes.Add(1)
+	e := syscall.Errno(0)
+	switch {
+	case n.isDir():
+		to.nlink = 2
+		dir.nlink++
+	case n.isLink():
+		to.target, to.size = n.target, n.size
+	case n.isFile() && !g.Attributes:
+		e = c.file(n, to)
+	}
+	if e != 0 {
+		f.tree.remove(f.owner, to.ino)
+		f.nodes.Add(-1)
+		return e
+	}
+	if n.nlink > 1 && !n.isDir() {
+		c.made[n.ino] = to
+	}
+	f.bind(dir, name, to, dir.mtime)
+	to.resemble(n)
+	return 0
+}
+
+// Graft puts what part has at the paths of grafts in their place, whatever the tree protects: it is for whoever furnishes
+// one. What part does not have stays as it is.
+func (f *FS) Graft(part *Snapshot, grafts []Graft) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, g := range slices.Backward(grafts) { // what is gone, from below
+		if g.Gone {
+			f.adopt(nil, path.Clean("/"+g.Path))
+		}
+	}
+	first := map[uint64]string{}
+	for _, g := range grafts {
+		p := path.Clean("/" + g.Path)
+		want := part.tree.lookup(p)
+		if g.Gone || want == nil {
+			continue
+		}
+		have := f.tree.lookup(p)
+		switch at, linked := first[want.ino]; {
+		case g.Attributes:
+			if have != nil && have.mode&sIFMT == want.mode&sIFMT {
+				f.own(have).resemble(want)
+			}
+			continue
+		case linked:
+			f.join(at, p)
+		default:
+			f.adopt(want, p)
+		}
+		if want.nlink > 1 && !want.isDir() {
+			first[want.ino] = p
+		}
+		if now := f.tree.lookup(p); now != nil && have != nil && have.isDir() == now.isDir() && now.protection != have.protection {
+			f.own(now).protection = have.protection
+		}
+	}
+}
+
+// join gives what is at one path a second name.
+func (f *FS) join(at, p string) {
+	n := f.tree.lookup(at)
+	f.adopt(nil, p)
+	dir := f.tree.lookup(path.Dir(p))
+	if n == nil || dir == nil || !dir.isDir() || n.isDir() {
+		return
+	}
+	n, dir = f.own(n), f.own(f.inode(dir.ino))
+	n.nlink++
+	f.nodes.Add(1)
+	f.bind(dir, path.Base(p), n, dir.mtime)
 }

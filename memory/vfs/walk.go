@@ -1,8 +1,10 @@
 package vfs
 
 import (
+	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"strings"
 	"syscall"
 )
@@ -214,4 +216,331 @@ func linkError(op, from, to string, e syscall.Errno) error {
 		return nil
 	}
 	return &os.LinkError{Op: op, Old: from, New: to, Err: e}
+}
+
+// elsewhere is what a walk returns that leaves the tree for one that is mounted in it, or for a
+// generated one: it has to be resolved once more, tree by tree. No caller gets to see it.
+const elsewhere = syscall.Errno(0x7fff0001)
+
+// spot is where a path leads that leaves the tree: to a path in another one, or into a generated tree.
+type spot struct {
+	fs   *FS
+	path string // in fs, and without links
+	on   *mount // of fs; nil: fs is where the walk began
+
+	gen   Generated // if fs is nil
+	name  string    // in gen
+	entry Entry
+	missing, tail,
+	jump bool // the link was followed
+
+	top string // path of the top of fs or gen
+}
+
+// there checks that a spot of a generated tree exists as the path says.
+func (s *spot) there() syscall.Errno {
+	switch {
+	case s.missing:
+		return syscall.ENOENT
+	case s.tail && !s.jump && !s.entry.Info.IsDir():
+		return syscall.ENOTDIR
+	}
+	return 0
+}
+
+// info describes a spot of a generated tree.
+func (s *spot) info() (Info, syscall.Errno) {
+	if !s.jump {
+		return s.entry.Info, 0
+	}
+	i, err := s.gen.Stat(s.name)
+	if err != nil {
+		return i, generatedErrno(err)
+	}
+	if s.tail && !i.IsDir() {
+		return i, syscall.ENOTDIR
+	}
+	return i, 0
+}
+
+// level is a tree that a path leads through.
+type level struct {
+	fs   *FS
+	on   *mount
+	dir  uint64 // of fs: from where to go on
+	gen  Generated
+	name string // of gen, likewise
+	top  string
+	back uint64 // the directory of the mount point, in the level before
+}
+
+// resolver follows a path through trees.
+type resolver struct {
+	cred   Cred // a copy: the caller's stays where it is, off the heap
+	levels []level
+	path   string // what is left of it
+	links  int
+	last   last
+	enter  bool // a mount point at the end stands for what is mounted there
+}
+
+// resolve follows a path of which walk has said that it leads elsewhere. The caller holds no lock:
+// each tree is locked only while the path is in it.
+func (f *FS) resolve(c *Cred, path string, l last, enter bool) (spot, syscall.Errno) {
+	r := &resolver{cred: *c, levels: []level{{fs: f, dir: rootIno, top: "/"}}, path: path, last: l, enter: enter}
+	for {
+		var s *spot
+		var e syscall.Errno
+		if r.here().fs != nil {
+			s, e = r.inTree()
+		} else {
+			s, e = r.inGenerated()
+		}
+		if e != 0 {
+			return spot{}, e
+		}
+		if s != nil {
+			return *s, 0
+		}
+	}
+}
+
+func (r *resolver) here() *level { return &r.levels[len(r.levels)-1] }
+
+// inTree goes as far as the path stays in a tree; a spot is the end.
+func (r *resolver) inTree() (*spot, syscall.Errno) {
+	l := r.here()
+	l.fs.mu.RLock()
+	defer l.fs.mu.RUnlock()
+	dir := l.fs.inode(l.dir)
+	if dir == nil {
+		return nil, syscall.ENOENT // removed just now
+	}
+	t := trail{links: r.links, inner: len(r.levels) > 1}
+	p, e := l.fs.walkFrom(&r.cred, dir, r.path, r.last, &t)
+	r.links = t.links
+	switch {
+	case e == 0 && r.enter && p.node != nil && l.fs.leads(&r.cred, p.node):
+		t.way, t.rest = down, ""
+		if p.tail {
+			t.rest = "/"
+		}
+	case e == 0:
+		return &spot{fs: l.fs, on: l.on, path: p.path(&l.fs.tree), top: l.top}, 0
+	case e != elsewhere:
+		return nil, e
+	}
+	r.path = t.rest
+	switch t.way {
+	case down:
+		r.down(l, p)
+	case up:
+		r.up()
+	case top:
+		r.top()
+	}
+	return nil, 0
+}
+
+// path is a path of the place, in which only the last component may be a link.
+func (p *place) path(t *tree) string {
+	dir := t.path(p.dir)
+	switch p.final {
+	case plain:
+		dir = join(dir, p.name)
+	case dot:
+		dir = join(dir, ".")
+	case dotdot:
+		dir = join(dir, "..")
+	case slash:
+	}
+	if p.tail {
+		dir += "/"
+	}
+	return dir
+}
+
+// down enters what is on a mount point.
+func (r *resolver) down(l *level, p place) {
+	next := level{back: p.dir.ino, top: under(l.top, l.fs.tree.path(p.node))}
+	if m := l.fs.mountOn(p.node); m != nil {
+		next.fs, next.on, next.dir = m.fs, m, rootIno
+	} else {
+		next.gen, next.name = r.cred.Proc, "."
+	}
+	r.levels = append(r.levels, next)
+}
+
+// under is the path of what is at p below top, of which "" is "/" too.
+func under(top, p string) string {
+	switch {
+	case top == "/" || top == "":
+		return p
+	case p == "/" || p == "":
+		return top
+	}
+	return top + p
+}
+
+// up leaves a tree for the directory that it is mounted in.
+func (r *resolver) up() {
+	back := r.here().back
+	r.levels = r.levels[:len(r.levels)-1]
+	r.here().dir = back
+}
+
+// top begins again at the very top.
+func (r *resolver) top() {
+	r.levels = r.levels[:1]
+	r.levels[0].dir = rootIno
+}
+
+// inGenerated takes one step in a generated tree.
+func (r *resolver) inGenerated() (*spot, syscall.Errno) {
+	l := r.here()
+	at := strings.TrimLeft(r.path, "/")
+	name, rest := at, ""
+	if i := strings.IndexByte(at, '/'); i >= 0 {
+		name, rest = at[:i], at[i:]
+	}
+	ends := strings.TrimLeft(rest, "/") == ""
+	child := path.Join(l.name, name)
+	switch {
+	case name == "" || name == ".":
+		if !ends {
+			r.path = rest
+			return nil, 0
+		}
+		child = l.name
+	case name == "..":
+		r.path = rest
+		if l.name == "." {
+			r.up()
+		} else {
+			l.name = path.Dir(l.name)
+		}
+		return nil, 0
+	case len(name) > maxName:
+		return nil, syscall.ENAMETOOLONG
+	}
+	s := &spot{gen: l.gen, name: child, top: l.top, tail: r.path == "/" || rest != ""}
+	var e syscall.Errno
+	if e = r.search(l); e == 0 {
+		s.entry, e = lookUp(l.gen, child)
+	}
+	if e == syscall.ENOENT && ends {
+		s.missing = true
+		return s, 0
+	}
+	if e != 0 {
+		return nil, e
+	}
+	if s.entry.Info.Mode.Type() == modeLink && (!ends || r.last == follow || r.last == followBare && rest == "") {
+		return r.through(s, rest, ends)
+	}
+	switch {
+	case ends:
+		return s, 0
+	case !s.entry.Info.IsDir():
+		return nil, syscall.ENOTDIR
+	}
+	l.name, r.path = child, rest
+	return nil, 0
+}
+
+// search checks that the directory lets names be looked up.
+func (r *resolver) search(l *level) syscall.Errno {
+	d, e := lookUp(l.gen, l.name)
+	if e == 0 {
+		e = r.cred.may(d.inode(), MayExec)
+	}
+	return e
+}
+
+// through follows a link of a generated tree.
+func (r *resolver) through(s *spot, rest string, ends bool) (*spot, syscall.Errno) {
+	if r.links++; r.links > maxLinks {
+		return nil, syscall.ELOOP
+	}
+	target := s.entry.Target
+	switch {
+	case s.entry.Jump && ends:
+		s.jump = true
+		return s, 0
+	case strings.HasPrefix(target, "/"):
+		r.top()
+	case s.entry.Jump:
+		return nil, syscall.ENOTDIR
+	}
+	r.path = target + rest
+	return nil, 0
+}
+
+// visit does for a path that leads elsewhere what op does: in the tree that it leads to, or with
+// what is generated there.
+func visit[T any](f *FS, op string, c *Cred, path string, l last, in func(g *FS, path string) (T, error), of func(s *spot) (T, syscall.Errno)) (T, error) {
+	s, e := f.resolve(c, path, l, true)
+	if e == 0 && s.fs != nil {
+		v, err := in(s.fs, s.path)
+		return v, named(err, path)
+	}
+	if e == 0 {
+		e = s.there()
+	}
+	var v T
+	if e == 0 {
+		v, e = of(&s)
+	}
+	return v, pathError(op, path, e)
+}
+
+// across does what has two paths of which one leads elsewhere: both have to lead into one tree.
+func (f *FS) across(op string, c *Cred, from, to string, in func(g *FS, from, to string) error) syscall.Errno {
+	a, e := f.resolve(c, from, nofollow, op == "link")
+	if e != 0 {
+		return e
+	}
+	b, e := f.resolve(c, to, nofollow, false)
+	switch {
+	case e != 0:
+		return e
+	case a.fs == nil:
+		if e := a.there(); e != 0 {
+			return e
+		}
+	}
+	switch {
+	case a.fs == nil && b.fs == nil:
+		return syscall.EPERM
+	case a.fs != b.fs || a.on != b.on:
+		return syscall.EXDEV
+	case a.on.readOnly():
+		return syscall.EROFS
+	}
+	return errnoOf(in(a.fs, a.path, b.path))
+}
+
+// errnoOf is what an error of a tree has inside.
+func errnoOf(err error) syscall.Errno {
+	e, _ := errors.AsType[syscall.Errno](err)
+	return e
+}
+
+// alter is visit for what changes something: in is done unless nothing may be changed there. enter says
+// that a mount point at the end stands for what is mounted.
+func (f *FS) alter(op string, c *Cred, path string, l last, enter bool, in func(g *FS, path string) error) error {
+	s, e := f.resolve(c, path, l, enter)
+	if e == 0 && s.jump && strings.HasPrefix(s.entry.Target, "/") { // The file has a name, too.
+		return named(in(f, s.entry.Target), path)
+	}
+	switch {
+	case e != 0:
+	case s.fs == nil:
+		e = s.refusal(op)
+	case s.on.readOnly():
+		e = syscall.EROFS
+	default:
+		return named(in(s.fs, s.path), path)
+	}
+	return pathError(op, path, e)
 }

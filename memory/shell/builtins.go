@@ -1,0 +1,311 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// builtin is a command of the shell itself.
+type builtin struct {
+	name    string
+	special bool   // of POSIX
+	usage   string // behind "usage: "
+	about   string // one line, for help
+	run     func(sh *interp, args []string) int
+}
+
+// builtins returns the table, by name.
+func builtins() map[string]*builtin {
+	m := make(map[string]*builtin, len(builtinTable()))
+	for _, b := range builtinTable() {
+		m[b.name] = &b
+	}
+	return m
+}
+
+// builtinTable lists the builtins. It is a function because they refer to the table themselves.
+func builtinTable() []builtin {
+	return []builtin{
+		{":", true, ": ", "Do nothing and succeed.", func(*interp, []string) int { return 0 }},
+		{".", true, ". filename [arguments]", "Run the commands of a file here, without a new shell.", (*interp).source},
+		{"[", false, "[ arg... ]", "Test a condition and report it as the status.", (*interp).testBuiltin},
+		{"alias", false, "alias [-p] [name[=value] ... ]", "Give commands short names, or list those given.", (*interp).aliasBuiltin},
+		{"bg", false, "bg [job_spec ...]", "Let stopped jobs go on without waiting for them.", (*interp).bg},
+		{"bind", false, "bind [-lpsvPSVX] [-m keymap] [-f filename] [-q name] [-u name] [-r keyseq] [-x keyseq:shell-command] [keyseq:readline-function or readline-command]", "Accepted for scripts; no line is edited here.", (*interp).bind},
+		{"break", true, "break [n]", "Leave one or more loops.", (*interp).breakLoop},
+		{"builtin", false, "builtin [shell-builtin [arg ...]]", "Run a builtin even if a function has its name.", (*interp).builtinBuiltin},
+		{"caller", false, "caller [expr]", "Show where the running function was called.", (*interp).caller},
+		{"cd", false, "cd [-L|[-P [-e]] [-@]] [dir]", "Go to another directory.", (*interp).cd},
+		{"command", false, "command [-pVv] command [arg ...]", "Run a command past functions, or show what a name stands for.", (*interp).commandBuiltin},
+		{"compgen", false, "compgen [-abcdefgjksuv] [-o option] [-A action] [-G globpat] [-W wordlist] [-F function] [-C command] [-X filterpat] [-P prefix] [-S suffix] [word]", "List words that could complete another.", (*interp).compgen},
+		{"complete", false, "complete [-abcdefgjksuv] [-pr] [-DEI] [-o option] [-A action] [-G globpat] [-W wordlist] [-F function] [-C command] [-X filterpat] [-P prefix] [-S suffix] [name ...]", "Record how the arguments of a command are completed.", (*interp).complete},
+		{"compopt", false, "compopt [-o|+o option] [-DEI] [name ...]", "Change how the running completion works.", (*interp).compopt},
+		{"continue", true, "continue [n]", "Begin the next turn of a loop.", (*interp).continueLoop},
+		{"declare", false, "declare [-aAfFgiIlnrtux] [name[=value] ...] or declare -p [-aAfFilnrtux] [name ...]", "Make variables, give them attributes, or show them.", (*interp).declare},
+		{"dirs", false, "dirs [-clpv] [+N] [-N]", "List the remembered directories.", (*interp).dirsBuiltin},
+		{"disown", false, "disown [-h] [-ar] [jobspec ... | pid ...]", "Forget jobs, which go on.", (*interp).disown},
+		{"echo", false, "echo [-neE] [arg ...]", "Print words with blanks between them.", (*interp).echo},
+		{"enable", false, "enable [-a] [-dnps] [-f filename] [name ...]", "Turn builtins on and off.", (*interp).enable},
+		{"eval", true, "eval [arg ...]", "Join the words and run them as a script.", (*interp).eval},
+		{"exec", true, "exec [-cl] [-a name] [command [argument ...]] [redirection ...]", "Run a program in the shell's place, or make redirections last.", (*interp).exec},
+		{"exit", true, "exit [n]", "End the shell with a status.", (*interp).exitBuiltin},
+		{"export", true, "export [-fn] [name[=value] ...] or export -p", "Hand variables on to programs.", (*interp).export},
+		{"false", false, "false", "Do nothing and fail.", func(*interp, []string) int { return 1 }},
+		{"fc", false, "fc [-e ename] [-lnr] [first] [last] or fc -s [pat=rep] [command]", "List past commands, or run one again.", (*interp).fc},
+		{"fg", false, "fg [job_spec]", "Wait for a job as if it had not been sent to the background.", (*interp).fg},
+		{"getopts", false, "getopts optstring name [arg ...]", "Take the next option from the arguments of a script.", (*interp).getopts},
+		{"hash", false, "hash [-lr] [-p pathname] [-dt] [name ...]", "Show or change the table of found programs.", (*interp).hashBuiltin},
+		{"help", false, "help [-dms] [pattern ...]", "Describe builtins and programs.", (*interp).help},
+		{"history", false, "history [-c] [-d offset] [n] or history -anrw [filename] or history -ps arg [arg...]", "Show or change the list of past commands.", (*interp).historyBuiltin},
+		{"jobs", false, "jobs [-lnprs] [jobspec ...] or jobs -x command [args]", "List what runs in the background.", (*interp).jobsBuiltin},
+		{"kill", false, "kill [-s sigspec | -n signum | -sigspec] pid | jobspec ... or kill -l [sigspec]", "Signal processes or jobs.", (*interp).kill},
+		{"let", false, "let arg [arg ...]", "Compute each argument; fail when the last is 0.", (*interp).let},
+		{"local", false, "local [option] name[=value] ...", "Make variables that end with the function.", (*interp).local2},
+		{"logout", false, "logout [n]", "End a shell that was started for a login.", (*interp).logout},
+		{"mapfile", false, "mapfile [-d delim] [-n count] [-O origin] [-s count] [-t] [-u fd] [-C callback] [-c quantum] [array]", "Make an array of the lines of the input.", (*interp).mapfile},
+		{"popd", false, "popd [-n] [+N | -N]", "Forget a remembered directory and go to the next.", (*interp).popd},
+		{"printf", false, "printf [-v var] format [arguments]", "Print arguments in a given form.", (*interp).printf},
+		{"pushd", false, "pushd [-n] [+N | -N | dir]", "Remember a directory and go there.", (*interp).pushd},
+		{"pwd", false, "pwd [-LP]", "Show the directory that commands run in.", (*interp).pwd},
+		{"read", false, "read [-ers] [-a array] [-d delim] [-i text] [-n nchars] [-N nchars] [-p prompt] [-t timeout] [-u fd] [name ...]", "Take a line of the input into variables, a word each.", (*interp).read},
+		{"readarray", false, "readarray [-d delim] [-n count] [-O origin] [-s count] [-t] [-u fd] [-C callback] [-c quantum] [array]", "Make an array of the lines of the input.", (*interp).mapfile},
+		{"readonly", true, "readonly [-aAf] [name[=value] ...] or readonly -p", "Keep variables from being changed.", (*interp).readonlyBuiltin},
+		{"return", true, "return [n]", "Leave a function or a sourced file with a status.", (*interp).returnBuiltin},
+		{"set", true, "set [-abefhkmnptuvxBCEHPT] [-o option-name] [--] [-] [arg ...]", "Turn options on or off, or replace $1, $2 and so on.", (*interp).set},
+		{"shift", true, "shift [n]", "Drop the first parameters; the others move up.", (*interp).shift},
+		{"shopt", false, "shopt [-pqsu] [-o] [optname ...]", "Turn further options on or off, or list them.", (*interp).shoptBuiltin},
+		{"source", false, "source filename [arguments]", "Run the commands of a file here, without a new shell.", (*interp).source},
+		{"suspend", false, "suspend [-f]", "Stop the shell until it is told to go on.", (*interp).suspend},
+		{"test", false, "test [expr]", "Test a condition and report it as the status.", (*interp).testBuiltin},
+		{"times", true, "times", "Show the time that the shell and its children took.", (*interp).times},
+		{"trap", true, "trap [-lp] [[arg] signal_spec ...]", "Run commands when a signal comes or the shell ends.", (*interp).trap},
+		{"true", false, "true", "Do nothing and succeed.", func(*interp, []string) int { return 0 }},
+		{"type", false, "type [-afptP] name [name ...]", "Show what a name stands for as a command.", (*interp).typeBuiltin},
+		{"typeset", false, "typeset [-aAfFgiIlnrtux] name[=value] ... or typeset -p [-aAfFilnrtux] [name ...]", "Make variables, give them attributes, or show them.", (*interp).declare},
+		{"ulimit", false, "ulimit [-SHabcdefiklmnpqrstuvxPRT] [limit]", "Show or set the limits of processes.", (*interp).ulimit},
+		{"umask", false, "umask [-p] [-S] [mode]", "Show or set the permissions that new files lack.", (*interp).umaskBuiltin},
+		{"unalias", false, "unalias [-a] name [name ...]", "Remove aliases.", (*interp).unalias},
+		{"unset", true, "unset [-f] [-v] [-n] [name ...]", "Remove variables or functions.", (*interp).unset},
+		{"wait", false, "wait [-fn] [-p var] [id ...]", "Wait until jobs have ended and report their status.", (*interp).waitBuiltin},
+	}
+}
+
+// flag is an option of a builtin with its argument.
+type flag struct {
+	c    byte
+	arg  string
+	plus bool // written with +
+}
+
+// options reads the options of a builtin: letters in spec, those followed by ":" take an argument. It
+// returns them in order and the operands. Status is -1, or that of the error it has told.
+func (sh *interp) flags2(args []string, spec string) (list []flag, rest []string, status int) {
+	i := 1
+	for ; i < len(args); i++ {
+		s := args[i]
+		if s == "--" {
+			i++
+			break
+		}
+		if len(s) < 2 || s[0] != '-' && (s[0] != '+' || spec[0] != '+') {
+			break
+		}
+		if s == "--help" {
+			return nil, nil, sh.helpText(args[0])
+		}
+		for j := 1; j < len(s); j++ {
+			k := strings.IndexByte(spec, s[j])
+			if k < 0 || s[j] == ':' || s[j] == '+' {
+				return nil, nil, sh.badOption(s[:1] + s[j:j+1])
+			}
+			f := flag{c: s[j], plus: s[0] == '+'}
+			if k+1 < len(spec) && spec[k+1] == ':' {
+				if j+1 < len(s) {
+					f.arg = s[j+1:]
+				} else if i++; i < len(args) {
+					f.arg = args[i]
+				} else {
+					return nil, nil, sh.usage(sh.usageOf(), "-%c: option requires an argument", s[j])
+				}
+				list = append(list, f)
+				break
+			}
+			list = append(list, f)
+		}
+	}
+	return list, args[i:], -1
+}
+
+// badOption says that there is no such option. It returns 2.
+func (sh *interp) badOption(s string) int {
+	return sh.usage(sh.usageOf(), "%s: invalid option", s)
+}
+
+func (sh *interp) usageOf() string {
+	if b := sh.m.lib.builtins[sh.builtinName]; b != nil {
+		return b.usage
+	}
+	return sh.builtinName
+}
+
+// numberArg is the operand of exit, return, shift and their like.
+func numberArg(s string) (int64, bool) {
+	s = strings.TrimSpace(s)
+	neg := false
+	if strings.HasPrefix(s, "-") || strings.HasPrefix(s, "+") {
+		neg, s = s[0] == '-', s[1:]
+	}
+	if s == "" || len(s) > 18 {
+		return 0, false
+	}
+	n := int64(0)
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return 0, false
+		}
+		n = n*10 + int64(s[i]-'0')
+	}
+	if neg {
+		n = -n
+	}
+	return n, true
+}
+
+// namedValue returns the value of the variable, or element, of a name made at run time.
+func (sh *interp) namedValue(name string) string {
+	base, sub, elem := splitSubscript(name)
+	slot := sh.m.lib.symbols.known(base)
+	if slot < 0 {
+		return ""
+	}
+	if elem {
+		s, _ := sh.element(place{slot: slot, sub: sub, elem: true})
+		return s
+	}
+	return sh.get(slot)
+}
+
+// assignNamed sets the variable, or element, of a name made at run time.
+func (sh *interp) assignNamed(name, s string) bool {
+	base, sub, elem := splitSubscript(name)
+	if !isName(base) || elem && sub == "" {
+		sh.fail("`%s': not a valid identifier", name)
+		return false
+	}
+	return sh.assignTo(place{slot: sh.slot(base), sub: sub, elem: elem, whole: elem && (sub == "@" || sub == "*")}, s, false)
+}
+
+// topic is what help knows of a builtin or program.
+type topic struct {
+	name, usage, about, body string
+}
+
+// help describes builtins and the programs of the machine.
+func (sh *interp) help(args []string) int {
+	list, rest, st := sh.flags2(args, "dms")
+	if st >= 0 {
+		return st
+	}
+	if len(rest) == 0 {
+		return sh.outString(sh.helpList())
+	}
+	style := byte(0)
+	for _, f := range list {
+		style = f.c
+	}
+	topics := sh.topics()
+	var b strings.Builder
+	found := false
+	for _, name := range rest {
+		wild := strings.ContainsAny(name, "*?[")
+		if wild {
+			b.WriteString("Shell commands matching keyword `" + name + "'\n\n")
+		}
+		for _, t := range topics {
+			if t.name == name || wild && sh.patternOf(name, 0).Match(work{sh}, t.name) {
+				b.WriteString(t.text(style))
+				found = true
+			}
+		}
+	}
+	if !found {
+		return sh.fail("no help topics match `%s'.  Try `help help' or `man -k %s' or `info %s'.", rest[0], rest[0], rest[0])
+	}
+	return sh.outString(b.String())
+}
+
+// helpList is what help says without a name.
+func (sh *interp) helpList() string {
+	var b strings.Builder
+	b.WriteString("Commands of the shell itself; `help NAME' describes one of them.\n\n")
+	for _, t := range sh.builtinTopics() {
+		b.WriteString(" " + t.usage + "\n")
+	}
+	b.WriteString("\nThese programs are there as well; `NAME --help' describes them.\n\n")
+	for _, c := range sh.m.list() {
+		usage, _, _ := strings.Cut(c.Usage, "\n")
+		b.WriteString(" " + strings.TrimRight(c.Name+" "+usage, " ") + "\n")
+		if c.Summary != "" {
+			b.WriteString("\t" + c.Summary + "\n")
+		}
+		if len(c.Aliases) > 0 {
+			b.WriteString("\talso called " + strings.Join(c.Aliases, ", ") + "\n")
+		}
+	}
+	return b.String()
+}
+
+// builtinTopics describes the builtins, or what stands in their place.
+func (sh *interp) builtinTopics() []topic {
+	var list []topic
+	for _, b := range builtinTable() {
+		t := topic{name: b.name, usage: strings.TrimSpace(b.usage), about: b.about}
+		if c := sh.m.replacement(b.name); c != nil && c.hasHelp() {
+			t = c.topic(b.name)
+		}
+		list = append(list, t)
+	}
+	return list
+}
+
+// topics are those of builtins, then those of programs that are no builtins too.
+func (sh *interp) topics() []topic {
+	list := sh.builtinTopics()
+	var more []topic
+	for name, c := range sh.m.programs.Load().byName {
+		if sh.m.lib.builtins[name] == nil {
+			more = append(more, c.topic(name))
+		}
+	}
+	slices.SortFunc(more, func(a, b topic) int { return strings.Compare(a.name, b.name) })
+	return append(list, more...)
+}
+
+func (c *Command) topic(name string) topic {
+	usage := strings.ReplaceAll(c.Usage, "\n", "\n"+name+": "+name+" ")
+	return topic{name: name, usage: strings.TrimRight(name+" "+usage, " "), about: c.Summary, body: c.Help}
+}
+
+// text is the topic as -d, -s and -m want it; 0 is without any of them.
+func (t topic) text(style byte) string {
+	switch style {
+	case 'd':
+		return t.name + " - " + t.about + "\n"
+	case 's':
+		return t.name + ": " + t.usage + "\n"
+	}
+	var b strings.Builder
+	b.WriteString(t.name + ": " + t.usage + "\n")
+	if t.about != "" {
+		b.WriteString("    " + t.about + "\n")
+	}
+	if t.body != "" {
+		for line := range strings.Lines("\n" + strings.TrimRight(t.body, "\n") + "\n") {
+			if line != "\n" {
+				line = "    " + line
+			}
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,807 @@
+package shell
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/process"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/signal"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
+)
+
+// job is a process that the shell has started beside itself.
+type job struct {
+	id       int // of jobs and %n; 0: a process substitution, which has none
+	p        *process.Process
+	text     string
+	told     bool // that it has ended
+	stopTold bool // that it has stopped
+	signaled bool // since it has ended
+	waited   bool
+	coproc   *coproc // nil for others
+}
+
+// coproc is what a coprocess has besides its process, which goes away with it.
+type coproc struct {
+	slot, pidSlot int
+	fds           [2]int
+	ends          [2]*fd.Description
+}
+
+// reap notes that the job has been waited for. The variables and descriptors of a coprocess go.
+func (sh *interp) reap(j *job) {
+	if !j.waited && j.ended() && j.id > 0 {
+		switch sig := j.p.Signal; {
+		case sh.monitored() && !j.told && (sig == 0 || sig == signal.INT || sig == signal.PIPE || sig == signal.TERM):
+			sh.errorRaw(sh.jobLine(j, sh.liveJobs(), false))
+		case sig != 0:
+			sh.tellSignal(deadChild{sig, j.p.PID}, strings.TrimSuffix(j.text, " &"), false)
+		}
+	}
+	j.waited = true
+	c := j.coproc
+	if c == nil || !j.ended() {
+		return
+	}
+	j.coproc = nil
+	for i, fd := range c.fds {
+		if sh.fds.Get(fd) == c.ends[i] {
+			_ = sh.setFd(fd, nil)
+		}
+	}
+	sh.unsetVar(c.slot)
+	sh.unsetVar(c.pidSlot)
+}
+
+// jobTable is the jobs of one process.
+type jobTable struct {
+	list []*job // the last one is the current
+}
+
+// snapshot returns the jobs as they are, for a child that only lists them.
+func (t *jobTable) snapshot() *jobTable {
+	if t == nil {
+		return nil
+	}
+	s := &jobTable{}
+	for _, j := range t.list {
+		if j.id > 0 && !j.gone() && !j.told {
+			k := *j
+			s.list = append(s.list, &k)
+		}
+	}
+	return s
+}
+
+// listsJobs tells whether a command is just jobs: in a pipeline or substitution it tells of the parent's.
+func listsJobs(cmd *syntax.Command) bool {
+	s, ok := cmd.Body.(*syntax.Simple)
+	return ok && len(s.Words) > 0 && s.Words[0].Text == "jobs"
+}
+
+func (sh *interp) jobsOf() *jobTable {
+	if sh.jobs == nil {
+		sh.jobs = &jobTable{}
+	}
+	return sh.jobs
+}
+
+// addJob enters a job and gives it a number.
+func (sh *interp) addJob(p *process.Process, text string) *job {
+	t := sh.jobsOf()
+	id := 1
+	for _, j := range t.list {
+		if j.id >= id && !j.gone() {
+			id = j.id + 1
+		}
+	}
+	t.prune()
+	j := &job{id: id, p: p, text: text}
+	t.list = append(t.list, j)
+	return j
+}
+
+func (sh *interp) addProcSub(p *process.Process) {
+	t := sh.jobsOf()
+	t.prune()
+	t.list = append(t.list, &job{p: p})
+}
+
+// maxRemembered is how many ended processes can still be waited for.
+const maxRemembered = 1024
+
+// prune forgets the oldest processes that have ended.
+func (t *jobTable) prune() {
+	if len(t.list) < maxRemembered {
+		return
+	}
+	drop := len(t.list) - maxRemembered/2
+	t.list = slices.DeleteFunc(t.list, func(j *job) bool {
+		if drop > 0 && j.ended() {
+			drop--
+			return true
+		}
+		return false
+	})
+}
+
+func (j *job) ended() bool {
+	select {
+	case <-j.p.Done:
+		return true
+	default:
+		return false
+	}
+}
+
+// gone tells whether the job has ended and been waited for.
+func (j *job) gone() bool { return j.waited && j.ended() }
+
+func (j *job) isStopped() bool {
+	return j.p.IsStopped()
+}
+
+// background compiles a command ended by &.
+func (c *compiler) background(it *syntax.Item, run command) command {
+	text := func() string { return syntax.ItemText(it) }
+	line := it.Line
+	return func(sh *interp) int {
+		if !sh.tick() {
+			return sh.status
+		}
+		sh.line = line
+		child := sh.fork(true)
+		child.noErrExit = 0
+		if sh.opt&optMonitor == 0 && child.fds.Get(0) != nil {
+			if d, err := child.openFile("/dev/null", 0); err == nil {
+				_ = child.setFd(0, d)
+			} else {
+				_ = child.setFd(0, fd.NewText(""))
+			}
+		}
+		if p, err := sh.launch(child, run, text(), true); err != nil {
+			return sh.status
+		} else if sh.opt&optInteractive != 0 {
+			sh.errorRaw("[" + strconv.Itoa(sh.jobs.list[len(sh.jobs.list)-1].id) + "] " + strconv.Itoa(p.PID) + "\n")
+		}
+		sh.status = 0
+		return 0
+	}
+}
+
+// findJob understands %1, %%, %+, %-, %name, %?text and pids.
+func (sh *interp) findJob(spec string) (*job, string) {
+	t := sh.jobsOf()
+	var live []*job
+	for _, j := range t.list {
+		if j.id > 0 && !j.gone() {
+			live = append(live, j)
+		}
+	}
+	if !strings.HasPrefix(spec, "%") {
+		if pid, err := strconv.Atoi(spec); err == nil {
+			for _, j := range t.list {
+				if j.p.PID == pid {
+					return j, ""
+				}
+			}
+		}
+		return nil, "no such job"
+	}
+	s := spec[1:]
+	switch s {
+	case "", "%", "+":
+		if len(live) > 0 {
+			return live[len(live)-1], ""
+		}
+		return nil, "no such job"
+	case "-":
+		if len(live) > 1 {
+			return live[len(live)-2], ""
+		}
+		if len(live) == 1 {
+			return live[0], ""
+		}
+		return nil, "no such job"
+	}
+	if id, err := strconv.Atoi(s); err == nil {
+		for _, j := range live {
+			if j.id == id {
+				return j, ""
+			}
+		}
+		return nil, "no such job"
+	}
+	var found *job
+	sub, anywhere := strings.CutPrefix(s, "?")
+	for _, j := range live {
+		if anywhere && strings.Contains(j.text, sub) || !anywhere && strings.HasPrefix(j.text, s) {
+			if found != nil {
+				return nil, "ambiguous job spec"
+			}
+			found = j
+		}
+	}
+	if found == nil {
+		return nil, "no such job"
+	}
+	return found, ""
+}
+
+// waitFor waits until the process has ended: its status, or 128+n when the trapped signal n came.
+func (sh *interp) waitFor(p *process.Process) (st int, interrupted bool) {
+	for {
+		changes := (<-chan struct{})(p.Done)
+		if sh.monitored() {
+			changes = sh.m.table.Changes()
+		}
+		if sh.opt&optPosix != 0 && sh.p.Handled.Load()&sh.p.Pending.Load()&(1<<signal.CHLD) != 0 {
+			return 128 + sh.taken(1<<signal.CHLD), true
+		}
+		select {
+		case <-p.Done:
+			if sh.monitored() { // What it tells of itself comes behind the trap.
+				sh.takeChildren()
+			}
+			return p.Status, false
+		default:
+		}
+		if sh.monitored() && p.IsStopped() {
+			sh.tellJobs()
+			return 128 + signal.STOP, true
+		}
+		if sig := sh.block(changes); sig != 0 {
+			return 128 + sig, true
+		}
+		if sh.ctl != ctlNone {
+			return sh.status, true
+		}
+	}
+}
+
+// block waits for done, the end of the process, or a signal that a trap takes, whose
+// number it returns after the trap has run.
+func (sh *interp) block(done <-chan struct{}) (signal int) {
+	wake := make(chan struct{}, 1)
+	sh.p.Wake.Store(&wake)
+	defer sh.p.Wake.Store(nil)
+	if bits := sh.p.Pending.Load(); bits != 0 {
+		return sh.taken(bits)
+	}
+	select {
+	case <-done:
+	case <-wake:
+		return sh.taken(sh.p.Pending.Load())
+	case <-sh.ctx.Done():
+		sh.tickSlow()
+	}
+	return 0
+}
+
+// taken handles the pending signals and returns the first; that of a child ends no wait but in POSIX mode.
+func (sh *interp) taken(bits uint64) int {
+	if sh.opt&optPosix == 0 {
+		bits &^= 1 << signal.CHLD
+	}
+	first := 0
+	for n := 1; n <= signal.RTMAX && first == 0; n++ {
+		if bits&(1<<(n&63)) != 0 {
+			first = n
+		}
+	}
+	sh.takeSignals()
+	return first
+}
+
+// interruptible returns a context for a call that waits, which a trapped signal ends too.
+func (sh *interp) interruptible() (context.Context, func()) {
+	if sh.p.Handled.Load() == 0 {
+		return sh.ctx, func() {}
+	}
+	ctx, cancel := context.WithCancel(sh.ctx)
+	wake := make(chan struct{}, 1)
+	sh.p.Wake.Store(&wake)
+	stop := make(chan struct{})
+	if sh.p.Pending.Load() != 0 {
+		cancel()
+	}
+	go func() {
+		select {
+		case <-wake:
+			cancel()
+		case <-stop:
+		}
+	}()
+	return ctx, func() {
+		sh.p.Wake.Store(nil)
+		close(stop)
+		cancel()
+	}
+}
+
+// liveJobs are the jobs that have a number, those that have ended and were not told of too.
+func (sh *interp) liveJobs() []*job {
+	var list []*job
+	for _, j := range sh.jobsOf().list {
+		if j.id > 0 && !j.gone() && !j.told {
+			list = append(list, j)
+		}
+	}
+	return list
+}
+
+func (sh *interp) jobsBuiltin(args []string) int {
+	list, rest, st := sh.flags2(args, "lnprsx")
+	if st >= 0 {
+		return st
+	}
+	on := map[byte]bool{}
+	for _, f := range list {
+		on[f.c] = true
+	}
+	jobs := sh.liveJobs()
+	if len(rest) > 0 {
+		jobs = nil
+		for _, spec := range rest {
+			j, msg := sh.findJob(spec)
+			if j == nil {
+				st = sh.fail("%s: %s", spec, msg)
+				continue
+			}
+			jobs = append(jobs, j)
+		}
+	}
+	var b strings.Builder
+	all := sh.liveJobs()
+	for _, j := range jobs {
+		ended, stopped := j.ended(), j.isStopped()
+		if on['r'] && (ended || stopped) || on['s'] && !stopped {
+			continue
+		}
+		if on['p'] {
+			b.WriteString(strconv.Itoa(j.p.PID) + "\n")
+			continue
+		}
+		b.WriteString(sh.jobLine(j, all, on['l']))
+		if ended {
+			j.told = true
+			sh.reap(j)
+		}
+	}
+	return max(st, 0, sh.outString(b.String()))
+}
+
+// jobLine is a line of jobs.
+func (sh *interp) jobLine(j *job, all []*job, long bool) string {
+	mark := " "
+	if n := len(all); n > 0 && all[n-1] == j {
+		mark = "+"
+	} else if n > 1 && all[n-2] == j {
+		mark = "-"
+	}
+	state, tail := "Running", " &"
+	switch {
+	case j.ended() && j.p.Status == 0:
+		state, tail = "Done", ""
+	case j.ended() && j.p.Status > 128 && signal.Text(j.p.Status-128) != "":
+		state, tail = signal.Text(j.p.Status-128), ""
+	case j.ended():
+		state, tail = "Exit "+strconv.Itoa(j.p.Status), ""
+	case j.isStopped():
+		state, tail = "Stopped", ""
+	}
+	pid := ""
+	if long {
+		pid = strconv.Itoa(j.p.PID) + " "
+	}
+	return fmt.Sprintf("[%d]%s  %s%-24s%s%s\n", j.id, mark, pid, state, strings.TrimSuffix(j.text, " &"), tail)
+}
+
+// jobArg returns the job that the operand names, the current one without.
+func (sh *interp) jobArg(args []string) *job {
+	spec := "%%"
+	if len(args) > 0 {
+		spec = args[0]
+	}
+	j, msg := sh.findJob(spec)
+	if j == nil {
+		if len(args) == 0 {
+			spec = "current"
+		}
+		sh.fail("%s: %s", spec, msg)
+	}
+	return j
+}
+
+func (sh *interp) fg(args []string) int {
+	_, rest, st := sh.flags2(args, "-")
+	if st >= 0 {
+		return st
+	}
+	if sh.opt&optMonitor == 0 {
+		return sh.fail("no job control")
+	}
+	j := sh.jobArg(rest)
+	if j == nil {
+		return 1
+	}
+	sh.outString(strings.TrimSuffix(j.text, " &") + "\n")
+	j.p.Resume()
+	st, _ = sh.waitFor(j.p)
+	j.told = true
+	sh.reap(j)
+	return st
+}
+
+func (sh *interp) bg(args []string) int {
+	_, rest, st := sh.flags2(args, "-")
+	if st >= 0 {
+		return st
+	}
+	if sh.opt&optMonitor == 0 {
+		return sh.fail("no job control")
+	}
+	j := sh.jobArg(rest)
+	if j == nil {
+		return 1
+	}
+	if !j.isStopped() {
+		sh.fail("job %d already in background", j.id)
+		return 0
+	}
+	j.p.Resume()
+	return sh.outString(fmt.Sprintf("[%d]+ %s &\n", j.id, strings.TrimSuffix(j.text, " &")))
+}
+
+func (sh *interp) disown(args []string) int {
+	list, rest, st := sh.flags2(args, "har")
+	if st >= 0 {
+		return st
+	}
+	t := sh.jobsOf()
+	keep := false // -h: they stay, without a hangup, which nobody sends here
+	for _, f := range list {
+		keep = keep || f.c == 'h'
+		if f.c == 'a' && len(rest) == 0 && !keep {
+			t.list = nil
+			return 0
+		}
+	}
+	if len(rest) == 0 {
+		rest = []string{"current"}
+	}
+	st = 0
+	for _, spec := range rest {
+		name := spec
+		if spec == "current" {
+			name = "%%"
+		}
+		j, msg := sh.findJob(name)
+		if j == nil {
+			st = sh.fail("%s: %s", spec, msg)
+			continue
+		}
+		if keep {
+			continue
+		}
+		t.list = slices.DeleteFunc(t.list, func(k *job) bool { return k == j })
+	}
+	return st
+}
+
+func (sh *interp) suspend([]string) int { return sh.fail("cannot suspend: no job control") }
+
+// waitBuiltin waits for processes.
+func (sh *interp) waitBuiltin(args []string) int {
+	list, rest, st := sh.flags2(args, "fnp:")
+	if st >= 0 {
+		return st
+	}
+	next, name := false, ""
+	for _, f := range list {
+		switch f.c {
+		case 'n':
+			next = true
+		case 'p':
+			name = f.arg
+		}
+	}
+	if name != "" && isName(name) {
+		sh.unsetVar(sh.slot(name))
+	}
+	if next {
+		return sh.waitNext(rest, name)
+	}
+	if len(rest) == 0 {
+		return sh.waitAllJobs()
+	}
+	for _, spec := range rest {
+		if st = sh.waitOne(spec, name); sh.ctl != ctlNone {
+			return sh.status
+		}
+	}
+	return st
+}
+
+func (sh *interp) waitOne(spec, name string) int {
+	if !strings.HasPrefix(spec, "%") && !isDigits(spec) {
+		sh.fail("`%s': not a pid or valid job spec", spec)
+		return 1
+	}
+	j, msg := sh.findJob(spec)
+	if j == nil {
+		if isDigits(spec) {
+			sh.fail("pid %s is not a child of this shell", spec)
+		} else {
+			sh.fail("%s: %s", spec, msg)
+		}
+		return 127
+	}
+	st, interrupted := sh.waitFor(j.p)
+	if interrupted {
+		return st
+	}
+	sh.reap(j)
+	if name != "" {
+		sh.assignNamed(name, strconv.Itoa(j.p.PID))
+	}
+	return st
+}
+
+// waitAllJobs waits for all jobs and forgets them.
+func (sh *interp) waitAllJobs() int {
+	t := sh.jobsOf()
+	for _, j := range t.list {
+		if j.id == 0 && j.p.PID != sh.lastBg {
+			continue // Of process substitutions only the last counts.
+		}
+		if st, interrupted := sh.waitFor(j.p); interrupted {
+			return st
+		}
+		sh.reap(j)
+	}
+	t.list = nil
+	return 0
+}
+
+// waitNext is wait -n: the next one of the jobs that ends.
+func (sh *interp) waitNext(specs []string, name string) int {
+	var jobs []*job
+	for _, j := range sh.jobsOf().list {
+		if len(specs) == 0 && !j.waited && j.id > 0 {
+			jobs = append(jobs, j)
+		}
+	}
+	for _, s := range specs {
+		if j, _ := sh.findJob(s); j != nil && !j.gone() {
+			jobs = append(jobs, j)
+		} else {
+			sh.fail("%s: no such job", s)
+		}
+	}
+	if len(jobs) == 0 {
+		return 127
+	}
+	for {
+		changes := sh.m.table.Changes()
+		for _, j := range jobs {
+			if j.ended() {
+				sh.reap(j)
+				if name != "" {
+					sh.assignNamed(name, strconv.Itoa(j.p.PID))
+				}
+				return j.p.Status
+			}
+		}
+		if sig := sh.block(changes); sig != 0 {
+			return 128 + sig
+		}
+		if sh.ctl != ctlNone {
+			return sh.status
+		}
+	}
+}
+
+// kill sends signals.
+func (sh *interp) kill(args []string) int {
+	if len(args) < 2 {
+		return sh.usage(sh.usageOf(), "")
+	}
+	sig := signal.TERM
+	rest := args[1:]
+	switch a := rest[0]; {
+	case a == "--help":
+		return sh.helpText(args[0])
+	case a == "-l" || a == "-L":
+		return sh.killList(rest[1:])
+	case a == "-s" || a == "-n":
+		if len(rest) < 2 {
+			return sh.fail("%s: option requires an argument", a)
+		}
+		if sig = signal.Number(rest[1]); sig < 0 {
+			return sh.fail("%s: invalid signal specification", rest[1])
+		}
+		rest = rest[2:]
+	case a == "--":
+		rest = rest[1:]
+	case len(a) > 1 && a[0] == '-':
+		if sig = signal.Number(a[1:]); sig < 0 {
+			return sh.fail("%s: invalid signal specification", a[1:])
+		}
+		rest = rest[1:]
+	}
+	if len(rest) > 0 && rest[0] == "--" {
+		rest = rest[1:]
+	}
+	if len(rest) == 0 {
+		return sh.usage(sh.usageOf(), "")
+	}
+	sent, st := false, 0
+	for _, spec := range rest {
+		if sh.killOne(spec, sig) {
+			sent = true
+		} else {
+			st = 1
+		}
+	}
+	if sent && len(rest) > 1 {
+		st = 0
+	}
+	if sh.p.Attention.Load() {
+		sh.tickSlow()
+		if sh.ctl == ctlExit {
+			return sh.status
+		}
+	}
+	return st
+}
+
+func (sh *interp) killOne(spec string, sig int) bool {
+	if strings.HasPrefix(spec, "%") {
+		j, msg := sh.findJob(spec)
+		if j == nil {
+			sh.fail("%s: %s", spec, msg)
+			return false
+		}
+		j.p.Send(sig)
+		return true
+	}
+	pid, err := strconv.Atoi(spec)
+	if err != nil {
+		sh.fail("%s: arguments must be process or job IDs", spec)
+		return false
+	}
+	if sh.m.table.Kill(sh.p, pid, sig) {
+		return true
+	}
+	if pid > 0 {
+		if j, _ := sh.findJob(spec); j != nil && !j.waited && !j.signaled {
+			j.signaled = true
+			return true // It has ended, and the shell has not seen that yet.
+		}
+	}
+	sh.errorf("%s: (%s) - No such process", sh.builtinName, spec)
+	return false
+}
+
+// killList is kill -l.
+func (sh *interp) killList(specs []string) int {
+	if len(specs) == 0 {
+		return sh.outString(signal.Table())
+	}
+	st := 0
+	for _, s := range specs {
+		if n, err := strconv.Atoi(s); err == nil {
+			if n > 128 {
+				n -= 128
+			}
+			name := signal.Name(n)
+			if name == "" || n < 0 {
+				st = sh.fail("%s: invalid signal specification", s)
+				continue
+			}
+			sh.outString(name + "\n")
+			continue
+		}
+		n := signal.Number(s)
+		if n < 0 {
+			st = sh.fail("%s: invalid signal specification", s)
+			continue
+		}
+		sh.outString(strconv.Itoa(n) + "\n")
+	}
+	return st
+}
+
+// foreground notes that n processes have ended for which the shell has waited; jobs that have ended meanwhile
+// are forgotten.
+func (sh *interp) foreground(n int) {
+	if sh.jobs != nil && sh.opt&optInteractive == 0 {
+		for _, j := range sh.liveJobs() {
+			if j.ended() && j.coproc == nil {
+				sh.reap(j)
+			}
+		}
+	}
+	sh.waited(n)
+}
+
+// waited notes that n processes of this one have ended. What ends while the trap runs is told of with the next
+// one; while the words of a command are made, before the next command.
+func (sh *interp) waited(n int) {
+	if !sh.ownProcess || sh.traps == nil {
+		return
+	}
+	if sh.inChildTrap {
+		sh.childrenLater += int64(n)
+		return
+	}
+	if sh.inWords == 0 {
+		sh.p.ChildEnded(n)
+		return
+	}
+	before := sh.p.Attention.Load()
+	sh.p.ChildEnded(n)
+	sh.p.Attention.Store(before)
+}
+
+// lookAround lets the next command see that children have ended while the words of the last one were made.
+func (sh *interp) lookAround() {
+	if sh.traps != nil && sh.p.Pending.Load() != 0 {
+		sh.p.Attention.Store(true)
+	}
+}
+
+// runChildTrap runs the trap of SIGCHLD, once for each child that has ended.
+func (sh *interp) runChildTrap() {
+	if sh.inChildTrap {
+		return
+	}
+	sh.inChildTrap = true
+	status := sh.status
+	n := sh.childrenLater
+	sh.childrenLater = 0
+	for n += sh.p.Children.Swap(0); n > 0 && sh.ctl == ctlNone; n += sh.p.Children.Swap(0) {
+		sh.runTrap(signal.CHLD)
+		n--
+	}
+	if sh.ctl == ctlExit { // An exit in it does not give the shell its status.
+		sh.status = status
+	}
+	sh.inChildTrap = false
+}
+
+// takeChildren runs the trap of SIGCHLD for the children that have ended.
+func (sh *interp) takeChildren() {
+	const bit = 1 << signal.CHLD
+	if sh.ownProcess && sh.ctl == ctlNone && sh.p.Handled.Load()&bit != 0 && sh.p.Pending.And(^uint64(bit))&bit != 0 {
+		sh.runChildTrap()
+	}
+}
+
+// monitored tells whether the shell tells of its jobs between commands: set -m in a script.
+func (sh *interp) monitored() bool {
+	return sh.opt&(optMonitor|optInteractive) == optMonitor && sh.subshell == 0
+}
+
+// tellJobs tells under set -m of jobs that have ended or stopped.
+func (sh *interp) tellJobs() {
+	if !sh.monitored() || sh.jobs == nil {
+		return
+	}
+	for _, j := range sh.liveJobs() {
+		switch {
+		case j.ended():
+			sh.reap(j)
+		case !j.isStopped():
+			j.stopTold = false
+		case !j.stopTold:
+			j.stopTold = true
+			sh.errorRaw("\n" + sh.jobLine(j, sh.liveJobs(), false))
+		}
+	}
+}

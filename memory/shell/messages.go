@@ -1,0 +1,280 @@
+package shell
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/char"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/quote"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/signal"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/strftime"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
+)
+
+// messageName is what messages begin with: the script, or $0.
+func (sh *interp) messageName() string {
+	if s := sh.currentSource(); s != "" && sh.opt&optInteractive == 0 {
+		return s
+	}
+	return sh.name
+}
+
+// errorf writes a message of the shell to descriptor 2: "bash: line 3: text".
+func (sh *interp) errorf(format string, args ...any) {
+	msg := fmt.Sprintf(format, args...)
+	prefix := sh.messageName() + ": "
+	if sh.opt&optInteractive == 0 {
+		prefix += "line " + itoa(sh.line) + ": "
+	}
+	sh.errorRaw(prefix + msg + "\n")
+}
+
+// fail writes a message of the running builtin: "bash: line 3: cd: text". It returns 1.
+func (sh *interp) fail(format string, args ...any) int {
+	sh.errorf("%s: %s", sh.builtinName, fmt.Sprintf(format, args...))
+	return 1
+}
+
+// usage writes a message about wrong use and how it is right. It returns 2.
+func (sh *interp) usage(usage, format string, args ...any) int {
+	if format != "" {
+		sh.fail(format, args...)
+	}
+	sh.errorRaw(sh.builtinName + ": usage: " + usage + "\n")
+	return 2
+}
+
+// errorRaw writes to descriptor 2; that it cannot has no consequence.
+func (sh *interp) errorRaw(s string) {
+	if d := sh.fds.Get(2); d != nil {
+		_, _ = d.Write(sh.ctx, []byte(s))
+	}
+}
+
+// arithMessage tells what is wrong with an expression.
+func (sh *interp) arithMessage(err *arithError) {
+	prefix := ""
+	if sh.builtinName != "" && !err.fatal {
+		prefix = sh.builtinName + ": "
+	}
+	sh.errorf("%s%s", prefix, err.Error())
+}
+
+// out writes to descriptor 1 for a builtin and returns its status: that of success, or what a
+// failed write asks for.
+func (sh *interp) out(b []byte) int {
+	d := sh.fds.Get(1)
+	if d == nil {
+		return sh.fail("write error: Bad file descriptor")
+	}
+	if len(b) == 0 {
+		return 0
+	}
+	if len(b) > 64 {
+		sh.gas -= len(b) >> 6
+	}
+	if _, err := d.Write(sh.ctx, b); err != nil {
+		return sh.writeFailed(err)
+	}
+	return 0
+}
+
+func (sh *interp) outString(s string) int { return sh.out([]byte(s)) }
+
+// writeFailed is what a failed write does: nobody reads, then the process dies of SIGPIPE unless
+// that is ignored.
+func (sh *interp) writeFailed(err error) int {
+	if sh.ctx.Err() != nil {
+		sh.tickSlow()
+		return sh.status
+	}
+	if strings.HasSuffix(Strerror(err), "Broken pipe") && sh.p.Ignored.Load()&(1<<signal.PIPE) == 0 {
+		if cmd, ok := sh.traps.get(signal.PIPE); !ok || cmd == "" || sh.trapsInherited {
+			sh.dieOf(signal.PIPE)
+			return sh.status
+		}
+		sh.process().Send(signal.PIPE)
+	}
+	return sh.fail("write error: %s", Strerror(err))
+}
+
+// xtrace writes a line of set -x.
+func (sh *interp) xtrace(s string) {
+	if sh.opt&optXTrace == 0 || sh.inXTrace {
+		return
+	}
+	sh.inXTrace = true
+	prefix := sh.tracePrefix()
+	sh.inXTrace = false
+	d := sh.fds.Get(2)
+	if fd, ok := plainInt(sh.namedValue("BASH_XTRACEFD")); ok && sh.namedValue("BASH_XTRACEFD") != "" && sh.fds.Get(int(fd)) != nil {
+		d = sh.fds.Get(int(fd))
+	}
+	if d != nil {
+		_, _ = d.Write(sh.ctx, []byte(prefix+s+"\n")) // A trace that is lost is no error.
+	}
+}
+
+// tracePrefix expands PS4; its first character is repeated for each level of evaluation.
+func (sh *interp) tracePrefix() string {
+	s, ok := sh.value(slotPS4)
+	if !ok {
+		return ""
+	}
+	saved := trapState{sh.status, nil, sh.lastArg, sh.line, sh.current, sh.substRan, sh.ctl, sh.ctlN, sh.noErrExit}
+	text := sh.quotedText(sh.m.lib.promptText(sh.promptEscapes(s)))
+	saved.restore(sh)
+	n := sh.evals
+	if n > 0 && text != "" {
+		_, w := char.Decode(text)
+		text = strings.Repeat(text[:w], min(n, 100)) + text
+	}
+	return text
+}
+
+func (sh *interp) xtraceArgs(args []string) {
+	q := make([]string, len(args))
+	for i, a := range args {
+		q[i] = quote.Trace(sh.locale(), a)
+	}
+	sh.xtrace(strings.Join(q, " "))
+}
+
+// promptText is text for the inside of double quotes, kept compiled.
+func (l *library) promptText(s string) *word {
+	if !strings.ContainsAny(s, "$`\\") {
+		return &word{constant: true, lit: s, parts: []wpart{&quotedPart{s}}}
+	}
+	parsed, err := syntax.QuotedText(s)
+	if err != nil {
+		return &word{constant: true, lit: s, parts: []wpart{&quotedPart{s}}}
+	}
+	return (&compiler{lib: l}).word(parsed, wordText)
+}
+
+// prompt is ${x@P}: the escapes of prompts, then expansions.
+func (sh *interp) prompt(s string) string {
+	s = sh.promptEscapes(s)
+	if sh.shopt&shPromptVars == 0 {
+		return s
+	}
+	return sh.quotedText(sh.m.lib.promptText(s))
+}
+
+// promptEscapes replaces \u, \h, \w and their like; what is put in is not expanded again.
+func (sh *interp) promptEscapes(s string) string {
+	if strings.IndexByte(s, '\\') < 0 {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+1 == len(s) {
+			b.WriteByte(s[i])
+			continue
+		}
+		i++
+		if s[i] >= '0' && s[i] <= '7' {
+			n := 0
+			v := 0
+			for n < 3 && i+n < len(s) && s[i+n] >= '0' && s[i+n] <= '7' {
+				v = v*8 + int(s[i+n]-'0')
+				n++
+			}
+			b.WriteByte(byte(v))
+			i += n - 1
+			continue
+		}
+		if s[i] == 'D' && i+1 < len(s) && s[i+1] == '{' {
+			if end := strings.IndexByte(s[i:], '}'); end > 0 {
+				format := s[i+2 : i+end]
+				if format == "" {
+					format = "%X"
+				}
+				b.WriteString(strftime.FormatC(format, sh.local(sh.m.now())))
+				i += end
+				continue
+			}
+		}
+		b.WriteString(sh.promptEscape(s[i]))
+	}
+	return b.String()
+}
+
+func (sh *interp) promptEscape(c byte) string {
+	now := sh.local(sh.m.now())
+	switch c {
+	case 'a':
+		return "\a"
+	case 'd':
+		return strftime.FormatC("%a %b %d", now)
+	case 'e':
+		return "\x1b"
+	case 'h':
+		host, _, _ := strings.Cut(sh.m.hostname, ".")
+		return host
+	case 'H':
+		return sh.m.hostname
+	case 'j':
+		return itoa(len(sh.liveJobs()))
+	case 'l':
+		return "tty"
+	case 'n':
+		return "\n"
+	case 'r':
+		return "\r"
+	case 's':
+		return sh.name[strings.LastIndexByte(sh.name, '/')+1:]
+	case 't':
+		return strftime.FormatC("%H:%M:%S", now)
+	case 'T':
+		return strftime.FormatC("%I:%M:%S", now)
+	case '@':
+		return strftime.FormatC("%I:%M %p", now)
+	case 'A':
+		return strftime.FormatC("%H:%M", now)
+	case 'u':
+		return sh.userName()
+	case 'v':
+		return "5.2"
+	case 'V':
+		return "5.2.15"
+	case 'w', 'W':
+		return sh.promptDir(c == 'W')
+	case '!', '#':
+		return itoa(len(sh.history) + 1)
+	case '$':
+		if sh.cred.UID == 0 {
+			return "#"
+		}
+		return "$"
+	case '[', ']':
+		return ""
+	case '\\':
+		return `\\`
+	}
+	return `\` + string(c)
+}
+
+func (sh *interp) promptDir(base bool) string {
+	dir, home := sh.get(slotPWD), sh.get(slotHOME)
+	if home != "" && home != "/" && (dir == home || strings.HasPrefix(dir, home+"/")) {
+		dir = "~" + dir[len(home):]
+	}
+	if base && dir != "/" && dir != "~" {
+		dir = dir[strings.LastIndexByte(dir, '/')+1:]
+	}
+	return dir
+}
+
+// userName returns the user's name from the machine's /etc/passwd.
+func (sh *interp) userName() string {
+	for line := range strings.SplitSeq(sh.readSmall("/etc/passwd"), "\n") {
+		if f := strings.Split(line, ":"); len(f) > 2 && f[2] == itoa(int(sh.cred.UID)) {
+			return f[0]
+		}
+	}
+	if sh.cred.UID == 0 {
+		return "root"
+	}
+	return "user"
+}

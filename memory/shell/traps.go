@@ -1,0 +1,466 @@
+package shell
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/signal"
+)
+
+// Pseudo signals.
+const (
+	trapExit   = 0
+	trapErr    = 65
+	trapDebug  = 66
+	trapReturn = 67
+)
+
+// traps are the commands of trap; a set one is never changed, only replaced.
+type traps struct {
+	cmds map[int]string // "" ignores
+}
+
+func (t *traps) get(n int) (string, bool) {
+	if t == nil {
+		return "", false
+	}
+	s, ok := t.cmds[n]
+	return s, ok
+}
+
+// has tells whether there is a command for the pseudo signal.
+func (t *traps) has(n int) bool {
+	if t == nil {
+		return false
+	}
+	s, ok := t.cmds[n]
+	return ok && s != ""
+}
+
+// setTrap sets the command of a signal; nil resets it.
+func (sh *interp) setTrap(n int, cmd *string) {
+	cmds := map[int]string{}
+	if sh.traps != nil {
+		cmds = maps.Clone(sh.traps.cmds)
+	}
+	if sh.trapsInherited {
+		sh.trapsInherited = false
+		for k, v := range cmds {
+			if !sh.keepsTrap(k, v) {
+				delete(cmds, k)
+			}
+		}
+	}
+	if n > 0 && n <= signal.RTMAX && sh.deaf&(1<<(n&63)) != 0 {
+		return
+	}
+	if cmd == nil {
+		delete(cmds, n)
+	} else {
+		if !sh.keep(*cmd) {
+			return
+		}
+		cmds[n] = *cmd
+	}
+	sh.traps = &traps{cmds}
+	if n > 0 && n <= signal.RTMAX {
+		sh.setHandling(n, cmd)
+	}
+	if n == trapExit && sh.ownProcess {
+		sh.p.Soft.Store(cmd != nil && *cmd != "")
+	}
+	switch n {
+	case signal.CHLD:
+		sh.process().Children.Store(0)
+	case trapErr:
+		sh.trapOff &^= offErr
+	case trapDebug:
+		sh.trapOff &^= offDebug
+	case trapReturn:
+		sh.trapOff &^= offReturn
+	}
+}
+
+// hearsNot makes the signals be ignored for good, as a shell does with those that were when it began.
+func (sh *interp) hearsNot(bits uint64) {
+	sh.deaf = bits
+	if bits == 0 {
+		return
+	}
+	cmds := map[int]string{}
+	for n := 1; n <= signal.RTMAX; n++ {
+		if bits&(1<<(n&63)) != 0 {
+			cmds[n] = ""
+		}
+	}
+	sh.traps = &traps{cmds}
+}
+
+// setHandling tells the process table what a signal does now.
+func (sh *interp) setHandling(n int, cmd *string) {
+	p := sh.process()
+	bit := uint64(1) << (n & 63)
+	p.Handled.And(^bit)
+	p.Ignored.And(^bit)
+	switch {
+	case cmd == nil:
+	case *cmd == "":
+		p.Ignored.Or(bit)
+	default:
+		p.Handled.Or(bit)
+	}
+}
+
+// keepsTrap tells whether a subshell keeps the trap: ignored signals stay ignored.
+func (sh *interp) keepsTrap(n int, cmd string) bool {
+	switch n {
+	case trapErr:
+		return sh.opt&optErrTrace != 0
+	case trapDebug, trapReturn:
+		return sh.opt&optFuncTrace != 0
+	}
+	return cmd == ""
+}
+
+// Bits of trapOff.
+const (
+	offErr = 1 << iota
+	offDebug
+	offReturn
+)
+
+// hasTrap tells whether a pseudo signal's trap runs here.
+func (sh *interp) hasTrap(n int) bool {
+	if !sh.traps.has(n) {
+		return false
+	}
+	switch n {
+	case trapErr:
+		return sh.trapOff&offErr == 0 && (!sh.trapsInherited || sh.opt&optErrTrace != 0)
+	case trapDebug:
+		return sh.trapOff&offDebug == 0 && (!sh.trapsInherited || sh.opt&optFuncTrace != 0)
+	case trapReturn:
+		return sh.trapOff&offReturn == 0 && (!sh.trapsInherited || sh.opt&optFuncTrace != 0)
+	}
+	return true
+}
+
+// enterTraps turns off what a function does not inherit, and returns what was on.
+func (sh *interp) enterTraps(fn *function) uint8 {
+	before := sh.trapOff
+	if sh.traps == nil {
+		return before
+	}
+	if sh.opt&optFuncTrace == 0 && !fn.trace {
+		sh.trapOff |= offDebug | offReturn
+	}
+	if sh.opt&optErrTrace == 0 {
+		sh.trapOff |= offErr
+	}
+	return before
+}
+
+func (sh *interp) leaveTraps(before uint8) { sh.trapOff = before }
+
+// runCommands runs the commands of a trap; the status before is the status after, unless it
+// leaves the shell.
+func (sh *interp) runCommands(n int, text string) {
+	if sh.inTrap > maxTraps {
+		return
+	}
+	saved := trapState{sh.status, sh.pipeStatus, sh.lastArg, sh.line, sh.current, sh.substRan, sh.ctl, sh.ctlN, sh.noErrExit}
+	pipes := append([]int(nil), sh.pipeStatus...)
+	sh.ctl = ctlNone
+	sh.inTrap++
+	frames := len(sh.frames)
+	sh.evalTrap(n, text)
+	sh.inTrap--
+	sh.debugStatus = sh.status
+	if sh.ctl == ctlReturn && frames == len(sh.frames) && n != trapExit && n != trapDebug {
+		return // "return" in a trap leaves the function that was interrupted
+	}
+	if (sh.ctl == ctlBreak || sh.ctl == ctlContinue) && n > 0 && n <= signal.RTMAX {
+		return // and "break" the loop.
+	}
+	if sh.ctl == ctlExit || sh.ctl == ctlAbort {
+		return
+	}
+	saved.restore(sh)
+	sh.pipeStatus = pipes
+}
+
+// maxTraps bounds traps that run inside traps.
+const maxTraps = 30
+
+// trapState is what a trap must not change.
+type trapState struct {
+	status  int
+	pipes   []int
+	lastArg string
+	line    int
+	current *simpleCode
+	subst   bool
+	ctl     control
+	ctlN    int
+	noErr   int
+}
+
+func (t *trapState) restore(sh *interp) {
+	sh.status, sh.lastArg, sh.line, sh.current, sh.substRan = t.status, t.lastArg, t.line, t.current, t.subst
+	sh.ctl, sh.ctlN, sh.noErrExit = t.ctl, t.ctlN, t.noErr
+}
+
+// runTrap runs the trap of a signal.
+func (sh *interp) runTrap(n int) {
+	if cmd, ok := sh.traps.get(n); ok && cmd != "" && !sh.trapsInherited {
+		sh.runCommands(n, cmd)
+	}
+}
+
+// runExitTrap runs the EXIT trap and returns the status of the process.
+func (sh *interp) runExitTrap(st int) int {
+	cmd, _ := sh.traps.get(trapExit)
+	sh.setTrap(trapExit, nil)
+	sh.status = st
+	sh.ctl = ctlNone
+	sh.inTrap++
+	signaled := sh.signaled
+	sh.evalTrap(trapExit, cmd)
+	sh.inTrap--
+	if sh.ctl == ctlExit && sh.signaled == signaled {
+		st = sh.status
+	}
+	sh.ctl = ctlNone
+	return st
+}
+
+// runErrTrap runs the ERR trap after a command that failed.
+func (sh *interp) runErrTrap(st int) {
+	if !sh.hasTrap(trapErr) || sh.inErrTrap {
+		return
+	}
+	sh.inErrTrap = true
+	sh.status = st
+	cmd, _ := sh.traps.get(trapErr)
+	sh.runCommands(trapErr, cmd)
+	sh.inErrTrap = false
+}
+
+func (sh *interp) runReturnTrap() {
+	if !sh.hasTrap(trapReturn) || sh.inReturnTrap {
+		return
+	}
+	sh.inReturnTrap = true
+	cmd, _ := sh.traps.get(trapReturn)
+	sh.runCommands(trapReturn, cmd)
+	sh.inReturnTrap = false
+}
+
+// traced runs the DEBUG trap before a command; true when there was one. With extdebug a status
+// other than 0 skips the command.
+func (sh *interp) traced(line int, text func() string) bool {
+	if sh.traps == nil || !sh.hasTrap(trapDebug) || sh.inTrap > 0 {
+		return false
+	}
+	cmd, _ := sh.traps.get(trapDebug)
+	before := sh.debugText
+	sh.debugText = text
+	status := sh.status
+	sh.line = line
+	sh.runCommands(trapDebug, cmd)
+	sh.debugText = before
+	if sh.ctl == ctlNone && sh.shopt&shExtDebug != 0 && sh.debugStatus != 0 {
+		sh.skipCommand = true
+	}
+	if sh.ctl == ctlNone {
+		sh.status = status
+	}
+	return true
+}
+
+// trap sets, resets and lists traps.
+func (sh *interp) trap(args []string) int {
+	list, rest, st := sh.flags2(args, "lp")
+	if st >= 0 {
+		return st
+	}
+	print := false
+	for _, f := range list {
+		if f.c == 'l' {
+			return sh.outString(signal.Table())
+		}
+		print = true
+	}
+	if print || len(rest) == 0 {
+		return sh.printTraps(rest)
+	}
+	action := &rest[0]
+	names := rest[1:]
+	switch {
+	case len(names) == 0:
+		// One operand: "trap INT" resets, also "trap 0".
+		if trapNumber(rest[0]) < 0 {
+			return sh.usage(sh.usageOf(), "")
+		}
+		names, action = rest, nil
+	case *action == "-":
+		action = nil
+	case isDigits(*action) && trapNumber(*action) >= 0:
+		names, action = rest, nil
+	}
+	st = 0
+	for _, n := range names {
+		sig := trapNumber(n)
+		if sig < 0 {
+			st = sh.fail("%s: invalid signal specification", n)
+			continue
+		}
+		if sig == signal.KILL || sig == signal.STOP {
+			continue
+		}
+		sh.setTrap(sig, action)
+	}
+	return st
+}
+
+func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// trapNumber understands signals and the names of pseudo signals.
+func trapNumber(s string) int {
+	switch strings.ToUpper(s) {
+	case "EXIT", "SIGEXIT":
+		return trapExit
+	case "ERR", "SIGERR":
+		return trapErr
+	case "DEBUG", "SIGDEBUG":
+		return trapDebug
+	case "RETURN", "SIGRETURN":
+		return trapReturn
+	}
+	return signal.Number(s)
+}
+
+func (sh *interp) trapName(n int) string {
+	switch n {
+	case trapExit:
+		return "EXIT"
+	case trapErr:
+		return "ERR"
+	case trapDebug:
+		return "DEBUG"
+	case trapReturn:
+		return "RETURN"
+	}
+	if sh.opt&optPosix != 0 {
+		return signal.Name(n)
+	}
+	return "SIG" + signal.Name(n)
+}
+
+func (sh *interp) printTraps(names []string) int {
+	var want []int
+	st := 0
+	for _, n := range names {
+		sig := trapNumber(n)
+		if sig < 0 {
+			st = sh.fail("%s: invalid signal specification", n)
+			continue
+		}
+		want = append(want, sig)
+	}
+	if len(names) == 0 && sh.traps != nil {
+		for n := range sh.traps.cmds {
+			want = append(want, n)
+		}
+		slices.Sort(want)
+	}
+	var b strings.Builder
+	for _, n := range want {
+		if cmd, ok := sh.traps.get(n); ok {
+			b.WriteString("trap -- '" + strings.ReplaceAll(cmd, "'", `'\''`) + "' " + sh.trapName(n) + "\n")
+		}
+	}
+	return max(st, sh.outString(b.String()))
+}
+
+// deadChild is a process that a signal has ended.
+type deadChild struct{ signal, pid int }
+
+// tellSignal tells of a process that a signal ended, as a script does: not of those that are quite usual.
+func (sh *interp) tellSignal(c deadChild, text string, waited bool) {
+	if c.signal == signal.INT || c.signal == signal.PIPE || sh.inSubst || sh.opt&optInteractive != 0 || sh.ctl != ctlNone {
+		return
+	}
+	trapped := sh.p.Handled.Load()&(1<<(c.signal&63)) != 0
+	switch {
+	case c.signal != signal.TERM && !trapped:
+		sh.line = max(sh.line, 1)
+		sh.errorf("%5d %-24s%s", c.pid, signal.Text(c.signal), text)
+	case waited:
+		sh.errorRaw(signal.Text(c.signal) + "\n")
+	}
+}
+
+// takeSignals does what the signals that have come ask for.
+func (sh *interp) takeSignals() {
+	p := sh.p
+	p.Attention.Store(false)
+	sh.waitStopped()
+	if sh.builtinName == "wait" {
+		defer sh.tellJobs()
+	} else {
+		sh.tellJobs()
+	}
+	bits := p.Pending.Swap(0)
+	for n := 1; n <= signal.RTMAX && bits != 0; n++ {
+		bit := uint64(1) << (n & 63)
+		if bits&bit == 0 {
+			continue
+		}
+		bits &^= bit
+		switch {
+		case n != signal.KILL && p.Handled.Load()&bit != 0:
+			if !sh.ownProcess { // It is for the parent, which waits for this one.
+				p.Pending.Or(bit)
+				continue
+			}
+			if n == signal.CHLD {
+				sh.runChildTrap()
+				continue
+			}
+			sh.runTrap(n)
+		case n != signal.KILL && p.Ignored.Load()&bit != 0:
+		default:
+			sh.dieOf(n)
+			return
+		}
+	}
+}
+
+// waitStopped blocks while the process is stopped.
+func (sh *interp) waitStopped() {
+	for {
+		changes := sh.m.table.Changes()
+		if !sh.p.IsStopped() {
+			return
+		}
+		select {
+		case <-changes:
+		case <-sh.ctx.Done():
+			return
+		}
+	}
+}
+
+// dieOf ends the process as the signal does by default; only the EXIT trap of a shell that
+// has one runs, as bash does it.
+func (sh *interp) dieOf(n int) {
+	sh.status = 128 + n
+	sh.ctl = ctlExit
+	sh.signaled = n
+	if n == signal.KILL || sh.ctx.Err() != nil {
+		sh.exiting = true
+		sh.traps = nil
+	}
+}

@@ -1,0 +1,1108 @@
+package shell
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/array"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/char"
+	"github.com/seed434b0696/agent-sandbox/internal/memory/quote"
+)
+
+// attr is what declare can say of a variable, and how its value is kept.
+type attr uint32
+
+const (
+	attrSet      attr = 1 << iota // it has a value
+	attrExport                    // -x
+	attrReadonly                  // -r
+	attrInteger                   // -i
+	attrLower                     // -l
+	attrUpper                     // -u
+	attrCapital                   // -c
+	attrRef                       // -n
+	attrArray                     // -a
+	attrAssoc                     // -A
+	attrTrace                     // -t
+	attrDynamic                   // the value is computed
+	attrLocal                     // made by local in the running function
+	attrNum                       // num is the value as an integer
+	attrNoText                    // str does not hold the value; num does
+	attrTemp                      // of an assignment before a command
+	attrNoImport                  // the name cannot be in an environment
+
+	// attrPlain are the attributes without which a value is simply stored.
+	attrNotPlain = attrReadonly | attrInteger | attrLower | attrUpper | attrCapital | attrRef | attrArray | attrAssoc | attrDynamic
+	attrValue    = attrSet | attrNum | attrNoText
+)
+
+// cell is a variable. It belongs to the epoch of the process that made it; others
+// read it and make their own to write.
+type cell struct {
+	str   string
+	num   int64
+	room  int // bytes that str's array has; what is behind str may be appended to
+	attr  attr
+	told  int // bytes charged for the value
+	epoch uint64
+	arr   *array.Indexed
+	assoc *array.Assoc
+	dyn   *dynamic
+}
+
+// text returns the value of a scalar; of an array that of element 0.
+func (sh *interp) text(c *cell) string {
+	switch {
+	case c.attr&(attrNoText|attrDynamic|attrArray|attrAssoc) == 0:
+		return c.str
+	case c.attr&attrNoText != 0:
+		s := strconv.FormatInt(c.num, 10)
+		if c.epoch == sh.epoch {
+			c.str, c.room = s, 0
+			c.attr &^= attrNoText
+		}
+		return s
+	case c.attr&attrDynamic != 0:
+		if c.dyn.list != nil {
+			return c.dyn.first(sh)
+		}
+		return c.dyn.value(sh)
+	case c.attr&attrArray != 0:
+		s, _ := c.arr.At(0)
+		return s
+	}
+	s, _ := c.assoc.At("0")
+	return s
+}
+
+// isSet tells whether $name has a value.
+func (c *cell) isSet() bool {
+	switch {
+	case c == nil:
+		return false
+	case c.attr&attrDynamic != 0:
+		return true
+	case c.attr&attrArray != 0:
+		_, ok := c.arr.At(0)
+		return ok
+	case c.attr&attrAssoc != 0:
+		_, ok := c.assoc.At("0")
+		return ok
+	}
+	return c.attr&attrSet != 0
+}
+
+// cell returns the variable in the slot, nil when there is none. References are not followed.
+func (sh *interp) cell(slot int) *cell {
+	if slot < len(sh.vars) {
+		return sh.vars[slot]
+	}
+	return nil
+}
+
+// put makes c the variable of the slot.
+func (sh *interp) put(slot int, c *cell) {
+	if slot >= len(sh.vars) || sh.varsShared {
+		n := max(len(sh.vars), slot+1)
+		if slot >= len(sh.vars) {
+			n = max(n+n/4, 64)
+		}
+		if n > manyWords {
+			sh.charge(8 * n)
+		}
+		vars := make([]*cell, n)
+		copy(vars, sh.vars)
+		sh.vars, sh.varsShared = vars, false
+	}
+	sh.vars[slot] = c
+}
+
+// own returns the slot's variable for writing, made when there is none.
+func (sh *interp) own(slot int) *cell {
+	c := sh.cell(slot)
+	switch {
+	case c == nil:
+		c = &cell{epoch: sh.epoch}
+		sh.put(slot, c)
+	case c.epoch != sh.epoch:
+		c = sh.copied(c)
+		sh.put(slot, c)
+	}
+	return c
+}
+
+// copied returns this process's own copy of a variable.
+func (sh *interp) copied(c *cell) *cell {
+	d := *c
+	d.epoch, d.room = sh.epoch, 0
+	if c.epoch < sh.birth {
+		d.told = 0
+	}
+	return &d
+}
+
+// store sets the value of a plain variable.
+func (c *cell) store(s string) {
+	c.str, c.room = s, 0
+	c.attr = c.attr&^(attrNum|attrNoText) | attrSet
+}
+
+func (c *cell) storeInt(n int64) {
+	c.num = n
+	c.attr |= attrValue
+}
+
+// grow appends to a plain variable, in place when the array of the string has room
+// that only it can see. False: there is no memory for it.
+func (sh *interp) grow(c *cell, s string) bool {
+	old := sh.text(c)
+	n := len(old) + len(s)
+	if n < 64 {
+		return sh.setText(c, old+s)
+	}
+	var b []byte
+	if c.room > len(old) && c.attr&attrNoText == 0 {
+		// The bytes behind len(old) belong to no other string: room is 0 in each copy of a cell.
+		b = unsafe.Slice(unsafe.StringData(old), c.room)[:len(old)]
+	}
+	if b == nil || cap(b) < n {
+		if !sh.tell(c, textWeight(2*n)-c.told) {
+			return false
+		}
+		b = append(make([]byte, 0, 2*n), old...)
+	}
+	b = append(b, s...)
+	c.str = unsafe.String(unsafe.SliceData(b), len(b))
+	c.room = cap(b)
+	c.attr = c.attr&^(attrNum|attrNoText) | attrSet
+	return true
+}
+
+// array returns the elements for writing.
+func (sh *interp) array(c *cell) *array.Indexed {
+	switch {
+	case c.arr == nil:
+		c.arr = array.NewIndexed(nil, sh.epoch)
+	case c.arr.Epoch != sh.epoch:
+		c.arr = c.arr.Clone(sh.epoch)
+		sh.retell(c)
+	}
+	return c.arr
+}
+
+// table returns the elements of an associative array for writing.
+func (sh *interp) table(c *cell) *array.Assoc {
+	switch {
+	case c.assoc == nil:
+		c.assoc = array.NewAssoc(sh.epoch)
+	case c.assoc.Epoch != sh.epoch:
+		c.assoc = c.assoc.Clone(sh.epoch)
+		sh.retell(c)
+	}
+	return c.assoc
+}
+
+// place is where a value is stored: a variable, or an element of one.
+type place struct {
+	slot  int
+	sub   string // the subscript as written, when elem
+	elem  bool
+	whole bool // "@" or "*": every element
+}
+
+// maxRefs is how many references may lead to each other.
+const maxRefs = 8
+
+// follow returns what a variable refers to, itself when it is no reference. False: the
+// references go in a circle or name nothing that can be a variable.
+func (sh *interp) follow(slot int) (place, bool) {
+	for range maxRefs {
+		c := sh.cell(slot)
+		if c == nil || c.attr&attrRef == 0 || c.attr&attrSet == 0 {
+			return place{slot: slot}, true
+		}
+		target := c.str
+		name, sub, elem := splitSubscript(target)
+		if !isName(name) {
+			return place{slot: slot}, false
+		}
+		slot = sh.slot(name)
+		if elem {
+			return place{slot: slot, sub: sub, elem: true, whole: sub == "@" || sub == "*"}, true
+		}
+	}
+	sh.warnCircular(slot)
+	return place{slot: slot}, false
+}
+
+func (sh *interp) warnCircular(slot int) {
+	sh.errorf("warning: %s: circular name reference", sh.m.lib.symbols.name(slot))
+}
+
+// splitSubscript cuts "a[i]" into its name and what is in the brackets.
+func splitSubscript(s string) (name, sub string, elem bool) {
+	if i := strings.IndexByte(s, '['); i > 0 && s[len(s)-1] == ']' {
+		return s[:i], s[i+1 : len(s)-1], true
+	}
+	return s, "", false
+}
+
+// value returns $name, and whether it is set.
+func (sh *interp) value(slot int) (string, bool) {
+	c := sh.cell(slot)
+	if c == nil {
+		return "", false
+	}
+	if c.attr&(attrSet|attrNoText|attrRef|attrArray|attrAssoc|attrDynamic) == attrSet {
+		return c.str, true
+	}
+	if c.attr&attrRef != 0 {
+		pl, ok := sh.follow(slot)
+		if !ok {
+			return "", false
+		}
+		if pl.elem {
+			return sh.element(pl)
+		}
+		if c = sh.cell(pl.slot); c != nil && c.attr&attrRef != 0 {
+			return "", false
+		}
+	}
+	if !c.isSet() {
+		return "", false
+	}
+	return sh.text(c), true
+}
+
+// get returns the variable's value, "" when it is unset.
+func (sh *interp) get(slot int) string {
+	s, _ := sh.value(slot)
+	return s
+}
+
+// assign sets a variable. False: it may not be, and the reason has been told.
+func (sh *interp) assign(slot int, s string) bool {
+	c := sh.cell(slot)
+	if c != nil && c.epoch == sh.epoch && c.attr&attrNotPlain == 0 && sh.opt&optAllExport == 0 {
+		if len(s) >= lightText || c.told != 0 {
+			return sh.setText(c, s)
+		}
+		c.store(s)
+		return true
+	}
+	return sh.assignTo(place{slot: slot}, s, false)
+}
+
+// assignInt sets a variable to a number without making its text.
+func (sh *interp) assignInt(slot int, n int64) bool {
+	c := sh.cell(slot)
+	if c != nil && c.epoch == sh.epoch && c.attr&(attrNotPlain&^attrInteger) == 0 && sh.opt&optAllExport == 0 {
+		c.storeInt(n)
+		return true
+	}
+	return sh.assignTo(place{slot: slot}, strconv.FormatInt(n, 10), false)
+}
+
+// assignTo sets what the place leads to, honouring references and attributes.
+func (sh *interp) assignTo(pl place, s string, more bool) bool {
+	if !pl.elem {
+		if c := sh.cell(pl.slot); c != nil && c.attr&attrRef != 0 {
+			if c.attr&attrSet == 0 || c.str == "" {
+				return sh.retarget(pl.slot, s)
+			}
+			target, ok := sh.follow(pl.slot)
+			if !ok {
+				return false
+			}
+			pl = target
+		}
+	}
+	if pl.elem {
+		return sh.assignElem(pl, s, more)
+	}
+	if c := sh.cell(pl.slot); c != nil && c.attr&attrReadonly != 0 {
+		sh.readonlyError(pl.slot)
+		return false
+	}
+	c := sh.own(pl.slot)
+	if sh.opt&optAllExport != 0 {
+		c.attr |= attrExport
+	}
+	if c.attr&attrDynamic != 0 {
+		sh.assignDynamic(pl.slot, c, s, more)
+		return true
+	}
+	old := ""
+	if more && c.isSet() {
+		old = sh.text(c)
+	}
+	v, ok := sh.convert(c, old, s, more)
+	if !ok {
+		return false
+	}
+	switch {
+	case c.attr&attrArray != 0:
+		return sh.setIndex(c, 0, v)
+	case c.attr&attrAssoc != 0:
+		return sh.setKey(c, "0", v)
+	case more && c.attr&(attrInteger|attrLower|attrUpper|attrCapital) == 0:
+		if !sh.grow(c, s) {
+			return false
+		}
+	default:
+		if !sh.setText(c, v) {
+			return false
+		}
+	}
+	if pl.slot == slotPOSIXLY {
+		sh.opt |= optPosix
+	}
+	return true
+}
+
+// convert applies the attributes to a new value; old is what it is appended to.
+func (sh *interp) convert(c *cell, old, s string, more bool) (string, bool) {
+	if c.attr&attrInteger != 0 {
+		n, ok := sh.arithText(s)
+		if !ok {
+			sh.arithAbort()
+			return "", false
+		}
+		if more {
+			m, ok := sh.arithText(old)
+			if !ok {
+				sh.arithAbort()
+				return "", false
+			}
+			n += m
+		}
+		return strconv.FormatInt(n, 10), true
+	}
+	if more {
+		if c.attr&(attrLower|attrUpper|attrCapital|attrArray|attrAssoc) != 0 {
+			s = old + s
+		}
+	}
+	switch {
+	case c.attr&attrLower != 0:
+		s = toLower(s)
+	case c.attr&attrUpper != 0:
+		s = toUpper(s)
+	case c.attr&attrCapital != 0:
+		s = capitalize(s)
+	}
+	return s, true
+}
+
+// retarget gives a reference that has none its target.
+func (sh *interp) retarget(slot int, s string) bool {
+	name, _, _ := splitSubscript(s)
+	if s != "" && !isName(name) {
+		sh.errorf("`%s': not a valid identifier", s)
+		return false
+	}
+	if name == sh.m.lib.symbols.name(slot) {
+		sh.errorf("warning: %s: circular name reference", name)
+		return false
+	}
+	return sh.setText(sh.own(slot), s)
+}
+
+func (sh *interp) readonlyError(slot int) {
+	sh.errorf("%s: readonly variable", sh.m.lib.symbols.name(slot))
+}
+
+// elemKind tells how the subscripts of a variable count: whether it is associative.
+func (sh *interp) isAssoc(slot int) bool {
+	c := sh.cell(slot)
+	if c != nil && c.attr&attrRef != 0 {
+		if pl, ok := sh.follow(slot); ok && !pl.elem {
+			c = sh.cell(pl.slot)
+		}
+	}
+	return c != nil && c.attr&attrAssoc != 0
+}
+
+// element returns ${name[sub]} for a subscript as text, which is expanded.
+func (sh *interp) element(pl place) (string, bool) {
+	c := sh.cell(pl.slot)
+	if pl.whole {
+		list := sh.elements(pl.slot)
+		return strings.Join(list, " "), len(list) > 0
+	}
+	if c != nil && c.attr&attrAssoc != 0 {
+		key := sh.expandText(pl.sub)
+		return c.assoc.At(key)
+	}
+	i, ok := sh.subscriptText(pl.sub)
+	if !ok {
+		return "", false
+	}
+	return sh.indexedAt(pl.slot, c, i)
+}
+
+// indexedAt returns element i of a variable that is not associative; a negative one counts from the end.
+func (sh *interp) indexedAt(slot int, c *cell, i int64) (string, bool) {
+	if c != nil && c.attr&attrRef != 0 {
+		pl, ok := sh.follow(slot)
+		if !ok || pl.elem {
+			return "", false
+		}
+		slot, c = pl.slot, sh.cell(pl.slot)
+	}
+	if c == nil {
+		return "", false
+	}
+	if c.attr&attrDynamic != 0 && c.dyn.list != nil {
+		list := c.dyn.list(sh)
+		if i < 0 {
+			i += int64(len(list))
+		}
+		if i < 0 || i >= int64(len(list)) {
+			return "", false
+		}
+		return list[i], true
+	}
+	if c.attr&attrArray == 0 {
+		if i < 0 {
+			i++
+		}
+		if i == 0 && c.isSet() {
+			return sh.text(c), true
+		}
+		if i < 0 {
+			sh.badSubscript(slot)
+		}
+		return "", false
+	}
+	if i < 0 {
+		if i += c.arr.End(); i < 0 {
+			sh.badSubscript(slot)
+			return "", false
+		}
+	}
+	return c.arr.At(i)
+}
+
+func (sh *interp) badSubscript(slot int) {
+	sh.errorf("%s: bad array subscript", sh.m.lib.symbols.name(slot))
+}
+
+// elements returns all values of a variable; the list must not be changed.
+func (sh *interp) elements(slot int) []string {
+	c := sh.cell(slot)
+	if c != nil && c.attr&attrRef != 0 {
+		pl, ok := sh.follow(slot)
+		if !ok {
+			return nil
+		}
+		if pl.elem && !pl.whole {
+			if s, ok := sh.element(pl); ok {
+				return []string{s}
+			}
+			return nil
+		}
+		c = sh.cell(pl.slot)
+	}
+	switch {
+	case c == nil:
+		return nil
+	case c.attr&attrDynamic != 0 && c.dyn.list != nil:
+		return c.dyn.list(sh)
+	case c.attr&attrArray != 0:
+		return c.arr.List()
+	case c.attr&attrAssoc != 0:
+		keys := c.assoc.Keys(sh.epoch)
+		list := make([]string, len(keys))
+		for i, k := range keys {
+			list[i], _ = c.assoc.At(k)
+		}
+		return list
+	case c.isSet():
+		return []string{sh.text(c)}
+	}
+	return nil
+}
+
+// keys returns the subscripts of a variable.
+func (sh *interp) keys(slot int) []string {
+	c := sh.cell(slot)
+	if c != nil && c.attr&attrRef != 0 {
+		pl, ok := sh.follow(slot)
+		if !ok || pl.elem {
+			return nil
+		}
+		c = sh.cell(pl.slot)
+	}
+	switch {
+	case c == nil:
+		return nil
+	case c.attr&attrAssoc != 0:
+		return c.assoc.Keys(sh.epoch)
+	case c.attr&attrDynamic != 0 && c.dyn.list != nil:
+		return indexes(len(c.dyn.list(sh)))
+	case c.attr&attrArray != 0:
+		list := make([]string, c.arr.Len())
+		for j := range list {
+			list[j] = strconv.FormatInt(c.arr.Key(j), 10)
+		}
+		return list
+	case c.isSet():
+		return []string{"0"}
+	}
+	return nil
+}
+
+func indexes(n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = strconv.Itoa(i)
+	}
+	return list
+}
+
+// isName tells whether s can be a variable's name.
+func isName(s string) bool {
+	if s == "" || s[0] >= '0' && s[0] <= '9' {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		if c != '_' && (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
+}
+
+// maxIndex bounds subscripts as bash's int does not: one element at a high index takes no room.
+const maxIndex = math.MaxInt64
+
+// assignElem sets an element; pl.sub is expanded as a key or evaluated as a number.
+func (sh *interp) assignElem(pl place, s string, more bool) bool {
+	if sh.isAssoc(pl.slot) {
+		return sh.assignKey(pl.slot, sh.expandText(pl.sub), s, more)
+	}
+	if pl.whole {
+		sh.errorf("%s[%s]: bad array subscript", sh.m.lib.symbols.name(pl.slot), pl.sub)
+		return false
+	}
+	i, ok := sh.subscriptText(pl.sub)
+	return ok && sh.assignIndex(pl.slot, i, s, more, pl.sub)
+}
+
+// writable returns the cell behind references for an element to be written, nil when
+// that must not be.
+func (sh *interp) writable(slot int) (int, *cell) {
+	if c := sh.cell(slot); c != nil && c.attr&attrRef != 0 && c.attr&attrSet == 0 {
+		sh.errorf("warning: %s: removing nameref attribute", sh.m.lib.symbols.name(slot))
+		sh.own(slot).attr &^= attrRef
+	}
+	if c := sh.cell(slot); c != nil && c.attr&attrRef != 0 {
+		pl, ok := sh.follow(slot)
+		if !ok {
+			return slot, nil
+		}
+		if pl.elem {
+			sh.errorf("`%s': not a valid identifier", c.str)
+			return slot, nil
+		}
+		slot = pl.slot
+	}
+	if c := sh.cell(slot); c != nil && c.attr&attrReadonly != 0 {
+		sh.readonlyError(slot)
+		return slot, nil
+	}
+	c := sh.own(slot)
+	if sh.opt&optAllExport != 0 {
+		c.attr |= attrExport
+	}
+	return slot, c
+}
+
+// assignIndex sets element i, making the variable an array.
+func (sh *interp) assignIndex(slot int, i int64, s string, more bool, sub string) bool {
+	slot, c := sh.writable(slot)
+	if c == nil {
+		return false
+	}
+	if c.attr&attrDynamic != 0 {
+		if c.dyn.setAt != nil {
+			c.dyn.setAt(sh, i, s)
+		}
+		return true
+	}
+	sh.makeArray(c)
+	a := sh.array(c)
+	if i < 0 {
+		i += a.End()
+	}
+	if i < 0 || i > maxIndex {
+		sh.errorf("%s[%s]: bad array subscript", sh.m.lib.symbols.name(slot), sub)
+		return false
+	}
+	old, _ := a.At(i)
+	v, ok := sh.convert(c, old, s, more)
+	return ok && sh.setIndex(c, i, v)
+}
+
+// setIndex stores an element of an array.
+func (sh *interp) setIndex(c *cell, i int64, v string) bool {
+	a := sh.array(c)
+	old, ok := a.At(i)
+	n := len(v) - len(old)
+	if !ok {
+		n += elemWeight
+	}
+	if !sh.tell(c, n) || !sh.spend(a.Moves(i)) {
+		return false
+	}
+	a.Set(i, v)
+	c.attr |= attrSet
+	return true
+}
+
+// setKey stores an element of an associative array.
+func (sh *interp) setKey(c *cell, key, v string) bool {
+	t := sh.table(c)
+	old, ok := t.At(key)
+	n := len(v) - len(old)
+	if !ok {
+		n += keyWeight + len(key)
+	}
+	if !sh.tell(c, n) {
+		return false
+	}
+	t.Set(key, v)
+	c.attr |= attrSet
+	return true
+}
+
+// makeArray turns a scalar into an array with that element.
+func (sh *interp) makeArray(c *cell) {
+	if c.attr&(attrArray|attrAssoc) != 0 {
+		return
+	}
+	if c.isSet() {
+		s := sh.text(c)
+		sh.array(c).Set(0, s)
+		sh.tell(c, elemWeight+len(s)-c.told)
+	} else {
+		c.arr = array.NewIndexed(nil, sh.epoch)
+	}
+	c.str, c.room = "", 0
+	c.attr = c.attr&^(attrNum|attrNoText) | attrArray
+}
+
+// assignKey sets an element of an associative array.
+func (sh *interp) assignKey(slot int, key, s string, more bool) bool {
+	slot, c := sh.writable(slot)
+	if c == nil {
+		return false
+	}
+	if key == "" {
+		sh.errorf("%s[%s]: bad array subscript", sh.m.lib.symbols.name(slot), key)
+		return false
+	}
+	t := sh.table(c)
+	old, _ := t.At(key)
+	v, ok := sh.convert(c, old, s, more)
+	return ok && sh.setKey(c, key, v)
+}
+
+// setList makes the variable an array of the values.
+func (sh *interp) setList(slot int, list []string) bool {
+	_, c := sh.writable(slot)
+	if c == nil {
+		return false
+	}
+	n := 0
+	for _, s := range list {
+		n += elemWeight + len(s)
+	}
+	if !sh.tell(c, n-c.told) {
+		return false
+	}
+	c.str, c.room, c.assoc = "", 0, nil
+	c.arr = array.NewIndexed(list, sh.epoch)
+	c.attr = c.attr&^(attrNum|attrNoText|attrAssoc|attrDynamic) | attrArray | attrSet
+	return true
+}
+
+// retell charges for all elements of an array that this process has just made its own.
+func (sh *interp) retell(c *cell) { sh.tell(c, c.weight()-c.told) }
+
+// empty takes all elements, and the text, from a variable.
+func (sh *interp) empty(c *cell) {
+	sh.tell(c, -c.told)
+	c.str, c.room, c.arr, c.assoc = "", 0, nil, nil
+}
+
+// hide puts the variable aside until the running function, or the command that temporary
+// assignments stand before, ends. The new variable is c, nil for none.
+func (sh *interp) hide(slot int, c *cell, temp bool) {
+	sh.saved = append(sh.saved, savedCell{slot, sh.cell(slot), temp})
+	sh.put(slot, c)
+}
+
+// restore brings back all variables that have been put aside since there were n.
+func (sh *interp) restore(n int) {
+	for len(sh.saved) > n {
+		s := sh.saved[len(sh.saved)-1]
+		sh.saved = sh.saved[:len(sh.saved)-1]
+		sh.drop(sh.cell(s.slot))
+		sh.put(s.slot, s.old)
+	}
+}
+
+// localBase returns how much of saved is older than the running function.
+func (sh *interp) localBase() int {
+	for _, v := range slices.Backward(sh.frames) {
+		if v.fn != nil {
+			return v.saved
+		}
+	}
+	return 0
+}
+
+// isLocal tells whether the running function has made the variable local.
+func (sh *interp) isLocal(slot int) bool {
+	for _, s := range sh.saved[sh.localBase():] {
+		if s.slot == slot && !s.temp {
+			return true
+		}
+	}
+	return false
+}
+
+// makeLocal makes the variable one of the running function, without a value unless it
+// had a temporary one or localvar_inherit is on.
+func (sh *interp) makeLocal(slot int) *cell {
+	if sh.isLocal(slot) {
+		return sh.own(slot)
+	}
+	old := sh.cell(slot)
+	c := &cell{epoch: sh.epoch, attr: attrLocal}
+	if old != nil && (sh.shopt&shLocalVarInherit != 0 || old.attr&attrTemp != 0) && old.attr&attrDynamic == 0 {
+		*c = *old
+		sh.cloned(c)
+		c.attr = c.attr&^(attrTemp|attrRef) | attrLocal
+	}
+	sh.hide(slot, c, false)
+	return c
+}
+
+// cloned makes a copy of a variable one of its own.
+func (sh *interp) cloned(c *cell) {
+	c.epoch, c.room, c.told = sh.epoch, 0, 0
+	if c.arr != nil {
+		c.arr = c.arr.Clone(sh.epoch)
+	}
+	if c.assoc != nil {
+		c.assoc = c.assoc.Clone(sh.epoch)
+	}
+	sh.tell(c, c.weight()+textWeight(len(c.str)))
+}
+
+// unsetVar removes a variable: a local one of this function stays local without value, one of a
+// caller uncovers what it hid.
+func (sh *interp) unsetVar(slot int) bool {
+	c := sh.cell(slot)
+	if c == nil {
+		return true
+	}
+	if c.attr&attrReadonly != 0 {
+		return false
+	}
+	sh.drop(c)
+	base := sh.localBase()
+	for i, s := range slices.Backward(sh.saved) {
+
+		if s.slot != slot {
+			continue
+		}
+		if i >= base && !s.temp && sh.shopt&shLocalVarUnset == 0 || i >= base && !s.temp {
+			sh.put(slot, &cell{epoch: sh.epoch, attr: attrLocal})
+			return true
+		}
+		sh.put(slot, s.old)
+		sh.dropSaved(i)
+		return true
+	}
+	sh.put(slot, nil)
+	return true
+}
+
+// dropSaved forgets an entry of saved; calls that are running keep counting right.
+func (sh *interp) dropSaved(i int) {
+	sh.saved = slices.Delete(slices.Clone(sh.saved), i, i+1)
+	if sh.framesShared {
+		sh.frames, sh.framesShared = slices.Clone(sh.frames), false
+	}
+	for j := range sh.frames {
+		if sh.frames[j].saved > i {
+			sh.frames[j].saved--
+		}
+	}
+}
+
+// dynamic is a variable whose value is computed when it is read.
+type dynamic struct {
+	value func(sh *interp) string
+	list  func(sh *interp) []string // an array: all elements
+	set   func(sh *interp, s string)
+	setAt func(sh *interp, i int64, s string)
+	attr  attr
+	quiet bool // lists of variables do without
+}
+
+// dynamics are the special variables. A set of nil ignores assignments.
+func dynamics() map[string]*dynamic {
+	return map[string]*dynamic{
+		"RANDOM":  {quiet: true, value: (*interp).random, set: (*interp).seed, attr: attrInteger},
+		"SRANDOM": {quiet: true, value: func(*interp) string { return strconv.FormatUint(uint64(rand.Uint32()), 10) }, attr: attrInteger}, //nolint:gosec // Not for keys.
+		"SECONDS": {
+			quiet: true,
+			value: func(sh *interp) string { return strconv.FormatInt(sh.m.now().Unix()-sh.start, 10) },
+			set: func(sh *interp, s string) {
+				n, _ := strconv.ParseInt(s, 10, 64)
+				sh.start = sh.m.now().Unix() - n
+			},
+			attr: attrInteger,
+		},
+		"EPOCHSECONDS": {quiet: true, value: func(sh *interp) string { return strconv.FormatInt(sh.m.now().Unix(), 10) }},
+		"EPOCHREALTIME": {quiet: true, value: func(sh *interp) string {
+			t := sh.m.now()
+			return fmt.Sprintf("%d.%06d", t.Unix(), t.Nanosecond()/1000)
+		}},
+		"LINENO":        {quiet: true, value: func(sh *interp) string { return strconv.Itoa(sh.line) }},
+		"BASHPID":       {quiet: true, value: func(sh *interp) string { return strconv.Itoa(sh.process().PID) }, attr: attrInteger},
+		"BASH_SUBSHELL": {quiet: true, value: func(sh *interp) string { return strconv.Itoa(sh.subshell) }},
+		"BASH_COMMAND":  {quiet: true, value: (*interp).commandText},
+		"BASH_ARGV0":    {quiet: true, value: func(sh *interp) string { return sh.name }, set: func(sh *interp, s string) { sh.name = s }},
+		"HISTCMD":       {quiet: true, value: func(sh *interp) string { return strconv.Itoa(len(sh.history) + 1) }},
+		"SHELLOPTS":     {value: (*interp).shellOpts, attr: attrReadonly},
+		"BASHOPTS":      {value: (*interp).bashOpts, attr: attrReadonly},
+		"_":             {value: func(sh *interp) string { return sh.lastArg }, set: func(*interp, string) {}},
+		"FUNCNAME":      {quiet: true, list: (*interp).funcNames},
+		"BASH_SOURCE":   {list: (*interp).sources},
+		"BASH_LINENO":   {list: (*interp).callLines},
+		"BASH_ARGC":     {list: (*interp).argCounts},
+		"BASH_ARGV":     {list: (*interp).argValues},
+		"PIPESTATUS": {
+			list: func(sh *interp) []string {
+				list := make([]string, len(sh.pipeStatus))
+				for i, s := range sh.pipeStatus {
+					list[i] = strconv.Itoa(s)
+				}
+				return list
+			},
+			setAt: func(*interp, int64, string) {},
+		},
+		"DIRSTACK": {list: (*interp).dirs},
+		"GROUPS": {list: func(sh *interp) []string {
+			list := []string{strconv.Itoa(int(sh.cred.GID))}
+			for _, g := range sh.cred.Groups {
+				if g != sh.cred.GID {
+					list = append(list, strconv.Itoa(int(g)))
+				}
+			}
+			return list
+		}},
+	}
+}
+
+func (d *dynamic) first(sh *interp) string {
+	if l := d.list(sh); len(l) > 0 {
+		return l[0]
+	}
+	return ""
+}
+
+// assignDynamic gives a computed variable a value.
+func (sh *interp) assignDynamic(slot int, c *cell, s string, more bool) {
+	if more {
+		s = sh.text(c) + s
+	}
+	if c.dyn.set != nil {
+		if c.dyn.attr&attrInteger != 0 {
+			n, _ := sh.arithText(s)
+			s = strconv.FormatInt(n, 10)
+		}
+		c.dyn.set(sh, s)
+		return
+	}
+	if c.dyn.list == nil && c.dyn.attr&attrReadonly != 0 {
+		sh.readonlyError(slot)
+	}
+}
+
+// randState is bash's generator, so that RANDOM=n gives the same numbers.
+type randState struct {
+	seed uint32
+	last uint32
+}
+
+func (r *randState) next() uint32 {
+	ret := r.seed
+	if ret == 0 {
+		ret = 123459876
+	}
+	h := int64(ret / 127773)
+	l := int64(ret) - 127773*h
+	t := 16807*l - 2836*h
+	if t < 0 {
+		t += 0x7fffffff
+	}
+	r.seed = uint32(t)
+	return (r.seed>>16 ^ r.seed&65535) & 32767
+}
+
+func (sh *interp) random() string {
+	if sh.rand == nil {
+		sh.rand = &randState{seed: sh.m.newRand().Uint32()}
+	}
+	n := sh.rand.next()
+	for n == sh.rand.last {
+		n = sh.rand.next()
+	}
+	sh.rand.last = n
+	return strconv.Itoa(int(n))
+}
+
+func (sh *interp) seed(s string) {
+	n, _ := strconv.ParseInt(s, 10, 64)
+	sh.rand = &randState{seed: uint32(n)}
+}
+
+func (sh *interp) shellOpts() string {
+	var list []string
+	for _, o := range setOptions {
+		if sh.opt&o.bit != 0 {
+			list = append(list, o.name)
+		}
+	}
+	return strings.Join(list, ":")
+}
+
+func (sh *interp) bashOpts() string {
+	var list []string
+	for i, n := range shoptNames {
+		if sh.shopt&(1<<i) != 0 {
+			list = append(list, n)
+		}
+	}
+	return strings.Join(list, ":")
+}
+
+func (sh *interp) commandText() string {
+	if sh.debugText != nil {
+		return sh.debugText()
+	}
+	if sh.current == nil {
+		return ""
+	}
+	return sh.current.text()
+}
+
+// funcNames is FUNCNAME: the innermost call first.
+func (sh *interp) funcNames() []string {
+	if !sh.inFunction() {
+		return nil
+	}
+	list := make([]string, 0, len(sh.frames)+1)
+	for _, v := range slices.Backward(sh.frames) {
+		list = append(list, v.name)
+	}
+	if sh.script != "" {
+		list = append(list, "main")
+	}
+	return list
+}
+
+func (sh *interp) inFunction() bool { return len(sh.frames) > 0 }
+
+func (sh *interp) sources() []string {
+	list := make([]string, 0, len(sh.frames)+1)
+	for _, v := range slices.Backward(sh.frames) {
+		list = append(list, v.source)
+	}
+	if sh.script != "" {
+		list = append(list, sh.script)
+	}
+	return list
+}
+
+func (sh *interp) callLines() []string {
+	list := make([]string, 0, len(sh.frames)+1)
+	for _, v := range slices.Backward(sh.frames) {
+		list = append(list, strconv.Itoa(v.line))
+	}
+	if sh.script != "" {
+		list = append(list, "0")
+	}
+	return list
+}
+
+func (sh *interp) argCounts() []string {
+	if sh.shopt&shExtDebug == 0 {
+		return nil
+	}
+	var list []string
+	for _, v := range slices.Backward(sh.frames) {
+		list = append(list, strconv.Itoa(len(v.args)))
+	}
+	return list
+}
+
+func (sh *interp) argValues() []string {
+	if sh.shopt&shExtDebug == 0 {
+		return nil
+	}
+	var list []string
+	for _, v := range slices.Backward(sh.frames) {
+		args := v.args
+		for _, arg := range slices.Backward(args) {
+			list = append(list, arg)
+		}
+	}
+	return list
+}
+
+// bytewise reports whether characters are bytes: the locale is C. Without one they are UTF-8.
+func (sh *interp) bytewise() bool {
+	for _, slot := range [...]int{slotLCALL, slotLCCTYPE, slotLANG} {
+		if s := sh.get(slot); s != "" {
+			return s == "C" || s == "POSIX"
+		}
+	}
+	return false
+}
+
+// locale returns the locale of LC_ALL, LC_CTYPE and LANG.
+func (sh *interp) locale() char.Locale { return char.Locale{Bytes: sh.bytewise()} }
+
+// encoded returns the character with a number, as \u and \U write it.
+func (sh *interp) encoded(v uint32) []byte { return sh.locale().Encode(v) }
+
+// runeCount counts characters; a byte that belongs to none counts as one.
+func (sh *interp) runeCount(s string) int {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			if sh.bytewise() {
+				break
+			}
+			return utf8.RuneCountInString(s)
+		}
+	}
+	return len(s)
+}
+
+// quoteShell quotes as ${x@Q} does.
+func (sh *interp) quoteShell(s string) string { return quote.Shell(sh.locale(), s) }
