@@ -15,5 +15,6 @@ go vet -tags kube,agent ./cmd/agent-sandbox/... ./internal/cli/...
 say "tests of the packages that drive nothing"
 mapfile -t packages < <(pure_packages)
 go test -vet=off -timeout 10m "${packages[@]}"
+go test -vet=off -short ./test/docs
 build/scripts/lint.sh changed
 say "the check took $SECONDS s"

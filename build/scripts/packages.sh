@@ -5,7 +5,7 @@
 module=github.com/seed434b0696/agent-sandbox
 
 # What drives built programs on this machine. The tests of the house itself drive nothing.
-driving='^test/e2e/'
+driving='^test/(e2e/|docs$)'
 undriving='^test/e2e/(house|model|virtual|broker)$'
 # What needs a container engine for most of its tests.
 engine='^(backend/docker(/|$)|internal/(engine|persist)(/|$)|test/e2e/(docker|kept|persist)$)'
