@@ -28,6 +28,7 @@ type Conn struct {
 	mu       sync.Mutex
 	change   sync.Cond // a stream came, the end came, or there is room
 	stream   io.ReadWriteCloser
+	muted    io.ReadWriteCloser // the last stream to which a write failed
 	in       *inbound
 	err      error         // of the end
 	ending   bool          // the end is to be told
@@ -199,7 +200,7 @@ func (c *Conn) flush() {
 			return
 		}
 		if _, err := stream.Write(frame); err != nil {
-			c.lost(stream, err)
+			c.mute(stream, err)
 			return
 		}
 		if last {
@@ -209,12 +210,26 @@ func (c *Conn) flush() {
 	}
 }
 
+// mute stops writing to a stream whose write failed. The other end may have closed the connection and said so before: the
+// frames that it sent are still read, until the stream's end or for readTime.
+func (c *Conn) mute(stream io.ReadWriteCloser, why error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stream == stream {
+		c.muted = stream
+		time.AfterFunc(readTime, func() { c.lost(stream, why) })
+	}
+}
+
+// readTime is how long a stream is still read after a write to it failed.
+const readTime = 250 * time.Millisecond
+
 // pick takes the next frame to write; nil: there is none, or nothing to write it to.
 func (c *Conn) pick() (stream io.ReadWriteCloser, frame []byte, last bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.stream == nil || c.err != nil:
+	case c.stream == nil || c.stream == c.muted || c.err != nil:
 		return nil, nil, false
 	case c.due:
 		c.due, c.told = false, c.received
