@@ -6,10 +6,12 @@ import (
 	"os"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/seed434b0696/agent-sandbox/agent/message"
 	"github.com/seed434b0696/agent-sandbox/internal/agent/hook"
 	"github.com/seed434b0696/agent-sandbox/internal/agent/hook/interpreter"
+	"github.com/seed434b0696/agent-sandbox/test/deadline"
 	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
@@ -59,8 +61,12 @@ func inWorkers(tb testing.TB, l hook.Limits) *hook.Engine {
 	return newEngine(tb, hook.Options{Worker: workerProgram, Limits: l})
 }
 
+// newEngine returns an engine. Where the options have no time limit it is the usual one, as this machine needs it now.
 func newEngine(tb testing.TB, o hook.Options) *hook.Engine {
 	tb.Helper()
+	if o.Limits.Time == 0 {
+		o.Limits.Time = deadline.Scale(10 * time.Second)
+	}
 	e, err := hook.New(o)
 	if err != nil {
 		tb.Fatal(err)
