@@ -42,6 +42,11 @@ func Locate(dataDir, executable string) (string, error) {
 		}
 		return name, nil
 	}
+	return locateBeside(executable)
+}
+
+// locateBeside returns the sandbox-guest in the executable's directory, else the executable itself.
+func locateBeside(executable string) (string, error) {
 	beside := filepath.Join(filepath.Dir(executable), "sandbox-guest")
 	for _, name := range []string{beside, executable} {
 		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {

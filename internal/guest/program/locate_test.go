@@ -111,25 +111,22 @@ func TestExtractRefusesADirectoryOfOthers(t *testing.T) {
 	}
 }
 
-func TestLocateFallsBackToWhatLiesBeside(t *testing.T) {
-	if _, ok := Binary(); ok {
-		t.Skip("this build carries the guest, so nothing beside it is looked for")
-	}
+func Test_A_Build_Without_A_Guest_Uses_The_Program_Beside_It(t *testing.T) {
 	dir := t.TempDir()
 	guesttest.WriteProgram(t, dir, "agent-sandbox", "#!/bin/sh\n")
 	self := filepath.Join(dir, "agent-sandbox")
-	if got, err := Locate(dir, self); err != nil || got != self {
+	if got, err := locateBeside(self); err != nil || got != self {
 		t.Errorf("%q, %v, want the executable itself", got, err)
 	}
 	guesttest.WriteFile(t, dir, "sandbox-guest", "")
-	if got, err := Locate(dir, self); err != nil || got != self {
+	if got, err := locateBeside(self); err != nil || got != self {
 		t.Errorf("%q, %v, want no file that cannot be executed", got, err)
 	}
 	guesttest.WriteProgram(t, dir, "sandbox-guest", "#!/bin/sh\n")
-	if got, err := Locate(dir, self); err != nil || got != filepath.Join(dir, "sandbox-guest") {
+	if got, err := locateBeside(self); err != nil || got != filepath.Join(dir, "sandbox-guest") {
 		t.Errorf("%q, %v, want the one beside", got, err)
 	}
-	if _, err := Locate(dir, filepath.Join(dir, "none", "x")); sandbox.CodeOf(err) != sandbox.Unavailable {
+	if _, err := locateBeside(filepath.Join(dir, "none", "x")); sandbox.CodeOf(err) != sandbox.Unavailable {
 		t.Errorf("%v", err)
 	}
 }
