@@ -106,9 +106,9 @@ func (p *prepared) refuse() error {
 	case len(plan.Sockets) > 0:
 		return unsupported("filesystem.sockets", plan.Sockets[0]+" is on this host, and the pod is not", "")
 	case len(plan.Secrets) > 0:
-		return unsupported("secrets", "they are put into requests by the proxy of an allow-list, which a pod cannot be held to", "")
+		return unsupported("secrets", "the proxy of an allow-list inserts them, and a pod cannot be confined to it", "")
 	case plan.Network.Mode == sandbox.NetworkAllow:
-		return unsupported("network.allow", "a pod's network cannot be taken away, so nothing holds commands to the proxy",
+		return unsupported("network.allow", "a pod's network cannot be taken away, so commands could bypass the proxy",
 			"--network none leaves no socket, --network host the pod's own network; --backend docker has allow-lists")
 	case len(plan.Publish) > 0:
 		return unsupported("network.publish", "ports of pods are not published", "")

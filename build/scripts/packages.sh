@@ -4,9 +4,9 @@
 
 module=github.com/seed434b0696/agent-sandbox
 
-# What drives built programs on this machine. The tests of the house itself drive nothing.
+# What drives built programs on this machine, or counts memory and time, which the race detector multiplies.
 driving='^test/(e2e/|docs$)'
-undriving='^test/e2e/(house|model|virtual|broker)$'
+undriving='^test/e2e/(house|model|broker)$'
 # What needs a container engine for most of its tests.
 engine='^(backend/docker(/|$)|internal/(engine|persist)(/|$)|test/e2e/(docker|kept|persist)$)'
 # What asks the kernel of this machine for much: namespaces, mounts, filters, processes.
