@@ -2,15 +2,21 @@ package virtual
 
 import "github.com/seed434b0696/agent-sandbox/backend/virtual/workspace"
 
-// The types of package workspace, which an instance of this backend implements and returns.
 type (
-	Workspace    = workspace.Workspace
+	// Workspace is what an instance offers for its copy of the workspace.
+	Workspace = workspace.Workspace
+	// ApplyOptions choose what is applied; the zero value is everything.
 	ApplyOptions = workspace.ApplyOptions
-	Change       = workspace.Change
-	Applied      = workspace.Applied
-	Kept         = workspace.Kept
+	// Change is a path that commands created, changed or deleted.
+	Change = workspace.Change
+	// Applied reports what an apply did.
+	Applied = workspace.Applied
+	// Kept is a change that was not applied.
+	Kept = workspace.Kept
+	// PatchOptions choose what is shown; the zero value is everything.
 	PatchOptions = workspace.PatchOptions
-	Patched      = workspace.Patched
+	// Patched is a change beside what the host has now.
+	Patched = workspace.Patched
 )
 
 // The operations that the keeper of a sandbox answers.

@@ -1,12 +1,13 @@
 package guest
 
 import (
+	"os"
 	"testing"
 
 	"github.com/seed434b0696/agent-sandbox/internal/guest/guesttest"
 )
 
-func TestMain(m *testing.M) { guesttest.Run(m) }
+func TestMain(m *testing.M) { os.Exit(guesttest.Run(m)) }
 
 func TestServesOnlyAsGuest(t *testing.T) {
 	for _, row := range []struct {

@@ -12,8 +12,6 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 )
 
-var errBadFd = syscall.EBADF
-
 // readOptions are those of the read builtin.
 type readOptions struct {
 	raw     bool

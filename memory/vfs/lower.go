@@ -473,41 +473,41 @@ type layerFile struct {
 }
 
 // file returns l's file, which done takes back.
-func (y *Layer) file(l *lowerFile) (*layerFile, syscall.Errno) {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	if y.closed {
+func (l *Layer) file(lf *lowerFile) (*layerFile, syscall.Errno) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
 		return nil, syscall.EIO
 	}
-	if f := y.files[l]; f != nil {
+	if f := l.files[lf]; f != nil {
 		f.refs++
-		if last := len(y.recent) - 1; y.recent[last] != l {
-			y.recent = append(slices.DeleteFunc(y.recent, func(k *lowerFile) bool { return k == l }), l)
+		if last := len(l.recent) - 1; l.recent[last] != lf {
+			l.recent = append(slices.DeleteFunc(l.recent, func(k *lowerFile) bool { return k == lf }), lf)
 		}
 		return f, 0
 	}
-	f, e := y.open(l)
+	f, e := l.open(lf)
 	if e != 0 {
 		return nil, e
 	}
-	if len(y.recent) == layerFiles {
-		y.drop(y.recent[0])
-		y.recent = slices.Delete(y.recent, 0, 1)
+	if len(l.recent) == layerFiles {
+		l.drop(l.recent[0])
+		l.recent = slices.Delete(l.recent, 0, 1)
 	}
 	f.refs = 1
-	y.files[l] = f
-	y.recent = append(y.recent, l)
+	l.files[lf] = f
+	l.recent = append(l.recent, lf)
 	return f, 0
 }
 
 // open opens l's file and checks that it is still the one that was described.
-func (y *Layer) open(l *lowerFile) (*layerFile, syscall.Errno) {
-	file, err := y.fsys.Open(l.origin.path())
+func (l *Layer) open(lf *lowerFile) (*layerFile, syscall.Errno) {
+	file, err := l.fsys.Open(lf.origin.path())
 	if err != nil {
 		return nil, lowerErrno(err)
 	}
 	info, err := file.Stat()
-	if err == nil && (!info.Mode().IsRegular() || newStamp(info.ModTime()) != l.mtime) {
+	if err == nil && (!info.Mode().IsRegular() || newStamp(info.ModTime()) != lf.mtime) {
 		_ = file.Close()
 		return nil, syscall.ESTALE
 	}
@@ -517,7 +517,7 @@ func (y *Layer) open(l *lowerFile) (*layerFile, syscall.Errno) {
 	// What can be read only from its beginning, as in a zip, is read at once.
 	var data []byte
 	if err == nil {
-		data, err = io.ReadAll(io.LimitReader(file, l.size))
+		data, err = io.ReadAll(io.LimitReader(file, lf.size))
 	}
 	if err != nil {
 		_ = file.Close()
@@ -526,18 +526,18 @@ func (y *Layer) open(l *lowerFile) (*layerFile, syscall.Errno) {
 	return &layerFile{file: file, at: bytes.NewReader(data)}, 0
 }
 
-func (y *Layer) done(f *layerFile) {
-	y.mu.Lock()
-	defer y.mu.Unlock()
+func (l *Layer) done(f *layerFile) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if f.refs--; f.refs == 0 && f.old {
 		_ = f.file.Close()
 	}
 }
 
 // drop forgets a file; the caller holds mu and takes it out of recent.
-func (y *Layer) drop(l *lowerFile) {
-	f := y.files[l]
-	delete(y.files, l)
+func (l *Layer) drop(lf *lowerFile) {
+	f := l.files[lf]
+	delete(l.files, lf)
 	if f.old = true; f.refs == 0 {
 		_ = f.file.Close()
 	}

@@ -3,7 +3,6 @@ package vfs
 import (
 	"context"
 	"io/fs"
-	"path"
 	pathpkg "path"
 	"strings"
 	"syscall"
@@ -299,7 +298,7 @@ func Minor(dev uint64) uint32 { return uint32(dev&0xff | dev>>12&^0xff) }
 // info describes n; the caller holds the lock of its content.
 func (n *inode) info(name string) Info {
 	i := Info{
-		Name: path.Base(name), Ino: n.ino, Mode: fileMode(n.mode), Nlink: int(n.nlink), UID: n.uid, GID: n.gid,
+		Name: pathpkg.Base(name), Ino: n.ino, Mode: fileMode(n.mode), Nlink: int(n.nlink), UID: n.uid, GID: n.gid,
 		Size: n.size, Rdev: n.rdev, Atime: n.atime.time(), Mtime: n.mtime.time(), Ctime: n.ctime.time(),
 	}
 	switch n.mode & sIFMT {

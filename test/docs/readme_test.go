@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -138,7 +139,7 @@ func Test_Pages_Show_What_Their_Commands_Print(t *testing.T) {
 		t.Skipf("sandboxes cannot run here:\n%s", out)
 	}
 	t.Cleanup(func() {
-		cmd := exec.Command(filepath.Join(programs, "agent-sandbox"), "destroy", "work")
+		cmd := exec.CommandContext(context.WithoutCancel(t.Context()), filepath.Join(programs, "agent-sandbox"), "destroy", "work")
 		cmd.Env = []string{"HOME=" + home, "PATH=/usr/bin:/bin"}
 		_ = cmd.Run() // the session has destroyed it
 	})

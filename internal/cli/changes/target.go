@@ -91,8 +91,8 @@ func (s *selection) isSandbox(a *console.App, name string) (bool, error) {
 	if s.at != (inventory.Place{}) {
 		return true, nil
 	}
-	if persist.CheckName(name) != nil {
-		return false, nil
+	if err := persist.CheckName(name); err != nil {
+		return false, nil //nolint:nilerr // such a name is not that of a sandbox
 	}
 	h, err := host.LocateHome(a)
 	if err != nil {

@@ -55,7 +55,7 @@ func initRepository(ctx context.Context, a *console.App, dir, baseTag string, fo
 	}
 	defer release()
 	if force {
-		if err := destroyRepo(ctx, a, h, r); err != nil {
+		if err := destroyRepo(ctx, h, r); err != nil {
 			return err
 		}
 	}
@@ -92,7 +92,7 @@ func trustRecipe(h host.Host, r repo.Repo) error {
 }
 
 // destroyRepo destroys the sandboxes of a repository: its own and those of its branches.
-func destroyRepo(ctx context.Context, a *console.App, h host.Host, r repo.Repo) error {
+func destroyRepo(ctx context.Context, h host.Host, r repo.Repo) error {
 	d, err := inventory.NewDriver(host.Docker, h)
 	if err != nil {
 		return err

@@ -1,3 +1,5 @@
+//go:build memory || agent
+
 package run
 
 import "golang.org/x/sys/unix"

@@ -34,12 +34,12 @@ type linked struct {
 }
 
 // start runs argv inside with descriptors 3 and 4, and no input.
-func start(b *guesttest.Box, t *testing.T, argv ...string) *linked {
+func start(t *testing.T, b *guesttest.Box, argv ...string) *linked {
 	t.Helper()
-	return startWith(b, t, nil, argv...)
+	return startWith(t, b, nil, argv...)
 }
 
-func startWith(b *guesttest.Box, t *testing.T, stdin *os.File, argv ...string) *linked {
+func startWith(t *testing.T, b *guesttest.Box, stdin *os.File, argv ...string) *linked {
 	t.Helper()
 	l := &linked{}
 	proxy, inProxy, err := NewProxyLink()
@@ -108,7 +108,7 @@ func greet(l net.Listener) {
 const fetch = `exec 9<>/dev/tcp/127.0.0.1/3128; cat <&9`
 
 func TestInitNetGivesTheHostTheListener(t *testing.T) {
-	l := start(guesttest.NewBox(t), t, layout.Program, "init", "--net", "3", "--ports", "4", "--", "/bin/bash", "-c", fetch)
+	l := start(t, guesttest.NewBox(t), layout.Program, "init", "--net", "3", "--ports", "4", "--", "/bin/bash", "-c", fetch)
 	listener := l.listener(t)
 	if got := listener.Addr().String(); got != ProxyAddr {
 		t.Errorf("the listener is at %s", got)
@@ -123,7 +123,7 @@ func TestInitNetGivesTheHostTheListener(t *testing.T) {
 }
 
 func TestInitNetStartsNothingThatWasNotConfirmed(t *testing.T) {
-	l := start(guesttest.NewBox(t), t, layout.Program, "init", "--net", "3", "--", "/bin/echo", "started")
+	l := start(t, guesttest.NewBox(t), layout.Program, "init", "--net", "3", "--", "/bin/echo", "started")
 	l.listener(t)
 	if err := l.proxy.Close(); err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func TestInitNetStartsNothingThatWasNotConfirmed(t *testing.T) {
 }
 
 func TestTheNetworkIsClosedWhenTheHostLetsGo(t *testing.T) {
-	l := start(guesttest.NewBox(t), t, layout.Program, "init", "--net", "3", "--", "/bin/bash", "-c", fetch)
+	l := start(t, guesttest.NewBox(t), layout.Program, "init", "--net", "3", "--", "/bin/bash", "-c", fetch)
 	// As when our process dies: nobody else has the socket.
 	if err := l.listener(t).Close(); err != nil {
 		t.Fatal(err)
@@ -150,7 +150,7 @@ func TestTheNetworkIsClosedWhenTheHostLetsGo(t *testing.T) {
 
 func TestInitLeavesTheCommandNothingOfOurs(t *testing.T) {
 	const look = `ls -l /proc/self/fd; echo children: $(cat /proc/$$/task/$$/children); cat /proc/$$/cmdline | tr '\0' ' '`
-	l := start(guesttest.NewBox(t), t, layout.Program, "init", "--net", "3", "--ports", "4", "--", "/bin/bash", "-c", look+"; true")
+	l := start(t, guesttest.NewBox(t), layout.Program, "init", "--net", "3", "--ports", "4", "--", "/bin/bash", "-c", look+"; true")
 	l.listener(t)
 	if err := l.proxy.Confirm(t.Context()); err != nil {
 		t.Fatal(err)
@@ -214,7 +214,7 @@ func serving(t *testing.T, addresses ...string) (l *linked, stop func()) {
 		t.Fatal(err)
 	}
 	args := append([]string{layout.Program, "init", "--ports", "4", "--", "/usr/bin/python3", "-c", server}, addresses...)
-	l = startWith(b, t, r, args...)
+	l = startWith(t, b, r, args...)
 	_ = r.Close()
 	if _, err := io.ReadFull(l.stdout, make([]byte, len("ready\n"))); err != nil {
 		t.Fatalf("%v\n%s", err, l.stderr.String())
@@ -305,7 +305,7 @@ exec /usr/bin/python3 -c "$0" 127.0.0.1`
 	}
 	defer w.Close()
 	// The ports' process has to be deaf before it is called.
-	l := startWith(b, t, r, layout.Program, "init", "--ports", "4", "--", "/bin/bash", "-c", `read; `+script, server)
+	l := startWith(t, b, r, layout.Program, "init", "--ports", "4", "--", "/bin/bash", "-c", `read; `+script, server)
 	_ = r.Close()
 	if _, err := l.ports.Dial(t.Context(), 8000); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Fatalf("before anybody listens: %v\n%s", err, l.stderr.String())
@@ -331,7 +331,7 @@ func TestPortsAreOutOfReachWhenTheCommandStarts(t *testing.T) {
 	for range 20 {
 		b := guesttest.NewBox(t)
 		b.Add("--cap-drop", "ALL") // root's are enough
-		l := start(b, t, layout.Program, "init", "--ports", "4", "--", "/bin/sh", "-c", reach)
+		l := start(t, b, layout.Program, "init", "--ports", "4", "--", "/bin/sh", "-c", reach)
 		if out, code := l.finish(t); code != 0 || out != "tried\n" || !strings.Contains(l.stderr.String(), "ermission denied") {
 			t.Fatalf("status %d, %q\n%s", code, out, l.stderr.String())
 		}
@@ -437,7 +437,7 @@ func TestListenersThatAreNotWhatWasAskedForAreRefused(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			before := openFiles(t)
-			l := start(guesttest.NewBox(t), t, "/usr/bin/python3", "-c", hostilePython+row.script)
+			l := start(t, guesttest.NewBox(t), "/usr/bin/python3", "-c", hostilePython+row.script)
 			got, err := l.proxy.Listener(t.Context())
 			out, code := l.finish(t)
 			if code != 0 {
@@ -501,7 +501,7 @@ func TestConnectionsThatAreNotWhatWasAskedForAreRefused(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			before := openFiles(t)
-			l := start(guesttest.NewBox(t), t, "/usr/bin/python3", "-c", hostilePython+row.script+"\nhost.recv(1)")
+			l := start(t, guesttest.NewBox(t), "/usr/bin/python3", "-c", hostilePython+row.script+"\nhost.recv(1)")
 			c, err := l.ports.Dial(t.Context(), 8000)
 			_ = l.proxy.Close() // for which it waits, so that its sockets are there until now
 			out, code := l.finish(t)
@@ -540,7 +540,7 @@ sys.stdin.read()
 		t.Fatal(err)
 	}
 	defer w.Close()
-	l := startWith(guesttest.NewBox(t), t, r, "/usr/bin/python3", "-c", hostilePython+script)
+	l := startWith(t, guesttest.NewBox(t), r, "/usr/bin/python3", "-c", hostilePython+script)
 	_ = r.Close()
 	listener := l.listener(t)
 	if err := l.proxy.Confirm(t.Context()); err != nil {

@@ -1,9 +1,10 @@
 package guestnet
 
 import (
+	"os"
 	"testing"
 
 	"github.com/seed434b0696/agent-sandbox/internal/guest/guesttest"
 )
 
-func TestMain(m *testing.M) { guesttest.Run(m) }
+func TestMain(m *testing.M) { os.Exit(guesttest.Run(m)) }

@@ -22,13 +22,13 @@ var built struct {
 	err  error
 }
 
-// Run runs the tests of a package that calls [guestProgram], removes the program, and exits. It is for TestMain.
-func Run(m *testing.M) {
+// Run runs the tests of a package that calls [Program], removes the program, and returns the exit status. It is for TestMain.
+func Run(m *testing.M) int {
 	code := m.Run()
 	if built.dir != "" {
 		_ = os.RemoveAll(built.dir)
 	}
-	os.Exit(code)
+	return code
 }
 
 // Program returns the guest as it is released, where every user can execute it. TestMain must call [Run].

@@ -38,7 +38,7 @@ func Run(p process.Process, args []string) int {
 	if err != nil {
 		return p.Fail(process.ExitNotExecutable, err.Error())
 	}
-	command, kind := ruleFor(p, name, exe)
+	command, kind := ruleFor(name, exe)
 	if kind != noRule {
 		return apply(p, command, kind, args)
 	}
@@ -50,7 +50,7 @@ func Run(p process.Process, args []string) int {
 
 // ruleFor is steps 1, 2 and 4 of the order that the layout describes; a shared
 // target comes before 4.
-func ruleFor(p process.Process, name, exe string) (string, ruleKind) {
+func ruleFor(name, exe string) (string, ruleKind) {
 	if kind := ruleOf(name); kind != noRule {
 		return name, kind
 	}

@@ -30,7 +30,7 @@ func IsPrintable(r rune) bool {
 // Digits reads at most width digits of a base up to 36, upper or lower case. It returns their value and number.
 func Digits(s string, width int, base uint64) (v uint64, n int) {
 	for n < width && n < len(s) {
-		d := uint64(base)
+		d := base
 		switch c := s[n]; {
 		case c >= '0' && c <= '9':
 			d = uint64(c - '0')

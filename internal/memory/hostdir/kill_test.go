@@ -157,7 +157,7 @@ func killRound(t *testing.T, after time.Duration) (kills, pending int, took time
 	journal := filepath.Join(dir, "..", "journal")
 	before(t, dir)
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), applyHelper+"="+dir+"::"+journal)
+	cmd.Env = append(os.Environ(), applyHelper+"="+dir+"::"+journal, "GORACE=atexit_sleep_ms=0")
 	begin := time.Now()
 	must(t, cmd.Start())
 	timer := time.AfterFunc(after, func() { _ = cmd.Process.Kill() })

@@ -11,6 +11,7 @@ import (
 // Flags say how a text is compiled.
 type Flags uint8
 
+// The flags.
 const (
 	Ext      Flags = 1 << iota // extended patterns such as @(a|b), as under extglob
 	Fold                       // upper and lower case are the same

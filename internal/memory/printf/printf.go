@@ -9,16 +9,21 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/quote"
 )
 
-// Host is the shell in which printf runs.
-type Host interface {
-	// Warn writes a message of printf.
-	Warn(format string, args ...any)
+// Budget limits what printf may use.
+type Budget interface {
 	// Hold counts n bytes of output. False: give up.
 	Hold(n int) bool
 	// HasRoom reports whether a text of n bytes may be made. False: give up.
 	HasRoom(n int) bool
 	// Spend takes n units of work. False: give up.
 	Spend(n int) bool
+}
+
+// Host is the shell in which printf runs.
+type Host interface {
+	// Warn writes a message of printf.
+	Warn(format string, args ...any)
+	Budget
 	// Locale returns the locale of arguments.
 	Locale() char.Locale
 	// Time formats a time for %(format)T: -1 is now, -2 the start of the shell, others are seconds since 1970.

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "agent-sandbox-kept-")
 		if err == nil {
-			defer os.RemoveAll(dir)
+			defer func() { _ = os.RemoveAll(dir) }()
 			err = programs.Install(context.Background(), dir, programs.Command, programs.CommandInMemory)
 		}
 		if err != nil {

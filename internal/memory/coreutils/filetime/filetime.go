@@ -10,6 +10,7 @@ import (
 // Kind is one of the times of a file.
 type Kind uint8
 
+// The times of a file.
 const (
 	Modify Kind = iota // of the content
 	Access             // of the last reading

@@ -9,6 +9,7 @@ import (
 // Flags change how a pattern matches.
 type Flags uint8
 
+// The flags.
 const (
 	Path       Flags = 1 << iota // * and ? do not match a slash
 	globPeriod                   // a dot at the start has to be matched by a dot

@@ -2,5 +2,5 @@
 
 package programtest
 
-// Raced: see race.go.
+// Raced reports whether this is the run under the race detector.
 const Raced = false

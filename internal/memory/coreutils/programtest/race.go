@@ -2,6 +2,6 @@
 
 package programtest
 
-// Raced says that this is the run under the race detector: rows run here alone, because what the real programs do is no
+// Raced reports whether this is the run under the race detector: rows run here alone, because what the real programs do is no
 // different in it, and takes most of the time. They are compared in the run without.
 const Raced = true

@@ -48,6 +48,7 @@ type Row struct {
 // Looseness is what may differ.
 type Looseness uint8
 
+// The ways to be loose.
 const (
 	AnyOrder     Looseness = 1 << iota // lines of output: the order in which a directory is read
 	NoTimes                            // of the tree

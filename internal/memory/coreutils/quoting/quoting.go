@@ -45,6 +45,7 @@ func CName(s string) string {
 // Style is a way to write a name that may hold anything.
 type Style uint8
 
+// The styles, in the order of GNU ls.
 const (
 	Literal    Style = iota // as it is
 	quoteShell              // only where a shell would not read it back

@@ -241,9 +241,9 @@ func runHere(t *testing.T, row Row) realResult {
 
 func mustDir(t *testing.T, tree *vfs.FS, path string) {
 	t.Helper()
-	at := ""
-	for part := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
-		at += "/" + part
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	for n := range parts {
+		at := "/" + strings.Join(parts[:n+1], "/")
 		if _, err := tree.Stat(vfs.Cred{}, at); err != nil {
 			if err := tree.Mkdir(vfs.Cred{}, at, 0o755); err != nil {
 				t.Fatal(err)
