@@ -242,20 +242,20 @@ func agentProgram(a *console.App, name string) (args, dirs []string, err error) 
 	if other, ok := programs[name]; ok {
 		name = other
 	}
-	found, err := lookPath(a, name)
+	found, err := lookPath(name)
 	if err != nil {
 		return nil, nil, sandbox.Errorf(sandbox.NotFound, "%s is not installed on this host", name).
 			WithHint("install it, or take a backend whose image has it: --backend docker")
 	}
 	dirs = []string{filepath.Dir(found)}
-	if node, err := lookPath(a, "node"); err == nil && isScript(found) {
+	if node, err := lookPath("node"); err == nil && isScript(found) {
 		return []string{node, found}, append(dirs, filepath.Dir(node)), nil
 	}
 	return []string{found}, dirs, nil
 }
 
 // lookPath finds a program in the PATH of this process, and what it is a link to.
-func lookPath(a *console.App, name string) (string, error) {
+func lookPath(name string) (string, error) {
 	found, err := exec.LookPath(name)
 	if err != nil {
 		return "", err
