@@ -156,6 +156,15 @@ func (c Code) Exit() int {
 	}
 }
 
+// endedBy gives err the code Timeout or Canceled when it came about because the caller's ctx ended: whatever waited at that
+// moment, such as a guest that was still starting, is not what failed.
+func endedBy(ctx context.Context, err error) error {
+	if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {
+		return &Error{Code: CodeOf(ended), Err: err}
+	}
+	return err
+}
+
 // wrap puts op, backend and id on err, once.
 func wrap(err error, op, backend, id string) error {
 	if err == nil {

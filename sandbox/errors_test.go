@@ -98,3 +98,25 @@ func TestExitStatusesOfCodes(t *testing.T) {
 		}
 	}
 }
+
+func Test_An_Error_Of_The_Callers_Context_Has_Its_Code(t *testing.T) {
+	late, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	waited := Errorf(Unavailable, "the guest did not answer: %w", context.DeadlineExceeded)
+	for _, row := range []struct {
+		ctx  context.Context
+		err  error
+		want Code
+	}{
+		{late, waited, Timeout},
+		{t.Context(), waited, Unavailable}, // a time limit of the driver's own
+		{late, Errorf(NotFound, "no such program"), NotFound},
+	} {
+		if got := CodeOf(wrap(endedBy(row.ctx, row.err), "start", "bwrap", "")); got != row.want {
+			t.Errorf("%v: %s, want %s", row.err, got, row.want)
+		}
+	}
+	if err := wrap(endedBy(late, waited), "start", "bwrap", ""); !errors.Is(err, context.DeadlineExceeded) || err.Error() != "bwrap: start: the guest did not answer: context deadline exceeded" {
+		t.Errorf("%v", err)
+	}
+}

@@ -137,7 +137,7 @@ func (s *Sandbox) Start(ctx context.Context, cmd Cmd, stdio Stdio) (*Running, er
 	p, err := s.instance.Start(r.ctx, cmd, stdio)
 	if err != nil {
 		r.cancel()
-		return nil, s.wrap(err, "start")
+		return nil, s.wrap(endedBy(ctx, err), "start")
 	}
 	r.process = p
 	return r, nil
