@@ -73,6 +73,9 @@ func (g *Guard) Serve(l *Listener, events ...Event) {
 	var fds []unix.PollFd
 	asked := int32(l.file.Fd())
 	for !g.ended {
+		if g.sweep.isDue() { // also while calls keep coming
+			g.inspect()
+		}
 		fds = append(fds[:0], unix.PollFd{Fd: asked, Events: unix.POLLIN})
 		for _, e := range g.events {
 			fds = append(fds, unix.PollFd{Fd: int32(e.FD), Events: unix.POLLIN})
@@ -324,6 +327,9 @@ func (g *Guard) decideMove(from, to entry) error {
 	// made there is checked entry by entry, and so mv(1) does when it hears this.
 	return g.deny(opRename, to.String(), unix.EXDEV)
 }
+
+// Inspect reports guarded names that are there now and were not. It is for events to call.
+func (g *Guard) Inspect() { g.inspect() }
 
 // inspect reports guarded names that are there now.
 func (g *Guard) inspect() {

@@ -14,7 +14,7 @@ const sweepAfter = 20 * time.Millisecond
 
 // stillAtWork is how long the thread of a call that was let through may take to
 // carry it out, on a busy machine.
-const stillAtWork = 250 * time.Millisecond
+const stillAtWork = 2 * time.Second
 
 // sweeper looks whether guarded names are there in spite of the guard: a thread
 // that changes a path between our look at it and the kernel's can get past us
@@ -62,6 +62,9 @@ func (s *sweeper) wait() int {
 	}
 	return max(0, int((sweepAfter-time.Since(s.looked)).Milliseconds())+1)
 }
+
+// isDue reports whether the names have to be looked at now.
+func (s *sweeper) isDue() bool { return !s.since.IsZero() && time.Since(s.looked) >= sweepAfter }
 
 // look returns the guarded names that are there now and were free.
 // raced are those that came after a call was let through: the sandbox can have

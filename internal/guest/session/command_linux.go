@@ -75,6 +75,11 @@ func (c *command) finish() {
 	if c.input != nil {
 		_ = c.input.Close()
 	}
+	// What the command made past the guard is found before its end is told: the host may remove the container then.
+	if !c.runners.inspect() {
+		<-c.kill // the sandbox ends
+		return
+	}
 	code, signal := c.exit()
 	_ = c.out.last(frameExit, exitFrame(code, signal)) // the host is gone otherwise
 	go c.handBack()

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -23,10 +24,15 @@ type guarding struct {
 	guard  *guard.Guard
 	forks  chan fork
 	stop   int           // eventfd; written to end serving
+	look   int           // eventfd; written to have the guard look at once
 	served chan struct{} // closed when nobody answers any more
 	told   chan guard.Refusal
 	fallen chan string // why the sandbox has to end; one at most
 	reason chan string // the same, when nothing runs any more
+
+	mu      sync.Mutex
+	waiting []chan struct{} // closed when the guard has looked
+	raced   bool            // a command made a guarded name
 }
 
 // fork asks the thread that carries the programs for a process.
@@ -72,12 +78,17 @@ func (s *supervisor) guard(rules guard.Rules, deny seccomp.DenyOptions) (tell, e
 	if g.stop, err = unix.Eventfd(0, unix.EFD_CLOEXEC); err != nil {
 		return nil, err
 	}
+	if g.look, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+		_ = unix.Close(g.stop)
+		return nil, err
+	}
 	// The host's handler of core dumps gets none (core(5)); a limit that is lower already does not matter.
 	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1})
 	ready := make(chan error)
 	go g.carry(denied, asks, ready)
 	if err := <-ready; err != nil {
 		_ = unix.Close(g.stop)
+		_ = unix.Close(g.look)
 		return nil, sandbox.Errorf(sandbox.Unavailable, "the guard inside cannot be installed: %w", err).
 			WithHint("the container's seccomp profile has to allow seccomp(2) and prctl(2)")
 	}
@@ -85,6 +96,7 @@ func (s *supervisor) guard(rules guard.Rules, deny seccomp.DenyOptions) (tell, e
 	s.guarded = g
 	s.mu.Unlock()
 	s.runners.through(g.fork)
+	s.runners.inspectWith(g.inspect)
 	go s.await(g)
 	return func(ctx context.Context, a *asked) { s.tell(ctx, g, a) }, nil
 }
@@ -109,7 +121,41 @@ func (g *guarding) carry(denied, asks seccomp.Program, ready chan<- error) {
 
 func (g *guarding) serve(l *guard.Listener) {
 	defer close(g.served)
-	g.guard.Serve(l, guard.Event{FD: g.stop, Ready: func() bool { g.guard.End(); return false }})
+	g.guard.Serve(l,
+		guard.Event{FD: g.stop, Ready: func() bool { g.guard.End(); return false }},
+		guard.Event{FD: g.look, Ready: g.looked})
+}
+
+// inspect has the guard look at the guarded names, and returns when it has. It reports whether no command ever made one.
+func (g *guarding) inspect() bool {
+	done := make(chan struct{})
+	g.mu.Lock()
+	g.waiting = append(g.waiting, done)
+	g.mu.Unlock()
+	one := [8]byte{1}
+	_, _ = unix.Write(g.look, one[:]) // an eventfd takes it
+	select {
+	case <-done:
+	case <-g.served: // the last look was taken, or is
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return !g.raced
+}
+
+// looked runs on the guard's thread when somebody waits for a look.
+func (g *guarding) looked() bool {
+	var count [8]byte
+	_, _ = unix.Read(g.look, count[:])
+	g.mu.Lock()
+	waiting := g.waiting
+	g.waiting = nil
+	g.mu.Unlock()
+	g.guard.Inspect()
+	for _, done := range waiting {
+		close(done)
+	}
+	return true
 }
 
 func (g *guarding) fork(path string, line []string, attr *syscall.ProcAttr) (int, error) {
@@ -132,6 +178,9 @@ func (g *guarding) appeared(path string, raced bool) {
 	if !raced {
 		return
 	}
+	g.mu.Lock()
+	g.raced = true
+	g.mu.Unlock()
 	why := "it raced the guard to create " + path
 	to := path + ".refused-" + strconv.FormatInt(time.Now().UnixNano(), 10)
 	if err := os.Rename(path, to); err != nil {
@@ -206,4 +255,5 @@ func (s *supervisor) closeGuard() {
 	<-g.served
 	g.guard.Close()
 	_ = unix.Close(g.stop)
+	_ = unix.Close(g.look)
 }
