@@ -104,15 +104,19 @@ func Test_An_Error_Of_The_Callers_Context_Has_Its_Code(t *testing.T) {
 	defer cancel()
 	waited := Errorf(Unavailable, "the guest did not answer: %w", context.DeadlineExceeded)
 	for _, row := range []struct {
-		ctx  context.Context
+		late bool // the caller's deadline has passed
 		err  error
 		want Code
 	}{
-		{late, waited, Timeout},
-		{t.Context(), waited, Unavailable}, // a time limit of the driver's own
-		{late, Errorf(NotFound, "no such program"), NotFound},
+		{true, waited, Timeout},
+		{false, waited, Unavailable}, // a time limit of the driver's own
+		{true, Errorf(NotFound, "no such program"), NotFound},
 	} {
-		if got := CodeOf(wrap(endedBy(row.ctx, row.err), "start", "bwrap", "")); got != row.want {
+		ctx := t.Context()
+		if row.late {
+			ctx = late
+		}
+		if got := CodeOf(wrap(endedBy(ctx, row.err), "start", "bwrap", "")); got != row.want {
 			t.Errorf("%v: %s, want %s", row.err, got, row.want)
 		}
 	}
