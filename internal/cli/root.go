@@ -16,7 +16,7 @@ func newRoot(a *console.App) *cobra.Command {
 	root.Long = `A command can write to the current directory only; secrets, sockets and the network are out of
 reach, unless a policy allows them.`
 	root.Example = `agent-sandbox -- make test
-agent-sandbox exec --allow registry.npmjs.org npm install`
+agent-sandbox exec --allow example.com curl https://example.com`
 	root.Use = "agent-sandbox [flags] -- COMMAND [ARG...]"
 	root.SuggestionsMinimumDistance = 2
 	root.SilenceErrors, root.SilenceUsage = true, true
