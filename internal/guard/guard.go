@@ -87,8 +87,7 @@ func (g *Guard) Serve(l *Listener, events ...Event) {
 		case err != nil:
 			return
 		case n == 0:
-			g.inspect()
-			continue
+			continue // the names are due
 		}
 		if fds[0].Revents&unix.POLLIN != 0 {
 			if n, ok, err := l.receive(); err == nil && ok {
