@@ -30,10 +30,7 @@ build: guest
 
 # The helper that runs inside; the command embeds it.
 guest:
-	$(go) $(build) -ldflags '-s -w' -o internal/guest/program/bin/sandbox-guest ./cmd/sandbox-guest
-	rm -f internal/guest/program/bin/guest-*
-	ln internal/guest/program/bin/sandbox-guest "internal/guest/program/bin/guest-$$(sha256sum <internal/guest/program/bin/sandbox-guest | cut -c1-16)"
-	rm internal/guest/program/bin/sandbox-guest
+	build/scripts/guest.sh
 
 # Manual pages and completion scripts, from the commands themselves.
 man:
@@ -83,4 +80,4 @@ docs:
 	bin/docs site -o dist/docs
 
 clean:
-	rm -rf bin dist internal/guest/program/bin/sandbox-guest internal/guest/program/bin/guest-*
+	rm -rf bin dist internal/guest/program/bin/guest-*

@@ -6,6 +6,8 @@
 package programs
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -206,7 +208,11 @@ func (b *builder) overlay(name, guest string) (string, error) {
 		replace[p] = ""
 	}
 	if guest != "" {
-		replace[filepath.Join(bin, "guest-"+filepath.Base(filepath.Dir(guest)))] = guest
+		small, err := b.compress(guest)
+		if err != nil {
+			return "", err
+		}
+		replace[filepath.Join(bin, "guest-"+filepath.Base(filepath.Dir(guest))+".gz")] = small
 	}
 	text, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
@@ -214,6 +220,34 @@ func (b *builder) overlay(name, guest string) (string, error) {
 	}
 	file := filepath.Join(b.own, name+".overlay.json")
 	return file, os.WriteFile(file, text, 0o600)
+}
+
+// compress writes a program beside itself with gzip, as the build of a release embeds the guest, and returns its path.
+func (b *builder) compress(program string) (string, error) {
+	small := program + ".gz"
+	if _, err := os.Stat(small); err == nil {
+		return small, nil
+	}
+	data, err := os.ReadFile(program)
+	if err != nil {
+		return "", err
+	}
+	var out bytes.Buffer
+	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	if err != nil {
+		return "", err
+	}
+	if _, err := w.Write(data); err != nil {
+		return "", err
+	}
+	if err := w.Close(); err != nil {
+		return "", err
+	}
+	unfinished := small + ".new" // the builder's lock is held
+	if err := os.WriteFile(unfinished, out.Bytes(), 0o600); err != nil {
+		return "", err
+	}
+	return small, os.Rename(unfinished, small)
 }
 
 // build runs go build in a directory and returns what it has made, in the directory that its content's hash names.

@@ -34,8 +34,10 @@ func Locate(dataDir, executable string) (string, error) {
 		if ours(name, p.size) && privateDir(dataDir) == nil {
 			return name, nil
 		}
-		data, _ := Binary()
-		name, err := extract(dataDir, data)
+		data, err := p.read()
+		if err == nil {
+			name, err = extract(dataDir, data)
+		}
 		if err != nil {
 			return "", sandbox.Errorf(sandbox.Unavailable, "the guest program: %w", err).
 				WithHint("make %s a directory that only you can write to", dataDir)
