@@ -254,7 +254,7 @@ func Test_A_Sandbox_Whose_Maker_Was_Killed_Is_Swept(t *testing.T) {
 	t.Run("by the reaper", func(t *testing.T) {
 		b.orphan(t)
 		kubectl(t, b.manifests(t, "agent-sandbox:latest"), "apply", "-f", "-")
-		if err := (&kube.Kept{Inner: b.acting(t, "agent-sandbox-reaper").driver}).Sweep(t.Context()); err != nil {
+		if err := (&kube.PersistentDriver{Inner: b.acting(t, "agent-sandbox-reaper").driver}).Sweep(t.Context()); err != nil {
 			t.Error(err)
 		}
 		b.leavesNothing(t)

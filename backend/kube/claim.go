@@ -34,7 +34,7 @@ func (c *cluster) findClaim(ctx context.Context, name string) (*corev1.Persisten
 // listClaims are those of all sandboxes that live on, also of those that are being made or removed.
 func (c *cluster) listClaims(ctx context.Context) ([]corev1.PersistentVolumeClaim, error) {
 	list := &corev1.PersistentVolumeClaimList{}
-	err := c.rest.Get().Namespace(c.namespace).Resource(claims).VersionedParams(&metav1.ListOptions{LabelSelector: keptSelector}, c.params).Do(ctx).Into(list)
+	err := c.rest.Get().Namespace(c.namespace).Resource(claims).VersionedParams(&metav1.ListOptions{LabelSelector: persistentSelector}, c.params).Do(ctx).Into(list)
 	return list.Items, c.wrap(err, "list volume claims")
 }
 
@@ -115,7 +115,7 @@ func (o Options) newClaim(name string, annotations map[string]string) *corev1.Pe
 		size = DefaultStorage
 	}
 	claim := &corev1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{Name: objectName(name), Labels: keptLabels(name), Annotations: annotations},
+		ObjectMeta: metav1.ObjectMeta{Name: objectName(name), Labels: persistentLabels(name), Annotations: annotations},
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{

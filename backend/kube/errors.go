@@ -79,7 +79,7 @@ func judge(err error, text string) (code sandbox.Code, hint string) {
 	return sandbox.Internal, ""
 }
 
-// judgeText finds the code of an error of the API of which a controller has only kept the text; Internal: it may pass.
+// judgeText finds the code of an error of the API of which a controller has left nothing but the text; Internal: it may pass.
 func judgeText(text string) (code sandbox.Code, hint string) {
 	has := func(part string) bool { return strings.Contains(text, part) }
 	switch {

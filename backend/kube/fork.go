@@ -10,7 +10,7 @@ import (
 
 // Fork makes another sandbox, whose claim gets a copy of the files: they come out of one pod and go into the other through
 // this process, which works with any storage.
-func (k *kept) Fork(ctx context.Context, name, snapshot string) (sandbox.Instance, error) {
+func (k *persistentInstance) Fork(ctx context.Context, name, snapshot string) (sandbox.Instance, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
@@ -45,33 +45,33 @@ func (k *kept) Fork(ctx context.Context, name, snapshot string) (sandbox.Instanc
 }
 
 // formFor is how the pods of a fork of that name are made: with another claim.
-func (k *kept) formFor(name string) form {
+func (k *persistentInstance) formFor(name string) form {
 	f := k.form
 	f.Pod = *f.Pod.DeepCopy()
 	for i := range f.Pod.Volumes {
-		if f.Pod.Volumes[i].Name == keptVolume {
-			f.Pod.Volumes[i] = claimVolume(keptVolume, objectName(name))
+		if f.Pod.Volumes[i].Name == persistentVolume {
+			f.Pod.Volumes[i] = claimVolume(persistentVolume, objectName(name))
 		}
 	}
 	return f
 }
 
 // copyTo sends a copy of the files from a store to a sandbox in which nothing has run.
-func (k *kept) copyTo(ctx context.Context, from, to *instance, snapshot string) error {
+func (k *persistentInstance) copyTo(ctx context.Context, from, to *instance, snapshot string) error {
 	source, out := from.Files().(sandbox.Archiver)
 	target, in := to.Files().(sandbox.Archiver)
 	if !out || !in {
 		return sandbox.Errorf(sandbox.Internal, "the guest moves no trees")
 	}
-	for _, kept := range podstore.PersistentDirs() {
+	for _, dir := range podstore.PersistentDirs() {
 		at := homeDir
-		if kept == workspaceVolume {
+		if dir == workspaceVolume {
 			if !to.copied() {
 				continue
 			}
 			at = to.at(to.plan.Workspace)
 		}
-		r, err := source.Pack(ctx, podstore.CopiedDir(snapshot, kept))
+		r, err := source.Pack(ctx, podstore.CopiedDir(snapshot, dir))
 		if err != nil {
 			return err
 		}

@@ -16,8 +16,8 @@ import (
 // A tree that commands made to lead whoever takes it out of the pod elsewhere.
 func Test_What_Comes_Out_Of_A_Pod_Stays_In_Its_Place(t *testing.T) {
 	t.Parallel()
-	_, d := newKept(t)
-	box := create(t, d, keptSpec("hostile", workspace(t)))
+	_, d := newPersistentBed(t)
+	box := create(t, d, persistentSpec("hostile", workspace(t)))
 	prints(t, box, `mkdir -p tree/d && cd tree && ln -s ../../outside up && ln -s /etc etc && ln -s . self && ln -s up/planted through &&
 		mkfifo fifo && echo x >d/f && { chmod 6777 d/f 2>/dev/null || :; } && printf '' >"$(printf 'a\nb')" && ln d/f hard`, "")
 	dir := t.TempDir()
@@ -49,15 +49,15 @@ func Test_What_Comes_Out_Of_A_Pod_Stays_In_Its_Place(t *testing.T) {
 
 func Test_A_Sandbox_That_Lives_On_Has_The_Guest_From_Its_Image(t *testing.T) {
 	t.Parallel()
-	b, _ := newKept(t)
+	b, _ := newPersistentBed(t)
 	b.options.GuestImage = guestImage(t)
-	d := &kube.Kept{Inner: kube.New(b.options), Env: os.Environ()}
-	box := create(t, d, keptSpec("mounted", workspace(t)))
+	d := &kube.PersistentDriver{Inner: kube.New(b.options), Env: os.Environ()}
+	box := create(t, d, persistentSpec("mounted", workspace(t)))
 	prints(t, box, "echo more >>f; cat f", "host\nmore\n")
 	if err := errors.Join(d.Stop(t.Context(), "mounted"), d.Start(t.Context(), "mounted", nil), box.Detach()); err != nil {
 		t.Fatal(err)
 	}
-	other := &kube.Kept{Inner: kube.New(b.options), Env: os.Environ()}
+	other := &kube.PersistentDriver{Inner: kube.New(b.options), Env: os.Environ()}
 	prints(t, opened(t, other, "mounted"), "cat f", "host\nmore\n")
 	infos, err := other.List(t.Context())
 	if err != nil || !slices.ContainsFunc(infos, func(i sandbox.Info) bool { return i.ID == "mounted" }) {

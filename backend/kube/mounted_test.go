@@ -80,11 +80,11 @@ func Test_The_API_Takes_A_Pod_With_The_Guests_Image_As_A_Volume(t *testing.T) {
 	if err := json.Unmarshal([]byte(answer), &pod); err != nil {
 		t.Fatal(err)
 	}
-	kept := false
+	mounted := false
 	for _, v := range pod.Spec.Volumes {
-		kept = kept || v.Name == "guest" && v.Image != nil && v.Image.Reference == b.options.GuestImage && v.Image.PullPolicy == "IfNotPresent"
+		mounted = mounted || v.Name == "guest" && v.Image != nil && v.Image.Reference == b.options.GuestImage && v.Image.PullPolicy == "IfNotPresent"
 	}
-	if !kept || len(pod.Spec.InitContainers) > 0 {
+	if !mounted || len(pod.Spec.InitContainers) > 0 {
 		t.Errorf("the pod is %s", answer)
 	}
 	for _, c := range pod.Spec.Containers {

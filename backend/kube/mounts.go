@@ -21,14 +21,14 @@ const homeDir = "/home/sandbox"
 
 // Names of volumes.
 const (
-	guestVolume     = "guest"
-	doorVolume      = "door"     // the guest again, for the door alone
-	aliveVolume     = "alive"    // what both containers see
-	privateVolume   = "private-" // and a number
-	workspaceVolume = "workspace"
-	hiddenVolume    = "hidden"     // an empty directory
-	hiddenFile      = "hiddenfile" // a file that only root could read
-	keptVolume      = "kept"       // the claim of a sandbox that lives on
+	guestVolume      = "guest"
+	doorVolume       = "door"     // the guest again, for the door alone
+	aliveVolume      = "alive"    // what both containers see
+	privateVolume    = "private-" // and a number
+	workspaceVolume  = "workspace"
+	hiddenVolume     = "hidden"     // an empty directory
+	hiddenFile       = "hiddenfile" // a file that only root could read
+	persistentVolume = "kept"       // the claim of a sandbox that lives on
 )
 
 // Sizes of the volumes of a pod's own.
@@ -168,7 +168,7 @@ func (p *prepared) layout() (*volumeLayout, error) {
 	l.scratch(aliveVolume, podinit.AliveRoot, aliveSize, false)
 	l.volumes = append(l.volumes, emptyDir(doorVolume, guestSize))
 	if p.living != nil {
-		l.volumes = append(l.volumes, claimVolume(keptVolume, p.living.claim))
+		l.volumes = append(l.volumes, claimVolume(persistentVolume, p.living.claim))
 	}
 	p.own(l, "home", homeDir, scratchSize)
 	p.privates(l)
@@ -194,7 +194,7 @@ func (p *prepared) own(l *volumeLayout, name, at string, size int64) {
 		l.scratch(name, at, size, false)
 		return
 	}
-	l.mounts = append(l.mounts, corev1.VolumeMount{Name: keptVolume, MountPath: at, SubPath: path.Join(podstore.FilesDir, name)})
+	l.mounts = append(l.mounts, corev1.VolumeMount{Name: persistentVolume, MountPath: at, SubPath: path.Join(podstore.FilesDir, name)})
 }
 
 // sharedMemory is where programs expect a file system in memory.

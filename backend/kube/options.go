@@ -27,7 +27,7 @@ type Options struct {
 	// policy that gives one command more time (limits.wall) extends it.
 	Lifetime time.Duration
 
-	// Warm is how many pods are kept prepared of each kind that was created last, so that the next one like it is there in
+	// Warm is how many pods are prepared of each kind that was created last, so that the next one like it is there in
 	// milliseconds; 0: none. Whoever sets it calls [Driver.Close] in the end; pods of a process that was killed end by themselves.
 	Warm int
 

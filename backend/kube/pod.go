@@ -188,7 +188,7 @@ func (p *prepared) door() corev1.Container {
 		VolumeMounts:    []corev1.VolumeMount{{Name: doorVolume, MountPath: layout.Root}, {Name: aliveVolume, MountPath: podinit.AliveRoot}},
 	}
 	if p.living != nil {
-		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: keptVolume, MountPath: podstore.Dir})
+		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: persistentVolume, MountPath: podstore.Dir})
 	}
 	if image := p.driver.options.GuestImage; image != "" {
 		c.Image, c.Command, c.Stdin = image, []string{GuestPath, "attend"}, false

@@ -26,7 +26,7 @@ type PodCondition struct {
 }
 
 // PodStatus implements [PodReporter].
-func (k *kept) PodStatus(ctx context.Context) (PodStatus, error) {
+func (k *persistentInstance) PodStatus(ctx context.Context) (PodStatus, error) {
 	i, err := k.connected()
 	if err != nil {
 		return PodStatus{}, err

@@ -14,12 +14,12 @@ const unseen = 5 * seenEvery
 
 // sweep removes what is over, and what killed processes have left. It has no leader: whoever uses the namespace sweeps, and
 // each deletion holds only for the very object that was judged, as it was then. What cannot be removed now stays for the next.
-func (d *Kept) sweep(ctx context.Context, c *cluster) {
+func (d *PersistentDriver) sweep(ctx context.Context, c *cluster) {
 	_ = d.sweepAll(ctx, c) // see above
 }
 
 // Sweep is what each use of the namespace does on the way: it removes what is over, and what killed processes have left.
-func (d *Kept) Sweep(ctx context.Context) error {
+func (d *PersistentDriver) Sweep(ctx context.Context) error {
 	c, err := d.Inner.connect()
 	if err != nil {
 		return err
@@ -29,7 +29,7 @@ func (d *Kept) Sweep(ctx context.Context) error {
 	return d.sweepAll(ctx, c)
 }
 
-func (d *Kept) sweepAll(ctx context.Context, c *cluster) error {
+func (d *PersistentDriver) sweepAll(ctx context.Context, c *cluster) error {
 	d.Inner.swept.Do(func() { c.sweep(ctx, agentKind{}) })
 	all, err := c.listClaims(ctx)
 	for i := range all {
@@ -39,7 +39,7 @@ func (d *Kept) sweepAll(ctx context.Context, c *cluster) error {
 }
 
 // reap removes one of them if it has to go.
-func (d *Kept) reap(ctx context.Context, c *cluster, claim *corev1.PersistentVolumeClaim) {
+func (d *PersistentDriver) reap(ctx context.Context, c *cluster, claim *corev1.PersistentVolumeClaim) {
 	name := claim.Labels[labelID]
 	switch {
 	case claim.Name != objectName(name): // not ours
@@ -67,7 +67,7 @@ func starting(claim *corev1.PersistentVolumeClaim) bool {
 }
 
 // discard deletes a claim as it was read, with its pods. Whoever has changed it in between has saved it.
-func (d *Kept) discard(ctx context.Context, c *cluster, claim *corev1.PersistentVolumeClaim) (gone bool, err error) {
+func (d *PersistentDriver) discard(ctx context.Context, c *cluster, claim *corev1.PersistentVolumeClaim) (gone bool, err error) {
 	err = c.deleteClaim(ctx, claim, claim.ResourceVersion)
 	if sandbox.CodeOf(err) == sandbox.Exists {
 		return false, nil

@@ -14,10 +14,10 @@ import (
 
 // Labels and annotations of what a sandbox that lives on consists of. There is no other state: any process can serve it.
 const (
-	labelKept          = "agent-sandbox.dev/kept" // "sandbox", or "store" for a pod that only works on its files
-	keptSandbox        = "sandbox"
-	keptStore          = "store"
-	keptSelector       = labelManaged + "=" + manager + "," + labelKept + "=" + keptSandbox
+	labelRole          = "agent-sandbox.dev/kept" // of pods: roleSandbox, or roleStore for one that only works on the files; objects in clusters have this name
+	roleSandbox        = "sandbox"
+	roleStore          = "store"
+	persistentSelector = labelManaged + "=" + manager + "," + labelRole + "=" + roleSandbox
 	annotationRecord   = "agent-sandbox.dev/record"   // what it was made from
 	annotationForm     = "agent-sandbox.dev/form"     // how its pods are made
 	annotationWhole    = "agent-sandbox.dev/whole"    // when its files were complete; without it there is no sandbox yet
@@ -26,8 +26,8 @@ const (
 	annotationUnrest   = "agent-sandbox.dev/unrest"   // a restore has begun: the files have to be settled before the next start
 )
 
-func keptLabels(name string) map[string]string {
-	return map[string]string{labelManaged: manager, labelKept: keptSandbox, labelID: name}
+func persistentLabels(name string) map[string]string {
+	return map[string]string{labelManaged: manager, labelRole: roleSandbox, labelID: name}
 }
 
 // form is how the pods of a sandbox are made, wherever: what this host was asked for when it was created.

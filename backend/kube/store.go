@@ -33,7 +33,7 @@ func (i *instance) storeSession(ctx context.Context, container string, more ...s
 }
 
 // beside calls f with the store of a sandbox that runs.
-func (d *Kept) beside(ctx context.Context, c *cluster, k *known, pod *corev1.Pod, f func(context.Context, *instance) error) error {
+func (d *PersistentDriver) beside(ctx context.Context, c *cluster, k *known, pod *corev1.Pod, f func(context.Context, *instance) error) error {
 	p, err := d.prepared(c, k, nil)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (d *Kept) beside(ctx context.Context, c *cluster, k *known, pod *corev1.Pod
 
 // alone calls f with the store of a sandbox that is stopped. It cannot be started meanwhile, because the pod has its name;
 // that ends with the process that made it.
-func (d *Kept) alone(ctx context.Context, c *cluster, k *known, f func(context.Context, *instance) error) error {
+func (d *PersistentDriver) alone(ctx context.Context, c *cluster, k *known, f func(context.Context, *instance) error) error {
 	if err := d.vacated(ctx, c, k); err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (d *Kept) alone(ctx context.Context, c *cluster, k *known, f func(context.C
 	if err != nil {
 		return err
 	}
-	pod, err := keptPod(k, objectName(k.record.ID), keptStore, p.storePod(*k.form.Pod.DeepCopy()))
+	pod, err := newPersistentPod(k, objectName(k.record.ID), roleStore, p.storePod(*k.form.Pod.DeepCopy()))
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (d *Kept) alone(ctx context.Context, c *cluster, k *known, f func(context.C
 
 // visit has the pod of a store end whose maker was killed before it came: it ends with the last who is there. One that cannot
 // even start is nobody's.
-func (d *Kept) visit(ctx context.Context, c *cluster, k *known, pod *corev1.Pod) {
+func (d *PersistentDriver) visit(ctx context.Context, c *cluster, k *known, pod *corev1.Pod) {
 	p, err := d.prepared(c, k, nil)
 	if err != nil {
 		return
@@ -112,7 +112,7 @@ func (p *prepared) storePod(spec corev1.PodSpec) corev1.PodSpec {
 }
 
 // storing calls f with the store of the sandbox.
-func (k *kept) storing(ctx context.Context, f func(ctx context.Context, s podstore.Client, i *instance) error) error {
+func (k *persistentInstance) storing(ctx context.Context, f func(ctx context.Context, s podstore.Client, i *instance) error) error {
 	if k.isClosed() {
 		return sandbox.Errorf(sandbox.Closed, "the sandbox is closed")
 	}
@@ -128,7 +128,7 @@ func (k *kept) storing(ctx context.Context, f func(ctx context.Context, s podsto
 }
 
 // Snapshot keeps workspace and home as they are now. What runs is stopped meanwhile.
-func (k *kept) Snapshot(ctx context.Context, name string) error {
+func (k *persistentInstance) Snapshot(ctx context.Context, name string) error {
 	k.working.Lock()
 	defer k.working.Unlock()
 	return k.storing(ctx, func(ctx context.Context, s podstore.Client, _ *instance) error {
@@ -137,7 +137,7 @@ func (k *kept) Snapshot(ctx context.Context, name string) error {
 }
 
 // still calls f while no command runs. Those that are started meanwhile do.
-func (k *kept) still(ctx context.Context, f func() error) error {
+func (k *persistentInstance) still(ctx context.Context, f func() error) error {
 	i, err := k.connected()
 	if err != nil {
 		if k.isClosed() {
@@ -154,7 +154,7 @@ func (k *kept) still(ctx context.Context, f func() error) error {
 }
 
 // Snapshots lists them.
-func (k *kept) Snapshots(ctx context.Context) (list []sandbox.SnapshotInfo, err error) {
+func (k *persistentInstance) Snapshots(ctx context.Context) (list []sandbox.SnapshotInfo, err error) {
 	err = k.storing(ctx, func(ctx context.Context, s podstore.Client, _ *instance) error {
 		list, err = s.Snapshots(ctx)
 		return err
@@ -163,12 +163,12 @@ func (k *kept) Snapshots(ctx context.Context) (list []sandbox.SnapshotInfo, err 
 }
 
 // RemoveSnapshot removes one.
-func (k *kept) RemoveSnapshot(ctx context.Context, name string) error {
+func (k *persistentInstance) RemoveSnapshot(ctx context.Context, name string) error {
 	return k.storing(ctx, func(ctx context.Context, s podstore.Client, _ *instance) error { return s.Remove(ctx, name) })
 }
 
 // Restore ends what runs, and puts the files back. The sandbox runs again afterwards, if it did.
-func (k *kept) Restore(ctx context.Context, name string) error {
+func (k *persistentInstance) Restore(ctx context.Context, name string) error {
 	k.working.Lock()
 	defer k.working.Unlock()
 	i, err := k.connected()
@@ -202,7 +202,7 @@ func (k *kept) Restore(ctx context.Context, name string) error {
 }
 
 // has fails where there is no snapshot of that name.
-func (k *kept) has(ctx context.Context, name string) error {
+func (k *persistentInstance) has(ctx context.Context, name string) error {
 	list, err := k.Snapshots(ctx)
 	if err != nil {
 		return err
@@ -217,7 +217,7 @@ func (k *kept) has(ctx context.Context, name string) error {
 
 // putBack restores the files of a sandbox that is stopped. Nobody starts it between the two steps of an exchange, not even
 // when we are killed there.
-func (d *Kept) putBack(ctx context.Context, c *cluster, k *known, snapshot string) error {
+func (d *PersistentDriver) putBack(ctx context.Context, c *cluster, k *known, snapshot string) error {
 	return d.alone(ctx, c, k, func(ctx context.Context, i *instance) error {
 		if err := c.annotate(ctx, k.claim, map[string]any{annotationUnrest: stamp()}); err != nil {
 			return err
@@ -230,7 +230,7 @@ func (d *Kept) putBack(ctx context.Context, c *cluster, k *known, snapshot strin
 }
 
 // settle finishes a restore in the middle of which somebody was killed.
-func (d *Kept) settle(ctx context.Context, c *cluster, k *known) error {
+func (d *PersistentDriver) settle(ctx context.Context, c *cluster, k *known) error {
 	now, err := c.findClaim(ctx, k.record.ID)
 	if err != nil || now.Annotations[annotationUnrest] == "" {
 		return err

@@ -28,7 +28,7 @@ type trouble struct {
 
 // await returns when commands could run in the pod, or with the reason why they cannot.
 func (c *cluster) await(parent context.Context, pod *corev1.Pod) error {
-	if _, running := state(pod); running { // one that was kept warm
+	if _, running := state(pod); running { // a pod of a warm pool
 		return nil
 	}
 	ctx, cancel := context.WithTimeoutCause(parent, startTime, sandbox.Errorf(sandbox.Timeout, "the pod did not start in %s", startTime))
@@ -223,7 +223,7 @@ func lacksRuntime(message string) bool {
 func noNode(message string) error {
 	hint := "lower --limit memory and cpu, or give the cluster more nodes"
 	if strings.Contains(message, "untolerated taint") && !strings.Contains(message, "Insufficient") {
-		hint = "kubectl describe nodes: one is not ready, short of disk or memory, or kept for others"
+		hint = "kubectl describe nodes: one is not ready, short of disk or memory, or reserved for others"
 	}
 	return sandbox.Errorf(sandbox.Exhausted, "no node takes the pod: %s", message).WithHint("%s", hint)
 }

@@ -18,7 +18,7 @@ fi
 bin=$(mktemp -d)
 out=$(mktemp)
 trap 'rm -rf "$bin" "$out"' EXIT
-CGO_ENABLED=0 go build -buildvcs=false -o "$bin/" ./test/bench/startup ./test/bench/proxy ./test/bench/shell ./test/bench/kept ./test/bench/pods ./test/bench/broker ./test/bench/agents
+CGO_ENABLED=0 go build -buildvcs=false -o "$bin/" ./test/bench/startup ./test/bench/proxy ./test/bench/shell ./test/bench/persistent ./test/bench/pods ./test/bench/broker ./test/bench/agents
 
 write=no
 if [[ ${1-} == --docs ]]; then
@@ -35,7 +35,7 @@ fi
   "$bin/broker"
   "$bin/agents" -claude "$(echo "$npm"/@anthropic-ai/claude-code-linux-*/claude)"
   if docker image inspect debian:bookworm-slim >/dev/null 2>&1; then
-    "$bin/kept" -command bin/agent-sandbox
+    "$bin/persistent" -command bin/agent-sandbox
   else
     say 'no Docker engine with debian:bookworm-slim (test/testbed/up.sh docker): leaving it out'
   fi

@@ -8,7 +8,7 @@ module=github.com/seed434b0696/agent-sandbox
 driving='^test/(e2e/|docs$)'
 undriving='^test/e2e/(house|model|broker)$'
 # What needs a container engine for most of its tests.
-engine='^(backend/docker(/|$)|internal/(engine|persist)(/|$)|test/e2e/(docker|kept|persist)$)'
+engine='^(backend/docker(/|$)|internal/(engine|persist)(/|$)|test/e2e/(docker|persistent)$)'
 # What asks the kernel of this machine for much: namespaces, mounts, filters, processes.
 machine='^(backend/(bwrap|kube)(/|$)|internal/(guest|guard|stage|seccomp|firewall)(/|$)|internal/agent/hook(/|$)|test/programs)'
 

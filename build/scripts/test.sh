@@ -26,7 +26,7 @@ trap 'cluster_down; engine_down; rm -rf "$scratch"' EXIT
 
 # Tests that need a cluster are these packages, and these tests of the others.
 cluster_packages=(./backend/kube)
-cluster_tests='Test_Command/^(keptkube|kube)$|^Test_Escape_Kube$|_In_Pods$'
+cluster_tests='Test_Command/^(persistentkube|kube)$|^Test_Escape_Kube$|_In_Pods$'
 cluster_tests_of=(./test/e2e/command ./test/e2e/agent ./test/e2e/escape)
 
 # What takes minutes under the race detector, because each of its keepers is a process with it, runs without.

@@ -14,5 +14,5 @@ func newPodLifecycle(h host.Host, k host.DriverOptions, l Lifetime) (persist.Lif
 	if l.Warm > 0 {
 		return nil, sandbox.Errorf(sandbox.Unsupported, "kube prepares no sandboxes ahead").WithHint("leave --warm out")
 	}
-	return &kube.Kept{Inner: host.NewPods(h, k), Idle: l.Idle, TTL: l.TTL, Env: h.Env}, nil
+	return &kube.PersistentDriver{Inner: host.NewPods(h, k), Idle: l.Idle, TTL: l.TTL, Env: h.Env}, nil
 }

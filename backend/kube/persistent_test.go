@@ -12,8 +12,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// newKept makes a namespace for sandboxes that live on, on the default storage class of the cluster.
-func newKept(t *testing.T) (bed, *kube.Kept) {
+// newPersistentBed makes a namespace for sandboxes that live on, on the default storage class of the cluster.
+func newPersistentBed(t *testing.T) (bed, *kube.PersistentDriver) {
 	t.Helper()
 	b := newBed(t)
 	b.options.StorageSize = 64 << 20
@@ -21,7 +21,7 @@ func newKept(t *testing.T) (bed, *kube.Kept) {
 		begin := time.Now()
 		b.options.Trace = func(_, line string) { t.Logf("%6.2f %s", time.Since(begin).Seconds(), line) }
 	}
-	return b, &kube.Kept{Inner: kube.New(b.options), Env: os.Environ()}
+	return b, &kube.PersistentDriver{Inner: kube.New(b.options), Env: os.Environ()}
 }
 
 // workspace is a directory of this host with some files.
@@ -34,11 +34,11 @@ func workspace(t *testing.T) string {
 	return dir
 }
 
-func keptSpec(name, dir string) sandbox.Spec {
+func persistentSpec(name, dir string) sandbox.Spec {
 	return sandbox.Spec{Name: name, Workspace: dir, Policy: sandbox.Policy{Filesystem: sandbox.Filesystem{RW: []string{dir}}}}
 }
 
-func create(t *testing.T, d *kube.Kept, spec sandbox.Spec) *sandbox.Sandbox {
+func create(t *testing.T, d *kube.PersistentDriver, spec sandbox.Spec) *sandbox.Sandbox {
 	t.Helper()
 	box, err := sandbox.Create(t.Context(), d, spec)
 	if err != nil {
@@ -48,7 +48,7 @@ func create(t *testing.T, d *kube.Kept, spec sandbox.Spec) *sandbox.Sandbox {
 	return box
 }
 
-func opened(t *testing.T, d *kube.Kept, name string) *sandbox.Sandbox {
+func opened(t *testing.T, d *kube.PersistentDriver, name string) *sandbox.Sandbox {
 	t.Helper()
 	box, err := sandbox.Open(t.Context(), d, name)
 	if err != nil {
@@ -74,8 +74,8 @@ func (b bed) left(t *testing.T) string {
 
 func Test_A_Sandbox_Lives_On_In_The_Cluster(t *testing.T) {
 	t.Parallel()
-	b, d := newKept(t)
-	box := create(t, d, keptSpec("one", workspace(t)))
+	b, d := newPersistentBed(t)
+	box := create(t, d, persistentSpec("one", workspace(t)))
 	prints(t, box, "cat f; pwd; echo $HOME; echo more >>f; echo home >~/h; ls -ld . ~ | cut -c1-10; id -u", "host\n/workspace\n/home/sandbox\ndrwxrwsr-x\ndrwxrwsr-x\n1000\n")
 	if infos, err := d.List(t.Context()); err != nil || len(infos) != 1 || infos[0].ID != "one" {
 		t.Errorf("%+v, %v", infos, err)
@@ -90,8 +90,8 @@ func Test_A_Sandbox_Lives_On_In_The_Cluster(t *testing.T) {
 
 func Test_A_Pods_Files_Outlive_A_Stop(t *testing.T) {
 	t.Parallel()
-	b, d := newKept(t)
-	box := create(t, d, keptSpec("lasting", workspace(t)))
+	b, d := newPersistentBed(t)
+	box := create(t, d, persistentSpec("lasting", workspace(t)))
 	prints(t, box, "echo more >>f; echo home >~/h; echo tmp >/tmp/f", "")
 	if err := d.Stop(t.Context(), "lasting"); err != nil {
 		t.Fatal(err)
@@ -128,8 +128,8 @@ func Test_A_Pods_Files_Outlive_A_Stop(t *testing.T) {
 
 func Test_A_Pods_Files_Can_Be_Brought_Back_And_Be_Two(t *testing.T) {
 	t.Parallel()
-	b, d := newKept(t)
-	box := create(t, d, keptSpec("snapped", workspace(t)))
+	b, d := newPersistentBed(t)
+	box := create(t, d, persistentSpec("snapped", workspace(t)))
 	ctx := t.Context()
 	prints(t, box, "echo one >f; echo one >~/h; mkdir -m 500 locked; ln -s f link; ln f twin; truncate -s 1M hole", "")
 	if err := box.Snapshot(ctx, "first"); err != nil {
@@ -191,13 +191,13 @@ func Test_A_Pods_Files_Can_Be_Brought_Back_And_Be_Two(t *testing.T) {
 
 func Test_A_Claim_Without_A_Volume_Is_Told(t *testing.T) {
 	t.Parallel()
-	b, _ := newKept(t)
+	b, _ := newPersistentBed(t)
 	fails := func(class string, code sandbox.Code, text, hint string) {
 		t.Helper()
 		options := b.options
 		options.StorageClass = class
 		begin := time.Now()
-		_, err := sandbox.Create(t.Context(), &kube.Kept{Inner: kube.New(options)}, keptSpec("unbound", workspace(t)))
+		_, err := sandbox.Create(t.Context(), &kube.PersistentDriver{Inner: kube.New(options)}, persistentSpec("unbound", workspace(t)))
 		if sandbox.CodeOf(err) != code || !strings.Contains(err.Error(), text) || !strings.Contains(sandbox.HintOf(err), hint) {
 			t.Errorf("%v; %s", err, sandbox.HintOf(err))
 		}

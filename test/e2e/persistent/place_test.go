@@ -1,6 +1,6 @@
 //go:build linux
 
-package kept_test
+package persistent_test
 
 import (
 	"bytes"
@@ -56,7 +56,7 @@ func newPlace(t *testing.T, backend, host string) *place {
 	p.env = []string{
 		"PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin", "HOME=" + filepath.Join(base, "home"), "LANG=C.UTF-8",
 		"XDG_DATA_HOME=" + filepath.Join(base, "data"), "TMPDIR=" + filepath.Join(base, "tmp"),
-		"XDG_RUNTIME_DIR=" + filepath.Join(base, "run"), "KEPT_MARK=" + p.mark,
+		"XDG_RUNTIME_DIR=" + filepath.Join(base, "run"), "PERSISTENT_MARK=" + p.mark,
 	}
 	if host != "" {
 		p.env = append(p.env, "DOCKER_HOST="+host)
@@ -80,7 +80,7 @@ func (p *place) create(t *testing.T) {
 	defer cancel()
 	spec := sandbox.Spec{
 		Name: name, Workspace: p.work, Env: p.env,
-		Policy: sandbox.Policy{Env: sandbox.Env{Pass: []string{"KEPT_MARK"}}},
+		Policy: sandbox.Policy{Env: sandbox.Env{Pass: []string{"PERSISTENT_MARK"}}},
 	}
 	if p.backend == "docker" {
 		spec.Image = image

@@ -28,26 +28,26 @@ var alone = []string{
 	"stat describes a file, a directory and a symbolic link", // directories of a claim have the bit that hands on its group
 }
 
-// keptHarness is one of sandboxes that live on.
-type keptHarness struct {
+// persistentHarness is one of sandboxes that live on.
+type persistentHarness struct {
 	sandboxtest.Local
 
 	bed   bed
 	count *atomic.Int64
 }
 
-func (h keptHarness) Spec(dir string) sandbox.Spec {
+func (h persistentHarness) Spec(dir string) sandbox.Spec {
 	spec := h.Local.Spec(dir)
 	spec.Name = "contract-" + strconv.FormatInt(h.count.Add(1), 10)
 	spec.Target = dir
 	return spec
 }
 
-func (h keptHarness) KeptSpec(dir string) sandbox.Spec { return h.Spec(dir) }
+func (h persistentHarness) KeptSpec(dir string) sandbox.Spec { return h.Spec(dir) }
 
-func (h keptHarness) ForkName() string { return "fork-" + strconv.FormatInt(h.count.Add(1), 10) }
+func (h persistentHarness) ForkName() string { return "fork-" + strconv.FormatInt(h.count.Add(1), 10) }
 
-func (h keptHarness) Residue(ctx context.Context) ([]string, error) {
+func (h persistentHarness) Residue(ctx context.Context) ([]string, error) {
 	out, err := exec.CommandContext(ctx, "kubectl", "get", "pods,pvc", "-n", h.bed.namespace, "-o", "name").Output()
 	if err != nil {
 		return nil, err
@@ -59,17 +59,17 @@ func (h keptHarness) Residue(ctx context.Context) ([]string, error) {
 }
 
 // Internet is that of harness.
-func (h keptHarness) Internet() []string { return harness{}.Internet() }
+func (h persistentHarness) Internet() []string { return harness{}.Internet() }
 
-func Test_A_Kept_Pod_Keeps_The_Contract(t *testing.T) {
-	b, d := newKept(t)
+func Test_A_Persistent_Pod_Keeps_The_Contract(t *testing.T) {
+	b, d := newPersistentBed(t)
 	base := filepath.Join("/var/lib", b.namespace) // outside of what pods have for themselves
 	if err := os.Mkdir(base, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(base) })
 	t.Setenv("TMPDIR", t.TempDir()) // nobody else's files are counted as residue
-	h := keptHarness{Local: sandboxtest.Local{Backend: d, Base: base, Resident: true}, bed: b, count: new(atomic.Int64)}
+	h := persistentHarness{Local: sandboxtest.Local{Backend: d, Base: base, Resident: true}, bed: b, count: new(atomic.Int64)}
 	left := len(alone)
 	for _, c := range sandboxtest.Cases() {
 		if slices.Contains(alone, c.Name) {

@@ -32,7 +32,7 @@ type scene struct {
 }
 
 func newScene(command, image string, size int) (*scene, error) {
-	base, err := os.MkdirTemp("", "kept-bench-")
+	base, err := os.MkdirTemp("", "persistent-bench-")
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func newScene(command, image string, size int) (*scene, error) {
 	}
 	s := &scene{
 		base: base, work: filepath.Join(base, "work"), data: filepath.Join(base, "data", "agent-sandbox"), file: filepath.Join(base, "file"),
-		image: image, peer: fmt.Sprintf("kept-bench-%d", os.Getpid()), size: size, boxes: map[string]*sandbox.Sandbox{},
+		image: image, peer: fmt.Sprintf("persistent-bench-%d", os.Getpid()), size: size, boxes: map[string]*sandbox.Sandbox{},
 	}
 	s.env = append(os.Environ(), "HOME="+filepath.Join(base, "home"), "XDG_DATA_HOME="+filepath.Join(base, "data"))
 	s.command, err = filepath.Abs(command)

@@ -1,4 +1,4 @@
-// Command kept measures what a command and a file cost in a sandbox that runs already, and what it costs to have one,
+// Command persistent measures what a command and a file cost in a sandbox that runs already, and what it costs to have one,
 // against the engine's own commands, in turn, round after round. It prints Markdown tables. scripts/bench.sh runs it.
 package main
 
@@ -18,7 +18,7 @@ func main() {
 	err := run(ctx)
 	stop()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "kept:", err)
+		fmt.Fprintln(os.Stderr, "persistent:", err)
 		os.Exit(1)
 	}
 }

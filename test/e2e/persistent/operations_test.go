@@ -1,6 +1,6 @@
 //go:build linux
 
-package kept_test
+package persistent_test
 
 import (
 	"encoding/json"
@@ -26,11 +26,11 @@ const files = 40
 type owning struct {
 	*place
 
-	dir   string         // where the files are, inside
-	flags []string       // of create
-	kept  map[string]int // the snapshots, and the round that each is of
-	took  map[string]time.Duration
-	count map[string]int
+	dir       string         // where the files are, inside
+	flags     []string       // of create
+	snapshots map[string]int // the snapshots, and the round that each is of
+	took      map[string]time.Duration
+	count     map[string]int
 }
 
 // operation is something that changes files, in whose middle somebody is killed.
@@ -65,8 +65,8 @@ var operations = []operation{
 }
 
 func (o *owning) anySnapshot(r *rand.Rand) string {
-	all := make([]string, 0, len(o.kept))
-	for s := range o.kept {
+	all := make([]string, 0, len(o.snapshots))
+	for s := range o.snapshots {
 		all = append(all, s)
 	}
 	slices.Sort(all) // so that a seed says which
@@ -85,21 +85,21 @@ func settleSnapshots(t *testing.T, o *owning, args []string, round int) ([]int, 
 	there := map[string]bool{}
 	for _, s := range list {
 		there[s.Name] = true
-		if _, ok := o.kept[s.Name]; !ok {
+		if _, ok := o.snapshots[s.Name]; !ok {
 			if args[0] != "snapshot" || s.Name != args[2] {
 				return nil, fmt.Errorf("a snapshot %s that nobody made", s.Name)
 			}
-			o.kept[s.Name] = round
+			o.snapshots[s.Name] = round
 		}
 	}
-	for s := range o.kept {
+	for s := range o.snapshots {
 		if there[s] {
 			continue
 		}
 		if args[0] != "snapshots" || s != args[2] {
 			return nil, fmt.Errorf("the snapshot %s is gone", s)
 		}
-		delete(o.kept, s)
+		delete(o.snapshots, s)
 	}
 	return []int{round}, nil
 }
@@ -109,7 +109,7 @@ func settleRestore(_ *testing.T, o *owning, args []string, round int) (may []int
 	if o.backend != "docker" {
 		err = o.run("apply", "--force", name)
 	}
-	return []int{round, o.kept[args[2]]}, err
+	return []int{round, o.snapshots[args[2]]}, err
 }
 
 // settleFork looks at the fork, which is there with all files or not at all, and destroys it.
@@ -125,7 +125,7 @@ func settleFork(_ *testing.T, o *owning, args []string, round int) ([]int, error
 	}
 	want := round
 	if args[1] == "--snapshot" {
-		want = o.kept[args[2]]
+		want = o.snapshots[args[2]]
 	}
 	if err := o.up(forked); err != nil {
 		return nil, err
@@ -208,8 +208,8 @@ func (o *owning) begin(t *testing.T) {
 			}
 		}
 	})
-	o.kept = map[string]int{}
-	args := append([]string{"create", "--backend", o.backend, "--env", "KEPT_MARK"}, o.flags...)
+	o.snapshots = map[string]int{}
+	args := append([]string{"create", "--backend", o.backend, "--env", "PERSISTENT_MARK"}, o.flags...)
 	if err := o.run(append(args, name)...); err != nil {
 		t.Fatal(err)
 	}
@@ -253,12 +253,12 @@ func (o *owning) opRound(t *testing.T, r *rand.Rand, op operation, round int) er
 	if err := o.write(round); err != nil {
 		return fmt.Errorf("before: %w", err)
 	}
-	if len(o.kept) == 0 {
+	if len(o.snapshots) == 0 {
 		first := "first" + strconv.Itoa(round)
 		if err := o.run("snapshot", name, first); err != nil {
 			return err
 		}
-		o.kept[first] = round
+		o.snapshots[first] = round
 	}
 	args := op.args(o, r, round)
 	if args == nil {

@@ -16,26 +16,28 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Kept makes sandboxes that live on in the cluster, without any process of ours outside of it: a volume claim with the files,
+// PersistentDriver makes persistent sandboxes in the cluster, without any process of ours outside of it: a volume claim with the files,
 // and while a sandbox runs a pod. What is known of one are annotations of its claim, so that any process that may use the
 // namespace serves it, on any machine. It is a [keep.Lifecycle], and safe for concurrent use, also by several processes.
-type Kept struct {
+type PersistentDriver struct {
 	Inner *Driver       // of the namespace
 	Idle  time.Duration // as in keep.Driver
 	TTL   time.Duration // as above
 	Env   []string      // of which the policy of a sandbox lets variables through to commands, when this process has opened it
 }
 
-var _ persist.Lifecycle = (*Kept)(nil)
+var _ persist.Lifecycle = (*PersistentDriver)(nil)
 
 // Name is that of the driver within.
-func (d *Kept) Name() string { return d.Inner.Name() }
+func (d *PersistentDriver) Name() string { return d.Inner.Name() }
 
 // Check is that of the driver within.
-func (d *Kept) Check(ctx context.Context) (sandbox.Report, error) { return d.Inner.Check(ctx) }
+func (d *PersistentDriver) Check(ctx context.Context) (sandbox.Report, error) {
+	return d.Inner.Check(ctx)
+}
 
 // find is the sandbox of that name.
-func (d *Kept) find(ctx context.Context, name string) (*cluster, *known, error) {
+func (d *PersistentDriver) find(ctx context.Context, name string) (*cluster, *known, error) {
 	if checkName(name) != nil {
 		return nil, nil, noSuch(name)
 	}
@@ -44,7 +46,7 @@ func (d *Kept) find(ctx context.Context, name string) (*cluster, *known, error) 
 		return nil, nil, err
 	}
 	claim, err := c.findClaim(ctx, name)
-	if sandbox.CodeOf(err) == sandbox.NotFound || err == nil && (!whole(claim) || claim.Labels[labelKept] != keptSandbox) {
+	if sandbox.CodeOf(err) == sandbox.NotFound || err == nil && (!whole(claim) || claim.Labels[labelRole] != roleSandbox) {
 		return nil, nil, noSuch(name)
 	}
 	if err != nil {
@@ -63,7 +65,7 @@ func (c *cluster) runs(ctx context.Context, name string) (*corev1.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	if hasEnded(pod) || pod.DeletionTimestamp != nil || pod.Labels[labelKept] != keptSandbox {
+	if hasEnded(pod) || pod.DeletionTimestamp != nil || pod.Labels[labelRole] != roleSandbox {
 		return nil, sandbox.Errorf(sandbox.NotFound, "it has no pod")
 	}
 	return pod, nil
@@ -78,7 +80,7 @@ func isStopped(name string) error {
 }
 
 // Open connects to a sandbox that runs. Closed: it is stopped.
-func (d *Kept) Open(ctx context.Context, name string) (sandbox.Instance, error) {
+func (d *PersistentDriver) Open(ctx context.Context, name string) (sandbox.Instance, error) {
 	c, k, err := d.find(ctx, name)
 	if err != nil {
 		return nil, err
@@ -90,7 +92,7 @@ func (d *Kept) Open(ctx context.Context, name string) (sandbox.Instance, error) 
 	return i, nil
 }
 
-func (d *Kept) open(ctx context.Context, c *cluster, k *known, env []string) (*kept, error) {
+func (d *PersistentDriver) open(ctx context.Context, c *cluster, k *known, env []string) (*persistentInstance, error) {
 	pod, err := c.runs(ctx, k.record.ID)
 	if sandbox.CodeOf(err) == sandbox.NotFound {
 		return nil, isStopped(k.record.ID)
@@ -105,11 +107,11 @@ func (d *Kept) open(ctx context.Context, c *cluster, k *known, env []string) (*k
 	if err := i.readEnvironment(ctx); err != nil {
 		return nil, errors.Join(i.why(ctx, err), i.detach(ctx))
 	}
-	return &kept{driver: d, cluster: c, known: k, env: env, inner: i}, nil
+	return &persistentInstance{driver: d, cluster: c, known: k, env: env, inner: i}, nil
 }
 
 // attach connects to the guest in a pod, when whoever starts that has done so. It runs nothing: looking is no use of a sandbox.
-func (d *Kept) attach(ctx context.Context, c *cluster, k *known, pod *corev1.Pod, env []string) (*instance, error) {
+func (d *PersistentDriver) attach(ctx context.Context, c *cluster, k *known, pod *corev1.Pod, env []string) (*instance, error) {
 	if err := c.started(ctx, k); err != nil {
 		return nil, err
 	}
@@ -172,14 +174,14 @@ func (c *cluster) started(ctx context.Context, k *known) error {
 }
 
 // Reach is Open, and for a sandbox that is stopped an instance that runs nothing but has its snapshots.
-func (d *Kept) Reach(ctx context.Context, name string) (sandbox.Instance, error) {
+func (d *PersistentDriver) Reach(ctx context.Context, name string) (sandbox.Instance, error) {
 	c, k, err := d.find(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	i, err := d.open(ctx, c, k, d.Env)
 	if sandbox.CodeOf(err) == sandbox.Closed {
-		return &kept{driver: d, cluster: c, known: k, env: d.Env}, nil
+		return &persistentInstance{driver: d, cluster: c, known: k, env: d.Env}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -188,7 +190,7 @@ func (d *Kept) Reach(ctx context.Context, name string) (sandbox.Instance, error)
 }
 
 // Start makes a pod for a sandbox that has none. Exists: it has one.
-func (d *Kept) Start(ctx context.Context, name string, env []string) error {
+func (d *PersistentDriver) Start(ctx context.Context, name string, env []string) error {
 	c, k, err := d.find(ctx, name)
 	if err != nil {
 		return err
@@ -200,7 +202,7 @@ func (d *Kept) Start(ctx context.Context, name string, env []string) error {
 	return i.detach(ctx)
 }
 
-func (d *Kept) restart(ctx context.Context, c *cluster, k *known, env []string) (*instance, error) {
+func (d *PersistentDriver) restart(ctx context.Context, c *cluster, k *known, env []string) (*instance, error) {
 	if err := d.vacated(ctx, c, k); err != nil {
 		return nil, err
 	}
@@ -225,7 +227,7 @@ func runsAlready(name string) error {
 
 // vacate removes the pod of a sandbox when it has ended. Exists: it runs. Unavailable: others work on its files, in the pod that
 // is returned.
-func (d *Kept) vacate(ctx context.Context, c *cluster, name string) (*corev1.Pod, error) {
+func (d *PersistentDriver) vacate(ctx context.Context, c *cluster, name string) (*corev1.Pod, error) {
 	pod, err := c.pod(ctx, objectName(name))
 	switch {
 	case sandbox.CodeOf(err) == sandbox.NotFound:
@@ -236,14 +238,14 @@ func (d *Kept) vacate(ctx context.Context, c *cluster, name string) (*corev1.Pod
 		return nil, c.deletePod(ctx, pod.Name, pod.UID)
 	case pod.DeletionTimestamp != nil:
 		return pod, sandbox.Errorf(sandbox.Unavailable, "the pod of sandbox %s is being deleted", name).WithHint("try again when it is gone")
-	case pod.Labels[labelKept] == keptStore:
+	case pod.Labels[labelRole] == roleStore:
 		return pod, sandbox.Errorf(sandbox.Unavailable, "somebody works on the files of sandbox %s", name).WithHint("try again when that has ended")
 	}
 	return nil, runsAlready(name)
 }
 
 // vacated is vacate that waits for a moment: others have ended, and the cluster does not know it yet.
-func (d *Kept) vacated(ctx context.Context, c *cluster, k *known) error {
+func (d *PersistentDriver) vacated(ctx context.Context, c *cluster, k *known) error {
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
@@ -251,7 +253,7 @@ func (d *Kept) vacated(ctx context.Context, c *cluster, k *known) error {
 		if pod == nil {
 			return err
 		}
-		if pod.Labels[labelKept] == keptStore && pod.DeletionTimestamp == nil {
+		if pod.Labels[labelRole] == roleStore && pod.DeletionTimestamp == nil {
 			d.visit(waiting, c, k, pod)
 		}
 		if c.change(waiting, "pods", pod.Name, pod.ResourceVersion) != nil {
@@ -261,7 +263,7 @@ func (d *Kept) vacated(ctx context.Context, c *cluster, k *known) error {
 }
 
 // Stop ends what runs in a sandbox, and its pod. One that is stopped is no error.
-func (d *Kept) Stop(ctx context.Context, name string) error {
+func (d *PersistentDriver) Stop(ctx context.Context, name string) error {
 	c, k, err := d.find(ctx, name)
 	if err != nil {
 		return err
@@ -270,9 +272,9 @@ func (d *Kept) Stop(ctx context.Context, name string) error {
 }
 
 // halt returns when nothing runs in a sandbox any more.
-func (d *Kept) halt(ctx context.Context, c *cluster, k *known) error {
+func (d *PersistentDriver) halt(ctx context.Context, c *cluster, k *known) error {
 	pod, err := c.pod(ctx, objectName(k.record.ID))
-	if sandbox.CodeOf(err) == sandbox.NotFound || err == nil && pod.Labels[labelKept] != keptSandbox {
+	if sandbox.CodeOf(err) == sandbox.NotFound || err == nil && pod.Labels[labelRole] != roleSandbox {
 		return nil
 	}
 	if err != nil {
@@ -288,8 +290,8 @@ func (d *Kept) halt(ctx context.Context, c *cluster, k *known) error {
 	return c.deletePod(ctx, pod.Name, pod.UID)
 }
 
-// Destroy removes a sandbox with all that is kept of it, also one that was never finished.
-func (d *Kept) Destroy(ctx context.Context, name string) error {
+// Destroy removes a sandbox with all its objects, also one that was never finished.
+func (d *PersistentDriver) Destroy(ctx context.Context, name string) error {
 	if checkName(name) != nil {
 		return noSuch(name)
 	}
@@ -298,7 +300,7 @@ func (d *Kept) Destroy(ctx context.Context, name string) error {
 		return err
 	}
 	claim, err := c.findClaim(ctx, name)
-	if sandbox.CodeOf(err) == sandbox.NotFound || err == nil && claim.Labels[labelKept] != keptSandbox {
+	if sandbox.CodeOf(err) == sandbox.NotFound || err == nil && claim.Labels[labelRole] != roleSandbox {
 		return noSuch(name)
 	}
 	if err != nil {
@@ -308,7 +310,7 @@ func (d *Kept) Destroy(ctx context.Context, name string) error {
 }
 
 // remove deletes a claim, and the pods that use it.
-func (d *Kept) remove(ctx context.Context, c *cluster, claim *corev1.PersistentVolumeClaim) error {
+func (d *PersistentDriver) remove(ctx context.Context, c *cluster, claim *corev1.PersistentVolumeClaim) error {
 	if err := c.deleteClaim(ctx, claim, ""); err != nil { // from here on it is nobody's sandbox, whatever becomes of us
 		return err
 	}
@@ -323,7 +325,7 @@ func (d *Kept) remove(ctx context.Context, c *cluster, claim *corev1.PersistentV
 
 // deletePods removes all pods of a sandbox.
 func (c *cluster) deletePods(ctx context.Context, name string) error {
-	options := &metav1.ListOptions{LabelSelector: labelManaged + "=" + manager + "," + labelKept + "," + labelID + "=" + name}
+	options := &metav1.ListOptions{LabelSelector: labelManaged + "=" + manager + "," + labelRole + "," + labelID + "=" + name}
 	list := &corev1.PodList{}
 	err := c.rest.Get().Namespace(c.namespace).Resource("pods").VersionedParams(options, c.params).Do(ctx).Into(list)
 	err = c.wrap(err, "list pods")
@@ -334,7 +336,7 @@ func (c *cluster) deletePods(ctx context.Context, name string) error {
 }
 
 // Load tells what a sandbox was made from.
-func (d *Kept) Load(ctx context.Context, name string) (persist.Record, error) {
+func (d *PersistentDriver) Load(ctx context.Context, name string) (persist.Record, error) {
 	c, k, err := d.find(ctx, name)
 	if err != nil {
 		return persist.Record{}, err
@@ -350,7 +352,7 @@ func (c *cluster) located(k *known) persist.Record {
 }
 
 // Records are those of all sandboxes of the namespace.
-func (d *Kept) Records(ctx context.Context) ([]persist.Record, error) {
+func (d *PersistentDriver) Records(ctx context.Context) ([]persist.Record, error) {
 	c, err := d.Inner.connect()
 	if err != nil {
 		return nil, err
@@ -378,7 +380,7 @@ func (d *Kept) Records(ctx context.Context) ([]persist.Record, error) {
 }
 
 // List is Records, shorter.
-func (d *Kept) List(ctx context.Context) ([]sandbox.Info, error) {
+func (d *PersistentDriver) List(ctx context.Context) ([]sandbox.Info, error) {
 	records, err := d.Records(ctx)
 	var out []sandbox.Info
 	for _, r := range records {
@@ -388,7 +390,7 @@ func (d *Kept) List(ctx context.Context) ([]sandbox.Info, error) {
 }
 
 // State tells whether a sandbox has a pod that runs, or begins to, and how many commands run there.
-func (d *Kept) State(ctx context.Context, name string) (persist.State, error) {
+func (d *PersistentDriver) State(ctx context.Context, name string) (persist.State, error) {
 	c, k, err := d.find(ctx, name)
 	if err != nil {
 		return persist.State{}, err
@@ -420,7 +422,7 @@ func (c *cluster) log(ctx context.Context, pod string) ([]byte, error) {
 }
 
 // Log is what the first process of the pod wrote, while there is a pod.
-func (d *Kept) Log(ctx context.Context, name string) (io.ReadCloser, error) {
+func (d *PersistentDriver) Log(ctx context.Context, name string) (io.ReadCloser, error) {
 	c, _, err := d.find(ctx, name)
 	if err != nil {
 		return nil, err
@@ -445,7 +447,7 @@ func (d *Kept) Log(ctx context.Context, name string) (io.ReadCloser, error) {
 }
 
 // Prune destroys those that are stopped.
-func (d *Kept) Prune(ctx context.Context) (names []string, err error) {
+func (d *PersistentDriver) Prune(ctx context.Context) (names []string, err error) {
 	records, err := d.Records(ctx)
 	for _, r := range records {
 		gone, perr := d.prune(ctx, r.ID)
@@ -458,7 +460,7 @@ func (d *Kept) Prune(ctx context.Context) (names []string, err error) {
 }
 
 // prune destroys one that is stopped, unless somebody has done anything to it meanwhile.
-func (d *Kept) prune(ctx context.Context, name string) (gone bool, err error) {
+func (d *PersistentDriver) prune(ctx context.Context, name string) (gone bool, err error) {
 	c, k, err := d.find(ctx, name)
 	if sandbox.CodeOf(err) == sandbox.NotFound || err == nil && starting(k.claim) {
 		return false, nil

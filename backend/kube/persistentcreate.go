@@ -14,7 +14,7 @@ import (
 
 // Create makes a sandbox that lives until it is destroyed. Its ID is spec.Name, which has to be a DNS label, or a text that
 // cannot be anybody's ID: that stays a label.
-func (d *Kept) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Instance, error) {
+func (d *PersistentDriver) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Instance, error) {
 	id, err := identify(spec.Name)
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (d *Kept) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Instance,
 }
 
 // begin takes the name of a sandbox: whoever makes its claim has it.
-func (d *Kept) begin(ctx context.Context, c *cluster, r persist.Record, f form) (*known, error) {
+func (d *PersistentDriver) begin(ctx context.Context, c *cluster, r persist.Record, f form) (*known, error) {
 	annotations, err := encode(r, f)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (d *Kept) begin(ctx context.Context, c *cluster, r persist.Record, f form) 
 }
 
 // recant removes a claim that may have been made although nobody has told us so.
-func (d *Kept) recant(ctx context.Context, c *cluster, name string, annotations map[string]string, err error) error {
+func (d *PersistentDriver) recant(ctx context.Context, c *cluster, name string, annotations map[string]string, err error) error {
 	switch sandbox.CodeOf(err) {
 	case sandbox.Canceled, sandbox.Timeout, sandbox.Internal:
 	default:
@@ -96,7 +96,7 @@ func stamp() string { return time.Now().UTC().Format(time.RFC3339) }
 const seenEvery = time.Minute
 
 // fill makes the first pod of a sandbox, and the sandbox whole. When it fails nothing is left.
-func (d *Kept) fill(ctx context.Context, c *cluster, k *known, env []string, fill func(context.Context, *instance) error) (*kept, error) {
+func (d *PersistentDriver) fill(ctx context.Context, c *cluster, k *known, env []string, fill func(context.Context, *instance) error) (*persistentInstance, error) {
 	alive, end := context.WithCancel(ctx)
 	go func() {
 		for tick := time.NewTicker(seenEvery); ; {
@@ -123,11 +123,11 @@ func (d *Kept) fill(ctx context.Context, c *cluster, k *known, env []string, fil
 		}
 		return nil, errors.Join(err, d.remove(context.WithoutCancel(ctx), c, k.claim))
 	}
-	return &kept{driver: d, cluster: c, known: k, env: env, inner: i}, nil
+	return &persistentInstance{driver: d, cluster: c, known: k, env: env, inner: i}, nil
 }
 
 // launch makes the pod of a sandbox and connects to it. When it fails there is no pod.
-func (d *Kept) launch(ctx context.Context, c *cluster, k *known, env []string) (*instance, error) {
+func (d *PersistentDriver) launch(ctx context.Context, c *cluster, k *known, env []string) (*instance, error) {
 	p, err := d.prepared(c, k, env)
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (d *Kept) launch(ctx context.Context, c *cluster, k *known, env []string) (
 	defer stop()
 	spec := *k.form.Pod.DeepCopy()
 	spec.Containers[0].Command = p.command() // when it ends is the sandbox's own, and not its origin's
-	pod, err := keptPod(k, objectName(k.record.ID), keptSandbox, spec)
+	pod, err := newPersistentPod(k, objectName(k.record.ID), roleSandbox, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -144,21 +144,21 @@ func (d *Kept) launch(ctx context.Context, c *cluster, k *known, env []string) (
 	return p.startPod(ctx, pod)
 }
 
-// keptPod is a pod of a sandbox.
-func keptPod(k *known, name, kind string, spec corev1.PodSpec) (*corev1.Pod, error) {
+// newPersistentPod is a pod of a sandbox.
+func newPersistentPod(k *known, name, kind string, spec corev1.PodSpec) (*corev1.Pod, error) {
 	maker, err := newID()
 	if err != nil {
 		return nil, err
 	}
-	labels := keptLabels(k.record.ID)
-	labels[labelKept], labels[labelNetwork] = kind, string(k.form.Network)
+	labels := persistentLabels(k.record.ID)
+	labels[labelRole], labels[labelNetwork] = kind, string(k.form.Network)
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Name: name, Labels: labels, Annotations: map[string]string{annotationName: k.record.Name, annotationMaker: maker},
 	}, Spec: spec}, nil
 }
 
 // prepared is what was decided when the sandbox was made.
-func (d *Kept) prepared(c *cluster, k *known, env []string) (*prepared, error) {
+func (d *PersistentDriver) prepared(c *cluster, k *known, env []string) (*prepared, error) {
 	plan, err := k.plan(env)
 	if err != nil {
 		return nil, err

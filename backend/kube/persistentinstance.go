@@ -14,11 +14,11 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// kept is a sandbox that lives on: a connection to its pod, or none when it is stopped.
-type kept struct {
+// persistentInstance is a persistent sandbox: a connection to its pod, or none when it is stopped.
+type persistentInstance struct {
 	*known
 
-	driver  *Kept
+	driver  *PersistentDriver
 	cluster *cluster
 	env     []string // that its commands and forks get
 
@@ -30,7 +30,7 @@ type kept struct {
 }
 
 // connected is the connection, or why there is none.
-func (k *kept) connected() (*instance, error) {
+func (k *persistentInstance) connected() (*instance, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
@@ -43,13 +43,13 @@ func (k *kept) connected() (*instance, error) {
 }
 
 // ID is its name in the namespace.
-func (k *kept) ID() string { return k.record.ID }
+func (k *persistentInstance) ID() string { return k.record.ID }
 
 // Limits returns the limits of the policy.
-func (k *kept) Limits() (sandbox.Limits, error) { return k.form.Limits, nil }
+func (k *persistentInstance) Limits() (sandbox.Limits, error) { return k.form.Limits, nil }
 
 // Start runs cmd in the pod.
-func (k *kept) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error) {
+func (k *persistentInstance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error) {
 	i, err := k.connected()
 	if err != nil {
 		return nil, err
@@ -58,10 +58,10 @@ func (k *kept) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) 
 }
 
 // Files reach inside through the guest.
-func (k *kept) Files() sandbox.Files { return files.New(k.Start) }
+func (k *persistentInstance) Files() sandbox.Files { return files.New(k.Start) }
 
 // Status counts the commands that run.
-func (k *kept) Status(ctx context.Context) (sandbox.Status, error) {
+func (k *persistentInstance) Status(ctx context.Context) (sandbox.Status, error) {
 	st := sandbox.Status{Info: k.record.Info()}
 	i, err := k.connected()
 	if sandbox.CodeOf(err) == sandbox.Closed && !k.isClosed() {
@@ -78,14 +78,14 @@ func (k *kept) Status(ctx context.Context) (sandbox.Status, error) {
 	return st, nil
 }
 
-func (k *kept) isClosed() bool {
+func (k *persistentInstance) isClosed() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.closed
 }
 
 // leave ends our connection, for good.
-func (k *kept) leave() *instance {
+func (k *persistentInstance) leave() *instance {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	inner := k.inner
@@ -94,7 +94,7 @@ func (k *kept) leave() *instance {
 }
 
 // Detach leaves the sandbox as it is.
-func (k *kept) Detach() error {
+func (k *persistentInstance) Detach() error {
 	if i := k.leave(); i != nil {
 		return i.detach(context.Background())
 	}
@@ -102,7 +102,7 @@ func (k *kept) Detach() error {
 }
 
 // Close destroys the sandbox. One that somebody else has destroyed is fine.
-func (k *kept) Close(ctx context.Context) error {
+func (k *persistentInstance) Close(ctx context.Context) error {
 	i := k.leave()
 	var err error
 	if i != nil {

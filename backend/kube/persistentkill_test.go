@@ -17,16 +17,16 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// TestMain is also a process of ours that is killed: "kept NAMESPACE DATA OPERATION NAME".
+// TestMain is also a process of ours that is killed: "operate NAMESPACE DATA OPERATION NAME".
 func TestMain(m *testing.M) {
-	if len(os.Args) == 6 && os.Args[1] == "kept" {
+	if len(os.Args) == 6 && os.Args[1] == "operate" {
 		os.Exit(victim(os.Args[2], os.Args[3], os.Args[4], os.Args[5]))
 	}
 	os.Exit(m.Run())
 }
 
 func victim(namespace, data, operation, name string) int {
-	d := &kube.Kept{Inner: kube.New(kube.Options{
+	d := &kube.PersistentDriver{Inner: kube.New(kube.Options{
 		Env: os.Environ(), DataDir: data, Image: testImage, Namespace: namespace, StorageSize: 64 << 20,
 	})}
 	if err := operate(context.Background(), d, operation, name); err != nil {
@@ -37,9 +37,9 @@ func victim(namespace, data, operation, name string) int {
 }
 
 // operate does what a process is killed in the middle of.
-func operate(ctx context.Context, d *kube.Kept, operation, name string) error {
+func operate(ctx context.Context, d *kube.PersistentDriver, operation, name string) error {
 	if operation == "create" {
-		i, err := d.Create(ctx, keptSpec(name, os.Getenv("VICTIMS_WORKSPACE")))
+		i, err := d.Create(ctx, persistentSpec(name, os.Getenv("VICTIMS_WORKSPACE")))
 		if err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func (b bed) killed(t *testing.T, after time.Duration, workspace, operation, nam
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), self, "kept", b.namespace, b.options.DataDir, operation, name)
+	cmd := exec.CommandContext(t.Context(), self, "operate", b.namespace, b.options.DataDir, operation, name)
 	var out strings.Builder
 	cmd.Env, cmd.Stderr = append(os.Environ(), "VICTIMS_WORKSPACE="+workspace), &out
 	if err := cmd.Start(); err != nil {
@@ -92,7 +92,7 @@ const sameFiles = `cat f* | sort -u | tr '\n' ' '; ls | wc -l`
 // Whoever is killed in the middle leaves what was before or what was to be, and nothing that stays.
 func Test_Killed_Makers_Leave_All_Or_Nothing(t *testing.T) {
 	t.Parallel()
-	b, d := newKept(t)
+	b, d := newPersistentBed(t)
 	ctx := t.Context()
 	dir := t.TempDir()
 	for n := range files {
@@ -100,7 +100,7 @@ func Test_Killed_Makers_Leave_All_Or_Nothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	box := create(t, d, keptSpec("victim", dir))
+	box := create(t, d, persistentSpec("victim", dir))
 	if err := errors.Join(box.Snapshot(ctx, "a"), box.Detach()); err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func Test_Killed_Makers_Leave_All_Or_Nothing(t *testing.T) {
 }
 
 // fresh has the victim running with other files than its snapshot has.
-func (b bed) fresh(t *testing.T, d *kube.Kept) {
+func (b bed) fresh(t *testing.T, d *kube.PersistentDriver) {
 	t.Helper()
 	if err := d.Start(t.Context(), "victim", os.Environ()); err != nil && sandbox.CodeOf(err) != sandbox.Exists {
 		t.Fatal(err)
@@ -138,7 +138,7 @@ func (b bed) fresh(t *testing.T, d *kube.Kept) {
 }
 
 // judge looks at what is there.
-func (b bed) judge(t *testing.T, d *kube.Kept, operation, name string) {
+func (b bed) judge(t *testing.T, d *kube.PersistentDriver, operation, name string) {
 	t.Helper()
 	ctx := t.Context()
 	if operation == "create" || operation == "fork" {
@@ -182,15 +182,15 @@ func (b bed) judge(t *testing.T, d *kube.Kept, operation, name string) {
 }
 
 // settled has all that was left go: the makers were last seen long ago. Two reapers are at work at once.
-func (b bed) settled(t *testing.T, d *kube.Kept) {
+func (b bed) settled(t *testing.T, d *kube.PersistentDriver) {
 	t.Helper()
 	ctx := t.Context()
 	for claim := range strings.FieldsSeq(kubectl(t, "", "get", "pvc", "-n", b.namespace, "-o", "name")) {
 		kubectl(t, "", "annotate", "-n", b.namespace, claim, "--overwrite", "agent-sandbox.dev/making=2020-01-01T00:00:00Z")
 	}
-	other := &kube.Kept{Inner: kube.New(b.options)}
+	other := &kube.PersistentDriver{Inner: kube.New(b.options)}
 	ended := make(chan error, 2)
-	for _, reaper := range []*kube.Kept{d, other} {
+	for _, reaper := range []*kube.PersistentDriver{d, other} {
 		go func() {
 			_, err := reaper.List(ctx)
 			ended <- err

@@ -1,6 +1,6 @@
 //go:build linux
 
-package kept_test
+package persistent_test
 
 import (
 	"bytes"

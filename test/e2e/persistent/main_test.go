@@ -1,8 +1,8 @@
 //go:build linux
 
-// Package kept_test kills what belongs to sandboxes that live on, at random moments, and looks at what is left:
+// Package persistent_test kills what belongs to sandboxes that live on, at random moments, and looks at what is left:
 // processes, containers, mounts, sockets, files.
-package kept_test
+package persistent_test
 
 import (
 	"context"
@@ -24,7 +24,7 @@ var command string
 
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
-		dir, err := os.MkdirTemp("", "agent-sandbox-kept-")
+		dir, err := os.MkdirTemp("", "agent-sandbox-persistent-")
 		if err == nil {
 			defer func() { _ = os.RemoveAll(dir) }()
 			err = programs.Install(context.Background(), dir, programs.Command, programs.CommandInMemory)

@@ -17,10 +17,10 @@ import (
 // Two processes have nothing in common but the cluster; two drivers neither.
 func Test_Any_Process_Serves_A_Sandbox(t *testing.T) {
 	t.Parallel()
-	b, one := newKept(t)
-	two := &kube.Kept{Inner: kube.New(b.options), Env: os.Environ()}
+	b, one := newPersistentBed(t)
+	two := &kube.PersistentDriver{Inner: kube.New(b.options), Env: os.Environ()}
 	ctx := t.Context()
-	box := create(t, one, keptSpec("shared", workspace(t)))
+	box := create(t, one, persistentSpec("shared", workspace(t)))
 	prints(t, box, "sleep 1000 >/dev/null 2>&1 & echo one >mine", "")
 	other := opened(t, two, "shared")
 	prints(t, other, "cat mine; cat /proc/[0-9]*/comm | grep -c sleep", "one\n1\n")
@@ -48,10 +48,10 @@ func Test_Any_Process_Serves_A_Sandbox(t *testing.T) {
 	}
 	_, _ = run.Wait() // its client is gone
 	prints(t, other, "cat /proc/[0-9]*/comm | grep -c sleep", "1\n")
-	if _, err := sandbox.Create(ctx, two, keptSpec("shared", workspace(t))); sandbox.CodeOf(err) != sandbox.Exists {
+	if _, err := sandbox.Create(ctx, two, persistentSpec("shared", workspace(t))); sandbox.CodeOf(err) != sandbox.Exists {
 		t.Errorf("a name twice: %v", err)
 	}
-	if _, err := sandbox.Create(ctx, two, keptSpec("Not_a_label", workspace(t))); sandbox.CodeOf(err) != sandbox.Invalid || sandbox.HintOf(err) == "" {
+	if _, err := sandbox.Create(ctx, two, persistentSpec("Not_a_label", workspace(t))); sandbox.CodeOf(err) != sandbox.Invalid || sandbox.HintOf(err) == "" {
 		t.Errorf("a name: %v", err)
 	}
 	log, err := two.Log(ctx, "shared")
@@ -81,10 +81,10 @@ func (b bed) podEnds(t *testing.T, name string) {
 
 func Test_A_Sandbox_Without_Commands_Stops(t *testing.T) {
 	t.Parallel()
-	b, d := newKept(t)
+	b, d := newPersistentBed(t)
 	ctx := t.Context()
 	d.Idle = 6 * time.Second
-	box := create(t, d, keptSpec("idle", workspace(t)))
+	box := create(t, d, persistentSpec("idle", workspace(t)))
 	prints(t, box, "sleep 8; echo busy >f", "") // which is longer than it may be idle
 	b.podEnds(t, "idle")
 	if state, err := d.State(ctx, "idle"); err != nil || state.Running {
@@ -106,10 +106,10 @@ func Test_A_Sandbox_Without_Commands_Stops(t *testing.T) {
 
 func Test_A_Sandbox_Whose_Time_Is_Over_Goes(t *testing.T) {
 	t.Parallel()
-	b, d := newKept(t)
+	b, d := newPersistentBed(t)
 	ctx := t.Context()
 	d.TTL = 20 * time.Second
-	box := create(t, d, keptSpec("short", workspace(t)))
+	box := create(t, d, persistentSpec("short", workspace(t)))
 	if err := box.Detach(); err != nil {
 		t.Error(err)
 	}
@@ -117,7 +117,7 @@ func Test_A_Sandbox_Whose_Time_Is_Over_Goes(t *testing.T) {
 	ended := make(chan error, 2)
 	for range 2 { // two reapers at once
 		go func() {
-			_, err := (&kube.Kept{Inner: kube.New(b.options)}).List(context.WithoutCancel(ctx))
+			_, err := (&kube.PersistentDriver{Inner: kube.New(b.options)}).List(context.WithoutCancel(ctx))
 			ended <- err
 		}()
 	}
@@ -132,8 +132,8 @@ func Test_A_Sandbox_Whose_Time_Is_Over_Goes(t *testing.T) {
 // What is known of a sandbox holds no environment and no secret.
 func Test_A_Claim_Tells_No_Secret(t *testing.T) {
 	t.Parallel()
-	b, d := newKept(t)
-	spec := keptSpec("silent", workspace(t))
+	b, d := newPersistentBed(t)
+	spec := persistentSpec("silent", workspace(t))
 	spec.Env = []string{"HIDDEN=hunter2", "PATH=/usr/bin:/bin"}
 	spec.Policy.Env.Pass = []string{"HIDDEN"}
 	box := create(t, d, spec)
