@@ -100,10 +100,10 @@ func (c *escape) start(p *attempt) error {
 	if c.Net == nil {
 		return p.cmd.Start()
 	}
-	if err := c.world.begin(c.Net); err != nil {
+	if err := c.world.Begin(c.Net); err != nil {
 		return err
 	}
-	return c.world.machine.do(p.cmd.Start)
+	return c.world.Machine.Do(p.cmd.Start)
 }
 
 func (c *escape) command(ctx context.Context, h *host, inside bool, flags []string) *exec.Cmd {

@@ -12,11 +12,16 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandboxtest"
 )
 
+// isRequired reports whether SANDBOX_REQUIRE has a word.
+func isRequired(word string) bool {
+	return slices.Contains(strings.Split(os.Getenv("SANDBOX_REQUIRE"), ","), word)
+}
+
 // available skips where no wall can be built, and fails where one is required.
 func available(t *testing.T) {
 	t.Helper()
 	if err := sandboxtest.Available(t.Context(), bwrap.New(bwrap.Options{})); err != nil {
-		if slices.Contains(strings.Split(os.Getenv("SANDBOX_REQUIRE"), ","), "bwrap") {
+		if isRequired("bwrap") {
 			t.Fatalf("required, and not available: %v", err)
 		}
 		t.Skipf("not available: %v", err)

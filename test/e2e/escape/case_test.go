@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/testnet"
 )
 
 // escape is one attempt. In its strings {work}, {home}, {base}, {attacker} and
@@ -30,14 +33,14 @@ type escape struct {
 	Args   []string                 // a whole command line after --
 	Launch []string                 // in place of agent-sandbox exec and its arguments; see wall.words
 	Bare   []string                 // in place of all of these where there is no wall
-	Net    *online                  // on the world's network, where no more than this may happen; nil: on this machine's
+	Net    *testnet.Limits          // on the world's network, where no more than this may happen; nil: on this machine's
 	During func(h *host, p *attempt)
 
 	Hold    func(h *host, o outcome) error // what must be true on the host afterwards, besides the rules for all
 	Ends    bool                           // the wall may end the attempt before it is over
 	Control control
 
-	world *world // that Net is about, while the case runs
+	world *testnet.Network // that Net is about, while the case runs
 }
 
 // control says how an attempt is shown to work where no wall stands in its way.
@@ -150,7 +153,7 @@ func (c *escape) prepareWorld(t *testing.T) {
 	t.Helper()
 	t.Parallel()
 	if c.Net != nil {
-		c.world = borrowWorld(t)
+		c.world = testnet.Borrow(t, lab.base, isRequired("network"))
 	}
 }
 
@@ -179,7 +182,7 @@ func (c *escape) control(t *testing.T, u user) {
 		c.Control.Setup(h)
 	}
 	if c.Net != nil && c.Net.Naive {
-		end, err := startNaive(c.world)
+		end, err := testnet.StartNaiveProxy(c.world)
 		h.must(err)
 		defer end()
 	}
@@ -238,7 +241,7 @@ func (c *escape) judge(h *host, o outcome) error {
 		}
 	}
 	if c.Net != nil {
-		errs = append(errs, c.world.judge(h))
+		errs = append(errs, c.world.Judge(filepath.Base(h.base)))
 	}
 	return errors.Join(append(errs, h.untouched(), h.clean())...)
 }

@@ -2,7 +2,12 @@
 
 package escape_test
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/attacker"
+	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/testnet"
+)
 
 // Rows of the matrix about the allow-list.
 const (
@@ -16,41 +21,41 @@ const (
 )
 
 // everyWay tries hosts in all the ways that lead to a web server.
-func everyWay(hosts ...string) []probe {
-	var out []probe
+func everyWay(hosts ...string) []attacker.Probe {
+	var out []attacker.Probe
 	for _, h := range hosts {
 		in := h
 		if a, err := netip.ParseAddr(h); err == nil && a.Is6() {
 			in = "[" + h + "]"
 		}
-		out = append(out, probe{Via: "connect", To: in + ":80"}, probe{Via: "connect", To: in + ":443", TLS: true},
-			probe{Via: "socks", To: h + ":80"}, probe{Via: "plain", To: "http://" + in + "/"})
+		out = append(out, attacker.Probe{Via: "connect", To: in + ":80"}, attacker.Probe{Via: "connect", To: in + ":443", TLS: true},
+			attacker.Probe{Via: "socks", To: h + ":80"}, attacker.Probe{Via: "plain", To: "http://" + in + "/"})
 	}
 	return out
 }
 
 // allowed are attempts that have to succeed, so that the others show something.
-func allowed(list []probe) []probe {
+func allowed(list []attacker.Probe) []attacker.Probe {
 	for i := range list {
 		list[i].Good = true
 	}
 	return list
 }
 
-func tunnels(targets ...string) []probe {
-	var out []probe
+func tunnels(targets ...string) []attacker.Probe {
+	var out []attacker.Probe
 	for _, t := range targets {
-		out = append(out, probe{Via: "connect", To: t, Host: "evil.test"})
+		out = append(out, attacker.Probe{Via: "connect", To: t, Host: "evil.test"})
 	}
 	return out
 }
 
-func join(lists ...[]probe) []string {
-	var all []probe
+func join(lists ...[]attacker.Probe) []string {
+	var all []attacker.Probe
 	for _, l := range lists {
 		all = append(all, l...)
 	}
-	return probes(all...)
+	return attacker.ProbeArgs(all...)
 }
 
 // rules makes flags of rules that allow.
@@ -64,13 +69,13 @@ func rules(list ...string) []string {
 
 func allowLists() []escape {
 	careless := control{Every: true}
-	good := &online{Good: []string{"allowed.test"}, Naive: true}
-	below := &online{Good: []string{"a.allowed.test", "b.a.allowed.test"}, Asks: []string{".allowed.test"}, Naive: true}
+	good := &testnet.Limits{Good: []string{"allowed.test"}, Naive: true}
+	below := &testnet.Limits{Good: []string{"a.allowed.test", "b.a.allowed.test"}, Asks: []string{".allowed.test"}, Naive: true}
 	return []escape{
 		{
 			ID: "E21.1", Name: "an allow-list with nothing in it reaches nothing", Matrix: rowNames, Control: careless,
-			Flags: []string{"--deny", "nobody.test"}, Net: &online{Silent: true, Naive: true},
-			Go: join(everyWay("allowed.test", "evil.test", evilAddr, "127.0.0.1", "localhost"), tunnels("evil.test:22")),
+			Flags: []string{"--deny", "nobody.test"}, Net: &testnet.Limits{Silent: true, Naive: true},
+			Go: join(everyWay("allowed.test", "evil.test", testnet.EvilAddr, "127.0.0.1", "localhost"), tunnels("evil.test:22")),
 		},
 		{
 			ID: "E21.2", Name: "a name that only looks like an allowed one is another", Matrix: rowNames, Control: careless,
@@ -86,7 +91,7 @@ func allowLists() []escape {
 		},
 		{
 			ID: "E21.4", Name: "an international name that looks like an allowed one is another", Matrix: rowNames,
-			Flags: rules("allowed.test", "bücher.test"), Net: &online{Good: []string{"allowed.test", "xn--bcher-kva.test"}, Naive: true},
+			Flags: rules("allowed.test", "bücher.test"), Net: &testnet.Limits{Good: []string{"allowed.test", "xn--bcher-kva.test"}, Naive: true},
 			Go: join(everyWay("аllowed.test", "xn--llowed-2fg.test", "alloẉed.test", "allowеd.test", "αllowed.test", "bucher.test", "xn--bcher-kvb.test", "al\u200dlowed.evil.test"),
 				allowed(everyWay("allowed.test"))),
 		},
@@ -107,20 +112,20 @@ func allowLists() []escape {
 		{
 			ID: "E21.7", Name: "an address is not a name, however it is written", Matrix: rowNames,
 			Flags: rules("allowed.test"), Net: good,
-			Go: join(everyWay(evilAddr, "0x5db8d842", "1572395074", "0135.0270.0330.0102", "93.184.55362", "0x5d.0xb8.0xd8.0x42", "[::ffff:"+evilAddr+"]",
-				"::ffff:5db8:d842", "2606:2800:220:1::66", evilAddr+".", "０x5db8d842"),
-				[]probe{{Via: "socks", To: "[" + evilAddr + "]:80"}, {Via: "socks", To: "[2606:2800:220:1::66]:80"}, {Via: "socks4", To: "evil.test:80"}, {Via: "connect", To: allowedAddr + ":80"}},
+			Go: join(everyWay(testnet.EvilAddr, "0x5db8d842", "1572395074", "0135.0270.0330.0102", "93.184.55362", "0x5d.0xb8.0xd8.0x42", "[::ffff:"+testnet.EvilAddr+"]",
+				"::ffff:5db8:d842", "2606:2800:220:1::66", testnet.EvilAddr+".", "０x5db8d842"),
+				[]attacker.Probe{{Via: "socks", To: "[" + testnet.EvilAddr + "]:80"}, {Via: "socks", To: "[2606:2800:220:1::66]:80"}, {Via: "socks4", To: "evil.test:80"}, {Via: "connect", To: testnet.AllowedAddr + ":80"}},
 				allowed(everyWay("allowed.test"))),
 		},
 		{
 			ID: "E21.8", Name: "an address that is denied is denied in every notation, and by name", Matrix: rowNames,
-			Flags: append(rules("93.184.216.0/24", "evil.test", "second.test", "2606:2800:220:1::/64"), "--deny", evilAddr, "--deny", "2606:2800:220:1::66", "--deny", "https://93.184.216.67"),
-			Net:   &online{Good: []string{allowedAddr}, Asks: []string{"evil.test", "second.test"}, Naive: true},
-			Go: join(allowed(everyWay(allowedAddr)), allowed([]probe{{Via: "connect", To: "0x5db8d80a:80", Host: allowedAddr}, {Via: "socks", To: "[" + allowedAddr + "]:80", Host: allowedAddr}}),
-				everyWay(evilAddr, "0x5db8d842", "1572395074", "0135.0270.0330.0102", "[::ffff:"+evilAddr+"]", "evil.test", "2606:2800:220:1::66"),
-				[]probe{
-					{Via: "socks", To: "[" + evilAddr + "]:80"},
-					{Via: "socks", To: "[::ffff:" + evilAddr + "]:80"},
+			Flags: append(rules("93.184.216.0/24", "evil.test", "second.test", "2606:2800:220:1::/64"), "--deny", testnet.EvilAddr, "--deny", "2606:2800:220:1::66", "--deny", "https://93.184.216.67"),
+			Net:   &testnet.Limits{Good: []string{testnet.AllowedAddr}, Asks: []string{"evil.test", "second.test"}, Naive: true},
+			Go: join(allowed(everyWay(testnet.AllowedAddr)), allowed([]attacker.Probe{{Via: "connect", To: "0x5db8d80a:80", Host: testnet.AllowedAddr}, {Via: "socks", To: "[" + testnet.AllowedAddr + "]:80", Host: testnet.AllowedAddr}}),
+				everyWay(testnet.EvilAddr, "0x5db8d842", "1572395074", "0135.0270.0330.0102", "[::ffff:"+testnet.EvilAddr+"]", "evil.test", "2606:2800:220:1::66"),
+				[]attacker.Probe{
+					{Via: "socks", To: "[" + testnet.EvilAddr + "]:80"},
+					{Via: "socks", To: "[::ffff:" + testnet.EvilAddr + "]:80"},
 					{Via: "connect", To: "93.184.216.67:443", TLS: true},
 					{Via: "connect", To: "second.test:443", TLS: true},
 					{Via: "socks", To: "second.test:443", TLS: true},
@@ -130,7 +135,7 @@ func allowLists() []escape {
 		{
 			ID: "E21.9", Name: "a name that is denied is denied whatever is allowed", Matrix: rowNames, Control: careless,
 			Flags: append(rules("*.allowed.test", "allowed.test", "bad.allowed.test", "https://bad.allowed.test"), "--deny", "bad.allowed.test", "--deny", "*.evil.test"),
-			Net:   &online{Good: []string{"allowed.test", "a.allowed.test"}, Naive: true},
+			Net:   &testnet.Limits{Good: []string{"allowed.test", "a.allowed.test"}, Naive: true},
 			Go: join(allowed(everyWay("allowed.test", "a.allowed.test")),
 				everyWay("bad.allowed.test", "BAD.allowed.TEST", "bad.allowed.test.", "x.evil.test"), tunnels("bad.allowed.test:22", "bad.allowed.test:8080")),
 		},
@@ -138,12 +143,12 @@ func allowLists() []escape {
 }
 
 // nameBytes hides evil.test in front of a byte and a name that is allowed.
-func nameBytes(list ...string) []probe {
-	var out []probe
+func nameBytes(list ...string) []attacker.Probe {
+	var out []attacker.Probe
 	for _, b := range list {
 		name := "evil.test" + b + ".allowed.test"
-		out = append(out, probe{Via: "socks", To: name + ":80", Host: "evil.test"}, probe{Via: "connect", To: name + ":80", Inner: "a.allowed.test:80", Host: "evil.test"},
-			probe{Via: "connect", To: name + ":80", Host: "evil.test"}, probe{Via: "plain", To: "http://" + name + "/", Host: "evil.test"})
+		out = append(out, attacker.Probe{Via: "socks", To: name + ":80", Host: "evil.test"}, attacker.Probe{Via: "connect", To: name + ":80", Inner: "a.allowed.test:80", Host: "evil.test"},
+			attacker.Probe{Via: "connect", To: name + ":80", Host: "evil.test"}, attacker.Probe{Via: "plain", To: "http://" + name + "/", Host: "evil.test"})
 	}
-	return append(out, probe{Via: "socks", To: ":80", Host: "evil.test"}, probe{Via: "connect", To: "evil.test:80\x00.allowed.test:80", Host: "evil.test"})
+	return append(out, attacker.Probe{Via: "socks", To: ":80", Host: "evil.test"}, attacker.Probe{Via: "connect", To: "evil.test:80\x00.allowed.test:80", Host: "evil.test"})
 }

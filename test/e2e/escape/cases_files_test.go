@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/attacker"
 )
 
 // inside begins scripts that look at every process: where there is no wall, $procs
@@ -192,7 +194,7 @@ func creations() []escape {
 		}
 		if m.method == "creat" {
 			c.Control.If = func() string {
-				if creatCall == 1<<20 {
+				if attacker.CreatCall == 1<<20 {
 					return "this architecture has no creat(2)"
 				}
 				return ""
@@ -427,7 +429,7 @@ func paths() []escape {
 				cmd := h.command(h.home, h.vars["attacker"], "sleep")
 				cmd.Env = append(cmd.Env, "TOKEN="+canary)
 				cmd.Env[0] = "HOME=/"
-				cmd.Args[0] = "/" + attackerName
+				cmd.Args[0] = "/" + attacker.Name
 				h.must(cmd.Start())
 				h.vars["pid"] = strconv.Itoa(cmd.Process.Pid)
 				h.closers = append(h.closers, func() { _, _ = cmd.Process.Kill(), cmd.Wait() })

@@ -9,6 +9,8 @@ import (
 	"runtime"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/attacker"
 )
 
 func namespaces() []escape {
@@ -120,7 +122,7 @@ func withoutCall(names ...string) string {
 	bad := ^uintptr(0)
 	for _, name := range names {
 		// Senseless arguments: the answer is another error where the call exists.
-		if _, _, errno := unix.Syscall6(callNumbers[name], bad, bad, bad, bad, bad, bad); errno != unix.ENOSYS {
+		if _, _, errno := unix.Syscall6(attacker.CallNumbers[name], bad, bad, bad, bad, bad, bad); errno != unix.ENOSYS {
 			return ""
 		}
 	}

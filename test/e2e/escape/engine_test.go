@@ -7,7 +7,6 @@ import (
 	"embed"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -26,7 +25,7 @@ func dockerWall(t *testing.T) *wall {
 	t.Helper()
 	c, err := engine.Open(t.Context(), os.Environ())
 	if err != nil {
-		if slices.Contains(strings.Split(os.Getenv("SANDBOX_REQUIRE"), ","), "docker") {
+		if isRequired("docker") {
 			t.Fatalf("required, and not available: %v", err)
 		}
 		t.Skipf("not available: %v", err)

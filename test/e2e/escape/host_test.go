@@ -22,6 +22,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/seed434b0696/agent-sandbox/test/deadline"
+
+	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/testnet"
+
+	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/attacker"
 )
 
 // canary is part of every secret of the host.
@@ -40,8 +44,8 @@ type host struct {
 	before  map[string]string
 	vars    map[string]string
 	closers []func()
-	world   *world // the network that the host is on; nil: this machine's
-	wall    *wall  // that stands in the way of attempts inside
+	world   *testnet.Network // the network that the host is on; nil: this machine's
+	wall    *wall            // that stands in the way of attempts inside
 
 	services []*listener // that nobody may reach
 	found    []process   // that During has noted
@@ -85,11 +89,11 @@ func (c *escape) newHost(t *testing.T, uid int) *host {
 	}
 	h.must(os.Mkdir(h.runtime, 0o700))
 	h.must(os.Chown(h.runtime, uid, uid))
-	h.must(os.Link(lab.attacker, filepath.Join(h.home, "tools", attackerName)))
+	h.must(os.Link(lab.attacker, filepath.Join(h.home, "tools", attacker.Name)))
 	h.vars = map[string]string{
 		"work": h.work, "home": h.home, "base": h.base, "runtime": h.runtime, "tmp": h.tmp,
-		"attacker": filepath.Join(h.home, "tools", attackerName),
-		"ca":       filepath.Join(lab.base, "ca.pem"),
+		"attacker": filepath.Join(h.home, "tools", attacker.Name),
+		"ca":       filepath.Join(lab.base, testnet.AuthorityFile),
 		// Below /tmp, which is the sandbox's own inside and the host's without one.
 		"scratch": filepath.Join("/tmp", filepath.Base(lab.base)+filepath.Base(base)),
 	}

@@ -17,6 +17,8 @@ import (
 	"testing"
 
 	"github.com/seed434b0696/agent-sandbox/test/programs"
+
+	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/attacker"
 )
 
 // cluster is the testbed's, whose one node is this machine: what pods do to their node is seen here.
@@ -40,12 +42,12 @@ const (
 )
 
 // podAttacker is the attacker's name in the work tree, which is all that comes into a pod.
-const podAttacker = attackerName
+const podAttacker = attacker.Name
 
 func kubeWall(t *testing.T) *wall {
 	t.Helper()
 	lacking := func(why error) {
-		if slices.Contains(strings.Split(os.Getenv("SANDBOX_REQUIRE"), ","), "kube") {
+		if isRequired("kube") {
 			t.Fatalf("required, and not available: %v", why)
 		}
 		t.Skipf("not available: %v", why)

@@ -18,6 +18,8 @@ import (
 	"testing"
 
 	"github.com/seed434b0696/agent-sandbox/test/programs"
+
+	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/attacker"
 )
 
 var (
@@ -25,12 +27,9 @@ var (
 	controls = flag.Bool("controls", false, "make only the attempts without a sandbox")
 )
 
-// attackerName is the name under which this binary attacks.
-const attackerName = "attacker"
-
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) == attackerName {
-		os.Exit(attack(os.Args[1:]))
+	if filepath.Base(os.Args[0]) == attacker.Name {
+		os.Exit(attacker.Main(os.Args[1:]))
 	}
 	flag.Parse()
 	code := 1
@@ -71,7 +70,7 @@ func (l *laboratory) setUp() error {
 		return err
 	}
 	l.command = filepath.Join(l.base, programs.Command)
-	l.attacker = filepath.Join(l.base, attackerName)
+	l.attacker = filepath.Join(l.base, attacker.Name)
 	self, err := os.Executable()
 	if err != nil {
 		return err

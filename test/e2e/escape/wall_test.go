@@ -125,8 +125,8 @@ func (c *escape) keep(ctx context.Context, h *host, flags []string) (destroy fun
 		var err error
 		if c.Net == nil {
 			out, err = cmd.CombinedOutput()
-		} else if err = c.world.begin(c.Net); err == nil {
-			err = c.world.machine.do(func() (err error) { // whose network the keeper is on
+		} else if err = c.world.Begin(c.Net); err == nil {
+			err = c.world.Machine.Do(func() (err error) { // whose network the keeper is on
 				out, err = cmd.CombinedOutput()
 				return err
 			})

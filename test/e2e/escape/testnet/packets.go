@@ -1,6 +1,6 @@
 //go:build linux
 
-package escape_test
+package testnet
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 
 // packets takes what has come over the cable from the machine: of TCP the beginnings of
 // connections, of all else everything but what keeps the cable itself going.
-func (w *world) packets() []string {
+func (w *Network) packets() []string {
 	var out []string
 	buf := make([]byte, 2048)
 	for {

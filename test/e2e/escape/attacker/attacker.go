@@ -1,6 +1,8 @@
 //go:build linux
 
-package escape_test
+// Package attacker is the program that makes attempts inside a sandbox. It runs as the binary of the escape tests under
+// another name, and shares with them the probes of the proxy that it is asked to make.
+package attacker
 
 import (
 	"errors"
@@ -13,9 +15,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attack is the program inside. It prints OPEN and what it has achieved for each
+// Name is the name under which a binary that calls Main attacks.
+const Name = "attacker"
+
+// Main is the program inside. It prints OPEN and what it has achieved for each
 // success, "held" and why for each refusal, and "tried" when all was tried.
-func attack(args []string) int {
+func Main(args []string) int {
 	modes := map[string]func(args []string){
 		"create":    attackCreate,
 		"exchange":  attackExchange,

@@ -1,6 +1,6 @@
 //go:build linux
 
-package escape_test
+package attacker
 
 import (
 	"bytes"
@@ -112,7 +112,7 @@ func attackKill(args []string) {
 func attackCalls(names []string) {
 	bad := ^uintptr(0)
 	for _, name := range names {
-		nr, ok := callNumbers[name]
+		nr, ok := CallNumbers[name]
 		if !ok {
 			report(name, errors.New("this architecture does not have it"))
 			continue
@@ -123,7 +123,8 @@ func attackCalls(names []string) {
 	}
 }
 
-var callNumbers = map[string]uintptr{
+// CallNumbers has, by name, the system calls that the attack "calls" can make on this architecture.
+var CallNumbers = map[string]uintptr{
 	"io_uring_setup": unix.SYS_IO_URING_SETUP, "io_uring_enter": unix.SYS_IO_URING_ENTER,
 	"io_uring_register": unix.SYS_IO_URING_REGISTER,
 	"bpf":               unix.SYS_BPF, "perf_event_open": unix.SYS_PERF_EVENT_OPEN, "userfaultfd": unix.SYS_USERFAULTFD,
@@ -327,7 +328,7 @@ func attackMemfd(args []string) {
 		return
 	}
 	cmd := exec.Command(fmt.Sprintf("/proc/self/fd/%d", fd)) //nolint:noctx // ends by itself
-	cmd.Args = append([]string{attackerName}, args...)
+	cmd.Args = append([]string{Name}, args...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if err := cmd.Run(); err != nil {
 		fmt.Println("held memfd", err)

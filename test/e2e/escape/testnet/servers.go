@@ -1,6 +1,6 @@
 //go:build linux
 
-package escape_test
+package testnet
 
 import (
 	"bufio"
@@ -19,71 +19,71 @@ import (
 	"time"
 )
 
-// dialPatience is how long a connection may take to be made, or be silent.
-const dialPatience = 3 * time.Second
+// DialTimeout is how long a connection may take to be made, or be silent.
+const DialTimeout = 3 * time.Second
 
-// visit is what a server has seen: a connection, a TLS handshake on it, or a request.
-type visit struct {
-	to     netip.AddrPort // the address that was reached
+// Visit is what a server has seen: a connection, a TLS handshake on it, or a request.
+type Visit struct {
+	To     netip.AddrPort // the address that was reached
 	own    bool           // it is the machine's
 	hello  bool           // a handshake; then host is the server name
-	host   string         // of a request, without a port; or of a handshake
-	method string
-	path   string
-	header http.Header
+	Host   string         // of a request, without a port; or of a handshake
+	Method string
+	Path   string
+	Header http.Header
 	text   string // a body, or what was sent that is no request
-	tls    bool
+	TLS    bool
 }
 
-func (v visit) String() string {
+func (v Visit) String() string {
 	kind := "connection"
 	switch {
 	case v.hello:
-		kind = fmt.Sprintf("TLS for %q", v.host)
-	case v.method != "":
-		kind = fmt.Sprintf("%s http://%s%s %v", v.method, v.host, v.path, v.header)
+		kind = fmt.Sprintf("TLS for %q", v.Host)
+	case v.Method != "":
+		kind = fmt.Sprintf("%s http://%s%s %v", v.Method, v.Host, v.Path, v.Header)
 	}
-	return fmt.Sprintf("%s at %s (the machine's own: %v) %q", kind, v.to, v.own, v.text)
+	return fmt.Sprintf("%s at %s (the machine's own: %v) %q", kind, v.To, v.own, v.text)
 }
 
 // permitted reports whether a visit is one that the case may make.
-func (w *world) permitted(v visit) bool {
+func (w *Network) permitted(v Visit) bool {
 	has := func(host string) bool {
-		return slices.ContainsFunc(addressesOf(host), func(a string) bool { return netip.MustParseAddr(a).Unmap() == v.to.Addr() }) ||
-			host == v.to.Addr().String()
+		return slices.ContainsFunc(addressesOf(host), func(a string) bool { return netip.MustParseAddr(a).Unmap() == v.To.Addr() }) ||
+			host == v.To.Addr().String()
 	}
-	if v.hello && v.host == "" {
-		v.host = v.to.Addr().String()
+	if v.hello && v.Host == "" {
+		v.Host = v.To.Addr().String()
 	}
 	switch {
 	case v.own:
 		return false
-	case v.method == "" && !v.hello && v.text == "":
+	case v.Method == "" && !v.hello && v.text == "":
 		return slices.ContainsFunc(w.want.Good, has)
 	}
-	return has(v.host) && slices.Contains(w.want.Good, v.host)
+	return has(v.Host) && slices.Contains(w.want.Good, v.Host)
 }
 
 // note remembers a visit, and says what the server answers to it.
-func (w *world) note(v visit) (verdict string) {
+func (w *Network) note(v Visit) (verdict string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.visits = append(w.visits, v)
 	if w.permitted(v) {
-		return verdictPermitted
+		return Permitted
 	}
-	return verdictForbidden
+	return Forbidden
 }
 
 // What servers answer. A client that gets to see verdictForbidden was where it must not.
 const (
-	verdictPermitted = "permitted"
-	verdictForbidden = "forbidden"
+	Permitted = "permitted"
+	Forbidden = "forbidden"
 )
 
-// website is the servers of the test network.
-type website struct {
-	world      *world
+// Website is the servers of the test network.
+type Website struct {
+	network    *Network
 	plain, tls chan net.Conn
 	listeners  []string // addresses to make a mark at
 
@@ -91,9 +91,9 @@ type website struct {
 	open map[*seenConn]bool
 }
 
-func newWebsite(w *world) *website {
-	s := &website{world: w, plain: make(chan net.Conn), tls: make(chan net.Conn), open: map[*seenConn]bool{}}
-	server := &http.Server{Handler: s, ReadHeaderTimeout: time.Minute, TLSConfig: w.authority.config(w)}
+func newWebsite(w *Network) *Website {
+	s := &Website{network: w, plain: make(chan net.Conn), tls: make(chan net.Conn), open: map[*seenConn]bool{}}
+	server := &http.Server{Handler: s, ReadHeaderTimeout: time.Minute, TLSConfig: w.Authority.config(w)}
 	go func() { _ = server.Serve(queueListener(s.plain)) }()          // as long as the tests
 	go func() { _ = server.ServeTLS(queueListener(s.tls), "", "") }() // as long as the tests
 	return s
@@ -107,9 +107,9 @@ func (q queueListener) Close() error              { return nil }
 func (q queueListener) Addr() net.Addr            { return &net.TCPAddr{} }
 
 // marks are where connections are made that count for nothing.
-func (s *website) marks() []string { return s.listeners }
+func (s *Website) marks() []string { return s.listeners }
 
-func (s *website) listen(own bool, ports ...string) error {
+func (s *Website) listen(own bool, ports ...string) error {
 	for _, port := range ports {
 		l, err := net.Listen("tcp", ":"+port) //nolint:noctx // as long as the tests
 		if err != nil {
@@ -134,19 +134,19 @@ func (s *website) listen(own bool, ports ...string) error {
 }
 
 // accept notes connections in the order in which they came.
-func (s *website) accept(c net.Conn, own bool) {
+func (s *Website) accept(c net.Conn, own bool) {
 	to := netip.MustParseAddrPort(c.LocalAddr().String())
 	to = netip.AddrPortFrom(to.Addr().Unmap(), to.Port())
-	s.world.mu.Lock()
-	mark := s.world.marks[to.String()]
-	delete(s.world.marks, to.String())
-	s.world.mu.Unlock()
+	s.network.mu.Lock()
+	mark := s.network.marks[to.String()]
+	delete(s.network.marks, to.String())
+	s.network.mu.Unlock()
 	if mark != nil {
 		_ = c.Close()
 		close(mark)
 		return
 	}
-	s.world.note(visit{to: to, own: own})
+	s.network.note(Visit{To: to, own: own})
 	seen := &seenConn{Conn: c, br: bufio.NewReader(c), to: to, own: own, closed: make(chan struct{})}
 	seen.end = sync.OnceFunc(func() {
 		close(seen.closed)
@@ -160,19 +160,19 @@ func (s *website) accept(c net.Conn, own bool) {
 	go s.serve(seen)
 }
 
-// connected lists the connections that are open.
-func (s *website) connected() []*seenConn {
+// Connections lists the connections that are open.
+func (s *Website) Connections() []*seenConn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Collect(maps.Keys(s.open))
 }
 
-// released waits until all connections have ended.
-func (s *website) released() error {
-	for _, c := range s.connected() {
+// WaitReleased waits until all connections have ended.
+func (s *Website) WaitReleased() error {
+	for _, c := range s.Connections() {
 		select {
 		case <-c.closed:
-		case <-time.After(dialPatience):
+		case <-time.After(DialTimeout):
 			return fmt.Errorf("a connection to %s is still open", c.to)
 		}
 	}
@@ -205,19 +205,19 @@ var httpBegins = regexp.MustCompile(`^([A-Za-z]{4}|[A-Za-z]{1,3} )`)
 
 var requestLine = regexp.MustCompile(`[A-Z]+ (\S+) HTTP/[0-9.]+\s`)
 
-func (s *website) serve(c *seenConn) {
+func (s *Website) serve(c *seenConn) {
 	first, err := c.br.Peek(1)
 	switch {
 	case err != nil:
 		_ = c.Close()
 	case first[0] == 22:
 		s.tls <- c
-	case c.to.Addr().String() == knownHosts["lenient.test"][0]:
+	case c.to.Addr().String() == KnownHosts["lenient.test"][0]:
 		s.lenient(c)
 	default:
 		if begin, err := c.br.Peek(4); err != nil || !httpBegins.Match(begin) {
 			text, _ := c.br.Peek(c.br.Buffered())
-			_, _ = io.WriteString(c, s.world.note(visit{to: c.to, own: c.own, text: string(text)})+" raw\n")
+			_, _ = io.WriteString(c, s.network.note(Visit{To: c.to, own: c.own, text: string(text)})+" raw\n")
 			_ = c.Close()
 			return
 		}
@@ -227,22 +227,22 @@ func (s *website) serve(c *seenConn) {
 
 // lenient takes for a request whatever some server might take for one, wherever it
 // stands. The attacks call what they hide smuggled.
-func (s *website) lenient(c *seenConn) {
+func (s *Website) lenient(c *seenConn) {
 	defer c.Close()
 	var all []byte
 	answered := 0
 	buf := make([]byte, 4096)
 	for {
-		_ = c.SetReadDeadline(time.Now().Add(dialPatience))
+		_ = c.SetReadDeadline(time.Now().Add(DialTimeout))
 		n, err := c.Read(buf)
 		all = append(all, buf[:n]...)
 		found := requestLine.FindAllSubmatch(all, -1)
 		for ; answered < len(found); answered++ {
-			v := visit{to: c.to, own: c.own, host: "lenient.test", method: "lenient", path: string(found[answered][1])}
-			if strings.Contains(v.path, "smuggled") {
-				v.host = "smuggled"
+			v := Visit{To: c.to, own: c.own, Host: "lenient.test", Method: "lenient", Path: string(found[answered][1])}
+			if strings.Contains(v.Path, "smuggled") {
+				v.Host = "smuggled"
 			}
-			body := s.world.note(v) + " " + v.path + "\n"
+			body := s.network.note(v) + " " + v.Path + "\n"
 			_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 		}
 		if err != nil {
@@ -252,21 +252,21 @@ func (s *website) lenient(c *seenConn) {
 }
 
 // ServeHTTP answers with the verdict, so that whoever asked knows where it was.
-func (s *website) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	v := visit{method: r.Method, path: r.URL.RequestURI(), header: r.Header, tls: r.TLS != nil, host: hostOnly(r.Host)}
+func (s *Website) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	v := Visit{Method: r.Method, Path: r.URL.RequestURI(), Header: r.Header, TLS: r.TLS != nil, Host: hostOnly(r.Host)}
 	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	v.text = string(body)
 	if addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
 		to := netip.MustParseAddrPort(addr.String())
-		v.to = netip.AddrPortFrom(to.Addr().Unmap(), to.Port())
+		v.To = netip.AddrPortFrom(to.Addr().Unmap(), to.Port())
 	}
-	v.own = slices.Contains([]string{ownIPv4, ownIPv6}, v.to.Addr().String()) || v.to.Addr().IsLoopback()
-	verdict := s.world.note(v)
+	v.own = slices.Contains([]string{OwnIPv4, OwnIPv6}, v.To.Addr().String()) || v.To.Addr().IsLoopback()
+	verdict := s.network.note(v)
 	if to := r.URL.Query().Get("redirect"); to != "" && err == nil {
 		http.Redirect(rw, r, to, http.StatusTemporaryRedirect)
 		return
 	}
-	_, _ = fmt.Fprintf(rw, "%s %s %s%s at %s\n", verdict, r.Method, r.Host, v.path, v.to)
+	_, _ = fmt.Fprintf(rw, "%s %s %s%s at %s\n", verdict, r.Method, r.Host, v.Path, v.To)
 }
 
 // hostOnly cuts a port and the dot at the end.
@@ -278,11 +278,11 @@ func hostOnly(s string) string {
 }
 
 // handshake is asked for a certificate and so sees every server name.
-func (w *world) handshake(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+func (w *Network) handshake(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c, ok := hello.Conn.(*seenConn)
 	if !ok {
 		return nil, errors.New("a connection that nobody has accepted")
 	}
-	w.note(visit{to: c.to, own: c.own, hello: true, host: strings.ToLower(hello.ServerName)})
-	return w.authority.certificate(hello.ServerName, c.to.Addr())
+	w.note(Visit{To: c.to, own: c.own, hello: true, Host: strings.ToLower(hello.ServerName)})
+	return w.Authority.certificate(hello.ServerName, c.to.Addr())
 }

@@ -1,6 +1,6 @@
 //go:build linux
 
-package escape_test
+package testnet
 
 import (
 	"net"
@@ -13,28 +13,28 @@ import (
 
 // Where the hosts of the test network are.
 const (
-	allowedAddr = "93.184.216.10"
-	evilAddr    = "93.184.216.66"
+	AllowedAddr = "93.184.216.10"
+	EvilAddr    = "93.184.216.66"
 )
 
-// knownHosts are the names with addresses of their own. Names below allowed.test and
+// KnownHosts are the names with addresses of their own. Names below allowed.test and
 // api.test are where these are; all others, known or not, are at evilAddr.
-var knownHosts = map[string][]string{
-	"allowed.test":     {allowedAddr, "2606:2800:220:1::10"},
+var KnownHosts = map[string][]string{
+	"allowed.test":     {AllowedAddr, "2606:2800:220:1::10"},
 	"lenient.test":     {"93.184.216.30"},
 	"api.test":         {"93.184.216.40"},
 	"badcert.test":     {"93.184.216.41"},
-	"bad.allowed.test": {evilAddr}, // a part of what is allowed that is denied
+	"bad.allowed.test": {EvilAddr}, // a part of what is allowed that is denied
 	"second.test":      {"93.184.216.67"},
-	flipName:           {allowedAddr},
+	FlipName:           {AllowedAddr},
 	"loop.test":        {"127.0.0.1"},
 	"loop2.test":       {"127.8.8.8"},
 	"six.test":         {"::1"},
 	"zero.test":        {"0.0.0.0"},
 	"zero6.test":       {"::"},
 	"mapped.test":      {"::ffff:127.0.0.1"},
-	"own.test":         {ownIPv4},
-	"own6.test":        {ownIPv6},
+	"own.test":         {OwnIPv4},
+	"own6.test":        {OwnIPv6},
 	"meta.test":        {"169.254.169.254"},
 	"meta6.test":       {"fd00:ec2::254"},
 	"local.test":       {"169.254.7.7"},
@@ -50,23 +50,26 @@ var knownHosts = map[string][]string{
 	"isatap.test":      {"2606:2800:220:1::5efe:c0a8:707"},
 	"compat.test":      {"::c0a8:707"},
 	"siit.test":        {"::ffff:0:c0a8:707"},
-	"both.test":        {evilAddr, "127.0.0.1", "169.254.169.254"}, // evilAddr does not listen on its port
+	"both.test":        {EvilAddr, "127.0.0.1", "169.254.169.254"}, // evilAddr does not listen on its port
 }
 
-// flipName has the address of allowed.test when it is first asked for, and then the
+// ProxyAddr is where a sandbox with an allow-list has its proxy.
+const ProxyAddr = "127.0.0.1:3128"
+
+// FlipName has the address of allowed.test when it is first asked for, and then the
 // machine's loopback, as DNS rebinding has it.
-const flipName = "flip.test"
+const FlipName = "flip.test"
 
 func addressesOf(name string) []string {
-	if a, ok := knownHosts[name]; ok {
+	if a, ok := KnownHosts[name]; ok {
 		return a
 	}
 	for _, parent := range []string{"allowed.test", "api.test"} {
 		if strings.HasSuffix(name, "."+parent) {
-			return knownHosts[parent][:1]
+			return KnownHosts[parent][:1]
 		}
 	}
-	return []string{evilAddr}
+	return []string{EvilAddr}
 }
 
 // nameServer answers over UDP.
@@ -121,7 +124,7 @@ func (s *nameServer) answer(query []byte) ([]byte, error) {
 }
 
 func (s *nameServer) lookup(name string, kind dnsmessage.Type) []string {
-	if name != flipName {
+	if name != FlipName {
 		return addressesOf(name)
 	}
 	if kind != dnsmessage.TypeA {
@@ -131,7 +134,7 @@ func (s *nameServer) lookup(name string, kind dnsmessage.Type) []string {
 	defer s.mu.Unlock()
 	s.flips++
 	if s.flips == 1 {
-		return []string{allowedAddr}
+		return []string{AllowedAddr}
 	}
 	return []string{"127.0.0.1"}
 }

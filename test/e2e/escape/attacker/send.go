@@ -1,6 +1,6 @@
 //go:build linux
 
-package escape_test
+package attacker
 
 import (
 	"encoding/base64"
@@ -22,12 +22,12 @@ func attackSend(args []string) {
 		fmt.Println("BROKEN", err)
 		return
 	}
-	escaped := ""
+	var escaped strings.Builder
 	for i := range len(value) {
-		escaped += fmt.Sprintf("%%%02x", value[i])
+		fmt.Fprintf(&escaped, "%%%02x", value[i])
 	}
 	forms := strings.NewReplacer("@SECRET@", value, "@BASIC@", base64.StdEncoding.EncodeToString([]byte("user:"+value)),
-		"@ESCAPED@", escaped, "@LENGTH@", strconv.Itoa(len(value)), "@HALF@", value[:len(value)/2], "@REST@", value[len(value)/2:],
+		"@ESCAPED@", escaped.String(), "@LENGTH@", strconv.Itoa(len(value)), "@HALF@", value[:len(value)/2], "@REST@", value[len(value)/2:],
 		"@HALFLENGTH@", strconv.FormatInt(int64(len(value)/2), 16), "@RESTLENGTH@", strconv.FormatInt(int64(len(value)-len(value)/2), 16))
 	for _, arg := range args[1:] {
 		p, err := parseProbe(arg)

@@ -1,6 +1,6 @@
 //go:build linux
 
-package escape_test
+package testnet
 
 import (
 	"crypto/ecdsa"
@@ -17,15 +17,15 @@ import (
 	"time"
 )
 
-// authority signs for the servers of the test network. All have one key.
-type authority struct {
+// Authority signs for the servers of the test network. All have one key.
+type Authority struct {
 	file string // its certificate, for SSL_CERT_FILE
-	pem  string // its certificate and key
+	PEM  string // its certificate and key
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 }
 
-func newAuthority(file string) (*authority, error) {
+func newAuthority(file string) (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func newAuthority(file string) (*authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &authority{file: file, key: key}
+	a := &Authority{file: file, key: key}
 	if a.cert, err = x509.ParseCertificate(der); err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func newAuthority(file string) (*authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.pem = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})) + string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))
+	a.PEM = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})) + string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))
 	return a, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o644)
 }
 
@@ -57,7 +57,7 @@ func certificate(name string) *x509.Certificate {
 
 // certificate is good for name, or for the address when there is none; the one of
 // badcert.test is nobody's.
-func (a *authority) certificate(name string, addr netip.Addr) (*tls.Certificate, error) {
+func (a *Authority) certificate(name string, addr netip.Addr) (*tls.Certificate, error) {
 	tmpl := certificate(name)
 	tmpl.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	tmpl.DNSNames, tmpl.IPAddresses = []string{name}, []net.IP{addr.AsSlice()}
@@ -75,7 +75,7 @@ func (a *authority) certificate(name string, addr netip.Addr) (*tls.Certificate,
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: a.key}, nil
 }
 
-func (a *authority) config(w *world) *tls.Config {
+func (a *Authority) config(w *Network) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
 		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) { return w.handshake(hello) },

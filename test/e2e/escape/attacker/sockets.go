@@ -1,6 +1,6 @@
 //go:build linux
 
-package escape_test
+package attacker
 
 import (
 	"bufio"
@@ -16,9 +16,12 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/testnet"
 )
 
-var socketTypes = map[string]int{
+// SocketTypes has the socket type for each kind of attempt on a Unix socket.
+var SocketTypes = map[string]int{
 	"stream": unix.SOCK_STREAM, "seqpacket": unix.SOCK_SEQPACKET, "dgram": unix.SOCK_DGRAM,
 	"sendto": unix.SOCK_DGRAM, "sendmsg": unix.SOCK_DGRAM, "sendmmsg": unix.SOCK_DGRAM,
 }
@@ -51,7 +54,7 @@ func dial(kind, addr string) error {
 }
 
 func connectUnix(kind, addr string) error {
-	fd, err := unix.Socket(unix.AF_UNIX, socketTypes[kind]|unix.SOCK_CLOEXEC, 0)
+	fd, err := unix.Socket(unix.AF_UNIX, SocketTypes[kind]|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("socket: %w", err)
 	}
@@ -235,7 +238,7 @@ func attackJoin(args []string) {
 		return
 	}
 	_ = out.Close()
-	_ = answer.SetReadDeadline(time.Now().Add(dialPatience))
+	_ = answer.SetReadDeadline(time.Now().Add(testnet.DialTimeout))
 	line, err := bufio.NewReader(answer).ReadString('\n')
 	report(fmt.Sprintf("the guest says %q", line), err)
 }

@@ -1,6 +1,6 @@
 //go:build linux
 
-package escape_test
+package attacker
 
 import (
 	"bytes"
@@ -16,13 +16,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/testnet"
 )
 
-// proxyAddr is where a sandbox with an allow-list has its proxy.
-const proxyAddr = "127.0.0.1:3128"
-
-// probe is one attempt on the proxy.
-type probe struct {
+// Probe is one attempt on the proxy.
+type Probe struct {
 	Name string
 	Good bool // it is nothing to refuse: if it fails, the others prove nothing
 
@@ -46,8 +45,8 @@ type probe struct {
 	Base64 []byte // the same, of any bytes
 }
 
-// probes makes the arguments of an attack.
-func probes(list ...probe) []string {
+// ProbeArgs makes the arguments of an attack.
+func ProbeArgs(list ...Probe) []string {
 	args := []string{"probe"}
 	for _, p := range list {
 		text, err := json.Marshal(p)
@@ -71,7 +70,7 @@ func attackProbe(args []string) {
 	}
 }
 
-func parseProbe(arg string) (p probe, err error) {
+func parseProbe(arg string) (p Probe, err error) {
 	text, err := base64.StdEncoding.DecodeString(arg)
 	if err == nil {
 		err = json.Unmarshal(text, &p)
@@ -79,18 +78,18 @@ func parseProbe(arg string) (p probe, err error) {
 	return p, err
 }
 
-func (p *probe) run() {
+func (p *Probe) run() {
 	if p.Name == "" {
 		p.Name = strings.Join(strings.Fields(fmt.Sprintf("%s %q %s %s %.60q %.60q", p.Via, p.To, p.SNI, p.Host, p.Fields, p.Raw)), " ")
 	}
 	answer, err := p.answer()
 	seen := fmt.Sprintf("%v %.200q", err, answer)
-	want := verdictForbidden
+	want := testnet.Forbidden
 	if p.Expect != "" {
 		want = p.Expect
 	}
 	switch {
-	case p.Good && strings.Contains(answer, verdictPermitted):
+	case p.Good && strings.Contains(answer, testnet.Permitted):
 		fmt.Println("passed", p.Name)
 	case p.Good:
 		fmt.Println("BROKEN", p.Name+":", seen)
@@ -102,13 +101,13 @@ func (p *probe) run() {
 }
 
 // answer returns all that came back.
-func (p *probe) answer() (string, error) {
-	c, err := (&net.Dialer{Timeout: dialPatience}).Dial("tcp", proxyAddr)
+func (p *Probe) answer() (string, error) {
+	c, err := (&net.Dialer{Timeout: testnet.DialTimeout}).Dial("tcp", testnet.ProxyAddr)
 	if err != nil {
 		return "", err
 	}
 	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(2 * dialPatience))
+	_ = c.SetDeadline(time.Now().Add(2 * testnet.DialTimeout))
 	got, err := p.open(c)
 	if err != nil {
 		return got, err
@@ -127,7 +126,7 @@ func (p *probe) answer() (string, error) {
 }
 
 // open asks for a tunnel.
-func (p *probe) open(c net.Conn) (string, error) {
+func (p *Probe) open(c net.Conn) (string, error) {
 	switch p.Via {
 	case "connect":
 		host := p.Inner
@@ -154,7 +153,7 @@ func (p *probe) open(c net.Conn) (string, error) {
 	return "", nil
 }
 
-func (p *probe) hostPort() (string, int) {
+func (p *Probe) hostPort() (string, int) {
 	i := strings.LastIndexByte(p.To, ':')
 	if i < 0 {
 		return p.To, 80
@@ -163,7 +162,7 @@ func (p *probe) hostPort() (string, int) {
 	return p.To[:i], port
 }
 
-func (p *probe) socksRequest() []byte {
+func (p *Probe) socksRequest() []byte {
 	host, port := p.hostPort()
 	out := []byte{5, 1, 0, 3, byte(len(host))}
 	if addr, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil && host[0] == '[' {
@@ -176,7 +175,7 @@ func (p *probe) socksRequest() []byte {
 	return append(append(out, host...), byte(port>>8), byte(port))
 }
 
-func (p *probe) request() []byte {
+func (p *Probe) request() []byte {
 	switch {
 	case p.Base64 != nil:
 		return p.Base64
@@ -204,7 +203,7 @@ func (p *probe) request() []byte {
 }
 
 // handshake does TLS without asking who answers.
-func (p *probe) handshake(c net.Conn) (net.Conn, error) {
+func (p *Probe) handshake(c net.Conn) (net.Conn, error) {
 	config := &tls.Config{InsecureSkipVerify: true, ServerName: p.SNI} //nolint:gosec // it is the attacker
 	switch p.SNI {
 	case "":
@@ -226,7 +225,7 @@ func (p *probe) handshake(c net.Conn) (net.Conn, error) {
 type helloConn struct {
 	net.Conn
 
-	probe *probe
+	probe *Probe
 	begun bool
 }
 
@@ -277,14 +276,14 @@ func readVerdict(c net.Conn, expect string) (string, error) {
 	var all []byte
 	buf := make([]byte, 4096)
 	for {
-		wait := dialPatience
+		wait := testnet.DialTimeout
 		if len(all) > 0 {
-			wait = dialPatience / 6
+			wait = testnet.DialTimeout / 6
 		}
 		_ = c.SetReadDeadline(time.Now().Add(wait))
 		n, err := c.Read(buf)
 		all = append(all, buf[:n]...)
-		if strings.Contains(string(all), verdictForbidden) || expect != "" && strings.Contains(string(all), expect) {
+		if strings.Contains(string(all), testnet.Forbidden) || expect != "" && strings.Contains(string(all), expect) {
 			return string(all), nil
 		}
 		if err != nil {

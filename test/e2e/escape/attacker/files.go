@@ -1,6 +1,6 @@
 //go:build linux
 
-package escape_test
+package attacker
 
 import (
 	"errors"
@@ -30,7 +30,7 @@ var creators = map[string]func(path string) error{
 		if err != nil {
 			return err
 		}
-		fd, _, errno := unix.Syscall(creatCall, uintptr(unsafe.Pointer(b)), 0o755, 0)
+		fd, _, errno := unix.Syscall(CreatCall, uintptr(unsafe.Pointer(b)), 0o755, 0)
 		return opened(int(fd), errnoError(errno))
 	},
 	"mkdir": func(p string) error { return unix.Mkdir(p, 0o755) },

@@ -1,6 +1,6 @@
 //go:build linux
 
-package escape_test
+package attacker
 
 import (
 	"context"
@@ -11,12 +11,14 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/testnet"
 )
 
 // attackFollow asks for URLs through the proxy and follows redirects; after "direct" it
 // asks without one.
 func attackFollow(args []string) {
-	proxy := http.ProxyURL(&url.URL{Scheme: "http", Host: proxyAddr})
+	proxy := http.ProxyURL(&url.URL{Scheme: "http", Host: testnet.ProxyAddr})
 	for _, arg := range args {
 		if arg == "direct" {
 			proxy = nil
@@ -24,7 +26,7 @@ func attackFollow(args []string) {
 		}
 		redirected := proxy == nil
 		client := &http.Client{
-			Timeout: 2 * dialPatience,
+			Timeout: 2 * testnet.DialTimeout,
 			Transport: &http.Transport{
 				Proxy: proxy, DisableKeepAlives: true,
 				TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // it is the attacker
@@ -42,7 +44,7 @@ func attackFollow(args []string) {
 			answer = string(data)
 		}
 		switch {
-		case strings.HasPrefix(answer, verdictForbidden), proxy == nil && strings.HasPrefix(answer, verdictPermitted):
+		case strings.HasPrefix(answer, testnet.Forbidden), proxy == nil && strings.HasPrefix(answer, testnet.Permitted):
 			report(arg, nil)
 		case !redirected:
 			fmt.Printf("BROKEN %s did not redirect: %v %.100q\n", arg, err, answer)
@@ -56,8 +58,8 @@ func attackFollow(args []string) {
 // browsers do when the certificate is good for both, and one with the preface alone.
 func attackCoalesce(args []string) {
 	tunnel := func(protocols ...string) (*tls.Conn, error) {
-		p := probe{Via: "connect", To: args[0]}
-		c, err := (&net.Dialer{Timeout: dialPatience}).Dial("tcp", proxyAddr)
+		p := Probe{Via: "connect", To: args[0]}
+		c, err := (&net.Dialer{Timeout: testnet.DialTimeout}).Dial("tcp", testnet.ProxyAddr)
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +72,7 @@ func attackCoalesce(args []string) {
 	}
 	for _, protocols := range [][]string{{"h2"}, {"h2", "http/1.1"}} {
 		what := fmt.Sprintf("%q for %s on a connection to %s", protocols, args[1], args[0])
-		client := &http.Client{Timeout: 2 * dialPatience, Transport: &http.Transport{
+		client := &http.Client{Timeout: 2 * testnet.DialTimeout, Transport: &http.Transport{
 			ForceAttemptHTTP2: true,
 			DialTLSContext:    func(context.Context, string, string) (net.Conn, error) { return tunnel(protocols...) },
 		}}
@@ -81,7 +83,7 @@ func attackCoalesce(args []string) {
 			if res, err = client.Do(req); err == nil {
 				data, _ := io.ReadAll(res.Body)
 				_ = res.Body.Close()
-				if !strings.HasPrefix(string(data), verdictForbidden) {
+				if !strings.HasPrefix(string(data), testnet.Forbidden) {
 					err = fmt.Errorf("%s %.100q", res.Proto, data)
 				}
 			}

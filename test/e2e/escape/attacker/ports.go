@@ -1,6 +1,6 @@
 //go:build linux
 
-package escape_test
+package attacker
 
 import (
 	"bufio"
@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/testnet"
 )
 
 // attackTakeover tries to get the proxy's port, to be in its place or beside it.
@@ -24,7 +26,7 @@ func attackTakeover([]string) {
 			report(strings.TrimSpace("listen on "+addr+" "+name), listenOn(netip.MustParseAddr(addr), options))
 		}
 	}
-	c, err := net.Dial("tcp", proxyAddr) //nolint:noctx // refused or not, it is quick
+	c, err := net.Dial("tcp", testnet.ProxyAddr) //nolint:noctx // refused or not, it is quick
 	if err == nil {
 		// Whoever has a descriptor of the listener could accept in the proxy's place.
 		_ = c.Close()
@@ -156,9 +158,9 @@ func attackPublisher([]string) {
 
 // attackHold keeps a tunnel open, and ports, for ever.
 func attackHold(args []string) {
-	c, err := net.Dial("tcp", proxyAddr) //nolint:noctx // refused or not, it is quick
+	c, err := net.Dial("tcp", testnet.ProxyAddr) //nolint:noctx // refused or not, it is quick
 	if err == nil {
-		_, err = (&probe{Via: "connect", To: args[0]}).open(c)
+		_, err = (&Probe{Via: "connect", To: args[0]}).open(c)
 	}
 	if err != nil {
 		fmt.Println("BROKEN", err)
