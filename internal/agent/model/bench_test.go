@@ -1,7 +1,6 @@
 package model_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -9,11 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/responses"
-
-	"github.com/anthropics/anthropic-sdk-go"
 
 	"github.com/seed434b0696/agent-sandbox/agent/connector"
 	"github.com/seed434b0696/agent-sandbox/agent/event"
@@ -57,27 +51,6 @@ func Benchmark_Plain_HTTP(b *testing.B) {
 				}
 				_, _ = io.Copy(io.Discard, res.Body)
 				if err := res.Body.Close(); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-// What one delta costs in the types of the SDKs.
-func Benchmark_SDK_Decodes_A_Delta(b *testing.B) {
-	for _, row := range []struct {
-		name, data string
-		into       func() any
-	}{
-		{"openai", `{"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"Hel"},"finish_reason":null}]}`, func() any { return new(openai.ChatCompletionChunk) }},
-		{"responses", `{"type":"response.output_text.delta","item_id":"m1","output_index":0,"content_index":0,"delta":"Hel","logprobs":[],"sequence_number":4}`, func() any { return new(responses.ResponseStreamEventUnion) }},
-		{"anthropic", `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hel"}}`, func() any { return new(anthropic.MessageStreamEventUnion) }},
-	} {
-		b.Run(row.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if err := json.Unmarshal([]byte(row.data), row.into()); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -9,11 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/packages/param"
-	"github.com/openai/openai-go/v3/shared"
-
 	"github.com/seed434b0696/agent-sandbox/agent/connector"
 	"github.com/seed434b0696/agent-sandbox/agent/message"
 )
@@ -22,42 +17,34 @@ import (
 type chat struct {
 	c      *Client
 	conn   connector.Connector
-	params openai.ChatCompletionNewParams
+	params chatRequest
 }
 
 func newChat(c *Client, req Request, system []string, said []saying, tools []function, limit int64) *chat {
-	d := &chat{c: c, conn: req.Connector}
-	d.params.Model = req.Connector.Model
-	d.params.StreamOptions.IncludeUsage = openai.Bool(true)
-	extra := map[string]any{"stream": true}
-	if t := req.Reasoning.Thinking; t != nil { // DeepSeek's, GLM's and others' name for it
-		extra["thinking"] = map[string]string{"type": t.Type}
-	}
-	d.params.SetExtraFields(extra)
-	d.params.ReasoningEffort = shared.ReasoningEffort(req.Reasoning.Effort)
-	if req.TopP != nil {
-		d.params.TopP = openai.Float(*req.TopP)
-	}
-	if req.Temperature != nil {
-		d.params.Temperature = openai.Float(*req.Temperature)
+	d := &chat{c: c, conn: req.Connector, params: chatRequest{
+		Model: req.Connector.Model, Temperature: req.Temperature, TopP: req.TopP, ReasoningEffort: req.Reasoning.Effort,
+		Stream: true, StreamOptions: &chatStreamOptions{IncludeUsage: true},
+	}}
+	if t := req.Reasoning.Thinking; t != nil {
+		d.params.Thinking = &chatThinking{Type: t.Type}
 	}
 	switch {
 	case limit <= 0:
 	case takesCompletionTokens(req.Connector):
-		d.params.MaxCompletionTokens = openai.Int(limit)
+		d.params.MaxCompletionTokens = limit
 	default:
-		d.params.MaxTokens = openai.Int(limit)
+		d.params.MaxTokens = limit
 	}
 	if len(system) > 0 { // one, because templates of some models take no more
-		d.params.Messages = append(d.params.Messages, openai.SystemMessage(strings.Join(system, "\n\n")))
+		d.params.Messages = append(d.params.Messages, chatMessage{Role: "system", Content: strings.Join(system, "\n\n")})
 	}
 	for _, s := range said {
-		d.params.Messages = append(d.params.Messages, chatMessage(s))
+		d.params.Messages = append(d.params.Messages, chatMessageOf(s))
 	}
 	for _, f := range tools {
-		d.params.Tools = append(d.params.Tools, openai.ChatCompletionFunctionTool(shared.FunctionDefinitionParam{
-			Name: f.name, Description: param.NewOpt(f.description), Parameters: f.schema,
-		}))
+		d.params.Tools = append(d.params.Tools, chatTool{
+			Type: "function", Function: chatFunction{Name: f.name, Description: f.description, Parameters: f.schema},
+		})
 	}
 	return d
 }
@@ -78,51 +65,32 @@ var reasoners = regexp.MustCompile(`^(openai/)?(o[1-9]\b|gpt-([5-9]|[1-9]\d)|cod
 // reasons reports whether a model is one of OpenAI's that think before they answer.
 func reasons(model string) bool { return reasoners.MatchString(model) }
 
-func chatMessage(s saying) openai.ChatCompletionMessageParamUnion {
+func chatMessageOf(s saying) chatMessage {
 	text, plain := s.plain()
 	if s.role == message.Assistant {
-		return openai.AssistantMessage(text)
+		return chatMessage{Role: "assistant", Content: text}
 	}
 	if plain {
-		return openai.UserMessage(text)
+		return chatMessage{Role: "user", Content: text}
 	}
-	var parts []openai.ChatCompletionContentPartUnionParam
+	var parts []chatPart
 	for _, p := range s.pieces {
 		switch p.media {
 		case "":
-			parts = append(parts, openai.TextContentPart(p.text))
+			parts = append(parts, chatPart{Type: "text", Text: p.text})
 		case pdf:
-			parts = append(parts, openai.FileContentPart(openai.ChatCompletionContentPartFileFileParam{
-				Filename: openai.String(p.name), FileData: openai.String(p.dataURL()),
-			}))
+			parts = append(parts, chatPart{Type: "file", File: &chatFileInput{Name: p.name, Data: p.dataURL()}})
 		default:
-			parts = append(parts, openai.ImageContentPart(openai.ChatCompletionContentPartImageImageURLParam{URL: p.dataURL()}))
+			parts = append(parts, chatPart{Type: "image_url", ImageURL: &chatImageURL{URL: p.dataURL()}})
 		}
 	}
-	return openai.UserMessage(parts)
+	return chatMessage{Role: "user", Content: parts}
 }
 
 func (d *chat) body() ([]byte, error) { return json.Marshal(d.params) }
 
 func (d *chat) send(ctx context.Context, body []byte, key string) (*http.Response, error) {
-	return d.c.openAI(ctx, d.conn, "chat/completions", body, key)
-}
-
-// openAI posts to one of OpenAI's APIs.
-func (c *Client) openAI(ctx context.Context, conn connector.Connector, path string, body []byte, key string) (*http.Response, error) {
-	opts := []option.RequestOption{
-		option.WithBaseURL(conn.BaseURL), option.WithHTTPClient(door{c, conn}), option.WithMaxRetries(0),
-		option.WithHeader("Accept", "text/event-stream"),
-	}
-	if key != "" {
-		opts = append(opts, option.WithHeader("Authorization", "Bearer "+key))
-	}
-	for name, value := range conn.Headers {
-		opts = append(opts, option.WithHeader(name, value))
-	}
-	var res *http.Response
-	err := c.openai.Post(ctx, path, body, &res, opts...)
-	return res, err
+	return d.c.post(ctx, d.conn, "chat/completions", body, openAIHeaders(key))
 }
 
 // read implements dialect.
@@ -130,62 +98,61 @@ func (d *chat) read(f frame, a *answer) *fault {
 	if f.name == "error" {
 		return streamFault(f.data, a)
 	}
-	var c openai.ChatCompletionChunk
-	if err := json.Unmarshal(f.data, &c); err != nil {
+	var c chatChunk
+	if !decode(f.data, &c) {
 		return garbage(f.data)
 	}
-	if raw := c.JSON.ExtraFields["error"].Raw(); raw != "" && raw != "null" {
+	if raw := string(c.Error); raw != "" && raw != "null" {
 		return streamFault(f.data, a)
 	}
 	a.begun = true
-	a.identify(c.ID)
+	a.identify(string(c.ID))
 	for _, choice := range c.Choices {
 		if choice.Index == 0 {
 			d.delta(choice, a)
 		}
 	}
-	if c.JSON.Usage.Valid() && c.Usage.PromptTokens+c.Usage.CompletionTokens > 0 {
-		u := c.Usage
-		cached := u.PromptTokensDetails.CachedTokens
-		if hit, err := strconv.ParseInt(u.JSON.ExtraFields["prompt_cache_hit_tokens"].Raw(), 10, 64); err == nil {
-			cached = max(cached, hit) // DeepSeek's name for it
-		}
-		a.usage = tokens(u.PromptTokens, cached, 0, u.CompletionTokens, u.CompletionTokensDetails.ReasoningTokens)
+	if u := c.Usage; u != nil && u.PromptTokens+u.CompletionTokens > 0 {
+		cached := max(u.PromptTokensDetails.CachedTokens, u.PromptCacheHitTokens)
+		a.usage = tokens(int64(u.PromptTokens), int64(cached), 0, int64(u.CompletionTokens), int64(u.CompletionTokensDetails.ReasoningTokens))
 		a.toldIn, a.toldOut = true, true
 	}
 	return nil
 }
 
-func (d *chat) delta(choice openai.ChatCompletionChunkChoice, a *answer) {
+func (d *chat) delta(choice chatChoice, a *answer) {
 	delta := choice.Delta
-	for _, field := range []string{"reasoning_content", "reasoning"} {
+	for _, thinking := range []struct {
+		field string
+		raw   json.RawMessage
+	}{{"reasoning_content", delta.ReasoningContent}, {"reasoning", delta.Reasoning}} {
 		var s string
-		if raw := delta.JSON.ExtraFields[field].Raw(); raw != "" && json.Unmarshal([]byte(raw), &s) == nil && s != "" {
-			a.add(thought, s).field = field
+		if json.Unmarshal(thinking.raw, &s) == nil && s != "" {
+			a.add(thought, s).field = thinking.field
 			break // some send both, which say the same
 		}
 	}
-	a.add(speech, delta.Content)
+	a.add(speech, string(delta.Content))
 	if delta.Refusal != "" {
-		a.refusal = clip(a.refusal+delta.Refusal, maxFault)
+		a.refusal = clip(a.refusal+string(delta.Refusal), maxFault)
 	}
 	for _, t := range delta.ToolCalls {
 		// Gemini gives each of parallel calls the index 0.
-		key := strconv.FormatInt(t.Index, 10)
-		if last := a.calls[key]; last != nil && t.ID != "" && last.id != "" && last.id != t.ID {
+		key, id := strconv.FormatInt(int64(t.Index), 10), string(t.ID)
+		if last := a.calls[key]; last != nil && id != "" && last.id != "" && last.id != id {
 			delete(a.calls, key)
 			a.calls[key+" "+last.id] = last
 		}
 		u := a.use(key)
-		if t.ID != "" {
-			u.id = clip(t.ID, 256)
+		if id != "" {
+			u.id = clip(id, 256)
 		}
 		if u.name == "" {
-			u.name = clip(t.Function.Name, 256)
+			u.name = clip(string(t.Function.Name), 256)
 		}
-		a.argue(u, t.Function.Arguments)
+		a.argue(u, string(t.Function.Arguments))
 	}
-	a.stop(choice.FinishReason)
+	a.stop(string(choice.FinishReason))
 	if a.refusal != "" && a.end == stopped {
 		a.end, a.reason = refused, "refusal"
 	}
@@ -193,42 +160,41 @@ func (d *chat) delta(choice openai.ChatCompletionChunkChoice, a *answer) {
 
 // extend implements dialect.
 func (d *chat) extend(a *answer, results []result) {
-	var m openai.ChatCompletionAssistantMessageParam
+	m := chatMessage{Role: "assistant"}
 	var text strings.Builder
-	extra := map[string]any{}
 	for _, b := range a.blocks {
 		switch b.kind {
 		case speech:
 			text.WriteString(b.text.String())
 		case thought: // servers of models that think between uses want it back
-			before, _ := extra[b.field].(string)
-			extra[b.field] = before + b.text.String()
+			if b.field == "reasoning" {
+				m.Reasoning += b.text.String()
+			} else {
+				m.ReasoningContent += b.text.String()
+			}
 		case call:
 			arguments, _ := argumentsOf(b)
-			m.ToolCalls = append(m.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{OfFunction: &openai.ChatCompletionMessageFunctionToolCallParam{
-				ID: b.id, Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{Name: b.name, Arguments: string(arguments)},
-			}})
+			m.ToolCalls = append(m.ToolCalls, chatCall{
+				ID: b.id, Type: "function", Function: chatCallFunction{Name: b.name, Arguments: string(arguments)},
+			})
 		case redacted:
 		}
 	}
 	if text.Len() > 0 {
-		m.Content.OfString = openai.String(text.String())
+		m.Content = text.String()
 	}
-	if len(extra) > 0 {
-		m.SetExtraFields(extra)
-	}
-	d.params.Messages = append(d.params.Messages, openai.ChatCompletionMessageParamUnion{OfAssistant: &m})
+	d.params.Messages = append(d.params.Messages, m)
 	for _, r := range results {
-		d.params.Messages = append(d.params.Messages, openai.ToolMessage(r.output(), r.id))
+		d.params.Messages = append(d.params.Messages, chatMessage{Role: "tool", Content: r.output(), ToolCallID: r.id})
 	}
 }
 
 // relent asks without usage where a server does not know how to be asked for it.
 func (d *chat) relent(status int64, text string) bool {
 	refused := status == http.StatusBadRequest || status == http.StatusUnprocessableEntity
-	if !refused || !strings.Contains(text, "stream_options") || param.IsOmitted(d.params.StreamOptions) {
+	if !refused || !strings.Contains(text, "stream_options") || d.params.StreamOptions == nil {
 		return false
 	}
-	d.params.StreamOptions = openai.ChatCompletionStreamOptionsParam{}
+	d.params.StreamOptions = nil
 	return true
 }

@@ -7,9 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
-
 	"github.com/seed434b0696/agent-sandbox/agent/connector"
 	"github.com/seed434b0696/agent-sandbox/agent/message"
 )
@@ -19,58 +16,44 @@ import (
 type messages struct {
 	c      *Client
 	conn   connector.Connector
-	params anthropic.MessageNewParams
+	params messagesRequest
 }
 
 func newMessages(c *Client, req Request, system []string, said []saying, tools []function, limit int64) *messages {
-	d := &messages{c: c, conn: req.Connector}
-	d.params.Model, d.params.MaxTokens = req.Connector.Model, limit
-	d.params.SetExtraFields(map[string]any{"stream": true})
-	if req.Temperature != nil {
-		d.params.Temperature = anthropic.Float(*req.Temperature)
-	}
-	if req.TopP != nil {
-		d.params.TopP = anthropic.Float(*req.TopP)
-	}
-	d.params.Thinking = thinkingParam(req.Reasoning.Thinking)
+	d := &messages{c: c, conn: req.Connector, params: messagesRequest{
+		Model: req.Connector.Model, MaxTokens: limit, Temperature: req.Temperature, TopP: req.TopP,
+		Thinking: thinkingParam(req.Reasoning.Thinking), Stream: true,
+	}}
 	for _, text := range system {
-		d.params.System = append(d.params.System, anthropic.TextBlockParam{Text: text})
+		d.params.System = append(d.params.System, textBlock(text))
 	}
 	if n := len(system); n > 0 {
-		d.params.System[n-1].CacheControl = anthropic.NewCacheControlEphemeralParam()
+		d.params.System[n-1].CacheControl = &ephemeral
 	}
-	for i, f := range tools {
-		schema := anthropic.ToolInputSchemaParam{Properties: f.schema["properties"], ExtraFields: map[string]any{}}
-		for name, value := range f.schema {
-			if name != "properties" && name != "type" {
-				schema.ExtraFields[name] = value
-			}
-		}
-		t := anthropic.ToolParam{Name: f.name, Description: anthropic.String(f.description), InputSchema: schema}
-		if i == len(tools)-1 {
-			t.CacheControl = anthropic.NewCacheControlEphemeralParam()
-		}
-		d.params.Tools = append(d.params.Tools, anthropic.ToolUnionParam{OfTool: &t})
+	for _, f := range tools {
+		d.params.Tools = append(d.params.Tools, messagesTool{Name: f.name, Description: f.description, InputSchema: f.schema})
+	}
+	if n := len(tools); n > 0 {
+		d.params.Tools[n-1].CacheControl = &ephemeral
 	}
 	for _, s := range said {
-		d.params.Messages = append(d.params.Messages, anthropicMessage(s))
+		d.params.Messages = append(d.params.Messages, messagesMessageOf(s))
 	}
 	d.mark(true)
 	return d
 }
 
 // thinkingParam asks for thinking, in words that can be read where models would leave those out by themselves.
-func thinkingParam(t *connector.Thinking) anthropic.ThinkingConfigParamUnion {
+func thinkingParam(t *connector.Thinking) *messagesThinking {
 	switch {
 	case t == nil:
-		return anthropic.ThinkingConfigParamUnion{}
+		return nil
 	case t.Type == "enabled":
-		return anthropic.ThinkingConfigParamOfEnabled(t.BudgetTokens)
+		return &messagesThinking{Type: "enabled", BudgetTokens: t.BudgetTokens}
 	case t.Type == "adaptive":
-		return anthropic.ThinkingConfigParamUnion{OfAdaptive: &anthropic.ThinkingConfigAdaptiveParam{Display: anthropic.ThinkingConfigAdaptiveDisplaySummarized}}
+		return &messagesThinking{Type: "adaptive", Display: "summarized"}
 	}
-	off := anthropic.NewThinkingConfigDisabledParam()
-	return anthropic.ThinkingConfigParamUnion{OfDisabled: &off}
+	return &messagesThinking{Type: "disabled"}
 }
 
 // maxTokensOf is how many tokens an answer of a model may have when nobody says it: the API demands a number, and
@@ -96,27 +79,27 @@ func maxTokensOf(model string) int64 {
 	return 8192
 }
 
-func anthropicMessage(s saying) anthropic.MessageParam {
-	var blocks []anthropic.ContentBlockParamUnion
+func messagesMessageOf(s saying) messagesMessage {
+	m := messagesMessage{Role: "user"}
+	if s.role == message.Assistant {
+		m.Role = "assistant"
+	}
 	for _, p := range s.pieces {
+		source := &messagesSource{Type: "base64", MediaType: p.media, Data: p.data}
 		switch p.media {
 		case "":
-			blocks = append(blocks, anthropic.NewTextBlock(p.text))
+			m.Content = append(m.Content, textBlock(p.text))
 		case pdf:
-			b := anthropic.NewDocumentBlock(anthropic.Base64PDFSourceParam{Data: p.data})
-			b.OfDocument.Title = anthropic.String(p.name)
-			blocks = append(blocks, b)
+			m.Content = append(m.Content, messagesBlock{Type: "document", Title: p.name, Source: source})
 		default:
-			blocks = append(blocks, anthropic.NewImageBlockBase64(p.media, p.data))
+			m.Content = append(m.Content, messagesBlock{Type: "image", Source: source})
 		}
 	}
-	if s.role == message.Assistant {
-		return anthropic.NewAssistantMessage(blocks...)
-	}
-	return anthropic.NewUserMessage(blocks...)
+	return m
 }
 
-// mark marks the newest message for the cache, or takes the mark away: a request may have few of them.
+// mark marks the newest message for the cache, or takes the mark away: a request may have few of them. The API takes
+// no mark on thinking.
 func (d *messages) mark(on bool) {
 	if len(d.params.Messages) == 0 {
 		return
@@ -125,36 +108,31 @@ func (d *messages) mark(on bool) {
 	if len(blocks) == 0 {
 		return
 	}
-	if at := blocks[len(blocks)-1].GetCacheControl(); at != nil {
-		*at = anthropic.CacheControlEphemeralParam{}
-		if on {
-			*at = anthropic.NewCacheControlEphemeralParam()
-		}
+	last := &blocks[len(blocks)-1]
+	last.CacheControl = nil
+	if on && last.Type != "thinking" && last.Type != "redacted_thinking" {
+		last.CacheControl = &ephemeral
 	}
 }
 
 func (d *messages) body() ([]byte, error) { return json.Marshal(d.params) }
 
 func (d *messages) send(ctx context.Context, body []byte, key string) (*http.Response, error) {
-	opts := []option.RequestOption{
-		option.WithBaseURL(strings.TrimSuffix(d.conn.BaseURL, "/v1")), // the SDK has the version in its path
-		option.WithHTTPClient(door{d.c, d.conn}), option.WithMaxRetries(0), option.WithHeader("Accept", "text/event-stream"),
-	}
+	header := http.Header{"Anthropic-Version": {"2023-06-01"}}
 	if key != "" {
-		opts = append(opts, option.WithHeader("X-Api-Key", key))
+		header.Set("X-Api-Key", key)
 	}
-	for name, value := range d.conn.Headers {
-		opts = append(opts, option.WithHeader(name, value))
+	path := "v1/messages"
+	if strings.HasSuffix(d.conn.BaseURL, "/v1") { // some write it with the version, and some without
+		path = "messages"
 	}
-	var res *http.Response
-	err := d.c.anthropic.Post(ctx, "v1/messages", body, &res, opts...)
-	return res, err
+	return d.c.post(ctx, d.conn, path, body, header)
 }
 
 // read implements dialect.
 func (d *messages) read(f frame, a *answer) *fault {
-	var e anthropic.MessageStreamEventUnion
-	if err := json.Unmarshal(f.data, &e); err != nil {
+	var e messagesEvent
+	if !decode(f.data, &e) {
 		return garbage(f.data)
 	}
 	switch e.Type {
@@ -163,11 +141,8 @@ func (d *messages) read(f frame, a *answer) *fault {
 	case "ping":
 	case "message_start":
 		a.begun = true
-		a.identify(e.Message.ID)
-		u := e.Message.Usage
-		a.usage = a.usage.Most(tokens(
-			u.InputTokens+u.CacheReadInputTokens+u.CacheCreationInputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens,
-			u.OutputTokens, u.OutputTokensDetails.ThinkingTokens))
+		a.identify(string(e.Message.ID))
+		a.usage = a.usage.Most(e.Message.Usage.tokens())
 		a.toldIn = a.usage.Prompt() > 0
 	case "content_block_start":
 		a.begun = true
@@ -182,110 +157,107 @@ func (d *messages) read(f frame, a *answer) *fault {
 		d.end(e, a)
 	case "message_stop":
 	default:
-		a.skip(e.Type)
+		a.skip(string(e.Type))
 	}
 	return nil
 }
 
-func (d *messages) start(e anthropic.MessageStreamEventUnion, a *answer) {
+func (d *messages) start(e messagesEvent, a *answer) {
 	a.close()
 	b := e.ContentBlock
 	switch b.Type {
 	case "text":
-		a.add(speech, b.Text)
+		a.add(speech, string(b.Text))
 	case "thinking":
 		a.open = a.begin(thought) // also one without text: its signature goes back
-		a.open.sign = b.Signature
-		a.add(thought, b.Thinking)
+		a.open.sign = string(b.Signature)
+		a.add(thought, string(b.Thinking))
 	case "redacted_thinking":
-		a.begin(redacted).sign = b.Data
+		a.begin(redacted).sign = string(b.Data)
 		a.sealed += int64(len(b.Data))
 	case "tool_use":
-		u := a.use(strconv.FormatInt(e.Index, 10))
-		u.id, u.name = clip(b.ID, 256), clip(b.Name, 256)
+		u := a.use(strconv.FormatInt(int64(e.Index), 10))
+		u.id, u.name = clip(string(b.ID), 256), clip(string(b.Name), 256)
 		// Some servers have all of the arguments at the start.
-		if raw := b.JSON.Input.Raw(); raw != "" && raw != "null" && raw != "{}" {
+		if raw := string(b.Input); raw != "" && raw != "null" && raw != "{}" {
 			a.argue(u, raw)
 		}
 	default:
-		a.skip(b.Type)
+		a.skip(string(b.Type))
 	}
 }
 
-func (d *messages) delta(e anthropic.MessageStreamEventUnion, a *answer) {
+func (d *messages) delta(e messagesEvent, a *answer) {
 	switch e.Delta.Type {
 	case "text_delta":
-		a.add(speech, e.Delta.Text)
+		a.add(speech, string(e.Delta.Text))
 	case "thinking_delta":
-		a.add(thought, e.Delta.Thinking)
+		a.add(thought, string(e.Delta.Thinking))
 	case "signature_delta":
 		if a.open != nil && a.open.kind == thought {
-			a.open.sign += e.Delta.Signature
+			a.open.sign += string(e.Delta.Signature)
 			a.sealed += int64(len(e.Delta.Signature))
 		}
 	case "input_json_delta":
-		if u := a.calls[strconv.FormatInt(e.Index, 10)]; u != nil {
-			a.argue(u, e.Delta.PartialJSON)
+		if u := a.calls[strconv.FormatInt(int64(e.Index), 10)]; u != nil {
+			a.argue(u, string(e.Delta.PartialJSON))
 		}
 	default:
-		a.skip(e.Delta.Type)
+		a.skip(string(e.Delta.Type))
 	}
 }
 
 // end takes the message's end. Its counts are those of the whole message.
-func (d *messages) end(e anthropic.MessageStreamEventUnion, a *answer) {
-	if e.JSON.Usage.Valid() {
-		u := e.Usage
-		a.usage = a.usage.Most(tokens(
-			u.InputTokens+u.CacheReadInputTokens+u.CacheCreationInputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens,
-			u.OutputTokens, u.OutputTokensDetails.ThinkingTokens))
+func (d *messages) end(e messagesEvent, a *answer) {
+	if e.Usage != nil {
+		a.usage = a.usage.Most(e.Usage.tokens())
 		a.toldIn, a.toldOut = a.usage.Prompt() > 0, a.usage.Output > 0
 	}
 	a.stop(string(e.Delta.StopReason))
 	if text := e.Delta.StopDetails.Explanation; text != "" {
-		a.refusal = clip(text, maxFault)
+		a.refusal = clip(string(text), maxFault)
 	}
 }
 
 // extend implements dialect.
 func (d *messages) extend(a *answer, results []result) {
 	d.mark(false)
-	var blocks, back []anthropic.ContentBlockParamUnion
+	var blocks, back []messagesBlock
 	for _, b := range a.blocks {
 		switch b.kind {
 		case speech:
 			if strings.TrimSpace(b.text.String()) != "" {
-				blocks = append(blocks, anthropic.NewTextBlock(b.text.String()))
+				blocks = append(blocks, textBlock(b.text.String()))
 			}
 		case thought:
 			if b.sign != "" {
-				blocks = append(blocks, anthropic.NewThinkingBlock(b.sign, b.text.String()))
+				blocks = append(blocks, thinkingBlock(b.sign, b.text.String()))
 			}
 		case redacted:
-			blocks = append(blocks, anthropic.NewRedactedThinkingBlock(b.sign))
+			blocks = append(blocks, redactedBlock(b.sign))
 		case call:
 			arguments, _ := argumentsOf(b)
-			blocks = append(blocks, anthropic.NewToolUseBlock(b.id, arguments, b.name))
+			blocks = append(blocks, toolUseBlock(b.id, b.name, arguments))
 		}
 	}
 	for _, r := range results {
-		back = append(back, anthropic.NewToolResultBlock(r.id, r.text, r.failed))
+		back = append(back, toolResultBlock(r))
 	}
 	if len(blocks) > 0 {
-		d.params.Messages = append(d.params.Messages, anthropic.NewAssistantMessage(blocks...))
+		d.params.Messages = append(d.params.Messages, messagesMessage{Role: "assistant", Content: blocks})
 	}
 	if len(back) > 0 {
-		d.params.Messages = append(d.params.Messages, anthropic.NewUserMessage(back...))
+		d.params.Messages = append(d.params.Messages, messagesMessage{Role: "user", Content: back})
 	}
 	d.mark(true)
 }
 
 // relent leaves out how thinking is shown where a server does not know that.
 func (d *messages) relent(status int64, text string) bool {
-	adaptive := d.params.Thinking.OfAdaptive
-	if status != http.StatusBadRequest || !strings.Contains(text, "display") || adaptive == nil || adaptive.Display == "" {
+	thinking := d.params.Thinking
+	if status != http.StatusBadRequest || !strings.Contains(text, "display") || thinking == nil || thinking.Display == "" {
 		return false
 	}
-	adaptive.Display = ""
+	thinking.Display = ""
 	return true
 }

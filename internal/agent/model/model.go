@@ -1,8 +1,9 @@
 // Package model is the model step without a sandbox: a connector's model is asked directly, its tools are run, and
 // what happens is told in the events of the coding agents.
 //
-// Requests and the types of their answers are those of the official SDKs. Sending again, reading the stream and the
-// bounds on both are this package's own, because each retry is an event and a server is hostile.
+// The types of requests and answers have only the members that are used: those of the official SDKs made the program
+// 26 MB larger. Sending again, reading the stream and the bounds on both are this package's too, because each retry is
+// an event and a server may be hostile. Nothing is read from the environment.
 package model
 
 import (
@@ -11,9 +12,6 @@ import (
 	"net/http"
 	"net/url"
 	"time"
-
-	"github.com/anthropics/anthropic-sdk-go"
-	"github.com/openai/openai-go/v3"
 
 	"github.com/seed434b0696/agent-sandbox/agent/connector"
 	"github.com/seed434b0696/agent-sandbox/agent/event"
@@ -36,11 +34,9 @@ type Options struct {
 
 // Client asks models. It is safe for concurrent use, and keeps connections for the next request.
 type Client struct {
-	opt       Options
-	http      *http.Client
-	own       *http.Transport // nil: the caller's
-	openai    openai.Client   // without options of its own: nothing is read from the environment
-	anthropic anthropic.Client
+	opt  Options
+	http *http.Client
+	own  *http.Transport // nil: the caller's
 }
 
 // New makes a Client. Close it.

@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"maps"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,16 +56,19 @@ func Test_Each_Protocol_Says_Hello_In_The_Same_Events(t *testing.T) {
 func Test_Requests_Are_What_The_Protocols_Say(t *testing.T) {
 	t.Parallel()
 	warm := 0.5
-	for p, want := range map[connector.Protocol]struct{ path, key, body string }{
+	for p, want := range map[connector.Protocol]struct {
+		path, key, body string
+		more            []string
+	}{
 		connector.OpenAI: {"/v1/chat/completions", "Authorization", `{"max_tokens":99,"messages":[{"content":"be brief","role":"system"},{"content":"hi","role":"user"}],` +
 			`"model":"m1","stream":true,"stream_options":{"include_usage":true},"temperature":0.5,` +
-			`"tools":[{"function":{"description":"about s__add","name":"s__add","parameters":{"properties":{},"required":["a"],"type":"object"}},"type":"function"}]}`},
+			`"tools":[{"function":{"description":"about s__add","name":"s__add","parameters":{"properties":{},"required":["a"],"type":"object"}},"type":"function"}]}`, nil},
 		connector.Responses: {"/v1/responses", "Authorization", `{"input":[{"content":"hi","role":"user"}],"instructions":"be brief","max_output_tokens":99,` +
 			`"model":"m1","store":false,"stream":true,"temperature":0.5,` +
-			`"tools":[{"description":"about s__add","name":"s__add","parameters":{"properties":{},"required":["a"],"type":"object"},"strict":false,"type":"function"}]}`},
+			`"tools":[{"description":"about s__add","name":"s__add","parameters":{"properties":{},"required":["a"],"type":"object"},"strict":false,"type":"function"}]}`, nil},
 		connector.Anthropic: {"/v1/messages", "X-Api-Key", `{"max_tokens":99,"messages":[{"content":[{"cache_control":{"type":"ephemeral"},"text":"hi","type":"text"}],"role":"user"}],` +
 			`"model":"m1","stream":true,"system":[{"cache_control":{"type":"ephemeral"},"text":"be brief","type":"text"}],"temperature":0.5,` +
-			`"tools":[{"cache_control":{"type":"ephemeral"},"description":"about s__add","input_schema":{"properties":{},"required":["a"],"type":"object"},"name":"s__add"}]}`},
+			`"tools":[{"cache_control":{"type":"ephemeral"},"description":"about s__add","input_schema":{"properties":{},"required":["a"],"type":"object"},"name":"s__add"}]}`, []string{"Anthropic-Version"}},
 	} {
 		t.Run(string(p), func(t *testing.T) {
 			t.Parallel()
@@ -78,6 +83,10 @@ func Test_Requests_Are_What_The_Protocols_Say(t *testing.T) {
 			}
 			if key := strings.TrimPrefix(s.headers[0].Get(want.key), "Bearer "); s.paths[0] != want.path || key != secret || s.headers[0].Get("X-Team") != "blue" {
 				t.Errorf("path %s, headers %v", s.paths[0], s.headers[0])
+			}
+			names := slices.Sorted(maps.Keys(s.headers[0]))
+			if want := slices.Sorted(slices.Values(append(want.more, want.key, "Accept", "Accept-Encoding", "Content-Length", "Content-Type", "User-Agent", "X-Team"))); !slices.Equal(names, want) {
+				t.Errorf("headers %v, want %v", names, want)
 			}
 		})
 	}

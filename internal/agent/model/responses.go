@@ -6,11 +6,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/param"
-	"github.com/openai/openai-go/v3/responses"
-	"github.com/openai/openai-go/v3/shared"
-
 	"github.com/seed434b0696/agent-sandbox/agent/connector"
 	"github.com/seed434b0696/agent-sandbox/agent/message"
 )
@@ -19,88 +14,67 @@ import (
 type response struct {
 	c      *Client
 	conn   connector.Connector
-	params responses.ResponseNewParams
-	kept   []json.RawMessage // of the answer that is read: its reasoning, which goes back as it is
+	params responseRequest
+	sealed []json.RawMessage // the reasoning of the answer that is read, which goes back as it is
 }
 
 func newResponse(c *Client, req Request, system []string, said []saying, tools []function, limit int64) *response {
-	d := &response{c: c, conn: req.Connector}
-	d.params.Model, d.params.Store = req.Connector.Model, openai.Bool(false)
-	d.params.SetExtraFields(map[string]any{"stream": true})
-	if req.Temperature != nil {
-		d.params.Temperature = openai.Float(*req.Temperature)
-	}
-	if req.TopP != nil {
-		d.params.TopP = openai.Float(*req.TopP)
-	}
-	if limit > 0 {
-		d.params.MaxOutputTokens = openai.Int(limit)
-	}
-	if len(system) > 0 {
-		d.params.Instructions = openai.String(strings.Join(system, "\n\n"))
-	}
+	d := &response{c: c, conn: req.Connector, params: responseRequest{
+		Model: req.Connector.Model, Temperature: req.Temperature, TopP: req.TopP, MaxOutputTokens: max(limit, 0),
+		Instructions: strings.Join(system, "\n\n"), Stream: true,
+	}}
 	effort := req.Reasoning.Effort
 	if effort != "" {
-		d.params.Reasoning.Effort = shared.ReasoningEffort(effort)
+		d.params.Reasoning = &responseReasoning{Effort: effort}
 		if effort != "none" {
-			d.params.Reasoning.Summary = shared.ReasoningSummaryAuto
+			d.params.Reasoning.Summary = "auto"
 		}
 	}
 	if reasons(req.Connector.Model) || effort != "" && effort != "none" { // others refuse it
-		d.params.Include = []responses.ResponseIncludable{responses.ResponseIncludableReasoningEncryptedContent}
+		d.params.Include = []string{"reasoning.encrypted_content"}
 	}
 	for _, s := range said {
-		d.say(responseMessage(s))
+		d.params.Input = append(d.params.Input, responseMessageOf(s))
 	}
 	for _, f := range tools {
-		t := responses.ToolParamOfFunction(f.name, f.schema, false)
-		t.OfFunction.Description = openai.String(f.description)
-		d.params.Tools = append(d.params.Tools, t)
+		d.params.Tools = append(d.params.Tools, responseTool{Type: "function", Name: f.name, Description: f.description, Parameters: f.schema})
 	}
 	return d
 }
 
-func (d *response) say(item responses.ResponseInputItemUnionParam) {
-	d.params.Input.OfInputItemList = append(d.params.Input.OfInputItemList, item)
-}
-
-func responseMessage(s saying) responses.ResponseInputItemUnionParam {
+func responseMessageOf(s saying) responseMessage {
 	text, plain := s.plain()
 	if s.role == message.Assistant {
-		return responses.ResponseInputItemParamOfMessage(text, responses.EasyInputMessageRoleAssistant)
+		return responseMessage{Role: "assistant", Content: text}
 	}
 	if plain {
-		return responses.ResponseInputItemParamOfMessage(text, responses.EasyInputMessageRoleUser)
+		return responseMessage{Role: "user", Content: text}
 	}
-	var parts responses.ResponseInputMessageContentListParam
+	var parts []responsePart
 	for _, p := range s.pieces {
 		switch p.media {
 		case "":
-			parts = append(parts, responses.ResponseInputContentParamOfInputText(p.text))
+			parts = append(parts, responsePart{Type: "input_text", Text: p.text})
 		case pdf:
-			parts = append(parts, responses.ResponseInputContentUnionParam{OfInputFile: &responses.ResponseInputFileParam{
-				Filename: openai.String(p.name), FileData: openai.String(p.dataURL()),
-			}})
+			parts = append(parts, responsePart{Type: "input_file", Filename: p.name, FileData: p.dataURL()})
 		default:
-			image := responses.ResponseInputContentParamOfInputImage(responses.ResponseInputImageDetailAuto)
-			image.OfInputImage.ImageURL = openai.String(p.dataURL())
-			parts = append(parts, image)
+			parts = append(parts, responsePart{Type: "input_image", Detail: "auto", ImageURL: p.dataURL()})
 		}
 	}
-	return responses.ResponseInputItemParamOfMessage(parts, responses.EasyInputMessageRoleUser)
+	return responseMessage{Role: "user", Content: parts}
 }
 
 func (d *response) body() ([]byte, error) { return json.Marshal(d.params) }
 
 func (d *response) send(ctx context.Context, body []byte, key string) (*http.Response, error) {
-	d.kept = nil
-	return d.c.openAI(ctx, d.conn, "responses", body, key)
+	d.sealed = nil
+	return d.c.post(ctx, d.conn, "responses", body, openAIHeaders(key))
 }
 
 // read implements dialect.
 func (d *response) read(f frame, a *answer) *fault {
-	var e responses.ResponseStreamEventUnion
-	if err := json.Unmarshal(f.data, &e); err != nil {
+	var e responseEvent
+	if !decode(f.data, &e) {
 		return garbage(f.data)
 	}
 	switch e.Type {
@@ -108,23 +82,23 @@ func (d *response) read(f frame, a *answer) *fault {
 		return streamFault(f.data, a)
 	case "response.created":
 		a.begun = true
-		a.identify(e.Response.ID)
+		a.identify(string(e.state().ID))
 	case "response.output_text.delta":
 		a.begun = true
-		a.add(speech, e.Delta)
+		a.add(speech, string(e.Delta))
 	case "response.refusal.delta":
 		a.begun = true
-		a.refusal = clip(a.refusal+e.Delta, maxFault)
+		a.refusal = clip(a.refusal+string(e.Delta), maxFault)
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
 		a.begun = true
-		a.add(thought, e.Delta)
+		a.add(thought, string(e.Delta))
 	case "response.output_text.done", "response.reasoning_summary_text.done", "response.reasoning_text.done":
 		a.close()
 	case "response.output_item.added", "response.output_item.done":
 		a.begun = true
 		d.item(e, a)
 	case "response.function_call_arguments.delta":
-		a.argue(a.use(clip(e.ItemID, 256)), e.Delta)
+		a.argue(a.use(clip(string(e.ItemID), 256)), string(e.Delta))
 	case "response.completed", "response.incomplete", "response.failed":
 		a.begun = true
 		return d.end(e, a)
@@ -132,46 +106,51 @@ func (d *response) read(f frame, a *answer) *fault {
 		"response.reasoning_summary_part.added", "response.reasoning_summary_part.done", "response.function_call_arguments.done",
 		"response.output_text.annotation.added":
 	default:
-		a.skip(e.Type)
+		a.skip(string(e.Type))
 	}
 	return nil
 }
 
-func (d *response) item(e responses.ResponseStreamEventUnion, a *answer) {
+func (d *response) item(e responseEvent, a *answer) {
+	var item responseItem
+	decode(e.Item, &item) // without one, its type is not known
 	done := e.Type == "response.output_item.done"
-	switch e.Item.Type {
+	switch item.Type {
 	case "function_call":
-		u := a.use(clip(e.Item.ID, 256))
-		u.id, u.name = clip(e.Item.CallID, 256), clip(e.Item.Name, 256)
-		if whole := e.Item.Arguments.OfString; done && whole != "" && u.text.Len() == 0 {
+		u := a.use(clip(string(item.ID), 256))
+		u.id, u.name = clip(string(item.CallID), 256), clip(string(item.Name), 256)
+		var whole string
+		if done && u.text.Len() == 0 && json.Unmarshal(item.Arguments, &whole) == nil {
 			a.argue(u, whole) // of servers that send no deltas
 		}
 	case "reasoning":
-		if a.close(); done && e.Item.EncryptedContent != "" {
-			d.kept = append(d.kept, json.RawMessage(e.Item.RawJSON()))
+		if a.close(); done && item.EncryptedContent != "" {
+			d.sealed = append(d.sealed, e.Item)
 			a.begin(redacted)
-			a.sealed += int64(len(e.Item.RawJSON()))
+			a.sealed += int64(len(e.Item))
 		}
 	case "message":
 		a.close()
 	default:
-		a.skip(e.Item.Type)
+		a.skip(string(item.Type))
 	}
 }
 
 // end takes the end of a response, which has its usage.
-func (d *response) end(e responses.ResponseStreamEventUnion, a *answer) *fault {
-	if r := e.Response; r.JSON.Usage.Valid() && r.Usage.InputTokens+r.Usage.OutputTokens > 0 {
-		in := r.Usage.InputTokensDetails
-		a.usage = tokens(r.Usage.InputTokens, in.CachedTokens, in.CacheWriteTokens, r.Usage.OutputTokens, r.Usage.OutputTokensDetails.ReasoningTokens)
+func (d *response) end(e responseEvent, a *answer) *fault {
+	state := e.state()
+	if u := state.Usage; u != nil && u.InputTokens+u.OutputTokens > 0 {
+		in := u.InputTokensDetails
+		a.usage = tokens(
+			int64(u.InputTokens), int64(in.CachedTokens), int64(in.CacheWriteTokens), int64(u.OutputTokens), int64(u.OutputTokensDetails.ReasoningTokens))
 		a.toldIn, a.toldOut = true, true
 	}
 	switch e.Type {
 	case "response.failed":
-		return streamFault([]byte(e.Response.RawJSON()), a)
+		return streamFault(e.Response, a)
 	case "response.incomplete":
-		if reason := e.Response.IncompleteDetails.Reason; reason != "" {
-			a.stop(reason)
+		if reason := state.IncompleteDetails.Reason; reason != "" {
+			a.stop(string(reason))
 		} else {
 			a.stop("incomplete")
 		}
@@ -189,26 +168,24 @@ func (d *response) extend(a *answer, results []result) {
 	for _, b := range a.blocks {
 		switch b.kind {
 		case speech:
-			d.say(responses.ResponseInputItemParamOfMessage(b.text.String(), responses.EasyInputMessageRoleAssistant))
+			d.params.Input = append(d.params.Input, responseMessage{Role: "assistant", Content: b.text.String()})
 		case redacted:
-			d.say(param.Override[responses.ResponseInputItemUnionParam](d.kept[0]))
-			d.kept = d.kept[1:]
+			d.params.Input = append(d.params.Input, d.sealed[0])
+			d.sealed = d.sealed[1:]
 		case call:
 			arguments, _ := argumentsOf(b)
-			d.say(responses.ResponseInputItemParamOfFunctionCall(string(arguments), b.id, b.name))
-		case thought: // it is a summary of what is kept
+			d.params.Input = append(d.params.Input, responseCall{Type: "function_call", CallID: b.id, Name: b.name, Arguments: string(arguments)})
+		case thought: // it is a summary of what is sealed
 		}
 	}
 	for _, r := range results {
-		item := responses.ResponseInputItemParamOfFunctionCallOutput(r.output())
-		item.OfFunctionCallOutput.CallID = openai.String(r.id)
-		d.say(item)
+		d.params.Input = append(d.params.Input, responseOutput{Type: "function_call_output", CallID: r.id, Output: r.output()})
 	}
 }
 
 // relent does without a summary of the reasoning, which OpenAI gives to organizations only that it has verified.
 func (d *response) relent(status int64, text string) bool {
-	if status != http.StatusBadRequest || !strings.Contains(text, "summar") || d.params.Reasoning.Summary == "" {
+	if status != http.StatusBadRequest || !strings.Contains(text, "summar") || d.params.Reasoning == nil || d.params.Reasoning.Summary == "" {
 		return false
 	}
 	d.params.Reasoning.Summary = ""

@@ -1,29 +1,58 @@
 package model
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
+	"net/url"
+	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/agent/connector"
 )
 
-// door is the HTTP client as an SDK has it: what is no stream of events is a [fault] before the SDK reads it, because
-// it would read all of it.
-type door struct {
-	c    *Client
-	conn connector.Connector
-}
-
-// Do implements the SDKs' interface.
-func (d door) Do(req *http.Request) (*http.Response, error) {
-	res, err := d.c.http.Do(req)
+// post sends a request below the base URL of conn. The headers of conn win over those of header. An answer that is not
+// a stream of events is a [fault].
+func (c *Client) post(ctx context.Context, conn connector.Connector, path string, body []byte, header http.Header) (*http.Response, error) {
+	base, err := url.Parse(conn.BaseURL)
 	if err != nil {
 		return nil, err
 	}
-	if f := refusal(res, d.conn); f != nil {
+	if base.Path != "" && !strings.HasSuffix(base.Path, "/") {
+		base.Path += "/"
+	}
+	at, err := base.Parse(path)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, at.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header = header
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "text/event-stream")
+	req.Header.Set("User-Agent", "agent-sandbox")
+	for name, value := range conn.Headers {
+		req.Header.Set(name, value)
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if f := refusal(res, conn); f != nil {
 		return nil, f
 	}
 	return res, nil
+}
+
+// openAIHeaders are the headers of OpenAI's APIs; "": no key.
+func openAIHeaders(key string) http.Header {
+	header := http.Header{}
+	if key != "" {
+		header.Set("Authorization", "Bearer "+key)
+	}
+	return header
 }
 
 // streamFault makes a fault of an error that comes as an event. Before anything of an answer, a server that has too
