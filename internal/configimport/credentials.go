@@ -17,7 +17,7 @@ func (d *draft) credentials(o *object, s syntax, reachable []item) {
 		path, mode := file.text("path"), file.text("mode")
 		switch {
 		case path == nil:
-			file.fail(file.node, file.path, "an object with a path")
+			file.fail(file.value, file.path, "an object with a path")
 			return
 		case mode.is("mask"):
 			d.maskFile(file, *path, reachable)
@@ -30,7 +30,7 @@ func (d *draft) credentials(o *object, s syntax, reachable []item) {
 		name, mode := v.text("name"), v.text("mode")
 		switch {
 		case name == nil || !variable(name.value):
-			v.fail(v.node, v.path, "an object with the name of a variable")
+			v.fail(v.value, v.path, "an object with the name of a variable")
 			return
 		case mode.is("mask"):
 			d.maskVariable(v, *name, reachable)

@@ -1,4 +1,4 @@
-// Package foreign turns the sandbox settings of other tools into a policy: Claude
+// Package configimport turns the sandbox settings of other tools into a policy: Claude
 // Code ("permissions" and "sandbox"), Anthropic's sandbox-runtime (srt) and fence.
 //
 // What has no equivalent is named, never dropped in silence. A grant that cannot be

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf16"
+
+	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
 )
 
 // document is a policy with the source of each entry.
@@ -113,7 +115,7 @@ func (d *draft) commandSection() section {
 // names where it comes from. Equal settings give equal bytes.
 func (r *Result) JSONC() []byte {
 	var b bytes.Buffer
-	b.WriteString("// Made by 'agent-sandbox import --from " + string(r.Tool) + "' for " + oneLine(r.Dir) + ".\n")
+	b.WriteString("// Made by 'agent-sandbox import --from " + string(r.Tool) + "' for " + jsonc.OneLine(r.Dir) + ".\n")
 	b.WriteString("// Relative paths start at the working directory.\n{\n")
 	for i, s := range r.doc.sections {
 		comma := separator(i, len(r.doc.sections))

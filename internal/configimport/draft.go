@@ -47,9 +47,9 @@ type secret struct {
 func (d *draft) say(l Lack) { d.lacks = append(d.lacks, l) }
 
 // count bounds how many entries there are: they are compared with each other.
-func (d *draft) count(file string, line, n int) {
-	if d.items += n; d.items > maxItems && d.err == nil {
-		d.err = fileErrorf(file, line, "found more than %d entries in all lists", maxItems)
+func (d *draft) count(at source, n int) {
+	if d.items += n; d.items > maxItems {
+		d.fail(at, "found more than %d entries in all lists, expected fewer", maxItems)
 	}
 }
 

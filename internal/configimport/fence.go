@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -54,8 +55,8 @@ func (c *fence) file(name string, data []byte) {
 		c.extend(*base, filepath.Dir(name))
 	}
 	if c.d.closed == nil {
-		c.d.closed = &source{file: o.file, line: n.line, key: "filesystem.allowWrite"}
-		c.d.filtered = &source{file: o.file, line: n.line, key: "network.allowedDomains"}
+		c.d.closed = &source{file: o.file, line: n.Line(), key: "filesystem.allowWrite"}
+		c.d.filtered = &source{file: o.file, line: n.Line(), key: "network.allowedDomains"}
 	}
 	c.network(o.object("network"))
 	c.filesystem(o.object("filesystem"))
@@ -94,28 +95,27 @@ func (c *fence) extend(base item, dir string) {
 // include reads one more file; false when it may be missing and is.
 func (c *fence) include(base item, file string, optional bool) bool {
 	d := c.d
-	fail := func(err error) bool {
-		if d.err == nil {
-			d.err = err
-		}
-		return true
-	}
 	switch {
 	case slices.Contains(c.files, file):
-		return fail(fileErrorf(base.from.file, base.from.line, "%s: %s extends itself", base.from.key, oneLine(file)))
+		d.fail(base.from, "%s extends itself", jsonc.OneLine(file))
+		return true
 	case len(c.files) > maxExtends:
-		return fail(fileErrorf(base.from.file, base.from.line, "%s: more than %d files extend each other", base.from.key, maxExtends))
+		d.fail(base.from, "more than %d files extend each other", maxExtends)
+		return true
 	case d.host.Read == nil:
-		return fail(fileErrorf(base.from.file, base.from.line, "%s: %s cannot be read here", base.from.key, clip(base.value)))
+		d.fail(base.from, "%s cannot be read here", jsonc.Clip(base.value))
+		return true
 	}
 	data, err := d.host.Read(file)
 	if optional && errors.Is(err, sandbox.ErrNotFound) {
 		return false
 	}
-	if err != nil {
-		return fail(fileErrorf(base.from.file, base.from.line, "%s: %w", base.from.key, err))
+	switch {
+	case err == nil:
+		c.file(file, data)
+	case d.err == nil:
+		d.err = base.from.problem("%v", err).Wrap(err)
 	}
-	c.file(file, data)
 	return true
 }
 

@@ -25,13 +25,16 @@ func Test_Broken_Settings_Are_One_Line_With_File_And_Line(t *testing.T) {
 		{"a section that is none", "f", `{"network":true}`, "f:1: network: found true, expected an object"},
 		{"a switch that is none", "f", `{"filesystem":{"disabled":"yes"}}`, `f:1: filesystem.disabled: found "yes", expected true or false`},
 		{"a key twice", "f", "{\"network\":{},\n\"network\":{}}", "f:2: network: found a second time"},
-		{"half a surrogate pair", "f", `{"filesystem":{"denyRead":["\ud800"]}}`, "f:1: found half of a surrogate pair"},
+		{"a key twice in an entry", "f", "{\"credentials\":{\"files\":[{},\n{\"path\":\"a\",\n\"path\":\"b\"}]}}", "f:3: credentials.files[1].path: found a second time, expected once (first on line 2)"},
+		{"a byte order mark", "f", "\ufeff{}", "f:1: found a byte order mark"},
+		{"half a surrogate pair", "f", `{"filesystem":{"denyRead":["\ud800"]}}`, "f:1: filesystem.denyRead[0]: found half of a surrogate pair"},
 		{"no UTF-8", "f", "{\"a\":\"\xff\"}", "f:1: found invalid UTF-8"},
 		{"a credential without path", "f", `{"credentials":{"files":[{"mode":"deny"}]}}`, "f:1: credentials.files[0]: found an object"},
 		{"a variable's name that is none", "f", `{"credentials":{"envVars":[{"name":"A=B","mode":"deny"}]}}`, "f:1: credentials.envVars[0]: found an object"},
 		{"brackets without end", "f", `{"a":` + deep, "f:1: found more than 64 brackets"},
+		{"a long name with many entries", "f", `{"` + strings.Repeat("x", 1<<18) + `":[` + strings.Repeat("0,", 1<<18) + `{"a":0,"a":0}]}`, "f:1: xxx"},
 		{"too large", "f", `{"a":"` + strings.Repeat("x", policy.MaxConfig) + `"}`, "f:1: found more than 1MiB"},
-		{"too many entries", "f", many, "f:1: found more than 4096 entries"},
+		{"too many entries", "f", many, "f:1: filesystem.allowWrite: found more than 4096 entries"},
 		{"a newline in the file's name", "a\nb\x1b[31m", "{", `"a\nb\x1b[31m":1: found broken JSON`},
 	} {
 		t.Run(row.name, func(t *testing.T) {

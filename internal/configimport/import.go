@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -28,7 +29,7 @@ type Result struct {
 func Import(tool Tool, files []File, host Host) (*Result, error) {
 	for _, dir := range []string{host.Home, host.Dir} {
 		if !filepath.IsAbs(dir) {
-			return nil, sandbox.Errorf(sandbox.Invalid, "found the directory %s, expected an absolute path", clip(dir))
+			return nil, sandbox.Errorf(sandbox.Invalid, "found the directory %s, expected an absolute path", jsonc.Clip(dir))
 		}
 	}
 	if len(files) == 0 || len(files) > 1 && tool != Claude {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
 	"github.com/seed434b0696/agent-sandbox/policy"
 )
 
@@ -40,7 +41,7 @@ func fixture(t *testing.T, name, at string) File {
 func summary(r *Result) []byte {
 	b := bytes.NewBuffer(r.JSONC())
 	for _, l := range r.Lacks {
-		b.WriteString("// " + string(l.Kind) + " " + oneLine(l.Key) + " " + oneLine(l.Value) + ": " + l.Why + "\n")
+		b.WriteString("// " + string(l.Kind) + " " + jsonc.OneLine(l.Key) + " " + jsonc.OneLine(l.Value) + ": " + l.Why + "\n")
 	}
 	return b.Bytes()
 }

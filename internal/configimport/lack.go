@@ -1,6 +1,10 @@
 package configimport
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
+)
 
 // Kind says what a [Lack] means for the sandbox.
 type Kind string
@@ -39,7 +43,7 @@ func (s source) String() string {
 	if s.file == "" {
 		return s.key
 	}
-	return oneLine(s.file) + ":" + strconv.Itoa(s.line) + ": " + oneLine(s.key)
+	return jsonc.OneLine(s.file) + ":" + strconv.Itoa(s.line) + ": " + jsonc.OneLine(s.key)
 }
 
 // item is one value and where it stands.

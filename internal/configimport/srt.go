@@ -3,6 +3,8 @@ package configimport
 import (
 	"net/netip"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
 )
 
 // readSRT reads a file of sandbox-runtime.
@@ -14,9 +16,9 @@ func (d *draft) readSRT(f File) {
 	}
 	o := d.top(d.host.short(f.Name), n)
 	o.text("$schema")
-	from := source{file: o.file, line: n.line, key: "filesystem.allowWrite"}
+	from := source{file: o.file, line: n.Line(), key: "filesystem.allowWrite"}
 	d.closed = &from
-	d.filtered = &source{file: o.file, line: n.line, key: "network.allowedDomains"}
+	d.filtered = &source{file: o.file, line: n.Line(), key: "network.allowedDomains"}
 	net := o.object("network")
 	allow := net.list("allowedDomains")
 	d.domains(allow, net.list("deniedDomains"), false)
@@ -48,7 +50,7 @@ func (d *draft) srtNetwork(o *object) {
 	}
 	d.proxyPorts(o.number("httpProxyPort"), o.number("socksProxyPort"))
 	d.parentProxy(o.object("parentProxy"))
-	if n := o.find("mitmProxy", "an object", '{'); n != nil {
+	if n := o.find("mitmProxy", "an object", jsonc.Object); n != nil {
 		it := item{from: o.source(n, "mitmProxy")}
 		d.say(it.lack(Restriction, "requests cannot be handed to a proxy on a Unix socket", `"network": {"inspect": [...], "ca": ...}`))
 	}
@@ -150,7 +152,7 @@ func (d *draft) terminate(o *object) {
 	if o == nil {
 		return
 	}
-	from := source{file: o.file, line: o.node.line, key: o.path}
+	from := source{file: o.file, line: o.value.Line(), key: o.path}
 	cert, key := o.text("caCertPath"), o.text("caKeyPath")
 	d.ca = &item{"ephemeral", from}
 	switch {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -26,7 +27,7 @@ func ParseTool(name string) (Tool, error) {
 	if t := Tool(name); slices.Contains(Tools(), t) {
 		return t, nil
 	}
-	return "", sandbox.Errorf(sandbox.Invalid, "unknown tool %s, expected claude, srt or fence", clip(name))
+	return "", sandbox.Errorf(sandbox.Invalid, "unknown tool %s, expected claude, srt or fence", jsonc.Clip(name))
 }
 
 // Guess tells by a file's name, else by its keys, whose settings it holds. The error
@@ -41,7 +42,7 @@ func Guess(file string, data []byte) (Tool, error) {
 	}
 	var found []Tool
 	for _, t := range Tools() {
-		if slices.ContainsFunc(top.members, func(m member) bool { return telling(t, m) }) {
+		if slices.ContainsFunc(top.Members(), func(m jsonc.Member) bool { return telling(t, m) }) {
 			found = append(found, t)
 		}
 	}
@@ -52,7 +53,7 @@ func Guess(file string, data []byte) (Tool, error) {
 	if len(found) > 1 {
 		why = "it has keys of more than one of them"
 	}
-	return "", sandbox.Errorf(sandbox.Invalid, "%s: cannot tell whether these are settings of claude, srt or fence: %s", oneLine(file), why).
+	return "", sandbox.Errorf(sandbox.Invalid, "%s: cannot tell whether these are settings of claude, srt or fence: %s", jsonc.OneLine(file), why).
 		WithHint("say --from claude, --from srt or --from fence")
 }
 
@@ -70,24 +71,24 @@ func byName(file string) Tool {
 }
 
 // telling reports whether only t has the key m.
-func telling(t Tool, m member) bool {
+func telling(t Tool, m jsonc.Member) bool {
 	switch t {
 	case Claude:
-		return m.name == "permissions" || m.name == "sandbox"
+		return m.Name == "permissions" || m.Name == "sandbox"
 	case SRT:
 		return slices.Contains([]string{
 			"credentials", "ignoreViolations", "enableWeakerNestedSandbox", "enableWeakerNetworkIsolation", "allowAppleEvents",
 			"ripgrep", "mandatoryDenySearchDepth", "seccomp", "bwrapPath", "socatPath", "javaAgentJarPath", "windows",
-		}, m.name) || m.hasAny("network", "strictAllowlist", "deniedDomainReasons", "deniedResolvedAddresses", "mitmProxy", "tlsTerminate", "parentProxy")
+		}, m.Name) || hasAny(m, "network", "strictAllowlist", "deniedDomainReasons", "deniedResolvedAddresses", "mitmProxy", "tlsTerminate", "parentProxy")
 	case Fence:
-		return slices.Contains([]string{"extends", "command", "ssh", "devices", "macos", "forceNewSession"}, m.name) ||
-			m.hasAny("network", "allowLocalOutbound", "allowLocalOutboundPorts", "upstreamProxy", "defaultAction") ||
-			m.hasAny("filesystem", "defaultDenyRead", "strictDenyRead", "wslInterop", "allowExecute")
+		return slices.Contains([]string{"extends", "command", "ssh", "devices", "macos", "forceNewSession"}, m.Name) ||
+			hasAny(m, "network", "allowLocalOutbound", "allowLocalOutboundPorts", "upstreamProxy", "defaultAction") ||
+			hasAny(m, "filesystem", "defaultDenyRead", "strictDenyRead", "wslInterop", "allowExecute")
 	}
 	return false
 }
 
 // hasAny reports whether m is the object called name and has one of the keys.
-func (m member) hasAny(name string, keys ...string) bool {
-	return m.name == name && slices.ContainsFunc(m.value.members, func(in member) bool { return slices.Contains(keys, in.name) })
+func hasAny(m jsonc.Member, name string, keys ...string) bool {
+	return m.Name == name && slices.ContainsFunc(m.Value.Members(), func(in jsonc.Member) bool { return slices.Contains(keys, in.Name) })
 }

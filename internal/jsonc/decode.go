@@ -6,12 +6,15 @@ import (
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 // The bounds of what is decoded.
 const (
-	MaxProblems = 50      // that are told of one value; after them nothing more is looked at
+	MaxProblems = 50      // reported of one value; decoding ends there
 	MaxEntries  = 1 << 16 // of one list
+	maxPaths    = 1 << 25 // bytes of all key paths: a long name with many entries has many long ones
 )
 
 // Reader puts values into structs. The zero Reader is ready for use.
@@ -45,12 +48,28 @@ type decoder struct {
 	doc      *document
 	prefix   string
 	lines    map[string]int // key path → line
+	paths    int            // bytes of the key paths so far
 	problems []Problem
 }
 
+// countPath adds a key path to those that count towards maxPaths. It returns false when they are too many; the first time
+// that is a problem.
+func (d *decoder) countPath(line int, path string) bool {
+	before := d.paths
+	d.paths += len(path)
+	if before <= maxPaths && d.paths > maxPaths {
+		d.fail(line, path, "found more than %s of key paths, expected shorter names", sandbox.Bytes(maxPaths))
+	}
+	return d.paths <= maxPaths
+}
+
 func (d *decoder) fail(line int, key, format string, args ...any) {
+	d.add(d.doc.problem(line, JoinKey(d.prefix, key), format, args...))
+}
+
+func (d *decoder) add(p *Problem) {
 	if len(d.problems) < MaxProblems {
-		d.problems = append(d.problems, *d.doc.problem(line, JoinKey(d.prefix, key), format, args...))
+		d.problems = append(d.problems, *p)
 	}
 }
 
@@ -72,11 +91,7 @@ func (d *decoder) value(v reflect.Value, jv hujson.Value, key string) {
 	obj, isObject := jv.Value.(*hujson.Object)
 	lit, isLiteral := jv.Value.(hujson.Literal)
 	if isLiteral && lit.Kind() == '"' && loneSurrogate(lit) {
-		in := Value{doc: d.doc, at: jv}.What()
-		if !d.doc.quiet {
-			in = Clip(string(lit))
-		}
-		d.fail(line, key, "found half of a surrogate pair in %s, expected a whole character", in)
+		d.add(d.doc.surrogate(line, JoinKey(d.prefix, key), lit))
 		return
 	}
 	if isObject && d.Open != nil && d.Open(v) {
@@ -117,8 +132,12 @@ func (d *decoder) array(v reflect.Value, arr *hujson.Array, key string) {
 	}
 	v.Set(reflect.MakeSlice(v.Type(), 0, 0)) // an empty list is another thing than none
 	for i, e := range arr.Elements {
+		path := IndexKey(key, i)
+		if !d.countPath(d.doc.line(e.StartOffset), path) {
+			return
+		}
 		item := reflect.New(v.Type().Elem()).Elem()
-		d.value(item, e, IndexKey(key, i))
+		d.value(item, e, path)
 		v.Set(reflect.Append(v, item))
 	}
 }
@@ -132,6 +151,9 @@ func (d *decoder) object(v reflect.Value, obj *hujson.Object, key string) {
 		if key != "" && name == "" {
 			path = key + "."
 		}
+		if !d.countPath(line, path) {
+			return
+		}
 		if at, ok := first[name]; ok {
 			d.fail(line, path, "found a second time, expected once (first on line %d)", at)
 			continue
@@ -139,7 +161,7 @@ func (d *decoder) object(v reflect.Value, obj *hujson.Object, key string) {
 		first[name] = line
 		d.lines[path] = line
 		if loneSurrogate(lit) {
-			d.fail(line, path, "found half of a surrogate pair in %s, expected a whole character", Clip(string(lit)))
+			d.add(d.doc.surrogate(line, JoinKey(d.prefix, path), lit))
 			continue
 		}
 		d.member(v, m.Value, name, path)

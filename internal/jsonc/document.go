@@ -27,14 +27,6 @@ type document struct {
 	quiet    bool  // see Reader
 }
 
-// Value is a value of a file, not yet decoded. As a field of a struct it takes whatever stands there, for a second look.
-// The zero Value is one that the file does not have.
-type Value struct {
-	doc *document
-	key string
-	at  hujson.Value
-}
-
 // Parse reads a file; file is its name for messages. The problem is nil when it is JSON with comments, whatever the value
 // is. A file with nothing in it is a problem: an editor that failed to save must not look like {}.
 func (r Reader) Parse(file string, data []byte) (Value, *Problem) {
@@ -67,7 +59,16 @@ func (r Reader) Parse(file string, data []byte) (Value, *Problem) {
 }
 
 func (d *document) problem(line int, key, format string, args ...any) *Problem {
-	return &Problem{File: d.file, Line: line, Key: key, Text: fmt.Sprintf(format, args...)}
+	return &Problem{File: d.file, Line: line, Key: clipKey(key), Text: fmt.Sprintf(format, args...)}
+}
+
+// surrogate is the problem of a string with half of a surrogate pair. A quiet document does not repeat it.
+func (d *document) surrogate(line int, key string, lit hujson.Literal) *Problem {
+	in := "a string"
+	if !d.quiet {
+		in = Clip(string(lit))
+	}
+	return d.problem(line, key, "found half of a surrogate pair in %s, expected a whole character", in)
 }
 
 func (d *document) line(offset int) int {
@@ -99,65 +100,4 @@ func (d *document) syntax(err error) *Problem {
 		text = strings.TrimSuffix(text, ": unexpected EOF") + " met the end of the file"
 	}
 	return d.problem(line, "", "found broken JSON (%s), expected an object", text)
-}
-
-// Found reports whether the file has this value.
-func (v Value) Found() bool { return v.doc != nil }
-
-// Line is the line on which the value begins, from 1; 0 for one that the file does not have.
-func (v Value) Line() int {
-	if v.doc == nil {
-		return 0
-	}
-	return v.doc.line(v.at.StartOffset)
-}
-
-// IsObject reports whether the value is an object.
-func (v Value) IsObject() bool {
-	_, ok := v.at.Value.(*hujson.Object)
-	return ok
-}
-
-// Text is the value when it is a string.
-func (v Value) Text() (string, bool) {
-	lit, ok := v.at.Value.(hujson.Literal)
-	if !ok || lit.Kind() != '"' || loneSurrogate(lit) {
-		return "", false
-	}
-	return lit.String(), true
-}
-
-// Problem makes a problem about the value, or about one of its members where key is not empty.
-func (v Value) Problem(key, format string, args ...any) Problem {
-	if v.doc == nil {
-		return Problem{Key: JoinKey(v.key, key), Text: fmt.Sprintf(format, args...)}
-	}
-	return *v.doc.problem(v.Line(), JoinKey(v.key, key), format, args...)
-}
-
-// Alone is the value as a file of its own, in which it stands on the line on which it stands here.
-func (v Value) Alone() []byte {
-	if v.doc == nil {
-		return nil
-	}
-	return append(bytes.Repeat([]byte("\n"), v.Line()-1), bytes.TrimSpace(v.at.Pack())...)
-}
-
-// What says in words what the value is.
-func (v Value) What() string {
-	switch t := v.at.Value.(type) {
-	case *hujson.Object:
-		return "an object"
-	case *hujson.Array:
-		return "an array"
-	case hujson.Literal:
-		if t.Kind() == '"' && v.doc != nil && v.doc.quiet {
-			return "a string"
-		}
-		if t.Kind() == '"' {
-			return Clip(t.String())
-		}
-		return string(t[:min(len(t), maxClip)])
-	}
-	return "nothing"
 }

@@ -2,6 +2,7 @@ package jsonc
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -97,6 +98,68 @@ func Test_All_Problems_Are_Told_In_Order(t *testing.T) {
 	_, _, got = decode(t, Reader{}, "{"+strings.Repeat(`"x": 1,`, 10*MaxProblems)+"}")
 	if len(got) != MaxProblems {
 		t.Errorf("%d problems are told", len(got))
+	}
+}
+
+func Test_A_Long_Name_With_Many_Entries_Is_A_Problem(t *testing.T) {
+	t.Parallel()
+	var into map[string][]string
+	v, problem := Reader{}.Parse("f", []byte(`{"`+strings.Repeat("x", MaxFile/2)+`": [`+strings.Repeat(`"",`, MaxEntries)+"]}"))
+	if problem != nil {
+		t.Fatal(problem)
+	}
+	_, problems := Reader{}.Decode(v, &into)
+	if len(problems) != 1 || problems[0].Text != "found more than 32MiB of key paths, expected shorter names" || len(problems[0].Key) > 400 {
+		t.Errorf("got %.2000v", problems)
+	}
+}
+
+func Test_A_Value_Is_Walked_By_Members_And_Elements(t *testing.T) {
+	t.Parallel()
+	v, problem := Reader{}.Parse("f", []byte("{\"a\": [\"x\",\n 1.50, true, null, {}],\n// comment\n\"b\\u0041\": {\"c\": false}}"))
+	if problem != nil || v.Check() != nil || v.Kind() != Object {
+		t.Fatal(problem, v.Check(), v.Kind())
+	}
+	var got []string
+	for _, m := range v.Members() {
+		got = append(got, fmt.Sprintf("%s on line %d: %d members, %d elements", m.Name, m.Line, len(m.Value.Members()), len(m.Value.Elements())))
+		for _, e := range m.Value.Elements() {
+			got = append(got, fmt.Sprintf("%c %q: %s", e.Kind(), e.Scalar(), e.Problem("", "found %s", e.What())))
+		}
+	}
+	want := []string{
+		"a on line 1: 0 members, 5 elements",
+		`" "x": f:1: a[0]: found "x"`, `0 "1.50": f:2: a[1]: found 1.50`, `t "true": f:2: a[2]: found true`, `n "": f:2: a[3]: found null`, `{ "": f:2: a[4]: found an object`,
+		"bA on line 4: 1 members, 0 elements",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if v := (Value{}); v.Kind() != 0 || v.Members() != nil || v.Elements() != nil || v.Scalar() != "" || v.Check() != nil {
+		t.Error("a value that the file does not have has something")
+	}
+}
+
+func Test_Check_Finds_What_Decode_Refuses_Everywhere(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct{ in, want string }{
+		{`{"a": {"b": 1, "c": 2}}`, ""},
+		{"{\"a\": [1, {\"b\": 1,\n\"\\u0062\": 2}]}", "f:2: a[1].b: found a second time, expected once (first on line 1)"},
+		{`{"a": ["\udc00"]}`, `f:1: a[0]: found half of a surrogate pair in "\"\\udc00\"", expected a whole character`},
+		{`{"a": {"\ud800": 1}}`, `f:1: a: found half of a surrogate pair in "\"\\ud800\"", expected a whole character`},
+		{`[[{"a": 1, "a": 2}]]`, "f:1: [0][0].a: found a second time, expected once (first on line 1)"},
+	} {
+		v, problem := Reader{}.Parse("f", []byte(row.in))
+		if problem != nil {
+			t.Fatal(problem)
+		}
+		got := ""
+		if p := v.Check(); p != nil {
+			got = p.String()
+		}
+		if got != row.want {
+			t.Errorf("%s: got %s, want %s", row.in, got, row.want)
+		}
 	}
 }
 

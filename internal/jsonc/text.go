@@ -8,19 +8,34 @@ import (
 	"unicode/utf8"
 )
 
-// maxClip is how many bytes of a file's content a message repeats.
-const maxClip = 60
+// The bounds of what a message repeats of a file, in bytes.
+const (
+	maxClip = 60  // of a value
+	maxKey  = 300 // of a key path; a name of a file has at most 255
+)
+
+// clipKey cuts a key path that is too long for a message.
+func clipKey(key string) string {
+	if len(key) <= maxKey {
+		return key
+	}
+	return cutRunes(key, maxKey) + "..."
+}
+
+// cutRunes returns at most n bytes of s, which has more, and no part of a character.
+func cutRunes(s string, n int) string {
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
 
 // Clip quotes text of a file for a message, and shortens it.
 func Clip(s string) string {
 	if len(s) <= maxClip {
 		return strconv.Quote(s)
 	}
-	n := maxClip
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return strconv.Quote(s[:n]) + "..."
+	return strconv.Quote(cutRunes(s, maxClip)) + "..."
 }
 
 // OneLine returns s as it is when it prints on one line, else quoted: a name with
@@ -82,3 +97,11 @@ func JoinKey(key, name string) string {
 
 // IndexKey appends an index to a key path.
 func IndexKey(key string, i int) string { return key + "[" + strconv.Itoa(i) + "]" }
+
+// joinPath puts two key paths together; the second may begin with an index.
+func joinPath(key, path string) string {
+	if strings.HasPrefix(path, "[") {
+		return key + path
+	}
+	return JoinKey(key, path)
+}

@@ -29,7 +29,7 @@ var arrows = []struct {
 	{"policy/hosts", []string{"sandbox"}},
 	{"internal/jsonc", []string{"sandbox"}},
 	{"internal/mountinfo", nil},
-	{"internal/configimport", []string{"sandbox", "policy"}},
+	{"internal/configimport", []string{"sandbox", "policy", "internal/jsonc"}},
 	{"internal/guard", []string{"sandbox", "internal/seccomp"}},
 	{"internal/seccomp", nil},
 	{"internal/guard/planned", []string{"sandbox", "policy", "internal/guard", "internal/guest"}},

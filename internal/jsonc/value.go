@@ -1,0 +1,195 @@
+package jsonc
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/tailscale/hujson"
+)
+
+// Kind is the kind of a JSON value.
+type Kind byte
+
+// The kinds, each by a byte that such a value begins with.
+const (
+	Object Kind = '{'
+	Array  Kind = '['
+	String Kind = '"'
+	Number Kind = '0'
+	True   Kind = 't'
+	False  Kind = 'f'
+	Null   Kind = 'n'
+)
+
+// Value is a value of a file, not yet decoded. A field of this type takes any value, so that a caller can decode it
+// later or walk through it with Members and Elements. The zero Value stands for a value that the file does not have.
+type Value struct {
+	doc *document
+	key string // the key path for problems; empty: the whole file
+	at  hujson.Value
+}
+
+// Member is a name of an object with its value.
+type Member struct {
+	Name  string
+	Line  int // of the name, from 1
+	Value Value
+}
+
+// Kind is the kind of the value, 0 of one that the file does not have.
+func (v Value) Kind() Kind {
+	if v.at.Value == nil {
+		return 0
+	}
+	return Kind(v.at.Value.Kind())
+}
+
+// Members lists the members of an object in the order of the file; nil: the value is no object. Check finds names that
+// stand there twice.
+func (v Value) Members() []Member {
+	obj, ok := v.at.Value.(*hujson.Object)
+	if !ok {
+		return nil
+	}
+	out := make([]Member, len(obj.Members))
+	for i, m := range obj.Members {
+		name := literalText(m.Name)
+		out[i] = Member{Name: name, Line: v.doc.line(m.Name.StartOffset), Value: Value{doc: v.doc, key: JoinKey(v.key, name), at: m.Value}}
+	}
+	return out
+}
+
+// Elements lists the elements of an array; nil: the value is no array, or an empty one.
+func (v Value) Elements() []Value {
+	arr, ok := v.at.Value.(*hujson.Array)
+	if !ok {
+		return nil
+	}
+	out := make([]Value, len(arr.Elements))
+	for i, e := range arr.Elements {
+		out[i] = Value{doc: v.doc, key: IndexKey(v.key, i), at: e}
+	}
+	return out
+}
+
+// Check looks at every value inside v for what Decode refuses and a walk with Members does not: a name that an object
+// has twice, of which parsers choose different ones, and half of a surrogate pair, which would become another character.
+// It returns the first problem, or nil.
+func (v Value) Check() *Problem {
+	if v.doc == nil {
+		return nil
+	}
+	p := v.doc.check(v.at)
+	if p != nil {
+		p.Key = clipKey(joinPath(v.key, p.Key))
+	}
+	return p
+}
+
+// check is Value.Check with keys relative to at: a path is only built where there is a problem, since a hostile file may
+// have a long name with many entries.
+func (d *document) check(at hujson.Value) *Problem {
+	switch t := at.Value.(type) {
+	case *hujson.Object:
+		first := map[string]int{}
+		for _, m := range t.Members {
+			name, line := literalText(m.Name), d.line(m.Name.StartOffset)
+			if p := d.check(m.Name); p != nil {
+				return p
+			}
+			if before, ok := first[name]; ok {
+				return d.problem(line, name, "found a second time, expected once (first on line %d)", before)
+			}
+			first[name] = line
+			if p := d.check(m.Value); p != nil {
+				p.Key = joinPath(name, p.Key)
+				return p
+			}
+		}
+	case *hujson.Array:
+		for i, e := range t.Elements {
+			if p := d.check(e); p != nil {
+				p.Key = joinPath(IndexKey("", i), p.Key)
+				return p
+			}
+		}
+	case hujson.Literal:
+		if t.Kind() == '"' && loneSurrogate(t) {
+			return d.surrogate(d.line(at.StartOffset), "", t)
+		}
+	}
+	return nil
+}
+
+// literalText is the text of a string.
+func literalText(v hujson.Value) string {
+	lit, _ := v.Value.(hujson.Literal)
+	return lit.String()
+}
+
+// Scalar is the text of a string, and a number, true or false as it is written; empty for any other value.
+func (v Value) Scalar() string {
+	lit, ok := v.at.Value.(hujson.Literal)
+	if !ok || lit.Kind() == 'n' {
+		return ""
+	}
+	return lit.String()
+}
+
+// Found reports whether the file has this value.
+func (v Value) Found() bool { return v.doc != nil }
+
+// Line is the line on which the value begins, from 1; 0 for one that the file does not have.
+func (v Value) Line() int {
+	if v.doc == nil {
+		return 0
+	}
+	return v.doc.line(v.at.StartOffset)
+}
+
+// IsObject reports whether the value is an object.
+func (v Value) IsObject() bool { return v.Kind() == Object }
+
+// Text is the value when it is a string.
+func (v Value) Text() (string, bool) {
+	lit, ok := v.at.Value.(hujson.Literal)
+	if !ok || lit.Kind() != '"' || loneSurrogate(lit) {
+		return "", false
+	}
+	return lit.String(), true
+}
+
+// Problem makes a problem about the value, or about one of its members where key is not empty.
+func (v Value) Problem(key, format string, args ...any) Problem {
+	if v.doc == nil {
+		return Problem{Key: clipKey(JoinKey(v.key, key)), Text: fmt.Sprintf(format, args...)}
+	}
+	return *v.doc.problem(v.Line(), JoinKey(v.key, key), format, args...)
+}
+
+// Alone is the value as a file of its own, in which it stands on the line on which it stands here.
+func (v Value) Alone() []byte {
+	if v.doc == nil {
+		return nil
+	}
+	return append(bytes.Repeat([]byte("\n"), v.Line()-1), bytes.TrimSpace(v.at.Pack())...)
+}
+
+// What says in words what the value is.
+func (v Value) What() string {
+	switch t := v.at.Value.(type) {
+	case *hujson.Object:
+		return "an object"
+	case *hujson.Array:
+		return "an array"
+	case hujson.Literal:
+		if t.Kind() == '"' && v.doc != nil && v.doc.quiet {
+			return "a string"
+		}
+		if t.Kind() == '"' {
+			return Clip(t.String())
+		}
+		return string(t[:min(len(t), maxClip)])
+	}
+	return "nothing"
+}
