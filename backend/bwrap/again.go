@@ -49,7 +49,7 @@ func (p *process) disturbed() bool {
 	return p.unbuilt && !p.feeds
 }
 
-// restarting is a command whose walls are built anew when they could not be built only because mounts changed.
+// restarting is a command that is started again when bubblewrap failed only because the host's mounts changed.
 type restarting struct {
 	start func() (*process, error)
 

@@ -14,8 +14,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// disturbing is bubblewrap with a neighbour who mounts and unmounts while it builds its walls, and it fails then, as often
-// as there are lines in the file; without changes of the mounts it only fails.
+// disturbing returns a bubblewrap that mounts and unmounts on the host and then fails, as often as the file has lines;
+// with changes false it only fails.
 func disturbing(t *testing.T, changes bool) (program, file string) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -44,7 +44,7 @@ func disturbing(t *testing.T, changes bool) (program, file string) {
 	return program, file
 }
 
-func Test_Walls_That_Fell_Over_A_Changing_Mount_Are_Built_Again(t *testing.T) {
+func Test_Bubblewrap_Is_Started_Again_When_A_Mount_Of_The_Host_Changed(t *testing.T) {
 	for what, row := range map[string]struct {
 		failures int
 		changes  bool

@@ -192,7 +192,7 @@ func (f hostFacts) judgeNet() verdict {
 	message, tried := f.tries[tryNet]
 	switch {
 	case !tried:
-		return impossible("not tried: the walls before it do not stand", "")
+		return impossible("not tried: the isolation before it failed", "")
 	case message == "":
 		return enforced("a network namespace with a loopback of its own")
 	case f.appArmor == 1 && f.caps&capSysAdmin == 0:

@@ -246,7 +246,7 @@ func TestFactsInsideASandbox(t *testing.T) {
 			if tt.root {
 				needRoot(t)
 			}
-			_, file, err := wallArgs(trySeccomp, 3)
+			_, file, err := partArgs(trySeccomp, 3)
 			if err != nil {
 				t.Fatal(err)
 			}

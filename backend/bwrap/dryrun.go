@@ -91,7 +91,7 @@ func (d *Driver) trace(plan *policy.Plan) {
 		t("plan", fmt.Sprintf("%-8s %s/%s", "guard", g.Dir, g.Name))
 	}
 	for _, x := range plan.Dropped {
-		t("env", x.Name+" is kept out: "+x.Why)
+		t("env", x.Name+" is left out: "+x.Why)
 	}
 	for _, c := range plan.Commands {
 		t("commands", fmt.Sprintf("%s: %s over %s", c.Name, c.Rule, strings.Join(c.Targets, ", ")))

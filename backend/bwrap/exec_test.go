@@ -73,7 +73,7 @@ func Test_A_Command_Keeps_The_Name_It_Was_Given(t *testing.T) {
 	}
 }
 
-func Test_A_Wall_That_Cannot_Be_Built_Is_No_Fault_Of_The_Command(t *testing.T) {
+func Test_A_Mount_That_Bubblewrap_Cannot_Make_Is_Not_An_Error_Of_The_Command(t *testing.T) {
 	dir := t.TempDir()
 	// A bubblewrap that knows every option and then fails to mount.
 	tool := filepath.Join(t.TempDir(), "bwrap")

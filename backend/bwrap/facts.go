@@ -29,7 +29,7 @@ type hostFacts struct {
 	bwrapErr error  // why there is none, or why it is of no use
 	version  string
 	features features
-	tries    map[string]string // by wall (tryProc, ...): "" it stands, or bubblewrap's message; absent: not tried
+	tries    map[string]string // by part (tryProc, ...): "" if it works, else bubblewrap's message; absent: not tried
 
 	userns      error    // of clone(CLONE_NEWUSER)
 	cloneSysctl int      // kernel.unprivileged_userns_clone; -1: no such file
@@ -49,7 +49,7 @@ type hostFacts struct {
 	cgroups     []string          // limits that a cgroup holds
 }
 
-// The walls that are tried with bubblewrap.
+// The parts of the isolation that are tried with bubblewrap.
 const (
 	tryBase          = "base" // user, mount, PID, IPC and UTS namespaces
 	tryProc          = "proc"
@@ -84,7 +84,7 @@ func collectFacts(ctx context.Context, bwrapPath string) hostFacts {
 		return f
 	}
 	f.version = bwrapVersion(ctx, f.bwrap)
-	f.tryWalls(ctx)
+	f.tryParts(ctx)
 	return f
 }
 
@@ -196,32 +196,32 @@ func tryGetfd() error {
 	return unix.Close(int(fd))
 }
 
-// tryWalls builds all walls at once, and one by one if that fails.
-func (f *hostFacts) tryWalls(ctx context.Context) {
-	walls := []string{tryProc, tryNet, trySeccomp}
+// tryParts tries all parts at once, and one by one if that fails.
+func (f *hostFacts) tryParts(ctx context.Context) {
+	parts := []string{tryProc, tryNet, trySeccomp}
 	if f.features.disableUserns {
-		walls = append(walls, tryDisableUserns)
+		parts = append(parts, tryDisableUserns)
 	}
 	if f.features.bindFD {
-		walls = append(walls, tryBindFD)
+		parts = append(parts, tryBindFD)
 	}
 	f.tries = map[string]string{tryBase: ""}
-	if f.tryWall(ctx, walls...) == "" {
-		for _, w := range walls {
-			f.tries[w] = ""
+	if f.tryOnce(ctx, parts...) == "" {
+		for _, part := range parts {
+			f.tries[part] = ""
 		}
 		return
 	}
-	if f.tries[tryBase] = f.tryWall(ctx); f.tries[tryBase] != "" {
+	if f.tries[tryBase] = f.tryOnce(ctx); f.tries[tryBase] != "" {
 		return // the others would only say the same
 	}
-	for _, w := range walls {
-		f.tries[w] = f.tryWall(ctx, w)
+	for _, part := range parts {
+		f.tries[part] = f.tryOnce(ctx, part)
 	}
 }
 
-// tryWall runs bubblewrap with the base and walls, and returns its message when it fails.
-func (f *hostFacts) tryWall(ctx context.Context, walls ...string) string {
+// tryOnce runs bubblewrap with the base and the given parts. It returns bubblewrap's message, "" if it succeeds.
+func (f *hostFacts) tryOnce(ctx context.Context, parts ...string) string {
 	args := []string{"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--die-with-parent", "--cap-drop", "ALL", "--ro-bind", "/", "/"}
 	var files []*os.File
 	defer func() {
@@ -229,8 +229,8 @@ func (f *hostFacts) tryWall(ctx context.Context, walls ...string) string {
 			_ = file.Close()
 		}
 	}()
-	for _, w := range walls {
-		more, file, err := wallArgs(w, 3+len(files))
+	for _, part := range parts {
+		more, file, err := partArgs(part, 3+len(files))
 		if err != nil {
 			return err.Error()
 		}
@@ -253,9 +253,9 @@ func (f *hostFacts) tryWall(ctx context.Context, walls ...string) string {
 	return ""
 }
 
-// wallArgs are the arguments for one wall, and the file that goes to descriptor fd.
-func wallArgs(wall string, fd int) ([]string, *os.File, error) {
-	switch wall {
+// partArgs returns the arguments for one part, and the file that they name as descriptor fd, if any.
+func partArgs(part string, fd int) ([]string, *os.File, error) {
+	switch part {
 	case tryProc:
 		return []string{"--proc", "/proc", "--dev", "/dev"}, nil, nil
 	case tryNet:

@@ -24,9 +24,9 @@ const (
 // frozen is a process that was stopped by us.
 type frozen struct{ pid, fd int }
 
-// freeze stops all that commands have started within the walls, parents first, and not the supervisor, which writes
-// nothing by itself. thaw lets them go on in the opposite order: a shell whose child stops and goes on while it is itself
-// stopped notices nothing (wait4(2) tells only of a child that is stopped now).
+// freeze stops all processes of the sandbox, parents first, except the supervisor, which writes no files by itself. thaw
+// continues them in the opposite order: a shell whose child stops and continues while the shell itself is stopped does not
+// notice (wait4(2) reports only a child that is stopped now).
 func freeze(ctx context.Context, p *process) (thaw func(), err error) {
 	p.mu.Lock()
 	first := p.child

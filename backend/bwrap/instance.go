@@ -29,10 +29,10 @@ type instance struct {
 	running map[*process]struct{}
 
 	quiet    sync.RWMutex  // held for reading while a command of a resident sandbox is started
-	over     chan struct{} // closed when the walls of a resident sandbox have fallen for good
-	building sync.Mutex    // held while the walls of a resident sandbox are built
-	walls    *resident     // under building
-	resides  atomic.Int64  // commands that run within them
+	over     chan struct{} // closed when a resident sandbox has ended for good
+	building sync.Mutex    // held while the shared isolation of a resident sandbox is built
+	shared   *resident     // under building; nil: not built
+	resides  atomic.Int64  // commands that run in it
 }
 
 func (i *instance) ID() string { return i.id }
@@ -47,8 +47,7 @@ func (i *instance) Plan() *policy.Plan {
 // Limits returns the limits of the policy.
 func (i *instance) Limits() (sandbox.Limits, error) { return i.Plan().Limits.Limits, nil }
 
-// Files runs the guest inside for each operation, so that the walls hold for it
-// as for any command.
+// Files runs the guest inside for each operation, so that it is isolated like any command.
 func (i *instance) Files() sandbox.Files {
 	if i.spec.Resident {
 		return files.New(i.Start)

@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// resident makes a sandbox whose commands share their walls.
+// resident creates a resident sandbox, whose commands share their namespaces.
 func resident(t *testing.T, p sandbox.Policy) *sandbox.Sandbox {
 	t.Helper()
 	s, err := sandbox.Create(t.Context(), bwrap.New(bwrap.Options{DataDir: t.TempDir()}), sandbox.Spec{

@@ -59,7 +59,7 @@ func (i *instance) openNetwork(ctx context.Context, plan *policy.Plan) (n *netwo
 		return n, err
 	}
 	for _, x := range n.gateway.Dropped {
-		i.driver.options.Trace("env", x.Name+" is kept out: "+x.Why)
+		i.driver.options.Trace("env", x.Name+" is left out: "+x.Why)
 	}
 	var child *os.File
 	if n.gateway.Proxied() {

@@ -22,7 +22,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// process is a command that runs, with the walls that are its own.
+// process is a running command in namespaces of its own.
 type process struct {
 	instance *instance
 	guard    *guard.Guard
@@ -114,8 +114,8 @@ func (p *process) watch(l *guard.Listener) {
 	close(p.ended)
 }
 
-// standing reports whether the walls are built; until then only bubblewrap itself asks the guard.
-func (p *process) standing() bool { return p.status.built() }
+// isBuilt reports whether bubblewrap has built the isolation; until then only bubblewrap itself asks the guard.
+func (p *process) isBuilt() bool { return p.status.built() }
 
 // begun is called once, with the pid of the sandbox's first process.
 func (p *process) begun(pid int) {
@@ -158,7 +158,7 @@ func (p *process) networkFailed(err error) {
 	p.kill()
 }
 
-// finish collects how it ended and frees the walls, when bubblewrap is gone.
+// finish records how the command ended and releases everything, after bubblewrap has ended.
 func (p *process) finish() {
 	p.awaitGone()
 	p.guard.Close()
@@ -196,7 +196,7 @@ func (p *process) finish() {
 	case p.killed || p.reason != "":
 		p.exit = sandbox.Exit{Code: 128 + int(unix.SIGKILL), Signal: int(unix.SIGKILL), Reason: p.reason}
 	case p.err == nil && built:
-		// The walls stood, so it was execve(2) that failed; bubblewrap said how.
+		// The isolation was built, so execve(2) failed; bubblewrap printed the reason.
 		p.err = execError(p.name, errNoExec)
 	case p.err == nil:
 		p.err = p.notBuilt()

@@ -19,22 +19,22 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// resident is the one set of walls that the commands of a resident sandbox share: bubblewrap with the
-// guest's supervisor as its command, and the session with that.
+// resident is the isolation that the commands of a resident sandbox share: bubblewrap with the guest's supervisor as its
+// command, and the session with the supervisor.
 type resident struct {
 	process *process
 	session *session.Connection
 	plan    *policy.Plan
-	words   session.Words // what the supervisor said on stderr
+	words   session.Words // the supervisor's standard error
 
-	replaced atomic.Bool // others are to be built in their place
+	replaced atomic.Bool // it ends so that the next command builds another one
 }
 
-// startResident starts cmd within the sandbox's walls, and builds these first when cmd is the first.
+// startResident starts cmd in the shared isolation, which the first command builds.
 func (i *instance) startResident(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error) {
 	i.quiet.RLock()
 	defer i.quiet.RUnlock()
-	r, err := i.resident(ctx)
+	r, err := i.ensureResident(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (i *instance) startResident(ctx context.Context, cmd sandbox.Cmd, stdio san
 	return &residing{p, i}, nil
 }
 
-// residing is a command within the walls of a resident sandbox.
+// residing is a command of a resident sandbox.
 type residing struct {
 	*session.Process
 
@@ -72,7 +72,7 @@ func (i *instance) Dial(ctx context.Context, port int) (net.Conn, error) {
 		return nil, sandbox.Errorf(sandbox.Unsupported, "each command has its own loopback, and a sandbox without a resident none").
 			WithHint("publish the port, or create a sandbox that stays")
 	}
-	r, err := i.resident(ctx)
+	r, err := i.ensureResident(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -89,10 +89,10 @@ func (i *instance) Dial(ctx context.Context, port int) (net.Conn, error) {
 // Listen listens inside. With the host's network the loopback is not the sandbox's own.
 func (i *instance) Listen(ctx context.Context, address string) (net.Listener, error) {
 	if !i.spec.Resident {
-		return nil, sandbox.Errorf(sandbox.Unsupported, "each command has walls of its own, and a sandbox without a resident none").
+		return nil, sandbox.Errorf(sandbox.Unsupported, "each command has namespaces of its own, and a sandbox without a resident none").
 			WithHint("create a sandbox that stays: Spec.Resident")
 	}
-	r, err := i.resident(ctx)
+	r, err := i.ensureResident(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -107,12 +107,12 @@ func (i *instance) Listen(ctx context.Context, address string) (net.Listener, er
 	return l, err
 }
 
-// resident returns the walls, which are built once: when they have fallen the sandbox has ended.
-func (i *instance) resident(ctx context.Context) (*resident, error) {
+// ensureResident returns the shared isolation and builds it at the first call: when it has ended, so has the sandbox.
+func (i *instance) ensureResident(ctx context.Context) (*resident, error) {
 	i.building.Lock()
 	defer i.building.Unlock()
-	if i.walls != nil {
-		return i.walls, nil
+	if i.shared != nil {
+		return i.shared, nil
 	}
 	r, err := i.build(ctx)
 	for left := attempts - 1; left > 0 && err != nil && r != nil && r.process.disturbed(); left-- {
@@ -121,11 +121,11 @@ func (i *instance) resident(ctx context.Context) (*resident, error) {
 	if err != nil {
 		return nil, err
 	}
-	i.walls = r
+	i.shared = r
 	return r, nil
 }
 
-// build returns the walls also when they fell before anything ran in them, with the error.
+// build returns the isolation together with the error when it was built and ended before anything ran in it.
 func (i *instance) build(ctx context.Context) (*resident, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -174,10 +174,11 @@ func (i *instance) build(ctx context.Context) (*resident, error) {
 	return r, nil
 }
 
-// Ended is closed when the walls of a resident sandbox have fallen, and not for others to be built.
+// Ended returns a channel that is closed when a resident sandbox has ended, but not when Restore or Rest ends its
+// isolation for another one.
 func (i *instance) Ended() <-chan struct{} { return i.over }
 
-// ended says how the walls fell.
+// ended waits for the end and returns its reason, with code Closed unless the process has failed.
 func (r *resident) ended() error {
 	<-r.process.ended
 	if _, err := r.process.Wait(); err != nil {

@@ -19,20 +19,20 @@ const (
 	beginDir     = "stage" // what the stage begins with
 )
 
-// snapshots is where this sandbox keeps snapshots of its stage.
+// snapshots returns the snapshots of this sandbox's stage. Unsupported: it has no stage or no State.
 func (i *instance) snapshots() (stage.Snapshots, error) {
 	switch {
 	case i.spec.Stage == "":
 		return stage.Snapshots{}, sandbox.Errorf(sandbox.Unsupported, "its commands write to the workspace itself, of which there are no snapshots").
 			WithHint("create it with --stage")
 	case i.spec.State == "":
-		return stage.Snapshots{}, sandbox.Errorf(sandbox.Unsupported, "a sandbox that does not live on has no place for snapshots").
-			WithHint("'agent-sandbox create --stage' makes one that lives on")
+		return stage.Snapshots{}, sandbox.Errorf(sandbox.Unsupported, "only a persistent sandbox has snapshots").
+			WithHint("'agent-sandbox create --stage' creates one")
 	}
 	return stage.Snapshots{Dir: filepath.Join(i.spec.State, snapshotsDir)}, nil
 }
 
-// Snapshot keeps the stage, whose processes are stopped meanwhile. What is in private directories such as /tmp is no part of it.
+// Snapshot saves the stage while its processes are stopped. Private directories such as /tmp are not part of it.
 func (i *instance) Snapshot(ctx context.Context, name string) error {
 	s, err := i.snapshots()
 	if err != nil {
@@ -44,7 +44,7 @@ func (i *instance) Snapshot(ctx context.Context, name string) error {
 	return i.resting(ctx, func(u *stage.Use) error { return s.Snapshot(ctx, u, name) })
 }
 
-// Restore ends what runs and puts the stage back. The next command builds new walls.
+// Restore kills all commands and replaces the stage with the snapshot. The next command builds the isolation anew.
 func (i *instance) Restore(ctx context.Context, name string) error {
 	s, err := i.snapshots()
 	if err != nil {
@@ -56,10 +56,10 @@ func (i *instance) Restore(ctx context.Context, name string) error {
 	}
 	i.quiet.Lock()
 	defer i.quiet.Unlock()
-	return i.stages().Restore(ctx, i.Plan().Workspace, i.spec.Stage, from, i.fell)
+	return i.stages().Restore(ctx, i.Plan().Workspace, i.spec.Stage, from, i.endRunning)
 }
 
-// Snapshots lists them.
+// Snapshots lists the snapshots, oldest first.
 func (i *instance) Snapshots(context.Context) ([]sandbox.SnapshotInfo, error) {
 	s, err := i.snapshots()
 	if err != nil {
@@ -68,7 +68,7 @@ func (i *instance) Snapshots(context.Context) ([]sandbox.SnapshotInfo, error) {
 	return s.List()
 }
 
-// RemoveSnapshot removes one.
+// RemoveSnapshot removes a snapshot.
 func (i *instance) RemoveSnapshot(_ context.Context, name string) error {
 	s, err := i.snapshots()
 	if err != nil {
@@ -77,7 +77,7 @@ func (i *instance) RemoveSnapshot(_ context.Context, name string) error {
 	return s.Remove(name)
 }
 
-// SaveState is that of sandbox.StateKeeper.
+// SaveState implements [sandbox.StateKeeper].
 func (i *instance) SaveState(ctx context.Context, dir, snapshot string) error {
 	s, err := i.snapshots()
 	if err != nil {
@@ -90,7 +90,7 @@ func (i *instance) SaveState(ctx context.Context, dir, snapshot string) error {
 	return i.resting(ctx, func(u *stage.Use) error { return u.Save(ctx, to) })
 }
 
-// Rest ends what commands have left running, and the walls with it, which the next command builds anew.
+// Rest ends the processes that commands have left running, with the isolation, which the next command builds anew.
 func (i *instance) Rest(context.Context) (release func(), err error) {
 	i.quiet.Lock()
 	i.mu.Lock()
@@ -100,7 +100,7 @@ func (i *instance) Rest(context.Context) (release func(), err error) {
 		i.quiet.Unlock()
 		return nil, sandbox.Errorf(sandbox.Denied, "commands run in the sandbox").WithHint("wait until they have ended, or stop the sandbox")
 	}
-	if err := i.fell(); err != nil {
+	if err := i.endRunning(); err != nil {
 		i.quiet.Unlock()
 		return nil, err
 	}
@@ -116,15 +116,15 @@ func (i *instance) resting(ctx context.Context, f func(u *stage.Use) error) (err
 	i.quiet.Lock()
 	defer i.quiet.Unlock()
 	i.building.Lock()
-	walls := i.walls
+	shared := i.shared
 	i.building.Unlock()
-	if walls != nil {
-		thaw, err := freeze(ctx, walls.process)
+	if shared != nil {
+		thaw, err := freeze(ctx, shared.process)
 		if err != nil {
 			return err
 		}
 		defer thaw()
-		return f(walls.process.staged.use)
+		return f(shared.process.staged.use)
 	}
 	st, err := i.ownStage(ctx)
 	if err != nil {
@@ -167,13 +167,13 @@ func (i *instance) ownStage(ctx context.Context) (*stage.Stage, error) {
 	return i.stages().Ensure(workspace, i.spec.Stage)
 }
 
-// fell ends the walls of a resident sandbox, which is not its end, or what runs in walls of its own. No command starts
-// meanwhile.
-func (i *instance) fell() error {
+// endRunning kills all processes of the sandbox and waits for their end. A resident sandbox does not end with them: the
+// next command builds its isolation anew. The caller holds quiet, so that no command starts meanwhile.
+func (i *instance) endRunning() error {
 	i.building.Lock()
 	defer i.building.Unlock()
-	if i.walls != nil {
-		i.walls.replaced.Store(true)
+	if i.shared != nil {
+		i.shared.replaced.Store(true)
 	}
 	i.mu.Lock()
 	closed := i.closed
@@ -191,6 +191,6 @@ func (i *instance) fell() error {
 	for _, p := range running {
 		<-p.ended
 	}
-	i.walls = nil
+	i.shared = nil
 	return nil
 }

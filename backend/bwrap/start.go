@@ -63,8 +63,8 @@ func (i *instance) startOnce(ctx context.Context, cmd sandbox.Cmd, stdio sandbox
 	return p, nil
 }
 
-// launch builds the walls and starts cmd inside them. A socket, if any, is inherited by cmd, which gets its
-// number as one more argument.
+// launch builds the isolation and starts cmd inside. cmd inherits socket, if any, and gets its descriptor number as one
+// more argument.
 func (i *instance) launch(ctx context.Context, plan *policy.Plan, on *staged, cmd sandbox.Cmd, stdio sandbox.Stdio, socket *os.File) (*process, error) {
 	if err := checkCmd(plan, cmd, on); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (i *instance) launch(ctx context.Context, plan *policy.Plan, on *staged, cm
 	rules := planned.Rules(plan)
 	rules.Reads = i.driver.options.Record
 	p.guard = guard.New(guard.Options{
-		Rules: rules, Standing: p.standing, Appeared: p.appeared,
+		Rules: rules, Standing: p.isBuilt, Appeared: p.appeared,
 		Refused: p.reporter.Refused,
 	})
 	on.watch(p.guard)

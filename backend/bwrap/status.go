@@ -82,8 +82,8 @@ func (s *status) close() {
 	closeAll([]*os.File{s.read, s.write, s.blockRead, s.blockWrite})
 }
 
-// built reports whether bubblewrap took our leave, which it reads when the walls
-// stand and only the execution is left.
+// built reports whether bubblewrap has read our leave, which it does when the isolation
+// is built and only the execution is left.
 func (s *status) built() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

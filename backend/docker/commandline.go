@@ -33,7 +33,7 @@ func (d *Driver) CommandLine(ctx context.Context, spec sandbox.Spec) ([]string, 
 			args = append(args, "--label", k+"="+c.Labels[k])
 		}
 	}
-	args = append(args, walls(h)...)
+	args = append(args, isolation(h)...)
 	for _, path := range slices.Sorted(maps.Keys(h.Tmpfs)) {
 		args = append(args, "--tmpfs", path+":"+h.Tmpfs[path])
 	}
@@ -49,8 +49,8 @@ func (d *Driver) CommandLine(ctx context.Context, spec sandbox.Spec) ([]string, 
 	return append(args, "--workdir", p.dir(), p.image.Name), nil
 }
 
-// walls are the flags that keep a container in.
-func walls(h *container.HostConfig) []string {
+// isolation returns the flags that isolate a container from the host.
+func isolation(h *container.HostConfig) []string {
 	args := []string{"--network", string(h.NetworkMode), "--ipc", string(h.IpcMode)}
 	for _, c := range h.CapDrop {
 		args = append(args, "--cap-drop", c)

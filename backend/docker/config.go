@@ -47,7 +47,7 @@ func (p *prepared) config() (client.ContainerCreateOptions, error) {
 		config.Hostname = "sandbox"
 	}
 	host := &container.HostConfig{
-		NetworkMode: network, LogConfig: container.LogConfig{Type: "none"}, AutoRemove: !p.state.kept(), IpcMode: "private",
+		NetworkMode: network, LogConfig: container.LogConfig{Type: "none"}, AutoRemove: !p.state.persistent(), IpcMode: "private",
 		CapDrop: []string{"ALL"}, SecurityOpt: []string{"no-new-privileges:true", "seccomp=" + profile},
 		ReadonlyRootfs: p.image.ReadOnly, Tmpfs: p.tmpfs(), Mounts: mounts, ShmSize: int64(limits.Tmp),
 		Resources: container.Resources{
@@ -72,7 +72,7 @@ func (p *prepared) seccomp() (string, error) {
 // name is the container's: that of a sandbox that goes on later where it is one of ours for sure.
 func (p *prepared) name() string {
 	const prefix = "agent-sandbox-"
-	if p.state.kept() && strings.HasPrefix(p.spec.Name, prefix) && containerName(p.spec.Name) {
+	if p.state.persistent() && strings.HasPrefix(p.spec.Name, prefix) && containerName(p.spec.Name) {
 		return p.spec.Name
 	}
 	return prefix + p.id
@@ -86,7 +86,7 @@ func containerName(s string) bool {
 // labels tell whose the container is.
 func (p *prepared) labels() map[string]string {
 	labels := map[string]string{labelOurs: "1", labelHost: self(), labelID: p.id, labelName: p.spec.Name, labelWorkspace: p.plan.Workspace}
-	if p.state.kept() {
+	if p.state.persistent() {
 		labels[labelState], labels[labelPlace] = p.state.dir, place(p.state.dir)
 	} else {
 		labels[labelOwner] = owner(os.Getpid())

@@ -35,7 +35,7 @@ const (
 // frame returns the door's own directory. For a sandbox that goes on it is always the same one, because it is part of the
 // container; otherwise its name tells whose it is.
 func (p *prepared) frame() string {
-	if p.state.kept() {
+	if p.state.persistent() {
 		return filepath.Join(p.state.dir, doorDir)
 	}
 	return p.driver.dir(doors, owner(os.Getpid())+" "+p.id)

@@ -106,7 +106,7 @@ func (d *Driver) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Instanc
 	return p.start(ctx)
 }
 
-// Open fails with NotFound: a sandbox of this driver does not outlive its process. Package keep makes them live on.
+// Open fails with NotFound: a sandbox of this driver does not outlive its process. Package persist adds persistent ones.
 func (d *Driver) Open(_ context.Context, id string) (sandbox.Instance, error) {
 	return nil, sandbox.Errorf(sandbox.NotFound, "no sandbox %q", id)
 }

@@ -20,8 +20,8 @@ import (
 // renewal is how often names are asked for again: content networks move them within minutes.
 const renewal = 5 * time.Minute
 
-// wall closes the container's network namespace but for the list, before anything runs in it but the guest.
-func (i *instance) wall(ctx context.Context, h holding) error {
+// applyFirewall lets the container's network namespace reach only the hosts of the list, before anything but the guest runs.
+func (i *instance) applyFirewall(ctx context.Context, h holding) error {
 	found, err := i.engine.ContainerInspect(ctx, h.container, client.ContainerInspectOptions{})
 	if err != nil {
 		return i.engine.Wrap(err, "look at the container")
@@ -43,7 +43,7 @@ func (i *instance) wall(ctx context.Context, h holding) error {
 		return errors.Join(err, netns.Close())
 	}
 	i.warn(report)
-	h.network.keep(func(ctx context.Context) {
+	h.network.run(func(ctx context.Context) {
 		defer netns.Close()
 		i.renew(ctx, netns, rules, report, found.Container.HostsPath)
 	})

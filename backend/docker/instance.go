@@ -137,7 +137,7 @@ func (i *instance) Close(ctx context.Context) error {
 	i.changing.Lock()
 	defer i.changing.Unlock()
 	err := i.end(ctx)
-	if i.state.kept() {
+	if i.state.persistent() {
 		return err
 	}
 	return errors.Join(err, i.removeOwn())
@@ -156,7 +156,7 @@ func (i *instance) end(ctx context.Context) error {
 	switch {
 	case now.container == "":
 		return nil
-	case i.state.kept():
+	case i.state.persistent():
 		return i.kill(ctx, now.container)
 	}
 	return i.remove(ctx, now.container)

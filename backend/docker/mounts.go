@@ -169,7 +169,7 @@ func (d *Driver) hidden(dir bool) (string, error) {
 	return name, writeFile(name, nil, 0)
 }
 
-// checkTargets refuses two things in one place, and places that the walls need.
+// checkTargets rejects two mounts at one path, and mounts over what the isolation needs.
 func checkTargets(all []mount.Mount) error {
 	seen := map[string]bool{}
 	for _, m := range all {

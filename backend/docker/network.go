@@ -64,7 +64,7 @@ func (p *prepared) openNetwork(ctx context.Context) (n *network, err error) {
 		return n, err
 	}
 	for _, x := range n.gateway.Dropped {
-		p.driver.options.Trace("env", x.Name+" is kept out: "+x.Why)
+		p.driver.options.Trace("env", x.Name+" is left out: "+x.Why)
 	}
 	return n, nil
 }
@@ -93,8 +93,8 @@ func (n *network) relays() []session.Relay {
 	return []session.Relay{{Name: proxyRelay, Listen: guestnet.ProxyAddr}}
 }
 
-// keep runs f until close.
-func (n *network) keep(f func(ctx context.Context)) {
+// run runs f in a goroutine whose context ends with close.
+func (n *network) run(f func(ctx context.Context)) {
 	n.served.Go(func() { f(n.context) })
 }
 

@@ -37,15 +37,15 @@ func (d *Driver) prepare(ctx context.Context, spec sandbox.Spec) (*prepared, err
 	if err := refuse(spec, plan); err != nil {
 		return nil, err
 	}
-	kept, err := loadState(spec.State)
+	saved, err := loadState(spec.State)
 	if err != nil {
 		return nil, err
 	}
-	c, err := d.engine(ctx, kept.Host)
+	c, err := d.engine(ctx, saved.Host)
 	if err != nil {
 		return nil, err
 	}
-	kept.Host = c.Host
+	saved.Host = c.Host
 	if !c.Local() {
 		return nil, sandbox.Errorf(sandbox.Unsupported, "the engine at %s is not on this host, whose files it would mount", c.Host).
 			WithHint("use an engine with a socket on this host")
@@ -69,12 +69,12 @@ func (d *Driver) prepare(ctx context.Context, spec sandbox.Spec) (*prepared, err
 	if p.runtime, err = d.runtime(ctx, c, p.image, plan.Commands); err != nil {
 		return nil, err
 	}
-	if kept.ID == "" {
-		if kept.ID, err = newID(); err != nil {
+	if saved.ID == "" {
+		if saved.ID, err = newID(); err != nil {
 			return nil, err
 		}
 	}
-	p.state = kept
+	p.state = saved
 	p.id = p.state.ID
 	return p, nil
 }
@@ -95,7 +95,7 @@ func refuse(spec sandbox.Spec, plan *policy.Plan) error {
 	case spec.Stage != "":
 		return unsupported("a container works on the workspace itself, not on a stage", "--backend bwrap has stages")
 	case plan.Docker:
-		return unsupported("whoever reaches the engine's socket controls the host, these walls included", "leave docker out, or use --backend bwrap")
+		return unsupported("a process that reaches the engine's socket controls the host, this sandbox's isolation included", "leave docker out, or use --backend bwrap")
 	case plan.Userns:
 		return unsupported("containers make no user namespaces", "--backend bwrap can")
 	}

@@ -43,8 +43,8 @@ func (i *instance) Snapshot(ctx context.Context, name string) error {
 
 // lasting refuses what only a sandbox that goes on later has.
 func (i *instance) lasting() error {
-	if !i.state.kept() {
-		return sandbox.Errorf(sandbox.Unsupported, "only sandboxes that live on have snapshots").WithHint("'agent-sandbox create' makes one")
+	if !i.state.persistent() {
+		return sandbox.Errorf(sandbox.Unsupported, "only a persistent sandbox has snapshots").WithHint("'agent-sandbox create' creates one")
 	}
 	if i.isClosed() {
 		return sandbox.Errorf(sandbox.Closed, "the sandbox is closed")

@@ -81,7 +81,7 @@ func (i *instance) hold(ctx context.Context) (h holding, err error) {
 		return h, err
 	}
 	h.session, err = i.greet(ctx, h, d, setup)
-	if code := sandbox.CodeOf(err); i.state.kept() && (code == sandbox.Closed || code == sandbox.Unavailable) && ctx.Err() == nil {
+	if code := sandbox.CodeOf(err); i.state.persistent() && (code == sandbox.Closed || code == sandbox.Unavailable) && ctx.Err() == nil {
 		// An engine that was killed while the container ran has its input closed at the next start, and once (20.10).
 		if err = i.kill(ctx, h.container); err == nil {
 			d.close() // the guest that was killed may have come, and stand at this one
@@ -111,7 +111,7 @@ func (i *instance) greet(ctx context.Context, h holding, d *door, setup session.
 	}
 	s, err := session.Connect(ctx, d.meet(ctx, conn))
 	if err == nil && len(i.spec.Firewall) > 0 {
-		if err = i.wall(ctx, h); err != nil {
+		if err = i.applyFirewall(ctx, h); err != nil {
 			_ = s.Close()
 		}
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// state is what a sandbox that goes on later keeps in its Spec's State: which container is its own. The container
-// itself, stopped meanwhile, has its root file system.
+// state is what a persistent sandbox stores in its Spec's State: which container is its own. The stopped container holds
+// the root file system.
 type state struct {
 	dir string // empty: the sandbox ends with this process
 
@@ -47,7 +47,7 @@ func loadState(dir string) (state, error) {
 	return s, nil
 }
 
-// save keeps the state. What has none saves nothing.
+// save writes the state to its directory, if it has one.
 func (s state) save() error {
 	if s.dir == "" {
 		return nil
@@ -59,8 +59,8 @@ func (s state) save() error {
 	return writeFile(filepath.Join(s.dir, stateFile), data, 0o600)
 }
 
-// kept reports whether the container outlives this process.
-func (s state) kept() bool { return s.dir != "" }
+// persistent reports whether the container outlives this process.
+func (s state) persistent() bool { return s.dir != "" }
 
 // sum identifies a container's configuration, without the image: another container would begin with this one's files. What
 // its State lies in has other numbers after a boot.
@@ -79,7 +79,7 @@ func sum(o client.ContainerCreateOptions) (string, error) {
 // container returns the ID of the container that options describe. For a sandbox that goes on that is its old one; when
 // what is protected has changed since, it is a new one over the old one's files.
 func (p *prepared) container(ctx context.Context, options client.ContainerCreateOptions) (string, error) {
-	if !p.state.kept() {
+	if !p.state.persistent() {
 		return p.create(ctx, options)
 	}
 	config, err := sum(options)

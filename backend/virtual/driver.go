@@ -74,34 +74,34 @@ func (d *Driver) Create(_ context.Context, spec sandbox.Spec) (sandbox.Instance,
 	if _, err := rand.Read(id[:]); err != nil {
 		return nil, errors.Join(err, d.release(context.Background(), t))
 	}
-	kept, err := d.keep(spec, t)
+	saved, err := d.openSaved(spec, t)
 	if err != nil {
 		return nil, errors.Join(err, d.release(context.Background(), t))
 	}
 	i := &instance{
 		driver: d, id: hex.EncodeToString(id[:]), spec: spec, plan: plan, tree: t, user: u, limits: limits,
-		created: time.Now(), running: map[*process]struct{}{}, keeping: kept,
+		created: time.Now(), running: map[*process]struct{}{}, saved: saved,
 	}
 	i.programs = append(d.denied(plan), d.options.Commands...)
 	return i, nil
 }
 
-// keep opens what the sandbox keeps, and puts the tree into the state that it goes on from.
-func (d *Driver) keep(spec sandbox.Spec, t *tree) (*keeping, error) {
+// openSaved opens the saved files of spec.State, nil for a spec without one, and loads them into the tree.
+func (d *Driver) openSaved(spec sandbox.Spec, t *tree) (*savedFiles, error) {
 	switch {
 	case spec.State == "":
-		return nil, nil //nolint:nilnil // it keeps nothing
+		return nil, nil //nolint:nilnil // a nil savedFiles saves nothing
 	case d.options.Share:
-		return nil, sandbox.Errorf(sandbox.Unsupported, "a tree that sandboxes share is not kept")
+		return nil, sandbox.Errorf(sandbox.Unsupported, "files that sandboxes share in memory cannot be saved to a state directory")
 	}
-	kept, from, err := openKeeping(spec.State)
+	saved, from, err := openSavedFiles(spec.State)
 	if err != nil || from == nil {
-		return kept, err
+		return saved, err
 	}
 	if err := t.load(from); err != nil {
-		return nil, errors.Join(err, kept.close())
+		return nil, errors.Join(err, saved.close())
 	}
-	return kept, nil
+	return saved, nil
 }
 
 // Open fails with NotFound: a sandbox of this driver does not outlive its process.

@@ -114,7 +114,7 @@ func Test_Changes_Stay_In_Memory_Until_They_Are_Applied(t *testing.T) {
 	}
 }
 
-func Test_What_Changed_Outside_Is_Kept(t *testing.T) {
+func Test_Apply_Skips_A_File_That_Changed_On_The_Host(t *testing.T) {
 	t.Parallel()
 	dir := project(t)
 	s := box(t, virtual.New(virtual.Options{}), dir, sandbox.Policy{})
@@ -123,7 +123,7 @@ func Test_What_Changed_Outside_Is_Kept(t *testing.T) {
 		t.Fatal(err)
 	}
 	done, err := workspace(t, s).Apply(t.Context(), virtual.ApplyOptions{})
-	if err != nil || len(done.Changes) != 1 || len(done.Kept) != 1 || done.Kept[0].Path != filepath.Join(dir, "src/a") || done.Kept[0].Reason != "conflict" {
+	if err != nil || len(done.Changes) != 1 || len(done.Skipped) != 1 || done.Skipped[0].Path != filepath.Join(dir, "src/a") || done.Skipped[0].Reason != "conflict" {
 		t.Errorf("%+v, %v", done, err)
 	}
 	if data, _ := os.ReadFile(filepath.Join(dir, "src/a")); string(data) != "outside, longer\n" {
@@ -212,7 +212,7 @@ func Test_The_Home_Directory_Can_Be_Worked_In_And_Is_Not_Written(t *testing.T) {
 		t.Errorf("%q %s", res.Stdout, res.Stderr)
 	}
 	done, err := workspace(t, s).Apply(t.Context(), virtual.ApplyOptions{})
-	if err != nil || len(done.Changes) != 0 || len(done.Kept) != 1 || done.Kept[0].Reason != "refused" {
+	if err != nil || len(done.Changes) != 0 || len(done.Skipped) != 1 || done.Skipped[0].Reason != "refused" {
 		t.Errorf("%+v, %v", done, err)
 	}
 	if _, err := os.Lstat(filepath.Join(dir, "new")); err == nil {

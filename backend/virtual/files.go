@@ -29,12 +29,13 @@ func (f files) at(name string) (*vfs.FS, vfs.Cred, string, error) {
 	return f.i.tree.fs, f.i.user.Cred(), f.i.abs(name), nil
 }
 
-// keep keeps what has become of the files, also when err says that not all did: who is told finds them after a kill, too.
-func (f files) keep(err error) error {
+// commit saves the files after an operation that returned err, also after a partial failure, so that what the caller
+// learns from err is true after a kill, too.
+func (f files) commit(err error) error {
 	if errors.Is(err, syscall.EFBIG) || errors.Is(err, syscall.ENOSPC) {
 		err = sandbox.Errorf(sandbox.Exhausted, "%w", err)
 	}
-	return errors.Join(err, f.i.keeping.commit(f.i.tree))
+	return errors.Join(err, f.i.saved.commit(f.i.tree))
 }
 
 // Open streams a regular file.
@@ -83,7 +84,7 @@ func (f files) Create(ctx context.Context, name string, perm fs.FileMode, r io.R
 	if err != nil {
 		_ = tree.Unlink(cred, part) // It may be gone, and the first error is the one to tell.
 	}
-	return f.keep(err)
+	return f.commit(err)
 }
 
 // Stat describes what is at name, a link itself.
@@ -133,7 +134,7 @@ func (f files) Remove(_ context.Context, name string) error {
 	if _, err := tree.Lstat(cred, name); err != nil {
 		return err
 	}
-	return f.keep(tree.RemoveAll(cred, name))
+	return f.commit(tree.RemoveAll(cred, name))
 }
 
 // Rename moves a file or directory.
@@ -146,7 +147,7 @@ func (f files) Rename(_ context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	return f.keep(tree.Rename(cred, from, to))
+	return f.commit(tree.Rename(cred, from, to))
 }
 
 func fileInfo(tree *vfs.FS, cred vfs.Cred, name string, info vfs.Info) sandbox.FileInfo {

@@ -30,8 +30,8 @@ type instance struct {
 	programs []shell.Command // beside those of every machine
 	created  time.Time
 
-	keeping *keeping     // nil: the files end with the sandbox
-	quiet   sync.RWMutex // held for reading while a command is started
+	saved *savedFiles  // nil: the files end with the sandbox
+	quiet sync.RWMutex // held for reading while a command is started
 
 	netMu   sync.Mutex
 	network *network // opened with the first command
@@ -39,8 +39,8 @@ type instance struct {
 
 	mu      sync.Mutex
 	closed  bool
-	running map[*process]struct{} // with those that have left something behind
-	saved   map[string]memorySnapshot
+	running map[*process]struct{}     // with those that have left something behind
+	taken   map[string]memorySnapshot // by name; only when saved is nil
 }
 
 func (i *instance) ID() string { return i.id }
@@ -64,7 +64,7 @@ func (i *instance) Changes() ([]Change, error) {
 func (i *instance) Apply(ctx context.Context, o ApplyOptions) (Applied, error) {
 	done, err := i.tree.apply(ctx, o)
 	if err == nil && !o.DryRun {
-		err = i.keeping.commit(i.tree)
+		err = i.saved.commit(i.tree)
 	}
 	return done, err
 }
@@ -75,7 +75,7 @@ func (i *instance) Discard() error {
 	for _, m := range i.tree.mounts {
 		errs = append(errs, m.Discard())
 	}
-	errs = append(errs, i.keeping.commit(i.tree))
+	errs = append(errs, i.saved.commit(i.tree))
 	return errors.Join(errs...)
 }
 
@@ -109,8 +109,8 @@ func (i *instance) Close(ctx context.Context) error {
 	i.opened = true
 	i.network.close()
 	i.netMu.Unlock()
-	err := i.keeping.commit(i.tree)
-	return errors.Join(err, i.keeping.close(), i.driver.release(context.WithoutCancel(ctx), i.tree))
+	err := i.saved.commit(i.tree)
+	return errors.Join(err, i.saved.close(), i.driver.release(context.WithoutCancel(ctx), i.tree))
 }
 
 // Start runs cmd in a machine of its own.

@@ -35,8 +35,8 @@ func (p *process) run(ctx context.Context, args []string, stdio sandbox.Stdio) {
 	if res.Limit != nil {
 		p.exit.Reason = res.Limit.Error()
 	}
-	// Who is told of the end finds the files also after a kill.
-	p.err = p.instance.keeping.commit(p.instance.tree)
+	// Before Wait returns, so that the files survive a kill of this process after it.
+	p.err = p.instance.saved.commit(p.instance.tree)
 	if p.gone() {
 		p.shell.Close()
 		p.instance.remove(p)

@@ -10,20 +10,20 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// memorySnapshot is a snapshot of a sandbox that keeps nothing on the disk.
+// memorySnapshot is a snapshot of a sandbox without saved files.
 type memorySnapshot struct {
 	state   *state
 	created time.Time
 }
 
-// Snapshot keeps all that commands did, here and in the host's directories. Files are taken at one moment, and commands
-// do not even wait: what a command has written in part is in it in part.
+// Snapshot saves all changes of commands, in memory and over the host's directories, as they are at one moment. Commands
+// are not paused: a file that a command is writing is saved with what it has so far.
 func (i *instance) Snapshot(ctx context.Context, name string) error {
 	if err := i.usable(); err != nil {
 		return err
 	}
-	if i.keeping != nil {
-		if _, err := os.Lstat(i.keeping.path(name)); err == nil {
+	if i.saved != nil {
+		if _, err := os.Lstat(i.saved.path(name)); err == nil {
 			return sandbox.Errorf(sandbox.Exists, "there is a snapshot %s already", name)
 		}
 	}
@@ -31,26 +31,26 @@ func (i *instance) Snapshot(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if i.keeping != nil {
-		return s.write(ctx, i.keeping.path(name))
+	if i.saved != nil {
+		return s.write(ctx, i.saved.path(name))
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if _, ok := i.saved[name]; ok {
+	if _, ok := i.taken[name]; ok {
 		return sandbox.Errorf(sandbox.Exists, "there is a snapshot %s already", name)
 	}
-	if i.saved == nil {
-		i.saved = map[string]memorySnapshot{}
+	if i.taken == nil {
+		i.taken = map[string]memorySnapshot{}
 	}
-	i.saved[name] = memorySnapshot{s, time.Now()}
+	i.taken[name] = memorySnapshot{s, time.Now()}
 	return nil
 }
 
 // find returns the state of a snapshot, or NotFound.
 func (i *instance) find(name string) (*state, error) {
 	none := sandbox.Errorf(sandbox.NotFound, "no snapshot %s", name).WithHint("'agent-sandbox snapshots NAME' lists them")
-	if i.keeping != nil {
-		s, err := readFile(i.keeping.path(name))
+	if i.saved != nil {
+		s, err := readFile(i.saved.path(name))
 		if missing(err) {
 			return nil, none
 		}
@@ -58,14 +58,14 @@ func (i *instance) find(name string) (*state, error) {
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if m, ok := i.saved[name]; ok {
+	if m, ok := i.taken[name]; ok {
 		return m.state, nil
 	}
 	return nil, none
 }
 
-// Restore kills what runs and puts the files back. What the host's directories have is seen as it is now, below the
-// changes of the snapshot.
+// Restore kills all commands and replaces all changes with those of the snapshot. The host's directories below them are
+// seen as they are now.
 func (i *instance) Restore(_ context.Context, name string) error {
 	if err := i.usable(); err != nil {
 		return err
@@ -80,43 +80,43 @@ func (i *instance) Restore(_ context.Context, name string) error {
 	if err := i.tree.load(s); err != nil {
 		return err
 	}
-	return i.keeping.commit(i.tree)
+	return i.saved.commit(i.tree)
 }
 
-// Snapshots lists them.
+// Snapshots lists the snapshots, oldest first.
 func (i *instance) Snapshots(context.Context) ([]sandbox.SnapshotInfo, error) {
-	if i.keeping != nil {
-		return i.keeping.list()
+	if i.saved != nil {
+		return i.saved.list()
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	list := []sandbox.SnapshotInfo{}
-	for name, m := range i.saved {
+	for name, m := range i.taken {
 		list = append(list, sandbox.SnapshotInfo{Name: name, Created: m.created})
 	}
 	slices.SortFunc(list, func(a, b sandbox.SnapshotInfo) int { return a.Created.Compare(b.Created) })
 	return list, nil
 }
 
-// RemoveSnapshot removes one.
+// RemoveSnapshot removes a snapshot.
 func (i *instance) RemoveSnapshot(_ context.Context, name string) error {
-	if i.keeping == nil {
+	if i.saved == nil {
 		if _, err := i.find(name); err != nil {
 			return err
 		}
 		i.mu.Lock()
 		defer i.mu.Unlock()
-		delete(i.saved, name)
+		delete(i.taken, name)
 		return nil
 	}
-	err := os.Remove(i.keeping.path(name))
+	err := os.Remove(i.saved.path(name))
 	if missing(err) {
 		return sandbox.Errorf(sandbox.NotFound, "no snapshot %s", name)
 	}
 	return err
 }
 
-// SaveState is that of sandbox.StateKeeper.
+// SaveState implements [sandbox.StateKeeper].
 func (i *instance) SaveState(ctx context.Context, dir, snapshot string) error {
 	if err := i.usable(); err != nil {
 		return err
@@ -134,6 +134,7 @@ func (i *instance) SaveState(ctx context.Context, dir, snapshot string) error {
 	return s.write(ctx, filepath.Join(dir, beginFile))
 }
 
+// usable returns Closed when the sandbox is closed.
 func (i *instance) usable() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -143,7 +144,7 @@ func (i *instance) usable() error {
 	return nil
 }
 
-// kill ends all that runs, and returns when it has.
+// kill kills all commands and waits for their end.
 func (i *instance) kill() {
 	i.mu.Lock()
 	var all []*process

@@ -38,7 +38,7 @@ type graftDocument struct {
 
 const (
 	stateVersion = 1
-	// stateFile stands for what is no tree in the tree that is kept. Nobody inside makes anything in the root directory.
+	// stateFile holds the document in the saved tree. Commands cannot create files in the root directory.
 	stateFile = "/.agent-sandbox-state"
 )
 
@@ -126,7 +126,7 @@ func unpack(packed *vfs.Snapshot) (*state, error) {
 		return nil, damaged(err)
 	}
 	if doc.Version != stateVersion {
-		return nil, sandbox.Errorf(sandbox.Unsupported, "the files are kept in version %d, this program knows %d", doc.Version, stateVersion)
+		return nil, sandbox.Errorf(sandbox.Unsupported, "the saved files have version %d; this program supports version %d", doc.Version, stateVersion)
 	}
 	s := &state{expected: doc.Expected}
 	for _, g := range doc.Grafts {
@@ -141,7 +141,7 @@ func unpack(packed *vfs.Snapshot) (*state, error) {
 }
 
 func damaged(err error) error {
-	return sandbox.Errorf(sandbox.Internal, "the kept files: %w", err)
+	return sandbox.Errorf(sandbox.Internal, "the saved files: %w", err)
 }
 
 // readPack reads a state from a file.

@@ -12,8 +12,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// keptBox makes a sandbox over work that keeps its files in state.
-func keptBox(t *testing.T, work, state string) *sandbox.Sandbox {
+// persistentBox creates a sandbox over work that saves its files in state.
+func persistentBox(t *testing.T, work, state string) *sandbox.Sandbox {
 	t.Helper()
 	box, err := sandbox.Create(t.Context(), virtual.New(virtual.Options{}), sandbox.Spec{Workspace: work, Home: "/home/u", State: state})
 	if err != nil {
@@ -56,7 +56,7 @@ const (
 func Test_Files_In_Memory_Outlive_The_Sandbox(t *testing.T) {
 	t.Parallel()
 	work, state := peopled(t), filepath.Join(t.TempDir(), "state")
-	box := keptBox(t, work, state)
+	box := persistentBox(t, work, state)
 	script(t, box, stateWork)
 	want := script(t, box, stateLook)
 
@@ -65,7 +65,7 @@ func Test_Files_In_Memory_Outlive_The_Sandbox(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "cp", "-r", state, copied).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if got := script(t, keptBox(t, work, copied), stateLook); got != want {
+	if got := script(t, persistentBox(t, work, copied), stateLook); got != want {
 		t.Errorf("after a kill\n%s\nwant\n%s", got, want)
 	}
 	if _, err := sandbox.Create(t.Context(), virtual.New(virtual.Options{}), sandbox.Spec{Workspace: work, State: state}); sandbox.CodeOf(err) != sandbox.Exists {
@@ -74,7 +74,7 @@ func Test_Files_In_Memory_Outlive_The_Sandbox(t *testing.T) {
 	if err := box.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	again := keptBox(t, work, state)
+	again := persistentBox(t, work, state)
 	if got := script(t, again, stateLook); got != want {
 		t.Errorf("again\n%s\nwant\n%s", got, want)
 	}
@@ -82,7 +82,7 @@ func Test_Files_In_Memory_Outlive_The_Sandbox(t *testing.T) {
 	if err := again.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := script(t, keptBox(t, work, state), `cat f; test ! -e new`); got != "three\n" {
+	if got := script(t, persistentBox(t, work, state), `cat f; test ! -e new`); got != "three\n" {
 		t.Errorf("%q", got)
 	}
 	if text, err := os.ReadFile(filepath.Join(work, "f")); err != nil || string(text) != "one\n" {
@@ -90,10 +90,10 @@ func Test_Files_In_Memory_Outlive_The_Sandbox(t *testing.T) {
 	}
 }
 
-func Test_What_Changed_Outside_Of_Kept_Files_Is_A_Conflict(t *testing.T) {
+func Test_A_File_Changed_On_The_Host_After_It_Was_Saved_Is_A_Conflict(t *testing.T) {
 	t.Parallel()
 	work, state := peopled(t), filepath.Join(t.TempDir(), "state")
-	box := keptBox(t, work, state)
+	box := persistentBox(t, work, state)
 	script(t, box, `echo inside >f; echo inside >d/in; echo new >new`)
 	if err := box.Close(t.Context()); err != nil {
 		t.Fatal(err)
@@ -101,10 +101,10 @@ func Test_What_Changed_Outside_Of_Kept_Files_Is_A_Conflict(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(work, "f"), []byte("outside, and longer\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	box = keptBox(t, work, state)
+	box = persistentBox(t, work, state)
 	w, _ := sandbox.As[virtual.Workspace](box.Unwrap())
 	done, err := w.Apply(t.Context(), virtual.ApplyOptions{})
-	if err != nil || len(done.Changes) != 2 || len(done.Kept) != 1 || done.Kept[0].Path != work+"/f" || done.Kept[0].Reason != "conflict" {
+	if err != nil || len(done.Changes) != 2 || len(done.Skipped) != 1 || done.Skipped[0].Path != work+"/f" || done.Skipped[0].Reason != "conflict" {
 		t.Errorf("%+v, %v", done, err)
 	}
 	if got := script(t, box, "cat f d/in new"); got != "inside\ninside\nnew\n" {
@@ -113,24 +113,24 @@ func Test_What_Changed_Outside_Of_Kept_Files_Is_A_Conflict(t *testing.T) {
 	if err := box.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	box = keptBox(t, work, state)
+	box = persistentBox(t, work, state)
 	w, _ = sandbox.As[virtual.Workspace](box.Unwrap())
 	if list, err := w.Changes(); err != nil || len(list) != 1 || list[0].Path != work+"/f" {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if done, err := w.Apply(t.Context(), virtual.ApplyOptions{}); err != nil || len(done.Kept) != 1 {
+	if done, err := w.Apply(t.Context(), virtual.ApplyOptions{}); err != nil || len(done.Skipped) != 1 {
 		t.Errorf("%+v, %v", done, err)
 	}
 }
 
 func Test_Snapshots_In_Memory_Are_Whole(t *testing.T) {
 	t.Parallel()
-	for _, kept := range []bool{false, true} {
+	for _, persistent := range []bool{false, true} {
 		work, state := peopled(t), ""
-		if kept {
+		if persistent {
 			state = filepath.Join(t.TempDir(), "state")
 		}
-		box := keptBox(t, work, state)
+		box := persistentBox(t, work, state)
 		script(t, box, stateWork)
 		want := script(t, box, stateLook)
 		if err := box.Snapshot(t.Context(), "one"); err != nil {
@@ -142,7 +142,7 @@ func Test_Snapshots_In_Memory_Are_Whole(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := script(t, box, stateLook); got != want {
-				t.Errorf("kept %t\n%s\nwant\n%s", kept, got, want)
+				t.Errorf("persistent %t\n%s\nwant\n%s", persistent, got, want)
 			}
 			script(t, box, `rm -rf new; echo x >f; mv /tmp/t /tmp/u`)
 		}
@@ -154,7 +154,7 @@ func Test_Snapshots_In_Memory_Are_Whole(t *testing.T) {
 		if err := keeper.SaveState(t.Context(), fork, "one"); err != nil {
 			t.Fatal(err)
 		}
-		if got := script(t, keptBox(t, work, fork), stateLook); got != want {
+		if got := script(t, persistentBox(t, work, fork), stateLook); got != want {
 			t.Errorf("forked\n%s\nwant\n%s", got, want)
 		}
 	}
@@ -167,7 +167,7 @@ func Test_Damaged_Files_Are_An_Error(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := sandbox.Create(t.Context(), virtual.New(virtual.Options{}), sandbox.Spec{Workspace: work, State: state})
-	if sandbox.CodeOf(err) != sandbox.Internal || !strings.Contains(err.Error(), "kept files") {
+	if sandbox.CodeOf(err) != sandbox.Internal || !strings.Contains(err.Error(), "saved files") {
 		t.Errorf("%v", err)
 	}
 }

@@ -238,7 +238,7 @@ func (t *tree) apply(ctx context.Context, o ApplyOptions) (Applied, error) {
 			done.Changes = append(done.Changes, memory.NewChange(c))
 		}
 		for _, s := range res.Skipped {
-			done.Kept = append(done.Kept, Kept{Path: path.Join(m.path, s.Path), Reason: string(s.Reason), Detail: s.Detail})
+			done.Skipped = append(done.Skipped, Skipped{Path: path.Join(m.path, s.Path), Reason: string(s.Reason), Detail: s.Detail})
 		}
 		if err != nil {
 			return done, err

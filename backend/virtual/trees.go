@@ -27,7 +27,7 @@ func (f files) Mkdir(_ context.Context, name string, perm fs.FileMode) error {
 	if err := tree.MkdirAll(cred, name, 0o755); err != nil {
 		return err
 	}
-	return f.keep(tree.Chmod(cred, name, perm.Perm()))
+	return f.commit(tree.Chmod(cred, name, perm.Perm()))
 }
 
 // Pack streams a directory as the tar command does.

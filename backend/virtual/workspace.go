@@ -11,8 +11,8 @@ type (
 	Change = workspace.Change
 	// Applied reports what an apply did.
 	Applied = workspace.Applied
-	// Kept is a change that was not applied.
-	Kept = workspace.Kept
+	// Skipped is a change that was not applied.
+	Skipped = workspace.Skipped
 	// PatchOptions choose what is shown; the zero value is everything.
 	PatchOptions = workspace.PatchOptions
 	// Patched is a change beside what the host has now.

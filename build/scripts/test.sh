@@ -30,7 +30,7 @@ cluster_tests='Test_Command/^(persistentkube|kube)$|^Test_Escape_Kube$|_In_Pods$
 cluster_tests_of=(./test/e2e/command ./test/e2e/agent ./test/e2e/escape)
 
 # What takes minutes under the race detector, because each of its keepers is a process with it, runs without.
-contract_of_keepers='^Test_A_Kept_.*_Keeps_The_Contract$'
+contract_of_keepers='^Test_A_Persistent_.*_Keeps_The_Contract$'
 
 require=bwrap,claude,codex,network,virtual
 part="escape: a part of the catalogue that has each row on each backend; make test-all makes all attempts as all users"

@@ -20,7 +20,7 @@ import (
 // newDocker is newDriver over the real engine that DOCKER_HOST leads to.
 func newDocker(t *testing.T) *persist.Driver {
 	t.Helper()
-	d := kept(t, "docker@"+os.Getenv("DOCKER_HOST"))
+	d := newDriverOver(t, "docker@"+os.Getenv("DOCKER_HOST"))
 	if err := sandboxtest.Available(t.Context(), d); err != nil {
 		if slices.Contains(strings.Split(os.Getenv("SANDBOX_REQUIRE"), ","), "docker") {
 			t.Fatalf("required, and not available: %v", err)
@@ -42,7 +42,7 @@ func (h containers) Spec(dir string) sandbox.Spec {
 	return harness(h).Spec(dir)
 }
 
-func Test_A_Kept_Container_Keeps_The_Contract(t *testing.T) {
+func Test_A_Persistent_Container_Keeps_The_Contract(t *testing.T) {
 	d := newDocker(t)
 	t.Setenv("TMPDIR", t.TempDir())
 	h := containers{Local: sandboxtest.Local{Backend: d, Data: []string{d.Store.Dir}}, count: new(atomic.Int64)}
@@ -57,7 +57,7 @@ func sh(t *testing.T, box *sandbox.Sandbox, script, want string) {
 	}
 }
 
-// opened opens a kept sandbox until the end of the test.
+// opened opens a persistent sandbox until the end of the test.
 func opened(t *testing.T, d *persist.Driver, name string) *sandbox.Sandbox {
 	t.Helper()
 	box, err := sandbox.Open(t.Context(), d, name)

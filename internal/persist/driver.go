@@ -68,7 +68,7 @@ func (d *Driver) create(ctx context.Context, record Record) (*instance, error) {
 	return i, nil
 }
 
-// Destroy stops a sandbox and removes all that is kept of it, with its driver's part. Its workspace stays as it is.
+// Destroy stops a sandbox and removes all its files, with those of its driver. Its workspace stays as it is.
 func (d *Driver) Destroy(ctx context.Context, name string) error {
 	err := d.Store.destroy(ctx, name)
 	if err == nil {

@@ -117,7 +117,7 @@ func (k *keeper) known() Record {
 }
 
 func (k *keeper) serve(ctx context.Context, s Store, ready func()) error {
-	// The walls stand when the first thing was done within them.
+	// The isolation is built for the first operation inside.
 	if _, err := k.instance.Files().Stat(ctx, "/"); err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ type Lifecycle interface { //nolint:interfacebloat // each is one that the comma
 	Start(ctx context.Context, name string, env []string) error
 	// Stop ends what runs in a sandbox; its files stay. One that is stopped is no error.
 	Stop(ctx context.Context, name string) error
-	// Destroy ends a sandbox for good, with all that is kept of it.
+	// Destroy ends a sandbox for good, with all its files.
 	Destroy(ctx context.Context, name string) error
 	// Load tells what a sandbox was made from, as far as whoever keeps it knows.
 	Load(ctx context.Context, name string) (Record, error)

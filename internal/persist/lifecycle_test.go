@@ -16,7 +16,7 @@ import (
 
 func Test_What_Is_Done_To_One_Backends_Sandboxes_Leaves_Others_Alone(t *testing.T) {
 	var d persist.Lifecycle
-	own := kept(t, "virtual")
+	own := newDriverOver(t, "virtual")
 	d = own
 	box, err := sandbox.Create(t.Context(), d, sandbox.Spec{Name: "runs"})
 	if err != nil {

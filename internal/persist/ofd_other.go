@@ -2,7 +2,7 @@
 
 package persist
 
-// Those of Darwin's <sys/fcntl.h>. Kept sandboxes need Linux; this builds.
+// Those of Darwin's <sys/fcntl.h>. Persistent sandboxes need Linux; elsewhere this only has to compile.
 const (
 	setLock  = 90
 	waitLock = 91

@@ -10,7 +10,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Operations of a kept sandbox. Those that are not here go to its instance; see [Operator].
+// Operations of a persistent sandbox. The keeper passes all others to the instance; see [Operator].
 const (
 	opStatus         = "status"
 	opStop           = "stop"
@@ -119,10 +119,10 @@ func rest(ctx context.Context, i sandbox.Instance, answer io.Writer) error {
 	return nil
 }
 
-// maxAnswer bounds the answers that are kept whole.
+// maxAnswer bounds an answer that is read into memory.
 const maxAnswer = 16 << 20
 
-// whole keeps an answer.
+// whole is a buffer of at most maxAnswer bytes.
 type whole struct{ bytes.Buffer }
 
 func (w *whole) Write(p []byte) (int, error) {

@@ -4,5 +4,5 @@ package persist
 
 import "net"
 
-// sameUser knows nobody: kept sandboxes need Linux.
+// sameUser rejects every connection: persistent sandboxes need Linux.
 func sameUser(*net.UnixConn) bool { return false }

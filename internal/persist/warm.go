@@ -27,7 +27,7 @@ type adoption struct {
 	TTL   sandbox.Duration `json:"ttl,omitempty"`
 }
 
-// createWarm takes a prepared sandbox when there is one for the same walls, makes one otherwise, and sees to it that
+// createWarm takes a prepared sandbox when there is one with the same fingerprint, makes one otherwise, and sees to it that
 // the next finds one. One that was somebody's is never prepared for another.
 func (d *Driver) createWarm(ctx context.Context, record Record) (sandbox.Instance, error) {
 	f, ok := d.Inner.(sandbox.Fingerprinter)

@@ -10,7 +10,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/stage"
 )
 
-// Operations that a sandbox which lives on answers over its keeper's connection.
+// Operations that a persistent sandbox answers over its keeper's connection.
 const (
 	OpChanges = "changes" // writes a [Change] as JSON for each
 	OpPatch   = "patch"   // takes [PatchOptions] or nothing, and writes a [Patched] for each change
@@ -24,7 +24,7 @@ type Workspace interface {
 	// Changes lists what differs from the host's directories, by path. A time alone is no change.
 	Changes() ([]Change, error)
 	// Apply makes the changes in the host's directories. Each file is replaced in one step. What
-	// the policy protects, or what changed outside meanwhile, is kept in memory and told.
+	// the policy protects, or what changed outside meanwhile, stays in memory and is in [Applied.Skipped].
 	Apply(ctx context.Context, o ApplyOptions) (Applied, error)
 	// Discard forgets the changes.
 	Discard() error
@@ -43,14 +43,14 @@ type Change = change.Change
 
 // Applied is what an Apply did.
 type Applied struct {
-	Changes []Change `json:"applied"`
-	Kept    []Kept   `json:"kept"`
+	Changes []Change  `json:"applied"`
+	Skipped []Skipped `json:"kept"`
 	// Finished are absolute paths of an earlier Apply that was killed, which this one has finished first.
 	Finished []string `json:"finished,omitempty"`
 }
 
-// Kept is a change that was not applied.
-type Kept struct {
+// Skipped is a change that was not applied.
+type Skipped struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"` // "conflict", "refused", "depends", "failed"
 	Detail string `json:"detail,omitempty"`

@@ -173,7 +173,7 @@ func applyMemory(ctx context.Context, a *console.App, f *applyFlags, m *memoryTa
 		for _, c := range done.Changes {
 			fmt.Fprintf(a.Out, "%s %s\n", memoryLetters[c.Kind], stage.Quote(c.Path))
 		}
-		for _, k := range done.Kept {
+		for _, k := range done.Skipped {
 			fmt.Fprintf(a.Out, "! %s: %s: %s\n", stage.Quote(k.Path), k.Reason, console.Escape(k.Detail))
 		}
 		verb := " applied"
@@ -182,7 +182,7 @@ func applyMemory(ctx context.Context, a *console.App, f *applyFlags, m *memoryTa
 		}
 		a.Err.Say(console.Count(len(done.Changes), "change") + verb)
 	}
-	if err == nil && len(done.Kept) > 0 {
+	if err == nil && len(done.Skipped) > 0 {
 		err = console.ExitStatus(1)
 	}
 	return err

@@ -186,7 +186,7 @@ func (c *conversation) restore(name string) error {
 func (c *conversation) apply(ctx context.Context) error {
 	done, err := c.memory.workspace.Apply(ctx, virtual.ApplyOptions{})
 	changes.PrintFinished(c.app, done.Finished)
-	for _, k := range done.Kept {
+	for _, k := range done.Skipped {
 		c.app.Err.Say(fmt.Sprintf("not applied: %s: %s: %s", stage.Quote(k.Path), k.Reason, console.Escape(k.Detail)))
 	}
 	if err == nil {

@@ -26,9 +26,9 @@ func memoryOf(box *sandbox.Sandbox, apply bool) (memory, error) {
 
 // memoryReport is what exec --json tells about changes in memory.
 type memoryReport struct {
-	List    []workspace.Change `json:"list"`
-	Applied bool               `json:"applied"`        // but for those in Kept
-	Kept    []workspace.Kept   `json:"kept,omitempty"` // that were to be applied and were not
+	List    []workspace.Change  `json:"list"`
+	Applied bool                `json:"applied"`        // but for those in Skipped
+	Skipped []workspace.Skipped `json:"kept,omitempty"` // that were to be applied and were not
 	// Finished are paths of an earlier run that was killed while it applied its changes.
 	Finished []string `json:"finished,omitempty"`
 }
@@ -43,7 +43,7 @@ func (m memory) finish(ctx context.Context, apply bool) (*memoryReport, error) {
 		return &memoryReport{List: list}, err
 	}
 	done, err := m.workspace.Apply(ctx, workspace.ApplyOptions{})
-	return &memoryReport{List: list, Applied: true, Kept: done.Kept, Finished: done.Finished}, err
+	return &memoryReport{List: list, Applied: true, Skipped: done.Skipped, Finished: done.Finished}, err
 }
 
 // printMemoryRemark says what became of the changes.
@@ -55,15 +55,15 @@ func printMemoryRemark(ctx context.Context, a *console.App, m memory, f *execFla
 	if err != nil || r == nil || len(r.List) == 0 {
 		return err
 	}
-	for _, k := range r.Kept {
+	for _, k := range r.Skipped {
 		a.Err.Say(fmt.Sprintf("not applied: %s: %s: %s", stage.Quote(k.Path), k.Reason, console.Escape(k.Detail)))
 	}
 	switch {
 	case r.Applied:
 		if !f.quiet {
-			a.Err.Say(console.Count(len(r.List)-len(r.Kept), "change") + " applied")
+			a.Err.Say(console.Count(len(r.List)-len(r.Skipped), "change") + " applied")
 		}
-		if len(r.Kept) > 0 {
+		if len(r.Skipped) > 0 {
 			return console.ExitStatus(sandbox.ExitFailed)
 		}
 	case f.apply:

@@ -28,8 +28,9 @@ const (
 // compactFrom is how many bytes a store may have before those that nothing needs are given back.
 const compactFrom = 64 << 20
 
-// keeping is where a sandbox keeps its files for when it is made again.
-type keeping struct {
+// savedFiles is the directory of a sandbox's files on disk, from which a later sandbox with the same State continues. A nil
+// one saves nothing.
+type savedFiles struct {
 	dir   string
 	store *store.Store
 
@@ -38,8 +39,9 @@ type keeping struct {
 	compact int64         // the store's size after the last compaction
 }
 
-// openKeeping opens the directory of a sandbox, with the state that it goes on from; nil: none.
-func openKeeping(dir string) (k *keeping, s *state, err error) {
+// openSavedFiles opens a sandbox's State and returns the state that it holds, nil for a new one. Exists: another process
+// has it open.
+func openSavedFiles(dir string) (k *savedFiles, s *state, err error) {
 	if !filepath.IsAbs(dir) {
 		return nil, nil, sandbox.Errorf(sandbox.Invalid, "state directory %q is not absolute", dir)
 	}
@@ -50,7 +52,7 @@ func openKeeping(dir string) (k *keeping, s *state, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	k = &keeping{dir: dir, store: st}
+	k = &savedFiles{dir: dir, store: st}
 	k.sweep()
 	defer func() {
 		if err != nil {
@@ -71,8 +73,8 @@ func openKeeping(dir string) (k *keeping, s *state, err error) {
 	return k, s, err
 }
 
-// sweep removes what a killed process left of snapshots that it wrote. Nobody else has the State now.
-func (k *keeping) sweep() {
+// sweep removes the unfinished snapshots of killed processes. The store's lock excludes other processes now.
+func (k *savedFiles) sweep() {
 	left, _ := filepath.Glob(filepath.Join(k.dir, snapshotsDir, newPrefix+"*"))
 	for _, name := range left {
 		_ = os.Remove(name) // the next time tries again
@@ -88,8 +90,8 @@ func readFile(name string) (*state, error) {
 	return readPack(f)
 }
 
-// commit brings the files of the tree to the disk, unless nothing has changed since the last time.
-func (k *keeping) commit(t *tree) error {
+// commit writes the files of the tree to disk, unless nothing has changed since the last time.
+func (k *savedFiles) commit(t *tree) error {
 	if k == nil {
 		return nil
 	}
@@ -108,7 +110,7 @@ func (k *keeping) commit(t *tree) error {
 		_, err = k.store.Commit(packed)
 	}
 	if err != nil {
-		return sandbox.Errorf(sandbox.Exhausted, "the files could not be kept: %w", err)
+		return sandbox.Errorf(sandbox.Exhausted, "the sandbox's files could not be saved: %w", err)
 	}
 	k.last = now
 	if size := k.store.Size(); size > compactFrom && size > 2*k.compact {
@@ -120,18 +122,18 @@ func (k *keeping) commit(t *tree) error {
 	return nil
 }
 
-func (k *keeping) close() error {
+func (k *savedFiles) close() error {
 	if k == nil {
 		return nil
 	}
 	return k.store.Close()
 }
 
-func (k *keeping) path(name string) string {
+func (k *savedFiles) path(name string) string {
 	return filepath.Join(k.dir, snapshotsDir, name+packSuffix)
 }
 
-// write makes a file with a state, which is there as a whole or not at all. Exists: the name is taken.
+// write creates a file with the state, whole or not at all. Exists: the name is taken.
 func (s *state) write(ctx context.Context, name string) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
@@ -157,7 +159,7 @@ func (s *state) write(ctx context.Context, name string) error {
 	return err
 }
 
-// until writes until its context ends.
+// until is a writer that fails when its context ends.
 type until struct {
 	ctx context.Context //nolint:containedctx // bounds one file
 	w   io.Writer
@@ -170,8 +172,8 @@ func (u *until) Write(p []byte) (int, error) {
 	return u.w.Write(p)
 }
 
-// list tells of the snapshots, oldest first.
-func (k *keeping) list() ([]sandbox.SnapshotInfo, error) {
+// list returns the snapshots, oldest first.
+func (k *savedFiles) list() ([]sandbox.SnapshotInfo, error) {
 	entries, err := os.ReadDir(filepath.Join(k.dir, snapshotsDir))
 	if err != nil && !missing(err) {
 		return nil, err

@@ -75,10 +75,11 @@ func newDriver(t *testing.T) *persist.Driver {
 		}
 		t.Skipf("bubblewrap cannot run here: %v: %s", err, out)
 	}
-	return kept(t, "bwrap")
+	return newDriverOver(t, "bwrap")
 }
 
-func kept(t *testing.T, backend string) *persist.Driver {
+// newDriverOver returns a driver of persistent sandboxes over a backend, whose keeper is this test's binary.
+func newDriverOver(t *testing.T, backend string) *persist.Driver {
 	t.Helper()
 	data := t.TempDir()
 	self, err := os.Executable()
@@ -113,15 +114,15 @@ func (h harness) KeptSpec(dir string) sandbox.Spec {
 
 func (h harness) ForkName() string { return "fork-" + strconv.FormatInt(h.count.Add(1), 10) }
 
-func Test_A_Kept_Sandbox_Keeps_The_Contract(t *testing.T) {
+func Test_A_Persistent_Sandbox_Keeps_The_Contract(t *testing.T) {
 	d := newDriver(t)
 	t.Setenv("TMPDIR", t.TempDir())
 	h := harness{Local: sandboxtest.Local{Backend: d, Data: []string{d.Store.Dir}}, count: new(atomic.Int64)}
 	sandboxtest.Run(t, h, os.Getenv("SANDBOX_REQUIRE"))
 }
 
-// alone are the cases whose sandboxes see each other's files at once, in the workspace of the host; a sandbox that lives on
-// in memory has its files for itself, until they are applied.
+// alone are the cases whose sandboxes see each other's files at once, in the workspace of the host; a persistent sandbox
+// in memory has its own files until they are applied.
 var alone = []string{
 	"the wall-clock limit kills the whole process tree",
 	"cancel kills the whole process tree",
@@ -129,8 +130,8 @@ var alone = []string{
 	"two sandboxes over one directory see each other's files",
 }
 
-func Test_A_Kept_Sandbox_In_Memory_Keeps_The_Contract(t *testing.T) {
-	d := kept(t, "virtual")
+func Test_A_Persistent_Sandbox_In_Memory_Keeps_The_Contract(t *testing.T) {
+	d := newDriverOver(t, "virtual")
 	t.Setenv("TMPDIR", t.TempDir())
 	h := memoryHarness{harness{Local: sandboxtest.Local{Backend: d, Data: []string{d.Store.Dir}}, count: new(atomic.Int64)}}
 	left := len(alone)
@@ -193,7 +194,7 @@ func marked(t *testing.T) []string {
 func Test_A_Sandbox_Lives_On(t *testing.T) {
 	d := newDriver(t)
 	box := create(t, d, "one")
-	if res, err := box.Run(t.Context(), sandbox.Cmd{Args: []string{"sh", "-c", "echo kept >/tmp/f; sleep 1000 >/dev/null 2>&1 &"}}); err != nil || res.Code != 0 {
+	if res, err := box.Run(t.Context(), sandbox.Cmd{Args: []string{"sh", "-c", "echo text >/tmp/f; sleep 1000 >/dev/null 2>&1 &"}}); err != nil || res.Code != 0 {
 		t.Fatalf("%+v, %v", res, err)
 	}
 	if err := box.Detach(); err != nil {
@@ -207,7 +208,7 @@ func Test_A_Sandbox_Lives_On(t *testing.T) {
 		t.Fatal(err)
 	}
 	res, err := again.Run(t.Context(), sandbox.Cmd{Args: []string{"sh", "-c", "cat /tmp/f; pgrep -c sleep"}})
-	if err != nil || string(res.Stdout) != "kept\n1\n" {
+	if err != nil || string(res.Stdout) != "text\n1\n" {
 		t.Errorf("%+v, %v", res, err)
 	}
 	if err := again.Close(t.Context()); err != nil {
@@ -539,7 +540,7 @@ func Test_What_Is_Being_Made_Is_Left_Alone_By_Looks(t *testing.T) {
 	}
 }
 
-func Test_The_Environment_Is_Not_Kept(t *testing.T) {
+func Test_The_Environment_Is_Not_Stored(t *testing.T) {
 	d := newDriver(t)
 	s := spec(t, "env")
 	s.Env = append(s.Env, "API_TOKEN=hunter2")
