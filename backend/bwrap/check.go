@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed434b0696/agent-sandbox/backend/bwrap/limits"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -228,7 +229,7 @@ func (f hostFacts) judgeTerminal() verdict {
 
 func (f hostFacts) judgeLimit(c string) verdict {
 	if why, known := f.controllers[c]; !known || why != "" {
-		return impossible(why, delegateFix)
+		return impossible(why, limits.DelegateFix)
 	}
 	if c == "pids" && !slices.Contains(f.cgroups, c) {
 		return enforced("RLIMIT_NPROC of the sandbox's own user namespace")

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/backend/bwrap/limits"
 	"github.com/seed434b0696/agent-sandbox/internal/guard"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/program"
 	"github.com/seed434b0696/agent-sandbox/internal/stage"
@@ -78,11 +79,11 @@ func (d *Driver) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Instanc
 	if err != nil {
 		return nil, sandbox.Errorf(sandbox.Unavailable, "the guest binary: %w", err)
 	}
-	limits, err := newLimits(plan.Limits)
+	held, err := limits.New(plan.Limits)
 	if err != nil {
 		return nil, err
 	}
-	if err := limits.close(); err != nil {
+	if err := held.Close(); err != nil {
 		return nil, err
 	}
 	var id [8]byte

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed434b0696/agent-sandbox/backend/bwrap/limits"
 	"github.com/seed434b0696/agent-sandbox/internal/guard"
 	"github.com/seed434b0696/agent-sandbox/internal/mountinfo"
 	"github.com/seed434b0696/agent-sandbox/internal/seccomp"
@@ -62,18 +63,17 @@ const (
 // collectFacts looks at this host. bwrapPath may be empty: it is looked for then.
 func collectFacts(ctx context.Context, bwrapPath string) hostFacts {
 	f := hostFacts{
-		uid: os.Geteuid(), release: kernelRelease(),
+		uid: os.Geteuid(), release: limits.KernelRelease(),
 		cloneSysctl: sysctl("kernel/unprivileged_userns_clone"), maxUserns: sysctl("user/max_user_namespaces"),
 		appArmor: sysctl("kernel/apparmor_restrict_unprivileged_userns"),
 		yama:     sysctl("kernel/yama/ptrace_scope"), tiocsti: sysctl("dev/tty/legacy_tiocsti"),
 		userns: tryUserns(ctx), notify: guard.Available(), listen: tryListen(), getfd: tryGetfd(),
-		controllers: map[string]string{},
 	}
 	status, _ := os.ReadFile("/proc/self/status")
 	f.readStatus(string(status))
 	mounts, _ := os.ReadFile("/proc/self/mountinfo")
 	f.readMounts(string(mounts))
-	f.readControllers()
+	f.controllers, f.cgroups = limits.Probe()
 	if f.bwrap, f.bwrapErr = bwrapPath, nil; bwrapPath == "" {
 		f.bwrap, f.bwrapErr = findBwrap(nil, nil)
 	}
@@ -125,22 +125,6 @@ func (f *hostFacts) readMounts(text string) {
 		// binfmt_misc is an ordinary mount of the host's and hides nothing.
 		if strings.HasPrefix(point, "/proc/") && point != "/proc/sys/fs/binfmt_misc" {
 			f.masked = append(f.masked, point)
-		}
-	}
-}
-
-func (f *hostFacts) readControllers() {
-	names := []string{"cpu", "memory", "pids"}
-	all, err := ownHierarchies()
-	found := homes(all, names, names)
-	for _, h := range found {
-		f.cgroups = append(f.cgroups, h.controllers...)
-	}
-	for _, c := range names {
-		l := limits{homes: found}
-		f.controllers[c] = l.unheld(c)
-		if err != nil {
-			f.controllers[c] = err.Error()
 		}
 	}
 }

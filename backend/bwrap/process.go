@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed434b0696/agent-sandbox/backend/bwrap/limits"
 	"github.com/seed434b0696/agent-sandbox/internal/guard"
 	"github.com/seed434b0696/agent-sandbox/internal/guard/planned"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -27,7 +28,7 @@ type process struct {
 	instance *instance
 	guard    *guard.Guard
 	reporter *planned.Reporter
-	limits   *limits
+	limits   *limits.Limits
 	network  *network
 	staged   *staged  // nil: not on a stage
 	socket   *os.File // that the command inherits, or nil
@@ -137,7 +138,7 @@ func (p *process) begun(pid int) {
 		p.kill()
 		return
 	}
-	if err := p.limits.attach(p.command.Process.Pid, pid); err != nil {
+	if err := p.limits.Attach(p.command.Process.Pid, pid); err != nil {
 		p.fail(sandbox.Errorf(sandbox.Unavailable, "limits: %w", err))
 		p.kill()
 		return
@@ -163,8 +164,8 @@ func (p *process) finish() {
 	p.awaitGone()
 	p.guard.Close()
 	p.network.close()
-	reason := p.limits.reason()
-	err := errors.Join(p.limits.close(), p.staged.leave())
+	reason := p.limits.Reason()
+	err := errors.Join(p.limits.Close(), p.staged.leave())
 	built, code := p.status.built(), p.status.code
 	p.status.close()
 	_, _ = unix.Close(p.bwrapFD), unix.Close(p.launched)

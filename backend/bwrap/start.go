@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed434b0696/agent-sandbox/backend/bwrap/limits"
 	"github.com/seed434b0696/agent-sandbox/internal/guard"
 	"github.com/seed434b0696/agent-sandbox/internal/guard/planned"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
@@ -74,11 +75,11 @@ func (i *instance) launch(ctx context.Context, plan *policy.Plan, on *staged, cm
 	}
 	p := &process{instance: i, name: cmd.Args[0], ended: make(chan struct{}), terminal: onTerminal(stdio), staged: on, socket: socket, mounts: -1}
 	var err error
-	if p.limits, err = newLimits(plan.Limits); err != nil {
+	if p.limits, err = limits.New(plan.Limits); err != nil {
 		return nil, err
 	}
 	if p.network, err = i.openNetwork(ctx, plan); err != nil {
-		return nil, errors.Join(err, p.limits.close())
+		return nil, errors.Join(err, p.limits.Close())
 	}
 	p.reporter = planned.NewReporter(plan, i.driver.options.Denied)
 	rules := planned.Rules(plan)
@@ -90,7 +91,7 @@ func (i *instance) launch(ctx context.Context, plan *policy.Plan, on *staged, cm
 	on.watch(p.guard)
 	if err := p.start(ctx, plan, cmd, stdio); err != nil {
 		p.network.close()
-		return nil, errors.Join(err, p.limits.close())
+		return nil, errors.Join(err, p.limits.Close())
 	}
 	return p, nil
 }

@@ -1,6 +1,6 @@
 //go:build linux
 
-package bwrap
+package limits
 
 import (
 	"bytes"
@@ -50,7 +50,7 @@ type limitedRun struct {
 // runLimited runs argv in a real sandbox under p, as the driver does it.
 func runLimited(t *testing.T, p policy.Limits, argv ...string) limitedRun {
 	t.Helper()
-	l, err := newLimits(p)
+	l, err := New(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func runLimited(t *testing.T, p policy.Limits, argv ...string) limitedRun {
 	}
 	cmd, pid, release := blockedBwrap(t, argv...)
 	var run limitedRun
-	if err := l.attach(cmd.Process.Pid, pid); err != nil {
+	if err := l.Attach(cmd.Process.Pid, pid); err != nil {
 		t.Fatal(err)
 	}
 	run.inside = map[string]string{}
@@ -75,8 +75,8 @@ func runLimited(t *testing.T, p policy.Limits, argv ...string) limitedRun {
 	}
 	release()
 	run.err = cmd.Wait()
-	run.out, run.reason = cmd.Stdout.(*bytes.Buffer).String(), l.reason()
-	if err := l.close(); err != nil {
+	run.out, run.reason = cmd.Stdout.(*bytes.Buffer).String(), l.Reason()
+	if err := l.Close(); err != nil {
 		t.Error(err)
 	}
 	for _, dir := range dirs {
@@ -242,7 +242,7 @@ func TestUnheldLimitIsRefusedOrSkipped(t *testing.T) {
 		if all, err := ownHierarchies(); err != nil || len(homes(all, []string{name}, []string{name})) > 0 {
 			t.Skipf("this host delegates the %s cgroup (%v)", name, err)
 		}
-		_, err := newLimits(limitsOf(l, name))
+		_, err := New(limitsOf(l, name))
 		if !errors.Is(err, sandbox.ErrUnsupported) {
 			t.Fatalf("%s: got %v", name, err)
 		}
@@ -255,7 +255,7 @@ func TestUnheldLimitIsRefusedOrSkipped(t *testing.T) {
 			t.Errorf("hint %q", sandbox.HintOf(err))
 		}
 		// Only the defaults ask.
-		optional, err := newLimits(limitsOf(l))
+		optional, err := New(limitsOf(l))
 		if err != nil || len(optional.skipped) != 1 || !strings.HasPrefix(optional.skipped[0], "limits."+name+": ") {
 			t.Errorf("%s: skipped %q, %v", name, optional.skipped, err)
 		}
@@ -360,7 +360,7 @@ func TestSweepTakesTheCgroupsOfKilledOwnersOnly(t *testing.T) {
 	}
 	dir := cgroupLine(t, stdout)
 	p := limitsOf(sandbox.Limits{Pids: 9}, "pids")
-	if _, err := newLimits(p); err != nil {
+	if _, err := New(p); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Lstat(dir); err != nil {
@@ -373,7 +373,7 @@ func TestSweepTakesTheCgroupsOfKilledOwnersOnly(t *testing.T) {
 	if _, err := os.Lstat(dir); err != nil {
 		t.Errorf("nothing was left to sweep: %v", err)
 	}
-	if _, err := newLimits(p); err != nil {
+	if _, err := New(p); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {

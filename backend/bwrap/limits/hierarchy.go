@@ -1,6 +1,6 @@
 //go:build linux
 
-package bwrap
+package limits
 
 import (
 	"os"
@@ -13,15 +13,15 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/mountinfo"
 )
 
-// hierarchy is a mounted cgroup hierarchy and our place in it (cgroups(7)).
+// hierarchy is a mounted cgroup hierarchy and this process's cgroup in it (cgroups(7)).
 type hierarchy struct {
 	unified     bool     // version 2
 	controllers []string // of version 1; version 2 lists them in each directory
 	mount       string   // mount point
-	own         string   // directory of the cgroup that we are in
+	own         string   // directory of this process's cgroup
 }
 
-// ownHierarchies reads where we are.
+// ownHierarchies returns the hierarchies of this process.
 func ownHierarchies() ([]hierarchy, error) {
 	cgroups, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -34,8 +34,8 @@ func ownHierarchies() ([]hierarchy, error) {
 	return parseHierarchies(string(cgroups), string(mounts)), nil
 }
 
-// parseHierarchies joins /proc/self/cgroup and /proc/self/mountinfo. A hierarchy
-// that is not mounted is left out; of several mounts the first counts.
+// parseHierarchies joins /proc/self/cgroup and /proc/self/mountinfo. It omits a hierarchy
+// that is not mounted; of several mounts the first counts.
 func parseHierarchies(cgroups, mounted string) []hierarchy {
 	mounts := parseCgroupMounts(mounted)
 	var out []hierarchy
@@ -73,12 +73,11 @@ func parseCgroupMounts(text string) []cgroupMount {
 	return out
 }
 
-// locate sets where h is mounted and where we are in it. path is that of
-// /proc/self/cgroup.
+// locate sets the mount point of h and this process's directory in it. path is that of /proc/self/cgroup.
 func (h *hierarchy) locate(m cgroupMount, path string) {
 	h.mount, h.own = m.point, m.point
 	// Outside the mount's root (another cgroup namespace) the mount point is the
-	// closest that can be seen.
+	// closest visible directory.
 	if rel, err := filepath.Rel(m.root, path); err == nil && filepath.IsLocal(rel) && !strings.HasPrefix(path, "/..") {
 		h.own = filepath.Join(m.point, rel)
 	}
@@ -91,17 +90,16 @@ func (h *hierarchy) matches(m cgroupMount) bool {
 	return !slices.ContainsFunc(h.controllers, func(c string) bool { return !slices.Contains(m.options, c) })
 }
 
-// home is a directory in which a cgroup can be made.
+// home is a directory in which a cgroup can be created.
 type home struct {
 	hierarchy
 	dir         string   // the new cgroup's parent
-	controllers []string // of those asked for: usable in the new cgroup
-	enable      []string // of these: first to be switched on in dir
+	controllers []string // of the wanted ones: usable in the new cgroup
+	enable      []string // of controllers: must be enabled in dir first
 }
 
-// homes chooses where cgroups for the wanted controllers can be made: at most
-// one home a hierarchy, and a controller in one home only. Controllers in must are worth
-// switching on where they are off.
+// homes chooses directories for cgroups with the wanted controllers: at most one per hierarchy, and each controller in one
+// only. A controller in must is enabled where it is off.
 func homes(all []hierarchy, want, must []string) []home {
 	var out []home
 	for _, h := range all {
@@ -118,7 +116,7 @@ func homes(all []hierarchy, want, must []string) []home {
 	return out
 }
 
-// homes lists the possible homes in h, nearest first.
+// homes returns the possible homes in h, nearest first.
 func (h hierarchy) homes(want, must []string) []home {
 	if !h.unified {
 		held := slices.DeleteFunc(slices.Clone(want), func(c string) bool { return !slices.Contains(h.controllers, c) })
@@ -166,14 +164,13 @@ func canEnable(dir string) bool {
 		(isCgroupRoot(dir) || len(words(dir, "cgroup.procs")) == 0)
 }
 
-// isCgroupRoot reports whether dir is the root of all version 2 cgroups, which
-// alone has no type.
+// isCgroupRoot reports whether dir is the root of all version 2 cgroups, the only one without a cgroup.type.
 func isCgroupRoot(dir string) bool {
 	_, err := os.Lstat(filepath.Join(dir, "cgroup.type"))
 	return os.IsNotExist(err)
 }
 
-// words reads a file of space-separated words; a file that cannot be read has none.
+// words returns the space-separated words of a file, none if it cannot be read.
 func words(dir, name string) []string {
 	b, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
@@ -182,7 +179,7 @@ func words(dir, name string) []string {
 	return strings.Fields(string(b))
 }
 
-// writable asks with the effective IDs, and is false on a read-only mount.
+// writable reports whether the effective user may write path; false on a read-only mount.
 func writable(path string) bool {
 	return unix.Faccessat(unix.AT_FDCWD, path, unix.W_OK, unix.AT_EACCESS) == nil
 }

@@ -1,6 +1,6 @@
 //go:build linux
 
-package bwrap
+package limits
 
 import (
 	"fmt"
@@ -241,7 +241,7 @@ func TestProcessLimitNeedsAUserAndAKernel(t *testing.T) {
 		{"root", 0, "6.1.0", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if why := processLimitHolds(tt.uid, tt.release); (why == "") != tt.holds {
+			if why := whyNoProcessLimit(tt.uid, tt.release); (why == "") != tt.holds {
 				t.Errorf("got %q", why)
 			}
 		})

@@ -1,6 +1,6 @@
 //go:build linux
 
-package bwrap
+package limits
 
 import (
 	"fmt"
@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// suppressCore keeps the kernel from dumping pid's memory. A core_pattern that
+// suppressCore stops the kernel from dumping pid's memory. A core_pattern that
 // starts with "|" runs a handler of the host with the dump as input, even at a
-// limit of 0; the one value that stops it is 1, which is also too small for any
-// file (core(5), RLIMIT_CORE of 1 as the guard against recursion). filter.Deny
-// keeps it from being lowered to 0.
+// limit of 0; only the value 1 stops it, which is also too small for any
+// file (core(5), RLIMIT_CORE of 1 as the guard against recursion). seccomp.Deny
+// prevents that a command lowers it to 0.
 func suppressCore(pid int) error {
 	if err := unix.Prlimit(pid, unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1}, nil); err != nil {
 		return fmt.Errorf("RLIMIT_CORE of process %d: %w", pid, err)
@@ -35,11 +35,10 @@ func lowerLimit(pid, resource int, n uint64) error {
 	return nil
 }
 
-// processLimitHolds says why RLIMIT_NPROC would not bound a sandbox's processes;
-// empty when it does. Since Linux 5.14 each user namespace counts by itself;
-// before, all processes of the user on the host counted. The kernel never holds
-// root to it, and root inside is root.
-func processLimitHolds(uid int, release string) string {
+// whyNoProcessLimit returns the reason why RLIMIT_NPROC would not bound a sandbox's processes,
+// "" if it does. Since Linux 5.14 each user namespace counts by itself; before, all processes
+// of the user on the host counted. The kernel exempts root, and root inside is root.
+func whyNoProcessLimit(uid int, release string) string {
 	switch {
 	case uid == 0:
 		return "root is exempt from RLIMIT_NPROC"
@@ -49,8 +48,8 @@ func processLimitHolds(uid int, release string) string {
 	return ""
 }
 
-// kernelRelease is that of uname(2), such as "6.1.0-18-amd64".
-func kernelRelease() string {
+// KernelRelease returns the release of uname(2), such as "6.1.0-18-amd64"; "" on an error.
+func KernelRelease() string {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {
 		return ""
@@ -58,8 +57,7 @@ func kernelRelease() string {
 	return unix.ByteSliceToString(u.Release[:])
 }
 
-// kernelAtLeast compares a release with major.minor. One that cannot be read is
-// taken for old.
+// kernelAtLeast reports whether release is major.minor or newer; false if it cannot be parsed.
 func kernelAtLeast(release string, major, minor int) bool {
 	parts := strings.SplitN(release, ".", 3)
 	if len(parts) < 2 {

@@ -1,6 +1,6 @@
 //go:build linux
 
-package bwrap
+package limits
 
 import (
 	"errors"
@@ -18,32 +18,30 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// ownProcesses is how many processes inside are not the command's: bubblewrap's
-// first process, which reaps.
+// ownProcesses is the number of processes inside that do not belong to the command: bubblewrap's first process, which reaps.
 const ownProcesses = 1
 
-// limits holds the memory, file, pids and cpu limits of one command. The others are
-// held elsewhere: wall and output by package sandbox, tmp by the mount.
-type limits struct {
+// Limits holds the memory, file, pids and cpu limits of one command.
+type Limits struct {
 	policy  policy.Limits
 	homes   []home
 	nproc   uint64   // RLIMIT_NPROC, or 0
-	skipped []string // optional limits that this host cannot hold, with the reason
+	skipped []string // optional limits that this host cannot hold, each with its reason
 	made    []*cgroupDir
 	memory  *cgroupDir // the one of made that counts memory, or nil
 }
 
 // newLimits decides how each limit is held, and refuses with Unsupported when a
-// required one cannot be. It makes nothing, except that it removes cgroups which killed
-// runs left. The caller closes it.
-func newLimits(p policy.Limits) (*limits, error) {
-	l := &limits{policy: p}
-	// Only for limits that somebody asked for: moving a process into a cgroup
-	// waits for an RCU grace period, some 13 ms, more than all the rest of a start.
+// required one. It creates nothing yet, but removes the cgroups that killed processes of
+// ours have left. The caller closes the result.
+func New(p policy.Limits) (*Limits, error) {
+	l := &Limits{policy: p}
+	// Only for limits that a policy requires: moving a process into a cgroup waits for an
+	// RCU grace period, some 13 ms, longer than all other steps of a start together.
 	want := slices.DeleteFunc(wantedControllers(p), func(c string) bool { return p.Required[c] == "" })
 	for _, c := range wantedControllers(p) {
 		if p.Required[c] == "" {
-			l.optional(c)
+			l.holdOptional(c)
 		}
 	}
 	if len(want) == 0 {
@@ -58,21 +56,40 @@ func newLimits(p policy.Limits) (*limits, error) {
 		sweep(h.dir)
 	}
 	for _, c := range want {
-		reason := l.unheld(c)
+		reason := l.hold(c)
 		if reason == "" {
 			continue
 		}
-		return nil, limitRefused(p, c, p.Required[c], reason)
+		return nil, unsupported(p, c, p.Required[c], reason)
 	}
 	return l, nil
 }
 
-// optional holds a limit that only the defaults ask for where that costs nothing,
-// which is the number of processes of a plain user.
-func (l *limits) optional(c string) {
+// Probe reports how this host can hold the limits with a cgroup controller. why has for each of them "", or the reason
+// why it cannot be held; cgroups lists those that a cgroup holds.
+func Probe() (why map[string]string, cgroups []string) {
+	names := []string{"cpu", "memory", "pids"}
+	all, err := ownHierarchies()
+	found := homes(all, names, names)
+	for _, h := range found {
+		cgroups = append(cgroups, h.controllers...)
+	}
+	why = map[string]string{}
+	for _, c := range names {
+		l := Limits{homes: found}
+		why[c] = l.hold(c)
+		if err != nil {
+			why[c] = err.Error()
+		}
+	}
+	return why, cgroups
+}
+
+// holdOptional holds a limit that only the defaults set if that costs nothing: the number of processes of a plain user.
+func (l *Limits) holdOptional(c string) {
 	why := "a default is not worth a cgroup"
 	if c == "pids" {
-		why = processLimitHolds(os.Geteuid(), kernelRelease())
+		why = whyNoProcessLimit(os.Geteuid(), KernelRelease())
 	}
 	if why != "" {
 		l.skip(c, why)
@@ -81,15 +98,15 @@ func (l *limits) optional(c string) {
 	l.nproc = uint64(l.policy.Pids) + ownProcesses
 }
 
-// wantedControllers are the cgroup controllers, which have the names of limits.
+// wantedControllers returns the cgroup controllers that p needs, sorted. They have the names of limits.
 func wantedControllers(p policy.Limits) []string {
 	set := map[string]bool{"memory": p.Memory > 0, "pids": p.Pids > 0, "cpu": p.CPU > 0}
-	maps.DeleteFunc(set, func(_ string, asked bool) bool { return !asked })
+	maps.DeleteFunc(set, func(_ string, wanted bool) bool { return !wanted })
 	return slices.Sorted(maps.Keys(set))
 }
 
-// unheld finds what holds controller c and returns "", or why nothing does.
-func (l *limits) unheld(c string) string {
+// hold chooses a cgroup or RLIMIT_NPROC for controller c. It returns "", or the reason why neither can hold it.
+func (l *Limits) hold(c string) string {
 	if slices.ContainsFunc(l.homes, func(h home) bool { return slices.Contains(h.controllers, c) }) {
 		return ""
 	}
@@ -97,34 +114,33 @@ func (l *limits) unheld(c string) string {
 	if c != "pids" {
 		return reason
 	}
-	if why := processLimitHolds(os.Geteuid(), kernelRelease()); why != "" {
+	if why := whyNoProcessLimit(os.Geteuid(), KernelRelease()); why != "" {
 		return reason + ", and " + why
 	}
 	l.nproc = uint64(l.policy.Pids) + ownProcesses
 	return ""
 }
 
-func (l *limits) skip(c, reason string) {
+func (l *Limits) skip(c, reason string) {
 	l.skipped = append(l.skipped, "limits."+c+": "+reason)
 }
 
-func limitRefused(p policy.Limits, c, source, reason string) error {
+func unsupported(p policy.Limits, c, source, reason string) error {
 	value := map[string]string{
 		"memory": p.Memory.String(), "pids": strconv.Itoa(p.Pids), "cpu": strconv.FormatFloat(p.CPU, 'g', -1, 64),
 	}[c]
 	return sandbox.Errorf(sandbox.Unsupported, "limits.%s of %s (%s) cannot be held: %s", c, value, source, reason).
-		WithHint("%s, or drop the limit", delegateFix)
+		WithHint("%s, or drop the limit", DelegateFix)
 }
 
-// delegateFix gives a plain user a cgroup with all controllers.
-const delegateFix = "start under 'systemd-run --user --scope -p Delegate=yes'"
+// DelegateFix is how a plain user gets a cgroup with all controllers.
+const DelegateFix = "start under 'systemd-run --user --scope -p Delegate=yes'"
 
-// attach puts the limits on childPid, the first process of the sandbox's PID
-// namespace, before it goes on to start anything. Its parent bubblewrap, bwrapPid,
-// stays outside, so that the limits never kill what reports the exit status.
-func (l *limits) attach(bwrapPid, childPid int) error {
+// Attach sets the limits on childPid, the first process of the sandbox's PID namespace, which must not have started
+// anything yet. Its parent bubblewrap, bwrapPid, stays outside: it reports the exit status, so no limit may kill it.
+func (l *Limits) Attach(bwrapPid, childPid int) error {
 	if childPid <= 0 || childPid == bwrapPid || childPid == os.Getpid() {
-		return fmt.Errorf("process %d is not the sandbox's", childPid)
+		return fmt.Errorf("process %d is not the first process of a sandbox", childPid)
 	}
 	if err := suppressCore(childPid); err != nil {
 		return err
@@ -147,8 +163,8 @@ func (l *limits) attach(bwrapPid, childPid int) error {
 	return nil
 }
 
-// attachCgroup makes a cgroup in h, sets its limits and moves pid into it.
-func (l *limits) attachCgroup(h home, pid int) error {
+// attachCgroup creates a cgroup in h, sets its limits and moves pid into it.
+func (l *Limits) attachCgroup(h home, pid int) error {
 	group, err := makeCgroup(h)
 	if err == nil {
 		l.made = append(l.made, group)
@@ -166,7 +182,7 @@ func (l *limits) attachCgroup(h home, pid int) error {
 }
 
 // set writes the limit of controller c.
-func (l *limits) set(group *cgroupDir, c string) error {
+func (l *Limits) set(group *cgroupDir, c string) error {
 	if c == "memory" {
 		l.memory = group
 	}
@@ -216,9 +232,9 @@ func cpuShare(cpu float64) (quota, period string) {
 	return strconv.Itoa(max(1000, int(cpu*float64(us)))), strconv.Itoa(us)
 }
 
-// reason says which limit killed a process, or "" when none did. It is asked
-// when everything has ended, before close.
-func (l *limits) reason() string {
+// Reason returns the limit that killed a process, or "" if none did. Call it after all processes have ended and before
+// Close.
+func (l *Limits) Reason() string {
 	if l.memory == nil {
 		return ""
 	}
@@ -232,9 +248,9 @@ func (l *limits) reason() string {
 	return "memory limit of " + l.policy.Memory.String()
 }
 
-// close removes the cgroups; processes still in them are killed. It is
-// idempotent, and the limits may be attached again afterwards.
-func (l *limits) close() error {
+// Close kills the processes that are still in the cgroups and removes the cgroups. It is idempotent, and the limits may be
+// attached again afterwards.
+func (l *Limits) Close() error {
 	var errs []error
 	for _, group := range l.made {
 		if err := group.remove(); err != nil {

@@ -1,6 +1,6 @@
 //go:build linux
 
-package bwrap
+package limits
 
 import (
 	"crypto/rand"
@@ -16,21 +16,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cgroupPrefix begins the names of our cgroups; then follow the PID namespace,
-// the owner's PID and start time, and something random.
+// cgroupPrefix begins the names of our cgroups. The PID namespace, the owner's PID and start time, and random
+// characters follow.
 const cgroupPrefix = "agent-sandbox."
 
-// drainTime bounds how long close waits for processes that it killed.
+// drainTime bounds how long Close waits for processes that it has killed.
 const drainTime = 5 * time.Second
 
-// cgroupDir is a cgroup that we made.
+// cgroupDir is a cgroup that this process has created.
 type cgroupDir struct {
 	dir     string
 	unified bool
-	first   *os.File // pidfd of what was added, or nil
+	first   *os.File // pidfd of the process that was added, or nil
 }
 
-// makeCgroup makes a cgroup in h, with the controllers of h.
+// makeCgroup creates a cgroup in h with h's controllers.
 func makeCgroup(h home) (*cgroupDir, error) {
 	for _, c := range h.enable {
 		if err := writeFile(h.dir, "cgroup.subtree_control", "+"+c); err != nil {
@@ -52,7 +52,7 @@ func makeCgroup(h home) (*cgroupDir, error) {
 	return &cgroupDir{dir: dir, unified: h.unified}, nil
 }
 
-// ownerName is the part of a cgroup's name that stands for this process.
+// ownerName returns the part of a cgroup's name that identifies this process.
 func ownerName() (string, error) {
 	ns, err := pidNamespace()
 	if err != nil {
@@ -65,15 +65,14 @@ func ownerName() (string, error) {
 	return fmt.Sprintf("%s%s.%d.%s", cgroupPrefix, ns, os.Getpid(), start), nil
 }
 
-// pidNamespace is the number of ours. Another container that shares the
-// hierarchy counts its processes otherwise.
+// pidNamespace returns the number of this process's PID namespace. A container that shares the hierarchy has other PIDs.
 func pidNamespace() (string, error) {
 	link, err := os.Readlink("/proc/self/ns/pid")
 	return strings.Trim(link, "pid:[]"), err
 }
 
-// startTime is when a process began, in clock ticks since boot (field 22 of
-// proc_pid_stat(5)), which tells two processes with the same PID apart.
+// startTime returns when a process began, in clock ticks since boot (field 22 of proc_pid_stat(5)). It distinguishes two
+// processes with the same PID.
 func startTime(pid int) (string, error) {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -87,7 +86,7 @@ func startTime(pid int) (string, error) {
 	return fields[19], nil
 }
 
-// add moves a process with all its threads into the cgroup; one process a cgroup.
+// add moves a process with all its threads into the cgroup, and may be called once per cgroup.
 func (c *cgroupDir) add(pid int) error {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
@@ -97,8 +96,7 @@ func (c *cgroupDir) add(pid int) error {
 	return writeFile(c.dir, "cgroup.procs", strconv.Itoa(pid))
 }
 
-// counter reads the number after key in a file of "key number" lines; 0 when
-// there is none.
+// counter returns the number after key in a file of "key number" lines, 0 if there is none.
 func (c *cgroupDir) counter(name, key string) int64 {
 	b, err := os.ReadFile(filepath.Join(c.dir, name))
 	if err != nil {
@@ -113,7 +111,7 @@ func (c *cgroupDir) counter(name, key string) int64 {
 	return 0
 }
 
-// remove kills what is left in the cgroup and removes it. A second call does nothing.
+// remove kills the processes that are left in the cgroup and removes it. A second call does nothing.
 func (c *cgroupDir) remove() error {
 	defer c.forget()
 	deadline := time.Now().Add(drainTime)
@@ -133,18 +131,17 @@ func (c *cgroupDir) remove() error {
 			return err
 		}
 		if !again {
-			// Empty for us, busy for the kernel for a moment more, and version 1 tells
-			// nobody when. The next run's sweep takes it.
+			// It has no visible processes, but the kernel needs another moment, and version 1 has
+			// no event for it. The next run's sweep removes it.
 			return nil
 		}
 	}
 }
 
-// drain kills the cgroup's processes and waits for their end. It reports whether
-// it could wait for anything.
+// drain kills the cgroup's processes and waits for their end. It reports whether there was anything to wait for.
 func (c *cgroupDir) drain(deadline time.Time) (bool, error) {
 	if c.unified {
-		// At once, so that nothing forks away. Kernels before 5.14 lack the file.
+		// All at once, so that no process escapes by forking. Kernels before 5.14 lack the file.
 		_ = writeFile(c.dir, "cgroup.kill", "1")
 	}
 	waited := false
@@ -158,7 +155,7 @@ func (c *cgroupDir) drain(deadline time.Time) (bool, error) {
 			waited = true // it ended meanwhile
 			continue
 		}
-		// The PID may have passed to a stranger before it was opened.
+		// Another process may have got the PID before it was opened.
 		if b, err := os.ReadFile("/proc/" + word + "/cgroup"); err == nil && strings.Contains(string(b), filepath.Base(c.dir)) {
 			_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
 			awaitFd(fd, unix.POLLIN, deadline)
@@ -170,8 +167,8 @@ func (c *cgroupDir) drain(deadline time.Time) (bool, error) {
 	case waited:
 		return true, nil
 	case c.first != nil:
-		// A process that gives its memory back is not listed any more in version 1,
-		// and still counts. The first one of a PID namespace ends after all others.
+		// Version 1 no longer lists a process that is freeing its memory, although it
+		// still counts. The first one of a PID namespace ends after all others.
 		awaitFd(int(c.first.Fd()), unix.POLLIN, deadline)
 		c.forget()
 		return true, nil
@@ -189,7 +186,7 @@ func (c *cgroupDir) forget() {
 	}
 }
 
-// awaitEmpty waits until cgroup.events says that no process is left.
+// awaitEmpty waits until cgroup.events reports that no process is left.
 func (c *cgroupDir) awaitEmpty(deadline time.Time) error {
 	events, err := os.Open(filepath.Join(c.dir, "cgroup.events"))
 	if err != nil {
@@ -218,7 +215,7 @@ func awaitFd(fd int, event int16, deadline time.Time) {
 	}
 }
 
-// sweep removes the empty cgroups in dir whose owner was killed before it could.
+// sweep removes the empty cgroups in dir whose owner was killed before it could remove them.
 func sweep(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -241,7 +238,7 @@ func sweep(dir string) {
 		if start, err := startTime(pid); err == nil && start == parts[1] {
 			continue
 		}
-		// Busy ones stay: rmdir takes empty ones only.
+		// Rmdir fails for those with processes, which stay.
 		_ = unix.Rmdir(filepath.Join(dir, e.Name()))
 	}
 }
