@@ -32,7 +32,7 @@ type invocation struct {
 // newInvocation translates a plan for a command that starts in dir, and covers files.
 // Descriptors count from first. The caller closes what pins holds.
 func newInvocation(plan *policy.Plan, t tool, guestPath, dir string, files []proxy.File, seccomp []byte, first int, pinned bool) (*invocation, error) {
-	v := &invocation{first: first, pinned: pinned && t.features.bindFD}
+	v := &invocation{first: first, pinned: pinned && t.features.BindFD}
 	v.namespaces(plan, t)
 	last := v.base(plan)
 	more, err := v.mounts(plan, files)
@@ -83,7 +83,7 @@ func (v *invocation) namespaces(plan *policy.Plan, t tool) {
 	if plan.Network.Mode != sandbox.NetworkHost {
 		v.add("--unshare-net")
 	}
-	if !plan.Userns && t.features.disableUserns {
+	if !plan.Userns && t.features.DisableUserns {
 		v.add("--disable-userns")
 	}
 	// Root would keep its rights inside the new namespaces.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/backend/bwrap/host"
 	"github.com/seed434b0696/agent-sandbox/backend/bwrap/limits"
 	"github.com/seed434b0696/agent-sandbox/internal/guard"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/program"
@@ -46,9 +47,9 @@ func New(options Options) *Driver {
 // Name is "bwrap".
 func (d *Driver) Name() string { return "bwrap" }
 
-// Check tries what this host allows. It takes some tens of milliseconds.
+// Check tries what this host can enforce. It takes some tens of milliseconds.
 func (d *Driver) Check(ctx context.Context) (sandbox.Report, error) {
-	return check(ctx, d.options.Bwrap)
+	return host.Check(ctx, d.options.Bwrap)
 }
 
 // Create resolves spec and refuses what this host cannot enforce. Nothing runs
@@ -68,7 +69,7 @@ func (d *Driver) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Instanc
 	if err := checkStage(spec, plan); err != nil {
 		return nil, err
 	}
-	tool, err := d.find(ctx, plan)
+	tool, err := d.findTool(ctx, plan)
 	if err != nil {
 		return nil, err
 	}

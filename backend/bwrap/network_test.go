@@ -256,7 +256,7 @@ func basicSecret() string {
 }
 
 func Test_A_Secret_Reaches_Its_Host_By_What_Real_Clients_Send(t *testing.T) {
-	asPlainUser(t)
+	alsoAsPlainUser(t)
 	docker := `{"auths":{"hub":{"auth":"` + strings.TrimPrefix(basicSecret(), "Basic ") + `"}}}`
 	for _, row := range []struct {
 		name   string
@@ -363,7 +363,7 @@ func (p *scene) byName() {
 }
 
 func Test_A_Value_Is_Nowhere_Inside(t *testing.T) {
-	asPlainUser(t)
+	alsoAsPlainUser(t)
 	p := newScene(t)
 	p.file(t, ".npmrc", "//host/:_authToken="+secretValue+"\n")
 	p.file(t, ".token", secretValue)
@@ -413,7 +413,7 @@ func Test_A_Placeholder_Elsewhere_Is_Refused_And_Told(t *testing.T) {
 }
 
 func Test_Git_Uses_A_Secret(t *testing.T) {
-	asPlainUser(t)
+	alsoAsPlainUser(t)
 	for _, row := range []struct {
 		name   string
 		secret sandbox.Secret

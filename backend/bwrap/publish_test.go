@@ -101,7 +101,7 @@ func ask(addr, word string, more io.Reader) (net.Conn, error) {
 }
 
 func Test_Published_Ports_Reach_Servers_Wherever_They_Listen(t *testing.T) {
-	asPlainUser(t)
+	alsoAsPlainUser(t)
 	for _, at := range []string{"127.0.0.1", "0.0.0.0", "::1", "::"} {
 		t.Run(at, func(t *testing.T) {
 			addr, _ := serveInside(t, newScene(t), at)

@@ -32,6 +32,11 @@ func checkAliases(plan *policy.Plan) error {
 	return nil
 }
 
+// below reports whether p is dir or lies in it; both are clean and absolute.
+func below(p, dir string) bool {
+	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
+}
+
 // aliases are the other paths by which dir, or a part of it, can be reached.
 func aliases(mounts []mountinfo.Mount, dir string) []string {
 	own := -1

@@ -6,18 +6,19 @@ import (
 	"context"
 	"path/filepath"
 
+	"github.com/seed434b0696/agent-sandbox/backend/bwrap/host"
 	"github.com/seed434b0696/agent-sandbox/policy"
 )
 
-// tool is a bubblewrap binary and what it can do.
+// tool is a bubblewrap binary with its features.
 type tool struct {
 	path     string
-	features features
+	features host.Features
 }
 
-// find returns the bubblewrap to use for plan. One that lies where the sandbox
-// may write is never taken: the workspace could have planted it.
-func (d *Driver) find(ctx context.Context, plan *policy.Plan) (tool, error) {
+// findTool returns the bubblewrap to use for plan, never one in a directory that the sandbox may write: a command could
+// have planted it. The error has code Unavailable.
+func (d *Driver) findTool(ctx context.Context, plan *policy.Plan) (tool, error) {
 	path := d.options.Bwrap
 	if path == "" {
 		var forbid []string
@@ -27,10 +28,13 @@ func (d *Driver) find(ctx context.Context, plan *policy.Plan) (tool, error) {
 			}
 		}
 		var err error
-		if path, err = findBwrap(filepath.SplitList(lookup(plan.Env, "PATH")), forbid); err != nil {
+		if path, err = host.Find(filepath.SplitList(lookup(plan.Env, "PATH")), forbid); err != nil {
 			return tool{}, err
 		}
 	}
-	f, err := d.features(ctx, path)
+	f, err := host.Probe(ctx, path, d.options.DataDir)
+	if err == nil {
+		err = f.Usable(path)
+	}
 	return tool{path: path, features: f}, err
 }

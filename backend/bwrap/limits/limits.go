@@ -31,9 +31,8 @@ type Limits struct {
 	memory  *cgroupDir // the one of made that counts memory, or nil
 }
 
-// newLimits decides how each limit is held, and refuses with Unsupported when a
-// required one. It creates nothing yet, but removes the cgroups that killed processes of
-// ours have left. The caller closes the result.
+// New decides how to hold each limit. Unsupported: the host cannot hold a required one. It creates nothing yet, but
+// removes the cgroups that killed processes of ours have left. The caller closes the result.
 func New(p policy.Limits) (*Limits, error) {
 	l := &Limits{policy: p}
 	// Only for limits that a policy requires: moving a process into a cgroup waits for an

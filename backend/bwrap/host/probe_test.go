@@ -1,6 +1,6 @@
 //go:build linux
 
-package bwrap
+package host
 
 import (
 	"errors"
@@ -26,8 +26,8 @@ func scriptFile(t *testing.T, path, script string) string {
 	return path
 }
 
-func TestFindBwrapRefusesPlantedPrograms(t *testing.T) {
-	installed, err := findBwrap(nil, nil)
+func TestFindRejectsPlantedPrograms(t *testing.T) {
+	installed, err := Find(nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestFindBwrapRefusesPlantedPrograms(t *testing.T) {
 		{"one in the workspace", filepath.Join(work, "bin/bwrap"), []string{"/nowhere", work}, "it is below " + work},
 		{"a link into the workspace", filepath.Join(link, "bin/bwrap"), []string{work}, "it is below " + work},
 		{"a link of the workspace's", filepath.Join(link, "bin/bwrap"), []string{link}, "it is below " + link},
-		{"a neighbour of the workspace by name", filepath.Join(work, "bin/bwrap"), []string{work[:len(work)-1]}, ""},
+		{"a directory whose name begins with the workspace's", filepath.Join(work, "bin/bwrap"), []string{work[:len(work)-1]}, ""},
 		{"the installed one", installed, []string{work}, ""},
 	}
 	for _, tt := range tests {
@@ -62,16 +62,16 @@ func TestFindBwrapRefusesPlantedPrograms(t *testing.T) {
 	}
 }
 
-func TestFindBwrapRefusesWhatOthersCanWrite(t *testing.T) {
+func TestFindRejectsProgramsThatOthersCanWrite(t *testing.T) {
 	tests := []struct {
 		name string
 		mode os.FileMode
 		dir  os.FileMode
 		why  string
 	}{
-		{"a file for all", 0o757, 0o755, "everybody can write"},
-		{"a directory for all", 0o755, 0o757, "everybody can write"},
-		{"a directory for all, with the sticky bit", 0o755, 0o757 | os.ModeSticky, "everybody can write"},
+		{"a file for all", 0o757, 0o755, "every user can write"},
+		{"a directory for all", 0o755, 0o757, "every user can write"},
+		{"a directory for all, with the sticky bit", 0o755, 0o757 | os.ModeSticky, "every user can write"},
 		{"a file that cannot be executed", 0o644, 0o755, "cannot be executed"},
 		{"a private one", 0o700, 0o700, ""},
 	}
@@ -97,7 +97,7 @@ func TestFindBwrapRefusesWhatOthersCanWrite(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	})
-	t.Run("a group that is nobody's own", func(t *testing.T) {
+	t.Run("a shared group", func(t *testing.T) {
 		needRoot(t)
 		file := scriptFile(t, filepath.Join(openDir(t), "bwrap"), "exit 0")
 		if err := errors.Join(os.Chown(file, 0, 50), os.Chmod(file, 0o775)); err != nil {
@@ -109,14 +109,14 @@ func TestFindBwrapRefusesWhatOthersCanWrite(t *testing.T) {
 	})
 }
 
-func TestProbeKnowsTheInstalledBubblewrap(t *testing.T) {
-	path, err := findBwrap(nil, nil)
+func TestProbeReadsTheInstalledBubblewrap(t *testing.T) {
+	path, err := Find(nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := probe(t.Context(), path, "")
-	if err != nil || f.usable(path) != nil || !f.disableUserns {
-		t.Errorf("got %+v, %v, %v", f, err, f.usable(path))
+	f, err := Probe(t.Context(), path, "")
+	if err != nil || f.Usable(path) != nil || !f.DisableUserns {
+		t.Errorf("got %+v, %v, %v", f, err, f.Usable(path))
 	}
 	if v := bwrapVersion(t.Context(), path); !strings.HasPrefix(v, "0.") && !strings.HasPrefix(v, "1.") {
 		t.Errorf("version %q", v)
@@ -131,22 +131,22 @@ func TestProbeAsksOnceForTheSameFile(t *testing.T) {
 		b, _ := os.ReadFile(log)
 		return len(b) / 2
 	}
-	first, err := probe(t.Context(), path, cache)
-	if err != nil || !first.disableUserns || first.bindFD || asked() != 1 {
+	first, err := Probe(t.Context(), path, cache)
+	if err != nil || !first.DisableUserns || first.BindFD || asked() != 1 {
 		t.Fatalf("got %+v, %v, asked %d times", first, err, asked())
 	}
-	again, err := probe(t.Context(), path, cache)
+	again, err := Probe(t.Context(), path, cache)
 	if err != nil || !reflect.DeepEqual(first, again) || asked() != 1 {
 		t.Errorf("got %+v, %v, asked %d times", again, err, asked())
 	}
-	if err := first.usable(path); !errors.Is(err, sandbox.ErrUnavailable) || !strings.Contains(err.Error(), "--size") || strings.Contains(err.Error(), "--bind,") {
+	if err := first.Usable(path); !errors.Is(err, sandbox.ErrUnavailable) || !strings.Contains(err.Error(), "--size") || strings.Contains(err.Error(), "--bind,") {
 		t.Errorf("got %v", err)
 	}
 	t.Run("a forged cache does not count", func(t *testing.T) {
 		if err := os.Chmod(filepath.Join(cache, probeFile), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := probe(t.Context(), path, cache); err != nil || asked() != 2 {
+		if _, err := Probe(t.Context(), path, cache); err != nil || asked() != 2 {
 			t.Errorf("%v, asked %d times", err, asked())
 		}
 	})
@@ -174,8 +174,8 @@ func TestProbeAsksOnceForTheSameFile(t *testing.T) {
 	})
 	t.Run("another file is asked", func(t *testing.T) {
 		scriptFile(t, path, "echo x >>"+log+"\necho '    --bind-fd FD'\necho '    --ro-bind-fd FD'")
-		f, err := probe(t.Context(), path, cache)
-		if err != nil || !f.bindFD || f.disableUserns || asked() != 3 {
+		f, err := Probe(t.Context(), path, cache)
+		if err != nil || !f.BindFD || f.DisableUserns || asked() != 3 {
 			t.Errorf("got %+v, %v, asked %d times", f, err, asked())
 		}
 	})
@@ -196,7 +196,7 @@ func TestProbeFailsWithAReason(t *testing.T) {
 		"a program that dies": scriptFile(t, filepath.Join(t.TempDir(), "bwrap"), "exit 3"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := probe(t.Context(), path, t.TempDir()); !errors.Is(err, sandbox.ErrUnavailable) || !strings.Contains(err.Error(), path) {
+			if _, err := Probe(t.Context(), path, t.TempDir()); !errors.Is(err, sandbox.ErrUnavailable) || !strings.Contains(err.Error(), path) {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -208,14 +208,14 @@ func TestProbeSeesSetUserID(t *testing.T) {
 	if err := os.Chmod(path, 0o755|os.ModeSetuid); err != nil {
 		t.Fatal(err)
 	}
-	f, err := probe(t.Context(), path, "")
-	if err != nil || !f.setuid || !strings.Contains(sandbox.HintOf(f.usable(path)), "chmod u-s") {
+	f, err := Probe(t.Context(), path, "")
+	if err != nil || !f.setuid || !strings.Contains(sandbox.HintOf(f.Usable(path)), "chmod u-s") {
 		t.Errorf("got %+v, %v", f, err)
 	}
 }
 
 func TestReadStatusAndMounts(t *testing.T) {
-	var f hostFacts
+	var f facts
 	f.readStatus("Name:\tx\nCapEff:\t00000000a80425fb\nNoNewPrivs:\t1\nSeccomp:\t2\n")
 	if f.seccomp != 2 || f.caps != 0xa80425fb {
 		t.Errorf("got %+v", f)

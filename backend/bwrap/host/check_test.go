@@ -1,6 +1,6 @@
 //go:build linux
 
-package bwrap
+package host
 
 import (
 	"errors"
@@ -16,10 +16,10 @@ import (
 )
 
 // goodFacts are those of a plain user on a current Debian.
-func goodFacts() hostFacts {
-	return hostFacts{
+func goodFacts() facts {
+	return facts{
 		uid: 1000, release: "6.12.0-amd64", bwrap: "/usr/bin/bwrap", version: "0.11.0",
-		features: features{disableUserns: true, bindFD: true},
+		features: Features{DisableUserns: true, BindFD: true},
 		tries: map[string]string{
 			tryBase: "", tryProc: "", tryNet: "", tryDisableUserns: "", tryBindFD: "", trySeccomp: "",
 		},
@@ -29,94 +29,94 @@ func goodFacts() hostFacts {
 }
 
 // baseFails is what bubblewrap says when the namespaces fail; nothing else is tried then.
-func baseFails(f *hostFacts, message string) { f.tries = map[string]string{tryBase: message} }
+func baseFails(f *facts, message string) { f.tries = map[string]string{tryBase: message} }
 
 func TestDiagnoseNamesTheLayer(t *testing.T) {
 	clone := &os.PathError{Op: "fork/exec", Path: "/proc/self/no such program", Err: unix.EPERM}
 	tests := []struct {
 		name   string
-		change func(*hostFacts)
+		change func(*facts)
 		rule   string
 		detail string
 		fix    string
 	}{
-		{"AppArmor of Ubuntu 24.04", func(f *hostFacts) {
+		{"AppArmor of Ubuntu 24.04", func(f *facts) {
 			f.appArmor = 1
 			baseFails(f, "bwrap: setting up uid map: Permission denied")
 		}, "user namespaces", "AppArmor", "apparmor_restrict_unprivileged_userns=0"},
-		{"AppArmor that takes rights only over the network", func(f *hostFacts) {
+		{"AppArmor that takes rights only over the network", func(f *facts) {
 			f.appArmor = 1
 			f.tries[tryNet] = "bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted"
 		}, "network none", "AppArmor", "apparmor_restrict_unprivileged_userns=0"},
-		{"the sysctl of old Debian", func(f *hostFacts) {
+		{"the sysctl of old Debian", func(f *facts) {
 			f.cloneSysctl, f.userns = 0, clone
 			baseFails(f, "bwrap: No permissions to create new namespace")
 		}, "user namespaces", "kernel.unprivileged_userns_clone is 0", "unprivileged_userns_clone=1"},
-		{"no user namespaces left", func(f *hostFacts) {
+		{"no user namespaces left", func(f *facts) {
 			f.maxUserns, f.userns = 0, &os.PathError{Op: "fork/exec", Err: unix.ENOSPC}
 			baseFails(f, "bwrap: Creating new namespace failed: No space left on device")
 		}, "user namespaces", "user.max_user_namespaces is 0", "user.max_user_namespaces=15000"},
-		{"an outer sandbox without nested ones", func(f *hostFacts) {
+		{"an outer sandbox without nested ones", func(f *facts) {
 			f.userns = &os.PathError{Op: "fork/exec", Err: unix.ENOSPC}
 			baseFails(f, "bwrap: Creating new namespace failed")
 		}, "user namespaces", "used up", "outer sandbox"},
-		{"Docker's default seccomp filter", func(f *hostFacts) {
+		{"Docker's default seccomp filter", func(f *facts) {
 			f.uid, f.seccomp, f.userns, f.caps = 0, 2, clone, 0xa80425fb
 			baseFails(f, "bwrap: No permissions to create new namespace")
 		}, "user namespaces", "seccomp filter of an outer container", "seccomp=unconfined"},
-		{"a seccomp filter against mounts only", func(f *hostFacts) {
+		{"a seccomp filter against mounts only", func(f *facts) {
 			f.seccomp = 2
 			baseFails(f, "bwrap: Failed to make / slave: Operation not permitted")
 		}, "user namespaces", "Failed to make / slave", "seccomp=unconfined"},
-		{"root without CAP_SETFCAP", func(f *hostFacts) {
+		{"root without CAP_SETFCAP", func(f *facts) {
 			f.uid, f.caps = 0, 0x25fb
 			baseFails(f, "bwrap: setting up uid map: Operation not permitted")
 		}, "user namespaces", "CAP_SETFCAP", "--cap-add SETFCAP"},
-		{"a chroot", func(f *hostFacts) {
+		{"a chroot", func(f *facts) {
 			f.chrooted, f.userns = true, clone
 			baseFails(f, "bwrap: No permissions to create new namespace")
 		}, "user namespaces", "chroot", "pivot_root"},
-		{"a kernel without user namespaces", func(f *hostFacts) {
+		{"a kernel without user namespaces", func(f *facts) {
 			f.userns, f.maxUserns = &os.PathError{Op: "fork/exec", Err: unix.EINVAL}, -1
 			baseFails(f, "bwrap: Creating new namespace failed")
 		}, "user namespaces", "built without", "CONFIG_USER_NS"},
-		{"WSL 1", func(f *hostFacts) {
+		{"WSL 1", func(f *facts) {
 			f.release, f.userns, f.maxUserns = "4.4.0-19041-Microsoft", &os.PathError{Op: "fork/exec", Err: unix.EINVAL}, -1
 			baseFails(f, "bwrap: Creating new namespace failed")
 		}, "user namespaces", "WSL 1", "wsl --set-version"},
-		{"something else", func(f *hostFacts) {
+		{"something else", func(f *facts) {
 			baseFails(f, "bwrap: Can't mkdir newroot: Read-only file system")
 		}, "user namespaces", "Can't mkdir newroot", "user_namespaces(7)"},
-		{"no bubblewrap, and no namespaces either", func(f *hostFacts) {
+		{"no bubblewrap, and no namespaces either", func(f *facts) {
 			f.bwrapErr, f.tries, f.userns, f.cloneSysctl = sandbox.Errorf(sandbox.Unavailable, "bubblewrap (bwrap) is not installed"), nil, clone, 0
 		}, "user namespaces", "clone(CLONE_NEWUSER): operation not permitted", "unprivileged_userns_clone=1"},
-		{"masked /proc", func(f *hostFacts) {
+		{"masked /proc", func(f *facts) {
 			f.tries[tryProc] = "bwrap: Can't mount proc on /newroot/proc: Operation not permitted"
 			f.masked = []string{"/proc/asound", "/proc/kcore", "/proc/keys", "/proc/sys"}
 		}, "private /proc", "masks parts of /proc (/proc/asound, /proc/kcore, /proc/keys)", "systempaths=unconfined"},
-		{"a filter against mounting proc", func(f *hostFacts) {
+		{"a filter against mounting proc", func(f *facts) {
 			f.tries[tryProc], f.seccomp = "bwrap: Can't mount proc", 2
 		}, "private /proc", "seccomp filter of an outer container", "seccomp=unconfined"},
-		{"no bubblewrap", func(f *hostFacts) {
+		{"no bubblewrap", func(f *facts) {
 			f.bwrapErr, f.tries = sandbox.Errorf(sandbox.Unavailable, "bubblewrap (bwrap) is not installed").WithHint(installFix), nil
 		}, "bubblewrap", "not installed", "apt install bubblewrap"},
-		{"bubblewrap 0.4", func(f *hostFacts) {
+		{"bubblewrap 0.4", func(f *facts) {
 			f.version, f.features = "0.4.0", featuresOf([]string{"--bind", "--dev", "--proc"})
 		}, "bubblewrap", "too old: it lacks --block-fd", "0.8.0 or newer"},
-		{"set-user-ID bubblewrap", func(f *hostFacts) { f.features.setuid = true }, "bubblewrap", "set-user-ID", "chmod u-s /usr/bin/bwrap"},
-		{"seccomp that bubblewrap cannot install", func(f *hostFacts) {
+		{"set-user-ID bubblewrap", func(f *facts) { f.features.setuid = true }, "bubblewrap", "set-user-ID", "chmod u-s /usr/bin/bwrap"},
+		{"seccomp that bubblewrap cannot install", func(f *facts) {
 			f.tries[trySeccomp] = "bwrap: prctl(PR_SET_SECCOMP): Invalid argument"
 		}, "system call filter", "PR_SET_SECCOMP", "outer container"},
-		{"no user notification", func(f *hostFacts) {
+		{"no user notification", func(f *facts) {
 			f.notify = sandbox.Errorf(sandbox.Unavailable, "this kernel has none").WithHint("Linux 5.6")
 		}, "guard of missing names", "this kernel has none", "Linux 5.6"},
-		{"another listener", func(f *hostFacts) { f.listen = unix.EBUSY }, "guard of missing names", "outer sandbox listens", "outside"},
-		{"a filter against filters", func(f *hostFacts) { f.listen = unix.EPERM }, "guard of missing names", "cannot be installed", "seccomp(2)"},
-		{"no pidfd_getfd", func(f *hostFacts) { f.getfd, f.release = unix.ENOSYS, "5.4.0" }, "guard of sockets", "5.4.0", "Linux 5.6"},
-		{"pidfd_getfd refused", func(f *hostFacts) { f.getfd = unix.EPERM }, "guard of sockets", "refused", "pidfd_getfd(2)"},
-		{"yama that trusts administrators only", func(f *hostFacts) { f.yama = 2 }, "guard of sockets", "ptrace_scope is 2", "ptrace_scope=1"},
-		{"yama that trusts nobody", func(f *hostFacts) { f.yama, f.caps = 3, 1<<41-1 }, "guard of sockets", "ptrace_scope is 3", "reboot"},
-		{"a memory limit without cgroups", func(f *hostFacts) { f.controllers["memory"] = "no memory cgroup here can be written" }, "limits.memory", "no memory cgroup", "systemd-run"},
+		{"another listener", func(f *facts) { f.listen = unix.EBUSY }, "guard of missing names", "outer sandbox already listens", "outside"},
+		{"a filter against filters", func(f *facts) { f.listen = unix.EPERM }, "guard of missing names", "cannot be installed", "seccomp(2)"},
+		{"no pidfd_getfd", func(f *facts) { f.getfd, f.release = unix.ENOSYS, "5.4.0" }, "guard of sockets", "5.4.0", "Linux 5.6"},
+		{"pidfd_getfd refused", func(f *facts) { f.getfd = unix.EPERM }, "guard of sockets", "refused", "pidfd_getfd(2)"},
+		{"yama that trusts administrators only", func(f *facts) { f.yama = 2 }, "guard of sockets", "ptrace_scope is 2", "ptrace_scope=1"},
+		{"yama that trusts nobody", func(f *facts) { f.yama, f.caps = 3, 1<<41-1 }, "guard of sockets", "ptrace_scope is 3", "reboot"},
+		{"a memory limit without cgroups", func(f *facts) { f.controllers["memory"] = "no memory cgroup here can be written" }, "limits.memory", "no memory cgroup", "systemd-run"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -151,16 +151,16 @@ func findingOf(t *testing.T, r sandbox.Report, rule string) sandbox.Finding {
 func TestDiagnoseAcceptsWhatWorks(t *testing.T) {
 	tests := []struct {
 		name   string
-		change func(*hostFacts)
+		change func(*facts)
 	}{
-		{"Debian", func(*hostFacts) {}},
-		{"root in a container without seccomp", func(f *hostFacts) { f.uid, f.caps = 0, 1<<41-1 }},
-		{"AppArmor with a profile for bubblewrap", func(f *hostFacts) { f.appArmor = 1 }},
-		{"an outer filter that allows enough", func(f *hostFacts) { f.seccomp = 2 }},
-		{"WSL 2", func(f *hostFacts) { f.release = "5.15.153.1-microsoft-standard-WSL2" }},
-		{"yama 2 as root", func(f *hostFacts) { f.yama, f.uid, f.caps = 2, 0, 1<<41-1 }},
-		{"masks that do not hinder", func(f *hostFacts) { f.masked = []string{"/proc/kcore"} }},
-		{"a bubblewrap without --bind-fd", func(f *hostFacts) { f.features.bindFD = false; delete(f.tries, tryBindFD) }},
+		{"Debian", func(*facts) {}},
+		{"root in a container without seccomp", func(f *facts) { f.uid, f.caps = 0, 1<<41-1 }},
+		{"AppArmor with a profile for bubblewrap", func(f *facts) { f.appArmor = 1 }},
+		{"an outer filter that allows enough", func(f *facts) { f.seccomp = 2 }},
+		{"WSL 2", func(f *facts) { f.release = "5.15.153.1-microsoft-standard-WSL2" }},
+		{"yama 2 as root", func(f *facts) { f.yama, f.uid, f.caps = 2, 0, 1<<41-1 }},
+		{"masks that do not hinder", func(f *facts) { f.masked = []string{"/proc/kcore"} }},
+		{"a bubblewrap without --bind-fd", func(f *facts) { f.features.BindFD = false; delete(f.tries, tryBindFD) }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -180,7 +180,7 @@ func TestDiagnoseAcceptsWhatWorks(t *testing.T) {
 }
 
 func TestThisHostCanDoAll(t *testing.T) {
-	r, err := check(t.Context(), "")
+	r, err := Check(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 //go:build linux
 
-package bwrap
+package host
 
 import (
 	"context"
@@ -15,19 +15,18 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// check tries what this host allows, with the bubblewrap at bwrapPath or, when that is
-// empty, the one that findBwrap finds. What is impossible is a finding, not an error.
-func check(ctx context.Context, bwrapPath string) (sandbox.Report, error) {
-	facts := collectFacts(ctx, bwrapPath)
+// Check reports what this host can enforce, with the bubblewrap at bwrapPath or, if that is empty, the one that [Find]
+// returns. What the host cannot do is a finding, not an error. It takes some tens of milliseconds.
+func Check(ctx context.Context, bwrapPath string) (sandbox.Report, error) {
+	f := collectFacts(ctx, bwrapPath)
 	if err := ctx.Err(); err != nil {
 		return sandbox.Report{}, err
 	}
-	return diagnose(facts), nil
+	return diagnose(f), nil
 }
 
-// diagnose names, for each thing the driver needs, what holds it or the layer
-// that forbids it. It depends on nothing but f.
-func diagnose(f hostFacts) sandbox.Report {
+// diagnose names for each thing that the driver needs what enforces it, or the layer that forbids it. It depends only on f.
+func diagnose(f facts) sandbox.Report {
 	r := sandbox.Report{Backend: "bwrap", Version: f.version}
 	add := func(rule string, needed bool, v verdict) {
 		r.Findings = append(r.Findings, sandbox.Finding{
@@ -53,12 +52,12 @@ func diagnose(f hostFacts) sandbox.Report {
 	}
 	add("limits.tmp", false, enforced("the size of a tmpfs"))
 	add("limits.file", false, enforced("RLIMIT_FSIZE"))
-	add("limits.wall", false, verdict{sandbox.Emulated, "our own clock kills the sandbox", ""})
-	add("limits.output", false, verdict{sandbox.Emulated, "what is over the limit is read and dropped", ""})
+	add("limits.wall", false, verdict{sandbox.Emulated, "agent-sandbox kills the sandbox when its time is over", ""})
+	add("limits.output", false, verdict{sandbox.Emulated, "output over the limit is read and dropped", ""})
 	return r
 }
 
-// verdict is a finding without its name.
+// verdict is a finding without its rule.
 type verdict struct {
 	state       sandbox.State
 	detail, fix string
@@ -67,10 +66,10 @@ type verdict struct {
 func enforced(detail string) verdict        { return verdict{sandbox.Enforced, detail, ""} }
 func impossible(detail, fix string) verdict { return verdict{sandbox.Impossible, detail, fix} }
 
-func (f hostFacts) judgeBwrap() verdict {
+func (f facts) judgeBwrap() verdict {
 	err := f.bwrapErr
 	if err == nil {
-		err = f.features.usable(f.bwrap)
+		err = f.features.Usable(f.bwrap)
 	}
 	if err != nil {
 		return impossible(err.Error(), sandbox.HintOf(err))
@@ -78,7 +77,7 @@ func (f hostFacts) judgeBwrap() verdict {
 	return enforced(f.bwrap)
 }
 
-// capSetfcap and capSysAdmin are bits of capabilities(7).
+// Bits of capabilities(7).
 const (
 	capSysPtrace = 1 << 19
 	capSysAdmin  = 1 << 21
@@ -90,13 +89,13 @@ const (
 	appArmorFix = "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, or load an AppArmor profile that grants userns to bwrap"
 )
 
-// judgeUserns finds the layer that forbids user namespaces or what bubblewrap
-// does in them. Several may; the first one to get out of the way is named.
-func (f hostFacts) judgeUserns() verdict {
+// judgeUserns finds the layer that forbids user namespaces, or what bubblewrap does in them. Of several it names the one
+// to remove first.
+func (f facts) judgeUserns() verdict {
 	message := f.tries[tryBase]
 	if f.userns == nil && message == "" {
 		if _, tried := f.tries[tryBase]; !tried {
-			return enforced("the kernel makes them; bubblewrap was not tried")
+			return enforced("the kernel creates them; bubblewrap was not tried")
 		}
 		return enforced("user, mount, PID, IPC and UTS namespaces")
 	}
@@ -118,7 +117,7 @@ func (f hostFacts) judgeUserns() verdict {
 	case f.appArmor == 1 && !privileged:
 		return impossible("AppArmor restricts unprivileged user namespaces: "+message, appArmorFix)
 	case f.chrooted:
-		return impossible("we run in a chroot, where the kernel makes no user namespaces: "+message, "enter the tree with a mount namespace (unshare --mount, pivot_root) in place of chroot")
+		return impossible("this process is in a chroot, where the kernel creates no user namespaces: "+message, "enter the tree with a mount namespace (unshare --mount, pivot_root) in place of chroot")
 	case f.userns == nil && f.uid == 0 && f.caps&capSetfcap == 0 && strings.Contains(message, "uid map"):
 		return impossible("root lacks CAP_SETFCAP, which mapping root needs: "+message, "docker run --cap-add SETFCAP, or run as a plain user")
 	case f.seccomp == 2:
@@ -127,7 +126,7 @@ func (f hostFacts) judgeUserns() verdict {
 	return impossible(message, "see user_namespaces(7); an outer container or a security module refuses")
 }
 
-// rootCause is the innermost error's text: the path around it is one of ours.
+// rootCause returns the innermost error's text, without the path of the missing program.
 func rootCause(err error) string {
 	for {
 		inner := errors.Unwrap(err)
@@ -138,12 +137,12 @@ func rootCause(err error) string {
 	}
 }
 
-// isWSL1 knows WSL 1 by its kernel's name; WSL 2 has "microsoft-standard".
+// isWSL1 reports whether release is the kernel of WSL 1; that of WSL 2 has "microsoft-standard".
 func isWSL1(release string) bool {
 	return strings.Contains(release, "Microsoft")
 }
 
-func (f hostFacts) judgeProc(message string) verdict {
+func (f facts) judgeProc(message string) verdict {
 	switch {
 	case message == "":
 		return enforced("a /proc of the sandbox's own processes")
@@ -164,32 +163,32 @@ func judgeTry(message, detail, fix string) verdict {
 	return impossible(message, fix)
 }
 
-func (f hostFacts) judgeGuard() verdict {
+func (f facts) judgeGuard() verdict {
 	switch {
 	case f.notify != nil:
 		return impossible(f.notify.Error(), sandbox.HintOf(f.notify))
 	case errors.Is(f.listen, unix.EBUSY):
-		return impossible("an outer sandbox listens to our system calls already, and the kernel has room for one listener", "start outside of that sandbox")
+		return impossible("an outer sandbox already listens to the system calls of this process, and the kernel allows one listener", "start outside of that sandbox")
 	case f.listen != nil:
 		return impossible("a seccomp listener cannot be installed: "+f.listen.Error(), "let the outer container allow seccomp(2) and prctl(2)")
 	}
-	return verdict{sandbox.Emulated, "seccomp user notification, answered by us; what races past is found and removed", ""}
+	return verdict{sandbox.Emulated, "seccomp user notification, answered by agent-sandbox; a file that a race creates is found and removed", ""}
 }
 
-func (f hostFacts) judgeSockets() verdict {
+func (f facts) judgeSockets() verdict {
 	switch {
 	case errors.Is(f.getfd, unix.ENOSYS):
 		return impossible("the kernel has no pidfd_getfd(2): "+f.release, "Linux 5.6 or newer")
 	case f.getfd != nil:
 		return impossible("pidfd_getfd(2) is refused: "+f.getfd.Error(), "let the outer container allow pidfd_getfd(2)")
 	case f.yama == 3 || f.yama == 2 && f.caps&capSysPtrace == 0:
-		return impossible(fmt.Sprintf("sysctl kernel.yama.ptrace_scope is %d, so we cannot reach into our own sandbox", f.yama),
+		return impossible(fmt.Sprintf("sysctl kernel.yama.ptrace_scope is %d, which forbids access to the sandbox's own processes", f.yama),
 			"sudo sysctl -w kernel.yama.ptrace_scope=1 (3 can only be left by a reboot)")
 	}
-	return enforced("we connect on the command's behalf")
+	return enforced("agent-sandbox connects on the command's behalf")
 }
 
-func (f hostFacts) judgeNet() verdict {
+func (f facts) judgeNet() verdict {
 	message, tried := f.tries[tryNet]
 	switch {
 	case !tried:
@@ -202,14 +201,14 @@ func (f hostFacts) judgeNet() verdict {
 	return impossible(message, "let the outer container make network namespaces")
 }
 
-func (f hostFacts) judgeNested() verdict {
+func (f facts) judgeNested() verdict {
 	if message, tried := f.tries[tryDisableUserns]; tried && message == "" {
 		return enforced("--disable-userns and seccomp")
 	}
 	return enforced("seccomp")
 }
 
-func (f hostFacts) judgeBindFD() verdict {
+func (f facts) judgeBindFD() verdict {
 	message, tried := f.tries[tryBindFD]
 	switch {
 	case tried && message == "":
@@ -220,14 +219,14 @@ func (f hostFacts) judgeBindFD() verdict {
 	return verdict{sandbox.Emulated, "mounted by name", "a bubblewrap with --bind-fd"}
 }
 
-func (f hostFacts) judgeTerminal() verdict {
+func (f facts) judgeTerminal() verdict {
 	if f.tiocsti == 0 {
 		return enforced("seccomp and sysctl dev.tty.legacy_tiocsti=0")
 	}
 	return enforced("seccomp refuses TIOCSTI and TIOCLINUX")
 }
 
-func (f hostFacts) judgeLimit(c string) verdict {
+func (f facts) judgeLimit(c string) verdict {
 	if why, known := f.controllers[c]; !known || why != "" {
 		return impossible(why, limits.DelegateFix)
 	}

@@ -1,6 +1,6 @@
 //go:build linux
 
-package bwrap
+package host
 
 import (
 	"bytes"
@@ -21,33 +21,33 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/seccomp"
 )
 
-// hostFacts is what was found out about a host. diagnose draws the conclusions.
-type hostFacts struct {
+// facts are what was measured on a host. diagnose draws the conclusions.
+type facts struct {
 	uid     int
 	release string // of the kernel
 
 	bwrap    string // path; empty: none
-	bwrapErr error  // why there is none, or why it is of no use
+	bwrapErr error  // why there is none, or why it cannot be used
 	version  string
-	features features
+	features Features
 	tries    map[string]string // by part (tryProc, ...): "" if it works, else bubblewrap's message; absent: not tried
 
 	userns      error    // of clone(CLONE_NEWUSER)
-	cloneSysctl int      // kernel.unprivileged_userns_clone; -1: no such file
+	cloneSysctl int      // kernel.unprivileged_userns_clone; -1, like all sysctls: no such file
 	maxUserns   int      // user.max_user_namespaces
 	appArmor    int      // kernel.apparmor_restrict_unprivileged_userns
 	yama        int      // kernel.yama.ptrace_scope
 	tiocsti     int      // dev.tty.legacy_tiocsti
-	seccomp     int      // mode we run under: 2 is a filter
+	seccomp     int      // mode of this process: 2 is a filter
 	caps        uint64   // effective capabilities
 	masked      []string // mounts below /proc
 	chrooted    bool
 
-	notify      error             // whether the kernel knows user notification
-	listen      error             // whether a listener can be installed
+	notify      error             // of user notification in this kernel
+	listen      error             // of installing a listener
 	getfd       error             // of pidfd_getfd(2)
-	controllers map[string]string // limit → "" it can hold, or why not
-	cgroups     []string          // limits that a cgroup holds
+	controllers map[string]string // see limits.Probe
+	cgroups     []string          // see limits.Probe
 }
 
 // The parts of the isolation that are tried with bubblewrap.
@@ -60,9 +60,9 @@ const (
 	trySeccomp       = "seccomp"
 )
 
-// collectFacts looks at this host. bwrapPath may be empty: it is looked for then.
-func collectFacts(ctx context.Context, bwrapPath string) hostFacts {
-	f := hostFacts{
+// collectFacts measures this host. With an empty bwrapPath it calls Find.
+func collectFacts(ctx context.Context, bwrapPath string) facts {
+	f := facts{
 		uid: os.Geteuid(), release: limits.KernelRelease(),
 		cloneSysctl: sysctl("kernel/unprivileged_userns_clone"), maxUserns: sysctl("user/max_user_namespaces"),
 		appArmor: sysctl("kernel/apparmor_restrict_unprivileged_userns"),
@@ -75,12 +75,12 @@ func collectFacts(ctx context.Context, bwrapPath string) hostFacts {
 	f.readMounts(string(mounts))
 	f.controllers, f.cgroups = limits.Probe()
 	if f.bwrap, f.bwrapErr = bwrapPath, nil; bwrapPath == "" {
-		f.bwrap, f.bwrapErr = findBwrap(nil, nil)
+		f.bwrap, f.bwrapErr = Find(nil, nil)
 	}
 	if f.bwrapErr != nil {
 		return f
 	}
-	if f.features, f.bwrapErr = probe(ctx, f.bwrap, ""); f.bwrapErr != nil {
+	if f.features, f.bwrapErr = Probe(ctx, f.bwrap, ""); f.bwrapErr != nil {
 		return f
 	}
 	f.version = bwrapVersion(ctx, f.bwrap)
@@ -88,7 +88,7 @@ func collectFacts(ctx context.Context, bwrapPath string) hostFacts {
 	return f
 }
 
-// sysctl reads a number below /proc/sys; -1 when there is none.
+// sysctl returns a number below /proc/sys; -1 if there is none.
 func sysctl(name string) int {
 	b, err := os.ReadFile("/proc/sys/" + name)
 	if err != nil {
@@ -101,7 +101,7 @@ func sysctl(name string) int {
 	return n
 }
 
-func (f *hostFacts) readStatus(status string) {
+func (f *facts) readStatus(status string) {
 	for line := range strings.Lines(status) {
 		key, value, _ := strings.Cut(line, ":")
 		switch value = strings.TrimSpace(value); key {
@@ -113,24 +113,23 @@ func (f *hostFacts) readStatus(status string) {
 	}
 }
 
-// readMounts finds what lies over /proc, and whether we are in a chroot, whose
-// root is no mount.
-func (f *hostFacts) readMounts(text string) {
+// readMounts finds the mounts over parts of /proc, and whether this process is in a chroot, whose root is not a mount.
+func (f *facts) readMounts(text string) {
 	f.chrooted = text != ""
 	for _, m := range mountinfo.Parse(text) {
 		point := m.Point
 		if point == "/" {
 			f.chrooted = false
 		}
-		// binfmt_misc is an ordinary mount of the host's and hides nothing.
+		// Binfmt_misc is an ordinary mount of the host and hides nothing.
 		if strings.HasPrefix(point, "/proc/") && point != "/proc/sys/fs/binfmt_misc" {
 			f.masked = append(f.masked, point)
 		}
 	}
 }
 
-// tryUserns makes a user namespace for a program that does not exist: the clone
-// happens first, so a missing program means that it worked.
+// tryUserns creates a user namespace for a program that does not exist: the clone comes first, so the error about the
+// missing program means success.
 func tryUserns(ctx context.Context) error {
 	cmd := exec.CommandContext(ctx, "/proc/self/no such program")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER}
@@ -141,14 +140,14 @@ func tryUserns(ctx context.Context) error {
 	return err
 }
 
-// tryListen installs a listener that is never asked, on a thread that ends with it.
+// tryListen installs a listener for no system call, on a thread that ends with it.
 func tryListen() error {
 	result := make(chan error, 1)
 	var onThread func()
 	onThread = func() {
 		runtime.LockOSThread()
 		if unix.Gettid() == os.Getpid() {
-			// The main thread never ends; hold it so that another one is taken.
+			// The main thread never ends; occupy it so that another one runs the function.
 			defer runtime.UnlockOSThread()
 			done := make(chan struct{})
 			go func() { defer close(done); onThread() }()
@@ -166,7 +165,7 @@ func tryListen() error {
 	return <-result
 }
 
-// tryGetfd takes a descriptor of our own.
+// tryGetfd duplicates a descriptor of this process with pidfd_getfd(2).
 func tryGetfd() error {
 	self, err := unix.PidfdOpen(os.Getpid(), 0)
 	if err != nil {
@@ -181,12 +180,12 @@ func tryGetfd() error {
 }
 
 // tryParts tries all parts at once, and one by one if that fails.
-func (f *hostFacts) tryParts(ctx context.Context) {
+func (f *facts) tryParts(ctx context.Context) {
 	parts := []string{tryProc, tryNet, trySeccomp}
-	if f.features.disableUserns {
+	if f.features.DisableUserns {
 		parts = append(parts, tryDisableUserns)
 	}
-	if f.features.bindFD {
+	if f.features.BindFD {
 		parts = append(parts, tryBindFD)
 	}
 	f.tries = map[string]string{tryBase: ""}
@@ -197,7 +196,7 @@ func (f *hostFacts) tryParts(ctx context.Context) {
 		return
 	}
 	if f.tries[tryBase] = f.tryOnce(ctx); f.tries[tryBase] != "" {
-		return // the others would only say the same
+		return // the others would fail with the same message
 	}
 	for _, part := range parts {
 		f.tries[part] = f.tryOnce(ctx, part)
@@ -205,7 +204,7 @@ func (f *hostFacts) tryParts(ctx context.Context) {
 }
 
 // tryOnce runs bubblewrap with the base and the given parts. It returns bubblewrap's message, "" if it succeeds.
-func (f *hostFacts) tryOnce(ctx context.Context, parts ...string) string {
+func (f *facts) tryOnce(ctx context.Context, parts ...string) string {
 	args := []string{"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--die-with-parent", "--cap-drop", "ALL", "--ro-bind", "/", "/"}
 	var files []*os.File
 	defer func() {
@@ -222,7 +221,7 @@ func (f *hostFacts) tryOnce(ctx context.Context, parts ...string) string {
 			files = append(files, file)
 		}
 	}
-	// bubblewrap itself is the one program that is surely there.
+	// Of bubblewrap itself it is certain that it exists.
 	cmd := exec.CommandContext(ctx, f.bwrap, append(args, "--", f.bwrap, "--version")...)
 	cmd.Env, cmd.Dir, cmd.ExtraFiles = []string{"LC_ALL=C"}, "/", files
 	var message bytes.Buffer
@@ -258,7 +257,7 @@ func partArgs(part string, fd int) ([]string, *os.File, error) {
 	return []string{"--seccomp", strconv.Itoa(fd)}, file, err
 }
 
-// memoryFile holds data, to be read from its start.
+// memoryFile returns an anonymous file with data, at its start.
 func memoryFile(data []byte) (*os.File, error) {
 	fd, err := unix.MemfdCreate("agent-sandbox", unix.MFD_CLOEXEC)
 	if err != nil {

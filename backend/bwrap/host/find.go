@@ -1,6 +1,6 @@
 //go:build linux
 
-package bwrap
+package host
 
 import (
 	"fmt"
@@ -13,18 +13,17 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// installFix is how bubblewrap is installed.
+// installFix says how to install bubblewrap.
 const installFix = "sudo apt install bubblewrap (dnf, pacman, zypper and apk call it bubblewrap too)"
 
-// trustedDirs are where the system installs programs. They come before PATH, also
-// because AppArmor profiles bless bubblewrap by its usual path.
+// trustedDirs returns the directories in which the system installs programs. They come before PATH, also because AppArmor
+// profiles allow bubblewrap by its usual path.
 func trustedDirs() []string { return []string{"/usr/bin", "/usr/local/bin", "/bin"} }
 
-// findBwrap looks for bubblewrap where the system installs it, then in the
-// absolute directories of path. Never below a directory of forbid (the
-// workspace, the working directory) and never where others can write: a repository
-// or a stranger could plant one. The error has code Unavailable.
-func findBwrap(path, forbid []string) (string, error) {
+// Find returns the path of bubblewrap. It searches the system's directories, then the absolute directories of path. It
+// rejects a program below a directory of forbid (the workspace, the working directory) and one that other users can
+// write: a repository or another user could plant one. The error has code Unavailable.
+func Find(path, forbid []string) (string, error) {
 	var refused []string
 	for _, dir := range slices.Concat(trustedDirs(), path) {
 		if !filepath.IsAbs(dir) {
@@ -42,20 +41,20 @@ func findBwrap(path, forbid []string) (string, error) {
 		refused = append(refused, name+" ("+why+")")
 	}
 	if len(refused) > 0 {
-		return "", sandbox.Errorf(sandbox.Unavailable, "no bubblewrap that can be trusted: %s", strings.Join(refused, ", ")).
+		return "", sandbox.Errorf(sandbox.Unavailable, "no trusted bubblewrap: %s", strings.Join(refused, ", ")).
 			WithHint(installFix)
 	}
 	return "", sandbox.Errorf(sandbox.Unavailable, "bubblewrap (bwrap) is not installed").WithHint(installFix)
 }
 
-// untrusted says why the program name, which is the file real, is not run; "" when it is.
+// untrusted returns why the program name, which resolves to real, must not run; "" if it may.
 func untrusted(name, real string, forbid []string) string {
 	for _, dir := range forbid {
 		resolved, err := filepath.EvalSymlinks(dir)
 		if err != nil {
 			resolved = filepath.Clean(dir)
 		}
-		// By either way in: a link of the repository's, or a link into it.
+		// Both a link in the repository and a link into it.
 		if below(name, filepath.Clean(dir)) || below(name, resolved) || below(real, resolved) {
 			return "it is below " + dir
 		}
@@ -77,10 +76,9 @@ func below(p, dir string) bool {
 	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// writableByOthers says who else than root and us can change p. A group that is
-// root's or bears its owner's own number (a user's private group) is nobody else.
-// system says that p belongs to a directory of the system, whose owner is root
-// also where a user namespace cannot say so.
+// writableByOthers returns which users besides root and the own user can change p; "" if none can. Root's group and a
+// group with its owner's number (a user's private group) do not count. system: p belongs to a directory of the system,
+// which root owns even where a user namespace cannot show it.
 func writableByOthers(p string, system bool) string {
 	info, err := os.Stat(p)
 	if err != nil {
@@ -93,20 +91,20 @@ func writableByOthers(p string, system bool) string {
 	case st.Uid != 0 && int(st.Uid) != os.Geteuid() && (!system || !unmapped(st.Uid)):
 		return fmt.Sprintf("%s belongs to user %d", p, st.Uid)
 	case info.Mode()&0o002 != 0:
-		return "everybody can write " + p
+		return "every user can write " + p
 	case info.Mode()&0o020 != 0 && st.Gid != 0 && st.Gid != st.Uid && !system:
 		return fmt.Sprintf("group %d can write %s", st.Gid, p)
 	}
 	return ""
 }
 
-// unmapped reports whether uid stands for owners that our user namespace does not
-// know (user_namespaces(7)), root of the host among them.
+// unmapped reports whether uid is the overflow number of users that this user namespace does not map
+// (user_namespaces(7)), root of the host among them.
 func unmapped(uid uint32) bool {
 	if int(uid) != sysctl("kernel/overflowuid") {
 		return false
 	}
 	b, err := os.ReadFile("/proc/self/uid_map")
-	// The initial namespace maps everything on itself, and there it is an ordinary user.
+	// The initial namespace maps all numbers to themselves, and there it is an ordinary user.
 	return err == nil && !slices.Equal(strings.Fields(string(b)), []string{"0", "0", "4294967295"})
 }

@@ -1,6 +1,6 @@
 //go:build linux
 
-package bwrap
+package host
 
 import (
 	"context"
@@ -23,16 +23,16 @@ import (
 // oldestBwrap is the first version with every option of neededOptions.
 const oldestBwrap = "0.8.0"
 
-// features are what a bubblewrap can do beyond what all supported versions do.
-type features struct {
-	disableUserns bool     // --disable-userns
-	bindFD        bool     // --bind-fd and --ro-bind-fd
-	argv0         bool     // --argv0
+// Features are the properties in which supported versions of bubblewrap differ.
+type Features struct {
+	DisableUserns bool     // --disable-userns
+	BindFD        bool     // --bind-fd and --ro-bind-fd
+	Argv0         bool     // --Argv0
 	setuid        bool     // installed set-user-ID root
-	missing       []string // options that we cannot do without
+	missing       []string // of neededOptions
 }
 
-// neededOptions are those that the driver always passes.
+// neededOptions returns the options that the driver always passes.
 func neededOptions() []string {
 	return []string{
 		"--bind", "--block-fd", "--cap-drop", "--chdir", "--chmod", "--dev", "--die-with-parent", "--dir",
@@ -42,20 +42,19 @@ func neededOptions() []string {
 	}
 }
 
-// probe tells what the bubblewrap at path can do, from its help text. With a
-// cacheDir the answer is kept there for the same file, so that most runs start one process less; it
-// must be out of reach of sandboxes, since a forged answer could switch off
-// --disable-userns. Empty: no cache. The error has code Unavailable.
-func probe(ctx context.Context, path, cacheDir string) (features, error) {
+// Probe returns the features of the bubblewrap at path, from its help text. It caches them in cacheDir for the same file,
+// so that most runs start one process less; empty: no cache. cacheDir must be out of reach of sandboxes, since a forged
+// cache could switch off --disable-userns. The error has code Unavailable.
+func Probe(ctx context.Context, path, cacheDir string) (Features, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return features{}, sandbox.Errorf(sandbox.Unavailable, "bubblewrap: %w", err).WithHint(installFix)
+		return Features{}, sandbox.Errorf(sandbox.Unavailable, "bubblewrap: %w", err).WithHint(installFix)
 	}
 	key := probeKey(path, info)
 	options, ok := cachedOptions(cacheDir, key)
 	if !ok {
 		if options, err = askOptions(ctx, path); err != nil {
-			return features{}, err
+			return Features{}, err
 		}
 		storeOptions(cacheDir, key, options)
 	}
@@ -64,18 +63,8 @@ func probe(ctx context.Context, path, cacheDir string) (features, error) {
 	return f, nil
 }
 
-// features tells what the bubblewrap at path can do, and fails with Unavailable
-// when that is not enough.
-func (d *Driver) features(ctx context.Context, path string) (features, error) {
-	f, err := probe(ctx, path, d.options.DataDir)
-	if err == nil {
-		err = f.usable(path)
-	}
-	return f, err
-}
-
-// usable is the error for a bubblewrap that lacks something, or nil.
-func (f features) usable(path string) error {
+// Usable returns an Unavailable error when the bubblewrap at path lacks something that the driver needs.
+func (f Features) Usable(path string) error {
 	switch {
 	case f.setuid:
 		return sandbox.Errorf(sandbox.Unavailable, "%s is set-user-ID root, so it does not build user namespaces of the caller's", path).
@@ -87,17 +76,17 @@ func (f features) usable(path string) error {
 	return nil
 }
 
-func featuresOf(options []string) features {
+func featuresOf(options []string) Features {
 	has := func(option string) bool { return slices.Contains(options, option) }
-	return features{
-		disableUserns: has("--disable-userns"),
-		bindFD:        has("--bind-fd") && has("--ro-bind-fd"),
-		argv0:         has("--argv0"),
+	return Features{
+		DisableUserns: has("--disable-userns"),
+		BindFD:        has("--bind-fd") && has("--ro-bind-fd"),
+		Argv0:         has("--Argv0"),
 		missing:       slices.DeleteFunc(neededOptions(), has),
 	}
 }
 
-// askOptions lists the options in bubblewrap's help text.
+// askOptions returns the options in bubblewrap's help text.
 func askOptions(ctx context.Context, path string) ([]string, error) {
 	out, err := askBwrap(ctx, path, "--help")
 	if err != nil {
@@ -106,7 +95,7 @@ func askOptions(ctx context.Context, path string) ([]string, error) {
 	return parseOptions(out), nil
 }
 
-// parseOptions takes the first word of each indented line that is an option.
+// parseOptions returns the first word of each indented line if it is an option, sorted.
 func parseOptions(help string) []string {
 	var out []string
 	for line := range strings.Lines(help) {
@@ -118,7 +107,7 @@ func parseOptions(help string) []string {
 	return slices.Compact(out)
 }
 
-// bwrapVersion is such as "0.8.0", or "" when it does not say.
+// bwrapVersion returns bubblewrap's version such as "0.8.0", "" if it cannot be read.
 func bwrapVersion(ctx context.Context, path string) string {
 	out, err := askBwrap(ctx, path, "--version")
 	if err != nil {
@@ -138,7 +127,7 @@ func askBwrap(ctx context.Context, path, option string) (string, error) {
 	return string(out), nil
 }
 
-// probeKey stands for one state of a file: replacing or rewriting it changes it.
+// probeKey identifies one state of a file: replacing or rewriting the file changes the key.
 func probeKey(path string, info os.FileInfo) string {
 	key := fmt.Sprintf("%s %d %s", path, info.Size(), info.ModTime().UTC())
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
@@ -147,8 +136,8 @@ func probeKey(path string, info os.FileInfo) string {
 	return key
 }
 
-// probeFile is the cache: the quoted key, an option on each line, and probeEnd, without which the file is not whole and
-// an option could seem to be missing. It is read at each start, for which package json would be slow.
+// probeFile is the cache: the quoted key, an option on each line, and probeEnd. A file without probeEnd is truncated, and
+// an option could seem to be missing. Every start reads the file, for which package json would be slow.
 const (
 	probeFile = "bwrap-options"
 	probeEnd  = "end"
@@ -157,7 +146,7 @@ const (
 // maxProbe bounds the cache.
 const maxProbe = 1 << 16
 
-// cachedOptions reads the cache. One that others could have written does not count.
+// cachedOptions reads the cache. It ignores a file that another user could have written.
 func cachedOptions(dir, key string) ([]string, bool) {
 	if dir == "" {
 		return nil, false
@@ -185,7 +174,7 @@ func cachedOptions(dir, key string) ([]string, bool) {
 	return lines[1 : len(lines)-1], true
 }
 
-// storeOptions writes the cache in one step. It may fail: then the next run asks again.
+// storeOptions replaces the cache in one step. When it fails, the next run asks bubblewrap again.
 func storeOptions(dir, key string, options []string) {
 	if dir == "" || os.MkdirAll(dir, 0o700) != nil {
 		return
