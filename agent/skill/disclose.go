@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Offered are the skills that a model may activate by itself: all but those that keep that for people.
@@ -92,14 +93,16 @@ func (t *Tree) Activate() (*Activation, error) {
 }
 
 // ourTags are the tags of Activation.Prompt, which a body must not close.
-var ourTags = regexp.MustCompile(`(?i)<(\s*/?\s*skill_(?:content|resources))`)
+var ourTags = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)<(\s*/?\s*skill_(?:content|resources))`)
+})
 
 // Prompt is what a model is told: the body and the list of files between tags that
 // nothing in them can close.
 func (a *Activation) Prompt() string {
 	var b strings.Builder
 	b.WriteString(`<skill_content name="` + html.EscapeString(a.Name) + "\">\n")
-	b.WriteString(ourTags.ReplaceAllString(a.Body, "&lt;$1") + "\n\n")
+	b.WriteString(ourTags().ReplaceAllString(a.Body, "&lt;$1") + "\n\n")
 	if a.Dir != "" {
 		b.WriteString("Skill directory: " + html.EscapeString(a.Dir) + "\n")
 	}

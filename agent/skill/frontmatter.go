@@ -3,6 +3,7 @@ package skill
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -170,12 +171,14 @@ func (r reader) fielded(d *document) *Problem {
 	return &p
 }
 
-var plainLine = regexp.MustCompile(`(?m)^([A-Za-z][A-Za-z0-9_-]*):[ \t]+([^'"|>\[{&*!#%@\x60 \t\n].*)$`)
+var plainLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^([A-Za-z][A-Za-z0-9_-]*):[ \t]+([^'"|>\[{&*!#%@\x60 \t\n].*)$`)
+})
 
 // quoteColons puts the values of one line that hold a colon in quotes.
 func quoteColons(front string) (quoted string, changed bool) {
-	quoted = plainLine.ReplaceAllStringFunc(front, func(line string) string {
-		m := plainLine.FindStringSubmatch(line)
+	quoted = plainLine().ReplaceAllStringFunc(front, func(line string) string {
+		m := plainLine().FindStringSubmatch(line)
 		if !strings.Contains(m[2], ":") {
 			return line
 		}

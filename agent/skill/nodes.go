@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -13,7 +14,9 @@ import (
 // separators end a line for the parser, as they did in YAML 1.1; since 1.2 they are text.
 const separators = "\u0085\u2028\u2029"
 
-var leadingTab = regexp.MustCompile(`(?m)^( +)\t`)
+var leadingTab = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^( +)\t`)
+})
 
 // nodes parses one document of YAML. The root of an empty one is of no kind.
 func nodes(text string) (*yaml.Node, error) {
@@ -31,7 +34,7 @@ func nodes(text string) (*yaml.Node, error) {
 	root, err := decode(text)
 	if err != nil {
 		// The parser refuses a block whose first line begins with a tab behind its indentation.
-		again, failed := decode(leadingTab.ReplaceAllString(text, "${1}"+hide[1]))
+		again, failed := decode(leadingTab().ReplaceAllString(text, "${1}"+hide[1]))
 		if failed != nil {
 			return nil, err
 		}
@@ -64,12 +67,14 @@ func decode(text string) (*yaml.Node, error) {
 	return top.Content[0], nil
 }
 
-var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
+var yamlLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
+})
 
 // yamlError takes the line off the parser's message.
 func yamlError(err error) (line int, text string) {
 	text = err.Error()
-	m := yamlLine.FindStringSubmatch(text)
+	m := yamlLine().FindStringSubmatch(text)
 	line, _ = strconv.Atoi(m[1]) // 0 when there is none
 	return line, text[len(m[0]):]
 }

@@ -250,7 +250,9 @@ func (w *worker) do(ctx context.Context, h protocol.Host, order protocol.Frame, 
 }
 
 // starved are the last words of Go's runtime when memory is out: it says so, or falls over what it got none for.
-var starved = regexp.MustCompile(`^(?:fatal error|runtime|SIGSEGV|fatal|runtime/cgo).*(?:memory|map pages|segmentation|OS thread|pthread_create)`)
+var starved = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:fatal error|runtime|SIGSEGV|fatal|runtime/cgo).*(?:memory|map pages|segmentation|OS thread|pthread_create)`)
+})
 
 // why is the error of a worker that did not end well: by its own last words where it has some.
 func (w *worker) why(ctx context.Context, err error) error {
@@ -262,7 +264,7 @@ func (w *worker) why(ctx context.Context, err error) error {
 		return &protocol.Fault{Kind: protocol.TimeExceeded}
 	case strings.Contains(words, "stack overflow") || strings.Contains(words, "stack exceeds"):
 		return &protocol.Fault{Kind: protocol.NestingExceeded}
-	case starved.MatchString(words):
+	case starved().MatchString(words):
 		return &protocol.Fault{Kind: protocol.MemoryExceeded}
 	}
 	first, _, _ := strings.Cut(words, "\n")

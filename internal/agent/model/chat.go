@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/seed434b0696/agent-sandbox/agent/connector"
 	"github.com/seed434b0696/agent-sandbox/agent/message"
@@ -60,10 +61,12 @@ func takesCompletionTokens(c connector.Connector) bool {
 	return host == "api.openai.com" || strings.HasSuffix(host, ".openai.azure.com") || reasons(c.Model)
 }
 
-var reasoners = regexp.MustCompile(`^(openai/)?(o[1-9]\b|gpt-([5-9]|[1-9]\d)|codex)`)
+var reasoners = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(openai/)?(o[1-9]\b|gpt-([5-9]|[1-9]\d)|codex)`)
+})
 
 // reasons reports whether a model is one of OpenAI's that think before they answer.
-func reasons(model string) bool { return reasoners.MatchString(model) }
+func reasons(model string) bool { return reasoners().MatchString(model) }
 
 func chatMessageOf(s saying) chatMessage {
 	text, plain := s.plain()

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -20,7 +21,9 @@ const (
 	maxID   = 128
 )
 
-var ids = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+var ids = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+})
 
 // NewID makes an id for a chat or a run: 26 digits and letters that nobody can guess; later ones sort after earlier ones.
 func NewID(now time.Time) string {
@@ -32,7 +35,7 @@ func NewID(now time.Time) string {
 
 // CheckID says what is wrong with the id of a chat or a run that was given from outside.
 func CheckID(id string) error {
-	if ids.MatchString(id) {
+	if ids().MatchString(id) {
 		return nil
 	}
 	return sandbox.Errorf(sandbox.Invalid, "id %s: expected at most %d letters, digits, '.', '_' and '-', and a letter or digit first",

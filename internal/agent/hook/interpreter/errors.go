@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/dop251/goja"
 
@@ -113,11 +114,13 @@ func (r *run) stackOf(v goja.Value) (text string) {
 }
 
 // frames are the lines of a stack that are in a file of the assistant.
-var frames = regexp.MustCompile(`at (?:([^\s(]+) \()?` + namespace + `:([^:\n]+):(\d+):(\d+)\(`)
+var frames = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`at (?:([^\s(]+) \()?` + namespace + `:([^:\n]+):(\d+):(\d+)\(`)
+})
 
 // placesIn are the frames of a stack that is a text.
 func placesIn(stack string) (out []protocol.Thrown) {
-	for _, m := range frames.FindAllStringSubmatch(stack, protocol.MaxFrames) {
+	for _, m := range frames().FindAllStringSubmatch(stack, protocol.MaxFrames) {
 		t := protocol.Thrown{Name: m[1], File: m[2]}
 		t.Line, _ = strconv.Atoi(m[3])
 		t.Column, _ = strconv.Atoi(m[4])
