@@ -21,8 +21,26 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
+// controller is held for reading by tests whose Sandboxes need the cluster's controller, and for writing by the test that
+// stops it: there is one for the whole cluster.
+var controller sync.RWMutex
+
+// needController keeps the controller running until the test ends.
+func needController(t *testing.T) {
+	t.Helper()
+	controller.RLock()
+	t.Cleanup(controller.RUnlock)
+}
+
 // newAgentsBed is newBed on a cluster that has Sandboxes and their controller. Its sandboxes are Sandboxes.
 func newAgentsBed(t *testing.T) bed {
+	t.Helper()
+	needController(t)
+	return newControlledBed(t)
+}
+
+// newControlledBed is newAgentsBed of a test that does not need the controller all the time.
+func newControlledBed(t *testing.T) bed {
 	t.Helper()
 	b := newBed(t)
 	crds := []string{"get", "crd", "sandboxes.agents.x-k8s.io", "sandboxclaims.extensions.agents.x-k8s.io"}
@@ -148,8 +166,10 @@ func controllerPID(t *testing.T) int {
 
 func Test_A_Controller_That_Does_Not_Run_Is_Named(t *testing.T) {
 	t.Parallel()
-	b := newAgentsBed(t)
+	b := newControlledBed(t)
 	pid := controllerPID(t)
+	controller.Lock()
+	t.Cleanup(controller.Unlock)
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}

@@ -144,6 +144,7 @@ func Test_A_Pod_Makes_Sandboxes_As_Its_Service_Account(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	image := programImage(t)
+	needController(t) // the program makes a Sandbox where the cluster has them
 	kubectl(t, b.manifests(t, image), "apply", "-f", "-")
 	kubectl(t, "", "label", "namespace", b.namespace, "pod-security.kubernetes.io/enforce=privileged", "--overwrite")
 	ca := filepath.Join(t.TempDir(), "ca.pem")
