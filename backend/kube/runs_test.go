@@ -357,7 +357,11 @@ func guestImage(t *testing.T) string {
 	}
 	sum := sha256.Sum256(data)
 	name := "local/agent-sandbox-guest:" + hex.EncodeToString(sum[:8])
-	load(t, name, "../../build/deploy/guest.Dockerfile", "../../internal/guest/program/bin")
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "sandbox-guest"), data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	load(t, name, "../../build/deploy/guest.Dockerfile", dir)
 	return name
 }
 

@@ -4,4 +4,4 @@
 #   make guest && docker build -t registry.example/agent-sandbox-guest:1 -f build/deploy/guest.Dockerfile bin/guest
 FROM scratch
 COPY sandbox-guest /sandbox-guest
-COPY guest-* /agent-sandbox
+COPY sandbox-guest /agent-sandbox
