@@ -176,7 +176,7 @@ func Test_A_Controller_That_Does_Not_Run_Is_Named(t *testing.T) {
 	goOn := sync.OnceFunc(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
 	defer goOn()
 	begin := time.Now()
-	wants(t, b.refuses(t, sandbox.Spec{}), sandbox.Unavailable, "nobody makes a pod", "controller does not run")
+	wants(t, b.refuses(t, sandbox.Spec{}), sandbox.Unavailable, "no pod for the Sandbox", "controller does not run")
 	if took := time.Since(begin); took > 30*time.Second {
 		t.Errorf("it took %s", took)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/version"
@@ -17,7 +19,7 @@ func (d *Driver) Check(ctx context.Context) (sandbox.Report, error) {
 	c, err := d.connect()
 	var about version.Info
 	if err == nil {
-		about, err = c.version(ctx)
+		about, err = c.ServerVersion(ctx)
 	}
 	if err != nil {
 		report.Findings = []sandbox.Finding{{
@@ -26,19 +28,19 @@ func (d *Driver) Check(ctx context.Context) (sandbox.Report, error) {
 		return report, ctx.Err()
 	}
 	report.Version = about.GitVersion
-	report.Findings = append(report.Findings, sandbox.Finding{Rule: "cluster", State: sandbox.Enforced, Detail: c.config.Host + ", namespace " + c.namespace})
-	rights, err := c.rights(ctx, d.agentRights(ctx, c)...)
+	report.Findings = append(report.Findings, sandbox.Finding{Rule: "cluster", State: sandbox.Enforced, Detail: c.Host() + ", namespace " + c.Namespace})
+	rights, err := findRights(ctx, c, d.agentRights(ctx, c)...)
 	if err != nil {
 		return report, err
 	}
 	report.Findings = append(report.Findings, rights...)
-	report.Findings = append(report.Findings, d.admission(ctx, c), c.podSecurity(ctx), d.runtime(ctx, c))
+	report.Findings = append(report.Findings, d.admission(ctx, c), podSecurity(ctx, c), d.runtime(ctx, c))
 	report.Findings = append(report.Findings, limits()...)
 	return report, ctx.Err()
 }
 
 // admission asks the cluster to take a pod of ours without making it: its quotas, limits and standards are asked, too.
-func (d *Driver) admission(ctx context.Context, c *cluster) sandbox.Finding {
+func (d *Driver) admission(ctx context.Context, c *cluster.Cluster) sandbox.Finding {
 	f := sandbox.Finding{Rule: "admission", State: sandbox.Enforced, Needed: true, Detail: "the namespace would take a pod of ours now"}
 	p, err := d.prepare(ctx, sandbox.Spec{})
 	var pod *corev1.Pod
@@ -46,14 +48,14 @@ func (d *Driver) admission(ctx context.Context, c *cluster) sandbox.Finding {
 		pod, err = p.pod()
 	}
 	if err == nil {
-		_, err = c.createPod(ctx, pod, metav1.DryRunAll)
+		_, err = c.CreatePod(ctx, pod, metav1.DryRunAll)
 	}
 	switch {
 	case sandbox.CodeOf(err) == sandbox.Invalid && strings.Contains(err.Error(), "dry run"):
-		f.State, f.Detail, f.Needed = sandbox.Emulated, "not known: "+line(err.Error()), false
+		f.State, f.Detail, f.Needed = sandbox.Emulated, "not known: "+cluster.Line(err.Error()), false
 		f.Fix = "'agent-sandbox doctor --backend kube --verify' makes a pod"
 	case err != nil:
-		f.State, f.Detail, f.Fix = sandbox.Impossible, line(err.Error()), sandbox.HintOf(err)
+		f.State, f.Detail, f.Fix = sandbox.Impossible, cluster.Line(err.Error()), sandbox.HintOf(err)
 	}
 	return f
 }
@@ -62,25 +64,25 @@ func (d *Driver) admission(ctx context.Context, c *cluster) sandbox.Finding {
 const pssEnforce = "pod-security.kubernetes.io/enforce"
 
 // podSecurity tells who else could be in the namespace. Our own pods meet the standard that is the strictest.
-func (c *cluster) podSecurity(ctx context.Context) sandbox.Finding {
+func podSecurity(ctx context.Context, c *cluster.Cluster) sandbox.Finding {
 	f := sandbox.Finding{Rule: "pod security", State: sandbox.Enforced, Detail: "the namespace takes nothing but restricted pods"}
-	space := &corev1.Namespace{}
-	if err := c.rest.Get().Resource("namespaces").Name(c.namespace).Do(ctx).Into(space); err != nil {
+	labels, err := c.NamespaceLabels(ctx)
+	if err != nil {
 		f.State, f.Detail = sandbox.Emulated, "our pods are restricted; whether the namespace takes others is not known: not allowed: namespaces get"
 		return f
 	}
-	if level := space.Labels[pssEnforce]; level != "restricted" {
+	if level := labels[pssEnforce]; level != "restricted" {
 		f.State, f.Detail = sandbox.Emulated, "our pods are restricted; the namespace takes others, too"
-		f.Fix = "kubectl label namespace " + c.namespace + " " + pssEnforce + "=restricted"
+		f.Fix = "kubectl label namespace " + c.Namespace + " " + pssEnforce + "=restricted"
 	}
 	return f
 }
 
 // runtime tells what stands between a pod and its node.
-func (d *Driver) runtime(ctx context.Context, c *cluster) sandbox.Finding {
-	handler, err := c.handler(ctx, d.options.RuntimeClass)
+func (d *Driver) runtime(ctx context.Context, c *cluster.Cluster) sandbox.Finding {
+	handler, err := c.FindRuntimeHandler(ctx, d.options.RuntimeClass)
 	f := sandbox.Finding{Rule: "user namespaces", State: sandbox.Enforced, Detail: "the root of a pod is nobody on its node"}
-	if err != nil || !allHaveUserNamespaces(c.nodes(ctx), handler) {
+	if err != nil || !cluster.AllHaveUserNamespaces(c.ListNodes(ctx), handler) {
 		f.State, f.Detail = sandbox.Impossible, "not all nodes are known to have them; pods run as a plain user of the node"
 		f.Fix = "use nodes with containerd 2 and Linux 6.3, and allow get and list of nodes"
 	}
@@ -105,11 +107,4 @@ func limits() []sandbox.Finding {
 		enforced("limits.wall", "this process"),
 		enforced("limits.output", "this process"),
 	}
-}
-
-// version is the server's.
-func (c *cluster) version(ctx context.Context) (version.Info, error) {
-	var about version.Info
-	err := c.send(ctx, c.rest.Get().AbsPath("/version"), nil, &about, "ask for the version")
-	return about, err
 }

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
+
 	"github.com/seed434b0696/agent-sandbox/internal/guest/program"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -19,7 +21,7 @@ type Driver struct {
 	pool    *pool
 
 	mu      sync.Mutex
-	cluster *cluster // nil: nobody asked yet
+	cluster *cluster.Cluster // nil: nobody asked yet
 }
 
 // New returns a driver. It does nothing yet: errors come from Create and Check.
@@ -44,13 +46,13 @@ func New(options Options) *Driver {
 func (d *Driver) Name() string { return "kube" }
 
 // connect reads the configuration, once. An error is not remembered.
-func (d *Driver) connect() (*cluster, error) {
+func (d *Driver) connect() (*cluster.Cluster, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.cluster != nil {
 		return d.cluster, nil
 	}
-	c, err := openCluster(d.options)
+	c, err := cluster.Open(cluster.Options{Env: d.options.Env, Context: d.options.Context, Namespace: d.options.Namespace})
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/names"
+
 	"github.com/seed434b0696/agent-sandbox/internal/guest/podstore"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -50,7 +52,7 @@ func (k *persistentInstance) formFor(name string) form {
 	f.Pod = *f.Pod.DeepCopy()
 	for i := range f.Pod.Volumes {
 		if f.Pod.Volumes[i].Name == persistentVolume {
-			f.Pod.Volumes[i] = claimVolume(persistentVolume, objectName(name))
+			f.Pod.Volumes[i] = claimVolume(persistentVolume, names.ObjectName(name))
 		}
 	}
 	return f

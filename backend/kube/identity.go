@@ -4,6 +4,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
+
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -23,7 +25,7 @@ func (p *prepared) identity(l *volumeLayout) *corev1.PodSecurityContext {
 // lifetime is how many seconds the pod lives at most: the end of one that its maker and the network have forgotten. One
 // command may take all of its time, in a pod that was prepared a while before, too.
 func (p *prepared) lifetime() int64 {
-	const most, before = math.MaxInt32 * time.Second, startTime + spareTime // the former is what the API takes
+	const most, before = math.MaxInt32 * time.Second, cluster.StartTime + spareTime // the former is what the API takes
 	life := p.driver.options.Lifetime
 	if wall := time.Duration(p.plan.Limits.Wall); wall > 0 {
 		life = max(life, min(wall, most-before)+before)

@@ -10,6 +10,10 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
+
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/names"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/seed434b0696/agent-sandbox/internal/guest/files"
@@ -24,14 +28,14 @@ import (
 type instance struct {
 	*prepared
 
-	pod      *corev1.Pod // as it was made
-	made     *made       // of which a controller has made the pod; nil: we have
+	pod      *corev1.Pod  // as it was made
+	made     *cluster.Ref // of which a controller has made the pod; nil: we have
 	session  *session.Connection
 	imageEnv []string
 	running  atomic.Int64
 
 	mu     sync.Mutex
-	stream *stream // over which the session goes now; nil: there has been none yet
+	stream *cluster.Stream // over which the session goes now; nil: there has been none yet
 	closed bool
 }
 
@@ -49,7 +53,7 @@ func (p *prepared) start(ctx context.Context) (*instance, error) {
 
 // startBare makes the pod, in which nothing is that is its sandbox's own.
 func (p *prepared) startBare(ctx context.Context) (*instance, error) {
-	p.driver.swept.Do(func() { p.cluster.sweep(ctx, p.agents.sandboxes) })
+	p.driver.swept.Do(func() { p.cluster.SweepEnded(ctx, p.agents.Sandboxes) })
 	i := &instance{prepared: p}
 	err := i.makePod(ctx)
 	if err == nil {
@@ -99,12 +103,12 @@ func (i *instance) begin(ctx context.Context) error {
 }
 
 // connect begins a session over the stream that first opens, which goes on over others when that breaks.
-func (i *instance) connect(ctx context.Context, first func(context.Context) (*stream, error)) error {
+func (i *instance) connect(ctx context.Context, first func(context.Context) (*cluster.Stream, error)) error {
 	s, err := first(ctx)
 	if err != nil {
 		return err
 	}
-	conn, err := link.Dial(ctx, s, s.out, i.rejoin, i.driver.options.Linger)
+	conn, err := link.Dial(ctx, s, s.Reader(), i.rejoin, i.driver.options.Linger)
 	if err != nil {
 		return err
 	}
@@ -113,31 +117,31 @@ func (i *instance) connect(ctx context.Context, first func(context.Context) (*st
 }
 
 // join opens the first stream of a pod in which no command has run.
-func (i *instance) join(ctx context.Context) (*stream, error) {
+func (i *instance) join(ctx context.Context) (*cluster.Stream, error) {
 	guest := i.program.data
 	if i.driver.options.GuestImage != "" {
 		guest = nil
 	}
-	return i.open(ctx, container, i.joining(), func(s *stream) error { return s.send(ctx, guest) })
+	return i.open(ctx, names.Container, i.joining(), func(s *cluster.Stream) error { return s.Send(ctx, guest) })
 }
 
 // again opens a stream to a pod in which commands may run.
-func (i *instance) again(ctx context.Context) (*stream, error) {
-	return i.open(ctx, doorContainer, i.rejoining(), func(s *stream) error {
+func (i *instance) again(ctx context.Context) (*cluster.Stream, error) {
+	return i.open(ctx, names.DoorContainer, i.rejoining(), func(s *cluster.Stream) error {
 		if i.driver.options.GuestImage != "" {
 			return nil
 		}
-		return s.sendMissing(ctx, i.program.data)
+		return s.SendMissing(ctx, i.program.data)
 	})
 }
 
-func (i *instance) open(ctx context.Context, container string, command []string, prepare func(*stream) error) (*stream, error) {
-	s, err := i.cluster.execute(ctx, i.pod.Name, container, command)
+func (i *instance) open(ctx context.Context, container string, command []string, prepare func(*cluster.Stream) error) (*cluster.Stream, error) {
+	s, err := i.cluster.Execute(ctx, i.pod.Name, container, command)
 	if err != nil {
 		return nil, err
 	}
 	if err := prepare(s); err != nil {
-		s.cancel()
+		s.Abort()
 		return nil, err
 	}
 	i.mu.Lock()
@@ -160,7 +164,7 @@ func (i *instance) rejoin(ctx context.Context, why error) (io.ReadWriteCloser, e
 
 // lives returns nil when commands may run in the pod, Closed when it has ended, and any other code when nobody knows.
 func (i *instance) lives(ctx context.Context) error {
-	pod, err := i.cluster.pod(ctx, i.pod.Name)
+	pod, err := i.cluster.FindPod(ctx, i.pod.Name)
 	if err != nil && sandbox.CodeOf(err) != sandbox.NotFound {
 		return sandbox.Errorf(sandbox.Unavailable, "%w", err)
 	}
@@ -243,9 +247,9 @@ func (p *process) Wait() (sandbox.Exit, error) {
 
 // whyEnded is why, when the pod has had the time to say how it ended.
 func (i *instance) whyEnded(ctx context.Context, err error) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*endTime)
+	ctx, cancel := context.WithTimeout(ctx, 2*cluster.EndTime)
 	defer cancel()
-	_ = i.cluster.says(ctx, i.pod, func(pod *corev1.Pod) bool {
+	_ = i.cluster.AwaitState(ctx, i.pod, func(pod *corev1.Pod) bool {
 		return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 	})
 	return i.why(ctx, err)
@@ -253,20 +257,20 @@ func (i *instance) whyEnded(ctx context.Context, err error) error {
 
 // whyNotBegun is why nobody answers in a pod that has started, when its first process has ended.
 func (i *instance) whyNotBegun(ctx context.Context, err error) error {
-	pod := i.cluster.says(ctx, i.pod, func(pod *corev1.Pod) bool {
-		now, _ := state(pod)
-		return now.final
+	pod := i.cluster.AwaitState(ctx, i.pod, func(pod *corev1.Pod) bool {
+		now, _ := cluster.StateOf(pod)
+		return now.Final
 	})
 	if pod != nil {
-		now, _ := state(pod)
-		return now.err
+		now, _ := cluster.StateOf(pod)
+		return now.Err
 	}
 	return i.why(ctx, err)
 }
 
 // why tells how a pod ended that should run, or err when it runs.
 func (i *instance) why(ctx context.Context, err error) error {
-	pod, perr := i.cluster.pod(ctx, i.pod.Name)
+	pod, perr := i.cluster.FindPod(ctx, i.pod.Name)
 	if perr != nil && sandbox.CodeOf(perr) != sandbox.NotFound {
 		return sandbox.Errorf(sandbox.CodeOf(perr), "the session has ended: %w", perr).WithHint("%s", sandbox.HintOf(perr))
 	}
@@ -285,12 +289,12 @@ func (i *instance) fate(pod *corev1.Pod, err error) error {
 		return sandbox.Errorf(sandbox.Closed, "the node of the sandbox's pod is gone")
 	}
 	for _, s := range pod.Status.ContainerStatuses {
-		if t := s.State.Terminated; t != nil && s.Name == container && t.Reason == "OOMKilled" {
+		if t := s.State.Terminated; t != nil && s.Name == names.Container && t.Reason == "OOMKilled" {
 			return sandbox.Errorf(sandbox.Closed, "the sandbox has ended: its memory limit was reached")
 		}
 	}
 	if pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
-		return ended(pod)
+		return cluster.EndError(pod)
 	}
 	return nil
 }
@@ -309,7 +313,7 @@ func (i *instance) Status(context.Context) (sandbox.Status, error) {
 }
 
 // current is the stream over which the session goes now.
-func (i *instance) current() *stream {
+func (i *instance) current() *cluster.Stream {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.stream
@@ -339,12 +343,12 @@ func (i *instance) remove(ctx context.Context) error {
 		_ = i.session.Close() // the pod goes anyway
 	}
 	if s := i.current(); s != nil {
-		wait, cancel := context.WithTimeout(ctx, 2*endTime)
+		wait, cancel := context.WithTimeout(ctx, 2*cluster.EndTime)
 		defer cancel()
 		select { // the guest kills what runs, and waits for its end; the deletion of a pod waits for nothing
-		case <-s.done:
+		case <-s.Done():
 		case <-wait.Done():
-			s.cancel()
+			s.Abort()
 		}
 	}
 	return i.deleteMade(ctx)

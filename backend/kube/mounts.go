@@ -281,3 +281,10 @@ func (l *volumeLayout) endPath() string {
 	}
 	return endFile
 }
+
+// claimVolume is a pod's volume that a claim stands for.
+func claimVolume(name, claim string) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim},
+	}}
+}

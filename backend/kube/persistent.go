@@ -9,8 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
+
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/names"
+
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/seed434b0696/agent-sandbox/internal/persist"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -37,7 +40,7 @@ func (d *PersistentDriver) Check(ctx context.Context) (sandbox.Report, error) {
 }
 
 // find is the sandbox of that name.
-func (d *PersistentDriver) find(ctx context.Context, name string) (*cluster, *known, error) {
+func (d *PersistentDriver) find(ctx context.Context, name string) (*cluster.Cluster, *known, error) {
 	if checkName(name) != nil {
 		return nil, nil, noSuch(name)
 	}
@@ -45,8 +48,8 @@ func (d *PersistentDriver) find(ctx context.Context, name string) (*cluster, *kn
 	if err != nil {
 		return nil, nil, err
 	}
-	claim, err := c.findClaim(ctx, name)
-	if sandbox.CodeOf(err) == sandbox.NotFound || err == nil && (!whole(claim) || claim.Labels[labelRole] != roleSandbox) {
+	claim, err := c.FindClaim(ctx, name)
+	if sandbox.CodeOf(err) == sandbox.NotFound || err == nil && (!whole(claim) || claim.Labels[names.LabelRole] != names.RoleSandbox) {
 		return nil, nil, noSuch(name)
 	}
 	if err != nil {
@@ -57,22 +60,6 @@ func (d *PersistentDriver) find(ctx context.Context, name string) (*cluster, *kn
 		return nil, nil, err
 	}
 	return c, k, nil
-}
-
-// runs is the pod in which a sandbox runs, or NotFound. One that has ended is none.
-func (c *cluster) runs(ctx context.Context, name string) (*corev1.Pod, error) {
-	pod, err := c.pod(ctx, objectName(name))
-	if err != nil {
-		return nil, err
-	}
-	if hasEnded(pod) || pod.DeletionTimestamp != nil || pod.Labels[labelRole] != roleSandbox {
-		return nil, sandbox.Errorf(sandbox.NotFound, "it has no pod")
-	}
-	return pod, nil
-}
-
-func hasEnded(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 }
 
 func isStopped(name string) error {
@@ -92,8 +79,8 @@ func (d *PersistentDriver) Open(ctx context.Context, name string) (sandbox.Insta
 	return i, nil
 }
 
-func (d *PersistentDriver) open(ctx context.Context, c *cluster, k *known, env []string) (*persistentInstance, error) {
-	pod, err := c.runs(ctx, k.record.ID)
+func (d *PersistentDriver) open(ctx context.Context, c *cluster.Cluster, k *known, env []string) (*persistentInstance, error) {
+	pod, err := c.FindRunningPod(ctx, k.record.ID)
 	if sandbox.CodeOf(err) == sandbox.NotFound {
 		return nil, isStopped(k.record.ID)
 	}
@@ -111,8 +98,8 @@ func (d *PersistentDriver) open(ctx context.Context, c *cluster, k *known, env [
 }
 
 // attach connects to the guest in a pod, when whoever starts that has done so. It runs nothing: looking is no use of a sandbox.
-func (d *PersistentDriver) attach(ctx context.Context, c *cluster, k *known, pod *corev1.Pod, env []string) (*instance, error) {
-	if err := c.started(ctx, k); err != nil {
+func (d *PersistentDriver) attach(ctx context.Context, c *cluster.Cluster, k *known, pod *corev1.Pod, env []string) (*instance, error) {
+	if err := d.started(ctx, c, k); err != nil {
 		return nil, err
 	}
 	p, err := d.prepared(c, k, env)
@@ -132,11 +119,11 @@ func (i *instance) atOpenDoor(ctx context.Context, connect func() error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	waiting, cancel := context.WithTimeout(ctx, patience)
+	waiting, cancel := context.WithTimeout(ctx, cluster.Patience)
 	defer cancel()
 	for waited := false; ; waited = true {
-		pod, perr := i.cluster.pod(waiting, i.pod.Name)
-		if perr != nil || hasEnded(pod) || pod.UID != i.pod.UID {
+		pod, perr := i.cluster.FindPod(waiting, i.pod.Name)
+		if perr != nil || cluster.HasEnded(pod) || pod.UID != i.pod.UID {
 			return err
 		}
 		if doorIsOpen(pod) {
@@ -145,7 +132,7 @@ func (i *instance) atOpenDoor(ctx context.Context, connect func() error) error {
 			}
 			return err
 		}
-		if i.cluster.change(waiting, "pods", pod.Name, pod.ResourceVersion) != nil {
+		if i.cluster.AwaitChange(waiting, "pods", pod.Name, pod.ResourceVersion) != nil {
 			return err
 		}
 	}
@@ -153,20 +140,20 @@ func (i *instance) atOpenDoor(ctx context.Context, connect func() error) error {
 
 func doorIsOpen(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool {
-		return s.Name == doorContainer && s.State.Running != nil
+		return s.Name == names.DoorContainer && s.State.Running != nil
 	})
 }
 
 // started returns when nobody is about to start a sandbox.
-func (c *cluster) started(ctx context.Context, k *known) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, startTime, sandbox.Errorf(sandbox.Timeout, "sandbox %s did not start in %s", k.record.ID, startTime))
+func (d *PersistentDriver) started(ctx context.Context, c *cluster.Cluster, k *known) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, cluster.StartTime, sandbox.Errorf(sandbox.Timeout, "sandbox %s did not start in %s", k.record.ID, cluster.StartTime))
 	defer cancel()
 	for claim := k.claim; starting(claim); {
-		if err := c.change(ctx, claims, claim.Name, claim.ResourceVersion); err != nil {
+		if err := c.AwaitChange(ctx, cluster.ClaimResource, claim.Name, claim.ResourceVersion); err != nil {
 			return err
 		}
 		var err error
-		if claim, err = c.findClaim(ctx, k.record.ID); err != nil {
+		if claim, err = c.FindClaim(ctx, k.record.ID); err != nil {
 			return err
 		}
 	}
@@ -202,12 +189,12 @@ func (d *PersistentDriver) Start(ctx context.Context, name string, env []string)
 	return i.detach(ctx)
 }
 
-func (d *PersistentDriver) restart(ctx context.Context, c *cluster, k *known, env []string) (*instance, error) {
+func (d *PersistentDriver) restart(ctx context.Context, c *cluster.Cluster, k *known, env []string) (*instance, error) {
 	if err := d.vacated(ctx, c, k); err != nil {
 		return nil, err
 	}
 	// Whoever takes it for a stopped one meanwhile sees that it is not.
-	if err := c.annotate(ctx, k.claim, map[string]any{annotationStarting: stamp()}); err != nil {
+	if err := c.AnnotateClaim(ctx, k.claim, map[string]any{annotationStarting: stamp()}); err != nil {
 		return nil, err
 	}
 	if err := d.settle(ctx, c, k); err != nil {
@@ -217,7 +204,7 @@ func (d *PersistentDriver) restart(ctx context.Context, c *cluster, k *known, en
 	if sandbox.CodeOf(err) == sandbox.Exists {
 		return nil, runsAlready(k.record.ID)
 	}
-	_ = c.annotate(context.WithoutCancel(ctx), k.claim, map[string]any{annotationStarting: nil}) // it is old some day
+	_ = c.AnnotateClaim(context.WithoutCancel(ctx), k.claim, map[string]any{annotationStarting: nil}) // it is old some day
 	return i, err
 }
 
@@ -227,36 +214,36 @@ func runsAlready(name string) error {
 
 // vacate removes the pod of a sandbox when it has ended. Exists: it runs. Unavailable: others work on its files, in the pod that
 // is returned.
-func (d *PersistentDriver) vacate(ctx context.Context, c *cluster, name string) (*corev1.Pod, error) {
-	pod, err := c.pod(ctx, objectName(name))
+func (d *PersistentDriver) vacate(ctx context.Context, c *cluster.Cluster, name string) (*corev1.Pod, error) {
+	pod, err := c.FindPod(ctx, names.ObjectName(name))
 	switch {
 	case sandbox.CodeOf(err) == sandbox.NotFound:
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case hasEnded(pod):
-		return nil, c.deletePod(ctx, pod.Name, pod.UID)
+	case cluster.HasEnded(pod):
+		return nil, c.DeletePod(ctx, pod.Name, pod.UID)
 	case pod.DeletionTimestamp != nil:
 		return pod, sandbox.Errorf(sandbox.Unavailable, "the pod of sandbox %s is being deleted", name).WithHint("try again when it is gone")
-	case pod.Labels[labelRole] == roleStore:
+	case pod.Labels[names.LabelRole] == names.RoleStore:
 		return pod, sandbox.Errorf(sandbox.Unavailable, "somebody works on the files of sandbox %s", name).WithHint("try again when that has ended")
 	}
 	return nil, runsAlready(name)
 }
 
 // vacated is vacate that waits for a moment: others have ended, and the cluster does not know it yet.
-func (d *PersistentDriver) vacated(ctx context.Context, c *cluster, k *known) error {
-	waiting, cancel := context.WithTimeout(ctx, patience)
+func (d *PersistentDriver) vacated(ctx context.Context, c *cluster.Cluster, k *known) error {
+	waiting, cancel := context.WithTimeout(ctx, cluster.Patience)
 	defer cancel()
 	for {
 		pod, err := d.vacate(ctx, c, k.record.ID)
 		if pod == nil {
 			return err
 		}
-		if pod.Labels[labelRole] == roleStore && pod.DeletionTimestamp == nil {
+		if pod.Labels[names.LabelRole] == names.RoleStore && pod.DeletionTimestamp == nil {
 			d.visit(waiting, c, k, pod)
 		}
-		if c.change(waiting, "pods", pod.Name, pod.ResourceVersion) != nil {
+		if c.AwaitChange(waiting, "pods", pod.Name, pod.ResourceVersion) != nil {
 			return errors.Join(ctx.Err(), err)
 		}
 	}
@@ -272,9 +259,9 @@ func (d *PersistentDriver) Stop(ctx context.Context, name string) error {
 }
 
 // halt returns when nothing runs in a sandbox any more.
-func (d *PersistentDriver) halt(ctx context.Context, c *cluster, k *known) error {
-	pod, err := c.pod(ctx, objectName(k.record.ID))
-	if sandbox.CodeOf(err) == sandbox.NotFound || err == nil && pod.Labels[labelRole] != roleSandbox {
+func (d *PersistentDriver) halt(ctx context.Context, c *cluster.Cluster, k *known) error {
+	pod, err := c.FindPod(ctx, names.ObjectName(k.record.ID))
+	if sandbox.CodeOf(err) == sandbox.NotFound || err == nil && pod.Labels[names.LabelRole] != names.RoleSandbox {
 		return nil
 	}
 	if err != nil {
@@ -287,7 +274,7 @@ func (d *PersistentDriver) halt(ctx context.Context, c *cluster, k *known) error
 		}
 		d.Inner.options.Trace("kube", "stop "+k.record.ID+" without its guest: "+err.Error())
 	}
-	return c.deletePod(ctx, pod.Name, pod.UID)
+	return c.DeletePod(ctx, pod.Name, pod.UID)
 }
 
 // Destroy removes a sandbox with all its objects, also one that was never finished.
@@ -299,8 +286,8 @@ func (d *PersistentDriver) Destroy(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	claim, err := c.findClaim(ctx, name)
-	if sandbox.CodeOf(err) == sandbox.NotFound || err == nil && claim.Labels[labelRole] != roleSandbox {
+	claim, err := c.FindClaim(ctx, name)
+	if sandbox.CodeOf(err) == sandbox.NotFound || err == nil && claim.Labels[names.LabelRole] != names.RoleSandbox {
 		return noSuch(name)
 	}
 	if err != nil {
@@ -310,29 +297,17 @@ func (d *PersistentDriver) Destroy(ctx context.Context, name string) error {
 }
 
 // remove deletes a claim, and the pods that use it.
-func (d *PersistentDriver) remove(ctx context.Context, c *cluster, claim *corev1.PersistentVolumeClaim) error {
-	if err := c.deleteClaim(ctx, claim, ""); err != nil { // from here on it is nobody's sandbox, whatever becomes of us
+func (d *PersistentDriver) remove(ctx context.Context, c *cluster.Cluster, claim *corev1.PersistentVolumeClaim) error {
+	if err := c.DeleteClaim(ctx, claim, ""); err != nil { // from here on it is nobody's sandbox, whatever becomes of us
 		return err
 	}
 	if k, err := decode(claim); err == nil && whole(claim) {
 		_ = d.halt(ctx, c, k) // below it is ended the other way
 	}
-	if err := c.deletePods(ctx, claim.Labels[labelID]); err != nil {
+	if err := c.DeletePods(ctx, claim.Labels[names.LabelID]); err != nil {
 		return err
 	}
-	return c.claimGone(ctx, claim)
-}
-
-// deletePods removes all pods of a sandbox.
-func (c *cluster) deletePods(ctx context.Context, name string) error {
-	options := &metav1.ListOptions{LabelSelector: labelManaged + "=" + manager + "," + labelRole + "," + labelID + "=" + name}
-	list := &corev1.PodList{}
-	err := c.rest.Get().Namespace(c.namespace).Resource("pods").VersionedParams(options, c.params).Do(ctx).Into(list)
-	err = c.wrap(err, "list pods")
-	for i := range list.Items {
-		err = errors.Join(err, c.deletePod(ctx, list.Items[i].Name, list.Items[i].UID))
-	}
-	return err
+	return c.AwaitClaimGone(ctx, claim)
 }
 
 // Load tells what a sandbox was made from.
@@ -341,13 +316,13 @@ func (d *PersistentDriver) Load(ctx context.Context, name string) (persist.Recor
 	if err != nil {
 		return persist.Record{}, err
 	}
-	return c.located(k), nil
+	return located(c, k), nil
 }
 
 // located is the record with where it is.
-func (c *cluster) located(k *known) persist.Record {
+func located(c *cluster.Cluster, k *known) persist.Record {
 	r := k.record
-	r.Cluster = &persist.Cluster{Context: c.context, Namespace: c.namespace, UID: string(k.claim.UID)}
+	r.Cluster = &persist.Cluster{Context: c.Context, Namespace: c.Namespace, UID: string(k.claim.UID)}
 	return r
 }
 
@@ -358,7 +333,7 @@ func (d *PersistentDriver) Records(ctx context.Context) ([]persist.Record, error
 		return nil, err
 	}
 	d.sweep(ctx, c)
-	all, err := c.listClaims(ctx)
+	all, err := c.ListClaims(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -373,7 +348,7 @@ func (d *PersistentDriver) Records(ctx context.Context) ([]persist.Record, error
 			errs = append(errs, err)
 			continue
 		}
-		out = append(out, c.located(k))
+		out = append(out, located(c, k))
 	}
 	slices.SortFunc(out, func(a, b persist.Record) int { return strings.Compare(a.ID, b.ID) })
 	return out, errors.Join(errs...)
@@ -395,7 +370,7 @@ func (d *PersistentDriver) State(ctx context.Context, name string) (persist.Stat
 	if err != nil {
 		return persist.State{}, err
 	}
-	pod, err := c.runs(ctx, name)
+	pod, err := c.FindRunningPod(ctx, name)
 	if sandbox.CodeOf(err) == sandbox.NotFound {
 		return persist.State{}, nil
 	}
@@ -410,32 +385,21 @@ func (d *PersistentDriver) State(ctx context.Context, name string) (persist.Stat
 	return persist.State{Running: true, Commands: st.Running}, errors.Join(err, i.detach(ctx))
 }
 
-// maxLog bounds what is taken of a log.
-const maxLog = 16 << 20
-
-// log is what the first process of a pod wrote. Invalid: the API does not know yet that it runs.
-func (c *cluster) log(ctx context.Context, pod string) ([]byte, error) {
-	limit := int64(maxLog)
-	data, err := c.rest.Get().Namespace(c.namespace).Resource("pods").Name(pod).SubResource("log").
-		VersionedParams(&corev1.PodLogOptions{Container: container, LimitBytes: &limit}, c.params).Do(ctx).Raw()
-	return data, c.wrap(err, "read the pod's log")
-}
-
 // Log is what the first process of the pod wrote, while there is a pod.
 func (d *PersistentDriver) Log(ctx context.Context, name string) (io.ReadCloser, error) {
 	c, _, err := d.find(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	data, err := c.log(ctx, objectName(name))
+	data, err := c.ReadLog(ctx, names.ObjectName(name))
 	if sandbox.CodeOf(err) == sandbox.Invalid { // it runs, and the API hears of that up to a second later
-		if pod, perr := c.pod(ctx, objectName(name)); perr == nil {
-			_ = c.says(ctx, pod, func(pod *corev1.Pod) bool {
-				now, running := state(pod)
-				return running || now.final
+		if pod, perr := c.FindPod(ctx, names.ObjectName(name)); perr == nil {
+			_ = c.AwaitState(ctx, pod, func(pod *corev1.Pod) bool {
+				now, running := cluster.StateOf(pod)
+				return running || now.Final
 			})
 		}
-		data, err = c.log(ctx, objectName(name))
+		data, err = c.ReadLog(ctx, names.ObjectName(name))
 	}
 	if sandbox.CodeOf(err) == sandbox.NotFound {
 		err = nil // it is stopped

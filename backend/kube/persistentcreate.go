@@ -5,7 +5,12 @@ import (
 	"errors"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
+
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/names"
+
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/seed434b0696/agent-sandbox/internal/persist"
@@ -28,7 +33,7 @@ func (d *PersistentDriver) Create(ctx context.Context, spec sandbox.Spec) (sandb
 	}
 	d.sweep(ctx, p.cluster)
 	// The pod is made anew with each start, perhaps on other nodes: it asks for nothing that one may lack.
-	p.id, p.private, p.mounted, p.living = id, false, false, &living{claim: objectName(id), idle: d.Idle}
+	p.id, p.private, p.mounted, p.living = id, false, false, &living{claim: names.ObjectName(id), idle: d.Idle}
 	pod, err := p.pod()
 	if err != nil {
 		return nil, err
@@ -51,17 +56,17 @@ func (d *PersistentDriver) Create(ctx context.Context, spec sandbox.Spec) (sandb
 }
 
 // begin takes the name of a sandbox: whoever makes its claim has it.
-func (d *PersistentDriver) begin(ctx context.Context, c *cluster, r persist.Record, f form) (*known, error) {
+func (d *PersistentDriver) begin(ctx context.Context, c *cluster.Cluster, r persist.Record, f form) (*known, error) {
 	annotations, err := encode(r, f)
 	if err != nil {
 		return nil, err
 	}
 	annotations[annotationMaking] = stamp()
-	claim, err := c.createClaim(ctx, d.Inner.options.newClaim(r.ID, annotations))
+	claim, err := c.CreateClaim(ctx, d.Inner.options.newClaim(r.ID, annotations))
 	switch sandbox.CodeOf(err) {
 	case "":
 	case sandbox.Exists:
-		return nil, sandbox.Errorf(sandbox.Exists, "there is a sandbox %s already in namespace %s", r.ID, c.namespace).
+		return nil, sandbox.Errorf(sandbox.Exists, "there is a sandbox %s already in namespace %s", r.ID, c.Namespace).
 			WithHint("'agent-sandbox destroy %s' removes it", r.ID)
 	case sandbox.Exhausted:
 		return nil, sandbox.Errorf(sandbox.Exhausted, "%w", err).WithHint("ask for less with --storage, or destroy other sandboxes")
@@ -72,22 +77,20 @@ func (d *PersistentDriver) begin(ctx context.Context, c *cluster, r persist.Reco
 }
 
 // recant removes a claim that may have been made although nobody has told us so.
-func (d *PersistentDriver) recant(ctx context.Context, c *cluster, name string, annotations map[string]string, err error) error {
-	switch sandbox.CodeOf(err) {
-	case sandbox.Canceled, sandbox.Timeout, sandbox.Internal:
-	default:
+func (d *PersistentDriver) recant(ctx context.Context, c *cluster.Cluster, name string, annotations map[string]string, err error) error {
+	if !cluster.IsUncertain(err) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deleteTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cluster.DeleteTime)
 	defer cancel()
-	found, err := c.findClaim(ctx, name)
+	found, err := c.FindClaim(ctx, name)
 	if sandbox.CodeOf(err) == sandbox.NotFound {
 		return nil
 	}
 	if err != nil || found.Annotations[annotationRecord] != annotations[annotationRecord] { // it has the time of its making
 		return err
 	}
-	return c.deleteClaim(ctx, found, "")
+	return c.DeleteClaim(ctx, found, "")
 }
 
 func stamp() string { return time.Now().UTC().Format(time.RFC3339) }
@@ -96,13 +99,13 @@ func stamp() string { return time.Now().UTC().Format(time.RFC3339) }
 const seenEvery = time.Minute
 
 // fill makes the first pod of a sandbox, and the sandbox whole. When it fails nothing is left.
-func (d *PersistentDriver) fill(ctx context.Context, c *cluster, k *known, env []string, fill func(context.Context, *instance) error) (*persistentInstance, error) {
+func (d *PersistentDriver) fill(ctx context.Context, c *cluster.Cluster, k *known, env []string, fill func(context.Context, *instance) error) (*persistentInstance, error) {
 	alive, end := context.WithCancel(ctx)
 	go func() {
 		for tick := time.NewTicker(seenEvery); ; {
 			select {
 			case <-tick.C:
-				_ = c.annotate(alive, k.claim, map[string]any{annotationMaking: stamp()}) // the next one may succeed
+				_ = c.AnnotateClaim(alive, k.claim, map[string]any{annotationMaking: stamp()}) // the next one may succeed
 			case <-alive.Done():
 				tick.Stop()
 				return
@@ -115,7 +118,7 @@ func (d *PersistentDriver) fill(ctx context.Context, c *cluster, k *known, env [
 		err = fill(ctx, i)
 	}
 	if err == nil {
-		err = c.annotate(ctx, k.claim, map[string]any{annotationWhole: stamp(), annotationMaking: nil})
+		err = c.AnnotateClaim(ctx, k.claim, map[string]any{annotationWhole: stamp(), annotationMaking: nil})
 	}
 	if err != nil {
 		if i != nil {
@@ -127,20 +130,20 @@ func (d *PersistentDriver) fill(ctx context.Context, c *cluster, k *known, env [
 }
 
 // launch makes the pod of a sandbox and connects to it. When it fails there is no pod.
-func (d *PersistentDriver) launch(ctx context.Context, c *cluster, k *known, env []string) (*instance, error) {
+func (d *PersistentDriver) launch(ctx context.Context, c *cluster.Cluster, k *known, env []string) (*instance, error) {
 	p, err := d.prepared(c, k, env)
 	if err != nil {
 		return nil, err
 	}
-	ctx, stop := c.binding(ctx, k.claim)
+	ctx, stop := c.WatchBinding(ctx, k.claim)
 	defer stop()
 	spec := *k.form.Pod.DeepCopy()
 	spec.Containers[0].Command = p.command() // when it ends is the sandbox's own, and not its origin's
-	pod, err := newPersistentPod(k, objectName(k.record.ID), roleSandbox, spec)
+	pod, err := newPersistentPod(k, names.ObjectName(k.record.ID), names.RoleSandbox, spec)
 	if err != nil {
 		return nil, err
 	}
-	pod.Labels[labelNetwork] = string(p.plan.Network.Mode)
+	pod.Labels[names.LabelNetwork] = string(p.plan.Network.Mode)
 	return p.startPod(ctx, pod)
 }
 
@@ -150,15 +153,15 @@ func newPersistentPod(k *known, name, kind string, spec corev1.PodSpec) (*corev1
 	if err != nil {
 		return nil, err
 	}
-	labels := persistentLabels(k.record.ID)
-	labels[labelRole], labels[labelNetwork] = kind, string(k.form.Network)
+	labels := names.PersistentLabels(k.record.ID)
+	labels[names.LabelRole], labels[names.LabelNetwork] = kind, string(k.form.Network)
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Name: name, Labels: labels, Annotations: map[string]string{annotationName: k.record.Name, annotationMaker: maker},
+		Name: name, Labels: labels, Annotations: map[string]string{names.AnnotationName: k.record.Name, names.AnnotationMaker: maker},
 	}, Spec: spec}, nil
 }
 
 // prepared is what was decided when the sandbox was made.
-func (d *PersistentDriver) prepared(c *cluster, k *known, env []string) (*prepared, error) {
+func (d *PersistentDriver) prepared(c *cluster.Cluster, k *known, env []string) (*prepared, error) {
 	plan, err := k.plan(env)
 	if err != nil {
 		return nil, err
@@ -173,4 +176,25 @@ func (d *PersistentDriver) prepared(c *cluster, k *known, env []string) (*prepar
 	p.spec.Env = env
 	p.program, err = d.Inner.program()
 	return p, err
+}
+
+// newClaim asks for the storage of a sandbox.
+func (o Options) newClaim(name string, annotations map[string]string) *corev1.PersistentVolumeClaim {
+	size := o.StorageSize
+	if size == 0 {
+		size = DefaultStorage
+	}
+	claim := &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: names.ObjectName(name), Labels: names.PersistentLabels(name), Annotations: annotations},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{
+				corev1.ResourceStorage: *resource.NewQuantity(size, resource.BinarySI),
+			}},
+		},
+	}
+	if o.StorageClass != "" {
+		claim.Spec.StorageClassName = &o.StorageClass
+	}
+	return claim
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"sync"
 
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
+
 	"github.com/seed434b0696/agent-sandbox/internal/guest/files"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/podinit"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
@@ -19,7 +21,7 @@ type persistentInstance struct {
 	*known
 
 	driver  *PersistentDriver
-	cluster *cluster
+	cluster *cluster.Cluster
 	env     []string // that its commands and forks get
 
 	working sync.Mutex // one thing at a time is done to its files
@@ -121,12 +123,12 @@ func (i *instance) detach(ctx context.Context) error {
 		err = i.session.Close()
 	}
 	if s := i.current(); s != nil {
-		wait, cancel := context.WithTimeout(ctx, endTime)
+		wait, cancel := context.WithTimeout(ctx, cluster.EndTime)
 		defer cancel()
 		select { // the guest hears that we go
-		case <-s.done:
+		case <-s.Done():
 		case <-wait.Done():
-			s.cancel()
+			s.Abort()
 		}
 	}
 	return err
@@ -137,7 +139,7 @@ func (i *instance) end(ctx context.Context) error {
 	i.mu.Lock()
 	i.closed = true // nobody connects again
 	i.mu.Unlock()
-	ending, cancel := context.WithTimeout(ctx, endTime)
+	ending, cancel := context.WithTimeout(ctx, cluster.EndTime)
 	defer cancel()
 	_ = i.session.Operate(ending, podinit.OpEnd, nil, nil) // its answer is the end, and the pod goes anyway
 	return i.remove(ctx)

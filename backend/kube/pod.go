@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/names"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,17 +18,6 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/podinit"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/podstore"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
-)
-
-// Labels and annotations of our pods.
-const (
-	labelManaged   = "app.kubernetes.io/managed-by" // "agent-sandbox"
-	labelID        = "agent-sandbox.dev/id"         // the sandbox
-	labelNetwork   = "agent-sandbox.dev/network"    // "none" or "host", for NetworkPolicies
-	annotationName = "agent-sandbox.dev/name"       // its name, for people
-	// Whoever made one of a name that others can make, too.
-	annotationMaker = "agent-sandbox.dev/maker"
-	manager         = "agent-sandbox"
 )
 
 // What a pod asks the scheduler for, and what it gets at most where the policy sets nothing.
@@ -39,13 +30,6 @@ const (
 	doorLimit      = 128 << 20 // bytes of memory of the door's container
 	limitLogs      = 256 << 20 // of the storage: what is not in a volume
 )
-
-// container is the name of the container in which commands run.
-const container = "sandbox"
-
-// doorContainer is the name of the container from which a pod is joined when commands may run in the other one: what a
-// kubelet starts beside them has fewer walls around it than they have, and the same user.
-const doorContainer = "door"
 
 // waiting is a shell's program that does nothing.
 const waiting = "while :; do read -r x || sleep 1; done"
@@ -100,7 +84,7 @@ func (p *prepared) pod() (*corev1.Pod, error) {
 	}
 	no, life, now, notShared := false, p.lifetime(), int64(0), !p.private
 	box := corev1.Container{
-		Name: container, Image: p.image, ImagePullPolicy: corev1.PullIfNotPresent, WorkingDir: "/",
+		Name: names.Container, Image: p.image, ImagePullPolicy: corev1.PullIfNotPresent, WorkingDir: "/",
 		Command: p.command(), Stdin: true, // on which the shell waits
 		Resources: p.resources(l), SecurityContext: p.walls(), VolumeMounts: l.mounts, TerminationMessagePath: l.endPath(),
 	}
@@ -130,7 +114,7 @@ func (p *prepared) pod() (*corev1.Pod, error) {
 	}
 	spec.Containers = []corev1.Container{box, p.door()}
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Name: "agent-sandbox-" + p.id, Labels: map[string]string{labelManaged: manager, labelID: p.id, labelNetwork: string(p.plan.Network.Mode)}, Annotations: map[string]string{annotationName: p.spec.Name},
+		Name: "agent-sandbox-" + p.id, Labels: map[string]string{names.LabelManaged: names.Manager, names.LabelID: p.id, names.LabelNetwork: string(p.plan.Network.Mode)}, Annotations: map[string]string{names.AnnotationName: p.spec.Name},
 	}, Spec: spec}, nil
 }
 
@@ -181,7 +165,7 @@ func (p *prepared) door() corev1.Container {
 	little := *resource.NewQuantity(doorLimit, resource.BinarySI)
 	bytes := corev1.ResourceList{corev1.ResourceCPU: few, corev1.ResourceMemory: *resource.NewQuantity(1<<20, resource.BinarySI)}
 	c := corev1.Container{
-		Name: doorContainer, Image: p.image, ImagePullPolicy: corev1.PullIfNotPresent, WorkingDir: "/",
+		Name: names.DoorContainer, Image: p.image, ImagePullPolicy: corev1.PullIfNotPresent, WorkingDir: "/",
 		Command: []string{"sh", "-c", attendant}, Stdin: true,
 		Resources:       corev1.ResourceRequirements{Requests: bytes, Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(limitCPU), corev1.ResourceMemory: little, corev1.ResourceEphemeralStorage: *resource.NewQuantity(2*guestSize, resource.BinarySI)}},
 		SecurityContext: p.walls(),
@@ -206,12 +190,6 @@ func (p *prepared) joining() []string {
 	script := fmt.Sprintf(`head -c "$1" >%[1]s.new && chmod 555 %[1]s.new && mv %[1]s.new %[1]s && shift && exec "$@"`, layout.Program)
 	return slices.Concat([]string{"sh", "-c", script, "sh", strconv.Itoa(len(p.program.data))}, join, []string{"--wake"})
 }
-
-// Answers of rejoining's shell: whether the guest is there already.
-const (
-	guestMissing = "-\n"
-	guestThere   = "+\n"
-)
 
 // rejoining is what is executed at the door for a session or what is left of one.
 func (p *prepared) rejoining() []string { return p.atDoor("join") }

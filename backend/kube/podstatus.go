@@ -1,6 +1,10 @@
 package kube
 
-import "context"
+import (
+	"context"
+
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
+)
 
 // PodReporter is implemented by instances that run in a pod.
 type PodReporter interface {
@@ -36,13 +40,13 @@ func (k *persistentInstance) PodStatus(ctx context.Context) (PodStatus, error) {
 
 // PodStatus implements [PodReporter].
 func (i *instance) PodStatus(ctx context.Context) (PodStatus, error) {
-	pod, err := i.cluster.pod(ctx, i.pod.Name)
+	pod, err := i.cluster.FindPod(ctx, i.pod.Name)
 	if err != nil {
 		return PodStatus{}, err
 	}
 	out := PodStatus{Name: pod.Name, Namespace: pod.Namespace, Node: pod.Spec.NodeName, Phase: string(pod.Status.Phase)}
 	for _, c := range pod.Status.Conditions {
-		out.Conditions = append(out.Conditions, PodCondition{Type: string(c.Type), Status: string(c.Status), Reason: line(c.Reason), Message: line(c.Message)})
+		out.Conditions = append(out.Conditions, PodCondition{Type: string(c.Type), Status: string(c.Status), Reason: cluster.Line(c.Reason), Message: cluster.Line(c.Message)})
 	}
 	return out, nil
 }

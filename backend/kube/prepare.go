@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
+
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -14,7 +16,7 @@ import (
 // prepared is a sandbox that was decided and not made yet.
 type prepared struct {
 	driver  *Driver
-	cluster *cluster
+	cluster *cluster.Cluster
 	program guestProgram
 	spec    sandbox.Spec
 	plan    *policy.Plan
@@ -22,10 +24,10 @@ type prepared struct {
 	uid     int64
 	id      string
 	created time.Time
-	private bool    // the node has user namespaces for pods
-	mounted bool    // the guest's image is a volume
-	agents  agents  // of which a controller makes the pod; none: we make it
-	living  *living // of a sandbox that lives on; nil: it goes with its pod
+	private bool          // the node has user namespaces for pods
+	mounted bool          // the guest's image is a volume
+	agents  cluster.Kinds // of which a controller makes the pod; none: we make it
+	living  *living       // of a sandbox that lives on; nil: it goes with its pod
 
 	unfenced bool // no NetworkPolicy is made
 }
@@ -65,16 +67,16 @@ func (d *Driver) prepare(ctx context.Context, spec sandbox.Spec) (*prepared, err
 	if p.cluster, err = d.connect(); err != nil {
 		return nil, err
 	}
-	handler, err := p.cluster.handler(ctx, d.options.RuntimeClass)
+	handler, err := p.cluster.FindRuntimeHandler(ctx, d.options.RuntimeClass)
 	if err != nil {
 		return nil, err
 	}
 	asked := make(chan struct{})
 	go func() { // while others are asked
 		defer close(asked)
-		nodes := p.cluster.nodes(ctx)
-		p.private = len(spec.Volumes) == 0 && allHaveUserNamespaces(nodes, handler)
-		p.mounted = d.options.GuestImage != "" && allMountImages(nodes) && !p.fromPool()
+		nodes := p.cluster.ListNodes(ctx)
+		p.private = len(spec.Volumes) == 0 && cluster.AllHaveUserNamespaces(nodes, handler)
+		p.mounted = d.options.GuestImage != "" && cluster.AllMountImages(nodes) && !p.fromPool()
 	}()
 	p.agents, err = p.choose(ctx)
 	<-asked

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -37,7 +39,7 @@ func (d *Driver) Probe(ctx context.Context) (sandbox.Report, error) {
 	if err != nil || !report.OK() {
 		return report, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, startTime)
+	ctx, cancel := context.WithTimeout(ctx, cluster.StartTime)
 	defer cancel()
 	for _, f := range append(d.probeWalls(ctx), d.probeNetwork(ctx)) {
 		at := slices.IndexFunc(report.Findings, func(old sandbox.Finding) bool { return old.Rule == f.Rule })
@@ -56,7 +58,7 @@ func (d *Driver) probeWalls(ctx context.Context) []sandbox.Finding {
 	pod := sandbox.Finding{Rule: "admission", State: sandbox.Impossible, Needed: true}
 	i, err := d.probePod(ctx, sandbox.NetworkNone)
 	if err != nil {
-		pod.Detail, pod.Fix = line(err.Error()), sandbox.HintOf(err)
+		pod.Detail, pod.Fix = cluster.Line(err.Error()), sandbox.HintOf(err)
 		return []sandbox.Finding{pod}
 	}
 	pod.State, pod.Detail = sandbox.Enforced, fmt.Sprintf("tried: a pod took %s to start", time.Since(begin).Round(time.Millisecond))
@@ -66,7 +68,7 @@ func (d *Driver) probeWalls(ctx context.Context) []sandbox.Finding {
 	if wrong := strings.Join(strings.Fields(said), " "); err != nil || wrong != "" {
 		walls.State, walls.Detail = sandbox.Impossible, "tried: there is inside: "+wrong
 		if err != nil {
-			walls.Detail = "not tried: " + line(err.Error())
+			walls.Detail = "not tried: " + cluster.Line(err.Error())
 		}
 	}
 	return []sandbox.Finding{pod, walls}
@@ -109,7 +111,7 @@ func (d *Driver) probeNetwork(ctx context.Context) sandbox.Finding {
 	holes, err := d.holes(ctx)
 	switch {
 	case err != nil:
-		f.State, f.Detail, f.Fix = sandbox.Emulated, "one is made with each pod; whether the cluster's network enforces it could not be tried: "+line(err.Error()), sandbox.HintOf(err)
+		f.State, f.Detail, f.Fix = sandbox.Emulated, "one is made with each pod; whether the cluster's network enforces it could not be tried: "+cluster.Line(err.Error()), sandbox.HintOf(err)
 	case len(holes) > 0:
 		f.Detail = "tried: the cluster's network does not enforce them: " + strings.Join(holes, ", and ")
 	default:
@@ -137,7 +139,7 @@ func (d *Driver) holes(ctx context.Context) (found []string, err error) {
 	if err := here.mustReach(ctx, at[1]); err != nil {
 		return nil, err
 	}
-	if err := there.fence(ctx, sandbox.NetworkHost); err != nil {
+	if err := there.cluster.CreateNetworkPolicy(ctx, there.pod, sandbox.NetworkHost); err != nil {
 		return nil, err
 	}
 	shut, err := here.succeeds(ctx, shutScript, at[1])
@@ -148,7 +150,7 @@ func (d *Driver) holes(ctx context.Context) (found []string, err error) {
 		err = there.mustReach(ctx, at[0])
 	}
 	if err == nil {
-		err = there.fence(ctx, sandbox.NetworkNone)
+		err = there.cluster.CreateNetworkPolicy(ctx, there.pod, sandbox.NetworkNone)
 	}
 	if err != nil {
 		return nil, err
@@ -161,7 +163,7 @@ func (d *Driver) holes(ctx context.Context) (found []string, err error) {
 
 // listen starts a server in the pod, and returns its address.
 func (i *instance) listen(ctx context.Context) (string, error) {
-	pod := i.cluster.says(ctx, i.pod, func(pod *corev1.Pod) bool { return pod.Status.PodIP != "" })
+	pod := i.cluster.AwaitState(ctx, i.pod, func(pod *corev1.Pod) bool { return pod.Status.PodIP != "" })
 	if pod == nil {
 		return "", sandbox.Errorf(sandbox.Unavailable, "the cluster does not tell the address of a pod that runs")
 	}

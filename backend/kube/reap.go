@@ -4,6 +4,10 @@ import (
 	"context"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
+
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/names"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -14,7 +18,7 @@ const unseen = 5 * seenEvery
 
 // sweep removes what is over, and what killed processes have left. It has no leader: whoever uses the namespace sweeps, and
 // each deletion holds only for the very object that was judged, as it was then. What cannot be removed now stays for the next.
-func (d *PersistentDriver) sweep(ctx context.Context, c *cluster) {
+func (d *PersistentDriver) sweep(ctx context.Context, c *cluster.Cluster) {
 	_ = d.sweepAll(ctx, c) // see above
 }
 
@@ -24,14 +28,14 @@ func (d *PersistentDriver) Sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found, _ := c.agents(ctx) // none where there is no answer: the next one sweeps them
-	d.Inner.swept.Do(func() { c.sweep(ctx, found.sandboxes) })
+	found, _ := c.FindKinds(ctx) // none where there is no answer: the next one sweeps them
+	d.Inner.swept.Do(func() { c.SweepEnded(ctx, found.Sandboxes) })
 	return d.sweepAll(ctx, c)
 }
 
-func (d *PersistentDriver) sweepAll(ctx context.Context, c *cluster) error {
-	d.Inner.swept.Do(func() { c.sweep(ctx, agentKind{}) })
-	all, err := c.listClaims(ctx)
+func (d *PersistentDriver) sweepAll(ctx context.Context, c *cluster.Cluster) error {
+	d.Inner.swept.Do(func() { c.SweepEnded(ctx, cluster.Kind{}) })
+	all, err := c.ListClaims(ctx)
 	for i := range all {
 		d.reap(ctx, c, &all[i])
 	}
@@ -39,12 +43,12 @@ func (d *PersistentDriver) sweepAll(ctx context.Context, c *cluster) error {
 }
 
 // reap removes one of them if it has to go.
-func (d *PersistentDriver) reap(ctx context.Context, c *cluster, claim *corev1.PersistentVolumeClaim) {
-	name := claim.Labels[labelID]
+func (d *PersistentDriver) reap(ctx context.Context, c *cluster.Cluster, claim *corev1.PersistentVolumeClaim) {
+	name := claim.Labels[names.LabelID]
 	switch {
-	case claim.Name != objectName(name): // not ours
+	case claim.Name != names.ObjectName(name): // not ours
 	case claim.DeletionTimestamp != nil:
-		_ = c.deletePods(ctx, name)
+		_ = c.DeletePods(ctx, name)
 	case !whole(claim):
 		if seen, err := time.Parse(time.RFC3339, claim.Annotations[annotationMaking]); err != nil || time.Since(seen) > unseen {
 			_, _ = d.discard(ctx, c, claim)
@@ -67,13 +71,13 @@ func starting(claim *corev1.PersistentVolumeClaim) bool {
 }
 
 // discard deletes a claim as it was read, with its pods. Whoever has changed it in between has saved it.
-func (d *PersistentDriver) discard(ctx context.Context, c *cluster, claim *corev1.PersistentVolumeClaim) (gone bool, err error) {
-	err = c.deleteClaim(ctx, claim, claim.ResourceVersion)
+func (d *PersistentDriver) discard(ctx context.Context, c *cluster.Cluster, claim *corev1.PersistentVolumeClaim) (gone bool, err error) {
+	err = c.DeleteClaim(ctx, claim, claim.ResourceVersion)
 	if sandbox.CodeOf(err) == sandbox.Exists {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	return true, c.deletePods(ctx, claim.Labels[labelID])
+	return true, c.DeletePods(ctx, claim.Labels[names.LabelID])
 }

@@ -5,6 +5,10 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
+
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/names"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/seed434b0696/agent-sandbox/internal/persist"
@@ -14,10 +18,6 @@ import (
 
 // Labels and annotations of what a sandbox that lives on consists of. There is no other state: any process can serve it.
 const (
-	labelRole          = "agent-sandbox.dev/kept" // of pods: roleSandbox, or roleStore for one that only works on the files; objects in clusters have this name
-	roleSandbox        = "sandbox"
-	roleStore          = "store"
-	persistentSelector = labelManaged + "=" + manager + "," + labelRole + "=" + roleSandbox
 	annotationRecord   = "agent-sandbox.dev/record"   // what it was made from
 	annotationForm     = "agent-sandbox.dev/form"     // how its pods are made
 	annotationWhole    = "agent-sandbox.dev/whole"    // when its files were complete; without it there is no sandbox yet
@@ -25,10 +25,6 @@ const (
 	annotationMaking   = "agent-sandbox.dev/making"   // when its maker was last seen
 	annotationUnrest   = "agent-sandbox.dev/unrest"   // a restore has begun: the files have to be settled before the next start
 )
-
-func persistentLabels(name string) map[string]string {
-	return map[string]string{labelManaged: manager, labelRole: roleSandbox, labelID: name}
-}
 
 // form is how the pods of a sandbox are made, wherever: what this host was asked for when it was created.
 type form struct {
@@ -77,7 +73,7 @@ func encode(r persist.Record, f form) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]string{annotationRecord: string(record), annotationForm: string(shape), annotationName: r.Name}, nil
+	return map[string]string{annotationRecord: string(record), annotationForm: string(shape), names.AnnotationName: r.Name}, nil
 }
 
 // known is what is known of a sandbox that lives on.
@@ -95,10 +91,10 @@ func decode(claim *corev1.PersistentVolumeClaim) (*known, error) {
 		err = json.Unmarshal([]byte(claim.Annotations[annotationForm]), &k.form)
 	}
 	if err != nil {
-		return nil, sandbox.Errorf(sandbox.Invalid, "the annotations of volume claim %s: %w", claim.Name, oneLine(err)).
-			WithHint("'agent-sandbox destroy %s' removes it", claim.Labels[labelID])
+		return nil, sandbox.Errorf(sandbox.Invalid, "the annotations of volume claim %s: %w", claim.Name, cluster.OneLine(err)).
+			WithHint("'agent-sandbox destroy %s' removes it", claim.Labels[names.LabelID])
 	}
-	k.record.ID = claim.Labels[labelID]
+	k.record.ID = claim.Labels[names.LabelID]
 	return k, nil
 }
 

@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
+
 	authorizationv1 "k8s.io/api/authorization/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -59,28 +60,28 @@ func optional() []right {
 }
 
 // agentRights are those to what the cluster has that sandboxes are made of; none where that is nothing.
-func (d *Driver) agentRights(ctx context.Context, c *cluster) []right {
-	found, err := c.agents(ctx)
-	if err != nil || found.sandboxes.version == "" || d.options.Agents == AgentsNever {
+func (d *Driver) agentRights(ctx context.Context, c *cluster.Cluster) []right {
+	found, err := c.FindKinds(ctx)
+	if err != nil || found.Sandboxes.Version == "" || d.options.Agents == AgentsNever {
 		return nil
 	}
 	all := []string{"create", "get", "list", "watch", "delete"}
 	if d.options.WarmPool == "" {
-		return []right{{Group: found.sandboxes.group, Resource: found.sandboxes.resource, Verbs: all, Without: "pods are made, and no Sandboxes"}}
+		return []right{{Group: found.Sandboxes.Group, Resource: found.Sandboxes.Resource, Verbs: all, Without: "pods are made, and no Sandboxes"}}
 	}
 	return []right{
-		{Group: found.sandboxes.group, Resource: found.sandboxes.resource, Verbs: []string{"get", "list", "watch"}, Without: "no pod of a warm pool is found"},
-		{Group: found.claims.group, Resource: found.claims.resource, Verbs: all, Without: "no pod of a warm pool is taken"},
+		{Group: found.Sandboxes.Group, Resource: found.Sandboxes.Resource, Verbs: []string{"get", "list", "watch"}, Without: "no pod of a warm pool is found"},
+		{Group: found.Claims.Group, Resource: found.Claims.Resource, Verbs: all, Without: "no pod of a warm pool is taken"},
 	}
 }
 
-// rights asks for each right whether we have it.
-func (c *cluster) rights(ctx context.Context, more ...right) ([]sandbox.Finding, error) {
-	must, err := c.askFor(ctx, needed(), roleNeeded)
+// findRights asks for each right whether we have it.
+func findRights(ctx context.Context, c *cluster.Cluster, more ...right) ([]sandbox.Finding, error) {
+	must, err := askFor(ctx, c, needed(), roleNeeded)
 	if err != nil {
 		return nil, err
 	}
-	may, err := c.askFor(ctx, append(optional(), more...), roleOptional)
+	may, err := askFor(ctx, c, append(optional(), more...), roleOptional)
 	for i := range may {
 		if f := &may[i]; f.Rule == "networkpolicies" && f.State == sandbox.Enforced { // what was made may hold nothing
 			f.State, f.Detail = sandbox.Emulated, "one is made with each pod; whether the cluster's network enforces it was not tried"
@@ -91,12 +92,12 @@ func (c *cluster) rights(ctx context.Context, more ...right) ([]sandbox.Finding,
 }
 
 // askFor asks for rights that are in one Role. The fix is all of the Role: it takes the place of one that is there.
-func (c *cluster) askFor(ctx context.Context, rights []right, role string) ([]sandbox.Finding, error) {
+func askFor(ctx context.Context, c *cluster.Cluster, rights []right, role string) ([]sandbox.Finding, error) {
 	var found []sandbox.Finding
 	for _, r := range rights {
 		var lacks []string
 		for _, verb := range r.Verbs {
-			ok, err := c.may(ctx, r, verb)
+			ok, err := c.IsAllowed(ctx, authorizationv1.ResourceAttributes{Verb: verb, Group: r.Group, Resource: r.Resource, Subresource: r.Subresource})
 			if err != nil {
 				return nil, err
 			}
@@ -110,28 +111,15 @@ func (c *cluster) askFor(ctx context.Context, rights []right, role string) ([]sa
 			if r.Without != "" {
 				f.Detail += "; " + r.Without
 			}
-			f.Fix = "kubectl apply -f - <<<'" + c.role(role, rights) + "', and bind it to you"
+			f.Fix = "kubectl apply -f - <<<'" + renderRole(role, c.Namespace, rights) + "', and bind it to you"
 		}
 		found = append(found, f)
 	}
 	return found, nil
 }
 
-// may asks whether we may do verb.
-func (c *cluster) may(ctx context.Context, r right, verb string) (bool, error) {
-	review := authorizationv1.SelfSubjectAccessReview{
-		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SelfSubjectAccessReview"},
-		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Namespace: c.namespace, Verb: verb, Group: r.Group, Resource: r.Resource, Subresource: r.Subresource,
-		}},
-	}
-	at := c.rest.Post().AbsPath("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews")
-	err := c.send(ctx, at, review, &review, "ask what is allowed")
-	return review.Status.Allowed, err
-}
-
-// role is a Role with rights, as one line of JSON.
-func (c *cluster) role(name string, rights []right) string {
+// renderRole renders a Role with rights as one line of JSON.
+func renderRole(name, namespace string, rights []right) string {
 	type rule struct {
 		APIGroups []string `json:"apiGroups"`
 		Resources []string `json:"resources"`
@@ -143,7 +131,7 @@ func (c *cluster) role(name string, rights []right) string {
 	}
 	data, _ := json.Marshal(map[string]any{ // strings alone
 		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
-		"metadata": map[string]string{"name": name, "namespace": c.namespace}, "rules": rules,
+		"metadata": map[string]string{"name": name, "namespace": namespace}, "rules": rules,
 	})
 	return string(data)
 }

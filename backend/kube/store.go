@@ -5,6 +5,10 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
+
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/names"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/seed434b0696/agent-sandbox/internal/guest/podstore"
@@ -17,11 +21,11 @@ import (
 
 // storeSession begins a session with the guest of a store.
 func (i *instance) storeSession(ctx context.Context, container string, more ...string) error {
-	s, err := i.open(ctx, container, i.atDoor("store", more...), func(s *stream) error {
+	s, err := i.open(ctx, container, i.atDoor("store", more...), func(s *cluster.Stream) error {
 		if i.driver.options.GuestImage != "" {
 			return nil
 		}
-		return s.sendMissing(ctx, i.program.data)
+		return s.SendMissing(ctx, i.program.data)
 	})
 	if err == nil {
 		i.session, err = session.Connect(ctx, s)
@@ -33,13 +37,13 @@ func (i *instance) storeSession(ctx context.Context, container string, more ...s
 }
 
 // beside calls f with the store of a sandbox that runs.
-func (d *PersistentDriver) beside(ctx context.Context, c *cluster, k *known, pod *corev1.Pod, f func(context.Context, *instance) error) error {
+func (d *PersistentDriver) beside(ctx context.Context, c *cluster.Cluster, k *known, pod *corev1.Pod, f func(context.Context, *instance) error) error {
 	p, err := d.prepared(c, k, nil)
 	if err != nil {
 		return err
 	}
 	i := &instance{prepared: p, pod: pod}
-	err = i.atOpenDoor(ctx, func() error { return i.storeSession(ctx, doorContainer) })
+	err = i.atOpenDoor(ctx, func() error { return i.storeSession(ctx, names.DoorContainer) })
 	if err == nil {
 		err = f(ctx, i)
 	}
@@ -48,7 +52,7 @@ func (d *PersistentDriver) beside(ctx context.Context, c *cluster, k *known, pod
 
 // alone calls f with the store of a sandbox that is stopped. It cannot be started meanwhile, because the pod has its name;
 // that ends with the process that made it.
-func (d *PersistentDriver) alone(ctx context.Context, c *cluster, k *known, f func(context.Context, *instance) error) error {
+func (d *PersistentDriver) alone(ctx context.Context, c *cluster.Cluster, k *known, f func(context.Context, *instance) error) error {
 	if err := d.vacated(ctx, c, k); err != nil {
 		return err
 	}
@@ -56,23 +60,23 @@ func (d *PersistentDriver) alone(ctx context.Context, c *cluster, k *known, f fu
 	if err != nil {
 		return err
 	}
-	pod, err := newPersistentPod(k, objectName(k.record.ID), roleStore, p.storePod(*k.form.Pod.DeepCopy()))
+	pod, err := newPersistentPod(k, names.ObjectName(k.record.ID), names.RoleStore, p.storePod(*k.form.Pod.DeepCopy()))
 	if err != nil {
 		return err
 	}
-	ctx, stop := c.binding(ctx, k.claim)
+	ctx, stop := c.WatchBinding(ctx, k.claim)
 	defer stop()
 	i := &instance{prepared: p}
 	d.Inner.options.Trace("kube", "create pod "+pod.Name+" for the files of "+k.record.ID)
-	if i.pod, err = c.createPod(ctx, pod); err != nil {
-		err = errors.Join(err, c.withdraw(ctx, pod, err))
+	if i.pod, err = c.CreatePod(ctx, pod); err != nil {
+		err = errors.Join(err, c.WithdrawPod(ctx, pod, err))
 		if sandbox.CodeOf(err) == sandbox.Exists {
 			err = sandbox.Errorf(sandbox.Unavailable, "sandbox %s was started, or somebody works on its files", k.record.ID).WithHint("try again")
 		}
 		return err
 	}
-	if err = c.await(ctx, i.pod); err == nil {
-		err = i.storeSession(ctx, container, "--alone")
+	if err = c.AwaitRunning(ctx, i.pod); err == nil {
+		err = i.storeSession(ctx, names.Container, "--alone")
 	}
 	if err == nil {
 		err = f(ctx, i)
@@ -82,26 +86,26 @@ func (d *PersistentDriver) alone(ctx context.Context, c *cluster, k *known, f fu
 
 // visit has the pod of a store end whose maker was killed before it came: it ends with the last who is there. One that cannot
 // even start is nobody's.
-func (d *PersistentDriver) visit(ctx context.Context, c *cluster, k *known, pod *corev1.Pod) {
+func (d *PersistentDriver) visit(ctx context.Context, c *cluster.Cluster, k *known, pod *corev1.Pod) {
 	p, err := d.prepared(c, k, nil)
 	if err != nil {
 		return
 	}
 	i := &instance{prepared: p, pod: pod}
-	if _, running := state(pod); !running {
-		if err := c.await(ctx, pod); err != nil && ctx.Err() == nil {
-			_ = c.deletePod(ctx, pod.Name, pod.UID) // whoever has made it fails, too
+	if _, running := cluster.StateOf(pod); !running {
+		if err := c.AwaitRunning(ctx, pod); err != nil && ctx.Err() == nil {
+			_ = c.DeletePod(ctx, pod.Name, pod.UID) // whoever has made it fails, too
 			return
 		}
 	}
-	_ = i.storeSession(ctx, container, "--alone") // it may have ended meanwhile
+	_ = i.storeSession(ctx, names.Container, "--alone") // it may have ended meanwhile
 	_ = i.detach(ctx)
 }
 
 // storePod makes the pod of a sandbox one that has only its door.
 func (p *prepared) storePod(spec corev1.PodSpec) corev1.PodSpec {
 	door := p.door()
-	door.Name = container
+	door.Name = names.Container
 	used := func(v corev1.Volume) bool {
 		return slices.ContainsFunc(door.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == v.Name })
 	}
@@ -117,7 +121,7 @@ func (k *persistentInstance) storing(ctx context.Context, f func(ctx context.Con
 		return sandbox.Errorf(sandbox.Closed, "the sandbox is closed")
 	}
 	do := func(ctx context.Context, i *instance) error { return f(ctx, podstore.New(i.Start), i) }
-	pod, err := k.cluster.runs(ctx, k.record.ID)
+	pod, err := k.cluster.FindRunningPod(ctx, k.record.ID)
 	if sandbox.CodeOf(err) == sandbox.NotFound {
 		return k.driver.alone(ctx, k.cluster, k.known, do)
 	}
@@ -217,21 +221,21 @@ func (k *persistentInstance) has(ctx context.Context, name string) error {
 
 // putBack restores the files of a sandbox that is stopped. Nobody starts it between the two steps of an exchange, not even
 // when we are killed there.
-func (d *PersistentDriver) putBack(ctx context.Context, c *cluster, k *known, snapshot string) error {
+func (d *PersistentDriver) putBack(ctx context.Context, c *cluster.Cluster, k *known, snapshot string) error {
 	return d.alone(ctx, c, k, func(ctx context.Context, i *instance) error {
-		if err := c.annotate(ctx, k.claim, map[string]any{annotationUnrest: stamp()}); err != nil {
+		if err := c.AnnotateClaim(ctx, k.claim, map[string]any{annotationUnrest: stamp()}); err != nil {
 			return err
 		}
 		if err := podstore.New(i.Start).Restore(ctx, snapshot); err != nil {
 			return err // what has begun is finished by the next start
 		}
-		return c.annotate(ctx, k.claim, map[string]any{annotationUnrest: nil})
+		return c.AnnotateClaim(ctx, k.claim, map[string]any{annotationUnrest: nil})
 	})
 }
 
 // settle finishes a restore in the middle of which somebody was killed.
-func (d *PersistentDriver) settle(ctx context.Context, c *cluster, k *known) error {
-	now, err := c.findClaim(ctx, k.record.ID)
+func (d *PersistentDriver) settle(ctx context.Context, c *cluster.Cluster, k *known) error {
+	now, err := c.FindClaim(ctx, k.record.ID)
 	if err != nil || now.Annotations[annotationUnrest] == "" {
 		return err
 	}
@@ -239,6 +243,6 @@ func (d *PersistentDriver) settle(ctx context.Context, c *cluster, k *known) err
 		if err := podstore.New(i.Start).Settle(ctx); err != nil {
 			return err
 		}
-		return c.annotate(ctx, k.claim, map[string]any{annotationUnrest: nil})
+		return c.AnnotateClaim(ctx, k.claim, map[string]any{annotationUnrest: nil})
 	})
 }

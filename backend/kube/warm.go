@@ -155,7 +155,7 @@ func (i *instance) adopt(ctx context.Context, p *prepared) error {
 	p.id, p.created = i.id, time.Now()
 	i.prepared = p
 	named := make(chan error, 1)
-	go func() { named <- i.cluster.name(ctx, i.pod.Name, p.spec.Name) }()
+	go func() { named <- i.cluster.NamePod(ctx, i.pod.Name, p.spec.Name) }()
 	err := i.furnish(ctx)
 	return errors.Join(err, <-named)
 }

@@ -6,17 +6,20 @@ import (
 	"errors"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
+
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/names"
+
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 // claimSpec is a SandboxClaim's. It names no environment and no volumes, for which the controller would make a new pod.
 type claimSpec struct {
-	WarmPoolRef           reference      `json:"warmPoolRef"`
-	Lifecycle             claimLifecycle `json:"lifecycle"`
-	AdditionalPodMetadata objectMetadata `json:"additionalPodMetadata"`
+	WarmPoolRef           reference              `json:"warmPoolRef"`
+	Lifecycle             claimLifecycle         `json:"lifecycle"`
+	AdditionalPodMetadata cluster.ObjectMetadata `json:"additionalPodMetadata"`
 }
 
 type reference struct {
@@ -49,66 +52,38 @@ func (p *prepared) refusePool() error {
 // claimPod takes a pod out of the pool, which has it run already when it is warm, and refuses it unless it is as ours would be.
 func (i *instance) claimPod(ctx context.Context) error {
 	pool, name := i.driver.options.WarmPool, "agent-sandbox-"+i.id
-	i.driver.options.Trace("kube", "create SandboxClaim "+name+" on pool "+pool+" in namespace "+i.cluster.namespace)
-	annotations := map[string]string{annotationName: i.spec.Name}
-	o := &object{Metadata: objectMetadata{Name: name, Labels: map[string]string{labelManaged: manager, labelID: i.id}, Annotations: annotations}, Spec: claimSpec{
-		WarmPoolRef: reference{pool}, AdditionalPodMetadata: objectMetadata{Annotations: map[string]string{annotationName: i.spec.Name, labelID: i.id}},
-		Lifecycle: claimLifecycle{time.Now().Add(time.Duration(i.lifetime()) * time.Second).UTC().Truncate(time.Second), int(restTime.Seconds()), "Delete"},
+	i.driver.options.Trace("kube", "create SandboxClaim "+name+" on pool "+pool+" in namespace "+i.cluster.Namespace)
+	annotations := map[string]string{names.AnnotationName: i.spec.Name}
+	o := &cluster.Object{Metadata: cluster.ObjectMetadata{Name: name, Labels: map[string]string{names.LabelManaged: names.Manager, names.LabelID: i.id}, Annotations: annotations}, Spec: claimSpec{
+		WarmPoolRef: reference{pool}, AdditionalPodMetadata: cluster.ObjectMetadata{Annotations: map[string]string{names.AnnotationName: i.spec.Name, names.LabelID: i.id}},
+		Lifecycle: claimLifecycle{time.Now().Add(time.Duration(i.lifetime()) * time.Second).UTC().Truncate(time.Second), int(cluster.RestTime.Seconds()), "Delete"},
 	}}
-	if err := i.cluster.create(ctx, i.agents.claims, o); err != nil {
-		return errors.Join(err, i.cluster.withdrawObject(ctx, i.agents.claims, name, err))
+	if err := i.cluster.CreateObject(ctx, i.agents.Claims, o); err != nil {
+		return errors.Join(err, i.cluster.WithdrawObject(ctx, i.agents.Claims, name, err))
 	}
-	i.made = &made{kind: i.agents.claims, name: name, uid: o.Metadata.UID}
-	given, err := i.cluster.bound(ctx, *i.made)
+	i.made = &cluster.Ref{Kind: i.agents.Claims, Name: name, UID: o.Metadata.UID}
+	given, err := i.cluster.AwaitSandbox(ctx, *i.made)
 	if err != nil {
 		return err
 	}
 	i.driver.options.Trace("kube", "the pool gives Sandbox "+given)
-	box, err := i.cluster.object(ctx, i.agents.sandboxes, given)
+	box, err := i.cluster.FindObject(ctx, i.agents.Sandboxes, given)
 	if err != nil {
 		return err
 	}
-	if owner := controllerOf(box.Metadata.OwnerReferences); owner != i.made.uid {
-		return sandbox.Errorf(sandbox.Unavailable, "Sandbox %s, which the pool gives, belongs to somebody else", line(given))
+	if owner := cluster.ControllerOf(box.Metadata.OwnerReferences); owner != i.made.UID {
+		return sandbox.Errorf(sandbox.Unavailable, "Sandbox %s, which the pool gives, belongs to somebody else", cluster.Line(given))
 	}
 	at := given
 	if other := box.Metadata.Annotations[podNameAnnotation]; other != "" {
 		at = other
 	}
-	found, err := i.cluster.appear(ctx, made{kind: i.agents.sandboxes, name: given, uid: box.Metadata.UID}, at)
+	found, err := i.cluster.AwaitPod(ctx, cluster.Ref{Kind: i.agents.Sandboxes, Name: given, UID: box.Metadata.UID}, at)
 	if err != nil {
 		return err
 	}
 	i.pod = found
 	return i.verify(found)
-}
-
-// bound waits until a claim has got a Sandbox, and returns its name.
-func (c *cluster) bound(ctx context.Context, m made) (string, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	objects := c.followObject(ctx, m.kind, m.name)
-	late := time.After(patience)
-	var ready *metav1.Condition
-	for {
-		select {
-		case one := <-objects:
-			if one.err != nil {
-				return "", one.err
-			}
-			if name := one.object.Status.Sandbox.Name; name != "" {
-				return name, nil
-			}
-			ready = one.object.condition(readyCondition)
-			if err := refusal(m.kind, ready); err != nil {
-				return "", err
-			}
-		case <-late:
-			return "", idle(m.kind, ready)
-		case <-ctx.Done():
-			return "", context.Cause(ctx)
-		}
-	}
 }
 
 // Template renders what an administrator applies to a cluster for a pool of that name, whose pods are what sandboxes of spec
@@ -126,10 +101,10 @@ func (d *Driver) Template(ctx context.Context, spec sandbox.Spec) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	of := func(kind string, spec any) object {
-		return object{APIVersion: claimGroup + "/v1beta1", Kind: kind, Metadata: objectMetadata{Name: name, Labels: map[string]string{labelManaged: manager}}, Spec: spec}
+	of := func(kind string, spec any) cluster.Object {
+		return cluster.Object{APIVersion: cluster.ClaimGroup + "/v1beta1", Kind: kind, Metadata: cluster.ObjectMetadata{Name: name, Labels: map[string]string{names.LabelManaged: names.Manager}}, Spec: spec}
 	}
-	items := []object{
+	items := []cluster.Object{
 		of("SandboxTemplate", templateSpec{podTemplate{Spec: pod.Spec}, "Unmanaged"}),
 		of("SandboxWarmPool", poolSpec{1, reference{name}}),
 	}
@@ -160,7 +135,7 @@ func (p *prepared) verify(found *corev1.Pod) error {
 	}
 	why, err := p.difference(want, found)
 	if err == nil && why != "" {
-		err = sandbox.Errorf(sandbox.Unsupported, "pool %s: its pods are not as the policy needs them: %s", p.driver.options.WarmPool, line(why)).
+		err = sandbox.Errorf(sandbox.Unsupported, "pool %s: its pods are not as the policy needs them: %s", p.driver.options.WarmPool, cluster.Line(why)).
 			WithHint("'agent-sandbox explain --backend kube --warm-pool NAME --manifest' prints the template that is")
 	}
 	return err

@@ -77,6 +77,8 @@ var arrows = []struct {
 	{"backend/virtual", []string{"sandbox", "policy", "internal/proxy", "internal/stage", "memory", "internal/memory", "backend/virtual"}},
 	{"backend/docker", []string{"sandbox", "policy", "internal/guest", "internal/guard", "internal/proxy", "internal/firewall", "internal/images", "internal/engine", "internal/seccomp", "backend/docker"}},
 	{"backend/kube", []string{"sandbox", "policy", "internal/guest", "internal/persist", "internal/transfer", "backend/kube"}},
+	{"backend/kube/internal/cluster", []string{"sandbox", "internal/guest/session", "backend/kube/internal/names"}},
+	{"backend/kube/internal/names", nil},
 	{"internal/engine", []string{"sandbox", "internal/engine"}},
 	{"internal/images", []string{"sandbox", "internal/engine", "internal/images"}},
 	{"internal/repo", []string{"sandbox", "policy", "internal/engine", "internal/images", "internal/repo"}},

@@ -1,4 +1,4 @@
-package kube
+package cluster
 
 import (
 	"context"
@@ -13,17 +13,17 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// doctorHint is the fix of what the cluster forbids.
+// doctorHint is the hint for requests that the cluster forbids.
 const doctorHint = "'agent-sandbox doctor --backend kube' prints the Role that is needed"
 
-// maxText is how much is repeated of what a cluster says.
+// maxText limits how many bytes of a text from the cluster an error repeats.
 const maxText = 600
 
-// oneLine is an error whose text is one line that a terminal can show.
-func oneLine(err error) error { return errors.New(line(err.Error())) }
+// OneLine returns an error with the text of err as one printable line.
+func OneLine(err error) error { return errors.New(Line(err.Error())) }
 
-// line is a text of the cluster's as one short line.
-func line(s string) string {
+// Line returns a text from the cluster as one short printable line.
+func Line(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) > maxText {
 		s = s[:maxText] + "..."
@@ -31,24 +31,24 @@ func line(s string) string {
 	return session.Printable(s)
 }
 
-// wrap turns an error of the API into one of ours; nil stays nil.
-func (c *cluster) wrap(err error, what string) error {
+// wrap turns an error of the API into a [sandbox.Error]; nil stays nil. what names the request.
+func (c *Cluster) wrap(err error, what string) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	if _, ok := errors.AsType[*sandbox.Error](err); ok {
 		return err
 	}
-	text := line(err.Error())
-	code, hint := judge(err, text)
+	text := Line(err.Error())
+	code, hint := classify(err, text)
 	if code == sandbox.Unavailable {
 		return sandbox.Errorf(code, "no answer from the cluster at %s: %s", c.config.Host, text).WithHint("%s", hint)
 	}
-	return sandbox.Errorf(code, "%s in namespace %s: %s", what, c.namespace, text).WithHint("%s", hint)
+	return sandbox.Errorf(code, "%s in namespace %s: %s", what, c.Namespace, text).WithHint("%s", hint)
 }
 
-// judge finds the code of an error of the API, and the fix.
-func judge(err error, text string) (code sandbox.Code, hint string) {
+// classify returns the code and the hint for an error of the API.
+func classify(err error, text string) (code sandbox.Code, hint string) {
 	var dial *net.OpError
 	var fetch *url.Error
 	has := func(part string) bool { return strings.Contains(text, part) }
@@ -79,8 +79,8 @@ func judge(err error, text string) (code sandbox.Code, hint string) {
 	return sandbox.Internal, ""
 }
 
-// judgeText finds the code of an error of the API of which a controller has left nothing but the text; Internal: it may pass.
-func judgeText(text string) (code sandbox.Code, hint string) {
+// classifyText is classify for an error that a controller reported as text. Internal: the error may be temporary.
+func classifyText(text string) (code sandbox.Code, hint string) {
 	has := func(part string) bool { return strings.Contains(text, part) }
 	switch {
 	case has("exceeded quota"):
@@ -95,8 +95,9 @@ func judgeText(text string) (code sandbox.Code, hint string) {
 	return sandbox.Internal, ""
 }
 
-// mayNotCreate reports whether err says that there is no right to create such a thing, or that there is no such thing.
-func mayNotCreate(err error) bool {
+// IsCreateForbidden reports whether err means that the credentials do not allow to create an object, or that the cluster does not
+// have its kind.
+func IsCreateForbidden(err error) bool {
 	code := sandbox.CodeOf(err)
 	return code == sandbox.NotFound || code == sandbox.Denied && strings.Contains(err.Error(), "cannot create resource")
 }

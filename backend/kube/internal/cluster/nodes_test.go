@@ -1,4 +1,4 @@
-package kube
+package cluster
 
 import (
 	"encoding/json"
@@ -34,7 +34,7 @@ func Test_User_Namespaces_Are_Used_Where_All_Nodes_Say_That_They_Have_Them(t *te
 			if err := json.Unmarshal([]byte(c.nodes), &nodes); err != nil {
 				t.Fatal(err)
 			}
-			if got := allHaveUserNamespaces(nodes, c.handler); got != c.want {
+			if got := AllHaveUserNamespaces(nodes, c.handler); got != c.want {
 				t.Errorf("%v, want %v", got, c.want)
 			}
 		})
@@ -47,7 +47,7 @@ func Test_Why_No_Node_Takes_A_Pod_Is_Answered_For(t *testing.T) {
 		"0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s).":  "--limit memory and cpu",
 		"0/1 nodes are available: 1 Insufficient memory. preemption: 0/1 nodes are usable.": "--limit memory and cpu",
 	} {
-		if got := sandbox.HintOf(noNode(message)); !strings.Contains(got, hint) {
+		if got := sandbox.HintOf(noNodeError(message)); !strings.Contains(got, hint) {
 			t.Errorf("%s: %q", message, got)
 		}
 	}

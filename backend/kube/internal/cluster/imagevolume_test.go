@@ -1,4 +1,4 @@
-package kube
+package cluster
 
 import (
 	"encoding/json"
@@ -34,7 +34,7 @@ func Test_An_Image_Is_A_Volume_Where_All_Nodes_Are_Known_To_Mount_It(t *testing.
 			if err := json.Unmarshal([]byte("["+c.nodes+"]"), &nodes); err != nil {
 				t.Fatal(err)
 			}
-			if got := allMountImages(nodes); got != c.want {
+			if got := AllMountImages(nodes); got != c.want {
 				t.Errorf("%v, want %v", got, c.want)
 			}
 		})
