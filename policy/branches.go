@@ -39,13 +39,13 @@ func (f *filesystem) protectBranches() error {
 // gitDirs returns the git directory of a checkout and the one that it shares with
 // its worktrees; "" when root is no checkout.
 func (f *filesystem) gitDirs(root string) (dir, common string) {
-	at, err := f.look.below(root, ".git")
-	if err != nil || !at.exists {
+	at, err := f.look.Below(root, ".git")
+	if err != nil || !at.Exists {
 		return "", ""
 	}
-	dir = at.path
-	if !at.dir {
-		dir = pointer(at.path, "gitdir: ")
+	dir = at.Path
+	if !at.Dir {
+		dir = pointer(at.Path, "gitdir: ")
 	}
 	if !isGitDir(dir) {
 		return "", ""

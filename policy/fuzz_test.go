@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed434b0696/agent-sandbox/policy/internal/treetest"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -38,7 +39,7 @@ func FuzzResolvePaths(f *testing.F) {
 	made := false
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if !made {
-			makeTree(t, base, fuzzTree...)
+			treetest.Make(t, base, fuzzTree...)
 			made = true
 		}
 		ws := filepath.Join(base, "home/ws")

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 )
 
 // gitState are the entries of a git directory that make git run something or read
@@ -51,7 +53,7 @@ func (f *filesystem) protectAncestor(dir, start string, global []gitVar) {
 		f.protectGitDir(dir, "", global)
 		// Started inside hooks or the like: then all of it is protected.
 		for _, name := range append([]string{"info", "worktrees", "branches"}, gitState...) {
-			if within(start, filepath.Join(dir, name)) {
+			if hostpath.Within(start, filepath.Join(dir, name)) {
 				f.protectPath(start, "@git")
 			}
 		}
@@ -64,20 +66,20 @@ func (f *filesystem) protectAncestor(dir, start string, global []gitVar) {
 // protectCheckout shields the repository whose .git (a directory, a link to one,
 // or a file that points to one) stands in root.
 func (f *filesystem) protectCheckout(root string, global []gitVar) {
-	at, err := f.look.below(root, ".git")
-	if err != nil || !at.exists {
+	at, err := f.look.Below(root, ".git")
+	if err != nil || !at.Exists {
 		f.protectBelow(root, ".git", "@git")
 		return
 	}
-	if len(at.links) > 0 {
+	if len(at.Links) > 0 {
 		f.guardLinks(at, root)
 	}
-	if at.dir {
-		f.protectGitDir(at.path, root, global)
+	if at.Dir {
+		f.protectGitDir(at.Path, root, global)
 		return
 	}
 	f.shield(at, filepath.Join(root, ".git"), "@git")
-	dir := pointer(at.path, "gitdir: ")
+	dir := pointer(at.Path, "gitdir: ")
 	if dir == "" {
 		return
 	}
@@ -90,7 +92,7 @@ func (f *filesystem) protectCheckout(root string, global []gitVar) {
 }
 
 // guardLinks keeps links from being replaced while what they lead to stays as it is.
-func (f *filesystem) guardLinks(at place, root string) {
+func (f *filesystem) guardLinks(at hostpath.Place, root string) {
 	r := f.protection(at, filepath.Join(root, ".git"), "@git")
 	r.Access, r.Missing, r.guard = ReadOnly, true, true
 	f.add(r)
@@ -232,7 +234,7 @@ func (f *filesystem) grantGit() {
 	switch {
 	case common == "" && submoduleRoot(dir) == f.workspace:
 		f.preset("@git", presetRule{path: dir, access: ReadWrite})
-	case common != "" && within(dir, filepath.Join(common, "worktrees")) &&
+	case common != "" && hostpath.Within(dir, filepath.Join(common, "worktrees")) &&
 		resolved(dir, strings.TrimRight(string(readSmall(filepath.Join(dir, "gitdir"))), "\n")) == file:
 		f.preset("@git", presetRule{path: common, access: ReadWrite})
 		if f.asked(common) {
@@ -248,7 +250,7 @@ func (f *filesystem) grantGit() {
 // asked reports whether a layer makes path writable itself.
 func (f *filesystem) asked(path string) bool {
 	return slices.ContainsFunc(f.rules, func(r *rule) bool {
-		return r.layer >= 0 && r.Access == ReadWrite && within(path, r.Path)
+		return r.layer >= 0 && r.Access == ReadWrite && hostpath.Within(path, r.Path)
 	})
 }
 
@@ -268,11 +270,11 @@ func resolved(base, path string) string {
 	if !filepath.IsAbs(path) {
 		path = base + "/" + path
 	}
-	at, err := locate(path)
+	at, err := hostpath.Locate(path)
 	if err != nil {
 		return ""
 	}
-	return at.path
+	return at.Path
 }
 
 // isGitDir asks what git asks (is_git_directory in setup.c): a HEAD, and objects

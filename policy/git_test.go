@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed434b0696/agent-sandbox/policy/internal/treetest"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -40,22 +41,22 @@ func git(t *testing.T, dir string, args ...string) {
 //	tree/              a worktree of main
 func repos(t *testing.T) (spec sandbox.Spec, home string) {
 	t.Helper()
-	spec = sandbox.Spec{Home: filepath.Join(realDir(t), "home"), Env: []string{"PATH=/usr/bin:/bin"}}
+	spec = sandbox.Spec{Home: filepath.Join(treetest.Dir(t), "home"), Env: []string{"PATH=/usr/bin:/bin"}}
 	home = spec.Home
 	commit := func(dir string) {
-		makeTree(t, dir, "file")
+		treetest.Make(t, dir, "file")
 		git(t, dir, "add", ".")
 		git(t, dir, "commit", "-qm", "one")
 	}
 	for _, dir := range []string{"inner", "lib", "main", "main/nested/r"} {
-		makeTree(t, home, dir+"/")
+		treetest.Make(t, home, dir+"/")
 		git(t, filepath.Join(home, dir), "init", "-q", "-b", "trunk")
 	}
 	commit(filepath.Join(home, "inner"))
 	git(t, filepath.Join(home, "lib"), "submodule", "--quiet", "add", "--name", "in/ner", home+"/inner", "inner")
 	commit(filepath.Join(home, "lib"))
 	main := filepath.Join(home, "main")
-	makeTree(t, main, ".gitignore")
+	treetest.Make(t, main, ".gitignore")
 	if err := os.WriteFile(filepath.Join(main, ".gitignore"), []byte("nested\nbare.git\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +176,7 @@ func TestRepositoriesInEveryShape(t *testing.T) {
 	})
 	t.Run("a checkout inside a cache, started below it", func(t *testing.T) {
 		git(t, home, "clone", "-q", main, home+"/.cache/c")
-		makeTree(t, home, ".cache/c/d/")
+		treetest.Make(t, home, ".cache/c/d/")
 		spec.Workspace, spec.Policy = home+"/.cache/c/d", sandbox.Policy{}
 		p := mustResolve(t, spec)
 		closed(t, p, state(home+"/.cache/c/.git")...)
@@ -195,7 +196,7 @@ func TestGitFileThatPointsElsewhereGrantsNothing(t *testing.T) {
 		"another repository": main + "/.git", "its worktree": main + "/.git/worktrees/tree", "its submodule": main + "/.git/modules/sub", "home": home,
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec.Workspace = realDir(t)
+			spec.Workspace = treetest.Dir(t)
 			if err := os.WriteFile(spec.Workspace+"/.git", []byte("gitdir: "+target+"\n"), 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -219,7 +220,7 @@ func TestGitConfigurationThatNamesOtherFiles(t *testing.T) {
 	closed(t, root, main+"/pre-commit", main+"/post-checkout")
 	writable(t, root, main+"/file")
 
-	makeTree(t, main, "conf/inc2")
+	treetest.Make(t, main, "conf/inc2")
 	if err := os.WriteFile(main+"/conf/inc", []byte("[include]\n path = \"inc2\"\n[Core]hooksPATH=deep # x\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +299,7 @@ func TestWorkspaceThatIsItselfASetting(t *testing.T) {
 func TestNewRepositories(t *testing.T) {
 	spec := home(t, "home/other/")
 	spec.Policy = fsPolicy(sandbox.Filesystem{RW: []string{"~/other", "/tmp", "~/.cache"}})
-	makeTree(t, spec.Home, ".cache/")
+	treetest.Make(t, spec.Home, ".cache/")
 	if p := mustResolve(t, spec); !slices.Contains(p.NoRepos, spec.Workspace) || !slices.Contains(p.NoRepos, spec.Home+"/other") {
 		t.Errorf("refused in %v", p.NoRepos)
 	}

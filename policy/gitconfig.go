@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 )
 
 // maxGitFile bounds what is read of a file that a hostile repository may have made.
@@ -83,7 +85,7 @@ func (f *filesystem) protectHooksPath(v gitVar, root string) {
 	if path == "" {
 		return
 	}
-	if dir := resolved("/", path); dir == "" || !within(root, dir) {
+	if dir := resolved("/", path); dir == "" || !hostpath.Within(root, dir) {
 		f.protectPath(path, "@git")
 		return
 	}

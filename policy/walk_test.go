@@ -8,16 +8,18 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/policy/internal/treetest"
 )
 
 func TestDiscover(t *testing.T) {
-	dir := realDir(t)
-	makeTree(t, dir, "a/.git/HEAD", "a/.git/sub/.git/HEAD", "a/b/c/.git", "d/.git -> ../a/.git", "bare/HEAD", "bare/objects/x", "bare/refs/",
+	dir := treetest.Dir(t)
+	treetest.Make(t, dir, "a/.git/HEAD", "a/.git/sub/.git/HEAD", "a/b/c/.git", "d/.git -> ../a/.git", "bare/HEAD", "bare/objects/x", "bare/refs/",
 		"bare/inner/.git/", "nobare/HEAD", "nobare/objects", "nobare/refs/", "stop/.git/", "link -> a", "z\xff/.git/")
 	for i := range 3000 { // more than one getdents(2) returns at once
-		makeTree(t, dir, "many/"+strconv.Itoa(i)+"-a-rather-long-name")
+		treetest.Make(t, dir, "many/"+strconv.Itoa(i)+"-a-rather-long-name")
 	}
-	makeTree(t, dir, "many/zz/.git/")
+	treetest.Make(t, dir, "many/zz/.git/")
 	want := []repository{
 		{dir + "/a", repositoryPlain},
 		{dir + "/a/b/c", repositoryPlain},
