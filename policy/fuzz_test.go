@@ -182,16 +182,3 @@ func naiveMatches(pattern, home, ws string) []naiveMatch {
 	}
 	return out
 }
-
-// FuzzParseGitConfig holds that a hostile configuration ends in variables, never
-// in a panic or an endless loop.
-func FuzzParseGitConfig(f *testing.F) {
-	f.Add([]byte("[a \"b\\\"c\"]\n d = \"e\\\n f\" # g\n[include]path=~/x\\"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, v := range parseGitConfig(data) {
-			if v.key == "" || len(v.value) > len(data) {
-				t.Errorf("%+v", v)
-			}
-		}
-	})
-}

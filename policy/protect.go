@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/policy/internal/git"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -14,7 +15,7 @@ import (
 // host obeys later, and so could carry code out of the sandbox.
 func (f *filesystem) protect() error {
 	roots := f.walkRoots()
-	found := discover(roots, f.stops())
+	found := git.Search(roots, f.stops())
 	for _, name := range homeNames {
 		f.protectBelow(f.home, name, "")
 	}
@@ -150,7 +151,7 @@ func (f *filesystem) stops() map[string]bool {
 
 // projectRoots returns the directories that people open in an editor or start an
 // agent in: the writable roots, the start directory and every repository.
-func (f *filesystem) projectRoots(roots []string, found []repository) []string {
+func (f *filesystem) projectRoots(roots []string, found []git.Repository) []string {
 	out := slices.Clone(roots)
 	for _, d := range []string{f.workspace, f.dir} {
 		if d != "" {
@@ -158,8 +159,8 @@ func (f *filesystem) projectRoots(roots []string, found []repository) []string {
 		}
 	}
 	for _, r := range found {
-		if r.kind != repositoryBare && r.kind != repositoryUnreadable {
-			out = append(out, r.root)
+		if r.Kind != git.Bare && r.Kind != git.Unreadable {
+			out = append(out, r.Root)
 		}
 	}
 	slices.Sort(out)

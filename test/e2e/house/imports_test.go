@@ -27,6 +27,7 @@ var arrows = []struct {
 	{"sandboxtest", []string{"sandbox"}},
 	{"policy", []string{"sandbox", "internal/jsonc", "policy"}},
 	{"policy/internal/glob", []string{"policy/internal/hostpath"}},
+	{"policy/internal/git", []string{"sandbox", "policy/internal/hostpath"}},
 	{"policy/internal/hostpath", nil},
 	{"policy/internal/treetest", nil},
 	{"policy/hosts", []string{"sandbox"}},

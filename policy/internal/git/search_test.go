@@ -1,4 +1,4 @@
-package policy
+package git
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/policy/internal/treetest"
 )
 
-func TestDiscover(t *testing.T) {
+func Test_Search_Finds_Repositories_In_Every_Shape(t *testing.T) {
 	dir := treetest.Dir(t)
 	treetest.Make(t, dir, "a/.git/HEAD", "a/.git/sub/.git/HEAD", "a/b/c/.git", "d/.git -> ../a/.git", "bare/HEAD", "bare/objects/x", "bare/refs/",
 		"bare/inner/.git/", "nobare/HEAD", "nobare/objects", "nobare/refs/", "stop/.git/", "link -> a", "z\xff/.git/")
@@ -20,32 +20,32 @@ func TestDiscover(t *testing.T) {
 		treetest.Make(t, dir, "many/"+strconv.Itoa(i)+"-a-rather-long-name")
 	}
 	treetest.Make(t, dir, "many/zz/.git/")
-	want := []repository{
-		{dir + "/a", repositoryPlain},
-		{dir + "/a/b/c", repositoryPlain},
-		{dir + "/bare", repositoryBare},
-		{dir + "/bare/inner", repositoryPlain},
-		{dir + "/d", repositoryPlain},
-		{dir + "/many/zz", repositoryPlain},
-		{dir + "/z\xff", repositoryPlain},
+	want := []Repository{
+		{dir + "/a", Checkout},
+		{dir + "/a/b/c", Checkout},
+		{dir + "/bare", Bare},
+		{dir + "/bare/inner", Checkout},
+		{dir + "/d", Checkout},
+		{dir + "/many/zz", Checkout},
+		{dir + "/z\xff", Checkout},
 	}
-	if got := discover([]string{dir}, map[string]bool{dir + "/stop": true}); !reflect.DeepEqual(got, want) {
+	if got := Search([]string{dir}, map[string]bool{dir + "/stop": true}); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
 }
 
-func TestReadSmallDoesNotWaitForAFIFO(t *testing.T) {
+func Test_Reading_Does_Not_Wait_For_A_FIFO(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := readSmall(path); got != nil {
+	if got := readFile(path); got != nil {
 		t.Errorf("read %q", got)
 	}
 }
 
-// BenchmarkDiscover walks 50,000 files in 5,000 directories.
-func BenchmarkDiscover(b *testing.B) {
+// BenchmarkSearch walks 50,000 files in 5,000 directories.
+func BenchmarkSearch(b *testing.B) {
 	dir := b.TempDir()
 	for i := range 500 {
 		for j := range 10 {
@@ -61,6 +61,6 @@ func BenchmarkDiscover(b *testing.B) {
 		}
 	}
 	for b.Loop() {
-		discover([]string{dir}, nil)
+		Search([]string{dir}, nil)
 	}
 }
