@@ -39,3 +39,15 @@ func Make(t testing.TB, dir string, entries ...string) {
 		}
 	}
 }
+
+// Write makes a file with a text, and the directories above it. It returns name.
+func Write(t testing.TB, name, text string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
