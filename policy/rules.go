@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed434b0696/agent-sandbox/policy/internal/glob"
-	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -16,7 +14,7 @@ type host struct {
 	dir       string // resolved start directory
 	home      string // resolved; empty: none
 	env       map[string]string
-	look      *hostpath.Lookups
+	look      *lookups
 }
 
 // filesystem is the part of a plan that concerns paths, while it grows.
@@ -95,36 +93,36 @@ func (f *filesystem) builtin() {
 // preset adds one rule of a preset. It is optional: what this host does not have
 // is left out.
 func (f *filesystem) preset(name string, p presetRule) {
-	path, err := hostpath.Anchor(p.path, f.home, f.workspace)
+	path, err := anchor(p.path, f.home, f.workspace)
 	if err != nil {
 		return
 	}
-	at, err := f.look.Locate(path)
-	if err != nil || hostpath.ReservedRoot(at.Path) != "" {
+	at, err := f.look.locate(path)
+	if err != nil || reservedRoot(at.path) != "" {
 		return
 	}
 	// A home directory of / or /tmp says nothing about those directories.
-	if p.path == "~" && (at.Path == "/" || f.private(at.Path)) || at.Path == "/" {
+	if p.path == "~" && (at.path == "/" || f.private(at.path)) || at.path == "/" {
 		return
 	}
 	f.add(&rule{
-		Rule:    Rule{Pattern: p.path, Path: at.Path, Access: p.access, Exact: true, Layer: "defaults", Preset: name, Source: "built in", Missing: !at.Exists},
+		Rule:    Rule{Pattern: p.path, Path: at.path, Access: p.access, Exact: true, Layer: "defaults", Preset: name, Source: "built in", Missing: !at.exists},
 		rank:    rankPreset,
 		layer:   -1,
 		trusted: true,
-		dir:     at.Dir,
+		dir:     at.dir,
 		guard:   p.guard,
-		links:   at.Links,
+		links:   at.links,
 	})
 }
 
 // planted returns a symbolic link on the way to at that lies where commands may
 // write and leads out of there, or "". A command of an earlier run may have put it
 // in the place of what the rule means.
-func (f *filesystem) planted(at hostpath.Place) string {
-	for _, link := range at.Links {
+func (f *filesystem) planted(at place) string {
+	for _, link := range at.links {
 		for _, r := range f.rules {
-			if r.Access == ReadWrite && link != r.Path && hostpath.Within(link, r.Path) && !hostpath.Within(at.Path, r.Path) {
+			if r.Access == ReadWrite && link != r.Path && within(link, r.Path) && !within(at.path, r.Path) {
 				return link
 			}
 		}
@@ -171,12 +169,12 @@ func (f *filesystem) written(i int, key string, n int, written string, access Ac
 		return fault(l, key, n, sandbox.Invalid, "%q: %w", written, err)
 	}
 	for _, m := range matches {
-		at, err := f.look.Locate(m.path)
+		at, err := f.look.locate(m.path)
 		if err != nil {
 			return fault(l, key, n, sandbox.Invalid, "%q: %w", written, err)
 		}
-		for _, p := range []string{filepath.Clean(m.path), at.Path} {
-			if root := hostpath.ReservedRoot(p); root != "" {
+		for _, p := range []string{filepath.Clean(m.path), at.path} {
+			if root := reservedRoot(p); root != "" {
 				return fault(l, key, n, sandbox.Invalid, "%q: %s belongs to the sandbox", written, root)
 			}
 		}
@@ -184,27 +182,27 @@ func (f *filesystem) written(i int, key string, n int, written string, access Ac
 			if !m.exact {
 				continue
 			}
-			return fault(l, key, n, sandbox.Denied, "%q: %s is a link that a sandbox could have made, and leads to %s", written, link, at.Path).
-				WithHint("name %s itself if that is meant", at.Path)
+			return fault(l, key, n, sandbox.Denied, "%q: %s is a link that a sandbox could have made, and leads to %s", written, link, at.path).
+				WithHint("name %s itself if that is meant", at.path)
 		}
-		if at.Blocked != "" && access != ReadWrite {
+		if at.blocked != "" && access != ReadWrite {
 			// Inside, chmod(1) could open a directory that we cannot look into now.
-			at.Path, at.Exists, at.Dir = at.Blocked, true, true
+			at.path, at.exists, at.dir = at.blocked, true, true
 		}
-		if at.Path == "/" && access != ReadOnly {
+		if at.path == "/" && access != ReadOnly {
 			return fault(l, key, n, sandbox.Invalid, "%q: the root directory can only be read-only", written).
 				WithHint("name the directories that are meant")
 		}
 		f.add(&rule{
-			Rule:    Rule{Pattern: written, Path: at.Path, Access: access, Exact: m.exact, Layer: l.Name, Source: layerSource(*l, indexKey(key, n)), Missing: !at.Exists || m.none},
+			Rule:    Rule{Pattern: written, Path: at.path, Access: access, Exact: m.exact, Layer: l.Name, Source: layerSource(*l, indexKey(key, n)), Missing: !at.exists || m.none},
 			rank:    rankFirst + i,
 			layer:   i,
 			key:     key,
 			entry:   n,
 			trusted: l.Trusted,
-			dir:     at.Dir,
+			dir:     at.dir,
 			guard:   access != ReadWrite && !m.none,
-			links:   at.Links,
+			links:   at.links,
 		})
 	}
 	return nil
@@ -220,23 +218,23 @@ type match struct {
 // expand returns what a written path stands for. A path with metacharacters that
 // exists as it is written is meant literally as well.
 func (f *filesystem) expand(written string) ([]match, error) {
-	path, err := hostpath.Anchor(written, f.home, f.dir)
+	path, err := anchor(written, f.home, f.dir)
 	if err != nil {
 		return nil, err
 	}
-	if !glob.IsPattern(written) {
+	if !isGlob(written) {
 		return []match{{path: path, exact: true}}, nil
 	}
 	var out []match
-	if at, err := f.look.Locate(path); err == nil && at.Exists {
+	if at, err := f.look.locate(path); err == nil && at.exists {
 		out = append(out, match{path: path, exact: true})
 	}
-	g, err := glob.Parse(path, len(path)-len(strings.TrimPrefix(written, "~")))
+	g, err := parseGlob(path, len(path)-len(strings.TrimPrefix(written, "~")))
 	if err != nil && len(out) == 0 {
 		return nil, err
 	}
 	if err == nil {
-		found, err := g.Expand()
+		found, err := g.expand()
 		if err != nil {
 			return nil, err
 		}

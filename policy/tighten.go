@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -82,7 +81,7 @@ func (f *filesystem) widens(o *filesystem) *widening {
 		}
 	}
 	for _, root := range o.norepos {
-		if f.final.access(root) == ReadWrite && !slices.ContainsFunc(f.norepos, func(r string) bool { return hostpath.Within(root, r) }) {
+		if f.final.access(root) == ReadWrite && !slices.ContainsFunc(f.norepos, func(r string) bool { return within(root, r) }) {
 			return &widening{root, nil}
 		}
 	}

@@ -3,8 +3,6 @@ package policy
 import (
 	"cmp"
 	"slices"
-
-	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 )
 
 // Ranks of the built-in layers; the layers of the Spec follow from rankFirst.
@@ -40,7 +38,7 @@ func (r *rule) explicit() bool {
 // before ro before rw.
 func compareRules(a, b *rule) int {
 	return cmp.Or(
-		cmp.Compare(hostpath.Depth(b.Path), hostpath.Depth(a.Path)),
+		cmp.Compare(depth(b.Path), depth(a.Path)),
 		cmp.Compare(a.Path, b.Path),
 		compareBool(b.Exact, a.Exact),
 		cmp.Compare(b.rank, a.rank),
@@ -87,7 +85,7 @@ func (t tree) at(path string) *rule {
 		if path == "/" {
 			return nil
 		}
-		path = hostpath.Parent(path)
+		path = parentOf(path)
 	}
 }
 
@@ -104,7 +102,7 @@ func (t tree) parent(path string) Access {
 	if path == "/" {
 		return ReadOnly
 	}
-	return t.access(hostpath.Parent(path))
+	return t.access(parentOf(path))
 }
 
 // paths returns the paths with a rule, sorted; so parents come before children.

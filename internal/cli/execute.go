@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/program"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -24,6 +25,9 @@ func execute(ctx context.Context, args, env []string, stdio sandbox.Stdio) int {
 		completeFlags(root)
 	}
 	err := root.ExecuteContext(ctx)
+	if other := program.RequiredBy(err); other != "" {
+		err = program.Become(other)
+	}
 	if err == nil {
 		err = a.Out.Err
 	}

@@ -19,7 +19,9 @@ func Main(args, env []string, stdio sandbox.Stdio) int {
 	if code, ok := actAsGuest(args, env); ok {
 		return code
 	}
-	program.BecomeBackend(args[1:])
+	if other := program.Choose(args[1:]); other != "" {
+		_ = program.Become(other) // the command that needs it reports what is missing
+	}
 	return execute(context.Background(), args[1:], env, stdio)
 }
 

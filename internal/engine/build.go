@@ -5,38 +5,25 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"io/fs"
 	"strings"
 
 	"github.com/moby/moby/api/types/build"
 	"github.com/moby/moby/client"
 
+	"github.com/seed434b0696/agent-sandbox/internal/engine/job"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Build is an image to build.
-type Build struct {
-	Context    fs.FS             // the files that the Dockerfile can copy; links in it stay links
-	Extra      map[string][]byte // further files, by name
-	Archive    io.Reader         // what [PackContext] wrote, instead of both
-	Dockerfile string            // its name in Context; empty: "Dockerfile"
-	Tags       []string          // "name:tag"
-	Target     string            // the stage to stop at; empty: the last one
-	Args       map[string]string // build arguments
-	Labels     map[string]string // of the image
-	Progress   func(line string) // is told each line of what the build says; nil: nobody
-}
-
 // Build builds an image with the engine's own layer cache and returns its ID. A step that fails is an error which names
 // the step and ends with the last lines of what it said. When ctx ends, so does the build, with what runs in it.
-func (c *Client) Build(ctx context.Context, b Build) (id string, err error) {
+func (c *Client) Build(ctx context.Context, b job.Build) (id string, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r, w := io.Pipe()
 	packed := make(chan struct{})
 	go func() {
 		defer close(packed)
-		_ = w.CloseWithError(b.pack(w)) // it never fails
+		_ = w.CloseWithError(b.Pack(w)) // it never fails
 	}()
 	defer func() {
 		_ = r.Close() // it never fails
@@ -52,8 +39,8 @@ func (c *Client) Build(ctx context.Context, b Build) (id string, err error) {
 		Remove: true, ForceRemove: true, Version: build.BuilderV1,
 	})
 	if err != nil {
-		if unpacked := (contextError{}); errors.As(err, &unpacked) {
-			return "", unpacked.err
+		if unpacked := (job.ContextError{}); errors.As(err, &unpacked) {
+			return "", unpacked.Err
 		}
 		return "", c.Wrap(err, "build an image")
 	}
@@ -69,14 +56,6 @@ func (c *Client) Build(ctx context.Context, b Build) (id string, err error) {
 		return "", sandbox.Errorf(sandbox.Internal, "the engine ended the build without an image%s", said.tail())
 	}
 	return said.id, nil
-}
-
-func (b *Build) pack(w io.Writer) error {
-	if b.Archive == nil {
-		return packContext(w, b.Context, b.Extra)
-	}
-	_, err := io.Copy(w, b.Archive)
-	return err
 }
 
 // buildLog reads what the engine says about a build.

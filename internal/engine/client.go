@@ -17,10 +17,11 @@ import (
 	"github.com/moby/moby/api/types/system"
 	"github.com/moby/moby/client"
 
+	"github.com/seed434b0696/agent-sandbox/internal/engine/job"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Client is a connection to an engine. It is safe for concurrent use.
+// Client is a connection to an engine, and implements [job.Engine]. It is safe for concurrent use.
 type Client struct {
 	*client.Client
 
@@ -141,4 +142,26 @@ func variable(env []string, name string) string {
 func isSocket(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode()&fs.ModeSocket != 0
+}
+
+// Image implements [job.Engine].
+func (c *Client) Image(ctx context.Context, name string) (job.Image, error) {
+	found, err := c.ImageInspect(ctx, name)
+	if err != nil {
+		return job.Image{}, c.Wrap(err, "find "+name)
+	}
+	image := job.Image{ID: found.ID}
+	if found.Config != nil {
+		image.Labels = found.Config.Labels
+	}
+	return image, nil
+}
+
+// HasVolume implements [job.Engine].
+func (c *Client) HasVolume(ctx context.Context, name string) (bool, error) {
+	_, err := c.VolumeInspect(ctx, name, client.VolumeInspectOptions{})
+	if err = c.Wrap(err, "find a volume"); errors.Is(err, sandbox.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }

@@ -12,26 +12,9 @@ import (
 	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/client"
 
+	"github.com/seed434b0696/agent-sandbox/internal/engine/job"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
-
-// Run is one command in a container of its own that is gone afterwards. It has no capabilities but those that are named.
-type Run struct {
-	Image   string
-	Args    []string // program and arguments; the image's entry point does not run
-	Env     []string // "K=V", on top of the image's
-	User    string   // "UID:GID"; empty: the image's
-	Stdin   io.Reader
-	Volumes []sandbox.Volume // storage to mount
-	Network bool             // reach the engine's default network; otherwise none
-	Caps    []string         // capabilities, such as "CHOWN"
-}
-
-// Output is how a [Run] went.
-type Output struct {
-	Stdout, Stderr []byte // each cut at 1 MiB
-	Code           int    // exit status
-}
 
 const (
 	maxRunOutput = 1 << 20
@@ -40,7 +23,7 @@ const (
 )
 
 // Run runs a command and waits. When ctx ends, the command is killed. Its container is removed in any case.
-func (c *Client) Run(ctx context.Context, r Run) (out Output, err error) {
+func (c *Client) Run(ctx context.Context, r job.Run) (out job.Output, err error) {
 	id, err := c.createRun(ctx, r)
 	if err != nil {
 		return out, err
@@ -93,7 +76,7 @@ func (c *Client) Run(ctx context.Context, r Run) (out Output, err error) {
 	}
 }
 
-func (c *Client) createRun(ctx context.Context, r Run) (string, error) {
+func (c *Client) createRun(ctx context.Context, r job.Run) (string, error) {
 	pids := int64(runPids)
 	hostConfig := &container.HostConfig{
 		NetworkMode: "none", CapDrop: []string{"ALL"}, CapAdd: r.Caps, AutoRemove: true, SecurityOpt: []string{"no-new-privileges"},

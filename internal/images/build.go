@@ -5,7 +5,7 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/seed434b0696/agent-sandbox/internal/engine"
+	"github.com/seed434b0696/agent-sandbox/internal/engine/job"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -39,7 +39,7 @@ type Built struct {
 
 // Build builds an image and those that it is built on. Versions that are no exact ones are resolved first, so that the
 // engine's layer cache knows whether there is anything to do.
-func Build(ctx context.Context, e *engine.Client, o Options) ([]Built, error) {
+func Build(ctx context.Context, e job.Engine, o Options) ([]Built, error) {
 	if o.Image == "" {
 		o.Image = Base
 	}
@@ -74,12 +74,12 @@ func Build(ctx context.Context, e *engine.Client, o Options) ([]Built, error) {
 }
 
 // build builds one image, or one stage of it, which gets no name.
-func (o Options) build(ctx context.Context, e *engine.Client, name, stage string, args map[string]string) (string, error) {
+func (o Options) build(ctx context.Context, e job.Engine, name, stage string, args map[string]string) (string, error) {
 	files, err := Context(name)
 	if err != nil {
 		return "", err
 	}
-	b := engine.Build{Context: files, Extra: map[string][]byte{"ca.pem": o.CA}, Target: stage, Args: args, Progress: o.Progress}
+	b := job.Build{Context: files, Extra: map[string][]byte{"ca.pem": o.CA}, Target: stage, Args: args, Progress: o.Progress}
 	if stage == "" {
 		b.Tags = []string{Reference(name, o.Tag)}
 		b.Labels = map[string]string{Label: name}
@@ -91,7 +91,7 @@ func (o Options) build(ctx context.Context, e *engine.Client, name, stage string
 const Label = "agent-sandbox.image"
 
 // baseArgs are the build arguments of the base image, with exact versions.
-func (o Options) baseArgs(ctx context.Context, e *engine.Client) (map[string]string, error) {
+func (o Options) baseArgs(ctx context.Context, e job.Engine) (map[string]string, error) {
 	args := map[string]string{}
 	maps.Copy(args, o.Args)
 	if o.From != "" {

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/seed434b0696/agent-sandbox/internal/engine"
+	"github.com/seed434b0696/agent-sandbox/internal/engine/job"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -41,8 +41,8 @@ func exact(v string) bool {
 
 // resolve asks the registry, by way of npm itself in the stage of the build that has it, which version a package
 // such as "@openai/codex@latest" has.
-func resolve(ctx context.Context, e *engine.Client, stage, registry, pkg string) (string, error) {
-	run := engine.Run{
+func resolve(ctx context.Context, e job.Engine, stage, registry, pkg string) (string, error) {
+	run := job.Run{
 		Image: stage, Args: []string{"npm", "view", "--json", "--", pkg, "version"}, Network: true,
 		Env: []string{"NPM_CONFIG_CACHE=/tmp/npm", "NPM_CONFIG_UPDATE_NOTIFIER=false", "NPM_CONFIG_FETCH_RETRIES=1"},
 	}
@@ -72,7 +72,7 @@ func newest(printed []byte) (string, bool) {
 }
 
 // npmComplaint is what npm says went wrong, on one line.
-func npmComplaint(out engine.Output) string {
+func npmComplaint(out job.Output) string {
 	var said struct {
 		Error struct{ Code, Summary string }
 	}

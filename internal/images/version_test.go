@@ -3,7 +3,7 @@ package images
 import (
 	"testing"
 
-	"github.com/seed434b0696/agent-sandbox/internal/engine"
+	"github.com/seed434b0696/agent-sandbox/internal/engine/job"
 )
 
 func TestVersionsThatAreNone(t *testing.T) {
@@ -38,11 +38,11 @@ func TestTheNewestOfWhatNpmPrints(t *testing.T) {
 }
 
 func TestWhatNpmComplainsAbout(t *testing.T) {
-	got := npmComplaint(engine.Output{Stdout: []byte(`{"error":{"code":"E404","summary":"No match found\nmore"}}`)})
+	got := npmComplaint(job.Output{Stdout: []byte(`{"error":{"code":"E404","summary":"No match found\nmore"}}`)})
 	if got != "E404 No match found" {
 		t.Errorf("%q", got)
 	}
-	if got := npmComplaint(engine.Output{Stderr: []byte("npm ERR!\n  code X\n")}); got != "npm ERR! code X" {
+	if got := npmComplaint(job.Output{Stderr: []byte("npm ERR!\n  code X\n")}); got != "npm ERR! code X" {
 		t.Errorf("%q", got)
 	}
 }

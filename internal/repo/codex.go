@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed434b0696/agent-sandbox/internal/engine"
+	"github.com/seed434b0696/agent-sandbox/internal/engine/job"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -92,7 +92,7 @@ done`
 // InitCodex puts files into Codex's volume as user, "UID:GID", and returns what became of each: "wrote NAME", or "kept
 // NAME" where it was there already and force is not set. Credentials are always replaced. They go over a pipe: neither a
 // command line nor the container's description shows them.
-func InitCodex(ctx context.Context, e *engine.Client, image, user string, files map[string][]byte, force bool) ([]string, error) {
+func InitCodex(ctx context.Context, e job.Engine, image, user string, files map[string][]byte, force bool) ([]string, error) {
 	archive, err := pack(files)
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func InitCodex(ctx context.Context, e *engine.Client, image, user string, files 
 	if force {
 		word = "yes"
 	}
-	out, err := e.Run(ctx, engine.Run{
+	out, err := e.Run(ctx, job.Run{
 		Image: image, Args: []string{"sh", "-c", codexScript, "sh", CodexHome, word}, User: user, Stdin: archive, Volumes: codexVolumes(),
 	})
 	if err != nil {
@@ -111,9 +111,9 @@ func InitCodex(ctx context.Context, e *engine.Client, image, user string, files 
 }
 
 // LogoutCodex deletes the credentials in Codex's volume, which must exist, and returns their names.
-func LogoutCodex(ctx context.Context, e *engine.Client, image string) ([]string, error) {
+func LogoutCodex(ctx context.Context, e job.Engine, image string) ([]string, error) {
 	const script = `cd "$1"; shift; for f; do [ -e "$f" ] || [ -L "$f" ] || continue; rm -f -- "$f" && echo "$f" || exit 1; done`
-	out, err := e.Run(ctx, engine.Run{
+	out, err := e.Run(ctx, job.Run{
 		Image: image, Args: []string{"sh", "-c", script, "sh", CodexHome, codexAuth, codexProfile},
 		// Whoever wrote them: the credentials have to go.
 		User: "0:0", Caps: []string{"DAC_OVERRIDE"}, Volumes: codexVolumes(),
@@ -127,7 +127,7 @@ func LogoutCodex(ctx context.Context, e *engine.Client, image string) ([]string,
 func codexVolumes() []sandbox.Volume { return []sandbox.Volume{{Name: CodexVolume, Target: CodexHome}} }
 
 // lines are those that a script printed, or why it failed.
-func lines(out engine.Output) ([]string, error) {
+func lines(out job.Output) ([]string, error) {
 	if out.Code != 0 {
 		return nil, sandbox.Errorf(sandbox.Internal, "the volume cannot be changed: %.300s", strings.Join(strings.Fields(string(out.Stderr)), " "))
 	}

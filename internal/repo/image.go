@@ -7,7 +7,7 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/seed434b0696/agent-sandbox/internal/engine"
+	"github.com/seed434b0696/agent-sandbox/internal/engine/job"
 	"github.com/seed434b0696/agent-sandbox/internal/images"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -18,7 +18,7 @@ const labelRegistry = "agent-sandbox.npm-registry"
 
 // Build builds the image of the repository's sandboxes from its .agent-sandbox directory, on the base image of a tag
 // (empty: the default), and returns its ID. Denied: trust does not hold what the steps are.
-func (r Repo) Build(ctx context.Context, e *engine.Client, trust *policy.Trust, baseTag string, args map[string]string, progress func(string)) (string, error) {
+func (r Repo) Build(ctx context.Context, e job.Engine, trust *policy.Trust, baseTag string, args map[string]string, progress func(string)) (string, error) {
 	recipe, err := r.Recipe()
 	if err != nil {
 		return "", err
@@ -45,17 +45,17 @@ func (r Repo) Build(ctx context.Context, e *engine.Client, trust *policy.Trust, 
 	}
 	all := map[string]string{"BASE_IMAGE_TAG": baseTag}
 	maps.Copy(all, args)
-	return e.Build(ctx, engine.Build{
+	return e.Build(ctx, job.Build{
 		Archive: recipe.archive, Tags: []string{r.Image()}, Args: all, Progress: progress,
 		Labels: map[string]string{images.Label: "repo", "agent-sandbox.repo-path": r.Path, labelRegistry: registry},
 	})
 }
 
 // BaseImage is the ID of the base image of a tag. NotFound: it was not built.
-func BaseImage(ctx context.Context, e *engine.Client, tag string) (string, error) {
+func BaseImage(ctx context.Context, e job.Engine, tag string) (string, error) {
 	name := images.Reference(images.Base, tag)
-	image, err := e.ImageInspect(ctx, name)
-	if err = e.Wrap(err, "find "+name); errors.Is(err, sandbox.ErrNotFound) {
+	image, err := e.Image(ctx, name)
+	if errors.Is(err, sandbox.ErrNotFound) {
 		hint := "agent-sandbox build-base"
 		if tag != "" && tag != images.DefaultTag {
 			hint += " --tag " + tag
@@ -66,23 +66,20 @@ func BaseImage(ctx context.Context, e *engine.Client, tag string) (string, error
 }
 
 // BuiltImage is the ID of the repository's image, and the npm registry that it is set to. NotFound: it was not built.
-func (r Repo) BuiltImage(ctx context.Context, e *engine.Client) (id, registry string, err error) {
-	image, err := e.ImageInspect(ctx, r.Image())
-	if err = e.Wrap(err, "find "+r.Image()); errors.Is(err, sandbox.ErrNotFound) {
+func (r Repo) BuiltImage(ctx context.Context, e job.Engine) (id, registry string, err error) {
+	image, err := e.Image(ctx, r.Image())
+	if errors.Is(err, sandbox.ErrNotFound) {
 		return "", "", sandbox.Errorf(sandbox.NotFound, "the image of %s was not built", r.Path).WithHint("agent-sandbox build, or start with --build")
 	}
 	if err != nil {
 		return "", "", err
 	}
-	if image.Config != nil {
-		registry = image.Config.Labels[labelRegistry]
-	}
-	return image.ID, registry, nil
+	return image.ID, image.Labels[labelRegistry], nil
 }
 
 // registryOf asks an image's npm.
-func registryOf(ctx context.Context, e *engine.Client, image string) (string, error) {
-	out, err := e.Run(ctx, engine.Run{Image: image, Args: []string{"npm", "config", "get", "registry"}})
+func registryOf(ctx context.Context, e job.Engine, image string) (string, error) {
+	out, err := e.Run(ctx, job.Run{Image: image, Args: []string{"npm", "config", "get", "registry"}})
 	if err != nil || out.Code != 0 {
 		return "", err // an image without npm needs no registry
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/seed434b0696/agent-sandbox/internal/engine"
+	"github.com/seed434b0696/agent-sandbox/internal/engine/job"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -76,12 +76,12 @@ for dir; do
 done`
 
 // Own makes the owner, "UID:GID", that of the repository's volumes.
-func (r Repo) Own(ctx context.Context, e *engine.Client, image, owner string) error {
+func (r Repo) Own(ctx context.Context, e job.Engine, image, owner string) error {
 	args := []string{"sh", "-c", ownScript, "sh", owner}
 	for _, v := range r.Volumes() {
 		args = append(args, v.Target)
 	}
-	out, err := e.Run(ctx, engine.Run{
+	out, err := e.Run(ctx, job.Run{
 		Image: image, Args: args, User: "0:0", Caps: []string{"CHOWN", "DAC_OVERRIDE"}, Volumes: r.Volumes(),
 	})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"path"
 	"path/filepath"
 
-	"github.com/seed434b0696/agent-sandbox/internal/engine"
+	"github.com/seed434b0696/agent-sandbox/internal/engine/job"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -52,7 +52,7 @@ func (r Repo) Recipe() (*Recipe, error) {
 	c := &Recipe{File: r.DockerfileFile(), archive: archive}
 	err = os.Remove(archive.Name())
 	if err == nil {
-		err = engine.PackContext(archive, root.FS(), path.Base(configFile))
+		err = job.PackContext(archive, root.FS(), path.Base(configFile))
 	}
 	if err == nil {
 		err = c.read()

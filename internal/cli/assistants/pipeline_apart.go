@@ -5,29 +5,40 @@ package assistants
 import (
 	"context"
 
+	"github.com/spf13/cobra"
+
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/program"
-	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// pipelineProgram is this program built with the pipeline of assistants: the clients of models, and the store
-// take each start of whatever links them some milliseconds.
-const pipelineProgram = "agent-sandbox-agent"
-
-// becomePipeline becomes that program, which begins anew: nothing has been started yet.
-func becomePipeline() error {
-	return sandbox.Errorf(sandbox.Unavailable, "assistants need a program of their own: %w", program.Become(pipelineProgram)).
-		WithHint("install it beside this one: make install")
-}
+// requirePipeline returns the error of a command that needs the pipeline. The clients of models and the store would take
+// each start of whatever links them some milliseconds.
+func requirePipeline() error { return program.Require(program.Everything, "assistants") }
 
 func runAssistant(context.Context, *console.App, string, string, runFlags) error {
-	return becomePipeline()
+	return requirePipeline()
 }
 
-func serveMCP(context.Context, *console.App, *mcpFlags) error { return becomePipeline() }
+func serveMCP(context.Context, *console.App, *mcpFlags) error { return requirePipeline() }
 
-func manageChats(context.Context, *console.App, chatFlags) error { return becomePipeline() }
+func manageChats(context.Context, *console.App, chatFlags) error { return requirePipeline() }
 
-func printUsage(context.Context, *console.App, usageFlags) error { return becomePipeline() }
+func printUsage(context.Context, *console.App, usageFlags) error { return requirePipeline() }
 
-func pruneAgents(context.Context, *console.App, pruneFlags) error { return becomePipeline() }
+func pruneAgents(context.Context, *console.App, pruneFlags) error { return requirePipeline() }
+
+func listAssistants(*console.App, string, bool) error { return requirePipeline() }
+
+func validateAssistants(*console.App, string, []string) error { return requirePipeline() }
+
+func replayRun(context.Context, *console.App, string, replayFlags) error { return requirePipeline() }
+
+func listSkills(*console.App, *skillPlaces, bool, bool) error { return requirePipeline() }
+
+func showSkill(*console.App, *skillPlaces, string, bool, bool) error { return requirePipeline() }
+
+func validateSkills(*console.App, []string, bool) error { return requirePipeline() }
+
+func completeAssistants(*console.App, *string) cobra.CompletionFunc { return cobra.NoFileCompletions }
+
+func completeSkills(*console.App, *skillPlaces) cobra.CompletionFunc { return cobra.NoFileCompletions }

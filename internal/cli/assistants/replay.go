@@ -1,20 +1,15 @@
 package assistants
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
-	"io"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed434b0696/agent-sandbox/agent/event"
-	"github.com/seed434b0696/agent-sandbox/internal/agent/transcript"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
-	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
+
+// replayFormats are the values of --format, which package transcript reads.
+var replayFormats = []string{"claude", "codex", "cursor", "events"}
 
 // replayFlags are the flags of agent replay.
 type replayFlags struct {
@@ -38,7 +33,7 @@ characters are shown and not obeyed. A run is a success only when its result say
 claude -p --verbose --output-format stream-json 'fix the test' | agent-sandbox agent replay -
 agent-sandbox agent replay --json run.jsonl | jq 'select(.response) | .response.usage'`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if f.format != "" && !slices.Contains(transcript.Formats(), f.format) {
+			if f.format != "" && !slices.Contains(replayFormats, f.format) {
 				return console.UsageError(cmd.CommandPath(), "--format: expected claude, codex, cursor or events, got %q", f.format)
 			}
 			return console.ArgsBetween(1, 1, "one file, or '-'")(cmd, args)
@@ -53,57 +48,10 @@ agent-sandbox agent replay --json run.jsonl | jq 'select(.response) | .response.
   1    it failed, or was over before it had a result
   125  something went wrong, and what FILE is, is not a recorded run`)
 	formats := func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return transcript.Formats(), cobra.ShellCompDirectiveNoFileComp
+		return replayFormats, cobra.ShellCompDirectiveNoFileComp
 	}
 	if err := cmd.RegisterFlagCompletionFunc("format", formats); err != nil {
 		panic(err) // only for a flag that does not exist
 	}
 	return cmd
-}
-
-func replayRun(ctx context.Context, a *console.App, name string, f replayFlags) error {
-	in := a.Stdio.Stdin
-	if name != "-" {
-		file, err := os.Open(name)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		in = file
-	}
-	r, err := printReplay(ctx, a, in, f)
-	if err != nil && name != "-" && sandbox.CodeOf(err) == sandbox.Invalid {
-		return sandbox.Errorf(sandbox.Invalid, "%s: %w", name, err).WithHint("%s", sandbox.HintOf(err))
-	}
-	err = errors.Join(err, a.Out.Err)
-	if err == nil && !r.OK() {
-		err = console.ExitStatus(1)
-	}
-	return err
-}
-
-// printReplay prints the events as they come, and then what they come to.
-func printReplay(ctx context.Context, a *console.App, in io.Reader, f replayFlags) (event.Response, error) {
-	var fold event.Fold
-	say := &agentPrinter{out: a.Out, thinking: f.thinking}
-	tell, finish := say.print, say.finish
-	if f.json {
-		enc := json.NewEncoder(a.Out)
-		enc.SetEscapeHTML(false)
-		tell = func(e event.Event) { _ = enc.Encode(e) } // the output keeps its error
-		finish = func(r event.Response) { tell(event.Event{Kind: event.ResponseFolded, Response: &r}) }
-	}
-	for e, err := range transcript.Events(ctx, in, f.format) {
-		if err != nil {
-			return event.Response{}, err
-		}
-		fold.Add(e)
-		tell(e)
-		if a.Out.Err != nil {
-			return event.Response{}, nil // the caller looks at it
-		}
-	}
-	r := fold.Response()
-	finish(r)
-	return r, nil
 }

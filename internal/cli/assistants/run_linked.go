@@ -207,7 +207,7 @@ func newPipeline(a *console.App, h host.Host, root *assistant.Root, books *store
 		Walls: func(s *assistant.Assistant) (sandbox.Driver, sandbox.Spec, error) {
 			return isolationOf(a, h, s, f.backend)
 		},
-		Program: func(name string) (args, dirs []string, err error) { return agentProgram(a, name) },
+		Program: agentProgram,
 	})
 	return p, func() {
 		servers.Close()
@@ -238,7 +238,7 @@ var programs = map[string]string{"cursor": "cursor-agent"}
 
 // agentProgram finds an agent on this host: the file itself, through all links, and the directory that it is in. One that is
 // a script of node's needs that, too.
-func agentProgram(a *console.App, name string) (args, dirs []string, err error) {
+func agentProgram(name string) (args, dirs []string, err error) {
 	if other, ok := programs[name]; ok {
 		name = other
 	}

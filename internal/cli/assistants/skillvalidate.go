@@ -1,20 +1,10 @@
 package assistants
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
-	"github.com/seed434b0696/agent-sandbox/agent/skill"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 )
-
-// skillVerdict is what skill validate says of one path, as JSON.
-type skillVerdict struct {
-	Path     string          `json:"path"`
-	Valid    bool            `json:"valid"`
-	Problems []skill.Problem `json:"problems"`
-}
 
 func newSkillValidate(a *console.App) *cobra.Command {
 	var asJSON bool
@@ -31,39 +21,10 @@ FILE:LINE: error or warning: what is wrong.`,
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
-			verdicts, all := []skillVerdict{}, true
-			for _, path := range args {
-				problems := append([]skill.Problem{}, skill.Validate(path)...)
-				v := skillVerdict{Path: path, Valid: skill.Valid(problems), Problems: problems}
-				verdicts, all = append(verdicts, v), all && v.Valid
-			}
-			if err := printVerdicts(a, verdicts, asJSON); err != nil {
-				return err
-			}
-			if !all {
-				return console.ExitStatus(1)
-			}
-			return nil
-		},
+		RunE: func(_ *cobra.Command, args []string) error { return validateSkills(a, args, asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	return console.Describe(cmd, `  0    all are valid
   1    at least one is not
   125  something went wrong`)
-}
-
-func printVerdicts(a *console.App, verdicts []skillVerdict, asJSON bool) error {
-	if asJSON {
-		return a.PrintJSON(verdicts)
-	}
-	for _, v := range verdicts {
-		for _, p := range v.Problems {
-			fmt.Fprintln(a.Out, console.Escape(p.String()))
-		}
-		if v.Valid {
-			fmt.Fprintf(a.Out, "%s: valid\n", console.Escape(v.Path))
-		}
-	}
-	return a.Out.Err
 }

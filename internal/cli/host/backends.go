@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/seed434b0696/agent-sandbox/backend/bwrap"
-	"github.com/seed434b0696/agent-sandbox/backend/docker"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -51,13 +50,14 @@ func AddPlaceFlags(fs *pflag.FlagSet, c *Cluster) {
 // Names are all backends.
 var Names = []string{"bwrap", "docker", Kube, "virtual"}
 
-// NewDriver makes a backend's driver; "" is the default one. This is the only list of them.
+// NewDriver returns the driver of a backend; "" is the default one. This is the only list of them. The error of one that
+// this program lacks asks for the program that has it.
 func NewDriver(name string, h Host, k DriverOptions) (sandbox.Driver, error) {
 	switch name {
 	case "", Default:
 		return bwrap.New(bwrap.Options{DataDir: h.Data, Trace: k.Trace, Denied: k.Denied, Record: k.record}), nil
-	case "docker":
-		return docker.New(docker.Options{Env: h.Env, DataDir: h.Data, Trace: k.Trace, Denied: k.Denied}), nil
+	case Docker:
+		return newDocker(h, k)
 	case Kube:
 		return newCluster(h, k)
 	case "virtual":

@@ -12,12 +12,13 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/program"
 	"github.com/seed434b0696/agent-sandbox/internal/persist"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// NewLifecycle returns the lifecycle of a backend's persistent sandboxes. Where they are pods this is the first thing that is done: this process
-// may become another program, which begins anew.
+// NewLifecycle returns the lifecycle of a backend's persistent sandboxes. Its error may ask for another program, so callers
+// call it before they change or print anything.
 func NewLifecycle(backend string, h host.Host, k host.DriverOptions, l Lifetime) (persist.Lifecycle, error) {
 	if backend == host.Kube {
 		return newPodLifecycle(h, k, l)
@@ -136,6 +137,17 @@ func (k *Lifecycles) Of(r persist.Record) (persist.Lifecycle, error) {
 	return d, err
 }
 
+// Require returns an error that asks for another program when the sandboxes of some records need one. Other errors show when
+// the sandboxes are used.
+func (k *Lifecycles) Require(records ...[]persist.Record) error {
+	for _, r := range slices.Concat(records...) {
+		if _, err := k.Of(r); program.RequiredBy(err) != "" {
+			return err
+		}
+	}
+	return nil
+}
+
 // Records are those that are known here, of one backend when the flags name it, or all of the cluster that they name.
 func Records(ctx context.Context, a *console.App, at Place) ([]persist.Record, error) {
 	h, err := host.LocateHome(a)
@@ -228,12 +240,15 @@ func Use(ctx context.Context, a *console.App, name string, at Place,
 	return do(ctx, record, box)
 }
 
-// ForEach finds what is to be done about each name before anything is done: finding out may make this process another program.
+// ForEach finds what is to be done about each name before anything is done, because finding out may need another program.
 func ForEach(names []string, find func(name string) (act func() error, err error)) error {
 	acts := make([]func() error, len(names))
 	errs := make([]error, len(names))
 	for i, name := range names {
 		acts[i], errs[i] = find(name)
+		if program.RequiredBy(errs[i]) != "" {
+			return errs[i]
+		}
 	}
 	for i, act := range acts {
 		if errs[i] == nil {

@@ -7,7 +7,6 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/persist"
 )
 
-// newPodLifecycle becomes the program that is built with the driver of pods.
 func newPodLifecycle(host.Host, host.DriverOptions, Lifetime) (persist.Lifecycle, error) {
-	return nil, host.BecomeCluster()
+	return nil, host.RequireEngines()
 }

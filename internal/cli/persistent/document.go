@@ -40,12 +40,16 @@ const (
 	askTime  = 15 * time.Second
 )
 
-// queryDocuments asks all sandboxes how they are; fresh says that the records are from those who keep them.
-func queryDocuments(ctx context.Context, h host.Host, records []persist.Record, fresh bool) []document {
+// queryDocuments asks all sandboxes for their state; fresh reports that the records come from where the sandboxes are. Its
+// error asks for another program.
+func queryDocuments(ctx context.Context, h host.Host, records []persist.Record, fresh bool) ([]document, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	docs := make([]document, len(records))
 	who := inventory.Lifecycles{Host: h}
+	if err := who.Require(records); err != nil {
+		return nil, err
+	}
 	asked := make(chan struct{}, maxAsked)
 	var all sync.WaitGroup
 	for i, r := range records {
@@ -61,7 +65,7 @@ func queryDocuments(ctx context.Context, h host.Host, records []persist.Record, 
 		})
 	}
 	all.Wait()
-	return docs
+	return docs, nil
 }
 
 // listDocument is what list tells of a sandbox.

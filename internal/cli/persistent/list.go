@@ -40,7 +40,10 @@ func listSandboxes(ctx context.Context, a *console.App, at inventory.Place, asJS
 		return err
 	}
 	records, err := inventory.Records(ctx, a, at)
-	docs := queryDocuments(ctx, h, records, at.InCluster())
+	docs, qerr := queryDocuments(ctx, h, records, at.InCluster())
+	if qerr != nil {
+		return qerr
+	}
 	if asJSON {
 		return errors.Join(err, a.PrintJSON(docs))
 	}

@@ -56,6 +56,9 @@ func pruneSandboxes(ctx context.Context, a *console.App, at inventory.Place, exp
 	var pods []inventory.Sandbox
 	local := map[string]persist.Lifecycle{}
 	who := inventory.Lifecycles{Host: h}
+	if err := who.Require(records, spares); err != nil {
+		return err
+	}
 	for _, r := range append(records, spares...) {
 		d, err := who.Of(r)
 		switch {
@@ -91,6 +94,9 @@ func sweepExpired(ctx context.Context, h host.Host, at inventory.Place) error {
 	records, err := h.Sandboxes().List()
 	errs := []error{err}
 	who := inventory.Lifecycles{Host: h}
+	if err := who.Require(records); err != nil {
+		return err
+	}
 	for _, r := range records {
 		if at.Backend == "" || r.Backend == at.Backend {
 			_, err := who.Of(r)

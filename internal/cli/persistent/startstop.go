@@ -30,7 +30,7 @@ agent-sandbox start --branch feat/search .
 agent-sandbox start --build ~/src/project`,
 		ValidArgsFunction: inventory.CompleteNames(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			x := action{at: at, onlyRepos: f.IsSet()}
+			x := action{at: at, onlyRepos: f.IsSet(), needed: host.RequireEngines}
 			x.toSandbox = func(ctx context.Context, k inventory.Sandbox) error { return k.Start(ctx, k.ID, a.Env) }
 			x.toRepository = func(ctx context.Context, path string) error {
 				name, err := repository.Start(ctx, a, path, &f)
@@ -60,7 +60,7 @@ For a PATH, or the working directory, it is the repository's sandbox, or with
 		Example:           "agent-sandbox stop work\nagent-sandbox stop --branch feat/search .",
 		ValidArgsFunction: inventory.CompleteNames(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			x := action{at: at, onlyRepos: f.IsSet()}
+			x := action{at: at, onlyRepos: f.IsSet(), needed: func() error { return nil }}
 			x.toSandbox = func(ctx context.Context, k inventory.Sandbox) error { return k.Stop(ctx, k.ID) }
 			x.toRepository = func(ctx context.Context, path string) error { return stopRepository(ctx, a, path, &f) }
 			return x.run(a, cmd, args)
@@ -90,6 +90,7 @@ func stopRepository(ctx context.Context, a *console.App, path string, f *reposit
 type action struct {
 	at           inventory.Place // where the sandboxes are
 	onlyRepos    bool            // flags were given that only the sandboxes of repositories have
+	needed       func() error    // asks for another program where repositories need one
 	toSandbox    func(ctx context.Context, k inventory.Sandbox) error
 	toRepository func(ctx context.Context, path string) error
 }
@@ -112,7 +113,7 @@ func (x action) run(a *console.App, cmd *cobra.Command, args []string) error {
 		case err != nil:
 			return nil, err
 		case isRepo:
-			return func() error { return x.toRepository(ctx, arg) }, nil
+			return func() error { return x.toRepository(ctx, arg) }, x.needed()
 		}
 		if x.onlyRepos {
 			return nil, sandbox.Errorf(sandbox.Invalid, "%q is not an initialised directory: --branch, --base-tag and --build are for those", arg).

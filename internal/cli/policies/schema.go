@@ -6,14 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed434b0696/agent-sandbox/agent/assistant"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 	"github.com/seed434b0696/agent-sandbox/policy"
 )
 
 // NewSchema returns the command schema.
 func NewSchema(a *console.App) *cobra.Command {
-	names := append([]string{"policy", "package"}, assistant.Schemas()...)
+	names := []string{"policy", "package", "assistant", "connector", "mcp", "prompts"}
 	cmd := &cobra.Command{
 		Use:   "schema [" + strings.Join(names, "|") + "]",
 		Short: "print the JSON schema of a file",
@@ -31,17 +30,22 @@ Editors complete and check a file that names the schema's file:
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			text := policy.Schema()
-			switch name := console.First(args); name {
-			case "", "policy":
-			case "package":
-				text = assistant.Schema("assistant")
-			default:
-				text = assistant.Schema(name)
+			text, err := schemaOf(console.First(args))
+			if err == nil {
+				_, err = a.Out.Write(text)
 			}
-			_, err := a.Out.Write(text)
 			return err
 		},
 	}
 	return console.Describe(cmd, console.ExitSimple)
+}
+
+func schemaOf(name string) ([]byte, error) {
+	switch name {
+	case "", "policy":
+		return policy.Schema(), nil
+	case "package":
+		name = "assistant"
+	}
+	return assistantSchema(name)
 }

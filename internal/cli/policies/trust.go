@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed434b0696/agent-sandbox/agent/assistant"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
 	"github.com/seed434b0696/agent-sandbox/internal/repo"
@@ -67,7 +66,7 @@ func trustTarget(a *console.App, f trustFlags, args []string) error {
 	if len(args) > 0 {
 		target = args[0]
 	}
-	if dir, name, ok := assistant.Locate(target); ok && target != "" {
+	if dir, name, ok := locateAssistant(target); ok && target != "" {
 		return trustedAssistant(a, f, dir, name, target)
 	}
 	h, err := locateTrust(a.Env, target)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
-	"github.com/seed434b0696/agent-sandbox/internal/engine"
+	"github.com/seed434b0696/agent-sandbox/internal/engine/job"
 	"github.com/seed434b0696/agent-sandbox/internal/repo"
 	"github.com/seed434b0696/agent-sandbox/policy"
 )
@@ -34,7 +34,7 @@ agent-sandbox build --base-tag 2026-11 ~/src/project`,
 	cmd.Flags().SortFlags = false
 	addBaseTag(cmd, &baseTag)
 	f.register(cmd.Flags())
-	return console.Describe(cmd, console.ExitSimple)
+	return needsEngine(console.Describe(cmd, console.ExitSimple))
 }
 
 func addBaseTag(cmd *cobra.Command, tag *string) {
@@ -71,7 +71,7 @@ func buildRepository(ctx context.Context, a *console.App, f *buildFlags, dir, ba
 	return nil
 }
 
-func buildRepoImage(ctx context.Context, a *console.App, e *engine.Client, r repo.Repo, f *buildFlags, baseTag string) (string, error) {
+func buildRepoImage(ctx context.Context, a *console.App, e job.Engine, r repo.Repo, f *buildFlags, baseTag string) (string, error) {
 	args, err := f.arguments()
 	if err != nil {
 		return "", err

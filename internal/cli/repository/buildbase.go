@@ -13,7 +13,6 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
-	"github.com/seed434b0696/agent-sandbox/internal/engine"
 	"github.com/seed434b0696/agent-sandbox/internal/images"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -75,7 +74,7 @@ agent-sandbox build-base --image claude-full --base debian:bookworm-slim`,
 	fs.StringVar(&o.From, "base", "", "build on `IMAGE` instead of debian:bookworm-slim")
 	fs.StringVar(&f.ca, "ca", "", "trust the certificates in the PEM `FILE`, too; without it those\nthat npm trusts (cafile, NODE_EXTRA_CA_CERTS)")
 	f.register(fs)
-	return console.Describe(cmd, console.ExitSimple)
+	return needsEngine(console.Describe(cmd, console.ExitSimple))
 }
 
 func buildBase(ctx context.Context, a *console.App, f *buildFlags, o images.Options) error {
@@ -88,7 +87,7 @@ func buildBase(ctx context.Context, a *console.App, f *buildFlags, o images.Opti
 	if err = npmSettings(a, &o, f.ca); err != nil {
 		return err
 	}
-	e, err := engine.Open(ctx, a.Env)
+	e, err := openEngine(ctx, a)
 	if err != nil {
 		return err
 	}

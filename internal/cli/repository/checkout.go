@@ -39,7 +39,7 @@ that name, the host's, or origin's main.`,
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVarP(&dir, "cwd", "C", "", "work in `DIR` instead of the current directory")
 	cmd.Flags().StringVar(&f.baseTag, "base-tag", "", "use the base image with the tag `TAG` instead of latest")
-	return console.Describe(cmd, console.ExitSimple)
+	return needsEngine(console.Describe(cmd, console.ExitSimple))
 }
 
 func checkoutBranch(ctx context.Context, a *console.App, dir string, f *Flags) error {

@@ -2,19 +2,16 @@ package repository
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
-	"github.com/moby/moby/client"
 	"github.com/spf13/cobra"
 
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
 	"github.com/seed434b0696/agent-sandbox/internal/images"
 	"github.com/seed434b0696/agent-sandbox/internal/repo"
-	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 // NewCodexInit returns the command codex-init-config.
@@ -37,7 +34,7 @@ credentials are copied anew each time.`,
 	cmd.Flags().BoolVar(&auth, "auth", false, "copy this host's credentials (auth.json, profile.json) into it, too")
 	cmd.Flags().BoolVar(&force, "force", false, "replace what is there")
 	cmd.Flags().StringVar(&baseTag, "base-tag", "", "use the base image with the tag `TAG` instead of latest")
-	return console.Describe(cmd, console.ExitSimple)
+	return needsEngine(console.Describe(cmd, console.ExitSimple))
 }
 
 func codexInit(ctx context.Context, a *console.App, baseTag string, auth, force bool) error {
@@ -87,7 +84,7 @@ func NewCodexLogout(a *console.App) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return codexLogout(cmd.Context(), a, baseTag) },
 	}
 	cmd.Flags().StringVar(&baseTag, "base-tag", "", "use the base image with the tag `TAG` instead of latest")
-	return console.Describe(cmd, console.ExitSimple)
+	return needsEngine(console.Describe(cmd, console.ExitSimple))
 }
 
 func codexLogout(ctx context.Context, a *console.App, baseTag string) error {
@@ -98,13 +95,13 @@ func codexLogout(ctx context.Context, a *console.App, baseTag string) error {
 		return err
 	}
 	defer e.Close()
-	_, err = e.VolumeInspect(ctx, repo.CodexVolume, client.VolumeInspectOptions{})
-	if err = e.Wrap(err, "find a volume"); errors.Is(err, sandbox.ErrNotFound) {
+	exists, err := e.HasVolume(ctx, repo.CodexVolume)
+	switch {
+	case err != nil:
+		return err
+	case !exists:
 		a.Err.Say("there is no volume " + repo.CodexVolume + ": nothing to delete")
 		return nil
-	}
-	if err != nil {
-		return err
 	}
 	image, err := repo.BaseImage(ctx, e, baseTag)
 	if err != nil {

@@ -35,7 +35,7 @@ agent-sandbox build-base. Volumes are made when a sandbox starts.`,
 	cmd.Flags().SortFlags = false
 	cmd.Flags().BoolVar(&force, "force", false, "first destroy its sandboxes and its .agent-sandbox directory")
 	addBaseTag(cmd, &baseTag)
-	return console.Describe(cmd, console.ExitSimple)
+	return needsEngine(console.Describe(cmd, console.ExitSimple))
 }
 
 func initRepository(ctx context.Context, a *console.App, dir, baseTag string, force bool) error {

@@ -2,14 +2,12 @@
 package repository
 
 import (
-	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
-	"github.com/seed434b0696/agent-sandbox/internal/engine"
 	"github.com/seed434b0696/agent-sandbox/internal/persist"
 	"github.com/seed434b0696/agent-sandbox/internal/repo"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -56,9 +54,10 @@ func IsRepository(a *console.App, arg string) (isRepo bool, err error) {
 	return directory, nil
 }
 
-// openEngine connects to the container engine. The caller closes it.
-func openEngine(ctx context.Context, a *console.App) (*engine.Client, error) {
-	return engine.Open(ctx, a.Env)
+// needsEngine makes a command ask for the program that can speak with a container engine before it does anything.
+func needsEngine(cmd *cobra.Command) *cobra.Command {
+	cmd.PreRunE = func(*cobra.Command, []string) error { return host.RequireEngines() }
+	return cmd
 }
 
 // AtMostOnePath is for commands that take a repository's directory.

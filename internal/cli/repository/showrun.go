@@ -67,5 +67,5 @@ supervisor inside, and so no guard for names that are not there yet.`,
 		},
 	}
 	f.Register(cmd, false)
-	return console.Describe(cmd, console.ExitSimple)
+	return needsEngine(console.Describe(cmd, console.ExitSimple))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/inventory"
-	"github.com/seed434b0696/agent-sandbox/internal/engine"
+	"github.com/seed434b0696/agent-sandbox/internal/engine/job"
 	"github.com/seed434b0696/agent-sandbox/internal/persist"
 	"github.com/seed434b0696/agent-sandbox/internal/repo"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -50,7 +50,7 @@ type startedRepo struct {
 
 	flags  *Flags
 	host   host.Host
-	engine *engine.Client
+	engine job.Engine
 	driver *persist.Driver
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/moby/moby/client"
 
-	"github.com/seed434b0696/agent-sandbox/internal/engine"
+	"github.com/seed434b0696/agent-sandbox/internal/engine/job"
 	"github.com/seed434b0696/agent-sandbox/internal/repo"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -29,7 +29,7 @@ func Test_Codex_Is_Set_Up_Once(t *testing.T) {
 		_, _ = lab.engine.VolumeRemove(context.Background(), repo.CodexVolume, client.VolumeRemoveOptions{Force: true})
 	})
 	look := func(script string) string {
-		out, err := lab.engine.Run(ctx, engine.Run{
+		out, err := lab.engine.Run(ctx, job.Run{
 			Image: "agent-sandbox-base:" + baseTag, Args: []string{"sh", "-c", "cd ~/.codex; " + script}, User: "0:0", Caps: []string{"DAC_OVERRIDE"},
 			Env: []string{"HOME=/home/node"}, Volumes: []sandbox.Volume{{Name: repo.CodexVolume, Target: repo.CodexHome}},
 		})

@@ -10,7 +10,7 @@ import (
 
 	"github.com/moby/moby/client"
 
-	"github.com/seed434b0696/agent-sandbox/internal/engine"
+	"github.com/seed434b0696/agent-sandbox/internal/engine/job"
 )
 
 // buildBase builds the base image, or finds that it is there.
@@ -39,7 +39,7 @@ func Test_Base_Image_Carries_What_It_Promises(t *testing.T) {
 		"packages for the one": {"npm install -g --offline x 2>&1 | grep -c EACCES; npm config get prefix", "npm-global"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out, err := lab.engine.Run(t.Context(), engine.Run{
+			out, err := lab.engine.Run(t.Context(), job.Run{
 				Image: "agent-sandbox-base:" + baseTag, Args: []string{"/usr/local/bin/entrypoint.sh", "sh", "-c", "cd /workspace; " + c.script},
 			})
 			if err != nil || !strings.Contains(string(out.Stdout), c.want) {
@@ -104,7 +104,7 @@ func Test_Images_On_Top_Carry_What_They_Promise(t *testing.T) {
 	}
 	const script = "node --version && python3 --version && claude --version && go version && id -un && " +
 		"for p in vim less tree ping netstat nslookup nc telnet zip unzip tar gzip htop ps sed awk grep git python; do command -v $p >/dev/null || echo no $p; done"
-	out, err := lab.engine.Run(t.Context(), engine.Run{Image: "agent-sandbox-claude-full:" + baseTag, Args: []string{"sh", "-c", script}})
+	out, err := lab.engine.Run(t.Context(), job.Run{Image: "agent-sandbox-claude-full:" + baseTag, Args: []string{"sh", "-c", script}})
 	text := string(out.Stdout)
 	for _, want := range []string{"v22.", "Python 3.", "(Claude Code)", "go version go1.", "node\n"} {
 		if err != nil || out.Code != 0 || !strings.Contains(text, want) || strings.Contains(text, "no ") {

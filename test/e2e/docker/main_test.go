@@ -58,7 +58,7 @@ func runTests(m *testing.M) int {
 	}
 	defer lab.engine.Close()
 	lab.command = filepath.Join(lab.base, "bin", "agent-sandbox")
-	if err := programs.Install(context.Background(), filepath.Dir(lab.command), programs.Command, programs.Guest); err != nil {
+	if err := programs.Install(context.Background(), filepath.Dir(lab.command), programs.Command, programs.CommandWithPods, programs.CommandWithAgent, programs.Guest); err != nil {
 		panic(err)
 	}
 	return m.Run()

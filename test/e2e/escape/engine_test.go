@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/seed434b0696/agent-sandbox/internal/engine"
+	"github.com/seed434b0696/agent-sandbox/internal/engine/job"
 )
 
 // escapeImage has the programs that attempts use, and some with the setuid bit. Without them an attempt would hold
@@ -55,6 +56,6 @@ func buildImage(ctx context.Context, c *engine.Client) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.Build(ctx, engine.Build{Context: files, Tags: []string{escapeImage}})
+	_, err = c.Build(ctx, job.Build{Context: files, Tags: []string{escapeImage}})
 	return err
 }

@@ -16,8 +16,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed434b0696/agent-sandbox/test/programs"
-
 	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/attacker"
 )
 
@@ -63,9 +61,6 @@ func kubeWall(t *testing.T) *wall {
 	_ = dockerWall(t) // which has built the image
 	top := filepath.Join("..", "..", "..")
 	c.run(append(os.Environ(), "TESTBED="+bed), "", filepath.Join(top, "test", "testbed", "up.sh"), "load", escapeImage)
-	if err := programs.Install(t.Context(), lab.base, programs.CommandWithPods); err != nil {
-		t.Fatal(err)
-	}
 	c.setUp(bed)
 	theCluster = c
 	return &wall{

@@ -78,7 +78,7 @@ func (l *laboratory) setUp() error {
 	if err := copyFile(self, l.attacker); err != nil {
 		return err
 	}
-	return programs.Install(context.Background(), l.base, programs.Command)
+	return programs.Install(context.Background(), l.base, programs.Command, programs.CommandWithPods)
 }
 
 func copyFile(from, to string) error {

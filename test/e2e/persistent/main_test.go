@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 		dir, err := os.MkdirTemp("", "agent-sandbox-persistent-")
 		if err == nil {
 			defer func() { _ = os.RemoveAll(dir) }()
-			err = programs.Install(context.Background(), dir, programs.Command, programs.CommandInMemory)
+			err = programs.Install(context.Background(), dir, programs.Command, programs.CommandInMemory, programs.CommandWithPods, programs.CommandWithAgent)
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -1,0 +1,27 @@
+//go:build agent
+
+package assistants
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+)
+
+// configDir follows the XDG base directory specification, which says that a relative path is to be ignored.
+func configDir(env []string, home string) string {
+	if dir := console.Lookup(env, "XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		return dir
+	}
+	return filepath.Join(home, ".config")
+}
+
+func sameDir(a, b string) bool {
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other)
+}

@@ -1,0 +1,74 @@
+// Package program chooses among the programs that are built from the same code with more or less linked to it, and starts
+// those that lie beside this one. Users see one command: the default program, which isolates with bubblewrap, starts at
+// once, because what the others link would cost each of its starts some milliseconds and its file many megabytes.
+package program
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// The programs, by what is linked to them beyond the default one.
+const (
+	Engines    = "agent-sandbox-kube"   // the backends docker and kube
+	Memory     = "agent-sandbox-memory" // the backend virtual
+	Everything = "agent-sandbox-agent"  // all backends, and the pipeline of assistants
+)
+
+// Required is the error of an operation that another program can do. Main of package cli becomes that program, which
+// parses the arguments again: an operation that returns it has changed nothing and has printed nothing.
+type Required struct{ Program string }
+
+func (r *Required) Error() string { return "this program lacks what " + r.Program + " has" }
+
+// Require returns the error of an operation that needs a program: a [Required] if it lies beside this one, and otherwise
+// an Unavailable error. What begins the sentence, such as "docker: containers". It returns nil for "", this program.
+func Require(program, what string) error {
+	if program == "" {
+		return nil
+	}
+	path, err := Beside(program)
+	if err == nil {
+		_, err = os.Stat(path)
+	}
+	if err != nil {
+		return missing(what, program, err)
+	}
+	return &Required{Program: program}
+}
+
+func missing(what, program string, err error) error {
+	return sandbox.Errorf(sandbox.Unavailable, "%s need the program %s: %w", what, program, err).
+		WithHint("install it beside this one: make install")
+}
+
+// RequiredBy returns the program that err asks for, or "".
+func RequiredBy(err error) string {
+	if r, ok := errors.AsType[*Required](err); ok {
+		return r.Program
+	}
+	return ""
+}
+
+// Become replaces this process by a program that lies beside this one. It returns only when the program cannot be executed.
+func Become(program string) error {
+	path, err := Beside(program)
+	if err == nil {
+		err = &os.PathError{Op: "execute", Path: path, Err: syscall.Exec(path, os.Args, os.Environ())}
+	}
+	return missing("these arguments", program, err)
+}
+
+// Beside returns the path that a program has in the directory of this one. It does not look whether it exists.
+func Beside(program string) (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("cannot find the directory of this program: %w", err)
+	}
+	return filepath.Join(filepath.Dir(self), program), nil
+}

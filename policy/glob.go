@@ -1,0 +1,172 @@
+package policy
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// isGlob reports whether a written path holds glob metacharacters. A backslash
+// alone is an ordinary character of a name.
+func isGlob(written string) bool { return strings.ContainsAny(written, "*?[{") }
+
+// Bounds of one glob: a project file that nobody has read may hold it. Each match
+// may become a mount, and bubblewrap takes some 9,000 arguments.
+const (
+	maxMatches      = 2000
+	maxVisits       = 1 << 20
+	maxAlternatives = 256 // of all braces together; matching tries them one by one
+)
+
+// glob is a pattern below a fixed directory.
+type glob struct {
+	base    string   // what precedes the first component with a metacharacter
+	pattern string   // the rest
+	parts   []string // the rest by component; nil when braces span components
+	deep    bool     // whether ** is in it
+	depth   int      // components that a match has at most, unless deep
+	visits  int
+	matches []string
+}
+
+// parseGlob splits an absolute path with metacharacters. Only what starts at
+// from, a byte offset, was written by the user: a home or working directory in
+// front of it may hold metacharacters that are nothing but names.
+func parseGlob(path string, from int) (glob, error) {
+	cut := from
+	for i := from; i < len(path); i++ {
+		if strings.IndexByte("*?[{", path[i]) >= 0 {
+			break
+		}
+		if path[i] == '/' {
+			cut = i + 1
+		}
+	}
+	g := glob{base: path[:cut], pattern: strings.TrimRight(path[cut:], "/")}
+	if !doublestar.ValidatePattern(g.pattern) {
+		return g, errors.New("invalid glob")
+	}
+	parts := split(g.pattern)
+	if slices.Contains(parts, "..") {
+		return g, errors.New("invalid glob: .. after a metacharacter")
+	}
+	if alternatives(g.pattern) > maxAlternatives {
+		return g, errors.New("too many alternatives in braces")
+	}
+	g.pattern = strings.Join(parts, "/")
+	g.deep = strings.Contains(g.pattern, "**")
+	g.depth = strings.Count(g.pattern, "/") + 1
+	if !slashInBraces(g.pattern) {
+		g.parts = strings.Split(g.pattern, "/")
+	}
+	return g, nil
+}
+
+func slashInBraces(pattern string) bool {
+	open := 0
+	for i := 0; i < len(pattern); i++ {
+		switch pattern[i] {
+		case '\\':
+			i++
+		case '{':
+			open++
+		case '}':
+			open--
+		case '/':
+			if open > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// alternatives bounds the number of patterns that braces stand for.
+func alternatives(pattern string) int {
+	n, commas := 1, []int{}
+	for i := 0; i < len(pattern) && n <= maxAlternatives; i++ {
+		switch last := len(commas) - 1; {
+		case pattern[i] == '\\':
+			i++
+		case pattern[i] == '{':
+			commas = append(commas, 1)
+		case pattern[i] == ',' && last >= 0:
+			commas[last]++
+		case pattern[i] == '}' && last >= 0:
+			n *= commas[last]
+			commas = commas[:last]
+		}
+	}
+	return n
+}
+
+// expand returns the paths that exist and match, sorted. We walk ourselves
+// because io/fs refuses names that are not UTF-8, and a file with such a name
+// would escape its rule.
+func (g *glob) expand() ([]string, error) {
+	base, err := locate(g.base)
+	if err != nil || !base.dir {
+		return nil, nil //nolint:nilerr // nothing can match below it
+	}
+	err = g.walk(base.path, "", 0)
+	return g.matches, err
+}
+
+func (g *glob) walk(dir, rel string, level int) error {
+	entries, _ := os.ReadDir(dir) // what cannot be listed cannot be matched; the entries read so far count
+	for _, e := range entries {
+		name := e.Name()
+		sub := name
+		if rel != "" {
+			sub = rel + "/" + name
+		}
+		full := join(dir, name)
+		if g.match(sub) {
+			g.matches = append(g.matches, full)
+		}
+		if g.visits++; g.visits > maxVisits || len(g.matches) > maxMatches {
+			return errors.New("the glob matches or searches too much; name a directory instead")
+		}
+		if (g.deep || level+1 < g.depth) && g.enter(name, level) && reservedRoot(full) == "" && g.isDir(e, full) {
+			if err := g.walk(full, sub, level+1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (g *glob) match(rel string) bool {
+	ok, _ := doublestar.Match(g.pattern, rel) // the pattern was validated
+	return ok
+}
+
+// enter prunes directories that no match can lie below.
+func (g *glob) enter(name string, level int) bool {
+	if g.parts == nil || level >= len(g.parts) {
+		return true
+	}
+	for _, part := range g.parts[:level+1] {
+		if strings.Contains(part, "**") {
+			return true
+		}
+	}
+	ok, _ := doublestar.Match(g.parts[level], name) // validated as part of the pattern
+	return ok
+}
+
+// isDir follows links only where the pattern bounds the depth, as shells do: with
+// ** a link to a parent would never end.
+func (g *glob) isDir(e os.DirEntry, full string) bool {
+	if e.Type()&os.ModeSymlink == 0 {
+		return e.IsDir()
+	}
+	if g.deep {
+		return false
+	}
+	info, err := os.Stat(full)
+	return err == nil && info.IsDir()
+}

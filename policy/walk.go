@@ -1,0 +1,166 @@
+package policy
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+)
+
+// repositoryKind says in which shape a repository was found.
+type repositoryKind int
+
+const (
+	repositoryPlain      repositoryKind = iota // root/.git is a directory, a file or a link
+	repositoryBare                             // root itself is a git directory
+	repositoryUnreadable                       // root cannot be listed, so it may hide some
+)
+
+// repository is something that a search found.
+type repository struct {
+	root string
+	kind repositoryKind
+}
+
+// listing is what one directory holds, as far as a search cares.
+type listing struct {
+	dirs                     []string
+	git, head, objects, refs bool
+}
+
+func (l *listing) add(name string, dir bool) {
+	switch name {
+	case ".git":
+		l.git = true
+		return // its inside is handled by git.go
+	case "HEAD":
+		l.head = true
+	case "objects":
+		l.objects = dir
+	case "refs":
+		l.refs = dir
+	}
+	if dir {
+		l.dirs = append(l.dirs, name)
+	}
+}
+
+// bare reports whether git would take the directory for a git directory:
+// is_git_directory() in git's setup.c asks for the same three.
+func (l *listing) bare() bool { return l.head && l.objects && l.refs }
+
+// search walks directories with a few workers over one stack.
+type search struct {
+	stops map[string]bool
+
+	mu    sync.Mutex
+	more  sync.Cond
+	stack []string
+	busy  int
+	found []repository
+}
+
+// discover returns the repositories at and below roots, sorted. It follows no
+// links, enters neither stops nor .git, and reports directories it cannot list.
+func discover(roots []string, stops map[string]bool) []repository {
+	s := &search{stops: stops, stack: slices.Clone(roots)}
+	s.more.L = &s.mu
+	s.alone()
+	if len(s.stack) > 0 {
+		var workers sync.WaitGroup
+		for range min(runtime.GOMAXPROCS(0), 8) {
+			workers.Go(s.work)
+		}
+		workers.Wait()
+	}
+	slices.SortFunc(s.found, func(a, b repository) int {
+		return cmp.Or(cmp.Compare(a.root, b.root), cmp.Compare(a.kind, b.kind))
+	})
+	return slices.Compact(s.found)
+}
+
+// small is how many directories are visited before workers are worth their threads.
+const small = 128
+
+// alone visits the first directories.
+func (s *search) alone() {
+	buf := make([]byte, 8<<10)
+	for range small {
+		n := len(s.stack) - 1
+		if n < 0 {
+			return
+		}
+		dir := s.stack[n]
+		s.stack = s.visit(dir, buf, s.stack[:n])
+	}
+}
+
+func (s *search) work() {
+	buf := make([]byte, 32<<10)
+	var batch, next []string
+	for {
+		batch = s.take(batch[:0])
+		if len(batch) == 0 {
+			return
+		}
+		next = next[:0]
+		for _, dir := range batch {
+			next = s.visit(dir, buf, next)
+		}
+		s.put(next)
+	}
+}
+
+// take waits for directories to visit; none means that the search has ended.
+func (s *search) take(batch []string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.stack) == 0 && s.busy > 0 {
+		s.more.Wait()
+	}
+	n := min(len(s.stack), 16)
+	batch = append(batch, s.stack[len(s.stack)-n:]...)
+	s.stack = s.stack[:len(s.stack)-n]
+	if n > 0 {
+		s.busy++
+	}
+	return batch
+}
+
+func (s *search) put(dirs []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stack = append(s.stack, dirs...)
+	s.busy--
+	s.more.Broadcast()
+}
+
+func (s *search) visit(dir string, buf []byte, next []string) []string {
+	l, err := list(dir, buf)
+	if os.IsPermission(err) {
+		s.report(repository{dir, repositoryUnreadable})
+	}
+	if l.git {
+		s.report(repository{dir, repositoryPlain})
+	}
+	if l.bare() {
+		s.report(repository{dir, repositoryBare})
+	}
+	for _, name := range l.dirs {
+		if l.bare() && name == "objects" {
+			continue
+		}
+		if sub := filepath.Join(dir, name); !s.stops[sub] {
+			next = append(next, sub)
+		}
+	}
+	return next
+}
+
+func (s *search) report(r repository) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.found = append(s.found, r)
+}
