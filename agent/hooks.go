@@ -14,8 +14,6 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-type rawMessage = json.RawMessage
-
 // hookRequest is what hooks see of the request.
 func (t *turn) hookRequest() *hook.Request {
 	chat := t.chat.Chat().ID
@@ -28,8 +26,8 @@ func (t *turn) hookRequest() *hook.Request {
 		Log: func(e hook.Entry) {
 			t.emit(event.NewNotice(event.NoticeLog, string(e.Level), e.Text))
 		},
-		ChatStore: memory{t.pipeline.o.Store.Memory(store.ChatScope(t.request.User, chat))},
-		UserStore: memory{t.pipeline.o.Store.Memory(store.UserScope(t.request.User))},
+		ChatStore: memory{t.pipeline.store.Memory(store.ChatScope(t.request.User, chat))},
+		UserStore: memory{t.pipeline.store.Memory(store.UserScope(t.request.User))},
 	}
 	if t.box != nil {
 		r.Sandbox = hook.In(t.box, t.dir())
@@ -89,7 +87,7 @@ func (t *turn) adopt(c *hook.Created) error {
 	if c.Connector == "" || c.Connector == t.connector.ID {
 		return nil
 	}
-	other, err := t.pipeline.o.Assistants.Connector(c.Connector)
+	other, err := t.pipeline.assistants.Connector(c.Connector)
 	if err != nil {
 		return wanted(err)
 	}

@@ -11,6 +11,8 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -30,39 +32,137 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Options are what a pipeline works with. All but Allow are required; the caller closes them after the pipeline's last
-// request.
+// Options configure a [Pipeline]. Only Assistants is required: alone it runs assistants whose models are called directly,
+// and nothing is left after Close.
 type Options struct {
+	// Assistants is where assistants and connectors are found. It says which of them are trusted; others are refused.
 	Assistants *assistant.Root
-	Store      *store.Store
-	Keys       connector.Source
-	Models     *model.Client // of direct calls
-	Servers    *mcp.Sessions
-	Hooks      *hook.Engine
-	// Walls says what an assistant's sandbox is made of: the driver, and a Spec without a workspace. What the assistant
-	// itself says of them is added by the pipeline.
-	Walls func(a *assistant.Assistant) (sandbox.Driver, sandbox.Spec, error)
-	// Program finds an agent where its sandbox has the host's files: what starts it, and the directories that it is in.
-	// What a backend with images runs is in its image.
+
+	// StateDir is the absolute directory of chats, usage, the audit log, what hooks store, and workspaces. It is created
+	// with access for this user only, and any number of pipelines and processes may share it. "": a temporary directory
+	// that Close removes.
+	StateDir string
+
+	// Env is the environment, "NAME=VALUE", in which variables of connectors and MCP servers are looked up, and that of
+	// the commands which print keys. nil: empty.
+	Env []string
+
+	// Home is the absolute directory that "~/" stands for in the key files of connectors. "": such files are not found.
+	Home string
+
+	// Keys fetches the keys of models. nil: from the variables, files and commands that the connectors name, by Env and
+	// Home.
+	Keys connector.Source
+
+	// HTTP sends the requests of direct calls. The caller closes it. nil: a client without a proxy.
+	HTTP *http.Client
+
+	// HooksWorker is the program with its arguments that runs hooks: agent-sandbox-hooks. nil: assistants that have hooks
+	// are Unsupported.
+	HooksWorker []string
+
+	// Isolation chooses the sandbox of an assistant's coding agent: the driver, and a Spec without a workspace. The
+	// pipeline adds what the assistant says. nil: assistants that have a sandbox are Unsupported.
+	Isolation func(a *assistant.Assistant) (sandbox.Driver, sandbox.Spec, error)
+
+	// Program finds a coding agent on this host for sandboxes that show the host's files: its command line, and the
+	// directories that it needs. nil: it is looked up in the PATH of this process. Images have their own agents.
 	Program func(agent string) (args, dirs []string, err error)
-	// Allow says whether a request may be made at all, before anything is done for it; nil: it may. Its error is the
-	// answer, and on record.
+
+	// Allow decides whether a request may be made, before anything is done for it. Its error is returned by Run and
+	// recorded in the audit log. nil: every request may.
 	Allow func(ctx context.Context, r Request) error
+
+	// Version is the version of the calling program, which MCP servers get. "": none.
+	Version string
 }
 
 // Pipeline runs assistants. It is safe for concurrent use.
 type Pipeline struct {
-	o      Options
-	agents map[string]executor.Executor
+	assistants *assistant.Root
+	store      *store.Store
+	temporary  string // the state directory that Close removes; "": none
+	keys       connector.Source
+	models     *model.Client
+	servers    *mcp.Sessions
+	hooks      *hook.Engine // nil: hooks are not supported
+	isolation  func(a *assistant.Assistant) (sandbox.Driver, sandbox.Spec, error)
+	program    func(agent string) (args, dirs []string, err error)
+	allow      func(ctx context.Context, r Request) error
+	agents     map[string]executor.Executor
 }
 
-// New makes a pipeline.
-func New(o Options) *Pipeline {
-	p := &Pipeline{o: o, agents: map[string]executor.Executor{}}
+// New opens a pipeline. Close it. ctx bounds the opening only. Invalid: Assistants is nil, or StateDir is not
+// absolute. Other errors are those of opening the state directory.
+func New(ctx context.Context, o Options) (*Pipeline, error) {
+	p := &Pipeline{
+		assistants: o.Assistants, keys: o.Keys, isolation: o.Isolation, program: o.Program, allow: o.Allow,
+		agents: map[string]executor.Executor{},
+	}
 	for _, e := range []executor.Executor{claude.Agent{}, codex.Agent{}, cursor.Agent{}} {
 		p.agents[e.Name()] = e
 	}
-	return p
+	if p.assistants == nil {
+		return nil, sandbox.Errorf(sandbox.Invalid, "Options.Assistants is not set").WithHint("open a directory with assistant.Open")
+	}
+	if p.keys == nil {
+		p.keys = &connector.Keys{Env: o.Env, Home: o.Home}
+	}
+	if p.program == nil {
+		p.program = lookUpProgram
+	}
+	if p.isolation == nil {
+		p.isolation = func(a *assistant.Assistant) (sandbox.Driver, sandbox.Spec, error) {
+			return nil, sandbox.Spec{}, sandbox.Errorf(sandbox.Unsupported, "the assistant %s has a sandbox, and Options.Isolation is not set", a.Name)
+		}
+	}
+	if len(o.HooksWorker) > 0 {
+		var err error
+		if p.hooks, err = hook.New(hook.Options{Worker: o.HooksWorker}); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.openState(ctx, o.StateDir); err != nil {
+		return nil, err
+	}
+	p.models = model.New(model.Options{Keys: p.keys, HTTP: o.HTTP})
+	p.servers = mcp.NewSessions(mcp.SessionsOptions{Options: mcp.Options{Env: o.Env, Version: o.Version}})
+	return p, nil
+}
+
+// openState opens the store in dir, or in a temporary directory.
+func (p *Pipeline) openState(ctx context.Context, dir string) (err error) {
+	if dir == "" {
+		if p.temporary, err = os.MkdirTemp("", "agent-sandbox-"); err != nil {
+			return err
+		}
+		dir = p.temporary
+	}
+	if p.store, err = store.Open(ctx, dir, store.Options{}); err != nil && p.temporary != "" {
+		err = errors.Join(err, os.RemoveAll(p.temporary))
+	}
+	return err
+}
+
+// Close ends the MCP servers and the workers of hooks, and closes the state directory. The requests have ended before.
+func (p *Pipeline) Close() error {
+	p.servers.Close()
+	errs := []error{p.models.Close()}
+	if p.hooks != nil {
+		errs = append(errs, p.hooks.Close())
+	}
+	errs = append(errs, p.store.Close())
+	if p.temporary != "" {
+		errs = append(errs, os.RemoveAll(p.temporary))
+	}
+	return errors.Join(errs...)
+}
+
+// CleanUp removes workspaces that were not used for a week, when that is due (once a day), for at most limit. What is
+// left is removed by the next call.
+func (p *Pipeline) CleanUp(ctx context.Context, limit time.Duration) error {
+	_, _, err := p.store.SweepDue(ctx, limit)
+	return err
 }
 
 // File is something that a user adds to a message.
@@ -107,7 +207,7 @@ const maxDelegations = 5
 // An error is that the request was refused or nothing could be begun for it; what the model or the agent failed at is in
 // the answer.
 func (p *Pipeline) Run(ctx context.Context, r Request, emit func(event.Event)) (Answer, error) {
-	if err := p.allow(ctx, r); err != nil {
+	if err := p.admit(ctx, r); err != nil {
 		return Answer{}, err
 	}
 	chat := r.Chat
@@ -144,21 +244,21 @@ func delegated(r Request, d *hook.Delegate) (Request, error) {
 	return r, nil
 }
 
-// allow asks who may, and records what was decided.
-func (p *Pipeline) allow(ctx context.Context, r Request) error {
-	err := p.refused(ctx, r)
+// admit decides whether a request may be made, and records the decision.
+func (p *Pipeline) admit(ctx context.Context, r Request) error {
+	err := p.check(ctx, r)
 	decision := "allowed"
 	if err != nil {
 		decision = "refused: " + string(sandbox.CodeOf(err))
 	}
 	record := store.Record{User: clip(r.User), Action: "run", Subject: clip(r.Assistant), Decision: decision}
-	if _, audit := p.o.Store.Audit(ctx, record); audit != nil && err == nil {
+	if _, audit := p.store.Audit(ctx, record); audit != nil && err == nil {
 		return audit // what is not on record does not happen
 	}
 	return err
 }
 
-func (p *Pipeline) refused(ctx context.Context, r Request) error {
+func (p *Pipeline) check(ctx context.Context, r Request) error {
 	if r.User == "" || len(r.User) > 200 {
 		return sandbox.Errorf(sandbox.Invalid, "a request needs a user of at most 200 bytes")
 	}
@@ -168,8 +268,8 @@ func (p *Pipeline) refused(ctx context.Context, r Request) error {
 	if r.Prompt.Role != message.User || len(r.Prompt.Parts) == 0 && len(r.Files) == 0 {
 		return sandbox.Errorf(sandbox.Invalid, "there is nothing to do: the prompt is empty")
 	}
-	if p.o.Allow != nil {
-		return p.o.Allow(ctx, r)
+	if p.allow != nil {
+		return p.allow(ctx, r)
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ func (t *turn) call(ctx context.Context, system []string) error {
 	if t.created.Temperature != nil {
 		r.Temperature = t.created.Temperature
 	}
-	for e, err := range t.pipeline.o.Models.Stream(ctx, r) {
+	for e, err := range t.pipeline.models.Stream(ctx, r) {
 		if err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func (t *turn) broker() (*broker.Broker, error) {
 	return broker.New(broker.Options{
 		Models: map[string]connector.Connector{c.Model: c},
 		Other:  &c, // agents ask smaller models small questions
-		Keys:   t.pipeline.o.Keys, Token: t.token,
+		Keys:   t.pipeline.keys, Token: t.token,
 		Limits: broker.Limits{Tokens: l.TokensPerRequest, CostUSD: l.CostPerRequestUSD},
 		Log: func(e broker.Entry) {
 			if e.Err != nil {

@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -78,7 +79,7 @@ func (t *turn) tell(e event.Event) {
 
 // open finds out what the request needs, and gets it, the chat first: it is what others may have.
 func (t *turn) open(ctx context.Context) error {
-	a, err := t.pipeline.o.Assistants.Load(t.request.Assistant)
+	a, err := t.pipeline.assistants.Load(t.request.Assistant)
 	if err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func (t *turn) open(ctx context.Context) error {
 		}
 		t.limit = a.Sandbox.Timeout
 	}
-	for _, step := range []func(context.Context) error{t.converse, t.book, t.furnish, t.wall, t.compile, t.connect} {
+	for _, step := range []func(context.Context) error{t.converse, t.book, t.furnish, t.isolate, t.compile, t.connect} {
 		if err := step(ctx); err != nil {
 			return t.fail(ctx, err)
 		}
@@ -103,7 +104,7 @@ func (t *turn) open(ctx context.Context) error {
 
 // converse takes the chat.
 func (t *turn) converse(ctx context.Context) error {
-	chat, err := t.pipeline.o.Store.Converse(ctx, store.Request{
+	chat, err := t.pipeline.store.Converse(ctx, store.Request{
 		User: t.request.User, Chat: t.request.Chat, Assistant: t.assistant.Name, Wait: t.request.Wait,
 	})
 	if err != nil {
@@ -118,7 +119,7 @@ func (t *turn) converse(ctx context.Context) error {
 // book begins the run, if the user's limits let it.
 func (t *turn) book(ctx context.Context) error {
 	l := t.assistant.Limits
-	run, err := t.pipeline.o.Store.Begin(ctx, store.Run{
+	run, err := t.pipeline.store.Begin(ctx, store.Run{
 		User: t.request.User, Assistant: t.assistant.Name, Chat: t.chat.Chat().ID, Connector: t.connector.ID, Model: t.connector.Model,
 		Executor: t.executorName(), ReserveTokens: l.TokensPerRequest, ReserveUSD: l.CostPerRequestUSD,
 	}, store.Limits{Requests: l.ConcurrentRequests, Tokens: l.TokensPerDay, USD: l.CostPerDayUSD})
@@ -142,7 +143,7 @@ func (t *turn) furnish(ctx context.Context) error {
 	t.said = t.request.Prompt
 	t.said.Parts = slices.Clone(t.said.Parts) // the caller's own stay as they are
 	if t.executor != nil {
-		space, err := t.pipeline.o.Store.OpenWorkspace(ctx, t.request.User, t.chat.Chat().ID, store.Limits{
+		space, err := t.pipeline.store.OpenWorkspace(ctx, t.request.User, t.chat.Chat().ID, store.Limits{
 			Workspaces: cmp.Or(t.assistant.Limits.Workspaces, DefaultWorkspaces),
 		})
 		if err != nil {
@@ -171,8 +172,11 @@ func (t *turn) compile(ctx context.Context) error {
 	if t.assistant.Hooks == "" {
 		return nil
 	}
+	if t.pipeline.hooks == nil {
+		return sandbox.Errorf(sandbox.Unsupported, "the assistant %s has hooks, and Options.HooksWorker is not set", t.assistant.Name)
+	}
 	// Files that changed since they were trusted are refused.
-	script, err := t.pipeline.o.Hooks.Compile(ctx, t.assistant.FS(), t.assistant.Hooks)
+	script, err := t.pipeline.hooks.Compile(ctx, t.assistant.FS(), t.assistant.Hooks)
 	if err != nil {
 		return err
 	}
@@ -187,7 +191,7 @@ func (t *turn) connect(ctx context.Context) error {
 		return nil
 	}
 	key := mcp.Key{User: t.request.User, Chat: t.chat.Chat().ID}
-	set, release, err := t.pipeline.o.Servers.Acquire(ctx, key, t.assistant.Servers)
+	set, release, err := t.pipeline.servers.Acquire(ctx, key, t.assistant.Servers)
 	if err != nil {
 		return err
 	}
@@ -243,10 +247,10 @@ func (t *turn) answer() Answer {
 	if t.chat != nil {
 		a.Chat = t.chat.Chat().ID
 	}
-	for _, m := range []map[string]rawMessage{t.created.Metadata, t.replied.Metadata} {
+	for _, m := range []map[string]json.RawMessage{t.created.Metadata, t.replied.Metadata} {
 		for k, v := range m {
 			if a.Metadata == nil {
-				a.Metadata = map[string]rawMessage{}
+				a.Metadata = map[string]json.RawMessage{}
 			}
 			a.Metadata[k] = v
 		}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"syscall"
@@ -17,13 +16,8 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/agent"
 	"github.com/seed434b0696/agent-sandbox/agent/assistant"
-	"github.com/seed434b0696/agent-sandbox/agent/connector"
 	"github.com/seed434b0696/agent-sandbox/agent/event"
 	"github.com/seed434b0696/agent-sandbox/agent/message"
-	"github.com/seed434b0696/agent-sandbox/internal/agent/hook"
-	"github.com/seed434b0696/agent-sandbox/internal/agent/mcp"
-	"github.com/seed434b0696/agent-sandbox/internal/agent/model"
-	"github.com/seed434b0696/agent-sandbox/internal/agent/store"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/program"
@@ -35,8 +29,8 @@ import (
 // by name, which would keep the linker from leaving out the unused methods of this one.
 const hooksProgram = "agent-sandbox-hooks"
 
-// sweepTime bounds the sweep of old workspaces that a request does at its end when one is due.
-const sweepTime = 2 * time.Second
+// cleanUpTime bounds the removal of old workspaces that follows a request when it is due.
+const cleanUpTime = 2 * time.Second
 
 // maxPrompt is how much is read from standard input.
 const maxPrompt = 64 << 20
@@ -56,21 +50,16 @@ func runAssistant(ctx context.Context, a *console.App, name, prompt string, f ru
 	if err != nil {
 		return err
 	}
-	books, err := store.Open(ctx, stateDir(a.Env, h.Home), store.Options{})
+	p, err := newPipeline(ctx, a, h, root, f)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, books.Close()) }()
-	p, closePipeline, err := newPipeline(a, h, root, books, f)
-	if err != nil {
-		return err
-	}
-	defer closePipeline()
+	defer func() { err = errors.Join(err, p.Close()) }()
 	ctx, stop := interruptibleContext(ctx, a)
 	defer stop()
 	answer, err := printAnswer(ctx, a, p, request, f)
-	if _, _, sweep := books.SweepDue(context.WithoutCancel(ctx), sweepTime); sweep != nil {
-		a.Err.Say("old workspaces are left: " + sweep.Error())
+	if left := p.CleanUp(context.WithoutCancel(ctx), cleanUpTime); left != nil {
+		a.Err.Say("old workspaces are left: " + left.Error())
 	}
 	switch {
 	case err != nil:
@@ -189,31 +178,19 @@ func piped(in any) bool {
 	return err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeNamedPipe != 0)
 }
 
-// newPipeline puts together what assistants need. What it returns closes that.
-func newPipeline(a *console.App, h host.Host, root *assistant.Root, books *store.Store, f runFlags) (*agent.Pipeline, func(), error) {
+// newPipeline opens the pipeline of this user. The caller closes it.
+func newPipeline(ctx context.Context, a *console.App, h host.Host, root *assistant.Root, f runFlags) (*agent.Pipeline, error) {
 	worker, err := program.Beside(hooksProgram)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	engine, err := hook.New(hook.Options{Worker: []string{worker}, Idle: 1})
-	if err != nil {
-		return nil, nil, err
-	}
-	keys := &connector.Keys{Env: a.Env, Home: h.Home}
-	models := model.New(model.Options{Keys: keys})
-	servers := mcp.NewSessions(mcp.SessionsOptions{Options: mcp.Options{Env: a.Env, Version: console.CurrentBuild().Version}})
-	p := agent.New(agent.Options{
-		Assistants: root, Store: books, Keys: keys, Models: models, Servers: servers, Hooks: engine,
-		Walls: func(s *assistant.Assistant) (sandbox.Driver, sandbox.Spec, error) {
+	return agent.New(ctx, agent.Options{
+		Assistants: root, StateDir: stateDir(a.Env, h.Home), Env: a.Env, Home: h.Home, HooksWorker: []string{worker},
+		Isolation: func(s *assistant.Assistant) (sandbox.Driver, sandbox.Spec, error) {
 			return isolationOf(a, h, s, f.backend)
 		},
-		Program: agentProgram,
+		Version: console.CurrentBuild().Version,
 	})
-	return p, func() {
-		servers.Close()
-		_ = models.Close() // idle connections
-		_ = engine.Close() // workers are killed
-	}, nil
 }
 
 // isolationOf are what the user's configuration says of sandboxes, and the backend that the flag, the assistant or the
@@ -231,46 +208,4 @@ func isolationOf(a *console.App, h host.Host, s *assistant.Assistant, backend st
 	}
 	d, err := host.NewDriver(backend, h, host.DriverOptions{})
 	return d, sandbox.Spec{Home: h.Home, Env: a.Env, Layers: layers}, err
-}
-
-// programs are the agents as they are called on this host.
-var programs = map[string]string{"cursor": "cursor-agent"}
-
-// agentProgram finds an agent on this host: the file itself, through all links, and the directory that it is in. One that is
-// a script of node's needs that, too.
-func agentProgram(name string) (args, dirs []string, err error) {
-	if other, ok := programs[name]; ok {
-		name = other
-	}
-	found, err := lookPath(name)
-	if err != nil {
-		return nil, nil, sandbox.Errorf(sandbox.NotFound, "%s is not installed on this host", name).
-			WithHint("install it, or take a backend whose image has it: --backend docker")
-	}
-	dirs = []string{filepath.Dir(found)}
-	if node, err := lookPath("node"); err == nil && isScript(found) {
-		return []string{node, found}, append(dirs, filepath.Dir(node)), nil
-	}
-	return []string{found}, dirs, nil
-}
-
-// lookPath finds a program in the PATH of this process, and what it is a link to.
-func lookPath(name string) (string, error) {
-	found, err := exec.LookPath(name)
-	if err != nil {
-		return "", err
-	}
-	return filepath.EvalSymlinks(found)
-}
-
-// isScript reports whether a file begins with #!.
-func isScript(name string) bool {
-	f, err := os.Open(name)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	var first [2]byte
-	_, err = io.ReadFull(f, first[:])
-	return err == nil && string(first[:]) == "#!"
 }

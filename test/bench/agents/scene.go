@@ -17,14 +17,9 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/agent"
 	"github.com/seed434b0696/agent-sandbox/agent/assistant"
-	"github.com/seed434b0696/agent-sandbox/agent/connector"
 	"github.com/seed434b0696/agent-sandbox/agent/event"
 	"github.com/seed434b0696/agent-sandbox/agent/message"
 	"github.com/seed434b0696/agent-sandbox/backend/bwrap"
-	"github.com/seed434b0696/agent-sandbox/internal/agent/hook"
-	"github.com/seed434b0696/agent-sandbox/internal/agent/mcp"
-	"github.com/seed434b0696/agent-sandbox/internal/agent/model"
-	"github.com/seed434b0696/agent-sandbox/internal/agent/store"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 	"github.com/seed434b0696/agent-sandbox/test/bench/internal/rounds"
 )
@@ -150,31 +145,24 @@ func (s *scene) assemble(ctx context.Context, hooksProgram string) error {
 		return err
 	}
 	root.Own = true
-	books, err := store.Open(ctx, filepath.Join(s.dir, "store"), store.Options{})
-	if err != nil {
-		return err
-	}
 	worker, err := filepath.Abs(hooksProgram)
 	if err != nil {
 		return err
 	}
-	hooks, err := hook.New(hook.Options{Worker: []string{worker}})
-	if err != nil {
-		return err
-	}
-	keys := &connector.Keys{Env: []string{"BENCH_KEY=k"}}
-	models, servers := model.New(model.Options{Keys: keys}), mcp.NewSessions(mcp.SessionsOptions{})
 	s.driver = bwrap.New(bwrap.Options{DataDir: filepath.Join(s.dir, "data")})
-	s.ends = append(s.ends, func() error { servers.Close(); return errors.Join(models.Close(), hooks.Close(), books.Close()) })
-	s.pipeline = agent.New(agent.Options{
-		Assistants: root, Store: books, Keys: keys, Models: models, Servers: servers, Hooks: hooks,
-		Walls: func(*assistant.Assistant) (sandbox.Driver, sandbox.Spec, error) {
+	s.pipeline, err = agent.New(ctx, agent.Options{
+		Assistants: root, StateDir: filepath.Join(s.dir, "store"), Env: []string{"BENCH_KEY=k"}, HooksWorker: []string{worker},
+		Isolation: func(*assistant.Assistant) (sandbox.Driver, sandbox.Spec, error) {
 			return s.driver, sandbox.Spec{Home: "/nonexistent-home", Env: []string{"PATH=/usr/bin:/bin"}}, nil
 		},
 		Program: func(string) (args, dirs []string, err error) {
 			return []string{s.programs[s.running]}, []string{filepath.Dir(s.programs[s.running])}, nil
 		},
 	})
+	if err != nil {
+		return err
+	}
+	s.ends = append(s.ends, s.pipeline.Close)
 	return nil
 }
 

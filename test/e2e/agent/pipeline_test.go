@@ -13,15 +13,11 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/agent"
 	"github.com/seed434b0696/agent-sandbox/agent/assistant"
-	"github.com/seed434b0696/agent-sandbox/agent/connector"
 	"github.com/seed434b0696/agent-sandbox/agent/event"
 	"github.com/seed434b0696/agent-sandbox/agent/message"
-	"github.com/seed434b0696/agent-sandbox/internal/agent/hook"
-	"github.com/seed434b0696/agent-sandbox/internal/agent/hook/interpreter"
-	"github.com/seed434b0696/agent-sandbox/internal/agent/mcp"
-	askedmodel "github.com/seed434b0696/agent-sandbox/internal/agent/model"
 	"github.com/seed434b0696/agent-sandbox/internal/agent/store"
 	"github.com/seed434b0696/agent-sandbox/test/e2e/model"
+	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
 // realKey is the key of the model, which nobody inside sees.
@@ -30,7 +26,7 @@ const realKey = "sk-canary-7f3a90c1d2e4"
 // app is a root of assistants with all that runs them.
 type app struct {
 	root  string
-	store *store.Store
+	store *store.Store // a second opening of the pipeline's
 	*agent.Pipeline
 }
 
@@ -40,7 +36,7 @@ func newApp(t *testing.T, turns []model.Turn, files map[string]string) (*app, *m
 	return newAppIn(t, "bwrap", turns, files)
 }
 
-// newAppIn is newApp with walls of that kind.
+// newAppIn is newApp with another backend.
 func newAppIn(t *testing.T, backend string, turns []model.Turn, files map[string]string) (*app, *model.Server) {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -65,30 +61,30 @@ func newAppIn(t *testing.T, backend string, turns []model.Turn, files map[string
 		t.Fatal(err)
 	}
 	root.Own = true
-	state := t.TempDir()
-	if a.store, err = store.Open(t.Context(), filepath.Join(state, "store"), store.Options{}); err != nil {
-		t.Fatal(err)
-	}
-	hooks, err := hook.New(hook.Options{Interpreter: &interpreter.Interpreter{}})
+	state, data := filepath.Join(t.TempDir(), "state"), t.TempDir()
+	hooks, err := programs.Path(t.Context(), programs.Hooks)
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys := &connector.Keys{Env: []string{"MODEL_KEY=" + realKey}}
-	models, servers := askedmodel.New(askedmodel.Options{Keys: keys}), mcp.NewSessions(mcp.SessionsOptions{})
-	t.Cleanup(func() {
-		servers.Close()
-		if err := errors.Join(models.Close(), hooks.Close(), a.store.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-	data := filepath.Join(state, "data")
-	a.Pipeline = agent.New(agent.Options{
-		Assistants: root, Store: a.store, Keys: keys, Models: models, Servers: servers, Hooks: hooks,
-		Walls: walls(t, backend, data),
+	a.Pipeline, err = agent.New(t.Context(), agent.Options{
+		Assistants: root, StateDir: state, Env: []string{"MODEL_KEY=" + realKey}, HooksWorker: []string{hooks},
+		Isolation: isolation(t, backend, data),
 		Program: func(name string) (args, dirs []string, err error) {
-			program := programs(t)[name]
+			program := agentPrograms(t)[name]
 			return []string{program}, []string{filepath.Dir(program)}, nil
 		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.store, err = store.Open(t.Context(), state, store.Options{Existing: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(a.Close(), a.store.Close()); err != nil {
+			t.Error(err)
+		}
 	})
 	return a, m
 }

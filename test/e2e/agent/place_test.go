@@ -45,7 +45,7 @@ func newPlace(t *testing.T) *place {
 func open(t *testing.T, backend string) *place {
 	t.Helper()
 	base := t.TempDir()
-	p := &place{work: filepath.Join(base, "work"), home: filepath.Join(base, "home"), programs: programs(t)}
+	p := &place{work: filepath.Join(base, "work"), home: filepath.Join(base, "home"), programs: agentPrograms(t)}
 	for _, dir := range []string{p.work, p.home} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
@@ -97,8 +97,8 @@ func required(t *testing.T, what string, err error) {
 	t.Skipf("not available: %v", err)
 }
 
-// programs are the real ones; `make test` installs their npm packages and names the folder.
-func programs(t *testing.T) map[string]string {
+// agentPrograms are the real agents; `make test` installs their npm packages and names the folder.
+func agentPrograms(t *testing.T) map[string]string {
 	t.Helper()
 	arch := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
 	machine := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]

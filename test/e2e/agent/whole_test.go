@@ -53,8 +53,8 @@ func tools(notes string) error {
 	return s.Run(context.Background(), &mcp.StdioTransport{})
 }
 
-// walls are of that kind, and have no network.
-func walls(t *testing.T, backend, data string) func(*assistant.Assistant) (sandbox.Driver, sandbox.Spec, error) {
+// isolation returns a pipeline option for one backend, without a network.
+func isolation(t *testing.T, backend, data string) func(*assistant.Assistant) (sandbox.Driver, sandbox.Spec, error) {
 	t.Helper()
 	spec := sandbox.Spec{Home: "/nonexistent-home", Env: []string{"PATH=/usr/bin:/bin", "MODEL_KEY=" + realKey}}
 	var driver sandbox.Driver
@@ -83,7 +83,7 @@ func agentsImage(t *testing.T, backend string) string {
 	name := "local/agent-sandbox-agents:" + filepath.Base(filepath.Dir(os.Getenv("AGENT_SANDBOX_NPM")))
 	dir := t.TempDir()
 	from := "FROM " + image + "\n"
-	all := programs(t)
+	all := agentPrograms(t)
 	for _, agentName := range slices.Sorted(maps.Keys(all)) {
 		from += "COPY " + agentName + " /usr/local/bin/" + agentName + "\n"
 	}

@@ -23,12 +23,12 @@ const homeName = ".agent"
 // maxOutput is how much an agent may print. It tells whole files, and that twice.
 const maxOutput = 4 << 30
 
-// wall makes the sandbox. It lives as long as the request; what is kept is the workspace.
-func (t *turn) wall(ctx context.Context) error {
+// isolate creates the sandbox. It ends with the request; only the workspace stays.
+func (t *turn) isolate(ctx context.Context) error {
 	if t.executor == nil {
 		return nil
 	}
-	driver, spec, err := t.pipeline.o.Walls(t.assistant)
+	driver, spec, err := t.pipeline.isolation(t.assistant)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (t *turn) paths(spec *sandbox.Spec) error {
 	if t.backend != "bwrap" {
 		return nil
 	}
-	args, dirs, err := t.pipeline.o.Program(t.executor.Name())
+	args, dirs, err := t.pipeline.program(t.executor.Name())
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,53 @@
+package agent
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// commands are the agents whose command has another name.
+var commands = map[string]string{"cursor": "cursor-agent"}
+
+// lookUpProgram finds an agent in the PATH of this process: the file itself, through all links, and its directory. A
+// script of node's needs node's directory too.
+func lookUpProgram(agent string) (args, dirs []string, err error) {
+	name := agent
+	if other, ok := commands[agent]; ok {
+		name = other
+	}
+	found, err := lookPath(name)
+	if err != nil {
+		return nil, nil, sandbox.Errorf(sandbox.NotFound, "%s is not installed on this host", name).
+			WithHint("install it, or take a backend whose image has it: --backend docker")
+	}
+	dirs = []string{filepath.Dir(found)}
+	if node, err := lookPath("node"); err == nil && isScript(found) {
+		return []string{node, found}, append(dirs, filepath.Dir(node)), nil
+	}
+	return []string{found}, dirs, nil
+}
+
+// lookPath finds a program in PATH, and follows its links.
+func lookPath(name string) (string, error) {
+	found, err := exec.LookPath(name)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(found)
+}
+
+// isScript reports whether a file begins with #!.
+func isScript(name string) bool {
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var first [2]byte
+	_, err = io.ReadFull(f, first[:])
+	return err == nil && string(first[:]) == "#!"
+}
