@@ -5,10 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
-
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -44,7 +43,7 @@ func (p *prepared) choose(ctx context.Context) (cluster.Kinds, error) {
 	default:
 		return cluster.Kinds{}, sandbox.Errorf(sandbox.Invalid, "agents %q is neither empty nor %q nor %q", mode, AgentsNever, AgentsAlways)
 	}
-	demanded := mode == AgentsAlways || p.fromPool()
+	demanded := mode == AgentsAlways || p.IsFromPool()
 	found, err := p.cluster.FindKinds(ctx)
 	switch {
 	case err != nil && !demanded:
@@ -54,7 +53,7 @@ func (p *prepared) choose(ctx context.Context) (cluster.Kinds, error) {
 	case demanded && found.Sandboxes.Version == "":
 		return cluster.Kinds{}, sandbox.Errorf(sandbox.Unavailable, "the cluster has no Sandboxes (%s)", cluster.SandboxGroup).
 			WithHint("install kubernetes-sigs/agent-sandbox there, or let pods be made")
-	case p.fromPool() && found.Claims.Version == "":
+	case p.IsFromPool() && found.Claims.Version == "":
 		return cluster.Kinds{}, sandbox.Errorf(sandbox.Unavailable, "the cluster has no warm pools (%s)", cluster.ClaimGroup).
 			WithHint("install the extensions of kubernetes-sigs/agent-sandbox there, or name no pool")
 	}
@@ -63,7 +62,7 @@ func (p *prepared) choose(ctx context.Context) (cluster.Kinds, error) {
 
 // makePod makes the pod, or that of which a controller makes it.
 func (i *instance) makePod(ctx context.Context) error {
-	if i.fromPool() {
+	if i.IsFromPool() {
 		return i.claimPod(ctx)
 	}
 	if i.agents.Sandboxes.Version != "" {
@@ -83,8 +82,8 @@ func (i *instance) makePod(ctx context.Context) error {
 
 // makeSandbox makes a Sandbox, and waits for its pod.
 func (i *instance) makeSandbox(ctx context.Context) error {
-	i.mounted = false // only of a pod that we make it is known whether the API server takes the volume
-	pod, err := i.prepared.pod()
+	i.GuestMounted = false // only of a pod that we make it is known whether the API server takes the volume
+	pod, err := i.Render()
 	if err != nil {
 		return err
 	}
@@ -92,7 +91,7 @@ func (i *instance) makeSandbox(ctx context.Context) error {
 	meta := cluster.ObjectMetadata{Name: pod.Name, Labels: pod.Labels, Annotations: pod.Annotations}
 	o := &cluster.Object{Metadata: meta, Spec: sandboxSpec{
 		PodTemplate:  podTemplate{Metadata: cluster.ObjectMetadata{Labels: pod.Labels, Annotations: pod.Annotations}, Spec: pod.Spec},
-		ShutdownTime: time.Now().Add(time.Duration(i.lifetime()) * time.Second).UTC().Truncate(time.Second), ShutdownPolicy: "Delete",
+		ShutdownTime: time.Now().Add(time.Duration(i.LifetimeSeconds()) * time.Second).UTC().Truncate(time.Second), ShutdownPolicy: "Delete",
 	}}
 	if err := i.cluster.CreateObject(ctx, i.agents.Sandboxes, o); err != nil {
 		return errors.Join(err, i.cluster.WithdrawObject(ctx, i.agents.Sandboxes, pod.Name, err))

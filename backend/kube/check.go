@@ -4,12 +4,11 @@ import (
 	"context"
 	"strings"
 
-	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/version"
 
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -45,7 +44,7 @@ func (d *Driver) admission(ctx context.Context, c *cluster.Cluster) sandbox.Find
 	p, err := d.prepare(ctx, sandbox.Spec{})
 	var pod *corev1.Pod
 	if err == nil {
-		pod, err = p.pod()
+		pod, err = p.Render()
 	}
 	if err == nil {
 		_, err = c.CreatePod(ctx, pod, metav1.DryRunAll)

@@ -19,16 +19,16 @@ func (i *instance) copyWorkspace(ctx context.Context) error {
 	if !ok {
 		return sandbox.Errorf(sandbox.Internal, "the guest moves no trees")
 	}
-	root, err := os.OpenRoot(i.plan.Workspace)
+	root, err := os.OpenRoot(i.Plan.Workspace)
 	if err != nil {
 		return sandbox.Errorf(sandbox.CodeOf(err), "workspace: %w", err)
 	}
 	defer root.Close()
 	hides := func(name string) bool {
-		access, _ := i.plan.Access(filepath.Join(i.plan.Workspace, name))
+		access, _ := i.Plan.Access(filepath.Join(i.Plan.Workspace, name))
 		return access == policy.Exclude
 	}
-	i.driver.options.Trace("kube", "copy "+i.plan.Workspace)
+	i.driver.options.Trace("kube", "copy "+i.Plan.Workspace)
 	r, w := io.Pipe()
 	packed := make(chan error, 1)
 	go func() {
@@ -36,7 +36,7 @@ func (i *instance) copyWorkspace(ctx context.Context) error {
 		_ = w.CloseWithError(err) // documented to return nil
 		packed <- err
 	}()
-	err = archiver.Unpack(ctx, i.at(i.plan.Workspace), r)
+	err = archiver.Unpack(ctx, i.PathInside(i.Plan.Workspace), r)
 	_ = r.Close() // as above
 	perr := <-packed
 	if err == nil || perr == nil || errors.Is(perr, io.ErrClosedPipe) {

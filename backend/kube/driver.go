@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
-
 	"github.com/seed434b0696/agent-sandbox/internal/guest/program"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )

@@ -5,7 +5,8 @@ import (
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/names"
-
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/podspec"
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/record"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/podstore"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -13,7 +14,7 @@ import (
 // Fork makes another sandbox, whose claim gets a copy of the files: they come out of one pod and go into the other through
 // this process, which works with any storage.
 func (k *persistentInstance) Fork(ctx context.Context, name, snapshot string) (sandbox.Instance, error) {
-	if err := checkName(name); err != nil {
+	if err := record.CheckName(name); err != nil {
 		return nil, err
 	}
 	k.working.Lock()
@@ -24,7 +25,7 @@ func (k *persistentInstance) Fork(ctx context.Context, name, snapshot string) (s
 		}
 	}
 	d, c := k.driver, k.cluster
-	record := k.record
+	record := k.Record
 	record.ID, record.Name, record.Spec.Name, record.Created = name, name, name, time.Now()
 	made, err := d.begin(ctx, c, record, k.formFor(name))
 	if err != nil {
@@ -47,12 +48,12 @@ func (k *persistentInstance) Fork(ctx context.Context, name, snapshot string) (s
 }
 
 // formFor is how the pods of a fork of that name are made: with another claim.
-func (k *persistentInstance) formFor(name string) form {
-	f := k.form
+func (k *persistentInstance) formFor(name string) record.Form {
+	f := k.Form
 	f.Pod = *f.Pod.DeepCopy()
 	for i := range f.Pod.Volumes {
-		if f.Pod.Volumes[i].Name == persistentVolume {
-			f.Pod.Volumes[i] = claimVolume(persistentVolume, names.ObjectName(name))
+		if f.Pod.Volumes[i].Name == podspec.PersistentVolume {
+			f.Pod.Volumes[i] = podspec.ClaimVolume(podspec.PersistentVolume, names.ObjectName(name))
 		}
 	}
 	return f
@@ -66,12 +67,12 @@ func (k *persistentInstance) copyTo(ctx context.Context, from, to *instance, sna
 		return sandbox.Errorf(sandbox.Internal, "the guest moves no trees")
 	}
 	for _, dir := range podstore.PersistentDirs() {
-		at := homeDir
-		if dir == workspaceVolume {
-			if !to.copied() {
+		at := podspec.HomeDir
+		if dir == podspec.WorkspaceVolume {
+			if !to.IsCopied() {
 				continue
 			}
-			at = to.at(to.plan.Workspace)
+			at = to.PathInside(to.Plan.Workspace)
 		}
 		r, err := source.Pack(ctx, podstore.CopiedDir(snapshot, dir))
 		if err != nil {

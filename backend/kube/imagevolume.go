@@ -7,35 +7,27 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
-
-// imageVolume is the guest's image, mounted where its program belongs.
-func imageVolume(reference string) (corev1.Volume, corev1.VolumeMount) {
-	return corev1.Volume{Name: guestVolume, VolumeSource: corev1.VolumeSource{
-		Image: &corev1.ImageVolumeSource{Reference: reference, PullPolicy: corev1.PullIfNotPresent},
-	}}, corev1.VolumeMount{Name: guestVolume, MountPath: layout.Root, ReadOnly: true}
-}
 
 // create makes the pod, with an image volume if the nodes have them and the API server does: one that has not takes the field
 // away, and refuses what is left of the volume or, if it is old, makes an empty one of it.
 func (p *prepared) create(ctx context.Context) (*corev1.Pod, error) {
-	p.mounted = p.mounted && !p.cluster.LacksImageVolumes.Load()
+	p.GuestMounted = p.GuestMounted && !p.cluster.LacksImageVolumes.Load()
 	made, err := p.createOnce(ctx)
-	if !p.mounted || err == nil && slices.ContainsFunc(made.Spec.Volumes, isImage) || err != nil && sandbox.CodeOf(err) != sandbox.Invalid {
+	if !p.GuestMounted || err == nil && slices.ContainsFunc(made.Spec.Volumes, isImage) || err != nil && sandbox.CodeOf(err) != sandbox.Invalid {
 		return made, err
 	}
 	p.driver.options.Trace("kube", "the API server knows no image volumes")
 	p.cluster.LacksImageVolumes.Store(true)
-	p.mounted = false
+	p.GuestMounted = false
 	if err == nil {
 		err = p.cluster.DeletePod(ctx, made.Name, made.UID)
 		id, ierr := newID()
 		if err = errors.Join(err, ierr); err != nil {
 			return nil, err
 		}
-		p.id = id
+		p.SandboxID = id
 	}
 	return p.createOnce(ctx)
 }
@@ -43,7 +35,7 @@ func (p *prepared) create(ctx context.Context) (*corev1.Pod, error) {
 func isImage(v corev1.Volume) bool { return v.Image != nil }
 
 func (p *prepared) createOnce(ctx context.Context) (*corev1.Pod, error) {
-	pod, err := p.pod()
+	pod, err := p.Render()
 	if err != nil {
 		return nil, err
 	}

@@ -10,12 +10,11 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
-
-	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/names"
-
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/names"
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/podspec"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/files"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/link"
@@ -85,7 +84,7 @@ func (p *prepared) enter(ctx context.Context, pod *corev1.Pod) (*instance, error
 
 // furnish brings what is the sandbox's own.
 func (i *instance) furnish(ctx context.Context) error {
-	if i.copied() {
+	if i.IsCopied() {
 		return i.copyWorkspace(ctx)
 	}
 	return nil
@@ -122,12 +121,12 @@ func (i *instance) join(ctx context.Context) (*cluster.Stream, error) {
 	if i.driver.options.GuestImage != "" {
 		guest = nil
 	}
-	return i.open(ctx, names.Container, i.joining(), func(s *cluster.Stream) error { return s.Send(ctx, guest) })
+	return i.open(ctx, names.Container, i.JoinCommand(), func(s *cluster.Stream) error { return s.Send(ctx, guest) })
 }
 
 // again opens a stream to a pod in which commands may run.
 func (i *instance) again(ctx context.Context) (*cluster.Stream, error) {
-	return i.open(ctx, names.DoorContainer, i.rejoining(), func(s *cluster.Stream) error {
+	return i.open(ctx, names.DoorContainer, i.RejoinCommand(), func(s *cluster.Stream) error {
 		if i.driver.options.GuestImage != "" {
 			return nil
 		}
@@ -182,15 +181,15 @@ func (i *instance) readEnvironment(ctx context.Context) error {
 	if err == nil && exit.Code != 0 {
 		err = sandbox.Errorf(sandbox.Internal, "the guest does not tell its environment")
 	}
-	i.imageEnv = imageVariables(strings.Split(out.String(), "\x00"))
+	i.imageEnv = podspec.ImageVariables(strings.Split(out.String(), "\x00"))
 	return err
 }
 
 // ID is the pod's, without its prefix.
-func (i *instance) ID() string { return i.id }
+func (i *instance) ID() string { return i.SandboxID }
 
 // Limits returns the limits of the policy.
-func (i *instance) Limits() (sandbox.Limits, error) { return i.plan.Limits.Limits, nil }
+func (i *instance) Limits() (sandbox.Limits, error) { return i.Plan.Limits.Limits, nil }
 
 // Start runs cmd in the pod.
 func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error) {
@@ -199,9 +198,9 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 	}
 	dir := cmd.Dir
 	if dir == "" {
-		dir = i.dir()
+		dir = i.WorkDir()
 	}
-	p, err := i.session.Start(ctx, session.Command{Args: cmd.Args, Dir: dir, TTY: cmd.TTY, Env: i.environment(cmd)}, stdio)
+	p, err := i.session.Start(ctx, session.Command{Args: cmd.Args, Dir: dir, TTY: cmd.TTY, Env: i.CommandEnvironment(i.imageEnv, cmd)}, stdio)
 	if sandbox.CodeOf(err) == sandbox.Closed && ctx.Err() == nil {
 		return nil, i.whyEnded(ctx, err)
 	}
@@ -306,7 +305,7 @@ func (i *instance) Files() sandbox.Files { return files.New(i.Start) }
 func (i *instance) Status(context.Context) (sandbox.Status, error) {
 	return sandbox.Status{
 		Info: sandbox.Info{
-			ID: i.id, Name: i.spec.Name, Backend: i.driver.Name(), Workspace: i.plan.Workspace, Created: i.created,
+			ID: i.SandboxID, Name: i.Spec.Name, Backend: i.driver.Name(), Workspace: i.Plan.Workspace, Created: i.created,
 		},
 		Running: int(i.running.Load()),
 	}, nil

@@ -17,7 +17,7 @@ func (i *instance) begun(ctx context.Context) error {
 	if err != nil {
 		cancel()
 	}
-	if i.mounted && sandbox.CodeOf(err) == sandbox.Unsupported { // its first program was not found
+	if i.GuestMounted && sandbox.CodeOf(err) == sandbox.Unsupported { // its first program was not found
 		err = sandbox.Errorf(sandbox.Unsupported, "image %s does not have the guest at %s", i.driver.options.GuestImage, GuestVolumePath).
 			WithHint("build it as build/deploy/guest.Dockerfile says")
 	}
@@ -32,7 +32,7 @@ func (i *instance) enclose(ctx context.Context) error {
 	if i.unfenced {
 		return nil
 	}
-	err := i.cluster.CreateNetworkPolicy(ctx, i.pod, i.plan.Network.Mode)
+	err := i.cluster.CreateNetworkPolicy(ctx, i.pod, i.Plan.Network.Mode)
 	switch sandbox.CodeOf(err) {
 	case sandbox.Denied, sandbox.NotFound, sandbox.Exhausted: // no right, no such API, a quota
 		i.driver.options.Trace("kube", "no NetworkPolicy: "+err.Error())

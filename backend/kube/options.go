@@ -1,6 +1,10 @@
 package kube
 
-import "time"
+import (
+	"time"
+
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/podspec"
+)
 
 // DefaultImage is what a sandbox is made of when its Spec names no image.
 const DefaultImage = "busybox:latest"
@@ -50,8 +54,13 @@ type Options struct {
 	Trace func(phase, line string) // told what is done; nil: nobody is
 }
 
+// pods returns the options that pods depend on.
+func (o Options) pods() podspec.Options {
+	return podspec.Options{GuestImage: o.GuestImage, RuntimeClass: o.RuntimeClass, Pool: o.WarmPool, Linger: o.Linger, Lifetime: o.Lifetime}
+}
+
 // Where a GuestImage has the guest program.
 const (
-	GuestPath       = "/sandbox-guest"
-	GuestVolumePath = "/agent-sandbox" // for nodes that mount images: the name that the program has inside
+	GuestPath       = podspec.GuestPath
+	GuestVolumePath = podspec.GuestVolumePath // for nodes that mount images: the name that the program has inside
 )

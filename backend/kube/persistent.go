@@ -9,12 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
-
-	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/names"
-
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/names"
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/record"
 	"github.com/seed434b0696/agent-sandbox/internal/persist"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -40,22 +39,22 @@ func (d *PersistentDriver) Check(ctx context.Context) (sandbox.Report, error) {
 }
 
 // find is the sandbox of that name.
-func (d *PersistentDriver) find(ctx context.Context, name string) (*cluster.Cluster, *known, error) {
-	if checkName(name) != nil {
-		return nil, nil, noSuch(name)
+func (d *PersistentDriver) find(ctx context.Context, name string) (*cluster.Cluster, *record.Sandbox, error) {
+	if record.CheckName(name) != nil {
+		return nil, nil, record.NotFoundError(name)
 	}
 	c, err := d.Inner.connect()
 	if err != nil {
 		return nil, nil, err
 	}
 	claim, err := c.FindClaim(ctx, name)
-	if sandbox.CodeOf(err) == sandbox.NotFound || err == nil && (!whole(claim) || claim.Labels[names.LabelRole] != names.RoleSandbox) {
-		return nil, nil, noSuch(name)
+	if sandbox.CodeOf(err) == sandbox.NotFound || err == nil && (!record.IsComplete(claim) || claim.Labels[names.LabelRole] != names.RoleSandbox) {
+		return nil, nil, record.NotFoundError(name)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	k, err := decode(claim)
+	k, err := record.Decode(claim)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -79,10 +78,10 @@ func (d *PersistentDriver) Open(ctx context.Context, name string) (sandbox.Insta
 	return i, nil
 }
 
-func (d *PersistentDriver) open(ctx context.Context, c *cluster.Cluster, k *known, env []string) (*persistentInstance, error) {
-	pod, err := c.FindRunningPod(ctx, k.record.ID)
+func (d *PersistentDriver) open(ctx context.Context, c *cluster.Cluster, k *record.Sandbox, env []string) (*persistentInstance, error) {
+	pod, err := c.FindRunningPod(ctx, k.Record.ID)
 	if sandbox.CodeOf(err) == sandbox.NotFound {
-		return nil, isStopped(k.record.ID)
+		return nil, isStopped(k.Record.ID)
 	}
 	if err != nil {
 		return nil, err
@@ -94,11 +93,11 @@ func (d *PersistentDriver) open(ctx context.Context, c *cluster.Cluster, k *know
 	if err := i.readEnvironment(ctx); err != nil {
 		return nil, errors.Join(i.why(ctx, err), i.detach(ctx))
 	}
-	return &persistentInstance{driver: d, cluster: c, known: k, env: env, inner: i}, nil
+	return &persistentInstance{driver: d, cluster: c, Sandbox: k, env: env, inner: i}, nil
 }
 
 // attach connects to the guest in a pod, when whoever starts that has done so. It runs nothing: looking is no use of a sandbox.
-func (d *PersistentDriver) attach(ctx context.Context, c *cluster.Cluster, k *known, pod *corev1.Pod, env []string) (*instance, error) {
+func (d *PersistentDriver) attach(ctx context.Context, c *cluster.Cluster, k *record.Sandbox, pod *corev1.Pod, env []string) (*instance, error) {
 	if err := d.started(ctx, c, k); err != nil {
 		return nil, err
 	}
@@ -145,15 +144,15 @@ func doorIsOpen(pod *corev1.Pod) bool {
 }
 
 // started returns when nobody is about to start a sandbox.
-func (d *PersistentDriver) started(ctx context.Context, c *cluster.Cluster, k *known) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, cluster.StartTime, sandbox.Errorf(sandbox.Timeout, "sandbox %s did not start in %s", k.record.ID, cluster.StartTime))
+func (d *PersistentDriver) started(ctx context.Context, c *cluster.Cluster, k *record.Sandbox) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, cluster.StartTime, sandbox.Errorf(sandbox.Timeout, "sandbox %s did not start in %s", k.Record.ID, cluster.StartTime))
 	defer cancel()
-	for claim := k.claim; starting(claim); {
+	for claim := k.Claim; record.IsStarting(claim); {
 		if err := c.AwaitChange(ctx, cluster.ClaimResource, claim.Name, claim.ResourceVersion); err != nil {
 			return err
 		}
 		var err error
-		if claim, err = c.FindClaim(ctx, k.record.ID); err != nil {
+		if claim, err = c.FindClaim(ctx, k.Record.ID); err != nil {
 			return err
 		}
 	}
@@ -168,7 +167,7 @@ func (d *PersistentDriver) Reach(ctx context.Context, name string) (sandbox.Inst
 	}
 	i, err := d.open(ctx, c, k, d.Env)
 	if sandbox.CodeOf(err) == sandbox.Closed {
-		return &persistentInstance{driver: d, cluster: c, known: k, env: d.Env}, nil
+		return &persistentInstance{driver: d, cluster: c, Sandbox: k, env: d.Env}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -189,12 +188,12 @@ func (d *PersistentDriver) Start(ctx context.Context, name string, env []string)
 	return i.detach(ctx)
 }
 
-func (d *PersistentDriver) restart(ctx context.Context, c *cluster.Cluster, k *known, env []string) (*instance, error) {
+func (d *PersistentDriver) restart(ctx context.Context, c *cluster.Cluster, k *record.Sandbox, env []string) (*instance, error) {
 	if err := d.vacated(ctx, c, k); err != nil {
 		return nil, err
 	}
 	// Whoever takes it for a stopped one meanwhile sees that it is not.
-	if err := c.AnnotateClaim(ctx, k.claim, map[string]any{annotationStarting: stamp()}); err != nil {
+	if err := c.AnnotateClaim(ctx, k.Claim, map[string]any{record.AnnotationStarting: record.Stamp()}); err != nil {
 		return nil, err
 	}
 	if err := d.settle(ctx, c, k); err != nil {
@@ -202,9 +201,9 @@ func (d *PersistentDriver) restart(ctx context.Context, c *cluster.Cluster, k *k
 	}
 	i, err := d.launch(ctx, c, k, env)
 	if sandbox.CodeOf(err) == sandbox.Exists {
-		return nil, runsAlready(k.record.ID)
+		return nil, runsAlready(k.Record.ID)
 	}
-	_ = c.AnnotateClaim(context.WithoutCancel(ctx), k.claim, map[string]any{annotationStarting: nil}) // it is old some day
+	_ = c.AnnotateClaim(context.WithoutCancel(ctx), k.Claim, map[string]any{record.AnnotationStarting: nil}) // it is old some day
 	return i, err
 }
 
@@ -232,11 +231,11 @@ func (d *PersistentDriver) vacate(ctx context.Context, c *cluster.Cluster, name 
 }
 
 // vacated is vacate that waits for a moment: others have ended, and the cluster does not know it yet.
-func (d *PersistentDriver) vacated(ctx context.Context, c *cluster.Cluster, k *known) error {
+func (d *PersistentDriver) vacated(ctx context.Context, c *cluster.Cluster, k *record.Sandbox) error {
 	waiting, cancel := context.WithTimeout(ctx, cluster.Patience)
 	defer cancel()
 	for {
-		pod, err := d.vacate(ctx, c, k.record.ID)
+		pod, err := d.vacate(ctx, c, k.Record.ID)
 		if pod == nil {
 			return err
 		}
@@ -259,28 +258,28 @@ func (d *PersistentDriver) Stop(ctx context.Context, name string) error {
 }
 
 // halt returns when nothing runs in a sandbox any more.
-func (d *PersistentDriver) halt(ctx context.Context, c *cluster.Cluster, k *known) error {
-	pod, err := c.FindPod(ctx, names.ObjectName(k.record.ID))
+func (d *PersistentDriver) halt(ctx context.Context, c *cluster.Cluster, k *record.Sandbox) error {
+	pod, err := c.FindPod(ctx, names.ObjectName(k.Record.ID))
 	if sandbox.CodeOf(err) == sandbox.NotFound || err == nil && pod.Labels[names.LabelRole] != names.RoleSandbox {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if !starting(k.claim) { // the guest knows when all has ended; a pod that is deleted at once does not
+	if !record.IsStarting(k.Claim) { // the guest knows when all has ended; a pod that is deleted at once does not
 		i, err := d.attach(ctx, c, k, pod, nil)
 		if err == nil {
 			return i.end(ctx)
 		}
-		d.Inner.options.Trace("kube", "stop "+k.record.ID+" without its guest: "+err.Error())
+		d.Inner.options.Trace("kube", "stop "+k.Record.ID+" without its guest: "+err.Error())
 	}
 	return c.DeletePod(ctx, pod.Name, pod.UID)
 }
 
 // Destroy removes a sandbox with all its objects, also one that was never finished.
 func (d *PersistentDriver) Destroy(ctx context.Context, name string) error {
-	if checkName(name) != nil {
-		return noSuch(name)
+	if record.CheckName(name) != nil {
+		return record.NotFoundError(name)
 	}
 	c, err := d.Inner.connect()
 	if err != nil {
@@ -288,7 +287,7 @@ func (d *PersistentDriver) Destroy(ctx context.Context, name string) error {
 	}
 	claim, err := c.FindClaim(ctx, name)
 	if sandbox.CodeOf(err) == sandbox.NotFound || err == nil && claim.Labels[names.LabelRole] != names.RoleSandbox {
-		return noSuch(name)
+		return record.NotFoundError(name)
 	}
 	if err != nil {
 		return err
@@ -301,7 +300,7 @@ func (d *PersistentDriver) remove(ctx context.Context, c *cluster.Cluster, claim
 	if err := c.DeleteClaim(ctx, claim, ""); err != nil { // from here on it is nobody's sandbox, whatever becomes of us
 		return err
 	}
-	if k, err := decode(claim); err == nil && whole(claim) {
+	if k, err := record.Decode(claim); err == nil && record.IsComplete(claim) {
 		_ = d.halt(ctx, c, k) // below it is ended the other way
 	}
 	if err := c.DeletePods(ctx, claim.Labels[names.LabelID]); err != nil {
@@ -320,9 +319,9 @@ func (d *PersistentDriver) Load(ctx context.Context, name string) (persist.Recor
 }
 
 // located is the record with where it is.
-func located(c *cluster.Cluster, k *known) persist.Record {
-	r := k.record
-	r.Cluster = &persist.Cluster{Context: c.Context, Namespace: c.Namespace, UID: string(k.claim.UID)}
+func located(c *cluster.Cluster, k *record.Sandbox) persist.Record {
+	r := k.Record
+	r.Cluster = &persist.Cluster{Context: c.Context, Namespace: c.Namespace, UID: string(k.Claim.UID)}
 	return r
 }
 
@@ -340,10 +339,10 @@ func (d *PersistentDriver) Records(ctx context.Context) ([]persist.Record, error
 	var out []persist.Record
 	var errs []error
 	for i := range all {
-		if !whole(&all[i]) {
+		if !record.IsComplete(&all[i]) {
 			continue
 		}
-		k, err := decode(&all[i])
+		k, err := record.Decode(&all[i])
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -374,7 +373,7 @@ func (d *PersistentDriver) State(ctx context.Context, name string) (persist.Stat
 	if sandbox.CodeOf(err) == sandbox.NotFound {
 		return persist.State{}, nil
 	}
-	if err != nil || starting(k.claim) {
+	if err != nil || record.IsStarting(k.Claim) {
 		return persist.State{Running: err == nil}, err
 	}
 	i, err := d.attach(ctx, c, k, pod, nil)
@@ -426,7 +425,7 @@ func (d *PersistentDriver) Prune(ctx context.Context) (names []string, err error
 // prune destroys one that is stopped, unless somebody has done anything to it meanwhile.
 func (d *PersistentDriver) prune(ctx context.Context, name string) (gone bool, err error) {
 	c, k, err := d.find(ctx, name)
-	if sandbox.CodeOf(err) == sandbox.NotFound || err == nil && starting(k.claim) {
+	if sandbox.CodeOf(err) == sandbox.NotFound || err == nil && record.IsStarting(k.Claim) {
 		return false, nil
 	}
 	if err != nil {
@@ -434,7 +433,7 @@ func (d *PersistentDriver) prune(ctx context.Context, name string) (gone bool, e
 	}
 	switch _, err := d.vacate(ctx, c, name); sandbox.CodeOf(err) {
 	case "":
-		return d.discard(ctx, c, k.claim)
+		return d.discard(ctx, c, k.Claim)
 	case sandbox.Exists, sandbox.Unavailable:
 		return false, nil
 	default:

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
-
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/record"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/files"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/podinit"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
@@ -18,7 +18,7 @@ import (
 
 // persistentInstance is a persistent sandbox: a connection to its pod, or none when it is stopped.
 type persistentInstance struct {
-	*known
+	*record.Sandbox
 
 	driver  *PersistentDriver
 	cluster *cluster.Cluster
@@ -39,16 +39,16 @@ func (k *persistentInstance) connected() (*instance, error) {
 	case k.closed:
 		return nil, sandbox.Errorf(sandbox.Closed, "the sandbox is closed")
 	case k.inner == nil:
-		return nil, isStopped(k.record.ID)
+		return nil, isStopped(k.Record.ID)
 	}
 	return k.inner, nil
 }
 
 // ID is its name in the namespace.
-func (k *persistentInstance) ID() string { return k.record.ID }
+func (k *persistentInstance) ID() string { return k.Record.ID }
 
 // Limits returns the limits of the policy.
-func (k *persistentInstance) Limits() (sandbox.Limits, error) { return k.form.Limits, nil }
+func (k *persistentInstance) Limits() (sandbox.Limits, error) { return k.Form.Limits, nil }
 
 // Start runs cmd in the pod.
 func (k *persistentInstance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error) {
@@ -64,7 +64,7 @@ func (k *persistentInstance) Files() sandbox.Files { return files.New(k.Start) }
 
 // Status counts the commands that run.
 func (k *persistentInstance) Status(ctx context.Context) (sandbox.Status, error) {
-	st := sandbox.Status{Info: k.record.Info()}
+	st := sandbox.Status{Info: k.Record.Info()}
 	i, err := k.connected()
 	if sandbox.CodeOf(err) == sandbox.Closed && !k.isClosed() {
 		return st, nil
@@ -110,7 +110,7 @@ func (k *persistentInstance) Close(ctx context.Context) error {
 	if i != nil {
 		err = i.end(ctx)
 	}
-	return errors.Join(err, k.driver.remove(ctx, k.cluster, k.claim))
+	return errors.Join(err, k.driver.remove(ctx, k.cluster, k.Claim))
 }
 
 // detach ends the connection to a pod, which stays.

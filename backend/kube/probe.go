@@ -9,10 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
-
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 

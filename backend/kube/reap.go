@@ -4,17 +4,13 @@ import (
 	"context"
 	"time"
 
-	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
-
-	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/names"
-
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/names"
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/record"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
-
-// unseen is how long the maker of a sandbox may be silent before it counts as killed.
-const unseen = 5 * seenEvery
 
 // sweep removes what is over, and what killed processes have left. It has no leader: whoever uses the namespace sweeps, and
 // each deletion holds only for the very object that was judged, as it was then. What cannot be removed now stays for the next.
@@ -49,25 +45,19 @@ func (d *PersistentDriver) reap(ctx context.Context, c *cluster.Cluster, claim *
 	case claim.Name != names.ObjectName(name): // not ours
 	case claim.DeletionTimestamp != nil:
 		_ = c.DeletePods(ctx, name)
-	case !whole(claim):
-		if seen, err := time.Parse(time.RFC3339, claim.Annotations[annotationMaking]); err != nil || time.Since(seen) > unseen {
+	case !record.IsComplete(claim):
+		if seen, err := time.Parse(time.RFC3339, claim.Annotations[record.AnnotationMaking]); err != nil || time.Since(seen) > record.UnseenTime {
 			_, _ = d.discard(ctx, c, claim)
 		}
 	default:
-		k, err := decode(claim)
-		if err != nil || !k.over(time.Now()) || starting(claim) {
+		k, err := record.Decode(claim)
+		if err != nil || !k.IsExpired(time.Now()) || record.IsStarting(claim) {
 			return
 		}
 		if _, err := d.vacate(ctx, c, name); err == nil { // one that runs ends by itself when no command does
 			_, _ = d.discard(ctx, c, claim)
 		}
 	}
-}
-
-// starting reports whether somebody began to start the sandbox not long ago, and has not told of the end.
-func starting(claim *corev1.PersistentVolumeClaim) bool {
-	at, err := time.Parse(time.RFC3339, claim.Annotations[annotationStarting])
-	return err == nil && time.Since(at) < unseen
 }
 
 // discard deletes a claim as it was read, with its pods. Whoever has changed it in between has saved it.

@@ -5,10 +5,9 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
-
 	authorizationv1 "k8s.io/api/authorization/v1"
 
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 

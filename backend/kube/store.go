@@ -3,14 +3,12 @@ package kube
 import (
 	"context"
 	"errors"
-	"slices"
-
-	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
-
-	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/names"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/names"
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/record"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/podstore"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -21,7 +19,7 @@ import (
 
 // storeSession begins a session with the guest of a store.
 func (i *instance) storeSession(ctx context.Context, container string, more ...string) error {
-	s, err := i.open(ctx, container, i.atDoor("store", more...), func(s *cluster.Stream) error {
+	s, err := i.open(ctx, container, i.DoorCommand("store", more...), func(s *cluster.Stream) error {
 		if i.driver.options.GuestImage != "" {
 			return nil
 		}
@@ -37,7 +35,7 @@ func (i *instance) storeSession(ctx context.Context, container string, more ...s
 }
 
 // beside calls f with the store of a sandbox that runs.
-func (d *PersistentDriver) beside(ctx context.Context, c *cluster.Cluster, k *known, pod *corev1.Pod, f func(context.Context, *instance) error) error {
+func (d *PersistentDriver) beside(ctx context.Context, c *cluster.Cluster, k *record.Sandbox, pod *corev1.Pod, f func(context.Context, *instance) error) error {
 	p, err := d.prepared(c, k, nil)
 	if err != nil {
 		return err
@@ -52,7 +50,7 @@ func (d *PersistentDriver) beside(ctx context.Context, c *cluster.Cluster, k *kn
 
 // alone calls f with the store of a sandbox that is stopped. It cannot be started meanwhile, because the pod has its name;
 // that ends with the process that made it.
-func (d *PersistentDriver) alone(ctx context.Context, c *cluster.Cluster, k *known, f func(context.Context, *instance) error) error {
+func (d *PersistentDriver) alone(ctx context.Context, c *cluster.Cluster, k *record.Sandbox, f func(context.Context, *instance) error) error {
 	if err := d.vacated(ctx, c, k); err != nil {
 		return err
 	}
@@ -60,18 +58,18 @@ func (d *PersistentDriver) alone(ctx context.Context, c *cluster.Cluster, k *kno
 	if err != nil {
 		return err
 	}
-	pod, err := newPersistentPod(k, names.ObjectName(k.record.ID), names.RoleStore, p.storePod(*k.form.Pod.DeepCopy()))
+	pod, err := newPersistentPod(k, names.ObjectName(k.Record.ID), names.RoleStore, p.StorePod(*k.Form.Pod.DeepCopy()))
 	if err != nil {
 		return err
 	}
-	ctx, stop := c.WatchBinding(ctx, k.claim)
+	ctx, stop := c.WatchBinding(ctx, k.Claim)
 	defer stop()
 	i := &instance{prepared: p}
-	d.Inner.options.Trace("kube", "create pod "+pod.Name+" for the files of "+k.record.ID)
+	d.Inner.options.Trace("kube", "create pod "+pod.Name+" for the files of "+k.Record.ID)
 	if i.pod, err = c.CreatePod(ctx, pod); err != nil {
 		err = errors.Join(err, c.WithdrawPod(ctx, pod, err))
 		if sandbox.CodeOf(err) == sandbox.Exists {
-			err = sandbox.Errorf(sandbox.Unavailable, "sandbox %s was started, or somebody works on its files", k.record.ID).WithHint("try again")
+			err = sandbox.Errorf(sandbox.Unavailable, "sandbox %s was started, or somebody works on its files", k.Record.ID).WithHint("try again")
 		}
 		return err
 	}
@@ -86,7 +84,7 @@ func (d *PersistentDriver) alone(ctx context.Context, c *cluster.Cluster, k *kno
 
 // visit has the pod of a store end whose maker was killed before it came: it ends with the last who is there. One that cannot
 // even start is nobody's.
-func (d *PersistentDriver) visit(ctx context.Context, c *cluster.Cluster, k *known, pod *corev1.Pod) {
+func (d *PersistentDriver) visit(ctx context.Context, c *cluster.Cluster, k *record.Sandbox, pod *corev1.Pod) {
 	p, err := d.prepared(c, k, nil)
 	if err != nil {
 		return
@@ -102,33 +100,20 @@ func (d *PersistentDriver) visit(ctx context.Context, c *cluster.Cluster, k *kno
 	_ = i.detach(ctx)
 }
 
-// storePod makes the pod of a sandbox one that has only its door.
-func (p *prepared) storePod(spec corev1.PodSpec) corev1.PodSpec {
-	door := p.door()
-	door.Name = names.Container
-	used := func(v corev1.Volume) bool {
-		return slices.ContainsFunc(door.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == v.Name })
-	}
-	spec.Volumes = slices.DeleteFunc(spec.Volumes, func(v corev1.Volume) bool { return !used(v) })
-	spec.InitContainers, spec.Containers = nil, []corev1.Container{door}
-	spec.ActiveDeadlineSeconds = new(p.lifetime())
-	return spec
-}
-
 // storing calls f with the store of the sandbox.
 func (k *persistentInstance) storing(ctx context.Context, f func(ctx context.Context, s podstore.Client, i *instance) error) error {
 	if k.isClosed() {
 		return sandbox.Errorf(sandbox.Closed, "the sandbox is closed")
 	}
 	do := func(ctx context.Context, i *instance) error { return f(ctx, podstore.New(i.Start), i) }
-	pod, err := k.cluster.FindRunningPod(ctx, k.record.ID)
+	pod, err := k.cluster.FindRunningPod(ctx, k.Record.ID)
 	if sandbox.CodeOf(err) == sandbox.NotFound {
-		return k.driver.alone(ctx, k.cluster, k.known, do)
+		return k.driver.alone(ctx, k.cluster, k.Sandbox, do)
 	}
 	if err != nil {
 		return err
 	}
-	return k.driver.beside(ctx, k.cluster, k.known, pod, do)
+	return k.driver.beside(ctx, k.cluster, k.Sandbox, pod, do)
 }
 
 // Snapshot keeps workspace and home as they are now. What runs is stopped meanwhile.
@@ -184,15 +169,15 @@ func (k *persistentInstance) Restore(ctx context.Context, name string) error {
 		if err := k.has(ctx, name); err != nil { // nothing is killed for what cannot be
 			return err
 		}
-		if err := k.driver.halt(ctx, k.cluster, k.known); err != nil {
+		if err := k.driver.halt(ctx, k.cluster, k.Sandbox); err != nil {
 			return err
 		}
 		_ = i.detach(ctx) // its pod is gone
 	}
-	if err := k.driver.putBack(ctx, k.cluster, k.known, name); err != nil || stopped {
+	if err := k.driver.putBack(ctx, k.cluster, k.Sandbox, name); err != nil || stopped {
 		return err
 	}
-	now, err := k.driver.restart(ctx, k.cluster, k.known, k.env)
+	now, err := k.driver.restart(ctx, k.cluster, k.Sandbox, k.env)
 	if err != nil {
 		return err
 	}
@@ -221,28 +206,28 @@ func (k *persistentInstance) has(ctx context.Context, name string) error {
 
 // putBack restores the files of a sandbox that is stopped. Nobody starts it between the two steps of an exchange, not even
 // when we are killed there.
-func (d *PersistentDriver) putBack(ctx context.Context, c *cluster.Cluster, k *known, snapshot string) error {
+func (d *PersistentDriver) putBack(ctx context.Context, c *cluster.Cluster, k *record.Sandbox, snapshot string) error {
 	return d.alone(ctx, c, k, func(ctx context.Context, i *instance) error {
-		if err := c.AnnotateClaim(ctx, k.claim, map[string]any{annotationUnrest: stamp()}); err != nil {
+		if err := c.AnnotateClaim(ctx, k.Claim, map[string]any{record.AnnotationUnrest: record.Stamp()}); err != nil {
 			return err
 		}
 		if err := podstore.New(i.Start).Restore(ctx, snapshot); err != nil {
 			return err // what has begun is finished by the next start
 		}
-		return c.AnnotateClaim(ctx, k.claim, map[string]any{annotationUnrest: nil})
+		return c.AnnotateClaim(ctx, k.Claim, map[string]any{record.AnnotationUnrest: nil})
 	})
 }
 
 // settle finishes a restore in the middle of which somebody was killed.
-func (d *PersistentDriver) settle(ctx context.Context, c *cluster.Cluster, k *known) error {
-	now, err := c.FindClaim(ctx, k.record.ID)
-	if err != nil || now.Annotations[annotationUnrest] == "" {
+func (d *PersistentDriver) settle(ctx context.Context, c *cluster.Cluster, k *record.Sandbox) error {
+	now, err := c.FindClaim(ctx, k.Record.ID)
+	if err != nil || now.Annotations[record.AnnotationUnrest] == "" {
 		return err
 	}
 	return d.alone(ctx, c, k, func(ctx context.Context, i *instance) error {
 		if err := podstore.New(i.Start).Settle(ctx); err != nil {
 			return err
 		}
-		return c.AnnotateClaim(ctx, k.claim, map[string]any{annotationUnrest: nil})
+		return c.AnnotateClaim(ctx, k.Claim, map[string]any{record.AnnotationUnrest: nil})
 	})
 }

@@ -8,11 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/podspec"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
-
-// spareTime is how old a prepared pod may be that somebody gets: enough of its lifetime is left.
-const spareTime = time.Hour
 
 // pool are the pods that a driver has prepared, each with a session in which nothing has run. What a sandbox is about comes late:
 // its name, workspace and environment.
@@ -38,7 +36,7 @@ func newPool() *pool {
 type kind [sha256.Size]byte
 
 func (p *prepared) kind() (kind, error) {
-	pod, err := p.pod()
+	pod, err := p.Render()
 	if err != nil {
 		return kind{}, err
 	}
@@ -95,7 +93,7 @@ func (p *pool) fill(k kind, want int, like *prepared) {
 func (p *pool) prepare(k kind, like *prepared) {
 	spare := *like
 	id, err := newID()
-	spare.id, spare.created, spare.spec.Name = id, time.Now(), ""
+	spare.SandboxID, spare.created, spare.Spec.Name = id, time.Now(), ""
 	var i *instance
 	if err == nil {
 		i, err = spare.startBare(p.ctx)
@@ -139,7 +137,7 @@ func (i *instance) fresh() bool {
 	case <-i.session.Done():
 		return false
 	default:
-		return time.Since(i.created) < spareTime
+		return time.Since(i.created) < podspec.SpareTime
 	}
 }
 
@@ -152,10 +150,10 @@ func (i *instance) discard() {
 
 // adopt makes a prepared pod the sandbox that p asks for.
 func (i *instance) adopt(ctx context.Context, p *prepared) error {
-	p.id, p.created = i.id, time.Now()
+	p.SandboxID, p.created = i.SandboxID, time.Now()
 	i.prepared = p
 	named := make(chan error, 1)
-	go func() { named <- i.cluster.NamePod(ctx, i.pod.Name, p.spec.Name) }()
+	go func() { named <- i.cluster.NamePod(ctx, i.pod.Name, p.Spec.Name) }()
 	err := i.furnish(ctx)
 	return errors.Join(err, <-named)
 }

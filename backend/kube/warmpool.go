@@ -7,11 +7,8 @@ import (
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/cluster"
-
 	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/names"
-
-	corev1 "k8s.io/api/core/v1"
-
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/podspec"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -32,31 +29,28 @@ type claimLifecycle struct {
 	ShutdownPolicy          string    `json:"shutdownPolicy"`
 }
 
-// fromPool reports whether the pod is one of an administrator's pool.
-func (p *prepared) fromPool() bool { return p.driver.options.WarmPool != "" }
-
 // refusePool names what a pod cannot be given that runs already.
 func (p *prepared) refusePool() error {
 	switch {
-	case !p.fromPool():
+	case !p.IsFromPool():
 	case p.driver.options.Warm > 0:
 		return sandbox.Errorf(sandbox.Invalid, "pods are prepared by a warm pool or by this process, not by both")
 	case p.driver.options.Agents == AgentsNever:
 		return sandbox.Errorf(sandbox.Invalid, "a warm pool has Sandboxes, and agents is %q", AgentsNever)
-	case len(p.spec.Volumes) > 0:
-		return unsupported("volumes", "a pod of a warm pool runs already", "leave them out, or the pool")
+	case len(p.Spec.Volumes) > 0:
+		return podspec.Unsupported("volumes", "a pod of a warm pool runs already", "leave them out, or the pool")
 	}
 	return nil
 }
 
 // claimPod takes a pod out of the pool, which has it run already when it is warm, and refuses it unless it is as ours would be.
 func (i *instance) claimPod(ctx context.Context) error {
-	pool, name := i.driver.options.WarmPool, "agent-sandbox-"+i.id
+	pool, name := i.driver.options.WarmPool, "agent-sandbox-"+i.SandboxID
 	i.driver.options.Trace("kube", "create SandboxClaim "+name+" on pool "+pool+" in namespace "+i.cluster.Namespace)
-	annotations := map[string]string{names.AnnotationName: i.spec.Name}
-	o := &cluster.Object{Metadata: cluster.ObjectMetadata{Name: name, Labels: map[string]string{names.LabelManaged: names.Manager, names.LabelID: i.id}, Annotations: annotations}, Spec: claimSpec{
-		WarmPoolRef: reference{pool}, AdditionalPodMetadata: cluster.ObjectMetadata{Annotations: map[string]string{names.AnnotationName: i.spec.Name, names.LabelID: i.id}},
-		Lifecycle: claimLifecycle{time.Now().Add(time.Duration(i.lifetime()) * time.Second).UTC().Truncate(time.Second), int(cluster.RestTime.Seconds()), "Delete"},
+	annotations := map[string]string{names.AnnotationName: i.Spec.Name}
+	o := &cluster.Object{Metadata: cluster.ObjectMetadata{Name: name, Labels: map[string]string{names.LabelManaged: names.Manager, names.LabelID: i.SandboxID}, Annotations: annotations}, Spec: claimSpec{
+		WarmPoolRef: reference{pool}, AdditionalPodMetadata: cluster.ObjectMetadata{Annotations: map[string]string{names.AnnotationName: i.Spec.Name, names.LabelID: i.SandboxID}},
+		Lifecycle: claimLifecycle{time.Now().Add(time.Duration(i.LifetimeSeconds()) * time.Second).UTC().Truncate(time.Second), int(cluster.RestTime.Seconds()), "Delete"},
 	}}
 	if err := i.cluster.CreateObject(ctx, i.agents.Claims, o); err != nil {
 		return errors.Join(err, i.cluster.WithdrawObject(ctx, i.agents.Claims, name, err))
@@ -83,7 +77,7 @@ func (i *instance) claimPod(ctx context.Context) error {
 		return err
 	}
 	i.pod = found
-	return i.verify(found)
+	return i.Verify(found)
 }
 
 // Template renders what an administrator applies to a cluster for a pool of that name, whose pods are what sandboxes of spec
@@ -97,7 +91,7 @@ func (d *Driver) Template(ctx context.Context, spec sandbox.Spec) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	pod, err := p.pod()
+	pod, err := p.Render()
 	if err != nil {
 		return nil, err
 	}
@@ -121,22 +115,4 @@ type templateSpec struct {
 type poolSpec struct {
 	Replicas           int       `json:"replicas"`
 	SandboxTemplateRef reference `json:"sandboxTemplateRef"`
-}
-
-// verify refuses a pod that somebody else has rendered unless it is as ours would be, in all that is a wall.
-func (p *prepared) verify(found *corev1.Pod) error {
-	own := *p
-	if owner := found.Spec.SecurityContext; owner != nil && owner.RunAsUser != nil {
-		own.uid = *owner.RunAsUser // nobody owns a copy of the workspace yet
-	}
-	want, err := own.pod()
-	if err != nil {
-		return err
-	}
-	why, err := p.difference(want, found)
-	if err == nil && why != "" {
-		err = sandbox.Errorf(sandbox.Unsupported, "pool %s: its pods are not as the policy needs them: %s", p.driver.options.WarmPool, cluster.Line(why)).
-			WithHint("'agent-sandbox explain --backend kube --warm-pool NAME --manifest' prints the template that is")
-	}
-	return err
 }

@@ -80,6 +80,8 @@ var arrows = []struct {
 	{"backend/kube/internal/cluster", []string{"sandbox", "internal/guest/session", "backend/kube/internal/names"}},
 	{"backend/kube/internal/names", nil},
 	{"internal/engine/job", []string{"sandbox"}},
+	{"backend/kube/internal/podspec", []string{"sandbox", "policy", "internal/guest/layout", "internal/guest/podinit", "internal/guest/podstore", "backend/kube/internal/cluster", "backend/kube/internal/names"}},
+	{"backend/kube/internal/record", []string{"sandbox", "policy", "internal/persist", "backend/kube/internal/cluster", "backend/kube/internal/names", "backend/kube/internal/podspec"}},
 	{"internal/engine", []string{"sandbox", "internal/engine"}},
 	{"internal/images", []string{"sandbox", "internal/engine/job", "internal/images"}},
 	{"internal/repo", []string{"sandbox", "policy", "internal/engine/job", "internal/images", "internal/repo"}},

@@ -6,12 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/names"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/names"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 

@@ -1,3 +1,5 @@
+// Package cluster is a client of a cluster's API server for the objects that make up sandboxes: pods, volume claims, network
+// policies, and the Sandboxes of kubernetes-sigs/agent-sandbox.
 package cluster
 
 import (

@@ -3,12 +3,10 @@ package cluster
 import (
 	"context"
 
-	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/names"
-
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	corev1 "k8s.io/api/core/v1"
-
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/names"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/names"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/names"
 )
 
 // RestTime is how long an ended pod is left for the process that created it, which may ask why it ended.

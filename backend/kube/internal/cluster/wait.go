@@ -5,11 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/names"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/names"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 

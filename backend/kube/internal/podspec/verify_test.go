@@ -1,9 +1,10 @@
-package kube
+package podspec
 
 import (
 	"cmp"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -12,13 +13,15 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// pooled is a sandbox of spec that takes its pod from a pool.
-func pooled(t *testing.T, spec sandbox.Spec, options Options) *prepared {
+// newPooledDesign is a sandbox of spec that takes its pod from a pool.
+func newPooledDesign(t *testing.T, spec sandbox.Spec) *Design {
 	t.Helper()
-	options.WarmPool = "pool"
-	p := &prepared{driver: New(options), spec: spec, image: cmp.Or(spec.Image, "debian:bookworm-slim"), uid: nobodyElse, id: "0"}
+	p := &Design{
+		Spec: spec, Image: cmp.Or(spec.Image, "debian:bookworm-slim"), UID: DefaultUID, SandboxID: "0",
+		Options: Options{Pool: "pool", Linger: 45 * time.Second, Lifetime: 10 * time.Hour},
+	}
 	var err error
-	if p.plan, err = policy.Resolve(spec); err != nil {
+	if p.Plan, err = policy.Resolve(spec); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -89,13 +92,13 @@ func Test_A_Pod_Of_A_Pool_Is_Refused_When_It_Lacks_A_Wall(t *testing.T) {
 		},
 	} {
 		t.Run(field, func(t *testing.T) {
-			p := pooled(t, limited, Options{})
-			pod, err := p.pod()
+			p := newPooledDesign(t, limited)
+			pod, err := p.Render()
 			if err != nil {
 				t.Fatal(err)
 			}
 			change(pod)
-			err = p.verify(pod)
+			err = p.Verify(pod)
 			switch {
 			case field == "" && err != nil, field != "" && (sandbox.CodeOf(err) != sandbox.Unsupported || !strings.Contains(err.Error(), field)):
 				t.Error(err)
@@ -105,7 +108,7 @@ func Test_A_Pod_Of_A_Pool_Is_Refused_When_It_Lacks_A_Wall(t *testing.T) {
 }
 
 func Test_A_Pool_Serves_The_Policy_It_Was_Made_For(t *testing.T) {
-	pod, err := pooled(t, sandbox.Spec{}, Options{}).pod()
+	pod, err := newPooledDesign(t, sandbox.Spec{}).Render()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +126,7 @@ func Test_A_Pool_Serves_The_Policy_It_Was_Made_For(t *testing.T) {
 		"an image":      {sandbox.Spec{Image: "python:3.12"}, "image"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := pooled(t, one.spec, Options{}).verify(pod)
+			err := newPooledDesign(t, one.spec).Verify(pod)
 			if one.field == "" && err != nil || one.field != "" && (err == nil || !strings.Contains(err.Error(), one.field)) {
 				t.Error(err)
 			}
