@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
 )
 
 // lvalue is a variable in an expression.
@@ -89,7 +91,7 @@ func (v *lvalue) get(sh *interp) int64 {
 		}
 		s, ok = sh.indexedAt(v.slot, sh.cell(v.slot), i)
 	}
-	if !ok && sh.opt&optNoUnset != 0 && !sh.cell(v.slot).isSet() {
+	if !ok && sh.opt&option.NoUnset != 0 && !sh.cell(v.slot).isSet() {
 		sh.unbound(sh.m.lib.symbols.name(v.slot))
 		sh.arithFail(&arithError{quiet: true})
 		return 0
@@ -171,7 +173,7 @@ func (v *lvalue) set(sh *interp, n int64) int64 {
 func (sh *interp) intOf(slot int) int64 {
 	s, ok := sh.value(slot)
 	if !ok {
-		if sh.opt&optNoUnset != 0 {
+		if sh.opt&option.NoUnset != 0 {
 			sh.unbound(sh.m.lib.symbols.name(slot))
 			sh.arithFail(&arithError{quiet: true})
 		}

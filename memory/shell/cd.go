@@ -4,6 +4,9 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
 )
 
 // cd changes the directory.
@@ -15,7 +18,7 @@ func (sh *interp) cd(args []string) int {
 	if st >= 0 {
 		return st
 	}
-	physical := sh.opt&optPhysical != 0
+	physical := sh.opt&option.Physical != 0
 	for _, f := range list {
 		switch f.c {
 		case 'L':
@@ -58,7 +61,7 @@ func (sh *interp) cd(args []string) int {
 		}
 		return 0
 	}
-	if sh.shopt&shCDableVars != 0 && len(rest) > 0 && isName(rest[0]) {
+	if sh.shopt&shopt.CDableVars != 0 && len(rest) > 0 && isName(rest[0]) {
 		if v := sh.namedValue(rest[0]); v != "" && sh.tryDir(v, physical) == nil {
 			return sh.outString(v + "\n")
 		}
@@ -177,7 +180,7 @@ func (sh *interp) pwd(args []string) int {
 	if st >= 0 {
 		return st
 	}
-	physical := sh.opt&optPhysical != 0
+	physical := sh.opt&option.Physical != 0
 	for _, f := range list {
 		physical = f.c == 'P'
 	}

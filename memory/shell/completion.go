@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
+
 	"github.com/seed434b0696/agent-sandbox/internal/memory/pattern"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/signal"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
@@ -271,10 +274,10 @@ func (g *generator) action(name string) int {
 			names = append(names, n)
 		}
 	case "shopt":
-		names = append(names, shoptNames...)
+		names = append(names, shopt.Names...)
 	case "setopt":
-		for _, o := range setOptions {
-			names = append(names, o.name)
+		for _, o := range option.Settings {
+			names = append(names, o.Name)
 		}
 	case "signal":
 		for n := 1; n <= signal.RTMAX; n++ {

@@ -4,6 +4,9 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
+
 	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/pattern"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
@@ -161,12 +164,12 @@ func (c *compiler) condMatch(x, y *word, op string) test {
 		if sh.ctl != ctlNone {
 			return false
 		}
-		fold := sh.shopt&shNoCaseMatch != 0
-		if plain && !fold && sh.opt&optXTrace == 0 {
+		fold := sh.shopt&shopt.NoCaseMatch != 0
+		if plain && !fold && sh.opt&option.XTrace == 0 {
 			return (s == y.lit) != not
 		}
 		mode := forPattern
-		if sh.opt&optXTrace != 0 {
+		if sh.opt&option.XTrace != 0 {
 			mode = forTrace
 		}
 		text := sh.expandParts(y.parts, mode)
@@ -200,13 +203,13 @@ func (sh *interp) condRegex(x, y *word) bool {
 }
 
 func (sh *interp) traceCond(op, s string) {
-	if sh.opt&optXTrace != 0 {
+	if sh.opt&option.XTrace != 0 {
 		sh.xtrace(sh.condHead() + op + " " + condShown(s) + " ]]")
 	}
 }
 
 func (sh *interp) traceCond2(a, op, b string) {
-	if sh.opt&optXTrace == 0 {
+	if sh.opt&option.XTrace == 0 {
 		return
 	}
 	if b == "" || op != "==" && op != "=~" && op != "!=" && op != "=" {
@@ -510,7 +513,7 @@ func (sh *interp) unaryTest(op byte, s string) bool {
 	case 'z':
 		return s == ""
 	case 'o':
-		b := setBit(s)
+		b := option.ByName(s)
 		return b != 0 && sh.opt&b != 0
 	case 'v':
 		return sh.isSetName(s)

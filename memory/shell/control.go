@@ -5,6 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
+
 	"github.com/seed434b0696/agent-sandbox/internal/memory/pattern"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
 )
@@ -20,7 +23,7 @@ func (sh *interp) loopControl(args []string, c control) int {
 	if len(args) > 1 && args[1] == "--" {
 		args = args[1:]
 	}
-	if sh.loops == 0 && sh.opt&optPosix != 0 {
+	if sh.loops == 0 && sh.opt&option.Posix != 0 {
 		return 0
 	}
 	if sh.loops == 0 {
@@ -85,7 +88,7 @@ func (sh *interp) exitBuiltin(args []string) int {
 }
 
 func (sh *interp) logout(args []string) int {
-	if sh.shopt&shLoginShell == 0 {
+	if sh.shopt&shopt.LoginShell == 0 {
 		return sh.fail("not login shell: use `exit'")
 	}
 	return sh.exitBuiltin(args)
@@ -140,7 +143,7 @@ func (sh *interp) source(args []string) int {
 	}
 	if len(rest) == 0 {
 		st := sh.usage(sh.usageOf(), "filename argument required")
-		if sh.opt&optPosix != 0 && args[0] == "." {
+		if sh.opt&option.Posix != 0 && args[0] == "." {
 			sh.exit(st)
 		}
 		return st
@@ -159,7 +162,7 @@ func (sh *interp) source(args []string) int {
 		default:
 			sh.errorf("%s: %s", name, Strerror(err))
 		}
-		if sh.opt&optPosix != 0 && args[0] == "." {
+		if sh.opt&option.Posix != 0 && args[0] == "." {
 			sh.exit(1)
 		}
 		return 1
@@ -169,7 +172,7 @@ func (sh *interp) source(args []string) int {
 
 // sourceText finds the file in PATH, then here, and reads it.
 func (sh *interp) sourceText(name string) (path, text string, err error) {
-	if !strings.Contains(name, "/") && sh.shopt&shSourcePath != 0 {
+	if !strings.Contains(name, "/") && sh.shopt&shopt.SourcePath != 0 {
 		for dir := range strings.SplitSeq(sh.get(slotPATH), ":") {
 			if dir == "" {
 				dir = "."
@@ -180,11 +183,11 @@ func (sh *interp) sourceText(name string) (path, text string, err error) {
 			}
 		}
 	}
-	if path == "" && (sh.opt&optPosix == 0 || strings.Contains(name, "/")) {
+	if path == "" && (sh.opt&option.Posix == 0 || strings.Contains(name, "/")) {
 		path = name
 	}
 	text, err = sh.readScript(path)
-	if err != nil && !strings.Contains(name, "/") && sh.opt&optPosix != 0 {
+	if err != nil && !strings.Contains(name, "/") && sh.opt&option.Posix != 0 {
 		path = ""
 	}
 	return path, text, err
@@ -279,7 +282,7 @@ func (sh *interp) exec(args []string) int {
 		} else {
 			sh.fail("%s: cannot execute: %s", rest[0], Strerror(err))
 		}
-		if sh.shopt&shExecFail != 0 {
+		if sh.shopt&shopt.ExecFail != 0 {
 			return st
 		}
 		return sh.exit(st)
@@ -325,7 +328,7 @@ func (sh *interp) shift(args []string) int {
 		return 1
 	}
 	if n > int64(len(sh.params)) {
-		if sh.shopt&shShiftVerbose != 0 {
+		if sh.shopt&shopt.ShiftVerbose != 0 {
 			sh.fail("%d: shift count out of range", n)
 		}
 		return 1
@@ -484,7 +487,7 @@ func (c *compiler) forLoop(n *syntax.For, line int) command {
 			if sh.traced(line, text) && sh.ctl != ctlNone {
 				break
 			}
-			if sh.opt&optXTrace != 0 {
+			if sh.opt&option.XTrace != 0 {
 				sh.xtrace(text())
 			}
 			if !sh.assignLoop(slot, list[i]) {
@@ -578,7 +581,7 @@ func (c *compiler) cFor(n *syntax.CFor, line int) command {
 
 // evalFor evaluates an expression of for ((...)).
 func (sh *interp) evalFor(a *arithCode) (int64, bool) {
-	if sh.opt&optXTrace != 0 {
+	if sh.opt&option.XTrace != 0 {
 		sh.traceArith = "(( "
 	}
 	before := sh.builtinName
@@ -621,7 +624,7 @@ func (c *compiler) caseClause(n *syntax.Case, line int) command {
 	return func(sh *interp) int {
 		sh.line = line
 		sh.traced(line, text)
-		if sh.opt&optXTrace != 0 {
+		if sh.opt&option.XTrace != 0 {
 			sh.xtrace(strings.TrimSuffix(text(), " "))
 		}
 		sh.substRan = false
@@ -651,7 +654,7 @@ func (c *compiler) caseClause(n *syntax.Case, line int) command {
 }
 
 func (sh *interp) matchCase(pats []casePattern, s string) bool {
-	fold := sh.shopt&shNoCaseMatch != 0
+	fold := sh.shopt&shopt.NoCaseMatch != 0
 	for i := range pats {
 		p := &pats[i]
 		if p.ok && !fold {
@@ -688,7 +691,7 @@ func (c *compiler) arithCommand(n *syntax.ArithCmd, cmd *syntax.Command) command
 			if sh.ctl != ctlNone {
 				return sh.status
 			}
-			if sh.opt&optXTrace != 0 {
+			if sh.opt&option.XTrace != 0 {
 				sh.traceArith = "(( " + lead
 			}
 		}
@@ -724,7 +727,7 @@ func (c *compiler) selectLoop(n *syntax.For, line int) command {
 	return func(sh *interp) int {
 		sh.line = line
 		sh.traced(line, text)
-		if sh.opt&optXTrace != 0 {
+		if sh.opt&option.XTrace != 0 {
 			sh.xtrace(text())
 		}
 		base := len(sh.stack)

@@ -6,6 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
+
 	"github.com/seed434b0696/agent-sandbox/internal/memory/array"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/quote"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
@@ -507,7 +510,7 @@ func (sh *interp) declareFuncs(d *declaration, names []string) int {
 			g.readonly = g.readonly || d.add&attrReadonly != 0
 			g.trace = (g.trace || d.add&attrTrace != 0) && d.del&attrTrace == 0
 			sh.setFunction(sh.slot(n), &g)
-		case d.names && sh.shopt&shExtDebug != 0:
+		case d.names && sh.shopt&shopt.ExtDebug != 0:
 			b.WriteString(n + " " + itoa(f.line) + " " + f.source + "\n")
 		case d.names:
 			b.WriteString(n + "\n")
@@ -653,7 +656,7 @@ func (sh *interp) printVars(d *declaration, want attr) int {
 		if c.attr&want != want && (want != attrArray || c.attr&attrDynamic == 0 || c.dyn.list == nil) {
 			continue
 		}
-		if sh.opt&optPosix != 0 && (d.isExport || d.isReadonly) {
+		if sh.opt&option.Posix != 0 && (d.isExport || d.isReadonly) {
 			word := "export"
 			if d.isReadonly {
 				word = "readonly"
@@ -696,7 +699,7 @@ func (sh *interp) printSet() int {
 			b.WriteString(n + "=" + quote.Assigned(sh.locale(), sh.text(c)) + "\n")
 		}
 	}
-	if sh.opt&optPosix == 0 {
+	if sh.opt&option.Posix == 0 {
 		for _, f := range sh.sortedFuncs() {
 			b.WriteString(f.text() + "\n")
 		}
@@ -791,7 +794,7 @@ func (sh *interp) unsetOne(name string, funcs, vars, ref bool) bool {
 		return false
 	}
 	if slot == slotPOSIXLY {
-		sh.opt &^= optPosix
+		sh.opt &^= option.Posix
 	}
 	return true
 }

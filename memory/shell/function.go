@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+
 	"github.com/seed434b0696/agent-sandbox/internal/memory/quote"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
 )
@@ -42,7 +44,7 @@ func (c *compiler) funcDecl(n *syntax.FuncDecl, line int) command {
 			sh.status = 1
 			return 1
 		}
-		if sh.opt&optPosix != 0 {
+		if sh.opt&option.Posix != 0 {
 			if b := sh.m.lib.builtins[n.Name]; b != nil && b.special {
 				sh.errorf("`%s': is a special builtin", n.Name)
 				return sh.exit(2)
@@ -269,7 +271,7 @@ func (sh *interp) findCommand(name string) (*Command, string, error) {
 		return c, file, err
 	}
 	c, file, err := sh.searchPath(name, path)
-	if err == nil && sh.opt&optHashAll != 0 && !strings.HasPrefix(file, "./") {
+	if err == nil && sh.opt&option.HashAll != 0 && !strings.HasPrefix(file, "./") {
 		sh.setHash(name, file, 1)
 	}
 	return c, file, err

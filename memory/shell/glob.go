@@ -5,13 +5,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
+
 	"github.com/seed434b0696/agent-sandbox/internal/memory/pattern"
 )
 
 // glob appends the names that the pattern matches to the stack; when there are none it appends the
 // text, or nothing under nullglob; failglob leaves the command.
 func (sh *interp) glob(pat, text string) {
-	if !pattern.IsMagic(pat, sh.shopt&shExtGlob != 0) {
+	if !pattern.IsMagic(pat, sh.shopt&shopt.ExtGlob != 0) {
 		sh.push(text)
 		return
 	}
@@ -19,10 +21,10 @@ func (sh *interp) glob(pat, text string) {
 	switch {
 	case len(names) > 0:
 		sh.pushAll(names)
-	case sh.shopt&shFailGlob != 0:
+	case sh.shopt&shopt.FailGlob != 0:
 		sh.errorf("no match: %s", text)
 		sh.abort()
-	case sh.shopt&shNullGlob != 0:
+	case sh.shopt&shopt.NullGlob != 0:
 	default:
 		sh.push(text)
 	}
@@ -32,10 +34,10 @@ func (sh *interp) glob(pat, text string) {
 func (sh *interp) globNames(pat string) []string {
 	g := &globber{sh: sh, flags: sh.patternFlags() | pattern.Pathname}
 	ignore := sh.globIgnore()
-	if sh.shopt&shDotGlob != 0 || len(ignore) > 0 {
+	if sh.shopt&shopt.DotGlob != 0 || len(ignore) > 0 {
 		g.flags |= pattern.Dot
 	}
-	if sh.shopt&shNoCaseGlob != 0 {
+	if sh.shopt&shopt.NoCaseGlob != 0 {
 		g.flags |= pattern.Fold
 	}
 	var dir strings.Builder
@@ -113,7 +115,7 @@ func (g *globber) walk(dir string, comps []string) {
 			g.walk(name+"/"+extra, comps[1:])
 		}
 		return
-	case comp == "**" && sh.shopt&shGlobStar != 0:
+	case comp == "**" && sh.shopt&shopt.GlobStar != 0:
 		g.globstar(dir, extra, comps)
 		return
 	}
@@ -142,7 +144,7 @@ func (g *globber) walk(dir string, comps []string) {
 
 // dots lets "." and ".." match a pattern that begins with a dot, when globskipdots is off.
 func (g *globber) dots(pat *pattern.Pattern, comp, dir, extra string, comps []string) {
-	if g.sh.shopt&shGlobSkipDots != 0 || comp[0] != '.' {
+	if g.sh.shopt&shopt.GlobSkipDots != 0 || comp[0] != '.' {
 		return
 	}
 	for _, name := range []string{".", ".."} {

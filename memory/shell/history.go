@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
 )
 
 // historyBuiltin shows and changes the list of commands.
@@ -307,7 +309,7 @@ func (sh *interp) fcEdit(known []string, first, last int, editor string) int {
 // fcRun shows the command, puts it in the place of fc in the list, and runs it.
 func (sh *interp) fcRun(text string) int {
 	sh.errorRaw(text + "\n")
-	if sh.opt&optHistory != 0 {
+	if sh.opt&option.History != 0 {
 		sh.forgetOwn()
 		sh.remember(text)
 	}

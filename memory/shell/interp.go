@@ -11,6 +11,9 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
+
 	"github.com/seed434b0696/agent-sandbox/internal/memory/array"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/process"
@@ -51,8 +54,8 @@ type interp struct {
 	funcsShared bool
 	before      forkState
 
-	opt   option
-	shopt shopts
+	opt   option.Set
+	shopt shopt.Set
 
 	cred   vfs.Cred
 	as     asker
@@ -165,8 +168,8 @@ type frame struct {
 	saved      int // how much of saved belongs to the callers
 	opts       optState
 	localOpts  bool
-	savedOpt   option
-	savedShopt shopts
+	savedOpt   option.Set
+	savedShopt shopt.Set
 }
 
 // savedCell is the variable that a local one hides.
@@ -323,7 +326,7 @@ func (sh *interp) exit(status int) int {
 // expansions; a subshell ends.
 func (sh *interp) abort() {
 	sh.status = 1
-	if sh.subshell > 0 || sh.opt&optErrExit != 0 && sh.noErrExit == 0 {
+	if sh.subshell > 0 || sh.opt&option.ErrExit != 0 && sh.noErrExit == 0 {
 		sh.ctl = ctlExit
 	} else {
 		sh.ctl = ctlAbort
@@ -340,7 +343,7 @@ const (
 func newInterp(m *machine, o Options) *interp {
 	sh := &interp{
 		m: m, ctx: m.life, epoch: newEpoch(), cred: o.Cred, umask: o.Umask, name: o.Name, dir: o.Dir,
-		opt: defaultOpt, shopt: defaultShopt, fds: fd.NewTable(), start: m.now().Unix(),
+		opt: option.Default, shopt: shopt.Default, fds: fd.NewTable(), start: m.now().Unix(),
 	}
 	if sh.name == "" {
 		sh.name = "bash"
@@ -425,7 +428,7 @@ func (sh *interp) initVars(shlvl int) {
 	if n, err := strconv.Atoi(sh.get(slotSHLVL)); err == nil {
 		shlvl = n + 1
 	}
-	if sh.opt&optPosix == 0 {
+	if sh.opt&option.Posix == 0 {
 		unset("SHELL", "/bin/bash")
 	}
 	set("SHLVL", strconv.Itoa(shlvl), attrExport)
@@ -459,9 +462,9 @@ func (sh *interp) initVars(shlvl int) {
 func (sh *interp) inheritOptions(d dynamicCell, list string) {
 	for name := range strings.SplitSeq(list, ":") {
 		if d.slot == slotSHELLOPTS {
-			sh.opt |= setBit(name) &^ (optInteractive | optMonitor)
+			sh.opt |= option.ByName(name) &^ (option.Interactive | option.Monitor)
 		} else {
-			sh.shopt |= shoptBit(name)
+			sh.shopt |= shopt.ByName(name)
 		}
 	}
 	c := *d.cell

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+
 	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/process"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/signal"
@@ -156,7 +158,7 @@ func (c *compiler) background(it *syntax.Item, run command) command {
 		sh.line = line
 		child := sh.fork(true)
 		child.noErrExit = 0
-		if sh.opt&optMonitor == 0 && child.fds.Get(0) != nil {
+		if sh.opt&option.Monitor == 0 && child.fds.Get(0) != nil {
 			if d, err := child.openFile("/dev/null", 0); err == nil {
 				_ = child.setFd(0, d)
 			} else {
@@ -165,7 +167,7 @@ func (c *compiler) background(it *syntax.Item, run command) command {
 		}
 		if p, err := sh.launch(child, run, text(), true); err != nil {
 			return sh.status
-		} else if sh.opt&optInteractive != 0 {
+		} else if sh.opt&option.Interactive != 0 {
 			sh.errorRaw("[" + strconv.Itoa(sh.jobs.list[len(sh.jobs.list)-1].id) + "] " + strconv.Itoa(p.PID) + "\n")
 		}
 		sh.status = 0
@@ -239,7 +241,7 @@ func (sh *interp) waitFor(p *process.Process) (st int, interrupted bool) {
 		if sh.monitored() {
 			changes = sh.m.table.Changes()
 		}
-		if sh.opt&optPosix != 0 && sh.p.Handled.Load()&sh.p.Pending.Load()&(1<<signal.CHLD) != 0 {
+		if sh.opt&option.Posix != 0 && sh.p.Handled.Load()&sh.p.Pending.Load()&(1<<signal.CHLD) != 0 {
 			return 128 + sh.taken(1<<signal.CHLD), true
 		}
 		select {
@@ -284,7 +286,7 @@ func (sh *interp) block(done <-chan struct{}) (signal int) {
 
 // taken handles the pending signals and returns the first; that of a child ends no wait but in POSIX mode.
 func (sh *interp) taken(bits uint64) int {
-	if sh.opt&optPosix == 0 {
+	if sh.opt&option.Posix == 0 {
 		bits &^= 1 << signal.CHLD
 	}
 	first := 0
@@ -422,7 +424,7 @@ func (sh *interp) fg(args []string) int {
 	if st >= 0 {
 		return st
 	}
-	if sh.opt&optMonitor == 0 {
+	if sh.opt&option.Monitor == 0 {
 		return sh.fail("no job control")
 	}
 	j := sh.jobArg(rest)
@@ -442,7 +444,7 @@ func (sh *interp) bg(args []string) int {
 	if st >= 0 {
 		return st
 	}
-	if sh.opt&optMonitor == 0 {
+	if sh.opt&option.Monitor == 0 {
 		return sh.fail("no job control")
 	}
 	j := sh.jobArg(rest)
@@ -720,7 +722,7 @@ func (sh *interp) killList(specs []string) int {
 // foreground notes that n processes have ended for which the shell has waited; jobs that have ended meanwhile
 // are forgotten.
 func (sh *interp) foreground(n int) {
-	if sh.jobs != nil && sh.opt&optInteractive == 0 {
+	if sh.jobs != nil && sh.opt&option.Interactive == 0 {
 		for _, j := range sh.liveJobs() {
 			if j.ended() && j.coproc == nil {
 				sh.reap(j)
@@ -785,7 +787,7 @@ func (sh *interp) takeChildren() {
 
 // monitored tells whether the shell tells of its jobs between commands: set -m in a script.
 func (sh *interp) monitored() bool {
-	return sh.opt&(optMonitor|optInteractive) == optMonitor && sh.subshell == 0
+	return sh.opt&(option.Monitor|option.Interactive) == option.Monitor && sh.subshell == 0
 }
 
 // tellJobs tells under set -m of jobs that have ended or stopped.

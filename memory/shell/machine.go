@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
+
 	"github.com/seed434b0696/agent-sandbox/internal/memory/pattern"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/process"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/regex"
@@ -382,7 +384,7 @@ func (l *library) regexp(k regexKey) (*regex.Regexp, error) {
 
 // matchRegex matches s with an extended regular expression and returns the groups, the whole first.
 func (sh *interp) matchRegex(text, s string) (groups []string, ok bool, err error) {
-	re, err := sh.m.lib.regexp(regexKey{text, sh.shopt&shNoCaseMatch != 0})
+	re, err := sh.m.lib.regexp(regexKey{text, sh.shopt&shopt.NoCaseMatch != 0})
 	if err != nil {
 		return nil, false, err
 	}

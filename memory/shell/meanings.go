@@ -3,6 +3,9 @@ package shell
 import (
 	"maps"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
 )
 
 // keywords are the reserved words.
@@ -24,7 +27,7 @@ type meaning struct {
 func (sh *interp) meanings(name string, all, noFuncs, onlyPath bool) []meaning {
 	var list []meaning
 	if !onlyPath {
-		if s, ok := sh.aliases[name]; ok && sh.shopt&shExpandAliases != 0 {
+		if s, ok := sh.aliases[name]; ok && sh.shopt&shopt.ExpandAliases != 0 {
 			list = append(list, meaning{kind: "alias", text: s})
 		}
 		if keywords[name] {
@@ -409,7 +412,7 @@ func (sh *interp) aliasLine(name, value string) string {
 		dash = "-- "
 	}
 	word := "alias "
-	if sh.opt&optPosix != 0 {
+	if sh.opt&option.Posix != 0 {
 		word, dash = "", ""
 	}
 	return word + dash + name + "='" + strings.ReplaceAll(value, "'", `'\''`) + "'\n"

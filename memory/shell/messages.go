@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
+
 	"github.com/seed434b0696/agent-sandbox/internal/memory/char"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/quote"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/signal"
@@ -13,7 +16,7 @@ import (
 
 // messageName is what messages begin with: the script, or $0.
 func (sh *interp) messageName() string {
-	if s := sh.currentSource(); s != "" && sh.opt&optInteractive == 0 {
+	if s := sh.currentSource(); s != "" && sh.opt&option.Interactive == 0 {
 		return s
 	}
 	return sh.name
@@ -23,7 +26,7 @@ func (sh *interp) messageName() string {
 func (sh *interp) errorf(format string, args ...any) {
 	msg := fmt.Sprintf(format, args...)
 	prefix := sh.messageName() + ": "
-	if sh.opt&optInteractive == 0 {
+	if sh.opt&option.Interactive == 0 {
 		prefix += "line " + itoa(sh.line) + ": "
 	}
 	sh.errorRaw(prefix + msg + "\n")
@@ -100,7 +103,7 @@ func (sh *interp) writeFailed(err error) int {
 
 // xtrace writes a line of set -x.
 func (sh *interp) xtrace(s string) {
-	if sh.opt&optXTrace == 0 || sh.inXTrace {
+	if sh.opt&option.XTrace == 0 || sh.inXTrace {
 		return
 	}
 	sh.inXTrace = true
@@ -155,7 +158,7 @@ func (l *library) promptText(s string) *word {
 // prompt is ${x@P}: the escapes of prompts, then expansions.
 func (sh *interp) prompt(s string) string {
 	s = sh.promptEscapes(s)
-	if sh.shopt&shPromptVars == 0 {
+	if sh.shopt&shopt.PromptVars == 0 {
 		return s
 	}
 	return sh.quotedText(sh.m.lib.promptText(s))

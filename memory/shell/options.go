@@ -3,213 +3,10 @@ package shell
 import (
 	"fmt"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
 )
-
-// option is a bit of set -o.
-type option uint64
-
-const (
-	optAllExport option = 1 << iota
-	optBraceExpand
-	optEmacs
-	optErrExit
-	optErrTrace
-	optFuncTrace
-	optHashAll
-	optHistExpand
-	optHistory
-	optIgnoreEOF
-	optInteractiveComments
-	optKeyword
-	optMonitor
-	optNoClobber
-	optNoExec
-	optNoGlob
-	optNoLog
-	optNotify
-	optNoUnset
-	optOneCmd
-	optPhysical
-	optPipeFail
-	optPosix
-	optPrivileged
-	optVerbose
-	optVi
-	optXTrace
-	// Those that no set changes.
-	optInteractive
-	optCommand    // -c
-	optStdin      // -s
-	optRestricted // -r
-)
-
-// setOptions are the names of set -o in the order it lists them.
-var setOptions = []struct {
-	name   string
-	letter byte
-	bit    option
-}{
-	{"allexport", 'a', optAllExport},
-	{"braceexpand", 'B', optBraceExpand},
-	{"emacs", 0, optEmacs},
-	{"errexit", 'e', optErrExit},
-	{"errtrace", 'E', optErrTrace},
-	{"functrace", 'T', optFuncTrace},
-	{"hashall", 'h', optHashAll},
-	{"histexpand", 'H', optHistExpand},
-	{"history", 0, optHistory},
-	{"ignoreeof", 0, optIgnoreEOF},
-	{"interactive-comments", 0, optInteractiveComments},
-	{"keyword", 'k', optKeyword},
-	{"monitor", 'm', optMonitor},
-	{"noclobber", 'C', optNoClobber},
-	{"noexec", 'n', optNoExec},
-	{"noglob", 'f', optNoGlob},
-	{"nolog", 0, optNoLog},
-	{"notify", 'b', optNotify},
-	{"nounset", 'u', optNoUnset},
-	{"onecmd", 't', optOneCmd},
-	{"physical", 'P', optPhysical},
-	{"pipefail", 0, optPipeFail},
-	{"posix", 0, optPosix},
-	{"privileged", 'p', optPrivileged},
-	{"verbose", 'v', optVerbose},
-	{"vi", 0, optVi},
-	{"xtrace", 'x', optXTrace},
-}
-
-// flagOrder is the order of letters in $-.
-const flagOrder = "abefhikmnprtuvxBCEHPTcs"
-
-// flags returns $-.
-func (sh *interp) flags() string {
-	b := make([]byte, 0, 8)
-	for i := range len(flagOrder) {
-		c := flagOrder[i]
-		switch {
-		case c == 'i' && sh.opt&optInteractive != 0, c == 'c' && sh.opt&optCommand != 0, c == 's' && sh.opt&optStdin != 0,
-			c == 'r' && sh.opt&optRestricted != 0:
-			b = append(b, c)
-			continue
-		}
-		for _, o := range setOptions {
-			if o.letter == c && sh.opt&o.bit != 0 {
-				b = append(b, c)
-			}
-		}
-	}
-	return string(b)
-}
-
-// shopts is a set of the options of shopt.
-type shopts uint64
-
-const (
-	shAutoCD shopts = 1 << iota
-	shAssocExpandOnce
-	shCDableVars
-	shCDSpell
-	shCheckHash
-	shCheckJobs
-	shCheckWinSize
-	shCmdHist
-	shCompat31
-	shCompat32
-	shCompat40
-	shCompat41
-	shCompat42
-	shCompat43
-	shCompat44
-	shCompleteFullQuote
-	shDirExpand
-	shDirSpell
-	shDotGlob
-	shExecFail
-	shExpandAliases
-	shExtDebug
-	shExtGlob
-	shExtQuote
-	shFailGlob
-	shForceFignore
-	shGlobASCIIRanges
-	shGlobSkipDots
-	shGlobStar
-	shGNUErrFmt
-	shHistAppend
-	shHistReedit
-	shHistVerify
-	shHostComplete
-	shHupOnExit
-	shInheritErrExit
-	shInteractiveComments
-	shLastPipe
-	shLitHist
-	shLocalVarInherit
-	shLocalVarUnset
-	shLoginShell
-	shMailWarn
-	shNoEmptyCmdCompletion
-	shNoCaseGlob
-	shNoCaseMatch
-	shNoExpandTranslation
-	shNullGlob
-	shPatsubReplacement
-	shProgComp
-	shProgCompAlias
-	shPromptVars
-	shRestrictedShell
-	shShiftVerbose
-	shSourcePath
-	shVarRedirClose
-	shXpgEcho
-)
-
-var shoptNames = []string{
-	"autocd", "assoc_expand_once", "cdable_vars", "cdspell", "checkhash", "checkjobs", "checkwinsize", "cmdhist",
-	"compat31", "compat32", "compat40", "compat41", "compat42", "compat43", "compat44", "complete_fullquote",
-	"direxpand", "dirspell", "dotglob", "execfail", "expand_aliases", "extdebug", "extglob", "extquote", "failglob",
-	"force_fignore", "globasciiranges", "globskipdots", "globstar", "gnu_errfmt", "histappend", "histreedit",
-	"histverify", "hostcomplete", "huponexit", "inherit_errexit", "interactive_comments", "lastpipe", "lithist",
-	"localvar_inherit", "localvar_unset", "login_shell", "mailwarn", "no_empty_cmd_completion", "nocaseglob",
-	"nocasematch", "noexpand_translation", "nullglob", "patsub_replacement", "progcomp", "progcomp_alias",
-	"promptvars", "restricted_shell", "shift_verbose", "sourcepath", "varredir_close", "xpg_echo",
-}
-
-const (
-	defaultOpt   = optBraceExpand | optHashAll | optInteractiveComments
-	defaultShopt = shCheckWinSize | shCmdHist | shCompleteFullQuote | shExtQuote | shForceFignore |
-		shGlobASCIIRanges | shGlobSkipDots | shHostComplete | shInteractiveComments | shPatsubReplacement | shProgComp |
-		shPromptVars | shSourcePath
-)
-
-// shoptBit returns the bit of a name, 0 for none.
-func shoptBit(name string) shopts {
-	for i, n := range shoptNames {
-		if n == name {
-			return 1 << i
-		}
-	}
-	return 0
-}
-
-// setBit returns the bit of a name of set -o, 0 for none.
-func setBit(name string) option {
-	for _, o := range setOptions {
-		if o.name == name {
-			return o.bit
-		}
-	}
-	return 0
-}
-
-func letterBit(c byte) option {
-	for _, o := range setOptions {
-		if o.letter == c && c != 0 {
-			return o.bit
-		}
-	}
-	return 0
-}
 
 // set is the set builtin: options, then positional parameters.
 func (sh *interp) set(args []string) int {
@@ -226,7 +23,7 @@ func (sh *interp) set(args []string) int {
 			return sh.replaceParams(args[i+1:])
 		}
 		if s == "-" {
-			sh.opt &^= optXTrace | optVerbose
+			sh.opt &^= option.XTrace | option.Verbose
 			if i+1 < len(args) {
 				return sh.replaceParams(args[i+1:])
 			}
@@ -250,9 +47,9 @@ func (sh *interp) set(args []string) int {
 				}
 				continue
 			}
-			b := letterBit(s[j])
+			b := option.ByLetter(s[j])
 			if s[j] == 'r' {
-				if b = optRestricted; !on && sh.restricted() {
+				if b = option.Restricted; !on && sh.restricted() {
 					return min(sh.badOption("+r"), 1)
 				}
 			}
@@ -289,7 +86,7 @@ func (sh *interp) replaceParams(list []string) int {
 }
 
 func (sh *interp) setNamed(name string, on bool) bool {
-	b := setBit(name)
+	b := option.ByName(name)
 	if b == 0 {
 		sh.fail("%s: invalid option name", name)
 		return false
@@ -298,16 +95,16 @@ func (sh *interp) setNamed(name string, on bool) bool {
 	return true
 }
 
-func (sh *interp) setOption(b option, on bool) {
-	if b == optMonitor && sh.ownProcess {
+func (sh *interp) setOption(b option.Set, on bool) {
+	if b == option.Monitor && sh.ownProcess {
 		sh.p.Monitors.Store(on)
 	}
 	if !on {
 		sh.opt &^= b
 		switch b {
-		case optPosix:
+		case option.Posix:
 			sh.unsetVar(slotPOSIXLY)
-		case optIgnoreEOF:
+		case option.IgnoreEOF:
 			sh.unsetVar(slotIGNOREEOF)
 		default:
 		}
@@ -315,14 +112,14 @@ func (sh *interp) setOption(b option, on bool) {
 	}
 	sh.opt |= b
 	switch b {
-	case optIgnoreEOF:
+	case option.IgnoreEOF:
 		sh.assign(slotIGNOREEOF, "10")
-	case optVi:
-		sh.opt &^= optEmacs
-	case optEmacs:
-		sh.opt &^= optVi
-	case optPosix:
-		sh.shopt |= shExpandAliases
+	case option.Vi:
+		sh.opt &^= option.Emacs
+	case option.Emacs:
+		sh.opt &^= option.Vi
+	case option.Posix:
+		sh.shopt |= shopt.ExpandAliases
 		if _, set := sh.value(slotPOSIXLY); !set {
 			sh.assign(slotPOSIXLY, "y")
 		}
@@ -333,19 +130,19 @@ func (sh *interp) setOption(b option, on bool) {
 // listOptions is set -o and set +o.
 func (sh *interp) listOptions(human bool) int {
 	var b strings.Builder
-	for _, o := range setOptions {
-		on := sh.opt&o.bit != 0
+	for _, o := range option.Settings {
+		on := sh.opt&o.Bit != 0
 		switch {
 		case human:
 			state := "off"
 			if on {
 				state = "on"
 			}
-			fmt.Fprintf(&b, "%-15s\t%s\n", o.name, state)
+			fmt.Fprintf(&b, "%-15s\t%s\n", o.Name, state)
 		case on:
-			b.WriteString("set -o " + o.name + "\n")
+			b.WriteString("set -o " + o.Name + "\n")
 		default:
-			b.WriteString("set +o " + o.name + "\n")
+			b.WriteString("set +o " + o.Name + "\n")
 		}
 	}
 	return sh.outString(b.String())
@@ -387,7 +184,7 @@ func (sh *interp) shoptBuiltin(args []string) int {
 func (sh *interp) shoptOne(name string, on map[byte]bool, b *strings.Builder, st *int) bool {
 	var state bool
 	if on['o'] {
-		bit := setBit(name)
+		bit := option.ByName(name)
 		if bit == 0 {
 			return false
 		}
@@ -397,11 +194,11 @@ func (sh *interp) shoptOne(name string, on map[byte]bool, b *strings.Builder, st
 		}
 		state = sh.opt&bit != 0
 	} else {
-		bit := shoptBit(name)
+		bit := shopt.ByName(name)
 		if bit == 0 {
 			return false
 		}
-		if bit == shRestrictedShell {
+		if bit == shopt.RestrictedShell {
 			bit = 0 // Only set -r has a say in it.
 		}
 		if on['s'] {
@@ -452,11 +249,11 @@ func (sh *interp) listShopts(on map[byte]bool) int {
 		b.WriteString(optionLine(name, state, on['p'], on['o']))
 	}
 	if on['o'] {
-		for _, o := range setOptions {
-			line(o.name, sh.opt&o.bit != 0)
+		for _, o := range option.Settings {
+			line(o.Name, sh.opt&o.Bit != 0)
 		}
 	} else {
-		for i, name := range shoptNames {
+		for i, name := range shopt.Names {
 			line(name, sh.shopt&(1<<i) != 0 || name == "restricted_shell" && sh.restricted())
 		}
 	}

@@ -4,6 +4,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
+
 	"github.com/seed434b0696/agent-sandbox/internal/memory/char"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/printf"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/strftime"
@@ -12,9 +15,9 @@ import (
 // echo writes its arguments.
 func (sh *interp) echo(args []string) int {
 	args = args[1:]
-	escapes := sh.shopt&shXpgEcho != 0
+	escapes := sh.shopt&shopt.XpgEcho != 0
 	newline := true
-	if !escapes || sh.opt&optPosix == 0 {
+	if !escapes || sh.opt&option.Posix == 0 {
 		for len(args) > 0 && isEchoFlag(args[0]) {
 			for i := 1; i < len(args[0]); i++ {
 				switch args[0][i] {

@@ -7,6 +7,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
+
 	"github.com/seed434b0696/agent-sandbox/internal/memory/pattern"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/quote"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
@@ -36,7 +39,7 @@ func (v *varPart) value(sh *interp) string {
 		}
 	}
 	s, ok := sh.value(v.slot)
-	if !ok && sh.opt&optNoUnset != 0 {
+	if !ok && sh.opt&option.NoUnset != 0 {
 		sh.unbound(v.name)
 	}
 	return s
@@ -73,7 +76,7 @@ func (p *posPart) expand(f *fields, quoted bool) {
 	var s string
 	if p.n <= len(sh.params) {
 		s = sh.params[p.n-1]
-	} else if sh.opt&optNoUnset != 0 {
+	} else if sh.opt&option.NoUnset != 0 {
 		sh.unboundNamed(strconv.Itoa(p.n), p.braces)
 		return
 	}
@@ -86,7 +89,7 @@ func (p *posPart) expand(f *fields, quoted bool) {
 
 func (p *specialPart) expand(f *fields, quoted bool) {
 	s, ok := f.sh.special(p.c)
-	if !ok && f.sh.opt&optNoUnset != 0 {
+	if !ok && f.sh.opt&option.NoUnset != 0 {
 		f.sh.unboundNamed(string(p.c), p.braces)
 	}
 	if quoted {
@@ -113,7 +116,7 @@ func (sh *interp) special(c byte) (string, bool) {
 		}
 		return strconv.Itoa(sh.lastBg), true
 	case '-':
-		return sh.flags(), true
+		return sh.opt.Letters(), true
 	case '0':
 		return sh.name, true
 	}
@@ -456,10 +459,10 @@ func (sh *interp) unbound(name string) {
 // fatal leaves the shell after an error of an expansion that a script does not survive.
 func (sh *interp) fatal() {
 	status := 1
-	if sh.opt&optCommand != 0 && sh.opt&optErrExit == 0 && sh.subshell == 0 && sh.sourceLevel == 0 {
+	if sh.opt&option.Command != 0 && sh.opt&option.ErrExit == 0 && sh.subshell == 0 && sh.sourceLevel == 0 {
 		status = 127
 	}
-	if sh.opt&optInteractive != 0 {
+	if sh.opt&option.Interactive != 0 {
 		sh.abort()
 		return
 	}
@@ -517,7 +520,7 @@ func (p *paramPart) lengthOf(sh *interp) string {
 	if v.all != 0 {
 		return strconv.Itoa(len(v.list))
 	}
-	if !v.set && sh.opt&optNoUnset != 0 && sh.ctl == ctlNone {
+	if !v.set && sh.opt&option.NoUnset != 0 && sh.ctl == ctlNone {
 		sh.unbound(p.paramText())
 	}
 	return strconv.Itoa(sh.runeCount(v.s))
@@ -531,7 +534,7 @@ func (p *paramPart) operate(f *fields, v pval, quoted bool) {
 		p.conditional(f, v, quoted)
 		return
 	}
-	if !v.set && v.all == 0 && sh.opt&optNoUnset != 0 && p.op != "@a" && p.op != "@A" {
+	if !v.set && v.all == 0 && sh.opt&option.NoUnset != 0 && p.op != "@a" && p.op != "@A" {
 		sh.unbound(p.paramText())
 		return
 	}
@@ -755,7 +758,7 @@ func (sh *interp) localeFlags() pattern.Flags {
 // patternFlags returns how patterns are read now: extended ones count where extglob is on.
 func (sh *interp) patternFlags() pattern.Flags {
 	f := sh.localeFlags()
-	if sh.shopt&shExtGlob != 0 {
+	if sh.shopt&shopt.ExtGlob != 0 {
 		f |= pattern.Ext
 	}
 	return f
@@ -773,7 +776,7 @@ func (p *paramPart) changeCase(sh *interp) func(string) string {
 // replace is ${x/pattern/string}.
 func (p *paramPart) replace(sh *interp) func(string) string {
 	var flags pattern.Flags
-	if sh.shopt&shNoCaseMatch != 0 {
+	if sh.shopt&shopt.NoCaseMatch != 0 {
 		flags = pattern.Fold
 	}
 	text := sh.patternText(p.arg)
@@ -801,7 +804,7 @@ func (p *paramPart) replace(sh *interp) func(string) string {
 
 // replacement expands the string of a replacement; an "&" without quotes is the match.
 func (sh *interp) replacement(w *word) []string {
-	if sh.shopt&shPatsubReplacement == 0 {
+	if sh.shopt&shopt.PatsubReplacement == 0 {
 		return []string{sh.str(w)}
 	}
 	if w.constant && !strings.Contains(w.lit, "&") {
@@ -1025,7 +1028,7 @@ func (p *paramPart) attributes(f *fields, v pval, quoted bool) {
 	if c == nil {
 		if v.all == '@' {
 			f.list(nil, quoted, false)
-		} else if sh.opt&optNoUnset != 0 && v.all == 0 {
+		} else if sh.opt&option.NoUnset != 0 && v.all == 0 {
 			sh.unbound(p.paramText())
 		}
 		return

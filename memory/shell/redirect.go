@@ -7,6 +7,9 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
+
 	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
 )
@@ -127,7 +130,7 @@ func (r *redirCode) run(sh *interp) bool {
 	switch r.op {
 	case ">", ">|", "&>":
 		flag = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-		if r.op != ">|" && sh.opt&optNoClobber != 0 {
+		if r.op != ">|" && sh.opt&option.NoClobber != 0 {
 			if !sh.mayClobber(path) {
 				sh.errorf("%s: cannot overwrite existing file", path)
 				return false
@@ -167,7 +170,7 @@ func (r *redirCode) allowed(sh *interp, path string) bool {
 // path expands the target to exactly one name.
 func (r *redirCode) path(sh *interp) (string, bool) {
 	base := len(sh.stack)
-	if sh.opt&optPosix != 0 && sh.opt&optInteractive == 0 {
+	if sh.opt&option.Posix != 0 && sh.opt&option.Interactive == 0 {
 		s := sh.str(r.target)
 		return s, sh.ctl == ctlNone
 	}
@@ -225,7 +228,7 @@ func (r *redirCode) setVar(sh *interp, d *fd.Description) bool {
 		sh.errorf("%s: cannot assign fd to variable", r.name)
 		return false
 	}
-	if sh.shopt&shVarRedirClose != 0 {
+	if sh.shopt&shopt.VarRedirClose != 0 {
 		return sh.replaceFd(fd, d) == nil
 	}
 	return sh.setFd(fd, d) == nil

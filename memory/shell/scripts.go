@@ -9,6 +9,9 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
+
 	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/signal"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
@@ -157,10 +160,10 @@ func (l *library) read(p *syntax.Parser) *unit {
 
 func (sh *interp) parseFlags() parseFlags {
 	var f parseFlags
-	if sh.shopt&shExtGlob != 0 {
+	if sh.shopt&shopt.ExtGlob != 0 {
 		f = parseExtGlob
 	}
-	if sh.shopt&shExpandAliases != 0 && len(sh.aliases) > 0 {
+	if sh.shopt&shopt.ExpandAliases != 0 && len(sh.aliases) > 0 {
 		f |= parseAliases
 	}
 	return f
@@ -207,13 +210,13 @@ func (sh *interp) runText(src string, line int, what string) int {
 // parser returns a parser that asks this process for its aliases and options.
 func (sh *interp) parser(src string, line int, more func() (string, bool)) *syntax.Parser {
 	return syntax.NewParser(src, syntax.Options{
-		Alias: sh.alias, ExtGlob: func() bool { return sh.shopt&shExtGlob != 0 }, More: more, Line: line,
+		Alias: sh.alias, ExtGlob: func() bool { return sh.shopt&shopt.ExtGlob != 0 }, More: more, Line: line,
 	})
 }
 
 // alias returns what an alias stands for.
 func (sh *interp) alias(name string) (string, bool) {
-	if sh.shopt&shExpandAliases == 0 {
+	if sh.shopt&shopt.ExpandAliases == 0 {
 		return "", false
 	}
 	s, ok := sh.aliases[name]
@@ -242,7 +245,7 @@ func (sh *interp) runParser(p *syntax.Parser, what string) int {
 
 // runUnit runs one command of a script; false: the script is over.
 func (sh *interp) runUnit(u *unit, what string) bool {
-	if sh.opt&optVerbose != 0 && u.src != "" && !sh.echoed {
+	if sh.opt&option.Verbose != 0 && u.src != "" && !sh.echoed {
 		sh.errorRaw(strings.TrimSuffix(u.src, "\n") + "\n")
 	}
 	if u.err != nil && u.err.Stopped {
@@ -259,10 +262,10 @@ func (sh *interp) runUnit(u *unit, what string) bool {
 		sh.syntaxError(u.err, what)
 		return u.err.Goes
 	}
-	if sh.opt&optNoExec != 0 && sh.opt&optInteractive == 0 {
+	if sh.opt&option.NoExec != 0 && sh.opt&option.Interactive == 0 {
 		return true
 	}
-	if sh.opt&optHistory != 0 {
+	if sh.opt&option.History != 0 {
 		sh.remember(u.src)
 	}
 	u.run(sh)
@@ -380,10 +383,10 @@ type nestedArgs struct {
 	file     string // where script comes from, "" for -c
 	command  bool   // -c
 	stdin    bool   // read from descriptor 0
-	opt      option
-	off      option
-	shopt    shopts
-	shoptOff shopts
+	opt      option.Set
+	off      option.Set
+	shopt    shopt.Set
+	shoptOff shopt.Set
 	posix    bool
 
 	restricted bool
@@ -478,7 +481,7 @@ func (a *nestedArgs) longOption(p *Proc, s string, rest []string) (used, status 
 	case "--restricted":
 		a.restricted = true
 	case "--verbose":
-		a.opt |= optVerbose
+		a.opt |= option.Verbose
 	case "--rcfile", "--init-file":
 		if len(rest) > 0 {
 			return 1, -1
@@ -499,10 +502,10 @@ func (a *nestedArgs) shortOption(p *Proc, on bool, c byte, rest []string) (used,
 		a.stdin = true
 		return 0, -1
 	case 'i':
-		a.opt |= optInteractive
+		a.opt |= option.Interactive
 		return 0, -1
 	case 'l':
-		a.shopt |= shLoginShell
+		a.shopt |= shopt.LoginShell
 		return 0, -1
 	case 'r':
 		a.restricted = a.restricted || on
@@ -514,7 +517,7 @@ func (a *nestedArgs) shortOption(p *Proc, on bool, c byte, rest []string) (used,
 			return 0, -1
 		}
 		if c == 'O' {
-			b := shoptBit(rest[0])
+			b := shopt.ByName(rest[0])
 			if b == 0 {
 				p.complain(rest[0] + ": invalid shell option name")
 				return 0, 2
@@ -526,18 +529,18 @@ func (a *nestedArgs) shortOption(p *Proc, on bool, c byte, rest []string) (used,
 			}
 			return 1, -1
 		}
-		b := setBit(rest[0])
+		b := option.ByName(rest[0])
 		if b == 0 {
 			p.complain("line 0: " + p.Name() + ": " + rest[0] + ": invalid option name")
 			return 0, 2
 		}
-		if b == optPosix {
+		if b == option.Posix {
 			a.posix = on
 		}
 		a.set(on, b)
 		return 1, -1
 	}
-	b := letterBit(c)
+	b := option.ByLetter(c)
 	if b == 0 {
 		p.complain("-" + string(c) + ": invalid option")
 		return 0, 2
@@ -546,7 +549,7 @@ func (a *nestedArgs) shortOption(p *Proc, on bool, c byte, rest []string) (used,
 	return 0, -1
 }
 
-func (a *nestedArgs) set(on bool, b option) {
+func (a *nestedArgs) set(on bool, b option.Set) {
 	if on {
 		a.opt |= b
 	} else {
@@ -559,7 +562,7 @@ func (a *nestedArgs) set(on bool, b option) {
 func (sh *interp) forProc(p *Proc) *interp {
 	c := &interp{
 		m: sh.m, p: sh.p, ctx: p.ctx, epoch: newEpoch(), cred: sh.cred, umask: sh.umask, dir: sh.dir, rlimit: sh.rlimit,
-		opt: defaultOpt, shopt: defaultShopt, fds: fd.NewTable(), start: sh.m.now().Unix(), depth: sh.depth,
+		opt: option.Default, shopt: shopt.Default, fds: fd.NewTable(), start: sh.m.now().Unix(), depth: sh.depth,
 	}
 	c.introduce()
 	for _, n := range sh.fds.Numbers() {
@@ -628,17 +631,17 @@ func (sh *interp) runNested(a nestedArgs) int {
 	sh.opt = sh.opt&^a.off | a.opt
 	sh.shopt = sh.shopt&^a.shoptOff | a.shopt
 	if a.posix {
-		sh.opt |= optPosix
-		sh.shopt |= shExpandAliases
+		sh.opt |= option.Posix
+		sh.shopt |= shopt.ExpandAliases
 	}
 	if a.restricted {
 		sh.funcs, sh.funcsShared = nil, false
 	}
 	sh.initVars(1)
 	if _, ok := sh.value(slotPOSIXLY); ok {
-		sh.opt |= optPosix
+		sh.opt |= option.Posix
 	}
-	if sh.opt&optInteractive != 0 {
+	if sh.opt&option.Interactive != 0 {
 		sh.interactive()
 	} else {
 		sh.sourceEnv()
@@ -649,11 +652,11 @@ func (sh *interp) runNested(a nestedArgs) int {
 	what := ""
 	switch {
 	case a.command:
-		sh.opt |= optCommand
+		sh.opt |= option.Command
 		sh.setCommandString(a.script)
 		what = "-c"
 	case a.stdin:
-		sh.opt |= optStdin
+		sh.opt |= option.Stdin
 	default:
 		sh.script = a.file
 	}
@@ -670,7 +673,7 @@ func (sh *interp) runNested(a nestedArgs) int {
 
 // sourceEnv reads the file that BASH_ENV names.
 func (sh *interp) sourceEnv() {
-	if name, ok := sh.value(slotBASHENV); ok && name != "" && sh.opt&optPosix == 0 {
+	if name, ok := sh.value(slotBASHENV); ok && name != "" && sh.opt&option.Posix == 0 {
 		if text, err := sh.readScript(sh.quotedText(sh.m.lib.text(name))); err == nil {
 			sh.runText(text, 1, "")
 		}
@@ -695,7 +698,7 @@ func (sh *interp) runStdin() int {
 		if ok {
 			line += "\n"
 		}
-		if sh.opt&optVerbose != 0 {
+		if sh.opt&option.Verbose != 0 {
 			sh.errorRaw(line)
 		}
 		return line, true
@@ -705,8 +708,8 @@ func (sh *interp) runStdin() int {
 
 // interactive sets what bash -i has besides.
 func (sh *interp) interactive() {
-	sh.shopt |= shExpandAliases
-	sh.opt |= optEmacs | optHistory | optMonitor | optHistExpand
+	sh.shopt |= shopt.ExpandAliases
+	sh.opt |= option.Emacs | option.History | option.Monitor | option.HistExpand
 	sym := sh.m.lib.symbols
 	for name, value := range map[string]string{
 		"PS1": `\s-\v\$ `, "PS2": "> ", "HISTSIZE": "500", "HISTFILESIZE": "500", "HISTFILE": sh.get(slotHOME) + "/.bash_history",
@@ -848,11 +851,11 @@ func (sh *interp) readAll(d *fd.Description) (string, error) {
 // restricted tells whether this is a restricted shell: bash -r, rbash, set -r. It may not leave its directory,
 // run programs by a path, write to files by redirection, replace itself, or become unrestricted. What it runs,
 // scripts too, is not restricted.
-func (sh *interp) restricted() bool { return sh.opt&optRestricted != 0 }
+func (sh *interp) restricted() bool { return sh.opt&option.Restricted != 0 }
 
 // restrict makes this a restricted shell from its start: what decides where programs are stays as it is.
 func (sh *interp) restrict() {
-	sh.opt |= optRestricted
+	sh.opt |= option.Restricted
 	for _, name := range []string{"PATH", "SHELL", "ENV", "BASH_ENV", "HISTFILE"} {
 		sh.own(sh.slot(name)).attr |= attrReadonly
 	}

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+
 	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/process"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
@@ -243,10 +245,10 @@ func (sh *interp) begin(ctx context.Context, sc Script, io Stdio) {
 		sh.hosts = append(sh.hosts, sh.fds.Get(fd).Host)
 	}
 	sh.script = sc.Name
-	sh.opt |= optCommand
+	sh.opt |= option.Command
 	if sc.Name != "" {
 		sh.name = sc.Name
-		sh.opt &^= optCommand
+		sh.opt &^= option.Command
 	}
 	if sc.Name == "" && sc.Program == nil {
 		sh.setCommandString(sc.Text)

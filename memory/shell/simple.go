@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+
 	"github.com/seed434b0696/agent-sandbox/internal/memory/quote"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
 )
@@ -79,7 +81,7 @@ func (x *simpleCode) assignOne(sh *interp) int {
 func (x *simpleCode) assignFailed(sh *interp) int {
 	switch {
 	case sh.ctl != ctlNone:
-	case sh.opt&optPosix != 0:
+	case sh.opt&option.Posix != 0:
 		sh.fatal()
 	default:
 		sh.abort()
@@ -113,7 +115,7 @@ func (x *simpleCode) nameless(sh *interp) int {
 			sh.undoRedirs(undo)
 			return x.assignFailed(sh)
 		}
-		if sh.opt&optXTrace != 0 {
+		if sh.opt&option.XTrace != 0 {
 			sh.xtrace(a.traceText(sh))
 		}
 	}
@@ -149,12 +151,12 @@ func (x *simpleCode) perform(sh *interp) int {
 		if sh.traced(x.line, x.text) && sh.ctl != ctlNone {
 			return sh.status
 		}
-		if sh.skipCommand || sh.opt&optNoExec != 0 && sh.opt&optInteractive == 0 {
+		if sh.skipCommand || sh.opt&option.NoExec != 0 && sh.opt&option.Interactive == 0 {
 			sh.skipCommand = false
 			return sh.status
 		}
 	}
-	if sh.opt&optKeyword != 0 {
+	if sh.opt&option.Keyword != 0 {
 		if y := x.withKeywords(sh); y != nil {
 			x = y
 		}
@@ -164,7 +166,7 @@ func (x *simpleCode) perform(sh *interp) int {
 	var decl map[int]*assignCode
 	sh.inWords++
 	for i, w := range x.words {
-		if a := x.decl[i]; a != nil && (w == nil || sh.opt&optBraceExpand == 0) {
+		if a := x.decl[i]; a != nil && (w == nil || sh.opt&option.BraceExpand == 0) {
 			if decl == nil {
 				decl = make(map[int]*assignCode, len(x.decl))
 			}
@@ -233,7 +235,7 @@ func (sh *interp) pop(base int) {
 
 // dispatch finds out what the name means and runs it; decl are the arguments that are assignments.
 func (x *simpleCode) dispatch(sh *interp, args []string, decl map[int]*assignCode) int {
-	if sh.opt&optXTrace != 0 && len(x.assigns) == 0 {
+	if sh.opt&option.XTrace != 0 && len(x.assigns) == 0 {
 		x.trace(sh, args, decl)
 	}
 	var fn *function
@@ -243,7 +245,7 @@ func (x *simpleCode) dispatch(sh *interp, args []string, decl map[int]*assignCod
 	} else {
 		fn, b = sh.lookup(args[0])
 	}
-	if b != nil && (sh.disabled[b.name] || b.special && sh.opt&optPosix != 0) {
+	if b != nil && (sh.disabled[b.name] || b.special && sh.opt&option.Posix != 0) {
 		if sh.disabled[b.name] {
 			b = nil
 		} else {
@@ -354,7 +356,7 @@ func (x *simpleCode) with(sh *interp, fn *function, b *builtin, args []string, d
 	}
 	if !sh.redirect(x.redirs) {
 		sh.undoRedirs(undo)
-		if b != nil && fn == nil && b.special && sh.opt&optPosix != 0 && sh.ctl == ctlNone {
+		if b != nil && fn == nil && b.special && sh.opt&option.Posix != 0 && sh.ctl == ctlNone {
 			return sh.exit(1)
 		}
 		if sh.ctl != ctlNone {
@@ -365,10 +367,10 @@ func (x *simpleCode) with(sh *interp, fn *function, b *builtin, args []string, d
 	if x.alone {
 		sh.keepRedirs(undo)
 	}
-	keep := b != nil && fn == nil && b.special && sh.opt&optPosix != 0
+	keep := b != nil && fn == nil && b.special && sh.opt&option.Posix != 0
 	for _, a := range x.assigns {
 		ok := a.temporary(sh)
-		if !ok && (sh.ctl != ctlNone || keep || sh.opt&optPosix != 0) {
+		if !ok && (sh.ctl != ctlNone || keep || sh.opt&option.Posix != 0) {
 			sh.restore(saved)
 			sh.undoRedirs(undo)
 			if sh.ctl == ctlNone {
@@ -376,11 +378,11 @@ func (x *simpleCode) with(sh *interp, fn *function, b *builtin, args []string, d
 			}
 			return sh.status
 		}
-		if sh.opt&optXTrace != 0 {
+		if sh.opt&option.XTrace != 0 {
 			sh.xtrace(a.traceText(sh))
 		}
 	}
-	if sh.opt&optXTrace != 0 && len(x.assigns) > 0 {
+	if sh.opt&option.XTrace != 0 && len(x.assigns) > 0 {
 		x.trace(sh, args, decl)
 	}
 	sh.lastArg = x.last(args)
@@ -466,7 +468,7 @@ func (x *simpleCode) exec(sh *interp, b *builtin, args []string) int {
 	undo := len(sh.undo)
 	if !sh.redirect(x.redirs) {
 		sh.undoRedirs(undo)
-		if sh.ctl == ctlNone && (len(args) > 1 || sh.opt&optPosix != 0) {
+		if sh.ctl == ctlNone && (len(args) > 1 || sh.opt&option.Posix != 0) {
 			return sh.exit(1)
 		}
 		return 1
@@ -495,7 +497,7 @@ func (x *simpleCode) exec(sh *interp, b *builtin, args []string) int {
 
 // specialFailed ends a script in POSIX mode that has used a special builtin wrongly.
 func (sh *interp) specialFailed(b *builtin, st int) int {
-	if st == 0 || !b.special || sh.opt&optPosix == 0 || sh.opt&optInteractive != 0 || sh.ctl != ctlNone {
+	if st == 0 || !b.special || sh.opt&option.Posix == 0 || sh.opt&option.Interactive != 0 || sh.ctl != ctlNone {
 		return st
 	}
 	switch b.name {
@@ -543,7 +545,7 @@ func (sh *interp) runBuiltin(b *builtin, args []string) int {
 
 // tracing tells whether commands are shown before they run: DEBUG traps and set -x.
 func (sh *interp) tracing() bool {
-	return sh.opt&(optXTrace|optNoExec) != 0 || sh.traps != nil && sh.traps.has(trapDebug)
+	return sh.opt&(option.XTrace|option.NoExec) != 0 || sh.traps != nil && sh.traps.has(trapDebug)
 }
 
 // command runs a command and returns its status, which is also sh.status then.
@@ -748,7 +750,7 @@ func (sh *interp) check(st int) {
 			return
 		}
 	}
-	if sh.opt&optErrExit != 0 {
+	if sh.opt&option.ErrExit != 0 {
 		sh.exit(st)
 	}
 }

@@ -8,6 +8,9 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
+
 	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/process"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/signal"
@@ -55,7 +58,7 @@ func (sh *interp) finish(st int) int {
 	if !sh.exiting && sh.traps.has(trapExit) && !sh.trapsInherited {
 		st = sh.runExitTrap(st)
 	}
-	if sh.opt&optInteractive == 0 && sh.ownProcess && sh.p.Pending.Load()&(1<<signal.KILL) != 0 {
+	if sh.opt&option.Interactive == 0 && sh.ownProcess && sh.p.Pending.Load()&(1<<signal.KILL) != 0 {
 		st = 128 + signal.KILL
 	}
 	return st & 0xff
@@ -147,8 +150,8 @@ func (sh *interp) substitute(p *substPart) string {
 	if p.jobs {
 		child.jobs = sh.jobs.snapshot()
 	}
-	if sh.opt&optPosix == 0 && sh.shopt&shInheritErrExit == 0 {
-		child.opt &^= optErrExit
+	if sh.opt&option.Posix == 0 && sh.shopt&shopt.InheritErrExit == 0 {
+		child.opt &^= option.ErrExit
 	}
 	// The table is the child's own now; descriptor 1 is always a fine number.
 	_ = child.setFd(1, d)
@@ -427,7 +430,7 @@ func (sh *interp) runPipe(stages []command, jobs []bool) int {
 	n := len(stages)
 	statuses := make([]int, n)
 	children := make([]*interp, n)
-	last := sh.shopt&shLastPipe != 0 && sh.opt&optMonitor == 0
+	last := sh.shopt&shopt.LastPipe != 0 && sh.opt&option.Monitor == 0
 	var prev *fd.Description
 	for i := range n {
 		if i == n-1 && last {
@@ -495,7 +498,7 @@ func (sh *interp) lastStage(run command, in *fd.Description) int {
 func (sh *interp) pipeEnd(statuses []int) int {
 	sh.pipeStatus = statuses
 	st := statuses[len(statuses)-1]
-	if sh.opt&optPipeFail != 0 {
+	if sh.opt&option.PipeFail != 0 {
 		for _, s := range statuses {
 			if s != 0 {
 				st = s

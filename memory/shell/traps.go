@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
+
 	"github.com/seed434b0696/agent-sandbox/internal/memory/signal"
 )
 
@@ -116,9 +119,9 @@ func (sh *interp) setHandling(n int, cmd *string) {
 func (sh *interp) keepsTrap(n int, cmd string) bool {
 	switch n {
 	case trapErr:
-		return sh.opt&optErrTrace != 0
+		return sh.opt&option.ErrTrace != 0
 	case trapDebug, trapReturn:
-		return sh.opt&optFuncTrace != 0
+		return sh.opt&option.FuncTrace != 0
 	}
 	return cmd == ""
 }
@@ -137,11 +140,11 @@ func (sh *interp) hasTrap(n int) bool {
 	}
 	switch n {
 	case trapErr:
-		return sh.trapOff&offErr == 0 && (!sh.trapsInherited || sh.opt&optErrTrace != 0)
+		return sh.trapOff&offErr == 0 && (!sh.trapsInherited || sh.opt&option.ErrTrace != 0)
 	case trapDebug:
-		return sh.trapOff&offDebug == 0 && (!sh.trapsInherited || sh.opt&optFuncTrace != 0)
+		return sh.trapOff&offDebug == 0 && (!sh.trapsInherited || sh.opt&option.FuncTrace != 0)
 	case trapReturn:
-		return sh.trapOff&offReturn == 0 && (!sh.trapsInherited || sh.opt&optFuncTrace != 0)
+		return sh.trapOff&offReturn == 0 && (!sh.trapsInherited || sh.opt&option.FuncTrace != 0)
 	}
 	return true
 }
@@ -152,10 +155,10 @@ func (sh *interp) enterTraps(fn *function) uint8 {
 	if sh.traps == nil {
 		return before
 	}
-	if sh.opt&optFuncTrace == 0 && !fn.trace {
+	if sh.opt&option.FuncTrace == 0 && !fn.trace {
 		sh.trapOff |= offDebug | offReturn
 	}
-	if sh.opt&optErrTrace == 0 {
+	if sh.opt&option.ErrTrace == 0 {
 		sh.trapOff |= offErr
 	}
 	return before
@@ -270,7 +273,7 @@ func (sh *interp) traced(line int, text func() string) bool {
 	sh.line = line
 	sh.runCommands(trapDebug, cmd)
 	sh.debugText = before
-	if sh.ctl == ctlNone && sh.shopt&shExtDebug != 0 && sh.debugStatus != 0 {
+	if sh.ctl == ctlNone && sh.shopt&shopt.ExtDebug != 0 && sh.debugStatus != 0 {
 		sh.skipCommand = true
 	}
 	if sh.ctl == ctlNone {
@@ -352,7 +355,7 @@ func (sh *interp) trapName(n int) string {
 	case trapReturn:
 		return "RETURN"
 	}
-	if sh.opt&optPosix != 0 {
+	if sh.opt&option.Posix != 0 {
 		return signal.Name(n)
 	}
 	return "SIG" + signal.Name(n)
@@ -389,7 +392,7 @@ type deadChild struct{ signal, pid int }
 
 // tellSignal tells of a process that a signal ended, as a script does: not of those that are quite usual.
 func (sh *interp) tellSignal(c deadChild, text string, waited bool) {
-	if c.signal == signal.INT || c.signal == signal.PIPE || sh.inSubst || sh.opt&optInteractive != 0 || sh.ctl != ctlNone {
+	if c.signal == signal.INT || c.signal == signal.PIPE || sh.inSubst || sh.opt&option.Interactive != 0 || sh.ctl != ctlNone {
 		return
 	}
 	trapped := sh.p.Handled.Load()&(1<<(c.signal&63)) != 0

@@ -10,6 +10,9 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
+
 	"github.com/seed434b0696/agent-sandbox/internal/memory/array"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/char"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/quote"
@@ -289,7 +292,7 @@ func (sh *interp) get(slot int) string {
 // assign sets a variable. False: it may not be, and the reason has been told.
 func (sh *interp) assign(slot int, s string) bool {
 	c := sh.cell(slot)
-	if c != nil && c.epoch == sh.epoch && c.attr&attrNotPlain == 0 && sh.opt&optAllExport == 0 {
+	if c != nil && c.epoch == sh.epoch && c.attr&attrNotPlain == 0 && sh.opt&option.AllExport == 0 {
 		if len(s) >= lightText || c.told != 0 {
 			return sh.setText(c, s)
 		}
@@ -302,7 +305,7 @@ func (sh *interp) assign(slot int, s string) bool {
 // assignInt sets a variable to a number without making its text.
 func (sh *interp) assignInt(slot int, n int64) bool {
 	c := sh.cell(slot)
-	if c != nil && c.epoch == sh.epoch && c.attr&(attrNotPlain&^attrInteger) == 0 && sh.opt&optAllExport == 0 {
+	if c != nil && c.epoch == sh.epoch && c.attr&(attrNotPlain&^attrInteger) == 0 && sh.opt&option.AllExport == 0 {
 		c.storeInt(n)
 		return true
 	}
@@ -331,7 +334,7 @@ func (sh *interp) assignTo(pl place, s string, more bool) bool {
 		return false
 	}
 	c := sh.own(pl.slot)
-	if sh.opt&optAllExport != 0 {
+	if sh.opt&option.AllExport != 0 {
 		c.attr |= attrExport
 	}
 	if c.attr&attrDynamic != 0 {
@@ -361,7 +364,7 @@ func (sh *interp) assignTo(pl place, s string, more bool) bool {
 		}
 	}
 	if pl.slot == slotPOSIXLY {
-		sh.opt |= optPosix
+		sh.opt |= option.Posix
 	}
 	return true
 }
@@ -620,7 +623,7 @@ func (sh *interp) writable(slot int) (int, *cell) {
 		return slot, nil
 	}
 	c := sh.own(slot)
-	if sh.opt&optAllExport != 0 {
+	if sh.opt&option.AllExport != 0 {
 		c.attr |= attrExport
 	}
 	return slot, c
@@ -789,7 +792,7 @@ func (sh *interp) makeLocal(slot int) *cell {
 	}
 	old := sh.cell(slot)
 	c := &cell{epoch: sh.epoch, attr: attrLocal}
-	if old != nil && (sh.shopt&shLocalVarInherit != 0 || old.attr&attrTemp != 0) && old.attr&attrDynamic == 0 {
+	if old != nil && (sh.shopt&shopt.LocalVarInherit != 0 || old.attr&attrTemp != 0) && old.attr&attrDynamic == 0 {
 		*c = *old
 		sh.cloned(c)
 		c.attr = c.attr&^(attrTemp|attrRef) | attrLocal
@@ -827,7 +830,7 @@ func (sh *interp) unsetVar(slot int) bool {
 		if s.slot != slot {
 			continue
 		}
-		if i >= base && !s.temp && sh.shopt&shLocalVarUnset == 0 || i >= base && !s.temp {
+		if i >= base && !s.temp && sh.shopt&shopt.LocalVarUnset == 0 || i >= base && !s.temp {
 			sh.put(slot, &cell{epoch: sh.epoch, attr: attrLocal})
 			return true
 		}
@@ -887,8 +890,8 @@ func dynamics() map[string]*dynamic {
 		"BASH_COMMAND":  {quiet: true, value: (*interp).commandText},
 		"BASH_ARGV0":    {quiet: true, value: func(sh *interp) string { return sh.name }, set: func(sh *interp, s string) { sh.name = s }},
 		"HISTCMD":       {quiet: true, value: func(sh *interp) string { return strconv.Itoa(len(sh.history) + 1) }},
-		"SHELLOPTS":     {value: (*interp).shellOpts, attr: attrReadonly},
-		"BASHOPTS":      {value: (*interp).bashOpts, attr: attrReadonly},
+		"SHELLOPTS":     {value: func(sh *interp) string { return sh.opt.Text() }, attr: attrReadonly},
+		"BASHOPTS":      {value: func(sh *interp) string { return sh.shopt.Text() }, attr: attrReadonly},
 		"_":             {value: func(sh *interp) string { return sh.lastArg }, set: func(*interp, string) {}},
 		"FUNCNAME":      {quiet: true, list: (*interp).funcNames},
 		"BASH_SOURCE":   {list: (*interp).sources},
@@ -981,26 +984,6 @@ func (sh *interp) seed(s string) {
 	sh.rand = &randState{seed: uint32(n)}
 }
 
-func (sh *interp) shellOpts() string {
-	var list []string
-	for _, o := range setOptions {
-		if sh.opt&o.bit != 0 {
-			list = append(list, o.name)
-		}
-	}
-	return strings.Join(list, ":")
-}
-
-func (sh *interp) bashOpts() string {
-	var list []string
-	for i, n := range shoptNames {
-		if sh.shopt&(1<<i) != 0 {
-			list = append(list, n)
-		}
-	}
-	return strings.Join(list, ":")
-}
-
 func (sh *interp) commandText() string {
 	if sh.debugText != nil {
 		return sh.debugText()
@@ -1051,7 +1034,7 @@ func (sh *interp) callLines() []string {
 }
 
 func (sh *interp) argCounts() []string {
-	if sh.shopt&shExtDebug == 0 {
+	if sh.shopt&shopt.ExtDebug == 0 {
 		return nil
 	}
 	var list []string
@@ -1062,7 +1045,7 @@ func (sh *interp) argCounts() []string {
 }
 
 func (sh *interp) argValues() []string {
-	if sh.shopt&shExtDebug == 0 {
+	if sh.shopt&shopt.ExtDebug == 0 {
 		return nil
 	}
 	var list []string

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
+
 	"github.com/seed434b0696/agent-sandbox/internal/memory/pattern"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
 )
@@ -227,7 +230,7 @@ func (p *arithPart) expand(f *fields, quoted bool) {
 
 func (p *tildePart) expand(f *fields, _ bool) {
 	dir, ok := f.sh.tilde(p.name)
-	if !ok || p.arg && f.sh.opt&optPosix != 0 {
+	if !ok || p.arg && f.sh.opt&option.Posix != 0 {
 		f.active("~" + p.name)
 		return
 	}
@@ -316,7 +319,7 @@ func (sh *interp) fields(w *word) {
 		sh.stack = append(sh.stack, w.simple.value(sh))
 	case w.bare != nil:
 		sh.bareField(w.bare)
-	case w.braces && sh.opt&optBraceExpand != 0:
+	case w.braces && sh.opt&option.BraceExpand != 0:
 		sh.braceFields(nil, w.parts)
 	case w.braces:
 		sh.partFields(w.plain)
@@ -528,7 +531,7 @@ func (f *fields) active(s string) {
 
 // pattern appends the text of an extended pattern.
 func (f *fields) pattern(s string) {
-	if f.mode == forFields && !f.globby && f.sh.opt&optNoGlob == 0 {
+	if f.mode == forFields && !f.globby && f.sh.opt&option.NoGlob == 0 {
 		f.pat = pattern.AppendEscaped(f.pat[:0], f.text())
 		f.globby = true
 	}
@@ -537,7 +540,7 @@ func (f *fields) pattern(s string) {
 
 // globbing tells whether the text has something to match names with.
 func (sh *interp) globbing(s string) bool {
-	if sh.opt&optNoGlob != 0 {
+	if sh.opt&option.NoGlob != 0 {
 		return false
 	}
 	for i := 0; i < len(s); i++ {
@@ -547,7 +550,7 @@ func (sh *interp) globbing(s string) bool {
 		case '\\':
 			i++
 		case '(':
-			if i > 0 && sh.shopt&shExtGlob != 0 && strings.IndexByte("+@!", s[i-1]) >= 0 {
+			if i > 0 && sh.shopt&shopt.ExtGlob != 0 && strings.IndexByte("+@!", s[i-1]) >= 0 {
 				return true
 			}
 		}
@@ -638,7 +641,7 @@ func (f *fields) delimit(k uint8) {
 // flush ends the field.
 func (f *fields) flush() {
 	sh := f.sh
-	if f.globby && sh.opt&optNoGlob == 0 {
+	if f.globby && sh.opt&option.NoGlob == 0 {
 		sh.glob(string(f.pat), f.text())
 	} else {
 		if f.many {

@@ -46,8 +46,9 @@ var arrows = []struct {
 	{"memory/shell", []string{
 		"memory/vfs", "internal/memory/array", "internal/memory/char", "internal/memory/errno", "internal/memory/fd", "internal/memory/pattern",
 		"internal/memory/printf", "internal/memory/process", "internal/memory/quote", "internal/memory/regex", "internal/memory/signal",
-		"internal/memory/strftime", "internal/memory/syntax",
+		"internal/memory/strftime", "internal/memory/syntax", "memory/shell/internal",
 	}},
+	{"memory/shell/internal", nil},
 	{"internal/memory/array", nil},
 	{"internal/memory/char", []string{"internal/memory/syntax"}},
 	{"internal/memory/errno", nil},
