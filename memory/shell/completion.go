@@ -6,12 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
-
 	"github.com/seed434b0696/agent-sandbox/internal/memory/pattern"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/signal"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
 )
 
 func writeFlags(appending bool) int {
@@ -237,9 +236,7 @@ func (g *generator) action(name string) int {
 	var names []string
 	switch name {
 	case "alias":
-		for n := range sh.aliases {
-			names = append(names, n)
-		}
+		names = append(names, sh.aliases.Names()...)
 	case "builtin", "enabled", "helptopic":
 		for n := range sh.m.lib.builtins {
 			if name != "enabled" || !sh.disabled[n] {
@@ -300,8 +297,8 @@ func (g *generator) action(name string) int {
 	case "hostname":
 		names = []string{sh.m.hostname}
 	case "job", "running", "stopped":
-		for _, j := range sh.liveJobs() {
-			n, _, _ := strings.Cut(j.text, " ")
+		for _, j := range sh.jobsOf().Live() {
+			n, _, _ := strings.Cut(j.Text, " ")
 			names = append(names, n)
 		}
 	case "binding", "service":
@@ -318,7 +315,7 @@ func (g *generator) action(name string) int {
 func (g *generator) commands() []string {
 	sh := g.sh
 	seen := map[string]bool{}
-	for n := range sh.aliases {
+	for _, n := range sh.aliases.Names() {
 		seen[n] = true
 	}
 	for n := range keywords {

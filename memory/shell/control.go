@@ -5,11 +5,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
-
 	"github.com/seed434b0696/agent-sandbox/internal/memory/pattern"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/trap"
 )
 
 func (sh *interp) breakLoop(args []string) int    { return sh.loopControl(args, ctlBreak) }
@@ -81,7 +81,7 @@ func (sh *interp) exitBuiltin(args []string) int {
 		sh.abort()
 		return 1
 	}
-	if sh.inFunction() && sh.inTrap == 0 && sh.traps.has(trapExit) && !sh.trapsInherited {
+	if sh.inFunction() && sh.inTrap == 0 && sh.traps.Owns(trap.Exit) {
 		st = sh.runExitTrap(st) // It sees what the function made local.
 	}
 	return sh.exit(st)
@@ -226,7 +226,7 @@ func (sh *interp) sourceRun(path, text string, rest []string) int {
 		sh.ctl = ctlNone
 		st = sh.status
 	}
-	if sh.hasTrap(trapReturn) && sh.ctl == ctlNone {
+	if sh.hasTrap(trap.Return) && sh.ctl == ctlNone {
 		sh.status = st
 		sh.runReturnTrap()
 	}
@@ -289,7 +289,7 @@ func (sh *interp) exec(args []string) int {
 	}
 	argv := append([]string(nil), rest...)
 	argv[0] = login + name
-	sh.traps = nil
+	sh.traps.Clear()
 	sh.sole = true
 	if sh.ownProcess {
 		sh.show(strings.Join(argv, " "))

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
-
 	"github.com/seed434b0696/agent-sandbox/internal/memory/quote"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/trap"
 )
 
 // function is a shell function.
@@ -120,8 +120,8 @@ func (sh *interp) call(fn *function, args []string) int {
 	})
 	told := sh.paramsTold
 	sh.params, sh.loops, sh.paramsTold = args[1:], 0, 0
-	traps := sh.enterTraps(fn)
-	if sh.hasTrap(trapDebug) {
+	traps := sh.traps.EnterFunction(fn.trace, sh.opt)
+	if sh.hasTrap(trap.Debug) {
 		sh.traced(fn.line, func() string { return strings.Join(args, " ") })
 	}
 	st := 0
@@ -132,11 +132,11 @@ func (sh *interp) call(fn *function, args []string) int {
 		sh.ctl = ctlNone
 		st = sh.status
 	}
-	if sh.hasTrap(trapReturn) && sh.ctl == ctlNone {
+	if sh.hasTrap(trap.Return) && sh.ctl == ctlNone {
 		sh.status = st
 		sh.runReturnTrap()
 	}
-	sh.leaveTraps(traps)
+	sh.traps.LeaveFunction(traps)
 	top := &sh.frames[len(sh.frames)-1]
 	if len(sh.saved) > top.saved && sh.isLocal(slotOPTIND) {
 		sh.options = top.opts
@@ -257,16 +257,12 @@ func (sh *interp) findCommand(name string) (*Command, string, error) {
 		return nil, "", syscall.ENOENT
 	}
 	path := sh.get(slotPATH)
-	if path != sh.hashPath { // Another PATH: what was found in the old one does not count.
-		sh.hash, sh.hashPath = nil, path
-	}
-	if h := sh.hash[name]; h != nil {
-		if sh.hashEpoch == sh.epoch {
-			h.hits++
-		}
-		c, file, err := sh.programAt(h.path)
+	sh.hash.Use(path)
+	if h := sh.hash.Lookup(name); h != nil {
+		sh.hash.Hit(h, sh.epoch)
+		c, file, err := sh.programAt(h.Path)
 		if err != nil {
-			err = &hashError{h.path, err}
+			err = &hashError{h.Path, err}
 		}
 		return c, file, err
 	}

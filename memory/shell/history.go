@@ -2,10 +2,10 @@ package shell
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/history"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
 )
 
@@ -21,28 +21,28 @@ func (sh *interp) historyBuiltin(args []string) int {
 	for _, f := range list {
 		switch f.c {
 		case 'c':
-			sh.history = nil
+			sh.history.Clear()
 			return 0
 		case 'd':
 			n, ok := numberArg(f.arg)
 			if n < 0 {
-				n += int64(len(sh.history)) + 1
+				n += int64(sh.history.Len()) + 1
 			}
-			if !ok || n < 1 || n > int64(len(sh.history)) {
+			if !ok || n < 1 || n > int64(sh.history.Len()) {
 				return sh.fail("%s: history position out of range", f.arg)
 			}
-			sh.history = append(append([]string(nil), sh.history[:n-1]...), sh.history[n:]...)
+			sh.history.Delete(int(n))
 			return 0
 		case 's':
-			sh.forgetOwn()
+			sh.history.DropRunning()
 			line := strings.Join(rest, " ")
-			if !sh.keep(line) || !sh.spend(len(sh.history)>>4) {
+			if !sh.keep(line) || !sh.spend(sh.history.Len()>>4) {
 				return sh.status
 			}
-			sh.history = append(slices.Clip(sh.history), line)
+			sh.history.Append(line)
 			return 0
 		case 'p':
-			sh.forgetOwn()
+			sh.history.DropRunning()
 			return sh.outString(strings.Join(rest, "\n") + "\n")
 		default:
 			return sh.historyFile(f.c, rest)
@@ -54,10 +54,10 @@ func (sh *interp) historyBuiltin(args []string) int {
 		if !ok {
 			return sh.fail("%s: numeric argument required", rest[0])
 		}
-		from = max(0, len(sh.history)-int(n))
+		from = max(0, sh.history.Len()-int(n))
 	}
 	var b strings.Builder
-	for i, s := range sh.history[from:] {
+	for i, s := range sh.history.Entries()[from:] {
 		fmt.Fprintf(&b, "%5d  %s\n", from+i+1, s)
 	}
 	return sh.outString(b.String())
@@ -65,41 +65,30 @@ func (sh *interp) historyBuiltin(args []string) int {
 
 // remember puts a command that has been read into the list, when that is kept.
 func (sh *interp) remember(src string) {
-	sh.historyOwn = false
+	sh.history.Leave()
 	if sh.evals > 0 || sh.sourceLevel > 0 || sh.inTrap > 0 || len(sh.frames) > 0 || sh.subshell > 0 {
 		return
 	}
-	line := joinLines(strings.Trim(src, "\n"))
+	line := history.JoinLines(strings.Trim(src, "\n"))
 	control := ":" + sh.get(slotHISTCONTROL) + ":"
 	both := strings.Contains(control, ":ignoreboth:")
-	n := len(sh.history)
 	switch {
 	case strings.TrimSpace(line) == "":
 		return
 	case (both || strings.Contains(control, ":ignorespace:")) && line[0] == ' ':
 		return
-	case (both || strings.Contains(control, ":ignoredups:")) && n > 0 && sh.history[n-1] == line:
+	case (both || strings.Contains(control, ":ignoredups:")) && sh.history.Len() > 0 && sh.history.Last() == line:
 		return
 	case sh.historyIgnores(line):
 		return
 	}
-	list := slices.Clip(sh.history)
-	if strings.Contains(control, ":erasedups:") {
-		list = slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == line })
-	}
-	limit := maxHistory
-	if v, ok := plainInt(sh.namedValue("HISTSIZE")); ok && v >= 0 && v < maxHistory && sh.namedValue("HISTSIZE") != "" {
+	limit := history.MaxLen
+	if v, ok := plainInt(sh.namedValue("HISTSIZE")); ok && v >= 0 && v < history.MaxLen && sh.namedValue("HISTSIZE") != "" {
 		limit = int(v)
 	}
-	if list = append(list, line); len(list) > limit {
-		list = list[len(list)-limit:]
-	}
 	sh.charge(len(line))
-	sh.history, sh.historyOwn = list, true
+	sh.history.Add(line, strings.Contains(control, ":erasedups:"), limit)
 }
-
-// maxHistory bounds the list.
-const maxHistory = 10_000
 
 // historyIgnores tells whether HISTIGNORE names the line.
 func (sh *interp) historyIgnores(line string) bool {
@@ -109,38 +98,6 @@ func (sh *interp) historyIgnores(line string) bool {
 		}
 	}
 	return false
-}
-
-// joinLines makes a command of several lines one, unless a here-document or quotes need the lines.
-func joinLines(s string) string {
-	if strings.IndexByte(s, '\n') < 0 || strings.Contains(s, "<<") || strings.ContainsAny(s, "'\"") {
-		return s
-	}
-	var b strings.Builder
-	for line := range strings.SplitSeq(s, "\n") {
-		line = strings.TrimSpace(line)
-		before := strings.TrimRight(b.String(), " ")
-		switch word := before[strings.LastIndexAny(before, " ;")+1:]; {
-		case line == "":
-			continue
-		case before == "":
-		case word == "do", word == "then", word == "else", word == "{", word == "in", word == "elif",
-			strings.HasSuffix(before, ";"), strings.HasSuffix(before, "&"), strings.HasSuffix(before, "|"), strings.HasSuffix(before, "("):
-			b.WriteByte(' ')
-		default:
-			b.WriteString("; ")
-		}
-		b.WriteString(line)
-	}
-	return b.String()
-}
-
-// forgetOwn takes the running command out of the list again.
-func (sh *interp) forgetOwn() {
-	if n := len(sh.history); sh.historyOwn && n > 0 {
-		sh.history = sh.history[: n-1 : n-1]
-	}
-	sh.historyOwn = false
 }
 
 // historyFile reads or writes the list.
@@ -164,7 +121,7 @@ func (sh *interp) historyFile(op byte, rest []string) int {
 		if !sh.keep(text) {
 			return sh.status
 		}
-		sh.history = append(slices.Clip(sh.history), strings.Split(strings.TrimSuffix(text, "\n"), "\n")...)
+		sh.history.Append(strings.Split(strings.TrimSuffix(text, "\n"), "\n")...)
 		return 0
 	}
 	d, err := sh.openFile(file, writeFlags(op == 'a'))
@@ -172,7 +129,7 @@ func (sh *interp) historyFile(op byte, rest []string) int {
 		return sh.fail("%s: cannot create: %s", file, Strerror(err))
 	}
 	defer d.Unref()
-	text := strings.Join(sh.history, "\n")
+	text := strings.Join(sh.history.Entries(), "\n")
 	if text != "" {
 		text += "\n"
 	}
@@ -200,10 +157,7 @@ func (sh *interp) fc(args []string) int {
 			on['s'] = on['s'] || f.arg == "-"
 		}
 	}
-	known := sh.history // the running command is none of them
-	if sh.historyOwn {
-		known = known[:len(known)-1]
-	}
+	known := sh.history.Finished()
 	if len(known) == 0 && on['l'] {
 		return 0
 	}
@@ -310,7 +264,7 @@ func (sh *interp) fcEdit(known []string, first, last int, editor string) int {
 func (sh *interp) fcRun(text string) int {
 	sh.errorRaw(text + "\n")
 	if sh.opt&option.History != 0 {
-		sh.forgetOwn()
+		sh.history.DropRunning()
 		sh.remember(text)
 	}
 	before := sh.builtinName

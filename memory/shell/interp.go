@@ -11,12 +11,19 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
-
 	"github.com/seed434b0696/agent-sandbox/internal/memory/array"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/process"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/alias"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/history"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/ifs"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/job"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/pathcache"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/random"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/rlimit"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/trap"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
@@ -61,7 +68,7 @@ type interp struct {
 	as     asker
 	dir    string
 	umask  fs.FileMode
-	rlimit *rlimits
+	rlimit *rlimit.Limits
 	fds    *fd.Table
 
 	name         string   // $0
@@ -87,76 +94,59 @@ type interp struct {
 	scratch    []byte
 	fb         *fields // builder of fields, when free
 
-	aliases        map[string]string
-	aliasShared    bool
-	traps          *traps
-	trapOff        uint8 // of DEBUG, RETURN and ERR: not in this function
-	trapsInherited bool  // they are the parent's: only listed, mostly
-	jobs           *jobTable
-	subshell       int // BASH_SUBSHELL
-	options        optState
-	dirStack       []string
-	history        []string
-	historyOwn     bool // its last entry is the command that runs
-	hash           map[string]*hashed
-	hashPath       string // the PATH that hash is about
-	hashEpoch      uint64 // of the process that hash belongs to
-	rand           *randState
-	start          int64 // for SECONDS
-	ifsText        string
-	ifsSet         [256]uint8
-	ifsKnown       bool
-	ifsWide        bool
-	mem            int // bytes not yet told to the machine
-	memTold        int
-	inherited      int // bytes that the parent has told, and this process sees
-	held           int // bytes that the running commands hold, among those above
-	paramsTold     int // bytes of parameters that set has made for the running function
-	arithErr       *arithError
-	arithArgs      []arithArg
-	arithDepth     int
-	script         string   // the file that is run, "" for -c
-	undo           []undoFd // descriptors that redirections have put aside
-	procSubs       []*job
-	current        *simpleCode // the running command, for BASH_COMMAND
-	substRan       bool        // a substitution gave a status to an assignment
-	builtinName    string      // the running builtin
-	declArgs       map[int]*assignCode
-	disabled       map[string]bool // builtins that enable -n has turned off
-	redirFailed    bool
-	skipCommand    bool
-	pipeOne        [1]int
-	condErr        int // status of an error in [[ ]]
-	condNot        bool
-	setParams      bool   // the sourced file has set the parameters
-	traceArith     string // what set -x shows before the expression that is evaluated
-	inXTrace       bool
-	evals          int // evals and sources around the command, for PS4
-	readBuf        []byte
-	echoed         bool              // set -v has shown the lines already
-	specs          map[string]string // of complete
-	inTrap         int
-	inErrTrap      bool
-	inChildTrap    bool
-	childrenLater  int64  // that the trap of SIGCHLD has waited for
-	deaf           uint64 // bits of signals that were ignored when the shell began, which stay so
-	inWords        int    // commands whose words are being made
-	inReturnTrap   bool
-	debugText      func() string // the command that a DEBUG trap is about
-	debugStatus    int
-	sourceLevel    int
-	unitBase       int // conditions around the script being read
-	exiting        bool
+	aliases       alias.Table
+	traps         trap.Table
+	jobs          *job.Table
+	subshell      int // BASH_SUBSHELL
+	options       optState
+	dirStack      []string
+	history       history.List
+	hash          pathcache.Cache
+	rand          *random.Generator
+	start         int64 // for SECONDS
+	ifs           ifs.Set
+	mem           int // bytes not yet told to the machine
+	memTold       int
+	inherited     int // bytes that the parent has told, and this process sees
+	held          int // bytes that the running commands hold, among those above
+	paramsTold    int // bytes of parameters that set has made for the running function
+	arithErr      *arithError
+	arithArgs     []arithArg
+	arithDepth    int
+	script        string      // the file that is run, "" for -c
+	undo          []undoFd    // descriptors that redirections have put aside
+	current       *simpleCode // the running command, for BASH_COMMAND
+	substRan      bool        // a substitution gave a status to an assignment
+	builtinName   string      // the running builtin
+	declArgs      map[int]*assignCode
+	disabled      map[string]bool // builtins that enable -n has turned off
+	redirFailed   bool
+	skipCommand   bool
+	pipeOne       [1]int
+	condErr       int // status of an error in [[ ]]
+	condNot       bool
+	setParams     bool   // the sourced file has set the parameters
+	traceArith    string // what set -x shows before the expression that is evaluated
+	inXTrace      bool
+	evals         int // evals and sources around the command, for PS4
+	readBuf       []byte
+	echoed        bool              // set -v has shown the lines already
+	specs         map[string]string // of complete
+	inTrap        int
+	inErrTrap     bool
+	inChildTrap   bool
+	childrenLater int64 // that the trap of SIGCHLD has waited for
+	inWords       int   // commands whose words are being made
+	inReturnTrap  bool
+	debugText     func() string // the command that a DEBUG trap is about
+	debugStatus   int
+	sourceLevel   int
+	unitBase      int // conditions around the script being read
+	exiting       bool
 }
 
 // optState is what getopts keeps between calls.
 type optState struct{ index, pos int }
-
-// hashed is an entry of the hash builtin.
-type hashed struct {
-	path string
-	hits int
-}
 
 // frame is a function being run, or a file being sourced.
 type frame struct {
@@ -202,12 +192,14 @@ func (sh *interp) fork(beside bool) *interp {
 	*c = *sh
 	c.introduce()
 	c.epoch = newEpoch()
-	c.varsShared, c.funcsShared, c.aliasShared, c.framesShared = true, true, true, true
-	c.before = forkState{sh.varsShared, sh.funcsShared, sh.aliasShared, sh.escapes}
-	sh.varsShared, sh.funcsShared, sh.aliasShared = true, true, true
+	c.varsShared, c.funcsShared, c.framesShared = true, true, true
+	c.aliases.Share()
+	c.before = forkState{sh.varsShared, sh.funcsShared, sh.aliases.Share(), sh.escapes}
+	sh.varsShared, sh.funcsShared = true, true
 	c.sole = false
 	c.escapes, c.ownProcess, c.ownedEnd, c.signaled, c.exiting = 0, false, false, 0, false
-	c.trapsInherited, c.inTrap, c.inChildTrap, c.inWords, c.childrenLater = true, 0, false, 0, 0
+	c.traps.Inherit()
+	c.inTrap, c.inChildTrap, c.inWords, c.childrenLater = 0, false, 0, 0
 	c.stack, c.scratch, c.fb = nil, nil, nil
 	sh.bequeath(c, beside)
 	c.fds = sh.fds.Share()
@@ -217,7 +209,7 @@ func (sh *interp) fork(beside bool) *interp {
 	c.gas = 0
 	c.subshell++
 	c.jobs = nil
-	c.undo, c.procSubs = nil, nil
+	c.undo = nil
 	if sh.rand != nil {
 		r := *sh.rand
 		c.rand = &r
@@ -248,7 +240,8 @@ func (sh *interp) reunite(c *interp) {
 	if sh.escapes != c.before.escapes { // others have what was this process's alone before
 		return
 	}
-	sh.varsShared, sh.funcsShared, sh.aliasShared = c.before.vars, c.before.funcs, c.before.aliases
+	sh.varsShared, sh.funcsShared = c.before.vars, c.before.funcs
+	sh.aliases.SetShared(c.before.aliases)
 }
 
 // forkState is what of the parent was shared before the fork.
@@ -312,7 +305,7 @@ func (sh *interp) die(ctx context.Context) {
 		sh.status, sh.signaled = 128+int(s), int(s)
 	}
 	sh.ctl, sh.exiting = ctlExit, true
-	sh.traps = nil
+	sh.traps.Clear()
 }
 
 // exit leaves the process with the status; its EXIT trap runs.
@@ -529,7 +522,7 @@ func (sh *interp) settle(m *machine) {
 	sh.mainPID = p.PID
 	sh.fds = fd.NewTable()
 	sh.show(sh.name)
-	sh.trapsInherited = false
+	sh.traps.Adopt()
 	sh.subshell--
 	sh.fb = nil
 }

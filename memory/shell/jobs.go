@@ -3,80 +3,40 @@ package shell
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/process"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/signal"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/job"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
 )
 
-// job is a process that the shell has started beside itself.
-type job struct {
-	id       int // of jobs and %n; 0: a process substitution, which has none
-	p        *process.Process
-	text     string
-	told     bool // that it has ended
-	stopTold bool // that it has stopped
-	signaled bool // since it has ended
-	waited   bool
-	coproc   *coproc // nil for others
-}
-
-// coproc is what a coprocess has besides its process, which goes away with it.
-type coproc struct {
-	slot, pidSlot int
-	fds           [2]int
-	ends          [2]*fd.Description
-}
-
 // reap notes that the job has been waited for. The variables and descriptors of a coprocess go.
-func (sh *interp) reap(j *job) {
-	if !j.waited && j.ended() && j.id > 0 {
-		switch sig := j.p.Signal; {
-		case sh.monitored() && !j.told && (sig == 0 || sig == signal.INT || sig == signal.PIPE || sig == signal.TERM):
-			sh.errorRaw(sh.jobLine(j, sh.liveJobs(), false))
+func (sh *interp) reap(j *job.Job) {
+	if !j.Waited && j.HasEnded() && j.ID > 0 {
+		switch sig := j.Process.Signal; {
+		case sh.monitored() && !j.Reported && (sig == 0 || sig == signal.INT || sig == signal.PIPE || sig == signal.TERM):
+			sh.errorRaw(j.Line(sh.jobsOf().Live(), false))
 		case sig != 0:
-			sh.tellSignal(deadChild{sig, j.p.PID}, strings.TrimSuffix(j.text, " &"), false)
+			sh.tellSignal(deadChild{sig, j.Process.PID}, strings.TrimSuffix(j.Text, " &"), false)
 		}
 	}
-	j.waited = true
-	c := j.coproc
-	if c == nil || !j.ended() {
+	j.Waited = true
+	c := j.Coprocess
+	if c == nil || !j.HasEnded() {
 		return
 	}
-	j.coproc = nil
-	for i, fd := range c.fds {
-		if sh.fds.Get(fd) == c.ends[i] {
+	j.Coprocess = nil
+	for i, fd := range c.Descriptors {
+		if sh.fds.Get(fd) == c.Ends[i] {
 			_ = sh.setFd(fd, nil)
 		}
 	}
-	sh.unsetVar(c.slot)
-	sh.unsetVar(c.pidSlot)
-}
-
-// jobTable is the jobs of one process.
-type jobTable struct {
-	list []*job // the last one is the current
-}
-
-// snapshot returns the jobs as they are, for a child that only lists them.
-func (t *jobTable) snapshot() *jobTable {
-	if t == nil {
-		return nil
-	}
-	s := &jobTable{}
-	for _, j := range t.list {
-		if j.id > 0 && !j.gone() && !j.told {
-			k := *j
-			s.list = append(s.list, &k)
-		}
-	}
-	return s
+	sh.unsetVar(c.Slot)
+	sh.unsetVar(c.PIDSlot)
 }
 
 // listsJobs tells whether a command is just jobs: in a pipeline or substitution it tells of the parent's.
@@ -85,66 +45,12 @@ func listsJobs(cmd *syntax.Command) bool {
 	return ok && len(s.Words) > 0 && s.Words[0].Text == "jobs"
 }
 
-func (sh *interp) jobsOf() *jobTable {
+// jobsOf returns the process's jobs, made when there are none.
+func (sh *interp) jobsOf() *job.Table {
 	if sh.jobs == nil {
-		sh.jobs = &jobTable{}
+		sh.jobs = &job.Table{}
 	}
 	return sh.jobs
-}
-
-// addJob enters a job and gives it a number.
-func (sh *interp) addJob(p *process.Process, text string) *job {
-	t := sh.jobsOf()
-	id := 1
-	for _, j := range t.list {
-		if j.id >= id && !j.gone() {
-			id = j.id + 1
-		}
-	}
-	t.prune()
-	j := &job{id: id, p: p, text: text}
-	t.list = append(t.list, j)
-	return j
-}
-
-func (sh *interp) addProcSub(p *process.Process) {
-	t := sh.jobsOf()
-	t.prune()
-	t.list = append(t.list, &job{p: p})
-}
-
-// maxRemembered is how many ended processes can still be waited for.
-const maxRemembered = 1024
-
-// prune forgets the oldest processes that have ended.
-func (t *jobTable) prune() {
-	if len(t.list) < maxRemembered {
-		return
-	}
-	drop := len(t.list) - maxRemembered/2
-	t.list = slices.DeleteFunc(t.list, func(j *job) bool {
-		if drop > 0 && j.ended() {
-			drop--
-			return true
-		}
-		return false
-	})
-}
-
-func (j *job) ended() bool {
-	select {
-	case <-j.p.Done:
-		return true
-	default:
-		return false
-	}
-}
-
-// gone tells whether the job has ended and been waited for.
-func (j *job) gone() bool { return j.waited && j.ended() }
-
-func (j *job) isStopped() bool {
-	return j.p.IsStopped()
 }
 
 // background compiles a command ended by &.
@@ -168,70 +74,11 @@ func (c *compiler) background(it *syntax.Item, run command) command {
 		if p, err := sh.launch(child, run, text(), true); err != nil {
 			return sh.status
 		} else if sh.opt&option.Interactive != 0 {
-			sh.errorRaw("[" + strconv.Itoa(sh.jobs.list[len(sh.jobs.list)-1].id) + "] " + strconv.Itoa(p.PID) + "\n")
+			sh.errorRaw("[" + strconv.Itoa(sh.jobs.Last().ID) + "] " + strconv.Itoa(p.PID) + "\n")
 		}
 		sh.status = 0
 		return 0
 	}
-}
-
-// findJob understands %1, %%, %+, %-, %name, %?text and pids.
-func (sh *interp) findJob(spec string) (*job, string) {
-	t := sh.jobsOf()
-	var live []*job
-	for _, j := range t.list {
-		if j.id > 0 && !j.gone() {
-			live = append(live, j)
-		}
-	}
-	if !strings.HasPrefix(spec, "%") {
-		if pid, err := strconv.Atoi(spec); err == nil {
-			for _, j := range t.list {
-				if j.p.PID == pid {
-					return j, ""
-				}
-			}
-		}
-		return nil, "no such job"
-	}
-	s := spec[1:]
-	switch s {
-	case "", "%", "+":
-		if len(live) > 0 {
-			return live[len(live)-1], ""
-		}
-		return nil, "no such job"
-	case "-":
-		if len(live) > 1 {
-			return live[len(live)-2], ""
-		}
-		if len(live) == 1 {
-			return live[0], ""
-		}
-		return nil, "no such job"
-	}
-	if id, err := strconv.Atoi(s); err == nil {
-		for _, j := range live {
-			if j.id == id {
-				return j, ""
-			}
-		}
-		return nil, "no such job"
-	}
-	var found *job
-	sub, anywhere := strings.CutPrefix(s, "?")
-	for _, j := range live {
-		if anywhere && strings.Contains(j.text, sub) || !anywhere && strings.HasPrefix(j.text, s) {
-			if found != nil {
-				return nil, "ambiguous job spec"
-			}
-			found = j
-		}
-	}
-	if found == nil {
-		return nil, "no such job"
-	}
-	return found, ""
 }
 
 // waitFor waits until the process has ended: its status, or 128+n when the trapped signal n came.
@@ -325,17 +172,6 @@ func (sh *interp) interruptible() (context.Context, func()) {
 	}
 }
 
-// liveJobs are the jobs that have a number, those that have ended and were not told of too.
-func (sh *interp) liveJobs() []*job {
-	var list []*job
-	for _, j := range sh.jobsOf().list {
-		if j.id > 0 && !j.gone() && !j.told {
-			list = append(list, j)
-		}
-	}
-	return list
-}
-
 func (sh *interp) jobsBuiltin(args []string) int {
 	list, rest, st := sh.flags2(args, "lnprsx")
 	if st >= 0 {
@@ -345,11 +181,11 @@ func (sh *interp) jobsBuiltin(args []string) int {
 	for _, f := range list {
 		on[f.c] = true
 	}
-	jobs := sh.liveJobs()
+	jobs := sh.jobsOf().Live()
 	if len(rest) > 0 {
 		jobs = nil
 		for _, spec := range rest {
-			j, msg := sh.findJob(spec)
+			j, msg := sh.jobsOf().Find(spec)
 			if j == nil {
 				st = sh.fail("%s: %s", spec, msg)
 				continue
@@ -358,58 +194,32 @@ func (sh *interp) jobsBuiltin(args []string) int {
 		}
 	}
 	var b strings.Builder
-	all := sh.liveJobs()
+	all := sh.jobsOf().Live()
 	for _, j := range jobs {
-		ended, stopped := j.ended(), j.isStopped()
+		ended, stopped := j.HasEnded(), j.IsStopped()
 		if on['r'] && (ended || stopped) || on['s'] && !stopped {
 			continue
 		}
 		if on['p'] {
-			b.WriteString(strconv.Itoa(j.p.PID) + "\n")
+			b.WriteString(strconv.Itoa(j.Process.PID) + "\n")
 			continue
 		}
-		b.WriteString(sh.jobLine(j, all, on['l']))
+		b.WriteString(j.Line(all, on['l']))
 		if ended {
-			j.told = true
+			j.Reported = true
 			sh.reap(j)
 		}
 	}
 	return max(st, 0, sh.outString(b.String()))
 }
 
-// jobLine is a line of jobs.
-func (sh *interp) jobLine(j *job, all []*job, long bool) string {
-	mark := " "
-	if n := len(all); n > 0 && all[n-1] == j {
-		mark = "+"
-	} else if n > 1 && all[n-2] == j {
-		mark = "-"
-	}
-	state, tail := "Running", " &"
-	switch {
-	case j.ended() && j.p.Status == 0:
-		state, tail = "Done", ""
-	case j.ended() && j.p.Status > 128 && signal.Text(j.p.Status-128) != "":
-		state, tail = signal.Text(j.p.Status-128), ""
-	case j.ended():
-		state, tail = "Exit "+strconv.Itoa(j.p.Status), ""
-	case j.isStopped():
-		state, tail = "Stopped", ""
-	}
-	pid := ""
-	if long {
-		pid = strconv.Itoa(j.p.PID) + " "
-	}
-	return fmt.Sprintf("[%d]%s  %s%-24s%s%s\n", j.id, mark, pid, state, strings.TrimSuffix(j.text, " &"), tail)
-}
-
 // jobArg returns the job that the operand names, the current one without.
-func (sh *interp) jobArg(args []string) *job {
+func (sh *interp) jobArg(args []string) *job.Job {
 	spec := "%%"
 	if len(args) > 0 {
 		spec = args[0]
 	}
-	j, msg := sh.findJob(spec)
+	j, msg := sh.jobsOf().Find(spec)
 	if j == nil {
 		if len(args) == 0 {
 			spec = "current"
@@ -431,10 +241,10 @@ func (sh *interp) fg(args []string) int {
 	if j == nil {
 		return 1
 	}
-	sh.outString(strings.TrimSuffix(j.text, " &") + "\n")
-	j.p.Resume()
-	st, _ = sh.waitFor(j.p)
-	j.told = true
+	sh.outString(strings.TrimSuffix(j.Text, " &") + "\n")
+	j.Process.Resume()
+	st, _ = sh.waitFor(j.Process)
+	j.Reported = true
 	sh.reap(j)
 	return st
 }
@@ -451,12 +261,12 @@ func (sh *interp) bg(args []string) int {
 	if j == nil {
 		return 1
 	}
-	if !j.isStopped() {
-		sh.fail("job %d already in background", j.id)
+	if !j.IsStopped() {
+		sh.fail("job %d already in background", j.ID)
 		return 0
 	}
-	j.p.Resume()
-	return sh.outString(fmt.Sprintf("[%d]+ %s &\n", j.id, strings.TrimSuffix(j.text, " &")))
+	j.Process.Resume()
+	return sh.outString(fmt.Sprintf("[%d]+ %s &\n", j.ID, strings.TrimSuffix(j.Text, " &")))
 }
 
 func (sh *interp) disown(args []string) int {
@@ -469,7 +279,7 @@ func (sh *interp) disown(args []string) int {
 	for _, f := range list {
 		keep = keep || f.c == 'h'
 		if f.c == 'a' && len(rest) == 0 && !keep {
-			t.list = nil
+			t.Clear()
 			return 0
 		}
 	}
@@ -482,7 +292,7 @@ func (sh *interp) disown(args []string) int {
 		if spec == "current" {
 			name = "%%"
 		}
-		j, msg := sh.findJob(name)
+		j, msg := sh.jobsOf().Find(name)
 		if j == nil {
 			st = sh.fail("%s: %s", spec, msg)
 			continue
@@ -490,7 +300,7 @@ func (sh *interp) disown(args []string) int {
 		if keep {
 			continue
 		}
-		t.list = slices.DeleteFunc(t.list, func(k *job) bool { return k == j })
+		t.Remove(j)
 	}
 	return st
 }
@@ -534,7 +344,7 @@ func (sh *interp) waitOne(spec, name string) int {
 		sh.fail("`%s': not a pid or valid job spec", spec)
 		return 1
 	}
-	j, msg := sh.findJob(spec)
+	j, msg := sh.jobsOf().Find(spec)
 	if j == nil {
 		if isDigits(spec) {
 			sh.fail("pid %s is not a child of this shell", spec)
@@ -543,13 +353,13 @@ func (sh *interp) waitOne(spec, name string) int {
 		}
 		return 127
 	}
-	st, interrupted := sh.waitFor(j.p)
+	st, interrupted := sh.waitFor(j.Process)
 	if interrupted {
 		return st
 	}
 	sh.reap(j)
 	if name != "" {
-		sh.assignNamed(name, strconv.Itoa(j.p.PID))
+		sh.assignNamed(name, strconv.Itoa(j.Process.PID))
 	}
 	return st
 }
@@ -557,29 +367,29 @@ func (sh *interp) waitOne(spec, name string) int {
 // waitAllJobs waits for all jobs and forgets them.
 func (sh *interp) waitAllJobs() int {
 	t := sh.jobsOf()
-	for _, j := range t.list {
-		if j.id == 0 && j.p.PID != sh.lastBg {
+	for _, j := range t.All() {
+		if j.ID == 0 && j.Process.PID != sh.lastBg {
 			continue // Of process substitutions only the last counts.
 		}
-		if st, interrupted := sh.waitFor(j.p); interrupted {
+		if st, interrupted := sh.waitFor(j.Process); interrupted {
 			return st
 		}
 		sh.reap(j)
 	}
-	t.list = nil
+	t.Clear()
 	return 0
 }
 
 // waitNext is wait -n: the next one of the jobs that ends.
 func (sh *interp) waitNext(specs []string, name string) int {
-	var jobs []*job
-	for _, j := range sh.jobsOf().list {
-		if len(specs) == 0 && !j.waited && j.id > 0 {
+	var jobs []*job.Job
+	for _, j := range sh.jobsOf().All() {
+		if len(specs) == 0 && !j.Waited && j.ID > 0 {
 			jobs = append(jobs, j)
 		}
 	}
 	for _, s := range specs {
-		if j, _ := sh.findJob(s); j != nil && !j.gone() {
+		if j, _ := sh.jobsOf().Find(s); j != nil && !j.IsDone() {
 			jobs = append(jobs, j)
 		} else {
 			sh.fail("%s: no such job", s)
@@ -591,12 +401,12 @@ func (sh *interp) waitNext(specs []string, name string) int {
 	for {
 		changes := sh.m.table.Changes()
 		for _, j := range jobs {
-			if j.ended() {
+			if j.HasEnded() {
 				sh.reap(j)
 				if name != "" {
-					sh.assignNamed(name, strconv.Itoa(j.p.PID))
+					sh.assignNamed(name, strconv.Itoa(j.Process.PID))
 				}
-				return j.p.Status
+				return j.Process.Status
 			}
 		}
 		if sig := sh.block(changes); sig != 0 {
@@ -664,12 +474,12 @@ func (sh *interp) kill(args []string) int {
 
 func (sh *interp) killOne(spec string, sig int) bool {
 	if strings.HasPrefix(spec, "%") {
-		j, msg := sh.findJob(spec)
+		j, msg := sh.jobsOf().Find(spec)
 		if j == nil {
 			sh.fail("%s: %s", spec, msg)
 			return false
 		}
-		j.p.Send(sig)
+		j.Process.Send(sig)
 		return true
 	}
 	pid, err := strconv.Atoi(spec)
@@ -681,8 +491,8 @@ func (sh *interp) killOne(spec string, sig int) bool {
 		return true
 	}
 	if pid > 0 {
-		if j, _ := sh.findJob(spec); j != nil && !j.waited && !j.signaled {
-			j.signaled = true
+		if j, _ := sh.jobsOf().Find(spec); j != nil && !j.Waited && !j.Signaled {
+			j.Signaled = true
 			return true // It has ended, and the shell has not seen that yet.
 		}
 	}
@@ -723,8 +533,8 @@ func (sh *interp) killList(specs []string) int {
 // are forgotten.
 func (sh *interp) foreground(n int) {
 	if sh.jobs != nil && sh.opt&option.Interactive == 0 {
-		for _, j := range sh.liveJobs() {
-			if j.ended() && j.coproc == nil {
+		for _, j := range sh.jobsOf().Live() {
+			if j.HasEnded() && j.Coprocess == nil {
 				sh.reap(j)
 			}
 		}
@@ -735,7 +545,7 @@ func (sh *interp) foreground(n int) {
 // waited notes that n processes of this one have ended. What ends while the trap runs is told of with the next
 // one; while the words of a command are made, before the next command.
 func (sh *interp) waited(n int) {
-	if !sh.ownProcess || sh.traps == nil {
+	if !sh.ownProcess || sh.traps.IsUnused() {
 		return
 	}
 	if sh.inChildTrap {
@@ -753,7 +563,7 @@ func (sh *interp) waited(n int) {
 
 // lookAround lets the next command see that children have ended while the words of the last one were made.
 func (sh *interp) lookAround() {
-	if sh.traps != nil && sh.p.Pending.Load() != 0 {
+	if !sh.traps.IsUnused() && sh.p.Pending.Load() != 0 {
 		sh.p.Attention.Store(true)
 	}
 }
@@ -795,15 +605,15 @@ func (sh *interp) tellJobs() {
 	if !sh.monitored() || sh.jobs == nil {
 		return
 	}
-	for _, j := range sh.liveJobs() {
+	for _, j := range sh.jobsOf().Live() {
 		switch {
-		case j.ended():
+		case j.HasEnded():
 			sh.reap(j)
-		case !j.isStopped():
-			j.stopTold = false
-		case !j.stopTold:
-			j.stopTold = true
-			sh.errorRaw("\n" + sh.jobLine(j, sh.liveJobs(), false))
+		case !j.IsStopped():
+			j.StopReported = false
+		case !j.StopReported:
+			j.StopReported = true
+			sh.errorRaw("\n" + j.Line(sh.jobsOf().Live(), false))
 		}
 	}
 }

@@ -3,12 +3,11 @@ package shell
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
-	"math"
-	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/rlimit"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/umask"
 )
 
 // What a Run may have met, besides ErrFuel: see Result.Limit.
@@ -257,69 +256,14 @@ func (sh *interp) keep(list ...string) bool {
 	return sh.charge(n)
 }
 
-// part returns a part of s that does not keep all of s in memory.
-func part(s string, from, to int) string {
-	if to-from < len(s) && len(s) > lightText/2 {
-		return strings.Clone(s[from:to])
-	}
-	return s[from:to]
+// rlimits returns the limits of the machine that ulimit shows.
+func (m *machine) rlimits() rlimit.Machine {
+	return rlimit.Machine{Files: m.limits.Files, Processes: m.limits.Processes}
 }
 
-// rlimits are the limits of ulimit. Only that of descriptors is held; the others are what the
-// machine has anyway, and are remembered.
-type rlimits struct {
-	files      int // soft limit of -n; -1: that of the machine
-	soft, hard map[byte]string
-}
-
-// ulimitTable lists the resources in bash's order.
-var ulimitTable = []struct {
-	c     byte
-	text  string
-	unit  string
-	value string
-}{
-	{'R', "real-time non-blocking time", "microseconds, -R", "unlimited"},
-	{'c', "core file size", "blocks, -c", "0"},
-	{'d', "data seg size", "kbytes, -d", "unlimited"},
-	{'e', "scheduling priority", "-e", "0"},
-	{'f', "file size", "blocks, -f", "unlimited"},
-	{'i', "pending signals", "-i", "1024"},
-	{'l', "max locked memory", "kbytes, -l", "64"},
-	{'m', "max memory size", "kbytes, -m", "unlimited"},
-	{'n', "open files", "-n", "1024"},
-	{'p', "pipe size", "512 bytes, -p", "8"},
-	{'q', "POSIX message queues", "bytes, -q", "819200"},
-	{'r', "real-time priority", "-r", "0"},
-	{'s', "stack size", "kbytes, -s", "8192"},
-	{'t', "cpu time", "seconds, -t", "unlimited"},
-	{'u', "max user processes", "-u", "256"},
-	{'v', "virtual memory", "kbytes, -v", "unlimited"},
-	{'x', "file locks", "-x", "unlimited"},
-}
-
-func (sh *interp) ulimitValue(c byte, hard bool) string {
-	if sh.rlimit != nil {
-		values := sh.rlimit.soft
-		if hard {
-			values = sh.rlimit.hard
-		}
-		if v, ok := values[c]; ok {
-			return v
-		}
-	}
-	switch c {
-	case 'n':
-		return strconv.Itoa(sh.m.limits.Files)
-	case 'u':
-		return strconv.Itoa(sh.m.limits.Processes)
-	}
-	for _, r := range ulimitTable {
-		if r.c == c {
-			return r.value
-		}
-	}
-	return ""
+// ulimitValue returns a limit as ulimit prints it, "" for an unknown resource.
+func (sh *interp) ulimitValue(resource byte, hard bool) string {
+	return sh.rlimit.Value(resource, hard, sh.m.rlimits())
 }
 
 func (sh *interp) ulimit(args []string) int {
@@ -353,91 +297,18 @@ func (sh *interp) ulimit(args []string) int {
 	if !soft && !hard {
 		soft, hard = true, true
 	}
-	return sh.setLimit(which, rest[0], soft, hard)
-}
-
-// setLimit sets a limit; only lowering the hard one is allowed, and the soft one stays below it.
-func (sh *interp) setLimit(which byte, v string, soft, hard bool) int {
-	name := ""
-	for _, r := range ulimitTable {
-		if r.c == which {
-			name = r.text
-		}
+	limits, err := sh.rlimit.Set(rlimit.Change{Resource: which, Value: rest[0], Soft: soft, Hard: hard}, sh.m.rlimits())
+	if err != nil {
+		return sh.fail("%s", err)
 	}
-	switch v {
-	case "hard":
-		v = sh.ulimitValue(which, true)
-	case "soft":
-		v = sh.ulimitValue(which, false)
-	case "unlimited":
-	default:
-		if !isDigits(v) {
-			return sh.fail("%s: invalid number", v)
-		}
-		if n, err := strconv.ParseInt(v, 10, 64); err != nil || n > math.MaxInt64/unitOf(which) {
-			return sh.fail("%s: limit out of range", v)
-		}
-	}
-	r := &rlimits{files: -1, soft: map[byte]string{}, hard: map[byte]string{}}
-	if sh.rlimit != nil {
-		r.files = sh.rlimit.files
-		maps.Copy(r.soft, sh.rlimit.soft)
-		maps.Copy(r.hard, sh.rlimit.hard)
-	}
-	max := sh.ulimitValue(which, true)
-	switch {
-	case hard && above(v, max):
-		return sh.fail("%s: cannot modify limit: Operation not permitted", name)
-	case soft && !hard && above(v, max), hard && !soft && above(sh.ulimitValue(which, false), v):
-		return sh.fail("%s: cannot modify limit: Invalid argument", name)
-	}
-	if soft {
-		r.soft[which] = v
-	}
-	if hard {
-		r.hard[which] = v
-	}
-	if n, err := strconv.Atoi(v); which == 'n' && soft && err == nil {
-		r.files = n
-	}
-	sh.rlimit = r
+	sh.rlimit = limits
 	return 0
-}
-
-// unitOf returns how many bytes the numbers of a limit stand for.
-func unitOf(which byte) int64 {
-	switch which {
-	case 'c', 'f', 'p':
-		return 512
-	case 'd', 'l', 'm', 's', 'v':
-		return 1024
-	}
-	return 1
-}
-
-// limitIn is a limit in the units of proc(5).
-func (sh *interp) limitIn(c byte, hard bool) string {
-	v := sh.ulimitValue(c, hard)
-	if n, err := strconv.ParseInt(v, 10, 64); err == nil && n <= math.MaxInt64/unitOf(c) {
-		return strconv.FormatInt(n*unitOf(c), 10)
-	}
-	return v
-}
-
-// above tells whether limit a is higher than b.
-func above(a, b string) bool {
-	if b == "unlimited" || a == b {
-		return false
-	}
-	m, err1 := strconv.ParseInt(a, 10, 64)
-	n, err2 := strconv.ParseInt(b, 10, 64)
-	return err1 != nil || err2 == nil && m > n
 }
 
 func (sh *interp) ulimitAll(hard bool) int {
 	var b strings.Builder
-	for _, r := range ulimitTable {
-		fmt.Fprintf(&b, "%-20s %20s %s\n", r.text, "("+r.unit+")", sh.ulimitValue(r.c, hard))
+	for _, r := range rlimit.Resources {
+		fmt.Fprintf(&b, "%-20s %20s %s\n", r.Name, "("+r.Unit+")", sh.ulimitValue(r.Letter, hard))
 	}
 	return sh.outString(b.String())
 }
@@ -460,100 +331,21 @@ func (sh *interp) umaskBuiltin(args []string) int {
 		reusable = reusable || f.c == 'p'
 	}
 	if len(rest) > 0 {
-		if st := sh.setUmask(rest[0]); st != 0 || !symbolic {
-			return st
+		mask, err := umask.Parse(rest[0], sh.umask)
+		if err != nil {
+			return sh.fail("%s", err)
 		}
-		return sh.outString(symbolicMask(sh.umask) + "\n")
+		if sh.umask = mask; !symbolic {
+			return 0
+		}
+		return sh.outString(umask.Symbolic(sh.umask) + "\n")
 	}
 	text := fmt.Sprintf("%04o", uint32(sh.umask))
 	if symbolic {
-		text = symbolicMask(sh.umask)
+		text = umask.Symbolic(sh.umask)
 	}
 	if reusable {
 		text = map[bool]string{false: "umask ", true: "umask -S "}[symbolic] + text
 	}
 	return sh.outString(text + "\n")
-}
-
-func symbolicMask(m fs.FileMode) string {
-	var parts []string
-	for i, who := range []string{"u", "g", "o"} {
-		bits := ^m >> (6 - 3*i) & 7
-		var s strings.Builder
-		s.WriteString(who + "=")
-		for j, c := range "rwx" {
-			if bits&(4>>j) != 0 {
-				s.WriteString(string(c))
-			}
-		}
-		parts = append(parts, s.String())
-	}
-	return strings.Join(parts, ",")
-}
-
-func (sh *interp) setUmask(s string) int {
-	if s != "" && s[0] >= '0' && s[0] <= '9' {
-		n, err := strconv.ParseUint(s, 8, 32)
-		if err != nil || n > 0o7777 {
-			return sh.fail("%s: octal number out of range", s)
-		}
-		sh.umask = fs.FileMode(n & 0o777)
-		return 0
-	}
-	mode := ^sh.umask & 0o777
-	for {
-		clause, rest, more := strings.Cut(s, ",")
-		bits, ok := sh.maskClause(mode, clause)
-		if !ok {
-			return 1
-		}
-		mode = bits
-		if !more {
-			break
-		}
-		s = rest
-	}
-	sh.umask = ^mode & 0o777
-	return 0
-}
-
-// maskClause applies a clause such as u+rw to the permissions that are left.
-func (sh *interp) maskClause(mode fs.FileMode, s string) (fs.FileMode, bool) {
-	classes := map[byte]fs.FileMode{'u': 0o700, 'g': 0o070, 'o': 0o007, 'a': 0o777}
-	kinds := map[byte]fs.FileMode{'r': 0o444, 'w': 0o222, 'x': 0o111}
-	i, who, perm := 0, fs.FileMode(0), fs.FileMode(0)
-	for ; classes[charAt(s, i)] != 0; i++ {
-		who |= classes[s[i]]
-	}
-	op := charAt(s, i)
-	if op != '+' && op != '-' && op != '=' {
-		sh.fail("`%c': invalid symbolic mode operator", op)
-		return 0, false
-	}
-	for i++; kinds[charAt(s, i)] != 0; i++ {
-		perm |= kinds[s[i]]
-	}
-	if i < len(s) {
-		sh.fail("`%c': invalid symbolic mode character", s[i])
-		return 0, false
-	}
-	if who == 0 {
-		who = 0o777
-	}
-	perm &= who
-	switch op {
-	case '+':
-		return mode | perm, true
-	case '-':
-		return mode &^ perm, true
-	}
-	return mode&^who | perm, true
-}
-
-// charAt returns the byte at i, 0 behind the end.
-func charAt(s string, i int) byte {
-	if i < len(s) {
-		return s[i]
-	}
-	return 0
 }

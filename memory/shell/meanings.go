@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/pathcache"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
 )
 
@@ -27,7 +28,7 @@ type meaning struct {
 func (sh *interp) meanings(name string, all, noFuncs, onlyPath bool) []meaning {
 	var list []meaning
 	if !onlyPath {
-		if s, ok := sh.aliases[name]; ok && sh.shopt&shopt.ExpandAliases != 0 {
+		if s, ok := sh.aliases.Lookup(name); ok && sh.shopt&shopt.ExpandAliases != 0 {
 			list = append(list, meaning{kind: "alias", text: s})
 		}
 		if keywords[name] {
@@ -43,8 +44,8 @@ func (sh *interp) meanings(name string, all, noFuncs, onlyPath bool) []meaning {
 	if len(list) > 0 && !all {
 		return list[:1]
 	}
-	if h, ok := sh.hash[name]; ok && !all {
-		return append(list, meaning{kind: "file", text: h.path, hash: true})
+	if h := sh.hash.Lookup(name); h != nil && !all {
+		return append(list, meaning{kind: "file", text: h.Path, hash: true})
 	}
 	for _, p := range sh.allPaths(name) {
 		list = append(list, meaning{kind: "file", text: p})
@@ -254,8 +255,8 @@ func (sh *interp) builtinBuiltin(args []string) int {
 
 // hashBuiltin remembers where programs are.
 func (sh *interp) hashBuiltin(args []string) int {
-	if sh.get(slotPATH) != sh.hashPath {
-		sh.hash = nil
+	if !sh.hash.IsFor(sh.get(slotPATH)) {
+		sh.hash.Clear()
 	}
 	list, rest, st := sh.flags2(args, "dlp:rt")
 	if st >= 0 {
@@ -272,7 +273,7 @@ func (sh *interp) hashBuiltin(args []string) int {
 		}
 	}
 	if on['r'] {
-		sh.hash = nil
+		sh.hash.Clear()
 	}
 	if len(rest) == 0 {
 		if on['r'] {
@@ -286,17 +287,17 @@ func (sh *interp) hashBuiltin(args []string) int {
 		case on['p']:
 			sh.setHash(name, path, 0)
 		case on['d']:
-			if _, ok := sh.hash[name]; !ok {
+			if sh.hash.Lookup(name) == nil {
 				st = sh.fail("%s: not found", name)
 			}
 			sh.setHash(name, "", 0)
 		case on['t']:
-			h, ok := sh.hash[name]
-			if !ok {
+			h := sh.hash.Lookup(name)
+			if h == nil {
 				st = sh.fail("%s: not found", name)
 				continue
 			}
-			line := h.path
+			line := h.Path
 			if len(rest) > 1 {
 				line = name + "\t" + line
 			}
@@ -316,49 +317,33 @@ func (sh *interp) hashBuiltin(args []string) int {
 	return st
 }
 
-// setHash changes the table of paths, which a fork may share.
+// setHash enters the path of a program into the cache; an empty path removes the program.
 func (sh *interp) setHash(name, path string, hits int) {
-	if sh.hashEpoch != sh.epoch {
-		m := make(map[string]*hashed, len(sh.hash)+1)
-		for k, v := range sh.hash {
-			h := *v
-			m[k] = &h
-		}
-		sh.hash, sh.hashEpoch = m, sh.epoch
-	}
-	if sh.hash == nil {
-		sh.hash = map[string]*hashed{}
-	}
-	sh.hashPath = sh.get(slotPATH)
+	sh.hash.SetPath(sh.get(slotPATH))
 	if path == "" {
-		delete(sh.hash, name)
+		sh.hash.Delete(name, sh.epoch)
 	} else if len(path) < lightText || sh.keep(name, path) {
-		sh.hash[name] = &hashed{path: path, hits: hits}
+		sh.hash.Set(name, pathcache.Entry{Path: path, Hits: hits}, sh.epoch)
 	}
 }
 
 func (sh *interp) listHash(reusable bool) int {
-	if len(sh.hash) == 0 {
+	if sh.hash.Len() == 0 {
 		sh.outString("hash: hash table empty\n")
 		return 0
 	}
-	var names []string
-	for n := range sh.hash {
-		names = append(names, n)
-	}
-	sortStrings(names)
 	var b strings.Builder
 	if !reusable {
 		b.WriteString("hits\tcommand\n")
 	}
-	for _, n := range names {
-		h := sh.hash[n]
+	for _, n := range sh.hash.Names() {
+		h := sh.hash.Lookup(n)
 		if reusable {
-			b.WriteString("builtin hash -p " + h.path + " " + n + "\n")
+			b.WriteString("builtin hash -p " + h.Path + " " + n + "\n")
 			continue
 		}
-		s := itoa(h.hits)
-		b.WriteString(strings.Repeat(" ", max(0, 4-len(s))) + s + "\t" + h.path + "\n")
+		s := itoa(h.Hits)
+		b.WriteString(strings.Repeat(" ", max(0, 4-len(s))) + s + "\t" + h.Path + "\n")
 	}
 	return sh.outString(b.String())
 }
@@ -369,14 +354,10 @@ func (sh *interp) aliasBuiltin(args []string) int {
 		return st
 	}
 	if len(rest) == 0 || len(list) > 0 {
-		var names []string
-		for n := range sh.aliases {
-			names = append(names, n)
-		}
-		sortStrings(names)
 		var b strings.Builder
-		for _, n := range names {
-			b.WriteString(sh.aliasLine(n, sh.aliases[n]))
+		for _, n := range sh.aliases.Names() {
+			text, _ := sh.aliases.Lookup(n)
+			b.WriteString(sh.aliasLine(n, text))
 		}
 		if st := sh.outString(b.String()); st != 0 {
 			return st
@@ -386,7 +367,7 @@ func (sh *interp) aliasBuiltin(args []string) int {
 	for _, a := range rest {
 		name, value, assign := strings.Cut(a, "=")
 		if !assign || name == "" {
-			s, ok := sh.aliases[a]
+			s, ok := sh.aliases.Lookup(a)
 			if !ok {
 				st = sh.fail("%s: not found", a)
 				continue
@@ -401,7 +382,7 @@ func (sh *interp) aliasBuiltin(args []string) int {
 		if !sh.keep(name, value) {
 			return sh.status
 		}
-		sh.ownAliases()[name] = value
+		sh.aliases.Set(name, value)
 	}
 	return st
 }
@@ -418,23 +399,13 @@ func (sh *interp) aliasLine(name, value string) string {
 	return word + dash + name + "='" + strings.ReplaceAll(value, "'", `'\''`) + "'\n"
 }
 
-// ownAliases returns the aliases for writing.
-func (sh *interp) ownAliases() map[string]string {
-	if sh.aliases == nil || sh.aliasShared {
-		m := make(map[string]string, len(sh.aliases)+1)
-		maps.Copy(m, sh.aliases)
-		sh.aliases, sh.aliasShared = m, false
-	}
-	return sh.aliases
-}
-
 func (sh *interp) unalias(args []string) int {
 	list, rest, st := sh.flags2(args, "a")
 	if st >= 0 {
 		return st
 	}
 	if len(list) > 0 {
-		sh.aliases, sh.aliasShared = nil, false
+		sh.aliases.Clear()
 		return 0
 	}
 	if len(rest) == 0 {
@@ -442,11 +413,11 @@ func (sh *interp) unalias(args []string) int {
 	}
 	st = 0
 	for _, a := range rest {
-		if _, ok := sh.aliases[a]; !ok {
+		if _, ok := sh.aliases.Lookup(a); !ok {
 			st = sh.fail("%s: not found", a)
 			continue
 		}
-		delete(sh.ownAliases(), a)
+		sh.aliases.Delete(a)
 	}
 	return st
 }

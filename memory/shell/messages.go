@@ -4,14 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
-
 	"github.com/seed434b0696/agent-sandbox/internal/memory/char"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/quote"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/signal"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/strftime"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
 )
 
 // messageName is what messages begin with: the script, or $0.
@@ -92,7 +91,7 @@ func (sh *interp) writeFailed(err error) int {
 		return sh.status
 	}
 	if strings.HasSuffix(Strerror(err), "Broken pipe") && sh.p.Ignored.Load()&(1<<signal.PIPE) == 0 {
-		if cmd, ok := sh.traps.get(signal.PIPE); !ok || cmd == "" || sh.trapsInherited {
+		if !sh.traps.Owns(signal.PIPE) {
 			sh.dieOf(signal.PIPE)
 			return sh.status
 		}
@@ -218,7 +217,7 @@ func (sh *interp) promptEscape(c byte) string {
 	case 'H':
 		return sh.m.hostname
 	case 'j':
-		return itoa(len(sh.liveJobs()))
+		return itoa(len(sh.jobsOf().Live()))
 	case 'l':
 		return "tty"
 	case 'n':
@@ -244,7 +243,7 @@ func (sh *interp) promptEscape(c byte) string {
 	case 'w', 'W':
 		return sh.promptDir(c == 'W')
 	case '!', '#':
-		return itoa(len(sh.history) + 1)
+		return itoa(sh.history.Len() + 1)
 	case '$':
 		if sh.cred.UID == 0 {
 			return "#"

@@ -4,12 +4,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
-
 	"github.com/seed434b0696/agent-sandbox/internal/memory/char"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/printf"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/strftime"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
 )
 
 // echo writes its arguments.

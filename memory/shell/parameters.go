@@ -7,12 +7,12 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
-
 	"github.com/seed434b0696/agent-sandbox/internal/memory/pattern"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/quote"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/ifs"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
 )
 
 // paramKind is what a name in ${ } names.
@@ -728,13 +728,13 @@ func (p *paramPart) change(sh *interp) func(string) string {
 	pat := sh.pattern(p)
 	switch p.op {
 	case "#":
-		return func(s string) string { return part(s, pat.Prefix(work{sh}, s, false), len(s)) }
+		return func(s string) string { return ifs.Cut(s, pat.Prefix(work{sh}, s, false), len(s)) }
 	case "##":
-		return func(s string) string { return part(s, pat.Prefix(work{sh}, s, true), len(s)) }
+		return func(s string) string { return ifs.Cut(s, pat.Prefix(work{sh}, s, true), len(s)) }
 	case "%":
-		return func(s string) string { return part(s, 0, pat.Suffix(work{sh}, s, false)) }
+		return func(s string) string { return ifs.Cut(s, 0, pat.Suffix(work{sh}, s, false)) }
 	}
-	return func(s string) string { return part(s, 0, pat.Suffix(work{sh}, s, true)) }
+	return func(s string) string { return ifs.Cut(s, 0, pat.Suffix(work{sh}, s, true)) }
 }
 
 // pattern compiles the operand, once when it is constant.
@@ -1165,10 +1165,10 @@ func (sh *interp) substring(s string, off, size int64, have bool) (string, bool)
 		}
 	}
 	if n == int64(len(s)) {
-		return part(s, int(off), int(end)), true
+		return ifs.Cut(s, int(off), int(end)), true
 	}
 	from := byteOffset(s, off)
-	return part(s, from, from+byteOffset(s[from:], end-off)), true
+	return ifs.Cut(s, from, from+byteOffset(s[from:], end-off)), true
 }
 
 // byteOffset returns where the n-th character begins.

@@ -560,6 +560,7 @@ func (a *asker) limits(*process.Process) (string, error) {
 	row := func(name, soft, hard, unit string) {
 		fmt.Fprintf(&b, "%-25s %-20s %-20s %-10s\n", name, soft, hard, unit)
 	}
+	most := a.sh.m.rlimits()
 	row("Limit", "Soft Limit", "Hard Limit", "Units")
 	for _, l := range []struct {
 		c          byte
@@ -582,7 +583,7 @@ func (a *asker) limits(*process.Process) (string, error) {
 		{'r', "realtime priority", ""},
 		{'R', "realtime timeout", "us"},
 	} {
-		row("Max "+l.name, a.sh.limitIn(l.c, false), a.sh.limitIn(l.c, true), l.unit)
+		row("Max "+l.name, a.sh.rlimit.Base(l.c, false, most), a.sh.rlimit.Base(l.c, true, most), l.unit)
 	}
 	return b.String(), nil
 }

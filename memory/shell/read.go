@@ -7,9 +7,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"unicode/utf8"
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/ifs"
 )
 
 // readOptions are those of the read builtin.
@@ -274,11 +274,10 @@ func (sh *interp) storeRead(o *readOptions, names []string, line string, escaped
 		escaped = nil
 	}
 	if o.array != "" {
-		s := ifsSplitter{s: line, esc: escaped, sh: sh, cls: sh.ifs()}
+		sh.separators()
 		var list []string
-		s.skipSpace()
-		for !s.over() {
-			list = append(list, s.word())
+		for words := ifs.NewWords(&sh.ifs, line, escaped); !words.IsEmpty(); {
+			list = append(list, words.Next())
 		}
 		base := sh.slot(o.array)
 		if !isName(o.array) {
@@ -310,14 +309,14 @@ func (sh *interp) storeRead(o *readOptions, names []string, line string, escaped
 		}
 		return st
 	}
-	s := ifsSplitter{s: line, esc: escaped, sh: sh, cls: sh.ifs()}
-	s.skipSpace()
+	sh.separators()
+	words := ifs.NewWords(&sh.ifs, line, escaped)
 	for i, n := range names {
 		v := ""
 		if i == len(names)-1 {
-			v = s.last()
-		} else if !s.over() {
-			v = s.word()
+			v = words.Rest()
+		} else if !words.IsEmpty() {
+			v = words.Next()
 		}
 		if !sh.assignRead(n, v) {
 			return 1
@@ -331,82 +330,6 @@ func (sh *interp) assignRead(name, v string) bool {
 		return sh.assign(sh.slot(name), v)
 	}
 	return sh.assignNamed(name, v)
-}
-
-// ifsSplitter cuts a line into words as read does.
-type ifsSplitter struct {
-	s   string
-	esc []bool
-	pos int
-	sh  *interp
-	cls *[256]uint8
-}
-
-func (p *ifsSplitter) over() bool { return p.pos >= len(p.s) }
-
-// class returns what the character at i is, and how long it is.
-func (p *ifsSplitter) class(i int) (uint8, int) {
-	if p.esc != nil && p.esc[i] {
-		return 0, 1
-	}
-	if p.sh.ifsWide && p.s[i] >= utf8.RuneSelf {
-		r, n := utf8.DecodeRuneInString(p.s[i:])
-		if n > 1 && strings.ContainsRune(p.sh.ifsText, r) {
-			return ifsOther, n
-		}
-		return 0, n
-	}
-	return p.cls[p.s[i]], 1
-}
-
-func (p *ifsSplitter) skipSpace() {
-	for p.pos < len(p.s) {
-		if k, n := p.class(p.pos); k != ifsSpace {
-			return
-		} else {
-			p.pos += n
-		}
-	}
-}
-
-// word takes a word and the delimiter behind it.
-func (p *ifsSplitter) word() string {
-	start := p.pos
-	for p.pos < len(p.s) {
-		k, n := p.class(p.pos)
-		if k == 0 {
-			p.pos += n
-			continue
-		}
-		w := part(p.s, start, p.pos)
-		p.skipSpace()
-		if p.pos < len(p.s) {
-			if k, n := p.class(p.pos); k == ifsOther {
-				p.pos += n
-				p.skipSpace()
-			}
-		}
-		return w
-	}
-	return part(p.s, start, len(p.s))
-}
-
-// last takes the rest: one word without its delimiter, or all up to white space at the end.
-func (p *ifsSplitter) last() string {
-	rest := p.pos
-	w := p.word()
-	if p.over() {
-		return w
-	}
-	end := len(p.s)
-	for end > rest {
-		if k, _ := p.class(end - 1); k != ifsSpace {
-			break
-		}
-		end--
-	}
-	p.pos = len(p.s)
-	return part(p.s, rest, end)
 }
 
 // mapfile reads lines into an array.

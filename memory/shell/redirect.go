@@ -7,11 +7,10 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
-
 	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
 )
 
 // redirCode is a compiled redirection.
@@ -347,13 +346,8 @@ func (sh *interp) freeFd(at int) (int, error) {
 	return 0, syscall.EMFILE
 }
 
-func (sh *interp) maxFiles() int {
-	n := sh.m.limits.Files
-	if sh.rlimit != nil && sh.rlimit.files >= 0 {
-		n = min(n, sh.rlimit.files)
-	}
-	return n
-}
+// maxFiles returns how many descriptors the process may have open.
+func (sh *interp) maxFiles() int { return sh.rlimit.Files(sh.m.rlimits()) }
 
 // stream returns a view of the descriptor.
 func (sh *interp) stream(ctx context.Context, n int) *fd.Stream {

@@ -9,12 +9,12 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
-
 	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/signal"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/trap"
 )
 
 // unitKey names a source and what its reading depends on.
@@ -163,7 +163,7 @@ func (sh *interp) parseFlags() parseFlags {
 	if sh.shopt&shopt.ExtGlob != 0 {
 		f = parseExtGlob
 	}
-	if sh.shopt&shopt.ExpandAliases != 0 && len(sh.aliases) > 0 {
+	if sh.shopt&shopt.ExpandAliases != 0 && sh.aliases.Len() > 0 {
 		f |= parseAliases
 	}
 	return f
@@ -219,7 +219,7 @@ func (sh *interp) alias(name string) (string, bool) {
 	if sh.shopt&shopt.ExpandAliases == 0 {
 		return "", false
 	}
-	s, ok := sh.aliases[name]
+	s, ok := sh.aliases.Lookup(name)
 	return s, ok
 }
 
@@ -331,13 +331,13 @@ func (sh *interp) evalText(src string, line int, what string) int {
 // trapText returns what the parser's messages call the commands of a trap.
 func trapText(n int) string {
 	switch n {
-	case trapExit:
+	case trap.Exit:
 		return "exit trap"
-	case trapDebug:
+	case trap.Debug:
 		return "debug trap"
-	case trapErr:
+	case trap.Err:
 		return "error trap"
-	case trapReturn:
+	case trap.Return:
 		return "return trap"
 	}
 	return "trap"
@@ -346,7 +346,7 @@ func trapText(n int) string {
 // evalTrap runs the commands of a trap.
 func (sh *interp) evalTrap(n int, src string) {
 	line := sh.line
-	if n == trapExit || n > 0 && n <= signal.RTMAX {
+	if n == trap.Exit || n > 0 && n <= signal.RTMAX {
 		line = 1
 	}
 	status := sh.status
@@ -582,7 +582,7 @@ func (sh *interp) forProc(p *Proc) *interp {
 	} else if q, err := sh.m.table.Start(p.ctx, sh.p); err == nil {
 		c.p, c.ctx, c.ownProcess, c.ownedEnd = q, q.Ctx, true, true
 	}
-	c.hearsNot(c.p.Ignored.Load())
+	c.traps.Lock(c.p.Ignored.Load())
 	if c.ownProcess {
 		c.show(strings.Join(p.Args, " "))
 	}

@@ -11,11 +11,11 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
-
 	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/process"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/trap"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
@@ -302,7 +302,7 @@ func (sh *interp) runMain(sc Script) (res Result) {
 	if sh.ctl != ctlNone {
 		st = sh.status
 	}
-	if (sc.Exit || res.Exited) && !sh.exiting && sh.traps.has(trapExit) {
+	if (sc.Exit || res.Exited) && !sh.exiting && sh.traps.Has(trap.Exit) {
 		sh.ctl = ctlNone
 		st = sh.runExitTrap(st)
 	}
@@ -435,7 +435,7 @@ func (st *State) fork() *interp {
 	st.sh.fds = fd.NewTable()
 	sh := st.sh.fork(true)
 	sh.fds = fd.NewTable()
-	sh.trapsInherited = false
+	sh.traps.Adopt()
 	sh.subshell = 0
 	return sh
 }

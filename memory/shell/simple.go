@@ -5,10 +5,10 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
-
 	"github.com/seed434b0696/agent-sandbox/internal/memory/quote"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/trap"
 )
 
 // simpleCode is a compiled simple command.
@@ -545,7 +545,7 @@ func (sh *interp) runBuiltin(b *builtin, args []string) int {
 
 // tracing tells whether commands are shown before they run: DEBUG traps and set -x.
 func (sh *interp) tracing() bool {
-	return sh.opt&(option.XTrace|option.NoExec) != 0 || sh.traps != nil && sh.traps.has(trapDebug)
+	return sh.opt&(option.XTrace|option.NoExec) != 0 || sh.traps.Has(trap.Debug)
 }
 
 // command runs a command and returns its status, which is also sh.status then.
@@ -744,7 +744,7 @@ func (sh *interp) check(st int) {
 	if sh.noErrExit > 0 || sh.ctl != ctlNone {
 		return
 	}
-	if sh.hasTrap(trapErr) {
+	if sh.hasTrap(trap.Err) {
 		sh.runErrTrap(st)
 		if sh.ctl != ctlNone {
 			return

@@ -10,11 +10,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
-
 	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/process"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
@@ -124,7 +123,8 @@ func (m *machine) processes() []ProcessInfo {
 // prepare gives a forked process what the spawn asks for.
 func (p *Proc) prepare(c *interp, s Spawn) {
 	c.ctx, c.sole = p.ctx, false
-	c.traps, c.opt, c.shopt = nil, option.Default, shopt.Default
+	c.traps.Clear()
+	c.opt, c.shopt = option.Default, shopt.Default
 	if s.Dir != "" {
 		c.dir = p.Abs(s.Dir)
 	}

@@ -8,13 +8,14 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
-
 	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/process"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/signal"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/job"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/trap"
 )
 
 func (c *compiler) subshell(n *syntax.Subshell) command {
@@ -55,7 +56,7 @@ func (sh *interp) finish(st int) int {
 		st = sh.status
 		sh.ctl = ctlNone
 	}
-	if !sh.exiting && sh.traps.has(trapExit) && !sh.trapsInherited {
+	if !sh.exiting && sh.traps.Owns(trap.Exit) {
 		st = sh.runExitTrap(st)
 	}
 	if sh.opt&option.Interactive == 0 && sh.ownProcess && sh.p.Pending.Load()&(1<<signal.KILL) != 0 {
@@ -148,7 +149,7 @@ func (sh *interp) substitute(p *substPart) string {
 	child.evals++
 	child.inSubst = true
 	if p.jobs {
-		child.jobs = sh.jobs.snapshot()
+		child.jobs = sh.jobs.Snapshot()
 	}
 	if sh.opt&option.Posix == 0 && sh.shopt&shopt.InheritErrExit == 0 {
 		child.opt &^= option.ErrExit
@@ -323,9 +324,9 @@ func (sh *interp) launch(child *interp, run command, text string, job bool) (*pr
 	child.depth = 0
 	sh.lastBg = p.PID
 	if job {
-		sh.addJob(p, text)
+		sh.jobsOf().Add(p, text)
 	} else {
-		sh.addProcSub(p)
+		sh.jobsOf().AddSubstitution(p)
 	}
 	sh.m.wait.Go(func() {
 		st := child.guarded(run)
@@ -356,8 +357,8 @@ func (c *compiler) coproc(n *syntax.Coproc) command {
 	return func(sh *interp) int {
 		inR, inW := fd.NewPipe()
 		outR, outW := fd.NewPipe()
-		for _, j := range sh.jobsOf().list {
-			if j.coproc != nil && j.ended() {
+		for _, j := range sh.jobsOf().All() {
+			if j.Coprocess != nil && j.HasEnded() {
 				sh.reap(j)
 			}
 		}
@@ -384,8 +385,10 @@ func (c *compiler) coproc(n *syntax.Coproc) command {
 		}
 		sh.setList(slot, []string{itoa(rfd), itoa(wfd)})
 		sh.assign(pidSlot, itoa(p.PID))
-		j := sh.jobs.list[len(sh.jobs.list)-1]
-		j.coproc = &coproc{slot, pidSlot, [2]int{rfd, wfd}, [2]*fd.Description{outR, inW}}
+		j := sh.jobs.Last()
+		j.Coprocess = &job.Coprocess{
+			Slot: slot, PIDSlot: pidSlot, Descriptors: [2]int{rfd, wfd}, Ends: [2]*fd.Description{outR, inW},
+		}
 		sh.status = 0
 		return 0
 	}
@@ -439,7 +442,7 @@ func (sh *interp) runPipe(stages []command, jobs []bool) int {
 		c := sh.fork(last) // Under lastpipe this process goes on writing meanwhile.
 		children[i] = c
 		if jobs[i] {
-			c.jobs = sh.jobs.snapshot()
+			c.jobs = sh.jobs.Snapshot()
 		}
 		if prev != nil {
 			_ = c.setFd(0, prev)

@@ -1,103 +1,37 @@
 package shell
 
 import (
-	"maps"
-	"slices"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/internal/memory/signal"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
-
-	"github.com/seed434b0696/agent-sandbox/internal/memory/signal"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/trap"
 )
-
-// Pseudo signals.
-const (
-	trapExit   = 0
-	trapErr    = 65
-	trapDebug  = 66
-	trapReturn = 67
-)
-
-// traps are the commands of trap; a set one is never changed, only replaced.
-type traps struct {
-	cmds map[int]string // "" ignores
-}
-
-func (t *traps) get(n int) (string, bool) {
-	if t == nil {
-		return "", false
-	}
-	s, ok := t.cmds[n]
-	return s, ok
-}
-
-// has tells whether there is a command for the pseudo signal.
-func (t *traps) has(n int) bool {
-	if t == nil {
-		return false
-	}
-	s, ok := t.cmds[n]
-	return ok && s != ""
-}
 
 // setTrap sets the command of a signal; nil resets it.
 func (sh *interp) setTrap(n int, cmd *string) {
-	cmds := map[int]string{}
-	if sh.traps != nil {
-		cmds = maps.Clone(sh.traps.cmds)
-	}
-	if sh.trapsInherited {
-		sh.trapsInherited = false
-		for k, v := range cmds {
-			if !sh.keepsTrap(k, v) {
-				delete(cmds, k)
-			}
-		}
-	}
-	if n > 0 && n <= signal.RTMAX && sh.deaf&(1<<(n&63)) != 0 {
+	sh.traps.Disinherit(sh.opt)
+	if sh.traps.IsLocked(n) {
 		return
 	}
 	if cmd == nil {
-		delete(cmds, n)
+		sh.traps.Reset(n)
 	} else {
 		if !sh.keep(*cmd) {
 			return
 		}
-		cmds[n] = *cmd
+		sh.traps.Set(n, *cmd)
 	}
-	sh.traps = &traps{cmds}
 	if n > 0 && n <= signal.RTMAX {
 		sh.setHandling(n, cmd)
 	}
-	if n == trapExit && sh.ownProcess {
+	if n == trap.Exit && sh.ownProcess {
 		sh.p.Soft.Store(cmd != nil && *cmd != "")
 	}
-	switch n {
-	case signal.CHLD:
+	if n == signal.CHLD {
 		sh.process().Children.Store(0)
-	case trapErr:
-		sh.trapOff &^= offErr
-	case trapDebug:
-		sh.trapOff &^= offDebug
-	case trapReturn:
-		sh.trapOff &^= offReturn
 	}
-}
-
-// hearsNot makes the signals be ignored for good, as a shell does with those that were when it began.
-func (sh *interp) hearsNot(bits uint64) {
-	sh.deaf = bits
-	if bits == 0 {
-		return
-	}
-	cmds := map[int]string{}
-	for n := 1; n <= signal.RTMAX; n++ {
-		if bits&(1<<(n&63)) != 0 {
-			cmds[n] = ""
-		}
-	}
-	sh.traps = &traps{cmds}
 }
 
 // setHandling tells the process table what a signal does now.
@@ -115,56 +49,8 @@ func (sh *interp) setHandling(n int, cmd *string) {
 	}
 }
 
-// keepsTrap tells whether a subshell keeps the trap: ignored signals stay ignored.
-func (sh *interp) keepsTrap(n int, cmd string) bool {
-	switch n {
-	case trapErr:
-		return sh.opt&option.ErrTrace != 0
-	case trapDebug, trapReturn:
-		return sh.opt&option.FuncTrace != 0
-	}
-	return cmd == ""
-}
-
-// Bits of trapOff.
-const (
-	offErr = 1 << iota
-	offDebug
-	offReturn
-)
-
-// hasTrap tells whether a pseudo signal's trap runs here.
-func (sh *interp) hasTrap(n int) bool {
-	if !sh.traps.has(n) {
-		return false
-	}
-	switch n {
-	case trapErr:
-		return sh.trapOff&offErr == 0 && (!sh.trapsInherited || sh.opt&option.ErrTrace != 0)
-	case trapDebug:
-		return sh.trapOff&offDebug == 0 && (!sh.trapsInherited || sh.opt&option.FuncTrace != 0)
-	case trapReturn:
-		return sh.trapOff&offReturn == 0 && (!sh.trapsInherited || sh.opt&option.FuncTrace != 0)
-	}
-	return true
-}
-
-// enterTraps turns off what a function does not inherit, and returns what was on.
-func (sh *interp) enterTraps(fn *function) uint8 {
-	before := sh.trapOff
-	if sh.traps == nil {
-		return before
-	}
-	if sh.opt&option.FuncTrace == 0 && !fn.trace {
-		sh.trapOff |= offDebug | offReturn
-	}
-	if sh.opt&option.ErrTrace == 0 {
-		sh.trapOff |= offErr
-	}
-	return before
-}
-
-func (sh *interp) leaveTraps(before uint8) { sh.trapOff = before }
+// hasTrap reports whether a pseudo signal's trap runs here.
+func (sh *interp) hasTrap(n int) bool { return sh.traps.IsActive(n, sh.opt) }
 
 // runCommands runs the commands of a trap; the status before is the status after, unless it
 // leaves the shell.
@@ -180,7 +66,7 @@ func (sh *interp) runCommands(n int, text string) {
 	sh.evalTrap(n, text)
 	sh.inTrap--
 	sh.debugStatus = sh.status
-	if sh.ctl == ctlReturn && frames == len(sh.frames) && n != trapExit && n != trapDebug {
+	if sh.ctl == ctlReturn && frames == len(sh.frames) && n != trap.Exit && n != trap.Debug {
 		return // "return" in a trap leaves the function that was interrupted
 	}
 	if (sh.ctl == ctlBreak || sh.ctl == ctlContinue) && n > 0 && n <= signal.RTMAX {
@@ -216,20 +102,21 @@ func (t *trapState) restore(sh *interp) {
 
 // runTrap runs the trap of a signal.
 func (sh *interp) runTrap(n int) {
-	if cmd, ok := sh.traps.get(n); ok && cmd != "" && !sh.trapsInherited {
+	if sh.traps.Owns(n) {
+		cmd, _ := sh.traps.Get(n)
 		sh.runCommands(n, cmd)
 	}
 }
 
 // runExitTrap runs the EXIT trap and returns the status of the process.
 func (sh *interp) runExitTrap(st int) int {
-	cmd, _ := sh.traps.get(trapExit)
-	sh.setTrap(trapExit, nil)
+	cmd, _ := sh.traps.Get(trap.Exit)
+	sh.setTrap(trap.Exit, nil)
 	sh.status = st
 	sh.ctl = ctlNone
 	sh.inTrap++
 	signaled := sh.signaled
-	sh.evalTrap(trapExit, cmd)
+	sh.evalTrap(trap.Exit, cmd)
 	sh.inTrap--
 	if sh.ctl == ctlExit && sh.signaled == signaled {
 		st = sh.status
@@ -240,38 +127,38 @@ func (sh *interp) runExitTrap(st int) int {
 
 // runErrTrap runs the ERR trap after a command that failed.
 func (sh *interp) runErrTrap(st int) {
-	if !sh.hasTrap(trapErr) || sh.inErrTrap {
+	if !sh.hasTrap(trap.Err) || sh.inErrTrap {
 		return
 	}
 	sh.inErrTrap = true
 	sh.status = st
-	cmd, _ := sh.traps.get(trapErr)
-	sh.runCommands(trapErr, cmd)
+	cmd, _ := sh.traps.Get(trap.Err)
+	sh.runCommands(trap.Err, cmd)
 	sh.inErrTrap = false
 }
 
 func (sh *interp) runReturnTrap() {
-	if !sh.hasTrap(trapReturn) || sh.inReturnTrap {
+	if !sh.hasTrap(trap.Return) || sh.inReturnTrap {
 		return
 	}
 	sh.inReturnTrap = true
-	cmd, _ := sh.traps.get(trapReturn)
-	sh.runCommands(trapReturn, cmd)
+	cmd, _ := sh.traps.Get(trap.Return)
+	sh.runCommands(trap.Return, cmd)
 	sh.inReturnTrap = false
 }
 
 // traced runs the DEBUG trap before a command; true when there was one. With extdebug a status
 // other than 0 skips the command.
 func (sh *interp) traced(line int, text func() string) bool {
-	if sh.traps == nil || !sh.hasTrap(trapDebug) || sh.inTrap > 0 {
+	if sh.traps.IsUnused() || !sh.hasTrap(trap.Debug) || sh.inTrap > 0 {
 		return false
 	}
-	cmd, _ := sh.traps.get(trapDebug)
+	cmd, _ := sh.traps.Get(trap.Debug)
 	before := sh.debugText
 	sh.debugText = text
 	status := sh.status
 	sh.line = line
-	sh.runCommands(trapDebug, cmd)
+	sh.runCommands(trap.Debug, cmd)
 	sh.debugText = before
 	if sh.ctl == ctlNone && sh.shopt&shopt.ExtDebug != 0 && sh.debugStatus != 0 {
 		sh.skipCommand = true
@@ -303,18 +190,18 @@ func (sh *interp) trap(args []string) int {
 	switch {
 	case len(names) == 0:
 		// One operand: "trap INT" resets, also "trap 0".
-		if trapNumber(rest[0]) < 0 {
+		if trap.Number(rest[0]) < 0 {
 			return sh.usage(sh.usageOf(), "")
 		}
 		names, action = rest, nil
 	case *action == "-":
 		action = nil
-	case isDigits(*action) && trapNumber(*action) >= 0:
+	case isDigits(*action) && trap.Number(*action) >= 0:
 		names, action = rest, nil
 	}
 	st = 0
 	for _, n := range names {
-		sig := trapNumber(n)
+		sig := trap.Number(n)
 		if sig < 0 {
 			st = sh.fail("%s: invalid signal specification", n)
 			continue
@@ -329,59 +216,24 @@ func (sh *interp) trap(args []string) int {
 
 func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// trapNumber understands signals and the names of pseudo signals.
-func trapNumber(s string) int {
-	switch strings.ToUpper(s) {
-	case "EXIT", "SIGEXIT":
-		return trapExit
-	case "ERR", "SIGERR":
-		return trapErr
-	case "DEBUG", "SIGDEBUG":
-		return trapDebug
-	case "RETURN", "SIGRETURN":
-		return trapReturn
-	}
-	return signal.Number(s)
-}
-
-func (sh *interp) trapName(n int) string {
-	switch n {
-	case trapExit:
-		return "EXIT"
-	case trapErr:
-		return "ERR"
-	case trapDebug:
-		return "DEBUG"
-	case trapReturn:
-		return "RETURN"
-	}
-	if sh.opt&option.Posix != 0 {
-		return signal.Name(n)
-	}
-	return "SIG" + signal.Name(n)
-}
-
 func (sh *interp) printTraps(names []string) int {
 	var want []int
 	st := 0
 	for _, n := range names {
-		sig := trapNumber(n)
+		sig := trap.Number(n)
 		if sig < 0 {
 			st = sh.fail("%s: invalid signal specification", n)
 			continue
 		}
 		want = append(want, sig)
 	}
-	if len(names) == 0 && sh.traps != nil {
-		for n := range sh.traps.cmds {
-			want = append(want, n)
-		}
-		slices.Sort(want)
+	if len(names) == 0 {
+		want = sh.traps.Numbers()
 	}
 	var b strings.Builder
 	for _, n := range want {
-		if cmd, ok := sh.traps.get(n); ok {
-			b.WriteString("trap -- '" + strings.ReplaceAll(cmd, "'", `'\''`) + "' " + sh.trapName(n) + "\n")
+		if cmd, ok := sh.traps.Get(n); ok {
+			b.WriteString("trap -- '" + strings.ReplaceAll(cmd, "'", `'\''`) + "' " + trap.Name(n, sh.opt&option.Posix != 0) + "\n")
 		}
 	}
 	return max(st, sh.outString(b.String()))
@@ -464,6 +316,6 @@ func (sh *interp) dieOf(n int) {
 	sh.signaled = n
 	if n == signal.KILL || sh.ctx.Err() != nil {
 		sh.exiting = true
-		sh.traps = nil
+		sh.traps.Clear()
 	}
 }

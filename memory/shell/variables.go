@@ -10,12 +10,12 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
-
 	"github.com/seed434b0696/agent-sandbox/internal/memory/array"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/char"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/quote"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/random"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
 )
 
 // attr is what declare can say of a variable, and how its value is kept.
@@ -889,7 +889,7 @@ func dynamics() map[string]*dynamic {
 		"BASH_SUBSHELL": {quiet: true, value: func(sh *interp) string { return strconv.Itoa(sh.subshell) }},
 		"BASH_COMMAND":  {quiet: true, value: (*interp).commandText},
 		"BASH_ARGV0":    {quiet: true, value: func(sh *interp) string { return sh.name }, set: func(sh *interp, s string) { sh.name = s }},
-		"HISTCMD":       {quiet: true, value: func(sh *interp) string { return strconv.Itoa(len(sh.history) + 1) }},
+		"HISTCMD":       {quiet: true, value: func(sh *interp) string { return strconv.Itoa(sh.history.Len() + 1) }},
 		"SHELLOPTS":     {value: func(sh *interp) string { return sh.opt.Text() }, attr: attrReadonly},
 		"BASHOPTS":      {value: func(sh *interp) string { return sh.shopt.Text() }, attr: attrReadonly},
 		"_":             {value: func(sh *interp) string { return sh.lastArg }, set: func(*interp, string) {}},
@@ -946,42 +946,16 @@ func (sh *interp) assignDynamic(slot int, c *cell, s string, more bool) {
 	}
 }
 
-// randState is bash's generator, so that RANDOM=n gives the same numbers.
-type randState struct {
-	seed uint32
-	last uint32
-}
-
-func (r *randState) next() uint32 {
-	ret := r.seed
-	if ret == 0 {
-		ret = 123459876
-	}
-	h := int64(ret / 127773)
-	l := int64(ret) - 127773*h
-	t := 16807*l - 2836*h
-	if t < 0 {
-		t += 0x7fffffff
-	}
-	r.seed = uint32(t)
-	return (r.seed>>16 ^ r.seed&65535) & 32767
-}
-
 func (sh *interp) random() string {
 	if sh.rand == nil {
-		sh.rand = &randState{seed: sh.m.newRand().Uint32()}
+		sh.rand = random.New(sh.m.newRand().Uint32())
 	}
-	n := sh.rand.next()
-	for n == sh.rand.last {
-		n = sh.rand.next()
-	}
-	sh.rand.last = n
-	return strconv.Itoa(int(n))
+	return strconv.Itoa(sh.rand.Next())
 }
 
 func (sh *interp) seed(s string) {
 	n, _ := strconv.ParseInt(s, 10, 64)
-	sh.rand = &randState{seed: uint32(n)}
+	sh.rand = random.New(uint32(n))
 }
 
 func (sh *interp) commandText() string {

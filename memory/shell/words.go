@@ -1,17 +1,16 @@
 package shell
 
 import (
-	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
-
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/pattern"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/brace"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/ifs"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
 )
 
 // word is a compiled word.
@@ -331,12 +330,12 @@ func (sh *interp) fields(w *word) {
 // bareField expands $x alone, when it neither splits nor matches.
 func (sh *interp) bareField(v *varPart) {
 	s := v.value(sh)
-	cls := sh.ifs()
+	cls := sh.separators()
 	if s == "" {
 		return
 	}
 	for i := range len(s) {
-		if c := s[i]; cls[c] != 0 || c == '*' || c == '?' || c == '[' || c == '\\' || c == '(' || sh.ifsWide {
+		if c := s[i]; cls[c] != 0 || c == '*' || c == '?' || c == '[' || c == '\\' || c == '(' || sh.ifs.IsWide() {
 			f := sh.builder()
 			f.begin(forFields)
 			f.expanded(s)
@@ -568,8 +567,8 @@ func (f *fields) expanded(s string) {
 		return
 	}
 	sh := f.sh
-	cls := sh.ifs()
-	if sh.ifsWide {
+	cls := sh.separators()
+	if sh.ifs.IsWide() {
 		f.expandWide(s)
 		return
 	}
@@ -580,7 +579,7 @@ func (f *fields) expanded(s string) {
 			continue
 		}
 		if i > start {
-			f.active(part(s, start, i))
+			f.active(ifs.Cut(s, start, i))
 		}
 		if f.delimit(k); sh.gas < 0 && !sh.tick() {
 			return
@@ -596,16 +595,10 @@ func (f *fields) expanded(s string) {
 func (f *fields) expandWide(s string) {
 	start := 0
 	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		k := uint8(0)
-		if n == 1 {
-			k = f.sh.ifsSet[s[i]]
-		} else if strings.ContainsRune(f.sh.ifsText, r) {
-			k = ifsOther
-		}
+		k, n := f.sh.ifs.Class(s, i)
 		if k != 0 {
 			if i > start {
-				f.active(part(s, start, i))
+				f.active(ifs.Cut(s, start, i))
 			}
 			if f.delimit(k); !f.sh.tick() {
 				return
@@ -623,7 +616,7 @@ func (f *fields) expandWide(s string) {
 func (f *fields) delimit(k uint8) {
 	content := f.some || f.size() > 0
 	switch {
-	case k == ifsSpace:
+	case k == ifs.Space:
 		if content {
 			f.flush()
 			f.ws = true
@@ -695,10 +688,10 @@ func (f *fields) list(vals []string, quoted, star bool) {
 		}
 		return
 	}
-	cls := sh.ifs()
+	sh.separators()
 	for i, v := range vals {
 		if i > 0 {
-			f.between(cls)
+			f.between()
 		}
 		f.expanded(v)
 	}
@@ -714,48 +707,22 @@ func (f *fields) one1(s string, quoted bool) {
 }
 
 // between ends a field between two elements as the first byte of IFS would.
-func (f *fields) between(cls *[256]uint8) {
-	sh := f.sh
-	if sh.ifsText == "" {
-		if f.some || f.size() > 0 {
-			f.flush()
-		}
-		return
+func (f *fields) between() {
+	k := f.sh.ifs.Between()
+	if k != 0 {
+		f.delimit(k)
+	} else if f.some || f.size() > 0 {
+		f.flush()
 	}
-	k := cls[sh.ifsText[0]]
-	if k == 0 {
-		k = ifsOther
-	}
-	f.delimit(k)
 }
 
-const (
-	ifsSpace = 1
-	ifsOther = 2
-)
-
-// ifs returns what each byte is for splitting.
-func (sh *interp) ifs() *[256]uint8 {
+// separators returns the class of each byte for splitting: see package ifs.
+func (sh *interp) separators() *[256]uint8 {
 	s, ok := sh.value(slotIFS)
 	if !ok {
-		s = " \t\n"
+		s = ifs.Default
 	}
-	if s == sh.ifsText && sh.ifsKnown {
-		return &sh.ifsSet
-	}
-	sh.ifsText, sh.ifsKnown, sh.ifsWide = s, true, false
-	sh.ifsSet = [256]uint8{}
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == ' ' || c == '\t' || c == '\n':
-			sh.ifsSet[c] = ifsSpace
-		case c >= utf8.RuneSelf && utf8.ValidString(s):
-			sh.ifsWide = true
-		default:
-			sh.ifsSet[c] = ifsOther
-		}
-	}
-	return &sh.ifsSet
+	return sh.ifs.Use(s)
 }
 
 // ifsJoin returns what "$*" puts between values.
@@ -764,11 +731,7 @@ func (sh *interp) ifsJoin() string {
 	if !ok {
 		return " "
 	}
-	if s == "" {
-		return ""
-	}
-	_, n := utf8.DecodeRuneInString(s)
-	return s[:n]
+	return ifs.Separator(s)
 }
 
 const regexBytes = `\.[]{}()*+?^$|`
@@ -920,19 +883,12 @@ func (sh *interp) homeOf(uid int) (string, bool) {
 // bracePart is {a,b} or {1..9}.
 type bracePart struct {
 	alts [][]wpart
-	seq  *sequence
+	seq  *brace.Sequence
 }
 
 // expand is for a word that expands to one string, where braces do not count; braceFields
 // takes them apart before.
 func (p *bracePart) expand(*fields, bool) {}
-
-// sequence is {from..to..step}.
-type sequence struct {
-	from, to, step int64
-	char           bool
-	width          int // of numbers with leading zeros
-}
 
 func hasBraces(list []syntax.Part) bool {
 	open := false
@@ -1038,8 +994,8 @@ func (c *compiler) brace(toks []braceToken, i int, found *bool, nested int) (*br
 	return nil, 0
 }
 
-// braceSequence understands from..to and from..to..step.
-func braceSequence(toks []braceToken) *sequence {
+// braceSequence reads from..to and from..to..step; nil for other tokens.
+func braceSequence(toks []braceToken) *brace.Sequence {
 	b := make([]byte, 0, len(toks))
 	for _, t := range toks {
 		if t.part != nil {
@@ -1047,67 +1003,7 @@ func braceSequence(toks []braceToken) *sequence {
 		}
 		b = append(b, t.c)
 	}
-	f := strings.Split(string(b), "..")
-	if len(f) < 2 || len(f) > 3 {
-		return nil
-	}
-	s := &sequence{step: 1}
-	if len(f) == 3 {
-		n, err := strconv.ParseInt(f[2], 10, 64)
-		if err != nil || n == -1<<63 {
-			return nil
-		}
-		s.step = max(n, -n)
-		if n == 0 {
-			s.step = 1
-		}
-	}
-	from, err1 := strconv.ParseInt(f[0], 10, 64)
-	to, err2 := strconv.ParseInt(f[1], 10, 64)
-	switch {
-	case err1 == nil && err2 == nil:
-		s.from, s.to = from, to
-		if zeroPadded(f[0]) || zeroPadded(f[1]) {
-			s.width = max(len(f[0]), len(f[1]))
-		}
-	case len(f[0]) == 1 && len(f[1]) == 1 && isLetter(f[0][0]) && isLetter(f[1][0]):
-		s.from, s.to, s.char = int64(f[0][0]), int64(f[1][0]), true
-	default:
-		return nil
-	}
-	span := uint64(s.to) - uint64(s.from)
-	if s.to < s.from {
-		span = uint64(s.from) - uint64(s.to)
-	}
-	if span/uint64(s.step) > math.MaxInt32-3 {
-		return nil
-	}
-	return s
-}
-
-func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
-
-func zeroPadded(s string) bool {
-	s = strings.TrimLeft(s, "+-")
-	return len(s) > 1 && s[0] == '0'
-}
-
-// text returns an element of the sequence.
-func (s *sequence) text(n int64) string {
-	if s.char && n == '\\' {
-		return "" // bash takes it for a quote.
-	}
-	if s.char {
-		return string(byte(n))
-	}
-	t := strconv.FormatInt(n, 10)
-	if s.width > len(t) {
-		if n < 0 {
-			return "-" + strings.Repeat("0", s.width-len(t)) + t[1:]
-		}
-		return strings.Repeat("0", s.width-len(t)) + t
-	}
-	return t
+	return brace.Parse(string(b))
 }
 
 // braceFields expands the braces of rest, from the left, and then each word.
@@ -1174,42 +1070,29 @@ func partsText(parts []wpart) string {
 	return b.String()
 }
 
-func (sh *interp) braceSequence(s *sequence, before, rest []wpart) {
-	step := s.step
-	down := s.to < s.from
-	plain := len(before) == 0 && len(rest) == 0 && !s.char
-	for n := s.from; ; {
-		text := s.text(n)
+// braceSequence expands a word for each element of the sequence between the parts.
+func (sh *interp) braceSequence(s *brace.Sequence, before, rest []wpart) {
+	plain := len(before) == 0 && len(rest) == 0 && !s.HasChars()
+	for n, more := s.First(), true; more; n, more = s.Next(n) {
+		text := s.Text(n)
 		switch {
 		case plain:
 			sh.hold(16 + len(text))
 			sh.push(text)
 		default:
-			if s.char && text == "`" && len(rest) > 0 { // The text of the word is read again, as it were.
+			if s.HasChars() && text == "`" && len(rest) > 0 { // The text of the word is read again, as it were.
 				sh.errorf("bad substitution: no closing \"`\" in `%s", partsText(rest))
 				sh.abort()
 				return
 			}
 			var item wpart = &litPart{text}
-			if s.char {
-				item = &quotedPart{strings.TrimPrefix(text, `\`)}
+			if s.HasChars() {
+				item = &quotedPart{text}
 			}
 			sh.braceFields(before, append([]wpart{item}, rest...))
 		}
 		if !sh.tick() {
 			return
-		}
-		left := uint64(s.to) - uint64(n)
-		if down {
-			left = uint64(n) - uint64(s.to)
-		}
-		if left < uint64(step) {
-			return
-		}
-		if down {
-			n -= step
-		} else {
-			n += step
 		}
 	}
 }

@@ -49,6 +49,8 @@ var arrows = []struct {
 		"internal/memory/strftime", "internal/memory/syntax", "memory/shell/internal",
 	}},
 	{"memory/shell/internal", nil},
+	{"memory/shell/internal/job", []string{"internal/memory/fd", "internal/memory/process", "internal/memory/signal"}},
+	{"memory/shell/internal/trap", []string{"internal/memory/signal", "memory/shell/internal/option"}},
 	{"internal/memory/array", nil},
 	{"internal/memory/char", []string{"internal/memory/syntax"}},
 	{"internal/memory/errno", nil},
