@@ -15,6 +15,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/process"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/alias"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/getopts"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/history"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/ifs"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/job"
@@ -98,7 +99,7 @@ type interp struct {
 	traps         trap.Table
 	jobs          *job.Table
 	subshell      int // BASH_SUBSHELL
-	options       optState
+	options       getopts.State
 	dirStack      []string
 	history       history.List
 	hash          pathcache.Cache
@@ -145,9 +146,6 @@ type interp struct {
 	exiting       bool
 }
 
-// optState is what getopts keeps between calls.
-type optState struct{ index, pos int }
-
 // frame is a function being run, or a file being sourced.
 type frame struct {
 	fn         *function // nil: a source
@@ -156,7 +154,7 @@ type frame struct {
 	line       int       // where it was called
 	args       []string
 	saved      int // how much of saved belongs to the callers
-	opts       optState
+	opts       getopts.State
 	localOpts  bool
 	savedOpt   option.Set
 	savedShopt shopt.Set

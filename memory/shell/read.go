@@ -490,101 +490,26 @@ func (sh *interp) getopts(args []string) int {
 	if n, ok := plainInt(sh.get(slotOPTIND)); ok && n > 0 {
 		ind = n
 	}
-	// Assigning OPTIND begins anew.
-	if int(ind) != sh.options.index {
-		sh.options = optState{index: int(ind)}
-	}
-	r := sh.nextOption(spec, list, quiet)
-	sh.assign(slotOPTIND, itoa(sh.options.index))
-	if r.hasArg {
-		sh.assign(slotOPTARG, r.arg)
+	sh.options.Begin(int(ind))
+	r := sh.options.Next(spec, list, quiet)
+	sh.assign(slotOPTIND, itoa(sh.options.Index()))
+	if r.HasArg {
+		sh.assign(slotOPTARG, r.Arg)
 	} else {
 		sh.unsetVar(slotOPTARG)
 	}
-	if r.msg != "" && !quiet && sh.get(slotOPTERR) != "0" {
-		sh.errorRaw(sh.name + ": " + r.msg + "\n")
+	if r.Problem != "" && !quiet && sh.get(slotOPTERR) != "0" {
+		sh.errorRaw(sh.name + ": " + r.Problem + "\n")
 	}
 	if !isName(name) {
 		sh.fail("`%s': not a valid identifier", name)
 		return 1
 	}
-	if !sh.assign(sh.slot(name), r.name) {
+	if !sh.assign(sh.slot(name), r.Name) {
 		return 2
 	}
-	if r.over {
+	if r.Over {
 		return 1
 	}
 	return 0
-}
-
-// optResult is what getopts found.
-type optResult struct {
-	name   string
-	arg    string
-	hasArg bool
-	msg    string
-	over   bool
-}
-
-// nextOption looks at the word that options.index points at.
-func (sh *interp) nextOption(spec string, list []string, quiet bool) optResult {
-	o := &sh.options
-	if o.pos == 0 {
-		if o.index > len(list) {
-			o.index = len(list) + 1
-			return optResult{name: "?", over: true}
-		}
-		w := list[o.index-1]
-		if len(w) < 2 || w[0] != '-' {
-			return optResult{name: "?", over: true}
-		}
-		if w == "--" {
-			o.index++
-			return optResult{name: "?", over: true}
-		}
-		o.pos = 1
-	}
-	if o.index > len(list) || o.pos >= len(list[o.index-1]) {
-		o.pos = 0
-		return optResult{name: "?", over: true}
-	}
-	w := list[o.index-1]
-	c := w[o.pos : o.pos+1]
-	o.pos++
-	last := o.pos >= len(w)
-	next := func() {
-		o.index++
-		o.pos = 0
-	}
-	k := strings.Index(spec, c)
-	if k < 0 || c == ":" {
-		if last {
-			next()
-		}
-		if quiet {
-			return optResult{name: "?", arg: c, hasArg: true}
-		}
-		return optResult{name: "?", msg: "illegal option -- " + c}
-	}
-	if k+1 >= len(spec) || spec[k+1] != ':' {
-		if last {
-			next()
-		}
-		return optResult{name: c}
-	}
-	if !last {
-		arg := w[o.pos:]
-		next()
-		return optResult{name: c, arg: arg, hasArg: true}
-	}
-	next()
-	if o.index > len(list) {
-		if quiet {
-			return optResult{name: ":", arg: c, hasArg: true}
-		}
-		return optResult{name: "?", msg: "option requires an argument -- " + c}
-	}
-	arg := list[o.index-1]
-	o.index++
-	return optResult{name: c, arg: arg, hasArg: true}
 }
