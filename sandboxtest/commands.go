@@ -15,17 +15,17 @@ import (
 
 func commandCases() []Case {
 	return []Case{
-		{"the exit code of a command is its own", exitCodes},
-		{"a command that a signal killed reports the signal and 128 more", killedBySignal},
-		{"an empty argument list is refused as invalid", emptyArgs},
-		{"a command that does not exist is not found with 127", commandNotFound},
-		{"a file that is not executable is denied with 126", notExecutable},
-		{"a command starts in the directory of the sandbox", startDir},
-		{"a command starts in the directory that it asks for", commandDir},
-		{"arguments arrive as they are", argumentsArrive},
-		{"a command sees no variable of the host", emptyEnv},
-		{"a command sees the variables that it is given", commandEnv},
-		{"commands run at the same time", concurrentCommands},
+		{Name: "the exit code of a command is its own", Run: exitCodes},
+		{Name: "a command that a signal killed reports the signal and 128 more", Run: killedBySignal},
+		{Name: "an empty argument list is refused as invalid", Run: emptyArgs},
+		{Name: "a command that does not exist is not found with 127", Run: commandNotFound},
+		{Name: "a file that is not executable is denied with 126", Run: notExecutable},
+		{Name: "a command starts in the directory of the sandbox", Run: startDir},
+		{Name: "a command starts in the directory that it asks for", Run: commandDir},
+		{Name: "arguments arrive as they are", Run: argumentsArrive},
+		{Name: "a command sees no variable of the host", Run: emptyEnv},
+		{Name: "a command sees the variables that it is given", Run: commandEnv},
+		{Name: "commands run at the same time", Run: concurrentCommands, Alone: true},
 	}
 }
 

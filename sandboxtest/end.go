@@ -14,14 +14,14 @@ import (
 
 func endCases() []Case {
 	return []Case{
-		{"a signal reaches the command, which may answer it", signalArrives},
-		{"a signal that is not answered kills the command", signalKills},
-		{"the wall-clock limit ends a command with 124", wallLimit},
-		{"the wall-clock limit kills the whole process tree", wallKillsTree},
-		{"a command below the wall-clock limit is left alone", wallSpared},
-		{"cancel kills the whole process tree", cancelKillsTree},
-		{"a deadline of the caller is a timeout and not the limit", callersDeadline},
-		{"close kills what a command left running", closeKillsTree},
+		{Name: "a signal reaches the command, which may answer it", Run: signalArrives},
+		{Name: "a signal that is not answered kills the command", Run: signalKills},
+		{Name: "the wall-clock limit ends a command with 124", Run: wallLimit},
+		{Name: "the wall-clock limit kills the whole process tree", Run: wallKillsTree},
+		{Name: "a command below the wall-clock limit is left alone", Run: wallSpared},
+		{Name: "cancel kills the whole process tree", Run: cancelKillsTree},
+		{Name: "a deadline of the caller is a timeout and not the limit", Run: callersDeadline},
+		{Name: "close kills what a command left running", Run: closeKillsTree},
 	}
 }
 

@@ -16,17 +16,17 @@ import (
 
 func fileCases() []Case {
 	return []Case{
-		{"a file comes back as it was created", fileRoundTrip},
-		{"a file that is created replaces the old one", fileReplaced},
-		{"a file of commands is a file of Files and the other way round", filesAreShared},
-		{"any file name is taken as it is", fileNames},
-		{"a relative name starts in the directory of the sandbox", relativeNames},
-		{"stat describes a file, a directory and a symbolic link", fileStat},
-		{"a directory is listed sorted by name", fileList},
-		{"remove deletes a tree", fileRemove},
-		{"rename moves a file", fileRename},
-		{"a missing file is not found by every operation", fileMissing},
-		{"a broken stream leaves the old file", fileBroken},
+		{Name: "a file comes back as it was created", Run: fileRoundTrip},
+		{Name: "a file that is created replaces the old one", Run: fileReplaced},
+		{Name: "a file of commands is a file of Files and the other way round", Run: filesAreShared},
+		{Name: "any file name is taken as it is", Run: fileNames},
+		{Name: "a relative name starts in the directory of the sandbox", Run: relativeNames},
+		{Name: "stat describes a file, a directory and a symbolic link", Run: fileStat},
+		{Name: "a directory is listed sorted by name", Run: fileList},
+		{Name: "remove deletes a tree", Run: fileRemove},
+		{Name: "rename moves a file", Run: fileRename},
+		{Name: "a missing file is not found by every operation", Run: fileMissing},
+		{Name: "a broken stream leaves the old file", Run: fileBroken},
 	}
 }
 

@@ -13,14 +13,14 @@ import (
 
 func lifeCases() []Case {
 	return []Case{
-		{"close is idempotent", closeTwice},
-		{"after close every method says closed", closedAfterwards},
-		{"two sandboxes over one directory see each other's files", twoInOneDir},
-		{"two sandboxes do not share /tmp", twoTmps},
-		{"sandboxes that are made at once are each as its own Spec says", specsKeptApart},
-		{"status names the sandbox", statusNames},
-		{"an unknown sandbox is not found", openUnknown},
-		{"nothing is left behind", nothingLeft},
+		{Name: "close is idempotent", Run: closeTwice},
+		{Name: "after close every method says closed", Run: closedAfterwards},
+		{Name: "two sandboxes over one directory see each other's files", Run: twoInOneDir},
+		{Name: "two sandboxes do not share /tmp", Run: twoTmps},
+		{Name: "sandboxes that are made at once are each as its own Spec says", Run: specsKeptApart},
+		{Name: "status names the sandbox", Run: statusNames},
+		{Name: "an unknown sandbox is not found", Run: openUnknown},
+		{Name: "nothing is left behind", Run: nothingLeft, Alone: true},
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 func listenCases() []Case {
 	return []Case{
-		{"a service of this process is reached from inside", reachesUs},
+		{Name: "a service of this process is reached from inside", Run: reachesUs},
 	}
 }
 

@@ -14,17 +14,17 @@ import (
 
 func policyCases() []Case {
 	return []Case{
-		{"a read-only path can be read and not be changed", readOnly},
-		{"an excluded path cannot be read or listed", excluded},
-		{"a writable path below a read-only one can be changed", writableBelow},
-		{"without a network there is only the loopback", loopbackOnly},
-		{"the zero Spec sees no file of the host", zeroSpecFiles},
-		{"the private /tmp is empty, writable and not the host's", privateTmp},
-		{"a relative workspace is refused as invalid", relativeWorkspace},
-		{"the report is complete", reportComplete},
-		{"a limit is enforced or refused as unsupported", enforceOrRefuse},
-		{"a file cannot grow beyond its limit", fileLimit},
-		{"commands have no more processes than their limit", processLimit},
+		{Name: "a read-only path can be read and not be changed", Run: readOnly},
+		{Name: "an excluded path cannot be read or listed", Run: excluded},
+		{Name: "a writable path below a read-only one can be changed", Run: writableBelow},
+		{Name: "without a network there is only the loopback", Run: loopbackOnly},
+		{Name: "the zero Spec sees no file of the host", Run: zeroSpecFiles},
+		{Name: "the private /tmp is empty, writable and not the host's", Run: privateTmp},
+		{Name: "a relative workspace is refused as invalid", Run: relativeWorkspace},
+		{Name: "the report is complete", Run: reportComplete},
+		{Name: "a limit is enforced or refused as unsupported", Run: enforceOrRefuse},
+		{Name: "a file cannot grow beyond its limit", Run: fileLimit},
+		{Name: "commands have no more processes than their limit", Run: processLimit},
 	}
 }
 

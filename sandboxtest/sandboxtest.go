@@ -37,8 +37,9 @@ type Harness interface {
 
 // Case is one sentence of the contract.
 type Case struct {
-	Name string                                     // a sentence
-	Run  func(ctx context.Context, h Harness) error // nil: it holds
+	Name  string                                     // a sentence
+	Run   func(ctx context.Context, h Harness) error // nil: it holds
+	Alone bool                                       // it counts what this process holds, or time: no other case may run meanwhile
 }
 
 // Limit is how long one case may take.
@@ -49,7 +50,7 @@ func Cases() []Case {
 	return slices.Concat(commandCases(), stdioCases(), listenCases(), endCases(), fileCases(), treeCases(), policyCases(), lifeCases(), snapshotCases())
 }
 
-// Run runs every case as a subtest. A driver whose Check says that it cannot
+// Run runs every case as a subtest; see RunCases. A driver whose Check says that it cannot
 // start anything here skips, and fails when require, a list of backend names
 // separated by commas, names it.
 func Run(t *testing.T, h Harness, require string) {
@@ -60,8 +61,18 @@ func Run(t *testing.T, h Harness, require string) {
 		}
 		t.Skipf("not available: %v", err)
 	}
-	for _, c := range Cases() {
+	RunCases(t, h, Cases())
+}
+
+// RunCases runs cases as subtests: first those that have to be alone, then the others, as many at one time as the flag
+// -parallel of go test allows. h must be safe for concurrent use.
+func RunCases(t *testing.T, h Harness, cases []Case) {
+	t.Helper()
+	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
+			if !c.Alone {
+				t.Parallel() // waits until the loop has ended
+			}
 			ctx, cancel := context.WithTimeout(t.Context(), Limit)
 			defer cancel()
 			if err := c.Run(ctx, h); err != nil {

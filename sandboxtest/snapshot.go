@@ -24,11 +24,11 @@ type Forker interface {
 
 func snapshotCases() []Case {
 	return []Case{
-		{"a restored snapshot has the files that were there", restored},
-		{"a snapshot is taken while a command writes, and the command goes on", takenWhileWriting},
-		{"restore ends what runs", restoreEnds},
-		{"snapshots are listed, removed, and their names are checked", snapshotNames},
-		{"a fork begins with the files of its origin and goes its own way", forked},
+		{Name: "a restored snapshot has the files that were there", Run: restored},
+		{Name: "a snapshot is taken while a command writes, and the command goes on", Run: takenWhileWriting},
+		{Name: "restore ends what runs", Run: restoreEnds},
+		{Name: "snapshots are listed, removed, and their names are checked", Run: snapshotNames},
+		{Name: "a fork begins with the files of its origin and goes its own way", Run: forked},
 	}
 }
 

@@ -14,13 +14,13 @@ import (
 
 func stdioCases() []Case {
 	return []Case{
-		{"stdout and stderr arrive apart", outputsApart},
-		{"without input a command reads its end", noInput},
-		{"input and output stream while a command runs", streaming},
-		{"a command goes on after its input has ended", halfClose},
-		{"binary data passes unchanged in both directions", binaryData},
-		{"output past the limit is cut and the command goes on", outputCut},
-		{"output below the limit is not cut", outputWhole},
+		{Name: "stdout and stderr arrive apart", Run: outputsApart},
+		{Name: "without input a command reads its end", Run: noInput},
+		{Name: "input and output stream while a command runs", Run: streaming},
+		{Name: "a command goes on after its input has ended", Run: halfClose},
+		{Name: "binary data passes unchanged in both directions", Run: binaryData},
+		{Name: "output past the limit is cut and the command goes on", Run: outputCut},
+		{Name: "output below the limit is not cut", Run: outputWhole},
 	}
 }
 

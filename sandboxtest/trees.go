@@ -15,11 +15,11 @@ import (
 // What a sandbox's Files answer Unsupported to is not declared, and no part of its contract.
 func treeCases() []Case {
 	return []Case{
-		{"a directory is made with what is missing above it", treeMkdir},
-		{"a search finds names and lines", treeSearch},
-		{"a search stops at its limit", treeSearchCut},
-		{"a tree that is packed is unpacked as it was", treeRoundTrip},
-		{"a broken stream of a tree is an error", treeBroken},
+		{Name: "a directory is made with what is missing above it", Run: treeMkdir},
+		{Name: "a search finds names and lines", Run: treeSearch},
+		{Name: "a search stops at its limit", Run: treeSearchCut},
+		{Name: "a tree that is packed is unpacked as it was", Run: treeRoundTrip},
+		{Name: "a broken stream of a tree is an error", Run: treeBroken},
 	}
 }
 

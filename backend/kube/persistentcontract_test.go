@@ -70,21 +70,9 @@ func Test_A_Persistent_Pod_Keeps_The_Contract(t *testing.T) {
 	t.Cleanup(func() { _ = os.RemoveAll(base) })
 	t.Setenv("TMPDIR", t.TempDir()) // nobody else's files are counted as residue
 	h := persistentHarness{Local: sandboxtest.Local{Backend: d, Base: base, Resident: true}, bed: b, count: new(atomic.Int64)}
-	left := len(alone)
-	for _, c := range sandboxtest.Cases() {
-		if slices.Contains(alone, c.Name) {
-			left--
-			continue
-		}
-		t.Run(c.Name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), sandboxtest.Limit)
-			defer cancel()
-			if err := c.Run(ctx, h); err != nil {
-				t.Error(err)
-			}
-		})
+	cases := slices.DeleteFunc(sandboxtest.Cases(), func(c sandboxtest.Case) bool { return slices.Contains(alone, c.Name) })
+	if n := len(sandboxtest.Cases()) - len(cases); n != len(alone) {
+		t.Errorf("%d of %d names are those of cases of the contract", n, len(alone))
 	}
-	if left != 0 {
-		t.Errorf("%d names of cases are no longer those of the contract", left)
-	}
+	sandboxtest.RunCases(t, h, cases)
 }

@@ -101,7 +101,7 @@ engine_and_cluster() {
   fi
   mapfile -t packages < <(engine_packages | grep -v /test/e2e/)
   raced -p 1 -skip "$contract_of_keepers" "${packages[@]}"
-  go_test "" -run "$contract_of_keepers" ./internal/persist
+  go_test "" -parallel 4 -run "$contract_of_keepers" ./internal/persist
   mapfile -t packages < <(engine_packages | grep /test/e2e/)
   go_test "" -p 1 "${packages[@]}"
   [[ -z $starts ]] || wait "$starts" || cat "$scratch/cluster.log" >&2
@@ -125,7 +125,7 @@ cluster() {
     required=kube,agents
     export AGENTS_PID=${line##*AGENTS_PID=}
   fi
-  go_test "$required" -run "$contract" "${cluster_packages[@]}" >"$scratch/contract" &
+  go_test "$required" -parallel 4 -run "$contract" "${cluster_packages[@]}" >"$scratch/contract" &
   aside=$!
   raced_with "$required" -parallel 4 -skip "$contract|$server" "${cluster_packages[@]}"
   go_test "$required" -p 1 -parallel 8 -run "$cluster_tests" "${cluster_tests_of[@]}"

@@ -134,23 +134,11 @@ func Test_A_Persistent_Sandbox_In_Memory_Keeps_The_Contract(t *testing.T) {
 	d := newDriverOver(t, "virtual")
 	t.Setenv("TMPDIR", t.TempDir())
 	h := memoryHarness{harness{Local: sandboxtest.Local{Backend: d, Data: []string{d.Store.Dir}}, count: new(atomic.Int64)}}
-	left := len(alone)
-	for _, c := range sandboxtest.Cases() {
-		if slices.Contains(alone, c.Name) {
-			left--
-			continue
-		}
-		t.Run(c.Name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), sandboxtest.Limit)
-			defer cancel()
-			if err := c.Run(ctx, h); err != nil {
-				t.Error(err)
-			}
-		})
+	cases := slices.DeleteFunc(sandboxtest.Cases(), func(c sandboxtest.Case) bool { return slices.Contains(alone, c.Name) })
+	if n := len(sandboxtest.Cases()) - len(cases); n != len(alone) {
+		t.Errorf("%d of %d names are those of cases of the contract", n, len(alone))
 	}
-	if left != 0 {
-		t.Errorf("%d names of cases are no longer those of the contract", left)
-	}
+	sandboxtest.RunCases(t, h, cases)
 }
 
 // memoryHarness is one of sandboxes whose files are all their own.
