@@ -39,7 +39,7 @@ func (c *escape) attempt(h *host, inside bool, flags []string) (o outcome) {
 	ctx, cancel := context.WithTimeout(h.t.Context(), deadline.Scale(patience))
 	defer cancel()
 	if inside {
-		destroy, refused := c.keep(ctx, h, flags)
+		destroy, refused := c.createPersistent(ctx, h, flags)
 		if refused != nil {
 			return *refused
 		}
@@ -100,14 +100,14 @@ func (c *escape) start(p *attempt) error {
 	if c.Net == nil {
 		return p.cmd.Start()
 	}
-	if err := c.world.Begin(c.Net); err != nil {
+	if err := c.network.Begin(c.Net); err != nil {
 		return err
 	}
-	return c.world.Machine.Do(p.cmd.Start)
+	return c.network.Machine.Do(p.cmd.Start)
 }
 
 func (c *escape) command(ctx context.Context, h *host, inside bool, flags []string) *exec.Cmd {
-	maps.Copy(h.vars, h.wall.words(h, h.expandAll(c.Flags)))
+	maps.Copy(h.vars, h.target.variables(h, h.expandAll(c.Flags)))
 	args := c.commandLine(h.expand)
 	switch {
 	case inside:
@@ -118,7 +118,7 @@ func (c *escape) command(ctx context.Context, h *host, inside bool, flags []stri
 	if inside && c.Launch != nil {
 		args = h.expandAll(c.Launch)
 	} else if inside {
-		args = h.wall.launch(h, slices.Concat(h.expandAll(c.Flags), h.expandAll(flags)), args)
+		args = h.target.launch(h, slices.Concat(h.expandAll(c.Flags), h.expandAll(flags)), args)
 	}
 	return c.prepare(ctx, h, args)
 }
@@ -129,9 +129,9 @@ func (c *escape) commandLine(expand func(string) string) []string {
 	case c.Sh != "":
 		return []string{"/bin/sh", "-c", expand(c.Sh) + "\necho tried"}
 	case c.Go != nil:
-		return append([]string{expand("{attacker}")}, mapped(c.Go, expand)...)
+		return append([]string{expand("{attacker}")}, mapStrings(c.Go, expand)...)
 	}
-	return mapped(c.Args, expand)
+	return mapStrings(c.Args, expand)
 }
 
 // prepare makes a command of the host's user, in the attempt's directory and environment.
@@ -144,7 +144,7 @@ func (c *escape) prepare(ctx context.Context, h *host, args []string) *exec.Cmd 
 	cmd := exec.CommandContext(ctx, base.Path, args[1:]...)
 	cmd.Args = args
 	cmd.Dir, cmd.SysProcAttr = dir, base.SysProcAttr
-	cmd.Env = slices.Concat(base.Env, h.expandAll(c.Env), h.wall.env)
+	cmd.Env = slices.Concat(base.Env, h.expandAll(c.Env), h.target.env)
 	cmd.WaitDelay = 10 * time.Second
 	return cmd
 }

@@ -17,8 +17,8 @@ func isRequired(word string) bool {
 	return slices.Contains(strings.Split(os.Getenv("SANDBOX_REQUIRE"), ","), word)
 }
 
-// available skips where no wall can be built, and fails where one is required.
-func available(t *testing.T) {
+// requireBwrap skips where no wall can be built, and fails where one is required.
+func requireBwrap(t *testing.T) {
 	t.Helper()
 	if err := sandboxtest.Available(t.Context(), bwrap.New(bwrap.Options{})); err != nil {
 		if isRequired("bwrap") {

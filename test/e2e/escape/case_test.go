@@ -40,7 +40,7 @@ type escape struct {
 	Ends    bool                           // the wall may end the attempt before it is over
 	Control control
 
-	world *testnet.Network // that Net is about, while the case runs
+	network *testnet.Network // that Net is about, while the case runs
 }
 
 // control says how an attempt is shown to work where no wall stands in its way.
@@ -61,7 +61,7 @@ var classes = map[byte]string{
 	'G': "containers", 'H': "pods",
 }
 
-func escapes() []escape {
+func bwrapAttempts() []escape {
 	return slices.Concat(renames(), creations(), links(), paths(), descriptors(), repositories(), laterRun(),
 		configurations(), ownData(), exclusions(), storage(), sockets(), families(), terminals(), ipc(), namespaces(), syscalls(),
 		planted(), commands(), allowLists(), specialAddresses(), requests(), proxies(), direct(), published(), secrets(), placeholders(), lifecycle(), work(), staging())
@@ -76,9 +76,9 @@ type user struct {
 const plainUser = 1000
 
 func Test_Escape(t *testing.T) {
-	available(t)
-	all := escapes()
-	checkNames(t, all)
+	requireBwrap(t)
+	all := bwrapAttempts()
+	checkCatalogue(t, all)
 	res := &results{}
 	for _, u := range []user{{"root", 0}, {"user", plainUser}} {
 		if self := os.Getuid(); self != 0 {
@@ -90,13 +90,13 @@ func Test_Escape(t *testing.T) {
 		}
 		t.Run(u.name, func(t *testing.T) {
 			for _, c := range all {
-				if !c.plannedAs(u) {
+				if !c.isPlannedAs(u) {
 					continue
 				}
 				t.Run(c.ID+" "+c.Name, func(t *testing.T) {
-					c.prepareWorld(t)
+					c.prepareNetwork(t)
 					res.set(c.ID, u.name, verdictFailed)
-					c.run(t, u)
+					c.runWithControl(t, u)
 					if !t.Failed() {
 						res.set(c.ID, u.name, verdictHeld)
 					}
@@ -107,17 +107,17 @@ func Test_Escape(t *testing.T) {
 	t.Run("the matrix in the threat model is that of this run", func(t *testing.T) { checkMatrix(t, all, res) })
 }
 
-// plannedAs reports whether a run of Test_Escape makes the attempt as a user. Without the variable everywhere each is made
+// isPlannedAs reports whether a run of Test_Escape makes the attempt as a user. Without the variable everywhere each is made
 // as one of the two, within each row by turns; as root where only that can show it to work.
-func (c *escape) plannedAs(u user) bool {
-	if os.Getenv(everywhere) == "all" || os.Getuid() != 0 {
+func (c *escape) isPlannedAs(u user) bool {
+	if os.Getenv(completeVariable) == "all" || os.Getuid() != 0 {
 		return true
 	}
 	asRoot := c.Control.Root || hash(c.ID)%2 == 0
 	return asRoot == (u.uid == 0)
 }
 
-func checkNames(t *testing.T, all []escape) {
+func checkCatalogue(t *testing.T, all []escape) {
 	t.Helper()
 	seen := map[string]bool{}
 	for _, c := range all {
@@ -131,8 +131,8 @@ func checkNames(t *testing.T, all []escape) {
 	}
 }
 
-// run makes the attempt inside, and its control.
-func (c *escape) run(t *testing.T, u user) {
+// runWithControl makes the attempt inside, and its control.
+func (c *escape) runWithControl(t *testing.T, u user) {
 	t.Helper()
 	h := c.newHost(t, u.uid)
 	if c.Setup != nil {
@@ -145,19 +145,19 @@ func (c *escape) run(t *testing.T, u user) {
 		}
 	}
 	h.clear()
-	c.control(t, u)
+	c.runControl(t, u)
 }
 
-// prepareWorld lets the case run beside others, on a network of its own where it needs one, which sees all there is.
-func (c *escape) prepareWorld(t *testing.T) {
+// prepareNetwork lets the case run beside others, on a network of its own where it needs one, which sees all there is.
+func (c *escape) prepareNetwork(t *testing.T) {
 	t.Helper()
 	t.Parallel()
 	if c.Net != nil {
-		c.world = testnet.Borrow(t, lab.base, isRequired("network"))
+		c.network = testnet.Borrow(t, fixture.base, isRequired("network"))
 	}
 }
 
-func (c *escape) control(t *testing.T, u user) {
+func (c *escape) runControl(t *testing.T, u user) {
 	t.Helper()
 	reason := c.Control.None
 	if reason == "" && c.Control.Root && u.uid != 0 {
@@ -182,13 +182,13 @@ func (c *escape) control(t *testing.T, u user) {
 		c.Control.Setup(h)
 	}
 	if c.Net != nil && c.Net.Naive {
-		end, err := testnet.StartNaiveProxy(c.world)
+		end, err := testnet.StartNaiveProxy(c.network)
 		h.must(err)
 		defer end()
 	}
 	var o outcome
 	if c.Control.Pod {
-		o = theCluster.plain(h, c)
+		o = testCluster.attemptInPlainPod(h, c)
 	} else {
 		o = c.attempt(h, c.Control.Flags != nil, c.Control.Flags)
 	}
@@ -221,7 +221,7 @@ func (c *escape) judge(h *host, o outcome) error {
 	}
 	for line := range strings.Lines(o.stdout) {
 		switch {
-		case h.wall.inner(h, line):
+		case h.target.isInside(h, line):
 		case strings.HasPrefix(line, "OPEN"):
 			errs = append(errs, errors.New(strings.TrimSpace(line)))
 		case strings.HasPrefix(line, "BROKEN"):
@@ -232,8 +232,8 @@ func (c *escape) judge(h *host, o outcome) error {
 	if strings.Contains(o.stdout+o.stderr, canary) {
 		errs = append(errs, errors.New("a secret was read"))
 	}
-	if h.wall.pod { // first, because some have the host work in its tree
-		errs = append(errs, h.unchanged(""))
+	if h.target.pod { // first, because some have the host work in its tree
+		errs = append(errs, h.checkUnchanged(""))
 	}
 	if c.Hold != nil {
 		if err := c.Hold(h, o); err != nil {
@@ -241,9 +241,9 @@ func (c *escape) judge(h *host, o outcome) error {
 		}
 	}
 	if c.Net != nil {
-		errs = append(errs, c.world.Judge(filepath.Base(h.base)))
+		errs = append(errs, c.network.Judge(filepath.Base(h.base)))
 	}
-	return errors.Join(append(errs, h.untouched(), h.clean())...)
+	return errors.Join(append(errs, h.checkUntouched(), h.checkClean())...)
 }
 
 // outcome is what an attempt left in its streams.

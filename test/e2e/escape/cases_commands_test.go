@@ -31,7 +31,7 @@ func commands() []escape {
 		{
 			ID: "D20.3", Name: "the walls cannot be switched off from inside",
 			// The first part would meet the host itself where there is no wall.
-			Sh: inside + `if [ $inside ]; then
+			Sh: processesScript + `if [ $inside ]; then
 					rm -rf /run/agent-sandbox; mv /run/agent-sandbox /run/x; echo x >/run/agent-sandbox/agent-sandbox
 					umount /run/agent-sandbox; kill -9 1; kill -STOP 1; fi
 				{base}/../agent-sandbox exec --rw {home} -- sh -c 'echo x >{home}/planted'
@@ -49,7 +49,7 @@ func keep(n int, command string) escape {
 	return escape{
 		ID: fmt.Sprintf("D20.%d", 10+n), Name: "work is not lost by " + command,
 		Setup: func(h *host) {
-			h.sh(`git -c advice.detachedHead=false init -q --bare ../remote.git; git remote add origin ../remote.git
+			h.runScript(`git -c advice.detachedHead=false init -q --bare ../remote.git; git remote add origin ../remote.git
 				git push -q origin main feature; git commit -q --allow-empty -m third
 				git checkout -q feature; git commit -q --allow-empty -m only-here; git checkout -q main
 				git -C ../remote.git update-ref refs/heads/theirs "$(git -C ../remote.git commit-tree -m theirs "$(git write-tree)" 2>/dev/null || git rev-parse main~1)"

@@ -46,7 +46,7 @@ func contained() []escape {
 		},
 		{
 			ID: "G40.5", Name: "no engine's socket is there",
-			Setup: func(h *host) { h.vars["engine"] = h.wall.engine },
+			Setup: func(h *host) { h.vars["engine"] = h.target.engine },
 			Sh: `{attacker} connect stream {engine} stream /var/run/docker.sock stream /run/docker.sock stream /run/containerd/containerd.sock stream @containerd-shim tcp 127.0.0.1:2375
 				for f in {engine} /run/docker.sock /run/containerd /var/lib/docker; do [ -e $f ] && echo OPEN $f; done; env | grep DOCKER && echo OPEN DOCKER_HOST; true`,
 		},
@@ -78,11 +78,11 @@ func contained() []escape {
 		{
 			ID: "G40.9", Name: "links in the work tree lead to no protected file",
 			Setup: func(h *host) {
-				h.sh("ln -s .git/config c; ln -s .git/hooks hk; ln -s .vscode/tasks.json tasks; ln -s .mcp.json missing")
+				h.runScript("ln -s .git/config c; ln -s .git/hooks hk; ln -s .vscode/tasks.json tasks; ln -s .mcp.json missing")
 			},
 			Sh: `for f in c hk/pre-push hk/pre-commit tasks missing; do (echo x >>$f); (echo x >$f); cp src/main.go $f; sed -i s/a/b/ hk/pre-push; done
 				ln .git/config hard && echo x >>hard; ln .vscode/tasks.json t2 && echo x >>t2; ln -L missing m2; cp --link -r .git g2; echo x >>g2/config`,
-			Hold: all(unchanged(".git/config", ".git/hooks", ".vscode", ".mcp.json"), obeyed()),
+			Hold: holdAll(holdUnchanged(".git/config", ".git/hooks", ".vscode", ".mcp.json"), holdGitSafe()),
 		},
 		{
 			ID: "G40.10", Name: "programs of the image with the setuid bit give no rights",
@@ -98,7 +98,7 @@ func contained() []escape {
 					for f in .mcp.json .envrc .git/hooks/pre-commit .git/config .vscode/tasks.json .claude/settings.json .github/workflows/x.yml; do
 					mkdir -p $d/${f%/*}; (echo x >>$d/$f); mv src/main.go $d/$f; done; done
 				mv .git g; mv .vscode v; mv .git/hooks h; rmdir .git/hooks; mv ../project ../p2`,
-			Hold: all(unchanged(".git/hooks", ".git/config", ".vscode", ".mcp.json", ".envrc", ".claude"), obeyed(), absent("{home}/p2", "{work}/.github/workflows")),
+			Hold: holdAll(holdUnchanged(".git/hooks", ".git/config", ".vscode", ".mcp.json", ".envrc", ".claude"), holdGitSafe(), holdAbsent("{home}/p2", "{work}/.github/workflows")),
 		},
 		{
 			ID: "G40.12", Name: "the filter holds with debuggers allowed", Flags: []string{"--debuggers"},
@@ -124,14 +124,14 @@ func raced() []escape {
 		}
 	}
 	hold := func(h *host, _ outcome) error {
-		err := h.absent("{home}/outside/planted", "{home}/.ssh/planted", "{work}/.git/hooks/planted", "{work}/.vscode/planted")
+		err := h.checkAbsent("{home}/outside/planted", "{home}/.ssh/planted", "{work}/.git/hooks/planted", "{work}/.vscode/planted")
 		if strings.Contains(h.vars["said"], canary) {
 			err = fmt.Errorf("a secret was read: %s (%w)", h.vars["said"], err)
 		}
 		return err
 	}
 	leads := func(h *host) {
-		h.sh("mkdir d; ln -s {home}/outside l; ln -s {home}/.ssh s")
+		h.runScript("mkdir d; ln -s {home}/outside l; ln -s {home}/.ssh s")
 		h.write("home/outside/canary", canary+"\n")
 	}
 	return []escape{

@@ -25,7 +25,7 @@ func direct() []escape {
 	return []escape{
 		{
 			ID: "E22.1", Name: "without a network there is no interface but the loopback", Matrix: "TCP host loopback",
-			Go: []string{"interface"}, Control: control{Flags: []string{"--network=host"}, If: onlyLoopback},
+			Go: []string{"interface"}, Control: control{Flags: []string{"--network=host"}, If: hasOnlyLoopback},
 		},
 		{
 			ID: "E22.2", Name: "without a network the host's loopback is not reached", Matrix: "TCP host loopback", Setup: dial,

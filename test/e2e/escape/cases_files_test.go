@@ -16,20 +16,20 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/attacker"
 )
 
-// inside begins scripts that look at every process: where there is no wall, $procs
+// processesScript begins scripts that look at every process: where there is no wall, $procs
 // is this one alone, because the others are not ours to look at or to touch.
-const inside = `inside=; procs=/proc/self
+const processesScript = `inside=; procs=/proc/self
 	[ -e /run/agent-sandbox/agent-sandbox ] && inside=1 && procs='/proc/[0-9]*'; `
 
-// evil is a hook that tells on itself.
-const evil = `printf '#!/bin/sh\ntouch {home}/pwned\n' > `
+// hookScript is a hook that tells on itself.
+const hookScript = `printf '#!/bin/sh\ntouch {home}/pwned\n' > `
 
-// toolsHook plants one in a directory that git may have been told to use.
-const toolsHook = evil + `tools/hooks/pre-commit; chmod +x tools/hooks/pre-commit; mv tools t; mkdir -p tools/hooks; ` + evil + `tools/hooks/pre-commit; chmod +x tools/hooks/pre-commit`
+// toolsHookScript plants one in a directory that git may have been told to use.
+const toolsHookScript = hookScript + `tools/hooks/pre-commit; chmod +x tools/hooks/pre-commit; mv tools t; mkdir -p tools/hooks; ` + hookScript + `tools/hooks/pre-commit; chmod +x tools/hooks/pre-commit`
 
-// obeyed lets the host's git do what people do every day, in the work tree and in
+// holdGitSafe lets the host's git do what people do every day, in the work tree and in
 // other directories, and says whether it ran something of the attacker's.
-func obeyed(dirs ...string) func(*host, outcome) error {
+func holdGitSafe(dirs ...string) func(*host, outcome) error {
 	return func(h *host, _ outcome) error {
 		for _, dir := range append([]string{"{work}", "{work}/sub/deep/nested", "{home}/wt", "{work}/module"}, dirs...) {
 			dir = h.path(dir)
@@ -47,11 +47,11 @@ func obeyed(dirs ...string) func(*host, outcome) error {
 				_ = h.command(dir, append([]string{"git"}, args...)...).Run()
 			}
 		}
-		return h.absent("{home}/pwned")
+		return h.checkAbsent("{home}/pwned")
 	}
 }
 
-func (h *host) absent(names ...string) error {
+func (h *host) checkAbsent(names ...string) error {
 	var errs []error
 	for _, name := range names {
 		if _, err := os.Lstat(h.path(name)); !errors.Is(err, fs.ErrNotExist) {
@@ -61,11 +61,11 @@ func (h *host) absent(names ...string) error {
 	return errors.Join(errs...)
 }
 
-func absent(names ...string) func(*host, outcome) error {
-	return func(h *host, _ outcome) error { return h.absent(names...) }
+func holdAbsent(names ...string) func(*host, outcome) error {
+	return func(h *host, _ outcome) error { return h.checkAbsent(names...) }
 }
 
-func all(holds ...func(*host, outcome) error) func(*host, outcome) error {
+func holdAll(holds ...func(*host, outcome) error) func(*host, outcome) error {
 	return func(h *host, o outcome) error {
 		var errs []error
 		for _, hold := range holds {
@@ -80,33 +80,33 @@ func renames() []escape {
 	return []escape{
 		{
 			ID: "A1.1", Name: "a renamed .git does not make room for a new one", Matrix: row,
-			Sh: `mv .git .git2; mkdir -p .git/hooks; ` + evil + `.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit
-				cp -r .git2/. .git/ 2>/dev/null; ` + evil + `.git/hooks/post-checkout; chmod +x .git/hooks/*`,
-			Hold: all(obeyed(), absent("{work}/.git2")),
+			Sh: `mv .git .git2; mkdir -p .git/hooks; ` + hookScript + `.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit
+				cp -r .git2/. .git/ 2>/dev/null; ` + hookScript + `.git/hooks/post-checkout; chmod +x .git/hooks/*`,
+			Hold: holdAll(holdGitSafe(), holdAbsent("{work}/.git2")),
 		},
 		{
 			ID: "A1.2", Name: "a renamed parent of a nested repository does not make room for a new one", Matrix: row,
 			Sh: `mv sub sub2; cp -r sub2 sub; for d in sub/deep/nested sub2/deep/nested; do
-				mkdir -p $d/.git/hooks; ` + evil + `$d/.git/hooks/pre-commit; chmod +x $d/.git/hooks/pre-commit; done`,
-			Hold: obeyed("{work}/sub2/deep/nested"),
+				mkdir -p $d/.git/hooks; ` + hookScript + `$d/.git/hooks/pre-commit; chmod +x $d/.git/hooks/pre-commit; done`,
+			Hold: holdGitSafe("{work}/sub2/deep/nested"),
 		},
 		{
 			ID: "A1.3", Name: "an exchange puts no prepared directory in the place of .git", Matrix: row,
-			Sh: `cp -r .git fake; mkdir -p fake/hooks; ` + evil + `fake/hooks/pre-commit; chmod +x fake/hooks/pre-commit
+			Sh: `cp -r .git fake; mkdir -p fake/hooks; ` + hookScript + `fake/hooks/pre-commit; chmod +x fake/hooks/pre-commit
 				{attacker} exchange fake .git`,
-			Hold: obeyed(),
+			Hold: holdGitSafe(),
 		},
 		{
 			ID: "A1.4", Name: "a deleted .git does not make room for a new one", Matrix: row,
 			Sh: `cp -r .git copy; rm -rf .git; mv copy .git; mkdir -p .git/hooks
-				` + evil + `.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit`,
-			Hold: obeyed(),
+				` + hookScript + `.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit`,
+			Hold: holdGitSafe(),
 		},
 		{
 			ID: "A1.5", Name: "a symbolic link does not take the place of .git", Matrix: row,
-			Sh: `cp -r .git fake; mkdir -p fake/hooks; ` + evil + `fake/hooks/pre-commit; chmod +x fake/hooks/pre-commit
+			Sh: `cp -r .git fake; mkdir -p fake/hooks; ` + hookScript + `fake/hooks/pre-commit; chmod +x fake/hooks/pre-commit
 				mv .git away || rm -rf .git; ln -s fake .git`,
-			Hold: obeyed(),
+			Hold: holdGitSafe(),
 		},
 		{
 			ID: "A1.6", Name: "a prepared directory does not become a protected one by rename",
@@ -115,20 +115,20 @@ func renames() []escape {
 					mkdir d; echo x >d/settings.json; mv -T d $n; rm -rf d; done
 				mkdir -p gh/workflows; echo x >gh/workflows/ci.yml; mv -T gh .github
 				mv .vscode v; mkdir d; echo x >d/tasks.json; mv -T d .vscode`,
-			Hold: all(absent("{work}/.claude", "{work}/.cursor", "{work}/.codex", "{work}/.idea", "{work}/.devcontainer",
-				"{work}/.husky", "{work}/.github/workflows/ci.yml"), unchanged(".vscode")),
+			Hold: holdAll(holdAbsent("{work}/.claude", "{work}/.cursor", "{work}/.codex", "{work}/.idea", "{work}/.devcontainer",
+				"{work}/.husky", "{work}/.github/workflows/ci.yml"), holdUnchanged(".vscode")),
 		},
 		{
 			ID: "A1.7", Name: "the work tree itself cannot be moved away",
-			Sh:   `cd ..; mv project moved; mkdir -p project/.git/hooks; ` + evil + `project/.git/hooks/pre-commit`,
-			Hold: absent("{home}/moved"),
+			Sh:   `cd ..; mv project moved; mkdir -p project/.git/hooks; ` + hookScript + `project/.git/hooks/pre-commit`,
+			Hold: holdAbsent("{home}/moved"),
 		},
 		{
 			ID: "A1.8", Name: "a repository prepared inside .git does not move out into the tree", Matrix: row,
 			Sh: `mkdir -p .git/x/objects .git/x/refs; echo 'ref: refs/heads/main' >.git/x/HEAD
 				printf '[core]\n repositoryformatversion = 0\n bare = false\n worktree = .\n fsmonitor = "touch {home}/pwned; false"\n' >.git/x/config
 				mv .git/x planted; mkdir y; mv .git/x y/.git; cp -r .git/x planted2`,
-			Hold: obeyed("{work}/planted", "{work}/planted2", "{work}/y"),
+			Hold: holdGitSafe("{work}/planted", "{work}/planted2", "{work}/y"),
 		},
 		{
 			ID: "A1.9", Name: "the directories above the work tree cannot be replaced",
@@ -137,9 +137,9 @@ func renames() []escape {
 	}
 }
 
-// runLater are names in a project that a program of the host obeys later. Every
+// runLaterFiles are names in a project that a program of the host obeys later. Every
 // one is missing in the fixture.
-var runLater = []string{
+var runLaterFiles = []string{
 	".mcp.json", ".envrc", ".claude/settings.json", ".claude/settings.local.json", ".claude/commands/x.md",
 	".codex/config.toml", ".cursor/mcp.json", ".gemini/settings.json", ".opencode/x", "opencode.json",
 	".idea/workspace.xml", ".zed/settings.json", ".devcontainer/devcontainer.json", ".github/workflows/ci.yml",
@@ -184,7 +184,7 @@ func creations() []escape {
 	} {
 		c := escape{
 			ID: fmt.Sprintf("A2.%d", i+1), Name: "a missing protected file does not come into being " + m.name,
-			Go: append([]string{"create", m.method}, runLater...), Matrix: "create .vscode/.mcp.json/.claude settings",
+			Go: append([]string{"create", m.method}, runLaterFiles...), Matrix: "create .vscode/.mcp.json/.claude settings",
 		}
 		if i%2 == 0 {
 			c.Matrix = ".codex/.cursor/.envrc/CI/package.json"
@@ -205,46 +205,46 @@ func creations() []escape {
 	return append(out,
 		escape{
 			ID: "A2.40", Name: "a missing hooks directory does not come into being", Matrix: "write existing .git/hooks, .git/config",
-			Setup: func(h *host) { h.sh("rm -rf .git/hooks .git/info; rm -rf sub/deep/nested/.git/hooks") },
+			Setup: func(h *host) { h.runScript("rm -rf .git/hooks .git/info; rm -rf sub/deep/nested/.git/hooks") },
 			Sh: `for g in .git sub/deep/nested/.git; do mkdir -p $g/hooks $g/info
-				` + evil + `$g/hooks/pre-commit; chmod +x $g/hooks/pre-commit; done`,
-			Hold: all(obeyed(), absent("{work}/.git/hooks", "{work}/sub/deep/nested/.git/hooks")),
+				` + hookScript + `$g/hooks/pre-commit; chmod +x $g/hooks/pre-commit; done`,
+			Hold: holdAll(holdGitSafe(), holdAbsent("{work}/.git/hooks", "{work}/sub/deep/nested/.git/hooks")),
 		},
 		escape{
 			ID: "A2.41", Name: "a dangling link in the repository does not lead to a protected file",
 			Matrix: "create .vscode/.mcp.json/.claude settings",
-			Setup:  func(h *host) { h.sh("ln -s .mcp.json notes; ln -s ../.envrc src/notes") },
+			Setup:  func(h *host) { h.runScript("ln -s .mcp.json notes; ln -s ../.envrc src/notes") },
 			Sh:     `echo x >notes; echo x >src/notes; cp src/main.go notes; tee notes </dev/null`,
-			Hold:   absent("{work}/.mcp.json", "{work}/.envrc"),
+			Hold:   holdAbsent("{work}/.mcp.json", "{work}/.envrc"),
 		},
 		escape{
 			ID: "A2.42", Name: "threads that swap the path between check and open leave no protected file behind",
 			Matrix: "create .vscode/.mcp.json/.claude settings",
-			Go:     []string{"race", ".mcp.json"}, Ends: true, Hold: absent("{work}/.mcp.json"), Control: control{Luck: true},
+			Go:     []string{"race", ".mcp.json"}, Ends: true, Hold: holdAbsent("{work}/.mcp.json"), Control: control{Luck: true},
 		},
 		escape{
 			ID: "A2.43", Name: "threads that swap the path between check and rename leave no protected file behind",
 			Matrix: "create .vscode/.mcp.json/.claude settings",
-			Go:     []string{"renames", ".mcp.json"}, Ends: true, Hold: absent("{work}/.mcp.json"), Control: control{Luck: true},
+			Go:     []string{"renames", ".mcp.json"}, Ends: true, Hold: holdAbsent("{work}/.mcp.json"), Control: control{Luck: true},
 		},
 		escape{
 			ID: "A2.44", Name: "threads that swap the path leave no hook behind", Matrix: "rename .git + new hook on host",
-			Setup: func(h *host) { h.sh("rm -rf .git/hooks; mkdir .git/zzzzz") },
-			Go:    []string{"race", ".git/hooks"}, Ends: true, Hold: absent("{work}/.git/hooks"), Control: control{Luck: true},
+			Setup: func(h *host) { h.runScript("rm -rf .git/hooks; mkdir .git/zzzzz") },
+			Go:    []string{"race", ".git/hooks"}, Ends: true, Hold: holdAbsent("{work}/.git/hooks"), Control: control{Luck: true},
 		},
-		timed("A2.48", "path", "a thread that changes the path at the right moment leaves no protected file behind"),
-		timed("A2.49", "flags", "a thread that changes the flags at the right moment leaves no protected file behind"),
-		timed("A2.50", "link", "a thread that changes a link on the way leaves no protected file behind"),
+		timedRace("A2.48", "path", "a thread that changes the path at the right moment leaves no protected file behind"),
+		timedRace("A2.49", "flags", "a thread that changes the flags at the right moment leaves no protected file behind"),
+		timedRace("A2.50", "link", "a thread that changes a link on the way leaves no protected file behind"),
 		escape{
 			ID: "A2.51", Name: "a directory that moves while it is filled leaves no protected directory behind",
 			Matrix: ".codex/.cursor/.envrc/CI/package.json",
-			Go:     []string{"moves", ".github", "workflows"}, Ends: true, Hold: absent("{work}/.github/workflows"), Control: control{Luck: true},
+			Go:     []string{"moves", ".github", "workflows"}, Ends: true, Hold: holdAbsent("{work}/.github/workflows"), Control: control{Luck: true},
 		},
 		escape{
 			ID: "A2.45", Name: "a protected file that exists is not replaced, changed or removed",
 			Matrix: "create .vscode/.mcp.json/.claude settings",
 			Setup: func(h *host) {
-				for _, name := range runLater {
+				for _, name := range runLaterFiles {
 					if !strings.HasPrefix(name, ".agent-sandbox") {
 						h.write("home/project/"+name, "of the host\n")
 					}
@@ -254,28 +254,28 @@ func creations() []escape {
 				echo x >$f; echo x >>$f; echo x >n; mv -f n $f; ln -sf n $f; rm -f $f; truncate -s 0 $f; chmod 777 $f
 				cp --remove-destination src/main.go $f; sed -i s/of/OF/ $f; done
 				mv .claude c; mv .github g; mv .github/workflows w; mv .vscode v; rm -rf .claude .github .vscode`,
-			Hold: unchanged(".mcp.json", ".envrc", ".claude", ".github", ".vscode", ".bashrc"),
+			Hold: holdUnchanged(".mcp.json", ".envrc", ".claude", ".github", ".vscode", ".bashrc"),
 		},
 		escape{
 			ID: "A2.46", Name: "no configuration of our own can be left for the next run",
 			Sh: `for f in .agent-sandbox.json .agent-sandbox.jsonc; do echo '{bad' >$f; mkdir $f; ln -s /nowhere $f; done
 				mkdir -p {home}/.config/agent-sandbox; echo '{}' >{home}/.config/agent-sandbox/config.json`,
-			Hold: absent("{work}/.agent-sandbox.json", "{work}/.agent-sandbox.jsonc", "{home}/.config/agent-sandbox"),
+			Hold: holdAbsent("{work}/.agent-sandbox.json", "{work}/.agent-sandbox.jsonc", "{home}/.config/agent-sandbox"),
 		},
 		escape{
 			ID: "A2.47", Name: "a start in a subdirectory protects the repository around it",
 			Dir: "{work}/sub/deep",
-			Sh: `for g in {work}/.git nested/.git; do mv $g $g.old && mv $g.old $g; ` + evil + `$g/hooks/pre-commit; chmod +x $g/hooks/pre-commit
+			Sh: `for g in {work}/.git nested/.git; do mv $g $g.old && mv $g.old $g; ` + hookScript + `$g/hooks/pre-commit; chmod +x $g/hooks/pre-commit
 				git config --file $g/config core.fsmonitor 'touch {home}/pwned; false'; done`,
-			Hold: obeyed(),
+			Hold: holdGitSafe(),
 		},
 	)
 }
 
-func timed(id, kind, name string) escape {
+func timedRace(id, kind, name string) escape {
 	return escape{
 		ID: id, Name: name, Matrix: "create .vscode/.mcp.json/.claude settings",
-		Go: []string{"timed", kind, ".mcp.json"}, Ends: true, Hold: absent("{work}/.mcp.json"), Control: control{Luck: true},
+		Go: []string{"timed", kind, ".mcp.json"}, Ends: true, Hold: holdAbsent("{work}/.mcp.json"), Control: control{Luck: true},
 	}
 }
 
@@ -297,39 +297,39 @@ func links() []escape {
 		},
 		{
 			ID: "A3.4", Name: "a hooks directory that is a link into the work tree is protected at its target",
-			Setup: func(h *host) { h.sh("rm -rf .git/hooks; mkdir myhooks; ln -s ../myhooks .git/hooks") },
-			Sh: evil + `myhooks/pre-commit; chmod +x myhooks/pre-commit; rm .git/hooks; mkdir .git/hooks
-				` + evil + `.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; mv myhooks m2; mkdir myhooks
-				` + evil + `myhooks/pre-commit; chmod +x myhooks/pre-commit`,
-			Hold: obeyed(),
+			Setup: func(h *host) { h.runScript("rm -rf .git/hooks; mkdir myhooks; ln -s ../myhooks .git/hooks") },
+			Sh: hookScript + `myhooks/pre-commit; chmod +x myhooks/pre-commit; rm .git/hooks; mkdir .git/hooks
+				` + hookScript + `.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; mv myhooks m2; mkdir myhooks
+				` + hookScript + `myhooks/pre-commit; chmod +x myhooks/pre-commit`,
+			Hold: holdGitSafe(),
 		},
 		{
 			ID: "A3.5", Name: "protected settings that are a link are protected at their target",
-			Setup: func(h *host) { h.sh("rm -rf .vscode; mkdir editor; echo x >editor/tasks.json; ln -s editor .vscode") },
+			Setup: func(h *host) { h.runScript("rm -rf .vscode; mkdir editor; echo x >editor/tasks.json; ln -s editor .vscode") },
 			Sh: `echo x >editor/tasks.json; echo x >.vscode/new.json; rm -f .vscode; mkdir .vscode; echo x >.vscode/tasks.json
 				mv editor e2; mkdir editor; echo x >editor/tasks.json; ln -sfn src .vscode`,
-			Hold: unchanged("editor", ".vscode"),
+			Hold: holdUnchanged("editor", ".vscode"),
 		},
 		{
 			ID: "A3.6", Name: "a start through a link protects as a start without one",
 			Setup: func(h *host) { h.must(os.Symlink("project", filepath.Join(h.home, "alias"))) },
 			Dir:   "{home}/alias", Flags: []string{"-C", "{home}/alias"},
-			Sh: `mv .git .git2; mkdir -p .git/hooks; ` + evil + `.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit
+			Sh: `mv .git .git2; mkdir -p .git/hooks; ` + hookScript + `.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit
 				echo x >{home}/alias/.mcp.json; echo x >.envrc`,
-			Hold: all(obeyed(), absent("{work}/.mcp.json", "{work}/.envrc")),
+			Hold: holdAll(holdGitSafe(), holdAbsent("{work}/.mcp.json", "{work}/.envrc")),
 		},
 		{
 			ID: "A3.7", Name: "a hidden path that is a link is hidden at its target too",
 			Setup: func(h *host) {
 				h.write("home/project/real/key", canary+"\n")
-				h.sh("ln -s real secret; ln -s real/key keylink")
+				h.runScript("ln -s real secret; ln -s real/key keylink")
 			},
 			Flags: []string{"--exclude", "secret", "--exclude", "keylink"},
 			Sh:    `cat secret/key; cat real/key; cat keylink; cat /proc/self/cwd/real/key; mv real r2; cat r2/key`,
 		},
 		{
 			ID: "A3.8", Name: "a home whose secrets are links hides their targets", Matrix: "read ~/.ssh key",
-			Setup: func(h *host) { h.sh("mv ~/.ssh ~/dotfiles-ssh; ln -s dotfiles-ssh ~/.ssh") },
+			Setup: func(h *host) { h.runScript("mv ~/.ssh ~/dotfiles-ssh; ln -s dotfiles-ssh ~/.ssh") },
 			Sh:    `cat {home}/.ssh/id_ed25519; cat {home}/dotfiles-ssh/id_ed25519`,
 		},
 		{
@@ -338,7 +338,7 @@ func links() []escape {
 		},
 		{
 			ID: "A3.11", Name: "a directory that one sandbox replaces by a link does not lead the mounts of the next outside",
-			Setup: func(h *host) { h.sh("mkdir d") },
+			Setup: func(h *host) { h.runScript("mkdir d") },
 			Sh:    `rmdir d; ln -s {home}/outside d; echo ready; read go`,
 			During: func(h *host, p *attempt) {
 				args := []string{"/bin/sh", "-c", "echo x >d/planted"}
@@ -347,11 +347,11 @@ func links() []escape {
 				}
 				_ = h.command(h.work, args...).Run()
 			},
-			Hold: func(h *host, _ outcome) error { return h.absent("{home}/outside/planted") },
+			Hold: func(h *host, _ outcome) error { return h.checkAbsent("{home}/outside/planted") },
 		},
 		{
 			ID: "A3.10", Name: "a path that one sandbox swaps does not lead the mounts of another outside",
-			Setup: func(h *host) { h.sh("mkdir d; ln -s {home}/outside l") },
+			Setup: func(h *host) { h.runScript("mkdir d; ln -s {home}/outside l") },
 			Go:    []string{"swap", "d", "l"},
 			During: func(h *host, p *attempt) {
 				for range 12 {
@@ -363,7 +363,7 @@ func links() []escape {
 				}
 			},
 			// Without a wall the path itself is followed, which is what the race is for.
-			Hold: func(h *host, _ outcome) error { return h.absent("{home}/outside/planted") },
+			Hold: func(h *host, _ outcome) error { return h.checkAbsent("{home}/outside/planted") },
 		},
 	}
 }
@@ -384,7 +384,7 @@ func paths() []escape {
 		{
 			ID: "A4.2", Name: "/proc shows no other root than ours",
 			Matrix: "write ~/.bashrc (direct, symlink, /proc/self/root)",
-			Sh: inside + `for r in $procs/root /proc/self/root /proc/thread-self/root $procs/cwd/../../..; do
+			Sh: processesScript + `for r in $procs/root /proc/self/root /proc/thread-self/root $procs/cwd/../../..; do
 				cat $r{home}/.ssh/id_ed25519; echo x >>$r{home}/.bashrc; echo x >$r{home}/planted; done 2>/dev/null
 				for f in $procs/fd/*; do cat $f/{home}/.ssh/id_ed25519; cat $f/id_ed25519; done 2>/dev/null
 				true`,
@@ -434,9 +434,9 @@ func paths() []escape {
 				h.vars["pid"] = strconv.Itoa(cmd.Process.Pid)
 				h.closers = append(h.closers, func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
 			},
-			Sh: inside + `tr '\0' '\n' </proc/{pid}/environ; ls /proc/{pid}/root/ && echo OPEN root of a host process
+			Sh: processesScript + `tr '\0' '\n' </proc/{pid}/environ; ls /proc/{pid}/root/ && echo OPEN root of a host process
 				cat $procs/environ | tr '\0' '\n'; cat $procs/cmdline | tr '\0' '\n'; true`,
-			Hold: func(h *host, _ outcome) error { return h.stop() },
+			Hold: func(h *host, _ outcome) error { return h.stopProcess() },
 		},
 	}
 }
@@ -516,7 +516,7 @@ func descriptors() []escape {
 		{
 			ID: "A5.6", Name: "no release_agent can be set",
 			// Without a wall it only looks: those control groups are the machine's own.
-			Sh: inside + `for f in /sys/fs/cgroup/release_agent /sys/fs/cgroup/*/release_agent /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs; do
+			Sh: processesScript + `for f in /sys/fs/cgroup/release_agent /sys/fs/cgroup/*/release_agent /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs; do
 					if [ -e $f ] && (: >>$f) 2>/dev/null; then echo OPEN $f; fi; done
 				if [ $inside ]; then
 					for d in /sys/fs/cgroup /sys/fs/cgroup/*; do mkdir $d/escape 2>/dev/null && echo OPEN a cgroup in $d; done
@@ -543,7 +543,7 @@ func laterRun() []escape {
 		names = append(names, "{home}/"+n)
 	}
 	prepared := func(h *host) {
-		h.sh("mkdir -p ~/.cargo/bin ~/.cargo/registry ~/go/bin ~/go/pkg ~/.bun ~/.npm ~/.cache ~/.claude/projects ~/.codex ~/.pi/agent")
+		h.runScript("mkdir -p ~/.cargo/bin ~/.cargo/registry ~/go/bin ~/go/pkg ~/.bun ~/.npm ~/.cache ~/.claude/projects ~/.codex ~/.pi/agent")
 		h.write("home/.claude.json", "{}\n")
 		h.write("home/.claude/settings.json", "{}\n")
 		h.write("home/.cargo/bin/rustc", "#!/bin/sh\n")
@@ -562,37 +562,37 @@ func laterRun() []escape {
 		},
 		{
 			ID: "A7.3", Name: "a project's hooks directory that git is told to use is protected",
-			Setup: func(h *host) { h.sh("git config core.hooksPath tools/hooks; mkdir -p tools/hooks") },
-			Sh:    toolsHook,
-			Hold:  obeyed(),
+			Setup: func(h *host) { h.runScript("git config core.hooksPath tools/hooks; mkdir -p tools/hooks") },
+			Sh:    toolsHookScript,
+			Hold:  holdGitSafe(),
 		},
 		{
 			ID: "A7.4", Name: "a file of the project that git's configuration includes is protected",
-			Setup: func(h *host) { h.sh("git config include.path ../shared.gitconfig; echo '# ours' >shared.gitconfig") },
+			Setup: func(h *host) { h.runScript("git config include.path ../shared.gitconfig; echo '# ours' >shared.gitconfig") },
 			Sh:    `printf '[core]\n fsmonitor = "touch {home}/pwned; false"\n' >shared.gitconfig; mv shared.gitconfig s; printf '[core]\n fsmonitor = "touch {home}/pwned; false"\n' >shared.gitconfig`,
-			Hold:  obeyed(),
+			Hold:  holdGitSafe(),
 		},
 		{
 			ID: "A7.5", Name: "a missing hooks directory that git is told to use is protected",
-			Setup: func(h *host) { h.sh("git config core.hooksPath tools/hooks") },
-			Sh:    `mkdir -p tools/hooks; ` + evil + `tools/hooks/pre-commit; chmod +x tools/hooks/pre-commit`,
-			Hold:  obeyed(),
+			Setup: func(h *host) { h.runScript("git config core.hooksPath tools/hooks") },
+			Sh:    `mkdir -p tools/hooks; ` + hookScript + `tools/hooks/pre-commit; chmod +x tools/hooks/pre-commit`,
+			Hold:  holdGitSafe(),
 		},
 		{
 			ID: "A7.8", Name: "so is one of git's configuration that the environment names",
 			Setup: func(h *host) {
 				h.write("home/elsewhere", "[core]\n hooksPath = tools/hooks\n")
-				h.sh("mkdir -p tools/hooks")
+				h.runScript("mkdir -p tools/hooks")
 			},
-			Env: []string{"GIT_CONFIG_GLOBAL={home}/elsewhere"}, Sh: toolsHook, Hold: unchanged("tools/hooks"),
+			Env: []string{"GIT_CONFIG_GLOBAL={home}/elsewhere"}, Sh: toolsHookScript, Hold: holdUnchanged("tools/hooks"),
 		},
 		{
 			ID: "A7.9", Name: "so is one of git's configuration in a directory that the environment names",
 			Setup: func(h *host) {
 				h.write("home/xdg/git/config", "[core]\n hooksPath = tools/hooks\n")
-				h.sh("mkdir -p tools/hooks")
+				h.runScript("mkdir -p tools/hooks")
 			},
-			Env: []string{"XDG_CONFIG_HOME={home}/xdg"}, Sh: toolsHook, Hold: unchanged("tools/hooks"),
+			Env: []string{"XDG_CONFIG_HOME={home}/xdg"}, Sh: toolsHookScript, Hold: holdUnchanged("tools/hooks"),
 		},
 	}
 }
@@ -609,8 +609,8 @@ func configurations() []escape {
 		{
 			ID: "A8.1", Name: "a project's configuration cannot open the home", Matrix: row, Ends: true,
 			Setup: hostile(`{"filesystem":{"presets":["!@all"],"rw":["~"]}}`),
-			Sh:    `echo x >>{home}/.bashrc; cat {home}/.ssh/id_ed25519; ` + evil + `.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit`,
-			Hold:  obeyed(), Control: control{},
+			Sh:    `echo x >>{home}/.bashrc; cat {home}/.ssh/id_ed25519; ` + hookScript + `.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit`,
+			Hold:  holdGitSafe(), Control: control{},
 		},
 		{
 			ID: "A8.2", Name: "a project's configuration cannot list a secret as readable", Matrix: row, Ends: true,
@@ -645,8 +645,8 @@ func configurations() []escape {
 		{
 			ID: "A8.7", Name: "a project's configuration cannot lift the protection of hooks", Matrix: row, Ends: true,
 			Setup: hostile(`{"filesystem":{"presets":["!@git"],"rw":[".git/hooks",".git/config",".git"]},"commands":{"git":true}}`),
-			Sh:    evil + `.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; git config core.fsmonitor 'touch {home}/pwned; false'`,
-			Hold:  obeyed(), Control: ctl("--rw", ".git/hooks", "--rw", ".git/config"),
+			Sh:    hookScript + `.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; git config core.fsmonitor 'touch {home}/pwned; false'`,
+			Hold:  holdGitSafe(), Control: ctl("--rw", ".git/hooks", "--rw", ".git/config"),
 		},
 		{
 			ID: "A8.8", Name: "a project's configuration cannot run a program of its own on the host", Matrix: row, Ends: true,
@@ -694,7 +694,7 @@ func exclusions() []escape {
 		{
 			ID: "A9.2", Name: "a hidden file cannot be deleted or replaced", Setup: secret, Flags: flags,
 			Sh:   `rm -rf .env secrets; echo x >.env; echo x >n; mv -f n .env; mkdir secrets/d; echo x >secrets/key`,
-			Hold: unchanged(".env", "secrets"),
+			Hold: holdUnchanged(".env", "secrets"),
 		},
 		{
 			ID: "A9.3", Name: "a hidden file below a renamed directory stays hidden",
@@ -704,7 +704,7 @@ func exclusions() []escape {
 		{
 			ID: "A9.4", Name: "a hidden directory cannot be reopened in /proc or by a new mount", Setup: secret, Flags: flags,
 			Sh: `mkdir m; mount --bind . m && cat m/secrets/key; umount secrets && cat secrets/key; umount -l .env && cat .env
-				` + inside + `cat $procs/root{work}/secrets/key; cat $procs/cwd/secrets/key; true`,
+				` + processesScript + `cat $procs/root{work}/secrets/key; cat $procs/cwd/secrets/key; true`,
 		},
 	}
 }

@@ -17,10 +17,10 @@ func repositories() []escape {
 	return []escape{
 		{
 			ID: "A6.1", Name: "no hook is written or changed", Matrix: existing,
-			Sh: evil + `.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; cp .git/hooks/pre-commit .git/hooks/post-checkout
-				` + evil + `.git/hooks/pre-push; chmod +x .git/hooks/*; ` + evil + `h; chmod +x h; mv h .git/hooks/post-commit
-				ln -s {work}/h .git/hooks/post-checkout; mv .git/hooks .git/old; mkdir .git/hooks; ` + evil + `.git/hooks/pre-commit`,
-			Hold: all(obeyed(), unchanged(".git/hooks")),
+			Sh: hookScript + `.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; cp .git/hooks/pre-commit .git/hooks/post-checkout
+				` + hookScript + `.git/hooks/pre-push; chmod +x .git/hooks/*; ` + hookScript + `h; chmod +x h; mv h .git/hooks/post-commit
+				ln -s {work}/h .git/hooks/post-checkout; mv .git/hooks .git/old; mkdir .git/hooks; ` + hookScript + `.git/hooks/pre-commit`,
+			Hold: holdAll(holdGitSafe(), holdUnchanged(".git/hooks")),
 		},
 		{
 			ID: "A6.2", Name: "git's configuration is not changed", Matrix: existing,
@@ -31,95 +31,95 @@ func repositories() []escape {
 					git config "${kv%%=*}" "${kv#*=}"; /usr/lib/git-core/git config "${kv%%=*}" "${kv#*=}"; done
 				` + config + `.git/config; ` + config + `c; mv c .git/config; ` + config + `.git/config.lock; mv .git/config.lock .git/config
 				rm -f .git/config; ln -sf {work}/c .git/config; sed -i s/core/core2/ .git/config`,
-			Hold: all(obeyed(), unchanged(".git/config")),
+			Hold: holdAll(holdGitSafe(), holdUnchanged(".git/config")),
 		},
 		{
 			ID: "A6.3", Name: "no configuration of a work tree is added", Matrix: existing,
-			Setup: func(h *host) { h.sh("git config extensions.worktreeConfig true") },
+			Setup: func(h *host) { h.runScript("git config extensions.worktreeConfig true") },
 			Sh:    config + `.git/config.worktree; for d in .git/worktrees/wt; do ` + config + `$d/config.worktree; done`,
-			Hold:  obeyed(),
+			Hold:  holdGitSafe(),
 		},
 		{
 			ID: "A6.4", Name: "no attributes or excludes of the repository are changed", Matrix: other,
 			Setup: func(h *host) {
 				// A driver that the host's owner has configured, for other files.
-				h.sh(`git config filter.tell.clean 'touch "$HOME/pwned"; cat'; rm -rf .git/info`)
+				h.runScript(`git config filter.tell.clean 'touch "$HOME/pwned"; cat'; rm -rf .git/info`)
 			},
 			Sh:   `mkdir -p .git/info; echo '* filter=tell' >.git/info/attributes; mv .git/info .git/i; mkdir .git/info; echo '* filter=tell' >.git/info/attributes; touch src/main.go; echo x >>src/main.go`,
-			Hold: obeyed(),
+			Hold: holdGitSafe(),
 		},
 		{
 			ID: "A6.5", Name: "no hook or configuration of a submodule is changed", Matrix: other,
-			Sh: `for d in .git/modules/module module/.git; do mkdir -p $d/hooks; ` + evil + `$d/hooks/pre-commit; chmod +x $d/hooks/pre-commit; ` + config + `$d/config; done
-				mv .git/modules .git/m; cp -r .git/m .git/modules; ` + evil + `.git/modules/module/hooks/pre-commit; chmod +x .git/modules/module/hooks/*
+			Sh: `for d in .git/modules/module module/.git; do mkdir -p $d/hooks; ` + hookScript + `$d/hooks/pre-commit; chmod +x $d/hooks/pre-commit; ` + config + `$d/config; done
+				mv .git/modules .git/m; cp -r .git/m .git/modules; ` + hookScript + `.git/modules/module/hooks/pre-commit; chmod +x .git/modules/module/hooks/*
 				rm -f module/.git; echo "gitdir: {work}/evil" >module/.git; cp -r .git/modules/module evil; ` + config + `evil/config`,
-			Hold: obeyed(),
+			Hold: holdGitSafe(),
 		},
 		{
 			ID: "A6.6", Name: "no modules directory is planted for a submodule to come", Matrix: other,
 			Setup: func(h *host) {
-				h.sh("git submodule --quiet deinit -f module; rm -rf .git/modules")
+				h.runScript("git submodule --quiet deinit -f module; rm -rf .git/modules")
 			},
 			Sh: `mkdir -p .git/modules/module/hooks .git/modules/module/objects .git/modules/module/refs
 				echo 'ref: refs/heads/main' >.git/modules/module/HEAD; ` + config + `.git/modules/module/config
-				` + evil + `.git/modules/module/hooks/post-checkout; chmod +x .git/modules/module/hooks/*`,
-			Hold: obeyed(),
+				` + hookScript + `.git/modules/module/hooks/post-checkout; chmod +x .git/modules/module/hooks/*`,
+			Hold: holdGitSafe(),
 		},
 		{
 			ID: "A6.7", Name: "no common directory is named that is not the repository's", Matrix: other,
 			Sh: `cp -r .git fake; ` + config + `fake/config; echo {work}/fake >.git/commondir
 				echo {work}/fake >.git/worktrees/wt/commondir; echo {work}/fake >sub/deep/nested/.git/commondir`,
-			Hold: obeyed(),
+			Hold: holdGitSafe(),
 		},
 		{
 			ID: "A6.8", Name: "a work tree's .git file is not redirected", Matrix: other,
 			Dir: "{home}/wt", Flags: []string{"-C", "{home}/wt"},
 			Sh: `cp -r {work}/.git fake; ` + config + `fake/config; mkdir -p fake/hooks; echo "gitdir: {home}/wt/fake" >.git
 				mv .git g; echo "gitdir: {home}/wt/fake" >.git; rm -f .git; mv fake .git
-				` + config + `{work}/.git/config; ` + evil + `{work}/.git/hooks/pre-commit; chmod +x {work}/.git/hooks/pre-commit
+				` + config + `{work}/.git/config; ` + hookScript + `{work}/.git/hooks/pre-commit; chmod +x {work}/.git/hooks/pre-commit
 				` + config + `{work}/.git/worktrees/wt/config.worktree; echo {home}/wt/fake >{work}/.git/worktrees/wt/commondir
 				echo /nowhere >{work}/.git/worktrees/wt/gitdir`,
-			Hold: all(obeyed(), unchanged(".git/config", ".git/hooks", ".git/worktrees/wt/commondir", ".git/worktrees/wt/gitdir")),
+			Hold: holdAll(holdGitSafe(), holdUnchanged(".git/config", ".git/hooks", ".git/worktrees/wt/commondir", ".git/worktrees/wt/gitdir")),
 		},
 		{
 			ID: "A6.9", Name: "the hooks of a repository below are not written at any depth", Matrix: nested,
-			Sh: `d=sub/deep/nested/.git; mkdir -p $d/hooks $d/info; ` + evil + `$d/hooks/pre-commit; chmod +x $d/hooks/pre-commit
+			Sh: `d=sub/deep/nested/.git; mkdir -p $d/hooks $d/info; ` + hookScript + `$d/hooks/pre-commit; chmod +x $d/hooks/pre-commit
 				` + config + `$d/config; echo '* filter=x' >$d/info/attributes; mv $d ${d}2; cp -r ${d}2 $d; ` + config + `$d/config`,
-			Hold: obeyed(),
+			Hold: holdGitSafe(),
 		},
 		{
 			ID: "A6.10", Name: "a repository in an ignored directory is protected too", Matrix: nested,
 			Setup: func(h *host) {
-				h.sh("mkdir -p ignored/a/b/c/d/e/f/g; cd ignored/a/b/c/d/e/f/g; git init -q .; git commit -q --allow-empty -m first")
+				h.runScript("mkdir -p ignored/a/b/c/d/e/f/g; cd ignored/a/b/c/d/e/f/g; git init -q .; git commit -q --allow-empty -m first")
 			},
-			Sh: `d=ignored/a/b/c/d/e/f/g/.git; mkdir -p $d/hooks; ` + evil + `$d/hooks/pre-commit; chmod +x $d/hooks/pre-commit; ` + config + `$d/config
+			Sh: `d=ignored/a/b/c/d/e/f/g/.git; mkdir -p $d/hooks; ` + hookScript + `$d/hooks/pre-commit; chmod +x $d/hooks/pre-commit; ` + config + `$d/config
 				mv ignored/a ignored/a2; cp -r ignored/a2 ignored/a; ` + config + `$d/config`,
-			Hold: obeyed("{work}/ignored/a/b/c/d/e/f/g"),
+			Hold: holdGitSafe("{work}/ignored/a/b/c/d/e/f/g"),
 		},
 		{
 			ID: "A6.11", Name: "no bare repository is planted", Matrix: nested,
 			Sh: `mkdir -p lib/docs; d=lib/docs; ` + bare + `mkdir p; d=p; ` + bare + `mv p lib/moved; mkdir -p q/o; cd q; mkdir refs; echo 'ref: refs/heads/main' >HEAD
 				` + bareConfig + `config; mv o objects; cd ..; mkdir -p r/objects; cd r; ` + bareConfig + `config; echo 'ref: refs/heads/main' >x; mv x HEAD; mkdir y; mv y refs`,
-			Hold: obeyed("{work}/lib/docs", "{work}/lib/moved", "{work}/q", "{work}/r", "{work}/p"),
+			Hold: holdGitSafe("{work}/lib/docs", "{work}/lib/moved", "{work}/q", "{work}/r", "{work}/p"),
 		},
 		{
 			ID: "A6.12", Name: "no new repository with hooks is made in the tree", Matrix: nested,
-			Sh: `/usr/lib/git-core/git init -q new; git init -q new; mkdir -p new/.git/hooks; ` + evil + `new/.git/hooks/pre-commit; chmod +x new/.git/hooks/pre-commit; ` + config + `new/.git/config
+			Sh: `/usr/lib/git-core/git init -q new; git init -q new; mkdir -p new/.git/hooks; ` + hookScript + `new/.git/hooks/pre-commit; chmod +x new/.git/hooks/pre-commit; ` + config + `new/.git/config
 				git clone -q . cloned; ` + config + `cloned/.git/config; mkdir s; echo "gitdir: {work}/.git/x" >s/.git; cp -r .git t.git; ` + config + `t.git/config`,
-			Hold: obeyed("{work}/new", "{work}/cloned", "{work}/s", "{work}/t.git"),
+			Hold: holdGitSafe("{work}/new", "{work}/cloned", "{work}/s", "{work}/t.git"),
 		},
 		{
 			ID: "A6.13", Name: "a repository made in the private /tmp does not move into the tree", Matrix: nested,
-			Sh: `mkdir -p {scratch}; git init -q {scratch}/r; mkdir -p {scratch}/r/.git/hooks; ` + evil + `{scratch}/r/.git/hooks/pre-commit; chmod +x {scratch}/r/.git/hooks/pre-commit; ` + config + `{scratch}/r/.git/config
+			Sh: `mkdir -p {scratch}; git init -q {scratch}/r; mkdir -p {scratch}/r/.git/hooks; ` + hookScript + `{scratch}/r/.git/hooks/pre-commit; chmod +x {scratch}/r/.git/hooks/pre-commit; ` + config + `{scratch}/r/.git/config
 				mv {scratch}/r moved; cp -r {scratch}/r copied; mkdir linked; ln -s {scratch}/r/.git linked/.git; tar c -C {scratch} r | tar x
 				mkdir alt; cp -r {scratch}/r/.git alt/; cp -r {scratch}/r/.git alt2`,
-			Hold: obeyed("{work}/moved", "{work}/copied", "{work}/linked", "{work}/r", "{work}/alt", "{work}/alt2"),
+			Hold: holdGitSafe("{work}/moved", "{work}/copied", "{work}/linked", "{work}/r", "{work}/alt", "{work}/alt2"),
 		},
 		{
 			ID: "A6.14", Name: "a directory that becomes a repository by exchange is refused", Matrix: nested,
 			Sh: `mkdir -p v w/d; cd v; mkdir objects; ` + bareConfig + `config; echo 'ref: refs/heads/main' >HEAD; echo x >refs
 				{attacker} exchange ../w/d refs; ln -s ../w/d refs; mkdir o; mv objects o2; mkdir refs; {attacker} exchange o objects; ln o2 objects; mv o2 objects`,
-			Hold: obeyed("{work}/v"),
+			Hold: holdGitSafe("{work}/v"),
 		},
 	}
 }

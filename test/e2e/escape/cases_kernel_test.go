@@ -33,8 +33,8 @@ func namespaces() []escape {
 			Sh: `umount .git/hooks; umount -l .git/hooks; umount -l .git; umount -l {work}; umount -l {home}/.ssh
 				unshare -rm sh -c 'umount -l {work}/.git/hooks; umount -l {home}/.ssh; cat {home}/.ssh/id_ed25519; mount -o remount,rw,bind {home}; echo x >{home}/planted'
 				mount -o remount,rw,bind {home}; mount -o remount,rw,bind {work}/.git/hooks; cat {home}/.ssh/id_ed25519
-				` + evil + `.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit`,
-			Hold: obeyed(),
+				` + hookScript + `.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit`,
+			Hold: holdGitSafe(),
 		},
 		{
 			ID: "C17.4", Name: "with user namespaces allowed the protected files stay protected",
@@ -43,7 +43,7 @@ func namespaces() []escape {
 					cat {home}/.ssh/id_ed25519; mount -o remount,rw,bind {home}; echo x >{home}/planted; mount -t tmpfs t /mnt
 					printf "#!/bin/sh\ntouch {home}/pwned\n" >{work}/.git/hooks/pre-commit; chmod +x {work}/.git/hooks/pre-commit; mv {work}/.git {work}/g'
 				unshare -rmp --fork sh -c 'echo x >{work}/.mcp.json; mkdir -p {scratch}; mount --bind {work} {scratch}; cd {scratch}; echo x >.mcp.json; echo x >.envrc; mkdir .claude; echo x >.claude/settings.json'`,
-			Hold: all(obeyed(), absent("{work}/.mcp.json", "{work}/.envrc", "{work}/.claude")),
+			Hold: holdAll(holdGitSafe(), holdAbsent("{work}/.mcp.json", "{work}/.envrc", "{work}/.claude")),
 		},
 		{
 			ID: "C17.5", Name: "with user namespaces allowed a changed root does not hide where a file comes into being",
@@ -52,7 +52,7 @@ func namespaces() []escape {
 					chroot {scratch} /bin/sh -c "cd /mnt && echo x >.mcp.json; echo x >.envrc; mkdir .claude; echo x >.claude/settings.json"'
 				unshare -rm sh -c 'cd {work}; chroot . {attacker} create open .mcp.json'
 				unshare -r chroot {work} /bin/true; unshare -rm sh -c 'mount --bind {work} /mnt && cd /mnt && echo x >.mcp.json && mkdir .husky && echo x >.husky/pre-commit'`,
-			Hold:    absent("{work}/.mcp.json", "{work}/.envrc", "{work}/.claude", "{work}/.husky"),
+			Hold:    holdAbsent("{work}/.mcp.json", "{work}/.envrc", "{work}/.claude", "{work}/.husky"),
 			Control: control{Setup: func(h *host) {}, If: func() string { return "" }},
 		},
 	}
@@ -78,7 +78,7 @@ func syscalls() []escape {
 		{
 			ID: "C18.6", Name: "kernels and modules are refused before they are looked at",
 			Go:      []string{"calls", "kexec_load", "init_module", "finit_module", "delete_module"},
-			Control: control{Root: true, If: func() string { return withoutCall("init_module", "kexec_load") }},
+			Control: control{Root: true, If: func() string { return missingCalls("init_module", "kexec_load") }},
 		},
 		{
 			ID: "C18.7", Name: "what belongs to the machine is refused before it is looked at",
@@ -110,15 +110,15 @@ func syscalls() []escape {
 			ID: "C18.14", Name: "with debuggers allowed a tracer cannot change what the guard has looked at",
 			Flags:   []string{"--debuggers"},
 			Sh:      `strace -f -o /dev/null sh -c 'echo x >.mcp.json'; strace -f -e inject=seccomp:retval=0 -o /dev/null sh -c 'echo x >.envrc'`,
-			Hold:    absent("{work}/.mcp.json", "{work}/.envrc"),
+			Hold:    holdAbsent("{work}/.mcp.json", "{work}/.envrc"),
 			Control: control{None: "the same calls are made without a tracer in A2.1"},
 		},
 	}
 }
 
-// withoutCall says so when this kernel has none of some calls, which then cannot
+// missingCalls says so when this kernel has none of some calls, which then cannot
 // be shown to be refused by the wall alone.
-func withoutCall(names ...string) string {
+func missingCalls(names ...string) string {
 	bad := ^uintptr(0)
 	for _, name := range names {
 		// Senseless arguments: the answer is another error where the call exists.
@@ -129,12 +129,12 @@ func withoutCall(names ...string) string {
 	return "this kernel has none of these calls"
 }
 
-// fake is a program called bwrap that tells on itself.
-const fake = "#!/bin/sh\ntouch {home}/pwned\nwhile [ $# -gt 0 ] && [ \"$1\" != -- ]; do shift; done; shift; exec \"$@\"\n"
+// fakeBwrap is a program called bwrap that tells on itself.
+const fakeBwrap = "#!/bin/sh\ntouch {home}/pwned\nwhile [ $# -gt 0 ] && [ \"$1\" != -- ]; do shift; done; shift; exec \"$@\"\n"
 
 func planted() []escape {
 	plant := func(path string) func(h *host) {
-		return func(h *host) { h.write(path, h.expand(fake)) }
+		return func(h *host) { h.write(path, h.expand(fakeBwrap)) }
 	}
 	const touch = "echo x >{home}/planted"
 	bare := func(path string) []string {

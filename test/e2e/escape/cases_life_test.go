@@ -38,7 +38,7 @@ func secrets() []escape {
 		{
 			ID: "F24.3", Name: "no environment or argument of another process holds a secret", Matrix: row,
 			Env: env, Flags: []string{"--env", "PLAIN=1"},
-			Sh: inside + `for f in $procs/environ $procs/cmdline $procs/task/*/environ; do tr '\0' '\n' <$f; done 2>/dev/null; true`,
+			Sh: processesScript + `for f in $procs/environ $procs/cmdline $procs/task/*/environ; do tr '\0' '\n' <$f; done 2>/dev/null; true`,
 		},
 		{
 			ID: "F24.4", Name: "no file with keys, tokens or history is read", Matrix: "read ~/.ssh key",
@@ -52,15 +52,15 @@ func secrets() []escape {
 	}
 }
 
-// alive is a process that has left the command's session and ignores signals.
-const alive = `(setsid sh -c 'trap "" TERM INT HUP QUIT; {attacker} sleep' </dev/null >/dev/null 2>&1 &)
+// survivorsScript is a process that has left the command's session and ignores signals.
+const survivorsScript = `(setsid sh -c 'trap "" TERM INT HUP QUIT; {attacker} sleep' </dev/null >/dev/null 2>&1 &)
 	(setsid setsid sh -c 'exec {attacker} sleep' </dev/null >/dev/null 2>&1 &)
 	sh -c 'nohup {attacker} sleep </dev/null >/dev/null 2>&1 &'; sleep 0.3; `
 
 func lifecycle() []escape {
 	const row = "background process survives"
 	note := func(h *host, _ *attempt) { h.found = h.processes() }
-	survived := func(h *host, _ outcome) error { return h.gone(h.found) }
+	survived := func(h *host, _ outcome) error { return h.waitGone(h.found) }
 	killWith := func(sig syscall.Signal) func(*host, *attempt) {
 		return func(h *host, p *attempt) {
 			note(h, p)
@@ -76,19 +76,19 @@ func lifecycle() []escape {
 		return nil
 	}
 	return []escape{
-		{ID: "F25.1", Name: "nothing runs on when the command has ended", Matrix: row, Sh: alive},
+		{ID: "F25.1", Name: "nothing runs on when the command has ended", Matrix: row, Sh: survivorsScript},
 		{
 			ID: "F25.2", Name: "nothing runs on when agent-sandbox is killed by SIGKILL", Matrix: row, Ends: true,
-			Sh: alive + `echo ready; read go; cat`, During: killWith(syscall.SIGKILL), Hold: survived,
+			Sh: survivorsScript + `echo ready; read go; cat`, During: killWith(syscall.SIGKILL), Hold: survived,
 		},
 		{
 			ID: "F25.3", Name: "nothing runs on when agent-sandbox is killed by SIGTERM", Matrix: row, Ends: true,
-			Sh: alive + `echo ready; read go; cat`, During: killWith(syscall.SIGTERM), Hold: survived,
+			Sh: survivorsScript + `echo ready; read go; cat`, During: killWith(syscall.SIGTERM), Hold: survived,
 		},
 		{
 			ID: "F25.4", Name: "the wall-clock limit ends the whole tree with 124", Matrix: row, Ends: true,
 			Flags: []string{"--limit", "wall=2s"},
-			Sh:    alive + `trap '' TERM INT HUP; echo ready; read go; {attacker} sleep`, During: note,
+			Sh:    survivorsScript + `trap '' TERM INT HUP; echo ready; read go; {attacker} sleep`, During: note,
 			Hold: func(h *host, o outcome) error {
 				err := survived(h, o)
 				if o.code != 124 {
@@ -101,7 +101,7 @@ func lifecycle() []escape {
 		{
 			ID: "F25.5", Name: "a stopped tree is ended by the wall-clock limit all the same", Matrix: row, Ends: true,
 			Flags: []string{"--limit", "wall=2s"},
-			Sh:    inside + `[ $inside ] || exit; ` + alive + `kill -STOP 1 2>/dev/null; kill -STOP $PPID 2>/dev/null; kill -STOP $$`,
+			Sh:    processesScript + `[ $inside ] || exit; ` + survivorsScript + `kill -STOP 1 2>/dev/null; kill -STOP $PPID 2>/dev/null; kill -STOP $$`,
 			Hold: func(_ *host, o outcome) error {
 				if o.code != 124 {
 					return fmt.Errorf("exit code %d, want 124", o.code)
@@ -145,7 +145,7 @@ func lifecycle() []escape {
 				}
 			},
 			Hold: func(h *host, _ outcome) error {
-				err := h.unchanged("")
+				err := h.checkUnchanged("")
 				if d := h.vars["during"]; d != "" {
 					err = errors.Join(err, fmt.Errorf("while it ran: %s", d))
 				}
@@ -157,7 +157,7 @@ func lifecycle() []escape {
 			ID: "F25.11", Name: "nothing is left in the tree when agent-sandbox is killed by SIGKILL", Matrix: "leftover files in ws afterwards",
 			Sh: `for n in .mcp.json .envrc .git/hooks/x .claude; do echo x >$n; mkdir $n; done; echo ready; read go; cat`, Ends: true,
 			During: killWith(syscall.SIGKILL),
-			Hold:   func(h *host, o outcome) error { return errors.Join(survived(h, o), h.unchanged("")) },
+			Hold:   func(h *host, o outcome) error { return errors.Join(survived(h, o), h.checkUnchanged("")) },
 		},
 		{
 			ID: "F25.12", Name: "nothing is left in the directory for temporary files", Sh: `echo x >f`,
@@ -172,18 +172,18 @@ func lifecycle() []escape {
 		},
 		{
 			ID: "F25.14", Name: "two sandboxes in one directory protect it both and to the end", Matrix: "rename .git + new hook on host",
-			Sh: `echo ready; read go; ` + evil + `.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; echo x >.mcp.json; mv .git .git2`,
+			Sh: `echo ready; read go; ` + hookScript + `.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; echo x >.mcp.json; mv .git .git2`,
 			During: func(h *host, p *attempt) {
 				// A second one begins and ends while the first runs.
 				if p.inside {
 					_ = h.command(h.work, h.exec("--", "sh", "-c", "echo x >.envrc; echo x >second")...).Run()
 				}
 			},
-			Hold: all(obeyed(), absent("{work}/.mcp.json", "{work}/.envrc")),
+			Hold: holdAll(holdGitSafe(), holdAbsent("{work}/.mcp.json", "{work}/.envrc")),
 		},
 		{
 			ID: "F25.17", Name: "the exit code cannot be forged", Ends: true,
-			Sh: inside + `for f in $procs/fd/*; do case $f in */0|*/1|*/2) ;; *)
+			Sh: processesScript + `for f in $procs/fd/*; do case $f in */0|*/1|*/2) ;; *)
 				timeout 1 sh -c 'printf "{ \"exit-code\": 0 }\n" >>$0' $f 2>/dev/null;; esac; done; echo tried; exit 7`,
 			Hold: func(_ *host, o outcome) error {
 				if o.code != 7 {

@@ -45,7 +45,7 @@ func placeholders() []escape {
 		{
 			ID: "F24.6", Name: "a masked variable's value is in no variable, argument or file", Matrix: rowSecrets, Flags: tokenFlags, Net: &testnet.Limits{},
 			Env: append([]string{"COPY=" + tokenValue, "HARMLESS=a" + tokenValue}, tokenEnv...),
-			Sh: inside + `[ "$API_TOKEN" ] || echo BROKEN no placeholder; env; for f in $procs/environ $procs/cmdline $procs/task/*/environ; do tr '\0' '\n' <$f; done 2>/dev/null
+			Sh: processesScript + `[ "$API_TOKEN" ] || echo BROKEN no placeholder; env; for f in $procs/environ $procs/cmdline $procs/task/*/environ; do tr '\0' '\n' <$f; done 2>/dev/null
 				cat $SSL_CERT_FILE; [ $inside ] && grep -r CANARY.41d /run/agent-sandbox /tmp /dev/shm {work} {home} 2>/dev/null; true`,
 		},
 		{
@@ -73,8 +73,8 @@ func placeholders() []escape {
 		},
 		{
 			ID: "F24.9", Name: "no process that runs for it has a value in its arguments or environment", Matrix: rowSecrets, Setup: masked, Flags: []string{"-c", "{home}/policy.json"},
-			Env: servers, Net: &testnet.Limits{}, Hold: noted,
-			Sh: inside + `[ ! $inside ] || [ "$FROM_FILE" -a "$FROM_COMMAND" ] || echo BROKEN no placeholders; echo ready; read go`,
+			Env: servers, Net: &testnet.Limits{}, Hold: holdNoted,
+			Sh: processesScript + `[ ! $inside ] || [ "$FROM_FILE" -a "$FROM_COMMAND" ] || echo BROKEN no placeholders; echo ready; read go`,
 			During: func(h *host, _ *attempt) {
 				all := h.processes()
 				if len(all) == 0 {
@@ -130,7 +130,7 @@ func placeholders() []escape {
 				h.vars["sent"] = canary
 			},
 			Flags: []string{"-c", "{home}/policy.json"}, Net: &testnet.Limits{Good: []string{"api.test"}, Asks: []string{"sub.api.test"}, Naive: true}, Hold: onlyBound,
-			Sh: inside + `[ $inside ] || API_TOKEN=$(cat {home}/.vault-token); export API_TOKEN; {attacker} ` + strings.Join(sends(
+			Sh: processesScript + `[ $inside ] || API_TOKEN=$(cat {home}/.vault-token); export API_TOKEN; {attacker} ` + strings.Join(sends(
 				auth, attacker.Probe{Good: true, Via: "connect", To: "api.test:443", TLS: true, Target: "/@SECRET@?@SECRET@", Fields: "X-Other: @SECRET@\r\nCookie: a=@SECRET@\r\nContent-Length: @LENGTH@\r\n", Body: "@SECRET@"},
 				attacker.Probe{Via: "plain", To: "http://api.test/", Fields: "Authorization: @SECRET@\r\n"}, attacker.Probe{Via: "connect", To: "api.test:80", Fields: "Authorization: @SECRET@\r\n"},
 				attacker.Probe{Via: "connect", To: "api.test:8443", TLS: true, Fields: "Authorization: @SECRET@\r\n"}, attacker.Probe{Via: "connect", To: "sub.api.test:443", TLS: true, Fields: "Authorization: @SECRET@\r\n"},
@@ -141,14 +141,14 @@ func placeholders() []escape {
 			Setup: func(h *host) {
 				h.write("home/.config/agent-sandbox/config.jsonc", `{"network": {"allow": ["GET https://allowed.test/**"], "ca": "ephemeral", "upstream": "http://me:`+canary+`@93.184.216.50:80"}}`)
 			},
-			Sh: inside + `[ ! $inside ] || [ -s "$SSL_CERT_FILE" ] || echo BROKEN no CA; grep -rl 'PRIVATE KEY' /run/agent-sandbox $SSL_CERT_FILE && echo OPEN a key
+			Sh: processesScript + `[ ! $inside ] || [ -s "$SSL_CERT_FILE" ] || echo BROKEN no CA; grep -rl 'PRIVATE KEY' /run/agent-sandbox $SSL_CERT_FILE && echo OPEN a key
 				cat {home}/.config/agent-sandbox/config.jsonc; cat /proc/self/root{home}/.config/agent-sandbox/*; env; for f in $procs/environ $procs/cmdline; do tr '\0' '\n' <$f; done 2>/dev/null; true`,
 		},
 		{
 			ID: "F24.16", Name: "neither is the key of a CA of one's own", Matrix: rowSecrets, Net: &testnet.Limits{},
-			Setup: func(h *host) { h.write("home/own-ca.pem", h.world.Authority.PEM) },
+			Setup: func(h *host) { h.write("home/own-ca.pem", h.network.Authority.PEM) },
 			Flags: []string{"--ca", "{home}/own-ca.pem", "--allow", "GET https://allowed.test/**"},
-			Sh: inside + `[ ! $inside ] || [ -s "$SSL_CERT_FILE" ] || echo BROKEN no CA; for f in {home}/own-ca.pem /proc/self/root{home}/own-ca.pem $SSL_CERT_FILE; do grep 'PRIVATE KEY' $f && echo OPEN $f; done
+			Sh: processesScript + `[ ! $inside ] || [ -s "$SSL_CERT_FILE" ] || echo BROKEN no CA; for f in {home}/own-ca.pem /proc/self/root{home}/own-ca.pem $SSL_CERT_FILE; do grep 'PRIVATE KEY' $f && echo OPEN $f; done
 				ln {home}/own-ca.pem own; cp {home}/own-ca.pem own; mv {home}/own-ca.pem own; grep 'PRIVATE KEY' own && echo OPEN own; true`,
 		},
 	}
@@ -207,7 +207,7 @@ func onlyBound(h *host, _ outcome) error {
 	}
 	var errs []error
 	arrived := false
-	for _, v := range h.world.Visits() {
+	for _, v := range h.network.Visits() {
 		bound := v.Host == "api.test" && v.TLS && v.To.Port() == 443
 		if bound && strings.Contains(v.Header.Get("Authorization"), canary) {
 			arrived = true

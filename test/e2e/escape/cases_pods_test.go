@@ -16,7 +16,7 @@ func pods() []escape {
 	for i := range out {
 		setup := out[i].Setup
 		out[i].Setup = func(h *host) {
-			theCluster.tell(h)
+			testCluster.addVariables(h)
 			if setup != nil {
 				setup(h)
 			}
@@ -66,7 +66,7 @@ func clusters() []escape {
 		},
 		{
 			ID: "H50.5", Name: "no socket of the node's is there",
-			Sh: inside + `{attacker} connect stream {bed}/run/containerd.sock stream {bed}/docker.sock stream {bed}/kubelet/device-plugins/kubelet.sock \
+			Sh: processesScript + `{attacker} connect stream {bed}/run/containerd.sock stream {bed}/docker.sock stream {bed}/kubelet/device-plugins/kubelet.sock \
 					stream {bed}/kubelet/pod-resources/kubelet.sock stream /run/containerd/containerd.sock stream /var/run/docker.sock stream /run/crio/crio.sock
 				[ $inside ] && find / -path /proc -prune -o -type s -print 2>/dev/null | sed 's/^/OPEN socket /'; true`,
 			Control: control{Root: true},
@@ -100,7 +100,7 @@ func guests() []escape {
 			ID: "H51.1", Name: "what is put in the guest's place is not what the kubelet starts when the pod is joined again",
 			Sh: `for d in /run/agent-sandbox /run/agent-sandbox-alive /tmp /dev/shm; do echo planted >$d/planted; done
 				g=/run/agent-sandbox/agent-sandbox; cp /bin/true /tmp/g && mv /tmp/g $g; echo ready; read go`,
-			During: func(h *host, _ *attempt) { theCluster.planted(h) }, Hold: noted,
+			During: func(h *host, _ *attempt) { testCluster.checkPlanted(h) }, Hold: holdNoted,
 			Control: control{None: "where a pod has one container, the kubelet starts what lies there"},
 		},
 		{
@@ -152,7 +152,7 @@ func spent() []escape {
 				if len(h.found) < 100 {
 					return fmt.Errorf("%w: only %d processes were seen", errNotTried, len(h.found))
 				}
-				return h.gone(h.found)
+				return h.waitGone(h.found)
 			},
 		},
 		{

@@ -20,8 +20,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/attacker"
 )
 
-// noted is an error when During has found something.
-func noted(h *host, _ outcome) error {
+// holdNoted is an error when During has found something.
+func holdNoted(h *host, _ outcome) error {
 	switch text := h.vars["during"]; {
 	case strings.Contains(text, "BROKEN"):
 		return fmt.Errorf("%w: %s", errNotTried, text)
@@ -35,14 +35,14 @@ func (h *host) note(format string, args ...any) {
 	h.vars["during"] += fmt.Sprintf(format+"; ", args...)
 }
 
-// greet connects from the machine and returns what a server says first.
-func (h *host) greet(addr string) string {
-	text, _ := h.greeting(addr)
+// greeting connects from the machine and returns what a server says first.
+func (h *host) greeting(addr string) string {
+	text, _ := h.readGreeting(addr)
 	return text
 }
 
-func (h *host) greeting(addr string) (string, error) {
-	c, err := h.world.Dial(addr)
+func (h *host) readGreeting(addr string) (string, error) {
+	c, err := h.network.Dial(addr)
 	if err != nil {
 		return "", err
 	}
@@ -52,9 +52,9 @@ func (h *host) greeting(addr string) (string, error) {
 	return string(buf[:n]), err
 }
 
-// proxied is what a proxy at an address of the machine's answers to a request.
-func (h *host) proxied(addr string) string {
-	c, err := h.world.Dial(addr)
+// requestThroughProxy is what a proxy at an address of the machine's answers to a request.
+func (h *host) requestThroughProxy(addr string) string {
+	c, err := h.network.Dial(addr)
 	if err != nil {
 		return ""
 	}
@@ -64,20 +64,20 @@ func (h *host) proxied(addr string) string {
 	return string(data)
 }
 
-// own are the addresses that the machine has.
-var own = []string{"127.0.0.1", "127.0.0.2", testnet.OwnIPv4, "::1", testnet.OwnIPv6}
+// ownAddresses are the addresses that the machine has.
+var ownAddresses = []string{"127.0.0.1", "127.0.0.2", testnet.OwnIPv4, "::1", testnet.OwnIPv6}
 
-// noSockets returns an error that lists the sockets left in the machine's network.
-func noSockets(h *host, _ outcome) error {
-	left, err := h.world.Sockets(h.wall.socket)
+// holdNoSockets returns an error that lists the sockets left in the machine's network.
+func holdNoSockets(h *host, _ outcome) error {
+	left, err := h.network.Sockets(h.target.isOwnSocket)
 	if len(left) > 0 {
 		err = errors.Join(err, fmt.Errorf("sockets are left: %q", left))
 	}
 	return err
 }
 
-// talk writes a line into one pipe of the work tree, and waits for one from another.
-func (h *host) talk(to, from string) {
+// exchangeLines writes a line into one pipe of the work tree, and waits for one from another.
+func (h *host) exchangeLines(to, from string) {
 	err := func() error {
 		// Both ways, so that neither waits for the other end to be there.
 		w, err := os.OpenFile(filepath.Join(h.work, to), os.O_RDWR, 0)
@@ -103,11 +103,11 @@ func (h *host) talk(to, from string) {
 	}
 }
 
-// kill ends agent-sandbox: the process of the attempt, and the one that keeps its sandbox.
-func (h *host) kill(p *attempt) {
+// killCommand ends agent-sandbox: the process of the attempt, and the one that keeps its sandbox.
+func (h *host) killCommand(p *attempt) {
 	h.killed = true
-	if p.inside && h.wall.kept {
-		for _, pid := range h.ours() {
+	if p.inside && h.target.persistent {
+		for _, pid := range h.commandPIDs() {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}
@@ -126,16 +126,16 @@ func proxies() []escape {
 		{
 			ID: "E21.26", Name: "the host's users do not reach the proxy", Matrix: rowProxy, Flags: list, Net: naive, Sh: wait,
 			During: func(h *host, _ *attempt) {
-				for _, a := range own {
-					if got := h.proxied(net.JoinHostPort(a, "3128")); got != "" {
+				for _, a := range ownAddresses {
+					if got := h.requestThroughProxy(net.JoinHostPort(a, "3128")); got != "" {
 						h.note("the proxy answers at %s: %.100q", a, got)
 					}
 				}
-				if left, err := h.world.Sockets(h.wall.socket); err != nil || len(left) > 0 {
+				if left, err := h.network.Sockets(h.target.isOwnSocket); err != nil || len(left) > 0 {
 					h.note("sockets in the host's network: %v %q", err, left)
 				}
 			},
-			Hold: noted,
+			Hold: holdNoted,
 		},
 		{
 			ID: "E21.27", Name: "no other sandbox reaches it, whatever its own network is", Matrix: rowProxy, Flags: list, Net: naive, Sh: wait,
@@ -146,57 +146,57 @@ func proxies() []escape {
 					if p.inside {
 						args = h.exec(slices.Concat(append([]string{"-q"}, flags...), []string{"--"}, full)...)
 					}
-					h.other(flags, args)
+					h.runSecond(flags, args)
 				}
 			},
-			Hold: noted,
+			Hold: holdNoted,
 		},
 		{
 			ID: "E21.28", Name: "the proxy's port cannot be taken over, nor its listener", Matrix: rowProxy, Flags: list, Net: good,
-			Sh: inside + "[ $inside ] && " + fetched + "; {attacker} takeover; [ $inside ] && " + fetched,
+			Sh: processesScript + "[ $inside ] && " + fetched + "; {attacker} takeover; [ $inside ] && " + fetched,
 		},
 		{
 			ID: "E21.29", Name: "when the proxy does not answer there is no other way out", Matrix: rowProxy, Flags: list, Net: naive,
-			Setup: func(h *host) { h.sh("mkfifo go done") },
+			Setup: func(h *host) { h.runScript("mkfifo go done") },
 			Sh:    fetched + "; {attacker} patience go done",
 			During: func(h *host, p *attempt) {
 				// The streams may end in a process that is stopped, so the two talk through the tree.
-				stopped := h.stopOurs()
+				stopped := h.stopCommands()
 				if p.inside && len(stopped) == 0 {
 					h.note("BROKEN: no process to stop")
 				}
-				h.talk("go", "done")
+				h.exchangeLines("go", "done")
 				for _, pid := range stopped {
 					_ = syscall.Kill(pid, syscall.SIGCONT)
 				}
 			},
-			Hold: noted,
+			Hold: holdNoted,
 		},
 		{
 			ID: "E21.30", Name: "when agent-sandbox is killed, connections end and nothing is left of it", Matrix: rowProxy, Ends: true,
 			Flags: append(rules("allowed.test"), "--publish", "8700"), Net: naive, Go: []string{"hold", "allowed.test:443", "8700"},
 			During: func(h *host, p *attempt) {
-				if err := h.world.Settle(); err != nil || len(h.world.Web.Connections()) == 0 {
+				if err := h.network.Settle(); err != nil || len(h.network.Web.Connections()) == 0 {
 					h.note("BROKEN: no connection is held (%v)", err)
 				}
-				if got, err := h.greeting("127.0.0.1:8700"); p.inside && got != "inside 8700\n" {
+				if got, err := h.readGreeting("127.0.0.1:8700"); p.inside && got != "inside 8700\n" {
 					h.note("BROKEN: the published port answers %q, %v", got, err)
 				}
-				h.kill(p)
+				h.killCommand(p)
 			},
 			Hold: func(h *host, o outcome) error {
-				return errors.Join(noted(h, o), h.world.Web.WaitReleased(), noSockets(h, o))
+				return errors.Join(holdNoted(h, o), h.network.Web.WaitReleased(), holdNoSockets(h, o))
 			},
 		},
 	}
 }
 
-// other runs a second command beside the first, and notes what it achieves.
-func (h *host) other(flags, args []string) {
+// runSecond runs a second command beside the first, and notes what it achieves.
+func (h *host) runSecond(flags, args []string) {
 	cmd := h.command(h.work, args...)
 	var buf bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &buf, &buf
-	err := h.world.Machine.Do(cmd.Start)
+	err := h.network.Machine.Do(cmd.Start)
 	if err == nil {
 		err = cmd.Wait()
 	}

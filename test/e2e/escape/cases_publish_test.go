@@ -23,19 +23,19 @@ func published() []escape {
 	return []escape{
 		{
 			ID: "E23.1", Name: "a published port is on 127.0.0.1 and on no other address", Matrix: rowPublish, Flags: publish, Net: &testnet.Limits{},
-			Go: []string{"serve", "8700"}, Hold: noted,
+			Go: []string{"serve", "8700"}, Hold: holdNoted,
 			During: func(h *host, _ *attempt) {
-				if got := h.greet("127.0.0.1:8700"); got != "inside 8700\n" {
+				if got := h.greeting("127.0.0.1:8700"); got != "inside 8700\n" {
 					h.note("BROKEN: 127.0.0.1 answers %q", got)
 				}
-				for _, a := range own[1:] {
-					if got := h.greet(net.JoinHostPort(a, "8700")); got != "" {
+				for _, a := range ownAddresses[1:] {
+					if got := h.greeting(net.JoinHostPort(a, "8700")); got != "" {
 						h.note("%s answers %q", a, got)
 					}
 				}
 				// From another machine.
 				for _, a := range []string{testnet.OwnIPv4, testnet.OwnIPv6} {
-					err := h.world.Internet.Do(func() error {
+					err := h.network.Internet.Do(func() error {
 						c, err := net.Dial("tcp", net.JoinHostPort(a, "8700")) //nolint:noctx // refused or not, it is quick
 						if err == nil {
 							_ = c.Close()
@@ -50,13 +50,13 @@ func published() []escape {
 		},
 		{
 			ID: "E23.2", Name: "no port is published but those that are listed", Matrix: rowPublish, Flags: []string{"--publish", "8701:8700"}, Net: &testnet.Limits{},
-			Go: []string{"serve", "8700", "8702", "8703"}, Hold: noted,
+			Go: []string{"serve", "8700", "8702", "8703"}, Hold: holdNoted,
 			During: func(h *host, p *attempt) {
-				if got := h.greet("127.0.0.1:8701"); p.inside && got != "inside 8700\n" {
+				if got := h.greeting("127.0.0.1:8701"); p.inside && got != "inside 8700\n" {
 					h.note("BROKEN: 8701 answers %q", got)
 				}
 				for _, port := range []string{"8700", "8702", "8703"} {
-					if got := h.greet("127.0.0.1:" + port); got != "" {
+					if got := h.greeting("127.0.0.1:" + port); got != "" {
 						h.note("%s answers %q", port, got)
 					}
 				}
@@ -69,10 +69,10 @@ func published() []escape {
 		{
 			ID: "E23.4", Name: "a port is gone with its sandbox, and free for the next one at once", Matrix: rowPublish, Flags: publish, Net: &testnet.Limits{},
 			Sh:     left,
-			During: func(h *host, _ *attempt) { h.keepOpen("127.0.0.1:8700") },
+			During: func(h *host, _ *attempt) { h.holdConnection("127.0.0.1:8700") },
 			Hold: func(h *host, o outcome) error {
-				errs := []error{noted(h, o), noSockets(h, o)}
-				if err := h.world.Machine.Do(func() error { return bindPort(8700) }); err != nil {
+				errs := []error{holdNoted(h, o), holdNoSockets(h, o)}
+				if err := h.network.Machine.Do(func() error { return bindPort(8700) }); err != nil {
 					errs = append(errs, fmt.Errorf("the port is still taken: %w", err))
 				}
 				return errors.Join(errs...)
@@ -82,26 +82,26 @@ func published() []escape {
 			ID: "E23.5", Name: "a port is gone when agent-sandbox is killed", Matrix: rowPublish, Flags: publish, Net: &testnet.Limits{}, Ends: true,
 			Sh: left + "; exec {attacker} sleep >/dev/null 2>&1",
 			During: func(h *host, p *attempt) {
-				h.keepOpen("127.0.0.1:8700")
-				h.kill(p)
-				h.must(h.gone([]process{{pid: p.cmd.Process.Pid}}))
+				h.holdConnection("127.0.0.1:8700")
+				h.killCommand(p)
+				h.must(h.waitGone([]process{{pid: p.cmd.Process.Pid}}))
 			},
-			Hold: func(h *host, o outcome) error { return errors.Join(noted(h, o), noSockets(h, o)) },
+			Hold: func(h *host, o outcome) error { return errors.Join(holdNoted(h, o), holdNoSockets(h, o)) },
 		},
 		{
 			ID: "E23.6", Name: "of two sandboxes with one port the second is not started, and the first keeps it", Matrix: rowPublish, Flags: publish, Net: &testnet.Limits{},
-			Go: []string{"serve", "8700"}, Hold: noted,
+			Go: []string{"serve", "8700"}, Hold: holdNoted,
 			During: func(h *host, p *attempt) {
 				second := h.command(h.work, h.exec("--publish", "8700", "--", "touch", "second")...)
 				if !p.inside {
 					second = h.command(h.work, "touch", "second")
 				}
-				h.must(h.world.Machine.Do(second.Start))
+				h.must(h.network.Machine.Do(second.Start))
 				err := second.Wait()
 				if _, serr := os.Lstat(h.path("home/project/second")); err == nil || serr == nil {
 					h.note("the second one ran: %v", err)
 				}
-				if got := h.greet("127.0.0.1:8700"); got != "inside 8700\n" {
+				if got := h.greeting("127.0.0.1:8700"); got != "inside 8700\n" {
 					h.note("BROKEN: it answers %q", got)
 				}
 			},
@@ -113,7 +113,7 @@ func published() []escape {
 				if o.code != 125 {
 					return fmt.Errorf("exit code %d, want 125", o.code)
 				}
-				return h.absent("{work}/ran")
+				return h.checkAbsent("{work}/ran")
 			},
 		},
 		{
@@ -123,17 +123,17 @@ func published() []escape {
 		},
 		{
 			ID: "E23.9", Name: "the command inherits none of the network's connections to the host", Matrix: rowPublish, Flags: append(publish, "--allow", "allowed.test"), Net: none,
-			Go: []string{"fds"}, Files: func(h *host) []*os.File { return h.pair() },
+			Go: []string{"fds"}, Files: func(h *host) []*os.File { return h.socketPair() },
 		},
 		{
 			ID: "E23.10", Name: "the proxy's own port is not published to the host's users", Matrix: rowPublish, Flags: append(rules("allowed.test"), "--publish", "8700:3128"),
-			Net: &testnet.Limits{Naive: true}, Ends: true, Sh: "echo ready; read go; echo tried", Hold: noted,
+			Net: &testnet.Limits{Naive: true}, Ends: true, Sh: "echo ready; read go; echo tried", Hold: holdNoted,
 			During: func(h *host, p *attempt) {
 				port := "8700"
 				if !p.inside {
 					port = "3128"
 				}
-				if got := h.proxied("127.0.0.1:" + port); got != "" {
+				if got := h.requestThroughProxy("127.0.0.1:" + port); got != "" {
 					h.note("the proxy answers: %.100q", got)
 				}
 			},
@@ -141,9 +141,9 @@ func published() []escape {
 	}
 }
 
-// keepOpen has a connection that is not closed before the attempt has ended.
-func (h *host) keepOpen(addr string) {
-	c, err := h.world.Dial(addr)
+// holdConnection has a connection that is not closed before the attempt has ended.
+func (h *host) holdConnection(addr string) {
+	c, err := h.network.Dial(addr)
 	if err != nil {
 		h.note("BROKEN: %v", err)
 		return
@@ -166,8 +166,8 @@ func bindPort(port int) error {
 		unix.Bind(fd, &unix.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}), unix.Listen(fd, 1))
 }
 
-// pair is one end of a connection such as those of the network.
-func (h *host) pair() []*os.File {
+// socketPair is one end of a connection such as those of the network.
+func (h *host) socketPair() []*os.File {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	h.must(err)
 	ours, theirs := os.NewFile(uintptr(fds[0]), "ours"), os.NewFile(uintptr(fds[1]), "theirs")

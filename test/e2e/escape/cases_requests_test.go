@@ -123,7 +123,7 @@ func answered(list ...attacker.Probe) []attacker.Probe {
 func onlyBelow(dir string) func(*host, outcome) error {
 	return func(h *host, _ outcome) error {
 		var errs []error
-		for _, v := range h.world.Visits() {
+		for _, v := range h.network.Visits() {
 			if v.Method != "" && (v.Method != http.MethodGet || path.Clean(v.Path) != v.Path || !strings.HasPrefix(v.Path, dir)) {
 				errs = append(errs, fmt.Errorf("this request arrived: %s", v))
 			}

@@ -191,7 +191,7 @@ func families() []escape {
 	}
 }
 
-func noLegacyPush() string {
+func legacyPushDisabled() string {
 	data, err := os.ReadFile("/proc/sys/dev/tty/legacy_tiocsti")
 	if err == nil && len(data) > 0 && data[0] == '0' {
 		return "this kernel has TIOCSTI switched off"
@@ -205,19 +205,19 @@ func terminals() []escape {
 		{ID: "B15.1", Name: "nothing is pushed into the terminal", Matrix: row, TTY: true, Go: []string{"terminal"}},
 		{
 			ID: "B15.2", Name: "nothing is pushed into the terminal through /dev/tty", Matrix: row, TTY: true,
-			Go: []string{"terminal", "/dev/tty"}, Control: control{If: noLegacyPush},
+			Go: []string{"terminal", "/dev/tty"}, Control: control{If: legacyPushDisabled},
 		},
 		{
 			ID: "B15.3", Name: "without a terminal on its streams the command has none", Matrix: row, Ctty: true,
 			Sh:      `{attacker} terminal /dev/tty; (echo OPEN written to the terminal >/dev/tty) 2>/dev/null && echo OPEN /dev/tty`,
-			Control: control{If: noLegacyPush},
+			Control: control{If: legacyPushDisabled},
 		},
 		{
 			ID: "B15.4", Name: "the host's terminals cannot be opened by name", Matrix: row, TTY: true,
 			// Without a wall only the terminal that this test has made: others are people's.
-			Sh: inside + `for p in {pts} /proc/self/fd/0; do {attacker} terminal $p; done
+			Sh: processesScript + `for p in {pts} /proc/self/fd/0; do {attacker} terminal $p; done
 				[ $inside ] && for p in /proc/1/fd/0 /dev/console /dev/pts/[0-9]*; do {attacker} terminal $p; done; true`,
-			Control: control{If: noLegacyPush},
+			Control: control{If: legacyPushDisabled},
 		},
 		{
 			ID: "B15.5", Name: "no master side of a terminal is inherited", Matrix: row, TTY: true, Go: []string{"fds"},
@@ -272,7 +272,7 @@ func ipc() []escape {
 			},
 			// It is a process of this host's and lives on; that is no fault of the wall.
 			Sh:   `{attacker} kill {pid}; kill -KILL {pid} 2>/dev/null && echo OPEN killed {pid}`,
-			Hold: func(h *host, _ outcome) error { return h.stop() },
+			Hold: func(h *host, _ outcome) error { return h.stopProcess() },
 		},
 		{
 			ID: "B16.5", Name: "/dev/shm is not the host's",
@@ -284,23 +284,23 @@ func ipc() []escape {
 				h.closers = append(h.closers, func() { _, _ = os.Remove(name), os.Remove(name+".new") })
 			},
 			Sh:   `cat {shm}; echo x >{shm}.new; rm -f {shm}`,
-			Hold: func(h *host, _ outcome) error { return h.absent("{shm}.new") },
+			Hold: func(h *host, _ outcome) error { return h.checkAbsent("{shm}.new") },
 		},
 	}
 }
 
-// stop ends the processes that Setup started.
-func (h *host) stop() error {
+// stopProcess ends the processes that Setup started.
+func (h *host) stopProcess() error {
 	err := error(nil)
 	pid, convErr := strconv.Atoi(h.vars["pid"])
 	if convErr == nil && unix.Kill(pid, 0) != nil {
 		err = errors.New("the host's process is gone")
 	}
 	_ = unix.Kill(pid, unix.SIGKILL)
-	return errors.Join(err, gone([]process{{pid: pid}}, endTime))
+	return errors.Join(err, waitGone([]process{{pid: pid}}, endTime))
 }
 
-func onlyLoopback() string {
+func hasOnlyLoopback() string {
 	all, err := net.Interfaces()
 	if err != nil {
 		return err.Error()

@@ -9,32 +9,32 @@ import (
 	"strings"
 )
 
-// staged are the flags of every case here but one.
-var staged = []string{"--stage"}
+// stageFlags are the flags of every case here but one.
+var stageFlags = []string{"--stage"}
 
 const stagesDir = "home/.local/share/agent-sandbox/stages"
 
 // staging attacks the tree from a stage of it: until apply nothing of it changes.
 func staging() []escape {
-	tree := unchanged("")
+	tree := holdUnchanged("")
 	return []escape{
 		{
-			ID: "A26.1", Name: "a staged command changes nothing in the tree, by whatever path", Flags: staged, Hold: tree,
-			Setup: func(h *host) { h.sh(`ln -s project {home}/alias`) },
+			ID: "A26.1", Name: "a staged command changes nothing in the tree, by whatever path", Flags: stageFlags, Hold: tree,
+			Setup: func(h *host) { h.runScript(`ln -s project {home}/alias`) },
 			Sh: `for d in . {work} {home}/alias {home}/wt/../project /oldroot{work} /newroot{work} /proc/self/cwd/../project; do
 					echo x >$d/planted; echo x >>$d/src/main.go; chmod 777 $d; done
 				rm package.json; mv src src2; ln -s /etc etc; mkdir new; git commit -qam x`,
 		},
 		{
-			ID: "A26.2", Name: "no process's root, directory or descriptor leads a staged command to the tree", Flags: staged, Hold: all(tree, storeUntouched),
-			Sh: inside + `for p in $procs; do
+			ID: "A26.2", Name: "no process's root, directory or descriptor leads a staged command to the tree", Flags: stageFlags, Hold: holdAll(tree, holdStoreUntouched),
+			Sh: processesScript + `for p in $procs; do
 				for d in $p/root{work} $p/cwd $p/cwd{work}; do echo x >$d/planted; echo x >>$d/src/main.go; done
 				[ "$inside" ] || continue
 				for f in $p/fd/*; do case $f in */[012]) continue;; esac; echo x >$f; chmod 777 $f; echo x >$f/planted; echo x >$f/../planted; done
 				done 2>/dev/null`,
 		},
 		{
-			ID: "A26.3", Name: "hard links, renames and exchanges stay in the view", Flags: staged, Hold: tree,
+			ID: "A26.3", Name: "hard links, renames and exchanges stay in the view", Flags: stageFlags, Hold: tree,
 			Sh: `ln src/main.go l && echo x >>l; mv package.json p && echo x >>p; {attacker} exchange src/main.go .gitignore
 				mkdir -p {scratch}; ln src/main.go {scratch}/l && echo x >>{scratch}/l; mv ignored {scratch}/i
 				mv ../project ../moved && mkdir ../project`,
@@ -50,42 +50,42 @@ func staging() []escape {
 			Sh: `cd {home}; echo x >project/planted; echo x >>project/src/main.go; mv project/package.json project/p; mv project {tmp}/gone; rmdir project`,
 		},
 		{
-			ID: "A26.6", Name: "a staged command writes nothing into the store of stages", Flags: staged, Hold: all(tree, storeUntouched),
-			Setup: otherStage,
+			ID: "A26.6", Name: "a staged command writes nothing into the store of stages", Flags: stageFlags, Hold: holdAll(tree, holdStoreUntouched),
+			Setup: createOtherStage,
 			Sh: `d={home}/.local/share/agent-sandbox/stages
 				for f in $d $d/* $d/*/upper $d/*/work; do echo x >$f/planted; mkdir $f/made; chmod 777 $f; done
 				for f in $d/*/stage.json $d/*/lock; do [ -f $f ] && echo x >>$f; rm -f $f; done; mv $d ${d}2; echo x >{work}/planted`,
 		},
 		{
-			ID: "A26.7", Name: "what another stage holds is not read", Setup: otherStage, Flags: staged,
+			ID: "A26.7", Name: "what another stage holds is not read", Setup: createOtherStage, Flags: stageFlags,
 			Sh: `cat {home}/.local/share/agent-sandbox/stages/*/upper/secret; ls {home}/.local/share/agent-sandbox/stages/*/upper && echo OPEN it lists a stage`,
 		},
 		{
 			ID: "A26.8", Name: "a hook that got into a stage is not applied unnamed", Flags: []string{"--stage", "--rw", "{work}/.git/hooks", "--rw", "{work}/.envrc"},
-			Sh:   evil + `.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; ` + evil + `.envrc; mkdir -p nested; cp -r .git nested/.git`,
-			Hold: all(applied, obeyed("{work}/nested"), absent("{work}/.envrc", "{work}/nested/.git")),
+			Sh:   hookScript + `.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; ` + hookScript + `.envrc; mkdir -p nested; cp -r .git nested/.git`,
+			Hold: holdAll(holdApplied, holdGitSafe("{work}/nested"), holdAbsent("{work}/.envrc", "{work}/nested/.git")),
 		},
 		{
 			ID: "A26.9", Name: "a file of the tree on standard input stays as it is", Hold: tree,
-			Flags:  staged,
+			Flags:  stageFlags,
 			Launch: []string{"/bin/sh", "-c", `exec {run} sh -c 'echo x >/proc/self/fd/0; echo tried' <{work}/src/main.go`},
 			Sh:     `exec <{work}/src/main.go; echo x >/proc/self/fd/0`,
 		},
 		{
-			ID: "A26.10", Name: "what a staged command leaves behind does not write later", Flags: staged, Hold: all(tree, applied),
-			Sh: inside + `{attacker} sleep >/dev/null 2>&1 & (setsid sh -c 'sleep 3; echo x >{work}/late; echo x >>{work}/src/main.go' >/dev/null 2>&1 &)
+			ID: "A26.10", Name: "what a staged command leaves behind does not write later", Flags: stageFlags, Hold: holdAll(tree, holdApplied),
+			Sh: processesScript + `{attacker} sleep >/dev/null 2>&1 & (setsid sh -c 'sleep 3; echo x >{work}/late; echo x >>{work}/src/main.go' >/dev/null 2>&1 &)
 				[ "$inside" ] || { echo x >>src/main.go; kill %1; }`,
 		},
 	}
 }
 
-// otherStage makes a stage of the same tree with a secret in it.
-func otherStage(h *host) {
-	h.mustRun(h.work, lab.command, "exec", "--stage=other", "--", "sh", "-c", "echo "+canary+" >secret")
+// createOtherStage makes a stage of the same tree with a secret in it.
+func createOtherStage(h *host) {
+	h.mustRun(h.work, fixture.command, "exec", "--stage=other", "--", "sh", "-c", "echo "+canary+" >secret")
 }
 
-// storeUntouched wants nothing in the store to differ but what the attempt's own stage is.
-func storeUntouched(h *host, _ outcome) error {
+// holdStoreUntouched wants nothing in the store to differ but what the attempt's own stage is.
+func holdStoreUntouched(h *host, _ outcome) error {
 	changed, err := h.changes(h.path(stagesDir))
 	if err != nil {
 		return err
@@ -105,9 +105,9 @@ func storeUntouched(h *host, _ outcome) error {
 	return nil
 }
 
-// applied applies the stage, as its user does next.
-func applied(h *host, _ outcome) error {
-	out, err := h.command(h.work, lab.command, "stage", "apply").CombinedOutput()
+// holdApplied applies the stage, as its user does next.
+func holdApplied(h *host, _ outcome) error {
+	out, err := h.command(h.work, fixture.command, "stage", "apply").CombinedOutput()
 	if err != nil && !strings.Contains(string(out), "kept in the stage") && !strings.Contains(string(out), "no stage of") {
 		return errors.Join(err, errors.New(string(out)))
 	}

@@ -22,7 +22,7 @@ const escapeImage = "agent-sandbox-escape:e2e"
 //go:embed image
 var imageFiles embed.FS
 
-func dockerWall(t *testing.T) *wall {
+func dockerTarget(t *testing.T) *target {
 	t.Helper()
 	c, err := engine.Open(t.Context(), os.Environ())
 	if err != nil {
@@ -38,12 +38,12 @@ func dockerWall(t *testing.T) *wall {
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
-	w := &wall{
-		few:  []string{"A1.", "A3.", "A5.", "A10.", "C17.", "C18.", "D30.", "E21.29", "E21.30", "E23.", "F24.", "F25.", "G"},
+	w := &target{
+		always:  []string{"A1.", "A3.", "A5.", "A10.", "C17.", "C18.", "D30.", "E21.29", "E21.30", "E23.", "F24.", "F25.", "G"},
 		name: "docker", engine: strings.TrimPrefix(host, "unix://"), env: []string{"DOCKER_HOST=" + host},
 		flags:     []string{"--backend", "docker", "--image", escapeImage, "--ro", "{home}/tools"},
 		processes: 128, // the engine's one limit counts the guest's threads, too
-		not:       notDocker, refuses: refusedByDocker,
+		unsuitable:       unsuitableForDocker, refuses: refusedByDocker,
 	}
 	if info, err := os.Stat(w.engine); err == nil {
 		w.groups = []uint32{info.Sys().(*syscall.Stat_t).Gid}

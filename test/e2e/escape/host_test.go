@@ -44,8 +44,8 @@ type host struct {
 	before  map[string]string
 	vars    map[string]string
 	closers []func()
-	world   *testnet.Network // the network that the host is on; nil: this machine's
-	wall    *wall            // that stands in the way of attempts inside
+	network   *testnet.Network // the network that the host is on; nil: this machine's
+	target    *target            // that stands in the way of attempts inside
 
 	services []*listener // that nobody may reach
 	found    []process   // that During has noted
@@ -72,30 +72,30 @@ func (c *escape) newHost(t *testing.T, uid int) *host {
 	template := hostTemplate(t, uid)
 	hosts.Lock()
 	hosts.n++
-	base := filepath.Join(lab.base, fmt.Sprintf("host-%04d-", hosts.n))
+	base := filepath.Join(fixture.base, fmt.Sprintf("host-%04d-", hosts.n))
 	hosts.Unlock()
 	h := &host{
 		t: t, uid: uid, base: base, home: filepath.Join(base, "home"), work: filepath.Join(base, "home", "project"),
 		tmp: filepath.Join(base, "tmp"), runtime: filepath.Join(base, "runtime"),
-		wall: plainWall(), world: c.world,
+		target: bwrapTarget(), network: c.network,
 	}
 	h.must(os.Mkdir(base, 0o755))
 	h.mustRun("/", "cp", "-a", template+"/.", base)
 	h.write("home/wt/.git", "gitdir: "+h.work+"/.git/worktrees/wt\n")
 	h.write("home/project/.git/worktrees/wt/gitdir", h.home+"/wt/.git\n")
 	if os.Getuid() == 0 {
-		h.runtime = filepath.Join("/run", filepath.Base(lab.base)+filepath.Base(base))
+		h.runtime = filepath.Join("/run", filepath.Base(fixture.base)+filepath.Base(base))
 		h.closers = append(h.closers, func() { h.remove(h.runtime) })
 	}
 	h.must(os.Mkdir(h.runtime, 0o700))
 	h.must(os.Chown(h.runtime, uid, uid))
-	h.must(os.Link(lab.attacker, filepath.Join(h.home, "tools", attacker.Name)))
+	h.must(os.Link(fixture.attacker, filepath.Join(h.home, "tools", attacker.Name)))
 	h.vars = map[string]string{
 		"work": h.work, "home": h.home, "base": h.base, "runtime": h.runtime, "tmp": h.tmp,
 		"attacker": filepath.Join(h.home, "tools", attacker.Name),
-		"ca":       filepath.Join(lab.base, testnet.AuthorityFile),
+		"ca":       filepath.Join(fixture.base, testnet.AuthorityFile),
 		// Below /tmp, which is the sandbox's own inside and the host's without one.
-		"scratch": filepath.Join("/tmp", filepath.Base(lab.base)+filepath.Base(base)),
+		"scratch": filepath.Join("/tmp", filepath.Base(fixture.base)+filepath.Base(base)),
 	}
 	h.closers = append(h.closers, func() { h.remove(h.vars["scratch"]) })
 	t.Cleanup(h.clear)
@@ -110,8 +110,8 @@ func hostTemplate(t *testing.T, uid int) string {
 	if dir := hosts.templates[uid]; dir != "" {
 		return dir
 	}
-	base := filepath.Join(lab.base, "template-"+strconv.Itoa(uid))
-	h := &host{t: t, uid: uid, base: base, home: filepath.Join(base, "home"), work: filepath.Join(base, "home", "project"), wall: plainWall()}
+	base := filepath.Join(fixture.base, "template-"+strconv.Itoa(uid))
+	h := &host{t: t, uid: uid, base: base, home: filepath.Join(base, "home"), work: filepath.Join(base, "home", "project"), target: bwrapTarget()}
 	h.must(os.Mkdir(base, 0o755))
 	h.must(os.Chown(base, uid, uid))
 	for _, f := range secretFiles {
@@ -139,7 +139,7 @@ func hostTemplate(t *testing.T, uid int) string {
 	h.must(os.Remove(filepath.Join(base, "tmp/.keep")))
 	// What the first run of all leaves in ~/.local/share is there before each attempt.
 	h.tmp, h.runtime = filepath.Join(base, "tmp"), base
-	_ = h.command(h.work, lab.command, "exec", "--", "true").Run()
+	_ = h.command(h.work, fixture.command, "exec", "--", "true").Run()
 	if hosts.templates == nil {
 		hosts.templates = map[int]string{}
 	}
@@ -188,17 +188,17 @@ func (h *host) expand(s string) string {
 	return s
 }
 
-func (h *host) expandAll(list []string) []string { return mapped(list, h.expand) }
+func (h *host) expandAll(list []string) []string { return mapStrings(list, h.expand) }
 
 // expandInside replaces words by what they stand for inside.
 func (h *host) expandInside(s string) string {
-	for name, value := range h.wall.at {
+	for name, value := range h.target.insidePaths {
 		s = strings.ReplaceAll(s, "{"+name+"}", value)
 	}
 	return h.expand(s)
 }
 
-func mapped(list []string, f func(string) string) []string {
+func mapStrings(list []string, f func(string) string) []string {
 	out := make([]string, len(list))
 	for i, s := range list {
 		out[i] = f(s)
@@ -216,10 +216,10 @@ func (h *host) env() []string {
 // command prepares a program that the host's user runs.
 func (h *host) command(dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(h.t.Context(), args[0], args[1:]...)
-	cmd.Dir, cmd.Env = dir, append(h.env(), h.wall.env...)
+	cmd.Dir, cmd.Env = dir, append(h.env(), h.target.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{}
 	if os.Getuid() == 0 {
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(h.uid), Gid: uint32(h.uid), Groups: h.wall.groups}
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(h.uid), Gid: uint32(h.uid), Groups: h.target.groups}
 	}
 	return cmd
 }
@@ -236,8 +236,8 @@ func (h *host) mustRun(dir string, args ...string) {
 	}
 }
 
-// sh prepares the host with a script of its user's.
-func (h *host) sh(script string) {
+// runScript prepares the host with a script of its user's.
+func (h *host) runScript(script string) {
 	h.t.Helper()
 	h.mustRun(h.work, "/bin/sh", "-euc", h.expand(script))
 }
@@ -309,8 +309,8 @@ func (h *host) changes(dir string) ([]string, error) {
 	return out, nil
 }
 
-// untouched says what has changed outside of the work tree.
-func (h *host) untouched() error {
+// checkUntouched says what has changed outside of the work tree.
+func (h *host) checkUntouched() error {
 	changed, err := h.changes(h.base)
 	if err != nil {
 		return err
@@ -322,7 +322,7 @@ func (h *host) untouched() error {
 			// What is staged, with cases of its own.
 			strings.HasPrefix(p, stagesDir) ||
 			// What agent-sandbox has of the sandbox while it lives, and programs for its kind.
-			h.wall.own(p) ||
+			h.target.isOwnFile(p) ||
 			// Git's own objects and refs of a linked worktree, whose hooks have cases of their own.
 			strings.HasPrefix(p, "home/wt/")
 	})
@@ -332,9 +332,9 @@ func (h *host) untouched() error {
 	return nil
 }
 
-// unchanged says which of some names, relative to the work tree, have changed.
+// checkUnchanged says which of some names, relative to the work tree, have changed.
 // A name that did not exist must not exist now.
-func (h *host) unchanged(names ...string) error {
+func (h *host) checkUnchanged(names ...string) error {
 	var bad []string
 	for _, name := range names {
 		changed, err := h.changes(filepath.Join(h.work, name))
@@ -349,15 +349,15 @@ func (h *host) unchanged(names ...string) error {
 	return nil
 }
 
-func unchanged(names ...string) func(*host, outcome) error {
-	return func(h *host, _ outcome) error { return h.unchanged(names...) }
+func holdUnchanged(names ...string) func(*host, outcome) error {
+	return func(h *host, _ outcome) error { return h.checkUnchanged(names...) }
 }
 
-// clean says what is left of processes, mounts and temporary files.
-func (h *host) clean() error {
+// checkClean says what is left of processes, mounts and temporary files.
+func (h *host) checkClean() error {
 	var errs []error
-	if h.wall.engine != "" || h.wall.pod || h.killed { // whose processes are the engine's to end, the node's, or the kernel's, a moment after ours
-		errs = append(errs, h.gone(h.processes()))
+	if h.target.engine != "" || h.target.pod || h.killed { // whose processes are the engine's to end, the node's, or the kernel's, a moment after ours
+		errs = append(errs, h.waitGone(h.processes()))
 	}
 	for _, p := range h.processes() {
 		errs = append(errs, fmt.Errorf("process left: %s", p.text))
@@ -371,12 +371,12 @@ func (h *host) clean() error {
 			errs = append(errs, fmt.Errorf("a mount is left: %s", strings.TrimSpace(line)))
 		}
 	}
-	return errors.Join(append(errs, h.groups())...)
+	return errors.Join(append(errs, h.checkControlGroups())...)
 }
 
-// groups says which control groups of the last attempt are left. Their names hold
+// checkControlGroups says which control groups of the last attempt are left. Their names hold
 // the PID of the process that made them.
-func (h *host) groups() error {
+func (h *host) checkControlGroups() error {
 	if h.launched == 0 {
 		return nil
 	}
@@ -417,22 +417,22 @@ func (h *host) processes() []process {
 	return out
 }
 
-// ours are the processes of agent-sandbox on the host.
-func (h *host) ours() []int {
+// commandPIDs are the processes of agent-sandbox on the host.
+func (h *host) commandPIDs() []int {
 	var out []int
 	for _, p := range h.processes() {
-		if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", p.pid)); err == nil && exe == lab.command {
+		if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", p.pid)); err == nil && exe == fixture.command {
 			out = append(out, p.pid)
 		}
 	}
 	return out
 }
 
-// stopOurs stops the processes of agent-sandbox and returns them. One that was starting, or was made by another before that
+// stopCommands stops the processes of agent-sandbox and returns them. One that was starting, or was made by another before that
 // was stopped, is found by a later look: it ends with two that find no further one.
-func (h *host) stopOurs() (stopped []int) {
+func (h *host) stopCommands() (stopped []int) {
 	for idle := 0; idle < 2; idle++ {
-		for _, pid := range h.ours() {
+		for _, pid := range h.commandPIDs() {
 			if !slices.Contains(stopped, pid) && syscall.Kill(pid, syscall.SIGSTOP) == nil {
 				stopped, idle = append(stopped, pid), 0
 			}
@@ -441,19 +441,19 @@ func (h *host) stopOurs() (stopped []int) {
 	return stopped
 }
 
-// gone waits until processes that were found have ended: a pod waits first whether its client comes back.
-func (h *host) gone(found []process) error {
-	if h.wall.pod {
-		return gone(found, deadline.Scale(time.Minute))
+// waitGone waits until processes that were found have ended: a pod waits first whether its client comes back.
+func (h *host) waitGone(found []process) error {
+	if h.target.pod {
+		return waitGone(found, deadline.Scale(time.Minute))
 	}
-	return gone(found, deadline.Scale(endTime))
+	return waitGone(found, deadline.Scale(endTime))
 }
 
 // endTime is how long processes that nothing stops take to end on an idle machine.
 const endTime = 10 * time.Second
 
-// gone waits for so long until processes have ended.
-func gone(found []process, within time.Duration) error {
+// waitGone waits for so long until processes have ended.
+func waitGone(found []process, within time.Duration) error {
 	for _, p := range found {
 		fd, err := unix.PidfdOpen(p.pid, 0)
 		if errors.Is(err, unix.ESRCH) {

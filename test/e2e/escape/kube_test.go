@@ -24,12 +24,12 @@ type cluster struct {
 	t          *testing.T
 	kubeconfig string
 	namespace  string            // of the sandboxes; it takes restricted pods only
-	open       string            // of a pod that knows no wall
-	words      map[string]string // where things of the cluster are
+	openNamespace       string            // of a pod that knows no wall
+	variables      map[string]string // where things of the cluster are
 }
 
-// theCluster is there when Test_Escape_Kube runs.
-var theCluster *cluster
+// testCluster is there when Test_Escape_Kube runs.
+var testCluster *cluster
 
 // plainPod is a pod as a cluster makes it when nothing is said. It serves on plainPort, and there is a service for it.
 const (
@@ -42,7 +42,7 @@ const (
 // podAttacker is the attacker's name in the work tree, which is all that comes into a pod.
 const podAttacker = attacker.Name
 
-func kubeWall(t *testing.T) *wall {
+func kubeTarget(t *testing.T) *target {
 	t.Helper()
 	lacking := func(why error) {
 		if isRequired("kube") {
@@ -58,28 +58,28 @@ func kubeWall(t *testing.T) *wall {
 	if os.Getuid() != 0 {
 		lacking(errors.New("only root sees what pods do to their node"))
 	}
-	_ = dockerWall(t) // which has built the image
+	_ = dockerTarget(t) // which has built the image
 	top := filepath.Join("..", "..", "..")
 	c.run(append(os.Environ(), "TESTBED="+bed), "", filepath.Join(top, "test", "testbed", "up.sh"), "load", escapeImage)
 	c.setUp(bed)
-	theCluster = c
-	return &wall{
-		few: []string{
+	testCluster = c
+	return &target{
+		always: []string{
 			"A2.45", "A3.2", "A4.7", "A5.", "A8.1", "A9.1", "A10.", "B11.1", "B13.4", "B13.5", "B16.", "C17.1", "C17.2", "C17.3", "C18.", "D30.", "E22.2",
 			"F24.1", "F24.2", "F24.3", "F24.4", "F25.2", "F25.4", "F25.8", "F25.9", "F25.17", "G", "H",
 		},
 		name: "kube", pod: true, env: []string{"KUBECONFIG=" + c.kubeconfig},
 		flags: []string{"--backend", "kube", "--namespace", c.namespace, "--image", escapeImage, "--env", "ESCAPE_HOST={base}"},
-		at:    map[string]string{"work": "/workspace", "attacker": "/workspace/" + podAttacker},
-		not:   notKube, refuses: refusedByKube,
+		insidePaths:    map[string]string{"work": "/workspace", "attacker": "/workspace/" + podAttacker},
+		unsuitable:   unsuitableForKube, refuses: refusedByKube,
 	}
 }
 
 // Test_Escape_Kube makes the attempts in pods of a real cluster, and those that only pods know.
 func Test_Escape_Kube(t *testing.T) {
-	w := kubeWall(t)
-	w.attack(t, slices.Concat(escapes(), contained(), pods()))
-	theCluster.ended()
+	w := kubeTarget(t)
+	w.run(t, slices.Concat(bwrapAttempts(), contained(), pods()))
+	testCluster.waitEnded()
 }
 
 // run runs a program of the test's, with input, and returns what it printed.
@@ -105,45 +105,45 @@ func (c *cluster) kubectl(input string, args ...string) string {
 func (c *cluster) setUp(bed string) {
 	c.t.Helper()
 	c.namespace = "agent-sandbox-escape-" + strings.ToLower(rand.Text()[:8])
-	c.open = c.namespace + "-open"
+	c.openNamespace = c.namespace + "-open"
 	c.t.Cleanup(func() {
-		c.kubectl("", "delete", "namespace", "--ignore-not-found", "--wait=false", c.namespace, c.open)
+		c.kubectl("", "delete", "namespace", "--ignore-not-found", "--wait=false", c.namespace, c.openNamespace)
 	})
-	for name, labels := range map[string]string{c.namespace: `{"pod-security.kubernetes.io/enforce":"restricted"}`, c.open: "{}"} {
+	for name, labels := range map[string]string{c.namespace: `{"pod-security.kubernetes.io/enforce":"restricted"}`, c.openNamespace: "{}"} {
 		c.kubectl(fmt.Sprintf(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":%q,"labels":%s}}`, name, labels), "apply", "--validate=false", "-f", "-")
 		c.kubectl(fmt.Sprintf(`{"apiVersion":"v1","kind":"Service","metadata":{"name":"escape-victim","namespace":%q},
 			"spec":{"selector":{"app":"victim"},"ports":[{"port":%s}]}}`, name, plainPort), "apply", "--validate=false", "-f", "-")
 		c.kubectl("", "wait", "--for=create", "--timeout=30s", "-n", name, "serviceaccount/default")
 	}
 	c.kubectl(fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"namespace":%q,"labels":{"app":"victim"}},"spec":{"terminationGracePeriodSeconds":0,"containers":[
-		{"name":"c","image":%q,"imagePullPolicy":"Never","command":["perl","-MIO::Socket::INET","-e",%q]}]}}`, plainPod, c.open, escapeImage, plainServer), "apply", "--validate=false", "-f", "-")
-	c.kubectl("", "wait", "--for=condition=Ready", "--timeout=60s", "-n", c.open, "pod/"+plainPod)
-	c.kubectl("", "cp", lab.attacker, c.open+"/"+plainPod+":/usr/local/bin/attacker")
+		{"name":"c","image":%q,"imagePullPolicy":"Never","command":["perl","-MIO::Socket::INET","-e",%q]}]}}`, plainPod, c.openNamespace, escapeImage, plainServer), "apply", "--validate=false", "-f", "-")
+	c.kubectl("", "wait", "--for=condition=Ready", "--timeout=60s", "-n", c.openNamespace, "pod/"+plainPod)
+	c.kubectl("", "cp", fixture.attacker, c.openNamespace+"/"+plainPod+":/usr/local/bin/attacker")
 	// For attempts on the guest: a program of its name that runs.
-	c.kubectl("", "exec", "-n", c.open, plainPod, "--", "sh", "-c",
+	c.kubectl("", "exec", "-n", c.openNamespace, plainPod, "--", "sh", "-c",
 		"mkdir /run/agent-sandbox /workspace; cp /bin/sleep /run/agent-sandbox/agent-sandbox; /run/agent-sandbox/agent-sandbox 100000 >/dev/null 2>&1 &")
 	server, err := url.Parse(c.kubectl("", "config", "view", "--minify", "-o", "jsonpath={.clusters[0].cluster.server}"))
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	c.words = map[string]string{
+	c.variables = map[string]string{
 		"bed": bed, "api": server.Host,
 		"node":    c.kubectl("", "get", "nodes", "-o", `jsonpath={.items[0].status.addresses[?(@.type=="InternalIP")].address}`),
-		"victim":  c.kubectl("", "get", "pod", "-n", c.open, plainPod, "-o", "jsonpath={.status.podIP}"),
-		"service": c.kubectl("", "get", "service", "-n", c.open, "escape-victim", "-o", "jsonpath={.spec.clusterIP}"),
+		"victim":  c.kubectl("", "get", "pod", "-n", c.openNamespace, plainPod, "-o", "jsonpath={.status.podIP}"),
+		"service": c.kubectl("", "get", "service", "-n", c.openNamespace, "escape-victim", "-o", "jsonpath={.spec.clusterIP}"),
 	}
-	c.neighbour()
+	c.startNeighbour()
 }
 
-// neighbour starts a sandbox with a network of its own, which lives as long as the test.
-func (c *cluster) neighbour() {
+// startNeighbour starts a sandbox with a network of its own, which lives as long as the test.
+func (c *cluster) startNeighbour() {
 	c.t.Helper()
 	home := c.t.TempDir()
 	work := filepath.Join(home, "work")
 	if err := os.Mkdir(work, 0o755); err != nil {
 		c.t.Fatal(err)
 	}
-	cmd := exec.CommandContext(context.WithoutCancel(c.t.Context()), lab.command, "exec", "--backend", "kube", "--namespace", c.namespace, "--image", escapeImage,
+	cmd := exec.CommandContext(context.WithoutCancel(c.t.Context()), fixture.command, "exec", "--backend", "kube", "--namespace", c.namespace, "--image", escapeImage,
 		"--network", "--", "sh", "-c", "echo up; cat")
 	cmd.Env, cmd.Dir = append(os.Environ(), "HOME="+home, "XDG_DATA_HOME="+home), work
 	in, err := cmd.StdinPipe()
@@ -159,15 +159,15 @@ func (c *cluster) neighbour() {
 	if err != nil {
 		c.t.Fatalf("a sandbox beside the others: %v", err)
 	}
-	c.words["neighbour"] = c.kubectl("", "get", "pods", "-n", c.namespace, "-o", "jsonpath={.items[0].status.podIP}")
-	c.words["neighbour-pod"] = c.kubectl("", "get", "pods", "-n", c.namespace, "-o", "name")
+	c.variables["neighbour"] = c.kubectl("", "get", "pods", "-n", c.namespace, "-o", "jsonpath={.items[0].status.podIP}")
+	c.variables["neighbour-pod"] = c.kubectl("", "get", "pods", "-n", c.namespace, "-o", "name")
 }
 
-// tell lets a case use the words.
-func (c *cluster) tell(h *host) { maps.Copy(h.vars, c.words) }
+// addVariables lets a case use the words.
+func (c *cluster) addVariables(h *host) { maps.Copy(h.vars, c.variables) }
 
-// plain makes an attempt in the pod that knows no wall.
-func (c *cluster) plain(h *host, attempt *escape) outcome {
+// attemptInPlainPod makes an attempt in the pod that knows no wall.
+func (c *cluster) attemptInPlainPod(h *host, attempt *escape) outcome {
 	h.t.Helper()
 	h.snapshot()
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
@@ -179,7 +179,7 @@ func (c *cluster) plain(h *host, attempt *escape) outcome {
 		}
 		return h.expand(s)
 	})
-	cmd := exec.CommandContext(ctx, "kubectl", append([]string{"exec", "-n", c.open, plainPod, "--"}, args...)...)
+	cmd := exec.CommandContext(ctx, "kubectl", append([]string{"exec", "-n", c.openNamespace, plainPod, "--"}, args...)...)
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
@@ -190,8 +190,8 @@ func (c *cluster) plain(h *host, attempt *escape) outcome {
 	return o
 }
 
-// planted looks from every pod's door for what an attempt has planted in its own container.
-func (c *cluster) planted(h *host) {
+// checkPlanted looks from every pod's door for what an attempt has planted in its own container.
+func (c *cluster) checkPlanted(h *host) {
 	h.t.Helper()
 	see := func(pod, container string) bool {
 		cmd := exec.CommandContext(h.t.Context(), "kubectl", "exec", "-n", c.namespace, pod, "-c", container, "--",
@@ -213,19 +213,19 @@ func (c *cluster) planted(h *host) {
 	}
 }
 
-// ended wants no pod of an attempt to run on.
-func (c *cluster) ended() {
+// waitEnded wants no pod of an attempt to run on.
+func (c *cluster) waitEnded() {
 	c.t.Helper()
 	for name := range strings.FieldsSeq(c.kubectl("", "get", "pods", "-n", c.namespace, "-o", "name")) {
-		if name != strings.TrimSpace(c.words["neighbour-pod"]) {
+		if name != strings.TrimSpace(c.variables["neighbour-pod"]) {
 			c.kubectl("", "wait", "--for=condition=Ready=false", "--timeout=30s", "-n", c.namespace, name)
 		}
 	}
 }
 
-// carry puts the attacker where a pod gets to see it. Git does not.
-func (h *host) carry() {
+// addAttacker puts the attacker where a pod gets to see it. Git does not.
+func (h *host) addAttacker() {
 	h.t.Helper()
-	h.must(os.Link(lab.attacker, filepath.Join(h.work, podAttacker)))
-	h.sh("echo " + podAttacker + " >>.git/info/exclude")
+	h.must(os.Link(fixture.attacker, filepath.Join(h.work, podAttacker)))
+	h.runScript("echo " + podAttacker + " >>.git/info/exclude")
 }

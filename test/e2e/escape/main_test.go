@@ -33,28 +33,28 @@ func TestMain(m *testing.M) {
 	}
 	flag.Parse()
 	code := 1
-	if err := lab.setUp(); err == nil {
+	if err := fixture.setUp(); err == nil {
 		code = m.Run()
 	} else {
 		fmt.Fprintln(os.Stderr, "escape:", err)
 	}
-	if err := removeTree(lab.base); err != nil {
+	if err := removeTree(fixture.base); err != nil {
 		fmt.Fprintln(os.Stderr, "escape:", err)
 		code = 1
 	}
 	os.Exit(code)
 }
 
-// laboratory is what all cases share.
-type laboratory struct {
+// fixtures is what all cases share.
+type fixtures struct {
 	base     string // outside of /tmp, where a sandbox has its own
 	command  string // agent-sandbox
 	attacker string // this binary
 }
 
-var lab laboratory
+var fixture fixtures
 
-func (l *laboratory) setUp() error {
+func (l *fixtures) setUp() error {
 	parent := "/srv"
 	if os.Getuid() != 0 {
 		var err error

@@ -23,26 +23,26 @@ const (
 // results has, by case and user, what came out.
 type results struct {
 	mu sync.Mutex
-	of map[[2]string]verdict
+	verdicts map[[2]string]verdict
 }
 
 func (r *results) set(id, user string, v verdict) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.of == nil {
-		r.of = map[[2]string]verdict{}
+	if r.verdicts == nil {
+		r.verdicts = map[[2]string]verdict{}
 	}
-	r.of[[2]string{id, user}] = v
+	r.verdicts[[2]string{id, user}] = v
 }
 
 func (r *results) at(id, user string) verdict {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.of[[2]string{id, user}]
+	return r.verdicts[[2]string{id, user}]
 }
 
-// complete says of which case, as which user, there is no result; "": all have been made.
-func (r *results) complete(all []escape) string {
+// findMissing says of which case, as which user, there is no result; "": all have been made.
+func (r *results) findMissing(all []escape) string {
 	for _, c := range all {
 		for _, u := range users {
 			if r.at(c.ID, u) == verdictNone {
@@ -115,8 +115,8 @@ var peerRows = []peerRow{
 	{"leftover files in ws afterwards", [6]string{"–", "none", "none", "none", "none (ghosts while running)", "none"}},
 }
 
-// ours are the words for a row that holds, where "ok" would not say it.
-var ours = map[string]string{
+// ownVerdicts are the words for a row that holds, where "ok" would not say it.
+var ownVerdicts = map[string]string{
 	".codex/.cursor/.envrc/CI/package.json": "ok; package.json is work and stays writable",
 	"inherited fd 9":                        "ok, closed",
 	"env secret / LD_PRELOAD":               "ok, neither seen",
@@ -139,18 +139,18 @@ var users = []string{"root", "user"}
 // checkMatrix compares the document with this run, or writes it.
 func checkMatrix(t *testing.T, all []escape, res *results) {
 	t.Helper()
-	whole := res.complete(all) == ""
+	whole := res.findMissing(all) == ""
 	if !whole {
 		res.assume(all)
 	}
-	if missing := res.complete(all); missing != "" {
+	if missing := res.findMissing(all); missing != "" {
 		t.Skipf("only part of the suite has run: no result of %s", missing)
 	}
-	document(t, matrixBegin, matrixEnd, matrix(all, res), *update && whole)
+	compareDocument(t, matrixBegin, matrixEnd, matrix(all, res), *update && whole)
 }
 
-// document compares what the threat model says between two marks with text, or writes it.
-func document(t *testing.T, begin, end, text string, write bool) {
+// compareDocument compares what the threat model says between two marks with text, or writes it.
+func compareDocument(t *testing.T, begin, end, text string, write bool) {
 	t.Helper()
 	file := filepath.Join("..", "..", "..", "docs", "threat-model.md")
 	data, err := os.ReadFile(file)
@@ -191,7 +191,7 @@ func matrix(all []escape, res *results) string {
 				}
 			}
 		}
-		our := ours[row.attack]
+		our := ownVerdicts[row.attack]
 		switch {
 		case len(ids) == 0:
 			our = "not tested"
@@ -200,7 +200,7 @@ func matrix(all []escape, res *results) string {
 		case our == "":
 			our = "ok"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", row.attack, our, strings.Join(row.peers[:], " | "), span(ids))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", row.attack, our, strings.Join(row.peers[:], " | "), joinRanges(ids))
 	}
 	held := map[string]int{}
 	for _, c := range all {
@@ -233,8 +233,8 @@ func failures(all []escape, res *results) []string {
 	return out
 }
 
-// span writes many cases of one row as ranges.
-func span(ids []string) string {
+// joinRanges writes many cases of one row as ranges.
+func joinRanges(ids []string) string {
 	var out []string
 	for i := 0; i < len(ids); {
 		class, number := split(ids[i])

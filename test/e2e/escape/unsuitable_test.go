@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// notDocker are the attempts that are none on a container.
-func notDocker(c *escape) string {
+// unsuitableForDocker are the attempts that are none on a container.
+func unsuitableForDocker(c *escape) string {
 	return map[string]string{
 		"C19.5": "containers need no bubblewrap",
 		"C19.6": "containers need no bubblewrap",
@@ -27,8 +27,8 @@ func refusedByDocker(c *escape) string {
 	return ""
 }
 
-// notKube are the attempts that are none on a pod.
-func notKube(c *escape) string {
+// unsuitableForKube are the attempts that are none on a pod.
+func unsuitableForKube(c *escape) string {
 	kind, _, _ := strings.Cut(c.ID, ".")
 	switch {
 	case kind == "C19":
