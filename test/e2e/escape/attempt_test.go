@@ -22,14 +22,14 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
-// attempt is one that is under way.
+// attempt is an attempt that is running.
 type attempt struct {
 	cmd    *exec.Cmd
 	pty    *pty
-	inside bool // a sandbox
+	inside bool // it runs in a sandbox
 }
 
-// patience is how long an attempt may take on an idle machine.
+// patience limits how long an attempt takes on an idle machine.
 const patience = 90 * time.Second
 
 // attempt makes the attempt, inside a sandbox or on the bare host.
@@ -54,7 +54,7 @@ func (c *escape) attempt(h *host, inside bool, flags []string) (o outcome) {
 		p.cmd.ExtraFiles = c.Files(h)
 	}
 	if !inside && os.Getuid() == 0 {
-		// What an attempt mounts when no wall stops it must not stay on this machine.
+		// What an attempt mounts without a sandbox must not stay on this machine.
 		p.cmd.SysProcAttr.Unshareflags = syscall.CLONE_NEWNS
 	}
 	var stderr bytes.Buffer
@@ -71,7 +71,7 @@ func (c *escape) attempt(h *host, inside bool, flags []string) (o outcome) {
 		pushed, _ = unix.IoctlGetInt(int(p.pty.slave.Fd()), unix.TIOCINQ)
 		_ = p.pty.slave.Close()
 	}
-	// What was left running without a sandbox may hold the pipe for ever.
+	// A process that an attempt without a sandbox has left may hold the pipe open.
 	if !inside {
 		for _, left := range h.processes() {
 			o.stderr += "left running: " + left.text + "\n"
@@ -95,7 +95,7 @@ func (c *escape) attempt(h *host, inside bool, flags []string) (o outcome) {
 	return o
 }
 
-// start starts it, on the world's network if it is to be there.
+// start starts the attempt, on the case's own network if it has one.
 func (c *escape) start(p *attempt) error {
 	if c.Net == nil {
 		return p.cmd.Start()
@@ -123,7 +123,7 @@ func (c *escape) command(ctx context.Context, h *host, inside bool, flags []stri
 	return c.prepare(ctx, h, args)
 }
 
-// commandLine is the attempt's, with its words replaced.
+// commandLine returns the attempt's command line, with its variables replaced.
 func (c *escape) commandLine(expand func(string) string) []string {
 	switch {
 	case c.Sh != "":
@@ -134,7 +134,7 @@ func (c *escape) commandLine(expand func(string) string) []string {
 	return mapStrings(c.Args, expand)
 }
 
-// prepare makes a command of the host's user, in the attempt's directory and environment.
+// prepare returns a command of the host's user, in the attempt's directory and environment.
 func (c *escape) prepare(ctx context.Context, h *host, args []string) *exec.Cmd {
 	dir := h.path(c.Dir)
 	if c.Dir == "" {
@@ -149,7 +149,7 @@ func (c *escape) prepare(ctx context.Context, h *host, args []string) *exec.Cmd 
 	return cmd
 }
 
-// streams connects the attempt: a terminal, or pipes.
+// streams connects the attempt with a terminal or pipes, and returns our ends.
 func (p *attempt) streams(h *host, c *escape, stderr io.Writer) (io.Writer, io.Reader) {
 	h.t.Helper()
 	if c.TTY {
@@ -169,14 +169,14 @@ func (p *attempt) streams(h *host, c *escape, stderr io.Writer) (io.Writer, io.R
 	return &starter{inW, []io.Closer{inR, outW}}, outR
 }
 
-// starter closes the child's ends when the conversation begins.
+// starter is our end of a pipe; converse closes the child's ends, theirs.
 type starter struct {
 	io.WriteCloser
 	theirs []io.Closer
 }
 
-// converse collects the output. When the attempt says that it is ready, During
-// acts and the attempt may go on.
+// converse returns the output. When the attempt prints "ready", it calls During and then lets
+// the attempt continue.
 func (p *attempt) converse(c *escape, h *host, in io.Writer, out io.Reader) string {
 	if s, ok := in.(*starter); ok {
 		for _, f := range s.theirs {
@@ -203,7 +203,7 @@ func (p *attempt) converse(c *escape, h *host, in io.Writer, out io.Reader) stri
 	}
 }
 
-// pty is a terminal of the host's.
+// pty is a terminal of the host.
 type pty struct{ master, slave *os.File }
 
 func newPty(h *host) *pty {

@@ -17,7 +17,7 @@ func isRequired(word string) bool {
 	return slices.Contains(strings.Split(os.Getenv("SANDBOX_REQUIRE"), ","), word)
 }
 
-// requireBwrap skips where no wall can be built, and fails where one is required.
+// requireBwrap skips the test where bubblewrap cannot start a sandbox, and fails it where that is required.
 func requireBwrap(t *testing.T) {
 	t.Helper()
 	if err := sandboxtest.Available(t.Context(), bwrap.New(bwrap.Options{})); err != nil {

@@ -14,11 +14,11 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/testnet"
 )
 
-// escape is one attempt. In its strings {work}, {home}, {base}, {attacker} and
-// what set-up adds stand for the host's paths.
+// escape is a case: one attempt. In its strings {work}, {home}, {base}, {attacker} and
+// what Setup adds stand for the host's paths.
 type escape struct {
 	ID     string // "A1.2": letter of the class, number of the row, number in the row
-	Name   string // a sentence that is true when the wall holds
+	Name   string // a sentence that is true when the isolation holds
 	Matrix string // the row of the matrix that it decides about; may be empty
 
 	Setup  func(h *host)            // prepares the host
@@ -31,29 +31,29 @@ type escape struct {
 	Sh     string                   // the attempt: a script, or
 	Go     []string                 // arguments of the attacker, or
 	Args   []string                 // a whole command line after --
-	Launch []string                 // in place of agent-sandbox exec and its arguments; see wall.words
-	Bare   []string                 // in place of all of these where there is no wall
-	Net    *testnet.Limits          // on the world's network, where no more than this may happen; nil: on this machine's
+	Launch []string                 // in place of agent-sandbox exec and its arguments; see target.variables
+	Bare   []string                 // in place of all of these without a sandbox
+	Net    *testnet.Limits          // the attempt runs on a network of its own, within these limits; nil: on this machine's
 	During func(h *host, p *attempt)
 
-	Hold    func(h *host, o outcome) error // what must be true on the host afterwards, besides the rules for all
-	Ends    bool                           // the wall may end the attempt before it is over
+	Hold    func(h *host, o outcome) error // returns an error if the host was harmed, besides what every case checks
+	Ends    bool                           // the sandbox may end the attempt early
 	Control control
 
-	network *testnet.Network // that Net is about, while the case runs
+	network *testnet.Network // the network of Net, while the case runs
 }
 
-// control says how an attempt is shown to work where no wall stands in its way.
+// control describes how the same attempt is shown to succeed without the isolation.
 // The zero value runs it without a sandbox.
 type control struct {
 	Flags []string      // run it in a sandbox with these flags instead
 	Setup func(h *host) // after Setup, only for the control
 	Root  bool          // only root can do it on the bare host
-	If    func() string // why this host forbids it by itself; "": it does not
-	None  string        // why there is none
-	Luck  bool          // it is a race, which may be lost without the wall too
+	If    func() string // returns why this host itself forbids the attempt; "": it does not
+	None  string        // why there is no control
+	Luck  bool          // it is a race, which may be lost without a sandbox too
 	Every bool          // every single attempt has to succeed, not only one
-	Pod   bool          // run it in a pod as a cluster makes it when nothing is said
+	Pod   bool          // run it in a pod with a cluster's defaults
 }
 
 var classes = map[byte]string{
@@ -72,7 +72,7 @@ type user struct {
 	uid  int
 }
 
-// plainUser is who the plain user's cases run as when the tests run as root.
+// plainUser is the user ID of the plain user's attempts when the tests run as root.
 const plainUser = 1000
 
 func Test_Escape(t *testing.T) {
@@ -107,8 +107,8 @@ func Test_Escape(t *testing.T) {
 	t.Run("the matrix in the threat model is that of this run", func(t *testing.T) { checkMatrix(t, all, res) })
 }
 
-// isPlannedAs reports whether a run of Test_Escape makes the attempt as a user. Without the variable everywhere each is made
-// as one of the two, within each row by turns; as root where only that can show it to work.
+// isPlannedAs reports whether a run of Test_Escape makes the attempt as a user. Without completeVariable each attempt is made
+// as one of the two users; as root where only root can run its control.
 func (c *escape) isPlannedAs(u user) bool {
 	if os.Getenv(completeVariable) == "all" || os.Getuid() != 0 {
 		return true
@@ -131,7 +131,7 @@ func checkCatalogue(t *testing.T, all []escape) {
 	}
 }
 
-// runWithControl makes the attempt inside, and its control.
+// runWithControl makes the attempt in a sandbox, and then its control.
 func (c *escape) runWithControl(t *testing.T, u user) {
 	t.Helper()
 	h := c.newHost(t, u.uid)
@@ -141,14 +141,14 @@ func (c *escape) runWithControl(t *testing.T, u user) {
 	if !*controls {
 		o := c.attempt(h, true, nil)
 		if err := c.judge(h, o); err != nil {
-			t.Errorf("the wall does not hold: %v\n%s", err, o)
+			t.Errorf("the isolation does not hold: %v\n%s", err, o)
 		}
 	}
 	h.clear()
 	c.runControl(t, u)
 }
 
-// prepareNetwork lets the case run beside others, on a network of its own where it needs one, which sees all there is.
+// prepareNetwork lets the case run in parallel with others, and borrows a network if it needs one.
 func (c *escape) prepareNetwork(t *testing.T) {
 	t.Helper()
 	t.Parallel()
@@ -195,22 +195,22 @@ func (c *escape) runControl(t *testing.T, u user) {
 	err := c.judge(h, o)
 	switch {
 	case err == nil && c.Control.Luck:
-		t.Logf("the race was not won without the wall either\n%s", o)
+		t.Logf("the race was not won without a sandbox either\n%s", o)
 		return
 	case err == nil:
-		t.Errorf("this case cannot fail: its attempt was not seen to succeed without the wall\n%s", o)
+		t.Errorf("this case cannot fail: its attempt did not succeed without a sandbox\n%s", o)
 	}
 	if errors.Is(err, errNotTried) {
 		t.Errorf("the control did not run: %v\n%s", err, o)
 	}
 	if c.Control.Every && strings.Contains("\n"+o.stdout, "\nheld") {
-		t.Errorf("an attempt of this case does not succeed without the wall either\n%s", o)
+		t.Errorf("an attempt of this case does not succeed without a sandbox either\n%s", o)
 	}
 }
 
 var errNotTried = errors.New("the attempt was not made")
 
-// judge says what an attempt has achieved, nil for nothing.
+// judge returns an error that lists what an attempt has achieved; nil: nothing.
 func (c *escape) judge(h *host, o outcome) error {
 	var errs []error
 	if o.err != nil {
@@ -225,7 +225,7 @@ func (c *escape) judge(h *host, o outcome) error {
 		case strings.HasPrefix(line, "OPEN"):
 			errs = append(errs, errors.New(strings.TrimSpace(line)))
 		case strings.HasPrefix(line, "BROKEN"):
-			// What is allowed does not work: then nothing is shown by what is refused.
+			// What is allowed does not work, so a refusal proves nothing.
 			errs = append(errs, fmt.Errorf("%w: %s", errNotTried, strings.TrimSpace(line)))
 		}
 	}
@@ -246,7 +246,7 @@ func (c *escape) judge(h *host, o outcome) error {
 	return errors.Join(append(errs, h.checkUntouched(), h.checkClean())...)
 }
 
-// outcome is what an attempt left in its streams.
+// outcome is how an attempt ended and what it printed.
 type outcome struct {
 	stdout, stderr string
 	code           int

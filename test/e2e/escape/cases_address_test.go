@@ -7,7 +7,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/testnet"
 )
 
-// special are names of hosts at addresses that a name alone must not open, and that can
+// special has names of hosts at addresses that a name alone must not open, and that can
 // be connected to where nothing forbids it.
 var special = []string{
 	"loop.test", "loop2.test", "six.test", "zero.test", "zero6.test", "mapped.test", "own.test", "own6.test", "meta.test", "meta6.test", "local.test", "lan.test",
@@ -24,7 +24,7 @@ func addresses(names []string) []string {
 
 func specialAddresses() []escape {
 	careless := control{Every: true}
-	// Whoever is allowed nearly everything is still not allowed what is near.
+	// A list that allows nearly everything still does not allow local addresses.
 	anyHost := func(h *host) { h.write("home/any.json", `{"network": {"allow": ["*"], "any": true}}`) }
 	return []escape{
 		{

@@ -34,7 +34,7 @@ func everyWay(hosts ...string) []attacker.Probe {
 	return out
 }
 
-// allowed are attempts that have to succeed, so that the others show something.
+// allowed marks probes that must succeed, so that the failure of the others proves something.
 func allowed(list []attacker.Probe) []attacker.Probe {
 	for i := range list {
 		list[i].Good = true

@@ -24,13 +24,13 @@ func commands() []escape {
 				run sh -c 'exec -a other tac "$0"'; run bash -c 'exec -a cat /usr/bin/tac "$0"'; true`,
 		},
 		{
-			ID: "D20.2", Name: "a program that does what a denied one does is behind the same walls", Flags: append(deny, "--cmd", "tee=false"),
+			ID: "D20.2", Name: "a program that does what a denied one does is in the same isolation", Flags: append(deny, "--cmd", "tee=false"),
 			Sh: `cp /bin/busybox b 2>/dev/null; for t in 'busybox tee' './b tee' 'dd of' 'sh -c "cat >$0"'; do echo x | $t {home}/planted; done
 				echo x >{home}/planted; python3 -c 'open("{home}/planted","w")'; perl -e 'open(F,">{home}/planted")'; {attacker} memfd create open {home}/planted`,
 		},
 		{
-			ID: "D20.3", Name: "the walls cannot be switched off from inside",
-			// The first part would meet the host itself where there is no wall.
+			ID: "D20.3", Name: "the isolation cannot be switched off from inside",
+			// Without a sandbox the first part would affect the host itself.
 			Sh: processesScript + `if [ $inside ]; then
 					rm -rf /run/agent-sandbox; mv /run/agent-sandbox /run/x; echo x >/run/agent-sandbox/agent-sandbox
 					umount /run/agent-sandbox; kill -9 1; kill -STOP 1; fi
@@ -43,8 +43,8 @@ func commands() []escape {
 	return append(out, gitRules()...)
 }
 
-// keep is a case about the built-in rules of git: work that is not committed, and
-// what is only in refs, has to survive.
+// keep returns a case about the built-in rules of git: uncommitted work and commits
+// that only refs hold must survive.
 func keep(n int, command string) escape {
 	return escape{
 		ID: fmt.Sprintf("D20.%d", 10+n), Name: "work is not lost by " + command,
@@ -98,8 +98,8 @@ func gitRules() []escape {
 	return out
 }
 
-// work is what has to go on working behind the walls. Its cases have no control:
-// without walls they hold as well.
+// work has what must work in the sandbox. Its cases have no control: they hold without a
+// sandbox as well.
 func work() []escape {
 	none := control{None: "it is meant to succeed"}
 	do := func(n int, name, dir, script string, hold func(*host, outcome) error) escape {

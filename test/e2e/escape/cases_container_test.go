@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// contained are attempts that only a container gives occasion for. What they try is the container's own, so there is no
-// host without a wall to make them on; that the programs can succeed is shown by the controls of the other cases.
+// contained returns the attempts that are possible in containers only. They attack the container itself, so they cannot be
+// made without one; the controls of the other cases show that the programs can succeed.
 func contained() []escape {
 	out := []escape{
 		{
@@ -111,7 +111,7 @@ func contained() []escape {
 	return append(out, raced()...)
 }
 
-// raced are attempts to lead the engine, which mounts by path and as root, elsewhere while a second sandbox starts.
+// raced returns attempts to make the engine, which mounts by path and as root, mount another path while a second sandbox starts.
 func raced() []escape {
 	second := func(flags ...string) func(h *host, p *attempt) {
 		return func(h *host, _ *attempt) {

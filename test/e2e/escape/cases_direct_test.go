@@ -10,7 +10,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/testnet"
 )
 
-// direct are the ways around the proxy.
+// direct returns attempts to bypass the proxy.
 func direct() []escape {
 	dial := func(h *host) {
 		h.vars["port"] = h.listenTCP()
@@ -68,7 +68,7 @@ func direct() []escape {
 				ip link set v1 netns 1 && echo OPEN a device in the namespace around; ip link add v2 type veth peer name v3 netns 1 && echo OPEN a device there
 				nsenter -t 1 -n true && [ "$(readlink /proc/1/ns/net)" != "$(readlink /proc/self/ns/net)" ] && nsenter -t 1 -n ip link add v4 type dummy && echo OPEN a device made there
 				{attacker} interface >/dev/null; {attacker} direct tcp 93.184.216.10:80 tcp 127.0.0.1:7001 tcp 127.0.0.1:3128; true'`,
-			Control: control{None: "such a namespace leads nowhere without a wall either"},
+			Control: control{None: "such a namespace leads nowhere without a sandbox either"},
 		},
 		{
 			ID: "E22.9", Name: "without the proxy's variables there is no network, not even to what is allowed", Matrix: rowDirect, Flags: list,
@@ -91,7 +91,7 @@ func direct() []escape {
 	}
 }
 
-// everyProtocol tries all protocols on all addresses.
+// everyProtocol returns the arguments of an attempt with all protocols on all addresses.
 func everyProtocol(addrs ...string) []string {
 	out := []string{"direct"}
 	for _, kind := range []string{"tcp", "mptcp", "fastopen", "udp", "udplite", "ping", "sctp", "dccp", "raw", "header"} {

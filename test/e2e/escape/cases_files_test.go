@@ -16,19 +16,19 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/attacker"
 )
 
-// processesScript begins scripts that look at every process: where there is no wall, $procs
-// is this one alone, because the others are not ours to look at or to touch.
+// processesScript begins scripts that look at every process. Without a sandbox $procs is this process alone, because the
+// others belong to the machine.
 const processesScript = `inside=; procs=/proc/self
 	[ -e /run/agent-sandbox/agent-sandbox ] && inside=1 && procs='/proc/[0-9]*'; `
 
-// hookScript is a hook that tells on itself.
+// hookScript writes a hook that leaves a file on the host when it runs.
 const hookScript = `printf '#!/bin/sh\ntouch {home}/pwned\n' > `
 
 // toolsHookScript plants one in a directory that git may have been told to use.
 const toolsHookScript = hookScript + `tools/hooks/pre-commit; chmod +x tools/hooks/pre-commit; mv tools t; mkdir -p tools/hooks; ` + hookScript + `tools/hooks/pre-commit; chmod +x tools/hooks/pre-commit`
 
-// holdGitSafe lets the host's git do what people do every day, in the work tree and in
-// other directories, and says whether it ran something of the attacker's.
+// holdGitSafe runs git on the host as its user would, in the work tree and in other
+// directories, and returns an error if git ran something of the attacker's.
 func holdGitSafe(dirs ...string) func(*host, outcome) error {
 	return func(h *host, _ outcome) error {
 		for _, dir := range append([]string{"{work}", "{work}/sub/deep/nested", "{home}/wt", "{work}/module"}, dirs...) {
@@ -43,7 +43,7 @@ func holdGitSafe(dirs ...string) func(*host, outcome) error {
 				{"checkout", "-q", "--detach"},
 				{"submodule", "--quiet", "update", "--init"},
 			} {
-				// What git says does not matter, only what it runs.
+				// The output of git does not matter, only what it runs.
 				_ = h.command(dir, append([]string{"git"}, args...)...).Run()
 			}
 		}
@@ -137,8 +137,8 @@ func renames() []escape {
 	}
 }
 
-// runLaterFiles are names in a project that a program of the host obeys later. Every
-// one is missing in the fixture.
+// runLaterFiles are files in a project that a program of the host executes or reads as
+// configuration later. None exists in the host's work tree.
 var runLaterFiles = []string{
 	".mcp.json", ".envrc", ".claude/settings.json", ".claude/settings.local.json", ".claude/commands/x.md",
 	".codex/config.toml", ".cursor/mcp.json", ".gemini/settings.json", ".opencode/x", "opencode.json",
@@ -305,7 +305,9 @@ func links() []escape {
 		},
 		{
 			ID: "A3.5", Name: "protected settings that are a link are protected at their target",
-			Setup: func(h *host) { h.runScript("rm -rf .vscode; mkdir editor; echo x >editor/tasks.json; ln -s editor .vscode") },
+			Setup: func(h *host) {
+				h.runScript("rm -rf .vscode; mkdir editor; echo x >editor/tasks.json; ln -s editor .vscode")
+			},
 			Sh: `echo x >editor/tasks.json; echo x >.vscode/new.json; rm -f .vscode; mkdir .vscode; echo x >.vscode/tasks.json
 				mv editor e2; mkdir editor; echo x >editor/tasks.json; ln -sfn src .vscode`,
 			Hold: holdUnchanged("editor", ".vscode"),
@@ -333,7 +335,7 @@ func links() []escape {
 			Sh:    `cat {home}/.ssh/id_ed25519; cat {home}/dotfiles-ssh/id_ed25519`,
 		},
 		{
-			ID: "A3.9", Name: "a loop of links is no way out",
+			ID: "A3.9", Name: "a loop of links does not lead out",
 			Sh: `ln -s l2 l1; ln -s l1 l2; echo x >l1; ln -s l1/x .mcp.json; cd l1 2>/dev/null; echo x >>{home}/.bashrc`,
 		},
 		{
@@ -362,7 +364,7 @@ func links() []escape {
 					_ = h.command(h.work, args...).Run()
 				}
 			},
-			// Without a wall the path itself is followed, which is what the race is for.
+			// Without a sandbox the path itself is followed, which is the aim of the race.
 			Hold: func(h *host, _ outcome) error { return h.checkAbsent("{home}/outside/planted") },
 		},
 	}
@@ -396,7 +398,7 @@ func paths() []escape {
 				rm -f ../.profile; mv ../.profile ../.p; chmod 777 ..; touch ../outside/file; echo x >>../outside/file`,
 		},
 		{
-			ID: "A4.4", Name: "a hidden path stays hidden whatever its name",
+			ID: "A4.4", Name: "a hidden path stays hidden with any name",
 			Setup: func(h *host) {
 				for _, n := range odd {
 					h.write("home/project/odd/"+n, canary+"\n")
@@ -405,7 +407,7 @@ func paths() []escape {
 			Flags: hide, Sh: read[0],
 		},
 		{
-			ID: "A4.5", Name: "arguments of the command are no options of the wall",
+			ID: "A4.5", Name: "arguments of the command are not read as options of the sandbox",
 			Args: []string{"--bind", "{home}", "{home}", "/bin/sh", "-c", "echo x >{home}/planted; echo tried"}, Ends: true,
 			Hold: func(_ *host, o outcome) error {
 				if o.code == 0 {
@@ -413,7 +415,7 @@ func paths() []escape {
 				}
 				return nil
 			},
-			Control: control{None: "there is no option to inject without the wall"},
+			Control: control{None: "there is no option to inject without a sandbox"},
 		},
 		{
 			ID: "A4.6", Name: "a working directory that looks like an option is a directory",
@@ -515,7 +517,7 @@ func descriptors() []escape {
 		},
 		{
 			ID: "A5.6", Name: "no release_agent can be set",
-			// Without a wall it only looks: those control groups are the machine's own.
+			// Without a sandbox it only reads: those control groups are the machine's own.
 			Sh: processesScript + `for f in /sys/fs/cgroup/release_agent /sys/fs/cgroup/*/release_agent /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs; do
 					if [ -e $f ] && (: >>$f) 2>/dev/null; then echo OPEN $f; fi; done
 				if [ $inside ]; then
@@ -568,9 +570,11 @@ func laterRun() []escape {
 		},
 		{
 			ID: "A7.4", Name: "a file of the project that git's configuration includes is protected",
-			Setup: func(h *host) { h.runScript("git config include.path ../shared.gitconfig; echo '# ours' >shared.gitconfig") },
-			Sh:    `printf '[core]\n fsmonitor = "touch {home}/pwned; false"\n' >shared.gitconfig; mv shared.gitconfig s; printf '[core]\n fsmonitor = "touch {home}/pwned; false"\n' >shared.gitconfig`,
-			Hold:  holdGitSafe(),
+			Setup: func(h *host) {
+				h.runScript("git config include.path ../shared.gitconfig; echo '# ours' >shared.gitconfig")
+			},
+			Sh:   `printf '[core]\n fsmonitor = "touch {home}/pwned; false"\n' >shared.gitconfig; mv shared.gitconfig s; printf '[core]\n fsmonitor = "touch {home}/pwned; false"\n' >shared.gitconfig`,
+			Hold: holdGitSafe(),
 		},
 		{
 			ID: "A7.5", Name: "a missing hooks directory that git is told to use is protected",

@@ -2,7 +2,7 @@
 
 package escape_test
 
-// config is a git configuration that tells on itself whenever git looks at the tree.
+// config writes a git configuration that leaves a file on the host whenever git looks at the tree.
 const config = `printf '[core]\n repositoryformatversion = 0\n fsmonitor = "touch {home}/pwned; false"\n' > `
 
 func repositories() []escape {

@@ -99,7 +99,7 @@ func syscalls() []escape {
 			Go: []string{"status"},
 		},
 		{
-			ID: "C18.12", Name: "a program that is a file nowhere is behind the same walls", Matrix: "memfd exec",
+			ID: "C18.12", Name: "a program that exists only in memory is in the same isolation", Matrix: "memfd exec",
 			Go: []string{"memfd", "create", "open", "{home}/planted", ".mcp.json", "{home}/.config/autostart/x"},
 		},
 		{
@@ -116,8 +116,8 @@ func syscalls() []escape {
 	}
 }
 
-// missingCalls says so when this kernel has none of some calls, which then cannot
-// be shown to be refused by the wall alone.
+// missingCalls returns a reason when this kernel has none of the calls, so that a refusal
+// would not show that the filter made it.
 func missingCalls(names ...string) string {
 	bad := ^uintptr(0)
 	for _, name := range names {
@@ -129,7 +129,7 @@ func missingCalls(names ...string) string {
 	return "this kernel has none of these calls"
 }
 
-// fakeBwrap is a program called bwrap that tells on itself.
+// fakeBwrap is a program called bwrap that leaves a file on the host when it runs.
 const fakeBwrap = "#!/bin/sh\ntouch {home}/pwned\nwhile [ $# -gt 0 ] && [ \"$1\" != -- ]; do shift; done; shift; exec \"$@\"\n"
 
 func planted() []escape {
@@ -141,10 +141,10 @@ func planted() []escape {
 		return []string{"/usr/bin/env", path, "bwrap", "--", "/bin/sh", "-c", touch + "; echo tried"}
 	}
 	refuse := func(_ *host, o outcome) error {
-		if o.tried() || o.code == 125 { // what it may do behind the real wall is checked anyway
+		if o.tried() || o.code == 125 { // what it may do in a real sandbox is checked anyway
 			return nil
 		}
-		return errors.New("neither refused with 125 nor run behind the wall")
+		return errors.New("neither refused with 125 nor run in a sandbox")
 	}
 	path := func(id, name, path string, setup func(h *host)) escape {
 		return escape{ID: id, Name: name, Ends: true, Hold: refuse, Setup: setup, Env: []string{path}, Sh: touch, Bare: bare(path)}
@@ -171,7 +171,7 @@ func planted() []escape {
 			},
 		},
 		{
-			ID: "C19.6", Name: "a bubblewrap that builds no wall is not trusted", Ends: true,
+			ID: "C19.6", Name: "a bubblewrap that does not isolate is not trusted", Ends: true,
 			Setup: func(h *host) {
 				h.write("tools/bwrap", "#!/bin/sh\n[ \"$1\" = --version ] && { echo bubblewrap 0.11.0; exit; }\n"+
 					"while [ $# -gt 0 ] && [ \"$1\" != -- ]; do shift; done; shift; exec \"$@\"\n")
@@ -179,7 +179,7 @@ func planted() []escape {
 			Env: []string{"PATH={base}/tools:/usr/bin:/bin"}, Sh: touch, Hold: refuse,
 		},
 		{
-			ID: "C19.7", Name: "a library of the caller's is not loaded into the wall", Ends: true,
+			ID: "C19.7", Name: "a library of the caller's is not loaded into the programs that isolate", Ends: true,
 			Env: []string{"LD_PRELOAD={home}/" + canary + ".so", "LD_LIBRARY_PATH={home}/" + canary, "LD_AUDIT={home}/" + canary},
 			Sh:  `env; [ -e /run/agent-sandbox/agent-sandbox ] && tr '\0' '\n' </proc/1/environ; true`,
 		},

@@ -52,7 +52,7 @@ func secrets() []escape {
 	}
 }
 
-// survivorsScript is a process that has left the command's session and ignores signals.
+// survivorsScript starts processes that leave the command's session and ignore signals.
 const survivorsScript = `(setsid sh -c 'trap "" TERM INT HUP QUIT; {attacker} sleep' </dev/null >/dev/null 2>&1 &)
 	(setsid setsid sh -c 'exec {attacker} sleep' </dev/null >/dev/null 2>&1 &)
 	sh -c 'nohup {attacker} sleep </dev/null >/dev/null 2>&1 &'; sleep 0.3; `
@@ -191,7 +191,7 @@ func lifecycle() []escape {
 				}
 				return nil
 			},
-			Control: control{None: "nobody writes the exit code to a pipe without a wall"},
+			Control: control{None: "no exit code is written to a pipe without a sandbox"},
 		},
 		{
 			ID: "F25.15", Name: "a working directory that has been deleted is refused", Ends: true,

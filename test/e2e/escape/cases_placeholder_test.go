@@ -23,7 +23,7 @@ var tokenFlags = []string{
 
 var tokenEnv = append([]string{"API_TOKEN=" + tokenValue}, servers...)
 
-// placeholders are about secrets that stay outside.
+// placeholders returns attempts on secrets that stay outside of the sandbox.
 func placeholders() []escape {
 	masked := func(h *host) {
 		h.write("home/project/conf/token", tokenValue+"\n")
@@ -108,7 +108,7 @@ func placeholders() []escape {
 			Args: []string{"/bin/sh", "-c", "env"},
 		},
 		{
-			ID: "F24.11", Name: "a value does not go to a server that is not who it says, and into no error", Matrix: rowSecrets, Env: tokenEnv,
+			ID: "F24.11", Name: "a value does not go to a server with another host's certificate, and into no error", Matrix: rowSecrets, Env: tokenEnv,
 			Flags: []string{"--secret", "API_TOKEN=badcert.test,api.test:9,api.test", "--allow", "badcert.test,api.test,api.test:9", "--ca", "ephemeral"},
 			Net:   &testnet.Limits{Good: []string{"api.test", "badcert.test"}, Naive: true}, Hold: onlyBound,
 			Go: sends(auth, attacker.Probe{Via: "connect", To: "badcert.test:443", TLS: true, Fields: "Authorization: Bearer @SECRET@\r\n"},
@@ -159,7 +159,7 @@ func sends(list ...attacker.Probe) []string {
 	return append([]string{"send", "API_TOKEN"}, attacker.ProbeArgs(list...)[1:]...)
 }
 
-// elsewhere are requests with a placeholder to hosts that the secret is not bound to.
+// elsewhere returns requests with a placeholder to hosts that the secret is not bound to.
 func elsewhere() []attacker.Probe {
 	var out []attacker.Probe
 	for _, p := range []attacker.Probe{{Via: "connect", To: "allowed.test:443", TLS: true}, {Via: "plain", To: "http://a.allowed.test/"}, {Via: "connect", To: "a.allowed.test:80"}} {
@@ -182,7 +182,7 @@ func elsewhere() []attacker.Probe {
 	return out
 }
 
-// bodies are cut so that no piece has all of the placeholder.
+// bodies returns requests whose bodies are cut so that no piece has the whole placeholder.
 func bodies() []attacker.Probe {
 	var out []attacker.Probe
 	for _, p := range []attacker.Probe{{Via: "connect", To: "allowed.test:443", TLS: true}, {Via: "plain", To: "http://a.allowed.test/"}} {

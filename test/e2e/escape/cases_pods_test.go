@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// pods are attempts that only a pod gives occasion for. Their controls are on the node itself, or in a pod as a cluster
-// makes it when nothing is said.
+// pods returns the attempts that are possible in pods only. Their controls run on the node itself, or in a pod with the
+// cluster's defaults.
 func pods() []escape {
 	out := append(clusters(), guests()...)
 	for i := range out {
@@ -25,10 +25,10 @@ func pods() []escape {
 	return append(out, spent()...)
 }
 
-// scan connects to the ports of a pod where something would listen.
+// scan connects to the ports of a pod where a service may listen.
 const scan = `{attacker} connect $(for p in 22 80 443 3128 8080 8443 10250 49983; do echo tcp {target}:$p; done)`
 
-// clusters are attempts to reach the cluster and its node.
+// clusters returns attempts to reach the cluster and its node.
 func clusters() []escape {
 	apart := control{Pod: true}
 	near := []string{
@@ -77,7 +77,7 @@ func clusters() []escape {
 					[ -e $f ] && echo OPEN $f; done; true`,
 		},
 		{
-			ID: "H50.7", Name: "another sandbox's pod and guest listen to nobody", Flags: []string{"--network=host"},
+			ID: "H50.7", Name: "another sandbox's pod and guest accept no connection", Flags: []string{"--network=host"},
 			Setup: func(h *host) { h.vars["target"] = h.vars["neighbour"] }, Sh: scan,
 			Control: control{Setup: func(h *host) { h.vars["target"] = h.vars["victim"] }},
 		},
@@ -90,10 +90,10 @@ func clusters() []escape {
 	}
 }
 
-// eachGuest runs for every process of the guest, $p.
+// eachGuest begins a loop over the processes of the guest, $p.
 const eachGuest = `guests=; for p in $(ls /proc | grep '^[0-9]*$'); do grep -qsa '^/run/agent-sandbox/' /proc/$p/cmdline || continue; guests="$guests $p"; `
 
-// guests are attempts on the guest.
+// guests returns attempts on the guest.
 func guests() []escape {
 	return []escape{
 		{
@@ -111,7 +111,7 @@ func guests() []escape {
 			Control: control{Pod: true},
 		},
 		{
-			ID: "H51.3", Name: "who kills or stops the guest gets no exit code of his own making", Ends: true, Flags: []string{"--limit", "wall=8s"},
+			ID: "H51.3", Name: "a command that kills or stops the guest cannot choose the exit code", Ends: true, Flags: []string{"--limit", "wall=8s"},
 			Sh: `(` + eachGuest + `kill -9 $p; kill -STOP $p; done) 2>/dev/null; sleep 1; echo tried; exit 7`,
 			Hold: func(_ *host, o outcome) error {
 				if !slices.Contains([]int{7, 124, 125, 137}, o.code) { // its own, the limit's, none, or that of a command that was killed
@@ -119,12 +119,12 @@ func guests() []escape {
 				}
 				return nil
 			},
-			Control: control{None: "there is no guest where there is no wall"},
+			Control: control{None: "there is no guest without a sandbox"},
 		},
 		{
-			ID: "H51.5", Name: "no command joins the guest as a client, who could stay when the client of the command has gone",
+			ID: "H51.5", Name: "no command joins the guest as a client, which could stay when the command's client has gone",
 			Sh:      `{attacker} join @agent-sandbox-door; (setsid {attacker} join @agent-sandbox-door &); sh -c '{attacker} join @agent-sandbox-door & exit'; sleep 4`,
-			Control: control{None: "there is no guest where there is no wall"},
+			Control: control{None: "there is no guest without a sandbox"},
 		},
 		{
 			ID: "H51.4", Name: "what the pod says of its end brings no escape sequence to the terminal", Ends: true, Flags: []string{"--limit", "wall=8s"},
@@ -141,7 +141,7 @@ func guests() []escape {
 	}
 }
 
-// spent are attempts to use up what is the node's.
+// spent returns attempts to use up resources of the node.
 func spent() []escape {
 	return []escape{
 		{
@@ -156,7 +156,7 @@ func spent() []escape {
 			},
 		},
 		{
-			ID: "H52.2", Name: "no file of the node's that nobody measures can be filled",
+			ID: "H52.2", Name: "no file of the node's without a limit can be filled",
 			// The kubelet measures directories; files that it mounts are on its own disk.
 			Sh:      `awk '{print $5}' /proc/self/mountinfo | while read -r f; do [ -f $f ] && head -c 4194304 /dev/zero 2>/dev/null >>$f && echo OPEN $f took 4 MiB; done; true`,
 			Control: control{Pod: true},

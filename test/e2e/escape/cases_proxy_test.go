@@ -20,7 +20,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/attacker"
 )
 
-// holdNoted is an error when During has found something.
+// holdNoted returns an error if During has noted something.
 func holdNoted(h *host, _ outcome) error {
 	switch text := h.vars["during"]; {
 	case strings.Contains(text, "BROKEN"):
@@ -35,7 +35,7 @@ func (h *host) note(format string, args ...any) {
 	h.vars["during"] += fmt.Sprintf(format+"; ", args...)
 }
 
-// greeting connects from the machine and returns what a server says first.
+// greeting connects from the machine and returns what the server sends first; "": it cannot be reached.
 func (h *host) greeting(addr string) string {
 	text, _ := h.readGreeting(addr)
 	return text
@@ -52,7 +52,7 @@ func (h *host) readGreeting(addr string) (string, error) {
 	return string(buf[:n]), err
 }
 
-// requestThroughProxy is what a proxy at an address of the machine's answers to a request.
+// requestThroughProxy returns what a proxy at an address of the machine answers to a request.
 func (h *host) requestThroughProxy(addr string) string {
 	c, err := h.network.Dial(addr)
 	if err != nil {
@@ -64,7 +64,7 @@ func (h *host) requestThroughProxy(addr string) string {
 	return string(data)
 }
 
-// ownAddresses are the addresses that the machine has.
+// ownAddresses are the addresses of the machine.
 var ownAddresses = []string{"127.0.0.1", "127.0.0.2", testnet.OwnIPv4, "::1", testnet.OwnIPv6}
 
 // holdNoSockets returns an error that lists the sockets left in the machine's network.
@@ -76,10 +76,10 @@ func holdNoSockets(h *host, _ outcome) error {
 	return err
 }
 
-// exchangeLines writes a line into one pipe of the work tree, and waits for one from another.
+// exchangeLines writes a line into one pipe of the work tree, and waits for a line from another.
 func (h *host) exchangeLines(to, from string) {
 	err := func() error {
-		// Both ways, so that neither waits for the other end to be there.
+		// Both for reading and writing, so that open(2) does not wait for the other end.
 		w, err := os.OpenFile(filepath.Join(h.work, to), os.O_RDWR, 0)
 		if err != nil {
 			return err
@@ -103,7 +103,7 @@ func (h *host) exchangeLines(to, from string) {
 	}
 }
 
-// killCommand ends agent-sandbox: the process of the attempt, and the one that keeps its sandbox.
+// killCommand kills agent-sandbox: the process of the attempt, and the keeper of its sandbox.
 func (h *host) killCommand(p *attempt) {
 	h.killed = true
 	if p.inside && h.target.persistent {
@@ -114,7 +114,7 @@ func (h *host) killCommand(p *attempt) {
 	_ = p.cmd.Process.Kill()
 }
 
-// proxies are about who reaches the proxy, and what becomes of it.
+// proxies returns attempts to reach, replace and stop the proxy.
 func proxies() []escape {
 	good := &testnet.Limits{Good: []string{"allowed.test"}}
 	naive := &testnet.Limits{Good: []string{"allowed.test"}, Naive: true}
@@ -138,7 +138,7 @@ func proxies() []escape {
 			Hold: holdNoted,
 		},
 		{
-			ID: "E21.27", Name: "no other sandbox reaches it, whatever its own network is", Matrix: rowProxy, Flags: list, Net: naive, Sh: wait,
+			ID: "E21.27", Name: "no other sandbox reaches it, with any network of its own", Matrix: rowProxy, Flags: list, Net: naive, Sh: wait,
 			During: func(h *host, p *attempt) {
 				full := append([]string{h.vars["attacker"]}, attacker.ProbeArgs(attacker.Probe{Name: "other", Via: "plain", To: "http://allowed.test/", Expect: testnet.Permitted})...)
 				for _, flags := range [][]string{{"--network=none"}, {"--deny", "allowed.test"}, {"--network=host"}} {
@@ -160,7 +160,7 @@ func proxies() []escape {
 			Setup: func(h *host) { h.runScript("mkfifo go done") },
 			Sh:    fetched + "; {attacker} patience go done",
 			During: func(h *host, p *attempt) {
-				// The streams may end in a process that is stopped, so the two talk through the tree.
+				// The streams may lead through a process that is stopped, so the two sides use pipes in the work tree.
 				stopped := h.stopCommands()
 				if p.inside && len(stopped) == 0 {
 					h.note("BROKEN: no process to stop")
@@ -191,7 +191,7 @@ func proxies() []escape {
 	}
 }
 
-// runSecond runs a second command beside the first, and notes what it achieves.
+// runSecond runs a second command beside the first, and notes what it achieved.
 func (h *host) runSecond(flags, args []string) {
 	cmd := h.command(h.work, args...)
 	var buf bytes.Buffer

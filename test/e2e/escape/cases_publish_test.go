@@ -14,11 +14,11 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/testnet"
 )
 
-// published are the ports that a sandbox gives to the host.
+// published returns attempts on ports that a sandbox publishes.
 func published() []escape {
 	none := &testnet.Limits{Silent: true}
 	publish := []string{"--publish", "8700"}
-	// A server that goes on by itself.
+	// A server that survives its shell.
 	const left = "mkfifo told; (sleep 1000 2>/dev/null | {attacker} serve 8700 >told 2>/dev/null &) ; read x <told; rm told; echo ready; read go"
 	return []escape{
 		{
@@ -141,7 +141,7 @@ func published() []escape {
 	}
 }
 
-// holdConnection has a connection that is not closed before the attempt has ended.
+// holdConnection opens a connection that is not closed before the attempt has ended.
 func (h *host) holdConnection(addr string) {
 	c, err := h.network.Dial(addr)
 	if err != nil {
@@ -155,7 +155,7 @@ func (h *host) holdConnection(addr string) {
 	}
 }
 
-// bindPort takes a port as a server does, and gives it back.
+// bindPort listens on a port for a moment, as a server does.
 func bindPort(port int) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -166,7 +166,7 @@ func bindPort(port int) error {
 		unix.Bind(fd, &unix.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}), unix.Listen(fd, 1))
 }
 
-// socketPair is one end of a connection such as those of the network.
+// socketPair returns one end of a connection as a driver has it for the network.
 func (h *host) socketPair() []*os.File {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	h.must(err)

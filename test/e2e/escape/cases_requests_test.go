@@ -14,10 +14,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/attacker"
 )
 
-// inspected are the flags of a list whose TLS is opened.
+// inspected are the flags of an allow-list whose TLS is inspected.
 var inspected = []string{"--ca", "ephemeral", "--allow", "GET https://allowed.test/**"}
 
-// servers is the environment of a host that trusts the test network.
+// servers is the environment of a host that trusts the certificates of the test network.
 var servers = []string{"SSL_CERT_FILE={ca}"}
 
 func requests() []escape {
@@ -111,7 +111,7 @@ func requests() []escape {
 	}
 }
 
-// answered are attempts that have succeeded when the allowed server answers them, too.
+// answered marks probes as successful also when the allowed server answers them.
 func answered(list ...attacker.Probe) []attacker.Probe {
 	for i := range list {
 		list[i].Expect = testnet.Permitted
@@ -119,7 +119,7 @@ func answered(list ...attacker.Probe) []attacker.Probe {
 	return list
 }
 
-// onlyBelow holds when only GET below a path has arrived.
+// onlyBelow returns a check that only requests with GET below a path have arrived.
 func onlyBelow(dir string) func(*host, outcome) error {
 	return func(h *host, _ outcome) error {
 		var errs []error
@@ -132,7 +132,7 @@ func onlyBelow(dir string) func(*host, outcome) error {
 	}
 }
 
-// smuggling are requests of which some server sees two.
+// smuggling returns requests that some servers read as two.
 func smuggling() []attacker.Probe {
 	const hidden = "GET /smuggled HTTP/1.1\r\nHost: evil.test\r\n\r\n"
 	begin := "POST http://lenient.test/ HTTP/1.1\r\nHost: lenient.test\r\n"
@@ -170,7 +170,7 @@ func smuggledInTLS() []attacker.Probe {
 	return out
 }
 
-// walks are requests that lead out of /pub on some server, or are no GET.
+// walks returns requests that some server reads as outside of /pub, or that are not GET.
 func walks(plain func(attacker.Probe) attacker.Probe) []attacker.Probe {
 	var out []attacker.Probe
 	for _, path := range []string{

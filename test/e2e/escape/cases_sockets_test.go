@@ -15,13 +15,13 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/attacker"
 )
 
-// listener is a socket of a host service. What arrives waits until it is asked for.
+// listener is a socket of a host service. Connections wait in its queue.
 type listener struct {
 	fd         int
 	kind, name string
 }
 
-// listen makes a host service's socket, which everybody may connect to; a name
+// listen makes a socket of a host service, to which every user may connect; a name
 // that begins with @ is abstract.
 func (h *host) listen(kind, name string) *listener {
 	h.t.Helper()
@@ -43,7 +43,7 @@ func (h *host) listen(kind, name string) *listener {
 	return &listener{fd, kind, name}
 }
 
-// reached says that somebody was there.
+// reached returns an error if a client has connected.
 func (l *listener) reached() error {
 	var err error
 	if l.kind == "dgram" {
@@ -57,7 +57,7 @@ func (l *listener) reached() error {
 	if errors.Is(err, unix.EAGAIN) {
 		return nil
 	}
-	return fmt.Errorf("somebody reached the host's %s socket %s (%s)", l.kind, l.name, fmt.Sprint(err))
+	return fmt.Errorf("a client reached the host's %s socket %s (%s)", l.kind, l.name, fmt.Sprint(err))
 }
 
 func (h *host) listenTCP() (port string) {
@@ -68,7 +68,7 @@ func (h *host) listenTCP() (port string) {
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
-// unreached holds when nobody has come to the host's services.
+// unreached holds when no client has connected to the host's services.
 func unreached(h *host, _ outcome) error {
 	var errs []error
 	for _, l := range h.services {
@@ -77,7 +77,7 @@ func unreached(h *host, _ outcome) error {
 	return errors.Join(errs...)
 }
 
-// reach is a case whose host has sockets with these names, in all types. The
+// reach returns a case whose host has sockets with these names, in all types. The
 // attacker tries everything on everything. With late they come into being only
 // when the sandbox runs.
 func reach(id, name, matrix string, flags []string, late bool, where ...string) escape {
@@ -214,7 +214,7 @@ func terminals() []escape {
 		},
 		{
 			ID: "B15.4", Name: "the host's terminals cannot be opened by name", Matrix: row, TTY: true,
-			// Without a wall only the terminal that this test has made: others are people's.
+			// Without a sandbox only the terminal that this test has made: others belong to users of the machine.
 			Sh: processesScript + `for p in {pts} /proc/self/fd/0; do {attacker} terminal $p; done
 				[ $inside ] && for p in /proc/1/fd/0 /dev/console /dev/pts/[0-9]*; do {attacker} terminal $p; done; true`,
 			Control: control{If: legacyPushDisabled},
@@ -270,7 +270,7 @@ func ipc() []escape {
 				h.vars["pid"] = strconv.Itoa(cmd.Process.Pid)
 				h.closers = append(h.closers, func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
 			},
-			// It is a process of this host's and lives on; that is no fault of the wall.
+			// It is a process of this host and continues to run; the sandbox has not failed.
 			Sh:   `{attacker} kill {pid}; kill -KILL {pid} 2>/dev/null && echo OPEN killed {pid}`,
 			Hold: func(h *host, _ outcome) error { return h.stopProcess() },
 		},
@@ -289,7 +289,7 @@ func ipc() []escape {
 	}
 }
 
-// stopProcess ends the processes that Setup started.
+// stopProcess kills the process that Setup started, and returns an error if it was gone.
 func (h *host) stopProcess() error {
 	err := error(nil)
 	pid, convErr := strconv.Atoi(h.vars["pid"])

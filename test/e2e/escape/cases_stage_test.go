@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// stageFlags are the flags of every case here but one.
+// stageFlags are the flags of most cases here.
 var stageFlags = []string{"--stage"}
 
 const stagesDir = "home/.local/share/agent-sandbox/stages"
 
-// staging attacks the tree from a stage of it: until apply nothing of it changes.
+// staging returns attempts on the tree from a stage of it: nothing in the tree changes until the stage is applied.
 func staging() []escape {
 	tree := holdUnchanged("")
 	return []escape{
 		{
-			ID: "A26.1", Name: "a staged command changes nothing in the tree, by whatever path", Flags: stageFlags, Hold: tree,
+			ID: "A26.1", Name: "a staged command changes nothing in the tree, by any path", Flags: stageFlags, Hold: tree,
 			Setup: func(h *host) { h.runScript(`ln -s project {home}/alias`) },
 			Sh: `for d in . {work} {home}/alias {home}/wt/../project /oldroot{work} /newroot{work} /proc/self/cwd/../project; do
 					echo x >$d/planted; echo x >>$d/src/main.go; chmod 777 $d; done
@@ -79,12 +79,12 @@ func staging() []escape {
 	}
 }
 
-// createOtherStage makes a stage of the same tree with a secret in it.
+// createOtherStage makes a stage of the same tree that holds a secret.
 func createOtherStage(h *host) {
 	h.mustRun(h.work, fixture.command, "exec", "--stage=other", "--", "sh", "-c", "echo "+canary+" >secret")
 }
 
-// holdStoreUntouched wants nothing in the store to differ but what the attempt's own stage is.
+// holdStoreUntouched returns an error if something in the store has changed, except the attempt's own stage.
 func holdStoreUntouched(h *host, _ outcome) error {
 	changed, err := h.changes(h.path(stagesDir))
 	if err != nil {
@@ -105,7 +105,7 @@ func holdStoreUntouched(h *host, _ outcome) error {
 	return nil
 }
 
-// holdApplied applies the stage, as its user does next.
+// holdApplied applies the stage, as its user would.
 func holdApplied(h *host, _ outcome) error {
 	out, err := h.command(h.work, fixture.command, "stage", "apply").CombinedOutput()
 	if err != nil && !strings.Contains(string(out), "kept in the stage") && !strings.Contains(string(out), "no stage of") {

@@ -31,12 +31,12 @@ import (
 // canary is part of every secret of the host.
 const canary = "CANARY-41d3c0"
 
-// host is one user's machine, for one attempt: a home with secrets, a repository
-// to work in, and a way to see whatever changes.
+// host is one user's machine for one attempt: a home with secrets, a repository
+// to work in, and snapshots of both to find changes.
 type host struct {
 	t       *testing.T
 	uid     int
-	base    string // everything of this host, no other host has it in its paths
+	base    string // contains all files of this host; no other host's paths contain it
 	home    string
 	work    string // the repository, in home
 	tmp     string // TMPDIR
@@ -44,16 +44,16 @@ type host struct {
 	before  map[string]string
 	vars    map[string]string
 	closers []func()
-	network   *testnet.Network // the network that the host is on; nil: this machine's
-	target    *target            // that stands in the way of attempts inside
+	network *testnet.Network // the network of the host; nil: this machine's
+	target  *target          // the kind of sandbox for attempts inside
 
-	services []*listener // that nobody may reach
-	found    []process   // that During has noted
+	services []*listener // that no client may reach
+	found    []process   // by During
 	launched int         // PID of the last agent-sandbox
-	killed   bool        // agent-sandbox was, with SIGKILL
+	killed   bool        // agent-sandbox was killed with SIGKILL
 }
 
-// secretFiles are what people have at home.
+// secretFiles are files with secrets that users have in their homes.
 var secretFiles = []string{
 	".ssh/id_ed25519", ".aws/credentials", ".gnupg/private-keys-v1.d/key", ".netrc", ".git-credentials",
 	".docker/config.json", ".kube/config", ".config/gh/hosts.yml", ".npmrc", ".pypirc", ".cargo/credentials.toml",
@@ -102,7 +102,7 @@ func (c *escape) newHost(t *testing.T, uid int) *host {
 	return h
 }
 
-// hostTemplate makes, once a user, what newHost copies.
+// hostTemplate makes what newHost copies, once for each user.
 func hostTemplate(t *testing.T, uid int) string {
 	t.Helper()
 	hosts.Lock()
@@ -137,7 +137,7 @@ func hostTemplate(t *testing.T, uid int) string {
 		mkdir .git/hooks .git/info; printf '#!/bin/sh\n' >.git/hooks/pre-push; chmod +x .git/hooks/pre-push
 		echo '*.swp' >.git/info/exclude`)
 	h.must(os.Remove(filepath.Join(base, "tmp/.keep")))
-	// What the first run of all leaves in ~/.local/share is there before each attempt.
+	// The first run leaves files in ~/.local/share, which must be there before each attempt.
 	h.tmp, h.runtime = filepath.Join(base, "tmp"), base
 	_ = h.command(h.work, fixture.command, "exec", "--", "true").Run()
 	if hosts.templates == nil {
@@ -154,7 +154,7 @@ func (h *host) must(err error) {
 	}
 }
 
-// write makes a file of the user's, and the directories on the way.
+// write makes a file that the user owns, and its directories.
 func (h *host) write(name, content string) {
 	h.t.Helper()
 	path := h.path(name)
@@ -172,7 +172,7 @@ func (h *host) write(name, content string) {
 	}
 }
 
-// path makes a name absolute; names are relative to base, and may use variables.
+// path returns a name with its variables replaced as an absolute path; relative names begin in base.
 func (h *host) path(name string) string {
 	name = h.expand(name)
 	if filepath.IsAbs(name) {
@@ -190,7 +190,7 @@ func (h *host) expand(s string) string {
 
 func (h *host) expandAll(list []string) []string { return mapStrings(list, h.expand) }
 
-// expandInside replaces words by what they stand for inside.
+// expandInside replaces variables by their values inside the sandbox.
 func (h *host) expandInside(s string) string {
 	for name, value := range h.target.insidePaths {
 		s = strings.ReplaceAll(s, "{"+name+"}", value)
@@ -213,7 +213,7 @@ func (h *host) env() []string {
 	}
 }
 
-// command prepares a program that the host's user runs.
+// command returns a command of the host's user.
 func (h *host) command(dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(h.t.Context(), args[0], args[1:]...)
 	cmd.Dir, cmd.Env = dir, append(h.env(), h.target.env...)
@@ -226,7 +226,7 @@ func (h *host) command(dir string, args ...string) *exec.Cmd {
 
 func (h *host) mustRun(dir string, args ...string) {
 	h.t.Helper()
-	// Set-up of a case may need what only root may do, so not as the user.
+	// Only root can copy files of other owners.
 	cmd := h.command(dir, args...)
 	if args[0] == "cp" {
 		cmd.SysProcAttr.Credential = nil
@@ -236,7 +236,7 @@ func (h *host) mustRun(dir string, args ...string) {
 	}
 }
 
-// runScript prepares the host with a script of its user's.
+// runScript runs a script as the host's user to prepare the host.
 func (h *host) runScript(script string) {
 	h.t.Helper()
 	h.mustRun(h.work, "/bin/sh", "-euc", h.expand(script))
@@ -280,7 +280,7 @@ func listing(dir string) (map[string]string, error) {
 	return out, err
 }
 
-// snapshot remembers what an attempt must leave as it is.
+// snapshot records the files before an attempt.
 func (h *host) snapshot() {
 	h.t.Helper()
 	var err error
@@ -288,7 +288,7 @@ func (h *host) snapshot() {
 	h.must(err)
 }
 
-// changes lists what differs from the snapshot below dir.
+// changes lists the files below dir that differ from the snapshot.
 func (h *host) changes(dir string) ([]string, error) {
 	after, err := listing(h.base)
 	if err != nil {
@@ -309,7 +309,7 @@ func (h *host) changes(dir string) ([]string, error) {
 	return out, nil
 }
 
-// checkUntouched says what has changed outside of the work tree.
+// checkUntouched returns an error that lists what has changed outside of the work tree.
 func (h *host) checkUntouched() error {
 	changed, err := h.changes(h.base)
 	if err != nil {
@@ -317,11 +317,11 @@ func (h *host) checkUntouched() error {
 	}
 	changed = slices.DeleteFunc(changed, func(p string) bool {
 		return p == "home/project" || strings.HasPrefix(p, "home/project/") ||
-			// Where the guard puts what has raced it.
+			// Where the guard puts files that won a race against it.
 			strings.HasPrefix(p, "home/.local/share/agent-sandbox/quarantine") ||
-			// What is staged, with cases of its own.
+			// The stages, which cases of their own are about.
 			strings.HasPrefix(p, stagesDir) ||
-			// What agent-sandbox has of the sandbox while it lives, and programs for its kind.
+			// Files of agent-sandbox for the running sandbox, and programs for its backend.
 			h.target.isOwnFile(p) ||
 			// Git's own objects and refs of a linked worktree, whose hooks have cases of their own.
 			strings.HasPrefix(p, "home/wt/")
@@ -332,7 +332,7 @@ func (h *host) checkUntouched() error {
 	return nil
 }
 
-// checkUnchanged says which of some names, relative to the work tree, have changed.
+// checkUnchanged returns an error that lists which of some names, relative to the work tree, have changed.
 // A name that did not exist must not exist now.
 func (h *host) checkUnchanged(names ...string) error {
 	var bad []string
@@ -353,10 +353,10 @@ func holdUnchanged(names ...string) func(*host, outcome) error {
 	return func(h *host, _ outcome) error { return h.checkUnchanged(names...) }
 }
 
-// checkClean says what is left of processes, mounts and temporary files.
+// checkClean returns an error that lists the processes, mounts and control groups that are left.
 func (h *host) checkClean() error {
 	var errs []error
-	if h.target.engine != "" || h.target.pod || h.killed { // whose processes are the engine's to end, the node's, or the kernel's, a moment after ours
+	if h.target.engine != "" || h.target.pod || h.killed { // the engine, the node or the kernel ends these processes a moment after ours
 		errs = append(errs, h.waitGone(h.processes()))
 	}
 	for _, p := range h.processes() {
@@ -374,7 +374,7 @@ func (h *host) checkClean() error {
 	return errors.Join(append(errs, h.checkControlGroups())...)
 }
 
-// checkControlGroups says which control groups of the last attempt are left. Their names hold
+// checkControlGroups returns an error if a control group of the last attempt is left. Their names hold
 // the PID of the process that made them.
 func (h *host) checkControlGroups() error {
 	if h.launched == 0 {
@@ -384,7 +384,7 @@ func (h *host) checkControlGroups() error {
 	return filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return nil //nolint:nilerr // it went away, or is nobody's business
+			return nil //nolint:nilerr // it went away, or may not be read
 		case d.IsDir() && strings.HasPrefix(d.Name(), "agent-sandbox.") && strings.Contains(d.Name(), mine):
 			return fmt.Errorf("a control group is left: %s", path)
 		}
@@ -397,7 +397,7 @@ type process struct {
 	text string
 }
 
-// processes finds the living processes of this host, by the paths in their
+// processes returns the running processes of this host, by the paths in their
 // environment and arguments.
 func (h *host) processes() []process {
 	dirs, err := filepath.Glob("/proc/[0-9]*")
@@ -417,7 +417,7 @@ func (h *host) processes() []process {
 	return out
 }
 
-// commandPIDs are the processes of agent-sandbox on the host.
+// commandPIDs returns the processes of agent-sandbox on the host.
 func (h *host) commandPIDs() []int {
 	var out []int
 	for _, p := range h.processes() {
@@ -428,8 +428,8 @@ func (h *host) commandPIDs() []int {
 	return out
 }
 
-// stopCommands stops the processes of agent-sandbox and returns them. One that was starting, or was made by another before that
-// was stopped, is found by a later look: it ends with two that find no further one.
+// stopCommands sends SIGSTOP to the processes of agent-sandbox and returns them. It looks again until two looks find no new
+// process, because one may be starting.
 func (h *host) stopCommands() (stopped []int) {
 	for idle := 0; idle < 2; idle++ {
 		for _, pid := range h.commandPIDs() {
@@ -441,7 +441,7 @@ func (h *host) stopCommands() (stopped []int) {
 	return stopped
 }
 
-// waitGone waits until processes that were found have ended: a pod waits first whether its client comes back.
+// waitGone waits until processes have ended. Pods get more time: they wait for their client to come back.
 func (h *host) waitGone(found []process) error {
 	if h.target.pod {
 		return waitGone(found, deadline.Scale(time.Minute))
@@ -449,10 +449,10 @@ func (h *host) waitGone(found []process) error {
 	return waitGone(found, deadline.Scale(endTime))
 }
 
-// endTime is how long processes that nothing stops take to end on an idle machine.
+// endTime limits how long processes take to end on an idle machine.
 const endTime = 10 * time.Second
 
-// waitGone waits for so long until processes have ended.
+// waitGone waits until processes have ended, and returns an error for the first that still runs after within.
 func waitGone(found []process, within time.Duration) error {
 	for _, p := range found {
 		fd, err := unix.PidfdOpen(p.pid, 0)
@@ -468,13 +468,13 @@ func waitGone(found []process, within time.Duration) error {
 		}
 		_ = unix.Close(fd)
 		if err != nil || n == 0 {
-			return fmt.Errorf("process %d lives on (%w): %s", p.pid, err, p.text)
+			return fmt.Errorf("process %d still runs (%w): %s", p.pid, err, p.text)
 		}
 	}
 	return nil
 }
 
-// clear ends what an attempt without a wall has left.
+// clear kills the processes that an attempt without a sandbox has left, and removes the host's files.
 func (h *host) clear() {
 	if _, err := os.Lstat(h.base); err != nil {
 		return // already
@@ -489,8 +489,8 @@ func (h *host) clear() {
 	h.remove(h.base)
 }
 
-// remove deletes a tree of ours, and nothing through a mount that an attempt may
-// have left in it: behind one there may be anything of this machine's.
+// remove deletes a tree of this test, unless an attempt has left a mount in it, through which it would delete other files of
+// this machine.
 func (h *host) remove(dir string) {
 	if err := removeTree(dir); err != nil {
 		h.t.Errorf("clean-up: %v", err)

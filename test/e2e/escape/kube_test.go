@@ -19,27 +19,27 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/attacker"
 )
 
-// cluster is the testbed's, whose one node is this machine: what pods do to their node is seen here.
+// cluster is the testbed's cluster. Its one node is this machine, so that the tests see what pods do to their node.
 type cluster struct {
-	t          *testing.T
-	kubeconfig string
-	namespace  string            // of the sandboxes; it takes restricted pods only
-	openNamespace       string            // of a pod that knows no wall
-	variables      map[string]string // where things of the cluster are
+	t             *testing.T
+	kubeconfig    string
+	namespace     string            // of the sandboxes; it takes restricted pods only
+	openNamespace string            // of the pod without a sandbox
+	variables     map[string]string // where things of the cluster are
 }
 
-// testCluster is there when Test_Escape_Kube runs.
+// testCluster is the cluster while Test_Escape_Kube runs; otherwise nil.
 var testCluster *cluster
 
-// plainPod is a pod as a cluster makes it when nothing is said. It serves on plainPort, and there is a service for it.
+// plainPod is a pod with the cluster's defaults. It serves on plainPort, and has a service.
 const (
 	plainPod  = "plain"
 	plainPort = "8080"
-	// To whoever connects it says who it is, and goes on.
+	// It sends its name to each client.
 	plainServer = `$l = IO::Socket::INET->new(LocalPort => ` + plainPort + `, Listen => 100, ReuseAddr => 1) or die; while (1) { $c = $l->accept and print $c "plain\n" }`
 )
 
-// podAttacker is the attacker's name in the work tree, which is all that comes into a pod.
+// podAttacker is the attacker's name in the work tree, the only part of the host that a pod sees.
 const podAttacker = attacker.Name
 
 func kubeTarget(t *testing.T) *target {
@@ -56,7 +56,7 @@ func kubeTarget(t *testing.T) *target {
 		lacking(errors.New("KUBECONFIG names no testbed, whose node is this machine"))
 	}
 	if os.Getuid() != 0 {
-		lacking(errors.New("only root sees what pods do to their node"))
+		lacking(errors.New("only root can see what pods do to their node"))
 	}
 	_ = dockerTarget(t) // which has built the image
 	top := filepath.Join("..", "..", "..")
@@ -69,20 +69,20 @@ func kubeTarget(t *testing.T) *target {
 			"F24.1", "F24.2", "F24.3", "F24.4", "F25.2", "F25.4", "F25.8", "F25.9", "F25.17", "G", "H",
 		},
 		name: "kube", pod: true, env: []string{"KUBECONFIG=" + c.kubeconfig},
-		flags: []string{"--backend", "kube", "--namespace", c.namespace, "--image", escapeImage, "--env", "ESCAPE_HOST={base}"},
-		insidePaths:    map[string]string{"work": "/workspace", "attacker": "/workspace/" + podAttacker},
-		unsuitable:   unsuitableForKube, refuses: refusedByKube,
+		flags:       []string{"--backend", "kube", "--namespace", c.namespace, "--image", escapeImage, "--env", "ESCAPE_HOST={base}"},
+		insidePaths: map[string]string{"work": "/workspace", "attacker": "/workspace/" + podAttacker},
+		unsuitable:  unsuitableForKube, refuses: refusedByKube,
 	}
 }
 
-// Test_Escape_Kube makes the attempts in pods of a real cluster, and those that only pods know.
+// Test_Escape_Kube makes the attempts in pods of a real cluster, and those for pods only.
 func Test_Escape_Kube(t *testing.T) {
 	w := kubeTarget(t)
 	w.run(t, slices.Concat(bwrapAttempts(), contained(), pods()))
 	testCluster.waitEnded()
 }
 
-// run runs a program of the test's, with input, and returns what it printed.
+// run runs a program with input and returns its output.
 func (c *cluster) run(env []string, input, name string, args ...string) string {
 	c.t.Helper()
 	cmd := exec.CommandContext(context.WithoutCancel(c.t.Context()), name, args...)
@@ -101,7 +101,7 @@ func (c *cluster) kubectl(input string, args ...string) string {
 	return c.run(os.Environ(), input, "kubectl", args...)
 }
 
-// setUp makes the namespaces, what can be reached in the cluster, and a sandbox beside the ones under attack.
+// setUp makes the namespaces, services to attack, and a sandbox beside the ones that make attempts.
 func (c *cluster) setUp(bed string) {
 	c.t.Helper()
 	c.namespace = "agent-sandbox-escape-" + strings.ToLower(rand.Text()[:8])
@@ -135,7 +135,7 @@ func (c *cluster) setUp(bed string) {
 	c.startNeighbour()
 }
 
-// startNeighbour starts a sandbox with a network of its own, which lives as long as the test.
+// startNeighbour starts a sandbox with a network of its own until the end of the test.
 func (c *cluster) startNeighbour() {
 	c.t.Helper()
 	home := c.t.TempDir()
@@ -163,10 +163,10 @@ func (c *cluster) startNeighbour() {
 	c.variables["neighbour-pod"] = c.kubectl("", "get", "pods", "-n", c.namespace, "-o", "name")
 }
 
-// addVariables lets a case use the words.
+// addVariables lets a case use the cluster's variables.
 func (c *cluster) addVariables(h *host) { maps.Copy(h.vars, c.variables) }
 
-// attemptInPlainPod makes an attempt in the pod that knows no wall.
+// attemptInPlainPod makes an attempt in the pod without a sandbox.
 func (c *cluster) attemptInPlainPod(h *host, attempt *escape) outcome {
 	h.t.Helper()
 	h.snapshot()
@@ -190,7 +190,7 @@ func (c *cluster) attemptInPlainPod(h *host, attempt *escape) outcome {
 	return o
 }
 
-// checkPlanted looks from every pod's door for what an attempt has planted in its own container.
+// checkPlanted looks in every pod's other container for what an attempt has planted in its own.
 func (c *cluster) checkPlanted(h *host) {
 	h.t.Helper()
 	see := func(pod, container string) bool {
@@ -213,7 +213,7 @@ func (c *cluster) checkPlanted(h *host) {
 	}
 }
 
-// waitEnded wants no pod of an attempt to run on.
+// waitEnded waits until the pods of all attempts have ended.
 func (c *cluster) waitEnded() {
 	c.t.Helper()
 	for name := range strings.FieldsSeq(c.kubectl("", "get", "pods", "-n", c.namespace, "-o", "name")) {
@@ -223,7 +223,7 @@ func (c *cluster) waitEnded() {
 	}
 }
 
-// addAttacker puts the attacker where a pod gets to see it. Git does not.
+// addAttacker puts the attacker into the work tree, the only part of the host that a pod sees, and hides it from git.
 func (h *host) addAttacker() {
 	h.t.Helper()
 	h.must(os.Link(fixture.attacker, filepath.Join(h.work, podAttacker)))

@@ -3,7 +3,7 @@
 // Package escape_test attacks the sandbox. A case is one attempt, made inside by a
 // script or by this test binary under another name, and assertions about the host.
 // The same attempt is made without a sandbox too, and the same assertions have to
-// see it succeed: a case that cannot fail is no case.
+// find that it succeeds: a case that cannot fail proves nothing.
 //
 // With -update the matrix in docs/threat-model.md is written anew from the run.
 package escape_test
@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// fixtures is what all cases share.
+// fixtures has what all cases share.
 type fixtures struct {
 	base     string // outside of /tmp, where a sandbox has its own
 	command  string // agent-sandbox

@@ -20,9 +20,9 @@ const (
 	verdictFailed
 )
 
-// results has, by case and user, what came out.
+// results has the verdict for each case and user.
 type results struct {
-	mu sync.Mutex
+	mu       sync.Mutex
 	verdicts map[[2]string]verdict
 }
 
@@ -41,7 +41,7 @@ func (r *results) at(id, user string) verdict {
 	return r.verdicts[[2]string{id, user}]
 }
 
-// findMissing says of which case, as which user, there is no result; "": all have been made.
+// findMissing returns a case and a user without a result; "": every case was run as every user.
 func (r *results) findMissing(all []escape) string {
 	for _, c := range all {
 		for _, u := range users {
@@ -66,7 +66,7 @@ func (r *results) assume(all []escape) {
 	}
 }
 
-// peerRow is a row of the matrix: what was measured with other tools as uid 1000
+// peerRow is a row of the matrix: measurements of other tools as uid 1000
 // with their defaults, writing allowed in the work tree and ~/.ssh and ~/.aws hidden.
 type peerRow struct {
 	attack string
@@ -79,7 +79,7 @@ var peerNames = [6]string{
 	"sandbox-runtime 0.0.78", "landrun 0.1.18",
 }
 
-// notMeasured is said of what a tool has and we have not tried.
+// notMeasured stands for a feature of a tool that was not tried.
 const notMeasured = "not measured"
 
 var peerRows = []peerRow{
@@ -149,7 +149,7 @@ func checkMatrix(t *testing.T, all []escape, res *results) {
 	compareDocument(t, matrixBegin, matrixEnd, matrix(all, res), *update && whole)
 }
 
-// compareDocument compares what the threat model says between two marks with text, or writes it.
+// compareDocument compares the text between two marks of the threat model with text, or writes it there.
 func compareDocument(t *testing.T, begin, end, text string, write bool) {
 	t.Helper()
 	file := filepath.Join("..", "..", "..", "docs", "threat-model.md")
@@ -167,7 +167,7 @@ func compareDocument(t *testing.T, begin, end, text string, write bool) {
 		return
 	}
 	if !write {
-		t.Fatalf("%s is not what this run says; see there how to write it. Now:\n%s", file, text)
+		t.Fatalf("%s differs from this run; it says how to write it. Now:\n%s", file, text)
 	}
 	if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
 		t.Fatal(err)

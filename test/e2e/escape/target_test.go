@@ -15,28 +15,30 @@ import (
 	"testing"
 )
 
-// target is a kind of sandbox that the attempts are made in.
+// target is a kind of sandbox in which attempts are made.
 type target struct {
-	name      string
-	flags     []string // of agent-sandbox, besides the case's own
-	persistent      bool     // the sandbox is created, used by exec --in, and destroyed
-	engine    string   // the socket of the container engine that makes it; "": none does
-	env       []string // of the host, besides the case's own
-	groups    []uint32 // that the user is in: the engine's socket's
-	processes int      // that there may be where the policy's limit is 64
-	always       []string // kinds of attempts that are made each time; see everywhere
+	name       string
+	flags      []string // of agent-sandbox, besides the case's own
+	persistent bool     // the sandbox is created, used by exec --in, and destroyed
+	engine     string   // the socket of the container engine that makes it; "": none does
+	env        []string // of the host, besides the case's own
+	groups     []uint32 // the user's groups: that of the engine's socket
+	processes  int      // the limit where the policy's is 64
+	always     []string // prefixes of attempts that are made in every run; see completeVariable
 
-	pod bool              // it has a copy of the work tree, from which nothing comes back
-	insidePaths  map[string]string // words that stand for other paths inside
+	pod         bool              // it has a copy of the work tree that is not copied back
+	insidePaths map[string]string // variables that have other values inside
 
-	// not says why an attempt is none on this wall; "": it is one.
+	// unsuitable returns why an attempt proves nothing on this target; "": it proves something.
 	unsuitable func(c *escape) string
-	// refuses is what agent-sandbox says to flags of an attempt that this wall cannot have; "": it has them.
+	// refuses returns the error of agent-sandbox for flags of an attempt that this target does not support; "": it supports them.
 	refuses func(c *escape) string
 }
 
-// bwrapTarget is that of agent-sandbox exec, which the matrix is about.
-func bwrapTarget() *target { return &target{name: "bwrap", processes: 64, unsuitable: none, refuses: none} }
+// bwrapTarget is a sandbox of agent-sandbox exec, which the matrix is about.
+func bwrapTarget() *target {
+	return &target{name: "bwrap", processes: 64, unsuitable: none, refuses: none}
+}
 
 func persistentBwrapTarget() *target {
 	return &target{
@@ -45,12 +47,12 @@ func persistentBwrapTarget() *target {
 	}
 }
 
-// keeperAttempts are the kinds of attempts that a keeper could change: what lives, and where the network's ends are.
+// keeperAttempts returns the prefixes of attempts whose result may depend on the keeper: processes and the ends of networks.
 func keeperAttempts() []string { return []string{"E21.29", "E21.30", "E23.", "F25."} }
 
 func none(*escape) string { return "" }
 
-// launch is the command line that makes the attempt, of agent-sandbox's flags and the command.
+// launch returns the command line that runs args in the sandbox, with flags of agent-sandbox.
 func (w *target) launch(h *host, flags, args []string) []string {
 	line := []string{fixture.command, "exec", "--in", sandboxName}
 	if !w.persistent {
@@ -59,8 +61,8 @@ func (w *target) launch(h *host, flags, args []string) []string {
 	return slices.Concat(line, []string{"--"}, args)
 }
 
-// variables are what a case may use in scripts of the host: {run} runs a command in the sandbox of the attempt, {start} in one
-// that is made for it, and {flags} are this wall's. {processes} is its limit where the policy's is 64.
+// variables returns what a case may use in scripts of the host: {run} runs a command in the sandbox of the attempt, {start} in
+// a sandbox that is made for it, and {flags} are this target's. {processes} is its limit where the policy's is 64.
 func (w *target) variables(h *host, flags []string) map[string]string {
 	text := func(args ...string) string { return strings.Join(args, " ") }
 	own := text(h.expandAll(w.flags)...)
@@ -73,29 +75,28 @@ func (w *target) variables(h *host, flags []string) map[string]string {
 	}
 }
 
-// sandboxName is the sandbox's, one in every host.
+// sandboxName is the name of the persistent sandbox that a host has.
 const sandboxName = "escape"
 
-// isOwnFile tells whether a path, relative to the host's, is where agent-sandbox has what belongs to a living sandbox of this
-// kind, or programs that it writes for the first one.
+// isOwnFile reports whether a path, relative to the host's base, belongs to agent-sandbox while a sandbox of this target runs.
 func (w *target) isOwnFile(path string) bool {
 	const data = "home/.local/share/agent-sandbox/"
 	return w.persistent && strings.HasPrefix(path, data+"sandboxes") || w.engine != "" && strings.HasPrefix(path, data+"docker") ||
 		w.pod && strings.HasPrefix(path, data)
 }
 
-// isOwnSocket tells of a Unix socket's name whether it is a keeper's, which is the user's own, or the far end of a connection to
-// an engine: such a one is in the network of who has connected.
+// isOwnSocket reports whether a Unix socket's name is that of the user's own keeper, or of the engine: the engine's end of a
+// connection is listed in the network of its client.
 func (w *target) isOwnSocket(name string) bool {
 	keeper, _ := filepath.Match("/proc/self/fd/*/socket", name)
 	return w.persistent && keeper || w.engine != "" && name == w.engine
 }
 
-// isInside tells whether what an attempt has achieved is in the container's own root file system, which root may write: a file
-// at a path of the host's that the container does not show, whose own file is looked at afterwards, or bytes where no
-// private file system is promised.
+// isInside reports whether a line is about the container's own root file system, which root may write: a file at a path of
+// the host that the container does not show, where the host itself is checked afterwards, or bytes where no private file
+// system is promised.
 func (w *target) isInside(h *host, line string) bool {
-	if w.pod { // whatever comes into being is in its own file systems
+	if w.pod { // every new file is in its own file systems
 		return strings.HasSuffix(strings.TrimSpace(line), " exists")
 	}
 	if w.engine == "" {
@@ -108,13 +109,13 @@ func (w *target) isInside(h *host, line string) bool {
 	return slices.ContainsFunc([]string{"/", "/run", "/dev"}, func(dir string) bool { return strings.HasPrefix(line, "OPEN "+dir+" took ") })
 }
 
-// exec is the command line of another sandbox of this kind beside the one under attack.
+// exec returns the command line of another sandbox of this kind beside the one under attack.
 func (h *host) exec(args ...string) []string {
 	return slices.Concat([]string{fixture.command, "exec"}, h.expandAll(h.target.flags), args)
 }
 
-// createPersistent creates the sandbox that exec --in uses, and returns what destroys it, or how it
-// was refused.
+// createPersistent creates the sandbox that exec --in uses, if the target is persistent. It returns a function that destroys
+// the sandbox, or the outcome of a create that was refused.
 func (c *escape) createPersistent(ctx context.Context, h *host, flags []string) (destroy func() error, refused *outcome) {
 	if !h.target.persistent {
 		return func() error { return nil }, nil
@@ -153,8 +154,8 @@ func (c *escape) createPersistent(ctx context.Context, h *host, flags []string) 
 	}, nil
 }
 
-// completeVariable is the variable that has all attempts made on all backends as all users, which takes long: a sandbox is made for
-// each. Without it a run makes a part; see planned.
+// completeVariable names the variable with which a run makes all attempts on all backends as all users. That takes long:
+// each attempt needs a sandbox. Without the variable a run makes a part; see chooseAttempts.
 const completeVariable = "AGENT_SANDBOX_ESCAPE"
 
 // chooseAttempts returns the attempts that a run makes as a user: with the variable everywhere all of them, else all that a
@@ -175,7 +176,7 @@ func (w *target) chooseAttempts(made []escape, u user) (chosen []escape) {
 	}
 	for _, c := range made {
 		switch ids := rows[rowOf(c.ID)]; {
-		case w.isAlways(c.ID) && (u.uid != 0 || !w.pod && differsForRoot(c.ID)), // their users are chosen by what differs
+		case w.isAlways(c.ID) && (u.uid != 0 || !w.pod && differsForRoot(c.ID)), // the users for whom the result may differ
 			len(ids) > 0 && ids[hash(w.name, rowOf(c.ID))%len(ids)] == c.ID && u.uid != 0:
 			chosen = append(chosen, c)
 		}
@@ -187,7 +188,7 @@ func (w *target) isAlways(id string) bool {
 	return slices.ContainsFunc(w.always, func(kind string) bool { return strings.HasPrefix(id, kind) })
 }
 
-// rowOf is the row of the catalogue that a case is in: "A1" of "A1.2".
+// rowOf returns the catalogue's row of a case: "A1" of "A1.2".
 func rowOf(id string) string {
 	name, _, _ := strings.Cut(id, ".")
 	return name
@@ -201,30 +202,32 @@ func hash(words ...string) int {
 	return int(h.Sum32() >> 1)
 }
 
-// differsForRoot tells whether root, without a capability, has more behind these walls than other owners of a work tree:
-// what the kernel shows as files belongs to root.
-func differsForRoot(id string) bool { return strings.HasPrefix(id, "A5.") || id[0] == 'C' || id[0] == 'G' }
+// differsForRoot reports whether root, without a capability, may do more in these sandboxes than other owners of a work tree:
+// the files of proc(5) and sysfs(5) belong to root.
+func differsForRoot(id string) bool {
+	return strings.HasPrefix(id, "A5.") || id[0] == 'C' || id[0] == 'G'
+}
 
-// Test_Escape_Resident makes the attempts in sandboxes that live on.
+// Test_Escape_Resident makes the attempts in persistent sandboxes.
 func Test_Escape_Resident(t *testing.T) {
 	requireBwrap(t)
 	persistentBwrapTarget().run(t, bwrapAttempts())
 }
 
-// Test_Escape_Docker makes the attempts in containers of a real engine, and those that only containers know.
+// Test_Escape_Docker makes the attempts in containers of a real engine, and those for containers only.
 func Test_Escape_Docker(t *testing.T) {
 	dockerTarget(t).run(t, append(bwrapAttempts(), contained()...))
 }
 
-// Test_Escape_Resident_Docker makes them in containers that live on.
+// Test_Escape_Resident_Docker makes them in persistent containers.
 func Test_Escape_Resident_Docker(t *testing.T) {
 	w := dockerTarget(t)
 	w.name, w.persistent, w.always = "docker, persistent", true, append([]string{"A5.", "G40."}, keeperAttempts()...)
 	w.run(t, append(bwrapAttempts(), contained()...))
 }
 
-// run makes the attempts but no control: that knows no wall, and Test_Escape makes it. Those that only pods know have
-// theirs here.
+// run makes the attempts without their controls, which Test_Escape runs. Attempts for pods only have
+// their controls here.
 func (w *target) run(t *testing.T, all []escape) {
 	t.Helper()
 	checkCatalogue(t, all)
@@ -258,7 +261,7 @@ func (w *target) run(t *testing.T, all []escape) {
 	})
 }
 
-// summarize says what became of all attempts on a wall. One that this run has not made counts as one that holds.
+// summarize describes the results of all attempts on a target. An attempt that this run has not made counts as held.
 func (w *target) summarize(all []escape, res *results) string {
 	type reason struct{ kind, text string }
 	var order []reason
@@ -303,7 +306,7 @@ func (w *target) summarize(all []escape, res *results) string {
 	return b.String()
 }
 
-// attemptOn makes one attempt on a wall.
+// attemptOn makes one attempt on a target.
 func (c *escape) attemptOn(t *testing.T, w *target, u user) {
 	t.Helper()
 	h := c.newHost(t, u.uid)
@@ -322,15 +325,15 @@ func (c *escape) attemptOn(t *testing.T, w *target, u user) {
 		err = c.judge(h, o)
 	}
 	if err != nil {
-		t.Errorf("the wall does not hold: %v\n%s", err, o)
+		t.Errorf("the isolation does not hold: %v\n%s", err, o)
 	}
 	h.clear()
 }
 
-// checkRefused wants nothing to have run, for a reason.
+// checkRefused returns an error unless agent-sandbox refused to run the attempt with a message.
 func (h *host) checkRefused(o outcome, says string) error {
 	if o.err != nil || o.tried() || o.code != 125 || !strings.Contains(o.stderr, says) {
-		return fmt.Errorf("want exit code 125, nothing run, and %q said (%w)", says, o.err)
+		return fmt.Errorf("want exit code 125, no command run, and the message %q (%w)", says, o.err)
 	}
 	return h.checkUnchanged("")
 }

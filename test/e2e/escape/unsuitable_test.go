@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// unsuitableForDocker are the attempts that are none on a container.
+// unsuitableForDocker returns why an attempt proves nothing in a container; "": it proves something.
 func unsuitableForDocker(c *escape) string {
 	return map[string]string{
 		"C19.5": "containers need no bubblewrap",
@@ -16,7 +16,7 @@ func unsuitableForDocker(c *escape) string {
 	}[c.ID]
 }
 
-// refusedByDocker is what agent-sandbox says to a flag that a container cannot have.
+// refusedByDocker returns the error of agent-sandbox for a flag that containers do not support.
 func refusedByDocker(c *escape) string {
 	switch {
 	case slices.Contains(c.Flags, "--stage"):
@@ -27,7 +27,7 @@ func refusedByDocker(c *escape) string {
 	return ""
 }
 
-// unsuitableForKube are the attempts that are none on a pod.
+// unsuitableForKube returns why an attempt proves nothing in a pod; "": it proves something.
 func unsuitableForKube(c *escape) string {
 	kind, _, _ := strings.Cut(c.ID, ".")
 	switch {
@@ -51,7 +51,7 @@ func unsuitableForKube(c *escape) string {
 	}[c.ID]
 }
 
-// refusedByKube is what agent-sandbox says to a flag that a pod cannot have.
+// refusedByKube returns the error of agent-sandbox for a flag that pods do not support.
 func refusedByKube(c *escape) string {
 	has := func(flag string) bool {
 		return slices.ContainsFunc(c.Flags, func(f string) bool { return f == flag || strings.HasPrefix(f, flag+"=") })

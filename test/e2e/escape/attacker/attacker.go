@@ -18,8 +18,9 @@ import (
 // Name is the name under which a binary that calls Main attacks.
 const Name = "attacker"
 
-// Main is the program inside. It prints OPEN and what it has achieved for each
-// success, "held" and why for each refusal, and "tried" when all was tried.
+// Main makes the attempt args[0] with the rest of args. It prints a line that begins with OPEN
+// for each success, with "held" and the reason for each refusal, and "tried" at the end. It
+// returns the exit status.
 func Main(args []string) int {
 	modes := map[string]func(args []string){
 		"create":    attackCreate,
@@ -68,7 +69,7 @@ func Main(args []string) int {
 	}
 	mode, ok := modes[args[0]]
 	if !ok {
-		fmt.Fprintln(os.Stderr, "no such attack:", args[0])
+		fmt.Fprintln(os.Stderr, "unknown attack:", args[0])
 		return 2
 	}
 	mode(args[1:])
@@ -76,14 +77,14 @@ func Main(args []string) int {
 	return 0
 }
 
-// attackSleep is there until it is killed.
+// attackSleep waits until it is killed.
 func attackSleep([]string) {
 	for {
 		_, _ = unix.Poll(nil, -1) // an empty select is a deadlock where there is no cgo
 	}
 }
 
-// report prints what an attempt came to.
+// report prints the result of a step, and reports whether it succeeded.
 func report(what string, err error) bool {
 	if err == nil {
 		fmt.Println("OPEN", what)
@@ -93,14 +94,13 @@ func report(what string, err error) bool {
 	return false
 }
 
-// refused reports whether a call was stopped at the door: with other errors the
-// kernel has already looked at its arguments.
+// refused reports whether a call was refused before the kernel read its arguments.
 func refused(err error) bool {
 	return errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EACCES)
 }
 
-// reached reports a call with senseless arguments: any answer but a refusal says
-// that it arrived.
+// reached reports a call with invalid arguments: any answer but a refusal shows
+// that the kernel executed it.
 func reached(what string, err error) {
 	if err != nil && refused(err) {
 		report(what, err)
@@ -127,8 +127,8 @@ func attackFds([]string) {
 	}
 }
 
-// ownDescriptor reports whether the Go runtime opened it: what it polls with, and
-// where it reads its share of the processors. /proc is the directory just read.
+// ownDescriptor reports whether this process opened the file itself: the Go runtime for polling
+// and for the processor limit, and attackFds for /proc.
 func ownDescriptor(to string) bool {
 	return strings.HasPrefix(to, "anon_inode:") || strings.HasPrefix(to, "/proc/") || strings.HasPrefix(to, "/sys/fs/cgroup/")
 }

@@ -17,8 +17,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/testnet"
 )
 
-// attackDirect sends to addresses without asking any proxy: pairs of a protocol and
-// ADDRESS:PORT.
+// attackDirect sends to addresses without a proxy: pairs of a protocol and ADDRESS:PORT.
 func attackDirect(args []string) {
 	kinds := map[string][2]int{
 		"tcp": {unix.SOCK_STREAM, 0}, "mptcp": {unix.SOCK_STREAM, unix.IPPROTO_MPTCP}, "sctp": {unix.SOCK_STREAM, unix.IPPROTO_SCTP},
@@ -41,9 +40,8 @@ func attackDirect(args []string) {
 	}
 }
 
-// attackPatience tries to get out while the host's process is stopped. It starts no
-// program for it, and opens nothing: that would wait for the host, too. It begins when the first pipe says so, and says
-// in the second that it has ended.
+// attackPatience tries to reach the network while the host's process is stopped. It starts no program and opens no file, which
+// would wait for the host, too. It begins after a line from the first pipe, and writes one to the second at its end.
 func attackPatience(pipes []string) {
 	begin, err := os.OpenFile(pipes[0], os.O_RDWR, 0)
 	if err != nil {
@@ -88,7 +86,7 @@ func attackPatience(pipes []string) {
 		case err := <-done:
 			report(try.name, err)
 		case <-time.After(testnet.DialTimeout / 2):
-			report(try.name, errors.New("nobody answers"))
+			report(try.name, errors.New("no answer in time"))
 		}
 	}
 	if _, err := end.WriteString("done\n"); err != nil {
@@ -96,7 +94,7 @@ func attackPatience(pipes []string) {
 	}
 }
 
-// askDirect asks a name server, and wants an answer.
+// askDirect sends a question to a name server, and returns an error unless it answers.
 func askDirect(addr string) error {
 	c, err := (&net.Dialer{Timeout: testnet.DialTimeout}).Dial("udp", addr)
 	if err != nil {
@@ -112,7 +110,7 @@ func askDirect(addr string) error {
 	return err
 }
 
-// sendDirect returns nil when a packet was sent, or a connection made.
+// sendDirect returns nil if a packet was sent or a connection was made.
 func sendDirect(name string, kind [2]int, to netip.AddrPort) error {
 	family, protocol := unix.AF_INET, kind[1]
 	var sa unix.Sockaddr

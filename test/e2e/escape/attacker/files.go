@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// creators are the ways in which a name can come into being.
+// creators has the ways to create a file.
 var creators = map[string]func(path string) error{
 	"open": func(p string) error { return opened(unix.Open(p, unix.O_CREAT|unix.O_WRONLY|unix.O_CLOEXEC, 0o755)) },
 	"open-x": func(p string) error {
@@ -66,14 +66,14 @@ var creators = map[string]func(path string) error{
 	"long":      viaLongPath,
 }
 
-// attackCreate makes names by one method. What exists afterwards counts, whatever
-// the calls answered.
+// attackCreate makes files by the method args[0]. It succeeds if the file exists afterwards; the
+// results of the calls do not count.
 func attackCreate(args []string) {
 	_ = os.Mkdir("d1", 0o755)
 	for _, name := range args[1:] {
 		path, err := filepath.Abs(name)
 		if _, there := os.Lstat(path); there == nil {
-			// Whether it changes is for the host to see.
+			// The host checks whether it has changed.
 			_ = creators[args[0]](path)
 			continue
 		}
@@ -261,8 +261,8 @@ func attackSwap(args []string) {
 	}
 }
 
-// attackRace creates harmless files under a name that other threads keep
-// replacing by a guarded one, so that what is checked is not what is opened.
+// attackRace creates harmless files under a name that other threads keep replacing by a guarded
+// one, so that the guard may check one name and the kernel open the other.
 func attackRace(args []string) {
 	harmless := strings.Repeat("z", len(args[0]))
 	name := append([]byte(harmless), 0)
@@ -294,7 +294,7 @@ func attackRace(args []string) {
 	creates.Wait()
 	stop.Store(true)
 	flips.Wait()
-	// Not OPEN if it is here now: what counts is what the host has in the end.
+	// Not OPEN: the host checks which files exist in the end.
 	if _, err := os.Lstat(args[0]); err == nil {
 		fmt.Println("raced", args[0])
 	}
@@ -327,7 +327,7 @@ func attackRenames(args []string) {
 	flips.Wait()
 }
 
-// attackTmpfs looks for a private file system without a bound, and fills one.
+// attackTmpfs looks for a private file system without a size limit, and fills it.
 func attackTmpfs(args []string) {
 	limit := int64(0)
 	_, _ = fmt.Sscan(args[0], &limit)

@@ -15,8 +15,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/testnet"
 )
 
-// attackFollow asks for URLs through the proxy and follows redirects; after "direct" it
-// asks without one.
+// attackFollow requests URLs through the proxy and follows redirects; after "direct" it
+// uses no proxy.
 func attackFollow(args []string) {
 	proxy := http.ProxyURL(&url.URL{Scheme: "http", Host: testnet.ProxyAddr})
 	for _, arg := range args {
@@ -29,7 +29,7 @@ func attackFollow(args []string) {
 			Timeout: 2 * testnet.DialTimeout,
 			Transport: &http.Transport{
 				Proxy: proxy, DisableKeepAlives: true,
-				TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // it is the attacker
+				TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // the attacker trusts every server
 			},
 			CheckRedirect: func(*http.Request, []*http.Request) error {
 				redirected = true
@@ -67,7 +67,7 @@ func attackCoalesce(args []string) {
 			return nil, err
 		}
 		name, _ := p.hostPort()
-		inner := tls.Client(c, &tls.Config{ServerName: name, NextProtos: protocols, InsecureSkipVerify: true}) //nolint:gosec // it is the attacker
+		inner := tls.Client(c, &tls.Config{ServerName: name, NextProtos: protocols, InsecureSkipVerify: true}) //nolint:gosec // the attacker trusts every server
 		return inner, inner.HandshakeContext(context.Background())
 	}
 	for _, protocols := range [][]string{{"h2"}, {"h2", "http/1.1"}} {

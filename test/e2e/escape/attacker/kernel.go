@@ -37,7 +37,7 @@ func attackTerminal(args []string) {
 		}
 		arg := [2]byte{3, 0} // TIOCL_PASTESEL
 		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), tiocLinux|high, uintptr(unsafe.Pointer(&arg)))
-		// Where the terminal is no console the kernel answers ENOTTY: it has looked.
+		// Where the terminal is not a console the kernel answers ENOTTY: it has executed the call.
 		reached(fmt.Sprintf("TIOCLINUX with high bits %x", high>>32), errnoError(errno))
 	}
 }
@@ -107,8 +107,8 @@ func attackKill(args []string) {
 	}
 }
 
-// attackCalls makes system calls with senseless arguments: only a refusal is no
-// success, because any other answer comes from behind the filter.
+// attackCalls makes system calls with invalid arguments. Every answer but a refusal is a success:
+// the filter has let the call pass.
 func attackCalls(names []string) {
 	bad := ^uintptr(0)
 	for _, name := range names {
@@ -141,7 +141,7 @@ var CallNumbers = map[string]uintptr{
 	"quotactl": unix.SYS_QUOTACTL, "fanotify_init": unix.SYS_FANOTIFY_INIT,
 }
 
-// attackTrace tries to get at the memory of a process that is not its child.
+// attackTrace tries to trace a process that is not its child, and to read and write its memory.
 func attackTrace(args []string) {
 	pid, err := strconv.Atoi(args[0])
 	if err != nil {
@@ -196,7 +196,7 @@ func attackPidfd(args []string) {
 	report("take a descriptor of another process", err)
 }
 
-// attackStatus reads what the kernel says about this process.
+// attackStatus compares this process's filter, privileges and capabilities in proc(5) with those promised.
 func attackStatus([]string) {
 	data, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -222,7 +222,7 @@ func attackStatus([]string) {
 }
 
 // attackForeign runs programs that make system calls by another architecture's
-// numbers, which a filter that forgets to look would let through.
+// numbers, which a filter that does not check the architecture would allow.
 func attackForeign(args []string) {
 	for _, name := range args {
 		file := filepath.Join("/tmp", fmt.Sprintf("foreign-%s-%d", name, os.Getpid()))
@@ -237,11 +237,11 @@ func attackForeign(args []string) {
 	}
 }
 
-// foreignProgram is an ELF program that makes getpid(2) and ends with 0 when that
-// was answered with a number above 0.
+// foreignProgram returns an ELF program that calls getpid(2) and exits with 0 if the
+// result is above 0.
 func foreignProgram(kind string) []byte {
 	// mov eax, NR; int 0x80 or syscall; neg eax; sbb ebx, ebx; inc ebx (0 for a pid);
-	// test sign; exit through the same door.
+	// test sign; exit by the same instruction.
 	code := map[string][]byte{
 		// getpid is 20, exit is 1
 		"i386": {
@@ -291,7 +291,7 @@ func write(b *bytes.Buffer, values ...any) {
 	}
 }
 
-// attackUserns makes namespaces in every way there is.
+// attackUserns makes user namespaces by clone(2), unshare(2) and unshare(1), and enters those of args.
 func attackUserns(args []string) {
 	for _, flags := range []uintptr{0, unix.CLONE_NEWNS, unix.CLONE_NEWNET, unix.CLONE_NEWPID} {
 		cmd := exec.Command("/bin/true") //nolint:noctx // ends by itself
@@ -311,7 +311,7 @@ func attackUserns(args []string) {
 	}
 }
 
-// attackMemfd runs a shell that is a file nowhere.
+// attackMemfd runs this program from memory, with args.
 func attackMemfd(args []string) {
 	data, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
@@ -335,7 +335,7 @@ func attackMemfd(args []string) {
 	}
 }
 
-// attackFork counts how many processes it can have at one time.
+// attackFork starts processes, and succeeds with more than args[0] at one time.
 func attackFork(args []string) {
 	limit, err := strconv.Atoi(args[0])
 	if err != nil {

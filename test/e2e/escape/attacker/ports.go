@@ -19,7 +19,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/escape/testnet"
 )
 
-// attackTakeover tries to get the proxy's port, to be in its place or beside it.
+// attackTakeover tries to listen on the proxy's port, in its place or beside it.
 func attackTakeover([]string) {
 	for _, addr := range []string{"127.0.0.1", "0.0.0.0", "::ffff:127.0.0.1", "::"} {
 		for name, options := range map[string][]int{"": nil, "SO_REUSEADDR": {unix.SO_REUSEADDR}, "SO_REUSEPORT": {unix.SO_REUSEPORT, unix.SO_REUSEADDR}} {
@@ -28,7 +28,7 @@ func attackTakeover([]string) {
 	}
 	c, err := net.Dial("tcp", testnet.ProxyAddr) //nolint:noctx // refused or not, it is quick
 	if err == nil {
-		// Whoever has a descriptor of the listener could accept in the proxy's place.
+		// A process with a descriptor of the listener could accept in the proxy's place.
 		_ = c.Close()
 	}
 	listeners, _ := filepath.Glob("/proc/[0-9]*/fd/[0-9]*")
@@ -85,7 +85,7 @@ func listening(port int) map[string]bool {
 	return out
 }
 
-// attackServe answers on ports, on all addresses, until it is told to go.
+// attackServe answers on ports, on all addresses, until it reads a line.
 func attackServe(args []string) {
 	for _, port := range args {
 		l, err := net.Listen("tcp", ":"+port) //nolint:noctx // as long as the attack
@@ -110,13 +110,13 @@ func attackServe(args []string) {
 	waitForGo()
 }
 
-// waitForGo lets the host act.
+// waitForGo prints "ready" and waits for a line from the host.
 func waitForGo() {
 	fmt.Println("ready")
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 }
 
-// attackPublisher wants the connection through which the host asks for published ports.
+// attackPublisher tries to take the connection through which the host reaches published ports.
 func attackPublisher([]string) {
 	found := false
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
@@ -156,7 +156,7 @@ func attackPublisher([]string) {
 	}
 }
 
-// attackHold keeps a tunnel open, and ports, for ever.
+// attackHold holds a tunnel and listening ports open until it is killed.
 func attackHold(args []string) {
 	c, err := net.Dial("tcp", testnet.ProxyAddr) //nolint:noctx // refused or not, it is quick
 	if err == nil {

@@ -23,12 +23,12 @@ import (
 // Probe is one attempt on the proxy.
 type Probe struct {
 	Name string
-	Good bool // it is nothing to refuse: if it fails, the others prove nothing
+	Good bool // it must be allowed: if it fails, the others prove nothing
 
 	Via    string // "connect", "socks", "socks4", or "plain": a request to the proxy
 	To     string // HOST:PORT of a tunnel; for socks HOST may be an address in []; for plain a URL
 	Inner  string // in place of Host in CONNECT
-	Expect string // what only a proxy says that did it; empty: what the server answers when it was reached
+	Expect string // in an answer that shows success; empty: what a forbidden server answers
 
 	TLS      bool
 	SNI      string // of TLS; "-": none
@@ -45,7 +45,7 @@ type Probe struct {
 	Base64 []byte // the same, of any bytes
 }
 
-// ProbeArgs makes the arguments of an attack.
+// ProbeArgs returns the arguments with which Main makes probes.
 func ProbeArgs(list ...Probe) []string {
 	args := []string{"probe"}
 	for _, p := range list {
@@ -58,7 +58,7 @@ func ProbeArgs(list ...Probe) []string {
 	return args
 }
 
-// attackProbe makes them.
+// attackProbe makes the probes of ProbeArgs.
 func attackProbe(args []string) {
 	for _, arg := range args {
 		p, err := parseProbe(arg)
@@ -100,7 +100,7 @@ func (p *Probe) run() {
 	}
 }
 
-// answer returns all that came back.
+// answer returns everything that came back.
 func (p *Probe) answer() (string, error) {
 	c, err := (&net.Dialer{Timeout: testnet.DialTimeout}).Dial("tcp", testnet.ProxyAddr)
 	if err != nil {
@@ -202,9 +202,9 @@ func (p *Probe) request() []byte {
 	return []byte(method + " " + target + " HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n" + p.Fields + "\r\n" + p.Body)
 }
 
-// handshake does TLS without asking who answers.
+// handshake does TLS without verifying the server.
 func (p *Probe) handshake(c net.Conn) (net.Conn, error) {
-	config := &tls.Config{InsecureSkipVerify: true, ServerName: p.SNI} //nolint:gosec // it is the attacker
+	config := &tls.Config{InsecureSkipVerify: true, ServerName: p.SNI} //nolint:gosec // the attacker trusts every server
 	switch p.SNI {
 	case "":
 		config.ServerName, _ = p.hostPort()
@@ -229,7 +229,7 @@ type helloConn struct {
 	begun bool
 }
 
-// Write passes on.
+// Write forwards data; it changes the first record as the probe says.
 func (h *helloConn) Write(b []byte) (int, error) {
 	if h.begun || len(b) < 5 {
 		return h.Conn.Write(b)
@@ -271,7 +271,7 @@ func readUntil(c net.Conn, end, sign string) (string, error) {
 	return string(all), nil
 }
 
-// readVerdict reads to the end, to a server's verdict, or to a silence.
+// readVerdict reads to the end, to Forbidden or expect, or until the server is silent for a while.
 func readVerdict(c net.Conn, expect string) (string, error) {
 	var all []byte
 	buf := make([]byte, 4096)

@@ -14,10 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attackTimed races as somebody would who knows how the guard looks at calls: the
-// second thread strikes at one moment after the call began, late at first and
-// then ever earlier, so that a strike which misses is never one that is refused.
-// It stops at the first success, and leaves no trace of a try.
+// attackTimed races the guard with knowledge of how it inspects calls: the second
+// thread strikes at one moment after the call began, late at first and then ever
+// earlier, so that a strike that comes too late never causes a refusal. It stops at
+// the first success, and removes what its other tries created.
 func attackTimed(args []string) {
 	kind, target := args[0], args[1]
 	race := timedRaces[kind](target)
@@ -89,7 +89,7 @@ var timedRaces = map[string]func(target string) timedRace{
 			},
 		}
 	},
-	// A long way before the link, which the kernel walks while the link changes.
+	// The kernel walks a long path before the link, which changes meanwhile.
 	"link": func(target string) timedRace {
 		_ = os.Mkdir("s", 0o755)
 		_ = os.Symlink("s", "l")
@@ -123,8 +123,8 @@ func openRaw(name *byte) {
 	}
 }
 
-// attackMoves makes a guarded name below a directory while that is moved to the
-// place where the name is guarded: args[0]/args[1].
+// attackMoves makes a directory below another that is moved meanwhile to where the result is
+// guarded: args[0]/args[1].
 func attackMoves(args []string) {
 	parent, child := args[0], args[1]
 	for end := time.Now().Add(4 * time.Second); time.Now().Before(end); {

@@ -216,11 +216,11 @@ func attackInterfaces([]string) {
 	}
 }
 
-// attackJoin hands streams to a guest's door, as a client's does, and wants to be greeted.
+// attackJoin passes streams to a guest's socket, as a client does, and succeeds if the guest answers.
 func attackJoin(args []string) {
 	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: args[0], Net: "unix"})
 	if err != nil {
-		fmt.Println("BROKEN no door:", err)
+		fmt.Println("BROKEN cannot connect:", err)
 		return
 	}
 	defer conn.Close()

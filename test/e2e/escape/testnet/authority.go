@@ -17,9 +17,9 @@ import (
 	"time"
 )
 
-// Authority signs for the servers of the test network. All have one key.
+// Authority signs the certificates of the servers of the test network. All have the same key.
 type Authority struct {
-	file string // its certificate, for SSL_CERT_FILE
+	file string // has the certificate, for SSL_CERT_FILE
 	PEM  string // its certificate and key
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -55,8 +55,8 @@ func certificate(name string) *x509.Certificate {
 	}
 }
 
-// certificate is good for name, or for the address when there is none; the one of
-// badcert.test is nobody's.
+// certificate returns a certificate for name, or for the address if name is empty; that of badcert.test is
+// not signed by the authority.
 func (a *Authority) certificate(name string, addr netip.Addr) (*tls.Certificate, error) {
 	tmpl := certificate(name)
 	tmpl.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}

@@ -15,15 +15,14 @@ import (
 	"sync"
 )
 
-// naiveProxy is a careless proxy at the address where a sandbox has ours, for the controls:
-// it goes where it is asked to, reads names as C does, up to a NUL, and what somebody
-// writes before an @ not at all, resolves as libc does, and passes on what it was given.
+// naiveProxy is a careless proxy for the controls, at the address of the sandbox's proxy. It connects to every host, reads
+// names up to a NUL as C does, ignores what stands before an @, resolves with libc, and forwards requests unchanged.
 type naiveProxy struct {
 	network *Network
 	conns   sync.WaitGroup
 }
 
-// StartNaiveProxy returns what ends it.
+// StartNaiveProxy starts the careless proxy of the controls on the machine. end stops it.
 func StartNaiveProxy(w *Network) (end func(), err error) {
 	var l net.Listener
 	err = w.Machine.Do(func() (err error) {
@@ -140,7 +139,7 @@ func (n *naiveProxy) socks4(c net.Conn, br *bufio.Reader) {
 	n.splice(c, br, net.JoinHostPort(host, port), port, nil, "\x00\x5a\x00\x00\x00\x00\x00\x00")
 }
 
-// splice connects to authority, sends it head, and says done to the client.
+// splice connects to authority, sends head to it and done to the client, and copies both ways.
 func (n *naiveProxy) splice(c net.Conn, br *bufio.Reader, authority, port string, head []byte, done string) {
 	authority, _, _ = strings.Cut(authority[strings.LastIndex(authority, "@")+1:], "\x00")
 	host := authority
@@ -170,13 +169,13 @@ func (n *naiveProxy) splice(c net.Conn, br *bufio.Reader, authority, port string
 	_, _ = io.Copy(c, server)
 }
 
-// resolve asks libc.
+// resolve asks libc, on the machine.
 func (n *naiveProxy) resolve(host string) (addr string, err error) {
 	err = n.network.Machine.Do(func() error {
 		out, err := exec.Command("getent", "ahosts", host).Output() //nolint:noctx // as long as a case
 		addr, _, _ = strings.Cut(string(out), " ")
 		if addr == "::" {
-			addr = "::1" // as connect(2) has it
+			addr = "::1" // as connect(2) does
 		}
 		if addr == "" {
 			err = errors.Join(err, errors.New("no address"))

@@ -24,7 +24,7 @@ var KnownHosts = map[string][]string{
 	"lenient.test":     {"93.184.216.30"},
 	"api.test":         {"93.184.216.40"},
 	"badcert.test":     {"93.184.216.41"},
-	"bad.allowed.test": {EvilAddr}, // a part of what is allowed that is denied
+	"bad.allowed.test": {EvilAddr}, // a subdomain of an allowed name that is denied
 	"second.test":      {"93.184.216.67"},
 	FlipName:           {AllowedAddr},
 	"loop.test":        {"127.0.0.1"},
@@ -93,7 +93,7 @@ func newNameServer(addr string) (*nameServer, error) {
 				return
 			}
 			if out, err := s.answer(buf[:n]); err == nil {
-				_, _ = conn.WriteTo(out, from) // who asked may be gone
+				_, _ = conn.WriteTo(out, from) // the client may have gone
 			}
 		}
 	}()
@@ -103,7 +103,7 @@ func newNameServer(addr string) (*nameServer, error) {
 func (s *nameServer) answer(query []byte) ([]byte, error) {
 	var m dnsmessage.Message
 	if err := m.Unpack(query); err != nil || len(m.Questions) == 0 {
-		s.note("something that is no question")
+		s.note("an invalid question")
 		return nil, err
 	}
 	q := m.Questions[0]

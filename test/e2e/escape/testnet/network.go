@@ -21,7 +21,7 @@ import (
 )
 
 // Space is a thread with a network namespace of its own. Sockets that are made on it
-// belong there, and programs that are started from it begin there.
+// belong to that namespace, and programs that it starts run there.
 type Space struct {
 	jobs chan func()
 	tid  int
@@ -35,11 +35,11 @@ func newSpace(flags int) (*Space, error) {
 	return s, <-started
 }
 
-// run never unlocks its thread, so that nothing else ever runs in its namespaces.
+// run never unlocks its thread, so that no other goroutine runs in its namespaces.
 func (s *Space) run(flags int, started chan<- error) {
 	runtime.LockOSThread()
 	if unix.Gettid() == unix.Getpid() {
-		// The first thread stands for the whole process, which has to stay where it is.
+		// The first thread's namespaces are those of the process, which must not change.
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -57,7 +57,7 @@ func (s *Space) run(flags int, started chan<- error) {
 	}
 }
 
-// Do calls f on the thread.
+// Do calls f on the thread and returns its error.
 func (s *Space) Do(f func() error) error {
 	done := make(chan error, 1)
 	s.jobs <- func() { done <- f() }
@@ -77,8 +77,8 @@ const (
 )
 
 // Network is a machine and an internet, two network namespaces with a cable between
-// them. Every address that is not the machine's is a server's, whatever kind of address
-// it is, so that whoever reaches one is seen.
+// them. A server answers at every address that is not the machine's, of any kind, and
+// records each visit. The methods are safe for concurrent use, except Begin.
 type Network struct {
 	dir               string // where its files are
 	Machine, Internet *Space
@@ -94,15 +94,15 @@ type Network struct {
 	marks  map[string]chan struct{}
 }
 
-// Limits says what a case may do on the world's network; all else is a failure.
+// Limits describes what a case may do on its network; everything else is a failure.
 type Limits struct {
 	Good   []string // hosts that may be reached, at the addresses that they have
-	Asks   []string // names that may be asked for beside them; with a dot in front: with all below
-	Silent bool     // not a packet may leave the machine
-	Naive  bool     // the control has a careless proxy; see naive
+	Asks   []string // further names that may be resolved; with a leading dot: with all subdomains
+	Silent bool     // no packet may leave the machine
+	Naive  bool     // the control has a careless proxy; see StartNaiveProxy
 }
 
-// networks lends each case a world of its own, and makes no more of them than are in use at one time.
+// networks has the networks that no case uses at the moment. There are as many as were in use at one time.
 var networks struct {
 	sync.Mutex
 	free      []*Network
@@ -257,7 +257,7 @@ func (w *Network) Dial(addr string) (c net.Conn, err error) {
 	return c, err
 }
 
-// Begin forgets what was before an attempt.
+// Begin forgets all visits, and sets the limits of the next attempt.
 func (w *Network) Begin(want *Limits) error {
 	if err := w.Settle(); err != nil {
 		return err
@@ -270,7 +270,7 @@ func (w *Network) Begin(want *Limits) error {
 	return nil
 }
 
-// Settle waits until the servers have seen all that was sent to them before.
+// Settle waits until the servers have handled everything that was sent to them before.
 func (w *Network) Settle() error {
 	for i, addr := range w.Web.marks() {
 		done := make(chan struct{})
@@ -291,8 +291,8 @@ func (w *Network) dialMarked(addr string, done chan struct{}) (net.Conn, error) 
 	return w.Dial(addr)
 }
 
-// Sockets lists what can be connected to in the machine's network, except the sockets that the test network itself has
-// there, and the Unix sockets that ignored accepts by name; nil ignores none.
+// Sockets lists the sockets of the machine's network that accept connections, except those of the test network
+// itself, and the Unix sockets that ignored accepts by name; nil ignores none.
 func (w *Network) Sockets(ignored func(name string) bool) ([]string, error) {
 	var out []string
 	for _, file := range []string{"net/tcp", "net/tcp6", "net/udp", "net/udp6", "net/unix", "net/raw"} {
@@ -346,7 +346,7 @@ func (w *Network) Judge(dir string) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// Visits returns the visits of the attempt.
+// Visits returns the visits since Begin.
 func (w *Network) Visits() []Visit {
 	w.mu.Lock()
 	defer w.mu.Unlock()

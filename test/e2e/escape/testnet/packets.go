@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// packets takes what has come over the cable from the machine: of TCP the beginnings of
-// connections, of all else everything but what keeps the cable itself going.
+// packets returns the packets that have come over the cable from the machine: of TCP only those that open
+// connections, of other protocols all except neighbour discovery and multicast groups.
 func (w *Network) packets() []string {
 	var out []string
 	buf := make([]byte, 2048)
@@ -33,7 +33,7 @@ func (w *Network) packets() []string {
 	}
 }
 
-// describe returns "" for a packet that does not count.
+// describe returns a packet's protocol and address; "": it does not count.
 func describe(protocol uint16, p []byte) string {
 	var to netip.Addr
 	var next byte

@@ -19,10 +19,10 @@ import (
 	"time"
 )
 
-// DialTimeout is how long a connection may take to be made, or be silent.
+// DialTimeout limits how long a connection takes to be made, and how long it is silent.
 const DialTimeout = 3 * time.Second
 
-// Visit is what a server has seen: a connection, a TLS handshake on it, or a request.
+// Visit is a record of a server: a connection, a TLS handshake on it, or a request.
 type Visit struct {
 	To     netip.AddrPort // the address that was reached
 	own    bool           // it is the machine's
@@ -31,7 +31,7 @@ type Visit struct {
 	Method string
 	Path   string
 	Header http.Header
-	text   string // a body, or what was sent that is no request
+	text   string // a body, or data that is not a request
 	TLS    bool
 }
 
@@ -64,7 +64,7 @@ func (w *Network) permitted(v Visit) bool {
 	return has(v.Host) && slices.Contains(w.want.Good, v.Host)
 }
 
-// note remembers a visit, and says what the server answers to it.
+// note records a visit, and returns the server's answer to it.
 func (w *Network) note(v Visit) (verdict string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -75,13 +75,13 @@ func (w *Network) note(v Visit) (verdict string) {
 	return Forbidden
 }
 
-// What servers answer. A client that gets to see verdictForbidden was where it must not.
+// Answers of the servers. A client that receives Forbidden has reached a server that it must not reach.
 const (
 	Permitted = "permitted"
 	Forbidden = "forbidden"
 )
 
-// Website is the servers of the test network.
+// Website has the servers of the test network.
 type Website struct {
 	network    *Network
 	plain, tls chan net.Conn
@@ -99,14 +99,14 @@ func newWebsite(w *Network) *Website {
 	return s
 }
 
-// queueListener accepts what others have accepted.
+// queueListener returns connections that another listener has accepted.
 type queueListener chan net.Conn
 
 func (q queueListener) Accept() (net.Conn, error) { return <-q, nil }
 func (q queueListener) Close() error              { return nil }
 func (q queueListener) Addr() net.Addr            { return &net.TCPAddr{} }
 
-// marks are where connections are made that count for nothing.
+// marks returns the addresses at which connections do not count as visits.
 func (s *Website) marks() []string { return s.listeners }
 
 func (s *Website) listen(own bool, ports ...string) error {
@@ -133,7 +133,7 @@ func (s *Website) listen(own bool, ports ...string) error {
 	return nil
 }
 
-// accept notes connections in the order in which they came.
+// accept records connections in their order.
 func (s *Website) accept(c net.Conn, own bool) {
 	to := netip.MustParseAddrPort(c.LocalAddr().String())
 	to = netip.AddrPortFrom(to.Addr().Unmap(), to.Port())
@@ -160,14 +160,14 @@ func (s *Website) accept(c net.Conn, own bool) {
 	go s.serve(seen)
 }
 
-// Connections lists the connections that are open.
+// Connections returns the open connections.
 func (s *Website) Connections() []*seenConn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Collect(maps.Keys(s.open))
 }
 
-// WaitReleased waits until all connections have ended.
+// WaitReleased waits until all connections have ended, and returns an error for one that does not.
 func (s *Website) WaitReleased() error {
 	for _, c := range s.Connections() {
 		select {
@@ -197,10 +197,10 @@ func (c *seenConn) Close() error {
 	return c.Conn.Close()
 }
 
-// Read returns what was read ahead first.
+// Read returns the data that was read ahead first.
 func (c *seenConn) Read(p []byte) (int, error) { return c.br.Read(p) }
 
-// httpBegins tells a request from other protocols that begin with letters.
+// httpBegins matches a request, and not other protocols that begin with letters.
 var httpBegins = regexp.MustCompile(`^([A-Za-z]{4}|[A-Za-z]{1,3} )`)
 
 var requestLine = regexp.MustCompile(`[A-Z]+ (\S+) HTTP/[0-9.]+\s`)
@@ -225,8 +225,8 @@ func (s *Website) serve(c *seenConn) {
 	}
 }
 
-// lenient takes for a request whatever some server might take for one, wherever it
-// stands. The attacks call what they hide smuggled.
+// lenient accepts as a request whatever some server might accept, at any place. The hidden
+// requests of the attacks contain the word smuggled.
 func (s *Website) lenient(c *seenConn) {
 	defer c.Close()
 	var all []byte
@@ -251,7 +251,7 @@ func (s *Website) lenient(c *seenConn) {
 	}
 }
 
-// ServeHTTP answers with the verdict, so that whoever asked knows where it was.
+// ServeHTTP answers with Permitted or Forbidden.
 func (s *Website) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	v := Visit{Method: r.Method, Path: r.URL.RequestURI(), Header: r.Header, TLS: r.TLS != nil, Host: hostOnly(r.Host)}
 	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
@@ -277,11 +277,11 @@ func hostOnly(s string) string {
 	return strings.TrimSuffix(strings.ToLower(strings.Trim(s, "[]")), ".")
 }
 
-// handshake is asked for a certificate and so sees every server name.
+// handshake records the server name and returns a certificate for it.
 func (w *Network) handshake(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c, ok := hello.Conn.(*seenConn)
 	if !ok {
-		return nil, errors.New("a connection that nobody has accepted")
+		return nil, errors.New("the connection was not accepted by this server")
 	}
 	w.note(Visit{To: c.to, own: c.own, hello: true, Host: strings.ToLower(hello.ServerName)})
 	return w.Authority.certificate(hello.ServerName, c.to.Addr())
