@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed434b0696/agent-sandbox/policy/internal/treetest"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -80,7 +81,7 @@ func TestMountsOfAPlanHold(t *testing.T) {
 	needBwrap(t)
 	spec, home := repos(t)
 	main := filepath.Join(home, "main")
-	makeTree(t, home, ".ssh/id", ".bashrc", "main/.vscode/settings.json", "main/.envrc", ".cargo/bin/x", ".config/agent-sandbox/config.json")
+	treetest.Make(t, home, ".ssh/id", ".bashrc", "main/.vscode/settings.json", "main/.envrc", ".cargo/bin/x", ".config/agent-sandbox/config.json")
 	if err := os.WriteFile(home+"/.ssh/id", []byte("KEY"), 0o600); err != nil {
 		t.Fatal(err)
 	}

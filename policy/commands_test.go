@@ -8,12 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed434b0696/agent-sandbox/policy/internal/treetest"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 func program(t *testing.T, name, text string) {
 	t.Helper()
-	put(t, name, text)
+	treetest.Write(t, name, text)
 	if err := os.Chmod(name, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -59,33 +60,33 @@ func TestCommandsFindEveryProgram(t *testing.T) {
 		}, "zz=deny:/lib/zz-1.2"},
 		{"directories, broken links, loops and plain files do not count", map[string]sandbox.CommandRule{"zz": "false", "yy": "false", "xx": "false", "ww": "false"}, func(t *testing.T, root string) {
 			t.Helper()
-			put(t, root+"/b1/zz/x", "")
+			treetest.Write(t, root+"/b1/zz/x", "")
 			symlink(t, "gone", root+"/b1/yy")
 			symlink(t, "xx", root+"/b1/xx")
-			put(t, root+"/b1/ww", elfText)
+			treetest.Write(t, root+"/b1/ww", elfText)
 		}, ""},
 		{"two commands share a program", map[string]sandbox.CommandRule{"zzls": "false", "zzcat": "w.sh"}, func(t *testing.T, root string) {
 			t.Helper()
-			put(t, root+"/dir/w.sh", scriptText)
+			treetest.Write(t, root+"/dir/w.sh", scriptText)
 			program(t, root+"/b1/zbox", elfText)
 			symlink(t, "zbox", root+"/b1/zzls")
 			symlink(t, "zbox", root+"/b1/zzcat")
 		}, "zzcat=script:/b1/zbox→/b1/zbox zzls=deny:/b1/zbox"},
 		{"the first in PATH is the real one", map[string]sandbox.CommandRule{"zz": "w.sh"}, func(t *testing.T, root string) {
 			t.Helper()
-			put(t, root+"/dir/w.sh", scriptText)
+			treetest.Write(t, root+"/dir/w.sh", scriptText)
 			program(t, root+"/b2/zz", elfText)
 			program(t, root+"/b1/zz", scriptText)
 		}, "zz=script:/b1/zz,/b2/zz→/b1/zz"},
 		{"a Node program brings the packages beside it", map[string]sandbox.CommandRule{"zpm": "w.sh"}, func(t *testing.T, root string) {
 			t.Helper()
-			put(t, root+"/dir/w.sh", scriptText)
+			treetest.Write(t, root+"/dir/w.sh", scriptText)
 			program(t, root+"/lib/node_modules/zpm/bin/cli.js", "#!/usr/bin/env node\n")
 			symlink(t, "../lib/node_modules/zpm/bin/cli.js", root+"/b1/zpm")
 		}, "zpm=script:/lib/node_modules/zpm/bin/cli.js→/lib/node_modules/zpm/bin/cli.js+/lib/node_modules"},
 		{"any other script brings nothing, above all not the home directory", map[string]sandbox.CommandRule{"zz": "w.sh"}, func(t *testing.T, root string) {
 			t.Helper()
-			put(t, root+"/dir/w.sh", scriptText)
+			treetest.Write(t, root+"/dir/w.sh", scriptText)
 			program(t, root+"/home/bin/zz", scriptText)
 			symlink(t, root+"/home/bin/zz", root+"/b1/zz")
 		}, "zz=script:/home/bin/zz→/home/bin/zz"},
@@ -189,12 +190,12 @@ func TestCommandsOfTheLastLayerWin(t *testing.T) {
 
 func TestCommandsRefuseAScriptWithOneLine(t *testing.T) {
 	root := t.TempDir()
-	put(t, root+"/plain", "echo hi\n")
-	put(t, root+"/home/w.sh", scriptText)
+	treetest.Write(t, root+"/plain", "echo hi\n")
+	treetest.Write(t, root+"/home/w.sh", scriptText)
 	if err := os.Mkdir(root+"/dir", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	put(t, root+"/large", scriptText+strings.Repeat("#", MaxConfig))
+	treetest.Write(t, root+"/large", scriptText+strings.Repeat("#", MaxConfig))
 	for _, c := range []struct {
 		name, rule, home, want string
 		code                   sandbox.Code

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 )
 
 // Explanation says what a plan decides about one thing, and why. It is derived
@@ -52,24 +54,24 @@ var pathReasons = map[Access]string{
 // with ~ or be relative to the plan's start directory; symbolic links are followed.
 func (p *Plan) ExplainPath(path string) Explanation {
 	full := path
-	if abs, err := anchor(path, p.Home, p.Dir); err == nil {
+	if abs, err := hostpath.Anchor(path, p.Home, p.Dir); err == nil {
 		full = abs
 	}
-	at, err := locate(full)
+	at, err := hostpath.Locate(full)
 	if err != nil {
-		at = place{path: filepath.Clean(full)}
+		at = hostpath.Place{Path: filepath.Clean(full)}
 	}
-	e := Explanation{Kind: "path", Name: at.path}
-	if root := reservedRoot(at.path); root != "" {
+	e := Explanation{Kind: "path", Name: at.Path}
+	if root := hostpath.ReservedRoot(at.Path); root != "" {
 		e.Verdict, e.Reason, e.Source = Private.String(), "the sandbox brings its own "+root, "built in"
 		return e
 	}
-	access, rule := p.Access(at.path)
+	access, rule := p.Access(at.Path)
 	e.Verdict, e.Reason = access.String(), pathReasons[access]
 	if g := p.guardOf(at); g != nil {
 		rule = &p.Rules[g.Rule]
 		e.Verdict, e.Reason = VerdictGuarded, "does not exist, or is a symbolic link, and may not be made"
-	} else if decider := p.deciding(at.path); decider != nil {
+	} else if decider := p.deciding(at.Path); decider != nil {
 		rule = decider
 	}
 	if rule == nil {
@@ -77,16 +79,16 @@ func (p *Plan) ExplainPath(path string) Explanation {
 	} else {
 		e.Rule, e.Preset, e.Layer, e.Source = rule.Pattern, rule.Preset, rule.Layer, rule.Source
 	}
-	e.Losing = p.losing(at.path, rule)
+	e.Losing = p.losing(at.Path, rule)
 	if hidden := rule != nil && rule.Layer == "protected" && rule.Access == Exclude; !hidden {
-		e.Change = p.pathChange(at.path, e.Verdict)
+		e.Change = p.pathChange(at.Path, e.Verdict)
 		return e
 	}
 	if e.Verdict == Exclude.String() {
 		e.Reason = "hidden, and nothing opens it: it holds a secret"
 	}
 	for i := range p.Secrets {
-		if s := &p.Secrets[i]; s.File == at.path && s.Missing == "" {
+		if s := &p.Secrets[i]; s.File == at.Path && s.Missing == "" {
 			e.Verdict, e.Reason = VerdictMasked, "as on the host, read-only, with a placeholder in the place of the secret "+oneLine(s.Name)
 		}
 	}
@@ -95,11 +97,11 @@ func (p *Plan) ExplainPath(path string) Explanation {
 
 // guardOf returns the guard that covers a path: its own or that of a missing
 // directory on the way.
-func (p *Plan) guardOf(at place) *Guard {
-	if at.exists {
+func (p *Plan) guardOf(at hostpath.Place) *Guard {
+	if at.Exists {
 		return nil
 	}
-	for path := at.path; path != "/"; path = filepath.Dir(path) {
+	for path := at.Path; path != "/"; path = filepath.Dir(path) {
 		if _, err := os.Lstat(path); err == nil {
 			return nil
 		}
@@ -128,7 +130,7 @@ func (g *Guard) covers(name string) bool {
 // changes nothing and so has no mount.
 func (p *Plan) deciding(path string) *Rule {
 	for i := range p.Rules {
-		if r := &p.Rules[i]; r.Applied && !r.Missing && within(path, r.Path) {
+		if r := &p.Rules[i]; r.Applied && !r.Missing && hostpath.Within(path, r.Path) {
 			return r
 		}
 	}
@@ -139,7 +141,7 @@ func (p *Plan) losing(path string, winner *Rule) []Loser {
 	var out []Loser
 	for i := range p.Rules {
 		r := &p.Rules[i]
-		if r == winner || !within(path, r.Path) {
+		if r == winner || !hostpath.Within(path, r.Path) {
 			continue
 		}
 		out = append(out, Loser{
@@ -160,7 +162,7 @@ func (p *Plan) pathChange(path, verdict string) string {
 	case VerdictGuarded, ReadOnly.String():
 		for i := range p.Rules {
 			// Only these rules refuse to be lifted.
-			if r := &p.Rules[i]; r.Layer == "protected" && filepath.Base(r.Pattern) == "agent-sandbox" && within(path, r.Path) {
+			if r := &p.Rules[i]; r.Layer == "protected" && filepath.Base(r.Pattern) == "agent-sandbox" && hostpath.Within(path, r.Path) {
 				return ""
 			}
 		}
@@ -213,8 +215,8 @@ func (p *Plan) layerOf(source string) string {
 
 func (p *Plan) explainSocket(path string) Explanation {
 	e := Explanation{Kind: "host", Verdict: VerdictDenied, Reason: "no rule lists this socket of the host"}
-	if at, err := locate(path); err == nil {
-		path = at.path
+	if at, err := hostpath.Locate(path); err == nil {
+		path = at.Path
 	}
 	e.Name, e.Change = "unix:"+path, "--socket "+shellWord(path)
 	if filepath.Base(path) == "docker.sock" {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed434b0696/agent-sandbox/policy/internal/treetest"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -38,7 +39,7 @@ func FuzzResolvePaths(f *testing.F) {
 	made := false
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if !made {
-			makeTree(t, base, fuzzTree...)
+			treetest.Make(t, base, fuzzTree...)
 			made = true
 		}
 		ws := filepath.Join(base, "home/ws")
@@ -180,17 +181,4 @@ func naiveMatches(pattern, home, ws string) []naiveMatch {
 		}
 	}
 	return out
-}
-
-// FuzzParseGitConfig holds that a hostile configuration ends in variables, never
-// in a panic or an endless loop.
-func FuzzParseGitConfig(f *testing.F) {
-	f.Add([]byte("[a \"b\\\"c\"]\n d = \"e\\\n f\" # g\n[include]path=~/x\\"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, v := range parseGitConfig(data) {
-			if v.key == "" || len(v.value) > len(data) {
-				t.Errorf("%+v", v)
-			}
-		}
-	})
 }

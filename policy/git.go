@@ -4,7 +4,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/policy/internal/git"
+	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 )
 
 // gitState are the entries of a git directory that make git run something or read
@@ -26,16 +28,16 @@ var infoRules = []string{"attributes", "exclude", "grafts", "sparse-checkout"}
 
 // protectRepositories shields the repositories that were found, and those that
 // the start directories lie in.
-func (f *filesystem) protectRepositories(found []repository) {
+func (f *filesystem) protectRepositories(found []git.Repository) {
 	global := f.globalGitConfig()
 	for _, r := range found {
-		switch r.kind {
-		case repositoryPlain:
-			f.protectCheckout(r.root, global)
-		case repositoryBare:
-			f.protectGitDir(r.root, "", global)
-		case repositoryUnreadable:
-			f.protectPath(r.root, "@git")
+		switch r.Kind {
+		case git.Checkout:
+			f.protectCheckout(r.Root, global)
+		case git.Bare:
+			f.protectGitDir(r.Root, "", global)
+		case git.Unreadable:
+			f.protectPath(r.Root, "@git")
 		}
 	}
 	for _, start := range []string{f.workspace, f.dir} {
@@ -46,12 +48,12 @@ func (f *filesystem) protectRepositories(found []repository) {
 }
 
 // protectAncestor looks for a repository at dir, which is start or lies above it.
-func (f *filesystem) protectAncestor(dir, start string, global []gitVar) {
-	if isGitDir(dir) {
+func (f *filesystem) protectAncestor(dir, start string, global []git.Variable) {
+	if git.IsDir(dir) {
 		f.protectGitDir(dir, "", global)
 		// Started inside hooks or the like: then all of it is protected.
 		for _, name := range append([]string{"info", "worktrees", "branches"}, gitState...) {
-			if within(start, filepath.Join(dir, name)) {
+			if hostpath.Within(start, filepath.Join(dir, name)) {
 				f.protectPath(start, "@git")
 			}
 		}
@@ -63,25 +65,25 @@ func (f *filesystem) protectAncestor(dir, start string, global []gitVar) {
 
 // protectCheckout shields the repository whose .git (a directory, a link to one,
 // or a file that points to one) stands in root.
-func (f *filesystem) protectCheckout(root string, global []gitVar) {
-	at, err := f.look.below(root, ".git")
-	if err != nil || !at.exists {
+func (f *filesystem) protectCheckout(root string, global []git.Variable) {
+	at, err := f.look.Below(root, ".git")
+	if err != nil || !at.Exists {
 		f.protectBelow(root, ".git", "@git")
 		return
 	}
-	if len(at.links) > 0 {
+	if len(at.Links) > 0 {
 		f.guardLinks(at, root)
 	}
-	if at.dir {
-		f.protectGitDir(at.path, root, global)
+	if at.Dir {
+		f.protectGitDir(at.Path, root, global)
 		return
 	}
 	f.shield(at, filepath.Join(root, ".git"), "@git")
-	dir := pointer(at.path, "gitdir: ")
+	dir := git.DirOf(at.Path)
 	if dir == "" {
 		return
 	}
-	if common := pointer(filepath.Join(dir, "commondir"), ""); common != "" {
+	if common := git.CommonDir(dir); common != "" {
 		f.protectWorktree(dir)
 		f.protectGitDir(common, root, global)
 		return
@@ -90,7 +92,7 @@ func (f *filesystem) protectCheckout(root string, global []gitVar) {
 }
 
 // guardLinks keeps links from being replaced while what they lead to stays as it is.
-func (f *filesystem) guardLinks(at place, root string) {
+func (f *filesystem) guardLinks(at hostpath.Place, root string) {
 	r := f.protection(at, filepath.Join(root, ".git"), "@git")
 	r.Access, r.Missing, r.guard = ReadOnly, true, true
 	f.add(r)
@@ -98,7 +100,7 @@ func (f *filesystem) guardLinks(at place, root string) {
 
 // protectGitDir shields a git directory. The paths that its configuration names
 // may be relative to root, the top of a checkout; empty: a bare repository.
-func (f *filesystem) protectGitDir(dir, root string, global []gitVar) {
+func (f *filesystem) protectGitDir(dir, root string, global []git.Variable) {
 	if !f.seen[dir] {
 		f.seen[dir] = true
 		f.pin(dir, "@git")
@@ -153,7 +155,7 @@ func (f *filesystem) protectInfo(dir string) {
 
 // protectModules shields the git directories of submodules, at any depth: a
 // submodule called a/b has its own in modules/a/b.
-func (f *filesystem) protectModules(dir string, global []gitVar) {
+func (f *filesystem) protectModules(dir string, global []git.Variable) {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() {
 		f.protectPath(dir, "@git")
@@ -165,27 +167,17 @@ func (f *filesystem) protectModules(dir string, global []gitVar) {
 		switch {
 		case !e.IsDir():
 			f.protectPath(sub, "@git")
-		case isGitDir(sub):
-			f.protectGitDir(sub, submoduleRoot(sub), global)
+		case git.IsDir(sub):
+			f.protectGitDir(sub, git.SubmoduleRoot(sub), global)
 		default:
 			f.protectModules(sub, global)
 		}
 	}
 }
 
-// submoduleRoot returns the checkout that a submodule's git directory belongs to.
-func submoduleRoot(dir string) string {
-	for _, v := range parseGitConfig(readSmall(filepath.Join(dir, "config"))) {
-		if v.key == "core.worktree" {
-			return resolved(dir, v.value)
-		}
-	}
-	return ""
-}
-
 // protectWorktrees shields the directories of linked worktrees. They stay
 // writable inside: "git gc" in one checkout expires the logs of all.
-func (f *filesystem) protectWorktrees(dir string, global []gitVar) {
+func (f *filesystem) protectWorktrees(dir string, global []git.Variable) {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() {
 		f.protectPath(dir, "@git")
@@ -224,16 +216,16 @@ func (f *filesystem) grantGit() {
 		return
 	}
 	file := filepath.Join(f.workspace, ".git")
-	dir := pointer(file, "gitdir: ")
-	if dir == "" || !isGitDir(dir) {
+	dir := git.DirOf(file)
+	if dir == "" || !git.IsDir(dir) {
 		return
 	}
-	common := pointer(filepath.Join(dir, "commondir"), "")
+	common := git.CommonDir(dir)
 	switch {
-	case common == "" && submoduleRoot(dir) == f.workspace:
+	case common == "" && git.SubmoduleRoot(dir) == f.workspace:
 		f.preset("@git", presetRule{path: dir, access: ReadWrite})
-	case common != "" && within(dir, filepath.Join(common, "worktrees")) &&
-		resolved(dir, strings.TrimRight(string(readSmall(filepath.Join(dir, "gitdir"))), "\n")) == file:
+	case common != "" && hostpath.Within(dir, filepath.Join(common, "worktrees")) &&
+		git.CheckoutFile(dir) == file:
 		f.preset("@git", presetRule{path: common, access: ReadWrite})
 		if f.asked(common) {
 			return
@@ -248,51 +240,57 @@ func (f *filesystem) grantGit() {
 // asked reports whether a layer makes path writable itself.
 func (f *filesystem) asked(path string) bool {
 	return slices.ContainsFunc(f.rules, func(r *rule) bool {
-		return r.layer >= 0 && r.Access == ReadWrite && within(path, r.Path)
+		return r.layer >= 0 && r.Access == ReadWrite && hostpath.Within(path, r.Path)
 	})
-}
-
-// pointer reads a file that holds a path after prefix, and resolves it relative to
-// the file's directory: .git, commondir. It returns "" when it is none.
-func pointer(file, prefix string) string {
-	text, ok := strings.CutPrefix(string(readSmall(file)), prefix)
-	text = strings.TrimRight(text, "\r\n")
-	if !ok || text == "" {
-		return ""
-	}
-	return resolved(filepath.Dir(file), text)
-}
-
-// resolved resolves a path that may be relative to base; "" when it cannot be.
-func resolved(base, path string) string {
-	if !filepath.IsAbs(path) {
-		path = base + "/" + path
-	}
-	at, err := locate(path)
-	if err != nil {
-		return ""
-	}
-	return at.path
-}
-
-// isGitDir asks what git asks (is_git_directory in setup.c): a HEAD, and objects
-// and refs either here or in a common directory.
-func isGitDir(dir string) bool {
-	if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err != nil {
-		return false
-	}
-	if _, err := os.Lstat(filepath.Join(dir, "commondir")); err == nil {
-		return true
-	}
-	for _, name := range []string{"objects", "refs"} {
-		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || !info.IsDir() {
-			return false
-		}
-	}
-	return true
 }
 
 func entries(dir string) []os.DirEntry {
 	out, _ := os.ReadDir(dir) // the directory itself is guarded or mounted; what was read counts
 	return out
+}
+
+// protectBranches is @git-strict: of the workspace's repository only the current
+// branch may move, and no tag. Branches that exist, loose or packed, stay as they
+// are; with a detached HEAD that is all of them.
+func (f *filesystem) protectBranches() error {
+	if f.workspace == "" {
+		return nil
+	}
+	dir, common := f.gitDirs(f.workspace)
+	if dir == "" {
+		return nil
+	}
+	current, err := git.CurrentBranch(filepath.Join(dir, "HEAD"))
+	if err != nil {
+		return err
+	}
+	const preset = "@git-strict"
+	f.protectBelow(common, "refs/tags", preset)
+	f.protectBelow(common, "packed-refs", preset)
+	for _, ref := range git.Branches(common) {
+		if ref != current {
+			f.protectBelow(common, ref, preset)
+		}
+	}
+	return nil
+}
+
+// gitDirs returns the git directory of a checkout and the one that it shares with
+// its worktrees; "" when root is no checkout.
+func (f *filesystem) gitDirs(root string) (dir, common string) {
+	at, err := f.look.Below(root, ".git")
+	if err != nil || !at.Exists {
+		return "", ""
+	}
+	dir = at.Path
+	if !at.Dir {
+		dir = git.DirOf(at.Path)
+	}
+	if !git.IsDir(dir) {
+		return "", ""
+	}
+	if common = git.CommonDir(dir); common == "" {
+		common = dir
+	}
+	return dir, common
 }

@@ -5,9 +5,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
+	"github.com/seed434b0696/agent-sandbox/policy/internal/treetest"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -20,8 +20,8 @@ func gitEnv(home string) []string {
 	}
 }
 
-// git runs real git on the host.
-func git(t *testing.T, dir string, args ...string) {
+// runGit runs real git on the host.
+func runGit(t *testing.T, dir string, args ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", args...)
 	cmd.Dir = dir
@@ -40,32 +40,32 @@ func git(t *testing.T, dir string, args ...string) {
 //	tree/              a worktree of main
 func repos(t *testing.T) (spec sandbox.Spec, home string) {
 	t.Helper()
-	spec = sandbox.Spec{Home: filepath.Join(realDir(t), "home"), Env: []string{"PATH=/usr/bin:/bin"}}
+	spec = sandbox.Spec{Home: filepath.Join(treetest.Dir(t), "home"), Env: []string{"PATH=/usr/bin:/bin"}}
 	home = spec.Home
 	commit := func(dir string) {
-		makeTree(t, dir, "file")
-		git(t, dir, "add", ".")
-		git(t, dir, "commit", "-qm", "one")
+		treetest.Make(t, dir, "file")
+		runGit(t, dir, "add", ".")
+		runGit(t, dir, "commit", "-qm", "one")
 	}
 	for _, dir := range []string{"inner", "lib", "main", "main/nested/r"} {
-		makeTree(t, home, dir+"/")
-		git(t, filepath.Join(home, dir), "init", "-q", "-b", "trunk")
+		treetest.Make(t, home, dir+"/")
+		runGit(t, filepath.Join(home, dir), "init", "-q", "-b", "trunk")
 	}
 	commit(filepath.Join(home, "inner"))
-	git(t, filepath.Join(home, "lib"), "submodule", "--quiet", "add", "--name", "in/ner", home+"/inner", "inner")
+	runGit(t, filepath.Join(home, "lib"), "submodule", "--quiet", "add", "--name", "in/ner", home+"/inner", "inner")
 	commit(filepath.Join(home, "lib"))
 	main := filepath.Join(home, "main")
-	makeTree(t, main, ".gitignore")
+	treetest.Make(t, main, ".gitignore")
 	if err := os.WriteFile(filepath.Join(main, ".gitignore"), []byte("nested\nbare.git\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	git(t, main, "submodule", "--quiet", "add", home+"/lib", "sub")
-	git(t, main, "submodule", "--quiet", "update", "--init", "--recursive")
+	runGit(t, main, "submodule", "--quiet", "add", home+"/lib", "sub")
+	runGit(t, main, "submodule", "--quiet", "update", "--init", "--recursive")
 	commit(main)
-	git(t, main, "branch", "other")
-	git(t, main, "tag", "v1")
-	git(t, main, "worktree", "add", "-q", home+"/tree", "-b", "topic")
-	git(t, main, "init", "-q", "--bare", "bare.git")
+	runGit(t, main, "branch", "other")
+	runGit(t, main, "tag", "v1")
+	runGit(t, main, "worktree", "add", "-q", home+"/tree", "-b", "topic")
+	runGit(t, main, "init", "-q", "--bare", "bare.git")
 	commit(filepath.Join(main, "nested/r"))
 	return spec, home
 }
@@ -174,8 +174,8 @@ func TestRepositoriesInEveryShape(t *testing.T) {
 		writable(t, p, git1+"/HEAD")
 	})
 	t.Run("a checkout inside a cache, started below it", func(t *testing.T) {
-		git(t, home, "clone", "-q", main, home+"/.cache/c")
-		makeTree(t, home, ".cache/c/d/")
+		runGit(t, home, "clone", "-q", main, home+"/.cache/c")
+		treetest.Make(t, home, ".cache/c/d/")
 		spec.Workspace, spec.Policy = home+"/.cache/c/d", sandbox.Policy{}
 		p := mustResolve(t, spec)
 		closed(t, p, state(home+"/.cache/c/.git")...)
@@ -195,7 +195,7 @@ func TestGitFileThatPointsElsewhereGrantsNothing(t *testing.T) {
 		"another repository": main + "/.git", "its worktree": main + "/.git/worktrees/tree", "its submodule": main + "/.git/modules/sub", "home": home,
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec.Workspace = realDir(t)
+			spec.Workspace = treetest.Dir(t)
 			if err := os.WriteFile(spec.Workspace+"/.git", []byte("gitdir: "+target+"\n"), 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -210,7 +210,7 @@ func TestGitConfigurationThatNamesOtherFiles(t *testing.T) {
 	main := filepath.Join(home, "main")
 	spec.Workspace = main
 	hooks := func(value string) *Plan {
-		git(t, main, "config", "core.hooksPath", value)
+		runGit(t, main, "config", "core.hooksPath", value)
 		return mustResolve(t, spec)
 	}
 	closed(t, hooks("tools/hooks"), main+"/tools/hooks", main+"/tools/hooks/pre-commit")
@@ -219,12 +219,12 @@ func TestGitConfigurationThatNamesOtherFiles(t *testing.T) {
 	closed(t, root, main+"/pre-commit", main+"/post-checkout")
 	writable(t, root, main+"/file")
 
-	makeTree(t, main, "conf/inc2")
+	treetest.Make(t, main, "conf/inc2")
 	if err := os.WriteFile(main+"/conf/inc", []byte("[include]\n path = \"inc2\"\n[Core]hooksPATH=deep # x\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	git(t, main, "config", "core.hooksPath", "")
-	git(t, main, "config", "includeIf.gitdir:/x.path", main+"/conf/inc")
+	runGit(t, main, "config", "core.hooksPath", "")
+	runGit(t, main, "config", "includeIf.gitdir:/x.path", main+"/conf/inc")
 	closed(t, mustResolve(t, spec), main+"/conf/inc", main+"/conf/inc2", main+"/deep/x")
 }
 
@@ -298,7 +298,7 @@ func TestWorkspaceThatIsItselfASetting(t *testing.T) {
 func TestNewRepositories(t *testing.T) {
 	spec := home(t, "home/other/")
 	spec.Policy = fsPolicy(sandbox.Filesystem{RW: []string{"~/other", "/tmp", "~/.cache"}})
-	makeTree(t, spec.Home, ".cache/")
+	treetest.Make(t, spec.Home, ".cache/")
 	if p := mustResolve(t, spec); !slices.Contains(p.NoRepos, spec.Workspace) || !slices.Contains(p.NoRepos, spec.Home+"/other") {
 		t.Errorf("refused in %v", p.NoRepos)
 	}
@@ -321,12 +321,12 @@ func TestGitStrict(t *testing.T) {
 	closed(t, p, main+"/.git/refs/heads/other", main+"/.git/refs/heads/topic", main+"/.git/refs/tags/v1", main+"/.git/refs/tags/new", main+"/.git/packed-refs")
 	writable(t, p, main+"/.git/refs/heads/trunk", main+"/.git/refs/heads/new", main+"/.git/HEAD")
 
-	git(t, main, "pack-refs", "--all")
+	runGit(t, main, "pack-refs", "--all")
 	p = mustResolve(t, spec)
 	closed(t, p, main+"/.git/refs/heads/other", main+"/.git/packed-refs")
 	writable(t, p, main+"/.git/refs/heads/trunk")
 
-	git(t, main, "checkout", "-q", "--detach")
+	runGit(t, main, "checkout", "-q", "--detach")
 	closed(t, mustResolve(t, spec), main+"/.git/refs/heads/trunk")
 
 	if err := os.WriteFile(main+"/.git/HEAD", []byte("ref: refs/heads/.invalid\n"), 0o644); err != nil {
@@ -347,32 +347,4 @@ func TestUnreadableDirectoryIsClosed(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.Chmod(spec.Workspace+"/dark", 0o755) })
 	closed(t, mustResolve(t, spec), spec.Workspace+"/dark/repo/.git/hooks")
-}
-
-func TestParseGitConfig(t *testing.T) {
-	cases := []struct{ name, text, want string }{
-		{"plain", "[core]\n\thooksPath = a/b\n", "core.hookspath=a/b"},
-		{"case", "[CORE]\nHooksPath=x", "core.hookspath=x"},
-		{"on the header's line", "[core] a = 1", "core.a=1"},
-		{"a subsection keeps its case", `[remote "Or\"ig in"] url = x`, `remote.Or"ig in.url=x`},
-		{"the old subsection", "[a.B] c = d", "a.b.c=d"},
-		{"quotes and comments", `[a] b = " x # y " z ; c`, "a.b= x # y  z"},
-		{"escapes", `[a] b = x\ty\\z\n`, "a.b=x\ty\\z\n"},
-		{"continuation", "[a] b = x\\\n  y", "a.b=x  y"},
-		{"carriage returns", "[a]\r\nb = x\r\n", "a.b=x"},
-		{"no value", "[a] b\nc = d", "a.b=|a.c=d"},
-		{"a byte order mark", "\ufeff[a] b = c", "a.b=c"},
-		{"what stands before a fault", "[a] b = c\n[broken\nd = e", "a.b=c"},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			var got []string
-			for _, v := range parseGitConfig([]byte(c.text)) {
-				got = append(got, v.key+"="+v.value)
-			}
-			if s := strings.Join(got, "|"); s != c.want {
-				t.Errorf("got %q, want %q", s, c.want)
-			}
-		})
-	}
 }

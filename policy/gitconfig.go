@@ -1,25 +1,15 @@
 package policy
 
 import (
-	"io"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
-)
 
-// maxGitFile bounds what is read of a file that a hostile repository may have made.
-const maxGitFile = 1 << 20
+	"github.com/seed434b0696/agent-sandbox/policy/internal/git"
+	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
+)
 
 // maxIncludes bounds how deep configuration files include each other, as git does.
 const maxIncludes = 10
-
-// gitVar is one variable of a git configuration file.
-type gitVar struct {
-	key   string // section.name or section.subsection.name; section and name in lower case
-	value string
-	file  string // where it stands
-}
 
 // hookNames are the hooks of githooks(5), for a core.hooksPath that is a whole
 // checkout and cannot be protected as one directory.
@@ -32,19 +22,18 @@ var hookNames = []string{
 
 // gitConfig reads a configuration file and what it includes, whatever the
 // condition, and shields what is included.
-func (f *filesystem) gitConfig(file string) []gitVar { return f.gitConfigAt(file, 0) }
+func (f *filesystem) gitConfig(file string) []git.Variable { return f.gitConfigAt(file, 0) }
 
-func (f *filesystem) gitConfigAt(file string, level int) []gitVar {
-	vars := parseGitConfig(readSmall(file))
-	out := make([]gitVar, 0, len(vars))
+func (f *filesystem) gitConfigAt(file string, level int) []git.Variable {
+	vars := git.ReadConfig(file)
+	out := make([]git.Variable, 0, len(vars))
 	for _, v := range vars {
-		v.file = file
 		out = append(out, v)
-		included := v.key == "include.path" || strings.HasPrefix(v.key, "includeif.") && strings.HasSuffix(v.key, ".path")
+		included := v.Key == "include.path" || strings.HasPrefix(v.Key, "includeif.") && strings.HasSuffix(v.Key, ".path")
 		if !included || level >= maxIncludes {
 			continue
 		}
-		if path := f.gitPath(v.value, filepath.Dir(file)); path != "" {
+		if path := f.gitPath(v.Value, filepath.Dir(file)); path != "" {
 			f.protectPath(path, "@git")
 			out = append(out, f.gitConfigAt(path, level+1)...)
 		}
@@ -53,7 +42,7 @@ func (f *filesystem) gitConfigAt(file string, level int) []gitVar {
 }
 
 // globalGitConfig reads the user's and the machine's configuration.
-func (f *filesystem) globalGitConfig() []gitVar {
+func (f *filesystem) globalGitConfig() []git.Variable {
 	files := []string{"/etc/gitconfig"}
 	if f.home != "" {
 		base := f.env["XDG_CONFIG_HOME"]
@@ -66,7 +55,7 @@ func (f *filesystem) globalGitConfig() []gitVar {
 		files = append(files, file)
 		f.protectPath(file, "@git")
 	}
-	var out []gitVar
+	var out []git.Variable
 	for _, file := range files {
 		out = append(out, f.gitConfig(file)...)
 	}
@@ -75,15 +64,15 @@ func (f *filesystem) globalGitConfig() []gitVar {
 
 // protectHooksPath shields the directory that core.hooksPath names. A relative one
 // starts where hooks run: at the top of the checkout.
-func (f *filesystem) protectHooksPath(v gitVar, root string) {
-	if v.key != "core.hookspath" {
+func (f *filesystem) protectHooksPath(v git.Variable, root string) {
+	if v.Key != "core.hookspath" {
 		return
 	}
-	path := f.gitPath(v.value, root)
+	path := f.gitPath(v.Value, root)
 	if path == "" {
 		return
 	}
-	if dir := resolved("/", path); dir == "" || !within(root, dir) {
+	if at, err := hostpath.Locate(path); err != nil || !hostpath.Within(root, at.Path) {
 		f.protectPath(path, "@git")
 		return
 	}
@@ -108,178 +97,4 @@ func (f *filesystem) gitPath(value, base string) string {
 		return value
 	}
 	return base + "/" + value
-}
-
-// readSmall returns the start of a regular file, or nothing. It opens without
-// blocking: a hostile tree may hold a FIFO where git expects a file.
-func readSmall(path string) []byte {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil
-	}
-	defer file.Close()
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	data, err := io.ReadAll(io.LimitReader(file, maxGitFile))
-	if err != nil {
-		return nil
-	}
-	return data
-}
-
-// parseGitConfig reads the variables of a configuration file in the syntax of
-// git-config(1). It never fails: git itself stops at the first fault, and what
-// stands before one counts.
-func parseGitConfig(data []byte) []gitVar {
-	p := gitParser{text: strings.TrimPrefix(string(data), "\ufeff")}
-	for p.next() {
-	}
-	return p.vars
-}
-
-type gitParser struct {
-	text    string
-	pos     int
-	section string
-	vars    []gitVar
-}
-
-// next reads one section header, variable, comment or blank.
-func (p *gitParser) next() bool {
-	if p.pos >= len(p.text) {
-		return false
-	}
-	switch p.text[p.pos] {
-	case '[':
-		return p.header()
-	case '#', ';':
-		p.line()
-		return true
-	case ' ', '\t', '\n', '\r':
-		p.pos++
-		return true
-	}
-	return p.variable()
-}
-
-// line skips the rest of a line.
-func (p *gitParser) line() {
-	for p.pos < len(p.text) && p.text[p.pos] != '\n' {
-		p.pos++
-	}
-}
-
-// header reads [section], [section "Sub section"] and the old [section.sub].
-func (p *gitParser) header() bool {
-	p.pos++
-	start := p.pos
-	for p.pos < len(p.text) && !strings.ContainsRune("]\" \t\n", rune(p.text[p.pos])) {
-		p.pos++
-	}
-	p.section = strings.ToLower(p.text[start:p.pos])
-	for p.pos < len(p.text) && (p.text[p.pos] == ' ' || p.text[p.pos] == '\t') {
-		p.pos++
-	}
-	if p.pos < len(p.text) && p.text[p.pos] == '"' {
-		p.pos++
-		var sub strings.Builder
-		for ; p.pos < len(p.text) && p.text[p.pos] != '"' && p.text[p.pos] != '\n'; p.pos++ {
-			if p.text[p.pos] == '\\' && p.pos+1 < len(p.text) {
-				p.pos++
-			}
-			sub.WriteByte(p.text[p.pos])
-		}
-		p.section += "." + sub.String()
-		p.pos++
-	}
-	if p.pos >= len(p.text) || p.text[p.pos] != ']' {
-		return false
-	}
-	p.pos++
-	return true
-}
-
-func (p *gitParser) variable() bool {
-	start := p.pos
-	for p.pos < len(p.text) && isKeyByte(p.text[p.pos]) {
-		p.pos++
-	}
-	name := strings.ToLower(p.text[start:p.pos])
-	if name == "" {
-		return false
-	}
-	for p.pos < len(p.text) && (p.text[p.pos] == ' ' || p.text[p.pos] == '\t') {
-		p.pos++
-	}
-	value := ""
-	if p.pos < len(p.text) && p.text[p.pos] == '=' {
-		p.pos++
-		value = p.value()
-	}
-	p.vars = append(p.vars, gitVar{key: p.section + "." + name, value: value})
-	return true
-}
-
-func isKeyByte(c byte) bool {
-	return c == '-' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-}
-
-// value reads to the end of the line: quotes, escapes, continuation, comments.
-func (p *gitParser) value() string {
-	var out []byte
-	quoted, keep := false, 0
-	for ; p.pos < len(p.text) && p.text[p.pos] != '\n'; p.pos++ {
-		c := p.text[p.pos]
-		switch {
-		case c == '"':
-			quoted = !quoted
-			keep = len(out)
-			continue
-		case !quoted && (c == '#' || c == ';'):
-			p.line()
-			return string(trimBlank(out, keep))
-		case c == '\\' && p.pos+1 < len(p.text):
-			p.pos++
-			c = p.text[p.pos]
-			if c == '\r' && p.pos+1 < len(p.text) && p.text[p.pos+1] == '\n' {
-				p.pos++
-				c = '\n'
-			}
-			if c == '\n' {
-				continue
-			}
-			out = append(out, unescape(c))
-			keep = len(out)
-			continue
-		}
-		if len(out) == 0 && !quoted && (c == ' ' || c == '\t') {
-			continue
-		}
-		out = append(out, c)
-		if quoted {
-			keep = len(out)
-		}
-	}
-	return string(trimBlank(out, keep))
-}
-
-func unescape(c byte) byte {
-	switch c {
-	case 'n':
-		return '\n'
-	case 't':
-		return '\t'
-	case 'b':
-		return '\b'
-	}
-	return c
-}
-
-// trimBlank cuts trailing blanks, but none of the first keep bytes, which were quoted.
-func trimBlank(out []byte, keep int) []byte {
-	for len(out) > keep && strings.IndexByte(" \t\r", out[len(out)-1]) >= 0 {
-		out = out[:len(out)-1]
-	}
-	return out
 }

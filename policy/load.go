@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/seed434b0696/agent-sandbox/policy/trust"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -21,6 +22,12 @@ type Sources struct {
 	Flags      sandbox.Policy // the last layer
 	Trust      *Trust         // which project files the user trusts; nil: none
 }
+
+// Trust remembers which project files the user has read and trusts. See package trust.
+type Trust = trust.Store
+
+// TrustEntry is one trusted content of one file.
+type TrustEntry = trust.Entry
 
 // Load reads the layers of configuration, lowest first: "defaults", "global",
 // then "project" or, with a ConfigFile, "config", and "flags". A file that does
@@ -122,7 +129,7 @@ func projectFiles(dir string) []string {
 }
 
 // load returns the layer that stands at p, or nil when there is none.
-func (p configPlace) load(trust *Trust) (*sandbox.Layer, error) {
+func (p configPlace) load(store *Trust) (*sandbox.Layer, error) {
 	var (
 		file string
 		data []byte
@@ -142,18 +149,18 @@ func (p configPlace) load(trust *Trust) (*sandbox.Layer, error) {
 	if file == "" || err != nil {
 		return nil, err
 	}
-	return decodeLayer(p.layer, file, data, trust)
+	return decodeLayer(p.layer, file, data, store)
 }
 
-func decodeLayer(name, file string, data []byte, trust *Trust) (*sandbox.Layer, error) {
+func decodeLayer(name, file string, data []byte, store *Trust) (*sandbox.Layer, error) {
 	content, lines, err := Decode(file, data)
 	if err != nil {
 		return nil, err
 	}
 	l := &sandbox.Layer{Name: name, File: file, Trusted: name != LayerProject, Policy: content, Lines: lines}
-	if name == LayerProject && trust != nil {
+	if name == LayerProject && store != nil {
 		// data, not the file: it may have been exchanged since it was read.
-		if l.Trusted, err = trust.Trusted(file, data); err != nil {
+		if l.Trusted, err = store.Trusted(file, data); err != nil {
 			return nil, err
 		}
 	}

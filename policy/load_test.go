@@ -10,16 +10,14 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/seed434b0696/agent-sandbox/policy/internal/treetest"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 // testSources is a home and a project in a new directory.
 func testSources(t *testing.T) Sources {
 	t.Helper()
-	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := treetest.Dir(t)
 	s := Sources{Home: filepath.Join(root, "home"), Dir: filepath.Join(root, "project"), Trust: &Trust{Dir: filepath.Join(root, "trust")}}
 	for _, d := range []string{s.Home, s.Dir} {
 		if err := os.Mkdir(d, 0o755); err != nil {
@@ -27,17 +25,6 @@ func testSources(t *testing.T) Sources {
 		}
 	}
 	return s
-}
-
-func put(t *testing.T, name, text string) string {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return name
 }
 
 func (s Sources) global() string  { return filepath.Join(s.Home, ".config/agent-sandbox/config.json") }
@@ -52,54 +39,54 @@ func TestLoadOrdersLayers(t *testing.T) {
 	}{
 		{"no files", func(*testing.T, *Sources) {}, "defaults:true flags:true"},
 		{"no home and no project", func(_ *testing.T, s *Sources) { s.Home, s.Dir = "", "" }, "defaults:true flags:true"},
-		{"a global file", func(t *testing.T, s *Sources) { t.Helper(); put(t, s.global(), content) }, "defaults:true global:true flags:true"},
-		{"a global file with comments", func(t *testing.T, s *Sources) { t.Helper(); put(t, s.global()+"c", content+"//") }, "defaults:true global:true flags:true"},
-		{"a project file is not trusted", func(t *testing.T, s *Sources) { t.Helper(); put(t, s.project(), content) }, "defaults:true project:false flags:true"},
+		{"a global file", func(t *testing.T, s *Sources) { t.Helper(); treetest.Write(t, s.global(), content) }, "defaults:true global:true flags:true"},
+		{"a global file with comments", func(t *testing.T, s *Sources) { t.Helper(); treetest.Write(t, s.global()+"c", content+"//") }, "defaults:true global:true flags:true"},
+		{"a project file is not trusted", func(t *testing.T, s *Sources) { t.Helper(); treetest.Write(t, s.project(), content) }, "defaults:true project:false flags:true"},
 		{"both", func(t *testing.T, s *Sources) {
 			t.Helper()
-			put(t, s.global(), content)
-			put(t, s.project()+"c", content)
+			treetest.Write(t, s.global(), content)
+			treetest.Write(t, s.project()+"c", content)
 		}, "defaults:true global:true project:false flags:true"},
 		{"a trusted project file", func(t *testing.T, s *Sources) {
 			t.Helper()
-			if err := s.Trust.Add(put(t, s.project(), content), []byte(content)); err != nil {
+			if err := s.Trust.Add(treetest.Write(t, s.project(), content), []byte(content)); err != nil {
 				t.Fatal(err)
 			}
 		}, "defaults:true project:true flags:true"},
 		{"a project file that was trusted and then changed", func(t *testing.T, s *Sources) {
 			t.Helper()
-			if err := s.Trust.Add(put(t, s.project(), content), []byte(content)); err != nil {
+			if err := s.Trust.Add(treetest.Write(t, s.project(), content), []byte(content)); err != nil {
 				t.Fatal(err)
 			}
-			put(t, s.project(), content+" ")
+			treetest.Write(t, s.project(), content+" ")
 		}, "defaults:true project:false flags:true"},
 		{"no trust store", func(t *testing.T, s *Sources) {
 			t.Helper()
-			put(t, s.project(), content)
+			treetest.Write(t, s.project(), content)
 			s.Trust = nil
 		}, "defaults:true project:false flags:true"},
 		{"a named file takes the project file's place and is trusted", func(t *testing.T, s *Sources) {
 			t.Helper()
-			put(t, s.project(), `broken`)
-			put(t, filepath.Join(s.Dir, "sub/my.conf"), content)
+			treetest.Write(t, s.project(), `broken`)
+			treetest.Write(t, filepath.Join(s.Dir, "sub/my.conf"), content)
 			s.ConfigFile = "sub/my.conf"
 		}, "defaults:true config:true flags:true"},
 		{"a configuration directory of its own", func(t *testing.T, s *Sources) {
 			t.Helper()
-			put(t, s.global(), "broken")
+			treetest.Write(t, s.global(), "broken")
 			s.ConfigHome = filepath.Join(s.Home, "xdg")
-			put(t, filepath.Join(s.ConfigHome, "agent-sandbox/config.json"), content)
+			treetest.Write(t, filepath.Join(s.ConfigHome, "agent-sandbox/config.json"), content)
 		}, "defaults:true global:true flags:true"},
 		{"a relative configuration directory does not count", func(t *testing.T, s *Sources) {
 			t.Helper()
-			put(t, s.global(), content)
+			treetest.Write(t, s.global(), content)
 			s.ConfigHome = "xdg"
 		}, "defaults:true global:true flags:true"},
 		{"a home that is a file has no configuration", func(_ *testing.T, s *Sources) { s.Home = "/dev/null" }, "defaults:true flags:true"},
 		{"a link to a file is followed", func(t *testing.T, s *Sources) {
 			t.Helper()
-			put(t, filepath.Join(s.Home, "dotfiles/c.json"), content)
-			put(t, s.global()+".x", "")
+			treetest.Write(t, filepath.Join(s.Home, "dotfiles/c.json"), content)
+			treetest.Write(t, s.global()+".x", "")
 			if err := os.Symlink(filepath.Join(s.Home, "dotfiles/c.json"), s.global()); err != nil {
 				t.Fatal(err)
 			}
@@ -139,20 +126,20 @@ func TestLoadRefusesWithOneLine(t *testing.T) {
 	}{
 		{"two global files", func(t *testing.T, s *Sources) {
 			t.Helper()
-			put(t, s.global(), "{}")
-			put(t, s.global()+"c", "{}")
+			treetest.Write(t, s.global(), "{}")
+			treetest.Write(t, s.global()+"c", "{}")
 		}, "HOME/.config/agent-sandbox/config.json: found config.jsonc beside it, expected one of them", sandbox.Invalid},
 		{"two project files, both broken", func(t *testing.T, s *Sources) {
 			t.Helper()
-			put(t, s.project(), "")
-			put(t, s.project()+"c", "")
+			treetest.Write(t, s.project(), "")
+			treetest.Write(t, s.project()+"c", "")
 		}, "DIR/.agent-sandbox.json: found .agent-sandbox.jsonc beside it, expected one of them", sandbox.Invalid},
 		{
-			"a broken file has its line", func(t *testing.T, s *Sources) { t.Helper(); put(t, s.project(), "{\n\"x\": 1}") },
+			"a broken file has its line", func(t *testing.T, s *Sources) { t.Helper(); treetest.Write(t, s.project(), "{\n\"x\": 1}") },
 			"DIR/.agent-sandbox.json:2: x: found an unknown key, expected one of $schema, backend, network, docker, userns, debuggers, filesystem, commands, secrets, env, limits", sandbox.Invalid,
 		},
 		{
-			"a directory", func(t *testing.T, s *Sources) { t.Helper(); put(t, s.project()+"/x", "") },
+			"a directory", func(t *testing.T, s *Sources) { t.Helper(); treetest.Write(t, s.project()+"/x", "") },
 			"DIR/.agent-sandbox.json: found a directory, expected a regular file", sandbox.Invalid,
 		},
 		{"a FIFO is not waited for", func(t *testing.T, s *Sources) {
@@ -184,7 +171,7 @@ func TestLoadRefusesWithOneLine(t *testing.T) {
 		}, "DIR/.agent-sandbox.json: found a symbolic link to nothing, expected a regular file", sandbox.Invalid},
 		{"a file without end", func(t *testing.T, s *Sources) {
 			t.Helper()
-			put(t, s.project(), "{}")
+			treetest.Write(t, s.project(), "{}")
 			if err := os.Truncate(s.project(), 1<<40); err != nil {
 				t.Fatal(err)
 			}
@@ -230,7 +217,7 @@ func TestLoadSaysThatAFileCannotBeRead(t *testing.T) {
 		return
 	}
 	s := testSources(t)
-	put(t, s.project(), "{}")
+	treetest.Write(t, s.project(), "{}")
 	if err := os.Chmod(s.project(), 0); err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 )
 
 // emit writes the decisions into a plan.
@@ -104,7 +106,7 @@ func lifted(explicit []*rule) map[string]bool {
 func excepted(explicit []*rule, g pending) []string {
 	out := slices.Clone(g.except)
 	for _, r := range explicit {
-		if r.Path != g.dir && within(r.Path, g.dir) {
+		if r.Path != g.dir && hostpath.Within(r.Path, g.dir) {
 			name, _, _ := strings.Cut(r.Path[len(g.dir)+1:], "/")
 			out = append(out, name)
 		}
@@ -117,7 +119,7 @@ func excepted(explicit []*rule, g pending) []string {
 func wanted(explicit []*rule, path string) []string {
 	var out []string
 	for _, r := range explicit {
-		if r.Missing && r.Path != path && within(r.Path, path) {
+		if r.Missing && r.Path != path && hostpath.Within(r.Path, path) {
 			out = append(out, r.Path)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/policy/internal/git"
+	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -13,7 +15,7 @@ import (
 // host obeys later, and so could carry code out of the sandbox.
 func (f *filesystem) protect() error {
 	roots := f.walkRoots()
-	found := discover(roots, f.stops())
+	found := git.Search(roots, f.stops())
 	for _, name := range homeNames {
 		f.protectBelow(f.home, name, "")
 	}
@@ -37,9 +39,9 @@ func (f *filesystem) protect() error {
 
 // shield adds a protection for one path, whether it exists or not. Only where the
 // layers let the sandbox write does it have an effect.
-func (f *filesystem) shield(at place, pattern, preset string) {
-	writable := f.wide.access(at.path) == ReadWrite
-	for _, l := range at.links {
+func (f *filesystem) shield(at hostpath.Place, pattern, preset string) {
+	writable := f.wide.access(at.Path) == ReadWrite
+	for _, l := range at.Links {
 		writable = writable || f.wide.access(l) == ReadWrite
 	}
 	if !writable {
@@ -48,7 +50,7 @@ func (f *filesystem) shield(at place, pattern, preset string) {
 	r := f.protection(at, pattern, preset)
 	r.Access = ReadOnly
 	r.guard = true
-	if f.wide.access(at.path) != ReadWrite {
+	if f.wide.access(at.Path) != ReadWrite {
 		// Only a link to it can be changed: nothing to mount.
 		r.Missing = true
 	}
@@ -56,13 +58,13 @@ func (f *filesystem) shield(at place, pattern, preset string) {
 }
 
 // protection makes a rule of the protected layer.
-func (f *filesystem) protection(at place, pattern, preset string) *rule {
+func (f *filesystem) protection(at hostpath.Place, pattern, preset string) *rule {
 	return &rule{
 		Rule: Rule{
-			Pattern: pattern, Path: at.path, Exact: true, Layer: "protected", Preset: preset,
-			Source: "built in", Missing: !at.exists,
+			Pattern: pattern, Path: at.Path, Exact: true, Layer: "protected", Preset: preset,
+			Source: "built in", Missing: !at.Exists,
 		},
-		rank: rankProtected, layer: -1, trusted: true, dir: at.dir, links: at.links,
+		rank: rankProtected, layer: -1, trusted: true, dir: at.Dir, links: at.Links,
 	}
 }
 
@@ -72,11 +74,11 @@ func (f *filesystem) protectBelow(dir, name, preset string) {
 	if dir == "" {
 		return
 	}
-	at, err := f.look.below(dir, name)
+	at, err := f.look.Below(dir, name)
 	if err != nil {
-		at = place{path: filepath.Join(dir, name)}
+		at = hostpath.Place{Path: filepath.Join(dir, name)}
 	}
-	if preset == "" && at.exists && at.path == f.workspace {
+	if preset == "" && at.Exists && at.Path == f.workspace {
 		return // who starts in ~/.config/nvim wants to work on it
 	}
 	f.shield(at, filepath.Join(dir, name), preset)
@@ -91,7 +93,7 @@ func (f *filesystem) pin(dir, preset string) {
 		return
 	}
 	f.pins[dir] = true
-	r := f.protection(place{path: dir, exists: true, dir: true}, dir, preset)
+	r := f.protection(hostpath.Place{Path: dir, Exists: true, Dir: true}, dir, preset)
 	r.Access, r.pin = ReadWrite, true
 	f.add(r)
 }
@@ -99,7 +101,7 @@ func (f *filesystem) pin(dir, preset string) {
 // guardAll lets nothing but the excepted names come into being in dir, a part of
 // a git directory.
 func (f *filesystem) guardAll(dir string, except ...string) {
-	r := f.protection(place{path: filepath.Join(dir, "*")}, filepath.Join(dir, "*"), "@git")
+	r := f.protection(hostpath.Place{Path: filepath.Join(dir, "*")}, filepath.Join(dir, "*"), "@git")
 	r.Access = ReadOnly
 	f.add(r)
 	f.guards = append(f.guards, pending{dir: dir, name: "*", except: except, rule: r})
@@ -149,7 +151,7 @@ func (f *filesystem) stops() map[string]bool {
 
 // projectRoots returns the directories that people open in an editor or start an
 // agent in: the writable roots, the start directory and every repository.
-func (f *filesystem) projectRoots(roots []string, found []repository) []string {
+func (f *filesystem) projectRoots(roots []string, found []git.Repository) []string {
 	out := slices.Clone(roots)
 	for _, d := range []string{f.workspace, f.dir} {
 		if d != "" {
@@ -157,8 +159,8 @@ func (f *filesystem) projectRoots(roots []string, found []repository) []string {
 		}
 	}
 	for _, r := range found {
-		if r.kind != repositoryBare && r.kind != repositoryUnreadable {
-			out = append(out, r.root)
+		if r.Kind != git.Bare && r.Kind != git.Unreadable {
+			out = append(out, r.Root)
 		}
 	}
 	slices.Sort(out)
@@ -173,11 +175,11 @@ func (f *filesystem) protectPrograms() {
 		if !filepath.IsAbs(dir) {
 			continue
 		}
-		at, err := f.look.locate(dir)
-		if err != nil || !at.exists {
+		at, err := f.look.Locate(dir)
+		if err != nil || !at.Exists {
 			continue
 		}
-		if r := f.wide.at(at.path); r != nil && at.path != r.Path && cached(r) {
+		if r := f.wide.at(at.Path); r != nil && at.Path != r.Path && cached(r) {
 			f.shield(at, dir, "")
 		}
 	}
@@ -188,7 +190,7 @@ func (f *filesystem) protectPrograms() {
 func (f *filesystem) repositoryFree(roots []string) []string {
 	return slices.DeleteFunc(slices.Clone(roots), func(root string) bool {
 		return slices.ContainsFunc(f.rules, func(r *rule) bool {
-			return r.explicit() && filepath.Base(r.Path) == ".git" && within(r.Path, root)
+			return r.explicit() && filepath.Base(r.Path) == ".git" && hostpath.Within(r.Path, root)
 		})
 	})
 }
@@ -215,18 +217,18 @@ func (h host) own() []string {
 // layers say: a command that could write it would choose its own walls.
 func (f *filesystem) protectOwn() error {
 	for _, dir := range f.own() {
-		at, err := f.look.locate(dir)
+		at, err := f.look.Locate(dir)
 		if err != nil {
 			continue
 		}
 		for _, r := range f.rules {
-			if r.Access == ReadWrite && r.layer >= 0 && r.Exact && within(r.Path, at.path) {
+			if r.Access == ReadWrite && r.layer >= 0 && r.Exact && hostpath.Within(r.Path, at.Path) {
 				return f.ruleFault(r, sandbox.Denied, "%q: the configuration of agent-sandbox cannot be made writable", r.Pattern)
 			}
 		}
 		f.protectAlways(at, dir)
-		f.hideStages(at.path)
-		if f.workspace != "" && within(f.workspace, at.path) {
+		f.hideStages(at.Path)
+		if f.workspace != "" && hostpath.Within(f.workspace, at.Path) {
 			f.protectPath(f.workspace, "")
 		}
 	}
@@ -242,8 +244,8 @@ func (f *filesystem) protectOwn() error {
 // of another workspace, or of an earlier run, hides.
 func (f *filesystem) hideStages(data string) {
 	dir := filepath.Join(data, "stages")
-	at, err := f.look.locate(dir)
-	if err != nil || !at.exists {
+	at, err := f.look.Locate(dir)
+	if err != nil || !at.Exists {
 		return
 	}
 	r := f.protection(at, dir, "")
@@ -253,8 +255,8 @@ func (f *filesystem) hideStages(data string) {
 
 // protectAlways is shield wherever the path can be seen at all, so that an
 // explanation knows that nothing opens it.
-func (f *filesystem) protectAlways(at place, pattern string) {
-	if access := f.wide.access(at.path); access != ReadOnly && access != ReadWrite {
+func (f *filesystem) protectAlways(at hostpath.Place, pattern string) {
+	if access := f.wide.access(at.Path); access != ReadOnly && access != ReadWrite {
 		return
 	}
 	r := f.protection(at, pattern, "")

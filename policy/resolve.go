@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -82,7 +83,7 @@ func allLayers(spec sandbox.Spec) []sandbox.Layer {
 
 // newHost resolves the directories of a Spec.
 func newHost(spec sandbox.Spec) (host, error) {
-	h := host{env: map[string]string{}, look: newLookups()}
+	h := host{env: map[string]string{}, look: hostpath.NewLookups()}
 	for _, kv := range spec.Env {
 		if name, value, ok := strings.Cut(kv, "="); ok {
 			h.env[name] = value
@@ -93,7 +94,7 @@ func newHost(spec sandbox.Spec) (host, error) {
 		if h.workspace, err = directory("workspace", spec.Workspace); err != nil {
 			return h, err
 		}
-		if root := reservedRoot(h.workspace); root != "" {
+		if root := hostpath.ReservedRoot(h.workspace); root != "" {
 			return h, sandbox.Errorf(sandbox.Invalid, "workspace %q: %s belongs to the sandbox", spec.Workspace, root)
 		}
 	}
@@ -120,16 +121,35 @@ func homeDirectory(named, env string) (string, error) {
 	if !filepath.IsAbs(home) {
 		return "", sandbox.Errorf(sandbox.Invalid, "home directory %q is not an absolute path", home)
 	}
-	at, err := locate(home)
+	at, err := hostpath.Locate(home)
 	if err != nil {
 		return "", sandbox.Errorf(sandbox.Invalid, "home directory %q: %w", home, err)
 	}
-	return at.path, nil
+	return at.Path, nil
+}
+
+// directory resolves a directory that the Spec names and that must exist.
+func directory(what, path string) (string, error) {
+	if !filepath.IsAbs(path) {
+		return "", sandbox.Errorf(sandbox.Invalid, "%s %q is not an absolute path", what, path)
+	}
+	at, err := hostpath.Locate(path)
+	switch {
+	case err != nil:
+		return "", sandbox.Errorf(sandbox.Invalid, "%s %q: %w", what, path, err)
+	case at.Blocked != "":
+		return "", sandbox.Errorf(sandbox.Denied, "%s %q: permission denied in %s", what, path, at.Blocked)
+	case !at.Exists:
+		return "", sandbox.Errorf(sandbox.NotFound, "%s %q does not exist", what, path)
+	case !at.Dir:
+		return "", sandbox.Errorf(sandbox.Invalid, "%s %q is not a directory", what, path)
+	}
+	return at.Path, nil
 }
 
 // checkDir makes sure that commands have a directory to start in.
 func (p *Plan) checkDir() error {
-	if root := reservedRoot(p.Dir); root != "" {
+	if root := hostpath.ReservedRoot(p.Dir); root != "" {
 		return sandbox.Errorf(sandbox.Invalid, "start directory %q: %s belongs to the sandbox", p.Dir, root)
 	}
 	access, _ := p.Access(p.Dir)
@@ -138,7 +158,7 @@ func (p *Plan) checkDir() error {
 	}
 	for _, m := range p.Mounts {
 		// The root of a mount, and what leads to one, exist inside.
-		if m.Dir && m.Path == p.Dir || within(m.Path, p.Dir) && m.Path != p.Dir {
+		if m.Dir && m.Path == p.Dir || hostpath.Within(m.Path, p.Dir) && m.Path != p.Dir {
 			return nil
 		}
 	}
@@ -152,7 +172,7 @@ func (p *Plan) checkDir() error {
 func (p *Plan) Access(path string) (Access, *Rule) {
 	access, at := ReadOnly, -1
 	for i := range p.Mounts {
-		if m := &p.Mounts[i]; within(path, m.Path) && (at < 0 || len(m.Path) > len(p.Mounts[at].Path)) {
+		if m := &p.Mounts[i]; hostpath.Within(path, m.Path) && (at < 0 || len(m.Path) > len(p.Mounts[at].Path)) {
 			access, at = m.Access, i
 		}
 	}

@@ -3,54 +3,22 @@ package policy
 import (
 	"errors"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
+	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
+	"github.com/seed434b0696/agent-sandbox/policy/internal/treetest"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
-
-// realDir is t.TempDir without symbolic links in its path.
-func realDir(t *testing.T) string {
-	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
-// tree makes files below dir: "a/b" a file, "a/" a directory, "a -> b" a link.
-func makeTree(t *testing.T, dir string, entries ...string) {
-	t.Helper()
-	for _, e := range entries {
-		name, target, link := strings.Cut(e, " -> ")
-		path := filepath.Join(dir, name)
-		err := os.MkdirAll(filepath.Dir(path), 0o755)
-		switch {
-		case err != nil:
-		case link:
-			err = os.Symlink(target, path)
-		case strings.HasSuffix(e, "/"):
-			err = os.MkdirAll(path, 0o755)
-		default:
-			err = os.WriteFile(path, nil, 0o644)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-}
 
 // home makes a home directory with a workspace in it and returns a Spec for them.
 func home(t *testing.T, entries ...string) sandbox.Spec {
 	t.Helper()
-	dir := realDir(t)
-	makeTree(t, dir, append([]string{"home/ws/"}, entries...)...)
+	dir := treetest.Dir(t)
+	treetest.Make(t, dir, append([]string{"home/ws/"}, entries...)...)
 	return sandbox.Spec{
 		Workspace: filepath.Join(dir, "home/ws"),
 		Home:      filepath.Join(dir, "home"),
@@ -91,7 +59,7 @@ func checkPlan(t *testing.T, p *Plan) {
 		if m.Pin && m.Access != ReadWrite {
 			t.Errorf("pin %+v is not writable", m)
 		}
-		if reservedRoot(m.Path) != "" || m.Path == "/" {
+		if hostpath.ReservedRoot(m.Path) != "" || m.Path == "/" {
 			t.Errorf("mount %+v is not ours", m)
 		}
 	}
@@ -216,8 +184,8 @@ func TestBadPathsOfPresetsAreLeftOut(t *testing.T) {
 }
 
 func TestDirectoriesOfASpec(t *testing.T) {
-	dir := realDir(t)
-	makeTree(t, dir, "file", "home/.ssh/", "link -> home")
+	dir := treetest.Dir(t)
+	treetest.Make(t, dir, "file", "home/.ssh/", "link -> home")
 	cases := []struct {
 		name string
 		spec sandbox.Spec
@@ -379,35 +347,4 @@ func verdicts(p *Plan) []string {
 		out = append(out, "guard "+g.key())
 	}
 	return append(out, p.NoRepos...)
-}
-
-func TestLocate(t *testing.T) {
-	dir := realDir(t)
-	makeTree(t, dir, "a/f", "l -> a", "up -> ..", "abs -> "+dir+"/a", "chain -> l", "dead -> no/where")
-	cases := []struct {
-		name, path, want string
-		exists           bool
-		links            int
-	}{
-		{"a file", "a/f", "a/f", true, 0},
-		{"through a link", "l/f", "a/f", true, 1},
-		{"through two", "chain/f", "a/f", true, 2},
-		{"through an absolute one", "abs/f", "a/f", true, 1},
-		{"slashes and dots", "./a//./f/", "a/f", true, 0},
-		{"dot-dot after a link", "l/../a", "a", true, 1},
-		{"a dangling link", "dead/x", "no/where/x", false, 1},
-		{"missing", "no/such", "no/such", false, 0},
-		{"below a file", "a/f/x", "a/f/x", false, 0},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			at, err := locate(dir + "/" + c.path)
-			if err != nil || at.path != filepath.Join(dir, c.want) || at.exists != c.exists || len(at.links) != c.links {
-				t.Errorf("%+v, %v", at, err)
-			}
-		})
-	}
-	if _, err := locate(dir + "/a/f/.."); !errors.Is(err, syscall.ENOTDIR) {
-		t.Errorf("dot-dot of a file: %v", err)
-	}
 }

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 )
 
 // Review says which changes of a workspace, made on a copy of it, the policy would not have let
@@ -52,7 +54,7 @@ func (r *Review) Refuse(c Changed) string {
 }
 
 func (r *Review) judge(c Changed) string {
-	if slices.ContainsFunc(r.named, func(n string) bool { return within(c.Path, n) }) {
+	if slices.ContainsFunc(r.named, func(n string) bool { return hostpath.Within(c.Path, n) }) {
 		return ""
 	}
 	if g := r.plan.Guarded(c.Path); g != nil {
@@ -85,24 +87,24 @@ func (r *Review) source(rule *Rule) string {
 // leads reports whether something is protected below path.
 func (r *Review) leads(path string) bool {
 	return slices.ContainsFunc(r.plan.Guards, func(g Guard) bool {
-		return within(g.Dir, path)
+		return hostpath.Within(g.Dir, path)
 	})
 }
 
 func (r *Review) pinned(path string) bool {
 	return slices.ContainsFunc(r.plan.Mounts, func(m Mount) bool {
-		return m.Path != r.plan.Workspace && within(m.Path, path)
+		return m.Path != r.plan.Workspace && hostpath.Within(m.Path, path)
 	})
 }
 
 // makesRepository reports whether path belongs to a git directory that the workspace
 // does not have yet: a .git, or a directory that looks like a bare repository.
 func (r *Review) makesRepository(path string) bool {
-	if !slices.ContainsFunc(r.plan.NoRepos, func(root string) bool { return within(path, root) }) {
+	if !slices.ContainsFunc(r.plan.NoRepos, func(root string) bool { return hostpath.Within(path, root) }) {
 		return false
 	}
 	inside := false
-	for at := path; within(at, r.plan.Workspace); at = filepath.Dir(at) {
+	for at := path; hostpath.Within(at, r.plan.Workspace); at = filepath.Dir(at) {
 		if strings.EqualFold(filepath.Base(at), ".git") {
 			if inside = exists(at); !inside {
 				return true
@@ -112,7 +114,7 @@ func (r *Review) makesRepository(path string) bool {
 	if inside {
 		return false // of one that is there, whose own rules decide
 	}
-	for at := path; at != r.plan.Workspace && within(at, r.plan.Workspace); at = filepath.Dir(at) {
+	for at := path; at != r.plan.Workspace && hostpath.Within(at, r.plan.Workspace); at = filepath.Dir(at) {
 		if dir := filepath.Dir(at); r.partOfRepository(filepath.Base(at)) && r.looksBare(dir) {
 			return true
 		}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/policy/internal/glob"
+	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -14,7 +16,7 @@ type host struct {
 	dir       string // resolved start directory
 	home      string // resolved; empty: none
 	env       map[string]string
-	look      *lookups
+	look      *hostpath.Lookups
 }
 
 // filesystem is the part of a plan that concerns paths, while it grows.
@@ -93,36 +95,36 @@ func (f *filesystem) builtin() {
 // preset adds one rule of a preset. It is optional: what this host does not have
 // is left out.
 func (f *filesystem) preset(name string, p presetRule) {
-	path, err := anchor(p.path, f.home, f.workspace)
+	path, err := hostpath.Anchor(p.path, f.home, f.workspace)
 	if err != nil {
 		return
 	}
-	at, err := f.look.locate(path)
-	if err != nil || reservedRoot(at.path) != "" {
+	at, err := f.look.Locate(path)
+	if err != nil || hostpath.ReservedRoot(at.Path) != "" {
 		return
 	}
 	// A home directory of / or /tmp says nothing about those directories.
-	if p.path == "~" && (at.path == "/" || f.private(at.path)) || at.path == "/" {
+	if p.path == "~" && (at.Path == "/" || f.private(at.Path)) || at.Path == "/" {
 		return
 	}
 	f.add(&rule{
-		Rule:    Rule{Pattern: p.path, Path: at.path, Access: p.access, Exact: true, Layer: "defaults", Preset: name, Source: "built in", Missing: !at.exists},
+		Rule:    Rule{Pattern: p.path, Path: at.Path, Access: p.access, Exact: true, Layer: "defaults", Preset: name, Source: "built in", Missing: !at.Exists},
 		rank:    rankPreset,
 		layer:   -1,
 		trusted: true,
-		dir:     at.dir,
+		dir:     at.Dir,
 		guard:   p.guard,
-		links:   at.links,
+		links:   at.Links,
 	})
 }
 
 // planted returns a symbolic link on the way to at that lies where commands may
 // write and leads out of there, or "". A command of an earlier run may have put it
 // in the place of what the rule means.
-func (f *filesystem) planted(at place) string {
-	for _, link := range at.links {
+func (f *filesystem) planted(at hostpath.Place) string {
+	for _, link := range at.Links {
 		for _, r := range f.rules {
-			if r.Access == ReadWrite && link != r.Path && within(link, r.Path) && !within(at.path, r.Path) {
+			if r.Access == ReadWrite && link != r.Path && hostpath.Within(link, r.Path) && !hostpath.Within(at.Path, r.Path) {
 				return link
 			}
 		}
@@ -169,12 +171,12 @@ func (f *filesystem) written(i int, key string, n int, written string, access Ac
 		return fault(l, key, n, sandbox.Invalid, "%q: %w", written, err)
 	}
 	for _, m := range matches {
-		at, err := f.look.locate(m.path)
+		at, err := f.look.Locate(m.path)
 		if err != nil {
 			return fault(l, key, n, sandbox.Invalid, "%q: %w", written, err)
 		}
-		for _, p := range []string{filepath.Clean(m.path), at.path} {
-			if root := reservedRoot(p); root != "" {
+		for _, p := range []string{filepath.Clean(m.path), at.Path} {
+			if root := hostpath.ReservedRoot(p); root != "" {
 				return fault(l, key, n, sandbox.Invalid, "%q: %s belongs to the sandbox", written, root)
 			}
 		}
@@ -182,27 +184,27 @@ func (f *filesystem) written(i int, key string, n int, written string, access Ac
 			if !m.exact {
 				continue
 			}
-			return fault(l, key, n, sandbox.Denied, "%q: %s is a link that a sandbox could have made, and leads to %s", written, link, at.path).
-				WithHint("name %s itself if that is meant", at.path)
+			return fault(l, key, n, sandbox.Denied, "%q: %s is a link that a sandbox could have made, and leads to %s", written, link, at.Path).
+				WithHint("name %s itself if that is meant", at.Path)
 		}
-		if at.blocked != "" && access != ReadWrite {
+		if at.Blocked != "" && access != ReadWrite {
 			// Inside, chmod(1) could open a directory that we cannot look into now.
-			at.path, at.exists, at.dir = at.blocked, true, true
+			at.Path, at.Exists, at.Dir = at.Blocked, true, true
 		}
-		if at.path == "/" && access != ReadOnly {
+		if at.Path == "/" && access != ReadOnly {
 			return fault(l, key, n, sandbox.Invalid, "%q: the root directory can only be read-only", written).
 				WithHint("name the directories that are meant")
 		}
 		f.add(&rule{
-			Rule:    Rule{Pattern: written, Path: at.path, Access: access, Exact: m.exact, Layer: l.Name, Source: layerSource(*l, indexKey(key, n)), Missing: !at.exists || m.none},
+			Rule:    Rule{Pattern: written, Path: at.Path, Access: access, Exact: m.exact, Layer: l.Name, Source: layerSource(*l, indexKey(key, n)), Missing: !at.Exists || m.none},
 			rank:    rankFirst + i,
 			layer:   i,
 			key:     key,
 			entry:   n,
 			trusted: l.Trusted,
-			dir:     at.dir,
+			dir:     at.Dir,
 			guard:   access != ReadWrite && !m.none,
-			links:   at.links,
+			links:   at.Links,
 		})
 	}
 	return nil
@@ -218,23 +220,23 @@ type match struct {
 // expand returns what a written path stands for. A path with metacharacters that
 // exists as it is written is meant literally as well.
 func (f *filesystem) expand(written string) ([]match, error) {
-	path, err := anchor(written, f.home, f.dir)
+	path, err := hostpath.Anchor(written, f.home, f.dir)
 	if err != nil {
 		return nil, err
 	}
-	if !isGlob(written) {
+	if !glob.IsPattern(written) {
 		return []match{{path: path, exact: true}}, nil
 	}
 	var out []match
-	if at, err := f.look.locate(path); err == nil && at.exists {
+	if at, err := f.look.Locate(path); err == nil && at.Exists {
 		out = append(out, match{path: path, exact: true})
 	}
-	g, err := parseGlob(path, len(path)-len(strings.TrimPrefix(written, "~")))
+	g, err := glob.Parse(path, len(path)-len(strings.TrimPrefix(written, "~")))
 	if err != nil && len(out) == 0 {
 		return nil, err
 	}
 	if err == nil {
-		found, err := g.expand()
+		found, err := g.Expand()
 		if err != nil {
 			return nil, err
 		}

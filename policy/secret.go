@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -107,21 +108,21 @@ func (f *filesystem) resolveCA(p *Plan, n *network) error {
 		err.Code = sandbox.NotFound
 		return err
 	}
-	p.Network.CA = at.path
+	p.Network.CA = at.Path
 	for i := range p.NetworkRules {
 		if r := &p.NetworkRules[i]; r.List == "ca" {
-			r.Rule = at.path
+			r.Rule = at.Path
 		}
 	}
 	return nil
 }
 
-func missingFile(at place) string {
+func missingFile(at hostpath.Place) string {
 	switch {
-	case at.blocked != "":
-		return "permission denied in " + oneLine(at.blocked)
-	case !at.exists:
-		return oneLine(at.path) + " does not exist"
+	case at.Blocked != "":
+		return "permission denied in " + oneLine(at.Blocked)
+	case !at.Exists:
+		return oneLine(at.Path) + " does not exist"
 	}
 	return ""
 }
@@ -170,10 +171,10 @@ func (f *filesystem) secretPlaces(s *Secret, from *layeredSecret) error {
 		if err != nil {
 			return err
 		}
-		s.File = at.path
+		s.File = at.Path
 		switch why := missingFile(at); {
 		case !hasSource(from.Secret):
-			s.FromFile, s.Missing = at.path, why
+			s.FromFile, s.Missing = at.Path, why
 		case why != "" && s.Env != "":
 			s.File = "" // the variable is enough
 		default:
@@ -185,7 +186,7 @@ func (f *filesystem) secretPlaces(s *Secret, from *layeredSecret) error {
 		if err != nil {
 			return err
 		}
-		s.FromFile = at.path
+		s.FromFile = at.Path
 		if s.Missing == "" {
 			s.Missing = missingFile(at)
 		}
@@ -202,7 +203,7 @@ func (f *filesystem) secretCommand(p *Plan, from *layeredSecret) ([]string, erro
 	name := from.FromCommand[0]
 	var candidates []string
 	if strings.Contains(name, "/") {
-		path, err := anchor(name, f.home, f.dir)
+		path, err := hostpath.Anchor(name, f.home, f.dir)
 		if err != nil {
 			return nil, layerErrorf(*from.layer, key, "%s: %w", clip(name), err)
 		}
@@ -218,16 +219,16 @@ func (f *filesystem) secretCommand(p *Plan, from *layeredSecret) ([]string, erro
 		if resolveProgram(path) == "" {
 			continue
 		}
-		at, err := f.look.locate(path)
+		at, err := f.look.Locate(path)
 		if err != nil {
 			return nil, layerErrorf(*from.layer, key, "%s: %w", clip(path), err)
 		}
-		for _, place := range append([]string{at.path}, at.links...) {
+		for _, place := range append([]string{at.Path}, at.Links...) {
 			if access, _ := p.Access(place); access == ReadWrite {
 				err := layerErrorf(*from.layer, key, "commands in the sandbox can write %s, which would run outside", oneLine(place))
 				err.Code = sandbox.Denied
-				if place != at.path {
-					return nil, err.WithHint("name %s itself if that is meant", shellWord(at.path))
+				if place != at.Path {
+					return nil, err.WithHint("name %s itself if that is meant", shellWord(at.Path))
 				}
 				return nil, err.WithHint("protect it with --ro %s, or name another program", shellWord(place))
 			}

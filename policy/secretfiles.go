@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -59,40 +60,40 @@ func (f *filesystem) hideFile(l *sandbox.Layer, key, written string, guard bool)
 	if err != nil {
 		return "", err
 	}
-	if at.blocked != "" {
-		at.path, at.exists, at.dir = at.blocked, true, true
+	if at.Blocked != "" {
+		at.Path, at.Exists, at.Dir = at.Blocked, true, true
 	}
-	if root := reservedRoot(at.path); root != "" {
+	if root := hostpath.ReservedRoot(at.Path); root != "" {
 		return root, nil
 	}
 	f.add(&rule{
 		Rule: Rule{
-			Pattern: written, Path: at.path, Access: Exclude, Exact: true, Layer: "protected",
-			Source: layerSource(*l, key), Missing: !at.exists,
+			Pattern: written, Path: at.Path, Access: Exclude, Exact: true, Layer: "protected",
+			Source: layerSource(*l, key), Missing: !at.Exists,
 		},
-		rank: rankHidden, layer: -1, trusted: true, dir: at.dir, guard: guard, links: at.links,
+		rank: rankHidden, layer: -1, trusted: true, dir: at.Dir, guard: guard, links: at.Links,
 	})
 	return "", nil
 }
 
 // secretFile resolves a file that holds a secret.
-func (f *filesystem) secretFile(l *sandbox.Layer, key, written string) (place, error) {
-	path, err := anchor(written, f.home, f.dir)
+func (f *filesystem) secretFile(l *sandbox.Layer, key, written string) (hostpath.Place, error) {
+	path, err := hostpath.Anchor(written, f.home, f.dir)
 	if err != nil {
-		return place{}, layerErrorf(*l, key, "%s: %w", clip(written), err)
+		return hostpath.Place{}, layerErrorf(*l, key, "%s: %w", clip(written), err)
 	}
-	at, err := f.look.locate(path)
+	at, err := f.look.Locate(path)
 	switch {
 	case err != nil:
-		return place{}, layerErrorf(*l, key, "%s: %w", clip(written), err)
-	case at.dir && at.blocked == "":
-		return place{}, layerErrorf(*l, key, "%s is a directory, expected a file", clip(written))
+		return hostpath.Place{}, layerErrorf(*l, key, "%s: %w", clip(written), err)
+	case at.Dir && at.Blocked == "":
+		return hostpath.Place{}, layerErrorf(*l, key, "%s is a directory, expected a file", clip(written))
 	}
 	// The host reads the file and acts on what is in it.
 	if link := f.planted(at); link != "" {
-		err := layerErrorf(*l, key, "%s: %s is a link that a sandbox could have made, and leads to %s", clip(written), oneLine(link), oneLine(at.path))
+		err := layerErrorf(*l, key, "%s: %s is a link that a sandbox could have made, and leads to %s", clip(written), oneLine(link), oneLine(at.Path))
 		err.Code = sandbox.Denied
-		return place{}, err.WithHint("name %s itself if that is meant", shellWord(at.path))
+		return hostpath.Place{}, err.WithHint("name %s itself if that is meant", shellWord(at.Path))
 	}
 	return at, nil
 }

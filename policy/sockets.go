@@ -49,24 +49,24 @@ func (f *filesystem) socketRules(i int) error {
 
 // socket resolves one socket; "" when a glob matched something else.
 func (f *filesystem) socket(m match) (string, error) {
-	at, err := f.look.locate(m.path)
+	at, err := f.look.Locate(m.path)
 	if err != nil {
 		return "", sandbox.Errorf(sandbox.Invalid, "%w", err)
 	}
 	if link := f.planted(at); link != "" {
-		return "", sandbox.Errorf(sandbox.Denied, "%s is a link that a sandbox could have made, and leads to %s", link, at.path)
+		return "", sandbox.Errorf(sandbox.Denied, "%s is a link that a sandbox could have made, and leads to %s", link, at.Path)
 	}
-	docker, _ := f.look.locate(f.dockerSocket()) // the zero place equals no path
-	if at.path == docker.path || filepath.Base(at.path) == "docker.sock" {
+	docker, _ := f.look.Locate(f.dockerSocket()) // the zero place equals no path
+	if at.Path == docker.Path || filepath.Base(at.Path) == "docker.sock" {
 		return "", sandbox.Errorf(sandbox.Invalid, "the Docker socket is root on this machine").WithHint("use docker: true or --docker if that is meant")
 	}
-	if !at.exists {
-		return at.path, nil
+	if !at.Exists {
+		return at.Path, nil
 	}
-	info, err := os.Lstat(at.path)
+	info, err := os.Lstat(at.Path)
 	switch {
 	case err == nil && info.Mode()&fs.ModeSocket != 0:
-		return at.path, nil
+		return at.Path, nil
 	case !m.exact:
 		return "", nil
 	}
@@ -77,12 +77,12 @@ func (f *filesystem) socket(m match) (string, error) {
 // does not want to find out later.
 func (f *filesystem) addDocker() error {
 	path := f.dockerSocket()
-	at, err := f.look.locate(path)
-	if err != nil || !at.exists {
+	at, err := f.look.Locate(path)
+	if err != nil || !at.Exists {
 		return sandbox.Errorf(sandbox.NotFound, "docker socket not found: %s", path).
 			WithHint("start Docker, or set DOCKER_HOST to unix://PATH")
 	}
-	f.sockets = append(f.sockets, at.path)
+	f.sockets = append(f.sockets, at.Path)
 	slices.Sort(f.sockets)
 	f.sockets = slices.Compact(f.sockets)
 	return nil

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -81,7 +82,7 @@ func (f *filesystem) widens(o *filesystem) *widening {
 		}
 	}
 	for _, root := range o.norepos {
-		if f.final.access(root) == ReadWrite && !slices.ContainsFunc(f.norepos, func(r string) bool { return within(root, r) }) {
+		if f.final.access(root) == ReadWrite && !slices.ContainsFunc(f.norepos, func(r string) bool { return hostpath.Within(root, r) }) {
 			return &widening{root, nil}
 		}
 	}

@@ -3,6 +3,8 @@ package policy
 import (
 	"cmp"
 	"slices"
+
+	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 )
 
 // Ranks of the built-in layers; the layers of the Spec follow from rankFirst.
@@ -38,7 +40,7 @@ func (r *rule) explicit() bool {
 // before ro before rw.
 func compareRules(a, b *rule) int {
 	return cmp.Or(
-		cmp.Compare(depth(b.Path), depth(a.Path)),
+		cmp.Compare(hostpath.Depth(b.Path), hostpath.Depth(a.Path)),
 		cmp.Compare(a.Path, b.Path),
 		compareBool(b.Exact, a.Exact),
 		cmp.Compare(b.rank, a.rank),
@@ -85,7 +87,7 @@ func (t tree) at(path string) *rule {
 		if path == "/" {
 			return nil
 		}
-		path = parentOf(path)
+		path = hostpath.Parent(path)
 	}
 }
 
@@ -102,7 +104,7 @@ func (t tree) parent(path string) Access {
 	if path == "/" {
 		return ReadOnly
 	}
-	return t.access(parentOf(path))
+	return t.access(hostpath.Parent(path))
 }
 
 // paths returns the paths with a rule, sorted; so parents come before children.

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package policy
+package git
 
 import "os"
 

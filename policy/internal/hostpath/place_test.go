@@ -1,16 +1,17 @@
-package policy
+package hostpath
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/policy/internal/treetest"
 )
 
 func Test_Locate_Finds_The_Same_Place_However_A_Path_Is_Written(t *testing.T) {
-	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := treetest.Dir(t)
 	if err := os.MkdirAll(filepath.Join(root, "a/b/c"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -50,15 +51,15 @@ func Test_Locate_Finds_The_Same_Place_However_A_Path_Is_Written(t *testing.T) {
 	} {
 		t.Run(tt.path, func(t *testing.T) {
 			want := filepath.Join(root, tt.want)
-			remembering := newLookups()
+			remembering := NewLookups()
 			for range 10 { // the directories are listed after some
-				for name, at := range map[string]func() (place, error){
-					"below":             func() (place, error) { return (*lookups)(nil).below(root, tt.path) },
-					"below, remembered": func() (place, error) { return remembering.below(root, tt.path) },
-					"locate":            func() (place, error) { return remembering.locate(root + "/" + tt.path) },
+				for name, at := range map[string]func() (Place, error){
+					"below":             func() (Place, error) { return (*Lookups)(nil).Below(root, tt.path) },
+					"below, remembered": func() (Place, error) { return remembering.Below(root, tt.path) },
+					"locate":            func() (Place, error) { return remembering.Locate(root + "/" + tt.path) },
 				} {
 					got, err := at()
-					if err != nil || got.path != want || got.exists != tt.exists || got.dir != tt.dir || len(got.links) != tt.links {
+					if err != nil || got.Path != want || got.Exists != tt.exists || got.Dir != tt.dir || len(got.Links) != tt.links {
 						t.Fatalf("%s: got %+v, %v; want %s (exists: %v, directory: %v, links: %d)", name, got, err, want, tt.exists, tt.dir, tt.links)
 					}
 				}
@@ -66,8 +67,39 @@ func Test_Locate_Finds_The_Same_Place_However_A_Path_Is_Written(t *testing.T) {
 		})
 	}
 	t.Run("a directory above a file", func(t *testing.T) {
-		if got, err := locate(root + "/a/file/.."); err == nil {
+		if got, err := Locate(root + "/a/file/.."); err == nil {
 			t.Errorf("got %+v, want ENOTDIR", got)
 		}
 	})
+}
+
+func Test_Locate_Passes_Links_As_The_Kernel_Does(t *testing.T) {
+	dir := treetest.Dir(t)
+	treetest.Make(t, dir, "a/f", "l -> a", "up -> ..", "abs -> "+dir+"/a", "chain -> l", "dead -> no/where")
+	cases := []struct {
+		name, path, want string
+		exists           bool
+		links            int
+	}{
+		{"a file", "a/f", "a/f", true, 0},
+		{"through a link", "l/f", "a/f", true, 1},
+		{"through two", "chain/f", "a/f", true, 2},
+		{"through an absolute one", "abs/f", "a/f", true, 1},
+		{"slashes and dots", "./a//./f/", "a/f", true, 0},
+		{"dot-dot after a link", "l/../a", "a", true, 1},
+		{"a dangling link", "dead/x", "no/where/x", false, 1},
+		{"missing", "no/such", "no/such", false, 0},
+		{"below a file", "a/f/x", "a/f/x", false, 0},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			at, err := Locate(dir + "/" + c.path)
+			if err != nil || at.Path != filepath.Join(dir, c.want) || at.Exists != c.exists || len(at.Links) != c.links {
+				t.Errorf("%+v, %v", at, err)
+			}
+		})
+	}
+	if _, err := Locate(dir + "/a/f/.."); !errors.Is(err, syscall.ENOTDIR) {
+		t.Errorf("dot-dot of a file: %v", err)
+	}
 }

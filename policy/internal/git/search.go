@@ -1,4 +1,4 @@
-package policy
+package git
 
 import (
 	"cmp"
@@ -9,19 +9,20 @@ import (
 	"sync"
 )
 
-// repositoryKind says in which shape a repository was found.
-type repositoryKind int
+// Kind says in which shape a Repository was found.
+type Kind int
 
+// The kinds.
 const (
-	repositoryPlain      repositoryKind = iota // root/.git is a directory, a file or a link
-	repositoryBare                             // root itself is a git directory
-	repositoryUnreadable                       // root cannot be listed, so it may hide some
+	Checkout   Kind = iota // Root/.git is a directory, a file or a link
+	Bare                   // Root itself is a git directory
+	Unreadable             // Root cannot be listed, so it may hold repositories
 )
 
-// repository is something that a search found.
-type repository struct {
-	root string
-	kind repositoryKind
+// Repository is a result of a search.
+type Repository struct {
+	Root string
+	Kind Kind
 }
 
 // listing is what one directory holds, as far as a search cares.
@@ -34,7 +35,7 @@ func (l *listing) add(name string, dir bool) {
 	switch name {
 	case ".git":
 		l.git = true
-		return // its inside is handled by git.go
+		return // a search does not enter it
 	case "HEAD":
 		l.head = true
 	case "objects":
@@ -59,12 +60,12 @@ type search struct {
 	more  sync.Cond
 	stack []string
 	busy  int
-	found []repository
+	found []Repository
 }
 
-// discover returns the repositories at and below roots, sorted. It follows no
+// Search returns the repositories at and below roots, sorted. It follows no
 // links, enters neither stops nor .git, and reports directories it cannot list.
-func discover(roots []string, stops map[string]bool) []repository {
+func Search(roots []string, stops map[string]bool) []Repository {
 	s := &search{stops: stops, stack: slices.Clone(roots)}
 	s.more.L = &s.mu
 	s.alone()
@@ -75,8 +76,8 @@ func discover(roots []string, stops map[string]bool) []repository {
 		}
 		workers.Wait()
 	}
-	slices.SortFunc(s.found, func(a, b repository) int {
-		return cmp.Or(cmp.Compare(a.root, b.root), cmp.Compare(a.kind, b.kind))
+	slices.SortFunc(s.found, func(a, b Repository) int {
+		return cmp.Or(cmp.Compare(a.Root, b.Root), cmp.Compare(a.Kind, b.Kind))
 	})
 	return slices.Compact(s.found)
 }
@@ -140,13 +141,13 @@ func (s *search) put(dirs []string) {
 func (s *search) visit(dir string, buf []byte, next []string) []string {
 	l, err := list(dir, buf)
 	if os.IsPermission(err) {
-		s.report(repository{dir, repositoryUnreadable})
+		s.report(Repository{dir, Unreadable})
 	}
 	if l.git {
-		s.report(repository{dir, repositoryPlain})
+		s.report(Repository{dir, Checkout})
 	}
 	if l.bare() {
-		s.report(repository{dir, repositoryBare})
+		s.report(Repository{dir, Bare})
 	}
 	for _, name := range l.dirs {
 		if l.bare() && name == "objects" {
@@ -159,7 +160,7 @@ func (s *search) visit(dir string, buf []byte, next []string) []string {
 	return next
 }
 
-func (s *search) report(r repository) {
+func (s *search) report(r Repository) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.found = append(s.found, r)

@@ -1,4 +1,5 @@
-package policy
+// Package trust remembers which files of projects the user has read and trusts.
+package trust
 
 import (
 	"crypto/sha256"
@@ -12,65 +13,66 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Trust remembers which project files the user has read and trusts: the exact
-// content at the exact place. Any change takes the trust away.
+// Store holds the exact content of trusted files at their exact paths: any change of
+// either takes the trust away.
 //
 // Each entry is a small file of its own, so that processes need no lock. An entry
-// counts only when it, and the directory, belong to the user and nobody else may
+// counts only when it and the directory belong to the user and other users cannot
 // write to them.
-type Trust struct {
+type Store struct {
 	Dir string // absolute directory of the entries, made when the first is added
 }
 
-// TrustEntry is one trusted content of one file.
-type TrustEntry struct {
+// Entry is one trusted content of one file.
+type Entry struct {
 	File string `json:"file"` // resolved through symbolic links
 	Sum  string `json:"sum"`  // hex SHA-256 of File, a NUL byte and the content
 }
 
 // Trusted reports whether content is trusted as the content of file, an absolute
-// path. An entry that others could have written does not count. The error tells
-// that the store could not be read, not that something is missing.
-func (t *Trust) Trusted(file string, content []byte) (bool, error) {
-	want, err := newTrustEntry(file, content)
+// path. An entry that others could have written does not count. A missing entry or
+// store gives false; the error means that the store could not be read.
+func (t *Store) Trusted(file string, content []byte) (bool, error) {
+	want, err := newEntry(file, content)
 	if err != nil {
 		return false, err
 	}
-	if ok, err := t.secure(); !ok {
+	if ok, err := t.isSecure(); !ok {
 		return false, err
 	}
-	got, err := readTrustEntry(filepath.Join(t.Dir, want.Sum))
+	got, err := readEntry(filepath.Join(t.Dir, want.Sum))
 	return err == nil && got == want, err
 }
 
 // Add trusts content as the content of file. A directory that others may write to
 // is Denied.
-func (t *Trust) Add(file string, content []byte) error {
-	entry, err := newTrustEntry(file, content)
+func (t *Store) Add(file string, content []byte) error {
+	entry, err := newEntry(file, content)
 	if err != nil {
 		return err
 	}
 	if err := os.MkdirAll(t.Dir, 0o700); err != nil {
-		return trustError(err)
+		return storeError(err)
 	}
-	ok, err := t.secure()
+	ok, err := t.isSecure()
 	if err != nil {
 		return err
 	}
 	if !ok {
-		return sandbox.Errorf(sandbox.Denied, "%s: others may write to the trust store", oneLine(t.Dir)).
+		return sandbox.Errorf(sandbox.Denied, "%s: others may write to the trust store", jsonc.OneLine(t.Dir)).
 			WithHint("make it yours alone: chmod 700")
 	}
-	return trustError(writeAtomic(filepath.Join(t.Dir, entry.Sum), []byte(entry.Sum+"\x00"+entry.File)))
+	return storeError(writeAtomic(filepath.Join(t.Dir, entry.Sum), []byte(entry.Sum+"\x00"+entry.File)))
 }
 
 // Remove takes the trust away from file, whatever its content was. It is NotFound
 // when there was none. The file itself need not exist any more.
-func (t *Trust) Remove(file string) error {
-	resolved, err := resolveTrusted(file)
+func (t *Store) Remove(file string) error {
+	resolved, err := resolveFile(file)
 	if err != nil {
 		return err
 	}
@@ -85,30 +87,30 @@ func (t *Trust) Remove(file string) error {
 		}
 		removed = true
 		if err := os.Remove(filepath.Join(t.Dir, e.Sum)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return trustError(err)
+			return storeError(err)
 		}
 	}
 	if !removed {
-		return sandbox.Errorf(sandbox.NotFound, "%s is not trusted", oneLine(file))
+		return sandbox.Errorf(sandbox.NotFound, "%s is not trusted", jsonc.OneLine(file))
 	}
 	return nil
 }
 
 // List returns the entries that count, by file and then by sum.
-func (t *Trust) List() ([]TrustEntry, error) {
-	if ok, err := t.secure(); !ok {
+func (t *Store) List() ([]Entry, error) {
+	if ok, err := t.isSecure(); !ok {
 		return nil, err
 	}
 	dir, err := os.ReadDir(t.Dir)
 	if err != nil {
-		return nil, trustError(err)
+		return nil, storeError(err)
 	}
-	var entries []TrustEntry
+	var entries []Entry
 	for _, d := range dir {
 		if raw, err := hex.DecodeString(d.Name()); err != nil || len(raw) != sha256.Size {
 			continue
 		}
-		e, err := readTrustEntry(filepath.Join(t.Dir, d.Name()))
+		e, err := readEntry(filepath.Join(t.Dir, d.Name()))
 		if err != nil {
 			return nil, err
 		}
@@ -116,49 +118,49 @@ func (t *Trust) List() ([]TrustEntry, error) {
 			entries = append(entries, e)
 		}
 	}
-	slices.SortFunc(entries, func(a, b TrustEntry) int {
+	slices.SortFunc(entries, func(a, b Entry) int {
 		return strings.Compare(a.File+"\x00"+a.Sum, b.File+"\x00"+b.Sum)
 	})
 	return entries, nil
 }
 
-// secure reports whether the store exists and only the user can write to it.
-func (t *Trust) secure() (bool, error) {
+// isSecure reports whether the store exists and only the user can write to it.
+func (t *Store) isSecure() (bool, error) {
 	if !filepath.IsAbs(t.Dir) {
-		return false, sandbox.Errorf(sandbox.Invalid, "found the trust store %s, expected an absolute path", clip(t.Dir))
+		return false, sandbox.Errorf(sandbox.Invalid, "found the trust store %s, expected an absolute path", jsonc.Clip(t.Dir))
 	}
 	info, err := os.Stat(t.Dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return false, nil
 	}
 	if err != nil {
-		return false, trustError(err)
+		return false, storeError(err)
 	}
-	return info.IsDir() && oursAlone(info), nil
+	return info.IsDir() && isOursAlone(info), nil
 }
 
-// oursAlone tells whether the user owns a file and nobody else may write to it.
-func oursAlone(info fs.FileInfo) bool {
+// isOursAlone reports whether the user owns a file and only the user may write to it.
+func isOursAlone(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(st.Uid) == os.Geteuid() && info.Mode().Perm()&0o022 == 0
 }
 
-func newTrustEntry(file string, content []byte) (TrustEntry, error) {
-	resolved, err := resolveTrusted(file)
+func newEntry(file string, content []byte) (Entry, error) {
+	resolved, err := resolveFile(file)
 	if err != nil {
-		return TrustEntry{}, err
+		return Entry{}, err
 	}
 	h := sha256.New()
 	h.Write([]byte(resolved))
 	h.Write([]byte{0})
 	h.Write(content)
-	return TrustEntry{File: resolved, Sum: hex.EncodeToString(h.Sum(nil))}, nil
+	return Entry{File: resolved, Sum: hex.EncodeToString(h.Sum(nil))}, nil
 }
 
-// resolveTrusted resolves file, or its directory when the file is gone.
-func resolveTrusted(file string) (string, error) {
+// resolveFile resolves file, or its directory when the file is gone.
+func resolveFile(file string) (string, error) {
 	if !filepath.IsAbs(file) {
-		return "", sandbox.Errorf(sandbox.Invalid, "found the file %s, expected an absolute path", clip(file))
+		return "", sandbox.Errorf(sandbox.Invalid, "found the file %s, expected an absolute path", jsonc.Clip(file))
 	}
 	resolved, err := filepath.EvalSymlinks(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -167,33 +169,33 @@ func resolveTrusted(file string) (string, error) {
 		}
 		return filepath.Clean(file), nil
 	}
-	return resolved, trustError(err)
+	return resolved, storeError(err)
 }
 
-// readTrustEntry returns the zero entry for one that is missing or does not count.
-func readTrustEntry(name string) (TrustEntry, error) {
+// readEntry returns the zero entry for one that is missing or does not count.
+func readEntry(name string) (Entry, error) {
 	// O_NOFOLLOW: a link planted in the store must not borrow another file's owner.
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) {
-		return TrustEntry{}, nil
+		return Entry{}, nil
 	}
 	if err != nil {
-		return TrustEntry{}, trustError(err)
+		return Entry{}, storeError(err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return TrustEntry{}, trustError(err)
+		return Entry{}, storeError(err)
 	}
-	if !info.Mode().IsRegular() || !oursAlone(info) {
-		return TrustEntry{}, nil
+	if !info.Mode().IsRegular() || !isOursAlone(info) {
+		return Entry{}, nil
 	}
-	data, err := io.ReadAll(io.LimitReader(f, MaxConfig))
+	data, err := io.ReadAll(io.LimitReader(f, jsonc.MaxFile))
 	if err != nil {
-		return TrustEntry{}, trustError(err)
+		return Entry{}, storeError(err)
 	}
 	sum, file, _ := strings.Cut(string(data), "\x00")
-	return TrustEntry{File: file, Sum: sum}, nil
+	return Entry{File: file, Sum: sum}, nil
 }
 
 // writeAtomic makes name appear with all of data or not at all, also when another
@@ -214,8 +216,8 @@ func writeAtomic(name string, data []byte) error {
 	return nil
 }
 
-// trustError gives an error of the file system the code that fits.
-func trustError(err error) error {
+// storeError gives an error of the file system the code that fits.
+func storeError(err error) error {
 	if err == nil {
 		return nil
 	}

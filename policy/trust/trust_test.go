@@ -1,4 +1,4 @@
-package policy
+package trust
 
 import (
 	"errors"
@@ -8,10 +8,11 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/seed434b0696/agent-sandbox/policy/internal/treetest"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-func trusted(t *testing.T, s *Trust, file, content string) bool {
+func trusted(t *testing.T, s *Store, file, content string) bool {
 	t.Helper()
 	ok, err := s.Trusted(file, []byte(content))
 	if err != nil {
@@ -20,26 +21,26 @@ func trusted(t *testing.T, s *Trust, file, content string) bool {
 	return ok
 }
 
-func newTrust(t *testing.T) (s *Trust, file string) {
+func newStore(t *testing.T) (s *Store, file string) {
 	t.Helper()
-	src := testSources(t)
-	return src.Trust, put(t, src.project(), "{}")
+	root := treetest.Dir(t)
+	return &Store{Dir: filepath.Join(root, "trust")}, treetest.Write(t, filepath.Join(root, "project/.agent-sandbox.json"), "{}")
 }
 
-func add(t *testing.T, s *Trust, file, content string) {
+func add(t *testing.T, s *Store, file, content string) {
 	t.Helper()
 	if err := s.Add(file, []byte(content)); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestTrustIsForExactContentAndPlace(t *testing.T) {
-	s, file := newTrust(t)
+func Test_Trust_Is_For_Exact_Content_And_Place(t *testing.T) {
+	s, file := newStore(t)
 	if trusted(t, s, file, "{}") {
 		t.Error("trusted before anybody said so")
 	}
 	add(t, s, file, "{}")
-	other := put(t, filepath.Join(filepath.Dir(file), "other/.agent-sandbox.json"), "{}")
+	other := treetest.Write(t, filepath.Join(filepath.Dir(file), "other/.agent-sandbox.json"), "{}")
 	link := filepath.Join(filepath.Dir(file), "link")
 	if err := os.Symlink(".", link); err != nil {
 		t.Fatal(err)
@@ -62,19 +63,19 @@ func TestTrustIsForExactContentAndPlace(t *testing.T) {
 	}
 }
 
-func TestTrustListsAndRemoves(t *testing.T) {
-	s, file := newTrust(t)
+func Test_The_Store_Lists_And_Removes(t *testing.T) {
+	s, file := newStore(t)
 	if entries, err := s.List(); err != nil || entries != nil {
 		t.Errorf("a store that does not exist lists %v, %v", entries, err)
 	}
 	if err := s.Remove(file); !errors.Is(err, sandbox.ErrNotFound) {
 		t.Errorf("removing what was not there: %v", err)
 	}
-	odd := put(t, filepath.Join(filepath.Dir(file), "a\nb\xff"), "x")
+	odd := treetest.Write(t, filepath.Join(filepath.Dir(file), "a\nb\xff"), "x")
 	add(t, s, file, "1")
 	add(t, s, file, "2")
 	add(t, s, odd, "x")
-	put(t, filepath.Join(s.Dir, ".new-123"), "a crashed writer's")
+	treetest.Write(t, filepath.Join(s.Dir, ".new-123"), "a crashed writer's")
 	entries, err := s.List()
 	if err != nil || len(entries) != 3 || entries[2].File != odd || entries[0].File != file {
 		t.Fatalf("list is %q, %v", entries, err)
@@ -93,8 +94,8 @@ func TestTrustListsAndRemoves(t *testing.T) {
 	}
 }
 
-func TestTrustIgnoresWhatOthersCouldHaveWritten(t *testing.T) {
-	entry := func(t *testing.T, s *Trust) string {
+func Test_Entries_That_Others_Could_Have_Written_Do_Not_Count(t *testing.T) {
+	entry := func(t *testing.T, s *Store) string {
 		t.Helper()
 		entries, err := s.List()
 		if err != nil || len(entries) != 1 {
@@ -102,24 +103,24 @@ func TestTrustIgnoresWhatOthersCouldHaveWritten(t *testing.T) {
 		}
 		return filepath.Join(s.Dir, entries[0].Sum)
 	}
-	chmod := func(mode os.FileMode, name func(*testing.T, *Trust) string) func(*testing.T, *Trust) {
-		return func(t *testing.T, s *Trust) {
+	chmod := func(mode os.FileMode, name func(*testing.T, *Store) string) func(*testing.T, *Store) {
+		return func(t *testing.T, s *Store) {
 			t.Helper()
 			if err := os.Chmod(name(t, s), mode); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	dir := func(_ *testing.T, s *Trust) string { return s.Dir }
+	dir := func(_ *testing.T, s *Store) string { return s.Dir }
 	for _, c := range []struct {
 		name   string
-		change func(*testing.T, *Trust)
+		change func(*testing.T, *Store)
 	}{
 		{"an entry that the group may write", chmod(0o620, entry)},
 		{"an entry that all may write", chmod(0o602, entry)},
 		{"a store that the group may write", chmod(0o770, dir)},
 		{"a store that all may write", chmod(0o1777, dir)},
-		{"an entry that is a link", func(t *testing.T, s *Trust) {
+		{"an entry that is a link", func(t *testing.T, s *Store) {
 			t.Helper()
 			name := entry(t, s)
 			if err := os.Rename(name, name+".x"); err != nil {
@@ -129,19 +130,19 @@ func TestTrustIgnoresWhatOthersCouldHaveWritten(t *testing.T) {
 				t.Fatal(err)
 			}
 		}},
-		{"an entry that is empty", func(t *testing.T, s *Trust) { t.Helper(); put(t, entry(t, s), "") }},
-		{"an entry that another was copied to", func(t *testing.T, s *Trust) {
+		{"an entry that is empty", func(t *testing.T, s *Store) { t.Helper(); treetest.Write(t, entry(t, s), "") }},
+		{"an entry that another was copied to", func(t *testing.T, s *Store) {
 			t.Helper()
 			name := entry(t, s)
-			put(t, name, filepath.Base(name)+"\x00/elsewhere")
+			treetest.Write(t, name, filepath.Base(name)+"\x00/elsewhere")
 		}},
-		{"an entry of another user", func(t *testing.T, s *Trust) {
+		{"an entry of another user", func(t *testing.T, s *Store) {
 			t.Helper()
 			name := entry(t, s)
 			if os.Geteuid() != 0 {
 				// Only root can give files away; what a plain user can see is that root's do not count.
 				info, err := os.Stat("/etc/passwd")
-				if err != nil || oursAlone(info) {
+				if err != nil || isOursAlone(info) {
 					t.Fatalf("root's file counts as ours (%v)", err)
 				}
 				name += ".gone"
@@ -156,7 +157,7 @@ func TestTrustIgnoresWhatOthersCouldHaveWritten(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, file := newTrust(t)
+			s, file := newStore(t)
 			add(t, s, file, "{}")
 			if !trusted(t, s, file, "{}") {
 				t.Fatal("not trusted to begin with")
@@ -169,8 +170,8 @@ func TestTrustIgnoresWhatOthersCouldHaveWritten(t *testing.T) {
 	}
 }
 
-func TestTrustAddRefusesAnOpenStore(t *testing.T) {
-	s, file := newTrust(t)
+func Test_Add_Refuses_A_Store_That_Others_May_Write_To(t *testing.T) {
+	s, file := newStore(t)
 	if err := os.Mkdir(s.Dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -182,8 +183,8 @@ func TestTrustAddRefusesAnOpenStore(t *testing.T) {
 	}
 }
 
-func TestTrustKeepsItsFilesPrivate(t *testing.T) {
-	s, file := newTrust(t)
+func Test_The_Files_Of_The_Store_Are_Private(t *testing.T) {
+	s, file := newStore(t)
 	add(t, s, file, "{}")
 	info, err := os.Stat(s.Dir)
 	if err != nil || info.Mode().Perm() != 0o700 {
@@ -198,12 +199,12 @@ func TestTrustKeepsItsFilesPrivate(t *testing.T) {
 	}
 }
 
-func TestTrustSurvivesConcurrentUse(t *testing.T) {
-	s, file := newTrust(t)
+func Test_Many_Processes_May_Use_The_Store_At_Once(t *testing.T) {
+	s, file := newStore(t)
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
-			own := &Trust{Dir: s.Dir}
+			own := &Store{Dir: s.Dir}
 			for j := range 20 {
 				content := fmt.Sprint(j) // all writers write the same entries
 				if err := own.Add(file, []byte(content)); err != nil {
@@ -229,12 +230,12 @@ func TestTrustSurvivesConcurrentUse(t *testing.T) {
 	}
 }
 
-func TestTrustWantsAbsolutePaths(t *testing.T) {
-	s, _ := newTrust(t)
+func Test_Paths_Must_Be_Absolute(t *testing.T) {
+	s, _ := newStore(t)
 	if _, err := s.Trusted("x.json", nil); !errors.Is(err, sandbox.ErrInvalid) {
 		t.Errorf("a relative file: %v", err)
 	}
-	if _, err := (&Trust{Dir: "trust"}).Trusted("/x.json", nil); !errors.Is(err, sandbox.ErrInvalid) {
+	if _, err := (&Store{Dir: "trust"}).Trusted("/x.json", nil); !errors.Is(err, sandbox.ErrInvalid) {
 		t.Errorf("a relative store: %v", err)
 	}
 }

@@ -1,4 +1,6 @@
-package policy
+// Package glob expands glob patterns on the host. Patterns may come from files that nobody has read, so what they
+// match and how much they search is bounded.
+package glob
 
 import (
 	"errors"
@@ -7,11 +9,13 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 )
 
-// isGlob reports whether a written path holds glob metacharacters. A backslash
+// IsPattern reports whether a written path holds glob metacharacters. A backslash
 // alone is an ordinary character of a name.
-func isGlob(written string) bool { return strings.ContainsAny(written, "*?[{") }
+func IsPattern(written string) bool { return strings.ContainsAny(written, "*?[{") }
 
 // Bounds of one glob: a project file that nobody has read may hold it. Each match
 // may become a mount, and bubblewrap takes some 9,000 arguments.
@@ -21,8 +25,8 @@ const (
 	maxAlternatives = 256 // of all braces together; matching tries them one by one
 )
 
-// glob is a pattern below a fixed directory.
-type glob struct {
+// Glob is a pattern below a fixed directory.
+type Glob struct {
 	base    string   // what precedes the first component with a metacharacter
 	pattern string   // the rest
 	parts   []string // the rest by component; nil when braces span components
@@ -32,10 +36,10 @@ type glob struct {
 	matches []string
 }
 
-// parseGlob splits an absolute path with metacharacters. Only what starts at
+// Parse splits an absolute path with metacharacters. Only what starts at
 // from, a byte offset, was written by the user: a home or working directory in
 // front of it may hold metacharacters that are nothing but names.
-func parseGlob(path string, from int) (glob, error) {
+func Parse(path string, from int) (Glob, error) {
 	cut := from
 	for i := from; i < len(path); i++ {
 		if strings.IndexByte("*?[{", path[i]) >= 0 {
@@ -45,11 +49,11 @@ func parseGlob(path string, from int) (glob, error) {
 			cut = i + 1
 		}
 	}
-	g := glob{base: path[:cut], pattern: strings.TrimRight(path[cut:], "/")}
+	g := Glob{base: path[:cut], pattern: strings.TrimRight(path[cut:], "/")}
 	if !doublestar.ValidatePattern(g.pattern) {
 		return g, errors.New("invalid glob")
 	}
-	parts := split(g.pattern)
+	parts := hostpath.Split(g.pattern)
 	if slices.Contains(parts, "..") {
 		return g, errors.New("invalid glob: .. after a metacharacter")
 	}
@@ -103,19 +107,19 @@ func alternatives(pattern string) int {
 	return n
 }
 
-// expand returns the paths that exist and match, sorted. We walk ourselves
+// Expand returns the paths that exist and match, sorted. We walk ourselves
 // because io/fs refuses names that are not UTF-8, and a file with such a name
 // would escape its rule.
-func (g *glob) expand() ([]string, error) {
-	base, err := locate(g.base)
-	if err != nil || !base.dir {
+func (g *Glob) Expand() ([]string, error) {
+	base, err := hostpath.Locate(g.base)
+	if err != nil || !base.Dir {
 		return nil, nil //nolint:nilerr // nothing can match below it
 	}
-	err = g.walk(base.path, "", 0)
+	err = g.walk(base.Path, "", 0)
 	return g.matches, err
 }
 
-func (g *glob) walk(dir, rel string, level int) error {
+func (g *Glob) walk(dir, rel string, level int) error {
 	entries, _ := os.ReadDir(dir) // what cannot be listed cannot be matched; the entries read so far count
 	for _, e := range entries {
 		name := e.Name()
@@ -123,14 +127,14 @@ func (g *glob) walk(dir, rel string, level int) error {
 		if rel != "" {
 			sub = rel + "/" + name
 		}
-		full := join(dir, name)
+		full := hostpath.Join(dir, name)
 		if g.match(sub) {
 			g.matches = append(g.matches, full)
 		}
 		if g.visits++; g.visits > maxVisits || len(g.matches) > maxMatches {
 			return errors.New("the glob matches or searches too much; name a directory instead")
 		}
-		if (g.deep || level+1 < g.depth) && g.enter(name, level) && reservedRoot(full) == "" && g.isDir(e, full) {
+		if (g.deep || level+1 < g.depth) && g.enter(name, level) && hostpath.ReservedRoot(full) == "" && g.isDir(e, full) {
 			if err := g.walk(full, sub, level+1); err != nil {
 				return err
 			}
@@ -139,13 +143,13 @@ func (g *glob) walk(dir, rel string, level int) error {
 	return nil
 }
 
-func (g *glob) match(rel string) bool {
+func (g *Glob) match(rel string) bool {
 	ok, _ := doublestar.Match(g.pattern, rel) // the pattern was validated
 	return ok
 }
 
 // enter prunes directories that no match can lie below.
-func (g *glob) enter(name string, level int) bool {
+func (g *Glob) enter(name string, level int) bool {
 	if g.parts == nil || level >= len(g.parts) {
 		return true
 	}
@@ -160,7 +164,7 @@ func (g *glob) enter(name string, level int) bool {
 
 // isDir follows links only where the pattern bounds the depth, as shells do: with
 // ** a link to a parent would never end.
-func (g *glob) isDir(e os.DirEntry, full string) bool {
+func (g *Glob) isDir(e os.DirEntry, full string) bool {
 	if e.Type()&os.ModeSymlink == 0 {
 		return e.IsDir()
 	}
