@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/policy/internal/variable"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -13,7 +14,7 @@ import (
 //
 // All of the host's variables pass, except those whose name or value looks like a
 // secret, those that make a loader or an interpreter run code, and those that
-// point at services of the host; envnames.go holds the lists. TMPDIR is /tmp, and so
+// point at services of the host; package variable holds the lists. TMPDIR is /tmp, and so
 // are TEMP and TMP where the host has them. Then the layers speak, lowest first, and in each of them first pass,
 // then deny, then set: deny beats pass of its own layer, a later layer beats an
 // earlier one. A pattern is a name or a beginning followed by *. A loader variable
@@ -64,12 +65,12 @@ func hostVars(host []string, docker bool) (map[string]*envVar, []Dropped) {
 	var dropped []Dropped
 	for _, entry := range host {
 		name, value, ok := strings.Cut(entry, "=")
-		if !ok || !envName(name) || strings.ContainsRune(value, 0) {
+		if !ok || !variable.IsName(name) || strings.ContainsRune(value, 0) {
 			dropped = append(dropped, Dropped{Name: clip(name), Why: "not a NAME=value entry"})
 			continue
 		}
-		why := envVerdict(name, value, docker)
-		vars[name] = &envVar{value: value, why: why, loader: why == whyLoader}
+		why := variable.Judge(name, value, docker)
+		vars[name] = &envVar{value: value, why: why, loader: why == variable.Loader}
 	}
 	for _, name := range []string{"TMPDIR", "TEMP", "TMP"} {
 		if vars[name] != nil || name == "TMPDIR" {
@@ -83,12 +84,12 @@ func applyEnvLayer(vars map[string]*envVar, l sandbox.Layer) {
 	rules := l.Policy.Env
 	for name, v := range vars {
 		for _, p := range rules.Pass {
-			if matchEnv(p, name) && (!v.loader || p == name) {
+			if variable.Match(p, name) && (!v.loader || p == name) {
 				v.why = ""
 			}
 		}
 		for i, p := range rules.Deny {
-			if matchEnv(p, name) {
+			if variable.Match(p, name) {
 				v.why = "env.deny in " + layerSource(l, indexKey("env.deny", i))
 				break
 			}
@@ -97,12 +98,6 @@ func applyEnvLayer(vars map[string]*envVar, l sandbox.Layer) {
 	for name, value := range rules.Set {
 		vars[name] = &envVar{value: value}
 	}
-}
-
-// matchEnv tells whether name is pattern, or begins with what stands before its *.
-func matchEnv(pattern, name string) bool {
-	prefix, wild := strings.CutSuffix(pattern, "*")
-	return pattern == name || (wild && strings.HasPrefix(name, prefix))
 }
 
 // absolutePath drops the entries of a PATH that depend on the working directory.

@@ -2,11 +2,14 @@ package policy
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
+	"github.com/seed434b0696/agent-sandbox/policy/internal/variable"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -21,7 +24,7 @@ const expectedNetwork = `"none", "host", true, false or an object such as {"allo
 var (
 	backendNames   = []string{"virtual", "bwrap", "docker", "kube"}
 	commandPresets = []string{"git"} // the commands that have a preset, "@" and their name
-	presetSyntax   = lazyRegexp(`^!?@[a-z][a-z0-9]*([-/][a-z0-9]+)*$`)
+	presetSyntax   = compileLater(`^!?@[a-z][a-z0-9]*([-/][a-z0-9]+)*$`)
 )
 
 // checkLayer refuses values of a layer that are wrong on every host. The error is
@@ -124,13 +127,13 @@ func checkEnv(l sandbox.Layer) *sandbox.Error {
 		patterns []string
 	}{{"env.pass", env.Pass}, {"env.deny", env.Deny}} {
 		for i, p := range list.patterns {
-			if name := strings.TrimSuffix(p, "*"); p == "" || (name != "" && !envName(name)) {
+			if name := strings.TrimSuffix(p, "*"); p == "" || (name != "" && !variable.IsName(name)) {
 				return layerErrorf(l, indexKey(list.key, i), "found %s, expected a variable's name, or its beginning and *", clip(p))
 			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(env.Set)) {
-		if !envName(name) {
+		if !variable.IsName(name) {
 			return layerErrorf(l, "env.set."+name, "found %s, expected a variable's name", clip(name))
 		}
 		if strings.ContainsRune(env.Set[name], 0) {
@@ -138,12 +141,6 @@ func checkEnv(l sandbox.Layer) *sandbox.Error {
 		}
 	}
 	return nil
-}
-
-// envName tells whether a variable may have this name. Shells are stricter, but
-// programs do use names such as "ProgramFiles(x86)" and "BASH_FUNC_f%%".
-func envName(s string) bool {
-	return s != "" && !strings.ContainsAny(s, "=*") && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
 func checkLimits(l sandbox.Layer) *sandbox.Error {
@@ -173,4 +170,8 @@ func checkLimits(l sandbox.Layer) *sandbox.Error {
 		return layerErrorf(l, "limits.cpu", "found %v, expected a number of processors from %v to %d", lim.CPU, MinCPU, MaxCPU)
 	}
 	return nil
+}
+
+func compileLater(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/seed434b0696/agent-sandbox/policy/hosts"
+	"github.com/seed434b0696/agent-sandbox/policy/internal/variable"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -124,7 +125,7 @@ func upstreamURL(s string) bool {
 }
 
 // variableName is what every program can read a variable by.
-var variableName = lazyRegexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variableName = compileLater(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // ownVariables are variables whose value is ours to choose: a placeholder there
 // would break the sandbox and not protect anything.
@@ -135,7 +136,7 @@ var ownVariables = []string{
 
 func ownVariable(name string) bool {
 	return slices.Contains(ownVariables, name) || strings.HasSuffix(strings.ToLower(name), "_proxy") ||
-		slices.ContainsFunc(loaderNames, func(p string) bool { return matchEnv(p, name) })
+		variable.IsLoader(name)
 }
 
 func checkSecrets(l sandbox.Layer) *sandbox.Error {
@@ -157,7 +158,7 @@ func checkSecretName(l sandbox.Layer, name string, s sandbox.Secret) *sandbox.Er
 	written := func(field string) bool { return l.Lines[key+"."+field] > 0 }
 	const expected = "found %s, expected a variable's name"
 	switch {
-	case !envName(name) || len(name) > 255:
+	case !variable.IsName(name) || len(name) > 255:
 		return layerErrorf(l, key, "found %s, expected a name", clip(name))
 	case (s.Env != "" || written("env")) && (!variableName().MatchString(s.Env) || ownVariable(s.Env)):
 		return layerErrorf(l, key+".env", expected+" that is not the sandbox's own", clip(s.Env))
@@ -193,7 +194,7 @@ func checkSecretSource(l sandbox.Layer, name string, s sandbox.Secret) *sandbox.
 	switch {
 	case len(found) > 1:
 		return layerErrorf(l, key+"."+found[1], "found %s, expected one of them", strings.Join(found, " and "))
-	case s.FromEnv != "" && !envName(s.FromEnv):
+	case s.FromEnv != "" && !variable.IsName(s.FromEnv):
 		return layerErrorf(l, key+".from_env", "found %s, expected a variable's name", clip(s.FromEnv))
 	case nul(s.FromFile):
 		return layerErrorf(l, key+".from_file", "found %s, expected a path", clip(s.FromFile))

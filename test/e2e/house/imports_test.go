@@ -30,6 +30,7 @@ var arrows = []struct {
 	{"policy/internal/git", []string{"sandbox", "policy/internal/hostpath"}},
 	{"policy/internal/hostpath", nil},
 	{"policy/internal/treetest", nil},
+	{"policy/internal/variable", nil},
 	{"policy/trust", []string{"sandbox", "internal/jsonc"}},
 	{"policy/hosts", []string{"sandbox"}},
 	{"internal/jsonc", []string{"sandbox"}},

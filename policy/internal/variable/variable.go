@@ -1,4 +1,6 @@
-package policy
+// Package variable judges environment variables by their names and values: which ones hold a secret, make a program load
+// code, or lead to services of the host.
+package variable
 
 import (
 	"regexp"
@@ -10,16 +12,16 @@ import (
 
 // The reasons for which a variable is dropped without a rule.
 const (
-	whySecretName  = "looks secret"
-	whySecretValue = "looks secret (value)"
-	whyLoader      = "loader variable"
-	whyService     = "host service"
+	SecretName  = "looks secret"
+	SecretValue = "looks secret (value)"
+	Loader      = "loader variable"
+	Service     = "host service"
 )
 
 // loaderNames make a dynamic linker, an interpreter, a shell or git load or run
 // something, so that the command that runs is not the one that was typed. Search
 // paths of libraries count where they are read at every start (PYTHONPATH finds
-// sitecustomize); EDITOR, PAGER and the like do not: they run when somebody asks.
+// sitecustomize); EDITOR, PAGER and the like do not: they run only when the user starts them.
 var loaderNames = []string{
 	"LD_*", "DYLD_*", "GCONV_PATH", "GLIBC_TUNABLES", "HOSTALIASES", "RESOLV_HOST_CONF",
 	"OPENSSL_CONF", "OPENSSL_ENGINES", "OPENSSL_MODULES",
@@ -78,15 +80,15 @@ var plainKeys = []string{"PUBLIC", "PUB", "SORT", "CACHE", "PRIMARY", "FOREIGN",
 var (
 	// urlLogin is a URL with a name and a password before the host, or with
 	// anything there when the scheme is HTTP, where it is a token.
-	urlLogin = lazyRegexp(`(?i)(://[^\s/?#@:]*:[^\s/?#@]+@|https?://[^\s/?#@]+@)`)
+	urlLogin = compileLater(`(?i)(://[^\s/?#@:]*:[^\s/?#@]+@|https?://[^\s/?#@]+@)`)
 	// tokenValue is the beginning of keys of well-known makers.
-	tokenValue = lazyRegexp(`^(gh[opsur]_|github_pat_|glpat-|sk-(ant|proj|or)-|xox[abeprs]-|npm_[0-9A-Za-z]{36}|(AKIA|ASIA)[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35}|eyJ[0-9A-Za-z_-]+\.eyJ|-----BEGIN [A-Z ]*PRIVATE KEY)`)
+	tokenValue = compileLater(`^(gh[opsur]_|github_pat_|glpat-|sk-(ant|proj|or)-|xox[abeprs]-|npm_[0-9A-Za-z]{36}|(AKIA|ASIA)[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35}|eyJ[0-9A-Za-z_-]+\.eyJ|-----BEGIN [A-Z ]*PRIVATE KEY)`)
 )
 
 // tokenStarts are the beginnings of everything that tokenValue matches.
 var tokenStarts = []string{"gh", "github_pat_", "glpat-", "sk-", "xox", "npm_", "AKIA", "ASIA", "AIza", "eyJ", "-----BEGIN "}
 
-func lazyRegexp(text string) func() *regexp.Regexp {
+func compileLater(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
 
@@ -97,23 +99,24 @@ func secretValue(name, value string) bool {
 		token && tokenValue().MatchString(value) || proxyLogin(name, value)
 }
 
-// envVerdict says why a variable is dropped when no rule speaks of it, or "".
-func envVerdict(name, value string, docker bool) string {
+// Judge returns why a variable is dropped when no rule names it, one of the reasons; "" when it passes. With docker, the
+// variables of the Docker engine pass.
+func Judge(name, value string, docker bool) string {
 	is := func(list []string) bool {
-		return slices.ContainsFunc(list, func(p string) bool { return matchEnv(p, name) })
+		return slices.ContainsFunc(list, func(p string) bool { return Match(p, name) })
 	}
 	switch {
 	// Shells run the file that ENV names; most often ENV is "production" and no file.
 	case is(loaderNames), name == "ENV" && strings.ContainsAny(value, "/$`~"):
-		return whyLoader
+		return Loader
 	case is(serviceNames), !docker && is(dockerNames):
-		return whyService
+		return Service
 	case secretValue(name, value):
-		return whySecretValue
+		return SecretValue
 	case is(plainNames), plainValue(value):
 		return ""
 	case is(secretNames), secretName(name, value):
-		return whySecretName
+		return SecretName
 	}
 	return ""
 }
@@ -168,3 +171,20 @@ func secretKey(parts []string, i int) bool {
 }
 
 func number(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// IsLoader reports whether a variable of this name makes a program load or run something.
+func IsLoader(name string) bool {
+	return slices.ContainsFunc(loaderNames, func(p string) bool { return Match(p, name) })
+}
+
+// Match reports whether name equals pattern, or begins with the part before its final *.
+func Match(pattern, name string) bool {
+	prefix, wild := strings.CutSuffix(pattern, "*")
+	return pattern == name || (wild && strings.HasPrefix(name, prefix))
+}
+
+// IsName reports whether a variable may have this name. Shells are stricter, but
+// programs do use names such as "ProgramFiles(x86)" and "BASH_FUNC_f%%".
+func IsName(s string) bool {
+	return s != "" && !strings.ContainsAny(s, "=*") && !strings.ContainsFunc(s, unicode.IsControl)
+}
