@@ -2,11 +2,13 @@ package policy
 
 import (
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
+	"github.com/seed434b0696/agent-sandbox/policy/internal/layer"
+	"github.com/seed434b0696/agent-sandbox/policy/internal/program"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -24,7 +26,7 @@ func commandRules(layers []sandbox.Layer) map[string]commandRule {
 	for _, l := range layers {
 		for name, rule := range l.Policy.Commands {
 			key := "commands." + name
-			rules[name] = commandRule{rule: rule, key: key, layer: l, source: layerSource(l, key)}
+			rules[name] = commandRule{rule: rule, key: key, layer: l, source: layer.Source(l, key)}
 		}
 	}
 	return rules
@@ -67,16 +69,16 @@ func resolveCommands(layers []sandbox.Layer, env []string, dir, home string) ([]
 			}
 			c.Script = text
 		}
-		targets := findPrograms(name, dirs)
+		targets := program.Find(name, dirs)
 		if len(targets) == 0 {
 			continue
 		}
 		if c.Rule != "deny" {
-			c.Real = realProgram(c.Rule, targets)
-			c.Tree = neighborTree(c.Real)
+			c.Real = program.Real(targets, c.Rule == "preset")
+			c.Tree = program.Tree(c.Real)
 		}
 		if name == "git" {
-			targets = append(targets, gitPrograms(targets)...)
+			targets = append(targets, program.OfGit(targets)...)
 		}
 		slices.Sort(targets)
 		c.Targets = slices.Compact(targets)
@@ -97,93 +99,28 @@ func commandDirs(path string) []string {
 	return dirs
 }
 
-// findPrograms returns the resolved programs called name, in the order of dirs.
-func findPrograms(name string, dirs []string) []string {
-	var programs []string
-	for _, d := range dirs {
-		if p := resolveProgram(filepath.Join(d, name)); p != "" && !slices.Contains(programs, p) {
-			programs = append(programs, p)
-		}
+// readWrapper returns the text of the script that a rule names.
+func readWrapper(r commandRule, dir, home string) ([]byte, error) {
+	written := string(r.rule)
+	path := written
+	switch rest, tilde := strings.CutPrefix(written, "~/"); {
+	case tilde && home == "":
+		return nil, layer.Errorf(r.layer, r.key, "found %s, but there is no home directory, expected another path", jsonc.Clip(written))
+	case tilde:
+		path = filepath.Join(home, rest)
+	case !filepath.IsAbs(written):
+		path = filepath.Join(dir, written)
 	}
-	return programs
-}
-
-// resolveProgram follows path to an executable regular file, or returns "".
-func resolveProgram(path string) string {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
-		return ""
-	}
-	resolved, err := filepath.EvalSymlinks(path)
+	text, err := readRegular(path)
 	if err != nil {
-		return ""
+		wrong := layer.Errorf(r.layer, r.key, "script %s: %w", jsonc.OneLine(path), err.Err)
+		wrong.Code = err.Code
+		return nil, wrong
 	}
-	return resolved
-}
-
-// gitPrograms returns the programs in git's exec-paths that are git: its own name,
-// and every hard link to a known target (git-checkout and the like).
-func gitPrograms(targets []string) []string {
-	dirs := []string{"/usr/lib/git-core", "/usr/libexec/git-core", "/usr/local/libexec/git-core"}
-	var known []os.FileInfo
-	for _, t := range targets {
-		prefix := filepath.Dir(filepath.Dir(t))
-		dirs = append(dirs, filepath.Join(prefix, "lib/git-core"), filepath.Join(prefix, "libexec/git-core"))
-		if info, err := os.Stat(t); err == nil {
-			known = append(known, info)
-		}
+	// The launcher executes the text itself: without the first line that would fail
+	// at every use.
+	if !strings.HasPrefix(string(text), "#!") {
+		return nil, layer.Errorf(r.layer, r.key, "script %s: found no #! line, expected one such as #!/bin/sh", jsonc.OneLine(path))
 	}
-	slices.Sort(dirs)
-	var programs []string
-	for _, d := range slices.Compact(dirs) {
-		own := resolveProgram(filepath.Join(d, "git"))
-		if own == "" {
-			continue
-		}
-		programs = append(programs, own)
-		if info, err := os.Stat(own); err == nil {
-			known = append(known, info)
-		}
-		programs = append(programs, hardLinks(d, known)...)
-	}
-	return programs
-}
-
-// hardLinks returns the entries of dir that are one of the known files.
-func hardLinks(dir string, known []os.FileInfo) []string {
-	// A file with one link has no other name; most installations link symbolically.
-	if !slices.ContainsFunc(known, func(i os.FileInfo) bool { return linkCount(i) > 1 }) {
-		return nil
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil
-	}
-	var links []string
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || !info.Mode().IsRegular() {
-			continue
-		}
-		if slices.ContainsFunc(known, func(k os.FileInfo) bool { return os.SameFile(k, info) }) {
-			if p := resolveProgram(filepath.Join(dir, e.Name())); p != "" {
-				links = append(links, p)
-			}
-		}
-	}
-	return links
-}
-
-// realProgram chooses the program behind a wrapper: the first, as PATH would. Behind
-// a preset it is the first that is no script: a script called git runs another git,
-// which is wrapped too and would run the script again.
-func realProgram(rule string, targets []string) string {
-	if rule == "preset" {
-		for _, t := range targets {
-			if !isScript(t) {
-				return t
-			}
-		}
-	}
-	return targets[0]
+	return text, nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-func program(t *testing.T, name, text string) {
+func writeProgram(t *testing.T, name, text string) {
 	t.Helper()
 	treetest.Write(t, name, text)
 	if err := os.Chmod(name, 0o755); err != nil {
@@ -45,16 +45,16 @@ func TestCommandsFindEveryProgram(t *testing.T) {
 		{"a command that is not installed is left out", map[string]sandbox.CommandRule{"zz-none": "false"}, func(*testing.T, string) {}, ""},
 		{"an allowed command is left out", map[string]sandbox.CommandRule{"zz": "true"}, func(t *testing.T, root string) {
 			t.Helper()
-			program(t, root+"/b1/zz", elfText)
+			writeProgram(t, root+"/b1/zz", elfText)
 		}, ""},
 		{"both directories of PATH count, sorted", map[string]sandbox.CommandRule{"zz": "false"}, func(t *testing.T, root string) {
 			t.Helper()
-			program(t, root+"/b2/zz", elfText)
-			program(t, root+"/b1/zz", elfText)
+			writeProgram(t, root+"/b2/zz", elfText)
+			writeProgram(t, root+"/b1/zz", elfText)
 		}, "zz=deny:/b1/zz,/b2/zz"},
 		{"links are resolved and counted once", map[string]sandbox.CommandRule{"zz": "false"}, func(t *testing.T, root string) {
 			t.Helper()
-			program(t, root+"/lib/zz-1.2", elfText)
+			writeProgram(t, root+"/lib/zz-1.2", elfText)
 			symlink(t, "../lib/zz-1.2", root+"/b1/zz")
 			symlink(t, "../b1/zz", root+"/b2/zz")
 		}, "zz=deny:/lib/zz-1.2"},
@@ -68,26 +68,26 @@ func TestCommandsFindEveryProgram(t *testing.T) {
 		{"two commands share a program", map[string]sandbox.CommandRule{"zzls": "false", "zzcat": "w.sh"}, func(t *testing.T, root string) {
 			t.Helper()
 			treetest.Write(t, root+"/dir/w.sh", scriptText)
-			program(t, root+"/b1/zbox", elfText)
+			writeProgram(t, root+"/b1/zbox", elfText)
 			symlink(t, "zbox", root+"/b1/zzls")
 			symlink(t, "zbox", root+"/b1/zzcat")
 		}, "zzcat=script:/b1/zbox→/b1/zbox zzls=deny:/b1/zbox"},
 		{"the first in PATH is the real one", map[string]sandbox.CommandRule{"zz": "w.sh"}, func(t *testing.T, root string) {
 			t.Helper()
 			treetest.Write(t, root+"/dir/w.sh", scriptText)
-			program(t, root+"/b2/zz", elfText)
-			program(t, root+"/b1/zz", scriptText)
+			writeProgram(t, root+"/b2/zz", elfText)
+			writeProgram(t, root+"/b1/zz", scriptText)
 		}, "zz=script:/b1/zz,/b2/zz→/b1/zz"},
 		{"a Node program brings the packages beside it", map[string]sandbox.CommandRule{"zpm": "w.sh"}, func(t *testing.T, root string) {
 			t.Helper()
 			treetest.Write(t, root+"/dir/w.sh", scriptText)
-			program(t, root+"/lib/node_modules/zpm/bin/cli.js", "#!/usr/bin/env node\n")
+			writeProgram(t, root+"/lib/node_modules/zpm/bin/cli.js", "#!/usr/bin/env node\n")
 			symlink(t, "../lib/node_modules/zpm/bin/cli.js", root+"/b1/zpm")
 		}, "zpm=script:/lib/node_modules/zpm/bin/cli.js→/lib/node_modules/zpm/bin/cli.js+/lib/node_modules"},
 		{"any other script brings nothing, above all not the home directory", map[string]sandbox.CommandRule{"zz": "w.sh"}, func(t *testing.T, root string) {
 			t.Helper()
 			treetest.Write(t, root+"/dir/w.sh", scriptText)
-			program(t, root+"/home/bin/zz", scriptText)
+			writeProgram(t, root+"/home/bin/zz", scriptText)
 			symlink(t, root+"/home/bin/zz", root+"/b1/zz")
 		}, "zz=script:/home/bin/zz→/home/bin/zz"},
 	} {
@@ -130,14 +130,14 @@ func TestCommandsCoverGitsExecPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A script in front, as some hosts have; an own git in the exec-path; a hard link of it.
-	program(t, root+"/first/git", scriptText)
-	program(t, root+"/usr/bin/git", elfText)
-	program(t, root+"/usr/libexec/git-core/git", elfText)
+	writeProgram(t, root+"/first/git", scriptText)
+	writeProgram(t, root+"/usr/bin/git", elfText)
+	writeProgram(t, root+"/usr/libexec/git-core/git", elfText)
 	if err := os.Link(root+"/usr/libexec/git-core/git", root+"/usr/libexec/git-core/git-checkout"); err != nil {
 		t.Fatal(err)
 	}
 	symlink(t, "git", root+"/usr/libexec/git-core/git-push")
-	program(t, root+"/usr/libexec/git-core/git-web--browse", scriptText)
+	writeProgram(t, root+"/usr/libexec/git-core/git-web--browse", scriptText)
 	env := []string{"PATH=" + root + "/first:" + root + "/usr/bin"}
 	commands, err := resolveCommands([]sandbox.Layer{Defaults()}, env, root, "")
 	if err != nil {
@@ -166,7 +166,7 @@ func TestCommandsCoverGitsExecPath(t *testing.T) {
 
 func TestCommandsOfTheLastLayerWin(t *testing.T) {
 	root := t.TempDir()
-	program(t, root+"/zz", elfText)
+	writeProgram(t, root+"/zz", elfText)
 	layer := func(name string, rule sandbox.CommandRule) sandbox.Layer {
 		return sandbox.Layer{Name: name, Trusted: true, Policy: sandbox.Policy{Commands: map[string]sandbox.CommandRule{"zz": rule}}}
 	}

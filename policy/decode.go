@@ -2,8 +2,10 @@ package policy
 
 import (
 	"reflect"
+	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
+	"github.com/seed434b0696/agent-sandbox/policy/internal/layer"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -30,7 +32,7 @@ func Decode(file string, data []byte) (sandbox.Policy, map[string]int, error) {
 	if len(problems) > 0 {
 		return sandbox.Policy{}, nil, problems[0].Err()
 	}
-	if err := checkLayer(sandbox.Layer{File: file, Policy: p, Lines: lines}); err != nil {
+	if err := layer.Check(sandbox.Layer{File: file, Policy: p, Lines: lines}); err != nil {
 		return sandbox.Policy{}, nil, err
 	}
 	return p, lines, nil
@@ -49,7 +51,7 @@ func openNetwork(v reflect.Value) bool {
 func expectation(t reflect.Type) string {
 	switch t {
 	case reflect.TypeFor[sandbox.Network]():
-		return expectedNetwork
+		return layer.ExpectedNetwork
 	case reflect.TypeFor[sandbox.CommandRule]():
 		return `true, false, "@preset" or the path of a script`
 	case reflect.TypeFor[sandbox.Duration]():
@@ -58,4 +60,34 @@ func expectation(t reflect.Type) string {
 		return `a positive size such as "512MiB"`
 	}
 	return ""
+}
+
+// keyHint proposes a known key for an unknown one, or returns "": one of the same
+// object that is spelled nearly so, else one that exists elsewhere.
+func keyHint(name string, keys []string) string {
+	if near := jsonc.Nearest(name, keys); near != "" {
+		return `did you mean "` + near + `"?`
+	}
+	for _, path := range keyPaths(reflect.TypeFor[sandbox.Policy](), "") {
+		if _, last, ok := strings.Cut(path, "."); (ok && last == name) || path == name {
+			return `did you mean "` + path + `"?`
+		}
+	}
+	return ""
+}
+
+// keyPaths lists the key of every field, in nested structs too.
+func keyPaths(t reflect.Type, prefix string) []string {
+	var paths []string
+	for f := range t.Fields() {
+		if jsonc.Key(f) == jsonc.NoKey {
+			continue
+		}
+		path := jsonc.JoinKey(prefix, jsonc.Key(f))
+		paths = append(paths, path)
+		if f.Type.Kind() == reflect.Struct {
+			paths = append(paths, keyPaths(f.Type, path)...)
+		}
+	}
+	return paths
 }

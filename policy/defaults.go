@@ -1,15 +1,24 @@
 package policy
 
-import "github.com/seed434b0696/agent-sandbox/sandbox"
+import (
+	"github.com/seed434b0696/agent-sandbox/policy/internal/layer"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
 
 // The names of layers, in the order in which they are applied; the file of -c,
 // "config", stands in the place of the project's.
 const (
-	LayerDefaults = "defaults"
+	LayerDefaults = layer.Defaults
 	LayerGlobal   = "global"
 	LayerProject  = "project"
 	LayerConfig   = "config"
-	LayerFlags    = "flags"
+	LayerFlags    = layer.Flags
+)
+
+// The bounds of limits.cpu, in processors: the smallest quota that the kernel takes, and more than any machine has.
+const (
+	MinCPU = layer.MinCPU
+	MaxCPU = layer.MaxCPU
 )
 
 // DefaultPids is the default number of processes and threads: room for a

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -20,14 +21,14 @@ func (p *Plan) DeniedPath(op, path string) sandbox.Denial {
 			e = p.ExplainPath(dir) // an entry is its directory's
 		}
 	}
-	return denial(sandbox.DeniedFile, op, oneLine(path), e)
+	return denial(sandbox.DeniedFile, op, jsonc.OneLine(path), e)
 }
 
 // DeniedSocket describes that a command was kept from connecting to a Unix socket: a
 // path, or an abstract name with "@" in front.
 func (p *Plan) DeniedSocket(name string) sandbox.Denial {
 	e := p.explainSocket(name)
-	return denial(sandbox.DeniedSocket, "connect", oneLine(name), e)
+	return denial(sandbox.DeniedSocket, "connect", jsonc.OneLine(name), e)
 }
 
 // DeniedAddress describes that a command was kept from reaching an address of the
@@ -40,18 +41,18 @@ func (p *Plan) DeniedAddress(address string) sandbox.Denial {
 	if p.Network.Mode == sandbox.NetworkAllow {
 		e.Reason, e.Change = "only the proxy leads out, and this program did not ask it (see HTTPS_PROXY)", ""
 	}
-	return denial(sandbox.DeniedSocket, "connect", oneLine(address), e)
+	return denial(sandbox.DeniedSocket, "connect", jsonc.OneLine(address), e)
 }
 
 // DeniedCommand describes that a wrapper refused a command. what is its name, or a
 // longer part of its command line.
 func (p *Plan) DeniedCommand(name, what string) sandbox.Denial {
-	d := denial(sandbox.DeniedCommand, "run", oneLine(what), p.ExplainCommand(name))
+	d := denial(sandbox.DeniedCommand, "run", jsonc.OneLine(what), p.ExplainCommand(name))
 	switch d.Rule {
 	case "deny":
 		d.Rule = name + "=false"
 	case "@" + name:
-		d.Reason = "the built-in rules for " + oneLine(name) + " keep it from throwing work away"
+		d.Reason = "the built-in rules for " + jsonc.OneLine(name) + " keep it from throwing work away"
 	}
 	return d
 }

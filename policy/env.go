@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
+	"github.com/seed434b0696/agent-sandbox/policy/internal/layer"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/variable"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -66,7 +68,7 @@ func hostVars(host []string, docker bool) (map[string]*envVar, []Dropped) {
 	for _, entry := range host {
 		name, value, ok := strings.Cut(entry, "=")
 		if !ok || !variable.IsName(name) || strings.ContainsRune(value, 0) {
-			dropped = append(dropped, Dropped{Name: clip(name), Why: "not a NAME=value entry"})
+			dropped = append(dropped, Dropped{Name: jsonc.Clip(name), Why: "not a NAME=value entry"})
 			continue
 		}
 		why := variable.Judge(name, value, docker)
@@ -90,7 +92,7 @@ func applyEnvLayer(vars map[string]*envVar, l sandbox.Layer) {
 		}
 		for i, p := range rules.Deny {
 			if variable.Match(p, name) {
-				v.why = "env.deny in " + layerSource(l, indexKey("env.deny", i))
+				v.why = "env.deny in " + layer.Source(l, jsonc.IndexKey("env.deny", i))
 				break
 			}
 		}

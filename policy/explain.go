@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 )
 
@@ -89,7 +90,7 @@ func (p *Plan) ExplainPath(path string) Explanation {
 	}
 	for i := range p.Secrets {
 		if s := &p.Secrets[i]; s.File == at.Path && s.Missing == "" {
-			e.Verdict, e.Reason = VerdictMasked, "as on the host, read-only, with a placeholder in the place of the secret "+oneLine(s.Name)
+			e.Verdict, e.Reason = VerdictMasked, "as on the host, read-only, with a placeholder in the place of the secret "+jsonc.OneLine(s.Name)
 		}
 	}
 	return e
@@ -236,7 +237,7 @@ func (p *Plan) ExplainEnv(name string) Explanation {
 	e := Explanation{Kind: "env", Name: name, Verdict: VerdictAbsent, Reason: "not set", Change: "--env " + shellWord(name+"=VALUE")}
 	for i := range p.Secrets {
 		if s := &p.Secrets[i]; s.Env == name && s.Missing == "" {
-			e.Verdict, e.Reason, e.Change = VerdictMasked, "a placeholder stands in the place of the secret "+oneLine(s.Name), ""
+			e.Verdict, e.Reason, e.Change = VerdictMasked, "a placeholder stands in the place of the secret "+jsonc.OneLine(s.Name), ""
 			e.Rule, e.Layer, e.Source = "secrets."+s.Name, s.Layer, s.Source
 			return e
 		}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
+	"github.com/seed434b0696/agent-sandbox/policy/internal/layer"
 	"github.com/seed434b0696/agent-sandbox/policy/trust"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -41,7 +43,7 @@ type TrustEntry = trust.Entry
 func Load(s Sources) ([]sandbox.Layer, error) {
 	for _, dir := range []string{s.Home, s.Dir} {
 		if dir != "" && !filepath.IsAbs(dir) {
-			return nil, sandbox.Errorf(sandbox.Invalid, "found the directory %s, expected an absolute path", clip(dir))
+			return nil, sandbox.Errorf(sandbox.Invalid, "found the directory %s, expected an absolute path", jsonc.Clip(dir))
 		}
 	}
 	layers := []sandbox.Layer{Defaults()}
@@ -55,7 +57,7 @@ func Load(s Sources) ([]sandbox.Layer, error) {
 		}
 	}
 	flags := sandbox.Layer{Name: LayerFlags, Trusted: true, Policy: s.Flags}
-	if err := checkLayer(flags); err != nil {
+	if err := layer.Check(flags); err != nil {
 		return nil, err
 	}
 	return append(layers, flags), nil
@@ -85,7 +87,7 @@ func ConfigFiles(s Sources) []string {
 func ReadConfig(file string) ([]byte, error) {
 	data, err := readRegular(file)
 	if err != nil {
-		return nil, sandbox.Errorf(err.Code, "%s: %w", oneLine(file), err.Err)
+		return nil, sandbox.Errorf(err.Code, "%s: %w", jsonc.OneLine(file), err.Err)
 	}
 	return data, nil
 }
@@ -141,7 +143,7 @@ func (p configPlace) load(store *Trust) (*sandbox.Layer, error) {
 			continue
 		}
 		if file != "" {
-			return nil, configErrorf(file, 0, "", "found %s beside it, expected one of them", oneLine(filepath.Base(f))).
+			return nil, layer.FileErrorf(file, 0, "", "found %s beside it, expected one of them", jsonc.OneLine(filepath.Base(f))).
 				WithHint("remove one of the two")
 		}
 		file, data, err = f, d, rerr

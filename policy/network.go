@@ -4,20 +4,10 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/policy/hosts"
+	"github.com/seed434b0696/agent-sandbox/policy/internal/layer"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
-)
-
-// The lists of a network, as a file calls them.
-const (
-	listAllow   = "allow"
-	listDeny    = "deny"
-	listPrivate = "private_hosts"
-	listInspect = "inspect"
-	listPublish = "publish"
 )
 
 // EphemeralCA is the CA that is made for one run.
@@ -41,30 +31,8 @@ func (p Publish) String() string { return fmt.Sprintf("%d:%d", p.Host, p.Port) }
 
 // ParsePublish reads "[HOSTPORT:]PORT"; without HOSTPORT both are the same.
 func ParsePublish(s string) (Publish, bool) {
-	host, port, both := strings.Cut(s, ":")
-	if !both {
-		port = host
-	}
-	h, hok := parsePort(host)
-	p, pok := parsePort(port)
-	return Publish{Host: h, Port: p}, hok && pok
-}
-
-func parsePort(s string) (uint16, bool) {
-	n, err := strconv.ParseUint(s, 10, 16)
-	return uint16(n), err == nil && strconv.FormatUint(n, 10) == s && n > 0
-}
-
-// networkList is one list of a layer.
-type networkList struct {
-	name    string
-	entries []string
-}
-
-func networkLists(n *sandbox.Network) []networkList {
-	return []networkList{
-		{listAllow, n.Allow}, {listDeny, n.Deny}, {listPrivate, n.PrivateHosts}, {listInspect, n.Inspect}, {listPublish, n.Publish},
-	}
+	host, port, ok := layer.ParsePorts(s)
+	return Publish{Host: host, Port: port}, ok
 }
 
 // networkRule is a NetworkRule with what an error about it needs.
@@ -105,16 +73,16 @@ func (n *network) apply(l *sandbox.Layer) {
 	case w.Mode == sandbox.NetworkNone:
 		n.closeAgain()
 	case !l.Trusted && n.mode == sandbox.NetworkHost && w.Mode == sandbox.NetworkAllow:
-		n.add(l, listAllow, listDeny, listPrivate, listPublish)
+		n.add(l, layer.ListAllow, layer.ListDeny, layer.ListPrivate, layer.ListPublish)
 		n.any, n.borrowed = w.Any, true
 	case !l.Trusted:
-		n.add(l, listDeny)
+		n.add(l, layer.ListDeny)
 		return // the mode stays
 	default:
 		if n.mode != sandbox.NetworkAllow || n.borrowed {
 			n.closeAgain()
 		}
-		n.add(l, listAllow, listDeny, listPrivate, listInspect, listPublish)
+		n.add(l, layer.ListAllow, layer.ListDeny, layer.ListPrivate, layer.ListInspect, layer.ListPublish)
 		n.any = n.any || w.Any
 		if w.CA != "" {
 			n.ca, n.caLayer = w.CA, l
@@ -123,7 +91,7 @@ func (n *network) apply(l *sandbox.Layer) {
 			n.upstream, n.upLayer = w.Upstream, l
 		}
 	}
-	n.mode, n.source, n.layer = w.Mode, layerSource(*l, modeKey(l)), l.Name
+	n.mode, n.source, n.layer = w.Mode, layer.Source(*l, modeKey(l)), l.Name
 }
 
 // modeKey is the key of a layer that says what its network's mode is. A file has it in
@@ -132,9 +100,9 @@ func modeKey(l *sandbox.Layer) string {
 	if l.File != "" || l.Policy.Network.Mode != sandbox.NetworkAllow {
 		return "network"
 	}
-	for _, list := range networkLists(&l.Policy.Network) {
-		if len(list.entries) > 0 {
-			return "network." + list.name
+	for _, list := range layer.NetworkLists(&l.Policy.Network) {
+		if len(list.Entries) > 0 {
+			return "network." + list.Name
 		}
 	}
 	return "network.ca"
@@ -144,7 +112,7 @@ func modeKey(l *sandbox.Layer) string {
 func (n *network) closeAgain() {
 	var kept []networkRule
 	for _, r := range n.rules {
-		if r.List == listDeny || r.List == listInspect {
+		if r.List == layer.ListDeny || r.List == layer.ListInspect {
 			kept = append(kept, r)
 		}
 	}
@@ -153,16 +121,16 @@ func (n *network) closeAgain() {
 
 func (n *network) add(l *sandbox.Layer, lists ...string) {
 	rules := slices.Clip(n.rules) // copies of n share them
-	for _, list := range networkLists(&l.Policy.Network) {
-		if !slices.Contains(lists, list.name) {
+	for _, list := range layer.NetworkLists(&l.Policy.Network) {
+		if !slices.Contains(lists, list.Name) {
 			continue
 		}
-		for i, text := range list.entries {
-			if n.has(list.name, text) {
+		for i, text := range list.Entries {
+			if n.has(list.Name, text) {
 				continue
 			}
 			rules = append(rules, networkRule{
-				NetworkRule: NetworkRule{List: list.name, Rule: text, Layer: l.Name, Source: layerSource(*l, networkKey(list.name, i))},
+				NetworkRule: NetworkRule{List: list.Name, Rule: text, Layer: l.Name, Source: layer.Source(*l, layer.NetworkKey(list.Name, i))},
 				layer:       l, index: i,
 			})
 			n.rules = rules
@@ -173,8 +141,6 @@ func (n *network) add(l *sandbox.Layer, lists ...string) {
 func (n *network) has(list, text string) bool {
 	return slices.ContainsFunc(n.rules, func(r networkRule) bool { return r.List == list && r.Rule == text })
 }
-
-func networkKey(list string, i int) string { return indexKey("network."+list, i) }
 
 // loosened returns the keys with which l, an untrusted layer on top of n, asks for
 // more than n gives.
@@ -188,13 +154,13 @@ func (n *network) loosened(l *sandbox.Layer) []string {
 	}
 	var keys []string
 	host := n.mode == sandbox.NetworkHost
-	for _, list := range networkLists(w) {
-		if list.name == listDeny || host && list.name != listInspect {
+	for _, list := range layer.NetworkLists(w) {
+		if list.Name == layer.ListDeny || host && list.Name != layer.ListInspect {
 			continue
 		}
-		for i, text := range list.entries {
-			if n.mode != sandbox.NetworkAllow || !n.has(list.name, text) {
-				keys = append(keys, networkKey(list.name, i))
+		for i, text := range list.Entries {
+			if n.mode != sandbox.NetworkAllow || !n.has(list.Name, text) {
+				keys = append(keys, layer.NetworkKey(list.Name, i))
 			}
 		}
 	}
@@ -220,22 +186,22 @@ func (n *network) plan(p *Plan) error {
 		return nil
 	}
 	p.Network.Any, p.Network.CA, p.Network.Upstream = n.any, n.ca, n.upstream
-	for _, list := range networkLists(&p.Network) {
+	for _, list := range layer.NetworkLists(&p.Network) {
 		for _, r := range n.rules {
-			if r.List != list.name {
+			if r.List != list.Name {
 				continue
 			}
 			if err := n.check(r, p); err != nil {
 				return err
 			}
-			if list.name != listPublish {
+			if list.Name != layer.ListPublish {
 				p.NetworkRules = append(p.NetworkRules, r.NetworkRule)
 			}
 		}
 	}
-	p.Network.Allow, p.Network.Deny = p.networkList(listAllow), p.networkList(listDeny)
-	p.Network.PrivateHosts, p.Network.Inspect = p.networkList(listPrivate), p.networkList(listInspect)
-	p.Network.Publish = p.networkList(listPublish)
+	p.Network.Allow, p.Network.Deny = p.networkList(layer.ListAllow), p.networkList(layer.ListDeny)
+	p.Network.PrivateHosts, p.Network.Inspect = p.networkList(layer.ListPrivate), p.networkList(layer.ListInspect)
+	p.Network.Publish = p.networkList(layer.ListPublish)
 	if n.caLayer != nil {
 		p.addNetworkRule("ca", n.ca, n.caLayer)
 	}
@@ -247,13 +213,13 @@ func (n *network) plan(p *Plan) error {
 }
 
 func (p *Plan) addNetworkRule(name, text string, l *sandbox.Layer) {
-	p.NetworkRules = append(p.NetworkRules, NetworkRule{List: name, Rule: text, Layer: l.Name, Source: layerSource(*l, "network."+name)})
+	p.NetworkRules = append(p.NetworkRules, NetworkRule{List: name, Rule: text, Layer: l.Name, Source: layer.Source(*l, "network."+name)})
 }
 
 // check judges one rule together with the others.
 func (n *network) check(r networkRule, p *Plan) error {
-	if r.List != listPublish {
-		if err := checkRule(*r.layer, r.List, r.index, r.Rule, n.any, n.ca != ""); err != nil {
+	if r.List != layer.ListPublish {
+		if err := layer.CheckRule(*r.layer, r.List, r.index, r.Rule, n.any, n.ca != ""); err != nil {
 			return err
 		}
 		return nil
@@ -264,7 +230,7 @@ func (n *network) check(r networkRule, p *Plan) error {
 			return nil
 		}
 		if other.Host == port.Host {
-			return layerErrorf(*r.layer, networkKey(r.List, r.index), "found port %d of the host for port %d, expected another: port %d has it already", port.Host, port.Port, other.Port)
+			return layer.Errorf(*r.layer, layer.NetworkKey(r.List, r.index), "found port %d of the host for port %d, expected another: port %d has it already", port.Host, port.Port, other.Port)
 		}
 	}
 	p.Publish = append(p.Publish, port)
@@ -285,7 +251,7 @@ func (p *Plan) networkList(name string) []string {
 // NetworkRule returns where the rule stands that decided a verdict of package hosts:
 // rule is the Rule of a verdict or of a proxy's event. It is the zero value when there is none.
 func (p *Plan) NetworkRule(rule string) NetworkRule {
-	for _, list := range []string{listDeny, listAllow, listPrivate} { // what is denied is not asked further
+	for _, list := range []string{layer.ListDeny, layer.ListAllow, layer.ListPrivate} { // what is denied is not asked further
 		for _, r := range p.NetworkRules {
 			if r.List == list && r.Rule == rule {
 				return r

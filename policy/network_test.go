@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/seed434b0696/agent-sandbox/policy/hosts"
+	"github.com/seed434b0696/agent-sandbox/policy/internal/layer"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -245,7 +246,7 @@ func opened(t *testing.T, with, without *Plan) string {
 			return name
 		}
 	}
-	for _, list := range []string{listPrivate, listPublish, listInspect} {
+	for _, list := range []string{layer.ListPrivate, layer.ListPublish, layer.ListInspect} {
 		for _, rule := range with.networkList(list) {
 			if !slices.Contains(without.networkList(list), rule) {
 				return list + " " + rule

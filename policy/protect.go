@@ -8,6 +8,8 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/policy/internal/git"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
+	"github.com/seed434b0696/agent-sandbox/policy/internal/layer"
+	"github.com/seed434b0696/agent-sandbox/policy/internal/preset"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -16,12 +18,12 @@ import (
 func (f *filesystem) protect() error {
 	roots := f.walkRoots()
 	found := git.Search(roots, f.stops())
-	for _, name := range homeNames {
+	for _, name := range preset.HomeNames {
 		f.protectBelow(f.home, name, "")
 	}
 	f.protectPrograms()
 	for _, dir := range f.projectRoots(roots, found) {
-		for _, name := range projectNames {
+		for _, name := range preset.ProjectNames {
 			f.protectBelow(dir, name, "")
 		}
 	}
@@ -269,7 +271,7 @@ func (f *filesystem) ruleFault(r *rule, code sandbox.Code, format string, args .
 	if r.layer < 0 {
 		return sandbox.Errorf(code, format, args...)
 	}
-	return fault(&f.layers[r.layer], r.key, r.entry, code, format, args...)
+	return layer.EntryErrorf(&f.layers[r.layer], r.key, r.entry, code, format, args...)
 }
 
 // isEmptyDir reports whether path is a directory without entries.

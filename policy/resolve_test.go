@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -347,4 +348,31 @@ func verdicts(p *Plan) []string {
 		out = append(out, "guard "+g.key())
 	}
 	return append(out, p.NoRepos...)
+}
+
+func Test_Backends_Without_Images_Refuse_What_Needs_An_Image(t *testing.T) {
+	t.Parallel()
+	for _, spec := range []sandbox.Spec{{Image: "x"}, {Target: "/x"}, {Volumes: []sandbox.Volume{{Name: "x", Target: "/x"}}}, {Firewall: []string{"x"}}} {
+		if err := CheckHostRoot(spec); sandbox.CodeOf(err) != sandbox.Unsupported {
+			t.Errorf("%+v: %v", spec, err)
+		}
+	}
+	if err := CheckHostRoot(sandbox.Spec{Workspace: "/x", Stage: "s"}); err != nil {
+		t.Error(err)
+	}
+}
+
+// BenchmarkResolve resolves the default policy for this repository.
+func BenchmarkResolve(b *testing.B) {
+	dir, err := filepath.Abs("..")
+	if err != nil {
+		b.Fatal(err)
+	}
+	spec := sandbox.Spec{Workspace: dir, Env: os.Environ()}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Resolve(spec); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
+	"github.com/seed434b0696/agent-sandbox/policy/internal/layer"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -62,10 +63,10 @@ func TestSchemaAndStructsAgreeOnEveryKey(t *testing.T) {
 				t.Fatalf("%s: schema has %v, struct has %v", path, inSchema, inStruct)
 			}
 			for f := range typ.Fields() {
-				if jsonKey(f) == noKey {
+				if jsonc.Key(f) == jsonc.NoKey {
 					continue
 				}
-				walk(joinKey(path, jsonKey(f)), f.Type, properties[jsonKey(f)].(map[string]any))
+				walk(jsonc.JoinKey(path, jsonc.Key(f)), f.Type, properties[jsonc.Key(f)].(map[string]any))
 			}
 		case typ.Kind() == reflect.Slice:
 			walk(path+"[]", typ.Elem(), node["items"].(map[string]any))
@@ -106,7 +107,7 @@ func schemaType(t reflect.Type) string {
 
 func TestSchemaEnumsAreWhatDecodeTakes(t *testing.T) {
 	properties := schemaTree(t)["properties"].(map[string]any)
-	for key, known := range map[string][]string{"backend": backendNames, "network": nil} {
+	for key, known := range map[string][]string{"backend": layer.BackendNames, "network": nil} {
 		property := properties[key].(map[string]any)
 		if forms, ok := property["anyOf"].([]any); ok {
 			property = forms[0].(map[string]any)

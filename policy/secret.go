@@ -6,7 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
+	"github.com/seed434b0696/agent-sandbox/policy/internal/layer"
+	"github.com/seed434b0696/agent-sandbox/policy/internal/program"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -73,7 +76,7 @@ func (f *filesystem) resolveSecrets(p *Plan, n *network) error {
 	}
 	for _, from := range layeredSecrets(f.layers) {
 		if p.Network.Mode == sandbox.NetworkHost {
-			return layerErrorf(*from.layer, from.key(), "found a secret beside the host's network, expected an allow-list").
+			return layer.Errorf(*from.layer, from.key(), "found a secret beside the host's network, expected an allow-list").
 				WithHint("only the proxy of an allow-list can put a value in: name the hosts with --allow, or leave the secret out")
 		}
 		s, err := f.resolveSecret(p, &from)
@@ -104,7 +107,7 @@ func (f *filesystem) resolveCA(p *Plan, n *network) error {
 		return err
 	}
 	if why := missingFile(at); why != "" {
-		err := layerErrorf(*n.caLayer, "network.ca", "%s", why)
+		err := layer.Errorf(*n.caLayer, "network.ca", "%s", why)
 		err.Code = sandbox.NotFound
 		return err
 	}
@@ -120,9 +123,9 @@ func (f *filesystem) resolveCA(p *Plan, n *network) error {
 func missingFile(at hostpath.Place) string {
 	switch {
 	case at.Blocked != "":
-		return "permission denied in " + oneLine(at.Blocked)
+		return "permission denied in " + jsonc.OneLine(at.Blocked)
 	case !at.Exists:
-		return oneLine(at.Path) + " does not exist"
+		return jsonc.OneLine(at.Path) + " does not exist"
 	}
 	return ""
 }
@@ -132,7 +135,7 @@ func missingFile(at hostpath.Place) string {
 func (f *filesystem) resolveSecret(p *Plan, from *layeredSecret) (Secret, error) {
 	s := Secret{
 		Name: from.name, FromEnv: from.FromEnv, Env: from.Env, Hosts: slices.Clone(from.Hosts), Header: from.Header,
-		Layer: from.layer.Name, Source: layerSource(*from.layer, from.key()),
+		Layer: from.layer.Name, Source: layer.Source(*from.layer, from.key()),
 	}
 	if s.Env == "" && from.File == "" {
 		s.Env = s.Name
@@ -146,18 +149,18 @@ func (f *filesystem) resolveSecret(p *Plan, from *layeredSecret) (Secret, error)
 	case len(from.FromCommand) > 0:
 		s.FromCommand, err = f.secretCommand(p, from)
 		if err == nil && s.FromCommand == nil {
-			s.FromCommand, s.Missing = from.FromCommand, "there is no program "+oneLine(from.FromCommand[0])
+			s.FromCommand, s.Missing = from.FromCommand, "there is no program "+jsonc.OneLine(from.FromCommand[0])
 		}
 	default:
 		if s.FromEnv == "" {
 			s.FromEnv = s.Name
 		}
 		if strings.TrimSpace(f.env[s.FromEnv]) == "" {
-			s.Missing = "the host has no variable " + oneLine(s.FromEnv)
+			s.Missing = "the host has no variable " + jsonc.OneLine(s.FromEnv)
 		}
 	}
 	if err == nil && s.Missing != "" && s.Layer == LayerFlags {
-		e := layerErrorf(*from.layer, from.key(), "%s", s.Missing)
+		e := layer.Errorf(*from.layer, from.key(), "%s", s.Missing)
 		e.Code = sandbox.NotFound
 		return s, e
 	}
@@ -173,7 +176,7 @@ func (f *filesystem) secretPlaces(s *Secret, from *layeredSecret) error {
 		}
 		s.File = at.Path
 		switch why := missingFile(at); {
-		case !hasSource(from.Secret):
+		case !layer.HasSource(from.Secret):
 			s.FromFile, s.Missing = at.Path, why
 		case why != "" && s.Env != "":
 			s.File = "" // the variable is enough
@@ -205,7 +208,7 @@ func (f *filesystem) secretCommand(p *Plan, from *layeredSecret) ([]string, erro
 	if strings.Contains(name, "/") {
 		path, err := hostpath.Anchor(name, f.home, f.dir)
 		if err != nil {
-			return nil, layerErrorf(*from.layer, key, "%s: %w", clip(name), err)
+			return nil, layer.Errorf(*from.layer, key, "%s: %w", jsonc.Clip(name), err)
 		}
 		candidates = []string{filepath.Clean(path)}
 	} else {
@@ -216,16 +219,16 @@ func (f *filesystem) secretCommand(p *Plan, from *layeredSecret) ([]string, erro
 		}
 	}
 	for _, path := range candidates {
-		if resolveProgram(path) == "" {
+		if program.Resolve(path) == "" {
 			continue
 		}
 		at, err := f.look.Locate(path)
 		if err != nil {
-			return nil, layerErrorf(*from.layer, key, "%s: %w", clip(path), err)
+			return nil, layer.Errorf(*from.layer, key, "%s: %w", jsonc.Clip(path), err)
 		}
 		for _, place := range append([]string{at.Path}, at.Links...) {
 			if access, _ := p.Access(place); access == ReadWrite {
-				err := layerErrorf(*from.layer, key, "commands in the sandbox can write %s, which would run outside", oneLine(place))
+				err := layer.Errorf(*from.layer, key, "commands in the sandbox can write %s, which would run outside", jsonc.OneLine(place))
 				err.Code = sandbox.Denied
 				if place != at.Path {
 					return nil, err.WithHint("name %s itself if that is meant", shellWord(at.Path))
@@ -244,9 +247,9 @@ func clashes(others []Secret, s Secret, from *layeredSecret) error {
 		o := &others[i]
 		switch {
 		case s.Env != "" && o.Env == s.Env:
-			return layerErrorf(*from.layer, from.key(), "found the variable %s, which is also that of the secret %s, expected another", s.Env, clip(o.Name))
+			return layer.Errorf(*from.layer, from.key(), "found the variable %s, which is also that of the secret %s, expected another", s.Env, jsonc.Clip(o.Name))
 		case s.File != "" && o.File == s.File && (o.FromFile == o.File || s.FromFile == s.File):
-			return layerErrorf(*from.layer, from.key()+".file", "found a file that is also that of the secret %s, expected from_env, from_file or from_command in both", clip(o.Name))
+			return layer.Errorf(*from.layer, from.key()+".file", "found a file that is also that of the secret %s, expected from_env, from_file or from_command in both", jsonc.Clip(o.Name))
 		}
 	}
 	return nil
@@ -263,7 +266,7 @@ func (f *filesystem) keepOut(p *Plan) {
 				if s := secrets[name]; byName {
 					f.drop(p, whyPlaceholder, func(n, _ string) bool { return n == name || n == s.FromEnv || n == s.Env })
 				} else if value := f.heldValue(name, s); len(value) >= minSecretLength {
-					f.drop(p, whySecretHeld+oneLine(name), func(_, v string) bool { return strings.Contains(v, value) })
+					f.drop(p, whySecretHeld+jsonc.OneLine(name), func(_, v string) bool { return strings.Contains(v, value) })
 				}
 			}
 		}
@@ -272,7 +275,7 @@ func (f *filesystem) keepOut(p *Plan) {
 
 // heldValue is the value of a secret that comes from a variable, else "".
 func (f *filesystem) heldValue(name string, s sandbox.Secret) string {
-	if !hasSource(s) && s.File == "" {
+	if !layer.HasSource(s) && s.File == "" {
 		return strings.TrimSpace(f.env[name])
 	}
 	return strings.TrimSpace(f.env[s.FromEnv])

@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
+	"github.com/seed434b0696/agent-sandbox/policy/internal/layer"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -26,12 +28,12 @@ func (f *filesystem) hideSecrets() error {
 				return err
 			}
 			// Without another source the file is where the value comes from.
-			root, err := f.hideFile(l, key+".file", s.File, !hasSource(s))
+			root, err := f.hideFile(l, key+".file", s.File, !layer.HasSource(s))
 			if err != nil {
 				return err
 			}
 			if root != "" {
-				return layerErrorf(*l, key+".file", "%s: %s belongs to the sandbox", clip(s.File), root)
+				return layer.Errorf(*l, key+".file", "%s: %s belongs to the sandbox", jsonc.Clip(s.File), root)
 			}
 		}
 		if ca := l.Policy.Network.CA; ca != EphemeralCA {
@@ -69,7 +71,7 @@ func (f *filesystem) hideFile(l *sandbox.Layer, key, written string, guard bool)
 	f.add(&rule{
 		Rule: Rule{
 			Pattern: written, Path: at.Path, Access: Exclude, Exact: true, Layer: "protected",
-			Source: layerSource(*l, key), Missing: !at.Exists,
+			Source: layer.Source(*l, key), Missing: !at.Exists,
 		},
 		rank: rankHidden, layer: -1, trusted: true, dir: at.Dir, guard: guard, links: at.Links,
 	})
@@ -80,18 +82,18 @@ func (f *filesystem) hideFile(l *sandbox.Layer, key, written string, guard bool)
 func (f *filesystem) secretFile(l *sandbox.Layer, key, written string) (hostpath.Place, error) {
 	path, err := hostpath.Anchor(written, f.home, f.dir)
 	if err != nil {
-		return hostpath.Place{}, layerErrorf(*l, key, "%s: %w", clip(written), err)
+		return hostpath.Place{}, layer.Errorf(*l, key, "%s: %w", jsonc.Clip(written), err)
 	}
 	at, err := f.look.Locate(path)
 	switch {
 	case err != nil:
-		return hostpath.Place{}, layerErrorf(*l, key, "%s: %w", clip(written), err)
+		return hostpath.Place{}, layer.Errorf(*l, key, "%s: %w", jsonc.Clip(written), err)
 	case at.Dir && at.Blocked == "":
-		return hostpath.Place{}, layerErrorf(*l, key, "%s is a directory, expected a file", clip(written))
+		return hostpath.Place{}, layer.Errorf(*l, key, "%s is a directory, expected a file", jsonc.Clip(written))
 	}
 	// The host reads the file and acts on what is in it.
 	if link := f.planted(at); link != "" {
-		err := layerErrorf(*l, key, "%s: %s is a link that a sandbox could have made, and leads to %s", clip(written), oneLine(link), oneLine(at.Path))
+		err := layer.Errorf(*l, key, "%s: %s is a link that a sandbox could have made, and leads to %s", jsonc.Clip(written), jsonc.OneLine(link), jsonc.OneLine(at.Path))
 		err.Code = sandbox.Denied
 		return hostpath.Place{}, err.WithHint("name %s itself if that is meant", shellWord(at.Path))
 	}

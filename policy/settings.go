@@ -1,6 +1,11 @@
 package policy
 
-import "github.com/seed434b0696/agent-sandbox/sandbox"
+import (
+	"cmp"
+
+	"github.com/seed434b0696/agent-sandbox/policy/internal/layer"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
 
 // settings are the parts of a policy that are not lists of their own, after all
 // layers: the last one that sets a value wins.
@@ -34,4 +39,60 @@ func (s *settings) apply(l *sandbox.Layer) {
 			*b.to = *b.from
 		}
 	}
+}
+
+// resolveLimits takes each limit from the last layer that sets it. One that any
+// layer but the defaults sets is Required, under its key without "limits.".
+func resolveLimits(layers []sandbox.Layer) Limits {
+	out := Limits{Required: map[string]string{}}
+	for _, l := range layers {
+		mergeLimit(&out, l, "wall", &out.Wall, l.Policy.Limits.Wall)
+		mergeLimit(&out, l, "output", &out.Output, l.Policy.Limits.Output)
+		mergeLimit(&out, l, "memory", &out.Memory, l.Policy.Limits.Memory)
+		mergeLimit(&out, l, "tmp", &out.Tmp, l.Policy.Limits.Tmp)
+		mergeLimit(&out, l, "file", &out.File, l.Policy.Limits.File)
+		mergeLimit(&out, l, "pids", &out.Pids, l.Policy.Limits.Pids)
+		mergeLimit(&out, l, "cpu", &out.CPU, l.Policy.Limits.CPU)
+	}
+	return out
+}
+
+func mergeLimit[T cmp.Ordered](out *Limits, l sandbox.Layer, name string, to *T, v T) {
+	var unset T
+	if v == unset {
+		return
+	}
+	*to = v
+	if l.Name != LayerDefaults {
+		out.Required[name] = layer.Source(l, "limits."+name)
+	}
+}
+
+// raisedLimits returns the keys of the limits that l sets higher than below, the
+// limits of the layers before it.
+func raisedLimits(below, l sandbox.Limits) []string {
+	var keys []string
+	raised := func(key string, yes bool) {
+		if yes {
+			keys = append(keys, key)
+		}
+	}
+	raised("limits.wall", above(below.Wall, l.Wall))
+	// Nothing set means this much where output is collected in our memory.
+	raised("limits.output", above(cmp.Or(below.Output, sandbox.DefaultOutput), l.Output))
+	raised("limits.memory", above(below.Memory, l.Memory))
+	// Nothing set means half of the host's memory, and any number may be more.
+	raised("limits.tmp", l.Tmp > 0 && (below.Tmp == 0 || l.Tmp > below.Tmp))
+	// Nothing set means this much in memory.
+	raised("limits.file", above(cmp.Or(below.File, sandbox.DefaultMemoryFile), l.File))
+	raised("limits.pids", above(below.Pids, l.Pids))
+	raised("limits.cpu", above(below.CPU, l.CPU))
+	return keys
+}
+
+// above tells whether v is a higher limit than below, where 0 is no limit in
+// below and no wish in v.
+func above[T cmp.Ordered](below, v T) bool {
+	var zero T
+	return v != zero && below != zero && v > below
 }

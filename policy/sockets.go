@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/policy/internal/layer"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -27,7 +28,7 @@ func (f *filesystem) socketRules(i int) error {
 	for n, written := range l.Policy.Filesystem.Sockets {
 		matches, err := f.expand(written)
 		if err != nil {
-			return fault(l, key, n, sandbox.Invalid, "%q: %w", written, err)
+			return layer.EntryErrorf(l, key, n, sandbox.Invalid, "%q: %w", written, err)
 		}
 		for _, m := range matches {
 			if m.none {
@@ -36,7 +37,7 @@ func (f *filesystem) socketRules(i int) error {
 			path, err := f.socket(m)
 			switch {
 			case err != nil:
-				return fault(l, key, n, sandbox.CodeOf(err), "%q: %w", written, err).WithHint("%s", sandbox.HintOf(err))
+				return layer.EntryErrorf(l, key, n, sandbox.CodeOf(err), "%q: %w", written, err).WithHint("%s", sandbox.HintOf(err))
 			case path != "":
 				f.sockets = append(f.sockets, path)
 			}

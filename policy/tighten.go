@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
+	"github.com/seed434b0696/agent-sandbox/policy/internal/layer"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -126,7 +127,7 @@ func (f *filesystem) blame(i int, without *filesystem) error {
 			}
 		}
 	}
-	err := fault(l, list, n, sandbox.Denied, "a project file may only tighten the policy")
+	err := layer.EntryErrorf(l, list, n, sandbox.Denied, "a project file may only tighten the policy")
 	if l.File != "" {
 		return err.WithHint("read it, then run: agent-sandbox trust %s", shellWord(l.File))
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
+	"github.com/seed434b0696/agent-sandbox/policy/internal/layer"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -14,7 +16,7 @@ import (
 // where paths are resolved, except sockets, of which they may list none.
 func checkLayers(layers []sandbox.Layer) error {
 	for _, l := range layers {
-		if err := checkLayer(l); err != nil {
+		if err := layer.Check(l); err != nil {
 			return err
 		}
 	}
@@ -45,7 +47,7 @@ func checkTightens(layers []sandbox.Layer) error {
 
 // notTighter is the error for a key of an untrusted layer that loosens.
 func notTighter(l sandbox.Layer, key string) *sandbox.Error {
-	err := layerErrorf(l, key, "a project file may only tighten the policy")
+	err := layer.Errorf(l, key, "a project file may only tighten the policy")
 	err.Code = sandbox.Denied
 	if l.File == "" {
 		return err
@@ -74,14 +76,14 @@ func loosened(below []sandbox.Layer, l *sandbox.Layer) []string {
 	add("userns", is.userns && !was.userns)
 	add("debuggers", is.debuggers && !was.debuggers)
 	for i := range p.Filesystem.Sockets {
-		add(indexKey("filesystem.sockets", i), true)
+		add(jsonc.IndexKey("filesystem.sockets", i), true)
 	}
 	rules := commandRules(below)
 	for _, name := range slices.Sorted(maps.Keys(p.Commands)) {
 		add("commands."+name, !tighterRule(name, rules[name].rule, p.Commands[name]))
 	}
 	for i := range p.Env.Pass {
-		add(indexKey("env.pass", i), true)
+		add(jsonc.IndexKey("env.pass", i), true)
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Env.Set)) {
 		add("env.set."+name, true)
@@ -105,7 +107,7 @@ func shellWord(s string) string {
 	switch {
 	case s != "" && strings.Trim(s, plain) == "":
 		return s
-	case oneLine(s) != s:
+	case jsonc.OneLine(s) != s:
 		// $'...' keeps a newline on one line.
 		return "$'" + escapeWord(s) + "'"
 	}

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"maps"
-	"strings"
 	"testing"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -147,33 +146,5 @@ func TestLimitsAreRequiredWhereSomebodyAsked(t *testing.T) {
 	}
 	if pids := resolveLimits([]sandbox.Layer{Defaults(), {Name: LayerFlags, Policy: sandbox.Policy{Limits: sandbox.Limits{Pids: DefaultPids}}}}); pids.Required["pids"] != "--limit" {
 		t.Error("a limit that repeats the default is not required")
-	}
-}
-
-func TestSourcesNameFileFlagOrOrigin(t *testing.T) {
-	file := sandbox.Layer{Name: LayerGlobal, File: "/g\nx", Lines: map[string]int{"network": 2}}
-	flags := sandbox.Layer{Name: LayerFlags}
-	for _, c := range []struct {
-		name  string
-		layer sandbox.Layer
-		key   string
-		want  string
-	}{
-		{"a line", file, "network", `"/g\nx":2`},
-		{"a file without the line", file, "docker", `"/g\nx"`},
-		{"the defaults", Defaults(), "network", "built in"},
-		{"a flag of its own", flags, "network", "--network"},
-		{"the flag of a path", flags, "filesystem.ro[2]", "--ro"},
-		{"the flag of a command", flags, "commands.a.b", "--cmd"},
-		{"a layer of a program", sandbox.Layer{}, "network", "policy"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if got := layerSource(c.layer, c.key); got != c.want {
-				t.Errorf("got %s, want %s", got, c.want)
-			}
-		})
-	}
-	if strings.Contains(layerSource(file, "x"), "\n") {
-		t.Error("a source has two lines")
 	}
 }

@@ -9,18 +9,18 @@ import (
 )
 
 // Dir returns an empty directory that the test removes, without symbolic links in its path.
-func Dir(t testing.TB) string {
-	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
+func Dir(tb testing.TB) string {
+	tb.Helper()
+	dir, err := filepath.EvalSymlinks(tb.TempDir())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return dir
 }
 
 // Make makes entries below dir: "a/b" a file, "a/" a directory, "a -> b" a link, with the directories above them.
-func Make(t testing.TB, dir string, entries ...string) {
-	t.Helper()
+func Make(tb testing.TB, dir string, entries ...string) {
+	tb.Helper()
 	for _, e := range entries {
 		name, target, link := strings.Cut(e, " -> ")
 		path := filepath.Join(dir, name)
@@ -35,19 +35,19 @@ func Make(t testing.TB, dir string, entries ...string) {
 			err = os.WriteFile(path, nil, 0o644)
 		}
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 }
 
 // Write makes a file with a text, and the directories above it. It returns name.
-func Write(t testing.TB, name, text string) string {
-	t.Helper()
+func Write(tb testing.TB, name, text string) string {
+	tb.Helper()
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return name
 }

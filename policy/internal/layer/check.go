@@ -1,4 +1,4 @@
-package policy
+package layer
 
 import (
 	"maps"
@@ -9,6 +9,7 @@ import (
 	"sync"
 	"unicode"
 
+	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/variable"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -19,17 +20,19 @@ const (
 	MaxCPU = 65536
 )
 
-const expectedNetwork = `"none", "host", true, false or an object such as {"allow": ["example.com"]}`
+// ExpectedNetwork says in words what the value of "network" looks like.
+const ExpectedNetwork = `"none", "host", true, false or an object such as {"allow": ["example.com"]}`
 
 var (
-	backendNames   = []string{"virtual", "bwrap", "docker", "kube"}
+	// BackendNames are the names that "backend" may have.
+	BackendNames   = []string{"virtual", "bwrap", "docker", "kube"}
 	commandPresets = []string{"git"} // the commands that have a preset, "@" and their name
 	presetSyntax   = compileLater(`^!?@[a-z][a-z0-9]*([-/][a-z0-9]+)*$`)
 )
 
-// checkLayer refuses values of a layer that are wrong on every host. The error is
+// Check refuses values of a layer that are wrong on every host. The error is
 // one line that names the layer's file and line, or the layer.
-func checkLayer(l sandbox.Layer) error {
+func Check(l sandbox.Layer) error {
 	for _, check := range []func(sandbox.Layer) *sandbox.Error{
 		checkChoices, checkNetwork, checkSecrets, checkFilesystem, checkCommands, checkEnv, checkLimits,
 	} {
@@ -42,15 +45,15 @@ func checkLayer(l sandbox.Layer) error {
 
 func checkChoices(l sandbox.Layer) *sandbox.Error {
 	b, written := l.Policy.Backend, l.Lines["backend"] > 0
-	if (b != "" || written) && !slices.Contains(backendNames, b) {
-		err := layerErrorf(l, "backend", "found %s, expected one of %s", clip(b), strings.Join(backendNames, ", "))
-		return hintNearest(err, b, backendNames)
+	if (b != "" || written) && !slices.Contains(BackendNames, b) {
+		err := Errorf(l, "backend", "found %s, expected one of %s", jsonc.Clip(b), strings.Join(BackendNames, ", "))
+		return hintNearest(err, b, BackendNames)
 	}
 	return nil
 }
 
 func hintNearest(err *sandbox.Error, word string, words []string) *sandbox.Error {
-	if near := nearest(word, words); near != "" {
+	if near := jsonc.Nearest(word, words); near != "" {
 		return err.WithHint("did you mean %q?", near)
 	}
 	return err
@@ -60,7 +63,7 @@ func checkFilesystem(l sandbox.Layer) *sandbox.Error {
 	fs := l.Policy.Filesystem
 	for i, p := range fs.Presets {
 		if !presetSyntax().MatchString(p) {
-			return layerErrorf(l, indexKey("filesystem.presets", i), `found %s, expected "@name" or "!@name"`, clip(p))
+			return Errorf(l, jsonc.IndexKey("filesystem.presets", i), `found %s, expected "@name" or "!@name"`, jsonc.Clip(p))
 		}
 	}
 	for _, list := range []struct {
@@ -74,32 +77,30 @@ func checkFilesystem(l sandbox.Layer) *sandbox.Error {
 	} {
 		for i, p := range list.paths {
 			if p == "" || strings.ContainsRune(p, 0) {
-				return layerErrorf(l, indexKey(list.key, i), "found %s, expected a path", clip(p))
+				return Errorf(l, jsonc.IndexKey(list.key, i), "found %s, expected a path", jsonc.Clip(p))
 			}
 		}
 	}
 	return nil
 }
 
-func indexKey(key string, i int) string { return key + "[" + strconv.Itoa(i) + "]" }
-
 func checkCommands(l sandbox.Layer) *sandbox.Error {
 	for _, name := range slices.Sorted(maps.Keys(l.Policy.Commands)) {
 		key := "commands." + name
 		if !commandName(name) {
-			return layerErrorf(l, key, "found %s, expected the name of a command without a directory", clip(name))
+			return Errorf(l, key, "found %s, expected the name of a command without a directory", jsonc.Clip(name))
 		}
 		rule := string(l.Policy.Commands[name])
 		preset, isPreset := strings.CutPrefix(rule, "@")
 		switch {
 		case rule == "" || strings.ContainsRune(rule, 0):
-			return layerErrorf(l, key, `found %s, expected true, false, "@preset" or the path of a script`, clip(rule))
+			return Errorf(l, key, `found %s, expected true, false, "@preset" or the path of a script`, jsonc.Clip(rule))
 		case !isPreset:
 		case !slices.Contains(commandPresets, preset):
-			err := layerErrorf(l, key, "found the unknown preset %s, expected %s", clip(rule), presetList())
+			err := Errorf(l, key, "found the unknown preset %s, expected %s", jsonc.Clip(rule), presetList())
 			return hintNearest(err, rule, []string{"@git"})
 		case preset != name:
-			return layerErrorf(l, key, `found %s, which is only for %s, expected true, false or the path of a script`, rule, preset)
+			return Errorf(l, key, `found %s, which is only for %s, expected true, false or the path of a script`, rule, preset)
 		}
 	}
 	return nil
@@ -128,16 +129,16 @@ func checkEnv(l sandbox.Layer) *sandbox.Error {
 	}{{"env.pass", env.Pass}, {"env.deny", env.Deny}} {
 		for i, p := range list.patterns {
 			if name := strings.TrimSuffix(p, "*"); p == "" || (name != "" && !variable.IsName(name)) {
-				return layerErrorf(l, indexKey(list.key, i), "found %s, expected a variable's name, or its beginning and *", clip(p))
+				return Errorf(l, jsonc.IndexKey(list.key, i), "found %s, expected a variable's name, or its beginning and *", jsonc.Clip(p))
 			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(env.Set)) {
 		if !variable.IsName(name) {
-			return layerErrorf(l, "env.set."+name, "found %s, expected a variable's name", clip(name))
+			return Errorf(l, "env.set."+name, "found %s, expected a variable's name", jsonc.Clip(name))
 		}
 		if strings.ContainsRune(env.Set[name], 0) {
-			return layerErrorf(l, "env.set."+name, "found a NUL character, expected a value without")
+			return Errorf(l, "env.set."+name, "found a NUL character, expected a value without")
 		}
 	}
 	return nil
@@ -157,17 +158,17 @@ func checkLimits(l sandbox.Layer) *sandbox.Error {
 		{"limits.file", lim.File < 0, `a positive size such as "512MiB"`},
 	} {
 		if size.negative {
-			return layerErrorf(l, size.key, "found a negative value, expected %s", size.expected)
+			return Errorf(l, size.key, "found a negative value, expected %s", size.expected)
 		}
 	}
 	// A zero that stands in a file was meant, one in a struct is an unset field.
 	written := func(key string) bool { return l.Lines[key] > 0 }
 	if lim.Pids < 0 || (lim.Pids == 0 && written("limits.pids")) {
-		return layerErrorf(l, "limits.pids", "found %d, expected a whole number of at least 1", lim.Pids)
+		return Errorf(l, "limits.pids", "found %d, expected a whole number of at least 1", lim.Pids)
 	}
 	// Written so that NaN, which compares false with everything, is refused.
 	if ok := lim.CPU >= MinCPU && lim.CPU <= MaxCPU; !ok && (lim.CPU != 0 || written("limits.cpu")) {
-		return layerErrorf(l, "limits.cpu", "found %v, expected a number of processors from %v to %d", lim.CPU, MinCPU, MaxCPU)
+		return Errorf(l, "limits.cpu", "found %v, expected a number of processors from %v to %d", lim.CPU, MinCPU, MaxCPU)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package policy
+package preset
 
 // secrets are what @base hides. A project's own .env files stay visible, because
 // development servers need them; "exclude" hides them.
@@ -24,9 +24,9 @@ var secrets = []string{
 	"~/.node_repl_history", "~/.psql_history", "~/.mysql_history", "~/.sqlite_history", "~/.rediscli_history", "~/.lesshst",
 }
 
-// projectNames are run or obeyed by an editor, an agent, a shell or a CI service
+// ProjectNames are run or obeyed by an editor, an agent, a shell or a CI service
 // on the host, when they stand at the root of a project.
-var projectNames = []string{
+var ProjectNames = []string{
 	// editors
 	".vscode", ".idea", ".zed", ".fleet", ".devcontainer", ".devcontainer.json",
 	// agents
@@ -44,9 +44,9 @@ var projectNames = []string{
 	".agent-sandbox.json", ".agent-sandbox.jsonc",
 }
 
-// homeNames are the same for the home directory and the directories in it that
+// HomeNames are the same for the home directory and the directories in it that
 // presets or the user make writable.
-var homeNames = []string{
+var HomeNames = []string{
 	".gitconfig", ".config/git", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile",
 	".zshrc", ".zprofile", ".zshenv", ".zlogin", ".zlogout", ".inputrc", ".ripgreprc", ".envrc", ".vimrc", ".vim", ".emacs",
 	".emacs.d", ".tmux.conf", ".xprofile", ".xinitrc", ".xsession", ".xsessionrc", ".pam_environment", ".tool-versions",

@@ -5,8 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/glob"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
+	"github.com/seed434b0696/agent-sandbox/policy/internal/layer"
+	"github.com/seed434b0696/agent-sandbox/policy/internal/preset"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -82,15 +85,24 @@ func (f *filesystem) builtin() {
 	if !f.presets["@base"] {
 		f.preset("", presetRule{path: ".", access: ReadOnly}) // seen even when it lies under /tmp
 	}
-	for _, name := range leaves {
+	for _, name := range preset.Leaves() {
 		if !f.presets[name] {
 			continue
 		}
-		for _, p := range presetRules(name) {
-			f.preset(name, p)
+		for _, p := range preset.Rules(name) {
+			f.preset(name, presetRule{p.Path, presetAccess[p.Use], p.Guard})
 		}
 	}
 }
+
+// presetRule is a rule of a preset or one that is always there.
+type presetRule struct {
+	path   string // ~ is the home directory; a relative path starts at the workspace
+	access Access
+	guard  bool // a missing path must not be created
+}
+
+var presetAccess = [...]Access{preset.Hidden: Exclude, preset.ReadOnly: ReadOnly, preset.ReadWrite: ReadWrite}
 
 // preset adds one rule of a preset. It is optional: what this host does not have
 // is left out.
@@ -168,23 +180,23 @@ func (f *filesystem) written(i int, key string, n int, written string, access Ac
 	l := &f.layers[i]
 	matches, err := f.expand(written)
 	if err != nil {
-		return fault(l, key, n, sandbox.Invalid, "%q: %w", written, err)
+		return layer.EntryErrorf(l, key, n, sandbox.Invalid, "%q: %w", written, err)
 	}
 	for _, m := range matches {
 		at, err := f.look.Locate(m.path)
 		if err != nil {
-			return fault(l, key, n, sandbox.Invalid, "%q: %w", written, err)
+			return layer.EntryErrorf(l, key, n, sandbox.Invalid, "%q: %w", written, err)
 		}
 		for _, p := range []string{filepath.Clean(m.path), at.Path} {
 			if root := hostpath.ReservedRoot(p); root != "" {
-				return fault(l, key, n, sandbox.Invalid, "%q: %s belongs to the sandbox", written, root)
+				return layer.EntryErrorf(l, key, n, sandbox.Invalid, "%q: %s belongs to the sandbox", written, root)
 			}
 		}
 		if link := f.planted(at); link != "" && access != Exclude {
 			if !m.exact {
 				continue
 			}
-			return fault(l, key, n, sandbox.Denied, "%q: %s is a link that a sandbox could have made, and leads to %s", written, link, at.Path).
+			return layer.EntryErrorf(l, key, n, sandbox.Denied, "%q: %s is a link that a sandbox could have made, and leads to %s", written, link, at.Path).
 				WithHint("name %s itself if that is meant", at.Path)
 		}
 		if at.Blocked != "" && access != ReadWrite {
@@ -192,11 +204,11 @@ func (f *filesystem) written(i int, key string, n int, written string, access Ac
 			at.Path, at.Exists, at.Dir = at.Blocked, true, true
 		}
 		if at.Path == "/" && access != ReadOnly {
-			return fault(l, key, n, sandbox.Invalid, "%q: the root directory can only be read-only", written).
+			return layer.EntryErrorf(l, key, n, sandbox.Invalid, "%q: the root directory can only be read-only", written).
 				WithHint("name the directories that are meant")
 		}
 		f.add(&rule{
-			Rule:    Rule{Pattern: written, Path: at.Path, Access: access, Exact: m.exact, Layer: l.Name, Source: layerSource(*l, indexKey(key, n)), Missing: !at.Exists || m.none},
+			Rule:    Rule{Pattern: written, Path: at.Path, Access: access, Exact: m.exact, Layer: l.Name, Source: layer.Source(*l, jsonc.IndexKey(key, n)), Missing: !at.Exists || m.none},
 			rank:    rankFirst + i,
 			layer:   i,
 			key:     key,

@@ -1,0 +1,103 @@
+// Package preset holds the built-in lists of paths: what each preset hides, shows or opens, and the names that are
+// protected in projects and home directories.
+package preset
+
+import "slices"
+
+// Leaves lists the presets that are no groups, in the order in which they are applied.
+func Leaves() []string { return slices.Clone(leaves) }
+
+// group returns the presets that another stands for, or nil.
+func group(name string) []string {
+	switch name {
+	case "@all":
+		return []string{"@base", "@caches", "@agents", "@git", "@lint/ts", "@lint/go", "@lint/python"}
+	case "@lint/all":
+		return []string{"@lint/ts", "@lint/go", "@lint/python"}
+	}
+	return nil
+}
+
+// leaves are the presets that are no groups, in the order in which they are applied.
+var leaves = []string{"@base", "@caches", "@agents", "@git", "@git-strict", "@lint/ts", "@lint/go", "@lint/python"}
+
+// Names returns the names of all presets, sorted.
+func Names() []string {
+	out := append([]string{"@all", "@lint/all"}, leaves...)
+	slices.Sort(out)
+	return out
+}
+
+// Members returns the presets that a name stands for: those of a group, or the preset itself; nil when there is none of
+// that name.
+func Members(name string) []string {
+	if g := group(name); g != nil {
+		return g
+	}
+	if slices.Contains(leaves, name) {
+		return []string{name}
+	}
+	return nil
+}
+
+// Use says what a rule of a preset makes of its path.
+type Use int
+
+// The uses.
+const (
+	Hidden Use = iota
+	ReadOnly
+	ReadWrite
+)
+
+// Rule is one path of a preset, relative to home with ~ or to the workspace.
+type Rule struct {
+	Path  string
+	Use   Use
+	Guard bool // a missing path must not be created
+}
+
+// Rules lists the paths of a preset. The paths of @git
+// depend on the repository and are not among them.
+func Rules(preset string) []Rule {
+	switch preset {
+	case "@base":
+		return append([]Rule{{Path: ".", Use: ReadWrite}, {Path: "~", Use: ReadOnly}},
+			each(Hidden, true, secrets)...)
+	case "@caches":
+		return each(ReadWrite, false, []string{"~/.cache", "~/.bun", "~/go", "~/.npm", "~/.cargo"})
+	case "@agents":
+		// Claude Code rewrites ~/.claude.json at every start (counters, the list of
+		// projects), so it must stay writable although it can name MCP servers.
+		return each(ReadWrite, false, []string{"~/.codex", "~/.claude", "~/.claude.json", "~/.pi"})
+	}
+	// A missing lint configuration may be created: a new project needs one.
+	return each(ReadOnly, false, lintFiles(preset))
+}
+
+func each(use Use, guard bool, paths []string) []Rule {
+	out := make([]Rule, len(paths))
+	for i, p := range paths {
+		out[i] = Rule{p, use, guard}
+	}
+	return out
+}
+
+func lintFiles(preset string) []string {
+	switch preset {
+	case "@lint/ts":
+		return []string{
+			"biome.json", "biome.jsonc", ".eslintrc", ".eslintrc.js", ".eslintrc.json", "eslint.config.js",
+			"eslint.config.mjs", ".oxlintrc.json", ".prettierrc", ".prettierrc.json", "prettier.config.js",
+			"tsconfig.json", "tsconfig.build.json", ".editorconfig",
+		}
+	case "@lint/go":
+		return []string{".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json", ".editorconfig"}
+	case "@lint/python":
+		return []string{
+			"pyproject.toml", "setup.cfg", ".flake8", "mypy.ini", ".mypy.ini", ".pylintrc", "ruff.toml",
+			".ruff.toml", ".editorconfig",
+		}
+	}
+	return nil
+}
