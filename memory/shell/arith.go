@@ -8,6 +8,38 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
 )
 
+// arithmetic is the state of the expression that is evaluated.
+type arithmetic struct {
+	arithErr   *arithError // the first error
+	arithArgs  []arithArg  // the values of the expansions inside it
+	arithDepth int         // expressions around it
+	traceArith string      // what set -x shows before it
+}
+
+// arithFail notes the first error of an evaluation.
+func (a *arithmetic) arithFail(err *arithError) {
+	if a.arithErr == nil {
+		a.arithErr = err
+	}
+}
+
+// withArgs puts the values of the arguments into the text.
+func (a *arithmetic) withArgs(s string) string {
+	if strings.IndexByte(s, 1) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == 1 && i+2 < len(s) && int(s[i+1]) < len(a.arithArgs) {
+			b.WriteString(a.arithArgs[s[i+1]].text)
+			i += 2
+			continue
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
 // lvalue is a variable in an expression.
 type lvalue struct {
 	slot  int
@@ -129,23 +161,6 @@ func (v *lvalue) key(sh *interp) string {
 		return sh.withArgs(v.sub)
 	}
 	return sh.expandText(v.sub)
-}
-
-// withArgs puts the values of the arguments into the text.
-func (sh *interp) withArgs(s string) string {
-	if strings.IndexByte(s, 1) < 0 {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == 1 && i+2 < len(s) && int(s[i+1]) < len(sh.arithArgs) {
-			b.WriteString(sh.arithArgs[s[i+1]].text)
-			i += 2
-			continue
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
 }
 
 func (v *lvalue) set(sh *interp, n int64) int64 {
@@ -921,13 +936,6 @@ func (p *arithParser) binaryOp(op string, at int) func(sh *interp, a, b int64) i
 		return func(_ *interp, a, b int64) int64 { return truth(a != b) }
 	}
 	return nil
-}
-
-// arithFail notes the first error of an evaluation.
-func (sh *interp) arithFail(err *arithError) {
-	if sh.arithErr == nil {
-		sh.arithErr = err
-	}
 }
 
 func (p *arithParser) power() expr {

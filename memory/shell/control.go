@@ -201,10 +201,7 @@ func (sh *interp) sourceRun(path, text string, rest []string) int {
 	if !sh.deeper("source") {
 		return sh.status
 	}
-	if sh.framesShared {
-		sh.frames = append([]frame(nil), sh.frames...)
-		sh.framesShared = false
-	}
+	sh.ownFrames()
 	params, line, loops, base, builtin := sh.params, sh.line, sh.loops, sh.unitBase, sh.builtinName
 	sh.frames = append(sh.frames, frame{name: "source", source: path, line: line, args: rest, saved: len(sh.saved)})
 	own := []string(nil)
@@ -398,26 +395,6 @@ func (c *compiler) ifClause(n *syntax.If) command {
 	}
 }
 
-// leave tells a loop what the control state asks of it, after its body or condition.
-func (sh *interp) leave() (stop bool) {
-	switch sh.ctl {
-	case ctlNone:
-		return false
-	case ctlBreak:
-		if sh.ctlN--; sh.ctlN <= 0 {
-			sh.ctl = ctlNone
-		}
-		return true
-	case ctlContinue:
-		if sh.ctlN--; sh.ctlN <= 0 {
-			sh.ctl = ctlNone
-			return false
-		}
-	default:
-	}
-	return true
-}
-
 func (c *compiler) loop(n *syntax.Loop) command {
 	cond, body, until := c.list(n.Cond), c.list(n.Body), n.Until
 	return func(sh *interp) int {
@@ -428,7 +405,7 @@ func (c *compiler) loop(n *syntax.Loop) command {
 			cs := cond(sh)
 			sh.noErrExit--
 			if sh.ctl != ctlNone {
-				if sh.leave() {
+				if sh.leaveLoop() {
 					break
 				}
 				continue
@@ -436,7 +413,7 @@ func (c *compiler) loop(n *syntax.Loop) command {
 			if (cs == 0) == until {
 				break
 			}
-			if st = body(sh); sh.ctl != ctlNone && sh.leave() {
+			if st = body(sh); sh.ctl != ctlNone && sh.leaveLoop() {
 				break
 			}
 		}
@@ -494,7 +471,7 @@ func (c *compiler) forLoop(n *syntax.For, line int) command {
 				st = 1
 				break
 			}
-			if st = body(sh); sh.ctl != ctlNone && sh.leave() {
+			if st = body(sh); sh.ctl != ctlNone && sh.leaveLoop() {
 				break
 			}
 		}
@@ -561,7 +538,7 @@ func (c *compiler) cFor(n *syntax.CFor, line int) command {
 					break
 				}
 			}
-			if st = body(sh); sh.ctl != ctlNone && sh.leave() {
+			if st = body(sh); sh.ctl != ctlNone && sh.leaveLoop() {
 				break
 			}
 			if post != nil {
@@ -792,7 +769,7 @@ func (sh *interp) selectFrom(list []string, slot int, body command) int {
 		if !sh.assign(slot, choice) {
 			return 1
 		}
-		if st = body(sh); sh.ctl != ctlNone && sh.leave() {
+		if st = body(sh); sh.ctl != ctlNone && sh.leaveLoop() {
 			break
 		}
 		show = sh.get(slotREPLY) == ""

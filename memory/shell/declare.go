@@ -1,8 +1,6 @@
 package shell
 
 import (
-	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -61,23 +59,11 @@ func (sh *interp) local2(args []string) int {
 
 // localOptions is "local -": options are brought back when the function ends.
 func (sh *interp) localOptions() {
-	if sh.framesShared {
-		sh.frames = append([]frame(nil), sh.frames...)
-		sh.framesShared = false
-	}
-	f := &sh.frames[len(sh.frames)-1]
+	sh.ownFrames()
+	f := sh.top()
 	if !f.localOpts {
 		f.localOpts, f.savedOpt, f.savedShopt = true, sh.opt, sh.shopt
 	}
-}
-
-func (sh *interp) inShellFunction() bool {
-	for _, v := range slices.Backward(sh.frames) {
-		if v.fn != nil {
-			return true
-		}
-	}
-	return false
 }
 
 func (sh *interp) export(args []string) int {
@@ -548,17 +534,6 @@ func (f *function) flags() string {
 		s += "x"
 	}
 	return s
-}
-
-func (sh *interp) sortedFuncs() []*function {
-	var list []*function
-	for _, f := range sh.funcs {
-		if f != nil {
-			list = append(list, f)
-		}
-	}
-	sort.Slice(list, func(i, j int) bool { return list[i].name < list[j].name })
-	return list
 }
 
 // printNamed is declare -p with names.

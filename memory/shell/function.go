@@ -3,12 +3,15 @@ package shell
 import (
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/quote"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/getopts"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/trap"
 )
 
@@ -27,6 +30,120 @@ type function struct {
 
 // text is the definition as declare -f prints it.
 func (f *function) text() string { return syntax.FunctionText(f.src) }
+
+// functions holds the functions of a process, by slot of their name.
+type functions struct {
+	funcs       []*function
+	funcsShared bool // funcs belongs to another process too
+}
+
+// function returns the function in the slot, nil when there is none.
+func (t *functions) function(slot int) *function {
+	if slot < len(t.funcs) {
+		return t.funcs[slot]
+	}
+	return nil
+}
+
+// define puts a function into the slot; nil removes it.
+func (t *functions) define(slot int, f *function) {
+	if slot >= len(t.funcs) || t.funcsShared {
+		n := max(len(t.funcs), slot+1)
+		if slot >= len(t.funcs) {
+			n += n / 4
+		}
+		funcs := make([]*function, n)
+		copy(funcs, t.funcs)
+		t.funcs, t.funcsShared = funcs, false
+	}
+	t.funcs[slot] = f
+}
+
+// sortedFuncs returns the functions in the order of their names.
+func (t *functions) sortedFuncs() []*function {
+	var list []*function
+	for _, f := range t.funcs {
+		if f != nil {
+			list = append(list, f)
+		}
+	}
+	slices.SortFunc(list, func(a, b *function) int { return strings.Compare(a.name, b.name) })
+	return list
+}
+
+// callStack holds the functions and sourced files that run, and their parameters.
+type callStack struct {
+	frames       []frame
+	framesShared bool     // frames belongs to another process too
+	params       []string // $1 ...
+	paramsTold   int      // bytes of parameters that set has made for the running function
+	setParams    bool     // the sourced file has set the parameters
+	loops        int      // loops around the command
+	depth        int      // calls, substitutions and evals around the command
+	evals        int      // evals and sources around the command, for PS4
+	sourceLevel  int
+}
+
+// frame is a function being run, or a file being sourced.
+type frame struct {
+	fn         *function // nil: a source
+	name       string    // FUNCNAME
+	source     string    // BASH_SOURCE
+	line       int       // where it was called
+	args       []string
+	saved      int // how much of saved belongs to the callers
+	opts       getopts.State
+	localOpts  bool
+	savedOpt   option.Set
+	savedShopt shopt.Set
+}
+
+// ownFrames makes the frames this process's alone.
+func (s *callStack) ownFrames() {
+	if s.framesShared {
+		s.frames, s.framesShared = slices.Clone(s.frames), false
+	}
+}
+
+// top returns the innermost frame.
+func (s *callStack) top() *frame { return &s.frames[len(s.frames)-1] }
+
+// inFunction reports whether a function or a sourced file runs.
+func (s *callStack) inFunction() bool { return len(s.frames) > 0 }
+
+// inShellFunction reports whether a function runs.
+func (s *callStack) inShellFunction() bool {
+	return slices.ContainsFunc(s.frames, func(f frame) bool { return f.fn != nil })
+}
+
+// localBase returns how many of the variables that are put aside are older than the running function.
+func (s *callStack) localBase() int {
+	for _, v := range slices.Backward(s.frames) {
+		if v.fn != nil {
+			return v.saved
+		}
+	}
+	return 0
+}
+
+// shiftSaved notes that the variable put aside with the index i is gone.
+func (s *callStack) shiftSaved(i int) {
+	s.ownFrames()
+	for j := range s.frames {
+		if s.frames[j].saved > i {
+			s.frames[j].saved--
+		}
+	}
+}
+
+// column returns a text of each frame, the innermost first.
+func (s *callStack) column(text func(frame) string) []string {
+	list := make([]string, 0, len(s.frames)+1)
+	for _, v := range slices.Backward(s.frames) {
+		list = append(list, text(v))
+	}
+	return list
+}
 
 func (c *compiler) funcDecl(n *syntax.FuncDecl, line int) command {
 	slot := c.lib.symbols.slot(n.Name)
@@ -76,17 +193,8 @@ func (sh *interp) currentSource() string {
 
 // setFunction defines a function; nil removes it.
 func (sh *interp) setFunction(slot int, f *function) {
-	if slot >= len(sh.funcs) || sh.funcsShared {
-		n := max(len(sh.funcs), slot+1)
-		if slot >= len(sh.funcs) {
-			n += n / 4
-		}
-		funcs := make([]*function, n)
-		copy(funcs, sh.funcs)
-		sh.funcs, sh.funcsShared = funcs, false
-	}
-	sh.charge(f.weight() - sh.ownWeight(sh.funcs[slot]))
-	sh.funcs[slot] = f
+	sh.charge(f.weight() - sh.ownWeight(sh.function(slot)))
+	sh.define(slot, f)
 }
 
 // weight is about how many bytes a function keeps in memory.
@@ -97,24 +205,13 @@ func (f *function) weight() int {
 	return nameWeight + f.src.Nodes*nodeWeight
 }
 
-// ownWeight is the weight of a function that this process has defined, 0 of another.
-func (sh *interp) ownWeight(f *function) int {
-	if f == nil || f.birth != sh.birth {
-		return 0
-	}
-	return f.weight()
-}
-
 // call runs a function with args, of which the first is its name.
 func (sh *interp) call(fn *function, args []string) int {
 	if !sh.deeper("function") {
 		return sh.status
 	}
 	loops, params, line := sh.loops, sh.params, sh.line
-	if sh.framesShared {
-		sh.frames = append([]frame(nil), sh.frames...)
-		sh.framesShared = false
-	}
+	sh.ownFrames()
 	sh.frames = append(sh.frames, frame{
 		fn: fn, name: fn.name, source: fn.source, line: line, args: args[1:], saved: len(sh.saved), opts: sh.options,
 	})
@@ -137,7 +234,7 @@ func (sh *interp) call(fn *function, args []string) int {
 		sh.runReturnTrap()
 	}
 	sh.traps.LeaveFunction(traps)
-	top := &sh.frames[len(sh.frames)-1]
+	top := sh.top()
 	if len(sh.saved) > top.saved && sh.isLocal(slotOPTIND) {
 		sh.options = top.opts
 	}

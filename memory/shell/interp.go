@@ -14,17 +14,14 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/array"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/fd"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/process"
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/alias"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/account"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/getopts"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/history"
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/ifs"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/job"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/pathcache"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/random"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/rlimit"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
-	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/trap"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
@@ -40,131 +37,110 @@ const (
 	ctlExit             // the process
 )
 
-// interp is a process that runs the shell language: everything that a fork copies. Only
-// its goroutine uses it.
+// interp is a process that runs the shell language: everything that a fork copies. Only its goroutine uses it. Each part
+// has its own state; what needs several of them is a method of interp.
 type interp struct {
-	m          *machine
+	m   *machine
+	ctx context.Context //nolint:containedctx // A process has one: it ends when the process is killed.
+
+	processState
+	variables
+	functions
+	callStack
+	flow
+	activeCommand
+	wordBuffers
+	arithmetic
+	descriptors
+	trapRun
+	commandNames
+	scriptState
+
+	opt     option.Set
+	shopt   shopt.Set
+	memory  account.Account
+	gas     int // fuel that the process has taken and not used
+	before  forkState
+	jobs    *job.Table
+	options getopts.State
+	history history.List
+	rand    *random.Generator
+	start   int64 // for SECONDS
+
+	cred     vfs.Cred
+	as       asker
+	dir      string
+	dirStack []string
+	umask    fs.FileMode
+	rlimit   *rlimit.Limits
+}
+
+// processState says which process of the machine the interpreter is.
+type processState struct {
 	p          *process.Process
-	ownProcess bool            // p is not that of the parent
-	ownedEnd   bool            // close takes p out of the table
-	sole       bool            // the process runs one program, which may take p over
-	signaled   int             // the signal that ends the process
-	died       deadChild       // the program that a signal has just ended
-	inSubst    bool            // inside a command substitution
-	ctx        context.Context //nolint:containedctx // A process has one: it ends when the process is killed.
+	ownProcess bool       // p is not that of the parent
+	ownedEnd   bool       // close takes p out of the table
+	sole       bool       // the process runs one program, which may take p over
+	inSubst    bool       // inside a command substitution
+	signaled   int        // the signal that ends the process
+	died       deadChild  // the program that a signal has just ended
+	subshell   int        // BASH_SUBSHELL
+	mainPID    int        // $$
+	lastBg     int        // $!
+	hosts      []*fd.Host // the streams of the run
+}
 
-	vars        []*cell // by slot
-	varsShared  bool    // vars belongs to another process too
-	epoch       uint64  // cells of this epoch may be written
-	birth       uint64  // of cells older than this the parent has the memory
-	escapes     uint64  // how often a process that goes on beside this one was given the cells
-	funcs       []*function
-	funcsShared bool
-	before      forkState
+// shellPID returns $$: that of the shell, also in subshells.
+func (p *processState) shellPID() int { return p.mainPID }
 
-	opt   option.Set
-	shopt shopt.Set
-
-	cred   vfs.Cred
-	as     asker
-	dir    string
-	umask  fs.FileMode
-	rlimit *rlimit.Limits
-	fds    *fd.Table
-
-	name         string   // $0
-	params       []string // $1 ...
-	frames       []frame
-	framesShared bool
-	saved        []savedCell // values that locals and temporary variables have put aside
-
+// flow holds the status of the last command, and why commands are being left.
+type flow struct {
 	status     int
 	pipeStatus []int
-	lastArg    string     // $_
-	lastBg     int        // $!
-	mainPID    int        // $$
-	hosts      []*fd.Host // the streams of the run
+	pipeOne    [1]int // the array of pipeStatus for a single command
 	ctl        control
 	ctlN       int
-	line       int
-	gas        int
-	noErrExit  int // inside a condition
-	loops      int // loops around the command
-	depth      int // calls, substitutions and evals around the command
-	stack      []string
-	scratch    []byte
-	fb         *fields // builder of fields, when free
-
-	aliases       alias.Table
-	traps         trap.Table
-	jobs          *job.Table
-	subshell      int // BASH_SUBSHELL
-	options       getopts.State
-	dirStack      []string
-	history       history.List
-	hash          pathcache.Cache
-	rand          *random.Generator
-	start         int64 // for SECONDS
-	ifs           ifs.Set
-	mem           int // bytes not yet told to the machine
-	memTold       int
-	inherited     int // bytes that the parent has told, and this process sees
-	held          int // bytes that the running commands hold, among those above
-	paramsTold    int // bytes of parameters that set has made for the running function
-	arithErr      *arithError
-	arithArgs     []arithArg
-	arithDepth    int
-	script        string      // the file that is run, "" for -c
-	undo          []undoFd    // descriptors that redirections have put aside
-	current       *simpleCode // the running command, for BASH_COMMAND
-	substRan      bool        // a substitution gave a status to an assignment
-	builtinName   string      // the running builtin
-	declArgs      map[int]*assignCode
-	disabled      map[string]bool // builtins that enable -n has turned off
-	redirFailed   bool
-	skipCommand   bool
-	pipeOne       [1]int
-	condErr       int // status of an error in [[ ]]
-	condNot       bool
-	setParams     bool   // the sourced file has set the parameters
-	traceArith    string // what set -x shows before the expression that is evaluated
-	inXTrace      bool
-	evals         int // evals and sources around the command, for PS4
-	readBuf       []byte
-	echoed        bool              // set -v has shown the lines already
-	specs         map[string]string // of complete
-	inTrap        int
-	inErrTrap     bool
-	inChildTrap   bool
-	childrenLater int64 // that the trap of SIGCHLD has waited for
-	inWords       int   // commands whose words are being made
-	inReturnTrap  bool
-	debugText     func() string // the command that a DEBUG trap is about
-	debugStatus   int
-	sourceLevel   int
-	unitBase      int // conditions around the script being read
-	exiting       bool
+	noErrExit  int // conditions around the command, where set -e does nothing
+	exiting    bool
 }
 
-// frame is a function being run, or a file being sourced.
-type frame struct {
-	fn         *function // nil: a source
-	name       string    // FUNCNAME
-	source     string    // BASH_SOURCE
-	line       int       // where it was called
-	args       []string
-	saved      int // how much of saved belongs to the callers
-	opts       getopts.State
-	localOpts  bool
-	savedOpt   option.Set
-	savedShopt shopt.Set
+// unwinding reports whether commands are being left; the next one must not run.
+func (f *flow) unwinding() bool { return f.ctl != ctlNone }
+
+// exit leaves the process with the status; its EXIT trap runs.
+func (f *flow) exit(status int) int {
+	f.status = status & 0xff
+	f.ctl = ctlExit
+	return f.status
 }
 
-// savedCell is the variable that a local one hides.
-type savedCell struct {
-	slot int
-	old  *cell
-	temp bool // hidden by an assignment before a command
+// leaveLoop reports whether a loop ends after its body or condition, as the control state asks.
+func (f *flow) leaveLoop() bool {
+	switch f.ctl {
+	case ctlNone:
+		return false
+	case ctlBreak:
+		if f.ctlN--; f.ctlN <= 0 {
+			f.ctl = ctlNone
+		}
+		return true
+	case ctlContinue:
+		if f.ctlN--; f.ctlN <= 0 {
+			f.ctl = ctlNone
+			return false
+		}
+	default:
+	}
+	return true
+}
+
+// scriptState says what is being read.
+type scriptState struct {
+	script   string // the file that is run, "" for -c
+	name     string // $0
+	unitBase int    // conditions around the script being read
+	echoed   bool   // set -v has shown the lines already
+	readBuf  []byte // of the read builtin
 }
 
 // lastEpoch numbers processes across all machines, so that a cell belongs to one only.
@@ -190,10 +166,10 @@ func (sh *interp) fork(beside bool) *interp {
 	*c = *sh
 	c.introduce()
 	c.epoch = newEpoch()
-	c.varsShared, c.funcsShared, c.framesShared = true, true, true
-	c.aliases.Share()
 	c.before = forkState{sh.varsShared, sh.funcsShared, sh.aliases.Share(), sh.escapes}
 	sh.varsShared, sh.funcsShared = true, true
+	c.varsShared, c.funcsShared, c.framesShared = true, true, true
+	c.aliases.Share()
 	c.sole = false
 	c.escapes, c.ownProcess, c.ownedEnd, c.signaled, c.exiting = 0, false, false, 0, false
 	c.traps.Inherit()
@@ -247,9 +223,6 @@ type forkState struct {
 	vars, funcs, aliases bool
 	escapes              uint64
 }
-
-// unwinding tells whether commands are being left; the next one must not run.
-func (sh *interp) unwinding() bool { return sh.ctl != ctlNone }
 
 // tick takes a unit of fuel and looks at signals. False: leave.
 func (sh *interp) tick() bool {
@@ -306,13 +279,6 @@ func (sh *interp) die(ctx context.Context) {
 	sh.traps.Clear()
 }
 
-// exit leaves the process with the status; its EXIT trap runs.
-func (sh *interp) exit(status int) int {
-	sh.status = status & 0xff
-	sh.ctl = ctlExit
-	return sh.status
-}
-
 // abort leaves the command at the top of the script, as bash does after errors of
 // expansions; a subshell ends.
 func (sh *interp) abort() {
@@ -332,10 +298,8 @@ const (
 
 // newInterp returns the first process of a machine.
 func newInterp(m *machine, o Options) *interp {
-	sh := &interp{
-		m: m, ctx: m.life, epoch: newEpoch(), cred: o.Cred, umask: o.Umask, name: o.Name, dir: o.Dir,
-		opt: option.Default, shopt: shopt.Default, fds: fd.NewTable(), start: m.now().Unix(),
-	}
+	sh := &interp{m: m, ctx: m.life, opt: option.Default, shopt: shopt.Default, start: m.now().Unix(), cred: o.Cred, umask: o.Umask, dir: o.Dir}
+	sh.epoch, sh.name, sh.fds = newEpoch(), o.Name, fd.NewTable()
 	if sh.name == "" {
 		sh.name = "bash"
 	}
@@ -491,23 +455,6 @@ func (sh *interp) initPWD(set func(string, string, attr)) {
 	}
 }
 
-// dynamicCell is a special variable as each shell begins with it.
-type dynamicCell struct {
-	slot int
-	cell *cell
-}
-
-// dynamicCells returns the cells of the special variables; they belong to no epoch and are copied
-// by whoever changes them.
-func dynamicCells(sym *symbols) []dynamicCell {
-	var list []dynamicCell
-	for name, d := range dynamics() {
-		a := attrDynamic | d.attr
-		list = append(list, dynamicCell{sym.slot(name), &cell{attr: a, dyn: d}})
-	}
-	return list
-}
-
 // settle makes a forked process the first one of another machine.
 func (sh *interp) settle(m *machine) {
 	sh.m = m
@@ -569,6 +516,3 @@ func (sh *interp) readSmall(name string) string {
 	n, _ := f.Read(buf)
 	return string(buf[:n])
 }
-
-// shellPID is $$: that of the shell, also in subshells.
-func (sh *interp) shellPID() int { return sh.mainPID }

@@ -80,28 +80,21 @@ func (p *Proc) releaseAll() {
 // sees what the parent has told; one beside it keeps that when the parent changes it, so that
 // it counts for both.
 func (sh *interp) bequeath(c *interp, beside bool) {
-	all := sh.inherited + sh.memTold + sh.mem
-	c.mem, c.memTold, c.inherited, c.held, c.paramsTold = 0, 0, all, 0, 0
-	c.birth = c.epoch
+	c.paramsTold = 0
 	if beside {
-		c.memTold, c.inherited, c.birth = all, 0, 0
-		sh.m.bytes.Add(int64(all)) // Who starts the process asks whether there is as much.
+		c.memory, c.birth = sh.memory.Concurrent(), 0
+		sh.m.bytes.Add(int64(c.memory.Taken())) // The caller that starts the process checks the limit.
+		return
 	}
+	c.memory, c.birth = sh.memory.Child(), c.epoch
 }
 
 // charge counts n more bytes of memory, or fewer. False: there are not as many, and the
 // process ends.
 func (sh *interp) charge(n int) bool {
-	sh.mem += n
-	if sh.mem < 1<<14 && sh.mem > -1<<14 {
+	if sh.memory.Charge(n, sh.m) {
 		return true
 	}
-	if sh.m.take(sh.mem) {
-		sh.memTold += sh.mem
-		sh.mem = 0
-		return true
-	}
-	sh.mem -= n
 	sh.noMemory(n)
 	return false
 }
@@ -131,14 +124,14 @@ func (sh *interp) hold(n int) bool {
 	if !sh.charge(n) {
 		return false
 	}
-	sh.held += n
+	sh.memory.Hold(n)
 	return true
 }
 
 // letGo releases what has been held since held was as much.
 func (sh *interp) letGo(held int) {
-	sh.charge(held - sh.held)
-	sh.held = held
+	sh.charge(held - sh.memory.Held())
+	sh.memory.SetHeld(held)
 	if c := cap(sh.stack); c > manyWords && len(sh.stack) < c/4 {
 		sh.stack = append(make([]string, 0, 2*len(sh.stack)), sh.stack...)
 	}
@@ -211,27 +204,6 @@ func (sh *interp) setText(c *cell, s string) bool {
 	}
 	c.store(s)
 	return true
-}
-
-// drop releases the memory of a variable that is going away.
-func (sh *interp) drop(c *cell) {
-	if c != nil && c.told != 0 && c.epoch >= sh.birth {
-		sh.charge(-c.told)
-	}
-}
-
-// weight is about how many bytes the elements of a variable take.
-func (c *cell) weight() int {
-	n := 0
-	if c.arr != nil {
-		for _, s := range c.arr.List() {
-			n += elemWeight + len(s)
-		}
-	}
-	if c.assoc != nil {
-		n += keyWeight*c.assoc.Len() + c.assoc.Bytes()
-	}
-	return n
 }
 
 // slot returns the number of a name that a script has made up.

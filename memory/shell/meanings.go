@@ -4,6 +4,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/alias"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/option"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/pathcache"
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
@@ -14,6 +15,14 @@ var keywords = map[string]bool{
 	"if": true, "then": true, "else": true, "elif": true, "fi": true, "case": true, "esac": true, "for": true, "select": true,
 	"while": true, "until": true, "do": true, "done": true, "in": true, "function": true, "time": true, "{": true, "}": true,
 	"!": true, "[[": true, "]]": true, "coproc": true,
+}
+
+// commandNames says what names of commands mean, functions apart.
+type commandNames struct {
+	aliases  alias.Table
+	hash     pathcache.Cache
+	disabled map[string]bool   // builtins that enable -n has turned off; never changed, only replaced
+	specs    map[string]string // of complete
 }
 
 // meaning is one of the things that a name can mean.

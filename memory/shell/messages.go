@@ -3,6 +3,7 @@ package shell
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/char"
 	"github.com/seed434b0696/agent-sandbox/internal/memory/quote"
@@ -279,4 +280,16 @@ func (sh *interp) userName() string {
 		return "root"
 	}
 	return "user"
+}
+
+// local returns the time in the zone of TZ; names of zones that are not known are UTC.
+func (sh *interp) local(t time.Time) time.Time {
+	tz, ok := sh.lookupEnv("TZ")
+	if sh.m.zone == nil || !ok {
+		return t.UTC()
+	}
+	if loc := sh.m.zone(tz); loc != nil {
+		return t.In(loc)
+	}
+	return t.UTC()
 }

@@ -22,6 +22,35 @@ type redirCode struct {
 	line   int
 }
 
+// descriptors holds the open descriptors, and those that redirections have replaced.
+type descriptors struct {
+	fds         *fd.Table
+	undo        []undoFd // what undoRedirs brings back, the oldest first
+	redirFailed bool     // a redirection of the last compound command failed
+}
+
+// undoAll drops descriptors that redirections still hold aside.
+func (t *descriptors) undoAll() {
+	for _, u := range t.undo {
+		if u.d != nil {
+			u.d.Unref()
+		}
+	}
+	t.undo = nil
+}
+
+// keepMoved lets undoRedirs bring back what n>&m- has closed too: a program has closed it for itself.
+func (t *descriptors) keepMoved(n int) {
+	for i := n; i < len(t.undo); i++ {
+		t.undo[i].moved = false
+	}
+}
+
+// stream returns a view of the descriptor.
+func (t *descriptors) stream(ctx context.Context, n int) *fd.Stream {
+	return fd.NewStream(ctx, t.fds.Get(n))
+}
+
 // undoFd is what a descriptor was before a redirection.
 type undoFd struct {
 	fd int
@@ -58,13 +87,6 @@ func (sh *interp) redirect(list []*redirCode) bool {
 		}
 	}
 	return true
-}
-
-// keepMoved lets undoRedirs bring back what n>&m- has closed too: a program has closed it for itself.
-func (sh *interp) keepMoved(n int) {
-	for i := n; i < len(sh.undo); i++ {
-		sh.undo[i].moved = false
-	}
 }
 
 // undoRedirs brings back descriptors changed since there were n entries.
@@ -348,11 +370,6 @@ func (sh *interp) freeFd(at int) (int, error) {
 
 // maxFiles returns how many descriptors the process may have open.
 func (sh *interp) maxFiles() int { return sh.rlimit.Files(sh.m.rlimits()) }
-
-// stream returns a view of the descriptor.
-func (sh *interp) stream(ctx context.Context, n int) *fd.Stream {
-	return fd.NewStream(ctx, sh.fds.Get(n))
-}
 
 // openFile opens a path for a redirection or built-in.
 func (sh *interp) openFile(path string, flag int) (*fd.Description, error) {

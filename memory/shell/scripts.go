@@ -180,7 +180,7 @@ func (sh *interp) runText(src string, line int, what string) int {
 	if flags&parseAliases != 0 {
 		return sh.runParser(sh.parser(src, line, nil), what)
 	}
-	held := sh.held
+	held := sh.memory.Held()
 	defer func() { sh.letGo(held) }()
 	k := unitKey{src, line, flags}
 	s := sh.m.lib.script(k)
@@ -227,7 +227,7 @@ func (sh *interp) alias(name string) (string, bool) {
 func (sh *interp) runParser(p *syntax.Parser, what string) int {
 	ran := false
 	for {
-		held := sh.held
+		held := sh.memory.Held()
 		u := sh.readUnit(p)
 		if u.ends {
 			if !ran {
@@ -561,9 +561,10 @@ func (a *nestedArgs) set(on bool, b option.Set) {
 // of the shell that started it.
 func (sh *interp) forProc(p *Proc) *interp {
 	c := &interp{
-		m: sh.m, p: sh.p, ctx: p.ctx, epoch: newEpoch(), cred: sh.cred, umask: sh.umask, dir: sh.dir, rlimit: sh.rlimit,
-		opt: option.Default, shopt: shopt.Default, fds: fd.NewTable(), start: sh.m.now().Unix(), depth: sh.depth,
+		m: sh.m, ctx: p.ctx, cred: sh.cred, umask: sh.umask, dir: sh.dir, rlimit: sh.rlimit,
+		opt: option.Default, shopt: shopt.Default, start: sh.m.now().Unix(),
 	}
+	c.p, c.epoch, c.fds, c.depth = sh.p, newEpoch(), fd.NewTable(), sh.depth
 	c.introduce()
 	for _, n := range sh.fds.Numbers() {
 		if n > 2 {

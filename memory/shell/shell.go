@@ -218,8 +218,8 @@ func (s *Shell) Fork() *Shell {
 	f := newShellOn(s.m.forkOn(s.m.fs.Fork()))
 	m := f.m
 	f.sh = s.sh.fork(true)
-	m.bytes.Store(int64(f.sh.memTold))
-	s.m.bytes.Add(-int64(f.sh.memTold))
+	m.bytes.Store(int64(f.sh.memory.Taken()))
+	s.m.bytes.Add(-int64(f.sh.memory.Taken()))
 	f.sh.fds.Release()
 	f.sh.settle(m)
 	return f

@@ -26,6 +26,19 @@ type simpleCode struct {
 	slot    int      // of a literal name; -1: not literal
 }
 
+// activeCommand is the state of the command that runs.
+type activeCommand struct {
+	current     *simpleCode // for BASH_COMMAND
+	line        int
+	lastArg     string // $_
+	builtinName string // the running builtin, "" for none
+	declArgs    map[int]*assignCode
+	substRan    bool // a substitution gave a status to an assignment
+	inXTrace    bool // the prefix of set -x is being made
+	condErr     int  // status of an error in [[ ]]
+	condNot     bool // inside a negation of [[ ]]
+}
+
 // simple compiles a simple command.
 func (c *compiler) simple(s *syntax.Simple, cmd *syntax.Command) command {
 	x := &simpleCode{line: cmd.Line, src: s, cmd: cmd, slot: -1, redirs: c.redirs(cmd.Redirs), alone: c.lone[cmd]}
@@ -225,14 +238,6 @@ func (x *simpleCode) withKeywords(sh *interp) *simpleCode {
 	return y
 }
 
-// pop gives the stack back.
-func (sh *interp) pop(base int) {
-	if len(sh.stack)-base > 64 {
-		clear(sh.stack[base:])
-	}
-	sh.stack = sh.stack[:base]
-}
-
 // dispatch finds out what the name means and runs it; decl are the arguments that are assignments.
 func (x *simpleCode) dispatch(sh *interp, args []string, decl map[int]*assignCode) int {
 	if sh.opt&option.XTrace != 0 && len(x.assigns) == 0 {
@@ -410,59 +415,6 @@ func (x *simpleCode) with(sh *interp, fn *function, b *builtin, args []string, d
 	return st
 }
 
-// keepTemps makes temporary assignments stay: those before a special builtin in POSIX mode.
-func (sh *interp) keepTemps(n int) {
-	for len(sh.saved) > n {
-		s := sh.saved[len(sh.saved)-1]
-		sh.saved = sh.saved[:len(sh.saved)-1]
-		c := sh.cell(s.slot)
-		if !s.temp || c == nil {
-			continue
-		}
-		d := sh.copied(c)
-		sh.drop(s.old)
-		d.attr &^= attrTemp
-		if s.old == nil || s.old.attr&attrExport == 0 {
-			d.attr &^= attrExport
-		}
-		sh.put(s.slot, d)
-	}
-}
-
-// restoreTemps brings back what temporary assignments hid. What the command made local in the function
-// around it stays.
-func (sh *interp) restoreTemps(n int) {
-	var keep []savedCell
-	for len(sh.saved) > n {
-		s := sh.saved[len(sh.saved)-1]
-		sh.saved = sh.saved[:len(sh.saved)-1]
-		if !s.temp {
-			keep = append(keep, s)
-			continue
-		}
-		if hiddenBy(keep, s.slot) != nil {
-			k := hiddenBy(keep, s.slot)
-			sh.drop(k.old)
-			k.old = s.old
-			continue
-		}
-		sh.drop(sh.cell(s.slot))
-		sh.put(s.slot, s.old)
-	}
-	for _, k := range slices.Backward(keep) {
-		sh.saved = append(sh.saved, k)
-	}
-}
-
-func hiddenBy(list []savedCell, slot int) *savedCell {
-	for i := range list {
-		if list[i].slot == slot {
-			return &list[i]
-		}
-	}
-	return nil
-}
-
 // exec runs the exec builtin, whose redirections stay.
 func (x *simpleCode) exec(sh *interp, b *builtin, args []string) int {
 	undo := len(sh.undo)
@@ -518,13 +470,6 @@ func (sh *interp) lookup(name string) (*function, *builtin) {
 		return sh.function(slot), b
 	}
 	return nil, b
-}
-
-func (sh *interp) function(slot int) *function {
-	if slot < len(sh.funcs) {
-		return sh.funcs[slot]
-	}
-	return nil
 }
 
 // runBuiltin runs a builtin; "--help" and its kind are the builtin's business.
@@ -702,9 +647,9 @@ func (c *compiler) single(cmd *syntax.Command) command {
 	default:
 		if len(cmd.Redirs) == 0 {
 			return func(sh *interp) int {
-				held := sh.held
+				held := sh.memory.Held()
 				st := run(sh)
-				if sh.held != held {
+				if sh.memory.Held() != held {
 					sh.letGo(held)
 				}
 				return st
@@ -712,9 +657,9 @@ func (c *compiler) single(cmd *syntax.Command) command {
 		}
 		return func(sh *interp) int { // A redirection that failed counts.
 			sh.redirFailed = false
-			held := sh.held
+			held := sh.memory.Held()
 			st := run(sh)
-			if sh.held != held {
+			if sh.memory.Held() != held {
 				sh.letGo(held)
 			}
 			if sh.redirFailed && st != 0 {
@@ -725,9 +670,9 @@ func (c *compiler) single(cmd *syntax.Command) command {
 		}
 	}
 	return func(sh *interp) int {
-		held := sh.held
+		held := sh.memory.Held()
 		st := run(sh)
-		if sh.held != held {
+		if sh.memory.Held() != held {
 			sh.letGo(held)
 		}
 		sh.pipeOne[0] = st

@@ -176,7 +176,8 @@ func (p *Proc) view(env []string) *interp {
 	if env == nil {
 		return p.sh
 	}
-	c := &interp{m: p.sh.m, p: p.sh.p, ctx: p.ctx, cred: p.sh.cred, dir: p.sh.dir, fds: p.sh.fds, epoch: newEpoch()}
+	c := &interp{m: p.sh.m, ctx: p.ctx, cred: p.sh.cred, dir: p.sh.dir}
+	c.p, c.fds, c.epoch = p.sh.p, p.sh.fds, newEpoch()
 	c.introduce()
 	c.importEnv(env)
 	return c

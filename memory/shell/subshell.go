@@ -72,17 +72,7 @@ func (sh *interp) close() {
 	if sh.ownProcess && sh.ownedEnd {
 		sh.p.End(sh.status)
 	}
-	sh.m.bytes.Add(-int64(sh.memTold))
-}
-
-// undoAll drops descriptors that redirections still hold aside.
-func (sh *interp) undoAll() {
-	for _, u := range sh.undo {
-		if u.d != nil {
-			u.d.Unref()
-		}
-	}
-	sh.undo = nil
+	sh.m.bytes.Add(-int64(sh.memory.Taken()))
 }
 
 // substPart is $(...).
@@ -188,8 +178,7 @@ func (sh *interp) await(out *fd.Capture) {
 func (sh *interp) captured(out *fd.Capture) string {
 	full := out.Full()
 	s, told := out.Text()
-	sh.memTold += told
-	sh.held += told
+	sh.memory.Receive(told)
 	if full > 0 {
 		sh.noMemory(full)
 	}

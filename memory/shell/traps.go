@@ -9,6 +9,19 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/trap"
 )
 
+// trapRun is the state of traps that run.
+type trapRun struct {
+	traps         trap.Table
+	inTrap        int
+	inErrTrap     bool
+	inReturnTrap  bool
+	inChildTrap   bool
+	childrenLater int64         // children that ended while the trap of SIGCHLD ran
+	debugText     func() string // the command that a DEBUG trap is about
+	debugStatus   int           // of the last trap
+	skipCommand   bool          // a DEBUG trap asks to skip the command
+}
+
 // setTrap sets the command of a signal; nil resets it.
 func (sh *interp) setTrap(n int, cmd *string) {
 	sh.traps.Disinherit(sh.opt)

@@ -236,20 +236,38 @@ func (p *tildePart) expand(f *fields, _ bool) {
 	f.quote(dir)
 }
 
-// builder returns a builder of fields that nobody uses.
+// wordBuffers holds the words of the commands that run.
+type wordBuffers struct {
+	stack   []string
+	scratch []byte  // for output
+	fb      *fields // a builder of fields that is free, nil for none
+	ifs     ifs.Set
+	inWords int // commands whose words are being made
+}
+
+// pop removes the words above base.
+func (w *wordBuffers) pop(base int) {
+	if len(w.stack)-base > 64 {
+		clear(w.stack[base:])
+	}
+	w.stack = w.stack[:base]
+}
+
+// done gives back a builder that builder has returned.
+func (w *wordBuffers) done(f *fields) {
+	if cap(f.buf) > 1<<16 {
+		f.buf, f.pat = nil, nil
+	}
+	w.fb = f
+}
+
+// builder returns a builder of fields that is free.
 func (sh *interp) builder() *fields {
 	if f := sh.fb; f != nil {
 		sh.fb = nil
 		return f
 	}
 	return &fields{sh: sh}
-}
-
-func (sh *interp) done(f *fields) {
-	if cap(f.buf) > 1<<16 {
-		f.buf, f.pat = nil, nil
-	}
-	sh.fb = f
 }
 
 // str expands a word to one string.
@@ -367,12 +385,6 @@ func (sh *interp) expandText(s string) string {
 		return s
 	}
 	return sh.str(sh.m.lib.text(s))
-}
-
-// isRef tells whether the variable is a reference, which may mean a list.
-func (sh *interp) isRef(slot int) bool {
-	c := sh.cell(slot)
-	return c != nil && c.attr&attrRef != 0
 }
 
 // expandMode is what an expansion is for.

@@ -1,0 +1,189 @@
+package shell
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/random"
+	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
+)
+
+// dynamic is a variable whose value is computed when it is read.
+type dynamic struct {
+	value func(sh *interp) string
+	list  func(sh *interp) []string // an array: all elements
+	set   func(sh *interp, s string)
+	setAt func(sh *interp, i int64, s string)
+	attr  attr
+	quiet bool // lists of variables do without
+}
+
+// dynamics are the special variables. A set of nil ignores assignments.
+func dynamics() map[string]*dynamic {
+	return map[string]*dynamic{
+		"RANDOM":  {quiet: true, value: (*interp).random, set: (*interp).seed, attr: attrInteger},
+		"SRANDOM": {quiet: true, value: func(*interp) string { return strconv.FormatUint(uint64(rand.Uint32()), 10) }, attr: attrInteger}, //nolint:gosec // Not for keys.
+		"SECONDS": {
+			quiet: true,
+			value: func(sh *interp) string { return strconv.FormatInt(sh.m.now().Unix()-sh.start, 10) },
+			set: func(sh *interp, s string) {
+				n, _ := strconv.ParseInt(s, 10, 64)
+				sh.start = sh.m.now().Unix() - n
+			},
+			attr: attrInteger,
+		},
+		"EPOCHSECONDS": {quiet: true, value: func(sh *interp) string { return strconv.FormatInt(sh.m.now().Unix(), 10) }},
+		"EPOCHREALTIME": {quiet: true, value: func(sh *interp) string {
+			t := sh.m.now()
+			return fmt.Sprintf("%d.%06d", t.Unix(), t.Nanosecond()/1000)
+		}},
+		"LINENO":        {quiet: true, value: func(sh *interp) string { return strconv.Itoa(sh.line) }},
+		"BASHPID":       {quiet: true, value: func(sh *interp) string { return strconv.Itoa(sh.process().PID) }, attr: attrInteger},
+		"BASH_SUBSHELL": {quiet: true, value: func(sh *interp) string { return strconv.Itoa(sh.subshell) }},
+		"BASH_COMMAND":  {quiet: true, value: (*interp).commandText},
+		"BASH_ARGV0":    {quiet: true, value: func(sh *interp) string { return sh.name }, set: func(sh *interp, s string) { sh.name = s }},
+		"HISTCMD":       {quiet: true, value: func(sh *interp) string { return strconv.Itoa(sh.history.Len() + 1) }},
+		"SHELLOPTS":     {value: func(sh *interp) string { return sh.opt.Text() }, attr: attrReadonly},
+		"BASHOPTS":      {value: func(sh *interp) string { return sh.shopt.Text() }, attr: attrReadonly},
+		"_":             {value: func(sh *interp) string { return sh.lastArg }, set: func(*interp, string) {}},
+		"FUNCNAME":      {quiet: true, list: (*interp).funcNames},
+		"BASH_SOURCE":   {list: (*interp).sources},
+		"BASH_LINENO":   {list: (*interp).callLines},
+		"BASH_ARGC":     {list: (*interp).argCounts},
+		"BASH_ARGV":     {list: (*interp).argValues},
+		"PIPESTATUS": {
+			list: func(sh *interp) []string {
+				list := make([]string, len(sh.pipeStatus))
+				for i, s := range sh.pipeStatus {
+					list[i] = strconv.Itoa(s)
+				}
+				return list
+			},
+			setAt: func(*interp, int64, string) {},
+		},
+		"DIRSTACK": {list: (*interp).dirs},
+		"GROUPS": {list: func(sh *interp) []string {
+			list := []string{strconv.Itoa(int(sh.cred.GID))}
+			for _, g := range sh.cred.Groups {
+				if g != sh.cred.GID {
+					list = append(list, strconv.Itoa(int(g)))
+				}
+			}
+			return list
+		}},
+	}
+}
+
+func (d *dynamic) first(sh *interp) string {
+	if l := d.list(sh); len(l) > 0 {
+		return l[0]
+	}
+	return ""
+}
+
+// assignDynamic gives a computed variable a value.
+func (sh *interp) assignDynamic(slot int, c *cell, s string, more bool) {
+	if more {
+		s = sh.text(c) + s
+	}
+	if c.dyn.set != nil {
+		if c.dyn.attr&attrInteger != 0 {
+			n, _ := sh.arithText(s)
+			s = strconv.FormatInt(n, 10)
+		}
+		c.dyn.set(sh, s)
+		return
+	}
+	if c.dyn.list == nil && c.dyn.attr&attrReadonly != 0 {
+		sh.readonlyError(slot)
+	}
+}
+
+func (sh *interp) random() string {
+	if sh.rand == nil {
+		sh.rand = random.New(sh.m.newRand().Uint32())
+	}
+	return strconv.Itoa(sh.rand.Next())
+}
+
+func (sh *interp) seed(s string) {
+	n, _ := strconv.ParseInt(s, 10, 64)
+	sh.rand = random.New(uint32(n))
+}
+
+func (sh *interp) commandText() string {
+	if sh.debugText != nil {
+		return sh.debugText()
+	}
+	if sh.current == nil {
+		return ""
+	}
+	return sh.current.text()
+}
+
+// funcNames returns FUNCNAME: the innermost call first.
+func (sh *interp) funcNames() []string {
+	if !sh.inFunction() {
+		return nil
+	}
+	return sh.withScript(sh.column(func(f frame) string { return f.name }), "main")
+}
+
+// sources returns BASH_SOURCE.
+func (sh *interp) sources() []string {
+	return sh.withScript(sh.column(func(f frame) string { return f.source }), sh.script)
+}
+
+// callLines returns BASH_LINENO.
+func (sh *interp) callLines() []string {
+	return sh.withScript(sh.column(func(f frame) string { return strconv.Itoa(f.line) }), "0")
+}
+
+// withScript appends what a list of the call stack has for the script itself, which -c lacks.
+func (sh *interp) withScript(list []string, text string) []string {
+	if sh.script != "" {
+		list = append(list, text)
+	}
+	return list
+}
+
+// argCounts returns BASH_ARGC.
+func (sh *interp) argCounts() []string {
+	if sh.shopt&shopt.ExtDebug == 0 || !sh.inFunction() {
+		return nil
+	}
+	return sh.column(func(f frame) string { return strconv.Itoa(len(f.args)) })
+}
+
+// argValues returns BASH_ARGV: the last argument first.
+func (sh *interp) argValues() []string {
+	if sh.shopt&shopt.ExtDebug == 0 {
+		return nil
+	}
+	var list []string
+	for _, f := range slices.Backward(sh.frames) {
+		for _, arg := range slices.Backward(f.args) {
+			list = append(list, arg)
+		}
+	}
+	return list
+}
+
+// dynamicCell is a special variable as each shell begins with it.
+type dynamicCell struct {
+	slot int
+	cell *cell
+}
+
+// dynamicCells returns the cells of the special variables; they belong to no epoch and are copied
+// by whoever changes them.
+func dynamicCells(sym *symbols) []dynamicCell {
+	var list []dynamicCell
+	for name, d := range dynamics() {
+		a := attrDynamic | d.attr
+		list = append(list, dynamicCell{sym.slot(name), &cell{attr: a, dyn: d}})
+	}
+	return list
+}
