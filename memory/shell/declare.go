@@ -256,7 +256,6 @@ func (sh *interp) declareOne(d *declaration, arg string, code *assignCode) bool 
 			return sh.assignTo(place{slot: slot}, value, more)
 		}
 	}
-	inherited := ""
 	if d.local {
 		if c := sh.cell(slot); c != nil && c.attr&attrReadonly != 0 && (!sh.isLocal(slot) || d.add != 0 || assigned) && !sh.mayHide(slot, c) {
 			sh.fail("%s: readonly variable", name)
@@ -265,16 +264,12 @@ func (sh *interp) declareOne(d *declaration, arg string, code *assignCode) bool 
 		if d.inherit && !sh.isLocal(slot) {
 			sh.localCopy(slot)
 		} else {
-			if more && !sh.isLocal(slot) && false {
-				inherited = sh.get(slot)
-			}
 			sh.makeLocal(slot)
 		}
 	}
-	_ = inherited
 	restore := sh.swapGlobal(d, slot)
 	defer restore()
-	return sh.declareIn(d, slot, name, sub, value, elem, more, assigned, code)
+	return sh.declareIn(d, operand{name: name, slot: slot, sub: sub, value: value, elem: elem, more: more, assigned: assigned, code: code})
 }
 
 // mayHide tells whether a local variable may hide the readonly one: one of a caller, not a global.
@@ -314,8 +309,19 @@ func (sh *interp) swapGlobal(d *declaration, slot int) func() {
 	return func() {}
 }
 
-// declareIn sets attributes and value of the variable in the slot.
-func (sh *interp) declareIn(d *declaration, slot int, name, sub, value string, elem, more, assigned bool, code *assignCode) bool {
+// operand is one operand of a declaration: name[sub]+=value.
+type operand struct {
+	name, sub, value string
+	slot             int
+	elem             bool // it has a subscript
+	more             bool // +=
+	assigned         bool // it has a value
+	code             *assignCode
+}
+
+// declareIn sets attributes and value of the operand's variable.
+func (sh *interp) declareIn(d *declaration, o operand) bool {
+	slot, name, assigned := o.slot, o.name, o.assigned
 	c := sh.cell(slot)
 	if c != nil && c.attr&attrReadonly != 0 && (assigned || d.del&attrReadonly != 0 || d.add&^(attrReadonly|attrExport) != 0) {
 		switch {
@@ -340,21 +346,21 @@ func (sh *interp) declareIn(d *declaration, slot int, name, sub, value string, e
 		return false
 	}
 	if d.add&attrRef != 0 {
-		return sh.declareRef(d, slot, name, value, assigned)
+		return sh.declareRef(d, o)
 	}
 	c = sh.own(slot)
 	sh.setAttrs(d, c)
-	array := code != nil && code.array
-	isText := !array && assigned && (d.add|c.attr)&(attrArray|attrAssoc) != 0 && !elem && strings.HasPrefix(value, "(") && strings.HasSuffix(value, ")")
+	array := o.code != nil && o.code.array
+	isText := !array && assigned && (d.add|c.attr)&(attrArray|attrAssoc) != 0 && !o.elem && strings.HasPrefix(o.value, "(") && strings.HasSuffix(o.value, ")")
 	ok := true
 	switch {
 	case array:
-		ok = sh.declareArray(d, slot, code)
+		ok = sh.declareArray(d, slot, o.code)
 	case isText:
-		ok = sh.declareText2(slot, value, more)
+		ok = sh.declareListText(slot, o.value, o.more)
 	case assigned:
-		ok = sh.declareValue(slot, sub, value, elem, more, code)
-	case elem && d.add&attrAssoc == 0 && c.attr&(attrArray|attrAssoc) == 0:
+		ok = sh.declareValue(o)
+	case o.elem && d.add&attrAssoc == 0 && c.attr&(attrArray|attrAssoc) == 0:
 		sh.makeArray(c)
 	}
 	if d.add&attrReadonly != 0 && (ok || !assigned) {
@@ -408,8 +414,8 @@ func (sh *interp) declareArray(d *declaration, slot int, code *assignCode) bool 
 	return a.runArray(sh)
 }
 
-// declareText2 is a list in a string: declare -a 'x=(1 2)'.
-func (sh *interp) declareText2(slot int, value string, more bool) bool {
+// declareListText assigns a list that is written in a string: declare -a 'x=(1 2)'.
+func (sh *interp) declareListText(slot int, value string, more bool) bool {
 	p := syntax.NewParser("x="+value, syntax.Options{})
 	list, err := p.Next()
 	if err != nil || list == nil {
@@ -423,22 +429,23 @@ func (sh *interp) declareText2(slot int, value string, more bool) bool {
 	return sh.assignTo(place{slot: slot}, value, more)
 }
 
-func (sh *interp) declareValue(slot int, sub, value string, elem, more bool, code *assignCode) bool {
-	if !elem {
-		return sh.assignTo(place{slot: slot}, value, more)
+// declareValue assigns the operand's value.
+func (sh *interp) declareValue(o operand) bool {
+	switch {
+	case !o.elem:
+		return sh.assignTo(place{slot: o.slot}, o.value, o.more)
+	case o.code != nil && o.code.index != nil && sh.isAssoc(o.slot):
+		return sh.assignKey(o.slot, sh.str(o.code.index.key), o.value, o.more)
+	case o.code != nil && o.code.index != nil && o.code.index.all == 0:
+		i, ok := sh.evalIndex(o.code.index)
+		return ok && sh.assignIndex(o.slot, i, o.value, o.more, o.sub)
 	}
-	if code != nil && code.index != nil && sh.isAssoc(slot) {
-		return sh.assignKey(slot, sh.str(code.index.key), value, more)
-	}
-	if code != nil && code.index != nil && code.index.all == 0 {
-		i, ok := sh.evalIndex(code.index)
-		return ok && sh.assignIndex(slot, i, value, more, sub)
-	}
-	return sh.assignElem(place{slot: slot, sub: sub, elem: true, whole: sub == "@" || sub == "*"}, value, more)
+	return sh.assignElem(place{slot: o.slot, sub: o.sub, elem: true, whole: o.sub == "@" || o.sub == "*"}, o.value, o.more)
 }
 
 // declareRef makes a reference.
-func (sh *interp) declareRef(d *declaration, slot int, name, value string, assigned bool) bool {
+func (sh *interp) declareRef(d *declaration, o operand) bool {
+	slot, name, value, assigned := o.slot, o.name, o.value, o.assigned
 	c := sh.cell(slot)
 	if c != nil && c.attr&(attrArray|attrAssoc) != 0 {
 		sh.fail("%s: reference variable cannot be an array", name)
@@ -706,43 +713,51 @@ func (sh *interp) unset(args []string) int {
 	if st >= 0 {
 		return st
 	}
-	funcs, vars, ref := false, false, false
+	var want unsetting
 	for _, f := range list {
 		switch f.c {
 		case 'f':
-			funcs = true
+			want.funcs = true
 		case 'v':
-			vars = true
+			want.vars = true
 		case 'n':
-			ref = true
+			want.ref = true
 		}
 	}
-	if funcs && vars {
+	if want.funcs && want.vars {
 		return sh.fail("cannot simultaneously unset a function and a variable")
 	}
 	st = 0
 	for _, name := range rest {
-		if !sh.unsetOne(name, funcs, vars, ref) {
+		if !sh.unsetOne(name, want) {
 			st = 1
 		}
 	}
 	return st
 }
 
-func (sh *interp) unsetOne(name string, funcs, vars, ref bool) bool {
+// unsetting says what unset removes.
+type unsetting struct {
+	funcs bool // -f: only functions
+	vars  bool // -v: only variables
+	ref   bool // -n: a reference itself
+}
+
+// unsetOne removes what the name means; false: it must not be, and the message is written.
+func (sh *interp) unsetOne(name string, want unsetting) bool {
 	base, sub, elem := splitSubscript(name)
-	if funcs {
+	if want.funcs {
 		return sh.unsetFunction(name)
 	}
 	if !isName(base) {
-		if !vars && !elem {
+		if !want.vars && !elem {
 			return sh.namedFunction(name) == nil || sh.unsetFunction(name)
 		}
 		sh.fail("`%s': not a valid identifier", name)
 		return false
 	}
 	slot := sh.slot(base)
-	if !ref {
+	if !want.ref {
 		pl, ok := sh.follow(slot)
 		if ok && pl.slot != slot {
 			slot = pl.slot
@@ -756,7 +771,7 @@ func (sh *interp) unsetOne(name string, funcs, vars, ref bool) bool {
 		return sh.unsetElement(slot, c, base, sub)
 	}
 	if c == nil || c.attr&^attrLocal == 0 {
-		if !vars && sh.namedFunction(name) != nil {
+		if !want.vars && sh.namedFunction(name) != nil {
 			return sh.unsetFunction(name)
 		}
 		if c == nil {

@@ -33,32 +33,39 @@ type meaning struct {
 	hash bool
 }
 
-// meanings returns what a name means, the first one first.
-func (sh *interp) meanings(name string, all, noFuncs, onlyPath bool) []meaning {
+// search says where to look for what a name means.
+type search struct {
+	all      bool // find all meanings, not only the first
+	noFuncs  bool // leave out functions
+	onlyPath bool // look only in PATH
+}
+
+// meanings returns what a name means, in the order in which the shell tries it.
+func (sh *interp) meanings(name string, s search) []meaning {
 	var list []meaning
-	if !onlyPath {
-		if s, ok := sh.aliases.Lookup(name); ok && sh.shopt&shopt.ExpandAliases != 0 {
-			list = append(list, meaning{kind: "alias", text: s})
+	if !s.onlyPath {
+		if text, ok := sh.aliases.Lookup(name); ok && sh.shopt&shopt.ExpandAliases != 0 {
+			list = append(list, meaning{kind: "alias", text: text})
 		}
 		if keywords[name] {
 			list = append(list, meaning{kind: "keyword"})
 		}
-		if f := sh.namedFunction(name); f != nil && !noFuncs {
+		if f := sh.namedFunction(name); f != nil && !s.noFuncs {
 			list = append(list, meaning{kind: "function", fn: f})
 		}
 		if sh.m.lib.builtins[name] != nil && !sh.disabled[name] {
 			list = append(list, meaning{kind: "builtin"})
 		}
 	}
-	if len(list) > 0 && !all {
+	if len(list) > 0 && !s.all {
 		return list[:1]
 	}
-	if h := sh.hash.Lookup(name); h != nil && !all {
+	if h := sh.hash.Lookup(name); h != nil && !s.all {
 		return append(list, meaning{kind: "file", text: h.Path, hash: true})
 	}
 	for _, p := range sh.allPaths(name) {
 		list = append(list, meaning{kind: "file", text: p})
-		if !all {
+		if !s.all {
 			break
 		}
 	}
@@ -115,7 +122,7 @@ func (sh *interp) typeBuiltin(args []string) int {
 	}
 	st = 0
 	for _, name := range rest {
-		found := sh.meanings(name, on['a'], on['f'], on['P'])
+		found := sh.meanings(name, search{all: on['a'], noFuncs: on['f'], onlyPath: on['P']})
 		if len(found) == 0 {
 			st = 1
 			if !on['t'] && !on['p'] && !on['P'] {
@@ -217,7 +224,7 @@ func shiftArgs(m map[int]*assignCode, n int) map[int]*assignCode {
 func (sh *interp) describeAll(names []string, long bool) int {
 	st := min(len(names), 1)
 	for _, name := range names {
-		found := sh.meanings(name, false, false, false)
+		found := sh.meanings(name, search{})
 		if len(found) == 0 {
 			if long {
 				sh.fail("%s: not found", name)

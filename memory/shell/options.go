@@ -215,29 +215,34 @@ func (sh *interp) shoptOne(name string, on map[byte]bool, b *strings.Builder, st
 		*st = 1
 	}
 	if !on['q'] {
-		b.WriteString(optionLine(name, state, on['p'], on['o']))
+		b.WriteString(optionLine(name, state, lineStyle{reusable: on['p'], isSet: on['o']}))
 	}
 	return true
 }
 
-func optionLine(name string, state, reusable, isSet bool) string {
-	switch {
-	case reusable && isSet && state:
-		return "set -o " + name + "\n"
-	case reusable && isSet:
-		return "set +o " + name + "\n"
-	case reusable && state:
-		return "shopt -s " + name + "\n"
-	case reusable:
-		return "shopt -u " + name + "\n"
-	case state && isSet:
-		return fmt.Sprintf("%-15s\ton\n", name)
-	case isSet:
-		return fmt.Sprintf("%-15s\toff\n", name)
-	case state:
-		return fmt.Sprintf("%-15s\ton\n", name)
+// lineStyle says how shopt prints an option.
+type lineStyle struct {
+	reusable bool // -p: as a command
+	isSet    bool // -o: an option of set
+}
+
+// optionLine returns the line of an option.
+func optionLine(name string, on bool, style lineStyle) string {
+	if !style.reusable {
+		state := "off"
+		if on {
+			state = "on"
+		}
+		return fmt.Sprintf("%-15s\t%s\n", name, state)
 	}
-	return fmt.Sprintf("%-15s\toff\n", name)
+	command := [2]string{"shopt -u ", "shopt -s "}
+	if style.isSet {
+		command = [2]string{"set +o ", "set -o "}
+	}
+	if on {
+		return command[1] + name + "\n"
+	}
+	return command[0] + name + "\n"
 }
 
 func (sh *interp) listShopts(on map[byte]bool) int {
@@ -246,7 +251,7 @@ func (sh *interp) listShopts(on map[byte]bool) int {
 		if on['s'] && !state || on['u'] && state {
 			return
 		}
-		b.WriteString(optionLine(name, state, on['p'], on['o']))
+		b.WriteString(optionLine(name, state, lineStyle{reusable: on['p'], isSet: on['o']}))
 	}
 	if on['o'] {
 		for _, o := range option.Settings {

@@ -785,7 +785,7 @@ func tildes(list []syntax.Part, assign, arg bool) []syntax.Part {
 			if name, value, ok := strings.Cut(rest, "="); ok && isName(strings.TrimSuffix(name, "+")) {
 				out = append(out, &syntax.Lit{S: name + "="})
 				from := len(out)
-				out = cutTildes(out, value, true, last, true)
+				out = cutTildes(out, value, tildePlaces{start: true, last: last, assign: true})
 				for _, p := range out[from:] {
 					if t, ok := p.(*tildeNode); ok {
 						t.arg = true
@@ -795,7 +795,7 @@ func tildes(list []syntax.Part, assign, arg bool) []syntax.Part {
 				continue
 			}
 		}
-		out = cutTildes(out, rest, i == 0, last, assign)
+		out = cutTildes(out, rest, tildePlaces{start: i == 0, last: last, assign: assign})
 	}
 	return out
 }
@@ -809,10 +809,17 @@ func hasTilde(list []syntax.Part) bool {
 	return false
 }
 
-// cutTildes appends the literal s; start says that a tilde at its beginning counts.
-func cutTildes(out []syntax.Part, s string, start, last, assign bool) []syntax.Part {
+// tildePlaces says which tildes of a literal expand.
+type tildePlaces struct {
+	start  bool // the one at its beginning
+	last   bool // also a name that ends with the literal, because it is the word's last part
+	assign bool // those behind a colon
+}
+
+// cutTildes appends the literal s with its tildes as nodes.
+func cutTildes(out []syntax.Part, s string, at tildePlaces) []syntax.Part {
 	for {
-		if start && strings.HasPrefix(s, "~") {
+		if at.start && strings.HasPrefix(s, "~") {
 			end := len(s)
 			if i := strings.IndexByte(s, '/'); i >= 0 {
 				end = i
@@ -820,13 +827,13 @@ func cutTildes(out []syntax.Part, s string, start, last, assign bool) []syntax.P
 			if i := strings.IndexByte(s[:end], ':'); i >= 0 {
 				end = i
 			}
-			if end < len(s) || last { // A quote right behind it would make it plain.
+			if end < len(s) || at.last { // A quote right behind it would make it plain.
 				out = append(out, &tildeNode{name: s[1:end]})
 				s = s[end:]
 			}
 		}
 		i := -1
-		if assign {
+		if at.assign {
 			i = strings.Index(s, ":~")
 		}
 		if i < 0 {
@@ -836,7 +843,7 @@ func cutTildes(out []syntax.Part, s string, start, last, assign bool) []syntax.P
 			return out
 		}
 		out = append(out, &syntax.Lit{S: s[:i+1]})
-		s, start = s[i+1:], true
+		s, at.start = s[i+1:], true
 	}
 }
 
