@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/seed434b0696/agent-sandbox/internal/stage"
+	"github.com/seed434b0696/agent-sandbox/internal/stage/patch"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -64,7 +65,7 @@ func sameKind(path string, seen *stage.Seen) bool {
 	if err != nil || seen == nil {
 		return err != nil && seen == nil
 	}
-	if kindOf(info) != seen.Type || seen.Type != stage.Symlink {
+	if kindOf(info) != seen.Type || seen.Type != patch.Symlink {
 		return kindOf(info) == seen.Type
 	}
 	mine, err1 := os.Readlink(path)
@@ -72,18 +73,18 @@ func sameKind(path string, seen *stage.Seen) bool {
 	return err1 == nil && err2 == nil && mine == theirs
 }
 
-func kindOf(info os.FileInfo) stage.Type {
+func kindOf(info os.FileInfo) patch.Type {
 	switch mode := info.Mode(); {
 	case mode.IsDir():
-		return stage.Directory
+		return patch.Directory
 	case mode.IsRegular():
-		return stage.File
+		return patch.File
 	case mode&os.ModeSymlink != 0:
-		return stage.Symlink
+		return patch.Symlink
 	case mode&os.ModeNamedPipe != 0:
-		return stage.FIFO
+		return patch.FIFO
 	case mode&os.ModeSocket != 0:
-		return stage.Socket
+		return patch.Socket
 	}
-	return stage.Device
+	return patch.Device
 }

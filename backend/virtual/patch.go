@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/hostdir"
-	"github.com/seed434b0696/agent-sandbox/internal/stage"
+	"github.com/seed434b0696/agent-sandbox/internal/stage/patch"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -66,7 +66,7 @@ func patched(look *hostdir.Look, c vfs.Change) (p Patched, ok bool, err error) {
 	if err != nil {
 		return p, false, err
 	}
-	sides := stage.Sides{Old: look.Host.Open, New: look.Now.Open}
+	sides := patch.Sides{Old: look.Host.Open, New: look.Now.Open}
 	p.Change, ok, err = sides.Describe(c.Path, was, now)
 	p.Change.Conflict = look.Conflict(c)
 	if !ok {
@@ -74,16 +74,16 @@ func patched(look *hostdir.Look, c vfs.Change) (p Patched, ok bool, err error) {
 	}
 	var text bytes.Buffer
 	if err == nil {
-		err = sides.WritePatch(&text, []stage.Change{p.Change})
+		err = sides.WritePatch(&text, []patch.Change{p.Change})
 	}
 	if err == nil {
-		p.Text, p.Lines = text.Bytes(), stage.LinesOf(text.Bytes())
+		p.Text, p.Lines = text.Bytes(), patch.LinesOf(text.Bytes())
 	}
 	return p, true, nil // a file that cannot be read, or was changed outside while it is half in memory, has no text
 }
 
 // entryOf describes what one side has; nil: nothing.
-func entryOf(side hostdir.Side, name string) (*stage.Entry, error) {
+func entryOf(side hostdir.Side, name string) (*patch.Entry, error) {
 	info, err := side.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil //nolint:nilnil // that a Change has no entry on a side is no error
@@ -91,18 +91,18 @@ func entryOf(side hostdir.Side, name string) (*stage.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &stage.Entry{Type: stage.Device, Mode: unixMode(info.Mode())}
+	e := &patch.Entry{Type: patch.Device, Mode: unixMode(info.Mode())}
 	switch mode := info.Mode(); {
 	case mode.IsRegular():
-		e.Type, e.Size = stage.File, info.Size()
+		e.Type, e.Size = patch.File, info.Size()
 	case mode.IsDir():
-		e.Type = stage.Directory
+		e.Type = patch.Directory
 	case mode&fs.ModeNamedPipe != 0:
-		e.Type = stage.FIFO
+		e.Type = patch.FIFO
 	case mode&fs.ModeSocket != 0:
-		e.Type = stage.Socket
+		e.Type = patch.Socket
 	case mode&fs.ModeSymlink != 0:
-		e.Type, e.Mode = stage.Symlink, 0o777
+		e.Type, e.Mode = patch.Symlink, 0o777
 		e.Target, err = side.Readlink(name)
 	}
 	return e, err

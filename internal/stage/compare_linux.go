@@ -1,5 +1,7 @@
 package stage
 
+import "github.com/seed434b0696/agent-sandbox/internal/stage/patch"
+
 const (
 	// special are the bits that let a program run as somebody else.
 	special = 0o6000
@@ -13,14 +15,14 @@ const (
 func entryOf(t *tree, path string, st info) (*Entry, error) {
 	e := &Entry{Type: st.kind(), Mode: st.Mode & 0o7777}
 	switch e.Type {
-	case File:
+	case patch.File:
 		e.Size, e.Links = st.Size, int(st.Nlink)
-	case Symlink:
+	case patch.Symlink:
 		var err error
 		e.Mode = 0o777
 		e.Target, err = t.readlink(path)
 		return e, err
-	case Directory, FIFO, Socket, Device:
+	case patch.Directory, patch.FIFO, patch.Socket, patch.Device:
 	}
 	return e, nil
 }
@@ -40,7 +42,7 @@ func (d *differ) compare(path string, up, low info, origin bool) error {
 	}
 	switch {
 	case c.Old == nil:
-		c.Kind = Created
+		c.Kind = patch.Created
 		gone, err := d.base.vanished(path, up, origin)
 		if err != nil {
 			return err
@@ -49,13 +51,13 @@ func (d *differ) compare(path string, up, low info, origin bool) error {
 			c.Conflict = goneBelow
 		}
 	case c.Old.Type != c.New.Type:
-		c.Kind = Retyped
+		c.Kind = patch.Retyped
 	default:
-		c.Kind = Modified
+		c.Kind = patch.Modified
 		if c.Content, err = d.contentDiffers(path, up, low, c.Old, c.New); err != nil {
 			return err
 		}
-		if !c.Content && (c.New.Mode == c.Old.Mode || c.New.Type == Symlink) {
+		if !c.Content && (c.New.Mode == c.Old.Mode || c.New.Type == patch.Symlink) {
 			return nil
 		}
 	}
@@ -63,7 +65,7 @@ func (d *differ) compare(path string, up, low info, origin bool) error {
 		c.Conflict = changedBelow
 	}
 	d.remark(&c)
-	c.Binary = c.New.isBinary(d.up.opened, path) || c.Old.isBinary(d.low.opened, path)
+	c.Binary = c.New.IsBinary(d.up.opened, path) || c.Old.IsBinary(d.low.opened, path)
 	return d.add(c)
 }
 
@@ -71,14 +73,14 @@ func (d *differ) compare(path string, up, low info, origin bool) error {
 func (d *differ) remark(c *Change) {
 	switch {
 	case c.Never != "":
-	case c.New.Type == Socket || c.New.Type == Device:
+	case c.New.Type == patch.Socket || c.New.Type == patch.Device:
 		c.Never = "a " + string(c.New.Type) + " is never applied"
-	case c.Kind == Modified && !c.Content && (c.New.Mode^c.Old.Mode)&applied == 0:
+	case c.Kind == patch.Modified && !c.Content && (c.New.Mode^c.Old.Mode)&applied == 0:
 		c.Never = "set-user-ID and set-group-ID bits are never applied"
-	case c.New.Type != Directory && c.New.Mode&special != 0:
+	case c.New.Type != patch.Directory && c.New.Mode&special != 0:
 		c.Note = "without its set-user-ID and set-group-ID bits"
 	}
-	if c.Never == "" && c.New.Type == File {
+	if c.Never == "" && c.New.Type == patch.File {
 		f, err := d.up.open(c.Path)
 		if err != nil {
 			c.Never = unreadableFile
@@ -91,13 +93,13 @@ func (d *differ) remark(c *Change) {
 // contentDiffers compares two entries of one type. What we may not read differs.
 func (d *differ) contentDiffers(path string, up, low info, now, was *Entry) (bool, error) {
 	switch now.Type {
-	case Symlink:
+	case patch.Symlink:
 		return now.Target != was.Target, nil
-	case Device:
+	case patch.Device:
 		return up.Rdev != low.Rdev, nil
-	case Directory, FIFO, Socket:
+	case patch.Directory, patch.FIFO, patch.Socket:
 		return false, nil
-	case File:
+	case patch.File:
 	}
 	if up.Size != low.Size {
 		return true, nil
@@ -112,6 +114,6 @@ func (d *differ) contentDiffers(path string, up, low info, now, was *Entry) (boo
 		return true, nil // a file of the workspace that we may not read
 	}
 	defer b.Close()
-	equal, err := equalFiles(a, b)
+	equal, err := patch.EqualFiles(a, b)
 	return !equal, err
 }

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed434b0696/agent-sandbox/internal/stage/patch"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -76,20 +77,20 @@ func (c *copier) entry(path string) error {
 		return err
 	}
 	switch st.kind() {
-	case Directory:
+	case patch.Directory:
 		if err = c.to.mkdir(path, 0o700); err == nil {
 			err = c.inside(path, st)
 		}
-	case Symlink:
+	case patch.Symlink:
 		var target string
 		if target, err = c.from.readlink(path); err == nil {
 			err = c.to.symlink(target, path)
 		}
-	case FIFO:
+	case patch.FIFO:
 		err = c.to.mkfifo(path)
-	case File:
+	case patch.File:
 		err = c.file(path, st)
-	case Socket, Device:
+	case patch.Socket, patch.Device:
 		if c.view == nil {
 			return nil
 		}
@@ -142,7 +143,7 @@ func (c *copier) finish(path string, st info) error {
 			return err
 		}
 	}
-	if st.kind() != Symlink {
+	if st.kind() != patch.Symlink {
 		if err := c.to.chmod(path, st.Mode&0o7777); err != nil {
 			return err
 		}

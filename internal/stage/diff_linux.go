@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed434b0696/agent-sandbox/internal/stage/patch"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -96,7 +97,7 @@ func (s *Stage) CountLines(changes []Change) ([]Lines, error) {
 	return d.sides().CountLines(changes)
 }
 
-func (d *differ) sides() Sides { return Sides{Old: d.low.opened, New: d.up.opened} }
+func (d *differ) sides() patch.Sides { return patch.Sides{Old: d.low.opened, New: d.up.opened} }
 
 func (d *differ) run() ([]Change, error) {
 	d.changes = nil
@@ -235,7 +236,7 @@ func (d *differ) unreadable(dir string) error {
 	if err != nil {
 		return err
 	}
-	return d.add(Change{Path: dir, Kind: Modified, Old: &Entry{Type: Directory}, New: &Entry{Type: Directory, Mode: up.Mode & 0o7777}, Never: why})
+	return d.add(Change{Path: dir, Kind: patch.Modified, Old: &Entry{Type: patch.Directory}, New: &Entry{Type: patch.Directory, Mode: up.Mode & 0o7777}, Never: why})
 }
 
 // copied walks a directory of the copy and of the record of it.
@@ -302,11 +303,11 @@ func (d *differ) deleted(path string) error {
 	if err != nil {
 		return err
 	}
-	c := Change{Path: path, Kind: Deleted, Old: old, Never: never(path)}
+	c := Change{Path: path, Kind: patch.Deleted, Old: old, Never: never(path)}
 	if d.base.changed(path, low) {
 		c.Conflict = changedBelow
 	}
-	c.Binary = old.isBinary(d.low.opened, path)
+	c.Binary = old.IsBinary(d.low.opened, path)
 	if err := d.add(c); err != nil || !low.isDir() {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/seed434b0696/agent-sandbox/internal/stage/patch"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -79,7 +80,7 @@ func (sel *selection) plan(d *differ) (*journal, error) {
 		switch {
 		case c.New == nil:
 			op.Step = stepRemove
-			if c.Old.Type == Directory {
+			if c.Old.Type == patch.Directory {
 				op.Step = stepRmdir
 			}
 			if sel.makesRoom(c.Path) {
@@ -87,14 +88,14 @@ func (sel *selection) plan(d *differ) (*journal, error) {
 			} else {
 				removals = append(removals, op)
 			}
-		case c.New.Type == Directory:
-			if c.Kind != Modified {
+		case c.New.Type == patch.Directory:
+			if c.Kind != patch.Modified {
 				op.Step = stepMkdir
 				dirs = append(dirs, op)
 			}
 			op.Step = stepMode
 			modes = append(modes, op)
-		case c.Kind == Modified && !c.Content:
+		case c.Kind == patch.Modified && !c.Content:
 			op.Step = stepChmod
 			files = append(files, op)
 		default:
@@ -114,7 +115,7 @@ func (sel *selection) plan(d *differ) (*journal, error) {
 // makesRoom reports whether a directory above path becomes something else.
 func (sel *selection) makesRoom(path string) bool {
 	for dir := parentOf(path); dir != ""; dir = parentOf(dir) {
-		if i, ok := sel.index[dir]; ok && sel.changes[i].Kind == Retyped {
+		if i, ok := sel.index[dir]; ok && sel.changes[i].Kind == patch.Retyped {
 			return true
 		}
 	}

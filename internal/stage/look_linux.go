@@ -5,11 +5,13 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/internal/stage/patch"
 )
 
 // Seen is an entry of a view, see [Stage.Look].
 type Seen struct {
-	Type Type
+	Type patch.Type
 	Host string // where the host has it: in the workspace, or in the stage's own directory
 }
 

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/seed434b0696/agent-sandbox/internal/stage"
+	"github.com/seed434b0696/agent-sandbox/internal/stage/patch"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -27,10 +28,10 @@ func Test_Look_Sees_The_View(t *testing.T) {
 		}
 		s := b.create("")
 		b.inside(s, script)
-		for path, want := range map[string]stage.Type{
-			"": stage.Directory, "f": stage.File, "d": stage.Directory, "d/e": stage.Directory, "d/e/x": stage.File, "d/w": stage.File,
-			"d/y": "", "gone": "", "gone/z": "", "opaque": stage.Directory, "opaque/n": stage.File, "opaque/o": "",
-			"link": stage.Symlink, "link/etc": "", "p": stage.FIFO, "none": "", "f/x": "",
+		for path, want := range map[string]patch.Type{
+			"": patch.Directory, "f": patch.File, "d": patch.Directory, "d/e": patch.Directory, "d/e/x": patch.File, "d/w": patch.File,
+			"d/y": "", "gone": "", "gone/z": "", "opaque": patch.Directory, "opaque/n": patch.File, "opaque/o": "",
+			"link": patch.Symlink, "link/etc": "", "p": patch.FIFO, "none": "", "f/x": "",
 		} {
 			t.Run(kind+" "+path, func(t *testing.T) {
 				seen, err := s.Look(path)

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/internal/stage/patch"
 )
 
 var errChanged = errors.New("it changed in the workspace just now")
@@ -25,7 +27,7 @@ func (a *applier) run(ops []operation) {
 	for _, op := range ops {
 		path := string(op.Path)
 		if above := a.blocked(op); above != "" {
-			a.fail(path, errors.New(Quote(above)+" is not applied"))
+			a.fail(path, errors.New(patch.Quote(above)+" is not applied"))
 			continue
 		}
 		if err := a.do(op, path); err != nil {
@@ -193,7 +195,7 @@ func (a *applier) arrived(path string, up, low info, changed error) error {
 	if err != nil {
 		return err
 	}
-	if differs || now.Type != Symlink && low.Mode&0o7777 != up.Mode&applied {
+	if differs || now.Type != patch.Symlink && low.Mode&0o7777 != up.Mode&applied {
 		return changed
 	}
 	return nil
@@ -285,20 +287,20 @@ func (a *applier) exchange(temp, path string, low info) error {
 // build makes the stage's entry at path under the name temp.
 func (a *applier) build(temp, path string, up, low info) error {
 	switch up.kind() {
-	case Symlink:
+	case patch.Symlink:
 		target, err := a.up.readlink(path)
 		if err != nil {
 			return err
 		}
 		return a.low.symlink(target, temp)
-	case FIFO:
+	case patch.FIFO:
 		if err := a.low.mkfifo(temp); err != nil {
 			return err
 		}
 		return a.low.chmod(temp, up.Mode&applied)
-	case File:
+	case patch.File:
 		return a.file(temp, path, up, low)
-	case Directory, Socket, Device:
+	case patch.Directory, patch.Socket, patch.Device:
 	}
 	return errChanged
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/internal/stage/patch"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -37,10 +38,10 @@ func (s *Stage) choose(changes []Change, options ApplyOptions) (*selection, erro
 			}
 		}
 		if !found && p != "" {
-			return nil, sandbox.Errorf(sandbox.NotFound, "the stage changes nothing at %s", Quote(p))
+			return nil, sandbox.Errorf(sandbox.NotFound, "the stage changes nothing at %s", patch.Quote(p))
 		}
 		for dir := parentOf(p); dir != ""; dir = parentOf(dir) {
-			if i, ok := sel.index[dir]; ok && changes[i].New != nil && changes[i].Kind != Modified {
+			if i, ok := sel.index[dir]; ok && changes[i].New != nil && changes[i].Kind != patch.Modified {
 				sel.wanted[i] = true
 				sel.wantBelowOld(i)
 			}
@@ -59,7 +60,7 @@ func (s *Stage) choose(changes []Change, options ApplyOptions) (*selection, erro
 // wantBelowOld takes along what has to go before changes[i] can change its type.
 func (sel *selection) wantBelowOld(i int) {
 	c := sel.changes[i]
-	if c.Kind != Retyped || c.Old.Type != Directory {
+	if c.Kind != patch.Retyped || c.Old.Type != patch.Directory {
 		return
 	}
 	for j, other := range sel.changes {
@@ -131,8 +132,8 @@ func (sel *selection) propagate() {
 			if !ok {
 				continue
 			}
-			if c := sel.changes[j]; sel.changes[i].New == nil && c.Old != nil && c.Old.Type == Directory && c.Kind != Modified {
-				sel.skip(j, Depends, Quote(sel.changes[i].Path)+" stays")
+			if c := sel.changes[j]; sel.changes[i].New == nil && c.Old != nil && c.Old.Type == patch.Directory && c.Kind != patch.Modified {
+				sel.skip(j, Depends, patch.Quote(sel.changes[i].Path)+" stays")
 			}
 		}
 	}
@@ -142,10 +143,10 @@ func (sel *selection) propagate() {
 		}
 		for dir := parentOf(c.Path); dir != ""; dir = parentOf(dir) {
 			j, ok := sel.index[dir]
-			if !ok || sel.going(j) || sel.changes[j].New == nil || sel.changes[j].Kind == Modified {
+			if !ok || sel.going(j) || sel.changes[j].New == nil || sel.changes[j].Kind == patch.Modified {
 				continue
 			}
-			sel.skip(i, Depends, Quote(dir)+" is not applied")
+			sel.skip(i, Depends, patch.Quote(dir)+" is not applied")
 			break
 		}
 	}
@@ -162,7 +163,7 @@ func (sel *selection) together() {
 	}
 	for i, c := range sel.changes {
 		if sel.going(i) && slices.Contains(broken, gitDir(c.Path)) {
-			sel.skip(i, Depends, "something else in "+Quote(gitDir(c.Path))+" is in conflict")
+			sel.skip(i, Depends, "something else in "+patch.Quote(gitDir(c.Path))+" is in conflict")
 		}
 	}
 }

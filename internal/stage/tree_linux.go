@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/internal/stage/patch"
 )
 
 // tree is a directory whose entries are reached without ever following a symbolic
@@ -121,20 +123,20 @@ func (i info) fingerprint() fingerprint {
 	}
 }
 
-func (i info) kind() Type {
+func (i info) kind() patch.Type {
 	switch i.format() {
 	case unix.S_IFREG:
-		return File
+		return patch.File
 	case unix.S_IFDIR:
-		return Directory
+		return patch.Directory
 	case unix.S_IFLNK:
-		return Symlink
+		return patch.Symlink
 	case unix.S_IFIFO:
-		return FIFO
+		return patch.FIFO
 	case unix.S_IFSOCK:
-		return Socket
+		return patch.Socket
 	}
-	return Device
+	return patch.Device
 }
 
 // names lists a directory, sorted.

@@ -7,7 +7,7 @@ import (
 	"context"
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/change"
-	"github.com/seed434b0696/agent-sandbox/internal/stage"
+	"github.com/seed434b0696/agent-sandbox/internal/stage/patch"
 )
 
 // Operations that a persistent sandbox answers over its keeper's connection.
@@ -67,8 +67,8 @@ type Patched struct {
 	// Path is relative to the workspace, or absolute where the change is outside of it. It may be no UTF-8; that of
 	// Change may have lost something in JSON then.
 	Path   []byte       `json:"path"`
-	Change stage.Change `json:"change"`
-	Lines  stage.Lines  `json:"lines"`
+	Change patch.Change `json:"change"`
+	Lines  patch.Lines  `json:"lines"`
 	// Text is the patch. Nothing: none can show the change, its file cannot be read, or it is outside of the workspace.
 	Text []byte `json:"text,omitempty"`
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
 	"github.com/seed434b0696/agent-sandbox/internal/stage"
+	"github.com/seed434b0696/agent-sandbox/internal/stage/patch"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -145,17 +146,17 @@ func newApplyDocument(st *stage.Stage, dryRun bool, res stage.Result) applyDocum
 // printApplied prints a line for each change, and what stays below.
 func printApplied(a *console.App, dryRun bool, res stage.Result) {
 	for _, path := range res.Finished {
-		fmt.Fprintf(a.Out, "finished %s\n", stage.Quote(path))
+		fmt.Fprintf(a.Out, "finished %s\n", patch.Quote(path))
 	}
 	for _, c := range res.Applied {
 		note := ""
 		if c.Note != "" {
 			note = " (" + c.Note + ")"
 		}
-		fmt.Fprintf(a.Out, "%s %s%s\n", letters[c.Kind], stage.Quote(c.Path), console.Escape(note))
+		fmt.Fprintf(a.Out, "%s %s%s\n", letters[c.Kind], patch.Quote(c.Path), console.Escape(note))
 	}
 	for _, k := range res.Skipped {
-		fmt.Fprintf(a.Out, "! %s: %s: %s\n", stage.Quote(k.Path), k.Reason, console.Escape(k.Detail))
+		fmt.Fprintf(a.Out, "! %s: %s: %s\n", patch.Quote(k.Path), k.Reason, console.Escape(k.Detail))
 	}
 	verb := "applied"
 	if dryRun {
@@ -198,7 +199,7 @@ func reviewStage(a *console.App, st *stage.Stage, named []string) (*policy.Revie
 
 func changed(path string, c stage.Change) policy.Changed {
 	return policy.Changed{
-		Path: path, Exists: c.New != nil, Link: c.New != nil && c.New.Type == stage.Symlink,
-		Replaced: c.Kind == stage.Deleted || c.Kind == stage.Retyped,
+		Path: path, Exists: c.New != nil, Link: c.New != nil && c.New.Type == patch.Symlink,
+		Replaced: c.Kind == patch.Deleted || c.Kind == patch.Retyped,
 	}
 }

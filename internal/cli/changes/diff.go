@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 	"github.com/seed434b0696/agent-sandbox/internal/stage"
+	"github.com/seed434b0696/agent-sandbox/internal/stage/patch"
 )
 
 // diffFlags are the flags of diff.
@@ -129,7 +130,7 @@ func diffStage(a *console.App, f *diffFlags, st *stage.Stage, paths []string) er
 		return a.PrintJSON(diffDocument{Stage: st.Name, Changes: newChangeDocuments(changes)})
 	case f.nameStatus:
 		for _, c := range changes {
-			fmt.Fprintf(a.Out, "%s\t%s\n", letters[c.Kind], stage.Quote(c.Path))
+			fmt.Fprintf(a.Out, "%s\t%s\n", letters[c.Kind], patch.Quote(c.Path))
 		}
 		return nil
 	case f.stat:
@@ -139,7 +140,7 @@ func diffStage(a *console.App, f *diffFlags, st *stage.Stage, paths []string) er
 }
 
 // letters are git's names for the kinds of changes.
-var letters = map[stage.Kind]string{stage.Created: "A", stage.Modified: "M", stage.Deleted: "D", stage.Retyped: "T"}
+var letters = map[patch.Kind]string{patch.Created: "A", patch.Modified: "M", patch.Deleted: "D", patch.Retyped: "T"}
 
 func patchStage(a *console.App, st *stage.Stage, changes []stage.Change) error {
 	w := newPatchWriter(a)
@@ -189,7 +190,7 @@ func printStat(a *console.App, changes []stage.Change, lines []stage.Lines) {
 	for i, c := range changes {
 		total.Added += lines[i].Added
 		total.Removed += lines[i].Removed
-		rows = append(rows, []string{" " + stage.Quote(c.Path), "| " + statOf(c, lines[i])})
+		rows = append(rows, []string{" " + patch.Quote(c.Path), "| " + statOf(c, lines[i])})
 	}
 	if len(rows) > 0 {
 		a.PrintColumns(rows)
@@ -203,12 +204,12 @@ func statOf(c stage.Change, lines stage.Lines) string {
 	switch {
 	case c.Binary:
 		text = fmt.Sprintf("binary, %d to %d bytes", size(c.Old), size(c.New))
-	case c.Kind == stage.Modified && !c.Content:
+	case c.Kind == patch.Modified && !c.Content:
 		return fmt.Sprintf("mode %04o to %04o", c.Old.Mode, c.New.Mode)
 	case lines == stage.Lines{}:
 		text = string(c.Kind) + " " + string(typeOf(c))
 	}
-	if c.Kind == stage.Modified && c.Old.Mode != c.New.Mode {
+	if c.Kind == patch.Modified && c.Old.Mode != c.New.Mode {
 		text += fmt.Sprintf(", mode %04o to %04o", c.Old.Mode, c.New.Mode)
 	}
 	return text
@@ -222,7 +223,7 @@ func size(e *stage.Entry) int64 {
 }
 
 // typeOf is the type of what is there afterwards, or was before.
-func typeOf(c stage.Change) stage.Type {
+func typeOf(c stage.Change) patch.Type {
 	if c.New != nil {
 		return c.New.Type
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 	"github.com/seed434b0696/agent-sandbox/internal/persist"
 	"github.com/seed434b0696/agent-sandbox/internal/stage"
+	"github.com/seed434b0696/agent-sandbox/internal/stage/patch"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -114,7 +115,7 @@ func diffMemory(ctx context.Context, a *console.App, f *diffFlags, m *memoryTarg
 		case f.json:
 			list = append(list, c)
 		default:
-			fmt.Fprintf(a.Out, "%s\t%s\n", memoryLetters[c.Kind], stage.Quote(c.Path))
+			fmt.Fprintf(a.Out, "%s\t%s\n", memoryLetters[c.Kind], patch.Quote(c.Path))
 		}
 		return a.Out.Err
 	})
@@ -171,10 +172,10 @@ func applyMemory(ctx context.Context, a *console.App, f *applyFlags, m *memoryTa
 	} else {
 		PrintFinished(a, done.Finished)
 		for _, c := range done.Changes {
-			fmt.Fprintf(a.Out, "%s %s\n", memoryLetters[c.Kind], stage.Quote(c.Path))
+			fmt.Fprintf(a.Out, "%s %s\n", memoryLetters[c.Kind], patch.Quote(c.Path))
 		}
 		for _, k := range done.Skipped {
-			fmt.Fprintf(a.Out, "! %s: %s: %s\n", stage.Quote(k.Path), k.Reason, console.Escape(k.Detail))
+			fmt.Fprintf(a.Out, "! %s: %s: %s\n", patch.Quote(k.Path), k.Reason, console.Escape(k.Detail))
 		}
 		verb := " applied"
 		if f.dryRun {

@@ -18,7 +18,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/backend/virtual"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/changes"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
-	"github.com/seed434b0696/agent-sandbox/internal/stage"
+	"github.com/seed434b0696/agent-sandbox/internal/stage/patch"
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -187,7 +187,7 @@ func (c *conversation) apply(ctx context.Context) error {
 	done, err := c.memory.workspace.Apply(ctx, virtual.ApplyOptions{})
 	changes.PrintFinished(c.app, done.Finished)
 	for _, k := range done.Skipped {
-		c.app.Err.Say(fmt.Sprintf("not applied: %s: %s: %s", stage.Quote(k.Path), k.Reason, console.Escape(k.Detail)))
+		c.app.Err.Say(fmt.Sprintf("not applied: %s: %s: %s", patch.Quote(k.Path), k.Reason, console.Escape(k.Detail)))
 	}
 	if err == nil {
 		c.app.Err.Say(console.Count(len(done.Changes), "change") + " applied")
@@ -295,7 +295,7 @@ func (c *conversation) printChanges() error {
 		return err
 	}
 	for _, change := range list {
-		fmt.Fprintf(c.app.Out, "%s\t%s\n", change.Kind, stage.Quote(change.Path))
+		fmt.Fprintf(c.app.Out, "%s\t%s\n", change.Kind, patch.Quote(change.Path))
 	}
 	return nil
 }

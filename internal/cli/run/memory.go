@@ -7,7 +7,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/backend/virtual/workspace"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/changes"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
-	"github.com/seed434b0696/agent-sandbox/internal/stage"
+	"github.com/seed434b0696/agent-sandbox/internal/stage/patch"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -56,7 +56,7 @@ func printMemoryRemark(ctx context.Context, a *console.App, m memory, f *execFla
 		return err
 	}
 	for _, k := range r.Skipped {
-		a.Err.Say(fmt.Sprintf("not applied: %s: %s: %s", stage.Quote(k.Path), k.Reason, console.Escape(k.Detail)))
+		a.Err.Say(fmt.Sprintf("not applied: %s: %s: %s", patch.Quote(k.Path), k.Reason, console.Escape(k.Detail)))
 	}
 	switch {
 	case r.Applied:

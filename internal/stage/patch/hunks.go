@@ -1,4 +1,4 @@
-package stage
+package patch
 
 import (
 	"bytes"
@@ -9,9 +9,9 @@ import (
 
 const (
 	contextLines = 3
-	// maxEdits bounds the search for a short difference: its time and memory grow
-	// with the square. Beyond, everything between the first and the last difference
-	// is replaced, which is as right and longer.
+	// maxEdits bounds the search for a short difference, whose time and memory grow
+	// with the square. Beyond it one edit replaces everything between the first and
+	// the last difference, which is as correct and longer.
 	maxEdits = 2000
 )
 
@@ -19,8 +19,7 @@ const (
 // of the new one.
 type edit struct{ from, to, newFrom, newTo int }
 
-// writeHunks writes the difference of two texts in unified format, without file
-// headers.
+// writeHunks writes the difference of two texts in unified format, without file headers.
 func writeHunks(w io.Writer, before, after []byte) error {
 	a, b := lines(before), lines(after)
 	edits := diffLines(a, b)
@@ -57,7 +56,7 @@ func writeHunk(w io.Writer, a, b [][]byte, edits []edit) error {
 	return err
 }
 
-// span is a range of a hunk's header: an empty one names the line before it.
+// span returns a range of a hunk's header: an empty one names the line before it.
 func span(from, to int) string {
 	switch to - from {
 	case 0:
@@ -109,8 +108,8 @@ func diffLines(a, b [][]byte) []edit {
 	return edits
 }
 
-// shortest finds a shortest edit script (Myers, "An O(ND) difference algorithm and
-// its variations", 1986); false when it takes more than maxEdits.
+// shortest returns a shortest edit script (Myers, "An O(ND) difference algorithm and
+// its variations", 1986); false if it needs more than maxEdits edits.
 func shortest(a, b [][]byte) ([]edit, bool) {
 	n, m := len(a), len(b)
 	limit := min(n+m, maxEdits)
@@ -136,8 +135,8 @@ func shortest(a, b [][]byte) ([]edit, bool) {
 	return nil, false
 }
 
-// backtrack walks the search back from the end and joins neighboring steps.
-// trace[d] has the diagonals -d to d as they were before step d.
+// backtrack follows the search back from its end and joins adjacent steps.
+// trace[d] has the diagonals -d to d before step d.
 func backtrack(trace [][]int, n, m int) []edit {
 	var edits []edit
 	x, y := n, m

@@ -1,8 +1,7 @@
-package stage
+package patch
 
 import (
 	"bytes"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -67,16 +66,5 @@ func Test_A_Long_Difference_Is_Bounded(t *testing.T) {
 	edits := diffLines(lines(a.Bytes()), lines(b.Bytes()))
 	if len(edits) != 1 || edits[0].newTo != 200_000 {
 		t.Errorf("%d edits", len(edits))
-	}
-}
-
-func Test_Paths_Are_Ordered_As_A_Walk_Meets_Them(t *testing.T) {
-	t.Parallel()
-	want := []string{"a", "a/b", "a/b/c", "a/z", "a-b", "a.c", "ab", "b"}
-	got := slices.Clone(want)
-	slices.Reverse(got)
-	slices.SortFunc(got, comparePaths)
-	if !slices.Equal(got, want) {
-		t.Errorf("%q", got)
 	}
 }

@@ -1,9 +1,9 @@
-package stage
+package patch
 
 import "bytes"
 
-// CountLines says for each change how many lines a patch of it adds and removes, in the
-// same order. It reads what [Sides.WritePatch] reads.
+// CountLines counts the lines that a patch of each change adds and removes, in the same order. It reads the files that
+// [Sides.WritePatch] reads.
 func (s Sides) CountLines(changes []Change) ([]Lines, error) {
 	counts := make([]Lines, len(changes))
 	for i, c := range changes {
@@ -19,27 +19,27 @@ func (s Sides) CountLines(changes []Change) ([]Lines, error) {
 	return counts, nil
 }
 
-// LinesOf counts in a patch that [Sides.WritePatch] has written.
+// LinesOf counts the lines of a patch that [Sides.WritePatch] has written.
 func LinesOf(patch []byte) Lines {
 	counter := lineCounter{}
-	_, _ = counter.Write(patch) // it cannot fail
+	_, _ = counter.Write(patch) // always succeeds
 	return counter.Lines
 }
 
-// lineCounter counts the lines of a patch that is written to it. In a hunk every line
-// has a sign of its own in front, so that no content looks like a header.
+// lineCounter counts the lines of a patch that is written to it. Every line of a hunk begins with a sign, so that no
+// content looks like a header.
 type lineCounter struct {
 	Lines
-	hunk bool // in one
-	rest bool // of a line that began in an earlier write
+	inHunk bool
+	inLine bool // the last write ended inside a line
 }
 
 func (l *lineCounter) Write(p []byte) (int, error) {
 	for line := range bytes.Lines(p) {
-		if !l.rest {
+		if !l.inLine {
 			l.begin(line[0])
 		}
-		l.rest = line[len(line)-1] != '\n'
+		l.inLine = line[len(line)-1] != '\n'
 	}
 	return len(p), nil
 }
@@ -47,12 +47,12 @@ func (l *lineCounter) Write(p []byte) (int, error) {
 func (l *lineCounter) begin(sign byte) {
 	switch {
 	case sign == 'd': // "diff --git"
-		l.hunk = false
+		l.inHunk = false
 	case sign == '@':
-		l.hunk = true
-	case l.hunk && sign == '+':
+		l.inHunk = true
+	case l.inHunk && sign == '+':
 		l.Added++
-	case l.hunk && sign == '-':
+	case l.inHunk && sign == '-':
 		l.Removed++
 	}
 }

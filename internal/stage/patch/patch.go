@@ -1,4 +1,4 @@
-package stage
+package patch
 
 import (
 	"bufio"
@@ -12,33 +12,32 @@ import (
 // Opener opens the regular file at a path as in [Change]; a link there is not followed.
 type Opener func(path string) (io.ReadCloser, error)
 
-// Sides are the two trees that changes tell of.
+// Sides are the two trees of a change.
 type Sides struct{ Old, New Opener }
 
-// WritePatch writes changes as git does, so that "git apply" and "patch -p1" take
-// them for text: files, symbolic links and executable bits. A change of type is a
-// deletion and a creation. What is not Patchable is left out; a binary file is one line
-// that says so. The contents are read now.
+// WritePatch writes changes as git does, for "git apply" and "patch -p1": text files, symbolic links and executable bits.
+// A change of type is a deletion and a creation. It omits a change that is not Patchable, and writes one line for a
+// binary file. It reads the contents now.
 func (s Sides) WritePatch(w io.Writer, changes []Change) error {
 	out := bufio.NewWriter(w)
 	for _, c := range changes {
-		if err := s.patch(out, c); err != nil {
+		if err := s.writeChange(out, c); err != nil {
 			return err
 		}
 	}
 	return out.Flush()
 }
 
-// patch writes one change.
-func (s Sides) patch(w *bufio.Writer, c Change) error {
+// writeChange writes one change.
+func (s Sides) writeChange(w *bufio.Writer, c Change) error {
 	if c.Kind == Retyped {
 		gone, made := c, c
 		gone.Kind, gone.New = Deleted, nil
 		made.Kind, made.Old = Created, nil
-		if err := s.patch(w, gone); err != nil {
+		if err := s.writeChange(w, gone); err != nil {
 			return err
 		}
-		return s.patch(w, made)
+		return s.writeChange(w, made)
 	}
 	before, after := gitMode(c.Old), gitMode(c.New)
 	if !c.Patchable() {
@@ -67,16 +66,16 @@ func (s Sides) patch(w *bufio.Writer, c Change) error {
 		fmt.Fprintf(w, "Binary files %s and %s differ\n", from, to)
 		return nil
 	}
-	return s.texts(w, c, before, after)
+	return s.writeTexts(w, c, before, after)
 }
 
-// texts writes the file headers and hunks of c.
-func (s Sides) texts(w *bufio.Writer, c Change, before, after string) error {
-	old, err := patchText(s.Old, c.Path, c.Old)
+// writeTexts writes the file headers and hunks of c.
+func (s Sides) writeTexts(w *bufio.Writer, c Change, before, after string) error {
+	old, err := textOf(s.Old, c.Path, c.Old)
 	if err != nil {
 		return err
 	}
-	now, err := patchText(s.New, c.Path, c.New)
+	now, err := textOf(s.New, c.Path, c.New)
 	if err != nil {
 		return err
 	}
@@ -100,8 +99,8 @@ func header(prefix, path, mode string) string {
 	return name
 }
 
-// patchText is what a patch compares: a file's content or a link's target.
-func patchText(open Opener, path string, e *Entry) ([]byte, error) {
+// textOf returns the text that a patch compares: a file's content or a link's target.
+func textOf(open Opener, path string, e *Entry) ([]byte, error) {
 	switch {
 	case gitMode(e) == "":
 		return nil, nil
@@ -116,8 +115,8 @@ func patchText(open Opener, path string, e *Entry) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxText+1))
 }
 
-// Describe returns how the entries of one path differ, which may be nil; false: they do not. The contents of files are
-// read. Conflict, Never and Note are the caller's to fill in.
+// Describe returns how the entries of one path differ; false: they do not. A nil entry does not exist. It reads the
+// contents of files. The caller fills in Conflict, Never and Note.
 func (s Sides) Describe(path string, was, now *Entry) (c Change, differs bool, err error) {
 	c = Change{Path: path, Old: was, New: now}
 	switch {
@@ -138,7 +137,7 @@ func (s Sides) Describe(path string, was, now *Entry) (c Change, differs bool, e
 			return c, false, nil
 		}
 	}
-	c.Binary = now.isBinary(s.New, path) || was.isBinary(s.Old, path)
+	c.Binary = now.IsBinary(s.New, path) || was.IsBinary(s.Old, path)
 	return c, true, nil
 }
 
@@ -156,11 +155,12 @@ func (s Sides) contentDiffers(path string, was, now *Entry) (bool, error) {
 		return true, err
 	}
 	defer b.Close()
-	equal, err := equalFiles(a, b)
+	equal, err := EqualFiles(a, b)
 	return !equal, err
 }
 
-func equalFiles(a, b io.Reader) (bool, error) {
+// EqualFiles reports whether two readers return the same bytes.
+func EqualFiles(a, b io.Reader) (bool, error) {
 	const chunk = 64 << 10
 	x, y := make([]byte, chunk), make([]byte, chunk)
 	for {
@@ -180,8 +180,9 @@ func equalFiles(a, b io.Reader) (bool, error) {
 	}
 }
 
-// isBinary reports whether a patch cannot show a file. What is none is not binary.
-func (e *Entry) isBinary(open Opener, path string) bool {
+// IsBinary reports whether a patch cannot show the file at path: it is over 16 MiB, has a NUL byte at its start or cannot
+// be read. Anything but a file is not binary. e may be nil.
+func (e *Entry) IsBinary(open Opener, path string) bool {
 	if e == nil || e.Type != File {
 		return false
 	}

@@ -1,4 +1,4 @@
-package stage
+package patch
 
 import (
 	"bytes"
@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	// binaryHead is how far git looks for a NUL byte.
+	// binaryHead is the number of bytes in which git searches for a NUL byte.
 	binaryHead = 8000
-	// maxText is the size from which on a file is not shown line by line.
+	// maxText is the size of the largest file that a patch shows line by line.
 	maxText = 16 << 20
 )
 
@@ -17,9 +17,8 @@ func looksBinary(head []byte) bool {
 	return bytes.IndexByte(head[:min(len(head), binaryHead)], 0) >= 0
 }
 
-// Quote writes a path as git does in patches: in double quotes with C escapes
-// when it has control characters, quotes, backslashes or bytes beyond ASCII. So no
-// name can end its line or move the terminal's cursor.
+// Quote returns a path as git writes it in patches: in double quotes with C escapes if it has control characters, quotes,
+// backslashes or bytes beyond ASCII. So no name can end its line or move the terminal's cursor.
 func Quote(name string) string {
 	plain := !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r >= 0x7f })
 	if plain {

@@ -1,0 +1,78 @@
+package patch
+
+// Kind is how an entry differs.
+type Kind string
+
+// The kinds of a [Change].
+const (
+	Created  Kind = "created"
+	Modified Kind = "modified" // content, link target or mode; a different time is not a change
+	Deleted  Kind = "deleted"
+	Retyped  Kind = "retyped" // a file became a directory, a link a file, ...
+)
+
+// Type is the type of an entry.
+type Type string
+
+// The types of an [Entry]. The last two are shown and never applied.
+const (
+	File      Type = "file"
+	Directory Type = "directory"
+	Symlink   Type = "symlink"
+	FIFO      Type = "fifo"
+	Socket    Type = "socket"
+	Device    Type = "device"
+)
+
+// Entry is one side of a [Change].
+type Entry struct {
+	Type   Type   `json:"type"`
+	Mode   uint32 `json:"mode"`             // permission bits with set-user-ID (04000), set-group-ID (02000) and sticky (01000)
+	Size   int64  `json:"size"`             // of a file; else 0
+	Target string `json:"target,omitempty"` // of a symlink
+	Links  int    `json:"links,omitempty"`  // of a file: its hard links, on its own side
+}
+
+// Change is one path that differs between the workspace and the stage. A deleted
+// or created directory is followed by a Change for everything below it.
+type Change struct {
+	// Path is relative to the workspace, with slashes. It holds the bytes that the
+	// file system has, which may be control characters or invalid UTF-8.
+	Path string `json:"path"`
+	Kind Kind   `json:"kind"`
+	Old  *Entry `json:"old,omitempty"` // in the workspace; nil when created
+	New  *Entry `json:"new,omitempty"` // in the stage; nil when deleted
+
+	Content  bool   `json:"content,omitempty"`  // Modified: the content differs, not only the mode
+	Binary   bool   `json:"binary,omitempty"`   // a patch cannot show the file of a side: a NUL byte in its first 8,000, or over 16 MiB
+	Conflict string `json:"conflict,omitempty"` // why only a forced Apply applies it; empty: the workspace did not change
+	Never    string `json:"never,omitempty"`    // why no Apply applies it; empty: it can be applied
+	Note     string `json:"note,omitempty"`     // what Apply omits of it
+}
+
+// Lines counts the lines of text that a change adds and removes; zero for anything but text.
+type Lines struct {
+	Added   int `json:"added"`
+	Removed int `json:"removed"`
+}
+
+// Patchable reports whether [Sides.WritePatch] shows anything of the change. It shows nothing of directories, FIFOs,
+// sockets and devices, and of a mode only whether the owner may execute the file.
+func (c Change) Patchable() bool {
+	before, after := gitMode(c.Old), gitMode(c.New)
+	return before != after || before != "" && c.Content
+}
+
+// gitMode returns the mode that git stores for an entry; "" if it stores none.
+func gitMode(e *Entry) string {
+	switch {
+	case e == nil:
+	case e.Type == Symlink:
+		return "120000"
+	case e.Type == File && e.Mode&0o100 != 0:
+		return "100755"
+	case e.Type == File:
+		return "100644"
+	}
+	return ""
+}
