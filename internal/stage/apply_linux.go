@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/internal/stage/tree"
 )
 
 // Apply makes changes of the stage in the workspace, and takes them out of the
@@ -107,7 +109,7 @@ func (s *Stage) resume() ([]string, error) {
 		if path := string(op.Path); op.Step != stepMode || !slices.Contains(finished, path) {
 			finished = append(finished, path)
 		}
-		dirs[parentOf(string(op.Path))] = true
+		dirs[tree.Parent(string(op.Path))] = true
 	}
 	for dir := range dirs {
 		if err := d.sweep(dir); err != nil {
@@ -117,13 +119,13 @@ func (s *Stage) resume() ([]string, error) {
 	a := d.applier(true)
 	a.run(j.Operations)
 	finished = slices.DeleteFunc(finished, func(path string) bool { return a.failed[path] != nil })
-	slices.SortFunc(finished, comparePaths)
+	slices.SortFunc(finished, tree.ComparePaths)
 	return slices.Compact(finished), s.settle(d, j)
 }
 
 // sweep removes our temporary names from a directory of the workspace.
 func (d *differ) sweep(dir string) error {
-	names, err := d.low.names(dir)
+	names, err := d.low.Names(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
 		return nil
 	}
@@ -132,7 +134,7 @@ func (d *differ) sweep(dir string) error {
 	}
 	for _, n := range names {
 		if isReserved(n) {
-			d.applier(true).discard(join(dir, n))
+			d.applier(true).discard(tree.Join(dir, n))
 		}
 	}
 	return nil
@@ -141,7 +143,7 @@ func (d *differ) sweep(dir string) error {
 // settle takes what now is in the workspace out of the stage, when it is safely
 // there, and ends the journal.
 func (s *Stage) settle(d *differ, j *journal) error {
-	if err := unix.Syncfs(d.low.fd); err != nil {
+	if err := unix.Syncfs(d.low.FD()); err != nil {
 		return err
 	}
 	for _, op := range j.Operations {
@@ -172,7 +174,7 @@ func (s *Stage) remember(d *differ, j *journal, left []Change) error {
 		return nil
 	}
 	if s.data.Known == nil {
-		s.data.Known = pathMap[fingerprint]{}
+		s.data.Known = pathMap[tree.Fingerprint]{}
 	}
 	differs := map[string]bool{}
 	for _, c := range left {
@@ -185,12 +187,12 @@ func (s *Stage) remember(d *differ, j *journal, left []Change) error {
 		}
 	}
 	for _, p := range paths {
-		low, err := d.low.lstat(string(p))
+		low, err := d.low.Lstat(string(p))
 		if err != nil {
 			return err
 		}
-		if delete(s.data.Known, string(p)); low.exists {
-			s.data.Known[string(p)] = low.fingerprint()
+		if delete(s.data.Known, string(p)); low.Exists {
+			s.data.Known[string(p)] = low.Fingerprint()
 		}
 	}
 	return s.save()
@@ -207,16 +209,16 @@ func (s *Stage) record(d *differ, j *journal, left []Change) error {
 		if differs[path] {
 			continue
 		}
-		low, err := d.low.lstat(path)
+		low, err := d.low.Lstat(path)
 		if err != nil {
 			return err
 		}
-		up, err := d.up.lstat(path)
+		up, err := d.up.Lstat(path)
 		if err != nil {
 			return err
 		}
-		if delete(d.base.copy, path); low.exists && up.exists {
-			d.base.copy[path] = copied{Low: low.fingerprint(), Copy: up.fingerprint()}
+		if delete(d.base.copy, path); low.Exists && up.Exists {
+			d.base.copy[path] = copied{Low: low.Fingerprint(), Copy: up.Fingerprint()}
 		}
 	}
 	return writeJSON(filepath.Join(s.dir, manifestFile), d.base.copy)
@@ -227,7 +229,7 @@ func (s *Stage) record(d *differ, j *journal, left []Change) error {
 // deleted.
 func (s *Stage) prune(d *differ, left []Change) error {
 	trash := filepath.Join(s.dir, trashDir)
-	if err := removeDir(trash); err != nil {
+	if err := tree.Remove(trash); err != nil {
 		return err
 	}
 	if err := os.Mkdir(trash, 0o700); err != nil {
@@ -235,18 +237,18 @@ func (s *Stage) prune(d *differ, left []Change) error {
 	}
 	p := pruner{differ: d, needed: map[string]bool{"": true}}
 	for _, c := range left {
-		for path := c.Path; path != "" && !p.needed[path]; path = parentOf(path) {
+		for path := c.Path; path != "" && !p.needed[path]; path = tree.Parent(path) {
 			p.needed[path] = true
 		}
 	}
 	var err error
-	if p.trash, err = openTree(trash, true); err != nil {
+	if p.trash, err = tree.Open(trash, true); err != nil {
 		return err
 	}
 	err = p.directory("")
-	p.trash.close()
+	p.trash.Close()
 	if err != nil {
 		return err
 	}
-	return removeDir(trash)
+	return tree.Remove(trash)
 }

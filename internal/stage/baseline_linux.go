@@ -1,19 +1,23 @@
 package stage
 
-import "path/filepath"
+import (
+	"path/filepath"
+
+	"github.com/seed434b0696/agent-sandbox/internal/stage/tree"
+)
 
 // baseline knows what the workspace was when the stage was made.
 type baseline struct {
-	created int64                      // of an overlay
-	known   pathMap[fingerprint]       // what Apply left there itself
-	touched map[string]bool            // what an interrupted Apply may have changed
-	copy    manifest                   // of a copy; nil for an overlay
-	below   map[string][]string        // the names in each directory of the copy
-	seen    func(string) (info, error) // looks into the workspace
+	created int64                           // of an overlay
+	known   pathMap[tree.Fingerprint]       // what Apply left there itself
+	touched map[string]bool                 // what an interrupted Apply may have changed
+	copy    manifest                        // of a copy; nil for an overlay
+	below   map[string][]string             // the names in each directory of the copy
+	seen    func(string) (tree.Info, error) // looks into the workspace
 }
 
-func (s *Stage) baseline(low *tree, j *journal) (*baseline, error) {
-	b := &baseline{created: s.data.Created, known: s.data.Known, touched: map[string]bool{}, seen: low.lstat}
+func (s *Stage) baseline(low *tree.Tree, j *journal) (*baseline, error) {
+	b := &baseline{created: s.data.Created, known: s.data.Known, touched: map[string]bool{}, seen: low.Lstat}
 	if j != nil {
 		for _, op := range j.Operations {
 			b.touched[string(op.Path)] = true
@@ -30,7 +34,7 @@ func (s *Stage) baseline(low *tree, j *journal) (*baseline, error) {
 	}
 	b.below = map[string][]string{}
 	for path := range b.copy {
-		dir := parentOf(path)
+		dir := tree.Parent(path)
 		b.below[dir] = append(b.below[dir], path[len(dir):])
 	}
 	for dir, names := range b.below {
@@ -45,18 +49,18 @@ func (s *Stage) baseline(low *tree, j *journal) (*baseline, error) {
 
 // changed reports whether low, which is at path in the workspace now, is another
 // one or changed since.
-func (b *baseline) changed(path string, low info) bool {
+func (b *baseline) changed(path string, low tree.Info) bool {
 	if b.touched[path] {
 		return false
 	}
 	if b.copy != nil {
 		was, ok := b.copy[path]
-		if ok && low.isDir() {
+		if ok && low.IsDir() {
 			return was.Low.Mode != low.Mode
 		}
-		return !ok || !was.Low.same(low.fingerprint())
+		return !ok || !was.Low.Same(low.Fingerprint())
 	}
-	if was, ok := b.known[path]; ok && was.same(low.fingerprint()) {
+	if was, ok := b.known[path]; ok && was.Same(low.Fingerprint()) {
 		return false
 	}
 	return low.Ctim.Nano() >= b.created
@@ -65,7 +69,7 @@ func (b *baseline) changed(path string, low info) bool {
 // vanished reports whether path, which is not in the workspace now, was there.
 // origin is the overlay's mark of an entry that was copied up from the workspace; a
 // file takes it along when it is renamed, a directory cannot be.
-func (b *baseline) vanished(path string, up info, origin bool) (bool, error) {
+func (b *baseline) vanished(path string, up tree.Info, origin bool) (bool, error) {
 	if b.touched[path] {
 		return false, nil
 	}
@@ -73,10 +77,10 @@ func (b *baseline) vanished(path string, up info, origin bool) (bool, error) {
 		_, ok := b.copy[path]
 		return ok, nil
 	}
-	if !origin || up.isDir() {
+	if !origin || up.IsDir() {
 		return origin, nil
 	}
-	parent := parentOf(path)
+	parent := tree.Parent(path)
 	dir, err := b.seen(parent)
-	return !dir.isDir() || b.changed(parent, dir), err
+	return !dir.IsDir() || b.changed(parent, dir), err
 }

@@ -5,10 +5,15 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/internal/stage/tree"
 )
 
-// Between calls do while it holds a lock on a directory (flock(2)): with unix.LOCK_SH it shares that with others who make
-// something there, with unix.LOCK_EX it has it alone, as a sweep that takes what nobody holds for a dead process's.
+// RemoveTree is [tree.Remove].
+func RemoveTree(name string) error { return tree.Remove(name) }
+
+// Between calls do while it holds a lock on a directory (flock(2)): with unix.LOCK_SH it shares the lock with others that
+// create entries there; with unix.LOCK_EX it holds it alone, as a sweep that removes the entries of killed processes.
 func Between(dir string, how int, do func() error) error {
 	f, err := os.Open(dir)
 	if err != nil {

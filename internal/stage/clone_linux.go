@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed434b0696/agent-sandbox/internal/stage/tree"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -69,67 +70,51 @@ func full(err error) error {
 
 func (v *clone) run(ctx context.Context, from, to string) (err error) {
 	c := &copier{ctx: ctx, view: v, links: map[uint64]string{}, clones: true}
-	if c.from, err = openTree(from, true); err != nil {
+	if c.from, err = tree.Open(from, true); err != nil {
 		return err
 	}
-	defer c.from.close()
-	if c.to, err = openTree(to, true); err != nil {
+	defer c.from.Close()
+	if c.to, err = tree.Open(to, true); err != nil {
 		return err
 	}
-	defer c.to.close()
-	st, err := c.from.lstat("")
+	defer c.to.Close()
+	st, err := c.from.Lstat("")
 	if err != nil {
 		return err
 	}
 	if err := c.directory(""); err != nil {
 		return err
 	}
-	if err := copyAttributes(c.from.fd, c.to.fd); err != nil {
+	if err := copyAttributes(c.from.FD(), c.to.FD()); err != nil {
 		return err
 	}
-	return unix.Fchmod(c.to.fd, st.Mode&0o7777)
+	return unix.Fchmod(c.to.FD(), st.Mode&0o7777)
 }
 
 // belongings gives the copy the owner and the attributes of the original.
-func (v *clone) belongings(c *copier, path string, st info) error {
+func (v *clone) belongings(c *copier, path string, st tree.Info) error {
 	v.size += st.Blocks * 512
-	now, err := c.to.lstat(path)
+	now, err := c.to.Lstat(path)
 	if err != nil {
 		return err
 	}
 	if now.Uid != st.Uid || now.Gid != st.Gid {
-		err := c.to.in(path, func(dir int, name string) error {
+		err := c.to.In(path, func(dir int, name string) error {
 			return unix.Fchownat(dir, name, int(st.Uid), int(st.Gid), unix.AT_SYMLINK_NOFOLLOW)
 		})
 		if err != nil {
 			return err
 		}
 	}
-	if !st.isDir() && !st.isFile() {
+	if !st.IsDir() && !st.IsFile() {
 		return nil // user attributes are for these only (xattr(7))
 	}
-	to, err := c.to.openat(path, unix.O_RDONLY|unix.O_NONBLOCK)
+	to, err := c.to.OpenAt(path, unix.O_RDONLY|unix.O_NONBLOCK)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(to)
-	return c.from.reading(path, st, func(from int) error { return copyAttributes(from, to) })
-}
-
-// reading calls f with a descriptor of a file or directory, which is unlocked for the moment when it has to be.
-func (t *tree) reading(path string, st info, f func(fd int) error) error {
-	read := func() error {
-		fd, err := t.openat(path, unix.O_RDONLY|unix.O_NONBLOCK)
-		if err != nil {
-			return err
-		}
-		defer unix.Close(fd)
-		return f(fd)
-	}
-	if t.own && st.Mode&0o400 == 0 {
-		return t.unlocked(path, read)
-	}
-	return read()
+	return c.from.Reading(path, st, func(from int) error { return copyAttributes(from, to) })
 }
 
 const (
@@ -173,9 +158,9 @@ func ignoreUnsupported(err error) error {
 }
 
 // note follows an entry of the record from the original to the copy.
-func (v *clone) note(path string, from, to info) {
-	if was, ok := v.was[path]; ok && was.Copy.same(from.fingerprint()) {
-		v.is[path] = copied{Low: was.Low, Copy: to.fingerprint()}
+func (v *clone) note(path string, from, to tree.Info) {
+	if was, ok := v.was[path]; ok && was.Copy.Same(from.Fingerprint()) {
+		v.is[path] = copied{Low: was.Low, Copy: to.Fingerprint()}
 	}
 }
 

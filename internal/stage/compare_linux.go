@@ -1,6 +1,9 @@
 package stage
 
-import "github.com/seed434b0696/agent-sandbox/internal/stage/patch"
+import (
+	"github.com/seed434b0696/agent-sandbox/internal/stage/patch"
+	"github.com/seed434b0696/agent-sandbox/internal/stage/tree"
+)
 
 const (
 	// special are the bits that let a program run as somebody else.
@@ -12,15 +15,15 @@ const (
 )
 
 // entryOf describes one side of a change.
-func entryOf(t *tree, path string, st info) (*Entry, error) {
-	e := &Entry{Type: st.kind(), Mode: st.Mode & 0o7777}
+func entryOf(t *tree.Tree, path string, st tree.Info) (*Entry, error) {
+	e := &Entry{Type: st.Kind(), Mode: st.Mode & 0o7777}
 	switch e.Type {
 	case patch.File:
 		e.Size, e.Links = st.Size, int(st.Nlink)
 	case patch.Symlink:
 		var err error
 		e.Mode = 0o777
-		e.Target, err = t.readlink(path)
+		e.Target, err = t.Readlink(path)
 		return e, err
 	case patch.Directory, patch.FIFO, patch.Socket, patch.Device:
 	}
@@ -29,13 +32,13 @@ func entryOf(t *tree, path string, st info) (*Entry, error) {
 
 // compare reports path when the stage's entry up is not the workspace's low, which
 // may not exist.
-func (d *differ) compare(path string, up, low info, origin bool) error {
+func (d *differ) compare(path string, up, low tree.Info, origin bool) error {
 	c := Change{Path: path, Never: never(path)}
 	var err error
 	if c.New, err = entryOf(d.up, path, up); err != nil {
 		return err
 	}
-	if low.exists {
+	if low.Exists {
 		if c.Old, err = entryOf(d.low, path, low); err != nil {
 			return err
 		}
@@ -61,11 +64,11 @@ func (d *differ) compare(path string, up, low info, origin bool) error {
 			return nil
 		}
 	}
-	if low.exists && d.base.changed(path, low) {
+	if low.Exists && d.base.changed(path, low) {
 		c.Conflict = changedBelow
 	}
 	d.remark(&c)
-	c.Binary = c.New.IsBinary(d.up.opened, path) || c.Old.IsBinary(d.low.opened, path)
+	c.Binary = c.New.IsBinary(d.up.Opened, path) || c.Old.IsBinary(d.low.Opened, path)
 	return d.add(c)
 }
 
@@ -81,7 +84,7 @@ func (d *differ) remark(c *Change) {
 		c.Note = "without its set-user-ID and set-group-ID bits"
 	}
 	if c.Never == "" && c.New.Type == patch.File {
-		f, err := d.up.open(c.Path)
+		f, err := d.up.Open(c.Path)
 		if err != nil {
 			c.Never = unreadableFile
 			return
@@ -91,7 +94,7 @@ func (d *differ) remark(c *Change) {
 }
 
 // contentDiffers compares two entries of one type. What we may not read differs.
-func (d *differ) contentDiffers(path string, up, low info, now, was *Entry) (bool, error) {
+func (d *differ) contentDiffers(path string, up, low tree.Info, now, was *Entry) (bool, error) {
 	switch now.Type {
 	case patch.Symlink:
 		return now.Target != was.Target, nil
@@ -104,12 +107,12 @@ func (d *differ) contentDiffers(path string, up, low info, now, was *Entry) (boo
 	if up.Size != low.Size {
 		return true, nil
 	}
-	a, err := d.up.open(path)
+	a, err := d.up.Open(path)
 	if err != nil {
 		return true, nil // remark reports it
 	}
 	defer a.Close()
-	b, err := d.low.open(path)
+	b, err := d.low.Open(path)
 	if err != nil {
 		return true, nil // a file of the workspace that we may not read
 	}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/seed434b0696/agent-sandbox/internal/stage/patch"
+	"github.com/seed434b0696/agent-sandbox/internal/stage/tree"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -18,14 +19,14 @@ import (
 type manifest = pathMap[copied]
 
 type copied struct {
-	Low  fingerprint `json:"low"`
-	Copy fingerprint `json:"copy"`
+	Low  tree.Fingerprint `json:"low"`
+	Copy tree.Fingerprint `json:"copy"`
 }
 
 // copier copies a tree of the user's, or of ours, into one of ours.
 type copier struct {
 	ctx      context.Context //nolint:containedctx // bounds one copy
-	from, to *tree
+	from, to *tree.Tree
 	manifest manifest
 	view     *clone            // a stage's view is copied, with all that an overlay has; nil: a workspace
 	links    map[uint64]string // the first name of a file with several
@@ -36,16 +37,16 @@ type copier struct {
 // copyWorkspace fills the empty directory to. Sockets and devices stay out.
 func copyWorkspace(from, to string, inode uint64) (cloned bool, m manifest, err error) {
 	c := &copier{ctx: context.Background(), manifest: manifest{}, links: map[uint64]string{}, clones: true}
-	if c.from, err = openTree(from, false); err != nil {
+	if c.from, err = tree.Open(from, false); err != nil {
 		return false, nil, err
 	}
-	defer c.from.close()
-	if c.to, err = openTree(to, true); err != nil {
+	defer c.from.Close()
+	if c.to, err = tree.Open(to, true); err != nil {
 		return false, nil, err
 	}
-	defer c.to.close()
+	defer c.to.Close()
 	var st unix.Stat_t
-	if err := unix.Fstat(c.from.fd, &st); err != nil {
+	if err := unix.Fstat(c.from.FD(), &st); err != nil {
 		return false, nil, err
 	}
 	if st.Ino != inode {
@@ -56,12 +57,12 @@ func copyWorkspace(from, to string, inode uint64) (cloned bool, m manifest, err 
 }
 
 func (c *copier) directory(path string) error {
-	names, err := c.from.names(path)
+	names, err := c.from.Names(path)
 	if err != nil {
 		return err
 	}
 	for _, n := range names {
-		if err := c.entry(join(path, n)); err != nil {
+		if err := c.entry(tree.Join(path, n)); err != nil {
 			return err
 		}
 	}
@@ -72,29 +73,29 @@ func (c *copier) entry(path string) error {
 	if err := c.ctx.Err(); err != nil {
 		return err
 	}
-	st, err := c.from.lstat(path)
-	if err != nil || !st.exists {
+	st, err := c.from.Lstat(path)
+	if err != nil || !st.Exists {
 		return err
 	}
-	switch st.kind() {
+	switch st.Kind() {
 	case patch.Directory:
-		if err = c.to.mkdir(path, 0o700); err == nil {
+		if err = c.to.Mkdir(path, 0o700); err == nil {
 			err = c.inside(path, st)
 		}
 	case patch.Symlink:
 		var target string
-		if target, err = c.from.readlink(path); err == nil {
-			err = c.to.symlink(target, path)
+		if target, err = c.from.Readlink(path); err == nil {
+			err = c.to.Symlink(target, path)
 		}
 	case patch.FIFO:
-		err = c.to.mkfifo(path)
+		err = c.to.Mkfifo(path)
 	case patch.File:
 		err = c.file(path, st)
 	case patch.Socket, patch.Device:
 		if c.view == nil {
 			return nil
 		}
-		err = c.to.mknod(path, st)
+		err = c.to.Mknod(path, st)
 	}
 	if err != nil {
 		return err
@@ -103,26 +104,26 @@ func (c *copier) entry(path string) error {
 }
 
 // inside copies what is in a directory, which is unlocked for the moment when it is ours and its mode locks it.
-func (c *copier) inside(path string, st info) error {
-	if c.from.own && st.Mode&0o500 != 0o500 {
-		return c.from.unlocked(path, func() error { return c.directory(path) })
+func (c *copier) inside(path string, st tree.Info) error {
+	if c.from.Own() && st.Mode&0o500 != 0o500 {
+		return c.from.Unlocked(path, func() error { return c.directory(path) })
 	}
 	return c.directory(path)
 }
 
-func (c *copier) file(path string, st info) error {
+func (c *copier) file(path string, st tree.Info) error {
 	if st.Nlink > 1 {
 		if first, ok := c.links[st.Ino]; ok {
-			return c.to.link(first, path)
+			return c.to.Link(first, path)
 		}
 		c.links[st.Ino] = path
 	}
-	src, err := c.from.open(path)
+	src, err := c.from.Open(path)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
-	dst, err := c.to.create(path)
+	dst, err := c.to.Create(path)
 	if err != nil {
 		return err
 	}
@@ -137,30 +138,30 @@ func (c *copier) file(path string, st info) error {
 }
 
 // finish gives the copy the mode and time of the original, and records both.
-func (c *copier) finish(path string, st info) error {
+func (c *copier) finish(path string, st tree.Info) error {
 	if c.view != nil {
 		if err := c.view.belongings(c, path, st); err != nil {
 			return err
 		}
 	}
-	if st.kind() != patch.Symlink {
-		if err := c.to.chmod(path, st.Mode&0o7777); err != nil {
+	if st.Kind() != patch.Symlink {
+		if err := c.to.Chmod(path, st.Mode&0o7777); err != nil {
 			return err
 		}
 	}
-	err := c.to.in(path, func(dir int, name string) error {
+	err := c.to.In(path, func(dir int, name string) error {
 		times := []unix.Timespec{st.Atim, st.Mtim}
 		return unix.UtimesNanoAt(dir, name, times, unix.AT_SYMLINK_NOFOLLOW)
 	})
 	if err != nil {
 		return err
 	}
-	now, err := c.to.lstat(path)
+	now, err := c.to.Lstat(path)
 	if c.view != nil {
 		c.view.note(path, st, now)
 		return err
 	}
-	c.manifest[path] = copied{Low: st.fingerprint(), Copy: now.fingerprint()}
+	c.manifest[path] = copied{Low: st.Fingerprint(), Copy: now.Fingerprint()}
 	return err
 }
 

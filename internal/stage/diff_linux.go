@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/seed434b0696/agent-sandbox/internal/stage/patch"
+	"github.com/seed434b0696/agent-sandbox/internal/stage/tree"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -44,7 +45,7 @@ func (s *Stage) Diff() ([]Change, error) {
 // differ compares a stage with its workspace.
 type differ struct {
 	stage   *Stage
-	up, low *tree
+	up, low *tree.Tree
 	base    *baseline
 	changes []Change
 }
@@ -58,11 +59,11 @@ func (s *Stage) openDiff() (*differ, error) {
 		return nil, err
 	}
 	d := &differ{stage: s}
-	if d.low, err = openTree(s.Workspace, false); err != nil {
+	if d.low, err = tree.Open(s.Workspace, false); err != nil {
 		return nil, err
 	}
-	if d.up, err = openTree(s.viewDir(), true); err != nil {
-		d.low.close()
+	if d.up, err = tree.Open(s.viewDir(), true); err != nil {
+		d.low.Close()
 		return nil, err
 	}
 	if d.base, err = s.baseline(d.low, j); err != nil {
@@ -73,8 +74,8 @@ func (s *Stage) openDiff() (*differ, error) {
 }
 
 func (d *differ) close() {
-	d.low.close()
-	d.up.close()
+	d.low.Close()
+	d.up.Close()
 }
 
 // WritePatch is that of [Sides], which are the workspace and the stage.
@@ -97,7 +98,7 @@ func (s *Stage) CountLines(changes []Change) ([]Lines, error) {
 	return d.sides().CountLines(changes)
 }
 
-func (d *differ) sides() patch.Sides { return patch.Sides{Old: d.low.opened, New: d.up.opened} }
+func (d *differ) sides() patch.Sides { return patch.Sides{Old: d.low.Opened, New: d.up.Opened} }
 
 func (d *differ) run() ([]Change, error) {
 	d.changes = nil
@@ -110,7 +111,7 @@ func (d *differ) run() ([]Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(d.changes, func(a, b Change) int { return comparePaths(a.Path, b.Path) })
+	slices.SortFunc(d.changes, func(a, b Change) int { return tree.ComparePaths(a.Path, b.Path) })
 	return d.changes, nil
 }
 
@@ -126,7 +127,7 @@ func (d *differ) add(c Change) error {
 // overlaid walks a directory of the upper tree. merged: the workspace has this
 // directory too; opaque: what it has in it is deleted unless it is in the upper tree.
 func (d *differ) overlaid(dir string, merged, opaque bool) error {
-	names, err := d.up.names(dir)
+	names, err := d.up.Names(dir)
 	if errors.Is(err, fs.ErrPermission) {
 		return d.unreadable(dir)
 	}
@@ -134,20 +135,20 @@ func (d *differ) overlaid(dir string, merged, opaque bool) error {
 		return err
 	}
 	for _, n := range names {
-		if err := d.overEntry(join(dir, n), merged); err != nil {
+		if err := d.overEntry(tree.Join(dir, n), merged); err != nil {
 			return err
 		}
 	}
 	if !opaque {
 		return nil
 	}
-	hidden, err := d.low.names(dir)
+	hidden, err := d.low.Names(dir)
 	if err != nil {
 		return err
 	}
 	for _, n := range hidden {
 		if _, ok := slices.BinarySearch(names, n); !ok {
-			if err := d.deleted(join(dir, n)); err != nil {
+			if err := d.deleted(tree.Join(dir, n)); err != nil {
 				return err
 			}
 		}
@@ -157,17 +158,17 @@ func (d *differ) overlaid(dir string, merged, opaque bool) error {
 
 func (d *differ) overEntry(path string, merged bool) error {
 	up, err := d.lookUp(path)
-	if err != nil || !up.exists {
+	if err != nil || !up.Exists {
 		return err
 	}
-	var low info
+	var low tree.Info
 	if merged {
-		if low, err = d.low.lstat(path); err != nil {
+		if low, err = d.low.Lstat(path); err != nil {
 			return err
 		}
 	}
-	if up.isWhiteout() {
-		if !low.exists {
+	if up.IsWhiteout() {
+		if !low.Exists {
 			return nil
 		}
 		return d.deleted(path)
@@ -182,10 +183,10 @@ func (d *differ) overEntry(path string, merged bool) error {
 	if len(path) > maxPath {
 		return nil
 	}
-	if up.isDir() {
-		return d.overlaid(path, low.isDir(), low.isDir() && opaque)
+	if up.IsDir() {
+		return d.overlaid(path, low.IsDir(), low.IsDir() && opaque)
 	}
-	if low.isDir() {
+	if low.IsDir() {
 		return d.deletedBelow(path)
 	}
 	return nil
@@ -193,29 +194,29 @@ func (d *differ) overEntry(path string, merged bool) error {
 
 // lookUp describes an entry of the stage. One in a directory that its mode locks
 // is left to the directory.
-func (d *differ) lookUp(path string) (info, error) {
-	up, err := d.up.lstat(path)
+func (d *differ) lookUp(path string) (tree.Info, error) {
+	up, err := d.up.Lstat(path)
 	if errors.Is(err, fs.ErrPermission) {
-		return info{}, d.unreadable(parentOf(path))
+		return tree.Info{}, d.unreadable(tree.Parent(path))
 	}
 	return up, err
 }
 
 // marks reads what the kernel noted on an upper entry.
-func (d *differ) marks(path string, up, low info) (opaque, origin bool, err error) {
+func (d *differ) marks(path string, up, low tree.Info) (opaque, origin bool, err error) {
 	switch {
-	case up.isDir():
-		value, _, err := d.up.attribute(path, true, "user.overlay.opaque")
+	case up.IsDir():
+		value, _, err := d.up.Attribute(path, true, "user.overlay.opaque")
 		if errors.Is(err, fs.ErrPermission) {
 			return false, false, nil // reported when its entries are read
 		}
-		if err != nil || low.exists {
+		if err != nil || low.Exists {
 			return value == "y", false, err
 		}
-		_, origin, err = d.up.attribute(path, true, "user.overlay.origin")
+		_, origin, err = d.up.Attribute(path, true, "user.overlay.origin")
 		return value == "y", origin && value != "y", err
-	case up.isFile() && !low.exists:
-		_, origin, err = d.up.attribute(path, false, "user.overlay.origin")
+	case up.IsFile() && !low.Exists:
+		_, origin, err = d.up.Attribute(path, false, "user.overlay.origin")
 		if errors.Is(err, fs.ErrPermission) {
 			err = nil // reported when it is compared
 		}
@@ -232,7 +233,7 @@ func (d *differ) unreadable(dir string) error {
 			return nil
 		}
 	}
-	up, err := d.up.lstat(dir)
+	up, err := d.up.Lstat(dir)
 	if err != nil {
 		return err
 	}
@@ -241,7 +242,7 @@ func (d *differ) unreadable(dir string) error {
 
 // copied walks a directory of the copy and of the record of it.
 func (d *differ) copied(dir string) error {
-	names, err := d.up.names(dir)
+	names, err := d.up.Names(dir)
 	if errors.Is(err, fs.ErrPermission) {
 		return d.unreadable(dir)
 	}
@@ -251,7 +252,7 @@ func (d *differ) copied(dir string) error {
 	names = append(names, d.base.below[dir]...)
 	slices.Sort(names)
 	for _, n := range slices.Compact(names) {
-		if err := d.copiedEntry(join(dir, n)); err != nil {
+		if err := d.copiedEntry(tree.Join(dir, n)); err != nil {
 			return err
 		}
 	}
@@ -264,19 +265,19 @@ func (d *differ) copiedEntry(path string) error {
 		return err
 	}
 	was, recorded := d.base.copy[path]
-	low, err := d.low.lstat(path)
+	low, err := d.low.Lstat(path)
 	if err != nil {
 		return err
 	}
 	switch {
-	case !up.exists && !recorded, !up.exists && !low.exists:
+	case !up.Exists && !recorded, !up.Exists && !low.Exists:
 		return nil
-	case !up.exists:
+	case !up.Exists:
 		return d.deleted(path)
 	}
-	now := up.fingerprint()
-	same := recorded && was.Copy.same(now)
-	if up.isDir() {
+	now := up.Fingerprint()
+	same := recorded && was.Copy.Same(now)
+	if up.IsDir() {
 		same = recorded && was.Copy.Mode == now.Mode
 	}
 	if !same {
@@ -284,10 +285,10 @@ func (d *differ) copiedEntry(path string) error {
 			return err
 		}
 	}
-	if up.isDir() && len(path) <= maxPath {
+	if up.IsDir() && len(path) <= maxPath {
 		return d.copied(path)
 	}
-	if !same && low.isDir() {
+	if !same && low.IsDir() {
 		return d.deletedBelow(path)
 	}
 	return nil
@@ -295,8 +296,8 @@ func (d *differ) copiedEntry(path string) error {
 
 // deleted reports path, and what is below it, as deleted in the stage.
 func (d *differ) deleted(path string) error {
-	low, err := d.low.lstat(path)
-	if err != nil || !low.exists {
+	low, err := d.low.Lstat(path)
+	if err != nil || !low.Exists {
 		return err
 	}
 	old, err := entryOf(d.low, path, low)
@@ -307,15 +308,15 @@ func (d *differ) deleted(path string) error {
 	if d.base.changed(path, low) {
 		c.Conflict = changedBelow
 	}
-	c.Binary = old.IsBinary(d.low.opened, path)
-	if err := d.add(c); err != nil || !low.isDir() {
+	c.Binary = old.IsBinary(d.low.Opened, path)
+	if err := d.add(c); err != nil || !low.IsDir() {
 		return err
 	}
 	return d.deletedBelow(path)
 }
 
 func (d *differ) deletedBelow(dir string) error {
-	names, err := d.low.names(dir)
+	names, err := d.low.Names(dir)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil // the directory itself will not go
 	}
@@ -323,7 +324,7 @@ func (d *differ) deletedBelow(dir string) error {
 		return err
 	}
 	for _, n := range names {
-		if err := d.deleted(join(dir, n)); err != nil {
+		if err := d.deleted(tree.Join(dir, n)); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/seed434b0696/agent-sandbox/internal/stage/patch"
+	"github.com/seed434b0696/agent-sandbox/internal/stage/tree"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -22,9 +23,9 @@ const (
 
 // operation is one step of an Apply. Done twice it does no more than once.
 type operation struct {
-	Step string       `json:"step"`
-	Path rawPath      `json:"path"`
-	Pre  *fingerprint `json:"pre,omitempty"` // what it is done to; nil: nothing is there
+	Step string            `json:"step"`
+	Path rawPath           `json:"path"`
+	Pre  *tree.Fingerprint `json:"pre,omitempty"` // what it is done to; nil: nothing is there
 }
 
 // journal is what an Apply is about to do. It is there from before the first change
@@ -68,13 +69,13 @@ func (sel *selection) plan(d *differ) (*journal, error) {
 		if !sel.going(i) {
 			continue
 		}
-		low, err := d.low.lstat(c.Path)
+		low, err := d.low.Lstat(c.Path)
 		if err != nil {
 			return nil, err
 		}
 		op := operation{Path: rawPath(c.Path)}
-		if low.exists {
-			pre := low.fingerprint()
+		if low.Exists {
+			pre := low.Fingerprint()
 			op.Pre = &pre
 		}
 		switch {
@@ -102,7 +103,7 @@ func (sel *selection) plan(d *differ) (*journal, error) {
 			op.Step = stepPut
 			files = append(files, op)
 		}
-		if err := j.touch(d, parentOf(c.Path)); err != nil {
+		if err := j.touch(d, tree.Parent(c.Path)); err != nil {
 			return nil, err
 		}
 	}
@@ -114,7 +115,7 @@ func (sel *selection) plan(d *differ) (*journal, error) {
 
 // makesRoom reports whether a directory above path becomes something else.
 func (sel *selection) makesRoom(path string) bool {
-	for dir := parentOf(path); dir != ""; dir = parentOf(dir) {
+	for dir := tree.Parent(path); dir != ""; dir = tree.Parent(dir) {
 		if i, ok := sel.index[dir]; ok && sel.changes[i].Kind == patch.Retyped {
 			return true
 		}
@@ -126,8 +127,8 @@ func (j *journal) touch(d *differ, dir string) error {
 	if len(j.Touched) > 0 && string(j.Touched[len(j.Touched)-1]) == dir {
 		return nil
 	}
-	low, err := d.low.lstat(dir)
-	if err == nil && low.isDir() && !d.base.changed(dir, low) {
+	low, err := d.low.Lstat(dir)
+	if err == nil && low.IsDir() && !d.base.changed(dir, low) {
 		j.Touched = append(j.Touched, rawPath(dir))
 	}
 	return err

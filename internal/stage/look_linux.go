@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/seed434b0696/agent-sandbox/internal/stage/patch"
+	"github.com/seed434b0696/agent-sandbox/internal/stage/tree"
 )
 
 // Seen is an entry of a view, see [Stage.Look].
@@ -20,32 +21,32 @@ type Seen struct {
 // there is nothing. It is exact while the caller has the stage in use and no command
 // runs on it.
 func (s *Stage) Look(path string) (*Seen, error) {
-	up, err := openTree(s.viewDir(), true)
+	up, err := tree.Open(s.viewDir(), true)
 	if err != nil {
 		return nil, err
 	}
-	defer up.close()
+	defer up.Close()
 	if s.Kind != Overlay {
 		return s.seen(up, s.viewDir(), path)
 	}
-	low, err := openTree(s.Workspace, false)
+	low, err := tree.Open(s.Workspace, false)
 	if err != nil {
 		return nil, err
 	}
-	defer low.close()
+	defer low.Close()
 	for end := range len(path) + 1 {
 		if end < len(path) && path[end] != '/' {
 			continue
 		}
-		st, err := up.lstat(path[:end])
+		st, err := up.Lstat(path[:end])
 		switch {
 		case err != nil:
 			return nil, err
-		case st.isWhiteout():
+		case st.IsWhiteout():
 			return nil, nil
-		case !st.exists:
+		case !st.Exists:
 			return s.seen(low, s.Workspace, path)
-		case end == len(path) || !st.isDir():
+		case end == len(path) || !st.IsDir():
 			return s.seen(up, s.viewDir(), path)
 		}
 		covered, err := hides(up, low, path[:end])
@@ -60,22 +61,22 @@ func (s *Stage) Look(path string) (*Seen, error) {
 }
 
 // hides reports whether nothing of the workspace shows in the upper directory dir.
-func hides(up, low *tree, dir string) (bool, error) {
-	st, err := low.lstat(dir)
-	if err != nil || !st.isDir() {
+func hides(up, low *tree.Tree, dir string) (bool, error) {
+	st, err := low.Lstat(dir)
+	if err != nil || !st.IsDir() {
 		return true, missing(err)
 	}
-	value, _, err := up.attribute(dir, true, "user.overlay.opaque")
+	value, _, err := up.Attribute(dir, true, "user.overlay.opaque")
 	return value == "y", err
 }
 
 // seen describes path in one tree.
-func (s *Stage) seen(t *tree, root, path string) (*Seen, error) {
-	st, err := t.lstat(path)
-	if err != nil || !st.exists || st.isWhiteout() {
+func (s *Stage) seen(t *tree.Tree, root, path string) (*Seen, error) {
+	st, err := t.Lstat(path)
+	if err != nil || !st.Exists || st.IsWhiteout() {
 		return nil, missing(err)
 	}
-	return &Seen{Type: st.kind(), Host: filepath.Join(root, path)}, nil
+	return &Seen{Type: st.Kind(), Host: filepath.Join(root, path)}, nil
 }
 
 // missing takes a link in the way for nothing there.
@@ -93,12 +94,12 @@ func (s *Stage) Pristine() bool {
 		changes, err := s.Diff()
 		return err == nil && len(changes) == 0
 	}
-	up, err := openTree(s.viewDir(), true)
+	up, err := tree.Open(s.viewDir(), true)
 	if err != nil {
 		return false
 	}
-	defer up.close()
-	names, err := up.names("")
+	defer up.Close()
+	names, err := up.Names("")
 	return err == nil && len(names) == 0
 }
 

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/seed434b0696/agent-sandbox/internal/stage/patch"
+	"github.com/seed434b0696/agent-sandbox/internal/stage/tree"
 )
 
 var errChanged = errors.New("it changed in the workspace just now")
@@ -51,7 +52,7 @@ func (a *applier) blocked(op operation) string {
 	if op.Step == stepRemove || op.Step == stepRmdir || op.Step == stepMode {
 		return ""
 	}
-	for dir := parentOf(path); dir != ""; dir = parentOf(dir) {
+	for dir := tree.Parent(path); dir != ""; dir = tree.Parent(dir) {
 		if a.failed[dir] != nil {
 			return dir
 		}
@@ -60,7 +61,7 @@ func (a *applier) blocked(op operation) string {
 }
 
 func (a *applier) do(op operation, path string) error {
-	low, err := a.low.lstat(path)
+	low, err := a.low.Lstat(path)
 	if err != nil {
 		return err
 	}
@@ -72,10 +73,10 @@ func (a *applier) do(op operation, path string) error {
 	case stepRemove:
 		return a.remove(path, low, op.Pre)
 	case stepRmdir:
-		if !low.isDir() {
+		if !low.IsDir() {
 			return a.absent(low)
 		}
-		err := a.low.rmdir(path)
+		err := a.low.Rmdir(path)
 		if errors.Is(err, unix.ENOTEMPTY) {
 			err = errors.New("it is not empty")
 		}
@@ -87,65 +88,65 @@ func (a *applier) do(op operation, path string) error {
 }
 
 // unchanged refuses when low is not what the decision was made about.
-func unchanged(low info, pre *fingerprint) error {
-	if pre != nil && low.isDir() && pre.Mode == low.Mode && pre.Inode == low.Ino {
+func unchanged(low tree.Info, pre *tree.Fingerprint) error {
+	if pre != nil && low.IsDir() && pre.Mode == low.Mode && pre.Inode == low.Ino {
 		return nil // its times moved with what we removed from it
 	}
-	if low.exists != (pre != nil) || pre != nil && !pre.same(low.fingerprint()) {
+	if low.Exists != (pre != nil) || pre != nil && !pre.Same(low.Fingerprint()) {
 		return errChanged
 	}
 	return nil
 }
 
-func (a *applier) absent(low info) error {
-	if low.exists {
+func (a *applier) absent(low tree.Info) error {
+	if low.Exists {
 		return errChanged
 	}
 	return nil
 }
 
-func (a *applier) remove(path string, low info, pre *fingerprint) error {
-	if !low.exists {
+func (a *applier) remove(path string, low tree.Info, pre *tree.Fingerprint) error {
+	if !low.Exists {
 		return nil
 	}
 	if err := unchanged(low, pre); err != nil {
 		return err
 	}
-	return a.low.unlink(path)
+	return a.low.Unlink(path)
 }
 
-func (a *applier) mkdir(path string, low info, pre *fingerprint) error {
-	if low.isDir() {
+func (a *applier) mkdir(path string, low tree.Info, pre *tree.Fingerprint) error {
+	if low.IsDir() {
 		return nil
 	}
-	up, err := a.up.lstat(path)
+	up, err := a.up.Lstat(path)
 	if err != nil {
 		return err
 	}
-	if !up.isDir() {
+	if !up.IsDir() {
 		return errChanged
 	}
 	if err := unchanged(low, pre); err != nil {
 		return err
 	}
 	mode := up.Mode&0o777 | 0o700
-	if !low.exists {
-		return a.low.mkdir(path, mode)
+	if !low.Exists {
+		return a.low.Mkdir(path, mode)
 	}
-	return a.place(path, low, func(temp string) error { return a.low.mkdir(temp, mode) })
+	return a.place(path, low, func(temp string) error { return a.low.Mkdir(temp, mode) })
 }
 
 // mode sets the permission bits, and keeps those of others that are there.
-func (a *applier) mode(op operation, path string, low info) error {
-	up, err := a.up.lstat(path)
-	if err != nil || !up.exists {
+func (a *applier) mode(op operation, path string, low tree.Info) error {
+	up, err := a.up.Lstat(path)
+	if err != nil || !up.Exists {
 		return err // taken out of the stage already
 	}
-	if !low.exists || low.format() != up.format() {
+	if !low.Exists || low.Format() != up.Format() {
 		return errChanged
 	}
 	want := up.Mode & applied
-	if low.isDir() {
+	if low.IsDir() {
 		want |= low.Mode & special
 	}
 	if low.Mode&0o7777 == want {
@@ -156,22 +157,22 @@ func (a *applier) mode(op operation, path string, low info) error {
 			return err
 		}
 	}
-	return a.low.chmod(path, want)
+	return a.low.Chmod(path, want)
 }
 
-func (a *applier) put(path string, low info, pre *fingerprint) error {
-	up, err := a.up.lstat(path)
+func (a *applier) put(path string, low tree.Info, pre *tree.Fingerprint) error {
+	up, err := a.up.Lstat(path)
 	if err != nil {
 		return err
 	}
-	if !up.exists && a.resumed {
+	if !up.Exists && a.resumed {
 		return nil // taken out of the stage already
 	}
 	if err := unchanged(low, pre); err != nil {
 		return a.arrived(path, up, low, err)
 	}
 	err = a.place(path, low, func(temp string) error { return a.build(temp, path, up, low) })
-	if err == nil && up.isFile() && up.Nlink > 1 {
+	if err == nil && up.IsFile() && up.Nlink > 1 {
 		a.placed[up.Ino] = path
 	}
 	return err
@@ -179,8 +180,8 @@ func (a *applier) put(path string, low info, pre *fingerprint) error {
 
 // arrived reports an entry that is not what it was as such, unless this Apply's
 // killed predecessor put it there.
-func (a *applier) arrived(path string, up, low info, changed error) error {
-	if !a.resumed || !low.exists || low.format() != up.format() {
+func (a *applier) arrived(path string, up, low tree.Info, changed error) error {
+	if !a.resumed || !low.Exists || low.Format() != up.Format() {
 		return changed
 	}
 	now, err := entryOf(a.up, path, up)
@@ -203,8 +204,8 @@ func (a *applier) arrived(path string, up, low info, changed error) error {
 
 // place makes a new entry with make, under a name of ours beside path, and puts it
 // in the place of low in one step.
-func (a *applier) place(path string, low info, make func(temp string) error) error {
-	temp := join(parentOf(path), reserved+rand.Text())
+func (a *applier) place(path string, low tree.Info, make func(temp string) error) error {
+	temp := tree.Join(tree.Parent(path), reserved+rand.Text())
 	err := make(temp)
 	if err == nil {
 		err = a.swap(temp, path, low)
@@ -216,18 +217,18 @@ func (a *applier) place(path string, low info, make func(temp string) error) err
 }
 
 func (a *applier) discard(temp string) {
-	if err := a.low.unlink(temp); errors.Is(err, unix.EISDIR) {
-		_ = a.low.rmdir(temp) // what led here is the error to report
+	if err := a.low.Unlink(temp); errors.Is(err, unix.EISDIR) {
+		_ = a.low.Rmdir(temp) // what led here is the error to report
 	}
 }
 
-func (a *applier) swap(temp, path string, low info) error {
-	up, err := a.low.lstat(temp)
+func (a *applier) swap(temp, path string, low tree.Info) error {
+	up, err := a.low.Lstat(temp)
 	if err != nil {
 		return err
 	}
-	if !low.exists {
-		err := a.low.rename(temp, path, unix.RENAME_NOREPLACE)
+	if !low.Exists {
+		err := a.low.Rename(temp, path, unix.RENAME_NOREPLACE)
 		if errors.Is(err, unix.EEXIST) {
 			return errChanged
 		}
@@ -235,22 +236,22 @@ func (a *applier) swap(temp, path string, low info) error {
 			return err
 		}
 	}
-	if low.exists && low.isDir() != up.isDir() {
+	if low.Exists && low.IsDir() != up.IsDir() {
 		return a.exchange(temp, path, low)
 	}
 	// Once more, close to the step itself: the copy may have taken its time.
 	if err := a.still(path, low); err != nil {
 		return err
 	}
-	return a.low.rename(temp, path, 0)
+	return a.low.Rename(temp, path, 0)
 }
 
-func (a *applier) still(path string, low info) error {
-	now, err := a.low.lstat(path)
+func (a *applier) still(path string, low tree.Info) error {
+	now, err := a.low.Lstat(path)
 	if err != nil {
 		return err
 	}
-	if now.exists != low.exists || low.exists && !low.fingerprint().same(now.fingerprint()) {
+	if now.Exists != low.Exists || low.Exists && !low.Fingerprint().Same(now.Fingerprint()) {
 		return errChanged
 	}
 	return nil
@@ -258,46 +259,46 @@ func (a *applier) still(path string, low info) error {
 
 // exchange puts a directory in the place of a file, or the reverse, and removes
 // what was there. A directory that got entries meanwhile is put back.
-func (a *applier) exchange(temp, path string, low info) error {
-	if !low.isDir() {
+func (a *applier) exchange(temp, path string, low tree.Info) error {
+	if !low.IsDir() {
 		if err := a.still(path, low); err != nil {
 			return err
 		}
 	}
-	remove := a.low.unlink
-	if low.isDir() {
-		remove = a.low.rmdir
+	remove := a.low.Unlink
+	if low.IsDir() {
+		remove = a.low.Rmdir
 	}
-	err := a.low.rename(temp, path, unix.RENAME_EXCHANGE)
+	err := a.low.Rename(temp, path, unix.RENAME_EXCHANGE)
 	if errors.Is(err, unix.EINVAL) { // this file system cannot
 		if err := remove(path); err != nil {
 			return err
 		}
-		return a.low.rename(temp, path, 0)
+		return a.low.Rename(temp, path, 0)
 	}
 	if err != nil {
 		return err
 	}
 	if err := remove(temp); err != nil {
-		return errors.Join(err, a.low.rename(temp, path, unix.RENAME_EXCHANGE))
+		return errors.Join(err, a.low.Rename(temp, path, unix.RENAME_EXCHANGE))
 	}
 	return nil
 }
 
 // build makes the stage's entry at path under the name temp.
-func (a *applier) build(temp, path string, up, low info) error {
-	switch up.kind() {
+func (a *applier) build(temp, path string, up, low tree.Info) error {
+	switch up.Kind() {
 	case patch.Symlink:
-		target, err := a.up.readlink(path)
+		target, err := a.up.Readlink(path)
 		if err != nil {
 			return err
 		}
-		return a.low.symlink(target, temp)
+		return a.low.Symlink(target, temp)
 	case patch.FIFO:
-		if err := a.low.mkfifo(temp); err != nil {
+		if err := a.low.Mkfifo(temp); err != nil {
 			return err
 		}
-		return a.low.chmod(temp, up.Mode&applied)
+		return a.low.Chmod(temp, up.Mode&applied)
 	case patch.File:
 		return a.file(temp, path, up, low)
 	case patch.Directory, patch.Socket, patch.Device:
@@ -305,16 +306,16 @@ func (a *applier) build(temp, path string, up, low info) error {
 	return errChanged
 }
 
-func (a *applier) file(temp, path string, up, low info) error {
+func (a *applier) file(temp, path string, up, low tree.Info) error {
 	if first, ok := a.placed[up.Ino]; ok && up.Nlink > 1 {
-		return a.low.link(first, temp)
+		return a.low.Link(first, temp)
 	}
-	src, err := a.up.open(path)
+	src, err := a.up.Open(path)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
-	dst, err := a.low.create(temp)
+	dst, err := a.low.Create(temp)
 	if err != nil {
 		return err
 	}
@@ -324,7 +325,7 @@ func (a *applier) file(temp, path string, up, low info) error {
 			return err
 		}
 	}
-	if low.isFile() {
+	if low.IsFile() {
 		if err := a.inherit(dst, path, low); err != nil {
 			return err
 		}
@@ -338,7 +339,7 @@ func (a *applier) file(temp, path string, up, low info) error {
 
 // inherit gives a new version the owner, the access list and the user's
 // attributes of the old one.
-func (a *applier) inherit(dst *os.File, path string, low info) error {
+func (a *applier) inherit(dst *os.File, path string, low tree.Info) error {
 	if int(low.Uid) != os.Geteuid() || int(low.Gid) != os.Getegid() {
 		err := unix.Fchown(int(dst.Fd()), int(low.Uid), int(low.Gid))
 		if err != nil && os.Geteuid() == 0 {
@@ -349,7 +350,7 @@ func (a *applier) inherit(dst *os.File, path string, low info) error {
 			_ = unix.Fchown(int(dst.Fd()), -1, int(low.Gid)) // as good as it gets
 		}
 	}
-	old, err := a.low.open(path)
+	old, err := a.low.Open(path)
 	if err != nil {
 		return nil // not ours to read
 	}

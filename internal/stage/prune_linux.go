@@ -4,24 +4,26 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/internal/stage/tree"
 )
 
 // pruner moves entries of the upper tree out of it, whole directories at once: one
 // of which only a part is gone would show the rest of it as deleted.
 type pruner struct {
 	*differ
-	trash  *tree
+	trash  *tree.Tree
 	needed map[string]bool // what differs, and the directories it is in
 	moved  int
 }
 
 func (p *pruner) directory(dir string) error {
-	names, err := p.up.names(dir)
+	names, err := p.up.Names(dir)
 	if err != nil {
 		return err
 	}
 	for _, n := range names {
-		if err := p.entry(join(dir, n)); err != nil {
+		if err := p.entry(tree.Join(dir, n)); err != nil {
 			return err
 		}
 	}
@@ -32,11 +34,11 @@ func (p *pruner) entry(path string) error {
 	if !p.needed[path] {
 		return p.move(path)
 	}
-	up, err := p.up.lstat(path)
-	if err != nil || !up.isDir() || len(path) > maxPath {
+	up, err := p.up.Lstat(path)
+	if err != nil || !up.IsDir() || len(path) > maxPath {
 		return err
 	}
-	if value, _, err := p.up.attribute(path, true, "user.overlay.opaque"); err != nil || value == "y" {
+	if value, _, err := p.up.Attribute(path, true, "user.overlay.opaque"); err != nil || value == "y" {
 		return nil //nolint:nilerr // one that cannot be read differs, and stays
 	}
 	return p.directory(path)
@@ -45,26 +47,26 @@ func (p *pruner) entry(path string) error {
 func (p *pruner) move(path string) error {
 	move := func() error {
 		p.moved++
-		return p.up.in(path, func(dir int, name string) error {
-			return unix.Renameat2(dir, name, p.trash.fd, strconv.Itoa(p.moved), unix.RENAME_NOREPLACE)
+		return p.up.In(path, func(dir int, name string) error {
+			return unix.Renameat2(dir, name, p.trash.FD(), strconv.Itoa(p.moved), unix.RENAME_NOREPLACE)
 		})
 	}
-	up, err := p.up.lstat(path)
+	up, err := p.up.Lstat(path)
 	if err != nil {
 		return err
 	}
 	// The kernel wants write permission on a directory that moves, and on the one it leaves.
 	unlockBoth := func() error {
-		if up.isDir() {
-			if err := p.up.chmod(path, up.Mode&0o7777|0o700); err != nil {
+		if up.IsDir() {
+			if err := p.up.Chmod(path, up.Mode&0o7777|0o700); err != nil {
 				return err
 			}
 		}
 		return move()
 	}
-	parent, err := p.up.lstat(parentOf(path))
-	if parentOf(path) == "" || err == nil && parent.Mode&0o300 == 0o300 {
+	parent, err := p.up.Lstat(tree.Parent(path))
+	if tree.Parent(path) == "" || err == nil && parent.Mode&0o300 == 0o300 {
 		return unlockBoth()
 	}
-	return p.up.unlocked(parentOf(path), unlockBoth)
+	return p.up.Unlocked(tree.Parent(path), unlockBoth)
 }

@@ -96,22 +96,3 @@ func readJSON(name string, value any) error {
 	}
 	return json.Unmarshal(text, value)
 }
-
-// fingerprint tells whether an entry is still the same.
-type fingerprint struct {
-	Inode uint64 `json:"i"`
-	Size  int64  `json:"s"`
-	Mtime int64  `json:"m"`
-	Ctime int64  `json:"c"`
-	Mode  uint32 `json:"p"` // with the type
-	Links uint64 `json:"l"`
-}
-
-// same compares. The change time of a file with several names is left out: it
-// moves when another name is removed.
-func (f fingerprint) same(other fingerprint) bool {
-	if f.Links > 1 || other.Links > 1 {
-		f.Ctime, f.Links = other.Ctime, other.Links
-	}
-	return f == other
-}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/internal/stage/patch"
+	"github.com/seed434b0696/agent-sandbox/internal/stage/tree"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -33,14 +34,14 @@ func (s *Stage) choose(changes []Change, options ApplyOptions) (*selection, erro
 	for _, p := range paths {
 		found := false
 		for i, c := range changes {
-			if below(c.Path, p) {
+			if tree.Below(c.Path, p) {
 				sel.wanted[i], found = true, true
 			}
 		}
 		if !found && p != "" {
 			return nil, sandbox.Errorf(sandbox.NotFound, "the stage changes nothing at %s", patch.Quote(p))
 		}
-		for dir := parentOf(p); dir != ""; dir = parentOf(dir) {
+		for dir := tree.Parent(p); dir != ""; dir = tree.Parent(dir) {
 			if i, ok := sel.index[dir]; ok && changes[i].New != nil && changes[i].Kind != patch.Modified {
 				sel.wanted[i] = true
 				sel.wantBelowOld(i)
@@ -64,7 +65,7 @@ func (sel *selection) wantBelowOld(i int) {
 		return
 	}
 	for j, other := range sel.changes {
-		if below(other.Path, c.Path) {
+		if tree.Below(other.Path, c.Path) {
 			sel.wanted[j] = true
 		}
 	}
@@ -127,7 +128,7 @@ func (sel *selection) propagate() {
 		if sel.going(i) {
 			continue
 		}
-		for dir := parentOf(sel.changes[i].Path); dir != ""; dir = parentOf(dir) {
+		for dir := tree.Parent(sel.changes[i].Path); dir != ""; dir = tree.Parent(dir) {
 			j, ok := sel.index[dir]
 			if !ok {
 				continue
@@ -141,7 +142,7 @@ func (sel *selection) propagate() {
 		if !sel.wanted[i] {
 			continue
 		}
-		for dir := parentOf(c.Path); dir != ""; dir = parentOf(dir) {
+		for dir := tree.Parent(c.Path); dir != ""; dir = tree.Parent(dir) {
 			j, ok := sel.index[dir]
 			if !ok || sel.going(j) || sel.changes[j].New == nil || sel.changes[j].Kind == patch.Modified {
 				continue

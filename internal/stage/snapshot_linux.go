@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed434b0696/agent-sandbox/internal/stage/tree"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -219,7 +220,7 @@ func (s *Store) Adopt(ctx context.Context, workspace, name, dir string) error {
 			return err
 		})
 		if err == nil {
-			err = removeDir(dir)
+			err = tree.Remove(dir)
 		}
 	}
 	if errors.Is(err, unix.EEXIST) || errors.Is(err, sandbox.ErrExists) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/internal/stage/tree"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -49,7 +50,7 @@ type metadata struct {
 	// The workspace's own directory, to notice that it was exchanged.
 	Inode uint64 `json:"inode"`
 	// Entries that Apply itself changed in the workspace after Created, as it left them.
-	Known pathMap[fingerprint] `json:"known,omitempty"`
+	Known pathMap[tree.Fingerprint] `json:"known,omitempty"`
 }
 
 const metadataVersion = 1

@@ -73,9 +73,6 @@ func (s *Stage) WritePatch(io.Writer, []Change) error { return unsupported() }
 // Apply is Unsupported on this system.
 func (s *Stage) Apply(ApplyOptions) (Result, error) { return Result{}, unsupported() }
 
-// RemoveTree removes a directory with all that is in it.
-func RemoveTree(name string) error { return os.RemoveAll(name) }
-
 // File is nil on this system.
 func (u *Use) File() *os.File { return nil }
 

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed434b0696/agent-sandbox/internal/stage/tree"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -116,7 +117,7 @@ func (s *Store) tryOverlay(stage *Stage, mode os.FileMode) (reason string, err e
 	if err != nil || reason == "" {
 		return "", err
 	}
-	return reason, errors.Join(removeDir(filepath.Join(stage.dir, upperDir)), removeDir(filepath.Join(stage.dir, workDir)))
+	return reason, errors.Join(tree.Remove(filepath.Join(stage.dir, upperDir)), tree.Remove(filepath.Join(stage.dir, workDir)))
 }
 
 // tryCopy copies the workspace, when a copy can be mounted at all.
@@ -357,10 +358,10 @@ func sweep(in string) {
 // removeHeld removes a directory whose lock the caller has. The lock is the last to go, between two sweeps: none takes the
 // directory for a dead process's before that.
 func removeHeld(dir string) error {
-	if err := emptyDir(dir, lockFile); err != nil {
+	if err := tree.Empty(dir, lockFile); err != nil {
 		return err
 	}
-	return Between(filepath.Dir(dir), unix.LOCK_SH, func() error { return removeDir(dir) })
+	return Between(filepath.Dir(dir), unix.LOCK_SH, func() error { return tree.Remove(dir) })
 }
 
 // newDir makes a directory in parent that no sweep takes for a dead process's: it is made and locked between two sweeps.
@@ -374,7 +375,7 @@ func newDir(parent, what string) (dir string, held *os.File, err error) {
 		return err
 	})
 	if err != nil {
-		return "", nil, errors.Join(err, removeDir(dir))
+		return "", nil, errors.Join(err, tree.Remove(dir))
 	}
 	return dir, held, nil
 }

@@ -50,6 +50,7 @@ var arrows = []struct {
 	{"internal/proxy", []string{"sandbox", "policy", "internal/proxy/egress"}},
 	{"internal/stage", []string{"sandbox", "internal/mountinfo", "internal/stage"}},
 	{"internal/stage/patch", nil},
+	{"internal/stage/tree", []string{"internal/stage/patch"}},
 	{"internal/persist", []string{"sandbox", "internal/guest", "internal/stage", "internal/persist"}},
 	{"memory", []string{"memory", "internal/memory"}},
 	{"memory/vfs", []string{"internal/memory/tarfile"}},

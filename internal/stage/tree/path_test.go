@@ -1,4 +1,4 @@
-package stage
+package tree
 
 import (
 	"slices"
@@ -10,7 +10,7 @@ func Test_Paths_Are_Ordered_As_A_Walk_Visits_Them(t *testing.T) {
 	want := []string{"a", "a/b", "a/b/c", "a/z", "a-b", "a.c", "ab", "b"}
 	got := slices.Clone(want)
 	slices.Reverse(got)
-	slices.SortFunc(got, comparePaths)
+	slices.SortFunc(got, ComparePaths)
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}

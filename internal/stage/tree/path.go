@@ -1,10 +1,10 @@
-package stage
+package tree
 
 import "strings"
 
-// comparePaths orders paths as a walk visits them: a directory before its entries, and these before the directory's next
+// ComparePaths orders paths as a walk visits them: a directory before its entries, and these before the directory's next
 // sibling.
-func comparePaths(a, b string) int {
+func ComparePaths(a, b string) int {
 	for i := 0; i < len(a) && i < len(b); i++ {
 		if a[i] != b[i] {
 			switch {
@@ -21,20 +21,21 @@ func comparePaths(a, b string) int {
 	return len(a) - len(b)
 }
 
-// below reports whether path is dir or lies in it.
-func below(path, dir string) bool {
+// Below reports whether path is dir or lies in it.
+func Below(path, dir string) bool {
 	return dir == "" || path == dir || strings.HasPrefix(path, dir) && path[len(dir)] == '/'
 }
 
-// parentOf returns the directory of path; "" is the workspace itself.
-func parentOf(path string) string {
+// Parent returns the directory of path; "" is the top directory.
+func Parent(path string) string {
 	if i := strings.LastIndexByte(path, '/'); i >= 0 {
 		return path[:i]
 	}
 	return ""
 }
 
-func join(dir, name string) string {
+// Join returns the path of the entry name in dir.
+func Join(dir, name string) string {
 	if dir == "" {
 		return name
 	}

@@ -1,4 +1,4 @@
-package stage
+package tree
 
 import (
 	"errors"
@@ -11,12 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// RemoveTree removes a directory of ours with all that hostile programs may have made of it; one that is not there is no error.
-func RemoveTree(name string) error { return removeDir(name) }
-
-// removeDir removes a directory of ours with all it has.
-func removeDir(name string) error {
-	if err := emptyDir(name, ""); err != nil {
+// Remove removes an own directory with everything that hostile programs may have put into it. It succeeds if the directory
+// does not exist.
+func Remove(name string) error {
+	if err := Empty(name, ""); err != nil {
 		return err
 	}
 	if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
@@ -25,24 +23,23 @@ func removeDir(name string) error {
 	return nil
 }
 
-// emptyDir removes all that a directory of ours has, but for the entry called keep. Whatever hostile
-// programs made of it, it ends: directories are first brought up to one level, so
-// that no depth exhausts descriptors or path lengths, and locked ones are unlocked.
-func emptyDir(name, keep string) error {
-	d, err := openTree(name, true)
+// Empty removes everything in an own directory except the entry called keep. It terminates for any content: it first moves
+// directories up to one level, so that no depth exhausts descriptors or path lengths, and unlocks locked ones.
+func Empty(name, keep string) error {
+	d, err := Open(name, true)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer d.close()
+	defer d.Close()
 	if err := unix.Fchmod(d.fd, 0o700); err != nil {
 		return err
 	}
 	next := 0
 	for {
-		names, err := d.names("")
+		names, err := d.Names("")
 		if err != nil {
 			return err
 		}
@@ -59,12 +56,12 @@ func emptyDir(name, keep string) error {
 }
 
 // flatten removes the entry called name, and moves the directories in it up.
-func (t *tree) flatten(name string, next *int) error {
+func (t *Tree) flatten(name string, next *int) error {
 	err := unix.Unlinkat(t.fd, name, 0)
 	if !errors.Is(err, unix.EISDIR) {
 		return err
 	}
-	// A directory without entries may go whatever its mode.
+	// An empty directory can be removed whatever its mode.
 	err = unix.Unlinkat(t.fd, name, unix.AT_REMOVEDIR)
 	if !errors.Is(err, unix.ENOTEMPTY) {
 		return err
@@ -72,7 +69,7 @@ func (t *tree) flatten(name string, next *int) error {
 	if err := unix.Fchmodat(t.fd, name, 0o700, 0); err != nil { // a directory: nothing to follow
 		return err
 	}
-	names, err := t.names(name)
+	names, err := t.Names(name)
 	if err != nil {
 		return err
 	}
@@ -89,8 +86,8 @@ func (t *tree) flatten(name string, next *int) error {
 	return unix.Unlinkat(t.fd, name, unix.AT_REMOVEDIR)
 }
 
-// raise moves a directory to the top under a name that is free.
-func (t *tree) raise(path string, next *int) error {
+// raise moves a directory to the top under an unused name.
+func (t *Tree) raise(path string, next *int) error {
 	// Its parent entry changes, for which the kernel wants write permission on it.
 	if err := unix.Fchmodat(t.fd, path, 0o700, 0); err != nil {
 		return err
