@@ -43,7 +43,7 @@ func (d *Driver) CommandLine(ctx context.Context, spec sandbox.Spec) ([]string, 
 		}
 		args = append(args, "--mount", mountFlag(m))
 	}
-	for _, kv := range policy.LastOfEach(append([]string{"HOME=" + p.user.home}, p.plan.Env...)) {
+	for _, kv := range policy.LastOfEach(append([]string{"HOME=" + p.user.Home}, p.plan.Env...)) {
 		args = append(args, "--env", kv)
 	}
 	return append(args, "--workdir", p.dir(), p.image.Name), nil

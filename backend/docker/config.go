@@ -10,6 +10,8 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
+	"github.com/seed434b0696/agent-sandbox/backend/docker/owner"
+	"github.com/seed434b0696/agent-sandbox/backend/docker/profile"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -25,7 +27,7 @@ func (p *prepared) config() (client.ContainerCreateOptions, error) {
 	if err != nil {
 		return none, err
 	}
-	profile, err := p.seccomp()
+	filter, err := p.seccomp()
 	if err != nil {
 		return none, err
 	}
@@ -38,8 +40,8 @@ func (p *prepared) config() (client.ContainerCreateOptions, error) {
 		network = "bridge"
 	}
 	config := &container.Config{
-		Image: cmp.Or(p.state.Root, p.image.ID), User: p.user.identity(), Labels: p.labels(), WorkingDir: "/",
-		Entrypoint: []string{layout.Program, "serve", "-"}, Cmd: []string{}, Env: []string{"PATH=" + p.image.path()},
+		Image: cmp.Or(p.state.Root, p.image.ID), User: p.user.Identity(), Labels: p.labels(), WorkingDir: "/",
+		Entrypoint: []string{layout.Program, "serve", "-"}, Cmd: []string{}, Env: []string{"PATH=" + p.image.Path()},
 		OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true,
 		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
 	}
@@ -48,7 +50,7 @@ func (p *prepared) config() (client.ContainerCreateOptions, error) {
 	}
 	host := &container.HostConfig{
 		NetworkMode: network, LogConfig: container.LogConfig{Type: "none"}, AutoRemove: !p.state.persistent(), IpcMode: "private",
-		CapDrop: []string{"ALL"}, SecurityOpt: []string{"no-new-privileges:true", "seccomp=" + profile},
+		CapDrop: []string{"ALL"}, SecurityOpt: []string{"no-new-privileges:true", "seccomp=" + filter},
 		ReadonlyRootfs: p.image.ReadOnly, Tmpfs: p.tmpfs(), Mounts: mounts, ShmSize: int64(limits.Tmp),
 		Resources: container.Resources{
 			Memory: int64(limits.Memory), MemorySwap: int64(limits.Memory), NanoCPUs: int64(limits.CPU * 1e9), PidsLimit: p.pids(),
@@ -60,13 +62,13 @@ func (p *prepared) config() (client.ContainerCreateOptions, error) {
 
 // seccomp is the profile as the engine takes it: itself, or for Podman a file's name.
 func (p *prepared) seccomp() (string, error) {
-	profile, err := seccompProfile()
+	text, err := profile.Seccomp()
 	if err != nil || !p.podman {
-		return profile, err
+		return text, err
 	}
-	sum := sha256.Sum256([]byte(profile))
+	sum := sha256.Sum256([]byte(text))
 	name := p.driver.dir("seccomp", hex.EncodeToString(sum[:12])+".json")
-	return name, writeFile(name, []byte(profile), 0o600)
+	return name, writeFile(name, []byte(text), 0o600)
 }
 
 // name is the container's: that of a sandbox that goes on later where it is one of ours for sure.
@@ -85,11 +87,11 @@ func containerName(s string) bool {
 
 // labels tell whose the container is.
 func (p *prepared) labels() map[string]string {
-	labels := map[string]string{labelOurs: "1", labelHost: self(), labelID: p.id, labelName: p.spec.Name, labelWorkspace: p.plan.Workspace}
+	labels := map[string]string{labelOurs: "1", labelHost: owner.User(), labelID: p.id, labelName: p.spec.Name, labelWorkspace: p.plan.Workspace}
 	if p.state.persistent() {
-		labels[labelState], labels[labelPlace] = p.state.dir, place(p.state.dir)
+		labels[labelState], labels[labelPlace] = p.state.dir, owner.Place(p.state.dir)
 	} else {
-		labels[labelOwner] = owner(os.Getpid())
+		labels[labelOwner] = owner.Process(os.Getpid())
 	}
 	return labels
 }

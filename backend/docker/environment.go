@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/backend/docker/image"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -55,9 +56,9 @@ func passed(spec sandbox.Spec) func(name string) bool {
 
 // environment is a command's: that of the image, the user's, the policy's, and its own.
 func (p *prepared) environment(network []string, cmd sandbox.Cmd) []string {
-	env := append(slices.Clone(p.image.Env), "HOME="+p.user.home)
-	if p.image.path() == defaultPath {
-		env = append(env, "PATH="+defaultPath)
+	env := append(slices.Clone(p.image.Env), "HOME="+p.user.Home)
+	if p.image.Path() == image.DefaultPath {
+		env = append(env, "PATH="+image.DefaultPath)
 	}
 	return policy.LastOfEach(slices.Concat(env, network, cmd.Env))
 }

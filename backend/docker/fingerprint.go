@@ -23,11 +23,11 @@ func (d *Driver) Fingerprint(ctx context.Context, spec sandbox.Spec) (string, er
 	if err != nil {
 		return "", err
 	}
-	image, err := d.inspect(ctx, c, d.imageName(spec), plan.Commands)
+	found, err := d.inspect(ctx, c, d.imageName(spec), plan.Commands)
 	if err != nil {
 		return "", err
 	}
-	user, err := image.user(plan.Workspace, false)
+	user, err := found.SandboxUser(plan.Workspace, false)
 	if err != nil {
 		return "", err
 	}
@@ -40,7 +40,7 @@ func (d *Driver) Fingerprint(ctx context.Context, spec sandbox.Spec) (string, er
 		secrets = spec.Env
 	}
 	data, err := json.Marshal([]any{
-		c.Host, plan, spec.Target, spec.Volumes, spec.Firewall, registry(spec), image.ID, user.identity(), program, secrets,
+		c.Host, plan, spec.Target, spec.Volumes, spec.Firewall, registry(spec), found.ID, user.Identity(), program, secrets,
 	})
 	if err != nil {
 		return "", err

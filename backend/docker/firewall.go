@@ -13,6 +13,7 @@ import (
 
 	"github.com/moby/moby/client"
 
+	"github.com/seed434b0696/agent-sandbox/backend/docker/hostsfile"
 	"github.com/seed434b0696/agent-sandbox/internal/firewall"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -90,7 +91,7 @@ func (i *instance) renew(ctx context.Context, netns *os.File, rules firewall.Rul
 		}
 		next, err := firewall.Update(ctx, netns, rules, report)
 		if err == nil && next.HostsFile() != report.HostsFile() {
-			err = replaceIn(hosts, report.HostsFile(), next.HostsFile())
+			err = hostsfile.Replace(hosts, report.HostsFile(), next.HostsFile())
 		}
 		if err != nil {
 			i.driver.options.Trace("firewall", err.Error())
@@ -102,4 +103,4 @@ func (i *instance) renew(ctx context.Context, netns *os.File, rules firewall.Rul
 }
 
 // appendTo adds lines to the container's hosts(5), which the engine makes anew at each start.
-func appendTo(name, lines string) error { return replaceIn(name, "", lines) }
+func appendTo(name, lines string) error { return hostsfile.Replace(name, "", lines) }

@@ -206,7 +206,7 @@ func (p *prepared) tmpfs() map[string]string {
 		}
 	}
 	if p.image.ReadOnly {
-		out[p.user.home] = fmt.Sprintf("rw,exec,nosuid,nodev,mode=700,uid=%d,gid=%d", p.user.uid, p.user.gid)
+		out[p.user.Home] = fmt.Sprintf("rw,exec,nosuid,nodev,mode=700,uid=%d,gid=%d", p.user.UID, p.user.GID)
 		out["/run"] = "rw,nosuid,nodev,noexec,mode=755"
 	}
 	return out

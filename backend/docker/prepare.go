@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/backend/docker/image"
 	"github.com/seed434b0696/agent-sandbox/internal/engine"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -17,8 +18,8 @@ type prepared struct {
 	engine  *engine.Client
 	spec    sandbox.Spec
 	plan    *policy.Plan
-	image   *image
-	user    user
+	image   *image.Image
+	user    image.User
 	id      string
 	state   state
 	runtime string // host directory of the guest and the wrappers
@@ -63,7 +64,7 @@ func (d *Driver) prepare(ctx context.Context, spec sandbox.Spec) (*prepared, err
 	if p.image, err = d.inspect(ctx, c, d.imageName(spec), plan.Commands); err != nil {
 		return nil, err
 	}
-	if p.user, err = p.image.user(plan.Workspace, rootless(info.Info)); err != nil {
+	if p.user, err = p.image.SandboxUser(plan.Workspace, rootless(info.Info)); err != nil {
 		return nil, err
 	}
 	if p.runtime, err = d.runtime(ctx, c, p.image, plan.Commands); err != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/seed434b0696/agent-sandbox/backend/docker/owner"
 	"github.com/seed434b0696/agent-sandbox/internal/engine"
 )
 
@@ -38,10 +39,10 @@ func (d *Driver) claim(s state) error {
 // claims are the labels of the image of a fork. An engine that is told to make one makes it when nobody waits for it any
 // more, too: the sweep knows by them that there is no claim left.
 func (d *Driver) claims(id string) map[string]string {
-	labels := map[string]string{labelOurs: "1", labelHost: self(), labelState: ""}
+	labels := map[string]string{labelOurs: "1", labelHost: owner.User(), labelState: ""}
 	if held, _ := d.claimed(id); held {
 		labels[labelState] = d.dir("roots", id)
-		labels[labelPlace] = place(labels[labelState])
+		labels[labelPlace] = owner.Place(labels[labelState])
 	}
 	return labels
 }

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/backend/docker/image"
 	"github.com/seed434b0696/agent-sandbox/internal/engine"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 	"github.com/seed434b0696/agent-sandbox/policy"
@@ -25,7 +26,7 @@ const layoutVersion = "2"
 
 // runtime returns the host directory that becomes [guest.Root]: the guest, and what it needs to stand in for
 // commands. Its name is the sum of what it holds, so that sandboxes share it, and it is never changed.
-func (d *Driver) runtime(ctx context.Context, c *engine.Client, i *image, commands []policy.Command) (string, error) {
+func (d *Driver) runtime(ctx context.Context, c *engine.Client, i *image.Image, commands []policy.Command) (string, error) {
 	program, err := d.guest()
 	if err != nil {
 		return "", err
@@ -51,10 +52,10 @@ func (d *Driver) runtime(ctx context.Context, c *engine.Client, i *image, comman
 		return "", err
 	}
 	if len(commands) > 0 {
-		err = probe(ctx, c, i.ID, func(l *lookup) error { return b.commands(ctx, l, commands) })
+		err = image.Read(ctx, c, i.ID, ownLabels(), func(r *image.Reader) error { return b.commands(ctx, r, commands) })
 	}
 	if err == nil {
-		err = os.WriteFile(b.inside(layout.SessionSocket), nil, 0o444) // what a door is mounted over
+		err = os.WriteFile(b.inside(layout.SessionSocket), nil, 0o444) // over which the guest's socket is mounted
 	}
 	if err == nil {
 		err = openUp(tmp)
@@ -86,7 +87,7 @@ func isDir(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-func runtimeKey(program string, i *image, commands []policy.Command) (string, error) {
+func runtimeKey(program string, i *image.Image, commands []policy.Command) (string, error) {
 	info, err := os.Stat(program)
 	if err != nil {
 		return "", sandbox.Errorf(sandbox.Unavailable, "the guest program: %w", err)
@@ -110,7 +111,7 @@ func runtimeKey(program string, i *image, commands []policy.Command) (string, er
 // runtimeDir is a runtime directory that is being made.
 type runtimeDir struct {
 	dir   string
-	image *image
+	image *image.Image
 }
 
 // inside is where a path below [guest.Root] is made.
@@ -118,9 +119,9 @@ func (b *runtimeDir) inside(name string) string {
 	return filepath.Join(b.dir, strings.TrimPrefix(name, layout.Root))
 }
 
-func (b *runtimeDir) commands(ctx context.Context, l *lookup, commands []policy.Command) error {
+func (b *runtimeDir) commands(ctx context.Context, r *image.Reader, commands []policy.Command) error {
 	for _, c := range commands {
-		if err := b.command(ctx, l, c); err != nil {
+		if err := b.command(ctx, r, c); err != nil {
 			return err
 		}
 	}
@@ -128,7 +129,7 @@ func (b *runtimeDir) commands(ctx context.Context, l *lookup, commands []policy.
 }
 
 // command makes what the guest needs to serve c; see package guest's layout.
-func (b *runtimeDir) command(ctx context.Context, l *lookup, c policy.Command) error {
+func (b *runtimeDir) command(ctx context.Context, r *image.Reader, c policy.Command) error {
 	var err error
 	switch c.Rule {
 	case "deny":
@@ -143,14 +144,14 @@ func (b *runtimeDir) command(ctx context.Context, l *lookup, c policy.Command) e
 		return err
 	}
 	if c.Rule != "deny" {
-		if err := b.take(ctx, l, c.Name, programs[0], filepath.Join(layout.BinDir, c.Name)); err != nil {
+		if err := b.take(ctx, r, c.Name, programs[0], filepath.Join(layout.BinDir, c.Name)); err != nil {
 			return err
 		}
 	}
 	for _, target := range programs {
 		switch {
 		case layout.Shared(c.Name, target):
-			err = b.take(ctx, l, c.Name, target, filepath.Join(layout.TargetDir, target))
+			err = b.take(ctx, r, c.Name, target, filepath.Join(layout.TargetDir, target))
 		case filepath.Base(target) != c.Name:
 			err = b.alias(filepath.Base(target), c.Name)
 		}
@@ -186,7 +187,7 @@ const maxProgram = 512 << 20
 
 // take copies a program of the image, which is going to be hidden there. One that looks for its neighbors beside its
 // own file would not find them.
-func (b *runtimeDir) take(ctx context.Context, l *lookup, command, from, to string) error {
+func (b *runtimeDir) take(ctx context.Context, r *image.Reader, command, from, to string) error {
 	at := b.inside(to)
 	if _, err := os.Lstat(at); err == nil {
 		return nil
@@ -194,11 +195,11 @@ func (b *runtimeDir) take(ctx context.Context, l *lookup, command, from, to stri
 	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
 		return err
 	}
-	return l.copy(ctx, from, func(r io.Reader, size int64) error {
+	return r.Copy(ctx, from, func(content io.Reader, size int64) error {
 		if size > maxProgram {
 			return sandbox.Errorf(sandbox.Unsupported, "commands.%s: %s of the image is larger than %s", command, from, sandbox.Bytes(maxProgram))
 		}
-		text := bufio.NewReader(r)
+		text := bufio.NewReader(content)
 		if start, err := text.Peek(2); err == nil && slices.Equal(start, []byte("#!")) {
 			return sandbox.Errorf(sandbox.Unsupported, "commands.%s: %s of the image is a script, which may need the files beside it", command, from).
 				WithHint("refuse the command (\"%s\": false), or let it run (true)", command)

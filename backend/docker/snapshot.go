@@ -11,6 +11,7 @@ import (
 	images "github.com/moby/moby/api/types/image"
 	"github.com/moby/moby/client"
 
+	"github.com/seed434b0696/agent-sandbox/backend/docker/owner"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -37,7 +38,7 @@ func (i *instance) Snapshot(ctx context.Context, name string) error {
 		return err
 	}
 	return i.commit(ctx, i.holder(), snapshotImages+":"+i.id+"-"+name, map[string]string{
-		labelOurs: "1", labelHost: self(), labelSnapshot: name, labelID: i.id, labelState: i.state.dir, labelPlace: place(i.state.dir),
+		labelOurs: "1", labelHost: owner.User(), labelSnapshot: name, labelID: i.id, labelState: i.state.dir, labelPlace: owner.Place(i.state.dir),
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/moby/moby/client"
 
+	"github.com/seed434b0696/agent-sandbox/backend/docker/guestsocket"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/files"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -71,12 +72,12 @@ func (i *instance) hold(ctx context.Context) (h holding, err error) {
 	if err != nil {
 		return h, err
 	}
-	d, err := i.openDoor()
+	d, err := i.openSocket()
 	if err != nil {
 		return h, err
 	}
-	defer func() { d.close() }()
-	options.HostConfig.Mounts = append(overlaid(options.HostConfig.Mounts, files), d.mounts()...)
+	defer func() { d.Close() }()
+	options.HostConfig.Mounts = append(overlaid(options.HostConfig.Mounts, files), socketMounts(d)...)
 	if h.container, err = i.container(ctx, options); err != nil {
 		return h, err
 	}
@@ -84,8 +85,8 @@ func (i *instance) hold(ctx context.Context) (h holding, err error) {
 	if code := sandbox.CodeOf(err); i.state.persistent() && (code == sandbox.Closed || code == sandbox.Unavailable) && ctx.Err() == nil {
 		// An engine that was killed while the container ran has its input closed at the next start, and once (20.10).
 		if err = i.kill(ctx, h.container); err == nil {
-			d.close() // the guest that was killed may have come, and stand at this one
-			d, err = i.openDoor()
+			d.Close() // the killed guest may have connected to this one
+			d, err = i.openSocket()
 		}
 		if err == nil {
 			h.session, err = i.greet(ctx, h, d, setup)
@@ -100,16 +101,16 @@ func (i *instance) hold(ctx context.Context) (h holding, err error) {
 }
 
 // greet starts a container and tells the guest in it what to set up.
-func (i *instance) greet(ctx context.Context, h holding, d *door, setup session.Setup) (*session.Connection, error) {
+func (i *instance) greet(ctx context.Context, h holding, d *guestsocket.Socket, setup session.Setup) (*session.Connection, error) {
 	attached, err := i.engine.ContainerAttach(ctx, h.container, client.ContainerAttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
 	if err != nil {
 		return nil, i.engine.Wrap(err, "attach to the container")
 	}
-	conn := newStream(attached.HijackedResponse)
+	conn := guestsocket.NewStream(attached.HijackedResponse)
 	if _, err := i.engine.ContainerStart(ctx, h.container, client.ContainerStartOptions{}); err != nil {
 		return nil, errors.Join(i.engine.Wrap(err, "start the container"), conn.Close())
 	}
-	s, err := session.Connect(ctx, d.meet(ctx, conn))
+	s, err := session.Connect(ctx, d.Accept(ctx, conn))
 	if err == nil && len(i.spec.Firewall) > 0 {
 		if err = i.applyFirewall(ctx, h); err != nil {
 			_ = s.Close()
@@ -120,7 +121,7 @@ func (i *instance) greet(ctx context.Context, h holding, d *door, setup session.
 			_ = s.Close()
 		}
 	}
-	if text := conn.said.String(); err != nil && text != "" {
+	if text := conn.Stderr(); err != nil && text != "" {
 		err = sandbox.Errorf(sandbox.CodeOf(err), "%w (%s)", err, text)
 	}
 	if err != nil {
@@ -139,17 +140,17 @@ func (p *prepared) furnish(ctx context.Context, container string) error {
 	w := tar.NewWriter(&buf)
 	err := errors.Join(
 		writeEntry(w, tar.Header{Name: strings.TrimPrefix(marker, "/"), Typeflag: tar.TypeReg, Mode: 0o444}, nil),
-		writeEntry(w, tar.Header{Name: strings.TrimPrefix(p.user.home, "/") + "/", Typeflag: tar.TypeDir, Mode: 0o755, Uid: p.user.uid, Gid: p.user.gid}, nil),
+		writeEntry(w, tar.Header{Name: strings.TrimPrefix(p.user.Home, "/") + "/", Typeflag: tar.TypeDir, Mode: 0o755, Uid: p.user.UID, Gid: p.user.GID}, nil),
 	)
-	if p.user.entry != "" {
-		err = errors.Join(err, writeEntry(w, tar.Header{Name: "etc/passwd", Typeflag: tar.TypeReg, Mode: 0o644}, []byte(withLine(p.image.Passwd, p.user.entry))))
+	if p.user.Entry != "" {
+		err = errors.Join(err, writeEntry(w, tar.Header{Name: "etc/passwd", Typeflag: tar.TypeReg, Mode: 0o644}, []byte(withLine(p.image.Passwd, p.user.Entry))))
 	}
-	if p.user.group != "" {
-		err = errors.Join(err, writeEntry(w, tar.Header{Name: "etc/group", Typeflag: tar.TypeReg, Mode: 0o644}, []byte(withLine(p.image.Group, p.user.group))))
+	if p.user.Group != "" {
+		err = errors.Join(err, writeEntry(w, tar.Header{Name: "etc/group", Typeflag: tar.TypeReg, Mode: 0o644}, []byte(withLine(p.image.Group, p.user.Group))))
 	}
 	for _, v := range p.spec.Volumes {
 		if !v.ReadOnly {
-			err = errors.Join(err, writeEntry(w, tar.Header{Name: strings.TrimPrefix(v.Target, "/") + "/", Typeflag: tar.TypeDir, Mode: 0o755, Uid: p.user.uid, Gid: p.user.gid}, nil))
+			err = errors.Join(err, writeEntry(w, tar.Header{Name: strings.TrimPrefix(v.Target, "/") + "/", Typeflag: tar.TypeDir, Mode: 0o755, Uid: p.user.UID, Gid: p.user.GID}, nil))
 		}
 	}
 	if err = errors.Join(err, w.Close()); err != nil {

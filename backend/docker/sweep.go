@@ -9,6 +9,7 @@ import (
 
 	"github.com/moby/moby/client"
 
+	"github.com/seed434b0696/agent-sandbox/backend/docker/owner"
 	"github.com/seed434b0696/agent-sandbox/internal/engine"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -50,7 +51,7 @@ func (d *Driver) sweep(ctx context.Context, c *engine.Client) error {
 		errs = append(errs, c.Wrap(err, "remove images"))
 	}
 	d.sweepFiles(known)
-	d.sweepDoors()
+	d.sweepSockets()
 	return errors.Join(errs...)
 }
 
@@ -74,7 +75,7 @@ func (d *Driver) sweepImages(ctx context.Context, c *engine.Client, ours client.
 			if held, _ := d.claimed(id); repository == nextImages && (held || known[id]) {
 				continue
 			}
-			old := time.Since(time.Unix(image.Created, 0)) > nextAge && image.Labels[labelHost] == self()
+			old := time.Since(time.Unix(image.Created, 0)) > nextAge && image.Labels[labelHost] == owner.User()
 			if left(image.Labels) || image.Labels[labelState] == "" && old {
 				errs = append(errs, p.untag(ctx, name))
 			}
@@ -90,13 +91,13 @@ func inProgress(err error) bool {
 
 // left reports whether one of our containers has lost what it ends with.
 func left(labels map[string]string) bool {
-	if labels[labelHost] != self() {
+	if labels[labelHost] != owner.User() {
 		return false
 	}
 	if dir := labels[labelState]; dir != "" {
-		return gone(dir, labels[labelPlace])
+		return owner.IsRemoved(dir, labels[labelPlace])
 	}
-	return abandoned(labels[labelOwner])
+	return owner.HasEnded(labels[labelOwner])
 }
 
 // fileAge spares the files of sandboxes that are being made.

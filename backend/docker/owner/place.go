@@ -1,4 +1,4 @@
-package docker
+package owner
 
 import (
 	"errors"
@@ -11,9 +11,9 @@ import (
 	"syscall"
 )
 
-// place tells what a directory lies in: this boot, and the device and inode of each directory above, "/" first. "" when
-// that cannot be told.
-func place(dir string) string {
+// Place identifies the location of a directory: this boot, and the device and inode of each directory above it, "/" first.
+// It returns "" if one of them cannot be read.
+func Place(dir string) string {
 	var all []string
 	for up := dir; up != filepath.Dir(up); {
 		up = filepath.Dir(up)
@@ -35,9 +35,9 @@ func inode(info fs.FileInfo) string {
 	return fmt.Sprintf("%d:%d", st.Dev, st.Ino)
 }
 
-// gone reports whether a State has been removed. What is not to be seen may be another container's, or on a disk that is
-// not mounted: so the nearest directory that is there has to be the one in which it was.
-func gone(dir, place string) bool {
+// IsRemoved reports whether a directory with a location of Place was removed. A missing directory may also be in another
+// mount namespace or on a disk that is not mounted: so the nearest existing directory above must be the same as before.
+func IsRemoved(dir, place string) bool {
 	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) || !filepath.IsAbs(dir) {
 		return false
 	}
@@ -55,7 +55,7 @@ func gone(dir, place string) bool {
 	return false
 }
 
-// same compares what inode returned at two times. Devices may have other numbers after a boot.
+// same compares two results of inode. Devices may have other numbers after a boot.
 func same(was, is string, sameBoot bool) bool {
 	if sameBoot {
 		return was == is

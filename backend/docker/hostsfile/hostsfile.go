@@ -1,4 +1,5 @@
-package docker
+// Package hostsfile changes the hosts(5) file of a container.
+package hostsfile
 
 import (
 	"errors"
@@ -8,11 +9,11 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// maxHosts bounds a hosts file: the engine writes a few lines.
-const maxHosts = 1 << 20
+// maxSize is the largest hosts file: the engine writes a few lines.
+const maxSize = 1 << 20
 
-// replaceIn takes lines out of a file and adds others at its end. The file stays the same one, because it is mounted.
-func replaceIn(name, old, lines string) error {
+// Replace removes old from the file and appends lines. It changes the file in place, because the file is mounted.
+func Replace(name, old, lines string) error {
 	if lines == "" && old == "" {
 		return nil
 	}
@@ -21,8 +22,8 @@ func replaceIn(name, old, lines string) error {
 		return sandbox.Errorf(sandbox.Unavailable, "the container's hosts file: %w", err)
 	}
 	info, err := f.Stat()
-	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxHosts) {
-		err = sandbox.Errorf(sandbox.Internal, "%s is no hosts file", name)
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxSize) {
+		err = sandbox.Errorf(sandbox.Internal, "%s is not a hosts file", name)
 	}
 	if err != nil {
 		return errors.Join(err, f.Close())

@@ -1,10 +1,10 @@
 //go:build !linux
 
-package docker
+package profile
 
 import "github.com/seed434b0696/agent-sandbox/sandbox"
 
-// seccompProfile fails: the engine's default profile is known on Linux only.
-func seccompProfile() (string, error) {
+// Seccomp fails: the engine's default profile is known on Linux only.
+func Seccomp() (string, error) {
 	return "", sandbox.Errorf(sandbox.Unsupported, "the docker backend needs Linux").WithHint("--backend virtual runs anywhere")
 }

@@ -1,4 +1,4 @@
-package docker
+package profile
 
 import (
 	"encoding/json"
@@ -9,9 +9,9 @@ import (
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// seccompProfile is the engine's default with what the guest's guard needs: to look into a process that
-// waits for its answer. The kernel asks for the right to trace that process, which nothing inside has over the guest.
-func seccompProfile() (string, error) {
+// Seccomp returns the engine's default profile with the calls that the guest's guard needs to read the memory of a process
+// that waits for its answer. The kernel requires the right to trace that process, which no process inside has over the guest.
+func Seccomp() (string, error) {
 	profile := seccomp.DefaultProfile()
 	profile.Syscalls = append(slices.Clone(profile.Syscalls), &seccomp.Syscall{
 		LinuxSyscall: specs.LinuxSyscall{Names: []string{"pidfd_getfd", "pidfd_open", "process_vm_readv"}, Action: specs.ActAllow},

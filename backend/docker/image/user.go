@@ -1,4 +1,4 @@
-package docker
+package image
 
 import (
 	"fmt"
@@ -10,17 +10,18 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// user is who runs the commands of a sandbox.
-type user struct {
-	uid, gid int
-	name     string
-	home     string
-	entry    string // its line in /etc/passwd; empty: the image has one
-	group    string // the line of its group; empty: the image has one
+// User is the account that runs the commands of a sandbox.
+type User struct {
+	UID, GID int
+	Name     string
+	Home     string
+	Entry    string // its line for /etc/passwd; empty: the image has one
+	Group    string // its line for /etc/group; empty: the image has one
 }
 
-// nobodyElse is the user of sandboxes without a workspace whose image names none: the first of people on most systems.
-const nobodyElse = 1000
+// defaultUser is the user of a sandbox without a workspace whose image names no user except root: the first user of a
+// person on most systems.
+const defaultUser = 1000
 
 // account is a line of passwd(5).
 type account struct {
@@ -44,12 +45,12 @@ func accounts(passwd string) []account {
 	return out
 }
 
-// user is the owner of the workspace, so that files belong to the same user on both sides. Without a workspace it
-// is the image's, but never root. A rootless engine shows what belongs to its own user as root's.
-func (i *image) user(workspace string, rootless bool) (user, error) {
-	u := user{uid: nobodyElse, gid: nobodyElse}
+// SandboxUser returns the owner of the workspace, so that files belong to the same user on both sides. Without a workspace
+// it returns the image's user, but never root. In a rootless engine the engine's own user appears as root.
+func (i *Image) SandboxUser(workspace string, rootless bool) (User, error) {
+	u := User{UID: defaultUser, GID: defaultUser}
 	if workspace == "" {
-		u.uid, u.gid = i.ownUser()
+		u.UID, u.GID = i.ownUser()
 	} else {
 		info, err := os.Stat(workspace)
 		if err != nil {
@@ -59,41 +60,41 @@ func (i *image) user(workspace string, rootless bool) (user, error) {
 		if !ok {
 			return u, sandbox.Errorf(sandbox.Unsupported, "%s has no owner", workspace)
 		}
-		u.uid, u.gid = int(st.Uid), int(st.Gid)
+		u.UID, u.GID = int(st.Uid), int(st.Gid)
 		if rootless {
-			if u.uid != os.Geteuid() {
-				return u, sandbox.Errorf(sandbox.Unsupported, "%s belongs to uid %d, whom a rootless engine does not know", workspace, u.uid).
+			if u.UID != os.Geteuid() {
+				return u, sandbox.Errorf(sandbox.Unsupported, "%s belongs to uid %d, which a rootless engine does not map", workspace, u.UID).
 					WithHint("work in a directory of your own")
 			}
-			u.uid, u.gid = 0, 0
+			u.UID, u.GID = 0, 0
 		}
 	}
-	u.name, u.home = "sandbox", "/home/sandbox"
+	u.Name, u.Home = "sandbox", "/home/sandbox"
 	known := false
 	for _, a := range accounts(i.Passwd) {
-		if a.uid == u.uid && !known {
-			known, u.name = true, a.name
+		if a.uid == u.UID && !known {
+			known, u.Name = true, a.name
 			if strings.HasPrefix(a.home, "/") && a.home != "/" && a.home != "/nonexistent" {
-				u.home = a.home
+				u.Home = a.home
 			}
 		}
 	}
-	for _, kv := range i.Env { // an image for whoever comes has one home for all
+	for _, kv := range i.Env { // an image for any user has one home directory for all
 		if home, ok := strings.CutPrefix(kv, "HOME="); ok && strings.HasPrefix(home, "/") && home != "/" {
-			u.home = home
+			u.Home = home
 		}
 	}
 	if !known {
-		u.entry = fmt.Sprintf("%s:x:%d:%d::%s:/bin/sh\n", u.name, u.uid, u.gid, u.home)
+		u.Entry = fmt.Sprintf("%s:x:%d:%d::%s:/bin/sh\n", u.Name, u.UID, u.GID, u.Home)
 	}
-	if !hasGroup(i.Group, u.gid) {
-		u.group = fmt.Sprintf("%s:x:%d:\n", u.name, u.gid)
+	if !hasGroup(i.Group, u.GID) {
+		u.Group = fmt.Sprintf("%s:x:%d:\n", u.Name, u.GID)
 	}
 	return u, nil
 }
 
-// ownUser is what the image's USER says; root and what cannot be read are nobodyElse.
-func (i *image) ownUser() (uid, gid int) {
+// ownUser returns the user of the image's USER instruction, defaultUser for root and for an unknown name.
+func (i *Image) ownUser() (uid, gid int) {
 	name, group, _ := strings.Cut(i.User, ":")
 	for _, a := range accounts(i.Passwd) {
 		if a.uid != 0 && (a.name == name || strconv.Itoa(a.uid) == name) {
@@ -102,7 +103,7 @@ func (i *image) ownUser() (uid, gid int) {
 	}
 	uid, err := strconv.Atoi(name)
 	if err != nil || uid <= 0 {
-		return nobodyElse, nobodyElse
+		return defaultUser, defaultUser
 	}
 	if gid, err = strconv.Atoi(group); err != nil || gid <= 0 {
 		gid = uid
@@ -119,5 +120,5 @@ func hasGroup(group string, gid int) bool {
 	return false
 }
 
-// identity is the user as the engine takes it: numbers, which need no account.
-func (u user) identity() string { return fmt.Sprintf("%d:%d", u.uid, u.gid) }
+// Identity returns the user as "UID:GID", for which the engine needs no account in the image.
+func (u User) Identity() string { return fmt.Sprintf("%d:%d", u.UID, u.GID) }

@@ -1,4 +1,4 @@
-package docker
+package image
 
 import (
 	"archive/tar"
@@ -13,33 +13,32 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/seed434b0696/agent-sandbox/internal/engine"
-	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// image is what is known of an image, as its layers do not change.
-type image struct {
+// Image describes an image. Since its layers do not change, it may be cached by ID.
+type Image struct {
 	ID       string              `json:"id"`
 	Env      []string            `json:"env"`
-	User     string              `json:"user"`     // as its Dockerfile names it
+	User     string              `json:"user"`     // as the Dockerfile names it
 	ReadOnly bool                `json:"readOnly"` // it works with a read-only root
 	Passwd   string              `json:"passwd"`
 	Group    string              `json:"group"`
 	Programs map[string][]string `json:"programs"` // wrapped command → resolved programs of that name
-	Name     string              `json:"-"`        // how it was asked for
+	Name     string              `json:"-"`        // by which Find found it
 }
 
-// readOnlyLabel says that what runs in an image writes to nothing of its root file system.
+// readOnlyLabel marks an image whose programs write nothing to its root file system.
 const readOnlyLabel = "agent-sandbox.rootfs"
 
-// defaultPath is the search path of an image that names none.
-const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+// DefaultPath is the search path of an image that sets none.
+const DefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// maxFact is how much of a small file of an image is read.
-const maxFact = 1 << 20
+// maxAccounts is the largest passwd or group file that is read.
+const maxAccounts = 1 << 20
 
-// inspect learns what is needed of an image. What is in it is looked up in a container that is never started, once.
-func (d *Driver) inspect(ctx context.Context, c *engine.Client, name string, commands []policy.Command) (*image, error) {
+// Find returns an image by name, with what the engine tells of it. NotFound: the engine has no such image.
+func Find(ctx context.Context, c *engine.Client, name string) (*Image, error) {
 	found, err := c.ImageInspect(ctx, name)
 	if err != nil {
 		err = c.Wrap(err, "find image "+name)
@@ -52,42 +51,29 @@ func (d *Driver) inspect(ctx context.Context, c *engine.Client, name string, com
 		}
 		return nil, e.WithHint("'docker pull %s' fetches it", name)
 	}
-	names := wrapped(commands)
-	if known, ok := d.remembered(found.ID, names); ok {
-		known.Name = name
-		return known, nil
-	}
-	i := &image{ID: found.ID, Name: name, Programs: map[string][]string{}}
+	i := &Image{ID: found.ID, Name: name, Programs: map[string][]string{}}
 	if found.Config != nil {
 		i.Env, i.User, i.ReadOnly = found.Config.Env, found.Config.User, found.Config.Labels[readOnlyLabel] == "read-only"
 	}
-	err = probe(ctx, c, found.ID, func(look *lookup) error { return i.learn(ctx, look, names) })
-	if err != nil {
-		return nil, err
-	}
-	return i, d.remember(i)
+	return i, nil
 }
 
-// wrapped are the names of commands with a rule, sorted.
-func wrapped(commands []policy.Command) []string {
-	var names []string
-	for _, c := range commands {
-		names = append(names, c.Name)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
+// Learn reads the accounts of the image and the programs of the named commands from a container with labels, which it never
+// starts and removes at the end.
+func (i *Image) Learn(ctx context.Context, c *engine.Client, labels map[string]string, names []string) error {
+	return Read(ctx, c, i.ID, labels, func(r *Reader) error { return i.learn(ctx, r, names) })
 }
 
-func (i *image) learn(ctx context.Context, look *lookup, names []string) error {
+func (i *Image) learn(ctx context.Context, r *Reader, names []string) error {
 	for file, to := range map[string]*string{"/etc/passwd": &i.Passwd, "/etc/group": &i.Group} {
-		data, err := look.file(ctx, file, maxFact)
+		data, err := r.file(ctx, file, maxAccounts)
 		if err != nil && sandbox.CodeOf(err) != sandbox.NotFound {
 			return err
 		}
 		*to = string(data)
 	}
 	for _, name := range names {
-		programs, err := look.programs(ctx, name, i.path())
+		programs, err := r.programs(ctx, name, i.Path())
 		if err != nil {
 			return err
 		}
@@ -96,56 +82,56 @@ func (i *image) learn(ctx context.Context, look *lookup, names []string) error {
 	return nil
 }
 
-// path is where the image looks for programs.
-func (i *image) path() string {
+// Path returns the search path of the image.
+func (i *Image) Path() string {
 	for _, kv := range i.Env {
 		if p, ok := strings.CutPrefix(kv, "PATH="); ok && p != "" {
 			return p
 		}
 	}
-	return defaultPath
+	return DefaultPath
 }
 
-// lookup reads files of an image.
-type lookup struct {
+// Reader reads files of an image.
+type Reader struct {
 	engine    *engine.Client
 	container string
 }
 
-// probe makes a container of an image for f to look into, which never runs.
-func probe(ctx context.Context, c *engine.Client, image string, f func(*lookup) error) (err error) {
+// Read creates a container of an image with labels, calls f, and removes the container, which never runs.
+func Read(ctx context.Context, c *engine.Client, image string, labels map[string]string, f func(*Reader) error) (err error) {
 	made, err := c.ContainerCreate(ctx, client.ContainerCreateOptions{
-		Config:     &container.Config{Image: image, Cmd: []string{"-"}, Labels: ownLabels()},
+		Config:     &container.Config{Image: image, Cmd: []string{"-"}, Labels: labels},
 		HostConfig: &container.HostConfig{NetworkMode: "none"},
 	})
 	if err != nil {
-		return c.Wrap(err, "look into image "+image)
+		return c.Wrap(err, "read image "+image)
 	}
 	defer func() {
 		_, rerr := c.ContainerRemove(context.WithoutCancel(ctx), made.ID, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
 		err = errors.Join(err, c.Wrap(rerr, "remove a container"))
 	}()
-	return f(&lookup{c, made.ID})
+	return f(&Reader{c, made.ID})
 }
 
 // file reads a regular file of at most limit bytes.
-func (l *lookup) file(ctx context.Context, name string, limit int64) ([]byte, error) {
+func (r *Reader) file(ctx context.Context, name string, limit int64) ([]byte, error) {
 	var data []byte
-	err := l.copy(ctx, name, func(r io.Reader, size int64) (err error) {
+	err := r.Copy(ctx, name, func(content io.Reader, size int64) (err error) {
 		if size > limit {
 			return sandbox.Errorf(sandbox.Invalid, "%s of the image is larger than %s", name, sandbox.Bytes(limit))
 		}
-		data, err = io.ReadAll(r)
+		data, err = io.ReadAll(content)
 		return err
 	})
 	return data, err
 }
 
-// copy hands a regular file to f.
-func (l *lookup) copy(ctx context.Context, name string, f func(r io.Reader, size int64) error) error {
-	res, err := l.engine.CopyFromContainer(ctx, l.container, client.CopyFromContainerOptions{SourcePath: name})
+// Copy calls f with the content of a regular file. NotFound: there is none at name.
+func (r *Reader) Copy(ctx context.Context, name string, f func(content io.Reader, size int64) error) error {
+	res, err := r.engine.CopyFromContainer(ctx, r.container, client.CopyFromContainerOptions{SourcePath: name})
 	if err != nil {
-		return l.engine.Wrap(err, "read "+name+" of the image")
+		return r.engine.Wrap(err, "read "+name+" of the image")
 	}
 	defer res.Content.Close()
 	archive := tar.NewReader(res.Content)
@@ -159,11 +145,11 @@ func (l *lookup) copy(ctx context.Context, name string, f func(r io.Reader, size
 	return f(archive, h.Size)
 }
 
-// gitPrograms are where git keeps itself besides the search path.
+// gitPrograms are the directories of git's programs beside the search path.
 const gitPrograms = "/usr/lib/git-core:/usr/libexec/git-core"
 
-// programs finds the files that a name stands for, links followed, each once.
-func (l *lookup) programs(ctx context.Context, name, search string) ([]string, error) {
+// programs returns the files that a command name resolves to, links followed, each once.
+func (r *Reader) programs(ctx context.Context, name, search string) ([]string, error) {
 	if name == "git" {
 		search += ":" + gitPrograms
 	}
@@ -172,7 +158,7 @@ func (l *lookup) programs(ctx context.Context, name, search string) ([]string, e
 		if !strings.HasPrefix(dir, "/") {
 			continue
 		}
-		at, ok, err := l.resolve(ctx, path.Join(dir, name))
+		at, ok, err := r.resolve(ctx, path.Join(dir, name))
 		if err != nil {
 			return nil, err
 		}
@@ -183,32 +169,33 @@ func (l *lookup) programs(ctx context.Context, name, search string) ([]string, e
 	return out, nil
 }
 
-// resolve follows the links of a path to a regular file.
-func (l *lookup) resolve(ctx context.Context, name string) (string, bool, error) {
+// resolve follows the links of a path to a regular file; false: there is none.
+func (r *Reader) resolve(ctx context.Context, name string) (string, bool, error) {
 	dir := path.Dir(name)
 	if dir != "/" {
-		at, ok, err := l.directory(ctx, dir)
+		at, ok, err := r.directory(ctx, dir)
 		if err != nil || !ok {
 			return "", false, err
 		}
 		name = path.Join(at, path.Base(name))
 	}
-	stat, ok, err := l.stat(ctx, name)
+	stat, ok, err := r.stat(ctx, name)
 	if err != nil || !ok {
 		return "", false, err
 	}
 	if stat.LinkTarget != "" && stat.LinkTarget != name {
-		// The engine has followed the links, within the image.
+		// The engine has followed the links within the image.
 		name = stat.LinkTarget
-		if stat, ok, err = l.stat(ctx, name); err != nil || !ok {
+		if stat, ok, err = r.stat(ctx, name); err != nil || !ok {
 			return "", false, err
 		}
 	}
 	return name, stat.Mode.IsRegular(), nil
 }
 
-func (l *lookup) directory(ctx context.Context, dir string) (string, bool, error) {
-	stat, ok, err := l.stat(ctx, dir)
+// directory follows the links of a path to a directory; false: there is none.
+func (r *Reader) directory(ctx context.Context, dir string) (string, bool, error) {
+	stat, ok, err := r.stat(ctx, dir)
 	if err != nil || !ok {
 		return "", false, err
 	}
@@ -218,12 +205,12 @@ func (l *lookup) directory(ctx context.Context, dir string) (string, bool, error
 	return dir, stat.Mode.IsDir(), nil
 }
 
-func (l *lookup) stat(ctx context.Context, name string) (container.PathStat, bool, error) {
-	res, err := l.engine.ContainerStatPath(ctx, l.container, client.ContainerStatPathOptions{Path: name})
+func (r *Reader) stat(ctx context.Context, name string) (container.PathStat, bool, error) {
+	res, err := r.engine.ContainerStatPath(ctx, r.container, client.ContainerStatPathOptions{Path: name})
 	if err == nil {
 		return res.Stat, true, nil
 	}
-	err = l.engine.Wrap(err, "look at "+name+" of the image")
+	err = r.engine.Wrap(err, "look at "+name+" of the image")
 	if sandbox.CodeOf(err) == sandbox.NotFound {
 		return container.PathStat{}, false, nil
 	}

@@ -1,0 +1,2 @@
+// Package profile makes the seccomp profile of containers.
+package profile
