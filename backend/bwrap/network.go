@@ -95,7 +95,7 @@ func (i *instance) startOffline(ctx context.Context, cmd sandbox.Cmd, stdio sand
 func checkPublish(plan *policy.Plan) error {
 	for _, p := range plan.Publish {
 		if p.Port == guestnet.ProxyPort {
-			return sandbox.Errorf(sandbox.Invalid, "port %d inside is the sandbox's way out and cannot be published", p.Port).
+			return sandbox.Errorf(sandbox.Invalid, "port %d inside belongs to the sandbox's proxy and cannot be published", p.Port).
 				WithHint("let the server inside listen on another port")
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Check asks the engine what it can hold.
+// Check asks the engine what it can enforce.
 func (d *Driver) Check(ctx context.Context) (sandbox.Report, error) {
 	report := sandbox.Report{Backend: d.Name()}
 	c, err := d.engine(ctx, "")
@@ -63,7 +63,7 @@ func findings(info system.Info) []sandbox.Finding {
 	}
 }
 
-// imageFinding tells whether the default image is there. Without it a spec has to name one.
+// imageFinding reports whether the default image exists. Without it a spec must name another one.
 func (d *Driver) imageFinding(ctx context.Context, c *engine.Client) sandbox.Finding {
 	f := sandbox.Finding{Rule: "image " + d.options.Image, State: sandbox.Enforced}
 	if _, err := c.ImageInspect(ctx, d.options.Image); err != nil {
@@ -72,7 +72,7 @@ func (d *Driver) imageFinding(ctx context.Context, c *engine.Client) sandbox.Fin
 	return f
 }
 
-// checkLimits refuses limits that somebody asked for and the engine does not hold.
+// checkLimits returns Unsupported for a limit that a policy requires and the engine cannot hold.
 func checkLimits(info system.Info, plan *policy.Plan) error {
 	for _, f := range findings(info) {
 		name, limit := strings.CutPrefix(f.Rule, "limits.")
@@ -84,5 +84,5 @@ func checkLimits(info system.Info, plan *policy.Plan) error {
 	return nil
 }
 
-// rootless reports whether the engine runs in a user namespace of its own user's.
+// rootless reports whether the engine runs in a user namespace of its user.
 func rootless(info system.Info) bool { return slices.Contains(info.SecurityOptions, "name=rootless") }

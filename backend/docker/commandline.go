@@ -15,8 +15,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// CommandLine is the docker command that makes the container which Create would make for spec, with the image's own
-// entry point and a terminal in the place of the guest. It makes nothing.
+// CommandLine returns the docker command that creates the container which Create would create for spec, with the image's
+// own entry point and a terminal instead of the guest. It creates nothing.
 func (d *Driver) CommandLine(ctx context.Context, spec sandbox.Spec) ([]string, error) {
 	p, err := d.prepare(ctx, spec)
 	if err != nil {

@@ -16,11 +16,11 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// guestProcesses are the processes and threads that the guest needs beside those of commands, with room for machines of
-// many processors and a dozen commands at once: docs/design/docker.md has the figures.
+// guestProcesses is the number of processes and threads that the guest needs beside those of commands, with room for machines
+// with many processors and a dozen commands at once: docs/design/docker.md has the figures.
 const guestProcesses = 64
 
-// config is the container as the engine is asked for it, but for the gateway's files.
+// config returns the container's configuration without the mounts of the gateway's files.
 func (p *prepared) config() (client.ContainerCreateOptions, error) {
 	var none client.ContainerCreateOptions
 	mounts, err := p.mounts()
@@ -60,7 +60,7 @@ func (p *prepared) config() (client.ContainerCreateOptions, error) {
 	return client.ContainerCreateOptions{Name: p.name(), Config: config, HostConfig: host}, nil
 }
 
-// seccomp is the profile as the engine takes it: itself, or for Podman a file's name.
+// seccomp returns the seccomp profile in the form that the engine accepts: its text, or for Podman the name of a file.
 func (p *prepared) seccomp() (string, error) {
 	text, err := profile.Seccomp()
 	if err != nil || !p.podman {
@@ -71,21 +71,21 @@ func (p *prepared) seccomp() (string, error) {
 	return name, writeFile(name, []byte(text), 0o600)
 }
 
-// name is the container's: that of a sandbox that goes on later where it is one of ours for sure.
+// name returns the container's name: that of a persistent sandbox if it has our prefix, otherwise one with the ID.
 func (p *prepared) name() string {
 	const prefix = "agent-sandbox-"
-	if p.state.persistent() && strings.HasPrefix(p.spec.Name, prefix) && containerName(p.spec.Name) {
+	if p.state.persistent() && strings.HasPrefix(p.spec.Name, prefix) && isContainerName(p.spec.Name) {
 		return p.spec.Name
 	}
 	return prefix + p.id
 }
 
-// containerName tells whether the engine takes a name.
-func containerName(s string) bool {
+// isContainerName reports whether the engine accepts a name.
+func isContainerName(s string) bool {
 	return len(s) > 1 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") == ""
 }
 
-// labels tell whose the container is.
+// labels returns the labels that identify the container and its owner.
 func (p *prepared) labels() map[string]string {
 	labels := map[string]string{labelOurs: "1", labelHost: owner.User(), labelID: p.id, labelName: p.spec.Name, labelWorkspace: p.plan.Workspace}
 	if p.state.persistent() {
@@ -96,7 +96,7 @@ func (p *prepared) labels() map[string]string {
 	return labels
 }
 
-// ulimits are those of every process.
+// ulimits returns the resource limits of every process.
 func (p *prepared) ulimits() []*container.Ulimit {
 	list := []*container.Ulimit{{Name: "core"}}
 	if size := int64(p.plan.Limits.File); size > 0 {
@@ -105,7 +105,7 @@ func (p *prepared) ulimits() []*container.Ulimit {
 	return list
 }
 
-// pids is the limit of processes and threads, with room for the guest; nil: none.
+// pids returns the limit of processes and threads, with room for the guest; nil: no limit.
 func (p *prepared) pids() *int64 {
 	n := p.plan.Limits.Pids
 	if n <= 0 {

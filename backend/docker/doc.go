@@ -1,4 +1,4 @@
-// Package docker is the backend whose sandboxes are containers of a Docker engine.
+// Package docker is the backend whose sandboxes are containers of a Docker engine or Podman.
 //
 // A sandbox is one container whose first process is the guest, to which this process is attached: commands, files and
 // ports go over that one stream. Nothing inside can be connected to, no port of the host is used, and when this

@@ -22,8 +22,8 @@ type Driver struct {
 	guest   func() (string, error) // found once
 
 	mu      sync.Mutex
-	clients map[string]*engine.Client // by where somebody asked for them
-	infos   map[*engine.Client]*about // what they told about themselves
+	clients map[string]*engine.Client // by the host argument of engine
+	infos   map[*engine.Client]*about
 }
 
 // New returns a driver. It does nothing yet: errors come from Create and Check.
@@ -68,14 +68,14 @@ func (d *Driver) engine(ctx context.Context, host string) (*engine.Client, error
 	return c, nil
 }
 
-// about is what an engine tells about itself.
+// about describes an engine.
 type about struct {
 	system.Info
 
 	podman bool
 }
 
-// about asks the engine about itself, once. What others left is removed at this occasion.
+// about asks the engine about itself. The first call also sweeps.
 func (d *Driver) about(ctx context.Context, c *engine.Client) (about, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -97,7 +97,8 @@ func (d *Driver) about(ctx context.Context, c *engine.Client) (about, error) {
 	return told, nil
 }
 
-// Create makes a container and starts the guest in it. The spec's image must be there: nothing is fetched.
+// Create creates a container and starts the guest in it. NotFound: the engine does not have the spec's image, which Create
+// does not fetch.
 func (d *Driver) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Instance, error) {
 	p, err := d.prepare(ctx, spec)
 	if err != nil {
@@ -111,7 +112,7 @@ func (d *Driver) Open(_ context.Context, id string) (sandbox.Instance, error) {
 	return nil, sandbox.Errorf(sandbox.NotFound, "no sandbox %q", id)
 }
 
-// List is empty, as Open.
+// List is empty: a sandbox of this driver does not outlive its process.
 func (d *Driver) List(context.Context) ([]sandbox.Info, error) { return nil, nil }
 
 func newID() (string, error) {

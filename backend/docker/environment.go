@@ -10,9 +10,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// resolve is the plan, with only those variables of the host that mean something in an image: its own PATH, HOME and
-// the like point at what is on the host. The rules have seen all of them: some say where there is something to protect,
-// and others are secrets.
+// resolve returns the plan with only those variables of the host that have a meaning in an image: PATH, HOME and similar ones
+// name files of the host. The rules were resolved with all of them: some locate files to protect, others are secrets.
 func resolve(spec sandbox.Spec) (*policy.Plan, error) {
 	if onVolume(spec) {
 		spec.Dir = "" // the host has no such directory
@@ -24,7 +23,7 @@ func resolve(spec sandbox.Spec) (*policy.Plan, error) {
 	hosts := map[string]bool{"TEMP": true, "TMP": true}
 	for _, kv := range spec.Env {
 		name, _, _ := strings.Cut(kv, "=")
-		hosts[name] = name != "TMPDIR" // is one of the sandbox's own
+		hosts[name] = name != "TMPDIR" // the sandbox has its own
 	}
 	set, pass := setBy(spec), passed(spec)
 	out := func(name string) bool {
@@ -39,7 +38,7 @@ func resolve(spec sandbox.Spec) (*policy.Plan, error) {
 	return plan, nil
 }
 
-// passed tells of a variable of the host's whether it means something in an image, or somebody wants it there.
+// passed returns a function that reports whether a variable of the host has a meaning in an image or a policy passes it.
 func passed(spec sandbox.Spec) func(name string) bool {
 	wanted := []string{"HOME", "PATH", "TERM", "COLORTERM", "NO_COLOR", "LANG", "LC_*", "TZ"}
 	for _, l := range spec.Layers {
@@ -54,7 +53,7 @@ func passed(spec sandbox.Spec) func(name string) bool {
 	}
 }
 
-// environment is a command's: that of the image, the user's, the policy's, and its own.
+// environment returns the environment of a command: that of the image, then the user's, the policy's and its own variables.
 func (p *prepared) environment(network []string, cmd sandbox.Cmd) []string {
 	env := append(slices.Clone(p.image.Env), "HOME="+p.user.Home)
 	if p.image.Path() == image.DefaultPath {
@@ -63,7 +62,7 @@ func (p *prepared) environment(network []string, cmd sandbox.Cmd) []string {
 	return policy.LastOfEach(slices.Concat(env, network, cmd.Env))
 }
 
-// policyEnv is the plan's environment without what the host has for its own programs.
+// policyEnv returns the plan's environment without the host's PATH and HOME.
 func (p *prepared) policyEnv() []string {
 	return slices.DeleteFunc(slices.Clone(p.plan.Env), func(kv string) bool {
 		name, value, _ := strings.Cut(kv, "=")
@@ -71,7 +70,7 @@ func (p *prepared) policyEnv() []string {
 	})
 }
 
-// setBy are the variables that the policy sets itself.
+// setBy returns the variables that the policy sets itself.
 func setBy(spec sandbox.Spec) map[string]string {
 	out := map[string]string{}
 	for _, l := range spec.Layers {

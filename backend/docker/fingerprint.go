@@ -9,14 +9,14 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Fingerprint is the sum of the plan, the image, and who runs in it. With secrets, whose values come from there, the
-// whole environment counts.
+// Fingerprint returns a hash of the plan, the image and the user of commands. With secrets it includes the whole
+// environment, from which their values come.
 func (d *Driver) Fingerprint(ctx context.Context, spec sandbox.Spec) (string, error) {
 	plan, err := resolve(spec)
 	if err != nil {
 		return "", err
 	}
-	if err := refuse(spec, plan); err != nil {
+	if err := checkSupported(spec, plan); err != nil {
 		return "", err
 	}
 	c, err := d.engine(ctx, "")

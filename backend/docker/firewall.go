@@ -18,7 +18,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// renewal is how often names are asked for again: content networks move them within minutes.
+// renewal is the interval at which host names are resolved again: content networks move them within minutes.
 const renewal = 5 * time.Minute
 
 // applyFirewall lets the container's network namespace reach only the hosts of the list, before anything but the guest runs.
@@ -51,7 +51,7 @@ func (i *instance) applyFirewall(ctx context.Context, h holding) error {
 	return nil
 }
 
-// registry is the npm registry of the user's environment, which @default opens, too.
+// registry returns the address of the npm registry of the user's environment, which @default allows, too.
 func registry(spec sandbox.Spec) []string {
 	if !slices.Contains(spec.Firewall, "@default") {
 		return nil
@@ -79,7 +79,7 @@ func (i *instance) warn(r firewall.Report) {
 	}
 }
 
-// renew asks for the names again until ctx ends. What fails closes the firewall, and is tried again.
+// renew resolves the names again until ctx ends. A failure closes the firewall until the next attempt.
 func (i *instance) renew(ctx context.Context, netns *os.File, rules firewall.Rules, report firewall.Report, hosts string) {
 	again := time.NewTicker(renewal)
 	defer again.Stop()
@@ -102,5 +102,5 @@ func (i *instance) renew(ctx context.Context, netns *os.File, rules firewall.Rul
 	}
 }
 
-// appendTo adds lines to the container's hosts(5), which the engine makes anew at each start.
+// appendTo adds lines to the container's hosts(5), which the engine writes anew at each start.
 func appendTo(name, lines string) error { return hostsfile.Replace(name, "", lines) }

@@ -13,8 +13,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/policy"
 )
 
-// setup is what the guest does before the first command. Mounts hold what exists; the guard inside holds what does not:
-// names that must not come into being, and sockets of the host in what is shown. The gateway's files stand over the rest.
+// setup returns what the guest does before the first command. Mounts protect existing files; the guard inside protects names
+// that must not be created, and sockets of the host in shown directories. The gateway's files are mounted over the rest.
 func (p *prepared) setup(n *network, files []mount.Mount) (session.Setup, error) {
 	all, err := views(p.plan)
 	if err != nil {
@@ -50,7 +50,7 @@ func (p *prepared) setup(n *network, files []mount.Mount) (session.Setup, error)
 	}, nil
 }
 
-// inside is where a path of the host stands inside, if it does.
+// inside returns the path inside of a path of the host; false: the container does not show it.
 func (p *prepared) inside(host string) (string, bool) {
 	for _, root := range shown(p.plan) {
 		if covers(root, host) {
@@ -60,7 +60,7 @@ func (p *prepared) inside(host string) (string, bool) {
 	return "", false
 }
 
-// outside is the other way round, for what people are told.
+// outside is the reverse of inside, for messages.
 func (p *prepared) outside(path string) string {
 	if p.spec.Target == "" || p.plan.Workspace == "" || !covers(p.spec.Target, path) {
 		return path

@@ -11,17 +11,17 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// errLink says that a name leads elsewhere.
-var errLink = errors.New("a symbolic link stands on the way")
+// errLink means that a path contains a symbolic link.
+var errLink = errors.New("a part of the path is a symbolic link")
 
-// expected is what has to stand inside where something of the host is mounted. The engine follows links, as root, and
-// another sandbox may put one where the plan saw a directory; so the guest compares before the first command. A file of
-// the gateway's has to stand where it covers one of the host: that one is a secret.
+// expected returns the files that must be at the mounts of the host's paths inside. The engine follows links, as root, and
+// another sandbox may put one where the plan saw a directory; so the guest compares before the first command. A file of the
+// gateway must be where it covers one of the host, which holds a secret.
 func (p *prepared) expected(all []view, files []mount.Mount) ([]session.Identity, error) {
 	var out []session.Identity
 	add := func(source, path string) error {
 		e := session.Identity{Path: guard.Path(path)}
-		if p.sameKernel && source != "" { // an engine in a machine of its own shows other numbers
+		if p.sameKernel && source != "" { // an engine in a virtual machine shows other numbers
 			var err error
 			if e.Dev, e.Ino, err = identity(source); err != nil {
 				return sandbox.Errorf(sandbox.Denied, "%q changed while the sandbox started: %w", source, err).
@@ -45,7 +45,7 @@ func (p *prepared) expected(all []view, files []mount.Mount) ([]session.Identity
 		source := v.path
 		switch v.access {
 		case policy.Private:
-			source = "" // a tmpfs, made there
+			source = "" // a tmpfs, created inside
 		case policy.Exclude:
 			var err error
 			if source, err = p.driver.hidden(v.dir); err != nil {

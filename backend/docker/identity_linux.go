@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// identity is what stat(2) says of a file, to which no link leads.
+// identity returns the device and inode of a path that contains no symbolic link, otherwise errLink.
 func identity(path string) (dev, ino uint64, err error) {
 	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{
 		Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
@@ -28,7 +28,7 @@ func identity(path string) (dev, ino uint64, err error) {
 	return st.Dev, st.Ino, nil
 }
 
-// kernel is the release of this host's.
+// kernel returns the release of this host's kernel, "" on an error.
 func kernel() string {
 	var name unix.Utsname
 	if unix.Uname(&name) != nil {

@@ -2,8 +2,8 @@
 
 package docker
 
-// identity finds a link everywhere: nobody asks where the kernel is another one's.
+// identity fails: it is only called where the engine runs on this kernel.
 func identity(string) (dev, ino uint64, err error) { return 0, 0, errLink }
 
-// kernel is none that an engine runs on.
+// kernel returns "", which is the release of no engine.
 func kernel() string { return "" }

@@ -15,23 +15,23 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// instance is one container that runs, and the session with the guest in it.
+// instance is a running container with the session to its guest.
 type instance struct {
 	*prepared
 
 	ended   chan struct{} // closed when the container has ended by itself
-	over    sync.Once
+	over    sync.Once     // closes ended
 	running atomic.Int64
 
-	changing sync.Mutex // held by what changes the container
+	changing sync.Mutex // held while the container is changed
 
 	mu     sync.Mutex
 	now    holding
 	closed bool
 }
 
-// held is what runs, or Closed.
-func (i *instance) held() (holding, error) {
+// current returns the running parts. Closed: the sandbox is closed.
+func (i *instance) current() (holding, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.closed || i.now.session == nil {
@@ -40,8 +40,8 @@ func (i *instance) held() (holding, error) {
 	return i.now, nil
 }
 
-// holder is the ID of the container.
-func (i *instance) holder() string {
+// containerID returns the ID of the container.
+func (i *instance) containerID() string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.now.container
@@ -54,7 +54,7 @@ func (i *instance) Limits() (sandbox.Limits, error) { return i.plan.Limits.Limit
 
 // Start runs cmd in the container.
 func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error) {
-	now, err := i.held()
+	now, err := i.current()
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 		Args: cmd.Args, Dir: dir, TTY: cmd.TTY, Env: i.environment(now.network.environ(i.policyEnv()), cmd),
 	}, stdio)
 	if sandbox.CodeOf(err) == sandbox.Closed && ctx.Err() == nil {
-		return nil, i.why(ctx, err)
+		return nil, i.endReason(ctx, err)
 	}
 	if err != nil {
 		return nil, err
@@ -79,22 +79,22 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 	return p, nil
 }
 
-// Listen listens inside, until the container is started anew.
+// Listen listens inside until the container is started anew.
 func (i *instance) Listen(ctx context.Context, address string) (net.Listener, error) {
-	now, err := i.held()
+	now, err := i.current()
 	if err != nil {
 		return nil, err
 	}
 	l, err := now.session.Listen(ctx, address)
 	if sandbox.CodeOf(err) == sandbox.Closed && ctx.Err() == nil {
-		return nil, i.why(ctx, err)
+		return nil, i.endReason(ctx, err)
 	}
 	return l, err
 }
 
-// why tells how a container ended that should run.
-func (i *instance) why(ctx context.Context, err error) error {
-	found, ierr := i.engine.ContainerInspect(ctx, i.holder(), client.ContainerInspectOptions{})
+// endReason returns the error for a container that has ended unexpectedly.
+func (i *instance) endReason(ctx context.Context, err error) error {
+	found, ierr := i.engine.ContainerInspect(ctx, i.containerID(), client.ContainerInspectOptions{})
 	switch {
 	case sandbox.CodeOf(i.engine.Wrap(ierr, "look at the container")) == sandbox.NotFound:
 		return sandbox.Errorf(sandbox.Closed, "the sandbox's container was removed or has ended")
@@ -106,7 +106,7 @@ func (i *instance) why(ctx context.Context, err error) error {
 	return err
 }
 
-// Status counts what runs.
+// Status counts the running commands.
 func (i *instance) Status(context.Context) (sandbox.Status, error) {
 	return sandbox.Status{
 		Info: sandbox.Info{
@@ -116,7 +116,7 @@ func (i *instance) Status(context.Context) (sandbox.Status, error) {
 	}, nil
 }
 
-// Ended is closed when the container has ended, or nobody can speak with it any more.
+// Ended returns a channel that is closed when the container or the connection to it has ended by itself.
 func (i *instance) Ended() <-chan struct{} { return i.ended }
 
 func (i *instance) isClosed() bool {
@@ -125,7 +125,7 @@ func (i *instance) isClosed() bool {
 	return i.closed
 }
 
-// Close removes the container with all that runs in it. One that goes on later is only stopped.
+// Close kills and removes the container. It only stops that of a persistent sandbox.
 func (i *instance) Close(ctx context.Context) error {
 	i.mu.Lock()
 	was := i.closed
@@ -143,14 +143,14 @@ func (i *instance) Close(ctx context.Context) error {
 	return errors.Join(err, i.removeOwn())
 }
 
-// end ends what runs.
+// end kills all processes and closes the connections.
 func (i *instance) end(ctx context.Context) error {
 	i.mu.Lock()
 	now := i.now
 	i.now = holding{container: now.container}
 	i.mu.Unlock()
 	if now.session != nil {
-		_ = now.session.Close() // the container goes anyway
+		_ = now.session.Close() // the container ends anyway
 	}
 	now.network.close()
 	switch {
@@ -162,21 +162,21 @@ func (i *instance) end(ctx context.Context) error {
 	return i.remove(ctx, now.container)
 }
 
-// take asks for the container's removal.
-func (i *instance) take(ctx context.Context, id string) error {
+// requestRemoval asks the engine to remove the container.
+func (i *instance) requestRemoval(ctx context.Context, id string) error {
 	_, err := i.engine.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
 	return i.engine.Wrap(err, "remove the container")
 }
 
-// remove removes the container and waits until it is gone: with its end the engine begins to remove it, too.
+// remove removes the container and waits for that. The engine itself also begins to remove it when it ends.
 func (i *instance) remove(ctx context.Context, id string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	end := i.await(ctx, id, container.WaitConditionRemoved)
-	err := i.take(ctx, id)
-	if err != nil && strings.Contains(err.Error(), "container state improper") { // Podman, of one that was just ending
+	err := i.requestRemoval(ctx, id)
+	if err != nil && strings.Contains(err.Error(), "container state improper") { // Podman, for one that is just ending
 		if err = i.engine.Wrap(<-i.await(ctx, id, container.WaitConditionNotRunning), "wait for the container's end"); err == nil {
-			err = i.take(ctx, id)
+			err = i.requestRemoval(ctx, id)
 		}
 	}
 	switch {

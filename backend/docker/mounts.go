@@ -15,8 +15,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// shown are the host's directories and files that a container shows: the workspace, and what somebody named. What
-// presets open of the host's system and home stays out, because an image has its own.
+// shown returns the host's directories and files that a container shows: the workspace and the paths of the user's rules. It
+// omits those of presets for the host's system and home directory, because an image has its own.
 func shown(plan *policy.Plan) []string {
 	var out []string
 	if plan.Workspace != "" {
@@ -32,33 +32,33 @@ func shown(plan *policy.Plan) []string {
 	return slices.Compact(out)
 }
 
-// named reports whether a person wrote the rule.
+// named reports whether the user wrote the rule.
 func named(r *policy.Rule) bool {
 	return r.Preset == "" && r.Layer != policy.LayerDefaults && r.Source != "built in"
 }
 
-// repository reports whether the rule opens the git directory, elsewhere, of a workspace that is a linked worktree or a
-// submodule: without it there is no repository.
+// repository reports whether the rule opens the git directory of a workspace that is a linked worktree or a submodule, which
+// lies elsewhere: without it git finds no repository.
 func repository(r *policy.Rule) bool { return r.Preset == "@git" && r.Access == policy.ReadWrite }
 
 // covers reports whether path is root or lies in it.
 func covers(root, path string) bool { return path == root || strings.HasPrefix(path, root+"/") }
 
-// view is one path of the host that a container shows in a way of its own.
+// view is one path of the host in a container, with its access.
 type view struct {
 	path   string
 	access policy.Access
 	dir    bool
 }
 
-// views are what the plan shows of the host, parents first.
+// views returns what the plan shows of the host, parents first.
 func views(plan *policy.Plan) ([]view, error) {
 	roots := shown(plan)
 	found := map[string]view{}
 	for _, root := range roots {
 		if root == "/" {
-			return nil, sandbox.Errorf(sandbox.Unsupported, "docker: / of a container is its image's, not the host's").
-				WithHint("name the directories that it is about")
+			return nil, sandbox.Errorf(sandbox.Unsupported, "docker: / of a container belongs to its image, not to the host").
+				WithHint("name the directories that you need")
 		}
 		info, err := os.Lstat(root)
 		if err != nil {
@@ -80,7 +80,7 @@ func views(plan *policy.Plan) ([]view, error) {
 	return out, nil
 }
 
-// mounts are all of a container's but tmpfs.
+// mounts returns the mounts of a container, without tmpfs.
 func (p *prepared) mounts() ([]mount.Mount, error) {
 	out := []mount.Mount{bind(p.runtime, layout.Root, true)}
 	for _, program := range p.wrappers() {
@@ -113,7 +113,7 @@ func (p *prepared) mounts() ([]mount.Mount, error) {
 	return out, checkTargets(out)
 }
 
-// wrappers are the programs of the image that the guest stands in for.
+// wrappers returns the programs of the image that the guest replaces.
 func (p *prepared) wrappers() []string {
 	var out []string
 	for _, c := range p.plan.Commands {
@@ -123,8 +123,8 @@ func (p *prepared) wrappers() []string {
 	return slices.Compact(out)
 }
 
-// bind shows a path of the host. One that is read-only shows no file system that is mounted below it, which older
-// engines would leave writable.
+// bind mounts a path of the host. A read-only mount omits file systems that are mounted below it, which older engines would
+// leave writable.
 func bind(source, target string, readOnly bool) mount.Mount {
 	return mount.Mount{
 		Type: mount.TypeBind, Source: source, Target: target, ReadOnly: readOnly,
@@ -132,7 +132,7 @@ func bind(source, target string, readOnly bool) mount.Mount {
 	}
 }
 
-// files puts what the gateway wants seen into the sandbox's own directory.
+// files writes the gateway's files to the sandbox's own directory and returns their mounts.
 func (p *prepared) files(files []proxy.File) ([]mount.Mount, error) {
 	var out []mount.Mount
 	for n, f := range files {
@@ -145,18 +145,18 @@ func (p *prepared) files(files []proxy.File) ([]mount.Mount, error) {
 	return out, nil
 }
 
-// overlaid has more in the place of what of all has the same target: the file with a placeholder, of which the plan says
-// that it is hidden.
+// overlaid appends more to all and drops from all the mounts with the same targets: a file with a placeholder replaces one
+// that the plan hides.
 func overlaid(all, more []mount.Mount) []mount.Mount {
 	return append(slices.DeleteFunc(all, func(m mount.Mount) bool {
 		return slices.ContainsFunc(more, func(f mount.Mount) bool { return f.Target == m.Target })
 	}), more...)
 }
 
-// own is a host directory of the sandbox's own.
+// own returns the sandbox's own directory on the host.
 func (p *prepared) own() string { return p.driver.dir("boxes", p.id) }
 
-// hidden is the host path of what stands where something is hidden: an empty directory, or a file that nobody may read.
+// hidden returns the host path that is mounted over a hidden path: an empty directory, or a file with mode 0.
 func (d *Driver) hidden(dir bool) (string, error) {
 	if dir {
 		name := d.dir("hidden", "directory")
@@ -186,14 +186,14 @@ func checkTargets(all []mount.Mount) error {
 			return sandbox.Errorf(sandbox.Invalid, "nothing can stand at %s: %s belongs to the sandbox", t, layout.Root)
 		}
 		if seen[t] {
-			return sandbox.Errorf(sandbox.Invalid, "two things are to stand at %s", t)
+			return sandbox.Errorf(sandbox.Invalid, "two mounts at %s", t)
 		}
 		seen[t] = true
 	}
 	return nil
 }
 
-// tmpfs are the private file systems: their options by path.
+// tmpfs returns the options of the private file systems by path.
 func (p *prepared) tmpfs() map[string]string {
 	options := "rw,exec,nosuid,nodev,mode=1777"
 	if n := p.plan.Limits.Tmp; n > 0 {

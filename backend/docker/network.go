@@ -12,16 +12,16 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// bundlePath is where the authorities stand that commands trust when TLS is inspected.
+// bundlePath is the file of the authorities that commands trust when TLS is inspected.
 const bundlePath = "/etc/ssl/agent-sandbox/authorities.pem"
 
-// proxyRelay is the name under which the guest asks for the proxy.
+// proxyRelay is the name of the guest's relay to the proxy.
 const proxyRelay = "proxy"
 
-// network is a sandbox's way out and in. The container itself has loopback only: the guest listens there for the
-// proxy, and dials there for published ports. A nil network has neither.
+// network connects a sandbox to the proxy and to published ports. The container itself has only loopback: the guest listens
+// there for the proxy, and dials there for published ports. A nil network has neither.
 type network struct {
-	gateway *proxy.Gateway // nil: nothing needs one
+	gateway *proxy.Gateway // nil: the plan needs none
 	ports   *proxy.Ports
 	failed  func(error)
 
@@ -30,11 +30,11 @@ type network struct {
 	served  sync.WaitGroup
 }
 
-// openNetwork makes what the plan needs, nil for nothing. The caller closes it.
+// openNetwork creates what the plan needs, nil if it needs nothing. The caller closes it.
 func (p *prepared) openNetwork(ctx context.Context) (n *network, err error) {
 	proxied := proxy.Needed(p.plan)
 	if !proxied && len(p.plan.Publish) == 0 && len(p.spec.Firewall) == 0 {
-		return nil, nil //nolint:nilnil // a nil network is one
+		return nil, nil //nolint:nilnil // a nil network is valid
 	}
 	n = &network{failed: func(err error) { p.driver.options.Trace("network", err.Error()) }}
 	n.context, n.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -46,11 +46,11 @@ func (p *prepared) openNetwork(ctx context.Context) (n *network, err error) {
 	}()
 	for _, port := range p.plan.Publish {
 		if port.Port == guestnet.ProxyPort {
-			return n, sandbox.Errorf(sandbox.Invalid, "port %d inside is the sandbox's way out and cannot be published", port.Port).
+			return n, sandbox.Errorf(sandbox.Invalid, "port %d inside belongs to the sandbox's proxy and cannot be published", port.Port).
 				WithHint("let the server inside listen on another port")
 		}
 	}
-	// First of all: nobody should be asked for a passphrase when a port is taken.
+	// Before the gateway, which may ask the user for a passphrase: a port may be in use.
 	if n.ports, err = proxy.Publish(ctx, p.plan); err != nil {
 		return n, err
 	}
@@ -69,7 +69,7 @@ func (p *prepared) openNetwork(ctx context.Context) (n *network, err error) {
 	return n, nil
 }
 
-// environ is the policy's environment with what the network needs.
+// environ returns env with the variables of the gateway.
 func (n *network) environ(env []string) []string {
 	if n == nil || n.gateway == nil {
 		return env
@@ -77,7 +77,7 @@ func (n *network) environ(env []string) []string {
 	return n.gateway.Environ(env)
 }
 
-// files are what commands are to see in the place of others.
+// files returns the files that commands see instead of those of the host.
 func (n *network) files() []proxy.File {
 	if n == nil || n.gateway == nil {
 		return nil
@@ -85,7 +85,7 @@ func (n *network) files() []proxy.File {
 	return n.gateway.Files
 }
 
-// relays are what the guest is to listen for.
+// relays returns the addresses at which the guest listens.
 func (n *network) relays() []session.Relay {
 	if n == nil || n.gateway == nil || !n.gateway.Proxied() {
 		return nil
@@ -122,7 +122,7 @@ func (n *network) serve(s *session.Connection) {
 	})
 }
 
-// close ends everything and waits for it.
+// close ends all connections and goroutines and waits for them.
 func (n *network) close() {
 	if n == nil {
 		return

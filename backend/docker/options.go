@@ -2,16 +2,16 @@ package docker
 
 import "github.com/seed434b0696/agent-sandbox/sandbox"
 
-// DefaultImage is what a sandbox is made of when its Spec names no image.
+// DefaultImage is the image of a sandbox whose Spec names none.
 const DefaultImage = "agent-sandbox-base:latest"
 
 // Options configure a [Driver].
 type Options struct {
 	Env     []string // of this process, "K=V": where the engine is (DOCKER_HOST, ...)
-	DataDir string   // where files for containers are kept; the engine must see them under the same path
+	DataDir string   // directory of files for containers, which the engine must see under the same path; empty: ~/.local/share/agent-sandbox
 	Guest   string   // the guest program; empty: found or extracted
 	Image   string   // the default image; empty: DefaultImage
 
-	Trace  func(phase, line string) // told what is done; nil: nobody is
-	Denied func(sandbox.Denial)     // told of refusals; nil: nobody is
+	Trace  func(phase, line string) // receives debug output; nil: none
+	Denied func(sandbox.Denial)     // receives denials; nil: none
 }

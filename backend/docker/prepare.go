@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// prepared is a sandbox that was decided and not made yet.
+// prepared is a sandbox that was checked and resolved, but not created.
 type prepared struct {
 	driver  *Driver
 	engine  *engine.Client
@@ -26,16 +26,16 @@ type prepared struct {
 	created time.Time
 
 	podman     bool // the engine is Podman
-	sameKernel bool // the engine runs on this host's kernel, not in a machine of its own
+	sameKernel bool // the engine runs on this host's kernel, not in a virtual machine
 }
 
-// prepare decides everything, and refuses what a container cannot hold. It makes no sandbox.
+// prepare resolves spec and rejects what a container cannot enforce. It creates no container.
 func (d *Driver) prepare(ctx context.Context, spec sandbox.Spec) (*prepared, error) {
 	plan, err := resolve(spec)
 	if err != nil {
 		return nil, err
 	}
-	if err := refuse(spec, plan); err != nil {
+	if err := checkSupported(spec, plan); err != nil {
 		return nil, err
 	}
 	saved, err := loadState(spec.State)
@@ -87,8 +87,8 @@ func (d *Driver) imageName(spec sandbox.Spec) string {
 	return spec.Image
 }
 
-// refuse names what the policy asks for and a container cannot have.
-func refuse(spec sandbox.Spec, plan *policy.Plan) error {
+// checkSupported returns Unsupported for what the policy demands and a container cannot enforce.
+func checkSupported(spec sandbox.Spec, plan *policy.Plan) error {
 	unsupported := func(what, hint string) error {
 		return sandbox.Errorf(sandbox.Unsupported, "docker: %s", what).WithHint("%s", hint)
 	}
@@ -115,7 +115,7 @@ func refuse(spec sandbox.Spec, plan *policy.Plan) error {
 	return nil
 }
 
-// at is where a path of the host stands inside.
+// at returns the path inside of a path of the host.
 func (p *prepared) at(path string) string {
 	if p.spec.Target == "" || p.plan.Workspace == "" {
 		return path
@@ -129,7 +129,7 @@ func (p *prepared) at(path string) string {
 	return path
 }
 
-// dir is where commands start.
+// dir returns the directory inside in which commands start.
 func (p *prepared) dir() string {
 	if onVolume(p.spec) {
 		return p.spec.Dir
@@ -137,7 +137,7 @@ func (p *prepared) dir() string {
 	return p.at(p.plan.Dir)
 }
 
-// onVolume tells whether commands start in one of the sandbox's volumes.
+// onVolume reports whether commands start in one of the sandbox's volumes.
 func onVolume(spec sandbox.Spec) bool {
 	return slices.ContainsFunc(spec.Volumes, func(v sandbox.Volume) bool { return covers(v.Target, spec.Dir) })
 }

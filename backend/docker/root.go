@@ -13,14 +13,14 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/engine"
 )
 
-// next is the name of the image that the containers of a sandbox begin with.
-func next(id string) string { return nextImages + ":" + id }
+// nextImage returns the name of the image with which the next container of a sandbox begins.
+func nextImage(id string) string { return nextImages + ":" + id }
 
-// rootFile lies in the State of a fork, and once more among our own files, as the same file: when that has one name only,
-// the State is gone, wherever it was moved to before.
+// rootFile is a file in the State of a fork with a hard link in the driver's directory: when only that link is left, the
+// State was removed, even if it was moved before.
 const rootFile = "root"
 
-// claim notes that a State is about to have an image of its own, and at which engine.
+// claim records that a State is about to get an image of its own, and in which engine.
 func (d *Driver) claim(s state) error {
 	if err := os.MkdirAll(d.dir("roots"), 0o700); err != nil {
 		return err
@@ -31,13 +31,13 @@ func (d *Driver) claim(s state) error {
 	}
 	err := os.Link(file, d.dir("roots", s.ID))
 	if errors.Is(err, syscall.EXDEV) || errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOTSUP) {
-		return nil // then the image is judged by its age
+		return nil // then sweepImages decides by the image's age
 	}
 	return err
 }
 
-// claims are the labels of the image of a fork. An engine that is told to make one makes it when nobody waits for it any
-// more, too: the sweep knows by them that there is no claim left.
+// claims returns the labels of the image of a fork. An engine creates a requested image also when the requester has given up:
+// from the labels the sweep learns that no claim is left.
 func (d *Driver) claims(id string) map[string]string {
 	labels := map[string]string{labelOurs: "1", labelHost: owner.User(), labelState: ""}
 	if held, _ := d.claimed(id); held {
@@ -47,7 +47,7 @@ func (d *Driver) claims(id string) map[string]string {
 	return labels
 }
 
-// claimed tells what is known of the image of a fork. Unknown: neither.
+// claimed reports whether a State holds the image of a fork, or has been removed. Both are false if it is unknown.
 func (d *Driver) claimed(id string) (held, free bool) {
 	info, err := os.Lstat(d.dir("roots", id))
 	if err != nil {
@@ -57,7 +57,7 @@ func (d *Driver) claimed(id string) (held, free bool) {
 	return ok && st.Nlink > 1, ok && st.Nlink == 1
 }
 
-// sweepRoots removes the images of forks whose State is gone, or was never complete.
+// sweepRoots removes the images of forks whose State was removed or never completed.
 func (d *Driver) sweepRoots(ctx context.Context, c *engine.Client) error {
 	entries, err := os.ReadDir(d.dir("roots"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -71,7 +71,7 @@ func (d *Driver) sweepRoots(ctx context.Context, c *engine.Client) error {
 		if _, free := d.claimed(e.Name()); !free || err != nil || string(host) != c.Host {
 			continue
 		}
-		if err = p.untag(ctx, next(e.Name())); err == nil {
+		if err = p.untag(ctx, nextImage(e.Name())); err == nil {
 			err = os.Remove(file)
 		}
 		if !errors.Is(err, fs.ErrNotExist) { // another sweep was faster

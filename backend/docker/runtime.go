@@ -21,11 +21,11 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// layoutVersion changes when what a runtime directory holds does.
+// layoutVersion changes with the content of runtime directories.
 const layoutVersion = "2"
 
-// runtime returns the host directory that becomes [guest.Root]: the guest, and what it needs to stand in for
-// commands. Its name is the sum of what it holds, so that sandboxes share it, and it is never changed.
+// runtime returns the host directory that is mounted at [layout.Root]: the guest, and what it needs to wrap commands. Its
+// name is a hash of its content, so that sandboxes share it, and it never changes.
 func (d *Driver) runtime(ctx context.Context, c *engine.Client, i *image.Image, commands []policy.Command) (string, error) {
 	program, err := d.guest()
 	if err != nil {
@@ -46,7 +46,7 @@ func (d *Driver) runtime(ctx context.Context, c *engine.Client, i *image.Image, 
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = os.RemoveAll(tmp) }() // it has been renamed, or is of no use
+	defer func() { _ = os.RemoveAll(tmp) }() // it was renamed, or is incomplete
 	b := &runtimeDir{dir: tmp, image: i}
 	if err := copyFile(program, b.inside(layout.Program), 0o555); err != nil {
 		return "", err
@@ -58,7 +58,7 @@ func (d *Driver) runtime(ctx context.Context, c *engine.Client, i *image.Image, 
 		err = os.WriteFile(b.inside(layout.SessionSocket), nil, 0o444) // over which the guest's socket is mounted
 	}
 	if err == nil {
-		err = openUp(tmp)
+		err = makeReadable(tmp)
 	}
 	if err != nil {
 		return "", err
@@ -69,8 +69,8 @@ func (d *Driver) runtime(ctx context.Context, c *engine.Client, i *image.Image, 
 	return dir, nil
 }
 
-// openUp lets whoever the sandbox runs as read all of dir, whatever this process's umask is.
-func openUp(dir string) error {
+// makeReadable lets every user read all of dir, independent of the umask: the sandbox may run as any user.
+func makeReadable(dir string) error {
 	return filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil, e.Type()&fs.ModeSymlink != 0:
@@ -108,13 +108,13 @@ func runtimeKey(program string, i *image.Image, commands []policy.Command) (stri
 	return hex.EncodeToString(sum[:12]), nil
 }
 
-// runtimeDir is a runtime directory that is being made.
+// runtimeDir is an incomplete runtime directory.
 type runtimeDir struct {
 	dir   string
 	image *image.Image
 }
 
-// inside is where a path below [guest.Root] is made.
+// inside returns the host path of a path below [layout.Root].
 func (b *runtimeDir) inside(name string) string {
 	return filepath.Join(b.dir, strings.TrimPrefix(name, layout.Root))
 }
@@ -128,7 +128,7 @@ func (b *runtimeDir) commands(ctx context.Context, r *image.Reader, commands []p
 	return nil
 }
 
-// command makes what the guest needs to serve c; see package guest's layout.
+// command creates what the guest needs to wrap c; see package layout.
 func (b *runtimeDir) command(ctx context.Context, r *image.Reader, c policy.Command) error {
 	var err error
 	switch c.Rule {
@@ -144,14 +144,14 @@ func (b *runtimeDir) command(ctx context.Context, r *image.Reader, c policy.Comm
 		return err
 	}
 	if c.Rule != "deny" {
-		if err := b.take(ctx, r, c.Name, programs[0], filepath.Join(layout.BinDir, c.Name)); err != nil {
+		if err := b.copyProgram(ctx, r, c.Name, programs[0], filepath.Join(layout.BinDir, c.Name)); err != nil {
 			return err
 		}
 	}
 	for _, target := range programs {
 		switch {
 		case layout.Shared(c.Name, target):
-			err = b.take(ctx, r, c.Name, target, filepath.Join(layout.TargetDir, target))
+			err = b.copyProgram(ctx, r, c.Name, target, filepath.Join(layout.TargetDir, target))
 		case filepath.Base(target) != c.Name:
 			err = b.alias(filepath.Base(target), c.Name)
 		}
@@ -182,12 +182,12 @@ func (b *runtimeDir) alias(base, command string) error {
 	return err
 }
 
-// maxProgram is how large a program may be that is taken out of an image.
+// maxProgram is the largest program that is copied from an image.
 const maxProgram = 512 << 20
 
-// take copies a program of the image, which is going to be hidden there. One that looks for its neighbors beside its
-// own file would not find them.
-func (b *runtimeDir) take(ctx context.Context, r *image.Reader, command, from, to string) error {
+// copyProgram copies a program of the image, over which the guest is mounted there. It rejects a script, which may need the
+// files beside it.
+func (b *runtimeDir) copyProgram(ctx context.Context, r *image.Reader, command, from, to string) error {
 	at := b.inside(to)
 	if _, err := os.Lstat(at); err == nil {
 		return nil

@@ -15,19 +15,19 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Snapshots are images of the container's files, with labels that say whose they are.
+// Snapshots are images of the container's files, with the labels of their owner.
 const (
 	snapshotImages = "agent-sandbox-snapshot" // :ID-NAME
-	nextImages     = "agent-sandbox-next"     // :ID; what the sandbox's container begins with, when that is not its Spec's image
+	nextImages     = "agent-sandbox-next"     // :ID; the image with which the sandbox's container begins, if it is not its Spec's
 	labelSnapshot  = "agent-sandbox.snapshot" // its name
 )
 
-// Snapshot keeps the container's root file system and what is on its own disk; the workspace, volumes and /tmp are not
-// part of it. The engine pauses what runs meanwhile.
+// Snapshot saves the container's root file system. The workspace, volumes and /tmp are not part of it. The engine pauses all
+// processes meanwhile.
 func (i *instance) Snapshot(ctx context.Context, name string) error {
 	i.changing.Lock()
 	defer i.changing.Unlock()
-	if err := i.lasting(); err != nil {
+	if err := i.checkPersistent(); err != nil {
 		return err
 	}
 	_, err := i.snapshot(ctx, name)
@@ -37,13 +37,13 @@ func (i *instance) Snapshot(ctx context.Context, name string) error {
 	if sandbox.CodeOf(err) != sandbox.NotFound {
 		return err
 	}
-	return i.commit(ctx, i.holder(), snapshotImages+":"+i.id+"-"+name, map[string]string{
+	return i.commit(ctx, i.containerID(), snapshotImages+":"+i.id+"-"+name, map[string]string{
 		labelOurs: "1", labelHost: owner.User(), labelSnapshot: name, labelID: i.id, labelState: i.state.dir, labelPlace: owner.Place(i.state.dir),
 	})
 }
 
-// lasting refuses what only a sandbox that goes on later has.
-func (i *instance) lasting() error {
+// checkPersistent returns an error unless the sandbox is persistent and open.
+func (i *instance) checkPersistent() error {
 	if !i.state.persistent() {
 		return sandbox.Errorf(sandbox.Unsupported, "only a persistent sandbox has snapshots").WithHint("'agent-sandbox create' creates one")
 	}
@@ -53,7 +53,7 @@ func (i *instance) lasting() error {
 	return nil
 }
 
-// images are those of the sandbox's snapshots, oldest first.
+// images returns the images of the sandbox's snapshots, oldest first.
 func (i *instance) images(ctx context.Context) ([]images.Summary, error) {
 	found, err := i.engine.ImageList(ctx, client.ImageListOptions{
 		Filters: client.Filters{}.Add("label", labelOurs+"=1", labelID+"="+i.id, labelSnapshot),
@@ -61,7 +61,7 @@ func (i *instance) images(ctx context.Context) ([]images.Summary, error) {
 	if err != nil {
 		return nil, i.engine.Wrap(err, "list snapshots")
 	}
-	// A container that was restored from a snapshot hands the label on to images of its own.
+	// Images of a container that was restored from a snapshot inherit its labels.
 	out := slices.DeleteFunc(found.Items, func(s images.Summary) bool {
 		return !slices.Contains(s.RepoTags, snapshotImages+":"+i.id+"-"+s.Labels[labelSnapshot])
 	})
@@ -77,14 +77,14 @@ func (i *instance) snapshot(ctx context.Context, name string) (images.Summary, e
 	at := slices.IndexFunc(all, func(s images.Summary) bool { return s.Labels[labelSnapshot] == name })
 	if at < 0 {
 		return images.Summary{}, sandbox.Errorf(sandbox.NotFound, "no snapshot %s", name).
-			WithHint("'agent-sandbox snapshots NAME' shows those that there are")
+			WithHint("'agent-sandbox snapshots NAME' lists them")
 	}
 	return all[at], nil
 }
 
-// Snapshots lists them.
+// Snapshots lists the snapshots, oldest first.
 func (i *instance) Snapshots(ctx context.Context) ([]sandbox.SnapshotInfo, error) {
-	if err := i.lasting(); err != nil {
+	if err := i.checkPersistent(); err != nil {
 		return nil, err
 	}
 	all, err := i.images(ctx)
@@ -97,11 +97,11 @@ func (i *instance) Snapshots(ctx context.Context) ([]sandbox.SnapshotInfo, error
 	return out, err
 }
 
-// RemoveSnapshot removes one.
+// RemoveSnapshot removes a snapshot.
 func (i *instance) RemoveSnapshot(ctx context.Context, name string) error {
 	i.changing.Lock()
 	defer i.changing.Unlock()
-	if err := i.lasting(); err != nil {
+	if err := i.checkPersistent(); err != nil {
 		return err
 	}
 	if _, err := i.snapshot(ctx, name); err != nil {
@@ -110,7 +110,7 @@ func (i *instance) RemoveSnapshot(ctx context.Context, name string) error {
 	return i.untag(ctx, snapshotImages+":"+i.id+"-"+name)
 }
 
-// untag takes a name off an image; one that is not there is no error.
+// untag removes a name of an image. It succeeds if the name does not exist.
 func (p *prepared) untag(ctx context.Context, reference string) error {
 	remove := func() error {
 		_, err := p.engine.ImageRemove(ctx, reference, client.ImageRemoveOptions{Force: true, PruneChildren: true})
@@ -118,7 +118,7 @@ func (p *prepared) untag(ctx context.Context, reference string) error {
 	}
 	err := remove()
 	if err != nil && strings.Contains(err.Error(), "unrecognized image ID") {
-		// The engine removed it, or one that it was made from, for somebody else at that moment: now it knows.
+		// Another request removed it, or one that it was made from, at that moment: the second attempt finds it gone.
 		err = remove()
 	}
 	if sandbox.CodeOf(err) == sandbox.NotFound {
@@ -127,41 +127,41 @@ func (p *prepared) untag(ctx context.Context, reference string) error {
 	return err
 }
 
-// Restore makes the container anew from a snapshot. What runs is killed.
+// Restore kills all processes and creates the container anew from a snapshot.
 func (i *instance) Restore(ctx context.Context, name string) error {
 	i.changing.Lock()
 	defer i.changing.Unlock()
-	if err := i.lasting(); err != nil {
+	if err := i.checkPersistent(); err != nil {
 		return err
 	}
 	found, err := i.snapshot(ctx, name)
 	if err != nil {
 		return err
 	}
-	// By a name of its own: the snapshot may be removed while the sandbox is stopped.
-	if err := i.tag(ctx, found.ID, next(i.id)); err != nil {
+	// The container's image gets its own name: the snapshot may be removed while the sandbox is stopped.
+	if err := i.tag(ctx, found.ID, nextImage(i.id)); err != nil {
 		return err
 	}
 	if err := i.end(ctx); err != nil {
 		return err
 	}
-	i.state.Root = next(i.id)
+	i.state.Root = nextImage(i.id)
 	if err := i.state.save(); err != nil {
 		return err
 	}
-	// From here on the next start brings the snapshot, whoever makes it.
-	_, err = i.engine.ContainerRemove(ctx, i.holder(), client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+	// From here on every start begins with the snapshot, also that of another process.
+	_, err = i.engine.ContainerRemove(ctx, i.containerID(), client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
 	if err = i.engine.Wrap(err, "remove the container"); err != nil && sandbox.CodeOf(err) != sandbox.NotFound {
 		return err
 	}
 	return i.begin(ctx)
 }
 
-// SaveState lets a new sandbox begin with this one's files, or those of a snapshot.
+// SaveState implements [sandbox.StateKeeper].
 func (i *instance) SaveState(ctx context.Context, dir, snapshot string) error {
 	i.changing.Lock()
 	defer i.changing.Unlock()
-	if err := i.lasting(); err != nil {
+	if err := i.checkPersistent(); err != nil {
 		return err
 	}
 	to := state{dir: dir, Host: i.state.Host}
@@ -169,12 +169,12 @@ func (i *instance) SaveState(ctx context.Context, dir, snapshot string) error {
 	if to.ID, err = newID(); err != nil {
 		return err
 	}
-	to.Root = next(to.ID)
+	to.Root = nextImage(to.ID)
 	if err := i.driver.claim(to); err != nil {
 		return err
 	}
 	if snapshot == "" {
-		err = i.commit(ctx, i.holder(), to.Root, i.driver.claims(to.ID))
+		err = i.commit(ctx, i.containerID(), to.Root, i.driver.claims(to.ID))
 	} else {
 		var found images.Summary
 		if found, err = i.snapshot(ctx, snapshot); err == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// start makes the sandbox and starts it. On error nothing is left but what was there before.
+// start creates the sandbox and starts it. On an error it removes everything that it has created.
 func (p *prepared) start(ctx context.Context) (*instance, error) {
 	if err := p.state.save(); err != nil {
 		return nil, err
@@ -28,14 +28,14 @@ func (p *prepared) start(ctx context.Context) (*instance, error) {
 	return i, nil
 }
 
-// holding is what a sandbox that runs consists of.
+// holding has the parts of a running sandbox.
 type holding struct {
-	container string // its ID; empty: there is none
+	container string // its ID; empty: not created
 	session   *session.Connection
 	network   *network
 }
 
-// begin makes what is missing, starts the container, and greets the guest in it.
+// begin creates the missing parts, starts the container and connects to its guest.
 func (i *instance) begin(ctx context.Context) error {
 	h, err := i.hold(ctx)
 	i.mu.Lock()
@@ -48,14 +48,14 @@ func (i *instance) begin(ctx context.Context) error {
 		<-h.session.Done()
 		i.mu.Lock()
 		defer i.mu.Unlock()
-		if i.now.session == h.session { // nobody wanted it
+		if i.now.session == h.session { // it has ended by itself
 			i.over.Do(func() { close(i.ended) })
 		}
 	}()
 	return nil
 }
 
-// hold returns what it has made also when it fails.
+// hold returns the parts that it has created also with an error.
 func (i *instance) hold(ctx context.Context) (h holding, err error) {
 	if h.network, err = i.openNetwork(ctx); err != nil {
 		return h, err
@@ -81,27 +81,27 @@ func (i *instance) hold(ctx context.Context) (h holding, err error) {
 	if h.container, err = i.container(ctx, options); err != nil {
 		return h, err
 	}
-	h.session, err = i.greet(ctx, h, d, setup)
+	h.session, err = i.connect(ctx, h, d, setup)
 	if code := sandbox.CodeOf(err); i.state.persistent() && (code == sandbox.Closed || code == sandbox.Unavailable) && ctx.Err() == nil {
-		// An engine that was killed while the container ran has its input closed at the next start, and once (20.10).
+		// An engine (20.10) that was killed while the container ran closes the container's input once at its next start.
 		if err = i.kill(ctx, h.container); err == nil {
 			d.Close() // the killed guest may have connected to this one
 			d, err = i.openSocket()
 		}
 		if err == nil {
-			h.session, err = i.greet(ctx, h, d, setup)
+			h.session, err = i.connect(ctx, h, d, setup)
 		}
 	}
 	if err != nil {
 		return h, err
 	}
-	i.outlive(ctx, h)
+	i.killWithSession(ctx, h)
 	h.network.serve(h.session)
 	return h, nil
 }
 
-// greet starts a container and tells the guest in it what to set up.
-func (i *instance) greet(ctx context.Context, h holding, d *guestsocket.Socket, setup session.Setup) (*session.Connection, error) {
+// connect starts a container, connects to its guest and sets it up.
+func (i *instance) connect(ctx context.Context, h holding, d *guestsocket.Socket, setup session.Setup) (*session.Connection, error) {
 	attached, err := i.engine.ContainerAttach(ctx, h.container, client.ContainerAttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
 	if err != nil {
 		return nil, i.engine.Wrap(err, "attach to the container")
@@ -130,10 +130,10 @@ func (i *instance) greet(ctx context.Context, h holding, d *guestsocket.Socket, 
 	return s, nil
 }
 
-// furnish writes what a container's root file system lacks: the user's account and home directory, and the mark that
-// tells programs where they are.
-func (p *prepared) furnish(ctx context.Context, container string) error {
-	if p.image.ReadOnly || p.state.Root != "" { // as it was
+// addFiles writes what a new container's root file system lacks: the user's account and home directory, and the marker
+// file by which programs detect the sandbox.
+func (p *prepared) addFiles(ctx context.Context, container string) error {
+	if p.image.ReadOnly || p.state.Root != "" { // read-only, or added already
 		return nil
 	}
 	var buf bytes.Buffer
@@ -160,7 +160,7 @@ func (p *prepared) furnish(ctx context.Context, container string) error {
 	return p.engine.Wrap(err, "prepare the container")
 }
 
-// marker exists inside every container of ours.
+// marker exists in every container of ours.
 const marker = "/.agent-sandbox"
 
 func writeEntry(w *tar.Writer, h tar.Header, data []byte) error {
@@ -180,7 +180,7 @@ func withLine(text, line string) string {
 	return text + line
 }
 
-// files reach inside through the guest.
+// Files accesses files through the guest.
 func (i *instance) Files() sandbox.Files { return files.New(i.Start) }
 
 // removeOwn removes the host's files of a sandbox.

@@ -62,9 +62,9 @@ func (s state) save() error {
 // persistent reports whether the container outlives this process.
 func (s state) persistent() bool { return s.dir != "" }
 
-// sum identifies a container's configuration, without the image: another container would begin with this one's files. What
-// its State lies in has other numbers after a boot.
-func sum(o client.ContainerCreateOptions) (string, error) {
+// configHash identifies a container's configuration. It omits the image, because a new container begins with the old one's
+// files, and the location of the State, which has other numbers after a boot.
+func configHash(o client.ContainerCreateOptions) (string, error) {
 	config := *o.Config
 	config.Image, config.Labels = "", maps.Clone(config.Labels)
 	delete(config.Labels, labelPlace)
@@ -76,13 +76,13 @@ func sum(o client.ContainerCreateOptions) (string, error) {
 	return hex.EncodeToString(hash[:12]), nil
 }
 
-// container returns the ID of the container that options describe. For a sandbox that goes on that is its old one; when
-// what is protected has changed since, it is a new one over the old one's files.
+// container returns the ID of the container that options describe. For a persistent sandbox it is the existing one or, if
+// the configuration has changed since, a new one with the files of the old.
 func (p *prepared) container(ctx context.Context, options client.ContainerCreateOptions) (string, error) {
 	if !p.state.persistent() {
 		return p.create(ctx, options)
 	}
-	config, err := sum(options)
+	config, err := configHash(options)
 	if err != nil {
 		return "", err
 	}
@@ -100,13 +100,13 @@ func (p *prepared) container(ctx context.Context, options client.ContainerCreate
 		return "", sandbox.Errorf(sandbox.Exists, "there is a container %s that is not this sandbox's", options.Name).
 			WithHint("look at it, and remove it: docker rm %s", options.Name)
 	}
-	if old.Config.Labels[labelID] != p.id { // of one that was destroyed: none of it is to come back
+	if old.Config.Labels[labelID] != p.id { // of a destroyed sandbox of that name, whose files must not come back
 		if _, err := p.engine.ContainerRemove(ctx, old.ID, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true}); err != nil {
 			return "", p.engine.Wrap(err, "remove the container of an earlier sandbox")
 		}
 		return p.create(ctx, options)
 	}
-	if old.State != nil && old.State.Running { // its owner has died, and the engine has not noticed
+	if old.State != nil && old.State.Running { // its owner was killed, and the engine has not noticed
 		if err := p.kill(ctx, old.ID); err != nil {
 			return "", err
 		}
@@ -117,9 +117,9 @@ func (p *prepared) container(ctx context.Context, options client.ContainerCreate
 	return p.replace(ctx, old.ID, options)
 }
 
-// replace makes a container with the files of another, which goes.
+// replace creates a container with the files of another and removes that one.
 func (p *prepared) replace(ctx context.Context, old string, options client.ContainerCreateOptions) (string, error) {
-	p.state.Root = next(p.id)
+	p.state.Root = nextImage(p.id)
 	if err := p.commit(ctx, old, p.state.Root, nil); err != nil {
 		return "", err
 	}
@@ -134,28 +134,28 @@ func (p *prepared) replace(ctx context.Context, old string, options client.Conta
 	return p.create(ctx, options)
 }
 
-// commit makes an image of a container's files, with a name that keeps it.
+// commit creates an image of a container's files, whose name protects it from a prune.
 func (p *prepared) commit(ctx context.Context, container, reference string, labels map[string]string) error {
 	_, err := p.engine.ContainerCommit(ctx, container, client.ContainerCommitOptions{
 		Reference: reference, Config: &api.Config{Labels: labels},
 	})
-	return p.engine.Wrap(err, "keep the files of the sandbox")
+	return p.engine.Wrap(err, "save the files of the sandbox")
 }
 
-// create makes a container. What it begins with keeps its name: an engine that takes the last one off an image removes the
-// image below a container that does not run, and of that no image can be made any more.
+// create creates a container. The image that it begins with keeps its name: an engine that removes the last name of an image
+// removes the image below a stopped container, of which it then cannot make an image.
 func (p *prepared) create(ctx context.Context, options client.ContainerCreateOptions) (string, error) {
 	made, err := p.engine.ContainerCreate(ctx, options)
 	if err != nil {
-		return "", p.engine.Wrap(err, "make a container of "+p.image.Name)
+		return "", p.engine.Wrap(err, "create a container of "+p.image.Name)
 	}
 	for _, w := range made.Warnings {
 		p.driver.options.Trace("docker", w)
 	}
-	return made.ID, p.furnish(ctx, made.ID)
+	return made.ID, p.addFiles(ctx, made.ID)
 }
 
-// kill ends a container that runs, and waits for it.
+// kill kills a running container and waits for its end.
 func (p *prepared) kill(ctx context.Context, id string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -171,7 +171,7 @@ func (p *prepared) kill(ctx context.Context, id string) error {
 	return p.engine.Wrap(<-ended, "wait for the container's end")
 }
 
-// await tells when a container has come to a condition, or ctx has ended.
+// await returns a channel that receives once: nil when the container has reached the condition, an error when ctx ends.
 func (p *prepared) await(ctx context.Context, id string, condition api.WaitCondition) <-chan error {
 	wait := p.engine.ContainerWait(ctx, id, client.ContainerWaitOptions{Condition: condition})
 	end := make(chan error, 1)

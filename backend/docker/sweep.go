@@ -14,8 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Sweep removes what is left of sandboxes of this user that nobody holds any more: their process was killed, or
-// their State is gone.
+// Sweep removes containers, images and files of this user's sandboxes whose process was killed or whose State was removed.
 func (d *Driver) Sweep(ctx context.Context) error {
 	c, err := d.engine(ctx, "")
 	if err != nil {
@@ -24,7 +23,7 @@ func (d *Driver) Sweep(ctx context.Context) error {
 	return d.sweep(ctx, c)
 }
 
-// sweep looks for what others left. It removes nothing of another host or user that shares the engine.
+// sweep removes nothing of another host or user that shares the engine.
 func (d *Driver) sweep(ctx context.Context, c *engine.Client) error {
 	ours := client.Filters{}.Add("label", labelOurs+"=1")
 	found, err := c.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: ours})
@@ -34,18 +33,18 @@ func (d *Driver) sweep(ctx context.Context, c *engine.Client) error {
 	var errs []error
 	known := map[string]bool{}
 	for _, one := range found.Items {
-		if !left(one.Labels) {
+		if !isOrphan(one.Labels) {
 			known[one.Labels[labelID]] = true
 			continue
 		}
-		d.options.Trace("docker", "removing container "+one.ID+", which nobody holds")
+		d.options.Trace("docker", "removing container "+one.ID+", whose owner has ended")
 		_, err := c.ContainerRemove(ctx, one.ID, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
 		if err = c.Wrap(err, "remove a container"); sandbox.CodeOf(err) != sandbox.NotFound && !inProgress(err) {
 			errs = append(errs, err)
 		}
 	}
 	errs = append(errs, d.sweepRoots(ctx, c), d.sweepImages(ctx, c, ours, known))
-	// Images of files that no container and no snapshot has any more.
+	// Images without a container and a snapshot.
 	_, err = c.ImagePrune(ctx, client.ImagePruneOptions{Filters: client.Filters{}.Add("label", labelOurs+"=1").Add("dangling", "true")})
 	if !inProgress(err) {
 		errs = append(errs, c.Wrap(err, "remove images"))
@@ -55,10 +54,10 @@ func (d *Driver) sweep(ctx context.Context, c *engine.Client) error {
 	return errors.Join(errs...)
 }
 
-// nextAge spares images that a container is about to be made from.
+// nextAge is the minimum age of unclaimed images for removal: a container may be about to be created from a younger one.
 const nextAge = 24 * time.Hour
 
-// sweepImages removes the snapshots of sandboxes whose State is gone, and what nothing was made from.
+// sweepImages removes the snapshots of sandboxes whose State was removed, and images for containers that were never created.
 func (d *Driver) sweepImages(ctx context.Context, c *engine.Client, ours client.Filters, known map[string]bool) error {
 	found, err := c.ImageList(ctx, client.ImageListOptions{Filters: ours})
 	if err != nil {
@@ -76,7 +75,7 @@ func (d *Driver) sweepImages(ctx context.Context, c *engine.Client, ours client.
 				continue
 			}
 			old := time.Since(time.Unix(image.Created, 0)) > nextAge && image.Labels[labelHost] == owner.User()
-			if left(image.Labels) || image.Labels[labelState] == "" && old {
+			if isOrphan(image.Labels) || image.Labels[labelState] == "" && old {
 				errs = append(errs, p.untag(ctx, name))
 			}
 		}
@@ -84,13 +83,13 @@ func (d *Driver) sweepImages(ctx context.Context, c *engine.Client, ours client.
 	return errors.Join(errs...)
 }
 
-// inProgress reports whether the engine is at it already.
+// inProgress reports whether the engine is already carrying out the request.
 func inProgress(err error) bool {
 	return err != nil && (strings.Contains(err.Error(), "already in progress") || strings.Contains(err.Error(), "already running"))
 }
 
-// left reports whether one of our containers has lost what it ends with.
-func left(labels map[string]string) bool {
+// isOrphan reports whether the owner of one of this user's containers or images, a process or a State, has ended.
+func isOrphan(labels map[string]string) bool {
 	if labels[labelHost] != owner.User() {
 		return false
 	}
@@ -100,10 +99,10 @@ func left(labels map[string]string) bool {
 	return owner.HasEnded(labels[labelOwner])
 }
 
-// fileAge spares the files of sandboxes that are being made.
+// fileAge is the minimum age of files for removal: younger ones may belong to a sandbox that is being created.
 const fileAge = time.Hour
 
-// sweepFiles removes the files of sandboxes without a container. What cannot be removed now is for the next time.
+// sweepFiles removes the files of sandboxes without a container. The next sweep retries those that cannot be removed.
 func (d *Driver) sweepFiles(known map[string]bool) {
 	entries, err := os.ReadDir(d.dir("boxes"))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// dial connects to a port inside; the sandbox is not idle until the connection is closed.
+// dial connects to a port inside. The sandbox is not idle until the connection is closed.
 func (k *keeper) dial(ctx context.Context, port int) (net.Conn, error) {
 	d, ok := sandbox.As[sandbox.Dialer](k.instance)
 	if !ok {
@@ -22,11 +22,11 @@ func (k *keeper) dial(ctx context.Context, port int) (net.Conn, error) {
 	return &dialed{Conn: conn, closed: sync.OnceFunc(func() { k.add(&k.working, -1) })}, nil
 }
 
-// listen listens inside; the sandbox is not idle while somebody does.
+// listen listens inside. The sandbox is not idle until the listener is closed.
 func (k *keeper) listen(ctx context.Context, address string) (net.Listener, error) {
 	i, ok := sandbox.As[sandbox.Listener](k.instance)
 	if !ok {
-		return nil, sandbox.Errorf(sandbox.Unsupported, "nobody can listen inside this sandbox")
+		return nil, sandbox.Errorf(sandbox.Unsupported, "this sandbox does not support listening inside")
 	}
 	l, err := i.Listen(ctx, address)
 	if err != nil {
@@ -36,7 +36,7 @@ func (k *keeper) listen(ctx context.Context, address string) (net.Listener, erro
 	return &listened{Listener: l, closed: sync.OnceFunc(func() { k.add(&k.working, -1) })}, nil
 }
 
-// listened is a listener that counts.
+// listened is a listener that counts as work of the keeper.
 type listened struct {
 	net.Listener
 
@@ -48,7 +48,7 @@ func (l *listened) Close() error {
 	return l.Listener.Close()
 }
 
-// dialed is a connection that counts.
+// dialed is a connection that counts as work of the keeper.
 type dialed struct {
 	net.Conn
 
@@ -60,7 +60,7 @@ func (d *dialed) Close() error {
 	return d.Conn.Close()
 }
 
-// CloseWrite passes on that no more comes.
+// CloseWrite closes the writing side.
 func (d *dialed) CloseWrite() error {
 	if w, ok := d.Conn.(interface{ CloseWrite() error }); ok {
 		return w.CloseWrite()

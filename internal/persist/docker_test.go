@@ -196,7 +196,7 @@ func Test_A_Warm_Container_Is_Taken_Once(t *testing.T) {
 	if err != nil || len(now) != 2 {
 		t.Errorf("%v, %v", now, err)
 	}
-	// Other walls: none of those.
+	// Another policy: another fingerprint.
 	want.Name, want.Policy.Limits.Memory = "third", 64<<20
 	third, err := sandbox.Create(ctx, d, want)
 	if err != nil {

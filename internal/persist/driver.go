@@ -13,27 +13,27 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Driver makes the sandboxes of another driver live on. It is safe for concurrent use, also by several processes.
+// Driver makes the sandboxes of another driver persistent. It is safe for concurrent use, also by several processes.
 type Driver struct {
 	Inner  sandbox.Driver
 	Store  Store
 	Keeper []string // the command line that calls [Store.Keep]; the name is added to it
 	Idle   time.Duration
 	TTL    time.Duration
-	Warm   int      // how many sandboxes Create leaves prepared for the next one like it, where the driver can tell what is alike
-	Env    []string // that forks are started with of sandboxes which another process made
+	Warm   int      // the number of sandboxes that Create prepares for later ones with the same fingerprint; needs a sandbox.Fingerprinter
+	Env    []string // the environment of forks of sandboxes that another process created
 
-	keepers sync.Map // ID → channel, closed when the keeper that this process started was waited for
+	keepers sync.Map // ID → channel, closed when a keeper that this process started has ended
 }
 
-// Name is that of the driver within.
+// Name is that of the inner driver.
 func (d *Driver) Name() string { return d.Inner.Name() }
 
-// Check is that of the driver within.
+// Check is that of the inner driver.
 func (d *Driver) Check(ctx context.Context) (sandbox.Report, error) { return d.Inner.Check(ctx) }
 
-// Create makes a sandbox and starts its keeper with spec.Env as its own environment. It lives until Close. Its ID is
-// spec.Name where that can be one (see [CheckName]) and must be free then; any other name stays a label.
+// Create creates a sandbox and starts its keeper with spec.Env as the keeper's environment. The sandbox lives until Close.
+// Its ID is spec.Name if that is a valid one (see [CheckName]) and unused; any other name is only a label.
 func (d *Driver) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Instance, error) {
 	id := spec.Name
 	if CheckName(id) != nil {
@@ -77,7 +77,7 @@ func (d *Driver) Destroy(ctx context.Context, name string) error {
 	return err
 }
 
-// sweep removes what a driver holds of sandboxes that are no more.
+// sweep removes the driver's resources of destroyed sandboxes.
 func sweep(ctx context.Context, d sandbox.Driver) error {
 	if s, ok := d.(sandbox.Sweeper); ok {
 		return s.Sweep(ctx)
@@ -85,7 +85,7 @@ func sweep(ctx context.Context, d sandbox.Driver) error {
 	return nil
 }
 
-// destroy is Destroy and returns when a keeper that this process started is gone altogether.
+// destroy is Destroy, and waits for the end of a keeper that this process has started.
 func (d *Driver) destroy(ctx context.Context, id string) error {
 	err := d.Destroy(ctx, id)
 	if gone, ok := d.keepers.LoadAndDelete(id); ok && err == nil {
@@ -98,7 +98,7 @@ func (d *Driver) destroy(ctx context.Context, id string) error {
 	return err
 }
 
-// NewID makes an ID that nobody has.
+// NewID returns an unused ID.
 func NewID() (string, error) {
 	var id [4]byte
 	_, err := rand.Read(id[:])
@@ -130,7 +130,7 @@ func (d *Driver) open(ctx context.Context, name string) (*instance, error) {
 	return i, nil
 }
 
-// List tells of all of this backend, running or stopped.
+// List returns all sandboxes of this backend, running or stopped.
 func (d *Driver) List(ctx context.Context) ([]sandbox.Info, error) {
 	records, err := d.Records(ctx)
 	var out []sandbox.Info
@@ -140,12 +140,12 @@ func (d *Driver) List(ctx context.Context) ([]sandbox.Info, error) {
 	return out, err
 }
 
-// mine are the records of this backend.
+// mine returns the records of this backend.
 func (d *Driver) mine(records []Record) []Record {
 	return slices.DeleteFunc(records, func(r Record) bool { return r.Backend != d.Name() })
 }
 
-// Info is what is known of a sandbox without asking its keeper.
+// Info returns what the record says of a sandbox, without its keeper.
 func (r Record) Info() sandbox.Info {
 	return sandbox.Info{ID: r.ID, Name: r.Name, Backend: r.Backend, Workspace: r.Spec.Workspace, Created: r.Created}
 }

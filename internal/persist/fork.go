@@ -10,8 +10,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// fork makes and starts a sandbox that begins with the files of another. Until it is there as a whole, its directory
-// has a name that is nobody's.
+// fork creates and starts a sandbox that begins with the files of another. Its directory has a temporary name until it is
+// complete.
 func (d *Driver) fork(ctx context.Context, from operated, of, name, snapshot string, env []string) (sandbox.Instance, error) {
 	record, err := d.Store.Load(of)
 	if err != nil {
@@ -47,17 +47,17 @@ func (d *Driver) begin(ctx context.Context, name string, env []string) (sandbox.
 	return d.Open(ctx, name)
 }
 
-// Reverter is implemented by drivers whose sandboxes, when they start, take files out of the State that SaveState wrote.
+// Reverter is implemented by drivers whose sandboxes move files out of the State that SaveState wrote when they start.
 type Reverter interface {
-	// Revert removes what a sandbox has taken out of its Spec's State. Nobody ever had it; what a killed process has left
-	// running of it ends.
+	// Revert removes what a fork has moved out of its Spec's State before its start failed. It waits for the end of processes
+	// that a killed keeper has left.
 	Revert(ctx context.Context, spec sandbox.Spec) error
 }
 
-// revertTime is how long the end of what a killed keeper left running is waited for.
+// revertTime is how long revert waits for the end of processes that a killed keeper has left.
 const revertTime = 10 * time.Second
 
-// revert removes what a fork has brought out of its State before it failed to start.
+// revert removes what a fork has moved out of its State before its start failed.
 func (d *Driver) revert(ctx context.Context, record Record) error {
 	r, ok := d.Inner.(Reverter)
 	if !ok {

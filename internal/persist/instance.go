@@ -11,7 +11,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// instance is a sandbox that its keeper holds, seen from another process.
+// instance is a client of a sandbox that a keeper holds.
 type instance struct {
 	operated
 
@@ -19,7 +19,7 @@ type instance struct {
 	name   string
 	conn   *session.Connection
 	first  status
-	env    []string // that its forks are started with
+	env    []string // the environment of its forks
 }
 
 func newInstance(d *Driver, name string, c *session.Connection) *instance {
@@ -33,7 +33,7 @@ func newInstance(d *Driver, name string, c *session.Connection) *instance {
 
 func (i *instance) ID() string { return i.name }
 
-// Limits are those of its policy.
+// Limits returns the limits of its policy.
 func (i *instance) Limits() (sandbox.Limits, error) { return i.first.Limits, nil }
 
 func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error) {
@@ -51,13 +51,12 @@ func (i *instance) Status(ctx context.Context) (sandbox.Status, error) {
 	return st.Status, err
 }
 
-// Denials are what was refused since this connection was opened, to all who use the sandbox; only the last are
-// remembered.
+// Denials returns the latest denials, of all users of the sandbox, since this connection was opened.
 func (i *instance) Denials(ctx context.Context) (list []sandbox.Denial, err error) {
 	return list, i.ask(ctx, opRefused, since{After: i.first.Refused}, &list)
 }
 
-// Fork is that of sandbox.Forker.
+// Fork implements [sandbox.Forker].
 func (i *instance) Fork(ctx context.Context, name, snapshot string) (sandbox.Instance, error) {
 	return i.driver.fork(ctx, i.operated, i.name, name, snapshot, i.env)
 }
@@ -72,7 +71,7 @@ func (i *instance) Listen(ctx context.Context, address string) (net.Listener, er
 	return i.conn.Listen(ctx, address)
 }
 
-// Ended is closed when the sandbox or our connection to it has ended.
+// Ended returns a channel that is closed when the sandbox or this connection has ended.
 func (i *instance) Ended() <-chan struct{} { return i.conn.Done() }
 
 // Detach ends the connection and leaves the sandbox running.

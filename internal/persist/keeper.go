@@ -25,7 +25,7 @@ type status struct {
 	Limits  sandbox.Limits `json:"limits"`
 	PID     int            `json:"pid"`
 	Started time.Time      `json:"started"`
-	Refused uint64         `json:"refused"` // how many refusals there were
+	Refused uint64         `json:"refused"` // the number of denials
 }
 
 // Ender is implemented by instances that can end by themselves.
@@ -34,23 +34,23 @@ type Ender interface {
 	Ended() <-chan struct{}
 }
 
-// Holding is what a keeper is given.
+// Holding has the arguments of a keeper.
 type Holding struct {
-	Driver  sandbox.Driver // that makes the sandbox
+	Driver  sandbox.Driver // creates the sandbox
 	Env     []string       // the environment that the policy filters
-	Log     *slog.Logger   // of what happens
-	Refused *Refused       // what the driver refuses; nil: nobody is told
+	Log     *slog.Logger   // receives events
+	Refused *Refused       // the driver's denials; nil: they are not recorded
 	Ready   func()         // called when the sandbox runs
 }
 
-// Keep is the keeper, a process of its own, which has to exit when this returns: it starts the sandbox of that name, and
-// serves until ctx ends, the sandbox ends, somebody stops it, or its time is over.
+// Keep is the main function of a keeper, whose process has to exit when it returns. It starts the sandbox called name and
+// serves it until ctx ends, the sandbox ends, a client stops it, or its time to live is over.
 func (s Store) Keep(ctx context.Context, name string, h Holding) error {
 	held, err := s.inherit(name)
 	if err != nil {
 		return err
 	}
-	defer runtime.KeepAlive(held) // not released: it tells that this process lives
+	defer runtime.KeepAlive(held) // never released: it shows that this process lives
 	record, err := s.Load(name)
 	if err != nil {
 		return err
@@ -69,11 +69,11 @@ func (s Store) Keep(ctx context.Context, name string, h Holding) error {
 	err = errors.Join(err, instance.Close(ctx))
 	switch {
 	case isClosed(k.gone):
-		h.Log.Warn("destroyed: somebody has deleted its record", "error", err)
-		return errors.Join(s.forsake(k.known(), held), sweep(ctx, h.Driver))
+		h.Log.Warn("destroyed: its record was deleted", "error", err)
+		return errors.Join(s.removeDeleted(k.currentRecord(), held), sweep(ctx, h.Driver))
 	case err == nil && k.expired:
-		h.Log.Info("destroyed: its time is over")
-		return errors.Join(s.remove(k.known().ID), sweep(ctx, h.Driver))
+		h.Log.Info("destroyed: its time to live is over")
+		return errors.Join(s.remove(k.currentRecord().ID), sweep(ctx, h.Driver))
 	}
 	h.Log.Info("stopped")
 	return err
@@ -88,17 +88,17 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// keeper is a sandbox that runs.
+// keeper holds a running sandbox.
 type keeper struct {
 	store    Store
 	instance sandbox.Instance
-	begin    files.StartFunc // its Start, and what its files are asked for
+	begin    files.StartFunc // its Start, which also serves its files
 	log      *slog.Logger
 	refused  *Refused
 	started  time.Time
 
-	gone     <-chan struct{} // closed when somebody has deleted the record
-	stop     chan struct{}   // closed when somebody wants the end
+	gone     <-chan struct{} // closed when the record was deleted
+	stop     chan struct{}   // closed when a client stops the sandbox
 	stopping sync.Once
 	expired  bool // its time to live is over; of serve's goroutine
 
@@ -109,8 +109,8 @@ type keeper struct {
 	change  chan struct{} // closed when either changes
 }
 
-// known is the record as it is now.
-func (k *keeper) known() Record {
+// currentRecord returns the record as it is now.
+func (k *keeper) currentRecord() Record {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.record
@@ -121,21 +121,21 @@ func (k *keeper) serve(ctx context.Context, s Store, ready func()) error {
 	if _, err := k.instance.Files().Stat(ctx, "/"); err != nil {
 		return err
 	}
-	l, err := s.listen(k.known().ID)
+	l, err := s.listen(k.currentRecord().ID)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var conns sync.WaitGroup
 	conns.Go(func() { k.accept(ctx, l, &conns) })
-	k.log.Info("started", "backend", k.known().Backend, "pid", os.Getpid())
+	k.log.Info("started", "backend", k.currentRecord().Backend, "pid", os.Getpid())
 	ready()
 	k.wait(ctx)
 	cancel()
-	err = errors.Join(l.Close(), os.Remove(filepath.Join(s.dir(k.known().ID), socketFile)))
+	err = errors.Join(l.Close(), os.Remove(filepath.Join(s.dir(k.currentRecord().ID), socketFile)))
 	conns.Wait()
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // somebody has cleaned up
+		return nil // another process has removed it
 	}
 	return err
 }
@@ -150,7 +150,7 @@ func (k *keeper) accept(ctx context.Context, l *net.UnixListener, conns *sync.Wa
 			_ = conn.Close()
 			continue
 		}
-		conns.Go(func() { // one that speaks something else is nobody to answer
+		conns.Go(func() { // a client of another protocol gets no answer
 			_ = session.Share(ctx, conn, session.Shared{Start: k.start, Busy: k.count, Dial: k.dial, Listen: k.listen, Operation: k.operate})
 		})
 	}
@@ -177,8 +177,8 @@ func (k *keeper) wait(ctx context.Context) {
 			return
 		case <-change:
 		case <-idle:
-			k.log.Info("no command ran for " + k.known().Idle.String())
-			k.expired = k.known().Spare != ""
+			k.log.Info("no command ran for " + k.currentRecord().Idle.String())
+			k.expired = k.currentRecord().Spare != ""
 			return
 		case <-life:
 			k.expired = true
@@ -187,12 +187,12 @@ func (k *keeper) wait(ctx context.Context) {
 	}
 }
 
-// timers are those that count while nothing runs.
+// timers returns the timers that run while no command runs; nil: none.
 func (k *keeper) timers(busy int) (idle, life <-chan time.Time) {
 	if busy > 0 {
 		return nil, nil
 	}
-	record := k.known()
+	record := k.currentRecord()
 	if d := time.Duration(record.Idle); d > 0 {
 		idle = time.After(d)
 	}
@@ -211,7 +211,7 @@ func (k *keeper) state() (busy int, change <-chan struct{}) {
 	return k.running + k.working, k.change
 }
 
-// count notes that a command has begun or that its end has been told.
+// count records that a command has begun, or that its end was reported.
 func (k *keeper) count(n int) { k.add(&k.running, n) }
 
 func (k *keeper) add(to *int, n int) {
@@ -248,7 +248,7 @@ func (c *logged) Wait() (sandbox.Exit, error) {
 	return exit, err
 }
 
-// Resize passes on the size of its terminal.
+// Resize sets the size of the command's terminal.
 func (c *logged) Resize(size sandbox.Terminal) error {
 	if t, ok := c.Process.(sandbox.Resizer); ok {
 		return t.Resize(size)
@@ -281,7 +281,7 @@ func (k *keeper) status(ctx context.Context, answer io.Writer) error {
 	if err != nil {
 		return err
 	}
-	st.Info = k.known().Info()
+	st.Info = k.currentRecord().Info()
 	k.mu.Lock()
 	st.Running = k.running
 	k.mu.Unlock()

@@ -8,31 +8,30 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Lifecycle is what is done to sandboxes that live on, whoever keeps them: processes of this user's ([Driver]), or a
-// cluster. Its instances are Detachers whose Close destroys, and those that can be forked are Forkers. All methods are NotFound
-// for a name that nobody has, Closed where a sandbox has to run and is stopped, Unavailable where those who keep it do not answer.
-type Lifecycle interface { //nolint:interfacebloat // each is one that the commands have; who keeps sandboxes has to have all
-	// Create makes a sandbox that lives until Close or Destroy, of the name spec.Name, and Open connects to one that runs.
-	// List tells of all, as Records.
+// Lifecycle manages persistent sandboxes, which processes of this user ([Driver]) or a cluster hold. Its instances are
+// Detachers whose Close destroys, and those that can be forked are Forkers. Errors of all methods: NotFound for an unknown
+// name, Closed for a stopped sandbox that has to run, Unavailable when the keeper or cluster does not answer.
+type Lifecycle interface { //nolint:interfacebloat // one method per command; an implementation needs all of them
+	// Create creates a sandbox called spec.Name, which lives until Close or Destroy, and Open connects to a running one.
+	// List returns all, like Records.
 	sandbox.Driver
 
-	// Reach is Open, and for a sandbox that is stopped an instance that runs nothing but has its snapshots and files.
+	// Reach is Open, and returns for a stopped sandbox an instance that runs nothing but has its snapshots and files.
 	Reach(ctx context.Context, name string) (sandbox.Instance, error)
-	// Start starts a sandbox that is stopped; env is the environment of which its policy lets variables through. Exists: it
-	// runs already.
+	// Start starts a stopped sandbox; its policy filters env. Exists: it runs already.
 	Start(ctx context.Context, name string, env []string) error
-	// Stop ends what runs in a sandbox; its files stay. One that is stopped is no error.
+	// Stop ends the processes of a sandbox, whose files stay. It succeeds for a stopped one.
 	Stop(ctx context.Context, name string) error
 	// Destroy ends a sandbox for good, with all its files.
 	Destroy(ctx context.Context, name string) error
-	// Load tells what a sandbox was made from, as far as whoever keeps it knows.
+	// Load returns what a sandbox was created from, as far as it is recorded.
 	Load(ctx context.Context, name string) (Record, error)
-	// Records are those of all that are somebody's, in the order of their names. One that cannot be read is an error beside
-	// the others.
+	// Records returns the records of all sandboxes but spares, ordered by name. It returns an error for one that cannot be
+	// read together with the others.
 	Records(ctx context.Context) ([]Record, error)
-	// State tells whether a sandbox runs. One that is starting runs.
+	// State reports whether a sandbox runs. A starting one runs.
 	State(ctx context.Context, name string) (State, error)
-	// Log is what happened in a sandbox, a line each, as far as it is kept. The caller closes it.
+	// Log returns the stored events of a sandbox, one per line. The caller closes it.
 	Log(ctx context.Context, name string) (io.ReadCloser, error)
 	// Sweep removes what is over, and what killed processes left.
 	sandbox.Sweeper
@@ -48,7 +47,7 @@ type State struct {
 	Commands int // that run in it now
 }
 
-// Cluster is where a sandbox is that a cluster keeps, by names of the user's kubeconfig and the cluster. It holds no secret.
+// Cluster locates a sandbox in a cluster, by names of the user's kubeconfig and of the cluster. It contains no secret.
 type Cluster struct {
 	Context   string `json:"context,omitempty"` // empty: the cluster in which this process is a pod
 	Namespace string `json:"namespace"`
@@ -64,7 +63,7 @@ func (d *Driver) Records(context.Context) ([]Record, error) {
 	return d.mine(records), err
 }
 
-// State asks the sandbox's keeper, when there is one.
+// State reports whether the sandbox runs; see [Lifecycle].
 func (d *Driver) State(ctx context.Context, name string) (State, error) {
 	runs, err := d.Store.Runs(name)
 	if err != nil || !runs {
@@ -80,10 +79,10 @@ func (d *Driver) State(ctx context.Context, name string) (State, error) {
 	return State{Running: true, Commands: i.first.Running}, i.Detach()
 }
 
-// Stop ends what runs in a sandbox and its keeper; see [Lifecycle].
+// Stop ends the processes of a sandbox and its keeper; see [Lifecycle].
 func (d *Driver) Stop(ctx context.Context, name string) error { return d.Store.Stop(ctx, name) }
 
-// Log opens what a sandbox's keeper wrote.
+// Log opens the log of a sandbox's keeper.
 func (d *Driver) Log(_ context.Context, name string) (io.ReadCloser, error) {
 	f, err := d.Store.Log(name)
 	if err != nil {

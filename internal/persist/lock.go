@@ -12,8 +12,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// lock is the keeper's hold on a sandbox: it ends with the process, however that ends. It belongs to the open file
-// (F_OFD_SETLK, fcntl(2)), so it can be handed over, and asked for without being taken.
+// lock is the keeper's lock on a sandbox. It ends with the process, also after SIGKILL. It belongs to the open file
+// (F_OFD_SETLK, fcntl(2)), so that it can be handed over, and queried without being taken.
 type lock struct{ file *os.File }
 
 // take takes the lock, or fails with Exists when a keeper has it.
@@ -27,16 +27,16 @@ func (s Store) take(name string) (*lock, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	return s.still(name, f)
+	return s.verify(name, f)
 }
 
-// exclusive is a lock of all of a file, for one.
+// exclusive returns an exclusive lock of a whole file.
 func exclusive() *unix.Flock_t { return &unix.Flock_t{Type: unix.F_WRLCK} }
 
-// errLocked says that another process has the lock.
+// errLocked means that another process has the lock.
 var errLocked = errors.New("locked")
 
-// tryLock locks f, or closes it.
+// tryLock locks f, or closes it and returns an error.
 func tryLock(f *os.File) error {
 	err := unix.FcntlFlock(f.Fd(), setLock, exclusive())
 	if err == nil {
@@ -49,7 +49,7 @@ func tryLock(f *os.File) error {
 	return err
 }
 
-// lockFileIn locks the lock of a directory that is being made or removed, with the flags of open(2).
+// lockFileIn opens the lock file of a directory that is being created or removed, with flags of open(2), and locks it.
 func lockFileIn(dir string, flags int) (*lock, error) {
 	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|flags, 0o600)
 	if err != nil {
@@ -61,7 +61,8 @@ func lockFileIn(dir string, flags int) (*lock, error) {
 	return &lock{f}, nil
 }
 
-// inherit takes the lock over from the process that started this one, so that nobody has it in between; or takes it.
+// inherit takes the lock over from the process that started this one, so that no other process can take it in between;
+// otherwise it takes it.
 func (s Store) inherit(name string) (*lock, error) {
 	const descriptor = 4 // as Start hands it over
 	var mine, its unix.Stat_t
@@ -93,9 +94,9 @@ func (s Store) wait(ctx context.Context, name string) (*lock, error) {
 			_ = f.Close()
 			return nil, err
 		}
-		return s.still(name, f)
+		return s.verify(name, f)
 	case <-ctx.Done():
-		go func() { // it is let go of as soon as it comes
+		go func() { // releases it as soon as it is taken
 			_, _ = <-got, f.Close()
 		}()
 		return nil, ctx.Err()
@@ -113,8 +114,8 @@ func (s Store) openLock(name string) (*os.File, error) {
 	return f, err
 }
 
-// still makes sure that the locked file is the sandbox's: it may have been removed before we had the lock.
-func (s Store) still(name string, f *os.File) (*lock, error) {
+// verify returns the lock if the locked file is still the sandbox's: it may have been removed before it was locked.
+func (s Store) verify(name string, f *os.File) (*lock, error) {
 	mine, err := f.Stat()
 	if err == nil {
 		var now os.FileInfo
@@ -129,8 +130,8 @@ func (s Store) still(name string, f *os.File) (*lock, error) {
 	return nil, err
 }
 
-// release lets go. A nil lock is none. It unlocks and does not only close: a process that is just being started
-// somewhere else in this one still has a copy of the descriptor.
+// release releases the lock, if it is not nil. Closing is not enough: a child that another goroutine is just starting still
+// has a copy of the descriptor.
 func (l *lock) release() {
 	if l != nil {
 		free := exclusive()
@@ -140,7 +141,7 @@ func (l *lock) release() {
 	}
 }
 
-// leave closes our end of a lock that a keeper has now.
+// leave closes this process's copy of a lock that a keeper has taken over.
 func (l *lock) leave() { _ = l.file.Close() }
 
 // Runs reports whether a keeper holds the sandbox.
@@ -155,7 +156,7 @@ func (s Store) Runs(name string) (bool, error) {
 	return is.Type != unix.F_UNLCK, err
 }
 
-// Await returns when the sandbox has no keeper, or an error when ctx ends. NotFound: there is no sandbox any more.
+// Await waits until the sandbox has no keeper, or returns an error when ctx ends. NotFound: the sandbox does not exist.
 func (s Store) Await(ctx context.Context, name string) error {
 	l, err := s.wait(ctx, name)
 	if err == nil {

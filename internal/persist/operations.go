@@ -24,30 +24,30 @@ const (
 	opAdopt          = "adopt"
 )
 
-// Operator is implemented by instances of drivers that answer more than every sandbox does, and by those of [Driver],
-// which ask the instance that the keeper holds.
+// Operator is implemented by instances of drivers with further operations, and by those of [Driver], which pass them to the
+// instance that the keeper holds.
 type Operator interface {
-	// Operate does what the name says. arg is JSON, nil when there is none; the answer is written as it comes. One
-	// that is not known is Unsupported.
+	// Operate performs the operation called name. arg is JSON or nil; the answer is written as it arrives. Unsupported:
+	// the operation is unknown.
 	Operate(ctx context.Context, name string, arg json.RawMessage, answer io.Writer) error
 }
 
-// Rester is implemented by instances that can let go of their files for a moment.
+// Rester is implemented by instances that can release their files for a moment.
 type Rester interface {
-	// Rest ends what was left running, and starts nothing until release is called. Denied: commands run.
+	// Rest ends the processes that commands have left, and starts nothing until release is called. Denied: commands run.
 	Rest(ctx context.Context) (release func(), err error)
 }
 
-// argument is that of the operations on snapshots.
+// argument is the argument of the operations on snapshots.
 type argument struct {
 	Name string `json:"name,omitempty"` // of the snapshot
 	Dir  string `json:"dir,omitempty"`  // of opSaveState
 }
 
-// resting is what opRest answers when the sandbox rests, which lasts until the client has gone.
+// resting is the answer of opRest when the sandbox rests, which it does until the client disconnects.
 const resting = "resting\n"
 
-// perform does what a client asks of an instance.
+// perform performs an operation on an instance.
 func perform(ctx context.Context, i sandbox.Instance, op string, arg json.RawMessage, answer io.Writer) error {
 	var a argument
 	switch op {
@@ -132,10 +132,10 @@ func (w *whole) Write(p []byte) (int, error) {
 	return w.Buffer.Write(p)
 }
 
-// operated is a sandbox that does what it is asked, here or by its keeper.
+// operated performs an operation on a sandbox, in this process or in its keeper.
 type operated func(ctx context.Context, op string, arg any, answer io.Writer) error
 
-// ask decodes a short answer.
+// ask performs an operation and decodes its answer.
 func (o operated) ask(ctx context.Context, op string, arg, into any) error {
 	var answer whole
 	if err := o(ctx, op, arg, &answer); err != nil {
@@ -147,27 +147,27 @@ func (o operated) ask(ctx context.Context, op string, arg, into any) error {
 	return nil
 }
 
-// Snapshot is that of sandbox.Snapshotter.
+// Snapshot implements [sandbox.Snapshotter].
 func (o operated) Snapshot(ctx context.Context, name string) error {
 	return o(ctx, opSnapshot, argument{Name: name}, nil)
 }
 
-// Restore is that of sandbox.Snapshotter.
+// Restore implements [sandbox.Snapshotter].
 func (o operated) Restore(ctx context.Context, name string) error {
 	return o(ctx, opRestore, argument{Name: name}, nil)
 }
 
-// RemoveSnapshot is that of sandbox.Snapshotter.
+// RemoveSnapshot implements [sandbox.Snapshotter].
 func (o operated) RemoveSnapshot(ctx context.Context, name string) error {
 	return o(ctx, opRemoveSnapshot, argument{Name: name}, nil)
 }
 
-// Snapshots is that of sandbox.Snapshotter.
+// Snapshots implements [sandbox.Snapshotter].
 func (o operated) Snapshots(ctx context.Context) (list []sandbox.SnapshotInfo, err error) {
 	return list, o.ask(ctx, opSnapshots, nil, &list)
 }
 
-// Operate is that of Operator.
+// Operate implements [Operator].
 func (o operated) Operate(ctx context.Context, name string, arg json.RawMessage, answer io.Writer) error {
 	if arg == nil {
 		return o(ctx, name, nil, answer)
@@ -175,7 +175,7 @@ func (o operated) Operate(ctx context.Context, name string, arg json.RawMessage,
 	return o(ctx, name, arg, answer)
 }
 
-// Rest is that of Rester.
+// Rest implements [Rester].
 func (o operated) Rest(ctx context.Context) (release func(), err error) {
 	return session.Hold(ctx, func(ctx context.Context, answer io.Writer) error { return o(ctx, opRest, nil, answer) })
 }

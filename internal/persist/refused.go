@@ -8,18 +8,18 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// maxRefused is how many refusals are remembered: what is inside decides how many there are.
+// maxRefused is the number of denials that are stored: programs inside decide how many there are.
 const maxRefused = 256
 
-// Refused remembers the last refusals of a sandbox for those who run commands in it. The zero value is empty. It is
-// safe for concurrent use.
+// Refused stores the latest denials of a sandbox for the clients that run commands in it. The zero value is empty. It is safe
+// for concurrent use.
 type Refused struct {
 	mu   sync.Mutex
 	next uint64 // the number of the next
 	list []sandbox.Denial
 }
 
-// Add notes a refusal.
+// Add adds a denial.
 func (r *Refused) Add(d sandbox.Denial) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -30,7 +30,7 @@ func (r *Refused) Add(d sandbox.Denial) {
 	r.list = append(r.list, d)
 }
 
-// count is how many there were. A nil Refused has none.
+// count returns the number of all denials so far; 0 for nil.
 func (r *Refused) count() uint64 {
 	if r == nil {
 		return 0
@@ -42,10 +42,10 @@ func (r *Refused) count() uint64 {
 
 // since is the argument of opRefused.
 type since struct {
-	After uint64 `json:"after"` // how many were known
+	After uint64 `json:"after"` // the count of those that the client has
 }
 
-// answer writes those after the first that arg counts, as far as they are remembered.
+// answer writes the stored denials after those that arg counts.
 func (r *Refused) answer(arg json.RawMessage, w io.Writer) error {
 	var s since
 	if err := json.Unmarshal(arg, &s); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// listen makes the sandbox's socket. The caller holds the lock, so what lies there is nobody's.
+// listen creates the sandbox's socket. The caller holds the lock, so an existing socket belongs to no process.
 func (s Store) listen(name string) (l *net.UnixListener, err error) {
 	dir := s.dir(name)
 	if err := os.Remove(filepath.Join(dir, socketFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -28,15 +28,15 @@ func (s Store) listen(name string) (l *net.UnixListener, err error) {
 	if err != nil {
 		return nil, err
 	}
-	l.SetUnlinkOnClose(false) // its name is another's descriptor by then; close removes it
+	l.SetUnlinkOnClose(false) // the path that it was given refers to a closed descriptor by then; serve removes it
 	return l, os.Chmod(filepath.Join(dir, socketFile), 0o600)
 }
 
-// startPause is how long somebody waits between looks at a keeper that does not listen yet, or no longer.
+// startPause is the interval at which dial retries a keeper that does not listen yet, or no longer.
 const startPause = 5 * time.Millisecond
 
-// dial connects to a sandbox's keeper. Closed: the sandbox is stopped. One that is starting or stopping is waited for:
-// the kernel tells nobody when a name begins to be listened at.
+// dial connects to a sandbox's keeper. It waits for one that is starting or stopping, by polling: the kernel has no event for
+// the begin of listening. Closed: the sandbox is stopped.
 func (s Store) dial(ctx context.Context, name string) (net.Conn, error) {
 	for {
 		conn, err := s.connect(ctx, name)
@@ -54,7 +54,7 @@ func (s Store) dial(ctx context.Context, name string) (net.Conn, error) {
 	}
 }
 
-// connect tries once. Closed: nobody listens.
+// connect tries once to connect. Closed: no keeper listens.
 func (s Store) connect(ctx context.Context, name string) (conn net.Conn, err error) {
 	if _, err := os.Lstat(s.dir(name)); err != nil || CheckName(name) != nil {
 		return nil, noSuch(name)

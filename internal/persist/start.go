@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// launch starts a keeper and hands it the lock; it says on ready how it goes. Exists: there is one already.
+// launch starts a keeper and hands the lock over to it. The keeper reports on ready. Exists: there is one already.
 func (d *Driver) launch(name string, env []string, ready *os.File) (*exec.Cmd, error) {
 	held, err := d.Store.take(name)
 	if err != nil {
@@ -26,7 +26,7 @@ func (d *Driver) launch(name string, env []string, ready *os.File) (*exec.Cmd, e
 		return nil, err
 	}
 	defer log.Close()
-	// It has to outlive this process and whatever ends that: not even a context ends it.
+	// The keeper has to outlive this process, so no context ends it.
 	cmd := exec.Command(d.Keeper[0], append(append([]string{}, d.Keeper[1:]...), name)...) //nolint:noctx // see above
 	cmd.Dir, cmd.Env, cmd.Stderr, cmd.ExtraFiles = "/", append([]string{}, env...), log, []*os.File{ready, held.file}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -38,13 +38,13 @@ func (d *Driver) launch(name string, env []string, ready *os.File) (*exec.Cmd, e
 	gone := make(chan struct{})
 	d.keepers.Store(name, gone)
 	go func() {
-		_ = cmd.Wait() // it says itself how it went
+		_ = cmd.Wait() // the keeper reports its result itself
 		close(gone)
 	}()
 	return cmd, nil
 }
 
-// Start starts a sandbox that is stopped, with a keeper whose environment is env. Exists: it runs already.
+// Start starts a stopped sandbox, with a keeper whose environment is env. Exists: it runs already.
 func (d *Driver) Start(ctx context.Context, name string, env []string) error {
 	if _, err := d.Store.Load(name); err != nil {
 		return err
@@ -72,15 +72,15 @@ func (d *Driver) Start(ctx context.Context, name string, env []string) error {
 
 const maxSaid = 64 << 10
 
-// readyWord is what a keeper says on descriptor 3 when the sandbox runs; anything else is why it does not.
+// readyWord is what a keeper writes to descriptor 3 when the sandbox runs; otherwise it writes a saidError.
 const readyWord = "ready"
 
-// Ready tells the process that started this keeper how it went; nil: the sandbox runs.
+// Ready reports the result of the start to the process that started this keeper; nil: the sandbox runs.
 func Ready(err error) {
 	f := os.NewFile(3, "starter")
 	defer f.Close()
 	if err == nil {
-		_, _ = io.WriteString(f, readyWord) // who started us may be gone
+		_, _ = io.WriteString(f, readyWord) // the starter may have ended
 		return
 	}
 	data, _ := json.Marshal(saidError{sandbox.CodeOf(err), err.Error(), sandbox.HintOf(err)}) // strings always encode

@@ -7,14 +7,14 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Stop ends what runs in a sandbox and its keeper; its record stays. One that is stopped is no error.
+// Stop ends the processes of a sandbox and its keeper; its record stays. It succeeds for a stopped one.
 func (s Store) Stop(ctx context.Context, name string) error {
 	l, err := s.halt(ctx, name)
 	l.release()
 	return err
 }
 
-// Forget removes what is known of a sandbox that a cluster keeps. Nothing is done to the sandbox.
+// Forget removes the record of a sandbox in a cluster, and leaves the sandbox alone.
 func (s Store) Forget(ctx context.Context, name string) error { return s.destroy(ctx, name) }
 
 // destroy stops a sandbox and removes its directory.

@@ -11,8 +11,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Reach is Open, and for a sandbox that is stopped an instance that runs nothing but has its snapshots and its files. As
-// long as that is not detached, the sandbox cannot be started.
+// Reach is Open, and returns for a stopped sandbox an instance that runs nothing but has its snapshots and files. The sandbox
+// cannot be started until the instance is detached.
 func (d *Driver) Reach(ctx context.Context, name string) (sandbox.Instance, error) {
 	i, err := d.Open(ctx, name)
 	if sandbox.CodeOf(err) != sandbox.Closed {
@@ -46,7 +46,7 @@ func (d *Driver) stopped(ctx context.Context, name string, held *lock) (*stopped
 	return s, nil
 }
 
-// stopped is a sandbox without a keeper, as long as this process has its lock.
+// stopped is a sandbox without a keeper, whose lock this process has.
 type stopped struct {
 	operated
 
@@ -80,12 +80,12 @@ func (s *stopped) Start(context.Context, sandbox.Cmd, sandbox.Stdio) (sandbox.Pr
 
 func (s *stopped) Files() sandbox.Files { return files.New(s.Start) }
 
-// Status is that of the record.
+// Status returns what the record says.
 func (s *stopped) Status(context.Context) (sandbox.Status, error) {
 	return sandbox.Status{Info: s.record.Info()}, nil
 }
 
-// Fork is that of sandbox.Forker.
+// Fork implements [sandbox.Forker].
 func (s *stopped) Fork(ctx context.Context, name, snapshot string) (sandbox.Instance, error) {
 	return s.driver.fork(ctx, s.operated, s.name, name, snapshot, s.driver.Env)
 }

@@ -12,25 +12,25 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/stage"
 )
 
-// Names of what is being made and of what is being removed. No sandbox is called so.
+// Prefixes of directories that are being created or removed. They are not valid names of sandboxes.
 const (
 	newPrefix  = ".new-"
 	gonePrefix = ".gone-"
-	// What was prepared for nobody keeps its State apart, because its directory gets another name.
+	// The State of a spare sandbox lies outside of its directory, which is renamed when the spare is adopted.
 	statePrefix = ".state-"
 )
 
-// sweep removes what killed processes left half made or half removed.
+// sweep removes directories that killed processes have left half created or half removed.
 func (s Store) sweep() {
 	claimed := map[string]*lock{}
-	_ = stage.Between(s.Dir, unix.LOCK_EX, func() error { // whatever needs the directory next says so
+	_ = stage.Between(s.Dir, unix.LOCK_EX, func() error { // the next use of the directory reports the error
 		entries, err := os.ReadDir(s.Dir)
 		for _, e := range entries {
 			if !strings.HasPrefix(e.Name(), newPrefix) && !strings.HasPrefix(e.Name(), gonePrefix) {
 				continue
 			}
 			dir := filepath.Join(s.Dir, e.Name())
-			if held, err := lockFileIn(dir, os.O_CREATE); err == nil { // else somebody is at it
+			if held, err := lockFileIn(dir, os.O_CREATE); err == nil { // otherwise another process is working on it
 				claimed[dir] = held
 			}
 		}
@@ -42,7 +42,7 @@ func (s Store) sweep() {
 	}
 }
 
-// newDir makes a directory that no sweep takes for a dead process's: it is made and locked between two sweeps.
+// newDir creates and locks a directory between two sweeps, so that no sweep removes it.
 func (s Store) newDir() (dir string, held *lock, err error) {
 	err = stage.Between(s.Dir, unix.LOCK_SH, func() error {
 		if dir, err = os.MkdirTemp(s.Dir, newPrefix); err != nil {
@@ -57,8 +57,8 @@ func (s Store) newDir() (dir string, held *lock, err error) {
 	return dir, held, err
 }
 
-// clear removes a directory that is out of sight, whose lock the caller has, and the State that its record names. The lock is
-// the last to go, between two sweeps: none takes the directory for a dead process's before that.
+// clear removes a renamed directory, whose lock the caller has, and the State that its record names. It removes the lock file
+// last, between two sweeps, so that no sweep removes the directory at the same time.
 func (s Store) clear(dir string) error {
 	if err := s.clearState(dir); err != nil {
 		return err
@@ -86,8 +86,8 @@ func (s Store) clear(dir string) error {
 	return stage.Between(s.Dir, unix.LOCK_SH, func() error { return stage.RemoveTree(dir) })
 }
 
-// forsake removes what is left of a sandbox whose record was deleted. What has its name by now may be another.
-func (s Store) forsake(r Record, held *lock) error {
+// removeDeleted removes what is left of a sandbox whose record was deleted. Another sandbox may have its name by now.
+func (s Store) removeDeleted(r Record, held *lock) error {
 	if r.State != "" {
 		if err := stage.RemoveTree(r.State); err != nil {
 			return err

@@ -13,13 +13,13 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// spareIdle is how long a prepared sandbox waits for somebody.
+// spareIdle is how long a spare sandbox waits to be adopted.
 const spareIdle = time.Hour
 
-// spareStart is how long a prepared sandbox may take to start.
+// spareStart is how long a spare sandbox may take to start.
 const spareStart = time.Minute
 
-// adoption is the argument of opAdopt: whose the sandbox is from now on.
+// adoption is the argument of opAdopt: the new identity of a spare sandbox.
 type adoption struct {
 	ID    string           `json:"id"`
 	Label string           `json:"label"`
@@ -51,7 +51,7 @@ func (d *Driver) createWarm(ctx context.Context, record Record) (sandbox.Instanc
 	return i, nil
 }
 
-// claim returns nil when nothing is prepared.
+// claim adopts a spare sandbox with the fingerprint key; nil: there is none.
 func (d *Driver) claim(ctx context.Context, key string, record Record) (*instance, error) {
 	spares, err := d.Store.Spares()
 	for _, spare := range spares {
@@ -59,7 +59,7 @@ func (d *Driver) claim(ctx context.Context, key string, record Record) (*instanc
 			continue
 		}
 		i, err := d.adopt(ctx, spare.ID, record)
-		// One that is not ready yet, or somebody else's meanwhile, is passed over.
+		// One that is not ready yet, or was adopted meanwhile, is skipped.
 		if code := sandbox.CodeOf(err); code == "" || !slices.Contains([]sandbox.Code{sandbox.Closed, sandbox.NotFound, sandbox.Denied, sandbox.Unavailable}, code) {
 			return i, err
 		}
@@ -68,7 +68,7 @@ func (d *Driver) claim(ctx context.Context, key string, record Record) (*instanc
 }
 
 func (d *Driver) adopt(ctx context.Context, spare string, record Record) (*instance, error) {
-	conn, err := d.Store.connect(ctx, spare) // one that is starting is not waited for
+	conn, err := d.Store.connect(ctx, spare) // does not wait for one that is starting
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (d *Driver) adopt(ctx context.Context, spare string, record Record) (*insta
 	return i, nil
 }
 
-// prepare starts what is missing, and does not wait for it.
+// prepare starts the missing spare sandboxes and does not wait for them.
 func (d *Driver) prepare(key string, record Record) error {
 	spares, err := d.Store.Spares()
 	if err != nil {
@@ -104,11 +104,11 @@ func (d *Driver) prepare(key string, record Record) error {
 			missing--
 		}
 	}
-	nobody, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
-	defer nobody.Close()
+	defer null.Close()
 	for range missing {
 		id, err := NewID()
 		if err != nil {
@@ -121,14 +121,14 @@ func (d *Driver) prepare(key string, record Record) error {
 		if err := d.Store.Add(spare); err != nil {
 			return err
 		}
-		if _, err := d.launch(spare.ID, record.Spec.Env, nobody); err != nil {
+		if _, err := d.launch(spare.ID, record.Spec.Env, null); err != nil {
 			return errors.Join(err, d.Store.remove(spare.ID))
 		}
 	}
 	return nil
 }
 
-// adopt makes a prepared sandbox somebody's. Denied: it is somebody's already. Exists: the name is taken.
+// adopt gives a spare sandbox its new identity. Denied: it was adopted already. Exists: the name is taken.
 func (k *keeper) adopt(arg json.RawMessage) error {
 	var a adoption
 	if err := json.Unmarshal(arg, &a); err != nil {
@@ -141,7 +141,7 @@ func (k *keeper) adopt(arg json.RawMessage) error {
 	defer k.mu.Unlock()
 	old := k.record
 	if old.Spare == "" {
-		return sandbox.Errorf(sandbox.Denied, "sandbox %s is somebody's already", old.ID)
+		return sandbox.Errorf(sandbox.Denied, "sandbox %s was adopted already", old.ID)
 	}
 	r := old
 	r.ID, r.Name, r.Spec.Name, r.Spare, r.Created = a.ID, a.Label, a.Label, "", time.Now()
@@ -150,7 +150,7 @@ func (k *keeper) adopt(arg json.RawMessage) error {
 		return err
 	}
 	k.record = r
-	if k.change != nil { // other times count
+	if k.change != nil { // so that wait uses the new timers
 		close(k.change)
 		k.change = nil
 	}

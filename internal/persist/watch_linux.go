@@ -8,17 +8,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What F_NOTIFY is asked for, by <linux/fcntl.h>.
+// Arguments of F_NOTIFY (<linux/fcntl.h>).
 const (
 	dnDelete    = 0x00000008
 	dnMultishot = 0x80000000
 )
 
-// watch returns a channel that is closed when a record is deleted, and not when its directory gets another name. A system that cannot tell is no error: then it is never closed.
+// watch returns a channel that is closed when the record is deleted, but not when its directory is renamed. It is never
+// closed on a system without F_NOTIFY.
 //
-// It asks for DN_DELETE (F_NOTIFY in fcntl(2)) and not inotify(7), of which a user has 128 by default: as many
-// sandboxes would leave none to his editor. It looks for the record in the directory: that itself stays as long as the lock
-// in it is open, which is for ever.
+// It uses DN_DELETE (F_NOTIFY in fcntl(2)) and not inotify(7), of which a user has 128 instances by default: as many
+// sandboxes would leave none for an editor. It watches the record, not the directory, which exists as long as the lock file
+// in it is open.
 func (s Store) watch(id string) (<-chan struct{}, error) {
 	dir, err := os.Open(s.dir(id))
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// outlive sees to it that the container ends with the session even when there is no engine that could end it: one that
-// is killed leaves its containers running, with their input held open by containerd's shim. It does what it can: where
-// the engine is another machine's, or its processes another user's, they end when an engine is started there again.
-func (i *instance) outlive(ctx context.Context, h holding) {
+// killWithSession kills the container's first process when the session ends, also without a running engine: a killed engine
+// leaves its containers running, whose input containerd's shim keeps open. Where the engine runs on another machine, or
+// its processes belong to another user, they end when the engine is started again.
+func (i *instance) killWithSession(ctx context.Context, h holding) {
 	found, err := i.engine.ContainerInspect(ctx, h.container, client.ContainerInspectOptions{})
 	if err != nil || found.Container.State == nil || found.Container.State.Pid <= 1 {
 		return
@@ -23,7 +23,7 @@ func (i *instance) outlive(ctx context.Context, h holding) {
 	if err != nil {
 		return
 	}
-	// The number is the engine's; on this machine it may be anybody's.
+	// The PID is the engine's; on this machine it may be another process.
 	groups, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 	if err != nil || !strings.Contains(string(groups), h.container) {
 		_ = unix.Close(fd)
@@ -31,7 +31,7 @@ func (i *instance) outlive(ctx context.Context, h holding) {
 	}
 	go func() {
 		<-h.session.Done()
-		_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) // it has ended, or is not ours to end
+		_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) // it has ended, or belongs to another user
 		_ = unix.Close(fd)
 	}()
 }
