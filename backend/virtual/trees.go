@@ -22,7 +22,7 @@ func (f files) Mkdir(_ context.Context, name string, perm fs.FileMode) error {
 		if info.Mode.IsDir() {
 			return nil
 		}
-		return sandbox.Errorf(sandbox.Exists, "%s is no directory", name)
+		return sandbox.Errorf(sandbox.Exists, "%s is not a directory", name)
 	}
 	if err := tree.MkdirAll(cred, name, 0o755); err != nil {
 		return err
@@ -71,7 +71,7 @@ func (f files) directory(name string) (string, error) {
 	}
 	info, err := tree.Stat(cred, name)
 	if err == nil && !info.Mode.IsDir() {
-		err = sandbox.Errorf(sandbox.Invalid, "%s is no directory", name)
+		err = sandbox.Errorf(sandbox.Invalid, "%s is not a directory", name)
 	}
 	return name, err
 }

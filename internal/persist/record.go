@@ -16,18 +16,18 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Record is what a sandbox is made from, as its directory keeps it. It holds no environment: that is of the
-// process which starts the sandbox.
+// Record describes a sandbox, as its directory stores it. It contains no environment, which is that of the process that
+// starts the sandbox.
 type Record struct {
 	ID      string           `json:"-"`              // its directory's name
 	Name    string           `json:"name,omitempty"` // a label for people
 	Backend string           `json:"backend"`
 	Created time.Time        `json:"created"`
-	Idle    sandbox.Duration `json:"idle,omitempty"`    // stops when no command has run for so long; 0: never
-	TTL     sandbox.Duration `json:"ttl,omitempty"`     // is destroyed so long after Created, but not while a command runs; 0: never
-	Spare   string           `json:"spare,omitempty"`   // the fingerprint of what it was prepared for; empty: it is somebody's
-	State   string           `json:"state,omitempty"`   // its Spec's State, when that does not lie in its directory
-	Cluster *Cluster         `json:"cluster,omitempty"` // where it is when a cluster keeps it; nil: this user's processes do, from this directory
+	Idle    sandbox.Duration `json:"idle,omitempty"`    // the sandbox stops when no command has run for so long; 0: never
+	TTL     sandbox.Duration `json:"ttl,omitempty"`     // the sandbox is destroyed so long after Created, but not while a command runs; 0: never
+	Spare   string           `json:"spare,omitempty"`   // the fingerprint of a spare sandbox, which no user has yet; empty: it is not a spare
+	State   string           `json:"state,omitempty"`   // its Spec's State, if that is not in its directory
+	Cluster *Cluster         `json:"cluster,omitempty"` // the location of a sandbox in a cluster; nil: this user's keepers hold it
 	Spec    sandbox.Spec     `json:"spec"`
 }
 
@@ -40,13 +40,13 @@ const (
 	lockFile   = "lock"
 	socketFile = "socket"
 	logFile    = "log"
-	stateDir   = "state" // see sandbox.Spec.State; the driver makes it
+	stateDir   = "state" // see sandbox.Spec.State; the driver creates it
 )
 
-// namePattern is what a name may be: it becomes a directory's.
+// namePattern is the form of a valid name, which is also the name of a directory.
 const namePattern = `^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`
 
-// CheckName reports why a name cannot be a sandbox's, or nil.
+// CheckName returns an Invalid error when name is not a valid name of a sandbox.
 func CheckName(name string) error {
 	if !regexp.MustCompile(namePattern).MatchString(name) {
 		return sandbox.Errorf(sandbox.Invalid, "%.100q cannot be a sandbox's name", name).
@@ -60,8 +60,8 @@ func (s Store) dir(name string) string { return filepath.Join(s.Dir, name) }
 // Add writes a new record. Exists: there is one of that name.
 func (s Store) Add(r Record) error { return s.add(r, nil) }
 
-// add writes a new record; fill, if any, puts more into its directory. Others see it whole or not at all, and the next
-// look removes what a killed process left of it.
+// add writes a new record; fill, if not nil, writes more into its directory. Other processes see it whole or not at all, and
+// the next sweep removes what a killed process has left of it.
 func (s Store) add(r Record, fill func(dir string) error) error {
 	if err := s.Vacant(r.ID); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (s Store) add(r Record, fill func(dir string) error) error {
 		return err
 	}
 	defer held.release()
-	defer func() { _ = s.clear(tmp) }() // it has been renamed, or is nobody's
+	defer func() { _ = s.clear(tmp) }() // it was renamed, or is incomplete
 	data, err := r.encode()
 	if err != nil {
 		return err
@@ -97,14 +97,14 @@ func (s Store) add(r Record, fill func(dir string) error) error {
 	return err
 }
 
-// encode is what a record's file holds.
+// encode returns the content of a record's file.
 func (r Record) encode() ([]byte, error) {
 	r.Spec.Env, r.Spec.State = nil, ""
 	data, err := json.MarshalIndent(r, "", "  ")
 	return append(data, '\n'), err
 }
 
-// rename gives a sandbox another record and its name, or leaves all as it was. The caller holds its lock.
+// rename replaces the record of a sandbox and its name, or changes nothing. The caller holds its lock.
 func (s Store) rename(old, r Record) error {
 	if err := s.Vacant(r.ID); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (s Store) rewrite(name string, r Record) error {
 	return os.Rename(path+".new", path)
 }
 
-// Vacant is Exists when there is a record of that name.
+// Vacant returns Exists when there is a record of that name.
 func (s Store) Vacant(name string) error {
 	if err := CheckName(name); err != nil {
 		return err
@@ -178,17 +178,17 @@ func (s Store) Load(name string) (Record, error) {
 }
 
 func noSuch(name string) error {
-	return sandbox.Errorf(sandbox.NotFound, "no sandbox %.100q", name).WithHint("'agent-sandbox list' shows those that there are")
+	return sandbox.Errorf(sandbox.NotFound, "no sandbox %.100q", name).WithHint("'agent-sandbox list' shows all sandboxes")
 }
 
-// List reads the records of all that are somebody's, in the order of their names. One that cannot be read is an error
-// beside the others.
+// List returns the records of all sandboxes but spares, ordered by name. It returns an error for one that cannot be read
+// together with the others.
 func (s Store) List() ([]Record, error) {
 	all, err := s.all()
 	return slices.DeleteFunc(all, func(r Record) bool { return r.Spare != "" }), err
 }
 
-// Spares reads the records of those that are prepared for nobody yet.
+// Spares returns the records of spare sandboxes, like List.
 func (s Store) Spares() ([]Record, error) {
 	all, err := s.all()
 	return slices.DeleteFunc(all, func(r Record) bool { return r.Spare == "" }), err
@@ -204,7 +204,7 @@ func (s Store) all() ([]Record, error) {
 	var errs []error
 	for _, e := range entries {
 		if CheckName(e.Name()) != nil {
-			continue // one that is being made or removed
+			continue // one that is being created or removed
 		}
 		r, err := s.Load(e.Name())
 		switch {
@@ -220,7 +220,7 @@ func (s Store) all() ([]Record, error) {
 
 // remove deletes a sandbox's directory. The caller holds its lock.
 func (s Store) remove(name string) error {
-	// Out of sight first: what is half removed is nobody's sandbox.
+	// Renamed first, so that no process finds a half removed sandbox.
 	gone := filepath.Join(s.Dir, fmt.Sprintf("%s%s-%d", gonePrefix, name, time.Now().UnixNano()))
 	if err := os.Rename(s.dir(name), gone); err != nil {
 		return err
@@ -228,7 +228,7 @@ func (s Store) remove(name string) error {
 	return s.clear(gone)
 }
 
-// clearState removes the State that a record names, when that does not lie in its directory.
+// clearState removes the State that a record names, if that is not in its directory.
 func (s Store) clearState(dir string) error {
 	var r Record
 	data, err := os.ReadFile(filepath.Join(dir, recordFile))
@@ -238,7 +238,7 @@ func (s Store) clearState(dir string) error {
 	return nil
 }
 
-// state is the Spec's State of a sandbox.
+// state returns the Spec's State of a sandbox.
 func (s Store) state(r Record) string {
 	if r.State != "" {
 		return r.State
@@ -246,7 +246,7 @@ func (s Store) state(r Record) string {
 	return filepath.Join(s.dir(r.ID), stateDir)
 }
 
-// Log opens what a sandbox's keeper wrote.
+// Log opens the log of a sandbox's keeper. The caller closes it.
 func (s Store) Log(name string) (*os.File, error) {
 	if _, err := s.Load(name); err != nil {
 		return nil, err

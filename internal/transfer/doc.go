@@ -1,5 +1,5 @@
-// Package transfer moves files and trees between the host and sandboxes. What comes out of a sandbox is hostile: it
-// is extracted below one directory that nothing in it can leave, without devices, set-id bits and owners.
+// Package transfer copies files and trees between the host and sandboxes. It treats the content of a sandbox as hostile: it
+// extracts below one directory, which no member of an archive can leave, without devices, set-id bits and owners.
 //
-// Both ends agree on tar as archive/tar reads and writes it; the guest uses this package for its end too.
+// Both ends use tar as archive/tar reads and writes it; the guest uses this package, too.
 package transfer

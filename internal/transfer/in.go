@@ -11,7 +11,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// trees is what the files of a sandbox have to be for directories.
+// trees is implemented by the files of sandboxes that support directories.
 type trees interface {
 	sandbox.Files
 	sandbox.Maker
@@ -21,14 +21,14 @@ type trees interface {
 func treesOf(box *sandbox.Sandbox) (trees, error) {
 	t, ok := box.Files().(trees)
 	if !ok {
-		return nil, sandbox.Errorf(sandbox.Unsupported, "this sandbox moves no directories")
+		return nil, sandbox.Errorf(sandbox.Unsupported, "this sandbox does not support directory transfer")
 	}
 	return t, nil
 }
 
-// In copies a file or directory of the host into a sandbox, where its name is as for cp: into a directory that exists,
-// unless hostPath ends with "/.", which means what is in it; otherwise to that name, whose parent exists. A name that ends
-// with a slash is a directory's. A symbolic link is followed when it is hostPath itself.
+// In copies a file or directory of the host into a sandbox, with the name that cp would use: below insidePath if that is an
+// existing directory, unless hostPath ends with "/.", which means the directory's content; otherwise insidePath itself, whose
+// parent must exist. A name with a trailing slash is that of a directory. In follows hostPath itself if it is a symbolic link.
 func In(ctx context.Context, box *sandbox.Sandbox, hostPath, insidePath string) error {
 	info, err := os.Stat(hostPath)
 	if err != nil {
@@ -83,7 +83,7 @@ func fileIn(ctx context.Context, box *sandbox.Sandbox, hostPath, dest string) er
 	return box.Files().Create(ctx, dest, info.Mode().Perm(), plainReader{ctx, f})
 }
 
-// insideDest resolves where something goes inside, and whether that is a directory which exists.
+// insideDest returns the destination inside, and whether it is an existing directory.
 func insideDest(ctx context.Context, box *sandbox.Sandbox, from, to string, dir bool) (dest string, exists bool, err error) {
 	isDir, err := insideDir(ctx, box, to)
 	switch {
@@ -105,17 +105,17 @@ func insideDest(ctx context.Context, box *sandbox.Sandbox, from, to string, dir 
 		}
 		return dest, exists, err
 	case strings.HasSuffix(to, "/") && !dir:
-		return "", false, sandbox.Errorf(sandbox.NotFound, "%s is no directory in the sandbox", to)
+		return "", false, sandbox.Errorf(sandbox.NotFound, "%s is not a directory in the sandbox", to)
 	}
 	if parent := path.Dir(strings.TrimRight(to, "/")); parent != "." {
 		if isDir, err = insideDir(ctx, box, parent); err == nil && !isDir {
-			err = sandbox.Errorf(sandbox.NotFound, "%s is no directory in the sandbox", parent)
+			err = sandbox.Errorf(sandbox.NotFound, "%s is not a directory in the sandbox", parent)
 		}
 	}
 	return strings.TrimRight(to, "/"), false, err
 }
 
-// insideDir reports whether a name is, or a link leads to, a directory.
+// insideDir reports whether a name is a directory or a link to one.
 func insideDir(ctx context.Context, box *sandbox.Sandbox, name string) (bool, error) {
 	info, err := box.Files().Stat(ctx, strings.TrimRight(name, "/")+"/.")
 	switch code := sandbox.CodeOf(err); {
@@ -127,5 +127,5 @@ func insideDir(ctx context.Context, box *sandbox.Sandbox, name string) (bool, er
 	return false, err
 }
 
-// contents reports whether a directory's name means what is in it.
+// contents reports whether a name means the content of a directory.
 func contents(name string) bool { return strings.HasSuffix(name, "/.") || name == "." }

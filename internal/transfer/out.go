@@ -17,8 +17,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Out copies a file or directory of a sandbox to the host, where its name is as for [In]. All that it makes on the host
-// is below that name, as [Unpack] makes it; left are the names of what was left out.
+// Out copies a file or directory of a sandbox to the host, with the name that [In] describes. It creates files only below
+// that name, like [Unpack]; left has the names of omitted members.
 func Out(ctx context.Context, box *sandbox.Sandbox, insidePath, hostPath string, l Limits) (left []string, err error) {
 	dir, err := insideDir(ctx, box, insidePath)
 	if err != nil {
@@ -35,7 +35,7 @@ func Out(ctx context.Context, box *sandbox.Sandbox, insidePath, hostPath string,
 	info, err := os.Stat(hostPath)
 	switch {
 	case err == nil && !info.IsDir():
-		return nil, sandbox.Errorf(sandbox.Exists, "%s is no directory", hostPath)
+		return nil, sandbox.Errorf(sandbox.Exists, "%s is not a directory", hostPath)
 	case err == nil && !contents(insidePath):
 		base, err := safeBase(insidePath)
 		if err != nil {
@@ -51,13 +51,13 @@ func Out(ctx context.Context, box *sandbox.Sandbox, insidePath, hostPath string,
 	}
 	left, err = extract(ctx, r, dest, l)
 	if err != nil {
-		_ = r.Close() // it was given up
+		_ = r.Close() // the first error counts
 		return left, err
 	}
 	return left, r.Close()
 }
 
-// extract makes the directory and what is in it.
+// extract creates the directory dest and extracts the archive in it.
 func extract(ctx context.Context, r io.Reader, dest string, l Limits) ([]string, error) {
 	if err := os.Mkdir(dest, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, hostError(err)
@@ -74,7 +74,7 @@ func extract(ctx context.Context, r io.Reader, dest string, l Limits) ([]string,
 	return left, archiveError(err)
 }
 
-// maxTrailer is how many bytes behind an archive's end are read: writers fill a block of 10 KiB.
+// maxTrailer is the number of bytes that are read behind an archive's end: writers fill a block of 10 KiB.
 const maxTrailer = 1 << 20
 
 func fileOut(ctx context.Context, box *sandbox.Sandbox, insidePath, hostPath string, l Limits) error {
@@ -87,10 +87,10 @@ func fileOut(ctx context.Context, box *sandbox.Sandbox, insidePath, hostPath str
 			return err
 		}
 		dest = filepath.Join(hostPath, base)
-	case err == nil && !info.Mode().IsRegular(): // for root the name of a device would be taken from it
-		return sandbox.Errorf(sandbox.Exists, "%s is no regular file", hostPath)
+	case err == nil && !info.Mode().IsRegular(): // root could replace a device
+		return sandbox.Errorf(sandbox.Exists, "%s is not a regular file", hostPath)
 	case strings.HasSuffix(hostPath, "/"):
-		return sandbox.Errorf(sandbox.NotFound, "%s is no directory", hostPath)
+		return sandbox.Errorf(sandbox.NotFound, "%s is not a directory", hostPath)
 	}
 	stat, err := box.Files().Stat(ctx, insidePath)
 	if err != nil {
@@ -113,17 +113,17 @@ func fileOut(ctx context.Context, box *sandbox.Sandbox, insidePath, hostPath str
 	return fetch(ctx, r, root, filepath.Base(dest), mode.Perm(), stat.Time, l)
 }
 
-// fetch writes a file beside its name first, so that the name has all of it or what it had.
+// fetch writes a temporary file and renames it, so that base is replaced as a whole or not at all.
 func fetch(ctx context.Context, r io.ReadCloser, root *os.Root, base string, perm fs.FileMode, at time.Time, l Limits) error {
 	if info, err := root.Lstat(base); err == nil && !info.Mode().IsRegular() && info.Mode().Type() != fs.ModeSymlink {
-		return sandbox.Errorf(sandbox.Exists, "%s is no regular file", base)
+		return sandbox.Errorf(sandbox.Exists, "%s is not a regular file", base)
 	}
 	part := ".agent-sandbox-" + rand.Text() + ".part"
 	f, err := root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return hostError(err)
 	}
-	defer func() { _ = root.Remove(part) }() // it is gone when all went well
+	defer func() { _ = root.Remove(part) }() // it was renamed on success
 	limit := l.Bytes
 	if limit <= 0 {
 		limit = 1 << 62
@@ -138,21 +138,21 @@ func fetch(ctx context.Context, r io.ReadCloser, root *os.Root, base string, per
 	if err = errors.Join(err, f.Chmod(perm), f.Close()); err != nil {
 		return err
 	}
-	_ = root.Chtimes(part, time.Time{}, at) // a file system may not know such times
+	_ = root.Chtimes(part, time.Time{}, at) // some file systems do not support such times
 	return hostError(root.Rename(part, base))
 }
 
-// safeBase is the last part of a name inside, for the host.
+// safeBase returns the last element of a path inside, for use on the host.
 func safeBase(name string) (string, error) {
 	base := path.Base(name)
 	if base == "." || base == ".." || base == "/" || strings.ContainsRune(base, 0) {
-		return "", sandbox.Errorf(sandbox.Invalid, "%s has no name of its own to be copied to", name).
-			WithHint("name the directory that is to be made")
+		return "", sandbox.Errorf(sandbox.Invalid, "%s has no base name for the copy", name).
+			WithHint("name the directory to create")
 	}
 	return base, nil
 }
 
-// hostError tells what went wrong with a file of the host.
+// hostError gives an error about a file of the host its code.
 func hostError(err error) error {
 	if err == nil {
 		return nil
@@ -160,7 +160,7 @@ func hostError(err error) error {
 	return sandbox.Errorf(sandbox.CodeOf(err), "%w", err)
 }
 
-// archiveError gives the faults of an archive their codes.
+// archiveError gives an error of an archive its code.
 func archiveError(err error) error {
 	switch {
 	case err == nil:

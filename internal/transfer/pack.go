@@ -14,17 +14,17 @@ import (
 	"time"
 )
 
-// bufferSize is how many bytes of a file are moved at once.
+// bufferSize is the number of bytes that are copied at once.
 const bufferSize = 256 << 10
 
-// Pack writes the tree below root as tar: the root as ".", then each directory before what is in it, sorted by name.
-// Symbolic links stay links; what is no file, directory or link (sockets, pipes, devices) is left out, as is what vanishes
-// meanwhile. Nothing outside of root is read, whatever others do to its links in the meantime.
+// Pack writes the tree below root as tar: the root as ".", then each directory before its entries, sorted by name. Symbolic
+// links stay links. It omits sockets, pipes and devices, and files that are removed meanwhile. It reads nothing outside of
+// root, even if other processes change links in it at the same time.
 func Pack(ctx context.Context, w io.Writer, root *os.Root) error {
 	return PackWithout(ctx, w, root, func(string) bool { return false })
 }
 
-// PackWithout is Pack without what hides names, and what is below it. Names are relative to root.
+// PackWithout is Pack without the entries for which hides returns true, and those below them. Names are relative to root.
 func PackWithout(ctx context.Context, w io.Writer, root *os.Root, hides func(name string) bool) error {
 	p := &packer{ctx: ctx, root: root, hides: hides, tar: tar.NewWriter(w), buf: make([]byte, bufferSize)}
 	info, err := root.Stat(".")
@@ -41,7 +41,7 @@ func PackWithout(ctx context.Context, w io.Writer, root *os.Root, hides func(nam
 }
 
 type packer struct {
-	ctx   context.Context //nolint:containedctx // of Pack, which it does not outlive
+	ctx   context.Context //nolint:containedctx // of Pack
 	root  *os.Root
 	hides func(name string) bool
 	tar   *tar.Writer
@@ -51,12 +51,12 @@ type packer struct {
 func (p *packer) directory(name string) error {
 	d, err := p.root.OpenFile(name, os.O_RDONLY|onlyDirectory|noFollow, 0)
 	if err != nil {
-		return gone(err)
+		return ignoreGone(err)
 	}
 	entries, err := d.ReadDir(-1)
 	err = errors.Join(err, d.Close())
 	if err != nil {
-		return gone(err)
+		return ignoreGone(err)
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int {
 		if a.Name() < b.Name() {
@@ -86,7 +86,7 @@ func (p *packer) entry(name string, kind fs.FileMode) error {
 	case fs.ModeDir:
 		info, err := p.root.Lstat(name)
 		if err != nil || !info.IsDir() {
-			return gone(err)
+			return ignoreGone(err)
 		}
 		if err := p.header(name, info, ""); err != nil {
 			return err
@@ -95,11 +95,11 @@ func (p *packer) entry(name string, kind fs.FileMode) error {
 	case fs.ModeSymlink:
 		info, err := p.root.Lstat(name)
 		if err != nil {
-			return gone(err)
+			return ignoreGone(err)
 		}
 		link, err := p.root.Readlink(name)
 		if err != nil {
-			return gone(err)
+			return ignoreGone(err)
 		}
 		return p.header(name, info, link)
 	default:
@@ -107,11 +107,11 @@ func (p *packer) entry(name string, kind fs.FileMode) error {
 	}
 }
 
-// file packs as many bytes as the file had when it was opened.
+// file packs as many bytes as the file has when it is opened.
 func (p *packer) file(name string) error {
 	f, err := p.root.OpenFile(name, os.O_RDONLY|noFollow|nonblock, 0)
 	if err != nil {
-		return gone(err)
+		return ignoreGone(err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
@@ -128,7 +128,7 @@ func (p *packer) file(name string) error {
 	return err
 }
 
-// header writes times in whole seconds: others cost a header more for each file.
+// header writes times in whole seconds: others need an additional header for each file.
 func (p *packer) header(name string, info fs.FileInfo, link string) error {
 	h := &tar.Header{Name: name, Linkname: link, Mode: int64(info.Mode().Perm()), ModTime: info.ModTime().Truncate(time.Second)}
 	switch {
@@ -142,8 +142,8 @@ func (p *packer) header(name string, info fs.FileInfo, link string) error {
 	return p.tar.WriteHeader(h)
 }
 
-// gone is nil for what another has removed or replaced meanwhile.
-func gone(err error) error {
+// ignoreGone returns nil for an error about a file that another process has removed or replaced meanwhile.
+func ignoreGone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENOTDIR) {
 		return nil
 	}

@@ -21,7 +21,8 @@ func PutTar(ctx context.Context, box *sandbox.Sandbox, r io.Reader, insidePath s
 	return t.Unpack(ctx, insidePath, r)
 }
 
-// GetTar writes a file or directory of a sandbox as tar, below its base name. Names and links are those that [Out] would make, left are the others.
+// GetTar writes a file or directory of a sandbox as tar, below its base name, with the names and links that [Out] would
+// create. It returns the names of the others in left.
 func GetTar(ctx context.Context, box *sandbox.Sandbox, insidePath string, w io.Writer, l Limits) (left []string, err error) {
 	dir, err := insideDir(ctx, box, insidePath)
 	if err == nil && !dir {
@@ -44,7 +45,7 @@ func GetTar(ctx context.Context, box *sandbox.Sandbox, insidePath string, w io.W
 	}
 	left, err = rename(ctx, r, w, base, l)
 	if err != nil {
-		_ = r.Close() // it was given up
+		_ = r.Close() // the first error counts
 		return left, archiveError(err)
 	}
 	return left, r.Close()

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Defaults of what [Out] takes from a sandbox.
+// Default limits of [Out].
 const (
 	DefaultBytes   = 64 << 30
 	DefaultEntries = 1 << 20
@@ -24,31 +24,30 @@ const (
 // maxName is PATH_MAX.
 const maxName = 4096
 
-// Limits bound what an archive may hold.
+// Limits bound the content of an archive.
 type Limits struct {
-	Bytes   int64 // of all files, holes included; 0: any
-	Entries int64 // 0: any
+	Bytes   int64 // of all files, holes included; 0: unlimited
+	Entries int64 // 0: unlimited
 }
 
-// Faults of an archive; errors.Is finds them.
+// Errors of an archive, for errors.Is.
 var (
-	ErrHostile = errors.New("the archive was not made to be extracted")
-	ErrTooBig  = errors.New("the archive holds more than is allowed")
+	ErrHostile = errors.New("the archive is malicious")
+	ErrTooBig  = errors.New("the archive exceeds the limits")
 )
 
-// Options say how an archive is extracted.
+// Options configure [Unpack].
 type Options struct {
 	Limits
-	// AnyLink keeps symbolic links that lead out of the tree, for a tree that stays within other walls.
+	// AnyLink also creates symbolic links that lead out of the tree, for a tree in a sandbox.
 	AnyLink bool
 }
 
-// Unpack extracts the tar archive r below root. Files and links that exist are replaced, never written
-// through; directories are merged. A member with an absolute name or with "..", one below a symbolic link, and one that would put
-// something else in the place of a directory or the other way round end it with ErrHostile, what passes the limits with
-// ErrTooBig. Links that lead out of root, devices, pipes and sockets are not made: their names are returned, some of
-// them when they are many. Files get their permissions without set-id and sticky bits, and their times; what root has
-// belongs to the user of this process.
+// Unpack extracts the tar archive r below root. It replaces existing files and links, never writes through them, and merges
+// directories. It fails with ErrHostile at a member with an absolute name or "..", at one below a symbolic link, and at one
+// that would replace a directory by something else or the reverse; with ErrTooBig when the archive exceeds the limits. It
+// omits links that lead out of root, devices, pipes and sockets, and returns their names, or some of them if they are many.
+// Files get their permissions without set-id and sticky bits, and their times; the user of this process owns them.
 func Unpack(ctx context.Context, r io.Reader, root *os.Root, o Options) (left []string, err error) {
 	u := &unpacker{ctx: ctx, root: root, tar: tar.NewReader(r), options: o, buf: make([]byte, bufferSize)}
 	defer func() { err = errors.Join(err, u.close()) }()
@@ -70,23 +69,23 @@ func Unpack(ctx context.Context, r io.Reader, root *os.Root, o Options) (left []
 }
 
 type unpacker struct {
-	ctx     context.Context //nolint:containedctx // of Unpack, which it does not outlive
+	ctx     context.Context //nolint:containedctx // of Unpack
 	root    *os.Root
 	tar     *tar.Reader
 	options Options
 	buf     []byte
 
 	bytes, entries int64
-	at             string   // the directory that the last member was in
+	at             string   // the directory of the last member
 	dir            *os.Root // at, opened; nil: root
-	closed         []mode   // directories that nothing can be put into, to be made so in the end
+	closed         []mode   // directories without write permission, which they get at the end
 	left           []string
 }
 
-// maxLeft bounds how many names of what was left out are told.
+// maxLeft is the number of omitted names that are returned.
 const maxLeft = 100
 
-// mode is what a directory gets in the end.
+// mode is the final mode of a directory.
 type mode struct {
 	name string
 	perm fs.FileMode
@@ -101,7 +100,7 @@ func (u *unpacker) close() error {
 	return errors.Join(errs...)
 }
 
-// admit returns the name of a member that may be made, or "" for one that is left out or the root itself.
+// admit returns the name of a member to create, "" for an omitted one and the root itself.
 func (u *unpacker) admit(h *tar.Header) (string, error) {
 	u.entries++
 	if u.options.Entries > 0 && u.entries > u.options.Entries {
@@ -163,11 +162,11 @@ func (u *unpacker) member(h *tar.Header) error {
 	return u.hardLink(name, path.Clean(h.Linkname))
 }
 
-// cleanName refuses what would not be below the tree.
+// cleanName returns the clean name of a member, or ErrHostile if it would not be below the tree.
 func cleanName(name string) (string, error) {
 	switch {
 	case len(name) > maxName || strings.ContainsRune(name, 0):
-		return "", fmt.Errorf("%w: %.100q is no name", ErrHostile, name)
+		return "", fmt.Errorf("%w: %.100q is not a name", ErrHostile, name)
 	case strings.HasPrefix(name, "/"):
 		return "", fmt.Errorf("%w: %.100q is absolute", ErrHostile, name)
 	case slices.Contains(strings.Split(name, "/"), ".."):
@@ -176,8 +175,8 @@ func cleanName(name string) (string, error) {
 	return path.Clean(name), nil
 }
 
-// leaves reports whether a symbolic link leads out of the tree. A ".." after a name might pass through a link of the tree
-// and then not mean what it seems to.
+// leaves reports whether a symbolic link may lead out of the tree. A ".." after a name may follow a link of the tree, so it
+// counts as leading out.
 func leaves(name, target string) bool {
 	if strings.HasPrefix(target, "/") || target == "" || len(target) > maxName || strings.ContainsRune(target, 0) {
 		return true
@@ -216,12 +215,12 @@ func (u *unpacker) here() *os.Root {
 
 func (u *unpacker) leave() {
 	if u.dir != nil {
-		_ = u.dir.Close() // it was only looked up in
+		_ = u.dir.Close() // opened to read
 	}
 	u.at, u.dir = ".", nil
 }
 
-// enter opens the directory of a member, made when it is missing, through directories only.
+// enter opens the directory of a member, and creates missing ones. It follows no link.
 func (u *unpacker) enter(dir string) error {
 	if dir == u.at || dir == "." && u.dir == nil {
 		return nil
@@ -266,7 +265,7 @@ func child(at *os.Root, name string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Another may have put a link in its place.
+	// Another process may have replaced it by a link.
 	if opened, err := next.Stat("."); err != nil || !os.SameFile(info, opened) {
 		_ = next.Close()
 		return nil, errNoDirectory
@@ -281,7 +280,7 @@ func (u *unpacker) directory(name, base string, perm fs.FileMode) error {
 		if lerr == nil && info.IsDir() {
 			return nil
 		}
-		return fmt.Errorf("%w: %.100q would replace what is no directory", ErrHostile, name)
+		return fmt.Errorf("%w: %.100q would replace something other than a directory", ErrHostile, name)
 	}
 	if err != nil {
 		return err
@@ -293,7 +292,7 @@ func (u *unpacker) directory(name, base string, perm fs.FileMode) error {
 	return u.here().Chmod(base, perm)
 }
 
-// place makes something in the place of what is there, which is no directory.
+// place calls put after removing an existing entry, which must not be a directory.
 func (u *unpacker) place(name, base string, put func() error) error {
 	err := put()
 	if !errors.Is(err, fs.ErrExist) {
@@ -324,13 +323,13 @@ func (u *unpacker) file(name, base string, h *tar.Header) error {
 		}
 		err = errors.Join(err, f.Close())
 		if err == nil && !h.ModTime.IsZero() {
-			_ = u.here().Chtimes(base, time.Time{}, h.ModTime) // a file system may not know such times
+			_ = u.here().Chtimes(base, time.Time{}, h.ModTime) // some file systems do not support such times
 		}
 		return err
 	})
 }
 
-// content writes a file, and what is zero as a hole.
+// content writes a file, with holes for blocks of zeros.
 func (u *unpacker) content(f *os.File, size int64) error {
 	var done int64
 	hole := false
@@ -355,14 +354,14 @@ func (u *unpacker) content(f *os.File, size int64) error {
 	return nil
 }
 
-// zero reports whether p, which is not empty, has only zeros.
+// zero reports whether p has only zeros. p is not empty.
 func zero(p []byte) bool { return p[0] == 0 && bytes.Equal(p[1:], p[:len(p)-1]) }
 
-// hardLink makes a second name of a file of the tree.
+// hardLink gives a file of the tree a second name.
 func (u *unpacker) hardLink(name, old string) error {
 	info, err := u.root.Lstat(old)
 	if err != nil || !info.Mode().IsRegular() {
-		return fmt.Errorf("%w: %.100q is a link to what is no file", ErrHostile, name)
+		return fmt.Errorf("%w: %.100q is a hard link to something other than a file", ErrHostile, name)
 	}
 	if old == name {
 		return nil
