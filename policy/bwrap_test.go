@@ -48,7 +48,7 @@ func needBwrap(t *testing.T) {
 	t.Skip("bubblewrap is not installed")
 }
 
-func TestGitWorksUnderTheMountsOfAPlan(t *testing.T) {
+func Test_Git_Works_Under_The_Mounts_Of_A_Plan(t *testing.T) {
 	needBwrap(t)
 	const commit = "echo x >> file && git status --short && git add file && git commit -qm two && git log -1 --format=%s; "
 	// Deleting a branch works, though git complains that it cannot tidy up config.
@@ -77,7 +77,7 @@ func TestGitWorksUnderTheMountsOfAPlan(t *testing.T) {
 	}
 }
 
-func TestMountsOfAPlanHold(t *testing.T) {
+func Test_The_Mounts_Of_A_Plan_Are_Enforced_By_Bubblewrap(t *testing.T) {
 	needBwrap(t)
 	spec, home := repos(t)
 	main := filepath.Join(home, "main")

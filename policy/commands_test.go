@@ -35,7 +35,7 @@ const (
 	scriptText = "#!/bin/sh\n"
 )
 
-func TestCommandsFindEveryProgram(t *testing.T) {
+func Test_Commands_Find_Every_Program(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		rules map[string]sandbox.CommandRule
@@ -124,7 +124,7 @@ func TestCommandsFindEveryProgram(t *testing.T) {
 	}
 }
 
-func TestCommandsCoverGitsExecPath(t *testing.T) {
+func Test_Commands_Cover_Gits_Exec_Path(t *testing.T) {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +164,7 @@ func TestCommandsCoverGitsExecPath(t *testing.T) {
 	}
 }
 
-func TestCommandsOfTheLastLayerWin(t *testing.T) {
+func Test_Commands_Of_The_Last_Layer_Win(t *testing.T) {
 	root := t.TempDir()
 	writeProgram(t, root+"/zz", elfText)
 	layer := func(name string, rule sandbox.CommandRule) sandbox.Layer {
@@ -188,7 +188,7 @@ func TestCommandsOfTheLastLayerWin(t *testing.T) {
 	}
 }
 
-func TestCommandsRefuseAScriptWithOneLine(t *testing.T) {
+func Test_Commands_Refuse_A_Script_With_One_Line(t *testing.T) {
 	root := t.TempDir()
 	treetest.Write(t, root+"/plain", "echo hi\n")
 	treetest.Write(t, root+"/home/w.sh", scriptText)

@@ -11,7 +11,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-func TestDecodeReadsEveryKey(t *testing.T) {
+func Test_Decode_Reads_Every_Key(t *testing.T) {
 	const text = `{
   // a comment
   "$schema": "x",
@@ -192,7 +192,7 @@ var badConfigs = []struct{ name, text, want, hint string }{
 	{"long content is cut", `{"backend": "` + strings.Repeat("é", 50) + `"}`, `f:1: backend: found "` + strings.Repeat("é", 30) + `"..., expected one of virtual, bwrap, docker, kube`, ""},
 }
 
-func TestDecodeRefusesWithOneLine(t *testing.T) {
+func Test_Decode_Refuses_With_One_Line(t *testing.T) {
 	for _, c := range badConfigs {
 		t.Run(c.name, func(t *testing.T) {
 			_, _, err := Decode("f", []byte(c.text))
@@ -212,7 +212,7 @@ func TestDecodeRefusesWithOneLine(t *testing.T) {
 	}
 }
 
-func TestDecodeAccepts(t *testing.T) {
+func Test_Decode_Accepts_Every_Valid_Form(t *testing.T) {
 	for _, c := range []struct{ name, text string }{
 		{"an empty object", "{}"},
 		{"empty sections", `{"filesystem": {}, "commands": {}, "env": {"set": {}}, "limits": {}}`},
@@ -235,7 +235,7 @@ func TestDecodeAccepts(t *testing.T) {
 	}
 }
 
-func TestDecodeNamesAFileOnOneLine(t *testing.T) {
+func Test_Decode_Names_A_File_On_One_Line(t *testing.T) {
 	_, _, err := Decode("/a\nb/c.json", []byte("[]"))
 	if want := `"/a\nb/c.json":1: found an array, expected an object`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)

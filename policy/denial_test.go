@@ -8,7 +8,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-func TestDenialsNameTheRuleAndTheWayToAllow(t *testing.T) {
+func Test_Denials_Name_The_Rule_And_The_Way_To_Allow(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	root, err := filepath.EvalSymlinks(root)

@@ -13,7 +13,7 @@ func envLayer(name string, e sandbox.Env) sandbox.Layer {
 	return sandbox.Layer{Name: name, Trusted: true, Policy: sandbox.Policy{Env: e}}
 }
 
-func TestEnvVerdictWithoutRules(t *testing.T) {
+func Test_Variables_Are_Judged_By_Name_And_Value_Without_Rules(t *testing.T) {
 	for _, c := range []struct{ entry, want string }{
 		// Ordinary work must not break.
 		{"HOME=/home/u", ""},
@@ -145,7 +145,7 @@ func TestEnvVerdictWithoutRules(t *testing.T) {
 	}
 }
 
-func TestEnvRules(t *testing.T) {
+func Test_Layers_Decide_Which_Variables_Pass(t *testing.T) {
 	host := []string{"A=1", "GH_TOKEN=s", "LD_PRELOAD=l", "PATH=/bin"}
 	file := envLayer("global", sandbox.Env{Deny: []string{"X", "A"}})
 	file.File, file.Lines = "/c.json", map[string]int{"env.deny[1]": 7}
@@ -187,7 +187,7 @@ func TestEnvRules(t *testing.T) {
 	}
 }
 
-func TestEnvIsWellFormed(t *testing.T) {
+func Test_Env_Is_Well_Formed(t *testing.T) {
 	env, dropped := resolveEnv(nil, []string{
 		"Z=last", "A=1", "A=2", "no sign", "=C:=x", "N=a\x00b", "B\nC=x", "TMPDIR=/home/u/tmp", "TMP=x", "PATH=/bin:.::rel:~/bin:/usr/bin:",
 	})
@@ -205,7 +205,7 @@ func TestEnvIsWellFormed(t *testing.T) {
 	}
 }
 
-func TestEnvHasAlwaysAPath(t *testing.T) {
+func Test_Env_Has_Always_A_Path(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		host []string
@@ -226,7 +226,7 @@ func TestEnvHasAlwaysAPath(t *testing.T) {
 	}
 }
 
-func TestEnvPassesDockerWhereItIsAllowed(t *testing.T) {
+func Test_Env_Passes_Docker_Where_It_Is_Allowed(t *testing.T) {
 	yes := true
 	env, _ := resolveEnv([]sandbox.Layer{Defaults(), {Policy: sandbox.Policy{Docker: &yes}}}, []string{"DOCKER_HOST=unix:///x"})
 	if lookupEnv(env, "DOCKER_HOST") == "" {

@@ -17,7 +17,7 @@ func writeFile(t *testing.T, path, text string) {
 	}
 }
 
-func TestExplainPath(t *testing.T) {
+func Test_A_Path_Is_Explained_By_Its_Deciding_Rule(t *testing.T) {
 	spec := home(t, "home/.ssh/id", "home/ws/a/f", "home/ws/link -> a", "home/ws/.git/HEAD", "home/ws/.git/objects/", "home/ws/.git/refs/",
 		"home/ws/.git/hooks/", "home/.config/agent-sandbox/config.json")
 	spec.Layers = []sandbox.Layer{
@@ -54,7 +54,7 @@ func TestExplainPath(t *testing.T) {
 	}
 }
 
-func TestTheChangeThatIsNamedChangesTheVerdict(t *testing.T) {
+func Test_The_Named_Change_Changes_The_Verdict(t *testing.T) {
 	spec := home(t, "home/.ssh/id", "home/.cargo/bin/x", "home/ws/a/f", "home/ws/.git/HEAD", "home/ws/.git/objects/", "home/ws/.git/refs/", "home/ws/.git/hooks/x")
 	before := mustResolve(t, spec)
 	for _, path := range []string{".git/hooks/x", ".git/hooks", ".mcp.json", ".vscode/x/y", "~/.ssh", "~/.ssh/id", "~/.cargo/bin", "~/x", "a/f", "/usr/bin", ".git/info/grafts"} {
@@ -79,7 +79,7 @@ func TestTheChangeThatIsNamedChangesTheVerdict(t *testing.T) {
 	}
 }
 
-func TestExplainTheRest(t *testing.T) {
+func Test_Commands_Sockets_And_Variables_Are_Explained(t *testing.T) {
 	spec := home(t)
 	socket := filepath.Join(spec.Workspace, "s")
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", socket)

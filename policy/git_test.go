@@ -125,7 +125,7 @@ func state(dir string) []string {
 	return out
 }
 
-func TestRepositoriesInEveryShape(t *testing.T) {
+func Test_Repositories_In_Every_Shape_Are_Protected(t *testing.T) {
 	spec, home := repos(t)
 	main := filepath.Join(home, "main")
 	git1 := filepath.Join(main, ".git")
@@ -188,7 +188,7 @@ func TestRepositoriesInEveryShape(t *testing.T) {
 	})
 }
 
-func TestGitFileThatPointsElsewhereGrantsNothing(t *testing.T) {
+func Test_A_Git_File_That_Points_Elsewhere_Grants_Nothing(t *testing.T) {
 	spec, home := repos(t)
 	main := filepath.Join(home, "main")
 	for name, target := range map[string]string{
@@ -205,7 +205,7 @@ func TestGitFileThatPointsElsewhereGrantsNothing(t *testing.T) {
 	}
 }
 
-func TestGitConfigurationThatNamesOtherFiles(t *testing.T) {
+func Test_Files_That_Git_Configuration_Names_Are_Protected(t *testing.T) {
 	spec, home := repos(t)
 	main := filepath.Join(home, "main")
 	spec.Workspace = main
@@ -228,7 +228,7 @@ func TestGitConfigurationThatNamesOtherFiles(t *testing.T) {
 	closed(t, mustResolve(t, spec), main+"/conf/inc", main+"/conf/inc2", main+"/deep/x")
 }
 
-func TestLinkedGitParts(t *testing.T) {
+func Test_Links_In_A_Git_Directory_Are_Protected(t *testing.T) {
 	spec := home(t, "home/ws/.git/HEAD", "home/ws/.git/objects/", "home/ws/.git/refs/", "home/ws/.git/config", "home/ws/shared/hooks/pre-commit",
 		"home/ws/.git/hooks -> ../shared/hooks", "home/ws/r2/.git -> ../dotgit", "home/ws/dotgit/HEAD", "home/ws/dotgit/objects/",
 		"home/ws/dotgit/refs/", "home/ws/dotgit/hooks/", "home/ws/.git/info -> /usr/share", "home/.claude/", "home/ws/dot/settings.json",
@@ -249,7 +249,7 @@ func TestLinkedGitParts(t *testing.T) {
 	}
 }
 
-func TestWhatLiftsAProtection(t *testing.T) {
+func Test_Only_A_Trusted_Exact_Rule_Lifts_A_Protection(t *testing.T) {
 	cases := []struct {
 		name, rw string
 		open     []string // below the workspace
@@ -285,7 +285,7 @@ func TestWhatLiftsAProtection(t *testing.T) {
 	}
 }
 
-func TestWorkspaceThatIsItselfASetting(t *testing.T) {
+func Test_A_Workspace_May_Be_A_Protected_Name(t *testing.T) {
 	spec := home(t, "home/.config/nvim/init.lua", "home/.claude/skills/mine/SKILL.md", "home/.claude/skills/other/SKILL.md")
 	spec.Workspace = spec.Home + "/.config/nvim"
 	writable(t, mustResolve(t, spec), spec.Workspace+"/init.lua")
@@ -295,7 +295,7 @@ func TestWorkspaceThatIsItselfASetting(t *testing.T) {
 	closed(t, p, spec.Home+"/.claude/skills/other/SKILL.md")
 }
 
-func TestNewRepositories(t *testing.T) {
+func Test_New_Repositories_Are_Refused_Below_The_Workspace(t *testing.T) {
 	spec := home(t, "home/other/")
 	spec.Policy = fsPolicy(sandbox.Filesystem{RW: []string{"~/other", "/tmp", "~/.cache"}})
 	treetest.Make(t, spec.Home, ".cache/")
@@ -312,7 +312,7 @@ func TestNewRepositories(t *testing.T) {
 	}
 }
 
-func TestGitStrict(t *testing.T) {
+func Test_Git_Strict_Lets_Only_The_Current_Branch_Move(t *testing.T) {
 	spec, home := repos(t)
 	main := filepath.Join(home, "main")
 	spec.Workspace = main
@@ -337,7 +337,7 @@ func TestGitStrict(t *testing.T) {
 	}
 }
 
-func TestUnreadableDirectoryIsClosed(t *testing.T) {
+func Test_An_Unreadable_Directory_Is_Read_Only(t *testing.T) {
 	if os.Getuid() == 0 {
 		t.Skip("root reads everything, so nothing is unreadable to it")
 	}

@@ -30,7 +30,7 @@ func testSources(t *testing.T) Sources {
 func (s Sources) global() string  { return filepath.Join(s.Home, ".config/agent-sandbox/config.json") }
 func (s Sources) project() string { return filepath.Join(s.Dir, ".agent-sandbox.json") }
 
-func TestLoadOrdersLayers(t *testing.T) {
+func Test_Load_Orders_Layers(t *testing.T) {
 	const content = `{"network": "none"}`
 	for _, c := range []struct {
 		name  string
@@ -117,7 +117,7 @@ func TestLoadOrdersLayers(t *testing.T) {
 	}
 }
 
-func TestLoadRefusesWithOneLine(t *testing.T) {
+func Test_Load_Refuses_With_One_Line(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		setup func(t *testing.T, s *Sources)
@@ -208,7 +208,7 @@ func TestLoadRefusesWithOneLine(t *testing.T) {
 }
 
 // Root reads every file, so that root can only be shown the message.
-func TestLoadSaysThatAFileCannotBeRead(t *testing.T) {
+func Test_Load_Says_That_A_File_Cannot_Be_Read(t *testing.T) {
 	if os.Geteuid() == 0 {
 		err := missing("/x", &os.PathError{Op: "open", Path: "/x", Err: syscall.EACCES})
 		if err.Error() != "permission denied" || err.Code != sandbox.Denied {
@@ -227,7 +227,7 @@ func TestLoadSaysThatAFileCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestConfigFilesNamesWhatLaterRunsWouldRead(t *testing.T) {
+func Test_Config_Files_Names_What_Later_Runs_Would_Read(t *testing.T) {
 	s := Sources{Home: "/h", Dir: "/d", ConfigFile: "c.json", Trust: &Trust{Dir: "/t"}}
 	want := []string{
 		"/h/.config/agent-sandbox/config.json", "/h/.config/agent-sandbox/config.jsonc", "/d/c.json",
@@ -241,7 +241,7 @@ func TestConfigFilesNamesWhatLaterRunsWouldRead(t *testing.T) {
 	}
 }
 
-func TestDefaultsAreSafeAndValid(t *testing.T) {
+func Test_Defaults_Are_Safe_And_Valid(t *testing.T) {
 	l := Defaults()
 	if err := checkLayers([]sandbox.Layer{l}); err != nil {
 		t.Error(err)

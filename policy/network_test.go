@@ -28,7 +28,7 @@ func resolveNetwork(layers ...sandbox.Layer) (*Plan, error) {
 	return Resolve(sandbox.Spec{Layers: layers, Env: []string{"PATH=/usr/bin:/bin"}})
 }
 
-func TestNetworksMerge(t *testing.T) {
+func Test_Networks_Of_Layers_Are_Merged(t *testing.T) {
 	const list = `{"network": {"allow": ["a.b"], "deny": ["x.a.b"], "private_hosts": ["a.b"], "publish": ["80"], "any": true, "ca": "ephemeral", "upstream": "http://p:1"}}`
 	all := sandbox.Network{
 		Mode: "allow", Allow: []string{"a.b"}, Deny: []string{"x.a.b"}, PrivateHosts: []string{"a.b"}, Publish: []string{"80:80"},
@@ -84,7 +84,7 @@ func TestNetworksMerge(t *testing.T) {
 	}
 }
 
-func TestNetworkRulesHaveTheirSources(t *testing.T) {
+func Test_Network_Rules_Have_Their_Sources(t *testing.T) {
 	global := netLayer(t, "global", "{\"network\": {\n\"allow\": [\"a.b\",\n\"c.d\"], \"deny\": [\"a.b\"], \"upstream\": \"http://u:hunter2@p:1\"}}", true)
 	p, err := Resolve(sandbox.Spec{
 		Layers: []sandbox.Layer{Defaults(), global},
@@ -120,7 +120,7 @@ func TestNetworkRulesHaveTheirSources(t *testing.T) {
 	}
 }
 
-func TestNetworksAreRefusedWhereTheyEnd(t *testing.T) {
+func Test_A_Merged_Network_Is_Checked_As_A_Whole(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		layers []string
@@ -151,7 +151,7 @@ func TestNetworksAreRefusedWhereTheyEnd(t *testing.T) {
 
 // A program that fills the struct without the mode must not get less, or more, than
 // it reads like.
-func TestListsNeedTheirMode(t *testing.T) {
+func Test_Network_Lists_Need_The_Mode_Allow(t *testing.T) {
 	for _, n := range []sandbox.Network{
 		{Allow: []string{"a.b"}},
 		{Mode: sandbox.NetworkHost, Deny: []string{"a.b"}},
@@ -167,7 +167,7 @@ func TestListsNeedTheirMode(t *testing.T) {
 
 // TestAnUntrustedNetworkNeverOpens compares stacks of random layers with and without
 // the untrusted one among them.
-func TestAnUntrustedNetworkNeverOpens(t *testing.T) {
+func Test_An_Untrusted_Network_Never_Opens(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same stacks at every run
 	some := func(words ...string) []string {
 		var out []string
@@ -259,7 +259,7 @@ func opened(t *testing.T, with, without *Plan) string {
 	return ""
 }
 
-func TestExplainHost(t *testing.T) {
+func Test_A_Host_Is_Explained_By_Its_Deciding_Rule(t *testing.T) {
 	global := netLayer(t, "global", "{\"network\": {\"ca\": \"ephemeral\", \"any\": true, \"allow\": [\n\"a.b\",\n\"*.c.d:8000-8100\",\n\"GET https://e.f/pub/**\",\n\"0.0.0.0/0\",\n\"10.0.0.0/8:22\",\n\"http://g.h\"],\n\"deny\": [\"x.c.d\"]}}", true)
 	p, err := resolveNetwork(global)
 	if err != nil {
@@ -299,7 +299,7 @@ func TestExplainHost(t *testing.T) {
 }
 
 // What explain proposes has to work, and what it says has to be what the proxy does.
-func TestTheFlagThatIsNamedOpensTheHost(t *testing.T) {
+func Test_The_Named_Flag_Opens_The_Host(t *testing.T) {
 	for _, ask := range []string{"a.b", "a.b:22", "http://a.b", "10.0.0.1:5432", "[::1]:80", "https://127.0.0.1:8443/x", "münchen.example"} {
 		t.Run(ask, func(t *testing.T) {
 			before, err := resolveNetwork()
@@ -321,7 +321,7 @@ func TestTheFlagThatIsNamedOpensTheHost(t *testing.T) {
 	}
 }
 
-func TestAPlanWithoutAnAllowListIsNothingToTheProxy(t *testing.T) {
+func Test_A_Plan_Without_An_Allow_List_Has_No_Host_Rules(t *testing.T) {
 	p, err := resolveNetwork(netLayer(t, "global", `{"network": "host"}`, true))
 	if err != nil {
 		t.Fatal(err)

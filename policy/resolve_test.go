@@ -75,7 +75,7 @@ func hasGuard(p *Plan, path string) bool {
 	return slices.ContainsFunc(p.Guards, func(g Guard) bool { return g.Dir == filepath.Dir(path) && g.covers(filepath.Base(path)) })
 }
 
-func TestPrecedence(t *testing.T) {
+func Test_The_Deeper_And_More_Exact_Rule_Wins(t *testing.T) {
 	type layer = sandbox.Filesystem
 	cases := []struct {
 		name   string
@@ -137,7 +137,7 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-func TestBadPathsAreRefusedWithTheirPlace(t *testing.T) {
+func Test_Bad_Paths_Are_Refused_With_Their_Place(t *testing.T) {
 	long := strings.Repeat("d/", 2100)
 	cases := []struct {
 		name string
@@ -176,7 +176,7 @@ func TestBadPathsAreRefusedWithTheirPlace(t *testing.T) {
 	}
 }
 
-func TestBadPathsOfPresetsAreLeftOut(t *testing.T) {
+func Test_Bad_Paths_Of_Presets_Are_Left_Out(t *testing.T) {
 	spec := home(t, "home/.ssh -> .ssh", "home/.cache -> /run", "home/.npm -> nowhere", "home/.aws")
 	p := mustResolve(t, spec)
 	if got, _ := p.Access(filepath.Join(spec.Home, ".aws")); got != Exclude {
@@ -184,7 +184,7 @@ func TestBadPathsOfPresetsAreLeftOut(t *testing.T) {
 	}
 }
 
-func TestDirectoriesOfASpec(t *testing.T) {
+func Test_Directories_Of_A_Spec_Must_Exist(t *testing.T) {
 	dir := treetest.Dir(t)
 	treetest.Make(t, dir, "file", "home/.ssh/", "link -> home")
 	cases := []struct {
@@ -218,7 +218,7 @@ func TestDirectoriesOfASpec(t *testing.T) {
 	}
 }
 
-func TestZeroSpecHidesHomeAndWritesNowhere(t *testing.T) {
+func Test_Zero_Spec_Hides_Home_And_Writes_Nowhere(t *testing.T) {
 	home := "/usr/share" // any directory that exists outside /tmp
 	p := mustResolve(t, sandbox.Spec{Env: []string{"HOME=" + home}})
 	if p.Dir != "/tmp" || p.Workspace != "" || p.Network.Mode != sandbox.NetworkNone {
@@ -237,7 +237,7 @@ func TestZeroSpecHidesHomeAndWritesNowhere(t *testing.T) {
 	}
 }
 
-func TestPresetToggles(t *testing.T) {
+func Test_Presets_Are_Switched_By_Layers(t *testing.T) {
 	cases := []struct {
 		name    string
 		lists   [][]string
@@ -275,7 +275,7 @@ func TestPresetToggles(t *testing.T) {
 	}
 }
 
-func TestMissingPaths(t *testing.T) {
+func Test_Missing_Paths_Are_Guarded(t *testing.T) {
 	spec := home(t, "home/ws/dangling -> gone", "home/ws/sub/")
 	spec.Policy = fsPolicy(sandbox.Filesystem{
 		RO:      []string{"later.txt", "sub/deep/er", "dangling", "~/outside"},
@@ -301,7 +301,7 @@ func TestMissingPaths(t *testing.T) {
 	}
 }
 
-func TestResolutionIsDeterministic(t *testing.T) {
+func Test_Resolution_Is_Deterministic(t *testing.T) {
 	spec := messySpec(t)
 	first := mustResolve(t, spec)
 	for range 20 {
@@ -311,7 +311,7 @@ func TestResolutionIsDeterministic(t *testing.T) {
 	}
 }
 
-func TestOrderInsideAListDoesNotMatter(t *testing.T) {
+func Test_Order_Inside_A_List_Does_Not_Matter(t *testing.T) {
 	spec := messySpec(t)
 	want := verdicts(mustResolve(t, spec))
 	rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same shuffles every time

@@ -22,7 +22,7 @@ func schemaTree(t *testing.T) map[string]any {
 	return tree
 }
 
-func TestSchemaAndStructsAgreeOnEveryKey(t *testing.T) {
+func Test_Schema_And_Structs_Agree_On_Every_Key(t *testing.T) {
 	root := schemaTree(t)
 	var walk func(path string, typ reflect.Type, node map[string]any)
 	walk = func(path string, typ reflect.Type, node map[string]any) {
@@ -105,7 +105,7 @@ func schemaType(t reflect.Type) string {
 	}
 }
 
-func TestSchemaEnumsAreWhatDecodeTakes(t *testing.T) {
+func Test_Schema_Enums_Are_What_Decode_Takes(t *testing.T) {
 	properties := schemaTree(t)["properties"].(map[string]any)
 	for key, known := range map[string][]string{"backend": layer.BackendNames, "network": nil} {
 		property := properties[key].(map[string]any)
@@ -128,7 +128,7 @@ func TestSchemaEnumsAreWhatDecodeTakes(t *testing.T) {
 	}
 }
 
-func TestSchemaExamplesAreValid(t *testing.T) {
+func Test_Schema_Examples_Are_Valid(t *testing.T) {
 	examples := schemaTree(t)["examples"].([]any)
 	if len(examples) < 3 {
 		t.Fatalf("%d examples", len(examples))
@@ -161,7 +161,7 @@ func TestSchemaExamplesAreValid(t *testing.T) {
 	}
 }
 
-func TestSchemaIsACopy(t *testing.T) {
+func Test_Schema_Returns_A_Copy(t *testing.T) {
 	Schema()[0] = 'x'
 	if Schema()[0] != '{' {
 		t.Error("a caller changed the schema of all others")

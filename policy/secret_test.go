@@ -37,7 +37,7 @@ func executable(t *testing.T, path string) {
 	}
 }
 
-func TestSecretsFindTheirSource(t *testing.T) {
+func Test_Secrets_Find_Their_Source(t *testing.T) {
 	hosts := []string{"a.b"}
 	for _, c := range []struct {
 		name   string
@@ -85,7 +85,7 @@ func TestSecretsFindTheirSource(t *testing.T) {
 	}
 }
 
-func TestTheVariablesOfSecretsStayOutside(t *testing.T) {
+func Test_The_Variables_Of_Secrets_Stay_Outside(t *testing.T) {
 	hosts := []string{"a.b"}
 	spec := secretSpec(t, map[string]sandbox.Secret{
 		"TOKEN":  {Hosts: hosts},
@@ -131,7 +131,7 @@ func TestTheVariablesOfSecretsStayOutside(t *testing.T) {
 }
 
 // A flag may replace a secret of a file; what the file says is secret stays so.
-func TestAReplacedSecretIsStillSecret(t *testing.T) {
+func Test_A_Replaced_Secret_Is_Still_Secret(t *testing.T) {
 	spec := secretSpec(t, map[string]sandbox.Secret{"A": {FromFile: "~/x", Hosts: []string{"a.b"}}, "B": {FromEnv: "OLD", Hosts: []string{"a.b"}}}, "home/x")
 	spec.Env = []string{"PATH=/usr/bin", "A=1234567890", "B=abcdefghij", "OLD=zzzzzzzzzz"}
 	spec.Policy = sandbox.Policy{
@@ -151,7 +151,7 @@ func TestAReplacedSecretIsStillSecret(t *testing.T) {
 	}
 }
 
-func TestFilesOfSecretsAreHidden(t *testing.T) {
+func Test_Files_Of_Secrets_Are_Hidden(t *testing.T) {
 	hosts := []string{"a.b"}
 	spec := secretSpec(t, map[string]sandbox.Secret{
 		"A": {FromFile: "key", Hosts: hosts},
@@ -193,7 +193,7 @@ func TestFilesOfSecretsAreHidden(t *testing.T) {
 	}
 }
 
-func TestAFileWithAnUpstreamPasswordIsHidden(t *testing.T) {
+func Test_A_File_With_An_Upstream_Password_Is_Hidden(t *testing.T) {
 	for upstream, want := range map[string]Access{"http://u:p@h:1": Exclude, "http://h:1": ReadOnly} {
 		spec := home(t, "home/.config/agent-sandbox/config.json")
 		file := spec.Home + "/.config/agent-sandbox/config.json"
@@ -206,7 +206,7 @@ func TestAFileWithAnUpstreamPasswordIsHidden(t *testing.T) {
 	}
 }
 
-func TestSecretsAreRefused(t *testing.T) {
+func Test_Secrets_Are_Refused(t *testing.T) {
 	hosts := []string{"a.b"}
 	one := func(name string, s sandbox.Secret) map[string]sandbox.Secret {
 		return map[string]sandbox.Secret{name: s}
@@ -275,7 +275,7 @@ func TestSecretsAreRefused(t *testing.T) {
 	}
 }
 
-func TestAProgramThatIsProtectedMayFetchASecret(t *testing.T) {
+func Test_A_Program_That_Is_Protected_May_Fetch_A_Secret(t *testing.T) {
 	spec := secretSpec(t, map[string]sandbox.Secret{"A": {FromCommand: []string{"./tool"}, Hosts: []string{"a.b"}}})
 	executable(t, spec.Workspace+"/tool")
 	spec.Policy = fsPolicy(sandbox.Filesystem{RO: []string{"tool"}})
@@ -284,7 +284,7 @@ func TestAProgramThatIsProtectedMayFetchASecret(t *testing.T) {
 	}
 }
 
-func TestTwoSecretsMayStandInOneFile(t *testing.T) {
+func Test_Two_Secrets_May_Stand_In_One_File(t *testing.T) {
 	spec := secretSpec(t, map[string]sandbox.Secret{
 		"A": {FromEnv: "X", File: "key", Hosts: []string{"a.b"}}, "B": {FromEnv: "Y", File: "key", Hosts: []string{"c.d"}},
 	}, "home/ws/key")
@@ -294,7 +294,7 @@ func TestTwoSecretsMayStandInOneFile(t *testing.T) {
 	}
 }
 
-func TestASecretForTLSBringsItsCA(t *testing.T) {
+func Test_A_Secret_For_TLS_Brings_Its_CA(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		network sandbox.Network

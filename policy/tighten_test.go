@@ -7,7 +7,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-func TestUntrustedLayerOnlyTightens(t *testing.T) {
+func Test_Path_Rules_Of_An_Untrusted_Layer_Only_Tighten(t *testing.T) {
 	type fs = sandbox.Filesystem
 	cases := []struct {
 		name   string
@@ -79,7 +79,7 @@ func TestUntrustedLayerOnlyTightens(t *testing.T) {
 	}
 }
 
-func TestOwnConfigurationCannotBeOpened(t *testing.T) {
+func Test_The_Configuration_Of_Agent_Sandbox_Cannot_Be_Made_Writable(t *testing.T) {
 	spec := home(t, "home/.config/agent-sandbox/config.json", "home/.data/", "home/ws/conf/my.json")
 	spec.Env = append(spec.Env, "XDG_DATA_HOME="+spec.Home+"/.data")
 	spec.Layers = []sandbox.Layer{{Name: "config", File: spec.Workspace + "/conf/my.json", Trusted: true}}

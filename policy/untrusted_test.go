@@ -24,7 +24,7 @@ const openGlobal = `{"network": "host", "docker": true, "userns": true, "debugge
 const listGlobal = `{"network": {"allow": ["a.b"], "deny": ["x.a.b"], "private_hosts": ["a.b"], "inspect": ["a.b"], "publish": ["80"],
 "ca": "ephemeral", "upstream": "http://p:1"}}`
 
-func TestAnUntrustedLayerMayOnlyTighten(t *testing.T) {
+func Test_Settings_Of_An_Untrusted_Layer_Only_Tighten(t *testing.T) {
 	for _, c := range []struct {
 		name, global, project string
 		want                  string // line and key; empty: allowed
@@ -110,14 +110,14 @@ func TestAnUntrustedLayerMayOnlyTighten(t *testing.T) {
 }
 
 // A layer made by a program that forgot to say whether it is trusted is not.
-func TestALayerIsUntrustedUnlessSaid(t *testing.T) {
+func Test_A_Layer_Is_Untrusted_By_Default(t *testing.T) {
 	err := checkLayers([]sandbox.Layer{Defaults(), {Policy: sandbox.Policy{Network: sandbox.Network{Mode: sandbox.NetworkHost}}}})
 	if want := "policy: network: a project file may only tighten the policy"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
 
-func TestHintsAreShellWords(t *testing.T) {
+func Test_Hints_Quote_Paths_For_A_Shell(t *testing.T) {
 	for in, want := range map[string]string{
 		"/a/b.json": "/a/b.json",
 		"/a b":      "'/a b'",
@@ -130,7 +130,7 @@ func TestHintsAreShellWords(t *testing.T) {
 	}
 }
 
-func TestLimitsAreRequiredWhereSomebodyAsked(t *testing.T) {
+func Test_A_Limit_Is_Required_When_A_Layer_Sets_It(t *testing.T) {
 	global := sandbox.Layer{
 		Name: LayerGlobal, File: "/g.json", Trusted: true, Lines: map[string]int{"limits.memory": 4, "limits.cpu": 5},
 		Policy: sandbox.Policy{Limits: sandbox.Limits{Memory: 1 << 30, CPU: 1.5}},

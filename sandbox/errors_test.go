@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestErrorsMatchSentinelsAndTheStandardLibrary(t *testing.T) {
+func Test_Errors_Match_Sentinels_And_The_Standard_Library(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		err    error
@@ -36,7 +36,7 @@ func TestErrorsMatchSentinelsAndTheStandardLibrary(t *testing.T) {
 	}
 }
 
-func TestCodeOf(t *testing.T) {
+func Test_CodeOf_Finds_The_Code_Of_Any_Error(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		err  error
@@ -57,7 +57,7 @@ func TestCodeOf(t *testing.T) {
 	}
 }
 
-func TestWrapSaysWhereOnce(t *testing.T) {
+func Test_Wrap_Names_The_Operation_Once(t *testing.T) {
 	inner := Errorf(Denied, "not allowed").WithHint("allow it")
 	once := wrap(inner, "start", "bwrap", "id1")
 	twice := wrap(once, "run", "other", "id2")
@@ -79,7 +79,7 @@ func TestWrapSaysWhereOnce(t *testing.T) {
 	}
 }
 
-func TestWrapKeepsTextThatWasAdded(t *testing.T) {
+func Test_Wrap_Keeps_Text_That_Was_Added(t *testing.T) {
 	err := wrap(fmt.Errorf("second try: %w", Errorf(Timeout, "late")), "open", "bwrap", "")
 	if got, want := err.Error(), "bwrap: open: second try: late"; got != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -89,7 +89,7 @@ func TestWrapKeepsTextThatWasAdded(t *testing.T) {
 	}
 }
 
-func TestExitStatusesOfCodes(t *testing.T) {
+func Test_Each_Code_Has_Its_Exit_Status(t *testing.T) {
 	for code, want := range map[Code]int{
 		Timeout: 124, Canceled: 130, Denied: 125, Unavailable: 125, Invalid: 125, Internal: 125,
 	} {

@@ -7,7 +7,7 @@ import (
 )
 
 // Y13: a size is read whole or refused; none is unlimited by mistake.
-func TestParseBytes(t *testing.T) {
+func Test_Bytes_Are_Parsed_And_Printed(t *testing.T) {
 	for _, c := range []struct {
 		in   string
 		want Bytes // 0: an error
@@ -48,7 +48,7 @@ func TestParseBytes(t *testing.T) {
 	}
 }
 
-func TestBytesSurviveJSON(t *testing.T) {
+func Test_Bytes_Survive_JSON(t *testing.T) {
 	for _, b := range []Bytes{1, 1023, 1 << 10, 1536, 512 << 20, 3 << 30, 1 << 40} {
 		data, err := json.Marshal(b)
 		if err != nil {
@@ -61,7 +61,7 @@ func TestBytesSurviveJSON(t *testing.T) {
 	}
 }
 
-func TestParseDuration(t *testing.T) {
+func Test_Durations_Are_Parsed(t *testing.T) {
 	for in, want := range map[string]time.Duration{"90s": 90 * time.Second, "1h30m": 90 * time.Minute, "250ms": 250 * time.Millisecond} {
 		if got, err := ParseDuration(in); err != nil || time.Duration(got) != want {
 			t.Errorf("%s is %v, %v", in, got, err)
@@ -74,7 +74,7 @@ func TestParseDuration(t *testing.T) {
 	}
 }
 
-func TestPolicyFromJSON(t *testing.T) {
+func Test_A_Policy_Is_Read_From_JSON_And_Written_Back(t *testing.T) {
 	for _, c := range []struct {
 		name, in, want string // want "": an error
 	}{

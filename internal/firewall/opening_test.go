@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestPrefixesBecomeSpansThatDoNotTouch(t *testing.T) {
+func Test_Prefixes_Become_Spans_That_Do_Not_Touch(t *testing.T) {
 	t.Parallel()
 	var o opening
 	for _, p := range []string{

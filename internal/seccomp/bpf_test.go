@@ -79,7 +79,7 @@ func filterOf(t *testing.T, b []byte) []unix.SockFilter {
 	return out
 }
 
-func TestJumpsOfAnyDistanceArrive(t *testing.T) {
+func Test_Jumps_Of_Any_Distance_Reach_Their_Target(t *testing.T) {
 	for _, distance := range []int{0, 1, 253, 254, 255, 256, 257, 1000, 4000} {
 		t.Run(fmt.Sprintf("over %d instructions", distance), func(t *testing.T) {
 			for _, yesFirst := range []bool{true, false} {
@@ -111,7 +111,7 @@ func TestJumpsOfAnyDistanceArrive(t *testing.T) {
 	}
 }
 
-func TestBothJumpsCanBeFar(t *testing.T) {
+func Test_Both_Jumps_Of_A_Branch_Can_Be_Far(t *testing.T) {
 	var p bpfProgram
 	p.load(dataCall)
 	p.least(7, "yes", "no")
@@ -134,7 +134,7 @@ func TestBothJumpsCanBeFar(t *testing.T) {
 	}
 }
 
-func TestAssemblerRefusesWhatTheKernelWould(t *testing.T) {
+func Test_Assembler_Refuses_What_The_Kernel_Would(t *testing.T) {
 	tests := []struct {
 		name string
 		make func(*bpfProgram)

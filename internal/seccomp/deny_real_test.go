@@ -104,7 +104,7 @@ func nativeDeny(t *testing.T, o DenyOptions) []byte {
 	return program.Bytes()
 }
 
-func TestKernelRefusesWhatTheProgramDenies(t *testing.T) {
+func Test_Kernel_Refuses_What_The_Program_Denies(t *testing.T) {
 	bin := attackBinary(t)
 	want := map[string]string{
 		"io_uring": "ENOSYS", "openat2": "ENOSYS", "clone3": "ENOSYS", "open_tree": "ENOSYS", "fsopen": "ENOSYS",
@@ -182,7 +182,7 @@ func i386Program(t *testing.T) string {
 	return path
 }
 
-func TestKernelKillsForeignCalls(t *testing.T) {
+func Test_Kernel_Kills_Foreign_Calls(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("there is no i386 on " + runtime.GOARCH)
 	}
@@ -219,7 +219,7 @@ func exitStatus(err error) int {
 	return -1
 }
 
-func TestOrdinaryProgramsWorkUnderTheDenyProgram(t *testing.T) {
+func Test_Ordinary_Programs_Work_Under_The_Deny_Program(t *testing.T) {
 	tests := []struct {
 		name, program, script, want string
 	}{
@@ -266,7 +266,7 @@ const s = http.createServer((q, r) => r.end("done")).listen(0, "127.0.0.1", () =
 	}
 }
 
-func TestNestedBubblewrapWorksOnlyWhenAllowed(t *testing.T) {
+func Test_Nested_Bubblewrap_Works_Only_When_Allowed(t *testing.T) {
 	nested := []string{"bwrap", "--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "--tmpfs", "/tmp", "--", "echo", "done"}
 	for _, u := range testUsers() {
 		// Root inside would need CAP_SETFCAP to map itself again (user_namespaces(7)).
@@ -285,7 +285,7 @@ func TestNestedBubblewrapWorksOnlyWhenAllowed(t *testing.T) {
 	}
 }
 
-func TestDebuggersOptionLetsStraceWork(t *testing.T) {
+func Test_Debuggers_Option_Lets_Strace_Work(t *testing.T) {
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skip(err)
 	}

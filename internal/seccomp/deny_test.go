@@ -46,7 +46,7 @@ func dataOf(t *testing.T, arch, name string, args ...uint64) (seccompData, bool)
 	return d, ok
 }
 
-func TestDenyProgramByNumberAlone(t *testing.T) {
+func Test_The_Deny_Program_Judges_Calls_By_Number(t *testing.T) {
 	eperm, enosys := retErrno(unix.EPERM), retErrno(unix.ENOSYS)
 	replies := map[string]uint32{}
 	set := func(to uint32, names string) {
@@ -118,7 +118,7 @@ func mustTable(t *testing.T, arch string) callTable {
 	return table
 }
 
-func TestDenyProgramEndsForeignCalls(t *testing.T) {
+func Test_Deny_Program_Ends_Foreign_Calls(t *testing.T) {
 	audits := map[string]uint32{
 		"i386": unix.AUDIT_ARCH_I386, "x86-64": unix.AUDIT_ARCH_X86_64, "arm": unix.AUDIT_ARCH_ARM,
 		"arm64": unix.AUDIT_ARCH_AARCH64, "zero": 0, "riscv64": unix.AUDIT_ARCH_RISCV64,
@@ -151,7 +151,7 @@ func TestDenyProgramEndsForeignCalls(t *testing.T) {
 // high is a set bit that the kernel drops from an int argument.
 const high = 1 << 40
 
-func TestDenyProgramByArguments(t *testing.T) {
+func Test_The_Deny_Program_Judges_Calls_By_Arguments(t *testing.T) {
 	var (
 		eperm, eacces   = retErrno(unix.EPERM), retErrno(unix.EACCES)
 		noFamily        = retErrno(unix.EAFNOSUPPORT)
@@ -285,7 +285,7 @@ func TestDenyProgramByArguments(t *testing.T) {
 	}
 }
 
-func TestTheGuestMayHideItsMemory(t *testing.T) {
+func Test_The_Guest_May_Hide_Its_Memory(t *testing.T) {
 	for _, arch := range bothArchs {
 		d, _ := dataOf(t, arch, "prctl", unix.PR_SET_DUMPABLE, 0)
 		d.ip = 0x400000
@@ -295,7 +295,7 @@ func TestTheGuestMayHideItsMemory(t *testing.T) {
 	}
 }
 
-func TestGuardProgramAsksAboutNewNames(t *testing.T) {
+func Test_Guard_Program_Asks_About_New_Names(t *testing.T) {
 	always := strings.Fields(`creat openat2 mkdir mkdirat mknod mknodat symlink symlinkat
 		link linkat rename renameat renameat2 connect`)
 	tests := []struct {
@@ -340,7 +340,7 @@ func TestGuardProgramAsksAboutNewNames(t *testing.T) {
 	}
 }
 
-func TestGuardProgramReadsOpenFlags(t *testing.T) {
+func Test_Guard_Program_Reads_Open_Flags(t *testing.T) {
 	tests := []struct {
 		name  string
 		flags uint64
@@ -375,7 +375,7 @@ func TestGuardProgramReadsOpenFlags(t *testing.T) {
 	}
 }
 
-func TestProgramsStaySmall(t *testing.T) {
+func Test_Programs_Stay_Small(t *testing.T) {
 	for _, arch := range bothArchs {
 		for _, o := range []DenyOptions{{}, {Userns: true, Debuggers: true}} {
 			t.Run(fmt.Sprintf("%s %+v", arch, o), func(t *testing.T) {
@@ -393,7 +393,7 @@ func TestProgramsStaySmall(t *testing.T) {
 	}
 }
 
-func TestUnknownArchitectureIsAnError(t *testing.T) {
+func Test_Unknown_Architecture_Is_An_Error(t *testing.T) {
 	if _, err := Deny("riscv64", DenyOptions{}); err == nil {
 		t.Error("Deny made a program for an architecture it has no table of")
 	}
