@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	agentTool   = "it is about a tool of Claude Code, not about commands; Claude Code itself keeps to it"
-	nobodyAsks  = "nobody is asked inside: what needs a question there is refused here"
+	agentTool   = "it is about a tool of Claude Code, not about commands; Claude Code enforces it itself"
+	noQuestions = "commands inside cannot ask the user: what needs a question there is refused here"
 	macOnly     = "it is about macOS"
 	alwaysSo    = "it is always so here"
 	noTwoKinds  = "every command runs inside"
@@ -73,14 +73,14 @@ func (c *claude) permissions(o *object, root string) {
 	if o == nil {
 		return
 	}
-	// A denial of another file is kept even where it does not count there: it is stricter.
+	// A denial of another file is applied even where it does not count there: it is stricter.
 	for _, it := range o.list("deny") {
 		c.rule(it, root, "deny")
 	}
 	asks := o.list("ask")
 	for i, it := range asks {
 		if i == 0 {
-			c.d.say(item{from: it.from}.lack(Stricter, nobodyAsks, ""))
+			c.d.say(item{from: it.from}.lack(Stricter, noQuestions, ""))
 		}
 		c.rule(it, root, "ask")
 	}
@@ -136,7 +136,7 @@ func (c *claude) lost(it item, list, why, nearest string) {
 
 func (c *claude) bash(it item, what, list string) {
 	if list == "allow" {
-		c.d.say(it.lack(Moot, "every command may run inside, and nobody is asked", ""))
+		c.d.say(it.lack(Moot, "every command may run inside without a question", ""))
 		return
 	}
 	text, prefix := strings.CutSuffix(what, ":*")
@@ -219,9 +219,9 @@ func (c *claude) sandbox(o *object, root string) {
 	}
 	o.note(Moot, alwaysSo, "", "failIfUnavailable", "autoAllowBashIfSandboxed")
 	o.note(Moot, "messages about what is refused are not filtered", "", "ignoreViolations")
-	o.note(Moot, "the walls do not get weaker inside containers", "", "enableWeakerNestedSandbox")
+	o.note(Moot, "the isolation is not weaker inside containers", "", "enableWeakerNestedSandbox")
 	o.note(Moot, macOnly, "", "enableWeakerNetworkIsolation", "allowAppleEvents")
-	o.note(Moot, "there is no such program here, or it is found by itself", "", "ripgrep", "bwrapPath", "socatPath")
+	o.note(Moot, "this program is not used, or is found without a setting", "", "ripgrep", "bwrapPath", "socatPath")
 	o.done()
 }
 
@@ -242,7 +242,7 @@ func (c *claude) network(o *object) {
 	if it := o.number("socksProxyPort"); it != nil {
 		c.socksPort = it
 	}
-	o.bool("allowManagedDomainsOnly") // managedSwitches knows
+	o.bool("allowManagedDomainsOnly") // read by managedSwitches
 	c.d.terminate(o.object("tlsTerminate"))
 	o.done()
 }
@@ -265,7 +265,7 @@ func (c *claude) filesystem(o *object, root string) {
 		}
 		c.d.add(&c.d.allowRead, it, s, false, Grant)
 	}
-	o.bool("allowManagedReadPathsOnly") // managedSwitches knows
+	o.bool("allowManagedReadPathsOnly") // read by managedSwitches
 	o.done()
 }
 
@@ -274,7 +274,7 @@ func (c *claude) credentials(o *object, root string) {
 	o.done()
 }
 
-// finish draws the conclusions that need all files.
+// finish makes the decisions that depend on all files.
 func (c *claude) finish() {
 	d := c.d
 	d.domains(c.domainAllow, c.domainDeny, true)
@@ -290,7 +290,7 @@ func (c *claude) finish() {
 		if c.enabled != nil {
 			it = *c.enabled
 		}
-		d.say(it.lack(Stricter, "commands run without walls there; here they are inside, and reach no host but the allowed ones", "network"))
+		d.say(it.lack(Stricter, "commands run without isolation there; here they run in the sandbox and reach only the allowed hosts", "network"))
 	}
 	d.proxyPorts(c.httpPort, c.socksPort)
 	if c.noEdits != nil {
@@ -308,7 +308,7 @@ func (c *claude) defaultMode(it item) {
 	case it.value == "dontAsk":
 		c.d.say(it.lack(Restriction, "it refuses every command that no rule allows; here every command may run", "commands, by name"))
 	case slices.Contains([]string{"default", "acceptEdits", "auto", "bypassPermissions"}, it.value):
-		c.d.say(it.lack(Moot, "the walls stand in for the questions", ""))
+		c.d.say(it.lack(Moot, "the sandbox replaces the questions", ""))
 	default:
 		c.d.say(it.lack(Unknown, "unknown mode, ignored", ""))
 	}

@@ -12,20 +12,20 @@ const (
 	byArguments   = "commands are refused by name, not by arguments"
 )
 
-// builtins are what shells run themselves: there is no program to put a wrapper over.
+// builtins are the commands that shells run themselves: a wrapper cannot replace them.
 var builtins = []string{
 	".", ":", "alias", "bg", "builtin", "cd", "command", "declare", "dirs", "eval", "exec", "exit", "export", "fg", "history",
 	"jobs", "let", "popd", "pushd", "read", "readonly", "set", "shift", "shopt", "source", "trap", "type", "ulimit", "umask",
 	"unalias", "unset", "wait",
 }
 
-// refuse adds a command that is not to run. prefix says that any arguments may follow,
-// part that also names count that only begin with it.
+// refuse adds a command that must not run. With prefix, any arguments may follow; with
+// part, names that begin with it count as well.
 func (d *draft) refuse(it item, words []string, prefix, part bool) {
 	name := words[0]
 	for _, w := range words {
 		if strings.ContainsAny(w, "|;&<>$`\"'(){}[]\\*?!#") || strings.ContainsFunc(w, unicode.IsControl) {
-			d.say(it.lack(Restriction, "what a shell makes of a line cannot be matched", wrapperScript))
+			d.say(it.lack(Restriction, "the commands of a shell line cannot be matched", wrapperScript))
 			return
 		}
 	}
@@ -40,7 +40,7 @@ func (d *draft) refuse(it item, words []string, prefix, part bool) {
 		d.say(it.lack(Restriction, "assignments belong to the shell", "env.deny"))
 		return
 	case slices.Contains(builtins, name):
-		d.say(it.lack(Restriction, "it is a part of the shell: there is no program to refuse", ""))
+		d.say(it.lack(Restriction, "it is a part of the shell, not a program that can be refused", ""))
 		return
 	case part:
 		d.say(it.lack(Restriction, "only the command of exactly this name is refused, not others that begin like it", `"commands": {"NAME": false} for each of them`))
@@ -63,8 +63,8 @@ func validCommand(s string) bool {
 	return s != "" && s != "." && s != ".." && len(s) <= 255 && !strings.HasPrefix(s, "-") && path.Base(s) == s
 }
 
-// gitRefusals are command lines that the wrapper of the @git preset refuses whatever
-// follows, dry runs apart, which change nothing.
+// gitRefusals are command lines that the wrapper of the @git preset refuses with any
+// further arguments, except dry runs, which change nothing.
 var gitRefusals = []string{
 	"checkout", "commit-tree", "filter-branch", "filter-repo", "prune",
 	"stash drop", "stash clear", "stash pop", "reflog expire", "reflog delete", "worktree remove --force", "reset --hard", "reset --merge", "clean",

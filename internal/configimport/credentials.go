@@ -8,7 +8,7 @@ import (
 )
 
 // credentials reads the files and variables that stay outside. reachable are the domains
-// that a masked one goes to when it names none; with nil, none are masked.
+// that a masked credential without domains is sent to; with nil, none are masked.
 func (d *draft) credentials(o *object, s syntax, reachable []item) {
 	if o == nil {
 		return
@@ -53,12 +53,12 @@ func maskOptions(o *object) {
 func (d *draft) maskVariable(o *object, name item, reachable []item) {
 	hosts := d.injectHosts(o, reachable)
 	if len(hosts) == 0 {
-		d.env = append(d.env, name) // without a host nothing is ever put in
+		d.env = append(d.env, name) // without a host the value is never used
 		return
 	}
 	value := sandbox.Secret{Hosts: hosts}
 	if !decodes("secrets", map[string]sandbox.Secret{name.value: value}) {
-		d.say(name.lack(Stricter, "this variable is the sandbox's own to set: it is kept out", "env.deny"))
+		d.say(name.lack(Stricter, "the sandbox sets this variable itself: the host's value does not pass", "env.deny"))
 		d.env = append(d.env, name)
 		return
 	}

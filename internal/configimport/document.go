@@ -63,7 +63,7 @@ func (d *draft) document() document {
 	return doc
 }
 
-// add appends a section unless it says nothing.
+// add appends a section unless it is empty.
 func (doc *document) add(s section) {
 	s.parts = slices.DeleteFunc(s.parts, func(p part) bool { return p.value == nil && len(p.list) == 0 })
 	if s.value != nil || len(s.parts) > 0 {
@@ -87,7 +87,7 @@ func (d *draft) networkSection() section {
 	}
 	s := section{key: "network", parts: []part{{key: "allow", list: allow}, {key: "deny", list: deny}}}
 	if d.any && len(allow) > 0 {
-		s.parts = append(s.parts, part{key: "any", value: quoteBool(true), from: []source{{key: "for the rules that name no one in particular"}}})
+		s.parts = append(s.parts, part{key: "any", value: quoteBool(true), from: []source{{key: "for rules that match any host"}}})
 	}
 	if d.ca != nil && len(allow) > 0 {
 		s.parts = append(s.parts, part{key: "ca", value: quoted(d.ca.value), from: []source{d.ca.from}})
@@ -168,7 +168,7 @@ func separator(i, n int) string {
 
 func quoted(s string) json.RawMessage { return encode(s) }
 
-// encode writes JSON in which everything prints: values are shown on terminals.
+// encode writes JSON with printable characters only: values are shown on terminals.
 func encode(v any) json.RawMessage {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -190,7 +190,7 @@ func encode(v any) json.RawMessage {
 
 func quoteBool(v bool) json.RawMessage { return strconv.AppendBool(nil, v) }
 
-// Origins tells for each entry of the policy where it comes from: "filesystem.ro[0]" →
+// Origins returns where each entry of the policy comes from: "filesystem.ro[0]" →
 // "FILE:LINE: KEY".
 func (r *Result) Origins() map[string]string {
 	out := map[string]string{}

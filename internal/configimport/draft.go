@@ -4,8 +4,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// draft is what a tool's settings ask for, in our syntax and with the tool's meaning. The
-// readers fill it, settle gives it our meaning.
+// draft holds a tool's settings in the syntax of a policy, still with the tool's meaning. The
+// readers fill it; settle converts the meaning.
 type draft struct {
 	tool  Tool
 	host  Host
@@ -15,15 +15,15 @@ type draft struct {
 
 	denyRead, allowRead   []access
 	denyWrite, allowWrite []access
-	closed                *source // nothing is writable but what allowWrite names; nil: not so
+	closed                *source // set: only the paths of allowWrite are writable
 	sockets               []item
 
-	filtered     *source // connections are filtered; nil: nothing is said about them
+	filtered     *source // set: connections are filtered
 	allow, deny  []item  // rules of package egress
 	any          bool
 	upstream, ca *item
 	commands     []item // names that are refused
-	env          []item // variables that are kept out
+	env          []item // variables that do not pass
 	secrets      []secret
 }
 
@@ -53,7 +53,7 @@ func (d *draft) count(at source, n int) {
 	}
 }
 
-// add translates a path and adds it to a list. What cannot be translated is a lack of
+// add translates a path and adds it to a list. A path that cannot be translated becomes a lack of
 // the kind.
 func (d *draft) add(list *[]access, it item, s syntax, weak bool, kind Kind) {
 	d.addPath(list, it.value, it, s, weak, kind)

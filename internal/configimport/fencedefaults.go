@@ -6,14 +6,14 @@ import (
 )
 
 // fenceDefaults are the commands that fence refuses unless useDefaults is false, as far as
-// they are names. Those with arguments end at walls here: there is no Docker socket, no
-// system bus and no capability.
+// they are names. Those with arguments have no effect in a sandbox, which has no Docker socket,
+// system bus or capability.
 var fenceDefaults = []string{
 	"chroot", "dd", "fdisk", "halt", "insmod", "kexec", "mkfs", "mkfs.btrfs", "mkfs.ext2", "mkfs.ext3", "mkfs.ext4", "mkfs.ntfs",
 	"mkfs.vfat", "mkfs.xfs", "modprobe", "nsenter", "parted", "poweroff", "reboot", "rmmod", "shutdown", "unshare",
 }
 
-// finish draws the conclusions that need all files.
+// finish makes the decisions that depend on all files.
 func (c *fence) finish() {
 	d := c.d
 	d.domains(c.allow, c.deny, true)
@@ -24,7 +24,7 @@ func (c *fence) finish() {
 	}
 	switch {
 	case c.upstream != nil && c.action.is("proxy"):
-		d.say(c.action.lack(Grant, "what no rule allows is refused, not handed on", "network.upstream"))
+		d.say(c.action.lack(Grant, "a connection that no rule allows is refused, not forwarded", "network.upstream"))
 	case c.upstream != nil:
 		d.say(c.upstream.lack(Moot, `it has no effect without "defaultAction": "proxy"`, ""))
 	}

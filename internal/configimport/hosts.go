@@ -24,7 +24,7 @@ func (d *draft) domains(allow, deny []item, any bool) {
 			d.say(it.lack(Grant, "names never lead to the host's own loopback", `network.allow with an address and port, such as "127.0.0.1:3000"`))
 			continue
 		case wide(rule) && !any:
-			d.say(it.lack(Grant, "it names no one in particular; "+string(d.tool)+" refuses it, too", `network.allow with "any": true`))
+			d.say(it.lack(Grant, "it matches any host; "+string(d.tool)+" refuses it, too", `network.allow with "any": true`))
 			continue
 		}
 		d.any = d.any || wide(rule)
@@ -60,7 +60,7 @@ func domain(written string) (rule, why string) {
 	if port != "" {
 		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil || n == 0 || port[0] == '0' {
-			return "", "the port is not one"
+			return "", "the port is not a number from 1 to 65535"
 		}
 		port = ":" + port
 	}

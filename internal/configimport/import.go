@@ -10,12 +10,12 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Result is what became of the settings.
+// Result is a policy made from the settings of a tool.
 type Result struct {
 	Tool   Tool
 	Dir    string // the working directory that it is made for
 	Policy sandbox.Policy
-	Lacks  []Lack // what has no exact equivalent, by kind in the order of Kinds, then as it was read
+	Lacks  []Lack // settings without an exact equivalent, by kind in the order of Kinds, then in the order of the files
 
 	doc document
 }
@@ -67,7 +67,7 @@ func (d *draft) result() (*Result, error) {
 		return cmp.Compare(slices.Index(Kinds(), a.Kind), slices.Index(Kinds(), b.Kind))
 	})
 	r := &Result{Tool: d.tool, Dir: d.host.Dir, Lacks: d.lacks, doc: doc}
-	// Whatever was read, what leaves here is a policy.
+	// The result must be a valid policy for any input.
 	text := r.JSONC()
 	if len(text) > policy.MaxConfig {
 		return nil, sandbox.Errorf(sandbox.Invalid, "the imported policy would be larger than %s", sandbox.Bytes(policy.MaxConfig))

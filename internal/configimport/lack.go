@@ -11,8 +11,8 @@ type Kind string
 
 // The kinds.
 const (
-	Restriction Kind = "restriction" // it does not hold: what it forbids is possible here
-	Stricter    Kind = "stricter"    // it holds, and forbids more here
+	Restriction Kind = "restriction" // it is not enforced: what it forbids is possible here
+	Stricter    Kind = "stricter"    // it is enforced and forbids more here
 	Grant       Kind = "grant"       // it is not given
 	Moot        Kind = "moot"        // it changes nothing here
 	Unknown     Kind = "unknown"     // a key that is not known, ignored
@@ -29,7 +29,7 @@ type Lack struct {
 	Key     string `json:"key"`            // "permissions.deny[3]"
 	Value   string `json:"value,omitempty"`
 	Why     string `json:"why"`
-	Nearest string `json:"nearest,omitempty"` // what of ours comes near; empty: nothing
+	Nearest string `json:"nearest,omitempty"` // the nearest setting of a policy; empty: none
 }
 
 // source is where a setting stands.

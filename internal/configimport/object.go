@@ -158,7 +158,7 @@ func (o *object) bool(key string) *item {
 // is reports whether it is a boolean that is true.
 func (it *item) is(value string) bool { return it != nil && it.value == value }
 
-// note says the same about each of keys that is there, whatever its value.
+// note reports the same lack for each of keys that is set and neither false nor an empty list.
 func (o *object) note(kind Kind, why, nearest string, keys ...string) {
 	for _, key := range keys {
 		n := o.find(key, "a value", jsonc.Object, jsonc.Array, jsonc.String, jsonc.Number, jsonc.True, jsonc.False)

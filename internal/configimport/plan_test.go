@@ -53,7 +53,7 @@ func Test_An_Imported_Policy_Forbids_What_The_Settings_Forbid(t *testing.T) {
 		{"srt writes where it is allowed", SRT, `{"filesystem":{"allowWrite":["src","~/other"],"denyWrite":["src/gen"]}}`, map[string]policy.Access{
 			"project/src/main.go": policy.ReadWrite, "project/src/gen/out.go": policy.ReadOnly, "other/file": policy.ReadWrite, "project/docs/a.md": policy.ReadOnly,
 		}},
-		{"a grant inside a denial is no grant", SRT, `{"filesystem":{"allowWrite":[".","src/gen/out.go"],"denyWrite":["src"]}}`, map[string]policy.Access{
+		{"a grant inside a denial is not given", SRT, `{"filesystem":{"allowWrite":[".","src/gen/out.go"],"denyWrite":["src"]}}`, map[string]policy.Access{
 			"project/src/gen/out.go": policy.ReadOnly, "project/docs/a.md": policy.ReadWrite,
 		}},
 		{"nor through a link", SRT, `{"filesystem":{"allowWrite":["~/link/a","~/link/pub"],"denyWrite":["~/private"]}}`, map[string]policy.Access{

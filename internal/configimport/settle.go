@@ -40,8 +40,8 @@ type rules struct {
 	workspace                string
 }
 
-// settle decides what the four lists of paths mean in our terms. There, a denial wins
-// over whatever is more specific, for writing always and for reading where weak says so.
+// settle converts the four lists of paths to the meaning of a policy. In the tool a denial wins
+// over a more specific rule, for writing always and for reading where weak is set.
 // Here the deeper path wins, then a path over a glob, then exclude over ro over rw. So
 // what is granted below a denial is left out, and so is a glob that may reach there.
 func (d *draft) settle() *rules {
@@ -68,7 +68,7 @@ func (d *draft) settle() *rules {
 func (r *rules) hide(a access) {
 	switch {
 	case a.base == "/" && !a.glob():
-		r.d.say(a.lack(Restriction, "nothing could be executed when everything is hidden; the home directory is", "filesystem.exclude"))
+		r.d.say(a.lack(Restriction, "commands could not run if everything were hidden; the home directory is hidden", "filesystem.exclude"))
 	case r.own(a):
 		return
 	default:
@@ -80,8 +80,8 @@ func (r *rules) hide(a access) {
 	}
 }
 
-// own reports whether a lies where a sandbox has something of its own, and says what
-// that means.
+// own reports whether a lies in a directory that a sandbox builds itself, and adds the
+// lack for it.
 func (r *rules) own(a access) bool {
 	for _, dir := range []string{"/proc", "/sys"} {
 		if within(a.base, dir) {

@@ -28,11 +28,11 @@ func (d *draft) readSRT(f File) {
 	d.credentials(credentials, syntax{}, allow)
 	credentials.done()
 	o.note(Moot, "messages about what is refused are not filtered", "", "ignoreViolations")
-	o.note(Moot, "the walls do not get weaker inside containers", "", "enableWeakerNestedSandbox")
+	o.note(Moot, "the isolation is not weaker inside containers", "", "enableWeakerNestedSandbox")
 	o.note(Moot, macOnly, "", "enableWeakerNetworkIsolation", "allowAppleEvents")
 	o.note(Moot, "terminals work here", "", "allowPty")
 	o.note(Moot, "what is protected is looked for without it", "", "mandatoryDenySearchDepth", "ripgrep")
-	o.note(Moot, "there is no such program here, or it is found by itself", "", "seccomp", "bwrapPath", "socatPath", "javaAgentJarPath")
+	o.note(Moot, "this program is not used, or is found without a setting", "", "seccomp", "bwrapPath", "socatPath", "javaAgentJarPath")
 	o.note(Moot, "it is about Windows", "", "windows")
 	o.note(Grant, "git's configuration is the host's", `"env": {"set": {"GIT_CONFIG_COUNT": ...}}`, "git")
 	o.done()
@@ -81,11 +81,11 @@ func (d *draft) srtFilesystem(o *object) {
 	o.done()
 }
 
-// unixSockets reads what Claude Code, srt and fence share.
+// unixSockets reads the settings of Unix sockets, which Claude Code, srt and fence share.
 func (d *draft) unixSockets(o *object) {
 	for _, it := range o.list("allowUnixSockets") {
 		if strings.HasSuffix(it.value, "docker.sock") {
-			d.say(it.lack(Grant, "whoever reaches the Docker socket is root on the host", `"docker": true if that is meant`))
+			d.say(it.lack(Grant, "access to the Docker socket is root access to the host", `"docker": true if that is meant`))
 			continue
 		}
 		patterns, why := d.patterns(it.value, syntax{})
@@ -117,8 +117,8 @@ func (d *draft) deniedAddress(it item) {
 	d.deny = append(d.deny, item{prefix.Masked().String(), it.from})
 }
 
-// proxyPorts reads the ports of proxies that filter in the tool's place. Ours filters,
-// too, and hands on to the first.
+// proxyPorts reads the ports of proxies that filter in the tool's place. The gateway filters
+// as well and forwards to the first.
 func (d *draft) proxyPorts(http, socks *item) {
 	if http != nil {
 		d.proxy(http, "http://127.0.0.1:"+http.value)

@@ -13,7 +13,7 @@ func Test_Settings_Of_SRT(t *testing.T) {
 		{"every host is refused by srt, too", `{"network":{"allowedDomains":["*","*.com"]}}`, `{"network":"none","filesystem":{"ro":["."]}}`, "grant network.allowedDomains[0], grant network.allowedDomains[1]"},
 		{"localhost leads nowhere", `{"network":{"allowedDomains":["localhost"]}}`, `{"network":"none","filesystem":{"ro":["."]}}`, "grant network.allowedDomains[0]"},
 		{"deny-all on a port", `{"network":{"allowedDomains":["a.b:1"],"deniedDomains":["*:22"]}}`, `{"network":{"allow":["a.b:1"],"deny":["*:22"]},"filesystem":{"ro":["."]}}`, ""},
-		{"a denied name that is no host", `{"network":{"allowedDomains":["a.b:1"],"deniedDomains":["a*b"]}}`, `{"network":{"allow":["a.b:1"]},"filesystem":{"ro":["."]}}`, "restriction network.deniedDomains[0]"},
+		{"a denied name that is not a host", `{"network":{"allowedDomains":["a.b:1"],"deniedDomains":["a*b"]}}`, `{"network":{"allow":["a.b:1"]},"filesystem":{"ro":["."]}}`, "restriction network.deniedDomains[0]"},
 		{"where nothing is allowed it does not matter", `{"network":{"deniedDomains":["a*b"]}}`, `{"network":"none","filesystem":{"ro":["."]}}`, "moot network.deniedDomains[0]"},
 		{"an address in disguise", `{"network":{"allowedDomains":["a.b:1"],"deniedDomains":["0177.0.0.1"]}}`, `{"network":{"allow":["a.b:1"]},"filesystem":{"ro":["."]}}`, "restriction network.deniedDomains[0]"},
 		{"addresses that names may not lead to", `{"network":{"allowedDomains":["a.b:1"],"deniedResolvedAddresses":["10.1.2.3/8","fc00::/7","::ffff:1.2.3.4"]}}`, `{"network":{"allow":["a.b:1"],"deny":["10.0.0.0/8","fc00::/7","1.2.3.4/32"]},"filesystem":{"ro":["."]}}`, ""},
@@ -44,7 +44,7 @@ func Test_Settings_Of_SRT(t *testing.T) {
 		{"lint files are read-only by a preset", `{"filesystem":{"allowWrite":["."],"denyRead":["*.toml"]}}`, `{"network":"none","filesystem":{"presets":["!@lint/go","!@lint/python"],"rw":["."],"exclude":["*.toml"]}}`, ""},
 		{"reading again inside a directory", `{"filesystem":{"allowWrite":["."],"denyRead":["~/a"],"allowRead":["~/a/b"]}}`, `{"network":"none","filesystem":{"ro":["~/a/b"],"rw":["."],"exclude":["~/a"]}}`, ""},
 		{"but not where a pattern means each file", `{"filesystem":{"allowWrite":["."],"denyRead":["~/a/**"],"allowRead":["~/a/b"]}}`, `{"network":"none","filesystem":{"rw":["."],"exclude":["~/a"]}}`, "moot filesystem.allowRead[0]"},
-		{"reading is no reason not to write", `{"filesystem":{"allowWrite":["."],"allowRead":["src"]}}`, `{"network":"none","filesystem":{"rw":["."]}}`, ""},
+		{"a read grant does not remove a write grant", `{"filesystem":{"allowWrite":["."],"allowRead":["src"]}}`, `{"network":"none","filesystem":{"rw":["."]}}`, ""},
 		{"braces are names", `{"filesystem":{"allowWrite":["."],"denyRead":["a{b}*"]}}`, `{"network":"none","filesystem":{"rw":["."],"exclude":["a\\{b\\}*"]}}`, ""},
 		{"stars before a name", `{"filesystem":{"allowWrite":["."],"denyRead":["**.pem"]}}`, `{"network":"none","filesystem":{"rw":["."],"exclude":["**/*.pem"]}}`, ""},
 		{"stars inside a name", `{"filesystem":{"allowWrite":["."],"denyRead":["a**b/c"]}}`, `{"network":"none","filesystem":{"rw":["."]}}`, "restriction filesystem.denyRead[0]"},
@@ -56,7 +56,7 @@ func Test_Settings_Of_SRT(t *testing.T) {
 		{"a masked variable without hosts stays outside", `{"credentials":{"envVars":[{"name":"A","mode":"mask"}]}}`, `{"network":"none","filesystem":{"ro":["."]},"env":{"deny":["A"]}}`, ""},
 		{"a masked variable that is ours", `{"network":{"allowedDomains":["x.com:443"]},"credentials":{"envVars":[{"name":"PATH","mode":"mask"}]}}`, `{"network":{"allow":["x.com:443"]},"filesystem":{"ro":["."]},"env":{"deny":["PATH"]}}`, "stricter credentials.envVars[0].name"},
 		{"masked files of one name", `{"network":{"allowedDomains":["x.com:443"]},"credentials":{"files":[{"path":"~/a.b","mode":"mask"},{"path":"~/a_b","mode":"mask"}]}}`, `{"network":{"allow":["x.com:443"],"ca":"ephemeral"},"filesystem":{"ro":["."]},"secrets":{"FILE_A_B":{"from_file":"~/a.b","file":"~/a.b","hosts":["x.com"]},"FILE_A_B_2":{"from_file":"~/a_b","file":"~/a_b","hosts":["x.com"]}}}`, ""},
-		{"a mode that nobody knows hides", `{"credentials":{"files":[{"path":"~/a","mode":"hide"}]}}`, `{"network":"none","filesystem":{"ro":["."],"exclude":["~/a"]}}`, ""},
+		{"an unknown mode hides", `{"credentials":{"files":[{"path":"~/a","mode":"hide"}]}}`, `{"network":"none","filesystem":{"ro":["."],"exclude":["~/a"]}}`, ""},
 		{"unknown keys", `{"netwrk":1,"network":{"x":2}}`, `{"network":"none","filesystem":{"ro":["."]}}`, "unknown network.x, unknown netwrk"},
 	})
 }

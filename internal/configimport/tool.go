@@ -30,8 +30,8 @@ func ParseTool(name string) (Tool, error) {
 	return "", sandbox.Errorf(sandbox.Invalid, "unknown tool %s, expected claude, srt or fence", jsonc.Clip(name))
 }
 
-// Guess tells by a file's name, else by its keys, whose settings it holds. The error
-// has code Invalid: broken JSON, or keys that more than one tool has or none.
+// Guess returns the tool whose settings a file holds, by its name or else by its keys. The error
+// has code Invalid: broken JSON, or keys of several tools or of none.
 func Guess(file string, data []byte) (Tool, error) {
 	if t := byName(file); t != "" {
 		return t, nil
@@ -42,7 +42,7 @@ func Guess(file string, data []byte) (Tool, error) {
 	}
 	var found []Tool
 	for _, t := range Tools() {
-		if slices.ContainsFunc(top.Members(), func(m jsonc.Member) bool { return telling(t, m) }) {
+		if slices.ContainsFunc(top.Members(), func(m jsonc.Member) bool { return isOnlyOf(t, m) }) {
 			found = append(found, t)
 		}
 	}
@@ -54,7 +54,7 @@ func Guess(file string, data []byte) (Tool, error) {
 		why = "it has keys of more than one of them"
 	}
 	return "", sandbox.Errorf(sandbox.Invalid, "%s: cannot tell whether these are settings of claude, srt or fence: %s", jsonc.OneLine(file), why).
-		WithHint("say --from claude, --from srt or --from fence")
+		WithHint("pass --from claude, --from srt or --from fence")
 }
 
 func byName(file string) Tool {
@@ -70,8 +70,8 @@ func byName(file string) Tool {
 	return ""
 }
 
-// telling reports whether only t has the key m.
-func telling(t Tool, m jsonc.Member) bool {
+// isOnlyOf reports whether t alone has the key m.
+func isOnlyOf(t Tool, m jsonc.Member) bool {
 	switch t {
 	case Claude:
 		return m.Name == "permissions" || m.Name == "sandbox"
