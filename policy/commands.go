@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// commandRule is what the layers together say about one command.
+// commandRule is the rule of one command after all layers are merged.
 type commandRule struct {
 	rule   sandbox.CommandRule
 	key    string
@@ -37,7 +37,7 @@ func commandRules(layers []sandbox.Layer) map[string]commandRule {
 // absolute directory that relative scripts start at, home what ~ stands for.
 //
 // Targets are all programs that the name leads to, through symbolic links, in the
-// directories of PATH and, whatever PATH says, in the standard ones; for git also
+// directories of PATH and always in the standard ones; for git also
 // those in its exec-path, which every git puts in the PATH of what it starts. A
 // command without any is left out: there is nothing to wrap, and a policy must
 // work on hosts that lack a tool. A script that cannot be read is an error all
@@ -45,7 +45,7 @@ func commandRules(layers []sandbox.Layer) map[string]commandRule {
 //
 // A target may serve other names than the wrapped one (busybox, bun for bunx), and
 // two commands may share one. So a rule belongs to a name and a target only says
-// where the launcher must stand: package guest's layout tells how the launcher
+// where the launcher must stand: package guest's layout defines how the launcher
 // finds the rule by argv 0, and runs the target itself for names without a rule.
 func resolveCommands(layers []sandbox.Layer, env []string, dir, home string) ([]Command, error) {
 	rules := commandRules(layers)

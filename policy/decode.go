@@ -13,11 +13,11 @@ import (
 const MaxConfig = jsonc.MaxFile
 
 // Decode reads a configuration file, JSON with or without comments and trailing
-// commas. file is its name for messages. The map tells on which line, from 1,
+// commas. file is its name for messages. The map holds the line, from 1, of
 // each key and list entry stands: "network", "filesystem.ro[0]", "commands.git".
 //
 // It is strict: an unknown or repeated key, a value of a wrong type, a value
-// that cannot be meant, or anything after the object is an error with code
+// that is never valid, or anything after the object is an error with code
 // Invalid and one line of text, "FILE:LINE: KEY: what was found, expected what".
 // So is a file with nothing in it: an editor that failed to save must not look
 // like a policy that asks for nothing.
@@ -38,7 +38,7 @@ func Decode(file string, data []byte) (sandbox.Policy, map[string]int, error) {
 	return p, lines, nil
 }
 
-// openNetwork makes an allow-list of a network that is written as an object.
+// openNetwork sets the mode of a network that is written as an object: an allow-list.
 func openNetwork(v reflect.Value) bool {
 	n, ok := reflect.TypeAssert[*sandbox.Network](v.Addr())
 	if ok {
@@ -47,7 +47,7 @@ func openNetwork(v reflect.Value) bool {
 	return ok
 }
 
-// expectation says in words what a value of a type of ours looks like.
+// expectation describes the valid values of a type of package sandbox; "" for other types.
 func expectation(t reflect.Type) string {
 	switch t {
 	case reflect.TypeFor[sandbox.Network]():

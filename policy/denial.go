@@ -16,7 +16,7 @@ func (p *Plan) DeniedPath(op, path string) sandbox.Denial {
 	e := p.ExplainPath(path)
 	if dir := filepath.Dir(path); op != "read" && op != "write" && e.Verdict == ReadOnly.String() {
 		if dir == "/" || dir == p.Home {
-			e.Reason += "; it has to be made outside before it can be opened" // nobody should open all of home for one file
+			e.Reason += "; create it on the host before it can be opened" // opening all of home for one file would be too much
 		} else {
 			e = p.ExplainPath(dir) // an entry is its directory's
 		}
@@ -24,14 +24,14 @@ func (p *Plan) DeniedPath(op, path string) sandbox.Denial {
 	return denial(sandbox.DeniedFile, op, jsonc.OneLine(path), e)
 }
 
-// DeniedSocket describes that a command was kept from connecting to a Unix socket: a
+// DeniedSocket describes that a command was refused a connection to a Unix socket: a
 // path, or an abstract name with "@" in front.
 func (p *Plan) DeniedSocket(name string) sandbox.Denial {
 	e := p.explainSocket(name)
 	return denial(sandbox.DeniedSocket, "connect", jsonc.OneLine(name), e)
 }
 
-// DeniedAddress describes that a command was kept from reaching an address of the
+// DeniedAddress describes that a command tried to reach an address of the
 // network without the proxy.
 func (p *Plan) DeniedAddress(address string) sandbox.Denial {
 	e := Explanation{Reason: "there is no network", Change: "--allow HOST", Rule: "network", Source: p.NetworkSource, Layer: p.NetworkLayer}
@@ -39,7 +39,7 @@ func (p *Plan) DeniedAddress(address string) sandbox.Denial {
 		e.Reason = "there is no network, and so no name server"
 	}
 	if p.Network.Mode == sandbox.NetworkAllow {
-		e.Reason, e.Change = "only the proxy leads out, and this program did not ask it (see HTTPS_PROXY)", ""
+		e.Reason, e.Change = "only the proxy reaches the network, and this program did not use it (see HTTPS_PROXY)", ""
 	}
 	return denial(sandbox.DeniedSocket, "connect", jsonc.OneLine(address), e)
 }
@@ -52,7 +52,7 @@ func (p *Plan) DeniedCommand(name, what string) sandbox.Denial {
 	case "deny":
 		d.Rule = name + "=false"
 	case "@" + name:
-		d.Reason = "the built-in rules for " + jsonc.OneLine(name) + " keep it from throwing work away"
+		d.Reason = "the built-in rules for " + jsonc.OneLine(name) + " refuse what could lose work"
 	}
 	return d
 }

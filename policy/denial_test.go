@@ -50,17 +50,17 @@ func Test_Denials_Name_The_Rule_And_The_Way_To_Allow(t *testing.T) {
 			sandbox.Denial{Kind: sandbox.DeniedFile, Op: "create", Target: filepath.Join(other, "new"), Reason: "as on the host, read-only", Rule: other, Fix: "--rw " + other},
 		},
 		{
-			"nobody opens all of home for one file", closed.DeniedPath("create", filepath.Join(home, ".bashrc")),
+			"a fix does not open all of home for one file", closed.DeniedPath("create", filepath.Join(home, ".bashrc")),
 			sandbox.Denial{
 				Kind: sandbox.DeniedFile, Op: "create", Target: filepath.Join(home, ".bashrc"), Rule: "@base: ~", Source: "built in",
-				Reason: "as on the host, read-only; it has to be made outside before it can be opened", Fix: "--rw " + filepath.Join(home, ".bashrc"),
+				Reason: "as on the host, read-only; create it on the host before it can be opened", Fix: "--rw " + filepath.Join(home, ".bashrc"),
 			},
 		},
 		{
 			"a guarded name is lifted by its own rule", closed.DeniedPath("create", filepath.Join(ws, ".vscode")),
 			sandbox.Denial{
 				Kind: sandbox.DeniedFile, Op: "create", Target: filepath.Join(ws, ".vscode"), Rule: filepath.Join(ws, ".vscode"), Source: "built in",
-				Reason: "does not exist, or is a symbolic link, and may not be made", Fix: "--rw " + filepath.Join(ws, ".vscode"),
+				Reason: "does not exist, or is a symbolic link, and may not be created", Fix: "--rw " + filepath.Join(ws, ".vscode"),
 			},
 		},
 		{
@@ -72,8 +72,8 @@ func Test_Denials_Name_The_Rule_And_The_Way_To_Allow(t *testing.T) {
 			sandbox.Denial{Kind: sandbox.DeniedSocket, Op: "connect", Target: "192.0.2.1:53", Reason: "there is no network, and so no name server", Rule: "network", Source: "built in", Fix: "--allow HOST"},
 		},
 		{
-			"with an allow-list only the proxy leads out", listed.DeniedAddress("192.0.2.1:443"),
-			sandbox.Denial{Kind: sandbox.DeniedSocket, Op: "connect", Target: "192.0.2.1:443", Reason: "only the proxy leads out, and this program did not ask it (see HTTPS_PROXY)", Rule: "network"},
+			"with an allow-list only the proxy reaches the network", listed.DeniedAddress("192.0.2.1:443"),
+			sandbox.Denial{Kind: sandbox.DeniedSocket, Op: "connect", Target: "192.0.2.1:443", Reason: "only the proxy reaches the network, and this program did not use it (see HTTPS_PROXY)", Rule: "network"},
 		},
 		{
 			"a refused command", closed.DeniedCommand("curl", "curl"),
@@ -83,7 +83,7 @@ func Test_Denials_Name_The_Rule_And_The_Way_To_Allow(t *testing.T) {
 			"a refused argument", closed.DeniedCommand("git", "git push --force"),
 			sandbox.Denial{
 				Kind: sandbox.DeniedCommand, Op: "run", Target: "git push --force", Rule: "@git", Source: "built in",
-				Reason: "the built-in rules for git keep it from throwing work away", Fix: "--cmd git=true",
+				Reason: "the built-in rules for git refuse what could lose work", Fix: "--cmd git=true",
 			},
 		},
 		{

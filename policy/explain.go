@@ -10,8 +10,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 )
 
-// Explanation says what a plan decides about one thing, and why. It is derived
-// from the plan alone, so it is what a driver enforces.
+// Explanation is the decision of a plan about one path, command, host or variable, and its reason. It is derived
+// from the plan alone, so a driver enforces the same.
 type Explanation struct {
 	Kind    string  `json:"kind"`             // "path", "command", "host", "env"
 	Name    string  `json:"name"`             // what was asked for; a path is resolved
@@ -22,7 +22,7 @@ type Explanation struct {
 	Layer   string  `json:"layer,omitempty"`  // the layer that set it
 	Source  string  `json:"source,omitempty"` // file and line, flag, or "built in"
 	Losing  []Loser `json:"losing,omitempty"` // other rules about it, by precedence
-	Change  string  `json:"change,omitempty"` // what would decide otherwise; empty: nothing does
+	Change  string  `json:"change,omitempty"` // the flag that changes the verdict; empty: none
 }
 
 // Loser is a rule that covers the same path and does not decide.
@@ -32,7 +32,7 @@ type Loser struct {
 	Preset  string `json:"preset,omitempty"`
 	Layer   string `json:"layer"`
 	Source  string `json:"source"`
-	Missing bool   `json:"missing,omitempty"` // it waits for a path that does not exist
+	Missing bool   `json:"missing,omitempty"` // its path does not exist yet
 }
 
 // Verdicts that are not the name of an [Access].
@@ -71,7 +71,7 @@ func (p *Plan) ExplainPath(path string) Explanation {
 	e.Verdict, e.Reason = access.String(), pathReasons[access]
 	if g := p.guardOf(at); g != nil {
 		rule = &p.Rules[g.Rule]
-		e.Verdict, e.Reason = VerdictGuarded, "does not exist, or is a symbolic link, and may not be made"
+		e.Verdict, e.Reason = VerdictGuarded, "does not exist, or is a symbolic link, and may not be created"
 	} else if decider := p.deciding(at.Path); decider != nil {
 		rule = decider
 	}
@@ -152,7 +152,7 @@ func (p *Plan) losing(path string, winner *Rule) []Loser {
 	return out
 }
 
-// pathChange names the flag that turns a verdict.
+// pathChange returns the flag that changes a verdict; "" when none does.
 func (p *Plan) pathChange(path, verdict string) string {
 	flag := "--rw "
 	switch verdict {
@@ -232,7 +232,7 @@ func (p *Plan) explainSocket(path string) Explanation {
 	return e
 }
 
-// ExplainEnv explains whether a command sees a variable. It never tells a value.
+// ExplainEnv explains whether a command sees a variable. It contains no value.
 func (p *Plan) ExplainEnv(name string) Explanation {
 	e := Explanation{Kind: "env", Name: name, Verdict: VerdictAbsent, Reason: "not set", Change: "--env " + shellWord(name+"=VALUE")}
 	for i := range p.Secrets {

@@ -122,6 +122,6 @@ func Test_Commands_Sockets_And_Variables_Are_Explained(t *testing.T) {
 		})
 	}
 	if e := p.ExplainEnv("GITHUB_TOKEN"); strings.Contains(e.Reason+e.Change+e.Rule, "ghp_x") {
-		t.Errorf("a value is told: %+v", e)
+		t.Errorf("the explanation contains a value: %+v", e)
 	}
 }

@@ -63,7 +63,7 @@ func (p *Plan) hostVerdict(to destination) hosts.Verdict {
 	return v
 }
 
-// destination is what somebody wants to reach, in parts.
+// destination is an address to explain, in parts.
 type destination struct {
 	authority string // "host" or "host:port", as written
 	port      uint16 // when authority has none
@@ -71,7 +71,7 @@ type destination struct {
 	path      string
 }
 
-// parseDestination takes the address apart that people paste: the one that failed.
+// parseDestination splits an address as users paste it: usually the URL that failed.
 func parseDestination(s string) destination {
 	scheme, rest, ok := strings.Cut(s, "://")
 	if !ok {

@@ -269,7 +269,7 @@ func (f *filesystem) freed(r *rule) bool {
 		return false
 	}
 	for path := r.Path; path != "/"; path = filepath.Dir(path) {
-		if slices.ContainsFunc(f.index[path], (*rule).explicit) {
+		if slices.ContainsFunc(f.index[path], (*rule).isExplicit) {
 			return false
 		}
 		for _, o := range f.index[path] {

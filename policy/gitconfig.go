@@ -20,8 +20,8 @@ var hookNames = []string{
 	"post-rewrite", "sendemail-validate", "fsmonitor-watchman", "post-index-change",
 }
 
-// gitConfig reads a configuration file and what it includes, whatever the
-// condition, and shields what is included.
+// gitConfig reads a configuration file and the files that it includes under any
+// condition, and protects the included files.
 func (f *filesystem) gitConfig(file string) []git.Variable { return f.gitConfigAt(file, 0) }
 
 func (f *filesystem) gitConfigAt(file string, level int) []git.Variable {
@@ -81,8 +81,8 @@ func (f *filesystem) protectHooksPath(v git.Variable, root string) {
 	}
 }
 
-// gitPath makes the value of a path variable absolute; "" when it stands for
-// nothing that we know (~user, %(prefix)).
+// gitPath makes the value of a path variable absolute; "" for forms that are not
+// supported (~user, %(prefix)).
 func (f *filesystem) gitPath(value, base string) string {
 	value = strings.TrimPrefix(value, ":(optional)")
 	switch {

@@ -14,8 +14,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Sources says where configuration comes from. Nothing else is read: no
-// environment, no working directory.
+// Sources lists where configuration comes from. Load reads nothing else: no
+// environment and no working directory.
 type Sources struct {
 	Home       string         // absolute; empty: no ~/.config
 	ConfigHome string         // XDG_CONFIG_HOME; empty or, as its specification asks, relative: Home/.config
@@ -33,7 +33,7 @@ type TrustEntry = trust.Entry
 
 // Load reads the layers of configuration, lowest first: "defaults", "global",
 // then "project" or, with a ConfigFile, "config", and "flags". A file that does
-// not exist is no layer, except that a ConfigFile must exist.
+// not exist gives no layer, except that a ConfigFile must exist.
 //
 // A project file is Trusted only when Sources.Trust holds exactly the bytes that
 // were decoded. Whether an untrusted one only tightens is for the resolution to say.

@@ -50,7 +50,7 @@ func (f *filesystem) guardList(index map[*rule]int) []Guard {
 	missing := decide(f.rules, func(r *rule) bool { return r.Missing && (r.guard || r.Access == ReadWrite) && !f.freed(r) })
 	var explicit []*rule
 	for _, r := range f.rules {
-		if r.explicit() {
+		if r.isExplicit() {
 			explicit = append(explicit, r)
 		}
 	}
@@ -89,8 +89,8 @@ func (f *filesystem) guardList(index map[*rule]int) []Guard {
 
 func (f *filesystem) decides(r *rule) bool { return f.final[r.Path] == r }
 
-// lifted returns the links that a person named in an rw rule: who says --rw
-// .git/hooks where that is a link means the link as well.
+// lifted returns the links on the paths of explicit rw rules: --rw .git/hooks
+// where that is a link includes the link.
 func lifted(explicit []*rule) map[string]bool {
 	out := map[string]bool{}
 	for _, r := range explicit {
@@ -102,7 +102,7 @@ func lifted(explicit []*rule) map[string]bool {
 }
 
 // excepted returns the names that a guard of all names lets through: its own, and
-// those that a person made writable.
+// those that an explicit rule makes writable.
 func excepted(explicit []*rule, g pending) []string {
 	out := slices.Clone(g.except)
 	for _, r := range explicit {
@@ -115,7 +115,7 @@ func excepted(explicit []*rule, g pending) []string {
 	return slices.Compact(out)
 }
 
-// wanted returns the missing paths below path that a person made writable.
+// wanted returns the missing paths below path that an explicit rule makes writable.
 func wanted(explicit []*rule, path string) []string {
 	var out []string
 	for _, r := range explicit {

@@ -10,7 +10,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// EphemeralCA is the CA that is made for one run.
+// EphemeralCA is the value of a network's ca for an authority that is created for one run.
 const EphemeralCA = "ephemeral"
 
 // NetworkRule is one entry of a plan's network, and where it was written.
@@ -43,8 +43,8 @@ type networkRule struct {
 	index int
 }
 
-// network is what layers together say about the network. With a mode other than
-// allow it may hold rules all the same: they wait for a layer that allows something.
+// network is the network of all layers merged. It may hold rules with a mode other than
+// allow: they take effect when a later layer allows something.
 type network struct {
 	mode         sandbox.NetworkMode
 	source       string // where the mode was set
@@ -52,8 +52,8 @@ type network struct {
 	rules        []networkRule
 	any          bool
 	ca, upstream string
-	caLayer      *sandbox.Layer // who set ca; nil: nobody
-	upLayer      *sandbox.Layer // who set upstream; nil: nobody
+	caLayer      *sandbox.Layer // the layer that set ca; nil: none
+	upLayer      *sandbox.Layer // the layer that set upstream; nil: none
 	borrowed     bool           // what is allowed comes from an untrusted layer
 }
 
@@ -61,8 +61,8 @@ type network struct {
 // that are there.
 //
 // A layer that is not trusted may close the network, deny, or list what is left of
-// the host's network. Nothing of that may open anything in a layer above it: its
-// "none" does not wash away what lower layers deny, and its list is not added to.
+// the host's network. It must not open anything together with a layer above it: its
+// "none" does not remove the denials of lower layers, and later layers do not extend its list.
 func (n *network) apply(l *sandbox.Layer) {
 	w := &l.Policy.Network
 	switch {
@@ -108,15 +108,15 @@ func modeKey(l *sandbox.Layer) string {
 	return "network.ca"
 }
 
-// closeAgain takes away what opens and keeps what holds back.
+// closeAgain removes the rules that open something; those that deny or inspect stay.
 func (n *network) closeAgain() {
-	var kept []networkRule
+	var closing []networkRule
 	for _, r := range n.rules {
 		if r.List == layer.ListDeny || r.List == layer.ListInspect {
-			kept = append(kept, r)
+			closing = append(closing, r)
 		}
 	}
-	n.rules, n.any, n.borrowed = kept, false, false
+	n.rules, n.any, n.borrowed = closing, false, false
 }
 
 func (n *network) add(l *sandbox.Layer, lists ...string) {
@@ -167,7 +167,7 @@ func (n *network) loosened(l *sandbox.Layer) []string {
 	if w.Any && !n.any && !host {
 		keys = append(keys, "network.any")
 	}
-	// An upstream proxy sees everything, and whoever has a CA's key can read it.
+	// An upstream proxy sees all traffic, and the owner of a CA's key can read it.
 	if w.CA != "" && w.CA != n.ca {
 		keys = append(keys, "network.ca")
 	}

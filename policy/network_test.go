@@ -229,7 +229,7 @@ func Test_An_Untrusted_Network_Never_Opens(t *testing.T) {
 func opened(t *testing.T, with, without *Plan) string {
 	t.Helper()
 	if without.Network.Mode == sandbox.NetworkHost {
-		// An upstream proxy or a CA would be somebody else's ears.
+		// An upstream proxy or a CA would let others read the traffic.
 		if n := with.Network; n.Mode == sandbox.NetworkAllow && (n.CA != "" || n.Upstream != "" || len(n.Inspect) > 0) {
 			return "a way to listen"
 		}
@@ -282,7 +282,7 @@ func Test_A_Host_Is_Explained_By_Its_Deciding_Rule(t *testing.T) {
 		{"a wide rule does not reach this host", "127.0.0.1", "denied", "", "/global.json:1", "127.0.0.1 is a loopback address, which only a rule for the address allows", "--allow 127.0.0.1"},
 		{"however it is written", "0x7f.1", "denied", "", "/global.json:1", "127.0.0.1 is a loopback address, which only a rule for the address allows", "--allow 127.0.0.1"},
 		{"a private address that is named", "ssh://git@10.1.2.3/x", "allowed", "10.0.0.0/8:22", "/global.json:6", "a rule allows it", "--deny 10.1.2.3"},
-		{"what is no host", "a b", "denied", "", "/global.json:1", `host "a b": it has a space`, ""},
+		{"an invalid host", "a b", "denied", "", "/global.json:1", `host "a b": it has a space`, ""},
 		{"nothing", "", "denied", "", "/global.json:1", `host "": it is empty`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -292,7 +292,7 @@ func Test_A_Host_Is_Explained_By_Its_Deciding_Rule(t *testing.T) {
 				t.Errorf("got  %q\nwant %q", got, want)
 			}
 			if strings.Contains(e.Name, "u:p") {
-				t.Errorf("a login is told: %q", e.Name)
+				t.Errorf("the explanation contains a login: %q", e.Name)
 			}
 		})
 	}

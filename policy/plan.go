@@ -7,8 +7,8 @@ import (
 )
 
 // Plan is a policy resolved against one host: exact and deterministic. Two
-// resolutions of the same Spec on an unchanged host are equal, whatever the
-// order of maps or directory listings. All paths are absolute, clean, and
+// resolutions of the same Spec on an unchanged host are equal; the order of maps
+// and of directory listings does not matter. All paths are absolute, clean, and
 // resolved through symbolic links, and stand for the same place inside and
 // outside unless said otherwise.
 type Plan struct {
@@ -18,7 +18,7 @@ type Plan struct {
 	Backend   string // what the configuration names, or ""
 
 	Mounts   []Mount   // parents before children, then by path; at most one a path
-	Guards   []Guard   // names that must not come into being, by directory and name
+	Guards   []Guard   // names that must not be created, by directory and name
 	NoRepos  []string  // roots below which no new git repository may appear
 	Commands []Command // by name
 	Sockets  []string  // host Unix sockets that may be connected to, the Docker socket included
@@ -84,7 +84,7 @@ type Mount struct {
 	Rule   int  // index into Plan.Rules
 }
 
-// Guard forbids that an entry comes into being: no file, directory, link or
+// Guard forbids to create an entry: no file, directory, link or
 // anything else called Name may be created in, or renamed or linked into, Dir.
 // It covers what does not exist when the plan is made, and symbolic links, which
 // cannot be mounted over; what exists is covered by a Mount.
@@ -119,7 +119,7 @@ type Command struct {
 	Source  string   // where the rule was written
 }
 
-// Dropped is an environment variable that the plan keeps out.
+// Dropped is an environment variable of the host that commands do not see.
 type Dropped struct {
 	Name string
 	Why  string // "looks secret", "loader variable", "env.deny in FILE:LINE", ...

@@ -24,8 +24,8 @@ func PresetPaths(name string) []string {
 }
 
 // activePresets toggles through the lists of all layers. They change the default,
-// which is @all with a workspace and nothing without; whoever names @all himself
-// means the list literally.
+// which is @all with a workspace and nothing without; a layer that names @all
+// itself means the list literally.
 func activePresets(layers []sandbox.Layer, workspace string) (map[string]bool, error) {
 	active := map[string]bool{}
 	literal := workspace == ""

@@ -13,8 +13,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// protect adds the built-in protections of whatever is writable: files that the
-// host obeys later, and so could carry code out of the sandbox.
+// protect adds the built-in protections below writable directories, for files that the
+// host obeys later: they could carry code out of the sandbox.
 func (f *filesystem) protect() error {
 	roots := f.walkRoots()
 	found := git.Search(roots, f.stops())
@@ -81,7 +81,7 @@ func (f *filesystem) protectBelow(dir, name, preset string) {
 		at = hostpath.Place{Path: filepath.Join(dir, name)}
 	}
 	if preset == "" && at.Exists && at.Path == f.workspace {
-		return // who starts in ~/.config/nvim wants to work on it
+		return // a workspace such as ~/.config/nvim is the project itself
 	}
 	f.shield(at, filepath.Join(dir, name), preset)
 }
@@ -192,12 +192,12 @@ func (f *filesystem) protectPrograms() {
 func (f *filesystem) repositoryFree(roots []string) []string {
 	return slices.DeleteFunc(slices.Clone(roots), func(root string) bool {
 		return slices.ContainsFunc(f.rules, func(r *rule) bool {
-			return r.explicit() && filepath.Base(r.Path) == ".git" && hostpath.Within(r.Path, root)
+			return r.isExplicit() && filepath.Base(r.Path) == ".git" && hostpath.Within(r.Path, root)
 		})
 	})
 }
 
-// own returns our own directories: configuration, trust store, state.
+// own returns the directories of agent-sandbox: configuration, trust store, state.
 func (h host) own() []string {
 	var out []string
 	for _, d := range []struct{ env, fallback string }{
@@ -215,8 +215,8 @@ func (h host) own() []string {
 	return out
 }
 
-// protectOwn shields our own configuration, wherever it is and whatever the
-// layers say: a command that could write it would choose its own walls.
+// protectOwn protects the configuration of agent-sandbox against every layer: a
+// command that could write it would choose its own policy.
 func (f *filesystem) protectOwn() error {
 	for _, dir := range f.own() {
 		at, err := f.look.Locate(dir)
@@ -242,7 +242,7 @@ func (f *filesystem) protectOwn() error {
 	return nil
 }
 
-// hideStages hides what commands wrote to stages: there may be copies of what the policy
+// hideStages hides the stages: they may hold copies of files that the policy
 // of another workspace, or of an earlier run, hides.
 func (f *filesystem) hideStages(data string) {
 	dir := filepath.Join(data, "stages")

@@ -111,7 +111,7 @@ func Test_The_Deeper_And_More_Exact_Rule_Wins(t *testing.T) {
 		{"a glob finds names that are not UTF-8", []layer{{Exclude: []string{"**/key"}}}, "b\xff/key", Exclude},
 		{"a name with metacharacters is itself", []layer{{Exclude: []string{"[x]"}}}, "[x]", Exclude},
 		{"and the glob that it looks like", []layer{{Exclude: []string{"[x]"}}}, "x", Exclude},
-		{"a name that is no valid glob but exists", []layer{{Exclude: []string{"odd[name"}}}, "odd[name", Exclude},
+		{"a name that is not a valid glob but exists", []layer{{Exclude: []string{"odd[name"}}}, "odd[name", Exclude},
 		{"a newline in a name", []layer{{Exclude: []string{"new\nline"}}}, "new\nline", Exclude},
 		{"a percent sign and a leading dash", []layer{{Exclude: []string{"-%s"}}}, "-%s", Exclude},
 		{"unicode", []layer{{Exclude: []string{"日本"}}}, "日本", Exclude},
@@ -247,7 +247,7 @@ func Test_Presets_Are_Switched_By_Layers(t *testing.T) {
 		{"an added one keeps the default", [][]string{{"@git-strict"}}, []string{"@base", "@git-strict"}, nil},
 		{"a removed one", [][]string{{"!@caches"}}, []string{"@base", "@agents"}, []string{"@caches"}},
 		{"a removed group", [][]string{{"!@lint/all"}}, []string{"@base"}, []string{"@lint/ts", "@lint/go", "@lint/python"}},
-		{"whoever says @all means it literally", [][]string{{"!@all", "@base"}}, []string{"@base"}, []string{"@caches", "@git", "@lint/go"}},
+		{"a layer that names @all means it literally", [][]string{{"!@all", "@base"}}, []string{"@base"}, []string{"@caches", "@git", "@lint/go"}},
 		{"the last toggle wins", [][]string{{"!@git", "@git", "!@git"}}, nil, []string{"@git"}},
 		{"the last toggle wins across layers", [][]string{{"!@git"}, {"@git"}}, []string{"@git"}, nil},
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 )
 
-// Review says which changes of a workspace, made on a copy of it, the policy would not have let
-// a command make in the workspace itself. Walls hold where the copy is too, but an earlier command
-// may have had others, and whoever wins a race against them wins no more than the copy:
-// what the host obeys goes into the workspace only when the user names it.
+// Review finds the changes on a copy of a workspace that the policy would have refused in the
+// workspace itself. The isolation protects the copy as well, but an earlier command may have run with
+// another policy or won a race. So files that the host obeys reach the workspace only when the user
+// names them.
 type Review struct {
 	plan  *Plan
 	named []string        // absolute paths that the user named
@@ -25,14 +25,14 @@ type Changed struct {
 	Path     string // absolute
 	Exists   bool   // on the copy
 	Link     bool   // it is a symbolic link there
-	Replaced bool   // what the workspace has there goes away: it is deleted, or something of another type
+	Replaced bool   // the workspace's entry is deleted or replaced by one of another type
 }
 
 // repositoryParts are the names by which git knows a directory of its own.
 var repositoryParts = []string{"HEAD", "objects", "refs"}
 
 // NewReview returns a review of changes, which are all of a copy. What is at or below a path of named is
-// let through.
+// allowed.
 func NewReview(plan *Plan, changes []Changed, named []string) *Review {
 	r := &Review{plan: plan, named: named, made: map[string]bool{}}
 	for _, c := range changes {

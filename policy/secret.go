@@ -13,8 +13,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Secret is a secret of a plan, without its value: whoever builds the sandbox fetches
-// that right before, makes a placeholder, and gives both to the proxy.
+// Secret is a secret of a plan, without its value: the driver fetches the value
+// right before it starts the sandbox, makes a placeholder, and gives both to the proxy.
 type Secret struct {
 	Name string
 
@@ -83,18 +83,18 @@ func (f *filesystem) resolveSecrets(p *Plan, n *network) error {
 		if err != nil {
 			return err
 		}
-		if err := clashes(p.Secrets, s, &from); err != nil {
+		if err := checkClash(p.Secrets, s, &from); err != nil {
 			return err
 		}
 		p.Secrets = append(p.Secrets, s)
-		// There is no other way to put a value into TLS, and only the bound hosts are opened for it.
+		// The proxy can put a value into TLS only with a CA. Only the bound hosts are inspected.
 		https := slices.ContainsFunc(s.Hosts, func(h string) bool { return !strings.HasPrefix(h, "http://") })
 		if p.Network.Mode == sandbox.NetworkAllow && p.Network.CA == "" && https && s.Missing == "" {
 			p.Network.CA = EphemeralCA
 			p.NetworkRules = append(p.NetworkRules, NetworkRule{List: "ca", Rule: EphemeralCA, Layer: s.Layer, Source: s.Source})
 		}
 	}
-	f.keepOut(p)
+	f.removeVariables(p)
 	return nil
 }
 
@@ -241,8 +241,8 @@ func (f *filesystem) secretCommand(p *Plan, from *layeredSecret) ([]string, erro
 	return nil, nil
 }
 
-// clashes refuses what two secrets cannot share.
-func clashes(others []Secret, s Secret, from *layeredSecret) error {
+// checkClash refuses a secret that shares a variable or a file with another in a way that cannot work.
+func checkClash(others []Secret, s Secret, from *layeredSecret) error {
 	for i := range others {
 		o := &others[i]
 		switch {
@@ -255,10 +255,10 @@ func clashes(others []Secret, s Secret, from *layeredSecret) error {
 	return nil
 }
 
-// keepOut takes the variables of secrets out of p's environment, and every other one
-// in which such a value stands: a token is often set under two names.
-func (f *filesystem) keepOut(p *Plan) {
-	// By name last: who asks about the variable of a secret is told that it is one.
+// removeVariables removes the variables of secrets from p's environment, and every other variable
+// that contains such a value: a token is often set under two names.
+func (f *filesystem) removeVariables(p *Plan) {
+	// By name last, so that an explanation of a secret's variable gives this reason.
 	for _, byName := range []bool{false, true} {
 		for i := range f.layers {
 			secrets := f.layers[i].Policy.Secrets
@@ -281,19 +281,19 @@ func (f *filesystem) heldValue(name string, s sandbox.Secret) string {
 	return strings.TrimSpace(f.env[s.FromEnv])
 }
 
-// drop takes the variables out for which the test holds, and tells why. One that is
-// out already gets the new reason, because the flag that undoes the old one does not help.
-func (f *filesystem) drop(p *Plan, why string, out func(name, value string) bool) {
+// drop removes the variables for which isOut returns true, with a reason. A variable that was removed
+// before gets the new reason, because the flag for the old reason would not help.
+func (f *filesystem) drop(p *Plan, why string, isOut func(name, value string) bool) {
 	p.Env = slices.DeleteFunc(p.Env, func(entry string) bool {
 		name, value, _ := strings.Cut(entry, "=")
-		if !out(name, value) {
+		if !isOut(name, value) {
 			return false
 		}
 		p.Dropped = append(p.Dropped, Dropped{Name: name})
 		return true
 	})
 	for i := range p.Dropped {
-		if d := &p.Dropped[i]; d.Why == "" || out(d.Name, f.env[d.Name]) {
+		if d := &p.Dropped[i]; d.Why == "" || isOut(d.Name, f.env[d.Name]) {
 			d.Why = why
 		}
 	}

@@ -77,22 +77,22 @@ func raisedLimits(below, l sandbox.Limits) []string {
 			keys = append(keys, key)
 		}
 	}
-	raised("limits.wall", above(below.Wall, l.Wall))
+	raised("limits.wall", isAbove(below.Wall, l.Wall))
 	// Nothing set means this much where output is collected in our memory.
-	raised("limits.output", above(cmp.Or(below.Output, sandbox.DefaultOutput), l.Output))
-	raised("limits.memory", above(below.Memory, l.Memory))
+	raised("limits.output", isAbove(cmp.Or(below.Output, sandbox.DefaultOutput), l.Output))
+	raised("limits.memory", isAbove(below.Memory, l.Memory))
 	// Nothing set means half of the host's memory, and any number may be more.
 	raised("limits.tmp", l.Tmp > 0 && (below.Tmp == 0 || l.Tmp > below.Tmp))
 	// Nothing set means this much in memory.
-	raised("limits.file", above(cmp.Or(below.File, sandbox.DefaultMemoryFile), l.File))
-	raised("limits.pids", above(below.Pids, l.Pids))
-	raised("limits.cpu", above(below.CPU, l.CPU))
+	raised("limits.file", isAbove(cmp.Or(below.File, sandbox.DefaultMemoryFile), l.File))
+	raised("limits.pids", isAbove(below.Pids, l.Pids))
+	raised("limits.cpu", isAbove(below.CPU, l.CPU))
 	return keys
 }
 
-// above tells whether v is a higher limit than below, where 0 is no limit in
-// below and no wish in v.
-func above[T cmp.Ordered](below, v T) bool {
+// isAbove reports whether v is a higher limit than below. A zero means no limit in below and
+// an unset one in v.
+func isAbove[T cmp.Ordered](below, v T) bool {
 	var zero T
 	return v != zero && below != zero && v > below
 }

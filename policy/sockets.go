@@ -20,8 +20,8 @@ func (h host) dockerSocket() string {
 	return "/var/run/docker.sock"
 }
 
-// socketRules adds the sockets of layers[i]. One that does not exist yet is kept:
-// its server may start later.
+// socketRules adds the sockets of layers[i]. A socket that does not exist yet
+// is allowed as well: its server may start later.
 func (f *filesystem) socketRules(i int) error {
 	const key = "filesystem.sockets"
 	l := &f.layers[i]
@@ -74,8 +74,8 @@ func (f *filesystem) socket(m match) (string, error) {
 	return "", sandbox.Errorf(sandbox.Invalid, "is not a socket")
 }
 
-// addDocker adds the Docker socket, which must exist: whoever asks for Docker
-// does not want to find out later.
+// addDocker adds the Docker socket, which must exist: an error now is better than
+// a failure inside the sandbox.
 func (f *filesystem) addDocker() error {
 	path := f.dockerSocket()
 	at, err := f.look.Locate(path)

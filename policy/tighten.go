@@ -96,7 +96,7 @@ func (f *filesystem) widens(o *filesystem) *widening {
 }
 
 // wider reports whether access a gives more than b. A private directory is empty:
-// showing the host's in its place is wider whatever may be done with it.
+// showing the host's in its place is wider, also read-only.
 func wider(a, b Access) bool {
 	if b == Private {
 		return a == ReadOnly || a == ReadWrite

@@ -32,7 +32,7 @@ func Test_Path_Rules_Of_An_Untrusted_Layer_Only_Tighten(t *testing.T) {
 		{"seeing secrets by a glob", fs{}, fs{RO: []string{"~/.s*/*"}}, "filesystem.ro[0]"},
 		{"lifting a protection", fs{}, fs{RW: []string{".git/hooks"}}, "filesystem.rw[0]"},
 		{"lifting a protection of a missing path", fs{}, fs{RW: []string{".idea"}}, "filesystem.rw[0]"},
-		{"lifting a protection below a missing path", fs{}, fs{RW: []string{".idea/x"}}, ""}, // says nothing: it is no person's word
+		{"lifting a protection below a missing path", fs{}, fs{RW: []string{".idea/x"}}, ""}, // has no effect: only a trusted rule lifts a protection
 		{"allowing new repositories", fs{}, fs{RW: []string{"a/.git"}}, ""},                  // nor does this
 		{"removing the preset with the secrets", fs{}, fs{Presets: []string{"!@base"}}, "p.json:4: filesystem.presets[0]"},
 		{"removing the protection of git", fs{}, fs{Presets: []string{"!@git"}}, "p.json:4: filesystem.presets[0]"},

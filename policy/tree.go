@@ -10,7 +10,7 @@ import (
 // Ranks of the built-in layers; the layers of the Spec follow from rankFirst.
 const (
 	rankPreset    = iota // presets and the private file systems
-	rankProtected        // what is protected whoever may write around it
+	rankProtected        // protections inside writable directories
 	rankFirst            // the first layer
 )
 
@@ -29,9 +29,9 @@ type rule struct {
 	links   []string // symbolic links on the way to Path
 }
 
-// explicit reports whether r is a trusted person's word about exactly its path:
+// isExplicit reports whether a trusted layer makes exactly this path writable:
 // only that lifts a protection.
-func (r *rule) explicit() bool {
+func (r *rule) isExplicit() bool {
 	return r.Access == ReadWrite && r.Exact && r.Preset == "" && r.trusted && r.rank >= rankFirst
 }
 

@@ -24,12 +24,12 @@ func checkLayers(layers []sandbox.Layer) error {
 }
 
 // checkTightens refuses an untrusted layer that does more than tighten, at the
-// first line where it does. What it repeats unchanged is no violation:
+// first line where it does. Unchanged repetitions are allowed:
 //
 //   - network only to "none", to more that is denied, or from "host" to a list
-//   - no secrets: they run commands of the host, and say who gets a value
+//   - no secrets: they run commands of the host and choose which hosts get a value
 //   - docker, userns and debuggers only to false
-//   - backend not at all: another wall may be a weaker one
+//   - backend not at all: another backend may isolate less
 //   - commands only to false, or to the command's preset where it runs freely
 //   - env only deny; limits only lower; no sockets
 func checkTightens(layers []sandbox.Layer) error {
@@ -80,7 +80,7 @@ func loosened(below []sandbox.Layer, l *sandbox.Layer) []string {
 	}
 	rules := commandRules(below)
 	for _, name := range slices.Sorted(maps.Keys(p.Commands)) {
-		add("commands."+name, !tighterRule(name, rules[name].rule, p.Commands[name]))
+		add("commands."+name, !isTighterRule(name, rules[name].rule, p.Commands[name]))
 	}
 	for i := range p.Env.Pass {
 		add(jsonc.IndexKey("env.pass", i), true)
@@ -91,8 +91,8 @@ func loosened(below []sandbox.Layer, l *sandbox.Layer) []string {
 	return append(keys, raisedLimits(resolveLimits(below).Limits, p.Limits)...)
 }
 
-// tighterRule tells whether a command's rule may become is, from was.
-func tighterRule(name string, was, is sandbox.CommandRule) bool {
+// isTighterRule reports whether an untrusted layer may change a command's rule from was to is.
+func isTighterRule(name string, was, is sandbox.CommandRule) bool {
 	free := was == "" || was == "true"
 	switch {
 	case is == "false", is == was, is == "true" && free:

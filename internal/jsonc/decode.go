@@ -19,14 +19,14 @@ const (
 
 // Reader puts values into structs. The zero Reader is ready for use.
 type Reader struct {
-	// Expect says in words what a value of a type looks like; "" or a nil func: by its kind.
+	// Expect describes the valid values of a type; "" or a nil func: a description by its kind.
 	Expect func(reflect.Type) string
 	// Hint proposes the fix for an unknown key, where keys are those of the object; nil: the one that is spelled nearly so.
 	Hint func(name string, keys []string) string
-	// Open is called with each field that is about to take an object; nil: nothing is. It may be of a type that also
-	// reads itself from a string or a boolean ([json.Unmarshaler]), and reports whether it takes objects.
+	// Open is called with each field whose value is an object and reports whether to decode the object into it, also when
+	// its type is a [json.Unmarshaler] for a string or a boolean. Nil: the rules of package json decide.
 	Open func(reflect.Value) bool
-	// Quiet keeps strings out of problems, where one may be a key that somebody has put in the wrong place.
+	// Quiet keeps strings out of problems, where one may be a secret that the user has put in the wrong place.
 	Quiet bool
 }
 
@@ -115,7 +115,7 @@ func (d *decoder) value(v reflect.Value, jv hujson.Value, key string) {
 		d.array(v, arr, key)
 	case kind == reflect.Struct, kind == reflect.Map, kind == reflect.Slice:
 		d.mismatch(v, jv, key)
-	// null would leave the zero value, which is not what anybody wrote.
+	// null would silently leave the zero value.
 	case !isLiteral || lit.Kind() == 'n' || json.Unmarshal(lit, v.Addr().Interface()) != nil:
 		d.mismatch(v, jv, key)
 	}
@@ -202,7 +202,7 @@ func (d *decoder) hint(name string, keys []string) string {
 	return ""
 }
 
-// expectation says in words what a value of type t looks like.
+// expectation describes the valid values of type t.
 func (d *decoder) expectation(t reflect.Type) string {
 	if d.Expect != nil {
 		if text := d.Expect(t); text != "" {

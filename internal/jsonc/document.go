@@ -27,8 +27,8 @@ type document struct {
 	quiet    bool  // see Reader
 }
 
-// Parse reads a file; file is its name for messages. The problem is nil when it is JSON with comments, whatever the value
-// is. A file with nothing in it is a problem: an editor that failed to save must not look like {}.
+// Parse reads a file; file is its name for messages. The problem is nil for any JSON value with
+// comments. An empty file is a problem: an editor that failed to save must not look like {}.
 func (r Reader) Parse(file string, data []byte) (Value, *Problem) {
 	d := &document{file: file, quiet: r.Quiet}
 	for i, c := range data {

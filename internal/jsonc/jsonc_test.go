@@ -35,11 +35,11 @@ func decode(t *testing.T, r Reader, text string) (outer, map[string]int, []strin
 	}
 	var o outer
 	lines, problems := r.Decode(v, &o)
-	var told []string
+	var texts []string
 	for _, p := range problems {
-		told = append(told, p.String())
+		texts = append(texts, p.String())
 	}
-	return o, lines, told
+	return o, lines, texts
 }
 
 func Test_A_File_Is_Put_Into_A_Struct(t *testing.T) {
@@ -75,7 +75,7 @@ func Test_A_File_Is_Put_Into_A_Struct(t *testing.T) {
 	}
 }
 
-func Test_All_Problems_Are_Told_In_Order(t *testing.T) {
+func Test_All_Problems_Are_Reported_In_Order(t *testing.T) {
 	t.Parallel()
 	_, _, got := decode(t, Reader{}, "{\"name\": 1,\n\"nam\": 1,\n\"inner\": {\"size\": \"4xyz\", \"words\": null},\n\"list\": [1], \"-\": \"x\", \"number\": 1.5,\n\"name\": \"b\"}")
 	want := []string{
@@ -97,7 +97,7 @@ func Test_All_Problems_Are_Told_In_Order(t *testing.T) {
 	}
 	_, _, got = decode(t, Reader{}, "{"+strings.Repeat(`"x": 1,`, 10*MaxProblems)+"}")
 	if len(got) != MaxProblems {
-		t.Errorf("%d problems are told", len(got))
+		t.Errorf("%d problems are reported", len(got))
 	}
 }
 
@@ -163,7 +163,7 @@ func Test_Check_Finds_What_Decode_Refuses_Everywhere(t *testing.T) {
 	}
 }
 
-func Test_A_Quiet_Reader_Tells_No_Strings(t *testing.T) {
+func Test_A_Quiet_Reader_Repeats_No_Strings(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		`{"inner": "hunter2"}`, `{"inner": {"pairs": "hunter2"}}`, `{"inner": {"size": "hunter2"}}`, `{"raw": "\ud800hunter2", "name": "\ud800hunter2"}`,

@@ -7,8 +7,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Problem is one thing that is wrong in a file. Its texts repeat what stands in files that nobody need trust: names are
-// quoted where they do not print on one line, values are quoted and cut.
+// Problem is one fault in a file. Its texts repeat parts of untrusted files: names are
+// quoted when they do not print on one line, values are quoted and cut.
 type Problem struct {
 	File string `json:"file"`
 	Line int    `json:"line,omitempty"` // from 1; 0: of no line

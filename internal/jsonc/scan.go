@@ -10,7 +10,7 @@ import (
 // with a million of them would end the process, which nothing can recover.
 const maxNesting = 64
 
-// invalidUTF8 returns the offset of the first byte that is no UTF-8, or -1.
+// invalidUTF8 returns the offset of the first byte that is not UTF-8, or -1.
 func invalidUTF8(data []byte) int {
 	for i := 0; i < len(data); {
 		r, n := utf8.DecodeRune(data[i:])

@@ -48,7 +48,7 @@ func OneLine(s string) string {
 	return strconv.Quote(s)
 }
 
-// Nearest returns the word that a person who typed name most likely meant, or "".
+// Nearest returns the word that is spelled most like name, or "" when none is similar.
 func Nearest(name string, words []string) string {
 	best, limit := "", 1+len(name)/4
 	for _, w := range words {

@@ -44,8 +44,8 @@ func (v Value) Kind() Kind {
 	return Kind(v.at.Value.Kind())
 }
 
-// Members lists the members of an object in the order of the file; nil: the value is no object. Check finds names that
-// stand there twice.
+// Members lists the members of an object in the order of the file; nil: the value is not an object. Check finds
+// repeated names.
 func (v Value) Members() []Member {
 	obj, ok := v.at.Value.(*hujson.Object)
 	if !ok {
@@ -59,7 +59,7 @@ func (v Value) Members() []Member {
 	return out
 }
 
-// Elements lists the elements of an array; nil: the value is no array, or an empty one.
+// Elements lists the elements of an array; nil: the value is not an array, or is empty.
 func (v Value) Elements() []Value {
 	arr, ok := v.at.Value.(*hujson.Array)
 	if !ok {

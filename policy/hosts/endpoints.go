@@ -6,7 +6,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Endpoint is what one allow rule opens, for walls that know addresses and ports and
+// Endpoint is what one allow rule opens, for isolation that knows addresses and ports and
 // nothing of what is spoken.
 type Endpoint struct {
 	Rule        string       // as written
@@ -16,7 +16,7 @@ type Endpoint struct {
 }
 
 // Endpoints lists what the allow rules open, in their order, one for each range of
-// ports. A rule that such a wall cannot hold (subdomains, methods, paths, a scheme that
+// ports. A rule that such isolation cannot enforce (subdomains, methods, paths, a scheme that
 // is looked at) is Unsupported, and so is any deny rule.
 func (r *Rules) Endpoints() ([]Endpoint, error) {
 	const hint = "name hosts, addresses and ports alone, or use the proxy (--allow), which reads what is spoken"

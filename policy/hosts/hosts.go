@@ -13,7 +13,7 @@ import (
 
 // Host is a host in its one canonical form: a name in lower-case ASCII without a
 // trailing dot, or an IP address. Hosts are equal, with ==, exactly when they are
-// the same host. The zero value is no host.
+// the same host. The zero value is invalid.
 type Host struct {
 	name string
 	addr netip.Addr

@@ -42,7 +42,7 @@ func parsePathPattern(s string) (*pathPattern, error) {
 	return p, nil
 }
 
-// match takes time proportional to both lengths multiplied, whatever the path is.
+// match takes time proportional to the product of both lengths for every path.
 func (p *pathPattern) match(path string) bool {
 	segs := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	// reach[j]: the pattern so far may have consumed the first j segments.
@@ -85,7 +85,7 @@ func matchSegment(pat, s string) bool {
 }
 
 // pathForms returns every way in which a server may read a raw path: an encoded slash
-// as a slash or as a character, empty segments kept or dropped. A rule allows a path
+// as a slash or as a character, with and without empty segments. A rule allows a path
 // only when it allows all forms, and denies it when it denies one. A path on whose
 // reading nobody agrees (dot segments, backslashes, double encoding) is an error.
 func pathForms(raw string) ([]string, error) {

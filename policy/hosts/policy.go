@@ -10,7 +10,7 @@ import (
 //
 //	example.com                          ports 80 and 443; not its subdomains
 //	*.example.com                        its subdomains, of any depth; not example.com itself
-//	example.com:22                       that port, whatever is spoken there
+//	example.com:22                       that port, with any protocol
 //	example.com:8000-8100                these ports
 //	https://example.com                  port 443, TLS only; http:// is port 80, plain HTTP only
 //	tcp://example.com:443                that port, without looking at what is spoken
@@ -20,7 +20,7 @@ import (
 // In Deny a host without a scheme or port means all its ports.
 type Policy struct {
 	Allow []string // empty: nothing
-	Deny  []string // beats Allow, whatever is more specific
+	Deny  []string // beats Allow, also a more specific rule
 
 	// Any permits rules that name no particular host: "*", "*.com", "0.0.0.0/0".
 	// They still do not reach special addresses.

@@ -97,7 +97,7 @@ func parseMethods(s string) ([]string, error) {
 	return methods, nil
 }
 
-// splitPath tells the slash of a path from that of an address range, which web URLs do
+// splitPath distinguishes the slash of a path from that of an address range, which web URLs do
 // not have.
 func splitPath(s string, web bool) (authority, path string) {
 	i := strings.IndexByte(s, '/')
@@ -207,7 +207,7 @@ func parsePorts(s string) (portRange, error) {
 	return portRange{a, b}, err
 }
 
-// checkWidth refuses what would let a sandbox reach somebody else's host by chance. Shared
+// checkWidth refuses what would let a sandbox reach an unrelated host by mistake. Shared
 // suffixes below a top-level domain (co.uk) are not known here.
 func (r *rule) checkWidth() error {
 	const fix = "; say that any host is meant, or name it"

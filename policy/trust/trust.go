@@ -69,8 +69,7 @@ func (t *Store) Add(file string, content []byte) error {
 	return storeError(writeAtomic(filepath.Join(t.Dir, entry.Sum), []byte(entry.Sum+"\x00"+entry.File)))
 }
 
-// Remove takes the trust away from file, whatever its content was. It is NotFound
-// when there was none. The file itself need not exist any more.
+// Remove removes all entries of file. The error has code NotFound when there was none. The file itself need not exist any more.
 func (t *Store) Remove(file string) error {
 	resolved, err := resolveFile(file)
 	if err != nil {

@@ -37,7 +37,7 @@ func IsDir(dir string) bool {
 func DirOf(file string) string { return pointer(file, "gitdir: ") }
 
 // CommonDir returns the directory that the git directory of a linked worktree shares with the others, resolved; "" when
-// dir is no such directory.
+// dir is not the git directory of a linked worktree.
 func CommonDir(dir string) string { return pointer(filepath.Join(dir, "commondir"), "") }
 
 // CheckoutFile returns the .git file of the worktree that dir, the worktree's own git directory, belongs to, resolved.

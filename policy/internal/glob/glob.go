@@ -1,5 +1,5 @@
-// Package glob expands glob patterns on the host. Patterns may come from files that nobody has read, so what they
-// match and how much they search is bounded.
+// Package glob expands glob patterns on the host. Patterns may come from hostile files, so the number of matches
+// and of visited entries is bounded.
 package glob
 
 import (
@@ -17,7 +17,7 @@ import (
 // alone is an ordinary character of a name.
 func IsPattern(written string) bool { return strings.ContainsAny(written, "*?[{") }
 
-// Bounds of one glob: a project file that nobody has read may hold it. Each match
+// Bounds of one glob: it may come from a hostile project file. Each match
 // may become a mount, and bubblewrap takes some 9,000 arguments.
 const (
 	maxMatches      = 2000

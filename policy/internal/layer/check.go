@@ -87,7 +87,7 @@ func checkFilesystem(l sandbox.Layer) *sandbox.Error {
 func checkCommands(l sandbox.Layer) *sandbox.Error {
 	for _, name := range slices.Sorted(maps.Keys(l.Policy.Commands)) {
 		key := "commands." + name
-		if !commandName(name) {
+		if !isCommandName(name) {
 			return Errorf(l, key, "found %s, expected the name of a command without a directory", jsonc.Clip(name))
 		}
 		rule := string(l.Policy.Commands[name])
@@ -114,9 +114,9 @@ func presetList() string {
 	return strings.Join(names, " or ")
 }
 
-// commandName tells whether a file of this name can be a command. A leading dash
+// isCommandName reports whether a file of this name can be a command. A leading dash
 // would be an option wherever the name is passed on.
-func commandName(s string) bool {
+func isCommandName(s string) bool {
 	return s != "" && s != "." && s != ".." && len(s) <= 255 && !strings.HasPrefix(s, "-") &&
 		!strings.ContainsRune(s, '/') && !strings.ContainsFunc(s, unicode.IsControl)
 }

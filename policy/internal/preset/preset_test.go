@@ -15,7 +15,7 @@ func Test_Members_Of_A_Group_Are_Presets_That_Are_No_Groups(t *testing.T) {
 		}
 		for _, m := range members {
 			if !slices.Contains(Leaves(), m) {
-				t.Errorf("%s has %s, which is no preset", name, m)
+				t.Errorf("%s has %s, which is not a preset", name, m)
 			}
 		}
 	}

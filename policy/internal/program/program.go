@@ -89,7 +89,7 @@ func hardLinks(dir string, known []os.FileInfo) []string {
 }
 
 // Real chooses the program behind a wrapper from targets, of which there is at least one: the first, as PATH would. With
-// skipScripts it is the first that is no script: a script called git runs another git, which is wrapped too and would
+// skipScripts it is the first that is not a script: a script called git runs another git, which is wrapped too and would
 // run the script again.
 func Real(targets []string, skipScripts bool) string {
 	if skipScripts {

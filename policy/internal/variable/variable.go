@@ -92,7 +92,7 @@ func compileLater(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
 
-// secretValue reports whether a value shows what it is.
+// secretValue reports whether a value looks like a secret.
 func secretValue(name, value string) bool {
 	token := slices.ContainsFunc(tokenStarts, func(s string) bool { return strings.HasPrefix(value, s) })
 	return strings.Contains(value, "://") && urlLogin().MatchString(value) ||
@@ -121,7 +121,7 @@ func Judge(name, value string, docker bool) string {
 	return ""
 }
 
-// plainValue tells whether a value is too plain for a secret: DISABLE_AUTH=1.
+// plainValue reports whether a value is too short or common for a secret: DISABLE_AUTH=1.
 func plainValue(v string) bool {
 	return slices.Contains([]string{"", "0", "1", "true", "false", "yes", "no", "on", "off"}, strings.ToLower(v))
 }
