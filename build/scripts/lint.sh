@@ -11,15 +11,21 @@ source "$(dirname "${BASH_SOURCE[0]}")/project.sh"
 use_go
 cd "$top"
 
-key=$(cat build/tools/go.mod build/tools/go.sum <(go version) | sha256sum | cut -c1-16)
-lint=$cache/golangci-lint-$key
-if [[ ! -x $lint ]]; then
-  say "building golangci-lint (once; a few minutes)"
-  mkdir -p "$cache"
-  (cd build/tools && CGO_ENABLED=0 go build -trimpath -buildvcs=false -o "$lint.new" \
-    github.com/golangci/golangci-lint/v2/cmd/golangci-lint)
-  mv "$lint.new" "$lint"
-fi
+# tool NAME PACKAGE: builds a tool of build/tools once per version, outside the tree, and prints its path.
+tool() {
+  local key path
+  key=$(cat build/tools/go.mod build/tools/go.sum <(go version) | sha256sum | cut -c1-16)
+  path=$cache/$1-$key
+  if [[ ! -x $path ]]; then
+    say "building $1 (once)"
+    mkdir -p "$cache"
+    (cd build/tools && CGO_ENABLED=0 go build -trimpath -buildvcs=false -o "$path.new" "$2")
+    mv "$path.new" "$path"
+  fi
+  printf '%s\n' "$path"
+}
+
+lint=$(tool golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint)
 
 # changed_files are those of this module that a change is about.
 changed_files() {
@@ -46,6 +52,18 @@ if [[ ${#packages[@]} -gt 0 ]]; then
     say "golangci-lint with the tags kube and agent"
     "$lint" run --build-tags kube,agent "${tagged[@]}"
   fi
+fi
+
+# No function is left that neither a program nor a test calls. The program with these tags links what all others do.
+if [[ ${packages[*]-} = ./... ]]; then
+  say "deadcode"
+  deadcode=$(tool deadcode golang.org/x/tools/cmd/deadcode)
+  # An example without output is documentation that compiles: no test runs it.
+  unreachable=$("$deadcode" -test -tags kube,agent -filter "$(go list -m)" ./... | sed '/_test\.go:.* func: Example/d')
+  [[ -z $unreachable ]] || {
+    printf '%s\n' "$unreachable"
+    die "unreachable functions" "call them or remove them"
+  }
 fi
 
 # What runs in memory runs wherever Go does; its tests too.

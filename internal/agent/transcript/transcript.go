@@ -26,15 +26,6 @@ var formats = []struct {
 	{"cursor", cursor.Recognizes, func() event.Decoder { return &cursor.Decoder{} }},
 }
 
-// Formats are the names of the formats.
-func Formats() []string {
-	names := make([]string, 0, len(formats))
-	for _, f := range formats {
-		names = append(names, f.name)
-	}
-	return names
-}
-
 // Events reads the events of a run from r as they come. The format "" is found out: lines before the
 // first that is recognised are kept, at most 100 and 1 MiB of them. An error is the last pair: of
 // code invalid for a format that there is not, or that r has none of; else of r or ctx.

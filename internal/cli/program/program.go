@@ -26,22 +26,6 @@ type Required struct{ Program string }
 
 func (r *Required) Error() string { return "this program lacks what " + r.Program + " has" }
 
-// Require returns the error of an operation that needs a program: a [Required] if it lies beside this one, and otherwise
-// an Unavailable error. What begins the sentence, such as "docker: containers". It returns nil for "", this program.
-func Require(program, what string) error {
-	if program == "" {
-		return nil
-	}
-	path, err := Beside(program)
-	if err == nil {
-		_, err = os.Stat(path)
-	}
-	if err != nil {
-		return missing(what, program, err)
-	}
-	return &Required{Program: program}
-}
-
 func missing(what, program string, err error) error {
 	return sandbox.Errorf(sandbox.Unavailable, "%s need the program %s: %w", what, program, err).
 		WithHint("install it beside this one: make install")

@@ -60,6 +60,3 @@ func Shared(command, target string) bool {
 	}
 	return !strings.HasPrefix(base, command)
 }
-
-// HasPreset reports whether this package has built-in rules for command.
-func HasPreset(command string) bool { return command == "git" }
