@@ -36,6 +36,7 @@ const patience = 90 * time.Second
 func (c *escape) attempt(h *host, inside bool, flags []string) (o outcome) {
 	h.t.Helper()
 	h.snapshot()
+	h.bare = !inside
 	ctx, cancel := context.WithTimeout(h.t.Context(), deadline.Scale(patience))
 	defer cancel()
 	if inside {

@@ -50,6 +50,7 @@ type host struct {
 	services []*listener // that no client may reach
 	found    []process   // by During
 	launched int         // PID of the last agent-sandbox
+	bare     bool        // the last attempt ran without a sandbox
 	killed   bool        // agent-sandbox was killed with SIGKILL
 }
 
@@ -443,7 +444,10 @@ func (h *host) stopCommands() (stopped []int) {
 
 // waitGone waits until processes have ended. Pods get more time: they wait for their client to come back.
 func (h *host) waitGone(found []process) error {
-	if h.target.pod {
+	switch {
+	case h.bare:
+		return waitGone(found, deadline.Scale(bareTime))
+	case h.target.pod:
 		return waitGone(found, deadline.Scale(time.Minute))
 	}
 	return waitGone(found, deadline.Scale(endTime))
@@ -451,6 +455,9 @@ func (h *host) waitGone(found []process) error {
 
 // endTime limits how long processes take to end on an idle machine.
 const endTime = 10 * time.Second
+
+// bareTime limits the same without a sandbox, where the attempt has left processes that do not end.
+const bareTime = 2 * time.Second
 
 // waitGone waits until processes have ended, and returns an error for the first that still runs after within.
 func waitGone(found []process, within time.Duration) error {
