@@ -42,7 +42,7 @@ func Factor() float64 {
 	return measured.factor
 }
 
-// computing compares the time that some work takes, as the clock on the wall says, with the reference.
+// computing compares the time that some work takes, in elapsed time, with the reference.
 func computing() float64 {
 	begin, block := time.Now(), make([]byte, 64<<10)
 	for range 64 {

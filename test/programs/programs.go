@@ -196,7 +196,8 @@ func (b *builder) program(ctx context.Context, name string, s source) (string, e
 	return b.build(ctx, name, name, b.top, append(args, "-overlay", overlay, s.pkg)...)
 }
 
-// overlay makes the go command see a guest, or none, where the command embeds it, whatever lies there.
+// overlay makes the go command see a guest, or none, in the directory from which the command embeds it, independent of its
+// content.
 func (b *builder) overlay(name, guest string) (string, error) {
 	bin := filepath.Join(b.top, "internal", "guest", "program", "bin")
 	present, err := filepath.Glob(filepath.Join(bin, "*guest*"))

@@ -5,7 +5,7 @@
 #   agents.sh         add what is not there; prints the environment to use
 #   agents.sh down    take it away again, with all Sandboxes
 #
-# The first run builds the controller from its Go module; it is kept by its version in ~/.cache/agent-sandbox (or
+# The first run builds the controller from its Go module; that is stored by its version in ~/.cache/agent-sandbox (or
 # $AGENT_SANDBOX_CACHE).
 set -euo pipefail
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

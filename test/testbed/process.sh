@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2154
 # Sourced by the scripts of the testbed, which set RUN and LOG: processes by name, which outlive the script.
 
-# born PID: when it was started, in ticks since the machine was. Fails for a zombie: the machine's init may be slow to reap.
+# born PID: its start, in ticks since the machine's. Fails for a zombie: the machine's init may be slow to reap.
 born() {
   local stat
   stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
@@ -9,7 +9,7 @@ born() {
   [[ ${stat[0]} != [ZX] ]] && echo "${stat[19]}"
 }
 
-# alive NAME: whatever took the id of a process that was killed is not it.
+# alive NAME: another process may have taken the id of one that was killed.
 alive() {
   local pid
   pid=$(cat "$RUN/$1.pid" 2>/dev/null) && [[ -n $pid && $(born "$pid") = "$(cat "$RUN/$1.born" 2>/dev/null)" ]]

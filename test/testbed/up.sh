@@ -10,8 +10,8 @@
 #                     started again is empty
 #
 # State: $TESTBED (default /var/tmp/agent-sandbox-testbed). The first run builds Kubernetes from its
-# Go module (about 10 CPU minutes) and bootstraps a Debian base image (about 40 s); both are kept, the
-# former by what it is made of in ~/.cache/agent-sandbox (or $AGENT_SANDBOX_CACHE), whatever becomes of the state.
+# Go module (about 10 CPU minutes) and bootstraps a Debian base image (about 40 s); both are stored, the
+# former by the hash of its sources in ~/.cache/agent-sandbox (or $AGENT_SANDBOX_CACHE), also when the state is removed.
 # A second testbed has a state of its own and seven ports of its own, from $TESTBED_PORT (default 16443) on.
 set -euo pipefail
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -67,7 +67,7 @@ packages() { # docker|all
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
 }
 
-# build makes one program that is all of Kubernetes, once, whoever asks for it at the same time.
+# build makes one program that has all of Kubernetes, once, also when several scripts ask for it at the same time.
 build() {
   [[ ! -x $BIN/testbed ]] || return 0
   local lock
@@ -84,7 +84,7 @@ build() {
   exec {lock}>&-
 }
 
-# static_busybox TO: what this machine has installed may be linked with a C library, which the image has not.
+# static_busybox TO: the busybox of this machine may need a C library, which the image lacks.
 static_busybox() {
   local dir; dir=$(mktemp -d)
   (
@@ -98,10 +98,10 @@ static_busybox() {
 }
 
 docker_up() {
-  # An engine that was killed leaves these, and does not start where something else has those ids by now.
+  # An engine that was killed leaves these files, and does not start if other processes have their ids.
   alive docker || rm -f "$RUN/dockerd.pid" "$RUN/docker/containerd/containerd.pid"
-  # In a mount namespace of its own: each container's mounts come and go in it, and not under whoever else walks this
-  # machine's at that moment.
+  # In a mount namespace of its own: each container's mounts come and go in it, and do not disturb a program that
+  # walks those of this machine.
   spawn docker unshare --mount --propagation slave dockerd --data-root "$TESTBED/docker" --exec-root "$RUN/docker" -H "unix://$DOCKER_SOCK" --pidfile "$RUN/dockerd.pid"
   await 30 "the Docker engine" dk info
   if ! dk image inspect busybox:latest >/dev/null 2>&1; then
@@ -129,7 +129,7 @@ node_ready() {
 
 kube_up() {
   cd "$TESTBED"
-  # A cluster begins empty: what one that was killed has left would be taken for the state of this one.
+  # A cluster begins empty: it would read the files of one that was killed as its own state.
   if ! alive etcd; then
     local name
     for name in "${cluster[@]}"; do stop "$name"; rm -f "$LOG/$name.log"; done
@@ -141,7 +141,7 @@ kube_up() {
   [[ -s sa.key ]] || { openssl genrsa -out sa.key 2048 2>/dev/null; openssl rsa -in sa.key -pubout -out sa.pub 2>/dev/null; }
   [[ -s token ]] || head -c 16 /dev/urandom | od -An -tx1 | tr -d ' \n' >token
   echo "$(cat token),admin,admin,\"system:masters\"" >tokens.csv; chmod 600 tokens.csv token
-  # awk reads to the end: whoever writes to one that has left is killed, and the script with it.
+  # awk reads to the end: a writer to a pipe without a reader would be killed, and the script with it.
   local node_ip; node_ip=$(ip -4 -o addr show scope global | awk '$2 !~ /docker|cni|veth/ && !n++ {sub("/.*","",$4); print $4}')
   cat >kubeconfig <<X
 apiVersion: v1
@@ -187,8 +187,8 @@ state = "$RUN/containerd"
     bin_dir = "/usr/lib/cni"
     conf_dir = "$TESTBED/cni"
 X
-  # In a mount namespace of their own, which the kubelet shares: the mounts of pods come and go in it, and not under
-  # whoever else walks this machine's at that moment.
+  # In a mount namespace of their own, which the kubelet shares: the mounts of pods come and go in it, and do not
+  # disturb a program that walks those of this machine.
   alive containerd || stop kubelet
   spawn containerd unshare --mount --propagation slave containerd -c "$TESTBED/containerd.toml"
   await 30 containerd ctr -a "$RUN/containerd.sock" version
@@ -213,7 +213,7 @@ imageGCHighThresholdPercent: 100
 evictionHard: {}
 X
   await 60 "node node1" node_ready "$node_ip"
-  # What was there before the controllers says nothing about them.
+  # Objects that existed before the controllers do not show that these run.
   local probe=ready-$RANDOM$RANDOM
   kc create namespace "$probe" >/dev/null
   await 60 "the controllers" kc get serviceaccount default -n "$probe"

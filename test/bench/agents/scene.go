@@ -24,7 +24,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/bench/internal/rounds"
 )
 
-// answer is what the model says, as Anthropic's API does.
+// answer is the model's answer in the form of Anthropic's API.
 const answer = `event: message_start
 data: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"bench","content":[],"usage":{"input_tokens":10,"output_tokens":1}}}
 
@@ -45,13 +45,13 @@ data: {"type":"message_stop"}
 
 `
 
-// idle is an agent that reads its prompt and says that it is done.
+// idle is an agent that reads its prompt and reports that it is done.
 const idle = `#!/bin/sh
 read -r first; read -r second
 echo '{"type":"result","subtype":"success","is_error":false,"result":"Done.","uuid":"u","session_id":"s","usage":{"input_tokens":10,"output_tokens":3}}'
 `
 
-// scene is what is measured.
+// scene has the model and the assistants to measure.
 type scene struct {
 	dir, url, socket string
 	programs         map[string]string // by assistant
@@ -98,7 +98,7 @@ func newScene(ctx context.Context, claude, hooks string) (_ *scene, err error) {
 	return s, s.assemble(ctx, hooks)
 }
 
-// serve is the model, on a port and on a socket.
+// serve starts the model, on a port and on a socket.
 func (s *scene) serve(ctx context.Context) error {
 	s.socket = filepath.Join(s.dir, "model")
 	server := &http.Server{Handler: s, ReadHeaderTimeout: time.Minute}
@@ -135,7 +135,7 @@ func (s *scene) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.gate()
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	_, _ = io.WriteString(w, answer) // who is gone does not read
+	_, _ = io.WriteString(w, answer) // the client may have gone
 }
 
 // assemble makes the pipeline, whose hooks run in workers of the program hooksProgram.
@@ -183,7 +183,7 @@ func (s *scene) ask(ctx context.Context, name string) error {
 	return err
 }
 
-// direct are requests to the model.
+// direct returns the contenders that ask the model.
 func (s *scene) direct() []*rounds.Contender {
 	const body = `{"model":"bench","stream":true,"max_tokens":100,"messages":[{"role":"user","content":"Do nothing."}]}`
 	return []*rounds.Contender{
@@ -205,7 +205,7 @@ func (s *scene) direct() []*rounds.Contender {
 	}
 }
 
-// sandboxed are an agent alone, and as an assistant's.
+// sandboxed returns the contenders that run an agent, alone and as an assistant's.
 func (s *scene) sandboxed(name string) []*rounds.Contender {
 	alone := "alone in bubblewrap"
 	return []*rounds.Contender{
@@ -241,7 +241,7 @@ func (s *scene) alone(ctx context.Context, name string) error {
 	return errors.Join(err, box.Close(context.WithoutCancel(ctx)), os.RemoveAll(work))
 }
 
-// crowd asks so many assistants at once that none is answered before all have asked, and tells what that takes.
+// crowd asks n assistants at once, none of which is answered before all have asked, and prints the time and memory.
 func (s *scene) crowd(ctx context.Context, n int) error {
 	var before, peak runtime.MemStats
 	runtime.GC()

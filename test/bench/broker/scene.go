@@ -16,7 +16,7 @@ import (
 
 const token = "placeholder-0123456789"
 
-// keys are none.
+// keys returns no key for any model.
 type keys struct{}
 
 func (keys) Key(context.Context, connector.Secret) (string, error) { return "", nil }

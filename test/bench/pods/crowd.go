@@ -20,7 +20,7 @@ const (
 	crowdMemory = 128 << 20
 )
 
-// crowd makes many pods at once, runs a command in each, ends them, and tells what is left; and beside it the same number of
+// crowd makes many pods at once, runs a command in each, ends them, and prints what is left; then the same for as many
 // plain pods.
 func (s *scene) crowd(ctx context.Context, n int) error {
 	begin := time.Now()
@@ -88,7 +88,7 @@ func (s *scene) pods(ctx context.Context) (int, error) {
 	return len(strings.Fields(string(out))), err
 }
 
-// alone is a program that links the backend and nothing else.
+// alone is the source of a program that links only the backend.
 const alone = `package main
 
 import "github.com/seed434b0696/agent-sandbox/backend/kube"
@@ -96,7 +96,7 @@ import "github.com/seed434b0696/agent-sandbox/backend/kube"
 func main() { println(kube.New(kube.Options{}).Name()) }
 `
 
-// sizes tells what the part that links Kubernetes weighs, stripped.
+// sizes prints the size of the stripped program that links Kubernetes.
 func (s *scene) sizes(ctx context.Context) error {
 	plain, err := os.Stat(s.command)
 	if err != nil {

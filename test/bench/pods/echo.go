@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/remotecommand"
 )
 
-// echo is a program in a pod that sends back what it gets: what the way there and back costs, without us.
+// echo is a program in a pod that sends its input back: it measures the round trip without agent-sandbox.
 type echo struct {
 	in     *io.PipeWriter
 	out    *io.PipeReader

@@ -77,7 +77,7 @@ func (s *scene) close() {
 // spec is that of a sandbox with an empty workspace.
 func (s *scene) spec() sandbox.Spec { return sandbox.Spec{Workspace: s.work, Env: s.env} }
 
-// open makes what runs all the time, and what is carried.
+// open makes the pods that run all the time, and the files that are copied.
 func (s *scene) open(ctx context.Context, size, many int) error {
 	err := os.WriteFile(s.file, make([]byte, size<<20), 0o644)
 	for i := range many {
@@ -100,7 +100,7 @@ func (s *scene) open(ctx context.Context, size, many int) error {
 	return err
 }
 
-// requests and limits of a pod, those that a sandbox has when nothing is said.
+// requests and limits of a pod: the defaults of a sandbox.
 const requests = `{"requests":{"cpu":"100m","memory":"512Mi","ephemeral-storage":"256Mi"},"limits":{"cpu":"2","memory":"1Gi","ephemeral-storage":"12Gi"}}`
 
 // plain makes pods with kubectl that do nothing, and waits for them.
@@ -126,7 +126,7 @@ func (s *scene) plain(ctx context.Context, n int, name, resources string) error 
 	return err
 }
 
-// commands are the lines of the table of commands.
+// commands returns the lines of the table of commands.
 func (s *scene) commands() []*rounds.Contender {
 	const peer = "`kubectl exec POD -- true`"
 	session := func(ctx context.Context) error { return nothing(ctx, s.box) }
@@ -140,7 +140,7 @@ func (s *scene) commands() []*rounds.Contender {
 	}
 }
 
-// creations are the lines of the table of pods.
+// creations returns the lines of the table of pods.
 func (s *scene) creations() []*rounds.Contender {
 	const peer = "`kubectl apply` and `kubectl wait` for Ready, a plain pod"
 	var box *sandbox.Sandbox
@@ -175,7 +175,7 @@ func (s *scene) creations() []*rounds.Contender {
 	}
 }
 
-// files are the lines of the tables of files.
+// files returns the lines of the tables of files.
 func (s *scene) files(size, many int) []*rounds.Contender {
 	out := filepath.Join(s.base, "out")
 	at := func(what string) string { return fmt.Sprintf("%s, %d MiB", what, size) }

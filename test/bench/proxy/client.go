@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// The manners of the client.
+// The ways in which the client downloads.
 const (
 	direct   = "direct"
 	tunneled = "tunneled"

@@ -74,7 +74,7 @@ func (s *scene) download(ctx context.Context, w *way, size int64) (time.Duration
 	return time.ParseDuration(strings.TrimSpace(string(out)))
 }
 
-// row is the way's line of the table.
+// row returns the way's line of the table.
 func (w *way) row(direct *way, size int64) string {
 	rate := func(d time.Duration) float64 { return float64(size) / (1 << 20) / d.Seconds() }
 	sorted := slices.Sorted(slices.Values(w.took))

@@ -1,7 +1,7 @@
 // Command proxy measures what an allow-list costs: a large download in a sandbox and
 // without one, and the memory of many connections at once. Source, proxy and client are
 // processes of their own on loopback. It runs all candidates in turn, round after round,
-// so that whatever else the machine does falls on all of them, and compares within a
+// so that other load of the machine falls on all of them, and compares within a
 // round. It prints Markdown.
 package main
 

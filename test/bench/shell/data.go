@@ -11,7 +11,7 @@ import (
 
 // generate writes some 45 MB of data, the same each time.
 func generate(dir string) error {
-	g := &generator{dir: dir, r: rand.New(rand.NewPCG(42, 0))} //nolint:gosec // Data to measure with is no secret.
+	g := &generator{dir: dir, r: rand.New(rand.NewPCG(42, 0))} //nolint:gosec // the data need not be secret
 	for range 5000 {
 		word := make([]byte, 2+g.r.IntN(9))
 		for i := range word {

@@ -1,5 +1,5 @@
 // Command shell measures scripts in memory against real bash with the real programs, and prints a
-// Markdown table. Each round runs every candidate in turn, so that whatever else the machine does
+// Markdown table. Each round runs every candidate in turn, so that other load of the machine
 // falls on all of them, and compares within a round. scripts/bench.sh runs it.
 //
 // Ours runs in this process, on data that is in its tree already; bash starts with its programs

@@ -99,7 +99,7 @@ env() {
 	words := strings.Split(strings.TrimSuffix(string(data), "\x00"), "\x00")
 	program := slices.IndexFunc(words, func(w string) bool { return filepath.Base(w) == "bwrap" })
 	if program < 1 || words[0] != "-i" {
-		return nil, fmt.Errorf("the dry run is no `env -i ... bwrap`: %s", line)
+		return nil, fmt.Errorf("the dry run is not `env -i ... bwrap`: %s", line)
 	}
 	return &contender{name: raw, args: words[program:], against: bare, prepare: func(cmd *exec.Cmd) (func() error, error) {
 		cmd.Env = words[1:program]

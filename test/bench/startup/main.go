@@ -1,6 +1,6 @@
 // Command startup measures what a sandbox costs before and after the command in it.
-// It runs all candidates in turn, round after round, so that whatever else the
-// machine does falls on all of them, and compares within a round. It prints
+// It runs all candidates in turn, round after round, so that other load of
+// the machine falls on all of them, and compares within a round. It prints
 // Markdown tables. scripts/bench.sh runs it.
 package main
 
@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// plainUser is who the second half runs as when we are root.
+// plainUser is the user ID of the second half when this program runs as root.
 const plainUser = 1000
 
 func main() {
@@ -88,7 +88,7 @@ func (s *stage) who() string {
 	return "a plain user"
 }
 
-// table is the Markdown table of cases.
+// table returns the Markdown table of cases.
 func table(cases []*contender) string {
 	var b strings.Builder
 	b.WriteString("| what | median | min | max | against | ratio, median of rounds | middle 80 % of rounds |\n|---|---|---|---|---|---|---|\n")

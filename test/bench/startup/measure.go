@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// contender is one thing to measure.
+// contender is a program to measure.
 type contender struct {
 	name    string
 	args    []string
@@ -55,7 +55,7 @@ func (c *contender) once(ctx context.Context, s *stage) (took time.Duration, err
 		}
 		defer func() { err = errors.Join(err, done()) }()
 	}
-	// A file, not a pipe: nobody copies while the clock runs.
+	// A file, not a pipe: no process copies while the time is measured.
 	talk, err := os.CreateTemp(s.base, "stderr-")
 	if err != nil {
 		return 0, err
@@ -73,7 +73,7 @@ func (c *contender) once(ctx context.Context, s *stage) (took time.Duration, err
 	return took, nil
 }
 
-// row is the contender's line of the table.
+// row returns the contender's line of the table.
 func (c *contender) row(all []*contender) string {
 	sorted := slices.Sorted(slices.Values(c.took))
 	line := fmt.Sprintf("| %s | %s | %s | %s |", c.name, ms(at(sorted, 0.5)), ms(sorted[0]), ms(sorted[len(sorted)-1]))
@@ -89,7 +89,7 @@ func (c *contender) row(all []*contender) string {
 	return line + fmt.Sprintf(" %s | %.2f | %.2f–%.2f |", c.against, at(ratios, 0.5), at(ratios, 0.1), at(ratios, 0.9))
 }
 
-// find returns the case of that name; nil: none has it.
+// find returns the case of that name, or nil.
 func find(all []*contender, name string) *contender {
 	i := slices.IndexFunc(all, func(o *contender) bool { return o.name == name })
 	if i < 0 {

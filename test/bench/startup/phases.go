@@ -30,7 +30,7 @@ const (
 // nothing is the flag with which this program ends at once: the start of a trivial Go program.
 const nothing = "-nothing"
 
-// minimalArgs is the sandbox that a start is compared with: what people type who know bubblewrap.
+// minimalArgs is the sandbox that a start is compared with: a short command line of bubblewrap.
 func minimalArgs(bwrap string) []string {
 	return []string{
 		bwrap, "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp",
@@ -75,7 +75,7 @@ func (s *stage) phases(full *contender) ([]*contender, error) {
 	return list, nil
 }
 
-// indexOf is where words stand in a row in args; -1: nowhere.
+// indexOf returns the index of words as a sequence in args; -1: args lacks them.
 func indexOf(args, words []string) int {
 	for i := range args {
 		if len(args)-i >= len(words) && slices.Equal(args[i:i+len(words)], words) {
@@ -85,7 +85,7 @@ func indexOf(args, words []string) int {
 	return -1
 }
 
-// phaseTable says where the time of a start goes, by differences within a round.
+// phaseTable returns a table of the parts of a start, by differences within a round.
 func phaseTable(cases []*contender) string {
 	var b bytes.Buffer
 	b.WriteString("Where the time of `agent-sandbox exec -- true` goes, by the median of the differences within a round:\n\n")

@@ -60,7 +60,7 @@ func (s *stage) fill(command, guest, npm string) error {
 	return nil
 }
 
-// settings writes those of srt; domains are JSON strings with commas in between.
+// settings writes the settings of srt; domains are JSON strings with commas in between.
 func (s *stage) settings(domains string) (string, error) {
 	text := `{"network":{"allowedDomains":[` + domains + `],"deniedDomains":[]},"filesystem":{"denyRead":[],"allowWrite":["."],"denyWrite":[]}}`
 	file := filepath.Join(s.base, fmt.Sprintf("srt-%d.json", len(domains)))

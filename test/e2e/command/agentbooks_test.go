@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/store"
 )
 
-// books DIR fills a store with what two users did in the first days of 2024.
+// books DIR fills a store with runs of two users in the first days of 2024.
 func books(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: books DIR")
@@ -46,7 +46,7 @@ func books(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(errors.Join(killed.Close(), s.Close()))
 }
 
-// bookRun does what a run does with the store.
+// bookRun records a run in the store.
 func bookRun(ctx context.Context, s *store.Store, user, chat, assistant, text string, result event.Response) error {
 	c, err := s.Converse(ctx, store.Request{User: user, Chat: chat, Assistant: assistant})
 	if err != nil {

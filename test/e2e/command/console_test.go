@@ -19,7 +19,7 @@ import (
 // patience is how long a console waits for text on an idle machine before the test fails.
 const patience = 20 * time.Second
 
-// console is a program on a terminal of its own, with somebody at the keyboard.
+// console is a program on a terminal of its own, whose keys the test types.
 type console struct {
 	t    *testing.T
 	cmd  *exec.Cmd
@@ -101,7 +101,7 @@ func (c *console) read() {
 	}
 }
 
-// take forgets what was shown up to and with the first match of re, if there is one.
+// take removes the text up to the end of the first match of re, and reports whether there is one.
 func (c *console) take(re *regexp.Regexp) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,7 +112,7 @@ func (c *console) take(re *regexp.Regexp) bool {
 	return at != nil
 }
 
-// expect waits until something matches.
+// expect waits until the text matches.
 func (c *console) expect(pattern string) {
 	c.t.Helper()
 	re := regexp.MustCompile(pattern)
@@ -132,7 +132,7 @@ func (c *console) expect(pattern string) {
 	}
 }
 
-// keys types.
+// keys types text.
 func (c *console) keys(s string) {
 	c.t.Helper()
 	if _, err := c.tty.WriteString(s); err != nil {
@@ -140,7 +140,7 @@ func (c *console) keys(s string) {
 	}
 }
 
-// touch makes an empty file where the program works.
+// touch makes an empty file in the program's directory.
 func (c *console) touch(name string) {
 	c.t.Helper()
 	if err := os.WriteFile(filepath.Join(c.cmd.Dir, name), nil, 0o644); err != nil {
@@ -159,7 +159,7 @@ func (c *console) wait() (int, string) {
 		select {
 		case _, more = <-c.news:
 		case <-timeout:
-			c.t.Fatalf("it ended, and somebody still holds its terminal after %s", limit)
+			c.t.Fatalf("it ended, and a process still holds its terminal after %s", limit)
 		}
 	}
 	var exit *exec.ExitError

@@ -17,7 +17,7 @@ func Test_Terminal_A_Session_In_Memory(t *testing.T) {
 		{"ec\tone >fi'l'e\r", `prompt>`}, // Tab completes echo
 		{":diff\r", `created\s+\S+/project/file`},
 		{"cat fi\t\r", `[\r\n]one`},
-		{"\x1b[A\r", `[\r\n]one`}, // the line before
+		{"\x1b[A\r", `[\r\n]one`}, // the previous line
 		{"echo rea''dy; sleep 1000\r", `ready`},
 		{ctrlC, `prompt>`},
 		{"half a line" + ctrlC, `\^C`},
@@ -39,17 +39,17 @@ func Test_Terminal_A_Session_In_Memory(t *testing.T) {
 		t.Errorf("exit status %d, want 3: %q", code, rest)
 	}
 	if got, err := os.ReadFile(filepath.Join(c.cmd.Dir, "file")); err != nil || string(got) != "one\n" {
-		t.Errorf("what was applied: %q, %v", got, err)
+		t.Errorf("the applied file: %q, %v", got, err)
 	}
 	if _, err := os.Lstat(filepath.Join(c.cmd.Dir, "other")); err == nil {
-		t.Error("what was not applied is there")
+		t.Error("a change that was not applied exists")
 	}
 }
 
 func Test_Terminal_Typed_Ahead_In_Memory(t *testing.T) {
 	c := openSandbox(t, "shell", "--backend", "virtual")
 	c.expect(`prompt>`)
-	// All of it is there before the first command runs; each reader takes its own.
+	// All of it arrives before the first command runs; each reader takes its own lines.
 	c.keys("read a\rfirst\recho got-$a; read b c; echo and-$b-$c\rsecond third\rtrue\r")
 	c.expect(`got-first\s`)
 	c.expect(`and-second-third\s`)

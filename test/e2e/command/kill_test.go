@@ -16,13 +16,13 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
-// Killed at any moment of its start, agent-sandbox leaves nobody behind who goes on to
-// execute the command or executes it already.
+// Killed at any moment of its start, agent-sandbox leaves no process that executes the
+// command, or will execute it.
 func Test_A_Start_That_Is_Killed_Executes_Nothing_More(t *testing.T) {
 	requireBwrap(t)
 	dir := t.TempDir()
 	const kills = 60
-	mark := fmt.Sprintf("81%d.5", os.Getpid()) // seconds that nobody else sleeps
+	mark := fmt.Sprintf("81%d.5", os.Getpid()) // seconds, unique to this test
 	for i := range kills {
 		cmd := exec.CommandContext(t.Context(), filepath.Join(scratch, "bin", "agent-sandbox"), "exec", "--", "sleep", mark)
 		cmd.Dir = dir
@@ -37,11 +37,11 @@ func Test_A_Start_That_Is_Killed_Executes_Nothing_More(t *testing.T) {
 	for _, pid := range processesWith(t, mark) {
 		waitGone(t, pid)
 	}
-	// One that bubblewrap made and never let go on waits for its leave for ever, and
-	// executes nothing: docs/design/bwrap.md describes it.
+	// A process that bubblewrap has made may wait for it for ever, and executes
+	// nothing: docs/design/bwrap.md describes it.
 	for _, pid := range processesWith(t, mark) {
 		if name := comm(pid); name != "bwrap" {
-			t.Errorf("process %d goes on as %s", pid, name)
+			t.Errorf("process %d still runs as %s", pid, name)
 		} else if call, err := os.ReadFile(fmt.Sprintf("/proc/%d/wchan", pid)); err == nil && strings.HasPrefix(string(call), "do_wait4") {
 			t.Errorf("process %d waits for a command", pid)
 		}

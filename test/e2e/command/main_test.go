@@ -80,7 +80,7 @@ func Test_Command(t *testing.T) {
 			env.Setenv("PATH", filepath.Join(scratch, "bin")+":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
 			env.Setenv("LANG", "C.UTF-8")
 			env.Setenv("CLUSTER", os.Getenv("KUBECONFIG"))
-			box, err := persist.NewID() // of all who use that cluster
+			box, err := persist.NewID() // unique in a cluster that others may use
 			if err != nil {
 				return err
 			}
@@ -118,7 +118,7 @@ func cluster(t *testing.T) bool {
 	return named
 }
 
-// destroyKept ends the sandboxes that a script which failed has left.
+// destroyKept destroys the sandboxes that a failed script has left.
 func destroyKept(t *testing.T, home string) {
 	t.Helper()
 	store := persist.Store{Dir: filepath.Join(home, ".local", "share", "agent-sandbox", "sandboxes")}
@@ -144,8 +144,8 @@ func destroyPod(home, name string) error {
 	return nil
 }
 
-// unavailable says why no sandbox can run here, or nil. Where SANDBOX_REQUIRE
-// names the backend, the test fails then.
+// unavailable returns why no sandbox can run here, or nil. It fails the test where
+// SANDBOX_REQUIRE names the backend.
 func unavailable(t *testing.T) error {
 	t.Helper()
 	err := sandboxtest.Available(t.Context(), bwrap.New(bwrap.Options{DataDir: scratch}))
@@ -174,7 +174,7 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// oneline says that stderr is one error line, and at most a hint below it.
+// oneline checks that stderr is one line with an error, and at most a hint below it.
 func oneLine(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 {
 		ts.Fatalf("usage: oneline")
@@ -185,7 +185,7 @@ func oneLine(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// json FIELD VALUE says what a field of the JSON document on stdout is. FIELD is
+// json FIELD VALUE checks a field of the JSON document on stdout. FIELD is
 // "a.b.0"; VALUE is JSON.
 func jsonField(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 {

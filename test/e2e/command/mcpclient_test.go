@@ -14,12 +14,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// mcpClient FILE ARG... starts "agent-sandbox mcp ARG..." and speaks with it as FILE says, a line each:
+// mcpClient FILE ARG... starts "agent-sandbox mcp ARG..." and sends it the calls of FILE, a line each:
 //
 //	tools                     prints the names of the tools
-//	TOOL JSON                 prints what the tool answers, or "failed: " and the complaint
-//	cancel PATH TOOL JSON     gives the call up when PATH is there on the host
-//	leave PATH TOOL JSON      ends the client when PATH is there, while the call is under way
+//	TOOL JSON                 prints the tool's result, or "failed: " and its message
+//	cancel PATH TOOL JSON     cancels the call when PATH exists on the host
+//	leave PATH TOOL JSON      ends the client when PATH exists, while the call runs
 func mcpClient(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: mcpclient FILE ARG...")
@@ -103,12 +103,12 @@ func awaitFile(ts *testscript.TestScript, name string) {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			ts.Fatalf("%s does not come", name)
+			ts.Fatalf("%s was not created in time", name)
 		}
 	}
 }
 
-// ended NAME... says that the processes whose numbers are in files NAME have ended, or do now.
+// ended NAME... waits until the processes whose marks are in files NAME have ended.
 func ended(ts *testscript.TestScript, neg bool, args []string) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()

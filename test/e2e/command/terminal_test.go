@@ -23,8 +23,8 @@ func Test_Terminal_Ctrl_C_Ends_The_Command_With_130(t *testing.T) {
 // untilEnd is a shell loop that notices signals soon, where read may sleep over one.
 const untilEnd = `until test -e end; do sleep 0.05; done; exit 6`
 
-// countsInterrupts is no shell: bash thinks that an interrupt was for the program
-// that it waits for when that ends well at the same moment.
+// countsInterrupts is a Perl program: bash takes an interrupt for that of the program
+// it waits for, when that exits with 0 at the same moment.
 const countsInterrupts = `$| = 1; $SIG{INT} = sub { print "caught ", ++$n, "\n" }; print "ready\n";
 select undef, undef, undef, 0.05 until -e "end"; exit 6`
 
@@ -40,7 +40,7 @@ func Test_Terminal_Ctrl_C_Reaches_The_Command_Once(t *testing.T) {
 	}
 }
 
-func Test_Terminal_Ctrl_C_Twice_Does_Not_Kill_Who_Wants_To_Live(t *testing.T) {
+func Test_Terminal_Ctrl_C_Twice_Does_Not_Kill_A_Command_That_Handles_It(t *testing.T) {
 	c := openSandbox(t, "exec", "--", "perl", "-e", countsInterrupts)
 	c.expect(`ready`)
 	for _, want := range []string{"caught 1", "caught 2", "caught 3"} {
@@ -64,7 +64,7 @@ func Test_Terminal_Ctrl_Backslash_Quits_The_Command(t *testing.T) {
 
 func Test_Terminal_Ctrl_Z_Stops_And_Fg_Continues(t *testing.T) {
 	c := openShell(t)
-	// It must not read before fg: a reader that is about to stop may still take a key.
+	// It must not read before fg: a reader that is being stopped may still take a key.
 	c.keys("agent-sandbox exec -- sh -c 'echo rea''dy; until test -e go; do sleep 0.05; done; read x; echo got-$x; exit 9'\n")
 	c.expect(`ready`)
 	c.keys(ctrlZ)
@@ -89,7 +89,7 @@ func Test_Terminal_Background_Job_Is_Stopped_When_It_Reads_And_Killed_By_Kill(t 
 	c.keys("until jobs | grep Stopped; do sleep 0.1; done\n")
 	c.expect(`Stopped`)
 	c.expect(`prompt>`)
-	// The shell calls it stopped until it hears of the end, and tells of the end once.
+	// The shell lists it as stopped until it has waited for it, and reports its end once.
 	c.keys("kill %1; while jobs | grep -q Stopped; do sleep 0.1; done; wait %1; echo status-$?\n")
 	c.expect(`status-143|Exit 143`)
 	c.keys("exit\n")

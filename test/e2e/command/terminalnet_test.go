@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// With an allow-list a program of ours prepares the network inside, and a published port
-// leaves one there: neither may stand between the command and its terminal.
+// With an allow-list, the guest prepares the network inside, and with a published port it
+// continues to run: neither may separate the command from its terminal.
 func Test_Terminal_With_A_Network_Keeps_Job_Control(t *testing.T) {
 	for _, row := range []struct{ name, flags string }{
 		{"an allow-list", "--allow example.com"},
@@ -40,7 +40,7 @@ func Test_Terminal_Ctrl_C_Ends_A_Command_With_A_Network(t *testing.T) {
 	}
 }
 
-// askingPolicy has a secret for which a program asks at the terminal.
+// askingPolicy has a secret whose program asks at the terminal.
 const askingPolicy = `{"network": {"allow": ["example.com"]}, "secrets": {"A": {"hosts": ["example.com"],
 	"from_command": ["sh", "-c", "printf 'passphrase? ' >/dev/tty; read x </dev/tty; test $x = sesame && echo value-of-it"]}}}`
 

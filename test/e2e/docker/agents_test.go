@@ -14,15 +14,15 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/e2e/model"
 )
 
-// agent is a program of the image that works on its own.
+// agent is a coding agent of the image.
 type agent struct {
 	name string
-	host string // where its model is
+	host string // of its model
 	key  string // the variable of its key
 
-	tool, argument string // the shell that its model is offered
+	tool, argument string // the tool of its model that runs commands, and that tool's argument
 	line           []string
-	at             func(url string) (flags, args []string) // what leads it to a model at another place: of exec, and its own
+	at             func(url string) (flags, args []string) // returns flags of exec and its own arguments with which it uses a model at url
 	last           func(t *testing.T, stdout string) string
 }
 
@@ -106,7 +106,7 @@ func Test_Real_Agents_Work_In_The_Image(t *testing.T) {
 	}
 }
 
-// work lets an agent do a small piece of work in a place, look around there, and say that it is done.
+// work lets an agent make a file in a place, try to reach another host, and report that it is done.
 func work(t *testing.T, p place, a agent) {
 	t.Helper()
 	u := newUser(t)
@@ -147,7 +147,7 @@ func work(t *testing.T, p place, a agent) {
 		t.Fatalf("status %d\n%s", out.code, out.stdout)
 	}
 	if said := a.last(t, out.stdout); said != "All done." {
-		t.Errorf("its last words are %q", said)
+		t.Errorf("its last message is %q", said)
 	}
 	checkMade(t, filepath.Join(dir, "made.txt"), owner)
 	if got := m.Result(t, "call_read"); !strings.Contains(got.Text, "from inside") {
@@ -158,12 +158,12 @@ func work(t *testing.T, p place, a agent) {
 	}
 	keys := m.Result(t, "call_keys").Text
 	if !strings.Contains(keys, a.key+"=") || strings.Contains(keys+out.stdout+out.stderr, realKey) {
-		t.Errorf("inside, the variables are\n%s", keys)
+		t.Errorf("the variables inside are\n%s", keys)
 	}
 	site.check(t, m.Result(t, "call_reach").Text)
 }
 
-// checkMade looks at a file that was made inside, from the host.
+// checkMade checks, on the host, a file that was made inside.
 func checkMade(t *testing.T, name string, owner int) {
 	t.Helper()
 	data, err := os.ReadFile(name)
@@ -176,6 +176,6 @@ func checkMade(t *testing.T, name string, owner int) {
 		t.Fatal(err)
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != owner || int(st.Gid) != owner {
-		t.Errorf("what was made belongs to %+v, not to %d", info.Sys(), owner)
+		t.Errorf("the file belongs to %+v, not to %d", info.Sys(), owner)
 	}
 }

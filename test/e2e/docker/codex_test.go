@@ -22,7 +22,7 @@ func Test_Codex_Is_Set_Up_Once(t *testing.T) {
 	ctx := t.Context()
 	if _, err := lab.engine.VolumeInspect(ctx, repo.CodexVolume, client.VolumeInspectOptions{}); err == nil {
 		if _, err := lab.engine.VolumeRemove(ctx, repo.CodexVolume, client.VolumeRemoveOptions{}); err != nil {
-			t.Skipf("the volume is somebody's: %v", err)
+			t.Skipf("the volume is in use: %v", err)
 		}
 	}
 	t.Cleanup(func() {

@@ -140,7 +140,7 @@ func (u user) fail(dir, words string, args ...string) {
 	}
 }
 
-// inside runs a script in a sandbox that lives on.
+// inside runs a script in a persistent sandbox.
 func (u user) inside(name, script string) result {
 	u.t.Helper()
 	return u.try(u.home, "", "exec", "--in", name, "--", "sh", "-c", script)

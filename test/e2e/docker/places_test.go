@@ -14,26 +14,26 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/firewall"
 )
 
-// place is one kind of network, or none.
+// place is a kind of network for an agent.
 type place struct {
 	name  string
-	owner int // of the workspace, where the tests are root's
+	owner int // of the workspace, if the tests run as root
 	open  func(t *testing.T, u user, a agent) site
 }
 
-// site is what an agent needs to reach its model from a place.
+// site has what an agent needs to reach its model from a place.
 type site struct {
 	listener net.Listener // the model's
 	env      []string     // of our command
 	flags    []string     // of exec
 	before   []string     // a program that starts the agent
-	url      string       // where the model is; empty: where the agent looks by itself
+	url      string       // of the model; empty: the agent's default
 	key      string       // the one that reaches the model
-	reach    string       // a command that tries to go elsewhere
+	reach    string       // a command that tries to reach another host
 	check    func(t *testing.T, printed string)
 }
 
-// placeholder is what stands for a key where nobody exchanges it.
+// placeholder stands for a key where no proxy inserts it.
 const placeholder = "sk-placeholder"
 
 func places() []place {
@@ -45,7 +45,7 @@ func places() []place {
 	}
 }
 
-// listed allows the host that the agent goes to by itself, and keeps the key outside. That host is not on the internet but
+// listed allows the agent's default host, and holds the key outside. That host is not on the internet but
 // behind the proxy of a company.
 func listed(t *testing.T, u user, a agent) site {
 	t.Helper()
@@ -59,7 +59,7 @@ func listed(t *testing.T, u user, a agent) site {
 		check: func(t *testing.T, printed string) {
 			t.Helper()
 			if strings.Count(printed, "curl: (") != 2 || !strings.Contains(printed, "response 403") || !strings.Contains(printed, "<1> interfaces") {
-				t.Errorf("elsewhere it found %q", printed)
+				t.Errorf("it reached another host, which printed %q", printed)
 			}
 			if got := w.asked(); !slices.Equal(got, []string{"CONNECT " + a.host + ":443"}) {
 				t.Errorf("the proxy was asked for %q", got)
@@ -69,12 +69,12 @@ func listed(t *testing.T, u user, a agent) site {
 	}
 }
 
-// bridge starts an agent with a port of its loopback that leads to a Unix socket, for agents that speak TCP only.
+// bridge starts an agent with a port of its loopback that forwards to a Unix socket, for agents that speak TCP only.
 const bridge = `const net = require("net"), [port, path, program, ...args] = process.argv.slice(1)
 net.createServer(c => { const s = net.connect(path); c.pipe(s).pipe(c); c.on("error", () => s.destroy()); s.on("error", () => c.destroy()) })
   .listen(+port, "127.0.0.1", () => require("child_process").spawn(program, args, { stdio: "inherit" }).on("exit", code => process.exit(code ?? 1)))`
 
-// unconnected has the model behind a Unix socket.
+// unconnected is a place without a network, with the model behind a Unix socket.
 func unconnected(t *testing.T, u user, a agent) site {
 	t.Helper()
 	socket := filepath.Join(u.home, "model.sock")
@@ -92,7 +92,7 @@ func unconnected(t *testing.T, u user, a agent) site {
 		check: func(t *testing.T, printed string) {
 			t.Helper()
 			if !strings.Contains(printed, "curl: (7)") || !strings.Contains(printed, "<1> interfaces") {
-				t.Errorf("elsewhere it found %q", printed)
+				t.Errorf("it reached another host, which printed %q", printed)
 			}
 			visited()
 		},
@@ -126,14 +126,14 @@ func firewalled(t *testing.T, _ user, a agent) site {
 		check: func(t *testing.T, printed string) {
 			t.Helper()
 			if !strings.Contains(printed, "curl: (") {
-				t.Errorf("elsewhere it found %q", printed)
+				t.Errorf("it reached another host, which printed %q", printed)
 			}
 			visited()
 		},
 	}
 }
 
-// connected has no filter.
+// connected is a network without a filter.
 func connected(t *testing.T, _ user, a agent) site {
 	t.Helper()
 	l := listen(t, "127.0.0.1")
@@ -152,7 +152,7 @@ func listen(t *testing.T, host string) net.Listener {
 	return l
 }
 
-// shutServer listens where nobody inside may come to; visited fails the test when somebody did.
+// shutServer listens at an address that no command inside may reach; visited fails the test if one did.
 func shutServer(t *testing.T, host string) (addr string, visited func()) {
 	t.Helper()
 	l := listen(t, host)
@@ -173,7 +173,7 @@ func shutServer(t *testing.T, host string) (addr string, visited func()) {
 	return l.Addr().String(), func() {
 		_ = l.Close()
 		if n := <-seen; n > 0 {
-			t.Errorf("somebody was at %s, %d times", l.Addr(), n)
+			t.Errorf("%s was reached %d times", l.Addr(), n)
 		}
 	}
 }

@@ -22,11 +22,11 @@ import (
 	"time"
 )
 
-// way is the proxy of a company, as network.upstream names one, and the listener of the one server that it leads to,
-// whatever host it is asked for. The server has a certificate for its host, signed by nobody but the company.
+// way is the proxy of a company, as network.upstream names one, and the listener of the one server that it connects to,
+// for every host. The server has a certificate for its host that the company has signed.
 type way struct {
 	proxy string // its URL
-	ca    string // the file of whom to trust
+	ca    string // the file with the company's certificate
 
 	config *tls.Config
 	conns  chan net.Conn
@@ -73,7 +73,7 @@ func (w *way) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		panic(err) // HTTP/1 can
 	}
 	if _, err := io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n"); err != nil {
-		_ = c.Close() // who asked is gone
+		_ = c.Close() // the client has gone
 		return
 	}
 	select {
@@ -106,5 +106,5 @@ func (w *way) Close() error {
 	return nil
 }
 
-// Addr is nobody's.
+// Addr returns no real address.
 func (w *way) Addr() net.Addr { return &net.TCPAddr{} }

@@ -20,17 +20,17 @@ import (
 // client is a real program that talks to one host.
 type client struct {
 	name    string
-	host    string // HOST:PORT, which the command inside needs and nothing else
+	host    string // HOST:PORT, the only one that the command inside needs
 	rule    string // what allows it; empty: the host
 	script  string // of bash
-	want    string // what it prints when it gets through
-	mute    bool   // it does not show what the proxy says; our summary does
+	want    string // what it prints when it reaches the host
+	mute    bool   // it does not show the proxy's reason; the summary of agent-sandbox does
 	needs   func(t *testing.T) []string
-	program string // in the script, where needs does not say: absent, it is skipped
+	program string // that the script needs, if needs is nil; without it the test is skipped
 }
 
-// clients are what people and agents use. ssh needs its known host and key named, the way
-// people name them in a configuration that a sandbox does not see.
+// clients are programs that users and agents run. ssh gets its known host and key as options,
+// because a sandbox does not see the configuration of the user.
 var clients = []client{
 	{name: "curl with http", host: "allowed.test:80", script: `curl -sS --fail-with-body http://allowed.test/`, want: "hello from allowed.test"},
 	{name: "curl with https", host: "allowed.test:443", script: `curl -sS https://allowed.test/`, want: "hello from allowed.test", mute: true},
@@ -161,7 +161,7 @@ func goTool(t *testing.T) []string {
 	return []string{filepath.Join(dir, "bin")}
 }
 
-// missing skips for want of a program; where the test network is required all but Java are.
+// missing skips the test because a program is missing, or fails it where the network is required; Java never is.
 func missing(t *testing.T, what string) {
 	t.Helper()
 	if required("network") && what != "javac" {
@@ -172,8 +172,8 @@ func missing(t *testing.T, what string) {
 
 func Test_Real_Clients_Reach_What_Is_Allowed_And_Nothing_Else(t *testing.T) {
 	available(t)
-	for who, uid := range users() {
-		t.Run(who, func(t *testing.T) {
+	for name, uid := range users() {
+		t.Run(name, func(t *testing.T) {
 			for _, c := range clients {
 				t.Run(c.name, func(t *testing.T) {
 					var args []string
@@ -210,7 +210,7 @@ func (c client) passes(t *testing.T, h *host, args []string) {
 	}
 	visits := internet.Take()
 	if !slices.ContainsFunc(visits, func(v network.Visit) bool { return v.Is(c.target()) }) {
-		t.Errorf("it never was at %s: %v", c.host, visits)
+		t.Errorf("it did not reach %s: %v", c.host, visits)
 	}
 	onlyAt(t, visits, c.target())
 	internet.Names()
@@ -223,36 +223,36 @@ func (c client) isRefused(t *testing.T, h *host, args []string) {
 	_, port, _ := strings.Cut(c.host, ":")
 	reason := fmt.Sprintf("no rule allows %s on port %s", c.target(), port)
 	if got.code == 0 || strings.Contains(got.stdout, c.want) {
-		t.Errorf("it got through: %v", got)
+		t.Errorf("it reached a server: %v", got)
 	}
 	if said := strings.Contains(got.stdout+got.stderr, reason); said == c.mute {
 		t.Errorf("the client shows the reason: %v; expected %v: %v", said, !c.mute, got)
 	}
 	onlyAt(t, internet.Take())
 	if asked := internet.Names(); len(asked) > 0 {
-		t.Errorf("names were asked for: %q", asked)
+		t.Errorf("names were resolved: %q", asked)
 	}
 	if c.mute {
 		again := newHost(t, h.uid).exec(t, []string{"--allow", "else.test"}, c.script, args...)
 		if again.code == 0 || !strings.Contains(again.stderr, reason) || !strings.Contains(again.stderr, "--allow "+c.target()) {
-			t.Errorf("the reason %q is not told: %v", reason, again)
+			t.Errorf("the summary lacks the reason %q: %v", reason, again)
 		}
 		onlyAt(t, internet.Take())
 	}
 }
 
-// target is the name in host.
+// target returns the name in host.
 func (c client) target() string {
 	name, _, _ := strings.Cut(c.host, ":")
 	return name
 }
 
-// onlyAt wants no visit to any address but those of the hosts.
+// onlyAt fails the test for a visit to any address except those of the hosts.
 func onlyAt(t *testing.T, visits []network.Visit, hosts ...string) {
 	t.Helper()
 	for _, v := range visits {
 		if !v.Is(hosts...) {
-			t.Errorf("something was at %s (on the host's side: %v)", v.To, v.Host)
+			t.Errorf("%s was reached (on the host's side: %v)", v.To, v.Host)
 		}
 	}
 }

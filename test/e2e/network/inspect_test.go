@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Where rules look into TLS, clients have to trust our authority, which only variables
-// tell them of.
+// Where rules inspect TLS, clients must trust the sandbox's authority, which only environment
+// variables name.
 func Test_Clients_Trust_The_Authority_That_Opens_TLS(t *testing.T) {
 	available(t)
 	for _, row := range []struct {

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hosts are what the name server knows, beside flipName.
+// hosts has the addresses that the name server returns, except that of flipName.
 var hosts = map[string][]string{
 	"allowed.test":      {"93.184.216.10", "2606:2800:220:1::10"},
 	"wild.allowed.test": {"93.184.216.11"},
@@ -40,11 +40,11 @@ var hosts = map[string][]string{
 
 const resolver = "93.184.216.53"
 
-// Internet is the servers and what they saw. It is safe for concurrent use, but for Show.
+// Internet has the servers and their records. It is safe for concurrent use, except Show.
 type Internet struct {
-	Dir      string // readable by every user, and gone afterwards
-	CAFile   string // the authority of the servers, which the namespaces' system trusts
-	PlainUID int    // who the SSH server's user "git" is: never root
+	Dir      string // every user can read it; it is removed at the end
+	CAFile   string // the authority of the servers, which programs in the namespaces trust
+	PlainUID int    // the user ID of the SSH server's user "git": never root
 
 	setpriv   string
 	authority *authority
@@ -67,7 +67,7 @@ type Visit struct {
 	Host bool           // it is a server in the namespace of the tests
 }
 
-// plainUID is who has no rights when the tests are root.
+// plainUID is the user without privileges when the tests run as root.
 const plainUID = 1000
 
 func newInternet() (n *Internet, err error) {
@@ -110,7 +110,7 @@ func newInternet() (n *Internet, err error) {
 	return n, nil
 }
 
-// files puts our own in the places of the system's, in our mount namespace.
+// files mounts the network's files over those of the system, in the namespaces of the tests.
 func (n *Internet) files() error {
 	n.CAFile = filepath.Join(n.Dir, "ca.pem")
 	if err := os.WriteFile(n.CAFile, n.authority.pem, 0o644); err != nil {
@@ -129,8 +129,8 @@ func (n *Internet) files() error {
 	return nil
 }
 
-// cover mounts a file with text over what path leads to. Of all but the resolver's
-// configuration the old content comes first.
+// cover mounts a file with text over the file that path leads to. Except for the resolver's
+// configuration, text is appended to the old content.
 func (n *Internet) cover(path, text string) error {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -167,11 +167,11 @@ func (n *Internet) Show(dir, name string) (string, error) {
 		return "", fmt.Errorf("mount %s: %w", dir, err)
 	}
 	n.shown = append(n.shown, target)
-	// Nothing here may be able to change it, close least of all.
+	// The mount is read-only, so that neither the tests nor close can change dir.
 	return target, unix.MountSetattr(unix.AT_FDCWD, target, 0, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
 }
 
-// serve starts all servers, and one on the host's side that nobody should reach.
+// serve starts all servers, and one on the host's side that no test may reach.
 func (n *Internet) serve() error {
 	n.web = &http.Server{Handler: n.site(), ReadHeaderTimeout: time.Minute}
 	n.webTLS = &http.Server{Handler: n.web.Handler, ReadHeaderTimeout: time.Minute, TLSConfig: n.authority.config()}
@@ -229,7 +229,7 @@ func (n *Internet) listen(addr string, host bool) (net.Listener, error) {
 	return &seen{Listener: l, internet: n, host: host}, nil
 }
 
-// seen notes each connection before anybody else has it.
+// seen records each connection before a server handles it.
 type seen struct {
 	net.Listener
 
@@ -237,7 +237,7 @@ type seen struct {
 	host     bool
 }
 
-// Accept returns what the listener has.
+// Accept records the connection that it returns.
 func (s *seen) Accept() (net.Conn, error) {
 	c, err := s.Listener.Accept()
 	if err != nil {
@@ -263,7 +263,7 @@ func (n *Internet) Take() []Visit {
 	return out
 }
 
-// Names returns what was asked of the name server since the last call.
+// Names returns the names that the name server was asked for since the last call.
 func (n *Internet) Names() []string { return n.names.take() }
 
 // Is reports whether a visit was to an address of one of the hosts.

@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	internet    *network.Internet // nil where it cannot be
+	internet    *network.Internet // nil where it cannot be built
 	unavailable error
 )
 
@@ -36,7 +36,7 @@ func required(words ...string) bool {
 	return slices.ContainsFunc(strings.Split(os.Getenv("SANDBOX_REQUIRE"), ","), func(w string) bool { return slices.Contains(words, w) })
 }
 
-// available skips where there is no test network, and fails where it is required.
+// available skips the test where there is no test network, and fails it where that is required.
 func available(t *testing.T) {
 	t.Helper()
 	if unavailable == nil {
@@ -54,7 +54,7 @@ type host struct {
 	home, work, command string
 }
 
-// users are who the cases run as.
+// users returns the users that the cases run as, by name.
 func users() map[string]int {
 	if os.Getuid() == 0 {
 		return map[string]int{"as root": 0, "as a plain user": internet.PlainUID}
@@ -98,7 +98,7 @@ func command(t *testing.T) string {
 	return out
 }
 
-// outcome is how a command ended; it also holds what it and we printed.
+// outcome is how a command ended, with the output of the command and of agent-sandbox.
 type outcome struct {
 	code           int
 	stdout, stderr string
@@ -139,7 +139,7 @@ func (h *host) prepare(ctx context.Context, name string, args ...string) *exec.C
 		"PATH=/usr/local/bin:/usr/bin:/bin",
 	}
 	internet.Prepare(cmd, h.uid)
-	// Whoever is asked to end is given the time to.
+	// A command that is asked to end gets time for it.
 	cmd.WaitDelay = 10 * time.Second
 	return cmd
 }

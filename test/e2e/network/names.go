@@ -42,7 +42,7 @@ func (s *nameServer) serve() {
 			return
 		}
 		if out, err := s.answer(buf[:n]); err == nil {
-			_, _ = s.conn.WriteTo(out, from) // who asked may be gone
+			_, _ = s.conn.WriteTo(out, from) // the client may have gone
 		}
 	}
 }

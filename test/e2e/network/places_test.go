@@ -16,8 +16,8 @@ import (
 // Names that are allowed lead only to places that a name may lead to.
 func Test_An_Allowed_Name_Opens_No_Special_Address(t *testing.T) {
 	available(t)
-	for who, uid := range users() {
-		t.Run(who, func(t *testing.T) {
+	for name, uid := range users() {
+		t.Run(name, func(t *testing.T) {
 			for _, row := range []struct{ name, reason string }{
 				{"private.test", "10.20.30.40 is a private address"},
 				{"rebind.test", "127.0.0.1 is a loopback address"},
@@ -68,7 +68,7 @@ func Test_Of_A_Names_Addresses_Only_The_Public_Are_Reached(t *testing.T) {
 	}
 	for _, v := range internet.Take() {
 		if v.To.Addr().String() != "93.184.216.18" {
-			t.Errorf("something was at %s", v.To)
+			t.Errorf("%s was reached", v.To)
 		}
 	}
 }
@@ -83,16 +83,16 @@ func Test_A_Name_That_Changes_Its_Address_Leads_Nowhere_Else(t *testing.T) {
 	}
 	for _, v := range internet.Take() {
 		if v.To.Addr().String() != "93.184.216.19" {
-			t.Errorf("something was at %s", v.To)
+			t.Errorf("%s was reached", v.To)
 		}
 	}
 }
 
-// Whoever does not use the proxy finds nobody.
+// A client that does not use the proxy reaches no server.
 func Test_There_Is_No_Way_Around_The_Proxy(t *testing.T) {
 	available(t)
-	for who, uid := range users() {
-		t.Run(who, func(t *testing.T) {
+	for name, uid := range users() {
+		t.Run(name, func(t *testing.T) {
 			for _, row := range []struct{ name, script string }{
 				{"an address", `curl -sS --noproxy '*' -m 20 http://93.184.216.10/`},
 				{"a name", `curl -sS --noproxy '*' -m 20 http://allowed.test/`},
@@ -112,11 +112,11 @@ func Test_There_Is_No_Way_Around_The_Proxy(t *testing.T) {
 					internet.Take()
 					internet.Names()
 					if got := h.exec(t, []string{"--allow", "allowed.test"}, row.script); got.code == 0 || strings.Contains(got.stdout, "hello") {
-						t.Errorf("it got through: %v", got)
+						t.Errorf("it reached a server: %v", got)
 					}
 					onlyAt(t, internet.Take())
 					if asked := internet.Names(); len(asked) > 0 {
-						t.Errorf("names were asked for: %q", asked)
+						t.Errorf("names were resolved: %q", asked)
 					}
 				})
 			}
@@ -155,11 +155,11 @@ func Test_Each_Sandbox_Has_A_Network_Of_Its_Own(t *testing.T) {
 
 func Test_A_Published_Port_Is_Reached_While_Its_Command_Runs(t *testing.T) {
 	available(t)
-	for who, uid := range users() {
-		t.Run(who, func(t *testing.T) {
+	for name, uid := range users() {
+		t.Run(name, func(t *testing.T) {
 			h := newHost(t, uid)
 			internet.Take()
-			// It answers one connection with what it got, and ends.
+			// It sends back what it receives on one connection, and ends.
 			const server = `
 import socket
 s = socket.create_server(("127.0.0.1", 5000)); print("ready", flush=True)
@@ -197,7 +197,7 @@ c, _ = s.accept(); c.sendall(b"got " + c.recv(100)); c.close()`
 	}
 }
 
-// The proxy lives in our process: without it there is nothing, not everything.
+// The proxy runs in agent-sandbox: when that is killed, no network is left.
 func Test_A_Killed_Proxy_Leaves_No_Network_And_No_Command(t *testing.T) {
 	available(t)
 	h := newHost(t, internet.PlainUID)
@@ -224,7 +224,7 @@ func Test_A_Killed_Proxy_Leaves_No_Network_And_No_Command(t *testing.T) {
 	if err := cmd.Process.Signal(unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	// The pipe ends when the last process that holds it has.
+	// The pipe closes when the last process that holds it has ended.
 	if _, err := io.ReadAll(br); err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,9 @@
 //go:build linux
 
 // Package network is an internet for tests: two network namespaces with a cable between
-// them. In one of them the tests run, and what they start, as on a host; in the other are
-// name, web, package, git and SSH servers of our own, at every address there is. Whoever
-// reaches any address is seen. Nothing leaves this machine, and nothing is left behind.
+// them. In one of them the tests and the programs that they start run, as on a host; in the
+// other, name, web, package, git and SSH servers of this package answer at every address and
+// record each connection. No packet leaves this machine.
 package network
 
 import (
@@ -21,12 +21,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// marker is the variable of the process that has its namespaces.
+// marker is an environment variable of the process in the namespaces.
 const marker = "AGENT_SANDBOX_TEST_NETWORK=inside"
 
 // Run calls tests in namespaces that hold an Internet, in a second process of the same
-// program with the same arguments, and returns its exit status. Where that cannot be,
-// tests is called here with the reason and no Internet. It is for TestMain.
+// program with the same arguments, and returns its exit status. Where that is not
+// possible, it calls tests in this process with the reason and no Internet. It is for TestMain.
 //
 // Without root it takes a user namespace; the tests then keep capabilities that
 // [Internet.Prepare] takes from what they start.
@@ -66,14 +66,14 @@ func again(args, env []string) (int, error) {
 		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
 		attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_NET_BIND_SERVICE}
 	}
-	// It dies with the thread that starts it.
+	// Pdeathsig kills it when the thread that started it ends.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	cmd := &exec.Cmd{Path: self, Args: args, Env: env, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, SysProcAttr: attr}
 	if err := cmd.Start(); err != nil {
 		return 0, fmt.Errorf("namespaces for the test network: %w", err)
 	}
-	// `go test` interrupts us when time is up; the tests are to say where they are.
+	// `go test` interrupts this process at its time limit; the tests then print their stacks.
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, unix.SIGINT, unix.SIGTERM, unix.SIGQUIT)
 	defer signal.Stop(signals)
@@ -98,14 +98,14 @@ const (
 	hostIPv6 = "2606:2800:220:2::1"
 )
 
-// elsewhere calls f on a thread whose network namespace is a new one, connected to this
-// process's. Sockets that f makes and programs that it starts stay there.
+// elsewhere calls f on a thread in a new network namespace, which is connected to that of this
+// process. Sockets that f makes and programs that it starts stay there.
 func elsewhere(f func() error) error {
 	failed := make(chan error, 1)
 	var run func()
 	run = func() {
 		runtime.LockOSThread()
-		// The first thread stands for the process, whose namespace must not change.
+		// The first thread's namespace is that of the process, which must not change.
 		if unix.Gettid() == unix.Getpid() {
 			next := make(chan struct{})
 			go func() { defer close(next); run() }()
@@ -113,7 +113,7 @@ func elsewhere(f func() error) error {
 			runtime.UnlockOSThread()
 			return
 		}
-		// Never unlocked: the thread ends here, with its namespace.
+		// The thread is never unlocked, so it ends with this goroutine, and its namespace with it.
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 			failed <- fmt.Errorf("network namespace: %w", err)
 			return
@@ -128,7 +128,7 @@ func elsewhere(f func() error) error {
 	return <-failed
 }
 
-// layCable is the servers' end of the cable.
+// layCable makes the cable and configures the servers' end.
 func layCable() error {
 	for _, line := range []string{
 		"link add world type veth peer name host netns " + strconv.Itoa(os.Getpid()),
@@ -136,8 +136,8 @@ func layCable() error {
 		"link set world up",
 		"addr add 93.184.215.2/24 dev world",
 		"-6 addr add 2606:2800:220:2::2/64 dev world nodad",
-		// Every address that is not of the cable is here; in the table main, where the
-		// cable is more specific.
+		// Every address except those of the cable is local; in the table main, where the
+		// routes of the cable are more specific.
 		"route add local default dev lo table main",
 		"-6 route add local default dev lo table main",
 	} {
@@ -148,7 +148,7 @@ func layCable() error {
 	return nil
 }
 
-// plugIn is the tests' end of the cable.
+// plugIn configures the tests' end of the cable.
 func plugIn() error {
 	for _, line := range []string{
 		"link set lo up",
@@ -174,7 +174,7 @@ func ip(args ...string) error {
 }
 
 // Prepare makes cmd run as uid, without the capabilities of the tests. Without root, uid
-// can only be ours.
+// must be that of the tests.
 func (n *Internet) Prepare(cmd *exec.Cmd, uid int) {
 	if os.Getuid() == 0 {
 		id := uint32(uid)

@@ -17,20 +17,20 @@ import (
 // dropbear is an SSH server that can be installed without being started.
 const dropbear = "/usr/sbin/dropbear"
 
-// sshKeys are where the SSH server and its clients find theirs.
+// sshKeys has the paths of the SSH server's files.
 type sshKeys struct {
 	gitExec string // git's directory of programs
 	host    string // the server's key
 }
 
-// ClientKey is a file of Dir: the key that the user git lets in; KnownHosts another.
-// Both have to be copied to where their user owns them.
+// ClientKey is a file of Dir with the key that the user git accepts, KnownHosts one with the
+// server's key. A client must own its copies of both.
 const (
 	ClientKey  = "id_test"
 	KnownHosts = "known_hosts"
 )
 
-// repository makes what git.test serves: hello.git, and the keys to reach it by SSH.
+// repository makes hello.git, which git.test serves, and the keys to reach it by SSH.
 func (n *Internet) repository() error {
 	if _, err := os.Stat(dropbear); err != nil {
 		return fmt.Errorf("the SSH server of the test network: %w", err)
@@ -61,7 +61,7 @@ chmod 755 git-home; chmod 700 git-home/.ssh; chmod 600 git-home/.ssh/authorized_
 	return failed
 }
 
-// serveSSH has a server of its own for each connection, as inetd(8).
+// serveSSH starts a server for each connection, as inetd(8) does.
 func (n *Internet) serveSSH(l net.Listener) {
 	for {
 		c, err := l.Accept()
@@ -88,5 +88,5 @@ func (n *Internet) ssh(c *net.TCPConn) {
 	cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + filepath.Join(n.Dir, "git-home")}
 	n.Prepare(cmd, n.PlainUID)
 	cmd.Stdin, cmd.Stdout = f, f
-	_ = cmd.Run() // clients see how it went
+	_ = cmd.Run() // clients see its failures
 }

@@ -52,7 +52,7 @@ func (p *place) kill(cmd *exec.Cmd) {
 		}
 		_ = unix.Close(fd)
 		if err != nil || n == 0 {
-			p.Fatalf("process %d lives on: %v", pid, err)
+			p.Fatalf("process %d still runs: %v", pid, err)
 		}
 	}
 }

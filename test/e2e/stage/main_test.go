@@ -19,7 +19,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
-// plainUser is who the plain user's cases run as when the tests run as root.
+// plainUser is the user ID of the plain user's cases when the tests run as root.
 const plainUser = 1000
 
 // lab is what all cases share: outside of /tmp, where a sandbox has its own.

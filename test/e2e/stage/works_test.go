@@ -56,7 +56,7 @@ func (p *place) compare(setup, script, kind string) {
 		p.Fatalf("the tree is\n%s\nwant\n%s", got, before)
 	}
 	if list, _ := p.stage("list"); !strings.Contains(list, kind) {
-		p.Errorf("the stage is no %s:\n%s", kind, list)
+		p.Errorf("the stage is not %s:\n%s", kind, list)
 	}
 	if _, code := p.stage("diff"); code != 0 {
 		p.Errorf("diff ends with %d", code)

@@ -49,7 +49,7 @@ type attack struct {
 	name   string
 	script string
 	limit  error  // that must be met when the time does not end it before; nil: any or none
-	busy   bool   // processes that it has started go on, and let nobody else start some
+	busy   bool   // its processes continue to run, and no other process can start
 	says   string // on standard error then
 }
 

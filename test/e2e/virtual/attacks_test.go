@@ -28,7 +28,7 @@ var attacks = []attack{
 	{name: "an ERR trap that fails", script: `set -E; trap 'false' ERR; while :; do false; done`},
 	{name: "a long sleep", script: `sleep 1000000`},
 	{name: "a wait for a child that sleeps", script: `sleep 1000000 & wait`},
-	{name: "a read of a FIFO that nobody writes", script: `mkfifo f; read x < f`},
+	{name: "a read of a FIFO without a writer", script: `mkfifo f; read x < f`},
 	{name: "a read of a coprocess that says nothing", script: `coproc sleep 10000; read x <&${COPROC[0]}`},
 	{name: "a read from a pipe that stays open", script: `sleep 10000 | read x`},
 	{name: "a big power", script: `while ((3**9223372036854775807)); do :; done`},

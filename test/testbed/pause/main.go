@@ -1,4 +1,4 @@
-// Command pause holds the namespaces of a pod: it sleeps until it is told to end.
+// Command pause holds the namespaces of a pod: it sleeps until a signal ends it.
 package main
 
 import (

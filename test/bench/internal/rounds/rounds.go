@@ -1,4 +1,5 @@
-// Package rounds measures things in turn, round after round, and prints what each took and how it compares within one round.
+// Package rounds measures contenders in turn, round after round, and prints the time of each and its ratio to another within
+// one round.
 package rounds
 
 import (
@@ -8,7 +9,7 @@ import (
 	"time"
 )
 
-// Contender is one thing to measure.
+// Contender is an operation to measure.
 type Contender struct {
 	Name    string
 	Against string // the name of the one it is compared with; empty: with none
@@ -19,7 +20,7 @@ type Contender struct {
 	took []time.Duration // by round
 }
 
-// Group is what is measured in turn.
+// Group has the contenders that are measured in turn.
 type Group struct {
 	Title        string
 	All          []*Contender
@@ -66,7 +67,7 @@ func measure(ctx context.Context, all []*Contender, warm, rounds int) error {
 	return nil
 }
 
-// row is the contender's line of the table.
+// row returns the contender's line of the table.
 func (c *Contender) row(all []*Contender) string {
 	sorted := slices.Sorted(slices.Values(c.took))
 	line := fmt.Sprintf("| %s | %s | %s | %s |", c.Name, ms(At(sorted, 0.5)), ms(sorted[0]), ms(sorted[len(sorted)-1]))
