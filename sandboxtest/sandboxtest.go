@@ -19,7 +19,8 @@ import (
 )
 
 // Harness is what the contract has to know about a driver. [Local] is one for
-// drivers whose sandboxes run on this host.
+// drivers whose sandboxes run on this host. Its methods must be safe for concurrent
+// use: [Run] runs most cases in parallel.
 type Harness interface {
 	// Driver is the driver under test.
 	Driver() sandbox.Driver
