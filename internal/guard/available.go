@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Available reports whether this kernel can ask us about system calls, and why not.
+// Available returns nil when this kernel can report system calls to a process (seccomp_unotify(2)), else an Unavailable error.
 func Available() error {
 	action := uint32(unix.SECCOMP_RET_USER_NOTIF)
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
@@ -23,9 +23,8 @@ func Available() error {
 	return nil
 }
 
-// AvailableInside reports whether a guard can work beside the commands that it guards, with no rights over
-// them but those of the same user, and why not: what it needs may be refused by the seccomp profile of a
-// container. The error is Unavailable.
+// AvailableInside returns nil when a guard can work beside the commands that it guards, as the same user and without
+// privileges. The seccomp profile of a container may refuse system calls that the guard needs. The error is Unavailable.
 func AvailableInside() error {
 	if err := availableToRead(); err != nil {
 		return err
@@ -44,7 +43,7 @@ func AvailableInside() error {
 	return nil
 }
 
-// availableToRead reports whether who is asked about system calls may see their arguments.
+// availableToRead returns nil when a process that answers system calls may read their arguments.
 func availableToRead() error {
 	if err := Available(); err != nil {
 		return err

@@ -22,7 +22,7 @@ func (o entryOp) String() string {
 	return [...]string{"create", "create", "create", "link", "symlink", "rename", "remove", "connect", "create", "execute"}[o]
 }
 
-// entryCall tells where a system call keeps its arguments. Positions count from
+// entryCall holds the positions of a system call's arguments. Positions count from
 // 0; a directory of -1 is the working directory.
 type entryCall struct {
 	op              entryOp

@@ -183,7 +183,7 @@ func (s *sockets) hold(sock int) (release func()) {
 	}
 }
 
-// abort wakes every connect under way: nobody waits for it any more.
+// abort wakes every connect under way: the commands that waited for them are gone.
 func (s *sockets) abort() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -2,9 +2,9 @@ package guard
 
 import "strings"
 
-// deniedPrefix begins the abstract name of a Unix socket (unix(7)) that nobody listens
-// at. To connect to it is how a wrapper tells the guard what it refused: the command's name, a NUL and a few words follow. Whoever is inside
-// can do that too, so it is good for a list that people read and for nothing else.
+// deniedPrefix begins the abstract name of a Unix socket (unix(7)) without a listener. A wrapper connects to it to report
+// what it refused: the command's name, a NUL and a few words follow. Every process in the sandbox can do that too, so the
+// reports are shown to users and decide nothing.
 const deniedPrefix = "agent-sandbox/denied/"
 
 // maxDeniedName keeps such a name within the 107 bytes of an address.

@@ -22,28 +22,28 @@ type Guard struct {
 	sweep    *sweeper       // used by Serve alone
 	calls    sync.WaitGroup // connects under way
 	sockets  sockets        // and the sockets that they use
-	standing bool           // Standing said so once; used by Serve alone
+	standing bool           // Standing has returned true; used by Serve alone
 	events   []Event        // of Serve
 	ended    bool           // Serve is to end
 }
 
-// Options are a guard's rules and whom it tells.
+// Options are a guard's rules and the functions that it calls.
 type Options struct {
 	Rules Rules
-	// Standing reports whether the walls stand; until then only what builds them asks. Nil: they do.
+	// Standing reports whether the sandbox is built; until then only the program that builds it makes calls. Nil: it is.
 	// Serve calls it.
 	Standing func() bool
-	// Refused is told of each refusal, the same one as often as it happens, from several goroutines.
+	// Refused is called for each refusal, also a repeated one, from several goroutines.
 	Refused func(Refusal)
-	// Appeared is told of a guarded name that is there in spite of the guard. raced: the sandbox can have
-	// made it; otherwise it came from outside. Serve and Close call it.
+	// Appeared is called with a guarded name that exists in spite of the guard. raced: the sandbox can have
+	// created it; otherwise a process outside did. Serve and Close call it.
 	Appeared func(path string, raced bool)
 }
 
 // Event is a descriptor that Serve watches beside the listener.
 type Event struct {
 	FD    int
-	Ready func() (more bool) // called when FD can be read; false: never again
+	Ready func() (more bool) // called when FD can be read; false: stop watching FD
 }
 
 // New makes a guard that is ready to serve a listener.
@@ -51,7 +51,7 @@ func New(o Options) *Guard {
 	return &Guard{o: o, rules: newRuleset(o.Rules), standing: o.Standing == nil, sweep: newSweeper(o.Rules.Names)}
 }
 
-// Program is what the guard's commands run under, on this architecture.
+// Program returns the seccomp program for the guard's commands on this architecture.
 func (g *Guard) Program() (seccomp.Program, error) {
 	return seccomp.Ask(runtime.GOARCH, seccomp.AskOptions{
 		Removals: g.sweep.links, Binds: true, Writes: true, Reads: g.o.Rules.Reads,
@@ -66,8 +66,8 @@ func (g *Guard) Watch(at func(dir string) string) {
 	}
 }
 
-// Serve answers what the listener receives until [Guard.End] is called by an event, which may
-// also add further ones.
+// Serve answers the calls that the listener receives until an event calls [Guard.End]. Events may
+// add further events.
 func (g *Guard) Serve(l *Listener, events ...Event) {
 	g.listener, g.events = l, events
 	var fds []unix.PollFd
@@ -113,7 +113,7 @@ func (g *Guard) End() { g.ended = true }
 // Close frees everything after Serve has ended, when the sandbox's last process is
 // gone. A guard that never served needs none.
 func (g *Guard) Close() {
-	g.inspect() // nothing can make anything any more
+	g.inspect() // no process is left that could create a name
 	g.sockets.abort()
 	g.calls.Wait()
 	_ = g.listener.Close() // last: connects under way answer through it
@@ -149,7 +149,7 @@ func (g *Guard) answer(n notification) {
 	var errno unix.Errno
 	switch {
 	case err == nil && seen.changed():
-		// Nobody changes a path that a system call of his own is reading.
+		// An honest program does not change a path during its own system call.
 		g.o.Refused(Refusal{Kind: RefusedPath, Op: call.op.String(), Target: "a path that changes while it is checked"})
 		g.listener.refuse(n.id, unix.EPERM)
 	case err == nil:
@@ -213,7 +213,7 @@ func (g *Guard) decide(n notification, t *reading, call entryCall) error {
 	return nil
 }
 
-// decideBind is about a socket file that bind(2) makes.
+// decideBind decides about a socket file that bind(2) would create.
 func (g *Guard) decideBind(n notification, t *reading) error {
 	length := uint32(n.args[2])
 	if length <= 2 || length > sockaddrMax {
@@ -240,10 +240,10 @@ func (g *Guard) decideBind(n notification, t *reading) error {
 	if err := g.decideEntry(opBind, e); err != nil || !g.rules.delicate(e.name) || g.rules.access(e.path) == Private {
 		return err
 	}
-	return unix.EACCES // nobody needs a socket of a protected name in a tree of the host
+	return unix.EACCES // a socket with a protected name has no use in a tree of the host
 }
 
-// decideEntry is about an entry that comes into being.
+// decideEntry decides about an entry that a call would create.
 func (g *Guard) decideEntry(op entryOp, e entry) error {
 	switch {
 	case e.name == "":
@@ -306,12 +306,12 @@ func (g *Guard) decideRename(n notification, t *reading, call entryCall, to entr
 	return err
 }
 
-// decideMove is about from leaving its place and appearing at to.
+// decideMove decides about a rename from from to to.
 func (g *Guard) decideMove(from, to entry) error {
 	switch {
 	case g.rules.anchored(from.String()), g.rules.mounted[from.String()], g.rules.mounted[to.String()]:
-		// The kernel minds mount points of the caller's mount namespace alone, which
-		// is ours for what we perform.
+		// The kernel protects the mount points of the caller's mount namespace only. For a call that
+		// the guard performs, that is the guard's namespace.
 		return g.deny(opRename, from.String(), unix.EBUSY)
 	case g.rules.guarded(from.path, from.name) != nil:
 		return g.deny(opRename, from.String(), unix.EROFS)
@@ -322,8 +322,8 @@ func (g *Guard) decideMove(from, to entry) error {
 	if len(g.rules.below(to.String())) == 0 {
 		return nil
 	}
-	// What lies in from may change before the kernel moves it. A directory that is
-	// made there is checked entry by entry, and so mv(1) does when it hears this.
+	// The content of from may change before the kernel moves it. With this error mv(1) copies
+	// instead, and the guard checks each entry.
 	return g.deny(opRename, to.String(), unix.EXDEV)
 }
 
@@ -353,7 +353,7 @@ func (g *Guard) deny(op entryOp, path string, errno unix.Errno) error {
 	return errno
 }
 
-// errUntouched says that a call makes no entry, so that nobody can race it to one.
+// errUntouched means that a call creates no entry, so there is no race for one.
 var errUntouched = errors.New("untouched")
 
 // openHow are the flags of open(2).
@@ -385,7 +385,7 @@ func openFlags(n notification, t target, call entryCall) (openHow, error) {
 func (t target) followLast(e entry) (entry, error) {
 	for range maxLinks {
 		if e.name == "" || isProc(e.dir) {
-			return e, nil // what /proc shows exists already
+			return e, nil // entries of /proc exist already
 		}
 		text, err := readlinkat(e.dir, e.name)
 		if err != nil {

@@ -17,14 +17,14 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/seccomp"
 )
 
-// Loopback answers programs that want TCP where no Internet socket may exist: one that asks for such a socket gets one end
-// of a pair of Unix sockets, and when it connects that to an address of the loopback on which somebody listens with
-// [Loopback.Listen], the other end is what is accepted there. Nothing else can be connected to, and nobody inside can listen.
-// What a program may ask of its socket is what Unix sockets have; options of TCP do nothing. It is safe for concurrent use.
+// Loopback gives TCP to programs where no Internet socket may exist. A program that creates a TCP socket gets one end
+// of a pair of Unix sockets. When it connects that to a loopback address with a listener of [Loopback.Listen], the listener
+// accepts the other end. All other addresses are refused, and programs inside cannot listen. The socket has the operations
+// of a Unix socket; options of TCP do nothing. It is safe for concurrent use.
 type Loopback struct {
 	listener *Listener
-	spare    map[uint64]int // ends that nobody has connected to yet, by the inode of the other end; of serve alone
-	sweepAt  int            // how many there are when those are looked for whose other end is closed
+	spare    map[uint64]int // ends without a connection so far, by the inode of the other end; used by serve alone
+	sweepAt  int            // the number of spare ends at which those with a closed other end are removed
 
 	mu    sync.Mutex
 	ports map[uint16]*loopbackPort
@@ -34,13 +34,13 @@ type Loopback struct {
 const (
 	maxSpare   = 4096
 	firstSweep = 64
-	maxBacklog = 1024 // connections of one port that nobody has accepted
+	maxBacklog = 1024 // connections of one port that wait to be accepted
 )
 
-// NewLoopback puts the walls of o, which has to be offline, on all threads of this process and on what it starts from then
-// on, and answers from a goroutine that ends with the process. A process under them must not ask for a TCP socket itself:
-// its runtime may wait for the answer with all that could give it. The error says why this kernel cannot do it, and
-// that there are no walls yet.
+// NewLoopback installs the seccomp program of o, which must be offline, on all threads of this process and its later
+// children, and answers from a goroutine that ends with the process. This process must not create a TCP socket itself:
+// its runtime could wait with all threads, the answering one included. After an error nothing is installed; the error
+// says what the kernel lacks.
 func NewLoopback(o seccomp.DenyOptions) (*Loopback, error) {
 	if err := availableToRead(); err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (l *Loopback) answer(n notification) {
 	}
 }
 
-// give makes what socket(2) returns. It never goes on: the kernel would make a real one.
+// give creates the result of socket(2). It never lets the call proceed: the kernel would create a real socket.
 func (l *Loopback) give(n notification) error {
 	l.sweep()
 	if len(l.spare) >= maxSpare {
@@ -122,7 +122,7 @@ func (l *Loopback) give(n notification) error {
 	}
 	if !errors.Is(err, errAnswered) {
 		_ = unix.Close(pair[1])
-		return errors.Join(err, unix.EAFNOSUPPORT) // it is never nil
+		return errors.Join(err, unix.EAFNOSUPPORT) // not nil in any case
 	}
 	l.spare[st.Ino] = pair[1]
 	return err
@@ -143,11 +143,11 @@ func (l *Loopback) sweep() {
 	l.sweepAt = max(firstSweep, 2*len(l.spare))
 }
 
-// ours returns the inode of the socket that a call is about, if it is one that give made and nobody connected.
+// ours returns the inode of a call's socket if give created it and it is not connected yet.
 func (l *Loopback) ours(n notification) (ino uint64, ours bool) {
 	name, err := os.Readlink(target{int(n.pid)}.proc(int(int32(n.args[0]))))
 	if err != nil {
-		return 0, false // the kernel says what is wrong with it: it is no Internet socket in any case
+		return 0, false // the kernel reports the error: it is not an Internet socket in any case
 	}
 	text, isSocket := strings.CutPrefix(name, "socket:[")
 	ino, err = strconv.ParseUint(strings.TrimSuffix(text, "]"), 10, 64)
@@ -158,7 +158,7 @@ func (l *Loopback) ours(n notification) (ino uint64, ours bool) {
 	return ino, ours
 }
 
-// connect hands the other end to who listens.
+// connect gives the other end to the listener.
 func (l *Loopback) connect(n notification) error {
 	ino, ours := l.ours(n)
 	if !ours {
@@ -196,7 +196,7 @@ func (l *Loopback) connect(n notification) error {
 	}
 }
 
-// peek reads memory without process_vm_readv(2), which the walls refuse.
+// peek reads memory without process_vm_readv(2), which the seccomp program refuses.
 func (t target) peek(addr uint64, buf []byte) error {
 	if int64(addr) < 0 {
 		return unix.EFAULT
@@ -213,7 +213,7 @@ func (t target) peek(addr uint64, buf []byte) error {
 }
 
 // Listen listens on a port of the loopback's addresses; what is accepted is a *net.UnixConn. The error is
-// [unix.EADDRINUSE] when somebody does already.
+// [unix.EADDRINUSE] when the port has a listener already.
 func (l *Loopback) Listen(port uint16) (net.Listener, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -225,7 +225,7 @@ func (l *Loopback) Listen(port uint16) (net.Listener, error) {
 	return at, nil
 }
 
-// loopbackPort is somebody who listens.
+// loopbackPort is a listener.
 type loopbackPort struct {
 	of       *Loopback
 	port     uint16
@@ -251,10 +251,10 @@ func (at *loopbackPort) Accept() (net.Conn, error) {
 	}
 }
 
-// Close stops listening; what nobody accepted is closed.
+// Close stops listening and closes the connections that were not accepted.
 func (at *loopbackPort) Close() error {
 	at.once.Do(func() {
-		at.of.mu.Lock() // nobody adds to accepted afterwards
+		at.of.mu.Lock() // nothing is added to accepted afterwards
 		delete(at.of.ports, at.port)
 		at.of.mu.Unlock()
 		close(at.closed)

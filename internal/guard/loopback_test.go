@@ -22,7 +22,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/seccomp"
 )
 
-// loopbackName makes this program what the tests start: under the walls it serves HTTP on each of the ports in its
+// loopbackName makes this program what the tests start: under the seccomp program it serves HTTP on each of the ports in its
 // argument, runs the command that follows and prints what came of it.
 const loopbackName = "under-loopback"
 
@@ -240,8 +240,8 @@ after all True
 		t.Errorf("%s\nwant:\n%s\n%s", got.Out, want, got.Errs)
 	}
 	select {
-	case who := <-came:
-		t.Errorf("%s was connected from inside", who)
+	case name := <-came:
+		t.Errorf("%s was connected from inside", name)
 	default:
 	}
 }

@@ -11,15 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Most refusals are the kernel's: a read-only mount, a directory that is empty, a
-// network without a way out. What follows foresees them, only to tell people. It
-// decides nothing, and a path that changes meanwhile makes a wrong line in a list.
+// The kernel makes most refusals: a read-only mount, an empty directory, a
+// network without routes. The functions below predict them, only to report them. They
+// decide nothing, and a path that changes meanwhile gives a wrong report.
 
-// uninteresting are trees that belong to the sandbox: nothing in them is refused for a
-// rule's sake.
+// uninteresting are trees that belong to the sandbox: no rule refuses anything in
+// them.
 var uninteresting = []string{"/dev", "/proc", "/sys", "/run"}
 
-// observeOpen is told of an open of what exists.
+// observeOpen reports an open of an existing file that a mount refuses.
 func (g *Guard) observeOpen(n notification, t target, call entryCall, how openHow) {
 	path, err := t.cString(n.args[call.path])
 	if err != nil || belowAny(path, uninteresting) {
@@ -45,8 +45,8 @@ func (g *Guard) observeOpen(n notification, t target, call entryCall, how openHo
 	}
 }
 
-// observeEntry is told of a call that writes e, or makes it, when no rule of the guard
-// forbids that.
+// observeEntry reports a call that writes or creates e and that a mount refuses; no rule of the
+// guard forbids it.
 func (g *Guard) observeEntry(op entryOp, how openHow, e entry) {
 	full := e.String()
 	if e.name == "" || belowAny(full, uninteresting) {
@@ -56,7 +56,7 @@ func (g *Guard) observeEntry(op entryOp, how openHow, e entry) {
 		return
 	}
 	if g.rules.guarded(e.path, e.name) != nil {
-		return // told when it is refused
+		return // reported when it is refused
 	}
 	made := !existsAt(e.dir, e.name)
 	switch {
@@ -88,7 +88,7 @@ func belowAny(path string, roots []string) bool {
 	return false
 }
 
-// observeAddress is told of an address that the sandbox has no route to.
+// observeAddress reports an address that the sandbox has no route to.
 func (g *Guard) observeAddress(addr []byte) {
 	if a, ok := socketAddress(addr); ok {
 		g.o.Refused(Refusal{Kind: RefusedAddress, Op: opConnect.String(), Target: a.String()})

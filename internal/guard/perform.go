@@ -22,13 +22,13 @@ var (
 	errAnswered  = errors.New("answered")
 )
 
-// delicate reports whether name is one that some directory guards. Between our
-// answer and the kernel's own walk, a link on the way to it could be exchanged and
-// lead there. Such entries we make ourselves, in the directory that we looked at.
+// delicate reports whether some directory guards name. Between the guard's
+// answer and the kernel's own walk, a command could exchange a link on the way and
+// lead the kernel there. The guard creates such entries itself, in the directory that it checked.
 func (r *ruleset) delicate(name string) bool { return r.delicates[strings.ToLower(name)] }
 
-// perform makes the entry e as the call would. The kernel checks our rights, which
-// are the target's, in the target's own mounts.
+// perform creates the entry e as the call would. The kernel checks the rights of the guard, which
+// equal those of the target, in the target's own mounts.
 func (g *Guard) perform(n notification, t *reading, call entryCall, e entry) error {
 	mode := uint32(0)
 	if call.op == opOpen || call.op == opMkdir || call.op == opMknod {
@@ -58,7 +58,7 @@ func (g *Guard) perform(n notification, t *reading, call entryCall, e entry) err
 		return g.performLink(n, t, call, e)
 	case opRename, opRemove, opConnect, opBind, opExec:
 	}
-	return unix.EACCES // bind makes a socket file of a protected name: nobody needs one
+	return unix.EACCES // a socket with a protected name has no use
 }
 
 // performOpen hands the target a descriptor of the file.
@@ -72,7 +72,7 @@ func (g *Guard) performOpen(n notification, call entryCall, e entry, mode uint32
 	}
 	var st unix.Stat_t
 	if err := unix.Fstatat(e.dir, e.name, &st, unix.AT_SYMLINK_NOFOLLOW); err == nil && st.Mode&unix.S_IFMT == unix.S_IFIFO {
-		return unix.EACCES // opening it could wait for ever, and here everybody would wait
+		return unix.EACCES // opening a FIFO could block for ever, and so every call of the sandbox
 	}
 	fd, err := unix.Openat(e.dir, e.name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NOCTTY, mode)
 	if err != nil {
@@ -84,7 +84,7 @@ func (g *Guard) performOpen(n notification, call entryCall, e entry, mode uint32
 
 func (g *Guard) performLink(n notification, t *reading, call entryCall, e entry) error {
 	if call.flags >= 0 && n.args[call.flags] != 0 {
-		return unix.EACCES // by descriptor, or through a link: rare, and not ours to follow
+		return unix.EACCES // by descriptor, or through a link: rare, and the guard does not follow it
 	}
 	path, err := t.cString(n.args[call.oldPath])
 	if err != nil {

@@ -1,6 +1,6 @@
 package guard
 
-// Kind says what a [Refusal] is about.
+// Kind is the kind of operation that a [Refusal] reports.
 type Kind string
 
 // The kinds.
@@ -8,11 +8,11 @@ const (
 	RefusedPath    Kind = "path"
 	RefusedSocket  Kind = "socket"  // a Unix socket's path, or its abstract name with "@" in front
 	RefusedAddress Kind = "address" // IP:PORT without a route
-	RefusedCommand Kind = "command" // a wrapper's own word
+	RefusedCommand Kind = "command" // reported by a wrapper
 )
 
-// Refusal is one thing that was refused. Its texts come from inside as they are: any bytes, of any length
-// that a path has.
+// Refusal is an operation that was refused. Its texts come from the sandbox unchanged: any bytes, up to the length
+// of a path.
 type Refusal struct {
 	Kind    Kind
 	Op      string // "create", "write", "read", "rename", "remove", "link", "symlink", "connect", "run"

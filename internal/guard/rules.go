@@ -2,7 +2,7 @@ package guard
 
 import "encoding/json"
 
-// Rules say what a guard forbids and what it lets pass. They are plain data, so that they can be sent to
+// Rules define what a guard forbids and what it allows. They are plain data, so that they can be sent to
 // where the guard runs. All paths are absolute, clean and resolved, as they are inside; the JSON form keeps
 // every byte of them.
 type Rules struct {
@@ -16,11 +16,11 @@ type Rules struct {
 	// Abstract: abstract names of sockets are the host's, so that only those among Sockets may be connected to.
 	Abstract bool `json:"abstract,omitempty"`
 
-	Reads  bool `json:"reads,omitempty"`  // opens for reading are looked at, too
-	Inside bool `json:"inside,omitempty"` // the guard runs within the mounts that it tells about, not on the host
+	Reads  bool `json:"reads,omitempty"`  // report refused opens for reading, too
+	Inside bool `json:"inside,omitempty"` // the guard runs inside the mounts that it reports about, not on the host
 }
 
-// Name is one that must not come into being: no file, directory, link or anything else called Name may be
+// Name is a name that must not be created: no file, directory, link or anything else called Name may be
 // created in, or renamed or linked into, Dir.
 type Name struct {
 	Dir    Path   `json:"dir"`              // need not exist
@@ -32,7 +32,7 @@ type Name struct {
 type Mount struct {
 	Path   Path   `json:"path"`
 	Access Access `json:"access"`
-	Pin    bool   `json:"pin,omitempty"` // it may not be moved, whatever the access
+	Pin    bool   `json:"pin,omitempty"` // it must not be moved, with any access
 }
 
 // Access is what a path may be used for.

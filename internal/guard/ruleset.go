@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ruleset answers whether an entry may come into being. It is
+// ruleset decides whether an entry may be created. It is
 // immutable after newRuleset and touches no file system.
 type ruleset struct {
 	names   map[string]map[string]*forbidden // directory → lower-case name → guard
@@ -123,7 +123,7 @@ func (r *ruleset) ownSocket(path string) bool {
 	return r.access(path) == Private
 }
 
-// guarded returns the guard that forbids name in dir, or nil.
+// guarded returns the rule that forbids name in dir, or nil.
 func (r *ruleset) guarded(dir, name string) *forbidden {
 	if g := r.names[dir][strings.ToLower(name)]; g != nil {
 		return g

@@ -59,7 +59,7 @@ func (r *reading) path(addr uint64) (string, error) {
 	return s, err
 }
 
-// changed reports whether a path is no longer what it was.
+// changed reports whether a path differs from the first reading.
 func (r *reading) changed() bool {
 	for i, addr := range r.addrs {
 		if s, err := r.cString(addr); err != nil || s != r.texts[i] {
@@ -141,9 +141,9 @@ func (t target) entryIn(path string) (entry, error) {
 }
 
 // openDir opens a directory by its path below root. The kernel's own walk comes
-// first; it cannot follow /proc/self for somebody else, nor magic links, nor ".." for
-// certain while anything on the machine is renamed or mounted (EAGAIN), so what it
-// gives up on is walked by hand.
+// first; it cannot follow /proc/self of another process, nor magic links, nor ".." for
+// certain while anything on the machine is renamed or mounted (EAGAIN), so walk
+// follows the path when the kernel fails.
 func (t target) openDir(root int, dir string) (int, error) {
 	how := unix.OpenHow{
 		Flags:   unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,

@@ -4,7 +4,7 @@ package seccomp
 
 import "golang.org/x/sys/unix"
 
-// AskOptions chooses what the guard is asked about beyond new names and connections.
+// AskOptions chooses the calls that are reported besides new names and connections.
 type AskOptions struct {
 	Removals bool // also unlink, unlinkat and rmdir
 	Binds    bool // also bind, which makes the name of a Unix socket
@@ -12,17 +12,17 @@ type AskOptions struct {
 	Reads    bool // also all other opens
 }
 
-// Ask makes the program that reports to our process each call
+// Ask makes the program that reports to the guard each call
 // that may create, move or (if asked) remove or open a directory entry, and connect. It
 // lets everything else through, calls of other architectures too: [Deny]
 // ends those. arch is "amd64" or "arm64".
 //
-// It also reports execve, which the guard always lets through. When we are dead nobody
-// answers, the kernel fails it, and nothing new is executed: a bubblewrap that was caught
-// between its own steps goes on as if we had given leave. Calls from the first 4 GiB are
-// none of bubblewrap's, which lies above as all position-independent programs do, and
-// may be those of our own fork, a statically linked program: it keeps the listener open
-// itself, and would wait for an answer for ever.
+// It also reports execve, which the guard always lets through. When the guard's process is
+// dead, the kernel fails execve, and no new program runs: without that, a bubblewrap
+// between two of its own steps would start the command unguarded. Calls from the first 4 GiB
+// are not reported: bubblewrap lies above, as all position-independent programs do, and the
+// guard's own fork, a statically linked program, lies there. The fork holds the listener open
+// itself and would wait for an answer for ever.
 func Ask(arch string, o AskOptions) (Program, error) {
 	table, err := callTableOf(arch)
 	if err != nil {

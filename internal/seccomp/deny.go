@@ -10,13 +10,13 @@ import (
 const namespaceFlags = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS |
 	unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
-// Deny makes the program that every command runs under. arch is "amd64" or "arm64".
+// Deny makes the program for every command. arch is "amd64" or "arm64".
 //
 //   - A call of another architecture (i386's int 0x80 on x86-64, 32-bit ARM) kills
 //     the process: its numbers mean other calls, and nothing here speaks it.
 //   - A number above the newest known one is ENOSYS, which is what an older kernel
-//     says, so programs have a way on. That covers calls nobody has judged yet
-//     (CVE-2021-41133), x32 (bit 30), and x86-64's numbers 512 to 547, which older
+//     says, so programs fall back to older calls. That covers calls that this table
+//     does not judge (CVE-2021-41133), x32 (bit 30), and x86-64's numbers 512 to 547, which older
 //     kernels also run without that bit.
 //   - Calls that have an older sibling to fall back to are ENOSYS, others EPERM.
 func Deny(arch string, o DenyOptions) (Program, error) {
@@ -47,7 +47,7 @@ func denyReplies() map[bpfLabel]uint32 {
 func denyRules(o DenyOptions) []callRule {
 	eperm, enosys := reply(unix.EPERM), reply(unix.ENOSYS)
 	rules := []callRule{
-		// Sockets and files behind the back of every check here and of the guard.
+		// These would make sockets and files past the checks of this program and of the guard.
 		{calls: "io_uring_setup io_uring_enter io_uring_register", to: enosys},
 		// Its flags are in memory, where another thread can change them after a check.
 		{calls: "openat2", to: enosys},

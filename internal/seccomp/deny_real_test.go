@@ -20,7 +20,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
-// testUser is somebody to run a test as.
+// testUser is the user that a test runs as.
 type testUser struct {
 	name string
 	cred *syscall.Credential // nil: ourselves
@@ -184,7 +184,7 @@ func i386Program(t *testing.T) string {
 
 func Test_Kernel_Kills_Foreign_Calls(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
-		t.Skip("there is no i386 on " + runtime.GOARCH)
+		t.Skip("i386 is not supported on " + runtime.GOARCH)
 	}
 	tests := []struct {
 		name string

@@ -208,7 +208,7 @@ func Test_The_Deny_Program_Judges_Calls_By_Arguments(t *testing.T) {
 		{"no delay with a loopback", "setsockopt", []uint64{3, unix.IPPROTO_TCP, unix.TCP_NODELAY}, loopback, retErrno(0)},
 		{"keep alive with a loopback", "setsockopt", []uint64{3, unix.SOL_SOCKET, unix.SO_KEEPALIVE}, loopback, retAllow},
 		{"connect offline", "connect", []uint64{3}, offline, retAllow},
-		{"a loopback of a wall with a network", "socket", []uint64{unix.AF_INET, stream, 0}, DenyOptions{Loopback: true}, retAllow},
+		{"a loopback without the option Offline", "socket", []uint64{unix.AF_INET, stream, 0}, DenyOptions{Loopback: true}, retAllow},
 		{"vsock", "socket", []uint64{unix.AF_VSOCK, stream}, both, noFamily},
 		{"alg", "socket", []uint64{unix.AF_ALG, unix.SOCK_SEQPACKET}, both, noFamily},
 		{"packet", "socket", []uint64{unix.AF_PACKET, unix.SOCK_RAW, 0x300}, both, noFamily},

@@ -5,8 +5,8 @@ package seccomp
 import "golang.org/x/sys/unix"
 
 // setuidBit is S_ISUID and S_ISGID. A program left with one of them in the work
-// tree would hand the rights of the user or the group to everybody else on the
-// host, root's when we run as root. New directories still inherit S_ISGID.
+// tree would give the rights of the user or the group to all other users of the
+// host, root's rights when agent-sandbox runs as root. New directories still inherit S_ISGID.
 const setuidBit = unix.S_ISUID | unix.S_ISGID
 
 // tmpfileBit is __O_TMPFILE, the part of O_TMPFILE that is not O_DIRECTORY.
@@ -74,7 +74,7 @@ func checkFlags(flags uint32) func(*bpfProgram) {
 // checkSocket lets through Internet sockets of the common protocols, Unix
 // streams, and the netlink family that lists network interfaces; offline, only Unix
 // streams. It ends what reaches past the network namespace (AF_VSOCK) and kernel code
-// that a command has no business with (AF_ALG, AF_PACKET, SCTP, ...).
+// that no command needs (AF_ALG, AF_PACKET, SCTP, ...).
 func checkSocket(o DenyOptions) func(*bpfProgram) {
 	return func(p *bpfProgram) {
 		p.load(argLow(0))
@@ -151,15 +151,15 @@ func checkUnixType(p *bpfProgram) {
 	p.oneOf(toAllow, reply(unix.EACCES), unix.SOCK_STREAM, unix.SOCK_SEQPACKET)
 }
 
-// checkSetrlimit keeps RLIMIT_CORE at the 1 that the walls set, and says that all went
-// well: "ulimit -c 0" is common, and would bring the host's core handler back.
+// checkSetrlimit leaves RLIMIT_CORE at the 1 that the driver sets and reports
+// success: "ulimit -c 0" is common, and would enable the host's core handler again.
 func checkSetrlimit(p *bpfProgram) {
 	p.load(argLow(0))
 	p.equal(unix.RLIMIT_CORE, reply(0), toAllow)
 }
 
-// checkPrlimit does the same for prlimit(2): asking is allowed, setting does
-// nothing, and both at once is refused because there would be no answer.
+// checkPrlimit does the same for prlimit(2): reading is allowed, setting does
+// nothing, and both at once is refused because the old value could not be returned.
 func checkPrlimit(p *bpfProgram) {
 	p.load(argLow(1))
 	p.equal(unix.RLIMIT_CORE, "core limit", toAllow)

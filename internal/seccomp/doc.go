@@ -1,4 +1,4 @@
-// Package filter makes the seccomp programs (seccomp(2)) that commands run under: one that
-// denies what no command needs, and one that asks the guard. They are for Linux, and for
-// both architectures whatever this one is.
+// Package seccomp makes the seccomp programs (seccomp(2)) for commands: one that
+// denies calls that no command needs, and one that reports calls to the guard. On each architecture it
+// makes programs for both.
 package seccomp

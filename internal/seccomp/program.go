@@ -54,7 +54,7 @@ func (p Program) InstallListener(flags uintptr) (int, error) {
 func (p Program) InstallListenerEverywhere(flags uintptr) (int, error) {
 	runtime.LockOSThread() // as in InstallEverywhere
 	defer runtime.UnlockOSThread()
-	const esrch = 1 << 4 // SECCOMP_FILTER_FLAG_TSYNC_ESRCH, Linux 5.7: with a listener, a thread is told by an error
+	const esrch = 1 << 4 // SECCOMP_FILTER_FLAG_TSYNC_ESRCH, Linux 5.7: with a listener, a thread gets an error
 	return p.InstallListener(flags | unix.SECCOMP_FILTER_FLAG_TSYNC | esrch)
 }
 

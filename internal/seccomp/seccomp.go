@@ -20,7 +20,7 @@ const (
 )
 
 // argLow is the offset of the low word of argument n: all of it for the many
-// parameters that the kernel declares as int, whatever the caller puts above.
+// parameters that the kernel declares as int; the kernel ignores the bits above.
 func argLow(n int) uint32 { return uint32(dataArgs + 8*n) }
 
 // argHigh is the offset of the high word of argument n.
@@ -38,7 +38,7 @@ const (
 // reply is the label of an ERRNO reply. Zero makes the call succeed without doing anything.
 func reply(errno unix.Errno) bpfLabel { return bpfLabel("errno " + strconv.Itoa(int(errno))) }
 
-// callRule says what happens to some system calls.
+// callRule decides about some system calls.
 type callRule struct {
 	calls string            // names, separated by spaces
 	to    bpfLabel          // where they go; empty: check decides
@@ -121,7 +121,7 @@ func (f filterPlan) spans() ([]span, error) {
 	return appendSpan(out, span{newestCall + 1, f.newer}), nil
 }
 
-// appendSpan leaves out what says nothing new.
+// appendSpan omits a span that continues the one before.
 func appendSpan(spans []span, s span) []span {
 	last := &spans[len(spans)-1]
 	switch {

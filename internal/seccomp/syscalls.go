@@ -32,7 +32,7 @@ func callTableOf(arch string) (callTable, error) {
 }
 
 // number returns the number of a call, and false when the architecture lacks it.
-// A name that is in no table is a mistake of ours.
+// A name that is in no table is a fault of this package.
 func (t callTable) number(name string) (nr uint32, ok bool, err error) {
 	row, known := callNumbers[name]
 	if !known {

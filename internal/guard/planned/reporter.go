@@ -9,49 +9,49 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// maxReported is how many different refusals of one command are told: what is inside
-// decides how many there are, and each costs us some look-ups.
+// maxReported bounds the reported refusals of one command: a hostile command can make any
+// number of them, and each costs look-ups on the host.
 const maxReported = 200
 
-// Reporter tells of refusals in the words of a policy, each once. It is safe for concurrent use.
+// Reporter reports refusals as denials with the rule of a policy, each once. It is safe for concurrent use.
 type Reporter struct {
-	plan *policy.Plan
-	to   func(sandbox.Denial)
+	plan   *policy.Plan
+	report func(sandbox.Denial)
 
 	mu   sync.Mutex
 	seen map[string]bool
 }
 
-// NewReporter makes a reporter that tells to, under the lock of nobody.
-func NewReporter(plan *policy.Plan, to func(sandbox.Denial)) *Reporter {
-	return &Reporter{plan: plan, to: to, seen: map[string]bool{}}
+// NewReporter makes a reporter that calls report, without holding a lock.
+func NewReporter(plan *policy.Plan, report func(sandbox.Denial)) *Reporter {
+	return &Reporter{plan: plan, report: report, seen: map[string]bool{}}
 }
 
-// Refused tells of a refusal that is new, and not one too many. Its texts may be anything.
+// Refused reports a refusal that is new, up to maxReported of them. Its texts may hold any bytes.
 func (r *Reporter) Refused(f guard.Refusal) {
 	if !r.first(f.Op, f.Target) {
 		return
 	}
 	switch f.Kind {
 	case guard.RefusedPath:
-		r.to(r.plan.DeniedPath(f.Op, f.Target))
+		r.report(r.plan.DeniedPath(f.Op, f.Target))
 	case guard.RefusedSocket:
-		r.to(r.plan.DeniedSocket(f.Target))
+		r.report(r.plan.DeniedSocket(f.Target))
 	case guard.RefusedAddress:
-		r.to(r.plan.DeniedAddress(f.Target))
+		r.report(r.plan.DeniedAddress(f.Target))
 	case guard.RefusedCommand:
-		r.to(r.plan.DeniedCommand(session.Printable(f.Command), session.Printable(f.Target)))
+		r.report(r.plan.DeniedCommand(session.Printable(f.Command), session.Printable(f.Target)))
 	}
 }
 
-// Again lets what was told be told again: another command begins, and whoever runs it has heard nothing yet.
+// Again forgets which refusals were reported: the next command of the sandbox gets reports of its own.
 func (r *Reporter) Again() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	clear(r.seen)
 }
 
-// first reports whether something is to be told.
+// first reports whether a refusal is new and below the bound, and remembers it.
 func (r *Reporter) first(op, target string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

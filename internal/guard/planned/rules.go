@@ -1,5 +1,5 @@
-// Package planned makes a guard's rules of a policy's plan, and a policy's words of what the
-// guard refused. The guard itself knows no policies, since the guest carries it, too.
+// Package planned converts a policy's plan to the rules of a guard, and refusals of the guard to denials with the
+// rule of the policy. The guard itself does not import policies, because the guest contains it.
 package planned
 
 import (

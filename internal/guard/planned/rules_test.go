@@ -61,7 +61,7 @@ func Test_A_Container_Has_The_Rules_Of_What_It_Mounts(t *testing.T) {
 	}
 }
 
-func Test_A_Refusal_Is_Told_Once_And_In_Print(t *testing.T) {
+func Test_A_Refusal_Is_Reported_Once_With_Printable_Text(t *testing.T) {
 	var got []sandbox.Denial
 	r := planned.NewReporter(plan(), func(d sandbox.Denial) { got = append(got, d) })
 	for range 3 {
