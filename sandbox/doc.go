@@ -1,5 +1,5 @@
-// Package sandbox is the portable API of agent-sandbox: a place where commands
-// that nobody has read can run, whatever isolates them.
+// Package sandbox is the portable API of agent-sandbox: untrusted commands run in
+// a sandbox, which any backend may isolate.
 //
 // A [Driver] builds the isolation (see backend/bwrap and its siblings); [Create] turns a
 // [Spec] into a [Sandbox] whose methods mean the same over every driver. Limits,

@@ -136,7 +136,7 @@ func As[T any](i Instance) (T, bool) {
 // Spec describes a sandbox to create. The zero value has no network, no host
 // paths but the read-only system, an empty environment and a private /tmp.
 type Spec struct {
-	Name      string   // a label for people; may be empty
+	Name      string   // a label for messages; may be empty
 	Workspace string   // absolute host directory that people care about; empty: none
 	Dir       string   // start directory, absolute; empty: Workspace, or /tmp without one
 	Home      string   // absolute home directory; empty: HOME of Env
@@ -183,7 +183,7 @@ type Cmd struct {
 	Dir  string   // absolute working directory inside; empty: the Spec's
 	Env  []string // "K=V" on top of the policy's environment
 	// TTY gives it a terminal of its own of that size, on which what it writes to stderr is
-	// output, too; nil: it has none of ours. Only resident sandboxes have terminals to give.
+	// output, too; nil: no terminal. Only resident sandboxes have terminals to give.
 	TTY *Terminal
 }
 
@@ -208,7 +208,7 @@ type Stdio struct {
 type Exit struct {
 	Code   int    // exit status; 128+n when signal n killed it
 	Signal int    // the signal that killed it, or 0; a backend that sees only statuses reads 128+n as signal n, as shells do
-	Reason string // why we killed it ("memory limit"), or ""
+	Reason string // why agent-sandbox killed it ("memory limit"), or ""
 }
 
 // ExecError says that a command could not be executed.
@@ -253,7 +253,7 @@ type State string
 // The states.
 const (
 	Enforced   State = "enforced"   // the kernel, engine or cluster enforces it
-	Emulated   State = "emulated"   // enforced by our own code, with the limits that Detail names
+	Emulated   State = "emulated"   // enforced by code of agent-sandbox, with the limits that Detail names
 	Impossible State = "impossible" // a Spec that asks for it is refused
 )
 

@@ -156,8 +156,8 @@ func (c Code) Exit() int {
 	}
 }
 
-// endedBy gives err the code Timeout or Canceled when it came about because the caller's ctx ended: whatever waited at that
-// moment, such as a guest that was still starting, is not what failed.
+// endedBy gives err the code Timeout or Canceled when it was caused by the end of the caller's ctx: the operation that waited at that
+// moment, such as the start of a guest, did not fail itself.
 func endedBy(ctx context.Context, err error) error {
 	if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {
 		return &Error{Code: CodeOf(ended), Err: err}

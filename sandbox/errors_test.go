@@ -24,9 +24,9 @@ func Test_Errors_Match_Sentinels_And_The_Standard_Library(t *testing.T) {
 		{"denied is fs.ErrPermission", Errorf(Denied, "no"), fs.ErrPermission, true},
 		{"timeout is context.DeadlineExceeded", Errorf(Timeout, "late"), context.DeadlineExceeded, true},
 		{"canceled is context.Canceled", Errorf(Canceled, "stop"), context.Canceled, true},
-		{"unsupported is errors.ErrUnsupported", Errorf(Unsupported, "no wall"), errors.ErrUnsupported, true},
+		{"unsupported is errors.ErrUnsupported", Errorf(Unsupported, "no isolation"), errors.ErrUnsupported, true},
 		{"the cause matches too", Errorf(Internal, "x: %w", fs.ErrClosed), fs.ErrClosed, true},
-		{"an error with a cause is no sentinel", ErrDenied, Errorf(Denied, "no"), false},
+		{"an error with a cause is not a sentinel", ErrDenied, Errorf(Denied, "no"), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := errors.Is(c.err, c.target); got != c.want {

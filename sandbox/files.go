@@ -8,7 +8,7 @@ import (
 
 // Maker is implemented by Files that make directories.
 type Maker interface {
-	// Mkdir makes name and what is missing above it. One that exists is as it was; Exists: it is no directory.
+	// Mkdir makes name and the missing directories above it. An existing directory stays as it is; Exists: name is not a directory.
 	Mkdir(ctx context.Context, name string, perm fs.FileMode) error
 }
 
@@ -21,14 +21,14 @@ type Searcher interface {
 // Archiver is implemented by Files that move whole trees as tar. Package transfer uses it.
 type Archiver interface {
 	// Pack streams the directory name and all below it out, with names relative to it. The caller closes the stream;
-	// Close reports whether all of it arrived. What comes is the sandbox's word: extract it with care.
+	// Close reports whether all of it arrived. The stream comes from the sandbox and is hostile: extract it with care.
 	Pack(ctx context.Context, name string) (io.ReadCloser, error)
 	// Unpack streams a tree into the directory name, which exists. What exists is replaced, directories are merged.
 	Unpack(ctx context.Context, name string, r io.Reader) error
 }
 
-// files wraps a driver's Files, so that every error says where it happened. It has the optional interfaces, too, and
-// answers Unsupported for those that the driver has not.
+// files wraps a driver's Files, so that every error names its operation and sandbox. It has the optional interfaces, too, and
+// returns Unsupported for those that the driver lacks.
 type files struct{ s *Sandbox }
 
 func (f files) Open(ctx context.Context, name string) (io.ReadCloser, error) {

@@ -16,22 +16,22 @@ const (
 	NetworkAllow NetworkMode = "allow" // a loopback, and through a proxy what the lists allow
 )
 
-// Network says what a sandbox can reach. In JSON it is "none" or false, "host" or
+// Network defines what a sandbox can reach. In JSON it is "none" or false, "host" or
 // true, or an object with the lists, which makes the mode allow. The zero value
-// says nothing: as the layer below has it, none at the bottom.
+// leaves the network of the layer below, which is none at the bottom.
 //
 // The modes none and host replace what lower layers say. Lists are added to those of
 // lower layers whose mode is allow, too.
 type Network struct {
 	Mode NetworkMode `json:"-"`
 
-	Allow        []string `json:"allow,omitempty"`         // rules of package egress: "example.com", "*.example.com:443", "10.0.0.0/8"; empty: nothing
+	Allow        []string `json:"allow,omitempty"`         // rules of package hosts: "example.com", "*.example.com:443", "10.0.0.0/8"; empty: nothing
 	Deny         []string `json:"deny,omitempty"`          // rules that beat allow
 	PrivateHosts []string `json:"private_hosts,omitempty"` // allowed names that may resolve to private addresses
 	Inspect      []string `json:"inspect,omitempty"`       // names whose TLS is opened although no rule needs it
 	Publish      []string `json:"publish,omitempty"`       // "[HOSTPORT:]PORT": ports of the sandbox's loopback that 127.0.0.1 of the host gets
-	Any          bool     `json:"any,omitempty"`           // let allow hold rules that name no one in particular: "*", "0.0.0.0/0"
-	CA           string   `json:"ca,omitempty"`            // who signs for inspected hosts: "ephemeral" (made for the run), or a PEM file with certificate and key
+	Any          bool     `json:"any,omitempty"`           // let allow hold rules that match any host: "*", "0.0.0.0/0"
+	CA           string   `json:"ca,omitempty"`            // the authority that signs for inspected hosts: "ephemeral" (made for the run), or a PEM file with certificate and key
 	Upstream     string   `json:"upstream,omitempty"`      // "http://[USER:PASSWORD@]HOST:PORT": the proxy that all connections go through
 }
 

@@ -88,7 +88,7 @@ func Test_A_Policy_Is_Read_From_JSON_And_Written_Back(t *testing.T) {
 		{"a command that is null", `{"commands":{"git":null}}`, ``},
 		{"an empty command", `{"commands":{"git":""}}`, ``},
 		{"limits with units", `{"limits":{"wall":"90s","memory":"2gb","output":1048576}}`, `{"limits":{"wall":"1m30s","output":"1MiB","memory":"2GiB"}}`},
-		{"a limit that is no size", `{"limits":{"memory":"4xyz"}}`, ``},
+		{"a limit that is not a size", `{"limits":{"memory":"4xyz"}}`, ``},
 		{"a limit of no time", `{"limits":{"wall":"0s"}}`, ``},
 	} {
 		t.Run(c.name, func(t *testing.T) {

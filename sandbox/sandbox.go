@@ -167,7 +167,7 @@ func (s *Sandbox) Dial(ctx context.Context, port int) (net.Conn, error) {
 		return nil, s.wrap(Errorf(Unsupported, "this sandbox cannot be dialed"), "dial")
 	}
 	if port < 1 || port > 65535 {
-		return nil, s.wrap(Errorf(Invalid, "%d is no port", port), "dial")
+		return nil, s.wrap(Errorf(Invalid, "invalid port %d; expected a number from 1 to 65535", port), "dial")
 	}
 	conn, err := d.Dial(ctx, port)
 	if err != nil {

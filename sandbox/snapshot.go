@@ -10,8 +10,8 @@ import (
 // belongs to the sandbox: a stage's changes, a container's root file system, a tree in memory; never a directory of
 // the host that commands write to. Names are checked by [CheckSnapshot].
 type Snapshotter interface {
-	// Snapshot keeps the files as they are now under a name. Commands go on; none runs while the files
-	// are taken, where the driver can see to that. When it fails, or is killed, there is no such snapshot.
+	// Snapshot saves the files as they are now under a name. Commands go on; none runs while the files
+	// are taken, where the driver can see to that. When it fails, or is killed, it leaves no snapshot.
 	// Exists: there is one. Unsupported: nothing here belongs to the sandbox alone; the hint says what would.
 	Snapshot(ctx context.Context, name string) error
 	// Restore kills everything that runs and puts the files back to a snapshot, whole or, when it fails or is

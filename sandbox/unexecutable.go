@@ -6,9 +6,9 @@ import (
 	"syscall"
 )
 
-// Unexecutable says in the words of every driver why a program cannot be executed, given what looking for it or
-// execve(2) met: fs.ErrNotExist, fs.ErrPermission, or EISDIR, ENOTDIR and ENOEXEC of package syscall. It has an [*ExecError]
-// inside. Any other error is none about the program, and the result is nil.
+// Unexecutable returns the error of all drivers for a program that cannot be executed, given the error of the look-up or of
+// execve(2): fs.ErrNotExist, fs.ErrPermission, or EISDIR, ENOTDIR and ENOEXEC of package syscall. It has an [*ExecError]
+// inside. For any other error, which is not about the program, the result is nil.
 func Unexecutable(name string, err error) *Error {
 	e := &ExecError{Name: name, Code: ExitNotExecutable}
 	code := Denied

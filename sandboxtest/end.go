@@ -92,7 +92,7 @@ func wallSpared(ctx context.Context, h Harness) error {
 	})
 }
 
-// The survivor is no child of the command, in a session of its own, holds none of
+// The survivor is not a child of the command, has a session of its own, holds none of
 // its streams, ignores what can be ignored, and keeps the pipe open while it lives.
 const survivor = `(setsid sh -c 'trap "" TERM INT HUP; exec 3>alive; echo up >&3
 while :; do sleep 1; done' </dev/null >/dev/null 2>&1 &) ; `
@@ -152,7 +152,7 @@ func wallKillsTree(ctx context.Context, h Harness) error {
 	})
 }
 
-// Y14: the same for who is given up.
+// Y14: the same when the caller gives up.
 func cancelKillsTree(ctx context.Context, h Harness) error {
 	return outlived(ctx, h, nil, func(l life) error {
 		l.cancel()

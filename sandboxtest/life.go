@@ -130,7 +130,7 @@ func openUnknown(ctx context.Context, h Harness) error {
 // nothingLeft runs what the other cases run, a failing create included, and
 // compares what the driver holds before and after.
 func nothingLeft(ctx context.Context, h Harness) error {
-	// What a driver opens once and keeps, such as a connection, is no residue.
+	// What a driver opens once and keeps, such as a connection, does not count as residue.
 	if err := eventful(ctx, h); err != nil {
 		return err
 	}

@@ -78,7 +78,7 @@ func upper(l net.Listener, served *sync.WaitGroup) {
 		served.Go(func() {
 			defer c.Close()
 			if data, err := io.ReadAll(c); err == nil {
-				_, _ = c.Write(bytes.ToUpper(data)) // who asked counts it
+				_, _ = c.Write(bytes.ToUpper(data)) // the client checks the answer
 			}
 		})
 	}

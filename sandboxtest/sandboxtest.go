@@ -1,5 +1,5 @@
 // Package sandboxtest is the contract of package sandbox: the same cases for every
-// driver, whatever isolates its sandboxes. A case returns an error instead of
+// driver of any backend. A case returns an error instead of
 // calling testing, so that a program can run the contract on the host where it
 // has to hold; [Run] is the same for go test.
 //
@@ -138,7 +138,7 @@ func over(ctx context.Context, h Harness, dir string, edit func(*sandbox.Spec), 
 	return f(box{s, dir})
 }
 
-// sh runs a shell script and returns its result; a failing script is no error.
+// sh runs a shell script and returns its result; a failing script is not an error.
 func (b box) sh(ctx context.Context, script string) (*sandbox.Result, error) {
 	res, err := b.Run(ctx, sandbox.Cmd{Args: []string{"/bin/sh", "-c", script}})
 	if err != nil {

@@ -193,7 +193,7 @@ type waiter struct {
 
 func newWaiter(first string) *waiter { return &waiter{first: first, come: make(chan struct{})} }
 
-// Write keeps all, which a case bounds.
+// Write stores all data; the case bounds it.
 func (w *waiter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,15 +1,15 @@
-// Package firewall is the other way out of a container: routes, and a packet filter
-// that lets it reach the addresses of a list. The first way, and the default, is the
-// allow-list of the proxy, which needs no route at all and sees names.
+// Package firewall gives a container routes and a packet filter that lets it reach the
+// addresses of a list. The default instead is the allow-list of the proxy, which needs
+// no route and sees names.
 //
 // [Apply] puts the filter into a container's network namespace from outside, so the
-// container holds no NET_ADMIN and cannot take it away. It closes everything, asks for
+// container has no NET_ADMIN and cannot remove it. It closes everything, asks for
 // the addresses, opens those in one transaction, and then proves from inside that what
 // is closed is closed; a filter that is not proven is an error, and everything stays
 // closed. [Update] asks again and exchanges the addresses in one transaction, because
 // names move.
 //
-// # What it holds
+// # What it enforces
 //
 // Outgoing TCP to listed addresses and ports; nothing else leaves, established before
 // or not: no UDP, no ICMP, no IPv6 unless an IPv6 address is listed and the namespace
@@ -19,7 +19,7 @@
 //
 // # What it cannot see
 //
-// It knows addresses. Whoever shares an address with a listed name, as at a CDN, can
+// It knows addresses. Other hosts with the address of a listed name, as at a CDN, can
 // be reached. Frames that a process makes itself (AF_PACKET) are filtered by a second
 // table where the kernel can ([Report.Frames]), ARP apart; so the container must not
 // hold NET_RAW either.

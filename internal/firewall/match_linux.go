@@ -61,8 +61,8 @@ func (f family) is() []expr.Any {
 	return []expr.Any{meta(expr.MetaKeyNFPROTO), equal(f.proto)}
 }
 
-// framed holds in the netdev family. Who makes frames himself says in one place what the
-// frame is and writes another into its header, so both are looked at.
+// framed matches in the netdev family. A process that makes frames itself can name one protocol to the kernel
+// and write another into the header, so both are compared.
 func framed(ether [2]byte) []expr.Any {
 	return []expr.Any{
 		meta(expr.MetaKeyPROTOCOL), equal(ether[:]...),
@@ -122,7 +122,7 @@ func neighbor() []expr.Any {
 	)
 }
 
-// reject refuses and tells, so that a program fails at once instead of waiting.
+// reject drops a packet with an answer, so that a program fails at once instead of waiting.
 func reject(tcp bool) []expr.Any {
 	r := &expr.Reject{Type: unix.NFT_REJECT_ICMPX_UNREACH, Code: unix.NFT_REJECT_ICMPX_ADMIN_PROHIBITED}
 	if tcp {

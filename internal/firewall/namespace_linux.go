@@ -63,7 +63,7 @@ func foreign(netns *os.File) error {
 	return nil
 }
 
-// refused says what the kernel did not let us do, and the way that needs no right.
+// refused is the error for an operation that the kernel refused, with a hint at the way without privileges.
 func refused(what string, err error) error {
 	e := sandbox.Errorf(sandbox.Unavailable, "firewall: %s: %w", what, err)
 	switch {

@@ -87,7 +87,7 @@ func merge(in []span) []span {
 	return out
 }
 
-// covers reports whether any opening has the address, on whatever port.
+// covers reports whether any opening has the address, on any port.
 func covers(all []opening, a netip.Addr) bool {
 	return slices.ContainsFunc(all, func(o opening) bool {
 		return slices.ContainsFunc(slices.Concat(o.v4, o.v6), func(s span) bool {

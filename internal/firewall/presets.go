@@ -7,7 +7,7 @@ import (
 
 // Preset returns the rules that a preset stands for; ok is false when there is none of
 // that name. @default is all the others. @github also opens the ranges that GitHub
-// publishes, on the ports 22 and 443. Package registries have no preset: everybody has their own.
+// publishes, on the ports 22 and 443. Package registries have no preset, because projects use different ones.
 func Preset(name string) (rules []string, ok bool) {
 	switch name {
 	case "@default":

@@ -15,7 +15,7 @@ const (
 	metaTimeout = 15 * time.Second
 	metaBytes   = 8 << 20 // it has 0.2 MB today
 	maxRanges   = 4096
-	// What is wider is no range of one company, but an answer that was tampered with.
+	// A wider range does not belong to one company: the answer was tampered with.
 	minBits4, minBits6 = 12, 28
 )
 
@@ -70,8 +70,8 @@ func plausible(p netip.Prefix) error {
 	return nil
 }
 
-// plainClient goes straight to where it is told: an environment's proxy, or a redirect,
-// would let somebody else say what GitHub's addresses are.
+// plainClient uses no proxy of the environment and follows no redirect: either would let
+// another server choose GitHub's addresses.
 func plainClient() *http.Client {
 	return &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true},

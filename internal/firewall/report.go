@@ -54,7 +54,7 @@ func (r *Report) warn(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
-// host returns what the report says of a name, or the zero Host.
+// host returns the entry of a name, or the zero Host.
 func (r *Report) host(name string) Host {
 	for _, h := range r.Hosts {
 		if h.Name == name {

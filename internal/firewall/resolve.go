@@ -16,11 +16,11 @@ import (
 const (
 	lookupTimeout = 10 * time.Second
 	lookups       = 8  // at once
-	maxAddrs      = 64 // of one name; a resolver may be anybody's
+	maxAddrs      = 64 // of one name; a resolver may be hostile
 	linger        = time.Hour
 )
 
-// lookUp asks for all names at once; before is what an earlier report said.
+// lookUp resolves all names at once; before is an earlier report.
 func lookUp(ctx context.Context, r Rules, c compiled, before *Report) (Report, error) {
 	report, err := lookUpNames(ctx, r, c, before)
 	if err != nil || !c.github {
@@ -52,7 +52,7 @@ func lookUp(ctx context.Context, r Rules, c compiled, before *Report) (Report, e
 	return report, nil
 }
 
-// special refuses ranges that are none of the internet's.
+// special refuses ranges that do not belong to the internet.
 func special(rules *hosts.Rules, ranges []netip.Prefix) error {
 	for _, p := range ranges {
 		if v := rules.CheckAddr(hosts.Host{}, p.Addr(), 443, nil); !v.Allowed {

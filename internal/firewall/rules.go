@@ -13,7 +13,7 @@ import (
 // MetaURL is where GitHub publishes its addresses (docs: "REST API endpoints for meta data").
 const MetaURL = "https://api.github.com/meta"
 
-// Rules says what a network namespace may reach. The zero value is nothing.
+// Rules define what a network namespace may reach. The zero value allows nothing.
 type Rules struct {
 	// Allow are presets ([PresetNames]) and rules of [hosts.Policy] that name a host, an
 	// address or a range, and ports (80 and 443 when there are none). A rule that only a

@@ -48,7 +48,7 @@ func (t *table) readBack() error {
 	return nil
 }
 
-// count is how many packets were refused on their way out.
+// count returns the number of outgoing packets that were refused.
 func (t *table) count() (uint64, error) {
 	var n uint64
 	for _, c := range t.chains {
@@ -70,7 +70,7 @@ func (t *table) count() (uint64, error) {
 	return n, nil
 }
 
-// prove tries, from inside, what must not be possible and what must.
+// prove tries, from inside, connections that must fail and connections that must work.
 func (t *table) prove(ctx context.Context, r Rules, open []opening) (probes int, err error) {
 	if err := t.readBack(); err != nil {
 		return 0, err
@@ -104,8 +104,8 @@ type probe struct {
 	to   netip.AddrPort
 }
 
-// closed are attempts at addresses of nobody's (RFC 5737, RFC 3849), at the engine's
-// resolver and at a cloud's metadata, as far as nobody has opened those.
+// closed returns attempts at reserved addresses (RFC 5737, RFC 3849), at the engine's
+// resolver and at a cloud's metadata, except those that the rules open.
 func closed(open []opening) []probe {
 	var out []probe
 	for _, p := range []probe{
@@ -197,7 +197,7 @@ func writable(ctx context.Context, fd int) error {
 	})
 	defer func() {
 		if !stop() {
-			<-woken // it must not write to a descriptor of somebody else's
+			<-woken // it must not write to a descriptor that was opened by another goroutine
 		}
 	}()
 	for {

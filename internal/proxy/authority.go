@@ -19,7 +19,7 @@ import (
 )
 
 // ephemeralLife is how long a CA that is made for a run is good. Its key never leaves
-// our memory.
+// the memory of this process.
 const ephemeralLife = 30 * 24 * time.Hour
 
 // authority returns the CA that a plan names, nil for none.
@@ -68,9 +68,9 @@ const (
 	maxAuthorities = 4096    // files of one directory
 )
 
-// authorities returns whom the host trusts, as PEM: its system, or its own choice,
-// SSL_CERT_FILE and SSL_CERT_DIR, or both, when the choice leaves the system's file or
-// names one of its places. A host that trusts nobody has none.
+// authorities returns the authorities that the host trusts, as PEM: those of the system, or those of
+// SSL_CERT_FILE and SSL_CERT_DIR, or both, when SSL_CERT_FILE is unset or one of
+// them names a place of the system. The result may be empty.
 func authorities(env []string) (system, own []byte, err error) {
 	file, dirs := lookup(env, "SSL_CERT_FILE"), filepath.SplitList(lookup(env, "SSL_CERT_DIR"))
 	isSystem := func(dir string) bool { return slices.Contains(directories, filepath.Clean(dir)) }

@@ -16,20 +16,20 @@ import (
 type Options struct {
 	Addr     string               // HOST:PORT at which commands reach the proxy
 	Bundle   string               // path inside for the authorities to trust, when TLS is inspected
-	HostEnv  []string             // "K=V", where secrets come from
+	HostEnv  []string             // "K=V", the source of secrets
 	Token    string               // see egress.Options
 	Resolver *net.Resolver        // nil: the host's
 	Denied   func(sandbox.Denial) // receives refusals, one at a time; nil: they are not reported
 }
 
-// File is something that commands find in a file's place. It is read-only.
+// File replaces the content of a file for commands. It is read-only.
 type File struct {
 	Path string // absolute; its directory exists inside, unless it is ours
 	Data []byte
 	Mode uint32 // permission bits
 }
 
-// Gateway is a sandbox's way out. It is safe for concurrent use.
+// Gateway connects a sandbox to the network. It is safe for concurrent use.
 type Gateway struct {
 	Env     []string         // variables of the commands, "K=V"; see Environ
 	Dropped []policy.Dropped // variables of the plan that hold a secret's value; see Environ
@@ -45,7 +45,7 @@ func Needed(plan *policy.Plan) bool {
 }
 
 // Open fetches the values of the plan's secrets, which may run programs of the host,
-// and makes the proxy. It listens nowhere. Errors never hold a secret's value; of
+// and makes the proxy, without a listener. Errors never hold a secret's value; of
 // what a program says on stderr they hold the last line, unless that repeats its output.
 // A value that cannot be masked is an Invalid error, one that cannot be fetched an
 // Unavailable one, or Canceled when the program was interrupted.
@@ -125,7 +125,7 @@ func (g *Gateway) Proxied() bool { return g.proxy != nil }
 // [egress.Proxy.Serve].
 func (g *Gateway) Serve(ctx context.Context, l net.Listener) error { return g.proxy.Serve(ctx, l) }
 
-// denial tells where the rule stands that refused.
+// denial converts an event to a denial with the place of its rule.
 func (g *Gateway) denial(e egress.Event) sandbox.Denial {
 	op := "connect"
 	if e.Kind == egress.KindMethod || e.Kind == egress.KindSecret || e.Kind == egress.KindMalformed {

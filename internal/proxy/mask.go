@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// minMasked is the length from which a value is told from text that looks alike by
-// chance: "1" is everywhere.
+// minMasked is the length of the shortest value that is masked: a shorter one, such as "1",
+// occurs in text by chance.
 const minMasked = 8
 
 // spellings are the ways in which files and variables hold a value as text: as it is,
@@ -63,8 +63,8 @@ func conceal(data []byte, value, placeholder string) []byte {
 	})
 }
 
-// holds reports whether a value stands in text, as it is or inside Base64, whatever is
-// around it there. Values that are shorter than minMasked are never found.
+// holds reports whether a value stands in text, as it is or inside Base64 with any bytes
+// around it. Values that are shorter than minMasked are never found.
 func holds(text, value string) bool {
 	if len(value) < minMasked {
 		return false

@@ -8,7 +8,7 @@ import (
 )
 
 // openPlain opens a path that was resolved before. A link that commands have put on its
-// way since would lead us to another file, and a FIFO in its place would hold us up.
+// way since would lead to another file, and a FIFO in its place would block this process.
 func openPlain(path string) (*os.File, error) {
 	const flags = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
 	for {

@@ -20,18 +20,18 @@ import (
 
 const (
 	commandTimeout = 30 * time.Second
-	askingTimeout  = 5 * time.Minute // somebody may have to find a passphrase or a key
+	askingTimeout  = 5 * time.Minute // the user may have to find a passphrase or a key
 	maxSaid        = 200             // bytes of a line of stderr
 )
 
 // errTimeout is the cause of a context that ended because a program took too long.
 var errTimeout = errors.New("it took too long")
 
-// output runs a program of the host and returns what it printed. What it says on stderr
-// is for people; its output is not, it may be half a value.
+// output runs a program of the host and returns what it printed. Its stderr
+// may be shown to the user; its output may not, because it may be a part of a value.
 //
-// With somebody at the terminal the program may ask there (/dev/tty): it shares our
-// process group, and has the terminal's keys. Otherwise it has no terminal, and a
+// When this process is in the foreground of a terminal, the program may ask there (/dev/tty): it shares the
+// process group and gets the terminal's signals. Otherwise it has no terminal and a
 // session of its own, which is killed as a whole.
 func output(ctx context.Context, plan *policy.Plan, args, env []string) (string, error) {
 	asking := inForeground()
@@ -61,7 +61,7 @@ func output(ctx context.Context, plan *policy.Plan, args, env []string) (string,
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("%s: %w", args[0], ctx.Err())
 	case asking && exit != nil && interrupted(exit):
-		// The same keys are on their way to us.
+		// This process gets the same signal of the terminal.
 		return "", fmt.Errorf("%s was interrupted: %w", args[0], context.Canceled)
 	}
 	return "", fmt.Errorf("%s: %w%s", args[0], err, stderr.said(stdout.String()))
@@ -72,7 +72,7 @@ func interrupted(exit *exec.ExitError) bool {
 	return ok && status.Signaled() && status.Signal() == syscall.SIGINT
 }
 
-// inForeground reports whether the keys of a terminal are for us.
+// inForeground reports whether this process is in the foreground of a terminal.
 func inForeground() bool {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -100,7 +100,7 @@ func withoutPlanted(plan *policy.Plan, env []string) []string {
 	return append(slices.Clip(env), "PATH="+strings.Join(dirs, string(filepath.ListSeparator)))
 }
 
-// limited keeps the beginning of what is written.
+// limited stores the beginning of what is written.
 type limited struct {
 	bytes.Buffer
 
@@ -114,7 +114,7 @@ func (l *limited) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// tail keeps the end of what is written, where programs say why they failed.
+// tail stores the end of what is written, where programs report why they failed.
 type tail struct{ text []byte }
 
 func (t *tail) Write(p []byte) (int, error) {
@@ -124,8 +124,8 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// said is the last line, to be put behind an error. One that repeats what went to
-// stdout is not told: it may be the value ("sh -x").
+// said returns the last line, to be appended to an error. A line that repeats the output is
+// left out: it may be the value ("sh -x").
 func (t *tail) said(stdout string) string {
 	lines := strings.Split(strings.TrimSpace(string(t.text)), "\n")
 	line := strings.TrimSpace(lines[len(lines)-1])

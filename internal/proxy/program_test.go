@@ -41,13 +41,13 @@ func script(t *testing.T, text string) (string, error) {
 func Test_Programs(t *testing.T) {
 	for _, row := range []struct{ name, text, want, error string }{
 		{"what it prints is the value", "echo " + value, value + "\n", ""},
-		{"what it says beside is nobody's", "echo talk >&2; echo " + value, value + "\n", ""},
+		{"its stderr is not part of the value", "echo talk >&2; echo " + value, value + "\n", ""},
 		{"it has no input", "cat; echo " + value, value + "\n", ""},
 		{"it does not start where commands could leave something for it", "pwd; echo $PWD", "/\n/\n", ""},
-		{"its failure is told in its last words", "echo first >&2; printf 'no such key\\n\\n' >&2; exit 3", "", `/bin/sh: exit status 3: "no such key"`},
+		{"the error holds the last line of its stderr", "echo first >&2; printf 'no such key\\n\\n' >&2; exit 3", "", `/bin/sh: exit status 3: "no such key"`},
 		{"its last words are one line for a terminal", `printf 'a\033[31mb\000' >&2; exit 1`, "", `"a\x1b[31mb\x00"`},
 		{"its failure without words", "exit 4", "", "/bin/sh: exit status 4"},
-		{"what it prints before it fails is not told", "echo " + value + "; exit 5", "", "/bin/sh: exit status 5"},
+		{"the error does not hold its output", "echo " + value + "; exit 5", "", "/bin/sh: exit status 5"},
 		{"nor when it says that again", "set -x; echo " + value + "; exit 6", "", "exit status 6"},
 		{"nor when that is the last word", "echo " + value + "; echo wrong: " + value + " >&2; exit 7", "", "repeats its output and is not shown"},
 		{"a signal", "kill -9 $$", "", "signal: killed"},
@@ -155,7 +155,7 @@ func Test_Asking(t *testing.T) {
 func Test_A_Program_Asks_On_The_Terminal(t *testing.T) {
 	for _, row := range []struct{ name, keys, want string }{
 		{"the answer reaches it", "open sesame\r", `value "got open sesame\n", error <nil>`},
-		{"ctrl-C ends it, and that is no fault", "\x03", "context canceled"},
+		{"ctrl-C ends it as a cancellation", "\x03", "context canceled"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run", "^Test_Asking$", "-test.v")

@@ -79,7 +79,7 @@ func (p *Ports) Serve(ctx context.Context, dial Dial) error {
 	return errors.Join(errs...)
 }
 
-// accept hands the connections of l on, each with a slot, until ctx or l ends.
+// accept passes the connections of l on, each with a slot, until ctx or l ends.
 func accept(ctx context.Context, l net.Listener, slots chan struct{}, serve func(net.Conn)) error {
 	for {
 		// Waiting before Accept leaves the surplus in the kernel's queue.
@@ -115,7 +115,7 @@ func carry(ctx context.Context, outside net.Conn, dial Dial, port uint16) {
 	defer outside.Close()
 	inside, err := dial(ctx, port)
 	if err != nil {
-		// As the kernel would say that nobody listens.
+		// A reset is what the kernel sends when a port has no listener.
 		if tcp, ok := outside.(*net.TCPConn); ok {
 			_ = tcp.SetLinger(0)
 		}
@@ -139,8 +139,8 @@ func carry(ctx context.Context, outside net.Conn, dial Dial, port uint16) {
 // its way still, and a server that says nothing must not hold the connection for ever.
 const breakTime = 5 * time.Second
 
-// oneWay copies until from ends, and passes the end on. When to is gone, what from
-// still says has no reader.
+// oneWay copies until from ends, and passes the end on. When to is gone, the rest of from
+// has no reader.
 func oneWay(to, from net.Conn, broken func()) {
 	_, err := io.Copy(to, from)
 	if w, ok := to.(interface{ CloseWrite() error }); ok {

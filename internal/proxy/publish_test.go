@@ -45,7 +45,7 @@ func inner(t *testing.T, serve func(*net.TCPConn)) net.Listener {
 
 func echo(c *net.TCPConn) { _, _ = io.Copy(c, c) }
 
-// freePort is one that nobody has at this moment.
+// freePort returns a port that is free at this moment.
 func freePort(t *testing.T) uint16 {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp4", "127.0.0.1:0")
@@ -169,7 +169,7 @@ func Test_The_End_Closes_What_Is_Published(t *testing.T) {
 	}
 }
 
-// watched tells when it is closed.
+// watched reports when it is closed.
 type watched struct {
 	*net.TCPConn
 

@@ -72,7 +72,7 @@ func fetchOne(ctx context.Context, plan *policy.Plan, s policy.Secret, env []str
 	return lookup(env, s.FromEnv), nil
 }
 
-// badValue says what is wrong with a value, or with where it stands.
+// badValue is the error about a value or its file.
 type badValue string
 
 func (e badValue) Error() string { return string(e) }
@@ -82,7 +82,7 @@ const (
 	control   badValue = "the value has a control character, which no header field can hold"
 )
 
-// checkValue wants what a header field can hold.
+// checkValue refuses a value that a header field cannot hold.
 func checkValue(value string) error {
 	switch {
 	case value == "":
@@ -161,8 +161,8 @@ func (f *File) refuse(s held, why string) error {
 		WithHint("leave the file hidden: name \"env\" in the place of the secret's \"file\"")
 }
 
-// drop takes the variables out in which a value stands: the plan could look for those
-// values only that come from variables, and not into what is encoded.
+// drop removes the variables that contain a value. The plan could find only
+// values that come from variables, and none inside Base64.
 func (g *Gateway) drop(s held) {
 	for _, kv := range g.plan.Env {
 		name, value, _ := strings.Cut(kv, "=")

@@ -102,7 +102,7 @@ func Test_Files_Are_Opened_Without_Links_And_Waiting(t *testing.T) {
 	for _, row := range []struct{ name, path, text string }{
 		{"a link that commands planted", "link", "too many levels of symbolic links"},
 		{"a link on the way", "dir/value", "too many levels of symbolic links"},
-		{"a FIFO that nobody writes to", "fifo", "is not a regular file"},
+		{"a FIFO without a writer", "fifo", "is not a regular file"},
 		{"a directory", "real", "is not a regular file"},
 		{"a device", "/dev/zero", "is not a regular file"},
 		{"nothing", "missing", "no such file"},

@@ -7,7 +7,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/proxy/egress"
 )
 
-// target names what an event is about.
+// target returns the target of an event for a denial.
 func target(e egress.Event) string {
 	switch {
 	case e.Host == "":

@@ -57,7 +57,7 @@ func (b *body) Read(p []byte) (int, error) {
 		return n, err
 	}
 	if errors.Is(err, io.EOF) {
-		// Trailers are dropped: they would be header fields that nobody has looked at.
+		// Trailers are dropped: they would be header fields that were not checked.
 		l := &lines{br: b.client.br, left: maxHeader}
 		if _, terr := l.fields(); terr != nil {
 			return n, terr

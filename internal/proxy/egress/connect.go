@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 )
 
-// answerer tells a client how its wish for a tunnel went; one call of one method.
+// answerer answers a client's request for a tunnel; one call of one method.
 type answerer interface {
 	accept() bool
 	refuse(d *denial)
@@ -50,7 +50,7 @@ func (a connectAnswer) accept() bool     { return a.c.write("HTTP/1.1 200 Connec
 func (a connectAnswer) refuse(d *denial) { a.c.refuse(a.h, d) }
 func (a connectAnswer) fail(err error)   { a.c.refuseError(a.h, err) }
 
-// tunnel opens a way to host and port and holds what is spoken there to the rules.
+// tunnel connects the client with host and port and enforces the rules on the protocol.
 func (c *client) tunnel(ctx context.Context, host hosts.Host, port uint16, a answerer) {
 	p := c.proxy
 	if v := p.rules.Check(host, port); !v.Allowed {
@@ -60,7 +60,7 @@ func (c *client) tunnel(ctx context.Context, host hosts.Host, port uint16, a ans
 	may := p.rules.TunnelProtocols(host, port)
 	may.HTTP = may.HTTP || (p.secrets.bound(origin{host, port, false}) && !may.Raw)
 	inspect := p.inspects(host, port)
-	// Where plain HTTP or inspected TLS is spoken, refusals are told inside, and the
+	// Where plain HTTP or inspected TLS is spoken, refusals are sent inside, and the
 	// server is called once the request is known.
 	if !may.Raw && (inspect || may.HTTP) {
 		if a.accept() {

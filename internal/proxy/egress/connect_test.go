@@ -329,7 +329,7 @@ func Test_SOCKS5(t *testing.T) {
 		{"no token", "right", hi, "\x05\xff", ""},
 		{"a wrong token", "right", "\x05\x01\x02\x01\x01x\x05wrong", "\x05\x02\x01\x01", ""},
 		{"the right token", "right", "\x05\x02\x00\x02\x01\x01x\x05right" + name("ok.example"), "\x05\x02\x01\x00\x05\x00", ""},
-		{"a password that nobody asked for", "", "\x05\x01\x02\x01\x01x\x01y" + name("ok.example"), "\x05\x02\x01\x00\x05\x00", ""},
+		{"a password without a request for one", "", "\x05\x01\x02\x01\x01x\x01y" + name("ok.example"), "\x05\x02\x01\x00\x05\x00", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()

@@ -1,5 +1,5 @@
-// Package egress is the only way out of a sandbox with an allow-list: a proxy on
-// the host side, in our own process, that speaks HTTP (CONNECT and plain requests)
+// Package egress is the proxy through which a sandbox with an allow-list reaches the network. It runs on
+// the host, in the process of agent-sandbox, and speaks HTTP (CONNECT and plain requests)
 // and SOCKS5 on one port.
 //
 // [New] makes a [Proxy] of the rules of package policy/hosts, and
@@ -17,8 +17,8 @@
 // a server that answers for several names (a CDN) may be asked for another one there,
 // by an inner Host header or by Encrypted Client Hello. Hosts with method or path
 // rules, and hosts that secrets are bound to, are therefore always inspected.
-// On ports that a rule names without a scheme, and that are neither 80 nor 443, whatever
-// does not begin as TLS is passed on unseen; so a placeholder is not found there, which
-// does no harm, because it is not the secret.
+// On ports that a rule names without a scheme, and that are neither 80 nor 443, a stream that
+// does not begin as TLS is forwarded without inspection. A placeholder is not found there; this
+// is harmless, because a placeholder is not the secret.
 // A server that a secret is bound to learns the secret, and could send it back.
 package egress

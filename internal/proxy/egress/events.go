@@ -9,7 +9,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 )
 
-// Kind says what was refused.
+// Kind is the kind of a refusal.
 type Kind string
 
 // The kinds of refusals.
@@ -19,7 +19,7 @@ const (
 	KindSNI       Kind = "sni"       // what was spoken in a tunnel is for another host, or not TLS
 	KindMethod    Kind = "method"    // the host is allowed, this request is not
 	KindSecret    Kind = "secret"    // a secret's placeholder was on its way to another host
-	KindMalformed Kind = "malformed" // the request is not one that everybody reads alike
+	KindMalformed Kind = "malformed" // the request can be read in different ways
 )
 
 // Event is one refusal. Its text is safe to print: hostile bytes are quoted, and the
@@ -27,7 +27,7 @@ const (
 type Event struct {
 	Time   time.Time `json:"time"`
 	Kind   Kind      `json:"kind"`
-	Host   string    `json:"host,omitempty"` // canonical, or quoted when it is no host
+	Host   string    `json:"host,omitempty"` // canonical, or quoted when it is not a host
 	Port   uint16    `json:"port,omitempty"`
 	Rule   string    `json:"rule,omitempty"`   // the rule that decided; empty when none matched
 	Reason string    `json:"reason"`           // one clause
@@ -64,7 +64,7 @@ func shellQuote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", "'\\''") + "'"
 }
 
-// text is what a refused client reads; a model has to be able to act on it.
+// text is the answer to a refused client; a model must be able to act on it.
 func (d *denial) text() string {
 	var b strings.Builder
 	b.WriteString("agent-sandbox refused this connection.\n")
@@ -79,7 +79,7 @@ func (d *denial) text() string {
 		fmt.Fprintf(&b, "rule: %s\n", hosts.Quote(d.Rule))
 	}
 	if d.Allow != "" {
-		fmt.Fprintf(&b, "to allow it, whoever started the sandbox can add: %s\n", d.Allow)
+		fmt.Fprintf(&b, "to allow it, the user who started the sandbox can add: %s\n", d.Allow)
 	}
 	b.WriteString("Trying again or another way will not help.\n")
 	return b.String()
@@ -90,7 +90,7 @@ const (
 	eventEvery = 50 * time.Millisecond
 )
 
-// reporter hands events on, not faster than a sandbox may flood a terminal.
+// reporter passes events on at a limited rate, so that a sandbox cannot flood a terminal.
 type reporter struct {
 	to func(Event)
 

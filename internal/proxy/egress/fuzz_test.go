@@ -128,7 +128,7 @@ func FuzzClientHello(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		body, got, err := readHello(newReader(raw))
 		if len(got) > maxHello+5*maxHelloRecords {
-			t.Fatalf("%d bytes were kept", len(got))
+			t.Fatalf("%d bytes were stored", len(got))
 		}
 		if err != nil {
 			return

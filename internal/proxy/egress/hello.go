@@ -56,8 +56,8 @@ func readHello(br *bufio.Reader) (hello, raw []byte, err error) {
 		case len(hello) == need && need > 4:
 			return hello[4:], raw, nil
 		case len(hello) > need:
-			// RFC 8446 §5.1: nothing may follow in the record; a second message could be
-			// read by somebody as the real one.
+			// RFC 8446 §5.1: nothing may follow in the record; another parser could take
+			// a second message for the real one.
 			return nil, raw, errors.New("bytes after the TLS ClientHello")
 		}
 	}

@@ -144,7 +144,7 @@ func (s *session) roundTrip(ctx context.Context, h *head, t target, b *body) (*h
 	return s.transport.RoundTrip(req)
 }
 
-// dialError makes a refusal or a gateway's error of what the transport says.
+// dialError converts an error of the transport to a refusal or a gateway error.
 func dialError(o origin, err error) error {
 	if d, ok := errors.AsType[*denial](err); ok {
 		return d
@@ -155,7 +155,7 @@ func dialError(o origin, err error) error {
 	return &gatewayError{origin: o, err: err}
 }
 
-// gatewayError is a failure beyond the proxy, which is no refusal and no event.
+// gatewayError is a failure beyond the proxy. It is not a refusal and makes no event.
 type gatewayError struct {
 	origin
 

@@ -112,7 +112,7 @@ func (c *client) copyBody(res *http.Response, chunked bool) bool {
 	}
 }
 
-// refuseError answers with whatever an error amounts to; a connection that broke or
+// refuseError answers a client for an error; a connection that broke or
 // timed out gets no answer. h may be nil.
 func (c *client) refuseError(h *head, err error) {
 	var d *denial
@@ -125,7 +125,7 @@ func (c *client) refuseError(h *head, err error) {
 	}
 }
 
-// refuse reports a denial and tells the client about it.
+// refuse reports a denial and sends it to the client.
 func (c *client) refuse(h *head, d *denial) {
 	c.proxy.report(d)
 	status := d.status
@@ -140,7 +140,7 @@ func (c *client) refuse(h *head, d *denial) {
 	c.answer(h, status, phrase, "X-Agent-Sandbox-Denied: "+printable(d.Reason)+"\r\n", d.text())
 }
 
-// demandToken is no event: clients that learn of a proxy's password this way exist.
+// demandToken makes no event: some clients send the password only after this answer.
 func (c *client) demandToken() {
 	c.answer(nil, http.StatusProxyAuthRequired, "", "Proxy-Authenticate: Basic realm=\"agent-sandbox\"\r\n",
 		"agent-sandbox: the proxy needs the token of this run; it is in HTTPS_PROXY\n")

@@ -130,7 +130,7 @@ func (s secrets) bound(o origin) bool {
 }
 
 // apply puts values into header, or refuses the request for a placeholder that is on
-// its way to somebody else. All refusals come before the first value is put in.
+// its way to another host. All refusals come before the first value is put in.
 func (s secrets) apply(header http.Header, t target) *denial {
 	for i := range s {
 		if !s[i].bound(t.origin) && s[i].inRequest(header, t) {

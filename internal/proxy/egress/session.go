@@ -134,7 +134,7 @@ type client struct {
 func (s *session) serve(ctx context.Context, conn net.Conn) {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	// A fault of ours must cost the attacker's connection, not everybody's network.
+	// A panic must end this connection only, not the network of the sandbox.
 	defer func() {
 		if v := recover(); v != nil {
 			s.proxy.report(malformed(0, "a fault of the proxy: %v at %s", v, printable(string(debug.Stack()))))

@@ -148,7 +148,7 @@ func (c *client) socksReply(code byte) bool {
 	return c.write(string([]byte{socksVersion, code, 0, socksIPv4, 0, 0, 0, 0, 0, 0}))
 }
 
-// socksAnswer tells a SOCKS client how its request went.
+// socksAnswer answers a SOCKS client's request.
 type socksAnswer struct{ c *client }
 
 func (a socksAnswer) accept() bool { return a.c.socksReply(replyDone) }
