@@ -14,8 +14,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Build builds an image with the engine's own layer cache and returns its ID. A step that fails is an error which names
-// the step and ends with the last lines of what it said. When ctx ends, so does the build, with what runs in it.
+// Build builds an image with the engine's layer cache and returns its ID. The error of a failed step names the step and ends
+// with the last lines of its output. When ctx ends, the build ends with its containers.
 func (c *Client) Build(ctx context.Context, b job.Build) (id string, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -23,10 +23,10 @@ func (c *Client) Build(ctx context.Context, b job.Build) (id string, err error) 
 	packed := make(chan struct{})
 	go func() {
 		defer close(packed)
-		_ = w.CloseWithError(b.Pack(w)) // it never fails
+		_ = w.CloseWithError(b.Pack(w)) // never fails
 	}()
 	defer func() {
-		_ = r.Close() // it never fails
+		_ = r.Close() // never fails
 		<-packed
 	}()
 	args := map[string]*string{}
@@ -35,7 +35,7 @@ func (c *Client) Build(ctx context.Context, b job.Build) (id string, err error) 
 	}
 	res, err := c.ImageBuild(ctx, r, client.ImageBuildOptions{
 		Tags: b.Tags, Dockerfile: b.Dockerfile, Target: b.Target, BuildArgs: args, Labels: b.Labels,
-		// Containers of steps that fail go, too. BuildKit would need a second protocol beside this one.
+		// ForceRemove: also containers of failed steps. BuildKit would need a second protocol.
 		Remove: true, ForceRemove: true, Version: build.BuilderV1,
 	})
 	if err != nil {
@@ -58,12 +58,12 @@ func (c *Client) Build(ctx context.Context, b job.Build) (id string, err error) 
 	return said.id, nil
 }
 
-// buildLog reads what the engine says about a build.
+// buildLog reads the engine's messages about a build.
 type buildLog struct {
 	progress func(string)
-	id       string   // of the image, once it is there
+	id       string   // of the image; empty: not built yet
 	step     string   // "3/7 : RUN make"
-	last     []string // its last lines
+	last     []string // the last lines of the step's output
 	line     strings.Builder
 }
 
@@ -80,7 +80,7 @@ type buildMessage struct {
 const (
 	maxTail      = 12       // lines of a failed step that its error shows
 	maxLine      = 2 << 10  // bytes of one line
-	maxBuildTalk = 64 << 20 // bytes of one build's messages: its steps are anybody's programs
+	maxBuildTalk = 64 << 20 // bytes of one build's messages: its steps run arbitrary programs
 )
 
 func (l *buildLog) read(r io.Reader) error {
@@ -109,7 +109,7 @@ func (l *buildLog) read(r io.Reader) error {
 	}
 }
 
-// write takes text that may hold half a line or several.
+// write appends text, which may contain a part of a line or several lines.
 func (l *buildLog) write(text string) {
 	for text != "" {
 		part, rest, whole := strings.Cut(text, "\n")
@@ -124,7 +124,7 @@ func (l *buildLog) write(text string) {
 }
 
 func (l *buildLog) flush() {
-	// The builder colours what comes from stderr.
+	// The builder colours standard error.
 	line := strings.NewReplacer("\x1b[91m", "", "\x1b[0m", "").Replace(l.line.String())
 	line = strings.TrimRight(line, "\r")
 	l.line.Reset()
@@ -142,7 +142,7 @@ func (l *buildLog) flush() {
 	}
 }
 
-// failure is the error for what the engine says ended the build.
+// failure returns the error for the engine's message about a failed build.
 func (l *buildLog) failure(text string) error {
 	text = strings.TrimSpace(text)
 	if l.step == "" {
@@ -154,7 +154,7 @@ func (l *buildLog) failure(text string) error {
 	}
 	if strings.Contains(text, "no space left on device") {
 		return sandbox.Errorf(sandbox.Exhausted, "step %s: %.500s", step, text).
-			WithHint("free some of the engine's disk: docker system df tells what uses it")
+			WithHint("free some of the engine's disk: docker system df shows its use")
 	}
 	e := sandbox.Errorf(sandbox.Invalid, "step %s failed: %.500s%s", step, text, l.tail())
 	if strings.Contains(text, "pull access denied") || strings.Contains(text, "manifest unknown") || strings.Contains(text, "manifest for ") {
@@ -163,7 +163,7 @@ func (l *buildLog) failure(text string) error {
 	return e
 }
 
-// tail is what a failed step said last, to be put behind the error.
+// tail returns the last lines of a failed step, to be appended to an error.
 func (l *buildLog) tail() string {
 	if len(l.last) == 0 {
 		return ""

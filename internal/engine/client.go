@@ -1,4 +1,4 @@
-// Package engine speaks with a container engine over the Docker Engine API: Docker itself, or Podman's socket of it.
+// Package engine is a client of container engines over the Docker Engine API: Docker, or Podman with its compatible socket.
 package engine
 
 import (
@@ -25,17 +25,17 @@ import (
 type Client struct {
 	*client.Client
 
-	Host string // where it is, such as "unix:///var/run/docker.sock"
+	Host string // its address, such as "unix:///var/run/docker.sock"
 }
 
-// Open connects to the engine that env, a process's environment, leads to; see [Host]. An engine that does not
-// answer, or does not let this user in, is Unavailable.
+// Open connects to the engine that [Host] finds with env, a process's environment. Unavailable: the engine does not answer, or
+// does not admit this user.
 func Open(ctx context.Context, env []string) (*Client, error) {
 	host, err := Host(env)
 	if err != nil {
 		return nil, err
 	}
-	// A connection for each request costs little on a socket, and none stays that nobody needs.
+	// A connection for each request costs little on a socket, and leaves no idle ones open.
 	plain := client.WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: client.CheckRedirect})
 	options := append([]client.Opt{plain, client.WithHost(host), client.WithUserAgent("agent-sandbox")}, tlsOptions(env)...)
 	c, err := client.New(options...)
@@ -49,22 +49,22 @@ func Open(ctx context.Context, env []string) (*Client, error) {
 	return e, nil
 }
 
-// patience is how long an engine may take for its first answer.
-const patience = 15 * time.Second
+// maxGreet is how long an engine may take for its first answer.
+const maxGreet = 15 * time.Second
 
-// greet asks the engine which version of the protocol it speaks.
+// greet negotiates the version of the protocol.
 func (c *Client) greet(ctx context.Context) error {
-	short, cancel := context.WithTimeout(ctx, patience)
+	short, cancel := context.WithTimeout(ctx, maxGreet)
 	defer cancel()
 	_, err := c.Ping(short, client.PingOptions{NegotiateAPIVersion: true})
 	if err != nil && short.Err() != nil && ctx.Err() == nil {
-		return sandbox.Errorf(sandbox.Unavailable, "the container engine at %s took the connection and has not answered for %s", c.Host, patience).
-			WithHint("look whether it hangs, and restart it: systemctl restart docker")
+		return sandbox.Errorf(sandbox.Unavailable, "the container engine at %s accepted the connection and has not answered for %s", c.Host, maxGreet).
+			WithHint("check whether it hangs, and restart it: systemctl restart docker")
 	}
 	return c.Wrap(err, "reach the container engine")
 }
 
-// Podman reports whether the engine is Podman, which takes some of the same requests otherwise.
+// Podman reports whether the engine is Podman, which treats some requests differently.
 func (c *Client) Podman(ctx context.Context) (bool, error) {
 	v, err := c.ServerVersion(ctx, client.ServerVersionOptions{})
 	if err != nil {
@@ -73,11 +73,11 @@ func (c *Client) Podman(ctx context.Context) (bool, error) {
 	return slices.ContainsFunc(v.Components, func(part system.ComponentVersion) bool { return part.Name == "Podman Engine" }), nil
 }
 
-// Local reports whether the engine runs on this host, so that it can mount what this process sees.
+// Local reports whether the engine runs on this host, so that it can mount this host's files.
 func (c *Client) Local() bool { return strings.HasPrefix(c.Host, "unix://") }
 
-// Wrap gives an error of the engine its code: NotFound and Exists as the engine says, Unavailable when it did not
-// answer, Exhausted for a full disk. Doing what is the operation, in words that fit after "cannot".
+// Wrap gives an error of the engine a code: NotFound and Exists as the engine reports them, Unavailable when it did not
+// answer, Exhausted for a full disk. doing names the operation, in words that fit after "cannot". A nil err stays nil.
 func (c *Client) Wrap(err error, doing string) error {
 	switch {
 	case err == nil:
@@ -111,7 +111,7 @@ func (c *Client) Wrap(err error, doing string) error {
 	e := sandbox.Errorf(code, "the engine cannot %s: %s", doing, text)
 	if strings.Contains(text, "no space left on device") {
 		e.Code = sandbox.Exhausted
-		return e.WithHint("free some of the engine's disk: docker system df tells what uses it")
+		return e.WithHint("free some of the engine's disk: docker system df shows its use")
 	}
 	return e
 }
@@ -121,7 +121,7 @@ func isNet(err error) bool {
 	return ok
 }
 
-// tlsOptions are those of DOCKER_CERT_PATH.
+// tlsOptions returns the options of DOCKER_CERT_PATH.
 func tlsOptions(env []string) []client.Opt {
 	dir := variable(env, "DOCKER_CERT_PATH")
 	if dir == "" {

@@ -18,7 +18,7 @@ func Test_An_Engine_That_Never_Answers_Is_Named(t *testing.T) {
 	}
 	defer l.Close()
 	_, err = Open(t.Context(), []string{"DOCKER_HOST=unix://" + socket})
-	if sandbox.CodeOf(err) != sandbox.Unavailable || !strings.Contains(err.Error(), socket+" took the connection") || sandbox.HintOf(err) == "" {
+	if sandbox.CodeOf(err) != sandbox.Unavailable || !strings.Contains(err.Error(), socket+" accepted the connection") || sandbox.HintOf(err) == "" {
 		t.Errorf("%v", err)
 	}
 	gone, cancel := context.WithCancel(t.Context())

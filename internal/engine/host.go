@@ -10,11 +10,11 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// defaultSocket is where Docker listens unless it was told otherwise.
+// defaultSocket is Docker's default socket.
 const defaultSocket = "/var/run/docker.sock"
 
-// Host finds the engine as the docker command does: DOCKER_HOST, then DOCKER_CONTEXT or the current context of its
-// configuration, then the usual sockets: Docker's, that of rootless Docker, and those of Podman.
+// Host returns the address of the engine that the docker command would use: DOCKER_HOST, then DOCKER_CONTEXT or the current
+// context of its configuration, then the first existing socket of Docker, rootless Docker and Podman.
 func Host(env []string) (string, error) {
 	if host := variable(env, "DOCKER_HOST"); host != "" {
 		return host, nil
@@ -47,12 +47,12 @@ func contextName(env []string, config string) string {
 	}
 	data, err := os.ReadFile(filepath.Join(config, "config.json"))
 	if err != nil || json.Unmarshal(data, &c) != nil {
-		return "" // nobody has configured it
+		return "" // there is no configuration
 	}
 	return c.CurrentContext
 }
 
-// contextHost reads where a context's engine is.
+// contextHost returns the address of a context's engine.
 func contextHost(config, name string) (string, error) {
 	sum := sha256.Sum256([]byte(name))
 	path := filepath.Join(config, "contexts/meta", hex.EncodeToString(sum[:]), "meta.json")
@@ -65,7 +65,7 @@ func contextHost(config, name string) (string, error) {
 	}
 	if err != nil {
 		return "", sandbox.Errorf(sandbox.Invalid, "docker context %q: %w", name, err).
-			WithHint("'docker context ls' shows those that there are")
+			WithHint("'docker context ls' lists the contexts")
 	}
 	host := meta.Endpoints["docker"].Host
 	if host == "" {

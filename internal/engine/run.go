@@ -22,7 +22,7 @@ const (
 	runPids      = 512
 )
 
-// Run runs a command and waits. When ctx ends, the command is killed. Its container is removed in any case.
+// Run runs a command and waits for its end. When ctx ends, it kills the command. It always removes the container.
 func (c *Client) Run(ctx context.Context, r job.Run) (out job.Output, err error) {
 	id, err := c.createRun(ctx, r)
 	if err != nil {
@@ -33,7 +33,7 @@ func (c *Client) Run(ctx context.Context, r job.Run) (out job.Output, err error)
 		defer cancel()
 		_, rerr := c.ContainerRemove(clean, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
 		rerr = c.Wrap(rerr, "remove a container")
-		if code := sandbox.CodeOf(rerr); code != sandbox.NotFound && code != sandbox.Exists { // the engine does it itself
+		if code := sandbox.CodeOf(rerr); code != sandbox.NotFound && code != sandbox.Exists { // the engine may have removed it
 			err = errors.Join(err, rerr)
 		}
 	}()
@@ -105,7 +105,7 @@ func (c *Client) createRun(ctx context.Context, r job.Run) (string, error) {
 	return created.ID, nil
 }
 
-// capped is a buffer that forgets what comes after its limit.
+// capped is a buffer that drops the bytes after its limit.
 type capped struct{ bytes.Buffer }
 
 func (b *capped) Write(p []byte) (int, error) {

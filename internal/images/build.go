@@ -18,11 +18,11 @@ type Options struct {
 	Args     map[string]string // further build arguments
 	CA       []byte            // certificates to trust beside the public ones, PEM; empty: none
 	Registry string            // the npm registry; empty: npm's own choice
-	Progress func(line string) // is told what the build says; nil: nobody
+	Progress func(line string) // receives each line of the build's output; nil: none
 }
 
-// Tools are the versions of what the base image carries. Empty: that of the Dockerfile. Whatever npm understands is
-// one: "2.1.3", "2", "latest".
+// Tools are the versions of the base image's tools: a version, range or tag that npm accepts, such as "2.1.3", "2" or
+// "latest". Empty: that of the Dockerfile.
 type Tools struct {
 	ClaudeCode string
 	Codex      string
@@ -30,15 +30,15 @@ type Tools struct {
 	GitDelta   string // of Debian's package, or "none" to leave it out
 }
 
-// Built is an image that was built.
+// Built describes an image that was built.
 type Built struct {
 	Reference string            `json:"image"`
 	ID        string            `json:"id"`
 	Versions  map[string]string `json:"versions,omitempty"` // of the tools that were asked for, resolved
 }
 
-// Build builds an image and those that it is built on. Versions that are no exact ones are resolved first, so that the
-// engine's layer cache knows whether there is anything to do.
+// Build builds an image and those that it is built on. It resolves inexact versions first, so that the engine's layer cache
+// notices new ones.
 func Build(ctx context.Context, e job.Engine, o Options) ([]Built, error) {
 	if o.Image == "" {
 		o.Image = Base
@@ -73,7 +73,7 @@ func Build(ctx context.Context, e job.Engine, o Options) ([]Built, error) {
 	return out, nil
 }
 
-// build builds one image, or one stage of it, which gets no name.
+// build builds one image, or one stage of it, without a name.
 func (o Options) build(ctx context.Context, e job.Engine, name, stage string, args map[string]string) (string, error) {
 	files, err := Context(name)
 	if err != nil {
@@ -90,7 +90,7 @@ func (o Options) build(ctx context.Context, e job.Engine, name, stage string, ar
 // Label is the label of our images; its value is one of [Names], or "repo".
 const Label = "agent-sandbox.image"
 
-// baseArgs are the build arguments of the base image, with exact versions.
+// baseArgs returns the build arguments of the base image, with exact versions.
 func (o Options) baseArgs(ctx context.Context, e job.Engine) (map[string]string, error) {
 	args := map[string]string{}
 	maps.Copy(args, o.Args)
@@ -135,7 +135,7 @@ func (o Options) baseArgs(ctx context.Context, e job.Engine) (map[string]string,
 	return args, nil
 }
 
-// toolArgs are the arguments that hold versions.
+// toolArgs returns the arguments with versions.
 func toolArgs(args map[string]string) map[string]string {
 	out := map[string]string{}
 	for k, v := range args {
@@ -146,7 +146,7 @@ func toolArgs(args map[string]string) map[string]string {
 	return out
 }
 
-// CheckTag reports why a tag cannot be an image's, or nil. The empty one stands for [DefaultTag].
+// CheckTag returns Invalid unless tag is a valid tag of an image. The empty one stands for [DefaultTag].
 func CheckTag(tag string) error {
 	const first = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 	if tag == "" || len(tag) <= 128 && strings.Contains(first, tag[:1]) && strings.Trim(tag, first+".-") == "" {

@@ -1,4 +1,4 @@
-// Package images holds what the images of sandboxes over Docker are built from.
+// Package images has the build contexts of the images of Docker sandboxes.
 package images
 
 import (
@@ -12,7 +12,7 @@ import (
 //go:embed base claude claude-full
 var files embed.FS
 
-// The images, from the one that needs nothing of ours to the one that is built on all others.
+// The images, each built on the one before.
 const (
 	Base       = "base"
 	Claude     = "claude"
@@ -22,10 +22,10 @@ const (
 // Names returns the images, each after the one that it is built on.
 func Names() []string { return []string{Base, Claude, ClaudeFull} }
 
-// DefaultTag is the tag of images when nobody names one.
+// DefaultTag is the tag of images for an empty tag.
 const DefaultTag = "latest"
 
-// Reference is an image's name for the engine: "agent-sandbox-base:latest". An empty tag is [DefaultTag].
+// Reference returns an image's name in the engine: "agent-sandbox-base:latest". An empty tag is [DefaultTag].
 func Reference(name, tag string) string {
 	if tag == "" {
 		tag = DefaultTag
@@ -33,8 +33,8 @@ func Reference(name, tag string) string {
 	return "agent-sandbox-" + name + ":" + tag
 }
 
-// Context returns the files that an image is built from: its Dockerfile, and what that copies. NotFound: there is no
-// such image.
+// Context returns the build context of an image: its Dockerfile, and the files that it copies. NotFound: there is no such
+// image.
 func Context(name string) (fs.FS, error) {
 	if !slices.Contains(Names(), name) {
 		return nil, sandbox.Errorf(sandbox.NotFound, "no image %.100q", name).WithHint("the images are base, claude and claude-full")
@@ -42,7 +42,7 @@ func Context(name string) (fs.FS, error) {
 	return fs.Sub(files, name)
 }
 
-// Chain returns the images to build for one, in order, the last of which is itself.
+// Chain returns the images to build for an image, in order, with itself at the end.
 func Chain(name string) []string {
 	return Names()[:slices.Index(Names(), name)+1]
 }

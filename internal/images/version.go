@@ -10,7 +10,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// npmTool is a tool of the base image that npm brings.
+// npmTool is a tool of the base image that npm installs.
 type npmTool struct {
 	pkg, arg string // its package; the build argument that holds its version
 	version  func(*Tools) *string
@@ -24,23 +24,23 @@ func npmTools() []npmTool {
 	}
 }
 
-// checkVersion reports why v cannot be a version, a tag or a range of a package, or nil. It becomes part of a command
-// line in the build, and of a query.
+// checkVersion returns Invalid unless v is a version, tag or range of a package. v becomes part of a command line in the
+// build, and of a query.
 func checkVersion(pkg, v string) error {
 	if !regexp.MustCompile(`^[0-9A-Za-z^~][0-9A-Za-z.+_-]{0,63}$`).MatchString(v) {
-		return sandbox.Errorf(sandbox.Invalid, "%.80q is no version of %s", v, pkg).
+		return sandbox.Errorf(sandbox.Invalid, "%.80q is not a version of %s", v, pkg).
 			WithHint("name one such as 1.2.3, or latest")
 	}
 	return nil
 }
 
-// exact tells whether a version stands for itself alone.
+// exact reports whether v is an exact version, not a tag or a range.
 func exact(v string) bool {
 	return regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$`).MatchString(v)
 }
 
-// resolve asks the registry, by way of npm itself in the stage of the build that has it, which version a package
-// such as "@openai/codex@latest" has.
+// resolve returns the version of a package such as "@openai/codex@latest". It asks the registry with npm in the stage of the
+// build that contains it.
 func resolve(ctx context.Context, e job.Engine, stage, registry, pkg string) (string, error) {
 	run := job.Run{
 		Image: stage, Args: []string{"npm", "view", "--json", "--", pkg, "version"}, Network: true,
@@ -55,13 +55,13 @@ func resolve(ctx context.Context, e job.Engine, stage, registry, pkg string) (st
 	}
 	v, ok := newest(out.Stdout)
 	if out.Code != 0 || !ok {
-		return "", sandbox.Errorf(sandbox.NotFound, "npm finds no version for %s: %s", pkg, npmComplaint(out)).
-			WithHint("see whether the registry can be reached from containers, or name an exact version")
+		return "", sandbox.Errorf(sandbox.NotFound, "npm finds no version for %s: %s", pkg, npmError(out)).
+			WithHint("check whether containers can reach the registry, or name an exact version")
 	}
 	return v, nil
 }
 
-// newest is the last of the versions that npm prints: a string, or several in order for a range.
+// newest returns the last of the versions that npm has printed: a string, or an ordered list for a range.
 func newest(printed []byte) (string, bool) {
 	var one string
 	var many []string
@@ -71,8 +71,8 @@ func newest(printed []byte) (string, bool) {
 	return one, exact(one)
 }
 
-// npmComplaint is what npm says went wrong, on one line.
-func npmComplaint(out job.Output) string {
+// npmError returns npm's error message on one line.
+func npmError(out job.Output) string {
 	var said struct {
 		Error struct{ Code, Summary string }
 	}
@@ -84,8 +84,8 @@ func npmComplaint(out job.Output) string {
 	return text[:min(len(text), 200)]
 }
 
-// Setting is what npm's configuration has for a name such as "registry": of env, a process's environment, or of the
-// content of an .npmrc; "" when neither says anything.
+// Setting returns the value of npm's configuration for a name such as "registry", from env, a process's environment, or else
+// from the content of an .npmrc; "" if neither has it.
 func Setting(env []string, npmrc, name string) string {
 	for _, kv := range env {
 		if k, v, ok := strings.Cut(kv, "="); ok && strings.EqualFold(k, "npm_config_"+name) && v != "" {

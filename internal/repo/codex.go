@@ -25,12 +25,12 @@ const (
 	codexProfile = "profile.json"
 )
 
-// codexConfigText leaves the walls to us: Codex's own need namespaces, of which a container has none to give.
+// codexConfigText disables Codex's own sandbox, which needs namespaces that a container cannot create.
 const codexConfigText = `# The profile "high" (codex -p high) is in high.config.toml.
 sandbox_mode = "danger-full-access"
 `
 
-// codexHighText is the profile. Codex refuses one that stands in a table of config.toml, as older versions had it.
+// codexHighText is the profile. Codex rejects one in a table of config.toml, as older versions had it.
 const codexHighText = `model = "gpt-5"
 # Constrains reasoning effort for reasoning-capable models
 model_reasoning_effort = "high"
@@ -48,8 +48,8 @@ around its network and file system.
 - Installed: ast-grep (` + "`ast-grep`, `sg`" + `) for structural search and rewrites, git, gh, jq, fzf.
 `
 
-// CodexFiles are the files that Codex's volume starts with. With auth, also the credentials in home, a directory of the
-// host; NotFound: there are none.
+// CodexFiles returns the initial files of Codex's volume. With auth they include the credentials in home, a directory of the
+// host; NotFound: it has none.
 func CodexFiles(home string, auth bool) (map[string][]byte, error) {
 	files := map[string][]byte{codexConfig: []byte(codexConfigText), codexHigh: []byte(codexHighText), codexAgents: []byte(codexAgentsText)}
 	if !auth {
@@ -70,8 +70,8 @@ func CodexFiles(home string, auth bool) (map[string][]byte, error) {
 	return files, nil
 }
 
-// codexScript unpacks what comes on stdin over what is there, each file in one step. Only credentials and, with "yes",
-// all others replace what there is.
+// codexScript unpacks the archive on its standard input, each file in one step. It replaces existing credentials, and with
+// "yes" all other existing files.
 const codexScript = `set -eu
 umask 077
 cd "$1"
@@ -89,9 +89,9 @@ for f in "$new"/*; do
   fi
 done`
 
-// InitCodex puts files into Codex's volume as user, "UID:GID", and returns what became of each: "wrote NAME", or "kept
-// NAME" where it was there already and force is not set. Credentials are always replaced. They go over a pipe: neither a
-// command line nor the container's description shows them.
+// InitCodex writes files to Codex's volume as user, "UID:GID", and returns the result for each: "wrote NAME", or "kept NAME"
+// if it exists and force is not set. It always replaces credentials. It sends them through a pipe, so that neither a command
+// line nor the container's description shows them.
 func InitCodex(ctx context.Context, e job.Engine, image, user string, files map[string][]byte, force bool) ([]string, error) {
 	archive, err := pack(files)
 	if err != nil {
@@ -115,7 +115,7 @@ func LogoutCodex(ctx context.Context, e job.Engine, image string) ([]string, err
 	const script = `cd "$1"; shift; for f; do [ -e "$f" ] || [ -L "$f" ] || continue; rm -f -- "$f" && echo "$f" || exit 1; done`
 	out, err := e.Run(ctx, job.Run{
 		Image: image, Args: []string{"sh", "-c", script, "sh", CodexHome, codexAuth, codexProfile},
-		// Whoever wrote them: the credentials have to go.
+		// As root: the credentials may belong to any user.
 		User: "0:0", Caps: []string{"DAC_OVERRIDE"}, Volumes: codexVolumes(),
 	})
 	if err != nil {
@@ -126,7 +126,7 @@ func LogoutCodex(ctx context.Context, e job.Engine, image string) ([]string, err
 
 func codexVolumes() []sandbox.Volume { return []sandbox.Volume{{Name: CodexVolume, Target: CodexHome}} }
 
-// lines are those that a script printed, or why it failed.
+// lines returns the lines that a script has printed, or its error.
 func lines(out job.Output) ([]string, error) {
 	if out.Code != 0 {
 		return nil, sandbox.Errorf(sandbox.Internal, "the volume cannot be changed: %.300s", strings.Join(strings.Fields(string(out.Stderr)), " "))

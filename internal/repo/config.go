@@ -14,18 +14,18 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Config is what a repository's .agent-sandbox/config.json says.
+// Config is the content of a repository's .agent-sandbox/config.json.
 type Config struct {
-	Protected []string          `json:"protected"`                      // what cannot be changed inside, relative to the repository
-	Env       map[string]string `json:"env,omitempty"`                  // variables for what runs inside
-	Ports     []port            `json:"ports,omitempty"`                // that the host gets on 127.0.0.1
-	Egress    []string          `json:"egress_allow_domains,omitempty"` // further hosts that can be reached
+	Protected []string          `json:"protected"`                      // read-only inside, relative to the repository
+	Env       map[string]string `json:"env,omitempty"`                  // variables of commands
+	Ports     []port            `json:"ports,omitempty"`                // published on the host's 127.0.0.1
+	Egress    []string          `json:"egress_allow_domains,omitempty"` // further hosts that commands may reach
 }
 
 // port is a number, or "HOSTPORT:PORT".
 type port string
 
-// UnmarshalJSON takes a number or a string.
+// UnmarshalJSON accepts a number or a string.
 func (p *port) UnmarshalJSON(data []byte) error {
 	var n uint16
 	if json.Unmarshal(data, &n) == nil && n > 0 {
@@ -40,8 +40,8 @@ func (p *port) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// protected are the paths that nobody inside changes unless a configuration says otherwise: what the host would run, and
-// what tells it how to.
+// protected returns the paths that are read-only inside unless a configuration changes that: files that the host would
+// execute, and their configuration.
 func protected() []string {
 	return []string{".git/hooks", ".husky", configDir, ".agent-precommit/user-context.json"}
 }
@@ -49,15 +49,15 @@ func protected() []string {
 // DefaultConfig is the configuration that init writes.
 func DefaultConfig() Config { return Config{Protected: protected()} }
 
-// ConfigFile is the repository's configuration; it need not exist.
+// ConfigFile returns the path of the repository's configuration, which need not exist.
 func (r Repo) ConfigFile() string { return filepath.Join(r.Path, configFile) }
 
-// IsConfigFile tells whether a path is that of a repository's configuration.
+// IsConfigFile reports whether a path is that of a repository's configuration.
 func IsConfigFile(path string) bool {
 	return filepath.Base(path) == filepath.Base(configFile) && filepath.Base(filepath.Dir(path)) == configDir
 }
 
-// Decode reads a configuration file as the policy that it stands for. The default protections stay whatever it says.
+// Decode returns the policy of a configuration file, which always includes the default protections.
 func Decode(file string, data []byte) (sandbox.Policy, error) {
 	bad := func(err error) error { return sandbox.Errorf(sandbox.Invalid, "%s: %w", file, err) }
 	text, err := hujson.Standardize(data)
@@ -91,8 +91,8 @@ func Decode(file string, data []byte) (sandbox.Policy, error) {
 	return p, nil
 }
 
-// Layer reads the repository's configuration as a layer of its policy, trusted when trust holds its very content.
-// Without a file it is that of [DefaultConfig].
+// Layer returns the repository's configuration as a layer of a policy, trusted if trust has exactly its content. Without a
+// file it is that of [DefaultConfig].
 func (r Repo) Layer(trust *policy.Trust) (sandbox.Layer, error) {
 	l := sandbox.Layer{Name: "repository", Trusted: true}
 	l.Policy.Filesystem.RO = protected()

@@ -7,16 +7,16 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Defaults is the layer below those of the user: what the tools of the image need. Registry is the URL of the npm
-// registry that the image's npm is set to, or "".
+// Defaults returns the layer below those of the user, with what the tools of the image need. registry is the URL of the npm
+// registry that the image's npm uses, or "".
 func Defaults(registry string) sandbox.Layer {
 	allow := []string{
-		// Models, and the accounts that pay for them.
+		// Models and their accounts.
 		"api.anthropic.com", "claude.ai", "console.anthropic.com", "platform.claude.com",
 		"api.openai.com", "auth.openai.com", "chatgpt.com", "openrouter.ai",
-		// Code.
+		// Source code and packages.
 		"github.com", "api.github.com", "codeload.github.com", "objects.githubusercontent.com", "raw.githubusercontent.com",
-		// What the tools report to.
+		// Telemetry of the tools.
 		"sentry.io", "*.sentry.io", "statsig.com", "*.statsig.com", "statsig.anthropic.com",
 	}
 	if u, err := url.Parse(registry); err == nil && u.Hostname() != "" {

@@ -1,3 +1,3 @@
-// Package repo gives each repository a sandbox over Docker of its own: the names of its containers and volumes, what
-// its .agent-sandbox directory says, and the worktrees that its branches have in a volume of their own.
+// Package repo describes the Docker sandbox of a repository: the names of its containers and volumes, the content of its
+// .agent-sandbox directory, and the worktrees of its branches in a volume.
 package repo

@@ -1,6 +1,6 @@
 package repo
 
-// Dockerfile is the one that init writes: the base image and nothing else, with places for what a repository needs.
+// Dockerfile is the one that [Repo.Init] writes: the base image, with comments that show where to add steps.
 const Dockerfile = `ARG BASE_IMAGE_TAG=latest
 FROM agent-sandbox-base:${BASE_IMAGE_TAG}
 

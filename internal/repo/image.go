@@ -13,18 +13,18 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// labelRegistry is the label of a repository's image that holds the URL of the npm registry its npm is set to.
+// labelRegistry is the label of a repository's image with the URL of the npm registry that its npm uses.
 const labelRegistry = "agent-sandbox.npm-registry"
 
 // Build builds the image of the repository's sandboxes from its .agent-sandbox directory, on the base image of a tag
-// (empty: the default), and returns its ID. Denied: trust does not hold what the steps are.
+// (empty: the default), and returns its ID. Denied: trust does not have its content.
 func (r Repo) Build(ctx context.Context, e job.Engine, trust *policy.Trust, baseTag string, args map[string]string, progress func(string)) (string, error) {
 	recipe, err := r.Recipe()
 	if err != nil {
 		return "", err
 	}
 	defer recipe.Close()
-	if err := recipe.trusted(trust); err != nil {
+	if err := recipe.checkTrust(trust); err != nil {
 		return "", err
 	}
 	if err := images.CheckTag(baseTag); err != nil {
@@ -51,7 +51,7 @@ func (r Repo) Build(ctx context.Context, e job.Engine, trust *policy.Trust, base
 	})
 }
 
-// BaseImage is the ID of the base image of a tag. NotFound: it was not built.
+// BaseImage returns the ID of the base image with a tag. NotFound: it was not built.
 func BaseImage(ctx context.Context, e job.Engine, tag string) (string, error) {
 	name := images.Reference(images.Base, tag)
 	image, err := e.Image(ctx, name)
@@ -65,7 +65,7 @@ func BaseImage(ctx context.Context, e job.Engine, tag string) (string, error) {
 	return image.ID, err
 }
 
-// BuiltImage is the ID of the repository's image, and the npm registry that it is set to. NotFound: it was not built.
+// BuiltImage returns the ID of the repository's image, and the npm registry that it uses. NotFound: it was not built.
 func (r Repo) BuiltImage(ctx context.Context, e job.Engine) (id, registry string, err error) {
 	image, err := e.Image(ctx, r.Image())
 	if errors.Is(err, sandbox.ErrNotFound) {
@@ -77,11 +77,11 @@ func (r Repo) BuiltImage(ctx context.Context, e job.Engine) (id, registry string
 	return image.ID, image.Labels[labelRegistry], nil
 }
 
-// registryOf asks an image's npm.
+// registryOf returns the registry of an image's npm.
 func registryOf(ctx context.Context, e job.Engine, image string) (string, error) {
 	out, err := e.Run(ctx, job.Run{Image: image, Args: []string{"npm", "config", "get", "registry"}})
 	if err != nil || out.Code != 0 {
-		return "", err // an image without npm needs no registry
+		return "", err // without npm there is no registry
 	}
 	return strings.TrimSpace(string(out.Stdout)), nil
 }

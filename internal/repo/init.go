@@ -9,8 +9,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Open finds the repository in a directory, which need not be initialised. It is resolved through symbolic links, so that
-// one directory has one name.
+// Open returns the repository in a directory, which need not be initialised. It resolves symbolic links, so that a directory
+// has one name.
 func Open(dir string) (Repo, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -22,7 +22,7 @@ func Open(dir string) (Repo, error) {
 	return Repo{Path: dir}, nil
 }
 
-// Initialised tells whether [Repo.Init] has been here.
+// Initialised reports whether [Repo.Init] has initialised the repository.
 func (r Repo) Initialised() bool {
 	root, err := os.OpenRoot(r.Path)
 	if err != nil {
@@ -35,11 +35,11 @@ func (r Repo) Initialised() bool {
 
 const dockerfileName = "Dockerfile"
 
-// DockerfileName is what [Repo.Init] calls the Dockerfile.
+// DockerfileName is the name of the Dockerfile that [Repo.Init] writes.
 const DockerfileName = configDir + "/" + dockerfileName
 
-// Init writes the repository's .agent-sandbox directory and returns the files that it made. What is there stays, unless
-// force is set. A link that leads out of the repository is not followed.
+// Init writes the repository's .agent-sandbox directory and returns the files that it has written. It replaces existing files
+// only with force, and follows no link that leads out of the repository.
 func (r Repo) Init(force bool) ([]string, error) {
 	root, err := os.OpenRoot(r.Path)
 	if err != nil {

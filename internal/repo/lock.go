@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lock waits until no other process provisions or starts the repository's sandboxes (flock(2) on a file below dir, which
-// is made), and returns what lets go.
+// Lock waits until no other process provisions or starts the repository's sandboxes (flock(2) on a file below dir, which it
+// creates). The caller calls release.
 func (r Repo) Lock(ctx context.Context, dir string) (release func(), err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -33,9 +33,9 @@ func (r Repo) Lock(ctx context.Context, dir string) (release func(), err error) 
 			_ = f.Close()
 			return nil, err
 		}
-		return func() { _ = f.Close() }, nil // the lock goes with it
+		return func() { _ = f.Close() }, nil // which releases the lock
 	case <-ctx.Done():
-		go func() { // it is let go of as soon as it comes
+		go func() { // releases it as soon as it is taken
 			_, _ = <-got, f.Close()
 		}()
 		return nil, ctx.Err()

@@ -16,7 +16,7 @@ const (
 	CodexVolume  = "agent-sandbox-codex-config"
 )
 
-// Places inside.
+// Directories inside.
 const (
 	Shelf      = "/repo-shelf"        // the volume of a repository's worktrees
 	ClaudeHome = "/home/node/.claude" // Claude Code's configuration
@@ -29,15 +29,15 @@ const (
 	configFile = configDir + "/config.json"
 )
 
-// Repo is a repository on the host. Its names are made of its path, so that each clone has its own.
+// Repo is a repository on the host. Its names contain a hash of its path, so that each clone has its own.
 type Repo struct {
 	Path string // absolute, resolved through symbolic links
 }
 
-// hashLength is how much of a path's MD5 is in names: a sandbox's name has 63 characters at most.
+// hashLength is the number of digits of the hash in names: a sandbox's name has 63 characters at most.
 const hashLength = 12
 
-// Hash is the beginning of the MD5 of the path, which is in the names of containers; volumes have all of it.
+// Hash returns the beginning of the MD5 of the path, which is in the names of containers; volumes have all of it.
 func (r Repo) Hash() string { return hash(r.Path)[:hashLength] }
 
 func hash(s string) string {
@@ -45,19 +45,19 @@ func hash(s string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Name is the repository's: the last element of its path, in characters that names of the engine may have.
+// Name returns the repository's name: the last element of its path, in characters that the engine accepts.
 func (r Repo) Name() string { return clean(filepath.Base(r.Path), 24) }
 
-// Image is what its sandboxes start from.
+// Image returns the name of its sandboxes' image.
 func (r Repo) Image() string {
-	// Stricter than other names: lower case, and never two marks in a row.
+	// The engine allows only lower case, and no two separators in a row.
 	words := strings.FieldsFunc(strings.ToLower(r.Name()), func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < '0' || c > '9')
 	})
 	return "agent-sandbox-repo-" + strings.Join(append(words, r.Hash()), "-") + ":latest"
 }
 
-// Container is the name of its sandbox, or of that of one of its branches.
+// Container returns the name of its sandbox, or of the sandbox of a branch.
 func (r Repo) Container(branch string) string {
 	if branch == "" {
 		return "agent-sandbox-" + r.Name() + "-" + r.Hash()
@@ -66,16 +66,16 @@ func (r Repo) Container(branch string) string {
 	return "agent-sandbox-" + r.Name() + "-" + clean(Worktree(branch), room-len(r.Name())) + "-" + r.Hash()
 }
 
-// HistoryVolume keeps the history of its shells.
+// HistoryVolume returns the name of the volume of its shells' history.
 func (r Repo) HistoryVolume() string { return "agent-sandbox-" + hash(r.Path) + "-history" }
 
-// ShelfVolume keeps the worktrees of its branches.
+// ShelfVolume returns the name of the volume of its branches' worktrees.
 func (r Repo) ShelfVolume() string { return "agent-sbx-repo-" + hash(r.Path) }
 
-// Target is where the repository stands inside.
+// Target returns the repository's directory inside.
 func (r Repo) Target() string { return Workspace + "/" + r.Name() }
 
-// Dir is where commands start inside: in the repository, or in the worktree of a branch.
+// Dir returns the directory in which commands start: the repository, or the worktree of a branch.
 func (r Repo) Dir(branch string) string {
 	if branch == "" {
 		return r.Target()
@@ -83,7 +83,7 @@ func (r Repo) Dir(branch string) string {
 	return worktrees + "/" + Worktree(branch)
 }
 
-// Mode is "bind" or "branch".
+// Mode returns "bind", or "branch" for a sandbox of a branch.
 func Mode(branch string) string {
 	if branch == "" {
 		return "bind"
@@ -91,7 +91,7 @@ func Mode(branch string) string {
 	return "branch"
 }
 
-// Volumes are the storage of its sandboxes.
+// Volumes returns the volumes of its sandboxes.
 func (r Repo) Volumes() []sandbox.Volume {
 	labels := map[string]string{"agent-sandbox": "1", "agent-sandbox.repo-path": r.Path}
 	shared := map[string]string{"agent-sandbox": "1"}
@@ -103,7 +103,7 @@ func (r Repo) Volumes() []sandbox.Volume {
 	}
 }
 
-// Worktree is the name of a branch's directory: "/" and white space become "__".
+// Worktree returns the name of a branch's directory: "/" and white space become "__".
 func Worktree(branch string) string {
 	var b strings.Builder
 	for _, c := range branch {
@@ -116,8 +116,8 @@ func Worktree(branch string) string {
 	return b.String()
 }
 
-// clean makes a part of a name from s: at most length characters of those that are allowed. What had to be changed or
-// cut ends with a mark of its own, so that two of them stay two.
+// clean returns at most length allowed characters of s. It appends a hash if it had to change or cut s, so that different
+// strings stay different.
 func clean(s string, length int) string {
 	const mark = 6
 	var b strings.Builder
@@ -135,7 +135,7 @@ func clean(s string, length int) string {
 	return out[:min(len(out), length-mark-1)] + "-" + hash(s)[:mark]
 }
 
-// CheckBranch reports why git would not take a branch's name, or nil: the rules of git-check-ref-format(1).
+// CheckBranch returns Invalid for a name that git does not accept for a branch, by the rules of git-check-ref-format(1).
 func CheckBranch(name string) error {
 	bad := func(why string) error {
 		return sandbox.Errorf(sandbox.Invalid, "%.100q cannot be a branch: %s", name, why).

@@ -16,8 +16,8 @@ import (
 //go:embed provision.sh
 var provisionScript string
 
-// Provision makes the worktree of a branch in the repository's shelf, in a sandbox that has both mounted, and returns
-// what it has to say. It can be done again; two at once must not ([Repo.Lock]).
+// Provision creates the worktree of a branch in the repository's shelf, in a sandbox that mounts both, and returns its
+// messages. It is idempotent; the caller holds [Repo.Lock].
 func (r Repo) Provision(ctx context.Context, box *sandbox.Sandbox, branch string) ([]string, error) {
 	if err := CheckBranch(branch); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (r Repo) Provision(ctx context.Context, box *sandbox.Sandbox, branch string
 // codeCollision is the exit status of the script when another branch has the directory.
 const codeCollision = 5
 
-// Owner is the owner of the repository's directory as "UID:GID": who its sandboxes run as.
+// Owner returns the owner of the repository's directory as "UID:GID", who is the user of its sandboxes.
 func (r Repo) Owner() (string, error) {
 	info, err := os.Stat(r.Path)
 	if err != nil {
@@ -66,8 +66,8 @@ func (r Repo) Owner() (string, error) {
 	return fmt.Sprintf("%d:%d", st.Uid, st.Gid), nil
 }
 
-// ownScript gives volumes to who works in them, where they are somebody else's: fresh ones are the image's user's, and
-// those of an earlier workspace may be another's.
+// ownScript changes the owner of volumes to the user of the sandboxes: new volumes belong to the image's user, and older ones
+// may belong to the owner of an earlier workspace.
 const ownScript = `set -eu
 user=$1
 shift
@@ -75,7 +75,7 @@ for dir; do
   [ "$(stat -c %u:%g "$dir")" = "$user" ] || chown -Rh "$user" "$dir"
 done`
 
-// Own makes the owner, "UID:GID", that of the repository's volumes.
+// Own makes owner, "UID:GID", the owner of the repository's volumes.
 func (r Repo) Own(ctx context.Context, e job.Engine, image, owner string) error {
 	args := []string{"sh", "-c", ownScript, "sh", owner}
 	for _, v := range r.Volumes() {

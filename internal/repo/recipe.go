@@ -17,25 +17,25 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Recipe is what a build of the repository's image would do: its Dockerfile, and what else lies in its directory, which
-// the steps can run. It is read once, so that what is trusted is what is built.
+// Recipe is the input of a build of the repository's image: its Dockerfile, and the other files of its directory, which the
+// steps can run. It is read once, so that the trusted content is the one that is built.
 type Recipe struct {
 	File       string   // the Dockerfile's absolute path
 	Dockerfile []byte   //
 	Others     []string // a line for each further file or link: mode, SHA-256 or target, name
 
-	archive *os.File // the packed context, which no name leads to
+	archive *os.File // the packed context, an unlinked file
 }
 
-// IsDockerfile tells whether a path is that of a repository's Dockerfile.
+// IsDockerfile reports whether a path is that of a repository's Dockerfile.
 func IsDockerfile(path string) bool {
 	return filepath.Base(path) == dockerfileName && filepath.Base(filepath.Dir(path)) == configDir
 }
 
-// DockerfileFile is the repository's Dockerfile; it need not exist.
+// DockerfileFile returns the path of the repository's Dockerfile, which need not exist.
 func (r Repo) DockerfileFile() string { return filepath.Join(r.Path, configDir, dockerfileName) }
 
-// Recipe reads what a build would do. The configuration beside the Dockerfile is no part of it, and of no build. The caller closes it.
+// Recipe reads the input of a build, without the configuration file beside the Dockerfile. The caller closes it.
 func (r Repo) Recipe() (*Recipe, error) {
 	if !r.Initialised() {
 		return nil, r.notInitialised()
@@ -63,10 +63,10 @@ func (r Repo) Recipe() (*Recipe, error) {
 	return c, nil
 }
 
-// Close lets go of what was read.
+// Close closes the packed context.
 func (c *Recipe) Close() error { return c.archive.Close() }
 
-// read takes what it is from what was packed.
+// read fills the fields from the packed context.
 func (c *Recipe) read() error {
 	if _, err := c.archive.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -84,7 +84,7 @@ func (c *Recipe) read() error {
 		}
 	}
 	if c.Dockerfile == nil || bytes.IndexByte(c.Dockerfile, 0) >= 0 {
-		return sandbox.Errorf(sandbox.Invalid, "%s is no Dockerfile", c.File)
+		return sandbox.Errorf(sandbox.Invalid, "%s is not a Dockerfile", c.File)
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func (c *Recipe) take(h *tar.Header, r io.Reader) error {
 	return nil
 }
 
-// Content is what has to be trusted: any change of what a step could run is another.
+// Content returns what the user has to trust. It changes with every file that a step could run.
 func (c *Recipe) Content() []byte {
 	out := bytes.Clone(c.Dockerfile)
 	for _, line := range c.Others {
@@ -121,9 +121,8 @@ func (c *Recipe) Content() []byte {
 	return out
 }
 
-// trusted is nil when the steps may run: somebody has read them, or there are none but those of the Dockerfile that
-// [Repo.Init] writes.
-func (c *Recipe) trusted(trust *policy.Trust) error {
+// checkTrust returns Denied unless the user trusts the steps, or the Dockerfile is the one that [Repo.Init] writes.
+func (c *Recipe) checkTrust(trust *policy.Trust) error {
 	if string(c.Dockerfile) == Dockerfile {
 		return nil
 	}
@@ -131,6 +130,6 @@ func (c *Recipe) trusted(trust *policy.Trust) error {
 	if err != nil || ok {
 		return err
 	}
-	return sandbox.Errorf(sandbox.Denied, "%s: its steps would run in the engine, with its network, and nobody has trusted them", c.File).
+	return sandbox.Errorf(sandbox.Denied, "%s: its steps would run in the engine, with its network, and the user has not trusted them", c.File).
 		WithHint("read it, then run: agent-sandbox trust %s", ShellWord(c.File))
 }

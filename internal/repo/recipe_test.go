@@ -20,7 +20,7 @@ func judge(t *testing.T, r Repo, trust *policy.Trust) error {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	return c.trusted(trust)
+	return c.checkTrust(trust)
 }
 
 func put(t *testing.T, name, text string, perm os.FileMode) {

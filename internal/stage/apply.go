@@ -1,17 +1,18 @@
 package stage
 
-// ApplyOptions say what of a stage to apply.
+// ApplyOptions select the changes to apply.
 type ApplyOptions struct {
 	// Paths are relative to the workspace, or absolute in it. A directory stands for
-	// everything below it. None means everything. What no change is at or below is
-	// NotFound.
+	// everything below it. None means everything. NotFound: there is no change at or below
+	// a path.
 	Paths []string
-	// Force applies also what changed in the workspace meanwhile, and loses that change.
+	// Force also applies paths that changed in the workspace meanwhile, whose changes there
+	// are lost.
 	Force bool
 	// Refuse is asked about every wanted change with its absolute path before it is
-	// made; a reason other than "" keeps the path as it is. Nil refuses nothing.
+	// made; the path is skipped if it returns a reason other than "". Nil refuses nothing.
 	Refuse func(path string, c Change) string
-	// DryRun only decides: Result says what would be applied and what not.
+	// DryRun changes nothing: Result says what would be applied.
 	DryRun bool
 }
 

@@ -13,12 +13,11 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/stage/tree"
 )
 
-// Apply makes changes of the stage in the workspace, and takes them out of the
-// stage. Each file is exchanged in one step: whoever looks, and whenever this is
-// killed, sees the old one or the new one, and the next Apply finishes what a killed
-// one began. What cannot be applied is in the Result; an error means that nothing
-// was decided (Denied while the stage is in use, NotFound and Invalid for Paths), or that
-// the stage could not be brought up to date afterwards.
+// Apply makes changes of the stage in the workspace and removes them from the stage. It
+// replaces each file in one step: every reader, also after a kill, sees the old or the new
+// one, and the next Apply finishes a killed one. Result lists the skipped changes; an error
+// means that nothing was changed (Denied while the stage is in use, NotFound and Invalid for
+// Paths), or that the stage could not be updated afterwards.
 func (s *Stage) Apply(options ApplyOptions) (Result, error) {
 	if !options.DryRun { // which is a look, as Diff is
 		held, err := lock(s.dir, holder([]string{"apply"}))
@@ -55,13 +54,14 @@ func (s *Stage) Apply(options ApplyOptions) (Result, error) {
 		return r, err
 	}
 	a := d.applier(false)
-	// What makes no difference goes, too: a snapshot that was restored after it was applied would make conflicts of that later.
+	// It also removes entries that equal the workspace's: after a restored snapshot was applied before, they would conflict
+	// later.
 	if !options.DryRun && (len(j.Operations) > 0 || len(changes) == 0 && s.Kind == Overlay && !s.Pristine()) {
 		if err := s.writeJournal(j); err != nil {
 			return r, err
 		}
 		a.run(j.Operations)
-		err = s.settle(d, j)
+		err = s.finish(d, j)
 	}
 	sel.report(a, &r)
 	return r, err
@@ -71,7 +71,7 @@ func (d *differ) applier(resumed bool) *applier {
 	return &applier{differ: d, resumed: resumed, failed: map[string]error{}, placed: map[uint64]string{}}
 }
 
-// report fills r with what came of each wanted change.
+// report fills r with the result of each wanted change.
 func (sel *selection) report(a *applier, r *Result) {
 	for i, c := range sel.changes {
 		if !sel.wanted[i] {
@@ -92,7 +92,7 @@ func (sel *selection) report(a *applier, r *Result) {
 	}
 }
 
-// resume finishes an Apply that was killed, and removes what it left half made.
+// resume finishes a killed Apply, and removes its temporary files.
 func (s *Stage) resume() ([]string, error) {
 	j, err := s.readJournal()
 	if err != nil || j == nil {
@@ -120,10 +120,10 @@ func (s *Stage) resume() ([]string, error) {
 	a.run(j.Operations)
 	finished = slices.DeleteFunc(finished, func(path string) bool { return a.failed[path] != nil })
 	slices.SortFunc(finished, tree.ComparePaths)
-	return slices.Compact(finished), s.settle(d, j)
+	return slices.Compact(finished), s.finish(d, j)
 }
 
-// sweep removes our temporary names from a directory of the workspace.
+// sweep removes Apply's temporary files from a directory of the workspace.
 func (d *differ) sweep(dir string) error {
 	names, err := d.low.Names(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
@@ -140,9 +140,9 @@ func (d *differ) sweep(dir string) error {
 	return nil
 }
 
-// settle takes what now is in the workspace out of the stage, when it is safely
-// there, and ends the journal.
-func (s *Stage) settle(d *differ, j *journal) error {
+// finish syncs the workspace, removes the applied changes from the stage, and removes the
+// journal.
+func (s *Stage) finish(d *differ, j *journal) error {
 	if err := unix.Syncfs(d.low.FD()); err != nil {
 		return err
 	}
@@ -167,8 +167,8 @@ func (s *Stage) settle(d *differ, j *journal) error {
 	return s.removeJournal()
 }
 
-// remember records how the workspace's entries are now that Apply changed, so that
-// its own changes are no conflicts later.
+// remember records the workspace's entries that Apply has changed, so that they do not
+// conflict later.
 func (s *Stage) remember(d *differ, j *journal, left []Change) error {
 	if s.Kind != Overlay {
 		return nil
@@ -224,9 +224,8 @@ func (s *Stage) record(d *differ, j *journal, left []Change) error {
 	return writeJSON(filepath.Join(s.dir, manifestFile), d.base.copy)
 }
 
-// prune removes from the upper tree what makes no difference any more. An opaque
-// directory stays whole while anything in it differs: what is not in it counts as
-// deleted.
+// prune removes from the upper tree the entries that no longer differ. An opaque directory
+// stays complete while anything in it differs: entries that it lacks count as deleted.
 func (s *Stage) prune(d *differ, left []Change) error {
 	trash := filepath.Join(s.dir, trashDir)
 	if err := tree.Remove(trash); err != nil {

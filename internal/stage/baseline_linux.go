@@ -6,14 +6,14 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/stage/tree"
 )
 
-// baseline knows what the workspace was when the stage was made.
+// baseline describes the workspace at the creation of the stage.
 type baseline struct {
 	created int64                           // of an overlay
-	known   pathMap[tree.Fingerprint]       // what Apply left there itself
-	touched map[string]bool                 // what an interrupted Apply may have changed
+	known   pathMap[tree.Fingerprint]       // written by Apply itself
+	touched map[string]bool                 // an interrupted Apply may have changed them
 	copy    manifest                        // of a copy; nil for an overlay
 	below   map[string][]string             // the names in each directory of the copy
-	seen    func(string) (tree.Info, error) // looks into the workspace
+	seen    func(string) (tree.Info, error) // Lstat of the workspace
 }
 
 func (s *Stage) baseline(low *tree.Tree, j *journal) (*baseline, error) {
@@ -47,8 +47,8 @@ func (s *Stage) baseline(low *tree.Tree, j *journal) (*baseline, error) {
 	return b, nil
 }
 
-// changed reports whether low, which is at path in the workspace now, is another
-// one or changed since.
+// changed reports whether low, the entry at path in the workspace, was replaced or changed
+// since.
 func (b *baseline) changed(path string, low tree.Info) bool {
 	if b.touched[path] {
 		return false
@@ -66,9 +66,9 @@ func (b *baseline) changed(path string, low tree.Info) bool {
 	return low.Ctim.Nano() >= b.created
 }
 
-// vanished reports whether path, which is not in the workspace now, was there.
-// origin is the overlay's mark of an entry that was copied up from the workspace; a
-// file takes it along when it is renamed, a directory cannot be.
+// vanished reports whether path, which the workspace does not have now, was in it. origin is
+// the overlay's mark of an entry that was copied up from the workspace. A renamed file keeps
+// its mark, so its parent decides; a directory with it cannot be renamed.
 func (b *baseline) vanished(path string, up tree.Info, origin bool) (bool, error) {
 	if b.touched[path] {
 		return false, nil

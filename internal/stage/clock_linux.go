@@ -6,9 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// passTick waits until the clock that file systems stamp with has reached t: it
-// advances in ticks of some milliseconds, so that a change made right after t could
-// carry an older time.
+// passTick waits until the clock of file systems has reached t. It advances in ticks of
+// some milliseconds, so a change right after t could get an older time.
 func passTick(t int64) error {
 	for {
 		var now unix.Timespec
@@ -16,7 +15,7 @@ func passTick(t int64) error {
 			return err
 		}
 		left := t - now.Nano()
-		// Far ahead means that the clock was set back, not that a tick is missing.
+		// A longer wait means that the clock was set back.
 		if left <= 0 || left > int64(time.Second) {
 			return nil
 		}

@@ -13,15 +13,15 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// clone is a copy of a stage in another directory, which shares blocks with it where the file system can. Hard links
-// would not do: an overlay writes to the files that are in it.
+// clone copies a stage to another directory, and shares blocks if the file system can. It cannot use hard links, because an
+// overlay writes to the files of its upper directory.
 type clone struct {
-	was, is manifest // of a stage that is a copy itself
-	size    int64    // bytes on the disk, if nothing is shared
+	was, is manifest // of the original and the clone, if the stage is a copy
+	size    int64    // bytes on disk, if nothing is shared
 }
 
-// cloneStage makes the empty directory to a stage like the one in from, which rests. Only its description is brought to the
-// disk: syncfs(2) would wait for all that everybody writes there, and fsync(2) of each file for as many commits.
+// cloneStage copies the stage in from, to which nothing writes meanwhile, to the empty directory to. It syncs only the
+// metadata: syncfs(2) would wait for the writes of all processes, and fsync(2) of each file for as many commits.
 func cloneStage(ctx context.Context, from, to string) (size int64, err error) {
 	s, err := readStage(from)
 	if err != nil {
@@ -52,15 +52,16 @@ func cloneStage(ctx context.Context, from, to string) (size int64, err error) {
 	return c.size, nil
 }
 
-// CloneTree makes the empty directory to a copy of the tree in from, both of them ours, with whatever commands can make of it.
-// They share blocks where the file system can. size is what the copy takes on the disk if nothing is shared.
+// CloneTree copies the tree in from, with anything that commands may have created there, to the empty directory to. Both are
+// own trees (see [tree.Open]). It shares blocks if the file system can. size is the size of the copy on disk if nothing is
+// shared. Exhausted: the disk is full.
 func CloneTree(ctx context.Context, from, to string) (size int64, err error) {
 	c := &clone{is: manifest{}}
 	err = c.run(ctx, from, to)
 	return c.size, full(err)
 }
 
-// full says when it was the disk's room that ran out.
+// full gives the error of a full disk the code Exhausted.
 func full(err error) error {
 	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
 		return sandbox.Errorf(sandbox.Exhausted, "copy the files: %w", err)
@@ -91,8 +92,8 @@ func (v *clone) run(ctx context.Context, from, to string) (err error) {
 	return unix.Fchmod(c.to.FD(), st.Mode&0o7777)
 }
 
-// belongings gives the copy the owner and the attributes of the original.
-func (v *clone) belongings(c *copier, path string, st tree.Info) error {
+// copyOwner gives the copy the owner and the attributes of the original.
+func (v *clone) copyOwner(c *copier, path string, st tree.Info) error {
 	v.size += st.Blocks * 512
 	now, err := c.to.Lstat(path)
 	if err != nil {
@@ -119,7 +120,7 @@ func (v *clone) belongings(c *copier, path string, st tree.Info) error {
 
 const (
 	maxAttributes = 64 << 10 // XATTR_LIST_MAX, and XATTR_SIZE_MAX
-	ours          = "user."  // the others are not a command's to set
+	ours          = "user."  // commands cannot set others
 )
 
 func copyAttributes(from, to int) error {
@@ -157,18 +158,18 @@ func ignoreUnsupported(err error) error {
 	return err
 }
 
-// note follows an entry of the record from the original to the copy.
+// note adds the copy of a recorded entry to the record of the clone.
 func (v *clone) note(path string, from, to tree.Info) {
 	if was, ok := v.was[path]; ok && was.Copy.Same(from.Fingerprint()) {
 		v.is[path] = copied{Low: was.Low, Copy: to.Fingerprint()}
 	}
 }
 
-// manifest is the record of the copy: what had changed since the original was made has changed in it too.
+// manifest returns the record of the clone, in which the entries that had changed in the original count as changed.
 func (v *clone) manifest() manifest {
 	for path, was := range v.was {
 		if _, ok := v.is[path]; !ok {
-			v.is[path] = copied{Low: was.Low} // nothing is like it
+			v.is[path] = copied{Low: was.Low} // differs from every entry
 		}
 	}
 	return v.is

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// special are the bits that let a program run as somebody else.
+	// special are the bits that let a program run as another user.
 	special = 0o6000
 	// applied are the bits that Apply sets.
 	applied = 0o1777
@@ -14,7 +14,7 @@ const (
 	unreadableFile = "the stage's file cannot be read"
 )
 
-// entryOf describes one side of a change.
+// entryOf returns the entry of one side of a change.
 func entryOf(t *tree.Tree, path string, st tree.Info) (*Entry, error) {
 	e := &Entry{Type: st.Kind(), Mode: st.Mode & 0o7777}
 	switch e.Type {
@@ -30,8 +30,8 @@ func entryOf(t *tree.Tree, path string, st tree.Info) (*Entry, error) {
 	return e, nil
 }
 
-// compare reports path when the stage's entry up is not the workspace's low, which
-// may not exist.
+// compare reports path if the stage's entry up differs from the workspace's low, which may
+// not exist.
 func (d *differ) compare(path string, up, low tree.Info, origin bool) error {
 	c := Change{Path: path, Never: never(path)}
 	var err error
@@ -72,7 +72,7 @@ func (d *differ) compare(path string, up, low tree.Info, origin bool) error {
 	return d.add(c)
 }
 
-// remark says what of c cannot be applied.
+// remark sets Never and Note of c.
 func (d *differ) remark(c *Change) {
 	switch {
 	case c.Never != "":
@@ -93,7 +93,7 @@ func (d *differ) remark(c *Change) {
 	}
 }
 
-// contentDiffers compares two entries of one type. What we may not read differs.
+// contentDiffers compares two entries of one type. An unreadable one differs.
 func (d *differ) contentDiffers(path string, up, low tree.Info, now, was *Entry) (bool, error) {
 	switch now.Type {
 	case patch.Symlink:
@@ -114,7 +114,7 @@ func (d *differ) contentDiffers(path string, up, low tree.Info, now, was *Entry)
 	defer a.Close()
 	b, err := d.low.Open(path)
 	if err != nil {
-		return true, nil // a file of the workspace that we may not read
+		return true, nil // a file of the workspace that this user may not read
 	}
 	defer b.Close()
 	equal, err := patch.EqualFiles(a, b)

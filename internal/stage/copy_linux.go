@@ -14,8 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// manifest records a copy: what each entry was in the workspace, and what it
-// became.
+// manifest records a copy: the fingerprints of each entry in the workspace and in the copy.
 type manifest = pathMap[copied]
 
 type copied struct {
@@ -23,18 +22,18 @@ type copied struct {
 	Copy tree.Fingerprint `json:"copy"`
 }
 
-// copier copies a tree of the user's, or of ours, into one of ours.
+// copier copies a workspace or a stage's view to a stage's directory.
 type copier struct {
 	ctx      context.Context //nolint:containedctx // bounds one copy
 	from, to *tree.Tree
 	manifest manifest
-	view     *clone            // a stage's view is copied, with all that an overlay has; nil: a workspace
+	view     *clone            // copies a stage's view, with an overlay's attributes and whiteouts; nil: a workspace
 	links    map[uint64]string // the first name of a file with several
 	clones   bool              // the file system shares blocks; false after the first refusal
-	any      bool              // something was cloned
+	any      bool              // it has shared blocks
 }
 
-// copyWorkspace fills the empty directory to. Sockets and devices stay out.
+// copyWorkspace copies the workspace from, without sockets and devices, to the empty directory to.
 func copyWorkspace(from, to string, inode uint64) (cloned bool, m manifest, err error) {
 	c := &copier{ctx: context.Background(), manifest: manifest{}, links: map[uint64]string{}, clones: true}
 	if c.from, err = tree.Open(from, false); err != nil {
@@ -103,7 +102,7 @@ func (c *copier) entry(path string) error {
 	return c.finish(path, st)
 }
 
-// inside copies what is in a directory, which is unlocked for the moment when it is ours and its mode locks it.
+// inside copies the entries of a directory. It unlocks an own one that its mode locks meanwhile.
 func (c *copier) inside(path string, st tree.Info) error {
 	if c.from.Own() && st.Mode&0o500 != 0o500 {
 		return c.from.Unlocked(path, func() error { return c.directory(path) })
@@ -140,7 +139,7 @@ func (c *copier) file(path string, st tree.Info) error {
 // finish gives the copy the mode and time of the original, and records both.
 func (c *copier) finish(path string, st tree.Info) error {
 	if c.view != nil {
-		if err := c.view.belongings(c, path, st); err != nil {
+		if err := c.view.copyOwner(c, path, st); err != nil {
 			return err
 		}
 	}
@@ -165,10 +164,10 @@ func (c *copier) finish(path string, st tree.Info) error {
 	return err
 }
 
-// piece is how much is copied between two looks at the context.
+// piece is the number of bytes that are copied between two checks of the context.
 const piece = 64 << 20
 
-// copySparse copies src to the empty dst and leaves its holes out, until ctx ends.
+// copySparse copies src with its holes to the empty dst. It fails when ctx ends.
 func copySparse(ctx context.Context, dst, src *os.File) error {
 	info, err := src.Stat()
 	if err != nil {
@@ -184,7 +183,7 @@ func copySparse(ctx context.Context, dst, src *os.File) error {
 			break // a hole to the end
 		}
 		if err != nil {
-			data = at // no such call on this file system
+			data = at // this file system does not report holes
 		}
 		hole, err := unix.Seek(int(src.Fd()), data, unix.SEEK_HOLE)
 		if err != nil || hole <= data {
@@ -202,13 +201,13 @@ func copySparse(ctx context.Context, dst, src *os.File) error {
 			return err
 		}
 		if at = data + n; n < hole-data {
-			break // it became shorter meanwhile
+			break // it was truncated meanwhile
 		}
 	}
 	return dst.Truncate(size)
 }
 
-// reserved begins the names of files that Apply has not finished.
+// reserved begins the names of Apply's temporary files.
 const reserved = ".agent-sandbox-stage-"
 
 func isReserved(path string) bool {

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// maxPath keeps a path, with a temporary name in its place, below PATH_MAX.
+	// maxPath is the longest path whose temporary name is shorter than PATH_MAX.
 	maxPath = 3800
-	// maxChanges bounds what a hostile stage costs us in memory.
+	// maxChanges bounds the memory for a hostile stage.
 	maxChanges = 1 << 20
 )
 
@@ -26,10 +26,9 @@ const (
 	goneBelow    = "deleted from the workspace after the stage was made"
 )
 
-// Diff returns what the stage would change in the workspace, ordered by path, a
-// directory before what is in it. It changes neither. While a command runs on the
-// stage it is a look at something that moves. More than 1,048,576 changes are
-// Exhausted.
+// Diff returns the changes of the stage, ordered by path, a directory before its entries.
+// While a command runs on the stage, the result may be inconsistent. Exhausted: there are more
+// than 1,048,576 changes.
 func (s *Stage) Diff() ([]Change, error) {
 	if err := s.reload(); err != nil {
 		return nil, err
@@ -78,7 +77,7 @@ func (d *differ) close() {
 	d.up.Close()
 }
 
-// WritePatch is that of [Sides], which are the workspace and the stage.
+// WritePatch is [patch.Sides.WritePatch] for the workspace and the stage.
 func (s *Stage) WritePatch(w io.Writer, changes []Change) error {
 	d, err := s.openDiff()
 	if err != nil {
@@ -88,7 +87,7 @@ func (s *Stage) WritePatch(w io.Writer, changes []Change) error {
 	return d.sides().WritePatch(w, changes)
 }
 
-// CountLines is that of [Sides], which are the workspace and the stage.
+// CountLines is [patch.Sides.CountLines] for the workspace and the stage.
 func (s *Stage) CountLines(changes []Change) ([]Lines, error) {
 	d, err := s.openDiff()
 	if err != nil {
@@ -124,8 +123,8 @@ func (d *differ) add(c Change) error {
 	return nil
 }
 
-// overlaid walks a directory of the upper tree. merged: the workspace has this
-// directory too; opaque: what it has in it is deleted unless it is in the upper tree.
+// overlaid compares a directory of the upper tree. merged: the workspace has this directory,
+// too; opaque: its entries in the workspace are deleted unless they are in the upper tree.
 func (d *differ) overlaid(dir string, merged, opaque bool) error {
 	names, err := d.up.Names(dir)
 	if errors.Is(err, fs.ErrPermission) {
@@ -192,8 +191,8 @@ func (d *differ) overEntry(path string, merged bool) error {
 	return nil
 }
 
-// lookUp describes an entry of the stage. One in a directory that its mode locks
-// is left to the directory.
+// lookUp returns the status of an entry of the stage. For one in a directory that its mode
+// locks, it reports the directory instead.
 func (d *differ) lookUp(path string) (tree.Info, error) {
 	up, err := d.up.Lstat(path)
 	if errors.Is(err, fs.ErrPermission) {
@@ -202,7 +201,7 @@ func (d *differ) lookUp(path string) (tree.Info, error) {
 	return up, err
 }
 
-// marks reads what the kernel noted on an upper entry.
+// marks reads the kernel's attributes of an upper entry.
 func (d *differ) marks(path string, up, low tree.Info) (opaque, origin bool, err error) {
 	switch {
 	case up.IsDir():
@@ -224,9 +223,9 @@ func (d *differ) marks(path string, up, low tree.Info) (opaque, origin bool, err
 	return false, origin, err
 }
 
-// unreadable marks a directory of the stage that we cannot look into.
+// unreadable reports a directory of the stage that cannot be read.
 func (d *differ) unreadable(dir string) error {
-	const why = "its mode in the stage lets nobody read it"
+	const why = "its mode in the stage forbids reading it"
 	for i := range d.changes {
 		if d.changes[i].Path == dir {
 			d.changes[i].Never = why
@@ -240,7 +239,7 @@ func (d *differ) unreadable(dir string) error {
 	return d.add(Change{Path: dir, Kind: patch.Modified, Old: &Entry{Type: patch.Directory}, New: &Entry{Type: patch.Directory, Mode: up.Mode & 0o7777}, Never: why})
 }
 
-// copied walks a directory of the copy and of the record of it.
+// copied compares a directory of the copy with its record.
 func (d *differ) copied(dir string) error {
 	names, err := d.up.Names(dir)
 	if errors.Is(err, fs.ErrPermission) {
@@ -294,7 +293,7 @@ func (d *differ) copiedEntry(path string) error {
 	return nil
 }
 
-// deleted reports path, and what is below it, as deleted in the stage.
+// deleted reports path and everything below it as deleted.
 func (d *differ) deleted(path string) error {
 	low, err := d.low.Lstat(path)
 	if err != nil || !low.Exists {
@@ -318,7 +317,7 @@ func (d *differ) deleted(path string) error {
 func (d *differ) deletedBelow(dir string) error {
 	names, err := d.low.Names(dir)
 	if errors.Is(err, fs.ErrPermission) {
-		return nil // the directory itself will not go
+		return nil // removing the directory itself will fail
 	}
 	if err != nil {
 		return err
@@ -334,7 +333,7 @@ func (d *differ) deletedBelow(dir string) error {
 func never(path string) string {
 	switch {
 	case isReserved(path):
-		return "names that begin with " + reserved + " are our own"
+		return "names that begin with " + reserved + " are reserved"
 	case len(path) > maxPath:
 		return "the path is too long"
 	case len(filepath.Base(path)) > 255:

@@ -11,7 +11,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// The steps that an operation can be.
+// The steps of operations.
 const (
 	stepMkdir  = "mkdir"
 	stepPut    = "put" // a file, link or FIFO
@@ -21,20 +21,20 @@ const (
 	stepMode   = "mode" // the final mode of a directory
 )
 
-// operation is one step of an Apply. Done twice it does no more than once.
+// operation is one step of an Apply. It is idempotent.
 type operation struct {
 	Step string            `json:"step"`
 	Path rawPath           `json:"path"`
-	Pre  *tree.Fingerprint `json:"pre,omitempty"` // what it is done to; nil: nothing is there
+	Pre  *tree.Fingerprint `json:"pre,omitempty"` // of the entry that it replaces; nil: there is none
 }
 
-// journal is what an Apply is about to do. It is there from before the first change
-// to the workspace until the stage shows the changes no more, so that the next
-// Apply after a kill finishes it.
+// journal lists the operations of an Apply. It exists from before the first change to the
+// workspace until the stage no longer has the changes, so that the next Apply after a kill
+// finishes it.
 type journal struct {
 	Operations []operation `json:"operations"`
-	// Directories in which something changes and which had not changed themselves
-	// since the stage was made: afterwards that is still so.
+	// Directories whose entries the Apply changes, and which had not changed since the stage
+	// was created: they still count as unchanged afterwards.
 	Touched []rawPath `json:"touched,omitempty"`
 }
 

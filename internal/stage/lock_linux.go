@@ -15,16 +15,15 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Holder is who uses a stage right now.
+// Holder is the process that uses a stage.
 type Holder struct {
 	PID     int    `json:"pid"`
 	Command string `json:"command"` // as one line
 }
 
-// lock takes the stage for one process, or says who has it. The lock is the open
-// file's (F_OFD_SETLK in fcntl(2)): it ends with the last descriptor, however its owner ends.
-// The file is a FIFO: what is inside a sandbox can open the descriptors of its first
-// process anew (/proc/1/fd), and must find nothing of the host's to write there.
+// lock locks the stage in dir. Denied: another process has it, which the error names. The lock belongs to the
+// open file (F_OFD_SETLK in fcntl(2)): it ends with the last descriptor, also after a kill. The file is a FIFO: commands in
+// a sandbox can open the descriptors of its first process again (/proc/1/fd), and must not find a file of the host there.
 func lock(dir string, h Holder) (*os.File, error) {
 	name := filepath.Join(dir, lockFile)
 	err := unix.Mkfifo(name, 0o600)
@@ -35,7 +34,7 @@ func lock(dir string, h Holder) (*os.File, error) {
 		return nil, &os.PathError{Op: "mkfifo", Path: name, Err: err}
 	}
 	f, err := os.OpenFile(name, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-	if errors.Is(err, fs.ErrPermission) && os.Chmod(name, 0o600) == nil { // a sandbox could close it that way
+	if errors.Is(err, fs.ErrPermission) && os.Chmod(name, 0o600) == nil { // a command may have changed its mode through such a descriptor
 		f, err = os.OpenFile(name, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -53,7 +52,7 @@ func lock(dir string, h Holder) (*os.File, error) {
 	}
 	// A discard may have moved the directory away between the two.
 	if !stillAt(f, name) {
-		_ = f.Close() // nobody's any more
+		_ = f.Close() // of a discarded stage
 		return nil, sandbox.Errorf(sandbox.NotFound, "the stage was discarded")
 	}
 	text, err := json.Marshal(h)
@@ -75,7 +74,7 @@ func tryLock(f *os.File) (bool, error) {
 	return err == nil, err
 }
 
-// awaitLock returns when nobody has the lock, or ctx ends, and closes f.
+// awaitLock waits until no process has the lock, or ctx ends, and closes f.
 func awaitLock(ctx context.Context, f *os.File) error {
 	got := make(chan error, 1)
 	go func() {
@@ -89,16 +88,16 @@ func awaitLock(ctx context.Context, f *os.File) error {
 	select {
 	case err := <-got:
 		return err
-	case <-ctx.Done(): // it is let go of as soon as it comes
+	case <-ctx.Done(): // the goroutine releases it as soon as it is taken
 		return ctx.Err()
 	}
 }
 
-// release unlocks first: a child that another goroutine is just starting may hold
-// the descriptor until it executes its program.
+// release unlocks and closes f. Closing is not enough: a child that another goroutine is just starting may have the
+// descriptor until it executes its program.
 func release(f *os.File) {
 	_ = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_UNLCK}) // closing does it too, later
-	_ = f.Close()                                                                    // only the lock mattered
+	_ = f.Close()                                                                    // nothing was written
 }
 
 func stillAt(f *os.File, name string) bool {
@@ -127,7 +126,7 @@ func readHolder(dir string) (Holder, bool) {
 	return h, err == nil && h.PID > 0
 }
 
-// Holder says who uses the stage; false when nobody does.
+// Holder returns the process that uses the stage; false: none does.
 func (s *Stage) Holder() (Holder, bool) {
 	f, err := os.OpenFile(filepath.Join(s.dir, lockFile), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {

@@ -13,13 +13,12 @@ import (
 // Seen is an entry of a view, see [Stage.Look].
 type Seen struct {
 	Type patch.Type
-	Host string // where the host has it: in the workspace, or in the stage's own directory
+	Host string // its path on the host, in the workspace or in the stage's directory
 }
 
-// Look returns what the view has at path, which is relative to the workspace and
-// clean; nil when it has nothing there. No link on the way is followed: behind one
-// there is nothing. It is exact while the caller has the stage in use and no command
-// runs on it.
+// Look returns the entry of the view at path, which is clean and relative to the workspace;
+// nil if there is none. It follows no link: behind one there is nothing. It is exact while the
+// caller uses the stage and no command runs on it.
 func (s *Stage) Look(path string) (*Seen, error) {
 	up, err := tree.Open(s.viewDir(), true)
 	if err != nil {
@@ -60,7 +59,7 @@ func (s *Stage) Look(path string) (*Seen, error) {
 	return nil, nil
 }
 
-// hides reports whether nothing of the workspace shows in the upper directory dir.
+// hides reports whether the upper directory dir hides all entries of the workspace's.
 func hides(up, low *tree.Tree, dir string) (bool, error) {
 	st, err := low.Lstat(dir)
 	if err != nil || !st.IsDir() {
@@ -70,7 +69,7 @@ func hides(up, low *tree.Tree, dir string) (bool, error) {
 	return value == "y", err
 }
 
-// seen describes path in one tree.
+// seen returns the entry at path in one tree.
 func (s *Stage) seen(t *tree.Tree, root, path string) (*Seen, error) {
 	st, err := t.Lstat(path)
 	if err != nil || !st.Exists || st.IsWhiteout() {
@@ -79,7 +78,7 @@ func (s *Stage) seen(t *tree.Tree, root, path string) (*Seen, error) {
 	return &Seen{Type: st.Kind(), Host: filepath.Join(root, path)}, nil
 }
 
-// missing takes a link in the way for nothing there.
+// missing returns nil for the error of a link on the way.
 func missing(err error) error {
 	if errors.Is(err, unix.ELOOP) {
 		return nil
@@ -87,8 +86,8 @@ func missing(err error) error {
 	return err
 }
 
-// Pristine reports whether the view shows the workspace as it is: nothing was ever
-// written to it, or all of it was applied. An error counts as no.
+// Pristine reports whether the view has no changes: nothing was written to it, or everything
+// was applied. It is false on an error.
 func (s *Stage) Pristine() bool {
 	if s.Kind != Overlay {
 		changes, err := s.Diff()
@@ -103,6 +102,6 @@ func (s *Stage) Pristine() bool {
 	return err == nil && len(names) == 0
 }
 
-// Own is where the host has what commands wrote at path: for a path that the view did
-// not change there is nothing.
+// Own returns the path on the host of what commands wrote at path. It does not exist if the
+// view has not changed path.
 func (s *Stage) Own(path string) string { return filepath.Join(s.viewDir(), path) }

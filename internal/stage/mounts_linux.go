@@ -22,8 +22,8 @@ func submount(dir string) (string, error) {
 	return "", nil
 }
 
-// foreignClock names the file system of dir when another machine or program sets
-// its change times, which an overlay's conflicts go by; else "".
+// foreignClock returns the type of dir's file system if another machine or program sets
+// its change times, by which an overlay detects conflicts; otherwise "".
 func foreignClock(dir string) (string, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {

@@ -18,9 +18,9 @@ var errChanged = errors.New("it changed in the workspace just now")
 // applier does the operations of a journal.
 type applier struct {
 	*differ
-	resumed bool              // some may have been done before
+	resumed bool              // an earlier Apply may have done some of them
 	failed  map[string]error  // by path
-	placed  map[uint64]string // files with several names in the stage: where the first went
+	placed  map[uint64]string // by inode in the stage, for files with several names: the path of the first
 }
 
 // run does every operation that can be done.
@@ -43,7 +43,7 @@ func (a *applier) fail(path string, err error) {
 	}
 }
 
-// blocked returns the path whose failure keeps op from being tried.
+// blocked returns the path whose failure makes op impossible, or "".
 func (a *applier) blocked(op operation) string {
 	path := string(op.Path)
 	if op.Step == stepMode && a.failed[path] != nil {
@@ -87,10 +87,10 @@ func (a *applier) do(op operation, path string) error {
 	return errors.New("unknown step " + op.Step + " in the journal")
 }
 
-// unchanged refuses when low is not what the decision was made about.
+// unchanged returns errChanged if low is not the entry for which the change was planned.
 func unchanged(low tree.Info, pre *tree.Fingerprint) error {
 	if pre != nil && low.IsDir() && pre.Mode == low.Mode && pre.Inode == low.Ino {
-		return nil // its times moved with what we removed from it
+		return nil // removing its entries changed its times
 	}
 	if low.Exists != (pre != nil) || pre != nil && !pre.Same(low.Fingerprint()) {
 		return errChanged
@@ -136,11 +136,11 @@ func (a *applier) mkdir(path string, low tree.Info, pre *tree.Fingerprint) error
 	return a.place(path, low, func(temp string) error { return a.low.Mkdir(temp, mode) })
 }
 
-// mode sets the permission bits, and keeps those of others that are there.
+// mode sets the permission bits of an entry. A directory keeps its set-ID bits.
 func (a *applier) mode(op operation, path string, low tree.Info) error {
 	up, err := a.up.Lstat(path)
 	if err != nil || !up.Exists {
-		return err // taken out of the stage already
+		return err // removed from the stage already
 	}
 	if !low.Exists || low.Format() != up.Format() {
 		return errChanged
@@ -166,7 +166,7 @@ func (a *applier) put(path string, low tree.Info, pre *tree.Fingerprint) error {
 		return err
 	}
 	if !up.Exists && a.resumed {
-		return nil // taken out of the stage already
+		return nil // removed from the stage already
 	}
 	if err := unchanged(low, pre); err != nil {
 		return a.arrived(path, up, low, err)
@@ -178,8 +178,8 @@ func (a *applier) put(path string, low tree.Info, pre *tree.Fingerprint) error {
 	return err
 }
 
-// arrived reports an entry that is not what it was as such, unless this Apply's
-// killed predecessor put it there.
+// arrived returns changed, unless a killed Apply that this one resumes has already put the
+// stage's entry there.
 func (a *applier) arrived(path string, up, low tree.Info, changed error) error {
 	if !a.resumed || !low.Exists || low.Format() != up.Format() {
 		return changed
@@ -202,8 +202,8 @@ func (a *applier) arrived(path string, up, low tree.Info, changed error) error {
 	return nil
 }
 
-// place makes a new entry with make, under a name of ours beside path, and puts it
-// in the place of low in one step.
+// place creates a new entry with make under a temporary name beside path, and replaces low
+// by it in one step.
 func (a *applier) place(path string, low tree.Info, make func(temp string) error) error {
 	temp := tree.Join(tree.Parent(path), reserved+rand.Text())
 	err := make(temp)
@@ -218,7 +218,7 @@ func (a *applier) place(path string, low tree.Info, make func(temp string) error
 
 func (a *applier) discard(temp string) {
 	if err := a.low.Unlink(temp); errors.Is(err, unix.EISDIR) {
-		_ = a.low.Rmdir(temp) // what led here is the error to report
+		_ = a.low.Rmdir(temp) // the caller reports the first error
 	}
 }
 
@@ -239,14 +239,15 @@ func (a *applier) swap(temp, path string, low tree.Info) error {
 	if low.Exists && low.IsDir() != up.IsDir() {
 		return a.exchange(temp, path, low)
 	}
-	// Once more, close to the step itself: the copy may have taken its time.
-	if err := a.still(path, low); err != nil {
+	// Check again right before the step: the copy may have taken long.
+	if err := a.checkSame(path, low); err != nil {
 		return err
 	}
 	return a.low.Rename(temp, path, 0)
 }
 
-func (a *applier) still(path string, low tree.Info) error {
+// checkSame returns errChanged unless path still is low.
+func (a *applier) checkSame(path string, low tree.Info) error {
 	now, err := a.low.Lstat(path)
 	if err != nil {
 		return err
@@ -257,11 +258,11 @@ func (a *applier) still(path string, low tree.Info) error {
 	return nil
 }
 
-// exchange puts a directory in the place of a file, or the reverse, and removes
-// what was there. A directory that got entries meanwhile is put back.
+// exchange replaces a file by a directory, or the reverse, and removes the old entry. It
+// restores a directory that got entries meanwhile.
 func (a *applier) exchange(temp, path string, low tree.Info) error {
 	if !low.IsDir() {
-		if err := a.still(path, low); err != nil {
+		if err := a.checkSame(path, low); err != nil {
 			return err
 		}
 	}
@@ -270,7 +271,7 @@ func (a *applier) exchange(temp, path string, low tree.Info) error {
 		remove = a.low.Rmdir
 	}
 	err := a.low.Rename(temp, path, unix.RENAME_EXCHANGE)
-	if errors.Is(err, unix.EINVAL) { // this file system cannot
+	if errors.Is(err, unix.EINVAL) { // the file system does not support it
 		if err := remove(path); err != nil {
 			return err
 		}
@@ -285,7 +286,7 @@ func (a *applier) exchange(temp, path string, low tree.Info) error {
 	return nil
 }
 
-// build makes the stage's entry at path under the name temp.
+// build creates a copy of the stage's entry at path under the name temp.
 func (a *applier) build(temp, path string, up, low tree.Info) error {
 	switch up.Kind() {
 	case patch.Symlink:
@@ -319,7 +320,7 @@ func (a *applier) file(temp, path string, up, low tree.Info) error {
 	if err != nil {
 		return err
 	}
-	defer dst.Close() // closed below when all went well
+	defer dst.Close() // after the Close below it does nothing
 	if err := unix.IoctlFileClone(int(dst.Fd()), int(src.Fd())); err != nil {
 		if err := copySparse(context.Background(), dst, src); err != nil {
 			return err
@@ -330,29 +331,28 @@ func (a *applier) file(temp, path string, up, low tree.Info) error {
 			return err
 		}
 	}
-	// After the owner, which clears bits.
+	// After the change of owner, which clears bits.
 	if err := unix.Fchmod(int(dst.Fd()), up.Mode&applied); err != nil {
 		return err
 	}
 	return dst.Close()
 }
 
-// inherit gives a new version the owner, the access list and the user's
-// attributes of the old one.
+// inherit gives a new version the owner, the access list and the user attributes of the old one.
 func (a *applier) inherit(dst *os.File, path string, low tree.Info) error {
 	if int(low.Uid) != os.Geteuid() || int(low.Gid) != os.Getegid() {
 		err := unix.Fchown(int(dst.Fd()), int(low.Uid), int(low.Gid))
 		if err != nil && os.Geteuid() == 0 {
 			return err
 		}
-		// A plain user may give files to their groups and to nobody else.
+		// A plain user may change the group to another one of theirs, but not the owner.
 		if err != nil {
-			_ = unix.Fchown(int(dst.Fd()), -1, int(low.Gid)) // as good as it gets
+			_ = unix.Fchown(int(dst.Fd()), -1, int(low.Gid)) // the file matters more
 		}
 	}
 	old, err := a.low.Open(path)
 	if err != nil {
-		return nil // not ours to read
+		return nil // this user may not read it
 	}
 	defer old.Close()
 	for _, name := range attributes(int(old.Fd())) {
@@ -365,7 +365,7 @@ func (a *applier) inherit(dst *os.File, path string, low tree.Info) error {
 	return nil
 }
 
-// attributes lists what belongs to a file's name rather than to its content.
+// attributes returns the names of the extended attributes that a new version keeps.
 func attributes(fd int) []string {
 	buf := make([]byte, 64<<10)
 	n, err := unix.Flistxattr(fd, buf)

@@ -8,12 +8,12 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/stage/tree"
 )
 
-// pruner moves entries of the upper tree out of it, whole directories at once: one
-// of which only a part is gone would show the rest of it as deleted.
+// pruner moves entries out of the upper tree, each directory at once: a partly removed one
+// would show the rest of it as deleted.
 type pruner struct {
 	*differ
 	trash  *tree.Tree
-	needed map[string]bool // what differs, and the directories it is in
+	needed map[string]bool // the paths that differ, and their directories
 	moved  int
 }
 
@@ -39,7 +39,7 @@ func (p *pruner) entry(path string) error {
 		return err
 	}
 	if value, _, err := p.up.Attribute(path, true, "user.overlay.opaque"); err != nil || value == "y" {
-		return nil //nolint:nilerr // one that cannot be read differs, and stays
+		return nil //nolint:nilerr // an unreadable one differs, and stays
 	}
 	return p.directory(path)
 }
@@ -55,7 +55,7 @@ func (p *pruner) move(path string) error {
 	if err != nil {
 		return err
 	}
-	// The kernel wants write permission on a directory that moves, and on the one it leaves.
+	// The kernel requires write permission on a directory that moves, and on its old parent.
 	unlockBoth := func() error {
 		if up.IsDir() {
 			if err := p.up.Chmod(path, up.Mode&0o7777|0o700); err != nil {

@@ -15,7 +15,7 @@ func (p rawPath) MarshalText() ([]byte, error) {
 	return []byte(strconv.QuoteToASCII(string(p))), nil
 }
 
-// UnmarshalText is the reverse of MarshalText.
+// UnmarshalText reverses MarshalText.
 func (p *rawPath) UnmarshalText(text []byte) error {
 	s, err := strconv.Unquote(string(text))
 	*p = rawPath(s)
@@ -34,7 +34,7 @@ func (m pathMap[T]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON is the reverse of MarshalJSON.
+// UnmarshalJSON reverses MarshalJSON.
 func (m *pathMap[T]) UnmarshalJSON(text []byte) error {
 	var in map[string]T
 	if err := json.Unmarshal(text, &in); err != nil {
@@ -51,8 +51,8 @@ func (m *pathMap[T]) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// writeJSON puts a file in the place of name: whoever reads sees the old one or
-// the new one, also after a kill or a power cut.
+// writeJSON replaces the file name in one step: readers see the old or the new one, also
+// after a kill or a power failure.
 func writeJSON(name string, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// renew makes a pristine overlay anew, as it were: what the workspace has now is what
-// the next command sees, so that changes from before are no conflicts.
+// renew updates the creation time of a pristine overlay: the next command sees the
+// workspace as it is now, so earlier changes are not conflicts.
 func (s *Stage) renew() error {
 	if s.Kind != Overlay || !s.Pristine() {
 		return nil

@@ -10,16 +10,16 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// selection decides about each change of a stage.
+// selection decides which changes of a stage are applied.
 type selection struct {
 	changes []Change
 	index   map[string]int
 	wanted  []bool
-	skipped []Skipped // by index; Reason "" is none
+	skipped []Skipped // by index; Reason "": not skipped
 }
 
-// choose takes the wanted changes, and what they need: the directories that a path
-// lies in when these are new.
+// choose selects the wanted changes with those that they need: the new directories above a
+// path.
 func (s *Stage) choose(changes []Change, options ApplyOptions) (*selection, error) {
 	sel := &selection{
 		changes: changes, index: map[string]int{}, wanted: make([]bool, len(changes)), skipped: make([]Skipped, len(changes)),
@@ -58,7 +58,7 @@ func (s *Stage) choose(changes []Change, options ApplyOptions) (*selection, erro
 	return sel, nil
 }
 
-// wantBelowOld takes along what has to go before changes[i] can change its type.
+// wantBelowOld selects the deletions without which changes[i] cannot change its type.
 func (sel *selection) wantBelowOld(i int) {
 	c := sel.changes[i]
 	if c.Kind != patch.Retyped || c.Old.Type != patch.Directory {
@@ -96,7 +96,7 @@ func (s *Stage) relative(paths []string) ([]string, error) {
 	return out, nil
 }
 
-// judge decides about one change by itself.
+// judge decides about one change, independent of the others.
 func (sel *selection) judge(i int, absolute string, options ApplyOptions) {
 	c := sel.changes[i]
 	if c.Never != "" {
@@ -120,11 +120,11 @@ func (sel *selection) skip(i int, reason Reason, detail string) {
 	}
 }
 
-// propagate keeps what depends on a path that stays: a new entry on its new
-// directory, a directory's removal on that of everything in it, and nothing may be
-// removed from a directory that was to become something else and does not.
+// propagate skips changes that depend on a skipped path: a new entry depends on its new
+// directory, the removal of a directory on that of all its entries, and a removal below a
+// directory that changes its type on that change.
 func (sel *selection) propagate() {
-	for i := range slices.Backward(sel.changes) { // what is in a directory comes before it here
+	for i := range slices.Backward(sel.changes) { // the entries of a directory before it
 		if sel.going(i) {
 			continue
 		}
@@ -153,8 +153,8 @@ func (sel *selection) propagate() {
 	}
 }
 
-// together keeps the changes of one git directory together: references without the
-// index or the objects that belong to them would be a broken repository.
+// together skips all changes of a git directory if one of them conflicts: references without
+// their index or objects would break the repository.
 func (sel *selection) together() {
 	var broken []string
 	for i, c := range sel.changes {
@@ -169,7 +169,7 @@ func (sel *selection) together() {
 	}
 }
 
-// gitDir is the outermost .git that path lies in, or "".
+// gitDir returns the outermost .git above path, or "".
 func gitDir(path string) string {
 	for end := range len(path) {
 		if path[end] == '/' && (path[:end] == ".git" || strings.HasSuffix(path[:end], "/.git")) {

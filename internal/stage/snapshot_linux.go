@@ -15,21 +15,21 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// snapshotFile describes a snapshot.
+// snapshotFile contains a sandbox.SnapshotInfo.
 const snapshotFile = "snapshot.json"
 
-// Save keeps the stage's changes in dir, a directory that is not there yet: [Store.Adopt] and [Store.Restore] take them
-// from it. What writes to the stage should rest. When it fails, nothing is there.
+// Save copies the stage's changes to dir, which must not exist, for [Store.Adopt] and [Store.Restore]. No process should write
+// to the stage meanwhile. On an error it leaves nothing.
 func (u *Use) Save(ctx context.Context, dir string) error {
-	return making(filepath.Dir(dir), dir, func(temp string) error {
+	return createDir(filepath.Dir(dir), dir, func(temp string) error {
 		_, err := cloneStage(ctx, u.stage.dir, temp)
 		return err
 	})
 }
 
-// making fills a new directory in parent and gives it its name, final, when it is complete. Exists: the name is taken. A
-// killed process leaves what the next sweep removes.
-func making(parent, final string, fill func(temp string) error) error {
+// createDir calls fill with a new directory in parent and renames it to final when it is complete. Exists: the name is taken.
+// After a kill, the next sweep removes the directory.
+func createDir(parent, final string, fill func(temp string) error) error {
 	temp, held, err := newDir(parent, "save")
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func making(parent, final string, fill func(temp string) error) error {
 	return syncDir(parent)
 }
 
-// Snapshot keeps the changes of the stage under a name. Exists: there is one.
+// Snapshot saves the changes of the stage under a name. Exists: there is one.
 func (s Snapshots) Snapshot(ctx context.Context, u *Use, name string) error {
 	if err := sandbox.CheckSnapshot(name); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (s Snapshots) Snapshot(ctx context.Context, u *Use, name string) error {
 		return sandbox.Errorf(sandbox.Exists, "there is a snapshot %s already", name)
 	}
 	info := sandbox.SnapshotInfo{Name: name, Created: time.Now()}
-	return making(s.Dir, s.path(name), func(temp string) error {
+	return createDir(s.Dir, s.path(name), func(temp string) error {
 		size, err := cloneStage(ctx, u.stage.dir, temp)
 		if err != nil {
 			return err
@@ -99,7 +99,7 @@ func (s Snapshots) List() ([]sandbox.SnapshotInfo, error) {
 	for _, e := range entries {
 		var info sandbox.SnapshotInfo
 		if sandbox.CheckSnapshot(e.Name()) != nil || readJSON(filepath.Join(s.path(e.Name()), snapshotFile), &info) != nil {
-			continue // being made, or removed just now
+			continue // is being created or removed
 		}
 		info.Name = e.Name()
 		list = append(list, info)
@@ -108,7 +108,7 @@ func (s Snapshots) List() ([]sandbox.SnapshotInfo, error) {
 	return list, nil
 }
 
-// Remove removes a snapshot. Denied: somebody restores it right now.
+// Remove removes a snapshot. Denied: a process is restoring it.
 func (s Snapshots) Remove(name string) error {
 	dir, err := s.Find(name)
 	if err != nil {
@@ -117,8 +117,8 @@ func (s Snapshots) Remove(name string) error {
 	return discard(dir)
 }
 
-// copyOf is cloneStage for a snapshot, which stays while it is copied.
-func copyOf(ctx context.Context, dir, to string) error {
+// cloneSnapshot is cloneStage for a snapshot, which it locks meanwhile.
+func cloneSnapshot(ctx context.Context, dir, to string) error {
 	held, err := lock(dir, holder([]string{"copy"}))
 	if err != nil {
 		return err
@@ -134,12 +134,11 @@ func (s Snapshots) Copy(ctx context.Context, name, dir string) error {
 	if err != nil {
 		return err
 	}
-	return making(filepath.Dir(dir), dir, func(temp string) error { return copyOf(ctx, from, temp) })
+	return createDir(filepath.Dir(dir), dir, func(temp string) error { return cloneSnapshot(ctx, from, temp) })
 }
 
-// Restore exchanges the changes of a stage for those in from, which Save or a snapshot has kept. rest is called when they
-// are ready to take their place, and ends what uses the stage. All of the stage is as it was when this fails or is killed,
-// or all is exchanged.
+// Restore replaces the changes of a stage by those in from, which Save or Snapshot has written. It calls rest right before,
+// which ends the processes that use the stage. After an error or a kill the stage has either all old or all new changes.
 func (s *Store) Restore(ctx context.Context, workspace, name, from string, rest func() error) error {
 	name, workspace, err := s.identify(workspace, name)
 	if err != nil {
@@ -151,7 +150,7 @@ func (s *Store) Restore(ctx context.Context, workspace, name, from string, rest 
 		return err
 	}
 	defer release(held)
-	if err = copyOf(ctx, from, temp); err == nil {
+	if err = cloneSnapshot(ctx, from, temp); err == nil {
 		err = rename(temp, workspace, name)
 	}
 	if err == nil {
@@ -163,15 +162,14 @@ func (s *Store) Restore(ctx context.Context, workspace, name, from string, rest 
 	return s.exchange(temp, s.place(workspace, name))
 }
 
-// exchange gives a directory the place of a stage that nobody uses, and removes what is left over: the old one when all
-// went well.
+// exchange replaces an unused stage by the one in temp, and removes the old one, or temp on an error.
 func (s *Store) exchange(temp, final string) error {
 	old, err := lock(final, holder([]string{"restore"}))
 	if sandbox.CodeOf(err) == sandbox.NotFound { // discarded meanwhile
 		return unix.Renameat2(unix.AT_FDCWD, temp, unix.AT_FDCWD, final, unix.RENAME_NOREPLACE)
 	}
 	if err == nil {
-		defer release(old) // held until it is removed
+		defer release(old) // after it is removed
 		err = unix.Renameat2(unix.AT_FDCWD, temp, unix.AT_FDCWD, final, unix.RENAME_EXCHANGE)
 		err = errors.Join(err, syncDir(s.Dir))
 	}
@@ -185,14 +183,14 @@ func rename(dir, workspace, name string) error {
 		return err
 	}
 	if st.Workspace != workspace {
-		return sandbox.Errorf(sandbox.Invalid, "%s was staged, and not %s", st.Workspace, workspace)
+		return sandbox.Errorf(sandbox.Invalid, "the changes are those of workspace %s, not of %s", st.Workspace, workspace)
 	}
 	st.data.Name = name
 	return st.save()
 }
 
-// Adopt makes what Save has put into dir a stage, and takes it away from there; nothing is done when there is no such
-// directory. Exists: there is a stage of that name.
+// Adopt moves the changes that Save has written to dir into a new stage. It does nothing if dir does not exist. Exists: there
+// is a stage of that name.
 func (s *Store) Adopt(ctx context.Context, workspace, name, dir string) error {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -215,7 +213,7 @@ func (s *Store) Adopt(ctx context.Context, workspace, name, dir string) error {
 	final := s.place(workspace, name)
 	err = unix.Renameat2(unix.AT_FDCWD, dir, unix.AT_FDCWD, final, unix.RENAME_NOREPLACE)
 	if errors.Is(err, unix.EXDEV) {
-		err = making(s.Dir, final, func(temp string) error {
+		err = createDir(s.Dir, final, func(temp string) error {
 			_, err := cloneStage(ctx, dir, temp)
 			return err
 		})

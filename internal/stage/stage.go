@@ -13,17 +13,17 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Mechanism is what a stage's view is made of.
+// Mechanism is the implementation of a stage's view.
 type Mechanism string
 
 // The mechanisms, best first.
 const (
-	Overlay Mechanism = "overlay" // a kernel overlay: costs nothing to make
+	Overlay Mechanism = "overlay" // a kernel overlay: created at once
 	Reflink Mechanism = "reflink" // a copy that shares blocks with the workspace
 	Copy    Mechanism = "copy"    // a full copy
 )
 
-// DefaultName is the name of a stage that nobody named.
+// DefaultName is the name of a stage for an empty name.
 const DefaultName = "default"
 
 // Stage is a view of a workspace with its own changes. Several processes may have
@@ -47,9 +47,9 @@ type metadata struct {
 	Kind      Mechanism `json:"kind"`
 	Reason    string    `json:"reason,omitempty"`
 	Created   int64     `json:"created"` // nanoseconds since 1970
-	// The workspace's own directory, to notice that it was exchanged.
+	// The workspace's own directory, to detect that it was exchanged.
 	Inode uint64 `json:"inode"`
-	// Entries that Apply itself changed in the workspace after Created, as it left them.
+	// The entries that Apply itself has changed in the workspace since Created.
 	Known pathMap[tree.Fingerprint] `json:"known,omitempty"`
 }
 
@@ -69,7 +69,7 @@ const (
 	trashDir     = "trash"
 )
 
-// validName reports whether name is of 1 to 64 letters, digits, dots, dashes and
+// validName reports whether name has 1 to 64 letters, digits, dots, dashes and
 // underscores, and begins with a letter or digit. A regular expression would cost every
 // program that links this package a third of a millisecond.
 func validName(name string) bool {
@@ -96,7 +96,7 @@ func readStage(dir string) (*Stage, error) {
 			WithHint("remove %s to give its changes up", dir)
 	}
 	if data.Version != metadataVersion {
-		return nil, sandbox.Errorf(sandbox.Unsupported, "%s has version %d, this program knows %d", dir, data.Version, metadataVersion)
+		return nil, sandbox.Errorf(sandbox.Unsupported, "%s has version %d; this program supports version %d", dir, data.Version, metadataVersion)
 	}
 	var again renewal
 	if err := readJSON(filepath.Join(dir, renewedFile), &again); err == nil {
@@ -105,13 +105,13 @@ func readStage(dir string) (*Stage, error) {
 	return newStage(dir, data), nil
 }
 
-// renewal is renewed.json: from when on a pristine stage counts as made. One that is
-// lost or damaged leaves an older time, which only finds more conflicts.
+// renewal is renewed.json: the time from which a pristine stage counts as created. Without
+// it, or if it is damaged, an older time counts, which only finds more conflicts.
 type renewal struct {
 	Created int64 `json:"created"`
 }
 
-// reload takes over what another process wrote since.
+// reload reads what other processes have written since.
 func (s *Stage) reload() error {
 	now, err := readStage(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -128,7 +128,7 @@ func (s *Stage) save() error {
 	return writeJSON(filepath.Join(s.dir, metadataFile), s.data)
 }
 
-// viewDir is the directory that has the stage's side of every change.
+// viewDir returns the directory with the stage's side of every change.
 func (s *Stage) viewDir() string {
 	if s.Kind == Overlay {
 		return filepath.Join(s.dir, upperDir)

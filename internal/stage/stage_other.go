@@ -11,13 +11,13 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Holder is who uses a stage right now.
+// Holder is the process that uses a stage.
 type Holder struct {
 	PID     int    `json:"pid"`
 	Command string `json:"command"`
 }
 
-// Use is a stage that a command runs on.
+// Use is a stage on which a command runs.
 type Use struct{}
 
 // Wrap is how to start a program on a stage.
@@ -43,7 +43,7 @@ func (s *Store) Ensure(_, _ string) (*Stage, error) { return nil, unsupported() 
 // Sweep does nothing on this system.
 func (s *Store) Sweep() {}
 
-// List finds nothing on this system.
+// List returns no stages on this system.
 func (s *Store) List() ([]*Stage, error) { return nil, nil }
 
 // Discard is Unsupported on this system.
@@ -52,7 +52,7 @@ func (s *Stage) Discard() error { return unsupported() }
 // Drop is Unsupported on this system.
 func (s *Stage) Drop(context.Context) error { return unsupported() }
 
-// Holder says that nobody uses the stage.
+// Holder is false on this system.
 func (s *Stage) Holder() (Holder, bool) { return Holder{}, false }
 
 // Use is Unsupported on this system.
@@ -79,5 +79,5 @@ func (u *Use) File() *os.File { return nil }
 // Close does nothing on this system.
 func (u *Use) Close() error { return nil }
 
-// Command is of no use on this system.
+// Command returns only guest on this system.
 func (u *Use) Command(guest string) Wrap { return Wrap{Path: guest} }

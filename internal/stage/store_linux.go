@@ -25,10 +25,10 @@ const (
 	gonePrefix = ".gone-"
 )
 
-// Create makes the stage called name, empty meaning [DefaultName], for workspace.
-// The first thing that refuses is reported: Invalid for a name or a workspace that
-// cannot be, Exists when there is one, Unsupported for a workspace with mounts below
-// it, Unavailable when this system lets nobody mount in a user namespace.
+// Create creates the stage called name, empty meaning [DefaultName], for workspace.
+// Errors: Invalid for an invalid name or workspace, Exists when there is one, Unsupported
+// for a workspace with mounts below it, Unavailable when this system does not allow
+// mounts in a user namespace.
 func (s *Store) Create(workspace, name string) (*Stage, error) {
 	name, workspace, err := s.identify(workspace, name)
 	if err != nil {
@@ -65,7 +65,7 @@ func exists(name, workspace string) error {
 	return sandbox.Errorf(sandbox.Exists, "there is a stage %s of %s", name, workspace)
 }
 
-// build fills dir.
+// build creates a stage in dir.
 func (s *Store) build(dir, workspace, name string) (*Stage, error) {
 	root, err := os.Lstat(workspace)
 	if err != nil {
@@ -96,8 +96,8 @@ func (s *Store) build(dir, workspace, name string) (*Stage, error) {
 	return newStage(dir, stage.data), nil
 }
 
-// tryOverlay makes the directories of an overlay and mounts it once. The reason is
-// why this workspace has none.
+// tryOverlay creates the directories of an overlay and mounts it once. reason says why this
+// workspace cannot have one; "" if it can.
 func (s *Store) tryOverlay(stage *Stage, mode os.FileMode) (reason string, err error) {
 	what, err := foreignClock(stage.Workspace)
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *Store) tryOverlay(stage *Stage, mode os.FileMode) (reason string, err e
 	return reason, errors.Join(tree.Remove(filepath.Join(stage.dir, upperDir)), tree.Remove(filepath.Join(stage.dir, workDir)))
 }
 
-// tryCopy copies the workspace, when a copy can be mounted at all.
+// tryCopy copies the workspace if a copy can be mounted.
 func (s *Store) tryCopy(stage *Stage, mode os.FileMode) error {
 	if err := mkdirs(stage.dir, treeDir); err != nil {
 		return err
@@ -170,13 +170,13 @@ func (s *Store) Open(workspace, name string) (*Stage, error) {
 	return stage, err
 }
 
-// Ensure opens the stage called name, or creates it. A copy without changes is made
-// anew, since it may be older than the workspace; an overlay shows the workspace anyway.
+// Ensure opens the stage called name, or creates it. It replaces a copy without changes by a
+// new one, since it may be older than the workspace; an overlay shows the workspace anyway.
 func (s *Store) Ensure(workspace, name string) (*Stage, error) {
 	stage, err := s.Open(workspace, name)
 	if err == nil && stage.Kind != Overlay && stage.Pristine() {
 		if err := stage.Discard(); err != nil {
-			return stage, nil //nolint:nilerr // in use, which Use says better
+			return stage, nil //nolint:nilerr // it is in use, and the error of Use names the process
 		}
 		err = sandbox.ErrNotFound
 	}
@@ -185,14 +185,14 @@ func (s *Store) Ensure(workspace, name string) (*Stage, error) {
 		return stage, err
 	}
 	stage, err = s.Create(workspace, name)
-	if errors.Is(err, sandbox.ErrExists) { // another command was quicker
+	if errors.Is(err, sandbox.ErrExists) { // another process created it meanwhile
 		return s.Open(workspace, name)
 	}
 	return stage, err
 }
 
-// List returns the stages of all workspaces, ordered by workspace and name. A
-// stage that cannot be read is an error, beside the others.
+// List returns the stages of all workspaces, ordered by workspace and name. It returns an
+// error for one that cannot be read together with the others.
 func (s *Store) List() ([]*Stage, error) {
 	entries, err := os.ReadDir(s.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -225,13 +225,13 @@ func (s *Store) List() ([]*Stage, error) {
 // Discard removes the stage and its changes. Denied while it is in use.
 func (s *Stage) Discard() error { return discard(s.dir) }
 
-// Drop is Discard that waits until nobody uses the stage, or ctx ends. One that is discarded meanwhile is no error.
+// Drop waits until no process uses the stage, or ctx ends, and discards it. It succeeds if another process discards it.
 func (s *Stage) Drop(ctx context.Context) error {
 	f, err := os.OpenFile(filepath.Join(s.dir, lockFile), os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err == nil {
 		err = awaitLock(ctx, f)
 	}
-	if err == nil || errors.Is(err, fs.ErrNotExist) { // it is locked when it is first used
+	if err == nil || errors.Is(err, fs.ErrNotExist) { // the file is created by the first use
 		err = s.Discard()
 	}
 	if sandbox.CodeOf(err) == sandbox.NotFound {
@@ -246,7 +246,7 @@ func discard(dir string) error {
 		return err
 	}
 	defer release(held)
-	// Gone at once for everybody; a kill during the removal leaves it to a sweep.
+	// The rename removes it for all processes at once; after a kill, a sweep removes the rest.
 	gone := filepath.Join(filepath.Dir(dir), gonePrefix+rand.Text())
 	if err := os.Rename(dir, gone); err != nil {
 		return err
@@ -254,7 +254,7 @@ func discard(dir string) error {
 	return removeHeld(gone)
 }
 
-// identify checks what names a stage and resolves the workspace.
+// identify checks the name of a stage and resolves the workspace.
 func (s *Store) identify(workspace, name string) (string, string, error) {
 	if name == "" {
 		name = DefaultName
@@ -273,7 +273,7 @@ func (s *Store) identify(workspace, name string) (string, string, error) {
 	return name, real, err
 }
 
-// prepare makes the store and checks that it and the workspace lie apart.
+// prepare creates the store and checks that neither it nor the workspace contains the other.
 func (s *Store) prepare(workspace string) error {
 	info, err := os.Stat(workspace)
 	if err != nil {
@@ -282,14 +282,14 @@ func (s *Store) prepare(workspace string) error {
 	if !info.IsDir() || workspace == "/" {
 		return sandbox.Errorf(sandbox.Invalid, "%s cannot be staged", workspace).WithHint("name a directory other than /")
 	}
-	// Not made yet when it would lie inside: nothing touches the tree.
+	// Before it is created, so that nothing is written to the workspace.
 	real, err := resolveMissing(s.Dir)
 	if err != nil {
 		return err
 	}
 	if within(real, workspace) || within(workspace, real) {
-		return sandbox.Errorf(sandbox.Invalid, "the stages in %s and the workspace %s lie in each other", real, workspace).
-			WithHint("keep stages elsewhere, or stage a directory below")
+		return sandbox.Errorf(sandbox.Invalid, "the directory of stages %s and the workspace %s contain one another", real, workspace).
+			WithHint("put stages elsewhere, or stage a directory below")
 	}
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return err
@@ -298,9 +298,9 @@ func (s *Store) prepare(workspace string) error {
 	if err != nil {
 		return err
 	}
-	// Whoever else could write there could exchange what is applied later.
+	// Another user who can write there could change what is applied later.
 	if st, ok := own.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Geteuid() || own.Mode().Perm()&0o077 != 0 {
-		return sandbox.Errorf(sandbox.Denied, "%s is not a directory of yours alone", s.Dir).WithHint("chmod 700 %s", s.Dir)
+		return sandbox.Errorf(sandbox.Denied, "%s is not a directory that only you can access", s.Dir).WithHint("chmod 700 %s", s.Dir)
 	}
 	point, err := submount(workspace)
 	if err == nil && point != "" {
@@ -324,19 +324,19 @@ func within(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// place is the directory of a stage.
+// place returns the directory of a stage.
 func (s *Store) place(workspace, name string) string {
 	sum := sha256.Sum256([]byte(workspace))
 	return filepath.Join(s.Dir, hex.EncodeToString(sum[:10])+"-"+name)
 }
 
-// Sweep removes what killed processes left half made or half removed. Create and
-// Ensure do so by themselves.
+// Sweep removes stages that killed processes have left half created or half removed. Create
+// and Ensure call it.
 func (s *Store) Sweep() { sweep(s.Dir) }
 
 func sweep(in string) {
 	claimed := map[string]*os.File{}
-	_ = Between(in, unix.LOCK_EX, func() error { // whatever needs the directory next says so
+	_ = Between(in, unix.LOCK_EX, func() error { // the next use of the directory reports the error
 		entries, err := os.ReadDir(in)
 		for _, e := range entries {
 			if !strings.HasPrefix(e.Name(), newPrefix) && !strings.HasPrefix(e.Name(), gonePrefix) {
@@ -355,8 +355,8 @@ func sweep(in string) {
 	}
 }
 
-// removeHeld removes a directory whose lock the caller has. The lock is the last to go, between two sweeps: none takes the
-// directory for a dead process's before that.
+// removeHeld removes a directory whose lock the caller has. It removes the lock file last, between two sweeps, so that no
+// sweep removes the directory at the same time.
 func removeHeld(dir string) error {
 	if err := tree.Empty(dir, lockFile); err != nil {
 		return err
@@ -364,7 +364,7 @@ func removeHeld(dir string) error {
 	return Between(filepath.Dir(dir), unix.LOCK_SH, func() error { return tree.Remove(dir) })
 }
 
-// newDir makes a directory in parent that no sweep takes for a dead process's: it is made and locked between two sweeps.
+// newDir creates and locks a directory in parent between two sweeps, so that no sweep removes it.
 func newDir(parent, what string) (dir string, held *os.File, err error) {
 	dir = filepath.Join(parent, newPrefix+rand.Text())
 	err = Between(parent, unix.LOCK_SH, func() error {

@@ -45,13 +45,13 @@ func Test_A_Store_Refuses_What_Cannot_Be_Staged(t *testing.T) {
 	for _, dir := range []string{b.work, filepath.Join(b.work, "d", "x", "y")} {
 		inner := &stage.Store{Dir: dir, Guest: guestProgram}
 		_, err = inner.Create(b.work, "")
-		wantCode(t, err, sandbox.Invalid, "lie in each other")
+		wantCode(t, err, sandbox.Invalid, "contain one another")
 	}
 	if _, err := os.Lstat(filepath.Join(b.work, "d", "x")); err == nil {
 		t.Error("a refused store was made in the workspace")
 	}
 	_, err = b.store.Create(b.root, "")
-	wantCode(t, err, sandbox.Invalid, "lie in each other")
+	wantCode(t, err, sandbox.Invalid, "contain one another")
 	b.create("")
 	_, err = b.store.Create(b.work, "")
 	wantCode(t, err, sandbox.Exists, "default")

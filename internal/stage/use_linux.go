@@ -17,8 +17,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Use is a stage that a command runs on. No other process uses, applies or
-// discards it until Close.
+// Use is a stage on which a command runs. No other process can use, apply or discard it
+// until Close.
 type Use struct {
 	stage *Stage
 	lock  *os.File
@@ -39,8 +39,8 @@ type Wrap struct {
 	Attr *syscall.SysProcAttr
 }
 
-// Use takes the stage for a command, which is only named. Denied while somebody
-// else has it, or after an apply that was interrupted.
+// Use locks the stage for a command, which it only records. Denied: another process has it,
+// or an apply was interrupted.
 func (s *Stage) Use(command []string) (*Use, error) {
 	f, err := lock(s.dir, holder(command))
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *Stage) usable() error {
 	return err
 }
 
-// sameWorkspace refuses a directory that came in the place of the one staged.
+// sameWorkspace returns Denied if the workspace is another directory than the staged one.
 func (s *Stage) sameWorkspace() error {
 	var st unix.Stat_t
 	if err := unix.Lstat(s.Workspace, &st); err != nil {
@@ -92,8 +92,8 @@ func (s *Stage) sameWorkspace() error {
 // in use until it ends, also when this process is killed before.
 func (u *Use) File() *os.File { return u.lock }
 
-// Close ends the use, for processes that inherited File too: call it when the
-// command has ended. Idempotent.
+// Close unlocks the stage, also for processes that inherited File: call it when the command
+// has ended. It is idempotent.
 func (u *Use) Close() error {
 	if u.lock == nil {
 		return nil
@@ -103,8 +103,8 @@ func (u *Use) Close() error {
 	return passTick(u.stage.data.Created)
 }
 
-// Command says how to start a program on the stage; guest is the guest program.
-// Attr is the caller's to add to.
+// Command returns how to start a program on the stage; guest is the path of the guest. The
+// caller may add to Attr.
 func (u *Use) Command(guest string) Wrap {
 	w := u.stage.wrap(guest)
 	w.Attr.Cloneflags |= unix.CLONE_NEWPID
@@ -123,8 +123,8 @@ func (s *Stage) wrap(guest string) Wrap {
 	return Wrap{Path: guest, Args: append(args, "--target", s.Workspace), Attr: namespaces()}
 }
 
-// namespaces are a user namespace in which everybody stays who they are, and a
-// mount namespace that belongs to it.
+// namespaces returns a user namespace that maps every user to itself, and a mount namespace
+// that belongs to it.
 func namespaces() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS}
 	uid, gid := os.Geteuid(), os.Getegid()
@@ -137,7 +137,7 @@ func namespaces() *syscall.SysProcAttr {
 		attr.AmbientCaps = []uintptr{unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_FSETID, unix.CAP_SYS_ADMIN}
 		return attr
 	}
-	// Root works on other people's files too.
+	// Root also needs the numbers of other users, for their files.
 	if uids, gids := allIDs("/proc/self/uid_map"), allIDs("/proc/self/gid_map"); uids != nil && gids != nil && mayMapAll() {
 		attr.UidMappings, attr.GidMappings = uids, gids
 	}
@@ -155,7 +155,7 @@ func mayMapAll() bool {
 	return data[0].Effective&need == need
 }
 
-// allIDs maps every id of this user namespace to itself.
+// allIDs maps every ID of this user namespace to itself; nil on an error.
 func allIDs(name string) []syscall.SysProcIDMap {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -177,8 +177,8 @@ func allIDs(name string) []syscall.SysProcIDMap {
 	return all
 }
 
-// try mounts the stage once. The reason is the kernel's no to this mount; the
-// error says that nothing can be mounted at all.
+// try mounts the stage once. reason is the kernel's error for this mount, "" if it succeeds;
+// err means that no mount is possible.
 func try(guest string, s *Stage) (reason string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -10,20 +10,20 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// ContextError is the error of a build context that cannot be packed. A client finds it again behind its own errors.
+// ContextError is an error of packing a build context, for errors.As behind a client's errors.
 type ContextError struct{ Err error }
 
 func (e ContextError) Error() string { return e.Err.Error() }
 
 func (e ContextError) Unwrap() error { return e.Err }
 
-// PackContext writes the files of a build context, except some of those at its top, for [Build.Archive]: whoever has to
-// know what is built has it there.
+// PackContext writes the files of a build context, except those at its top that are named, for [Build.Archive], so that the
+// caller can examine what is built.
 func PackContext(w io.Writer, files fs.FS, except ...string) error {
 	return packContext(w, files, nil, except...)
 }
 
-// Pack writes the archive of the build's context, as an engine wants it.
+// Pack writes the archive of the build's context for an engine.
 func (b *Build) Pack(w io.Writer) error {
 	if b.Archive == nil {
 		return packContext(w, b.Context, b.Extra)
@@ -32,8 +32,8 @@ func (b *Build) Pack(w io.Writer) error {
 	return err
 }
 
-// packContext writes the files of a build context as a tar archive. It follows no link: the engine gets them as they
-// are and resolves them within the context. Owners and times are left out, so that the same files are the same layers.
+// packContext writes the files of a build context as a tar archive. It stores links as they are, which the engine resolves
+// within the context. It omits owners and times, so that equal files make equal layers.
 func packContext(w io.Writer, files fs.FS, extra map[string][]byte, except ...string) error {
 	t := tar.NewWriter(w)
 	err := fs.WalkDir(files, ".", func(name string, e fs.DirEntry, err error) error {
@@ -77,14 +77,14 @@ func packFile(t *tar.Writer, files fs.FS, name string, e fs.DirEntry) error {
 		}
 		return t.WriteHeader(h)
 	case !info.Mode().IsRegular():
-		return sandbox.Errorf(sandbox.Invalid, "%s is no file, directory or link", name)
+		return sandbox.Errorf(sandbox.Invalid, "%s is not a file, directory or link", name)
 	}
 	f, err := files.Open(name)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	// What grows or shrinks while it is read is an error of the archive's.
+	// For a file that changes its size meanwhile, the archive writer returns an error.
 	h.Typeflag, h.Size = tar.TypeReg, info.Size()
 	if err := t.WriteHeader(h); err != nil {
 		return err

@@ -56,7 +56,7 @@ func TestABuildContextFollowsNoLink(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := packContext(io.Discard, root.FS(), nil); err == nil || !strings.Contains(err.Error(), "pipe is no file") {
+	if err := packContext(io.Discard, root.FS(), nil); err == nil || !strings.Contains(err.Error(), "pipe is not a file") {
 		t.Errorf("a pipe: %v", err)
 	}
 }

@@ -1,5 +1,5 @@
-// Package job describes what a container engine does for a command of ours: it builds an image, or runs one command in a
-// container. It links no client of an engine; package engine has that.
+// Package job describes the jobs of a container engine for our commands: to build an image, and to run one command in a
+// container. It does not link a client, which package engine has.
 package job
 
 import (
@@ -15,7 +15,7 @@ type Engine interface {
 	// Build builds an image with the engine's own layer cache and returns its ID. A step that fails is an error which
 	// names the step and ends with the last lines of its output. When ctx ends, so does the build, with what runs in it.
 	Build(ctx context.Context, b Build) (id string, err error)
-	// Run runs a command and waits. When ctx ends, the command is killed. Its container is removed in any case.
+	// Run runs a command and waits for its end. When ctx ends, it kills the command. It always removes the container.
 	Run(ctx context.Context, r Run) (Output, error)
 	// Image describes an image by its name or ID; NotFound when the engine has none.
 	Image(ctx context.Context, name string) (Image, error)
@@ -44,20 +44,20 @@ type Build struct {
 	Progress   func(line string) // gets each line that the build prints; nil: they are dropped
 }
 
-// Run is one command in a container of its own that is gone afterwards. It has no capabilities but those that are named.
+// Run is one command in a temporary container. It has no capabilities but those in Caps.
 type Run struct {
 	Image   string
-	Args    []string // program and arguments; the image's entry point does not run
-	Env     []string // "K=V", on top of the image's
+	Args    []string // program and arguments, instead of the image's entry point
+	Env     []string // "K=V", in addition to the image's
 	User    string   // "UID:GID"; empty: the image's
 	Stdin   io.Reader
-	Volumes []sandbox.Volume // storage to mount
-	Network bool             // reach the engine's default network; otherwise none
+	Volumes []sandbox.Volume // volumes to mount
+	Network bool             // with the engine's default network; false: without one
 	Caps    []string         // capabilities, such as "CHOWN"
 }
 
-// Output is how a [Run] went.
+// Output is the result of a [Run].
 type Output struct {
-	Stdout, Stderr []byte // each cut at 1 MiB
+	Stdout, Stderr []byte // the first 1 MiB of each
 	Code           int    // exit status
 }

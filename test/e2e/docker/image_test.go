@@ -85,7 +85,7 @@ func Test_A_Build_That_Fails_Says_Where(t *testing.T) {
 	u.fail(dir, "there is no image agent-sandbox-base:nowhere", "init", "--base-tag", "nowhere")
 	u.buildBase()
 	write(t, dir+"/.agent-sandbox/Dockerfile", "ARG BASE_IMAGE_TAG\nFROM agent-sandbox-base:${BASE_IMAGE_TAG}\nRUN echo the-reason >&2; exit 3\n")
-	u.fail(dir, "nobody has trusted them", "build", "--base-tag", baseTag)
+	u.fail(dir, "the user has not trusted them", "build", "--base-tag", baseTag)
 	u.run(dir, "trust", "--yes", ".agent-sandbox/Dockerfile")
 	r := u.try(dir, "", "build", "--base-tag", baseTag)
 	if r.code != 125 || !strings.Contains(r.stderr, "RUN echo the-reason") || !strings.Contains(r.stderr, "it said: the-reason") {

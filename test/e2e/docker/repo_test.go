@@ -158,7 +158,7 @@ func Test_A_Repository_Builds_Nothing_That_Nobody_Has_Read(t *testing.T) {
 	write(t, dir+"/.agent-sandbox/Dockerfile", "FROM busybox\nRUN echo has-run\n")
 	for _, args := range [][]string{{"build"}, {"init"}, {"build", dir}} {
 		out := u.try(dir, "", args...)
-		if out.code != 125 || !strings.Contains(out.stderr, "nobody has trusted them") || !strings.Contains(out.stderr, "hint: read it, then run: agent-sandbox trust "+dir) {
+		if out.code != 125 || !strings.Contains(out.stderr, "the user has not trusted them") || !strings.Contains(out.stderr, "hint: read it, then run: agent-sandbox trust "+dir) {
 			t.Errorf("%q: %+v", args, out)
 		}
 		if strings.Contains(out.stderr+out.stdout, "has-run") {
