@@ -11,12 +11,12 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// attempts is how often bubblewrap is started for one command. It reads which mounts there are and then changes each
-// (--ro-bind of a directory with mounts below it): one that somebody on the host unmounts in between makes it fail.
+// attempts is how often bubblewrap is started for one command. It reads the list of mounts and then changes each of them
+// (--ro-bind of a directory with mounts below it): it fails if another process unmounts one in between.
 const attempts = 4
 
-// mountTable tells whether the host's mounts have changed since it was opened, as the kernel tells pollers of
-// /proc/self/mountinfo (proc_pid_mountinfo(5)). -1: nobody knows.
+// mountTable detects changes of the host's mounts since it was opened, which the kernel reports to pollers of
+// /proc/self/mountinfo (proc_pid_mountinfo(5)). -1: it could not be opened.
 type mountTable int
 
 func openMountTable() mountTable {
@@ -27,10 +27,10 @@ func openMountTable() mountTable {
 	return mountTable(fd)
 }
 
-// changed is false when nobody knows.
+// changed reports whether mounts have changed; false if that is unknown.
 func (m mountTable) changed() bool {
 	poll := []unix.PollFd{{Fd: int32(m), Events: unix.POLLPRI}}
-	n, err := unix.Poll(poll, 0) // a negative descriptor is passed over
+	n, err := unix.Poll(poll, 0) // ignores a negative descriptor
 	return err == nil && n > 0 && poll[0].Revents&(unix.POLLPRI|unix.POLLERR) != 0
 }
 
@@ -40,8 +40,8 @@ func (m mountTable) close() {
 	}
 }
 
-// disturbed reports whether bubblewrap gave up while the host's mounts changed, of a process that has ended. The command
-// has not run and will not: bubblewrap never took our leave. What was read of the command's input is not lost.
+// disturbed waits for the end and reports whether bubblewrap failed while the host's mounts changed, before the command ran
+// and before any of its input was read, so that it can be started again.
 func (p *process) disturbed() bool {
 	<-p.ended
 	p.mu.Lock()
@@ -53,7 +53,7 @@ func (p *process) disturbed() bool {
 type restarting struct {
 	start func() (*process, error)
 
-	once sync.Once // of Wait
+	once sync.Once // Wait
 	exit sandbox.Exit
 	err  error
 
@@ -62,11 +62,11 @@ type restarting struct {
 	killed bool
 }
 
-// Wait returns when everything is gone.
+// Wait returns when all processes have ended.
 func (r *restarting) Wait() (sandbox.Exit, error) {
 	r.once.Do(func() {
 		p := r.now
-		for left := attempts - 1; left > 0 && p.disturbed() && p.err != nil; left-- { // one that was killed has no error
+		for left := attempts - 1; left > 0 && p.disturbed() && p.err != nil; left-- { // after a kill err is nil
 			next, err := r.start()
 			if err != nil {
 				r.err = err
@@ -89,7 +89,7 @@ func (r *restarting) take(p *process) *process {
 	return p
 }
 
-// Signal sends sig to the command's process group; SIGKILL ends everything.
+// Signal sends sig to the command's process group; SIGKILL kills all processes.
 func (r *restarting) Signal(sig os.Signal) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

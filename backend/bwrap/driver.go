@@ -22,10 +22,10 @@ import (
 // Driver is the bwrap backend. It is safe for concurrent use.
 type Driver struct {
 	options Options
-	guest   func() (string, error) // found once
+	guest   func() (string, error) // its path, cached
 }
 
-// New returns a driver. It does nothing yet: errors come from Create and Check.
+// New returns a driver. It cannot fail: Create and Check return errors.
 func New(options Options) *Driver {
 	if options.DataDir == "" {
 		if home, err := os.UserHomeDir(); err == nil {
@@ -52,8 +52,8 @@ func (d *Driver) Check(ctx context.Context) (sandbox.Report, error) {
 	return host.Check(ctx, d.options.Bwrap)
 }
 
-// Create resolves spec and refuses what this host cannot enforce. Nothing runs
-// and nothing is written until Start.
+// Create resolves spec and rejects what this host cannot enforce. It runs and writes nothing;
+// Start does.
 func (d *Driver) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Instance, error) {
 	if err := policy.CheckHostRoot(spec); err != nil {
 		return nil, err

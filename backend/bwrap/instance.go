@@ -13,7 +13,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// instance is one sandbox: a policy that was checked, and what runs under it.
+// instance is a sandbox: a checked policy with the commands that run under it.
 type instance struct {
 	driver  *Driver
 	id      string
@@ -23,8 +23,8 @@ type instance struct {
 	created time.Time
 
 	mu      sync.Mutex
-	plan    *policy.Plan // the latest
-	fresh   *policy.Plan // made by Create and not used yet, or nil
+	plan    *policy.Plan // of the last command
+	fresh   *policy.Plan // of Create, until the first command uses it
 	closed  bool
 	running map[*process]struct{}
 
@@ -55,7 +55,7 @@ func (i *instance) Files() sandbox.Files {
 	return files.New(i.startOffline)
 }
 
-// Status counts what runs.
+// Status counts the running commands.
 func (i *instance) Status(context.Context) (sandbox.Status, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -68,7 +68,7 @@ func (i *instance) Status(context.Context) (sandbox.Status, error) {
 	}, nil
 }
 
-// count is how many commands run. The supervisor of a resident sandbox is none.
+// count returns the number of running commands, without the supervisor of a resident sandbox.
 func (i *instance) count() int {
 	if i.spec.Resident {
 		return int(i.resides.Load())
@@ -76,7 +76,7 @@ func (i *instance) count() int {
 	return len(i.running)
 }
 
-// Close kills what runs and waits until it is gone.
+// Close kills all processes and waits for their end.
 func (i *instance) Close(context.Context) error {
 	i.mu.Lock()
 	i.closed = true
@@ -94,9 +94,9 @@ func (i *instance) Close(context.Context) error {
 	return nil
 }
 
-// planFor returns the plan for the next command. The host's tree may have
-// changed since the last one, and what is protected depends on what exists.
-func (i *instance) planFor() (*policy.Plan, error) {
+// nextPlan returns the plan for the next command. It resolves the policy again, because the
+// protected paths depend on the host's files, which may have changed.
+func (i *instance) nextPlan() (*policy.Plan, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.closed {

@@ -1,10 +1,10 @@
 // Package bwrap builds sandboxes from Linux namespaces with bubblewrap.
 //
-// A sandbox is a policy, checked and resolved; each command runs in namespaces
-// of its own that end with it, with everything it started. Beside bubblewrap's
-// mounts stand two seccomp programs: one that refuses, and one that asks us (see
-// docs/design/guard.md). What cannot be installed makes Create or Start
-// fail; nothing runs with less.
+// A sandbox is a checked and resolved policy. Each command runs in namespaces of its own,
+// which end with it and kill everything it started; the commands of a resident sandbox
+// share them. Two seccomp programs complement bubblewrap's mounts: one denies system calls,
+// and one asks the guard (docs/design/guard.md). If the host cannot enforce a rule, Create or
+// Start fails.
 package bwrap
 
 import (
@@ -14,13 +14,13 @@ import (
 
 // Options configures a Driver. The zero value finds what it needs.
 type Options struct {
-	Bwrap   string                   // bubblewrap's path; empty: looked for where only the administrator writes
+	Bwrap   string                   // bubblewrap's path; empty: see host.Find
 	Guest   string                   // host path of the guest binary; empty: found or extracted below DataDir
-	DataDir string                   // directory of ours for the guest and for what was moved out of a tree; empty: ~/.local/share/agent-sandbox
+	DataDir string                   // directory for the guest and for files in quarantine; empty: ~/.local/share/agent-sandbox
 	Stages  string                   // directory of the stages of workspaces; empty: stage.In(DataDir)
 	Trace   func(phase, line string) // receives debug output; nil: none
-	Denied  func(sandbox.Denial)     // told of what is refused, each once a command, from several goroutines; nil: none
-	Record  bool                     // notice refusals to read as well, which makes every open some 10 µs slower
+	Denied  func(sandbox.Denial)     // receives denials, each once per command, from several goroutines; nil: none
+	Record  bool                     // also report denials of reading, which makes every open some 10 µs slower
 }
 
 // Planned is implemented by instances that can show the plan they enforce.

@@ -31,34 +31,34 @@ type process struct {
 	limits   *limits.Limits
 	network  *network
 	staged   *staged  // nil: not on a stage
-	socket   *os.File // that the command inherits, or nil
+	socket   *os.File // the command inherits it; nil: none
 	status   *status
 	command  *exec.Cmd
-	null     *os.File      // open until bubblewrap has it
-	terminal bool          // shares our terminal's session and process group
+	null     *os.File      // open until bubblewrap has inherited it
+	terminal bool          // the command shares the caller's terminal, session and process group
 	feeds    bool          // a goroutine copies the command's input
-	mounts   mountTable    // of right before the start
-	name     string        // of the command, as it was given
+	mounts   mountTable    // opened right before the start
+	name     string        // argv 0 of the command
 	bwrapFD  int           // pidfd of bubblewrap
-	launched int           // eventfd; written once when bubblewrap runs, or could not be started
+	launched int           // eventfd, written once when bubblewrap runs or could not be started
 	settled  chan struct{} // closed right before that
 
-	ended  chan struct{} // closed when all of it is gone
-	reaped chan struct{} // closed when bubblewrap was waited for
-	stop   func() bool   // ends the watch over the context
+	ended  chan struct{} // closed when all processes have ended
+	reaped chan struct{} // closed when bubblewrap has been waited for
+	stop   func() bool   // stops kill from being called at the context's end
 
 	mu      sync.Mutex
-	child   int    // host pid of the sandbox's first process, 0 before it is known
-	pidfd   int    // of the same, or -1
-	killed  bool   //
-	reason  string // why we killed it
-	offline error  // how the network failed, or nil
-	unbuilt bool   // bubblewrap gave up while the host's mounts changed
+	child   int    // host PID of the sandbox's first process, 0 before it is known
+	pidfd   int    // of child, or -1
+	killed  bool   // kill was called
+	reason  string // of the kill
+	offline error  // of the network, or nil
+	unbuilt bool   // bubblewrap failed while the host's mounts changed
 	exit    sandbox.Exit
 	err     error
 }
 
-// abandon releases what connect and newStatus opened for a start that failed.
+// abandon releases what connect and newStatus have opened, after a failed start.
 func (p *process) abandon() {
 	_, _ = p.null.Close(), unix.Close(p.launched)
 	p.mounts.close()
@@ -72,8 +72,7 @@ func (p *process) fail(err error) {
 	p.err = errors.Join(p.err, err)
 }
 
-// started is called on the thread that started bubblewrap, before anything of it is
-// watched.
+// started is called on the thread that has started bubblewrap, before watch handles events.
 func (p *process) started(ctx context.Context, c *exec.Cmd) {
 	_ = p.null.Close()
 	p.network.closeChildEnds()
@@ -84,14 +83,14 @@ func (p *process) started(ctx context.Context, c *exec.Cmd) {
 	p.stop = context.AfterFunc(ctx, p.kill)
 }
 
-// watch serves the sandbox from before its start to its end. All that happens in between
-// comes to one thread: each that is woken besides costs a start some 100 µs.
+// watch handles the sandbox's events from before its start to its end. One thread handles all
+// of them: waking another one would cost a start some 100 µs.
 func (p *process) watch(l *guard.Listener) {
 	g := p.guard
 	g.Serve(l, guard.Event{FD: p.launched, Ready: func() bool {
-		<-p.settled // the memory of the thread that started it
+		<-p.settled // orders the writes of the starting thread before this
 		if p.command == nil {
-			g.End() // it could not be started
+			g.End() // bubblewrap could not be started
 			return false
 		}
 		g.Add(guard.Event{FD: int(p.status.read.Fd()), Ready: p.status.receive})
@@ -103,7 +102,7 @@ func (p *process) watch(l *guard.Listener) {
 		close(p.reaped)
 		return
 	}
-	err := p.command.Wait() // for the copies of its output, too
+	err := p.command.Wait() // also for the copies of its output
 	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
 		p.fail(err)
 	}
@@ -118,7 +117,7 @@ func (p *process) watch(l *guard.Listener) {
 // isBuilt reports whether bubblewrap has built the isolation; until then only bubblewrap itself asks the guard.
 func (p *process) isBuilt() bool { return p.status.built() }
 
-// begun is called once, with the pid of the sandbox's first process.
+// begun is called once, with the PID of the sandbox's first process.
 func (p *process) begun(pid int) {
 	pid, err := p.staged.hostPID(p.command.Process.Pid, pid)
 	if err != nil {
@@ -144,12 +143,12 @@ func (p *process) begun(pid int) {
 		return
 	}
 	if err := p.status.release(); err != nil {
-		p.kill() // it is gone already; finish says how
+		p.kill() // it has ended already; finish records how
 	}
 }
 
-// networkFailed ends a sandbox whose network is not there: nothing goes on without. Of
-// one that is killed anyway the network ends, too.
+// networkFailed kills a sandbox whose network has failed: it must not run without. The error of a sandbox that was killed
+// before is not recorded.
 func (p *process) networkFailed(err error) {
 	p.mu.Lock()
 	if !p.killed {
@@ -183,7 +182,7 @@ func (p *process) finish() {
 		p.reason = reason
 	}
 	p.unbuilt = changed && !built && !p.status.known && p.command.ProcessState.Exited()
-	if built || p.status.known { // or it never had one
+	if built || p.status.known { // otherwise notBuilt is the error
 		p.err = errors.Join(p.err, p.offline)
 	}
 	switch {
@@ -209,8 +208,8 @@ func (p *process) notBuilt() error {
 		WithHint("run 'agent-sandbox doctor' for the layer that forbids it")
 }
 
-// awaitGone waits for the sandbox's first process, and with it for all others:
-// the kernel ends it last (pid_namespaces(7)).
+// awaitGone waits for the end of the sandbox's first process, which the kernel ends after all
+// others (pid_namespaces(7)).
 func (p *process) awaitGone() {
 	p.mu.Lock()
 	fd := p.pidfd
@@ -227,16 +226,15 @@ func (p *process) awaitGone() {
 	}
 }
 
-// Wait returns when everything is gone.
+// Wait returns when all processes have ended.
 func (p *process) Wait() (sandbox.Exit, error) {
 	<-p.ended
 	return p.exit, p.err
 }
 
-// kill ends the whole tree. bubblewrap's first process takes everything inside along, and
-// bubblewrap ends with it. Before bubblewrap has told who that is, nothing is killed: it
-// does so as soon as it runs, and one that is killed before it has let that process go on
-// leaves it waiting for ever.
+// kill kills bubblewrap's first process, with which the kernel kills everything inside, and
+// bubblewrap. Before bubblewrap has reported that process, kill only sets killed, and begun
+// kills: a bubblewrap that is killed earlier would leave the process waiting forever.
 func (p *process) kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -250,11 +248,11 @@ func (p *process) kill() {
 	_ = p.command.Process.Kill()
 }
 
-// Signal sends sig to the command's process group; SIGKILL ends everything.
+// Signal sends sig to the command's process group; SIGKILL kills all processes.
 func (p *process) Signal(sig os.Signal) error {
 	s, ok := sig.(syscall.Signal)
 	if !ok {
-		return sandbox.Errorf(sandbox.Invalid, "signal %v is none of this system", sig)
+		return sandbox.Errorf(sandbox.Invalid, "signal %v is not a signal of this system", sig)
 	}
 	if s == unix.SIGKILL {
 		p.kill()
@@ -263,13 +261,13 @@ func (p *process) Signal(sig os.Signal) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.child == 0 {
-		return nil // not begun, or gone
+		return nil // not started, or ended
 	}
 	pid := -p.child // it leads the session that --new-session made
 	if p.terminal {
 		var err error
 		if pid, err = firstChild(p.child); err != nil {
-			return nil // it is gone
+			return nil // it has ended
 		}
 	}
 	if err := unix.Kill(pid, s); err != nil && !errors.Is(err, unix.ESRCH) {
@@ -278,8 +276,8 @@ func (p *process) Signal(sig os.Signal) error {
 	return nil
 }
 
-// firstChild is the command itself, the only child that bubblewrap's first
-// process made.
+// firstChild returns the PID of the first child of a process: of bubblewrap's first process that
+// is the command.
 func firstChild(pid int) (int, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 	if err != nil {
@@ -292,8 +290,8 @@ func firstChild(pid int) (int, error) {
 	return strconv.Atoi(fields[0])
 }
 
-// appeared is called by the guard when a guarded name is there in spite of it. One
-// that raced us ends the sandbox; what it made is moved out of the tree, not lost.
+// appeared is called by the guard when a guarded name exists. If a command created it in a race
+// with the guard, appeared kills the sandbox and moves the file to the quarantine.
 func (p *process) appeared(path string, raced bool) {
 	if !raced {
 		p.instance.driver.options.Trace("guard", path+" appeared on the host")
@@ -313,8 +311,8 @@ func (p *process) appeared(path string, raced bool) {
 	p.mu.Unlock()
 }
 
-// quarantine moves an entry out of the tree, or aside within its directory when
-// our own lies on another file system. It follows no link.
+// quarantine moves an entry to the directory of agent-sandbox's files, or renames it if that is
+// on another file system. It follows no link. It returns the new path.
 func quarantine(path, dataDir string) (string, error) {
 	dir := filepath.Join(dataDir, "quarantine")
 	if err := os.MkdirAll(dir, 0o700); err != nil {

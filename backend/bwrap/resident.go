@@ -59,25 +59,25 @@ type residing struct {
 	instance *instance
 }
 
-// Wait waits, and counts before it tells.
+// Wait waits for the end, and decrements the number of running commands before it returns.
 func (r *residing) Wait() (sandbox.Exit, error) {
 	exit, err := r.Process.Wait()
 	r.instance.resides.Add(-1)
 	return exit, err
 }
 
-// Dial connects to a port inside; only resident sandboxes have an inside between two commands.
+// Dial connects to a port inside. Unsupported: the sandbox is not resident, so its network ends with each command.
 func (i *instance) Dial(ctx context.Context, port int) (net.Conn, error) {
 	if !i.spec.Resident {
-		return nil, sandbox.Errorf(sandbox.Unsupported, "each command has its own loopback, and a sandbox without a resident none").
-			WithHint("publish the port, or create a sandbox that stays")
+		return nil, sandbox.Errorf(sandbox.Unsupported, "each command has its own loopback; only a resident sandbox has one between commands").
+			WithHint("publish the port, or create a persistent sandbox")
 	}
 	r, err := i.ensureResident(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if n := r.process.network; n != nil && n.proxy != nil && port == guestnet.ProxyPort {
-		return nil, sandbox.Errorf(sandbox.Denied, "port %d inside is the sandbox's own way out", port)
+		return nil, sandbox.Errorf(sandbox.Denied, "port %d inside belongs to the sandbox's proxy", port)
 	}
 	conn, err := r.session.DialPort(ctx, port)
 	if sandbox.CodeOf(err) == sandbox.Closed && ctx.Err() == nil {
@@ -86,18 +86,19 @@ func (i *instance) Dial(ctx context.Context, port int) (net.Conn, error) {
 	return conn, err
 }
 
-// Listen listens inside. With the host's network the loopback is not the sandbox's own.
+// Listen listens inside. Unsupported: the sandbox is not resident, or it has the host's network and address is not a Unix
+// socket.
 func (i *instance) Listen(ctx context.Context, address string) (net.Listener, error) {
 	if !i.spec.Resident {
-		return nil, sandbox.Errorf(sandbox.Unsupported, "each command has namespaces of its own, and a sandbox without a resident none").
-			WithHint("create a sandbox that stays: Spec.Resident")
+		return nil, sandbox.Errorf(sandbox.Unsupported, "each command has its own namespaces; only a resident sandbox has some between commands").
+			WithHint("create a resident sandbox: Spec.Resident")
 	}
 	r, err := i.ensureResident(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if r.plan.Network.Mode == sandbox.NetworkHost && !strings.HasPrefix(address, "unix:") {
-		return nil, sandbox.Errorf(sandbox.Unsupported, "with the host's network %q is the whole host's", address).
+		return nil, sandbox.Errorf(sandbox.Unsupported, "%q would be an address of the host, whose network the sandbox shares", address).
 			WithHint("listen on unix:/PATH, or take the network away")
 	}
 	l, err := r.session.Listen(ctx, address)
@@ -130,7 +131,7 @@ func (i *instance) build(ctx context.Context) (*resident, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	plan, err := i.planFor()
+	plan, err := i.nextPlan()
 	if err != nil {
 		return nil, err
 	}
@@ -151,18 +152,18 @@ func (i *instance) build(ctx context.Context) (*resident, error) {
 		return nil, errors.Join(err, staged.leave())
 	}
 	r := &resident{plan: staged.adapt(plan)}
-	// It outlives the command that it is built for.
+	// It outlives the command for which it is built.
 	r.process, err = i.launch(context.WithoutCancel(ctx), r.plan, staged, cmd, sandbox.Stdio{Stderr: &r.words}, theirs)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close(), staged.leave())
 	}
-	_ = theirs.Close() // so that its end is noticed
+	_ = theirs.Close() // so that reads return EOF when the supervisor ends
 	if r.session, err = session.Connect(ctx, conn); err != nil {
 		r.process.kill()
 		if _, werr := r.process.Wait(); werr != nil {
 			err = werr
 		}
-		return r, r.told(err)
+		return r, r.withOutput(err)
 	}
 	go func() {
 		<-r.process.ended
@@ -182,16 +183,16 @@ func (i *instance) Ended() <-chan struct{} { return i.over }
 func (r *resident) ended() error {
 	<-r.process.ended
 	if _, err := r.process.Wait(); err != nil {
-		return r.told(err)
+		return r.withOutput(err)
 	}
 	if reason := r.process.exit.Reason; reason != "" {
 		return sandbox.Errorf(sandbox.Closed, "the sandbox has ended: %s", reason)
 	}
-	return r.told(sandbox.Errorf(sandbox.Closed, "the sandbox has ended: its supervisor was killed from inside"))
+	return r.withOutput(sandbox.Errorf(sandbox.Closed, "the sandbox has ended: its supervisor was killed from inside"))
 }
 
-// told adds the supervisor's own words to an error.
-func (r *resident) told(err error) error {
+// withOutput appends the supervisor's standard error to an error.
+func (r *resident) withOutput(err error) error {
 	if text := r.words.String(); text != "" {
 		return sandbox.Errorf(sandbox.CodeOf(err), "%w (%s)", err, text)
 	}

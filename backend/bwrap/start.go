@@ -31,7 +31,7 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 		return i.startResident(ctx, cmd, stdio)
 	}
 	if cmd.TTY != nil {
-		return nil, sandbox.Errorf(sandbox.Unsupported, "only a resident sandbox has terminals of its own to give")
+		return nil, sandbox.Errorf(sandbox.Unsupported, "only a resident sandbox has terminals")
 	}
 	return i.startWith(ctx, cmd, stdio, func(p *policy.Plan) *policy.Plan { return p })
 }
@@ -49,7 +49,7 @@ func (i *instance) startOnce(ctx context.Context, cmd sandbox.Cmd, stdio sandbox
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	plan, err := i.planFor()
+	plan, err := i.nextPlan()
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 		return err
 	}
 	const first = 3
-	// A descriptor of ours leads to the tree, not to a view of it.
+	// A pinned descriptor refers to the workspace itself, not to a stage's view.
 	v, err := newInvocation(plan, i.tool, i.guest, startDir(plan, cmd), p.network.files(), deny.Bytes(), first, p.staged == nil)
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 	c.Args = append(c.Args, line...)
 	c.ExtraFiles = append(c.ExtraFiles, p.network.inherited()...)
 	if p.terminal {
-		holdKeys(c)
+		ignoreJobSignals(c)
 	}
 	p.staged.wrap(c, i.guest)
 	i.driver.traceArgs(v.args)
@@ -168,13 +168,13 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 	return nil
 }
 
-// guestThreads is how many processes and threads the guest has before it becomes the
-// command, with some to spare.
+// guestThreads is an upper bound of the guest's processes and threads before it executes the
+// command.
 const guestThreads = 8
 
-// commandLine is what bubblewrap executes. It looks a name up in PATH as we did
-// (execvp(3)), so that the command keeps its argv 0. With anything to prepare inside,
-// the guest comes first.
+// commandLine returns what bubblewrap executes. Bubblewrap searches a name in PATH like
+// checkProgram (execvp(3)), so that the command keeps its argv 0. If there is a network or a
+// terminal to prepare inside, the guest does that and executes the command.
 func commandLine(cmd sandbox.Cmd, terminal bool, network []string) []string {
 	options := network
 	if terminal {
@@ -186,24 +186,23 @@ func commandLine(cmd sandbox.Cmd, terminal bool, network []string) []string {
 	return slices.Concat([]string{layout.Program, "init"}, options, []string{"--"}, cmd.Args)
 }
 
-// holdKeys starts bubblewrap itself deaf to what is sent to a whole job, by the
-// terminal's keys or by "kill %1" and a hangup: its own process
-// shares the command's process group, and its death would take everything along.
-// The guest hears them again before it executes the command.
-func holdKeys(c *exec.Cmd) {
+// ignoreJobSignals starts bubblewrap with the signals ignored that are sent to a whole job by
+// the terminal's keys, by "kill %1" and by a hangup: bubblewrap shares the command's process
+// group, and its death would kill everything. The guest restores them before it executes the
+// command.
+func ignoreJobSignals(c *exec.Cmd) {
 	c.Args = append([]string{"sh", "-c", `trap "" HUP INT QUIT TERM; exec "$@"`, "sh", c.Path}, c.Args[1:]...)
 	c.Path = "/bin/sh"
 }
 
-// fork starts c on a thread of its own that carries the guard's program. The thread
-// lives until c was waited for: bubblewrap dies with the thread that made it
-// (PR_SET_PDEATHSIG in prctl(2)).
+// fork starts c on a thread of its own, which has the guard's seccomp program. The thread lives until c
+// has been waited for: the kernel kills bubblewrap with the thread that has started it (PR_SET_PDEATHSIG in prctl(2)).
 func (p *process) fork(ctx context.Context, c *exec.Cmd) error {
 	program, err := p.guard.Program()
 	if err != nil {
 		return err
 	}
-	// What we were started with must not leak inside (descriptors above 2).
+	// Descriptors above 2 that this process has inherited must not leak inside.
 	if err := session.CloseOnExec(); err != nil {
 		return err
 	}
@@ -217,7 +216,7 @@ func (p *process) fork(ctx context.Context, c *exec.Cmd) error {
 				WithHint("run 'agent-sandbox doctor' for the layer that forbids it")
 			return
 		}
-		// From here on this thread's own calls are reported, too, and executing bubblewrap is one.
+		// From here on the guard also receives this thread's own calls, such as the execution of bubblewrap.
 		go p.watch(l)
 		err = c.Start()
 		p.status.closeChildEnds()
@@ -226,7 +225,7 @@ func (p *process) fork(ctx context.Context, c *exec.Cmd) error {
 		}
 		close(p.settled)
 		one := [8]byte{1}
-		_, _ = unix.Write(p.launched, one[:]) // an eventfd takes it
+		_, _ = unix.Write(p.launched, one[:]) // an eventfd never blocks here
 		if err == nil {
 			started <- nil
 		}
@@ -249,11 +248,11 @@ func startError(err error) error {
 	return sandbox.Errorf(sandbox.Unavailable, "start bubblewrap: %w", err)
 }
 
-// checkCmd refuses what could not be passed on unchanged.
+// checkCmd rejects arguments and variables that execve(2) cannot pass.
 func checkCmd(plan *policy.Plan, cmd sandbox.Cmd, on *staged) error {
 	for _, arg := range cmd.Args {
 		if strings.ContainsRune(arg, 0) {
-			return sandbox.Errorf(sandbox.Invalid, "argument %q holds a NUL byte", arg)
+			return sandbox.Errorf(sandbox.Invalid, "argument %q contains a NUL byte", arg)
 		}
 	}
 	for _, kv := range cmd.Env {
@@ -273,7 +272,7 @@ func checkCmd(plan *policy.Plan, cmd sandbox.Cmd, on *staged) error {
 	return nil
 }
 
-// startDir is the working directory of a command.
+// startDir returns the working directory of a command.
 func startDir(plan *policy.Plan, cmd sandbox.Cmd) string {
 	if cmd.Dir != "" {
 		return cmd.Dir
@@ -281,8 +280,8 @@ func startDir(plan *policy.Plan, cmd sandbox.Cmd) string {
 	return plan.Dir
 }
 
-// environment is the plan's, then what the network needs, then our directory in
-// front of PATH, then the command's own.
+// environment returns the plan's environment with the variables of the network, the guest's
+// directory in front of PATH, and the command's own variables.
 func environment(plan *policy.Plan, cmd sandbox.Cmd, n *network) []string {
 	env := n.environment(slices.Clone(plan.Env))
 	path := lookup(env, "PATH")

@@ -6,7 +6,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/engine/job"
 )
 
-func TestVersionsThatAreNone(t *testing.T) {
+func TestInvalidVersionsAreRejected(t *testing.T) {
 	for v, want := range map[string]bool{
 		"latest": true, "1.2.3": true, "^2": true, "2.1": true, "next": true, "1.2.3-rc.1+b": true,
 		"": false, "-g": false, "1 2": false, "$(id)": false, "x;y": false, `1"`: false, "../x": false, "a/b": false,
@@ -27,7 +27,7 @@ func TestExactVersions(t *testing.T) {
 	}
 }
 
-func TestTheNewestOfWhatNpmPrints(t *testing.T) {
+func TestNewestIsTheLastPrintedVersion(t *testing.T) {
 	for printed, want := range map[string]string{
 		`"1.2.3"`: "1.2.3", `["1.0.0","1.2.0"]`: "1.2.0", `{"error":{"code":"E404"}}`: "", ``: "", `[]`: "", `"latest"`: "", `"1.2.3; id"`: "",
 	} {
@@ -37,12 +37,12 @@ func TestTheNewestOfWhatNpmPrints(t *testing.T) {
 	}
 }
 
-func TestWhatNpmComplainsAbout(t *testing.T) {
-	got := npmComplaint(job.Output{Stdout: []byte(`{"error":{"code":"E404","summary":"No match found\nmore"}}`)})
+func TestNpmErrorIsItsMessageOnOneLine(t *testing.T) {
+	got := npmError(job.Output{Stdout: []byte(`{"error":{"code":"E404","summary":"No match found\nmore"}}`)})
 	if got != "E404 No match found" {
 		t.Errorf("%q", got)
 	}
-	if got := npmComplaint(job.Output{Stderr: []byte("npm ERR!\n  code X\n")}); got != "npm ERR! code X" {
+	if got := npmError(job.Output{Stderr: []byte("npm ERR!\n  code X\n")}); got != "npm ERR! code X" {
 		t.Errorf("%q", got)
 	}
 }
