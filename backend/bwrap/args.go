@@ -20,17 +20,17 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// invocation is one bubblewrap command line and what its descriptors carry.
+// invocation is one bubblewrap command line with the data of its descriptors.
 type invocation struct {
 	args   []string
 	first  int      // number of the first descriptor
-	inputs [][]byte // what descriptor first+i reads; nil: it is a pinned path
+	inputs [][]byte // the data of descriptor first+i; nil: a pinned path
 	pins   []*os.File
-	pinned bool // open paths ahead, so that they cannot be exchanged before they are mounted
+	pinned bool // open paths before the start, so that they cannot be replaced before they are mounted
 }
 
-// newInvocation translates a plan for a command that starts in dir, and covers files.
-// Descriptors count from first. The caller closes what pins holds.
+// newInvocation translates a plan for a command that starts in dir, with files mounted over those
+// of the host. first is the number of the first descriptor. The caller closes pins.
 func newInvocation(plan *policy.Plan, t tool, guestPath, dir string, files []proxy.File, seccomp []byte, first int, pinned bool) (*invocation, error) {
 	v := &invocation{first: first, pinned: pinned && t.features.BindFD}
 	v.namespaces(plan, t)
@@ -54,7 +54,7 @@ func newInvocation(plan *policy.Plan, t tool, guestPath, dir string, files []pro
 
 func (v *invocation) add(args ...string) { v.args = append(v.args, args...) }
 
-// input hands data over in a descriptor of its own.
+// input passes data in a new descriptor and returns its number.
 func (v *invocation) input(data []byte) string {
 	if data == nil {
 		data = []byte{}
@@ -77,7 +77,7 @@ func (v *invocation) close() {
 }
 
 func (v *invocation) namespaces(plan *policy.Plan, t tool) {
-	// --unshare-user also for root: without it root would keep the host's
+	// --unshare-user also for root: without it root would have the host's
 	// user namespace and with it its rights over host objects.
 	v.add("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try")
 	if plan.Network.Mode != sandbox.NetworkHost {
@@ -86,11 +86,11 @@ func (v *invocation) namespaces(plan *policy.Plan, t tool) {
 	if !plan.Userns && t.features.DisableUserns {
 		v.add("--disable-userns")
 	}
-	// Root would keep its rights inside the new namespaces.
+	// Root would retain its capabilities in the new namespaces.
 	v.add("--cap-drop", "ALL", "--die-with-parent")
 }
 
-// base adds what every sandbox has, and returns what becomes read-only at the end.
+// base adds the mounts of every sandbox, and returns those that become read-only at the end.
 func (v *invocation) base(plan *policy.Plan) (last []string) {
 	v.add("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run")
 	if os.Geteuid() == 0 {
@@ -99,7 +99,7 @@ func (v *invocation) base(plan *policy.Plan) (last []string) {
 		v.add("--ro-bind", "/proc/sys", "/proc/sys")
 	}
 	if plan.Limits.Tmp > 0 {
-		// /dev is a tmpfs too, and shared memory lies in it.
+		// /dev is a tmpfs, too, which contains shared memory.
 		v.tmpfs(plan, "/dev/shm")
 		last = append(last, "/dev")
 	}
@@ -114,9 +114,9 @@ func (v *invocation) tmpfs(plan *policy.Plan, path string) {
 	v.add("--perms", "1777", "--tmpfs", path)
 }
 
-// mounts adds the plan's mounts and returns what is to become read-only at the
-// end, when everything below it stands. Nothing can be mounted over a hidden file, so one
-// that is covered stays out.
+// mounts adds the plan's mounts and returns those that become read-only at the end, after
+// everything below them is mounted. It omits a hidden file that is covered, because nothing can be
+// mounted over one.
 func (v *invocation) mounts(plan *policy.Plan, covered []proxy.File) (last []string, err error) {
 	for _, m := range plan.Mounts {
 		if slices.ContainsFunc(covered, func(f proxy.File) bool { return f.Path == m.Path }) {
@@ -144,14 +144,14 @@ func (v *invocation) mounts(plan *policy.Plan, covered []proxy.File) (last []str
 	return last, nil
 }
 
-// bind mounts a host path in its own place.
+// bind mounts a host path at the same path.
 func (v *invocation) bind(option, path string) error {
 	if !v.pinned {
 		v.add(option, path, path)
 		return nil
 	}
-	// The plan's paths hold no symbolic links. One that appeared since would
-	// lead the mount elsewhere (CVE-2024-42472 is of this kind).
+	// The plan's paths contain no symbolic links. A link that was created since
+	// would redirect the mount (as in CVE-2024-42472).
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
 	fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
@@ -166,8 +166,8 @@ func (v *invocation) bind(option, path string) error {
 	return nil
 }
 
-// host adds the pieces of the host that lie under what is hidden: listed sockets
-// and, with the host's network, the resolver's configuration.
+// host adds files of the host below hidden directories: listed sockets and, with the host's
+// network, the resolver's configuration.
 func (v *invocation) host(plan *policy.Plan) {
 	for _, path := range plan.Sockets {
 		if !strings.HasPrefix(path, "/") || !hidden(plan, path) {
@@ -186,7 +186,7 @@ func (v *invocation) host(plan *policy.Plan) {
 	}
 }
 
-// hidden reports whether the host's object at path is not seen inside.
+// hidden reports whether the host's file at path is invisible inside.
 func hidden(plan *policy.Plan, path string) bool {
 	for _, own := range []string{"/run", "/dev", "/proc"} {
 		if path == own || strings.HasPrefix(path, own+"/") {
@@ -197,7 +197,7 @@ func hidden(plan *policy.Plan, path string) bool {
 	return access == policy.Private || access == policy.Exclude
 }
 
-// runtime adds our own directory: the guest, and the wrappers of commands.
+// runtime adds the guest's directory: the guest, and the wrappers of commands.
 func (v *invocation) runtime(plan *policy.Plan, guestPath string) {
 	v.add("--dir", layout.Root, "--ro-bind", guestPath, layout.Program)
 	dirs := append([]string{layout.Root}, runtimeDirs(plan.Commands)...)
@@ -216,21 +216,21 @@ func (v *invocation) runtime(plan *policy.Plan, guestPath string) {
 			}
 		}
 	}
-	for i := range dirs { // the deepest first: a closed directory hides what is below
+	for i := range dirs { // the deepest first: a directory without read permission hides those below
 		v.add("--chmod", "0111", dirs[len(dirs)-1-i])
 	}
 }
 
-// cover puts files over what the plan hides, also in directories that it hides and that
-// are read-only from then on.
+// cover mounts files over those of the host, also in hidden directories, which then become
+// read-only.
 func (v *invocation) cover(files []proxy.File) {
 	for _, f := range files {
 		v.add("--perms", "0"+strconv.FormatUint(uint64(f.Mode), 8), "--ro-bind-data", v.input(f.Data), f.Path)
 	}
 }
 
-// runtimeDirs are the directories of the guest's layout that commands need. Each
-// costs a system call that the guard is asked about.
+// runtimeDirs returns the directories of the guest's layout that commands need. Each one costs a
+// system call that the guard checks.
 func runtimeDirs(commands []policy.Command) []string {
 	needed := map[string]bool{}
 	for _, c := range commands {
@@ -248,7 +248,7 @@ func runtimeDirs(commands []policy.Command) []string {
 	return slices.Sorted(maps.Keys(needed))
 }
 
-// command adds what the launcher needs to serve c; see package guest's layout.
+// command adds what the launcher needs for c; see package layout.
 func (v *invocation) command(plan *policy.Plan, c policy.Command) {
 	switch c.Rule {
 	case "deny":
@@ -271,8 +271,8 @@ func (v *invocation) command(plan *policy.Plan, c policy.Command) {
 	}
 }
 
-// real puts the program of a command where the launcher finds it. A Node script
-// looks for its neighbors beside itself, so it comes with the tree it lies in.
+// real mounts the program of a command where the launcher finds it. A Node script loads modules
+// beside itself, so its directory tree is mounted with it.
 func (v *invocation) real(plan *policy.Plan, c policy.Command) {
 	link := filepath.Join(layout.BinDir, c.Name)
 	rel, err := filepath.Rel(c.Tree, c.Real)
@@ -285,8 +285,8 @@ func (v *invocation) real(plan *policy.Plan, c policy.Command) {
 	v.add("--symlink", filepath.Join(tree, rel), link)
 }
 
-// hidesBelow reports whether the plan hides anything in dir, which a second view
-// of dir would show.
+// hidesBelow reports whether the plan hides anything in dir, which a second mount of dir would
+// show.
 func hidesBelow(plan *policy.Plan, dir string) bool {
 	if hidden(plan, dir) {
 		return true
@@ -296,7 +296,7 @@ func hidesBelow(plan *policy.Plan, dir string) bool {
 	})
 }
 
-// open makes the descriptors that inputs describe, in order.
+// open creates the descriptors of inputs, in order.
 func (v *invocation) open() ([]*os.File, error) {
 	var files []*os.File
 	for i, data := range v.inputs {
@@ -317,7 +317,7 @@ func (v *invocation) open() ([]*os.File, error) {
 	return files, nil
 }
 
-// memfile is an anonymous file that holds data, at its beginning.
+// memfile returns an anonymous file with data, at its start.
 func memfile(data []byte) (*os.File, error) {
 	fd, err := unix.MemfdCreate("agent-sandbox", unix.MFD_CLOEXEC)
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// DryRun returns the command that Start would execute, quoted for bash, with what
-// its descriptors carry. It is complete but for the guard, which only a running
-// agent-sandbox can give, and for limits that need a control group.
+// DryRun returns the command that Start would execute, quoted for bash, with the data of its
+// descriptors. It lacks the guard, which needs a running agent-sandbox, and limits that need a
+// control group.
 func (i *instance) DryRun(cmd sandbox.Cmd) (string, error) {
 	if i.spec.Stage != "" {
 		return "", sandbox.Errorf(sandbox.Unsupported, "a command line cannot show a stage")
@@ -55,7 +55,7 @@ func (i *instance) DryRun(cmd sandbox.Cmd) (string, error) {
 	return strings.Join(words, " "), nil
 }
 
-// feed is a redirection that reads data.
+// feed returns a redirection that reads data.
 func feed(data []byte) string {
 	if len(data) == 0 {
 		return "</dev/null"
@@ -69,7 +69,7 @@ func feed(data []byte) string {
 	return b.String()
 }
 
-// quote makes s one word of a POSIX shell.
+// quote returns s as one word of a POSIX shell.
 func quote(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=@%+,", r)
@@ -80,7 +80,7 @@ func quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// trace prints what a plan came to.
+// trace prints a plan.
 func (d *Driver) trace(plan *policy.Plan) {
 	t := d.options.Trace
 	t("plan", fmt.Sprintf("workspace %s, start in %s, network %s", plan.Workspace, plan.Dir, plan.Network.Mode))
@@ -98,7 +98,7 @@ func (d *Driver) trace(plan *policy.Plan) {
 	}
 }
 
-// traceArgs prints bubblewrap's options, one with its values a line.
+// traceArgs prints bubblewrap's options, one with its values per line.
 func (d *Driver) traceArgs(args []string) {
 	var line []string
 	for _, a := range args {

@@ -18,13 +18,13 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// checkProgram looks for what a command executes, as execvp(3) inside will, so
-// that a command that cannot run is told apart from one that fails. The plan maps
-// every path to itself, which lets the host answer, but for what is on a stage.
+// checkProgram searches the program of a command as execvp(3) inside will, so that a command that
+// cannot be executed is distinguished from one that fails. It uses the host's files, because the
+// plan mounts every path at itself, except those on a stage.
 func checkProgram(plan *policy.Plan, cmd sandbox.Cmd, env []string, on *staged) error {
 	name := cmd.Args[0]
 	if strings.ContainsRune(name, 0) {
-		return sandbox.Errorf(sandbox.Invalid, "the command's name holds a NUL byte")
+		return sandbox.Errorf(sandbox.Invalid, "the command's name contains a NUL byte")
 	}
 	if strings.Contains(name, "/") {
 		path := name
@@ -56,7 +56,7 @@ func checkProgram(plan *policy.Plan, cmd sandbox.Cmd, env []string, on *staged) 
 	return execError(name, fs.ErrNotExist)
 }
 
-// executable reports why path cannot be executed inside, or nil.
+// executable returns the error with which executing path inside would fail, or nil.
 func executable(plan *policy.Plan, path string, on *staged) error {
 	if path == layout.Program {
 		return nil
@@ -83,7 +83,7 @@ func executable(plan *policy.Plan, path string, on *staged) error {
 	return nil
 }
 
-// errNoExec is the kernel's refusal of a file that looked executable.
+// errNoExec is the kernel's error for a file that checkProgram accepted.
 var errNoExec error = syscall.ENOEXEC
 
 var errIsDir = &fs.PathError{Op: "exec", Path: "directory", Err: syscall.EISDIR}
@@ -95,7 +95,7 @@ func execError(name string, err error) error {
 	return sandbox.Unexecutable(name, fs.ErrNotExist)
 }
 
-// lookup returns the value of a variable in env, the last one if it is there twice.
+// lookup returns the value of a variable in env, the last one if it occurs twice.
 func lookup(env []string, name string) string {
 	for _, kv := range slices.Backward(env) {
 		if v, ok := strings.CutPrefix(kv, name+"="); ok {

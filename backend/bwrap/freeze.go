@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// stragglers is how long processes may take to stop. One that waits in the kernel for longer, for a child of
-	// vfork(2) or a slow disk, ends at most the call that it is in.
-	stragglers = 100 * time.Millisecond
-	// glance is between two looks at them: the kernel tells only a parent that a process has stopped.
-	glance = time.Millisecond
+	// maxStop is how long processes may take to stop. One that waits in the kernel for longer, for a child of
+	// vfork(2) or a slow disk, completes at most its current system call.
+	maxStop = 100 * time.Millisecond
+	// pollStop is the interval between two checks: the kernel reports only to a parent that a process has stopped.
+	pollStop = time.Millisecond
 )
 
-// frozen is a process that was stopped by us.
+// frozen is a process that freeze has stopped.
 type frozen struct{ pid, fd int }
 
 // freeze stops all processes of the sandbox, parents first, except the supervisor, which writes no files by itself. thaw
@@ -33,7 +33,7 @@ func freeze(ctx context.Context, p *process) (thaw func(), err error) {
 	p.mu.Unlock()
 	supervisor, err := firstChild(first)
 	if err != nil {
-		return func() {}, nil //nolint:nilerr // there is nothing any more
+		return func() {}, nil //nolint:nilerr // all processes have ended
 	}
 	var all []frozen
 	thaw = func() {
@@ -47,18 +47,18 @@ func freeze(ctx context.Context, p *process) (thaw func(), err error) {
 	for {
 		more, moving := stopBelow(supervisor, known, &all)
 		switch {
-		case !more && (!moving || time.Since(begin) > stragglers):
+		case !more && (!moving || time.Since(begin) > maxStop):
 			return thaw, nil
 		case ctx.Err() != nil:
 			thaw()
 			return nil, ctx.Err()
 		case !more:
-			<-time.After(glance)
+			<-time.After(pollStop)
 		}
 	}
 }
 
-// stopBelow stops what is new below a process, and reports whether there was anything, and whether anything still moves.
+// stopBelow stops the new processes below root, and reports whether there were any, and whether some still run.
 func stopBelow(root int, known map[string]bool, all *[]frozen) (more, moving bool) {
 	children := map[int][]stat{}
 	for _, s := range processes() {
@@ -72,7 +72,7 @@ func stopBelow(root int, known map[string]bool, all *[]frozen) (more, moving boo
 		case s.state == 'Z' || s.state == 'X':
 		case known[s.id()]:
 			moving = moving || !stopped
-		case stopped: // it was stopped already, and stays so
+		case stopped: // before the freeze, and it stays stopped
 			known[s.id()] = true
 		default:
 			known[s.id()] = true
@@ -85,17 +85,17 @@ func stopBelow(root int, known map[string]bool, all *[]frozen) (more, moving boo
 	return more, moving
 }
 
-// stat is what /proc/PID/stat tells (proc_pid_stat(5)).
+// stat is the content of /proc/PID/stat (proc_pid_stat(5)).
 type stat struct {
 	pid, parent int
 	state       byte
 	start       string
 }
 
-// id names a process also after its number has been given to another.
+// id identifies a process also after another one has got its PID.
 func (s stat) id() string { return strconv.Itoa(s.pid) + " " + s.start }
 
-// stop sends SIGSTOP to the process, unless its number has another one by now.
+// stop sends SIGSTOP to the process, unless another one has its PID by now.
 func (s stat) stop() (fd int, ok bool) {
 	fd, err := unix.PidfdOpen(s.pid, 0)
 	if err != nil {
@@ -132,7 +132,7 @@ func readStat(pid string) (s stat, ok bool) {
 	if err != nil {
 		return s, false // it has ended
 	}
-	// The name stands in parentheses and may hold any.
+	// The name in parentheses may contain any bytes.
 	fields := bytes.Fields(data[bytes.LastIndexByte(data, ')')+1:])
 	if len(fields) < 20 {
 		return s, false

@@ -16,26 +16,26 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// network is a command's way out and in, beside a network namespace that has
-// loopback only. The guest makes the sockets inside and hands them over to us before
-// the command starts, so nothing inside carries anything, and when we die so do they.
-// A nil network has nothing of all that.
+// network connects a command, whose network namespace has only loopback, to the proxy and to
+// published ports. The guest creates the sockets inside and passes them to this process before
+// the command starts, so no process inside forwards anything, and the sockets end with this
+// process. A nil network is valid and does nothing.
 type network struct {
 	gateway *proxy.Gateway
 	proxy   *guestnet.ProxyLink // nil: no allow-list
 	inward  *guestnet.PortLink  // nil: nothing is published
 	ports   *proxy.Ports
-	child   []*os.File // what the guest inherits, in the order of options
+	child   []*os.File // inherited by the guest, in the order of options
 	options []string   // of the guest's init, each followed by the number of its descriptor
 
 	cancel context.CancelFunc
 	served sync.WaitGroup
 }
 
-// openNetwork makes what the plan needs, nil for nothing. The caller closes it.
+// openNetwork creates what the plan needs, nil if it needs nothing. The caller closes it.
 func (i *instance) openNetwork(ctx context.Context, plan *policy.Plan) (n *network, err error) {
 	if !proxy.Needed(plan) {
-		return nil, nil //nolint:nilnil // a nil network is one
+		return nil, nil //nolint:nilnil // a nil network is valid
 	}
 	n = &network{cancel: func() {}}
 	defer func() {
@@ -47,7 +47,7 @@ func (i *instance) openNetwork(ctx context.Context, plan *policy.Plan) (n *netwo
 	if err = checkPublish(plan); err != nil {
 		return n, err
 	}
-	// First of all: nobody should be asked for a passphrase when a port is taken.
+	// Before the gateway, which may ask the user for a passphrase: a port may be in use.
 	if n.ports, err = proxy.Publish(ctx, plan); err != nil {
 		return n, err
 	}
@@ -77,8 +77,8 @@ func (i *instance) openNetwork(ctx context.Context, plan *policy.Plan) (n *netwo
 	return n, nil
 }
 
-// startOffline is Start without an allow-list, secrets and published ports: to look at
-// a file, nobody should be asked for a passphrase, and a port can be published once.
+// startOffline is Start without an allow-list, secrets and published ports, for file operations:
+// they must not ask the user for a passphrase, and only one process can publish a port.
 func (i *instance) startOffline(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error) {
 	return i.startWith(ctx, cmd, stdio, func(plan *policy.Plan) *policy.Plan {
 		if !proxy.Needed(plan) {
@@ -90,8 +90,8 @@ func (i *instance) startOffline(ctx context.Context, cmd sandbox.Cmd, stdio sand
 	})
 }
 
-// checkPublish refuses to give the proxy away: every user of the host could go out
-// through it with this sandbox's list.
+// checkPublish rejects the proxy's port: every user of the host could reach the allowed hosts
+// through it.
 func checkPublish(plan *policy.Plan) error {
 	for _, p := range plan.Publish {
 		if p.Port == guestnet.ProxyPort {
@@ -106,7 +106,7 @@ func (n *network) inherit(option string, child *os.File) {
 	n.options, n.child = append(n.options, option), append(n.child, child)
 }
 
-// environment is the plan's with what the network needs.
+// environment returns env with the variables of the gateway.
 func (n *network) environment(env []string) []string {
 	if n == nil {
 		return env
@@ -114,7 +114,7 @@ func (n *network) environment(env []string) []string {
 	return n.gateway.Environ(env)
 }
 
-// files are what commands are to see in the place of others.
+// files returns the files that commands see instead of those of the host.
 func (n *network) files() []proxy.File {
 	if n == nil {
 		return nil
@@ -122,7 +122,7 @@ func (n *network) files() []proxy.File {
 	return n.gateway.Files
 }
 
-// init are the guest's options; first is the number of the first descriptor of child.
+// init returns the guest's options; first is the number of the first descriptor of child.
 func (n *network) init(first int) []string {
 	if n == nil {
 		return nil
@@ -134,7 +134,7 @@ func (n *network) init(first int) []string {
 	return out
 }
 
-// inherited are the guest's descriptors, in the order of init.
+// inherited returns the guest's descriptors, in the order of init.
 func (n *network) inherited() []*os.File {
 	if n == nil {
 		return nil
@@ -142,7 +142,7 @@ func (n *network) inherited() []*os.File {
 	return n.child
 }
 
-// closeChildEnds closes what only the guest needs.
+// closeChildEnds closes the descriptors that only the guest needs.
 func (n *network) closeChildEnds() {
 	if n != nil {
 		closeAll(n.child)
@@ -150,8 +150,8 @@ func (n *network) closeChildEnds() {
 	}
 }
 
-// serve begins to serve; failed is called when the network could not be made, before
-// the command starts, or when it ended early.
+// serve starts goroutines that serve until close. It calls failed if the network cannot be
+// created before the command starts, or ends early.
 func (n *network) serve(ctx context.Context, failed func(error)) {
 	if n == nil {
 		return
@@ -178,7 +178,7 @@ func (n *network) serveProxy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The kernel queues connections from now on: the command may start.
+	// From now on the kernel queues connections, so the command may start.
 	if err := n.proxy.Confirm(ctx); err != nil {
 		_ = l.Close()
 		return err
@@ -186,7 +186,7 @@ func (n *network) serveProxy(ctx context.Context) error {
 	return n.gateway.Serve(ctx, l)
 }
 
-// close ends everything and waits for it.
+// close ends all connections and goroutines and waits for them.
 func (n *network) close() {
 	if n == nil {
 		return

@@ -8,10 +8,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Driver is the bwrap backend, which needs Linux and refuses here.
+// Driver is the bwrap backend, which needs Linux.
 type Driver struct{}
 
-// New returns a driver that can only say why it cannot work.
+// New returns a driver whose Create fails.
 func New(Options) *Driver { return &Driver{} }
 
 // Name is "bwrap".

@@ -19,25 +19,25 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// staged is a stage that one command runs on. A nil staged is a command that runs on
-// the workspace itself; its methods are right for that, too.
+// staged is the stage on which a command runs. A nil staged is valid and means that the command
+// runs on the workspace itself.
 type staged struct {
 	stage *stage.Stage
 	use   *stage.Use
 }
 
-// checkStage refuses a stage that could not be.
+// checkStage rejects a stage without a workspace, or with a workspace that other paths make writable.
 func checkStage(spec sandbox.Spec, plan *policy.Plan) error {
 	switch {
 	case spec.Stage == "":
 		return nil
 	case plan.Workspace == "":
-		return sandbox.Errorf(sandbox.Invalid, "a stage is a view of a workspace, and there is none")
+		return sandbox.Errorf(sandbox.Invalid, "a stage needs a workspace")
 	}
 	return checkAliases(plan)
 }
 
-// onStage takes the stage of the instance's spec for cmd; nil when it asks for none.
+// onStage locks the stage of the instance's spec for cmd; nil if the spec has none.
 func (i *instance) onStage(plan *policy.Plan, cmd sandbox.Cmd) (*staged, error) {
 	if i.spec.Stage == "" {
 		return nil, nil
@@ -58,7 +58,7 @@ func (i *instance) onStage(plan *policy.Plan, cmd sandbox.Cmd) (*staged, error) 
 	return s, nil
 }
 
-// leave gives the stage back.
+// leave unlocks the stage.
 func (s *staged) leave() error {
 	if s == nil {
 		return nil
@@ -66,8 +66,8 @@ func (s *staged) leave() error {
 	return s.use.Close()
 }
 
-// wrap starts c so that it finds the view in the workspace's place. What it executes
-// stays one process: its descriptors and death with our thread are those of c.
+// wrap changes c so that it sees the view at the workspace's path. The guest mounts the view and
+// executes c in the same process, with its descriptors and its parent-death signal.
 func (s *staged) wrap(c *exec.Cmd, guest string) {
 	if s == nil {
 		return
@@ -81,8 +81,8 @@ func (s *staged) wrap(c *exec.Cmd, guest string) {
 	a.Pdeathsig = w.Attr.Pdeathsig
 }
 
-// hostPID is the pid of the sandbox's first process, which bubblewrap tells in a PID
-// namespace of the stage's.
+// hostPID returns the host PID of the sandbox's first process. On a stage, bubblewrap reports a
+// PID of the stage's PID namespace.
 func (s *staged) hostPID(bubblewrap, told int) (int, error) {
 	if s == nil {
 		return told, nil
@@ -90,9 +90,9 @@ func (s *staged) hostPID(bubblewrap, told int) (int, error) {
 	return firstChild(bubblewrap)
 }
 
-// adapt returns the plan for a stage. A git directory that lies outside of the
-// workspace, of a worktree or a submodule, has no view: a commit would be real while
-// the files that it names are not. So it is read-only.
+// adapt returns the plan for a stage. It makes a git directory outside of the workspace, of a
+// worktree or a submodule, read-only: the stage has no view of it, so a commit would be
+// permanent while its files are not.
 func (s *staged) adapt(plan *policy.Plan) *policy.Plan {
 	if s == nil {
 		return plan
@@ -105,7 +105,7 @@ func (s *staged) adapt(plan *policy.Plan) *policy.Plan {
 			continue
 		}
 		m.Access = policy.ReadOnly
-		if m.Pin { // it has what is above it
+		if m.Pin { // it has the access of the mount above it
 			upper := policy.Plan{Mounts: adapted.Mounts[:i], Rules: plan.Rules}
 			m.Access, _ = upper.Access(m.Path)
 		}
@@ -113,7 +113,7 @@ func (s *staged) adapt(plan *policy.Plan) *policy.Plan {
 	return &adapted
 }
 
-// watch has the guard look for guarded names in the view's own directory.
+// watch makes the guard look for guarded names in the stage's own directory.
 func (s *staged) watch(g *guard.Guard) {
 	if s == nil {
 		return
@@ -130,7 +130,7 @@ func (s *staged) relative(path string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(path, s.stage.Workspace), "/")
 }
 
-// stat describes what an absolute path leads to inside.
+// stat returns the status of the file to which an absolute path leads inside.
 func (s *staged) stat(path string) (fs.FileInfo, error) {
 	_, host, err := s.resolve(path)
 	if err != nil {
@@ -142,8 +142,8 @@ func (s *staged) stat(path string) (fs.FileInfo, error) {
 // maxLinks is how many symbolic links the kernel follows (path_resolution(7)).
 const maxLinks = 40
 
-// resolve follows the symbolic links of an absolute path as it is inside, and returns
-// where it leads to and where the host has that.
+// resolve follows the symbolic links of an absolute path inside, and returns the resolved path
+// and its path on the host.
 func (s *staged) resolve(path string) (inside, host string, err error) {
 	if s == nil || s.stage.Pristine() && s.stage.Kind == stage.Overlay {
 		inside, err = filepath.EvalSymlinks(path)
@@ -176,8 +176,8 @@ func (s *staged) resolve(path string) (inside, host string, err error) {
 	return inside, host, nil
 }
 
-// step finds where the host has a path without links on its way, and its target
-// when it is one itself.
+// step returns the path on the host of a path without links in its directories, and its target if
+// it is a link.
 func (s *staged) step(path string) (host, link string, err error) {
 	host = path
 	if path != s.stage.Workspace && below(path, s.stage.Workspace) {

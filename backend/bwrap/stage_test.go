@@ -42,7 +42,7 @@ func Test_Other_Ways_To_A_Workspace_Are_Found(t *testing.T) {
 func Test_A_Stage_Needs_A_Workspace(t *testing.T) {
 	t.Parallel()
 	_, err := New(Options{DataDir: t.TempDir()}).Create(t.Context(), sandbox.Spec{Stage: "x", Home: t.TempDir()})
-	if sandbox.CodeOf(err) != sandbox.Invalid || !strings.Contains(err.Error(), "there is none") {
+	if sandbox.CodeOf(err) != sandbox.Invalid || !strings.Contains(err.Error(), "needs a workspace") {
 		t.Errorf("%v", err)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// checkAliases refuses a plan that makes the workspace writable by another path than
-// its own, where a second mount shows it: there the stage does not cover it.
+// checkAliases returns Unsupported for a plan that makes the workspace writable by another path,
+// at a second mount, which the stage does not cover.
 func checkAliases(plan *policy.Plan) error {
 	mounts, err := mountinfo.Self()
 	if err != nil {
@@ -37,10 +37,10 @@ func below(p, dir string) bool {
 	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// aliases are the other paths by which dir, or a part of it, can be reached.
+// aliases returns the other paths that lead to dir or a part of it.
 func aliases(mounts []mountinfo.Mount, dir string) []string {
 	own := -1
-	for i, m := range mounts { // of two at one point the later one is on top
+	for i, m := range mounts { // of two at one point, the later one is visible
 		if below(dir, m.Point) && (own < 0 || len(m.Point) >= len(mounts[own].Point)) {
 			own = i
 		}

@@ -12,9 +12,9 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// checkProtected refuses a view in which something that the plan protects is not what
-// it is in the workspace. An earlier command under another policy can have made it so,
-// and what bubblewrap would mount over a link of it lies anywhere.
+// checkProtected returns Denied for a view in which a path that the plan protects differs from the
+// workspace. An earlier command under another policy may have changed it, and bubblewrap would
+// follow a link there and mount over an arbitrary path.
 func (s *staged) checkProtected(plan *policy.Plan) error {
 	if s.stage.Kind == stage.Overlay && s.stage.Pristine() {
 		return nil
@@ -33,7 +33,7 @@ func (s *staged) checkProtected(plan *policy.Plan) error {
 	}
 	for _, g := range plan.Guards {
 		if g.Name == "*" {
-			continue // what else is there is the tree's, or was let in by name
+			continue // other entries are unprotected
 		}
 		if err := s.sameAs(filepath.Join(g.Dir, g.Name)); err != nil {
 			return err
@@ -42,24 +42,24 @@ func (s *staged) checkProtected(plan *policy.Plan) error {
 	return nil
 }
 
-// sameAs compares what the view has at an absolute path with what the workspace has.
+// sameAs returns Denied unless the view has the same entry as the workspace at an absolute path.
 func (s *staged) sameAs(path string) error {
 	if path == s.stage.Workspace || !below(path, s.stage.Workspace) {
 		return nil
 	}
 	seen, err := s.stage.Look(s.relative(path))
 	if err != nil {
-		return sandbox.Errorf(sandbox.Denied, "%s in stage %s cannot be looked at: %w", path, s.stage.Name, err)
+		return sandbox.Errorf(sandbox.Denied, "%s in stage %s cannot be read: %w", path, s.stage.Name, err)
 	}
 	if sameKind(path, seen) {
 		return nil
 	}
-	return sandbox.Errorf(sandbox.Denied, "the policy protects %s, which is another one in stage %s", path, s.stage.Name).
+	return sandbox.Errorf(sandbox.Denied, "the policy protects %s, which differs in stage %s", path, s.stage.Name).
 		WithHint("see 'agent-sandbox explain %s'; run with the flags that the stage was made with, apply it with --protected, or discard it", path)
 }
 
-// sameKind reports whether the workspace has at path what was seen of the view, at least
-// of the same kind, and a link with the same target.
+// sameKind reports whether the workspace's entry at path has the type of the view's, and the same
+// target if it is a link.
 func sameKind(path string, seen *stage.Seen) bool {
 	info, err := os.Lstat(path)
 	if err != nil || seen == nil {

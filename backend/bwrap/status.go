@@ -12,21 +12,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// status is bubblewrap's account of itself: the pid of its first process, and the
-// command's exit status, which nobody inside can write. bubblewrap waits for our
-// leave before it executes the command.
+// status is what bubblewrap reports: the PID of its first process, and the command's exit
+// status. No process inside can write to its pipe. Bubblewrap waits for release before it
+// executes the command.
 type status struct {
 	read                  *os.File
 	write                 *os.File
 	blockRead, blockWrite *os.File
 
 	text  []byte        // of an unfinished line
-	child func(pid int) // called once, with the pid of the sandbox's first process
+	child func(pid int) // called once, with the PID of the sandbox's first process
 	code  int           // the exit status
 	known bool          // whether code was reported
 
 	mu    sync.Mutex
-	freed bool // whether our leave was given
+	freed bool // release has succeeded
 }
 
 func newStatus() (*status, error) {
@@ -46,9 +46,9 @@ func newStatus() (*status, error) {
 	return s, nil
 }
 
-// keepReader opens the write end for reading, too, so that bubblewrap itself is a reader of
-// what it writes: when we die, SIGPIPE would kill it before it has let its first process go
-// on, and that would wait for ever.
+// keepReader opens the write end for reading, too, so that bubblewrap itself is a reader of the
+// pipe: if this process were killed, SIGPIPE would kill bubblewrap before it lets its first
+// process continue, which would then wait forever.
 func (s *status) keepReader() error {
 	both, err := unix.Open("/proc/self/fd/"+strconv.Itoa(int(s.write.Fd())), unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *status) keepReader() error {
 	return nil
 }
 
-// blockingPipe is os.Pipe without the runtime's poller, which wakes threads.
+// blockingPipe is os.Pipe without the runtime's poller, which wakes up threads.
 func blockingPipe() (r, w *os.File, err error) {
 	var fds [2]int
 	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
@@ -68,22 +68,22 @@ func blockingPipe() (r, w *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "pipe"), os.NewFile(uintptr(fds[1]), "pipe"), nil
 }
 
-// args are bubblewrap's options for childEnds, whose first has number fd.
+// args returns bubblewrap's options for childEnds, the first of which has number fd.
 func (s *status) args(fd int) []string {
 	return []string{"--json-status-fd", strconv.Itoa(fd), "--block-fd", strconv.Itoa(fd + 1)}
 }
 
 func (s *status) childEnds() []*os.File { return []*os.File{s.write, s.blockRead} }
 
-// closeChildEnds closes what only bubblewrap needs; built needs the other end.
+// closeChildEnds closes the end that only bubblewrap needs; built needs the other one.
 func (s *status) closeChildEnds() { _ = s.write.Close() }
 
 func (s *status) close() {
 	closeAll([]*os.File{s.read, s.write, s.blockRead, s.blockWrite})
 }
 
-// built reports whether bubblewrap has read our leave, which it does when the isolation
-// is built and only the execution is left.
+// built reports whether bubblewrap has read the byte of release, which it does when the
+// isolation is built, right before it executes the command.
 func (s *status) built() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,11 +106,11 @@ func readable(f *os.File) bool {
 	return err == nil && n > 0 && poll[0].Revents&unix.POLLIN != 0
 }
 
-// maxReport bounds a line; nothing inside can write here, so it is for our own sake.
+// maxReport bounds a line, which only bubblewrap can write.
 const maxReport = 1 << 16
 
-// receive takes in what can be read, without waiting for more. It returns false
-// when there will be no more.
+// receive reads once, which does not block after a poll. It returns false at the end of the
+// pipe.
 func (s *status) receive() bool {
 	buf := make([]byte, 1024)
 	n, err := s.read.Read(buf)
@@ -150,7 +150,7 @@ func reported(line []byte, member string) (n int, ok bool) {
 	return n, err == nil
 }
 
-// drain takes in what bubblewrap left when it ended.
+// drain reads what bubblewrap has written before its end.
 func (s *status) drain() {
 	for readable(s.read) && s.receive() {
 	}

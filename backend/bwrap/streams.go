@@ -14,8 +14,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// connect gives bubblewrap the caller's streams. Input that has to be copied is copied by
-// a goroutine that nobody waits for: its source may never end.
+// connect passes the caller's streams to bubblewrap. A goroutine copies input that cannot be
+// passed; nothing waits for it, because its source may never end.
 func (p *process) connect(c *exec.Cmd, plan *policy.Plan, stdio sandbox.Stdio) error {
 	var err error
 	p.pidfd, p.reaped, p.settled = -1, make(chan struct{}), make(chan struct{})
@@ -26,10 +26,10 @@ func (p *process) connect(c *exec.Cmd, plan *policy.Plan, stdio sandbox.Stdio) e
 		_ = unix.Close(p.launched)
 		return err
 	}
-	own := func(f *os.File) bool { return p.leads(f, plan) }
+	own := func(f *os.File) bool { return p.bypassesMounts(f, plan) }
 	c.Stdout, c.Stderr = p.output(stdio.Stdout, own), p.output(stdio.Stderr, own)
 	if sameFile(c.Stdout, c.Stderr) {
-		c.Stderr = c.Stdout // one copier, so that lines stay in their order
+		c.Stderr = c.Stdout // one copier, so that lines stay in order
 	}
 	if stdio.Stdin == nil {
 		c.Stdin = p.null
@@ -49,33 +49,33 @@ func (p *process) connect(c *exec.Cmd, plan *policy.Plan, stdio sandbox.Stdio) e
 	}
 	p.feeds = true
 	go func() {
-		_, _ = io.Copy(w, stdio.Stdin) // EPIPE when the command does not want it
+		_, _ = io.Copy(w, stdio.Stdin) // EPIPE if the command does not read it
 		_ = w.Close()
 	}()
 	return nil
 }
 
-// output is w as bubblewrap gets it, never nil: package exec would open a nil one itself,
-// on the thread whose calls are reported.
-func (p *process) output(w io.Writer, leads func(*os.File) bool) io.Writer {
+// output returns the writer for bubblewrap, never nil: package exec would open a nil one
+// itself, on the thread whose calls the guard receives.
+func (p *process) output(w io.Writer, bypasses func(*os.File) bool) io.Writer {
 	f, ok := w.(*os.File)
 	switch {
 	case w == nil || ok && f == nil:
 		return p.null
-	case ok && leads(f):
+	case ok && bypasses(f):
 		return copied{f}
 	}
 	return w
 }
 
-// copied is a file that package exec does not take for one, and so copies to.
+// copied hides that a writer is a file, so that package exec copies to it.
 type copied struct{ io.Writer }
 
-// leads reports whether a descriptor leads around the sandbox's mounts: what is open for
-// reading, or for appending, can be opened anew through /proc/self/fd for anything that
-// the host's own mount allows (proc_pid_fd(5)), and a directory has all that lies below.
-// What commands may write anyway, they get as it is.
-func (p *process) leads(f *os.File, plan *policy.Plan) bool {
+// bypassesMounts reports whether a descriptor would give access around the sandbox's mounts: a
+// command can open a file that is open for reading or appending again through /proc/self/fd, for
+// anything that the host's own mount allows (proc_pid_fd(5)), and through a directory everything
+// below it. It is false for files that commands may write anyway.
+func (p *process) bypassesMounts(f *os.File, plan *policy.Plan) bool {
 	if f == nil {
 		return false
 	}
