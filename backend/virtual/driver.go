@@ -38,7 +38,7 @@ func New(o Options) *Driver {
 // Name is "virtual".
 func (d *Driver) Name() string { return "virtual" }
 
-// Check tells what a machine in memory holds. It is the same on every host.
+// Check reports what a machine in memory enforces, which is the same on every host.
 func (d *Driver) Check(context.Context) (sandbox.Report, error) {
 	return sandbox.Report{Backend: d.Name(), Findings: []sandbox.Finding{
 		{Rule: "isolation", State: sandbox.Emulated, Needed: true, Detail: "no program of the host runs; commands are our own, in this process"},
@@ -52,7 +52,7 @@ func (d *Driver) Check(context.Context) (sandbox.Report, error) {
 	}}, nil
 }
 
-// Create resolves spec and makes its tree. Nothing runs.
+// Create resolves spec and creates its tree. It runs nothing.
 func (d *Driver) Create(_ context.Context, spec sandbox.Spec) (sandbox.Instance, error) {
 	if err := policy.CheckHostRoot(spec); err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (d *Driver) Open(_ context.Context, id string) (sandbox.Instance, error) {
 // List is empty: a sandbox of this driver does not outlive its process.
 func (d *Driver) List(context.Context) ([]sandbox.Info, error) { return nil, nil }
 
-// tree returns the tree for a plan: a new one, or the one that others use.
+// tree returns the tree for a plan: a new one, or with Options.Share an existing one.
 func (d *Driver) tree(plan *policy.Plan, u system.User) (*tree, error) {
 	options := vfs.Options{Limits: d.options.Limits, Now: d.options.Now}
 	if size := plan.Limits.File; size > 0 {
@@ -136,7 +136,7 @@ func (d *Driver) tree(plan *policy.Plan, u system.User) (*tree, error) {
 	return t, err
 }
 
-// release gives a tree back; the last one to do so applies what was changed, if that is wanted.
+// release ends the use of a tree. The last call applies the changes if Options.Apply is set, and closes the tree.
 func (d *Driver) release(ctx context.Context, t *tree) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -151,7 +151,7 @@ func (d *Driver) release(ctx context.Context, t *tree) error {
 	return errors.Join(err, t.close())
 }
 
-// checkPlan refuses what a machine in memory cannot hold, and returns its limits.
+// checkPlan returns the limits of the machine, or Unsupported for a rule that it cannot enforce.
 func checkPlan(spec sandbox.Spec, plan *policy.Plan) (shell.Limits, error) {
 	unsupported := func(what, hint string) error {
 		return sandbox.Errorf(sandbox.Unsupported, "%s", what).WithHint("%s", hint)
@@ -176,7 +176,7 @@ func checkPlan(spec sandbox.Spec, plan *policy.Plan) (shell.Limits, error) {
 	return shell.Limits{Bytes: int64(plan.Limits.Memory), Processes: plan.Limits.Pids}, nil
 }
 
-// denied returns programs in the place of those that the policy denies.
+// denied returns programs that replace those that the policy denies.
 func (d *Driver) denied(plan *policy.Plan) []shell.Command {
 	var list []shell.Command
 	for _, c := range plan.Commands {

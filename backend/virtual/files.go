@@ -13,7 +13,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// files is sandbox.Files on a tree, with the rights of the user of commands.
+// files implements [sandbox.Files] on a tree, with the rights of the user of commands.
 type files struct{ i *instance }
 
 func (f files) at(name string) (*vfs.FS, vfs.Cred, string, error) {
@@ -48,7 +48,7 @@ func (f files) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode.IsRegular() { // A named pipe would make us wait for somebody inside.
+	if !info.Mode.IsRegular() { // Opening a named pipe would block until a command opens its other end.
 		return nil, sandbox.Errorf(sandbox.Invalid, "%s is not a regular file", name)
 	}
 	file, err := tree.Open(ctx, cred, name)
@@ -58,18 +58,18 @@ func (f files) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	return file, nil
 }
 
-// Create puts a file in place when all of it has arrived.
+// Create replaces a file when all of its content has arrived.
 func (f files) Create(ctx context.Context, name string, perm fs.FileMode, r io.Reader) (err error) {
 	tree, cred, name, err := f.at(name)
 	if err != nil {
 		return err
 	}
-	// Through a link the file that it leads to is replaced, as a command would do it.
+	// Of a link it replaces the target, as a command would do.
 	if real, err := tree.Realpath(cred, name); err == nil {
 		name = real
 	}
 	if err := tree.Access(cred, name, vfs.MayWrite); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err // A rename would not ask.
+		return err // A rename does not check this.
 	}
 	part := path.Join(path.Dir(name), "."+path.Base(name)[:min(len(path.Base(name)), 100)]+"."+f.i.id)
 	w, err := tree.OpenFile(ctx, cred, part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, perm)
@@ -82,12 +82,12 @@ func (f files) Create(ctx context.Context, name string, perm fs.FileMode, r io.R
 		err = tree.Rename(cred, part, name)
 	}
 	if err != nil {
-		_ = tree.Unlink(cred, part) // It may be gone, and the first error is the one to tell.
+		_ = tree.Unlink(cred, part) // It may not exist, and the first error counts.
 	}
 	return f.commit(err)
 }
 
-// Stat describes what is at name, a link itself.
+// Stat returns the status of name, without following a link.
 func (f files) Stat(_ context.Context, name string) (sandbox.FileInfo, error) {
 	tree, cred, name, err := f.at(name)
 	if err != nil {
@@ -125,7 +125,7 @@ func (f files) List(_ context.Context, name string) ([]sandbox.FileInfo, error) 
 	return out, nil
 }
 
-// Remove removes what is there with all below it.
+// Remove removes name with everything below it.
 func (f files) Remove(_ context.Context, name string) error {
 	tree, cred, name, err := f.at(name)
 	if err != nil {

@@ -27,7 +27,7 @@ type instance struct {
 	tree     *tree
 	user     system.User
 	limits   shell.Limits
-	programs []shell.Command // beside those of every machine
+	programs []shell.Command // in addition to those of every machine
 	created  time.Time
 
 	saved *savedFiles  // nil: the files end with the sandbox
@@ -51,16 +51,16 @@ func (i *instance) Plan() *policy.Plan { return i.plan }
 // Limits returns the limits of the policy.
 func (i *instance) Limits() (sandbox.Limits, error) { return i.plan.Limits.Limits, nil }
 
-// Files works on the tree as the user of commands does.
+// Files accesses the tree with the rights of the user of commands.
 func (i *instance) Files() sandbox.Files { return files{i} }
 
-// Changes is that of Workspace.
+// Changes implements [Workspace].
 func (i *instance) Changes() ([]Change, error) {
 	list, err := i.tree.changes()
 	return memory.NewChanges(list), err
 }
 
-// Apply is that of Workspace.
+// Apply implements [Workspace].
 func (i *instance) Apply(ctx context.Context, o ApplyOptions) (Applied, error) {
 	done, err := i.tree.apply(ctx, o)
 	if err == nil && !o.DryRun {
@@ -69,7 +69,7 @@ func (i *instance) Apply(ctx context.Context, o ApplyOptions) (Applied, error) {
 	return done, err
 }
 
-// Discard is that of Workspace.
+// Discard implements [Workspace].
 func (i *instance) Discard() error {
 	var errs []error
 	for _, m := range i.tree.mounts {
@@ -79,7 +79,7 @@ func (i *instance) Discard() error {
 	return errors.Join(errs...)
 }
 
-// Status counts the commands that run.
+// Status counts the running commands.
 func (i *instance) Status(context.Context) (sandbox.Status, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -95,7 +95,7 @@ func (i *instance) Status(context.Context) (sandbox.Status, error) {
 	}, nil
 }
 
-// Close ends what runs and gives the tree back.
+// Close kills all commands and releases the tree.
 func (i *instance) Close(ctx context.Context) error {
 	i.mu.Lock()
 	first := !i.closed
@@ -119,7 +119,7 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 		return nil, sandbox.Errorf(sandbox.Invalid, "no command was given")
 	}
 	if cmd.TTY != nil {
-		return nil, sandbox.Errorf(sandbox.Unsupported, "a sandbox in memory has no terminals to give")
+		return nil, sandbox.Errorf(sandbox.Unsupported, "a sandbox in memory has no terminals")
 	}
 	if err := checkText(cmd); err != nil {
 		return nil, err
@@ -147,8 +147,8 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 	return p, nil
 }
 
-// openNetwork makes the way out before the first command: to look at a file nobody should be asked
-// for a passphrase.
+// openNetwork opens the network before the first command. It may ask the user for a passphrase, which a file operation must
+// not do.
 func (i *instance) openNetwork(ctx context.Context) error {
 	i.netMu.Lock()
 	defer i.netMu.Unlock()
@@ -168,7 +168,7 @@ func (i *instance) openNetwork(ctx context.Context) error {
 	return nil
 }
 
-// newShell makes a machine on the tree.
+// newShell returns a machine on the tree.
 func (i *instance) newShell(env []string, dir string) *shell.Shell {
 	return system.NewShell(shell.Options{
 		FS: i.tree.fs, Cred: i.user.Cred(), Env: system.SearchPath(system.Environment(i.network.environ(i.plan.Env), env)), Dir: dir,
@@ -183,7 +183,7 @@ func (i *instance) add(p *process) error {
 		return sandbox.Errorf(sandbox.Closed, "the sandbox is closed")
 	}
 	for old := range i.running {
-		if old.over() && old.gone() { // what was left behind has ended meanwhile
+		if old.over() && old.gone() { // its background processes have ended meanwhile
 			old.shell.Close()
 			delete(i.running, old)
 		}
@@ -192,7 +192,7 @@ func (i *instance) add(p *process) error {
 	return nil
 }
 
-// checkText refuses what no program of the kernel could get either.
+// checkText rejects NUL bytes, which execve(2) cannot pass either.
 func checkText(cmd sandbox.Cmd) error {
 	for _, s := range slices.Concat(cmd.Args, cmd.Env, []string{cmd.Dir}) {
 		if strings.IndexByte(s, 0) >= 0 {
@@ -214,7 +214,7 @@ func (i *instance) startDir(cmd sandbox.Cmd) (string, error) {
 	return dir, nil
 }
 
-// abs returns a path inside as seen from the sandbox's start directory.
+// abs returns the absolute path of name, relative to the sandbox's start directory.
 func (i *instance) abs(name string) string {
 	switch {
 	case name == "":

@@ -8,7 +8,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Operate does one of them; arg and answer are JSON. Others are Unsupported.
+// Operate performs an operation of [Workspace]; arg and answer are JSON. Unsupported: the operation is unknown.
 func (i *instance) Operate(ctx context.Context, name string, arg json.RawMessage, answer io.Writer) error {
 	out := json.NewEncoder(answer)
 	switch name {

@@ -12,21 +12,21 @@ import (
 // Options configures a Driver. The zero value is useful.
 type Options struct {
 	Limits   vfs.Limits      // of what commands write in one sandbox; zero fields: the defaults of package vfs
-	Commands []shell.Command // further programs; they take the names of those that are there
+	Commands []shell.Command // further programs, which replace those of the same name
 
 	// Share lets sandboxes over the same workspace, with the same rules for paths, share one
 	// tree with all that is in it, /tmp too, while any of them is open. Without it each has its own.
 	Share bool
-	// Apply makes what commands changed in the workspace there, as far as the policy allows, when
-	// the last sandbox on the tree is closed. Without it changes are lost unless [Workspace.Apply] makes them.
+	// Apply applies the changes of commands to the workspace, as far as the policy allows, when
+	// the last sandbox on the tree is closed. Without it they are lost unless [Workspace.Apply] applies them.
 	Apply bool
-	// Journal is a directory, outside of every workspace and for this user only, by which an Apply finishes what
-	// another one was killed in; see hostdir.Options. "": none.
+	// Journal is a directory, outside of every workspace and for this user only, with which an Apply finishes a
+	// killed one; see hostdir.Options. "": none.
 	Journal string
 
 	Now    func() time.Time         // the clock inside; nil: time.Now
 	Trace  func(phase, line string) // receives debug output; nil: none
-	Denied func(sandbox.Denial)     // told of what is refused, from several goroutines; nil: none
+	Denied func(sandbox.Denial)     // receives denials, from several goroutines; nil: none
 }
 
 // Planned is implemented by instances that can show the plan they enforce.

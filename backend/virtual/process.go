@@ -12,16 +12,16 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// process is a command with the machine that it runs in.
+// process is a command with its machine.
 type process struct {
 	instance *instance
 	shell    *shell.Shell
-	ended    chan struct{} // closed when exit and err are there
+	ended    chan struct{} // closed when exit and err are set
 	exit     sandbox.Exit
 	err      error
 }
 
-// run runs the command to its end. What it has started beside itself may go on, until the sandbox is closed.
+// run runs the command to its end. Its background processes may continue until the sandbox is closed.
 func (p *process) run(ctx context.Context, args []string, stdio sandbox.Stdio) {
 	defer close(p.ended)
 	res, err := p.shell.RunScript(ctx, shell.Script{Program: args, Exit: true, Wait: true}, shell.Stdio{
@@ -43,7 +43,7 @@ func (p *process) run(ctx context.Context, args []string, stdio sandbox.Stdio) {
 	}
 }
 
-// gone reports whether nothing is left of the command but the machine itself.
+// gone reports whether no process of the command is left.
 func (p *process) gone() bool { return len(p.shell.Processes()) <= 1 }
 
 // over reports whether the command itself has ended.
@@ -56,7 +56,7 @@ func (p *process) over() bool {
 	}
 }
 
-// Wait waits for the end.
+// Wait waits for the end of the command.
 func (p *process) Wait() (sandbox.Exit, error) {
 	<-p.ended
 	return p.exit, p.err
@@ -78,12 +78,12 @@ func (i *instance) remove(p *process) {
 	delete(i.running, p)
 }
 
-// terminal is a terminal of the host as a command sees it.
+// terminal is a terminal of the host for a command.
 type terminal struct{ *os.File }
 
 // Terminal returns its size.
 func (t terminal) Terminal() (columns, rows int, ok bool) {
-	conn, err := t.SyscallConn() // Fd would make the file one that blocks.
+	conn, err := t.SyscallConn() // Fd would make the file blocking.
 	if err != nil {
 		return 0, 0, false
 	}
@@ -93,7 +93,7 @@ func (t terminal) Terminal() (columns, rows int, ok bool) {
 	return columns, rows, failed == nil && err == nil
 }
 
-// reader lets a terminal be known as one.
+// reader returns r, wrapped so that commands detect a terminal.
 func reader(r io.Reader) io.Reader {
 	if f, ok := r.(*os.File); ok {
 		if f == nil {

@@ -14,8 +14,8 @@ import (
 
 // Sessions is implemented by instances of this backend.
 type Sessions interface {
-	// NewSession returns a shell that remembers from one command to the next, for somebody who types.
-	// The caller closes it.
+	// NewSession returns an interactive shell, whose state lasts from one command to the next. The
+	// caller closes it.
 	NewSession(ctx context.Context) (*Session, error)
 }
 
@@ -23,16 +23,16 @@ type Sessions interface {
 type Session struct {
 	instance *instance
 	shell    *shell.Shell
-	process  *process // what the instance knows of it
+	process  *process // its entry in the instance's list
 }
 
-// NewSession is that of Sessions.
+// NewSession implements [Sessions].
 func (i *instance) NewSession(ctx context.Context) (*Session, error) {
 	if err := i.openNetwork(ctx); err != nil {
 		return nil, err
 	}
 	s := &Session{instance: i, shell: i.newShell(nil, i.plan.Dir)}
-	// Nothing of it can fail in a shell that is new.
+	// It cannot fail in a new shell.
 	_, _ = s.shell.Run(context.Background(), "shopt -s expand_aliases", shell.Stdio{})
 	s.process = &process{instance: i, shell: s.shell, ended: make(chan struct{})}
 	if err := i.add(s.process); err != nil {
@@ -42,7 +42,7 @@ func (i *instance) NewSession(ctx context.Context) (*Session, error) {
 	return s, nil
 }
 
-// Run runs what was typed. When ctx ends so does what it has started, and the session goes on.
+// Run runs a script. When ctx ends, its processes are killed, and the session continues.
 func (s *Session) Run(ctx context.Context, text string, stdio sandbox.Stdio) (shell.Result, error) {
 	return s.shell.RunScript(ctx, shell.Script{Text: text}, shell.Stdio{
 		Stdin: reader(stdio.Stdin), Stdout: writer(stdio.Stdout), Stderr: writer(stdio.Stderr),
@@ -52,13 +52,13 @@ func (s *Session) Run(ctx context.Context, text string, stdio sandbox.Stdio) (sh
 // Value returns what a word in double quotes expands to, such as "${PS1@P}".
 func (s *Session) Value(ctx context.Context, word string) string {
 	var out bytes.Buffer
-	// What cannot be expanded is empty: the user may have broken any variable.
+	// On an error the value is empty: the user may have set any variable.
 	_, _ = s.shell.Run(ctx, `builtin printf %s "`+word+`"`, shell.Stdio{Stdout: &out, Stderr: io.Discard})
 	return out.String()
 }
 
-// Complete returns how the last word of what was typed may go on: whole words, sorted, directories with
-// a slash at the end.
+// Complete returns the last word of typed, and the words that complete it, sorted, directories with a
+// slash at the end.
 func (s *Session) Complete(ctx context.Context, typed string) (word string, choices []string) {
 	from := strings.LastIndexAny(typed, " \t\n;|&(<>=:\"'") + 1
 	word = typed[from:]
@@ -94,13 +94,13 @@ func (s *Session) abs(name string) string {
 	return path.Join(s.shell.Dir(), name)
 }
 
-// Save and Restore are those of package shell, for files and the shell together.
+// Save returns the state of the files and the shell; see [shell.Shell.Save].
 func (s *Session) Save() *shell.State { return s.shell.Save() }
 
-// Restore puts the session back to a state that it saved.
+// Restore restores a state of Save.
 func (s *Session) Restore(state *shell.State) error { return s.shell.Restore(state) }
 
-// Close ends the session with all that runs in it.
+// Close kills the session's processes.
 func (s *Session) Close() {
 	s.shell.Close()
 	close(s.process.ended)

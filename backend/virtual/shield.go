@@ -8,10 +8,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/policy"
 )
 
-// shield says for one host directory what a plan allows below it.
+// shield is the access that a plan allows below one host directory.
 type shield struct {
 	access map[string]policy.Access // by name relative to the directory; "." is there
-	pinned map[string]bool          // what must stay in its place
+	pinned map[string]bool          // names that cannot be moved or removed
 }
 
 func newShield(plan *policy.Plan, dir string) *shield {
@@ -28,14 +28,14 @@ func newShield(plan *policy.Plan, dir string) *shield {
 		}
 	}
 	if dir == plan.Workspace && access == policy.ReadOnly && (rule == nil || rule.Source == "built in") {
-		// In memory a workspace that is the home directory can be worked in: what nobody asked to
-		// be read-only is refused when it is applied.
+		// In memory, commands may write to a workspace that is the home directory: Apply refuses the
+		// changes unless a rule allows them.
 		s.access["."] = policy.ReadWrite
 	}
 	return s
 }
 
-// protection is vfs.LayerOptions.Protect.
+// protection implements vfs.LayerOptions.Protect.
 func (s *shield) protection(name string) vfs.Protection {
 	switch s.of(name) {
 	case policy.ReadWrite:

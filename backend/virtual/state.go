@@ -15,15 +15,15 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// state is what commands did to a tree, by itself: it needs neither the system nor the host's directories below.
+// state has the changes of commands to a tree. It is independent of the system files and of the host's directories.
 type state struct {
 	part   *vfs.Snapshot
 	grafts []vfs.Graft
-	// expected is, by mount, what the host had where it was changed.
+	// expected has by mount the host's entries at the changed paths.
 	expected map[string]hostdir.Expected
 }
 
-// stateDocument is the part of a state that is no tree. JSON knows only UTF-8, so paths are quoted.
+// stateDocument is the part of a state beside its tree. Paths are quoted, because JSON allows only UTF-8.
 type stateDocument struct {
 	Version  int                         `json:"version"`
 	Grafts   []graftDocument             `json:"grafts"`
@@ -42,7 +42,7 @@ const (
 	stateFile = "/.agent-sandbox-state"
 )
 
-// outside reports whether a path is none of the host's directories, and none that was given.
+// outside reports whether a path is neither in a directory of the host nor a given file.
 func (t *tree) outside(p string) bool { return !t.isGiven(p) && !t.has(p) }
 
 // save returns the state of a snapshot of the tree.
@@ -76,7 +76,7 @@ func (t *tree) save(now *vfs.Snapshot) (*state, error) {
 	return s, nil
 }
 
-// load puts the tree into a state, from whatever it is in.
+// load replaces all changes of the tree by those of a state.
 func (t *tree) load(s *state) error {
 	for _, m := range t.mounts {
 		if err := m.Discard(); err != nil {
@@ -114,7 +114,7 @@ func (s *state) pack() (*vfs.Snapshot, error) {
 
 var unlimited = vfs.Limits{Bytes: -1, FileBytes: -1, Nodes: -1}
 
-// unpack is the reverse of pack. What was not packed is an error.
+// unpack reverses pack. It returns an error for a tree that pack did not make.
 func unpack(packed *vfs.Snapshot) (*state, error) {
 	f := packed.FS(vfs.Options{Limits: unlimited})
 	text, err := f.ReadFile(context.Background(), vfs.Cred{}, stateFile)

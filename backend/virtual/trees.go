@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Mkdir makes a directory and what is missing above it.
+// Mkdir creates a directory and missing parents.
 func (f files) Mkdir(_ context.Context, name string, perm fs.FileMode) error {
 	tree, cred, name, err := f.at(name)
 	if err != nil {
@@ -49,7 +49,7 @@ func (f files) Pack(ctx context.Context, name string) (io.ReadCloser, error) {
 	return p, nil
 }
 
-// Unpack extracts with the tar command.
+// Unpack extracts an archive with the tar command.
 func (f files) Unpack(ctx context.Context, name string, r io.Reader) error {
 	name, err := f.directory(name)
 	if err != nil {
@@ -63,7 +63,7 @@ func (f files) Unpack(ctx context.Context, name string, r io.Reader) error {
 	return errors.Join(run(), source.failure())
 }
 
-// directory is the absolute name of a directory.
+// directory returns the absolute path of a directory.
 func (f files) directory(name string) (string, error) {
 	tree, cred, name, err := f.at(name)
 	if err != nil {
@@ -76,7 +76,7 @@ func (f files) directory(name string) (string, error) {
 	return name, err
 }
 
-// tar starts the command and returns how to wait for it.
+// tar starts the tar command and returns a function that waits for it.
 func (f files) tar(ctx context.Context, dir, what string, stdio sandbox.Stdio) (wait func() error, err error) {
 	var errs bytes.Buffer
 	stdio.Stderr = &errs
@@ -97,13 +97,13 @@ func (f files) tar(ctx context.Context, dir, what string, stdio sandbox.Stdio) (
 	}, nil
 }
 
-// packed is a tree on its way out.
+// packed is the archive of a tree that tar is writing.
 type packed struct {
 	*io.PipeReader
 
 	cancel context.CancelFunc
 	done   sync.WaitGroup
-	over   bool // it was read to its end
+	over   bool // Read has returned io.EOF
 	err    error
 }
 
@@ -128,7 +128,7 @@ func (p *packed) Close() error {
 	return p.err
 }
 
-// source remembers how reading failed.
+// source stores the error of its reader.
 type source struct {
 	r   io.Reader
 	mu  sync.Mutex
