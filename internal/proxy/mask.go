@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // minMasked is the length of the shortest value that is masked: a shorter one, such as "1",
@@ -39,12 +40,14 @@ func spellings(value string) []string {
 	return slices.Compact(list)
 }
 
-var percent = regexp.MustCompile(`%[0-9A-F]{2}`)
+var percent = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%[0-9A-F]{2}`) })
 
-func lowerEscapes(s string) string { return percent.ReplaceAllStringFunc(s, strings.ToLower) }
+func lowerEscapes(s string) string { return percent().ReplaceAllStringFunc(s, strings.ToLower) }
 
 // encoded finds what may be Base64, in both alphabets.
-var encoded = regexp.MustCompile(`[A-Za-z0-9+/]{8,}={0,2}|[A-Za-z0-9_-]{8,}={0,2}`)
+var encoded = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[A-Za-z0-9+/]{8,}={0,2}|[A-Za-z0-9_-]{8,}={0,2}`)
+})
 
 // conceal puts the placeholder in the value's place, also inside Base64: "auth" in
 // Docker's config.json and "_auth" in .npmrc are user:password.
@@ -52,7 +55,7 @@ func conceal(data []byte, value, placeholder string) []byte {
 	for _, s := range spellings(value) {
 		data = bytes.ReplaceAll(data, []byte(s), []byte(placeholder))
 	}
-	return encoded.ReplaceAllFunc(data, func(text []byte) []byte {
+	return encoded().ReplaceAllFunc(data, func(text []byte) []byte {
 		for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.RawURLEncoding, base64.URLEncoding} {
 			plain, err := enc.DecodeString(string(text))
 			if err == nil && bytes.Contains(plain, []byte(value)) {
