@@ -72,7 +72,7 @@ func Test_A_Handler_Of_This_Process_Serves_A_Sandbox_Without_A_Network(t *testin
 	}
 }
 
-func Test_Nobody_Listens_On_The_Loopback_Of_The_Host(t *testing.T) {
+func Test_Listen_Opens_No_Port_On_The_Loopback_Of_The_Host(t *testing.T) {
 	s := resident(t, sandbox.Policy{Network: sandbox.Network{Mode: sandbox.NetworkHost}})
 	if _, err := s.Listen(t.Context(), "127.0.0.1:8317"); sandbox.CodeOf(err) != sandbox.Unsupported || !strings.Contains(sandbox.HintOf(err), "unix:") {
 		t.Error(err)

@@ -50,7 +50,7 @@ while True:
     threading.Thread(target=serve, args=(c,), daemon=True).start()
 `
 
-// freeHostPort is a port that nobody has at this moment.
+// freeHostPort returns an unused port.
 func freeHostPort(t *testing.T) uint16 {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp4", "127.0.0.1:0")

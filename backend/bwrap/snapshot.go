@@ -138,7 +138,7 @@ func (i *instance) resting(ctx context.Context, f func(u *stage.Use) error) (err
 	return f(use)
 }
 
-// Revert removes the stage of a fork that nobody ever had, when it has left its Spec's State.
+// Revert removes the stage of a fork whose start has failed, if it was moved out of its Spec's State.
 func (d *Driver) Revert(ctx context.Context, spec sandbox.Spec) error {
 	if spec.Stage == "" || spec.State == "" {
 		return nil

@@ -66,7 +66,7 @@ func listen(t *testing.T, host string) int {
 	return l.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // of a TCP listener
 }
 
-func Test_A_Firewall_Opens_What_It_Is_Told_And_Nothing_Else(t *testing.T) {
+func Test_A_Firewall_Opens_Only_The_Listed_Hosts(t *testing.T) {
 	d, _ := driverOf(t)
 	available(t, d)
 	if err := firewall.Check(); err != nil {

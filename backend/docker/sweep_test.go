@@ -70,7 +70,7 @@ func labelsOf(t *testing.T) map[string]string {
 }
 
 // Y20: what a crash has left has an owner in its labels, and goes with the next sweep.
-func Test_A_Sweep_Removes_What_Was_This_Users_And_Nothing_Else(t *testing.T) {
+func Test_A_Sweep_Removes_Only_Orphaned_Containers_Of_This_User(t *testing.T) {
 	t.Setenv("LC_ALL", "C")
 	labels := labelsOf(t)
 	boot, above, _ := strings.Cut(labels["agent-sandbox.place"], " ")
@@ -124,7 +124,7 @@ func Test_A_Sweep_Removes_What_Was_This_Users_And_Nothing_Else(t *testing.T) {
 }
 
 // A fork that was given up: the engine made its image all the same, when the claim was gone already.
-func Test_A_Sweep_Removes_Images_Of_Forks_That_Nobody_Claims(t *testing.T) {
+func Test_A_Sweep_Removes_Unclaimed_Images_Of_Forks(t *testing.T) {
 	t.Setenv("LC_ALL", "C")
 	labels := labelsOf(t)
 	driver, base := driverOf(t)

@@ -220,7 +220,7 @@ func Test_The_Home_Directory_Can_Be_Worked_In_And_Is_Not_Written(t *testing.T) {
 	}
 }
 
-func Test_What_Memory_Cannot_Hold_Is_Refused(t *testing.T) {
+func Test_Rules_That_Memory_Cannot_Enforce_Are_Rejected(t *testing.T) {
 	t.Parallel()
 	for name, p := range map[string]sandbox.Policy{
 		"limits.cpu":         {Limits: sandbox.Limits{CPU: 1}},
@@ -266,7 +266,7 @@ func Test_The_Allow_List_Is_That_Of_All_Backends(t *testing.T) {
 			t.Errorf("denied %+v", e)
 		}
 	case <-time.After(10 * time.Second):
-		t.Error("nobody was told")
+		t.Error("no denial was reported")
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 // networkOptions are what a network needs of its driver.
 type networkOptions struct {
 	HostEnv  []string             // "K=V", where secrets come from
-	Denied   func(sandbox.Denial) // told of refusals, one at a time; nil: nobody is
+	Denied   func(sandbox.Denial) // receives denials, one at a time; nil: none
 	Resolver *net.Resolver        // nil: the host's
 }
 

@@ -312,7 +312,7 @@ func Test_Programs_Of_The_Network_Are_There_Where_Something_Is_Allowed(t *testin
 	}
 }
 
-func Test_Closing_The_Network_Ends_What_Waits(t *testing.T) {
+func Test_Closing_The_Network_Ends_Waiting_Requests(t *testing.T) {
 	t.Parallel()
 	hang, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

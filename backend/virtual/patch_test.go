@@ -40,7 +40,7 @@ func patches(t *testing.T, s *sandbox.Sandbox, o virtual.PatchOptions) []string 
 	return lines
 }
 
-func Test_A_Patch_Is_Against_What_The_Host_Has_Now(t *testing.T) {
+func Test_A_Patch_Is_Against_The_Current_Files_Of_The_Host(t *testing.T) {
 	t.Parallel()
 	dir := project(t)
 	outside := filepath.Join(t.TempDir(), "outside")

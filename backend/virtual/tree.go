@@ -115,7 +115,7 @@ func (t *tree) attach(dir string, u system.User) error {
 	return nil
 }
 
-// copyFile copies a file of the host, which nobody changes then.
+// copyFile copies a file of the host.
 func (t *tree) copyFile(name string) error {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // A named pipe must not make us wait.
 	if err != nil {

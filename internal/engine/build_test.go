@@ -7,7 +7,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-func TestWhatABuildSays(t *testing.T) {
+func TestMessagesOfABuild(t *testing.T) {
 	for _, c := range []struct {
 		name, stream string
 		id           string

@@ -284,7 +284,7 @@ func Test_A_Containers_Fork_Goes_On(t *testing.T) {
 	}
 }
 
-func Test_A_Container_Whose_Record_Is_Deleted_Goes(t *testing.T) {
+func Test_A_Container_Whose_Record_Is_Deleted_Is_Removed(t *testing.T) {
 	for what, do := range deletions {
 		t.Run(what, func(t *testing.T) {
 			d := newDocker(t)

@@ -414,7 +414,7 @@ func deleted(t *testing.T, d *persist.Driver, box *sandbox.Sandbox, do func(dir 
 	}
 	ender, ok := sandbox.As[persist.Ender](box.Unwrap())
 	if !ok {
-		t.Fatal("nobody tells its end")
+		t.Fatal("its end is not reported")
 	}
 	running := marked(t)
 	dir := filepath.Join(d.Store.Dir, box.ID())
@@ -461,7 +461,7 @@ func ends(pidfd int) bool {
 	return n == 1
 }
 
-func Test_What_Cannot_Start_Leaves_Nothing(t *testing.T) {
+func Test_A_Failed_Start_Leaves_No_Files(t *testing.T) {
 	d := newDriver(t)
 	s := spec(t, "bad")
 	s.Workspace = filepath.Join(t.TempDir(), "gone")
@@ -478,7 +478,7 @@ func Test_What_Cannot_Start_Leaves_Nothing(t *testing.T) {
 }
 
 // What killed processes left goes with the next look, however young it is; what somebody is at stays.
-func Test_What_Is_Half_Made_Or_Half_Removed_Goes(t *testing.T) {
+func Test_A_Sweep_Removes_Incomplete_Directories(t *testing.T) {
 	store := persist.Store{Dir: t.TempDir()}
 	for _, dir := range []string{".new-dead", ".new-bare", ".new-alive", ".gone-dead-1/state/deep", ".gone-alive-2"} {
 		if err := os.MkdirAll(filepath.Join(store.Dir, dir), 0o700); err != nil {
@@ -507,7 +507,7 @@ func Test_What_Is_Half_Made_Or_Half_Removed_Goes(t *testing.T) {
 	}
 }
 
-func Test_What_Is_Being_Made_Is_Left_Alone_By_Looks(t *testing.T) {
+func Test_A_Sweep_Spares_Directories_That_Are_Being_Created(t *testing.T) {
 	store := persist.Store{Dir: t.TempDir()}
 	var all sync.WaitGroup
 	for i := range 4 {

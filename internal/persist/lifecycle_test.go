@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-func Test_What_Is_Done_To_One_Backends_Sandboxes_Leaves_Others_Alone(t *testing.T) {
+func Test_A_Driver_Changes_Only_Sandboxes_Of_Its_Backend(t *testing.T) {
 	var d persist.Lifecycle
 	own := newDriverOver(t, "virtual")
 	d = own

@@ -28,7 +28,7 @@ type adoption struct {
 }
 
 // createWarm takes a prepared sandbox when there is one with the same fingerprint, makes one otherwise, and sees to it that
-// the next finds one. One that was somebody's is never prepared for another.
+// the next finds one. A sandbox that a user had is never reused as a spare.
 func (d *Driver) createWarm(ctx context.Context, record Record) (sandbox.Instance, error) {
 	f, ok := d.Inner.(sandbox.Fingerprinter)
 	if !ok {

@@ -33,7 +33,7 @@ func put(t *testing.T, name, text string, perm os.FileMode) {
 	}
 }
 
-func Test_A_Dockerfile_Runs_Nothing_That_Nobody_Has_Read(t *testing.T) {
+func Test_A_Dockerfile_Runs_Only_When_The_User_Trusts_It(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

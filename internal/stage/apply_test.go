@@ -36,7 +36,7 @@ var conflicts = []struct {
 	{"a mode changed on both sides", `echo 1 >f`, `chmod 755 f`, `chmod 600 f`, []string{"modified f !conflict"}, "600\n", `stat -c %a f`},
 }
 
-func Test_Apply_Refuses_What_Changed_Underneath(t *testing.T) {
+func Test_Apply_Skips_Paths_That_Changed_In_The_Workspace(t *testing.T) {
 	t.Parallel()
 	for _, row := range conflicts {
 		t.Run(row.name, func(t *testing.T) {
@@ -68,7 +68,7 @@ func Test_Apply_Refuses_What_Changed_Underneath(t *testing.T) {
 	}
 }
 
-func Test_What_The_Host_Changed_Elsewhere_Is_No_Conflict(t *testing.T) {
+func Test_A_Change_Of_Another_Path_In_The_Workspace_Does_Not_Conflict(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"overlay", "copy"} {
 		t.Run(kind, func(t *testing.T) {
@@ -90,7 +90,7 @@ func Test_What_The_Host_Changed_Elsewhere_Is_No_Conflict(t *testing.T) {
 	}
 }
 
-func Test_A_Copy_Refuses_What_Changed_Underneath(t *testing.T) {
+func Test_A_Copy_Skips_Paths_That_Changed_In_The_Workspace(t *testing.T) {
 	t.Parallel()
 	b := newCopyBench(t, `echo 1 >f; echo 1 >g; echo 1 >h; mkdir d; echo 1 >d/f`)
 	s := b.create("")
@@ -103,7 +103,7 @@ func Test_A_Copy_Refuses_What_Changed_Underneath(t *testing.T) {
 	}
 }
 
-func Test_Apply_Takes_Only_The_Named_Paths_And_What_They_Need(t *testing.T) {
+func Test_Apply_Applies_Only_The_Named_Paths_With_Their_Dependencies(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		name  string
@@ -156,7 +156,7 @@ func Test_Part_Of_A_Directory_Made_Again_Can_Be_Applied(t *testing.T) {
 	}
 }
 
-func Test_Apply_Says_What_Is_Wrong_With_A_Path(t *testing.T) {
+func Test_Apply_Rejects_Invalid_Paths(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `echo 1 >f`)
 	s := b.create("")
@@ -172,7 +172,7 @@ func Test_Apply_Says_What_Is_Wrong_With_A_Path(t *testing.T) {
 	}
 }
 
-func Test_Apply_Keeps_To_What_The_Caller_Refuses(t *testing.T) {
+func Test_Apply_Skips_Changes_That_The_Caller_Refuses(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `git init -q; mkdir -p keep; echo 1 >keep/f`)
 	s := b.create("")
@@ -198,7 +198,7 @@ func Test_Apply_Keeps_To_What_The_Caller_Refuses(t *testing.T) {
 	}
 }
 
-func Test_Applied_Changes_Are_No_Conflicts_Later(t *testing.T) {
+func Test_Applied_Changes_Do_Not_Conflict_Later(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `echo 1 >f; mkdir d; echo 1 >d/f`)
 	s := b.create("")

@@ -234,7 +234,7 @@ func Test_The_Lock_Gives_A_Sandbox_No_File_Of_The_Host(t *testing.T) {
 	}
 }
 
-func Test_A_Sweep_Spares_What_Is_Being_Made(t *testing.T) {
+func Test_A_Sweep_Spares_A_Stage_That_Is_Being_Created(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, ``)
 	b.create("")

@@ -25,7 +25,7 @@ func (p *rawPath) UnmarshalText(text []byte) error {
 // pathMap is a map by path whose keys survive JSON.
 type pathMap[T any] map[string]T
 
-// MarshalJSON quotes the keys once more: encoding/json replaces what is no UTF-8.
+// MarshalJSON quotes the keys once more: encoding/json replaces invalid UTF-8.
 func (m pathMap[T]) MarshalJSON() ([]byte, error) {
 	out := make(map[string]T, len(m))
 	for path, value := range m {

@@ -134,7 +134,7 @@ func (b *bench) unchanged(s *stage.Stage, when, patch, tree string) {
 }
 
 // What was applied before it was restored makes no difference, and none to what is written next.
-func Test_What_Is_Restored_And_Applied_Already_Is_No_Conflict(t *testing.T) {
+func Test_Restored_Changes_That_Were_Applied_Do_Not_Conflict(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `echo 0 >f; mkdir d; echo 0 >d/f`)
 	s := b.create("")

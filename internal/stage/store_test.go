@@ -21,7 +21,7 @@ func wantCode(t *testing.T, err error, code sandbox.Code, text string) {
 	}
 }
 
-func Test_A_Store_Refuses_What_Cannot_Be_Staged(t *testing.T) {
+func Test_A_Store_Rejects_Invalid_Workspaces(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `echo 1 >f; mkdir d`)
 	for _, name := range []string{"..", "a/b", "-x", ".hidden", strings.Repeat("a", 65), "a\nb"} {
@@ -66,7 +66,7 @@ func Test_A_Store_Refuses_What_Cannot_Be_Staged(t *testing.T) {
 	wantCode(t, err, sandbox.Denied, "yours alone")
 }
 
-func Test_A_Stage_In_Use_Says_By_Whom(t *testing.T) {
+func Test_The_Error_Of_A_Stage_In_Use_Names_The_Process(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `echo 1 >f`)
 	s := b.create("")
@@ -163,7 +163,7 @@ func Test_A_Discarded_Stage_Is_Gone_For_All(t *testing.T) {
 	b.create("")
 }
 
-func Test_What_A_Killed_Create_Or_Discard_Left_Is_Swept(t *testing.T) {
+func Test_A_Sweep_Removes_Remains_Of_A_Killed_Create_Or_Discard(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, ``)
 	left := filepath.Join(b.store.Dir, ".gone-x")

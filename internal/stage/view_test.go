@@ -81,7 +81,7 @@ func newCopyBench(t *testing.T, setup string) *bench {
 	return b
 }
 
-func Test_A_Copy_Says_What_Refused_The_Overlay(t *testing.T) {
+func Test_A_Copy_Names_The_Error_Of_The_Overlay(t *testing.T) {
 	t.Parallel()
 	b := newCopyBench(t, `echo x >f`)
 	s := b.create("")

@@ -117,7 +117,7 @@ const (
 )
 
 // Y12: no member of an archive, and no link in it, leads out.
-func Test_What_Is_Extracted_Stays_Below(t *testing.T) {
+func Test_Unpack_Creates_Files_Only_Below_Its_Root(t *testing.T) {
 	for _, row := range []struct {
 		name    string
 		members []member
@@ -231,7 +231,7 @@ func Test_An_Archive_That_Ends_Too_Early_Is_An_Error(t *testing.T) {
 	}
 }
 
-func Test_What_Is_Left_Out_Is_Left_Out_With_All_Below_It(t *testing.T) {
+func Test_Pack_Omits_Hidden_Directories_With_Their_Entries(t *testing.T) {
 	from, source := place(t)
 	to, dest := place(t)
 	for _, name := range []string{"kept", "d/kept", "d/hidden", "hide/a/b"} {

@@ -148,7 +148,7 @@ func findingOf(t *testing.T, r sandbox.Report, rule string) sandbox.Finding {
 	return sandbox.Finding{}
 }
 
-func TestDiagnoseAcceptsWhatWorks(t *testing.T) {
+func TestDiagnoseAcceptsWorkingHosts(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*facts)

@@ -269,7 +269,7 @@ func TestCoreLimitHoldsInside(t *testing.T) {
 	}
 }
 
-func TestCloseKillsWhatIsLeft(t *testing.T) {
+func TestRemoveKillsRemainingProcesses(t *testing.T) {
 	needRoot(t)
 	for name, want := range map[string]policy.Limits{
 		"version 1": limitsOf(sandbox.Limits{Pids: 50}, "pids"),
