@@ -17,10 +17,10 @@ const (
 	AgentsAlways = "always"
 )
 
-// podNameAnnotation has the name of a Sandbox's pod, when it is another one than the Sandbox's.
+// podNameAnnotation has the name of a Sandbox's pod, if it is not the Sandbox's.
 const podNameAnnotation = cluster.SandboxGroup + "/pod-name"
 
-// sandboxSpec is the part of a Sandbox that is ours to say.
+// sandboxSpec is the part of a Sandbox's spec that this driver sets.
 type sandboxSpec struct {
 	PodTemplate    podTemplate `json:"podTemplate"`
 	Service        bool        `json:"service"`
@@ -33,8 +33,8 @@ type podTemplate struct {
 	Spec     corev1.PodSpec         `json:"spec"`
 }
 
-// choose returns what the cluster has that the sandbox is to be made of; no versions: a pod of its own.
-func (p *prepared) choose(ctx context.Context) (cluster.Kinds, error) {
+// chooseKinds returns the kinds from which a controller creates the sandbox's pod; without versions: this driver creates it.
+func (p *prepared) chooseKinds(ctx context.Context) (cluster.Kinds, error) {
 	mode := p.driver.options.Agents
 	switch mode {
 	case AgentsNever:
@@ -47,7 +47,7 @@ func (p *prepared) choose(ctx context.Context) (cluster.Kinds, error) {
 	found, err := p.cluster.FindKinds(ctx)
 	switch {
 	case err != nil && !demanded:
-		return cluster.Kinds{}, nil // whoever makes the pod is told
+		return cluster.Kinds{}, nil // the creation of the pod fails with the reason
 	case err != nil:
 		return cluster.Kinds{}, err
 	case demanded && found.Sandboxes.Version == "":
@@ -60,19 +60,19 @@ func (p *prepared) choose(ctx context.Context) (cluster.Kinds, error) {
 	return found, nil
 }
 
-// makePod makes the pod, or that of which a controller makes it.
-func (i *instance) makePod(ctx context.Context) error {
+// createPod creates the pod, or the object for which a controller creates it.
+func (i *instance) createPod(ctx context.Context) error {
 	if i.IsFromPool() {
-		return i.claimPod(ctx)
+		return i.takePoolPod(ctx)
 	}
 	if i.agents.Sandboxes.Version != "" {
-		err := i.makeSandbox(ctx)
-		if i.made != nil || i.driver.options.Agents == AgentsAlways || !cluster.IsCreateForbidden(err) {
+		err := i.createSandbox(ctx)
+		if i.owner != nil || i.driver.options.Agents == AgentsAlways || !cluster.IsCreateForbidden(err) {
 			return err
 		}
-		i.driver.options.Trace("kube", "make a pod instead: "+err.Error())
+		i.driver.options.Trace("kube", "create a pod instead: "+err.Error())
 	}
-	pod, err := i.create(ctx)
+	pod, err := i.createDirectly(ctx)
 	if err != nil {
 		return err
 	}
@@ -80,9 +80,9 @@ func (i *instance) makePod(ctx context.Context) error {
 	return nil
 }
 
-// makeSandbox makes a Sandbox, and waits for its pod.
-func (i *instance) makeSandbox(ctx context.Context) error {
-	i.GuestMounted = false // only of a pod that we make it is known whether the API server takes the volume
+// createSandbox creates a Sandbox, and waits for its pod.
+func (i *instance) createSandbox(ctx context.Context) error {
+	i.GuestMounted = false // whether the API server supports the volume is known only of pods that this driver creates
 	pod, err := i.Render()
 	if err != nil {
 		return err
@@ -96,8 +96,8 @@ func (i *instance) makeSandbox(ctx context.Context) error {
 	if err := i.cluster.CreateObject(ctx, i.agents.Sandboxes, o); err != nil {
 		return errors.Join(err, i.cluster.WithdrawObject(ctx, i.agents.Sandboxes, pod.Name, err))
 	}
-	i.made = &cluster.Ref{Kind: i.agents.Sandboxes, Name: pod.Name, UID: o.Metadata.UID}
-	found, err := i.cluster.AwaitPod(ctx, *i.made, pod.Name)
+	i.owner = &cluster.Ref{Kind: i.agents.Sandboxes, Name: pod.Name, UID: o.Metadata.UID}
+	found, err := i.cluster.AwaitPod(ctx, *i.owner, pod.Name)
 	if err != nil {
 		return err
 	}
@@ -105,11 +105,11 @@ func (i *instance) makeSandbox(ctx context.Context) error {
 	return nil
 }
 
-// deleteMade deletes what was made.
-func (i *instance) deleteMade(ctx context.Context) error {
+// deleteCreated deletes the pod, or the object for which a controller created it.
+func (i *instance) deleteCreated(ctx context.Context) error {
 	switch {
-	case i.made != nil:
-		return i.cluster.DeleteObject(ctx, i.made.Kind, i.made.Name, i.made.UID)
+	case i.owner != nil:
+		return i.cluster.DeleteObject(ctx, i.owner.Kind, i.owner.Name, i.owner.UID)
 	case i.pod != nil:
 		return i.cluster.DeletePod(ctx, i.pod.Name, i.pod.UID)
 	}

@@ -126,10 +126,10 @@ func Test_A_Sandbox_Of_The_Cluster_Is_Made_Used_And_Deleted(t *testing.T) {
 	b.leavesNothing(t)
 }
 
-func Test_What_Keeps_A_Sandbox_Of_The_Cluster_From_Starting_Is_Named(t *testing.T) {
+func Test_The_Error_Says_Why_A_Cluster_Sandbox_Does_Not_Start(t *testing.T) {
 	t.Parallel()
 	b := newAgentsBed(t)
-	t.Run("an image that nobody has", func(t *testing.T) {
+	t.Run("an image that no registry has", func(t *testing.T) {
 		wants(t, b.refuses(t, sandbox.Spec{Image: "nowhere.invalid/no-such:1"}), sandbox.NotFound, "nowhere.invalid/no-such:1 cannot be pulled")
 	})
 	t.Run("a quota", func(t *testing.T) {
@@ -164,7 +164,7 @@ func controllerPID(t *testing.T) int {
 	return pid
 }
 
-func Test_A_Controller_That_Does_Not_Run_Is_Named(t *testing.T) {
+func Test_The_Error_Names_A_Controller_That_Does_Not_Run(t *testing.T) {
 	t.Parallel()
 	b := newControlledBed(t)
 	pid := controllerPID(t)
@@ -187,7 +187,7 @@ func Test_A_Controller_That_Does_Not_Run_Is_Named(t *testing.T) {
 	b.leavesNothing(t)
 }
 
-func Test_Whoever_May_Not_Create_Sandboxes_Gets_Pods(t *testing.T) {
+func Test_Without_The_Right_To_Sandboxes_The_Driver_Creates_Pods(t *testing.T) {
 	t.Parallel()
 	b := newAgentsBed(t).as(t, "pods", podRights).with(func(o *kube.Options) { o.Agents = "" })
 	s, err := sandbox.Create(t.Context(), b.driver, sandbox.Spec{})
@@ -219,7 +219,7 @@ func (b bed) without(t *testing.T, group string) bed {
 	return b.configured(t, func(s string) string { return strings.Replace(s, "https://"+to, proxy.URL, 1) })
 }
 
-func Test_A_Cluster_Without_Sandboxes_Has_Pods(t *testing.T) {
+func Test_Without_Sandboxes_In_The_Cluster_The_Driver_Creates_Pods(t *testing.T) {
 	t.Parallel()
 	b := newBed(t).without(t, "agents.x-k8s.io")
 	none := b.with(func(o *kube.Options) { o.Agents = kube.AgentsAlways })

@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Check asks the cluster who we are to it. It changes nothing.
+// Check asks the cluster what it would allow and enforce. It changes nothing.
 func (d *Driver) Check(ctx context.Context) (sandbox.Report, error) {
 	report := sandbox.Report{Backend: d.Name()}
 	c, err := d.connect()
@@ -33,13 +33,13 @@ func (d *Driver) Check(ctx context.Context) (sandbox.Report, error) {
 		return report, err
 	}
 	report.Findings = append(report.Findings, rights...)
-	report.Findings = append(report.Findings, d.admission(ctx, c), podSecurity(ctx, c), d.runtime(ctx, c))
-	report.Findings = append(report.Findings, limits()...)
+	report.Findings = append(report.Findings, d.checkAdmission(ctx, c), checkPodSecurity(ctx, c), d.checkRuntime(ctx, c))
+	report.Findings = append(report.Findings, limitFindings()...)
 	return report, ctx.Err()
 }
 
-// admission asks the cluster to take a pod of ours without making it: its quotas, limits and standards are asked, too.
-func (d *Driver) admission(ctx context.Context, c *cluster.Cluster) sandbox.Finding {
+// checkAdmission reports whether the cluster would accept a pod now, in a dry run: quotas, limits and standards apply.
+func (d *Driver) checkAdmission(ctx context.Context, c *cluster.Cluster) sandbox.Finding {
 	f := sandbox.Finding{Rule: "admission", State: sandbox.Enforced, Needed: true, Detail: "the namespace would take a pod of ours now"}
 	p, err := d.prepare(ctx, sandbox.Spec{})
 	var pod *corev1.Pod
@@ -62,8 +62,8 @@ func (d *Driver) admission(ctx context.Context, c *cluster.Cluster) sandbox.Find
 // pssEnforce is the label of namespaces with the Pod Security Standard that pods have to meet.
 const pssEnforce = "pod-security.kubernetes.io/enforce"
 
-// podSecurity tells who else could be in the namespace. Our own pods meet the standard that is the strictest.
-func podSecurity(ctx context.Context, c *cluster.Cluster) sandbox.Finding {
+// checkPodSecurity reports whether the namespace accepts less isolated pods. Our own pods meet the strictest standard.
+func checkPodSecurity(ctx context.Context, c *cluster.Cluster) sandbox.Finding {
 	f := sandbox.Finding{Rule: "pod security", State: sandbox.Enforced, Detail: "the namespace takes nothing but restricted pods"}
 	labels, err := c.NamespaceLabels(ctx)
 	if err != nil {
@@ -77,8 +77,8 @@ func podSecurity(ctx context.Context, c *cluster.Cluster) sandbox.Finding {
 	return f
 }
 
-// runtime tells what stands between a pod and its node.
-func (d *Driver) runtime(ctx context.Context, c *cluster.Cluster) sandbox.Finding {
+// checkRuntime reports whether pods run in user namespaces of their node.
+func (d *Driver) checkRuntime(ctx context.Context, c *cluster.Cluster) sandbox.Finding {
 	handler, err := c.FindRuntimeHandler(ctx, d.options.RuntimeClass)
 	f := sandbox.Finding{Rule: "user namespaces", State: sandbox.Enforced, Detail: "the root of a pod is nobody on its node"}
 	if err != nil || !cluster.AllHaveUserNamespaces(c.ListNodes(ctx), handler) {
@@ -88,8 +88,8 @@ func (d *Driver) runtime(ctx context.Context, c *cluster.Cluster) sandbox.Findin
 	return f
 }
 
-// limits is what pods hold anywhere.
-func limits() []sandbox.Finding {
+// limitFindings returns what pods enforce in every cluster.
+func limitFindings() []sandbox.Finding {
 	enforced := func(rule, detail string) sandbox.Finding {
 		return sandbox.Finding{Rule: rule, State: sandbox.Enforced, Detail: detail}
 	}

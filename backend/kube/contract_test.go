@@ -20,17 +20,17 @@ import (
 // testImage is an image with a shell and coreutils that the cluster's node has.
 const testImage = "debian:bookworm-slim"
 
-// bed is a namespace of the test's on a real cluster.
+// bed is a test's namespace in a real cluster.
 type bed struct {
 	namespace string
 	driver    *kube.Driver
 	options   kube.Options
 }
 
-// newBed makes a namespace that takes restricted pods only. Without a cluster the test skips, or fails where that is required.
+// newBed creates a namespace that accepts restricted pods only. Without a cluster the test skips, or fails if one is required.
 func newBed(t *testing.T) bed {
 	t.Helper()
-	if os.Getenv("KUBECONFIG") == "" { // nobody's cluster is used because a file lies in a home directory
+	if os.Getenv("KUBECONFIG") == "" { // no cluster is used by mistake because a home directory has a kubeconfig
 		lacking(t, errors.New("KUBECONFIG names no cluster"))
 	}
 	options := kube.Options{Env: os.Environ(), DataDir: filepath.Join(t.TempDir(), "data"), Image: testImage, Agents: kube.AgentsNever}
@@ -44,13 +44,13 @@ func newBed(t *testing.T) bed {
 	return b
 }
 
-// lacking ends a test for which something is missing: it fails where a cluster is required.
+// lacking ends a test for which something is missing. The test fails if a cluster is required.
 func lacking(t *testing.T, err error) {
 	t.Helper()
 	lackingPart(t, "kube", err)
 }
 
-// lackingPart is lacking for what only some clusters have: it fails where that part is required by name.
+// lackingPart is lacking for a part that only some clusters have. The test fails if that part is required.
 func lackingPart(t *testing.T, part string, err error) {
 	t.Helper()
 	if slices.Contains(strings.Split(os.Getenv("SANDBOX_REQUIRE"), ","), part) {
@@ -71,7 +71,7 @@ func kubectl(t *testing.T, input string, args ...string) string {
 	return string(out)
 }
 
-// share makes a volume of a directory of this host, which is the cluster's node, and a claim of that name on it.
+// share creates a volume for a directory of this host, which is the cluster's node, and a claim on it.
 func (b bed) share(t *testing.T, claim, dir string) {
 	t.Helper()
 	volume := b.namespace + "-" + claim
@@ -84,20 +84,20 @@ func (b bed) share(t *testing.T, claim, dir string) {
 	b.becomes(t, "persistentvolumeclaim/"+claim, "Bound")
 }
 
-// pods are what is left in the namespace.
+// pods returns the pods in the namespace.
 func (b bed) pods(ctx context.Context) ([]string, error) {
 	out, err := exec.CommandContext(ctx, "kubectl", "get", "pods", "-n", b.namespace, "-o", "name").Output()
 	return strings.Fields(string(out)), err
 }
 
-// harness has its workspaces on a volume that this host and the pods share.
+// harness has workspaces on a volume that this host and the pods share.
 type harness struct {
 	sandboxtest.Local
 
 	bed bed
 }
 
-// Dir belongs to somebody who may run pods.
+// Dir returns a directory of a user whose UID pods may have.
 func (h harness) Dir() (string, func() error, error) {
 	dir, remove, err := h.Local.Dir()
 	if err == nil && os.Geteuid() == 0 {
@@ -128,12 +128,12 @@ func (h harness) Internet() []string {
 
 func Test_Kube_Keeps_The_Contract(t *testing.T) {
 	b := newBed(t)
-	base := filepath.Join("/var/lib", b.namespace) // outside of what pods have for themselves
+	base := filepath.Join("/var/lib", b.namespace) // not a path that pods mount over
 	if err := os.Mkdir(base, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(base) })
 	b.share(t, "work", base)
-	t.Setenv("TMPDIR", t.TempDir()) // nobody else's files are counted as residue
+	t.Setenv("TMPDIR", t.TempDir()) // files of other processes are not counted as residue
 	sandboxtest.Run(t, harness{Local: sandboxtest.Local{Backend: b.driver, Base: base, Resident: true}, bed: b}, os.Getenv("SANDBOX_REQUIRE"))
 }

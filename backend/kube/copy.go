@@ -13,11 +13,11 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// copyWorkspace brings the host's workspace into the pod, without what the policy hides. Nothing comes back by itself.
+// copyWorkspace copies the host's workspace into the pod, without the paths that the policy hides. It copies nothing back.
 func (i *instance) copyWorkspace(ctx context.Context) error {
 	archiver, ok := files.New(i.Start).(sandbox.Archiver)
 	if !ok {
-		return sandbox.Errorf(sandbox.Internal, "the guest moves no trees")
+		return sandbox.Errorf(sandbox.Internal, "the guest does not support directory transfer")
 	}
 	root, err := os.OpenRoot(i.Plan.Workspace)
 	if err != nil {

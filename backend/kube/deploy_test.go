@@ -41,7 +41,7 @@ func (b bed) manifests(t *testing.T, image string) string {
 	return kubectl(t, "", "kustomize", dir)
 }
 
-func Test_The_Manifests_Give_All_That_Is_Needed(t *testing.T) {
+func Test_The_Manifests_Grant_All_Needed_Rights(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	all := b.manifests(t, "agent-sandbox:latest")

@@ -15,15 +15,15 @@ import (
 // Driver is the kube backend. It is safe for concurrent use.
 type Driver struct {
 	options Options
-	program func() (guestProgram, error) // found once
+	program func() (guestProgram, error) // read once
 	swept   sync.Once
 	pool    *pool
 
 	mu      sync.Mutex
-	cluster *cluster.Cluster // nil: nobody asked yet
+	cluster *cluster.Cluster // nil: not connected yet
 }
 
-// New returns a driver. It does nothing yet: errors come from Create and Check.
+// New returns a driver. It does no work: Create and Check return its errors.
 func New(options Options) *Driver {
 	if options.Image == "" {
 		options.Image = DefaultImage
@@ -44,7 +44,7 @@ func New(options Options) *Driver {
 // Name is "kube".
 func (d *Driver) Name() string { return "kube" }
 
-// connect reads the configuration, once. An error is not remembered.
+// connect returns the client of the cluster. It reads the configuration until that succeeds once.
 func (d *Driver) connect() (*cluster.Cluster, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -59,7 +59,7 @@ func (d *Driver) connect() (*cluster.Cluster, error) {
 	return c, nil
 }
 
-// Create makes a pod, brings the guest and the workspace into it, and waits until it can run commands.
+// Create creates a pod, sends the guest and the workspace, and waits until the pod can run commands.
 func (d *Driver) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Instance, error) {
 	p, err := d.prepare(ctx, spec)
 	if err != nil {
@@ -76,7 +76,7 @@ func (d *Driver) Open(_ context.Context, id string) (sandbox.Instance, error) {
 	return nil, sandbox.Errorf(sandbox.NotFound, "no sandbox %q", id)
 }
 
-// List is empty, as Open.
+// List returns nothing, for the reason of Open.
 func (d *Driver) List(context.Context) ([]sandbox.Info, error) { return nil, nil }
 
 func newID() (string, error) {

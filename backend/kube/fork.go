@@ -11,8 +11,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Fork makes another sandbox, whose claim gets a copy of the files: they come out of one pod and go into the other through
-// this process, which works with any storage.
+// Fork creates another sandbox with a copy of the files, or of a snapshot. This process copies them from one pod to the other,
+// which works with any storage. The caller closes or detaches the result.
 func (k *persistentInstance) Fork(ctx context.Context, name, snapshot string) (sandbox.Instance, error) {
 	if err := record.CheckName(name); err != nil {
 		return nil, err
@@ -20,25 +20,25 @@ func (k *persistentInstance) Fork(ctx context.Context, name, snapshot string) (s
 	k.working.Lock()
 	defer k.working.Unlock()
 	if snapshot != "" {
-		if err := k.has(ctx, snapshot); err != nil {
+		if err := k.checkSnapshot(ctx, snapshot); err != nil {
 			return nil, err
 		}
 	}
 	d, c := k.driver, k.cluster
 	record := k.Record
 	record.ID, record.Name, record.Spec.Name, record.Created = name, name, name, time.Now()
-	made, err := d.begin(ctx, c, record, k.formFor(name))
+	made, err := d.createClaim(ctx, c, record, k.forkForm(name))
 	if err != nil {
 		return nil, err
 	}
-	fork, err := d.fill(ctx, c, made, k.env, func(ctx context.Context, to *instance) error {
-		return k.storing(ctx, func(ctx context.Context, s podstore.Client, from *instance) error {
+	fork, err := d.complete(ctx, c, made, k.env, func(ctx context.Context, to *instance) error {
+		return k.withStore(ctx, func(ctx context.Context, s podstore.Client, from *instance) error {
 			if snapshot == "" {
-				if err := k.still(ctx, func() error { return s.Copy(ctx) }); err != nil {
+				if err := k.whilePaused(ctx, func() error { return s.Copy(ctx) }); err != nil {
 					return err
 				}
 			}
-			return k.copyTo(ctx, from, to, snapshot)
+			return k.copyFiles(ctx, from, to, snapshot)
 		})
 	})
 	if err != nil {
@@ -47,8 +47,8 @@ func (k *persistentInstance) Fork(ctx context.Context, name, snapshot string) (s
 	return fork, nil
 }
 
-// formFor is how the pods of a fork of that name are made: with another claim.
-func (k *persistentInstance) formFor(name string) record.Form {
+// forkForm returns the form of a fork with that name: it has another claim.
+func (k *persistentInstance) forkForm(name string) record.Form {
 	f := k.Form
 	f.Pod = *f.Pod.DeepCopy()
 	for i := range f.Pod.Volumes {
@@ -59,12 +59,12 @@ func (k *persistentInstance) formFor(name string) record.Form {
 	return f
 }
 
-// copyTo sends a copy of the files from a store to a sandbox in which nothing has run.
-func (k *persistentInstance) copyTo(ctx context.Context, from, to *instance, snapshot string) error {
+// copyFiles copies the files of a store, or of a snapshot, to a new sandbox.
+func (k *persistentInstance) copyFiles(ctx context.Context, from, to *instance, snapshot string) error {
 	source, out := from.Files().(sandbox.Archiver)
 	target, in := to.Files().(sandbox.Archiver)
 	if !out || !in {
-		return sandbox.Errorf(sandbox.Internal, "the guest moves no trees")
+		return sandbox.Errorf(sandbox.Internal, "the guest does not support directory transfer")
 	}
 	for _, dir := range podstore.PersistentDirs() {
 		at := podspec.HomeDir
@@ -79,7 +79,7 @@ func (k *persistentInstance) copyTo(ctx context.Context, from, to *instance, sna
 			return err
 		}
 		if err := target.Unpack(ctx, at, r); err != nil {
-			_ = r.Close() // it was not taken
+			_ = r.Close() // it was not read to its end
 			return err
 		}
 		if err := r.Close(); err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// A tree that commands made to lead whoever takes it out of the pod elsewhere.
-func Test_What_Comes_Out_Of_A_Pod_Stays_In_Its_Place(t *testing.T) {
+// Commands made a tree whose links lead out of the destination.
+func Test_Files_From_A_Pod_Stay_Below_Their_Destination(t *testing.T) {
 	t.Parallel()
 	_, d := newPersistentBed(t)
 	box := create(t, d, persistentSpec("hostile", workspace(t)))
@@ -47,7 +47,7 @@ func Test_What_Comes_Out_Of_A_Pod_Stays_In_Its_Place(t *testing.T) {
 	}
 }
 
-func Test_A_Sandbox_That_Lives_On_Has_The_Guest_From_Its_Image(t *testing.T) {
+func Test_A_Persistent_Sandbox_Has_The_Guest_From_Its_Image(t *testing.T) {
 	t.Parallel()
 	b, _ := newPersistentBed(t)
 	b.options.GuestImage = guestImage(t)

@@ -10,15 +10,15 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// create makes the pod, with an image volume if the nodes have them and the API server does: one that has not takes the field
-// away, and refuses what is left of the volume or, if it is old, makes an empty one of it.
-func (p *prepared) create(ctx context.Context) (*corev1.Pod, error) {
+// createDirectly creates the pod, with an image volume if the nodes and the API server support them. A server that does not removes
+// the field: it rejects the rest of the volume or, if it is old, replaces it with an empty one.
+func (p *prepared) createDirectly(ctx context.Context) (*corev1.Pod, error) {
 	p.GuestMounted = p.GuestMounted && !p.cluster.LacksImageVolumes.Load()
 	made, err := p.createOnce(ctx)
 	if !p.GuestMounted || err == nil && slices.ContainsFunc(made.Spec.Volumes, isImage) || err != nil && sandbox.CodeOf(err) != sandbox.Invalid {
 		return made, err
 	}
-	p.driver.options.Trace("kube", "the API server knows no image volumes")
+	p.driver.options.Trace("kube", "the API server does not support image volumes")
 	p.cluster.LacksImageVolumes.Store(true)
 	p.GuestMounted = false
 	if err == nil {
@@ -39,11 +39,11 @@ func (p *prepared) createOnce(ctx context.Context) (*corev1.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.submit(ctx, pod)
+	return p.createRendered(ctx, pod)
 }
 
-// submit makes a pod that was rendered. On an error there is none.
-func (p *prepared) submit(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
+// createRendered creates a rendered pod. After an error no pod is left.
+func (p *prepared) createRendered(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
 	p.driver.options.Trace("kube", "create pod "+pod.Name+" in namespace "+p.cluster.Namespace)
 	made, err := p.cluster.CreatePod(ctx, pod)
 	if err != nil {

@@ -23,40 +23,40 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// instance is one pod that runs, and the session with the guest in it.
+// instance is a running pod and the session with its guest.
 type instance struct {
 	*prepared
 
-	pod      *corev1.Pod  // as it was made
-	made     *cluster.Ref // of which a controller has made the pod; nil: we have
+	pod      *corev1.Pod  // as it was created
+	owner    *cluster.Ref // the object for which a controller created the pod; nil: this driver created it
 	session  *session.Connection
 	imageEnv []string
 	running  atomic.Int64
 
 	mu     sync.Mutex
-	stream *cluster.Stream // over which the session goes now; nil: there has been none yet
+	stream *cluster.Stream // carries the session now; nil: there has been none yet
 	closed bool
 }
 
-// start makes the pod and all that is in it. On error nothing is left.
+// start creates the pod and copies the workspace. After an error nothing is left.
 func (p *prepared) start(ctx context.Context) (*instance, error) {
-	i, err := p.startBare(ctx)
+	i, err := p.startEmpty(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := i.furnish(ctx); err != nil {
+	if err := i.bringFiles(ctx); err != nil {
 		return nil, errors.Join(err, i.Close(context.WithoutCancel(ctx)))
 	}
 	return i, nil
 }
 
-// startBare makes the pod, in which nothing is that is its sandbox's own.
-func (p *prepared) startBare(ctx context.Context) (*instance, error) {
+// startEmpty creates the pod without the sandbox's files. After an error nothing is left.
+func (p *prepared) startEmpty(ctx context.Context) (*instance, error) {
 	p.driver.swept.Do(func() { p.cluster.SweepEnded(ctx, p.agents.Sandboxes) })
 	i := &instance{prepared: p}
-	err := i.makePod(ctx)
+	err := i.createPod(ctx)
 	if err == nil {
-		err = i.begin(ctx)
+		err = i.beginSession(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, i.Close(context.WithoutCancel(ctx)))
@@ -64,50 +64,50 @@ func (p *prepared) startBare(ctx context.Context) (*instance, error) {
 	return i, nil
 }
 
-// startPod is startBare of a pod that was rendered.
-func (p *prepared) startPod(ctx context.Context, pod *corev1.Pod) (*instance, error) {
-	made, err := p.submit(ctx, pod)
+// startRendered is startEmpty for a rendered pod.
+func (p *prepared) startRendered(ctx context.Context, pod *corev1.Pod) (*instance, error) {
+	made, err := p.createRendered(ctx, pod)
 	if err != nil {
 		return nil, err
 	}
-	return p.enter(ctx, made)
+	return p.awaitCreated(ctx, made)
 }
 
-// enter waits for a pod that was made. When that fails it is deleted.
-func (p *prepared) enter(ctx context.Context, pod *corev1.Pod) (*instance, error) {
+// awaitCreated begins the session with a created pod. After an error the pod is deleted.
+func (p *prepared) awaitCreated(ctx context.Context, pod *corev1.Pod) (*instance, error) {
 	i := &instance{prepared: p, pod: pod}
-	if err := i.begin(ctx); err != nil {
+	if err := i.beginSession(ctx); err != nil {
 		return nil, errors.Join(err, i.Close(context.WithoutCancel(ctx)))
 	}
 	return i, nil
 }
 
-// furnish brings what is the sandbox's own.
-func (i *instance) furnish(ctx context.Context) error {
+// bringFiles copies the workspace, if the sandbox has a copied one.
+func (i *instance) bringFiles(ctx context.Context) error {
 	if i.IsCopied() {
 		return i.copyWorkspace(ctx)
 	}
 	return nil
 }
 
-// begin waits for the pod, and greets the guest in it.
-func (i *instance) begin(ctx context.Context) error {
-	if err := i.begun(ctx); err != nil {
+// beginSession waits for the pod and begins the session with its guest.
+func (i *instance) beginSession(ctx context.Context) error {
+	if err := i.awaitPod(ctx); err != nil {
 		return err
 	}
-	if err := i.connect(ctx, i.join); err != nil {
-		return i.whyNotBegun(ctx, err)
+	if err := i.connect(ctx, i.openFirstStream); err != nil {
+		return i.explainStart(ctx, err)
 	}
 	return i.readEnvironment(ctx)
 }
 
-// connect begins a session over the stream that first opens, which goes on over others when that breaks.
+// connect begins a session over the stream that first opens. When the stream breaks, the session continues over another one.
 func (i *instance) connect(ctx context.Context, first func(context.Context) (*cluster.Stream, error)) error {
 	s, err := first(ctx)
 	if err != nil {
 		return err
 	}
-	conn, err := link.Dial(ctx, s, s.Reader(), i.rejoin, i.driver.options.Linger)
+	conn, err := link.Dial(ctx, s, s.Reader(), i.reconnect, i.driver.options.Linger)
 	if err != nil {
 		return err
 	}
@@ -115,8 +115,8 @@ func (i *instance) connect(ctx context.Context, first func(context.Context) (*cl
 	return err
 }
 
-// join opens the first stream of a pod in which no command has run.
-func (i *instance) join(ctx context.Context) (*cluster.Stream, error) {
+// openFirstStream opens the first stream of a pod in which no command has run.
+func (i *instance) openFirstStream(ctx context.Context) (*cluster.Stream, error) {
 	guest := i.program.data
 	if i.driver.options.GuestImage != "" {
 		guest = nil
@@ -124,8 +124,8 @@ func (i *instance) join(ctx context.Context) (*cluster.Stream, error) {
 	return i.open(ctx, names.Container, i.JoinCommand(), func(s *cluster.Stream) error { return s.Send(ctx, guest) })
 }
 
-// again opens a stream to a pod in which commands may run.
-func (i *instance) again(ctx context.Context) (*cluster.Stream, error) {
+// openDoorStream opens a stream to a pod in which commands may run.
+func (i *instance) openDoorStream(ctx context.Context) (*cluster.Stream, error) {
 	return i.open(ctx, names.DoorContainer, i.RejoinCommand(), func(s *cluster.Stream) error {
 		if i.driver.options.GuestImage != "" {
 			return nil
@@ -149,28 +149,28 @@ func (i *instance) open(ctx context.Context, container string, command []string,
 	return s, nil
 }
 
-// rejoin goes on with the session after its stream broke. Closed: the pod has ended.
-func (i *instance) rejoin(ctx context.Context, why error) (io.ReadWriteCloser, error) {
+// reconnect opens another stream for the session after one broke. Closed: the pod has ended.
+func (i *instance) reconnect(ctx context.Context, why error) (io.ReadWriteCloser, error) {
 	if i.isClosed() {
 		return nil, sandbox.Errorf(sandbox.Closed, "the sandbox is closed")
 	}
 	i.driver.options.Trace("kube", "connect to pod "+i.pod.Name+" again: "+why.Error())
-	if err := i.lives(ctx); err != nil {
+	if err := i.checkPod(ctx); err != nil {
 		return nil, err
 	}
-	return i.again(ctx)
+	return i.openDoorStream(ctx)
 }
 
-// lives returns nil when commands may run in the pod, Closed when it has ended, and any other code when nobody knows.
-func (i *instance) lives(ctx context.Context) error {
+// checkPod returns nil when commands may run in the pod, Closed when it has ended, and Unavailable when the cluster does not answer.
+func (i *instance) checkPod(ctx context.Context) error {
 	pod, err := i.cluster.FindPod(ctx, i.pod.Name)
 	if err != nil && sandbox.CodeOf(err) != sandbox.NotFound {
 		return sandbox.Errorf(sandbox.Unavailable, "%w", err)
 	}
-	return i.fate(pod, err)
+	return i.endError(pod, err)
 }
 
-// readEnvironment asks the guest for the variables that the image has.
+// readEnvironment asks the guest for the variables of the image.
 func (i *instance) readEnvironment(ctx context.Context) error {
 	var out bytes.Buffer
 	p, err := i.session.Start(ctx, session.Command{Args: []string{layout.Program, supervisor.EnvironCommand}, Dir: "/"}, sandbox.Stdio{Stdout: &out})
@@ -179,13 +179,13 @@ func (i *instance) readEnvironment(ctx context.Context) error {
 	}
 	exit, err := p.Wait()
 	if err == nil && exit.Code != 0 {
-		err = sandbox.Errorf(sandbox.Internal, "the guest does not tell its environment")
+		err = sandbox.Errorf(sandbox.Internal, "read the image's environment: the guest ended with %d", exit.Code)
 	}
 	i.imageEnv = podspec.ImageVariables(strings.Split(out.String(), "\x00"))
 	return err
 }
 
-// ID is the pod's, without its prefix.
+// ID returns the pod's name without its prefix.
 func (i *instance) ID() string { return i.SandboxID }
 
 // Limits returns the limits of the policy.
@@ -202,7 +202,7 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 	}
 	p, err := i.session.Start(ctx, session.Command{Args: cmd.Args, Dir: dir, TTY: cmd.TTY, Env: i.CommandEnvironment(i.imageEnv, cmd)}, stdio)
 	if sandbox.CodeOf(err) == sandbox.Closed && ctx.Err() == nil {
-		return nil, i.whyEnded(ctx, err)
+		return nil, i.explainEnd(ctx, err)
 	}
 	if err != nil {
 		return nil, err
@@ -215,47 +215,47 @@ func (i *instance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Std
 	return &process{p, i}, nil
 }
 
-// Listen listens inside. A pod's network cannot be taken away, so what has none has no Internet sockets; its guest stands for
-// the loopback.
+// Listen listens in the pod. Commands without a network have no Internet sockets, because a pod's network cannot be taken away; the
+// guest forwards their loopback connections.
 func (i *instance) Listen(ctx context.Context, address string) (net.Listener, error) {
 	if i.isClosed() {
 		return nil, sandbox.Errorf(sandbox.Closed, "the sandbox is closed")
 	}
 	l, err := i.session.Listen(ctx, address)
 	if sandbox.CodeOf(err) == sandbox.Closed && ctx.Err() == nil {
-		return nil, i.whyEnded(ctx, err)
+		return nil, i.explainEnd(ctx, err)
 	}
 	return l, err
 }
 
-// process is a command whose end in the middle is explained by its pod's.
+// process is a command. When its pod ends first, Wait returns why.
 type process struct {
 	*session.Process
 
 	instance *instance
 }
 
-// Wait is that of the session.
+// Wait waits for the end of the command. Closed: the pod ended first, with the reason.
 func (p *process) Wait() (sandbox.Exit, error) {
 	exit, err := p.Process.Wait()
 	if sandbox.CodeOf(err) == sandbox.Closed && !p.instance.isClosed() {
-		err = p.instance.whyEnded(context.Background(), err)
+		err = p.instance.explainEnd(context.Background(), err)
 	}
 	return exit, err
 }
 
-// whyEnded is why, when the pod has had the time to say how it ended.
-func (i *instance) whyEnded(ctx context.Context, err error) error {
+// explainEnd waits a moment for the pod to report its end, and is then explain.
+func (i *instance) explainEnd(ctx context.Context, err error) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*cluster.EndTime)
 	defer cancel()
 	_ = i.cluster.AwaitState(ctx, i.pod, func(pod *corev1.Pod) bool {
 		return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 	})
-	return i.why(ctx, err)
+	return i.explain(ctx, err)
 }
 
-// whyNotBegun is why nobody answers in a pod that has started, when its first process has ended.
-func (i *instance) whyNotBegun(ctx context.Context, err error) error {
+// explainStart returns why the guest of a started pod does not answer: its first process has ended, or err.
+func (i *instance) explainStart(ctx context.Context, err error) error {
 	pod := i.cluster.AwaitState(ctx, i.pod, func(pod *corev1.Pod) bool {
 		now, _ := cluster.StateOf(pod)
 		return now.Final
@@ -264,23 +264,23 @@ func (i *instance) whyNotBegun(ctx context.Context, err error) error {
 		now, _ := cluster.StateOf(pod)
 		return now.Err
 	}
-	return i.why(ctx, err)
+	return i.explain(ctx, err)
 }
 
-// why tells how a pod ended that should run, or err when it runs.
-func (i *instance) why(ctx context.Context, err error) error {
+// explain returns why the pod has ended, or err if it runs.
+func (i *instance) explain(ctx context.Context, err error) error {
 	pod, perr := i.cluster.FindPod(ctx, i.pod.Name)
 	if perr != nil && sandbox.CodeOf(perr) != sandbox.NotFound {
 		return sandbox.Errorf(sandbox.CodeOf(perr), "the session has ended: %w", perr).WithHint("%s", sandbox.HintOf(perr))
 	}
-	if fate := i.fate(pod, perr); fate != nil {
+	if fate := i.endError(pod, perr); fate != nil {
 		return fate
 	}
 	return err
 }
 
-// fate is the error of a pod that has ended, or is no longer ours; nil: commands may run in it.
-func (i *instance) fate(pod *corev1.Pod, err error) error {
+// endError returns the error of a pod that has ended or was replaced; nil: commands may run in it.
+func (i *instance) endError(pod *corev1.Pod, err error) error {
 	switch {
 	case err != nil, pod.UID != i.pod.UID:
 		return sandbox.Errorf(sandbox.Closed, "the sandbox's pod was deleted")
@@ -298,10 +298,10 @@ func (i *instance) fate(pod *corev1.Pod, err error) error {
 	return nil
 }
 
-// Files reach inside through the guest.
+// Files returns the files of the pod, which the guest serves.
 func (i *instance) Files() sandbox.Files { return files.New(i.Start) }
 
-// Status counts what runs.
+// Status counts the commands of this process that run.
 func (i *instance) Status(context.Context) (sandbox.Status, error) {
 	return sandbox.Status{
 		Info: sandbox.Info{
@@ -311,8 +311,8 @@ func (i *instance) Status(context.Context) (sandbox.Status, error) {
 	}, nil
 }
 
-// current is the stream over which the session goes now.
-func (i *instance) current() *cluster.Stream {
+// currentStream returns the stream that carries the session now.
+func (i *instance) currentStream() *cluster.Stream {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.stream
@@ -324,7 +324,7 @@ func (i *instance) isClosed() bool {
 	return i.closed
 }
 
-// Close ends what runs and deletes the pod. One that somebody else has deleted is fine.
+// Close ends all commands and deletes the pod. A pod that is already deleted is no error.
 func (i *instance) Close(ctx context.Context) error {
 	i.mu.Lock()
 	was := i.closed
@@ -336,19 +336,19 @@ func (i *instance) Close(ctx context.Context) error {
 	return i.remove(ctx)
 }
 
-// remove ends the session, and deletes the pod.
+// remove ends the session and deletes the pod.
 func (i *instance) remove(ctx context.Context) error {
 	if i.session != nil {
-		_ = i.session.Close() // the pod goes anyway
+		_ = i.session.Close() // the pod is deleted anyway
 	}
-	if s := i.current(); s != nil {
+	if s := i.currentStream(); s != nil {
 		wait, cancel := context.WithTimeout(ctx, 2*cluster.EndTime)
 		defer cancel()
-		select { // the guest kills what runs, and waits for its end; the deletion of a pod waits for nothing
+		select { // the guest kills all commands and waits for their end; the deletion of a pod does not
 		case <-s.Done():
 		case <-wait.Done():
 			s.Abort()
 		}
 	}
-	return i.deleteMade(ctx)
+	return i.deleteCreated(ctx)
 }

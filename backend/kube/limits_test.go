@@ -118,7 +118,7 @@ func Test_A_NetworkPolicy_Comes_And_Goes_With_Its_Pod(t *testing.T) {
 const least = `[{"apiGroups":[""],"resources":["pods"],"verbs":["create","get","list","watch","delete"]},
 	{"apiGroups":[""],"resources":["pods/exec"],"verbs":["create","get"]}]`
 
-func Test_Whoever_May_Make_No_NetworkPolicies_Has_Pods_Without(t *testing.T) {
+func Test_Without_The_Right_To_NetworkPolicies_Pods_Have_None(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	few := b.as(t, "few", least)
@@ -137,7 +137,7 @@ func Test_Whoever_May_Make_No_NetworkPolicies_Has_Pods_Without(t *testing.T) {
 		told = told || strings.HasPrefix(line, "no NetworkPolicy: ")
 	}
 	if !told {
-		t.Error("nobody is told")
+		t.Error("the trace has no line about it")
 	}
 	report, err := few.driver.Check(t.Context())
 	if err != nil || !report.OK() {
@@ -276,7 +276,7 @@ func (b bed) classed(name string) bed {
 	return b
 }
 
-func Test_A_Runtime_Class_Runs_A_Pod_Or_Is_Refused_By_Name(t *testing.T) {
+func Test_A_Runtime_Class_Runs_A_Pod_Or_Is_Rejected_By_Name(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	t.Run("one that the node has", func(t *testing.T) {
@@ -299,10 +299,10 @@ func Test_A_Runtime_Class_Runs_A_Pod_Or_Is_Refused_By_Name(t *testing.T) {
 			t.Errorf("that took %s", took)
 		}
 	})
-	t.Run("one that is not there", func(t *testing.T) {
+	t.Run("one that does not exist", func(t *testing.T) {
 		wants(t, b.classed("no-such-class").fails(t, sandbox.Spec{}), sandbox.NotFound, `no runtime class "no-such-class"`, "kubectl get runtimeclasses")
 	})
-	t.Run("one that nobody lets us look at", func(t *testing.T) {
+	t.Run("one that the credentials may not read", func(t *testing.T) {
 		few := b.as(t, "few", least)
 		wants(t, few.classed("no-such-class").fails(t, sandbox.Spec{}), sandbox.NotFound, `"no-such-class" not found`, "kubectl get runtimeclasses")
 	})

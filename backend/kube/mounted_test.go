@@ -51,7 +51,7 @@ func (b bed) modern(t *testing.T, create func(body []byte) (changed []byte)) bed
 	return b.configured(t, func(s string) string { return strings.Replace(s, "https://127.0.0.1:16443", proxy.URL, 1) })
 }
 
-func Test_The_API_Takes_A_Pod_With_The_Guests_Image_As_A_Volume(t *testing.T) {
+func Test_The_API_Accepts_A_Pod_With_The_Guests_Image_As_A_Volume(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	var sent []byte

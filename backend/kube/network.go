@@ -6,13 +6,13 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// begun returns when the pod runs and its fence is made, which takes no time of its own. Without the right to make one there
-// is none: what has to hold anywhere is held inside.
-func (i *instance) begun(ctx context.Context) error {
+// awaitPod waits until the pod runs and its NetworkPolicy is created, at the same time. Without the right to create one there is
+// none: seccomp in the pod enforces the policy in every cluster.
+func (i *instance) awaitPod(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	made := make(chan error, 1)
-	go func() { made <- i.enclose(ctx) }()
+	go func() { made <- i.createNetworkPolicy(ctx) }()
 	err := i.cluster.AwaitRunning(ctx, i.pod)
 	if err != nil {
 		cancel()
@@ -27,8 +27,8 @@ func (i *instance) begun(ctx context.Context) error {
 	return err
 }
 
-// enclose makes the pod's fence, if we may.
-func (i *instance) enclose(ctx context.Context) error {
+// createNetworkPolicy creates the pod's NetworkPolicy, if the cluster allows it.
+func (i *instance) createNetworkPolicy(ctx context.Context) error {
 	if i.unfenced {
 		return nil
 	}

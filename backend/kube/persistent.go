@@ -18,27 +18,27 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// PersistentDriver makes persistent sandboxes in the cluster, without any process of ours outside of it: a volume claim with the files,
-// and while a sandbox runs a pod. What is known of one are annotations of its claim, so that any process that may use the
-// namespace serves it, on any machine. It is a [keep.Lifecycle], and safe for concurrent use, also by several processes.
+// PersistentDriver creates persistent sandboxes, which need no process outside of the cluster: a sandbox is a volume claim with its
+// files and, while it runs, a pod. Annotations of the claim are its only record, so any process that may use the namespace can serve
+// it, on any machine. It is a [persist.Lifecycle], and safe for concurrent use, also by several processes.
 type PersistentDriver struct {
 	Inner *Driver       // of the namespace
-	Idle  time.Duration // as in keep.Driver
+	Idle  time.Duration // as in [persist.Driver]
 	TTL   time.Duration // as above
-	Env   []string      // of which the policy of a sandbox lets variables through to commands, when this process has opened it
+	Env   []string      // the environment from which policies pass variables to commands that this process starts
 }
 
 var _ persist.Lifecycle = (*PersistentDriver)(nil)
 
-// Name is that of the driver within.
+// Name returns Inner's name.
 func (d *PersistentDriver) Name() string { return d.Inner.Name() }
 
-// Check is that of the driver within.
+// Check returns Inner's report.
 func (d *PersistentDriver) Check(ctx context.Context) (sandbox.Report, error) {
 	return d.Inner.Check(ctx)
 }
 
-// find is the sandbox of that name.
+// find returns the sandbox with that name, or NotFound.
 func (d *PersistentDriver) find(ctx context.Context, name string) (*cluster.Cluster, *record.Sandbox, error) {
 	if record.CheckName(name) != nil {
 		return nil, nil, record.NotFoundError(name)
@@ -61,11 +61,11 @@ func (d *PersistentDriver) find(ctx context.Context, name string) (*cluster.Clus
 	return c, k, nil
 }
 
-func isStopped(name string) error {
+func stoppedError(name string) error {
 	return sandbox.Errorf(sandbox.Closed, "sandbox %s is stopped", name).WithHint("'agent-sandbox start %s' starts it", name)
 }
 
-// Open connects to a sandbox that runs. Closed: it is stopped.
+// Open connects to a running sandbox. Closed: it is stopped.
 func (d *PersistentDriver) Open(ctx context.Context, name string) (sandbox.Instance, error) {
 	c, k, err := d.find(ctx, name)
 	if err != nil {
@@ -81,7 +81,7 @@ func (d *PersistentDriver) Open(ctx context.Context, name string) (sandbox.Insta
 func (d *PersistentDriver) open(ctx context.Context, c *cluster.Cluster, k *record.Sandbox, env []string) (*persistentInstance, error) {
 	pod, err := c.FindRunningPod(ctx, k.Record.ID)
 	if sandbox.CodeOf(err) == sandbox.NotFound {
-		return nil, isStopped(k.Record.ID)
+		return nil, stoppedError(k.Record.ID)
 	}
 	if err != nil {
 		return nil, err
@@ -91,29 +91,31 @@ func (d *PersistentDriver) open(ctx context.Context, c *cluster.Cluster, k *reco
 		return nil, err
 	}
 	if err := i.readEnvironment(ctx); err != nil {
-		return nil, errors.Join(i.why(ctx, err), i.detach(ctx))
+		return nil, errors.Join(i.explain(ctx, err), i.detach(ctx))
 	}
 	return &persistentInstance{driver: d, cluster: c, Sandbox: k, env: env, inner: i}, nil
 }
 
-// attach connects to the guest in a pod, when whoever starts that has done so. It runs nothing: looking is no use of a sandbox.
+// attach connects to the guest in a pod, after a process that starts the pod has finished. It runs no command, so the sandbox stays
+// idle.
 func (d *PersistentDriver) attach(ctx context.Context, c *cluster.Cluster, k *record.Sandbox, pod *corev1.Pod, env []string) (*instance, error) {
-	if err := d.started(ctx, c, k); err != nil {
+	if err := d.awaitStarted(ctx, c, k); err != nil {
 		return nil, err
 	}
-	p, err := d.prepared(c, k, env)
+	p, err := d.prepareAgain(c, k, env)
 	if err != nil {
 		return nil, err
 	}
 	i := &instance{prepared: p, pod: pod}
-	if err := i.atOpenDoor(ctx, func() error { return i.connect(ctx, i.again) }); err != nil {
-		return nil, errors.Join(i.why(ctx, err), i.detach(ctx))
+	if err := i.connectAtDoor(ctx, func() error { return i.connect(ctx, i.openDoorStream) }); err != nil {
+		return nil, errors.Join(i.explain(ctx, err), i.detach(ctx))
 	}
 	return i, nil
 }
 
-// atOpenDoor calls connect, and once more when the pod's door was not open the first time: it opens beside the sandbox.
-func (i *instance) atOpenDoor(ctx context.Context, connect func() error) error {
+// connectAtDoor calls connect, and once more if the pod's door did not run the first time: its container starts beside that of the
+// sandbox.
+func (i *instance) connectAtDoor(ctx context.Context, connect func() error) error {
 	err := connect()
 	if err == nil || ctx.Err() != nil {
 		return err
@@ -125,7 +127,7 @@ func (i *instance) atOpenDoor(ctx context.Context, connect func() error) error {
 		if perr != nil || cluster.HasEnded(pod) || pod.UID != i.pod.UID {
 			return err
 		}
-		if doorIsOpen(pod) {
+		if isDoorOpen(pod) {
 			if waited {
 				return connect()
 			}
@@ -137,14 +139,14 @@ func (i *instance) atOpenDoor(ctx context.Context, connect func() error) error {
 	}
 }
 
-func doorIsOpen(pod *corev1.Pod) bool {
+func isDoorOpen(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool {
 		return s.Name == names.DoorContainer && s.State.Running != nil
 	})
 }
 
-// started returns when nobody is about to start a sandbox.
-func (d *PersistentDriver) started(ctx context.Context, c *cluster.Cluster, k *record.Sandbox) error {
+// awaitStarted waits until no process is starting the sandbox.
+func (d *PersistentDriver) awaitStarted(ctx context.Context, c *cluster.Cluster, k *record.Sandbox) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, cluster.StartTime, sandbox.Errorf(sandbox.Timeout, "sandbox %s did not start in %s", k.Record.ID, cluster.StartTime))
 	defer cancel()
 	for claim := k.Claim; record.IsStarting(claim); {
@@ -159,7 +161,7 @@ func (d *PersistentDriver) started(ctx context.Context, c *cluster.Cluster, k *r
 	return nil
 }
 
-// Reach is Open, and for a sandbox that is stopped an instance that runs nothing but has its snapshots.
+// Reach is Open; for a stopped sandbox it returns an instance that cannot run commands but has the snapshots.
 func (d *PersistentDriver) Reach(ctx context.Context, name string) (sandbox.Instance, error) {
 	c, k, err := d.find(ctx, name)
 	if err != nil {
@@ -175,45 +177,45 @@ func (d *PersistentDriver) Reach(ctx context.Context, name string) (sandbox.Inst
 	return i, nil
 }
 
-// Start makes a pod for a sandbox that has none. Exists: it has one.
+// Start creates the pod of a stopped sandbox. Exists: it runs.
 func (d *PersistentDriver) Start(ctx context.Context, name string, env []string) error {
 	c, k, err := d.find(ctx, name)
 	if err != nil {
 		return err
 	}
-	i, err := d.restart(ctx, c, k, env)
+	i, err := d.startStopped(ctx, c, k, env)
 	if err != nil {
 		return err
 	}
 	return i.detach(ctx)
 }
 
-func (d *PersistentDriver) restart(ctx context.Context, c *cluster.Cluster, k *record.Sandbox, env []string) (*instance, error) {
-	if err := d.vacated(ctx, c, k); err != nil {
+func (d *PersistentDriver) startStopped(ctx context.Context, c *cluster.Cluster, k *record.Sandbox, env []string) (*instance, error) {
+	if err := d.awaitNoPod(ctx, c, k); err != nil {
 		return nil, err
 	}
-	// Whoever takes it for a stopped one meanwhile sees that it is not.
+	// Other processes see that the sandbox is being started.
 	if err := c.AnnotateClaim(ctx, k.Claim, map[string]any{record.AnnotationStarting: record.Stamp()}); err != nil {
 		return nil, err
 	}
-	if err := d.settle(ctx, c, k); err != nil {
+	if err := d.finishRestore(ctx, c, k); err != nil {
 		return nil, err
 	}
-	i, err := d.launch(ctx, c, k, env)
+	i, err := d.createPod(ctx, c, k, env)
 	if sandbox.CodeOf(err) == sandbox.Exists {
-		return nil, runsAlready(k.Record.ID)
+		return nil, runningError(k.Record.ID)
 	}
-	_ = c.AnnotateClaim(context.WithoutCancel(ctx), k.Claim, map[string]any{record.AnnotationStarting: nil}) // it is old some day
+	_ = c.AnnotateClaim(context.WithoutCancel(ctx), k.Claim, map[string]any{record.AnnotationStarting: nil}) // an old annotation counts no more
 	return i, err
 }
 
-func runsAlready(name string) error {
+func runningError(name string) error {
 	return sandbox.Errorf(sandbox.Exists, "sandbox %s runs already", name)
 }
 
-// vacate removes the pod of a sandbox when it has ended. Exists: it runs. Unavailable: others work on its files, in the pod that
-// is returned.
-func (d *PersistentDriver) vacate(ctx context.Context, c *cluster.Cluster, name string) (*corev1.Pod, error) {
+// removeEndedPod deletes the pod of a sandbox if it has ended. Exists: it runs. Unavailable: another process works on the files, or
+// the pod is being deleted; it returns that pod.
+func (d *PersistentDriver) removeEndedPod(ctx context.Context, c *cluster.Cluster, name string) (*corev1.Pod, error) {
 	pod, err := c.FindPod(ctx, names.ObjectName(name))
 	switch {
 	case sandbox.CodeOf(err) == sandbox.NotFound:
@@ -225,22 +227,22 @@ func (d *PersistentDriver) vacate(ctx context.Context, c *cluster.Cluster, name 
 	case pod.DeletionTimestamp != nil:
 		return pod, sandbox.Errorf(sandbox.Unavailable, "the pod of sandbox %s is being deleted", name).WithHint("try again when it is gone")
 	case pod.Labels[names.LabelRole] == names.RoleStore:
-		return pod, sandbox.Errorf(sandbox.Unavailable, "somebody works on the files of sandbox %s", name).WithHint("try again when that has ended")
+		return pod, sandbox.Errorf(sandbox.Unavailable, "another process works on the files of sandbox %s", name).WithHint("try again when that has ended")
 	}
-	return nil, runsAlready(name)
+	return nil, runningError(name)
 }
 
-// vacated is vacate that waits for a moment: others have ended, and the cluster does not know it yet.
-func (d *PersistentDriver) vacated(ctx context.Context, c *cluster.Cluster, k *record.Sandbox) error {
+// awaitNoPod is removeEndedPod, and waits up to [cluster.Patience] for pods that are about to end.
+func (d *PersistentDriver) awaitNoPod(ctx context.Context, c *cluster.Cluster, k *record.Sandbox) error {
 	waiting, cancel := context.WithTimeout(ctx, cluster.Patience)
 	defer cancel()
 	for {
-		pod, err := d.vacate(ctx, c, k.Record.ID)
+		pod, err := d.removeEndedPod(ctx, c, k.Record.ID)
 		if pod == nil {
 			return err
 		}
 		if pod.Labels[names.LabelRole] == names.RoleStore && pod.DeletionTimestamp == nil {
-			d.visit(waiting, c, k, pod)
+			d.endStorePod(waiting, c, k, pod)
 		}
 		if c.AwaitChange(waiting, "pods", pod.Name, pod.ResourceVersion) != nil {
 			return errors.Join(ctx.Err(), err)
@@ -248,17 +250,17 @@ func (d *PersistentDriver) vacated(ctx context.Context, c *cluster.Cluster, k *r
 	}
 }
 
-// Stop ends what runs in a sandbox, and its pod. One that is stopped is no error.
+// Stop ends all commands of a sandbox and its pod. A stopped sandbox is no error.
 func (d *PersistentDriver) Stop(ctx context.Context, name string) error {
 	c, k, err := d.find(ctx, name)
 	if err != nil {
 		return err
 	}
-	return d.halt(ctx, c, k)
+	return d.stop(ctx, c, k)
 }
 
-// halt returns when nothing runs in a sandbox any more.
-func (d *PersistentDriver) halt(ctx context.Context, c *cluster.Cluster, k *record.Sandbox) error {
+// stop ends the pod of a sandbox and waits until nothing runs in it.
+func (d *PersistentDriver) stop(ctx context.Context, c *cluster.Cluster, k *record.Sandbox) error {
 	pod, err := c.FindPod(ctx, names.ObjectName(k.Record.ID))
 	if sandbox.CodeOf(err) == sandbox.NotFound || err == nil && pod.Labels[names.LabelRole] != names.RoleSandbox {
 		return nil
@@ -266,17 +268,17 @@ func (d *PersistentDriver) halt(ctx context.Context, c *cluster.Cluster, k *reco
 	if err != nil {
 		return err
 	}
-	if !record.IsStarting(k.Claim) { // the guest knows when all has ended; a pod that is deleted at once does not
+	if !record.IsStarting(k.Claim) { // the guest waits for the end of all commands; the deletion of a pod does not
 		i, err := d.attach(ctx, c, k, pod, nil)
 		if err == nil {
-			return i.end(ctx)
+			return i.destroy(ctx)
 		}
 		d.Inner.options.Trace("kube", "stop "+k.Record.ID+" without its guest: "+err.Error())
 	}
 	return c.DeletePod(ctx, pod.Name, pod.UID)
 }
 
-// Destroy removes a sandbox with all its objects, also one that was never finished.
+// Destroy removes a sandbox with all its objects, also an incomplete one. NotFound: there is none.
 func (d *PersistentDriver) Destroy(ctx context.Context, name string) error {
 	if record.CheckName(name) != nil {
 		return record.NotFoundError(name)
@@ -295,13 +297,13 @@ func (d *PersistentDriver) Destroy(ctx context.Context, name string) error {
 	return d.remove(ctx, c, claim)
 }
 
-// remove deletes a claim, and the pods that use it.
+// remove deletes a claim and the pods that use it.
 func (d *PersistentDriver) remove(ctx context.Context, c *cluster.Cluster, claim *corev1.PersistentVolumeClaim) error {
-	if err := c.DeleteClaim(ctx, claim, ""); err != nil { // from here on it is nobody's sandbox, whatever becomes of us
+	if err := c.DeleteClaim(ctx, claim, ""); err != nil { // from here on the sandbox does not exist, also if this process is killed
 		return err
 	}
 	if k, err := record.Decode(claim); err == nil && record.IsComplete(claim) {
-		_ = d.halt(ctx, c, k) // below it is ended the other way
+		_ = d.stop(ctx, c, k) // deletePods below ends it otherwise
 	}
 	if err := c.DeletePods(ctx, claim.Labels[names.LabelID]); err != nil {
 		return err
@@ -309,23 +311,23 @@ func (d *PersistentDriver) remove(ctx context.Context, c *cluster.Cluster, claim
 	return c.AwaitClaimGone(ctx, claim)
 }
 
-// Load tells what a sandbox was made from.
+// Load returns the record of a sandbox.
 func (d *PersistentDriver) Load(ctx context.Context, name string) (persist.Record, error) {
 	c, k, err := d.find(ctx, name)
 	if err != nil {
 		return persist.Record{}, err
 	}
-	return located(c, k), nil
+	return locateRecord(c, k), nil
 }
 
-// located is the record with where it is.
-func located(c *cluster.Cluster, k *record.Sandbox) persist.Record {
+// locateRecord returns the record of a sandbox with its cluster and namespace.
+func locateRecord(c *cluster.Cluster, k *record.Sandbox) persist.Record {
 	r := k.Record
 	r.Cluster = &persist.Cluster{Context: c.Context, Namespace: c.Namespace, UID: string(k.Claim.UID)}
 	return r
 }
 
-// Records are those of all sandboxes of the namespace.
+// Records returns the records of all sandboxes of the namespace, sorted by ID, and errors of damaged ones.
 func (d *PersistentDriver) Records(ctx context.Context) ([]persist.Record, error) {
 	c, err := d.Inner.connect()
 	if err != nil {
@@ -347,13 +349,13 @@ func (d *PersistentDriver) Records(ctx context.Context) ([]persist.Record, error
 			errs = append(errs, err)
 			continue
 		}
-		out = append(out, located(c, k))
+		out = append(out, locateRecord(c, k))
 	}
 	slices.SortFunc(out, func(a, b persist.Record) int { return strings.Compare(a.ID, b.ID) })
 	return out, errors.Join(errs...)
 }
 
-// List is Records, shorter.
+// List returns the sandboxes of Records.
 func (d *PersistentDriver) List(ctx context.Context) ([]sandbox.Info, error) {
 	records, err := d.Records(ctx)
 	var out []sandbox.Info
@@ -363,7 +365,7 @@ func (d *PersistentDriver) List(ctx context.Context) ([]sandbox.Info, error) {
 	return out, err
 }
 
-// State tells whether a sandbox has a pod that runs, or begins to, and how many commands run there.
+// State reports whether a sandbox has a pod that runs or starts, and how many commands run in it.
 func (d *PersistentDriver) State(ctx context.Context, name string) (persist.State, error) {
 	c, k, err := d.find(ctx, name)
 	if err != nil {
@@ -380,18 +382,18 @@ func (d *PersistentDriver) State(ctx context.Context, name string) (persist.Stat
 	if err != nil {
 		return persist.State{Running: true}, err
 	}
-	st, err := i.state(ctx)
+	st, err := i.readState(ctx)
 	return persist.State{Running: true, Commands: st.Running}, errors.Join(err, i.detach(ctx))
 }
 
-// Log is what the first process of the pod wrote, while there is a pod.
+// Log returns the output of the pod's first process; empty when there is no pod. The caller closes it.
 func (d *PersistentDriver) Log(ctx context.Context, name string) (io.ReadCloser, error) {
 	c, _, err := d.find(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	data, err := c.ReadLog(ctx, names.ObjectName(name))
-	if sandbox.CodeOf(err) == sandbox.Invalid { // it runs, and the API hears of that up to a second later
+	if sandbox.CodeOf(err) == sandbox.Invalid { // it runs, and the API learns that up to a second later
 		if pod, perr := c.FindPod(ctx, names.ObjectName(name)); perr == nil {
 			_ = c.AwaitState(ctx, pod, func(pod *corev1.Pod) bool {
 				now, running := cluster.StateOf(pod)
@@ -409,11 +411,11 @@ func (d *PersistentDriver) Log(ctx context.Context, name string) (io.ReadCloser,
 	return io.NopCloser(bytes.NewReader(data)), nil
 }
 
-// Prune destroys those that are stopped.
+// Prune destroys the stopped sandboxes and returns their names.
 func (d *PersistentDriver) Prune(ctx context.Context) (names []string, err error) {
 	records, err := d.Records(ctx)
 	for _, r := range records {
-		gone, perr := d.prune(ctx, r.ID)
+		gone, perr := d.pruneSandbox(ctx, r.ID)
 		if gone {
 			names = append(names, r.ID)
 		}
@@ -422,8 +424,8 @@ func (d *PersistentDriver) Prune(ctx context.Context) (names []string, err error
 	return names, err
 }
 
-// prune destroys one that is stopped, unless somebody has done anything to it meanwhile.
-func (d *PersistentDriver) prune(ctx context.Context, name string) (gone bool, err error) {
+// pruneSandbox destroys a stopped sandbox, unless its claim has changed meanwhile.
+func (d *PersistentDriver) pruneSandbox(ctx context.Context, name string) (gone bool, err error) {
 	c, k, err := d.find(ctx, name)
 	if sandbox.CodeOf(err) == sandbox.NotFound || err == nil && record.IsStarting(k.Claim) {
 		return false, nil
@@ -431,9 +433,9 @@ func (d *PersistentDriver) prune(ctx context.Context, name string) (gone bool, e
 	if err != nil {
 		return false, err
 	}
-	switch _, err := d.vacate(ctx, c, name); sandbox.CodeOf(err) {
+	switch _, err := d.removeEndedPod(ctx, c, name); sandbox.CodeOf(err) {
 	case "":
-		return d.discard(ctx, c, k.Claim)
+		return d.deleteUnchanged(ctx, c, k.Claim)
 	case sandbox.Exists, sandbox.Unavailable:
 		return false, nil
 	default:

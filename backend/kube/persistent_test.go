@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// newPersistentBed makes a namespace for sandboxes that live on, on the default storage class of the cluster.
+// newPersistentBed creates a namespace for persistent sandboxes, with the default storage class of the cluster.
 func newPersistentBed(t *testing.T) (bed, *kube.PersistentDriver) {
 	t.Helper()
 	b := newBed(t)
@@ -24,7 +24,7 @@ func newPersistentBed(t *testing.T) (bed, *kube.PersistentDriver) {
 	return b, &kube.PersistentDriver{Inner: kube.New(b.options), Env: os.Environ()}
 }
 
-// workspace is a directory of this host with some files.
+// workspace returns a directory of this host with a file.
 func workspace(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -66,13 +66,13 @@ func prints(t *testing.T, box *sandbox.Sandbox, script, want string) {
 	}
 }
 
-// left are the objects of ours in the namespace.
+// left returns our objects in the namespace.
 func (b bed) left(t *testing.T) string {
 	t.Helper()
 	return strings.TrimSpace(kubectl(t, "", "get", "pods,pvc", "-n", b.namespace, "-l", "app.kubernetes.io/managed-by=agent-sandbox", "-o", "name"))
 }
 
-func Test_A_Sandbox_Lives_On_In_The_Cluster(t *testing.T) {
+func Test_A_Persistent_Sandbox_Runs_In_The_Cluster(t *testing.T) {
 	t.Parallel()
 	b, d := newPersistentBed(t)
 	box := create(t, d, persistentSpec("one", workspace(t)))
@@ -126,7 +126,7 @@ func Test_A_Pods_Files_Outlive_A_Stop(t *testing.T) {
 	}
 }
 
-func Test_A_Pods_Files_Can_Be_Brought_Back_And_Be_Two(t *testing.T) {
+func Test_A_Persistent_Pod_Has_Snapshots_And_Forks(t *testing.T) {
 	t.Parallel()
 	b, d := newPersistentBed(t)
 	box := create(t, d, persistentSpec("snapped", workspace(t)))
@@ -189,7 +189,7 @@ func Test_A_Pods_Files_Can_Be_Brought_Back_And_Be_Two(t *testing.T) {
 	}
 }
 
-func Test_A_Claim_Without_A_Volume_Is_Told(t *testing.T) {
+func Test_The_Error_Says_Why_A_Claim_Gets_No_Volume(t *testing.T) {
 	t.Parallel()
 	b, _ := newPersistentBed(t)
 	fails := func(class string, code sandbox.Code, text, hint string) {

@@ -15,8 +15,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandboxtest"
 )
 
-// alone are the cases that are about a workspace which this host shares with the pod.
-var alone = []string{
+// hostCases are the cases that need a workspace which this host shares with the pod.
+var hostCases = []string{
 	"the wall-clock limit kills the whole process tree", // another sandbox watches it
 	"cancel kills the whole process tree",
 	"close kills what a command left running",
@@ -28,7 +28,7 @@ var alone = []string{
 	"stat describes a file, a directory and a symbolic link", // directories of a claim have the bit that hands on its group
 }
 
-// persistentHarness is one of sandboxes that live on.
+// persistentHarness creates persistent sandboxes.
 type persistentHarness struct {
 	sandboxtest.Local
 
@@ -58,21 +58,21 @@ func (h persistentHarness) Residue(ctx context.Context) ([]string, error) {
 	return append(lines, strings.Fields(string(out))...), err
 }
 
-// Internet is that of harness.
+// Internet is harness's.
 func (h persistentHarness) Internet() []string { return harness{}.Internet() }
 
 func Test_A_Persistent_Pod_Keeps_The_Contract(t *testing.T) {
 	b, d := newPersistentBed(t)
-	base := filepath.Join("/var/lib", b.namespace) // outside of what pods have for themselves
+	base := filepath.Join("/var/lib", b.namespace) // not a path that pods mount over
 	if err := os.Mkdir(base, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(base) })
-	t.Setenv("TMPDIR", t.TempDir()) // nobody else's files are counted as residue
+	t.Setenv("TMPDIR", t.TempDir()) // files of other processes are not counted as residue
 	h := persistentHarness{Local: sandboxtest.Local{Backend: d, Base: base, Resident: true}, bed: b, count: new(atomic.Int64)}
-	cases := slices.DeleteFunc(sandboxtest.Cases(), func(c sandboxtest.Case) bool { return slices.Contains(alone, c.Name) })
-	if n := len(sandboxtest.Cases()) - len(cases); n != len(alone) {
-		t.Errorf("%d of %d names are those of cases of the contract", n, len(alone))
+	cases := slices.DeleteFunc(sandboxtest.Cases(), func(c sandboxtest.Case) bool { return slices.Contains(hostCases, c.Name) })
+	if n := len(sandboxtest.Cases()) - len(cases); n != len(hostCases) {
+		t.Errorf("%d of %d names are those of cases of the contract", n, len(hostCases))
 	}
 	sandboxtest.RunCases(t, h, cases)
 }

@@ -17,37 +17,37 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Create makes a sandbox that lives until it is destroyed. Its ID is spec.Name, which has to be a DNS label, or a text that
-// cannot be anybody's ID: that stays a label.
+// Create creates a persistent sandbox. Its ID is spec.Name, which must be a DNS label; a name that cannot be an ID stays a label, and
+// the ID is random. Exists: the ID is in use.
 func (d *PersistentDriver) Create(ctx context.Context, spec sandbox.Spec) (sandbox.Instance, error) {
 	id, err := record.ChooseID(spec.Name)
 	if err != nil {
 		return nil, err
 	}
 	if d.Inner.options.WarmPool != "" {
-		return nil, podspec.Unsupported("warm-pool", "a sandbox that lives on has a volume of its own", "leave it out, or use exec")
+		return nil, podspec.Unsupported("warm-pool", "a persistent sandbox has a volume of its own", "leave it out, or use exec")
 	}
 	p, err := d.Inner.prepare(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
 	d.sweep(ctx, p.cluster)
-	// The pod is made anew with each start, perhaps on other nodes: it asks for nothing that one may lack.
+	// Each start creates the pod again, perhaps on another node: it asks for no feature that a node may lack.
 	p.SandboxID, p.UserNamespace, p.GuestMounted, p.Persistent = id, false, false, &podspec.Persistent{Claim: names.ObjectName(id), Idle: d.Idle}
 	pod, err := p.Render()
 	if err != nil {
 		return nil, err
 	}
 	pod.Spec.ActiveDeadlineSeconds = nil // idle and TTL end it
-	made, err := d.begin(ctx, p.cluster, persist.Record{
+	made, err := d.createClaim(ctx, p.cluster, persist.Record{
 		ID: id, Name: spec.Name, Backend: d.Name(), Created: p.created, Spec: spec, Idle: sandbox.Duration(d.Idle), TTL: sandbox.Duration(d.TTL),
 	}, record.FormOf(&p.Design, pod))
 	if err != nil {
 		return nil, err
 	}
-	i, err := d.fill(ctx, p.cluster, made, spec.Env, func(ctx context.Context, i *instance) error {
-		i.Plan = p.Plan // what a record tells of it does not know which paths are hidden
-		return i.furnish(ctx)
+	i, err := d.complete(ctx, p.cluster, made, spec.Env, func(ctx context.Context, i *instance) error {
+		i.Plan = p.Plan // the plan from the record has no hidden paths
+		return i.bringFiles(ctx)
 	})
 	if err != nil {
 		return nil, err
@@ -55,8 +55,8 @@ func (d *PersistentDriver) Create(ctx context.Context, spec sandbox.Spec) (sandb
 	return i, nil
 }
 
-// begin takes the name of a sandbox: whoever makes its claim has it.
-func (d *PersistentDriver) begin(ctx context.Context, c *cluster.Cluster, r persist.Record, f record.Form) (*record.Sandbox, error) {
+// createClaim creates the claim of a sandbox, which reserves its name. Exists: the name is in use.
+func (d *PersistentDriver) createClaim(ctx context.Context, c *cluster.Cluster, r persist.Record, f record.Form) (*record.Sandbox, error) {
 	annotations, err := record.Encode(r, f)
 	if err != nil {
 		return nil, err
@@ -71,13 +71,13 @@ func (d *PersistentDriver) begin(ctx context.Context, c *cluster.Cluster, r pers
 	case sandbox.Exhausted:
 		return nil, sandbox.Errorf(sandbox.Exhausted, "%w", err).WithHint("ask for less with --storage, or destroy other sandboxes")
 	default:
-		return nil, errors.Join(err, d.recant(ctx, c, r.ID, annotations, err))
+		return nil, errors.Join(err, d.withdrawClaim(ctx, c, r.ID, annotations, err))
 	}
 	return &record.Sandbox{Claim: claim, Record: r, Form: f}, nil
 }
 
-// recant removes a claim that may have been made although nobody has told us so.
-func (d *PersistentDriver) recant(ctx context.Context, c *cluster.Cluster, name string, annotations map[string]string, err error) error {
+// withdrawClaim deletes a claim whose creation failed with err, if it may exist all the same.
+func (d *PersistentDriver) withdrawClaim(ctx context.Context, c *cluster.Cluster, name string, annotations map[string]string, err error) error {
 	if !cluster.IsUncertain(err) {
 		return nil
 	}
@@ -87,20 +87,20 @@ func (d *PersistentDriver) recant(ctx context.Context, c *cluster.Cluster, name 
 	if sandbox.CodeOf(err) == sandbox.NotFound {
 		return nil
 	}
-	if err != nil || found.Annotations[record.AnnotationRecord] != annotations[record.AnnotationRecord] { // it has the time of its making
+	if err != nil || found.Annotations[record.AnnotationRecord] != annotations[record.AnnotationRecord] { // the record has the time of its creation
 		return err
 	}
 	return c.DeleteClaim(ctx, found, "")
 }
 
-// fill makes the first pod of a sandbox, and the sandbox whole. When it fails nothing is left.
-func (d *PersistentDriver) fill(ctx context.Context, c *cluster.Cluster, k *record.Sandbox, env []string, fill func(context.Context, *instance) error) (*persistentInstance, error) {
+// complete creates the first pod of a sandbox, calls fill, and marks the sandbox as complete. After an error nothing is left.
+func (d *PersistentDriver) complete(ctx context.Context, c *cluster.Cluster, k *record.Sandbox, env []string, fill func(context.Context, *instance) error) (*persistentInstance, error) {
 	alive, end := context.WithCancel(ctx)
 	go func() {
 		for tick := time.NewTicker(record.SeenInterval); ; {
 			select {
 			case <-tick.C:
-				_ = c.AnnotateClaim(alive, k.Claim, map[string]any{record.AnnotationMaking: record.Stamp()}) // the next one may succeed
+				_ = c.AnnotateClaim(alive, k.Claim, map[string]any{record.AnnotationMaking: record.Stamp()}) // the next report may succeed
 			case <-alive.Done():
 				tick.Stop()
 				return
@@ -108,7 +108,7 @@ func (d *PersistentDriver) fill(ctx context.Context, c *cluster.Cluster, k *reco
 		}
 	}()
 	defer end()
-	i, err := d.launch(ctx, c, k, env)
+	i, err := d.createPod(ctx, c, k, env)
 	if err == nil {
 		err = fill(ctx, i)
 	}
@@ -117,32 +117,32 @@ func (d *PersistentDriver) fill(ctx context.Context, c *cluster.Cluster, k *reco
 	}
 	if err != nil {
 		if i != nil {
-			err = errors.Join(err, i.end(context.WithoutCancel(ctx)))
+			err = errors.Join(err, i.destroy(context.WithoutCancel(ctx)))
 		}
 		return nil, errors.Join(err, d.remove(context.WithoutCancel(ctx), c, k.Claim))
 	}
 	return &persistentInstance{driver: d, cluster: c, Sandbox: k, env: env, inner: i}, nil
 }
 
-// launch makes the pod of a sandbox and connects to it. When it fails there is no pod.
-func (d *PersistentDriver) launch(ctx context.Context, c *cluster.Cluster, k *record.Sandbox, env []string) (*instance, error) {
-	p, err := d.prepared(c, k, env)
+// createPod creates the pod of a sandbox and connects to it. After an error no pod is left.
+func (d *PersistentDriver) createPod(ctx context.Context, c *cluster.Cluster, k *record.Sandbox, env []string) (*instance, error) {
+	p, err := d.prepareAgain(c, k, env)
 	if err != nil {
 		return nil, err
 	}
 	ctx, stop := c.WatchBinding(ctx, k.Claim)
 	defer stop()
 	spec := *k.Form.Pod.DeepCopy()
-	spec.Containers[0].Command = p.FirstCommand() // when it ends is the sandbox's own, and not its origin's
+	spec.Containers[0].Command = p.FirstCommand() // a fork ends at another time than its origin
 	pod, err := newPersistentPod(k, names.ObjectName(k.Record.ID), names.RoleSandbox, spec)
 	if err != nil {
 		return nil, err
 	}
 	pod.Labels[names.LabelNetwork] = string(p.Plan.Network.Mode)
-	return p.startPod(ctx, pod)
+	return p.startRendered(ctx, pod)
 }
 
-// newPersistentPod is a pod of a sandbox.
+// newPersistentPod renders a pod of a sandbox with a role.
 func newPersistentPod(k *record.Sandbox, name, kind string, spec corev1.PodSpec) (*corev1.Pod, error) {
 	maker, err := newID()
 	if err != nil {
@@ -155,8 +155,8 @@ func newPersistentPod(k *record.Sandbox, name, kind string, spec corev1.PodSpec)
 	}, Spec: spec}, nil
 }
 
-// prepared is what was decided when the sandbox was made.
-func (d *PersistentDriver) prepared(c *cluster.Cluster, k *record.Sandbox, env []string) (*prepared, error) {
+// prepareAgain returns what was decided when the sandbox was created, with an environment from env.
+func (d *PersistentDriver) prepareAgain(c *cluster.Cluster, k *record.Sandbox, env []string) (*prepared, error) {
 	plan, err := k.Plan(env)
 	if err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func (d *PersistentDriver) prepared(c *cluster.Cluster, k *record.Sandbox, env [
 	return p, err
 }
 
-// newClaim asks for the storage of a sandbox.
+// newClaim renders the claim of a sandbox.
 func (o Options) newClaim(name string, annotations map[string]string) *corev1.PersistentVolumeClaim {
 	size := o.StorageSize
 	if size == 0 {

@@ -16,35 +16,35 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// persistentInstance is a persistent sandbox: a connection to its pod, or none when it is stopped.
+// persistentInstance is a persistent sandbox with a connection to its pod, or none when it is stopped.
 type persistentInstance struct {
 	*record.Sandbox
 
 	driver  *PersistentDriver
 	cluster *cluster.Cluster
-	env     []string // that its commands and forks get
+	env     []string // for its commands and forks
 
-	working sync.Mutex // one thing at a time is done to its files
+	working sync.Mutex // held during an operation on the files
 
 	mu     sync.Mutex
 	inner  *instance // nil: it is stopped
 	closed bool
 }
 
-// connected is the connection, or why there is none.
-func (k *persistentInstance) connected() (*instance, error) {
+// connection returns the connection. Closed: there is none, with the reason.
+func (k *persistentInstance) connection() (*instance, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
 	case k.closed:
 		return nil, sandbox.Errorf(sandbox.Closed, "the sandbox is closed")
 	case k.inner == nil:
-		return nil, isStopped(k.Record.ID)
+		return nil, stoppedError(k.Record.ID)
 	}
 	return k.inner, nil
 }
 
-// ID is its name in the namespace.
+// ID returns the sandbox's name in the namespace.
 func (k *persistentInstance) ID() string { return k.Record.ID }
 
 // Limits returns the limits of the policy.
@@ -52,27 +52,27 @@ func (k *persistentInstance) Limits() (sandbox.Limits, error) { return k.Form.Li
 
 // Start runs cmd in the pod.
 func (k *persistentInstance) Start(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error) {
-	i, err := k.connected()
+	i, err := k.connection()
 	if err != nil {
 		return nil, err
 	}
 	return i.Start(ctx, cmd, stdio)
 }
 
-// Files reach inside through the guest.
+// Files returns the files of the pod, which the guest serves.
 func (k *persistentInstance) Files() sandbox.Files { return files.New(k.Start) }
 
 // Status counts the commands that run.
 func (k *persistentInstance) Status(ctx context.Context) (sandbox.Status, error) {
 	st := sandbox.Status{Info: k.Record.Info()}
-	i, err := k.connected()
+	i, err := k.connection()
 	if sandbox.CodeOf(err) == sandbox.Closed && !k.isClosed() {
 		return st, nil
 	}
 	if err != nil {
 		return st, err
 	}
-	inner, err := i.state(ctx)
+	inner, err := i.readState(ctx)
 	if err != nil {
 		return st, err
 	}
@@ -86,8 +86,8 @@ func (k *persistentInstance) isClosed() bool {
 	return k.closed
 }
 
-// leave ends our connection, for good.
-func (k *persistentInstance) leave() *instance {
+// takeConnection closes the instance and returns the connection that it had, or nil.
+func (k *persistentInstance) takeConnection() *instance {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	inner := k.inner
@@ -95,25 +95,25 @@ func (k *persistentInstance) leave() *instance {
 	return inner
 }
 
-// Detach leaves the sandbox as it is.
+// Detach ends the connection. The sandbox stays as it is.
 func (k *persistentInstance) Detach() error {
-	if i := k.leave(); i != nil {
+	if i := k.takeConnection(); i != nil {
 		return i.detach(context.Background())
 	}
 	return nil
 }
 
-// Close destroys the sandbox. One that somebody else has destroyed is fine.
+// Close destroys the sandbox. A sandbox that is already destroyed is no error.
 func (k *persistentInstance) Close(ctx context.Context) error {
-	i := k.leave()
+	i := k.takeConnection()
 	var err error
 	if i != nil {
-		err = i.end(ctx)
+		err = i.destroy(ctx)
 	}
 	return errors.Join(err, k.driver.remove(ctx, k.cluster, k.Claim))
 }
 
-// detach ends the connection to a pod, which stays.
+// detach ends the connection to a pod. The pod stays.
 func (i *instance) detach(ctx context.Context) error {
 	i.mu.Lock()
 	i.closed = true
@@ -122,10 +122,10 @@ func (i *instance) detach(ctx context.Context) error {
 	if i.session != nil {
 		err = i.session.Close()
 	}
-	if s := i.current(); s != nil {
+	if s := i.currentStream(); s != nil {
 		wait, cancel := context.WithTimeout(ctx, cluster.EndTime)
 		defer cancel()
-		select { // the guest hears that we go
+		select { // the guest learns that the client leaves
 		case <-s.Done():
 		case <-wait.Done():
 			s.Abort()
@@ -134,47 +134,47 @@ func (i *instance) detach(ctx context.Context) error {
 	return err
 }
 
-// end ends all that anybody runs in the pod, and deletes it.
-func (i *instance) end(ctx context.Context) error {
+// destroy ends the commands of all clients in the pod, and deletes it.
+func (i *instance) destroy(ctx context.Context) error {
 	i.mu.Lock()
-	i.closed = true // nobody connects again
+	i.closed = true // no reconnection
 	i.mu.Unlock()
 	ending, cancel := context.WithTimeout(ctx, cluster.EndTime)
 	defer cancel()
-	_ = i.session.Operate(ending, podinit.OpEnd, nil, nil) // its answer is the end, and the pod goes anyway
+	_ = i.session.Operate(ending, podinit.OpEnd, nil, nil) // it answers by ending, and the pod is deleted anyway
 	return i.remove(ctx)
 }
 
-// maxState bounds what a guest may say of its state.
+// maxState limits how many bytes of its state a guest may send.
 const maxState = 4 << 10
 
-// state is what the guest says of itself.
-func (i *instance) state(ctx context.Context) (st podinit.State, err error) {
-	var said bounded
+// readState returns the state that the guest reports.
+func (i *instance) readState(ctx context.Context) (st podinit.State, err error) {
+	var said boundedBuffer
 	if err := i.session.Operate(ctx, podinit.OpStatus, nil, &said); err != nil {
 		if sandbox.CodeOf(err) == sandbox.Closed && ctx.Err() == nil {
-			err = i.whyEnded(ctx, err)
+			err = i.explainEnd(ctx, err)
 		}
 		return st, err
 	}
 	if err := json.Unmarshal(said.Bytes(), &st); err != nil {
-		return st, sandbox.Errorf(sandbox.Internal, "what the guest says of its state: %w", err)
+		return st, sandbox.Errorf(sandbox.Internal, "invalid state from the guest: %w", err)
 	}
 	return st, nil
 }
 
-// bounded keeps little.
-type bounded struct{ bytes.Buffer }
+// boundedBuffer is a buffer of up to maxState bytes.
+type boundedBuffer struct{ bytes.Buffer }
 
-func (b *bounded) Write(p []byte) (int, error) {
+func (b *boundedBuffer) Write(p []byte) (int, error) {
 	if b.Len()+len(p) > maxState {
-		return 0, sandbox.Errorf(sandbox.Internal, "the guest says more than %d bytes", maxState)
+		return 0, sandbox.Errorf(sandbox.Internal, "the guest's state is longer than %d bytes", maxState)
 	}
 	return b.Buffer.Write(p)
 }
 
-// still stops all commands until resume is called, or we are gone.
-func (i *instance) still(ctx context.Context) (resume func(), err error) {
+// pauseCommands stops all commands until resume is called or the connection ends.
+func (i *instance) pauseCommands(ctx context.Context) (resume func(), err error) {
 	return session.Hold(ctx, func(ctx context.Context, answer io.Writer) error {
 		return i.session.Operate(ctx, podinit.OpPause, nil, answer)
 	})

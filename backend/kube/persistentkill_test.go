@@ -17,7 +17,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// TestMain is also a process of ours that is killed: "operate NAMESPACE DATA OPERATION NAME".
+// TestMain is also the process that a test kills: "operate NAMESPACE DATA OPERATION NAME".
 func TestMain(m *testing.M) {
 	if len(os.Args) == 6 && os.Args[1] == "operate" {
 		os.Exit(victim(os.Args[2], os.Args[3], os.Args[4], os.Args[5]))
@@ -36,14 +36,14 @@ func victim(namespace, data, operation, name string) int {
 	return 0
 }
 
-// operate does what a process is killed in the middle of.
+// operate runs an operation in whose middle the process is killed.
 func operate(ctx context.Context, d *kube.PersistentDriver, operation, name string) error {
 	if operation == "create" {
 		i, err := d.Create(ctx, persistentSpec(name, os.Getenv("VICTIMS_WORKSPACE")))
 		if err != nil {
 			return err
 		}
-		return i.(sandbox.Detacher).Detach() //nolint:forcetypeassert // it lives on
+		return i.(sandbox.Detacher).Detach() //nolint:forcetypeassert // a persistent sandbox has it
 	}
 	i, err := d.Reach(ctx, "victim")
 	if err != nil {
@@ -64,7 +64,7 @@ func operate(ctx context.Context, d *kube.PersistentDriver, operation, name stri
 	return err
 }
 
-// killed runs an operation in a process of its own, and kills it after some time.
+// killed runs an operation in a process of its own, kills it after some time, and returns its standard error.
 func (b bed) killed(t *testing.T, after time.Duration, workspace, operation, name string) (said string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -83,14 +83,14 @@ func (b bed) killed(t *testing.T, after time.Duration, workspace, operation, nam
 	return out.String()
 }
 
-// files is how many a workspace has in these tests.
+// files is the number of files of a workspace in these tests.
 const files = 200
 
-// sameFiles is the content that all the files have, and how many there are.
+// sameFiles prints the content of all files, which is the same, and their number.
 const sameFiles = `cat f* | sort -u | tr '\n' ' '; ls | wc -l`
 
-// Whoever is killed in the middle leaves what was before or what was to be, and nothing that stays.
-func Test_Killed_Makers_Leave_All_Or_Nothing(t *testing.T) {
+// A killed operation leaves the state before or after it, and nothing that stays.
+func Test_A_Killed_Operation_Leaves_All_Or_Nothing(t *testing.T) {
 	t.Parallel()
 	b, d := newPersistentBed(t)
 	ctx := t.Context()
@@ -124,7 +124,7 @@ func Test_Killed_Makers_Leave_All_Or_Nothing(t *testing.T) {
 	b.settled(t, d)
 }
 
-// fresh has the victim running with other files than its snapshot has.
+// fresh starts the victim with files that differ from its snapshot.
 func (b bed) fresh(t *testing.T, d *kube.PersistentDriver) {
 	t.Helper()
 	if err := d.Start(t.Context(), "victim", os.Environ()); err != nil && sandbox.CodeOf(err) != sandbox.Exists {
@@ -137,7 +137,7 @@ func (b bed) fresh(t *testing.T, d *kube.PersistentDriver) {
 	}
 }
 
-// judge looks at what is there.
+// judge checks the state after an operation was killed.
 func (b bed) judge(t *testing.T, d *kube.PersistentDriver, operation, name string) {
 	t.Helper()
 	ctx := t.Context()
@@ -181,7 +181,7 @@ func (b bed) judge(t *testing.T, d *kube.PersistentDriver, operation, name strin
 	}
 }
 
-// settled has all that was left go: the makers were last seen long ago. Two reapers are at work at once.
+// settled checks that two concurrent sweeps remove everything left, with creators that reported long ago.
 func (b bed) settled(t *testing.T, d *kube.PersistentDriver) {
 	t.Helper()
 	ctx := t.Context()

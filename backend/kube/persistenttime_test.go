@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Two processes have nothing in common but the cluster; two drivers neither.
+// Two drivers stand for two processes: they share only the cluster.
 func Test_Any_Process_Serves_A_Sandbox(t *testing.T) {
 	t.Parallel()
 	b, one := newPersistentBed(t)
@@ -73,13 +73,13 @@ func Test_Any_Process_Serves_A_Sandbox(t *testing.T) {
 	}
 }
 
-// podEnds returns when the pod of a sandbox has ended.
+// podEnds waits until the pod of a sandbox has ended.
 func (b bed) podEnds(t *testing.T, name string) {
 	t.Helper()
 	b.becomes(t, "pod/agent-sandbox-"+name, "Succeeded")
 }
 
-func Test_A_Sandbox_Without_Commands_Stops(t *testing.T) {
+func Test_An_Idle_Sandbox_Stops(t *testing.T) {
 	t.Parallel()
 	b, d := newPersistentBed(t)
 	ctx := t.Context()
@@ -104,7 +104,7 @@ func Test_A_Sandbox_Without_Commands_Stops(t *testing.T) {
 	}
 }
 
-func Test_A_Sandbox_Whose_Time_Is_Over_Goes(t *testing.T) {
+func Test_An_Expired_Sandbox_Is_Removed(t *testing.T) {
 	t.Parallel()
 	b, d := newPersistentBed(t)
 	ctx := t.Context()
@@ -129,8 +129,8 @@ func Test_A_Sandbox_Whose_Time_Is_Over_Goes(t *testing.T) {
 	}
 }
 
-// What is known of a sandbox holds no environment and no secret.
-func Test_A_Claim_Tells_No_Secret(t *testing.T) {
+// The record of a sandbox contains no environment and no secret.
+func Test_A_Claim_Contains_No_Secret(t *testing.T) {
 	t.Parallel()
 	b, d := newPersistentBed(t)
 	spec := persistentSpec("silent", workspace(t))

@@ -31,7 +31,7 @@ type PodCondition struct {
 
 // PodStatus implements [PodReporter].
 func (k *persistentInstance) PodStatus(ctx context.Context) (PodStatus, error) {
-	i, err := k.connected()
+	i, err := k.connection()
 	if err != nil {
 		return PodStatus{}, err
 	}

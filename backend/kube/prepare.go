@@ -24,7 +24,7 @@ type prepared struct {
 	unfenced bool          // no NetworkPolicy is created
 }
 
-// prepare decides everything, and refuses what a pod cannot hold. It makes nothing.
+// prepare decides everything about a sandbox, and returns Unsupported for what a pod cannot enforce. It creates nothing.
 func (d *Driver) prepare(ctx context.Context, spec sandbox.Spec) (*prepared, error) {
 	p := &prepared{driver: d, Design: podspec.Design{Spec: spec, Image: spec.Image, Options: d.options.pods()}, created: time.Now()}
 	if p.IsOnVolume(spec.Dir) {
@@ -40,7 +40,7 @@ func (d *Driver) prepare(ctx context.Context, spec sandbox.Spec) (*prepared, err
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	if err := p.refusePool(); err != nil {
+	if err := p.checkPool(); err != nil {
 		return nil, err
 	}
 	if p.UID, err = ownerOf(p.Plan.Workspace); err != nil {
@@ -61,18 +61,18 @@ func (d *Driver) prepare(ctx context.Context, spec sandbox.Spec) (*prepared, err
 		return nil, err
 	}
 	asked := make(chan struct{})
-	go func() { // while others are asked
+	go func() { // beside the request below
 		defer close(asked)
 		nodes := p.cluster.ListNodes(ctx)
 		p.UserNamespace = len(spec.Volumes) == 0 && cluster.AllHaveUserNamespaces(nodes, handler)
 		p.GuestMounted = d.options.GuestImage != "" && cluster.AllMountImages(nodes) && !p.IsFromPool()
 	}()
-	p.agents, err = p.choose(ctx)
+	p.agents, err = p.chooseKinds(ctx)
 	<-asked
 	return p, err
 }
 
-// ownerOf is the owner of the workspace, who has the same number on a volume that both sides know; never root.
+// ownerOf returns the UID of a workspace's owner, which is the same on a volume that host and pod share; never root.
 func ownerOf(workspace string) (int64, error) {
 	if workspace == "" {
 		return podspec.DefaultUID, nil

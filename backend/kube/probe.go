@@ -15,16 +15,16 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Scripts of the probe, for busybox. Two take an address, and ask it ten times at most.
+// Scripts of the probe, for busybox. Two take an address and connect to it up to ten times.
 const (
 	listenScript = `exec httpd -f -p 8000 -h /tmp`
 	reachScript  = `n=0; until nc -w 1 "$1" 8000 </dev/null >/dev/null; do n=$((n+1)); [ $n -lt 10 ] || exit 1; sleep 0.3; done`
-	// shutScript succeeds when three attempts in a row have failed.
-	shutScript = `n=0; f=0; while [ $f -lt 3 ]; do
+	// blockedScript succeeds when three attempts in a row have failed.
+	blockedScript = `n=0; f=0; while [ $f -lt 3 ]; do
 		if nc -w 1 "$1" 8000 </dev/null >/dev/null; then f=0; n=$((n+1)); [ $n -lt 10 ] || exit 1; sleep 1; else f=$((f+1)); fi
 	done`
-	// wallsScript prints what is not as it should be.
-	wallsScript = `while read -r k v; do case $k$v in
+	// isolationScript prints each property that weakens the isolation.
+	isolationScript = `while read -r k v; do case $k$v in
 		CapEff:*[1-9a-f]*) echo "capabilities: $v";; NoNewPrivs:0) echo "new privileges";; Seccomp:0) echo "no seccomp";; Uid:0*) echo "root";;
 	esac; done </proc/self/status
 	[ ! -e /var/run/secrets/kubernetes.io ] || echo "the token of a service account"
@@ -32,7 +32,7 @@ const (
 	httpd -p 8000 2>/dev/null && echo "a socket"`
 )
 
-// Probe is Check, and makes three pods to see what the API does not tell.
+// Probe is Check, and creates three pods to try what the API does not report.
 func (d *Driver) Probe(ctx context.Context) (sandbox.Report, error) {
 	report, err := d.Check(ctx)
 	if err != nil || !report.OK() {
@@ -40,19 +40,19 @@ func (d *Driver) Probe(ctx context.Context) (sandbox.Report, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, cluster.StartTime)
 	defer cancel()
-	for _, f := range append(d.probeWalls(ctx), d.probeNetwork(ctx)) {
+	for _, f := range append(d.probeIsolation(ctx), d.probeNetwork(ctx)) {
 		at := slices.IndexFunc(report.Findings, func(old sandbox.Finding) bool { return old.Rule == f.Rule })
 		if at < 0 {
 			report.Findings = append(report.Findings, f)
-		} else if report.Findings[at].State != sandbox.Impossible { // no right: nothing was made
+		} else if report.Findings[at].State != sandbox.Impossible { // no right: nothing was created
 			report.Findings[at] = f
 		}
 	}
 	return report, ctx.Err()
 }
 
-// probeWalls runs a command in a pod of the default kind.
-func (d *Driver) probeWalls(ctx context.Context) []sandbox.Finding {
+// probeIsolation runs a command in a pod of the default kind.
+func (d *Driver) probeIsolation(ctx context.Context) []sandbox.Finding {
 	begin := time.Now()
 	pod := sandbox.Finding{Rule: "admission", State: sandbox.Impossible, Needed: true}
 	i, err := d.probePod(ctx, sandbox.NetworkNone)
@@ -61,19 +61,19 @@ func (d *Driver) probeWalls(ctx context.Context) []sandbox.Finding {
 		return []sandbox.Finding{pod}
 	}
 	pod.State, pod.Detail = sandbox.Enforced, fmt.Sprintf("tried: a pod took %s to start", time.Since(begin).Round(time.Millisecond))
-	walls := sandbox.Finding{Rule: "pod", State: sandbox.Enforced, Needed: true, Detail: "tried: no capability, root, token or socket inside; the image cannot be written to"}
-	said, err := i.ask(ctx, wallsScript, "")
+	isolation := sandbox.Finding{Rule: "pod", State: sandbox.Enforced, Needed: true, Detail: "tried: no capability, root, token or socket inside; the image cannot be written to"}
+	said, err := i.runScript(ctx, isolationScript, "")
 	err = errors.Join(err, i.Close(context.WithoutCancel(ctx)))
 	if wrong := strings.Join(strings.Fields(said), " "); err != nil || wrong != "" {
-		walls.State, walls.Detail = sandbox.Impossible, "tried: there is inside: "+wrong
+		isolation.State, isolation.Detail = sandbox.Impossible, "tried: the pod has: "+wrong
 		if err != nil {
-			walls.Detail = "not tried: " + cluster.Line(err.Error())
+			isolation.Detail = "not tried: " + cluster.Line(err.Error())
 		}
 	}
-	return []sandbox.Finding{pod, walls}
+	return []sandbox.Finding{pod, isolation}
 }
 
-// probePod makes a pod with a network, or without, for which no NetworkPolicy is made.
+// probePod creates a pod with a network mode and without a NetworkPolicy.
 func (d *Driver) probePod(ctx context.Context, mode sandbox.NetworkMode) (*instance, error) {
 	p, err := d.prepare(ctx, sandbox.Spec{Policy: sandbox.Policy{Network: sandbox.Network{Mode: mode}}})
 	if err != nil {
@@ -83,8 +83,8 @@ func (d *Driver) probePod(ctx context.Context, mode sandbox.NetworkMode) (*insta
 	return p.start(ctx)
 }
 
-// ask runs a script with an address, and returns what it printed.
-func (i *instance) ask(ctx context.Context, script, address string) (string, error) {
+// runScript runs a script with an address, and returns what it printed.
+func (i *instance) runScript(ctx context.Context, script, address string) (string, error) {
 	var out bytes.Buffer
 	p, err := i.Start(ctx, sandbox.Cmd{Args: []string{"sh", "-c", script, "sh", address}}, sandbox.Stdio{Stdout: &out})
 	if err != nil {
@@ -94,8 +94,8 @@ func (i *instance) ask(ctx context.Context, script, address string) (string, err
 	return out.String(), err
 }
 
-// succeeds tells whether a script does.
-func (i *instance) succeeds(ctx context.Context, script, address string) (bool, error) {
+// isSuccessful reports whether a script with an address exits with 0.
+func (i *instance) isSuccessful(ctx context.Context, script, address string) (bool, error) {
 	p, err := i.Start(ctx, sandbox.Cmd{Args: []string{"sh", "-c", script, "sh", address}}, sandbox.Stdio{})
 	if err != nil {
 		return false, err
@@ -104,10 +104,10 @@ func (i *instance) succeeds(ctx context.Context, script, address string) (bool, 
 	return err == nil && exit.Code == 0, err
 }
 
-// probeNetwork tells whether the cluster's network does what NetworkPolicies say.
+// probeNetwork reports whether the cluster's network enforces NetworkPolicies.
 func (d *Driver) probeNetwork(ctx context.Context) sandbox.Finding {
 	f := sandbox.Finding{Rule: "networkpolicies", State: sandbox.Impossible, Fix: "use a network plugin that enforces NetworkPolicies"}
-	holes, err := d.holes(ctx)
+	holes, err := d.findHoles(ctx)
 	switch {
 	case err != nil:
 		f.State, f.Detail, f.Fix = sandbox.Emulated, "one is made with each pod; whether the cluster's network enforces it could not be tried: "+cluster.Line(err.Error()), sandbox.HintOf(err)
@@ -119,8 +119,9 @@ func (d *Driver) probeNetwork(ctx context.Context) sandbox.Finding {
 	return f
 }
 
-// holes are what the policies of pods do not stop. Two pods reach each other first: what never worked would prove nothing.
-func (d *Driver) holes(ctx context.Context) (found []string, err error) {
+// findHoles returns the connections that NetworkPolicies do not stop. Without a policy the two pods must reach each other first;
+// otherwise a failed connection proves nothing.
+func (d *Driver) findHoles(ctx context.Context) (found []string, err error) {
 	var pods [2]*instance
 	var at [2]string
 	for n := range pods {
@@ -128,25 +129,25 @@ func (d *Driver) holes(ctx context.Context) (found []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = i.Close(context.WithoutCancel(ctx)) }() // it has told all that matters
-		if at[n], err = i.listen(ctx); err != nil {
+		defer func() { _ = i.Close(context.WithoutCancel(ctx)) }() // the result is known
+		if at[n], err = i.startServer(ctx); err != nil {
 			return nil, err
 		}
 		pods[n] = i
 	}
 	here, there := pods[0], pods[1]
-	if err := here.mustReach(ctx, at[1]); err != nil {
+	if err := here.checkReach(ctx, at[1]); err != nil {
 		return nil, err
 	}
 	if err := there.cluster.CreateNetworkPolicy(ctx, there.pod, sandbox.NetworkHost); err != nil {
 		return nil, err
 	}
-	shut, err := here.succeeds(ctx, shutScript, at[1])
+	shut, err := here.isSuccessful(ctx, blockedScript, at[1])
 	if err == nil && !shut {
-		found = append(found, "a pod that nobody may connect to was reached")
+		found = append(found, "a pod that accepts no connections was reached")
 	}
 	if err == nil {
-		err = there.mustReach(ctx, at[0])
+		err = there.checkReach(ctx, at[0])
 	}
 	if err == nil {
 		err = there.cluster.CreateNetworkPolicy(ctx, there.pod, sandbox.NetworkNone)
@@ -154,14 +155,14 @@ func (d *Driver) holes(ctx context.Context) (found []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if shut, err = there.succeeds(ctx, shutScript, at[0]); err == nil && !shut {
-		found = append(found, "a pod that may connect to nobody did")
+	if shut, err = there.isSuccessful(ctx, blockedScript, at[0]); err == nil && !shut {
+		found = append(found, "a pod connected that may open no connections")
 	}
 	return found, err
 }
 
-// listen starts a server in the pod, and returns its address.
-func (i *instance) listen(ctx context.Context) (string, error) {
+// startServer starts a server in the pod, and returns its address.
+func (i *instance) startServer(ctx context.Context) (string, error) {
 	pod := i.cluster.AwaitState(ctx, i.pod, func(pod *corev1.Pod) bool { return pod.Status.PodIP != "" })
 	if pod == nil {
 		return "", sandbox.Errorf(sandbox.Unavailable, "the cluster does not tell the address of a pod that runs")
@@ -170,8 +171,8 @@ func (i *instance) listen(ctx context.Context) (string, error) {
 	return pod.Status.PodIP, err
 }
 
-func (i *instance) mustReach(ctx context.Context, address string) error {
-	ok, err := i.succeeds(ctx, reachScript, address)
+func (i *instance) checkReach(ctx context.Context, address string) error {
+	ok, err := i.isSuccessful(ctx, reachScript, address)
 	if err == nil && !ok {
 		err = sandbox.Errorf(sandbox.Unavailable, "pods do not reach each other, with no policy of ours either")
 	}

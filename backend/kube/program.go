@@ -8,7 +8,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// guestProgram is the guest as it is sent to a pod.
+// guestProgram is the guest program that is sent to pods.
 type guestProgram struct {
 	data []byte
 	sum  string // SHA-256, in hexadecimal

@@ -20,12 +20,12 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// counting prints so many lines, one each 20 ms, and ends with 7.
+// counting returns a command that prints lines, one each 20 ms, and exits with 7.
 func counting(lines int) []string {
 	return []string{"sh", "-c", fmt.Sprintf("i=0; while [ $i -lt %d ]; do echo line $i; i=$((i+1)); sleep 0.02; done; exit 7", lines)}
 }
 
-// counted is what counting prints.
+// counted returns what counting prints.
 func counted(lines int) string {
 	var b strings.Builder
 	for i := range lines {
@@ -34,7 +34,7 @@ func counted(lines int) string {
 	return b.String()
 }
 
-// watched keeps what is written, and tells when each of the lines has come.
+// watched stores what is written, and reports when each of the lines has arrived.
 type watched struct {
 	bytes.Buffer
 
@@ -51,7 +51,7 @@ func (w *watched) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// through runs counting in a new sandbox, calls disturb when each of the lines has come, and compares what arrived.
+// through runs counting in a new sandbox, calls disturb when each of the lines has arrived, and compares the output.
 func through(t *testing.T, d *kube.Driver, count int, lines []string, disturb func(s *sandbox.Sandbox)) {
 	t.Helper()
 	s, err := sandbox.Create(t.Context(), d, sandbox.Spec{})
@@ -85,7 +85,7 @@ func through(t *testing.T, d *kube.Driver, count int, lines []string, disturb fu
 	}
 }
 
-func Test_A_Stream_That_Breaks_Is_Gone_On_With(t *testing.T) {
+func Test_A_Session_Continues_After_Its_Stream_Breaks(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	w := newWire(t, strings.TrimPrefix(b.server(t), "https://"))
@@ -93,7 +93,7 @@ func Test_A_Stream_That_Breaks_Is_Gone_On_With(t *testing.T) {
 	through(t, far.driver, 200, []string{"line 10\n", "line 60\n", "line 120\n"}, func(*sandbox.Sandbox) { w.interrupt() })
 }
 
-func Test_Who_Kills_The_Stream_From_Inside_Kills_Nothing_Else(t *testing.T) {
+func Test_Killing_The_Stream_From_Inside_Ends_No_Command(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	through(t, b.driver, 100, []string{"line 10\n"}, func(s *sandbox.Sandbox) {
@@ -105,7 +105,7 @@ func Test_Who_Kills_The_Stream_From_Inside_Kills_Nothing_Else(t *testing.T) {
 	})
 }
 
-func Test_A_Large_Output_Is_Whole_After_Interruptions(t *testing.T) {
+func Test_A_Large_Output_Is_Complete_After_Interruptions(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	w := newWire(t, strings.TrimPrefix(b.server(t), "https://"))
@@ -136,7 +136,7 @@ func Test_A_Large_Output_Is_Whole_After_Interruptions(t *testing.T) {
 	}
 }
 
-// interrupting keeps what is written, and cuts the connections whenever so much more has come.
+// interrupting stores what is written, and cuts the connections after each so many bytes.
 type interrupting struct {
 	bytes.Buffer
 
@@ -154,13 +154,13 @@ func (w *interrupting) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// server is the address of the API server.
+// server returns the address of the API server.
 func (b bed) server(t *testing.T) string {
 	t.Helper()
 	return strings.TrimSpace(kubectl(t, "", "config", "view", "--minify", "-o", "jsonpath={.clusters[0].cluster.server}"))
 }
 
-// apiServer is one more API server of the testbed's cluster, which the test may kill.
+// apiServer is a second API server of the testbed's cluster, which the test may kill.
 type apiServer struct {
 	exe  string
 	args []string
@@ -169,7 +169,7 @@ type apiServer struct {
 	cmd  *exec.Cmd
 }
 
-// newAPIServer starts a server with the arguments of the one that runs, at another port.
+// newAPIServer starts a server with the arguments of the running one, at another port.
 func newAPIServer(t *testing.T) *apiServer {
 	t.Helper()
 	pid, err := os.ReadFile(filepath.Join(filepath.Dir(os.Getenv("KUBECONFIG")), "run", "apiserver.pid"))
@@ -200,7 +200,7 @@ func newAPIServer(t *testing.T) *apiServer {
 	return a
 }
 
-// start returns when the server is ready.
+// start starts the server and waits until it is ready.
 func (a *apiServer) start(t *testing.T) {
 	t.Helper()
 	a.cmd = &exec.Cmd{Path: a.exe, Args: a.args, Dir: a.dir}
@@ -227,7 +227,7 @@ func (a *apiServer) kill() {
 	_ = a.cmd.Wait() // it was killed
 }
 
-func Test_An_API_Server_That_Is_Killed_Costs_No_Byte(t *testing.T) {
+func Test_An_API_Server_Restart_Loses_No_Byte(t *testing.T) {
 	b := newBed(t)
 	a := newAPIServer(t)
 	far := b.configured(t, func(s string) string { return strings.Replace(s, b.server(t), "https://"+a.addr, 1) })
@@ -252,10 +252,10 @@ func Test_An_API_Server_That_Does_Not_Come_Back_Is_An_Error(t *testing.T) {
 	}
 	a.kill()
 	if exit, err := run.Wait(); err == nil {
-		t.Errorf("a command that nobody hears of any more ended with %+v", exit)
+		t.Errorf("a command without a connection ended with %+v", exit)
 	} else {
 		wants(t, err, sandbox.Unavailable, "connect")
 	}
 	b.becomes(t, "pod/agent-sandbox-"+s.ID(), "Succeeded")
-	_ = s.Close(t.Context()) // nobody is there to be told
+	_ = s.Close(t.Context()) // the server is gone
 }

@@ -44,7 +44,7 @@ func (b bed) fails(t *testing.T, spec sandbox.Spec) error {
 	return err
 }
 
-func Test_What_Keeps_A_Pod_From_Starting_Is_Named(t *testing.T) {
+func Test_The_Error_Says_Why_A_Pod_Does_Not_Start(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	t.Run("an image whose shell does not run", func(t *testing.T) {
@@ -58,7 +58,7 @@ func Test_What_Keeps_A_Pod_From_Starting_Is_Named(t *testing.T) {
 		load(t, name, filepath.Join(dir, "Dockerfile"), dir)
 		wants(t, b.fails(t, sandbox.Spec{Image: name}), sandbox.Closed, "local/no-library:1 ended with 1", "shell", "--guest-image")
 	})
-	t.Run("an image that nobody has", func(t *testing.T) {
+	t.Run("an image that no registry has", func(t *testing.T) {
 		err := b.fails(t, sandbox.Spec{Image: "nowhere.invalid/no-such:1"})
 		wants(t, err, sandbox.NotFound, "nowhere.invalid/no-such:1 cannot be pulled", "no such host")
 	})
@@ -138,7 +138,7 @@ func replaceToken(config, token string) string {
 	return before + `token: "` + token + `"}` + after
 }
 
-func Test_A_Cluster_That_Does_Not_Serve_Us_Is_Named(t *testing.T) {
+func Test_The_Error_Says_Why_A_Cluster_Cannot_Be_Used(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	t.Run("no kubeconfig", func(t *testing.T) {
@@ -151,7 +151,7 @@ func Test_A_Cluster_That_Does_Not_Serve_Us_Is_Named(t *testing.T) {
 		o.Context = "elsewhere"
 		wants(t, bed{b.namespace, kube.New(o), o}.fails(t, sandbox.Spec{}), sandbox.Invalid, `"elsewhere" does not exist`)
 	})
-	t.Run("nobody answers", func(t *testing.T) {
+	t.Run("no answer", func(t *testing.T) {
 		dead := b.configured(t, func(s string) string { return strings.Replace(s, ":16443", ":1", 1) })
 		wants(t, dead.fails(t, sandbox.Spec{}), sandbox.Unavailable, "connection refused", "--context")
 	})
@@ -177,7 +177,7 @@ func Test_A_Cluster_That_Does_Not_Serve_Us_Is_Named(t *testing.T) {
 	})
 }
 
-func Test_A_Credential_Plugin_Is_Asked(t *testing.T) {
+func Test_A_Credential_Plugin_Is_Executed(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	script := filepath.Join(t.TempDir(), "plugin")
@@ -253,7 +253,7 @@ func (b bed) missingRoles(t *testing.T) map[string]string {
 	return roles
 }
 
-func Test_What_A_Pod_Cannot_Hold_Is_Refused_By_Name(t *testing.T) {
+func Test_A_Rule_That_A_Pod_Cannot_Enforce_Is_Rejected_By_Name(t *testing.T) {
 	driver := kube.New(kube.Options{Env: []string{"HOME=" + t.TempDir()}, DataDir: t.TempDir()})
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "f"), nil, 0o600); err != nil {

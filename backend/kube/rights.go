@@ -11,16 +11,16 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// right is what a Role has to allow.
+// right is one resource with verbs that a Role has to allow.
 type right struct {
 	Group       string // of the API; empty: the core's
 	Resource    string
 	Subresource string
 	Verbs       []string
-	Without     string // what is lost without it; empty: nothing runs
+	Without     string // the consequence of its absence; empty: no sandbox runs
 }
 
-// name is the resource as Roles have it.
+// name returns the resource as Roles name it.
 func (r right) name() string {
 	if r.Subresource == "" {
 		return r.Resource
@@ -34,31 +34,31 @@ const (
 	roleOptional = "agent-sandbox-optional"
 )
 
-// needed are the rights without which nothing runs. Executing over a WebSocket is a GET, over SPDY a POST; from
-// Kubernetes 1.35 on a WebSocket needs the right to create, too.
-func needed() []right {
+// neededRights returns the rights without which no sandbox runs. An exec stream over a WebSocket is a GET, over SPDY a POST; since
+// Kubernetes 1.35 the WebSocket needs the right to create, too.
+func neededRights() []right {
 	return []right{
 		{Resource: "pods", Verbs: []string{"create", "get", "list", "watch", "delete"}},
 		{Resource: "pods", Subresource: "exec", Verbs: []string{"create", "get"}},
 	}
 }
 
-// optional are the rights without which something is missing.
-func optional() []right {
+// optionalRights returns the rights without which a feature is missing.
+func optionalRights() []right {
 	return []right{
 		{
 			Group: "networking.k8s.io", Resource: "networkpolicies", Verbs: []string{"create"},
 			Without: "no NetworkPolicy is made: without a network seccomp holds commands, and who may connect to a pod is the cluster's choice",
 		},
-		{Resource: "events", Verbs: []string{"list", "watch"}, Without: "what keeps a pod from starting is told by its conditions alone"},
-		{Resource: "persistentvolumeclaims", Verbs: []string{"create", "get", "list", "watch", "patch", "delete"}, Without: "no sandbox lives on"},
+		{Resource: "events", Verbs: []string{"list", "watch"}, Without: "only its conditions tell why a pod does not start"},
+		{Resource: "persistentvolumeclaims", Verbs: []string{"create", "get", "list", "watch", "patch", "delete"}, Without: "no persistent sandboxes"},
 		{Resource: "pods", Verbs: []string{"patch"}, Without: "pods that were prepared have no names"},
 		{Resource: "pods", Subresource: "log", Verbs: []string{"get"}, Without: "a guest that does not start cannot say why"},
-		{Resource: "namespaces", Verbs: []string{"get"}, Without: "whether the namespace takes pods with fewer walls than ours is not known"},
+		{Resource: "namespaces", Verbs: []string{"get"}, Without: "whether the namespace accepts less isolated pods is not known"},
 	}
 }
 
-// agentRights are those to what the cluster has that sandboxes are made of; none where that is nothing.
+// agentRights returns the rights to Sandboxes and SandboxClaims; none in a cluster without them.
 func (d *Driver) agentRights(ctx context.Context, c *cluster.Cluster) []right {
 	found, err := c.FindKinds(ctx)
 	if err != nil || found.Sandboxes.Version == "" || d.options.Agents == AgentsNever {
@@ -74,15 +74,15 @@ func (d *Driver) agentRights(ctx context.Context, c *cluster.Cluster) []right {
 	}
 }
 
-// findRights asks for each right whether we have it.
+// findRights reports for each right whether the credentials have it.
 func findRights(ctx context.Context, c *cluster.Cluster, more ...right) ([]sandbox.Finding, error) {
-	must, err := askFor(ctx, c, needed(), roleNeeded)
+	must, err := askFor(ctx, c, neededRights(), roleNeeded)
 	if err != nil {
 		return nil, err
 	}
-	may, err := askFor(ctx, c, append(optional(), more...), roleOptional)
+	may, err := askFor(ctx, c, append(optionalRights(), more...), roleOptional)
 	for i := range may {
-		if f := &may[i]; f.Rule == "networkpolicies" && f.State == sandbox.Enforced { // what was made may hold nothing
+		if f := &may[i]; f.Rule == "networkpolicies" && f.State == sandbox.Enforced { // the network may not enforce it
 			f.State, f.Detail = sandbox.Emulated, "one is made with each pod; whether the cluster's network enforces it was not tried"
 			f.Fix = "'agent-sandbox doctor --backend kube --verify' tries it"
 		}
@@ -90,7 +90,7 @@ func findRights(ctx context.Context, c *cluster.Cluster, more ...right) ([]sandb
 	return append(must, may...), err
 }
 
-// askFor asks for rights that are in one Role. The fix is all of the Role: it takes the place of one that is there.
+// askFor reports on the rights of one Role. The fix is the whole Role, because it replaces one that exists.
 func askFor(ctx context.Context, c *cluster.Cluster, rights []right, role string) ([]sandbox.Finding, error) {
 	var found []sandbox.Finding
 	for _, r := range rights {
@@ -128,7 +128,7 @@ func renderRole(name, namespace string, rights []right) string {
 	for _, r := range rights {
 		rules = append(rules, rule{[]string{r.Group}, []string{r.name()}, r.Verbs})
 	}
-	data, _ := json.Marshal(map[string]any{ // strings alone
+	data, _ := json.Marshal(map[string]any{ // of strings only
 		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
 		"metadata": map[string]string{"name": name, "namespace": namespace}, "rules": rules,
 	})

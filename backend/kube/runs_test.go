@@ -28,7 +28,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// run makes a sandbox, runs args in it, and returns what they printed.
+// run creates a sandbox, runs args in it, and returns the result.
 func (b bed) run(t *testing.T, spec sandbox.Spec, args ...string) *sandbox.Result {
 	t.Helper()
 	s, err := sandbox.Create(t.Context(), b.driver, spec)
@@ -47,7 +47,7 @@ func (b bed) run(t *testing.T, spec sandbox.Spec, args ...string) *sandbox.Resul
 	return res
 }
 
-func Test_A_Workspace_Is_Copied_Without_What_Is_Hidden(t *testing.T) {
+func Test_A_Workspace_Is_Copied_Without_Hidden_Files(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	dir := t.TempDir()
@@ -67,7 +67,7 @@ func Test_A_Workspace_Is_Copied_Without_What_Is_Hidden(t *testing.T) {
 		t.Errorf("%q, want %q; %s", res.Stdout, want, res.Stderr)
 	}
 	if out := b.run(t, spec, "sh", "-c", `echo "$GIT_CONFIG_COUNT $GIT_CONFIG_KEY_0 $GIT_CONFIG_VALUE_0"`).Stdout; string(out) != "1 safe.directory /workspace\n" {
-		t.Errorf("git is told %q", out)
+		t.Errorf("the variables for git are %q", out)
 	}
 	if data, err := os.ReadFile(filepath.Join(dir, "kept")); string(data) != "kept\n" {
 		t.Errorf("the host has %q, %v", data, err)
@@ -91,7 +91,7 @@ func Test_Only_A_Pod_With_A_Network_Has_Internet_Sockets(t *testing.T) {
 	}
 }
 
-func Test_Nobody_Inside_Reaches_Who_Has_Fewer_Walls(t *testing.T) {
+func Test_A_Command_Cannot_Reach_The_Supervisor(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	// The first process and the supervisor are of the same user: neither their memory nor their descriptors may be open.
@@ -136,7 +136,7 @@ func Test_A_Binary_Of_100_MiB_Passes_Both_Ways(t *testing.T) {
 	}
 }
 
-// pattern has every byte, NUL most of all.
+// pattern has every byte, half of them NUL.
 type pattern struct{}
 
 func (pattern) Read(p []byte) (int, error) {
@@ -168,7 +168,7 @@ func Test_A_Pod_That_Is_Deleted_Ends_Its_Commands_With_The_Reason(t *testing.T) 
 	}
 }
 
-// wire carries the connections to a cluster, and can be cut.
+// wire forwards connections to a cluster, and can be cut.
 type wire struct {
 	net.Listener
 
@@ -211,7 +211,7 @@ func (w *wire) cut() {
 	w.interrupt()
 }
 
-// interrupt ends the connections that there are.
+// interrupt ends the current connections.
 func (w *wire) interrupt() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -221,7 +221,7 @@ func (w *wire) interrupt() {
 	w.conns = nil
 }
 
-// becomes waits for the phase of an object.
+// becomes waits until an object has a phase.
 func (b bed) becomes(t *testing.T, object, phase string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -245,7 +245,7 @@ func (b bed) becomes(t *testing.T, object, phase string) {
 	}
 }
 
-func Test_A_Cut_Connection_Ends_What_Runs_In_The_Pod(t *testing.T) {
+func Test_A_Cut_Connection_Ends_All_Commands_In_The_Pod(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	w := newWire(t, "127.0.0.1:16443")
@@ -262,7 +262,7 @@ func Test_A_Cut_Connection_Ends_What_Runs_In_The_Pod(t *testing.T) {
 	}
 	w.cut()
 	if exit, err := run.Wait(); err == nil {
-		t.Errorf("a command that nobody hears of any more ended with %+v", exit)
+		t.Errorf("a command without a connection ended with %+v", exit)
 	}
 	b.becomes(t, "pod/agent-sandbox-"+s.ID(), "Succeeded")
 	if err := s.Close(t.Context()); sandbox.CodeOf(err) != sandbox.Unavailable {
@@ -270,7 +270,7 @@ func Test_A_Cut_Connection_Ends_What_Runs_In_The_Pod(t *testing.T) {
 	}
 }
 
-func Test_A_Caller_Who_Gives_Up_Leaves_No_Pod(t *testing.T) {
+func Test_A_Canceled_Create_Leaves_No_Pod(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -285,7 +285,7 @@ func Test_A_Caller_Who_Gives_Up_Leaves_No_Pod(t *testing.T) {
 	}
 }
 
-func Test_A_Cluster_Without_WebSockets_Is_Spoken_To_Over_SPDY(t *testing.T) {
+func Test_Without_WebSockets_The_Driver_Uses_SPDY(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	passed := make(chan string, 100)
@@ -348,7 +348,7 @@ func Test_Ten_Thousand_Files_Are_Copied(t *testing.T) {
 	}
 }
 
-// guestImage makes an image of nothing but the guest, on the cluster's node.
+// guestImage builds an image with nothing but the guest, and copies it to the cluster's node.
 func guestImage(t *testing.T) string {
 	t.Helper()
 	data, ok := program.Binary()
@@ -365,8 +365,7 @@ func guestImage(t *testing.T) string {
 	return name
 }
 
-// loading is held by the test that builds an image: an engine that removes one takes the layers from under another that is
-// being made of the same.
+// loading is held by the test that builds an image: an engine that removes an image removes layers which another build may use.
 var loading sync.Mutex
 
 // load builds an image of dir, and copies it to the cluster's node.
@@ -381,7 +380,7 @@ func load(t *testing.T, name, dockerfile, dir string) {
 	}
 }
 
-func Test_An_Image_With_Nothing_Else_Runs_Through_The_Guests_Image(t *testing.T) {
+func Test_An_Image_Without_A_Shell_Runs_With_A_Guest_Image(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	name := guestImage(t)

@@ -14,11 +14,11 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// What is done to the files of a sandbox is done by the guest in a container that mounts the whole claim and in which no command
-// of the sandbox runs: the door of its pod, or, when it is stopped, that of a pod which has nothing else.
+// Operations on the files of a persistent sandbox run in its store: the guest in a container that mounts the whole claim and runs no
+// commands of the sandbox. It is the door of the sandbox's pod or, when the sandbox is stopped, of a pod with nothing else.
 
-// storeSession begins a session with the guest of a store.
-func (i *instance) storeSession(ctx context.Context, container string, more ...string) error {
+// openStoreSession begins a session with the guest of a store.
+func (i *instance) openStoreSession(ctx context.Context, container string, more ...string) error {
 	s, err := i.open(ctx, container, i.DoorCommand("store", more...), func(s *cluster.Stream) error {
 		if i.driver.options.GuestImage != "" {
 			return nil
@@ -29,32 +29,32 @@ func (i *instance) storeSession(ctx context.Context, container string, more ...s
 		i.session, err = session.Connect(ctx, s)
 	}
 	if err != nil {
-		return i.why(ctx, err)
+		return i.explain(ctx, err)
 	}
 	return nil
 }
 
-// beside calls f with the store of a sandbox that runs.
-func (d *PersistentDriver) beside(ctx context.Context, c *cluster.Cluster, k *record.Sandbox, pod *corev1.Pod, f func(context.Context, *instance) error) error {
-	p, err := d.prepared(c, k, nil)
+// withRunningStore calls f with the store of a running sandbox.
+func (d *PersistentDriver) withRunningStore(ctx context.Context, c *cluster.Cluster, k *record.Sandbox, pod *corev1.Pod, f func(context.Context, *instance) error) error {
+	p, err := d.prepareAgain(c, k, nil)
 	if err != nil {
 		return err
 	}
 	i := &instance{prepared: p, pod: pod}
-	err = i.atOpenDoor(ctx, func() error { return i.storeSession(ctx, names.DoorContainer) })
+	err = i.connectAtDoor(ctx, func() error { return i.openStoreSession(ctx, names.DoorContainer) })
 	if err == nil {
 		err = f(ctx, i)
 	}
 	return errors.Join(err, i.detach(context.WithoutCancel(ctx)))
 }
 
-// alone calls f with the store of a sandbox that is stopped. It cannot be started meanwhile, because the pod has its name;
-// that ends with the process that made it.
-func (d *PersistentDriver) alone(ctx context.Context, c *cluster.Cluster, k *record.Sandbox, f func(context.Context, *instance) error) error {
-	if err := d.vacated(ctx, c, k); err != nil {
+// withStoppedStore calls f with the store of a stopped sandbox. The sandbox cannot be started meanwhile, because the store's pod has
+// its name. The pod ends with the process that created it.
+func (d *PersistentDriver) withStoppedStore(ctx context.Context, c *cluster.Cluster, k *record.Sandbox, f func(context.Context, *instance) error) error {
+	if err := d.awaitNoPod(ctx, c, k); err != nil {
 		return err
 	}
-	p, err := d.prepared(c, k, nil)
+	p, err := d.prepareAgain(c, k, nil)
 	if err != nil {
 		return err
 	}
@@ -69,12 +69,12 @@ func (d *PersistentDriver) alone(ctx context.Context, c *cluster.Cluster, k *rec
 	if i.pod, err = c.CreatePod(ctx, pod); err != nil {
 		err = errors.Join(err, c.WithdrawPod(ctx, pod, err))
 		if sandbox.CodeOf(err) == sandbox.Exists {
-			err = sandbox.Errorf(sandbox.Unavailable, "sandbox %s was started, or somebody works on its files", k.Record.ID).WithHint("try again")
+			err = sandbox.Errorf(sandbox.Unavailable, "sandbox %s was started, or another process works on its files", k.Record.ID).WithHint("try again")
 		}
 		return err
 	}
 	if err = c.AwaitRunning(ctx, i.pod); err == nil {
-		err = i.storeSession(ctx, names.Container, "--alone")
+		err = i.openStoreSession(ctx, names.Container, "--alone")
 	}
 	if err == nil {
 		err = f(ctx, i)
@@ -82,59 +82,59 @@ func (d *PersistentDriver) alone(ctx context.Context, c *cluster.Cluster, k *rec
 	return errors.Join(err, i.Close(context.WithoutCancel(ctx)))
 }
 
-// visit has the pod of a store end whose maker was killed before it came: it ends with the last who is there. One that cannot
-// even start is nobody's.
-func (d *PersistentDriver) visit(ctx context.Context, c *cluster.Cluster, k *record.Sandbox, pod *corev1.Pod) {
-	p, err := d.prepared(c, k, nil)
+// endStorePod ends the pod of a store whose creator was killed before it connected: the pod ends when its last client leaves. It
+// deletes a pod that does not start.
+func (d *PersistentDriver) endStorePod(ctx context.Context, c *cluster.Cluster, k *record.Sandbox, pod *corev1.Pod) {
+	p, err := d.prepareAgain(c, k, nil)
 	if err != nil {
 		return
 	}
 	i := &instance{prepared: p, pod: pod}
 	if _, running := cluster.StateOf(pod); !running {
 		if err := c.AwaitRunning(ctx, pod); err != nil && ctx.Err() == nil {
-			_ = c.DeletePod(ctx, pod.Name, pod.UID) // whoever has made it fails, too
+			_ = c.DeletePod(ctx, pod.Name, pod.UID) // its creator fails, too
 			return
 		}
 	}
-	_ = i.storeSession(ctx, names.Container, "--alone") // it may have ended meanwhile
+	_ = i.openStoreSession(ctx, names.Container, "--alone") // it may have ended meanwhile
 	_ = i.detach(ctx)
 }
 
-// storing calls f with the store of the sandbox.
-func (k *persistentInstance) storing(ctx context.Context, f func(ctx context.Context, s podstore.Client, i *instance) error) error {
+// withStore calls f with the store of the sandbox.
+func (k *persistentInstance) withStore(ctx context.Context, f func(ctx context.Context, s podstore.Client, i *instance) error) error {
 	if k.isClosed() {
 		return sandbox.Errorf(sandbox.Closed, "the sandbox is closed")
 	}
 	do := func(ctx context.Context, i *instance) error { return f(ctx, podstore.New(i.Start), i) }
 	pod, err := k.cluster.FindRunningPod(ctx, k.Record.ID)
 	if sandbox.CodeOf(err) == sandbox.NotFound {
-		return k.driver.alone(ctx, k.cluster, k.Sandbox, do)
+		return k.driver.withStoppedStore(ctx, k.cluster, k.Sandbox, do)
 	}
 	if err != nil {
 		return err
 	}
-	return k.driver.beside(ctx, k.cluster, k.Sandbox, pod, do)
+	return k.driver.withRunningStore(ctx, k.cluster, k.Sandbox, pod, do)
 }
 
-// Snapshot keeps workspace and home as they are now. What runs is stopped meanwhile.
+// Snapshot saves workspace and home as they are now. Running commands are paused meanwhile.
 func (k *persistentInstance) Snapshot(ctx context.Context, name string) error {
 	k.working.Lock()
 	defer k.working.Unlock()
-	return k.storing(ctx, func(ctx context.Context, s podstore.Client, _ *instance) error {
-		return k.still(ctx, func() error { return s.Snapshot(ctx, name) })
+	return k.withStore(ctx, func(ctx context.Context, s podstore.Client, _ *instance) error {
+		return k.whilePaused(ctx, func() error { return s.Snapshot(ctx, name) })
 	})
 }
 
-// still calls f while no command runs. Those that are started meanwhile do.
-func (k *persistentInstance) still(ctx context.Context, f func() error) error {
-	i, err := k.connected()
+// whilePaused calls f while the running commands are paused. Commands started meanwhile run.
+func (k *persistentInstance) whilePaused(ctx context.Context, f func() error) error {
+	i, err := k.connection()
 	if err != nil {
 		if k.isClosed() {
 			return err
 		}
 		return f()
 	}
-	resume, err := i.still(ctx)
+	resume, err := i.pauseCommands(ctx)
 	if err != nil {
 		return err
 	}
@@ -142,42 +142,43 @@ func (k *persistentInstance) still(ctx context.Context, f func() error) error {
 	return f()
 }
 
-// Snapshots lists them.
+// Snapshots lists the snapshots.
 func (k *persistentInstance) Snapshots(ctx context.Context) (list []sandbox.SnapshotInfo, err error) {
-	err = k.storing(ctx, func(ctx context.Context, s podstore.Client, _ *instance) error {
+	err = k.withStore(ctx, func(ctx context.Context, s podstore.Client, _ *instance) error {
 		list, err = s.Snapshots(ctx)
 		return err
 	})
 	return list, err
 }
 
-// RemoveSnapshot removes one.
+// RemoveSnapshot removes a snapshot. NotFound: there is none.
 func (k *persistentInstance) RemoveSnapshot(ctx context.Context, name string) error {
-	return k.storing(ctx, func(ctx context.Context, s podstore.Client, _ *instance) error { return s.Remove(ctx, name) })
+	return k.withStore(ctx, func(ctx context.Context, s podstore.Client, _ *instance) error { return s.Remove(ctx, name) })
 }
 
-// Restore ends what runs, and puts the files back. The sandbox runs again afterwards, if it did.
+// Restore ends all commands and restores the files of a snapshot. A running sandbox runs again afterwards. NotFound: there is no
+// such snapshot, and nothing was ended.
 func (k *persistentInstance) Restore(ctx context.Context, name string) error {
 	k.working.Lock()
 	defer k.working.Unlock()
-	i, err := k.connected()
+	i, err := k.connection()
 	stopped := sandbox.CodeOf(err) == sandbox.Closed && !k.isClosed()
 	if err != nil && !stopped {
 		return err
 	}
 	if !stopped {
-		if err := k.has(ctx, name); err != nil { // nothing is killed for what cannot be
+		if err := k.checkSnapshot(ctx, name); err != nil { // before any command is killed
 			return err
 		}
-		if err := k.driver.halt(ctx, k.cluster, k.Sandbox); err != nil {
+		if err := k.driver.stop(ctx, k.cluster, k.Sandbox); err != nil {
 			return err
 		}
-		_ = i.detach(ctx) // its pod is gone
+		_ = i.detach(ctx) // its pod is deleted
 	}
-	if err := k.driver.putBack(ctx, k.cluster, k.Sandbox, name); err != nil || stopped {
+	if err := k.driver.restoreFiles(ctx, k.cluster, k.Sandbox, name); err != nil || stopped {
 		return err
 	}
-	now, err := k.driver.restart(ctx, k.cluster, k.Sandbox, k.env)
+	now, err := k.driver.startStopped(ctx, k.cluster, k.Sandbox, k.env)
 	if err != nil {
 		return err
 	}
@@ -190,8 +191,8 @@ func (k *persistentInstance) Restore(ctx context.Context, name string) error {
 	return nil
 }
 
-// has fails where there is no snapshot of that name.
-func (k *persistentInstance) has(ctx context.Context, name string) error {
+// checkSnapshot returns NotFound if there is no snapshot with that name.
+func (k *persistentInstance) checkSnapshot(ctx context.Context, name string) error {
 	list, err := k.Snapshots(ctx)
 	if err != nil {
 		return err
@@ -204,27 +205,27 @@ func (k *persistentInstance) has(ctx context.Context, name string) error {
 	return sandbox.Errorf(sandbox.NotFound, "no snapshot %s", name).WithHint("'agent-sandbox snapshots NAME' lists them")
 }
 
-// putBack restores the files of a sandbox that is stopped. Nobody starts it between the two steps of an exchange, not even
-// when we are killed there.
-func (d *PersistentDriver) putBack(ctx context.Context, c *cluster.Cluster, k *record.Sandbox, snapshot string) error {
-	return d.alone(ctx, c, k, func(ctx context.Context, i *instance) error {
+// restoreFiles restores the files of a stopped sandbox. If this process is killed between the two steps of the exchange, the next
+// start finishes it.
+func (d *PersistentDriver) restoreFiles(ctx context.Context, c *cluster.Cluster, k *record.Sandbox, snapshot string) error {
+	return d.withStoppedStore(ctx, c, k, func(ctx context.Context, i *instance) error {
 		if err := c.AnnotateClaim(ctx, k.Claim, map[string]any{record.AnnotationUnrest: record.Stamp()}); err != nil {
 			return err
 		}
 		if err := podstore.New(i.Start).Restore(ctx, snapshot); err != nil {
-			return err // what has begun is finished by the next start
+			return err // the next start finishes it
 		}
 		return c.AnnotateClaim(ctx, k.Claim, map[string]any{record.AnnotationUnrest: nil})
 	})
 }
 
-// settle finishes a restore in the middle of which somebody was killed.
-func (d *PersistentDriver) settle(ctx context.Context, c *cluster.Cluster, k *record.Sandbox) error {
+// finishRestore finishes a restore whose process was killed.
+func (d *PersistentDriver) finishRestore(ctx context.Context, c *cluster.Cluster, k *record.Sandbox) error {
 	now, err := c.FindClaim(ctx, k.Record.ID)
 	if err != nil || now.Annotations[record.AnnotationUnrest] == "" {
 		return err
 	}
-	return d.alone(ctx, c, k, func(ctx context.Context, i *instance) error {
+	return d.withStoppedStore(ctx, c, k, func(ctx context.Context, i *instance) error {
 		if err := podstore.New(i.Start).Settle(ctx); err != nil {
 			return err
 		}

@@ -12,42 +12,42 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// pool are the pods that a driver has prepared, each with a session in which nothing has run. What a sandbox is about comes late:
-// its name, workspace and environment.
+// pool holds the pods that a driver has prepared, each with a session in which nothing has run. A sandbox brings its name, workspace
+// and environment when it takes one.
 type pool struct {
 	ctx  context.Context //nolint:containedctx // ends when the driver is closed, and with it what prepares pods
 	stop context.CancelFunc
 	busy sync.WaitGroup
 
 	mu     sync.Mutex
-	ready  map[kind][]*instance
-	making map[kind]int
-	change chan struct{} // closed when less is in the making; nil: nobody waits for it
+	ready  map[podKind][]*instance
+	making map[podKind]int
+	change chan struct{} // closed when a pod is finished; nil: no caller waits
 	closed bool
 }
 
 func newPool() *pool {
-	p := &pool{ready: map[kind][]*instance{}, making: map[kind]int{}}
+	p := &pool{ready: map[podKind][]*instance{}, making: map[podKind]int{}}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	return p
 }
 
-// kind is what a pod can be prepared for: all that its Spec in the API says.
-type kind [sha256.Size]byte
+// podKind is the hash of a pod's spec: a prepared pod can serve sandboxes of its kind.
+type podKind [sha256.Size]byte
 
-func (p *prepared) kind() (kind, error) {
+func (p *prepared) podKind() (podKind, error) {
 	pod, err := p.Render()
 	if err != nil {
-		return kind{}, err
+		return podKind{}, err
 	}
 	data, err := json.Marshal(pod.Spec)
 	return sha256.Sum256(data), err
 }
 
-// createWarm takes a pod that was prepared for the same walls, makes one when there is none, and sees to it that the next finds one.
-// One that was somebody's is never prepared for another.
+// createWarm takes a prepared pod of the same kind, or creates one, and prepares the next. A pod that was a sandbox's is never used
+// again.
 func (d *Driver) createWarm(ctx context.Context, p *prepared) (sandbox.Instance, error) {
-	k, err := p.kind()
+	k, err := p.podKind()
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (d *Driver) createWarm(ctx context.Context, p *prepared) (sandbox.Instance,
 		if i == nil {
 			return p.start(ctx)
 		}
-		if !i.fresh() {
+		if !i.isFresh() {
 			go i.discard()
 			continue
 		}
@@ -68,7 +68,7 @@ func (d *Driver) createWarm(ctx context.Context, p *prepared) (sandbox.Instance,
 	}
 }
 
-func (p *pool) take(k kind) *instance {
+func (p *pool) take(k podKind) *instance {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	list := p.ready[k]
@@ -79,8 +79,8 @@ func (p *pool) take(k kind) *instance {
 	return list[0]
 }
 
-// fill prepares pods until there are so many, and does not wait for them.
-func (p *pool) fill(k kind, want int, like *prepared) {
+// fill begins to prepare pods until there are want, and returns.
+func (p *pool) fill(k podKind, want int, like *prepared) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for !p.closed && len(p.ready[k])+p.making[k] < want {
@@ -89,14 +89,14 @@ func (p *pool) fill(k kind, want int, like *prepared) {
 	}
 }
 
-// prepare prepares one pod. What keeps it from it is told to who needs one.
-func (p *pool) prepare(k kind, like *prepared) {
+// prepare prepares one pod. It traces an error; the next Create of this kind returns its own.
+func (p *pool) prepare(k podKind, like *prepared) {
 	spare := *like
 	id, err := newID()
 	spare.SandboxID, spare.created, spare.Spec.Name = id, time.Now(), ""
 	var i *instance
 	if err == nil {
-		i, err = spare.startBare(p.ctx)
+		i, err = spare.startEmpty(p.ctx)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,12 +115,12 @@ func (p *pool) prepare(k kind, like *prepared) {
 	}
 }
 
-// close discards all that nobody took.
+// close deletes the pods that were not taken.
 func (p *pool) close() {
 	p.mu.Lock()
 	p.closed = true
 	ready := p.ready
-	p.ready = map[kind][]*instance{}
+	p.ready = map[podKind][]*instance{}
 	p.mu.Unlock()
 	p.stop()
 	for _, list := range ready {
@@ -131,8 +131,8 @@ func (p *pool) close() {
 	p.busy.Wait()
 }
 
-// fresh reports whether a prepared pod is as it was, and not too old.
-func (i *instance) fresh() bool {
+// isFresh reports whether a prepared pod still runs and is not older than [podspec.SpareTime].
+func (i *instance) isFresh() bool {
 	select {
 	case <-i.session.Done():
 		return false
@@ -141,27 +141,27 @@ func (i *instance) fresh() bool {
 	}
 }
 
-// discard deletes a prepared pod. When that fails it ends with its session, and is swept.
+// discard deletes a prepared pod. If that fails, the pod ends with its session, and a sweep removes it.
 func (i *instance) discard() {
 	if err := i.Close(context.Background()); err != nil {
 		i.driver.options.Trace("kube", "delete a prepared pod: "+err.Error())
 	}
 }
 
-// adopt makes a prepared pod the sandbox that p asks for.
+// adopt turns a prepared pod into the sandbox that p describes.
 func (i *instance) adopt(ctx context.Context, p *prepared) error {
 	p.SandboxID, p.created = i.SandboxID, time.Now()
 	i.prepared = p
 	named := make(chan error, 1)
 	go func() { named <- i.cluster.NamePod(ctx, i.pod.Name, p.Spec.Name) }()
-	err := i.furnish(ctx)
+	err := i.bringFiles(ctx)
 	return errors.Join(err, <-named)
 }
 
-// Prepared returns when none of the pods is in the making that were to be prepared for sandboxes like those which were created.
+// Prepared waits until all pods are prepared that were begun after earlier calls of Create.
 func (d *Driver) Prepared(ctx context.Context) error {
 	for {
-		change := d.pool.busyWith()
+		change := d.pool.preparing()
 		if change == nil {
 			return nil
 		}
@@ -173,8 +173,8 @@ func (d *Driver) Prepared(ctx context.Context) error {
 	}
 }
 
-// busyWith returns what is closed when less is in the making; nil: nothing is.
-func (p *pool) busyWith() <-chan struct{} {
+// preparing returns a channel that is closed when one of the pods being prepared is finished; nil: none is being prepared.
+func (p *pool) preparing() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, n := range p.making {
@@ -188,8 +188,7 @@ func (p *pool) busyWith() <-chan struct{} {
 	return nil
 }
 
-// Close discards the pods that were prepared for sandboxes to come. Sandboxes that were created live until their own Close, and
-// the driver can still be used, without preparing any.
+// Close deletes the prepared pods. Sandboxes stay until their own Close, and the driver can still be used, without preparing pods.
 func (d *Driver) Close() error {
 	d.pool.close()
 	return nil

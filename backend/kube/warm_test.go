@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// waitFor waits until so many pods of the bed are ready.
+// waitFor waits until so many pods of the bed run, and returns their names.
 func (b bed) waitFor(t *testing.T, pods int) []string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -30,7 +30,7 @@ func (b bed) waitFor(t *testing.T, pods int) []string {
 	}
 }
 
-func Test_A_Prepared_Pod_Becomes_Somebodys_Once(t *testing.T) {
+func Test_A_Prepared_Pod_Serves_One_Sandbox(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	b.options.Warm = 2
@@ -76,7 +76,7 @@ func Test_A_Prepared_Pod_Becomes_Somebodys_Once(t *testing.T) {
 	}
 	third := create("third")
 	if third.ID() == second.ID() || third.ID() == first.ID() {
-		t.Error("a pod was somebody's before")
+		t.Error("a pod served another sandbox before")
 	}
 	for _, s := range []*sandbox.Sandbox{first, third} {
 		if err := s.Close(t.Context()); err != nil {
@@ -92,7 +92,7 @@ func Test_A_Prepared_Pod_Becomes_Somebodys_Once(t *testing.T) {
 	}
 }
 
-func Test_What_Has_Other_Walls_Gets_No_Prepared_Pod(t *testing.T) {
+func Test_A_Prepared_Pod_Serves_Only_Its_Own_Isolation(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	b.options.Warm = 1

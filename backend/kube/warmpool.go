@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// claimSpec is a SandboxClaim's. It names no environment and no volumes, for which the controller would make a new pod.
+// claimSpec is the spec of a SandboxClaim. It has no environment or volumes: for these the controller would create a new pod.
 type claimSpec struct {
 	WarmPoolRef           reference              `json:"warmPoolRef"`
 	Lifecycle             claimLifecycle         `json:"lifecycle"`
@@ -29,8 +29,8 @@ type claimLifecycle struct {
 	ShutdownPolicy          string    `json:"shutdownPolicy"`
 }
 
-// refusePool names what a pod cannot be given that runs already.
-func (p *prepared) refusePool() error {
+// checkPool returns an error for what a running pod of a pool cannot be given.
+func (p *prepared) checkPool() error {
 	switch {
 	case !p.IsFromPool():
 	case p.driver.options.Warm > 0:
@@ -43,8 +43,8 @@ func (p *prepared) refusePool() error {
 	return nil
 }
 
-// claimPod takes a pod out of the pool, which has it run already when it is warm, and refuses it unless it is as ours would be.
-func (i *instance) claimPod(ctx context.Context) error {
+// takePoolPod takes a pod from the warm pool. Unsupported: the pod isolates less than the policy requires.
+func (i *instance) takePoolPod(ctx context.Context) error {
 	pool, name := i.driver.options.WarmPool, "agent-sandbox-"+i.SandboxID
 	i.driver.options.Trace("kube", "create SandboxClaim "+name+" on pool "+pool+" in namespace "+i.cluster.Namespace)
 	annotations := map[string]string{names.AnnotationName: i.Spec.Name}
@@ -55,18 +55,18 @@ func (i *instance) claimPod(ctx context.Context) error {
 	if err := i.cluster.CreateObject(ctx, i.agents.Claims, o); err != nil {
 		return errors.Join(err, i.cluster.WithdrawObject(ctx, i.agents.Claims, name, err))
 	}
-	i.made = &cluster.Ref{Kind: i.agents.Claims, Name: name, UID: o.Metadata.UID}
-	given, err := i.cluster.AwaitSandbox(ctx, *i.made)
+	i.owner = &cluster.Ref{Kind: i.agents.Claims, Name: name, UID: o.Metadata.UID}
+	given, err := i.cluster.AwaitSandbox(ctx, *i.owner)
 	if err != nil {
 		return err
 	}
-	i.driver.options.Trace("kube", "the pool gives Sandbox "+given)
+	i.driver.options.Trace("kube", "the pool assigned Sandbox "+given)
 	box, err := i.cluster.FindObject(ctx, i.agents.Sandboxes, given)
 	if err != nil {
 		return err
 	}
-	if owner := cluster.ControllerOf(box.Metadata.OwnerReferences); owner != i.made.UID {
-		return sandbox.Errorf(sandbox.Unavailable, "Sandbox %s, which the pool gives, belongs to somebody else", cluster.Line(given))
+	if owner := cluster.ControllerOf(box.Metadata.OwnerReferences); owner != i.owner.UID {
+		return sandbox.Errorf(sandbox.Unavailable, "Sandbox %s, which the pool assigned, belongs to another claim", cluster.Line(given))
 	}
 	at := given
 	if other := box.Metadata.Annotations[podNameAnnotation]; other != "" {
@@ -80,12 +80,12 @@ func (i *instance) claimPod(ctx context.Context) error {
 	return i.Verify(found)
 }
 
-// Template renders what an administrator applies to a cluster for a pool of that name, whose pods are what sandboxes of spec
-// need: a SandboxTemplate and a SandboxWarmPool of one, as a List in JSON. It asks the cluster whether pods have user namespaces there.
+// Template renders, as a List in JSON, the SandboxTemplate and the SandboxWarmPool that an administrator applies to a cluster for
+// sandboxes of spec. It asks the cluster whether its pods have user namespaces. Invalid: Options.WarmPool is empty.
 func (d *Driver) Template(ctx context.Context, spec sandbox.Spec) ([]byte, error) {
 	name := d.options.WarmPool
 	if name == "" {
-		return nil, sandbox.Errorf(sandbox.Invalid, "a template is that of a warm pool, and none is named")
+		return nil, sandbox.Errorf(sandbox.Invalid, "no warm pool is named for the template")
 	}
 	p, err := d.prepare(ctx, spec)
 	if err != nil {
@@ -105,8 +105,8 @@ func (d *Driver) Template(ctx context.Context, spec sandbox.Spec) ([]byte, error
 	return json.MarshalIndent(map[string]any{"apiVersion": "v1", "kind": "List", "items": items}, "", "  ")
 }
 
-// templateSpec is a SandboxTemplate's. The network's policies are the administrator's: what the sandboxes need of it is a
-// wall of the pod.
+// templateSpec is the spec of a SandboxTemplate. NetworkPolicies are left to the administrator: the pod itself enforces the network
+// mode.
 type templateSpec struct {
 	PodTemplate             podTemplate `json:"podTemplate"`
 	NetworkPolicyManagement string      `json:"networkPolicyManagement"`

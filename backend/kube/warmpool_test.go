@@ -13,7 +13,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// pool applies what is printed for spec, changed, as a pool of so many, and returns a bed that takes its sandboxes from it.
+// pool applies the changed template for spec as a pool of so many pods, and returns a bed that takes its sandboxes from it.
 func (b bed) pool(t *testing.T, name, count string, spec sandbox.Spec, change func(string) string) bed {
 	t.Helper()
 	b = b.with(func(o *kube.Options) { o.Agents, o.WarmPool = "", name })
@@ -30,13 +30,13 @@ func (b bed) pool(t *testing.T, name, count string, spec sandbox.Spec, change fu
 
 func unchanged(s string) string { return s }
 
-// podIDs are the names and UIDs of the pods there are.
+// podIDs returns names and UIDs of the pods.
 func (b bed) podIDs(t *testing.T) []string {
 	t.Helper()
 	return strings.Fields(kubectl(t, "", "get", "pods", "-n", b.namespace, "-o", `jsonpath={range .items[*]}{.metadata.name}/{.metadata.uid}{"\n"}{end}`))
 }
 
-// takes makes a sandbox and runs a first command in it, and tells how long that took.
+// takes creates a sandbox, runs a first command in it, and returns how long that took.
 func (b bed) takes(t *testing.T, spec sandbox.Spec, script string) (s *sandbox.Sandbox, out string, took time.Duration) {
 	t.Helper()
 	begin := time.Now()
@@ -51,7 +51,7 @@ func (b bed) takes(t *testing.T, spec sandbox.Spec, script string) (s *sandbox.S
 	return s, string(res.Stdout), time.Since(begin)
 }
 
-func Test_A_Warm_Pod_Is_Taken_Once_And_Bound_Late(t *testing.T) {
+func Test_A_Warm_Pod_Serves_One_Sandbox(t *testing.T) {
 	t.Parallel()
 	b := newAgentsBed(t)
 	cold, _, coldTook := b.takes(t, sandbox.Spec{}, "true")
@@ -110,7 +110,7 @@ func Test_A_Warm_Pod_Is_Taken_Once_And_Bound_Late(t *testing.T) {
 	}
 }
 
-func Test_A_Pool_That_Lacks_A_Wall_Is_Refused_By_Name(t *testing.T) {
+func Test_A_Pool_With_Less_Isolation_Is_Rejected_By_Field(t *testing.T) {
 	t.Parallel()
 	b := newAgentsBed(t)
 	kubectl(t, "", "label", "namespace", b.namespace, "--overwrite", "pod-security.kubernetes.io/enforce=privileged")

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-func Test_An_Image_Is_A_Volume_Where_All_Nodes_Are_Known_To_Mount_It(t *testing.T) {
+func Test_Image_Volumes_Need_All_Nodes(t *testing.T) {
 	node := func(kubelet, runtime string) string {
 		return `{"status":{"nodeInfo":{"kubeletVersion":"` + kubelet + `","containerRuntimeVersion":"` + runtime + `"}}}`
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-func Test_User_Namespaces_Are_Used_Where_All_Nodes_Say_That_They_Have_Them(t *testing.T) {
+func Test_User_Namespaces_Need_All_Nodes(t *testing.T) {
 	const (
 		has   = `{"status":{"runtimeHandlers":[{"name":"runsc"},{"name":"","features":{"userNamespaces":true}}]}}`
 		lacks = `{"status":{"runtimeHandlers":[{"name":"runsc","features":{"userNamespaces":true}},{"name":"","features":{"userNamespaces":false}}]}}`
@@ -20,14 +20,14 @@ func Test_User_Namespaces_Are_Used_Where_All_Nodes_Say_That_They_Have_Them(t *te
 		nodes, handler string
 		want           bool
 	}{
-		"all have":               {"[" + has + "," + has + "]", "", true},
-		"one lacks":              {"[" + has + "," + lacks + "]", "", false},
-		"one says nothing":       {"[" + has + "," + old + "]", "", false},
-		"no node is seen":        {"[]", "", false},
-		"the class's has":        {"[" + lacks + "]", "runsc", true},
-		"the class's lacks":      {"[" + has + "]", "runsc", false},
-		"nobody has the class's": {"[" + has + "]", "kata", false},
-		"a class not to be seen": {"[" + has + "]", unknownHandler, false},
+		"all have":                {"[" + has + "," + has + "]", "", true},
+		"one lacks":               {"[" + has + "," + lacks + "]", "", false},
+		"one says nothing":        {"[" + has + "," + old + "]", "", false},
+		"no node is seen":         {"[]", "", false},
+		"the class's has":         {"[" + lacks + "]", "runsc", true},
+		"the class's lacks":       {"[" + has + "]", "runsc", false},
+		"no node has the class's": {"[" + has + "]", "kata", false},
+		"a class not to be seen":  {"[" + has + "]", unknownHandler, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var nodes []corev1.Node

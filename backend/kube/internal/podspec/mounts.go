@@ -245,10 +245,10 @@ func (p *Design) addWorkspaceParts(l *volumeLayout, claim, top string) {
 		l.volumes = append(l.volumes, emptyDir(hiddenVolume, 1<<20))
 	}
 	if hidesFile {
-		nobody := int32(0)
+		none := int32(0)
 		l.volumes = append(l.volumes, corev1.Volume{Name: hiddenFile, VolumeSource: corev1.VolumeSource{
 			DownwardAPI: &corev1.DownwardAPIVolumeSource{Items: []corev1.DownwardAPIVolumeFile{{
-				Path: "hidden", Mode: &nobody, FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"},
+				Path: "hidden", Mode: &none, FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"},
 			}}},
 		}})
 	}

@@ -27,7 +27,7 @@ func newPooledDesign(t *testing.T, spec sandbox.Spec) *Design {
 	return p
 }
 
-func Test_A_Pod_Of_A_Pool_Is_Refused_When_It_Lacks_A_Wall(t *testing.T) {
+func Test_A_Pool_Pod_With_Less_Isolation_Is_Rejected(t *testing.T) {
 	quantity := func(s string) *resource.Quantity { q := resource.MustParse(s); return &q }
 	limited := sandbox.Spec{Image: "debian:bookworm-slim", Policy: sandbox.Policy{Limits: sandbox.Limits{Memory: 1 << 30, CPU: 1, Tmp: 1 << 20}}}
 	box := func(pod *corev1.Pod) *corev1.Container { return &pod.Spec.Containers[0] }
