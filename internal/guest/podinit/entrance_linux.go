@@ -15,10 +15,10 @@ import (
 
 // Ways to the first process of a pod.
 const (
-	// entranceSocket is where a join hands over its standard streams. Its name is abstract: it belongs to the pod's network, so
-	// that another container of the pod reaches it too, and nobody can take it away.
+	// entranceSocket is the socket at which a join passes its standard streams. Its name is abstract: it belongs to the pod's network,
+	// so that other containers of the pod reach it, and no process can remove it.
 	entranceSocket = "@agent-sandbox-door"
-	// ReadyPipe is what a join waits at until the first process is at the door.
+	// ReadyPipe is the named pipe at which a join waits until the first process accepts connections.
 	ReadyPipe = "/tmp/.agent-sandbox-ready"
 )
 
@@ -26,11 +26,11 @@ const (
 type entrance struct {
 	socket *net.UnixListener
 	ready  *os.File
-	joined atomic.Bool // a client has
+	joined atomic.Bool // a client has joined
 	alive  *os.File    // nil: no other container waits for our end
 }
 
-// openEntrance makes the socket and the pipes, and wakes the processes that wait for it.
+// openEntrance creates the socket and the pipes, and wakes the processes that wait for them.
 func openEntrance() (*entrance, error) {
 	d := &entrance{}
 	var err error
@@ -47,7 +47,7 @@ func openEntrance() (*entrance, error) {
 	return d, err
 }
 
-// NamedPipe makes a named pipe unless it is there, and opens it.
+// NamedPipe creates a named pipe unless it exists, and opens it.
 func NamedPipe(name string, mode int) (*os.File, error) {
 	if err := unix.Mkfifo(name, 0o600); err != nil && !errors.Is(err, unix.EEXIST) {
 		return nil, &os.PathError{Op: "mkfifo", Path: name, Err: err}
@@ -59,10 +59,10 @@ func NamedPipe(name string, mode int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// taking goes on with a stream.
+// taking serves a client's stream.
 type taking func(stream io.ReadWriteCloser) error
 
-// admit takes streams, for good.
+// admit accepts clients until the process ends.
 func (d *entrance) admit(take taking) {
 	for {
 		conn, err := d.socket.AcceptUnix()
@@ -73,7 +73,7 @@ func (d *entrance) admit(take taking) {
 	}
 }
 
-// receive takes the streams of a join, which stays until they are closed.
+// receive accepts the streams of a join, which waits until they are closed.
 func (d *entrance) receive(conn *net.UnixConn, take taking) {
 	first := d.joined.CompareAndSwap(false, true)
 	if first {
@@ -88,11 +88,12 @@ func (d *entrance) receive(conn *net.UnixConn, take taking) {
 		_ = conn.Close()
 		return
 	}
-	_ = take(&joined{s, conn}) // who joins sees its end
+	_ = take(&joined{s, conn}) // the client sees the end
 }
 
-// isOutside reports whether who connects is in another container: a process of ours has a number here (SO_PEERCRED in unix(7),
-// pid_namespaces(7)). The first that joins is in ours, before there is any command; commands may not, because the sandbox would live on for them.
+// isOutside reports whether the client is in another container: a process of this container has a PID here (SO_PEERCRED in
+// unix(7), pid_namespaces(7)). Only the first client is in this container, before any command runs. Commands may not join, because
+// the sandbox would not end while they hold it.
 func isOutside(conn *net.UnixConn) bool {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -103,7 +104,7 @@ func isOutside(conn *net.UnixConn) bool {
 	return cerr == nil && err == nil && who.Pid == 0
 }
 
-// joined are the standard streams of a process that waits until they are closed.
+// joined are the standard streams of a join, and the connection over which it passed them.
 type joined struct {
 	process.Stdio
 
@@ -135,7 +136,7 @@ func receiveStreams(conn *net.UnixConn) (process.Stdio, error) {
 		for _, fd := range fds {
 			_ = unix.Close(fd)
 		}
-		return process.Stdio{}, errors.Join(err, errors.New("no streams came"))
+		return process.Stdio{}, errors.Join(err, errors.New("the client passed no streams"))
 	}
 	return process.Stdio{In: os.NewFile(uintptr(fds[0]), "stdin"), Out: os.NewFile(uintptr(fds[1]), "stdout")}, nil
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/process"
 )
 
-// Join hands its standard streams to the first process of a pod, and stays until that has closed them. It compares itself
-// first with the size and the sum of what was sent. The first that joins, in the container of the first process, waits for that;
-// with --wake it tells a shell that waits there to become the guest.
+// Join passes its standard streams to the first process of a pod, and waits until that has closed them. It first compares its own
+// size and hash with the arguments. The first client, in the container of the first process, waits for that process; with --wake it
+// signals the shell that waits there to execute the guest.
 //
 //	join SIZE SHA256 [--wait|--wake]
 func Join(p process.Process, args []string) int {
@@ -53,7 +53,7 @@ func Join(p process.Process, args []string) int {
 	return 0
 }
 
-// awaitEntrance returns when the first process has opened its door.
+// awaitEntrance waits until the first process accepts connections.
 func awaitEntrance() (*net.UnixConn, error) {
 	for {
 		conn, err := dialEntrance()
@@ -61,13 +61,13 @@ func awaitEntrance() (*net.UnixConn, error) {
 			return conn, err
 		}
 		made := unix.Mkfifo(ReadyPipe, 0o600)
-		if conn, err = dialEntrance(); err == nil { // it has opened it meanwhile, and may have removed the pipe
+		if conn, err = dialEntrance(); err == nil { // it accepts meanwhile, and may have removed the pipe
 			if made == nil {
 				_ = os.Remove(ReadyPipe)
 			}
 			return conn, nil
 		}
-		// It has not yet; the next open returns when it does.
+		// It does not accept yet; the next open returns when it does.
 		fd, err := unix.Open(ReadyPipe, unix.O_WRONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
 		switch {
 		case err == nil:
@@ -82,20 +82,20 @@ func dialEntrance() (*net.UnixConn, error) {
 	return net.DialUnix("unix", nil, &net.UnixAddr{Name: entranceSocket, Net: "unix"})
 }
 
-// Attend is the first process of the container from which a pod is joined later, where an image brings the guest: it ends when the
-// pod's supervisor does.
+// Attend is the first process of the container through which later clients join a pod with a guest image. It ends with the pod's
+// supervisor.
 func Attend(p process.Process, args []string) int {
 	if len(args) != 0 {
 		return p.Usage()
 	}
-	signal.Ignore(syscall.SIGCHLD) // the kernel reaps what is left to it
+	signal.Ignore(syscall.SIGCHLD) // the kernel reaps orphans
 	if err := outlive(AliveRoot + AlivePipe); err != nil {
 		return p.Fail(process.ExitRefused, err.Error())
 	}
 	return 0
 }
 
-// outlive returns when who has the other end of a named pipe has opened it, and ended.
+// outlive waits until the process at the other end of a named pipe has opened it and ended.
 func outlive(name string) error {
 	if err := unix.Mkfifo(name, 0o600); err != nil && !errors.Is(err, unix.EEXIST) {
 		return &os.PathError{Op: "mkfifo", Path: name, Err: err}
@@ -109,7 +109,7 @@ func outlive(name string) error {
 	return err
 }
 
-// Install copies this program to where pods have it, from an image that has it.
+// Install copies this program from a guest image to its path in pods.
 func Install(p process.Process, args []string) int {
 	if len(args) != 0 {
 		return p.Usage()

@@ -1,5 +1,4 @@
-// Package podinit is the first process of a pod: it restricts itself, supervises commands, and serves the streams of clients
-// that join.
+// Package podinit is the first process of a pod. It restricts itself, supervises commands, and serves the clients that join.
 package podinit
 
 import "time"
@@ -7,9 +6,9 @@ import "time"
 // Operations of a pod's guest.
 const (
 	OpStatus = "status" // answers with a [State]
-	OpKill   = "kill"   // ends all that runs
-	OpEnd    = "end"    // as above, and the pod; the end of the session is the answer
-	OpPause  = "still"  // stops all that runs, answers with a line, and continues it when the client has left
+	OpKill   = "kill"   // ends all commands
+	OpEnd    = "end"    // ends all commands and the pod; the end of the session is the answer
+	OpPause  = "still"  // stops all commands, answers with a line, and continues them when the client has left
 )
 
 // State is the answer to [OpStatus].
@@ -18,10 +17,10 @@ type State struct {
 	Started time.Time `json:"started"` // the guest
 }
 
-// How the pod's containers end together.
+// Names through which the pod's containers end together.
 const (
 	// AlivePipe is a named pipe to which the first process has the only writing end, so that its reader sees the end of the pod. It
-	// lies in a volume that the pod's other container has at [AliveRoot].
+	// is in a volume that the pod's other container mounts at [AliveRoot].
 	AlivePipe = "/alive"
 	AliveRoot = "/run/agent-sandbox-alive"
 )

@@ -27,9 +27,9 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Run is the first process of a pod and its supervisor. It applies the restrictions to itself that no field of a pod requests,
-// and serves the clients that join. It ends, and every process of the sandbox with it, when the last client has left (but see
-// --keep), when no command ran for the time of --idle, or at the time of --until.
+// Run is the first process of a pod and its supervisor. It restricts itself where no field of a pod can, and serves the clients
+// that join. It ends, with every process of the sandbox, when the last client has left (unless --keep), when no command has run for
+// the time of --idle, or at the time of --until.
 //
 //	pod [--offline] [--debuggers] [--file BYTES] [--linger SECONDS] [--keep] [--idle SECONDS] [--until UNIXTIME]
 func Run(p process.Process, args []string) int {
@@ -38,7 +38,7 @@ func Run(p process.Process, args []string) int {
 	if err != nil {
 		return p.Usage()
 	}
-	// Only processes inside can send these signals. A signal that is caught, and not ignored, has its default action in commands.
+	// Only processes of the pod can send these signals. A signal that is caught, not ignored, has its default action in commands.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGXFSZ,
 		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGPIPE)
 	loopback, err := o.restrictions.apply()
@@ -64,13 +64,13 @@ func Run(p process.Process, args []string) int {
 	return 0
 }
 
-// options are the arguments of pod.
+// options are the arguments of the operation pod.
 type options struct {
 	restrictions restrictions
-	linger       time.Duration // what runs for a client whose stream broke waits so long for the next one
-	keep         bool          // it stays when all clients have gone; otherwise there is one client, and it ends with that
-	idle         time.Duration // it ends when no command has run for so long; 0: never
-	until        time.Time     // it ends then, but not while a command runs; zero: never
+	linger       time.Duration // how long a client's commands wait after its stream broke
+	keep         bool          // the process outlives its clients; otherwise it has one client and ends with it
+	idle         time.Duration // the process ends when no command has run for so long; 0: never
+	until        time.Time     // the process ends then, but not while a command runs; zero: never
 }
 
 func parsePod(args []string) (o options, err error) {
@@ -104,16 +104,16 @@ func parsePod(args []string) (o options, err error) {
 	return o, nil
 }
 
-// restrictions are those that no field of a pod requests.
+// restrictions are those that no field of a pod can request.
 type restrictions struct {
 	deny seccomp.DenyOptions
-	file uint64 // bytes; 0: as the pod has it
+	file uint64 // limit of a file's size in bytes; 0: the container's
 }
 
-// apply restricts this process and all that it starts. It restricts this process too, so that no unrestricted thread can start
-// a program. Offline, loopback listens for the sandbox in the place of a network.
+// apply restricts this process and its children. This process is included so that no unrestricted thread can start a program.
+// Offline, it returns a loopback that listens for the sandbox.
 func (w restrictions) apply() (loopback func(port uint16) (net.Listener, error), err error) {
-	core := unix.Rlimit{Cur: 1, Max: 1} // the host's handler of core dumps gets none (core(5))
+	core := unix.Rlimit{Cur: 1, Max: 1} // the host's core dump handler gets no dumps (core(5))
 	_ = unix.Setrlimit(unix.RLIMIT_CORE, &core)
 	if w.file > 0 {
 		if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: w.file, Max: w.file}); err != nil {
@@ -125,7 +125,7 @@ func (w restrictions) apply() (loopback func(port uint16) (net.Listener, error),
 		if err == nil {
 			return at.Listen, nil
 		}
-		// Without it there is less to reach, not more.
+		// Without the loopback commands reach less, not more.
 		loopback = func(uint16) (net.Listener, error) {
 			return nil, sandbox.Errorf(sandbox.Unsupported, "a pod without a network has no loopback here: %w", err).WithHint("listen on unix:/PATH")
 		}
@@ -140,7 +140,7 @@ func (w restrictions) apply() (loopback func(port uint16) (net.Listener, error),
 	return loopback, nil
 }
 
-// host counts the sessions and commands of a pod.
+// host serves the sessions of a pod and counts its commands.
 type host struct {
 	options options
 	server  *session.Server
@@ -150,7 +150,7 @@ type host struct {
 	mu      sync.Mutex
 	served  int           // sessions
 	running int           // commands
-	change  chan struct{} // closed when that changes
+	change  chan struct{} // closed when a count changes
 	rested  time.Time     // when the last command ended
 	last    sync.Once
 	ended   chan struct{} // closed when the pod is to end
@@ -163,7 +163,7 @@ func (h *host) serve(conn *link.Conn) {
 	h.add(&h.served, -1)
 }
 
-// count notes that a command has begun or that its end has been told.
+// count counts a command that begins (1), or whose end the client knows (-1).
 func (h *host) count(n int) { h.add(&h.running, n) }
 
 func (h *host) add(to *int, n int) {
@@ -184,7 +184,7 @@ func (h *host) add(to *int, n int) {
 
 func (h *host) end() { h.last.Do(func() { close(h.ended) }) }
 
-// wait returns when the sandbox is to end.
+// wait waits until the sandbox has to end.
 func (h *host) wait() {
 	for {
 		idle, over, change := h.timers()
@@ -202,7 +202,7 @@ func (h *host) wait() {
 	}
 }
 
-// timers are those that count while nothing runs.
+// timers returns the timers that run while no command does.
 func (h *host) timers() (idle, over <-chan time.Time, change <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -219,7 +219,7 @@ func (h *host) timers() (idle, over <-chan time.Time, change <-chan struct{}) {
 	return idle, over, h.change
 }
 
-// operate does what is not a command.
+// operate executes an operation that is not a command.
 func (h *host) operate(ctx context.Context, name string, _ json.RawMessage, answer io.Writer) error {
 	switch name {
 	case OpStatus:
@@ -246,5 +246,5 @@ func (h *host) operate(ctx context.Context, name string, _ json.RawMessage, answ
 		<-ctx.Done()
 		return nil
 	}
-	return sandbox.Errorf(sandbox.Unsupported, "no operation %.50q", name)
+	return sandbox.Errorf(sandbox.Unsupported, "unknown operation %.50q", name)
 }

@@ -15,17 +15,17 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// The two ends of a session with "agent-sandbox store" agree on this, as on the operations on files; the volume is the directory
-// [Dir]:
+// The protocol of a session with "agent-sandbox store", which also serves the operations of package files; the volume is the
+// directory [Dir]:
 //
 //	snapshot NAME   saves the files under a name
 //	snapshots       a sandbox.SnapshotInfo for each, oldest first, one JSON object a line
 //	remove NAME     removes a snapshot
 //	restore NAME    puts the files back to a snapshot; nothing may use them
 //	copy            copies the files to where [CopiedDir] says, until the next operation
-//	settle          finishes what a killed one has begun
+//	settle          finishes an operation whose process was killed
 //
-// Only one is at work at a time. Each begins with settling. Exit status and standard error are as those of files.
+// One operation runs at a time, and each settles first. Exit status and standard error are those of package files.
 const (
 	Command = "store"
 
@@ -40,7 +40,7 @@ const (
 // Dir is the path of the volume in the container that serves it.
 const Dir = "/volume"
 
-// Names in a store. No command of the sandbox sees more of it than the directories in [FilesDir].
+// Names in a store. Commands of the sandbox see only the directories in [FilesDir].
 const (
 	FilesDir     = "files"     // the sandbox's own, with a directory for each of [PersistentDirs]
 	snapshotsDir = "snapshots" // a directory for each, as FilesDir, with a description
@@ -56,17 +56,17 @@ const (
 func PersistentDirs() []string { return []string{"workspace", "home"} }
 
 // CopiedDir returns the path of one of [PersistentDirs] in a snapshot, or, when its name is empty, of the last copy.
-func CopiedDir(snapshot, kept string) string {
+func CopiedDir(snapshot, dir string) string {
 	if snapshot == "" {
-		return path.Join(Dir, copiedDir, kept)
+		return path.Join(Dir, copiedDir, dir)
 	}
-	return path.Join(Dir, snapshotsDir, snapshot, kept)
+	return path.Join(Dir, snapshotsDir, snapshot, dir)
 }
 
 // Client works on the volume of a persistent sandbox through a guest in a container of its own.
 type Client struct{ start files.StartFunc }
 
-// New returns the client of the volume in whose container start starts commands. It checks and bounds all answers.
+// New returns the client of a volume; start starts commands in its container. The client checks and limits all answers.
 func New(start files.StartFunc) Client { return Client{start} }
 
 // Snapshot saves the files as they are now under a name.
@@ -85,10 +85,10 @@ func (s Client) Remove(ctx context.Context, name string) error { return s.run(ct
 // Copy copies the files as they are now.
 func (s Client) Copy(ctx context.Context) error { return s.run(ctx, opCopy) }
 
-// Settle finishes what a killed process has begun.
+// Settle finishes an operation whose process was killed.
 func (s Client) Settle(ctx context.Context) error { return s.run(ctx, opSettle) }
 
-// Snapshots lists them.
+// Snapshots lists the snapshots, oldest first.
 func (s Client) Snapshots(ctx context.Context) ([]sandbox.SnapshotInfo, error) {
 	data, err := files.Output(ctx, s.start, storeCmd(opSnapshots))
 	if err != nil {
@@ -109,7 +109,7 @@ func decodeSnapshots(data []byte) ([]sandbox.SnapshotInfo, error) {
 			err = sandbox.CheckSnapshot(info.Name)
 		}
 		if err != nil {
-			return nil, sandbox.Errorf(sandbox.Internal, "the guest's list of snapshots: %w", err)
+			return nil, sandbox.Errorf(sandbox.Internal, "invalid list of snapshots from the guest: %w", err)
 		}
 		list = append(list, info)
 	}

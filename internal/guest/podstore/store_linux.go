@@ -29,8 +29,8 @@ import (
 type volume struct{ dir string }
 
 // Serve serves operations on the volume of a sandbox and on its files over standard input and output, in a container of its
-// pod in which no command runs. It compares itself first with what was sent. With --alone the pod's first process, which
-// attends it, ends with it.
+// pod in which no command runs. It first compares its own size and hash with the arguments. With --alone the pod's first process
+// ends with it.
 //
 //	store SIZE SHA256 [--alone]
 func Serve(p process.Process, args []string) int {
@@ -58,7 +58,7 @@ func Serve(p process.Process, args []string) int {
 	return 0
 }
 
-// ownCommand recognizes the command lines that the guest of a volume carries out itself. It starts no other program.
+// ownCommand recognizes the command lines that the guest of a volume executes itself. It starts no other program.
 func ownCommand(args []string, dir string) (run func(in io.Reader, out, errs io.Writer) int, ok bool) {
 	if len(args) > 1 && args[0] == layout.Program && args[1] == Command {
 		return func(_ io.Reader, out, errs io.Writer) int {
@@ -116,7 +116,7 @@ func (s volume) at(names ...string) string {
 	return filepath.Join(append([]string{s.dir}, names...)...)
 }
 
-// lock returns when no other operation is at work; the kernel releases it with this process.
+// lock waits until no other operation runs. The kernel releases the lock with this process.
 func (s volume) lock() (*os.File, error) {
 	f, err := os.OpenFile(s.at(storeLock), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -133,7 +133,7 @@ func (s volume) lock() (*os.File, error) {
 	}
 }
 
-// settle finishes a restore whose files are ready, and removes what else a killed process has left.
+// settle finishes a restore whose files are complete, and removes what killed processes have left.
 func (s volume) settle() error {
 	if _, err := os.Lstat(s.at(nextDir)); err == nil {
 		if err := s.exchange(); err != nil {
@@ -156,7 +156,7 @@ func (s volume) settle() error {
 	return nil
 }
 
-// exchange puts nextDir in the place of the files. It may be killed at any moment: settle goes on.
+// exchange replaces the files with nextDir. If it is killed, settle finishes it.
 func (s volume) exchange() error {
 	gone := gonePrefix + unique()
 	if err := os.Rename(s.at(FilesDir), s.at(gone)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -170,7 +170,7 @@ func (s volume) exchange() error {
 
 func unique() string { return time.Now().UTC().Format("20060102T150405.000000000") }
 
-// sync brings the names in the store to the disk.
+// sync writes the names in the store to the disk.
 func (s volume) sync() error {
 	d, err := os.Open(s.dir)
 	if err != nil {
@@ -179,10 +179,10 @@ func (s volume) sync() error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// clear removes files of a sandbox. The uppermost directories may be the node's, who lets our group write to them.
+// clear removes files of a sandbox. The top directories may belong to the node, which lets our group write to them.
 func (s volume) clear(name string) error {
-	for _, kept := range append(PersistentDirs(), ".") {
-		dir := s.at(name, kept)
+	for _, top := range append(PersistentDirs(), ".") {
+		dir := s.at(name, top)
 		entries, err := os.ReadDir(dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -191,7 +191,7 @@ func (s volume) clear(name string) error {
 			return err
 		}
 		for _, e := range entries {
-			if kept == "." && slices.Contains(PersistentDirs(), e.Name()) {
+			if top == "." && slices.Contains(PersistentDirs(), e.Name()) {
 				continue
 			}
 			if err := removeEntry(filepath.Join(dir, e.Name()), e.IsDir()); err != nil {
@@ -212,16 +212,16 @@ func removeEntry(name string, dir bool) error {
 	return os.Remove(name)
 }
 
-// fill makes a directory of the files in another one of the store; it has its name when it is whole. about, if any, gets the
-// size and is written into it.
+// fill copies a directory of files to another one of the store, which gets its name when it is complete. about, if not nil, gets
+// the size and is written into it.
 func (s volume) fill(final, from string, about *sandbox.SnapshotInfo) error {
 	temp := newPrefix + unique()
 	if err := os.Mkdir(s.at(temp), 0o700); err != nil {
 		return err
 	}
 	var size int64
-	for _, kept := range PersistentDirs() {
-		n, err := s.clone(from, temp, kept)
+	for _, dir := range PersistentDirs() {
+		n, err := s.clone(from, temp, dir)
 		if err != nil {
 			return errors.Join(err, s.clear(temp))
 		}
@@ -239,15 +239,15 @@ func (s volume) fill(final, from string, about *sandbox.SnapshotInfo) error {
 	return s.sync()
 }
 
-// clone copies one of PersistentDirs; there is none of what no pod has mounted yet.
-func (s volume) clone(from, to, kept string) (size int64, err error) {
-	if err := os.Mkdir(s.at(to, kept), 0o700); err != nil {
+// clone copies one of PersistentDirs. The source may not exist yet: the first pod that mounts it creates it.
+func (s volume) clone(from, to, dir string) (size int64, err error) {
+	if err := os.Mkdir(s.at(to, dir), 0o700); err != nil {
 		return 0, err
 	}
-	if _, err := os.Lstat(s.at(from, kept)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(s.at(from, dir)); errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
-	return stage.CloneTree(context.Background(), s.at(from, kept), s.at(to, kept))
+	return stage.CloneTree(context.Background(), s.at(from, dir), s.at(to, dir))
 }
 
 func describeIn(name string, about sandbox.SnapshotInfo) error {
@@ -274,7 +274,7 @@ func (s volume) snapshot(name string) error {
 	return s.fill(final, FilesDir, &sandbox.SnapshotInfo{Name: name, Created: time.Now()})
 }
 
-// find fails where there is no snapshot of that name.
+// find returns NotFound if there is no snapshot with that name.
 func (s volume) find(name string) error {
 	_, err := os.Lstat(s.at(snapshotsDir, name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -288,7 +288,7 @@ func (s volume) forget(name string) error {
 		return err
 	}
 	gone := gonePrefix + unique()
-	if err := os.Rename(s.at(snapshotsDir, name), s.at(gone)); err != nil { // out of sight first
+	if err := os.Rename(s.at(snapshotsDir, name), s.at(gone)); err != nil { // first remove it from the list
 		return err
 	}
 	return s.clear(gone)

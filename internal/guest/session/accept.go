@@ -13,15 +13,15 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// asked is a request with the streams that it came with.
+// asked is a client's request and its streams.
 type asked struct {
 	req    *request
 	in     io.Reader    // nil: no input
-	frames *frameReader // what is said later
+	frames *frameReader // later frames of the client
 	out    *frameWriter
 }
 
-// tell says what comes to pass, until ctx ends.
+// tell sends later events to the client until ctx ends.
 type tell func(ctx context.Context, a *asked)
 
 // server answers the streams that a client opens.
@@ -32,8 +32,8 @@ type server interface {
 	listen(ctx context.Context, r Relay) (net.Listener, error)
 }
 
-// accept takes requests off a connection, each on a goroutine of its own, until the connection
-// ends and all have been served.
+// accept serves the requests of a connection, each on a goroutine of its own, and returns when the connection has ended and all
+// requests are served.
 func accept(ctx context.Context, m *mux.Session, s server) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -50,7 +50,7 @@ func accept(ctx context.Context, m *mux.Session, s server) {
 	}
 }
 
-// meeting is where commands and their streams of input find each other.
+// meeting pairs commands with their streams of input.
 type meeting struct {
 	end <-chan struct{}
 
@@ -85,7 +85,7 @@ func (m *meeting) take(ctx context.Context, stream *mux.Stream, s server, over *
 	}
 }
 
-// request hands a command on when its input is there.
+// request waits for a command's input and passes both on.
 func (m *meeting) request(a *asked, data []byte, s server) {
 	var err error
 	if a.req, err = decodeRequest(data); err != nil {
@@ -105,7 +105,7 @@ func (m *meeting) request(a *asked, data []byte, s server) {
 	s.command(a)
 }
 
-// place returns the place where a stream of input and its command meet.
+// place returns the channel that passes a stream of input to its command.
 func (m *meeting) place(id uint32) chan *mux.Stream {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -121,7 +121,7 @@ func (m *meeting) forget(id uint32) {
 	delete(m.places, id)
 }
 
-// refuse tells why the command is not started.
+// refuse sends the reason why the command is not started.
 func (a *asked) refuse(err error) {
 	why := failure{Code: sandbox.CodeOf(err), Text: err.Error(), Hint: sandbox.HintOf(err)}
 	if e, ok := errors.AsType[*sandbox.ExecError](err); ok {
@@ -130,7 +130,7 @@ func (a *asked) refuse(err error) {
 	a.out.fail(why)
 }
 
-// begun says that what was asked for has begun.
+// begun sends that the requested operation has begun.
 func (a *asked) begun() error { return a.out.frame(frameBegun, make([]byte, 4)) }
 
 // frameWriter lets several goroutines write frames to one stream.
@@ -145,7 +145,7 @@ func (f *frameWriter) frame(kind byte, data []byte) error {
 	return writeFrame(f.w, kind, data)
 }
 
-// fail ends the stream with a reason. Who asked is gone if it does not arrive.
+// fail ends the stream with a reason. It ignores errors: then the client has gone.
 func (f *frameWriter) fail(why failure) {
 	if data, err := json.Marshal(why); err == nil {
 		_ = f.last(frameFailed, data)

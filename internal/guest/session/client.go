@@ -24,8 +24,8 @@ type Connection struct {
 	relays *relays
 }
 
-// Connect greets the guest at the other end of conn, until ctx ends. An end that is no guest, or one of another
-// version, is Unavailable. The caller closes the connection, and conn with it.
+// Connect greets the guest at the other end of conn; ctx limits only that. Unavailable: the other end is not a guest of this
+// version. The caller closes the connection, which closes conn.
 func Connect(ctx context.Context, conn io.ReadWriteCloser) (*Connection, error) {
 	r, err := greet(ctx, conn)
 	if err != nil {
@@ -44,19 +44,19 @@ func Connect(ctx context.Context, conn io.ReadWriteCloser) (*Connection, error) 
 // Done is closed when the connection has ended.
 func (c *Connection) Done() <-chan struct{} { return c.mux.Done() }
 
-// Close ends the connection; the guest kills what runs.
+// Close ends the connection; the guest kills the client's commands.
 func (c *Connection) Close() error { return c.mux.Close() }
 
-// Command is what a guest is asked to run.
+// Command is a command for a guest.
 type Command struct {
 	Args []string          // the program and its arguments; the program is looked up in the PATH of Env
 	Env  []string          // the whole environment
 	Dir  string            // absolute; empty: where the sandbox starts, which a guest does not know
-	TTY  *sandbox.Terminal // it gets a terminal of this size, on which its errors are output, too; nil: pipes
+	TTY  *sandbox.Terminal // the size of its terminal, to which standard error goes, too; nil: pipes
 }
 
-// Start runs a command. When ctx ends, what the command has started is killed, all of it. A program that
-// cannot be found or executed is an error with an *[sandbox.ExecError].
+// Start starts a command. When ctx ends, the guest kills the command and everything that it has started. For a program that cannot
+// be found or executed the error has an *[sandbox.ExecError].
 func (c *Client) Start(ctx context.Context, cmd Command, stdio sandbox.Stdio) (*Process, error) {
 	if err := checkCommand(cmd); err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func ended(err error) error {
 	return sandbox.Errorf(sandbox.Closed, "the sandbox has ended: %w", err)
 }
 
-// checkCommand refuses what could not be passed on unchanged.
+// checkCommand returns an error for a command that cannot be passed on unchanged.
 func checkCommand(cmd Command) error {
 	for _, s := range slices.Concat(cmd.Args, cmd.Env, []string{cmd.Dir}) {
 		if strings.ContainsRune(s, 0) {

@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// command is one that runs, as the guest sees it.
+// command is a running command in the guest.
 type command struct {
 	*asked
 
@@ -25,16 +25,16 @@ type command struct {
 	master *os.File // of its terminal, or nil
 	copies sync.WaitGroup
 
-	kill  chan struct{} // closed when the host wants it dead, or is gone
+	kill  chan struct{} // closed when the host kills the command or has gone
 	empty chan struct{} // closed when nothing of it is left below its runner
 
 	mu     sync.Mutex
-	pid    int // 0: it does not run
+	pid    int // 0: not running
 	status unix.WaitStatus
 	ended  chan struct{} // closed when status is known
 }
 
-// serve runs it from its request to its exit. What it leaves in the background stays with its runner.
+// serve runs the command from its request to its exit. Its background processes stay below its runner.
 func (c *command) serve() {
 	c.kill, c.empty, c.ended = make(chan struct{}), make(chan struct{}), make(chan struct{})
 	outputs, why := c.start()
@@ -52,7 +52,7 @@ func (c *command) serve() {
 	c.finish()
 }
 
-// finish waits for the end and tells it.
+// finish waits for the end of the command and sends it.
 func (c *command) finish() {
 	select {
 	case <-c.ended:
@@ -75,7 +75,7 @@ func (c *command) finish() {
 	if c.input != nil {
 		_ = c.input.Close()
 	}
-	// What the command made past the guard is found before its end is told: the host may remove the container then.
+	// The guard looks for raced files before the host learns of the end: the host may then remove the container.
 	if !c.runners.inspect() {
 		<-c.kill // the sandbox ends
 		return
@@ -95,7 +95,7 @@ func (c *command) handBack() {
 	}
 }
 
-// exit tells how the command itself ended; one that died with its runner was killed.
+// exit returns the status of the command itself. A command that died with its runner was killed.
 func (c *command) exit() (code, signal int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,7 +110,7 @@ func (c *command) exit() (code, signal int) {
 	return c.status.ExitStatus(), 0
 }
 
-// start hands the request to a runner. It returns where the output comes from.
+// start passes the request to a runner, and returns the sources of the output.
 func (c *command) start() (outputs map[byte]*os.File, why *failure) {
 	theirs, ours, err := c.streams()
 	defer theirs.close()
@@ -145,7 +145,7 @@ func (c *command) start() (outputs map[byte]*os.File, why *failure) {
 	return ours, nil
 }
 
-// streams makes the command's standard streams: theirs are for the command, ours by the kind of frame.
+// streams makes the command's standard streams: theirs are the command's ends, ours the guest's by kind of frame.
 func (c *command) streams() (theirs files, ours map[byte]*os.File, err error) {
 	if c.req.TTY != nil {
 		return c.terminal()
@@ -174,8 +174,8 @@ func (c *command) streams() (theirs files, ours map[byte]*os.File, err error) {
 	return theirs, ours, nil
 }
 
-// pipe makes a pipe of which one end, the reading (0) or the writing one (1), is ours: os.Pipe would take both for its
-// own, and thrice the calls.
+// pipe makes a pipe of which the guest uses one end, the reading (0) or the writing one (1). os.Pipe would poll both ends, with
+// three times as many system calls.
 func pipe(ours int) (r, w *os.File, err error) {
 	var fds [2]int
 	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
@@ -188,7 +188,7 @@ func pipe(ours int) (r, w *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "pipe"), os.NewFile(uintptr(fds[1]), "pipe"), nil
 }
 
-// begun reads what the runner answers first.
+// begun reads the runner's first answer.
 func (c *command) begun() (*failure, error) {
 	kind, n, err := c.runner.reply()
 	switch {
@@ -212,7 +212,7 @@ func (c *command) begun() (*failure, error) {
 	return nil, nil //nolint:nilnil // no failure and no error: it runs
 }
 
-// follow takes the runner's later answers.
+// follow reads the runner's later answers.
 func (c *command) follow() {
 	for {
 		kind, n, err := c.runner.reply()
@@ -231,7 +231,7 @@ func (c *command) follow() {
 	}
 }
 
-// obey does what the host says, until the stream ends.
+// obey executes the host's frames until the stream ends.
 func (c *command) obey() {
 	defer close(c.kill)
 	for {
@@ -244,13 +244,13 @@ func (c *command) obey() {
 			c.signal(unix.Signal(data[0]))
 		case kind == frameSize && len(data) == 4:
 			c.resize(sandbox.Terminal{Rows: binary.BigEndian.Uint16(data), Cols: binary.BigEndian.Uint16(data[2:])})
-		default: // to kill it, or something that nobody says
+		default: // frameKill, or an invalid frame
 			return
 		}
 	}
 }
 
-// signal tells the command's process group.
+// signal sends a signal to the command's process group.
 func (c *command) signal(sig unix.Signal) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -260,13 +260,13 @@ func (c *command) signal(sig unix.Signal) {
 }
 
 func (c *command) copyIn() {
-	_, _ = io.Copy(c.input, c.in) // EPIPE when the command does not want it
+	_, _ = io.Copy(c.input, c.in) // EPIPE when the command does not read it
 	if c.master == nil {
 		_ = c.input.Close()
 	}
 }
 
-// copyOut sends what comes until all who write have ended.
+// copyOut sends the output until all writers have ended.
 func (c *command) copyOut(kind byte, f *os.File) {
 	defer f.Close()
 	buf := make([]byte, maxData)
@@ -285,14 +285,14 @@ func (c *command) copyOut(kind byte, f *os.File) {
 	}
 }
 
-// hangUp ends a terminal whose command has ended: others that hold it keep it no longer.
+// hangUp ends the terminal of a command that has ended, also for other processes that have it open.
 func (c *command) hangUp() {
 	if c.master != nil {
 		_ = c.master.SetReadDeadline(time.Unix(1, 0))
 	}
 }
 
-// drain sends what a terminal still holds.
+// drain sends the output that a terminal has buffered.
 func (c *command) drain(kind byte, f *os.File, buf []byte) {
 	raw, err := f.SyscallConn()
 	if err != nil {
@@ -308,7 +308,7 @@ func (c *command) drain(kind byte, f *os.File, buf []byte) {
 	})
 }
 
-// send hands a request and its streams over.
+// send passes a request and its streams to the runner.
 func (r *runner) send(req *request, streams files) error {
 	data, err := json.Marshal(req)
 	if err != nil {

@@ -28,7 +28,7 @@ func (c *conn) Close() error {
 	return c.Stream.Close()
 }
 
-// abort ends both directions so that the other end takes it for broken.
+// abort ends both directions as a broken connection.
 func (c *conn) abort() {
 	c.once.Do(c.closed)
 	c.Reset()
@@ -37,16 +37,16 @@ func (c *conn) abort() {
 // LocalAddr names the session.
 func (c *conn) LocalAddr() net.Addr { return sessionAddr{} }
 
-// sessionAddr is this end of what is in a session.
+// sessionAddr is the address of this end of a connection in a session.
 type sessionAddr struct{}
 
 func (sessionAddr) Network() string { return "session" }
 func (sessionAddr) String() string  { return "session" }
 
-// RemoteAddr names what is at the other end.
+// RemoteAddr returns the address at the other end.
 func (c *conn) RemoteAddr() net.Addr { return c.remote }
 
-// breakTime is what one direction gets after the other one broke: an answer may be on its way still.
+// breakTime limits how long one direction continues after the other one broke: an answer may be on its way.
 const breakTime = 5 * time.Second
 
 // join copies between two connections until both directions have ended, and closes them.
@@ -67,7 +67,7 @@ func join(a, b net.Conn) {
 	_, _ = a.Close(), b.Close()
 }
 
-// cut closes a connection so that what broke does not look like an end.
+// cut closes a connection so that the other end sees a break, not an end.
 func cut(c net.Conn) {
 	switch c := c.(type) {
 	case *conn:
@@ -85,7 +85,7 @@ func oneWay(to, from net.Conn, deaf, broken func()) {
 	for {
 		n, err := from.Read(buf)
 		if n > 0 {
-			if _, werr := to.Write(buf[:n]); werr != nil { // What from still says has no reader.
+			if _, werr := to.Write(buf[:n]); werr != nil { // further data has no reader
 				if r, ok := from.(interface{ CloseRead() error }); ok {
 					_ = r.CloseRead()
 				}

@@ -15,19 +15,19 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// dialTime bounds how long a connection inside may take to come about: a listener whose queue is full answers never.
+// dialTime limits how long a connection inside may take: a listener whose queue is full never answers.
 const dialTime = 30 * time.Second
 
-// target is where a connection leads inside.
+// target is the address of a connection inside.
 type target struct {
 	Network string `json:"network"` // "tcp" or "unix"
 	Addr    string `json:"addr"`
 }
 
-// localhost stands for 127.0.0.1 and, when nobody listens there, ::1.
+// localhost stands for 127.0.0.1 and, without a listener there, ::1.
 const localhost = "localhost"
 
-// check refuses what is not inside.
+// check returns an error for an address that is not inside.
 func (t target) check() error {
 	if len(t.Addr) > maxTarget/2 {
 		return sandbox.Errorf(sandbox.Invalid, "an address of %d bytes", len(t.Addr))
@@ -51,7 +51,7 @@ func (t target) check() error {
 	return sandbox.Errorf(sandbox.Invalid, "no network %q", t.Network)
 }
 
-// port tells which port of localhost it is.
+// port returns the port of localhost, or false.
 func (t target) port() (int, bool) {
 	host, text, err := net.SplitHostPort(t.Addr)
 	port, perr := strconv.ParseUint(text, 10, 16)
@@ -59,7 +59,7 @@ func (t target) port() (int, bool) {
 }
 
 // Dial connects to "tcp" 127.0.0.1:PORT, [::1]:PORT or localhost:PORT, which is the two in this order, or to a
-// "unix" socket's path, inside the sandbox. Unavailable: nobody listens there. The connection has CloseWrite.
+// "unix" socket's path, inside the sandbox. Unavailable: there is no listener. The connection has CloseWrite.
 func (c *Client) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	t := target{network, addr}
 	if err := t.check(); err != nil {
@@ -81,7 +81,7 @@ func (c *Client) DialPort(ctx context.Context, port int) (net.Conn, error) {
 	return c.Dial(ctx, "tcp", net.JoinHostPort(localhost, strconv.Itoa(port)))
 }
 
-// ask opens a stream with a frame and waits until the other end has begun; ctx bounds only that.
+// ask opens a stream with a frame and waits until the other end has begun; ctx limits only that.
 func (c *Client) ask(ctx context.Context, kind byte, data []byte) (*mux.Stream, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func (a *asked) dial(ctx context.Context, data []byte, stream *mux.Stream, s ser
 	join(newConn(stream, insideAddr{t}, func() {}), inside)
 }
 
-// dialInside connects within this process's own walls.
+// dialInside connects from this process, with its restrictions.
 func dialInside(ctx context.Context, t target) (net.Conn, error) {
 	d := &net.Dialer{Timeout: dialTime}
 	addrs := []string{t.Addr}
@@ -166,7 +166,7 @@ func dialInside(ctx context.Context, t target) (net.Conn, error) {
 	return nil, socketError(t.Addr, first)
 }
 
-// socketError says what the kernel said about a socket.
+// socketError turns the kernel's error about a socket into a [sandbox.Error].
 func socketError(what string, err error) error {
 	code := sandbox.Unavailable
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {

@@ -31,10 +31,10 @@ const (
 	frameExit    = 'x' // four bytes: the exit status, or 128+n after signal n; one byte: that signal or 0; the last frame
 )
 
-// inputMark is what a stream begins with that carries a command's input.
+// inputMark is the first byte of a stream with a command's input.
 const inputMark = 'i'
 
-// Bounds of a frame's length in bytes.
+// Limits of a frame's length in bytes.
 const (
 	maxData    = 64 << 10
 	maxRequest = 8 << 20 // the kernel takes 2 MiB of arguments and environment by default (execve(2)); JSON takes more
@@ -48,7 +48,7 @@ const headLength = 5
 
 var errFrame = errors.New("the other end broke the protocol")
 
-// limitOf returns how long a frame may be; false: there is no such frame.
+// limitOf returns the limit of a frame's length; false: the kind is unknown.
 func limitOf(kind byte) (int, bool) {
 	switch kind {
 	case frameRequest:
@@ -98,7 +98,7 @@ func writeJSON(w *mux.Stream, kind byte, v any) error {
 	return writeFrame(w, kind, data)
 }
 
-// frameReader takes frames off a stream.
+// frameReader reads frames from a stream.
 type frameReader struct {
 	r   io.Reader
 	buf []byte
@@ -125,7 +125,7 @@ func (f *frameReader) next() (kind byte, data []byte, err error) {
 	return head[0], data, nil
 }
 
-// request asks for a command, or one of the operations.
+// request is a request for a command or an operation.
 type request struct {
 	Op    string            `json:"op,omitempty"`  // empty: to run Args
 	Arg   json.RawMessage   `json:"arg,omitempty"` // of Op
@@ -133,13 +133,13 @@ type request struct {
 	Env   [][]byte          `json:"env"`
 	Dir   string            `json:"dir,omitempty"`   // empty: where the sandbox starts
 	Input uint32            `json:"input,omitempty"` // the stream that carries its input; 0: it has none
-	TTY   *sandbox.Terminal `json:"tty,omitempty"`   // it gets a terminal of this size
+	TTY   *sandbox.Terminal `json:"tty,omitempty"`   // the size of its terminal
 }
 
-// failure says why a command was not started.
+// failure is the reason why a command was not started.
 type failure struct {
 	Code   sandbox.Code `json:"code"`
-	Status int          `json:"status,omitempty"` // 126 or 127 when it is about the program itself
+	Status int          `json:"status,omitempty"` // 126 or 127 for an error of the program itself
 	Text   string       `json:"text"`
 	Hint   string       `json:"hint,omitempty"`
 }

@@ -13,7 +13,7 @@ import (
 // greeting is the first line from either end. Its number changes with the protocol.
 const greeting = "agent-sandbox session 3\n"
 
-// greet sends our line and reads the other's, until ctx ends, which closes conn. The rest is read from r.
+// greet sends this end's line and reads the other's. The end of ctx closes conn. Later data is read from r.
 func greet(ctx context.Context, conn io.ReadWriteCloser) (r *bufio.Reader, err error) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()

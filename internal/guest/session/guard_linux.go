@@ -17,18 +17,18 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// guarding is a guard within the supervisor. One thread of ours carries the programs and starts the runners, so
-// that everything that runs inherits them; it is used for nothing else. Another one answers. A command can neither
+// guarding is a guard in the supervisor. One thread has the seccomp programs and starts the runners, so that all commands
+// inherit the programs; it does nothing else. Another thread answers. A command can neither
 // trace this process nor read it (PR_SET_DUMPABLE in prctl(2)), nor kill the first one of a pid namespace.
 type guarding struct {
 	guard  *guard.Guard
 	forks  chan fork
 	stop   int           // eventfd; written to end serving
 	look   int           // eventfd; written to have the guard look at once
-	served chan struct{} // closed when nobody answers any more
+	served chan struct{} // closed when the guard has stopped answering
 	told   chan guard.Refusal
-	fallen chan string // why the sandbox has to end; one at most
-	reason chan string // the same, when nothing runs any more
+	fallen chan string // the reason why the sandbox has to end; one at most
+	reason chan string // the same, when no command runs any more
 
 	mu      sync.Mutex
 	waiting []chan struct{} // closed when the guard has looked
@@ -55,7 +55,7 @@ func (s *supervisor) guardian() *guarding {
 	return s.guarded
 }
 
-// guard begins to guard all commands. The function it returns tells what comes of it.
+// guard begins to guard all commands. The function that it returns sends the refusals and the reason for an end.
 func (s *supervisor) guard(rules guard.Rules, deny seccomp.DenyOptions) (tell, error) {
 	if err := guard.AvailableInside(); err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (s *supervisor) guard(rules guard.Rules, deny seccomp.DenyOptions) (tell, e
 		_ = unix.Close(g.stop)
 		return nil, err
 	}
-	// The host's handler of core dumps gets none (core(5)); a limit that is lower already does not matter.
+	// The host's core dump handler gets no dumps (core(5)). A limit that is already lower is fine.
 	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1})
 	ready := make(chan error)
 	go g.carry(denied, asks, ready)
@@ -101,7 +101,7 @@ func (s *supervisor) guard(rules guard.Rules, deny seccomp.DenyOptions) (tell, e
 	return func(ctx context.Context, a *asked) { s.tell(ctx, g, a) }, nil
 }
 
-// carry is the thread that carries the programs, and ends with this process.
+// carry runs the thread that has the programs. It ends with this process.
 func (g *guarding) carry(denied, asks seccomp.Program, ready chan<- error) {
 	runtime.LockOSThread() // never unlocked
 	err := denied.Install()
@@ -126,7 +126,7 @@ func (g *guarding) serve(l *guard.Listener) {
 		guard.Event{FD: g.look, Ready: g.looked})
 }
 
-// inspect has the guard look at the guarded names, and returns when it has. It reports whether no command ever made one.
+// inspect waits until the guard has looked at the guarded names. It reports whether no command has ever created one.
 func (g *guarding) inspect() bool {
 	done := make(chan struct{})
 	g.mu.Lock()
@@ -136,14 +136,14 @@ func (g *guarding) inspect() bool {
 	_, _ = unix.Write(g.look, one[:]) // an eventfd takes it
 	select {
 	case <-done:
-	case <-g.served: // the last look was taken, or is
+	case <-g.served: // the guard has looked for the last time, or does so now
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return !g.raced
 }
 
-// looked runs on the guard's thread when somebody waits for a look.
+// looked runs on the guard's thread after a look that inspect asked for.
 func (g *guarding) looked() bool {
 	var count [8]byte
 	_, _ = unix.Read(g.look, count[:])
@@ -165,7 +165,7 @@ func (g *guarding) fork(path string, line []string, attr *syscall.ProcAttr) (int
 	return f.pid, f.err
 }
 
-// refused keeps what is to be told. Whoever asks the guard does not wait for the host.
+// refused queues a refusal for the host. The command does not wait for the host.
 func (g *guarding) refused(r guard.Refusal) {
 	select {
 	case g.told <- r:
@@ -173,7 +173,7 @@ func (g *guarding) refused(r guard.Refusal) {
 	}
 }
 
-// appeared moves what raced past the guard aside, and has the sandbox end.
+// appeared moves a raced file aside, and ends the sandbox.
 func (g *guarding) appeared(path string, raced bool) {
 	if !raced {
 		return
@@ -194,14 +194,14 @@ func (g *guarding) appeared(path string, raced bool) {
 func (g *guarding) fail(why string) {
 	select {
 	case g.fallen <- why:
-	default: // there is a reason
+	default: // the first reason counts
 	}
 }
 
-// fallTime is how long the host has to take the reason.
+// fallTime limits how long the host takes to read the reason.
 const fallTime = 5 * time.Second
 
-// await ends the sandbox when the guard wants that, or is gone.
+// await ends the sandbox when the guard requires it or has stopped.
 func (s *supervisor) await(g *guarding) {
 	var why string
 	select {
@@ -216,8 +216,8 @@ func (s *supervisor) await(g *guarding) {
 	g.reason <- why
 }
 
-// tell sends what the guard refuses, each once a minute, and at last why it ended the sandbox. The host is gone when
-// it does not take it.
+// tell sends the guard's refusals, each once a minute, and finally the reason for the end of the sandbox. It ignores errors: then
+// the host has gone.
 func (s *supervisor) tell(ctx context.Context, g *guarding, a *asked) {
 	var since time.Time
 	seen := map[guard.Refusal]bool{}
@@ -244,7 +244,7 @@ func (s *supervisor) tell(ctx context.Context, g *guarding, a *asked) {
 	}
 }
 
-// closeGuard looks for the last time, when nothing runs any more.
+// closeGuard makes the guard look for the last time, when no command runs any more.
 func (s *supervisor) closeGuard() {
 	g := s.guardian()
 	if g == nil {

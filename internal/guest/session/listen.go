@@ -12,12 +12,13 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// maxSocketPath is how long the path of a Unix socket may be (unix(7)).
+// maxSocketPath limits the path of a Unix socket (unix(7)).
 const maxSocketPath = 107
 
 // Listen listens inside, at any time and any number of times, on "127.0.0.1:PORT", "[::1]:PORT" or "unix:/PATH", and
-// returns when connections there are taken. Exists: somebody does already. It ends with Close, which returns when nobody
-// listens any more, or with the session; ctx bounds only how it comes about. Accepted connections have CloseWrite and go on.
+// returns when the address accepts connections. Exists: the address is in use. The listener ends with the session or with Close,
+// which waits until the guest has stopped listening; ctx limits only the start. Accepted connections have CloseWrite and outlive
+// the listener.
 func (c *Connection) Listen(ctx context.Context, address string) (net.Listener, error) {
 	r := Relay{Name: "listen " + strconv.FormatInt(c.relays.next.Add(1), 10), Listen: address}
 	if err := r.check(); err != nil {
@@ -39,7 +40,7 @@ func (c *Connection) Listen(ctx context.Context, address string) (net.Listener, 
 	return &listening{Listener: l, stream: s, addr: relayAddr(address)}, nil
 }
 
-// deaf explains a guest that knows no such frame.
+// deaf returns the error of a guest that does not support listening.
 func (c *Connection) deaf(err error) error {
 	select {
 	case <-c.Done():
@@ -53,7 +54,7 @@ func (c *Connection) deaf(err error) error {
 		WithHint("create the sandbox anew")
 }
 
-// listening is a relay that is listened on until it is closed.
+// listening is a relay that listens until it is closed.
 type listening struct {
 	net.Listener
 
@@ -70,16 +71,16 @@ func (l *listening) Close() error {
 	err := l.Listener.Close()
 	l.once.Do(func() {
 		_, _ = l.stream.CloseWrite(), l.stream.SetReadDeadline(time.Now().Add(closeTime))
-		_, _ = l.stream.Read(make([]byte, 1)) // its end: nobody listens any more
+		_, _ = l.stream.Read(make([]byte, 1)) // the end of the stream: the guest has stopped listening
 		_ = l.stream.Close()
 	})
 	return err
 }
 
-// Addr is where it listens inside.
+// Addr returns its address inside.
 func (l *listening) Addr() net.Addr { return l.addr }
 
-// listen answers a frameListen, and carries the connections that are made until the client has enough.
+// listen answers a frameListen, and forwards connections until the client closes the stream.
 func (a *asked) listen(ctx context.Context, data []byte, stream *mux.Stream, s server, over *mux.Session) {
 	var r Relay
 	err := json.Unmarshal(data, &r)
@@ -99,7 +100,7 @@ func (a *asked) listen(ctx context.Context, data []byte, stream *mux.Stream, s s
 	defer carried.all.Wait()
 	if a.begun() == nil {
 		carried.all.Go(func() { carried.accept(l, r.Name) })
-		_, _, _ = a.frames.next() // a client says nothing more: what comes is its end
+		_, _, _ = a.frames.next() // a client sends no more frames: this is its end
 	}
 	_ = l.Close()
 	_ = stream.Close()

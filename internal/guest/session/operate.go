@@ -9,14 +9,14 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// maxArgument is how many bytes the argument of an operation may have.
+// maxArgument limits the argument of an operation, in bytes.
 const maxArgument = 1 << 20
 
-// operate answers an operation as a command would that prints the answer.
+// operate answers an operation like a command that prints the answer.
 func (a *asked) operate(ctx context.Context, do Operation) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() { // a client says nothing more: what comes is its end
+	go func() { // a client sends no more frames: this is its end
 		_, _, _ = a.frames.next()
 		cancel()
 	}()
@@ -25,12 +25,12 @@ func (a *asked) operate(ctx context.Context, do Operation) {
 		a.refuse(err)
 		return
 	}
-	_, _ = out.Write(nil) // the client is gone otherwise, also below
+	_, _ = out.Write(nil) // otherwise the client has gone, also below
 	_ = a.out.last(frameExit, exitFrame(0, 0))
 }
 
-// answer is what an operation writes to. It says that the operation has begun before the first byte, so that one
-// which fails at once is refused like a command.
+// answer is the writer of an operation. Before the first byte it sends that the operation has begun, so that an operation that
+// fails at once is refused like a command.
 type answer struct {
 	out   *frameWriter
 	begun sync.Once
@@ -45,8 +45,8 @@ func (w *answer) Write(p []byte) (int, error) {
 	return w.out.kind(frameOutput).Write(p)
 }
 
-// Operate asks a shared sandbox for an operation with an argument that is sent as JSON; nil: none. The answer goes to
-// w as it comes, and ends with the call.
+// Operate executes an operation of a shared sandbox with an argument that is sent as JSON; nil: none. It writes the answer to w as it
+// arrives, and returns at its end.
 func (c *Client) Operate(ctx context.Context, name string, arg any, w io.Writer) error {
 	req := request{Op: name}
 	if arg != nil {
@@ -79,8 +79,8 @@ func (c *Client) Operate(ctx context.Context, name string, arg any, w io.Writer)
 	return nil
 }
 
-// Hold begins an operation that lasts as long as its client wants it, and returns when the first byte of its answer has come.
-// The caller calls release, which returns when it has ended.
+// Hold begins an operation that lasts until release is called, and returns when the first byte of its answer has arrived. The caller
+// calls release, which waits for the end of the operation.
 func Hold(ctx context.Context, operate func(ctx context.Context, answer io.Writer) error) (release func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	begun, ended := make(chan struct{}), make(chan error, 1)

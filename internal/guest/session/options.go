@@ -7,20 +7,20 @@ import (
 	"net"
 )
 
-// Options are what the guest adds to a session.
+// Options configure the guest's end of a session.
 type Options struct {
-	// Runner is the command line, its own name first, with which this program calls [Run].
+	// Runner is the command line that makes this program call [Run]; its own name comes first.
 	Runner []string
-	// Inside handles the commands that the guest itself is, without a process; ok is false for others.
+	// Inside executes the guest's own commands without a process; ok is false for other commands.
 	Inside func(args []string, dir string) (run func(in io.Reader, out, errs io.Writer) int, ok bool)
-	// Busy is told 1 before a command is started, and -1 when its end has been told; nil: nobody is.
+	// Busy is called with 1 before a command is started, and with -1 when the client knows its end; nil: not called.
 	Busy func(n int)
-	// Operation does what is not a command, as that of [Shared]; nil: nothing is.
+	// Operation executes operations, as that of [Shared]; nil: there are none.
 	Operation Operation
-	// Loopback listens on a port of the loopback in a sandbox where the kernel has none for its commands; nil: it has.
+	// Loopback listens on a port of the loopback where commands have no kernel loopback; nil: they have one.
 	Loopback func(port uint16) (net.Listener, error)
 }
 
-// Operation does what is not a command: its argument is JSON of at most 1 MiB, or nil, and what it writes is its
-// answer, which is sent as it comes. ctx ends with the client's interest. An unknown one is Unsupported.
+// Operation executes an operation that is not a command. Its argument is JSON of at most 1 MiB, or nil. It writes its answer, which is
+// sent at once. ctx ends when the client leaves. Unsupported: the operation is unknown.
 type Operation func(ctx context.Context, name string, arg json.RawMessage, answer io.Writer) error

@@ -2,8 +2,8 @@ package session
 
 import "strings"
 
-// Printable keeps what another program says on its line and off the controls of a terminal: control
-// characters and what is no UTF-8 become question marks.
+// Printable returns a text of another program that cannot change lines or control a terminal: control characters and
+// invalid UTF-8 become question marks.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// maxReason is how many bytes of the guest's own words are repeated.
+// maxReason limits how many bytes of the guest's text an error repeats.
 const maxReason = 4 << 10
 
 // Process is a command in a session. Its methods are safe for concurrent use.
@@ -32,7 +32,7 @@ type Process struct {
 	err  error
 }
 
-// begin asks for the command and waits for the answer.
+// begin sends the request and waits for the answer.
 func (p *Process) begin(req request) error {
 	data, err := json.Marshal(req)
 	if err != nil {
@@ -62,7 +62,7 @@ func (p *Process) begin(req request) error {
 	return nil
 }
 
-// ask sends the request, and names its input.
+// ask sends the request with the number of its input stream.
 func (p *Process) ask(request []byte) error {
 	if p.input != nil {
 		if _, err := p.input.Write([]byte{inputMark}); err != nil {
@@ -72,16 +72,16 @@ func (p *Process) ask(request []byte) error {
 	return p.write(frameRequest, request)
 }
 
-// copyIn sends the caller's input. Nobody waits for it: its source may never end.
+// copyIn sends the caller's input. No other goroutine waits for it: its source may never end.
 func (p *Process) copyIn() {
 	if _, err := io.Copy(p.input, p.stdio.Stdin); err != nil {
-		p.input.Reset() // the source broke, or the command does not want it
+		p.input.Reset() // the source failed, or the command does not read it
 		return
 	}
 	_ = p.input.CloseWrite() // the command has ended otherwise
 }
 
-// receive takes what the command writes, and its end.
+// receive reads the command's output and its end.
 func (p *Process) receive(frames *frameReader) {
 	defer close(p.done)
 	defer p.close()
@@ -108,7 +108,7 @@ func (p *Process) receive(frames *frameReader) {
 			p.err = sandbox.Errorf(sandbox.Internal, "the guest sent a frame %q", kind)
 			return
 		}
-		if err != nil { // The caller wants no more: what writes is told so by its death.
+		if err != nil { // The caller does not take more: kill the command.
 			p.err = err
 			p.kill()
 		}
@@ -123,7 +123,7 @@ func forward(w io.Writer, data []byte) error {
 	return err
 }
 
-// refused turns a failure, of that program or of none, into the errors that every driver has.
+// refused turns a failure into the errors that all drivers return. program is empty if the failure is not about a program.
 func refused(data []byte, program string) error {
 	var why failure
 	if err := json.Unmarshal(data, &why); err != nil {
@@ -143,7 +143,7 @@ func refused(data []byte, program string) error {
 	return e
 }
 
-// codes are those that the other end may send.
+// codes are the error codes that the other end may send.
 var codes = []sandbox.Code{
 	sandbox.Invalid, sandbox.NotFound, sandbox.Exists, sandbox.Denied, sandbox.Unsupported,
 	sandbox.Unavailable, sandbox.Exhausted, sandbox.Closed, sandbox.Internal,
@@ -169,7 +169,7 @@ func (p *Process) Signal(sig os.Signal) error {
 		p.kill()
 		return nil
 	}
-	_ = p.write(frameSignal, []byte{byte(n)}) // a command that has ended does not mind
+	_ = p.write(frameSignal, []byte{byte(n)}) // the command may have ended
 	return nil
 }
 
@@ -180,7 +180,7 @@ func (p *Process) Resize(s sandbox.Terminal) error {
 	return nil
 }
 
-func (p *Process) kill() { _ = p.write(frameKill, nil) } // a stream that has ended took all along
+func (p *Process) kill() { _ = p.write(frameKill, nil) } // the command may have ended
 
 func (p *Process) write(kind byte, data []byte) error {
 	p.mu.Lock()

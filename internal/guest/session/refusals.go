@@ -11,22 +11,22 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/mux"
 )
 
-// Refusals that are told in a minute: what is inside decides how many there are.
+// Limits of refusals per minute: commands decide how many there are.
 const (
 	maxTold  = 200         // by the guest, each different
 	maxHeard = 2 * maxTold // of any guest
 	toldTime = time.Minute
 )
 
-// fall is how the guard inside ends a sandbox.
+// fall is the end of a sandbox by its guard.
 type fall struct {
 	mu    sync.Mutex
-	heard chan struct{} // closed when nothing more comes; nil: there is no guard
+	heard chan struct{} // closed when the guard sends no more; nil: there is no guard
 	err   error
 }
 
-// Fallen waits until a session with a guard inside has ended, and says why the guard ended it, if it did. nil: it
-// did not, or there is none.
+// Fallen waits until a session with a guard has ended, and returns the reason if the guard ended it; nil: the guard did not, or there
+// is none.
 func (c *Client) Fallen() error {
 	c.fall.mu.Lock()
 	heard := c.fall.heard
@@ -40,7 +40,7 @@ func (c *Client) Fallen() error {
 	return c.fall.err
 }
 
-// begin is called when there is a guard. The caller closes what it returns when nothing more comes.
+// begin is called when there is a guard. The caller closes the result when the guard sends no more.
 func (f *fall) begin() (heard chan<- struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -49,7 +49,7 @@ func (f *fall) begin() (heard chan<- struct{}) {
 	return c
 }
 
-// follow takes what the guard says until the session ends, or until the guest says what it should not.
+// follow reads the guard's frames until the session ends or the guest breaks the protocol.
 func (f *fall) follow(s *mux.Stream, heard chan<- struct{}, tell func(guard.Refusal)) {
 	defer close(heard)
 	defer s.Close()
@@ -83,10 +83,10 @@ type toldRefusal struct {
 	Command guard.Path `json:"command,omitempty"`
 }
 
-// refusedOps are what a guard refuses.
+// refusedOps are the operations that a guard refuses.
 var refusedOps = []string{"create", "link", "symlink", "rename", "remove", "connect", "execute", "read", "write", "run"}
 
-// readRefusal takes only what a guard says; a target is a clean path where it is to be one.
+// readRefusal accepts only refusals that a guard can send; a target that is a path must be clean.
 func readRefusal(data []byte) (guard.Refusal, bool) {
 	var r toldRefusal
 	if err := json.Unmarshal(data, &r); err != nil || r.Target == "" || !slices.Contains(refusedOps, r.Op) {
@@ -105,7 +105,7 @@ func readRefusal(data []byte) (guard.Refusal, bool) {
 	return out, false
 }
 
-// allowance lets so many pass in each minute.
+// allowance limits how many pass in each minute.
 type allowance struct {
 	limit int
 	since time.Time

@@ -11,7 +11,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Bounds of what the guest may open.
+// Limits of what the guest may open.
 const (
 	maxRelayName = 255
 	maxRelayed   = 256 // connections at one time; each may hold a stream's window of memory
@@ -52,8 +52,8 @@ type relays struct {
 	all map[string]*relayListener
 }
 
-// Listener accepts the connections that are made inside to the relay of that name. Without one they are closed, so it
-// is made before Setup. A second one of the same name takes the place of the first.
+// Listener accepts the connections that programs inside make to the relay of that name. Connections without a listener are closed,
+// so create it before Setup. A second listener of the same name replaces the first.
 func (c *Connection) Listener(name string) net.Listener {
 	l := &relayListener{relays: c.relays, name: name, conns: make(chan net.Conn), done: make(chan struct{})}
 	c.relays.mu.Lock()
@@ -62,7 +62,7 @@ func (c *Connection) Listener(name string) net.Listener {
 	return l
 }
 
-// accept takes the streams that the guest opens until the session ends.
+// accept accepts the streams that the guest opens until the session ends.
 func (r *relays) accept(m *mux.Session) {
 	slots := make(chan struct{}, maxRelayed)
 	for {
@@ -79,7 +79,7 @@ func (r *relays) accept(m *mux.Session) {
 	}
 }
 
-// take hands a connection to the listener that its first frame names.
+// take passes a connection to the listener that its first frame names.
 func (r *relays) take(s *mux.Stream, free func()) {
 	_ = s.SetReadDeadline(time.Now().Add(nameTime)) // documented to return nil
 	kind, data, err := (&frameReader{r: s}).next()
@@ -122,7 +122,7 @@ func (l *relayListener) Accept() (net.Conn, error) {
 	return nil, &net.OpError{Op: "accept", Net: "relay", Addr: l.Addr(), Err: net.ErrClosed}
 }
 
-// Close stops accepting; what was accepted goes on.
+// Close stops accepting. Accepted connections continue.
 func (l *relayListener) Close() error {
 	l.once.Do(func() {
 		close(l.done)

@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/mux"
 )
 
-// acceptPause is how long a listener waits that ran out of descriptors.
+// acceptPause is how long a listener waits after it ran out of descriptors.
 const acceptPause = 50 * time.Millisecond
 
 // relaying are the guest's ends of relays.
@@ -30,10 +30,10 @@ func newRelaying(ctx context.Context, m *mux.Session, at loopback) *relaying {
 	return &relaying{mux: m, ctx: ctx, slots: make(chan struct{}, maxRelayed), at: at}
 }
 
-// loopback is that of [Options].
+// loopback is [Options].Loopback.
 type loopback func(port uint16) (net.Listener, error)
 
-// listen begins with all of them or with none.
+// listen starts all relays or none.
 func (r *relaying) listen(list []Relay) error {
 	var open []net.Listener
 	for _, one := range list {
@@ -53,7 +53,7 @@ func (r *relaying) listen(list []Relay) error {
 	return nil
 }
 
-// listen listens inside, where at is nil by what the kernel has.
+// listen listens inside: with at, or with the kernel's network if at is nil.
 func (at loopback) listen(ctx context.Context, r Relay) (net.Listener, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (at loopback) listen(ctx context.Context, r Relay) (net.Listener, error) {
 	return l, nil
 }
 
-// accept carries the connections of one relay until the session ends. The surplus waits in the kernel's queue.
+// accept forwards the connections of one relay until the session ends. Connections above the limit wait in the kernel's queue.
 func (r *relaying) accept(l net.Listener, name string) {
 	for {
 		select {
@@ -102,7 +102,7 @@ func (r *relaying) accept(l net.Listener, name string) {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		// What is wrong passes: somebody inside holds what an accept needs.
+		// The error is temporary: commands hold resources that accept needs.
 		pause := time.NewTimer(acceptPause)
 		select {
 		case <-pause.C:

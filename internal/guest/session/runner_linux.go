@@ -16,9 +16,9 @@ import (
 )
 
 // A runner is a process of the guest's own between the supervisor and one command. It adopts what the
-// command leaves behind (PR_SET_CHILD_SUBREAPER in prctl(2)), so that whatever was started for a
-// command is below its runner, daemons too, and dies with it. One runner is kept ready; when all that
-// was below it has ended it is ready again.
+// command leaves behind (PR_SET_CHILD_SUBREAPER in prctl(2)), so that every process of a command is
+// below its runner, daemons too, and dies with it. One runner waits in reserve; a runner is ready again when everything
+// below it has ended.
 //
 // The two speak over a socket that is the runner's descriptor 3: the supervisor sends a request
 // (four bytes of length, big endian, and JSON) whose first byte carries the three standard streams, and
@@ -32,7 +32,7 @@ const (
 	replyEmpty  = 'z' // nothing of the command is left
 )
 
-// Run is the runner: what the supervisor starts itself again as. It returns an exit status.
+// Run is the runner, which the supervisor starts from its own program. It returns an exit status.
 func Run() int {
 	runtime.GOMAXPROCS(1) // It only waits.
 	if err := prepareRunner(); err != nil {
@@ -42,7 +42,7 @@ func Run() int {
 	for {
 		req, files, err := receiveRequest(link)
 		if err != nil {
-			return 0 // the supervisor is gone, or wants us to go
+			return 0 // the supervisor has gone or ends this runner
 		}
 		err = runOne(link, req, files)
 		for _, f := range files {
@@ -54,7 +54,7 @@ func Run() int {
 	}
 }
 
-// prepareRunner keeps the commands' hands off: no process of the same user may trace one that is not
+// prepareRunner protects the runner from commands: a process of the same user may not trace a process that is not
 // dumpable, or open its descriptors (ptrace(2), PR_SET_DUMPABLE in prctl(2)).
 func prepareRunner() error {
 	unix.CloseOnExec(runnerFd)
@@ -64,7 +64,7 @@ func prepareRunner() error {
 	return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 }
 
-// runOne runs a command and stays until nothing of it is left.
+// runOne runs a command and waits until none of its processes is left.
 func runOne(link *os.File, req *request, files []*os.File) error {
 	pid, why := startCommand(req, files)
 	for _, f := range files {
@@ -101,8 +101,8 @@ func runOne(link *os.File, req *request, files []*os.File) error {
 	}
 }
 
-// tellExit tells how the command itself ended and, when that is so already, that nothing of it is left: who waits for
-// both is woken once.
+// tellExit sends the status of the command itself and, if none of its processes is left, that too: a receiver that waits for both
+// wakes once.
 func tellExit(link *os.File, status unix.WaitStatus) (left bool, err error) {
 	for {
 		got, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
@@ -124,7 +124,7 @@ func reply(w io.Writer, kind byte, n uint32) error {
 	return err
 }
 
-// replied is a reply as it is sent.
+// replied returns the bytes of a reply.
 func replied(kind byte, n uint32) []byte { return binary.BigEndian.AppendUint32([]byte{kind}, n) }
 
 // receiveRequest waits for the next request and the streams that come with it.
@@ -213,7 +213,7 @@ func startCommand(req *request, files []*os.File) (pid int, why *failure) {
 	}
 	found := error(unix.ENOENT)
 	for _, path := range Candidates(args[0], variable(env, "PATH"), req.Dir) {
-		_, err := os.Stat(path) // a process only to learn that it is not there would cost as much as the command
+		_, err := os.Stat(path) // a fork to learn that the file does not exist would cost as much as the command
 		if err == nil || !errors.Is(err, fs.ErrNotExist) {
 			pid, err = syscall.ForkExec(path, args, attr)
 			if err == nil {

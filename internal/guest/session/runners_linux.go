@@ -11,16 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxIdle is how many runners are kept for the commands to come.
+// maxIdle limits how many idle runners wait for commands.
 const maxIdle = 4
 
-// runners are the living ones, and whatever else is below this process.
+// runners are the living runners, and all other processes below this one.
 type runners struct {
 	line []string
 	fork func(path string, line []string, attr *syscall.ProcAttr) (pid int, err error)
 
 	mu     sync.Mutex
-	look   func() bool // has the guard look for what commands made past it; nil: there is no guard
+	look   func() bool // makes the guard look for raced files; nil: there is no guard
 	change *sync.Cond  // something was started or reaped
 	all    map[int]*runner
 	idle   []*runner
@@ -28,7 +28,7 @@ type runners struct {
 	closed bool
 }
 
-// runner is a process that keeps one command together.
+// runner is a process that holds all processes of one command.
 type runner struct {
 	pid  int
 	link *os.File
@@ -45,7 +45,7 @@ func newRunners(line []string) *runners {
 	return s
 }
 
-// adopt has whatever is re-parented to the first process of a container reaped, also while it has no child of its own.
+// adopt reaps the processes that are re-parented to the first process of a container, also while it has no child of its own.
 func (s *runners) adopt() {
 	died := make(chan os.Signal, 1)
 	signal.Notify(died, unix.SIGCHLD)
@@ -56,14 +56,14 @@ func (s *runners) adopt() {
 	}
 }
 
-// inspectWith has look called whenever a command has ended, before the host learns of it.
+// inspectWith makes look run after each command, before the host learns of its end.
 func (s *runners) inspectWith(look func() bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.look = look
 }
 
-// inspect reports whether no command made anything past the guard.
+// inspect reports whether no command created a raced file.
 func (s *runners) inspect() bool {
 	s.mu.Lock()
 	look := s.look
@@ -71,7 +71,7 @@ func (s *runners) inspect() bool {
 	return look == nil || look()
 }
 
-// through has all runners started by fork from now on, and ends those that were not. No command may run yet.
+// through makes fork start all runners from now on, and ends those that it has not started. No command may run yet.
 func (s *runners) through(fork func(path string, line []string, attr *syscall.ProcAttr) (pid int, err error)) {
 	s.mu.Lock()
 	s.fork = fork
@@ -92,7 +92,7 @@ func (s *runners) prepare() {
 	}
 }
 
-// acquire returns a runner that has nothing to do.
+// acquire returns an idle runner.
 func (s *runners) acquire() (*runner, error) {
 	s.mu.Lock()
 	if n := len(s.idle); n > 0 {
@@ -105,7 +105,7 @@ func (s *runners) acquire() (*runner, error) {
 	return s.start()
 }
 
-// release takes back a runner below which nothing is left.
+// release takes back a runner without processes below it.
 func (s *runners) release(r *runner) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,8 +152,8 @@ func (s *runners) start() (*runner, error) {
 	return r, nil
 }
 
-// reap waits for every child: runners, and what outlived its runner. A runner that ended leaves
-// nothing: its orphans are ours now.
+// reap waits for every child: runners, and processes that outlived their runner. The orphans of a runner become children of
+// this process.
 func (s *runners) reap() {
 	for {
 		var status unix.WaitStatus
@@ -178,7 +178,7 @@ func (s *runners) reap() {
 	}
 }
 
-// kill ends a runner and everything that was below it, and returns when nothing of it is left.
+// kill ends a runner and all processes below it, and waits until none is left.
 func (s *runners) kill(r *runner) {
 	s.mu.Lock()
 	if s.all[r.pid] == r {
@@ -189,7 +189,7 @@ func (s *runners) kill(r *runner) {
 	s.sweep()
 }
 
-// killAll ends everything, for good.
+// killAll ends all processes, and lets none start again.
 func (s *runners) killAll() {
 	s.mu.Lock()
 	s.closed = true
@@ -205,7 +205,7 @@ func (s *runners) killAll() {
 	s.sweep()
 }
 
-// killRunning ends everything that runs now.
+// killRunning ends all running processes.
 func (s *runners) killRunning() {
 	s.mu.Lock()
 	var all []*runner
@@ -222,7 +222,7 @@ func (s *runners) killRunning() {
 	s.sweep()
 }
 
-// still stops everything below this process but idle runners, until resume is called.
+// still stops all processes below this one but idle runners, until resume is called.
 func (s *runners) still() (resume func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -245,8 +245,8 @@ func (s *runners) still() (resume func()) {
 	}
 }
 
-// sweep kills whatever is below this process and below no living runner, until there is none. All are
-// stopped before the first is killed: what is stopped cannot make new ones in the place of the killed.
+// sweep kills the processes below this one and below no living runner, until there is none. It stops all before it
+// kills the first: a stopped process cannot replace a killed one.
 func (s *runners) sweep() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -268,7 +268,7 @@ func (s *runners) sweep() {
 		for _, pid := range list {
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}
-		// Whoever dies here becomes ours, and we are told.
+		// This process reaps the killed ones, which signals change.
 		for seen := s.reaped; s.reaped == seen; {
 			s.change.Wait()
 		}

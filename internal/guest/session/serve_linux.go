@@ -14,8 +14,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Serve is the guest's end: it runs what the host asks for until the connection ends, and
-// kills everything then.
+// Serve is the guest's end: it runs the host's commands until the connection ends, and then kills all
+// processes.
 func Serve(conn io.ReadWriteCloser, o Options) error {
 	s, err := NewServer(o)
 	if err != nil {
@@ -30,7 +30,7 @@ type Server struct {
 	runners *runners
 }
 
-// NewServer makes this process one that commands can be started from. There is one for a process.
+// NewServer prepares this process to start commands. A process has one server.
 func NewServer(o Options) (*Server, error) {
 	if err := CloseOnExec(); err != nil {
 		return nil, err
@@ -46,15 +46,15 @@ func NewServer(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Serve serves one session until its connection ends; the commands that it waits for are killed then, and what they have left
-// in the background stays. It is safe for concurrent use.
+// Serve serves one session until its connection ends. It then kills the session's running commands; their background processes
+// stay. It is safe for concurrent use.
 func (s *Server) Serve(conn io.ReadWriteCloser) error { return s.serve(conn, func() {}) }
 
-// Still stops all that runs, until resume is called; what is started meanwhile runs. Nobody inside can undo it
-// but who was not stopped.
+// Still stops all commands until resume is called. Commands started meanwhile run; only they could continue the stopped
+// ones.
 func (s *Server) Still() (resume func()) { return s.runners.still() }
 
-// KillAll kills all that runs. Commands can be started afterwards.
+// KillAll kills all commands. Commands can be started afterwards.
 func (s *Server) KillAll() { s.runners.killRunning() }
 
 func (s *Server) serve(conn io.ReadWriteCloser, last func()) error {
@@ -82,14 +82,14 @@ type supervisor struct {
 	ctx     context.Context //nolint:containedctx // of the session, which this is a part of
 	end     <-chan struct{}
 	hangUp  func() error // ends the session
-	flush   func()       // returns when the host was sent what was said
+	flush   func()       // returns when the host was sent all frames
 
 	mu      sync.Mutex
-	settled bool      // it was set up, or never will be
+	settled bool      // Setup was called, or is no longer possible
 	guarded *guarding // nil: there is no guard
 }
 
-// settle reports whether it is the first to be called.
+// settle reports whether this is the first call.
 func (s *supervisor) settle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +103,7 @@ func (s *supervisor) setUp(want Setup) (tell, error) {
 		return nil, sandbox.Errorf(sandbox.Invalid, "the guest is set up once, before the first command")
 	}
 	if err := verify(want.Expect); err != nil {
-		s.runners.killAll() // for good: nothing runs in another place
+		s.runners.killAll() // no command runs with a wrong mount
 		return nil, err
 	}
 	if err := s.relays.listen(want.Relays); err != nil || want.Guard == nil {
@@ -111,7 +111,7 @@ func (s *supervisor) setUp(want Setup) (tell, error) {
 	}
 	t, err := s.guard(*want.Guard, want.Deny)
 	if err != nil {
-		s.runners.killAll() // for good: nothing runs without it
+		s.runners.killAll() // no command runs without the guard
 	}
 	return t, err
 }
@@ -134,14 +134,14 @@ func (s *supervisor) command(a *asked) {
 		return
 	}
 	if a.req.Op != "" || a.req.Dir == "" {
-		a.refuse(sandbox.Errorf(sandbox.Unsupported, "the guest only runs commands, in a directory that it is told"))
+		a.refuse(sandbox.Errorf(sandbox.Unsupported, "the guest does not support operations, and needs a directory for a command"))
 		return
 	}
 	if s.options.Busy != nil {
 		s.options.Busy(1)
 		defer s.options.Busy(-1)
 	}
-	if s.options.Inside != nil && s.guardian() == nil { // the guard holds for what is done to files, too
+	if s.options.Inside != nil && s.guardian() == nil { // the guard covers operations on files, too
 		if run, ok := s.options.Inside(plainStrings(a.req.Args), a.req.Dir); ok {
 			serveInside(a, run)
 			return
@@ -151,7 +151,7 @@ func (s *supervisor) command(a *asked) {
 	c.serve()
 }
 
-// serveInside runs what the guest is itself.
+// serveInside executes the guest's own commands.
 func serveInside(a *asked, run func(in io.Reader, out, errs io.Writer) int) {
 	var input io.Reader = eof{}
 	if a.in != nil {
@@ -161,7 +161,7 @@ func serveInside(a *asked, run func(in io.Reader, out, errs io.Writer) int) {
 		return
 	}
 	code := run(input, a.out.kind(frameOutput), a.out.kind(frameErrors))
-	_ = a.out.last(frameExit, exitFrame(code, 0)) // the host is gone, and with it who would want to know
+	_ = a.out.last(frameExit, exitFrame(code, 0)) // otherwise the host has gone
 }
 
 type eof struct{}

@@ -9,33 +9,33 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Setup is what a guest does before the first command.
+// Setup configures a guest before the first command.
 type Setup struct {
-	// Relays are listened on when Setup returns.
+	// Relays listen when Setup returns.
 	Relays []Relay `json:"relays,omitempty"`
-	// Expect is what has to stand at mounted paths inside, seen from the host before: whoever mounts by path may have been
-	// led elsewhere meanwhile. Setup is Denied where something else does.
+	// Expect are the files at mounted paths, as the host saw them before: a mount by path may have been redirected meanwhile.
+	// Denied: another file is mounted there.
 	Expect []Identity `json:"expect,omitempty"`
-	// Guard has every command's calls answered by these rules, inside; nil: none are. When it cannot be installed
-	// Setup fails, and when it ends the sandbox does.
+	// Guard are the rules by which the guard answers the system calls of commands; nil: there is no guard. Setup fails when the
+	// guard cannot be installed, and the sandbox ends with the guard.
 	Guard *guard.Rules `json:"guard,omitempty"`
-	// Deny opens what a policy asks for in the program that denies what no command needs. It takes effect with Guard.
+	// Deny allows what a policy requests in the seccomp program that denies unneeded system calls. It takes effect with Guard.
 	Deny seccomp.DenyOptions `json:"deny"`
 
-	// Refused is told what the guard refused, if it is not nil, one after the other: the guest's word, so the texts are
-	// anything of at most some thousand bytes, and of a kind and an operation that exist. Some hundred a minute are told.
+	// Refused, if not nil, is called with the guard's refusals, one after the other. The guest is not trusted: kind and operation
+	// exist, but the texts are arbitrary, of at most some thousand bytes. It is called at most some hundred times a minute.
 	Refused func(guard.Refusal) `json:"-"`
 }
 
-// Identity is what stat(2) says of a file that is mounted at Path inside. Without numbers it is any that is mounted.
+// Identity is the identity, from stat(2), of the file that is mounted at Path. Without numbers any mounted file matches.
 type Identity struct {
 	Path guard.Path `json:"path"`
 	Dev  uint64     `json:"dev,omitempty"`
 	Ino  uint64     `json:"ino,omitempty"`
 }
 
-// Setup tells the guest what it is to do before the first command, once; a second one, and one after a command
-// was started, is Invalid. On an error the sandbox is of no use.
+// Setup configures the guest once, before the first command. Invalid: it was called before, or a command was started. After an
+// error the sandbox cannot be used.
 func (c *Client) Setup(ctx context.Context, s Setup) error {
 	for _, r := range s.Relays {
 		if err := r.check(); err != nil {
@@ -47,7 +47,7 @@ func (c *Client) Setup(ctx context.Context, s Setup) error {
 		return err
 	}
 	if len(data) > maxSetup {
-		return sandbox.Errorf(sandbox.Invalid, "what the guest is to set up takes %d bytes, %d at most", len(data), maxSetup)
+		return sandbox.Errorf(sandbox.Invalid, "setup of the guest has %d bytes; the limit is %d", len(data), maxSetup)
 	}
 	stream, err := c.ask(ctx, frameSetup, data)
 	if err != nil {
@@ -72,7 +72,7 @@ func (a *asked) setUp(ctx context.Context, data []byte, s server) {
 		a.refuse(err)
 		return
 	}
-	_ = a.begun() // the host is gone otherwise, and everything ends
+	_ = a.begun() // otherwise the host has gone, and everything ends
 	if tell != nil {
 		tell(ctx, a)
 	}

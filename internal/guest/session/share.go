@@ -11,23 +11,23 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Shared is a sandbox that one process holds and others use.
+// Shared is a sandbox that one process holds and other processes use.
 type Shared struct {
 	// Start is the Start of its Instance.
 	Start func(ctx context.Context, cmd sandbox.Cmd, stdio sandbox.Stdio) (sandbox.Process, error)
-	// Busy is told 1 before a command is started, and -1 when its end has been told to the client.
+	// Busy is called with 1 before a command is started, and with -1 when the client knows its end.
 	Busy func(n int)
 	// Dial connects to a port on the loopback inside; nil: it is Unsupported.
 	Dial func(ctx context.Context, port int) (net.Conn, error)
 	// Listen listens inside, as that of [sandbox.Relayer]; nil: it is Unsupported.
 	Listen func(ctx context.Context, address string) (net.Listener, error)
-	// Operation does what is not a command.
+	// Operation executes operations that are not commands.
 	Operation Operation
 }
 
-// Share serves one connection of another process's [Client] until it ends; what that client started and did
-// not wait for is killed then. A command's Env is what comes on top of the policy's, and its Dir may be empty.
-// The other process is trusted: it is for the caller to know who connects.
+// Share serves one connection of another process's [Client] until it ends. It then kills the client's running commands. A
+// command's Env is added to the policy's, and its Dir may be empty. The other process is trusted: the caller authenticates
+// it.
 func Share(ctx context.Context, conn io.ReadWriteCloser, s Shared) error {
 	r, err := greet(ctx, conn)
 	if err != nil {
@@ -50,10 +50,10 @@ type sharer struct {
 func (s sharer) command(a *asked) { a.share(s.ctx, s.Shared) }
 
 func (sharer) setUp(Setup) (tell, error) {
-	return nil, sandbox.Errorf(sandbox.Unsupported, "the sandbox is set up by who created it")
+	return nil, sandbox.Errorf(sandbox.Unsupported, "only the process that created the sandbox sets it up")
 }
 
-// dial takes no more than Dial does: ports.
+// dial connects to ports only, as Dial does.
 func (s sharer) dial(ctx context.Context, t target) (net.Conn, error) {
 	port, ok := t.port()
 	if s.Dial == nil || !ok {
@@ -64,7 +64,7 @@ func (s sharer) dial(ctx context.Context, t target) (net.Conn, error) {
 
 func (s sharer) listen(ctx context.Context, r Relay) (net.Listener, error) {
 	if s.Listen == nil {
-		return nil, sandbox.Errorf(sandbox.Unsupported, "nobody can listen inside this sandbox")
+		return nil, sandbox.Errorf(sandbox.Unsupported, "this sandbox does not support listening inside")
 	}
 	return s.Listen(ctx, r.Listen)
 }
@@ -92,15 +92,15 @@ func (a *asked) share(ctx context.Context, s Shared) {
 		cancel()
 	}()
 	exit, err := p.Wait()
-	// Who ends the sharing ends the sandbox under the command, whose exit nobody knows then: it is not 0.
+	// When the sharing ends, the sandbox ends with the command, whose exit status is unknown: it is not 0.
 	if err != nil && (ctx.Err() == nil || exit == sandbox.Exit{}) {
-		_ = a.out.last(frameFailed, nil) // it breaks off; the client says so
+		_ = a.out.last(frameFailed, nil) // the client reports that the session broke off
 		return
 	}
-	_ = a.out.last(frameExit, exitFrame(exit.Code, exit.Signal)) // the client is gone otherwise
+	_ = a.out.last(frameExit, exitFrame(exit.Code, exit.Signal)) // otherwise the client has gone
 }
 
-// begin starts the command and says so before anything that it writes.
+// begin starts the command, and sends that before its output.
 func (a *asked) begin(ctx context.Context, s Shared, stdio sandbox.Stdio) (sandbox.Process, error) {
 	a.out.mu.Lock()
 	defer a.out.mu.Unlock()
@@ -110,11 +110,11 @@ func (a *asked) begin(ctx context.Context, s Shared, stdio sandbox.Stdio) (sandb
 	if err != nil {
 		return nil, err
 	}
-	_ = writeFrame(a.out.w, frameBegun, make([]byte, 4)) // a client that is gone is noticed by relay
+	_ = writeFrame(a.out.w, frameBegun, make([]byte, 4)) // relay notices a client that has gone
 	return p, nil
 }
 
-// relay passes on what the client says, until it wants the command dead or is gone.
+// relay forwards the client's frames until it kills the command or has gone.
 func (a *asked) relay(p sandbox.Process) {
 	for {
 		kind, data, err := a.frames.next()

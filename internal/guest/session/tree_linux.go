@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// processTree reads who is whose child from /proc.
+// processTree reads the parents of all processes from /proc.
 func processTree() map[int][]int {
 	children := map[int][]int{}
 	proc, err := os.Open("/proc")
@@ -32,7 +32,7 @@ func processTree() map[int][]int {
 }
 
 // parentOf takes the parent's number out of /proc/PID/stat (proc_pid_stat(5)): the second field after the
-// command's name, which stands in parentheses and may hold any.
+// command's name, which is in parentheses and may contain any character.
 func parentOf(stat []byte) (int, bool) {
 	end := bytes.LastIndexByte(stat, ')')
 	if end < 0 {

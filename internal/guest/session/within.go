@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// Within calls f with a name for dir's entry of that name that is good while f runs, and short: a socket's must be
-// shorter than 108 bytes (unix(7)), whatever its directory's is, so it leads through an open directory.
+// Within calls f with a short path for the entry name of dir, which is valid while f runs. The path of a socket must be shorter than
+// 108 bytes (unix(7)), so the path leads through an open descriptor of dir.
 func Within(dir, name string, f func(path string) error) error {
 	d, err := os.Open(dir)
 	if err != nil {

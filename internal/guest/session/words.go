@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Words keeps the first bytes that are written to it: what a guest says on its standard error before the session
-// stands. The zero value is empty. It is safe for concurrent use.
+// Words stores the first bytes that are written to it: a guest's standard error before the session begins. The zero
+// value is empty. It is safe for concurrent use.
 type Words struct {
 	mu   sync.Mutex
 	text []byte
@@ -14,7 +14,7 @@ type Words struct {
 
 const maxWords = 2000
 
-// Write never fails; what is too much is dropped.
+// Write never fails. It drops what exceeds the limit.
 func (w *Words) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -22,7 +22,7 @@ func (w *Words) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String is what was kept, as [Printable].
+// String returns the stored bytes, as [Printable].
 func (w *Words) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
