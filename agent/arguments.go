@@ -2,7 +2,7 @@ package agent
 
 import "github.com/seed434b0696/agent-sandbox/agent/assistant"
 
-// arguments are those of the sandbox block that are set, as the executors name them.
+// arguments returns the settings of the sandbox block, under the names that the executors use.
 func arguments(s *assistant.Sandbox) map[string]any {
 	out := map[string]any{}
 	text := func(name, value string) {
@@ -42,8 +42,8 @@ func arguments(s *assistant.Sandbox) map[string]any {
 	return out
 }
 
-// said is what the sandbox block adds to the prompts.
-func said(s *assistant.Sandbox) string {
+// appendedPrompt returns the text that the sandbox block adds to the prompts.
+func appendedPrompt(s *assistant.Sandbox) string {
 	switch s.Command {
 	case assistant.Claude:
 		return s.Claude.AppendSystemPrompt

@@ -11,10 +11,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// maxInline is how much of a file a direct call takes along.
+// maxInline bounds a file that is attached to a direct call, in bytes.
 const maxInline = 20 << 20
 
-// attach adds a file of the user's: to the workspace, where an agent reads it, or else to the message.
+// attach adds a file to the workspace, where an agent reads it, or to the message of a direct call.
 func (t *turn) attach(ctx context.Context, f File) error {
 	if t.space != nil {
 		a, err := t.space.Attach(ctx, f.Name, f.Content)
@@ -32,7 +32,7 @@ func (t *turn) attach(ctx context.Context, f File) error {
 		return err
 	}
 	if len(data) > maxInline {
-		return sandbox.Errorf(sandbox.Exhausted, "%s has more than %s, which a direct call takes along at most", f.Name, sandbox.Bytes(maxInline)).
+		return sandbox.Errorf(sandbox.Exhausted, "%s is larger than %s, the limit of a direct call", f.Name, sandbox.Bytes(maxInline)).
 			WithHint("give it to an assistant with a sandbox")
 	}
 	part := message.Part{Type: message.File, Name: filepath.Base(f.Name), MediaType: http.DetectContentType(data), Data: data}

@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// hookRequest is what hooks see of the request.
+// hookRequest returns the view of the request that hooks have.
 func (t *turn) hookRequest() *hook.Request {
 	chat := t.chat.Chat().ID
 	r := &hook.Request{
@@ -35,7 +35,7 @@ func (t *turn) hookRequest() *hook.Request {
 	return r
 }
 
-// memory is a scope of the store that keeps values for good.
+// memory is a scope of the store whose values do not expire.
 type memory struct{ store.Memory }
 
 // Save implements [hook.Store].
@@ -48,7 +48,7 @@ func (m memory) LoadOrSave(ctx context.Context, key string, value json.RawMessag
 	return m.Memory.LoadOrSave(ctx, key, value, 0)
 }
 
-// create runs the Create hook, which may reject the request, and does what it wants of the model step.
+// create runs the Create hook, which may reject the request, and applies its result to the model step.
 func (t *turn) create(ctx context.Context) error {
 	if t.script == nil || !t.script.HasCreate() {
 		return nil
@@ -60,8 +60,8 @@ func (t *turn) create(ctx context.Context) error {
 	return t.adopt(created)
 }
 
-// adopt does what a Create hook wants. What this assistant cannot do is refused, because nobody would see that it was not
-// done.
+// adopt applies the result of a Create hook. A wish that this assistant cannot fulfil is an error: ignored, it would go
+// unnoticed.
 func (t *turn) adopt(c *hook.Created) error {
 	t.created = *c
 	if c.Messages != nil {
@@ -102,7 +102,7 @@ func wanted(err error) error {
 	return out
 }
 
-// next runs the Next hook. What goes wrong in it is told, and the answer stands.
+// next runs the Next hook. An error in it becomes a notice, and the answer stays.
 func (t *turn) next(ctx context.Context) *hook.Delegate {
 	if t.script == nil || !t.script.HasNext() {
 		return nil

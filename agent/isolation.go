@@ -20,7 +20,7 @@ var hostFiles = []string{"bwrap", "docker"}
 // homeName is where an agent keeps its sessions, beside what it works on.
 const homeName = ".agent"
 
-// maxOutput is how much an agent may print. It tells whole files, and that twice.
+// maxOutput bounds what an agent prints, in bytes. It prints whole files, and those twice.
 const maxOutput = 4 << 30
 
 // isolate creates the sandbox. It ends with the request; only the workspace stays.
@@ -57,14 +57,14 @@ func (t *turn) isolate(ctx context.Context) error {
 	}
 	t.box = box
 	t.later(func() {
-		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), settle)
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookingTime)
 		defer cancel()
-		_ = box.Close(end) // what is left of it, the driver sweeps
+		_ = box.Close(end) // the driver removes what is left
 	})
 	return t.skills(ctx)
 }
 
-// paths lets the sandbox have the agent's home, which is kept with the chat, and its program, where both are the host's.
+// paths shows the agent's home, which lives as long as the chat, and its program in the sandbox, where both are on the host.
 func (t *turn) paths(spec *sandbox.Spec) error {
 	if !slices.Contains(hostFiles, t.backend) {
 		return nil
@@ -85,7 +85,7 @@ func (t *turn) paths(spec *sandbox.Spec) error {
 	return nil
 }
 
-// agentHome is where the agent keeps its own things, inside.
+// agentHome returns the agent's own directory inside the sandbox.
 func (t *turn) agentHome() string {
 	if t.home != "" {
 		return filepath.Join(t.home, t.executor.Name())
@@ -93,8 +93,8 @@ func (t *turn) agentHome() string {
 	return "/tmp/" + homeName
 }
 
-// skills copies the assistant's skills to where the agent looks for its user's, so that they are no part of the workspace.
-// Each turn has those that the assistant has then.
+// skills copies the assistant's skills into the agent's home, so that they are not part of the workspace. Each turn copies
+// the current ones.
 func (t *turn) skills(ctx context.Context) error {
 	to := t.agentHome() + "/skills"
 	files := t.box.Files()
@@ -120,9 +120,9 @@ func (t *turn) skills(ctx context.Context) error {
 	return nil
 }
 
-// bring copies what the agent made into the chat's workspace, where the sandbox worked on a copy. What is there is replaced
-// when all of it has come.
-func (t *turn) bring(ctx context.Context) error {
+// collect copies the agent's files into the chat's workspace when the sandbox worked on a copy. It replaces the old files
+// when the copy is complete.
+func (t *turn) collect(ctx context.Context) error {
 	if t.box == nil || slices.Contains(hostFiles, t.backend) {
 		return nil
 	}
@@ -149,7 +149,7 @@ func (t *turn) bring(ctx context.Context) error {
 	return replace(root, incoming)
 }
 
-// replace puts what is in a directory of root in the place of all else in root.
+// replace moves the content of the directory incoming into root and removes all else from root.
 func replace(root *os.Root, incoming string) error {
 	old, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
@@ -174,7 +174,7 @@ func replace(root *os.Root, incoming string) error {
 	return nil
 }
 
-// dir is the workspace, inside.
+// dir returns the path of the workspace inside the sandbox.
 func (t *turn) dir() string {
 	if t.backend == "kube" {
 		return "/workspace"

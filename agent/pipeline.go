@@ -1,8 +1,8 @@
-// Package agent runs assistants: what an assistant's files say, what a user asks, and the model step between its hooks,
-// which is a direct call or a coding agent in a sandbox. Each request is booked, and each decision is on record.
+// Package agent runs assistants. A request goes through the Create hook, the model step and the Next hook; the model step
+// is a direct call or a coding agent in a sandbox. The usage of each request is booked, and each decision is in the audit log.
 //
-// The keys of models stay in this process: an agent inside is given a placeholder, and a broker of this process adds the
-// key outside.
+// The keys of models stay in this process: an agent in a sandbox gets a placeholder, and a broker in this process replaces
+// it by the key.
 package agent
 
 import (
@@ -165,9 +165,9 @@ func (p *Pipeline) CleanUp(ctx context.Context, limit time.Duration) error {
 	return err
 }
 
-// File is something that a user adds to a message.
+// File is a file that a user attaches to a message.
 type File struct {
-	Name    string // for the agent; it is made a name of its own
+	Name    string // as the agent sees it; made unique in the workspace
 	Content io.Reader
 }
 
@@ -182,30 +182,29 @@ type Request struct {
 	Locale    string // of the user, such as de-DE, for hooks, which may change it; at most 1000 bytes
 	Wait      bool   // for another request on the chat; false: this one is refused
 
-	options json.RawMessage // of who delegates, for the hooks; nil: {}
+	options json.RawMessage // of the assistant that delegates, for the hooks; nil: {}
 }
 
-// Answer is what a request came to.
+// Answer is the outcome of a request.
 type Answer struct {
 	event.Response
 	Run      string                     `json:"run"`
 	Chat     string                     `json:"chat"`
-	Data     json.RawMessage            `json:"data,omitempty"`     // of the Next hook, in the place of the answer
+	Data     json.RawMessage            `json:"data,omitempty"`     // from the Next hook, instead of the answer
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"` // of hooks
 }
 
-// DefaultWorkspaces is how many workspaces a user has at most, where the assistant's limits do not say it: one of each chat
-// with a coding agent, until it was not used for as long as they are kept.
+// DefaultWorkspaces is the limit on a user's workspaces where the assistant sets none. Each chat with a coding agent has one,
+// until it is removed because it was not used for a week.
 const DefaultWorkspaces = 1000
 
-// maxDelegations is how often one request may go on with another assistant.
+// maxDelegations bounds how often one request is passed to another assistant.
 const maxDelegations = 5
 
 // Run answers a request. Events go to emit, one at a time, as they come. When ctx ends the agent is interrupted, and what
 // it used until then is booked.
 //
-// An error is that the request was refused or nothing could be begun for it; what the model or the agent failed at is in
-// the answer.
+// An error means that the request was refused or could not start. A failure of the model or the agent is in the answer.
 func (p *Pipeline) Run(ctx context.Context, r Request, emit func(event.Event)) (Answer, error) {
 	if err := p.admit(ctx, r); err != nil {
 		return Answer{}, err
@@ -213,12 +212,12 @@ func (p *Pipeline) Run(ctx context.Context, r Request, emit func(event.Event)) (
 	chat := r.Chat
 	for depth := 0; ; depth++ {
 		r.Chat = chat
-		answer, next, err := p.once(ctx, &r, emit)
+		answer, next, err := p.runOnce(ctx, &r, emit)
 		if err != nil || next == nil {
 			return answer, err
 		}
 		if depth == maxDelegations {
-			return answer, sandbox.Errorf(sandbox.Exhausted, "%s delegates to %s, and nobody answered after %d assistants", r.Assistant, next.Agent, depth+1)
+			return answer, sandbox.Errorf(sandbox.Exhausted, "%s delegates to %s after %d assistants; a request may pass through no more", r.Assistant, next.Agent, depth+1)
 		}
 		if r, err = delegated(r, next); err != nil {
 			return answer, err
@@ -227,7 +226,7 @@ func (p *Pipeline) Run(ctx context.Context, r Request, emit func(event.Event)) (
 	}
 }
 
-// delegated is the request that a Next hook makes of one.
+// delegated returns the request that a Next hook makes of r.
 func delegated(r Request, d *hook.Delegate) (Request, error) {
 	r.Assistant, r.Files, r.options = d.Agent, nil, d.Options
 	if len(d.Messages) == 0 {
@@ -253,7 +252,7 @@ func (p *Pipeline) admit(ctx context.Context, r Request) error {
 	}
 	record := store.Record{User: clip(r.User), Action: "run", Subject: clip(r.Assistant), Decision: decision}
 	if _, audit := p.store.Audit(ctx, record); audit != nil && err == nil {
-		return audit // what is not on record does not happen
+		return audit // a request that cannot be recorded is refused
 	}
 	return err
 }
@@ -263,7 +262,7 @@ func (p *Pipeline) check(ctx context.Context, r Request) error {
 		return sandbox.Errorf(sandbox.Invalid, "a request needs a user of at most 200 bytes")
 	}
 	if len(r.Locale) > 1000 {
-		return sandbox.Errorf(sandbox.Invalid, "a locale of %d bytes; such as de-DE is meant", len(r.Locale))
+		return sandbox.Errorf(sandbox.Invalid, "invalid locale (%d bytes); expected a tag such as de-DE", len(r.Locale))
 	}
 	if r.Prompt.Role != message.User || len(r.Prompt.Parts) == 0 && len(r.Files) == 0 {
 		return sandbox.Errorf(sandbox.Invalid, "there is nothing to do: the prompt is empty")
@@ -278,8 +277,8 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s[:min(len(s), 200)], "")
 }
 
-// once runs one assistant. Its hooks may change the locale of the request, for who goes on with it.
-func (p *Pipeline) once(ctx context.Context, r *Request, emit func(event.Event)) (Answer, *hook.Delegate, error) {
+// runOnce runs one assistant. Its hooks may change the locale of the request, also for the assistant that it delegates to.
+func (p *Pipeline) runOnce(ctx context.Context, r *Request, emit func(event.Event)) (Answer, *hook.Delegate, error) {
 	t := &turn{pipeline: p, request: *r, emit: emit}
 	defer t.close()
 	if err := t.open(ctx); err != nil {
@@ -298,11 +297,11 @@ func (p *Pipeline) once(ctx context.Context, r *Request, emit func(event.Event))
 		return t.answer(), nil, t.fail(ctx, err)
 	}
 	delegate := t.next(ctx)
-	err := errors.Join(t.bring(context.WithoutCancel(ctx)), t.finish(ctx))
+	err := errors.Join(t.collect(context.WithoutCancel(ctx)), t.finish(ctx))
 	return t.answer(), delegate, err
 }
 
-// split takes messages apart: what is told first, what was said before, and what is to be answered.
+// split divides messages into the system prompts, the history, and the prompt to answer.
 func split(all []message.Message) (system []string, history []message.Message, prompt message.Message, err error) {
 	for _, m := range all {
 		if m.Role == message.System {
@@ -314,11 +313,11 @@ func split(all []message.Message) (system []string, history []message.Message, p
 	if n := len(history); n > 0 && history[n-1].Role == message.User {
 		return system, history[:n-1], history[n-1], nil
 	}
-	return nil, nil, message.Message{}, sandbox.Errorf(sandbox.Invalid, "the messages do not end with one of the user's")
+	return nil, nil, message.Message{}, sandbox.Errorf(sandbox.Invalid, "the last message is not from the user")
 }
 
-// names are those of the agents, for messages.
+// names lists the agents, for messages.
 func (p *Pipeline) names() string { return strings.Join(slices.Sorted(maps.Keys(p.agents)), ", ") }
 
-// settle is the time in which a run that was canceled is still booked.
-const settle = 10 * time.Second
+// bookingTime bounds the booking of a run that was canceled.
+const bookingTime = 10 * time.Second

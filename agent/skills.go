@@ -20,17 +20,17 @@ const (
 	readSkillFile = "read_skill_file"
 )
 
-// maxPage is how much of a skill's file one use of read_skill_file answers with, in bytes.
+// maxPage bounds the answer of one use of read_skill_file, in bytes.
 const maxPage = 64 << 10
 
-// skillTools are an assistant's skills as a direct model uses them: it is told their names, activates one when a task
+// skillTools are an assistant's skills for a direct model, which gets their names, activates one when a task
 // needs it, and reads what files it has. Where on this host they are it is not told.
 type skillTools struct {
 	assistant *assistant.Assistant
 	offered   []skill.Skill // never empty
 }
 
-// disclosed tells a direct model of the skills; it is "" where there is none.
+// disclosed returns the prompt about skills for a direct model; "": there are none.
 func disclosed(c *skill.Catalog) string {
 	catalog := c.PromptByName()
 	if catalog == "" {
@@ -40,7 +40,7 @@ func disclosed(c *skill.Catalog) string {
 		" with its name before you go on, and follow what it says. Files that it names are read with " + readSkillFile + ".\n\n" + catalog
 }
 
-// directTools are the tools of a model that is asked directly: those of servers, and those of skills.
+// directTools returns the tools of a direct model: those of servers and those of skills.
 func (t *turn) directTools() tool.Set {
 	set, offered := t.toolSet(), t.assistant.Skills.Offered()
 	switch own := (skillTools{t.assistant, offered}); {
@@ -119,7 +119,7 @@ func (s skillTools) use(arguments json.RawMessage, answer func(*skill.Tree, skil
 		return "", sandbox.Errorf(sandbox.NotFound, "there is no skill %.100q", use.Name).WithHint("their names are listed in the system prompt")
 	}
 	tree, err := s.offered[i].Open()
-	if err != nil { // its words name a place of this host
+	if err != nil { // its text names a path of this host
 		return "", sandbox.Errorf(sandbox.CodeOf(err), "the skill %q cannot be read any more", use.Name)
 	}
 	defer tree.Close()
@@ -142,7 +142,7 @@ func (s skillTools) read(tree *skill.Tree, use skillUse) (string, error) {
 	case err != nil:
 		return "", err
 	case !utf8.Valid(data) || slices.Contains(data, 0):
-		return "", sandbox.Errorf(sandbox.Invalid, "%.200q is no text: it has %d bytes of something else", use.Path, len(data))
+		return "", sandbox.Errorf(sandbox.Invalid, "%.200q is not a text file; it has %d bytes", use.Path, len(data))
 	case use.Offset < 0 || use.Offset > len(data):
 		return "", sandbox.Errorf(sandbox.Invalid, "%.200q has %d bytes", use.Path, len(data)).WithHint("offset is from 0 to that")
 	}

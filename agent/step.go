@@ -55,7 +55,7 @@ func (t *turn) call(ctx context.Context, system []string) error {
 	return nil
 }
 
-// maxTokens is how many tokens an answer may have, as the hook or else the assistant says; 0: the connector's.
+// maxTokens returns the limit on the tokens of an answer: the hook's, else the assistant's; 0: the connector's.
 func (t *turn) maxTokens() int64 {
 	if t.created.MaxTokens > 0 {
 		return t.created.MaxTokens
@@ -63,7 +63,7 @@ func (t *turn) maxTokens() int64 {
 	return t.assistant.Options.MaxTokens
 }
 
-// drive lets an agent work in the sandbox, with the model behind a broker of ours.
+// drive runs an agent in the sandbox. It reaches the model through a broker of this process.
 func (t *turn) drive(ctx context.Context, system []string, history []message.Message, prompt message.Message) error {
 	task := executor.Task{
 		System: system, History: history, Prompt: prompt, Program: t.program, Dir: t.dir(), Home: t.agentHome(),
@@ -87,9 +87,9 @@ func (t *turn) drive(ctx context.Context, system []string, history []message.Mes
 	}
 	err = t.executor.Run(ctx, t.box, task, t.tell)
 	if err == nil && task.Resume != "" && len(b.Usage()) == 0 && t.fold.Response().Outcome != event.Success && ctx.Err() == nil {
-		// The agent does not know its session any more, and nothing was asked: what was said before is told again.
+		// The agent does not know its session any more, and no request reached the model: send the history again.
 		t.fold, task.Resume = event.Fold{}, ""
-		t.tell(event.NewNotice(event.NoticeError, "session", "the agent's session is gone; it is told what was said before"))
+		t.tell(event.NewNotice(event.NoticeError, "session", "the agent's session is gone; it gets the history again"))
 		err = t.executor.Run(ctx, t.box, task, t.tell)
 	}
 	stop()
@@ -98,13 +98,13 @@ func (t *turn) drive(ctx context.Context, system []string, history []message.Mes
 	return err
 }
 
-// broker stands between the agent and the connector.
+// broker returns the proxy between the agent and the connector.
 func (t *turn) broker() (*broker.Broker, error) {
 	l := t.assistant.Limits
 	t.token = "placeholder-" + rand.Text()
 	c := t.connector
 	if n := t.maxTokens(); n > 0 {
-		c.MaxTokens = n // of an answer, whatever the agent asks for
+		c.MaxTokens = n // of an answer, also when the agent asks for more
 	}
 	return broker.New(broker.Options{
 		Models: map[string]connector.Connector{c.Model: c},
@@ -119,7 +119,7 @@ func (t *turn) broker() (*broker.Broker, error) {
 	})
 }
 
-// serve lets the broker be reached from inside, and says how. What it returns ends that.
+// serve makes the broker reachable from the sandbox and sets at. Call stop when the agent has ended.
 func (t *turn) serve(ctx context.Context, b *broker.Broker, at *executor.Model) (stop func(), err error) {
 	*at = executor.Model{Name: t.connector.Model, Token: t.token}
 	var l net.Listener
@@ -146,7 +146,7 @@ func (t *turn) serve(ctx context.Context, b *broker.Broker, at *executor.Model) 
 	}, nil
 }
 
-// bill takes the broker's word for what was used: it is the one that the keys' owner pays.
+// bill takes the usage from the broker: it counted what the owner of the key pays.
 func (t *turn) bill(b *broker.Broker) {
 	used := b.Usage()
 	if len(used) == 0 {
@@ -163,7 +163,7 @@ func (t *turn) bill(b *broker.Broker) {
 	t.billed = &r
 }
 
-// offered are the MCP servers as the agent gets them, each by its own name.
+// offered returns the MCP servers for the agent, each under its own name.
 func (t *turn) offered(ctx context.Context) ([]executor.Server, error) {
 	set := t.toolSet()
 	if set == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// chosen is a set of which a Create hook has left some servers; nil: all.
+// chosen is a set restricted to the servers that a Create hook selected; nil: all.
 type chosen struct {
 	tool.Set
 	servers []hook.Server
@@ -42,7 +42,7 @@ func (c chosen) Call(ctx context.Context, name string, arguments json.RawMessage
 	return c.Set.Call(ctx, name, arguments)
 }
 
-// only is one server of a set, whose tools have their own names.
+// only is one server of a set. Its tools have their names without the prefix.
 type only struct {
 	set    tool.Set
 	prefix string
@@ -66,7 +66,7 @@ func (o only) Call(ctx context.Context, name string, arguments json.RawMessage) 
 	return o.set.Call(ctx, o.prefix+name, arguments)
 }
 
-// faults keeps the first thing that was this side's fault, which an agent tells in words of its own.
+// faults records the first error of the broker, which an agent reports in its own words if at all.
 type faults struct {
 	mu    sync.Mutex
 	first error

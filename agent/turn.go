@@ -21,7 +21,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// turn is one request of one assistant, from its beginning to its end. What it opens it closes in the other order.
+// turn is one request of one assistant. It closes what it opened in reverse order.
 type turn struct {
 	pipeline *Pipeline
 	request  Request
@@ -36,7 +36,7 @@ type turn struct {
 	chat    *store.Conversation
 	run     *store.Running
 	space   *store.Workspace // nil: none is needed
-	home    string           // of the agent, inside; "": not kept
+	home    string           // of the agent, inside the sandbox; "": not preserved
 	box     *sandbox.Sandbox // nil: none is needed
 	backend string
 
@@ -46,15 +46,15 @@ type turn struct {
 	replied hook.Replied
 	servers *mcp.Set // nil: none
 
-	said    message.Message   // what the user said, as it is kept
+	said    message.Message   // the user's message, as it is stored
 	prompts []message.Message // the assistant's: the usual ones, or the preset that a hook chose
 	asked   []message.Message // what the model is asked, the assistant's prompts apart
 	fold    event.Fold
 	tools   []event.Tool // that ended, for the Next hook
 	program []string     // what starts the agent; nil: its name
-	token   string       // what the agent has in the place of a key
+	token   string       // what the agent has instead of a key
 	faults  faults
-	billed  *event.Response // by the broker; nil: the agent's own word counts
+	billed  *event.Response // by the broker; nil: the agent's own report counts
 	settled bool            // it was booked
 }
 
@@ -67,7 +67,7 @@ func (t *turn) close() {
 	t.closers = nil
 }
 
-// tell passes an event on, and keeps what is needed of it.
+// tell passes an event on and folds it into the response.
 func (t *turn) tell(e event.Event) {
 	const most = 1000
 	if e.Kind == event.ToolFinished && e.Tool != nil && len(t.tools) < most {
@@ -77,7 +77,7 @@ func (t *turn) tell(e event.Event) {
 	t.emit(e)
 }
 
-// open finds out what the request needs, and gets it, the chat first: it is what others may have.
+// open acquires what the request needs. The chat comes first, because another request may hold it.
 func (t *turn) open(ctx context.Context) error {
 	a, err := t.pipeline.assistants.Load(t.request.Assistant)
 	if err != nil {
@@ -90,11 +90,11 @@ func (t *turn) open(ctx context.Context) error {
 	if a.Sandbox != nil {
 		name := string(a.Sandbox.Command)
 		if t.executor = t.pipeline.agents[name]; t.executor == nil {
-			return sandbox.Errorf(sandbox.Unsupported, "nobody runs the agent %q", name).WithHint("there are %s", t.pipeline.names())
+			return sandbox.Errorf(sandbox.Unsupported, "unknown agent %q", name).WithHint("known agents: %s", t.pipeline.names())
 		}
 		t.limit = a.Sandbox.Timeout
 	}
-	for _, step := range []func(context.Context) error{t.converse, t.book, t.furnish, t.isolate, t.compile, t.connect} {
+	for _, step := range []func(context.Context) error{t.converse, t.book, t.openWorkspace, t.isolate, t.compile, t.connect} {
 		if err := step(ctx); err != nil {
 			return t.fail(ctx, err)
 		}
@@ -102,7 +102,7 @@ func (t *turn) open(ctx context.Context) error {
 	return nil
 }
 
-// converse takes the chat.
+// converse acquires the chat.
 func (t *turn) converse(ctx context.Context) error {
 	chat, err := t.pipeline.store.Converse(ctx, store.Request{
 		User: t.request.User, Chat: t.request.Chat, Assistant: t.assistant.Name, Wait: t.request.Wait,
@@ -116,7 +116,7 @@ func (t *turn) converse(ctx context.Context) error {
 	return err
 }
 
-// book begins the run, if the user's limits let it.
+// book begins the run, if the user's limits allow it.
 func (t *turn) book(ctx context.Context) error {
 	l := t.assistant.Limits
 	run, err := t.pipeline.store.Begin(ctx, store.Run{
@@ -138,8 +138,9 @@ func (t *turn) executorName() string {
 	return t.executor.Name()
 }
 
-// furnish opens the chat's workspace, where one is needed, and puts the attached files into it, or into the message.
-func (t *turn) furnish(ctx context.Context) error {
+// openWorkspace opens the chat's workspace, if the assistant needs one, and puts the attached files into it or into the
+// message.
+func (t *turn) openWorkspace(ctx context.Context) error {
 	t.said = t.request.Prompt
 	t.said.Parts = slices.Clone(t.said.Parts) // the caller's own stay as they are
 	if t.executor != nil {
@@ -200,7 +201,7 @@ func (t *turn) connect(ctx context.Context) error {
 	return nil
 }
 
-// system are the prompts: the assistant's, its skills where no agent finds them by itself, and what else is said before.
+// system returns the system prompts: the assistant's, the list of skills for a direct model, and more.
 func (t *turn) system(more []string) []string {
 	var out []string
 	for _, m := range t.prompts {
@@ -209,7 +210,7 @@ func (t *turn) system(more []string) []string {
 		}
 	}
 	if t.assistant.Sandbox != nil {
-		if text := said(t.assistant.Sandbox); text != "" {
+		if text := appendedPrompt(t.assistant.Sandbox); text != "" {
 			out = append(out, text)
 		}
 	} else if text := disclosed(t.assistant.Skills); text != "" {
@@ -218,7 +219,7 @@ func (t *turn) system(more []string) []string {
 	return append(out, more...)
 }
 
-// toolSet are the tools that a Create hook has left.
+// toolSet returns the tools that the Create hook selected; nil: none.
 func (t *turn) toolSet() tool.Set {
 	if t.servers == nil {
 		return nil
@@ -226,13 +227,13 @@ func (t *turn) toolSet() tool.Set {
 	return chosen{t.servers, t.created.MCPServers}
 }
 
-// response is what the events come to, with what the broker knows better.
+// response folds the events, and takes the usage from the broker where it has one.
 func (t *turn) response() event.Response {
 	r := t.fold.Response()
 	if t.billed != nil {
 		r.Usage, r.Models, r.CostUSD, r.Estimated = t.billed.Usage, t.billed.Models, t.billed.CostUSD, t.billed.Estimated
 	}
-	// An agent tells in words of its own, if at all, that its model could not be reached.
+	// An agent does not always report that its model could not be reached.
 	if err := t.faults.get(); err != nil && !r.OK() {
 		r.Error += "; " + err.Error()
 	}
@@ -258,9 +259,9 @@ func (t *turn) answer() Answer {
 	return a
 }
 
-// finish keeps what was said, and books what it cost.
+// finish stores the messages and books the usage.
 func (t *turn) finish(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settle)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookingTime)
 	defer cancel()
 	r := t.response()
 	t.settled = true
@@ -274,7 +275,7 @@ func (t *turn) finish(ctx context.Context) error {
 	}))
 }
 
-// session is what resumes the chat, where the agent's home is kept.
+// session returns the ID that resumes the chat, if the agent's home is preserved.
 func (t *turn) session(r event.Response) string {
 	if t.home == "" {
 		return ""
@@ -282,7 +283,7 @@ func (t *turn) session(r event.Response) string {
 	return r.Session
 }
 
-// fail books a turn that came to nothing.
+// fail books a turn that failed.
 func (t *turn) fail(ctx context.Context, err error) error {
 	if t.run == nil || t.settled {
 		return err
@@ -293,7 +294,7 @@ func (t *turn) fail(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		r.Outcome = event.Interrupted
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settle)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bookingTime)
 	defer cancel()
 	return errors.Join(err, t.run.Finish(ctx, r))
 }

@@ -1,14 +1,14 @@
 // Package assistant reads assistants and connectors, which are directories and files below one root:
 //
-//	assistants/coder/package.yao      what it is: see schema/assistant.json (or package.jsonc, package.json)
-//	assistants/coder/prompts.yml      what the model is told first
+//	assistants/coder/package.yao      the definition: see schema/assistant.json (or package.jsonc, package.json)
+//	assistants/coder/prompts.yml      the system prompts
 //	assistants/coder/prompts/A/B.yml  the preset A.B, which a Create hook may choose in its place
 //	assistants/coder/mcps/ID.mcp.yao  its MCP servers (or .mcp.jsonc, .mcp.json)
 //	assistants/coder/skills/          its skills
 //	assistants/coder/src/index.ts     its hooks (or index.js)
 //	connectors/deepseek/v3.conn.yao   the connector deepseek.v3 (or .conn.jsonc, .conn.json)
 //
-// A root may come with a repository that nobody has read, so all of it is hostile input: sizes, depths and counts are
+// A root may come with a repository that the user has not read, so all of it is hostile input: sizes, depths and counts are
 // bounded, only regular files are read, and no symbolic link leads out of the root. What an assistant has running on
 // this host, it has only when the user trusts its exact content; see [Assistant.CheckTrust].
 package assistant
@@ -57,19 +57,19 @@ type Options struct {
 	Effort      string              `json:"reasoning_effort"` // "": the connector's
 }
 
-// Reasoning is what the options say of it.
+// Reasoning returns the options about reasoning.
 func (o Options) Reasoning() connector.Reasoning {
 	return connector.Reasoning{Thinking: o.Thinking, Effort: o.Effort}
 }
 
-// Limits bound what one user does with an assistant. 0 is no limit, but of Workspaces.
+// Limits bound what one user does with an assistant. 0 means no limit, except for Workspaces.
 type Limits struct {
 	ConcurrentRequests int     `json:"concurrent_requests"`  // of a user
 	TokensPerRequest   int64   `json:"tokens_per_request"`   // of all kinds together
 	CostPerRequestUSD  float64 `json:"cost_per_request_usd"` //
 	TokensPerDay       int64   `json:"tokens_per_day"`       // of a user, of all kinds together
 	CostPerDayUSD      float64 `json:"cost_per_day_usd"`     // of a user
-	Workspaces         int     `json:"workspaces"`           // of a user, of all assistants together, with which this one still makes a new one; 0: the pipeline's default
+	Workspaces         int     `json:"workspaces"`           // of a user, of all assistants together, above which this one makes no new one; 0: the pipeline's default
 }
 
 // Command is a coding agent.

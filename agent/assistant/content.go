@@ -29,13 +29,13 @@ const (
 func (a *Assistant) Trusted() bool { return a.trusted }
 
 // CheckTrust is nil when the assistant is trusted, and else Denied with the command that trusts it. Nothing of an
-// assistant that is not trusted may be used: its connector says who gets what users write and a key of this host, its
+// assistant that is not trusted may be used: its connector decides which server gets the users' messages and a key of this host, its
 // servers and its key's command run on this host, its hooks and prompts speak for the user.
 func (a *Assistant) CheckTrust() error {
 	if a.trusted {
 		return nil
 	}
-	return sandbox.Errorf(sandbox.Denied, "nobody has trusted the assistant %s as it is now (%s)", a.Name, jsonc.OneLine(a.File)).
+	return sandbox.Errorf(sandbox.Denied, "the assistant %s is not trusted as it is now (%s)", a.Name, jsonc.OneLine(a.File)).
 		WithHint("read it, then run: agent-sandbox trust %s", shellWord(a.File))
 }
 
@@ -74,7 +74,7 @@ func (a *Assistant) Digest() (string, error) {
 func (a *Assistant) ReadFile(name string) ([]byte, error) {
 	at := path.Join(assistantsDir, a.Name, name)
 	if !fs.ValidPath(name) {
-		return nil, sandbox.Errorf(sandbox.Denied, "%s is no path inside the assistant", jsonc.Clip(name))
+		return nil, sandbox.Errorf(sandbox.Denied, "%s is not a path inside the assistant", jsonc.Clip(name))
 	}
 	t, err := a.root.tree()
 	if err != nil {

@@ -246,7 +246,7 @@ func (c *checks) claude(a *ClaudeArguments) {
 func (c *checks) prompt(text string) {
 	const key = "append_system_prompt"
 	if c.has(key) && (strings.TrimSpace(text) == "" || len(text) > MaxPrompts || strings.ContainsRune(text, 0)) {
-		c.fail(key, "found no text, or more than %s, expected what the model is told", sandbox.Bytes(MaxPrompts))
+		c.fail(key, "found no text, or more than %s, expected a prompt", sandbox.Bytes(MaxPrompts))
 	}
 }
 

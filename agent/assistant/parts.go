@@ -22,7 +22,7 @@ func (l *loading) hooks() string {
 	return path.Join(sourceDir, path.Base(file))
 }
 
-// skills reads the assistant's own. What is skipped is an error here: who wrote the assistant wanted it.
+// skills reads the assistant's own skills. A skipped skill is an error here, because the assistant's author named it.
 func (l *loading) skills() *skill.Catalog {
 	found := skill.Discover(skill.Source{Scope: skill.Assistant, Base: l.t.dir, Path: path.Join(l.dir, skillsDir)})
 	for _, p := range found.Problems {

@@ -76,7 +76,7 @@ var badPrompts = []struct{ name, text, want string }{
 	{"another role", "- {role: system, content: x}\n- {role: tool, content: x}", `f:2: [1].role: found "tool", expected system, user or assistant`},
 	{"no role", "- content: x", "f:1: [0]: found no role, expected role and content"},
 	{"no content", "- role: user", "f:1: [0]: found no content, expected role and content"},
-	{"empty content", "- role: user\n  content: '  '", "f:1: [0].content: found no text, expected what the model is told"},
+	{"empty content", "- role: user\n  content: '  '", "f:1: [0].content: found no text, expected a prompt"},
 	{"content that is nothing", "- role: user\n  content:", "f:2: [0].content: found nothing, expected a text"},
 	{"content that is a number", "- role: user\n  content: 7", `f:2: [0].content: found "7", expected a text`},
 	{"content that is a list", "- role: user\n  content: [x]", "f:2: [0].content: found a list, expected a text"},

@@ -13,7 +13,7 @@ type Severity string
 
 // The severities.
 const (
-	Error   Severity = "error"   // what it is about cannot be used
+	Error   Severity = "error"   // the file or the assistant cannot be used
 	Warning Severity = "warning" // it is used all the same
 )
 

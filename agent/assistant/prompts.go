@@ -144,7 +144,7 @@ func (p *prompts) prompt(n *yaml.Node, key string) (message.Message, bool) {
 		p.fail(n.Line, key+".role", "found %s, expected system, user or assistant", jsonc.Clip(string(role)))
 	}
 	if len(p.problems) == before && strings.TrimSpace(texts["content"]) == "" {
-		p.fail(n.Line, key+".content", "found no text, expected what the model is told")
+		p.fail(n.Line, key+".content", "found no text, expected a prompt")
 	}
 	return message.New(role, texts["content"]), len(p.problems) == before
 }

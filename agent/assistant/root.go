@@ -93,12 +93,12 @@ func (r *Root) tree() (*tree, error) {
 
 // Entry is an assistant of a list.
 type Entry struct {
-	Assistant *Assistant // never nil; with errors among Problems it is not whole, and must not be used but to be shown
+	Assistant *Assistant // never nil; with errors among Problems it is incomplete, and may only be shown
 	Problems  []Problem
 }
 
 // List reads all assistants, by name. One that is broken hides none of the others. The problems are those of the root:
-// of its connectors, and of what is no assistant. The error is that nothing could be read.
+// of its connectors, and of entries that are not assistants. An error means that the root could not be read.
 func (r *Root) List() ([]Entry, []Problem, error) {
 	t, err := r.tree()
 	if err != nil {

@@ -52,8 +52,8 @@ func (p Price) Cost(u event.Usage) float64 {
 	return (float64(u.Input)*p.Input + float64(u.Output)*p.Output + float64(u.CacheRead)*read + float64(u.CacheWrite)*write) / 1e6
 }
 
-// Secret says where a key is. The zero value is no key, for servers that want none. It is printed as where the key is,
-// never as the key.
+// Secret says where a key is. The zero value means that the server needs no key. Printing a Secret prints the
+// place of the key, never the key.
 type Secret struct {
 	Env     string   // the variable of this process
 	File    string   // its content, without the line break at the end

@@ -27,16 +27,16 @@ const (
 	defaultTimeout = time.Minute
 )
 
-// Keys is the Source for secrets of this host. Its fields are set before its first use. A key is kept for a while, and
-// those who ask for one at the same time share one fetch. Safe for concurrent use.
+// Keys is the Source for secrets of this host. Its fields are set before its first use. A key is cached, and
+// callers that ask for the same key at the same time share one fetch. Safe for concurrent use.
 type Keys struct {
 	Env     []string      // the environment, "NAME=VALUE": where variables are looked up, and that of commands
 	Home    string        // absolute; what "~/" stands for; "": such files are not found
 	Keep    time.Duration // how long a key that was fetched is used again; 0: five minutes, negative: not at all
 	Timeout time.Duration // of a command; 0: a minute
 
-	mu   sync.Mutex
-	kept map[string]*fetch
+	mu    sync.Mutex
+	cache map[string]*fetch
 }
 
 // fetch is a key on its way, or one that has come.
@@ -44,13 +44,13 @@ type fetch struct {
 	done      chan struct{} // closed when the rest is set
 	key       string
 	err       error
-	abandoned bool // who fetched it gave up
+	abandoned bool // the caller that fetched it gave up
 	at        time.Time
 }
 
 // Key is the key of a secret; see [Source]. Its error has code NotFound for a place that has no key, Denied for a file
 // that others may read, Invalid for what no header can hold, Timeout and Unavailable for a command, Canceled or
-// Timeout when ctx has ended. One who waits for another's fetch takes over when that one gives up.
+// Timeout when ctx has ended. A caller that waits for another's fetch takes over when that one gives up.
 func (k *Keys) Key(ctx context.Context, s Secret) (string, error) {
 	if s.Value != "" || s.None() {
 		return s.Value, nil
@@ -61,7 +61,7 @@ func (k *Keys) Key(ctx context.Context, s Secret) (string, error) {
 		if mine {
 			f.key, f.err = k.fetch(ctx, s)
 			f.abandoned = f.err != nil && ctx.Err() != nil
-			k.leave(id, f)
+			k.finish(id, f)
 			return f.key, f.err
 		}
 		select {
@@ -75,28 +75,28 @@ func (k *Keys) Key(ctx context.Context, s Secret) (string, error) {
 	}
 }
 
-// join returns the fetch that counts; mine says that the caller is the one to do it.
+// join returns the fetch of a key that is under way or still valid. mine: the caller has to fetch it.
 func (k *Keys) join(id string) (f *fetch, mine bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if f, ok := k.kept[id]; ok && (f.at.IsZero() || time.Since(f.at) < k.keep()) {
+	if f, ok := k.cache[id]; ok && (f.at.IsZero() || time.Since(f.at) < k.keep()) {
 		return f, false
 	}
-	if k.kept == nil {
-		k.kept = map[string]*fetch{}
+	if k.cache == nil {
+		k.cache = map[string]*fetch{}
 	}
 	f = &fetch{done: make(chan struct{})}
-	k.kept[id] = f
+	k.cache[id] = f
 	return f, true
 }
 
-// leave hands the outcome to those who wait. Only a key is kept.
-func (k *Keys) leave(id string, f *fetch) {
+// finish hands the outcome to the callers that wait. Only a key is cached, not an error.
+func (k *Keys) finish(id string, f *fetch) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	f.at = time.Now()
 	if f.err != nil || k.keep() <= 0 {
-		delete(k.kept, id)
+		delete(k.cache, id)
 	}
 	close(f.done)
 }

@@ -23,7 +23,7 @@ const (
 	maxPrice   = 1_000_000_000 // US dollars for a million tokens
 )
 
-// The servers of those who made the protocols.
+// The servers of the companies that made the protocols.
 var hosts = map[Protocol]string{
 	OpenAI: "https://api.openai.com", Responses: "https://api.openai.com", Anthropic: "https://api.anthropic.com",
 }
@@ -200,7 +200,7 @@ func (r *reading) reasoning(p Protocol) Reasoning {
 		r.fail("options.reasoning_effort", "found no text, expected one of %s", strings.Join(Efforts(), ", "))
 	}
 	if r.lines["options.thinking"] > 0 && !r.has("options.thinking") {
-		out.Thinking = nil // it is no object, which was told
+		out.Thinking = nil // it is not an object, which was reported
 	}
 	if key, text, hint := out.Fault(p); key != "" {
 		problem := r.fail("options."+key, "%s", text)
@@ -233,7 +233,7 @@ func (r *reading) price() *Price {
 	return &Price{Input: *p.Input, Output: *p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite}
 }
 
-// KeyHeader reports whether a header's value is what lets somebody in, so that it must not stand in a file.
+// KeyHeader reports whether a header's value is a credential, so that it must not stand in a file.
 func KeyHeader(name string) bool {
 	switch textproto.CanonicalMIMEHeaderKey(name) {
 	case "Authorization", "Proxy-Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key", "Cookie":

@@ -9,7 +9,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
 )
 
-// String says where the key is, never what it is: "$ENV.NAME", "the file PATH", "the output of PROGRAM", "a value" or "no key".
+// String returns the place of the key, never the key: "$ENV.NAME", "the file PATH", "the output of PROGRAM", "a value" or "no key".
 func (s Secret) String() string {
 	switch {
 	case s.Env != "":
@@ -24,13 +24,13 @@ func (s Secret) String() string {
 	return "no key"
 }
 
-// Format prints String whatever the verb, so that no way of printing a Secret shows its Value.
+// Format prints String for every verb, so that no way of printing a Secret shows its Value.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.String())) }
 
 // MarshalJSON writes String: a Secret that was written cannot be read again.
 func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
 
-// None reports whether it is the zero Secret, which is no key.
+// None reports whether s is the zero Secret: no key is needed.
 func (s Secret) None() bool {
 	return s.Env == "" && s.File == "" && len(s.Command) == 0 && s.Value == ""
 }

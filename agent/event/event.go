@@ -26,17 +26,17 @@ const (
 	HookRan          Kind = "hook"              // Hook
 	ControlSent      Kind = "control"           // Control
 	NoticeGiven      Kind = "notice"            // Notice
-	ProcessExited    Kind = "exit"              // Exit; only when somebody saw the process end
+	ProcessExited    Kind = "exit"              // Exit; only when the end of the process was seen
 	ResultGiven      Kind = "result"            // Result: the end of a turn. Others may follow it
 	MessageShown     Kind = "message"           // Shown: what a hook of the assistant shows the user
 	ResponseFolded   Kind = "response"          // Response: the last line of a recording, no part of the run
 )
 
-// Event is one thing that happened. Which fields are set is told by Kind.
+// Event is one thing that happened. Kind says which fields are set.
 type Event struct {
 	Kind     Kind      `json:"type"`
 	Parent   string    `json:"parent,omitempty"`   // the tool use whose subagent this comes from; "": the agent itself
-	Message  string    `json:"message,omitempty"`  // the model's message that this is a part of; "": not told
+	Message  string    `json:"message,omitempty"`  // the model's message that this is a part of; "": not reported
 	Text     string    `json:"text,omitempty"`     //
 	Streamed bool      `json:"streamed,omitempty"` // of Text and Thinking: deltas before it had this text already
 	Session  *Session  `json:"session,omitempty"`
@@ -55,10 +55,10 @@ type Event struct {
 
 // Session is what an agent says about itself when it starts.
 type Session struct {
-	ID         string   `json:"id"`                   // what resumes it; "": not told
+	ID         string   `json:"id"`                   // what resumes it; "": not reported
 	Executor   string   `json:"executor"`             // "claude", "codex" or "cursor"; "direct": the model's API, asked by package model
 	Version    string   `json:"version,omitempty"`    // of the executor
-	Model      string   `json:"model,omitempty"`      // "": not told
+	Model      string   `json:"model,omitempty"`      // "": not reported
 	Dir        string   `json:"dir,omitempty"`        // where it works
 	Permission string   `json:"permission,omitempty"` // its permission mode, in its own words
 	Tools      []string `json:"tools,omitempty"`      // at most 1024
@@ -78,7 +78,7 @@ type Tool struct {
 	Input    json.RawMessage `json:"input,omitempty"`     // at the start; any JSON
 	Output   string          `json:"output,omitempty"`    // at the end; text, or JSON where the executor has no text
 	Failed   bool            `json:"failed,omitempty"`    // at the end
-	ExitCode *int            `json:"exit_code,omitempty"` // of a command; nil: not told, which is no zero
+	ExitCode *int            `json:"exit_code,omitempty"` // of a command; nil: not reported, which is not zero
 	Files    []string        `json:"files,omitempty"`     // at the end: what it wrote, as the agent named it
 }
 
@@ -87,13 +87,13 @@ type Denial struct {
 	ToolID string          `json:"tool_id,omitempty"`
 	Tool   string          `json:"tool"`
 	Input  json.RawMessage `json:"input,omitempty"`
-	Reason string          `json:"reason,omitempty"` // "": not told
+	Reason string          `json:"reason,omitempty"` // "": not reported
 }
 
 // Retry is a request to the model that failed and is made again.
 type Retry struct {
 	Attempt int64  `json:"attempt"`            // from 1
-	Max     int64  `json:"max,omitempty"`      // 0: not told
+	Max     int64  `json:"max,omitempty"`      // 0: not reported
 	DelayMS int64  `json:"delay_ms,omitempty"` // until the attempt, in milliseconds
 	Status  int64  `json:"status,omitempty"`   // of HTTP; 0: there was no answer
 	Error   string `json:"error,omitempty"`
@@ -115,10 +115,10 @@ type Hook struct {
 	Finished bool   `json:"finished"`            // false: it started
 	Outcome  string `json:"outcome,omitempty"`   // at the end, in the executor's words
 	Output   string `json:"output,omitempty"`    // at the end
-	ExitCode *int   `json:"exit_code,omitempty"` // at the end; nil: not told
+	ExitCode *int   `json:"exit_code,omitempty"` // at the end; nil: not reported
 }
 
-// Control is a message between an executor and who drives it, which is no part of the conversation.
+// Control is a message between an executor and the program that drives it, which is not part of the conversation.
 type Control struct {
 	Response bool            `json:"response,omitempty"` // an answer; false: a request, which waits for one
 	FromHost bool            `json:"from_host,omitempty"`
@@ -134,9 +134,9 @@ const (
 	NoticeUser      = "user"      // text in the user's place, which the executor repeats or makes
 	NoticePlan      = "plan"      // the agent's list of things to do
 	NoticeError     = "error"     // a fault that need not end the run
-	NoticeGarbage   = "garbage"   // a line that is no JSON object
+	NoticeGarbage   = "garbage"   // a line that is not a JSON object
 	NoticeMalformed = "malformed" // a line of a known type with values of a wrong one; the rest of it counts
-	NoticeUnknown   = "unknown"   // a line of a type that we do not know
+	NoticeUnknown   = "unknown"   // a line of an unknown type
 	NoticeTooLong   = "too_long"  // a line over the bound, which is lost
 )
 
@@ -158,28 +158,28 @@ type Exit struct {
 // Outcome is how a run ended.
 type Outcome string
 
-// The outcomes. There is no success without a result that says so.
+// The outcomes. Success needs a result that reports it.
 const (
 	Success     Outcome = "success"
 	MaxTurns    Outcome = "max_turns"   // the limit on turns
 	MaxBudget   Outcome = "max_budget"  // the limit on cost
 	APIError    Outcome = "api_error"   // the model's API refused or failed
-	Interrupted Outcome = "interrupted" // somebody interrupted it
-	Failed      Outcome = "failed"      // any other failure that a result told
+	Interrupted Outcome = "interrupted" // the user or the caller interrupted it
+	Failed      Outcome = "failed"      // any other failure that a result reported
 	NoResult    Outcome = "no_result"   // the stream ended, and no result was seen
 )
 
-// Result is the end of a turn as the executor tells it.
+// Result is the end of a turn as the executor reports it.
 type Result struct {
 	Outcome    Outcome      `json:"outcome"`
-	Text       *string      `json:"text,omitempty"`      // the answer; nil: not told, the last message is it
+	Text       *string      `json:"text,omitempty"`      // the answer; nil: not reported, the last message is it
 	Errors     []string     `json:"errors,omitempty"`    // what went wrong
-	Status     int64        `json:"status,omitempty"`    // of HTTP, when the API failed; 0: not told
+	Status     int64        `json:"status,omitempty"`    // of HTTP, when the API failed; 0: not reported
 	Usage      Usage        `json:"usage"`               // of this turn
-	Estimated  bool         `json:"estimated,omitempty"` // nobody told all of Usage, and what was not told is guessed, rather too low
+	Estimated  bool         `json:"estimated,omitempty"` // a part of Usage was not reported and is a low estimate
 	Models     []ModelUsage `json:"models,omitempty"`    // of all turns of this process until now
 	CostUSD    *float64     `json:"cost_usd,omitempty"`
-	Turns      int64        `json:"turns,omitempty"`       // of this turn: how often the model was asked; 0: not told
-	DurationMS int64        `json:"duration_ms,omitempty"` // of this turn, in milliseconds; 0: not told
+	Turns      int64        `json:"turns,omitempty"`       // of this turn: how often the model was asked; 0: not reported
+	DurationMS int64        `json:"duration_ms,omitempty"` // of this turn, in milliseconds; 0: not reported
 	StopReason string       `json:"stop_reason,omitempty"`
 }

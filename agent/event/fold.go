@@ -71,7 +71,7 @@ func (f *Fold) Add(e Event) {
 	}
 }
 
-// reopen begins a turn: the result of the one before is no longer the last word.
+// reopen begins a turn: the result of the turn before no longer counts.
 func (f *Fold) reopen(e Event) {
 	if e.Parent == "" && f.done {
 		f.done, f.finalText, f.errors = false, nil, nil
@@ -145,7 +145,7 @@ func (f *Fold) wrote(t *Tool) {
 	}
 }
 
-// deny counts a use of a tool once, though it is told when it happens and at the end.
+// deny counts a denied use of a tool once, though it is reported when it happens and again at the end.
 func (f *Fold) deny(d *Denial) {
 	if d == nil {
 		return
@@ -157,16 +157,16 @@ func (f *Fold) deny(d *Denial) {
 		f.r.Truncated = true
 		return
 	}
-	kept := *d
-	kept.Reason = jsonl.Clip(d.Reason, jsonl.Small)
+	denial := *d
+	denial.Reason = jsonl.Clip(d.Reason, jsonl.Small)
 	if len(d.Input) > maxInput {
-		kept.Input, f.r.Truncated = nil, true
+		denial.Input, f.r.Truncated = nil, true
 	}
 	if f.denied == nil {
 		f.denied = map[string]bool{}
 	}
 	f.denied[d.ToolID] = true
-	f.r.Denials = append(f.r.Denials, kept)
+	f.r.Denials = append(f.r.Denials, denial)
 }
 
 func (f *Fold) retry(r *Retry) {

@@ -13,20 +13,20 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/jsonl"
 )
 
-// MaxLine is how long a line may be, in bytes, when nobody says otherwise. Whole files and pictures
+// MaxLine is how long a line may be, in bytes, unless the caller sets another limit. Whole files and pictures
 // come in one line.
 const MaxLine = 32 << 20
 
 // Decoder makes events of the lines that an executor prints. It keeps what it needs to know of
 // earlier lines, so each stream has one of its own. It is not safe for concurrent use.
 type Decoder interface {
-	// Decode returns the events of one line, in order, or none. The line is not kept. No line is a
-	// fault: what cannot be understood is a notice.
+	// Decode returns the events of one line, in order, or none. It does not retain line. No line is an
+	// error: a line that cannot be read becomes a notice.
 	Decode(line []byte) []Event
 }
 
 // Stream reads events from r until its end. It starts nothing of its own: events are made as the
-// caller asks for them. What is no UTF-8 is replaced by U+FFFD. A line of more than maxLine bytes, [MaxLine] when that is 0, is a notice. A
+// caller asks for them. Invalid UTF-8 is replaced by U+FFFD. A line of more than maxLine bytes, [MaxLine] when that is 0, is a notice. A
 // fault of r, or of ctx between two lines, is the last pair; a read that blocks ends when the
 // owner of r closes it.
 func Stream(ctx context.Context, r io.Reader, d Decoder, maxLine int) iter.Seq2[Event, error] {

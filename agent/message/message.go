@@ -1,5 +1,5 @@
-// Package message is what people and models say to each other: the messages of a chat, the same for hooks, history,
-// direct calls and the coding agents.
+// Package message has the messages between people and models, the same for chats, hooks, history, direct calls and coding
+// agents.
 //
 // As JSON a message is {"role": "user", "content": "text"}, or has a list of parts for its content.
 package message
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Role is who says something.
+// Role is the author of a message.
 type Role string
 
 // The roles.
@@ -40,18 +40,18 @@ type Part struct {
 	Data      []byte   `json:"data,omitempty"`       // base64 in JSON
 }
 
-// Message is one message. The zero value is of nobody and is not valid.
+// Message is one message. The zero value has no role and is not valid.
 type Message struct {
 	Role  Role
 	Parts []Part // a text alone is one part
 }
 
-// New is a message of one text.
+// New returns a message with one text part.
 func New(role Role, text string) Message {
 	return Message{Role: role, Parts: []Part{{Type: Text, Text: text}}}
 }
 
-// Text is the text of a message: of its text parts, a line break between them.
+// Text returns the text parts of a message, joined by line breaks.
 func (m Message) Text() string {
 	var texts []string
 	for _, p := range m.Parts {

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Offered are the skills that a model may activate by itself: all but those that keep that for people.
+// Offered returns the skills that a model may activate by itself: all but those that only people may activate.
 func (c *Catalog) Offered() []Skill {
 	var out []Skill
 	for _, s := range c.Skills {
@@ -19,7 +19,7 @@ func (c *Catalog) Offered() []Skill {
 	return out
 }
 
-// Prompt is the first step of disclosure: what a model is told of the skills that are [Catalog.Offered],
+// Prompt is the first step of disclosure: the list of the skills that are [Catalog.Offered] for a model, with
 // names and descriptions only. It is "" when there is none. Descriptions are cut at
 // MaxDescription characters.
 func (c *Catalog) Prompt() string { return c.prompt(true) }
@@ -84,7 +84,7 @@ func (t *Tree) Activate() (*Activation, error) {
 	}
 	doc, problems := reader{file: filepath.Join(t.path, name)}.lenient(text)
 	if doc == nil {
-		return nil, notFound("%s is no skill any more: %s", t.path, problems[len(problems)-1].Text)
+		return nil, notFound("%s is not a skill any more: %s", t.path, problems[len(problems)-1].Text)
 	}
 	a := &Activation{Name: skillName(doc, t), Dir: t.path, Body: doc.body, Resources: []string{}}
 	names, whole := t.Resources()
@@ -97,7 +97,7 @@ var ourTags = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)<(\s*/?\s*skill_(?:content|resources))`)
 })
 
-// Prompt is what a model is told: the body and the list of files between tags that
+// Prompt returns the text for the model: the body and the list of files between tags that
 // nothing in them can close.
 func (a *Activation) Prompt() string {
 	var b strings.Builder

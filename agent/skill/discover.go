@@ -8,13 +8,13 @@ import (
 	"path/filepath"
 )
 
-// Scope says whose skill it is.
+// Scope is the kind of place that a skill comes from.
 type Scope string
 
 // The scopes, in the order in which their skills win.
 const (
 	Assistant Scope = "assistant" // came with the assistant
-	Project   Scope = "project"   // came with the project, which nobody may have read
+	Project   Scope = "project"   // came with the project, which the user may not have read
 	User      Scope = "user"      // of the user's home
 )
 
@@ -51,7 +51,7 @@ type Catalog struct {
 }
 
 // Discover searches the sources; of skills with one name the first wins. A source that
-// does not exist is no problem. A directory with a SKILL.md is a skill and is not searched
+// does not exist is not a problem. A directory with a SKILL.md is a skill and is not searched
 // for others; a link to a directory is followed where it stands directly in a source and
 // leads to a place within the source's Base.
 func Discover(sources ...Source) *Catalog {
@@ -107,7 +107,7 @@ func (s *search) source(source Source) {
 	}
 }
 
-// dir looks into one directory, which is no skill itself.
+// dir looks into one directory, which is not a skill itself.
 func (s *search) dir(dir string, depth int) {
 	entries, whole := s.walk.entries(dir)
 	if !whole {
@@ -148,7 +148,7 @@ func (s *search) below(name string, link bool, depth int) {
 	}
 }
 
-// full tells once of each source that a bound was reached.
+// full reports once per source that a bound was reached.
 func (s *search) full(name, text string) {
 	if !s.told {
 		s.told = true

@@ -1,11 +1,11 @@
 // Package skill reads skills as agentskills.io describes them: a directory with a
-// SKILL.md, whose frontmatter says what the skill is for, and whatever else it needs.
+// SKILL.md, whose frontmatter says what the skill is for, and any other files.
 //
 // There are two readings. [Validate] is strict: its verdict is that of the format's
 // reference validator. [Load] and [Discover] are lenient: what other tools load is
-// loaded, and what is wrong with it is told.
+// loaded, and its problems are reported.
 //
-// A skill may come with a repository that nobody has read, so all of it is hostile
+// A skill may come with a repository that the user has not read, so all of it is hostile
 // input: sizes, depths and counts are bounded, only regular files are read, and no
 // symbolic link leads out of the directory that was opened.
 package skill
@@ -23,7 +23,7 @@ const (
 	MaxCompatibility = 500
 )
 
-// The bounds on what is read. What goes past one is refused or left out, and told.
+// The bounds on what is read. What exceeds one is refused or left out, and reported.
 const (
 	MaxFile        = 1 << 20  // bytes of a SKILL.md
 	MaxFrontmatter = 16 << 10 // bytes of it that are YAML, whose parser takes quadratic time for some
@@ -36,7 +36,7 @@ const (
 )
 
 // Skill is what is known of a skill before it is used. Its instructions are not
-// kept: see [Skill.Activate].
+// in it: see [Skill.Activate].
 type Skill struct {
 	Name          string            `json:"name"`        // normalized; one printable path element, not always a valid name
 	Description   string            `json:"description"` // never empty

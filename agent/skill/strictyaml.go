@@ -20,7 +20,7 @@ func (r reader) strictYAML(d *document) []Problem {
 	return problems
 }
 
-// maxProblems is how many problems of one kind are told.
+// maxProblems bounds the problems of one kind that are reported.
 const maxProblems = 20
 
 const refusedTag = "tags are not allowed"

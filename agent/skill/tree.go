@@ -74,8 +74,8 @@ func openBelow(base, name string) (*Tree, error) {
 // Close closes the directory.
 func (t *Tree) Close() error { return t.root.Close() }
 
-// FS is the directory as a file system, for who copies it. It opens whatever has a
-// name inside, also pipes and devices: look at the type first.
+// FS is the directory as a file system, for copying. It opens every entry,
+// also pipes and devices: look at the type first.
 func (t *Tree) FS() fs.FS { return t.root.FS() }
 
 func (t *Tree) name() string { return filepath.Base(t.path) }
@@ -103,11 +103,11 @@ func (t *Tree) manifest() (name, text string, err error) {
 }
 
 // ReadResource reads a file of the skill by its slash-separated path below the skill's
-// directory. It fails with Denied for a path that leads out, Invalid for what is no
+// directory. It fails with Denied for a path that leads out, Invalid for other than a
 // regular file, Exhausted for more than MaxResource bytes.
 func (t *Tree) ReadResource(name string) ([]byte, error) {
 	if !fs.ValidPath(name) {
-		return nil, sandbox.Errorf(sandbox.Denied, "%q is no path inside the skill", cut(name, MaxDescription)).
+		return nil, sandbox.Errorf(sandbox.Denied, "%q is not a path inside the skill", cut(name, MaxDescription)).
 			WithHint("name it relative to the skill's directory, without ..")
 	}
 	return t.read(filepath.FromSlash(name), MaxResource)
