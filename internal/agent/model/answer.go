@@ -8,17 +8,17 @@ import (
 	"github.com/seed434b0696/agent-sandbox/agent/event"
 )
 
-// kind is what a block of an answer is.
+// kind is the kind of a block.
 type kind int
 
 const (
 	speech   kind = iota // text
 	thought              // thinking, which Anthropic signs
-	redacted             // thinking that nobody can read, and that goes back as it is
+	redacted             // encrypted thinking, which goes back unchanged
 	call                 // a use of a tool
 )
 
-// block is a piece of an answer, in the order of its beginning.
+// block is a piece of an answer. Blocks are in the order in which they began.
 type block struct {
 	kind  kind
 	text  strings.Builder // of a call its arguments
@@ -28,17 +28,17 @@ type block struct {
 	name  string          // of a call, as the server has it
 }
 
-// ending is what an answer ended with.
+// ending is why an answer ended.
 type ending int
 
 const (
-	cut       ending = iota // nothing said that it is over
-	stopped                 // the model was ready
+	cut       ending = iota // the server did not report an end
+	stopped                 // the model finished
 	wantsUse                // tools are to run
 	tooLong                 // at the limit of tokens
-	refused                 // by the model, or by who watches it
-	paused                  // the server wants to be asked to go on
-	otherwise               // for a reason that nobody knows
+	refused                 // by the model, or by a content filter
+	paused                  // the server waits for a request to continue
+	otherwise               // for an unknown reason
 )
 
 // endings are the reasons of all the APIs and of servers that are compatible with them.
@@ -50,7 +50,7 @@ var endings = map[string]ending{
 	"pause_turn": paused,
 }
 
-// answer is what a server says in one stream.
+// answer is what one stream has delivered.
 type answer struct {
 	id      string
 	blocks  []*block
@@ -58,27 +58,27 @@ type answer struct {
 	calls   map[string]*block
 	reason  string // in the server's words
 	end     ending
-	refusal string // what was said instead of an answer
+	refusal string // the text of a refusal
 	said    int64  // bytes of the blocks
-	sealed  int64  // bytes that only the server can read
+	sealed  int64  // bytes of encrypted blocks
 	prompt  int64  // bytes of text in the request
-	begun   bool   // something of the answer came, so it costs
-	named   bool   // id is one that no other answer has
+	begun   bool   // a part of the answer arrived, so it is billed
+	named   bool   // id is unique in the run
 	usage   event.Usage
-	toldIn  bool // the server told its prompt's tokens
-	toldOut bool // the server told all of its output's
+	toldIn  bool // the server reported the tokens of the prompt
+	toldOut bool // the server reported the tokens of the whole output
 	events  []event.Event
 	unknown map[string]bool
 }
 
-// identify takes the server's ID of the answer, as long as no event was given away without it.
+// identify sets the server's ID of the answer, until the first event went out.
 func (a *answer) identify(id string) {
 	if !a.named && id != "" {
 		a.id = id
 	}
 }
 
-// add adds to the text or the thought that goes on, or begins one.
+// add appends to the open block, or opens one of kind k.
 func (a *answer) add(k kind, s string) *block {
 	if s == "" {
 		return a.open
@@ -104,7 +104,7 @@ func (a *answer) begin(k kind) *block {
 	return b
 }
 
-// close ends the text or the thought that goes on.
+// close ends the open block.
 func (a *answer) close() {
 	b := a.open
 	if b == nil {
@@ -121,7 +121,7 @@ func (a *answer) close() {
 	a.events = append(a.events, e)
 }
 
-// use returns the use of a tool that a server knows by key, and begins it the first time.
+// use returns the tool call with a server's key, and begins it the first time.
 func (a *answer) use(key string) *block {
 	if b := a.calls[key]; b != nil {
 		return b
@@ -135,13 +135,13 @@ func (a *answer) use(key string) *block {
 	return b
 }
 
-// argue adds to the arguments of a use.
-func (a *answer) argue(b *block, s string) {
+// appendArguments appends to the arguments of a tool call.
+func (a *answer) appendArguments(b *block, s string) {
 	b.text.WriteString(strings.ToValidUTF8(s, "\uFFFD"))
 	a.said += int64(len(s))
 }
 
-// stop notes why the answer ended.
+// stop records why the answer ended.
 func (a *answer) stop(reason string) {
 	if reason == "" {
 		return
@@ -153,7 +153,7 @@ func (a *answer) stop(reason string) {
 	a.reason, a.end = reason, end
 }
 
-// skip notes an event of a type that is not known, once.
+// skip reports an unknown type of event, once.
 func (a *answer) skip(name string) {
 	name = clip(name, 100)
 	if a.unknown == nil {
@@ -165,8 +165,8 @@ func (a *answer) skip(name string) {
 	}
 }
 
-// over is the fault of an answer that is too much for us, whatever is missing of it.
-func (a *answer) over() *fault {
+// checkSize returns the fault of an answer that exceeds a bound, also of an incomplete one.
+func (a *answer) checkSize() *fault {
 	switch {
 	case a.said+a.sealed > maxSaid:
 		return apiFault("its answer has over %d MiB", maxSaid>>20)
@@ -176,7 +176,7 @@ func (a *answer) over() *fault {
 	return nil
 }
 
-// uses are the uses of tools that the answer asks for; one without an ID, or with that of another, has its own then.
+// uses returns the tool calls of the answer. A call with no ID, or with the ID of another, gets one.
 func (a *answer) uses() []*block {
 	var out []*block
 	taken := map[string]bool{}
@@ -193,8 +193,8 @@ func (a *answer) uses() []*block {
 	return out
 }
 
-// text reports whether something was said, beside thinking.
-func (a *answer) text() bool {
+// hasText reports whether the answer has text, thinking apart.
+func (a *answer) hasText() bool {
 	for _, b := range a.blocks {
 		if b.kind == speech && strings.TrimSpace(b.text.String()) != "" {
 			return true
@@ -203,25 +203,25 @@ func (a *answer) text() bool {
 	return false
 }
 
-// guess is how many tokens so many bytes of text have at least, mostly: prose has four to five bytes each.
-func guess(bytes int64) int64 { return (bytes + 4) / 5 }
+// estimate returns a low estimate of the tokens in so many bytes of text: prose has four to five bytes per token.
+func estimate(bytes int64) int64 { return (bytes + 4) / 5 }
 
-// booked is what the answer cost in tokens until now, and whether a part of it is guessed.
-func (a *answer) booked() (u event.Usage, guessed bool) {
+// booked returns the usage of the answer until now, and whether a part of it is estimated.
+func (a *answer) booked() (u event.Usage, estimated bool) {
 	u = a.usage
 	if !a.toldIn {
-		u.Input = max(u.Input, guess(a.prompt))
+		u.Input = max(u.Input, estimate(a.prompt))
 	}
 	if !a.toldOut {
-		u.Output = max(u.Output, guess(a.said))
+		u.Output = max(u.Output, estimate(a.said))
 	}
 	return u, !a.toldIn || !a.toldOut
 }
 
-// count is a count of tokens from outside, within bounds.
+// count bounds a number of tokens that a server reported.
 func count(n int64) int64 { return min(max(n, 0), 1<<53) }
 
-// tokens makes a usage of counts whose prompt has its cached part in it.
+// tokens returns the usage of counts whose prompt includes its cached part.
 func tokens(prompt, read, write, output, reasoning int64) event.Usage {
 	read, write = count(read), count(write)
 	return event.Usage{
@@ -229,8 +229,8 @@ func tokens(prompt, read, write, output, reasoning int64) event.Usage {
 	}
 }
 
-// why says in words why an answer that ended like this is no success; nil is one that may be.
-func (a *answer) why(limit int64) *fault {
+// failure returns the fault of an answer whose end means that it failed; nil: it may be a success.
+func (a *answer) failure(limit int64) *fault {
 	f := &fault{outcome: event.Failed}
 	switch a.end {
 	case tooLong:
@@ -244,11 +244,11 @@ func (a *answer) why(limit int64) *fault {
 			f.text += ": " + clip(a.refusal, maxFault)
 		}
 	case otherwise:
-		f.text = fmt.Sprintf("the answer ended for the reason %q, which is not known", clip(a.reason, 64))
+		f.text = fmt.Sprintf("the answer ended for the unknown reason %q", clip(a.reason, 64))
 	case cut:
 		f.outcome, f.text = event.APIError, "the answer was cut off in the middle"
 		if !a.begun {
-			f.text = "the server ended the stream and said nothing"
+			f.text = "the server ended the stream without an answer"
 		}
 	case stopped, wantsUse, paused:
 		return nil

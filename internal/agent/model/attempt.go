@@ -11,7 +11,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/agent/event"
 )
 
-// turn asks once, and again after faults that may be over soon, as long as nothing of an answer came.
+// turn sends a request. It repeats it after a transient fault until a part of an answer has arrived.
 func (r *run) turn(ctx context.Context) (*answer, *fault) {
 	body, err := r.api.body()
 	for attempt := 1; ; attempt++ {
@@ -24,9 +24,9 @@ func (r *run) turn(ctx context.Context) (*answer, *fault) {
 		if f == nil || a.begun {
 			return a, f
 		}
-		if r.api.relent(f.status, f.text) {
+		if r.api.adapt(f.status, f.text) {
 			r.yield(event.Event{Kind: event.RetryScheduled, Retry: &event.Retry{
-				Attempt: int64(attempt), Max: int64(max(r.c.opt.Retries, attempt)), Status: f.status, Error: r.told(f.text),
+				Attempt: int64(attempt), Max: int64(max(r.c.opt.Retries, attempt)), Status: f.status, Error: r.redacted(f.text),
 			}})
 			if body, err = r.api.body(); !r.stopped {
 				continue
@@ -38,15 +38,15 @@ func (r *run) turn(ctx context.Context) (*answer, *fault) {
 	}
 }
 
-// book tells the usage of an answer, and adds it to that of the run.
+// book reports the usage of an answer and adds it to the usage of the run.
 func (r *run) book(a *answer) {
 	if !a.begun {
 		return
 	}
 	r.name(a)
-	u, guessed := a.booked()
+	u, estimated := a.booked()
 	r.turns++
-	r.usage, r.guessed = r.usage.Add(u), r.guessed || guessed
+	r.usage, r.estimated = r.usage.Add(u), r.estimated || estimated
 	r.yield(event.Event{Kind: event.UsageReported, Message: a.id, Usage: &u})
 }
 
@@ -64,7 +64,7 @@ func (r *run) attempt(ctx context.Context, body []byte, a *answer) *fault {
 	defer cancel(nil)
 	whole := time.AfterFunc(opt.Timeout, func() { cancel(apiFault("the answer lasted longer than %s", opt.Timeout)) })
 	defer whole.Stop()
-	idle := time.AfterFunc(opt.Idle, func() { cancel(apiFault("the server said nothing for %s", opt.Idle)) })
+	idle := time.AfterFunc(opt.Idle, func() { cancel(apiFault("the server was silent for %s", opt.Idle)) })
 	defer idle.Stop()
 	res, err := r.api.send(ctx, body, key)
 	if err != nil {
@@ -83,7 +83,7 @@ func (r *run) read(ctx context.Context, in *frames, a *answer) *fault {
 		frame, err := in.next()
 		switch {
 		case errors.Is(err, io.EOF), err == nil && isDone(frame.data):
-			return nil // whether that was the end, the answer says
+			return nil // the answer knows whether it is complete
 		case err != nil:
 			return readFault(ctx, err, a)
 		}
@@ -92,10 +92,10 @@ func (r *run) read(ctx context.Context, in *frames, a *answer) *fault {
 			f = r.api.read(frame, a)
 		}
 		if f == nil {
-			f = a.over()
+			f = a.checkSize()
 		}
 		if f == nil && len(a.events) > 0 {
-			f = r.passed(a)
+			f = r.checkLimits(a)
 		}
 		r.drain(a)
 		if f != nil {
@@ -105,8 +105,8 @@ func (r *run) read(ctx context.Context, in *frames, a *answer) *fault {
 	return interrupted(ctx)
 }
 
-// passed is the fault of an answer that passes a limit while it comes.
-func (r *run) passed(a *answer) *fault {
+// checkLimits returns the fault of an answer that exceeds a limit while it arrives.
+func (r *run) checkLimits(a *answer) *fault {
 	if r.req.Limits == (Limits{}) || a.end != cut {
 		return nil
 	}
@@ -123,13 +123,13 @@ func readFault(ctx context.Context, err error, a *answer) *fault {
 	}
 	if !a.begun {
 		f := apiFault("the connection broke before the answer: %v", err)
-		f.again = transient(err)
+		f.again = isTransient(err)
 		return f
 	}
 	return apiFault("the answer was cut off in the middle: %v", err)
 }
 
-// drain gives away the events of an answer.
+// drain yields the events of an answer.
 func (r *run) drain(a *answer) {
 	if len(a.events) == 0 {
 		return
@@ -142,7 +142,7 @@ func (r *run) drain(a *answer) {
 	a.events = a.events[:0]
 }
 
-// name gives an answer whose ID is missing, or was another's, one of its own, and its events with it.
+// name sets the ID of an answer and its events. An answer without an ID, or with that of another, gets its own.
 func (r *run) name(a *answer) {
 	if !a.named {
 		a.named = true
@@ -156,12 +156,12 @@ func (r *run) name(a *answer) {
 	}
 }
 
-// key fetches the key, and remembers what must not be told.
+// key fetches the key and records the secrets that faults must not show.
 func (r *run) key(ctx context.Context) (string, error) {
 	s := r.req.Connector.Secret
 	if r.c.opt.Keys == nil {
 		if s.Env+s.File+s.Value != "" || len(s.Command) > 0 {
-			return "", errors.New("the connector names a key, and nobody is there to fetch it")
+			return "", errors.New("the connector names a key, and this client has no source of keys")
 		}
 		return "", nil
 	}
@@ -173,7 +173,7 @@ func (r *run) key(ctx context.Context) (string, error) {
 	return key, nil
 }
 
-// secretsOf are the key and the values of headers, which may be keys as well, and are too long to be words.
+// secretsOf returns the key and the long values of headers, which may be keys too.
 func secretsOf(key string, c connector.Connector) []string {
 	var out []string
 	if len(key) >= 4 {

@@ -9,9 +9,9 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// begin checks a request and makes a run of it; nothing is sent but to the tools.
+// begin checks a request and prepares its run. It lists the tools and sends nothing to the model.
 func (c *Client) begin(ctx context.Context, req Request) (*run, error) {
-	if err := valid(&req); err != nil {
+	if err := validate(&req); err != nil {
 		return nil, err
 	}
 	req.Reasoning = req.Reasoning.Or(req.Connector.Reasoning)
@@ -37,7 +37,7 @@ func (c *Client) begin(ctx context.Context, req Request) (*run, error) {
 		if limit <= 0 {
 			limit = maxTokensOf(req.Connector.Model)
 		}
-		if err := thinkable(req, limit); err != nil {
+		if err := checkThinking(req, limit); err != nil {
 			return nil, err
 		}
 		r.api = newMessages(c, req, system, said, tools.functions(), limit)
@@ -48,8 +48,8 @@ func (c *Client) begin(ctx context.Context, req Request) (*run, error) {
 	return r, nil
 }
 
-// valid checks what is no message and no tool, and fills in defaults.
-func valid(req *Request) error {
+// validate checks all but messages and tools, and fills in defaults.
+func validate(req *Request) error {
 	c := req.Connector
 	u, err := url.Parse(c.BaseURL)
 	switch {
@@ -82,8 +82,8 @@ func valid(req *Request) error {
 	return nil
 }
 
-// thinkable checks what Anthropic's API demands of a request that has its model think.
-func thinkable(req Request, limit int64) error {
+// checkThinking checks what Anthropic's API requires of a request with thinking.
+func checkThinking(req Request, limit int64) error {
 	if !req.Reasoning.Thinks() {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/agent/message"
 )
 
-// chat is Chat Completions, of OpenAI and of all who are compatible with it.
+// chat is Chat Completions, of OpenAI and compatible servers.
 type chat struct {
 	c      *Client
 	conn   connector.Connector
@@ -36,7 +36,7 @@ func newChat(c *Client, req Request, system []string, said []saying, tools []fun
 	default:
 		d.params.MaxTokens = limit
 	}
-	if len(system) > 0 { // one, because templates of some models take no more
+	if len(system) > 0 { // in one message, because the templates of some models take only one
 		d.params.Messages = append(d.params.Messages, chatMessage{Role: "system", Content: strings.Join(system, "\n\n")})
 	}
 	for _, s := range said {
@@ -50,8 +50,8 @@ func newChat(c *Client, req Request, system []string, said []saying, tools []fun
 	return d
 }
 
-// takesCompletionTokens reports whether max_tokens has its newer name: OpenAI's own models refuse the old one, and few
-// others know the new one.
+// takesCompletionTokens reports whether max_tokens has its newer name: OpenAI's own models refuse the old name, and few
+// other servers know the new one.
 func takesCompletionTokens(c connector.Connector) bool {
 	u, err := url.Parse(c.BaseURL)
 	if err != nil {
@@ -132,7 +132,7 @@ func (d *chat) delta(choice chatChoice, a *answer) {
 		var s string
 		if json.Unmarshal(thinking.raw, &s) == nil && s != "" {
 			a.add(thought, s).field = thinking.field
-			break // some send both, which say the same
+			break // some servers send both, with the same text
 		}
 	}
 	a.add(speech, string(delta.Content))
@@ -153,7 +153,7 @@ func (d *chat) delta(choice chatChoice, a *answer) {
 		if u.name == "" {
 			u.name = clip(string(t.Function.Name), 256)
 		}
-		a.argue(u, string(t.Function.Arguments))
+		a.appendArguments(u, string(t.Function.Arguments))
 	}
 	a.stop(string(choice.FinishReason))
 	if a.refusal != "" && a.end == stopped {
@@ -169,7 +169,7 @@ func (d *chat) extend(a *answer, results []result) {
 		switch b.kind {
 		case speech:
 			text.WriteString(b.text.String())
-		case thought: // servers of models that think between uses want it back
+		case thought: // models that think between tool calls need it back
 			if b.field == "reasoning" {
 				m.Reasoning += b.text.String()
 			} else {
@@ -192,8 +192,8 @@ func (d *chat) extend(a *answer, results []result) {
 	}
 }
 
-// relent asks without usage where a server does not know how to be asked for it.
-func (d *chat) relent(status int64, text string) bool {
+// adapt leaves out stream_options for a server that refuses it.
+func (d *chat) adapt(status int64, text string) bool {
 	refused := status == http.StatusBadRequest || status == http.StatusUnprocessableEntity
 	if !refused || !strings.Contains(text, "stream_options") || d.params.StreamOptions == nil {
 		return false

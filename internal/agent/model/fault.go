@@ -20,27 +20,28 @@ import (
 	"github.com/seed434b0696/agent-sandbox/agent/event"
 )
 
-// maxFault is how much of a server's message is told, in bytes.
+// maxFault bounds the part of a server's message in a fault, in bytes.
 const maxFault = 500
 
-// fault is why there is no answer, or only a part of one.
+// fault is the reason why an answer is missing or incomplete.
 type fault struct {
 	outcome event.Outcome
 	status  int64         // of HTTP; 0: there was none
-	text    string        // what went wrong; the server's words are in it as they are until it is told
-	again   bool          // another try may do
+	text    string        // the error; redact it before it leaves the package
+	again   bool          // a retry may succeed
 	wait    time.Duration // that the server asked for; 0: it did not
 }
 
-// Error makes a fault an error, as which it goes through the SDKs.
+// Error implements error.
 func (f *fault) Error() string { return f.text }
 
 func apiFault(format string, args ...any) *fault {
 	return &fault{outcome: event.APIError, text: fmt.Sprintf(format, args...)}
 }
 
-// told is a fault's text for people: one line, of the connector, without any secret, control characters or a great length.
-func told(id, text string, secrets []string) string {
+// redact makes a fault's text safe to show: one line with the connector's ID, without secrets and control characters, and
+// short.
+func redact(id, text string, secrets []string) string {
 	for _, s := range secrets {
 		for _, form := range []string{s, url.QueryEscape(s), strings.Trim(quoted(s), `"`)} {
 			text = strings.ReplaceAll(text, form, "[key]")
@@ -61,7 +62,7 @@ func quoted(s string) string {
 	return string(b)
 }
 
-// clip is at most limit bytes of s, valid and marked where something is missing.
+// clip returns at most limit bytes of s as valid UTF-8, with a mark where it was cut.
 func clip(s string, limit int) string {
 	if len(s) > limit {
 		return strings.ToValidUTF8(s[:limit], "") + "..."
@@ -69,7 +70,7 @@ func clip(s string, limit int) string {
 	return strings.ToValidUTF8(s, "?") // which makes it no longer
 }
 
-// refusal makes a fault of an answer that is no stream of events; nil is one that is.
+// refusal returns the fault of a response that is not a stream of events; nil: it is one.
 func refusal(res *http.Response, c connector.Connector) *fault {
 	media, _, _ := strings.Cut(strings.ToLower(res.Header.Get("Content-Type")), ";")
 	media = strings.TrimSpace(media)
@@ -78,14 +79,14 @@ func refusal(res *http.Response, c connector.Connector) *fault {
 		return nil
 	}
 	defer res.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10)) // what could be read is what can be told
+	body, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10)) // a part of the body is enough for the message
 	page = page || bytes.HasPrefix(bytes.TrimSpace(body), []byte("<"))
 	said, code := serverMessage(body)
 	f := apiFault("HTTP %d: %s", res.StatusCode, said)
 	f.status = int64(res.StatusCode)
 	switch at := safeURL(c.BaseURL); {
 	case res.StatusCode >= 300 && res.StatusCode < 400:
-		f.text = fmt.Sprintf("HTTP %d: %s redirects to %s; write the address that it leads to as base URL", res.StatusCode, at, safeURL(res.Header.Get("Location")))
+		f.text = fmt.Sprintf("HTTP %d: %s redirects to %s; set that address as the base URL", res.StatusCode, at, safeURL(res.Header.Get("Location")))
 	case page && res.StatusCode < 500:
 		f.text = fmt.Sprintf("HTTP %d: %s answers with a web page and not as an API; check the base URL, most end with /v1", res.StatusCode, at)
 	case page:
@@ -112,7 +113,7 @@ func retriable(status int) bool {
 	return false
 }
 
-// serverMessage is what a body says went wrong, in any of the forms that are about, and its code where it has one.
+// serverMessage returns the error message of a body, in any of the known forms, and its code if it has one.
 func serverMessage(body []byte) (text, code string) {
 	var list []json.RawMessage
 	if json.Unmarshal(body, &list) == nil && len(list) > 0 { // of Gemini
@@ -131,7 +132,7 @@ func serverMessage(body []byte) (text, code string) {
 		Type    string          `json:"type"`
 		Code    json.RawMessage `json:"code"`
 	}
-	_ = json.Unmarshal(m.Error, &e) // whichever fields fit
+	_ = json.Unmarshal(m.Error, &e) // keep the members that fit
 	_ = json.Unmarshal(e.Code, &code)
 	if code == "" {
 		code = e.Type
@@ -146,7 +147,7 @@ func serverMessage(body []byte) (text, code string) {
 	return "", code
 }
 
-// sendFault makes a fault of a request that had no answer.
+// sendFault returns the fault of a request that failed without a response.
 func sendFault(ctx context.Context, err error, c connector.Connector) *fault {
 	if f, ok := errors.AsType[*fault](err); ok {
 		return f
@@ -158,15 +159,15 @@ func sendFault(ctx context.Context, err error, c connector.Connector) *fault {
 		return interrupted(ctx)
 	}
 	if e, ok := errors.AsType[*url.Error](err); ok {
-		err = e.Err // its own text has the URL, with whatever somebody wrote into it
+		err = e.Err // its own text has the URL, which may hold a secret
 	}
 	f := apiFault("cannot reach %s: %v", safeURL(c.BaseURL), err)
-	f.again = transient(err)
+	f.again = isTransient(err)
 	return f
 }
 
-// transient reports whether a fault of a connection may be over soon.
-func transient(err error) bool {
+// isTransient reports whether a retry may fix a failed connection.
+func isTransient(err error) bool {
 	if e, ok := errors.AsType[*net.DNSError](err); ok {
 		return e.IsTemporary || e.IsTimeout
 	}
@@ -194,7 +195,7 @@ func interrupted(ctx context.Context) *fault {
 	return &fault{outcome: event.Interrupted, text: text}
 }
 
-// keyPlace says where a key comes from, and nothing of what it is.
+// keyPlace returns a hint about the place of a key, without the key.
 func keyPlace(s connector.Secret) string {
 	switch {
 	case s.Env != "":
@@ -209,7 +210,7 @@ func keyPlace(s connector.Secret) string {
 	return "the connector names no key"
 }
 
-// safeURL is an address without what may be secret in it.
+// safeURL returns an address without the parts that may hold secrets.
 func safeURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {

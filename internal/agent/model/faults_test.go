@@ -180,19 +180,19 @@ func Test_An_Answer_That_Breaks_Off_Is_Billed_And_No_Success(t *testing.T) {
 		{"an error", func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(w, "event: error\ndata: {\"type\":\"error\",\"error\":{\"message\":\"fell over\",\"code\":500}}\n\n")
 		}, "the server failed in the middle of the answer: fell over"},
-		{"garbage", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "data: hello\n\n") }, "what is no event of the API: hello"},
-		{"another kind of JSON", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "data: [1]\n\n") }, "what is no event of the API: [1]"},
+		{"garbage", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "data: hello\n\n") }, "data that is not an event of the API: hello"},
+		{"another kind of JSON", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "data: [1]\n\n") }, "data that is not an event of the API: [1]"},
 		{"silence", func(w http.ResponseWriter, r *http.Request) {
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
-		}, "the server said nothing for 2s"},
+		}, "the server was silent for 2s"},
 		{"a drip that never is a line", func(w http.ResponseWriter, _ *http.Request) {
 			for {
 				if _, err := fmt.Fprint(w, "x"); err != nil || http.NewResponseController(w).Flush() != nil {
 					return
 				}
 			}
-		}, "MiB|said nothing|lasted longer"},
+		}, "MiB|was silent|lasted longer"},
 	} {
 		for p := range protocols {
 			t.Run(row.name+"/"+string(p), func(t *testing.T) {
@@ -277,7 +277,7 @@ func Test_An_Empty_Stream_Is_No_Answer(t *testing.T) {
 	for p := range protocols {
 		s := serve(t, stream())
 		_, r := run(t.Context(), t, client(t, model.Options{}), hello(s.connector(p)))
-		if r.Outcome != event.APIError || !strings.Contains(r.Error, "said nothing") || r.Turns != 0 || s.asked() != 1 {
+		if r.Outcome != event.APIError || !strings.Contains(r.Error, "without an answer") || r.Turns != 0 || s.asked() != 1 {
 			t.Errorf("%s: %+v", p, r)
 		}
 	}
@@ -297,8 +297,8 @@ func Test_Only_A_Stop_Is_A_Success(t *testing.T) {
 		{`"stop"`, `completed`, `"end_turn"`, event.Success, ""},
 		{`"length"`, `incomplete max_output_tokens`, `"max_tokens"`, event.Failed, "cut at its limit of 99 tokens"},
 		{`"content_filter"`, `incomplete content_filter`, `"refusal"`, event.Failed, "the answer was refused"},
-		{`"tired"`, `incomplete tired`, `"tired"`, event.Failed, `for the reason "tired", which is not known`},
-		{`"tool_calls"`, "", `"tool_use"`, event.Failed, "wants to use tools and names none"},
+		{`"tired"`, `incomplete tired`, `"tired"`, event.Failed, `for the unknown reason "tired"`},
+		{`"tool_calls"`, "", `"tool_use"`, event.Failed, "stopped for tool calls and has none"},
 		{`null`, "", `null`, event.APIError, "cut off in the middle"},
 	} {
 		state, reason, _ := strings.Cut(row.responses, " ")

@@ -137,7 +137,7 @@ func Fuzz_Faults(f *testing.F) {
 		if len(said) > maxFault+3 {
 			t.Errorf("%d bytes", len(said))
 		}
-		text := told("x", said+streamFault(body, &answer{}).text, secretsOf(key, connector.Connector{}))
+		text := redact("x", said+streamFault(body, &answer{}).text, secretsOf(key, connector.Connector{}))
 		if len(text) > 4*maxFault || strings.ContainsAny(text, "\n\r\x1b\x00") {
 			t.Errorf("%q", text)
 		}

@@ -302,12 +302,12 @@ func Test_A_Request_That_Cannot_Be_Sent_Is_An_Error(t *testing.T) {
 		{"a key in the URL", func(r *model.Request) {
 			r.Connector.BaseURL = "https://user:" + url.PathEscape(secret) + "@example.com"
 		}, "has a user"},
-		{"no message", func(r *model.Request) { r.Messages = nil }, "none of the user has anything in it"},
-		{"an empty message", func(r *model.Request) { r.Messages[0] = message.New(message.User, " \n") }, "none of the user has anything in it"},
+		{"no message", func(r *model.Request) { r.Messages = nil }, "all messages of the user are empty"},
+		{"an empty message", func(r *model.Request) { r.Messages[0] = message.New(message.User, " \n") }, "all messages of the user are empty"},
 		{"nobody's message", func(r *model.Request) { r.Messages[0].Role = "" }, "messages[0]: expected the role system, user or assistant"},
 		{"an image of another kind", part(message.Part{Type: message.Image, Name: "a.bmp", Data: []byte("BM12")}), `messages[0].content[1] ("a.bmp"): models cannot see image/bmp`},
 		{"a program", part(message.Part{Type: message.File, Name: "a.exe", Data: []byte("MZ\x00\xff")}), `messages[0].content[1] ("a.exe"): models cannot read application/octet-stream`},
-		{"an empty file", part(message.Part{Type: message.File, Name: "a.txt"}), `messages[0].content[1] ("a.txt"): there is nothing in it`},
+		{"an empty file", part(message.Part{Type: message.File, Name: "a.txt"}), `messages[0].content[1] ("a.txt"): the file is empty`},
 		{"a part of no type", part(message.Part{}), "messages[0].content[1]: expected the type text, image or file"},
 		{"an image of the assistant", func(r *model.Request) {
 			r.Messages = append(r.Messages, message.Message{Role: message.Assistant, Parts: []message.Part{{Type: message.Image, MediaType: "image/png", Data: []byte("x")}}})
@@ -347,7 +347,7 @@ func Test_A_Key_That_Is_Not_There_Is_Told_Before_Anything_Is_Sent(t *testing.T) 
 	t.Parallel()
 	s := serve(t, chatHello)
 	for want, source := range map[string]connector.Source{
-		"test.model: its key: the variable TEST_KEY is not set": lost{}, "test.model: the connector names a key, and nobody is there to fetch it": nil,
+		"test.model: its key: the variable TEST_KEY is not set": lost{}, "test.model: the connector names a key, and this client has no source of keys": nil,
 	} {
 		c := model.New(model.Options{Keys: source})
 		_, r := run(t.Context(), t, c, hello(s.connector(connector.OpenAI)))

@@ -11,8 +11,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/agent/message"
 )
 
-// messages is Anthropic's Messages. What comes again with each turn is marked for the server's cache: the tools, the
-// system prompt, and the chat up to its newest message, so that a turn pays in full only for what is new.
+// messages is Anthropic's Messages. It marks the parts that each turn repeats for the server's cache: the tools, the system
+// prompt, and the chat up to its newest message. A turn pays in full only for new messages.
 type messages struct {
 	c      *Client
 	conn   connector.Connector
@@ -43,7 +43,7 @@ func newMessages(c *Client, req Request, system []string, said []saying, tools [
 	return d
 }
 
-// thinkingParam asks for thinking, in words that can be read where models would leave those out by themselves.
+// thinkingParam returns the thinking option. Adaptive thinking asks for a summary, which models leave out otherwise.
 func thinkingParam(t *connector.Thinking) *messagesThinking {
 	switch {
 	case t == nil:
@@ -56,8 +56,8 @@ func thinkingParam(t *connector.Thinking) *messagesThinking {
 	return &messagesThinking{Type: "disabled"}
 }
 
-// maxTokensOf is how many tokens an answer of a model may have when nobody says it: the API demands a number, and
-// refuses one that is above the model's own.
+// maxTokensOf returns the default limit on the tokens of an answer: the API requires one, and refuses one above the
+// model's own.
 func maxTokensOf(model string) int64 {
 	for _, of := range []struct {
 		part string
@@ -169,7 +169,7 @@ func (d *messages) start(e messagesEvent, a *answer) {
 	case "text":
 		a.add(speech, string(b.Text))
 	case "thinking":
-		a.open = a.begin(thought) // also one without text: its signature goes back
+		a.open = a.begin(thought) // also without text: its signature goes back
 		a.open.sign = string(b.Signature)
 		a.add(thought, string(b.Thinking))
 	case "redacted_thinking":
@@ -178,9 +178,9 @@ func (d *messages) start(e messagesEvent, a *answer) {
 	case "tool_use":
 		u := a.use(strconv.FormatInt(int64(e.Index), 10))
 		u.id, u.name = clip(string(b.ID), 256), clip(string(b.Name), 256)
-		// Some servers have all of the arguments at the start.
+		// Some servers send all arguments at the start.
 		if raw := string(b.Input); raw != "" && raw != "null" && raw != "{}" {
-			a.argue(u, raw)
+			a.appendArguments(u, raw)
 		}
 	default:
 		a.skip(string(b.Type))
@@ -200,14 +200,14 @@ func (d *messages) delta(e messagesEvent, a *answer) {
 		}
 	case "input_json_delta":
 		if u := a.calls[strconv.FormatInt(int64(e.Index), 10)]; u != nil {
-			a.argue(u, string(e.Delta.PartialJSON))
+			a.appendArguments(u, string(e.Delta.PartialJSON))
 		}
 	default:
 		a.skip(string(e.Delta.Type))
 	}
 }
 
-// end takes the message's end. Its counts are those of the whole message.
+// end reads the end of the message. Its counts are those of the whole message.
 func (d *messages) end(e messagesEvent, a *answer) {
 	if e.Usage != nil {
 		a.usage = a.usage.Most(e.Usage.tokens())
@@ -252,8 +252,8 @@ func (d *messages) extend(a *answer, results []result) {
 	d.mark(true)
 }
 
-// relent leaves out how thinking is shown where a server does not know that.
-func (d *messages) relent(status int64, text string) bool {
+// adapt leaves out display for a server that refuses it.
+func (d *messages) adapt(status int64, text string) bool {
 	thinking := d.params.Thinking
 	if status != http.StatusBadRequest || !strings.Contains(text, "display") || thinking == nil || thinking.Display == "" {
 		return false

@@ -1,5 +1,5 @@
-// Package model is the model step without a sandbox: a connector's model is asked directly, its tools are run, and
-// what happens is told in the events of the coding agents.
+// Package model is the model step without a sandbox: it asks a connector's model directly, runs its tools, and reports
+// with the events of the coding agents.
 //
 // The types of requests and answers have only the members that are used: those of the official SDKs made the program
 // 26 MB larger. Sending again, reading the stream and the bounds on both are this package's too, because each retry is
@@ -22,12 +22,12 @@ import (
 // Options are those of a [Client]. The zero value is for connectors that need no key.
 type Options struct {
 	Keys     connector.Source                      // fetches the key of each request; nil: a connector that names a key fails
-	HTTP     *http.Client                          // the caller's, and closed by it; redirects are never followed. nil: one of our own
-	Proxy    func(*http.Request) (*url.URL, error) // of the client of our own; nil: no proxy, whatever the environment says
+	HTTP     *http.Client                          // closed by the caller; redirects are never followed. nil: a default client
+	Proxy    func(*http.Request) (*url.URL, error) // of the default client; nil: no proxy, also when the environment names one
 	Retries  int                                   // how often a request is made again; 0: 4; negative: never
 	Backoff  time.Duration                         // before the first retry, doubled for each further one; 0: half a second
 	MaxWait  time.Duration                         // for one retry; a server that asks for a longer wait is not asked again. 0: a minute
-	Idle     time.Duration                         // how long a server may say nothing; 0: five minutes
+	Idle     time.Duration                         // how long a server may be silent; 0: five minutes
 	Timeout  time.Duration                         // of one answer; 0: an hour
 	Parallel int                                   // how many tools run at once; 0: 8
 }
@@ -69,7 +69,7 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Request is what a model is asked. Nothing of it is changed or kept.
+// Request is a chat that a model continues. Stream neither changes nor retains it.
 type Request struct {
 	Connector   connector.Connector
 	System      []string            // the prompts, before the messages
@@ -77,24 +77,24 @@ type Request struct {
 	Temperature *float64            // nil: the server's
 	TopP        *float64            // nil: the server's
 	MaxTokens   int64               // that an answer may have; 0: the connector's
-	Reasoning   connector.Reasoning // what is not said is as the connector has it
+	Reasoning   connector.Reasoning // unset fields are the connector's
 	Tools       tool.Set            // nil: none
 	MaxTurns    int                 // how often the model is asked; 0: 20
 	Limits      Limits
 }
 
-// Limits are ceilings on a whole [Request]. They are looked at as answers come, by what the server told until then
-// and a guess of the rest that is rather too low, so that one is passed by a little and never by an answer.
+// Limits are ceilings on a whole [Request]. They are checked while answers arrive, with the usage that the server
+// reported and a low estimate of the rest, so that a run exceeds one by little, not by a whole answer.
 type Limits struct {
 	Tokens  int64   // of all prompts and answers together, cached ones too; 0: none
 	CostUSD float64 // 0: none. It needs a connector with a price
 }
 
-// Stream asks, runs the tools that the model wants, and asks again until it stops. The events are those of package
+// Stream asks the model, runs the tools that it calls, and asks again until it stops. The events are those of package
 // event, of executor "direct", and the last is the result, also after a fault, a limit or the end of ctx, which
-// interrupts. An error is the only pair: the request cannot be sent as it is (code invalid), or its tools cannot be
-// listed, and nothing was asked. Events are made as the caller asks for them; whoever stops early ends the request, and
-// is returned to when the tools that run have ended.
+// interrupts. An error is the only pair: the request is invalid (code invalid), or its tools cannot be
+// listed, and no request was sent. Events are made as the caller asks for them. A caller that stops early ends the
+// request; Stream returns when the running tools have ended.
 func (c *Client) Stream(ctx context.Context, req Request) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		r, err := c.begin(ctx, req)

@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// piece is a part of a message as all the APIs take it.
+// piece is a part of a message that all APIs accept.
 type piece struct {
 	media string // "": text; else of an image, or application/pdf
 	text  string
@@ -22,13 +22,13 @@ type piece struct {
 	data  string // base64
 }
 
-// saying is a message as all the APIs take it: with something in it, of somebody who can say it.
+// saying is a message that all APIs accept: not empty, and from the user or the assistant.
 type saying struct {
 	role   message.Role
 	pieces []piece
 }
 
-// plain is the text of a saying that has nothing else.
+// plain returns the text of a message that has only text.
 func (s saying) plain() (string, bool) {
 	var texts []string
 	for _, p := range s.pieces {
@@ -42,10 +42,10 @@ func (s saying) plain() (string, bool) {
 
 const pdf = "application/pdf"
 
-// images are the media types that all the APIs know.
+// images are the media types that all APIs accept.
 var images = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
-// sayings checks messages and makes them ready; texts of role system are added to system. What is empty is left out.
+// sayings checks messages and converts them. It appends texts of role system to system, and drops empty messages.
 func sayings(system []string, messages []message.Message) ([]string, []saying, error) {
 	system = slices.Clone(system)
 	var out []saying
@@ -77,7 +77,7 @@ func sayings(system []string, messages []message.Message) ([]string, []saying, e
 		}
 	}
 	if !slices.ContainsFunc(out, func(s saying) bool { return s.role == message.User }) {
-		return nil, nil, invalid("messages: none of the user has anything in it")
+		return nil, nil, invalid("messages: all messages of the user are empty")
 	}
 	return slices.DeleteFunc(system, func(s string) bool { return strings.TrimSpace(s) == "" }), out, nil
 }
@@ -104,7 +104,7 @@ func pieceOf(p message.Part, at string) (piece, error) {
 	case p.Type != message.Image && p.Type != message.File:
 		return piece{}, invalid("%s: expected the type text, image or file, got %q", at, p.Type)
 	case len(p.Data) == 0:
-		return piece{}, invalid("%s: there is nothing in it", at)
+		return piece{}, invalid("%s: the file is empty", at)
 	case slices.Contains(images, media):
 		return piece{media: media, data: base64.StdEncoding.EncodeToString(p.Data)}, nil
 	case p.Type == message.Image || strings.HasPrefix(media, "image/") && media != "image/svg+xml":
@@ -125,7 +125,7 @@ func nameOf(p message.Part, otherwise string) string {
 	return clip(strings.ToValidUTF8(p.Name, "_"), 255)
 }
 
-// textSize is how many bytes of text a model is given, which is what a guess of its tokens is made of.
+// textSize returns the bytes of text in a request, from which its tokens are estimated.
 func textSize(system []string, said []saying, tools []function) (n int64) {
 	for _, s := range system {
 		n += int64(len(s))
@@ -141,5 +141,5 @@ func textSize(system []string, said []saying, tools []function) (n int64) {
 	return n
 }
 
-// dataURL is an image or a document as OpenAI's APIs have it.
+// dataURL returns an image or a document as OpenAI's APIs take it.
 func (p piece) dataURL() string { return "data:" + p.media + ";base64," + p.data }

@@ -55,8 +55,8 @@ func openAIHeaders(key string) http.Header {
 	return header
 }
 
-// streamFault makes a fault of an error that comes as an event. Before anything of an answer, a server that has too
-// much to do may be asked again, as with a status that says the same.
+// streamFault returns the fault of an error that arrives as an event. Before the first part of an answer, an overloaded
+// server may be asked again, as with a status that says the same.
 func streamFault(data []byte, a *answer) *fault {
 	said, code := serverMessage(data)
 	if said == "" {
@@ -82,12 +82,12 @@ func streamFault(data []byte, a *answer) *fault {
 	return f
 }
 
-// garbage is the fault of an event that is none of the API.
+// garbage returns the fault of data that is not an event of the API.
 func garbage(data []byte) *fault {
-	return apiFault("the server sent what is no event of the API: %s", clip(string(data), 100))
+	return apiFault("the server sent data that is not an event of the API: %s", clip(string(data), 100))
 }
 
-// output is what the model is told of a result where the API has no mark for failure.
+// output returns the text of a result for an API that has no mark for failure.
 func (r result) output() string {
 	if r.failed {
 		return "error: " + r.text

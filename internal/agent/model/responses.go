@@ -10,7 +10,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/agent/message"
 )
 
-// response is OpenAI's Responses. Nothing is stored at the server: each request has the whole chat.
+// response is OpenAI's Responses. The server stores nothing: each request has the whole chat.
 type response struct {
 	c      *Client
 	conn   connector.Connector
@@ -30,7 +30,7 @@ func newResponse(c *Client, req Request, system []string, said []saying, tools [
 			d.params.Reasoning.Summary = "auto"
 		}
 	}
-	if reasons(req.Connector.Model) || effort != "" && effort != "none" { // others refuse it
+	if reasons(req.Connector.Model) || effort != "" && effort != "none" { // other models refuse it
 		d.params.Include = []string{"reasoning.encrypted_content"}
 	}
 	for _, s := range said {
@@ -98,7 +98,7 @@ func (d *response) read(f frame, a *answer) *fault {
 		a.begun = true
 		d.item(e, a)
 	case "response.function_call_arguments.delta":
-		a.argue(a.use(clip(string(e.ItemID), 256)), string(e.Delta))
+		a.appendArguments(a.use(clip(string(e.ItemID), 256)), string(e.Delta))
 	case "response.completed", "response.incomplete", "response.failed":
 		a.begun = true
 		return d.end(e, a)
@@ -121,7 +121,7 @@ func (d *response) item(e responseEvent, a *answer) {
 		u.id, u.name = clip(string(item.CallID), 256), clip(string(item.Name), 256)
 		var whole string
 		if done && u.text.Len() == 0 && json.Unmarshal(item.Arguments, &whole) == nil {
-			a.argue(u, whole) // of servers that send no deltas
+			a.appendArguments(u, whole) // from a server that sends no deltas
 		}
 	case "reasoning":
 		if a.close(); done && item.EncryptedContent != "" {
@@ -183,8 +183,8 @@ func (d *response) extend(a *answer, results []result) {
 	}
 }
 
-// relent does without a summary of the reasoning, which OpenAI gives to organizations only that it has verified.
-func (d *response) relent(status int64, text string) bool {
+// adapt leaves out the summary of the reasoning, which OpenAI gives only to verified organizations.
+func (d *response) adapt(status int64, text string) bool {
 	if status != http.StatusBadRequest || !strings.Contains(text, "summar") || d.params.Reasoning == nil || d.params.Reasoning.Summary == "" {
 		return false
 	}

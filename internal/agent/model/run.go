@@ -9,39 +9,39 @@ import (
 	"github.com/seed434b0696/agent-sandbox/agent/event"
 )
 
-// dialect is an API as one run speaks it: it has the messages in the API's own form, and makes requests of them.
+// dialect is the API of one run. It holds the messages in the API's form and builds requests from them.
 type dialect interface {
-	// body is the next request.
+	// body returns the body of the next request.
 	body() ([]byte, error)
-	// send sends a body with the SDK and returns the answer, whose status was looked at.
+	// send posts a body and returns the stream of events; any other response is a [fault].
 	send(ctx context.Context, body []byte, key string) (*http.Response, error)
 	// read adds an event to an answer.
 	read(f frame, a *answer) *fault
-	// extend adds an answer and what its tools came to, to the messages.
+	// extend appends an answer and the results of its tools to the messages.
 	extend(a *answer, results []result)
-	// relent changes the request so that a server that refused it with this status and text may take it.
-	relent(status int64, text string) bool
+	// adapt changes a request that a server refused with this status and text, and reports whether to send it again.
+	adapt(status int64, text string) bool
 }
 
-// run is one Request on its way.
+// run is one [Request] under way.
 type run struct {
-	c       *Client
-	req     Request
-	api     dialect
-	tools   *toolbox
-	limit   int64 // tokens of an answer; 0: the server's
-	text    int64 // bytes of text in the next request
-	secrets []string
-	yield   func(event.Event)
-	stopped bool // nobody listens any more
-	begun   time.Time
-	usage   event.Usage
-	guessed bool
-	turns   int64
-	ids     map[string]bool
+	c         *Client
+	req       Request
+	api       dialect
+	tools     *toolbox
+	limit     int64 // tokens of an answer; 0: the server's
+	text      int64 // bytes of text in the next request
+	secrets   []string
+	yield     func(event.Event)
+	stopped   bool // the caller stopped reading events
+	begun     time.Time
+	usage     event.Usage
+	estimated bool
+	turns     int64
+	ids       map[string]bool
 }
 
-// all asks until there is a result.
+// all sends requests until there is a result.
 func (r *run) all(ctx context.Context) {
 	r.begun, r.ids = time.Now(), map[string]bool{}
 	r.yield(event.Event{Kind: event.SessionStarted, Session: &event.Session{
@@ -70,18 +70,18 @@ func (r *run) all(ctx context.Context) {
 	}
 }
 
-// success is the fault that is none.
+// success marks a run that succeeded.
 var success = &fault{outcome: event.Success}
 
-// verdict decides what follows an answer: nil when the model is to be asked again.
+// verdict returns the end of the run after an answer; nil: the model continues.
 func (r *run) verdict(a *answer, uses []*block) *fault {
-	if f := a.why(r.limit); f != nil {
+	if f := a.failure(r.limit); f != nil {
 		return f
 	}
 	switch {
 	case len(uses) == 0 && a.end == wantsUse:
-		return &fault{outcome: event.Failed, text: "the model wants to use tools and names none"}
-	case len(uses) == 0 && a.end == stopped && !a.text() && r.turns <= 1:
+		return &fault{outcome: event.Failed, text: "the model stopped for tool calls and has none"}
+	case len(uses) == 0 && a.end == stopped && !a.hasText() && r.turns <= 1:
 		return &fault{outcome: event.Failed, text: "the answer is empty"}
 	case len(uses) == 0 && a.end == stopped:
 		return success
@@ -91,7 +91,7 @@ func (r *run) verdict(a *answer, uses []*block) *fault {
 	return r.exceeded(r.usage)
 }
 
-// exceeded is the fault of a usage over the limits.
+// exceeded returns the fault of a usage above the limits; nil: it is within them.
 func (r *run) exceeded(u event.Usage) *fault {
 	l := r.req.Limits
 	if n := u.Prompt() + u.Output; l.Tokens > 0 && n >= l.Tokens {
@@ -103,14 +103,14 @@ func (r *run) exceeded(u event.Usage) *fault {
 	return nil
 }
 
-// finish tells the result.
+// finish yields the result.
 func (r *run) finish(a *answer, f *fault) {
 	res := event.Result{
-		Outcome: f.outcome, Status: f.status, Usage: r.usage, Estimated: r.guessed, Turns: r.turns,
+		Outcome: f.outcome, Status: f.status, Usage: r.usage, Estimated: r.estimated, Turns: r.turns,
 		DurationMS: time.Since(r.begun).Milliseconds(), StopReason: clip(a.reason, 64),
 	}
 	if f.outcome != event.Success {
-		res.Errors = []string{r.told(f.text)}
+		res.Errors = []string{r.redacted(f.text)}
 	}
 	model := event.ModelUsage{Model: r.req.Connector.Model, Usage: r.usage}
 	if p := r.req.Connector.Price; p != nil {
@@ -123,4 +123,4 @@ func (r *run) finish(a *answer, f *fault) {
 	r.yield(event.Event{Kind: event.ResultGiven, Result: &res})
 }
 
-func (r *run) told(text string) string { return told(r.req.Connector.ID, text, r.secrets) }
+func (r *run) redacted(text string) string { return redact(r.req.Connector.ID, text, r.secrets) }

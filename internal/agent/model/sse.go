@@ -12,7 +12,7 @@ import (
 // The bounds on what a server sends.
 const (
 	maxFrame  = 16 << 20  // bytes of one event
-	maxStream = 128 << 20 // bytes of one answer, with all that is around it
+	maxStream = 128 << 20 // bytes of one stream
 	maxSaid   = 16 << 20  // bytes of one answer: text, thinking and the arguments of tools
 	maxCalls  = 128       // tools that one answer asks for
 )
@@ -23,22 +23,21 @@ type frame struct {
 	data []byte
 }
 
-// frames reads server-sent events as https://html.spec.whatwg.org/multipage/server-sent-events.html has them, within
-// bounds that the readers of the SDKs do not have: theirs join the data of any number of lines.
+// frames reads server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html) within bounds.
 type frames struct {
 	in    *bufio.Reader
 	data  []byte
 	size  int64
 	limit int64  // of size
-	alive func() // called for each line, also a comment, with which servers say that they are at work
+	alive func() // called for each line, also for comments, which servers send to keep the connection open
 }
 
 func newFrames(r io.Reader, alive func()) *frames {
 	return &frames{in: bufio.NewReaderSize(r, 8<<10), limit: maxStream, alive: alive}
 }
 
-// next returns the next event that has data, and io.EOF at the end. What stands at the end without the empty line that
-// would complete it counts when it is whole.
+// next returns the next event that has data, and io.EOF at the end. At the end of the stream an event
+// counts without its empty line when its data is complete.
 func (f *frames) next() (frame, error) {
 	var name string
 	f.data = f.data[:0]

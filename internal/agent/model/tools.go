@@ -14,27 +14,27 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// maxOutput is how much of what a tool says the model is told, in bytes.
+// maxOutput bounds the part of a tool's output that the model gets, in bytes.
 const maxOutput = 256 << 10
 
 // maxTools bounds the tools of a request; OpenAI takes 128.
 const maxTools = 512
 
-// function is a tool as the APIs are told of it.
+// function is a tool in the form of the APIs.
 type function struct {
-	name        string // as the APIs take it
+	name        string // valid in all APIs
 	real        string
 	description string
 	schema      map[string]any // of type object, with properties
 }
 
-// toolbox has the tools of a run. nil has none.
+// toolbox has the tools of a run. nil: none.
 type toolbox struct {
 	set  tool.Set
 	list []function
 }
 
-// result is what a use of a tool came to, for the model.
+// result is the outcome of a tool call, for the model.
 type result struct {
 	id     string
 	text   string
@@ -50,18 +50,18 @@ func newToolbox(ctx context.Context, set tool.Set) (*toolbox, error) {
 		return nil, err
 	}
 	if len(tools) > maxTools {
-		return nil, invalid("tools: %d are more than the %d that a model can be told of", len(tools), maxTools)
+		return nil, invalid("tools: %d tools; at most %d are supported", len(tools), maxTools)
 	}
 	box, taken := &toolbox{set: set}, map[string]bool{}
 	for _, t := range tools {
 		name := fitting(t.Name)
 		if taken[name] {
-			return nil, invalid("tools: %q is there twice, or as good as", clip(t.Name, 100))
+			return nil, invalid("tools: %q has the same name as another tool", clip(t.Name, 100))
 		}
 		taken[name] = true
 		schema := map[string]any{}
 		if len(t.Schema) > 0 && (json.Unmarshal(t.Schema, &schema) != nil || schema == nil) {
-			return nil, sandbox.Errorf(sandbox.Invalid, "tools: the schema of %q is no JSON object", clip(t.Name, 100))
+			return nil, sandbox.Errorf(sandbox.Invalid, "tools: the schema of %q is not a JSON object", clip(t.Name, 100))
 		}
 		schema["type"] = "object"
 		if _, ok := schema["properties"].(map[string]any); !ok {
@@ -72,8 +72,8 @@ func newToolbox(ctx context.Context, set tool.Set) (*toolbox, error) {
 	return box, nil
 }
 
-// fitting is a name that all the APIs take: letters, digits, '-' and '_', up to 64. One that has to be cut ends with
-// its hash, so that two of them stay two.
+// fitting returns a name that all APIs accept: at most 64 letters, digits, '-' and '_'. A changed name ends with a hash, so
+// that two names stay different.
 func fitting(name string) string {
 	fit := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
@@ -89,7 +89,7 @@ func fitting(name string) string {
 	return fmt.Sprintf("%s_%08x", fit[:min(len(fit), 55)], h.Sum32())
 }
 
-// functions are the tools, in their order.
+// functions returns the tools in their order.
 func (b *toolbox) functions() []function {
 	if b == nil {
 		return nil
@@ -97,7 +97,7 @@ func (b *toolbox) functions() []function {
 	return b.list
 }
 
-// names are the tools' own names, at most as many as a session tells.
+// names returns the tools' own names.
 func (b *toolbox) names() []string {
 	var out []string
 	for _, f := range b.functions() {
@@ -106,7 +106,7 @@ func (b *toolbox) names() []string {
 	return out
 }
 
-// find is the tool that the API calls name.
+// find returns the tool with a name of the API.
 func (b *toolbox) find(name string) (function, bool) {
 	for _, f := range b.functions() {
 		if f.name == name {
@@ -116,8 +116,8 @@ func (b *toolbox) find(name string) (function, bool) {
 	return function{real: name}, false
 }
 
-// use runs the tools that an answer asks for, some at once, and tells of each when it starts and when it ends. It
-// returns when all have ended, with the results in the order of the uses.
+// use runs the tool calls of an answer, some at once, and reports the start and the end of each. It returns when all have
+// ended, with the results in the order of the calls.
 func (r *run) use(ctx context.Context, message string, uses []*block) []result {
 	results := make([]result, len(uses))
 	ended := make(chan int, len(uses))
@@ -148,7 +148,7 @@ func (r *run) use(ctx context.Context, message string, uses []*block) []result {
 	return results
 }
 
-// run uses one tool. Whatever is wrong with the use is told to the model, which can do better.
+// run runs one tool call. Its errors go to the model, which can correct the call.
 func (b *toolbox) run(ctx context.Context, u *block) result {
 	failed := func(format string, args ...any) result { return result{u.id, fmt.Sprintf(format, args...), true} }
 	f, ok := b.find(u.name)
@@ -172,7 +172,7 @@ func (b *toolbox) run(ctx context.Context, u *block) result {
 	return result{u.id, strings.ToValidUTF8(text, "\uFFFD"), res.Failed}
 }
 
-// argumentsOf are the arguments of a use, which are one JSON object; {} with false when they are not. Nothing is {}.
+// argumentsOf returns the arguments of a call, a JSON object; {} and false when they are something else. No arguments are {}.
 func argumentsOf(u *block) (json.RawMessage, bool) {
 	data := bytes.TrimSpace([]byte(u.text.String()))
 	if len(data) == 0 {

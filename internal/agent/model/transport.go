@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// httpClient is the client of opt that follows no redirect: one that leads to another host would take the key there.
+// httpClient returns the client of opt, changed so that it follows no redirect: one to another host would get the key.
 func httpClient(opt Options) (*http.Client, *http.Transport) {
 	var client http.Client
 	var own *http.Transport
