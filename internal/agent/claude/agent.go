@@ -20,8 +20,8 @@ type Agent struct{}
 // Name implements [executor.Executor].
 func (Agent) Name() string { return "claude" }
 
-// The permission modes, and whether the host allows what the agent asks for in them: the walls hold in all of them, and
-// there is nobody to ask.
+// The permission modes, and whether the host grants the agent's requests in them. The sandbox isolates the agent in every
+// mode, and no person answers requests.
 var permissionModes = map[string]bool{
 	"acceptEdits": true, "auto": true, "bypassPermissions": true, "default": false, "dontAsk": false, "plan": false,
 }
@@ -160,7 +160,7 @@ func environment(task executor.Task) []string {
 	return env
 }
 
-// begin are the first lines: who we are, and what there is to do.
+// begin returns the first lines: the initialization and the prompt.
 func begin(task executor.Task) ([][]byte, error) {
 	type request struct {
 		Subtype string   `json:"subtype"`

@@ -19,7 +19,7 @@ func (d *Decoder) control(l *line, fromHost bool) []event.Event {
 			ID      string          `json:"tool_use_id"`
 			Input   json.RawMessage `json:"input"`
 		}
-		_, _ = jsonl.Decode(l.Request, &r) // the body is there for who knows better
+		_, _ = jsonl.Decode(l.Request, &r) // Body has the rest
 		c.Subtype = r.Subtype
 		if r.Subtype == "can_use_tool" && !fromHost {
 			d.ask(l.RequestID, event.Denial{Tool: r.Tool, ToolID: r.ID, Input: r.Input})

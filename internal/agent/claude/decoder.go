@@ -15,7 +15,7 @@ const (
 	maxBlocks  = 4096 // blocks of a message, denials, tools
 	maxModels  = 64
 	maxInput   = 64 << 10 // bytes, of a tool that the host is asked for
-	maxThreads = 1024     // subagents whose streams are told apart
+	maxThreads = 1024     // subagents whose streams are kept apart
 )
 
 // Decoder makes events of Claude Code's lines. The zero value is ready. It reads partial messages

@@ -152,10 +152,10 @@ func (d *Decoder) result(data []byte, malformed bool) []event.Event {
 	return append(events, event.Event{Kind: event.ResultGiven, Result: out})
 }
 
-// diagnostic begins what Claude Code tells its makers, and nobody else understands.
+// diagnostic begins Claude Code's internal messages, which are for its developers.
 const diagnostic = "[ede_diagnostic]"
 
-// inWords are the errors of a result as people understand them. What they would not is told beside, as notices.
+// readable returns the errors of a result without internal messages, which become notices.
 func inWords(of event.Outcome, errors []string) (plain []string, aside []event.Event) {
 	const most = 16
 	for _, text := range errors {

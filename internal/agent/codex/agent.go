@@ -72,7 +72,7 @@ func arguments(task executor.Task) []string {
 	if task.Resume != "" {
 		args = append(args, "resume")
 	}
-	// Our walls are around it: its own sandbox is one inside another, and what it refuses it does not tell.
+	// It runs in our sandbox. Its own sandbox, nested in it, would fail without a message.
 	args = append(args, "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox")
 	if task.Resume != "" {
 		args = append(args, task.Resume)

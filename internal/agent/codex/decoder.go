@@ -137,7 +137,7 @@ type item struct {
 	Items     json.RawMessage `json:"items"`
 }
 
-// item reads what was made in a turn. An item of type error is no failure of the turn: some come
+// item reads what was made in a turn. An item of type error is not a failure of the turn: some come
 // before it begins.
 func (d *Decoder) item(kind string, raw json.RawMessage) []event.Event {
 	var i item

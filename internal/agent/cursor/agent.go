@@ -43,7 +43,7 @@ func (Agent) Run(ctx context.Context, box *sandbox.Sandbox, task executor.Task, 
 	if err != nil {
 		return err
 	}
-	if len(task.System) > 0 { // there is no other place for it
+	if len(task.System) > 0 { // cursor has no option for system prompts
 		prompt = strings.Join(task.System, "\n\n") + "\n\n" + prompt
 	}
 	if !path.IsAbs(task.Home) {

@@ -191,12 +191,12 @@ func writes(tool string, args json.RawMessage) []string {
 	return []string{a.Path}
 }
 
-// text is what a use of a tool says, or all of its JSON when there is no text in it.
+// text returns the text of a tool's output, or all of its JSON when it has no text.
 func text(raw json.RawMessage) string {
 	var r struct {
 		Content, Stdout, Stderr, Message, Error, Reason string
 	}
-	_, _ = jsonl.Decode(raw, &r) // what has no such text is told as it is
+	_, _ = jsonl.Decode(raw, &r) // without such a text, the JSON is the text
 	var parts []string
 	for _, s := range []string{r.Content, r.Stdout, r.Stderr, r.Message, r.Error, r.Reason} {
 		if s != "" {

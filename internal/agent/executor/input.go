@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// maxPending is how much may wait for an agent that does not read.
+// maxPending bounds the input that waits for an agent that does not read, in bytes.
 const maxPending = 64 << 20
 
-// input is what an agent is told: lines that wait until it reads them. It is an io.Reader for one reader.
+// input is a queue of lines for an agent's standard input. It is an io.Reader for one reader.
 type input struct {
 	mu      sync.Mutex
 	changed sync.Cond
@@ -54,15 +54,15 @@ func (in *input) Read(p []byte) (int, error) {
 	}
 	n := copy(p, in.pending)
 	if in.pending = in.pending[n:]; len(in.pending) == 0 {
-		in.pending = nil // a prompt of some megabytes is not kept
+		in.pending = nil // free a prompt of some megabytes
 	}
 	return n, nil
 }
 
-// tail keeps the end of what is written to it, for errors. The zero value keeps 4 KiB.
+// tail retains the last 4 KiB that are written to it, for errors. The zero value is ready.
 type tail struct {
 	mu   sync.Mutex
-	kept []byte
+	data []byte
 }
 
 const tailSize = 4 << 10
@@ -71,9 +71,9 @@ const tailSize = 4 << 10
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.kept = append(t.kept, p[max(0, len(p)-tailSize):]...)
-	if over := len(t.kept) - tailSize; over > 0 {
-		t.kept = append(t.kept[:0], t.kept[over:]...)
+	t.data = append(t.data, p[max(0, len(p)-tailSize):]...)
+	if over := len(t.data) - tailSize; over > 0 {
+		t.data = append(t.data[:0], t.data[over:]...)
 	}
 	return len(p), nil
 }
@@ -81,5 +81,5 @@ func (t *tail) Write(p []byte) (int, error) {
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return string(t.kept)
+	return string(t.data)
 }

@@ -17,7 +17,7 @@ import (
 // background, and may hang there for good (anthropics/claude-code#25629).
 const defaultGrace = 10 * time.Second
 
-// Program is an agent as it is started and talked to.
+// Program says how to start an agent and how to exchange messages with it.
 type Program struct {
 	Cmd     sandbox.Cmd
 	Decoder event.Decoder
@@ -31,7 +31,7 @@ type Program struct {
 	Grace     time.Duration // 0: 10 s
 }
 
-// Session is an agent that runs.
+// Session is a running agent.
 type Session struct {
 	in      *input
 	kill    context.CancelCauseFunc
@@ -42,7 +42,7 @@ type Session struct {
 // maxRequests is how many requests of an agent are worked on at once. One that makes more waits.
 const maxRequests = 64
 
-// Send writes a line to the agent. One that asks and does not read what it is told is ended.
+// Send writes a line to the agent. An agent that does not read its input is ended.
 func (s *Session) Send(line []byte) {
 	if !s.in.send(line) {
 		s.kill(errFlood)
@@ -65,18 +65,18 @@ func (s *Session) Go(ctx context.Context, answer func()) bool {
 }
 
 var (
-	errFlood = errors.New("the agent does not read what it is told")
+	errFlood = errors.New("the agent does not read its input")
 	errLate  = errors.New("the time limit passed")
 	errGrace = errors.New("the agent did not end by itself")
 )
 
-// Run starts a program in a sandbox and tells its events until it has ended, with all that it started. See Executor.Run.
+// Run starts a program in a sandbox and passes on its events until it and its children have ended. See Executor.Run.
 func Run(ctx context.Context, box *sandbox.Sandbox, p Program, emit func(event.Event)) error {
 	alive, kill := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer kill(nil)
 	s := &Session{in: newInput(), kill: kill, running: make(chan struct{}, maxRequests)}
 	defer s.work.Wait()
-	defer kill(nil) // before the wait for those who answer
+	defer kill(nil) // before the wait for the goroutines of Go
 	defer s.in.close()
 	for _, line := range p.Input {
 		s.Send(line)
@@ -113,7 +113,7 @@ type ending struct {
 	cause  error  // why we killed it; nil: we did not
 	told   bool   // there was a result
 	cut    bool   // output was lost
-	late   bool   // the sandbox's wall-clock limit passed
+	late   bool   // the sandbox's time limit passed
 	stderr string // the end of it
 }
 
@@ -180,7 +180,7 @@ func (end ending) unsaid(ctx context.Context) *event.Result {
 	return nil
 }
 
-// watchdog ends an agent that does not end: after its result, or after somebody gave up.
+// watchdog ends an agent that does not end: after its result, or after ctx ended.
 type watchdog struct {
 	seen chan struct{}
 	done chan struct{}
@@ -217,7 +217,7 @@ func newWatchdog(ctx context.Context, s *Session, p Program, running *sandbox.Ru
 	return d
 }
 
-// result begins the time of grace.
+// result starts the grace period.
 func (d *watchdog) result() { d.once.Do(func() { close(d.seen) }) }
 
 // stop ends the watch, and waits for it.

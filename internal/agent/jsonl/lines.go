@@ -1,4 +1,4 @@
-// Package jsonl reads lines of JSON from programs that are not trusted: whatever they write, the
+// Package jsonl reads lines of JSON from untrusted programs: for any input, the
 // memory that reading takes stays bounded.
 package jsonl
 
@@ -11,7 +11,7 @@ import (
 	"iter"
 )
 
-// keep is how much of a line is kept that is longer than the bound.
+// keep is how many bytes of a line above the bound remain.
 const keep = 1 << 10
 
 // Line is one line without its end.
@@ -22,8 +22,8 @@ type Line struct {
 }
 
 // Lines reads r to its end, line by line, and leaves out empty lines. A line of more than limit
-// bytes is read over: only its beginning is kept. The last line needs no end. Between lines ctx is
-// looked at; a read that blocks ends when who owns r closes it. The last pair has an error, if any,
+// bytes is skipped, except for its beginning. The last line needs no end. Between lines ctx is
+// looked at; a read that blocks ends when the owner of r closes it. The last pair has an error, if any,
 // and that is never io.EOF.
 func Lines(ctx context.Context, r io.Reader, limit int) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {

@@ -17,7 +17,7 @@ func Object(data []byte, v any) (malformed, ok bool) {
 }
 
 // Decode reads one JSON value into v. Values of a wrong type leave their fields as they are, and
-// are told by malformed; any other fault is an error.
+// are reported by malformed; any other fault is an error.
 func Decode(data []byte, v any) (malformed bool, err error) {
 	err = json.Unmarshal(data, v)
 	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
@@ -28,7 +28,7 @@ func Decode(data []byte, v any) (malformed bool, err error) {
 
 // Elements are the first limit elements of an array, decoded one by one, so that an array of
 // millions of empty objects does not become millions of structs. Those of a wrong type are left
-// out. What is no array has none.
+// out. A value that is not an array has none.
 func Elements[T any](array json.RawMessage, limit int) []T {
 	dec := json.NewDecoder(bytes.NewReader(array))
 	if t, err := dec.Token(); err != nil || t != json.Delim('[') {

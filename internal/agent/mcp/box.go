@@ -17,7 +17,7 @@ import (
 
 // BoxOptions say how a sandbox is served.
 type BoxOptions struct {
-	Version string // of this program, which clients are told; "": none
+	Version string // of this program, sent to clients; "": none
 	Dir     string // absolute, where commands start and relative names lead; "": the sandbox's own
 }
 
@@ -46,11 +46,11 @@ func ServeBox(ctx context.Context, conn io.ReadWriteCloser, box *sandbox.Sandbox
 	return err
 }
 
-// lineConn is a stream of lines. What is no message is answered, and does not end it.
+// lineConn is a stream of lines. Data that is not a message is answered with an error and does not end it.
 type lineConn struct {
 	in    *bufio.Reader
 	conn  io.ReadWriteCloser
-	ended func() // is told when nothing more comes
+	ended func() // called at the end of the input
 
 	writing sync.Mutex
 	mu      sync.Mutex
@@ -83,12 +83,12 @@ func (l *lineConn) Read(context.Context) (jsonrpc.Message, error) {
 		case len(line) == 0:
 			continue
 		case !json.Valid(line):
-			wrong = faulty(jsonrpc.CodeParseError, "this is no JSON")
+			wrong = faulty(jsonrpc.CodeParseError, "this is not JSON")
 		default:
 			if message, err = jsonrpc.DecodeMessage(line); err == nil {
 				return message, nil
 			}
-			wrong = faulty(jsonrpc.CodeInvalidRequest, "this is no message of JSON-RPC 2.0")
+			wrong = faulty(jsonrpc.CodeInvalidRequest, "this is not a JSON-RPC 2.0 message")
 		}
 		if err := l.send(wrong()); err != nil {
 			return nil, err

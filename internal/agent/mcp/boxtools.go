@@ -54,8 +54,8 @@ func (b *boxed) end() {
 
 // register adds the tools, which end with life.
 func (b *boxed) register(life context.Context, s *sdk.Server) {
-	add(life, b, s, "run", "Run a command in the sandbox and wait for its end. A command that fails is no error: look at exit_code. Output beyond max_output is cut in its middle.", b.run)
-	add(life, b, s, "read", "Read a file of the sandbox. What is no UTF-8 text comes as base64.", b.read)
+	add(life, b, s, "run", "Run a command in the sandbox and wait for its end. A command that fails is not an error: look at exit_code. Output beyond max_output is cut in its middle.", b.run)
+	add(life, b, s, "read", "Read a file of the sandbox. Content other than UTF-8 text comes as base64.", b.read)
 	add(life, b, s, "write", "Write a file of the sandbox, in one step; its directory has to be there.", b.write)
 	add(life, b, s, "list", "List a directory of the sandbox, sorted by name.", b.list)
 	if _, ok := sandbox.As[sandbox.Snapshotter](b.box.Unwrap()); ok {

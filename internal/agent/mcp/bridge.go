@@ -52,7 +52,7 @@ func (b *Bridge) Handle(ctx context.Context, message json.RawMessage) (reply jso
 	return reply, nil
 }
 
-// answering finishes what a message asked for; nil: there is no reply.
+// answering completes the reply to a message; nil: there is no reply.
 type answering func() json.RawMessage
 
 // take does of a message what has to be done in the order of messages. The caller calls what it returns, unless it is nil.
@@ -62,7 +62,7 @@ func (b *Bridge) take(ctx context.Context, message json.RawMessage) answering {
 		return faulty(jsonrpc.CodeParseError, errTooLong.Error())
 	}
 	if !json.Valid(message) {
-		return faulty(jsonrpc.CodeParseError, "this is no JSON")
+		return faulty(jsonrpc.CodeParseError, "this is not JSON")
 	}
 	if message[0] != '[' {
 		return b.takeOne(ctx, message)
@@ -105,11 +105,11 @@ func unnamed(list []json.RawMessage) (out [][]byte) {
 	return out
 }
 
-// takeOne is take for a message that is no array.
+// takeOne is take for a message that is not an array.
 func (b *Bridge) takeOne(ctx context.Context, message json.RawMessage) answering {
 	decoded, err := jsonrpc.DecodeMessage(message)
 	if err != nil {
-		return faulty(jsonrpc.CodeInvalidRequest, "this is no message of JSON-RPC 2.0")
+		return faulty(jsonrpc.CodeInvalidRequest, "this is not a JSON-RPC 2.0 message")
 	}
 	r, ok := decoded.(*jsonrpc.Request)
 	if !ok { // a reply: nothing was asked
@@ -215,7 +215,7 @@ func (b *Bridge) initialize(params json.RawMessage) (any, error) {
 	}, nil
 }
 
-// call uses a tool. That there is none is the client's fault; whatever else goes wrong is for the model to read.
+// call runs a tool. An unknown tool is the client's error; every other error goes to the model as a result.
 func (b *Bridge) call(ctx context.Context, params json.RawMessage) (any, error) {
 	var p struct {
 		Name      string          `json:"name"`
@@ -272,7 +272,7 @@ func replied(id jsonrpc.ID, result any, err error) json.RawMessage {
 	return encode(id, nil, wire)
 }
 
-// faulty is the reply to what is no request: its ID is not known.
+// faulty returns the reply to data that is not a request: its ID is not known.
 func faulty(code int64, text string) answering {
 	return func() json.RawMessage { return encode(jsonrpc.ID{}, nil, &jsonrpc.Error{Code: code, Message: text}) }
 }

@@ -8,11 +8,11 @@ import (
 
 // ends keeps the beginning and the end of what is written to it. It is safe for concurrent use, and never fails.
 type ends struct {
-	most int // bytes that are kept
+	most int // bytes that are retained
 
 	mu   sync.Mutex
 	head []byte
-	tail []byte // the last bytes behind the head, at most twice as many as are kept
+	tail []byte // the last bytes behind the head, at most twice as many as are retained
 	lost int64
 }
 
@@ -29,7 +29,7 @@ func (e *ends) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// missing is how many bytes are not kept, and the end that is.
+// missing returns how many bytes were dropped, and the end that was not.
 func (e *ends) missing() (lost int64, tail []byte) {
 	over := max(0, len(e.tail)-(e.most-e.most/2))
 	return e.lost + int64(over), e.tail[over:]
@@ -43,7 +43,7 @@ func (e *ends) cut() bool {
 	return lost > 0
 }
 
-// String is what was kept, with a line in the place of what was not.
+// String returns the beginning and the end, with a line in the place of the dropped bytes.
 func (e *ends) String() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()

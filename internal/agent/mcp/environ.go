@@ -90,7 +90,7 @@ func executable(name string) error {
 	case err != nil:
 		return sandbox.Errorf(sandbox.NotFound, "%w", err)
 	case !info.Mode().IsRegular() || info.Mode()&0o111 == 0:
-		return sandbox.Errorf(sandbox.Denied, "%.200s is no program", name)
+		return sandbox.Errorf(sandbox.Denied, "%.200s is not a program", name)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 const (
 	partTime  = 2 * time.Second // a server may take to end by itself when its input has ended
 	outlive   = time.Second     // its stderr is waited for when it has ended
-	maxStderr = 4 << 10         // of which the end is kept
+	maxStderr = 4 << 10         // of which the end is retained
 )
 
 // process is a server that runs, with all that it started.
@@ -30,7 +30,7 @@ type process struct {
 }
 
 // watch is the program of the group's leader, which has nothing to do but to be there: its input ends when this process does,
-// however it does, and then the whole group is killed. As long as it was not waited for nobody else gets the group's number.
+// however it does, and then the whole group is killed. The group's number is not reused before the leader was waited for.
 const watch = `trap "" TERM INT HUP QUIT; read x; kill -KILL 0`
 
 // start starts a server in a process group of its own.
@@ -84,7 +84,7 @@ func startIn(s tool.Server, env []string, dir, own string) (*process, error) {
 		p.status = describe(cmd.Wait())
 		end()
 		if own != "" {
-			_ = os.RemoveAll(own) // a directory of ours for files that nobody needs any more
+			_ = os.RemoveAll(own) // our own directory; its files are not needed any more
 		}
 		close(p.ended)
 	}()

@@ -47,7 +47,7 @@ func Serve(ctx context.Context, conn io.ReadWriteCloser, set tool.Set) error {
 type serving struct {
 	conn   io.ReadWriteCloser
 	bridge *Bridge
-	fail   context.CancelFunc // nobody reads what we say
+	fail   context.CancelFunc // called when the client does not read
 	all    sync.WaitGroup
 
 	writing sync.Mutex
@@ -68,7 +68,7 @@ func (s *serving) read(ctx context.Context) error {
 		case len(line) == 0:
 			continue
 		}
-		answer := s.bridge.take(ctx, line) // in order, so that a cancel finds what it is about
+		answer := s.bridge.take(ctx, line) // in order, so that a cancel finds its request
 		if answer == nil {
 			continue
 		}
@@ -86,7 +86,7 @@ func (s *serving) read(ctx context.Context) error {
 	}
 }
 
-// write sends a reply. Where nobody takes it everything ends.
+// write sends a reply. A client that does not take it ends the session.
 func (s *serving) write(reply json.RawMessage) {
 	s.writing.Lock()
 	defer s.writing.Unlock()

@@ -33,11 +33,11 @@ type server struct {
 	tool.Server
 
 	options Options
-	turn    chan struct{} // held by who begins or ends it
+	turn    chan struct{} // held while the server begins or ends
 	over    chan struct{} // closed when it is ended for good
 	ending  sync.Once
 
-	now    *live // of who has the turn; nil: it was never begun
+	now    *live // guarded by turn; nil: it was never begun
 	begins []time.Time
 }
 
@@ -48,7 +48,7 @@ type live struct {
 	web     *http.Transport   // nil: it is a child
 	secret  *strings.Replacer // hides the query of its URL, which may hold a key
 	stale   atomic.Bool       // its list has changed
-	ended   chan struct{}     // closed when nobody answers any more
+	ended   chan struct{}     // closed when the server does not answer any more
 	closing chan struct{}     // closed when we end it
 	once    sync.Once
 
@@ -228,7 +228,7 @@ func (l *live) explain(ctx context.Context, err error) error {
 	return l.withStderr(sandbox.Unavailable, "it has ended: "+l.pipe.process.status)
 }
 
-// gone reports whether nobody who knows of us is at the other end any more.
+// isGone reports whether the server has ended or lost its session.
 func gone(err error) bool {
 	return errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, sdk.ErrSessionMissing)
 }
@@ -288,7 +288,7 @@ func (l *live) call(ctx context.Context, s tool.Server, name string, arguments j
 // end ends it for good.
 func (s *server) end() {
 	s.ending.Do(func() { close(s.over) })
-	s.turn <- struct{}{} // who begins it gives up
+	s.turn <- struct{}{} // the goroutine that begins it gives up
 	defer func() { <-s.turn }()
 	if s.now != nil {
 		s.now.close()

@@ -17,9 +17,9 @@ const (
 	DefaultSessions = 256
 )
 
-// Key is whose servers they are. Two users whose chats have the same ID have nothing in common.
+// Key identifies the owner of servers. Chats with the same ID of two users share nothing.
 type Key struct {
-	User string // with their tenant, where there are several: whatever identifies them
+	User string // identifies the user, with the tenant where there are several
 	Chat string
 }
 
@@ -27,7 +27,7 @@ type Key struct {
 type SessionsOptions struct {
 	Options
 
-	Idle time.Duration // a set that nobody uses is closed after it; 0: DefaultIdle
+	Idle time.Duration // an unused set is closed after it; 0: DefaultIdle
 	Max  int           // sets at one time; 0: DefaultSessions
 }
 
@@ -56,8 +56,8 @@ type session struct {
 	err    error
 
 	users int
-	since time.Time   // nobody has used it
-	idle  *time.Timer // nil: somebody does
+	since time.Time   // the last use ended
+	idle  *time.Timer // nil: it is in use
 }
 
 // NewSessions has none open. The caller closes it.
@@ -71,7 +71,7 @@ func NewSessions(o SessionsOptions) *Sessions {
 	return &Sessions{options: o, open: map[place]*session{}}
 }
 
-// Acquire returns the set of a chat's servers: the one that is open, or that somebody is opening, if they asked for the same. It
+// Acquire returns the set of a chat's servers: the one that is open or being opened, if its servers are the same. It
 // does not end with ctx, which bounds only the wait. The caller calls release, once, and does not use the set afterwards. The
 // errors are those of [Open], and Exhausted when too many are in use.
 func (s *Sessions) Acquire(ctx context.Context, key Key, servers []tool.Server) (set *Set, release func(), err error) {
@@ -141,7 +141,7 @@ func (s *Sessions) forget(at place, one *session) {
 	}
 }
 
-// evict closes the session that nobody has used for the longest time; false: all are in use.
+// evict closes the session that is unused for the longest time; false: all are in use.
 func (s *Sessions) evict() bool {
 	var oldest *session
 	var at place
@@ -183,7 +183,7 @@ func (s *Sessions) release(at place, one *session) {
 	one.idle = time.AfterFunc(s.options.Idle, func() { s.expire(at, one) })
 }
 
-// expire closes a session that nobody uses, unless somebody does again.
+// expire closes an idle session, unless it is in use again.
 func (s *Sessions) expire(at place, one *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,7 +21,7 @@ const maxServers = 64
 // Options are what servers are begun with.
 type Options struct {
 	Env     []string // this process's environment, "K=V": what "$ENV.NAME" refers to, and where PATH, HOME and the like come from; nil: empty
-	Version string   // of this program, which servers are told; "": none
+	Version string   // of this program, sent to servers; "": none
 }
 
 // Set has the tools of some servers. It is safe for concurrent use.
@@ -74,7 +74,7 @@ func first(errs []error) error {
 	return out
 }
 
-// check refuses servers that nobody could name or reach.
+// check refuses servers without a valid ID or address.
 func check(servers []tool.Server) error {
 	if len(servers) > maxServers {
 		return sandbox.Errorf(sandbox.Invalid, "%d servers, %d are possible", len(servers), maxServers)
@@ -132,7 +132,7 @@ func (s *Set) List(ctx context.Context) ([]tool.Tool, error) {
 }
 
 // Call uses a tool by its name in List. NotFound: there is none. Timeout: it took longer than its server may take.
-// Unavailable: its server has ended or says what nobody understands; the next call begins it anew, a few times a minute.
+// Unavailable: its server has ended or broke the protocol; the next call starts it again, a few times a minute.
 func (s *Set) Call(ctx context.Context, name string, arguments json.RawMessage) (tool.Result, error) {
 	if len(arguments) > 0 && !json.Valid(arguments) {
 		return tool.Result{}, sandbox.Errorf(sandbox.Invalid, "the arguments of %.200s are no JSON", name)

@@ -21,7 +21,7 @@ const (
 	methodToolsChanged = "notifications/tools/list_changed"
 )
 
-var errGarbage = errors.New("it prints what is no message of the protocol")
+var errGarbage = errors.New("it prints data that is not a message of the protocol")
 
 // pipe is the connection with a server that is a child of ours. What a server asks for is answered here, and of what it
 // tells only the one notification that matters is looked at, so that no queue grows however much it says.

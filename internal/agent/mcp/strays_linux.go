@@ -14,13 +14,13 @@ import (
 // endTime is how long a process may take to end that was killed; one that waits for a disk takes longer.
 const endTime = 5 * time.Second
 
-// strays are descriptors of processes (pidfd_open(2)), so that nobody else is hit who has got their number.
+// strays are descriptors of processes (pidfd_open(2)), so that a process that reuses the number is not hit.
 type strays []int
 
 // descendants are the processes below one, as far as /proc shows them.
 func descendants(root int) (out strays) {
 	children := map[int][]int{}
-	entries, _ := os.ReadDir("/proc") // where it is not there nobody is found
+	entries, _ := os.ReadDir("/proc") // without /proc none is found
 	for _, e := range entries {
 		if pid, err := strconv.Atoi(e.Name()); err == nil {
 			parent := parentOf(pid)

@@ -104,7 +104,7 @@ func plain(t *sdk.Tool) (tool.Tool, error) {
 	}
 	schema, err := marshal(t.InputSchema)
 	if err != nil || len(schema) > maxSchema || schema[0] != '{' {
-		return tool.Tool{}, sandbox.Errorf(sandbox.Unavailable, "the schema of %s is no object of at most 1 MiB", t.Name)
+		return tool.Tool{}, sandbox.Errorf(sandbox.Unavailable, "the schema of %s is not an object of at most 1 MiB", t.Name)
 	}
 	d := t.Description
 	if len(d) > maxDescription {

@@ -50,7 +50,7 @@ func (w *Workspace) Attach(ctx context.Context, name string, from io.Reader) (At
 	}
 	a, err := w.fill(ctx, f, from)
 	if err = errors.Join(err, f.Close()); err != nil {
-		_ = dir.Remove(name) // the first error is told
+		_ = dir.Remove(name) // the first error is returned
 		if _, ok := errors.AsType[*sandbox.Error](err); !ok {
 			err = sandbox.Errorf(sandbox.CodeOf(err), "attach %s: %w", brief(name), err)
 		}
@@ -97,7 +97,7 @@ func (w *Workspace) placed(ctx context.Context, p message.Part) (Attachment, err
 	}
 	a, err := w.fill(ctx, f, bytes.NewReader(p.Data))
 	if err = errors.Join(err, f.Close()); err != nil {
-		_ = dir.Remove(name) // the first error is told
+		_ = dir.Remove(name) // the first error is returned
 		return Attachment{}, err
 	}
 	a.Path = path.Join(attachments, name)
@@ -174,7 +174,7 @@ func holds(dir *os.Root, name string, data []byte) bool {
 	return err == nil && bytes.Equal(got, data)
 }
 
-// fill writes a file, and tells what it is.
+// fill writes a file and returns its description.
 func (w *Workspace) fill(ctx context.Context, f *os.File, from io.Reader) (Attachment, error) {
 	most := w.store.opts.MaxAttachment
 	var head bytes.Buffer

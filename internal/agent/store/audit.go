@@ -24,7 +24,7 @@ type Record struct {
 }
 
 // seal is the hash of a record that follows one with the hash before. A record that is changed, or taken from the middle,
-// breaks the chain; that the last ones are missing, only who kept a hash elsewhere can tell.
+// breaks the chain; missing last records are visible only to a reader who has their hash.
 func (r Record) seal(before string) string {
 	raw, _ := json.Marshal([]any{before, r.Seq, millis(r.At), r.User, r.Action, r.Subject, r.Decision}) // texts and numbers always can be
 	sum := sha256.Sum256(raw)

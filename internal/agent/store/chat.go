@@ -82,7 +82,7 @@ func (s *Store) removeChat(ctx context.Context, user, id string, before time.Tim
 		return err
 	}
 	defer h.release(true)
-	c, err := s.Chat(ctx, user, id) // as it is now that nobody can use it
+	c, err := s.Chat(ctx, user, id) // its state while it is locked
 	if err != nil {
 		return err
 	}

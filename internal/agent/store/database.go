@@ -38,7 +38,7 @@ func (s *Store) write(ctx context.Context, change func(tx *sql.Tx) error) error 
 		return s.failed(err)
 	}
 	if err := change(tx); err != nil {
-		_ = tx.Rollback() // what failed is told
+		_ = tx.Rollback() // the first error is returned
 		return s.failed(err)
 	}
 	return s.failed(tx.Commit())
@@ -67,11 +67,11 @@ func (s *Store) failed(err error) error {
 		return sandbox.Errorf(sandbox.Unavailable, "%s: the disk cannot be written or read: %w", name, err).
 			WithHint("see whether the disk is full or broken; what is in the store is whole")
 	case sqlite3.SQLITE_BUSY:
-		return sandbox.Errorf(sandbox.Timeout, "%s: other processes have kept it locked: %w", name, err).WithHint("try again")
+		return sandbox.Errorf(sandbox.Timeout, "%s: other processes hold its lock: %w", name, err).WithHint("try again")
 	case sqlite3.SQLITE_INTERRUPT:
 		return sandbox.Errorf(sandbox.Canceled, "%s: %w", name, err)
 	case sqlite3.SQLITE_NOTADB:
-		return sandbox.Errorf(sandbox.Invalid, "%s is no database", name).WithHint("move it away, and a new one is made")
+		return sandbox.Errorf(sandbox.Invalid, "%s is not a database", name).WithHint("move it away, and a new one is made")
 	case sqlite3.SQLITE_CORRUPT:
 		return sandbox.Errorf(sandbox.Unavailable, "%s is damaged: %w", name, err).
 			WithHint("move it away, and a new one is made; 'sqlite3 FILE .recover' saves what is in it")

@@ -24,7 +24,7 @@ type Entry struct {
 	Run     string          `json:"run,omitempty"` // whose turn it was
 }
 
-// body is a message as the database has it: the data of its files is kept once, under its hash.
+// body is a message as the database has it: the data of its files is stored once, under its hash.
 type body struct {
 	json string
 	data map[string][]byte
@@ -44,28 +44,28 @@ type stored struct {
 
 func bodiesOf(messages []message.Message) ([]body, error) {
 	if len(messages) > maxMessages {
-		return nil, sandbox.Errorf(sandbox.Invalid, "a turn has %d messages; at most %d are kept", len(messages), maxMessages)
+		return nil, sandbox.Errorf(sandbox.Invalid, "a turn has %d messages; at most %d are supported", len(messages), maxMessages)
 	}
 	size := 0
 	out := make([]body, 0, len(messages))
 	for _, m := range messages {
 		if m.Role != message.User && m.Role != message.Assistant {
-			return nil, sandbox.Errorf(sandbox.Invalid, "a message of role %s is no part of a chat", brief(string(m.Role)))
+			return nil, sandbox.Errorf(sandbox.Invalid, "a message of role %s is not part of a chat", brief(string(m.Role)))
 		}
 		s, b := stored{Role: m.Role}, body{data: map[string][]byte{}}
 		for _, p := range m.Parts {
-			kept := part{Part: p}
-			kept.Data = nil
+			stored := part{Part: p}
+			stored.Data = nil
 			if len(p.Data) > 0 {
 				sum := sha256.Sum256(p.Data)
-				kept.Hash = hex.EncodeToString(sum[:])
-				b.data[kept.Hash] = p.Data
+				stored.Hash = hex.EncodeToString(sum[:])
+				b.data[stored.Hash] = p.Data
 			}
 			size += len(p.Data) + len(p.Text)
-			s.Parts = append(s.Parts, kept)
+			s.Parts = append(s.Parts, stored)
 		}
 		if size > maxTurn {
-			return nil, sandbox.Errorf(sandbox.Exhausted, "a turn of over %d MiB is not kept", maxTurn>>20).WithHint("attach smaller files")
+			return nil, sandbox.Errorf(sandbox.Exhausted, "a turn is larger than %d MiB", maxTurn>>20).WithHint("attach smaller files")
 		}
 		raw, err := json.Marshal(s)
 		if err != nil {

@@ -25,7 +25,7 @@ var ids = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 })
 
-// NewID makes an id for a chat or a run: 26 digits and letters that nobody can guess; later ones sort after earlier ones.
+// NewID makes an id for a chat or a run: 26 unguessable digits and letters; later ones sort after earlier ones.
 func NewID(now time.Time) string {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:8], uint64(max(0, now.UnixMilli()))<<16)
@@ -67,9 +67,9 @@ func brief(s string) string {
 
 // component makes one path component of any name: two names never make the same one, on file systems that do not tell
 // case or forms of Unicode apart neither. Small letters, digits, '-', '_' and a '.' that is not the first stand for
-// themselves, every other byte is '=' and two digits; of a long name the beginning is kept, and '=.' and a hash follow.
+// themselves, every other byte is '=' and two digits; a long name is cut, and '=.' and a hash follow.
 func component(name string) string {
-	const most, kept = 120, 48
+	const most, prefix = 120, 48
 	var b strings.Builder
 	for i := range len(name) {
 		c := name[i]
@@ -85,5 +85,5 @@ func component(name string) string {
 		return out
 	}
 	sum := sha256.Sum256([]byte(name))
-	return out[:kept] + "=." + hex.EncodeToString(sum[:])
+	return out[:prefix] + "=." + hex.EncodeToString(sum[:])
 }

@@ -109,7 +109,7 @@ const Unfinished = "unfinished"
 
 // running reports whether the process of a run that is not finished lives: it holds the run's lock.
 func (s *Store) running(ctx context.Context, id string) (bool, error) {
-	// Shared, so that two who look do not take each other for the run.
+	// Shared, so that two readers do not take each other for the run.
 	h, err := s.lock(ctx, "run-"+component(id), shared, false)
 	if errors.Is(err, errHeld) {
 		return true, nil

@@ -22,7 +22,7 @@ const (
 // held is a lock (flock(2)) on a file in locks/, outside of what agents see. It ends with the process that has it.
 type held struct{ f *os.File }
 
-// errHeld says that somebody else has the lock.
+// errHeld means that another holder has the lock.
 var errHeld = errors.New("held by another")
 
 // lock takes the lock of a name, and where wait says so it waits until it can or ctx ends; else errHeld is the answer.
@@ -93,7 +93,7 @@ func same(f *os.File, name string) bool {
 	return err == nil && os.SameFile(mine, there)
 }
 
-// release lets go; remove says that the file goes, too, which only who has it alone may say. It unlocks before it
+// release lets go; remove deletes the file too; only an exclusive holder may set it. It unlocks before it
 // closes: a child that is just being started has the descriptor until it executes its program.
 func (h *held) release(remove bool) {
 	if remove {

@@ -19,7 +19,7 @@ const (
 	maxExpires = 10 * 365 * 24 * time.Hour
 )
 
-// Scope says who remembers together.
+// Scope is a set of keys with its owner.
 type Scope struct{ name string }
 
 // ChatScope is one chat of a user. It is forgotten with the chat.
@@ -80,17 +80,17 @@ func (m Memory) Save(ctx context.Context, key string, value json.RawMessage, exp
 	return m.store.write(ctx, func(tx *sql.Tx) error { return m.put(ctx, tx, key, value, expires) })
 }
 
-// LoadOrSave is the value of a key, which is saved first where there is none, as Save does it. Of those who do it at
-// once, in whatever process, one saves, and all get the same.
+// LoadOrSave returns the value of a key, and saves value first when there is none, as Save does. Of concurrent callers, in
+// any process, one saves and all get the same value.
 func (m Memory) LoadOrSave(ctx context.Context, key string, value json.RawMessage, expires time.Duration) (json.RawMessage, error) {
 	if err := checkEntry(key, value); err != nil {
 		return nil, err
 	}
-	kept := value
+	result := value
 	err := m.store.write(ctx, func(tx *sql.Tx) error {
 		there, err := m.value(ctx, tx, key)
 		if err != nil || there != nil {
-			kept = there
+			result = there
 			return err
 		}
 		return m.put(ctx, tx, key, value, expires)
@@ -98,7 +98,7 @@ func (m Memory) LoadOrSave(ctx context.Context, key string, value json.RawMessag
 	if err != nil {
 		return nil, err
 	}
-	return kept, nil
+	return result, nil
 }
 
 // checkEntry checks what is to be saved.
@@ -107,9 +107,9 @@ func checkEntry(key string, value json.RawMessage) error {
 	case key == "" || len(key) > maxKey:
 		return sandbox.Errorf(sandbox.Invalid, "memory: key %s: expected 1 to %d bytes", brief(key), maxKey)
 	case len(value) > maxValue:
-		return sandbox.Errorf(sandbox.Exhausted, "memory: key %s: a value of %d bytes; at most %d are kept", brief(key), len(value), maxValue)
+		return sandbox.Errorf(sandbox.Exhausted, "memory: key %s: a value of %d bytes; at most %d are allowed", brief(key), len(value), maxValue)
 	case !json.Valid(value):
-		return sandbox.Errorf(sandbox.Invalid, "memory: key %s: the value is no JSON", brief(key))
+		return sandbox.Errorf(sandbox.Invalid, "memory: key %s: the value is not JSON", brief(key))
 	}
 	return nil
 }
@@ -133,13 +133,13 @@ func (m Memory) put(ctx context.Context, tx *sql.Tx, key string, value json.RawM
 		return err
 	}
 	if keys > maxKeys || size > maxScoped {
-		return sandbox.Errorf(sandbox.Exhausted, "memory: %d keys with %d bytes; at most %d with %d are kept", keys, size, maxKeys, maxScoped).
+		return sandbox.Errorf(sandbox.Exhausted, "memory: %d keys with %d bytes; at most %d with %d are allowed", keys, size, maxKeys, maxScoped).
 			WithHint("delete what is not needed any more")
 	}
 	return nil
 }
 
-// Delete forgets a key; one that is not there is no error.
+// Delete forgets a key; a missing key is not an error.
 func (m Memory) Delete(ctx context.Context, key string) error {
 	_, err := m.store.db.ExecContext(ctx, "DELETE FROM memory WHERE scope = ? AND key = ?", m.scope.name, key)
 	return m.store.failed(err)

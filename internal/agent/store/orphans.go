@@ -18,7 +18,7 @@ func (s *Store) sweepOrphans(ctx context.Context, before time.Time, r *Report) e
 	if err != nil {
 		return sandbox.Errorf(sandbox.CodeOf(err), "workspaces: %w", err)
 	}
-	// What is in use was enrolled before its directory was made, so nobody begins to use an orphan within this transaction.
+	// What is in use was enrolled before its directory was made, so an orphan cannot come into use within this transaction.
 	return s.write(ctx, func(tx *sql.Tx) error {
 		known, err := s.enrolled(ctx, tx)
 		if err != nil {

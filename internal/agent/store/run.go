@@ -32,7 +32,7 @@ type Limits struct {
 	Requests   int     // runs at once
 	Tokens     int64   // a day, of prompts and answers, cached ones counted
 	USD        float64 // a day
-	Workspaces int     // that are kept
+	Workspaces int     // of a user
 }
 
 // Running is a run that was begun, and is not finished yet. It is safe for concurrent use.

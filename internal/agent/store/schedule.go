@@ -9,15 +9,15 @@ import (
 )
 
 // SweepDue sweeps if the schedule has passed since the last time, in this process or another, and reports whether it
-// did. It takes about so long at most; what is left then, the next one does. Whoever serves requests calls it after each
-// of them, or on a timer.
+// did. It takes about so long at most; the next sweep does the rest. Programs that serve requests call it after
+// each request, or on a timer.
 func (s *Store) SweepDue(ctx context.Context, bound time.Duration) (Report, bool, error) {
 	if due, err := s.due(ctx); err != nil || !due {
 		return Report{}, false, err
 	}
 	h, err := s.lock(ctx, "sweep", exclusive, false)
 	if errors.Is(err, errHeld) {
-		return Report{}, false, nil // who has it does it
+		return Report{}, false, nil // its holder sweeps
 	}
 	if err != nil {
 		return Report{}, false, err

@@ -1,5 +1,5 @@
-// Package store keeps what assistants leave behind: chats and their messages, what each run cost, what was decided, what
-// hooks remember, and the workspaces that agents work in.
+// Package store holds the state of assistants: chats with their messages, the usage of runs, the audit log, the memory of
+// hooks, and the workspaces of agents.
 //
 // It is one directory of this user: a database, which any number of processes use at once, and beside it the workspaces
 // and the locks. All ids and names come from outside; what of them becomes a path is encoded first.
@@ -17,7 +17,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// What holds where [Options] say nothing.
+// The defaults of [Options].
 const (
 	DefaultRetention     = 7 * 24 * time.Hour
 	DefaultSchedule      = "0 3 * * *"
@@ -26,7 +26,7 @@ const (
 
 // Options of a store. The zero value is ready to use.
 type Options struct {
-	Retention        time.Duration    // how long a workspace that nobody uses is kept; 0: DefaultRetention; negative: for ever
+	Retention        time.Duration    // after how long an unused workspace is removed; 0: DefaultRetention; negative: for ever
 	HistoryRetention time.Duration    // the same of chats with their messages; 0 or negative: for ever
 	Schedule         string           // when SweepDue sweeps, as cron has it, with minute, hour, day, month, weekday; "": DefaultSchedule
 	Location         *time.Location   // whose days and hours they are; nil: time.Local

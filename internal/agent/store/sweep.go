@@ -11,7 +11,7 @@ import (
 
 // Sweeping says what a sweep removes.
 type Sweeping struct {
-	OlderThan time.Duration // workspaces that nobody has used so long; 0: the store's Retention; negative: none
+	OlderThan time.Duration // workspaces that were not used for so long; 0: the store's Retention; negative: none
 	History   time.Duration // the same of chats; 0: the store's HistoryRetention; negative: none
 	DryRun    bool          // tell, and remove nothing
 }
@@ -32,7 +32,7 @@ type Report struct {
 	Left       []error   `json:"-"`     // what could not be removed; the next sweep tries again. At most 100
 }
 
-// Sweep removes the workspaces that nobody has used within the retention, and chats where they have one; never one in
+// Sweep removes the workspaces that were not used within the retention, and chats where they have one; never one in
 // use. Another sweep at the same time is Exists. When ctx ends it stops, and the next one goes on.
 //
 // What a workspace's links lead to is not touched, and nothing below a mount is.
@@ -155,7 +155,7 @@ func (s *Store) old(ctx context.Context, query string, before time.Time) ([]Remo
 // errRecent says that something was used after a sweep had taken it for old.
 var errRecent = errors.New("used a moment ago")
 
-// free is errHeld where somebody has a lock.
+// free returns errHeld when a lock is held.
 func (s *Store) free(ctx context.Context, name string) error {
 	h, err := s.lock(ctx, name, exclusive, false)
 	if err == nil {

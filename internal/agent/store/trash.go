@@ -84,7 +84,7 @@ func (t *trash) remove(ctx context.Context, name string) error {
 			}
 			if !errors.Is(err, fs.ErrNotExist) { // another may remove it, too
 				t.stuck[next] = true
-				t.report.leave(sandbox.Errorf(sandbox.CodeOf(err), "trash: %w", err).WithHint("see what keeps it in %s, and who owns it", t.root.Name()))
+				t.report.leave(sandbox.Errorf(sandbox.CodeOf(err), "trash: %w", err).WithHint("look at mounts, modes and the owner in %s", t.root.Name()))
 			}
 		}
 	}
@@ -122,7 +122,7 @@ func (t *trash) open(name string, info fs.FileInfo) error {
 	if info.Mode().Perm()&0o700 == 0o700 {
 		return nil
 	}
-	return t.root.Chmod(name, 0o700) // it stays within the trash, whatever becomes of name
+	return t.root.Chmod(name, 0o700) // it stays within the trash, also when name is replaced
 }
 
 // entries takes away what is in a directory, and counts that.

@@ -45,7 +45,7 @@ func (s *Store) OpenWorkspace(ctx context.Context, user, chat string, l Limits) 
 		return nil, err
 	}
 	p := place{user, chat}
-	h, err := s.lock(ctx, p.lock(), shared, true) // who removes one has it for a moment only
+	h, err := s.lock(ctx, p.lock(), shared, true) // a removal holds it only for a moment
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (w *Workspace) Close() error {
 	return w.store.failed(err)
 }
 
-// discard removes the workspace of a chat, if there is one and nobody uses it.
+// discard removes the workspace of a chat, if there is one and it is not in use.
 func (s *Store) discard(ctx context.Context, user, chat string) error {
 	p := place{user, chat}
 	moved, err := s.evict(ctx, p, time.Time{})
@@ -140,7 +140,7 @@ func (s *Store) discard(ctx context.Context, user, chat string) error {
 	return nil
 }
 
-// evict moves a workspace to the trash, where it is nobody's any more, and tells its name there; "": there was none. One
+// evict moves a workspace to the trash, and returns its name there; "": there was none. One
 // in use is errHeld; where before is not zero, one that was used since is errRecent.
 func (s *Store) evict(ctx context.Context, p place, before time.Time) (string, error) {
 	h, err := s.lock(ctx, p.lock(), exclusive, false)
@@ -160,7 +160,7 @@ func (s *Store) evict(ctx context.Context, p place, before time.Time) (string, e
 	}
 	name, err := s.dispose(s.dirOf(p))
 	if err != nil {
-		return "", sandbox.Errorf(sandbox.CodeOf(err), "workspace of chat %s: %w", p.chat, err).WithHint("see what is mounted there, and who owns it")
+		return "", sandbox.Errorf(sandbox.CodeOf(err), "workspace of chat %s: %w", p.chat, err).WithHint("look at mounts and the owner of its files")
 	}
 	_, err = s.db.ExecContext(ctx, "DELETE FROM workspaces WHERE user = ? AND chat = ?", p.user, p.chat)
 	return name, s.failed(err)

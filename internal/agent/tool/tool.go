@@ -1,4 +1,4 @@
-// Package tool is what a model can use: tools, who has them, and the servers that they come from.
+// Package tool defines tools, the sets that run them, and the MCP servers that provide them.
 package tool
 
 import (
@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// Tool is one tool as a model is told of it.
+// Tool is one tool as a model sees it.
 type Tool struct {
-	Name        string          `json:"name"` // in a Set unlike any other: that of a server has the server's before it, "SERVER__NAME"
+	Name        string          `json:"name"` // unique in a Set; a server's tool has the server's ID in front, "SERVER__NAME"
 	Description string          `json:"description,omitempty"`
 	Schema      json.RawMessage `json:"inputSchema"` // a JSON schema of type object
 }
 
-// Result is what a use of a tool came to. It comes from a program that nobody need trust.
+// Result is the outcome of a tool call. It is untrusted.
 type Result struct {
 	Content json.RawMessage `json:"content"` // a list of content blocks as MCP has them
 	Failed  bool            `json:"isError,omitempty"`
 }
 
-// Text is the text of a result's blocks, a line break between them; blocks of other types are told by their type.
+// Text returns the text of the blocks, joined by line breaks. A block of another type is its type in brackets.
 func (r Result) Text() string {
 	var blocks []struct {
 		Type string `json:"type"`
@@ -45,16 +45,16 @@ func (r Result) Text() string {
 
 // Set has tools and runs them. Implementations are safe for concurrent use.
 type Set interface {
-	// List returns the tools, the same as long as nobody changes the set.
+	// List returns the tools, the same until the set changes.
 	List(ctx context.Context) ([]Tool, error)
-	// Call uses one. What the tool itself complains about is a Result that Failed; an error is that there is no such
-	// tool, or that nobody answers any more. The context ends the call.
+	// Call runs a tool. A failure of the tool is a Result with Failed. An error means that there is no such tool, or that
+	// its server does not answer any more. The context ends the call.
 	Call(ctx context.Context, name string, arguments json.RawMessage) (Result, error)
 }
 
-// Server says how an MCP server is reached: by Command or by URL. It runs on this host, outside of every sandbox.
+// Server says how to reach an MCP server: by Command or by URL. It runs on this host, outside of every sandbox.
 type Server struct {
-	ID      string            // unlike any other of an assistant; letters, digits, '-' and '_'
+	ID      string            // unique in an assistant; letters, digits, '-' and '_'
 	Label   string            // for people; "": the ID
 	Command []string          // the program and its arguments, which speaks over its stdin and stdout; run without a shell
 	Env     map[string]string // more environment for Command; a value "$ENV.NAME" is that variable of this process

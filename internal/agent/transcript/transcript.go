@@ -27,7 +27,7 @@ var formats = []struct {
 }
 
 // Events reads the events of a run from r as they come. The format "" is found out: lines before the
-// first that is recognised are kept, at most 100 and 1 MiB of them. An error is the last pair: of
+// first that is recognised are retained, at most 100 and 1 MiB of them. An error is the last pair: of
 // code invalid for a format that there is not, or that r has none of; else of r or ctx.
 func Events(ctx context.Context, r io.Reader, format string) iter.Seq2[event.Event, error] {
 	d := &detector{}
@@ -50,7 +50,7 @@ func Events(ctx context.Context, r io.Reader, format string) iter.Seq2[event.Eve
 			}
 		}
 		if d.decoder == nil {
-			yield(event.Event{}, sandbox.Errorf(sandbox.Invalid, "this is no recorded run of an agent").
+			yield(event.Event{}, sandbox.Errorf(sandbox.Invalid, "this is not a recorded run of an agent").
 				WithHint("record one with --output-format stream-json --verbose of claude, --json of codex exec, or --json of this command"))
 		}
 	}
@@ -70,7 +70,7 @@ type detector struct {
 	decoder event.Decoder // nil: not found yet
 	first   [][]byte
 	size    int
-	lost    bool // nothing was recognised in what may be kept
+	lost    bool // nothing was recognised within the bound
 }
 
 // Decode implements event.Decoder.
