@@ -45,7 +45,7 @@ type lvalue struct {
 	slot  int
 	index bool
 	sub   string // may hold arguments
-	x     expr   // of an indexed array; nil: the subscript is no expression
+	x     expr   // of an indexed array; nil: the subscript is not an expression
 	err   *arithError
 	start int
 }
@@ -66,7 +66,7 @@ func (p *arithParser) lvalue() *lvalue {
 	return v
 }
 
-// whole compiles all of the text; the error is nil or why it is no expression.
+// whole compiles all of the text; the error says why it is not an expression.
 func (p *arithParser) whole() (x expr, err *arithError) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -249,7 +249,7 @@ func (sh *interp) intText(s string) int64 {
 		return 0
 	}
 	x, err := sh.m.lib.arith(s)
-	sh.tellNames(names)
+	sh.chargeNames(names)
 	if err != nil {
 		sh.arithFail(err)
 		return 0
@@ -263,7 +263,7 @@ func (sh *interp) intText(s string) int64 {
 	return n
 }
 
-// arithText evaluates text; false after an error, which has been told.
+// arithText evaluates text; false after an error, whose message is written.
 func (sh *interp) arithText(s string) (int64, bool) {
 	if n, ok := plainInt(s); ok {
 		return n, true
@@ -273,11 +273,11 @@ func (sh *interp) arithText(s string) (int64, bool) {
 	n := sh.intText(s)
 	err := sh.arithErr
 	sh.arithErr = before
-	return n, sh.tellArith(err)
+	return n, sh.reportArith(err)
 }
 
-// tellArith writes the error of an evaluation; true when there is none.
-func (sh *interp) tellArith(err *arithError) bool {
+// reportArith writes the error of an evaluation; true when there is none.
+func (sh *interp) reportArith(err *arithError) bool {
 	if err == nil {
 		return true
 	}
@@ -299,12 +299,12 @@ type arithArg struct {
 // arithCode is an expression of a script.
 type arithCode struct {
 	x    expr        // nil: see err, or the text has to be made first
-	err  *arithError // no expression, whatever the arguments are
+	err  *arithError // why no arguments make it an expression
 	args []wpart
 	text string // with arguments marked
 }
 
-// eval returns the value; false after an error, which has been told.
+// eval returns the value; false after an error, whose message is written.
 func (a *arithCode) eval(sh *interp) (int64, bool) {
 	if len(a.args) == 0 {
 		if sh.traceArith != "" {
@@ -312,14 +312,14 @@ func (a *arithCode) eval(sh *interp) (int64, bool) {
 			sh.traceArith = ""
 		}
 		if a.err != nil {
-			return 0, sh.tellArith(a.err)
+			return 0, sh.reportArith(a.err)
 		}
 		before := sh.arithErr
 		sh.arithErr = nil
 		n := a.x(sh)
 		if err := sh.arithErr; err != nil {
 			sh.arithErr = before
-			return 0, sh.tellArith(err)
+			return 0, sh.reportArith(err)
 		}
 		sh.arithErr = before
 		return n, true
@@ -336,7 +336,7 @@ func (a *arithCode) evalArgs(sh *interp) (int64, bool) {
 	numbers := a.x != nil
 	for i, part := range a.args {
 		s := sh.partText(part)
-		if sh.unwinding() {
+		if sh.isUnwinding() {
 			return 0, false
 		}
 		args[i].text = s
@@ -366,7 +366,7 @@ func (a *arithCode) evalArgs(sh *interp) (int64, bool) {
 		err = &e
 	}
 	sh.arithArgs, sh.arithErr = before, beforeErr
-	return n, sh.tellArith(err)
+	return n, sh.reportArith(err)
 }
 
 // subscriptText evaluates a subscript that is text; an error ends the command around it.
@@ -402,7 +402,7 @@ type arithError struct {
 	text  string // the expression
 	msg   string
 	token string // what is left of it where the error is
-	quiet bool   // already told
+	quiet bool   // its message is written
 	fatal bool   // of a subscript: the command around it ends
 }
 
@@ -485,7 +485,7 @@ func (p *arithParser) next() {
 		p.tok, p.num = "a", int64(p.text[p.pos+1])
 		p.pos += 3
 		if p.pos < len(p.text) && (isNameByte(p.text[p.pos]) || p.text[p.pos] == 1 || p.text[p.pos] == '#' || p.text[p.pos] == '[') {
-			p.fail("syntax error in expression") // The value joins its neighbour: only the text can tell.
+			p.fail("syntax error in expression") // The value joins its neighbour: only the text shows that.
 		}
 	case c >= '0' && c <= '9':
 		p.number()
@@ -625,7 +625,7 @@ func (p *arithParser) number() {
 	p.tok, p.num, p.changed = "n", n, false
 }
 
-// parseNumber returns the value of a constant, or what is wrong with it. Too large ones wrap.
+// parseNumber returns the value of a constant, or the error. Values that are too large wrap.
 func parseNumber(s string) (n int64, msg string) {
 	base := uint64(10)
 	digits := s

@@ -29,30 +29,30 @@ func builtinTable() []builtin {
 		{":", true, ": ", "Do nothing and succeed.", func(*interp, []string) int { return 0 }},
 		{".", true, ". filename [arguments]", "Run the commands of a file here, without a new shell.", (*interp).source},
 		{"[", false, "[ arg... ]", "Test a condition and report it as the status.", (*interp).testBuiltin},
-		{"alias", false, "alias [-p] [name[=value] ... ]", "Give commands short names, or list those given.", (*interp).aliasBuiltin},
-		{"bg", false, "bg [job_spec ...]", "Let stopped jobs go on without waiting for them.", (*interp).bg},
+		{"alias", false, "alias [-p] [name[=value] ... ]", "Create aliases, or list them.", (*interp).aliasBuiltin},
+		{"bg", false, "bg [job_spec ...]", "Resume stopped jobs in the background.", (*interp).bg},
 		{"bind", false, "bind [-lpsvPSVX] [-m keymap] [-f filename] [-q name] [-u name] [-r keyseq] [-x keyseq:shell-command] [keyseq:readline-function or readline-command]", "Accepted for scripts; no line is edited here.", (*interp).bind},
 		{"break", true, "break [n]", "Leave one or more loops.", (*interp).breakLoop},
 		{"builtin", false, "builtin [shell-builtin [arg ...]]", "Run a builtin even if a function has its name.", (*interp).builtinBuiltin},
 		{"caller", false, "caller [expr]", "Show where the running function was called.", (*interp).caller},
-		{"cd", false, "cd [-L|[-P [-e]] [-@]] [dir]", "Go to another directory.", (*interp).cd},
-		{"command", false, "command [-pVv] command [arg ...]", "Run a command past functions, or show what a name stands for.", (*interp).commandBuiltin},
+		{"cd", false, "cd [-L|[-P [-e]] [-@]] [dir]", "Set the working directory.", (*interp).cd},
+		{"command", false, "command [-pVv] command [arg ...]", "Run a command and ignore functions, or show what a name means.", (*interp).commandBuiltin},
 		{"compgen", false, "compgen [-abcdefgjksuv] [-o option] [-A action] [-G globpat] [-W wordlist] [-F function] [-C command] [-X filterpat] [-P prefix] [-S suffix] [word]", "List words that could complete another.", (*interp).compgen},
 		{"complete", false, "complete [-abcdefgjksuv] [-pr] [-DEI] [-o option] [-A action] [-G globpat] [-W wordlist] [-F function] [-C command] [-X filterpat] [-P prefix] [-S suffix] [name ...]", "Record how the arguments of a command are completed.", (*interp).complete},
 		{"compopt", false, "compopt [-o|+o option] [-DEI] [name ...]", "Change how the running completion works.", (*interp).compopt},
-		{"continue", true, "continue [n]", "Begin the next turn of a loop.", (*interp).continueLoop},
-		{"declare", false, "declare [-aAfFgiIlnrtux] [name[=value] ...] or declare -p [-aAfFilnrtux] [name ...]", "Make variables, give them attributes, or show them.", (*interp).declare},
-		{"dirs", false, "dirs [-clpv] [+N] [-N]", "List the remembered directories.", (*interp).dirsBuiltin},
-		{"disown", false, "disown [-h] [-ar] [jobspec ... | pid ...]", "Forget jobs, which go on.", (*interp).disown},
+		{"continue", true, "continue [n]", "Start the next iteration of a loop.", (*interp).continueLoop},
+		{"declare", false, "declare [-aAfFgiIlnrtux] [name[=value] ...] or declare -p [-aAfFilnrtux] [name ...]", "Create variables, set their attributes, or print them.", (*interp).declare},
+		{"dirs", false, "dirs [-clpv] [+N] [-N]", "Print the stack of directories.", (*interp).dirsBuiltin},
+		{"disown", false, "disown [-h] [-ar] [jobspec ... | pid ...]", "Remove jobs from the table without ending them.", (*interp).disown},
 		{"echo", false, "echo [-neE] [arg ...]", "Print words with blanks between them.", (*interp).echo},
 		{"enable", false, "enable [-a] [-dnps] [-f filename] [name ...]", "Turn builtins on and off.", (*interp).enable},
 		{"eval", true, "eval [arg ...]", "Join the words and run them as a script.", (*interp).eval},
 		{"exec", true, "exec [-cl] [-a name] [command [argument ...]] [redirection ...]", "Run a program in the shell's place, or make redirections last.", (*interp).exec},
 		{"exit", true, "exit [n]", "End the shell with a status.", (*interp).exitBuiltin},
-		{"export", true, "export [-fn] [name[=value] ...] or export -p", "Hand variables on to programs.", (*interp).export},
+		{"export", true, "export [-fn] [name[=value] ...] or export -p", "Pass variables to programs.", (*interp).export},
 		{"false", false, "false", "Do nothing and fail.", func(*interp, []string) int { return 1 }},
 		{"fc", false, "fc [-e ename] [-lnr] [first] [last] or fc -s [pat=rep] [command]", "List past commands, or run one again.", (*interp).fc},
-		{"fg", false, "fg [job_spec]", "Wait for a job as if it had not been sent to the background.", (*interp).fg},
+		{"fg", false, "fg [job_spec]", "Continue a job in the foreground.", (*interp).fg},
 		{"getopts", false, "getopts optstring name [arg ...]", "Take the next option from the arguments of a script.", (*interp).getopts},
 		{"hash", false, "hash [-lr] [-p pathname] [-dt] [name ...]", "Show or change the table of found programs.", (*interp).hashBuiltin},
 		{"help", false, "help [-dms] [pattern ...]", "Describe builtins and programs.", (*interp).help},
@@ -60,28 +60,28 @@ func builtinTable() []builtin {
 		{"jobs", false, "jobs [-lnprs] [jobspec ...] or jobs -x command [args]", "List what runs in the background.", (*interp).jobsBuiltin},
 		{"kill", false, "kill [-s sigspec | -n signum | -sigspec] pid | jobspec ... or kill -l [sigspec]", "Signal processes or jobs.", (*interp).kill},
 		{"let", false, "let arg [arg ...]", "Compute each argument; fail when the last is 0.", (*interp).let},
-		{"local", false, "local [option] name[=value] ...", "Make variables that end with the function.", (*interp).local2},
+		{"local", false, "local [option] name[=value] ...", "Create variables of the running function.", (*interp).localBuiltin},
 		{"logout", false, "logout [n]", "End a shell that was started for a login.", (*interp).logout},
-		{"mapfile", false, "mapfile [-d delim] [-n count] [-O origin] [-s count] [-t] [-u fd] [-C callback] [-c quantum] [array]", "Make an array of the lines of the input.", (*interp).mapfile},
-		{"popd", false, "popd [-n] [+N | -N]", "Forget a remembered directory and go to the next.", (*interp).popd},
-		{"printf", false, "printf [-v var] format [arguments]", "Print arguments in a given form.", (*interp).printf},
-		{"pushd", false, "pushd [-n] [+N | -N | dir]", "Remember a directory and go there.", (*interp).pushd},
-		{"pwd", false, "pwd [-LP]", "Show the directory that commands run in.", (*interp).pwd},
-		{"read", false, "read [-ers] [-a array] [-d delim] [-i text] [-n nchars] [-N nchars] [-p prompt] [-t timeout] [-u fd] [name ...]", "Take a line of the input into variables, a word each.", (*interp).read},
-		{"readarray", false, "readarray [-d delim] [-n count] [-O origin] [-s count] [-t] [-u fd] [-C callback] [-c quantum] [array]", "Make an array of the lines of the input.", (*interp).mapfile},
-		{"readonly", true, "readonly [-aAf] [name[=value] ...] or readonly -p", "Keep variables from being changed.", (*interp).readonlyBuiltin},
+		{"mapfile", false, "mapfile [-d delim] [-n count] [-O origin] [-s count] [-t] [-u fd] [-C callback] [-c quantum] [array]", "Read lines into an array.", (*interp).mapfile},
+		{"popd", false, "popd [-n] [+N | -N]", "Drop a directory of the stack and enter the next.", (*interp).popd},
+		{"printf", false, "printf [-v var] format [arguments]", "Print arguments in a format.", (*interp).printf},
+		{"pushd", false, "pushd [-n] [+N | -N | dir]", "Enter a directory and put the old one on the stack.", (*interp).pushd},
+		{"pwd", false, "pwd [-LP]", "Print the working directory.", (*interp).pwd},
+		{"read", false, "read [-ers] [-a array] [-d delim] [-i text] [-n nchars] [-N nchars] [-p prompt] [-t timeout] [-u fd] [name ...]", "Read a line into variables, one word each.", (*interp).read},
+		{"readarray", false, "readarray [-d delim] [-n count] [-O origin] [-s count] [-t] [-u fd] [-C callback] [-c quantum] [array]", "Read lines into an array.", (*interp).mapfile},
+		{"readonly", true, "readonly [-aAf] [name[=value] ...] or readonly -p", "Make variables constant.", (*interp).readonlyBuiltin},
 		{"return", true, "return [n]", "Leave a function or a sourced file with a status.", (*interp).returnBuiltin},
 		{"set", true, "set [-abefhkmnptuvxBCEHPT] [-o option-name] [--] [-] [arg ...]", "Turn options on or off, or replace $1, $2 and so on.", (*interp).set},
 		{"shift", true, "shift [n]", "Drop the first parameters; the others move up.", (*interp).shift},
 		{"shopt", false, "shopt [-pqsu] [-o] [optname ...]", "Turn further options on or off, or list them.", (*interp).shoptBuiltin},
 		{"source", false, "source filename [arguments]", "Run the commands of a file here, without a new shell.", (*interp).source},
-		{"suspend", false, "suspend [-f]", "Stop the shell until it is told to go on.", (*interp).suspend},
+		{"suspend", false, "suspend [-f]", "Stop the shell until it receives SIGCONT.", (*interp).suspend},
 		{"test", false, "test [expr]", "Test a condition and report it as the status.", (*interp).testBuiltin},
-		{"times", true, "times", "Show the time that the shell and its children took.", (*interp).times},
+		{"times", true, "times", "Print the time since the shell began.", (*interp).times},
 		{"trap", true, "trap [-lp] [[arg] signal_spec ...]", "Run commands when a signal comes or the shell ends.", (*interp).trap},
 		{"true", false, "true", "Do nothing and succeed.", func(*interp, []string) int { return 0 }},
-		{"type", false, "type [-afptP] name [name ...]", "Show what a name stands for as a command.", (*interp).typeBuiltin},
-		{"typeset", false, "typeset [-aAfFgiIlnrtux] name[=value] ... or typeset -p [-aAfFilnrtux] [name ...]", "Make variables, give them attributes, or show them.", (*interp).declare},
+		{"type", false, "type [-afptP] name [name ...]", "Show what a name means as a command.", (*interp).typeBuiltin},
+		{"typeset", false, "typeset [-aAfFgiIlnrtux] name[=value] ... or typeset -p [-aAfFilnrtux] [name ...]", "Create variables, set their attributes, or print them.", (*interp).declare},
 		{"ulimit", false, "ulimit [-SHabcdefiklmnpqrstuvxPRT] [limit]", "Show or set the limits of processes.", (*interp).ulimit},
 		{"umask", false, "umask [-p] [-S] [mode]", "Show or set the permissions that new files lack.", (*interp).umaskBuiltin},
 		{"unalias", false, "unalias [-a] name [name ...]", "Remove aliases.", (*interp).unalias},
@@ -97,9 +97,9 @@ type flag struct {
 	plus bool // written with +
 }
 
-// options reads the options of a builtin: letters in spec, those followed by ":" take an argument. It
-// returns them in order and the operands. Status is -1, or that of the error it has told.
-func (sh *interp) flags2(args []string, spec string) (list []flag, rest []string, status int) {
+// parseOptions reads the options of a builtin: letters in spec, those followed by ":" take an argument. It
+// returns them in order and the operands. Status is -1, or that of the error whose message it has written.
+func (sh *interp) parseOptions(args []string, spec string) (list []flag, rest []string, status int) {
 	i := 1
 	for ; i < len(args); i++ {
 		s := args[i]
@@ -125,7 +125,7 @@ func (sh *interp) flags2(args []string, spec string) (list []flag, rest []string
 				} else if i++; i < len(args) {
 					f.arg = args[i]
 				} else {
-					return nil, nil, sh.usage(sh.usageOf(), "-%c: option requires an argument", s[j])
+					return nil, nil, sh.usage(sh.usageText(), "-%c: option requires an argument", s[j])
 				}
 				list = append(list, f)
 				break
@@ -136,12 +136,12 @@ func (sh *interp) flags2(args []string, spec string) (list []flag, rest []string
 	return list, args[i:], -1
 }
 
-// badOption says that there is no such option. It returns 2.
+// badOption writes the message for an unknown option. It returns 2.
 func (sh *interp) badOption(s string) int {
-	return sh.usage(sh.usageOf(), "%s: invalid option", s)
+	return sh.usage(sh.usageText(), "%s: invalid option", s)
 }
 
-func (sh *interp) usageOf() string {
+func (sh *interp) usageText() string {
 	if b := sh.m.lib.builtins[sh.builtinName]; b != nil {
 		return b.usage
 	}
@@ -195,14 +195,14 @@ func (sh *interp) assignNamed(name, s string) bool {
 	return sh.assignTo(place{slot: sh.slot(base), sub: sub, elem: elem, whole: elem && (sub == "@" || sub == "*")}, s, false)
 }
 
-// topic is what help knows of a builtin or program.
+// topic describes a builtin or program for help.
 type topic struct {
 	name, usage, about, body string
 }
 
 // help describes builtins and the programs of the machine.
 func (sh *interp) help(args []string) int {
-	list, rest, st := sh.flags2(args, "dms")
+	list, rest, st := sh.parseOptions(args, "dms")
 	if st >= 0 {
 		return st
 	}
@@ -234,7 +234,7 @@ func (sh *interp) help(args []string) int {
 	return sh.outString(b.String())
 }
 
-// helpList is what help says without a name.
+// helpList returns the output of help without a name.
 func (sh *interp) helpList() string {
 	var b strings.Builder
 	b.WriteString("Commands of the shell itself; `help NAME' describes one of them.\n\n")
@@ -255,7 +255,7 @@ func (sh *interp) helpList() string {
 	return b.String()
 }
 
-// builtinTopics describes the builtins, or what stands in their place.
+// builtinTopics describes the builtins, or the commands that replace them.
 func (sh *interp) builtinTopics() []topic {
 	var list []topic
 	for _, b := range builtinTable() {
@@ -268,7 +268,7 @@ func (sh *interp) builtinTopics() []topic {
 	return list
 }
 
-// topics are those of builtins, then those of programs that are no builtins too.
+// topics returns the topics of builtins, then of the programs that are not builtins.
 func (sh *interp) topics() []topic {
 	list := sh.builtinTopics()
 	var more []topic

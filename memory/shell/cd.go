@@ -11,10 +11,10 @@ import (
 
 // cd changes the directory.
 func (sh *interp) cd(args []string) int {
-	if sh.restricted() {
+	if sh.isRestricted() {
 		return sh.fail("restricted")
 	}
-	list, rest, st := sh.flags2(args, "LPe@")
+	list, rest, st := sh.parseOptions(args, "LPe@")
 	if st >= 0 {
 		return st
 	}
@@ -176,7 +176,7 @@ func cleanPath(p string) string {
 }
 
 func (sh *interp) pwd(args []string) int {
-	list, _, st := sh.flags2(args, "LP")
+	list, _, st := sh.parseOptions(args, "LP")
 	if st >= 0 {
 		return st
 	}
@@ -229,10 +229,10 @@ func (sh *interp) dirsBuiltin(args []string) int {
 			if err != nil || a[0] != '+' && a[0] != '-' {
 				if a != "" && a[0] == '-' {
 					sh.fail("%s: invalid number", a)
-					sh.errorRaw("dirs: usage: " + sh.usageOf() + "\n")
+					sh.errorRaw("dirs: usage: " + sh.usageText() + "\n")
 					return 2
 				}
-				sh.usage(sh.usageOf(), "%s: invalid option", a)
+				sh.usage(sh.usageText(), "%s: invalid option", a)
 				return 2
 			}
 			if a[0] == '-' {
@@ -290,7 +290,7 @@ func (sh *interp) stackArg(a string) (n int, isIndex, ok bool) {
 }
 
 func (sh *interp) pushd(args []string) int {
-	if sh.restricted() {
+	if sh.isRestricted() {
 		return sh.fail("restricted")
 	}
 	args = args[1:]
@@ -319,7 +319,7 @@ func (sh *interp) pushd(args []string) int {
 	n, index, ok := sh.stackArg(args[0])
 	if !ok {
 		if !index && args[0][0] == '-' {
-			return sh.usage(sh.usageOf(), "%s: invalid number", args[0])
+			return sh.usage(sh.usageText(), "%s: invalid number", args[0])
 		}
 		if len(sh.dirStack) == 0 {
 			return sh.fail("directory stack empty")
@@ -372,9 +372,9 @@ func (sh *interp) popd(args []string) int {
 		i, index, ok := sh.stackArg(args[0])
 		if !index {
 			if args[0] != "" && args[0][0] == '-' {
-				return sh.usage(sh.usageOf(), "%s: invalid number", args[0])
+				return sh.usage(sh.usageText(), "%s: invalid number", args[0])
 			}
-			return sh.usage(sh.usageOf(), "%s: invalid argument", args[0])
+			return sh.usage(sh.usageText(), "%s: invalid argument", args[0])
 		}
 		if !ok {
 			if len(sh.dirStack) == 0 {
@@ -388,7 +388,7 @@ func (sh *interp) popd(args []string) int {
 		return sh.fail("directory stack empty")
 	}
 	if n == 0 && !stay {
-		if sh.restricted() {
+		if sh.isRestricted() {
 			return sh.fail("restricted")
 		}
 		if err := sh.tryDir(sh.dirStack[0], false); err != nil {

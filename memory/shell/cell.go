@@ -4,7 +4,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/array"
 )
 
-// attr is what declare can say of a variable, and how its value is kept.
+// attr holds the attributes of a variable, and how its value is stored.
 type attr uint32
 
 const (
@@ -34,18 +34,18 @@ const (
 // cell is a variable. It belongs to the epoch of the process that made it; others
 // read it and make their own to write.
 type cell struct {
-	str   string
-	num   int64
-	room  int // bytes that str's array has; what is behind str may be appended to
-	attr  attr
-	told  int // bytes charged for the value
-	epoch uint64
-	arr   *array.Indexed
-	assoc *array.Assoc
-	dyn   *dynamic
+	str     string
+	num     int64
+	room    int // bytes that str's array has; what is behind str may be appended to
+	attr    attr
+	charged int // bytes charged for the value
+	epoch   uint64
+	arr     *array.Indexed
+	assoc   *array.Assoc
+	dyn     *dynamic
 }
 
-// isSet tells whether $name has a value.
+// isSet reports whether $name has a value.
 func (c *cell) isSet() bool {
 	switch {
 	case c == nil:

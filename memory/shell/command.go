@@ -16,7 +16,7 @@ import (
 // What an extension gets to know is in its Proc: the file system (FS), the working directory (Dir),
 // the environment (Environ), and what a relative path means (Abs).
 type Command struct {
-	Name    string   // what it is called by; no slash
+	Name    string   // the name that calls it; no slash
 	Aliases []string // other names for the same program
 	Usage   string   // operands as in "[OPTION]... [FILE]..."; without the name
 	Summary string   // one line, lower case, no full stop
@@ -184,7 +184,7 @@ func (r *registry) add(c *Command) error {
 	c.Aliases = slices.Clone(c.Aliases)
 	c.before = map[string]former{}
 	for _, name := range append([]string{c.Name}, c.Aliases...) {
-		if err := r.mayTake(c, name); err != nil {
+		if err := r.checkName(c, name); err != nil {
 			return err
 		}
 		r.given[name] = c
@@ -193,8 +193,8 @@ func (r *registry) add(c *Command) error {
 	return nil
 }
 
-// mayTake tells what stands against it that the command is called by the name.
-func (r *registry) mayTake(c *Command, name string) error {
+// checkName tells what stands against it that the command is called by the name.
+func (r *registry) checkName(c *Command, name string) error {
 	whose := fmt.Sprintf("the command %q", c.Name)
 	if name != c.Name {
 		whose = fmt.Sprintf("the alias %q of %s", name, whose)
@@ -233,7 +233,7 @@ func summaryOf(c *Command) string {
 // maxName is the most bytes of a file's name.
 const maxName = 255
 
-// badName says why nobody could call a command by the name; "" when somebody could.
+// badName says why a command cannot have the name; "" when it can.
 func badName(name string) string {
 	odd := func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }
 	switch {

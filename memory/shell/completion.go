@@ -20,7 +20,7 @@ func writeFlags(appending bool) int {
 	return os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 }
 
-// bind only lists: there is no line to edit.
+// bind only prints lists: the shell edits no lines.
 func (sh *interp) bind([]string) int {
 	sh.errorf("bind: warning: line editing not enabled")
 	return 0
@@ -28,7 +28,7 @@ func (sh *interp) bind([]string) int {
 
 // complete keeps specifications so that complete -p shows them again.
 func (sh *interp) complete(args []string) int {
-	list, rest, st := sh.flags2(args, "abcdefgjksuvprDEIo:A:G:W:F:C:X:P:S:")
+	list, rest, st := sh.parseOptions(args, "abcdefgjksuvprDEIo:A:G:W:F:C:X:P:S:")
 	if st >= 0 {
 		return st
 	}
@@ -50,7 +50,7 @@ func (sh *interp) complete(args []string) int {
 		return sh.printSpecs(rest)
 	}
 	if len(rest) == 0 && !on['D'] && !on['E'] && !on['I'] {
-		return sh.usage(sh.usageOf(), "")
+		return sh.usage(sh.usageText(), "")
 	}
 	var spec strings.Builder
 	for _, f := range list {
@@ -96,7 +96,7 @@ func (sh *interp) printSpecs(names []string) int {
 }
 
 func (sh *interp) compopt(args []string) int {
-	list, _, st := sh.flags2(args, "+o:DEI")
+	list, _, st := sh.parseOptions(args, "+o:DEI")
 	if st >= 0 {
 		return st
 	}
@@ -111,7 +111,7 @@ func (sh *interp) compopt(args []string) int {
 
 // compgen lists what could complete a word.
 func (sh *interp) compgen(args []string) int {
-	list, rest, st := sh.flags2(args, "abcdefgjksuvo:A:G:W:F:C:X:P:S:V:")
+	list, rest, st := sh.parseOptions(args, "abcdefgjksuvo:A:G:W:F:C:X:P:S:V:")
 	if st >= 0 {
 		return st
 	}

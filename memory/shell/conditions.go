@@ -24,7 +24,7 @@ func (c *compiler) condCommand(n *syntax.CondCmd, cmd *syntax.Command) command {
 			return sh.status
 		}
 		sh.line = line
-		if sh.tracing() {
+		if sh.isTracing() {
 			if sh.traced(line, text); sh.ctl != ctlNone {
 				return sh.status
 			}
@@ -101,7 +101,7 @@ func (c *compiler) condBinary(n *syntax.CondBinary) test {
 		less := n.Op == "<"
 		return func(sh *interp) bool {
 			a, b := sh.str(x), sh.str(y)
-			sh.traceCond2(a, n.Op, b)
+			sh.traceBinary(a, n.Op, b)
 			if less {
 				return a < b
 			}
@@ -114,7 +114,7 @@ func (c *compiler) condBinary(n *syntax.CondBinary) test {
 			if sh.ctl != ctlNone {
 				return false
 			}
-			sh.traceCond2(a, op, b)
+			sh.traceBinary(a, op, b)
 			before := sh.builtinName
 			sh.builtinName = "[["
 			m, ok := sh.arithText(strings.TrimSpace(a))
@@ -133,7 +133,7 @@ func (c *compiler) condBinary(n *syntax.CondBinary) test {
 	op := n.Op
 	return func(sh *interp) bool {
 		a, b := sh.str(x), sh.str(y)
-		sh.traceCond2(a, op, b)
+		sh.traceBinary(a, op, b)
 		return sh.compareFiles(op, a, b)
 	}
 }
@@ -175,7 +175,7 @@ func (c *compiler) condMatch(x, y *word, op string) test {
 		if sh.ctl != ctlNone {
 			return false
 		}
-		sh.traceCond2(s, op, text)
+		sh.traceBinary(s, op, text)
 		flags := pattern.Ext | sh.localeFlags()
 		if fold {
 			flags |= pattern.Fold
@@ -191,7 +191,7 @@ func (sh *interp) condRegex(x, y *word) bool {
 	if sh.ctl != ctlNone {
 		return false
 	}
-	sh.traceCond2(s, "=~", text)
+	sh.traceBinary(s, "=~", text)
 	groups, ok, err := sh.matchRegex(text, s)
 	if err != nil {
 		sh.condErr = 2
@@ -207,7 +207,7 @@ func (sh *interp) traceCond(op, s string) {
 	}
 }
 
-func (sh *interp) traceCond2(a, op, b string) {
+func (sh *interp) traceBinary(a, op, b string) {
 	if sh.opt&option.XTrace == 0 {
 		return
 	}

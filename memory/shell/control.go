@@ -137,19 +137,19 @@ func (sh *interp) eval(args []string) int {
 
 // source is "." and source.
 func (sh *interp) source(args []string) int {
-	_, rest, st := sh.flags2(args, "-")
+	_, rest, st := sh.parseOptions(args, "-")
 	if st >= 0 {
 		return st
 	}
 	if len(rest) == 0 {
-		st := sh.usage(sh.usageOf(), "filename argument required")
+		st := sh.usage(sh.usageText(), "filename argument required")
 		if sh.opt&option.Posix != 0 && args[0] == "." {
 			sh.exit(st)
 		}
 		return st
 	}
 	name := rest[0]
-	if sh.restricted() && strings.Contains(name, "/") {
+	if sh.isRestricted() && strings.Contains(name, "/") {
 		return sh.fail("%s: restricted", name)
 	}
 	path, text, err := sh.sourceText(name)
@@ -211,8 +211,8 @@ func (sh *interp) sourceRun(path, text string, rest []string) int {
 		own = append([]string(nil), rest[1:]...)
 		sh.params = own
 	}
-	told := sh.paramsTold
-	sh.paramsTold = 0
+	charged := sh.paramsCharged
+	sh.paramsCharged = 0
 	sh.sourceLevel++
 	sh.evals++
 	sh.builtinName = ""
@@ -232,12 +232,12 @@ func (sh *interp) sourceRun(path, text string, rest []string) int {
 	sh.unitBase, sh.loops, sh.line, sh.builtinName = base, loops, line, builtin
 	if len(rest) > 1 && (!sh.setParams || sh.inFunction()) {
 		sh.params = params
-		sh.charge(-sh.paramsTold)
-		sh.paramsTold = told
-	} else if sh.paramsTold == 0 {
-		sh.paramsTold = told
+		sh.charge(-sh.paramsCharged)
+		sh.paramsCharged = charged
+	} else if sh.paramsCharged == 0 {
+		sh.paramsCharged = charged
 	} else {
-		sh.charge(-told)
+		sh.charge(-charged)
 	}
 	sh.setParams = replaced || sh.setParams && len(rest) <= 1
 	sh.frames = sh.frames[:len(sh.frames)-1]
@@ -247,14 +247,14 @@ func (sh *interp) sourceRun(path, text string, rest []string) int {
 
 // exec is the exec builtin with a command.
 func (sh *interp) exec(args []string) int {
-	list, rest, st := sh.flags2(args, "cla:")
+	list, rest, st := sh.parseOptions(args, "cla:")
 	if st >= 0 {
 		return st
 	}
 	if len(rest) == 0 {
 		return 0
 	}
-	if sh.restricted() {
+	if sh.isRestricted() {
 		return sh.fail("restricted")
 	}
 	name, clean, login := rest[0], false, ""
@@ -340,7 +340,7 @@ func (sh *interp) caller(args []string) int {
 	if len(args) > 1 {
 		v, ok := numberArg(args[1])
 		if !ok || v < 0 {
-			return sh.usage(sh.usageOf(), "%s: invalid number", args[1])
+			return sh.usage(sh.usageText(), "%s: invalid number", args[1])
 		}
 		n = int(v)
 	}
@@ -663,7 +663,7 @@ func (c *compiler) arithCommand(n *syntax.ArithCmd, cmd *syntax.Command) command
 			return sh.status
 		}
 		sh.line = line
-		if sh.tracing() {
+		if sh.isTracing() {
 			sh.traced(line, func() string { return "((" + text + "))" })
 			if sh.ctl != ctlNone {
 				return sh.status

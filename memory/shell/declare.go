@@ -41,7 +41,7 @@ func (sh *interp) declare(args []string) int {
 	return sh.runDeclare(d, args, rest)
 }
 
-func (sh *interp) local2(args []string) int {
+func (sh *interp) localBuiltin(args []string) int {
 	d := &declaration{isLocal: true, local: true}
 	if !sh.inShellFunction() {
 		return sh.fail("can only be used in a function")
@@ -68,7 +68,7 @@ func (sh *interp) localOptions() {
 
 func (sh *interp) export(args []string) int {
 	d := &declaration{isExport: true, add: attrExport}
-	list, rest, st := sh.flags2(args, "aAfnp")
+	list, rest, st := sh.parseOptions(args, "aAfnp")
 	if st >= 0 {
 		return st
 	}
@@ -110,7 +110,7 @@ func (sh *interp) exportFunctions(names []string, on bool) int {
 
 func (sh *interp) readonlyBuiltin(args []string) int {
 	d := &declaration{isReadonly: true, add: attrReadonly}
-	list, rest, st := sh.flags2(args, "aAfp")
+	list, rest, st := sh.parseOptions(args, "aAfp")
 	if st >= 0 {
 		return st
 	}
@@ -146,7 +146,7 @@ func (sh *interp) readonlyBuiltin(args []string) int {
 
 // declareFlags reads the options of declare.
 func (sh *interp) declareFlags(d *declaration, args []string, spec string) ([]string, int) {
-	list, rest, st := sh.flags2(args, spec)
+	list, rest, st := sh.parseOptions(args, spec)
 	if st >= 0 {
 		return nil, st
 	}
@@ -257,7 +257,7 @@ func (sh *interp) declareOne(d *declaration, arg string, code *assignCode) bool 
 		}
 	}
 	if d.local {
-		if c := sh.cell(slot); c != nil && c.attr&attrReadonly != 0 && (!sh.isLocal(slot) || d.add != 0 || assigned) && !sh.mayHide(slot, c) {
+		if c := sh.cell(slot); c != nil && c.attr&attrReadonly != 0 && (!sh.isLocal(slot) || d.add != 0 || assigned) && !sh.canHide(slot, c) {
 			sh.fail("%s: readonly variable", name)
 			return false
 		}
@@ -272,8 +272,8 @@ func (sh *interp) declareOne(d *declaration, arg string, code *assignCode) bool 
 	return sh.declareIn(d, operand{name: name, slot: slot, sub: sub, value: value, elem: elem, more: more, assigned: assigned, code: code})
 }
 
-// mayHide tells whether a local variable may hide the readonly one: one of a caller, not a global.
-func (sh *interp) mayHide(slot int, c *cell) bool {
+// canHide reports whether a local variable may hide the readonly one: one of a caller, not a global.
+func (sh *interp) canHide(slot int, c *cell) bool {
 	return c.attr&attrLocal != 0 && !sh.isLocal(slot)
 }
 
@@ -709,7 +709,7 @@ func (sh *interp) printLocals() int {
 }
 
 func (sh *interp) unset(args []string) int {
-	list, rest, st := sh.flags2(args, "fnv")
+	list, rest, st := sh.parseOptions(args, "fnv")
 	if st >= 0 {
 		return st
 	}
@@ -817,7 +817,7 @@ func (sh *interp) unsetElement(slot int, c *cell, name, sub string) bool {
 			c = sh.own(slot)
 			if v, ok := c.assoc.At(key); ok {
 				sh.table(c).Unset(key)
-				sh.tell(c, -keyWeight-len(key)-len(v))
+				sh.chargeCell(c, -keyWeight-len(key)-len(v))
 			}
 			return true
 		}
@@ -857,7 +857,7 @@ func (sh *interp) unsetElement(slot int, c *cell, name, sub string) bool {
 			return false
 		}
 		a.Unset(i)
-		sh.tell(c, -elemWeight-len(v))
+		sh.chargeCell(c, -elemWeight-len(v))
 	}
 	return true
 }

@@ -4,7 +4,7 @@
 //   - Package syntax reads a script command by command, as bash does: an alias or an
 //     option counts from the next line, an error in line 9 comes after lines 1 to 8 have
 //     run. Arithmetic, patterns and subscripts stay text where bash keeps them text.
-//   - A command is compiled once into closures, func(*interp) int, kept by source text.
+//   - A command is compiled once into closures, func(*interp) int, cached by source text.
 //     Names of variables become numbers of slots; a call that makes a variable local puts
 //     the old cell aside and back afterwards, which is bash's dynamic scope in O(1).
 //   - A cell keeps the integer beside the string, so that loops do not convert. Arrays
@@ -14,7 +14,7 @@
 //     on the goroutine of its parent, which gets its epoch back when the child has left
 //     no process behind; pipelines and jobs get a goroutine each.
 //   - Descriptors are numbers of shared open file descriptions, counted; pipes are those
-//     of vfs, 64 KiB in memory. A write that nobody reads is SIGPIPE.
+//     of vfs, 64 KiB in memory. A write to a pipe without readers is SIGPIPE.
 //   - Signals are bits that a process looks at between commands and at each turn of a
 //     loop; blocking calls end with the process's context. KILL and the end of the run
 //     cannot be caught.

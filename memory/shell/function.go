@@ -73,15 +73,15 @@ func (t *functions) sortedFuncs() []*function {
 
 // callStack holds the functions and sourced files that run, and their parameters.
 type callStack struct {
-	frames       []frame
-	framesShared bool     // frames belongs to another process too
-	params       []string // $1 ...
-	paramsTold   int      // bytes of parameters that set has made for the running function
-	setParams    bool     // the sourced file has set the parameters
-	loops        int      // loops around the command
-	depth        int      // calls, substitutions and evals around the command
-	evals        int      // evals and sources around the command, for PS4
-	sourceLevel  int
+	frames        []frame
+	framesShared  bool     // frames belongs to another process too
+	params        []string // $1 ...
+	paramsCharged int      // bytes of parameters that set has made for the running function
+	setParams     bool     // the sourced file has set the parameters
+	loops         int      // loops around the command
+	depth         int      // calls, substitutions and evals around the command
+	evals         int      // evals and sources around the command, for PS4
+	sourceLevel   int
 }
 
 // frame is a function being run, or a file being sourced.
@@ -215,8 +215,8 @@ func (sh *interp) call(fn *function, args []string) int {
 	sh.frames = append(sh.frames, frame{
 		fn: fn, name: fn.name, source: fn.source, line: line, args: args[1:], saved: len(sh.saved), opts: sh.options,
 	})
-	told := sh.paramsTold
-	sh.params, sh.loops, sh.paramsTold = args[1:], 0, 0
+	charged := sh.paramsCharged
+	sh.params, sh.loops, sh.paramsCharged = args[1:], 0, 0
 	traps := sh.traps.EnterFunction(fn.trace, sh.opt)
 	if sh.hasTrap(trap.Debug) {
 		sh.traced(fn.line, func() string { return strings.Join(args, " ") })
@@ -243,10 +243,10 @@ func (sh *interp) call(fn *function, args []string) int {
 		sh.opt, sh.shopt = top.savedOpt, top.savedShopt
 	}
 	sh.frames = sh.frames[:len(sh.frames)-1]
-	if sh.paramsTold != 0 {
-		sh.charge(-sh.paramsTold)
+	if sh.paramsCharged != 0 {
+		sh.charge(-sh.paramsCharged)
 	}
-	sh.paramsTold = told
+	sh.paramsCharged = charged
 	sh.params, sh.loops, sh.line = params, loops, line
 	sh.depth--
 	return st
@@ -279,7 +279,7 @@ func (sh *interp) stackName() string {
 	return sh.name
 }
 
-// external runs a program that is no builtin, and waits for it.
+// external runs a program and waits for it.
 func (sh *interp) external(args []string) int {
 	st := sh.program(args)
 	sh.foreground(1)
@@ -370,7 +370,7 @@ func (sh *interp) findCommand(name string) (*Command, string, error) {
 	return c, file, err
 }
 
-// hashError is a program that is no longer where it was found before.
+// hashError means that a program is gone from where it was found.
 type hashError struct {
 	path string
 	err  error

@@ -158,7 +158,7 @@ func (g *globber) dots(pat *pattern.Pattern, comp, dir, extra string, comps []st
 	}
 }
 
-// matches tells whether a name matches; one that begins with a dot only when the pattern does.
+// matches reports whether a name matches; one that begins with a dot only when the pattern does.
 func (g *globber) matches(pat *pattern.Pattern, comp, name string) bool {
 	if name[0] == '.' && g.flags&pattern.Dot == 0 && !pattern.HasDotFirst(comp, g.flags&pattern.Ext != 0) {
 		return false
@@ -228,7 +228,7 @@ func orDot(dir string) string {
 	return dir
 }
 
-// patternOf returns the compiled pattern of a text that was made at run time. When there is no memory for it, the
+// patternOf returns the compiled pattern of a text that was made at run time. If the memory does not suffice, the
 // command ends and the returned pattern matches only empty text.
 func (sh *interp) patternOf(text string, f pattern.Flags) *pattern.Pattern {
 	if len(text) > lightText && (!sh.hold(patternWeight*len(text)) || !sh.spend(len(text)>>4)) {

@@ -11,7 +11,7 @@ import (
 
 // historyBuiltin shows and changes the list of commands.
 func (sh *interp) historyBuiltin(args []string) int {
-	list, rest, st := sh.flags2(args, "acd:npsrw")
+	list, rest, st := sh.parseOptions(args, "acd:npsrw")
 	if st >= 0 {
 		return st
 	}
@@ -63,7 +63,7 @@ func (sh *interp) historyBuiltin(args []string) int {
 	return sh.outString(b.String())
 }
 
-// remember puts a command that has been read into the list, when that is kept.
+// remember puts a command that has been read into the list, if there is one.
 func (sh *interp) remember(src string) {
 	sh.history.Leave()
 	if sh.evals > 0 || sh.sourceLevel > 0 || sh.inTrap > 0 || len(sh.frames) > 0 || sh.subshell > 0 {
@@ -90,7 +90,7 @@ func (sh *interp) remember(src string) {
 	sh.history.Add(line, strings.Contains(control, ":erasedups:"), limit)
 }
 
-// historyIgnores tells whether HISTIGNORE names the line.
+// historyIgnores reports whether HISTIGNORE names the line.
 func (sh *interp) historyIgnores(line string) bool {
 	for pat := range strings.SplitSeq(sh.namedValue("HISTIGNORE"), ":") {
 		if pat != "" && sh.patternOf(pat, sh.patternFlags()).Match(work{sh}, line) {
@@ -105,7 +105,7 @@ func (sh *interp) historyFile(op byte, rest []string) int {
 	file := sh.namedValue("HISTFILE")
 	if len(rest) > 0 {
 		file = rest[0]
-		if sh.restricted() && strings.Contains(file, "/") {
+		if sh.isRestricted() && strings.Contains(file, "/") {
 			return sh.fail("%s: restricted", file)
 		}
 	}
@@ -141,7 +141,7 @@ func (sh *interp) historyFile(op byte, rest []string) int {
 
 // fc lists, edits and repeats commands of the list of history.
 func (sh *interp) fc(args []string) int {
-	list, rest, st := sh.flags2(args, "e:lnrs0123456789")
+	list, rest, st := sh.parseOptions(args, "e:lnrs0123456789")
 	if st >= 0 {
 		return st
 	}
@@ -221,7 +221,7 @@ func (sh *interp) fcAgain(known, rest []string) int {
 	return sh.fcRun(text)
 }
 
-// fcEdit lets an editor change the commands, and runs what it leaves.
+// fcEdit starts an editor on the commands and runs the result.
 func (sh *interp) fcEdit(known []string, first, last int, editor string) int {
 	for _, name := range []string{"FCEDIT", "EDITOR"} {
 		if editor == "" {

@@ -104,8 +104,8 @@ type flow struct {
 	exiting    bool
 }
 
-// unwinding reports whether commands are being left; the next one must not run.
-func (f *flow) unwinding() bool { return f.ctl != ctlNone }
+// isUnwinding reports whether commands are being left; the next one must not run.
+func (f *flow) isUnwinding() bool { return f.ctl != ctlNone }
 
 // exit leaves the process with the status; its EXIT trap runs.
 func (f *flow) exit(status int) int {

@@ -18,10 +18,10 @@ import (
 func (sh *interp) reap(j *job.Job) {
 	if !j.Waited && j.HasEnded() && j.ID > 0 {
 		switch sig := j.Process.Signal; {
-		case sh.monitored() && !j.Reported && (sig == 0 || sig == signal.INT || sig == signal.PIPE || sig == signal.TERM):
+		case sh.isMonitoring() && !j.Reported && (sig == 0 || sig == signal.INT || sig == signal.PIPE || sig == signal.TERM):
 			sh.errorRaw(j.Line(sh.jobsOf().Live(), false))
 		case sig != 0:
-			sh.tellSignal(deadChild{sig, j.Process.PID}, strings.TrimSuffix(j.Text, " &"), false)
+			sh.reportSignal(deadChild{sig, j.Process.PID}, strings.TrimSuffix(j.Text, " &"), false)
 		}
 	}
 	j.Waited = true
@@ -39,7 +39,7 @@ func (sh *interp) reap(j *job.Job) {
 	sh.unsetVar(c.PIDSlot)
 }
 
-// listsJobs tells whether a command is just jobs: in a pipeline or substitution it tells of the parent's.
+// listsJobs reports whether a command is just jobs: in a pipeline or substitution it lists the parent's.
 func listsJobs(cmd *syntax.Command) bool {
 	s, ok := cmd.Body.(*syntax.Simple)
 	return ok && len(s.Words) > 0 && s.Words[0].Text == "jobs"
@@ -85,7 +85,7 @@ func (c *compiler) background(it *syntax.Item, run command) command {
 func (sh *interp) waitFor(p *process.Process) (st int, interrupted bool) {
 	for {
 		changes := (<-chan struct{})(p.Done)
-		if sh.monitored() {
+		if sh.isMonitoring() {
 			changes = sh.m.table.Changes()
 		}
 		if sh.opt&option.Posix != 0 && sh.p.Handled.Load()&sh.p.Pending.Load()&(1<<signal.CHLD) != 0 {
@@ -93,14 +93,14 @@ func (sh *interp) waitFor(p *process.Process) (st int, interrupted bool) {
 		}
 		select {
 		case <-p.Done:
-			if sh.monitored() { // What it tells of itself comes behind the trap.
+			if sh.isMonitoring() { // The report on the job comes after the trap.
 				sh.takeChildren()
 			}
 			return p.Status, false
 		default:
 		}
-		if sh.monitored() && p.IsStopped() {
-			sh.tellJobs()
+		if sh.isMonitoring() && p.IsStopped() {
+			sh.reportJobs()
 			return 128 + signal.STOP, true
 		}
 		if sig := sh.block(changes); sig != 0 {
@@ -173,7 +173,7 @@ func (sh *interp) interruptible() (context.Context, func()) {
 }
 
 func (sh *interp) jobsBuiltin(args []string) int {
-	list, rest, st := sh.flags2(args, "lnprsx")
+	list, rest, st := sh.parseOptions(args, "lnprsx")
 	if st >= 0 {
 		return st
 	}
@@ -230,7 +230,7 @@ func (sh *interp) jobArg(args []string) *job.Job {
 }
 
 func (sh *interp) fg(args []string) int {
-	_, rest, st := sh.flags2(args, "-")
+	_, rest, st := sh.parseOptions(args, "-")
 	if st >= 0 {
 		return st
 	}
@@ -250,7 +250,7 @@ func (sh *interp) fg(args []string) int {
 }
 
 func (sh *interp) bg(args []string) int {
-	_, rest, st := sh.flags2(args, "-")
+	_, rest, st := sh.parseOptions(args, "-")
 	if st >= 0 {
 		return st
 	}
@@ -270,12 +270,12 @@ func (sh *interp) bg(args []string) int {
 }
 
 func (sh *interp) disown(args []string) int {
-	list, rest, st := sh.flags2(args, "har")
+	list, rest, st := sh.parseOptions(args, "har")
 	if st >= 0 {
 		return st
 	}
 	t := sh.jobsOf()
-	keep := false // -h: they stay, without a hangup, which nobody sends here
+	keep := false // -h: they stay; the machine sends no SIGHUP anyway
 	for _, f := range list {
 		keep = keep || f.c == 'h'
 		if f.c == 'a' && len(rest) == 0 && !keep {
@@ -309,7 +309,7 @@ func (sh *interp) suspend([]string) int { return sh.fail("cannot suspend: no job
 
 // waitBuiltin waits for processes.
 func (sh *interp) waitBuiltin(args []string) int {
-	list, rest, st := sh.flags2(args, "fnp:")
+	list, rest, st := sh.parseOptions(args, "fnp:")
 	if st >= 0 {
 		return st
 	}
@@ -421,7 +421,7 @@ func (sh *interp) waitNext(specs []string, name string) int {
 // kill sends signals.
 func (sh *interp) kill(args []string) int {
 	if len(args) < 2 {
-		return sh.usage(sh.usageOf(), "")
+		return sh.usage(sh.usageText(), "")
 	}
 	sig := signal.TERM
 	rest := args[1:]
@@ -450,7 +450,7 @@ func (sh *interp) kill(args []string) int {
 		rest = rest[1:]
 	}
 	if len(rest) == 0 {
-		return sh.usage(sh.usageOf(), "")
+		return sh.usage(sh.usageText(), "")
 	}
 	sent, st := false, 0
 	for _, spec := range rest {
@@ -542,7 +542,7 @@ func (sh *interp) foreground(n int) {
 	sh.waited(n)
 }
 
-// waited notes that n processes of this one have ended. What ends while the trap runs is told of with the next
+// waited notes that n processes of this one have ended. A child that ends while the trap runs counts with the next
 // one; while the words of a command are made, before the next command.
 func (sh *interp) waited(n int) {
 	if !sh.ownProcess || sh.traps.IsUnused() {
@@ -561,8 +561,8 @@ func (sh *interp) waited(n int) {
 	sh.p.Attention.Store(before)
 }
 
-// lookAround lets the next command see that children have ended while the words of the last one were made.
-func (sh *interp) lookAround() {
+// noticeSignals lets the next command see that children have ended while the words of the last one were made.
+func (sh *interp) noticeSignals() {
 	if !sh.traps.IsUnused() && sh.p.Pending.Load() != 0 {
 		sh.p.Attention.Store(true)
 	}
@@ -595,14 +595,14 @@ func (sh *interp) takeChildren() {
 	}
 }
 
-// monitored tells whether the shell tells of its jobs between commands: set -m in a script.
-func (sh *interp) monitored() bool {
+// isMonitoring reports whether the shell reports its jobs between commands: set -m in a script.
+func (sh *interp) isMonitoring() bool {
 	return sh.opt&(option.Monitor|option.Interactive) == option.Monitor && sh.subshell == 0
 }
 
-// tellJobs tells under set -m of jobs that have ended or stopped.
-func (sh *interp) tellJobs() {
-	if !sh.monitored() || sh.jobs == nil {
+// reportJobs reports jobs that have ended or stopped, under set -m.
+func (sh *interp) reportJobs() {
+	if !sh.isMonitoring() || sh.jobs == nil {
 		return
 	}
 	for _, j := range sh.jobsOf().Live() {

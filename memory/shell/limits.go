@@ -21,7 +21,7 @@ var (
 // meet notes that the run has met a limit; the first one counts.
 func (m *machine) meet(limit error) { m.met.CompareAndSwap(nil, &limit) }
 
-// graceBytes is what a run may take that finds the memory full: enough to unset what fills it.
+// graceBytes is what a run may use when the memory is full at its start: enough to unset variables.
 const graceBytes = 1 << 20
 
 // take counts n more bytes, or fewer when n is negative. False: there are not as many,
@@ -42,7 +42,7 @@ const memoryBatch = 1 << 16
 // back; what is left is released when the command ends. ENOMEM means that the machine
 // has not as many: nothing was reserved, and the command should give up with a message
 // (GNU's is "memory exhausted"). A command reserves what grows with its input and stays:
-// lines to sort, a table of keys. Buffers of fixed size need not be told. It is cheap
+// lines to sort, a table of keys. Buffers of fixed size need not be reserved. It is cheap
 // enough for each line. Like Spend it is for the command's own goroutine only.
 func (p *Proc) Reserve(n int) error {
 	p.held += n
@@ -70,17 +70,17 @@ func (p *Proc) Release(n int) {
 	}
 }
 
-// releaseAll gives back what the command has not.
+// releaseAll releases what the command still has reserved.
 func (p *Proc) releaseAll() {
 	p.sh.m.take(-p.reserved)
 	p.held, p.reserved = 0, 0
 }
 
 // bequeath settles whose memory a forked process has: a child that its parent waits for
-// sees what the parent has told; one beside it keeps that when the parent changes it, so that
-// it counts for both.
+// sees the parent's memory; a concurrent one retains it when the parent changes it, so that it
+// counts for both.
 func (sh *interp) bequeath(c *interp, beside bool) {
-	c.paramsTold = 0
+	c.paramsCharged = 0
 	if beside {
 		c.memory, c.birth = sh.memory.Concurrent(), 0
 		sh.m.bytes.Add(int64(c.memory.Taken())) // The caller that starts the process checks the limit.
@@ -95,12 +95,12 @@ func (sh *interp) charge(n int) bool {
 	if sh.memory.Charge(n, sh.m) {
 		return true
 	}
-	sh.noMemory(n)
+	sh.failMemory(n)
 	return false
 }
 
-// noMemory ends the process as bash does.
-func (sh *interp) noMemory(n int) {
+// failMemory ends the process as bash does.
+func (sh *interp) failMemory(n int) {
 	if !sh.exiting {
 		sh.errorf("xrealloc: cannot allocate %d bytes", n)
 		sh.exiting = true
@@ -108,14 +108,14 @@ func (sh *interp) noMemory(n int) {
 	}
 }
 
-// room tells whether a value of n bytes may be made; it ends the process when not.
+// room reports whether a value of n bytes fits into memory; it ends the process when not.
 func (sh *interp) room(n int) bool {
 	sh.gas -= n >> 6
 	if int64(n) <= sh.m.most.Load()-sh.m.bytes.Load() {
 		return true
 	}
 	sh.m.meet(ErrMemory)
-	sh.noMemory(n)
+	sh.failMemory(n)
 	return false
 }
 
@@ -128,8 +128,8 @@ func (sh *interp) hold(n int) bool {
 	return true
 }
 
-// letGo releases what has been held since held was as much.
-func (sh *interp) letGo(held int) {
+// releaseHeld releases what has been held since held was as much.
+func (sh *interp) releaseHeld(held int) {
 	sh.charge(held - sh.memory.Held())
 	sh.memory.SetHeld(held)
 	if c := cap(sh.stack); c > manyWords && len(sh.stack) < c/4 {
@@ -137,12 +137,12 @@ func (sh *interp) letGo(held int) {
 	}
 }
 
-// manyWords is how many words of a command nobody counts.
+// manyWords is how many words of a command count as no memory.
 const manyWords = 1 << 12
 
 // push adds a word to those of the command.
 func (sh *interp) push(s string) {
-	if len(sh.stack) == cap(sh.stack) && !sh.grow16(1) {
+	if len(sh.stack) == cap(sh.stack) && !sh.growStack(1) {
 		return
 	}
 	sh.stack = append(sh.stack, s)
@@ -150,14 +150,14 @@ func (sh *interp) push(s string) {
 
 // pushAll is push for a list.
 func (sh *interp) pushAll(list []string) {
-	if len(sh.stack)+len(list) > cap(sh.stack) && !sh.grow16(len(list)) {
+	if len(sh.stack)+len(list) > cap(sh.stack) && !sh.growStack(len(list)) {
 		return
 	}
 	sh.stack = append(sh.stack, list...)
 }
 
-// grow16 charges for a stack with room for n more words.
-func (sh *interp) grow16(n int) bool {
+// growStack charges for a stack with room for n more words.
+func (sh *interp) growStack(n int) bool {
 	need := len(sh.stack) + n
 	if need <= manyWords {
 		return true
@@ -188,18 +188,18 @@ func textWeight(n int) int {
 	return n
 }
 
-// tell charges n more bytes for a variable.
-func (sh *interp) tell(c *cell, n int) bool {
+// chargeCell charges n more bytes for a variable.
+func (sh *interp) chargeCell(c *cell, n int) bool {
 	if !sh.charge(n) {
 		return false
 	}
-	c.told += n
+	c.charged += n
 	return true
 }
 
 // setText stores the value of a plain variable.
 func (sh *interp) setText(c *cell, s string) bool {
-	if n := textWeight(len(s)); n != c.told && !sh.tell(c, n-c.told) {
+	if n := textWeight(len(s)); n != c.charged && !sh.chargeCell(c, n-c.charged) {
 		return false
 	}
 	c.store(s)
@@ -212,7 +212,7 @@ func (sh *interp) slot(name string) int {
 		return n
 	}
 	if !sh.m.take(nameWeight + len(name)) {
-		sh.noMemory(nameWeight + len(name))
+		sh.failMemory(nameWeight + len(name))
 		return slotUnderscore
 	}
 	return sh.m.lib.symbols.slot(strings.Clone(name))
@@ -239,7 +239,7 @@ func (sh *interp) ulimitValue(resource byte, hard bool) string {
 }
 
 func (sh *interp) ulimit(args []string) int {
-	list, rest, st := sh.flags2(args, "SHacdefiklmnpqrstuvxRTPb")
+	list, rest, st := sh.parseOptions(args, "SHacdefiklmnpqrstuvxRTPb")
 	if st >= 0 {
 		return st
 	}
@@ -285,7 +285,7 @@ func (sh *interp) ulimitAll(hard bool) int {
 	return sh.outString(b.String())
 }
 
-// times shows what the shell and its children took; there is one clock here, for the shell.
+// times prints the time since the shell began; the machine does not measure processor time.
 func (sh *interp) times([]string) int {
 	took := sh.m.now().Unix() - sh.start
 	return sh.outString(fmt.Sprintf("%dm%d.000s 0m0.000s\n0m0.000s 0m0.000s\n", took/60, took%60))
@@ -293,7 +293,7 @@ func (sh *interp) times([]string) int {
 
 // umaskBuiltin shows or sets the mask.
 func (sh *interp) umaskBuiltin(args []string) int {
-	list, rest, st := sh.flags2(args, "pS")
+	list, rest, st := sh.parseOptions(args, "pS")
 	if st >= 0 {
 		return st
 	}

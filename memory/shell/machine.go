@@ -48,7 +48,7 @@ func defaulted[T int | int64](n, def T) T {
 	return n
 }
 
-// machine is what all processes of one shell share.
+// machine holds the state that all processes of one shell share.
 type machine struct {
 	fs       *vfs.FS
 	now      func() time.Time
@@ -65,7 +65,7 @@ type machine struct {
 	hintFor  func(string) string
 	hostname string
 	born     time.Time
-	lastPipe atomic.Uint64                    // numbers of pipes that somebody has asked for
+	lastPipe atomic.Uint64                    // the last number given to a pipe
 	zone     func(name string) *time.Location // what TZ names; nil: UTC only
 	life     context.Context                  //nolint:containedctx // The machine's own end.
 	wait     sync.WaitGroup                   // goroutines of processes
@@ -143,7 +143,7 @@ func (m *machine) forkOn(tree *vfs.FS) *machine {
 	return n
 }
 
-// library is what compiling leaves behind. Machines forked from each other share it.
+// library caches compiled scripts. Machines forked from each other share it.
 type library struct {
 	symbols  *symbols
 	builtins map[string]*builtin

@@ -112,7 +112,7 @@ func (sh *interp) typeBuiltin(args []string) int {
 			args[i] = "-a"
 		}
 	}
-	list, rest, st := sh.flags2(args, "afptP")
+	list, rest, st := sh.parseOptions(args, "afptP")
 	if st >= 0 {
 		return st
 	}
@@ -173,7 +173,7 @@ func (m *meaning) describe(name string, on map[byte]bool) string {
 
 // commandBuiltin is command: without functions, or -v and -V.
 func (sh *interp) commandBuiltin(args []string) int {
-	list, rest, st := sh.flags2(args, "pvV")
+	list, rest, st := sh.parseOptions(args, "pvV")
 	if st >= 0 {
 		return st
 	}
@@ -181,7 +181,7 @@ func (sh *interp) commandBuiltin(args []string) int {
 	var about byte
 	for _, f := range list {
 		if f.c == 'p' {
-			if path = true; sh.restricted() {
+			if path = true; sh.isRestricted() {
 				return sh.fail("-p: restricted")
 			}
 		} else {
@@ -274,7 +274,7 @@ func (sh *interp) hashBuiltin(args []string) int {
 	if !sh.hash.IsFor(sh.get(slotPATH)) {
 		sh.hash.Clear()
 	}
-	list, rest, st := sh.flags2(args, "dlp:rt")
+	list, rest, st := sh.parseOptions(args, "dlp:rt")
 	if st >= 0 {
 		return st
 	}
@@ -283,7 +283,7 @@ func (sh *interp) hashBuiltin(args []string) int {
 	for _, f := range list {
 		on[f.c] = true
 		if f.c == 'p' {
-			if path = f.arg; sh.restricted() && strings.Contains(path, "/") {
+			if path = f.arg; sh.isRestricted() && strings.Contains(path, "/") {
 				return sh.fail("%s: restricted", path)
 			}
 		}
@@ -365,7 +365,7 @@ func (sh *interp) listHash(reusable bool) int {
 }
 
 func (sh *interp) aliasBuiltin(args []string) int {
-	list, rest, st := sh.flags2(args, "p")
+	list, rest, st := sh.parseOptions(args, "p")
 	if st >= 0 {
 		return st
 	}
@@ -416,7 +416,7 @@ func (sh *interp) aliasLine(name, value string) string {
 }
 
 func (sh *interp) unalias(args []string) int {
-	list, rest, st := sh.flags2(args, "a")
+	list, rest, st := sh.parseOptions(args, "a")
 	if st >= 0 {
 		return st
 	}
@@ -425,7 +425,7 @@ func (sh *interp) unalias(args []string) int {
 		return 0
 	}
 	if len(rest) == 0 {
-		return sh.usage(sh.usageOf(), "")
+		return sh.usage(sh.usageText(), "")
 	}
 	st = 0
 	for _, a := range rest {
@@ -439,7 +439,7 @@ func (sh *interp) unalias(args []string) int {
 }
 
 func (sh *interp) enable(args []string) int {
-	list, rest, st := sh.flags2(args, "adnpsf:")
+	list, rest, st := sh.parseOptions(args, "adnpsf:")
 	if st >= 0 {
 		return st
 	}
@@ -462,7 +462,7 @@ func (sh *interp) enable(args []string) int {
 		}
 		return sh.outString(b.String())
 	}
-	if sh.restricted() && (!on['n'] || on['f']) {
+	if sh.isRestricted() && (!on['n'] || on['f']) {
 		return sh.fail("restricted")
 	}
 	st = 0

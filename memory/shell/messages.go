@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
 )
 
-// messageName is what messages begin with: the script, or $0.
+// messageName returns the first word of messages: the script, or $0.
 func (sh *interp) messageName() string {
 	if s := sh.currentSource(); s != "" && sh.opt&option.Interactive == 0 {
 		return s
@@ -54,7 +54,7 @@ func (sh *interp) errorRaw(s string) {
 	}
 }
 
-// arithMessage tells what is wrong with an expression.
+// arithMessage writes the message for a wrong expression.
 func (sh *interp) arithMessage(err *arithError) {
 	prefix := ""
 	if sh.builtinName != "" && !err.fatal {
@@ -84,7 +84,7 @@ func (sh *interp) out(b []byte) int {
 
 func (sh *interp) outString(s string) int { return sh.out([]byte(s)) }
 
-// writeFailed is what a failed write does: nobody reads, then the process dies of SIGPIPE unless
+// writeFailed handles a failed write: without readers the process dies of SIGPIPE unless
 // that is ignored.
 func (sh *interp) writeFailed(err error) int {
 	if sh.ctx.Err() != nil {
@@ -114,7 +114,7 @@ func (sh *interp) xtrace(s string) {
 		d = sh.fds.Get(int(fd))
 	}
 	if d != nil {
-		_, _ = d.Write(sh.ctx, []byte(prefix+s+"\n")) // A trace that is lost is no error.
+		_, _ = d.Write(sh.ctx, []byte(prefix+s+"\n")) // Losing a trace is not an error.
 	}
 }
 
@@ -143,7 +143,7 @@ func (sh *interp) xtraceArgs(args []string) {
 	sh.xtrace(strings.Join(q, " "))
 }
 
-// promptText is text for the inside of double quotes, kept compiled.
+// promptText is text for the inside of double quotes, compiled.
 func (l *library) promptText(s string) *word {
 	if !strings.ContainsAny(s, "$`\\") {
 		return &word{constant: true, lit: s, parts: []wpart{&quotedPart{s}}}

@@ -49,7 +49,7 @@ func (sh *interp) set(args []string) int {
 			}
 			b := option.ByLetter(s[j])
 			if s[j] == 'r' {
-				if b = option.Restricted; !on && sh.restricted() {
+				if b = option.Restricted; !on && sh.isRestricted() {
 					return min(sh.badOption("+r"), 1)
 				}
 			}
@@ -74,11 +74,11 @@ func (sh *interp) replaceParams(list []string) int {
 	if n < lightText {
 		n = 0
 	}
-	if n != sh.paramsTold {
-		if !sh.charge(n - sh.paramsTold) {
+	if n != sh.paramsCharged {
+		if !sh.charge(n - sh.paramsCharged) {
 			return sh.status
 		}
-		sh.paramsTold = n
+		sh.paramsCharged = n
 	}
 	sh.params = append([]string(nil), list...)
 	sh.setParams = true
@@ -150,7 +150,7 @@ func (sh *interp) listOptions(human bool) int {
 
 // shoptBuiltin is shopt.
 func (sh *interp) shoptBuiltin(args []string) int {
-	list, rest, st := sh.flags2(args, "pqsuo")
+	list, rest, st := sh.parseOptions(args, "pqsuo")
 	if st >= 0 {
 		return st
 	}
@@ -209,7 +209,7 @@ func (sh *interp) shoptOne(name string, on map[byte]bool, b *strings.Builder, st
 			sh.shopt &^= bit
 			return true
 		}
-		state = sh.shopt&bit != 0 || name == "restricted_shell" && sh.restricted()
+		state = sh.shopt&bit != 0 || name == "restricted_shell" && sh.isRestricted()
 	}
 	if !state {
 		*st = 1
@@ -259,7 +259,7 @@ func (sh *interp) listShopts(on map[byte]bool) int {
 		}
 	} else {
 		for i, name := range shopt.Names {
-			line(name, sh.shopt&(1<<i) != 0 || name == "restricted_shell" && sh.restricted())
+			line(name, sh.shopt&(1<<i) != 0 || name == "restricted_shell" && sh.isRestricted())
 		}
 	}
 	if on['q'] {

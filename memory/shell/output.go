@@ -70,7 +70,7 @@ func isEchoFlag(s string) bool {
 
 // printf is the builtin of that name.
 func (sh *interp) printf(args []string) int {
-	list, rest, st := sh.flags2(args, "v:")
+	list, rest, st := sh.parseOptions(args, "v:")
 	if st >= 0 {
 		return st
 	}
@@ -83,7 +83,7 @@ func (sh *interp) printf(args []string) int {
 		}
 	}
 	if len(rest) == 0 {
-		return sh.usage(sh.usageOf(), "")
+		return sh.usage(sh.usageText(), "")
 	}
 	out, status := printf.Append(sh.scratch[:0], printfHost{work{sh}}, rest[0], rest[1:])
 	if name == "" {

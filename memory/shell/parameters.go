@@ -590,7 +590,7 @@ func (sh *interp) each(list []string, change func(string) string) []string {
 	return out
 }
 
-// null tells whether the value counts as empty under ":-" and its like.
+// null reports whether the value counts as empty under ":-" and its like.
 func (v *pval) null(sh *interp, quoted bool) bool {
 	if v.all == 0 {
 		return v.s == ""
@@ -747,7 +747,7 @@ func (sh *interp) wordPattern(w *word, f pattern.Flags) *pattern.Pattern {
 	return sh.patternOf(sh.patternText(w), f|sh.patternFlags())
 }
 
-// localeFlags tells whether patterns match bytes.
+// localeFlags reports whether patterns match bytes.
 func (sh *interp) localeFlags() pattern.Flags {
 	if sh.bytewise() {
 		return pattern.Bytes
@@ -941,7 +941,7 @@ func (sh *interp) varNames(prefix string) []string {
 	return list
 }
 
-// visible tells whether the variable has a value, an element at least.
+// visible reports whether the variable has a value, an element at least.
 func (c *cell) visible() bool {
 	return c.attr&(attrSet|attrDynamic) != 0
 }

@@ -42,7 +42,7 @@ type Proc struct {
 	gas      int
 	rng      *rand.Rand
 
-	held, reserved int // memory: told by the command, and taken from the machine
+	held, reserved int // memory: reserved by the command, and taken from the machine
 }
 
 // ErrFuel is the error of work that goes beyond the limit; the whole run ends with it.
@@ -86,7 +86,7 @@ func (p *Proc) Spend(n int) error {
 const fuelBatch = 1024
 
 // Status returns the exit status for an error that ends a command: 141 for a pipe that
-// nobody reads, 128+n when signal n ended the process, otherwise 1.
+// no process reads, 128+n when signal n ended the process, otherwise 1.
 func (p *Proc) Status(err error) int {
 	if s := process.KillSignal(err); s != 0 {
 		return 128 + int(s)
@@ -104,7 +104,7 @@ func (p *Proc) Status(err error) int {
 }
 
 // WriteFailed returns the exit status after a failed write to Stdout. Only errors other
-// than a pipe that nobody reads, and the end of the process, are worth a message, which it writes.
+// than a pipe without readers, and the end of the process, are worth a message, which it writes.
 func (p *Proc) WriteFailed(err error) int {
 	status := p.Status(err)
 	if status == 1 {
@@ -290,13 +290,13 @@ func (p *Proc) Rename(old, path string) error {
 	return p.sh.m.fs.Rename(p.Cred(), p.Abs(old), p.Abs(path))
 }
 
-// Unlink removes a name that is no directory.
+// Unlink removes a name that is not a directory.
 func (p *Proc) Unlink(path string) error { return p.sh.m.fs.Unlink(p.Cred(), p.Abs(path)) }
 
 // Rmdir removes an empty directory.
 func (p *Proc) Rmdir(path string) error { return p.sh.m.fs.Rmdir(p.Cred(), p.Abs(path)) }
 
-// RemoveAll removes path and all below it; nothing there is no error.
+// RemoveAll removes path and all below it; a missing path is not an error.
 func (p *Proc) RemoveAll(path string) error { return p.sh.m.fs.RemoveAll(p.Cred(), p.Abs(path)) }
 
 // Chmod changes permissions; links are followed.
@@ -394,10 +394,10 @@ func QuoteIfNeeded(s string) string {
 	return s
 }
 
-// unprintable tells whether a character of n bytes cannot be shown.
+// unprintable reports whether a character of n bytes cannot be shown.
 func unprintable(r rune, n int) bool { return r == utf8.RuneError && n <= 1 || !unicode.IsPrint(r) }
 
-// plainInDoubleQuotes tells whether s stands for itself between double quotes, in a
+// plainInDoubleQuotes reports whether s stands for itself between double quotes, in a
 // shell and in C.
 func plainInDoubleQuotes(s string) bool {
 	if strings.ContainsAny(s, "!\"$&()*;<=>?[^`|\\{}") || strings.ContainsAny(s[1:], "#~") {

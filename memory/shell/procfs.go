@@ -19,8 +19,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// asker is who looks at /proc: a shell, or the program that it runs. What he sees there is his machine:
-// its processes, its limits, what he has open. Nothing of it is kept anywhere.
+// asker is the process that reads /proc: a shell, or the program that it runs. It sees its machine: the processes, the
+// limits and its own descriptors. Each read generates the content.
 type asker struct {
 	sh *interp
 	p  *Proc // nil: the shell itself
@@ -303,7 +303,7 @@ func (p *Proc) leave(status int) {
 	}
 }
 
-// isOwn tells whether a process of the table is the asker.
+// isOwn reports whether a process of the table is the asker.
 func (a *asker) isOwn(p *process.Process) bool { return p == a.known() }
 
 // opened returns what a process has open under a number; the caller gives the reference back.

@@ -25,7 +25,7 @@ type readOptions struct {
 }
 
 func (sh *interp) read(args []string) int {
-	list, names, st := sh.flags2(args, "ersa:d:i:n:N:p:t:u:")
+	list, names, st := sh.parseOptions(args, "ersa:d:i:n:N:p:t:u:")
 	if st >= 0 {
 		return st
 	}
@@ -334,7 +334,7 @@ func (sh *interp) assignRead(name, v string) bool {
 
 // mapfile reads lines into an array.
 func (sh *interp) mapfile(args []string) int {
-	list, rest, st := sh.flags2(args, "d:n:O:s:tu:C:c:")
+	list, rest, st := sh.parseOptions(args, "d:n:O:s:tu:C:c:")
 	if st >= 0 {
 		return st
 	}
@@ -472,7 +472,7 @@ func (sh *interp) getopts(args []string) int {
 		args = args[1:]
 	}
 	if len(args) < 3 {
-		return sh.usage(sh.usageOf(), "")
+		return sh.usage(sh.usageText(), "")
 	}
 	if len(args[1]) > 1 && args[1][0] == '-' && args[1] != "-" && !strings.Contains(args[1], ":") && len(args) < 3 {
 		return sh.badOption(args[1][:2])

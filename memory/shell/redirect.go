@@ -79,7 +79,7 @@ func (c *compiler) redirs(list []*syntax.Redir) []*redirCode {
 }
 
 // redirect makes the redirections; what was there is put on undo. False: one failed, and
-// why has been told.
+// the message is written.
 func (sh *interp) redirect(list []*redirCode) bool {
 	for _, r := range list {
 		if !r.run(sh) {
@@ -152,7 +152,7 @@ func (r *redirCode) run(sh *interp) bool {
 	case ">", ">|", "&>":
 		flag = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 		if r.op != ">|" && sh.opt&option.NoClobber != 0 {
-			if !sh.mayClobber(path) {
+			if !sh.canClobber(path) {
 				sh.errorf("%s: cannot overwrite existing file", path)
 				return false
 			}
@@ -176,9 +176,9 @@ func (r *redirCode) run(sh *interp) bool {
 	return r.set(sh, r.number(), d)
 }
 
-// allowed tells whether the shell may write to files at all.
+// allowed reports whether the shell may write to files at all.
 func (r *redirCode) allowed(sh *interp, path string) bool {
-	if !sh.restricted() {
+	if !sh.isRestricted() {
 		return true
 	}
 	if r.name != "" {
@@ -208,8 +208,8 @@ func (r *redirCode) path(sh *interp) (string, bool) {
 	return list[0], true
 }
 
-// mayClobber tells whether set -C lets the file be written: it is new, or no regular file.
-func (sh *interp) mayClobber(path string) bool {
+// canClobber reports whether set -C lets the file be written: it is new, or not a regular file.
+func (sh *interp) canClobber(path string) bool {
 	info, err := sh.m.fs.Stat(sh.cred, sh.abs(path))
 	return err != nil || !info.Mode.IsRegular()
 }

@@ -53,12 +53,12 @@ func (v *variables) copied(c *cell) *cell {
 	d := *c
 	d.epoch, d.room = v.epoch, 0
 	if c.epoch < v.birth {
-		d.told = 0
+		d.charged = 0
 	}
 	return &d
 }
 
-// isRef tells whether the variable is a reference, which may mean a list.
+// isRef reports whether the variable is a reference, which may mean a list.
 func (v *variables) isRef(slot int) bool {
 	c := v.cell(slot)
 	return c != nil && c.attr&attrRef != 0
@@ -110,7 +110,7 @@ func (sh *interp) restore(n int) {
 	}
 }
 
-// isLocal tells whether the running function has made the variable local.
+// isLocal reports whether the running function has made the variable local.
 func (sh *interp) isLocal(slot int) bool {
 	for _, s := range sh.saved[sh.localBase():] {
 		if s.slot == slot && !s.temp {
@@ -139,14 +139,14 @@ func (sh *interp) makeLocal(slot int) *cell {
 
 // cloned makes a copy of a variable one of its own.
 func (sh *interp) cloned(c *cell) {
-	c.epoch, c.room, c.told = sh.epoch, 0, 0
+	c.epoch, c.room, c.charged = sh.epoch, 0, 0
 	if c.arr != nil {
 		c.arr = c.arr.Clone(sh.epoch)
 	}
 	if c.assoc != nil {
 		c.assoc = c.assoc.Clone(sh.epoch)
 	}
-	sh.tell(c, c.weight()+textWeight(len(c.str)))
+	sh.chargeCell(c, c.weight()+textWeight(len(c.str)))
 }
 
 // unsetVar removes a variable: a local one of this function stays local without value, one of a
@@ -180,8 +180,8 @@ func (sh *interp) unsetVar(slot int) bool {
 
 // drop releases the memory of a variable that is going away.
 func (sh *interp) drop(c *cell) {
-	if c != nil && c.told != 0 && c.epoch >= sh.birth {
-		sh.charge(-c.told)
+	if c != nil && c.charged != 0 && c.epoch >= sh.birth {
+		sh.charge(-c.charged)
 	}
 }
 

@@ -29,7 +29,7 @@ type parseFlags uint8
 
 const (
 	parseExtGlob parseFlags = 1 << iota
-	parseAliases            // there are aliases: nothing of it is kept
+	parseAliases            // there are aliases: the result is not cached
 )
 
 // script is a source with the commands that have been read of it.
@@ -39,7 +39,7 @@ type script struct {
 	parser *syntax.Parser
 	units  []*unit
 	nodes  int  // of all units
-	kept   bool // by the library
+	kept   bool // the library caches it
 	ended  bool // a process that had no more memory or time stopped reading
 }
 
@@ -72,7 +72,7 @@ func (l *library) script(k unitKey) *script {
 	return s
 }
 
-// room forgets all scripts when those that are kept would become too much by size. Under l.mu.
+// room drops all scripts when size more bytes would exceed the limit of the cache. Under l.mu.
 func (l *library) room(size int) {
 	if l.unitSize += size; l.unitSize > maxUnits {
 		clear(l.units)
@@ -128,14 +128,14 @@ func (sh *interp) readUnit(p *syntax.Parser) *unit {
 	u := sh.m.lib.read(p)
 	p.Step = nil
 	u.nodes = n
-	sh.tellNames(names)
+	sh.chargeNames(names)
 	return u
 }
 
-// tellNames charges for names that have become known since their weight was as much.
-func (sh *interp) tellNames(before int64) {
+// chargeNames charges for names that have become known since their weight was as much.
+func (sh *interp) chargeNames(before int64) {
 	if n := int(sh.m.lib.symbols.weight.Load() - before); n > 0 && !sh.m.take(n) {
-		sh.noMemory(n)
+		sh.failMemory(n)
 	}
 }
 
@@ -181,7 +181,7 @@ func (sh *interp) runText(src string, line int, what string) int {
 		return sh.runParser(sh.parser(src, line, nil), what)
 	}
 	held := sh.memory.Held()
-	defer func() { sh.letGo(held) }()
+	defer func() { sh.releaseHeld(held) }()
 	k := unitKey{src, line, flags}
 	s := sh.m.lib.script(k)
 	ran, at := false, 0
@@ -237,7 +237,7 @@ func (sh *interp) runParser(p *syntax.Parser, what string) int {
 		}
 		ran = true
 		goOn := sh.runUnit(u, what)
-		if sh.letGo(held); !goOn {
+		if sh.releaseHeld(held); !goOn {
 			return sh.status
 		}
 	}
@@ -282,7 +282,7 @@ func (sh *interp) runUnit(u *unit, what string) bool {
 	return false
 }
 
-// syntaxError tells what is wrong with a script.
+// syntaxError writes the message for a syntax error.
 func (sh *interp) syntaxError(e *syntax.Error, what string) {
 	switch {
 	case e.Status != 0:
@@ -776,7 +776,7 @@ func (sh *interp) runFile(file string, args []string, depth int) int {
 	return c.runNested(nestedArgs{name: file, script: text, params: args[1:], file: file})
 }
 
-// stubMagic begins a file that stands for a registered command; its name follows.
+// stubMagic begins a file that represents a registered command; its name follows.
 const stubMagic = "\x7fELF\x02\x01 in memory: "
 
 // Stub returns the content of a file that, when it is executed, runs the registered command: what
@@ -849,10 +849,10 @@ func (sh *interp) readAll(d *fd.Description) (string, error) {
 	}
 }
 
-// restricted tells whether this is a restricted shell: bash -r, rbash, set -r. It may not leave its directory,
+// isRestricted reports whether this is a restricted shell: bash -r, rbash, set -r. It may not leave its directory,
 // run programs by a path, write to files by redirection, replace itself, or become unrestricted. What it runs,
 // scripts too, is not restricted.
-func (sh *interp) restricted() bool { return sh.opt&option.Restricted != 0 }
+func (sh *interp) isRestricted() bool { return sh.opt&option.Restricted != 0 }
 
 // restrict makes this a restricted shell from its start: what decides where programs are stays as it is.
 func (sh *interp) restrict() {
@@ -862,9 +862,9 @@ func (sh *interp) restrict() {
 	}
 }
 
-// refuses tells whether a restricted shell does not run the program, and says so.
+// refuses reports whether a restricted shell does not run the program, and says so.
 func (sh *interp) refuses(name string) bool {
-	if !sh.restricted() || strings.IndexByte(name, '/') < 0 {
+	if !sh.isRestricted() || strings.IndexByte(name, '/') < 0 {
 		return false
 	}
 	sh.errorf("%s: restricted: cannot specify `/' in command names", name)

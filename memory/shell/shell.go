@@ -37,8 +37,8 @@ type Options struct {
 	Zone     func(name string) *time.Location // what a name in TZ means; nil: only UTC
 	Hint     func(name string) string         // what to add to "command not found"; nil: nothing
 
-	// Fault is told what a program panicked with, which scripts do not get to see. It may be called from
-	// several goroutines at once, with the panic's stack still standing. nil: nobody is told.
+	// Fault receives the value of a program's panic, which scripts cannot see. It may be called from
+	// several goroutines at once, with the panic's stack still standing. nil: the panic is dropped.
 	Fault func(command string, v any)
 }
 
@@ -78,7 +78,7 @@ type Script struct {
 	Wait bool     // wait for jobs that still hold Stdout or Stderr too, as whoever reads a pipe to its end does
 
 	// Program is a name or path and arguments, which run in the shell's place instead of Text. What
-	// cannot be found is told as bash tells it; ask LookPath before.
+	// cannot be found gets bash's message; call LookPath to word your own.
 	Program []string
 }
 
@@ -265,7 +265,7 @@ func hostWriter(w io.Writer) *fd.Description {
 	return fd.NewHost(nil, w, "stdout")
 }
 
-// sameWriter tells whether both streams go to one place.
+// sameWriter reports whether both streams go to one place.
 func sameWriter(a, b io.Writer) (same bool) {
 	defer func() { _ = recover() }() // Values that cannot be compared are not the same.
 	return a == b
@@ -384,7 +384,7 @@ func (st *State) Environ() []string {
 	return st.sh.environ()
 }
 
-// errForeignState says that what two shells know by number is not the same.
+// errForeignState means that two shells number their names differently.
 var errForeignState = errors.New("the state is not of this shell, nor of one that it was forked from or to")
 
 // Restore puts the machine back to a state of its own or of one of its family of forks, in constant time.
@@ -485,7 +485,7 @@ func (s *Shell) opened() {
 	}
 }
 
-// waitDying waits for processes that were told to end, so that nobody finds them after Run. They look often;
+// waitDying waits for processes that a signal ends, so that none is left after Run. They look often;
 // one that is held up by its owner, such as by a write that blocks, is not waited for very long.
 func (m *machine) waitDying() {
 	late := time.NewTimer(time.Second)

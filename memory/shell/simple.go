@@ -76,7 +76,7 @@ func (x *simpleCode) assignOne(sh *interp) int {
 	}
 	sh.line = x.line
 	sh.running(x)
-	if sh.tracing() {
+	if sh.isTracing() {
 		return x.assignOnly(sh)
 	}
 	sh.substRan = false
@@ -160,7 +160,7 @@ func (x *simpleCode) perform(sh *interp) int {
 	}
 	sh.line = x.line
 	sh.running(x)
-	if sh.tracing() {
+	if sh.isTracing() {
 		if sh.traced(x.line, x.text) && sh.ctl != ctlNone {
 			return sh.status
 		}
@@ -200,13 +200,13 @@ func (x *simpleCode) perform(sh *interp) int {
 		return x.nameless(sh)
 	}
 	st := x.dispatch(sh, args, decl)
-	sh.lookAround()
+	sh.noticeSignals()
 	sh.pop(base)
 	sh.status = st
 	return st
 }
 
-// running notes the command for BASH_COMMAND, which in a trap stays what it interrupted.
+// running notes the command for BASH_COMMAND. In a trap that remains the interrupted command.
 func (sh *interp) running(x *simpleCode) {
 	if sh.inTrap == 0 {
 		sh.current = x
@@ -274,16 +274,16 @@ func (x *simpleCode) dispatch(sh *interp, args []string, decl map[int]*assignCod
 		}
 		sh.died = deadChild{}
 		st := sh.external(args)
-		x.tellDied(sh)
+		x.reportDied(sh)
 		return st
 	}
 	return x.with(sh, fn, b, args, decl)
 }
 
-// tellDied tells when a signal ended the program.
-func (x *simpleCode) tellDied(sh *interp) {
+// reportDied tells when a signal ended the program.
+func (x *simpleCode) reportDied(sh *interp) {
 	if sh.died.signal != 0 {
-		sh.tellSignal(sh.died, x.text(), true)
+		sh.reportSignal(sh.died, x.text(), true)
 		sh.died = deadChild{}
 	}
 }
@@ -411,7 +411,7 @@ func (x *simpleCode) with(sh *interp, fn *function, b *builtin, args []string, d
 		sh.restoreTemps(saved)
 	}
 	sh.undoRedirs(undo)
-	x.tellDied(sh)
+	x.reportDied(sh)
 	return st
 }
 
@@ -488,8 +488,8 @@ func (sh *interp) runBuiltin(b *builtin, args []string) int {
 	return st & 0xff
 }
 
-// tracing tells whether commands are shown before they run: DEBUG traps and set -x.
-func (sh *interp) tracing() bool {
+// isTracing reports whether commands are shown before they run: DEBUG traps and set -x.
+func (sh *interp) isTracing() bool {
 	return sh.opt&(option.XTrace|option.NoExec) != 0 || sh.traps.Has(trap.Debug)
 }
 
@@ -541,7 +541,7 @@ func lazily(compile func() command) command {
 		once.Do(func() {
 			names := sh.m.lib.symbols.weight.Load()
 			run = compile()
-			sh.tellNames(names)
+			sh.chargeNames(names)
 		})
 		return run(sh)
 	}
@@ -597,7 +597,7 @@ func (c *compiler) andOr(it *syntax.Item) command {
 }
 
 // alone says that a command is all that its process does: what its redirections replace is closed
-// at once, so that nobody waits for a stream that the process cannot use any more.
+// at once, so that no process waits for a stream that this one cannot use any more.
 func (c *compiler) alone(cmd *syntax.Command) {
 	if len(cmd.Redirs) == 0 {
 		return
@@ -650,7 +650,7 @@ func (c *compiler) single(cmd *syntax.Command) command {
 				held := sh.memory.Held()
 				st := run(sh)
 				if sh.memory.Held() != held {
-					sh.letGo(held)
+					sh.releaseHeld(held)
 				}
 				return st
 			}
@@ -660,7 +660,7 @@ func (c *compiler) single(cmd *syntax.Command) command {
 			held := sh.memory.Held()
 			st := run(sh)
 			if sh.memory.Held() != held {
-				sh.letGo(held)
+				sh.releaseHeld(held)
 			}
 			if sh.redirFailed && st != 0 {
 				sh.redirFailed = false
@@ -673,7 +673,7 @@ func (c *compiler) single(cmd *syntax.Command) command {
 		held := sh.memory.Held()
 		st := run(sh)
 		if sh.memory.Held() != held {
-			sh.letGo(held)
+			sh.releaseHeld(held)
 		}
 		sh.pipeOne[0] = st
 		sh.pipeStatus = sh.pipeOne[:]

@@ -40,12 +40,12 @@ func (p *Proc) LookPath(name string) (string, error) {
 }
 
 // Run runs a program and returns its exit status when it has ended: 127 when there is none of
-// that name, 126 when it cannot be run, which is told on the child's Stderr as bash does. A command
-// that words this itself asks LookPath before.
+// that name, 126 when it cannot be run, with bash's message on the child's Stderr. A command
+// that words the message itself calls LookPath first.
 func (p *Proc) Run(s Spawn) int {
 	c := p.sh.fork(false)
 	p.prepare(c, s)
-	st := c.process0(func(c *interp) int { return c.external(s.Args) })
+	st := c.runProcess(func(c *interp) int { return c.external(s.Args) })
 	p.sh.reunite(c)
 	return st
 }
@@ -88,8 +88,8 @@ func (c *Child) Signal(sig syscall.Signal) { c.p.Send(int(sig)) }
 // PID returns the child's number.
 func (c *Child) PID() int { return c.p.PID }
 
-// Kill sends a signal, by its number on Linux, to whom kill(2) would: a process of the machine, the own process
-// group (0), a group (-n), or everyone else (-1). ESRCH: there is none.
+// Kill sends a signal, by its number on Linux, to the processes that kill(2) selects: a process of the machine, the own process
+// group (0), a group (-n), or all others (-1). ESRCH: there is none.
 func (p *Proc) Kill(pid, sig int) error {
 	if !p.sh.m.table.Kill(p.sh.process(), pid, sig) {
 		return syscall.ESRCH
@@ -307,7 +307,7 @@ func (p *Proc) call() (st int) {
 	return p.command.Run(p) & 0xff
 }
 
-// hasHelp tells whether there is anything to say about the command.
+// hasHelp reports whether there is anything to say about the command.
 func (c *Command) hasHelp() bool { return c.Usage != "" || c.Summary != "" || c.Help != "" }
 
 // ProcOptions describes a process for the test of a command without a script. Zero

@@ -25,9 +25,9 @@ func (c *compiler) subshell(n *syntax.Subshell) command {
 			return sh.status
 		}
 		child := sh.fork(false)
-		st := child.process0(run)
+		st := child.runProcess(run)
 		if child.signaled != 0 {
-			sh.tellSignal(deadChild{child.signaled, child.p.PID}, syntax.CommandText(&syntax.Command{Body: n}), true)
+			sh.reportSignal(deadChild{child.signaled, child.p.PID}, syntax.CommandText(&syntax.Command{Body: n}), true)
 		}
 		sh.reunite(child)
 		sh.foreground(1)
@@ -39,8 +39,8 @@ func (c *compiler) subshell(n *syntax.Subshell) command {
 	}
 }
 
-// process0 runs a command as all that a forked process does, and ends the process.
-func (sh *interp) process0(run command) int {
+// runProcess runs a command as all that a forked process does, and ends the process.
+func (sh *interp) runProcess(run command) int {
 	st := sh.finish(run(sh))
 	sh.close()
 	return st
@@ -148,11 +148,11 @@ func (sh *interp) substitute(p *substPart) string {
 	_ = child.setFd(1, d)
 	var st int
 	if p.raw {
-		st = child.process0(func(c *interp) int {
+		st = child.runProcess(func(c *interp) int {
 			return c.evalText(p.text, p.line, "command substitution")
 		})
 	} else {
-		st = child.process0(p.run)
+		st = child.runProcess(p.run)
 	}
 	sh.reunite(child)
 	sh.waited(1)
@@ -161,7 +161,7 @@ func (sh *interp) substitute(p *substPart) string {
 	return sh.captured(out)
 }
 
-// await waits until nobody can write to the capture any more: a job may have kept it.
+// await waits until no process can write to the capture any more: a job may still have it open.
 func (sh *interp) await(out *fd.Capture) {
 	done := out.Wait()
 	if done == nil {
@@ -177,10 +177,10 @@ func (sh *interp) await(out *fd.Capture) {
 // captured returns the text of a capture.
 func (sh *interp) captured(out *fd.Capture) string {
 	full := out.Full()
-	s, told := out.Text()
-	sh.memory.Receive(told)
+	s, taken := out.Text()
+	sh.memory.Receive(taken)
 	if full > 0 {
-		sh.noMemory(full)
+		sh.failMemory(full)
 	}
 	if sh.ctl != ctlNone || !sh.spend(len(s)>>6) {
 		return ""
@@ -325,7 +325,7 @@ func (sh *interp) launch(child *interp, run command, text string, job bool) (*pr
 	return p, nil
 }
 
-// guarded is process0 for a goroutine of its own: a mistake of ours must end this process
+// guarded is runProcess for a goroutine of its own: a mistake of ours must end this process
 // and not the program that the machine lives in.
 func (sh *interp) guarded(run command) (st int) {
 	defer func() {
@@ -335,7 +335,7 @@ func (sh *interp) guarded(run command) (st int) {
 			st = 134
 		}
 	}()
-	return sh.process0(run)
+	return sh.runProcess(run)
 }
 
 // coproc runs a command with its input and output as pipes of ours.
@@ -460,7 +460,7 @@ func (sh *interp) runPipe(stages []command, jobs []bool) int {
 	if last {
 		statuses[n-1] = sh.lastStage(stages[n-1], prev)
 	} else {
-		statuses[n-1] = children[n-1].process0(stages[n-1])
+		statuses[n-1] = children[n-1].runProcess(stages[n-1])
 	}
 	wg.Wait()
 	for i := n - 1; i >= 0; i-- { // The first one knows what was shared before all of them.

@@ -95,7 +95,7 @@ func (sh *interp) runCommands(n int, text string) {
 // maxTraps bounds traps that run inside traps.
 const maxTraps = 30
 
-// trapState is what a trap must not change.
+// trapState is the state that a trap must not change.
 type trapState struct {
 	status  int
 	pipes   []int
@@ -184,7 +184,7 @@ func (sh *interp) traced(line int, text func() string) bool {
 
 // trap sets, resets and lists traps.
 func (sh *interp) trap(args []string) int {
-	list, rest, st := sh.flags2(args, "lp")
+	list, rest, st := sh.parseOptions(args, "lp")
 	if st >= 0 {
 		return st
 	}
@@ -204,7 +204,7 @@ func (sh *interp) trap(args []string) int {
 	case len(names) == 0:
 		// One operand: "trap INT" resets, also "trap 0".
 		if trap.Number(rest[0]) < 0 {
-			return sh.usage(sh.usageOf(), "")
+			return sh.usage(sh.usageText(), "")
 		}
 		names, action = rest, nil
 	case *action == "-":
@@ -255,8 +255,8 @@ func (sh *interp) printTraps(names []string) int {
 // deadChild is a process that a signal has ended.
 type deadChild struct{ signal, pid int }
 
-// tellSignal tells of a process that a signal ended, as a script does: not of those that are quite usual.
-func (sh *interp) tellSignal(c deadChild, text string, waited bool) {
+// reportSignal writes the message for a process that a signal ended, unless the signal is a usual one, as a script does.
+func (sh *interp) reportSignal(c deadChild, text string, waited bool) {
 	if c.signal == signal.INT || c.signal == signal.PIPE || sh.inSubst || sh.opt&option.Interactive != 0 || sh.ctl != ctlNone {
 		return
 	}
@@ -270,15 +270,15 @@ func (sh *interp) tellSignal(c deadChild, text string, waited bool) {
 	}
 }
 
-// takeSignals does what the signals that have come ask for.
+// takeSignals handles the pending signals.
 func (sh *interp) takeSignals() {
 	p := sh.p
 	p.Attention.Store(false)
 	sh.waitStopped()
 	if sh.builtinName == "wait" {
-		defer sh.tellJobs()
+		defer sh.reportJobs()
 	} else {
-		sh.tellJobs()
+		sh.reportJobs()
 	}
 	bits := p.Pending.Swap(0)
 	for n := 1; n <= signal.RTMAX && bits != 0; n++ {

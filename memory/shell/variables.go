@@ -39,7 +39,7 @@ func (sh *interp) text(c *cell) string {
 }
 
 // grow appends to a plain variable, in place when the array of the string has room
-// that only it can see. False: there is no memory for it.
+// that only it can see. False: the memory does not suffice.
 func (sh *interp) grow(c *cell, s string) bool {
 	old := sh.text(c)
 	n := len(old) + len(s)
@@ -52,7 +52,7 @@ func (sh *interp) grow(c *cell, s string) bool {
 		b = unsafe.Slice(unsafe.StringData(old), c.room)[:len(old)]
 	}
 	if b == nil || cap(b) < n {
-		if !sh.tell(c, textWeight(2*n)-c.told) {
+		if !sh.chargeCell(c, textWeight(2*n)-c.charged) {
 			return false
 		}
 		b = append(make([]byte, 0, 2*n), old...)
@@ -71,7 +71,7 @@ func (sh *interp) array(c *cell) *array.Indexed {
 		c.arr = array.NewIndexed(nil, sh.epoch)
 	case c.arr.Epoch != sh.epoch:
 		c.arr = c.arr.Clone(sh.epoch)
-		sh.retell(c)
+		sh.recharge(c)
 	}
 	return c.arr
 }
@@ -83,7 +83,7 @@ func (sh *interp) table(c *cell) *array.Assoc {
 		c.assoc = array.NewAssoc(sh.epoch)
 	case c.assoc.Epoch != sh.epoch:
 		c.assoc = c.assoc.Clone(sh.epoch)
-		sh.retell(c)
+		sh.recharge(c)
 	}
 	return c.assoc
 }
@@ -99,7 +99,7 @@ type place struct {
 // maxRefs is how many references may lead to each other.
 const maxRefs = 8
 
-// follow returns what a variable refers to, itself when it is no reference. False: the
+// follow returns what a variable refers to, itself when it is not a reference. False: the
 // references go in a circle or name nothing that can be a variable.
 func (sh *interp) follow(slot int) (place, bool) {
 	for range maxRefs {
@@ -166,11 +166,11 @@ func (sh *interp) get(slot int) string {
 	return s
 }
 
-// assign sets a variable. False: it may not be, and the reason has been told.
+// assign sets a variable. False: it is not allowed, and the message is written.
 func (sh *interp) assign(slot int, s string) bool {
 	c := sh.cell(slot)
 	if c != nil && c.epoch == sh.epoch && c.attr&attrNotPlain == 0 && sh.opt&option.AllExport == 0 {
-		if len(s) >= lightText || c.told != 0 {
+		if len(s) >= lightText || c.charged != 0 {
 			return sh.setText(c, s)
 		}
 		c.store(s)
@@ -246,7 +246,7 @@ func (sh *interp) assignTo(pl place, s string, more bool) bool {
 	return true
 }
 
-// convert applies the attributes to a new value; old is what it is appended to.
+// convert applies the attributes to a new value, which is appended to old if more is set.
 func (sh *interp) convert(c *cell, old, s string, more bool) (string, bool) {
 	if c.attr&attrInteger != 0 {
 		n, ok := sh.arithText(s)
@@ -298,7 +298,7 @@ func (sh *interp) readonlyError(slot int) {
 	sh.errorf("%s: readonly variable", sh.m.lib.symbols.name(slot))
 }
 
-// elemKind tells how the subscripts of a variable count: whether it is associative.
+// isAssoc reports whether the variable, or what it refers to, is an associative array.
 func (sh *interp) isAssoc(slot int) bool {
 	c := sh.cell(slot)
 	if c != nil && c.attr&attrRef != 0 {
@@ -447,7 +447,7 @@ func indexes(n int) []string {
 	return list
 }
 
-// isName tells whether s can be a variable's name.
+// isName reports whether s can be a variable's name.
 func isName(s string) bool {
 	if s == "" || s[0] >= '0' && s[0] <= '9' {
 		return false
@@ -540,7 +540,7 @@ func (sh *interp) setIndex(c *cell, i int64, v string) bool {
 	if !ok {
 		n += elemWeight
 	}
-	if !sh.tell(c, n) || !sh.spend(a.Moves(i)) {
+	if !sh.chargeCell(c, n) || !sh.spend(a.Moves(i)) {
 		return false
 	}
 	a.Set(i, v)
@@ -556,7 +556,7 @@ func (sh *interp) setKey(c *cell, key, v string) bool {
 	if !ok {
 		n += keyWeight + len(key)
 	}
-	if !sh.tell(c, n) {
+	if !sh.chargeCell(c, n) {
 		return false
 	}
 	t.Set(key, v)
@@ -572,7 +572,7 @@ func (sh *interp) makeArray(c *cell) {
 	if c.isSet() {
 		s := sh.text(c)
 		sh.array(c).Set(0, s)
-		sh.tell(c, elemWeight+len(s)-c.told)
+		sh.chargeCell(c, elemWeight+len(s)-c.charged)
 	} else {
 		c.arr = array.NewIndexed(nil, sh.epoch)
 	}
@@ -606,7 +606,7 @@ func (sh *interp) setList(slot int, list []string) bool {
 	for _, s := range list {
 		n += elemWeight + len(s)
 	}
-	if !sh.tell(c, n-c.told) {
+	if !sh.chargeCell(c, n-c.charged) {
 		return false
 	}
 	c.str, c.room, c.assoc = "", 0, nil
@@ -615,12 +615,12 @@ func (sh *interp) setList(slot int, list []string) bool {
 	return true
 }
 
-// retell charges for all elements of an array that this process has just made its own.
-func (sh *interp) retell(c *cell) { sh.tell(c, c.weight()-c.told) }
+// recharge charges for all elements of an array that this process has just made its own.
+func (sh *interp) recharge(c *cell) { sh.chargeCell(c, c.weight()-c.charged) }
 
 // empty takes all elements, and the text, from a variable.
 func (sh *interp) empty(c *cell) {
-	sh.tell(c, -c.told)
+	sh.chargeCell(c, -c.charged)
 	c.str, c.room, c.arr, c.assoc = "", 0, nil, nil
 }
 

@@ -25,7 +25,7 @@ type word struct {
 	bare     *varPart // the word is just $x
 }
 
-// wordKind is where a word stands.
+// wordKind says where a word stands.
 type wordKind uint8
 
 const (
@@ -387,7 +387,7 @@ func (sh *interp) expandText(s string) string {
 	return sh.str(sh.m.lib.text(s))
 }
 
-// expandMode is what an expansion is for.
+// expandMode says what an expansion is for.
 type expandMode uint8
 
 const (
@@ -549,7 +549,7 @@ func (f *fields) pattern(s string) {
 	f.active(s)
 }
 
-// globbing tells whether the text has something to match names with.
+// globbing reports whether the text has something to match names with.
 func (sh *interp) globbing(s string) bool {
 	if sh.opt&option.NoGlob != 0 {
 		return false
@@ -678,9 +678,9 @@ func (f *fields) list(vals []string, quoted, star bool) {
 		}
 		for i, v := range vals {
 			if i > 0 {
-				f.one1(sep, quoted)
+				f.addElement(sep, quoted)
 			}
-			f.one1(v, quoted)
+			f.addElement(v, quoted)
 		}
 		return
 	}
@@ -709,8 +709,8 @@ func (f *fields) list(vals []string, quoted, star bool) {
 	}
 }
 
-// one1 appends one value of a list that becomes one text.
-func (f *fields) one1(s string, quoted bool) {
+// addElement appends one value of a list that becomes one text.
+func (f *fields) addElement(s string, quoted bool) {
 	if quoted {
 		f.quoted(s)
 	} else {

@@ -26,12 +26,12 @@ func (f *FS) Chown(c Cred, path string, uid, gid uint32, follow bool) error {
 }
 
 // Chtimes sets the times of access and modification, of which a zero one stays as it
-// is. Only the owner may: others who may write use [FS.Touch].
+// is. Only the owner may do that; a process with write permission uses [FS.Touch].
 func (f *FS) Chtimes(c Cred, path string, atime, mtime time.Time, follow bool) error {
 	return f.change("chtimes", c, path, follow, func(f *FS, n *inode) syscall.Errno { return f.chtimes(&c, n, atime, mtime) })
 }
 
-// Touch sets both times to now, which also those may who may only write.
+// Touch sets both times to now. Write permission suffices.
 func (f *FS) Touch(c Cred, path string, follow bool) error {
 	return f.change("chtimes", c, path, follow, func(f *FS, n *inode) syscall.Errno {
 		if !c.owns(n) {
@@ -151,7 +151,7 @@ func (f *FS) chtimes(c *Cred, n *inode, atime, mtime time.Time) syscall.Errno {
 	return 0
 }
 
-// dropPrivileges clears setuid and setgid when somebody else than root writes, and
+// dropPrivileges clears setuid and setgid when another user than root writes, and
 // reports whether there were any.
 func (n *inode) dropPrivileges(c *Cred) bool {
 	if c.root() || !n.isFile() {
@@ -185,7 +185,7 @@ func (f *FS) resize(n *inode, size int64) syscall.Errno {
 	return 0
 }
 
-// Cred says who acts. UID 0 is root, whom modes do not bind.
+// Cred holds the credentials of an operation. UID 0 is root, which modes do not restrict.
 type Cred struct {
 	UID, GID uint32
 	Groups   []uint32 // further groups
@@ -216,7 +216,7 @@ func (c *Cred) may(n *inode, mask uint32) syscall.Errno {
 		return syscall.EACCES
 	}
 	if c.root() {
-		// Even root runs only what somebody may run.
+		// Even root executes only a file with an execute bit.
 		if mask&MayExec == 0 || n.isDir() || n.mode&0o111 != 0 {
 			return 0
 		}
@@ -254,7 +254,7 @@ func (f *FS) mayRemove(c *Cred, dir, n *inode) syscall.Errno {
 	if n.protection != Free || n.generated {
 		return syscall.EBUSY
 	}
-	// In a directory like /tmp nobody takes away what is another's.
+	// In a sticky directory such as /tmp only the owner removes a file.
 	if dir.mode&sISVTX != 0 && !c.owns(n) && !c.owns(dir) {
 		return syscall.EPERM
 	}

@@ -113,7 +113,7 @@ func (c *content) writeChunk(owner *epoch, p []byte, off int64, grow int64) sysc
 	i, at := uint64(off>>chunkBits), int(off&(chunkSize-1))
 	k := c.chunk(i)
 	if k == nil && c.lower != nil && (at > 0 || span(c.lower.size, i) > int64(len(p))) {
-		// The rest of the chunk comes from below; the copy is nobody's yet.
+		// The rest of the chunk comes from below; no other tree shares the copy yet.
 		k = &chunk{data: make([]byte, span(c.lower.size, i))}
 		if e := c.lower.readAt(k.data, off-int64(at)); e != 0 {
 			return e

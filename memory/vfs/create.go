@@ -76,7 +76,7 @@ func (f *FS) add(c *Cred, p place, mode uint32) (*inode, syscall.Errno) {
 		if mode&sIFMT == sIFDIR {
 			mode |= sISGID
 		} else if mode&(sISGID|0o010) == sISGID|0o010 && !c.root() && !c.in(gid) {
-			mode &^= sISGID // nobody lends himself a group that is not his
+			mode &^= sISGID // a user cannot give a file a group that is not his
 		}
 	}
 	n := f.newInode(mode, c.UID, gid, now)

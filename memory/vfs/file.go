@@ -76,7 +76,7 @@ func (f *FS) newFile(c *Cred, n *inode, name string, flag int) *File {
 	return f.newFileOn(f.retain(n), c, n, name, flag)
 }
 
-// newFileOn is newFile for who has retained the inode.
+// newFileOn is newFile for a caller that has retained the inode.
 func (f *FS) newFileOn(v *vnode, c *Cred, n *inode, name string, flag int) *File {
 	o := &opened{d: description{fs: f, v: v, name: name, flag: flag, cred: *c, dir: n.isDir()}}
 	o.d.cred.Proc = nil // it is for walking only, and may hold on to much
@@ -223,7 +223,7 @@ func (f *File) Read(p []byte) (int, error) {
 
 // Next returns the next bytes of a regular file without copying them: at least one and
 // at most limit, and io.EOF at the end. It moves the offset. The bytes never change,
-// whatever is written to the file later; who gets them must not change them either.
+// and later writes do not change them; the caller must not change them either.
 // Anything else than a regular file is EINVAL.
 func (f *File) Next(limit int) ([]byte, error) {
 	if err := f.ready("read", false); err != nil {
@@ -305,7 +305,7 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // Write writes at the offset, or the end with O_APPEND, and moves the offset. If it
-// writes less than p it says why: ENOSPC, EFBIG, or for a pipe that nobody reads EPIPE.
+// writes less than p it says why: ENOSPC, EFBIG, or EPIPE for a pipe without readers.
 // What a pipe gets at once is in one piece up to 4096 bytes.
 func (f *File) Write(p []byte) (int, error) {
 	if err := f.ready("write", true); err != nil {
@@ -517,7 +517,7 @@ func (f *FS) WriteFile(ctx context.Context, c Cred, path string, data []byte, pe
 	return errors.Join(err, file.Close())
 }
 
-// MkdirAll creates a directory and those above it that are missing. It is no error if
+// MkdirAll creates a directory and those above it that are missing. It is not an error if
 // there is a directory already.
 func (f *FS) MkdirAll(c Cred, path string, perm fs.FileMode) error {
 	err := f.Mkdir(c, path, perm)

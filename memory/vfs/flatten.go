@@ -25,7 +25,7 @@ func (s *Snapshot) Flatten(l Limits) (*Snapshot, error) {
 	return c.to.Snapshot(), nil
 }
 
-// flattener copies a tree; the new one is nobody else's yet.
+// flattener copies a tree; no other tree shares the new one yet.
 type flattener struct {
 	from *tree
 	to   *FS
@@ -202,7 +202,7 @@ func (c *flattener) extract(g Graft) syscall.Errno {
 	return 0
 }
 
-// Graft puts what part has at the paths of grafts in their place, whatever the tree protects: it is for whoever furnishes
+// Graft puts what part has at the paths of grafts in their place, whatever the tree protects: it is for the code that furnishes
 // one. What part does not have stays as it is.
 func (f *FS) Graft(part *Snapshot, grafts []Graft) {
 	f.mu.Lock()

@@ -10,7 +10,7 @@ import (
 
 // Generated is a tree that is made up while it is looked at, such as /proc. Who looks brings it in
 // his [Cred], and finds it in every directory that [FS.Generate] has marked: a tree that several
-// machines share shows each of them its own. It cannot be changed, and is no part of snapshots.
+// machines share shows each of them its own. It cannot be changed, and is not part of snapshots.
 //
 // Names are paths as of io/fs, "." for the top. Errors have a [syscall.Errno] inside. The methods are called
 // by whoever uses the file system, also from several goroutines at once, and without its locks.

@@ -169,7 +169,7 @@ func (f *viewDir) ReadDir(n int) ([]fs.DirEntry, error) {
 	d := f.h.d
 	list, err := f.File.ReadDir(n)
 	if err != nil {
-		return nil, err // io.EOF must stay what it is
+		return nil, err // io.EOF must stay unwrapped
 	}
 	return View{fs: d.fs, cred: d.cred, dir: d.name}.entries(".", list), nil
 }

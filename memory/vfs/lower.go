@@ -17,7 +17,7 @@ import (
 const lowerBase = 1 << 40
 
 // Layer is a read-only file system that was attached to a tree. It is read when it is
-// looked at first, and never written: changes are kept in the tree, and are all that
+// looked at first, and never written: changes are stored in the tree, and are all that
 // counts against its limits. All snapshots and forks of the tree share it.
 type Layer struct {
 	fsys    fs.FS
@@ -56,7 +56,7 @@ const (
 	Free   Protection = iota
 	Pinned            // not removed, not renamed (EBUSY), as a mount point
 	Fixed             // pinned, and not changed (EROFS): content, attributes, a directory's names
-	Masked            // fixed, and empty: a directory without names, a file that nobody can open (EACCES)
+	Masked            // fixed, and empty: a directory without names, a file that no user can open (EACCES)
 )
 
 // lowerTable numbers the inodes of attached layers, for all trees of one family.
@@ -334,7 +334,7 @@ func (f *FS) keep(n *inode) {
 
 func (o *origin) path() string { return path.Join(o.dir.name, o.name) }
 
-// describe takes over what info says; the inode is nobody else's yet.
+// describe takes over what info says; no other tree shares the inode yet.
 func (n *inode) describe(info fs.FileInfo) {
 	n.mtime = newStamp(info.ModTime())
 	n.atime, n.ctime = n.mtime, n.mtime
@@ -544,7 +544,7 @@ func (l *Layer) drop(lf *lowerFile) {
 }
 
 // Load reads into memory what the file with that inode number still takes from name in the
-// layer, because name is about to change. It is no error if it takes nothing from there. The
+// layer, because name is about to change. It is not an error if it takes nothing from there. The
 // limits hold: ENOSPC.
 func (l *Layer) Load(f *FS, ino uint64, name string) error {
 	f.mu.Lock()

@@ -234,14 +234,14 @@ func (f *FS) reopen(d *description, c *Cred, flag int) (*File, syscall.Errno) {
 		n.ctime = n.mtime
 	}
 	f.openMu.Lock()
-	d.v.refs++ // also of what has no name, which nobody else finds
+	d.v.refs++ // also of a file without a name, which no other process finds
 	f.openMu.Unlock()
 	file := f.newFileOn(d.v, c, n, d.name, flag)
 	file.h.d.rare = d.rare
 	return file, 0
 }
 
-// enter counts one more end of an anonymous pipe, for which nobody waits.
+// enter counts one more end of an anonymous pipe, for which no process waits.
 func (p *pipe) enter(flag int) *pipe {
 	p.mu.Lock()
 	defer p.mu.Unlock()

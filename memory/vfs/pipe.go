@@ -176,7 +176,7 @@ func (p *pipe) put(b []byte) int {
 }
 
 // join opens a named pipe: a reader waits for a writer and a writer for a reader.
-// One who does both waits for nobody.
+// A process that does both does not wait.
 func (p *pipe) join(ctx context.Context, flag int) error {
 	p.mu.Lock()
 	read, write := flag&accessMode != os.O_WRONLY, flag&accessMode != os.O_RDONLY
@@ -195,7 +195,7 @@ func (p *pipe) join(ctx context.Context, flag int) error {
 	readGen, writGen := p.readGen, p.writGen
 	wake(p.joined)
 	for flag&syscall.O_NONBLOCK == 0 && read != write {
-		// One who came and went since has been here too.
+		// A process that opened and closed the pipe since counts too.
 		if read && (p.writers > 0 || p.writGen != writGen) || write && (p.readers > 0 || p.readGen != readGen) {
 			break
 		}

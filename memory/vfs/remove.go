@@ -118,7 +118,7 @@ func (f *FS) forget(n *inode) {
 }
 
 // RemoveAll removes what is at path and all below it, as far as c may, and returns the
-// first error. It is no error if nothing is there. Links are removed, not followed; a mount point is
+// first error. It is not an error if nothing is there. Links are removed, not followed; a mount point is
 // EBUSY, and nothing of what is mounted is removed.
 func (f *FS) RemoveAll(c Cred, path string) error {
 	f.mu.Lock()

@@ -18,7 +18,7 @@ func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 // HashOf returns the hash of an object.
 func HashOf(object []byte) Hash { return sha256.Sum256(object) }
 
-// The first byte of an object says what it is.
+// The first byte of an object is its kind.
 const (
 	objectChunk  = 'c' // what a chunk holds
 	objectChunks = 'k' // a node of the chunks of a file

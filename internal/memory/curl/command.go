@@ -144,7 +144,7 @@ func (t *tool) ready(c *config) bool {
 	}
 	t.inferred(c)
 	if c.user != "" && !strings.Contains(c.user, ":") {
-		// There is nobody to ask for a password.
+		// No user is there to enter a password.
 		c.user += ":"
 	}
 	t.loadCookies(c)

@@ -38,7 +38,7 @@ func (p *pool) take(key string) *conn {
 	return c
 }
 
-// maxIdle bounds the connections that are kept.
+// maxIdle bounds the idle connections of a pool.
 const maxIdle = 8
 
 func (p *pool) put(c *conn) {

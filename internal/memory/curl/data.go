@@ -47,7 +47,7 @@ func (p *parser) post(text []byte, between string) error {
 	if len(p.c.data)+len(text) > maxData {
 		return errNoMemory
 	}
-	// What is empty is no part of its own.
+	// What is empty is not part of its own.
 	if len(p.c.data) > 0 {
 		text = append([]byte(between), text...)
 	}

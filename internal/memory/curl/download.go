@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// download is one file that wget gets. A nil download is curl's, which is told of nothing.
+// download is one file that wget gets. A nil download is curl's, which reports nothing.
 type download struct {
 	w     *wget
 	name  string // of the file
@@ -115,12 +115,12 @@ func (d *download) attempt(a *address, try int) (status int, again bool) {
 	if f == nil {
 		f = t.sink.finish(nil)
 	} else {
-		_ = t.sink.finish(f) // The first one is told.
+		_ = t.sink.finish(f) // Only the first error is reported.
 	}
 	return d.ended(t, f)
 }
 
-// prepare sets the method, the body and whom the server is told about.
+// prepare sets the method, the body and the headers that name the client.
 func (d *download) prepare(t *transfer) {
 	w := d.w
 	t.method, t.authHost = "GET", t.url.origin()
@@ -245,7 +245,7 @@ func (d *download) dialed() {
 	}
 }
 
-// failed tells why there is no connection.
+// failed writes why there is no connection.
 func (d *download) failed(t *transfer, f *fault) {
 	switch {
 	case d == nil:

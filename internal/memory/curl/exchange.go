@@ -250,7 +250,7 @@ func (t *transfer) deliver(res *response, body *bodyReader, length int64, ignore
 		return f
 	}
 	if from != io.Reader(body) && !body.whole {
-		// What follows the encoded data in the body is nobody's.
+		// Discard what follows the encoded data in the body.
 		if _, err := io.Copy(io.Discard, spending{t, body}); err != nil {
 			return receiveFault(err)
 		}

@@ -126,7 +126,7 @@ func readLine(br *bufio.Reader) (string, error) {
 	}
 }
 
-// keeps tells whether the connection may carry another request.
+// keeps reports whether the connection may carry another request.
 func (r *response) keeps() bool {
 	connection := strings.ToLower(r.value("Connection"))
 	if r.proto == "1.0" {

@@ -10,7 +10,7 @@ type option struct {
 	name   string
 	// One of:
 	flag   func(*parser) *bool         // a switch; --no-NAME turns it off
-	text   func(*parser) *string       // an option with an argument that is kept
+	text   func(*parser) *string       // an option whose argument is stored
 	set    func(*parser, string) error // an option with an argument
 	do     func(*parser) error         // a switch that does more
 	refuse string                      // why there is none here

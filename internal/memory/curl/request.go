@@ -40,7 +40,7 @@ func (t *transfer) sentMethod() string {
 	return t.method
 }
 
-// chunks tells whether the body is sent in chunks.
+// chunks reports whether the body is sent in chunks.
 func (t *transfer) chunks() bool {
 	if v, ok := t.custom("Transfer-Encoding"); ok {
 		return strings.Contains(strings.ToLower(v), "chunked")
@@ -48,7 +48,7 @@ func (t *transfer) chunks() bool {
 	return t.body != nil && t.body.size < 0 && !t.config.http10
 }
 
-// expects100 tells whether the server is asked before the body is sent.
+// expects100 reports whether the server is asked before the body is sent.
 func (t *transfer) expects100() bool {
 	if v, ok := t.custom("Expect"); ok {
 		return strings.EqualFold(v, "100-continue")
@@ -66,7 +66,7 @@ func (t *transfer) userAgent() string {
 	return "curl/" + Version
 }
 
-// trusted tells whether the user's name and password are for the server that is asked now.
+// trusted reports whether the user's name and password are for the server that is asked now.
 func (t *transfer) trusted() bool {
 	return t.config.locationTrusted || t.url.origin() == t.authHost
 }

@@ -71,7 +71,7 @@ func requestOptions() []option {
 	}
 }
 
-// outputOptions say where answers go, and what is told.
+// outputOptions say where responses go, and what is reported.
 func outputOptions() []option {
 	return []option{
 		{letter: 'o', name: "output", set: (*parser).output},

@@ -237,7 +237,7 @@ func (t *transfer) prepare() *fault {
 	return t.makeBody()
 }
 
-// allowed tells whether the URL's protocol is spoken.
+// allowed reports whether the URL's protocol is spoken.
 func (t *transfer) allowed(set map[string]bool) *fault {
 	s := t.url.scheme
 	if s != "http" && s != "https" && s != "file" || set != nil && !set[s] {
@@ -290,7 +290,7 @@ func (t *transfer) makeBody() *fault {
 	return nil
 }
 
-// boundary is what parts of a form are told apart by.
+// boundary separates the parts of a form.
 func (t *transfer) boundary() string {
 	return fmt.Sprintf("------------------------%016x", t.tool.p.Rand().Uint64())
 }

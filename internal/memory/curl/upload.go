@@ -65,10 +65,10 @@ func isFault(err error) bool {
 // proceed lets the body be sent.
 func (u *upload) proceed() { u.once.Do(func() { close(u.go100) }) }
 
-// refuse tells that the server does not want what has not been sent.
+// refuse reports that the server does not want what has not been sent.
 func (u *upload) refuse() { u.stopped.Do(func() { close(u.stop) }) }
 
-// done tells whether all has been sent. An answer may overtake the end of what it answers.
+// done reports whether all has been sent. An answer may overtake the end of what it answers.
 func (u *upload) done() bool {
 	timer := time.NewTimer(overtaking)
 	defer timer.Stop()

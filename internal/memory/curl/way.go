@@ -8,7 +8,7 @@ import (
 
 // Way is how requests leave the machine.
 type Way struct {
-	// Dial connects to a host and port; when Proxied, to the HTTP proxy, whatever it is given. A
+	// Dial connects to a host and port; when Proxied, to the HTTP proxy; it ignores host and port. A
 	// *net.DNSError means that there is no such host. It must end when ctx does. Required.
 	Dial func(ctx context.Context, host string, port uint16) (net.Conn, error)
 
@@ -16,6 +16,6 @@ type Way struct {
 	// absolute form, and all others through CONNECT.
 	Proxied bool
 
-	// Roots returns whom TLS trusts, when it is first needed; nil: the system's authorities.
+	// Roots returns the certificate authorities that TLS trusts, when it is first needed; nil: the system's authorities.
 	Roots func() (*x509.CertPool, error)
 }

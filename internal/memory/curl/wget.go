@@ -124,7 +124,7 @@ func wgetOptions() []getopt.Option {
 type wget struct {
 	t   *tool
 	c   *config
-	log io.Writer // nil: nobody is told
+	log io.Writer // nil: no log
 
 	brief, server, spider, resume, keep, disposition bool
 	document, prefix, input, agent                   string

@@ -19,7 +19,7 @@ type Capture struct {
 	m    Memory
 	told int
 	full int           // how much was too much
-	done chan struct{} // closed when the last writer has closed; made for the first who waits
+	done chan struct{} // closed when the last writer has closed; made by the first Wait
 	over bool
 }
 
@@ -29,7 +29,7 @@ func NewCapture(m Memory) *Capture { return &Capture{m: m} }
 // Full returns how many bytes were too many, 0 when there was memory for all.
 func (c *Capture) Full() int { return c.full }
 
-// Write implements io.Writer. EPIPE: there is no memory.
+// Write implements io.Writer. EPIPE: the memory does not suffice.
 func (c *Capture) Write(b []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -48,7 +48,7 @@ func (c *Capture) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Text returns the output, without newlines at the end, and passes on what is told of its memory.
+// Text returns the output, without newlines at the end, and the bytes that it has taken for it.
 // All writers have closed, or what they write later is lost.
 func (c *Capture) Text() (s string, told int) {
 	c.mu.Lock()
@@ -75,7 +75,7 @@ func (c *Capture) finish() {
 	}
 }
 
-// Wait returns a channel that is closed when there is no writer any more; nil when it is so already.
+// Wait returns a channel that is closed when the last writer closes; nil when there is none.
 func (c *Capture) Wait() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()

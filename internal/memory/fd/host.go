@@ -145,7 +145,7 @@ func (h *Host) read(ctx context.Context, b []byte) (int, error) {
 	return n, nil
 }
 
-// fetch reads once, when somebody has asked: what nobody asks for stays with the caller.
+// fetch reads once for each request: input that no process requests stays with the caller.
 func (h *Host) fetch(to chan<- []byte) {
 	buf := make([]byte, 32<<10)
 	for {

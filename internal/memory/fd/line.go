@@ -105,7 +105,7 @@ func (d *Description) seekLine(delim byte, limit int, b []byte, m Meter) ([]byte
 	}
 }
 
-// lineRoom returns b with room for n more bytes; false when there is no memory for them.
+// lineRoom returns b with room for n more bytes; false when the memory does not suffice.
 func lineRoom(m Meter, b []byte, n int) ([]byte, bool) {
 	need := len(b) + n
 	if need <= cap(b) {

@@ -203,7 +203,7 @@ func (p *Parser) byName(name string) (found *Option, similar []string) {
 	return nil, similar
 }
 
-// has tells whether the table itself has a long option of that ID.
+// has reports whether the table itself has a long option of that ID.
 func (p *Parser) has(id int) bool {
 	for i := range p.options {
 		if p.options[i].ID == id && p.options[i].Long != "" {

@@ -274,7 +274,7 @@ func (a *applier) lstat(p string) (fs.FileInfo, error) {
 		case a.changes[p[:i]].Kind == vfs.Retyped:
 			return nil, fs.ErrNotExist
 		default:
-			return nil, fmt.Errorf("%s is no directory any more", p[:i])
+			return nil, fmt.Errorf("%s is not a directory any more", p[:i])
 		}
 	}
 	return a.mount.root.Lstat(p)

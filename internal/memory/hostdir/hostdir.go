@@ -3,7 +3,7 @@
 // until [Mount.Apply] makes them in the directory, or [Mount.Discard] forgets them.
 //
 // The host directory is opened once, as an [os.Root]: nothing that is looked up in
-// it leads outside, whatever links it holds and whoever exchanges them meanwhile. Links
+// it leads outside, even if another process exchanges links in it meanwhile. Links
 // are followed in memory only.
 //
 // A file that was looked at and then changes outside is ESTALE inside, until
@@ -132,7 +132,7 @@ func (m *Mount) Refresh() { m.layer.Refresh() }
 var ErrGone = errors.New("the mount is gone")
 
 // Diff returns what was changed in the mount and not applied, ordered by path, a directory before
-// what is in it. Paths are relative to the mount. A time alone is no change.
+// what is in it. Paths are relative to the mount. A different time alone is not a change.
 func (m *Mount) Diff() ([]vfs.Change, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

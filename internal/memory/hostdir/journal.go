@@ -75,7 +75,7 @@ func (m *Mount) begin(temp string) (*journal, error) {
 	return j, nil
 }
 
-// hold makes the journal's lock and takes it; false: somebody has it, or took it for a dead process's and away.
+// hold makes the journal's lock and takes it; false: another process has it, or has removed it because it took this one for dead.
 func (j *journal) hold(how int) (bool, error) {
 	f, err := os.OpenFile(j.name+lockEnd, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

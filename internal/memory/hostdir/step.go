@@ -146,7 +146,7 @@ func lstat(root *os.Root, p string) (fs.FileInfo, error) {
 		if info, err := root.Lstat(p[:i]); err != nil {
 			return nil, err
 		} else if !info.IsDir() {
-			return nil, fmt.Errorf("%s is no directory any more", p[:i])
+			return nil, fmt.Errorf("%s is not a directory any more", p[:i])
 		}
 	}
 	return root.Lstat(p)

@@ -495,7 +495,7 @@ func (p *Pattern) replace(m *matcher, s string, r Replacement) string {
 			return ""
 		}
 		pos = start + n
-		if n == 0 && r.All { // The character behind an empty match is no part of the next.
+		if n == 0 && r.All { // The character behind an empty match is not part of the next.
 			_, w := p.decode(s[start:])
 			b.WriteString(s[start : start+w])
 			pos += w

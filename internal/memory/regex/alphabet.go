@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// strayByte is added to a byte that is no part of a character, to tell it from all
+// strayByte is added to a byte that is not part of a character, to distinguish it from all
 // characters.
 const strayByte = utf8.MaxRune + 1
 

@@ -169,7 +169,7 @@ func (k *backtracker) set(slot int32, i int) {
 	k.slots[slot] = i
 }
 
-// step executes an instruction that is no match.
+// step executes an instruction that is not a match.
 func (k *backtracker) step(in *inst, pc int32, i int) (next int32, to int, ok bool) {
 	switch in.op {
 	case opClass:
@@ -259,7 +259,7 @@ func (k *backtracker) atomic(pc int32, i int) (to int, ok bool) {
 	return to, true
 }
 
-// look tells whether the program of look-around matches (or not, when negative).
+// look reports whether the program of look-around matches (or not, when negative).
 func (k *backtracker) look(in *inst, i int) bool {
 	at := i
 	if in.other {

@@ -40,7 +40,7 @@ func (p *parser) bracket() (*node, error) {
 	return p.class(s, negated), nil
 }
 
-// looksNamed tells whether somebody forgot the outer brackets of a class.
+// looksNamed reports whether the outer brackets of a class are missing.
 func looksNamed(body string) bool {
 	return len(body) > 2 && body[0] == ':' && body[len(body)-1] == ':' && !strings.ContainsAny(body, "-[")
 }
@@ -77,7 +77,7 @@ func (p *parser) bracketPart(s *set, first bool) error {
 	return nil
 }
 
-// rangeFollows tells whether a - stands here that is not the last character.
+// rangeFollows reports whether a - stands here that is not the last character.
 func (p *parser) rangeFollows() bool {
 	return p.pos < len(p.src) && p.src[p.pos] == '-' && (p.pos+1 >= len(p.src) || p.src[p.pos+1] != ']')
 }

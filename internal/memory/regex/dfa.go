@@ -327,7 +327,7 @@ type skip struct {
 	few   []byte    // the same when there are few of them
 }
 
-// maySkip tells whether nothing of a match has been seen in the state.
+// maySkip reports whether nothing of a match has been seen in the state.
 func (a *automaton) maySkip(s int32) bool {
 	st := &a.states[s]
 	return len(st.places) == 0 && !st.matched && a.search != anchored && !a.plain

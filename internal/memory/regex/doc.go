@@ -7,7 +7,7 @@
 // text, on automata that are built while they run. The others backtrack, with a limit on the steps.
 //
 // There are two locales. C.UTF-8 is the default: a character is a code point in
-// UTF-8, classes are Unicode's, ranges go by code point, and a byte that is no part of
+// UTF-8, classes are Unicode's, ranges go by code point, and a byte that is not part of
 // a character is matched by nothing, not even by "." or "[^a]". With Bytes, the C locale,
 // every byte is a character and only ASCII has classes.
 package regex

@@ -39,7 +39,7 @@ func (r *Regexp) Matcher(spend func(n int) error) *Matcher {
 // is no match.
 func (m *Matcher) Err() error { return m.err }
 
-// Match tells whether the expression matches anywhere in b.
+// Match reports whether the expression matches anywhere in b.
 func (m *Matcher) Match(b []byte) bool { return m.Find(b, 0, nil) }
 
 // Find is Regexp.Find.
@@ -166,12 +166,12 @@ func (m *Matcher) Line(b []byte, from int) (begin, end int, ok bool) {
 	return 0, 0, false
 }
 
-// certain tells whether a candidate is a match.
+// certain reports whether a candidate is a match.
 func (m *Matcher) certain() bool {
 	return m.r.isLit || m.r.exact && !m.filters() && m.streams()
 }
 
-// filters tells whether lines are found by the text that has to be in them.
+// filters reports whether lines are found by the text that has to be in them.
 func (m *Matcher) filters() bool {
 	if len(m.r.must) == 0 {
 		return false
@@ -179,7 +179,7 @@ func (m *Matcher) filters() bool {
 	return m.vain < 64 || m.looked > 400*m.vain || m.r.prog == nil || !m.streams()
 }
 
-// streams tells whether the automaton may run over many lines at once.
+// streams reports whether the automaton may run over many lines at once.
 func (m *Matcher) streams() bool { return m.r.prog.asserts&(afterText|beforeEnd) == 0 }
 
 // candidate returns the next line that may match; -1 for none.

@@ -64,7 +64,7 @@ const (
 	contextBefore = afterText | afterLine | afterWord
 )
 
-// holds tells whether the assertion is true in a context. Those that a context cannot tell
+// holds reports whether the assertion is true in a context. Those that a context cannot tell
 // (searchStart, lastLineEnd) are true here.
 func (a assertion) holds(c context) bool {
 	switch a {

@@ -305,7 +305,7 @@ func (e *emitter) optionalLeft(n *node, next int32) int32 {
 	return first
 }
 
-// nullable tells whether n can match nothing at all.
+// nullable reports whether n can match nothing at all.
 func nullable(n *node) bool {
 	for n != nil {
 		switch n.kind {

@@ -87,7 +87,7 @@ func (r *Regexp) Groups() int { return r.groups }
 // Warnings returns what grep says of an expression that is not wrong.
 func (r *Regexp) Warnings() []string { return r.warnings }
 
-// Match tells whether the expression matches anywhere in b. A match that would take too many
+// Match reports whether the expression matches anywhere in b. A match that would take too many
 // steps counts as none; Matcher tells the two apart.
 func (r *Regexp) Match(b []byte) bool { return r.Find(b, 0, nil) }
 

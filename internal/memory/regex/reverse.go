@@ -70,7 +70,7 @@ func (r *reverse) add() int32 {
 	return s
 }
 
-// full tells whether the automaton should start afresh before the next text.
+// full reports whether the automaton should start afresh before the next text.
 func (r *reverse) full() bool {
 	return len(r.sets)*(r.words+8) > 1<<19 || len(r.moves) > maxMoves || len(r.seen) > 1<<17
 }

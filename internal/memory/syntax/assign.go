@@ -40,7 +40,7 @@ func (p *Parser) assignment(ctx context) *Assign {
 	return a
 }
 
-// subscriptFits tells whether a word like a[i]=x has no blank in its brackets; as an
+// subscriptFits reports whether a word like a[i]=x has no blank in its brackets; as an
 // argument it would be two words.
 func (p *Parser) subscriptFits() bool {
 	for i := p.pos; i < len(p.src); i++ {

@@ -157,7 +157,7 @@ func (p *Parser) simple(c *Command) {
 	}
 }
 
-// reservedHere tells whether a reserved word stands where a command should begin.
+// reservedHere reports whether a reserved word stands where a command should begin.
 func (p *Parser) reservedHere(t *token, s *Simple, c *Command) bool {
 	if len(s.Assigns) > 0 || len(c.Redirs) > 0 {
 		return false
@@ -209,7 +209,7 @@ func (p *Parser) function(c *Command, w *Word) bool {
 	return true
 }
 
-// plain tells whether the word is written without quotes and expansions.
+// plain reports whether the word is written without quotes and expansions.
 func plain(w *Word) bool {
 	for _, part := range w.Parts {
 		if _, ok := part.(*Lit); !ok {

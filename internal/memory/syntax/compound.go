@@ -283,7 +283,7 @@ var compounds = map[string]bool{
 	"case": true, "{": true, "[[": true,
 }
 
-// closes tells whether the next byte behind blanks is ")".
+// closes reports whether the next byte behind blanks is ")".
 func (p *Parser) closes() bool {
 	p.blanks()
 	return p.peek() == ')'

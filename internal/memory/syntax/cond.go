@@ -74,7 +74,7 @@ func (p *Parser) condOr() Cond {
 	return x
 }
 
-// condSkipBefore tells whether the operator follows, newlines apart.
+// condSkipBefore reports whether the operator follows, newlines apart.
 func (p *Parser) condSkipBefore(op string) bool { return p.condSkip().is(op) }
 
 func (p *Parser) condAnd() Cond {
@@ -129,7 +129,7 @@ func (p *Parser) condGroup(line int) Cond {
 	return p.condOr()
 }
 
-// isUnary tells whether s is an operator like -f.
+// isUnary reports whether s is an operator like -f.
 func isUnary(s string) bool {
 	return len(s) == 2 && s[0] == '-' && strings.IndexByte("abcdefghknoprstuvwxzGLNORS", s[1]) >= 0
 }

@@ -36,7 +36,7 @@ const (
 	ctxCommand                // an alias, a reserved word, an assignment
 	ctxDecl                   // an assignment as argument
 	ctxPattern                // of case
-	ctxList                   // an argument that may be NAME=(list), kept as text
+	ctxList                   // an argument that may be NAME=(list), stored as text
 )
 
 // text returns the token as messages show it.
@@ -57,7 +57,7 @@ func (t *token) text() string {
 	}
 }
 
-// is tells whether the token is that operator.
+// is reports whether the token is that operator.
 func (t *token) is(op string) bool { return t.kind == tokOp && t.op == op }
 
 // lit returns the text of a plain word, "" otherwise.
@@ -305,5 +305,5 @@ func isNameByte(c byte) bool {
 	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// IsName tells whether s can be a variable's name.
+// IsName reports whether s can be a variable's name.
 func IsName(s string) bool { return s != "" && nameLen(s) == len(s) }

@@ -2,7 +2,7 @@ package syntax
 
 import "strings"
 
-// braced reads ${...}. Text that is no parameter expansion becomes one that is Bad: bash
+// braced reads ${...}. Text that is not a parameter expansion becomes one that is Bad: bash
 // complains only when it comes to expand it.
 func (p *Parser) braced(m mode) Part {
 	return p.once(m, func() Part { return p.readBraced(m) })
@@ -74,7 +74,7 @@ func (p *Parser) paramHead(x *Param) bool {
 	return true
 }
 
-// lengthFollows tells whether ${# begins a length: a parameter and then the end.
+// lengthFollows reports whether ${# begins a length: a parameter and then the end.
 func (p *Parser) lengthFollows() bool {
 	rest := p.src[p.pos+1:]
 	if rest == "" || rest[0] == '}' {

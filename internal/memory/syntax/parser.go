@@ -17,8 +17,8 @@ const maxDepth = 500
 
 // Parser reads a script.
 type Parser struct {
-	// Step is told of n more nodes of the tree, and of bytes of input that have been kept;
-	// false ends the parse with an Error that is Stopped. Nil: nobody minds.
+	// Step receives the number of new nodes of the tree, and of bytes of input that the parser has stored;
+	// false ends the parse with an Error that is Stopped. Nil: no limit.
 	Step func(n, bytes int) bool
 
 	src  string
@@ -59,7 +59,7 @@ func NewParser(src string, o Options) *Parser {
 	return &Parser{src: src, line: o.Line, opt: o, blankLeft: -1}
 }
 
-// Aliased tells whether an alias was replaced: the tree then belongs not only to the text.
+// Aliased reports whether an alias was replaced: the tree then belongs not only to the text.
 func (p *Parser) Aliased() bool { return p.aliased }
 
 // Pos returns the offset in the source behind what has been read, and its line.
@@ -204,7 +204,7 @@ func (p *Parser) newlines() {
 	}
 }
 
-// ends tells whether the token is one that the list may end with.
+// ends reports whether the token is one that the list may end with.
 func (p *Parser) ends(t *token, until []string) bool {
 	var s string
 	switch t.kind {
@@ -284,7 +284,7 @@ func (p *Parser) pipeline() *Pipeline {
 	}
 }
 
-// endsPipeline tells whether nothing follows "!" or "time".
+// endsPipeline reports whether nothing follows "!" or "time".
 func (p *Parser) endsPipeline() bool {
 	t := p.tok(ctxCommand)
 	return t.kind == tokEOF || t.kind == tokNewline || t.is(";") || t.is("&") || t.is(")") || t.is("&&") || t.is("||")

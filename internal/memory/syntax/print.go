@@ -203,7 +203,7 @@ func (p *printer) simple(s *Simple, redirs []*Redir) {
 	}
 }
 
-// begins tells whether a word is only that of a command because it does not stand at its beginning: behind a
+// begins reports whether a word is only that of a command because it does not stand at its beginning: behind a
 // redirection. bash prints it there all the same.
 func begins(word string) bool {
 	switch word {

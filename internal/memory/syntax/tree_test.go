@@ -173,7 +173,7 @@ func (t *tree) redir(r *syntax.Redir) {
 	t.say(")")
 }
 
-// endless tells whether no line can end the here-document: its delimiter is none, or its last line goes on.
+// endless reports whether no line can end the here-document: its delimiter is none, or its last line goes on.
 func endless(r *syntax.Redir) bool {
 	last := strings.TrimSuffix(r.Body, "\n")
 	slashes := len(last) - len(strings.TrimRight(last, `\`))

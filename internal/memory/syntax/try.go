@@ -13,7 +13,7 @@ func (p *Parser) arithSub(line int) Part {
 	end, endLine := p.pos, p.line
 	sub := &CmdSub{Text: p.src[start.pos : end-1], Line: line}
 	p.pos, p.line = start.pos, start.line
-	if p.opt.Alias == nil { // An alias would change the source under the positions kept here.
+	if p.opt.Alias == nil { // An alias would change the source under the positions stored here.
 		if l := try(p, p.inner); l != nil && p.pos == end {
 			sub.List = l
 		}

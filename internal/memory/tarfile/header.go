@@ -48,7 +48,7 @@ const (
 	paxGlobal Type = 'g'
 )
 
-// Run is a part of a file that is no hole.
+// Run is a part of a file that is not a hole.
 type Run struct{ Off, Size int64 }
 
 // Header describes a member.

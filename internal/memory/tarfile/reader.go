@@ -31,7 +31,7 @@ type Reader struct {
 // NewReader returns a reader of the archive in.
 func NewReader(in io.Reader) *Reader { return &Reader{in: in} }
 
-// Inside tells whether there is data of a member that is not passed over yet.
+// Inside reports whether there is data of a member that is not passed over yet.
 func (r *Reader) Inside() bool { return r.data > 0 }
 
 // Blocks returns how many blocks were read.
@@ -329,7 +329,7 @@ func number(b []byte) (int64, bool) {
 	return n, err == nil
 }
 
-// IsHeader tells whether a block is a header.
+// IsHeader reports whether a block is a header.
 func IsHeader(b []byte) bool {
 	if len(b) < BlockSize {
 		return false

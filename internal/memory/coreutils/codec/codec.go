@@ -1,6 +1,6 @@
 // Package codec reads and writes the compressed formats that gzip, bzip2, xz and zstd
 // know, as streams. What a reader finds wrong is an *Error, whose fault the commands put
-// into the words of their program. Memory is bounded whatever a stream asks for.
+// into the words of their program. Memory is bounded for every stream.
 package codec
 
 import (

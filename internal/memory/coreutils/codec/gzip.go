@@ -192,7 +192,7 @@ func (g *GzipReader) texts(flags byte) error {
 	return nil
 }
 
-// textMax is how much of a name or a comment is kept; the rest is passed over.
+// textMax is how much of a name or a comment is stored; the rest is skipped.
 const textMax = 4096
 
 func (g *GzipReader) text() (string, error) {

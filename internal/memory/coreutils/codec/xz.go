@@ -247,7 +247,7 @@ func (x *XzReader) endBlock() error {
 	return nil
 }
 
-// xzBlocksMax bounds what is kept of a stream to compare it with its index.
+// xzBlocksMax bounds the block list of a stream, which is compared with its index.
 const xzBlocksMax = 1 << 20
 
 // endStream compares the index and the footer with what was read.

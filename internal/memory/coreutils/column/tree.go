@@ -70,7 +70,7 @@ func (t *columnTable) settleTree() bool {
 	return true
 }
 
-// mayStandBelow tells that child is not above the line at, nor the line itself.
+// mayStandBelow reports that child is not above the line at, nor the line itself.
 func (t *columnTable) mayStandBelow(tree *columnTree, at, child int) bool {
 	for ; at >= 0; at = tree.parent[at] {
 		if at == child || t.p.Spend(1) != nil {

@@ -133,7 +133,7 @@ func (j *gzipJob) directory(name string) {
 	}
 }
 
-// allowed tells whether the file may be replaced.
+// allowed reports whether the file may be replaced.
 func (f *gzipFile) allowed() bool {
 	if f.stdout {
 		return true

@@ -37,7 +37,7 @@ func (j *packJob) fail(status int, text string) {
 	j.status = max(j.status, status)
 }
 
-// stopped tells whether an error ends the process rather than the file.
+// stopped reports whether an error ends the process rather than the file.
 func (j *packJob) stopped(err error) bool {
 	if j.p.Context().Err() != nil || errors.Is(err, shell.ErrFuel) {
 		j.ended = err
@@ -54,7 +54,7 @@ func (j *packJob) close() int {
 	return j.out.Close(j.status)
 }
 
-// pack compresses in to out; size is how much there is, -1 when nobody knows.
+// pack compresses in to out; size is how much there is, -1 when unknown.
 func (j *packJob) pack(in io.Reader, out io.Writer, size int64) (n packCount, err error) {
 	counted := &packing.CountingWriter{W: out}
 	w, err := codec.NewWriter(j.format, counted, j.level, size)

@@ -76,7 +76,7 @@ func (d *dateDelta) add(e dateDelta, times int64) {
 	d.nanos += e.nanos * times
 }
 
-// is tells whether the next words are of these kinds.
+// is reports whether the next words are of these kinds.
 func (p *dateParser) is(kinds ...dateKind) bool {
 	if len(p.tokens) < len(kinds) {
 		return false
@@ -89,14 +89,14 @@ func (p *dateParser) is(kinds ...dateKind) bool {
 	return true
 }
 
-// char tells whether word i is the character c.
+// char reports whether word i is the character c.
 func (p *dateParser) char(i int, c byte) bool {
 	return i < len(p.tokens) && p.tokens[i].kind == dateChar && p.tokens[i].char == c
 }
 
 func (p *dateParser) take(n int) { p.tokens = p.tokens[n:] }
 
-// fail makes the date a wrong one, whatever is read after this. It returns true: what
+// fail makes the date invalid for good. It returns true: what
 // was read is not to be read in another way.
 func (p *dateParser) fail() bool {
 	p.tokens = []dateToken{{kind: dateUnknown}}

@@ -228,7 +228,7 @@ func diffSwitches(args, operands []string) string {
 	return b.String()
 }
 
-// diffIsValue tells whether args[i] is the value of the option before it.
+// diffIsValue reports whether args[i] is the value of the option before it.
 func diffIsValue(args []string, i int) bool {
 	if i == 0 {
 		return false

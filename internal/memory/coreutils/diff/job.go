@@ -82,7 +82,7 @@ func newDiffJob(p *shell.Proc) *diffJob {
 	return &diffJob{p: p, context: -1, oldContext: -1, width: 130, tab: 8, zone: zone.Load(p.Getenv("TZ"))}
 }
 
-// linePattern tells whether a line is one of those that an option names.
+// linePattern reports whether a line is one of those that an option names.
 type linePattern func(line string) bool
 
 // cFunction is -p: a line that begins like the head of a function.
@@ -150,7 +150,7 @@ func (d *diffJob) settle() string {
 	return ""
 }
 
-// showsAll tells whether files that do not differ have an output too.
+// showsAll reports whether files that do not differ have an output too.
 func (d *diffJob) showsAll() bool {
 	switch d.style { //nolint:exhaustive // The others show differences only.
 	case diffSide:
@@ -162,7 +162,7 @@ func (d *diffJob) showsAll() bool {
 	return false
 }
 
-// exact tells whether an incomplete last line differs from a complete one.
+// exact reports whether an incomplete last line differs from a complete one.
 func (d *diffJob) exact() bool { return d.style != diffEd && d.style != diffForward }
 
 func (d *diffJob) operands(args []string) int {

@@ -149,7 +149,7 @@ func (f *patchedFile) saySucceeded(at, fuzz int) {
 	f.j.say(".\n")
 }
 
-// differsInEndings tells whether only one of hunk and file has carriage returns.
+// differsInEndings reports whether only one of hunk and file has carriage returns.
 func (f *patchedFile) differsInEndings(h *patchHunk, at int) bool {
 	old := h.old()
 	if len(old) == 0 || at < 1 || at > len(f.lines) {

@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// ask shows a question, to which nobody answers.
+// ask writes a question; there is no terminal for an answer.
 func (j *patchJob) ask(question string) {
 	_, _ = j.talk.WriteString(question + "\n")
 }
@@ -338,7 +338,7 @@ func (j *patchJob) remove(t *patchTarget, f *patchedFile) error {
 	return nil
 }
 
-// backupName is where the file as it was is kept.
+// backupName returns the name of the original file.
 func (j *patchJob) backupName(name string) string {
 	if j.numbered {
 		for i := 1; ; i++ {
@@ -475,7 +475,7 @@ func gitMode(now, set fs.FileMode) fs.FileMode {
 	return now.Perm() | now.Perm()&0o444>>2
 }
 
-// keepOld renames the file as it was; of one that is new an empty one is kept.
+// keepOld renames the file as it was; a new file gets an empty one.
 func (j *patchJob) keepOld(fp *filePatch, t *patchTarget) error {
 	name := j.backupName(t.out)
 	if _, err := j.p.Lstat(j.path(t.out)); err != nil {

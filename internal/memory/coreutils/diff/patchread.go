@@ -94,7 +94,7 @@ func (r *patchReader) next(j *patchJob) (*filePatch, error) {
 	fp := &filePatch{firstHeadLine: r.at}
 	r.end = r.at
 	if !r.head(j, fp) {
-		return nil, nil //nolint:nilnil // The end is no error.
+		return nil, nil //nolint:nilnil // The end is not an error.
 	}
 	first := !r.seen
 	r.seen = true
@@ -213,12 +213,12 @@ func (r *patchReader) head(j *patchJob, fp *filePatch) bool {
 	return false
 }
 
-// named tells whether there is a name, if only one of nothing.
+// named reports whether there is a name, if only one of nothing.
 func (fp *filePatch) named() bool {
 	return fp.names != [3]string{} || fp.known != [3]bool{} || fp.heads > 0
 }
 
-// found tells whether git's header alone is worth a patch.
+// found reports whether git's header alone is worth a patch.
 func (fp *filePatch) found() bool {
 	return fp.rename || fp.copy || fp.binary || fp.hasMode[0] || fp.hasMode[1] || fp.empty[0] == 2 || fp.empty[1] == 2
 }

@@ -478,7 +478,7 @@ func (d *odDump) dumpStrings(in *bufio.Reader) {
 	for !d.out.HasFailed() {
 		c, err := in.ReadByte()
 		if err != nil {
-			// What the end of the input cuts off is no string, unless the limit cut it.
+			// Text that the end of the input cuts off is not a string, unless the limit cut it.
 			if d.limit >= 0 && offset-d.skip == d.limit && int64(len(run)) >= d.strings && len(run) > 0 {
 				d.found(offset-int64(len(run)), run)
 			}

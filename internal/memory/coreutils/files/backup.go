@@ -32,7 +32,7 @@ var backupWords = []choice.Choice[backupKind]{
 	{Name: "t", Value: backupNumbered},
 }
 
-// backups names what files become that are kept.
+// backups names the backups of files.
 type backups struct {
 	kind   backupKind
 	suffix string

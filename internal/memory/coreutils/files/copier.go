@@ -21,7 +21,7 @@ type copier struct {
 	deref       dereference
 	move        bool
 	recursive   bool
-	asRegular   bool // what is no directory or link is read as a file
+	asRegular   bool // what is not a directory or link is read as a file
 	keepMode    bool
 	keepOwner   bool
 	keepTimes   bool
@@ -94,7 +94,7 @@ type copyTask struct {
 
 func (c *copier) say(s string) { _, _ = c.out.WriteString(s + "\n") } // The error stays in out.
 
-// follows tells whether a link that is src is followed.
+// follows reports whether a link that is src is followed.
 func (c *copier) follows(operand bool) bool {
 	return c.deref == derefAlways || c.deref == derefOperands && operand
 }
@@ -183,7 +183,7 @@ func (c *copier) sayCopy(t *copyTask) {
 	c.say(s)
 }
 
-// repeated tells whether an operand was copied before, and says so.
+// repeated reports whether an operand was copied before, and says so.
 func (c *copier) repeated(t *copyTask) bool {
 	if t.info.IsDir() || c.backups.kind != backupNone {
 		return false
@@ -275,7 +275,7 @@ func (c *copier) linkTo(first string, t *copyTask) bool {
 	return true
 }
 
-// sameName tells whether two paths are the same entry of the same directory.
+// sameName reports whether two paths are the same entry of the same directory.
 func sameName(p *shell.Proc, a, b string) bool {
 	return pathname.Base(a) == pathname.Base(b) && entryKey(p, a) == entryKey(p, b)
 }

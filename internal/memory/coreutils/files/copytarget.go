@@ -39,7 +39,7 @@ func (c *copier) meet(t *copyTask) (done, ok bool) {
 	return c.makeRoom(t)
 }
 
-// ownTarget tells whether a link in the target's place stands for itself.
+// ownTarget reports whether a link in the target's place stands for itself.
 func (c *copier) ownTarget(t *copyTask) bool {
 	if t.info.Mode&fs.ModeType != 0 && (!c.asRegular || t.info.IsDir() || t.info.Mode&fs.ModeSymlink != 0) {
 		return true

@@ -349,7 +349,7 @@ func (d *ddJob) report(took time.Duration) {
 			s += "Infinity B/s\n"
 		}
 	}
-	_, _ = io.WriteString(d.proc.Stderr, s) // There is nobody else to tell.
+	_, _ = io.WriteString(d.proc.Stderr, s) // No other stream can report it.
 }
 
 // ddAmount is a number of bytes, also in units.

@@ -286,7 +286,7 @@ func (j *installJob) install(src, dst string) bool {
 	return j.setOwner(dst) && j.setBits(dst)
 }
 
-// same tells whether the target needs no change for -C.
+// same reports whether the target needs no change for -C.
 func (j *installJob) same(src, dst string) bool {
 	a, err := j.proc.Lstat(src)
 	if err != nil {

@@ -174,7 +174,7 @@ func (l *linker) operands(args []string) (targets []string, name string, ok bool
 	return args[:1], last, true
 }
 
-// isDir tells whether the last operand is a directory to link into.
+// isDir reports whether the last operand is a directory to link into.
 func (l *linker) isDir(name string) (bool, error) {
 	if l.noFollow {
 		if info, err := l.proc.Lstat(name); err == nil && info.Mode&fs.ModeSymlink != 0 {
@@ -275,7 +275,7 @@ func (l *linker) clear(target, name string, source vfs.Info) (backup string, don
 	return "", false, true
 }
 
-// sameEntry tells whether the link would replace its own target.
+// sameEntry reports whether the link would replace its own target.
 func (l *linker) sameEntry(target, name string, old, source vfs.Info) bool {
 	if l.symbolic {
 		// A symbolic link is dangerous only in the place of what it says.

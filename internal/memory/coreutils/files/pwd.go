@@ -46,7 +46,7 @@ func runPwd(p *shell.Proc) int {
 	return out.Close(0)
 }
 
-// leadsTo tells whether path is absolute, without dots, and another name of dir.
+// leadsTo reports whether path is absolute, without dots, and another name of dir.
 func leadsTo(p *shell.Proc, path, dir string) bool {
 	if !strings.HasPrefix(path, "/") || strings.Contains(path+"/", "/./") || strings.Contains(path+"/", "/../") {
 		return false

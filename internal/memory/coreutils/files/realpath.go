@@ -148,7 +148,7 @@ func (r *realpaths) bases() bool {
 	return true
 }
 
-// below tells whether path is dir or in it.
+// below reports whether path is dir or in it.
 func below(dir, path string) bool {
 	return dir == "/" || path == dir || strings.HasPrefix(path, dir+"/")
 }

@@ -209,7 +209,7 @@ func (r *remover) cannot(path string, err error) {
 	r.proc.Errorf(err, "cannot remove %s", shell.Quote(path))
 }
 
-// mustAsk tells whether a file that is there needs an answer first.
+// mustAsk reports whether a file that is there needs an answer first.
 func (r *remover) mustAsk(path string, info vfs.Info) (ask, protected bool) {
 	if r.ask == askNot {
 		return false, false

@@ -68,7 +68,7 @@ func (r *dirRemover) say(dir string) {
 	}
 }
 
-// notEmpty tells whether the error is only that something is in the directory.
+// notEmpty reports whether the error is only that something is in the directory.
 func (r *dirRemover) notEmpty(dir string, err error) bool {
 	switch shell.Errno(err) {
 	case syscall.ENOTEMPTY, syscall.EEXIST:

@@ -10,7 +10,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/quoting"
 )
 
-// elfFile reads what of an ELF file is told.
+// elfFile reads the properties of an ELF file that file prints.
 type elfFile struct {
 	b    *fileBytes
 	o    binary.ByteOrder
@@ -204,7 +204,7 @@ func (e *elfFile) dynamicFlags(body []byte) {
 	}
 }
 
-// notes reads who built the file, and for what.
+// notes reads the notes that name the builder and the system.
 func (e *elfFile) notes(body []byte) {
 	for len(body) >= 12 {
 		nameSize, size, kind := int64(e.o.Uint32(body)), int64(e.o.Uint32(body[4:])), e.o.Uint32(body[8:])

@@ -156,7 +156,7 @@ func (j *jsonScan) digits() bool {
 // csvLines is how many lines of a table are looked at.
 const csvLines = 10
 
-// isCSV tells whether there are lines, more than two, that have the same number of fields.
+// isCSV reports whether there are lines, more than two, that have the same number of fields.
 func isCSV(b []byte) bool {
 	first, fields, lines := 0, 0, 0
 	for i := 0; i < len(b); i++ {

@@ -142,7 +142,7 @@ type fileBytes struct {
 	seekable bool
 }
 
-// whole tells that head is all there is.
+// whole reports that head is all there is.
 func (b *fileBytes) whole() bool { return int64(len(b.head)) >= b.size }
 
 // at returns n bytes at an offset; nil when they are not there.

@@ -59,7 +59,7 @@ var interpreters = []sign{
 	{"/usr/bin/env runhaskell", "Haskell script executable", mimeText},
 }
 
-// perls are the interpreters whose scripts are told without their encoding.
+// perls are the interpreters whose scripts are printed without their encoding.
 var perls = []string{"/bin/perl", "/usr/bin/perl", "/usr/local/bin/perl", "/usr/bin/env perl"}
 
 // shebang returns the words behind "#!" with one blank between the first two, and the bytes after

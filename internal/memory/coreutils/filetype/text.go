@@ -9,7 +9,7 @@ import (
 
 // textEncoding is how bytes stand for text.
 type textEncoding struct {
-	name    string // "" for what is no text
+	name    string // "" for data that is not text
 	charset string
 	bom     int  // bytes before the text
 	wide    bool // UTF-16 or UTF-32
@@ -69,7 +69,7 @@ func readEncoding(b []byte) textEncoding {
 	return textEncoding{charset: binaryData}
 }
 
-// utf8Text returns 0 for what is no UTF-8 text, 2 when it holds more than ASCII, otherwise 1. The
+// utf8Text returns 0 for text that is not UTF-8, 2 when it holds more than ASCII, otherwise 1. The
 // last character may be cut.
 func utf8Text(b []byte) int {
 	kind := 1

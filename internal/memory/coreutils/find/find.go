@@ -174,7 +174,7 @@ func (f *finder) checkDebug(list string) {
 	}
 }
 
-// startsExpression tells whether an argument ends the list of paths.
+// startsExpression reports whether an argument ends the list of paths.
 func startsExpression(a string) bool {
 	return len(a) > 1 && a[0] == '-' || a == "!" || a == "("
 }

@@ -17,7 +17,7 @@ const (
 	globRaw                      // a backslash is itself
 )
 
-// Match tells whether name matches a pattern of fnmatch(3).
+// Match reports whether name matches a pattern of fnmatch(3).
 func Match(pattern, name string, flags Flags) bool {
 	if flags&Fold != 0 {
 		pattern, name = strings.ToLower(pattern), strings.ToLower(name)
@@ -160,7 +160,7 @@ func inClass(name string, r rune) bool {
 	return false
 }
 
-// MatchesAny tells whether a name matches one of the patterns, a leading dot only by a dot.
+// MatchesAny reports whether a name matches one of the patterns, a leading dot only by a dot.
 func MatchesAny(patterns []string, name string) bool {
 	for _, p := range patterns {
 		if Match(p, name, globPeriod) {

@@ -409,7 +409,7 @@ func (g *grep) colorOption(o *program.Options) (fail bool) {
 			g.color = newGrepColors(g.p)
 		}
 	default:
-		// As GNU's does, for whatever reason.
+		// As GNU's does.
 		o.Answer(grepCommand().HelpText(g.p.Name()))
 	}
 	return false

@@ -142,7 +142,7 @@ func (r *rg) prepare() bool {
 	return true
 }
 
-// settleJSON tells whether --json goes with the other options.
+// settleJSON reports whether --json goes with the other options.
 func (r *rg) settleJSON() bool {
 	if r.json == nil {
 		return true
@@ -160,7 +160,7 @@ func (r *rg) settleJSON() bool {
 	return true
 }
 
-// matchesNewline tells whether an expression asks for a newline, which is in no line.
+// matchesNewline reports whether an expression asks for a newline, which is in no line.
 func matchesNewline(pattern string, fixed bool) bool {
 	if fixed {
 		return false
@@ -243,7 +243,7 @@ func (r *rg) finishStatus() int {
 	return r.out.Close(status)
 }
 
-// readsStdin tells whether standard input is a pipe or a file.
+// readsStdin reports whether standard input is a pipe or a file.
 func (r *rg) readsStdin() bool {
 	info, err := r.p.Stat("/dev/stdin")
 	return err == nil && (info.Mode.IsRegular() || info.Mode.Type()&(1<<25) != 0)

@@ -90,7 +90,7 @@ func (s *grepScan) finish() {
 	}
 }
 
-// rewind leaves standard input behind the last line that was selected, for who reads on.
+// rewind leaves standard input behind the last line that was selected, for the next reader.
 func (g *grep) rewind(at int64) {
 	f, err := g.p.Stream(0)
 	if err != nil {

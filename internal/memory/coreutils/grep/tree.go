@@ -24,7 +24,7 @@ type grepRule struct {
 	take bool
 }
 
-// skips tells whether a name is left out. That of an operand may match from any of its
+// skips reports whether a name is left out. That of an operand may match from any of its
 // elements on, one that was found only as a whole.
 func (f grepFilter) skips(name string, operand bool) bool {
 	if len(f) == 0 {
@@ -105,7 +105,7 @@ func (g *grep) run() int {
 	return status
 }
 
-// over tells whether no further file can change anything.
+// over reports whether no further file can change anything.
 func (g *grep) over() bool { return g.quiet && g.matched || g.out.HasFailed() }
 
 func (g *grep) operand(name string) {
@@ -231,7 +231,7 @@ func (g *grep) file(name string, info vfs.Info) {
 	g.search(name, f)
 }
 
-// feedsItself tells whether the file is also the output: matches would be found
+// feedsItself reports whether the file is also the output: matches would be found
 // again without end.
 func (g *grep) feedsItself(info vfs.Info) bool {
 	if g.quiet || g.list || g.listNot || g.max < 2 || !info.Mode.IsRegular() {

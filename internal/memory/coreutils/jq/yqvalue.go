@@ -85,7 +85,7 @@ func yqScalar(n *yaml.Node) interpreter.Value {
 }
 
 // node returns a value as a YAML node. old is what stood in its place, nil for nothing: its
-// comments and style are kept as far as the value is the same kind of thing.
+// comments and style are retained as far as the value is the same kind of thing.
 func (j *yqJob) node(v interpreter.Value, old *yaml.Node, depth int) (*yaml.Node, error) {
 	if depth > yqMostDepth {
 		return nil, errYAMLTooDeep

@@ -14,7 +14,7 @@ type Change struct {
 
 // Options say how to compare. The zero value is GNU's default.
 type Options struct {
-	Minimal bool // look for the smallest script, whatever it costs
+	Minimal bool // look for the smallest script at any cost
 	// Spend takes fuel; an error ends the comparison. nil: there is enough.
 	Spend func(n int) error
 }

@@ -198,7 +198,7 @@ func (j *dfJob) setColumns(o *program.Options) {
 	}
 }
 
-// selected tells whether -t and -x leave the tree's file system in.
+// selected reports whether -t and -x leave the tree's file system in.
 func (j *dfJob) selected() bool {
 	in := len(j.only) == 0
 	for _, t := range j.only {

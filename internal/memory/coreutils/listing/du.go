@@ -361,7 +361,7 @@ func (j *duJob) look(path string, depth int) (vfs.Info, error) {
 	return j.proc.Lstat(path)
 }
 
-// matchesPath tells whether a path or one of its ends behind a slash matches a pattern.
+// matchesPath reports whether a path or one of its ends behind a slash matches a pattern.
 func matchesPath(patterns []string, path string) bool {
 	for _, p := range patterns {
 		for s := path; ; {

@@ -263,7 +263,7 @@ func (l *lsConfig) setOrder(o *program.Options) bool {
 	return true
 }
 
-// setForm takes the options that say what is told of a file.
+// setForm takes the options that select what is printed of a file.
 func (l *lsConfig) setForm(o *program.Options) bool {
 	switch o.ID {
 	case '1':

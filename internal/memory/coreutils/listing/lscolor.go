@@ -22,7 +22,7 @@ var colorTerminals = []string{
 	"terminator", "tmux*", "vt100", "xterm*",
 }
 
-// knowsColors tells whether colours may be written: they are set, or the terminal is one that has them.
+// knowsColors reports whether colours may be written: they are set, or the terminal is one that has them.
 func knowsColors(p *shell.Proc) bool {
 	return p.Getenv("LS_COLORS") != "" || p.Getenv("COLORTERM") != "" || fnmatch.MatchesAny(colorTerminals, p.Getenv("TERM"))
 }
@@ -56,13 +56,13 @@ func colorText(s string) string {
 
 func (c *lsColors) of(kind string) string { return c.kinds[kind] }
 
-// colored tells whether a kind has a colour of its own.
+// colored reports whether a kind has a colour of its own.
 func (c *lsColors) colored(kind string) bool {
 	v := c.kinds[kind]
 	return v != "" && v != "0" && v != "00"
 }
 
-// asksLinks tells whether a colour depends on what links lead to. Nil asks nothing.
+// asksLinks reports whether a colour depends on what links lead to. Nil asks nothing.
 func (c *lsColors) asksLinks(format lsFormatKind) bool {
 	return c != nil && (c.colored("or") || c.kinds["ln"] == "target" || c.colored("mi") && format == formatLong)
 }
@@ -75,7 +75,7 @@ func (c *lsColors) end() string {
 	return c.kinds["lc"] + c.kinds["rs"] + c.kinds["rc"]
 }
 
-// plainReset tells that nothing has to be written at the end.
+// plainReset reports that nothing has to be written at the end.
 func (c *lsColors) plainReset() bool { return c.kinds["lc"] == "\033[" && c.kinds["rc"] == "m" }
 
 func (c *lsColors) ofFile(f *lsFile) string {

@@ -172,7 +172,7 @@ func (l *lsLister) lookAtLink(f *lsFile) {
 	}
 }
 
-// needsInfo tells whether more than an entry's name and type has to be known.
+// needsInfo reports whether more than an entry's name and type has to be known.
 func (l *lsConfig) needsInfo(e vfs.DirEntry) bool {
 	if l.format == formatLong || l.blocks || l.sort == sortSize || l.sort == sortTime || l.indicator == indicateAll ||
 		l.colors != nil || l.context {

@@ -34,7 +34,7 @@ func (l *lsConfig) sortFiles(files []*lsFile) {
 	})
 }
 
-// likeDir tells whether the file is a directory or leads to one.
+// likeDir reports whether the file is a directory or leads to one.
 func (f *lsFile) likeDir() bool {
 	return f.dir() || f.mode&fs.ModeSymlink != 0 && f.leadsOK && f.leads.IsDir()
 }

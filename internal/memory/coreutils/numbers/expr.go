@@ -90,7 +90,7 @@ func (e *exprEval) fail(format string, args ...any) {
 	panic(&exprFault{fmt.Sprintf(format, args...), 2})
 }
 
-// isNull tells whether a value counts as false: nothing, or a zero.
+// isNull reports whether a value counts as false: nothing, or a zero.
 func isNull(v string) bool {
 	digits := strings.TrimPrefix(v, "-")
 	return v == "" || digits != "" && strings.Trim(digits, "0") == ""

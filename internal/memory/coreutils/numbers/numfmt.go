@@ -89,7 +89,7 @@ const (
 	scaleIECI
 )
 
-// afterInvalid is what follows what is no number.
+// afterInvalid is the text after an invalid number.
 type afterInvalid uint8
 
 const (
@@ -125,8 +125,8 @@ type numfmt struct {
 	left           bool
 	autoPadding    bool
 
-	failed bool // there was something that is no number
-	ended  bool // there is no use in going on
+	failed bool // an operand was not a number
+	ended  bool // the program should stop
 	status int
 }
 
@@ -358,7 +358,7 @@ func (f *numfmt) fieldEnd(line []byte) int {
 
 func isNumfmtBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' }
 
-// chosen tells whether a field is to be converted.
+// chosen reports whether a field is to be converted.
 func (f *numfmt) chosen(field int) bool {
 	for _, s := range f.spans {
 		if s.Lo <= field && field <= s.Hi {
@@ -368,7 +368,7 @@ func (f *numfmt) chosen(field int) bool {
 	return f.spans == nil && field == 1
 }
 
-// complain tells of what is no number, and ends the run where that is wanted.
+// complain reports an invalid number, and ends the run if that is wanted.
 func (f *numfmt) complain(format string, args ...any) {
 	f.failed = true
 	if f.invalid != invalidIgnore {

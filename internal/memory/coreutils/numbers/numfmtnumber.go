@@ -181,7 +181,7 @@ func scaleBase(s numberScale) uint64 {
 	return 1000
 }
 
-// realDecimal reads digits, with a point among them. lossy tells that there are more than can be kept.
+// realDecimal reads digits, with a point among them. lossy reports that there are more than fit.
 func realDecimal(text string) (v *big.Float, rest string, precision int, lossy bool, fault string) {
 	text, negative := strings.CutPrefix(text, "-")
 	v, rest, lossy, fault = parseDigits(text)

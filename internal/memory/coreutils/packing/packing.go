@@ -58,7 +58,7 @@ func (w *WriteError) Error() string { return w.Err.Error() }
 
 func (w *WriteError) Unwrap() error { return w.Err }
 
-// IsWriteError tells whether writing failed.
+// IsWriteError reports whether writing failed.
 func IsWriteError(err error) bool {
 	_, ok := errors.AsType[*WriteError](err)
 	return ok

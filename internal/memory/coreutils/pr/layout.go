@@ -23,7 +23,7 @@ func (s *prStyle) layout() (l prLayout, ok bool) {
 		l.rows -= 10
 	}
 	if s.double {
-		// The real one goes round for ever where there is no room for a line.
+		// The real program loops for ever when a line does not fit.
 		l.rows = max(l.rows/2, 1)
 	}
 	if s.numbered {
@@ -62,7 +62,7 @@ func (s *prStyle) separator() string {
 	return " "
 }
 
-// cuts tells whether lines that are too long are cut.
+// cuts reports whether lines that are too long are cut.
 func (s *prStyle) cuts() bool {
 	switch {
 	case s.join:

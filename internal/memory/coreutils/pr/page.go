@@ -51,7 +51,7 @@ func newPrinter(p *shell.Proc, style *prStyle) *printer {
 	return r
 }
 
-// stopped tells that there is no use in going on.
+// stopped reports that the program should stop.
 func (r *printer) stopped() bool { return r.ended != nil || r.fatal || r.out.HasFailed() }
 
 // spend takes fuel; false when the process has to end.
@@ -170,7 +170,7 @@ func (r *printer) nextPage() bool {
 	return r.begun || r.broken
 }
 
-// reads tells whether a source has a line on this page, for a column.
+// reads reports whether a source has a line on this page, for a column.
 func (r *printer) reads(s *prSource, column int) bool {
 	full, open := column >= r.seen, s.state == prOpen
 	if open {

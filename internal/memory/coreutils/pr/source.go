@@ -54,7 +54,7 @@ func (s *prSource) Close() {
 	}
 }
 
-// begins tells whether there is a line, still on this page. A form feed behind a column that was
+// begins reports whether there is a line, still on this page. A form feed behind a column that was
 // full has done its work already; swallow says that there may be one.
 func (s *prSource) begins(swallow bool) bool {
 	for s.state == prOpen {

@@ -215,7 +215,7 @@ func (s *prStyle) setTab(o *program.Options) {
 }
 
 // pages takes a range of pages. It returns false when that is none, though it begins as one does;
-// what is no number at all is an error.
+// what is not a number at all is an error.
 func (s *prStyle) pages(o *program.Options, option, text string) bool {
 	first, rest, ok := pageNumber(o, option, text, text, true)
 	if !ok {

@@ -34,7 +34,7 @@ func (b *ByteFeed) More() bool {
 	return ok
 }
 
-// At tells whether c comes next.
+// At reports whether c comes next.
 func (b *ByteFeed) At(c byte) bool { return b.More() && b.Ahead[0] == c }
 
 // RestOfLine passes what is left of a line to fn, with its end, which the last one may lack.

@@ -33,6 +33,6 @@ func Choose[T comparable](o *Options, option, arg string, words []choice.Choice[
 	b.WriteString("\n")
 	_, _ = o.Proc.Stderr.Write([]byte(b.String()))
 	o.Fail()
-	o.Status = 1 // whatever other wrong options give
+	o.Status = 1 // even where other wrong options give another status
 	return value
 }

@@ -9,7 +9,7 @@ import (
 
 // Description says how a program is called, what its help says and whose behavior it follows.
 type Description struct {
-	Name    string   // what it is called by; no slash
+	Name    string   // the name that calls it; no slash
 	Aliases []string // other names for the same program
 	Usage   string   // operands as in "[OPTION]... [FILE]..."; without the name, a line per form
 	Summary string   // one line, lower case, no full stop

@@ -101,7 +101,7 @@ func (f *inputFiles) end() error {
 	return io.EOF
 }
 
-// None tells that none of the files can be opened.
+// None reports that none of the files can be opened.
 func (f *inputFiles) None() bool { return !f.open() }
 
 // Skip passes over n bytes; false when there are fewer.

@@ -43,7 +43,7 @@ func SetVariable(env []string, name, assignment string) []string {
 	return append(env, assignment)
 }
 
-// ownProgram tells whether dir/name is one of the machine's own programs.
+// ownProgram reports whether dir/name is one of the machine's own programs.
 func ownProgram(p *shell.Proc, dir, name string) bool {
 	if dir != "/usr/bin" && dir != "/bin" {
 		return false

@@ -25,7 +25,7 @@ func CountArgument(o *Options, text, what string) (n int64, ok bool) {
 	return n, true
 }
 
-// LimitedNumber reads a whole number with a unit, from least to most. What it is not is told as
+// LimitedNumber reads a whole number with a unit, from least to most. Other text is reported as
 // "what: 'text'", and ends the options.
 func LimitedNumber(o *Options, text, what, allowed string, least, most int64) (n int64, ok bool) {
 	digits, negative := strings.CutPrefix(strings.TrimLeft(text, " \t\n\v\f\r"), "-")
@@ -60,7 +60,7 @@ func LimitedNumber(o *Options, text, what, allowed string, least, most int64) (n
 	return n, true
 }
 
-// UnsignedNumber is LimitedNumber for commands that know no sign: a minus is no part of a number.
+// UnsignedNumber is LimitedNumber for commands that know no sign: a minus is not part of a number.
 func UnsignedNumber(o *Options, text, what, allowed string, least, most int64) (n int64, ok bool) {
 	if strings.HasPrefix(strings.TrimLeft(text, " \t\n\v\f\r"), "-") {
 		o.RejectQuietly("%s: %s", what, quoting.Name(text))

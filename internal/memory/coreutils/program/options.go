@@ -56,7 +56,7 @@ func (o *Options) Next() bool {
 	return true
 }
 
-// HasEnded tells that there is nothing left to do: help was printed, or an option is wrong.
+// HasEnded reports that there is nothing left to do: help was printed, or an option is wrong.
 func (o *Options) HasEnded() bool { return o.ended }
 
 // Reject ends the reading with a message, and what to type for help.

@@ -35,7 +35,7 @@ func (o *Output) Close(status int) int {
 	return status
 }
 
-// HasFailed tells that a write went wrong, so that there is no use in going on.
+// HasFailed reports that a write went wrong, so that the program should stop.
 func (o *Output) HasFailed() bool {
 	_, err := o.Write(nil)
 	return err != nil

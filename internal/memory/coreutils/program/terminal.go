@@ -12,7 +12,7 @@ type Terminal interface {
 	Terminal() (columns, rows int, ok bool)
 }
 
-// IsTerminal tells whether a stream of a process leads to a terminal.
+// IsTerminal reports whether a stream of a process leads to a terminal.
 func IsTerminal(stream any) bool {
 	t, ok := stream.(Terminal)
 	if ok {

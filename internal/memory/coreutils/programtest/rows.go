@@ -250,7 +250,7 @@ func Compare(t *testing.T, r Row, got, want Outcome) {
 	}
 }
 
-// old tells whether a time was set, rather than being that of the test.
+// old reports whether a time was set, rather than being that of the test.
 func old(at time.Time) string {
 	if time.Since(at) < 24*time.Hour && time.Since(at) > -time.Hour {
 		return "now"

@@ -137,7 +137,7 @@ func EscapedByte(c byte) string {
 	return fmt.Sprintf(`\%03o`, c)
 }
 
-// shellSpecial tells whether a shell would not read s back as it stands.
+// shellSpecial reports whether a shell would not read s back as it stands.
 func shellSpecial(s, extra string, escape bool) bool {
 	if s == "" || s == "{" || s == "}" || s[0] == '#' || s[0] == '~' {
 		return true
@@ -184,7 +184,7 @@ func quoteForShell(s string, escape bool) string {
 	return b.String()
 }
 
-// plainInDoubleQuotes tells whether s means the same in "..." and in a C string.
+// plainInDoubleQuotes reports whether s means the same in "..." and in a C string.
 func plainInDoubleQuotes(s string) bool {
 	plain := true
 	EachPrintable(s, func(text string, _ byte) {

@@ -99,7 +99,7 @@ func (p *sedParser) bracket(b *strings.Builder) bool {
 }
 
 // escapes replaces \a, \x41 and the like. In a replacement, what an escape stands for has no
-// special meaning. For text other backslashes go, unless all are kept.
+// special meaning. For text other backslashes are dropped, unless all are retained.
 func (p *sedParser) escapes(b []byte, use sedUse, keep bool) []byte {
 	if !strings.Contains(string(b), `\`) {
 		return b

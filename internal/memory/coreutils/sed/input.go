@@ -211,7 +211,7 @@ func (s *sed) giveBack() {
 	_, _ = f.Seek(-int64(n), io.SeekCurrent)
 }
 
-// last tells whether no line follows: in this file, or in any.
+// last reports whether no line follows: in this file, or in any.
 func (s *sed) last() bool {
 	in := &s.input
 	if in.r < in.w {
@@ -281,7 +281,7 @@ func (s *sed) beginInPlace() bool {
 	}
 }
 
-// endInPlace puts the new file in the place of the old one, which may be kept under another name.
+// endInPlace puts the new file in the place of the old one, which may be saved under another name.
 func (s *sed) endInPlace() {
 	in := &s.input
 	temp := in.temp
@@ -322,7 +322,7 @@ func (s *sed) dropInPlace() {
 	}
 }
 
-// backupName is where a file is kept: the suffix is put behind its name, or each * in it is the name.
+// backupName returns the name of a backup: the suffix is put behind its name, or each * in it is the name.
 func backupName(name, suffix string) string {
 	dir, base := "", name
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {

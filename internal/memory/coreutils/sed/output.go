@@ -185,7 +185,7 @@ func (s *sed) copyFile(name string) {
 	}
 }
 
-// failed tells that there is nobody to write for.
+// failed reports that the output has no reader.
 func (s *sed) failed() bool {
 	_, err := s.main.Write(nil)
 	return err != nil

@@ -36,7 +36,7 @@ type sed struct {
 
 	held   int // bytes that the spaces have taken
 	status int
-	ended  error // there is no going on; status or p.Status says how
+	ended  error // the run has ended; status or p.Status says how
 	quit   bool
 }
 
@@ -125,7 +125,7 @@ func (s *sed) charge(n int) bool {
 // sedLargest is how long a space may become before it is counted.
 const sedLargest = 64 << 10
 
-// withinBounds tells whether a space may be as large as it is.
+// withinBounds reports whether a space may be as large as it is.
 func (s *sed) withinBounds(b []byte) bool {
 	if len(b) < sedLargest {
 		return s.ended == nil
@@ -203,7 +203,7 @@ func (s *sed) panicRegex(err error) {
 	s.ended = err
 }
 
-// matches tells whether the address means the line in hand.
+// matches reports whether the address means the line in hand.
 func (s *sed) matches(a *sedAddress) bool {
 	switch a.kind {
 	case sedLine:
@@ -220,7 +220,7 @@ func (s *sed) matches(a *sedAddress) bool {
 	return false
 }
 
-// selects tells whether the command is for the line in hand.
+// selects reports whether the command is for the line in hand.
 func (s *sed) selects(c *sedInstruction) bool {
 	if c.a1 == nil {
 		return true
@@ -263,7 +263,7 @@ func (s *sed) selects(c *sedInstruction) bool {
 	return true
 }
 
-// inside tells whether the range that has begun still goes on.
+// inside reports whether the range that has begun still goes on.
 func (s *sed) inside(c *sedInstruction, n int) bool {
 	switch c.a2.kind {
 	case sedLine:

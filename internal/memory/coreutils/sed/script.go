@@ -74,7 +74,7 @@ type sedSubstitution struct {
 	execute      bool
 	out          *sedOutput
 	literal      []byte // what is searched is this text
-	replaceText  []byte // what it is replaced with, if that is always the same
+	replaceText  []byte // the replacement, if it is constant
 	replaceFixed bool
 }
 

@@ -155,7 +155,7 @@ func (s *sedSetup) option(o *program.Options) {
 	case 'z':
 		s.delim = 0
 	case 'l':
-		// As atoi(3) has it: what is no number is 0.
+		// As atoi(3) has it: what is not a number is 0.
 		digits := strings.TrimLeft(o.Value, " \t")
 		end := len(digits) - len(strings.TrimLeft(digits, "0123456789"))
 		n, _ := strconv.Atoi(digits[:end])

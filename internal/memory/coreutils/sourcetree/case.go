@@ -4,7 +4,7 @@ import (
 	"unicode"
 )
 
-// HasUpper tells whether a pattern has a letter in upper case that stands for itself.
+// HasUpper reports whether a pattern has a letter in upper case that stands for itself.
 func HasUpper(patterns []string) bool {
 	for _, p := range patterns {
 		for i, c := range p {

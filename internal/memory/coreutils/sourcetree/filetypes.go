@@ -136,7 +136,7 @@ func (t *FileTypes) Settle() (fault string) {
 	return ""
 }
 
-// skips tells whether a file is of none of the kinds that are wanted.
+// skips reports whether a file is of none of the kinds that are wanted.
 func (t *FileTypes) skips(name string) bool {
 	matches := func(pattern string) bool { return fnmatch.Match(pattern, name, 0) }
 	return slices.ContainsFunc(t.leave, matches) || len(t.take) > 0 && !slices.ContainsFunc(t.take, matches)

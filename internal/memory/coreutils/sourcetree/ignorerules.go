@@ -18,7 +18,7 @@ type ignoreRule struct {
 	fold     bool
 }
 
-// parseIgnoreRule reads a line; ok is false for what is no rule.
+// parseIgnoreRule reads a line; ok is false for what is not a rule.
 func parseIgnoreRule(line string) (r ignoreRule, ok bool) {
 	line = strings.TrimSuffix(line, "\r")
 	if strings.HasPrefix(line, "#") {
@@ -41,7 +41,7 @@ func parseIgnoreRule(line string) (r ignoreRule, ok bool) {
 	return r, true
 }
 
-// matches tells whether the rule is about a path, given from the rule's directory on.
+// matches reports whether the rule is about a path, given from the rule's directory on.
 func (r *ignoreRule) matches(path string, isDir bool) bool {
 	if r.dirs && !isDir {
 		return false
@@ -120,7 +120,7 @@ func (f *ignoreFile) decides(path string, isDir bool) int {
 type ignoreFiles struct {
 	list []ignoreFile
 	git  bool // in a repository
-	own  bool // whatever git's own files say
+	own  bool // even against git's own files
 }
 
 // readIgnoreFile reads a file of rules; one that is not there has none.
@@ -170,7 +170,7 @@ func (i ignoreFiles) above(p *shell.Proc, dir string, own ...string) ignoreFiles
 	return i
 }
 
-// skips tells whether a path is left out.
+// skips reports whether a path is left out.
 func (i ignoreFiles) skips(path string, isDir bool) (skip, wanted bool) {
 	for n := len(i.list) - 1; n >= 0; n-- {
 		switch i.list[n].decides(path, isDir) {

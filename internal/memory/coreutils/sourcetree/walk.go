@@ -144,7 +144,7 @@ func (w *Walk) walkDirectory(d directory, fn func(File) bool) (goOn bool, err er
 	return true, nil
 }
 
-// skips tells whether an entry is left out.
+// skips reports whether an entry is left out.
 func (w *Walk) skips(f File, full string, rules ignoreFiles) bool {
 	rel := f.Path
 	for i := len(w.globs) - 1; i >= 0; i-- {

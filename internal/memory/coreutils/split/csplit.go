@@ -125,7 +125,7 @@ func runCsplit(p *shell.Proc) int {
 	return c.out.Close(c.status)
 }
 
-// open tells whether the file can be opened, before the patterns are looked at.
+// open reports whether the file can be opened, before the patterns are looked at.
 func (c *csplit) open(name string) bool {
 	in, err := program.OpenInput(c.p, name)
 	if err != nil {
@@ -161,7 +161,7 @@ func (c *csplit) line(n int) (line []byte, ok bool) {
 	return program.WithoutEnd(c.text[c.starts[n-1]:c.starts[n]], '\n'), true
 }
 
-// readable tells whether the text could be read, with a message when not.
+// readable reports whether the text could be read, with a message when not.
 func (c *csplit) readable() bool {
 	if c.err == nil {
 		return true
@@ -238,7 +238,7 @@ func (c *csplit) close() bool {
 	return true
 }
 
-// fail ends the run: the files go, unless they are to be kept. It returns false.
+// fail ends the run: it removes the files, unless -k is given. It returns false.
 func (c *csplit) fail() bool {
 	c.status = max(c.status, 1)
 	c.close()

@@ -53,7 +53,7 @@ func newSplitPieces(p *shell.Proc) *splitPieces {
 	return &splitPieces{p: p, prefix: "x", digits: "abcdefghijklmnopqrstuvwxyz"}
 }
 
-// settle decides how long suffixes are. count is how many pieces there will be; 0: nobody knows.
+// settle decides how long suffixes are. count is how many pieces there will be; 0: unknown.
 func (s *splitPieces) settle(o *program.Options, count int64, none bool) {
 	need, last := 0, uint64(0)
 	if count > 0 {

@@ -54,7 +54,7 @@ func runEcho(p *shell.Proc) int {
 	return out.Close(0)
 }
 
-// echoOption tells whether a word is made of the letters n, e and E behind a dash.
+// echoOption reports whether a word is made of the letters n, e and E behind a dash.
 func echoOption(s string) bool {
 	return len(s) > 1 && s[0] == '-' && strings.Trim(s[1:], "neE") == ""
 }

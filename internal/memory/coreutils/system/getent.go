@@ -42,7 +42,7 @@ func runGetent(p *shell.Proc) int {
 	case "hosts", "ahosts":
 		entries = readDatabase(p, "/etc/hosts", hostEntry)
 	default:
-		_, _ = io.WriteString(p.Stderr, "Unknown database: "+args[0]+"\n") // There is nobody else to tell.
+		_, _ = io.WriteString(p.Stderr, "Unknown database: "+args[0]+"\n") // No other stream can report it.
 		return max(1, program.PrintLine(p, getentHint))
 	}
 	out := program.NewOutput(p)
@@ -67,7 +67,7 @@ func runGetent(p *shell.Proc) int {
 // getentHint is what getent prints on standard output.
 const getentHint = "Try `getent --help' or `getent --usage' for more information."
 
-// dbEntry is an entry, and what it is found by.
+// dbEntry is an entry with its keys.
 type dbEntry struct {
 	line string
 	keys []string

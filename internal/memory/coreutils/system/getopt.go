@@ -184,7 +184,7 @@ func (g *ordering) order(args []string) int {
 		}
 		status = 1
 		if !g.quiet {
-			_, _ = g.proc.Stderr.Write([]byte(g.name + ": " + g.complaint(o.Err) + "\n")) // There is nobody else to tell.
+			_, _ = g.proc.Stderr.Write([]byte(g.name + ": " + g.complaint(o.Err) + "\n")) // No other stream can report it.
 		}
 	}
 	if g.mute {

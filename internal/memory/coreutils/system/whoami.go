@@ -30,7 +30,7 @@ func runWhoami(p *shell.Proc) int {
 	return program.PrintLine(p, e.Name)
 }
 
-// runLogname says that nobody logged in: there is no terminal that somebody could have done it at.
+// runLogname reports that there is no login name, because there is no terminal.
 func runLogname(p *shell.Proc) int {
 	if status, done := program.NoOperands(p, lognameCommand); done {
 		return status

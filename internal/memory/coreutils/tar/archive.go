@@ -243,7 +243,7 @@ func (j *tarJob) sayEnd(a *tarInput) {
 	j.put("block " + strconv.FormatInt(a.Blocks()-int64(a.Zeros), 10) + ": " + what + "\n")
 }
 
-// wants tells whether a member is asked for.
+// wants reports whether a member is asked for.
 func (j *tarJob) wants(h *tarfile.Header) bool {
 	if j.startAt != "" {
 		if strings.TrimRight(h.Name, "/") != strings.TrimRight(j.startAt, "/") {

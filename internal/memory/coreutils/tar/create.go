@@ -155,7 +155,7 @@ func (w *tarPacker) header(info *vfs.Info, stored string) *tarfile.Header {
 	return h
 }
 
-// upToDate tells whether the archive has the file as new as it is.
+// upToDate reports whether the archive has the file as new as it is.
 func (w *tarPacker) upToDate(name string, mtime time.Time) bool {
 	t, ok := w.known[strings.TrimRight(name, "/")]
 	return ok && !mtime.Truncate(time.Second).After(t)
@@ -250,7 +250,7 @@ func (w *tarPacker) remember(path string) {
 	}
 }
 
-// dumpFile packs what is no directory.
+// dumpFile packs what is not a directory.
 func (w *tarPacker) dumpFile(h *tarfile.Header, info *vfs.Info, path, name string) error {
 	if w.upToDate(h.Name, h.Mtime) {
 		return nil
@@ -293,7 +293,7 @@ func (w *tarPacker) dumped(err error, path string) error {
 	return errors.Join(err, w.ended)
 }
 
-// hardLink tells whether the file is in the archive by another name, which it then takes.
+// hardLink reports whether the file is in the archive by another name, which it then takes.
 func (w *tarPacker) hardLink(h *tarfile.Header, info *vfs.Info, name string) (bool, error) {
 	if first, ok := w.links[info.Ino]; ok {
 		h.Type, h.Link, h.Size = tarfile.Link, first, 0
@@ -361,10 +361,10 @@ func (w *tarPacker) copyRun(f *vfs.File, off, size int64, name string) error {
 	return nil
 }
 
-// sparseUnit is the smallest hole that is kept.
+// sparseUnit is the smallest hole that is stored as one.
 const sparseUnit = 4096
 
-// findRuns looks for what is no hole.
+// findRuns looks for what is not a hole.
 func (w *tarPacker) findRuns(h *tarfile.Header, f *vfs.File) error {
 	off := int64(0)
 	for off < h.Size {

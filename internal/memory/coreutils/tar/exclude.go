@@ -34,7 +34,7 @@ type tarMatching struct {
 	fold                       bool
 }
 
-// matches tells whether a name, or with below a directory above it, is what the pattern says.
+// matches reports whether a name, or with below a directory above it, is what the pattern says.
 func (m tarMatching) matches(pattern, name string, below bool) bool {
 	flags := fnmatch.Flags(0)
 	if m.slash == off {
@@ -176,7 +176,7 @@ func (x *tarExclusion) readFile(j *tarJob, o *program.Options) {
 	}
 }
 
-// has tells whether a name is left out by the first n patterns.
+// has reports whether a name is left out by the first n patterns.
 func (x *tarExclusion) has(name string, n int) bool {
 	name = strings.TrimRight(name, "/")
 	for i := range x.patterns[:n] {

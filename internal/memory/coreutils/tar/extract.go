@@ -381,7 +381,7 @@ func (u *tarUnpacker) symlink(h *tarfile.Header, path, rel string) {
 	u.later(&u.links, tarLater{path: path, target: target, ino: info.Ino, h: h})
 }
 
-// leadsOut tells whether a link's target is absolute or goes up.
+// leadsOut reports whether a link's target is absolute or goes up.
 func leadsOut(target string) bool {
 	return strings.HasPrefix(target, "/") || hasDotDot(target)
 }
@@ -427,7 +427,7 @@ func (u *tarUnpacker) hardLink(h *tarfile.Header, path, rel string) {
 	}
 }
 
-// parentMissing tells whether there is no directory to make path in.
+// parentMissing reports whether there is no directory to make path in.
 func (u *tarUnpacker) parentMissing(path string) bool {
 	_, err := u.p.Stat(pathname.Dir(path))
 	return err != nil

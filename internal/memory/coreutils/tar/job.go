@@ -111,7 +111,7 @@ func (j *tarJob) once(text string) {
 	j.warn("%s", text)
 }
 
-// quoteTarName shows a name in messages: one line, whatever it holds.
+// quoteTarName shows a name in messages: always on one line.
 func quoteTarName(name string) string { return quoting.Quote(name, quoting.Escape, ":") }
 
 // finish says how the job went.

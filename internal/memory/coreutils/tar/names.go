@@ -47,7 +47,7 @@ func (n *tarNames) add(j *tarJob, name string) {
 
 func (n *tarNames) empty() bool { return len(n.list) == 0 && !n.fromFile }
 
-// asked tells whether certain members are wanted, rather than all.
+// asked reports whether certain members are wanted, rather than all.
 func (n *tarNames) asked() bool { return len(n.list) > 0 }
 
 // read reads the files of names and settles the directories. It returns what is wrong.

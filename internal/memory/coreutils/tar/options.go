@@ -326,7 +326,7 @@ func (j *tarJob) settle(o *program.Options) bool {
 		return false
 	}
 	if j.action == 'c' && j.packing.format == codec.Lzma && !j.packing.program {
-		j.packing.format = codec.Xz // --lzma means whatever xz makes.
+		j.packing.format = codec.Xz // --lzma means the format of xz.
 	}
 	if j.action != 'c' && writes && j.packing.format != codec.None {
 		j.reject(o, "Cannot update compressed archives")

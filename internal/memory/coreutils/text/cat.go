@@ -151,7 +151,7 @@ func (c *catWriter) file(name string) bool {
 	return true
 }
 
-// feedsItself tells whether the file is also the output: a copy would never end.
+// feedsItself reports whether the file is also the output: a copy would never end.
 func (c *catWriter) feedsItself(name string) bool {
 	out, err := c.p.Stat("/dev/stdout")
 	if err != nil || !out.Mode.IsRegular() || out.Size == 0 {

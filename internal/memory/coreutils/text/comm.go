@@ -167,7 +167,7 @@ func (c *comm) run() int {
 	return c.out.Close(status)
 }
 
-// advance reads a side's next line; false when there is no use in going on.
+// advance reads a side's next line; false when the program should stop.
 func (c *comm) advance(i int) bool {
 	s := &c.sides[i]
 	if s.more {

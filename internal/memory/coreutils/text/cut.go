@@ -162,7 +162,7 @@ func (c *cut) settle() {
 	}
 }
 
-// line cuts one line. It returns false when there is no use in going on.
+// line cuts one line. It returns false when the program should stop.
 func (c *cut) line(line []byte) bool {
 	line = program.WithoutEnd(line, c.eol)
 	switch {

@@ -178,7 +178,7 @@ func (f *formatter) restIndent() int {
 	return 0
 }
 
-// followsFirst tells whether the next line is the second one of a paragraph.
+// followsFirst reports whether the next line is the second one of a paragraph.
 func (f *formatter) followsFirst(first lineHead) bool {
 	switch {
 	case f.split || f.head.kind != lineText || f.head.prefix != first.prefix:
@@ -189,7 +189,7 @@ func (f *formatter) followsFirst(first lineHead) bool {
 	return (f.head.body == first.body) != f.tagged
 }
 
-// follows tells whether the next line is the second line of a paragraph, or one behind it.
+// follows reports whether the next line is the second line of a paragraph, or one behind it.
 func (f *formatter) follows(second lineHead) bool {
 	return f.head.kind == lineText && f.head.prefix == second.prefix && f.head.body == second.body
 }

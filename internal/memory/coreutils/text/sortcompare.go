@@ -302,7 +302,7 @@ func compareHuman(a, b []byte) int {
 	return parseDecimal(a).compare(parseDecimal(b))
 }
 
-// monthOf returns 1 for JAN, 0 for what is no month.
+// monthOf returns 1 for JAN, 0 for what is not a month.
 func monthOf(key []byte) int {
 	i := skipBlanks(key, 0)
 	if len(key)-i < 3 {

@@ -57,7 +57,7 @@ func (k *sortKey) set(letter byte, start, end bool) bool {
 	return true
 }
 
-// plain tells whether the key says nothing of how it is compared.
+// plain reports whether the key says nothing of how it is compared.
 func (k *sortKey) plain() bool {
 	return k.kinds == 0 && !k.dictionary && !k.printable && !k.fold && !k.reverse && !k.skipStart && !k.skipEnd
 }

@@ -111,7 +111,7 @@ func (s *sorter) load(name string) error {
 // lineWeight is how many bytes a sortLine takes.
 const lineWeight = 16
 
-// split finds the lines; false: there is no memory for them, twice, as sorting needs.
+// split finds the lines; false: the memory does not hold them twice, as sorting needs.
 func (s *sorter) split() bool {
 	n := bytes.Count(s.text, []byte{s.eol})
 	if s.p.Reserve(2*n*lineWeight) != nil {

@@ -77,7 +77,7 @@ func (t *tail) watch() (status int) {
 	}
 }
 
-// alive tells whether the process of --pid is still there.
+// alive reports whether the process of --pid is still there.
 func (t *tail) alive() bool {
 	return t.p.Run(shell.Spawn{Args: []string{"sh", "-c", "kill -0 " + strconv.Itoa(t.pid)}, Stdout: io.Discard, Stderr: io.Discard}) == 0
 }

@@ -179,7 +179,7 @@ func (t *tr) translate(first, second *trSet) (fault string) {
 	for i := range n {
 		a, b := first.items[i], second.items[i]
 		if b.class != 0 && a.class != 0 {
-			// Upper and lower case go together, whatever the order of their letters.
+			// Upper and lower case go together, in any order of their letters.
 			t.to[a.c] = convertCase(a.c, b.class)
 			continue
 		}

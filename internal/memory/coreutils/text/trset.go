@@ -79,7 +79,7 @@ func trShow(c byte) string {
 	return "\\" + string([]byte{'0' + c>>6, '0' + c>>3&7, '0' + c&7})
 }
 
-// is tells whether an unescaped c stands at i.
+// is reports whether an unescaped c stands at i.
 func (r *trReader) is(i int, c byte) bool { return i < len(r.c) && r.c[i] == c && r.free[i] }
 
 func (r *trReader) put(c byte, free bool) {
@@ -272,7 +272,7 @@ func (s *trSet) turn() {
 	}
 }
 
-// single tells whether it has one byte only, however often.
+// single reports whether it has one byte only, however often.
 func (s *trSet) single() bool {
 	return !slices.ContainsFunc(s.items, func(i trItem) bool { return i.c != s.items[0].c })
 }

@@ -275,7 +275,7 @@ func (u *uniq) finish() {
 	u.line(u.first)
 }
 
-// same tells whether two lines are the same where they are compared.
+// same reports whether two lines are the same where they are compared.
 func (u *uniq) same(a, b []byte) bool {
 	if u.skipFields > 0 || u.skipChars > 0 || u.check != math.MaxInt {
 		a, b = u.compared(a), u.compared(b)

@@ -116,7 +116,7 @@ func runWc(p *shell.Proc) int {
 func namesFrom(p *shell.Proc, describe func() program.Description, from string, operands []string) (names []string, ok bool) {
 	if len(operands) > 0 {
 		p.Warn("extra operand %s", quoting.Name(operands[0]))
-		p.Stderr.Write([]byte("file operands cannot be combined with --files0-from\n")) //nolint:errcheck // There is nobody else to tell.
+		p.Stderr.Write([]byte("file operands cannot be combined with --files0-from\n")) //nolint:errcheck // No other stream can report it.
 		program.TryHelp(p, describe())
 		return nil, false
 	}
@@ -411,7 +411,7 @@ func (c *counts) char(r rune, line, inWord int64) (column, in int64) {
 	return line + int64(n), 1
 }
 
-// isASCII tells whether there is no byte above 127.
+// isASCII reports whether there is no byte above 127.
 func isASCII(b []byte) bool {
 	var all byte
 	for _, c := range b {

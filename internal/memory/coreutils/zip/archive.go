@@ -30,7 +30,7 @@ type zipArchive struct {
 // zipMemberCost is about what a member takes while its archive is open.
 const zipMemberCost = 512
 
-// errNoZip tells that a file is no archive.
+// errNoZip means that a file is not an archive.
 var errNoZip = errors.New("not a zip archive")
 
 // openZip opens an archive.
@@ -148,7 +148,7 @@ func zipPercent(plain, packed uint64) int {
 	return -int((1 + 200*(packed-plain)/plain) / 2)
 }
 
-// matchesZip tells whether a member's name is what a pattern says; * takes slashes, too.
+// matchesZip reports whether a member's name is what a pattern says; * takes slashes, too.
 func matchesZip(patterns []string, name string, fold bool) (int, bool) {
 	flags := fnmatch.Flags(0)
 	if fold {

@@ -244,7 +244,7 @@ func (j *unzipJob) missing() {
 	}
 }
 
-// wants tells whether a member is asked for.
+// wants reports whether a member is asked for.
 func (j *unzipJob) wants(f *zip.File) bool {
 	if j.ended = j.p.Spend(4); j.ended != nil {
 		return false

@@ -60,7 +60,7 @@ func (l *List) Last() string {
 	return ""
 }
 
-// Leave notes that the last entry is no longer the running command.
+// Leave notes that the last entry is a command that has ended.
 func (l *List) Leave() { l.running = false }
 
 // DropRunning removes the running command.

@@ -6,7 +6,7 @@ import "unsafe"
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 // tail is the text that was last made by appending to a long one. As long as appending goes on
-// with it, it grows in place: what is behind a text belongs to nobody.
+// with it, it grows in place: no other value uses the bytes behind a text.
 type tail struct{ b []byte }
 
 // tailLength is from where on a text is worth it.

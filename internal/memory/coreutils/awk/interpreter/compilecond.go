@@ -1,6 +1,6 @@
 package interpreter
 
-// isCond tells whether an expression is a truth by itself.
+// isCond reports whether an expression is a truth by itself.
 func isCond(x node) bool {
 	switch x := x.(type) {
 	case *matchNode, *inNode, *regexNode:

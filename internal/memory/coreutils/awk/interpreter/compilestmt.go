@@ -55,7 +55,7 @@ func (c *compiler) statement(s statement) stmtCode {
 	return nothing
 }
 
-// effect compiles an expression whose value nobody wants.
+// effect compiles an expression for its effect; the value is dropped.
 func (c *compiler) effect(x node) stmtCode {
 	switch t := ungroup(x).(type) {
 	case *assignNode, *callNode:

@@ -103,7 +103,7 @@ var punctuation = [...]string{
 	"{", "}", "(", ")", "[", "]", ";", ",", "+", "-", "*", "/", "%", "^", "!", ">", "<", "|", "?", ":", "~", "$", "=",
 }
 
-// afterOperand tells whether a slash divides what stands before it.
+// afterOperand reports whether a slash divides what stands before it.
 func (l *lexer) afterOperand() bool {
 	if len(l.tokens) == 0 {
 		return false
@@ -257,7 +257,7 @@ func (l *lexer) regex() (token, error) {
 	return token{}, &syntaxError{pos: at + 1, text: "unterminated regexp"}
 }
 
-// unescape resolves the escapes of a string. plain is told of those that mean nothing; it may be nil.
+// unescape resolves the escapes of a string. plain is called with unknown ones; it may be nil.
 func unescape(s string, plain func(c byte)) string {
 	if strings.IndexByte(s, '\\') < 0 {
 		return s

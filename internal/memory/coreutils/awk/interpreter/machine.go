@@ -24,7 +24,7 @@ type Options struct {
 	Strftime func(format string, t time.Time) string
 	Float    func(x float64, verb byte, prec int, alternate bool) string
 	Zone     *time.Location
-	// Take is told of memory; its error ends the program.
+	// Take counts memory; its error ends the program.
 	Take func(n int) error
 }
 

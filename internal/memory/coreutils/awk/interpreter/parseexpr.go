@@ -123,7 +123,7 @@ func (p *parser) concatenation() node {
 	return x
 }
 
-// startsOperand tells whether what follows is joined with what stands before.
+// startsOperand reports whether what follows is joined with what stands before.
 func (p *parser) startsOperand() bool {
 	t := p.tok()
 	switch t.kind {
@@ -423,7 +423,7 @@ func (p *parser) builtin() node {
 	return x
 }
 
-// changeable tells whether sub may replace in an expression; in a constant it does so in vain.
+// changeable reports whether sub may replace in an expression; in a constant it does so in vain.
 func changeable(x node) bool {
 	switch ungroup(x).(type) {
 	case *textNode, *numberNode:
@@ -445,7 +445,7 @@ func arrayArguments(name string) []int {
 	return nil
 }
 
-// isReference tells whether an expression can mean an array.
+// isReference reports whether an expression can mean an array.
 func isReference(x node) bool {
 	switch x := x.(type) {
 	case *nameNode, *indexNode:

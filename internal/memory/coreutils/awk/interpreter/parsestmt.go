@@ -354,7 +354,7 @@ func (p *parser) print() statement {
 	return s
 }
 
-// printEnds tells whether a print has no more expressions.
+// printEnds reports whether a print has no more expressions.
 func (p *parser) printEnds() bool {
 	t := p.tok()
 	if t.kind == tokenNewline || t.kind == tokenEnd {
@@ -367,7 +367,7 @@ func (p *parser) printEnds() bool {
 	return false
 }
 
-// listInParens tells whether the parentheses here hold all that is printed.
+// listInParens reports whether the parentheses here hold all that is printed.
 func (p *parser) listInParens() bool {
 	depth := 0
 	for i := p.at; i < len(p.tokens); i++ {

@@ -198,7 +198,7 @@ func (f *formatter) convert(d *directive, v *value) {
 	}
 }
 
-// special writes what is no finite number.
+// special writes what is not a finite number.
 func (f *formatter) special(d *directive, n float64) {
 	s := specialNumber(n)
 	f.pad(d, s[:1], s[1:], false)

@@ -21,7 +21,7 @@ type regexCache struct {
 	fold  map[string]*matcher
 }
 
-// maxRegexes bounds how many expressions are kept.
+// maxRegexes bounds how many expressions are cached.
 const maxRegexes = 500
 
 // of returns the matcher of an expression; an error in it ends the program.

@@ -43,7 +43,7 @@ func (m *machine) openStreams() {
 	m.outputs, m.inputs, m.both = map[string]*writer{}, map[string]*reader{}, map[string]*coprocess{}
 }
 
-// flushOut writes what was printed; a pipe that nobody reads ends the program.
+// flushOut writes what was printed; a pipe without readers ends the program.
 func (m *machine) flushOut() {
 	if err := m.out.Flush(); err != nil {
 		m.outFailed(err)

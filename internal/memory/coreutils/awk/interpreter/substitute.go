@@ -162,7 +162,7 @@ func (m *machine) replace(rx *matcher, r *replacement, s string, n int, all bool
 	return string(b), done
 }
 
-// maxReplaced bounds what is kept of a buffer for the next time.
+// maxReplaced bounds the buffer that is reused.
 const maxReplaced = 64 << 10
 
 // step returns the place behind the character at i.

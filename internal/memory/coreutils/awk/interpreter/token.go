@@ -28,7 +28,7 @@ func (t token) is(text string) bool {
 	return (t.kind == tokenPunct || t.kind == tokenKeyword) && t.text == text
 }
 
-// keyword tells whether a name is a word of the language.
+// keyword reports whether a name is a word of the language.
 func keyword(name string) bool {
 	switch name {
 	case "BEGIN", "END", "BEGINFILE", "ENDFILE", "function", "func", "if", "else", "while", "for", "do",

@@ -41,7 +41,7 @@ func (v *value) number() float64 {
 	}
 }
 
-// truth tells whether the value counts as true.
+// truth reports whether the value counts as true.
 func (v *value) truth() bool {
 	switch v.k {
 	case number:
@@ -169,7 +169,7 @@ func (m *machine) order(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// compareNumbers orders numbers; one that is no number is above all others.
+// compareNumbers orders numbers; NaN is above all others.
 func compareNumbers(a, b float64) int {
 	switch {
 	case a < b:

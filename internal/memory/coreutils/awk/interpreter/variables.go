@@ -229,7 +229,7 @@ func (m *machine) assign(arg string, option bool) bool {
 	return true
 }
 
-// IsName tells whether s can be the name of a variable.
+// IsName reports whether s can be the name of a variable.
 func IsName(s string) bool {
 	if s == "" || !nameStart(s[0]) {
 		return false

@@ -144,7 +144,7 @@ func (d *Desk) leave(levels int) bool {
 	return levels <= 0
 }
 
-// step runs one command. What fails in it is told, and the program goes on.
+// step runs one command. A failure is reported, and the program continues.
 func (d *Desk) step(c byte) {
 	defer func() {
 		switch r := recover().(type) {
@@ -188,7 +188,7 @@ func (d *Desk) pushText(s string) {
 	d.push(deskValue{text: s, isStr: true})
 }
 
-// need tells whether there are n values; it complains if not.
+// need reports whether there are n values; it complains if not.
 func (d *Desk) need(n int) bool {
 	if len(d.stack) < n {
 		d.complain("stack empty")
@@ -204,7 +204,7 @@ func (d *Desk) pop() deskValue {
 	return v
 }
 
-// numbers tells whether the upper n values are numbers; it complains if not.
+// numbers reports whether the upper n values are numbers; it complains if not.
 func (d *Desk) numbers(n int) bool {
 	if !d.need(n) {
 		return false
@@ -253,7 +253,7 @@ func (d *Desk) number(c byte) {
 	d.pushNumber(d.take(n))
 }
 
-// value returns the number that digits stand for. One that is too large for the base counts as what it is.
+// value returns the number that digits stand for. A digit that is too large for the base has its own value.
 func (d *Desk) value(text string) Number {
 	whole, frac, _ := strings.Cut(text, ".")
 	large := false

@@ -87,7 +87,7 @@ func (d *Desk) binary(op byte) {
 	d.pushNumber(v)
 }
 
-// raised is a power; one that is too large is told, and 1.
+// raised returns a power; one that is too large is reported, and 1.
 func (d *Desk) raised(a, b Number) Number {
 	if _, ok := bounded(b, 1<<31-1); !ok {
 		_ = d.h.Out.Flush()

@@ -28,7 +28,7 @@ func (x *varNode) eval(m *machine) Number {
 	return whole(0)
 }
 
-// eval of an array that is no argument.
+// eval of an array that is not an argument.
 func (wholeNode) eval(m *machine) Number {
 	m.fail("array used as a number")
 	return Number{}

@@ -166,7 +166,7 @@ func (p *parser) statement() statement {
 	return &exprStmt{x, shows(x)}
 }
 
-// shows tells whether the value of an expression is written: that of an assignment is not.
+// shows reports whether the value of an expression is written: that of an assignment is not.
 func shows(x node) bool {
 	_, assigned := x.(*assignNode)
 	return !assigned

@@ -52,7 +52,7 @@ type open struct {
 // NewDecoder returns a decoder of r.
 func NewDecoder(r io.Reader) *Decoder { return &Decoder{r: r, line: 1} }
 
-// ParseError is text that is no JSON.
+// ParseError is text that is not JSON.
 type ParseError struct{ Text string }
 
 func (e *ParseError) Error() string { return e.Text }

@@ -59,7 +59,7 @@ func (e *encoder) any(v Value) {
 	}
 }
 
-// goOn tells whether more is to be written.
+// goOn reports whether more is to be written.
 func (e *encoder) goOn() bool {
 	if e.err == nil && e.part != nil && len(e.b) >= encodePart {
 		e.b, e.err = e.part(e.b)

@@ -41,7 +41,7 @@ func (b *broken) Error() string { return "break" }
 // labelMark is one time that a label was passed. It takes room so that each has an address.
 type labelMark struct{ _ byte }
 
-// errStop ends a generator of which nobody wants more.
+// errStop ends a generator whose further values are not needed.
 var errStop = errors.New("stop")
 
 // limits of what one value may hold.

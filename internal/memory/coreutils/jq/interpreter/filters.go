@@ -132,7 +132,7 @@ func selectFilter(c *compiler, a []filter) filter {
 
 func (*stopError) Error() string { return "stop" }
 
-// anyFilter tells whether a condition has the value want for one of the results of gen.
+// anyFilter reports whether a condition has the value want for one of the results of gen.
 func anyFilter(c *compiler, gen, cond filter, want bool) filter {
 	return c.values(func(e *env, in Value, out func(Value) error) error {
 		mark := &stopError{}

@@ -10,7 +10,7 @@ import (
 type function1 func(vm *machine, in Value, args []Value) (Value, error)
 
 // nativeFunction returns a function with values as arguments by name and number of
-// arguments, nil for none of that name. It is no map: those that list all functions would be
+// arguments, nil for none of that name. It is not a map: those that list all functions would be
 // part of what they list.
 func nativeFunction(name string) function1 {
 	switch name {

@@ -10,7 +10,7 @@ import (
 type path struct {
 	up   *path
 	key  Value
-	lost bool // the value is no part of that where the path began
+	lost bool // the value is not part of that where the path began
 }
 
 func (p *path) to(key Value) *path { return &path{up: p, key: key} }

@@ -24,7 +24,7 @@ type Number struct {
 // Array is a list of values.
 type Array struct {
 	v    []Value
-	used *int // how many elements of v's memory are taken; by whom ends there may append
+	used *int // how many elements of v's memory are taken; the value that ends there may append
 }
 
 // NewArray returns an array of v, which belongs to it from now on.
