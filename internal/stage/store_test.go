@@ -63,7 +63,7 @@ func Test_A_Store_Rejects_Invalid_Workspaces(t *testing.T) {
 	wantCode(t, err, sandbox.Invalid, "")
 	other := t.TempDir()
 	_, err = open.Create(other, "")
-	wantCode(t, err, sandbox.Denied, "yours alone")
+	wantCode(t, err, sandbox.Denied, "that only you can access")
 }
 
 func Test_The_Error_Of_A_Stage_In_Use_Names_The_Process(t *testing.T) {

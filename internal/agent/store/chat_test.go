@@ -136,7 +136,7 @@ func Test_A_Turn_Is_Kept_Whole_Or_Not_At_All(t *testing.T) {
 	}{
 		{store.Turn{Messages: []message.Message{good, message.New(message.System, "you are")}}, sandbox.Invalid, `role "system"`},
 		{store.Turn{Messages: []message.Message{good, {}}}, sandbox.Invalid, `role ""`},
-		{store.Turn{Messages: []message.Message{good, big}}, sandbox.Exhausted, "over 64 MiB"},
+		{store.Turn{Messages: []message.Message{good, big}}, sandbox.Exhausted, "larger than 64 MiB"},
 		{store.Turn{Messages: make([]message.Message, 1001)}, sandbox.Invalid, "1001 messages"},
 		{store.Turn{Messages: []message.Message{good}, Session: strings.Repeat("s", 2000)}, sandbox.Invalid, "session"},
 	} {
@@ -301,7 +301,7 @@ func Test_Memory_Is_Kept_Apart_Bounded_And_Until_It_Expires(t *testing.T) {
 	}
 	wants(t, m.Save(t.Context(), "", json.RawMessage("1"), 0), sandbox.Invalid, "1 to 256 bytes")
 	wants(t, m.Save(t.Context(), strings.Repeat("k", 257), json.RawMessage("1"), 0), sandbox.Invalid, "1 to 256 bytes")
-	wants(t, m.Save(t.Context(), "k", json.RawMessage("{"), 0), sandbox.Invalid, "no JSON")
+	wants(t, m.Save(t.Context(), "k", json.RawMessage("{"), 0), sandbox.Invalid, "is not JSON")
 	wants(t, m.Save(t.Context(), "k", json.RawMessage(`"`+strings.Repeat("x", 256<<10)+`"`), 0), sandbox.Exhausted, "at most 262144")
 	full := json.RawMessage(`"` + strings.Repeat("x", 256<<10-2) + `"`)
 	for i := range 15 {

@@ -184,7 +184,7 @@ func Test_A_Bad_Store_Is_Refused_And_Left_As_It_Is(t *testing.T) {
 		code sandbox.Code
 		text string
 	}{
-		{"a text", write("agent.db", strings.Repeat("this is no database\n", 100)), sandbox.Invalid, "agent.db is no database hint: move it away"},
+		{"a text", write("agent.db", strings.Repeat("this is no database\n", 100)), sandbox.Invalid, "agent.db is not a database hint: move it away"},
 		{"another program's database", statements("CREATE TABLE a (b)"), sandbox.Invalid, "of another program"},
 		{"another program's mark", statements("PRAGMA application_id = 7", "PRAGMA user_version = 1"), sandbox.Invalid, "of another program"},
 		{"a newer schema", statements("PRAGMA application_id = 0x41675362", "PRAGMA user_version = 99"), sandbox.Unsupported, "its schema is 99"},

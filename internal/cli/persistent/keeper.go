@@ -13,6 +13,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/inventory"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/program"
 	"github.com/seed434b0696/agent-sandbox/internal/persist"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -40,6 +41,9 @@ func keepSandbox(ctx context.Context, a *console.App, name string) error {
 		ready = true
 		persist.Ready(nil)
 	})
+	if !ready && program.RequiredBy(err) != "" {
+		return err // that program goes on: descriptors and the lock stay open
+	}
 	if !ready {
 		if err == nil {
 			err = sandbox.Errorf(sandbox.Canceled, "stopped before it had started")

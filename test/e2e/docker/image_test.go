@@ -73,7 +73,7 @@ func Test_Versions_Are_Resolved_Before_A_Build(t *testing.T) {
 	if first[0].ID != second[0].ID {
 		t.Error("the same versions made another image")
 	}
-	u.fail(u.home, "no version", "build-base", "--tag", baseTag+"-bad", "--codex-version", "0.0.0-none || true")
+	u.fail(u.home, "is not a version of @openai/codex", "build-base", "--tag", baseTag+"-bad", "--codex-version", "0.0.0-none || true")
 	u.fail(u.home, "npm finds no version", "build-base", "--tag", baseTag+"-bad", "--codex-version", "no-such-tag")
 	u.fail(u.home, "cannot be an image's tag", "build-base", "--tag", "a b")
 	u.fail(u.home, "no image", "build-base", "--image", "other")
