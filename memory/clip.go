@@ -18,7 +18,7 @@ type clip struct {
 	total int64
 }
 
-// Write stores what fits. Its error is that of next.
+// Write stores as many bytes as fit. Its error is that of next.
 func (c *clip) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	c.store(p)

@@ -48,15 +48,15 @@ type Options struct {
 	Commands []shell.Command
 }
 
-// Observer sees what happens in a [Machine]. The goroutine that runs a script calls it. It must not call the machine.
+// Observer receives the events of a [Machine]. The goroutine that runs a script calls it. It must not call the machine.
 type Observer interface {
-	// Ran is called after each Run, with what Run returns.
+	// Ran is called after each Run, with the results of Run.
 	Ran(r Result)
 	// Changed is called before Ran when the script changed files.
 	Changed(script string, changes []Change)
 }
 
-// Result is what one Run did.
+// Result is the outcome of one Run.
 type Result struct {
 	Stdout   string        `json:"stdout"` // longer than Options.Output: head and tail, and between them a line that says so
 	Stderr   string        `json:"stderr"` // the same

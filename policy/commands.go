@@ -39,9 +39,9 @@ func commandRules(layers []sandbox.Layer) map[string]commandRule {
 // Targets are all programs that the name leads to, through symbolic links, in the
 // directories of PATH and always in the standard ones; for git also
 // those in its exec-path, which every git puts in the PATH of what it starts. A
-// command without any is left out: there is nothing to wrap, and a policy must
-// work on hosts that lack a tool. A script that cannot be read is an error all
-// the same.
+// command without a target is left out, because a policy must
+// work on hosts that lack a tool. A script that cannot be read is still an
+// error.
 //
 // A target may serve other names than the wrapped one (busybox, bun for bunx), and
 // two commands may share one. So a rule belongs to a name and a target only says

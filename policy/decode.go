@@ -14,7 +14,7 @@ const MaxConfig = jsonc.MaxFile
 
 // Decode reads a configuration file, JSON with or without comments and trailing
 // commas. file is its name for messages. The map holds the line, from 1, of
-// each key and list entry stands: "network", "filesystem.ro[0]", "commands.git".
+// each key and list entry: "network", "filesystem.ro[0]", "commands.git".
 //
 // It is strict: an unknown or repeated key, a value of a wrong type, a value
 // that is never valid, or anything after the object is an error with code

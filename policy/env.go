@@ -17,7 +17,7 @@ import (
 // All of the host's variables pass, except those whose name or value looks like a
 // secret, those that make a loader or an interpreter run code, and those that
 // point at services of the host; package variable holds the lists. TMPDIR is /tmp, and so
-// are TEMP and TMP where the host has them. Then the layers speak, lowest first, and in each of them first pass,
+// are TEMP and TMP where the host has them. Then the layers apply, lowest first, and in each of them first pass,
 // then deny, then set: deny beats pass of its own layer, a later layer beats an
 // earlier one. A pattern is a name or a beginning followed by *. A loader variable
 // passes only by its exact name, because "*" and "LD_*" are written without thinking of it.
@@ -54,7 +54,7 @@ func resolveEnv(layers []sandbox.Layer, host []string) (env []string, dropped []
 	return env, slices.Compact(dropped)
 }
 
-// envVar is a variable on its way through the layers.
+// envVar is a variable while the layers are applied to it.
 type envVar struct {
 	value  string
 	why    string // the reason to drop it; empty: it passes

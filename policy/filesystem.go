@@ -13,7 +13,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// host is what the paths of a policy are resolved against.
+// host holds the directories against which a policy's paths are resolved.
 type host struct {
 	workspace string // resolved; empty: none
 	dir       string // resolved start directory
@@ -45,7 +45,7 @@ type pending struct {
 	rule      *rule
 }
 
-// resolveFilesystem decides about every path that the layers speak of.
+// resolveFilesystem decides about every path that the layers name.
 func resolveFilesystem(h host, layers []sandbox.Layer) (*filesystem, error) {
 	f := &filesystem{host: h, layers: layers, pins: map[string]bool{}, seen: map[string]bool{}}
 	var err error
@@ -83,7 +83,7 @@ func (f *filesystem) builtin() {
 		f.preset("", presetRule{path: "~", access: Exclude})
 	}
 	if !f.presets["@base"] {
-		f.preset("", presetRule{path: ".", access: ReadOnly}) // seen even when it lies under /tmp
+		f.preset("", presetRule{path: ".", access: ReadOnly}) // visible even under /tmp
 	}
 	for _, name := range preset.Leaves() {
 		if !f.presets[name] {
@@ -263,7 +263,7 @@ func (f *filesystem) expand(written string) ([]match, error) {
 }
 
 // freed reports whether a rule loses everything to a protection above it: a glob
-// such as rw **/* is not a person's word about .git/hooks/pre-commit.
+// such as rw **/* does not express a decision about .git/hooks/pre-commit.
 func (f *filesystem) freed(r *rule) bool {
 	if r.Access != ReadWrite || r.Exact || r.rank == rankProtected {
 		return false

@@ -11,7 +11,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// fuzzPaths are what a rule of the fuzz target may say; they are below the workspace.
+// fuzzPaths are the paths of the fuzz target's rules, below the workspace.
 var fuzzPaths = []string{
 	"a", "a/b", "a/b/f", "a/c", "link", "link/f", "up", "*", "?", "a/*", "[ab]", "a/[b-c]", "[x]", "new\nline", "./a//b/", "a/../a",
 	"link/../c", ".", "missing", "missing/x", "dangling", "-d", "%s", "a/b/..", "*/f", "{a,x}", "a/{b,c}", "a/b/f/x", "..", "~",

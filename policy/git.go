@@ -19,11 +19,11 @@ var gitState = []string{
 // worktreeState are those of a linked worktree's own directory.
 var worktreeState = []string{"gitdir", "commondir", "config.worktree", "info"}
 
-// infoFiles are what "git gc" writes in the info directory of a repository
-// (update-server-info): everything else there is obeyed by git.
+// infoFiles are the files that "git gc" writes in the info directory of a repository
+// (update-server-info). Git obeys every other file there.
 var infoFiles = []string{"refs", "refs_*"}
 
-// infoRules is what git obeys there.
+// infoRules are the files there that git obeys.
 var infoRules = []string{"attributes", "exclude", "grafts", "sparse-checkout"}
 
 // protectRepositories shields the repositories that were found, and those that
@@ -276,7 +276,7 @@ func (f *filesystem) protectBranches() error {
 }
 
 // gitDirs returns the git directory of a checkout and the one that it shares with
-// its worktrees; "" when root is no checkout.
+// its worktrees; "" when root is not a checkout.
 func (f *filesystem) gitDirs(root string) (dir, common string) {
 	at, err := f.look.Below(root, ".git")
 	if err != nil || !at.Exists {

@@ -92,7 +92,7 @@ func ReadConfig(file string) ([]byte, error) {
 	return data, nil
 }
 
-// configPlace is where one layer may stand: one of its files, not two.
+// configPlace holds the possible files of one layer, of which only one may exist.
 type configPlace struct {
 	layer    string
 	files    []string

@@ -48,7 +48,7 @@ type Layer struct {
 	Trusted    bool
 }
 
-// Access is what a path may be used for.
+// Access is the permitted use of a path.
 type Access int
 
 // The kinds of access. A smaller value grants less.

@@ -338,7 +338,7 @@ func messySpec(t *testing.T) sandbox.Spec {
 	return spec
 }
 
-// verdicts is what a plan decides, without the words.
+// verdicts returns the decisions of a plan, without their texts.
 func verdicts(p *Plan) []string {
 	var out []string
 	for _, m := range p.Mounts {

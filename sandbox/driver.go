@@ -247,7 +247,7 @@ type Status struct {
 	Running int `json:"running"` // commands that run now
 }
 
-// State is how well a driver enforces a rule on this host.
+// State tells to what degree a driver enforces a rule on this host.
 type State string
 
 // The states.

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Policy is what a sandbox may do, as people write it: one layer of
-// configuration. The zero value asks for nothing. Package policy resolves layers
-// of it against a host; its rules for paths, presets and precedence stand there.
+// Policy describes what a sandbox may do, as people write it: one layer of
+// configuration. The zero value requests nothing. Package policy resolves layers
+// against a host and documents the rules for paths, presets and precedence.
 type Policy struct {
 	Schema     string                 `json:"$schema,omitempty"`   // for editors; ignored
 	Backend    string                 `json:"backend,omitempty"`   // "bwrap", ...; empty: the caller's choice

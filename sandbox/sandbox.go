@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// DefaultOutput is how many bytes of stdout and of stderr [Sandbox.Run] keeps
+// DefaultOutput is the number of bytes of stdout and of stderr that [Sandbox.Run] returns
 // when the policy sets no limit.
 const DefaultOutput Bytes = 16 << 20
 

@@ -17,17 +17,17 @@ type Query struct {
 	Max  int    // matches; 0: [DefaultMatches]
 }
 
-// DefaultMatches is how many matches a [Query] without Max gets.
+// DefaultMatches is the number of matches that a [Query] without Max gets at most.
 const DefaultMatches = 1000
 
-// Match is what a search found.
+// Match is one match of a search.
 type Match struct {
 	Name string `json:"name"`           // path relative to where the search began
 	Line int    `json:"line,omitempty"` // of the text, from 1; 0: only the name was looked for
 	Text string `json:"text,omitempty"` // that line, at most 4 KiB of it
 }
 
-// Found is what a search found, in the order of a walk that goes through each directory by name.
+// Found is the result of a search, in the order of a walk that visits each directory's entries by name.
 type Found struct {
 	Matches []Match `json:"matches"`
 	Cut     bool    `json:"cut"` // there is more than the query or the walk allows

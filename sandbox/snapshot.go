@@ -44,7 +44,7 @@ type SnapshotInfo struct {
 	Size    int64     `json:"size,omitempty"` // bytes that it takes on the disk, if it shares nothing; 0: unknown
 }
 
-// maxSnapshotName is how long a snapshot's name may be: it becomes a file's or a tag.
+// maxSnapshotName is the maximum length of a snapshot's name, which becomes the name of a file or a tag.
 const maxSnapshotName = 63
 
 // CheckSnapshot reports why a name cannot be a snapshot's, or nil.

@@ -272,7 +272,7 @@ func fileLimit(ctx context.Context, h Harness) error {
 	})
 }
 
-// guestRoom is how many processes beyond the limit there may be where the guest's threads count, too.
+// guestRoom is the number of processes allowed beyond the limit where the guest's threads count, too.
 const guestRoom = 64
 
 func processLimit(ctx context.Context, h Harness) error {

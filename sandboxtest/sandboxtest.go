@@ -18,7 +18,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Harness is what the contract has to know about a driver. [Local] is one for
+// Harness tells the contract about a driver. [Local] is one for
 // drivers whose sandboxes run on this host. Its methods must be safe for concurrent
 // use: [Run] runs most cases in parallel.
 type Harness interface {
@@ -43,7 +43,7 @@ type Case struct {
 	Alone bool                                       // it counts what this process holds, or time: no other case may run meanwhile
 }
 
-// Limit is how long one case may take.
+// Limit bounds the time of one case.
 const Limit = 60 * time.Second
 
 // Cases returns the whole contract, in a fixed order.

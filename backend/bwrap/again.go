@@ -11,8 +11,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// attempts is how often bubblewrap is started for one command. It reads the list of mounts and then changes each of them
-// (--ro-bind of a directory with mounts below it): it fails if another process unmounts one in between.
+// attempts is the number of times that bubblewrap is started for one command. For a --ro-bind of a directory with mounts below
+// it, bubblewrap reads the list of mounts and then changes each of them. It fails if another process unmounts one in between.
 const attempts = 4
 
 // mountTable detects changes of the host's mounts since it was opened, which the kernel reports to pollers of

@@ -12,7 +12,7 @@ import (
 
 func Test_Bwrap_Keeps_The_Contract(t *testing.T) {
 	data := t.TempDir()
-	t.Setenv("TMPDIR", t.TempDir()) // nobody else's files are counted as residue
+	t.Setenv("TMPDIR", t.TempDir()) // files of other processes do not count as residue
 	driver := bwrap.New(bwrap.Options{DataDir: data})
 	sandboxtest.Run(t, sandboxtest.Local{Backend: driver, Data: []string{data}}, os.Getenv("SANDBOX_REQUIRE"))
 }

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// maxStop is how long processes may take to stop. One that waits in the kernel for longer, for a child of
+	// maxStop bounds the time in which processes stop. One that waits in the kernel for longer, for a child of
 	// vfork(2) or a slow disk, completes at most its current system call.
 	maxStop = 100 * time.Millisecond
 	// pollStop is the interval between two checks: the kernel reports only to a parent that a process has stopped.

@@ -96,7 +96,7 @@ func stream(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "data: %s %v\n\n", answer, err)
 }
 
-// webSocket echoes what comes after the handshake, whatever it is.
+// webSocket echoes all bytes after the handshake.
 func webSocket(w http.ResponseWriter, r *http.Request) {
 	c, rw, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -248,7 +248,7 @@ func text(res *sandbox.Result) string {
 	return fmt.Sprintf("exit status %d: %s%s", res.Code, res.Stdout, res.Stderr)
 }
 
-// basicSecret is what a client sends for the user me and the value.
+// basicSecret returns the Authorization field that a client sends for the user me and the value.
 func basicSecret() string {
 	r := &http.Request{Header: http.Header{}}
 	r.SetBasicAuth("me", secretValue)

@@ -139,7 +139,7 @@ func (s *staged) stat(path string) (fs.FileInfo, error) {
 	return os.Stat(host)
 }
 
-// maxLinks is how many symbolic links the kernel follows (path_resolution(7)).
+// maxLinks is the number of symbolic links that the kernel follows (path_resolution(7)).
 const maxLinks = 40
 
 // resolve follows the symbolic links of an absolute path inside, and returns the resolved path

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// status is what bubblewrap reports: the PID of its first process, and the command's exit
+// status is bubblewrap's report: the PID of its first process, and the command's exit
 // status. No process inside can write to its pipe. Bubblewrap waits for release before it
 // executes the command.
 type status struct {

@@ -51,7 +51,7 @@ func driverOf(t *testing.T) (*docker.Driver, string) {
 
 func Test_Docker_Keeps_The_Contract(t *testing.T) {
 	driver, base := driverOf(t)
-	t.Setenv("TMPDIR", t.TempDir())                // nobody else's files are counted as residue
+	t.Setenv("TMPDIR", t.TempDir())                // files of other processes do not count as residue
 	c, _ := engine.Open(t.Context(), os.Environ()) // without one the contract skips, or fails where it is required
 	sandboxtest.Run(t, harness{
 		Local:  sandboxtest.Local{Backend: driver, Base: base, Data: []string{filepath.Join(base, "data/docker/boxes")}, Resident: true},

@@ -17,7 +17,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// state is what a persistent sandbox stores in its Spec's State: which container is its own. The stopped container holds
+// state is the content of a persistent sandbox's Spec.State: the container that belongs to it. The stopped container holds
 // the root file system.
 type state struct {
 	dir string // empty: the sandbox ends with this process

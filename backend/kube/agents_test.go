@@ -57,7 +57,7 @@ func (b bed) with(change func(*kube.Options)) bed {
 	return b
 }
 
-// objects are what is left in the namespace of Sandboxes and claims. Their pods are the cluster's to delete, in a moment.
+// objects returns the Sandboxes and claims that are left in the namespace. The cluster deletes their pods a moment later.
 func (b bed) objects(t *testing.T) []string {
 	t.Helper()
 	kubectl(t, "", "wait", "--for=delete", "pod", "--all", "-n", b.namespace, "--timeout=30s")

@@ -113,7 +113,7 @@ func serverCertificates(t *testing.T, address string) string {
 	return out.String()
 }
 
-// podTime is how long a pod of ours may take.
+// podTime bounds the time that a test's pod may take.
 const podTime = 2 * time.Minute
 
 // inCluster runs our program in a pod of a service account of the namespace, and returns what it printed. The testbed's

@@ -324,7 +324,7 @@ func (i *instance) isClosed() bool {
 	return i.closed
 }
 
-// Close ends all commands and deletes the pod. A pod that is already deleted is no error.
+// Close ends all commands and deletes the pod. It succeeds for a pod that is already deleted.
 func (i *instance) Close(ctx context.Context) error {
 	i.mu.Lock()
 	was := i.closed

@@ -12,7 +12,7 @@ const DefaultImage = "busybox:latest"
 // DefaultLinger is long enough for a restart of the API server.
 const DefaultLinger = 45 * time.Second
 
-// DefaultStorage is how many bytes of storage a persistent sandbox requests.
+// DefaultStorage is the number of bytes of storage that a persistent sandbox requests.
 const DefaultStorage = 10 << 30
 
 // Options configure a [Driver].
@@ -31,7 +31,7 @@ type Options struct {
 	// command (limits.wall) extends it.
 	Lifetime time.Duration
 
-	// Warm is how many pods are prepared of each kind that was created, so that the next sandbox of that kind starts in
+	// Warm is the number of pods prepared of each kind that was created, so that the next sandbox of that kind starts in
 	// milliseconds; 0: none. The caller calls [Driver.Close] in the end; pods of a killed process end by themselves.
 	Warm int
 
@@ -43,8 +43,8 @@ type Options struct {
 	// [Driver.Template] requires for the policy is rejected.
 	WarmPool string
 
-	// Linger is how long commands continue whose client has lost its connection, and how long the client tries to reconnect, in whole
-	// seconds; 0: DefaultLinger.
+	// Linger is the time for which commands continue after their client has lost its connection, and for which the client tries to
+	// reconnect, in whole seconds; 0: DefaultLinger.
 	Linger time.Duration
 
 	// Of persistent sandboxes: the claim with workspace, home and snapshots.

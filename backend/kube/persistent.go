@@ -250,7 +250,7 @@ func (d *PersistentDriver) awaitNoPod(ctx context.Context, c *cluster.Cluster, k
 	}
 }
 
-// Stop ends all commands of a sandbox and its pod. A stopped sandbox is no error.
+// Stop ends all commands of a sandbox and its pod. It succeeds for a stopped sandbox.
 func (d *PersistentDriver) Stop(ctx context.Context, name string) error {
 	c, k, err := d.find(ctx, name)
 	if err != nil {
@@ -386,7 +386,7 @@ func (d *PersistentDriver) State(ctx context.Context, name string) (persist.Stat
 	return persist.State{Running: true, Commands: st.Running}, errors.Join(err, i.detach(ctx))
 }
 
-// Log returns the output of the pod's first process; empty when there is no pod. The caller closes it.
+// Log returns the output of the pod's first process; empty if the sandbox has no pod. The caller closes it.
 func (d *PersistentDriver) Log(ctx context.Context, name string) (io.ReadCloser, error) {
 	c, _, err := d.find(ctx, name)
 	if err != nil {

@@ -103,7 +103,7 @@ func (k *persistentInstance) Detach() error {
 	return nil
 }
 
-// Close destroys the sandbox. A sandbox that is already destroyed is no error.
+// Close destroys the sandbox. It succeeds for a sandbox that is already destroyed.
 func (k *persistentInstance) Close(ctx context.Context) error {
 	i := k.takeConnection()
 	var err error

@@ -75,7 +75,7 @@ func Test_A_Workspace_Is_Copied_Without_Hidden_Files(t *testing.T) {
 }
 
 // internet is a Perl function that tells whether a socket of a family and a type can be made, and is one of that family:
-// where there is no network, a program that asks for a TCP socket gets a Unix one (SO_DOMAIN in socket(7)).
+// without a network, a program that asks for a TCP socket gets a Unix one (SO_DOMAIN in socket(7)).
 const internet = `sub internet { my ($f, $k) = @_; my $s; socket($s, $f, $k, 0) && unpack("i", getsockopt($s, SOL_SOCKET, 39)) == $f } `
 
 func Test_Only_A_Pod_With_A_Network_Has_Internet_Sockets(t *testing.T) {

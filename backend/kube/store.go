@@ -191,7 +191,7 @@ func (k *persistentInstance) Restore(ctx context.Context, name string) error {
 	return nil
 }
 
-// checkSnapshot returns NotFound if there is no snapshot with that name.
+// checkSnapshot returns NotFound if no snapshot has that name.
 func (k *persistentInstance) checkSnapshot(ctx context.Context, name string) error {
 	list, err := k.Snapshots(ctx)
 	if err != nil {

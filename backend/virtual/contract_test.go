@@ -10,7 +10,7 @@ import (
 )
 
 func Test_Virtual_Keeps_The_Contract(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir()) // nobody else's files are counted as residue
+	t.Setenv("TMPDIR", t.TempDir()) // files of other processes do not count as residue
 	driver := virtual.New(virtual.Options{Share: true, Apply: true})
 	sandboxtest.Run(t, harness{sandboxtest.Local{Backend: driver}}, os.Getenv("SANDBOX_REQUIRE"))
 }

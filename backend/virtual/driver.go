@@ -181,7 +181,7 @@ func (d *Driver) denied(plan *policy.Plan) []shell.Command {
 	var list []shell.Command
 	for _, c := range plan.Commands {
 		if c.Rule != "deny" {
-			continue // There is no real program here for a wrapper to call.
+			continue // In memory, no real program exists for a wrapper to call.
 		}
 		list = append(list, shell.Command{
 			Name: c.Name, Replace: true, Summary: "denied by the policy",

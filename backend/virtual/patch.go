@@ -55,7 +55,7 @@ func beneath(p, dir string) bool {
 	return dir == "." || p == dir || strings.HasPrefix(p, dir+"/")
 }
 
-// patched describes a change as stages do; false: the host has the same by now.
+// patched describes a change in the form of stages; false: the host's file no longer differs.
 func patched(look *hostdir.Look, c vfs.Change) (p Patched, ok bool, err error) {
 	p.Path = []byte(c.Path)
 	was, err := entryOf(look.Host, c.Path)
@@ -82,11 +82,11 @@ func patched(look *hostdir.Look, c vfs.Change) (p Patched, ok bool, err error) {
 	return p, true, nil // a file that cannot be read, or was changed outside while it is half in memory, has no text
 }
 
-// entryOf describes what one side has; nil: nothing.
+// entryOf describes the entry of one side; nil: that side has none.
 func entryOf(side hostdir.Side, name string) (*patch.Entry, error) {
 	info, err := side.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil //nolint:nilnil // that a Change has no entry on a side is no error
+		return nil, nil //nolint:nilnil // a Change may have no entry on one side
 	}
 	if err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func entryOf(side hostdir.Side, name string) (*patch.Entry, error) {
 	return e, err
 }
 
-// unixMode is the mode as chmod(2) has it.
+// unixMode returns the mode in the form of chmod(2).
 func unixMode(m fs.FileMode) uint32 {
 	out := uint32(m.Perm())
 	for bit, unix := range map[fs.FileMode]uint32{fs.ModeSetuid: 0o4000, fs.ModeSetgid: 0o2000, fs.ModeSticky: 0o1000} {

@@ -28,7 +28,7 @@ func (p *process) run(ctx context.Context, args []string, stdio sandbox.Stdio) {
 		Stdin: reader(stdio.Stdin), Stdout: writer(stdio.Stdout), Stderr: writer(stdio.Stderr),
 	})
 	p.exit = sandbox.Exit{Code: res.Status, Signal: res.Signal}
-	if err != nil { // The context has ended, and with it everything.
+	if err != nil { // The context has ended, and the command with it.
 		p.shell.Close()
 		p.exit = sandbox.Exit{Code: 128 + int(syscall.SIGKILL), Signal: int(syscall.SIGKILL)}
 	}

@@ -19,13 +19,13 @@ import (
 // Names below sandbox.Spec.State.
 const (
 	treeDir      = "tree"       // a store with the files as the last command left them
-	beginFile    = "begin.pack" // what a fork begins with
+	beginFile    = "begin.pack" // the initial state of a fork
 	snapshotsDir = "snapshots"
 	packSuffix   = ".pack"
-	newPrefix    = ".new-" // of what is being written
+	newPrefix    = ".new-" // of files that are being written
 )
 
-// compactFrom is how many bytes a store may have before those that nothing needs are given back.
+// compactFrom is the size in bytes from which a store is compacted.
 const compactFrom = 64 << 20
 
 // savedFiles is the directory of a sandbox's files on disk, from which a later sandbox with the same State continues. A nil

@@ -41,7 +41,7 @@ type mount struct {
 	path string
 }
 
-// newTree makes the tree of a plan. Nothing of the host is read yet but single files.
+// newTree makes the tree of a plan. It reads only single files of the host.
 func newTree(plan *policy.Plan, u system.User, o vfs.Options, journal string) (t *tree, err error) {
 	s, err := system.For(u)
 	if err != nil {
@@ -76,8 +76,8 @@ func newTree(plan *policy.Plan, u system.User, o vfs.Options, journal string) (t
 	return t, nil
 }
 
-// add brings in what somebody has named, wherever it is. What presets name of the host's system
-// is not needed: a machine has its own.
+// add adds a path that a layer names. It skips the presets' paths of the host's system,
+// because the machine has its own system files.
 func (t *tree) add(plan *policy.Plan, m policy.Mount, u system.User) error {
 	rule := &plan.Rules[m.Rule]
 	if m.Access != policy.ReadOnly && m.Access != policy.ReadWrite || m.Pin || rule.Preset != "" || rule.Source == "built in" || t.has(m.Path) {
@@ -89,7 +89,7 @@ func (t *tree) add(plan *policy.Plan, m policy.Mount, u system.User) error {
 	return t.attach(m.Path, u)
 }
 
-// has reports whether a path is at or below a directory that is there already.
+// has reports whether a path is at or below a directory that was added before.
 func (t *tree) has(p string) bool {
 	for _, m := range t.mounts {
 		if _, ok := system.Relative(p, m.path); ok {
@@ -117,7 +117,7 @@ func (t *tree) attach(dir string, u system.User) error {
 
 // copyFile copies a file of the host.
 func (t *tree) copyFile(name string) error {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // A named pipe must not make us wait.
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // Opening a named pipe must not block.
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (t *tree) copyFile(name string) error {
 	return errors.Join(err, system.Protect(t.fs, path.Dir(name), before), system.Protect(t.fs, name, vfs.Fixed))
 }
 
-// fill makes a file that holds what r gives.
+// fill creates a file with the content of r.
 func fill(f *vfs.FS, name string, perm fs.FileMode, r io.Reader) error {
 	w, err := f.OpenFile(context.Background(), vfs.Cred{}, name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, perm)
 	if err != nil {
@@ -150,8 +150,8 @@ func fill(f *vfs.FS, name string, perm fs.FileMode, r io.Reader) error {
 	return nil
 }
 
-// give puts files in the place of others that hold secrets. Nobody changes them, and they are no
-// change themselves.
+// give replaces files that hold secrets. Commands cannot change the replacements, which do not count as
+// changes.
 func (t *tree) give(files []proxy.File) error {
 	for _, g := range files {
 		if err := system.MakeDir(t.fs, path.Dir(g.Path)); err != nil {
@@ -161,7 +161,7 @@ func (t *tree) give(files []proxy.File) error {
 		if err != nil {
 			return err
 		}
-		_ = system.Protect(t.fs, g.Path, vfs.Free) // It need not be there.
+		_ = system.Protect(t.fs, g.Path, vfs.Free) // The file need not exist.
 		err = t.fs.WriteFile(context.Background(), vfs.Cred{}, g.Path, g.Data, 0o444)
 		if err = errors.Join(err, system.Protect(t.fs, path.Dir(g.Path), before), system.Protect(t.fs, g.Path, vfs.Fixed)); err != nil {
 			return err
@@ -176,14 +176,14 @@ func (t *tree) give(files []proxy.File) error {
 	return nil
 }
 
-// isGiven reports whether a path is that of a file which stands for another.
+// isGiven reports whether the file at a path replaces one that holds a secret.
 func (t *tree) isGiven(p string) bool {
 	t.giving.Lock()
 	defer t.giving.Unlock()
 	return t.given[p]
 }
 
-// close gives the host's directories back.
+// close releases the host's directories.
 func (t *tree) close() error {
 	var errs []error
 	for _, m := range t.mounts {
@@ -247,7 +247,7 @@ func (t *tree) apply(ctx context.Context, o ApplyOptions) (Applied, error) {
 	return done, nil
 }
 
-// named returns those of absolute paths that are in the mount, relative to it; false: none is, of some.
+// named returns the absolute paths that are in the mount, relative to it; false: some were given, and none is in it.
 func (m *mount) named(paths []string) (names []string, any bool) {
 	for _, p := range paths {
 		if name, ok := system.Relative(path.Clean(p), m.path); ok {

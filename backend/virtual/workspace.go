@@ -3,7 +3,7 @@ package virtual
 import "github.com/seed434b0696/agent-sandbox/backend/virtual/workspace"
 
 type (
-	// Workspace is what an instance offers for its copy of the workspace.
+	// Workspace gives access to an instance's copy of the workspace.
 	Workspace = workspace.Workspace
 	// ApplyOptions choose what is applied; the zero value is everything.
 	ApplyOptions = workspace.ApplyOptions

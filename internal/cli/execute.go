@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// execute is the whole command: it returns the exit status and never exits.
+// execute runs the whole command: it returns the exit status and never exits.
 func execute(ctx context.Context, args, env []string, stdio sandbox.Stdio) int {
 	a := console.New(env, stdio)
 	if len(args) == 1 && (args[0] == "--version" || args[0] == "-v") {

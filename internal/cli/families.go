@@ -18,13 +18,13 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/cli/snapshots"
 )
 
-// family is a group of commands that people look for in one place.
+// family is a group of commands under one heading of the help.
 type family struct {
 	id, title string
 	rows      []row
 }
 
-// row is a line of the root's help: commands that belong together, and what they do.
+// row is a line of the root's help: related commands and their purpose.
 type row struct {
 	text     string
 	commands []*cobra.Command

@@ -18,7 +18,7 @@ func completeFlags(cmd *cobra.Command) {
 		"backend": func() []string { return host.Names },
 		"network": func() []string { return []string{"none", "host"} },
 		"preset":  policy.PresetNames,
-		// Nothing to offer, and no names of files either.
+		// Suppress the completion of file names too.
 		"allow": noChoice, "deny": noChoice, "private-host": noChoice, "publish": noChoice, "secret": noChoice,
 		"context": noChoice, "namespace": noChoice, "storage": noChoice, "storage-class": noChoice,
 		"limit": func() []string {
@@ -37,7 +37,7 @@ func completeFlags(cmd *cobra.Command) {
 			return values(), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 		}
 		if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
-			panic(err) // only for a flag that does not exist or has one already
+			panic(err) // only if the flag is missing or already has a completion
 		}
 	}
 }

@@ -6,8 +6,8 @@ import (
 )
 
 // actAsGuest runs the guest when this binary was mounted as one: a build without
-// the small helper serves as its own. Outside of a sandbox it does nothing but mount
-// staged views, because what the guest starts, it starts as it is.
+// the small helper serves as its own. Outside of a sandbox it only mounts
+// staged views, since the guest starts its programs without this step.
 func actAsGuest(args, env []string) (code int, ok bool) {
 	if !guest.Stages(args) && (!host.Inside() || !guest.Serves(args)) {
 		return 0, false

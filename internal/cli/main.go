@@ -13,8 +13,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Main runs the program with the arguments args, of which the first is its name, and the environment env, and returns its
-// exit status. Started as a guest it does the guest's work, before any command exists.
+// Main runs the program with the arguments args, the first of which is its name, and the environment env, and returns its
+// exit status. Started as a guest, it runs the guest before it creates any command.
 func Main(args, env []string, stdio sandbox.Stdio) int {
 	if code, ok := actAsGuest(args, env); ok {
 		return code
@@ -25,7 +25,7 @@ func Main(args, env []string, stdio sandbox.Stdio) int {
 	return execute(context.Background(), args[1:], env, stdio)
 }
 
-// Commands returns the root command with all others, for programs that describe them. Run, it prints nothing.
+// Commands returns the root command with all others, for programs that describe them. Running it prints nothing.
 func Commands() *cobra.Command {
 	return newRoot(console.New(nil, sandbox.Stdio{Stdout: io.Discard, Stderr: io.Discard}))
 }

@@ -37,7 +37,7 @@ func fixture(t *testing.T, name, at string) File {
 	return File{Name: at, Data: data}
 }
 
-// summary is what a person gets: the policy with its comments, then the lacks.
+// summary is the output for the user: the policy with its comments, then the lacks.
 func summary(r *Result) []byte {
 	b := bytes.NewBuffer(r.JSONC())
 	for _, l := range r.Lacks {

@@ -6,7 +6,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
 )
 
-// Kind says what a [Lack] means for the sandbox.
+// Kind is the effect of a [Lack] on the sandbox.
 type Kind string
 
 // The kinds.
@@ -32,7 +32,7 @@ type Lack struct {
 	Nearest string `json:"nearest,omitempty"` // the nearest setting of a policy; empty: none
 }
 
-// source is where a setting stands.
+// source is the location of a setting.
 type source struct {
 	file string
 	line int
@@ -46,7 +46,7 @@ func (s source) String() string {
 	return jsonc.OneLine(s.file) + ":" + strconv.Itoa(s.line) + ": " + jsonc.OneLine(s.key)
 }
 
-// item is one value and where it stands.
+// item is one value and its location.
 type item struct {
 	value string
 	from  source

@@ -8,15 +8,15 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// syntax is how a tool writes paths.
+// syntax describes the paths of a tool.
 type syntax struct {
 	braces bool   // {a,b} are alternatives
 	ignore bool   // patterns of gitignore(5), as in permission rules of Claude Code
 	double bool   // //x is /x
-	root   string // what relative paths start at (with ignore: those with a slash in front); empty: the working directory
+	root   string // the base of relative paths (with ignore: those with a slash in front); empty: the working directory
 }
 
-// pattern is a path or glob of a tool, in our syntax.
+// pattern is a path or glob of a tool, in the syntax of a policy.
 type pattern struct {
 	text string // as it stands in a policy
 	deep bool   // it was written with /** at its end: everything below is meant, one by one
@@ -243,8 +243,8 @@ func (p pattern) covers(at string) bool {
 	return false
 }
 
-// reaches reports whether p, a glob, may stand for something at or below what o stands
-// for. It errs on the side of yes.
+// reaches reports whether p, a glob, may match a path at or below those that o matches.
+// In doubt it returns true.
 func (p pattern) reaches(o pattern) bool {
 	if !p.glob() {
 		return false

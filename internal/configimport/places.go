@@ -108,7 +108,7 @@ func isManaged(file string) bool {
 	return filepath.Base(file) == "managed-settings.json" || filepath.Base(filepath.Dir(file)) == "managed-settings.d"
 }
 
-// claudeRoot is what paths in a file of Claude Code start at.
+// claudeRoot returns the base of the paths in a file of Claude Code.
 func (h Host) claudeRoot(file string) string {
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(h.Dir, file)

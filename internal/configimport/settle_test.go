@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// words are what a list of the fuzz target may say.
+// words are the possible entries of a list of the fuzz target.
 var words = []string{
 	".", "src", "src/gen", "src/**", "*/gen", "**/.env", ".env", "~", "~/private", "~/private/pub", "~/link", "~/link/pub", "~/*", "~/.c*",
 	"secrets/**", "secrets/pub", "secrets", "~/other", "docs/*", "*", "~/.cache", "~/.claude", "..", "~/p*/pub", "src/gen/out.go", "*.toml",

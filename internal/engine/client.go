@@ -49,7 +49,7 @@ func Open(ctx context.Context, env []string) (*Client, error) {
 	return e, nil
 }
 
-// maxGreet is how long an engine may take for its first answer.
+// maxGreet bounds the time for an engine's first answer.
 const maxGreet = 15 * time.Second
 
 // greet negotiates the version of the protocol.

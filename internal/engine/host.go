@@ -47,7 +47,7 @@ func contextName(env []string, config string) string {
 	}
 	data, err := os.ReadFile(filepath.Join(config, "config.json"))
 	if err != nil || json.Unmarshal(data, &c) != nil {
-		return "" // there is no configuration
+		return "" // no configuration
 	}
 	return c.CurrentContext
 }

@@ -8,13 +8,13 @@ import (
 // span is a range of addresses of one family, inclusive at both ends.
 type span struct{ from, to netip.Addr }
 
-// opening is what is opened on one range of ports. Spans are sorted and do not touch.
+// opening holds the addresses that are open on one range of ports. Spans are sorted and do not touch.
 type opening struct {
 	first, last uint16
 	v4, v6      []span
 }
 
-// openings are the addresses that the report has for the rules.
+// openings returns the report's addresses for the rules.
 func openings(c compiled, r *Report) []opening {
 	var out []opening
 	at := func(first, last uint16) *opening {

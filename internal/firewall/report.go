@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Report is what a firewall opens. It can be stored as JSON and given to [Update].
+// Report lists the addresses that a firewall opens. It can be stored as JSON and passed to [Update].
 type Report struct {
 	Hosts    []Host         `json:"hosts,omitempty"`
 	Ranges   []netip.Prefix `json:"ranges,omitempty"`   // GitHub's, merged

@@ -10,7 +10,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// MetaURL is where GitHub publishes its addresses (docs: "REST API endpoints for meta data").
+// MetaURL is the address at which GitHub publishes its addresses (docs: "REST API endpoints for meta data").
 const MetaURL = "https://api.github.com/meta"
 
 // Rules define what a network namespace may reach. The zero value allows nothing.
@@ -35,7 +35,7 @@ type Rules struct {
 	Client   *http.Client  // fetches MetaURL; nil: one without a proxy, that follows no redirect
 }
 
-// compiled is what the rules name, before any name is asked for.
+// compiled holds the names and addresses of the rules, before any name is resolved.
 type compiled struct {
 	rules     *hosts.Rules
 	endpoints []hosts.Endpoint

@@ -2,7 +2,7 @@ package guard
 
 import "golang.org/x/sys/unix"
 
-// entryOp is what a system call does to a directory.
+// entryOp is the operation of a system call on a directory.
 type entryOp int
 
 const (

@@ -132,7 +132,7 @@ func (t target) descriptor(fd int) (int, error) {
 	return got, errnoOf(err)
 }
 
-// process is the id of the thread's process.
+// process returns the PID of the thread's process.
 func (t target) process() (int, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", t.tid))
 	if err != nil {

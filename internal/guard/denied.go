@@ -10,13 +10,13 @@ const deniedPrefix = "agent-sandbox/denied/"
 // maxDeniedName keeps such a name within the 107 bytes of an address.
 const maxDeniedName = 107 - len(deniedPrefix)
 
-// DeniedName makes such a name, without the NUL in front.
+// DeniedName returns such a name, without the leading NUL.
 func DeniedName(command, what string) string {
 	text := deniedPrefix + command + "\x00" + what
 	return text[:min(len(text), len(deniedPrefix)+maxDeniedName)]
 }
 
-// parseDenied takes one apart; neither is empty.
+// parseDenied parses such a name; neither result is empty.
 func parseDenied(name string) (command, what string, ok bool) {
 	rest, ok := strings.CutPrefix(name, deniedPrefix)
 	if !ok {

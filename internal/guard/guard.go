@@ -23,7 +23,7 @@ type Guard struct {
 	calls    sync.WaitGroup // connects under way
 	sockets  sockets        // and the sockets that they use
 	standing bool           // Standing has returned true; used by Serve alone
-	events   []Event        // of Serve
+	events   []Event        // that Serve watches
 	ended    bool           // Serve is to end
 }
 
@@ -94,7 +94,7 @@ func (g *Guard) Serve(l *Listener, events ...Event) {
 				g.answer(n)
 			}
 		} else if fds[0].Revents != 0 {
-			asked = -1 // no process is left that could ask
+			asked = -1 // no process is left that could make a call
 		}
 		for i := range fds[1:] {
 			if fds[i+1].Revents != 0 && !g.events[i].Ready() {
@@ -353,7 +353,7 @@ func (g *Guard) deny(op entryOp, path string, errno unix.Errno) error {
 	return errno
 }
 
-// errUntouched means that a call creates no entry, so there is no race for one.
+// errUntouched means that a call creates no entry, so that no race about one is possible.
 var errUntouched = errors.New("untouched")
 
 // openHow are the flags of open(2).

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// came is what came of a command.
+// came is the result of a command.
 type came struct {
 	Out, Errs string
 	Status    int

@@ -12,11 +12,10 @@ import (
 )
 
 // The kernel makes most refusals: a read-only mount, an empty directory, a
-// network without routes. The functions below predict them, only to report them. They
-// decide nothing, and a path that changes meanwhile gives a wrong report.
+// network without routes. The functions below predict them for reports only. They
+// decide nothing, and a path that changes meanwhile leads to a wrong report.
 
-// uninteresting are trees that belong to the sandbox: no rule refuses anything in
-// them.
+// uninteresting are the sandbox's own directories, in which no rule refuses anything.
 var uninteresting = []string{"/dev", "/proc", "/sys", "/run"}
 
 // observeOpen reports an open of an existing file that a mount refuses.

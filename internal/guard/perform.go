@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errPerformed says that the guard made the entry itself; errAnswered that the
-// target has its answer, too.
+// errPerformed means that the guard created the entry itself; errAnswered that it has also
+// answered the target.
 var (
 	errPerformed = errors.New("performed")
 	errAnswered  = errors.New("answered")
@@ -121,7 +121,7 @@ func (t target) umask() (uint32, error) {
 	return 0, unix.EACCES
 }
 
-// give puts a copy of fd into the target as the result of its call.
+// give copies fd to the target as the result of its call.
 func (l *Listener) give(id uint64, fd, flags int) error {
 	request := struct {
 		id                            uint64

@@ -35,7 +35,7 @@ type Mount struct {
 	Pin    bool   `json:"pin,omitempty"` // it must not be moved, with any access
 }
 
-// Access is what a path may be used for.
+// Access is the permitted use of a path.
 type Access int
 
 // The kinds of access.

@@ -97,7 +97,7 @@ func plain(paths []Path) []string {
 	return out
 }
 
-// access is what path may be used for.
+// access returns the permitted use of path.
 func (r *ruleset) access(path string) Access {
 	access, at := r.rest, -1
 	for i := range r.mounts {
@@ -140,8 +140,8 @@ func (r *ruleset) guarded(dir, name string) *forbidden {
 	return g
 }
 
-// below returns what is guarded at or under the directory p, relative to p: the
-// guarded entries, and directories whose every entry is; "" is p itself.
+// below returns the guarded paths at or under the directory p, relative to p: the
+// guarded entries, and directories whose entries are all guarded; "" is p itself.
 func (r *ruleset) below(p string) []string {
 	var rest []string
 	for _, g := range r.under {
@@ -158,8 +158,8 @@ func (r *ruleset) below(p string) []string {
 	return rest
 }
 
-// anchored reports whether p holds protected paths, so that moving it would
-// leave their places free.
+// anchored reports whether p contains protected paths, so that moving it would
+// free their names.
 func (r *ruleset) anchored(p string) bool { return r.fixed[p] }
 
 // reposRefused reports whether no new repository may appear at p.

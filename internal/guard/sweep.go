@@ -8,23 +8,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sweepAfter is how long after a call was let through the guarded names are
-// looked at.
+// sweepAfter is the time between a call that the kernel executes and the next check of
+// the guarded names.
 const sweepAfter = 20 * time.Millisecond
 
-// stillAtWork is how long the thread of a call that was let through may take to
-// carry it out, on a busy machine.
+// stillAtWork bounds the time in which the kernel executes a call after the guard let it
+// proceed, on a busy machine.
 const stillAtWork = 2 * time.Second
 
-// sweeper looks whether guarded names are there in spite of the guard: a thread
-// that changes a path between our look at it and the kernel's can get past us
-// (seccomp_unotify(2)). inotify would tell at once, but closing it makes every run
+// sweeper checks whether guarded names exist in spite of the guard: a thread
+// that changes a path between the guard's check and the kernel's walk can bypass the guard
+// (seccomp_unotify(2)). inotify would report the names at once, but closing it makes every run
 // wait for the kernel's grace period, some 15 ms.
 type sweeper struct {
 	places []place
 	links  bool            // whether a guarded name exists already: a symbolic link
 	denied map[string]bool // paths that were refused in this run
-	since  time.Time       // from when on what appears can be the sandbox's; zero: nothing can
+	since  time.Time       // names that appear from then on can be the sandbox's; zero: none can
 	last   time.Time       // when a call was last let through
 	looked time.Time       // when the names were last looked at
 	ever   bool            // whether any call was let through
@@ -47,7 +47,7 @@ func newSweeper(names []Name) *sweeper {
 	return s
 }
 
-// touched notes that a call was let through.
+// touched records that a call was let through.
 func (s *sweeper) touched() {
 	s.last, s.ever = time.Now(), true
 	if s.since.IsZero() {
@@ -63,12 +63,12 @@ func (s *sweeper) wait() int {
 	return max(0, int((sweepAfter-time.Since(s.looked)).Milliseconds())+1)
 }
 
-// isDue reports whether the names have to be looked at now.
+// isDue reports whether the names must be checked now.
 func (s *sweeper) isDue() bool { return !s.since.IsZero() && time.Since(s.looked) >= sweepAfter }
 
-// look returns the guarded names that are there now and were free.
-// raced are those that came after a call was let through: the sandbox can have
-// made them, and nothing tells it from the host's user then.
+// look returns the guarded names that exist now and did not before.
+// raced are those that appeared after a call was let through: the sandbox can have
+// created them, or a process of the host's user.
 func (s *sweeper) look() (raced, others []string) {
 	if !s.ever {
 		return nil, nil
@@ -99,10 +99,10 @@ func (s *sweeper) look() (raced, others []string) {
 	return raced, others
 }
 
-// clockTick is how coarse the kernel's file times are, at 100 ticks a second.
+// clockTick is the resolution of the kernel's file times, at 100 ticks a second.
 const clockTick = 10 * time.Millisecond
 
-// changed is when an entry's inode changed last, which a rename counts as too.
+// changed returns the time of the last change of an entry's inode, also by a rename.
 func changed(st unix.Stat_t) time.Time { return time.Unix(st.Ctim.Unix()) }
 
 func exists(path string) bool {

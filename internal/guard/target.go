@@ -18,7 +18,7 @@ import (
 // Everything read from it is hostile.
 type target struct{ tid int }
 
-// maxLinks is how many symbolic links the kernel follows (path_resolution(7)).
+// maxLinks is the number of symbolic links that the kernel follows (path_resolution(7)).
 const maxLinks = 40
 
 // cString reads the path at addr, up to PATH_MAX with its NUL.
@@ -42,15 +42,15 @@ func (t target) cString(addr uint64) (string, error) {
 	return "", unix.ENAMETOOLONG
 }
 
-// reading is a target whose paths are remembered, to be compared with what is
-// there when the decision has been made.
+// reading is a target with the paths that were read from it. After the decision they are compared with
+// the target's memory.
 type reading struct {
 	target
 	addrs []uint64
 	texts []string
 }
 
-// path is cString, remembered.
+// path is cString, and stores the result.
 func (r *reading) path(addr uint64) (string, error) {
 	s, err := r.cString(addr)
 	if err == nil {
@@ -82,7 +82,7 @@ func (t target) read(addr uint64, buf []byte) (int, error) {
 	return n, err
 }
 
-// entry is a name in a directory, as the target sees it.
+// entry is a name in a directory, seen from the target.
 type entry struct {
 	dir  int    // O_PATH descriptor of the directory; the holder closes it
 	path string // canonical path of the directory inside

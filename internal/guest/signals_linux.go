@@ -16,7 +16,7 @@ const (
 // program that this thread is about to become. The Go runtime cannot: it leaves
 // signals alone that were ignored when the process started.
 func defaultSignals() error {
-	runtime.LockOSThread() // the mask of the thread that calls execve(2) is the one that is kept
+	runtime.LockOSThread() // the program gets the mask of the thread that calls execve(2)
 	// struct sigaction of the kernel: handler, flags, restorer, mask; SIG_DFL is zero.
 	var action [4]uint64
 	for sig := uintptr(1); sig <= kernelSignals; sig++ {

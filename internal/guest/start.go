@@ -13,8 +13,8 @@ import (
 )
 
 // becomeCommand is the operation "init": it becomes the command after "--". With --tty it first gives the signals of
-// the terminal their default action again: whoever started the sandbox ignores them
-// while the terminal is the command's, and what is ignored stays so across execve(2).
+// the terminal their default action again: the process that started the sandbox ignores them
+// while the command has the terminal, and ignored signals stay ignored across execve(2).
 //
 // With --net and --ports, each with the number of an inherited descriptor, it first
 // makes the sandbox's network; see [NewProxyLink] and [NewPortLink].
@@ -38,7 +38,7 @@ func becomeCommand(p process.Process, args []string) int {
 	return p.Fail(process.ExitNotExecutable, args[0]+": "+err.Error())
 }
 
-// initOptions are what stands before the "--" of init.
+// initOptions are the options of init, before its "--".
 type initOptions struct {
 	tty     bool
 	network guestnet.Network

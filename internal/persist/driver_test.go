@@ -389,7 +389,7 @@ func Test_A_Sandbox_Whose_Time_Is_Over_Is_Destroyed(t *testing.T) {
 	}
 }
 
-// deletions are what somebody may do to a sandbox's directory, or to all that there are.
+// deletions are the ways in which a user may delete a sandbox's directory, or the directory of all sandboxes.
 var deletions = map[string]func(dir string) error{
 	"its directory": os.RemoveAll,
 	"its record":    func(dir string) error { return os.Remove(filepath.Join(dir, "record.json")) },
@@ -477,7 +477,7 @@ func Test_A_Failed_Start_Leaves_No_Files(t *testing.T) {
 	}
 }
 
-// What killed processes left goes with the next look, however young it is; what somebody is at stays.
+// The next sweep removes the directories of killed processes, independent of their age, but none that a process is using.
 func Test_A_Sweep_Removes_Incomplete_Directories(t *testing.T) {
 	store := persist.Store{Dir: t.TempDir()}
 	for _, dir := range []string{".new-dead", ".new-bare", ".new-alive", ".gone-dead-1/state/deep", ".gone-alive-2"} {

@@ -54,7 +54,7 @@ type Reverter interface {
 	Revert(ctx context.Context, spec sandbox.Spec) error
 }
 
-// revertTime is how long revert waits for the end of processes that a killed keeper has left.
+// revertTime bounds revert's wait for the end of processes that a killed keeper has left.
 const revertTime = 10 * time.Second
 
 // revert removes what a fork has moved out of its State before its start failed.

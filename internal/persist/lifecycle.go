@@ -24,7 +24,7 @@ type Lifecycle interface { //nolint:interfacebloat // one method per command; an
 	Stop(ctx context.Context, name string) error
 	// Destroy ends a sandbox for good, with all its files.
 	Destroy(ctx context.Context, name string) error
-	// Load returns what a sandbox was created from, as far as it is recorded.
+	// Load returns the record of a sandbox.
 	Load(ctx context.Context, name string) (Record, error)
 	// Records returns the records of all sandboxes but spares, ordered by name. It returns an error for one that cannot be
 	// read together with the others.
@@ -33,25 +33,25 @@ type Lifecycle interface { //nolint:interfacebloat // one method per command; an
 	State(ctx context.Context, name string) (State, error)
 	// Log returns the stored events of a sandbox, one per line. The caller closes it.
 	Log(ctx context.Context, name string) (io.ReadCloser, error)
-	// Sweep removes what is over, and what killed processes left.
+	// Sweep removes expired sandboxes, and what killed processes left.
 	sandbox.Sweeper
 
-	// Prune destroys those that are stopped or were prepared for nobody, removes what killed processes left, and returns
-	// the names of those that were somebody's, also with an error.
+	// Prune destroys stopped sandboxes and spares, removes what killed processes left, and returns
+	// the names of the sandboxes that were not spares, also with an error.
 	Prune(ctx context.Context) ([]string, error)
 }
 
-// State is how a sandbox that lives on is.
+// State is the state of a persistent sandbox.
 type State struct {
 	Running  bool
-	Commands int // that run in it now
+	Commands int // number of running commands
 }
 
 // Cluster locates a sandbox in a cluster, by names of the user's kubeconfig and of the cluster. It contains no secret.
 type Cluster struct {
 	Context   string `json:"context,omitempty"` // empty: the cluster in which this process is a pod
 	Namespace string `json:"namespace"`
-	UID       string `json:"uid,omitempty"` // the cluster's for what stays when it is stopped; it tells it from a later one of its name
+	UID       string `json:"uid,omitempty"` // the cluster's UID of the object that outlives a stop; a later sandbox of the same name has another one
 }
 
 // Load reads a record; see [Lifecycle].

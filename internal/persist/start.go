@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// launch starts a keeper and hands the lock over to it. The keeper reports on ready. Exists: there is one already.
+// launch starts a keeper and passes the lock to it. The keeper reports on ready. Exists: a keeper runs already.
 func (d *Driver) launch(name string, env []string, ready *os.File) (*exec.Cmd, error) {
 	held, err := d.Store.take(name)
 	if err != nil {
@@ -72,7 +72,7 @@ func (d *Driver) Start(ctx context.Context, name string, env []string) error {
 
 const maxSaid = 64 << 10
 
-// readyWord is what a keeper writes to descriptor 3 when the sandbox runs; otherwise it writes a saidError.
+// readyWord is the text that a keeper writes to descriptor 3 when the sandbox runs; otherwise it writes a saidError.
 const readyWord = "ready"
 
 // Ready reports the result of the start to the process that started this keeper; nil: the sandbox runs.

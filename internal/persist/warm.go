@@ -13,10 +13,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// spareIdle is how long a spare sandbox waits to be adopted.
+// spareIdle is the time for which a spare sandbox waits to be adopted.
 const spareIdle = time.Hour
 
-// spareStart is how long a spare sandbox may take to start.
+// spareStart bounds the start of a spare sandbox.
 const spareStart = time.Minute
 
 // adoption is the argument of opAdopt: the new identity of a spare sandbox.
@@ -27,8 +27,8 @@ type adoption struct {
 	TTL   sandbox.Duration `json:"ttl,omitempty"`
 }
 
-// createWarm takes a prepared sandbox when there is one with the same fingerprint, makes one otherwise, and sees to it that
-// the next finds one. A sandbox that a user had is never reused as a spare.
+// createWarm adopts a spare sandbox with the same fingerprint or creates a sandbox, and then prepares a spare for
+// the next call. A sandbox that a user had never becomes a spare.
 func (d *Driver) createWarm(ctx context.Context, record Record) (sandbox.Instance, error) {
 	f, ok := d.Inner.(sandbox.Fingerprinter)
 	if !ok {
@@ -51,7 +51,7 @@ func (d *Driver) createWarm(ctx context.Context, record Record) (sandbox.Instanc
 	return i, nil
 }
 
-// claim adopts a spare sandbox with the fingerprint key; nil: there is none.
+// claim adopts a spare sandbox with the fingerprint key; nil: none is ready.
 func (d *Driver) claim(ctx context.Context, key string, record Record) (*instance, error) {
 	spares, err := d.Store.Spares()
 	for _, spare := range spares {

@@ -18,7 +18,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// ephemeralLife is how long a CA that is made for a run is good. Its key never leaves
+// ephemeralLife is the validity of a CA that is created for one run. Its key never leaves
 // the memory of this process.
 const ephemeralLife = 30 * 24 * time.Hour
 
@@ -53,14 +53,14 @@ func authority(name string) (*egress.CA, error) {
 	return ca, nil
 }
 
-// bundles are where systems keep the authorities that they trust, in one file:
+// bundles are the paths at which systems store their trusted authorities in one file:
 // Debian, Fedora, openSUSE, OpenELEC, Alpine, FreeBSD and macOS.
 var bundles = []string{
 	"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
 	"/etc/pki/tls/cacert.pem", "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/ssl/cert.pem",
 }
 
-// directories are where systems without a bundle keep them, one in each file.
+// directories are the paths at which systems without a bundle store them, one in each file.
 var directories = []string{"/etc/ssl/certs", "/etc/pki/tls/certs", "/system/etc/security/cacerts"}
 
 const (

@@ -135,8 +135,8 @@ func carry(ctx context.Context, outside net.Conn, dial Dial, port uint16) {
 	}
 }
 
-// breakTime is what one direction gets after the other one broke: an answer may be on
-// its way still, and a server that says nothing must not hold the connection for ever.
+// breakTime is the time that one direction has after the other one broke: an answer may still
+// arrive, and a silent server must not hold the connection for ever.
 const breakTime = 5 * time.Second
 
 // oneWay copies until from ends, and passes the end on. When to is gone, the rest of from

@@ -81,7 +81,7 @@ func (r Repo) BuiltImage(ctx context.Context, e job.Engine) (id, registry string
 func registryOf(ctx context.Context, e job.Engine, image string) (string, error) {
 	out, err := e.Run(ctx, job.Run{Image: image, Args: []string{"npm", "config", "get", "registry"}})
 	if err != nil || out.Code != 0 {
-		return "", err // without npm there is no registry
+		return "", err // an image without npm has no registry
 	}
 	return strings.TrimSpace(string(out.Stdout)), nil
 }

@@ -13,7 +13,7 @@ import (
 // from 424 on.
 const newestCall = 471
 
-// callTable is how one architecture numbers its system calls.
+// callTable contains the system call numbers of one architecture.
 type callTable struct {
 	audit  uint32 // AUDIT_ARCH_* of struct seccomp_data
 	column int    // in callNumbers

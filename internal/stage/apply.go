@@ -3,7 +3,7 @@ package stage
 // ApplyOptions select the changes to apply.
 type ApplyOptions struct {
 	// Paths are relative to the workspace, or absolute in it. A directory stands for
-	// everything below it. None means everything. NotFound: there is no change at or below
+	// everything below it. None means everything. NotFound: nothing has changed at or below
 	// a path.
 	Paths []string
 	// Force also applies paths that changed in the workspace meanwhile, whose changes there
@@ -16,7 +16,7 @@ type ApplyOptions struct {
 	DryRun bool
 }
 
-// Reason is why a path was not applied.
+// Reason tells why a path was not applied.
 type Reason string
 
 // The reasons.
@@ -34,7 +34,7 @@ type Skipped struct {
 	Detail string `json:"detail"`
 }
 
-// Result is what Apply did. Both lists are ordered by path.
+// Result reports what Apply did. Both lists are ordered by path.
 type Result struct {
 	Applied []Change  `json:"applied"`
 	Skipped []Skipped `json:"skipped"`

@@ -19,7 +19,7 @@ import (
 // means that nothing was changed (Denied while the stage is in use, NotFound and Invalid for
 // Paths), or that the stage could not be updated afterwards.
 func (s *Stage) Apply(options ApplyOptions) (Result, error) {
-	if !options.DryRun { // which is a look, as Diff is
+	if !options.DryRun { // a dry run only reads, like Diff
 		held, err := lock(s.dir, holder([]string{"apply"}))
 		if err != nil {
 			return Result{}, err
@@ -167,7 +167,7 @@ func (s *Stage) finish(d *differ, j *journal) error {
 	return s.removeJournal()
 }
 
-// remember records the workspace's entries that Apply has changed, so that they do not
+// remember records the workspace's entries that Apply has changed, so that they cause no
 // conflict later.
 func (s *Stage) remember(d *differ, j *journal, left []Change) error {
 	if s.Kind != Overlay {

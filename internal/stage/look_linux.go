@@ -17,7 +17,7 @@ type Seen struct {
 }
 
 // Look returns the entry of the view at path, which is clean and relative to the workspace;
-// nil if there is none. It follows no link: behind one there is nothing. It is exact while the
+// nil if none exists. It follows no link, so a path through a link does not exist. It is exact while the
 // caller uses the stage and no command runs on it.
 func (s *Stage) Look(path string) (*Seen, error) {
 	up, err := tree.Open(s.viewDir(), true)

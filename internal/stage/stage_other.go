@@ -20,7 +20,7 @@ type Holder struct {
 // Use is a stage on which a command runs.
 type Use struct{}
 
-// Wrap is how to start a program on a stage.
+// Wrap describes how to start a program on a stage.
 type Wrap struct {
 	Path string
 	Args []string

@@ -24,15 +24,15 @@ type Use struct {
 	lock  *os.File
 }
 
-// Wrap is how to start a program so that it finds the stage in the workspace's
+// Wrap describes how to start a program so that it finds the stage in the workspace's
 // place: exec.Cmd{Path: w.Path, Args: append(w.Args, program, arguments...),
 // SysProcAttr: w.Attr}. The program is absolute, and runs with the user's own
 // identity and without capabilities of its own, in the same process (so that its
 // descriptors and signals are those of the command). It is the first process of a PID
 // namespace and dies with the thread that starts it: the kernel leaves nothing running,
-// however this process ends. Pids that it tells are those of that namespace.
-// The workspace's path then leads to the view for it and whatever it starts; a
-// mount it makes over a path below the workspace, or from one, sees the view too.
+// no matter how this process ends. PIDs that the program reports are those of that namespace.
+// The workspace's path then leads to the view for the program and its children. Mounts that
+// they make over or from a path below the workspace see the view, too.
 type Wrap struct {
 	Path string
 	Args []string // argv 0 first, "--" last

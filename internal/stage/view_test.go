@@ -9,7 +9,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/stage"
 )
 
-// works are what commands do to a tree.
+// works are the changes that commands make to a tree.
 var works = []struct{ name, setup, script string }{
 	{"a file is created", ``, `echo new >f`},
 	{"a file is rewritten in place", `echo old >f`, `echo new >f`},

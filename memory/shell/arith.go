@@ -429,7 +429,7 @@ type arithParser struct {
 	seen    *lvalue // the one compiled last
 }
 
-// maxArithDepth is how deep parentheses and evaluations of variables may go.
+// maxArithDepth bounds the nesting of parentheses and evaluations of variables.
 const maxArithDepth = 1024
 
 // compileArith compiles the text; empty text is 0.
@@ -664,7 +664,7 @@ func parseNumber(s string) (n int64, msg string) {
 	return int64(v), ""
 }
 
-// digitValue returns what a digit stands for, a large number for no digit.
+// digitValue returns the value of a digit, a large number for another character.
 func digitValue(c byte, base uint64) uint64 {
 	switch {
 	case c >= '0' && c <= '9':
@@ -810,7 +810,7 @@ func (p *arithParser) binary(level int) expr {
 	}
 }
 
-// maxJoined is how many operators become closures inside each other; a longer chain is one closure,
+// maxJoined bounds the operators that become nested closures; a longer chain is one closure,
 // so that evaluating it takes no stack.
 const maxJoined = 32
 

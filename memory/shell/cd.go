@@ -125,7 +125,7 @@ func (sh *interp) tryDir(dir string, physical bool) error {
 			return err
 		}
 	} else if other, err := sh.m.fs.Stat(sh.cred, logical); err != nil || !other.Mode.IsDir() {
-		// By name there is no such directory; by following links there is.
+		// The directory does not exist by name; it exists when links are followed.
 		if target, err = sh.m.fs.Realpath(sh.cred, full); err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 // It stands in the machine as if it were a file in /usr/bin.
 //
 // What an extension gets to know is in its Proc: the file system (FS), the working directory (Dir),
-// the environment (Environ), and what a relative path means (Abs).
+// the environment (Environ), and the base of relative paths (Abs).
 type Command struct {
 	Name    string   // the name that calls it; no slash
 	Aliases []string // other names for the same program
@@ -23,7 +23,7 @@ type Command struct {
 	Help    string   // the body of --help below usage and summary; may be empty
 
 	// Replace says that Name and Aliases may be taken from others: builtins of the shell and
-	// programs. Run reaches what it replaced by Proc.Original. Without it a name that is taken is
+	// programs. Run reaches the replaced command by Proc.Original. Without it a name that is taken is
 	// an error of Register.
 	Replace bool
 
@@ -37,13 +37,13 @@ type Command struct {
 	before     map[string]former // by name: what it has replaced
 }
 
-// former is what had a name before.
+// former is the previous meaning of a name.
 type former struct {
 	program *Command
 	builtin *Command // that stood in a builtin's place
 }
 
-// HelpText is what --help prints when the command is called by name.
+// HelpText returns the output of --help of a command that is called by name.
 func (c *Command) HelpText(name string) string {
 	var b strings.Builder
 	for i, usage := range strings.Split(c.Usage, "\n") {
@@ -193,7 +193,7 @@ func (r *registry) add(c *Command) error {
 	return nil
 }
 
-// checkName tells what stands against it that the command is called by the name.
+// checkName returns an error if the command cannot be registered under the name.
 func (r *registry) checkName(c *Command, name string) error {
 	whose := fmt.Sprintf("the command %q", c.Name)
 	if name != c.Name {
@@ -233,7 +233,7 @@ func summaryOf(c *Command) string {
 // maxName is the most bytes of a file's name.
 const maxName = 255
 
-// badName says why a command cannot have the name; "" when it can.
+// badName returns why a command cannot have the name; "" when it can.
 func badName(name string) string {
 	odd := func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }
 	switch {

@@ -109,7 +109,7 @@ func (sh *interp) compopt(args []string) int {
 	return sh.fail("not currently executing completion function")
 }
 
-// compgen lists what could complete a word.
+// compgen lists the possible completions of a word.
 func (sh *interp) compgen(args []string) int {
 	list, rest, st := sh.parseOptions(args, "abcdefgjksuvo:A:G:W:F:C:X:P:S:V:")
 	if st >= 0 {
@@ -202,7 +202,7 @@ func (g *generator) option(f flag) int {
 	return -1
 }
 
-// unclosedWords says what does not end in the text for -W, "" when all is well.
+// unclosedWords returns the unclosed construct in the text for -W, "" for none.
 func unclosedWords(s string) string {
 	if _, err := syntax.Text(s); err == nil {
 		return ""
@@ -389,7 +389,7 @@ func (g *generator) function(name string) int {
 	return -1
 }
 
-// filtered leaves out what -X matches; "!" at its beginning turns that round.
+// filtered removes the words that match -X; with "!" at its beginning, those that do not.
 func (g *generator) filtered() []string {
 	if g.filter == "" {
 		return g.list

@@ -184,7 +184,7 @@ func (c *compiler) condMatch(x, y *word, op string) test {
 	}
 }
 
-// condRegex is =~ ; what matched goes to BASH_REMATCH.
+// condRegex runs =~ and stores the match in BASH_REMATCH.
 func (sh *interp) condRegex(x, y *word) bool {
 	s := sh.str(x)
 	text := sh.expandParts(y.parts, forRegex)
@@ -225,7 +225,7 @@ func condShown(s string) string {
 	return s
 }
 
-// condHead is what a traced test begins with.
+// condHead is the prefix of a traced test.
 func (sh *interp) condHead() string {
 	if sh.condNot {
 		return "[[ ! "
@@ -526,7 +526,7 @@ func (sh *interp) unaryTest(op byte, s string) bool {
 	return sh.fileTest(op, s)
 }
 
-// isTerminal is -t: a descriptor that leads to the terminal of whoever runs the machine.
+// isTerminal implements -t: a descriptor that leads to the terminal of the machine's caller.
 func (sh *interp) isTerminal(fd int64) bool {
 	if fd < 0 || fd > 1<<20 {
 		return false

@@ -334,7 +334,7 @@ func (sh *interp) shift(args []string) int {
 	return 0
 }
 
-// caller tells where the running function was called from.
+// caller returns the position of the running function's call.
 func (sh *interp) caller(args []string) int {
 	n := 0
 	if len(args) > 1 {

@@ -11,7 +11,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
 )
 
-// declaration is what declare, local, export and readonly have been asked for.
+// declaration holds the parsed options of declare, local, export and readonly.
 type declaration struct {
 	add, del   attr
 	funcs      bool // -f
@@ -736,14 +736,14 @@ func (sh *interp) unset(args []string) int {
 	return st
 }
 
-// unsetting says what unset removes.
+// unsetting selects the names that unset removes.
 type unsetting struct {
 	funcs bool // -f: only functions
 	vars  bool // -v: only variables
 	ref   bool // -n: a reference itself
 }
 
-// unsetOne removes what the name means; false: it must not be, and the message is written.
+// unsetOne removes a variable or function; false: it is read-only, and the message is written.
 func (sh *interp) unsetOne(name string, want unsetting) bool {
 	base, sub, elem := splitSubscript(name)
 	if want.funcs {

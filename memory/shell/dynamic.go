@@ -141,7 +141,7 @@ func (sh *interp) callLines() []string {
 	return sh.withScript(sh.column(func(f frame) string { return strconv.Itoa(f.line) }), "0")
 }
 
-// withScript appends what a list of the call stack has for the script itself, which -c lacks.
+// withScript appends the script's own entry to a list of the call stack; -c has none.
 func (sh *interp) withScript(list []string, text string) []string {
 	if sh.script != "" {
 		list = append(list, text)

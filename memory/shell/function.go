@@ -302,7 +302,7 @@ func (sh *interp) program(args []string) int {
 	return sh.runProgram(c, path, args)
 }
 
-// notFound says why a program cannot be run.
+// notFound prints why a program cannot be run.
 func (sh *interp) notFound(name string, err error, args []string) int {
 	if fn := sh.namedFunction("command_not_found_handle"); fn != nil && !strings.Contains(name, "/") {
 		c := sh.fork(false)
@@ -342,7 +342,7 @@ func (sh *interp) namedFunction(name string) *function {
 	return nil
 }
 
-// binDirs are where registered commands appear to be.
+// binDirs are the directories in which registered commands appear.
 var binDirs = map[string]bool{"/bin": true, "/usr/bin": true}
 
 // findCommand returns the program that a name means: a registered one, or the path of a file.

@@ -38,7 +38,7 @@ const (
 )
 
 // interp is a process that runs the shell language: everything that a fork copies. Only its goroutine uses it. Each part
-// has its own state; what needs several of them is a method of interp.
+// has its own state; a function that needs several of them is a method of interp.
 type interp struct {
 	m   *machine
 	ctx context.Context //nolint:containedctx // A process has one: it ends when the process is killed.
@@ -134,7 +134,7 @@ func (f *flow) leaveLoop() bool {
 	return true
 }
 
-// scriptState says what is being read.
+// scriptState describes the script that is being read.
 type scriptState struct {
 	script   string // the file that is run, "" for -c
 	name     string // $0
@@ -218,7 +218,7 @@ func (sh *interp) reunite(c *interp) {
 	sh.aliases.SetShared(c.before.aliases)
 }
 
-// forkState is what of the parent was shared before the fork.
+// forkState is the part of the parent's state that was shared before the fork.
 type forkState struct {
 	vars, funcs, aliases bool
 	escapes              uint64
@@ -413,7 +413,7 @@ func (sh *interp) initVars(shlvl int) {
 	}
 }
 
-// inheritOptions turns on what SHELLOPTS or BASHOPTS of the environment lists.
+// inheritOptions turns on the options in SHELLOPTS or BASHOPTS of the environment.
 func (sh *interp) inheritOptions(d dynamicCell, list string) {
 	for name := range strings.SplitSeq(list, ":") {
 		if d.slot == slotSHELLOPTS {
@@ -428,7 +428,7 @@ func (sh *interp) inheritOptions(d dynamicCell, list string) {
 	sh.put(d.slot, &c)
 }
 
-// setCommandString tells the script what -c ran.
+// setCommandString sets BASH_EXECUTION_STRING to the script of -c.
 func (sh *interp) setCommandString(text string) {
 	c := &cell{epoch: sh.epoch}
 	c.store(text)

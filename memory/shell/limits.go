@@ -21,7 +21,7 @@ var (
 // meet notes that the run has met a limit; the first one counts.
 func (m *machine) meet(limit error) { m.met.CompareAndSwap(nil, &limit) }
 
-// graceBytes is what a run may use when the memory is full at its start: enough to unset variables.
+// graceBytes is the memory that a run may use when the memory is full at its start: enough to unset variables.
 const graceBytes = 1 << 20
 
 // take counts n more bytes, or fewer when n is negative. False: there are not as many,
@@ -35,13 +35,13 @@ func (m *machine) take(n int) bool {
 	return true
 }
 
-// memoryBatch is how many bytes a process takes from its machine at once.
+// memoryBatch is the number of bytes that a process takes from its machine at once.
 const memoryBatch = 1 << 16
 
 // Reserve counts n bytes that a command is about to hold, and Release counts them
-// back; what is left is released when the command ends. ENOMEM means that the machine
+// back; the rest is released when the command ends. ENOMEM means that the machine
 // has not as many: nothing was reserved, and the command should give up with a message
-// (GNU's is "memory exhausted"). A command reserves what grows with its input and stays:
+// (GNU's is "memory exhausted"). A command reserves memory that grows with its input and stays:
 // lines to sort, a table of keys. Buffers of fixed size need not be reserved. It is cheap
 // enough for each line. Like Spend it is for the command's own goroutine only.
 func (p *Proc) Reserve(n int) error {
@@ -70,7 +70,7 @@ func (p *Proc) Release(n int) {
 	}
 }
 
-// releaseAll releases what the command still has reserved.
+// releaseAll releases the command's remaining reservation.
 func (p *Proc) releaseAll() {
 	p.sh.m.take(-p.reserved)
 	p.held, p.reserved = 0, 0
@@ -119,7 +119,7 @@ func (sh *interp) room(n int) bool {
 	return false
 }
 
-// hold charges for what only the running command holds: the words that it has become.
+// hold charges for memory that only the running command holds: its expanded words.
 func (sh *interp) hold(n int) bool {
 	if !sh.charge(n) {
 		return false
@@ -128,7 +128,7 @@ func (sh *interp) hold(n int) bool {
 	return true
 }
 
-// releaseHeld releases what has been held since held was as much.
+// releaseHeld releases the memory held since held had this value.
 func (sh *interp) releaseHeld(held int) {
 	sh.charge(held - sh.memory.Held())
 	sh.memory.SetHeld(held)
@@ -137,7 +137,7 @@ func (sh *interp) releaseHeld(held int) {
 	}
 }
 
-// manyWords is how many words of a command count as no memory.
+// manyWords is the number of words of a command that do not count as memory.
 const manyWords = 1 << 12
 
 // push adds a word to those of the command.
@@ -178,7 +178,7 @@ const (
 	nameWeight = 200 // of the name of a variable or function, which is never forgotten
 )
 
-// arithWeight is how many bytes a byte of an expression takes when it has been compiled.
+// arithWeight is the size of a compiled expression in bytes per byte of its text.
 const arithWeight = 100
 
 func textWeight(n int) int {

@@ -17,7 +17,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// Limits bound what scripts may take. A zero field is its default, a negative one no limit.
+// Limits bound the resources of scripts. A zero field is its default, a negative one no limit.
 type Limits struct {
 	Fuel      int64 // units of work of one Run, about one simple command or 64 bytes each; 500 million
 	Depth     int   // functions, sources, evals and subshells inside each other; 2000
@@ -98,14 +98,14 @@ func (m *machine) takeFuel(n int) error {
 	return nil
 }
 
-// refuel takes back what a process did not use. Its parent does not get it: it would go on for so
+// refuel takes back the fuel that a process did not use. Its parent does not get it: it would go on for so
 // long without looking at its context.
 func (m *machine) refuel(n int) { m.fuel.Add(int64(n)) }
 
 func (m *machine) newRand() *rand.Rand {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return rand.New(rand.NewPCG(m.rand.Uint64(), m.rand.Uint64())) //nolint:gosec // RANDOM of a shell is no secret.
+	return rand.New(rand.NewPCG(m.rand.Uint64(), m.rand.Uint64())) //nolint:gosec // RANDOM of a shell is not a secret.
 }
 
 // list returns each command once, sorted by name.
@@ -170,7 +170,7 @@ type arithEntry struct {
 }
 
 // maxCached bounds each cache, in entries; maxUnits the scripts that are kept, in
-// bytes of what they have been compiled to.
+// bytes of their compiled form.
 const (
 	maxCached = 4096
 	maxUnits  = 16 << 20
@@ -407,7 +407,7 @@ func (sh *interp) matchRegex(text, s string) (groups []string, ok bool, err erro
 }
 
 // AddDevices makes /dev and /proc in a tree for the machines that will have it: the devices, and names for
-// what a process has open. What /proc shows is each machine's own. Nothing of them may be there yet.
+// the open files of a process. Each machine has its own content of /proc. None of these paths may exist yet.
 func AddDevices(f *vfs.FS) error {
 	root := vfs.Cred{}
 	for _, dir := range []string{"/dev", "/proc"} {

@@ -17,7 +17,7 @@ var keywords = map[string]bool{
 	"!": true, "[[": true, "]]": true, "coproc": true,
 }
 
-// commandNames says what names of commands mean, functions apart.
+// commandNames maps names to commands, without functions.
 type commandNames struct {
 	aliases  alias.Table
 	hash     pathcache.Cache
@@ -33,14 +33,14 @@ type meaning struct {
 	hash bool
 }
 
-// search says where to look for what a name means.
+// search selects the places in which a name is looked up.
 type search struct {
 	all      bool // find all meanings, not only the first
 	noFuncs  bool // leave out functions
 	onlyPath bool // look only in PATH
 }
 
-// meanings returns what a name means, in the order in which the shell tries it.
+// meanings returns the meanings of a name, in the order in which the shell tries them.
 func (sh *interp) meanings(name string, s search) []meaning {
 	var list []meaning
 	if !s.onlyPath {
@@ -196,7 +196,7 @@ func (sh *interp) commandBuiltin(args []string) int {
 	}
 	if b := sh.m.lib.builtins[rest[0]]; b != nil && !sh.disabled[b.name] {
 		sh.declArgs = shiftArgs(sh.declArgs, len(args)-len(rest))
-		// "command" takes away what is special about special builtins.
+		// "command" removes the special properties of special builtins.
 		return sh.runBuiltin(b, rest)
 	}
 	if path {

@@ -63,7 +63,7 @@ func (sh *interp) arithMessage(err *arithError) {
 	sh.errorf("%s%s", prefix, err.Error())
 }
 
-// out writes to descriptor 1 for a builtin and returns its status: that of success, or what a
+// out writes to descriptor 1 for a builtin and returns its status: that of success, or the one that a
 // failed write asks for.
 func (sh *interp) out(b []byte) int {
 	d := sh.fds.Get(1)
@@ -164,7 +164,7 @@ func (sh *interp) prompt(s string) string {
 	return sh.quotedText(sh.m.lib.promptText(s))
 }
 
-// promptEscapes replaces \u, \h, \w and their like; what is put in is not expanded again.
+// promptEscapes replaces \u, \h, \w and similar escapes; their values are not expanded again.
 func (sh *interp) promptEscapes(s string) string {
 	if strings.IndexByte(s, '\\') < 0 {
 		return s

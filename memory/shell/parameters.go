@@ -15,7 +15,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell/internal/shopt"
 )
 
-// paramKind is what a name in ${ } names.
+// paramKind is the kind of a parameter in ${ }.
 type paramKind uint8
 
 const (
@@ -142,7 +142,7 @@ type paramPart struct {
 	text     string
 }
 
-// subscript is what stands in brackets.
+// subscript is the text in brackets.
 type subscript struct {
 	all  byte
 	text string
@@ -198,7 +198,7 @@ func (c *compiler) param(p *syntax.Param) wpart {
 	return x
 }
 
-// paramName finds out what the name names.
+// paramName finds the kind of the parameter.
 func (c *compiler) paramName(x *paramPart) {
 	switch n := x.name; {
 	case n == "@" || n == "*":
@@ -289,7 +289,7 @@ func (sh *interp) arithAbort() {
 	}
 }
 
-// pval is what a parameter has: one value, or a list.
+// pval is the value of a parameter: one value, or a list.
 type pval struct {
 	s     string
 	set   bool
@@ -717,7 +717,7 @@ func (p *paramPart) assignDefault(f *fields, v pval, quoted bool) {
 	}
 }
 
-// change returns what an operator like # or / does to one value.
+// change returns the result of an operator such as # or / for one value.
 func (p *paramPart) change(sh *interp) func(string) string {
 	switch p.op {
 	case "^", "^^", ",", ",,", "~", "~~":
@@ -1184,7 +1184,7 @@ func byteOffset(s string, n int64) int {
 func toLower(s string) string { return mapCase(s, unicode.ToLower) }
 func toUpper(s string) string { return mapCase(s, unicode.ToUpper) }
 
-// mapCase keeps bytes that are no UTF-8, which strings.Map would replace.
+// mapCase preserves bytes that are not UTF-8, which strings.Map would replace.
 func mapCase(s string, f func(rune) rune) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {

@@ -33,7 +33,7 @@ type Proc struct {
 
 	sh       *interp
 	as       asker
-	own      *process.Process    // its place in the process table, if anybody has asked; under m.mu
+	own      *process.Process    // its entry in the process table, created on demand; under m.mu
 	command  *Command            // nil: none that is registered
 	replaced *builtin            // in whose place command stands; nil: it was called as a program
 	declArgs map[int]*assignCode // of replaced
@@ -48,7 +48,7 @@ type Proc struct {
 // ErrFuel is the error of work that goes beyond the limit; the whole run ends with it.
 var ErrFuel = errors.New("limit of work reached")
 
-// Name returns what the command calls itself in messages: the last element of Args[0].
+// Name returns the command's name in messages: the last element of Args[0].
 func (p *Proc) Name() string {
 	name := p.Args[0]
 	for i := len(name) - 1; i >= 0; i-- {
@@ -81,7 +81,7 @@ func (p *Proc) Spend(n int) error {
 	return nil
 }
 
-// fuelBatch is how much a process takes from its machine at once. It bounds how long
+// fuelBatch is the fuel that a process takes from its machine at once. It bounds how long
 // a process goes on after its context has ended.
 const fuelBatch = 1024
 
@@ -186,7 +186,7 @@ func (p *Proc) Create(path string) (*vfs.File, error) {
 
 // OpenFile opens a file with the flags of package os, relative to Dir, with the process's
 // rights; perm is before umask. "/dev/stdin", "/dev/stdout", "/dev/stderr" and "/dev/fd/N"
-// are what the process has open, as on Linux: a regular file is opened afresh, a pipe is the same
+// are the open files of the process, as on Linux: a regular file is opened afresh, a pipe is the same
 // pipe. The caller closes it.
 func (p *Proc) OpenFile(path string, flag int, perm fs.FileMode) (*vfs.File, error) {
 	if fd, ok := ownStream(path); ok {
@@ -208,7 +208,7 @@ func (p *Proc) OpenFile(path string, flag int, perm fs.FileMode) (*vfs.File, err
 	return f.WithContext(p.ctx), nil
 }
 
-// Stream returns a descriptor of the process as a file that shares its offset, unlike what Open
+// Stream returns a descriptor of the process as a file that shares its offset, unlike the one that Open
 // makes of "/dev/stdin". The caller closes it.
 func (p *Proc) Stream(fd int) (*vfs.File, error) {
 	if s := p.streamOf(fd); s != nil {
@@ -234,7 +234,7 @@ func (p *Proc) streamOf(n int) *fd.Stream {
 	return s
 }
 
-// Stat returns what is known of a file; a link is followed. The standard streams answer too,
+// Stat describes a file; a link is followed. It also accepts the standard streams,
 // and nothing of them is read.
 func (p *Proc) Stat(path string) (vfs.Info, error) {
 	if fd, ok := ownStream(path); ok {
@@ -250,7 +250,7 @@ func (p *Proc) Stat(path string) (vfs.Info, error) {
 // Lstat is Stat of a link itself.
 func (p *Proc) Lstat(path string) (vfs.Info, error) { return p.sh.m.fs.Lstat(p.Cred(), p.Abs(path)) }
 
-// Readlink returns what a link says.
+// Readlink returns the target of a link.
 func (p *Proc) Readlink(path string) (string, error) {
 	return p.sh.m.fs.Readlink(p.Cred(), p.Abs(path))
 }
@@ -285,7 +285,7 @@ func (p *Proc) Link(old, path string) error {
 	return p.sh.m.fs.Link(p.Cred(), p.Abs(old), p.Abs(path))
 }
 
-// Rename moves old to path, in the place of what is there, as rename(2).
+// Rename moves old to path and replaces an existing file, as rename(2) does.
 func (p *Proc) Rename(old, path string) error {
 	return p.sh.m.fs.Rename(p.Cred(), p.Abs(old), p.Abs(path))
 }
@@ -330,12 +330,12 @@ func (p *Proc) Warn(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.Stderr, "%s: %s\n", p.Name(), fmt.Sprintf(format, args...))
 }
 
-// Error writes what GNU's error(3) says of a file: "NAME: PATH: No such file or directory".
+// Error writes the message of GNU's error(3) about a file: "NAME: PATH: No such file or directory".
 func (p *Proc) Error(path string, err error) {
 	p.Warn("%s: %s", QuoteIfNeeded(path), Strerror(err))
 }
 
-// Errorf writes a sentence about what failed, then why:
+// Errorf writes what failed, then why:
 // p.Errorf(err, "cannot access %s", Quote(path)) is "NAME: cannot access 'x': No such file or directory".
 func (p *Proc) Errorf(err error, format string, args ...any) {
 	p.Warn("%s: %s", fmt.Sprintf(format, args...), Strerror(err))
@@ -424,6 +424,6 @@ func escapeByte(c byte) string {
 // io/fs sentinel that err is. It is 0 when there is none.
 func Errno(err error) syscall.Errno { return errno.Of(err) }
 
-// Strerror returns what the GNU C library calls the error inside err, without the
+// Strerror returns the GNU C library's text for the error inside err, without the
 // operation and path that Go puts around it. An error without a number is its own text.
 func Strerror(err error) string { return errno.Text(err) }

@@ -55,7 +55,7 @@ type procPath struct {
 	name string
 }
 
-// find says what a name is.
+// find looks a name up.
 func (a *asker) find(name string) (procPath, error) {
 	at := procPath{fd: -1, name: name}
 	first, rest, _ := strings.Cut(name, "/")
@@ -131,7 +131,7 @@ func (a *asker) Entry(name string) (vfs.Entry, error) {
 	return e, err
 }
 
-// ino numbers what there is: the place of the process, and below it a sum of the name. Two names may come to the same
+// ino returns an inode number: the slot of the process, and below it a hash of the name. Two names may have the same
 // number, as nothing links them.
 func (at *procPath) ino() uint64 {
 	sum := uint32(2166136261)
@@ -306,7 +306,7 @@ func (p *Proc) leave(status int) {
 // isOwn reports whether a process of the table is the asker.
 func (a *asker) isOwn(p *process.Process) bool { return p == a.known() }
 
-// opened returns what a process has open under a number; the caller gives the reference back.
+// opened returns the open file of a process under a number; the caller releases the reference.
 func (a *asker) opened(p *process.Process, n int) (*fd.Description, error) {
 	if a.isOwn(p) {
 		d := a.sh.fds.Get(n)
@@ -326,7 +326,7 @@ func (a *asker) opened(p *process.Process, n int) (*fd.Description, error) {
 	return nil, syscall.ENOENT
 }
 
-// numbers lists what a process has open.
+// numbers lists the open descriptors of a process.
 func (a *asker) numbers(p *process.Process) []int {
 	if !a.isOwn(p) {
 		return p.Fds.Load().Numbers()
@@ -368,7 +368,7 @@ func (a *asker) fdLink(p *process.Process, n int) (fs.FileMode, string, error) {
 	return mode, d.Shown(a.sh.m.nextPipe), nil
 }
 
-// statOpen is fstat(2): what is known of the description. A stream of the host looks like a pipe.
+// statOpen is fstat(2) for a description. A stream of the host looks like a pipe.
 func (sh *interp) statOpen(d *fd.Description) (vfs.Info, error) {
 	if d.File == nil && d.Mode == 0 {
 		return vfs.Info{}, syscall.EBADF
@@ -387,7 +387,7 @@ func (sh *interp) statOpen(d *fd.Description) (vfs.Info, error) {
 	}, nil
 }
 
-// reopen opens what a descriptor is open on, as opening /dev/fd/N does on Linux: a regular file afresh,
+// reopen opens the file of a descriptor, as opening /dev/fd/N does on Linux: a regular file afresh,
 // with an offset of its own and if the process may; a pipe is the same pipe.
 func (sh *interp) reopen(ctx context.Context, d *fd.Description, flag int) (*fd.Description, error) {
 	need := uint8(fd.ModeRead)
@@ -440,8 +440,8 @@ func ownStream(path string) (fd int, ok bool) {
 	return fd, err == nil && fd >= 0 && strconv.Itoa(fd) == number
 }
 
-// processNodes are what /proc tells of each process, in the order of the names. What a process has in
-// its environment only itself sees, and what it runs.
+// processNodes are the entries of /proc/PID, in the order of their names. What a process has in
+// its environment is visible only to itself and to the processes that it starts.
 var processNodes = sync.OnceValue(func() []procNode {
 	none := func(*asker, *process.Process) (string, error) { return "", nil }
 	return procNodes([]procNode{
@@ -461,7 +461,7 @@ var processNodes = sync.OnceValue(func() []procNode {
 	})
 })
 
-// args are what a process was started with, as far as others can know.
+// args returns the arguments of a process as other processes can see them.
 func (a *asker) args(p *process.Process) []string {
 	if a.isOwn(p) && a.p != nil {
 		return a.p.Args
@@ -493,7 +493,7 @@ func (a *asker) workingDir(p *process.Process) (string, error) {
 	return "/", nil
 }
 
-// program is where the program lies that a process runs.
+// program returns the path of the program that a process runs.
 func (a *asker) program(p *process.Process) (string, error) {
 	name := a.commandName(p)
 	if a.sh.m.command(name) == nil {
@@ -518,7 +518,7 @@ func (a *asker) environ(p *process.Process) (string, error) {
 	return b.String(), nil
 }
 
-// state is the letter and the word for what a process does.
+// state returns the letter and the word for the state of a process.
 func (a *asker) state(p *process.Process) (letter, word string) {
 	switch {
 	case a.sh.m.table.About(p).Stopped:
@@ -554,7 +554,7 @@ func (a *asker) status(p *process.Process) (string, error) {
 		p.Pending.Load()>>1, p.Ignored.Load()>>1, p.Handled.Load()>>1), nil
 }
 
-// limits is what ulimit shows, in the words of proc(5).
+// limits returns the values of ulimit in the format of proc(5).
 func (a *asker) limits(*process.Process) (string, error) {
 	var b strings.Builder
 	row := func(name, soft, hard, unit string) {
@@ -591,7 +591,7 @@ func (a *asker) limits(*process.Process) (string, error) {
 // Release is the version of the system that machines seem to run.
 const Release = "6.1.0"
 
-// systemNodes are what /proc tells of the machine, in the order of the names.
+// systemNodes are the entries of /proc about the machine, in the order of their names.
 var systemNodes = sync.OnceValue(func() []procNode {
 	constant := func(text string) func(*asker, *process.Process) (string, error) {
 		return func(*asker, *process.Process) (string, error) { return text, nil }
@@ -636,13 +636,13 @@ const netDevices = "Inter-|   Receive                                           
 
 func (a *asker) self(*process.Process) (string, error) { return strconv.Itoa(a.process().PID), nil }
 
-// age is how long the machine has been there.
+// age returns the machine's uptime.
 func (m *machine) age() time.Duration { return max(0, m.now().Sub(m.born)) }
 
 // ticks is the clock of the process table: hundredths of a second since the machine began.
 func (m *machine) ticks() int64 { return int64(m.age() / (10 * time.Millisecond)) }
 
-// uptime says that the machine was idle all the time: what scripts do is not measured in time.
+// uptime reports that the machine was always idle: the work of scripts is not measured in time.
 func (a *asker) uptime(*process.Process) (string, error) {
 	s := seconds(a.sh.m.age())
 	return s + " " + s + "\n", nil
@@ -662,7 +662,7 @@ func (a *asker) ticks(*process.Process) (string, error) {
 		m.born.Unix(), last), nil
 }
 
-// memory is what the machine's limit leaves for variables and buffers: files count elsewhere.
+// memory returns the machine's memory for variables and buffers: files count elsewhere.
 func (a *asker) memory(*process.Process) (string, error) {
 	m := a.sh.m
 	total := min(m.limits.Bytes, 1<<50)
@@ -709,7 +709,7 @@ func formatUUID(hi, lo uint64) string {
 	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x\n", hi>>32, hi>>16&0xffff, hi&0xffff, lo>>48, lo&(1<<48-1))
 }
 
-// mounts lists what the machine's files are made of.
+// mounts lists the machine's mounts.
 func (a *asker) mounts(*process.Process) (string, error) {
 	var b strings.Builder
 	b.WriteString("none / tmpfs rw,relatime 0 0\nproc /proc proc rw,relatime 0 0\n")
@@ -730,7 +730,7 @@ func mountName(path string) string {
 
 var _ vfs.Generated = (*asker)(nil)
 
-// show tells others what the process is: what it was started as, where it works, what it has open.
+// show publishes the process in /proc: its arguments, its directory, its open files.
 func (sh *interp) show(name string) {
 	sh.p.SetName(name)
 	sh.showDir()

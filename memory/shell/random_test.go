@@ -132,7 +132,7 @@ func (s *scripter) anyStatement() string {
 	return "printf '<%s>' " + s.word() + " " + s.word() + "; for i in " + s.word() + "; do echo \"[$i]\"; done"
 }
 
-// randomSetup is what random statements find.
+// randomSetup is the script that runs before random statements.
 const randomSetup = "shopt -s extglob; set -f; x=5 y=-2 z=x i=1 w='a b' v=abcab e= p='a*'; a=(3 'q r' 7); declare -A m=([k]='v w'); set -- 'p q' '' abc"
 
 // Test_Random_Scripts_Give_What_They_Give_In_Bash compares some statements of a fixed seed. With

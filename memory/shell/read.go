@@ -264,7 +264,7 @@ func (sh *interp) restOfRune(ctx context.Context, d *fd.Description, line []byte
 	return line, false
 }
 
-// storeRead puts what was read into the variables.
+// storeRead stores the input in the variables.
 func (sh *interp) storeRead(o *readOptions, names []string, line string, escaped []bool, st int) int {
 	hasEscape := false
 	for _, e := range escaped {

@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// session is a shell with what it said.
+// session is a shell with its output.
 type session struct {
 	*shell.Shell
 
@@ -63,7 +63,7 @@ func says(name string, aliases ...string) shell.Command {
 	}}
 }
 
-// wraps replaces a command with one that says what it does around the original.
+// wraps replaces a command with one that prints a line before and after the original.
 func wraps(name string) shell.Command {
 	return shell.Command{Name: name, Replace: true, Run: func(p *shell.Proc) int {
 		fmt.Fprintf(p.Stdout, "<%s>", strings.Join(p.Args, " "))

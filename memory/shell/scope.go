@@ -150,7 +150,7 @@ func (sh *interp) cloned(c *cell) {
 }
 
 // unsetVar removes a variable: a local one of this function stays local without value, one of a
-// caller uncovers what it hid.
+// caller uncovers the variables that it hid.
 func (sh *interp) unsetVar(slot int) bool {
 	c := sh.cell(slot)
 	if c == nil {
@@ -204,7 +204,7 @@ func (sh *interp) keepTemps(n int) {
 	}
 }
 
-// restoreTemps brings back what temporary assignments hid. What the command made local in the function
+// restoreTemps restores the variables that temporary assignments hid. Variables that the command made local in the function
 // around it stays.
 func (sh *interp) restoreTemps(n int) {
 	var keep []savedCell

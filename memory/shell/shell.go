@@ -69,20 +69,20 @@ type Unreader interface {
 	Unread(b []byte)
 }
 
-// Script is what to run, and how.
+// Script is one script to run, with its streams and options.
 type Script struct {
 	Text string
 	Name string   // of the file it comes from, as $0 and in messages; "": as with bash -c
 	Args []string // $1 ...; nil: as they were
 	Exit bool     // the shell ends with the script: its EXIT trap runs
-	Wait bool     // wait for jobs that still hold Stdout or Stderr too, as whoever reads a pipe to its end does
+	Wait bool     // wait also for jobs that still hold Stdout or Stderr, as a process that reads a pipe to its end does
 
 	// Program is a name or path and arguments, which run in the shell's place instead of Text. What
 	// cannot be found gets bash's message; call LookPath to word your own.
 	Program []string
 }
 
-// Result is how a Run ended.
+// Result is the outcome of a Run.
 type Result struct {
 	Status int   // 0 to 255
 	Signal int   // the signal that ended the shell, 0 for none; Status is 128 and this
@@ -100,7 +100,7 @@ func New(o Options) *Shell {
 		o.Now = time.Now
 	}
 	if o.Seed == 0 {
-		o.Seed = rand.Uint64() //nolint:gosec // RANDOM of a shell is no secret.
+		o.Seed = rand.Uint64() //nolint:gosec // RANDOM of a shell is not a secret.
 	}
 	if o.Umask == 0 {
 		o.Umask = 0o022
@@ -114,7 +114,7 @@ func New(o Options) *Shell {
 func newMachine(o Options) *machine {
 	m := &machine{
 		fs: o.FS, now: o.Now, limits: o.Limits.withDefaults(), fault: o.Fault,
-		rand: rand.New(rand.NewPCG(o.Seed, 0)), //nolint:gosec // RANDOM of a shell is no secret.
+		rand: rand.New(rand.NewPCG(o.Seed, 0)), //nolint:gosec // RANDOM of a shell is not a secret.
 		lib:  newLibrary(), hintFor: o.Hint,
 		hostname: o.Hostname, zone: o.Zone, born: o.Now(),
 	}
@@ -135,7 +135,7 @@ func newMachine(o Options) *machine {
 	return m
 }
 
-// hint returns what to add to "command not found".
+// hint returns the addition to "command not found".
 func (m *machine) hint(name string) string {
 	if m.hintFor == nil {
 		return ""
@@ -340,7 +340,7 @@ func (sh *interp) detach(ctx context.Context, wait bool) {
 }
 
 // State is a machine at one moment: its files, and the directory, variables, functions, options and
-// traps of its shell. Processes and open files are no part of it. It never changes, and is safe for
+// traps of its shell, without processes and open files. It never changes, and is safe for
 // concurrent use.
 type State struct {
 	tree *vfs.Snapshot
@@ -351,7 +351,7 @@ type State struct {
 // frozen is a shell that nothing runs in. All states of it that were saved without a Run between them
 // share it.
 type frozen struct {
-	mu  sync.Mutex // a fork marks what it is made from
+	mu  sync.Mutex // a fork marks its parent
 	sh  *interp
 	dir string
 }
@@ -457,7 +457,7 @@ func (s *Shell) LookPath(name string) (string, error) {
 }
 
 // Signal sends a signal, by its number on Linux, to the process group of the first shell and so to
-// what a Run runs in the foreground. Between two Runs the signal waits for the next one.
+// the foreground processes of a Run. Between two Runs the signal waits for the next one.
 func (s *Shell) Signal(sig syscall.Signal) {
 	m := s.m
 	m.mu.Lock()

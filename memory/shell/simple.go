@@ -144,7 +144,7 @@ func (x *simpleCode) nameless(sh *interp) int {
 
 func (x *simpleCode) text() string { return syntax.CommandText(x.cmd) }
 
-// run runs a command with a name, and closes what its process substitutions were read from.
+// run runs a command with a name, and closes the pipes of its process substitutions.
 func (x *simpleCode) run(sh *interp) int {
 	undo := len(sh.undo)
 	st := x.perform(sh)
@@ -238,7 +238,7 @@ func (x *simpleCode) withKeywords(sh *interp) *simpleCode {
 	return y
 }
 
-// dispatch finds out what the name means and runs it; decl are the arguments that are assignments.
+// dispatch looks the name up and runs it; decl are the arguments that are assignments.
 func (x *simpleCode) dispatch(sh *interp, args []string, decl map[int]*assignCode) int {
 	if sh.opt&option.XTrace != 0 && len(x.assigns) == 0 {
 		x.trace(sh, args, decl)
@@ -280,7 +280,7 @@ func (x *simpleCode) dispatch(sh *interp, args []string, decl map[int]*assignCod
 	return x.with(sh, fn, b, args, decl)
 }
 
-// reportDied tells when a signal ended the program.
+// reportDied prints a message when a signal ended the program.
 func (x *simpleCode) reportDied(sh *interp) {
 	if sh.died.signal != 0 {
 		sh.reportSignal(sh.died, x.text(), true)
@@ -288,7 +288,7 @@ func (x *simpleCode) reportDied(sh *interp) {
 	}
 }
 
-// last returns what $_ is for the next command.
+// last returns the value of $_ for the next command.
 func (x *simpleCode) last(args []string) string {
 	if x.decl != nil {
 		if a := x.decl[len(x.words)-1]; a != nil && a.array {
@@ -596,7 +596,7 @@ func (c *compiler) andOr(it *syntax.Item) command {
 	}
 }
 
-// alone says that a command is all that its process does: what its redirections replace is closed
+// alone says that a command is all that its process does: the descriptors that its redirections replace are closed
 // at once, so that no process waits for a stream that this one cannot use any more.
 func (c *compiler) alone(cmd *syntax.Command) {
 	if len(cmd.Redirs) == 0 {
@@ -684,7 +684,7 @@ func (c *compiler) single(cmd *syntax.Command) command {
 	}
 }
 
-// check does what a command that failed asks for: the ERR trap, then set -e.
+// check handles a failed command: the ERR trap, then set -e.
 func (sh *interp) check(st int) {
 	if sh.noErrExit > 0 || sh.ctl != ctlNone {
 		return

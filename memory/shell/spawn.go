@@ -17,7 +17,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// Spawn says which program a command starts, and with what. Zero fields are the
+// Spawn describes a program that a command starts. Zero fields are the
 // starting process's own.
 type Spawn struct {
 	Args   []string  // the name or path, then arguments; at least one
@@ -120,7 +120,7 @@ func (m *machine) processes() []ProcessInfo {
 	return list
 }
 
-// prepare gives a forked process what the spawn asks for.
+// prepare configures a forked process as the spawn asks for.
 func (p *Proc) prepare(c *interp, s Spawn) {
 	c.ctx, c.sole = p.ctx, false
 	c.traps.Clear()
@@ -186,7 +186,7 @@ func (p *Proc) view(env []string) *interp {
 // statusFault is the exit status of a program that has panicked: EX_SOFTWARE of sysexits.h.
 const statusFault = 70
 
-// Original runs what the command has replaced, with p's streams and the arguments behind the name, and
+// Original runs the command that this one has replaced, with p's streams and the arguments after the name, and
 // returns its exit status. A builtin of the shell works on the shell that called p: the original of cd
 // changes its directory. 127: the command has replaced nothing.
 func (p *Proc) Original(args ...string) int {
@@ -281,7 +281,7 @@ func (sh *interp) runProc(p *Proc) int {
 }
 
 // call runs the program of p. A mistake in it must end neither the shell nor the program that the machine
-// lives in, and what it panics with may hold names of the host, so only the runtime's own words are shown.
+// lives in, and the panic's value may hold names of the host, so only the runtime's own words are shown.
 func (p *Proc) call() (st int) {
 	defer func() {
 		r := recover()

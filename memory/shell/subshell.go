@@ -46,7 +46,7 @@ func (sh *interp) runProcess(run command) int {
 	return st
 }
 
-// finish runs what a process does at its end and returns its status.
+// finish runs the EXIT trap and the like at the end of a process and returns its status.
 func (sh *interp) finish(st int) int {
 	if sh.ctl == ctlNone {
 		sh.status = st
@@ -65,7 +65,7 @@ func (sh *interp) finish(st int) int {
 	return st & 0xff
 }
 
-// close gives up what a process holds.
+// close releases the resources of a process.
 func (sh *interp) close() {
 	sh.undoAll()
 	sh.fds.Release()
@@ -486,7 +486,7 @@ func (sh *interp) lastStage(run command, in *fd.Description) int {
 	return st
 }
 
-// pipeEnd sets what a pipeline leaves behind.
+// pipeEnd sets the results of a pipeline.
 func (sh *interp) pipeEnd(statuses []int) int {
 	sh.pipeStatus = statuses
 	st := statuses[len(statuses)-1]

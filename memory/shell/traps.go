@@ -47,7 +47,7 @@ func (sh *interp) setTrap(n int, cmd *string) {
 	}
 }
 
-// setHandling tells the process table what a signal does now.
+// setHandling records the present action of a signal in the process table.
 func (sh *interp) setHandling(n int, cmd *string) {
 	p := sh.process()
 	bit := uint64(1) << (n & 63)

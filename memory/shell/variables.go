@@ -88,7 +88,7 @@ func (sh *interp) table(c *cell) *array.Assoc {
 	return c.assoc
 }
 
-// place is where a value is stored: a variable, or an element of one.
+// place is the storage of a value: a variable, or an element of one.
 type place struct {
 	slot  int
 	sub   string // the subscript as written, when elem
@@ -96,10 +96,10 @@ type place struct {
 	whole bool // "@" or "*": every element
 }
 
-// maxRefs is how many references may lead to each other.
+// maxRefs bounds a chain of references.
 const maxRefs = 8
 
-// follow returns what a variable refers to, itself when it is not a reference. False: the
+// follow returns the target of a reference, or the variable itself when it is not a reference. False: the
 // references go in a circle or name nothing that can be a variable.
 func (sh *interp) follow(slot int) (place, bool) {
 	for range maxRefs {
@@ -125,7 +125,7 @@ func (sh *interp) warnCircular(slot int) {
 	sh.errorf("warning: %s: circular name reference", sh.m.lib.symbols.name(slot))
 }
 
-// splitSubscript cuts "a[i]" into its name and what is in the brackets.
+// splitSubscript cuts "a[i]" into its name and the text in the brackets.
 func splitSubscript(s string) (name, sub string, elem bool) {
 	if i := strings.IndexByte(s, '['); i > 0 && s[len(s)-1] == ']' {
 		return s[:i], s[i+1 : len(s)-1], true
@@ -189,7 +189,7 @@ func (sh *interp) assignInt(slot int, n int64) bool {
 	return sh.assignTo(place{slot: slot}, strconv.FormatInt(n, 10), false)
 }
 
-// assignTo sets what the place leads to, honouring references and attributes.
+// assignTo sets the target of the place, honouring references and attributes.
 func (sh *interp) assignTo(pl place, s string, more bool) bool {
 	if !pl.elem {
 		if c := sh.cell(pl.slot); c != nil && c.attr&attrRef != 0 {
@@ -298,7 +298,7 @@ func (sh *interp) readonlyError(slot int) {
 	sh.errorf("%s: readonly variable", sh.m.lib.symbols.name(slot))
 }
 
-// isAssoc reports whether the variable, or what it refers to, is an associative array.
+// isAssoc reports whether the variable, or its target, is an associative array.
 func (sh *interp) isAssoc(slot int) bool {
 	c := sh.cell(slot)
 	if c != nil && c.attr&attrRef != 0 {

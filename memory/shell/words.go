@@ -387,7 +387,7 @@ func (sh *interp) expandText(s string) string {
 	return sh.str(sh.m.lib.text(s))
 }
 
-// expandMode says what an expansion is for.
+// expandMode is the context of an expansion.
 type expandMode uint8
 
 const (
@@ -399,7 +399,7 @@ const (
 	forTrace                     // a pattern for set -x: each quoted character is escaped
 )
 
-// fields builds what words expand to. Fields go to sh.stack, the other modes leave their text here.
+// fields builds the expansion of words. Fields go to sh.stack, the other modes leave their text here.
 type fields struct {
 	sh   *interp
 	mode expandMode
@@ -455,7 +455,7 @@ func (f *fields) room(n int) bool {
 	return false
 }
 
-// text returns what has been added.
+// text returns the added text.
 func (f *fields) text() string {
 	if f.many {
 		if len(f.buf) > 1<<12 && !f.sh.hold(len(f.buf)) {
@@ -737,7 +737,7 @@ func (sh *interp) separators() *[256]uint8 {
 	return sh.ifs.Use(s)
 }
 
-// ifsJoin returns what "$*" puts between values.
+// ifsJoin returns the separator of values in "$*".
 func (sh *interp) ifsJoin() string {
 	s, ok := sh.value(slotIFS)
 	if !ok {

@@ -68,7 +68,7 @@ func (f *FS) Truncate(c Cred, path string, size int64) error {
 	})
 }
 
-// change does what fn says to the inode at path and the tree that it is in, with mu held for
+// change calls fn with the inode at path and the tree that it is in, with mu held for
 // writing. fn owns the inode before it changes it.
 func (f *FS) change(op string, c Cred, path string, follow bool, fn func(*FS, *inode) syscall.Errno) error {
 	f.mu.Lock()
@@ -189,7 +189,7 @@ func (f *FS) resize(n *inode, size int64) syscall.Errno {
 type Cred struct {
 	UID, GID uint32
 	Groups   []uint32 // further groups
-	// Proc is what directories show to him that FS.Generate has marked; nil: what they hold.
+	// Proc is the content, for this user, of directories that FS.Generate has marked; nil: their own content.
 	Proc Generated
 }
 
@@ -204,7 +204,7 @@ func (c *Cred) root() bool { return c.UID == 0 }
 
 func (c *Cred) in(gid uint32) bool { return c.GID == gid || slices.Contains(c.Groups, gid) }
 
-// owns reports whether c may do what only an inode's owner may.
+// owns reports whether c has the rights of an inode's owner.
 func (c *Cred) owns(n *inode) bool { return c.UID == 0 || c.UID == n.uid }
 
 // may checks mask against n's mode: EACCES, or zero.
@@ -268,9 +268,9 @@ func (c *Cred) mayLink(n *inode) bool {
 	return c.owns(n) || safe && c.may(n, MayRead|MayWrite) == 0
 }
 
-// Protect sets what may be done with what is at a path; a link is not followed. It is for whoever
-// furnishes a tree: no Cred is asked, and what is Masked stays as it is but for what keeps it from being
-// read. Snapshots and forks keep it, packs do not. It returns what was set before.
+// Protect sets the protection of the file or directory at a path; a link is not followed. It is for the code that
+// prepares a tree: no Cred is checked, and a Masked file changes only as far as needed to prevent
+// reads. Snapshots and forks keep the protection, packs do not. Protect returns the previous one.
 func (f *FS) Protect(path string, p Protection) (before Protection, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -58,7 +58,7 @@ func Benchmark_Fork_Of_100000_Files(b *testing.B) {
 	}
 }
 
-// writes are what is timed after a snapshot, and without one.
+// writes are the operations that are timed after a snapshot, and without one.
 var writes = []struct {
 	name string
 	do   func(f *vfs.FS, i int) error

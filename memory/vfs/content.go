@@ -19,7 +19,7 @@ type chunk struct {
 	sum   atomic.Pointer[Hash] // of the object it is saved as; only ever set in snapshots
 }
 
-// content is what a regular file holds. A chunk that is not there is a hole.
+// content is the content of a regular file. A missing chunk is a hole.
 type content struct {
 	size  int64
 	held  int64 // what the chunks count: each its whole length within the size
@@ -35,7 +35,7 @@ func (c *content) chunk(i uint64) *chunk {
 	return c.rest.at(i)
 }
 
-// span is how much of a chunk lies within size.
+// span returns the length of the part of a chunk that lies within size.
 func span(size int64, i uint64) int64 {
 	return max(0, min(size-int64(i)<<chunkBits, chunkSize))
 }
@@ -67,7 +67,7 @@ func (c *content) readAt(p []byte, off int64) (int, syscall.Errno) {
 	return len(p), 0
 }
 
-// holes is what all holes read as.
+// holes is a chunk of zeros: the content of each hole.
 var holes [chunkSize]byte
 
 // slice returns up to limit bytes at off, at least one if there are any. They never
@@ -208,7 +208,7 @@ func (c *content) truncate(owner *epoch, size int64) {
 	c.size = size
 }
 
-// heldAt is what held would be with that size and no more chunks than there are.
+// heldAt returns held for that size with the present chunks.
 func (c *content) heldAt(size int64) int64 {
 	if size == 0 {
 		return 0

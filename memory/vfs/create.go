@@ -36,7 +36,7 @@ func (f *FS) Mknod(c Cred, path string, mode fs.FileMode, rdev uint64) error {
 	return f.make("mknod", c, path, kind|permBits(mode), rdev)
 }
 
-// make creates what has no content.
+// make creates an inode without content.
 func (f *FS) make(op string, c Cred, path string, mode uint32, rdev uint64) error {
 	f.mu.Lock()
 	p, e := f.vacant(&c, path, mode&sIFMT == sIFDIR)
@@ -136,7 +136,7 @@ func (f *FS) Symlink(c Cred, target, path string) error {
 	return nil
 }
 
-// Link gives what is at from, which may be a symbolic link but no directory, a further name.
+// Link adds a name to the file at from, which may be a symbolic link but not a directory.
 func (f *FS) Link(c Cred, from, to string) error {
 	f.mu.Lock()
 	e := f.addName(&c, from, to)

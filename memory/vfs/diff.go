@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// ChangeKind says what became of a path.
+// ChangeKind is the kind of a change of a path.
 type ChangeKind uint8
 
 // The kinds of [Change].
@@ -38,8 +38,8 @@ type Change struct {
 	Kind ChangeKind
 	Old  Info // zero if Created
 	New  Info // zero if Deleted
-	// Content says of what was Modified that its content or target differs, or may
-	// differ, and not only what Info tells.
+	// Content says of a Modified path that its content or target differs, or may
+	// differ, and not only its Info.
 	Content bool
 }
 
@@ -107,14 +107,14 @@ func (d *differ) markUp(side int, t *tree, n *inode) {
 	}
 }
 
-// pair compares what is at one path in both trees; either may be nil.
+// pair compares the inodes at one path in both trees; either may be nil.
 func (d *differ) pair(path string, old, now *inode) {
 	if d.skip != nil && d.skip(path) {
 		return
 	}
 	switch {
 	case old == now:
-		// The same version: what lies below may still have changed.
+		// The same version: entries below may still have changed.
 		if old != nil && old.isDir() {
 			d.children(path, old, now)
 		}
@@ -198,7 +198,7 @@ func (d *differ) children(path string, old, now *inode) {
 	}
 }
 
-// modified compares what is known of two inodes of one type, their content apart.
+// modified compares the attributes of two inodes of one type, without their content.
 func modified(a, b *inode) bool {
 	return a.mode != b.mode || a.uid != b.uid || a.gid != b.gid || a.rdev != b.rdev || !a.isDir() && a.mtime != b.mtime
 }
@@ -229,7 +229,7 @@ func sameChunk(x, y *chunk) bool {
 	return bytes.Equal(p, q[:len(p)]) && len(bytes.Trim(q[len(p):], "\x00")) == 0
 }
 
-// diffTries calls fn for every index at which the two differ, skipping what they share.
+// diffTries calls fn for every index at which the two differ, skipping shared nodes.
 func diffTries[T any](a, b *trie[T], fn func(x, y *T)) {
 	ar, ah, br, bh := a.root, a.height, b.root, b.height
 	// Bring both to one height: a lower trie is the first kid of a higher one.
@@ -281,7 +281,7 @@ func diffTrieNodes[T any](a, b *trieNode[T], fn func(x, y *T)) {
 	}
 }
 
-// nameCursor walks a directory's tree: what is left of it is a stack of nodes and
+// nameCursor walks a directory's tree: the rest of it is a stack of nodes and
 // entries, the next one last.
 type nameCursor struct {
 	stack []nameItem
@@ -314,7 +314,7 @@ func (c *nameCursor) top() *nameItem {
 
 func (c *nameCursor) pop() { c.stack = c.stack[:len(c.stack)-1] }
 
-// enter replaces the node on top by what it holds.
+// enter replaces the node on top by its children.
 func (c *nameCursor) enter() {
 	it := *c.top()
 	c.pop()

@@ -82,7 +82,7 @@ func run(k *kernel, m *memory, r *rand.Rand, length int) error {
 		if fault == nil {
 			state, fault = trees(k, m, o, state)
 		}
-		// Snapshots must not change what is seen.
+		// Snapshots must not change the visible tree.
 		if fault == nil && r.IntN(10) == 0 {
 			m.fs.Snapshot()
 			fault = m.fs.Check()
@@ -94,7 +94,7 @@ func run(k *kernel, m *memory, r *rand.Rand, length int) error {
 	return nil
 }
 
-// rounds is how many seeds the comparisons with the kernel go through.
+// rounds returns the number of seeds for the comparisons with the kernel.
 func rounds() int {
 	if n, err := strconv.Atoi(os.Getenv("ROUNDS")); err == nil {
 		return n
@@ -115,7 +115,7 @@ func Test_Random_Operations_Do_What_The_Kernel_Does(t *testing.T) {
 	}
 }
 
-// populate does what a layer can be made of.
+// populate does the operations that can make a layer.
 func populate(k *kernel, r *rand.Rand) {
 	for range 300 {
 		o := choices(r.IntN).op()

@@ -21,7 +21,7 @@ type File struct {
 	why  func() error
 }
 
-// handle is what Close closes, in all views of one File.
+// handle is the open state that all views of one File share and Close closes.
 type handle struct {
 	d      *description
 	closed atomic.Bool
@@ -46,7 +46,7 @@ type description struct {
 	at  string // the last name that ReadDir returned
 }
 
-// rarely is what few descriptions have.
+// rarely holds the rarely used fields of a description.
 type rarely struct {
 	dev    uint64 // Info.Dev
 	top    string // where the tree stands that the file was opened in; "": nowhere
@@ -54,10 +54,10 @@ type rarely struct {
 	stream io.ReadWriteCloser
 }
 
-// stream returns what a file was made of that is none.
+// stream returns the stream from which a file was made.
 func (d *description) stream() io.ReadWriteCloser { return d.rareness().stream }
 
-// rareness returns what there is of it.
+// rareness returns the rarely used fields, if any.
 func (d *description) rareness() rarely {
 	if d.rare == nil {
 		return rarely{}
@@ -246,7 +246,7 @@ func (f *File) Next(limit int) ([]byte, error) {
 	return part, nil
 }
 
-// WriteTo writes what is left of the file to w, of a regular file without copying it.
+// WriteTo writes the rest of the file to w, of a regular file without copying it.
 func (f *File) WriteTo(w io.Writer) (int64, error) {
 	if err := f.ready("read", false); err != nil {
 		return 0, err
@@ -477,7 +477,7 @@ func (f *File) Truncate(size int64) error {
 	return nil
 }
 
-// Sync does nothing but check that f is open: there is no slower storage behind it.
+// Sync only checks that f is open: a File has no slower storage.
 func (f *File) Sync() error {
 	if f.h.closed.Load() {
 		return f.fail("sync", fs.ErrClosed)
@@ -485,7 +485,7 @@ func (f *File) Sync() error {
 	return nil
 }
 
-// ReadFile returns what the file at path holds. A named pipe is read to its end.
+// ReadFile returns the content of the file at path. A named pipe is read to its end.
 func (f *FS) ReadFile(ctx context.Context, c Cred, path string) ([]byte, error) {
 	file, err := f.OpenFile(ctx, c, path, os.O_RDONLY, 0)
 	if err != nil {
@@ -507,7 +507,7 @@ func (f *FS) ReadFile(ctx context.Context, c Cred, path string) ([]byte, error) 
 	return data[:n], nil
 }
 
-// WriteFile creates the file at path with perm, or empties what is there, and writes data to it.
+// WriteFile creates the file at path with perm, or empties the existing one, and writes data to it.
 func (f *FS) WriteFile(ctx context.Context, c Cred, path string, data []byte, perm fs.FileMode) error {
 	file, err := f.OpenFile(ctx, c, path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, perm)
 	if err != nil {

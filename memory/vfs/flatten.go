@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// Flatten returns a snapshot that holds by itself what s shows, with all attached layers read
-// into memory: what was removed is not there, what is masked is empty. It is what [Snapshot.Save] and
+// Flatten returns a self-contained snapshot of what s shows, with all attached layers read
+// into memory: removed files are missing, masked ones are empty. It is what [Snapshot.Save] and
 // [Snapshot.WritePack] take when s has layers. Sockets of a layer are left out. What exceeds the
 // limits is ENOSPC or EFBIG. A snapshot without layers is returned as it is.
 func (s *Snapshot) Flatten(l Limits) (*Snapshot, error) {
@@ -32,7 +32,7 @@ type flattener struct {
 	made map[uint64]*inode // by number in from: what has several names
 }
 
-// below copies what is in a directory; it returns the path of what could not be.
+// below copies the content of a directory; on an error it returns the path.
 func (c *flattener) below(path string, from, to *inode) (string, syscall.Errno) {
 	d, e := from.dir()
 	if e != 0 {
@@ -120,7 +120,7 @@ func (c *flattener) file(from, to *inode) syscall.Errno {
 	return 0
 }
 
-// resemble takes over what stat tells of another inode, its type, number and links apart.
+// resemble copies another inode's attributes, except for its type, number and links.
 func (n *inode) resemble(from *inode) {
 	n.mode, n.uid, n.gid, n.rdev = from.mode, from.uid, from.gid, from.rdev
 	n.atime, n.mtime, n.ctime = from.atime, from.mtime, from.ctime
@@ -129,14 +129,14 @@ func (n *inode) resemble(from *inode) {
 // Graft is a path whose state is taken from one tree to another.
 type Graft struct {
 	Path string
-	// Attributes takes only what stat tells of a file, and leaves its content.
+	// Attributes takes only the attributes of a file, and leaves its content.
 	Attributes bool
 	// Gone says that nothing is there.
 	Gone bool
 }
 
-// Extract returns a snapshot without layers that holds what s has at the paths of grafts, under the same paths: of a
-// directory only itself, so that what is below has grafts of its own, in the order of [Diff]. What cannot be read, because
+// Extract returns a snapshot without layers that holds the files of s at the paths of grafts, under the same paths: of a
+// directory only itself, so that its entries need grafts of their own, in the order of [Diff]. A file that cannot be read, because
 // a layer no longer has it, is left out, and its path is in lost.
 func (s *Snapshot) Extract(grafts []Graft) (part *Snapshot, lost []string, err error) {
 	c := &flattener{from: &s.tree, to: New(Options{Limits: Limits{-1, -1, -1}}), made: map[uint64]*inode{}}
@@ -202,7 +202,7 @@ func (c *flattener) extract(g Graft) syscall.Errno {
 	return 0
 }
 
-// Graft puts what part has at the paths of grafts in their place, whatever the tree protects: it is for the code that furnishes
+// Graft replaces the files at the paths of grafts by those of part, even where the tree protects them: it is for the code that prepares
 // one. What part does not have stays as it is.
 func (f *FS) Graft(part *Snapshot, grafts []Graft) {
 	f.mu.Lock()
@@ -240,7 +240,7 @@ func (f *FS) Graft(part *Snapshot, grafts []Graft) {
 	}
 }
 
-// join gives what is at one path a second name.
+// join gives the file at one path a second name.
 func (f *FS) join(at, p string) {
 	n := f.tree.lookup(at)
 	f.adopt(nil, p)

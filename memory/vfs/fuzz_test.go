@@ -64,7 +64,7 @@ func paths(t *testing.T, s *vfs.Snapshot) map[string]string {
 	return all
 }
 
-// checkDiff compares Diff with what looking at everything finds.
+// checkDiff compares Diff with a comparison of all files.
 func checkDiff(t *testing.T, a, b *vfs.Snapshot) {
 	t.Helper()
 	old, now := paths(t, a), paths(t, b)
@@ -243,7 +243,7 @@ func Fuzz_Pack(f *testing.F) {
 	})
 }
 
-// reread checks that what was accepted is a sound tree.
+// reread checks that an accepted tree is sound.
 func reread(t *testing.T, s *vfs.Snapshot, h vfs.Hash) {
 	t.Helper()
 	var b bytes.Buffer

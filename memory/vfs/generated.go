@@ -13,21 +13,21 @@ import (
 // machines share shows each of them its own. It cannot be changed, and is not part of snapshots.
 //
 // Names are paths as of io/fs, "." for the top. Errors have a [syscall.Errno] inside. The methods are called
-// by whoever uses the file system, also from several goroutines at once, and without its locks.
+// by users of the file system, also from several goroutines at once, and without its locks.
 type Generated interface {
-	// Entry describes what is called name; ENOENT: nothing is.
+	// Entry describes the entry called name; ENOENT if there is none.
 	Entry(name string) (Entry, error)
-	// List returns what is in a directory, in the order of the names.
+	// List returns the entries of a directory, in the order of the names.
 	List(name string) ([]DirEntry, error)
-	// Read returns what a regular file holds now.
+	// Read returns the present content of a regular file.
 	Read(name string) ([]byte, error)
-	// Stat describes what a link that is a Jump leads to.
+	// Stat describes the target of a link that is a Jump.
 	Stat(name string) (Info, error)
-	// Open opens what a link that is a Jump leads to, with flags as of [FS.OpenFile].
+	// Open opens the target of a link that is a Jump, with flags as of [FS.OpenFile].
 	Open(ctx context.Context, name string, flag int) (*File, error)
 }
 
-// Entry is what a [Generated] tree has under a name.
+// Entry is a directory entry of a [Generated] tree.
 type Entry struct {
 	Info   Info   // without its Name
 	Target string // of a symbolic link
@@ -36,8 +36,8 @@ type Entry struct {
 	Jump bool
 }
 
-// Generate marks a directory as the place of what [Cred].Proc holds, for whoever has one. Others see
-// the directory itself. It is for whoever furnishes a tree; snapshots and forks keep the
+// Generate marks a directory that shows the content of [Cred].Proc to users that have one. Others see
+// the directory itself. It is for the code that prepares a tree; snapshots and forks keep the
 // mark, packs do not. The directory is neither removed nor renamed (EBUSY).
 func (f *FS) Generate(path string) error {
 	f.mu.Lock()
@@ -58,7 +58,7 @@ func (f *FS) Generate(path string) error {
 // generatedBase is added to the numbers of inodes in generated trees.
 const generatedBase = 1 << 50
 
-// inode returns a version of what the entry describes that belongs to no tree.
+// inode returns an inode for the entry that does not belong to a tree.
 func (e *Entry) inode() *inode { return inodeOf(&e.Info) }
 
 func inodeOf(i *Info) *inode {
@@ -78,7 +78,7 @@ func lookUp(g Generated, name string) (Entry, syscall.Errno) {
 	return e, 0
 }
 
-// generatedErrno is what a failure of a generated tree is inside.
+// generatedErrno returns the errno of a generated tree's error.
 func generatedErrno(err error) syscall.Errno {
 	if e, ok := errors.AsType[syscall.Errno](err); ok {
 		return e
@@ -89,7 +89,7 @@ func generatedErrno(err error) syscall.Errno {
 	return syscall.EIO
 }
 
-// openGenerated opens what a spot in a generated tree is.
+// openGenerated opens a spot in a generated tree.
 func (f *FS) openGenerated(ctx context.Context, c *Cred, s *spot, path string, flag int) (*File, error) {
 	fail := func(e syscall.Errno) (*File, error) { return nil, pathError("open", path, e) }
 	if e := s.there(); e != 0 {
@@ -126,7 +126,7 @@ func (f *FS) openGenerated(ctx context.Context, c *Cred, s *spot, path string, f
 	return f.newUnnamed(n, path, flag), nil
 }
 
-// fill gives n the content of what it stands for, as it is at this moment.
+// fill gives n the present content of its generated file.
 func (s *spot) fill(n *inode) error {
 	mark := new(epoch)
 	if n.isDir() {
@@ -141,7 +141,7 @@ func (s *spot) fill(n *inode) error {
 		return err
 	}
 	for off := 0; off < len(data); off += chunkSize {
-		// Nothing is accounted for it: what generates it bounds it.
+		// Its bytes are not accounted: the generator bounds them.
 		if e := n.writeChunk(mark, data[off:min(off+chunkSize, len(data))], int64(off), 0); e != 0 {
 			return e
 		}
@@ -157,7 +157,7 @@ func (f *FS) newUnnamed(n *inode, name string, flag int) *File {
 	return o.file()
 }
 
-// refusal is why a generated tree cannot be changed as op says.
+// refusal returns the error of op, which would change a generated tree.
 func (s *spot) refusal(op string) syscall.Errno {
 	switch op {
 	case "mkdir", "mkfifo", "mknod", "symlink", "link":

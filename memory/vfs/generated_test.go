@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// made is a generated tree: each file holds who asks and its name.
+// made is a generated tree: each file contains the caller and the file's name.
 type made struct {
 	who  string
 	jump *vfs.File

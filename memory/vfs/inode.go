@@ -53,8 +53,8 @@ func (n *inode) dir() (*names, syscall.Errno) {
 }
 
 // fix makes the names of a directory changeable. The caller owns n and has seen dir
-// succeed. From now on the directory of the layer is for all trees as this one saw it, so that what
-// was changed in it can be told from what changes outside.
+// succeed. From now on all trees see the directory of the layer as this one saw it, so that changes
+// in it can be distinguished from changes of other processes.
 func (n *inode) fix() {
 	if n.lazy == nil {
 		return
@@ -71,7 +71,7 @@ func (n *inode) fix() {
 	n.lazy = nil
 }
 
-// cost is what the inode counts against Limits.Bytes.
+// cost returns the inode's share of Limits.Bytes.
 func (n *inode) cost() int64 {
 	if n.ino >= lowerBase {
 		return n.held // a target was there before
@@ -140,7 +140,7 @@ func (n *inode) dropLink(owner *epoch, l link) {
 	}
 }
 
-// vnode stands for an inode that is open, whatever version of it is current.
+// vnode stands for an open inode in all its versions.
 type vnode struct {
 	ino  uint64
 	born *epoch
@@ -170,7 +170,7 @@ func (f *FS) retain(n *inode) *vnode {
 	return v
 }
 
-// release takes one reference back, and frees what has no name any more.
+// release drops one reference, and frees an inode that has no name any more.
 func (f *FS) release(v *vnode) {
 	f.mu.RLock()
 	f.openMu.Lock()

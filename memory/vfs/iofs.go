@@ -116,7 +116,7 @@ func (v View) ReadDir(name string) ([]fs.DirEntry, error) {
 	return v.entries(name, list), nil
 }
 
-// ReadFile returns what a file holds.
+// ReadFile returns the content of a file.
 func (v View) ReadFile(name string) ([]byte, error) {
 	f, err := v.Open(name)
 	if err != nil {

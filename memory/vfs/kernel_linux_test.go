@@ -67,7 +67,7 @@ func raw(trap, a, b uintptr) {
 	_, _, _ = syscall.RawSyscall(trap, a, b, 0)
 }
 
-// become sets who this thread is to the file system.
+// become sets the user and groups of this thread for the file system.
 func (k *kernel) become(c vfs.Cred) {
 	raw(syscall.SYS_SETFSUID, 0, 0)
 	groups := append(slices.Clone(c.Groups), c.GID)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ErrCorrupt is inside the errors of [Load] and [ReadPack] if what is read is not what was written.
+// ErrCorrupt is inside the errors of [Load] and [ReadPack] if the input was not written by this package or has changed.
 var ErrCorrupt = errors.New("vfs: corrupt")
 
 func corrupt(format string, args ...any) error {
@@ -67,7 +67,7 @@ type loader struct {
 	inodeSeen  map[Hash]bool
 }
 
-// object returns what comes after the kind of an object.
+// object returns the data after the kind of an object.
 func (d *loader) object(h Hash, kind byte) (*buffer, error) {
 	p, err := d.get(h)
 	if err != nil {
@@ -82,7 +82,7 @@ func (d *loader) object(h Hash, kind byte) (*buffer, error) {
 	return &buffer{p: p[1:]}, nil
 }
 
-// buffer is read from the front; bad is set by whoever wants more than there is.
+// buffer is read from the front; a read beyond its end sets bad.
 type buffer struct {
 	p   []byte
 	bad bool
@@ -438,7 +438,7 @@ type verifier struct {
 	err     error
 }
 
-// inode checks what can be said of an inode alone.
+// inode checks an inode by itself.
 func (v *verifier) inode(n *inode) error {
 	links := int(n.countLinks())
 	v.inodes++

@@ -30,14 +30,14 @@ func (f *FS) device() uint64 {
 	return f.number.Load()
 }
 
-// inoOn is how an inode of a tree is numbered where the tree is mounted: like no other one there, because
+// inoOn returns the number of a tree's inode where the tree is mounted. It is unique there, because
 // not all look at Dev too.
 func inoOn(dev, ino uint64) uint64 { return ino + dev%4096<<51 }
 
-// Mount lets the directory at path show another tree, which stays what it is: both see what the other
-// writes, each holds its own limits, and what is open goes on when the mount is gone. ".." leads out of it, links
+// Mount lets the directory at path show another tree, which stays independent: both see what the other
+// writes, each has its own limits, and open files continue after an unmount. ".." leads out of it, links
 // of it lead where they lead in f, and renames and hard links do not cross it (EXDEV). Until
-// [FS.Unmount] the directory is neither removed nor renamed (EBUSY); what it holds is hidden.
+// [FS.Unmount] the directory cannot be removed or renamed (EBUSY); its own content is hidden.
 //
 // Mounts belong to f alone: no snapshot, fork, pack or archive of f has them. One directory takes one mount,
 // and the top of f none (EBUSY); a tree in which f is mounted cannot be mounted in f (ELOOP).
@@ -91,7 +91,7 @@ type Mounted struct {
 	MountOptions
 }
 
-// Mounts returns what is mounted now, in the order in which it was.
+// Mounts returns the present mounts, in the order in which they were made.
 func (f *FS) Mounts() []Mounted {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -106,7 +106,7 @@ func (f *FS) Mounts() []Mounted {
 
 func (m *mount) readOnly() bool { return m != nil && m.options.ReadOnly }
 
-// number is the Dev of what is on the mount.
+// number is the Dev of the mounted files.
 func (m *mount) number() uint64 {
 	if m == nil {
 		return 0
@@ -131,7 +131,7 @@ func (f *FS) mountOn(n *inode) *mount {
 	return nil
 }
 
-// leads reports whether a directory shows something else to c than what it holds.
+// leads reports whether a directory shows other content than its own to c.
 func (f *FS) leads(c *Cred, n *inode) bool {
 	return n.generated && c.Proc != nil || f.mounts.Load() != nil && f.mountOn(n) != nil
 }
@@ -141,7 +141,7 @@ func (f *FS) shows(h *FS) bool {
 	return f == h || slices.ContainsFunc(f.mountList(), func(m *mount) bool { return m.fs.shows(h) })
 }
 
-// UsageOf tells what the tree holds that a path leads to: f's own, or one that is mounted.
+// UsageOf returns the size of the tree that a path leads to: f's own, or one that is mounted.
 func (f *FS) UsageOf(c Cred, path string) (Usage, error) {
 	f.mu.RLock()
 	_, e := f.find(&c, path, true)

@@ -9,7 +9,7 @@ import (
 
 const nodeNames = 64 // entries or kids of one node of a directory's tree
 
-// dirent is a name and what it stands for. ref holds the inode's number and, in its
+// dirent is a directory entry. ref holds the inode's number and, in its
 // lowest four bits, the inode's type.
 type dirent struct {
 	name string
@@ -97,7 +97,7 @@ func (d *names) lookup(name string) (dirent, bool) {
 	return n.ents[i], true
 }
 
-// set adds an entry or changes what its name stands for.
+// set adds an entry or changes the inode of its name.
 func (d *names) set(owner *epoch, e dirent) {
 	if d.root == nil {
 		d.root = &nameNode{owner: owner}

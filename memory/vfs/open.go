@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// OpenFile opens what is at path; flag holds the O_ constants of os and syscall:
+// OpenFile opens the file at path; flag holds the O_ constants of os and syscall:
 // O_APPEND, O_CREATE, O_EXCL, O_TRUNC, O_NOFOLLOW, O_DIRECTORY, O_NONBLOCK; others have no
 // effect. A file that it creates gets the permissions perm, of which the caller has
 // taken the umask. Opening a named pipe waits for the other side, or until ctx ends,
@@ -75,7 +75,7 @@ func (f *FS) openFile(c *Cred, path string, flag int, perm fs.FileMode) (*File, 
 	return f.newFile(c, n, path, flag), 0
 }
 
-// openElsewhere opens what is not in the tree itself.
+// openElsewhere opens a file that is not in the tree itself.
 func (f *FS) openElsewhere(ctx context.Context, c Cred, path string, flag int, perm fs.FileMode) (*File, error) {
 	l := follow
 	switch {
@@ -184,7 +184,7 @@ func mayOpen(c *Cred, n *inode, flag int) syscall.Errno {
 	return 0
 }
 
-// Reopen opens what f is open on once more, as opening /proc/self/fd/N does on Linux: a file, with or
+// Reopen opens the file of f once more, as opening /proc/self/fd/N does on Linux: a file, with or
 // without a name, with an offset of its own and if c may; of a pipe one more end of the same pipe. flag
 // is as in [FS.OpenFile].
 func (f *File) Reopen(ctx context.Context, c Cred, flag int) (*File, error) {
@@ -276,7 +276,7 @@ func (f *File) Path() (at string, gone bool) {
 }
 
 // Pipe returns the number of the anonymous pipe that f is an end of, which Stat tells too: it is
-// taken from next when it is asked for first. Zero: f is no such end.
+// taken from next on the first request. Zero: f is not such an end.
 func (f *File) Pipe(next func() uint64) uint64 {
 	p := f.h.d.pipe
 	if p == nil || f.h.d.fs != nil {
@@ -297,5 +297,5 @@ func NewStream(name string, flag int, s io.ReadWriteCloser) *File {
 	return (&opened{d: description{rare: &rarely{stream: s}, name: name, flag: flag}}).file()
 }
 
-// Stream returns what the file was made of by [NewStream]; nil: it was not.
+// Stream returns the argument of [NewStream] from which the file was made, nil for other files.
 func (f *File) Stream() io.ReadWriteCloser { return f.h.d.stream() }

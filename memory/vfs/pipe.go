@@ -32,7 +32,7 @@ type pipe struct {
 	readGen, writGen int // how many readers and writers there ever were
 	number           uint64
 
-	// One token each: whoever waits takes it, looks, and hands it on if others may go on too.
+	// One token each: a waiter takes it, checks, and passes it on if others may continue too.
 	readable, writable, joined chan struct{}
 }
 
@@ -152,7 +152,7 @@ func (p *pipe) write(b []byte, nonblock bool, done <-chan struct{}, why func() e
 	return sum, nil
 }
 
-// put copies what there is room for into the ring, which grows up to its full size.
+// put copies as much as fits into the ring, which grows up to its full size.
 func (p *pipe) put(b []byte) int {
 	if need := min(p.n+len(b), pipeSize); need > len(p.ring) {
 		size := max(512, len(p.ring))

@@ -117,9 +117,9 @@ func (f *FS) forget(n *inode) {
 	}
 }
 
-// RemoveAll removes what is at path and all below it, as far as c may, and returns the
+// RemoveAll removes path and all below it, as far as c may, and returns the
 // first error. It is not an error if nothing is there. Links are removed, not followed; a mount point is
-// EBUSY, and nothing of what is mounted is removed.
+// EBUSY, and no file of a mounted tree is removed.
 func (f *FS) RemoveAll(c Cred, path string) error {
 	f.mu.Lock()
 	p, e := f.walk(&c, path, nofollow)
@@ -147,7 +147,7 @@ func (f *FS) RemoveAll(c Cred, path string) error {
 	return pathError("unlink", at, e)
 }
 
-// removeTree returns the first error and the path of what it is about.
+// removeTree returns the first error and its path.
 func (f *FS) removeTree(c *Cred, dir *inode, name string, n *inode, path string) (string, syscall.Errno) {
 	first, at := syscall.Errno(0), ""
 	d := &names{}
@@ -165,7 +165,7 @@ func (f *FS) removeTree(c *Cred, dir *inode, name string, n *inode, path string)
 			return path, e
 		}
 		for _, e := range d.list("", 0) {
-			// Every step may make new versions of the directory and of what is in it.
+			// Every step may make new versions of the directory and of its entries.
 			kid := f.inode(e.Ino)
 			if p, e := f.removeTree(c, f.inode(n.ino), e.Name, kid, join(path, e.Name)); e != 0 && first == 0 {
 				at, first = p, e
@@ -184,7 +184,7 @@ func (f *FS) removeTree(c *Cred, dir *inode, name string, n *inode, path string)
 	return "", 0
 }
 
-// Rename moves from to to, and over what is there, as rename(2) does.
+// Rename moves from to to, and replaces an existing to, as rename(2) does.
 func (f *FS) Rename(c Cred, from, to string) error {
 	f.mu.Lock()
 	e := f.rename(&c, from, to)

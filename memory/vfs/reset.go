@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// Reset forgets what was changed in the layer in f: the directory it is attached
-// to holds again what the layer holds now, but for the paths of keep and what was changed since the
-// snapshot, which may be nil; of a directory itself is kept, not what is below. What was moved or
-// linked to elsewhere in the tree stays there, and files that are open live on without a name.
-// It returns the tree as it is without what is kept.
+// Reset drops the changes in the layer in f: the directory it is attached
+// to shows the layer's present content again, except for the paths of keep and changes since the
+// snapshot, which may be nil; a directory in the list stays itself, its content does not. What was moved or
+// linked to elsewhere in the tree stays there, and open files continue without a name.
+// It returns the tree without the kept paths.
 func (l *Layer) Reset(f *FS, since *Snapshot, keep []string) (*Snapshot, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -23,7 +23,7 @@ func (l *Layer) Reset(f *FS, since *Snapshot, keep []string) (*Snapshot, error) 
 	top := was.tree.path(n)
 	if since != nil {
 		for _, c := range Diff(since, was) {
-			// Load changes what Diff sees, and is no change.
+			// Load changes what Diff sees, but is not a change.
 			loaded := c.Kind == Modified && c.Old.Ino == c.New.Ino && c.Old.Ctime.Equal(c.New.Ctime)
 			if !loaded && strings.HasPrefix(c.Path, strings.TrimSuffix(top, "/")+"/") {
 				keep = append(keep, c.Path)
@@ -45,7 +45,7 @@ func (l *Layer) Reset(f *FS, since *Snapshot, keep []string) (*Snapshot, error) 
 	return base, nil
 }
 
-// empty takes away all that was changed below n, and lets it hold what the layer holds.
+// empty removes all changes below n, which then has the layer's content.
 func (l *Layer) empty(f *FS, n *inode) {
 	changed := []*inode{n}
 	f.tree.changed.each(0, func(_ uint64, n *inode) bool {
@@ -67,7 +67,7 @@ func (l *Layer) empty(f *FS, n *inode) {
 	l.gen.Add(1)
 }
 
-// removeNew removes from a changed directory at or below top what is not of a layer.
+// removeNew removes entries that are not of a layer from a changed directory at or below top.
 func (f *FS) removeNew(c, top *inode) {
 	if !c.isDir() || c.lazy != nil || !f.within(c, top) {
 		return
@@ -120,8 +120,8 @@ func (f *FS) drop(n, top *inode) {
 	}
 }
 
-// adopt makes want, of an earlier version of the tree, what is at p; nil: nothing. Of a
-// directory only itself is taken over: what is below has paths of its own.
+// adopt puts want, of an earlier version of the tree, at p; nil removes p. Of a
+// directory only itself is taken over: its entries have paths of their own.
 func (f *FS) adopt(want *inode, p string) {
 	dir, name := f.tree.lookup(path.Dir(p)), path.Base(p)
 	if p == "/" || dir == nil || !dir.isDir() {

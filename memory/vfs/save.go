@@ -33,7 +33,7 @@ const saveVersion = 1
 // the hash of the one that stands for the whole tree: equal hashes mean equal trees. put is
 // called once for every object that have does not report, after all that it refers to; it may
 // not keep the bytes. have may be nil. Saving a snapshot again, or a later one of the same tree, costs
-// only what is new, if have knows what was saved. A tree to which a layer is attached is [errors.ErrUnsupported]; [Snapshot.Flatten] makes one of it that can be saved.
+// only new objects, if have knows the saved ones. A tree to which a layer is attached is [errors.ErrUnsupported]; [Snapshot.Flatten] makes one of it that can be saved.
 func (s *Snapshot) Save(have func(Hash) bool, put func(h Hash, object []byte) error) (Hash, error) {
 	v := &saver{have: have, put: put, done: map[Hash]bool{}}
 	if s.tree.layered() {

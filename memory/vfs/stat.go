@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Stat describes what path leads to.
+// Stat describes the file that path leads to.
 func (f *FS) Stat(c Cred, path string) (Info, error) { return f.stat("stat", c, path, true) }
 
 // Lstat is [FS.Stat], but describes a link as last component itself.
@@ -81,7 +81,7 @@ func (f *FS) Readlink(c Cred, path string) (string, error) {
 		})
 }
 
-// Realpath returns the path without links, dots and further slashes of what exists at path.
+// Realpath returns the path of an existing file without links, dots and repeated slashes.
 func (f *FS) Realpath(c Cred, path string) (string, error) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -185,7 +185,7 @@ func (d *names) list(after string, limit int) []DirEntry {
 	return list
 }
 
-// Access checks whether c may do with the file what mask says, as faccessat(2) does.
+// Access checks whether c has the access of mask to the file, as faccessat(2) does.
 func (f *FS) Access(c Cred, path string, mask uint32) error {
 	f.mu.RLock()
 	n, e := f.find(&c, path, true)
@@ -243,7 +243,7 @@ const (
 	perms   = 0o7777
 )
 
-// Info is what stat(2) tells of an inode.
+// Info is the result of stat(2) for an inode.
 type Info struct {
 	Name                string // last component of the path it was asked by; "/" for the root
 	Dev                 uint64 // which tree it is in: 0, or another number for each that is mounted; Ino tells them apart as well

@@ -16,7 +16,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/tarfile"
 )
 
-// WriteTar writes what is below the directory dir as a tar archive in the PAX format:
+// WriteTar writes the content of the directory dir as a tar archive in the PAX format:
 // modes, owners by number, times in nanoseconds, hard and symbolic links, devices and
 // named pipes. Names begin with "./". Files with holes are sparse, as GNU tar writes them, and their
 // holes are not looked at. Sockets of a layer are left out: no archive holds one.
@@ -120,7 +120,7 @@ func (t *tarWriter) file(h *tarfile.Header, n *inode) error {
 	return nil
 }
 
-// runs returns the parts of a file that are no holes.
+// runs returns the parts of a file that are not holes.
 func (c *content) runs() []tarfile.Run {
 	var runs []tarfile.Run
 	add := func(i uint64, _ *chunk) bool {
@@ -158,11 +158,11 @@ func (c *content) copyTo(w io.Writer, off, size int64) error {
 	return nil
 }
 
-// ReadTar adds what the tar archive holds below the directory dir, as root: modes,
+// ReadTar adds the members of the tar archive below the directory dir, as root: modes,
 // owners by number, times, links, devices, named pipes. Blocks of zeros become holes.
 // What is in the way is replaced, but a directory stays one. No name or link in the archive
 // makes it write outside dir: names are taken below it, and links are never followed.
-// Whatever is wrong with the archive is an error; what was read before it stays.
+// A fault of the archive is an error; the members read before it stay.
 func (f *FS) ReadTar(ctx context.Context, r io.Reader, dir string) error {
 	t := &tarReader{fs: f, tar: tar.NewReader(r)}
 	var err error
@@ -271,7 +271,7 @@ func (t *tarReader) entry(ctx context.Context, h *tar.Header) error {
 	return t.attributes(h, p, mode)
 }
 
-// clear removes what is in the way.
+// clear removes an existing file at the path.
 func (t *tarReader) clear(p string, dir bool) error {
 	info, err := t.fs.Lstat(Cred{}, p)
 	switch {
@@ -344,7 +344,7 @@ func (t *tarReader) file(ctx context.Context, p string, size int64) error {
 	return out.Truncate(size)
 }
 
-// finish sets what writing into directories has changed.
+// finish sets the attributes that writing into directories has changed.
 func (t *tarReader) finish() error {
 	for _, h := range t.dirs {
 		p, err := t.at(h.Name)

@@ -65,7 +65,7 @@ func writeAt(t *testing.T, f *vfs.FS, path, text string, off int64) {
 	want(t, file.Close(), 0)
 }
 
-// differences describes what is not the same below two directories.
+// differences describes the differences below two directories.
 func differences(a, b *vfs.Snapshot) []string {
 	var all []string
 	for _, c := range vfs.Diff(a, b) {

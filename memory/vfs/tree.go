@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// tree is what a snapshot retains.
+// tree is the state that a snapshot retains.
 type tree struct {
 	inodes  trie[inode] // by number
 	changed trie[inode] // of attached layers, by number from lowerBase on: what was changed or removed
@@ -17,7 +17,7 @@ type tree struct {
 	nodes   int64
 }
 
-// gone stands in tree.changed for what was removed.
+// gone stands in tree.changed for a removed inode.
 var gone inode
 
 // inode returns the current version of an inode, nil if there is none.
@@ -53,7 +53,7 @@ func (t *tree) remove(owner *epoch, ino uint64) {
 	}
 }
 
-// current returns what an entry of a directory stands for, looking at its layer if need be; nil: it
+// current returns the inode of a directory's entry, after a look at its layer if needed; nil: it
 // is there no more.
 func (t *tree) current(e dirent) (*inode, syscall.Errno) {
 	n := t.inode(e.ino())
@@ -120,7 +120,7 @@ const (
 	fan     = 1 << fanBits
 )
 
-// epoch is an owner's mark: whoever holds the mark that a part of a tree carries may
+// epoch is an owner's mark: the holder of the mark that a part of a tree carries may
 // change that part where it is; everybody else copies it first. Marks are compared by
 // address, so that no two trees of one process ever share one.
 type epoch struct{ _ byte }
@@ -183,7 +183,7 @@ func (t *trie[T]) at(i uint64) *T {
 	return n.leaf[i%fan]
 }
 
-// set puts v at i; nil removes what is there.
+// set puts v at i; nil removes the value.
 func (t *trie[T]) set(owner *epoch, i uint64, v *T) {
 	if v == nil {
 		if t.at(i) != nil {

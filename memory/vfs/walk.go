@@ -15,7 +15,7 @@ const (
 	maxLinks = 40
 )
 
-// final says what the last component of a path is.
+// final is the kind of a path's last component.
 type final uint8
 
 const (
@@ -25,7 +25,7 @@ const (
 	slash // the path is "/", or a link to it
 )
 
-// place is where a path leads.
+// place is the result of resolving a path.
 type place struct {
 	dir   *inode // the directory of the last component
 	name  string // the last component, if it is plain
@@ -35,7 +35,7 @@ type place struct {
 	final final
 }
 
-// missing is the error of looking up what is not there.
+// missing is the error of looking up a missing name.
 func (p *place) missing() syscall.Errno {
 	switch {
 	case p.long:
@@ -46,7 +46,7 @@ func (p *place) missing() syscall.Errno {
 	return 0
 }
 
-// last says what becomes of a link as last component.
+// last says whether a link as last component is followed.
 type last uint8
 
 const (
@@ -76,7 +76,7 @@ func (f *FS) walk(c *Cred, path string, link last) (place, syscall.Errno) {
 	return f.walkFrom(c, f.inode(rootIno), path, link, &trail{})
 }
 
-// trail is what a walk notes beside its place.
+// trail records the steps of a walk.
 type trail struct {
 	links int
 	inner bool // the tree is mounted: its top has something above
@@ -169,7 +169,7 @@ func (f *FS) step(dir *inode, name string) (place, syscall.Errno) {
 	return p, e
 }
 
-// find resolves a path to what must exist; slashes at the end follow a link.
+// find resolves a path to an existing inode; slashes at the end follow a link.
 func (f *FS) find(c *Cred, path string, follow bool) (*inode, syscall.Errno) {
 	p, e := f.walk(c, path, followIf(follow || strings.HasSuffix(path, "/")))
 	switch {
@@ -218,11 +218,11 @@ func linkError(op, from, to string, e syscall.Errno) error {
 	return &os.LinkError{Op: op, Old: from, New: to, Err: e}
 }
 
-// elsewhere is what a walk returns that leaves the tree for one that is mounted in it, or for a
+// elsewhere is the errno of a walk that leaves the tree for one that is mounted in it, or for a
 // generated one: it has to be resolved once more, tree by tree. No caller gets to see it.
 const elsewhere = syscall.Errno(0x7fff0001)
 
-// spot is where a path leads that leaves the tree: to a path in another one, or into a generated tree.
+// spot is the result of resolving a path that leaves the tree: a path in another tree, or in a generated one.
 type spot struct {
 	fs   *FS
 	path string // in fs, and without links
@@ -360,7 +360,7 @@ func (p *place) path(t *tree) string {
 	return dir
 }
 
-// down enters what is on a mount point.
+// down enters the tree on a mount point.
 func (r *resolver) down(l *level, p place) {
 	next := level{back: p.dir.ino, top: under(l.top, l.fs.tree.path(p.node))}
 	if m := l.fs.mountOn(p.node); m != nil {
@@ -371,7 +371,7 @@ func (r *resolver) down(l *level, p place) {
 	r.levels = append(r.levels, next)
 }
 
-// under is the path of what is at p below top, of which "" is "/" too.
+// under returns the path of p below top; a top of "" means "/" too.
 func under(top, p string) string {
 	switch {
 	case top == "/" || top == "":
@@ -476,8 +476,8 @@ func (r *resolver) through(s *spot, rest string, ends bool) (*spot, syscall.Errn
 	return nil, 0
 }
 
-// visit does for a path that leads elsewhere what op does: in the tree that it leads to, or with
-// what is generated there.
+// visit runs op for a path that leads elsewhere: in the tree that it leads to, or with
+// the generated file there.
 func visit[T any](f *FS, op string, c *Cred, path string, l last, in func(g *FS, path string) (T, error), of func(s *spot) (T, syscall.Errno)) (T, error) {
 	s, e := f.resolve(c, path, l, true)
 	if e == 0 && s.fs != nil {
@@ -494,7 +494,7 @@ func visit[T any](f *FS, op string, c *Cred, path string, l last, in func(g *FS,
 	return v, pathError(op, path, e)
 }
 
-// across does what has two paths of which one leads elsewhere: both have to lead into one tree.
+// across runs an operation with two paths of which one leads elsewhere: both have to lead into one tree.
 func (f *FS) across(op string, c *Cred, from, to string, in func(g *FS, from, to string) error) syscall.Errno {
 	a, e := f.resolve(c, from, nofollow, op == "link")
 	if e != 0 {
@@ -520,14 +520,14 @@ func (f *FS) across(op string, c *Cred, from, to string, in func(g *FS, from, to
 	return errnoOf(in(a.fs, a.path, b.path))
 }
 
-// errnoOf is what an error of a tree has inside.
+// errnoOf returns the errno in an error of a tree.
 func errnoOf(err error) syscall.Errno {
 	e, _ := errors.AsType[syscall.Errno](err)
 	return e
 }
 
-// alter is visit for what changes something: in is done unless nothing may be changed there. enter says
-// that a mount point at the end stands for what is mounted.
+// alter is visit for a change: in runs unless the place is read-only. enter says
+// that a mount point at the end stands for the mounted tree.
 func (f *FS) alter(op string, c *Cred, path string, l last, enter bool, in func(g *FS, path string) error) error {
 	s, e := f.resolve(c, path, l, enter)
 	if e == 0 && s.jump && strings.HasPrefix(s.entry.Target, "/") { // The file has a name, too.

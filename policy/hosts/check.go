@@ -224,7 +224,7 @@ func (h Host) allowRule(port uint16) string {
 	return h.String()
 }
 
-// Protocols is what may be spoken on a tunnel.
+// Protocols are the protocols permitted on a tunnel.
 type Protocols struct {
 	Raw   bool // passed on unseen
 	TLS   bool // TLS with the right server name

@@ -6,8 +6,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Endpoint is what one allow rule opens, for isolation that knows addresses and ports and
-// nothing of what is spoken.
+// Endpoint is the destination that one allow rule opens, for isolation that knows addresses and ports but
+// no protocols above TCP.
 type Endpoint struct {
 	Rule        string       // as written
 	Host        Host         // a name or one address; the zero Host for a range

@@ -25,7 +25,7 @@ const (
 )
 
 // names maps as browsers and curl do (UTS #46, non-transitional), so that what we
-// match is what a resolver is asked for.
+// match is the name that a resolver is asked for.
 var names = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.Transitional(false), idna.StrictDomainName(false))
 
 // ParseHost reads a host as it stands in a request, without a port. IPv6 may be in

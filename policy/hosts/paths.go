@@ -86,8 +86,8 @@ func matchSegment(pat, s string) bool {
 
 // pathForms returns every way in which a server may read a raw path: an encoded slash
 // as a slash or as a character, with and without empty segments. A rule allows a path
-// only when it allows all forms, and denies it when it denies one. A path on whose
-// reading nobody agrees (dot segments, backslashes, double encoding) is an error.
+// only when it allows all forms, and denies it when it denies one. A path that servers
+// interpret differently (dot segments, backslashes, double encoding) is an error.
 func pathForms(raw string) ([]string, error) {
 	if raw == "" || raw[0] != '/' {
 		return nil, errors.New("the path does not begin with a slash")

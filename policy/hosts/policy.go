@@ -4,7 +4,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Policy is what a sandbox may reach, as people write it. The zero value is nothing.
+// Policy lists the hosts that a sandbox may reach, as people write it. The zero value permits none.
 //
 // A rule is "[METHODS] [SCHEME://]HOST[:PORT[-PORT]][/PATH]":
 //

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// reference is how long work takes on the idle machine that limits are written for.
+	// reference is the time of a fixed amount of work on the idle machine for which limits are written.
 	reference = 3 * time.Millisecond
 	// most is the largest factor: what hangs has to fail some time.
 	most = 20
-	// fresh is how long a measurement counts.
+	// fresh is the time for which a measurement is valid.
 	fresh = 5 * time.Second
 )
 

@@ -40,7 +40,7 @@ const (
 	Guest            = "sandbox-guest"               // the guest
 )
 
-// source is what a program is built from.
+// source is the source of a program.
 type source struct {
 	pkg, tags string
 	carries   bool // the guest, embedded
@@ -56,7 +56,7 @@ var sources = map[string]source{
 	Guest:            {pkg: "./cmd/sandbox-guest"},
 }
 
-// unusedFor is how long a program that no test asks for stays in the cache.
+// unusedFor is the time after which an unused program is removed from the cache.
 const unusedFor = 3 * 24 * time.Hour
 
 // Path returns the absolute path of a program. Other tests use the same file, and other users may not reach it: a test that

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
 )
 
-// provisionerName is what the storage class of up.sh names.
+// provisionerName is the provisioner in the storage class of up.sh.
 const provisionerName = "agent-sandbox.dev/local"
 
 // newStorageCommand makes the storage of the node: a volume is a directory below --root. The controller around it is the

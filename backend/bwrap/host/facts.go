@@ -21,7 +21,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/seccomp"
 )
 
-// facts are what was measured on a host. diagnose draws the conclusions.
+// facts are the measurements on a host. diagnose draws the conclusions.
 type facts struct {
 	uid     int
 	release string // of the kernel

@@ -132,7 +132,7 @@ func unsupported(p policy.Limits, c, source, reason string) error {
 		WithHint("%s, or drop the limit", DelegateFix)
 }
 
-// DelegateFix is how a plain user gets a cgroup with all controllers.
+// DelegateFix explains how a plain user gets a cgroup with all controllers.
 const DelegateFix = "start under 'systemd-run --user --scope -p Delegate=yes'"
 
 // Attach sets the limits on childPid, the first process of the sandbox's PID namespace, which must not have started

@@ -21,7 +21,7 @@ const (
 // Workspace is implemented by instances of this backend: what commands did to the directories of
 // the host stays in memory until it is applied.
 type Workspace interface {
-	// Changes lists what differs from the host's directories, by path. A time alone is no change.
+	// Changes lists what differs from the host's directories, by path. A different time alone does not count.
 	Changes() ([]Change, error)
 	// Apply makes the changes in the host's directories. Each file is replaced in one step. What
 	// the policy protects, or what changed outside meanwhile, stays in memory and is in [Applied.Skipped].
@@ -32,8 +32,8 @@ type Workspace interface {
 
 // ApplyOptions say what to apply; the zero value is everything.
 type ApplyOptions struct {
-	Force  bool // also what changed outside meanwhile, which loses that change
-	DryRun bool // only tell
+	Force  bool // also apply paths that changed outside meanwhile; the outside changes are lost
+	DryRun bool // only report the changes
 	// Paths are absolute; a directory stands for all that is below. None: everything.
 	Paths []string
 }
@@ -41,7 +41,7 @@ type ApplyOptions struct {
 // Change is a path that commands created, changed or deleted.
 type Change = change.Change
 
-// Applied is what an Apply did.
+// Applied reports what an Apply did.
 type Applied struct {
 	Changes []Change  `json:"applied"`
 	Skipped []Skipped `json:"kept"`
@@ -64,7 +64,7 @@ type PatchOptions struct {
 
 // Patched is a change in the words of stages: what is in memory beside what the host has now.
 type Patched struct {
-	// Path is relative to the workspace, or absolute where the change is outside of it. It may be no UTF-8; that of
+	// Path is relative to the workspace, or absolute where the change is outside of it. It may be invalid UTF-8; that of
 	// Change may have lost something in JSON then.
 	Path   []byte       `json:"path"`
 	Change patch.Change `json:"change"`

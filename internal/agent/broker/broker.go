@@ -1,8 +1,8 @@
-// Package broker stands between a coding agent in a sandbox and the models: a placeholder comes in, the real key is added
-// outside. It speaks Anthropic's Messages API and OpenAI's Responses and Chat Completions APIs towards the agent, and to
-// the connector whichever of them that speaks, with ceilings on what a run may use.
+// Package broker forwards a coding agent's requests from a sandbox to the models. The agent sends a placeholder token; the
+// broker replaces it with the real key outside the sandbox. Towards the agent it speaks Anthropic's Messages API and OpenAI's
+// Responses and Chat Completions APIs, towards the connector whichever of them the connector speaks. It limits what a run may use.
 //
-// What comes from the agent is hostile, and so, in its bounds, is what servers answer.
+// The agent's requests are hostile, and so are the servers' answers; both are bounded.
 package broker
 
 import (
@@ -25,48 +25,48 @@ import (
 // Options say what a broker may do. Models or Other, Keys and Token are required.
 type Options struct {
 	Models    map[string]connector.Connector // by the name that the agent asks for
-	Other     *connector.Connector           // for every other name; nil: it is refused
+	Other     *connector.Connector           // for every other name; nil: the broker refuses other names
 	Keys      connector.Source               //
-	Token     string                         // the placeholder, without which nobody gets an answer; at least 16 bytes
+	Token     string                         // the placeholder that each request must carry; at least 16 bytes
 	Limits    Limits                         //
-	Log       func(Entry)                    // called after each request, by several goroutines at once; nil: nobody is told
-	Transport http.RoundTripper              // to the connectors; nil: one of its own, which uses no proxy
+	Log       func(Entry)                    // called after each request, by several goroutines at once; nil: requests are not logged
+	Transport http.RoundTripper              // to the connectors; nil: a transport of the broker's own without a proxy
 }
 
-// Limits are those of all requests together, unless said otherwise. The zero value has no ceilings and the defaults of the rest.
+// Limits hold for all requests together unless a field says otherwise. The zero value has no ceilings and the defaults of the other fields.
 type Limits struct {
 	Tokens  int64         // prompts and answers; 0: no ceiling
-	CostUSD float64       // US dollars; 0: no ceiling. Every connector must have a price then
+	CostUSD float64       // US dollars; 0: no ceiling. With a ceiling, every connector must have a price
 	AtOnce  int           // requests that are answered at the same time; others wait. 0: 16
 	Body    int64         // bytes of one request; 0: 32 MiB
-	Idle    time.Duration // that a connector's server may say nothing; 0: ten minutes
+	Idle    time.Duration // how long a connector's server may send nothing; 0: ten minutes
 }
 
-// Entry is what is told of a request: nothing that was said in it.
+// Entry is the log record of one request. It has no content of the request or the answer.
 type Entry struct {
-	Time      time.Time          // of its beginning
-	API       connector.Protocol // that the agent spoke; "": none was recognised
-	Path      string             // of a known one; "": not known
-	Asked     string             // the model, as the agent called it; at most 200 bytes
-	Connector string             // its ID; "": there was none
+	Time      time.Time          // when the request began
+	API       connector.Protocol // which the agent spoke; "": the broker did not recognise one
+	Path      string             // if it is a known path; otherwise ""
+	Asked     string             // the model name in the request; at most 200 bytes
+	Connector string             // its ID; "": no connector was chosen
 	Stream    bool               //
-	Status    int                // of HTTP
+	Status    int                // the HTTP status
 	Duration  time.Duration      //
-	Usage     event.Usage        // as it was booked
-	Estimated bool               // the server told no usage, or not to the end: it is counted from the text that was seen
+	Usage     event.Usage        // as booked
+	Estimated bool               // the server reported no usage, or an incomplete one: the broker estimated it from the text
 	CostUSD   *float64           // nil: the connector has no price
-	Code      string             // why it failed, such as "token_ceiling" and "canceled"; "": it did not
-	Err       error              // the fault of this side or of the connector, for who runs it; nil: there was none
+	Code      string             // why the request failed, such as "token_ceiling" and "canceled"; "": it succeeded
+	Err       error              // the broker's or the connector's fault, for the operator; nil: none
 }
 
-// Broker is an [http.Handler]. It is safe for concurrent use, and somebody must close it.
+// Broker is an [http.Handler]. It is safe for concurrent use. The caller must call Close.
 type Broker struct {
 	options   Options
 	token     [sha256.Size]byte
 	transport http.RoundTripper
 	ledger    *ledger
 	slots     chan struct{}
-	waiting   chan struct{} // who waits for a slot, or has one
+	waiting   chan struct{} // requests that wait for a slot or have one
 
 	mu      sync.Mutex
 	closed  bool
@@ -74,7 +74,7 @@ type Broker struct {
 	calls   sync.WaitGroup
 }
 
-// waiters is how many requests may wait for each that is answered.
+// waiters is the number of requests that may wait for each request that is being answered.
 const waiters = 16
 
 // New makes a broker. Its errors have the code invalid.
@@ -135,17 +135,17 @@ func usable(c connector.Connector, l Limits) error {
 	return nil
 }
 
-// Usage is what was used so far by the requests that ended and by those that go on, by model; one that two connectors
-// reach is there twice.
+// Usage returns the usage per model of all requests, finished and running. A model that two connectors
+// reach appears twice.
 func (b *Broker) Usage() []event.ModelUsage { return b.ledger.usage() }
 
-// CostUSD is what that costs, in US dollars, of the connectors that have a price.
+// CostUSD returns the cost of that usage in US dollars, for the connectors that have a price.
 func (b *Broker) CostUSD() float64 { return b.ledger.cost() }
 
-// errClosed is why requests end when the broker is closed.
+// errClosed is the cause with which requests are canceled when the broker is closed.
 var errClosed = errors.New("the run is over")
 
-// Close ends what runs and waits until it has been booked. Later requests are refused.
+// Close cancels the running requests and waits until their usage is booked. Later requests are refused.
 func (b *Broker) Close() error {
 	b.mu.Lock()
 	b.closed = true

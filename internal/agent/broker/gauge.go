@@ -5,14 +5,14 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/broker/dialect"
 )
 
-// gauge counts what an answer uses as its deltas come. What the server tells is believed at the end of the answer; until
-// then it is what was told, and at least what was seen.
+// gauge counts an answer's usage as its deltas arrive. The usage that the server reports at the end is final; until
+// then the gauge takes the higher of the reported usage and an estimate from the text.
 type gauge struct {
-	prompt func() int64 // an estimate of the prompt's tokens, which takes a while
+	prompt func() int64 // estimates the prompt's tokens, which takes time
 	told   event.Usage
 	seen   int64 // bytes of the answer
-	exact  bool  // the usage was told at the end
-	ended  bool  // the reason of the end was told
+	exact  bool  // the server reported the usage at the end
+	ended  bool  // the server reported why the answer ended
 }
 
 func (g *gauge) add(deltas []dialect.Delta) {
@@ -30,7 +30,7 @@ func (g *gauge) add(deltas []dialect.Delta) {
 	g.exact = g.ended && (g.exact || told)
 }
 
-// running is what was used so far, not counting a prompt that nobody told.
+// running returns the usage so far, without the prompt unless the server has reported it.
 func (g *gauge) running() event.Usage {
 	u := g.told
 	if !g.exact {
@@ -39,7 +39,8 @@ func (g *gauge) running() event.Usage {
 	return u
 }
 
-// final is what was used, now that nothing more comes. With complete the answer is; estimated is that it was not all told.
+// final returns the usage at the end of the answer. complete says whether the answer is complete; estimated reports that
+// the server did not report all of the usage.
 func (g *gauge) final(complete bool) (u event.Usage, estimated bool) {
 	if complete && g.exact {
 		return g.told, false

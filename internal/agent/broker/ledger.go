@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/broker/dialect"
 )
 
-// ledger is what a run has used.
+// ledger records what a run has used.
 type ledger struct {
 	limits Limits
 
@@ -21,14 +21,14 @@ type ledger struct {
 	open     map[*meter]bool
 }
 
-// account is what a connector was used for by requests that ended.
+// account is a connector's usage in finished requests.
 type account struct {
 	model string
 	price *connector.Price
 	usage event.Usage
 }
 
-// meter is what one request uses.
+// meter is the usage of one running request.
 type meter struct {
 	ledger *ledger
 	to     *account
@@ -39,7 +39,7 @@ func newLedger(l Limits) *ledger {
 	return &ledger{limits: l, accounts: map[string]*account{}, open: map[*meter]bool{}}
 }
 
-// begin opens a meter, unless a ceiling has been reached.
+// begin opens a meter, or returns a fault when a ceiling has been reached.
 func (l *ledger) begin(c connector.Connector) (*meter, *dialect.Fault) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -57,7 +57,7 @@ func (l *ledger) begin(c connector.Connector) (*meter, *dialect.Fault) {
 	return m, nil
 }
 
-// set says what the request has used so far; the fault is that a ceiling has been passed.
+// set records the request's usage so far; it returns a fault when that passes a ceiling.
 func (m *meter) set(u event.Usage) *dialect.Fault {
 	m.ledger.mu.Lock()
 	defer m.ledger.mu.Unlock()
@@ -65,7 +65,7 @@ func (m *meter) set(u event.Usage) *dialect.Fault {
 	return m.ledger.ceiling(false)
 }
 
-// end books the request, and returns what it cost, or nil where there is no price.
+// end books the request and returns its cost, or nil if the connector has no price.
 func (m *meter) end(u event.Usage) *float64 {
 	m.ledger.mu.Lock()
 	defer m.ledger.mu.Unlock()
@@ -81,7 +81,7 @@ func (a *account) cost(u event.Usage) *float64 {
 	return new(a.price.Cost(u))
 }
 
-// totals is what every account has, with what goes on.
+// totals returns the usage of every account, including running requests.
 func (l *ledger) totals() map[*account]event.Usage {
 	all := make(map[*account]event.Usage, len(l.accounts))
 	for _, a := range l.accounts {
@@ -93,7 +93,7 @@ func (l *ledger) totals() map[*account]event.Usage {
 	return all
 }
 
-// ceiling is the ceiling that has been passed, or, with reached, that has been reached.
+// ceiling returns the fault of a ceiling that is exceeded or, with reached, that is reached.
 func (l *ledger) ceiling(reached bool) *dialect.Fault {
 	if l.limits.Tokens == 0 && l.limits.CostUSD == 0 {
 		return nil
@@ -121,8 +121,8 @@ func (l *ledger) ceiling(reached bool) *dialect.Fault {
 	return nil
 }
 
-// over is the fault of a ceiling. Of all statuses 400 is the one that neither Claude Code nor Codex tries again: 402, 403
-// and 429 are tried for seconds or minutes by one of them.
+// over returns the fault of a ceiling. Status 400 is the only one that neither Claude Code nor Codex retries: one of them
+// retries 402, 403 and 429 for seconds or minutes.
 func over(code, limit, used string) *dialect.Fault {
 	return &dialect.Fault{
 		Status: http.StatusBadRequest, Type: "invalid_request_error", Code: code,

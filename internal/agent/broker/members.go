@@ -13,14 +13,14 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/broker/dialect"
 )
 
-// ours are the members of a request that the broker reads or writes. Whoever says one of them twice, or in capitals, may
-// want that we read one and the server the other.
+// ours are the members of a request that the broker reads or writes. A request that repeats one of them, or spells it in
+// capitals, may try to make the broker and the server read different values.
 var ours = [...]string{"model", "stream", "stream_options", "max_tokens", "max_completion_tokens", "max_output_tokens", "background"}
 
-// asked is a request as it came, and where in it the broker's members are.
+// asked is a request's original bytes with the positions of the broker's members.
 type asked struct {
 	body   []byte
-	at     map[string][2]int // begin and end of values
+	at     map[string][2]int // start and end of each value
 	end    int               // of the last member
 	model  string
 	stream bool
@@ -70,13 +70,13 @@ func parse(body []byte) (asked, *dialect.Fault) {
 	return a, nil
 }
 
-// read reads a member; one that is missing or null leaves v as it is.
+// read decodes a member; a missing or null member leaves v unchanged.
 func (a asked) read(name string, v any) bool {
 	at, ok := a.at[name]
 	return !ok || json.Unmarshal(a.body[at[0]:at[1]], v) == nil
 }
 
-// usage reports that a stream of Chat is to end with usage.
+// usage reports whether a stream of Chat shall end with usage.
 func (a asked) usage() bool {
 	var options struct {
 		Usage bool `json:"include_usage"`
@@ -84,8 +84,8 @@ func (a asked) usage() bool {
 	return a.read("stream_options", &options) && options.Usage
 }
 
-// forward is the request for a connector that speaks the same API: every byte of it but the model, and what the broker
-// must know or limit. With count only tokens are to be counted.
+// forward returns the request for a connector that speaks the same API. It changes only the model and the members that
+// the broker must know or limit. With count, the request only counts tokens.
 func (a asked) forward(c connector.Connector, api connector.Protocol, count bool) ([]byte, *dialect.Fault) {
 	var background bool
 	if !a.read("background", &background) || background {
@@ -133,7 +133,7 @@ func number(n int64) []byte {
 	return data
 }
 
-// replace is the body with other values of some members; what is not there is added.
+// replace returns the body with new values for some members; missing members are added.
 func (a asked) replace(with map[string][]byte) []byte {
 	type edit struct {
 		from, to int

@@ -13,12 +13,12 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/broker/sse"
 )
 
-// pass asks a connector that speaks the agent's API: what it answers is passed on as it is, and counted.
+// pass sends the request to a connector that speaks the agent's API. It forwards the answer unchanged and counts it.
 func (c *call) pass(ctx context.Context, body []byte) *dialect.Fault {
 	g := &gauge{prompt: func() int64 {
 		r, err := dialect.For(c.api).Read(c.asked.body)
 		if err != nil {
-			return dialect.Tokens(int64(len(c.asked.body))) // there is something in it that is not translated
+			return dialect.Tokens(int64(len(c.asked.body))) // the request has a part that cannot be translated
 		}
 		return dialect.Tokens(r.Characters())
 	}}
@@ -28,10 +28,10 @@ func (c *call) pass(ctx context.Context, body []byte) *dialect.Fault {
 	return c.whole(ctx, body, g)
 }
 
-// passed passes events on.
+// passed forwards events.
 type passed struct {
 	*call
-	silent bool // usage has not been asked for by the agent, only by us
+	silent bool // the broker asked for usage, not the agent
 	out    []byte
 }
 
@@ -54,7 +54,7 @@ func (p *passed) flush() {
 
 func (p *passed) finish() { p.flush() }
 
-// whole passes an answer on that is no stream.
+// whole forwards an answer that is not a stream.
 func (c *call) whole(ctx context.Context, body []byte, g *gauge) *dialect.Fault {
 	return c.metered(ctx, body, g, func(u *upstream, _ *meter) *dialect.Fault {
 		raw, err := io.ReadAll(io.LimitReader(u.Body, maxWhole+1))
@@ -82,7 +82,7 @@ func (c *call) headers(u *upstream) {
 	}
 }
 
-// count says how many tokens a request has: what the server says where it can be asked, and otherwise about how many.
+// count answers how many tokens a request has: the server's count where it offers one, otherwise an estimate.
 func (c *call) count(ctx context.Context) *dialect.Fault {
 	release, f := c.slot(ctx)
 	if f != nil {
@@ -117,7 +117,7 @@ func (c *call) count(ctx context.Context) *dialect.Fault {
 	})
 }
 
-// completion reports whether a connector wants the limit of an answer as OpenAI's own server does.
+// completion reports whether a connector names the limit of an answer as OpenAI's own server does.
 func completion(c connector.Connector) bool {
 	u, err := url.Parse(c.BaseURL)
 	return err == nil && strings.HasSuffix(u.Hostname(), "openai.com")

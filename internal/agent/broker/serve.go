@@ -15,7 +15,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/broker/dialect"
 )
 
-// route is a path that is served.
+// route is a path that the broker serves.
 type route struct {
 	method string
 	api    connector.Protocol
@@ -36,7 +36,7 @@ func routes(path string) (route, bool) {
 // ServeHTTP answers a request of an agent.
 func (b *Broker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/" && (r.Method == http.MethodHead || r.Method == http.MethodGet) {
-		return // agents look whether anybody is there
+		return // agents check whether the server is reachable
 	}
 	c := &call{Broker: b, w: w, r: r, api: connector.OpenAI, entry: Entry{Time: time.Now(), Status: http.StatusOK}}
 	ctx, leave, ok := b.enter(r.Context(), c)
@@ -62,7 +62,7 @@ type call struct {
 	api     connector.Protocol
 	entry   Entry
 	begun   bool // the response has begun
-	stopped bool // nothing more is to be written
+	stopped bool // write nothing more
 	cancel  context.CancelCauseFunc
 	to      connector.Connector
 	asked   asked
@@ -93,7 +93,7 @@ func (c *call) serve(ctx context.Context) *dialect.Fault {
 	return to.do(c, ctx)
 }
 
-// authorized compares hashes, so that the time tells nothing, not even the length.
+// authorized compares hashes, so that the time reveals neither the token nor its length.
 func (c *call) authorized() bool {
 	given := c.r.Header.Get("X-Api-Key")
 	if given == "" {
@@ -134,7 +134,7 @@ func (c *call) read() *dialect.Fault {
 	return nil
 }
 
-// answer asks the connector and sends what it answers.
+// answer sends the request to the connector and its answer to the agent.
 func (c *call) answer(ctx context.Context) *dialect.Fault {
 	release, f := c.slot(ctx)
 	if f != nil {
@@ -154,7 +154,7 @@ func (c *call) answer(ctx context.Context) *dialect.Fault {
 	return c.translate(ctx)
 }
 
-// slot waits until one more request may be answered.
+// slot waits until another request may be answered.
 func (c *call) slot(ctx context.Context) (release func(), f *dialect.Fault) {
 	select {
 	case c.waiting <- struct{}{}:
@@ -171,7 +171,7 @@ func (c *call) slot(ctx context.Context) (release func(), f *dialect.Fault) {
 	}
 }
 
-// ended is the fault of a request whose context has ended.
+// ended returns the fault of a request whose context has ended.
 func (c *call) ended(ctx context.Context) *dialect.Fault {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errClosed):
@@ -183,7 +183,7 @@ func (c *call) ended(ctx context.Context) *dialect.Fault {
 	return &dialect.Fault{Status: 499, Code: "canceled", Message: "the agent went away"}
 }
 
-// fail tells a fault in the words of the API: as a response, or as an event when one has begun.
+// fail reports a fault in the API's format: as a response, or as an event when the response has begun.
 func (c *call) fail(f *dialect.Fault) {
 	c.entry.Code = f.Code
 	if f.Code == "" {
@@ -206,7 +206,7 @@ func (c *call) fail(f *dialect.Fault) {
 	c.respond(f.Status, d.Errors().Error(*f))
 }
 
-// respond sends a response that is complete.
+// respond sends a complete response.
 func (c *call) respond(status int, body []byte) {
 	c.begun, c.entry.Status = true, status
 	c.w.Header().Set("Content-Type", "application/json")
@@ -214,7 +214,7 @@ func (c *call) respond(status int, body []byte) {
 	c.send(body, false)
 }
 
-// send sends bytes; when nobody takes them, the call ends.
+// send sends bytes; when the agent no longer reads, the call ends.
 func (c *call) send(data []byte, flush bool) {
 	_, err := c.w.Write(data)
 	if err == nil && flush {
@@ -225,7 +225,7 @@ func (c *call) send(data []byte, flush bool) {
 	}
 }
 
-// models lists the models that may be used.
+// models lists the permitted models.
 func (c *call) models(context.Context) *dialect.Fault {
 	names := make([]string, 0, len(c.options.Models))
 	for name := range c.options.Models {

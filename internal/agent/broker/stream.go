@@ -13,17 +13,17 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/broker/sse"
 )
 
-// sink takes an answer as it comes.
+// sink receives an answer as it arrives.
 type sink interface {
-	// take takes what an event told, and the event.
+	// take receives an event and its deltas.
 	take(deltas []dialect.Delta, e sse.Event, ready bool)
-	// flush sends what waits.
+	// flush sends buffered output.
 	flush()
-	// finish is that the answer is complete.
+	// finish completes the answer.
 	finish()
 }
 
-// translate asks a connector that speaks another API than the agent.
+// translate sends the request to a connector that speaks a different API than the agent.
 func (c *call) translate(ctx context.Context) *dialect.Fault {
 	from, to := dialect.For(c.api), dialect.For(c.to.Protocol)
 	r, err := from.Read(c.asked.body)
@@ -46,7 +46,7 @@ func (c *call) translate(ctx context.Context) *dialect.Fault {
 	return c.stream(ctx, body, &gauge{prompt: func() int64 { return dialect.Tokens(r.Characters()) }}, named{s, head.ID})
 }
 
-// metered runs one exchange with the connector and books what it used, as g tells then.
+// metered runs one exchange with the connector and books its usage as g counted it.
 func (c *call) metered(ctx context.Context, body []byte, g *gauge, answered func(*upstream, *meter) *dialect.Fault) *dialect.Fault {
 	m, f := c.ledger.begin(c.to)
 	if f != nil {
@@ -54,7 +54,7 @@ func (c *call) metered(ctx context.Context, body []byte, g *gauge, answered func
 	}
 	asked, complete := false, false
 	defer func() {
-		if asked { // what was refused costs nothing
+		if asked { // a refused request costs nothing
 			c.entry.Usage, c.entry.Estimated = g.final(complete)
 		}
 		c.entry.CostUSD = m.end(c.entry.Usage)
@@ -70,12 +70,12 @@ func (c *call) metered(ctx context.Context, body []byte, g *gauge, answered func
 		return f
 	})
 	if f != nil && (f.Code == "canceled" || f.Code == "closed" || f.Code == "timeout") {
-		asked = true // the server has read the request, maybe
+		asked = true // the server may have read the request
 	}
 	return f
 }
 
-// stream asks the connector for a stream, and gives it to s.
+// stream requests a stream from the connector and passes it to s.
 func (c *call) stream(ctx context.Context, body []byte, g *gauge, s sink) *dialect.Fault {
 	return c.metered(ctx, body, g, func(u *upstream, m *meter) *dialect.Fault {
 		if !isStream(u.Response) {
@@ -118,10 +118,10 @@ func (c *call) events(ctx context.Context, u *upstream, g *gauge, m *meter, s si
 	}
 }
 
-// over is the end of a stream. One that has not said that it is complete has broken.
+// over handles the end of a stream. A stream that ends before its answer is complete is broken.
 func (c *call) over(ctx context.Context, err error, complete bool, s sink) *dialect.Fault {
 	switch {
-	case complete: // agents need not wait for the end of the connection
+	case complete: // agents need not wait for the connection to close
 		s.finish()
 		return nil
 	case ctx.Err() != nil:
@@ -133,7 +133,7 @@ func (c *call) over(ctx context.Context, err error, complete bool, s sink) *dial
 	return &dialect.Fault{Status: http.StatusBadGateway, Code: "broken_stream", Message: "the answer of connector " + c.to.ID + " broke off"}
 }
 
-// told is an error that the server told in the middle of its answer, or that what it says is no answer.
+// told handles an error that the server reported within its answer, or an event that cannot be decoded.
 func (c *call) told(err error, e sse.Event, s sink) *dialect.Fault {
 	f, ok := errors.AsType[*dialect.Fault](err)
 	if !ok || f.Status != 0 {
@@ -152,7 +152,7 @@ func (c *call) told(err error, e sse.Event, s sink) *dialect.Fault {
 		out.Status = 529
 	}
 	switch {
-	case c.to.Protocol == c.api && c.begun: // in its own words
+	case c.to.Protocol == c.api && c.begun: // in the server's own words
 		s.take(nil, e, false)
 		c.stopped = true
 	case c.api != connector.Anthropic && c.to.Protocol != connector.Anthropic && f.Code != "":
@@ -178,7 +178,7 @@ func (c *call) start() {
 	c.w.WriteHeader(http.StatusOK)
 }
 
-// translated writes a stream in another API.
+// translated writes a stream in the agent's API.
 type translated struct {
 	*call
 	encoder dialect.Encoder
@@ -213,7 +213,7 @@ func (t *translated) finish() {
 	t.send(append(t.out, t.encoder.End()...), true)
 }
 
-// folded sends an answer when it is complete.
+// folded collects an answer and sends it when it is complete.
 type folded struct {
 	*call
 	dialect dialect.Dialect
@@ -231,7 +231,7 @@ func (f *folded) flush() {}
 
 func (f *folded) finish() { f.respond(http.StatusOK, f.dialect.Whole(f.head, f.answer)) }
 
-// named gives a name to calls that have none, as some servers send them.
+// named adds names to calls without one, which some servers send.
 type named struct {
 	sink
 	id string
@@ -246,7 +246,7 @@ func (n named) take(deltas []dialect.Delta, e sse.Event, ready bool) {
 	n.sink.take(deltas, e, ready)
 }
 
-// identity is an ID for an answer.
+// identity returns a random ID for an answer.
 func identity() string {
 	var id [12]byte
 	_, _ = rand.Read(id[:]) // never fails

@@ -17,17 +17,17 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/broker/dialect"
 )
 
-// Bounds of what a server answers.
+// Bounds of a server's answers.
 const (
 	maxError = 1 << 20  // bytes, of an error
 	maxEvent = 32 << 20 // bytes, of one event: the last one of Responses holds the whole answer
 	maxWhole = 64 << 20 // bytes, of an answer
 )
 
-// errIdle is why requests end whose server says nothing.
+// errIdle is the cause with which requests end whose server sends nothing.
 var errIdle = errors.New("the server said nothing")
 
-// upstream is an answer of a connector's server.
+// upstream is a connector's response.
 type upstream struct {
 	*http.Response
 	key  string
@@ -35,17 +35,17 @@ type upstream struct {
 	wait time.Duration
 }
 
-// alive says that the server has said something.
+// alive restarts the idle timer.
 func (u *upstream) alive() { u.idle.Reset(u.wait) }
 
-// drain reads what follows the last event, so that the connection can be used again. It is nothing, or comes at once.
+// drain reads the rest after the last event, so that the connection can be reused. The rest is empty or arrives at once.
 func (u *upstream) drain() {
 	u.idle.Reset(time.Second)
 	_, _ = io.CopyN(io.Discard, u.Body, maxError)
 }
 
-// address is where a connector takes requests. The Messages API's version is its own, and people write addresses with
-// and without it.
+// address returns the URL for a connector's requests. The Messages API's path begins with its version, and users write
+// addresses with and without it.
 func address(c connector.Connector, count bool) string {
 	base := strings.TrimRight(c.BaseURL, "/")
 	switch c.Protocol {
@@ -62,7 +62,7 @@ func address(c connector.Connector, count bool) string {
 	return base
 }
 
-// passing are the headers that pass, towards the server and back.
+// passing lists the headers to forward to the server or, with back, to the agent.
 func passing(back bool) []string {
 	if back {
 		return []string{"Retry-After", "Retry-After-Ms", "X-Should-Retry", "Request-Id", "X-Request-Id"}
@@ -70,7 +70,7 @@ func passing(back bool) []string {
 	return []string{"Accept", "User-Agent", "Anthropic-Version", "Anthropic-Beta", "Openai-Beta"}
 }
 
-// exchange sends a request to the connector, and gives the answer to then.
+// exchange sends a request to the connector and passes the answer to then.
 func (c *call) exchange(ctx context.Context, body []byte, count bool, then func(*upstream) *dialect.Fault) *dialect.Fault {
 	key, err := c.options.Keys.Key(ctx, c.to.Secret)
 	if err != nil {
@@ -85,7 +85,7 @@ func (c *call) exchange(ctx context.Context, body []byte, count bool, then func(
 	c.head(req, key)
 	idle := time.AfterFunc(c.options.Limits.Idle, func() { c.cancel(errIdle) })
 	defer idle.Stop()
-	// A round trip follows no redirect: the key goes nowhere else.
+	// A round trip follows no redirect, so that the key goes to no other server.
 	resp, err := c.transport.RoundTrip(req)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -114,7 +114,7 @@ func (c *call) head(req *http.Request, key string) {
 		req.Header.Set("User-Agent", "agent-sandbox")
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept-Encoding", "identity") // an answer in blocks would come late
+	req.Header.Set("Accept-Encoding", "identity") // a compressed stream would arrive late
 	if c.to.Protocol == connector.Anthropic && req.Header.Get("Anthropic-Version") == "" {
 		req.Header.Set("Anthropic-Version", "2023-06-01")
 	}
@@ -130,7 +130,7 @@ func (c *call) head(req *http.Request, key string) {
 	}
 }
 
-// hidden is an error without the key.
+// hidden returns the error with the key removed.
 func hidden(err error, key string) error {
 	if key == "" || !strings.Contains(err.Error(), key) {
 		return err
@@ -138,7 +138,7 @@ func hidden(err error, key string) error {
 	return errors.New(strings.ReplaceAll(err.Error(), key, "[key]"))
 }
 
-// refusal is what the server says that is no answer. Where it speaks the agent's API, its own words are passed on.
+// refusal returns the fault of a response that is not an answer. If the server speaks the agent's API, its own text is forwarded.
 func (c *call) refusal(u *upstream) *dialect.Fault {
 	raw, err := io.ReadAll(io.LimitReader(u.Body, maxError))
 	if err != nil {
@@ -161,7 +161,7 @@ func (c *call) refusal(u *upstream) *dialect.Fault {
 	}
 	f := &dialect.Fault{Status: u.StatusCode, Code: code, Message: message(raw, u.StatusCode)}
 	if c.api == connector.Anthropic && u.StatusCode == http.StatusBadRequest && bytes.Contains(raw, []byte("context_length_exceeded")) {
-		f.Message = "prompt is too long: " + f.Message // what Claude Code knows, and makes its history shorter for
+		f.Message = "prompt is too long: " + f.Message // Claude Code recognises this text and shortens its history
 	}
 	if f.Status == 529 && c.api != connector.Anthropic {
 		f.Status = http.StatusServiceUnavailable
@@ -174,7 +174,7 @@ func (c *call) refusal(u *upstream) *dialect.Fault {
 	return f
 }
 
-// message is what an error says.
+// message returns the text of a server's error.
 func message(raw []byte, status int) string {
 	var in struct {
 		Error   json.RawMessage `json:"error"`
@@ -201,7 +201,7 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s[:min(len(s), 4<<10)], "")
 }
 
-// isStream reports whether an answer is one of events.
+// isStream reports whether a response is an event stream.
 func isStream(r *http.Response) bool {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	return err == nil && kind == "text/event-stream"

@@ -9,7 +9,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Kind is what an argument's value is.
+// Kind is the type of an argument's value.
 type Kind string
 
 // The kinds.
@@ -21,25 +21,25 @@ const (
 	Flag   Kind = "flag"   // true or false
 )
 
-// Argument is something that can be set in an assistant's sandbox block.
+// Argument is a setting of an assistant's sandbox block.
 type Argument struct {
 	Kind    Kind
 	Choices []string
 }
 
-// Arguments are those that an agent has, by name.
+// Arguments are an agent's arguments by name.
 type Arguments map[string]Argument
 
-// Values are arguments that were checked.
+// Values are checked arguments.
 type Values map[string]any
 
-// maxWord and maxWords bound a list: it becomes arguments of a program.
+// maxWord and maxWords bound a list, which becomes arguments of a program.
 const (
 	maxWord  = 4 << 10
 	maxWords = 256
 )
 
-// Read checks values as JSON has them. An error names the argument, and what there is.
+// Read checks values decoded from JSON. An error names the argument and the known ones.
 func (known Arguments) Read(given map[string]any) (Values, error) {
 	out := Values{}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
@@ -57,7 +57,7 @@ func (known Arguments) Read(given map[string]any) (Values, error) {
 	return out, nil
 }
 
-// read returns the value, or what was expected.
+// read returns the value, or what was expected instead.
 func (a Argument) read(v any) (value any, want string) {
 	switch a.Kind {
 	case Count:
@@ -85,7 +85,7 @@ func (a Argument) read(v any) (value any, want string) {
 	}
 	words, ok := texts(v)
 	if !ok || slices.ContainsFunc(words, func(w string) bool {
-		// A word that looks like a flag would be one.
+		// The program would take the word for a flag.
 		return w == "" || len(w) > maxWord || strings.HasPrefix(w, "-") || strings.ContainsAny(w, "\x00\n")
 	}) {
 		return nil, "a list of texts of one line that do not begin with '-'"
@@ -123,13 +123,13 @@ func texts(v any) ([]string, bool) {
 	return nil, false
 }
 
-// Count is a whole number, and 0 when it is not set.
+// Count returns a whole number, or 0 when it is not set.
 func (v Values) Count(name string) int64 { n, _ := v[name].(int64); return n }
 
-// Amount is a number, and 0 when it is not set.
+// Amount returns a number, or 0 when it is not set.
 func (v Values) Amount(name string) float64 { n, _ := v[name].(float64); return n }
 
-// Choice is a text, and otherwise when it is not set.
+// Choice returns a text, or otherwise when it is not set.
 func (v Values) Choice(name, otherwise string) string {
 	if s, ok := v[name].(string); ok {
 		return s
@@ -137,7 +137,7 @@ func (v Values) Choice(name, otherwise string) string {
 	return otherwise
 }
 
-// Flag is true or false, and otherwise when it is not set.
+// Flag returns a boolean, or otherwise when it is not set.
 func (v Values) Flag(name string, otherwise bool) bool {
 	if on, ok := v[name].(bool); ok {
 		return on
@@ -145,8 +145,8 @@ func (v Values) Flag(name string, otherwise bool) bool {
 	return otherwise
 }
 
-// Has reports whether it is set.
+// Has reports whether the argument is set.
 func (v Values) Has(name string) bool { _, ok := v[name]; return ok }
 
-// Words is a list of its own.
+// Words returns a copy of the list.
 func (v Values) Words(name string) []string { l, _ := v[name].([]string); return slices.Clone(l) }

@@ -9,7 +9,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Text is what an agent reads that takes one text: what was said before, unless it knows, and the prompt.
+// Text returns the input of an agent that takes a single text: the history, unless the agent resumes a session, and the prompt.
 func (t Task) Text() (string, error) {
 	for _, p := range t.Prompt.Parts {
 		if p.Type != message.Text {
@@ -27,7 +27,7 @@ func (t Task) Text() (string, error) {
 	return text, nil
 }
 
-// Write puts a file of the agent's into the sandbox, with the directory that it is in.
+// Write writes a file of the agent into the sandbox and creates its parent directory.
 func Write(ctx context.Context, box *sandbox.Sandbox, name, text string) error {
 	files := box.Files()
 	if m, ok := files.(sandbox.Maker); ok {
@@ -38,8 +38,8 @@ func Write(ctx context.Context, box *sandbox.Sandbox, name, text string) error {
 	return files.Create(ctx, name, 0o600, strings.NewReader(text))
 }
 
-// Before is what was said before, as a text for agents that take no messages but the one that is to be answered; "" when
-// nothing was.
+// Before returns the history as text, for agents that accept no message except the one to answer. Without a history it
+// is "".
 func Before(history []message.Message) string {
 	var b strings.Builder
 	for _, m := range history {

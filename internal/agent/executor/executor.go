@@ -12,53 +12,53 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Task is one task for an agent. The zero value has no prompt and is refused.
+// Task is one task for an agent. Run rejects the zero value, which has no prompt.
 type Task struct {
 	System  []string          // the assistant's prompts
 	History []message.Message // the messages before Prompt; nil when Resume names a session
 	Prompt  message.Message   // the task
 
-	Session string      // the ID of a session that begins, a UUID, for agents that take one; "": the agent's choice
-	Resume  string      // the session that goes on; "": none. It has to be in the agent's home
-	Used    event.Usage // what Resume had used until now
+	Session string      // the ID of the new session, a UUID, for agents that accept one; "": the agent's choice
+	Resume  string      // the session to continue, which must be in the agent's home; "": none
+	Used    event.Usage // the usage of Resume until now
 
-	Program   []string       // its command line, looked up inside the sandbox; nil: its name
-	Dir       string         // where it works, absolute inside; "": where the sandbox starts commands
-	Home      string         // where it keeps sessions and settings of its own, absolute inside and writable; "": in the sandbox's home
-	Env       []string       // "K=V" beside what it needs itself
-	Arguments map[string]any // of the assistant's sandbox block; unknown ones are refused
+	Program   []string       // the agent's command line, looked up inside the sandbox; nil: its name
+	Dir       string         // the agent's working directory, absolute inside; "": the sandbox's default
+	Home      string         // where the agent keeps its sessions and settings, absolute inside and writable; "": the sandbox's home
+	Env       []string       // "K=V", in addition to the agent's own variables
+	Arguments map[string]any // of the assistant's sandbox block; unknown ones are an error
 	Model     Model
 	Servers   []Server
-	Grace     time.Duration // how long it may go on after its result, or after it was interrupted; 0: 10 s
+	Grace     time.Duration // how long the agent may run after its result or an interrupt; 0: 10 s
 }
 
-// Model is the address of the model inside the sandbox. It has no key: a broker outside adds it.
+// Model is the address of the model inside the sandbox. The agent gets no key: a broker outside adds it.
 type Model struct {
-	Name   string // as the broker knows it; "": the agent's own choice
+	Name   string // the broker's name of the model; "": the agent's own choice
 	URL    string // of the broker, without a version, such as "http://127.0.0.1:4000"
-	Socket string // a Unix socket that is used in the place of URL's host, for agents that can; "": none
-	Token  string // the placeholder that the broker expects as key
+	Socket string // a Unix socket to use instead of URL's host, for agents that support one; "": none
+	Token  string // the placeholder that the broker expects as the key
 }
 
-// Server is an MCP server that is offered to the agent over its own streams.
+// Server is an MCP server that the agent reaches over its own streams.
 type Server struct {
 	Name  string   // letters, digits, '-' and '_'
-	Tools []string // the names of its tools, which are allowed
+	Tools []string // its tools that the agent may call
 	// Handle answers a JSON-RPC message; nil: no answer, as for a notification. It is called from several goroutines, and
-	// ends when its context does. An error means that the server does not answer any more.
+	// returns when its context ends. An error means that the server has failed for good.
 	Handle func(ctx context.Context, message json.RawMessage) (json.RawMessage, error)
 }
 
 // Executor drives one kind of agent. Implementations are safe for concurrent use.
 type Executor interface {
-	// Name returns its name in an assistant's sandbox block.
+	// Name returns the agent's name in an assistant's sandbox block.
 	Name() string
-	// Arguments returns the settings of the sandbox block that it knows.
+	// Arguments returns the agent's settings in the sandbox block.
 	Arguments() Arguments
-	// Sockets reports whether it can reach its model over a Unix socket, which works without a loopback interface.
+	// Sockets reports whether the agent can reach its model over a Unix socket, which works without a loopback interface.
 	Sockets() bool
-	// Run runs a task in a sandbox. It passes events to emit, one at a time, as they arrive; an [event.Fold] makes a
-	// response of them. When ctx ends it asks the agent to stop, and kills it when it does not. An error means that the
-	// agent could not start or that the sandbox failed; an agent that fails has a result that says so.
+	// Run runs a task in a sandbox. It passes events to emit, one at a time, as they arrive; an [event.Fold] collects a
+	// response from them. When ctx ends, Run asks the agent to stop, and kills it after the grace period. An error means that the
+	// agent could not start or that the sandbox failed; the failure of an agent is in its result.
 	Run(ctx context.Context, box *sandbox.Sandbox, task Task, emit func(event.Event)) error
 }

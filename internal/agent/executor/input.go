@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// maxPending bounds the input that waits for an agent that does not read, in bytes.
+// maxPending limits the input that an agent has not read yet, in bytes.
 const maxPending = 64 << 20
 
 // input is a queue of lines for an agent's standard input. It is an io.Reader for one reader.
@@ -22,7 +22,7 @@ func newInput() *input {
 	return in
 }
 
-// send appends a line. It fails when too much waits already, and when nothing is read any more.
+// send appends a line. It fails when the queue is full or its reader has stopped.
 func (in *input) send(line []byte) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -34,7 +34,7 @@ func (in *input) send(line []byte) bool {
 	return true
 }
 
-// close ends the input after what was sent.
+// close ends the input after the lines in the queue.
 func (in *input) close() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -59,7 +59,7 @@ func (in *input) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// tail retains the last 4 KiB that are written to it, for errors. The zero value is ready.
+// tail retains the last 4 KiB that are written to it, for errors. The zero value is ready to use.
 type tail struct {
 	mu   sync.Mutex
 	data []byte

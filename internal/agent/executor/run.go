@@ -13,20 +13,20 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// defaultGrace is how long an agent may go on after its result. Claude Code takes some 5 s to end what it left in the
-// background, and may hang there for good (anthropics/claude-code#25629).
+// defaultGrace is the time that an agent may run after its result. Claude Code takes some 5 s to end its background
+// tasks, and may hang there for good (anthropics/claude-code#25629).
 const defaultGrace = 10 * time.Second
 
-// Program says how to start an agent and how to exchange messages with it.
+// Program describes how to start an agent and how to exchange messages with it.
 type Program struct {
 	Cmd     sandbox.Cmd
 	Decoder event.Decoder
-	Input   [][]byte // the lines that it gets first
-	Open    bool     // more may follow, so its input ends with its result; false: with those lines
-	// Control answers a request of the agent's; nil: it makes none. It is called with the events in their order and has
-	// to return at once: what takes time goes on in a goroutine of Session.Go.
+	Input   [][]byte // the first lines of its input
+	Open    bool     // more lines may follow, so that its input ends with its result; false: the input ends after those lines
+	// Control answers a request of the agent; nil: it makes none. It is called in order with the events and must
+	// return at once: longer work runs in a goroutine of Session.Go.
 	Control func(ctx context.Context, s *Session, c *event.Control)
-	// Interrupt is the line that asks it to stop; nil: it gets SIGINT.
+	// Interrupt is the line that asks the agent to stop; nil: Run sends SIGINT.
 	Interrupt func() []byte
 	Grace     time.Duration // 0: 10 s
 }
@@ -36,21 +36,21 @@ type Session struct {
 	in      *input
 	kill    context.CancelCauseFunc
 	work    sync.WaitGroup
-	running chan struct{} // holds one for each goroutine of Go
+	running chan struct{} // has one element for each goroutine of Go
 }
 
-// maxRequests is how many requests of an agent are worked on at once. One that makes more waits.
+// maxRequests is the number of an agent's requests that are served at once. Further ones wait.
 const maxRequests = 64
 
-// Send writes a line to the agent. An agent that does not read its input is ended.
+// Send writes a line to the agent. It ends an agent that does not read its input.
 func (s *Session) Send(line []byte) {
 	if !s.in.send(line) {
 		s.kill(errFlood)
 	}
 }
 
-// Go answers a request beside the events. The context is that of Control; when it has ended nothing is called, and the
-// result is false.
+// Go runs f concurrently with the events. The context is that of Control; after its end Go does not call f and
+// returns false.
 func (s *Session) Go(ctx context.Context, answer func()) bool {
 	select {
 	case s.running <- struct{}{}:
@@ -70,13 +70,13 @@ var (
 	errGrace = errors.New("the agent did not end by itself")
 )
 
-// Run starts a program in a sandbox and passes on its events until it and its children have ended. See Executor.Run.
+// Run starts a program in a sandbox and passes on its events until it and its children have exited. See Executor.Run.
 func Run(ctx context.Context, box *sandbox.Sandbox, p Program, emit func(event.Event)) error {
 	alive, kill := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer kill(nil)
 	s := &Session{in: newInput(), kill: kill, running: make(chan struct{}, maxRequests)}
 	defer s.work.Wait()
-	defer kill(nil) // before the wait for the goroutines of Go
+	defer kill(nil) // before waiting for the goroutines of Go
 	defer s.in.close()
 	for _, line := range p.Input {
 		s.Send(line)
@@ -106,22 +106,22 @@ func Run(ctx context.Context, box *sandbox.Sandbox, p Program, emit func(event.E
 	return end.tell(ctx, emit)
 }
 
-// ending is how an agent ended.
+// ending records how an agent ended.
 type ending struct {
 	exit   sandbox.Exit
 	err    error  // of Wait
-	cause  error  // why we killed it; nil: we did not
-	told   bool   // there was a result
+	cause  error  // why Run killed it; nil: it did not
+	told   bool   // the agent sent a result
 	cut    bool   // output was lost
 	late   bool   // the sandbox's time limit passed
-	stderr string // the end of it
+	stderr string // the end of its stderr
 }
 
-// follow tells the events until the output ends, and reports whether a result was among them.
+// follow emits the events until the output ends, and reports whether a result was among them.
 func (s *Session) follow(alive context.Context, out io.Reader, p Program, emit func(event.Event), guard *watchdog) (told bool) {
 	for e, err := range event.Stream(context.WithoutCancel(alive), out, p.Decoder, 0) {
 		if err != nil {
-			break // the pipe has no other error than its end
+			break // the end of the pipe is its only error
 		}
 		emit(e)
 		switch {
@@ -136,7 +136,7 @@ func (s *Session) follow(alive context.Context, out io.Reader, p Program, emit f
 	return told
 }
 
-// late says of an agent that was interrupted because its time was over that this is why.
+// late reports to an interrupted agent's result that the time limit was the reason.
 func late(ctx context.Context, emit func(event.Event)) func(event.Event) {
 	return func(e event.Event) {
 		if e.Kind == event.ResultGiven && e.Result.Outcome == event.Interrupted && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
@@ -147,7 +147,7 @@ func late(ctx context.Context, emit func(event.Event)) func(event.Event) {
 	}
 }
 
-// tell tells how the agent ended, and why, where it did not say so itself.
+// tell emits how and why the agent ended, if the agent itself did not.
 func (end ending) tell(ctx context.Context, emit func(event.Event)) error {
 	if end.err != nil && end.cause == nil {
 		return end.err
@@ -166,7 +166,7 @@ func (end ending) tell(ctx context.Context, emit func(event.Event)) error {
 	return nil
 }
 
-// unsaid is the result of a run that we ended, and nil of one that has its own, or ended by itself without one.
+// unsaid returns the result of a run that Run ended. It is nil for an agent with its own result, or one that ended by itself without one.
 func (end ending) unsaid(ctx context.Context) *event.Result {
 	switch {
 	case end.told:
@@ -180,7 +180,7 @@ func (end ending) unsaid(ctx context.Context) *event.Result {
 	return nil
 }
 
-// watchdog ends an agent that does not end: after its result, or after ctx ended.
+// watchdog ends an agent that does not exit after its result or after ctx has ended.
 type watchdog struct {
 	seen chan struct{}
 	done chan struct{}
@@ -201,7 +201,7 @@ func newWatchdog(ctx context.Context, s *Session, p Program, running *sandbox.Ru
 		case <-d.seen:
 		case <-ctx.Done():
 			if p.Interrupt == nil {
-				_ = running.Signal(os.Interrupt) // it may have ended
+				_ = running.Signal(os.Interrupt) // it may have exited already
 			} else {
 				s.Send(p.Interrupt())
 			}
@@ -220,7 +220,7 @@ func newWatchdog(ctx context.Context, s *Session, p Program, running *sandbox.Ru
 // result starts the grace period.
 func (d *watchdog) result() { d.once.Do(func() { close(d.seen) }) }
 
-// stop ends the watch, and waits for it.
+// stop stops the watchdog and waits for it.
 func (d *watchdog) stop() {
 	close(d.done)
 	d.over.Wait()

@@ -13,11 +13,11 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// maxMessage bounds a message of an agent to a server.
+// maxMessage limits a message from an agent to a server.
 const maxMessage = 16 << 20
 
-// Listen offers servers inside, each on a Unix socket of its own. The addresses are as [guest.Bridge] takes them, by the
-// servers' names. What it returns ends all.
+// Listen offers servers inside the sandbox, each on its own Unix socket. It returns the sockets' addresses for [guest.Bridge]
+// by server name, and a function that stops all servers.
 func Listen(ctx context.Context, box *sandbox.Sandbox, servers []Server) (addresses map[string]string, stop func(), err error) {
 	addresses = map[string]string{}
 	var stops []func()
@@ -38,8 +38,8 @@ func Listen(ctx context.Context, box *sandbox.Sandbox, servers []Server) (addres
 	return addresses, stop, nil
 }
 
-// listen offers a server to agents that start programs for servers: lines of JSON-RPC over each connection. What it
-// returns ends it, and waits.
+// listen offers a server to agents that start a program per server: JSON-RPC lines over each connection. The returned
+// function stops it and waits.
 func (s Server) listen(ctx context.Context, box *sandbox.Sandbox, address string) (stop func(), err error) {
 	l, err := box.Listen(ctx, address)
 	if err != nil {
@@ -51,23 +51,23 @@ func (s Server) listen(ctx context.Context, box *sandbox.Sandbox, address string
 		for {
 			conn, err := l.Accept()
 			if err != nil {
-				return // it was closed, or the sandbox was
+				return // the listener or the sandbox was closed
 			}
 			work.Go(func() { s.converse(ctx, conn) })
 		}
 	})
 	return func() {
 		cancel()
-		_ = l.Close() // with its sandbox, it may be already
+		_ = l.Close() // it may be closed already, with its sandbox
 		work.Wait()
 	}, nil
 }
 
-// converse answers one connection until either end is gone. Several messages are worked on at once.
+// converse serves one connection until either side closes it. It handles several messages at once.
 func (s Server) converse(ctx context.Context, conn net.Conn) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	gone := context.AfterFunc(ctx, func() { _ = conn.Close() }) // a read ends with it
+	gone := context.AfterFunc(ctx, func() { _ = conn.Close() }) // ends a blocked read
 	defer gone()
 	defer conn.Close()
 	var mu sync.Mutex
@@ -86,7 +86,7 @@ func (s Server) converse(ctx context.Context, conn net.Conn) {
 			defer func() { <-slots }()
 			reply, err := s.Handle(ctx, line)
 			if err != nil || reply == nil {
-				return // the server says what went wrong in its answers
+				return // the server reports errors in its answers
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -97,7 +97,7 @@ func (s Server) converse(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// lineOf reads a line, without its end: a server may repeat parts of it in a line of its own.
+// lineOf reads a line without its line end: a server may repeat parts of it in a line of its own.
 func lineOf(in *bufio.Reader) (json.RawMessage, error) {
 	var line []byte
 	for {

@@ -22,23 +22,23 @@ type Options struct {
 	// Interpreter runs scripts in this process instead, which cannot enforce Limits.Memory.
 	Interpreter protocol.Machine
 
-	Workers int // processes at one time; more runs wait for one. 0: 16
-	Idle    int // processes that wait for the next run. 0: 4
+	Workers int // maximum number of worker processes; further runs wait. 0: 16
+	Idle    int // maximum number of idle worker processes. 0: 4
 	Limits  Limits
 }
 
 // Engine compiles and runs scripts. It is safe for concurrent use.
 type Engine struct {
 	limits  Limits
-	machine protocol.Machine // the pool, or the interpreter of this process
-	pool    *pool            // nil: there are no workers
+	machine protocol.Machine // the pool, or the interpreter in this process
+	pool    *pool            // nil: no workers
 
 	mu      sync.Mutex
-	scripts map[string]*Script // by the sum of entry and its text: the last one that was compiled
+	scripts map[string]*Script // the last compiled script, by the hash of the entry's name and text
 }
 
 // New returns an Engine, which the caller closes. Invalid: o has neither a worker nor an interpreter, or both.
-// Unsupported: a limit on memory without workers.
+// Unsupported: a memory limit without workers.
 func New(o Options) (*Engine, error) {
 	e := &Engine{limits: fillDefaults(o.Limits), scripts: map[string]*Script{}}
 	if (len(o.Worker) == 0) == (o.Interpreter == nil) {
@@ -59,7 +59,7 @@ func New(o Options) (*Engine, error) {
 	return e, nil
 }
 
-// Close ends all workers and waits for them; runs that are under way fail. Without workers it does nothing.
+// Close ends all workers and waits for them; active runs fail. Without workers it does nothing.
 func (e *Engine) Close() error {
 	if e.pool != nil {
 		e.pool.close()
@@ -67,12 +67,12 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-// maxScripts is how many scripts an Engine remembers.
+// maxScripts is the number of scripts that an Engine caches.
 const maxScripts = 256
 
-// Compile makes a Script of a source file, such as "src/index.ts", and of what it imports from the assistant's directory
-// fsys, and finds out which hooks it has. fsys decides where links lead: that of an [os.Root] lets none out. The same
-// content is compiled once. Invalid: it is no valid script; the error has file, line and column.
+// Compile makes a Script of a source file, such as "src/index.ts", and of its imports from the assistant's directory
+// fsys, and finds its hooks. fsys resolves links: that of an [os.Root] stays inside the directory. The same
+// content is compiled once. Invalid: the script does not compile; the error has file, line and column.
 func (e *Engine) Compile(ctx context.Context, fsys fs.FS, entry string) (*Script, error) {
 	if !fs.ValidPath(entry) {
 		return nil, compileError(sandbox.Errorf(sandbox.Invalid, "%q is no path in the assistant's directory", protocol.Clip(entry, 200)))
@@ -100,7 +100,7 @@ func (e *Engine) Compile(ctx context.Context, fsys fs.FS, entry string) (*Script
 	return s, nil
 }
 
-// known is the script that was compiled of this entry, if all other files are as they were, too.
+// known returns the cached script of this entry if its other files are unchanged.
 func (e *Engine) known(key string, fsys fs.FS) *Script {
 	e.mu.Lock()
 	s := e.scripts[key]
@@ -116,7 +116,7 @@ func (e *Engine) known(key string, fsys fs.FS) *Script {
 	return s
 }
 
-// failure is the error of a machine for callers.
+// failure converts a machine's error for callers of the package.
 func (e *Engine) failure(op string, err error) error {
 	if f := (*protocol.Fault)(nil); errors.As(err, &f) {
 		return f.Failure(op, e.limits)
@@ -136,16 +136,16 @@ func compileError(err error) error {
 	return out
 }
 
-// directory answers the calls of one compilation: files of the assistant.
+// directory serves the assistant's files to one compilation.
 type directory struct {
 	fsys fs.FS
 	mu   sync.Mutex
-	seen map[string]string // all files that were looked for, with the sum of what was there
+	seen map[string]string // the hash of every requested file, by name
 }
 
 func (d *directory) Call(_ context.Context, op string, args json.RawMessage) (json.RawMessage, error) {
 	if op != "source" {
-		return nil, nil // a log of statements outside of the hooks, which nobody has asked to run
+		return nil, nil // statements outside of the hooks may log, but compiling must not show that
 	}
 	var name string
 	if err := json.Unmarshal(args, &name); err != nil {
@@ -177,7 +177,7 @@ func readSource(fsys fs.FS, name string) (string, error) {
 	if !fs.ValidPath(name) {
 		return "", protocol.Refuse("%q is no path in the assistant's directory", protocol.Clip(name, 200))
 	}
-	// A pipe would block the open.
+	// Opening a pipe would block.
 	info, err := fs.Stat(fsys, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -208,7 +208,7 @@ func readSource(fsys fs.FS, name string) (string, error) {
 	return string(data), nil
 }
 
-// cause takes the operation and path off a file error; messages name the path already.
+// cause removes the operation and path from a file error, since messages already have the path.
 func cause(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err

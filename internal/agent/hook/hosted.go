@@ -14,11 +14,11 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// hosted answers the calls of one run of a hook.
+// hosted serves the calls of one run of a hook.
 type hosted struct {
 	r     *Request
-	calls int           // that are left
-	wait  time.Duration // that is left
+	calls int           // calls that remain
+	wait  time.Duration // waiting time that remains
 }
 
 func (h *hosted) Call(ctx context.Context, op string, args json.RawMessage) (json.RawMessage, error) {
@@ -39,7 +39,7 @@ func (h *hosted) Call(ctx context.Context, op string, args json.RawMessage) (jso
 	return value, nil
 }
 
-// refusal makes what a script sees of an error.
+// refusal converts an error to the one that the script sees.
 func (h *hosted) refusal(err error) *protocol.Refusal {
 	if no := (*protocol.Refusal)(nil); errors.As(err, &no) {
 		return no
@@ -67,7 +67,7 @@ func (h *hosted) answer(ctx context.Context, op string, args json.RawMessage) (j
 	}
 }
 
-// answer decodes a call's arguments and encodes what comes back; nil is no value.
+// answer decodes a call's arguments and encodes its result; nil means no value.
 func answer[A any](args json.RawMessage, do func(A) (any, error)) (json.RawMessage, error) {
 	var a A
 	if err := json.Unmarshal(args, &a); err != nil {
@@ -92,7 +92,7 @@ func (h *hosted) log(a protocol.LogArgs) error {
 	return nil
 }
 
-// message sends one to the user and returns its id.
+// message sends a message to the user and returns its id.
 func (h *hosted) message(ctx context.Context, a protocol.MessageArgs) (any, error) {
 	function, ok := protocol.MessageFunctions[a.Op]
 	if !ok {
@@ -113,7 +113,7 @@ func (h *hosted) message(ctx context.Context, a protocol.MessageArgs) (any, erro
 	return m.ID, nil
 }
 
-// parseMessage reads a message as a hook gives it: an object, or a text.
+// parseMessage decodes a hook's message: an object or a text.
 func parseMessage(function string, a protocol.MessageArgs) (Message, error) {
 	m := Message{Op: a.Op}
 	if len(a.Message) > protocol.MaxProps {
@@ -145,7 +145,7 @@ func parseMessage(function string, a protocol.MessageArgs) (Message, error) {
 	return m, nil
 }
 
-// admit gives a message its id, and checks that the one it is about can be changed.
+// admit gives a message its id, or checks that the message it refers to can be changed.
 func (s *state) admit(m *Message, function, id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,7 +175,7 @@ func (s *state) admit(m *Message, function, id string) error {
 	return nil
 }
 
-// remember does one operation of ctx.memory.
+// remember performs one operation of ctx.memory.
 func (h *hosted) remember(ctx context.Context, a protocol.MemoryArgs) (any, error) {
 	var s Store
 	switch a.Space {

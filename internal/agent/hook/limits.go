@@ -6,7 +6,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/hook/protocol"
 )
 
-// Limits bound one run of a hook. A zero field is the default.
+// Limits bound one run of a hook. A zero field means the default.
 type Limits = protocol.Limits
 
 // Thrown is an error that a hook threw, for errors.AsType.
@@ -20,7 +20,7 @@ const (
 	defaultCalls  = 10_000
 )
 
-// fillDefaults replaces the zeros of l by the defaults, but for Memory.
+// fillDefaults replaces the zeros of l by the defaults, except Memory.
 func fillDefaults(l Limits) Limits {
 	if l.Time <= 0 {
 		l.Time = defaultTime

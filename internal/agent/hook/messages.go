@@ -10,13 +10,13 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/hook/protocol"
 )
 
-// files are the contents of a request's attachments. Scripts get "attachment:N" in their place, which they may pass on
-// and which costs them nothing.
+// files holds the contents of a request's attachments. Scripts see "attachment:N" in their place, which they may return
+// and which uses none of their memory.
 type files [][]byte
 
 const attachment = "attachment:"
 
-// part is a part of a message as scripts have it.
+// part is the JSON form of a message part that scripts see.
 type part struct {
 	Type      message.PartType `json:"type"`
 	Text      string           `json:"text,omitempty"`
@@ -31,7 +31,7 @@ type wireMessage struct {
 	Content json.RawMessage `json:"content"`
 }
 
-// hide writes messages as JSON, without what is attached to them.
+// hide encodes messages as JSON, without the attached contents.
 func (f *files) hide(messages []message.Message) (json.RawMessage, error) {
 	out := make([]wireMessage, len(messages))
 	for i, m := range messages {
@@ -60,7 +60,7 @@ func (f *files) hide(messages []message.Message) (json.RawMessage, error) {
 
 func at(key string, i int) string { return key + "[" + strconv.Itoa(i) + "]" }
 
-// messages reads messages that a script returned.
+// messages decodes messages that a script returned.
 func (r reader) messages(key string, raw json.RawMessage) ([]message.Message, error) {
 	list, err := r.list(key, raw, protocol.MaxMessages)
 	if err != nil {

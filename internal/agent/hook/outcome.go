@@ -11,15 +11,15 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Created is what a Create hook wants of the model step. The zero value wants nothing.
+// Created holds a Create hook's changes to the model step. The zero value changes nothing.
 type Created struct {
-	Messages     []message.Message          // what the model gets; nil: as they were
+	Messages     []message.Message          // the messages for the model; nil: unchanged
 	Connector    string                     // another connector; "": the assistant's
 	Temperature  *float64                   // from 0 to 2; nil: the assistant's
 	MaxTokens    int64                      // 0: the assistant's
-	MCPServers   []Server                   // which of the assistant's MCP servers; nil: all
-	PromptPreset string                     // which preset of the assistant's prompts; "": the usual prompts
-	Locale       string                     // what Next, and who it delegates to, have as ctx.locale; "": the request's
+	MCPServers   []Server                   // the assistant's MCP servers to use; nil: all
+	PromptPreset string                     // a preset of the assistant's prompts; "": the default prompts
+	Locale       string                     // the ctx.locale of Next and of a delegate; "": the request's
 	Metadata     map[string]json.RawMessage // for the record
 }
 
@@ -29,10 +29,10 @@ type Server struct {
 	Tools []string `json:"tools,omitempty"` // nil: all
 }
 
-// Replied is what a Next hook makes of the model step. The zero value lets it stand as it is.
+// Replied holds a Next hook's changes to the model step. The zero value changes nothing.
 type Replied struct {
-	Delegate *Delegate                  // another assistant goes on; nil: none does
-	Data     json.RawMessage            // goes to the user beside the answer; nil: nothing does
+	Delegate *Delegate                  // another assistant continues; nil: none
+	Data     json.RawMessage            // for the user, with the answer; nil: none
 	Metadata map[string]json.RawMessage // for the record
 }
 
@@ -43,13 +43,13 @@ type Delegate struct {
 	Options  json.RawMessage // an object; nil: none
 }
 
-// reader reads what a hook returned.
+// reader decodes the value that a hook returned.
 type reader struct {
 	hook  string
 	files files
 }
 
-// wrong is about one key, such as "messages[2].role".
+// wrong records an error about one key, such as "messages[2].role".
 func (r reader) wrong(key, format string, args ...any) error {
 	err := sandbox.Errorf(sandbox.Invalid, r.hook+" returned "+key+": "+format, args...)
 	err.Op = opOf(r.hook)
@@ -58,7 +58,7 @@ func (r reader) wrong(key, format string, args ...any) error {
 
 func opOf(hook string) string { return strings.ToLower(hook) + " hook" }
 
-// created reads what Create returned.
+// created decodes the value of Create.
 func (r reader) created(raw json.RawMessage) (*Created, error) {
 	keys, err := r.object("a value", raw)
 	if keys == nil || err != nil {
@@ -104,7 +104,7 @@ func (r reader) created(raw json.RawMessage) (*Created, error) {
 	return c, nil
 }
 
-// replied reads what Next returned. A value that is no such object is the data.
+// replied decodes the value of Next. Any other value than such an object is the data.
 func (r reader) replied(raw json.RawMessage) (*Replied, error) {
 	out := &Replied{}
 	if string(raw) == "null" {
@@ -153,7 +153,7 @@ func (r reader) unknown(key, known string) error {
 	return err
 }
 
-// object reads an object; null is nil.
+// object decodes an object; null is nil.
 func (r reader) object(key string, raw json.RawMessage) (map[string]json.RawMessage, error) {
 	var keys map[string]json.RawMessage
 	if json.Unmarshal(raw, &keys) != nil {
@@ -162,7 +162,7 @@ func (r reader) object(key string, raw json.RawMessage) (map[string]json.RawMess
 	return keys, nil
 }
 
-// text reads a name.
+// text decodes a name.
 func (r reader) text(key string, raw json.RawMessage, to *string) error {
 	if json.Unmarshal(raw, to) != nil || len(*to) > 1000 {
 		return r.wrong(key, "expected a string of at most 1000 bytes, got %s", short(raw))
@@ -181,7 +181,7 @@ func (r reader) list(key string, raw json.RawMessage, most int) ([]json.RawMessa
 	return list, nil
 }
 
-// servers reads names of MCP servers, or objects with the tools that are chosen.
+// servers decodes names of MCP servers, or objects with the chosen tools.
 func (r reader) servers(key string, raw json.RawMessage) ([]Server, error) {
 	list, err := r.list(key, raw, 1000)
 	if err != nil {
@@ -230,5 +230,5 @@ func (r reader) delegate(key string, raw json.RawMessage) (*Delegate, error) {
 	return d, nil
 }
 
-// short is a value for an error.
+// short formats a value for an error.
 func short(raw json.RawMessage) string { return protocol.Clip(string(raw), 60) }

@@ -18,10 +18,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// grace is how much longer than its time a script may take to end by itself; then its worker is killed.
+// grace is the time after the limit in which a script may end by itself; then the pool kills its worker.
 const grace = time.Second
 
-// retired is how many orders a worker does, so that what little a run may leave in a process is bounded, too.
+// retired is the number of orders after which a worker is replaced, which bounds what runs may leave in the process.
 const retired = 500
 
 // pool runs scripts in workers.
@@ -78,7 +78,7 @@ func (p *pool) Run(ctx context.Context, h protocol.Host, o protocol.RunOrder) (j
 	return out.Value, err
 }
 
-// do gives an order to a worker, and answers its calls until it is done. A worker that did not end well is not used again.
+// do sends an order to a worker and serves its calls until the order ends. A worker that did not end well is not reused.
 func (p *pool) do(ctx context.Context, h protocol.Host, order protocol.Frame, l Limits) (protocol.Outcome, error) {
 	select {
 	case p.slots <- struct{}{}:
@@ -114,7 +114,7 @@ func (p *pool) isClosed() bool {
 	return p.closed
 }
 
-// take returns a worker that waits, or starts one. The caller calls running.Done.
+// take returns an idle worker or starts one. The caller calls running.Done.
 func (p *pool) take() (*worker, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,7 +140,7 @@ func (p *pool) take() (*worker, error) {
 	return w, nil
 }
 
-// put keeps a worker for the next order, or ends it.
+// put returns a worker to the pool for the next order, or ends it.
 func (p *pool) put(w *worker, out protocol.Outcome) {
 	p.mu.Lock()
 	w.orders++
@@ -169,16 +169,16 @@ type worker struct {
 	in     io.WriteCloser
 	out    io.ReadCloser
 	stderr *head
-	sent   map[string]bool // scripts that it has
+	sent   map[string]bool // scripts that the worker has cached
 	orders int
-	spent  bool        // it must not be used again
-	late   atomic.Bool // it was killed because it did not end
+	spent  bool        // it must not be reused
+	late   atomic.Bool // it was killed for exceeding its time
 }
 
 func startWorker(command []string) (*worker, error) {
-	// It lives until the pool ends it; what a request's context ends is the run.
+	// The pool ends the process; a request's context ends only a run.
 	cmd := exec.CommandContext(context.Background(), command[0], command[1:]...)
-	// No variable of ours, which may be a key. Dates are the same on every host.
+	// The host's variables may hold keys. Dates must be the same on every host.
 	cmd.Env = []string{"TZ=UTC", "GOTRACEBACK=none", "GOMAXPROCS=2"}
 	cmd.Dir = "/"
 	w := &worker{cmd: cmd, stderr: &head{limit: protocol.MaxText}, sent: map[string]bool{}}
@@ -194,20 +194,20 @@ func startWorker(command []string) (*worker, error) {
 	return w, cmd.Start()
 }
 
-func (w *worker) kill() { _ = w.cmd.Process.Kill() } // it may have ended by itself
+func (w *worker) kill() { _ = w.cmd.Process.Kill() } // it may have exited already
 
 func (w *worker) wait() {
 	_ = w.in.Close()
-	_ = w.cmd.Wait() // ProcessState tells
+	_ = w.cmd.Wait() // ProcessState has the result
 }
 
-// do sends an order and answers calls until it is done.
+// do sends an order and serves the worker's calls until the order ends.
 func (w *worker) do(ctx context.Context, h protocol.Host, order protocol.Frame, l Limits) (protocol.Outcome, error) {
-	// One write to a worker that does not read would last for ever otherwise, too.
+	// A single write to a worker that does not read could otherwise block forever.
 	c := protocol.StartClock(l.Time+grace, func() { w.late.Store(true); w.kill() })
 	stop := context.AfterFunc(ctx, w.kill)
 	defer func() {
-		// One of them may be killing it just now, although it is done.
+		// One of the timers may just be killing the worker.
 		if inTime, alive := c.Stop(), stop(); !inTime || !alive {
 			w.spent = true
 		}
@@ -249,12 +249,12 @@ func (w *worker) do(ctx context.Context, h protocol.Host, order protocol.Frame, 
 	}
 }
 
-// starved are the last words of Go's runtime when memory is out: it says so, or falls over what it got none for.
+// starved lists the last words of Go's runtime when memory runs out: its own message, or the fault after a failed allocation.
 var starved = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:fatal error|runtime|SIGSEGV|fatal|runtime/cgo).*(?:memory|map pages|segmentation|OS thread|pthread_create)`)
 })
 
-// why is the error of a worker that did not end well: by its own last words where it has some.
+// why returns the error of a worker that did not end well, from its stderr if that explains it.
 func (w *worker) why(ctx context.Context, err error) error {
 	words := string(w.stderr.data)
 	switch {

@@ -9,39 +9,39 @@ import (
 )
 
 // Request is one request to an assistant, as its hooks see it: the same one for Create and then for Next. It must not be
-// copied after the first of them, and they do not run at once. Nothing of one Request is there in another.
+// copied after the first call, and its hooks do not run at once. Requests share no state.
 type Request struct {
 	Chat      string                     // ctx.chat_id
 	Assistant string                     // ctx.assistant_id
 	User      string                     // ctx.authorized.user_id
 	Team      string                     // ctx.authorized.team_id; "": none
-	Locale    string                     // ctx.locale; "": not known
+	Locale    string                     // ctx.locale; "": unknown
 	Metadata  map[string]json.RawMessage // ctx.metadata
 	Options   json.RawMessage            // a hook's last argument; nil: {}
 
 	Sandbox Sandbox // ctx.sandbox; nil: null
-	// Send gets what a hook shows to the user, in order; its error is thrown in the hook. nil: it is thrown away.
+	// Send receives what a hook shows to the user, in order; its error is thrown in the hook. nil: messages are discarded.
 	Send func(context.Context, Message) error
-	Log  func(Entry) // gets what a hook logs, in order; nil: it is thrown away
+	Log  func(Entry) // receives a hook's log, in order; nil: the log is discarded
 
-	// What ctx.memory keeps for longer than the request. A hook that uses one that is nil gets an error.
+	// The values of ctx.memory that outlive the request. Using a nil store is an error in the hook.
 	ChatStore, UserStore, TeamStore Store
 
 	state state
 }
 
-// state is what Create leaves for Next.
+// state is the state that Create passes to Next.
 type state struct {
 	mu     sync.Mutex
 	memory map[string]json.RawMessage // ctx.memory.context
 	lastID int
-	open   map[string]bool // messages that were not ended
+	open   map[string]bool // messages that have not ended
 }
 
-// Op is what a Message does.
+// Op is an operation on a message.
 type Op = protocol.Op
 
-// The operations. Those but Send and Start are about a message that Start began.
+// The operations. Except Send and Start they change a message that Start began.
 const (
 	Send    = protocol.Send
 	Start   = protocol.Start
@@ -62,33 +62,33 @@ const (
 	Error = protocol.Error
 )
 
-// Message is what a hook shows to the user. A hook wrote it: escape it before a terminal sees it.
+// Message is a message from a hook to the user. Its text is untrusted: escape it before a terminal shows it.
 type Message struct {
-	ID    string          `json:"id"` // unlike that of any other message of the Request, but for the operations on it
+	ID    string          `json:"id"` // unique within the Request; operations on a message repeat its ID
 	Op    Op              `json:"op"`
 	Type  string          `json:"type,omitempty"`  // such as "text" and "loading"; "" only with End
-	Props json.RawMessage `json:"props,omitempty"` // an object, at most 1 MiB; a text's has "content"
+	Props json.RawMessage `json:"props,omitempty"` // an object, at most 1 MiB; a text message has "content"
 }
 
-// Entry is a line of a hook's log. A hook wrote it: escape it before a terminal sees it.
+// Entry is a line of a hook's log. Its text is untrusted: escape it before a terminal shows it.
 type Entry struct {
 	Level Level  `json:"level"`
 	Text  string `json:"text"` // at most 8 KiB; may have line breaks
 }
 
-// Store keeps values for longer than a request. Keys are not empty and at most 256 bytes, values are JSON of at most
-// 1 MiB. Implementations are safe for concurrent use, and bound how much they keep with an error of Save.
+// Store holds values that outlive a request. Keys are not empty and at most 256 bytes, values are JSON of at most
+// 1 MiB. Implementations are safe for concurrent use and bound their size with an error of Save.
 type Store interface {
-	// Load is the value of a key; nil: there is none.
+	// Load returns the value of a key, or nil if it is not set.
 	Load(ctx context.Context, key string) (json.RawMessage, error)
-	// Save sets it.
+	// Save sets the value of a key.
 	Save(ctx context.Context, key string, value json.RawMessage) error
-	// LoadOrSave is the value of a key, which is set first where there is none. Of those who do it at once one sets it,
-	// and all get the same.
+	// LoadOrSave returns the value of a key, and sets it first if it is missing. Of concurrent callers one sets the value,
+	// and all get that value.
 	LoadOrSave(ctx context.Context, key string, value json.RawMessage) (json.RawMessage, error)
-	// Delete removes it, whether or not it is there.
+	// Delete removes a key, which may be missing.
 	Delete(ctx context.Context, key string) error
-	// Keys lists the keys, sorted.
+	// Keys returns the keys, sorted.
 	Keys(ctx context.Context) ([]string, error)
 }
 

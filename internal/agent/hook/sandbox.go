@@ -14,23 +14,23 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Sandbox is where a hook has its files and commands. Names are slash-separated and relative to the workspace.
+// Sandbox gives a hook files and commands. Names are slash-separated and relative to the workspace.
 type Sandbox interface {
-	// Workdir is the workspace as commands inside see it: absolute.
+	// Workdir returns the absolute path of the workspace inside the sandbox.
 	Workdir() string
-	// ReadFile reads a file of at most limit bytes; a bigger one is Exhausted.
+	// ReadFile reads a file of at most limit bytes; Exhausted: the file is larger.
 	ReadFile(ctx context.Context, name string, limit int64) ([]byte, error)
-	// WriteFile replaces a file, and makes the directories that it needs.
+	// WriteFile replaces a file and creates its parent directories.
 	WriteFile(ctx context.Context, name string, data []byte) error
-	// ListDir lists a directory; more entries than limit are Exhausted.
+	// ListDir lists a directory of at most limit entries; Exhausted: it has more.
 	ListDir(ctx context.Context, name string, limit int) ([]sandbox.FileInfo, error)
-	// Exec runs a command in the workspace, without a shell, and keeps at most limit bytes of what it writes. That it
-	// fails is in the result.
+	// Exec runs a command in the workspace, without a shell, and returns at most limit bytes of its output. A failure of
+	// the command is in the result.
 	Exec(ctx context.Context, args []string, limit int64) (*sandbox.Result, error)
 }
 
-// In is a Sandbox over a real one. workdir is the absolute path of the workspace inside. All that it does happens inside,
-// under the sandbox's policy: a link in the workspace leads to what a command there would find, and never to a file of
+// In returns a Sandbox over s. workdir is the absolute path of the workspace inside. All operations run inside,
+// under the sandbox's policy: a link in the workspace resolves as it does for a command there, and never to a file of
 // this host. The caller closes s.
 func In(s *sandbox.Sandbox, workdir string) Sandbox { return within{s, path.Clean(workdir)} }
 
@@ -53,7 +53,7 @@ func (w within) ReadFile(ctx context.Context, name string, limit int64) ([]byte,
 	return data, errors.Join(err, r.Close())
 }
 
-// ignored is for a Close that says only that not everything was read.
+// ignored drops the error of a Close that only reports unread data.
 func ignored(error) error { return nil }
 
 func (w within) WriteFile(ctx context.Context, name string, data []byte) error {
@@ -83,7 +83,7 @@ func (w within) Exec(ctx context.Context, args []string, limit int64) (*sandbox.
 	return res, err
 }
 
-// head keeps the beginning of what is written.
+// head retains the beginning of what is written to it.
 type head struct {
 	data  []byte
 	limit int64
@@ -99,7 +99,7 @@ func (h *head) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// fileInfo is an entry of a directory as hooks know it.
+// fileInfo is a directory entry in the form that hooks see.
 type fileInfo struct {
 	Name    string `json:"name"`
 	Size    int64  `json:"size"`
@@ -107,7 +107,7 @@ type fileInfo struct {
 	ModTime string `json:"mod_time"` // RFC 3339, UTC
 }
 
-// useSandbox answers a function of ctx.sandbox.
+// useSandbox serves a function of ctx.sandbox.
 func useSandbox(ctx context.Context, s Sandbox, a protocol.SandboxArgs) (any, error) {
 	if s == nil {
 		return nil, protocol.Refuse("this request has no sandbox")
@@ -159,7 +159,7 @@ func listed(entries []sandbox.FileInfo) []fileInfo {
 	return out
 }
 
-// inWorkspace is a path of a hook relative to the workspace. This is for clear errors; the wall is the sandbox's.
+// inWorkspace makes a hook's path relative to the workspace. It only gives clear errors; the sandbox enforces the policy.
 func inWorkspace(workdir, name string) (string, error) {
 	if strings.ContainsRune(name, 0) || len(name) > 4096 {
 		return "", sandbox.Errorf(sandbox.Invalid, "this is no path")
@@ -178,7 +178,7 @@ func inWorkspace(workdir, name string) (string, error) {
 	return name, nil
 }
 
-// execIn runs a command; one that fails is an error with what it wrote.
+// execIn runs a command and returns an error with its output if the command fails.
 func execIn(ctx context.Context, s Sandbox, a protocol.SandboxArgs) (any, error) {
 	var args []string
 	if len(a.Args) != 1 || json.Unmarshal(a.Args[0], &args) != nil {
@@ -208,7 +208,7 @@ func execIn(ctx context.Context, s Sandbox, a protocol.SandboxArgs) (any, error)
 	return string(res.Stdout), nil
 }
 
-// failed tells how a command failed: in its own words, which are on stdout for some.
+// failed describes how a command failed, in its own words; some programs print those to stdout.
 func failed(where, words string, code int, res *sandbox.Result) *protocol.Refusal {
 	no := &protocol.Refusal{Props: map[string]any{"exit_code": code, "stdout": "", "stderr": ""}}
 	if res != nil {
@@ -228,7 +228,7 @@ func failed(where, words string, code int, res *sandbox.Result) *protocol.Refusa
 	return no
 }
 
-// tail is the end of what a command wrote, where the cause stands.
+// tail returns the end of a command's output, which usually has the cause.
 func tail(b []byte) string {
 	if len(b) > protocol.MaxText {
 		b = b[len(b)-protocol.MaxText:]

@@ -11,31 +11,30 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Script is the compiled hooks of an assistant. It is safe for concurrent use: each call has globals of its own, and
-// none of them see those of another.
+// Script is the compiled hooks of an assistant. It is safe for concurrent use: each call has its own globals.
 type Script struct {
 	engine *Engine
 	bundle protocol.Bundle
 	seen   map[string]string
 }
 
-// HasCreate reports whether there is a Create hook.
+// HasCreate reports whether the script has a Create hook.
 func (s *Script) HasCreate() bool { return slices.Contains(s.bundle.Exists, "Create") }
 
-// HasNext reports whether there is a Next hook.
+// HasNext reports whether the script has a Next hook.
 func (s *Script) HasNext() bool { return slices.Contains(s.bundle.Exists, "Next") }
 
-// Payload is what Next gets to see of the model step.
+// Payload describes the model step to Next.
 type Payload struct {
-	Messages   []message.Message // that the model got
-	Completion *event.Response   // nil: the model step failed before it had one
-	Tools      []event.Tool      // that were used, at their end
-	Error      string            // why the model step failed; "": it did not
+	Messages   []message.Message // the messages that the model received
+	Completion *event.Response   // nil: the model step failed before it had a response
+	Tools      []event.Tool      // the tool calls, as they ended
+	Error      string            // why the model step failed; "": it succeeded
 }
 
-// Create calls the Create hook, if there is one, with the messages that the model would get. An error rejects the
-// request: of code Denied with a [Thrown] in its chain if the hook threw; Timeout and Exhausted for a limit; Invalid for what it
-// returned; Canceled or Timeout with ctx.
+// Create calls the Create hook, if there is one, with the messages for the model. An error rejects the
+// request. Denied, with a [Thrown] in its chain: the hook threw. Timeout and Exhausted: a limit. Invalid: the hook's
+// value is invalid. Canceled or Timeout: ctx ended.
 func (s *Script) Create(ctx context.Context, r *Request, messages []message.Message) (*Created, error) {
 	if !s.HasCreate() {
 		return &Created{}, nil
@@ -52,8 +51,8 @@ func (s *Script) Create(ctx context.Context, r *Request, messages []message.Mess
 	return in.created(raw)
 }
 
-// Next calls the Next hook, if there is one. Its errors are those of Create; they are for the log, and the model's answer
-// stands.
+// Next calls the Next hook, if there is one. Its errors are those of Create; they go to the log and leave the model's answer
+// unchanged.
 func (s *Script) Next(ctx context.Context, r *Request, p Payload) (*Replied, error) {
 	if !s.HasNext() {
 		return &Replied{}, nil
@@ -110,7 +109,7 @@ func (s *Script) run(ctx context.Context, r *Request, function string, argument 
 		ID: s.bundle.ID, Code: s.bundle.Code, Function: function, Setting: set, Argument: argument, Options: options, Limits: l,
 	})
 	if err != nil {
-		if ctx.Err() != nil { // whatever else it said when it was stopped
+		if ctx.Err() != nil { // ctx is the cause, even if the worker reported another one
 			return nil, &sandbox.Error{Code: sandbox.CodeOf(ctx.Err()), Op: op, Err: ctx.Err()}
 		}
 		return nil, s.engine.failure(op, err)
@@ -118,7 +117,7 @@ func (s *Script) run(ctx context.Context, r *Request, function string, argument 
 	return raw, nil
 }
 
-// setting is what ctx has beside functions.
+// setting returns the values of ctx that are not functions.
 func (r *Request) setting() (protocol.Setting, error) {
 	type authorized struct {
 		User string `json:"user_id,omitempty"`

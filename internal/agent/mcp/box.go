@@ -15,18 +15,18 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// BoxOptions say how a sandbox is served.
+// BoxOptions configure how a sandbox is served.
 type BoxOptions struct {
 	Version string // of this program, sent to clients; "": none
-	Dir     string // absolute, where commands start and relative names lead; "": the sandbox's own
+	Dir     string // absolute, the directory in which commands start and relative names resolve; "": the sandbox's own
 }
 
 const instructions = "A sandbox: commands run in it and files are in it, and nothing of it reaches the machine around it but what its policy allows. " +
 	"Names are absolute paths inside, or relative to its start directory."
 
-// ServeBox serves a sandbox as an MCP server over a byte stream, one message a line: the tools run, read, write and list, and
-// snapshot, restore and snapshots where the backend has them. It returns when the client or ctx has ended and nothing that
-// the client asked for runs any more; nil: the client has ended. It closes conn; the caller closes the sandbox.
+// ServeBox serves a sandbox as an MCP server over a byte stream, one message per line, with the tools run, read, write and list, and
+// snapshot, restore and snapshots if the backend supports them. It returns when the client or ctx has ended and no call of
+// the client is running; nil: the client has ended. It closes conn; the caller closes the sandbox.
 func ServeBox(ctx context.Context, conn io.ReadWriteCloser, box *sandbox.Sandbox, o BoxOptions) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -46,7 +46,7 @@ func ServeBox(ctx context.Context, conn io.ReadWriteCloser, box *sandbox.Sandbox
 	return err
 }
 
-// lineConn is a stream of lines. Data that is not a message is answered with an error and does not end it.
+// lineConn is a stream of lines. It answers an invalid message with an error and continues.
 type lineConn struct {
 	in    *bufio.Reader
 	conn  io.ReadWriteCloser
@@ -62,7 +62,7 @@ var _ sdk.Connection = (*lineConn)(nil)
 // Connect returns the connection itself.
 func (l *lineConn) Connect(context.Context) (sdk.Connection, error) { return l, nil }
 
-// SessionID is empty: there is one.
+// SessionID returns "": the stream has a single session.
 func (l *lineConn) SessionID() string { return "" }
 
 // Read returns the next message.

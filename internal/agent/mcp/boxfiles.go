@@ -41,7 +41,7 @@ func (b *boxed) read(ctx context.Context, in readInput) (out readOutput, err err
 	if err != nil {
 		return out, err
 	}
-	defer f.Close() // what was read is there; Close complains that the rest was not
+	defer f.Close() // the result is read; Close reports unread data
 	if _, err := io.CopyN(io.Discard, f, in.Offset); err != nil && !errors.Is(err, io.EOF) {
 		return out, err
 	}
@@ -127,7 +127,7 @@ func (b *boxed) list(ctx context.Context, in listInput) (listOutput, error) {
 	return out, nil
 }
 
-// name is where a name leads.
+// name returns the absolute path of a client's name.
 func (b *boxed) name(path string) string {
 	if b.dir == "" || strings.HasPrefix(path, "/") {
 		return path

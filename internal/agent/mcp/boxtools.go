@@ -12,12 +12,12 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Bounds of what a client may ask of a sandbox.
+// Bounds of a client's calls.
 const (
 	maxBoxed   = 64       // calls at one time
-	maxOutput  = 64 << 10 // bytes of stdout, and of stderr, unless it asks for more
+	maxOutput  = 64 << 10 // bytes of stdout, and of stderr, unless the client asks for more
 	mostOutput = 4 << 20
-	maxFile    = 1 << 20 // bytes that read returns, unless it asks for less
+	maxFile    = 1 << 20 // bytes that read returns, unless the client asks for less
 	mostFile   = 4 << 20
 	maxEntries = 5000
 	mostTime   = 24 * 60 * 60 // seconds
@@ -31,10 +31,10 @@ type boxed struct {
 	all   sync.WaitGroup
 
 	mu   sync.Mutex
-	over bool // nothing more is begun
+	over bool // no further call begins
 }
 
-// begin reports whether a call may begin, which ends with b.all.Done then.
+// begin reports whether a call may begin; the call ends with b.all.Done.
 func (b *boxed) begin() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -44,7 +44,7 @@ func (b *boxed) begin() bool {
 	return !b.over
 }
 
-// end returns when no call is under way any more.
+// end waits until no call is running and refuses further ones.
 func (b *boxed) end() {
 	b.mu.Lock()
 	b.over = true
@@ -52,7 +52,7 @@ func (b *boxed) end() {
 	b.all.Wait()
 }
 
-// register adds the tools, which end with life.
+// register adds the tools; life ends them.
 func (b *boxed) register(life context.Context, s *sdk.Server) {
 	add(life, b, s, "run", "Run a command in the sandbox and wait for its end. A command that fails is not an error: look at exit_code. Output beyond max_output is cut in its middle.", b.run)
 	add(life, b, s, "read", "Read a file of the sandbox. Content other than UTF-8 text comes as base64.", b.read)
@@ -65,7 +65,7 @@ func (b *boxed) register(life context.Context, s *sdk.Server) {
 	}
 }
 
-// add adds a tool whose schemas come from its types, and whose errors are one line with a hint.
+// add adds a tool. Its schemas come from its types, and its errors are one line with a hint.
 func add[In, Out any](life context.Context, b *boxed, s *sdk.Server, name, about string, f func(ctx context.Context, in In) (Out, error)) {
 	sdk.AddTool(s, &sdk.Tool{Name: name, Description: about}, func(ctx context.Context, _ *sdk.CallToolRequest, in In) (*sdk.CallToolResult, Out, error) {
 		var none Out
@@ -134,7 +134,7 @@ func (b *boxed) run(ctx context.Context, in runInput) (runOutput, error) {
 		out.Cut = stdout.cut() || stderr.cut()
 		return out, nil
 	}
-	if exec, ok := errors.AsType[*sandbox.ExecError](err); ok { // what a shell would say
+	if exec, ok := errors.AsType[*sandbox.ExecError](err); ok { // the exit status as in a shell
 		out.ExitCode, out.Stderr = exec.Code, exec.Error()+"\n"
 		return out, nil
 	}
@@ -148,7 +148,7 @@ func (b *boxed) run(ctx context.Context, in runInput) (runOutput, error) {
 
 var errRunTime = errors.New("its time was over")
 
-// command is what is to be run.
+// command returns the command to run.
 func (b *boxed) command(in runInput) (sandbox.Cmd, error) {
 	cmd := sandbox.Cmd{Args: in.Args, Dir: b.dir}
 	if in.Dir != "" {

@@ -14,17 +14,17 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// protocols are those that a client may choose from, the newest first. For tools alone they are the same.
+// protocols lists the supported versions, newest first. They do not differ in tools.
 var protocols = []string{protocol, "2025-06-18", "2025-03-26", "2024-11-05"}
 
-// Bounds of what one client may ask for.
+// Bounds of one client.
 const (
 	maxAtOnce = 256 // requests that are being answered
 	maxBatch  = 100 // messages in an array (protocol 2025-03-26)
 )
 
-// Bridge is a set of tools as one MCP server, for one client, message by message. It is safe for concurrent use, and a
-// client need not wait for an answer before the next message. There is nothing to close.
+// Bridge serves a set of tools as one MCP server to one client, message by message. It is safe for concurrent use, and a
+// client need not wait for an answer before the next message. It needs no Close.
 type Bridge struct {
 	set  tool.Set
 	name string // of the server, as clients see it
@@ -33,14 +33,14 @@ type Bridge struct {
 	running map[any]context.CancelFunc // by the ID of a request
 }
 
-// NewBridge makes a server of a set; name is what clients call it.
+// NewBridge returns a server for a set; clients see it under name.
 func NewBridge(name string, set tool.Set) *Bridge {
 	return &Bridge{set: set, name: name, running: map[any]context.CancelFunc{}}
 }
 
-// Handle answers one message, or an array of them. The reply is nil where there is none: to a notification, to a reply, and
-// to a request that the client canceled, which ends what was handed in before. Messages may be anything; what is wrong with
-// one is said in the reply. The error is that ctx has ended, which ends what the tool does.
+// Handle answers one message, or an array of them. The reply is nil for a notification, for a reply, and
+// for a request that the client canceled with a later message. Messages are untrusted; the reply reports what is wrong with
+// them. An error means that ctx has ended, which also ends the tool call.
 func (b *Bridge) Handle(ctx context.Context, message json.RawMessage) (reply json.RawMessage, err error) {
 	answer := b.take(ctx, message)
 	if answer != nil {
@@ -52,10 +52,10 @@ func (b *Bridge) Handle(ctx context.Context, message json.RawMessage) (reply jso
 	return reply, nil
 }
 
-// answering completes the reply to a message; nil: there is no reply.
+// answering completes the reply to a message; nil: no reply.
 type answering func() json.RawMessage
 
-// take does of a message what has to be done in the order of messages. The caller calls what it returns, unless it is nil.
+// take performs the part of a message that must happen in order, and returns the rest for the caller to run, or nil.
 func (b *Bridge) take(ctx context.Context, message json.RawMessage) answering {
 	message = bytes.TrimSpace(message)
 	if len(message) > maxMessage {
@@ -83,7 +83,7 @@ func (b *Bridge) take(ctx context.Context, message json.RawMessage) answering {
 	return func() json.RawMessage { return together(answers) }
 }
 
-// together is an array of replies, made all at once.
+// together computes an array of replies concurrently.
 func together(answers []answering) json.RawMessage {
 	replies := make([]json.RawMessage, len(answers))
 	var all sync.WaitGroup
@@ -112,7 +112,7 @@ func (b *Bridge) takeOne(ctx context.Context, message json.RawMessage) answering
 		return faulty(jsonrpc.CodeInvalidRequest, "this is not a JSON-RPC 2.0 message")
 	}
 	r, ok := decoded.(*jsonrpc.Request)
-	if !ok { // a reply: nothing was asked
+	if !ok { // a reply to a request that the bridge never sent
 		return nil
 	}
 	if !r.IsCall() {
@@ -135,7 +135,7 @@ func (b *Bridge) takeOne(ctx context.Context, message json.RawMessage) answering
 	}
 }
 
-// begin notes that a request is being answered.
+// begin registers a running request.
 func (b *Bridge) begin(ctx context.Context, id jsonrpc.ID) (context.Context, func(), error) {
 	key := id.Raw()
 	b.mu.Lock()
@@ -156,7 +156,7 @@ func (b *Bridge) begin(ctx context.Context, id jsonrpc.ID) (context.Context, fun
 	}, nil
 }
 
-// cancel ends what is being answered.
+// cancel cancels a running request.
 func (b *Bridge) cancel(params json.RawMessage) {
 	var p struct {
 		RequestID any `json:"requestId"`
@@ -175,7 +175,7 @@ func (b *Bridge) cancel(params json.RawMessage) {
 	}
 }
 
-// answer does what is asked for.
+// answer executes a request.
 func (b *Bridge) answer(ctx context.Context, method string, params json.RawMessage) (any, error) {
 	switch method {
 	case "initialize":
@@ -197,7 +197,7 @@ func (b *Bridge) answer(ctx context.Context, method string, params json.RawMessa
 	return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "there is no method " + oneLine(method, 100)}
 }
 
-// initialize may come any number of times: coding agents begin more than once over the same connection.
+// initialize accepts repeated calls: coding agents initialize more than once over the same connection.
 func (b *Bridge) initialize(params json.RawMessage) (any, error) {
 	var p struct {
 		ProtocolVersion string `json:"protocolVersion"`
@@ -206,7 +206,7 @@ func (b *Bridge) initialize(params json.RawMessage) (any, error) {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "expected params.protocolVersion, a text"}
 	}
 	if !slices.Contains(protocols, p.ProtocolVersion) {
-		p.ProtocolVersion = protocol // the client decides whether it speaks it
+		p.ProtocolVersion = protocol // the client decides whether it supports it
 	}
 	return map[string]any{
 		"protocolVersion": p.ProtocolVersion,
@@ -215,7 +215,7 @@ func (b *Bridge) initialize(params json.RawMessage) (any, error) {
 	}, nil
 }
 
-// call runs a tool. An unknown tool is the client's error; every other error goes to the model as a result.
+// call runs a tool. An unknown tool is a protocol error; every other error is a result for the model.
 func (b *Bridge) call(ctx context.Context, params json.RawMessage) (any, error) {
 	var p struct {
 		Name      string          `json:"name"`
@@ -247,7 +247,7 @@ func isList(content json.RawMessage) bool {
 	return len(content) > 0 && content[0] == '[' && json.Valid(content)
 }
 
-// sentence is an error with its hint, in one line.
+// sentence formats an error with its hint as one line.
 func sentence(err error) string {
 	text := oneLine(err.Error(), 4<<10)
 	if hint := sandbox.HintOf(err); hint != "" {
@@ -256,7 +256,7 @@ func sentence(err error) string {
 	return text
 }
 
-// replied is the reply to a request.
+// replied returns the reply to a request.
 func replied(id jsonrpc.ID, result any, err error) json.RawMessage {
 	var raw json.RawMessage
 	if err == nil {
@@ -272,12 +272,12 @@ func replied(id jsonrpc.ID, result any, err error) json.RawMessage {
 	return encode(id, nil, wire)
 }
 
-// faulty returns the reply to data that is not a request: its ID is not known.
+// faulty returns the reply to data that is not a request, and whose ID is unknown.
 func faulty(code int64, text string) answering {
 	return func() json.RawMessage { return encode(jsonrpc.ID{}, nil, &jsonrpc.Error{Code: code, Message: text}) }
 }
 
-// encode writes a reply, with "id": null where it is not known.
+// encode encodes a reply, with "id": null if the ID is unknown.
 func encode(id jsonrpc.ID, result json.RawMessage, fault *jsonrpc.Error) json.RawMessage {
 	out, err := marshal(struct {
 		Version string          `json:"jsonrpc"`

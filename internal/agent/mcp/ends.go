@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// ends keeps the beginning and the end of what is written to it. It is safe for concurrent use, and never fails.
+// ends retains the beginning and the end of what is written to it. It is safe for concurrent use, and never fails.
 type ends struct {
 	most int // bytes that are retained
 
 	mu   sync.Mutex
 	head []byte
-	tail []byte // the last bytes behind the head, at most twice as many as are retained
+	tail []byte // the last bytes after the head, at most twice as many as are retained
 	lost int64
 }
 
@@ -29,13 +29,13 @@ func (e *ends) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// missing returns how many bytes were dropped, and the end that was not.
+// missing returns the number of dropped bytes, and the retained end.
 func (e *ends) missing() (lost int64, tail []byte) {
 	over := max(0, len(e.tail)-(e.most-e.most/2))
 	return e.lost + int64(over), e.tail[over:]
 }
 
-// cut reports whether something is missing.
+// cut reports whether bytes were dropped.
 func (e *ends) cut() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -43,7 +43,7 @@ func (e *ends) cut() bool {
 	return lost > 0
 }
 
-// String returns the beginning and the end, with a line in the place of the dropped bytes.
+// String returns the beginning and the end, with a line in place of the dropped bytes.
 func (e *ends) String() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -54,5 +54,5 @@ func (e *ends) String() string {
 	return text(string(e.head)) + fmt.Sprintf("\n[... %d bytes cut ...]\n", lost) + text(string(tail))
 }
 
-// text is valid UTF-8, as JSON has it.
+// text returns valid UTF-8, as JSON requires.
 func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

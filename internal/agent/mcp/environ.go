@@ -10,15 +10,15 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// reference is what a value begins with that is a variable of this process.
+// reference is the prefix of a value that refers to a variable of this process.
 const reference = "$ENV."
 
-// passed are the variables of the host that every server gets: none of them is a secret.
+// passed lists the host variables that every server gets: none of them is a secret.
 var passed = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR",
 }
 
-// variable is the last one of a name in an environment.
+// variable returns the last value of a name in an environment.
 func variable(env []string, name string) (string, bool) {
 	for _, kv := range slices.Backward(env) {
 		if k, v, ok := strings.Cut(kv, "="); ok && k == name {
@@ -28,7 +28,7 @@ func variable(env []string, name string) (string, bool) {
 	return "", false
 }
 
-// resolve replaces references. Its errors name variables and never hold a value.
+// resolve replaces references. Its errors name variables and never contain a value.
 func resolve(values map[string]string, env []string, what string) (map[string]string, error) {
 	out := make(map[string]string, len(values))
 	for key, value := range values {
@@ -46,13 +46,13 @@ func resolve(values map[string]string, env []string, what string) (map[string]st
 	return out, nil
 }
 
-// environment is what a server is started with.
+// environment returns the environment of a server.
 func environment(s tool.Server, env []string) ([]string, error) {
 	own, err := resolve(s.Env, env, "server "+s.ID+": env")
 	if err != nil {
 		return nil, err
 	}
-	out := []string{} // nil would be all that this process has
+	out := []string{} // nil would pass this process's whole environment
 	for _, name := range passed {
 		if value, ok := variable(env, name); ok && value != "" {
 			if _, replaced := own[name]; !replaced {
@@ -67,7 +67,7 @@ func environment(s tool.Server, env []string) ([]string, error) {
 	return out, nil
 }
 
-// program finds a program as a shell would, in the PATH of an environment.
+// program finds a program in the PATH of an environment, as a shell would.
 func program(name, dir string, env []string) (string, error) {
 	if strings.Contains(name, "/") {
 		if !filepath.IsAbs(name) {

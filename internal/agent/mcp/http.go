@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// remote is the transport to a server of streamable HTTP.
+// remote is the streamable HTTP transport to a server.
 func remote(s tool.Server, env []string) (sdk.Transport, *http.Transport, error) {
 	at, err := url.Parse(s.URL)
 	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil {
@@ -31,13 +31,13 @@ func remote(s tool.Server, env []string) (sdk.Transport, *http.Transport, error)
 	inner := http.DefaultTransport.(*http.Transport).Clone()
 	client := &http.Client{
 		Transport: &heading{inner: inner, headers: headers},
-		// A redirect would take the headers along.
+		// A redirect would forward the headers to another server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return &sdk.StreamableClientTransport{Endpoint: s.URL, HTTPClient: client, MaxEventSize: maxMessage, MaxRetries: 2}, inner, nil
 }
 
-// heading adds header fields, and bounds answers.
+// heading adds header fields and limits the size of answers.
 type heading struct {
 	inner   http.RoundTripper
 	headers map[string]string
@@ -52,13 +52,13 @@ func (h *heading) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") { // whose events are bounded one by one
+	if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") { // for streams, each event has its own limit
 		res.Body = &bounded{ReadCloser: res.Body, left: maxMessage}
 	}
 	return res, nil
 }
 
-// bounded fails where an answer is too long.
+// bounded returns an error when an answer is too long.
 type bounded struct {
 	io.ReadCloser
 

@@ -7,12 +7,12 @@ import (
 	"io"
 )
 
-// maxMessage is how many bytes one message may have.
+// maxMessage is the limit of one message in bytes.
 const maxMessage = 16 << 20
 
 var errTooLong = errors.New("a message has more than 16 MiB")
 
-// readLine reads up to the next line break, which is not part of it. errTooLong: the line was thrown away.
+// readLine reads up to the next line break and drops it. errTooLong: it discarded the line.
 func readLine(r *bufio.Reader, most int) ([]byte, error) {
 	var line []byte
 	over := false

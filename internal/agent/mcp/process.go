@@ -13,27 +13,27 @@ import (
 )
 
 const (
-	partTime  = 2 * time.Second // a server may take to end by itself when its input has ended
-	outlive   = time.Second     // its stderr is waited for when it has ended
-	maxStderr = 4 << 10         // of which the end is retained
+	partTime  = 2 * time.Second // for a server to exit by itself after the end of its input
+	outlive   = time.Second     // to wait for its stderr after its exit
+	maxStderr = 4 << 10         // of its stderr, the end of which is retained
 )
 
-// process is a server that runs, with all that it started.
+// process is a running server with all its children.
 type process struct {
-	stdin  *os.File // its ends that are ours
+	stdin  *os.File // our end of the pipe
 	stdout *os.File
 	stderr *tail
-	ended  chan struct{} // closed when none of it is left
-	status string        // how it ended; known then
-	kill   func()        // ends its group at once, before ended is closed
-	below  func() strays // what it has started
+	ended  chan struct{} // closed when the server and its children are gone
+	status string        // how it ended; valid after ended
+	kill   func()        // kills its group at once; call it before ended is closed
+	below  func() strays // returns its descendants
 }
 
-// watch is the program of the group's leader, which has nothing to do but to be there: its input ends when this process does,
-// however it does, and then the whole group is killed. The group's number is not reused before the leader was waited for.
+// watch is the program that leads the group. It only waits: its input ends when this process exits,
+// in any way, and then it kills the whole group. The group's number is not reused before the leader was waited for.
 const watch = `trap "" TERM INT HUP QUIT; read x; kill -KILL 0`
 
-// start starts a server in a process group of its own.
+// start starts a server in its own process group.
 func start(s tool.Server, hostEnv []string) (*process, error) {
 	env, err := environment(s, hostEnv)
 	if err != nil {
@@ -49,7 +49,7 @@ func start(s tool.Server, hostEnv []string) (*process, error) {
 	}
 	p, err := startIn(s, env, dir, own)
 	if err != nil && own != "" {
-		_ = os.RemoveAll(own) // nothing was started in it
+		_ = os.RemoveAll(own) // no process uses it
 	}
 	return p, err
 }
@@ -84,7 +84,7 @@ func startIn(s tool.Server, env []string, dir, own string) (*process, error) {
 		p.status = describe(cmd.Wait())
 		end()
 		if own != "" {
-			_ = os.RemoveAll(own) // our own directory; its files are not needed any more
+			_ = os.RemoveAll(own) // our own directory; its files are no longer needed
 		}
 		close(p.ended)
 	}()
@@ -106,7 +106,7 @@ func startWatch() (*exec.Cmd, *os.File, error) {
 	return leader, life, nil
 }
 
-// startWith connects its standard streams.
+// startWith connects the standard streams and starts the server.
 func (p *process) startWith(cmd *exec.Cmd) error {
 	in, ours, err := os.Pipe()
 	if err != nil {
@@ -127,9 +127,9 @@ func (p *process) startWith(cmd *exec.Cmd) error {
 	return err
 }
 
-// close ends the server's input, and what is left of it after a while, and returns when nothing is.
+// close ends the server's input, kills what remains after a while, and waits until nothing remains.
 func (p *process) close() {
-	below := p.below() // those that have made a group of their own are found only as long as their parents live
+	below := p.below() // descendants with their own group are found only while their parents live
 	_ = p.stdin.Close()
 	patience := time.NewTimer(partTime)
 	defer patience.Stop()
@@ -144,7 +144,7 @@ func (p *process) close() {
 	_ = p.stdout.Close()
 }
 
-// describe says how a process ended.
+// describe formats how a process ended.
 func describe(err error) string {
 	switch {
 	case err == nil, errors.Is(err, exec.ErrWaitDelay):
@@ -154,7 +154,7 @@ func describe(err error) string {
 	}
 }
 
-// tail keeps the end of what is written to it. The zero value is empty. It is safe for concurrent use.
+// tail retains the end of what is written to it. The zero value is empty. It is safe for concurrent use.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
@@ -171,7 +171,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String is its last lines as one, without what a terminal obeys.
+// String returns its last lines as one line, without terminal control sequences.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

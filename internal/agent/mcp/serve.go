@@ -14,16 +14,16 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/tool"
 )
 
-// lastTime is what the requests of a client that says no more may still take: what it asked for is not for it, or it is a
-// script that only has no more to say.
+// lastTime is how long requests may run after the end of the client's input: the client has either gone, or it is a
+// script that has sent all its requests.
 const lastTime = 2 * time.Second
 
-// serverName is what clients of Serve see.
+// serverName is the server's name for clients of Serve.
 const serverName = "agent-sandbox"
 
-// Serve is the MCP server of a set over a byte stream, one message a line, until the client has ended or ctx ends. It
-// answers many requests at once, closes conn, and returns when nothing of it is left; nil: the client has ended. Any number of
-// streams are served at once, with a call for each.
+// Serve serves a set as an MCP server over a byte stream, one message per line, until the client or ctx ends. It
+// answers several requests at once and closes conn; all its goroutines end before it returns. nil: the client has ended. Concurrent
+// calls serve several streams.
 func Serve(ctx context.Context, conn io.ReadWriteCloser, set tool.Set) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -34,7 +34,7 @@ func Serve(ctx context.Context, conn io.ReadWriteCloser, set tool.Set) error {
 	late := time.AfterFunc(lastTime, cancel)
 	defer late.Stop()
 	if err != nil && !errors.Is(err, io.EOF) {
-		cancel() // a stream that broke has no reader either
+		cancel() // a broken stream has no reader either
 	}
 	s.all.Wait()
 	if errors.Is(err, io.EOF) || ctx.Err() == nil {
@@ -47,16 +47,16 @@ func Serve(ctx context.Context, conn io.ReadWriteCloser, set tool.Set) error {
 type serving struct {
 	conn   io.ReadWriteCloser
 	bridge *Bridge
-	fail   context.CancelFunc // called when the client does not read
+	fail   context.CancelFunc // called when the client stops reading
 	all    sync.WaitGroup
 
 	writing sync.Mutex
 }
 
-// read takes messages until the stream ends.
+// read handles messages until the stream ends.
 func (s *serving) read(ctx context.Context) error {
 	in := bufio.NewReaderSize(s.conn, 64<<10)
-	slots := make(chan struct{}, 2*maxAtOnce) // the bridge refuses what is more than the half of it
+	slots := make(chan struct{}, 2*maxAtOnce) // the bridge refuses more than half of them
 	for {
 		line, err := readLine(in, maxMessage)
 		switch {
@@ -86,7 +86,7 @@ func (s *serving) read(ctx context.Context) error {
 	}
 }
 
-// write sends a reply. A client that does not take it ends the session.
+// write sends a reply. It ends the session of a client that does not read.
 func (s *serving) write(reply json.RawMessage) {
 	s.writing.Lock()
 	defer s.writing.Unlock()

@@ -18,37 +18,37 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// protocol is what servers are offered; they may choose an older one.
+// protocol is the version offered to servers; they may choose an older one.
 const protocol = "2025-11-25"
 
 const (
 	defaultTimeout = time.Minute
-	beginTime      = 30 * time.Second // from its start until its tools are known
-	maxBegins      = 5                // of a server that keeps ending, within beginsTime
+	beginTime      = 30 * time.Second // from a server's start until its tools are known
+	maxBegins      = 5                // of a server that keeps exiting, within beginsTime
 	beginsTime     = time.Minute
 )
 
-// server is one server of a set, started when it is needed.
+// server is one server of a set, started on demand.
 type server struct {
 	tool.Server
 
 	options Options
-	turn    chan struct{} // held while the server begins or ends
-	over    chan struct{} // closed when it is ended for good
+	turn    chan struct{} // held while the server starts or ends
+	over    chan struct{} // closed when the server is ended for good
 	ending  sync.Once
 
-	now    *live // guarded by turn; nil: it was never begun
+	now    *live // guarded by turn; nil: never started
 	begins []time.Time
 }
 
-// live is a server that was begun.
+// live is a running server.
 type live struct {
 	session *sdk.ClientSession
-	pipe    *pipe             // nil: it is reached over HTTP
-	web     *http.Transport   // nil: it is a child
-	secret  *strings.Replacer // hides the query of its URL, which may hold a key
-	stale   atomic.Bool       // its list has changed
-	ended   chan struct{}     // closed when the server does not answer any more
+	pipe    *pipe             // nil: a server over HTTP
+	web     *http.Transport   // nil: a child process
+	secret  *strings.Replacer // hides the query of its URL, which may contain a key
+	stale   atomic.Bool       // its list of tools has changed
+	ended   chan struct{}     // closed when the server no longer answers
 	closing chan struct{}     // closed when we end it
 	once    sync.Once
 
@@ -60,7 +60,7 @@ func newServer(s tool.Server, o Options) *server {
 	return &server{Server: s, options: o, turn: make(chan struct{}, 1), over: make(chan struct{})}
 }
 
-// lives returns the server as it runs, and begins it, anew if it has ended.
+// lives returns the running server, and starts it if it has not started or has ended.
 func (s *server) lives(ctx context.Context) (*live, error) {
 	select {
 	case s.turn <- struct{}{}:
@@ -104,7 +104,7 @@ func (s *server) isOver() bool {
 
 func errClosed() error { return sandbox.Errorf(sandbox.Closed, "the servers are closed") }
 
-// mayBegin bounds how often a server is begun.
+// mayBegin limits how often a server is started.
 func (s *server) mayBegin() error {
 	since := time.Now().Add(-beginsTime)
 	s.begins = slices.DeleteFunc(s.begins, func(at time.Time) bool { return at.Before(since) })
@@ -115,7 +115,7 @@ func (s *server) mayBegin() error {
 	return nil
 }
 
-// begin begins it and learns its tools. On an error nothing of it is left.
+// begin starts the server and lists its tools. On an error it leaves nothing running.
 func (s *server) begin(ctx context.Context) (*live, error) {
 	ctx, cancel := context.WithTimeout(ctx, beginTime)
 	defer cancel()
@@ -123,7 +123,7 @@ func (s *server) begin(ctx context.Context) (*live, error) {
 		select {
 		case <-s.over:
 			cancel()
-		case <-ctx.Done(): // at the latest when begin returns
+		case <-ctx.Done(): // ends at the latest when begin returns
 		}
 	}()
 	l := &live{ended: make(chan struct{}), closing: make(chan struct{})}
@@ -141,7 +141,7 @@ func (s *server) begin(ctx context.Context) (*live, error) {
 		return nil, l.explain(ctx, err)
 	}
 	go func() {
-		_ = l.session.Wait() // explain says why
+		_ = l.session.Wait() // explain has the reason
 		close(l.ended)
 	}()
 	if err := l.learn(ctx, s.Server, true); err != nil {
@@ -172,14 +172,14 @@ func (s *server) transport(l *live) (sdk.Transport, error) {
 	return l.pipe, nil
 }
 
-// close ends it and waits for its end.
+// close ends the server and waits for its end.
 func (l *live) close() {
 	l.once.Do(func() { close(l.closing) })
 	if l.pipe != nil {
 		_ = l.pipe.Close()
 	}
 	if l.session != nil {
-		_ = l.session.Close() // it waits for calls, which fail now
+		_ = l.session.Close() // waits for running calls, which now fail
 		<-l.ended
 	}
 	if l.web != nil {
@@ -187,7 +187,7 @@ func (l *live) close() {
 	}
 }
 
-// refresh learns the tools again when they have changed.
+// refresh lists the tools again when they have changed.
 func (l *live) refresh(ctx context.Context, s tool.Server) error {
 	if !l.stale.Swap(false) {
 		return nil
@@ -201,7 +201,7 @@ func (l *live) refresh(ctx context.Context, s tool.Server) error {
 	return err
 }
 
-// explain says in one line why a server does not answer.
+// explain describes in one line why a server does not answer.
 func (l *live) explain(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
@@ -211,7 +211,7 @@ func (l *live) explain(ctx context.Context, err error) error {
 	}
 	if l.pipe == nil {
 		if gone(err) && l.session != nil {
-			l.close() // so that the next call begins anew
+			l.close() // so that the next call starts it again
 		}
 		return sandbox.Errorf(sandbox.Unavailable, "%s", oneLine(l.secret.Replace(err.Error()), 500))
 	}
@@ -221,9 +221,9 @@ func (l *live) explain(ctx context.Context, err error) error {
 	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return l.withStderr(sandbox.Unavailable, oneLine(wire.Message, 500))
 	}
-	_ = l.pipe.Close() // it has ended, or says what cannot be understood
+	_ = l.pipe.Close() // it has ended or broke the protocol
 	if l.session != nil {
-		<-l.ended // so that the next call begins it anew
+		<-l.ended // so that the next call starts it again
 	}
 	return l.withStderr(sandbox.Unavailable, "it has ended: "+l.pipe.process.status)
 }
@@ -233,11 +233,11 @@ func gone(err error) bool {
 	return errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, sdk.ErrSessionMissing)
 }
 
-// undelivered reports whether an error of a server over HTTP is not its own: the SDK has codes of its own for a connection that is closing
-// (-32003, -32004), and for what it could not send (-32005).
+// undelivered reports whether an error of a server over HTTP comes from the SDK: it uses the codes -32003 and -32004 for a connection
+// that is closing, and -32005 for a request that it could not send.
 func undelivered(wire *jsonrpc.Error) bool { return wire.Code <= -32003 && wire.Code >= -32005 }
 
-// withStderr adds the end of what a child of ours says on its standard error.
+// withStderr adds the end of a child's stderr to an error.
 func (l *live) withStderr(code sandbox.Code, what string) error {
 	if l.pipe != nil {
 		if said := l.pipe.process.stderr.String(); said != "" {
@@ -247,7 +247,7 @@ func (l *live) withStderr(code sandbox.Code, what string) error {
 	return sandbox.Errorf(code, "%s", what)
 }
 
-// call uses a tool under its own name.
+// call calls a tool by the server's own name of it.
 func (l *live) call(ctx context.Context, s tool.Server, name string, arguments json.RawMessage) (tool.Result, error) {
 	limit := s.Timeout
 	if limit <= 0 {
@@ -259,7 +259,7 @@ func (l *live) call(ctx context.Context, s tool.Server, name string, arguments j
 		select {
 		case <-l.closing:
 			cancel()
-		case <-bounded.Done(): // at the latest when call returns
+		case <-bounded.Done(): // ends at the latest when call returns
 		}
 	}()
 	if len(arguments) == 0 || string(arguments) == "null" {
@@ -278,17 +278,17 @@ func (l *live) call(ctx context.Context, s tool.Server, name string, arguments j
 	if ctx.Err() != nil {
 		return tool.Result{}, ctx.Err()
 	}
-	// What it says about the call is for the model, also when it says so in the protocol's way.
+	// The server's error about the call is for the model, even if it is a protocol error.
 	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok && !gone(err) && (l.pipe != nil || !undelivered(wire)) {
 		return failed(oneLine(wire.Message, 4<<10)), nil
 	}
 	return tool.Result{}, l.explain(ctx, err)
 }
 
-// end ends it for good.
+// end ends the server for good.
 func (s *server) end() {
 	s.ending.Do(func() { close(s.over) })
-	s.turn <- struct{}{} // the goroutine that begins it gives up
+	s.turn <- struct{}{} // the goroutine that starts the server gives up
 	defer func() { <-s.turn }()
 	if s.now != nil {
 		s.now.close()

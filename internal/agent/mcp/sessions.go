@@ -17,50 +17,50 @@ const (
 	DefaultSessions = 256
 )
 
-// Key identifies the owner of servers. Chats with the same ID of two users share nothing.
+// Key identifies the owner of servers. Chats of two users share nothing, even if they have the same ID.
 type Key struct {
-	User string // identifies the user, with the tenant where there are several
+	User string // the user, including the tenant where there are several
 	Chat string
 }
 
-// SessionsOptions are what sessions are opened with.
+// SessionsOptions configure sessions.
 type SessionsOptions struct {
 	Options
 
-	Idle time.Duration // an unused set is closed after it; 0: DefaultIdle
-	Max  int           // sets at one time; 0: DefaultSessions
+	Idle time.Duration // after which an unused set is closed; 0: DefaultIdle
+	Max  int           // open sets; 0: DefaultSessions
 }
 
-// Sessions keep the servers of chats from one request to the next. It is safe for concurrent use.
+// Sessions keeps the servers of chats open between requests. It is safe for concurrent use.
 type Sessions struct {
 	options SessionsOptions
-	all     sync.WaitGroup // what opens and closes
+	all     sync.WaitGroup // goroutines that open or close sets
 
 	mu     sync.Mutex
 	open   map[place]*session
 	closed bool
 }
 
-// place is a key and what was asked for: an assistant that was changed gets other servers.
+// place is a key with the requested servers, so that a changed assistant gets new servers.
 type place struct {
 	Key
 
 	servers [sha256.Size]byte
 }
 
-// session is one set that is open, or being opened.
+// session is one set that is open or being opened.
 type session struct {
-	ready  chan struct{} // closed when set or err is there
+	ready  chan struct{} // closed when set or err is valid
 	cancel context.CancelFunc
 	set    *Set
 	err    error
 
 	users int
-	since time.Time   // the last use ended
-	idle  *time.Timer // nil: it is in use
+	since time.Time   // the end of the last use
+	idle  *time.Timer // nil: in use
 }
 
-// NewSessions has none open. The caller closes it.
+// NewSessions returns sessions without an open set. The caller closes it.
 func NewSessions(o SessionsOptions) *Sessions {
 	if o.Idle <= 0 {
 		o.Idle = DefaultIdle
@@ -71,9 +71,9 @@ func NewSessions(o SessionsOptions) *Sessions {
 	return &Sessions{options: o, open: map[place]*session{}}
 }
 
-// Acquire returns the set of a chat's servers: the one that is open or being opened, if its servers are the same. It
-// does not end with ctx, which bounds only the wait. The caller calls release, once, and does not use the set afterwards. The
-// errors are those of [Open], and Exhausted when too many are in use.
+// Acquire returns the set of a chat's servers, and opens it unless it is already open or opening with the same servers. The set
+// outlives ctx, which bounds only the wait. The caller calls release once, and does not use the set afterwards. The
+// errors are those of [Open], and Exhausted when too many sets are in use.
 func (s *Sessions) Acquire(ctx context.Context, key Key, servers []tool.Server) (set *Set, release func(), err error) {
 	if key.User == "" || key.Chat == "" {
 		return nil, nil, sandbox.Errorf(sandbox.Invalid, "servers belong to a user and a chat")
@@ -101,7 +101,7 @@ func (s *Sessions) Acquire(ctx context.Context, key Key, servers []tool.Server) 
 	return one.set, release, nil
 }
 
-// use finds a session, or begins to open one.
+// use finds a session, or starts to open one.
 func (s *Sessions) use(at place, servers []tool.Server) (*session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +111,7 @@ func (s *Sessions) use(at place, servers []tool.Server) (*session, error) {
 	if one := s.open[at]; one != nil {
 		one.users++
 		if one.idle != nil {
-			one.idle.Stop() // it may have begun: expire looks again
+			one.idle.Stop() // it may have fired: expire checks again
 			one.idle = nil
 		}
 		return one, nil
@@ -119,14 +119,14 @@ func (s *Sessions) use(at place, servers []tool.Server) (*session, error) {
 	if len(s.open) >= s.options.Max && !s.evict() {
 		return nil, sandbox.Errorf(sandbox.Exhausted, "the servers of %d chats are in use", len(s.open)).WithHint("wait until a turn has ended")
 	}
-	ctx, cancel := context.WithCancel(context.Background()) // it outlives the request
+	ctx, cancel := context.WithCancel(context.Background()) // the set outlives the request
 	one := &session{ready: make(chan struct{}), cancel: cancel, users: 1}
 	s.open[at] = one
 	s.all.Go(func() {
 		one.set, one.err = Open(ctx, servers, s.options.Options)
 		if one.err != nil {
 			s.mu.Lock()
-			s.forget(at, one) // the next one tries again
+			s.forget(at, one) // the next request tries again
 			s.mu.Unlock()
 		}
 		close(one.ready)
@@ -134,14 +134,14 @@ func (s *Sessions) use(at place, servers []tool.Server) (*session, error) {
 	return one, nil
 }
 
-// forget takes a session from those that are open.
+// forget removes a session from the table.
 func (s *Sessions) forget(at place, one *session) {
 	if s.open[at] == one {
 		delete(s.open, at)
 	}
 }
 
-// evict closes the session that is unused for the longest time; false: all are in use.
+// evict closes the session that was unused for the longest time; false: all are in use.
 func (s *Sessions) evict() bool {
 	var oldest *session
 	var at place
@@ -157,7 +157,7 @@ func (s *Sessions) evict() bool {
 	return true
 }
 
-// end closes a session, without waiting for it.
+// end closes a session without waiting for it.
 func (s *Sessions) end(at place, one *session) {
 	s.forget(at, one)
 	if one.idle != nil {
@@ -193,7 +193,7 @@ func (s *Sessions) expire(at place, one *session) {
 	s.end(at, one)
 }
 
-// Close ends all servers, those that are in use, too, and returns when nothing of them is left.
+// Close ends all servers, including those in use, and waits until they are gone.
 func (s *Sessions) Close() {
 	s.mu.Lock()
 	s.closed = true

@@ -12,13 +12,13 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// separator stands between a server's ID and the name of its tool.
+// separator separates a server's ID from the name of its tool.
 const separator = "__"
 
-// maxServers is how many servers a set may have.
+// maxServers is the number of servers that a set may have.
 const maxServers = 64
 
-// Options are what servers are begun with.
+// Options configure the start of servers.
 type Options struct {
 	Env     []string // this process's environment, "K=V": what "$ENV.NAME" refers to, and where PATH, HOME and the like come from; nil: empty
 	Version string   // of this program, sent to servers; "": none
@@ -29,8 +29,8 @@ type Set struct{ servers []*server }
 
 var _ tool.Set = (*Set)(nil)
 
-// Open begins servers, which live until Close, and returns when all have told their tools; ctx bounds only that. When one
-// fails the others are ended, and the error names it. No server at all is an empty set.
+// Open starts servers, which live until Close, and returns when all have listed their tools; ctx bounds only that. When one
+// fails, Open ends the others and returns an error with its name. Without servers the set is empty.
 func Open(ctx context.Context, servers []tool.Server, o Options) (*Set, error) {
 	if err := check(servers); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func Open(ctx context.Context, servers []tool.Server, o Options) (*Set, error) {
 	return set, nil
 }
 
-// first is the error that is not the consequence of another.
+// first returns the error that is not the consequence of another.
 func first(errs []error) error {
 	var out error
 	for _, err := range errs {
@@ -74,7 +74,7 @@ func first(errs []error) error {
 	return out
 }
 
-// check refuses servers without a valid ID or address.
+// check rejects servers without a valid ID or address.
 func check(servers []tool.Server) error {
 	if len(servers) > maxServers {
 		return sandbox.Errorf(sandbox.Invalid, "%d servers, %d are possible", len(servers), maxServers)
@@ -99,7 +99,7 @@ func check(servers []tool.Server) error {
 	return nil
 }
 
-// named says which server an error is about.
+// named adds the server's name to an error.
 func (s *server) named(err error) error {
 	if err == nil {
 		return nil
@@ -107,7 +107,7 @@ func (s *server) named(err error) error {
 	return &sandbox.Error{Code: sandbox.CodeOf(err), Hint: sandbox.HintOf(err), Err: fmt.Errorf("server %s: %w", s.ID, err)}
 }
 
-// List returns the tools of all servers, called SERVER__TOOL, in the servers' order. A server that has ended is begun anew.
+// List returns the tools of all servers, named SERVER__TOOL, in the servers' order. It restarts a server that has ended.
 func (s *Set) List(ctx context.Context) ([]tool.Tool, error) {
 	var out []tool.Tool
 	seen := map[string]bool{}
@@ -131,7 +131,7 @@ func (s *Set) List(ctx context.Context) ([]tool.Tool, error) {
 	return out, nil
 }
 
-// Call uses a tool by its name in List. NotFound: there is none. Timeout: it took longer than its server may take.
+// Call calls a tool by its name in List. NotFound: unknown tool. Timeout: it exceeded its server's time.
 // Unavailable: its server has ended or broke the protocol; the next call starts it again, a few times a minute.
 func (s *Set) Call(ctx context.Context, name string, arguments json.RawMessage) (tool.Result, error) {
 	if len(arguments) > 0 && !json.Valid(arguments) {
@@ -173,8 +173,8 @@ func (l *live) has(name string) bool {
 	return false
 }
 
-// Close ends the servers with all that they have started, and returns when nothing of them is left. Calls that are under
-// way fail; later ones are Closed. A second call does nothing.
+// Close ends the servers with all their processes, and waits until they are gone. Running calls
+// fail; later ones are Closed. A second call does nothing.
 func (s *Set) Close() {
 	var all sync.WaitGroup
 	for _, one := range s.servers {

@@ -13,7 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxGarbage is how many bytes a server may print in all that are no messages: some say hello on stdout.
+// maxGarbage is the total number of bytes other than messages that a server may print: some print a greeting on stdout.
 const maxGarbage = 1 << 20
 
 const (
@@ -23,8 +23,8 @@ const (
 
 var errGarbage = errors.New("it prints data that is not a message of the protocol")
 
-// pipe is the connection with a server that is a child of ours. What a server asks for is answered here, and of what it
-// tells only the one notification that matters is looked at, so that no queue grows however much it says.
+// pipe is the connection to a server that is a child process. It answers the server's requests itself and looks at only one
+// notification, so that no queue grows with a talkative server.
 type pipe struct {
 	process *process
 	in      *bufio.Reader
@@ -34,7 +34,7 @@ type pipe struct {
 	writing sync.Mutex
 	closing sync.Once
 	mu      sync.Mutex
-	why     error // what was wrong with what it said; nil: nothing
+	why     error // the server's protocol error; nil: none
 }
 
 var (
@@ -79,7 +79,7 @@ func (p *pipe) Read(context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// decode reads one message; the standard library bounds its depth.
+// decode decodes one message; the standard library bounds its depth.
 func decode(line []byte) (jsonrpc.Message, error) {
 	if line[0] != '{' || !json.Valid(line) {
 		return nil, errGarbage
@@ -87,7 +87,7 @@ func decode(line []byte) (jsonrpc.Message, error) {
 	return jsonrpc.DecodeMessage(line)
 }
 
-// answer answers what a server asks for: we are alive, and have nothing else to offer.
+// answer answers a server's requests: it confirms a ping and rejects the others.
 func (p *pipe) answer(r *jsonrpc.Request) error {
 	if !r.IsCall() {
 		if r.Method == methodToolsChanged {
@@ -102,7 +102,7 @@ func (p *pipe) answer(r *jsonrpc.Request) error {
 	return p.Write(context.Background(), reply)
 }
 
-// fault remembers what was wrong.
+// fault records a protocol error.
 func (p *pipe) fault(err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,7 +112,7 @@ func (p *pipe) fault(err error) error {
 	return err
 }
 
-// wrong is what was wrong with what the server said.
+// wrong returns the server's protocol error.
 func (p *pipe) wrong() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -131,7 +131,7 @@ func (p *pipe) Write(_ context.Context, m jsonrpc.Message) error {
 	return err
 }
 
-// Close ends the server, and returns when nothing of it is left.
+// Close ends the server and waits until it is gone.
 func (p *pipe) Close() error {
 	p.closing.Do(p.process.close)
 	return nil

@@ -11,16 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// endTime is how long a process may take to end that was killed; one that waits for a disk takes longer.
+// endTime is how long a killed process may take to exit; one that waits for a disk takes longer.
 const endTime = 5 * time.Second
 
-// strays are descriptors of processes (pidfd_open(2)), so that a process that reuses the number is not hit.
+// strays holds process descriptors (pidfd_open(2)), so that a process that reuses a number is not killed.
 type strays []int
 
-// descendants are the processes below one, as far as /proc shows them.
+// descendants returns the processes below one, as far as /proc shows them.
 func descendants(root int) (out strays) {
 	children := map[int][]int{}
-	entries, _ := os.ReadDir("/proc") // without /proc none is found
+	entries, _ := os.ReadDir("/proc") // without /proc it finds none
 	for _, e := range entries {
 		if pid, err := strconv.Atoi(e.Name()); err == nil {
 			parent := parentOf(pid)
@@ -38,14 +38,14 @@ func descendants(root int) (out strays) {
 	return out
 }
 
-// parentOf reads the parent's number from /proc (proc(5)); 0: nothing is known.
+// parentOf reads the parent's number from /proc (proc(5)); 0: unknown.
 func parentOf(pid int) int {
 	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
 		return 0
 	}
 	rest := string(data)
-	fields := strings.Fields(rest[strings.LastIndex(rest, ")")+1:]) // a name may hold anything
+	fields := strings.Fields(rest[strings.LastIndex(rest, ")")+1:]) // a name may contain any character
 	if len(fields) < 2 {
 		return 0
 	}
@@ -56,7 +56,7 @@ func parentOf(pid int) int {
 	return parent
 }
 
-// end kills them, waits for their end, and closes the descriptors.
+// end kills the processes, waits for their exit, and closes the descriptors.
 func (s strays) end() {
 	for _, fd := range s {
 		_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)

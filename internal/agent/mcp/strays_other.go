@@ -2,7 +2,7 @@
 
 package mcp
 
-// strays are what a server has started and what has left its group: other systems do not show them.
+// strays would hold a server's processes that have left its group; other systems do not show them.
 type strays []int
 
 func descendants(int) strays { return nil }

@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// oneLine makes the end of an untrusted text a part of one line of at most so many bytes.
+// oneLine makes the end of an untrusted text a fragment of one line of at most so many bytes.
 func oneLine(s string, most int) string {
 	s = strings.TrimSpace(strings.ToValidUTF8(s, "?"))
 	cut := len(s) > most

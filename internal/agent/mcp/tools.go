@@ -25,8 +25,8 @@ const (
 	maxSchema      = 1 << 20
 )
 
-// learn asks for the tools that are to be offered. All of them have to be there if it is strict: when a server begins, not
-// when it changes its mind.
+// learn lists the tools to offer. If strict, as at the start of a server, all configured tools must exist; when the server
+// later changes its list, they need not.
 func (l *live) learn(ctx context.Context, s tool.Server, strict bool) error {
 	all, err := l.listed(ctx)
 	if err != nil {
@@ -57,7 +57,7 @@ func (l *live) learn(ctx context.Context, s tool.Server, strict bool) error {
 	return nil
 }
 
-// listed are all tools of a server.
+// listed returns all tools of a server.
 func (l *live) listed(ctx context.Context) (all []tool.Tool, err error) {
 	var cursor string
 	size := 0
@@ -91,7 +91,7 @@ func (l *live) listed(ctx context.Context) (all []tool.Tool, err error) {
 	return nil, sandbox.Errorf(sandbox.Exhausted, "it lists its tools on more than %d pages", maxPages)
 }
 
-// plain checks a tool.
+// plain validates a tool.
 func plain(t *sdk.Tool) (tool.Tool, error) {
 	if t == nil || t.Name == "" || len(t.Name) > maxToolName || strings.ContainsFunc(t.Name, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_-./", r)
@@ -113,10 +113,10 @@ func plain(t *sdk.Tool) (tool.Tool, error) {
 	return tool.Tool{Name: t.Name, Description: d, Schema: schema}, nil
 }
 
-// result is an answer as tools have it.
+// result converts an answer to a tool's result.
 func result(r *sdk.CallToolResult) (tool.Result, error) {
 	content := r.Content
-	if len(content) == 0 && r.StructuredContent != nil { // of a server that leaves out the text that stands for it
+	if len(content) == 0 && r.StructuredContent != nil { // the server left out the text form of the structured content
 		text, err := marshal(r.StructuredContent)
 		if err != nil {
 			return tool.Result{}, err
@@ -130,16 +130,16 @@ func result(r *sdk.CallToolResult) (tool.Result, error) {
 	return tool.Result{Content: raw, Failed: r.IsError}, err
 }
 
-// failed is a result that is a complaint.
+// failed returns a result that reports an error.
 func failed(text string) tool.Result {
 	raw, err := marshal([]map[string]string{{"type": "text", "text": text}})
 	if err != nil {
-		raw = json.RawMessage("[]") // strings can be marshaled
+		raw = json.RawMessage("[]") // strings always marshal
 	}
 	return tool.Result{Content: raw, Failed: true}
 }
 
-// marshal is json.Marshal that leaves <, > and & as they are.
+// marshal is json.Marshal without escapes for <, > and &.
 func marshal(v any) (json.RawMessage, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)

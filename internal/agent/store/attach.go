@@ -24,20 +24,20 @@ import (
 // attachments is the directory of attached files in a workspace.
 const attachments = ".attachments"
 
-// Attachment is a file that a user has given, in a workspace.
+// Attachment is a file that a user attached, in a workspace.
 type Attachment struct {
-	Path      string `json:"path"`       // below the workspace, with slashes
-	MediaType string `json:"media_type"` // by its content
+	Path      string `json:"path"`       // relative to the workspace, with slashes
+	MediaType string `json:"media_type"` // detected from the content
 	Size      int64  `json:"size"`       // bytes
 }
 
-// String is the line that stands for the file in a message.
+// String returns the line that replaces the file in a message.
 func (a Attachment) String() string {
 	return fmt.Sprintf("[Attached file: %s (%s, %s)]", a.Path, a.MediaType, size(a.Size))
 }
 
-// Attach puts a file into the workspace, beside those of its name that are there. What is read is at most
-// Options.MaxAttachment; a longer file is Exhausted, and nothing of it stays. The name is made one that is safe.
+// Attach copies a file into the workspace and does not replace files of the same name. It reads at most
+// Options.MaxAttachment; Exhausted: the file is longer, and nothing of it remains. Attach makes the name safe.
 func (w *Workspace) Attach(ctx context.Context, name string, from io.Reader) (Attachment, error) {
 	dir, err := w.attachments()
 	if err != nil {
@@ -60,8 +60,8 @@ func (w *Workspace) Attach(ctx context.Context, name string, from io.Reader) (At
 	return a, nil
 }
 
-// Place is the message as a program reads it that has the workspace and sees nothing but text: files and images are put
-// there, those of the same name and content once, and a line stands for each.
+// Place converts a message for a program that has the workspace and reads only text: it writes files and images into the
+// workspace, once for each name and content, and replaces each with a line.
 func (w *Workspace) Place(ctx context.Context, m message.Message) (message.Message, error) {
 	out := message.Message{Role: m.Role}
 	for i, p := range m.Parts {
@@ -81,7 +81,7 @@ func (w *Workspace) Place(ctx context.Context, m message.Message) (message.Messa
 	return out, nil
 }
 
-// placed is where a part's data is in the workspace, which it may be already.
+// placed returns the path of a part's data in the workspace and writes the file if it is missing.
 func (w *Workspace) placed(ctx context.Context, p message.Part) (Attachment, error) {
 	dir, err := w.attachments()
 	if err != nil {
@@ -104,8 +104,8 @@ func (w *Workspace) placed(ctx context.Context, p message.Part) (Attachment, err
 	return a, nil
 }
 
-// attachments opens the directory of attached files. An agent may have put anything in its place: a link is not followed,
-// also not one that appears meanwhile.
+// attachments opens the directory of attached files. An agent may have replaced it with anything: links are not followed,
+// even if one appears meanwhile.
 func (w *Workspace) attachments() (*os.Root, error) {
 	wrong := sandbox.Errorf(sandbox.Denied, "the workspace has something else than a directory at %s", attachments).WithHint("remove %s/%s", w.Dir, attachments)
 	root, err := os.OpenRoot(w.Dir)
@@ -130,8 +130,8 @@ func (w *Workspace) attachments() (*os.Root, error) {
 	return dir, nil
 }
 
-// create makes a new file of a name, or of that and a number. Where data is given and a file with it is there, that is
-// its name, and there is no file.
+// create creates a file with the name, or with the name and a number. If data is given and such a file already has that
+// content, create returns its name and no file.
 func create(dir *os.Root, name string, data []byte) (*os.File, string, error) {
 	const most = 1000
 	ext := path.Ext(name)
@@ -156,7 +156,7 @@ func create(dir *os.Root, name string, data []byte) (*os.File, string, error) {
 	return nil, "", sandbox.Errorf(sandbox.Exhausted, "attach %s: the workspace has %d files of that name", brief(name), most)
 }
 
-// holds reports whether a file has this content. It may be anything, and change while we look.
+// holds reports whether a file has this content. An agent may have put any file there and may change it meanwhile.
 func holds(dir *os.Root, name string, data []byte) bool {
 	info, err := dir.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() != int64(len(data)) {
@@ -194,19 +194,19 @@ func (w *Workspace) fill(ctx context.Context, f *os.File, from io.Reader) (Attac
 	return Attachment{MediaType: mediaType(head.Bytes()), Size: n}, nil
 }
 
-// readFunc is an io.Reader of a function.
+// readFunc makes a function an io.Reader.
 type readFunc func(p []byte) (int, error)
 
 func (f readFunc) Read(p []byte) (int, error) { return f(p) }
 
-// sniffed is how much of a file tells its type, says net/http.
+// sniffed is the number of bytes from which net/http detects a type.
 const sniffed = 512
 
-// begin keeps the beginning of what is written to it.
+// begin retains the first bytes that are written to it.
 type begin struct{ *bytes.Buffer }
 
 func (b *begin) Write(p []byte) (int, error) {
-	_, _ = b.Buffer.Write(p[:min(len(p), max(0, sniffed-b.Len()))]) // memory takes it
+	_, _ = b.Buffer.Write(p[:min(len(p), max(0, sniffed-b.Len()))]) // Buffer.Write never fails
 	return len(p), nil
 }
 
@@ -215,7 +215,7 @@ func mediaType(data []byte) string {
 	return kind
 }
 
-// safeName makes one path component of a name that was given: the last one of it, without what could forge a line.
+// safeName makes a path component from the last one of a given name, without characters that could forge a line.
 func safeName(name string) string {
 	const most = 120
 	name = name[strings.LastIndexAny(name, `/\`)+1:]
@@ -239,7 +239,7 @@ func safeName(name string) string {
 	return name
 }
 
-// extension is the usual one of images, which have no name often.
+// extension returns the usual extension of images, which often have no name.
 func extension(p message.Part) string {
 	return map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}[p.MediaType]
 }

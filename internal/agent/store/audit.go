@@ -12,26 +12,26 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Record says what was decided. It has no place for what was said, and no key belongs into it.
+// Record is an audit record of a decision. It has no field for messages; never put a key into it.
 type Record struct {
 	Seq      int64     `json:"seq"` // from 1, without a gap; set by the store
 	At       time.Time `json:"at"`  // set by the store
 	User     string    `json:"user"`
 	Action   string    `json:"action"`            // such as "run", "remove chat"
-	Subject  string    `json:"subject,omitempty"` // the id of what it was about
+	Subject  string    `json:"subject,omitempty"` // the ID of the object
 	Decision string    `json:"decision"`          // such as "allowed", "refused: exhausted"
 	Hash     string    `json:"hash"`              // of this record and all before it; set by the store
 }
 
-// seal is the hash of a record that follows one with the hash before. A record that is changed, or taken from the middle,
-// breaks the chain; missing last records are visible only to a reader who has their hash.
+// seal returns the hash of a record that follows the hash before. Changing a record, or removing one from the middle,
+// breaks the chain; only a reader who knows the last hash notices missing last records.
 func (r Record) seal(before string) string {
-	raw, _ := json.Marshal([]any{before, r.Seq, millis(r.At), r.User, r.Action, r.Subject, r.Decision}) // texts and numbers always can be
+	raw, _ := json.Marshal([]any{before, r.Seq, millis(r.At), r.User, r.Action, r.Subject, r.Decision}) // texts and numbers always marshal
 	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:])
 }
 
-// Audit adds a record; the texts are at most 256 bytes of UTF-8 each. Nothing changes or removes it later.
+// Audit adds a record; its texts are at most 256 bytes of UTF-8 each. The store never changes or removes it.
 func (s *Store) Audit(ctx context.Context, r Record) (Record, error) {
 	for _, f := range []struct{ what, text string }{{"user", r.User}, {"action", r.Action}, {"decision", r.Decision}, {"subject", r.Subject + "."}} {
 		if err := checkName("audit: "+f.what, f.text); err != nil {
@@ -53,14 +53,14 @@ func (s *Store) Audit(ctx context.Context, r Record) (Record, error) {
 	return r, err
 }
 
-// Records calls record for the audit's records in order, those from seq on, until it returns an error. When the chain of
-// hashes is broken, from there or just before, that is the error.
+// Records calls record for the audit's records in order, from seq on, until record returns an error. It returns an error
+// at, or just before, the place where the chain of hashes is broken.
 func (s *Store) Records(ctx context.Context, seq int64, record func(Record) error) error {
 	before, next := "", max(1, seq)
 	if next > 1 {
 		err := s.db.QueryRowContext(ctx, "SELECT hash FROM audit WHERE seq = ?", next-1).Scan(&before)
 		if errors.Is(err, sql.ErrNoRows) {
-			return nil // nothing is so late
+			return nil // no record has such a high number
 		}
 		if err != nil {
 			return s.failed(err)

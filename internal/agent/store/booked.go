@@ -8,7 +8,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/agent/event"
 )
 
-// Booked is a run as it stands in the books.
+// Booked is a run as recorded in the database.
 type Booked struct {
 	ID         string      `json:"id"`
 	User       string      `json:"user"`
@@ -23,11 +23,11 @@ type Booked struct {
 	Tools      int64       `json:"tools"`
 	Denials    int64       `json:"denials"`
 	Usage      event.Usage `json:"usage"`
-	CostUSD    *float64    `json:"cost_usd"`            // nil: not known
-	Estimated  bool        `json:"estimated,omitempty"` // no result told the usage
+	CostUSD    *float64    `json:"cost_usd"`            // nil: unknown
+	Estimated  bool        `json:"estimated,omitempty"` // no result reported the usage
 }
 
-// Runs lists the runs of a query, the last one first, and at most so many; 0: all. What Query.By says is not looked at.
+// Runs returns at most that many runs of a query, newest first; 0: all. It ignores Query.By.
 func (s *Store) Runs(ctx context.Context, q Query, most int) ([]Booked, error) {
 	const query = `SELECT id, user, assistant, chat, connector, executor, coalesce(outcome, ''), started, duration, turns, tools, denials,
 		input, output, cache_read, cache_write, reasoning, cost, estimated FROM runs

@@ -13,23 +13,23 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Chat is a conversation of a user with an assistant. Its ID is the user's own: two users may have the same one.
+// Chat is a conversation of a user with an assistant. IDs belong to a user: two users may have the same one.
 type Chat struct {
 	User      string    `json:"user"`
 	ID        string    `json:"id"`
 	Assistant string    `json:"assistant"`
 	Title     string    `json:"title"`              // the beginning of the first message
-	Session   string    `json:"session,omitempty"`  // what resumes it in its executor; "": not told
-	Executor  string    `json:"executor,omitempty"` // whose session that is
-	Created   time.Time `json:"created"`            // zero: nothing has been said yet, and it is not in the store
+	Session   string    `json:"session,omitempty"`  // with which its executor resumes it; "": unknown
+	Executor  string    `json:"executor,omitempty"` // the executor of that session
+	Created   time.Time `json:"created"`            // zero: the chat has no message and is not in the store
 	Used      time.Time `json:"used"`               // the last turn
 	Messages  int64     `json:"messages"`
 }
 
-// Filter says which chats, by those of its fields that are set.
+// Filter selects chats by those of its fields that are set.
 type Filter struct{ User, Assistant, ID string }
 
-// Chats lists chats, those used last first.
+// Chats returns chats, most recently used first.
 func (s *Store) Chats(ctx context.Context, f Filter) ([]Chat, error) {
 	query := `SELECT user, chat, assistant, title, session, executor, created, used,
 		(SELECT count(*) FROM messages WHERE messages.chat = chats.id) FROM chats WHERE true`
@@ -51,7 +51,7 @@ func (s *Store) Chats(ctx context.Context, f Filter) ([]Chat, error) {
 	return out, err
 }
 
-// Chat is one chat; NotFound: nothing has been said in it.
+// Chat returns one chat; NotFound: it has no messages.
 func (s *Store) Chat(ctx context.Context, user, id string) (Chat, error) {
 	if err := checkOwner(user, id); err != nil {
 		return Chat{}, err
@@ -66,13 +66,13 @@ func (s *Store) Chat(ctx context.Context, user, id string) (Chat, error) {
 	return found[0], nil
 }
 
-// RemoveChat forgets a chat: its messages, what hooks remember of it, and its workspace. What its runs cost stays booked.
-// A chat or a workspace in use is Exists, and nothing is removed.
+// RemoveChat removes a chat with its messages, the memory of its hooks and its workspace. The usage of its runs stays booked.
+// Exists: the chat or its workspace is in use, and nothing was removed.
 func (s *Store) RemoveChat(ctx context.Context, user, id string) error {
 	return s.removeChat(ctx, user, id, time.Time{})
 }
 
-// removeChat is RemoveChat; where before is not zero, a chat that was used since is errRecent.
+// removeChat implements RemoveChat; if before is not zero, it returns errRecent for a chat that was used since.
 func (s *Store) removeChat(ctx context.Context, user, id string, before time.Time) error {
 	if _, err := s.Chat(ctx, user, id); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (s *Store) removeChat(ctx context.Context, user, id string, before time.Tim
 		return err
 	}
 	defer h.release(true)
-	c, err := s.Chat(ctx, user, id) // its state while it is locked
+	c, err := s.Chat(ctx, user, id) // read again under the lock
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (s *Store) removeChat(ctx context.Context, user, id string, before time.Tim
 	return s.forget(ctx, user, id)
 }
 
-// forget removes what the database has of a chat.
+// forget deletes a chat from the database.
 func (s *Store) forget(ctx context.Context, user, id string) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM memory WHERE scope = ?", ChatScope(user, id).name); err != nil {
@@ -116,7 +116,7 @@ func (s *Store) hold(ctx context.Context, user, id string, wait bool) (*held, er
 	return h, err
 }
 
-// title is how a chat is called: the beginning of what its user said first.
+// title returns the title of a chat: the beginning of its user's first message.
 func title(messages []message.Message) string {
 	const most = 80
 	for _, m := range messages {

@@ -10,16 +10,16 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Request asks for a chat.
+// Request describes the chat to open.
 type Request struct {
 	User      string
-	Chat      string // one that is not there begins; "": a new one
-	Assistant string // that of the chat, once something has been said in it
-	Wait      bool   // for another request on this chat, until that is answered or the context ends; else it is refused
+	Chat      string // a missing one is created; "": a new one
+	Assistant string // must be that of the chat once it has messages
+	Wait      bool   // wait for another request on this chat to end, or for the context; false: fail with Exists
 }
 
-// Conversation is a chat that one request has for itself, across all processes, until it is closed or its process is
-// dead. It is safe for concurrent use.
+// Conversation gives one request exclusive use of a chat, across processes, until it is closed or its process
+// dies. It is safe for concurrent use.
 type Conversation struct {
 	store *Store
 	mu    sync.Mutex
@@ -29,14 +29,14 @@ type Conversation struct {
 
 // Turn is what one request adds to a chat.
 type Turn struct {
-	Messages []message.Message // in their order; none of a system
-	Run      string            // whose turn it is; "": of none that was booked
-	Session  string            // what resumes the chat in Executor from now on; "": as before
+	Messages []message.Message // in order, without system messages
+	Run      string            // the run of the turn; "": no booked run
+	Session  string            // the new session with which Executor resumes the chat; "": unchanged
 	Executor string
 }
 
-// Converse takes a chat for a request. Another request on it at the same time is Exists; of an assistant that the chat
-// does not belong to, Invalid. The caller closes the conversation.
+// Converse opens a chat for a request. Exists: another request uses it. Invalid: the chat belongs to another
+// assistant. The caller closes the conversation.
 func (s *Store) Converse(ctx context.Context, r Request) (*Conversation, error) {
 	if r.Chat == "" {
 		r.Chat = NewID(s.now())
@@ -66,14 +66,14 @@ func (s *Store) Converse(ctx context.Context, r Request) (*Conversation, error) 
 	return &Conversation{store: s, chat: chat, held: h}, nil
 }
 
-// Chat is the chat as it is now.
+// Chat returns the current state of the chat.
 func (c *Conversation) Chat() Chat {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.chat
 }
 
-// Messages are those of the chat until now.
+// Messages returns the chat's messages so far.
 func (c *Conversation) Messages(ctx context.Context) ([]message.Message, error) {
 	chat := c.Chat()
 	entries, err := c.store.History(ctx, chat.User, chat.ID)
@@ -84,7 +84,7 @@ func (c *Conversation) Messages(ctx context.Context) ([]message.Message, error) 
 	return out, err
 }
 
-// Append adds a turn, all of it or nothing. The first one puts the chat into the store.
+// Append adds a turn atomically. The first turn creates the chat in the store.
 func (c *Conversation) Append(ctx context.Context, t Turn) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,10 +118,10 @@ func (c *Conversation) Append(ctx context.Context, t Turn) error {
 	return nil
 }
 
-// maxSession bounds what an executor says that resumes it.
+// maxSession limits the length of an executor's session ID.
 const maxSession = 1 << 10
 
-// insertTurn writes the chat as it is then, and what is new in it.
+// insertTurn writes the chat's new state and the turn's messages.
 func insertTurn(ctx context.Context, tx *sql.Tx, c Chat, run string, bodies []body) error {
 	const put = `INSERT INTO chats (user, chat, assistant, title, session, executor, created, used) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET title = excluded.title, session = excluded.session, executor = excluded.executor,
@@ -149,7 +149,7 @@ func insertTurn(ctx context.Context, tx *sql.Tx, c Chat, run string, bodies []bo
 	return nil
 }
 
-// Close lets the next request have the chat. Further calls do nothing.
+// Close releases the chat for the next request. Further calls do nothing.
 func (c *Conversation) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,10 +12,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// connect opens the database and brings it to this version.
+// connect opens the database and migrates it to this version.
 func (s *Store) connect(ctx context.Context) error {
-	// With NORMAL nothing is lost when a process dies; when the machine does, perhaps the last moments are, and the rest is
-	// whole (sqlite.org/pragma.html#pragma_synchronous).
+	// With NORMAL, the death of a process loses nothing; a crash of the machine may lose the last transactions, and the database
+	// stays consistent (sqlite.org/pragma.html#pragma_synchronous).
 	dsn := url.URL{Scheme: "file", Path: s.at(database), RawQuery: "_txlock=immediate&_pragma=busy_timeout(30000)" +
 		"&_pragma=foreign_keys(1)&_pragma=synchronous(NORMAL)"}
 	c, err := sqlite.NewConnector(dsn.String())
@@ -31,7 +31,7 @@ func (s *Store) connect(ctx context.Context) error {
 	return nil
 }
 
-// write runs one transaction, which no other writer is within.
+// write runs one transaction that excludes other writers.
 func (s *Store) write(ctx context.Context, change func(tx *sql.Tx) error) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *Store) write(ctx context.Context, change func(tx *sql.Tx) error) error 
 	return s.failed(tx.Commit())
 }
 
-// failed says what an error of the database means. Errors that say so already stay.
+// failed converts a database error to one with a code. Errors that have a code stay unchanged.
 func (s *Store) failed(err error) error {
 	if err == nil {
 		return nil

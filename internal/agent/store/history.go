@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	maxTurn     = 64 << 20 // bytes that a turn may have
+	maxTurn     = 64 << 20 // bytes of a turn
 	maxMessages = 1000     // of a turn
 )
 
@@ -21,10 +21,10 @@ const (
 type Entry struct {
 	Message message.Message `json:"message"`
 	At      time.Time       `json:"at"`
-	Run     string          `json:"run,omitempty"` // whose turn it was
+	Run     string          `json:"run,omitempty"` // the run that added it
 }
 
-// body is a message as the database has it: the data of its files is stored once, under its hash.
+// body is a message in the database: the data of its files is stored once, under its hash.
 type body struct {
 	json string
 	data map[string][]byte
@@ -33,7 +33,7 @@ type body struct {
 // part is a part without its data.
 type part struct {
 	message.Part
-	Hash string `json:"sha256,omitempty"` // of the data; "": it has none
+	Hash string `json:"sha256,omitempty"` // of the data; "": no data
 }
 
 // stored is a message without the data of its parts.
@@ -77,7 +77,7 @@ func bodiesOf(messages []message.Message) ([]body, error) {
 	return out, nil
 }
 
-// History is what was said in a chat, in order. One that is not there is empty.
+// History returns the messages of a chat in order, or none if the chat is missing.
 func (s *Store) History(ctx context.Context, user, id string) ([]Entry, error) {
 	const query = `SELECT messages.id, messages.run, messages.at, messages.body FROM messages
 		JOIN chats ON chats.id = messages.chat WHERE chats.user = ? AND chats.chat = ? ORDER BY messages.id`
@@ -111,7 +111,7 @@ func (s *Store) History(ctx context.Context, user, id string) ([]Entry, error) {
 	return out, err
 }
 
-// blobs are the data of a chat's files, by hash, each once.
+// blobs returns the data of a chat's files by hash.
 func (s *Store) blobs(ctx context.Context, user, id string) (map[string][]byte, error) {
 	const query = `SELECT hash, data FROM blobs WHERE hash IN (SELECT hash FROM attached JOIN messages ON messages.id = message
 		JOIN chats ON chats.id = messages.chat WHERE chats.user = ? AND chats.chat = ?)`

@@ -25,15 +25,15 @@ var ids = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 })
 
-// NewID makes an id for a chat or a run: 26 unguessable digits and letters; later ones sort after earlier ones.
+// NewID returns an ID for a chat or a run: 26 unguessable digits and letters; later ones sort after earlier ones.
 func NewID(now time.Time) string {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:8], uint64(max(0, now.UnixMilli()))<<16)
-	_, _ = rand.Read(b[6:]) // it never fails, says its contract
+	_, _ = rand.Read(b[6:]) // documented never to fail
 	return strings.ToLower(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(b[:]))
 }
 
-// CheckID says what is wrong with the id of a chat or a run that was given from outside.
+// CheckID validates an external ID of a chat or a run.
 func CheckID(id string) error {
 	if ids().MatchString(id) {
 		return nil
@@ -42,7 +42,7 @@ func CheckID(id string) error {
 		brief(id), maxID).WithHint("choose another id, or leave it out")
 }
 
-// checkName says what is wrong with a name that was given from outside.
+// checkName validates an external name.
 func checkName(what, name string) error {
 	if name != "" && len(name) <= maxName && utf8.ValidString(name) && !strings.ContainsRune(name, 0) {
 		return nil
@@ -57,7 +57,7 @@ func checkOwner(user, chat string) error {
 	return CheckID(chat)
 }
 
-// brief quotes what may be long.
+// brief quotes a possibly long text.
 func brief(s string) string {
 	if len(s) > 60 {
 		return fmt.Sprintf("%q...", s[:60])
@@ -65,9 +65,9 @@ func brief(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// component makes one path component of any name: two names never make the same one, on file systems that do not tell
-// case or forms of Unicode apart neither. Small letters, digits, '-', '_' and a '.' that is not the first stand for
-// themselves, every other byte is '=' and two digits; a long name is cut, and '=.' and a hash follow.
+// component encodes any name as one path component. Different names give different components, even on file systems that
+// ignore case or Unicode normalization. Lower-case letters, digits, '-', '_' and a '.' that is not the first stand for
+// themselves, every other byte becomes '=' and two digits; a long name is cut and followed by '=.' and a hash.
 func component(name string) string {
 	const most, prefix = 120, 48
 	var b strings.Builder

@@ -10,13 +10,13 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// day is the day of a time in the store's location: from its beginning until the next one's.
+// day returns the start of a time's day in the store's location, and the start of the next day.
 func (s *Store) day(at time.Time) (from, to time.Time) {
 	y, m, d := at.In(s.opts.Location).Date()
 	return time.Date(y, m, d, 0, 0, 0, 0, s.opts.Location), time.Date(y, m, d+1, 0, 0, 0, 0, s.opts.Location)
 }
 
-// admit says what the limits leave for a run, within the transaction that books it.
+// admit returns what the user's limits leave for a run, within the transaction that books the run.
 func (s *Store) admit(ctx context.Context, tx *sql.Tx, r Run, l Limits, now time.Time) (Left, error) {
 	left := Left{Tokens: math.MaxInt64, USD: math.Inf(1)}
 	if l.Requests <= 0 && l.Tokens <= 0 && l.USD <= 0 {
@@ -51,7 +51,7 @@ func (s *Store) admit(ctx context.Context, tx *sql.Tx, r Run, l Limits, now time
 	return left, nil
 }
 
-// used is what a user has used between two times, and what the runs that are open have reserved beyond it.
+// used returns a user's usage between two times, and the excess that the open runs have reserved.
 func used(ctx context.Context, tx *sql.Tx, user string, from, to time.Time, open []string) (tokens int64, cost float64, err error) {
 	const sum = `SELECT coalesce(sum(input + output + cache_read + cache_write), 0), coalesce(sum(cost), 0.0)
 		FROM runs WHERE user = ? AND started >= ? AND started < ?`
@@ -71,8 +71,8 @@ func used(ctx context.Context, tx *sql.Tx, user string, from, to time.Time, open
 	return tokens, cost, nil
 }
 
-// alive are the open runs of a user whose processes live. Those of dead ones are closed on the way: their outcome says
-// that they never finished.
+// alive returns a user's open runs whose processes are alive. It closes the runs of dead processes with the outcome
+// Unfinished.
 func (s *Store) alive(ctx context.Context, tx *sql.Tx, user string) ([]string, error) {
 	rows, err := tx.QueryContext(ctx, "SELECT id FROM runs WHERE user = ? AND outcome IS NULL", user)
 	if err != nil {
@@ -104,12 +104,12 @@ func (s *Store) alive(ctx context.Context, tx *sql.Tx, user string) ([]string, e
 	return out, nil
 }
 
-// Unfinished is the outcome in the books of a run whose process died before it was finished.
+// Unfinished is the outcome of a run whose process died before it finished the run.
 const Unfinished = "unfinished"
 
-// running reports whether the process of a run that is not finished lives: it holds the run's lock.
+// running reports whether the process of an open run is alive: it holds the run's lock.
 func (s *Store) running(ctx context.Context, id string) (bool, error) {
-	// Shared, so that two readers do not take each other for the run.
+	// Shared, so that two readers do not mistake each other for the run.
 	h, err := s.lock(ctx, "run-"+component(id), shared, false)
 	if errors.Is(err, errHeld) {
 		return true, nil

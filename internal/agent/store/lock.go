@@ -13,19 +13,19 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// How a lock is taken: by one alone, or by many.
+// Modes of a lock.
 const (
 	exclusive = unix.LOCK_EX
 	shared    = unix.LOCK_SH
 )
 
-// held is a lock (flock(2)) on a file in locks/, outside of what agents see. It ends with the process that has it.
+// held is a lock (flock(2)) on a file in locks/, which agents cannot see. It ends when its process exits.
 type held struct{ f *os.File }
 
 // errHeld means that another holder has the lock.
 var errHeld = errors.New("held by another")
 
-// lock takes the lock of a name, and where wait says so it waits until it can or ctx ends; else errHeld is the answer.
+// lock takes the lock of a name. With wait it waits until the lock is free or ctx ends; otherwise it returns errHeld.
 func (s *Store) lock(ctx context.Context, name string, how int, wait bool) (*held, error) {
 	file := filepath.Join(s.dir, "locks", name)
 	for {
@@ -36,17 +36,17 @@ func (s *Store) lock(ctx context.Context, name string, how int, wait bool) (*hel
 		err = flock(f, how|unix.LOCK_NB)
 		if errors.Is(err, unix.EWOULDBLOCK) {
 			if !wait {
-				_ = f.Close() // it was only looked at
+				_ = f.Close() // not written
 				return nil, errHeld
 			}
 			if err := await(ctx, f, how); err != nil {
 				return nil, err
 			}
 		} else if err != nil {
-			_ = f.Close() // it was never locked
+			_ = f.Close() // not locked
 			return nil, sandbox.Errorf(sandbox.Unavailable, "lock %s: %w", file, err)
 		}
-		// Who had it may have removed the file, and others may lock a new one of its name.
+		// The previous holder may have removed the file, and others may lock a new file of the same name.
 		if same(f, file) {
 			return &held{f}, nil
 		}
@@ -54,19 +54,19 @@ func (s *Store) lock(ctx context.Context, name string, how int, wait bool) (*hel
 	}
 }
 
-// await waits for a lock. It closes f when that fails.
+// await waits for a lock. It closes f on failure.
 func await(ctx context.Context, f *os.File, how int) error {
 	got := make(chan error, 1)
 	go func() { got <- flock(f, how) }()
 	select {
 	case err := <-got:
 		if err != nil {
-			_ = f.Close() // it was never locked
+			_ = f.Close() // not locked
 			return sandbox.Errorf(sandbox.Unavailable, "lock %s: %w", f.Name(), err)
 		}
 		return nil
 	case <-ctx.Done():
-		go func() { // the kernel's wait cannot be ended; the lock is let go of as soon as it comes
+		go func() { // the system call cannot be interrupted: release the lock as soon as it is acquired
 			if err := <-got; err == nil {
 				_ = flock(f, unix.LOCK_UN)
 			}
@@ -93,17 +93,17 @@ func same(f *os.File, name string) bool {
 	return err == nil && os.SameFile(mine, there)
 }
 
-// release lets go; remove deletes the file too; only an exclusive holder may set it. It unlocks before it
-// closes: a child that is just being started has the descriptor until it executes its program.
+// release releases the lock. With remove, which needs an exclusive lock, it deletes the file too. It unlocks before it
+// closes: a child that is just starting shares the descriptor until it calls execve.
 func (h *held) release(remove bool) {
 	if remove {
-		_ = os.Remove(h.f.Name()) // an empty file that stays does no harm
+		_ = os.Remove(h.f.Name()) // a remaining empty file is harmless
 	}
 	_ = flock(h.f, unix.LOCK_UN)
 	_ = h.f.Close() // only the lock mattered
 }
 
-// lockName is the file of a lock on what a user has under an id.
+// lockName returns the lock file of a user's object with that ID.
 func lockName(kind, user, id string) string {
 	sum := sha256.Sum256([]byte(user + "\x00" + id))
 	return kind + "-" + hex.EncodeToString(sum[:16])

@@ -10,7 +10,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// The bounds of what hooks remember.
+// Bounds of the memory of hooks.
 const (
 	maxKey     = 256       // bytes
 	maxValue   = 256 << 10 // bytes of JSON
@@ -22,38 +22,38 @@ const (
 // Scope is a set of keys with its owner.
 type Scope struct{ name string }
 
-// ChatScope is one chat of a user. It is forgotten with the chat.
+// ChatScope returns the scope of a user's chat. It is removed with the chat.
 func ChatScope(user, chat string) Scope { return scopeOf("chat", user, chat) }
 
-// UserScope is a user, in all chats.
+// UserScope returns the scope of a user, in all chats.
 func UserScope(user string) Scope { return scopeOf("user", user) }
 
-// AssistantScope is an assistant, with all users.
+// AssistantScope returns the scope of an assistant, for all users.
 func AssistantScope(assistant string) Scope { return scopeOf("assistant", assistant) }
 
-// TeamScope is a team of users.
+// TeamScope returns the scope of a team of users.
 func TeamScope(team string) Scope { return scopeOf("team", team) }
 
 func scopeOf(parts ...string) Scope {
-	raw, _ := json.Marshal(parts) // strings always can be
+	raw, _ := json.Marshal(parts) // strings always marshal
 	return Scope{string(raw)}
 }
 
-// Memory is what hooks remember in one scope: JSON values by key. It is safe for concurrent use.
+// Memory holds JSON values by key that hooks save in one scope. It is safe for concurrent use.
 type Memory struct {
 	store *Store
 	scope Scope
 }
 
-// Memory is the memory of a scope.
+// Memory returns the memory of a scope.
 func (s *Store) Memory(scope Scope) Memory { return Memory{s, scope} }
 
-// querier is the database, or a transaction of it.
+// querier is the database or a transaction.
 type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// Load is the value of a key; nil: there is none, or it has expired.
+// Load returns the value of a key; nil: it is not set or has expired.
 func (m Memory) Load(ctx context.Context, key string) (json.RawMessage, error) {
 	value, err := m.value(ctx, m.store.db, key)
 	return value, m.store.failed(err)
@@ -72,7 +72,7 @@ func (m Memory) value(ctx context.Context, from querier, key string) (json.RawMe
 	return json.RawMessage(value), nil
 }
 
-// Save sets the value of a key, until it expires; 0: for ever. What is too large is Exhausted.
+// Save sets the value of a key until it expires; 0: for ever. Exhausted: it exceeds a bound.
 func (m Memory) Save(ctx context.Context, key string, value json.RawMessage, expires time.Duration) error {
 	if err := checkEntry(key, value); err != nil {
 		return err
@@ -80,8 +80,8 @@ func (m Memory) Save(ctx context.Context, key string, value json.RawMessage, exp
 	return m.store.write(ctx, func(tx *sql.Tx) error { return m.put(ctx, tx, key, value, expires) })
 }
 
-// LoadOrSave returns the value of a key, and saves value first when there is none, as Save does. Of concurrent callers, in
-// any process, one saves and all get the same value.
+// LoadOrSave returns the value of a key, or saves value if there is none, as Save does. Of concurrent callers in
+// any process one saves, and all get the same value.
 func (m Memory) LoadOrSave(ctx context.Context, key string, value json.RawMessage, expires time.Duration) (json.RawMessage, error) {
 	if err := checkEntry(key, value); err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func (m Memory) LoadOrSave(ctx context.Context, key string, value json.RawMessag
 	return result, nil
 }
 
-// checkEntry checks what is to be saved.
+// checkEntry validates a key and a value.
 func checkEntry(key string, value json.RawMessage) error {
 	switch {
 	case key == "" || len(key) > maxKey:
@@ -114,7 +114,7 @@ func checkEntry(key string, value json.RawMessage) error {
 	return nil
 }
 
-// put saves a value within a transaction, and fails when there is too much of them then.
+// put saves a value within a transaction, and fails when the scope would exceed a bound.
 func (m Memory) put(ctx context.Context, tx *sql.Tx, key string, value json.RawMessage, expires time.Duration) error {
 	now, until := m.store.now(), int64(0)
 	if expires > 0 {
@@ -139,13 +139,13 @@ func (m Memory) put(ctx context.Context, tx *sql.Tx, key string, value json.RawM
 	return nil
 }
 
-// Delete forgets a key; a missing key is not an error.
+// Delete removes a key; a missing key is not an error.
 func (m Memory) Delete(ctx context.Context, key string) error {
 	_, err := m.store.db.ExecContext(ctx, "DELETE FROM memory WHERE scope = ? AND key = ?", m.scope.name, key)
 	return m.store.failed(err)
 }
 
-// Keys are those that have a value, sorted.
+// Keys returns the keys that have a value, sorted.
 func (m Memory) Keys(ctx context.Context) ([]string, error) {
 	const query = "SELECT key FROM memory WHERE scope = ? AND (expires = 0 OR expires > ?) ORDER BY key"
 	var out []string

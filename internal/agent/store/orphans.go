@@ -11,14 +11,14 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// sweepOrphans removes workspaces that the database does not know, as after it was moved away, once a sweep has seen
-// them so before.
+// sweepOrphans removes workspaces that are not in the database, for example after the database was moved, once an earlier
+// sweep has seen them too.
 func (s *Store) sweepOrphans(ctx context.Context, before time.Time, r *Report) error {
 	found, err := s.directories()
 	if err != nil {
 		return sandbox.Errorf(sandbox.CodeOf(err), "workspaces: %w", err)
 	}
-	// What is in use was enrolled before its directory was made, so an orphan cannot come into use within this transaction.
+	// A workspace is enrolled before its directory exists, so an orphan cannot come into use within this transaction.
 	return s.write(ctx, func(tx *sql.Tx) error {
 		known, err := s.enrolled(ctx, tx)
 		if err != nil {
@@ -39,7 +39,7 @@ func (s *Store) sweepOrphans(ctx context.Context, before time.Time, r *Report) e
 	})
 }
 
-// orphan notes when a directory was seen first, and moves it to the trash when that is long ago.
+// orphan records when a directory was first seen, and moves it to the trash after the retention.
 func (s *Store) orphan(ctx context.Context, tx *sql.Tx, dir string, before time.Time, r *Report) error {
 	const see = "INSERT INTO orphans VALUES (?, ?) ON CONFLICT DO UPDATE SET seen = seen RETURNING seen"
 	var seen int64
@@ -54,7 +54,7 @@ func (s *Store) orphan(ctx context.Context, tx *sql.Tx, dir string, before time.
 	return err
 }
 
-// enrolled are the directories of the workspaces that the database knows.
+// enrolled returns the directories of the workspaces in the database.
 func (s *Store) enrolled(ctx context.Context, tx *sql.Tx) (map[string]bool, error) {
 	rows, err := tx.QueryContext(ctx, "SELECT user, chat FROM workspaces")
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Store) enrolled(ctx context.Context, tx *sql.Tx) (map[string]bool, erro
 	return known, rows.Err()
 }
 
-// directories are those of all workspaces, as USER/chat-CHAT.
+// directories returns the directories of all workspaces as USER/chat-CHAT.
 func (s *Store) directories() ([]string, error) {
 	users, err := os.ReadDir(s.workspaces())
 	if err != nil {

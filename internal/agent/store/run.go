@@ -14,32 +14,32 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Run is a run that is to begin.
+// Run describes a run to begin.
 type Run struct {
-	ID            string // unlike any other; "": a new one
+	ID            string // unique; "": a new one
 	User          string
 	Assistant     string
-	Chat          string // "": of none
-	Connector     string // "": not known
-	Executor      string // "": a model is asked directly
-	Model         string // what a usage without models is booked to; "": not known
-	ReserveTokens int64  // that it may use at most; held of the user's day until it ends. 0: not known
+	Chat          string // "": none
+	Connector     string // "": unknown
+	Executor      string // "": a direct request to a model
+	Model         string // the model of a usage without models; "": unknown
+	ReserveTokens int64  // tokens that it may use at most; reserved from the user's day until the run ends. 0: unknown
 	ReserveUSD    float64
 }
 
-// Limits of a user. Those that are 0 are none.
+// Limits of a user. 0 means no limit.
 type Limits struct {
 	Requests   int     // runs at once
-	Tokens     int64   // a day, of prompts and answers, cached ones counted
-	USD        float64 // a day
+	Tokens     int64   // per day, prompts and answers including cached tokens
+	USD        float64 // per day
 	Workspaces int     // of a user
 }
 
-// Running is a run that was begun, and is not finished yet. It is safe for concurrent use.
+// Running is a run that has begun and is not finished. It is safe for concurrent use.
 type Running struct {
 	ID      string
 	Started time.Time
-	Left    Left // of the user's day, when the run began
+	Left    Left // of the user's day when the run began
 
 	store *Store
 	model string
@@ -47,15 +47,15 @@ type Running struct {
 	held  *held // guarded by mu; nil: closed
 }
 
-// Left is what a user's limits leave for a run, what other runs have reserved taken off.
+// Left is what a user's limits leave for a run, without what other runs have reserved.
 type Left struct {
-	Tokens int64   // math.MaxInt64: there is no limit
-	USD    float64 // +Inf: there is no limit
+	Tokens int64   // math.MaxInt64: no limit
+	USD    float64 // +Inf: no limit
 }
 
-// Begin books that a run begins, if the user's limits let it; else it is Exhausted, with a hint that says when it is free
-// again. Nobody else begins a run between the look and the booking. The caller finishes the run and closes it; one that
-// is neither, because its process died, stays in the books as unfinished and holds nothing.
+// Begin books the start of a run. Exhausted: a limit of the user is reached; the hint says when it allows a run again.
+// The check and the booking are atomic. The caller finishes and closes the run; a run whose
+// process died before that stays recorded as unfinished and reserves nothing.
 func (s *Store) Begin(ctx context.Context, r Run, l Limits) (*Running, error) {
 	now := s.now()
 	if r.ID == "" {
@@ -122,12 +122,12 @@ func (r Run) check() error {
 	return nil
 }
 
-// Progress books what the run has used until now, so that it is not lost with this process.
+// Progress books the run's usage so far, so that it survives this process.
 func (r *Running) Progress(ctx context.Context, used event.Response) error {
 	return r.book(ctx, nil, used)
 }
 
-// Finish books what the run came to, once: of a run that is finished already nothing changes. It closes the run. That ctx is canceled does not keep it from being booked.
+// Finish books the run's result once and closes the run; it does not change a finished run. It books even if ctx is canceled.
 func (r *Running) Finish(ctx context.Context, result event.Response) error {
 	if result.Outcome == "" {
 		result.Outcome = event.NoResult
@@ -161,7 +161,7 @@ func (r *Running) book(ctx context.Context, outcome *string, e event.Response) e
 	})
 }
 
-// models is the usage by model: that of the whole run where the models do not tell.
+// models returns the usage by model, or the run's total if the models report none.
 func (r *Running) models(e event.Response) []event.ModelUsage {
 	whole := event.ModelUsage{Model: r.model, Usage: e.Usage, CostUSD: e.CostUSD}
 	switch {
@@ -193,7 +193,7 @@ func bookModels(ctx context.Context, tx *sql.Tx, run string, models []event.Mode
 	return nil
 }
 
-// Close lets go of what the run holds of the user's limits. A run that was not finished stays in the books as
+// Close releases the run's reservation. An unfinished run stays recorded as
 // unfinished. Further calls do nothing.
 func (r *Running) Close() error {
 	r.mu.Lock()
@@ -205,10 +205,10 @@ func (r *Running) Close() error {
 	return nil
 }
 
-// count keeps a number from outside within what many of them can be summed up to.
+// count clamps an external number so that many of them can be summed.
 func count(n int64) int64 { return min(max(0, n), 1e12) }
 
-// usd is a cost that can be summed up; one from outside that cannot is not known.
+// usd returns a cost that can be summed, or nil (unknown) for an invalid external one.
 func usd(cost *float64) *float64 {
 	if cost == nil || !(*cost >= 0 && *cost <= 1e9) || math.IsNaN(*cost) {
 		return nil
@@ -216,5 +216,5 @@ func usd(cost *float64) *float64 {
 	return cost
 }
 
-// cut keeps a name that executors say.
+// cut truncates an executor's name of something.
 func cut(name string) string { return strings.ToValidUTF8(name[:min(len(name), maxName)], "") }

@@ -8,8 +8,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// SweepDue sweeps if the schedule has passed since the last time, in this process or another, and reports whether it
-// did. It takes about so long at most; the next sweep does the rest. Programs that serve requests call it after
+// SweepDue sweeps if the schedule has elapsed since the last sweep of any process, and reports whether it
+// did. It stops after about the time bound; the next sweep continues. Servers call it after
 // each request, or on a timer.
 func (s *Store) SweepDue(ctx context.Context, bound time.Duration) (Report, bool, error) {
 	if due, err := s.due(ctx); err != nil || !due {
@@ -23,7 +23,7 @@ func (s *Store) SweepDue(ctx context.Context, bound time.Duration) (Report, bool
 		return Report{}, false, err
 	}
 	defer h.release(true)
-	// Another may have just done it.
+	// Another process may just have swept.
 	if due, err := s.due(ctx); err != nil || !due {
 		return Report{}, false, err
 	}
@@ -41,7 +41,7 @@ func (s *Store) SweepDue(ctx context.Context, bound time.Duration) (Report, bool
 	return r, true, s.failed(err)
 }
 
-// due reports whether the schedule has passed since the last sweep.
+// due reports whether the schedule has elapsed since the last sweep.
 func (s *Store) due(ctx context.Context) (bool, error) {
 	var ms int64
 	if err := s.db.QueryRowContext(ctx, "SELECT last FROM sweeps").Scan(&ms); err != nil {
@@ -52,5 +52,5 @@ func (s *Store) due(ctx context.Context) (bool, error) {
 		return true, nil // the clock was wrong then
 	}
 	next := s.schedule.Next(last)
-	return !next.IsZero() && !next.After(now), nil // zero: never, such as on a 31st of February
+	return !next.IsZero() && !next.After(now), nil // zero: never, as on 31 February
 }

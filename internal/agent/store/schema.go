@@ -11,10 +11,10 @@ import (
 // application marks a database as ours (sqlite.org/pragma.html#pragma_application_id): "AgSb".
 const application = 0x41675362
 
-// migrations bring a database from the version that is their index to the next. One that was released is never changed.
+// migrations[n] migrates a database from version n to n+1. Never change a released one.
 var migrations = []string{schema}
 
-// schema is version 1. Times are milliseconds since 1970; cost is NULL where it is not known.
+// schema is version 1. Times are milliseconds since 1970; an unknown cost is NULL.
 const schema = `
 CREATE TABLE chats (
 	id INTEGER PRIMARY KEY, user TEXT NOT NULL, chat TEXT NOT NULL, assistant TEXT NOT NULL, title TEXT NOT NULL,
@@ -66,13 +66,13 @@ CREATE TABLE orphans (dir TEXT PRIMARY KEY, seen INTEGER NOT NULL) STRICT, WITHO
 CREATE TABLE sweeps (id INTEGER PRIMARY KEY CHECK (id = 1), last INTEGER NOT NULL) STRICT;
 `
 
-// migrate looks at the version, and changes a database only if it is older than this program.
+// migrate checks the version, and changes only a database that is older than this program.
 func (s *Store) migrate(ctx context.Context) error {
 	version, err := s.version(ctx)
 	if err != nil || version == len(migrations) {
 		return err
 	}
-	// To become a database with a write-ahead log takes a lock that SQLite does not wait for.
+	// Switching to a write-ahead log takes a lock for which SQLite does not wait.
 	held, err := s.lock(ctx, "schema", exclusive, true)
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (s *Store) migrate(ctx context.Context) error {
 	})
 }
 
-// version tells the version of the database; 0 is an empty one.
+// version returns the version of the database; an empty one has 0.
 func (s *Store) version(ctx context.Context) (int, error) {
 	var version, app, tables int64
 	const look = `SELECT (SELECT user_version FROM pragma_user_version), (SELECT application_id FROM pragma_application_id),

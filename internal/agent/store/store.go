@@ -1,8 +1,8 @@
 // Package store holds the state of assistants: chats with their messages, the usage of runs, the audit log, the memory of
 // hooks, and the workspaces of agents.
 //
-// It is one directory of this user: a database, which any number of processes use at once, and beside it the workspaces
-// and the locks. All ids and names come from outside; what of them becomes a path is encoded first.
+// A store is one directory of this user with a database, which several processes may use at once, the workspaces
+// and the locks. IDs and names are untrusted; they are encoded before they become part of a path.
 package store
 
 import (
@@ -17,25 +17,25 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// The defaults of [Options].
+// Defaults of [Options].
 const (
 	DefaultRetention     = 7 * 24 * time.Hour
 	DefaultSchedule      = "0 3 * * *"
 	DefaultMaxAttachment = 64 << 20
 )
 
-// Options of a store. The zero value is ready to use.
+// Options configure a store. The zero value is ready to use.
 type Options struct {
-	Retention        time.Duration    // after how long an unused workspace is removed; 0: DefaultRetention; negative: for ever
-	HistoryRetention time.Duration    // the same of chats with their messages; 0 or negative: for ever
-	Schedule         string           // when SweepDue sweeps, as cron has it, with minute, hour, day, month, weekday; "": DefaultSchedule
-	Location         *time.Location   // whose days and hours they are; nil: time.Local
-	MaxAttachment    int64            // bytes that an attached file may have; 0: DefaultMaxAttachment
-	Existing         bool             // a store that is not there is NotFound; else it is made
+	Retention        time.Duration    // of unused workspaces; 0: DefaultRetention; negative: for ever
+	HistoryRetention time.Duration    // of unused chats with their messages; 0 or negative: for ever
+	Schedule         string           // when SweepDue sweeps, as in cron: minute, hour, day, month, weekday; "": DefaultSchedule
+	Location         *time.Location   // of days and hours; nil: time.Local
+	MaxAttachment    int64            // bytes of an attached file; 0: DefaultMaxAttachment
+	Existing         bool             // a missing store is NotFound; false: Open creates it
 	Now              func() time.Time // nil: time.Now
 }
 
-// Store is an open store. It is safe for concurrent use, and other processes may have the same one open.
+// Store is an open store. It is safe for concurrent use; other processes may have the same one open.
 type Store struct {
 	dir      string
 	opts     Options
@@ -45,8 +45,8 @@ type Store struct {
 
 const database = "agent.db"
 
-// Open opens the store in dir, an absolute path, which is made where it is not there, for this user alone. A database
-// that is damaged, of another program or of a newer version of this one is an error, and left as it is. The caller
+// Open opens the store in dir, an absolute path, and creates it for this user alone if it is missing. For a damaged
+// database, or one of another program or a newer version, it returns an error and changes nothing. The caller
 // closes the store.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if !filepath.IsAbs(dir) {
@@ -67,10 +67,10 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Close closes the store. What was opened of it, chats, runs and workspaces, is to be closed before.
+// Close closes the store. Close its chats, runs and workspaces first.
 func (s *Store) Close() error { return s.failed(s.db.Close()) }
 
-// Dir is the directory of the store.
+// Dir returns the directory of the store.
 func (s *Store) Dir() string { return s.dir }
 
 func (o Options) complete() Options {
@@ -92,7 +92,7 @@ func (o Options) complete() Options {
 	return o
 }
 
-// prepare makes the directory and an empty database in it.
+// prepare creates the directory and an empty database in it.
 func (s *Store) prepare() error {
 	name := filepath.Join(s.dir, database)
 	if s.opts.Existing {
@@ -105,7 +105,7 @@ func (s *Store) prepare() error {
 			return sandbox.Errorf(sandbox.CodeOf(err), "the store: %w", err).WithHint("make it a directory that only you can write to")
 		}
 	}
-	// SQLite gives its journals the mode of the database.
+	// SQLite gives its journals the database's mode.
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return sandbox.Errorf(sandbox.CodeOf(err), "the store: %w", err)
@@ -113,7 +113,7 @@ func (s *Store) prepare() error {
 	return f.Close()
 }
 
-// private makes a directory that is ours alone, and takes the others' rights to one that is there.
+// private creates a directory for this user alone, or removes other users' permissions from an existing one.
 func private(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
@@ -133,7 +133,7 @@ func (s *Store) at(name string) string { return filepath.Join(s.dir, name) }
 
 func (s *Store) now() time.Time { return s.opts.Now() }
 
-// millis is a time as the database has it; the zero time is 0.
+// millis returns a time in the database's form; the zero time is 0.
 func millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

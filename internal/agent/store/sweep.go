@@ -9,33 +9,33 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Sweeping says what a sweep removes.
+// Sweeping selects what a sweep removes.
 type Sweeping struct {
-	OlderThan time.Duration // workspaces that were not used for so long; 0: the store's Retention; negative: none
-	History   time.Duration // the same of chats; 0: the store's HistoryRetention; negative: none
-	DryRun    bool          // tell, and remove nothing
+	OlderThan time.Duration // workspaces unused for that long; 0: the store's Retention; negative: none
+	History   time.Duration // chats unused for that long; 0: the store's HistoryRetention; negative: none
+	DryRun    bool          // report and remove nothing
 }
 
-// Removed is a workspace or a chat that is removed, or would be.
+// Removed is a workspace or a chat that a sweep removed or, in a dry run, would remove.
 type Removed struct {
 	User string    `json:"user"`
 	Chat string    `json:"chat"`
-	Used time.Time `json:"used"` // when it was used last
+	Used time.Time `json:"used"` // the last use
 }
 
-// Report is what a sweep did.
+// Report is the result of a sweep.
 type Report struct {
 	Workspaces []Removed `json:"workspaces"`
 	Chats      []Removed `json:"chats"`
-	Busy       int       `json:"busy"`  // workspaces and chats that are old, and in use
-	Files      int64     `json:"files"` // and directories that were removed
-	Left       []error   `json:"-"`     // what could not be removed; the next sweep tries again. At most 100
+	Busy       int       `json:"busy"`  // old workspaces and chats that are in use
+	Files      int64     `json:"files"` // removed files and directories
+	Left       []error   `json:"-"`     // at most 100 errors of what could not be removed; the next sweep retries
 }
 
-// Sweep removes the workspaces that were not used within the retention, and chats where they have one; never one in
-// use. Another sweep at the same time is Exists. When ctx ends it stops, and the next one goes on.
+// Sweep removes the workspaces, and the chats if they have a retention, that were unused for longer than the retention and
+// are not in use now. Exists: another sweep is running. When ctx ends, Sweep stops, and the next one continues.
 //
-// What a workspace's links lead to is not touched, and nothing below a mount is.
+// It does not follow links and does not remove anything below a mount.
 func (s *Store) Sweep(ctx context.Context, w Sweeping) (Report, error) {
 	r := Report{Workspaces: []Removed{}, Chats: []Removed{}}
 	h, err := s.lock(ctx, "sweep", exclusive, false)
@@ -152,10 +152,10 @@ func (s *Store) old(ctx context.Context, query string, before time.Time) ([]Remo
 	return out, err
 }
 
-// errRecent says that something was used after a sweep had taken it for old.
+// errRecent means that a user used an object after a sweep had selected it.
 var errRecent = errors.New("used a moment ago")
 
-// free returns errHeld when a lock is held.
+// free returns errHeld if a lock is held.
 func (s *Store) free(ctx context.Context, name string) error {
 	h, err := s.lock(ctx, name, exclusive, false)
 	if err == nil {

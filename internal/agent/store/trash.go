@@ -10,23 +10,23 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// trash is what an emptying works with. A tree is not descended into: directories that are not empty are moved up to the
-// top of the trash, one by one, and each is emptied there. So no depth is too deep and no path too long, what was not
-// finished goes on another time, and what is mounted somewhere in it cannot be moved and is never entered.
+// trash is the state of emptying the trash directory. It does not descend into trees: it moves directories that are not empty to
+// the top of the trash one by one, and empties each there. Thus no tree is too deep and no path too long, the next
+// sweep can continue, and a mount cannot be moved and is never entered.
 type trash struct {
 	root   *os.Root
 	report *Report
 	fresh  func() string
 	todo   []string        // directories at the top
-	stuck  map[string]bool // that could not be emptied
+	stuck  map[string]bool // that cannot be emptied
 }
 
 const (
-	maxTodo  = 10_000 // more are found by another look
+	maxTodo  = 10_000 // the next pass finds more
 	maxStuck = 1_000
 )
 
-// empty removes all that is in the trash, by as many looks as it needs; two at once do no harm. It stops when ctx ends.
+// empty removes everything in the trash in as many passes as needed; concurrent calls are harmless. It stops when ctx ends.
 func (s *Store) empty(ctx context.Context, r *Report) error {
 	root, err := os.OpenRoot(s.trash())
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *Store) empty(ctx context.Context, r *Report) error {
 	}
 }
 
-// look goes through what is at the top, and reports whether anything of it went.
+// look makes one pass over the top directory, and reports whether it removed anything.
 func (t *trash) look(ctx context.Context) (more bool, err error) {
 	top, err := t.root.Open(".")
 	if err != nil {
@@ -72,7 +72,7 @@ func (t *trash) look(ctx context.Context) (more bool, err error) {
 	}
 }
 
-// remove removes what has a name at the top, and what came to the top by that.
+// remove removes an entry at the top, and the entries that it moved to the top meanwhile.
 func (t *trash) remove(ctx context.Context, name string) error {
 	t.todo = append(t.todo, name)
 	for len(t.todo) > 0 {
@@ -82,7 +82,7 @@ func (t *trash) remove(ctx context.Context, name string) error {
 			if ctx.Err() != nil {
 				return err
 			}
-			if !errors.Is(err, fs.ErrNotExist) { // another may remove it, too
+			if !errors.Is(err, fs.ErrNotExist) { // another process may remove it, too
 				t.stuck[next] = true
 				t.report.leave(sandbox.Errorf(sandbox.CodeOf(err), "trash: %w", err).WithHint("look at mounts, modes and the owner in %s", t.root.Name()))
 			}
@@ -91,7 +91,7 @@ func (t *trash) remove(ctx context.Context, name string) error {
 	return nil
 }
 
-// one empties a directory at the top, until only it is left, and removes it; anything else it just removes.
+// one removes an entry at the top. It first empties a directory.
 func (t *trash) one(ctx context.Context, name string) error {
 	info, err := t.root.Lstat(name)
 	if err != nil {
@@ -117,15 +117,15 @@ func (t *trash) one(ctx context.Context, name string) error {
 	}
 }
 
-// open gives us the rights to a directory that an agent took.
+// open restores our permissions on a directory that an agent changed.
 func (t *trash) open(name string, info fs.FileInfo) error {
 	if info.Mode().Perm()&0o700 == 0o700 {
 		return nil
 	}
-	return t.root.Chmod(name, 0o700) // it stays within the trash, also when name is replaced
+	return t.root.Chmod(name, 0o700) // stays within the trash, even if name is replaced
 }
 
-// entries takes away what is in a directory, and counts that.
+// entries removes the entries of a directory and counts them.
 func (t *trash) entries(ctx context.Context, dir string) (gone int, err error) {
 	d, err := t.root.Open(dir)
 	if err != nil {
@@ -166,7 +166,7 @@ func (t *trash) entry(name string, dir bool) error {
 	if err != nil {
 		return err
 	}
-	// A directory that we may not write to cannot be moved to another either.
+	// A directory without write permission cannot be moved to another directory.
 	if err := t.open(name, info); err != nil {
 		return err
 	}

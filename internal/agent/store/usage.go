@@ -12,51 +12,51 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// By says what usage is summed up by.
+// By is the key by which usage is summed.
 type By string
 
-// What usage can be summed up by.
+// The keys.
 const (
 	ByUser      By = "user"
 	ByAssistant By = "assistant"
 	ByModel     By = "model" // a run with two models counts for both
-	ByDay       By = "day"   // on which a run began, in the location of the store
+	ByDay       By = "day"   // on which a run began, in the store's location
 )
 
-// Query says which runs are summed up, and how.
+// Query selects runs and the key of their sums.
 type Query struct {
 	By              By     // "": ByUser
 	User, Assistant string // "": all
 	From, To        time.Time
-	// Runs that began at From or later, and before To. Zero: from the first one, to the last one.
+	// Runs that began at From or later, and before To. Zero: no bound.
 }
 
-// Sum is what some runs came to.
+// Sum is the usage of some runs.
 type Sum struct {
-	Key        string      `json:"key"` // the user, assistant, model or day, as in "2026-01-31"
+	Key        string      `json:"key"` // the user, assistant, model or day, such as "2026-01-31"
 	Runs       int64       `json:"runs"`
-	Failed     int64       `json:"failed"`     // that finished without success
-	Unfinished int64       `json:"unfinished"` // that are running, or whose processes died
+	Failed     int64       `json:"failed"`     // finished without success
+	Unfinished int64       `json:"unfinished"` // running, or their processes died
 	Usage      event.Usage `json:"usage"`
-	CostUSD    *float64    `json:"cost_usd"`    // of those whose cost is known; nil: of none
-	Unpriced   int64       `json:"unpriced"`    // runs that used tokens and whose cost is not known
-	DurationMS int64       `json:"duration_ms"` // of all, one after the other
+	CostUSD    *float64    `json:"cost_usd"`    // of the runs whose cost is known; nil: none
+	Unpriced   int64       `json:"unpriced"`    // runs that used tokens and whose cost is unknown
+	DurationMS int64       `json:"duration_ms"` // sum of the runs' durations
 	Turns      int64       `json:"turns"`
 	Tools      int64       `json:"tools"`
 	Denials    int64       `json:"denials"`
 }
 
-// Totals are sums by one thing, sorted by it, and what all of them come to.
+// Totals are sums by one key, sorted by it, and their total.
 type Totals struct {
 	By    By    `json:"by"`
 	Sums  []Sum `json:"sums"`
-	Total Sum   `json:"total"` // a run counts once
+	Total Sum   `json:"total"` // counts each run once
 }
 
-// bucket is the part of an hour that every time zone's days begin with.
+// bucket is the fraction of an hour at which days begin in every time zone.
 const bucket = int64(15 * time.Minute / time.Millisecond)
 
-// Usage sums up what runs have used and cost.
+// Usage sums the usage and cost of runs.
 func (s *Store) Usage(ctx context.Context, q Query) (Totals, error) {
 	if q.By == "" {
 		q.By = ByUser
@@ -84,7 +84,7 @@ func (s *Store) Usage(ctx context.Context, q Query) (Totals, error) {
 	return out, nil
 }
 
-// sums asks for one sum for each value of key. models takes tokens and cost from the rows of models.
+// sums queries one sum for each value of key. models takes tokens and cost from the rows of models.
 func (s *Store) sums(ctx context.Context, q Query, key string, models bool) ([]Sum, error) {
 	from, t := "runs", "runs"
 	if models {
@@ -97,7 +97,7 @@ func (s *Store) sums(ctx context.Context, q Query, key string, models bool) ([]S
 		sum(duration), sum(turns), sum(tools), sum(denials) FROM %[2]s
 		WHERE (?1 = '' OR user = ?1) AND (?2 = '' OR assistant = ?2) AND started >= ?3 AND (?4 = 0 OR started < ?4) GROUP BY %[1]s`,
 		key, from, t, event.Success, Unfinished)
-	if key == "''" { // one group, which has no name
+	if key == "''" { // a single group without a name
 		query = query[:len(query)-len(" GROUP BY ''")] + " HAVING count(*) > 0"
 	}
 	var out []Sum
@@ -112,12 +112,12 @@ func (s *Store) sums(ctx context.Context, q Query, key string, models bool) ([]S
 	return out, err
 }
 
-// days sums up parts of hours to days.
+// days sums fractions of hours to days.
 func (s *Store) days(parts []Sum) []Sum {
 	byDay := map[string]*Sum{}
 	for _, p := range parts {
 		var n int64
-		_, _ = fmt.Sscan(p.Key, &n) // a whole number, by the query
+		_, _ = fmt.Sscan(p.Key, &n) // the query returns whole numbers
 		p.Key = time.UnixMilli(n * bucket).In(s.opts.Location).Format(time.DateOnly)
 		if d := byDay[p.Key]; d != nil {
 			d.add(p)

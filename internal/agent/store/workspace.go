@@ -12,8 +12,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Workspace is the directory that the agents of one chat work in. While it is open no sweep removes it, also when that
-// is of another process; several requests may have it open. What is in it is hostile: follow no link of it.
+// Workspace is the directory in which the agents of one chat work. While it is open, sweeps of all processes leave it
+// alone; several requests may have it open. Its content is hostile: do not follow links in it.
 type Workspace struct {
 	Dir string // absolute
 
@@ -23,29 +23,29 @@ type Workspace struct {
 	held  *held // guarded by mu; nil: closed
 }
 
-// place is whose workspace it is.
+// place identifies a workspace by its user and chat.
 type place struct{ user, chat string }
 
 func (p place) lock() string { return lockName("workspace", p.user, p.chat) }
 
 func (s *Store) workspaces() string { return s.at("workspaces") }
 
-// trash is where workspaces are moved to be removed: beside the others, on the same file system. No user's directory
-// begins with a dot.
+// trash is the directory to which workspaces are moved before removal, on the same file system. Its name begins with a dot, unlike
+// a user's directory.
 func (s *Store) trash() string { return filepath.Join(s.workspaces(), ".trash") }
 
 func (s *Store) dirOf(p place) string {
 	return filepath.Join(s.workspaces(), component(p.user), "chat-"+component(p.chat))
 }
 
-// OpenWorkspace opens the workspace of a chat, which is made where it is not there: its directory is empty then. A user
-// who has as many as limits allow gets no new one: that is Exhausted. The caller closes it.
+// OpenWorkspace opens the workspace of a chat, and creates an empty directory if it is missing. Exhausted: the
+// user has reached the limit on workspaces. The caller closes it.
 func (s *Store) OpenWorkspace(ctx context.Context, user, chat string, l Limits) (*Workspace, error) {
 	if err := checkOwner(user, chat); err != nil {
 		return nil, err
 	}
 	p := place{user, chat}
-	h, err := s.lock(ctx, p.lock(), shared, true) // a removal holds it only for a moment
+	h, err := s.lock(ctx, p.lock(), shared, true) // a removal holds the lock only briefly
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (s *Store) OpenWorkspace(ctx context.Context, user, chat string, l Limits) 
 	return w, nil
 }
 
-// enroll books that a workspace is used, and that there is one more if it is new.
+// enroll records the use of a workspace, and checks the limit if it is new.
 func (s *Store) enroll(ctx context.Context, p place, l Limits) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		now := millis(s.now())
@@ -85,7 +85,7 @@ func (s *Store) enroll(ctx context.Context, p place, l Limits) error {
 	})
 }
 
-// makeWorkspace makes a directory that is ours alone. Its parents are no agent's.
+// makeWorkspace creates a directory for this user alone. Agents cannot change its parents.
 func makeWorkspace(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return err
@@ -101,12 +101,12 @@ func makeWorkspace(dir string) error {
 		return &os.PathError{Op: "open", Path: dir, Err: os.ErrExist}
 	}
 	if info.Mode().Perm() != 0o700 {
-		return os.Chmod(dir, 0o700) // an agent may have opened its own to others, or shut it
+		return os.Chmod(dir, 0o700) // an agent may have changed the mode
 	}
 	return nil
 }
 
-// Close books that the workspace was used until now, and lets go of it. Further calls do nothing.
+// Close records the end of the use and releases the workspace. Further calls do nothing.
 func (w *Workspace) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -120,7 +120,7 @@ func (w *Workspace) Close() error {
 	return w.store.failed(err)
 }
 
-// discard removes the workspace of a chat, if there is one and it is not in use.
+// discard removes the workspace of a chat if it exists and is not in use.
 func (s *Store) discard(ctx context.Context, user, chat string) error {
 	p := place{user, chat}
 	moved, err := s.evict(ctx, p, time.Time{})
@@ -140,8 +140,8 @@ func (s *Store) discard(ctx context.Context, user, chat string) error {
 	return nil
 }
 
-// evict moves a workspace to the trash, and returns its name there; "": there was none. One
-// in use is errHeld; where before is not zero, one that was used since is errRecent.
+// evict moves a workspace to the trash and returns its name there; "": it is missing. It returns
+// errHeld for one in use and, if before is not zero, errRecent for one that was used since.
 func (s *Store) evict(ctx context.Context, p place, before time.Time) (string, error) {
 	h, err := s.lock(ctx, p.lock(), exclusive, false)
 	if err != nil {
@@ -166,14 +166,14 @@ func (s *Store) evict(ctx context.Context, p place, before time.Time) (string, e
 	return name, s.failed(err)
 }
 
-// dispose moves a workspace's directory to the trash, and tells its name there; "": there is none. A mount on it makes
-// this fail, and it stays.
+// dispose moves a workspace's directory to the trash and returns its name there; "": it is missing. It fails for a
+// mount point, which stays.
 func (s *Store) dispose(dir string) (string, error) {
 	info, err := os.Lstat(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return "", nil
 	}
-	// A directory that we may not write to cannot be moved to another, and an agent may have shut its own.
+	// Moving a directory to another parent needs write permission on it, which an agent may have removed.
 	if err == nil && info.IsDir() && info.Mode().Perm() != 0o700 {
 		err = os.Chmod(dir, 0o700)
 	}

@@ -56,7 +56,7 @@ func manageChats(ctx context.Context, a *console.App, f chatFlags) (err error) {
 	return nil
 }
 
-// only is the chat of an id, which several users may have.
+// only returns the chat with an ID. Several users may have one with that ID.
 func only(found []store.Chat, id string) (store.Chat, error) {
 	switch len(found) {
 	case 0:
@@ -89,7 +89,7 @@ func listChats(a *console.App, found []store.Chat, asJSON bool) error {
 
 func when(t time.Time) string { return t.Format("2006-01-02 15:04") }
 
-// printChat prints what was said, indented, under lines of ours.
+// printChat prints the messages, indented, below headings of ours.
 func printChat(a *console.App, c store.Chat, entries []store.Entry) {
 	p := &agentPrinter{out: a.Out}
 	p.line("chat", c.ID, "of "+c.User, "with "+c.Assistant, c.Title)

@@ -9,7 +9,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 )
 
-// configDir follows the XDG base directory specification, which says that a relative path is to be ignored.
+// configDir follows the XDG base directory specification, by which a relative path is ignored.
 func configDir(env []string, home string) string {
 	if dir := console.Lookup(env, "XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return dir

@@ -28,7 +28,7 @@ type assistantDocument struct {
 	Hooks       string              `json:"hooks,omitempty"`
 	Valid       bool                `json:"valid"`
 	Trusted     bool                `json:"trusted"`
-	Digest      string              `json:"digest,omitempty"` // of what is trusted; "": it cannot be
+	Digest      string              `json:"digest,omitempty"` // of the trusted content; "": it cannot be computed
 	Problems    []assistant.Problem `json:"problems"`
 }
 
@@ -43,7 +43,7 @@ func newAssistantDocument(e assistant.Entry) assistantDocument {
 		d.Connector, d.Model = a.Connector.ID, a.Connector.Model
 	}
 	if d.Valid {
-		d.Digest, _ = a.Digest() // what cannot be read has none
+		d.Digest, _ = a.Digest() // an unreadable assistant has no digest
 	}
 	if a.Sandbox != nil {
 		d.Runs, d.Backend = string(a.Sandbox.Command), a.Sandbox.Backend
@@ -82,7 +82,7 @@ func listAssistants(a *console.App, dir string, asJSON bool) error {
 	return nil
 }
 
-// printAssistants prints a table. What people wrote comes last, since it may be long.
+// printAssistants prints a table. Descriptions come last, since they may be long.
 func printAssistants(a *console.App, entries []assistant.Entry) {
 	if len(entries) == 0 {
 		return

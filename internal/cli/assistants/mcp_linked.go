@@ -33,7 +33,7 @@ func serveMCP(ctx context.Context, a *console.App, f *mcpFlags) (err error) {
 	return err
 }
 
-// boxForMCP opens or makes the sandbox, and says where its commands start and what ends it for us.
+// boxForMCP opens or creates the sandbox, and returns the directory of its commands and a function that releases it.
 func boxForMCP(ctx context.Context, a *console.App, f *mcpFlags) (box *sandbox.Sandbox, dir string, end func() error, err error) {
 	if f.in != "" {
 		box, err = inventory.Open(ctx, a, f.in, inventory.Place{Backend: f.Backend, Cluster: f.Cluster})
@@ -55,13 +55,13 @@ func boxForMCP(ctx context.Context, a *console.App, f *mcpFlags) (box *sandbox.S
 	}, nil
 }
 
-// streams are standard input and output as one.
+// streams joins standard input and output.
 type streams struct {
 	io.Reader
 	io.Writer
 }
 
-// Close closes standard input, so that no read waits for it; what else is written has a reader.
+// Close closes standard input, which ends a blocked read; standard output stays open for pending writes.
 func (s streams) Close() error {
 	if c, ok := s.Reader.(io.Closer); ok {
 		return c.Close()

@@ -11,8 +11,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/cli/program"
 )
 
-// requirePipeline returns the error of a command that needs the pipeline. The clients of models and the store would take
-// each start of whatever links them some milliseconds.
+// requirePipeline returns the error of a command that needs the pipeline. The clients of models and the store would add
+// some milliseconds to each start of a program that links them.
 func requirePipeline() error { return program.Require(program.Everything, "assistants") }
 
 func runAssistant(context.Context, *console.App, string, string, runFlags) error {

@@ -13,16 +13,16 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 )
 
-// agentPrinter prints the events of a run for people. Lines of ours begin at the margin; what the
-// agent wrote is indented, so that it cannot pass for one of ours, and escaped.
+// agentPrinter prints the events of a run for people. Our own lines begin at the margin; the
+// agent's text is indented, so that it cannot imitate them, and escaped.
 type agentPrinter struct {
 	out      io.Writer
 	thinking bool
-	within   bool // a line of the agent has begun
+	within   bool // a line of the agent is open
 	inputs   map[string]string
 }
 
-// maxShown bounds what is remembered of uses of tools that have not ended.
+// maxShown limits the number of remembered tool calls that have not ended.
 const maxShown = 10_000
 
 func (p *agentPrinter) print(e event.Event) {
@@ -67,7 +67,7 @@ func (p *agentPrinter) print(e event.Event) {
 func (p *agentPrinter) notice(n *event.Notice) {
 	switch n.Kind {
 	case event.NoticeStatus:
-		if n.Text != "" && n.Text != "requesting" && n.Name != "diagnostic" { // a program's words for its makers
+		if n.Text != "" && n.Text != "requesting" && n.Name != "diagnostic" { // diagnostics are for the agent's developers
 			p.line("status", n.Name, n.Text)
 		}
 	case event.NoticePlan, event.NoticeUser:
@@ -83,11 +83,11 @@ func (p *agentPrinter) notice(n *event.Notice) {
 		p.line("left out", n.Text)
 	case event.NoticeGarbage, event.NoticeMalformed:
 		p.line("not understood", clip(n.Text))
-	case event.NoticeUnknown: // they are counted
+	case event.NoticeUnknown: // counted elsewhere
 	}
 }
 
-// shown prints what a hook shows: a text is indented as the agent's, of anything else its message is told.
+// shown prints a hook's message: text is indented like the agent's, other types are summarized.
 func (p *agentPrinter) shown(m *event.Shown) {
 	var props struct{ Content, Message string }
 	if m.Op == "end" || json.Unmarshal(m.Props, &props) != nil {
@@ -100,7 +100,7 @@ func (p *agentPrinter) shown(m *event.Shown) {
 	p.line("hook", clip(m.Type), clip(props.Message))
 }
 
-// text prints the agent's words, each line of them indented.
+// text prints the agent's text with each line indented.
 func (p *agentPrinter) text(e event.Event) {
 	whole := e.Kind == event.Text || e.Kind == event.Thinking
 	if whole {
@@ -132,7 +132,7 @@ func (p *agentPrinter) text(e event.Event) {
 	}
 }
 
-// end ends a line of the agent.
+// end ends an open line of the agent.
 func (p *agentPrinter) end() {
 	if p.within {
 		fmt.Fprintln(p.out)
@@ -140,7 +140,7 @@ func (p *agentPrinter) end() {
 	}
 }
 
-// line prints one line of ours: its subject, and what is known of it.
+// line prints one line of ours: its subject and details.
 func (p *agentPrinter) line(subject string, parts ...string) {
 	p.end()
 	var known []string
@@ -152,7 +152,7 @@ func (p *agentPrinter) line(subject string, parts ...string) {
 	fmt.Fprintln(p.out, strings.TrimSpace(subject+": "+strings.Join(known, ", ")))
 }
 
-// tool prints a use of a tool that has ended.
+// tool prints a finished tool call.
 func (p *agentPrinter) tool(t *event.Tool) {
 	input := p.inputs[clip(t.ID)]
 	delete(p.inputs, clip(t.ID))
@@ -173,10 +173,10 @@ func (p *agentPrinter) tool(t *event.Tool) {
 	p.line("tool", strings.TrimSpace(name+" "+input), end)
 }
 
-// telling are the members of an input that say most.
+// telling lists the members of an input that describe it best.
 var telling = []string{"command", "file_path", "notebook_path", "path", "pattern", "query", "url", "description"}
 
-// brief is the part of a tool's input that says most, and else all of it, on one line.
+// brief returns the most descriptive member of a tool's input, or else all of it, on one line.
 func brief(input json.RawMessage) string {
 	var members map[string]json.RawMessage
 	if len(input) < 1<<20 && json.Unmarshal(input, &members) == nil {
@@ -190,7 +190,7 @@ func brief(input json.RawMessage) string {
 	return clip(string(input))
 }
 
-// clip keeps a line short.
+// clip shortens a line.
 func clip(s string) string {
 	const most = 160
 	if len(s) <= most {
@@ -203,7 +203,7 @@ func millis(n int64) string {
 	return time.Duration(min(n, int64(time.Hour/time.Millisecond)*1e6) * int64(time.Millisecond)).Round(10 * time.Millisecond).String()
 }
 
-// finish prints what a run came to.
+// finish prints the result of a run.
 func (p *agentPrinter) finish(r event.Response) {
 	p.end()
 	for _, name := range r.Files {

@@ -11,7 +11,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 )
 
-// pruneAgents removes what was not used for long.
+// pruneAgents removes what has been unused for the retention.
 func pruneAgents(ctx context.Context, a *console.App, f pruneFlags) (err error) {
 	relay, ctx := console.StartRelay(ctx, false, a.Err.Say)
 	defer relay.Stop()

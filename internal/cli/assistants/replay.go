@@ -8,7 +8,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 )
 
-// replayFormats are the values of --format, which package transcript reads.
+// replayFormats are the values of --format; package transcript reads these formats.
 var replayFormats = []string{"claude", "codex", "cursor", "events"}
 
 // replayFlags are the flags of agent replay.

@@ -36,7 +36,7 @@ func replayRun(ctx context.Context, a *console.App, name string, f replayFlags) 
 	return err
 }
 
-// printReplay prints the events as they come, and then what they come to.
+// printReplay prints the events as they come, and then their response.
 func printReplay(ctx context.Context, a *console.App, in io.Reader, f replayFlags) (event.Response, error) {
 	var fold event.Fold
 	say := &agentPrinter{out: a.Out, thinking: f.thinking}
@@ -44,7 +44,7 @@ func printReplay(ctx context.Context, a *console.App, in io.Reader, f replayFlag
 	if f.json {
 		enc := json.NewEncoder(a.Out)
 		enc.SetEscapeHTML(false)
-		tell = func(e event.Event) { _ = enc.Encode(e) } // the output keeps its error
+		tell = func(e event.Event) { _ = enc.Encode(e) } // the output remembers its error
 		finish = func(r event.Response) { tell(event.Event{Kind: event.ResponseFolded, Response: &r}) }
 	}
 	for e, err := range transcript.Events(ctx, in, f.format) {
@@ -54,7 +54,7 @@ func printReplay(ctx context.Context, a *console.App, in io.Reader, f replayFlag
 		fold.Add(e)
 		tell(e)
 		if a.Out.Err != nil {
-			return event.Response{}, nil // the caller looks at it
+			return event.Response{}, nil // the caller checks it
 		}
 	}
 	r := fold.Response()

@@ -2,7 +2,7 @@ package assistants
 
 import "github.com/spf13/cobra"
 
-// rootText is what the help of commands says about where assistants are found.
+// rootText is the part of commands' help that says where assistants are found.
 const rootText = `Assistants are found in --root, else in the current directory when it has an
 assistants directory, else in .agent-sandbox below it, else in the user's own
 configuration, $XDG_CONFIG_HOME/agent-sandbox. Only the last one is trusted; what

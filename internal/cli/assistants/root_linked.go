@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// openRoot opens the root that a command is about.
+// openRoot opens the root of assistants for a command.
 func openRoot(a *console.App, root string) (*assistant.Root, error) {
 	h, err := host.Locate(a.Env, "")
 	if err != nil {
@@ -50,7 +50,7 @@ func completeAssistants(a *console.App, root *string) cobra.CompletionFunc {
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		names, _ := found.Names() // what cannot be read has nothing to offer
+		names, _ := found.Names() // an unreadable root completes nothing
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
 }

@@ -66,7 +66,7 @@ agent-sandbox agent run coder --json "fix the test" | jq 'select(.type == "respo
   130  interrupted`)
 }
 
-// userName is who runs this.
+// userName returns the name of the user who runs this process.
 func userName(a *console.App) string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return u.Username

@@ -25,17 +25,17 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// hooksProgram runs the hooks of assistants. It is a program of its own because its JavaScript interpreter calls methods
-// by name, which would keep the linker from leaving out the unused methods of this one.
+// hooksProgram runs the hooks of assistants. It is a separate program because its JavaScript interpreter calls methods
+// by name, which would prevent the linker from removing unused methods of this one.
 const hooksProgram = "agent-sandbox-hooks"
 
-// cleanUpTime bounds the removal of old workspaces that follows a request when it is due.
+// cleanUpTime limits a due removal of old workspaces after a request.
 const cleanUpTime = 2 * time.Second
 
-// maxPrompt is how much is read from standard input.
+// maxPrompt is the number of bytes read from standard input.
 const maxPrompt = 64 << 20
 
-// runAssistant asks an assistant, and prints what it answers.
+// runAssistant sends a request to an assistant and prints its answer.
 func runAssistant(ctx context.Context, a *console.App, name, prompt string, f runFlags) (err error) {
 	h, err := host.Locate(a.Env, "")
 	if err != nil {
@@ -72,18 +72,18 @@ func runAssistant(ctx context.Context, a *console.App, name, prompt string, f ru
 	return a.Out.Err
 }
 
-// interruptibleContext ends the context at the first signal to end. The second one ends this process.
+// interruptibleContext ends the context at the first termination signal. The second one ends this process.
 func interruptibleContext(ctx context.Context, a *console.App) (context.Context, func()) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	after := context.AfterFunc(ctx, func() {
-		stop() // from now on a signal is a signal
+		stop() // the next signal has its default effect
 		a.Err.Say("interrupting; once more to kill")
 	})
 	return ctx, func() { after(); stop() }
 }
 
-// printAnswer runs the request and prints its events. On a terminal all of it goes there; else the answer goes to stdout, alone,
-// and what is said about it to stderr.
+// printAnswer runs the request and prints its events. A terminal shows everything; otherwise only the answer goes to stdout
+// and the rest to stderr.
 func printAnswer(ctx context.Context, a *console.App, p *agent.Pipeline, r agent.Request, f runFlags) (agent.Answer, error) {
 	if f.json {
 		return printAnswerJSON(ctx, a, p, r)
@@ -112,7 +112,7 @@ func printAnswer(ctx context.Context, a *console.App, p *agent.Pipeline, r agent
 func printAnswerJSON(ctx context.Context, a *console.App, p *agent.Pipeline, r agent.Request) (agent.Answer, error) {
 	enc := json.NewEncoder(a.Out)
 	enc.SetEscapeHTML(false)
-	answer, err := p.Run(ctx, r, func(e event.Event) { _ = enc.Encode(e) }) // the output keeps its error
+	answer, err := p.Run(ctx, r, func(e event.Event) { _ = enc.Encode(e) }) // the output remembers its error
 	if answer.Run != "" {
 		_ = enc.Encode(struct {
 			Type     event.Kind   `json:"type"`
@@ -122,12 +122,12 @@ func printAnswerJSON(ctx context.Context, a *console.App, p *agent.Pipeline, r a
 	return answer, err
 }
 
-// assistantRequest reads what the user says. What it returns closes the files.
+// assistantRequest reads the user's prompt and files. The returned function closes the files.
 func assistantRequest(a *console.App, name, prompt string, f runFlags) (r agent.Request, end func(), err error) {
 	var open []io.Closer
 	end = func() {
 		for _, c := range open {
-			_ = c.Close() // they were read
+			_ = c.Close() // they were only read
 		}
 	}
 	if prompt == "-" { // standard input alone
@@ -167,8 +167,8 @@ func assistantRequest(a *console.App, name, prompt string, f runFlags) (r agent.
 	return r, end, nil
 }
 
-// piped reports whether input is a pipe or a file, so that it is meant to be read beside a prompt. A socket, as some
-// services have it for standard input, may never end.
+// piped reports whether input is a pipe or a file, and thus meant to be read in addition to a prompt. A socket, which some
+// services have as standard input, may never end.
 func piped(in any) bool {
 	f, ok := in.(*os.File)
 	if !ok || f == nil {
@@ -178,7 +178,7 @@ func piped(in any) bool {
 	return err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeNamedPipe != 0)
 }
 
-// newPipeline opens the pipeline of this user. The caller closes it.
+// newPipeline opens this user's pipeline. The caller closes it.
 func newPipeline(ctx context.Context, a *console.App, h host.Host, root *assistant.Root, f runFlags) (*agent.Pipeline, error) {
 	worker, err := program.Beside(hooksProgram)
 	if err != nil {
@@ -193,8 +193,8 @@ func newPipeline(ctx context.Context, a *console.App, h host.Host, root *assista
 	})
 }
 
-// isolationOf are what the user's configuration says of sandboxes, and the backend that the flag, the assistant or the
-// configuration names, in this order.
+// isolationOf returns the sandbox settings of the user's configuration, and the backend named by the flag, the assistant or the
+// configuration, in this order.
 func isolationOf(a *console.App, h host.Host, s *assistant.Assistant, backend string) (sandbox.Driver, sandbox.Spec, error) {
 	layers, err := policy.Load(policy.Sources{Home: h.Home, ConfigHome: console.Lookup(a.Env, "XDG_CONFIG_HOME"), Trust: &policy.Trust{Dir: h.TrustDir()}})
 	if err != nil {

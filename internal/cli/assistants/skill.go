@@ -28,7 +28,7 @@ agent-sandbox skill show code-review`,
 	return console.Describe(cmd, console.ExitSimple)
 }
 
-// skillPlaces are the flags that say where skills are searched.
+// skillPlaces are the flags that select the places of skills.
 type skillPlaces struct{ cwd, assistant string }
 
 func (p *skillPlaces) add(cmd *cobra.Command) {

@@ -17,7 +17,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// listSkills prints the skills that are found, as a table, as JSON, or as a model sees them.
+// listSkills prints the skills that it finds as a table, as JSON, or as a model sees them.
 func listSkills(a *console.App, places *skillPlaces, asJSON, prompt bool) error {
 	found, err := places.find(a)
 	if err != nil {
@@ -35,8 +35,8 @@ func listSkills(a *console.App, places *skillPlaces, asJSON, prompt bool) error 
 	return nil
 }
 
-// find searches the usual places. The project is the innermost directory around the
-// working directory that has a .git, else that directory itself.
+// find searches the default places. The project is the innermost directory around the
+// working directory that has a .git, or else that directory itself.
 func (p *skillPlaces) find(a *console.App) (*skill.Catalog, error) {
 	h, err := host.Locate(a.Env, p.cwd)
 	if err != nil {
@@ -78,7 +78,7 @@ func printSkillsJSON(a *console.App, found *skill.Catalog) error {
 	return a.PrintJSON(map[string]any{"skills": docs, "problems": found.Problems})
 }
 
-// saySkillProblems prints a line for each on stderr.
+// saySkillProblems prints a line for each problem on stderr.
 func saySkillProblems(a *console.App, problems []skill.Problem) {
 	for _, p := range problems {
 		a.Err.Say(p.String())
@@ -97,7 +97,7 @@ func printSkills(a *console.App, skills []skill.Skill) {
 	a.PrintColumns(rows)
 }
 
-// completeSkills offers the names of skills, then directories.
+// completeSkills completes the names of skills, then directories.
 func completeSkills(a *console.App, p *skillPlaces) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		found, err := p.find(a)

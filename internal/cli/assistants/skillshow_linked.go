@@ -32,7 +32,7 @@ func showSkill(a *console.App, places *skillPlaces, arg string, asJSON, prompt b
 	return nil
 }
 
-// findSkill reads the skill that an argument means, as far as a model would.
+// findSkill reads the skill that an argument names, with a model's limits.
 func findSkill(a *console.App, places *skillPlaces, arg string) (*skillDocument, error) {
 	d := &skillDocument{}
 	var s *skill.Skill

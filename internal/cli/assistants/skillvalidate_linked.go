@@ -9,14 +9,14 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 )
 
-// skillVerdict is what skill validate says of one path, as JSON.
+// skillVerdict is the result of skill validate for one path, as JSON.
 type skillVerdict struct {
 	Path     string          `json:"path"`
 	Valid    bool            `json:"valid"`
 	Problems []skill.Problem `json:"problems"`
 }
 
-// validateSkills prints the verdict on each path, and ends with status 1 when a skill is invalid.
+// validateSkills prints the verdict on each path, and returns status 1 when a skill is invalid.
 func validateSkills(a *console.App, args []string, asJSON bool) error {
 	verdicts, all := []skillVerdict{}, true
 	for _, path := range args {

@@ -16,8 +16,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// stateDir is where assistants keep what they did, by the XDG base directory specification, which says that a relative
-// path is to be ignored.
+// stateDir returns the directory of the assistants' state. It follows the XDG base directory specification, by which a relative
+// path is ignored.
 func stateDir(env []string, home string) string {
 	base := console.Lookup(env, "XDG_STATE_HOME")
 	if !filepath.IsAbs(base) {
@@ -26,7 +26,7 @@ func stateDir(env []string, home string) string {
 	return filepath.Join(base, "agent-sandbox", "agent")
 }
 
-// openBooks opens the store of this user, if there is one: else it is nil, and nothing is made.
+// openBooks opens this user's store. If it does not exist, openBooks returns nil and creates nothing.
 func openBooks(ctx context.Context, a *console.App) (*store.Store, error) {
 	home, err := host.HomeDir(a.Env)
 	if err != nil {
@@ -39,7 +39,7 @@ func openBooks(ctx context.Context, a *console.App) (*store.Store, error) {
 	return s, err
 }
 
-// printFigures prints a table of numbers, which are aligned to the right; the first column and the last ones from text
+// printFigures prints a table of numbers, aligned to the right; the first column and those from text
 // on are aligned to the left.
 func printFigures(a *console.App, rows [][]string, text int) {
 	width := make([]int, len(rows[0]))
@@ -63,7 +63,7 @@ func printFigures(a *console.App, rows [][]string, text int) {
 	}
 }
 
-// grouped is a number with its thousands apart.
+// grouped formats a number with separated thousands.
 func grouped(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {

@@ -12,8 +12,8 @@ import (
 // usageFlags are the flags of agent usage.
 type usageFlags struct {
 	by, user, assistant string
-	from, to            string    // as they were given
-	first, end          time.Time // from the beginning of the first day until the end of the last one; zero: no bound
+	from, to            string    // as given
+	first, end          time.Time // start of the first day and end of the last one; zero: no bound
 	json                bool
 }
 
@@ -49,14 +49,14 @@ agent-sandbox agent usage --json | jq '.total.cost_usd'`,
 		return sumsBy(), cobra.ShellCompDirectiveNoFileComp
 	}
 	if err := cmd.RegisterFlagCompletionFunc("by", whats); err != nil {
-		panic(err) // only for a flag that does not exist
+		panic(err) // only if the flag is missing
 	}
 	return cmd
 }
 
 func sumsBy() []string { return []string{"user", "assistant", "model", "day"} }
 
-// parse reads what was given. Days are those of this machine.
+// parse parses the flags. Days are in this machine's time zone.
 func (f *usageFlags) parse(cmd *cobra.Command) error {
 	if !slices.Contains(sumsBy(), f.by) {
 		return console.UsageError(cmd.CommandPath(), "--by: expected user, assistant, model or day, got %q", f.by)

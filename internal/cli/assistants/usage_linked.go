@@ -13,7 +13,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 )
 
-// printUsage prints sums of what runs have used.
+// printUsage prints sums of the runs' usage.
 func printUsage(ctx context.Context, a *console.App, f usageFlags) (err error) {
 	totals := store.Totals{By: store.By(f.by), Sums: []store.Sum{}}
 	s, err := openBooks(ctx, a)
@@ -49,7 +49,7 @@ func usageRow(name string, x store.Sum) []string {
 	}
 }
 
-// cost is what is known of it.
+// cost formats a sum's cost as far as it is known.
 func cost(x store.Sum) string {
 	switch {
 	case x.CostUSD == nil && x.Unpriced == 0:

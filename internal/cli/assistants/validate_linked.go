@@ -9,7 +9,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 )
 
-// validateAssistants prints what is wrong with the named assistants, or all, and ends with status 1 when one is invalid.
+// validateAssistants prints the problems of the named assistants, or of all, and returns status 1 when one is invalid.
 func validateAssistants(a *console.App, root string, args []string) error {
 	entries, problems, err := checkAssistants(a, root, args)
 	if err != nil {
@@ -31,7 +31,7 @@ func validateAssistants(a *console.App, root string, args []string) error {
 	return a.Out.Err
 }
 
-// checkAssistants reads those that are named, or all.
+// checkAssistants reads the named assistants, or all.
 func checkAssistants(a *console.App, dir string, names []string) ([]assistant.Entry, []assistant.Problem, error) {
 	root, err := openRoot(a, dir)
 	if err != nil {

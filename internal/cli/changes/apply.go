@@ -21,18 +21,18 @@ type applyFlags struct {
 	protected           []string
 }
 
-// applyDocument is what apply --json prints of a stage.
+// applyDocument is the JSON that apply --json prints for a stage.
 type applyDocument struct {
 	Stage    string            `json:"stage"`
 	DryRun   bool              `json:"dry_run"`
 	Applied  []changeDocument  `json:"applied"`
 	Kept     []skippedDocument `json:"kept"`
-	Finished []string          `json:"finished,omitempty"` // of an apply that was interrupted
+	Finished []string          `json:"finished,omitempty"` // of an interrupted apply
 }
 
 type skippedDocument struct {
 	stage.Skipped
-	Base64 string `json:"path_base64,omitempty"` // the path's bytes, when they are no UTF-8
+	Base64 string `json:"path_base64,omitempty"` // the path's bytes, when they are not UTF-8
 }
 
 // NewApply returns the command apply, which makes the changes of a persistent sandbox or a stage in the workspace.
@@ -143,7 +143,7 @@ func newApplyDocument(st *stage.Stage, dryRun bool, res stage.Result) applyDocum
 	return d
 }
 
-// printApplied prints a line for each change, and what stays below.
+// printApplied prints a line for each change, and the changes that stay.
 func printApplied(a *console.App, dryRun bool, res stage.Result) {
 	for _, path := range res.Finished {
 		fmt.Fprintf(a.Out, "finished %s\n", patch.Quote(path))
@@ -169,7 +169,7 @@ func printApplied(a *console.App, dryRun bool, res stage.Result) {
 	a.Err.Say(line)
 }
 
-// reviewStage loads the policy of a stage's workspace as a command there would get it.
+// reviewStage loads the policy of a stage's workspace as a command there would.
 func reviewStage(a *console.App, st *stage.Stage, named []string) (*policy.Review, error) {
 	h, err := host.Locate(a.Env, st.Workspace)
 	if err != nil {

@@ -19,13 +19,13 @@ import (
 // diffFlags are the flags of diff.
 type diffFlags struct{ stat, nameStatus, json bool }
 
-// changeDocument is a change as JSON, which cannot hold a path that is no UTF-8.
+// changeDocument is a change as JSON, which cannot hold a path that is not UTF-8.
 type changeDocument struct {
 	stage.Change
-	Base64 string `json:"path_base64,omitempty"` // the path's bytes, when they are no UTF-8
+	Base64 string `json:"path_base64,omitempty"` // the path's bytes, when they are not UTF-8
 }
 
-// diffDocument is what diff --json prints of a stage.
+// diffDocument is the JSON that diff --json prints for a stage.
 type diffDocument struct {
 	Stage   string           `json:"stage"`
 	Changes []changeDocument `json:"changes"`
@@ -39,7 +39,7 @@ func newChangeDocuments(changes []stage.Change) []changeDocument {
 	return docs
 }
 
-// bytesOf is the Base64 of a path that JSON cannot hold; else "".
+// bytesOf returns the Base64 of a path that JSON cannot hold; otherwise "".
 func bytesOf(path string) string {
 	if utf8.ValidString(path) {
 		return ""
@@ -166,7 +166,7 @@ func newPatchWriter(a *console.App) *patchWriter {
 	return &patchWriter{out: a.Out, terminal: terminal, color: terminal && console.WantsColor(a.Stdio.Stdout, a.Env)}
 }
 
-// remarkPatch tells of what a patch does not, and the command that tells of conflicts.
+// remarkPatch reports changes that a patch omits, and the command that shows conflicts.
 func remarkPatch(a *console.App, hidden, conflicts int, command string) {
 	if hidden > 0 {
 		a.Err.Say(console.Count(hidden, "change") + " no patch can show: see --name-status")
@@ -198,7 +198,7 @@ func printStat(a *console.App, changes []stage.Change, lines []stage.Lines) {
 	fmt.Fprintf(a.Out, " %s, %s(+), %s(-)\n", console.Count(len(changes), "change"), console.Count(total.Added, "insertion"), console.Count(total.Removed, "deletion"))
 }
 
-// statOf says how much a change is.
+// statOf formats the size of a change.
 func statOf(c stage.Change, lines stage.Lines) string {
 	text := fmt.Sprintf("+%d -%d", lines.Added, lines.Removed)
 	switch {
@@ -222,7 +222,7 @@ func size(e *stage.Entry) int64 {
 	return e.Size
 }
 
-// typeOf is the type of what is there afterwards, or was before.
+// typeOf returns the file type after the change, or before a removal.
 func typeOf(c stage.Change) patch.Type {
 	if c.New != nil {
 		return c.New.Type

@@ -17,11 +17,11 @@ type stageDocument struct {
 	Name      string          `json:"name"`
 	Workspace string          `json:"workspace"`
 	Kind      stage.Mechanism `json:"kind"`
-	Reason    string          `json:"reason,omitempty"` // why it is no overlay
+	Reason    string          `json:"reason,omitempty"` // why it is not an overlay
 	Created   time.Time       `json:"created"`
-	Changes   *int            `json:"changes"`          // null: cannot be told, see problem
-	Holder    *stage.Holder   `json:"in_use,omitempty"` // who uses it right now
-	Gone      bool            `json:"gone,omitempty"`   // its workspace is no longer there
+	Changes   *int            `json:"changes"`          // null: unknown, see problem
+	Holder    *stage.Holder   `json:"in_use,omitempty"` // the process that uses it now
+	Gone      bool            `json:"gone,omitempty"`   // its workspace no longer exists
 	Problem   string          `json:"problem,omitempty"`
 }
 

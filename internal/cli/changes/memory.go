@@ -18,7 +18,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// memoryTarget is what a sandbox in memory can do with its changes, through its keeper.
+// memoryTarget accesses the changes of a sandbox in memory through its keeper.
 type memoryTarget struct {
 	operator  persist.Operator
 	workspace string
@@ -32,12 +32,12 @@ func memoryOf(r persist.Record, box *sandbox.Sandbox) (*memoryTarget, bool) {
 	return &memoryTarget{o, r.Spec.Workspace}, true
 }
 
-// changes calls f with each change as it comes: there may be any number.
+// changes calls f with each change as it arrives: their number is unbounded.
 func (m *memoryTarget) changes(ctx context.Context, f func(workspace.Change) error) error {
 	return streamed(ctx, m.operator, workspace.OpChanges, nil, f)
 }
 
-// patches calls f with each change at and below the paths, with its text, as it comes.
+// patches calls f with each change at and below the paths, with its text, as it arrives.
 func (m *memoryTarget) patches(ctx context.Context, paths []string, f func(workspace.Patched) error) error {
 	arg, err := json.Marshal(workspace.PatchOptions{Paths: paths})
 	if err != nil {
@@ -46,7 +46,7 @@ func (m *memoryTarget) patches(ctx context.Context, paths []string, f func(works
 	return streamed(ctx, m.operator, workspace.OpPatch, arg, f)
 }
 
-// streamed calls f with each value of an answer.
+// streamed calls f with each value of a reply.
 func streamed[T any](ctx context.Context, o persist.Operator, op string, arg json.RawMessage, f func(T) error) error {
 	r, w := io.Pipe()
 	failed := make(chan error, 1)
@@ -86,7 +86,7 @@ func (m *memoryTarget) discard(ctx context.Context) error {
 	return m.operator.Operate(ctx, workspace.OpDiscard, nil, nil)
 }
 
-// inside makes paths that the user names absolute.
+// inside makes the user's paths absolute.
 func (m *memoryTarget) inside(paths []string) []string {
 	out := make([]string, len(paths))
 	for i, p := range paths {

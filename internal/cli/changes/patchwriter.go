@@ -8,14 +8,14 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 )
 
-// patchWriter writes a patch. For a terminal it escapes what would drive it: the
-// contents come from a program that is not trusted.
+// patchWriter writes a patch. For a terminal it escapes control sequences: the
+// contents come from an untrusted program.
 type patchWriter struct {
 	out             io.Writer
 	terminal, color bool
 
-	line []byte // the beginning of one
-	hunk bool   // in one, every line has a sign in front
+	line []byte // the beginning of a line
+	hunk bool   // within a hunk, where every line begins with a sign
 }
 
 func (w *patchWriter) Write(p []byte) (int, error) {
@@ -34,7 +34,7 @@ func (w *patchWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// flush writes the line that is complete, or the last one.
+// flush writes the complete line, or the last one.
 func (w *patchWriter) flush() error {
 	if len(w.line) == 0 {
 		return nil
@@ -51,7 +51,7 @@ func (w *patchWriter) paint(text string) string {
 		sign = text[0]
 	}
 	switch sign {
-	case 'd': // "diff --git": no line of a hunk begins so
+	case 'd': // "diff --git": no line of a hunk begins like this
 		w.hunk = false
 	case '@':
 		w.hunk = true

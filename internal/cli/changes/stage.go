@@ -39,16 +39,16 @@ agent-sandbox stage discard`,
 	return console.Describe(cmd, console.ExitSimple)
 }
 
-// scope is what "stage" commands find where they are started.
+// scope holds the stages that a "stage" command can address from its working directory.
 type scope struct {
 	host   host.Host
-	dir    string // where the user stands or named with -C; need not exist
+	dir    string // the working directory or the -C flag; need not exist
 	store  *stage.Store
 	stages []*stage.Stage // of all workspaces
-	failed error          // about stages that cannot be read
+	failed error          // error of stages that cannot be read
 }
 
-// findStages looks around from cwd, the -C flag. A directory that is gone still has its
+// findStages finds the stages from cwd, the -C flag. A removed directory still has its
 // stages.
 func findStages(a *console.App, cwd string) (*scope, error) {
 	h, err := host.Locate(a.Env, cwd)
@@ -65,7 +65,7 @@ func findStages(a *console.App, cwd string) (*scope, error) {
 	return s, nil
 }
 
-// here are the stages of the innermost workspace around the user that has any.
+// here returns the stages of the innermost workspace around the user that has any.
 func (s *scope) here() []*stage.Stage {
 	for dir := s.dir; ; dir = filepath.Dir(dir) {
 		of := func(st *stage.Stage) bool { return st.Workspace == dir }
@@ -78,8 +78,8 @@ func (s *scope) here() []*stage.Stage {
 	}
 }
 
-// named finds a stage by its name, in the innermost workspace that has one of it; nil:
-// there is none.
+// named finds a stage by its name in the innermost workspace that has one; nil:
+// not found.
 func (s *scope) named(name string) *stage.Stage {
 	var found *stage.Stage
 	for _, st := range s.stages {
@@ -91,7 +91,7 @@ func (s *scope) named(name string) *stage.Stage {
 	return found
 }
 
-// usual is the stage that is meant when no name is given.
+// usual returns the stage of a command without a name.
 func (s *scope) usual() (*stage.Stage, error) {
 	here := s.here()
 	if len(here) == 1 {
@@ -119,8 +119,8 @@ func (s *scope) none(format string, args ...any) error {
 	return e.WithHint("see 'agent-sandbox stage list --all'")
 }
 
-// target reads [NAME] [PATH...]. The first argument is a name when there is a stage of
-// that name; behind "--" are only paths.
+// target parses [NAME] [PATH...]. The first argument is a name if a stage has
+// that name; after "--" there are only paths.
 func (s *scope) target(cmd *cobra.Command, args []string) (*stage.Stage, []string, error) {
 	dash := cmd.ArgsLenAtDash()
 	if len(args) > 0 && dash != 0 {
@@ -138,7 +138,7 @@ func (s *scope) target(cmd *cobra.Command, args []string) (*stage.Stage, []strin
 	return st, args, err
 }
 
-// inside makes paths that the user names absolute, as the stage knows them.
+// inside makes the user's paths absolute in the stage's workspace.
 func (s *scope) inside(st *stage.Stage, paths []string) []string {
 	out := make([]string, 0, len(paths))
 	for _, p := range paths {
@@ -156,7 +156,7 @@ func (s *scope) inside(st *stage.Stage, paths []string) []string {
 	return out
 }
 
-// completeStage offers the names of stages, then files.
+// completeStage completes the names of stages, then files.
 func completeStage(a *console.App) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		cwd, _ := cmd.Flags().GetString("cwd") // every command of a stage has the flag
@@ -177,7 +177,7 @@ func within(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// isGone reports whether the workspace of st is no longer there.
+// isGone reports whether the workspace of st no longer exists.
 func isGone(st *stage.Stage) bool {
 	info, err := os.Lstat(st.Workspace)
 	return err != nil || !info.IsDir()

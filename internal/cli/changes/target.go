@@ -13,21 +13,21 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// target is what has the changes: a stage, or a persistent sandbox with a stage or in memory.
+// target is the owner of changes: a stage, or a persistent sandbox with a stage or in memory.
 type target struct {
-	sandbox string        // its name; "": a stage that was named itself
+	sandbox string        // its name; "": a stage named directly
 	scope   *scope        // of the stage
 	stage   *stage.Stage  // nil: no command has written to it yet
-	memory  *memoryTarget // nil: there is a stage
-	paths   []string      // that the arguments name, as they were given
+	memory  *memoryTarget // nil: the target has a stage
+	paths   []string      // in the arguments, as given
 }
 
-// selection says which targets the arguments of a command can name.
+// selection describes the targets that a command accepts.
 type selection struct {
 	cwd        string          // the -C flag
-	at         inventory.Place // where the sandbox is; the zero value: this machine knows it
+	at         inventory.Place // where the sandbox is; the zero value: as recorded on this machine
 	stagesOnly bool            // as for the subcommands of stage
-	exclusive  bool            // nothing may run in the sandbox meanwhile
+	exclusive  bool            // no command may run in the sandbox meanwhile
 }
 
 // register adds the flags of s to cmd.
@@ -38,7 +38,7 @@ func (s *selection) register(cmd *cobra.Command) {
 	}
 }
 
-// complete offers the names of sandboxes and stages, then files.
+// complete completes the names of sandboxes and stages, then files.
 func (s *selection) complete(a *console.App) cobra.CompletionFunc {
 	stages, sandboxes := completeStage(a), inventory.CompleteName(a)
 	return func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -51,8 +51,8 @@ func (s *selection) complete(a *console.App) cobra.CompletionFunc {
 	}
 }
 
-// use calls do with the target that [NAME] [PATH...] means. NAME is a persistent sandbox, or else a stage; without it the
-// target is the usual stage. Behind "--" are only paths.
+// use calls do with the target that [NAME] [PATH...] names. NAME is a persistent sandbox, or else a stage; without it the
+// target is the default stage. After "--" there are only paths.
 func (s *selection) use(cmd *cobra.Command, a *console.App, args []string, do func(ctx context.Context, t target) error) error {
 	named := len(args) > 0 && cmd.ArgsLenAtDash() != 0
 	if s.at != (inventory.Place{}) && !named {
@@ -85,8 +85,8 @@ func (s *selection) use(cmd *cobra.Command, a *console.App, args []string, do fu
 	return do(cmd.Context(), target{scope: found, stage: st, paths: paths})
 }
 
-// isSandbox reports whether name is that of a persistent sandbox: one that this machine knows, or any where flags say where
-// it is.
+// isSandbox reports whether name belongs to a sandbox: one recorded on this machine, or any name if flags give its
+// place.
 func (s *selection) isSandbox(a *console.App, name string) (bool, error) {
 	if s.at != (inventory.Place{}) {
 		return true, nil
@@ -102,7 +102,7 @@ func (s *selection) isSandbox(a *console.App, name string) (bool, error) {
 	return sandbox.CodeOf(err) != sandbox.NotFound, nil
 }
 
-// useSandbox calls do with a sandbox whose commands do not write to the workspace itself.
+// useSandbox calls do with a sandbox whose commands do not write to the workspace directly.
 func (s *selection) useSandbox(ctx context.Context, a *console.App, name string, do func(ctx context.Context, t target) error) error {
 	return inventory.Use(ctx, a, name, s.at, func(ctx context.Context, r persist.Record, box *sandbox.Sandbox) error {
 		t := target{sandbox: name}

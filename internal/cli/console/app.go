@@ -1,5 +1,5 @@
-// Package console is what all commands share: the environment and the streams of one invocation, how they print results,
-// errors and help, their exit statuses, and the signals that they relay.
+// Package console holds what all commands share: the environment and the streams of one invocation, output of results,
+// errors and help, exit statuses, and the relay of signals.
 //
 // The rules of the user interface:
 //
@@ -17,11 +17,11 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// App is one invocation: all that a command may touch of its surroundings.
+// App is one invocation: its environment and streams.
 type App struct {
 	Env   []string      // "K=V"
 	Stdio sandbox.Stdio // what the command inside inherits
-	Out   *Output       // stdout, for what we print ourselves
+	Out   *Output       // stdout, for our own output
 	Err   *Printer      // stderr
 }
 
@@ -38,7 +38,7 @@ type ExitStatus int
 
 func (ExitStatus) Error() string { return "exit status" }
 
-// Lookup returns the value of a variable of env, and "" when it is not set. The
+// Lookup returns the value of a variable of env, or "" when it is not set. The
 // first one counts, as in getenv(3).
 func Lookup(env []string, name string) string {
 	for _, kv := range env {
@@ -58,14 +58,14 @@ func (a *App) Report(err error) int {
 	case errors.As(err, &code):
 		return int(code)
 	case errors.Is(err, errPipe):
-		// Whoever read us has seen enough: end as SIGPIPE would have ended us.
+		// The reader of stdout closed it: exit as SIGPIPE would have made us.
 		return 128 + int(syscall.SIGPIPE)
 	}
 	a.Err.Print(err)
 	return ExitCode(err)
 }
 
-// ExitCode is the exit status for an error.
+// ExitCode returns the exit status for an error.
 func ExitCode(err error) int {
 	var execErr *sandbox.ExecError
 	if errors.As(err, &execErr) && execErr.Code != 0 {

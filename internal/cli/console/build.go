@@ -9,7 +9,7 @@ import (
 // Set by the linker when released: -X main.version=1.2.3.
 var version, commit, date string
 
-// build says what this binary is.
+// build describes this binary.
 type build struct {
 	Version string `json:"version"`          // "1.2.3", "dev"
 	Commit  string `json:"commit,omitempty"` // short hash; empty: unknown

@@ -10,7 +10,7 @@ import (
 // funcValue is a flag whose values go to a function.
 type funcValue struct {
 	set  func(string) error
-	text string // what was set, for the flag library
+	text string // the value, for the flag library
 	kind string // its type, for completion scripts
 }
 
@@ -23,13 +23,13 @@ func (v *funcValue) String() string { return v.text }
 
 func (v *funcValue) Type() string { return v.kind }
 
-// AddFlag makes a flag. With a bare value, the flag needs no argument and means that.
+// AddFlag adds a flag. If bare is not empty, the flag's argument is optional and defaults to bare.
 func AddFlag(fs *pflag.FlagSet, name, bareValue, usage string, set func(string) error) {
 	f := fs.VarPF(&funcValue{set: set, kind: "string"}, name, "", usage)
 	f.NoOptDefVal = bareValue
 }
 
-// AddListFlag adds a flag whose values are appended to list. Empty values are refused.
+// AddListFlag adds a flag whose values are appended to list. Empty values are rejected.
 func AddListFlag(fs *pflag.FlagSet, name, usage string, list *[]string) {
 	AddFlag(fs, name, "", usage, func(s string) error {
 		if s == "" {
@@ -40,7 +40,7 @@ func AddListFlag(fs *pflag.FlagSet, name, usage string, list *[]string) {
 	})
 }
 
-// AddBoolFlag makes a flag that tells "false" from "not given", because only the
+// AddBoolFlag adds a flag that distinguishes "false" from "not given", because only the
 // former overrides a configuration.
 func AddBoolFlag(fs *pflag.FlagSet, name, usage string, p **bool) {
 	v := &funcValue{kind: "bool", set: func(s string) error {

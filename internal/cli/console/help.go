@@ -60,7 +60,7 @@ func usageLine(cmd *cobra.Command) string {
 	return cmd.Parent().CommandPath() + " " + cmd.Use
 }
 
-// Describe puts the EXIT STATUS section of the help on a command.
+// Describe adds the EXIT STATUS section to a command's help.
 func Describe(cmd *cobra.Command, exit string) *cobra.Command {
 	cmd.Annotations = map[string]string{"exit": exit}
 	cmd.Flags().BoolP("help", "h", false, "print this help")

@@ -9,7 +9,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// errPipe says that the reader of our stdout is gone.
+// errPipe means that the reader of our stdout has closed it.
 var errPipe = errors.New("broken pipe")
 
 // Output is stdout. It remembers the first failure, so that the many small

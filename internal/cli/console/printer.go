@@ -11,12 +11,12 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Printer writes what we have to say to stderr. It is safe for concurrent use.
+// Printer writes our messages to stderr. It is safe for concurrent use.
 type Printer struct {
 	mu    sync.Mutex
 	w     io.Writer
 	color bool
-	phase string // of the last debug line
+	phase string // of the previous debug line
 }
 
 // Print writes an error: one line each for joined ones, and each hint below.
@@ -29,7 +29,7 @@ func (p *Printer) Print(err error) {
 	}
 }
 
-// Say writes one line that starts with our name.
+// Say writes one line prefixed with our name.
 func (p *Printer) Say(text string) {
 	prefix := "agent-sandbox:"
 	if p.color {
@@ -38,17 +38,17 @@ func (p *Printer) Say(text string) {
 	p.Raw(prefix + " " + Escape(text) + "\n")
 }
 
-// Line writes one line as it is.
+// Line writes one line without a prefix.
 func (p *Printer) Line(text string) { p.Raw(Escape(text) + "\n") }
 
-// Raw writes text as it is, without escaping.
+// Raw writes text without escaping.
 func (p *Printer) Raw(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, _ = io.WriteString(p.w, text) // there is no other place for the message
+	_, _ = io.WriteString(p.w, text) // a failed write to stderr cannot be reported
 }
 
-// Debug writes one line under the heading of its phase.
+// Debug writes one line, below a heading when its phase is new.
 func (p *Printer) Debug(phase, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,15 +59,15 @@ func (p *Printer) Debug(phase, text string) {
 	fmt.Fprintf(p.w, "  %s\n", Escape(text))
 }
 
-// split takes joined errors apart and keeps what was put around them.
+// split separates joined errors and keeps the text around each.
 func split(err error) []error {
-	if j, ok := err.(interface{ Unwrap() []error }); ok { // this very value, not its chain
+	if j, ok := err.(interface{ Unwrap() []error }); ok { // this value itself, not its chain
 		texts := make([]string, 0, 2)
 		for _, e := range j.Unwrap() {
 			texts = append(texts, e.Error())
 		}
 		if strings.Join(texts, "\n") != err.Error() {
-			return []error{err} // fmt.Errorf with two %w, which has a text of its own
+			return []error{err} // fmt.Errorf with two %w has its own text
 		}
 		var out []error
 		for _, e := range j.Unwrap() {
@@ -88,7 +88,7 @@ func split(err error) []error {
 	return out
 }
 
-// Escape escapes what could forge lines or drive the terminal: names of files
+// Escape escapes characters that could forge lines or control the terminal: names of files
 // and commands in messages come from hostile repositories.
 func Escape(s string) string {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r == utf8.RuneError || !strconv.IsPrint(r) }) {

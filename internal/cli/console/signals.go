@@ -10,32 +10,32 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// grace is how long a command may take to end after it was asked to.
+// grace is the time that a command may take to end after the first signal.
 const grace = 10 * time.Second
 
-// Relay passes the signals that we get on to the command. The first one that asks
-// to end is passed on; a second one, or the end of the grace period, kills the
-// sandbox. Before the command runs, the first one ends us.
+// Relay forwards our signals to the command. The first one that asks it
+// to end is forwarded; a second one, or the end of the grace period, kills the
+// sandbox. Before the command runs, the first one ends this process.
 type Relay struct {
-	terminal bool // the command shares our terminal: its keyboard reaches the command by itself
+	terminal bool // the command shares our terminal and gets its keyboard signals directly
 	say      func(string)
 	cancel   context.CancelFunc     // kills the sandbox
-	Resize   func(*sandbox.Running) // gives the command's own terminal our size; nil: it has none. Set before attach
+	Resize   func(*sandbox.Running) // sets the size of the command's own terminal to ours; nil: it has none. Set before Attach
 
 	signals chan os.Signal
 	running chan Target
 	quit    chan struct{}
 	done    chan struct{}
 
-	// Of the loop, and after done of stop.
+	// Used by the loop; readable after done is closed.
 	run     *sandbox.Running // nil: the command does not run yet
 	asked   syscall.Signal   // the first signal that asked for the end
 	expired <-chan time.Time // the end of the grace period; nil: no signal asked
 	killed  syscall.Signal   // the signal for which we killed the sandbox
 }
 
-// StartRelay takes the signals over until stop is called. The context that it
-// returns ends when the command is to be killed.
+// StartRelay handles the signals until Stop. The returned context
+// ends when the command is to be killed.
 func StartRelay(ctx context.Context, terminal bool, say func(string)) (*Relay, context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &Relay{
@@ -49,7 +49,7 @@ func StartRelay(ctx context.Context, terminal bool, say func(string)) (*Relay, c
 		syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM,
 		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGPIPE,
 	} {
-		// What nohup or a background job made us ignore stays ignored.
+		// Signals ignored on entry, by nohup or as a background job, stay ignored.
 		if !signal.Ignored(sig) {
 			signal.Notify(r.signals, sig)
 		}
@@ -58,17 +58,17 @@ func StartRelay(ctx context.Context, terminal bool, say func(string)) (*Relay, c
 	return r, ctx
 }
 
-// Target is a command that gets signals.
+// Target is a command that receives signals.
 type Target struct {
 	Run   *sandbox.Running
-	Local bool // it runs in this process or elsewhere, and all that the terminal knows of it is us
+	Local bool // it runs in this process or remotely, so that terminal signals reach only us
 }
 
-// Attach names the command that gets the signals from now on. It is called once.
+// Attach sets the command that receives the signals. It is called once.
 func (r *Relay) Attach(t Target) { r.running <- t }
 
-// Stop gives the signals back, ends the context and waits for the relay's end. It
-// returns the signal for which the sandbox was killed, or 0.
+// Stop stops the relay and waits for it. It ends the context and
+// returns the signal for which the relay killed the sandbox, or 0.
 func (r *Relay) Stop() syscall.Signal {
 	signal.Stop(r.signals)
 	close(r.quit)
@@ -100,14 +100,14 @@ func (r *Relay) got(sig syscall.Signal) {
 	switch {
 	case sig == syscall.SIGWINCH && r.run != nil && r.Resize != nil:
 		r.Resize(r.run)
-	case sig == syscall.SIGPIPE: // only taken so that a write fails instead of ending us
+	case sig == syscall.SIGPIPE: // handled only so that a write fails instead of killing this process
 	case r.run == nil && ends(sig):
 		r.kill(sig)
 	case r.run == nil || r.terminal && keyboard:
-	case ends(sig) && r.asked != 0 && sig != syscall.SIGHUP: // shell and kernel both hang up
+	case ends(sig) && r.asked != 0 && sig != syscall.SIGHUP: // both the shell and the kernel send SIGHUP
 		r.kill(sig)
 	default:
-		_ = r.run.Signal(sig) // it may have ended just now, which Wait tells
+		_ = r.run.Signal(sig) // it may have ended already, which Wait reports
 		if ends(sig) && r.asked == 0 {
 			r.asked, r.expired = sig, time.After(grace)
 		}

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// WantsColor reports whether what is written to w may have colours.
+// WantsColor reports whether output to w may have colours.
 func WantsColor(w io.Writer, env []string) bool {
 	return IsTerminal(w) && Lookup(env, "NO_COLOR") == "" && Lookup(env, "TERM") != "dumb"
 }
@@ -24,7 +24,7 @@ func IsTerminal(v any) bool {
 // whose keyboard then sends its signals to the command as well as to us.
 func (a *App) SharesTerminal() bool {
 	for _, v := range []any{a.Stdio.Stdin, a.Stdio.Stdout, a.Stdio.Stderr} {
-		// Only the controlling terminal tells its foreground process group.
+		// Only the controlling terminal reports its foreground process group.
 		if answers(v, func(fd int) error {
 			_, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
 			return err
@@ -35,7 +35,7 @@ func (a *App) SharesTerminal() bool {
 	return false
 }
 
-// answers reports whether v is a file whose descriptor f finds good.
+// answers reports whether v is a file whose descriptor satisfies f.
 func answers(v any, f func(fd int) error) bool {
 	file, ok := v.(*os.File)
 	if !ok || file == nil {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Shorten keeps a table's line on a usual terminal.
+// Shorten truncates a table's line to the width of a usual terminal.
 func Shorten(s string) string {
 	const most = 80
 	if r := []rune(s); len(r) > most {
@@ -14,7 +14,7 @@ func Shorten(s string) string {
 	return s
 }
 
-// PrintText prints lines that may come from hostile files.
+// PrintText prints lines of possibly hostile files.
 func (a *App) PrintText(text string) {
 	for line := range strings.Lines(text) {
 		fmt.Fprintln(a.Out, Escape(strings.ReplaceAll(strings.TrimRight(line, "\r\n"), "\t", "    ")))

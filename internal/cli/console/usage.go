@@ -8,18 +8,18 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// UsageError marks a wrong command line: what is wrong, and which help to read.
+// UsageError reports a wrong command line, with the help to read.
 func UsageError(command string, format string, args ...any) error {
 	return sandbox.Errorf(sandbox.Invalid, format, args...).WithHint("see '%s --help'", command)
 }
 
-// isUsage reports whether err is already one that we made.
+// isUsage reports whether err is already a UsageError.
 func isUsage(err error) bool {
 	var e *sandbox.Error
 	return errors.As(err, &e)
 }
 
-// FlagError makes one line of what the flag library says.
+// FlagError formats an error of the flag library as one line.
 func FlagError(cmd *cobra.Command, err error) error {
 	text := err.Error()
 	if isUsage(err) {
@@ -28,7 +28,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return UsageError(cmd.CommandPath(), "%s", text)
 }
 
-// NoArgs takes no arguments.
+// NoArgs accepts no arguments.
 func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return UsageError(cmd.CommandPath(), "%s takes no argument, got %q", cmd.Name(), args[0])
@@ -36,7 +36,7 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// ArgsBetween takes from least to most arguments. what describes them in the error.
+// ArgsBetween accepts from least to most arguments. what describes them in the error.
 func ArgsBetween(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {
@@ -46,7 +46,7 @@ func ArgsBetween(least, most int, what string) cobra.PositionalArgs {
 	}
 }
 
-// OneSandbox takes the name of a sandbox.
+// OneSandbox accepts the name of a sandbox.
 func OneSandbox(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return UsageError(cmd.CommandPath(), "%s takes the name of a sandbox", cmd.Name())
@@ -54,7 +54,7 @@ func OneSandbox(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// AtMostOneName takes no argument or one name.
+// AtMostOneName accepts no argument or one name.
 func AtMostOneName(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		return UsageError(cmd.CommandPath(), "%s takes one name, got %q", cmd.Name(), args[1])

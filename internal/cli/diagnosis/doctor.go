@@ -56,7 +56,7 @@ func runDoctor(ctx context.Context, a *console.App, backend string, cluster host
 		return err
 	}
 	check := d.Check
-	prober, probes := d.(sandbox.Prober) // which cannot work in directories of this host, as the contract does
+	prober, probes := d.(sandbox.Prober) // a prober cannot use directories of this host, which the contract needs
 	if verify && probes {
 		check = prober.Probe
 	}

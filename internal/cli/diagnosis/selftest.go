@@ -50,7 +50,7 @@ directories on this host, and prints a line for each case.`,
   125  something went wrong, or sandboxes cannot run here`)
 }
 
-// notHere is the error of a contract whose directories would have to be on a cluster's nodes, too.
+// notHere returns the error of a backend on other machines, which cannot run the contract: its directories would have to exist there too.
 func notHere() error {
 	return sandbox.Errorf(sandbox.Unsupported, "the contract needs directories of this host, which a pod does not share").
 		WithHint("'agent-sandbox doctor --backend kube --verify' tries it in pods")
@@ -81,7 +81,7 @@ func runSelftest(ctx context.Context, a *console.App, backend, match string, asJ
 	return err
 }
 
-// runProofs runs the contract's cases whose names match, and prints each as it ends.
+// runProofs runs the contract's cases whose names match, and prints each result.
 func runProofs(ctx context.Context, a *console.App, d sandbox.Driver, h host.Host, match string, print bool) (proofs []proof, err error) {
 	re, err := regexp.Compile(match)
 	if err != nil {
@@ -118,7 +118,7 @@ func runProofs(ctx context.Context, a *console.App, d sandbox.Driver, h host.Hos
 	return proofs, nil
 }
 
-// workBase makes a directory for workspaces. It is outside of /tmp, which
+// workBase creates a directory for workspaces. It is outside of /tmp, which
 // sandboxes replace by their own.
 func workBase(env []string, h host.Host) (string, error) {
 	cache := console.Lookup(env, "XDG_CACHE_HOME")

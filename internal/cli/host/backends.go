@@ -9,23 +9,23 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Default is what runs commands when neither flag nor configuration names one.
+// Default is the backend when neither flag nor configuration names one.
 const Default = "bwrap"
 
-// Kube is the one whose sandboxes are a cluster's.
+// Kube is the backend whose sandboxes are pods of a cluster.
 const Kube = "kube"
 
-// DriverOptions are told what a driver does. Each may be nil.
+// DriverOptions configure a driver. Each may be nil.
 type DriverOptions struct {
 	Trace  func(phase, line string)
 	Denied func(sandbox.Denial)
-	record bool // notice refusals to read, too
-	Shared bool // sandboxes over one directory work on the same files, as the contract has it
+	record bool // report denied reads, too
+	Shared bool // sandboxes of one directory work on the same files, as the contract requires
 
-	Cluster Cluster // where kube has its pods
+	Cluster Cluster // where kube creates its pods
 }
 
-// Cluster say where pods are made, and of what.
+// Cluster describes where and how pods are created.
 type Cluster struct {
 	Context, Namespace, guestImage, runtimeClass, warmPool string
 
@@ -41,17 +41,17 @@ func AddClusterFlags(fs *pflag.FlagSet, c *Cluster) {
 	fs.StringVar(&c.warmPool, "warm-pool", "", "take a pod that runs already from the SandboxWarmPool `NAME` (kube)")
 }
 
-// AddPlaceFlags adds the flags that say where pods are.
+// AddPlaceFlags adds the flags that select the place of pods.
 func AddPlaceFlags(fs *pflag.FlagSet, c *Cluster) {
 	fs.StringVar(&c.Context, "context", "", "use the `CONTEXT` of the kubeconfig instead of its current one (kube)")
 	fs.StringVar(&c.Namespace, "namespace", "", "use this `NAMESPACE` instead of the context's (kube)")
 }
 
-// Names are all backends.
+// Names returns all backends.
 var Names = []string{"bwrap", "docker", Kube, "virtual"}
 
-// NewDriver returns the driver of a backend; "" is the default one. This is the only list of them. The error of one that
-// this program lacks asks for the program that has it.
+// NewDriver returns the driver of a backend; "" is the default one. This is the only list of drivers. For a driver that
+// this program lacks, the error asks for the program that has it.
 func NewDriver(name string, h Host, k DriverOptions) (sandbox.Driver, error) {
 	switch name {
 	case "", Default:
@@ -72,5 +72,5 @@ func AddBackendFlag(fs *pflag.FlagSet, name *string) {
 	fs.StringVar(name, "backend", "", "the backend `NAME`: bwrap, docker, kube, or virtual\n(in memory)")
 }
 
-// Docker is the one that repositories' sandboxes have.
+// Docker is the backend of repositories' sandboxes.
 const Docker = "docker"

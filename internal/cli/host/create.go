@@ -38,7 +38,7 @@ func Create(ctx context.Context, a *console.App, o *Options, stage string, refus
 	return box, err
 }
 
-// ExplainUnavailable names the reason why nothing can run here, and the ways out.
+// ExplainUnavailable explains why no backend works on this host, and what the user can do.
 func ExplainUnavailable(ctx context.Context, a *console.App, d sandbox.Driver, err error) error {
 	if Inside() {
 		return sandbox.Errorf(sandbox.Unavailable, "%w", err).

@@ -8,7 +8,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Print lists what was refused to a command, for people and models.
+// Print lists a command's denials, for people and models.
 func (d *Denials) Print(p *console.Printer) {
 	list := d.All()
 	if len(list) == 0 {
@@ -23,7 +23,7 @@ func (d *Denials) Print(p *console.Printer) {
 	}
 }
 
-// DenialLine is "write /etc/hosts: as on the host, read-only (/, built in); to allow it: --rw /etc/hosts".
+// DenialLine returns a line such as "write /etc/hosts: as on the host, read-only (/, built in); to allow it: --rw /etc/hosts".
 func DenialLine(d sandbox.Denial) string {
 	text := d.Op + " " + d.Target
 	if d.Reason != "" {

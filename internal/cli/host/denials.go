@@ -11,23 +11,23 @@ import (
 )
 
 const (
-	maxDenials  = 100 // commands decide how many there are
+	maxDenials  = 100 // the command determines how many occur
 	fewDenials  = 8   // listed after a run
-	shortDenial = 200 // bytes of one that is listed
+	shortDenial = 200 // bytes of one listed denial
 )
 
-// Denials collects what was refused, once each. It is safe for concurrent use.
+// Denials collects distinct denials. It is safe for concurrent use.
 type Denials struct {
-	record bool     // also refusals to read are wanted
-	events *os.File // gets each as a line of JSON; nil: nothing does
+	record bool     // denied reads are wanted, too
+	events *os.File // receives each as a line of JSON; nil: none
 
 	mu   sync.Mutex
 	list []sandbox.Denial
-	more int   // that were too many to keep
-	err  error // of events
+	more int   // number of denials beyond maxDenials
+	err  error // of writing to events
 }
 
-// NewDenials opens the file for events, empty for none, before anything starts.
+// NewDenials opens the file for events, if any, before anything starts.
 func NewDenials(record bool, events string) (*Denials, error) {
 	d := &Denials{record: record}
 	if events == "" {
@@ -41,7 +41,7 @@ func NewDenials(record bool, events string) (*Denials, error) {
 	return d, nil
 }
 
-// Close reports whether all events were written.
+// Close returns an error if not all events were written.
 func (d *Denials) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -79,14 +79,14 @@ func (d *Denials) Add(one sandbox.Denial) {
 	d.err = err
 }
 
-// All returns the denials that were collected, at most 100.
+// All returns the collected denials, at most 100.
 func (d *Denials) All() []sandbox.Denial {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.list)
 }
 
-// dropped is how many more there were than all returns.
+// dropped returns the number of denials beyond those of All.
 func (d *Denials) dropped() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()

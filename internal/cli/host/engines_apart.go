@@ -11,7 +11,7 @@ func newDocker(Host, DriverOptions) (sandbox.Driver, error) { return nil, Requir
 
 func newCluster(Host, DriverOptions) (sandbox.Driver, error) { return nil, RequireEngines() }
 
-// RequireEngines returns the error of whatever needs the drivers of containers and pods, because this program lacks them.
+// RequireEngines returns an error, because this program lacks the drivers of containers and pods.
 func RequireEngines() error {
 	return program.Require(program.Of(Docker), "docker and kube: containers and pods")
 }

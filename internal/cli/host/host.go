@@ -1,4 +1,4 @@
-// Package host is the commands' view of this host: its directories, its backends, and the sandboxes that flags and
+// Package host describes this host to the commands: its directories, its backends, and the sandboxes that flags and
 // configuration describe on it.
 package host
 
@@ -16,16 +16,16 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Host is where we run: the directories that policy and drivers are told.
+// Host holds the directories that policy and drivers need.
 type Host struct {
 	Workspace string // absolute, resolved through symbolic links
 	Home      string // absolute; may not exist
-	Data      string // where our own files are kept; may not exist
+	Data      string // the directory of our own files; may not exist
 	Env       []string
 }
 
-// Locate finds the directories. cwd is the -C flag: relative to the process's own
-// working directory, or "" for that one.
+// Locate finds the directories. cwd is the -C flag: relative to the process's
+// working directory, or "" for that directory.
 func Locate(env []string, cwd string) (Host, error) {
 	home, err := HomeDir(env)
 	if err != nil {
@@ -49,7 +49,7 @@ func HomeDir(env []string) (string, error) {
 		}
 		home = u.HomeDir
 	}
-	// A relative home would protect ~/.ssh of whatever directory we stand in.
+	// A relative home would protect ~/.ssh of the current directory.
 	if !filepath.IsAbs(home) {
 		return "", sandbox.Errorf(sandbox.Invalid, "HOME is not an absolute path: %q", home).
 			WithHint("set HOME to an absolute path")
@@ -57,8 +57,8 @@ func HomeDir(env []string) (string, error) {
 	return filepath.Clean(home), nil
 }
 
-// dataDir follows the XDG base directory specification, which says that a
-// relative path is to be ignored.
+// dataDir follows the XDG base directory specification, by which a
+// relative path is ignored.
 func dataDir(env []string, home string) string {
 	base := console.Lookup(env, "XDG_DATA_HOME")
 	if !filepath.IsAbs(base) {
@@ -95,7 +95,7 @@ func WorkDir(cwd string) (string, error) {
 	return real, nil
 }
 
-// Cause takes the operation and path off a file error, where the message has named them.
+// Cause removes the operation and path from a file error, since the message already has them.
 func Cause(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
@@ -103,13 +103,13 @@ func Cause(err error) error {
 	return err
 }
 
-// LocateHome finds our directories, without a working directory, which persistent sandboxes do not need.
+// LocateHome finds our directories without a working directory, which persistent sandboxes do not need.
 func LocateHome(a *console.App) (Host, error) {
 	home, err := HomeDir(a.Env)
 	return Host{Home: home, Data: dataDir(a.Env, home), Env: a.Env}, err
 }
 
-// Sandboxes is the store of persistent sandboxes: those of this user's processes, and what is known here of pods.
+// Sandboxes returns the store of persistent sandboxes: those of this user's processes, and the local records of pods.
 func (h Host) Sandboxes() persist.Store {
 	return persist.Store{Dir: filepath.Join(h.Data, "sandboxes")}
 }
@@ -123,5 +123,5 @@ func Inside() bool {
 // TrustDir returns the directory of trusted configurations.
 func (h Host) TrustDir() string { return filepath.Join(h.Data, "trust") }
 
-// LockDir is where the locks of repositories are.
+// LockDir returns the directory of the locks of repositories.
 func (h Host) LockDir() string { return filepath.Join(h.Data, "repositories") }

@@ -6,10 +6,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// LimitNames are the names of limits, as flags and configuration call them.
+// LimitNames lists the names of limits in flags and configuration.
 var LimitNames = []string{"wall", "output", "memory", "tmp", "file", "pids", "cpu"}
 
-// LimitValue is the text of a limit, or "" when it is not set.
+// LimitValue returns the text of a limit, or "" when it is not set.
 func LimitValue(l sandbox.Limits, name string) string {
 	switch {
 	case name == "wall" && l.Wall > 0:

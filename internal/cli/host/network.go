@@ -11,7 +11,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// registerNetwork adds the flags that say what can be reached, and with which secrets.
+// registerNetwork adds the flags for reachable hosts and secrets.
 func registerNetwork(fs *pflag.FlagSet, p *sandbox.Policy) {
 	n := &p.Network
 	console.AddFlag(fs, "network", "host", "reach nothing or all of the host's network: `none|host`; without a value: host", func(s string) error {
@@ -61,7 +61,7 @@ func setNetwork(n *sandbox.Network, s string) error {
 	return nil
 }
 
-// allowOnly makes the network an allow-list, unless it was said to be something else.
+// allowOnly makes the network an allow-list, unless a flag set another mode.
 func allowOnly(n *sandbox.Network) error {
 	if n.Mode == sandbox.NetworkNone || n.Mode == sandbox.NetworkHost {
 		return contradiction(n.Mode)
@@ -83,8 +83,8 @@ func splitItems(s string) ([]string, error) {
 	return items, nil
 }
 
-// splitRules splits a list of rules. A rule with methods, which stand before a space,
-// stands alone, and so does one with a path: a path may have commas, too.
+// splitRules splits a list of rules. A rule with methods, which precede a space,
+// is not split, nor is one with a path: a path may have commas, too.
 func splitRules(s string) ([]string, error) {
 	if strings.Contains(s, " ") || !strings.Contains(s, ",") {
 		if strings.TrimSpace(s) == "" {
@@ -98,7 +98,7 @@ func splitRules(s string) ([]string, error) {
 		if !ok {
 			rest = item
 		}
-		// What follows the slash of an address range is its length.
+		// After the slash of an address range follows its length.
 		if _, path, ok := strings.Cut(rest, "/"); ok && strings.Trim(path, "0123456789]:-") != "" {
 			return nil, fmt.Errorf("a rule with a path stands alone, and behind '* ' where it has a comma, got %q", s)
 		}
@@ -106,7 +106,7 @@ func splitRules(s string) ([]string, error) {
 	return items, err
 }
 
-// setSecret reads NAME=HOST[,HOST...].
+// setSecret parses NAME=HOST[,HOST...].
 func setSecret(secrets *map[string]sandbox.Secret, s string) error {
 	name, hosts, _ := strings.Cut(s, "=")
 	items, err := splitItems(hosts)

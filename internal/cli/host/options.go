@@ -11,14 +11,14 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Options are the flags that choose and describe a sandbox.
+// Options are the flags that select and describe a sandbox.
 type Options struct {
 	Cwd      string         // -C
 	config   string         // -c
 	Backend  string         // --backend; empty: the configuration's choice
 	image    string         // --image; empty: the backend's choice
 	Firewall []string       // --firewall
-	policy   sandbox.Policy // all the others: the last layer
+	policy   sandbox.Policy // all other flags: the last layer
 	Cluster  Cluster        // --context, --namespace, --guest-image, --runtime-class, --warm-pool
 	Debug    bool           // --debug
 
@@ -121,7 +121,7 @@ func setLimit(l *sandbox.Limits, name, value string) (err error) {
 		}
 	case "cpu":
 		l.CPU, err = strconv.ParseFloat(value, 64)
-		// NaN compares false with everything, so ask for what is right.
+		// NaN compares false with everything, so test for valid values.
 		if err != nil || !(l.CPU > 0 && l.CPU <= 1e6) {
 			err = fmt.Errorf("expected a number of processors such as 1.5, got %q", value)
 		}

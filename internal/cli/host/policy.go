@@ -9,7 +9,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// NewSpec describes the sandbox that the flags and the configuration ask for.
+// NewSpec returns the spec of the sandbox that the flags and the configuration describe.
 func NewSpec(a *console.App, h Host, o *Options) (sandbox.Spec, error) {
 	sources := PolicySources(a, h, o)
 	layers, err := policy.Load(sources)
@@ -56,8 +56,8 @@ func debugLayers(a *console.App, sources policy.Sources, layers []sandbox.Layer)
 	}
 }
 
-// ConfiguredBackend is the backend that the configuration names, or "". A project that
-// is not trusted must not choose its own isolation.
+// ConfiguredBackend returns the backend of the configuration, or "". An untrusted
+// project must not choose its own isolation.
 func ConfiguredBackend(layers []sandbox.Layer) string {
 	name := ""
 	for _, l := range layers {

@@ -9,12 +9,12 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 )
 
-// Names returns the names of the persistent sandboxes that this machine knows, or of those in the cluster that the
-// flags of cmd name. Records that cannot be read are left out.
+// Names returns the names of the persistent sandboxes known on this machine, or of those in the cluster that the
+// flags of cmd name. It leaves out unreadable records.
 func Names(a *console.App, cmd *cobra.Command) []string {
 	ctx, cancel := context.WithTimeout(cmd.Context(), 2*time.Second)
 	defer cancel()
-	records, _ := Records(ctx, a, PlaceOf(cmd)) // completion offers what it can read
+	records, _ := Records(ctx, a, PlaceOf(cmd)) // completion ignores unreadable records
 	var names []string
 	for _, r := range records {
 		names = append(names, r.ID)

@@ -14,12 +14,12 @@ func AddInFlag(fs *pflag.FlagSet, name *string) {
 	fs.StringVar(name, "in", "", "run in the sandbox `NAME`, which 'agent-sandbox create' made")
 }
 
-// CheckInFlags refuses flags that a sandbox which exists can no longer obey.
+// CheckInFlags rejects flags that cannot change an existing sandbox.
 func CheckInFlags(cmd *cobra.Command, path string) error {
 	var err error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		switch f.Name {
-		case "in", "cwd", "json", "quiet", "backend", "context", "namespace": // the last say where it is
+		case "in", "cwd", "json", "quiet", "backend", "context", "namespace": // the last three select its place
 		default:
 			err = console.UsageError(path, "--%s does not go with --in: the sandbox has its policy since it was created", f.Name)
 		}

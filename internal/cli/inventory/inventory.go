@@ -44,7 +44,7 @@ func NewDriver(backend string, h host.Host) (*persist.Driver, error) {
 	return &persist.Driver{Inner: inner, Store: h.Sandboxes(), Keeper: []string{self, KeeperCommand}, Env: h.Env}, nil
 }
 
-// Place is what the flags say about where a sandbox is. Without any, what is known here says it.
+// Place holds the flags that select where a sandbox is. Without any, the local record decides.
 type Place struct {
 	Backend string
 	Cluster host.Cluster
@@ -56,12 +56,12 @@ func (at *Place) Register(fs *pflag.FlagSet) {
 	host.AddPlaceFlags(fs, &at.Cluster)
 }
 
-// InCluster tells whether the flags name a cluster, where this machine need not know the sandbox.
+// InCluster reports whether the flags name a cluster, in which case no local record is needed.
 func (at Place) InCluster() bool {
 	return at.Backend == host.Kube || at.Cluster.Context != "" || at.Cluster.Namespace != ""
 }
 
-// Check refuses flags that contradict each other.
+// Check rejects flags that contradict each other.
 func (at Place) Check() error {
 	if at.InCluster() && at.Backend != "" && at.Backend != host.Kube {
 		return sandbox.Errorf(sandbox.Invalid, "--context and --namespace are for pods, and --backend is %s", at.Backend)
@@ -74,10 +74,10 @@ type Sandbox struct {
 	persist.Lifecycle
 
 	ID    string
-	Known persist.Record // what is known here; the zero value where flags name the cluster
+	Known persist.Record // the local record; the zero value if flags name the cluster
 }
 
-// Find finds who keeps a sandbox, and asks no cluster.
+// Find finds the lifecycle of a sandbox without contacting a cluster.
 func Find(a *console.App, name string, at Place) (Sandbox, error) {
 	k := Sandbox{ID: name}
 	h, err := host.LocateHome(a)
@@ -101,7 +101,7 @@ func Find(a *console.App, name string, at Place) (Sandbox, error) {
 	return k, err
 }
 
-// LifecycleOf is where the sandbox of a record is.
+// LifecycleOf returns the lifecycle for a record's backend and place.
 func LifecycleOf(r persist.Record, h host.Host) (persist.Lifecycle, error) {
 	at := placeOfRecord(r)
 	return NewLifecycle(at.Backend, h, host.DriverOptions{Cluster: at.Cluster}, Lifetime{})
@@ -115,7 +115,7 @@ func placeOfRecord(r persist.Record) Place {
 	return at
 }
 
-// Lifecycles makes each Lifecycle once.
+// Lifecycles caches each Lifecycle.
 type Lifecycles struct {
 	Host host.Host
 	Made map[Place]persist.Lifecycle
@@ -137,7 +137,7 @@ func (k *Lifecycles) Of(r persist.Record) (persist.Lifecycle, error) {
 	return d, err
 }
 
-// Require returns an error that asks for another program when the sandboxes of some records need one. Other errors show when
+// Require returns an error that asks for another program if the sandboxes of some records need one. Other errors appear when
 // the sandboxes are used.
 func (k *Lifecycles) Require(records ...[]persist.Record) error {
 	for _, r := range slices.Concat(records...) {
@@ -148,7 +148,7 @@ func (k *Lifecycles) Require(records ...[]persist.Record) error {
 	return nil
 }
 
-// Records are those that are known here, of one backend when the flags name it, or all of the cluster that they name.
+// Records returns the local records, only of one backend if the flags name it, or those of the cluster that the flags name.
 func Records(ctx context.Context, a *console.App, at Place) ([]persist.Record, error) {
 	h, err := host.LocateHome(a)
 	if err == nil {
@@ -168,10 +168,10 @@ func Records(ctx context.Context, a *console.App, at Place) ([]persist.Record, e
 	return slices.DeleteFunc(records, func(r persist.Record) bool { return at.Backend != "" && at.Backend != r.Backend }), err
 }
 
-// ErrGone says that a cluster has no longer what is known of it here.
+// ErrGone means that the cluster no longer has a sandbox with a local record.
 var ErrGone = errors.New("it was destroyed from elsewhere, or its time was over")
 
-// Record is what a sandbox was made from. errGone is in the error's chain when only our knowledge of it is left.
+// Record returns the description from which a sandbox was created. errGone is in the error's chain if only the local record is left.
 func (k Sandbox) Record(ctx context.Context) (persist.Record, error) {
 	where := k.Known.Cluster
 	if k.Known.Backend != "" && where == nil {
@@ -189,7 +189,7 @@ func (k Sandbox) Record(ctx context.Context) (persist.Record, error) {
 	return r, err
 }
 
-// placeText is a place in a cluster, for people.
+// placeText describes a place in a cluster for people.
 func placeText(c *persist.Cluster) string {
 	text := "namespace " + c.Namespace
 	if c.Context != "" {
@@ -210,15 +210,15 @@ func Open(ctx context.Context, a *console.App, name string, at Place) (*sandbox.
 	return sandbox.Open(ctx, k, name)
 }
 
-// reaching opens also what is stopped, for what needs no command.
+// reaching also opens a stopped sandbox, for operations that run no command.
 type reaching struct{ persist.Lifecycle }
 
-// Open is Reach.
+// Open calls Reach.
 func (r reaching) Open(ctx context.Context, name string) (sandbox.Instance, error) {
 	return r.Reach(ctx, name)
 }
 
-// Use calls do with a sandbox that runs or is stopped, and is neither more nor less afterwards.
+// Use calls do with a sandbox and leaves it running or stopped, as it was.
 func Use(ctx context.Context, a *console.App, name string, at Place,
 	do func(ctx context.Context, r persist.Record, box *sandbox.Sandbox) error,
 ) (err error) {
@@ -240,7 +240,7 @@ func Use(ctx context.Context, a *console.App, name string, at Place,
 	return do(ctx, record, box)
 }
 
-// ForEach finds what is to be done about each name before anything is done, because finding out may need another program.
+// ForEach prepares the action for each name before it performs any, because preparing may require another program.
 func ForEach(names []string, find func(name string) (act func() error, err error)) error {
 	acts := make([]func() error, len(names))
 	errs := make([]error, len(names))
@@ -258,8 +258,8 @@ func ForEach(names []string, find func(name string) (act func() error, err error
 	return errors.Join(errs...)
 }
 
-// Remember keeps here where a sandbox is, when a cluster keeps it. Of what it was made from this is only the workspace: the
-// rest is the cluster's, and may be secret.
+// Remember records locally the place of a cluster's sandbox. Of its description it records only the workspace: the
+// cluster keeps the rest, which may be secret.
 func Remember(ctx context.Context, a *console.App, h host.Host, d persist.Lifecycle, name string) error {
 	r, err := d.Load(ctx, name)
 	if err != nil || r.Cluster == nil {
@@ -271,7 +271,7 @@ func Remember(ctx context.Context, a *console.App, h host.Host, d persist.Lifecy
 	})
 }
 
-// CheckVacant makes sure that nothing is known here by a name. A pod that is gone is forgotten.
+// CheckVacant checks that no local record has a name. It forgets a pod that is gone.
 func CheckVacant(ctx context.Context, a *console.App, h host.Host, name string) error {
 	err := h.Sandboxes().Vacant(name)
 	if err == nil {
@@ -287,7 +287,7 @@ func CheckVacant(ctx context.Context, a *console.App, h host.Host, name string) 
 	return h.Sandboxes().Forget(ctx, name)
 }
 
-// Forget removes what is known here of a sandbox of a cluster, if it is that one.
+// Forget removes the local record of a cluster's sandbox, if it is still of that sandbox.
 func Forget(ctx context.Context, a *console.App, h host.Host, r persist.Record) error {
 	if r.Cluster == nil {
 		return nil
@@ -299,7 +299,7 @@ func Forget(ctx context.Context, a *console.App, h host.Host, r persist.Record) 
 	return h.Sandboxes().Forget(ctx, r.ID)
 }
 
-// PlaceOf is what the flags of a command say.
+// PlaceOf returns the place that the flags of a command select.
 func PlaceOf(cmd *cobra.Command) Place {
 	value := func(name string) string {
 		if f := cmd.Flags().Lookup(name); f != nil {
@@ -310,5 +310,5 @@ func PlaceOf(cmd *cobra.Command) Place {
 	return Place{value("backend"), host.Cluster{Context: value("context"), Namespace: value("namespace")}}
 }
 
-// KeeperCommand is how this program is started as a sandbox's keeper.
+// KeeperCommand returns the command that starts this program as a sandbox's keeper.
 const KeeperCommand = "keep"

@@ -10,7 +10,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Lifetime is how long a sandbox lives, and what is prepared for the next one.
+// Lifetime holds flags for how long a sandbox lives and what is prepared for the next one.
 type Lifetime struct {
 	Stage     string
 	Idle, TTL time.Duration
@@ -33,7 +33,7 @@ func (k *Lifetime) Register(fs *pflag.FlagSet) {
 	fs.StringVar(&k.StorageClass, "storage-class", "", "take its volume from the storage class `NAME` (kube)")
 }
 
-// Check refuses what only pods have.
+// Check rejects flags that only pods support.
 func (k *Lifetime) Check(backend string) error {
 	if backend == host.Kube || k.Storage == 0 && k.StorageClass == "" {
 		return nil

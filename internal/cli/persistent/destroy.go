@@ -48,8 +48,8 @@ pods. --forget is for pods in a cluster that no longer exists.`,
 	return console.Describe(cmd, console.ExitSimple)
 }
 
-// planDestroy is how a sandbox is destroyed. One whose record cannot be read is removed, too, but not what only its backend
-// could find then.
+// planDestroy returns the action that destroys a sandbox. If its record is unreadable, the action removes the record, but not
+// resources that only the backend could find.
 func planDestroy(ctx context.Context, a *console.App, name string, at inventory.Place) (func() error, error) {
 	h, err := host.LocateHome(a)
 	if err != nil {

@@ -20,12 +20,12 @@ type document struct {
 	sandbox.Info
 	State   string           `json:"state"`             // "running", "stopped", "gone" from its cluster, or "unknown"
 	Running int              `json:"running"`           // commands that run now
-	Idle    sandbox.Duration `json:"idle,omitempty"`    // as it was created
-	TTL     sandbox.Duration `json:"ttl,omitempty"`     // as it was created
-	Stage   string           `json:"stage,omitempty"`   // that commands run on
-	Problem string           `json:"problem,omitempty"` // why more cannot be told
+	Idle    sandbox.Duration `json:"idle,omitempty"`    // as set at creation
+	TTL     sandbox.Duration `json:"ttl,omitempty"`     // as set at creation
+	Stage   string           `json:"stage,omitempty"`   // on which commands run
+	Problem string           `json:"problem,omitempty"` // why some state is unknown
 
-	Cluster *persist.Cluster `json:"cluster,omitempty"` // where it is, of a pod
+	Cluster *persist.Cluster `json:"cluster,omitempty"` // the place of a pod
 
 	// Of the sandboxes of repositories.
 	Repo    string           `json:"repo,omitempty"`    // its directory
@@ -34,13 +34,13 @@ type document struct {
 	Volumes []sandbox.Volume `json:"volumes,omitempty"` //
 }
 
-// How many sandboxes are asked at once how they are, and how long all of them may take together.
+// How many sandboxes are queried at once, and the time limit for all of them together.
 const (
 	maxAsked = 16
 	askTime  = 15 * time.Second
 )
 
-// queryDocuments asks all sandboxes for their state; fresh reports that the records come from where the sandboxes are. Its
+// queryDocuments queries the state of all sandboxes; fresh reports that the records come from the sandboxes' own places. Its
 // error asks for another program.
 func queryDocuments(ctx context.Context, h host.Host, records []persist.Record, fresh bool) ([]document, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
@@ -68,7 +68,7 @@ func queryDocuments(ctx context.Context, h host.Host, records []persist.Record, 
 	return docs, nil
 }
 
-// listDocument is what list tells of a sandbox.
+// listDocument returns the document of a sandbox for list.
 func listDocument(ctx context.Context, k inventory.Sandbox, fresh bool) document {
 	if fresh {
 		return queryDocument(ctx, k, k.Known)
@@ -85,7 +85,7 @@ func listDocument(ctx context.Context, k inventory.Sandbox, fresh bool) document
 	return queryDocument(ctx, k, r)
 }
 
-// queryDocument asks whoever keeps a sandbox how it is.
+// queryDocument asks a sandbox's keeper or cluster for its state.
 func queryDocument(ctx context.Context, k inventory.Sandbox, r persist.Record) document {
 	doc := newDocument(r)
 	st, err := k.State(ctx, k.ID)
@@ -110,7 +110,7 @@ func unknownState(r persist.Record, err error) document {
 	return doc
 }
 
-// describeRepo adds what is known of a repository's sandbox.
+// describeRepo adds the fields of a repository's sandbox.
 func (d *document) describeRepo(r persist.Record) {
 	d.Volumes = r.Spec.Volumes
 	if !repository.BelongsTo(r, repo.Repo{Path: r.Spec.Workspace}) {

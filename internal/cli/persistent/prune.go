@@ -82,7 +82,7 @@ func pruneSandboxes(ctx context.Context, a *console.App, at inventory.Place, exp
 	return errors.Join(errs...)
 }
 
-// sweepExpired removes what is over, in the cluster that the flags name or wherever sandboxes are that are known here.
+// sweepExpired removes expired sandboxes, in the cluster that the flags name or in all places with local records.
 func sweepExpired(ctx context.Context, h host.Host, at inventory.Place) error {
 	if at.InCluster() {
 		d, err := inventory.NewLifecycle(host.Kube, h, host.DriverOptions{Cluster: at.Cluster}, inventory.Lifetime{})
@@ -109,7 +109,7 @@ func sweepExpired(ctx context.Context, h host.Host, at inventory.Place) error {
 	return errors.Join(errs...)
 }
 
-// prunePod destroys a pod that is stopped, and forgets one that is gone.
+// prunePod destroys a stopped pod, and forgets one that is gone.
 func prunePod(ctx context.Context, a *console.App, h host.Host, k inventory.Sandbox) error {
 	_, err := k.Record(ctx)
 	if err == nil {
@@ -126,7 +126,7 @@ func prunePod(ctx context.Context, a *console.App, h host.Host, k inventory.Sand
 	return err
 }
 
-// pruneCluster is for all of a namespace.
+// pruneCluster prunes all sandboxes of a namespace.
 func pruneCluster(ctx context.Context, a *console.App, h host.Host, at inventory.Place) error {
 	d, err := inventory.NewLifecycle(host.Kube, h, host.DriverOptions{Cluster: at.Cluster}, inventory.Lifetime{})
 	if err != nil {

@@ -86,17 +86,17 @@ func stopRepository(ctx context.Context, a *console.App, path string, f *reposit
 	return h.Sandboxes().Stop(ctx, r.Container(f.Branch))
 }
 
-// action is what start or stop does to each sandbox that its arguments name.
+// action starts or stops each sandbox that the arguments name.
 type action struct {
 	at           inventory.Place // where the sandboxes are
-	onlyRepos    bool            // flags were given that only the sandboxes of repositories have
-	needed       func() error    // asks for another program where repositories need one
+	onlyRepos    bool            // flags were given that apply only to the sandboxes of repositories
+	needed       func() error    // returns an error that asks for another program if repositories need one
 	toSandbox    func(ctx context.Context, k inventory.Sandbox) error
 	toRepository func(ctx context.Context, path string) error
 }
 
-// run performs the action on each argument: the name of a sandbox, or the directory of a repository. Without arguments it is
-// performed on the repository of the working directory.
+// run performs the action on each argument: the name of a sandbox, or the directory of a repository. Without arguments it
+// acts on the repository of the working directory.
 func (x action) run(a *console.App, cmd *cobra.Command, args []string) error {
 	relay, ctx := console.StartRelay(cmd.Context(), false, a.Err.Say)
 	defer relay.Stop()

@@ -11,7 +11,7 @@ import (
 )
 
 // locateAssistant reports whether target looks like the directory of an assistant or its package file. The program with
-// assistants looks closer.
+// assistants checks it in full.
 func locateAssistant(target string) (dir, name string, ok bool) {
 	abs, err := filepath.Abs(target)
 	if err != nil {

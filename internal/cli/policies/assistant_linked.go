@@ -15,7 +15,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/policy"
 )
 
-// trustedAssistant is trust for an assistant, which target names.
+// trustedAssistant implements trust for the assistant that target names.
 func trustedAssistant(a *console.App, f trustFlags, dir, name, target string) error {
 	h, err := host.Locate(a.Env, "")
 	if err != nil {
@@ -35,7 +35,7 @@ func trustedAssistant(a *console.App, f trustFlags, dir, name, target string) er
 	return removeTrusted(a, store, at, files)
 }
 
-// trustAssistant trusts an assistant whose directory or package file was named, after it has shown what it has run on
+// trustAssistant trusts an assistant, named by its directory or package file, after it has shown what the assistant runs on
 // this host.
 func trustAssistant(a *console.App, store *policy.Trust, dir, name string, yes bool) error {
 	root, err := assistant.Open(dir)
@@ -78,7 +78,7 @@ func trustAssistant(a *console.App, store *policy.Trust, dir, name string, yes b
 	return confirmTrust(a, store, found.File, content, yes)
 }
 
-// assistantAsks lists what an assistant does outside of every sandbox, and what it opens of one.
+// assistantAsks lists what an assistant runs outside of sandboxes, and how it widens one.
 func assistantAsks(a *assistant.Assistant) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }

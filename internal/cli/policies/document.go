@@ -9,13 +9,13 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// planDocument is a plan as explain --json prints it. Of the environment it tells
-// the names only.
+// planDocument is the JSON of a plan for explain --json. It lists only the names of
+// the environment.
 type planDocument struct {
 	Workspace string            `json:"workspace"`
 	Dir       string            `json:"dir"`
 	Home      string            `json:"home"`
-	Backend   string            `json:"backend,omitempty"` // that the configuration names
+	Backend   string            `json:"backend,omitempty"` // from the configuration
 	Network   sandbox.Network   `json:"network"`           // without the password of an upstream proxy
 	NetworkBy string            `json:"network_source"`
 	Rules     []ruleDocument    `json:"network_rules"`
@@ -24,7 +24,7 @@ type planDocument struct {
 	Userns    bool              `json:"userns"`
 	Debuggers bool              `json:"debuggers"`
 	Layers    []layerDocument   `json:"layers"`
-	Paths     []pathDocument    `json:"paths"` // what differs from its parent directory; / is ro
+	Paths     []pathDocument    `json:"paths"` // differences from the parent directory; / is ro
 	Names     []nameDocument    `json:"names"` // that cannot be created
 	NoRepos   []string          `json:"no_new_repositories"`
 	Sockets   []string          `json:"sockets"`
@@ -65,7 +65,7 @@ type ruleDocument struct {
 	Source string `json:"source"`
 }
 
-// secretDocument tells where a value comes from and goes to, never the value.
+// secretDocument describes where a value comes from and goes to, never the value.
 type secretDocument struct {
 	Name    string   `json:"name"`
 	From    string   `json:"from"`
@@ -140,7 +140,7 @@ func newPlanDocument(p *policy.Plan) planDocument {
 	return d
 }
 
-// withoutPassword leaves out the login of an upstream proxy.
+// withoutPassword removes the login of an upstream proxy.
 func withoutPassword(upstream string) string {
 	u, err := url.Parse(upstream)
 	if err != nil {
@@ -150,8 +150,8 @@ func withoutPassword(upstream string) string {
 	return u.String()
 }
 
-// secretSource says where a secret's value comes from. The arguments of a command are
-// left out: one of them may be another secret.
+// secretSource describes where a secret's value comes from. It leaves out the arguments of a
+// command: one of them may be another secret.
 func secretSource(s policy.Secret) string {
 	switch {
 	case s.FromEnv != "":

@@ -24,7 +24,7 @@ type explainFlags struct {
 	manifest bool
 }
 
-// kinds are what can be asked about.
+// kinds lists what explain can be asked about.
 var kinds = []string{"path", "host", "command", "env"}
 
 // NewExplain returns the command explain.
@@ -113,12 +113,12 @@ func explainPolicy(a *console.App, f *explainFlags, args []string) error {
 	return nil
 }
 
-// poolDriver is what a backend has that takes its sandboxes from an administrator's pool.
+// poolDriver is implemented by a backend that takes its sandboxes from an administrator's pool.
 type poolDriver interface {
 	Template(ctx context.Context, spec sandbox.Spec) ([]byte, error)
 }
 
-// printManifest prints what an administrator applies for a pool.
+// printManifest prints the manifest that an administrator applies for a pool.
 func printManifest(ctx context.Context, a *console.App, o *host.Options) error {
 	h, err := host.Locate(a.Env, o.Cwd)
 	if err != nil {
@@ -147,7 +147,7 @@ func printManifest(ctx context.Context, a *console.App, o *host.Options) error {
 	return err
 }
 
-// looksLikeVariable is for names as people write them, not all that are possible.
+// looksLikeVariable recognises usual names, not all possible ones.
 func looksLikeVariable(s string) bool {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 	return s != "" && strings.Contains(letters, s[:1]) && strings.Trim(s, letters+"0123456789") == ""

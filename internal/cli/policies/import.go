@@ -24,11 +24,11 @@ type importFlags struct {
 	partial, json bool
 }
 
-// importDocument is what import --json prints.
+// importDocument is the JSON that import --json prints.
 type importDocument struct {
 	Tool     configimport.Tool   `json:"tool"`
 	Files    []string            `json:"files"`
-	Complete bool                `json:"complete"`         // every restriction of the settings holds
+	Complete bool                `json:"complete"`         // every restriction of the settings is enforced
 	Policy   *sandbox.Policy     `json:"policy,omitempty"` // only when complete or with --partial
 	Origins  map[string]string   `json:"origins,omitempty"`
 	Lacks    []configimport.Lack `json:"lacks"`
@@ -74,7 +74,7 @@ agent-sandbox import --json fence.json | jq .lacks`,
 		return []string{"claude", "srt", "fence"}, cobra.ShellCompDirectiveNoFileComp
 	}
 	if err := cmd.RegisterFlagCompletionFunc("from", tools); err != nil {
-		panic(err) // only for a flag that does not exist
+		panic(err) // only if the flag is missing
 	}
 	return cmd
 }
@@ -113,7 +113,7 @@ func foreignHost(a *console.App, h host.Host) configimport.Host {
 		ConfigHome: console.Lookup(a.Env, "XDG_CONFIG_HOME"), ClaudeDir: console.Lookup(a.Env, "CLAUDE_CONFIG_DIR"),
 		Read: policy.ReadConfig,
 		List: func(dir string) []string {
-			entries, _ := os.ReadDir(dir) // what cannot be listed is not there for the tool either
+			entries, _ := os.ReadDir(dir) // the tool cannot list the directory either
 			names := make([]string, len(entries))
 			for i, e := range entries {
 				names[i] = e.Name()
@@ -123,7 +123,7 @@ func foreignHost(a *console.App, h host.Host) configimport.Host {
 	}
 }
 
-// readNamed reads the files of the command line. All must be of one tool.
+// readNamed reads the files of the command line, which must belong to one tool.
 func readNamed(from configimport.Host, tool configimport.Tool, args []string) (configimport.Tool, []configimport.File, error) {
 	var files []configimport.File
 	guess := tool == ""
@@ -156,7 +156,7 @@ func readNamed(from configimport.Host, tool configimport.Tool, args []string) (c
 	return tool, files, nil
 }
 
-// findSettings reads the usual places of one tool, or of the only one that has any.
+// findSettings reads the default places of one tool, or of the only one that has settings.
 func findSettings(from configimport.Host, tool configimport.Tool) (configimport.Tool, []configimport.File, error) {
 	tools := configimport.Tools()
 	if tool != "" {
@@ -263,7 +263,7 @@ func writeNew(name string, data []byte) error {
 	return nil
 }
 
-// headings of the list of lacks.
+// headings of the list of inexact translations.
 var headings = map[configimport.Kind]string{
 	configimport.Restriction: "restrictions that do NOT hold here",
 	configimport.Unknown:     "unknown, ignored",
@@ -272,7 +272,7 @@ var headings = map[configimport.Kind]string{
 	configimport.Moot:        "without effect here",
 }
 
-// shownValues is how many values one line of the list repeats.
+// shownValues is the number of values that one line of the list repeats.
 const shownValues = 4
 
 // printLacks lists what has no exact equivalent on stderr; entries of one list with one
@@ -294,7 +294,7 @@ func printLacks(a *console.App, lacks []configimport.Lack) {
 	}
 }
 
-// lackTitle names what one line of the list is about: key, values and place.
+// lackTitle returns the subject of one line of the list: key, values and place.
 func lackTitle(group []configimport.Lack) string {
 	first := group[0]
 	title := listOf(first.Key)
@@ -335,7 +335,7 @@ func groupLacks(lacks []configimport.Lack, kind configimport.Kind) [][]configimp
 	return groups
 }
 
-// listOf takes the index off a key.
+// listOf removes the index from a key.
 func listOf(key string) string {
 	if i := strings.LastIndexByte(key, '['); i > 0 && strings.HasSuffix(key, "]") {
 		return key[:i]

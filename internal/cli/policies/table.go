@@ -67,7 +67,7 @@ func (t *planTable) general() {
 	t.table(rows)
 }
 
-// networkText is one line; the lists have a section.
+// networkText returns one line; the lists have their own section.
 func networkText(n sandbox.Network) string {
 	switch {
 	case n.Mode != sandbox.NetworkAllow:
@@ -117,7 +117,7 @@ func (t *planTable) secrets() {
 	t.table(rows)
 }
 
-// paths prints what differs from its surroundings.
+// paths prints the paths that differ from their surroundings.
 func (t *planTable) paths() {
 	rows := [][]string{{"ACCESS", "PATH", "RULE", "SOURCE"}, {"ro", "/", "", "built in"}}
 	for _, m := range t.plan.Mounts {
@@ -132,7 +132,7 @@ func (t *planTable) paths() {
 	t.table(rows)
 }
 
-// ruleName is the preset, or the group, by which people know a rule.
+// ruleName returns the preset, or the group, by which users know a rule.
 func ruleName(r policy.Rule) string {
 	switch {
 	case r.Preset != "":
@@ -143,7 +143,7 @@ func ruleName(r policy.Rule) string {
 	return r.Pattern
 }
 
-// names prints the names that must not come into being, a paragraph a directory.
+// names prints the names that cannot be created, one paragraph per directory.
 func (t *planTable) names() {
 	if len(t.plan.Guards) == 0 {
 		return
@@ -216,10 +216,10 @@ func (t *planTable) table(rows [][]string) {
 		}
 		fmt.Fprintln(w, strings.TrimRight("  "+strings.Join(row, "\t"), "\t"))
 	}
-	_ = w.Flush() // output remembers its failure
+	_ = w.Flush() // the output remembers its error
 }
 
-// short writes the home directory as ~.
+// short abbreviates the home directory to ~.
 func (t *planTable) short(path string) string {
 	if rest, ok := strings.CutPrefix(path, t.home); ok && t.home != "" && t.home != "/" && (rest == "" || rest[0] == '/') {
 		return filepath.Join("~", rest)
@@ -234,7 +234,7 @@ func onOff(on bool) string {
 	return "no"
 }
 
-// wrap puts words on lines of at most width bytes where they fit.
+// wrap breaks words into lines of at most width bytes where they fit.
 func wrap(words []string, width int) []string {
 	var lines []string
 	for _, word := range words {

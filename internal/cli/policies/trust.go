@@ -107,7 +107,7 @@ var projectNames = []string{".agent-sandbox.json", ".agent-sandbox.jsonc"}
 
 func isProjectName(name string) bool { return slices.Contains(projectNames, filepath.Base(name)) }
 
-// projectFile finds the file in dir that target means.
+// projectFile finds the file in dir that target names.
 func projectFile(dir, target string) (string, error) {
 	if repo.IsConfigFile(target) {
 		return repo.Repo{Path: dir}.ConfigFile(), nil
@@ -151,17 +151,17 @@ func addTrust(a *console.App, store *policy.Trust, file string, yes bool) error 
 	return confirmTrust(a, store, file, data, yes)
 }
 
-// confirmTrust trusts what was shown, when the user says so.
+// confirmTrust trusts the shown content if the user agrees.
 func confirmTrust(a *console.App, store *policy.Trust, file string, data []byte, yes bool) error {
 	if a.Out.Err != nil {
-		return a.Out.Err // what was not shown cannot be agreed to
+		return a.Out.Err // the user cannot agree to content that was not shown
 	}
 	if !yes {
 		if err := confirm(a); err != nil {
 			return err
 		}
 	}
-	// data, not the file: what was shown is what is trusted.
+	// Trust data, which was shown, since the file may have changed.
 	if err := store.Add(file, data); err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func confirmTrust(a *console.App, store *policy.Trust, file string, data []byte,
 	return nil
 }
 
-// addRecipe is addTrust for a repository's Dockerfile.
+// addRecipe implements addTrust for a repository's Dockerfile.
 func addRecipe(a *console.App, store *policy.Trust, r repo.Repo, yes bool) error {
 	recipe, err := r.Recipe()
 	if err != nil {
@@ -195,7 +195,7 @@ func addRecipe(a *console.App, store *policy.Trust, r repo.Repo, yes bool) error
 	return confirmTrust(a, store, recipe.File, recipe.Content(), yes)
 }
 
-// decodeProject reads a project's file as the policy that it is or, in a repository's directory, stands for.
+// decodeProject reads a project's file as the policy that it is or, in a repository's directory, represents.
 func decodeProject(file string, data []byte) (sandbox.Policy, error) {
 	if repo.IsConfigFile(file) {
 		return repo.Decode(file, data)
@@ -225,7 +225,7 @@ func showText(a *console.App, file string, data []byte) {
 	}
 }
 
-// confirm asks on the terminal. Without one it is an error.
+// confirm asks on the terminal. Without a terminal it returns an error.
 func confirm(a *console.App) error {
 	if !console.IsTerminal(a.Stdio.Stdin) {
 		return sandbox.Errorf(sandbox.Invalid, "cannot ask: stdin is not a terminal").
@@ -279,7 +279,7 @@ func removeTrust(a *console.App, store *policy.Trust, dir, target string) error 
 	return removeTrusted(a, store, dir, files)
 }
 
-// removeTrusted takes the trust away from the files that have it, of which there must be one.
+// removeTrusted removes the trust from those of the files that have it; at least one must.
 func removeTrusted(a *console.App, store *policy.Trust, dir string, files []string) error {
 	removed := false
 	for _, file := range files {
@@ -298,7 +298,7 @@ func removeTrusted(a *console.App, store *policy.Trust, dir string, files []stri
 	return nil
 }
 
-// opens lists what a policy asks for that widens a sandbox, or may.
+// opens lists the parts of a policy that widen, or may widen, a sandbox.
 func opens(p sandbox.Policy) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -346,7 +346,7 @@ func opens(p sandbox.Policy) []string {
 	return append(out, host.LimitLines(p.Limits)...)
 }
 
-// opensNetwork is the part of opens about the network and secrets.
+// opensNetwork lists those of the network and secrets.
 func opensNetwork(p sandbox.Policy) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }

@@ -4,21 +4,21 @@ package program
 
 import "strings"
 
-// commandPrograms are the programs of the commands that the default one lacks whatever their flags say.
+// commandPrograms maps commands to their programs, for those that the default program lacks with any flags.
 var commandPrograms = map[string]string{
 	"init": Engines, "build": Engines, "build-base": Engines, "checkout": Engines, "show-run": Engines,
 	"codex-init-config": Engines, "codex-logout": Engines,
 	"agent": Everything, "skill": Everything, "mcp": Everything,
 }
 
-// backendPrograms are the programs of the backends that the default one lacks.
+// backendPrograms maps backends to their programs, for those that the default program lacks.
 var backendPrograms = map[string]string{"docker": Engines, "kube": Engines, "virtual": Memory}
 
 // Of returns the program that has a backend which this one lacks.
 func Of(backend string) string { return backendPrograms[backend] }
 
-// Choose returns the program for a command line, as far as its arguments say before any command is parsed; "" when this
-// program can begin. A backend that a configuration names shows later, as a [Required].
+// Choose returns the program for a command line as far as the unparsed arguments tell; "" when this
+// program can begin. If the configuration names a backend, a [Required] appears later.
 func Choose(args []string) string {
 	if len(args) > 1 && strings.HasPrefix(args[0], "__complete") {
 		args = args[1:]

@@ -2,5 +2,5 @@
 
 package program
 
-// Choose returns "": another program has chosen this one.
+// Choose returns "": another program has already chosen this one.
 func Choose([]string) string { return "" }

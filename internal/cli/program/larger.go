@@ -2,6 +2,6 @@
 
 package program
 
-// Of returns the program that has a backend which this one lacks. It is the one that has all, so that a command which works
-// on sandboxes of several backends ends there, and never alternates between two programs each of which lacks one.
+// Of returns the program that has a backend which this one lacks. It is the one with all backends, so that a command
+// for sandboxes of several backends does not alternate between two programs each of which lacks one.
 func Of(string) string { return Everything }

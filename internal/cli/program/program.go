@@ -1,6 +1,6 @@
-// Package program chooses among the programs that are built from the same code with more or less linked to it, and starts
-// those that lie beside this one. Users see one command: the default program, which isolates with bubblewrap, starts at
-// once, because what the others link would cost each of its starts some milliseconds and its file many megabytes.
+// Package program chooses among the programs that are built from the same code with different packages linked, and starts
+// those in the same directory as this one. Users see one command: the default program, which isolates with bubblewrap, starts
+// fast, because the packages of the others would add milliseconds to each start and megabytes to its file.
 package program
 
 import (
@@ -13,15 +13,15 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// The programs, by what is linked to them beyond the default one.
+// The programs and what they link beyond the default one.
 const (
 	Engines    = "agent-sandbox-kube"   // the backends docker and kube
 	Memory     = "agent-sandbox-memory" // the backend virtual
 	Everything = "agent-sandbox-agent"  // all backends, and the pipeline of assistants
 )
 
-// Required is the error of an operation that another program can do. Main of package cli becomes that program, which
-// parses the arguments again: an operation that returns it has changed nothing and has printed nothing.
+// Required is the error of an operation that needs another program. Main of package cli executes that program, which
+// parses the arguments again: an operation that returns it has not changed or printed anything.
 type Required struct{ Program string }
 
 func (r *Required) Error() string { return "this program lacks what " + r.Program + " has" }
@@ -39,7 +39,7 @@ func RequiredBy(err error) string {
 	return ""
 }
 
-// Become replaces this process by a program that lies beside this one. It returns only when the program cannot be executed.
+// Become replaces this process with a program in the same directory. It returns only if the program cannot be executed.
 func Become(program string) error {
 	path, err := Beside(program)
 	if err == nil {
@@ -48,7 +48,7 @@ func Become(program string) error {
 	return missing("these arguments", program, err)
 }
 
-// Beside returns the path that a program has in the directory of this one. It does not look whether it exists.
+// Beside returns the path of a program in the directory of this one. It does not check whether it exists.
 func Beside(program string) (string, error) {
 	self, err := os.Executable()
 	if err != nil {

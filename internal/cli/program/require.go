@@ -4,8 +4,8 @@ package program
 
 import "os"
 
-// Require returns the error of an operation that needs a program: a [Required] if it lies beside this one, and otherwise
-// an Unavailable error. What begins the sentence, such as "docker: containers". It returns nil for "", this program.
+// Require returns the error of an operation that needs a program: a [Required] if it is in the same directory, and otherwise
+// an Unavailable error. what begins the sentence, such as "docker: containers". It returns nil for "", this program.
 func Require(program, what string) error {
 	if program == "" {
 		return nil

@@ -41,7 +41,7 @@ func addBaseTag(cmd *cobra.Command, tag *string) {
 	cmd.Flags().StringVar(tag, "base-tag", "", "build on the base image with the tag `TAG` instead of latest")
 }
 
-// builtRepo is what build prints as JSON.
+// builtRepo is the JSON that build prints.
 type builtRepo struct {
 	Image string `json:"image"`
 	ID    string `json:"id"`

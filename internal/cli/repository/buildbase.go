@@ -32,7 +32,7 @@ func (f *buildFlags) register(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.json, "json", false, "print one JSON document")
 }
 
-// arguments are those of --build-arg.
+// arguments parses the values of --build-arg.
 func (f *buildFlags) arguments() (map[string]string, error) {
 	out := map[string]string{}
 	for _, arg := range f.args {
@@ -124,14 +124,14 @@ func buildProgress(a *console.App, all bool) func(string) {
 	}
 }
 
-// npmSettings are the registry and the certificates that the user's npm is set to. A registry with a login is refused:
+// npmSettings returns the registry and the certificates of the user's npm configuration. A registry with a login is rejected:
 // build arguments are written into the image's history.
 func npmSettings(a *console.App, o *images.Options, ca string) error {
 	home, err := host.HomeDir(a.Env)
 	if err != nil {
 		return err
 	}
-	text, _ := os.ReadFile(filepath.Join(home, ".npmrc")) // most have none
+	text, _ := os.ReadFile(filepath.Join(home, ".npmrc")) // most users have none
 	npmrc := string(text)
 	for _, file := range []string{images.Setting(a.Env, npmrc, "cafile"), console.Lookup(a.Env, "NODE_EXTRA_CA_CERTS")} {
 		if ca == "" {

@@ -10,5 +10,5 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/engine/job"
 )
 
-// openEngine fails: the commands that call it have asked for another program before.
+// openEngine fails: its callers have already asked for another program.
 func openEngine(context.Context, *console.App) (job.Engine, error) { return nil, host.RequireEngines() }

@@ -10,7 +10,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// identify gives git in a sandbox the name under which the user commits on the host, unless it has one.
+// identify sets the author name of git in a sandbox to that of the host, unless it has one.
 func identify(ctx context.Context, a *console.App, box *sandbox.Sandbox, dir string) error {
 	for _, key := range []string{"user.name", "user.email"} {
 		ask := exec.CommandContext(ctx, "git", "-C", dir, "config", "--get", key)
@@ -18,7 +18,7 @@ func identify(ctx context.Context, a *console.App, box *sandbox.Sandbox, dir str
 		value, err := ask.Output()
 		name := strings.TrimSpace(string(value))
 		if err != nil || name == "" {
-			continue // git is missing, or has no such setting
+			continue // git is missing, or lacks the setting
 		}
 		const script = `git config --global --get "$1" >/dev/null || git config --global "$1" "$2"`
 		var stderr bytes.Buffer

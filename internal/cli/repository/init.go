@@ -81,7 +81,7 @@ func initRepository(ctx context.Context, a *console.App, dir, baseTag string, fo
 	return nil
 }
 
-// trustRecipe trusts what init has written itself.
+// trustRecipe trusts the file that init itself has written.
 func trustRecipe(h host.Host, r repo.Repo) error {
 	recipe, err := r.Recipe()
 	if err != nil {
@@ -91,7 +91,7 @@ func trustRecipe(h host.Host, r repo.Repo) error {
 	return (&policy.Trust{Dir: h.TrustDir()}).Add(recipe.File, recipe.Content())
 }
 
-// destroyRepo destroys the sandboxes of a repository: its own and those of its branches.
+// destroyRepo destroys the sandboxes of a repository and of its branches.
 func destroyRepo(ctx context.Context, h host.Host, r repo.Repo) error {
 	d, err := inventory.NewDriver(host.Docker, h)
 	if err != nil {

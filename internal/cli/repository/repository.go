@@ -22,14 +22,14 @@ func At(a *console.App, dir string) (repo.Repo, error) {
 	return repo.Open(path)
 }
 
-// InitialisedHere tells whether the working directory is a repository that init has been to.
+// InitialisedHere reports whether the working directory is a repository that init has initialised.
 func InitialisedHere() bool {
 	path, err := host.WorkDir("")
 	return err == nil && repo.Repo{Path: path}.Initialised()
 }
 
-// IsRepository reports whether an argument means a repository or a persistent sandbox. A path has a slash or is a dot;
-// another word is a sandbox's name, unless only a directory that was initialised is called so.
+// IsRepository reports whether an argument is a repository rather than a persistent sandbox. A path has a slash or is a dot;
+// any other word is a sandbox's name, unless only an initialised directory has that name.
 func IsRepository(a *console.App, arg string) (isRepo bool, err error) {
 	if strings.Contains(arg, "/") || arg == "." || arg == ".." {
 		return true, nil
@@ -54,13 +54,13 @@ func IsRepository(a *console.App, arg string) (isRepo bool, err error) {
 	return directory, nil
 }
 
-// needsEngine makes a command ask for the program that can speak with a container engine before it does anything.
+// needsEngine makes a command ask for the program with a container engine before it does anything.
 func needsEngine(cmd *cobra.Command) *cobra.Command {
 	cmd.PreRunE = func(*cobra.Command, []string) error { return host.RequireEngines() }
 	return cmd
 }
 
-// AtMostOnePath is for commands that take a repository's directory.
+// AtMostOnePath accepts no argument or a repository's directory.
 func AtMostOnePath(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		return console.UsageError(cmd.CommandPath(), "%s takes one directory, got %q", cmd.Name(), args[1])
@@ -73,7 +73,7 @@ func CompleteDirectory(*cobra.Command, []string, string) ([]string, cobra.ShellC
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// BelongsTo tells whether a sandbox is one that start made for a repository.
+// BelongsTo reports whether start created a sandbox for a repository.
 func BelongsTo(record persist.Record, r repo.Repo) bool {
 	return record.Backend == host.Docker && record.Spec.Workspace == r.Path && record.Spec.Target == r.Target() &&
 		strings.HasPrefix(record.ID, "agent-sandbox-") && strings.HasSuffix(record.ID, "-"+r.Hash())

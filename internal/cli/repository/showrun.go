@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// commandLiner is what a backend has whose sandbox can be shown as a command.
+// commandLiner is implemented by a backend whose sandbox can be shown as a command.
 type commandLiner interface {
 	CommandLine(ctx context.Context, spec sandbox.Spec) ([]string, error)
 }
@@ -35,14 +35,14 @@ func printRun(ctx context.Context, a *console.App, dir string, f *Flags) error {
 	if !ok {
 		return sandbox.Errorf(sandbox.Unsupported, "backend %s has no command line to show", host.Docker)
 	}
-	spec.State = filepath.Join(s.host.Sandboxes().Dir, spec.Name, "state") // as its keeper has it; there need be none
+	spec.State = filepath.Join(s.host.Sandboxes().Dir, spec.Name, "state") // as its keeper has it; it need not exist
 	line, err := d.CommandLine(ctx, spec)
 	if err != nil {
 		return err
 	}
 	for i, word := range line {
 		if word == spec.Image {
-			word = s.Image() // the name says more than the ID
+			word = s.Image() // the name is more informative than the ID
 		}
 		line[i] = repo.ShellWord(word)
 	}

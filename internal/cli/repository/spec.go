@@ -33,8 +33,8 @@ func repoSpec(ctx context.Context, a *console.App, s *startedRepo) (sandbox.Spec
 	return spec, nil
 }
 
-// repoLayers are the layers of a repository's policy: what its tools need stands below what the user configured, and what
-// its own directory says above.
+// repoLayers returns the layers of a repository's policy: the needs of its tools are below the user's configuration, and
+// the settings of its own directory above.
 func repoLayers(a *console.App, r repo.Repo, h host.Host, registry string) ([]sandbox.Layer, error) {
 	layers, err := policy.Load(host.PolicySources(a, h, &host.Options{}))
 	if err != nil {
@@ -48,7 +48,7 @@ func repoLayers(a *console.App, r repo.Repo, h host.Host, registry string) ([]sa
 	return slices.Insert(layers, len(layers)-1, own), nil
 }
 
-// sameSpec tells whether a sandbox that was made from was is what is would make.
+// sameSpec reports whether the specs was and is create the same sandbox.
 func sameSpec(was, is sandbox.Spec) bool {
 	is.Env, was.Env, is.State, was.State = nil, nil, "", ""
 	is.Resident, was.Resident = false, false
@@ -57,7 +57,7 @@ func sameSpec(was, is sandbox.Spec) bool {
 	return aerr == nil && berr == nil && string(a) == string(b)
 }
 
-// provision makes the worktree of a branch, in a sandbox of its own from the same image and with the same policy.
+// provision creates the worktree of a branch, in a separate sandbox from the same image and with the same policy.
 func provision(ctx context.Context, a *console.App, s *startedRepo, spec sandbox.Spec) error {
 	spec.Name, spec.Dir, spec.Resident = spec.Name+"-provision", "", false
 	spec.Policy.Commands = map[string]sandbox.CommandRule{"git": "true"} // the script is ours

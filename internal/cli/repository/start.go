@@ -15,14 +15,14 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Flags say which of a repository's sandboxes is meant, and what it starts from.
+// Flags select one of a repository's sandboxes, and the commit that it starts from.
 type Flags struct {
 	Branch  string
 	baseTag string
 	build   bool
 }
 
-// Register adds the flags of f to cmd; with start also those of commands that start a sandbox.
+// Register adds the flags of f to cmd; with start, also those of commands that start a sandbox.
 func (f *Flags) Register(cmd *cobra.Command, start bool) {
 	fs := cmd.Flags()
 	fs.SortFlags = false
@@ -33,10 +33,10 @@ func (f *Flags) Register(cmd *cobra.Command, start bool) {
 	}
 }
 
-// IsSet tells whether any of the flags was given.
+// IsSet reports whether any of the flags was given.
 func (f *Flags) IsSet() bool { return *f != Flags{} }
 
-// Check refuses names of branches that git does not take.
+// Check rejects branch names that git rejects.
 func (f *Flags) Check() error {
 	if f.Branch == "" {
 		return nil
@@ -44,7 +44,7 @@ func (f *Flags) Check() error {
 	return repo.CheckBranch(f.Branch)
 }
 
-// startedRepo is a repository on its way to a sandbox.
+// startedRepo is a repository whose sandbox is being started.
 type startedRepo struct {
 	repo.Repo
 
@@ -54,7 +54,7 @@ type startedRepo struct {
 	driver *persist.Driver
 }
 
-// openRepository finds what starting a repository's sandbox needs. The caller closes the engine.
+// openRepository loads what starting a repository's sandbox needs. The caller closes the engine.
 func openRepository(ctx context.Context, a *console.App, dir string, f *Flags) (*startedRepo, error) {
 	if err := f.Check(); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func openRepository(ctx context.Context, a *console.App, dir string, f *Flags) (
 	return s, err
 }
 
-// Start makes a repository's sandbox run and returns its name.
+// Start starts a repository's sandbox and returns its name.
 func Start(ctx context.Context, a *console.App, dir string, f *Flags) (string, error) {
 	s, err := openRepository(ctx, a, dir, f)
 	if err != nil {
@@ -127,7 +127,7 @@ func Start(ctx context.Context, a *console.App, dir string, f *Flags) (string, e
 	return name, createRepo(ctx, a, s, spec)
 }
 
-// createRepo makes a repository's sandbox for the first time.
+// createRepo creates a repository's sandbox.
 func createRepo(ctx context.Context, a *console.App, s *startedRepo, spec sandbox.Spec) error {
 	owner, err := s.Owner()
 	if err != nil {

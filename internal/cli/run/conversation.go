@@ -23,7 +23,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// conversation is a user at a terminal who types commands for a session.
+// conversation is an interactive session of a user at a terminal.
 type conversation struct {
 	app     *console.App
 	session *virtual.Session
@@ -31,7 +31,7 @@ type conversation struct {
 	typed   *keyboard
 	editor  *term.Terminal
 	saved   map[string]*shell.State
-	lastTab string // what Tab could not complete; again: the choices are shown
+	lastTab string // the text that the last Tab could not complete; a second Tab lists the choices
 }
 
 func newConversation(a *console.App, s *virtual.Session, m memory) (*conversation, error) {
@@ -44,7 +44,7 @@ func newConversation(a *console.App, s *virtual.Session, m memory) (*conversatio
 	return c, nil
 }
 
-// newEditor drops what is typed of a line, and keeps the lines before.
+// newEditor discards the current line and preserves the history.
 func (c *conversation) newEditor() {
 	old := c.editor
 	c.editor = term.NewTerminal(keys{c.typed}, "")
@@ -56,7 +56,7 @@ func (c *conversation) newEditor() {
 
 func (c *conversation) close() error { return c.typed.Close() }
 
-// run reads and runs until exit, Ctrl-D or the end of ctx, and returns the shell's status.
+// run reads and runs commands until exit, Ctrl-D or the end of ctx, and returns the shell's status.
 func (c *conversation) run(ctx context.Context) (int, error) {
 	c.app.Err.Say("in memory; changes are dropped at the end unless applied: :help tells more")
 	status := 0
@@ -89,7 +89,7 @@ func (c *conversation) run(ctx context.Context) (int, error) {
 
 var errInterrupted = errors.New("interrupted")
 
-// read reads a whole command, of several lines if need be.
+// read reads a whole command, which may span several lines.
 func (c *conversation) read(ctx context.Context) (string, error) {
 	text, prompt := "", c.session.Value(ctx, "${PS1@P}")
 	if prompt == "" {
@@ -110,7 +110,7 @@ func (c *conversation) read(ctx context.Context) (string, error) {
 	}
 }
 
-// line reads a line, with the terminal in raw mode for no longer than that.
+// line reads one line; only meanwhile the terminal is in raw mode.
 func (c *conversation) line(prompt string) (string, error) {
 	old, err := c.typed.raw()
 	if err != nil {
@@ -118,7 +118,7 @@ func (c *conversation) line(prompt string) (string, error) {
 	}
 	defer term.Restore(c.typed.fd, old) //nolint:errcheck // Nothing better could be done.
 	if columns, rows, err := term.GetSize(c.typed.fd); err == nil && columns > 0 {
-		_ = c.editor.SetSize(columns, rows) // It only draws.
+		_ = c.editor.SetSize(columns, rows) // the size only affects drawing
 	}
 	c.typed.interrupted = false
 	c.editor.SetPrompt(prompt)
@@ -134,7 +134,7 @@ func (c *conversation) line(prompt string) (string, error) {
 	return line, err
 }
 
-// execute runs what was typed. Ctrl-C ends it and not us.
+// execute runs a typed command. Ctrl-C ends the command and not this process.
 func (c *conversation) execute(ctx context.Context, text string) (shell.Result, error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
@@ -153,7 +153,7 @@ func (c *conversation) execute(ctx context.Context, text string) (shell.Result, 
 	return res, nil
 }
 
-// command runs a line for the sandbox.
+// command runs a line in the sandbox.
 func (c *conversation) command(ctx context.Context, name, arg string) {
 	var err error
 	switch name {
@@ -195,7 +195,7 @@ func (c *conversation) apply(ctx context.Context) error {
 	return err
 }
 
-// complete is what Tab does: as much as all choices have in common, and the second time a list of them.
+// complete handles Tab: it inserts the common prefix of all choices, and lists them the second time.
 func (c *conversation) complete(line string, pos int, key rune) (string, int, bool) {
 	if key != '\t' {
 		c.lastTab = ""
@@ -224,7 +224,7 @@ func (c *conversation) complete(line string, pos int, key rune) (string, int, bo
 	return c.lastTab, len(done), true
 }
 
-// list shows choices above the line.
+// list prints choices above the line.
 func (c *conversation) list(choices []string) {
 	const most = 100
 	more := ""
@@ -251,7 +251,7 @@ func commonPrefix(list []string) string {
 	return common
 }
 
-// converseInMemory runs a session of the in-memory shell until its end. ok is false when the sandbox has no such shell.
+// converseInMemory runs a session of the in-memory shell until its end. ok is false if the sandbox has no such shell.
 func converseInMemory(ctx context.Context, a *console.App, f *execFlags, box *sandbox.Sandbox) (status int, ok bool, err error) {
 	sessions, ok := sandbox.As[virtual.Sessions](box.Unwrap())
 	if !ok {
@@ -261,7 +261,7 @@ func converseInMemory(ctx context.Context, a *console.App, f *execFlags, box *sa
 	return status, true, err
 }
 
-// converse runs a session until its end and settles what it changed.
+// converse runs a session until its end, then applies or reports its changes.
 func converse(ctx context.Context, a *console.App, f *execFlags, box *sandbox.Sandbox, sessions virtual.Sessions) (int, error) {
 	session, err := sessions.NewSession(ctx)
 	if err != nil {
@@ -288,7 +288,7 @@ func converse(ctx context.Context, a *console.App, f *execFlags, box *sandbox.Sa
 	return status, done
 }
 
-// printChanges is :diff.
+// printChanges implements :diff.
 func (c *conversation) printChanges() error {
 	list, err := c.memory.workspace.Changes()
 	if err != nil {

@@ -25,11 +25,11 @@ type execFlags struct {
 	host.Options
 	stage  string // empty: the workspace itself
 	in     string // a persistent sandbox; empty: one for this command
-	apply  bool   // make the changes that a backend keeps in memory
+	apply  bool   // apply the changes that a backend holds in memory
 	dryRun bool
 	json   bool
 	quiet  bool
-	events string // file for refusals as they happen; empty: none
+	events string // file for denials as they occur; empty: none
 	record string // file for a proposed policy; empty: none
 }
 
@@ -51,8 +51,8 @@ agent-sandbox exec --dry-run -- make test | bash`
 	return cmd
 }
 
-// NewExecLike makes a command that runs what its arguments say: exec, and the
-// root command, for which the arguments must stand behind "--".
+// NewExecLike returns a command that runs its arguments as a command: exec, and the
+// root command, for which the arguments must follow "--".
 func NewExecLike(a *console.App, path string) *cobra.Command {
 	var f execFlags
 	cmd := &cobra.Command{
@@ -85,7 +85,7 @@ func NewExecLike(a *console.App, path string) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.SetInterspersed(false) // what follows the command belongs to it, also -h
+	flags.SetInterspersed(false) // the rest belongs to the command, even -h
 	f.Register(flags)
 	inventory.AddInFlag(flags, &f.in)
 	host.AddStageFlag(flags, &f.stage)
@@ -98,7 +98,7 @@ func NewExecLike(a *console.App, path string) *cobra.Command {
 	return console.Describe(cmd, console.ExitExec)
 }
 
-// Exec runs a command and ends with its exit status.
+// Exec runs a command and returns its exit status.
 func Exec(ctx context.Context, a *console.App, f *execFlags, args []string) error {
 	relay, ctx := console.StartRelay(ctx, a.SharesTerminal(), a.Err.Say)
 	var code int
@@ -178,7 +178,7 @@ func executeNew(ctx context.Context, a *console.App, f *execFlags, args []string
 	return res.Code, printStageRemark(a, f.Cwd, f.stage)
 }
 
-// startCommand runs cmd and waits, while signals reach it.
+// startCommand runs cmd, forwards signals to it and waits.
 func startCommand(ctx context.Context, box *sandbox.Sandbox, cmd sandbox.Cmd, stdio sandbox.Stdio, relay *console.Relay) (*sandbox.Result, error) {
 	begin := time.Now()
 	run, err := box.Start(ctx, cmd, stdio)
@@ -192,7 +192,7 @@ func startCommand(ctx context.Context, box *sandbox.Sandbox, cmd sandbox.Cmd, st
 	return &sandbox.Result{Exit: exit, Cut: run.Cut(), TimedOut: run.TimedOut(), Duration: time.Since(begin)}, err
 }
 
-// printRemarks says what the command itself could not: why it was killed or shortened.
+// printRemarks reports why the sandbox killed the command or cut its output.
 func printRemarks(a *console.App, res *sandbox.Result) {
 	if res.Reason != "" {
 		a.Err.Say("the command was killed: " + res.Reason)
@@ -206,7 +206,7 @@ func debugResult(a *console.App, res *sandbox.Result) {
 	a.Err.Debug("process", fmt.Sprintf("exit status %d after %s", res.Code, res.Duration.Round(time.Millisecond)))
 }
 
-// dryRunner is what a backend has that can show its command line.
+// dryRunner is implemented by a backend that can show its command line.
 type dryRunner interface {
 	DryRun(cmd sandbox.Cmd) (string, error)
 }
@@ -225,7 +225,7 @@ func printDryRun(a *console.App, box *sandbox.Sandbox, cmd sandbox.Cmd) error {
 	return nil
 }
 
-// unknownCommand is the answer to "agent-sandbox ls".
+// unknownCommand returns the error for "agent-sandbox ls".
 func unknownCommand(root *cobra.Command, args []string) error {
 	e := sandbox.Errorf(sandbox.Invalid, "unknown command %q", args[0])
 	_, err := exec.LookPath(args[0])

@@ -14,18 +14,18 @@ import (
 	"golang.org/x/term"
 )
 
-// keyboard is the input of a terminal, which the editor of lines and the commands that
-// it starts read in turn: what one has read and not used is left to the next.
+// keyboard is the input of a terminal, which the line editor and the commands that
+// it starts read in turn: each returns what it has read and not used.
 type keyboard struct {
-	*os.File     // the terminal, opened anew so that a read of it can be ended
-	fd       int // its descriptor: File.Fd would make it one that blocks
+	*os.File     // the terminal, reopened so that a read can be interrupted
+	fd       int // its descriptor: File.Fd would make it blocking
 
-	reading     sync.Mutex // held by who reads from the terminal
+	reading     sync.Mutex // held while reading from the terminal
 	reclaiming  atomic.Bool
-	interrupted bool // the last key that the editor took was Ctrl-C
+	interrupted bool // the last key that the editor read was Ctrl-C
 
 	mu   sync.Mutex
-	back []byte // what was given back
+	back []byte // returned bytes
 }
 
 func newKeyboard() (*keyboard, error) {
@@ -36,7 +36,7 @@ func newKeyboard() (*keyboard, error) {
 	return &keyboard{File: os.NewFile(uintptr(fd), "/dev/tty"), fd: fd}, nil
 }
 
-// Read reads what was given back, or else typed.
+// Read returns bytes that were given back, or else new input.
 func (k *keyboard) Read(p []byte) (int, error) {
 	for {
 		if n := k.again(p); n > 0 || len(p) == 0 {
@@ -49,7 +49,7 @@ func (k *keyboard) Read(p []byte) (int, error) {
 	}
 }
 
-// errLook says that something was given back while we waited for a key.
+// errLook means that bytes were given back while a reader waited for a key.
 var errLook = errors.New("look again")
 
 func (k *keyboard) readTerminal(p []byte) (int, error) {
@@ -62,7 +62,7 @@ func (k *keyboard) readTerminal(p []byte) (int, error) {
 	return n, err
 }
 
-// again reads what was given back.
+// again reads bytes that were given back.
 func (k *keyboard) again(p []byte) int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -71,27 +71,27 @@ func (k *keyboard) again(p []byte) int {
 	return n
 }
 
-// Unread is that of shell.Unreader. Who waits for a key gets what is given back.
+// Unread implements shell.Unreader. A waiting reader gets the bytes.
 func (k *keyboard) Unread(b []byte) {
 	k.mu.Lock()
 	k.back = append(b, k.back...)
 	k.mu.Unlock()
-	_ = k.SetReadDeadline(time.Now()) // A terminal takes deadlines.
+	_ = k.SetReadDeadline(time.Now()) // terminals support deadlines
 }
 
-// drop forgets what was given back, as the terminal does with what was typed before Ctrl-C.
+// drop discards returned bytes, as the terminal does with input before Ctrl-C.
 func (k *keyboard) drop() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.back = nil
 }
 
-// reclaim ends a read that a command has left behind: it must not take what is typed next.
+// reclaim ends a read that a command has left behind, so that it does not take later input.
 func (k *keyboard) reclaim() {
 	k.reclaiming.Store(true)
 	defer k.reclaiming.Store(false)
 	if k.SetReadDeadline(time.Now()) == nil {
-		k.reading.Lock()   // waits until the reader is gone
+		k.reading.Lock()   // waits until the reader has ended
 		k.reading.Unlock() //nolint:staticcheck // Reads may wait again when they see that.
 	}
 }
@@ -102,8 +102,8 @@ func (k *keyboard) Terminal() (columns, rows int, ok bool) {
 	return columns, rows, err == nil
 }
 
-// raw puts the terminal into raw mode, but for Enter, which stays the end of a line:
-// what is typed before the command that reads it runs is whole lines to that command.
+// raw puts the terminal into raw mode, except that Enter still ends a line:
+// input typed before the command that reads it arrives there as whole lines.
 func (k *keyboard) raw() (*term.State, error) {
 	old, err := term.MakeRaw(k.fd)
 	if err != nil {
@@ -118,12 +118,12 @@ func (k *keyboard) raw() (*term.State, error) {
 	return old, nil
 }
 
-// keys is the keyboard for the editor. It gives a key at a time, so that what is typed
-// after a line is left to the command that the line starts, and notes Ctrl-C, which
-// the editor tells as it tells the end of the input.
+// keys is the keyboard for the editor. It returns one key at a time, so that input
+// after a line is left to the command that the line starts, and records Ctrl-C, which
+// the editor does not distinguish from the end of the input.
 type keys struct{ *keyboard }
 
-// Read reads a byte of what was typed.
+// Read reads one byte of input.
 func (k keys) Read(p []byte) (int, error) {
 	n, err := k.keyboard.Read(p[:min(1, len(p))])
 	k.interrupted = n == 1 && p[0] == 3

@@ -11,11 +11,11 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// memory is what a backend that keeps changes in memory can do with them; the zero value is a
+// memory accesses the changes of a backend that holds them in memory; the zero value is a
 // backend that does not.
 type memory struct{ workspace workspace.Workspace }
 
-// memoryOf returns the changes of a sandbox. apply says that the user wants them made.
+// memoryOf returns the changes of a sandbox. apply says that finish applies them.
 func memoryOf(box *sandbox.Sandbox, apply bool) (memory, error) {
 	w, ok := sandbox.As[workspace.Workspace](box.Unwrap())
 	if !ok && apply {
@@ -24,16 +24,16 @@ func memoryOf(box *sandbox.Sandbox, apply bool) (memory, error) {
 	return memory{w}, nil
 }
 
-// memoryReport is what exec --json tells about changes in memory.
+// memoryReport is the part of exec --json about changes in memory.
 type memoryReport struct {
 	List    []workspace.Change  `json:"list"`
-	Applied bool                `json:"applied"`        // but for those in Skipped
-	Skipped []workspace.Skipped `json:"kept,omitempty"` // that were to be applied and were not
-	// Finished are paths of an earlier run that was killed while it applied its changes.
+	Applied bool                `json:"applied"`        // except those in Skipped
+	Skipped []workspace.Skipped `json:"kept,omitempty"` // changes that could not be applied
+	// Finished lists paths of an earlier run that was killed while it applied its changes.
 	Finished []string `json:"finished,omitempty"`
 }
 
-// finish applies the changes, or only lists them; nil when there is nothing in memory.
+// finish applies the changes, or only lists them; nil when there are none in memory.
 func (m memory) finish(ctx context.Context, apply bool) (*memoryReport, error) {
 	if m.workspace == nil {
 		return nil, nil //nolint:nilnil // nothing to report is no error
@@ -46,7 +46,7 @@ func (m memory) finish(ctx context.Context, apply bool) (*memoryReport, error) {
 	return &memoryReport{List: list, Applied: true, Skipped: done.Skipped, Finished: done.Finished}, err
 }
 
-// printMemoryRemark says what became of the changes.
+// printMemoryRemark reports what happened to the changes.
 func printMemoryRemark(ctx context.Context, a *console.App, m memory, f *execFlags, code int) error {
 	r, err := m.finish(ctx, f.apply && code == 0)
 	if r != nil {

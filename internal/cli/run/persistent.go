@@ -47,7 +47,7 @@ func executeIn(ctx context.Context, a *console.App, f *execFlags, args []string,
 	return res.Code, nil
 }
 
-// refusedIn asks what was refused since the sandbox was opened, also to others who use it meanwhile. A sandbox that ended
+// refusedIn returns the denials since the sandbox was opened, including those of concurrent commands. A sandbox that ended
 // with the command cannot answer; its log has them.
 func refusedIn(ctx context.Context, box *sandbox.Sandbox) *host.Denials {
 	d := &host.Denials{}
@@ -66,7 +66,7 @@ func refusedIn(ctx context.Context, box *sandbox.Sandbox) *host.Denials {
 	return d
 }
 
-// ownTerminal is the terminal that the command gets one like, nil when it gets pipes.
+// ownTerminal returns the terminal that the command's own one imitates, nil if the command gets pipes.
 func ownTerminal(a *console.App, f *execFlags) *os.File {
 	in, ok := a.Stdio.Stdin.(*os.File)
 	if !ok || f.json || !console.IsTerminal(a.Stdio.Stdin) || !console.IsTerminal(a.Stdio.Stdout) {
@@ -83,7 +83,7 @@ func terminalSize(f *os.File) *sandbox.Terminal {
 	return &sandbox.Terminal{Rows: uint16(rows), Cols: uint16(columns)}
 }
 
-// startOnTerminal is start, with the keys of our terminal for the command's own.
+// startOnTerminal starts the command on its own terminal and forwards the keys of ours.
 func startOnTerminal(ctx context.Context, box *sandbox.Sandbox, cmd sandbox.Cmd, stdio sandbox.Stdio, relay *console.Relay, terminal *os.File) (*sandbox.Result, error) {
 	if terminal == nil {
 		return startCommand(ctx, box, cmd, stdio, relay)
@@ -92,7 +92,7 @@ func startOnTerminal(ctx context.Context, box *sandbox.Sandbox, cmd sandbox.Cmd,
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = term.Restore(int(terminal.Fd()), old) }() // nothing better could be done
+	defer func() { _ = term.Restore(int(terminal.Fd()), old) }() // an error here cannot be handled
 	relay.Resize = func(run *sandbox.Running) { _ = run.Resize(*terminalSize(terminal)) }
 	return startCommand(ctx, box, cmd, stdio, relay)
 }

@@ -17,17 +17,17 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// proposal is what a policy would need to allow what was refused.
+// proposal holds the policy entries that would allow the denied operations.
 type proposal struct {
 	lists map[string][]string // key path → entries, in order
-	why   map[string]string   // entry as JSON → where it comes from
-	left  []string            // what no entry allows
+	why   map[string]string   // entry as JSON → its origin
+	left  []string            // denials that no entry can allow
 }
 
-// Keys of a proposal, in the order in which they are written.
+// Keys of a proposal, in output order.
 var proposalKeys = []string{"network.allow", "filesystem.rw", "filesystem.ro", "filesystem.sockets", "commands"}
 
-// recordDenials adds denials to the proposed policy in file, which it makes.
+// recordDenials adds denials to the proposed policy in file, and creates the file if needed.
 func recordDenials(file string, list []sandbox.Denial) error {
 	p := proposal{lists: map[string][]string{}, why: map[string]string{}}
 	data, err := os.ReadFile(file)
@@ -52,7 +52,7 @@ func recordDenials(file string, list []sandbox.Denial) error {
 	return replaceFile(file, p.document())
 }
 
-// take reads an earlier proposal; false: it is something else.
+// take reads an earlier proposal; false: the file is something else.
 func (p *proposal) take(old sandbox.Policy) bool {
 	p.lists["network.allow"] = old.Network.Allow
 	p.lists["filesystem.rw"], p.lists["filesystem.ro"] = old.Filesystem.RW, old.Filesystem.RO
@@ -70,7 +70,7 @@ func (p *proposal) take(old sandbox.Policy) bool {
 	return aerr == nil && berr == nil && bytes.Equal(a, b)
 }
 
-// takeComments reads what document wrote behind and below the entries.
+// takeComments reads the comments that document wrote after and below the entries.
 func (p *proposal) takeComments(text string) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -82,7 +82,7 @@ func (p *proposal) takeComments(text string) {
 	}
 }
 
-// leftPrefix begins a line about what no entry allows.
+// leftPrefix begins a line about a denial that no entry can allow.
 const leftPrefix = "//   "
 
 // propose finds the entry that would allow d.
@@ -92,7 +92,7 @@ func (p *proposal) propose(d sandbox.Denial) {
 		"--allow": "network.allow", "--rw": "filesystem.rw", "--ro": "filesystem.ro", "--socket": "filesystem.sockets", "--cmd": "commands",
 	}[flag]
 	entry := strings.TrimSuffix(value, "=true")
-	// A quoted word is a name that must not be copied without looking.
+	// Quote a name that the user must not copy without checking.
 	if key == "" || entry == "" || entry == "HOST" || strings.ContainsAny(entry, `'"$\`) {
 		if line := host.DenialLine(d); !slices.Contains(p.left, line) {
 			p.left = append(p.left, line)
@@ -105,7 +105,7 @@ func (p *proposal) propose(d sandbox.Denial) {
 	}
 }
 
-// document is the proposal as JSONC.
+// document formats the proposal as JSONC.
 func (p *proposal) document() []byte {
 	var b bytes.Buffer
 	b.WriteString("// Proposed from what was refused, by agent-sandbox exec --record. Nothing here is in force:\n" +
@@ -166,7 +166,7 @@ func jsonString(s string) string {
 	return string(text)
 }
 
-// replaceFile writes a file in one step, so that a crash leaves the old one.
+// replaceFile replaces a file atomically, so that a crash leaves the old one.
 func replaceFile(file string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(file), ".agent-sandbox-*")
 	if err != nil {

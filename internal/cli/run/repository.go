@@ -10,7 +10,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/cli/repository"
 )
 
-// ShellInRepository opens a shell in a repository's sandbox and starts it before when it does not run.
+// ShellInRepository opens a shell in a repository's sandbox, and starts the sandbox if it does not run.
 func ShellInRepository(ctx context.Context, a *console.App, dir string, f *repository.Flags) error {
 	relay, starting := console.StartRelay(ctx, false, a.Err.Say)
 	name, err := repository.Start(starting, a, dir, f)
@@ -23,7 +23,7 @@ func ShellInRepository(ctx context.Context, a *console.App, dir string, f *repos
 	return Exec(ctx, a, &execFlags{in: name}, []string{"bash"})
 }
 
-// onlyRepoFlags refuses flags that a repository's sandbox does not obey: it has the policy of its configuration.
+// onlyRepoFlags rejects flags that do not apply to a repository's sandbox: its configuration sets its policy.
 func onlyRepoFlags(cmd *cobra.Command) error {
 	var err error
 	cmd.Flags().Visit(func(f *pflag.Flag) {

@@ -18,13 +18,13 @@ type result struct {
 	Reason   string           `json:"reason,omitempty"`  // why it was killed
 	Stdout   string           `json:"stdout"`            //
 	Stderr   string           `json:"stderr"`            //
-	Base64   []string         `json:"base64,omitempty"`  // those of stdout and stderr that are no UTF-8 and stand in base64
-	Cut      bool             `json:"cut"`               // output went past its limit
+	Base64   []string         `json:"base64,omitempty"`  // which of stdout and stderr are in base64, because they are not UTF-8
+	Cut      bool             `json:"cut"`               // output exceeded its limit
 	TimedOut bool             `json:"timed_out"`         // the wall-clock limit passed
 	Millis   int64            `json:"duration_ms"`       //
-	Refused  []sandbox.Denial `json:"denials,omitempty"` // what the policy refused, at most 100
-	Stage    *stageReport     `json:"stage,omitempty"`   // what the command ran on; nil: the workspace itself
-	Changes  *memoryReport    `json:"changes,omitempty"` // what the command did to a tree in memory; nil: it wrote to the workspace or a stage
+	Refused  []sandbox.Denial `json:"denials,omitempty"` // at most 100
+	Stage    *stageReport     `json:"stage,omitempty"`   // on which the command ran; nil: the workspace itself
+	Changes  *memoryReport    `json:"changes,omitempty"` // to a tree in memory; nil: the command wrote to the workspace or a stage
 	Error    *errorReport     `json:"error,omitempty"`   // the sandbox failed
 }
 
@@ -45,7 +45,7 @@ func newResult(box *sandbox.Sandbox, res *sandbox.Result, refused []sandbox.Deni
 	return r
 }
 
-// text keeps every byte: JSON has no way to write what is not UTF-8.
+// text encodes bytes without loss: a JSON string cannot hold bytes that are not UTF-8.
 func (r *result) text(name string, data []byte) string {
 	if utf8.Valid(data) {
 		return string(data)

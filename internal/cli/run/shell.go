@@ -73,7 +73,7 @@ func openShell(ctx context.Context, a *console.App, f *execFlags) error {
 		return err
 	}
 	status, ok, err := converseInMemory(ctx, a, f, box)
-	if !ok { // Of the others each command is a process of the host, as with exec.
+	if !ok { // With other backends each command is a process of the host, as with exec.
 		return errors.Join(err, box.Close(ctx), Exec(ctx, a, f, []string{"bash"}))
 	}
 	if !f.quiet {

@@ -9,17 +9,17 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// stageReport is what exec --json tells about the stage that a command ran on.
+// stageReport is the part of exec --json about the stage on which a command ran.
 type stageReport struct {
 	Name      string          `json:"name"`
 	Workspace string          `json:"workspace"`
 	Kind      stage.Mechanism `json:"kind"`
-	Reason    string          `json:"reason,omitempty"` // why it is no overlay
+	Reason    string          `json:"reason,omitempty"` // why it is not an overlay
 	Changes   int             `json:"changes"`
-	Conflicts int             `json:"conflicts"` // of them, with what changed in the workspace meanwhile
+	Conflicts int             `json:"conflicts"` // changes that conflict with later changes in the workspace
 }
 
-// reportStage describes the stage after a run; nil when there was none.
+// reportStage describes the stage after a run; nil without a stage.
 func reportStage(a *console.App, cwd, name string) (*stageReport, error) {
 	if name == "" {
 		return nil, nil
@@ -45,8 +45,8 @@ func reportStage(a *console.App, cwd, name string) (*stageReport, error) {
 	return r, nil
 }
 
-// printStageRemark says on one line what a run has left in its stage. The run is over, so
-// what cannot be said does not change its exit status.
+// printStageRemark reports on one line what a run has left in its stage. The run is over, so
+// an error here does not change its exit status.
 func printStageRemark(a *console.App, cwd, name string) error {
 	r, err := reportStage(a, cwd, name)
 	switch {

@@ -21,7 +21,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Bounds on what the inner side may send; it may be anything.
+// Bounds on the guest's answers, which are not trusted.
 const (
 	maxErrorLine = 1 << 20  // bytes of stderr
 	maxErrorText = 4 << 10  // bytes of an error's text
@@ -47,7 +47,7 @@ func (f files) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	return f.receive(ctx, opOpen, name)
 }
 
-// receive streams what an operation sends.
+// receive streams the output of an operation.
 func (f files) receive(ctx context.Context, op, name string) (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	pr, pw := io.Pipe()
@@ -71,7 +71,7 @@ type fileReader struct {
 	pipe   *io.PipeReader
 	cancel context.CancelFunc
 	done   sync.WaitGroup
-	err    error // what Read met last
+	err    error // the last error of Read
 }
 
 func (r *fileReader) Read(p []byte) (int, error) {
@@ -82,7 +82,7 @@ func (r *fileReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// WriteTo reads all that is left, in the pieces that arrive.
+// WriteTo copies the rest of the file, in the pieces that arrive.
 func (r *fileReader) WriteTo(w io.Writer) (int64, error) {
 	n, err := io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{r}, make([]byte, maxChunk))
 	if err == nil {
@@ -115,8 +115,8 @@ func (r *fileReader) stop() {
 	r.done.Wait()
 }
 
-// Create sends r and has it replace name when it is complete. An error of r is
-// returned as it is, and leaves name as it was.
+// Create sends r, which replaces name when it is complete. It returns an error of r
+// unchanged, and then leaves name unchanged.
 func (f files) Create(ctx context.Context, name string, perm fs.FileMode, r io.Reader) error {
 	return f.send(ctx, r, opCreate, name, strconv.FormatUint(uint64(perm.Perm()), 8))
 }
@@ -137,7 +137,7 @@ func (f files) send(ctx context.Context, r io.Reader, args ...string) error {
 	return err
 }
 
-// sourceReader remembers how reading failed: another goroutine reads it.
+// sourceReader records the error of the source, for the goroutine that does not read it.
 type sourceReader struct {
 	r   io.Reader
 	mu  sync.Mutex
@@ -236,7 +236,7 @@ func decodeInfos(data []byte, limit int, names bool) ([]sandbox.FileInfo, error)
 			return nil, sandbox.Errorf(sandbox.Internal, "the guest's description of files: %w", err)
 		}
 		name := string(w.Name)
-		// A name that leads elsewhere would become a path on the host in careless hands.
+		// A careless caller could join a name with slashes to a path of the host.
 		if strings.ContainsAny(name, "/\x00") && (names || name != "/") || len(name) > maxName || len(w.Target) > maxName ||
 			names && (name == "" || name == "." || name == "..") || w.Size < 0 {
 			return nil, sandbox.Errorf(sandbox.Internal, "the guest described an impossible file %.100q", name)
@@ -248,7 +248,7 @@ func decodeInfos(data []byte, limit int, names bool) ([]sandbox.FileInfo, error)
 	}
 }
 
-// Output runs an operation of the guest that ends as those on files do, and returns its output, at most 64 MiB.
+// Output runs an operation of the guest that reports errors as those on files do, and returns its output, at most 64 MiB.
 func Output(ctx context.Context, start StartFunc, cmd sandbox.Cmd) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -288,7 +288,7 @@ func (f files) begin(ctx context.Context, stdio sandbox.Stdio, args ...string) (
 	return c, nil
 }
 
-// end waits, and turns the exit status and the one line on stderr into an error.
+// end waits for the operation, and converts the exit status and the line on stderr to an error.
 func (c *call) end() error {
 	exit, err := c.process.Wait()
 	if err != nil {
@@ -305,7 +305,7 @@ func (c *call) end() error {
 	return sandbox.Errorf(w.Code, "%s", session.Printable(w.Text[:min(len(w.Text), maxErrorText)]))
 }
 
-// knownCode reports whether the guest may send c: it does not speak for the backend.
+// knownCode reports whether the guest may send c. Codes about the backend are reserved for the host.
 func knownCode(c sandbox.Code) bool {
 	return slices.Contains([]sandbox.Code{
 		sandbox.NotFound, sandbox.Denied, sandbox.Exists, sandbox.Invalid, sandbox.Exhausted, sandbox.Internal,
@@ -320,7 +320,7 @@ type boundedBuffer struct {
 	over  func()
 }
 
-// Write claims to take everything, so that the writer goes on to its own end.
+// Write reports success for dropped bytes, too, so that the writer continues to its end.
 func (b *boundedBuffer) Write(p []byte) (int, error) {
 	room := b.limit - b.buf.Len()
 	if len(p) <= room {

@@ -35,7 +35,7 @@ func Status(err error, errs io.Writer) int {
 	return exitFiles
 }
 
-// checkOperands refuses what is no operation.
+// checkOperands refuses an unknown operation or a wrong number of operands.
 func checkOperands(args []string) error {
 	operands := map[string]int{
 		opOpen: 1, opCreate: 2, opStat: 1, opList: 1, opRemove: 1, opRename: 2,
@@ -93,7 +93,7 @@ func sendFile(name string, out io.Writer) error {
 	if !info.Mode().IsRegular() {
 		return &fs.PathError{Op: "open", Path: name, Err: errNotRegular}
 	}
-	// A pipe takes no more at once; what the library would try instead costs calls that fail.
+	// A pipe accepts no more at once. The library's alternatives would cost system calls that fail.
 	_, err = io.CopyBuffer(struct{ io.Writer }{out}, struct{ io.Reader }{f}, make([]byte, maxChunk))
 	return err
 }
@@ -132,8 +132,8 @@ func describe(file string, info fs.FileInfo) wireInfo {
 	return w
 }
 
-// receiveFile replaces name in one step. What is a symbolic link there is
-// replaced itself: rename(2) never writes through it.
+// receiveFile replaces name in one step. It replaces a symbolic link
+// itself: rename(2) never writes through it.
 func receiveFile(name, perm string, in io.Reader) error {
 	mode, err := parsePerm("create", name, perm)
 	if err != nil {
@@ -169,13 +169,13 @@ func removeTree(name string) error {
 	if abs == "/" {
 		return &fs.PathError{Op: "remove", Path: name, Err: syscall.EINVAL}
 	}
-	if _, err := os.Lstat(abs); err != nil { // RemoveAll is content with a missing name
+	if _, err := os.Lstat(abs); err != nil { // RemoveAll reports no error for a missing name
 		return err
 	}
 	return os.RemoveAll(abs)
 }
 
-// codeOf maps what the kernel said to the codes of package sandbox.
+// codeOf maps errors of the kernel to the codes of package sandbox.
 func codeOf(err error) sandbox.Code {
 	for _, row := range []struct {
 		code  sandbox.Code

@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// makeDirectory makes name and what is missing above it.
+// makeDirectory makes name and its missing parents.
 func makeDirectory(name, perm string) error {
 	mode, err := parsePerm("mkdir", name, perm)
 	if err != nil {
@@ -64,7 +64,7 @@ func sendFound(found sandbox.Found, out io.Writer) error {
 	return json.NewEncoder(out).Encode(w)
 }
 
-// ownTree is what this process sees.
+// ownTree is the file system that this process sees.
 type ownTree struct{}
 
 func (ownTree) Open(_ context.Context, name string) (io.ReadCloser, error) {
@@ -103,7 +103,7 @@ func packTree(name string, out io.Writer) error {
 	return transfer.Pack(context.Background(), out, root)
 }
 
-// unpackTree extracts without limits: the host sends what the user has, and the walls hold the limits of files here.
+// unpackTree extracts without limits: the host sends the user's own files, and the isolation enforces the limits of files.
 func unpackTree(name string, in io.Reader) error {
 	root, err := os.OpenRoot(name)
 	if err != nil {
@@ -116,7 +116,7 @@ func unpackTree(name string, in io.Reader) error {
 	})
 }
 
-// withContent calls do with the content of chunks, and fails when that was not complete, whatever do makes of it.
+// withContent calls do with the content of chunks. It returns an error when the content was incomplete, even if do did not.
 func withContent(in io.Reader, do func(r io.Reader) error) error {
 	r, w := io.Pipe()
 	fed := make(chan struct{})

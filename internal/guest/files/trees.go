@@ -11,15 +11,15 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// maxFound is how many bytes of matches are taken.
+// maxFound bounds the bytes of a search's answer.
 const maxFound = 16 << 20
 
-// Mkdir is that of sandbox.Maker.
+// Mkdir implements sandbox.Maker.
 func (f files) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
 	return f.run(ctx, opMkdir, name, strconv.FormatUint(uint64(perm.Perm()), 8))
 }
 
-// Search is that of sandbox.Searcher.
+// Search implements sandbox.Searcher.
 func (f files) Search(ctx context.Context, root string, q sandbox.Query) (sandbox.Found, error) {
 	if q.Max <= 0 {
 		q.Max = sandbox.DefaultMatches
@@ -46,7 +46,7 @@ func (f files) Search(ctx context.Context, root string, q sandbox.Query) (sandbo
 	return decodeFound(out.buf.Bytes(), q.Max)
 }
 
-// decodeFound takes the guest's word for what was found, and not for where it leads.
+// decodeFound trusts the guest's texts, but checks the paths.
 func decodeFound(data []byte, limit int) (sandbox.Found, error) {
 	var w wireFound
 	if err := json.Unmarshal(data, &w); err != nil {
@@ -58,7 +58,7 @@ func decodeFound(data []byte, limit int) (sandbox.Found, error) {
 	found := sandbox.Found{Matches: []sandbox.Match{}, Cut: w.Cut}
 	for _, m := range w.Matches {
 		name := string(m.Name)
-		// A name that leads elsewhere would become a path on the host in careless hands.
+		// A careless caller could join such a name to a path of the host.
 		if len(name) > maxName || strings.ContainsRune(name, 0) || !fs.ValidPath(strings.ToValidUTF8(name, "?")) || m.Line < 0 {
 			return sandbox.Found{}, sandbox.Errorf(sandbox.Internal, "the guest found an impossible file %.100q", name)
 		}
@@ -67,12 +67,12 @@ func decodeFound(data []byte, limit int) (sandbox.Found, error) {
 	return found, nil
 }
 
-// Pack is that of sandbox.Archiver, and returns as Open.
+// Pack implements sandbox.Archiver. It returns when Open does.
 func (f files) Pack(ctx context.Context, name string) (io.ReadCloser, error) {
 	return f.receive(ctx, opPack, name)
 }
 
-// Unpack is that of sandbox.Archiver.
+// Unpack implements sandbox.Archiver.
 func (f files) Unpack(ctx context.Context, name string, r io.Reader) error {
 	return f.send(ctx, r, opUnpack, name)
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/layout"
 )
 
-// maxAlias bounds what is read of an alias.
+// maxAlias bounds the bytes that are read of an alias.
 const maxAlias = 64 << 10
 
-// builtinCommands are the commands that no alias can take the name of, as far as they
-// are common; for any other name git is asked, which costs a process.
+// builtinCommands are the common commands whose names no alias can have. For any other
+// name AskAlias starts git.
 const builtinCommands wordList = `add am annotate apply archive bisect blame branch bundle cat-file check-attr check-ignore
 	check-ref-format checkout checkout-index cherry cherry-pick clean clone column commit commit-graph commit-tree config
 	count-objects credential describe diff diff-files diff-index diff-tree difftool fast-export fast-import fetch
@@ -50,8 +50,8 @@ func AskAlias(c Call, name string) (string, bool) {
 	return strings.TrimSuffix(string(text), "\n"), true
 }
 
-// splitAlias splits the value of an alias into words as git does: blanks part
-// them, both kinds of quotes and the backslash hold them together.
+// splitAlias splits the value of an alias into words as git does: at blanks that neither
+// quotes nor a backslash protect.
 func splitAlias(s string) []string {
 	var out []string
 	var word strings.Builder

@@ -2,7 +2,7 @@ package gitrules
 
 import "strings"
 
-// commandLine is git's command line taken apart as git.c does it.
+// commandLine is git's command line, parsed as in git.c.
 type commandLine struct {
 	dirs      []string // -C, in order
 	gitDir    string   // --git-dir
@@ -17,8 +17,8 @@ type commandLine struct {
 // valueOptions are git's own options that take the next argument as value.
 const valueOptions wordList = `-C -c --git-dir --work-tree --namespace --config-env --super-prefix --attr-source --shallow-file`
 
-// parseCommandLine takes apart the arguments after git's name. It never fails: what git
-// would refuse leaves command empty or means what git would have done.
+// parseCommandLine parses the arguments after git's name. It never fails: for a command line that git
+// refuses, command is empty or the command that git would have run.
 func parseCommandLine(args []string) commandLine {
 	var a commandLine
 	for len(args) > 0 {

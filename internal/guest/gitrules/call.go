@@ -32,8 +32,8 @@ func (c Call) Check() *Refusal {
 	return checkCommand(argv.command, argv.args)
 }
 
-// expand replaces aliases by what they stand for. One that runs a shell stays: what
-// it starts comes by here again.
+// expand replaces aliases by their values. It does not expand one that runs a shell: each git
+// that the shell starts is checked itself.
 func (c Call) expand(argv commandLine) commandLine {
 	for range maxAliases {
 		if c.Alias == nil || builtinCommands.has(argv.command) || argv.command == "" {
@@ -52,8 +52,8 @@ func (c Call) expand(argv commandLine) commandLine {
 	return argv
 }
 
-// checkSettings looks at configuration that comes with this one call: -c,
-// --config-env and the variables that carry the same.
+// checkSettings checks the configuration of this one call: -c,
+// --config-env and the corresponding variables.
 func (c Call) checkSettings(argv commandLine) *Refusal {
 	const instead = "run git without this setting"
 	for _, s := range argv.settings {
@@ -145,8 +145,8 @@ func unquoteShell(s string) (word, rest string, ok bool) {
 	}
 }
 
-// isTemporary reports whether all that the call touches lies under /tmp, where no
-// rule applies: there is nothing that a person would miss.
+// isTemporary reports whether the call changes only files under /tmp, where no
+// rule applies because the user would not miss the files.
 func (c Call) isTemporary(argv commandLine) bool {
 	dir := c.Dir
 	for _, d := range argv.dirs {
@@ -174,8 +174,8 @@ func absolute(dir, name string) string {
 	return dir + "/" + name
 }
 
-// isUnderTmp resolves links first: one in /tmp may lead anywhere. For what does not
-// exist yet its directory decides.
+// isUnderTmp resolves links first, because one in /tmp may lead anywhere. For a path that does
+// not exist yet it checks the directory.
 func isUnderTmp(name string) bool {
 	resolved, err := filepath.EvalSymlinks(name)
 	if err != nil {

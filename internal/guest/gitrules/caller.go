@@ -11,7 +11,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/process"
 )
 
-// maxCmdline bounds what is read of another process's arguments.
+// maxCmdline bounds the bytes that are read of another process's arguments.
 const maxCmdline = 1 << 20
 
 // maxSubshells bounds how deep a script of git's may nest its shells.
@@ -69,7 +69,7 @@ func inspectProcess(pid int) processInfo {
 	// The name in the second field may hold anything; the numbers start after it.
 	stat := readBounded(dir + "/stat")
 	if fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:]); len(fields) > 1 {
-		info.ppid, _ = strconv.Atoi(fields[1]) // 0, no process, when it is no number
+		info.ppid, _ = strconv.Atoi(fields[1]) // 0, no process, when it is not a number
 	}
 	return info
 }

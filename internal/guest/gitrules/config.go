@@ -48,7 +48,7 @@ func (l wordList) has(word string) bool {
 
 // checkSetting returns why key may not have value, or "". One-shot and stored
 // settings have the same rules: an alias or another hooks directory gets around
-// every rule here, and a command in the configuration runs where nobody sees it.
+// every rule here, and a command in the configuration runs unchecked.
 func checkSetting(key, value string) string {
 	k := parseConfigKey(key)
 	switch {
@@ -97,7 +97,7 @@ func isFalse(value string) bool {
 	return false
 }
 
-// isHarmlessSetting lets pass what is in daily use: switching a thing off, plain
+// isHarmlessSetting accepts settings in daily use: a setting that is switched off, plain
 // pagers, an editor that does nothing, ssh with options.
 func isHarmlessSetting(k configKey, value string) bool {
 	if k.section == "gc" || k.section == "clean" || k.section == "include" || k.section == "includeif" {
@@ -132,7 +132,7 @@ func isHarmlessSetting(k configKey, value string) bool {
 	return false
 }
 
-// checkConfig has "git config" in its old form (KEY VALUE) and its new one (set KEY VALUE).
+// checkConfig checks "git config" in its old form (KEY VALUE) and its new one (set KEY VALUE).
 func checkConfig(o options) *Refusal {
 	if o.any("get", "get-all", "get-regexp", "get-urlmatch", "get-color", "get-colorbool", "list") {
 		return nil
@@ -174,7 +174,7 @@ func checkUnset(key string) *Refusal {
 	return nil
 }
 
-// checkSections refuses to rename into or out of sections with commands.
+// checkSections refuses to rename a section to or from one whose keys hold commands.
 func checkSections(verb string, args []string) *Refusal {
 	for _, name := range args {
 		switch section := parseConfigKey(name + ".x").section; {

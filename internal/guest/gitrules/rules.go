@@ -16,7 +16,7 @@ type Refusal struct {
 
 const noHooks = "it skips the hooks that check the work"
 
-// checkCommand applies the rules of one command, whatever git's own options are.
+// checkCommand applies the rules of one command, independent of git's own options.
 //
 // Refused is what git cannot undo (uncommitted work thrown away, refs moved or
 // deleted without a trace, history of others overwritten) and what goes past hooks.

@@ -16,7 +16,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
 )
 
-// Bounds on what a proxy may answer; it may be somebody else's.
+// Bounds on a proxy's answer; the proxy need not be ours.
 const (
 	maxConnectHead = 16 << 10
 	maxConnectText = 4 << 10
@@ -32,7 +32,7 @@ func connectTarget(host, port string) (string, error) {
 	if addr, err := netip.ParseAddr(inner); err == nil && addr.Is6() && addr.Zone() == "" {
 		return netip.AddrPortFrom(addr, uint16(n)).String(), nil
 	}
-	// What ends a line or a word would begin something of its own in the request.
+	// Blanks and line ends would start another word or line of the request.
 	if host == "" || len(host) > 253 || strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r >= 0x7f }) ||
 		strings.ContainsAny(host, ":[]/@") {
 		return "", fmt.Errorf("%.100q is not a host", host)
@@ -41,8 +41,8 @@ func connectTarget(host, port string) (string, error) {
 }
 
 // connectProxy returns the address of the proxy that the environment names, or the
-// sandbox's own, and the value of Proxy-Authorization, which may be empty. Names are not
-// resolved: inside there is nothing to ask.
+// sandbox's own, and the value of Proxy-Authorization, which may be empty. It resolves no
+// names, because a sandbox has no name server.
 func connectProxy(env []string) (addr netip.AddrPort, auth string, err error) {
 	addr = netip.MustParseAddrPort(ProxyAddr)
 	text := process.Variable(env, "HTTP_PROXY")
@@ -89,8 +89,8 @@ func connectRequest(target, auth string) []byte {
 	return []byte(head + "\r\n")
 }
 
-// connectAnswer reads a proxy's answer. A refusal is a *proxyRefusal; what r holds
-// afterwards belongs to the tunnel.
+// connectAnswer reads a proxy's answer. A refusal is a *proxyRefusal. The bytes that remain in r
+// belong to the tunnel.
 func connectAnswer(r *bufio.Reader) error {
 	left := maxConnectHead
 	line := func() (string, error) {
@@ -134,10 +134,10 @@ func connectAnswer(r *bufio.Reader) error {
 	return &proxyRefusal{status: rest, text: strings.ToValidUTF8(string(text), "?")}
 }
 
-// proxyRefusal is a proxy's no.
+// proxyRefusal is the error with which a proxy refuses a tunnel.
 type proxyRefusal struct{ status, text string }
 
-// Error has the proxy's text, whose lines stay lines.
+// Error returns the proxy's text with its line breaks.
 func (r *proxyRefusal) Error() string {
 	var b strings.Builder
 	b.WriteString("the proxy answered " + session.Printable(r.status))

@@ -42,7 +42,7 @@ func Connect(p process.Process, args []string) int {
 	br := bufio.NewReader(sock)
 	if err := connectAnswer(br); err != nil {
 		if r, ok := errors.AsType[*proxyRefusal](err); ok {
-			_, _ = os.Stderr.WriteString("agent-sandbox: " + target + ": " + r.Error() + "\n") // nobody is left to tell
+			_, _ = os.Stderr.WriteString("agent-sandbox: " + target + ": " + r.Error() + "\n") // nothing can be done about an error
 			return process.ExitRefused
 		}
 		return p.Fail(process.ExitRefused, "connect: "+err.Error())
@@ -53,15 +53,15 @@ func Connect(p process.Process, args []string) int {
 	return 0
 }
 
-// tunnel copies both ways. An end of one direction is passed on by itself; the tunnel
-// breaks only when nothing can come back any more.
+// tunnel copies in both directions. It passes on the end of each direction separately, and
+// returns when no more bytes can arrive from the proxy.
 func tunnel(fd int, sock *os.File, br *bufio.Reader) error {
 	var up sync.WaitGroup
 	up.Go(func() {
-		_ = copyPlain(sock, os.Stdin)       // a server that wants no more may still answer
-		_ = unix.Shutdown(fd, unix.SHUT_WR) // it may be gone
+		_ = copyPlain(sock, os.Stdin)       // a server that reads no more may still answer
+		_ = unix.Shutdown(fd, unix.SHUT_WR) // the other end may have closed
 	})
-	// What was read with the answer is the beginning of what the server said.
+	// The bytes read together with the answer are the beginning of the server's stream.
 	if ahead, err := br.Peek(br.Buffered()); err == nil {
 		if _, err := os.Stdout.Write(ahead); err != nil {
 			return err
@@ -77,7 +77,7 @@ func tunnel(fd int, sock *os.File, br *bufio.Reader) error {
 	return nil
 }
 
-// copyPlain copies without the short cuts of package os, which are for other kinds of files.
+// copyPlain copies without the optimizations of package os, which are for other kinds of files.
 func copyPlain(dst io.Writer, src io.Reader) error {
 	_, err := io.CopyBuffer(struct{ io.Writer }{dst}, struct{ io.Reader }{src}, make([]byte, connectBuffer))
 	return err

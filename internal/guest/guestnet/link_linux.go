@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	listenerTimeout = time.Minute      // for a sandbox to be built and hand over its listener
-	dialTimeout     = 30 * time.Second // longer than the inner side tries; see dialSeconds
-	maxDials        = 64               // connections being made at one time; each costs us three descriptors
+	listenerTimeout = time.Minute      // for a sandbox to be built and to send its listener
+	dialTimeout     = 30 * time.Second // longer than the guest tries; see dialSeconds
+	maxDials        = 64               // connections being made at one time; each needs three descriptors of this process
 )
 
-// ProxyLink is the host's end of "init --net": through it the sandbox hands over the
-// socket that its commands reach the proxy at. What arrives is taken for hostile.
+// ProxyLink is the host's end of "init --net": through it the guest sends the listening socket at
+// which commands reach the proxy. The host treats every message as hostile.
 type ProxyLink struct{ end *linkEnd }
 
 // NewProxyLink makes the connection. The program that runs "init" has to inherit
@@ -84,12 +84,12 @@ func (l *ProxyLink) Confirm(ctx context.Context) error {
 func (l *ProxyLink) Close() error { return l.end.file.Close() }
 
 // PortLink is the host's end of "init --ports": a way to the servers on the sandbox's
-// loopback. The inner side gets nothing of the host but the numbers of the ports. It is safe
-// for concurrent use.
+// loopback. The guest receives only the numbers of the ports from the host. It is safe for
+// concurrent use.
 type PortLink struct {
 	end   *linkEnd
-	slots chan struct{} // of connections being made
-	turn  chan struct{} // of sending, which sets deadlines on the shared end
+	slots chan struct{} // one for each connection being made
+	turn  chan struct{} // held while sending, which sets deadlines on the shared end
 }
 
 // NewPortLink makes the connection. child is as for [NewProxyLink].
@@ -102,7 +102,7 @@ func NewPortLink() (l *PortLink, child *os.File, err error) {
 }
 
 // Dial connects to a server on 127.0.0.1, or else ::1, inside the sandbox, until ctx ends or
-// for half a minute. A refusal wraps the errno, syscall.ECONNREFUSED when nobody listens.
+// for half a minute. A refusal wraps the errno, syscall.ECONNREFUSED when no process listens.
 func (l *PortLink) Dial(ctx context.Context, port uint16) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -125,7 +125,7 @@ func (l *PortLink) Dial(ctx context.Context, port uint16) (net.Conn, error) {
 }
 
 func (l *PortLink) dial(ctx context.Context, port uint16) (int, error) {
-	if err := ctx.Err(); err != nil { // Of what is ready, select takes any.
+	if err := ctx.Err(); err != nil { // select chooses any ready case.
 		return -1, err
 	}
 	select {
@@ -134,8 +134,8 @@ func (l *PortLink) dial(ctx context.Context, port uint16) (int, error) {
 		return -1, ctx.Err()
 	}
 	defer func() { <-l.slots }()
-	// An answer of its own for each request, so that they need no order and none can be
-	// taken for another's.
+	// Each request has its own answer socket, so that answers need no order and cannot be
+	// confused.
 	answer, theirs, err := newLinkEnd("answer")
 	if err != nil {
 		return -1, err
@@ -180,8 +180,7 @@ func (l *PortLink) request(ctx context.Context, port uint16, answer *os.File) er
 	return l.end.send(ctx, binary.BigEndian.AppendUint16(nil, port), int(answer.Fd()))
 }
 
-// Close ends the connection and with it the process inside. Connections that were made
-// stay.
+// Close ends the connection and with it the process inside. Existing connections stay open.
 func (l *PortLink) Close() error { return l.end.file.Close() }
 
 // linkEnd is our end of a SOCK_SEQPACKET pair.
@@ -192,7 +191,7 @@ func newLinkEnd(name string) (ours *linkEnd, theirs *os.File, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("socket pair: %w", err)
 	}
-	// Only ours: the flag would be shared if one end were inherited twice.
+	// Only this end: the flag would be shared if one end were inherited twice.
 	if err := unix.SetNonblock(fds[0], true); err != nil {
 		_, _ = unix.Close(fds[0]), unix.Close(fds[1])
 		return nil, nil, err
@@ -220,7 +219,7 @@ func (e *linkEnd) during(ctx context.Context, read bool, f func(fd int) (done bo
 	})
 	err = wait(func(fd uintptr) bool { return f(int(fd)) })
 	if !stop() {
-		<-ended // or it would end what the next caller does
+		<-ended // otherwise it would interrupt the next caller
 		if err != nil {
 			err = ctx.Err()
 		}
@@ -267,8 +266,8 @@ func (e *linkEnd) receive(ctx context.Context, data []byte) (n, fd int, err erro
 	return n, fds[0], nil
 }
 
-// checkTCP wants a TCP socket of a network namespace that is not ours: our proxy and
-// the host's published ports must never be served on the host's network.
+// checkTCP requires a TCP socket of another network namespace: the proxy and
+// the published ports must never be served on the host's network.
 func (e *linkEnd) checkTCP(fd int, listening bool, families ...int) error {
 	family, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN)
 	if err != nil {
@@ -303,7 +302,7 @@ func (e *linkEnd) checkTCP(fd int, listening bool, families ...int) error {
 	return nil
 }
 
-// checkName wants an end of a socket to be port on loopback.
+// checkName requires that an address of a socket is port on loopback.
 func checkName(name func(int) (unix.Sockaddr, error), fd int, port uint16) error {
 	got, err := name(fd)
 	if err != nil {
@@ -323,7 +322,7 @@ func checkName(name func(int) (unix.Sockaddr, error), fd int, port uint16) error
 }
 
 // noLinger makes closing immediate. With SO_LINGER, which connections take from their
-// listener, whoever made the socket decides how long close(2) blocks us.
+// listener, the process that made the socket would decide how long close(2) blocks this one.
 func noLinger(fd int) {
 	_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{}) // not every descriptor is a socket
 }
@@ -333,8 +332,8 @@ func closeForeign(fd int) {
 	_ = unix.Close(fd)
 }
 
-// foreignListener and foreignConn are sockets whose maker could have kept a copy and
-// made them blocking: shutdown(2) wakes what then hangs in accept(2), read(2) or write(2).
+// foreignListener and foreignConn are sockets that a process in the sandbox made. It may hold a copy and
+// set it to blocking: shutdown(2) wakes a thread that then hangs in accept(2), read(2) or write(2).
 type foreignListener struct{ *net.TCPListener }
 
 // Close may be called more than once.

@@ -14,8 +14,8 @@ const (
 // ExitNetwork is the status when the network cannot be made: that of a sandbox that failed.
 const ExitNetwork = sandbox.ExitFailed
 
-// What the two ends of the connections that "init" inherits say to each other, over
-// sockets of type SOCK_SEQPACKET, so that one message is one receive.
+// The protocol of the connections that "init" inherits. Their sockets have the type SOCK_SEQPACKET, so that one
+// receive returns one message.
 //
 //	--net    the guest sends handOver with the listening socket; the host answers confirmed
 //	         once it serves the proxy there; the guest goes on to the command.

@@ -7,17 +7,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// proxyBacklog is how many connections wait while all of the proxy's are taken; the
+// proxyBacklog is the number of connections that wait while the proxy is at its limit. The
 // kernel lowers it to net.core.somaxconn.
 const proxyBacklog = 4096
 
-// Network is what "init" prepares before it becomes the command.
+// Network describes the network that "init" prepares before it becomes the command.
 type Network struct {
 	Net, Ports int // inherited descriptors; -1: none
 }
 
-// Prepare leaves the command no descriptor of ours. What it cannot do is an error:
-// a command that starts without its network would be told nothing useful by its own.
+// Prepare prepares the network and leaves the command no descriptor of this program. It returns an error instead
+// of a partial network, because a command without its network would report misleading errors.
 func (n Network) Prepare() error {
 	for _, fd := range []int{n.Net, n.Ports} {
 		if fd < 0 {
@@ -54,9 +54,9 @@ func socketHas(fd, option, value int) bool {
 	return err == nil && got == value
 }
 
-// giveListener makes the socket that the proxy listens on, hands it to the host and
-// waits until it is served. Afterwards only the host holds it: when the host's process
-// ends, the network does.
+// giveListener creates the proxy's listening socket, sends it to the host and
+// waits until the host serves it. Afterwards only the host holds it: the network ends
+// with the host's process.
 func giveListener(host int) error {
 	fd, err := listenProxy()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/process"
 )
 
-// Network is what "init" prepares before it becomes the command.
+// Network describes the network that "init" prepares before it becomes the command.
 type Network struct{ Net, Ports int }
 
 // Prepare fails: only Linux has it.

@@ -14,8 +14,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/process"
 )
 
-// leavePorts starts the process that connects to published ports. It is a child of our
-// own parent, the sandbox's first process, because a command that waits for all of its
+// leavePorts starts the process that connects to published ports. It is a child of this
+// process's parent, the sandbox's first process, because a command that waits for all of its
 // children would wait for this one too. It returns when that process is out of the
 // command's reach, which it is not yet when it begins.
 func leavePorts(host int) error {
@@ -28,7 +28,7 @@ func leavePorts(host int) error {
 		Dir:   "/",
 		Env:   portsEnv(),
 		Files: []uintptr{uintptr(host), uintptr(ready[1])},
-		// A session of its own: neither the terminal's keys nor a signal to the job are for it.
+		// With its own session it receives neither the terminal's keys nor signals to the job.
 		Sys: &syscall.SysProcAttr{Setsid: true, Cloneflags: unix.CLONE_PARENT},
 	})
 	_ = unix.Close(ready[1]) // so that its end is noticed
@@ -42,7 +42,7 @@ func leavePorts(host int) error {
 	return nil
 }
 
-// readOnce reads once, whatever signals come in between.
+// readOnce reads once and repeats a read that a signal interrupted.
 func readOnce(fd int, data []byte) (int, error) {
 	for {
 		n, err := unix.Read(fd, data)
@@ -57,13 +57,13 @@ func readOnce(fd int, data []byte) (int, error) {
 func portsEnv() []string { return []string{"GOMAXPROCS=1", "GODEBUG=containermaxprocs=0"} }
 
 // ServePorts answers the host's requests on standard input until the host's end closes.
-// On standard output it says once that nobody inside can take it over any more.
+// It writes once to standard output when no process inside can trace it any more.
 func ServePorts(p process.Process) int {
 	host := int(os.Stdin.Fd())
 	if !isPacketSocket(host) {
 		return p.Usage()
 	}
-	// The command has the same user; against it taking this process over.
+	// The command has the same user and must not be able to trace this process.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return p.Fail(ExitNetwork, "ports: "+err.Error())
 	}
@@ -88,15 +88,15 @@ func ServePorts(p process.Process) int {
 	}
 }
 
-// jobSignals are what a terminal, a shell or a command that ends all of its user's
-// processes sends; this process ends with the sandbox.
+// jobSignals are the signals of a terminal, of a shell and of a command that ends all processes of its
+// user. This process ignores them and ends with the sandbox.
 var jobSignals = []os.Signal{
 	unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU,
 	unix.SIGPIPE, unix.SIGALRM, unix.SIGUSR1, unix.SIGUSR2,
 }
 
-// closeInherited closes what this process was started with beyond its standard streams.
-// What the Go runtime opened closes on execve(2) and so shows that it is not of these.
+// closeInherited closes the inherited descriptors other than the standard streams.
+// It recognizes the Go runtime's own descriptors by their close-on-exec flag.
 func closeInherited() error {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -142,7 +142,7 @@ func dialLoopback(port uint16) (int, error) {
 	return -1, err
 }
 
-// dialSeconds is how long a server whose queue is full is given.
+// dialSeconds is the time that a server with a full queue gets.
 const dialSeconds = 10
 
 func dialTCP(family int, to unix.Sockaddr) (int, error) {

@@ -30,7 +30,7 @@ const (
 	Root = "/run/agent-sandbox"
 	// Program is the guest itself; that it exists means "inside a sandbox".
 	Program = Root + "/agent-sandbox"
-	// SessionSocket is where the socket of a host on the same kernel stands; otherwise it is an empty file, or nothing.
+	// SessionSocket is the path of the host's socket if the host has the same kernel; otherwise it is an empty file or missing.
 	SessionSocket = Root + "/session"
 	// BinDir has the real program of each command with a script or a preset. An
 	// entry may be a symbolic link, for a program that looks for its neighbors

@@ -19,11 +19,12 @@ const (
 	answerTime  = 15 * time.Second       // for the other end to answer on a stream
 )
 
-// Redial opens the next stream; why is what became of the last one, or of the last attempt. An error with the code Closed, NotFound or Denied means that there will be none.
+// Redial opens the next stream. why is the error of the last stream or of the last attempt. An error with the code Closed,
+// NotFound or Denied means that no further attempt can succeed.
 type Redial func(ctx context.Context, why error) (io.ReadWriteCloser, error)
 
-// Dial begins a connection on a stream, and goes on over streams of redial for as long as patience after one broke. in
-// reads the stream. When ctx ends before the connection has begun, the stream is closed; later ctx means nothing.
+// Dial begins a connection on a stream. After a stream breaks, it calls redial for as long as patience allows. in reads the
+// stream. When ctx ends before the connection has begun, Dial closes the stream; afterwards it ignores ctx.
 func Dial(ctx context.Context, stream io.ReadWriteCloser, in *bufio.Reader, redial Redial, patience time.Duration) (*Conn, error) {
 	d := &dialer{redial: redial, patience: patience}
 	if _, err := rand.Read(d.key[:]); err != nil {
@@ -49,7 +50,7 @@ func Dial(ctx context.Context, stream io.ReadWriteCloser, in *bufio.Reader, redi
 	return d.conn, nil
 }
 
-// dialer is a client's connection and its ways to go on.
+// dialer is a client's connection with the means to reconnect.
 type dialer struct {
 	conn     *Conn
 	key      key
@@ -57,7 +58,7 @@ type dialer struct {
 	patience time.Duration
 }
 
-// again goes on over another stream, or ends the connection with why, which is the reason that there is none.
+// again continues over another stream. If it gets none, it ends the connection with the reason.
 func (d *dialer) again(why error) {
 	ctx, cancel := context.WithTimeout(context.Background(), d.patience)
 	defer cancel()
@@ -88,7 +89,7 @@ func (d *dialer) again(why error) {
 	}
 }
 
-// final reports whether no other attempt would go better.
+// final reports whether every further attempt would fail, too.
 func final(err error) bool {
 	if errors.Is(err, errForgotten) || errors.Is(err, errProtocol) {
 		return true
@@ -124,5 +125,5 @@ func (d *dialer) presentAgain(ctx context.Context, stream io.ReadWriteCloser, re
 	return d.conn.attach(stream, in, theirs)
 }
 
-// bufferSize is that of what is read off a stream.
+// bufferSize is the size of a stream's read buffer.
 const bufferSize = 64 << 10

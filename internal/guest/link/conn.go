@@ -10,47 +10,47 @@ import (
 )
 
 const (
-	// maxUnconfirmed is how much is kept for a stream to come; who writes more waits.
+	// maxUnconfirmed is the number of unconfirmed bytes that are stored for a later stream; Write waits when it is reached.
 	maxUnconfirmed = 4 << 20
-	// ackEvery is after how much that was received the other end is told.
+	// ackEvery is the number of received bytes after which an ack is sent.
 	ackEvery = 256 << 10
 )
 
-// ErrClosed is that of a connection which this end has closed.
+// ErrClosed is the error of a connection that this end has closed.
 var ErrClosed = errors.New("the connection is closed")
 
 // Conn is one end of a connection. Read is for one goroutine at a time, everything else for any number.
 type Conn struct {
-	broke func(error) // is told that the stream broke, on a goroutine of its own, once for each stream
+	broke func(error) // called once for each broken stream, on a new goroutine
 
-	writing sync.Mutex // who has it writes to the stream
+	writing sync.Mutex // held while writing to the stream
 
 	mu       sync.Mutex
-	change   sync.Cond // a stream came, the end came, or there is room
+	change   sync.Cond // signals a new stream, the end of the connection, or room for more bytes
 	stream   io.ReadWriteCloser
 	muted    io.ReadWriteCloser // the last stream to which a write failed
 	in       *inbound
-	err      error         // of the end
-	ending   bool          // the end is to be told
+	err      error         // why the connection ended
+	ending   bool          // an end frame is to be sent
 	done     chan struct{} // closed with err set
-	segments []segment     // what is not confirmed, oldest first
-	next     int           // of them, the first that was not written to stream
+	segments []segment     // not yet confirmed, oldest first
+	next     int           // index of the first segment that was not written to stream
 	sent     uint64        // bytes in all, confirmed or not
 	acked    uint64
 	received uint64
-	told     uint64 // of received, what the other end knows of
+	told     uint64 // the part of received that acks have reported
 	due      bool   // an ack is to be sent
 }
 
-// inbound is a stream as it is read.
+// inbound is the reading side of a stream.
 type inbound struct {
 	stream io.ReadWriteCloser
 	*bufio.Reader
 
-	rest int // of a data frame, what was not returned yet
+	rest int // bytes of the current data frame that Read has not returned yet
 }
 
-// segment is a data frame, and how far the bytes before it reach.
+// segment is a data frame and the position of its first byte in the connection.
 type segment struct {
 	frame []byte
 	begin uint64
@@ -64,7 +64,7 @@ func newConn(broke func(error)) *Conn {
 	return c
 }
 
-// broken reports whether there is no stream.
+// broken reports whether the connection has no stream.
 func (c *Conn) broken() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -74,7 +74,7 @@ func (c *Conn) broken() bool {
 // Done is closed when the connection has ended.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
-// attach goes on over a new stream, whose other end has received that much. The connection has none.
+// attach continues over a new stream. received is what the other end has received. The connection must not have a stream.
 func (c *Conn) attach(stream io.ReadWriteCloser, in *bufio.Reader, received uint64) error {
 	c.mu.Lock()
 	if c.err != nil {
@@ -98,7 +98,8 @@ func (c *Conn) attach(stream io.ReadWriteCloser, in *bufio.Reader, received uint
 	return nil
 }
 
-// detach lets go of the stream, if there is one, and returns what has been received: nothing that still comes from it counts.
+// detach drops the current stream, if any, and returns the number of received bytes. Bytes that still arrive on the dropped
+// stream do not count.
 func (c *Conn) detach() (received uint64, err error) {
 	c.mu.Lock()
 	old := c.stream
@@ -111,7 +112,7 @@ func (c *Conn) detach() (received uint64, err error) {
 	return received, err
 }
 
-// confirm drops what the other end has received, of what it can have. The caller has the lock.
+// confirm drops the bytes that the other end has received; most is the largest valid number. The caller holds the lock.
 func (c *Conn) confirm(received, most uint64) error {
 	if received < c.acked || received > most {
 		return errProtocol
@@ -127,7 +128,7 @@ func (c *Conn) confirm(received, most uint64) error {
 	return nil
 }
 
-// lost notes that a stream broke, once.
+// lost records that a stream broke, once for each stream.
 func (c *Conn) lost(stream io.ReadWriteCloser, why error) {
 	c.mu.Lock()
 	if c.stream != stream || c.err != nil {
@@ -158,7 +159,7 @@ func (c *Conn) end(err error) {
 	}
 }
 
-// Write sends p, and returns when it is sure to be sent, over this stream or a later one.
+// Write queues p and returns when it is certain to be sent, over this stream or a later one.
 func (c *Conn) Write(p []byte) (int, error) {
 	n := 0
 	for len(p) > 0 {
@@ -190,7 +191,7 @@ func (c *Conn) queue(p []byte) error {
 	return nil
 }
 
-// flush writes what waits.
+// flush writes the queued frames.
 func (c *Conn) flush() {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -221,10 +222,10 @@ func (c *Conn) mute(stream io.ReadWriteCloser, why error) {
 	}
 }
 
-// readTime is how long a stream is still read after a write to it failed.
+// readTime is the time for which a stream is still read after a write to it failed.
 const readTime = 250 * time.Millisecond
 
-// pick takes the next frame to write; nil: there is none, or nothing to write it to.
+// pick takes the next frame to write. It returns nil if the queue is empty or the connection has no stream.
 func (c *Conn) pick() (stream io.ReadWriteCloser, frame []byte, last bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -244,7 +245,7 @@ func (c *Conn) pick() (stream io.ReadWriteCloser, frame []byte, last bool) {
 	return nil, nil, false
 }
 
-// Read reads what the other end has sent. It is io.EOF when that has closed the connection.
+// Read reads what the other end has sent. It returns io.EOF after the other end has closed the connection.
 func (c *Conn) Read(p []byte) (int, error) {
 	for {
 		in, err := c.source()
@@ -265,7 +266,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	}
 }
 
-// errEnded is that of a stream on which the other end has closed the connection.
+// errEnded is the error of a stream on which the other end has closed the connection.
 var errEnded = errors.New("closed by the other end")
 
 // source waits for a stream.
@@ -278,7 +279,7 @@ func (c *Conn) source() (*inbound, error) {
 	return c.in, c.err
 }
 
-// readFrom takes a frame, or some of one, off a stream. It returns 0 bytes for those that hold none.
+// readFrom reads a frame, or part of one, from a stream. It returns 0 bytes for a frame without data.
 func (c *Conn) readFrom(in *inbound, p []byte) (int, error) {
 	if in.rest == 0 {
 		kind, length, err := readHead(in)
@@ -293,13 +294,13 @@ func (c *Conn) readFrom(in *inbound, p []byte) (int, error) {
 	n, err := in.Read(p[:min(len(p), in.rest)])
 	in.rest -= n
 	if n > 0 {
-		return c.count(in, n), nil // an error comes again
+		return c.count(in, n), nil // the next Read returns the error again
 	}
 	return 0, err
 }
 
-// count notes what was received and returns it, and has the other end told now and then. What comes from a stream that
-// was let go of is not received: it comes again.
+// count adds n to the received bytes, returns the number that counts, and sends an ack from time to time. Bytes from a
+// dropped stream do not count: the other end sends them again.
 func (c *Conn) count(in *inbound, n int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -309,12 +310,12 @@ func (c *Conn) count(in *inbound, n int) int {
 	c.received += uint64(n)
 	if c.received-c.told >= ackEvery && !c.due {
 		c.due = true
-		go c.flush() // who reads must not wait for the other end to do so
+		go c.flush() // Read must not wait until the other end reads
 	}
 	return n
 }
 
-// take deals with a frame without data.
+// take handles a frame without data.
 func (c *Conn) take(kind byte, in *inbound) error {
 	if kind == frameEnd {
 		return errEnded
@@ -331,7 +332,7 @@ func (c *Conn) take(kind byte, in *inbound) error {
 	return c.confirm(received, c.written())
 }
 
-// written is how far the bytes reach that were written to the stream. The caller has the lock.
+// written returns the position after the last byte that was written to the stream. The caller holds the lock.
 func (c *Conn) written() uint64 {
 	if c.next < len(c.segments) {
 		return c.segments[c.next].begin
@@ -339,8 +340,8 @@ func (c *Conn) written() uint64 {
 	return c.sent
 }
 
-// Close has what was written sent, and the other end told that the connection is closed, as far as there is a stream for it
-// that takes it within a moment. It does not wait for that.
+// Close closes the connection. In the background it sends the queued bytes and an end frame, if a stream accepts them within
+// closeTime.
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	c.ending = true
@@ -354,5 +355,5 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// closeTime is how long the last that is sent may take.
+// closeTime bounds the last writes of a closed connection.
 const closeTime = 3 * time.Second

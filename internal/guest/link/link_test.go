@@ -17,10 +17,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// patient is how long tests wait for a stream.
+// patient is the time for which tests wait for a stream.
 const patient = 20 * time.Second
 
-// fragile breaks when it has carried so many bytes, as a whole: of what was in the middle nobody knows how much arrived.
+// fragile is a stream that breaks after it has carried a number of bytes. How much of the last bytes arrived is unknown.
 type fragile struct {
 	net.Conn
 

@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// maxConns is how many connections a server has at once.
+// maxConns bounds the open connections of a server.
 const maxConns = 256
 
-// Server is the end that streams are brought to. It is safe for concurrent use.
+// Server is the end that accepts streams. It is safe for concurrent use.
 type Server struct {
 	Linger time.Duration // how long a connection without a stream waits for the next one
-	Serve  func(*Conn)   // is called with each new connection, on a goroutine of its own
+	Serve  func(*Conn)   // called with each new connection, on a new goroutine
 
 	mu    sync.Mutex
 	conns map[key]*served
 }
 
-// served is a connection, and what ends it when no stream comes.
+// served is a connection and the timer that ends it when no stream arrives.
 type served struct {
 	conn *Conn
 
@@ -29,8 +29,8 @@ type served struct {
 	late *time.Timer
 }
 
-// Take begins or goes on with a connection over a stream, of which it reads a client's hello. On an error the stream is closed
-// and nothing else has changed.
+// Take reads a client's hello from a stream and begins or continues the client's connection over it. On an error it closes the
+// stream and changes nothing else.
 func (s *Server) Take(stream io.ReadWriteCloser) error {
 	late := time.AfterFunc(answerTime, func() { _ = stream.Close() })
 	err := s.take(stream, late)
@@ -66,11 +66,11 @@ func (s *Server) take(stream io.ReadWriteCloser, late *time.Timer) error {
 
 // refuse tells a client that its connection is unknown.
 func refuse(stream io.Writer) error {
-	_, _ = stream.Write(make([]byte, answerLength)) // who asked may be gone
+	_, _ = stream.Write(make([]byte, answerLength)) // the client may have gone
 	return errForgotten
 }
 
-// serve serves a new connection unless it did not come about.
+// serve serves a new connection unless err says that its creation failed.
 func (s *Server) serve(k key, c *served, err error) {
 	if err == nil {
 		s.Serve(c.conn)
@@ -81,7 +81,7 @@ func (s *Server) serve(k key, c *served, err error) {
 	delete(s.conns, k)
 }
 
-// find returns the connection that a client means, nil when there is none.
+// find returns the connection that a hello names, or nil.
 func (s *Server) find(h hello) *served {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,12 +101,12 @@ func (s *Server) find(h hello) *served {
 	return c
 }
 
-// wait ends the connection unless a stream comes.
+// wait ends the connection unless a stream arrives in time.
 func (c *served) wait(linger time.Duration, why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.conn.broken() {
-		return // it came before this was told
+		return // a new stream arrived before this call
 	}
 	if c.late != nil {
 		c.late.Stop()
@@ -114,12 +114,12 @@ func (c *served) wait(linger time.Duration, why error) {
 	c.late = time.AfterFunc(linger, func() { c.conn.end(why) })
 }
 
-// goOn brings the connection onto a stream, away from the one it may have still.
+// goOn moves the connection to a new stream and drops the current one, if any.
 func (c *served) goOn(stream io.ReadWriteCloser, in *bufio.Reader, received uint64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.late != nil {
-		c.late.Stop() // if that is too late it has ended
+		c.late.Stop() // if the timer has fired, the connection has ended
 		c.late = nil
 	}
 	ours, err := c.conn.detach()
@@ -129,7 +129,7 @@ func (c *served) goOn(stream io.ReadWriteCloser, in *bufio.Reader, received uint
 	if _, err = stream.Write(binary.BigEndian.AppendUint64([]byte{known}, ours)); err == nil {
 		err = c.conn.attach(stream, in, received)
 	}
-	if err != nil { // the next stream may do better
+	if err != nil { // the next stream may succeed
 		go c.conn.broke(err)
 	}
 	return err

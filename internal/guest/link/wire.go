@@ -9,16 +9,16 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// greeting is the first that a server says. Its number changes with the protocol.
+// greeting is the first line that a server sends. Its number changes with the protocol.
 const greeting = "agent-sandbox link 1\n"
 
-// key is what names a connection; who does not know it cannot go on with it.
+// key identifies a connection. Only a client that knows the key can continue the connection.
 type key [16]byte
 
 // Kinds of frames.
 const (
 	frameData byte = iota
-	frameAck       // what has been received, of all: eight bytes
+	frameAck       // the number of all received bytes, in eight bytes
 	frameEnd       // the connection is closed; nothing follows
 	frameKinds
 )
@@ -54,10 +54,10 @@ func readHead(r io.Reader) (kind byte, length int, err error) {
 	return h[0], int(n), nil
 }
 
-// hello is what a client says on a new stream.
+// hello is the client's first message on a new stream.
 type hello struct {
 	key      key
-	fresh    bool // a new connection; else it goes on
+	fresh    bool // the connection is new; otherwise it continues
 	received uint64
 }
 
@@ -82,13 +82,13 @@ func readHello(r io.Reader) (h hello, err error) {
 	return h, nil
 }
 
-// What a server answers: whether it knows the connection, and in eight bytes what it has received of it.
+// The server's answer: whether it knows the connection, and in eight bytes how much it has received.
 const (
 	known        = 1
 	answerLength = 1 + 8
 )
 
-// present says hello to the server at the other end of a stream, and returns what it has received.
+// present sends a hello to the server on a stream, and returns how many bytes the server has received.
 func present(stream io.Writer, r *bufio.Reader, h hello) (received uint64, err error) {
 	said := make([]byte, len(greeting))
 	if _, err := io.ReadFull(r, said); err != nil {

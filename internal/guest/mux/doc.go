@@ -1,15 +1,15 @@
-// Package mux carries many streams over one connection: the way of everything between the host and a guest.
+// Package mux multiplexes streams over the one connection between the host and a guest.
 //
-// A frame is a head of eight bytes, big endian, and its payload:
+// A frame is a head of eight bytes, big endian, and a payload:
 //
 //	stream  4 bytes  odd when the client opened it, even when the server did
 //	flags   1 byte   open, end, stop, reset, credit
 //	length  3 bytes  of the payload, or with credit, which has none, how many more bytes may be sent
 //
-// The first frame of a stream opens it; nothing is asked and nothing is answered. Each direction ends on its own: end says
-// that no more is sent, stop that nothing more is read, reset that the stream broke. Each end may send so many bytes on a
-// stream as the other one has room for, so that nobody who does not read holds up the others.
+// The first frame of a stream opens it, without an answer. Each direction ends separately: end means that the sender sends no
+// more, stop that the receiver reads no more, reset that the stream broke. Each end sends at most as many bytes on a stream as
+// the other end has room for, so that a stream without a reader does not block the others.
 //
-// What several streams send at one time leaves in one write, and what one sends leaves at once: there is no goroutine
-// between a Write and the connection. One reads it and never waits for anything else.
+// Frames that several streams send at the same time leave in one write. A single frame leaves at once: no goroutine stands
+// between a Write and the connection. One goroutine reads the connection and waits for nothing else.
 package mux

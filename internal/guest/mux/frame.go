@@ -4,11 +4,11 @@ import "encoding/binary"
 
 // The flags of a frame.
 const (
-	flagOpen   = 1 << iota // the first of a stream
-	flagEnd                // no more is sent
-	flagStop               // no more is read
+	flagOpen   = 1 << iota // the first frame of a stream
+	flagEnd                // the sender sends no more
+	flagStop               // the sender reads no more
 	flagReset              // the stream broke
-	flagCredit             // the length is how many bytes more may be sent
+	flagCredit             // the length is the number of additional bytes that the receiver may send
 
 	flagsKnown = flagOpen | flagEnd | flagStop | flagReset | flagCredit
 )
@@ -18,8 +18,8 @@ const (
 	maxLength  = 1<<24 - 1
 	maxPayload = 128 << 10 // of one frame
 	window     = 1 << 20   // bytes on the way on one stream, in one direction
-	maxStreams = 4096      // that the other end may have open
-	maxPending = 256 << 10 // bytes that wait for the connection until who sends waits, too
+	maxStreams = 4096      // streams that the other end may have open
+	maxPending = 256 << 10 // bytes that wait for the connection; above this number, senders wait
 )
 
 type head struct {

@@ -62,7 +62,7 @@ func Test_A_Last_Write_Waits_For_Room(t *testing.T) {
 	other, distant := stream(t, client, server)
 	done := make(chan error, 1)
 	go func() { done <- far.WriteLast([]byte("end"), nil) }()
-	// Who waits for room holds up nobody else.
+	// A writer that waits for room does not block other streams.
 	if _, err := distant.Write([]byte("hello")); err != nil {
 		t.Fatal(err)
 	}
@@ -126,5 +126,5 @@ func Test_What_Was_Flushed_Arrives(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	writing.Wait()
-	server.Flush() // after the end there is nothing to wait for
+	server.Flush() // after the end Flush returns at once
 }

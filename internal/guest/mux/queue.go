@@ -6,21 +6,21 @@ import (
 	"sync"
 )
 
-// queue holds what came and was not read. Small pieces share a buffer, so that many of them need not much more memory than
-// they have bytes.
+// queue stores bytes that arrived and were not read yet. Small pieces share a buffer, so that many of them need little more
+// memory than their bytes.
 type queue struct {
 	size   int
 	pieces []piece
 }
 
-// piece is what is still to be read of a buffer.
+// piece is the unread part of a buffer.
 type piece struct {
 	data   []byte
 	whole  *[]byte // of large
-	peeked bool    // data is the connection's buffer still
+	peeked bool    // data is still part of the connection's buffer
 }
 
-// A piece of at most small bytes is put to others, in a buffer of at least shared.
+// A piece of at most small bytes shares a buffer of at least shared bytes with others.
 const (
 	small  = 4 << 10
 	shared = 512
@@ -40,7 +40,7 @@ func receive(r *bufio.Reader, n int) (*piece, error) {
 	}
 	p := &piece{}
 	if n > maxPayload/2 {
-		p.whole, _ = large.Get().(*[]byte) // it has nothing else
+		p.whole, _ = large.Get().(*[]byte) // the pool contains only this type
 		p.data = (*p.whole)[:n]
 	} else {
 		p.data = make([]byte, n)
@@ -49,14 +49,14 @@ func receive(r *bufio.Reader, n int) (*piece, error) {
 	return p, err
 }
 
-// received lets go of the connection's buffer.
+// received releases the connection's buffer.
 func (p *piece) received(r *bufio.Reader) {
 	if p.peeked {
-		_, _ = r.Discard(len(p.data)) // it was there
+		_, _ = r.Discard(len(p.data)) // the bytes are buffered, so this cannot fail
 	}
 }
 
-// add takes a piece; one that was peeked at is copied.
+// add appends a piece; it copies a peeked one.
 func (q *queue) add(p *piece) {
 	q.size += len(p.data)
 	if !p.peeked {
@@ -72,7 +72,7 @@ func (q *queue) add(p *piece) {
 	q.pieces = append(q.pieces, piece{data: append(make([]byte, 0, max(shared, len(p.data))), p.data...)})
 }
 
-// read takes some bytes out.
+// read removes bytes from the queue into p.
 func (q *queue) read(p []byte) int {
 	done := 0
 	for done < len(p) && len(q.pieces) > 0 {
@@ -93,7 +93,7 @@ func (q *queue) read(p []byte) int {
 	return done
 }
 
-// take takes the first piece out, of a queue that has one. The caller frees it.
+// take removes the first piece. The queue must not be empty. The caller frees the piece.
 func (q *queue) take() piece {
 	p := q.pieces[0]
 	q.pieces[0] = piece{}

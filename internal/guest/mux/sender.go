@@ -5,19 +5,19 @@ import (
 	"sync"
 )
 
-// sender brings frames onto the connection. Who has something to say and finds nobody writing writes it itself, and what
-// others said meanwhile along with it.
+// sender writes frames to the connection. A goroutine that sends a frame while no other one is writing writes it itself,
+// together with the frames that others queue meanwhile.
 type sender struct {
 	w      io.Writer
-	failed func(error) // called when the connection does not take what is written
+	failed func(error) // called when a write to the connection fails
 
 	mu      sync.Mutex
-	room    sync.Cond // pending went, or the end came
+	room    sync.Cond // signals that pending was written, or the end
 	pending []byte
-	spare   []byte // the buffer that was written last
+	spare   []byte // the buffer of the last write, for reuse
 	writing bool
 	held    int   // calls of hold
-	err     error // of the end
+	err     error // why the sender ended
 }
 
 func (s *sender) begin(w io.Writer, failed func(error)) {
@@ -25,11 +25,12 @@ func (s *sender) begin(w io.Writer, failed func(error)) {
 	s.room.L = &s.mu
 }
 
-// send queues a frame with the payload a and b and, unless somebody else does it, writes what is queued. It waits while too much is.
+// send queues a frame with the payload a and b. It writes the queue unless another goroutine is writing. It waits while the
+// queue is full.
 func (s *sender) send(h head, a, b []byte) error {
 	s.mu.Lock()
 	for s.err == nil && len(s.pending) > maxPending {
-		if s.held > 0 && !s.writing { // who holds may wait here itself
+		if s.held > 0 && !s.writing { // the goroutine that called hold may be waiting here
 			s.flush()
 			continue
 		}
@@ -47,7 +48,7 @@ func (s *sender) send(h head, a, b []byte) error {
 	return nil
 }
 
-// tell queues a frame without payload, and never waits for the connection.
+// tell queues a frame without payload. It never waits for the connection.
 func (s *sender) tell(h head) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +62,7 @@ func (s *sender) tell(h head) {
 	}
 }
 
-// push writes what is queued although it is held: who waits for the other end must have been heard.
+// push writes the queue although it is held: a goroutine that waits for the other end must have sent its frames.
 func (s *sender) push() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +71,7 @@ func (s *sender) push() {
 	}
 }
 
-// drain waits until all that was queued is written, what others queue meanwhile too.
+// drain waits until the queue is written, including the frames that others queue meanwhile.
 func (s *sender) drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,10 +84,10 @@ func (s *sender) drain() {
 	}
 }
 
-// turns is how often one writes in a row what others have queued meanwhile.
+// turns is the number of consecutive writes that one goroutine makes for frames that others queued meanwhile.
 const turns = 8
 
-// flush writes what is queued. It is called with the lock and without anybody writing, and returns with the lock.
+// flush writes the queue. The caller holds the lock, before and after, and no goroutine is writing.
 func (s *sender) flush() {
 	s.writing = true
 	for range turns {
@@ -96,10 +97,10 @@ func (s *sender) flush() {
 		}
 		s.write()
 	}
-	go s.continued() // who called has something else to do
+	go s.continued() // the caller must return to its own work
 }
 
-// continued is flush on a goroutine of its own, which is writing already.
+// continued is flush on a new goroutine, with writing already set.
 func (s *sender) continued() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,13 +110,13 @@ func (s *sender) continued() {
 	s.rest()
 }
 
-// rest says that nobody writes any more.
+// rest records that no goroutine is writing.
 func (s *sender) rest() {
 	s.writing = false
 	s.room.Broadcast()
 }
 
-// write writes all that is queued, without the lock while it does.
+// write writes the whole queue and releases the lock while it writes.
 func (s *sender) write() {
 	out := s.pending
 	s.pending, s.spare = s.spare[:0], nil
@@ -131,7 +132,7 @@ func (s *sender) write() {
 	s.room.Broadcast()
 }
 
-// hold queues what is sent until release.
+// hold delays writes until release.
 func (s *sender) hold() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,7 +148,7 @@ func (s *sender) release() {
 	}
 }
 
-// close has everything fail with err from now on.
+// close makes all later calls fail with err.
 func (s *sender) close(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

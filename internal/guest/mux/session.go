@@ -9,11 +9,11 @@ import (
 )
 
 var (
-	// ErrClosed is that of a session that has ended, and of a stream that was closed here.
+	// ErrClosed is the error of a session that has ended, and of a stream that this end has closed.
 	ErrClosed = errors.New("the session has ended")
-	// ErrReset is that of a stream that broke at the other end.
+	// ErrReset is the error of a stream that the other end has reset.
 	ErrReset = fmt.Errorf("the stream broke off: %w", io.ErrUnexpectedEOF)
-	// ErrStopped is that of writing what the other end no longer reads.
+	// ErrStopped is the error of a write that the other end will not read.
 	ErrStopped = errors.New("the other end reads no more")
 
 	errProtocol = errors.New("the other end broke the protocol")
@@ -29,20 +29,20 @@ type Session struct {
 	done     chan struct{}
 
 	mu      sync.Mutex
-	next    uint32 // number of the next stream that is opened here
+	next    uint32 // number of the next stream that this end opens
 	streams map[uint32]*Stream
-	theirs  int // of streams, those that the other end opened
+	theirs  int // number of the streams that the other end opened
 	err     error
 }
 
-// Client is the end of a connection that says so: one end is the client, the other the server, which is all that
-// differs. r reads conn, with a buffer of 4 KiB or more; the session closes conn.
+// Client returns one end of a connection. One end is the client and the other the server; they differ in nothing else.
+// r reads conn, with a buffer of 4 KiB or more. The session closes conn.
 func Client(conn io.ReadWriteCloser, r *bufio.Reader) *Session { return begin(conn, r, 1) }
 
-// Server is the other end.
+// Server returns the other end.
 func Server(conn io.ReadWriteCloser, r *bufio.Reader) *Session { return begin(conn, r, 0) }
 
-// maxBacklog is how many streams wait to be accepted; more are refused.
+// maxBacklog is the number of streams that may wait for Accept; the session refuses more.
 const maxBacklog = 256
 
 func begin(conn io.ReadWriteCloser, r *bufio.Reader, odd uint32) *Session {
@@ -58,13 +58,13 @@ func begin(conn io.ReadWriteCloser, r *bufio.Reader, odd uint32) *Session {
 // Done is closed when the session has ended.
 func (s *Session) Done() <-chan struct{} { return s.done }
 
-// Close ends the session and all of its streams. What the connection has not taken yet is lost; see [Session.Flush].
+// Close ends the session and all of its streams. Bytes that were not written to the connection are lost; see [Session.Flush].
 func (s *Session) Close() error {
 	s.end(nil)
 	return nil
 }
 
-// end ends the session, once; why is nil when this end wants it.
+// end ends the session, once. why is nil when this end closes it.
 func (s *Session) end(why error) {
 	s.mu.Lock()
 	if s.err != nil {
@@ -93,7 +93,7 @@ func (s *Session) Open() (*Stream, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	for s.next == 0 || s.streams[s.next] != nil { // they begin anew after 2³¹ streams
+	for s.next == 0 || s.streams[s.next] != nil { // the numbers wrap around after 2³¹ streams
 		s.next += 2
 	}
 	stream := newStream(s, s.next, true)
@@ -114,17 +114,17 @@ func (s *Session) Accept() (*Stream, error) {
 	}
 }
 
-// Flush returns when the connection has taken all that was sent before, or the session has ended: Close drops what waits.
+// Flush returns when all frames sent before are written to the connection, or the session has ended. Close drops the queue.
 func (s *Session) Flush() { s.out.drain() }
 
-// Together sends in one write what do writes, as far as it fits.
+// Together sends the frames that do writes in one write, as far as they fit.
 func (s *Session) Together(do func() error) error {
 	s.out.hold()
 	defer s.out.release()
 	return do()
 }
 
-// read takes frames off the connection until it ends.
+// read reads frames from the connection until it ends.
 func (s *Session) read(r *bufio.Reader) {
 	for {
 		var raw [headLength]byte
@@ -139,7 +139,7 @@ func (s *Session) read(r *bufio.Reader) {
 	}
 }
 
-// take deals with one frame, whose payload is next in r.
+// take handles one frame, whose payload is next in r.
 func (s *Session) take(h head, r *bufio.Reader) error {
 	if h.flags&^flagsKnown != 0 {
 		return fmt.Errorf("%w: flags %#x", errProtocol, h.flags)
@@ -151,7 +151,7 @@ func (s *Session) take(h head, r *bufio.Reader) error {
 	if err != nil {
 		return err
 	}
-	if stream == nil { // it was closed here, and the other end did not know yet
+	if stream == nil { // this end has closed it, and the other end did not know yet
 		if h.flags&flagCredit != 0 {
 			return nil
 		}
@@ -161,7 +161,7 @@ func (s *Session) take(h head, r *bufio.Reader) error {
 	return stream.take(h, r)
 }
 
-// find returns the stream of a frame, nil when there is none any more, or when it is one too many.
+// find returns the stream of a frame. It returns nil if the stream has ended or exceeds the limit.
 func (s *Session) find(h head) (*Stream, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,7 +189,7 @@ func (s *Session) find(h head) (*Stream, error) {
 	return nil, nil //nolint:nilnil // a stream that is refused has ended already
 }
 
-// forget drops a stream that has ended both ways.
+// forget drops a stream that has ended in both directions.
 func (s *Session) forget(stream *Stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,31 +10,31 @@ import (
 	"time"
 )
 
-// firstWindow is the room of a stream that nobody has read from.
+// firstWindow is the window of a stream before its first Read.
 const firstWindow = 256 << 10
 
-// Stream is one of the streams of a session. Each direction ends on its own. Its methods are safe for concurrent use;
-// what one Write writes stays together.
+// Stream is one stream of a session. Each direction ends separately. Its methods are safe for concurrent use; the bytes of
+// one Write stay together.
 type Stream struct {
 	session *Session
 	id      uint32
 
-	writing sync.Mutex // of one Write at a time
+	writing sync.Mutex // serializes Writes
 
 	mu      sync.Mutex
 	change  sync.Cond
-	unsaid  bool // the other end does not know of it yet
+	unsaid  bool // the other end does not know the stream yet
 	in      queue
 	granted int   // bytes that the other end may still send
-	room    int   // bytes that may be sent
+	room    int   // bytes that this end may send
 	ended   bool  // the other end sends no more
 	stopped bool  // the other end reads no more
 	sent    bool  // this end sends no more
 	closed  bool  // this end reads no more
-	taken   int   // bytes that were read since more was granted
+	taken   int   // bytes read since the last credit
 	sending bool  // a Write is between having room and having sent
-	late    byte  // flags that it sends then
-	err     error // it broke, or the session ended
+	late    byte  // flags to send after that Write
+	err     error // why the stream broke or the session ended
 
 	reads, writes deadline
 }
@@ -45,10 +45,10 @@ func newStream(s *Session, id uint32, unsaid bool) *Stream {
 	return t
 }
 
-// ID is the number of the stream, which no other one that is open has.
+// ID returns the number of the stream, which is unique among the open streams.
 func (t *Stream) ID() uint32 { return t.id }
 
-// head makes the head of the next frame. It is called with the lock.
+// head returns the head of the next frame. The caller holds the lock.
 func (t *Stream) head(flags byte, length int) head {
 	if t.unsaid {
 		flags |= flagOpen
@@ -72,7 +72,7 @@ func (t *Stream) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// wait returns nil when there is something to read. It is called with the lock.
+// wait returns nil when bytes can be read. The caller holds the lock.
 func (t *Stream) wait() error {
 	for {
 		switch {
@@ -91,7 +91,7 @@ func (t *Stream) wait() error {
 	}
 }
 
-// credit grants anew what was read, when it is much.
+// credit grants the other end the bytes that were read, once they are many.
 func (t *Stream) credit(n int) {
 	t.taken += n
 	if t.taken < firstWindow/2 || t.ended || t.err != nil {
@@ -103,19 +103,19 @@ func (t *Stream) credit(n int) {
 	t.session.out.tell(head{id: t.id, flags: flagCredit, length: uint32(more)})
 }
 
-// Write waits while the other end has no room. What it returns tells nothing of what the other end has read. A deadline
+// Write waits while the other end has no room. Its result does not mean that the other end has read the bytes. A deadline
 // does not end the wait for the connection itself.
 func (t *Stream) Write(p []byte) (int, error) { return t.WriteTwo(p, nil) }
 
-// WriteTwo writes a and b as one.
+// WriteTwo writes a and b as one Write.
 func (t *Stream) WriteTwo(a, b []byte) (int, error) {
 	t.writing.Lock()
 	defer t.writing.Unlock()
 	return t.write(a, b, 0)
 }
 
-// WriteLast writes a and b, which are not both empty, and closes the stream, all as one: the other end, when it closes
-// its own, has nothing to say any more.
+// WriteLast writes a and b, which are not both empty, and closes the stream in the same frames, so that the other end need
+// not answer when it closes the stream.
 func (t *Stream) WriteLast(a, b []byte) error {
 	t.writing.Lock()
 	defer t.writing.Unlock()
@@ -132,7 +132,7 @@ func (t *Stream) WriteLast(a, b []byte) error {
 	return nil
 }
 
-// write sends a and b, and the flags with the last of it.
+// write sends a and b, and the flags last with the last frame.
 func (t *Stream) write(a, b []byte, last byte) (int, error) {
 	done := 0
 	for len(a)+len(b) > 0 {
@@ -157,7 +157,7 @@ func (t *Stream) write(a, b []byte, last byte) (int, error) {
 	return done, nil
 }
 
-// sentOne says what was to be said while a Write was sending.
+// sentOne sends the flags that were due while a Write was sending.
 func (t *Stream) sentOne() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -168,7 +168,7 @@ func (t *Stream) sentOne() {
 	}
 }
 
-// ReadFrom writes what it reads until the end of r.
+// ReadFrom copies r to the stream until the end of r.
 func (t *Stream) ReadFrom(r io.Reader) (int64, error) {
 	buf := make([]byte, maxPayload)
 	var done int64
@@ -189,7 +189,7 @@ func (t *Stream) ReadFrom(r io.Reader) (int64, error) {
 	}
 }
 
-// WriteTo writes what it reads until the end of the stream.
+// WriteTo copies the stream to w until the end of the stream.
 func (t *Stream) WriteTo(w io.Writer) (int64, error) {
 	var done int64
 	for {
@@ -209,7 +209,7 @@ func (t *Stream) WriteTo(w io.Writer) (int64, error) {
 	}
 }
 
-// piece waits for bytes and takes them out as they came.
+// piece waits for bytes and returns them in the piece in which they arrived.
 func (t *Stream) piece() (piece, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -250,7 +250,7 @@ func (t *Stream) reserve(n int) (head, error) {
 	}
 }
 
-// CloseWrite says that no more comes.
+// CloseWrite ends the direction to the other end.
 func (t *Stream) CloseWrite() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -261,7 +261,7 @@ func (t *Stream) CloseWrite() error {
 	return nil
 }
 
-// Close ends both directions in order: what was written arrives, what comes is thrown away.
+// Close ends both directions: bytes written before still arrive, bytes from the other end are dropped.
 func (t *Stream) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -271,7 +271,7 @@ func (t *Stream) Close() error {
 	return nil
 }
 
-// Reset breaks the stream: the other end's Read fails with ErrReset when it has read what came before.
+// Reset breaks the stream: the other end's Read returns the bytes sent before and then ErrReset.
 func (t *Stream) Reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -280,7 +280,7 @@ func (t *Stream) Reset() {
 	}
 }
 
-// finish sends the flags as far as they say anything new. It is called with the lock.
+// finish sends those of the flags that are new. The caller holds the lock.
 func (t *Stream) finish(flags byte) {
 	said := flags
 	if t.sent {
@@ -295,7 +295,7 @@ func (t *Stream) finish(flags byte) {
 		}
 	}
 	if t.stopped {
-		said = 0 // nobody listens
+		said = 0 // the other end has forgotten the stream
 	}
 	switch {
 	case said == 0 || t.err != nil || t.unsaid && t.closed:
@@ -310,7 +310,7 @@ func (t *Stream) finish(flags byte) {
 	}
 }
 
-// forget is called with the lock, when this end has nothing more to say.
+// forget drops the stream when this end has no more frames to send. The caller holds the lock.
 func (t *Stream) forget() {
 	t.reads.stop()
 	t.writes.stop()
@@ -329,7 +329,7 @@ func (t *Stream) lost(err error) {
 	t.change.Broadcast()
 }
 
-// take deals with a frame, whose payload is next in r. It waits for the payload without the lock.
+// take handles a frame, whose payload is next in r. It waits for the payload without the lock.
 func (t *Stream) take(h head, r *bufio.Reader) error {
 	if h.flags&flagCredit != 0 {
 		return t.allow(int(h.length))
@@ -372,7 +372,7 @@ func (t *Stream) take(h head, r *bufio.Reader) error {
 	return nil
 }
 
-// allow takes a credit.
+// allow adds a credit of the other end.
 func (t *Stream) allow(n int) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -383,7 +383,7 @@ func (t *Stream) allow(n int) error {
 	return nil
 }
 
-// SetDeadline bounds both directions; a time in the past ends what waits, and none lifts the bound.
+// SetDeadline bounds both directions. A time in the past ends waiting calls; the zero time removes the bound.
 func (t *Stream) SetDeadline(at time.Time) error {
 	return errors.Join(t.SetReadDeadline(at), t.SetWriteDeadline(at))
 }
@@ -391,7 +391,7 @@ func (t *Stream) SetDeadline(at time.Time) error {
 // SetReadDeadline bounds reads.
 func (t *Stream) SetReadDeadline(at time.Time) error { return t.set(&t.reads, at) }
 
-// SetWriteDeadline bounds how long writes wait for room.
+// SetWriteDeadline bounds the time for which writes wait for room.
 func (t *Stream) SetWriteDeadline(at time.Time) error { return t.set(&t.writes, at) }
 
 func (t *Stream) set(d *deadline, at time.Time) error {
@@ -406,7 +406,7 @@ func (t *Stream) set(d *deadline, at time.Time) error {
 	return nil
 }
 
-// deadline is when something that waits gives up.
+// deadline is the time at which waiting calls return an error.
 type deadline struct {
 	at    time.Time // zero: never
 	timer *time.Timer

@@ -274,7 +274,7 @@ func (s volume) snapshot(name string) error {
 	return s.fill(final, FilesDir, &sandbox.SnapshotInfo{Name: name, Created: time.Now()})
 }
 
-// find returns NotFound if there is no snapshot with that name.
+// find returns NotFound if no snapshot has that name.
 func (s volume) find(name string) error {
 	_, err := os.Lstat(s.at(snapshotsDir, name))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -73,7 +73,7 @@ func Located(named, dataDir string) func() (string, error) {
 	})
 }
 
-// shortSum is how many bytes of the SHA-256 sum an extracted program's name has.
+// shortSum is the number of bytes of the SHA-256 sum in an extracted program's name.
 const shortSum = 8
 
 func nameOf(data []byte) string {

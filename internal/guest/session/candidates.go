@@ -2,7 +2,7 @@ package session
 
 import "strings"
 
-// defaultPath is what execvp(3) searches when PATH is not set.
+// defaultPath is the path that execvp(3) searches when PATH is not set.
 const defaultPath = "/bin:/usr/bin"
 
 // Candidates are the files that a program's name may stand for in dir, in the order of execvp(3) with that PATH.

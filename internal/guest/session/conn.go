@@ -94,7 +94,7 @@ func oneWay(to, from net.Conn, deaf, broken func()) {
 			}
 		}
 		switch {
-		case err == io.EOF: //nolint:errorlint // an end that was not said is no EOF
+		case err == io.EOF: //nolint:errorlint // an end without an end frame is not EOF
 			if w, ok := to.(interface{ CloseWrite() error }); ok {
 				_ = w.CloseWrite()
 			}

@@ -25,7 +25,7 @@ const (
 	frameRelay   = 'n' // a relay's name; the first frame of a stream that the guest opens, which is a connection then
 	frameRefusal = 'g' // a refusal of the guard's as JSON, after the frameBegun of a Setup
 	frameBegun   = 'b' // four bytes: the command's pid inside
-	frameFailed  = 'f' // a failure as JSON, or nothing when there is no more to say; the last frame
+	frameFailed  = 'f' // a failure as JSON, or empty when none is known; the last frame
 	frameOutput  = 'o'
 	frameErrors  = 'e'
 	frameExit    = 'x' // four bytes: the exit status, or 128+n after signal n; one byte: that signal or 0; the last frame

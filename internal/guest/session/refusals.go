@@ -21,7 +21,7 @@ const (
 // fall is the end of a sandbox by its guard.
 type fall struct {
 	mu    sync.Mutex
-	heard chan struct{} // closed when the guard sends no more; nil: there is no guard
+	heard chan struct{} // closed when the guard sends no more; nil: the session has no guard
 	err   error
 }
 

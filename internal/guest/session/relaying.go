@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/mux"
 )
 
-// acceptPause is how long a listener waits after it ran out of descriptors.
+// acceptPause is the time for which a listener waits after it ran out of descriptors.
 const acceptPause = 50 * time.Millisecond
 
 // relaying are the guest's ends of relays.

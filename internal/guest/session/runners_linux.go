@@ -20,7 +20,7 @@ type runners struct {
 	fork func(path string, line []string, attr *syscall.ProcAttr) (pid int, err error)
 
 	mu     sync.Mutex
-	look   func() bool // makes the guard look for raced files; nil: there is no guard
+	look   func() bool // makes the guard look for raced files; nil: the session has no guard
 	change *sync.Cond  // something was started or reaped
 	all    map[int]*runner
 	idle   []*runner

@@ -86,7 +86,7 @@ type supervisor struct {
 
 	mu      sync.Mutex
 	settled bool      // Setup was called, or is no longer possible
-	guarded *guarding // nil: there is no guard
+	guarded *guarding // nil: the session has no guard
 }
 
 // settle reports whether this is the first call.

@@ -16,7 +16,7 @@ type Setup struct {
 	// Expect are the files at mounted paths, as the host saw them before: a mount by path may have been redirected meanwhile.
 	// Denied: another file is mounted there.
 	Expect []Identity `json:"expect,omitempty"`
-	// Guard are the rules by which the guard answers the system calls of commands; nil: there is no guard. Setup fails when the
+	// Guard are the rules by which the guard answers the system calls of commands; nil: no guard. Setup fails when the
 	// guard cannot be installed, and the sandbox ends with the guard.
 	Guard *guard.Rules `json:"guard,omitempty"`
 	// Deny allows what a policy requests in the seccomp program that denies unneeded system calls. It takes effect with Guard.

@@ -15,13 +15,13 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
 )
 
-// RunnerCommand is what the supervisor starts itself as, once for each command that runs.
+// RunnerCommand is the operation with which the supervisor starts itself, once for each running command.
 const RunnerCommand = "runner"
 
-// Serve is the supervisor of a resident sandbox: it speaks with the host over the inherited socket whose
-// number is its argument, or over standard input and output, and ends with it.
+// Serve is the supervisor of a resident sandbox. It talks to the host over the inherited socket whose
+// number is its argument, or over standard input and output, and ends with that connection.
 func Serve(p process.Process, args []string) int {
-	runtime.GOMAXPROCS(1) // It passes on; more would only wake each other.
+	runtime.GOMAXPROCS(1) // It only forwards data; more threads would only wake each other.
 	if len(args) != 1 {
 		return p.Usage()
 	}
@@ -30,7 +30,7 @@ func Serve(p process.Process, args []string) int {
 	if args[0] == "-" {
 		conn, err = attached()
 	} else {
-		fd, _ := strconv.Atoi(args[0]) // what is no number is no descriptor
+		fd, _ := strconv.Atoi(args[0]) // 0 for an argument that is not a number
 		if fd <= 2 {
 			return p.Usage()
 		}
@@ -52,25 +52,25 @@ func serveOn(p process.Process, conn io.ReadWriteCloser, err error) int {
 	return 0
 }
 
-// attached is the connection of a container's guest: a socket of the host where one stands, which has nobody in between,
-// or else standard input and output, as the engine carries them.
+// attached returns the connection of a container's guest: the host's socket if it is mounted, which needs no relay,
+// otherwise standard input and output, which the engine relays.
 func attached() (io.ReadWriteCloser, error) {
 	std, err := process.PrivateStdio()
 	if err != nil {
 		return nil, err
 	}
 	if conn, err := (&net.Dialer{}).DialContext(context.Background(), "unix", layout.SessionSocket); err == nil {
-		return conn, nil // what std leads to stays open as long as we live: it is how the engine sees us
+		return conn, nil // the standard streams stay open until this process ends: the engine watches them
 	}
 	return std, nil
 }
 
 // EnvironCommand is the argument of [Program] with which the supervisor prints the variables that it was started with,
-// each with a NUL byte behind it: what the image has.
+// each followed by a NUL byte: the variables of the image.
 const EnvironCommand = "environ"
 
-// OwnCommands returns a function that recognizes the command lines that the supervisor carries out itself, and
-// returns how: "environ" prints env, "files" is an operation on files.
+// OwnCommands returns a function that recognizes the command lines that the supervisor executes itself:
+// "environ" prints env, "files" is an operation on files.
 func OwnCommands(env []string) func(args []string, dir string) (run func(in io.Reader, out, errs io.Writer) int, ok bool) {
 	return func(args []string, dir string) (run func(in io.Reader, out, errs io.Writer) int, ok bool) {
 		if len(args) == 2 && args[0] == layout.Program && args[1] == EnvironCommand {

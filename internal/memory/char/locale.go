@@ -7,7 +7,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
 )
 
-// Locale is what a character is. The zero value is that of UTF-8.
+// Locale says which bytes form a character. The zero value is UTF-8.
 type Locale struct {
 	Bytes bool // each byte is a character, and only those of ASCII can be shown: the locale C
 }

@@ -19,7 +19,7 @@ import (
 // fuzzMost bounds arguments and inputs of the targets below.
 const fuzzMost = 1 << 12
 
-// fuzzCommand runs a command that nobody would type, with little fuel and memory: it ends, soon after its fuel.
+// fuzzCommand runs an implausible command with little fuel and memory: it must end soon after its fuel.
 func fuzzCommand(t *testing.T, args []string, input string, content map[string]string) {
 	t.Helper()
 	size := len(input)

@@ -68,7 +68,7 @@ func parseAddress(text, guess string, asIs bool) (*address, *fault) {
 	return a, nil
 }
 
-// schemeEnd returns where the scheme's colon stands, 0 when there is no scheme.
+// schemeEnd returns the index of the scheme's colon, 0 without a scheme.
 func schemeEnd(s string) int {
 	for i := range len(s) {
 		c := s[i]
@@ -203,7 +203,7 @@ func (a *address) tail(s string, asIs bool) {
 	}
 }
 
-// cutAt returns what stands before the byte, and the rest with it.
+// cutAt returns the text before the byte, and the rest with it.
 func cutAt(s string, c byte) (before, rest string) {
 	if i := strings.IndexByte(s, c); i >= 0 {
 		return s[:i], s[i:]
@@ -239,7 +239,7 @@ func withoutDots(path string) string {
 	return "/" + strings.Join(out, "/")
 }
 
-// authorityText is what a Host field says.
+// authorityText returns the value of a Host field.
 func (a *address) authorityText() string {
 	host := a.host
 	if strings.Contains(host, ":") {
@@ -262,7 +262,7 @@ func (a *address) effective() string {
 	return a.text() + a.fragment
 }
 
-// origin is what a connection is for.
+// origin returns the scheme, host and port of a connection.
 func (a *address) origin() string { return fmt.Sprintf("%s://%s:%d", a.scheme, a.host, a.port) }
 
 // resolve returns where a Location leads.
@@ -289,7 +289,7 @@ func (a *address) resolve(to string, asIs bool) (*address, *fault) {
 	return parseAddress(base+dir+to, "", asIs)
 }
 
-// escapeLocation makes a URL of what servers write: blanks and bytes above 127 are escaped.
+// escapeLocation makes a URL of a Location field: blanks and bytes above 127 are escaped.
 func escapeLocation(s string) string {
 	var b strings.Builder
 	query := false
@@ -308,7 +308,7 @@ func escapeLocation(s string) string {
 	return b.String()
 }
 
-// unescape decodes %XX; what is none stays.
+// unescape decodes %XX and leaves other text.
 func unescape(s string) string {
 	if !strings.Contains(s, "%") {
 		return s

@@ -82,7 +82,7 @@ func run(p *shell.Proc, way Way) int {
 	return t.perform()
 }
 
-// usage tells what is wrong with an option.
+// usage prints the error of an option.
 func (t *tool) usage(p *parser, err error) int {
 	u, ok := errors.AsType[*usageError](err)
 	if !ok {
@@ -122,7 +122,7 @@ func (t *tool) perform() int {
 	return status
 }
 
-// ready looks at what the options say together; false after a message.
+// ready checks the combination of options; false after a message.
 func (t *tool) ready(c *config) bool {
 	urls := 0
 	for _, o := range c.outputs {
@@ -192,7 +192,7 @@ func (t *tool) all(c *config) (status int, more bool) {
 	return status, true
 }
 
-// uploads returns what is sent to the URL, one after another; "" for nothing.
+// uploads returns the files that are sent to the URL, in order; "" for none.
 func (t *tool) uploads(c *config, o *output) ([]string, *fault) {
 	if !o.hasUpload || o.upload == "" {
 		return []string{""}, nil
@@ -253,7 +253,7 @@ func (t *tool) report(f *fault) int {
 // say writes a message as it is.
 func (t *tool) say(text string) { _, _ = io.WriteString(t.errors, text) }
 
-// warnWidth is how wide the text of a warning's line may be.
+// warnWidth is the maximal width of a warning's line, in columns.
 const warnWidth = 79 - len("Warning: ")
 
 // warn writes a warning in lines of 79 columns, unless curl is silent.

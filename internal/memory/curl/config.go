@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// config is what the options say, up to a --next.
+// config holds the parsed options up to a --next.
 type config struct {
 	outputs  []output
 	nextURL  int // of outputs: the first one without a URL
@@ -98,7 +98,7 @@ type config struct {
 	suppressConnect bool
 }
 
-// output is a URL with where it goes to and what is sent there.
+// output is a URL with its destination and its upload.
 type output struct {
 	url       string
 	hasURL    bool

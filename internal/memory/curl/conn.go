@@ -107,7 +107,7 @@ func (t *transfer) open(ctx context.Context) (*conn, *fault) {
 	return c, nil
 }
 
-// connected tells where the connection leads.
+// connected prints the connection's addresses.
 func (t *transfer) connected(c *conn) {
 	a := t.url
 	if c.remote != nil {
@@ -187,7 +187,7 @@ func (t *transfer) describeTLS(s tls.ConnectionState) {
 	}
 }
 
-// tlsConfig says how TLS is to be spoken.
+// tlsConfig returns the TLS configuration.
 func (t *transfer) tlsConfig() (*tls.Config, *fault) {
 	c := t.config
 	config := &tls.Config{

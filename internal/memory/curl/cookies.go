@@ -33,7 +33,7 @@ type jar struct {
 	now  func() time.Time
 }
 
-// maxCookies bounds what servers can make us keep.
+// maxCookies bounds the cookies that servers can make curl store.
 const maxCookies = 3000
 
 // set takes a cookie in the place of one that has the same name, domain and path.
@@ -117,7 +117,7 @@ func readCookie(text string, now time.Time) *cookie {
 	return c
 }
 
-// settle fills in what the server has left out; false when it may not set such a cookie.
+// settle fills in the attributes that the server has left out; false when it may not set such a cookie.
 func (c *cookie) settle(a *address) bool {
 	host := strings.ToLower(a.host)
 	if c.secure && a.scheme != "https" && !isLocal(host) {

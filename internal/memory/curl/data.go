@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// dataKind is how -d and its kind take their argument.
+// dataKind says how -d and its variants interpret their argument.
 type dataKind uint8
 
 const (
@@ -29,7 +29,7 @@ func (p *parser) data(v string, kind dataKind) error {
 	return p.post(text, "&")
 }
 
-// dataFile reads what is to be sent. A file that is not there is a warning and nothing to send.
+// dataFile reads the data to send. A missing file causes a warning and empty data.
 func (p *parser) dataFile(name string) ([]byte, error) {
 	text, err := p.tool.readFile(name)
 	switch {

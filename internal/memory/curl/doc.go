@@ -1,7 +1,7 @@
 // Package curl is the programs curl and wget for a machine in memory, with the options, messages and exit
 // statuses of curl 7.88 and GNU Wget 1.21.
 //
-// They never dial: whoever registers them hands them a [Way], and decides with it which servers can be
+// They never dial: the code that registers them passes a [Way], which decides which servers can be
 // reached. What would choose another way (a proxy, an address for a name, a socket, an interface) is
 // refused. Files are those of the machine.
 //

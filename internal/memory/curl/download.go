@@ -62,7 +62,7 @@ func (w *wget) rest(n int) bool {
 	}
 }
 
-// fileName is what the URL is saved as.
+// fileName returns the name under which the URL is saved.
 func (w *wget) fileName(a *address) string {
 	switch {
 	case w.document == "-":
@@ -139,7 +139,7 @@ func (d *download) prepare(t *transfer) {
 	}
 }
 
-// sink says where the file goes.
+// sink returns the destination of the file.
 func (d *download) sink(t *transfer) *fault {
 	w := d.w
 	s := &sink{t: t}
@@ -245,7 +245,7 @@ func (d *download) dialed() {
 	}
 }
 
-// failed writes why there is no connection.
+// failed prints why the connection failed.
 func (d *download) failed(t *transfer, f *fault) {
 	switch {
 	case d == nil:
@@ -259,7 +259,7 @@ func (d *download) failed(t *transfer, f *fault) {
 	}
 }
 
-// answered tells what the server has said.
+// answered prints the server's response.
 func (d *download) answered(t *transfer, res *response) {
 	if d == nil {
 		return
@@ -313,7 +313,7 @@ func (d *download) follows(to string, next *address) {
 	d.w.tell("--%s--  %s\n", d.w.now(), next.text())
 }
 
-// saves tells what is about to come.
+// saves announces the file.
 func (d *download) saves(t *transfer, res *response, length int64) {
 	if d == nil {
 		return
@@ -376,7 +376,7 @@ func (d *download) draw() {
 	}
 }
 
-// dot writes what stands before the next dot.
+// dot writes the text before the next dot.
 func (d *download) dot() {
 	if d.dots%dotsLine == 0 {
 		d.w.tell("\n%6dK", d.dots)
@@ -418,7 +418,7 @@ func (d *download) finish() {
 	d.line(d.got, true)
 }
 
-// ended tells how it went.
+// ended prints the result.
 func (d *download) ended(t *transfer, f *fault) (status int, again bool) {
 	w := d.w
 	if f == nil {

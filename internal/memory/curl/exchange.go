@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// follow makes requests until an answer is no redirection that is to be followed.
+// follow makes requests until a response is not a redirection that it should follow.
 func (t *transfer) follow(ctx context.Context) *fault {
 	for {
 		res, f := t.exchange(ctx)
@@ -103,7 +103,7 @@ func (t *transfer) exchange(ctx context.Context) (*response, *fault) {
 	}
 }
 
-// timed returns the time-out in the place of what it led to.
+// timed returns the timeout in place of the error that it caused.
 func (t *transfer) timed(ctx context.Context, f *fault) *fault {
 	if f == nil || ctx.Err() == nil || t.tool.p.Context().Err() != nil || f.code == codeWrite {
 		return f
@@ -169,7 +169,7 @@ func (t *transfer) request(ctx context.Context, c *conn) (res *response, again b
 	return res, again, f
 }
 
-// noAnswer words what went wrong before an answer.
+// noAnswer returns the error of a request without a response.
 func (t *transfer) noAnswer(err error, up *upload) *fault {
 	if sendErr := up.failure(); sendErr != nil {
 		if f, ok := errors.AsType[*fault](sendErr); ok {
@@ -189,7 +189,7 @@ func sendFault(err error) *fault {
 	return &fault{codeSend, "Failed sending data to the peer", err}
 }
 
-// answerBody reads what follows a head. What is not wanted is read too, so that the connection stays good.
+// answerBody reads the body after a head. It also reads an unwanted body, so that the connection can be reused.
 func (t *transfer) answerBody(c *conn, res *response, again bool, up *upload) *fault {
 	left, chunked, err := res.bodyLength(t.method)
 	if err != nil {
@@ -250,7 +250,7 @@ func (t *transfer) deliver(res *response, body *bodyReader, length int64, ignore
 		return f
 	}
 	if from != io.Reader(body) && !body.whole {
-		// Discard what follows the encoded data in the body.
+		// Discard the rest of the body after the encoded data.
 		if _, err := io.Copy(io.Discard, spending{t, body}); err != nil {
 			return receiveFault(err)
 		}
@@ -261,7 +261,7 @@ func (t *transfer) deliver(res *response, body *bodyReader, length int64, ignore
 	return nil
 }
 
-// beforeBody looks at what an answer's head says about its body.
+// beforeBody checks the fields about the body in a response's head.
 func (t *transfer) beforeBody(res *response, length int64) *fault {
 	c := t.config
 	if c.fail && res.status >= 400 {
@@ -338,7 +338,7 @@ func (t *transfer) tooSlow() *fault {
 	return nil
 }
 
-// spending takes fuel for what is read.
+// spending takes fuel for each read.
 type spending struct {
 	t *transfer
 	r io.Reader

@@ -42,7 +42,7 @@ const (
 	statusNoMemory = 27
 )
 
-// fault is why a transfer failed.
+// fault is the error of a transfer.
 type fault struct {
 	code int
 	text string
@@ -58,7 +58,7 @@ func failed(code int, format string, args ...any) *fault {
 
 var errBadURL = &fault{code: codeURL, text: "URL using bad/illegal format or missing URL"}
 
-// dialFault words what went wrong with connecting.
+// dialFault returns the fault of a failed connection.
 func dialFault(err error, host string, port uint16, ms int64) *fault {
 	var dns *net.DNSError
 	switch {
@@ -70,7 +70,7 @@ func dialFault(err error, host string, port uint16, ms int64) *fault {
 	return &fault{codeConnect, fmt.Sprintf("Failed to connect to %s port %d after %d ms: Couldn't connect to server", host, port, ms), err}
 }
 
-// receiveFault words what went wrong with reading; an end is the caller's to judge.
+// receiveFault returns the fault of a failed read; the caller handles the end of the stream.
 func receiveFault(err error) *fault {
 	if f, ok := errors.AsType[*fault](err); ok {
 		return f
@@ -107,7 +107,7 @@ func tlsFault(err error, host string) *fault {
 	return &fault{codeTLS, "TLS connect error: " + err.Error(), err}
 }
 
-// verifyText says why a certificate is not trusted; "" when it was something else.
+// verifyText returns the reason why a certificate is not trusted; "" for other errors.
 func verifyText(err error, host string) string {
 	var unknown x509.UnknownAuthorityError
 	var name x509.HostnameError
@@ -131,7 +131,7 @@ func verifyText(err error, host string) string {
 	return ""
 }
 
-// alertText is what OpenSSL calls an alert of RFC 8446 §6.
+// alertText returns OpenSSL's name of an alert of RFC 8446 §6.
 func alertText(alert uint8) string {
 	names := map[uint8]string{
 		10: "unexpected message", 20: "bad record mac", 40: "handshake failure", 42: "bad certificate", 43: "unsupported certificate",

@@ -181,7 +181,7 @@ func (p *parser) formType(s string, q *part) (rest string) {
 	return s[end:]
 }
 
-// guessType is what libcurl takes a file for.
+// guessType returns the content type that libcurl guesses for a file.
 func guessType(names ...string) string {
 	types := map[string]string{
 		".gif": "image/gif", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png", ".svg": "image/svg+xml", ".txt": "text/plain",
@@ -263,7 +263,7 @@ func (q *part) header(disposition string) string {
 	return b.String() + "\r\n"
 }
 
-// multi is several readers as one, with what has to be closed.
+// multi joins several readers, with their closers.
 type multi struct {
 	io.Reader
 

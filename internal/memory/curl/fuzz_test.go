@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-// answering is a way to a server that says the same whatever it is asked.
+// answering returns a Way to a server that sends the same response to every request.
 func answering(answer []byte) curl.Way {
 	return curl.Way{Dial: func(context.Context, string, uint16) (net.Conn, error) {
 		mine, theirs := net.Pipe()

@@ -135,7 +135,7 @@ func (r *response) keeps() bool {
 	return !strings.Contains(connection, "close") && !strings.Contains(strings.ToLower(r.value("Proxy-Connection")), "close")
 }
 
-// bodyLength is what a body is said to have: -1 for up to the end of the connection.
+// bodyLength returns the announced length of a body: -1 for up to the end of the connection.
 func (r *response) bodyLength(method string) (n int64, chunked bool, err error) {
 	switch {
 	case method == "HEAD", r.status/100 == 1, r.status == 204, r.status == 304:
@@ -249,7 +249,7 @@ func (b *bodyReader) nextChunk() error {
 	}
 }
 
-// maxEncodings bounds what a server can make us undo.
+// maxEncodings bounds the content encodings of a response.
 const maxEncodings = 5
 
 // decoded undoes the encodings of a body, which --compressed has asked for.
@@ -273,7 +273,7 @@ func decoded(body io.Reader, encoding string) (io.Reader, error) {
 	return body, nil
 }
 
-// inflate reads what servers call deflate: zlib's format, or the bare data.
+// inflate reads the encoding "deflate" of servers: zlib's format, or the raw data.
 func inflate(r io.Reader) (io.Reader, error) {
 	br := bufio.NewReader(r)
 	head, err := br.Peek(2)

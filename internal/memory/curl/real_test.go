@@ -23,7 +23,7 @@ import (
 )
 
 // row is a script that runs in bash with the real program and in memory with ours, against the same server.
-// Output, messages, status, files and what the server was sent must agree. $U is the server, $S one with TLS.
+// Output, messages, status, files and the requests must agree. $U is the server, $S one with TLS.
 type row struct {
 	script string
 	loose  looseness
@@ -39,7 +39,7 @@ const (
 	anyFiles
 )
 
-// before is what is there when a script starts.
+// before are the files that exist when a script starts.
 var before = map[string]string{
 	"text.txt": "line one\r\nline two\n", "page.html": "<p>\n", "bin": "a\x00b\r\nc", "empty": "", "dir/x": "x",
 	"ten": "0123456789", "conf": "silent\nurl = \"$U/conf\"\nheader: \"X-C: \\\"q\\\"\"\nuser me:x\n# nothing\n\ndata=foo\n",
@@ -48,7 +48,7 @@ var before = map[string]string{
 	"jar": "# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\tj\tjar\n#HttpOnly_127.0.0.1\tFALSE\t/\tFALSE\t4000000000\tk\tlong\n.example.com\tTRUE\t/\tFALSE\t0\tz\tno\n127.0.0.1\tFALSE\t/\tTRUE\t0\ts\tsecure\n",
 }
 
-// result is what a script left.
+// result is the outcome of a script.
 type result struct {
 	out, msg, requests string
 	status             int

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// expectFrom is how large a POST is that asks first; an upload always does.
+// expectFrom is the size from which a POST sends Expect: 100-continue; an upload always does.
 const expectFrom = 1 << 20
 
 // custom returns the value of a header field that -H has set, and whether it has; "" takes the field away.
@@ -113,7 +113,7 @@ func (t *transfer) requestHead(c *conn) string {
 	return b.String() + "\r\n"
 }
 
-// target is what the request's line asks for.
+// target returns the target in the request line.
 func (t *transfer) target(c *conn) string {
 	path := t.url.path
 	if t.config.target != "" {
@@ -165,7 +165,7 @@ func (t *transfer) cookiesOn() bool {
 	return len(t.config.cookieFiles) > 0 || t.config.cookieJar != ""
 }
 
-// cookieField is what the jar has for the server, and what -b says.
+// cookieField returns the cookies of the jar for the server, and those of -b.
 func (t *transfer) cookieField() string {
 	if t.hasCustom("Cookie") {
 		return ""

@@ -25,7 +25,7 @@ import (
 	"time"
 )
 
-// server answers by path and keeps what it was sent, byte by byte.
+// server answers by path and records the requests, byte by byte.
 type server struct {
 	addr string
 
@@ -34,7 +34,7 @@ type server struct {
 	tries map[string]int
 }
 
-// take returns what was sent so far and forgets it.
+// take returns the recorded requests and clears them.
 func (s *server) take() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// sink is where an answer is written to. A file is made with the first byte.
+// sink is the destination of a response. A file is created with the first byte.
 type sink struct {
 	t        *transfer
 	name     string // "": standard output
@@ -196,7 +196,7 @@ func (s *sink) write(b []byte) *fault {
 	return nil
 }
 
-// rewind takes back what a failed attempt has written.
+// rewind removes the output of a failed attempt.
 func (s *sink) rewind() {
 	if s == nil || s.file == nil {
 		return

@@ -8,7 +8,7 @@ func options() []option {
 	return append(append(requestOptions(), outputOptions()...), append(connectionOptions(), missingOptions()...)...)
 }
 
-// requestOptions say what is asked for.
+// requestOptions are the options about the request.
 func requestOptions() []option {
 	return []option{
 		{name: "url", set: func(p *parser, v string) error { p.c.addURL(v); return nil }},
@@ -71,7 +71,7 @@ func requestOptions() []option {
 	}
 }
 
-// outputOptions say where responses go, and what is reported.
+// outputOptions are the options about the destination of responses, and about reports.
 func outputOptions() []option {
 	return []option{
 		{letter: 'o', name: "output", set: (*parser).output},

@@ -36,14 +36,14 @@ type transfer struct {
 	stats     stats
 	challenge string // of a digest
 
-	unresolved bool // there is no such host
+	unresolved bool // the host does not exist
 
 	wget      *download // what wget tells and asks; nil: this is curl
 	errorText string
 	code      int
 }
 
-// stats is what --write-out knows.
+// stats holds the values for --write-out.
 type stats struct {
 	start         time.Time
 	connects      int
@@ -101,7 +101,7 @@ func (t *transfer) perform() int {
 	}
 }
 
-// worthRetry names what may be better the next time; "" when nothing is.
+// worthRetry names the transient error that justifies a retry; "" for none.
 func (t *transfer) worthRetry(f *fault) string {
 	if f != nil {
 		switch {
@@ -154,7 +154,7 @@ func (t *transfer) pause(d time.Duration) bool {
 	}
 }
 
-// end closes the output, tells of a fault and writes what --write-out wants.
+// end closes the output, reports a fault and writes the text of --write-out.
 func (t *transfer) end(f *fault) int {
 	if t.sink != nil {
 		if err := t.sink.finish(f); err != nil && f == nil {
@@ -375,7 +375,7 @@ func (t *transfer) fromFile() *fault {
 	return t.copyBody(f)
 }
 
-// fileRange is what of a file -r and -C ask for.
+// fileRange returns the part of a file that -r and -C select.
 func (t *transfer) fileRange(size int64) (start, end int64, ok bool) {
 	if t.config.hasResume && t.config.resume > 0 {
 		return min(t.config.resume, size), size, true

@@ -65,10 +65,10 @@ func isFault(err error) bool {
 // proceed lets the body be sent.
 func (u *upload) proceed() { u.once.Do(func() { close(u.go100) }) }
 
-// refuse reports that the server does not want what has not been sent.
+// refuse records that the server does not want the rest of the request.
 func (u *upload) refuse() { u.stopped.Do(func() { close(u.stop) }) }
 
-// done reports whether all has been sent. An answer may overtake the end of what it answers.
+// done reports whether the whole request was sent. A response may arrive before that.
 func (u *upload) done() bool {
 	timer := time.NewTimer(overtaking)
 	defer timer.Stop()
@@ -81,7 +81,7 @@ func (u *upload) done() bool {
 	return u.failure() == nil && u.over()
 }
 
-// overtaking is how long a request may go on behind its answer.
+// overtaking is the time for which a request may continue after its response.
 const overtaking = 100 * time.Millisecond
 
 func (u *upload) over() bool {
@@ -93,7 +93,7 @@ func (u *upload) over() bool {
 	}
 }
 
-// failure is what has gone wrong so far.
+// failure returns the first error so far.
 func (u *upload) failure() error {
 	select {
 	case <-u.end:

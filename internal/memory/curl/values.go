@@ -132,7 +132,7 @@ func (p *parser) failing(this, other *bool) error {
 	return nil
 }
 
-// maxData bounds what of a request stands in memory.
+// maxData bounds the part of a request that is in memory.
 const maxData = 64 << 20
 
 // readAll reads to the end, up to maxData.

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// info is a line of -v about what happens.
+// info prints a line of -v about an event.
 func (t *transfer) info(format string, args ...any) {
 	if t.tool.verbose {
 		t.tool.say("* " + fmt.Sprintf(format, args...) + "\n")
@@ -45,7 +45,7 @@ func (t *transfer) showUpload(n int) {
 	}
 }
 
-// noteConn keeps what --write-out says of the connection.
+// noteConn records the connection's values for --write-out.
 func (t *transfer) noteConn(c *conn) {
 	if c.remote != nil {
 		t.stats.remote, t.stats.remotePort = c.remote.IP.String(), c.remote.Port

@@ -6,10 +6,10 @@ import (
 	"net"
 )
 
-// Way is how requests leave the machine.
+// Way is the path on which requests leave the machine.
 type Way struct {
 	// Dial connects to a host and port; when Proxied, to the HTTP proxy; it ignores host and port. A
-	// *net.DNSError means that there is no such host. It must end when ctx does. Required.
+	// *net.DNSError means that the host does not exist. It must end when ctx does. Required.
 	Dial func(ctx context.Context, host string, port uint16) (net.Conn, error)
 
 	// Proxied says that connections lead to an HTTP proxy: plain requests are made there in

@@ -215,10 +215,10 @@ func (w *wget) print(text string) int {
 	return 0
 }
 
-// told is the text of what has been said already.
+// told is the text of the messages so far.
 const told = "\x00"
 
-// option takes one option; the text says what is wrong with it.
+// option takes one option; the text is its error.
 func (w *wget) option(id int, v string) string {
 	c := w.c
 	switch id {
@@ -328,7 +328,7 @@ func (w *wget) say(format string, args ...any) {
 	}
 }
 
-// tell is say for what -nv leaves out.
+// tell is say for messages that -nv suppresses.
 func (w *wget) tell(format string, args ...any) {
 	if !w.brief {
 		w.say(format, args...)

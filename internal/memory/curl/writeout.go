@@ -233,7 +233,7 @@ func (t *transfer) effective() string {
 	return t.url.effective()
 }
 
-// redirectURL is where the last answer would have led.
+// redirectURL returns the URL to which the last response redirected.
 func (t *transfer) redirectURL() any {
 	if t.last == nil || t.last.status/100 != 3 || t.last.value("Location") == "" {
 		return nil

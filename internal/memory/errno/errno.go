@@ -88,7 +88,7 @@ func Of(err error) syscall.Errno {
 	return 0
 }
 
-// Text returns what the GNU C library calls the error inside err, without the
+// Text returns the GNU C library's text for the error inside err, without the
 // operation and path that Go puts around it. An error without a number is its own text.
 func Text(err error) string {
 	if err == nil {

@@ -24,7 +24,7 @@ type Description struct {
 	text bool  // only ahead is read: a here-document
 
 	mu    sync.Mutex
-	ahead []byte // read from a pipe and not yet given to anyone
+	ahead []byte // read from a pipe and not yet returned by Read
 	pipe  uint64 // the number that it goes by as a pipe
 }
 
@@ -82,7 +82,7 @@ func (d *Description) Unref() {
 // IsText reports whether the description is that of a text in memory, which never waits.
 func (d *Description) IsText() bool { return d.text }
 
-// Read reads what is there; it waits for a pipe until ctx ends.
+// Read reads the available data; it waits for a pipe until ctx ends.
 func (d *Description) Read(ctx context.Context, b []byte) (int, error) {
 	if d.Mode&ModeRead == 0 {
 		return 0, syscall.EBADF

@@ -161,7 +161,7 @@ func (h *Host) fetch(to chan<- []byte) {
 	}
 }
 
-// deliver hands over what was fetched, or gives it back when it comes too late.
+// deliver passes the fetched data on, or returns it when it is too late.
 func (h *Host) deliver(to chan<- []byte, data []byte) {
 	h.late.Lock()
 	defer h.late.Unlock()

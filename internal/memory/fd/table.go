@@ -26,7 +26,7 @@ func (t *Table) Share() *Table {
 	return t
 }
 
-// Release gives the table up; the last one closes what is open.
+// Release drops a reference to the table; the last one closes the open files.
 func (t *Table) Release() {
 	if t.refs.Add(-1) != 0 {
 		return

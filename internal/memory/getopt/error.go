@@ -2,7 +2,7 @@ package getopt
 
 import "strings"
 
-// Kind is what is wrong with an option.
+// Kind is the kind of an error in an option.
 type Kind uint8
 
 // The kinds, in the order of getopt_long(3)'s messages.

@@ -20,7 +20,7 @@ type Option struct {
 	// Long is the name without dashes, empty for none.
 	Long string
 	Arg  Arg
-	// ID is what Parser.ID reports; 0 stands for Short. Options without a letter
+	// ID is the value that Parser.ID reports; 0 stands for Short. Options without a letter
 	// take numbers from First on.
 	ID int
 }
@@ -44,7 +44,7 @@ const (
 	First = 256
 )
 
-// Order says what becomes of operands that stand before options.
+// Order says how operands before options are treated.
 type Order uint8
 
 const (

@@ -19,7 +19,7 @@ import (
 //
 // Order and Bare may be set before the first Next.
 type Parser struct {
-	// Order is where options may stand; the zero value is Permute.
+	// Order says where options may stand; the zero value is Permute.
 	Order Order
 	// Bare leaves out --help and --version.
 	Bare bool

@@ -13,11 +13,11 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// ApplyOptions say what of the changes to apply.
+// ApplyOptions selects the changes to apply.
 type ApplyOptions struct {
 	// Paths are relative to the mount. A directory stands for everything below it. None means everything.
 	Paths []string
-	// Force applies also what changed outside meanwhile, and loses that change.
+	// Force also applies changes of paths that another process changed meanwhile, and loses that process's change.
 	Force bool
 	// Refuse is asked about every wanted change before it is made; a reason other than ""
 	// keeps the path as it is. Nil refuses nothing.
@@ -26,7 +26,7 @@ type ApplyOptions struct {
 	DryRun bool
 }
 
-// Reason is why a path was not applied.
+// Reason says why Apply skipped a path.
 type Reason string
 
 // The reasons.
@@ -44,7 +44,7 @@ type Skipped struct {
 	Detail string
 }
 
-// Result is what Apply did. Both lists are ordered by path.
+// Result lists the changes that Apply made and those that it skipped. Both lists are ordered by path.
 type Result struct {
 	Applied []vfs.Change
 	Skipped []Skipped
@@ -54,7 +54,7 @@ type Result struct {
 }
 
 // Apply makes changes of the mount in the host directory. Each file is exchanged in one
-// step: whoever looks sees the old one or the new one. What the
+// step: other processes see the old one or the new one. What the
 // host has already counts as applied: an Apply that was killed after its last step has made it, and the tree does not know
 // of it. Of modes only the permissions are applied,
 // without set-user-ID, set-group-ID and sticky bits; owners are not. Named pipes and devices are never
@@ -103,7 +103,7 @@ func (m *Mount) Apply(ctx context.Context, o ApplyOptions) (Result, error) {
 	return r, errors.Join(err, a.settle(changes), a.journal.end())
 }
 
-// prepare reads into memory what the tree takes of files that are changed in place from
+// prepare reads into memory the content that the tree takes of files that are changed in place from
 // the very file that Apply is going to exchange. Without room for it the tree could not
 // read them until Apply ends, which is all that is lost.
 func (m *Mount) prepare(o ApplyOptions) error {
@@ -121,7 +121,7 @@ func (m *Mount) prepare(o ApplyOptions) error {
 	return nil
 }
 
-// settle lets the mount show what the host has now, but for the changes that stay.
+// settle lets the mount show the host's present state, except for the changes that stay.
 func (a *applier) settle(changes []vfs.Change) error {
 	m := a.mount
 	var keep []string
@@ -139,7 +139,7 @@ func (a *applier) settle(changes []vfs.Change) error {
 	return err
 }
 
-// was is what the host had at the path of a change when it was made.
+// was returns the host's state at the path of a change at the time of the change.
 func (m *Mount) was(c vfs.Change) state {
 	if s, ok := m.expected[c.Path]; ok {
 		return s
@@ -180,13 +180,13 @@ func (a *applier) skip(p string, r Reason, detail string) {
 	}
 }
 
-// omits reports whether there is nothing to do for a change.
+// omits reports whether a change needs no work.
 func (a *applier) omits(c vfs.Change) bool {
 	_, ok := a.skipped[c.Path]
 	return ok || a.same[c.Path]
 }
 
-// decide skips what must not be applied.
+// decide skips the changes that must not be applied.
 func (a *applier) decide(c vfs.Change) {
 	if c.Kind != vfs.Deleted {
 		if t := c.New.Mode.Type(); t != 0 && t != fs.ModeDir && t != fs.ModeSymlink {
@@ -210,7 +210,7 @@ func (a *applier) decide(c vfs.Change) {
 	}
 }
 
-// conflict says what happened outside to the path of a change since it was made.
+// conflict returns what another process did to the path of a change after the change.
 func (m *Mount) conflict(c vfs.Change, lstat func(string) (fs.FileInfo, error)) string {
 	was, is := m.was(c), state{}
 	info, err := lstat(c.Path)
@@ -233,7 +233,7 @@ func (m *Mount) conflict(c vfs.Change, lstat func(string) (fs.FileInfo, error)) 
 	return "it was changed outside"
 }
 
-// hold skips what needs a path that is skipped: what is below a directory that is not
+// hold skips changes that need a skipped path: paths below a directory that is not
 // created, and directories from which not everything is removed.
 func (a *applier) hold(changes []vfs.Change) {
 	for _, c := range changes {
@@ -259,7 +259,7 @@ func (a *applier) hold(changes []vfs.Change) {
 	}
 }
 
-// lstat describes what the host has at a path, on the way to which no link is
+// lstat describes the host's file at a path, on the way to which no link is
 // followed: a directory above that is to become one does not have it yet.
 func (a *applier) lstat(p string) (fs.FileInfo, error) {
 	for i, c := range p {
@@ -323,7 +323,7 @@ func (a *applier) run(ctx context.Context, changes []vfs.Change) error {
 	return nil
 }
 
-// try does something of a change, unless it is skipped or what it needs failed.
+// try does a part of a change, unless it is skipped or a change that it needs failed.
 func (a *applier) try(c vfs.Change, do func(vfs.Change) error) {
 	if a.omits(c) {
 		return
@@ -339,7 +339,7 @@ func (a *applier) try(c vfs.Change, do func(vfs.Change) error) {
 	}
 }
 
-// perform does a step of a change. What the tree still takes from what goes away is read before.
+// perform does a step of a change. It first reads the content that the tree still takes from a file that goes away.
 func (a *applier) perform(c vfs.Change, s step) error {
 	m := a.mount
 	switch s.Do {

@@ -34,11 +34,11 @@ type Options struct {
 	Hide func(name string) bool
 	// ReadOnly makes every change inside EROFS.
 	ReadOnly bool
-	// Protect says what may be done with a name, see vfs.LayerOptions.
+	// Protect returns the protection of a name, see vfs.LayerOptions.
 	Protect func(name string) vfs.Protection
-	// Journal is a directory outside of dir, for this user only, in which Apply notes what it is about to do.
-	// Of one that was killed in the middle the next Apply in the same directory finishes what it finds
-	// unchanged; before its first change it has only left files behind, which go. "": nothing is noted.
+	// Journal is a directory outside of dir, for this user only, in which Apply writes its intentions before it acts.
+	// After an Apply that was killed in the middle, the next one in the same directory finishes what it finds
+	// unchanged; one killed before its first change has only left temporary files, which are removed. "": no journal.
 	Journal string
 }
 
@@ -52,13 +52,13 @@ type Mount struct {
 	journal string
 
 	mu   sync.Mutex
-	base *vfs.Snapshot // the tree without what was changed in the mount
-	// expected is, by path, what the host had when what was not applied was changed
-	// first; the zero state stands for nothing.
+	base *vfs.Snapshot // the tree without the changes in the mount
+	// expected is, by path, the host's state when an unapplied change was made
+	// first; the zero state means that the path did not exist.
 	expected map[string]state
 }
 
-// state is what tells one version of a host's file from another.
+// state identifies one version of a host's file.
 type state struct {
 	Kind  fs.FileMode `json:"kind"`
 	Size  int64       `json:"size"`
@@ -125,14 +125,14 @@ func (m *Mount) In(fork *vfs.FS) *Mount {
 // Close gives the host directory back. What of it was not read yet can no longer be read: EIO.
 func (m *Mount) Close() error { return errors.Join(m.layer.Close(), m.root.Close()) }
 
-// Refresh lets the tree see what was changed outside, see [vfs.Layer.Refresh].
+// Refresh lets the tree see changes of other processes, see [vfs.Layer.Refresh].
 func (m *Mount) Refresh() { m.layer.Refresh() }
 
 // ErrGone is inside the errors of a mount whose directory is no longer where it was attached.
 var ErrGone = errors.New("the mount is gone")
 
-// Diff returns what was changed in the mount and not applied, ordered by path, a directory before
-// what is in it. Paths are relative to the mount. A different time alone is not a change.
+// Diff returns the unapplied changes of the mount, ordered by path, a directory before
+// its content. Paths are relative to the mount. A different time alone is not a change.
 func (m *Mount) Diff() ([]vfs.Change, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -147,8 +147,8 @@ func (m *Mount) diff() ([]vfs.Change, *vfs.Snapshot, error) {
 }
 
 func (m *Mount) diffOf(now *vfs.Snapshot) ([]vfs.Change, error) {
-	// A tree that was put back to before the mount has nothing of it: that is no wish
-	// to delete what the host has.
+	// A tree that was restored to a state before the mount has none of its files: that is not a request
+	// to delete the host's files.
 	if at, ok := m.layer.In(now); !ok || at != m.at {
 		return nil, fmt.Errorf("%s: %w", m.at, ErrGone)
 	}
@@ -164,8 +164,8 @@ func (m *Mount) diffOf(now *vfs.Snapshot) ([]vfs.Change, error) {
 	return changes, nil
 }
 
-// Pending is Diff for a snapshot of the tree, and what the host had at the paths of the changes when they were made:
-// whoever keeps the changes keeps that for [Mount.Expect].
+// Pending is Diff for a snapshot of the tree, and the host's state at the paths of the changes when they were made:
+// a caller that stores the changes must store that for [Mount.Expect].
 func (m *Mount) Pending(now *vfs.Snapshot) ([]vfs.Change, Expected, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -177,11 +177,11 @@ func (m *Mount) Pending(now *vfs.Snapshot) ([]vfs.Change, Expected, error) {
 	return changes, e, err
 }
 
-// Expected is what the host had at some paths; it can be written as JSON.
+// Expected records the host's state at some paths; it can be written as JSON.
 type Expected map[string]state
 
-// Expect tells the mount what the host had when changes were made that were put into the tree from elsewhere, so that
-// Apply notices what has happened since.
+// Expect gives the mount the host's state at the time of changes that were put into the tree from elsewhere, so that
+// Apply notices later changes of other processes.
 func (m *Mount) Expect(e Expected) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -201,7 +201,7 @@ func below(p, dir string) (string, bool) {
 	return rest, ok
 }
 
-// Discard forgets all changes that were not applied, and shows what the host has now.
+// Discard drops all unapplied changes, and shows the host's present state.
 func (m *Mount) Discard() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

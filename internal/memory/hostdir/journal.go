@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// note is what an Apply is about to do, from before it makes the first file until its tree shows the
+// note is the journal entry of an Apply, from before it makes the first file until its tree shows the
 // changes no more. Without steps nothing has happened yet but that files were made.
 type note struct {
 	Dir   string `json:"dir"` // of the host
@@ -131,7 +131,7 @@ func (j *journal) end() error {
 	return errors.Join(append(errs, j.lock.Close())...)
 }
 
-// finish ends what an Apply in the same directory was killed in, and returns the paths that it was about.
+// finish completes an Apply in the same directory that was killed, and returns its paths.
 func (m *Mount) finish() ([]string, error) {
 	if m.journal == "" {
 		return nil, nil
@@ -172,7 +172,7 @@ func (m *Mount) finish() ([]string, error) {
 	return slices.Compact(finished), nil
 }
 
-// forget removes a lock without a note, and with it what a dead process had not written whole: it had done nothing.
+// forget removes a lock without a note, and with it the incomplete files of a dead process, which had not changed the directory.
 func (m *Mount) forget(name string) error {
 	j := &journal{name: filepath.Join(m.journal, name)}
 	if _, err := os.Lstat(j.name + noteEnd); !errors.Is(err, fs.ErrNotExist) {
@@ -202,7 +202,7 @@ func (j *journal) read() error {
 	return nil
 }
 
-// resume takes the journal over from a process that is dead, and does what it has not done. Of one that lives nothing is done.
+// resume takes the journal over from a dead process, and does the remaining steps. It leaves the journal of a live process.
 func (j *journal) resume(root *os.Root) (finished []string, err error) {
 	if mine, err := j.hold(syscall.LOCK_EX | syscall.LOCK_NB); !mine || err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// Look is what was changed in a mount and not applied, as it was at one moment, beside what the host has.
+// Look is a view of the unapplied changes of a mount at one moment, beside the host's state.
 type Look struct {
 	Changes []vfs.Change // those of [Mount.Diff]
 	Now     Side         // the tree at that moment; what it takes of a file of the host that has changed since is ESTALE
@@ -19,7 +19,7 @@ type Look struct {
 	mount   *Mount
 }
 
-// Side is one of two trees. Names are those of changes; no link is followed, and what is behind one is ErrNotExist.
+// Side is one of two trees. Names are those of changes; no link is followed, and a path through one is ErrNotExist.
 type Side interface {
 	Lstat(name string) (fs.FileInfo, error)
 	Readlink(name string) (string, error)
@@ -38,7 +38,7 @@ func (m *Mount) Look() (*Look, error) {
 	return &Look{Changes: changes, Now: memorySide{tree, m.at}, Host: hostSide{m.root}, mount: m}, nil
 }
 
-// Conflict says why only a forced [Mount.Apply] takes a change: what happened outside since it was made; "": nothing.
+// Conflict says why only a forced [Mount.Apply] takes a change: another process changed the path later; "": no conflict.
 func (l *Look) Conflict(c vfs.Change) string {
 	l.mount.mu.Lock()
 	defer l.mount.mu.Unlock()

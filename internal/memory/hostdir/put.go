@@ -107,7 +107,7 @@ func (a *applier) copy(c vfs.Change, temp string) (sum string, err error) {
 	return sum, a.mount.root.Chtimes(temp, c.New.Atime, c.New.Mtime)
 }
 
-// sumOf says what a file or link that was made holds.
+// sumOf returns the checksum of a new file or link.
 func sumOf(root *os.Root, name string) (string, error) {
 	if info, err := root.Lstat(name); err != nil {
 		return "", err

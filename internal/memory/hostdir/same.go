@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// already reports whether the host has at the path of a change what the change would put there.
+// already reports whether the host's state at the path of a change equals the change's result.
 func (a *applier) already(c vfs.Change) bool {
 	if !needsFile(c) {
 		return false

@@ -19,7 +19,7 @@ type step struct {
 	Mode uint32 `json:"mode,omitempty"` // of mkdir, chmod and mode
 	File string `json:"file,omitempty"` // what put puts there: a name in the directory of files that were made
 	Sum  string `json:"sum,omitempty"`  // what that holds
-	Was  *state `json:"was,omitempty"`  // what it is done to; nil: nothing is there
+	Was  *state `json:"was,omitempty"`  // the state before it; nil: the path does not exist
 }
 
 // What a step does.
@@ -31,9 +31,9 @@ const (
 	stepMode   = "mode"   // the final mode of a directory
 )
 
-// plan orders the steps of the changes that are not skipped: what is new is put in place, then what was
-// there is exchanged, and then removed what is to go, so that whatever fails or is cut off in between, no
-// content is gone that the tree still takes from the host. Modes of directories come last, from below: one may
+// plan orders the steps of the changes that are not skipped: new files are put in place, then files that were
+// there are exchanged, and then deleted files are removed, so that no failure or kill in between loses
+// content that the tree still takes from the host. Modes of directories come last, from below: one may
 // forbid to write.
 func (a *applier) plan(changes []vfs.Change) []step {
 	var steps []step
@@ -62,7 +62,7 @@ func (a *applier) plan(changes []vfs.Change) []step {
 	return steps
 }
 
-// makeRoom removes what is of another type: a directory is emptied first of all that is deleted in it.
+// makeRoom removes a file of another type; from a directory it first removes the deleted entries.
 func (a *applier) makeRoom(c vfs.Change, gone map[string]bool) []step {
 	var below []vfs.Change
 	if c.Old.IsDir() {
@@ -85,7 +85,7 @@ func (a *applier) removal(c vfs.Change) step {
 	return step{Do: stepRemove, Path: []byte(c.Path), Was: a.found(c.Path)}
 }
 
-// placing makes what is at the path of a change as it is in memory.
+// placing creates the file at the path of a change as it is in memory.
 func (a *applier) placing(c vfs.Change) step {
 	s := step{Path: []byte(c.Path), Mode: uint32(c.New.Mode.Perm())}
 	switch made, ok := a.staged[c.Path]; {
@@ -102,7 +102,7 @@ func (a *applier) placing(c vfs.Change) step {
 	return s
 }
 
-// found is what the host has at a path now; nil: nothing.
+// found returns the host's present state at a path; nil: nothing.
 func (a *applier) found(p string) *state {
 	info, err := a.lstat(p)
 	if err != nil {
@@ -137,7 +137,7 @@ func do(root *os.Root, dir string, s step) error {
 	return fmt.Errorf("unknown step %q", s.Do)
 }
 
-// lstat describes what is at a path, on the way to which no link is followed.
+// lstat describes the file at a path, on the way to which no link is followed.
 func lstat(root *os.Root, p string) (fs.FileInfo, error) {
 	for i, c := range p {
 		if c != '/' {

@@ -136,7 +136,7 @@ func (c *pipeConn) Write(p []byte) (int, error) {
 	return total, nil
 }
 
-// Close ends both directions. The other end still gets what was written before.
+// Close ends both directions. The other end still gets the data that was written before.
 func (c *pipeConn) Close() error {
 	c.in.closeWrite(true)
 	c.out.closeWrite(false)
@@ -145,7 +145,7 @@ func (c *pipeConn) Close() error {
 	return nil
 }
 
-// CloseWrite ends what is written.
+// CloseWrite ends the writing direction.
 func (c *pipeConn) CloseWrite() error {
 	c.out.closeWrite(false)
 	return nil

@@ -10,7 +10,7 @@ type brackets struct {
 	group []int32 // where the parenthesis here closes, 0: nowhere
 }
 
-// shortPattern is how long a text is in which brackets are looked for one by one.
+// shortPattern is the length up to which brackets are searched linearly, in bytes.
 const shortPattern = 256
 
 func newBrackets(s string) *brackets {

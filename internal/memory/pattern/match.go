@@ -20,7 +20,7 @@ type matcher struct {
 	stopped bool
 }
 
-// workBatch is how many units of work a match collects before it asks the meter.
+// workBatch is the number of units of work that a match collects before it asks the meter.
 const workBatch = 64
 
 // spend takes n units of work. False: give up.
@@ -416,7 +416,7 @@ func (p *Pattern) suffix(m *matcher, s string, longest bool) int {
 	}
 }
 
-// Replacement says what Replace puts in the place of which matches.
+// Replacement says which matches Replace replaces, and with which text.
 type Replacement struct {
 	Anchor byte     // '#', '%': only a match at the beginning or end; 0: anywhere
 	All    bool     // each match, not only the first

@@ -45,7 +45,7 @@ const (
 // node matches one character, any number of them (star), or alternatives (ext).
 type node struct {
 	kind nodeKind
-	r    rune // of a literal; a byte that is no UTF-8 is -1-byte
+	r    rune // of a literal; a byte that is not UTF-8 is -1-byte
 	set  *class
 	op   byte // ? * + @ !
 	alts []*Pattern
@@ -123,7 +123,7 @@ func compileAt(text string, f Flags, depth int) *Pattern {
 	return p
 }
 
-// alternatives compiles what stands between | at the top.
+// alternatives compiles the branches between | at the top level.
 func alternatives(s string, f Flags, depth int) []*Pattern {
 	var list []*Pattern
 	start, level := 0, 0
@@ -176,7 +176,7 @@ func (p *Pattern) decode(s string) (rune, int) {
 	return char.Decode(s)
 }
 
-// lastWidth returns the length of the last character in bytes; a byte that is no UTF-8 has length 1.
+// lastWidth returns the length of the last character in bytes; a byte that is not UTF-8 has length 1.
 func (p *Pattern) lastWidth(s string) int {
 	if s[len(s)-1] < utf8.RuneSelf || p.bytes {
 		return 1

@@ -9,7 +9,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/quote"
 )
 
-// Budget limits what printf may use.
+// Budget limits the memory and fuel of printf.
 type Budget interface {
 	// Hold counts n bytes of output. False: give up.
 	Hold(n int) bool

@@ -103,7 +103,7 @@ func (t *Table) Enter() error {
 	return nil
 }
 
-// Leave ends what Enter began.
+// Leave undoes Enter.
 func (t *Table) Leave() {
 	t.mu.Lock()
 	t.unnamed--

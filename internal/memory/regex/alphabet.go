@@ -26,7 +26,7 @@ type alphabet struct {
 // multi marks a byte that has to be decoded.
 const multi = 0xFFFF
 
-// newAlphabet divides characters by the classes of p and by what its assertions look at.
+// newAlphabet divides characters by the classes of p and by the ones that its assertions test.
 func newAlphabet(p *prog, flags Flags) alphabet {
 	sets := slices.Clone(p.classes)
 	word, eol := -1, -1
@@ -59,7 +59,7 @@ func newAlphabet(p *prog, flags Flags) alphabet {
 	return a
 }
 
-// edge is where a set begins or, behind its last character, ends.
+// edge is a boundary of a set: its first character, or the one after its last.
 type edge struct {
 	at    rune
 	set   int
@@ -166,7 +166,7 @@ func (a *alphabet) decodeLast(b []byte, i int) (kind uint16, width int) {
 	return a.kindOf(r), width
 }
 
-// before returns what assertions can know of the text in front of i.
+// before returns the context that assertions see in front of i.
 func (a *alphabet) before(b []byte, i int) context {
 	if i == 0 {
 		return afterText | afterLine
@@ -200,7 +200,7 @@ func (a *alphabet) beforeKind(k int) context {
 	return c
 }
 
-// contextAt returns what assertions can know of the place i.
+// contextAt returns the context that assertions see at i.
 func (a *alphabet) contextAt(b []byte, i int) context {
 	c := a.before(b, i)
 	if i == len(b) {

@@ -2,7 +2,7 @@ package regex
 
 import "strings"
 
-// element is what stands between brackets: a character, or a class that no range can have.
+// element is one element of a bracket expression: a character, or a class that cannot be the end of a range.
 type element struct {
 	r     rune
 	class *set

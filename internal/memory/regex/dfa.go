@@ -35,7 +35,7 @@ type automaton struct {
 	key   []byte
 }
 
-// search is what an automaton looks for.
+// search is the kind of match that an automaton searches for.
 type search uint8
 
 const (
@@ -321,7 +321,7 @@ func (a *automaton) take(kind int, divide bool) {
 	}
 }
 
-// skip is how to get past text that a state does not mind.
+// skip says how to pass text that leaves a state unchanged.
 type skip struct {
 	leave [256]bool // bytes that lead elsewhere
 	few   []byte    // the same when there are few of them

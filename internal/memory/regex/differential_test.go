@@ -108,8 +108,8 @@ func Test_Groups_Are_Those_Of_The_C_Library(t *testing.T) {
 	}
 }
 
-// batches is how many batches bash gets. The C library takes exponential time for some
-// expressions; what it does not answer in time is left out.
+// batches is the number of batches that bash gets. The C library takes exponential time for some
+// expressions; those that it does not answer in time are left out.
 const batches = 20
 
 func answer(t *testing.T, pattern, text string) string {
@@ -191,7 +191,7 @@ func found(t *testing.T, p string, flags regex.Flags, text string) string {
 	}
 }
 
-// run returns what a tool says; ok is false when it takes too long.
+// run returns the output of a tool; ok is false when it takes too long.
 func run(t *testing.T, in *bytes.Buffer, args ...string) (out string, ok bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)

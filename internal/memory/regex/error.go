@@ -2,9 +2,9 @@ package regex
 
 // Error is a wrong expression.
 type Error struct {
-	// Text is what regerror(3) says.
+	// Text is the message of regerror(3).
 	Text string
-	// Offset is how far the expression was read, in bytes.
+	// Offset is the position in the expression up to which it was read, in bytes.
 	Offset int
 }
 

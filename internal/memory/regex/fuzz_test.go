@@ -8,8 +8,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/regex"
 )
 
-// Fuzz_Pattern searches with expressions that nobody would write: each search ends soon, the work of one without
-// back-references is bounded by the lengths of expression and text, and what is found is found in every way to ask.
+// Fuzz_Pattern searches with implausible expressions: each search must end soon, the work of one without
+// back-references is bounded by the lengths of expression and text, and all ways to search find the same match.
 func Fuzz_Pattern(f *testing.F) {
 	for _, s := range []string{
 		`\(a*\)*\1`, `(a|ab)(c|bcd)(d*)`, `[[:alpha:]][^]a-]{2,5}`, `^(x+x+)+y$`, `\<w\w*\>\b.\B`, `(?i)a(?=b)(?<!c)\d+?`, `a{1`, `[[=a=]-z]`, `*a**`, `(?:(a)|b)*\2`, `x*|y+?|\`,

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// text is what is known of the text that a node matches.
+// text is the known part of the text that a node matches.
 type text struct {
 	all   []byte // everything, if exact
 	exact bool
@@ -42,7 +42,7 @@ func textOf(n *node, flags Flags) text {
 	return text{}
 }
 
-// maxText is how much of a text is looked for.
+// maxText bounds the literal text that is searched for.
 const maxText = 256
 
 func textOfConcat(n *node, flags Flags) text {

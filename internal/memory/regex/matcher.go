@@ -12,7 +12,7 @@ var ErrSteps = errors.New("exceeded the backtracking limit")
 // maxSteps bounds the backtracking of one search.
 const maxSteps = 10_000_000
 
-// Matcher searches with an expression; it keeps what it has learnt. It belongs to one
+// Matcher searches with an expression and caches automata. It belongs to one
 // goroutine.
 type Matcher struct {
 	r     *Regexp
@@ -35,7 +35,7 @@ func (r *Regexp) Matcher(spend func(n int) error) *Matcher {
 	return &Matcher{r: r, spend: spend}
 }
 
-// Err returns why a search ended early: ErrSteps, or what spend returned. Find said then that there
+// Err returns why a search ended early: ErrSteps, or the error of spend. Find then reported that there
 // is no match.
 func (m *Matcher) Err() error { return m.err }
 

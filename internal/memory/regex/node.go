@@ -1,6 +1,6 @@
 package regex
 
-// kind is what a node of the tree is.
+// kind is the kind of a node of the tree.
 type kind uint8
 
 const (
@@ -32,7 +32,7 @@ type node struct {
 	fold        bool // a back-reference that ignores case
 }
 
-// assertion is what may be asked of a place between two characters.
+// assertion is a condition on a position between two characters.
 type assertion int
 
 const (
@@ -50,7 +50,7 @@ const (
 	searchStart // Perl's \G
 )
 
-// context is what is known of a place; see assertion.holds.
+// context describes a position; see assertion.holds.
 type context uint8
 
 const (

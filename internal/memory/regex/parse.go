@@ -83,7 +83,7 @@ func parseOne(pattern string, flags Flags, groups int) (*tree, error) {
 	return &tree{root: root, groups: p.groups, backs: p.backs, warnings: p.warnings}, nil
 }
 
-// whole adds what WholeLine and WholeWord ask for.
+// whole adds the assertions of WholeLine and WholeWord.
 func whole(root *node, flags Flags) *node {
 	before, behind := lineStart, lineEnd
 	switch {
@@ -167,7 +167,7 @@ func (p *parser) branch(nest int) (*node, error) {
 	return all, nil
 }
 
-// expression reads one character, class, group or anchor and what repeats it.
+// expression reads one character, class, group or anchor and its repetition.
 func (p *parser) expression(nest int) (*node, error) {
 	switch p.tok.token {
 	case tokenAlt, tokenEnd:
@@ -320,7 +320,7 @@ func lineEndOf(flags Flags) rune {
 }
 
 // literals makes a tree of texts that stand for themselves; common beginnings are shared so that
-// thousands of words cost what their letters cost.
+// thousands of words cost as much as their letters.
 func literals(words []string, flags Flags) *node {
 	var chars [][]rune
 	for _, w := range words {

@@ -400,7 +400,7 @@ func digits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// decimal returns the number; what is larger than any limit stays larger.
+// decimal returns the number; a number beyond all limits stays beyond them.
 func decimal(s string) int {
 	n := 0
 	for _, c := range []byte(s) {

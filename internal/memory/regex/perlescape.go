@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// escape reads what begins with a backslash outside brackets.
+// escape reads an escape outside brackets.
 func (p *perlParser) escape() (n *node, repeatable bool, err error) {
 	if p.pos+1 >= len(p.src) {
 		p.pos++
@@ -285,7 +285,7 @@ func (p *perlParser) codePoint(body string, base int) (rune, error) {
 	return rune(n), nil
 }
 
-// property reads what follows \p.
+// property reads the name after \p.
 func (p *perlParser) property(negated bool) (*set, error) {
 	if p.pos >= len(p.src) {
 		return nil, p.fail(perlMalformed)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// group reads what begins with a parenthesis. Options alone are nothing that repeats.
+// group reads a construct that begins with a parenthesis. Options alone cannot be repeated.
 func (p *perlParser) group() (n *node, repeatable bool, err error) {
 	p.pos++
 	switch {
@@ -157,7 +157,7 @@ func (p *perlParser) ahead(negative bool) (*node, error) {
 	return &node{kind: kindLook, left: n, negative: negative}, nil
 }
 
-// behind reads what has to stand before; each branch is of one width.
+// behind reads a lookbehind; each branch has a fixed width.
 func (p *perlParser) behind(negative bool) (*node, error) {
 	p.tree.perl = true
 	p.looks++

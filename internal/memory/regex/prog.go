@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// opcode is what an instruction does.
+// opcode is the operation of an instruction.
 type opcode uint8
 
 const (
@@ -60,7 +60,7 @@ type emitter struct {
 	ids       map[string]int32
 }
 
-// emit compiles the tree; with backtrack false what automata cannot tell is left out, so that
+// emit compiles the tree; with backtrack false it leaves out parts that automata cannot match, so that
 // the program matches more.
 func emit(t *tree, flags Flags, backtrack bool) (*prog, error) {
 	e := &emitter{prog: &prog{groups: t.groups, slots: 2 * (t.groups + 1), names: t.names}, backtrack: backtrack, perl: flags&Perl != 0}
@@ -133,7 +133,7 @@ func (e *emitter) node(n *node, next int32) int32 {
 	}
 }
 
-// sub emits what stands inside n as a program of its own.
+// sub emits the inside of n as a program of its own.
 func (e *emitter) sub(n *node) int32 { return e.node(n.left, e.add(inst{op: opMatch})) }
 
 // concat emits a chain from its end, without recursion along it.
@@ -225,7 +225,7 @@ func (e *emitter) repeat(n *node, next int32) int32 {
 }
 
 // turn emits one of the repetitions of n that may be left out. The C library marks the group of the
-// first of them as optional, and loses the marks inside what it copies.
+// first of them as optional, and loses the marks inside the copies.
 func (e *emitter) turn(n *node, first bool, next int32) int32 {
 	was := e.copied
 	e.copied = was || n.min > 0 || !first

@@ -17,7 +17,7 @@ const (
 	// Emacs is that of "find -regex" without -regextype.
 	Emacs
 
-	// Grep is what grep and egrep allow beyond POSIX: "a{1" and "*a" are no errors.
+	// Grep allows what grep and egrep accept beyond POSIX: "a{1" and "*a" are not errors.
 	Grep
 	// Sed refuses an unmatched ")" in extended expressions.
 	Sed
@@ -30,7 +30,7 @@ const (
 	Multiline
 	// NoNewline keeps everything but a newline itself from matching a newline.
 	NoNewline
-	// NulLines makes NUL what a newline is to Multiline and NoNewline.
+	// NulLines replaces the newline by NUL for Multiline and NoNewline.
 	NulLines
 	// Bytes is the C locale.
 	Bytes
@@ -84,7 +84,7 @@ func CompileAll(patterns []string, flags Flags) (*Regexp, error) {
 // Groups returns the number of groups, that for the whole match not counted.
 func (r *Regexp) Groups() int { return r.groups }
 
-// Warnings returns what grep says of an expression that is not wrong.
+// Warnings returns grep's warnings about a valid expression.
 func (r *Regexp) Warnings() []string { return r.warnings }
 
 // Match reports whether the expression matches anywhere in b. A match that would take too many

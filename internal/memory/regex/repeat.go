@@ -42,7 +42,7 @@ func repeat(n *node, lo, hi int) *node {
 	return &node{kind: kindRepeat, left: n, min: lo, max: hi}
 }
 
-// interval reads {n,m}; p.tok is the brace. ok is false when it is no interval but
+// interval reads {n,m}; p.tok is the brace. ok is false when it is not an interval but
 // a character, which p.tok is then.
 func (p *parser) interval() (lo, hi int, ok bool, err error) {
 	brace, start := p.tok, p.pos

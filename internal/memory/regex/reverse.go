@@ -143,7 +143,7 @@ func (r *reverse) step(b []byte, i int, s int32, kind int) int32 {
 	return to
 }
 
-// contextBefore returns what the program's assertions look at in front of i, where a
+// contextBefore returns the context that the program's assertions see in front of i, where a
 // character of that kind stands.
 func (r *reverse) contextBefore(b []byte, i, kind int) context {
 	c := r.p.beforeKind(kind)

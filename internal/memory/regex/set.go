@@ -106,7 +106,7 @@ func (s *set) foldASCII(lo, hi rune) {
 	}
 }
 
-// lastFold is the last character that has another case; what is behind need not be looked at.
+// lastFold is the last character that has another case.
 const lastFold = 0x1E943
 
 func (s *set) foldRange(lo, hi rune) {

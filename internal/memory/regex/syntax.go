@@ -7,7 +7,7 @@ type syntax uint32
 const (
 	bkPlusQm            syntax = 1 << iota // \+ and \? repeat, + and ? are themselves
 	contextIndepAnchors                    // ^ and $ are anchors everywhere
-	contextIndepOps                        // * at the beginning is no character
+	contextIndepOps                        // * at the beginning is not a character
 	contextInvalidOps                      // and an error
 	contextInvalidDup                      // \{ at the beginning is an error, and ** too
 	noBkBraces
@@ -44,7 +44,7 @@ func syntaxOf(f Flags) syntax {
 	}
 }
 
-// token is what the next characters of an expression mean.
+// token is a token of an expression.
 type token uint8
 
 const (
@@ -66,7 +66,7 @@ const (
 	tokenBackslash
 )
 
-// lexeme is a token with what belongs to it.
+// lexeme is a token with its value.
 type lexeme struct {
 	token token
 	r     rune // the character, the letter of a class, the number of a back-reference

@@ -8,7 +8,7 @@ type walker struct {
 	seen      marks
 }
 
-// walk sets caps from the trail that rev.read has kept of b[begin:], length characters.
+// walk sets caps from the trail that rev.read recorded of b[begin:], length characters.
 func (w *walker) walk(rev *reverse, b []byte, begin, length int, caps []int) {
 	p := rev.p
 	w.now, w.last = reset(w.now, p.slots), reset(w.last, p.slots)
@@ -73,7 +73,7 @@ func (w *walker) save(in *inst, i int) {
 		w.now[n] = i
 		copy(w.last, w.now)
 	case in.flag && w.last[begin] != -1:
-		// A turn of a loop that took nothing, and not the first: what it set is undone.
+		// An empty turn of a loop that is not the first one: its captures are undone.
 		copy(w.now, w.last)
 	default:
 		w.now[n] = i

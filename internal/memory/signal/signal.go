@@ -76,7 +76,7 @@ func Number(s string) int {
 	return -1
 }
 
-// Text returns what bash says of a process that a signal ended, "" for signals that are rare.
+// Text returns bash's message about a process that a signal ended, "" for rare signals.
 func Text(n int) string { return texts[n] }
 
 var texts = map[int]string{

@@ -127,7 +127,7 @@ func parseCommit(p []byte, off int64) (h vfs.Hash, ok bool) {
 	return h, binary.LittleEndian.Uint64(p[commitSize-8:]) == uint64(off)
 }
 
-// torn decides what it means that no sound record stands at off: the end of a commit
+// torn classifies an unsound record at off: the end of a commit
 // that was cut off, unless a later commit did get to the disk.
 func (s *Store) torn(off int64) error {
 	rest, err := io.ReadAll(io.NewSectionReader(s.log, off, 1<<62-off))

@@ -41,7 +41,7 @@ type Store struct {
 	broken  error // the file may have something after its end that could not be taken away
 }
 
-// extent is where in the file the bytes of an object are.
+// extent is the position of an object's bytes in the file.
 type extent struct {
 	off  int64
 	size uint32
@@ -96,7 +96,7 @@ func (s *Store) Close() error {
 }
 
 // Commit makes t the tree of the store. When it returns without an error the tree is on the
-// disk; with one, the tree of before is still the store's. It costs what is new since earlier commits.
+// disk; with one, the store still has the previous tree. Its cost depends on the changes since earlier commits.
 func (s *Store) Commit(t *vfs.Snapshot) (vfs.Hash, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,7 +155,7 @@ func (s *Store) Size() int64 {
 	return s.end
 }
 
-// Compact gives back what only earlier commits needed. However it ends, the tree that
+// Compact frees the space that only earlier commits needed. However it ends, the tree that
 // was committed last is still there.
 func (s *Store) Compact() error {
 	s.mu.Lock()

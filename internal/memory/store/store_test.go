@@ -175,7 +175,7 @@ func Test_Damage_Before_The_Last_Commit_Is_No_Torn_End(t *testing.T) {
 	}
 }
 
-// Test_Main_Committer is no test: it is the process that is killed.
+// Test_Main_Committer is not a test: it is the process that the tests kill.
 func Test_Main_Committer(t *testing.T) {
 	dir := os.Getenv("COMMIT_INTO")
 	if dir == "" {

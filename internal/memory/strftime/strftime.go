@@ -106,7 +106,7 @@ func modifies(modifier, verb byte, libc bool) bool {
 	return true
 }
 
-// expand returns what the conversion stands for; not ok when there is none such.
+// expand returns the value of the conversion; not ok for an unknown one.
 func (c *conversion) expand(t time.Time) (text string, ok bool) {
 	if composed, ok := map[byte]string{
 		'c': "%a %b %e %H:%M:%S %Y", 'D': "%m/%d/%y", 'r': "%I:%M:%S %p", 'R': "%H:%M", 'T': "%H:%M:%S",
@@ -154,7 +154,7 @@ func (c *conversion) expand(t time.Time) (text string, ok bool) {
 	return "", false
 }
 
-// timeNumber returns a conversion that is a number, its least width and what fills that.
+// timeNumber returns a numeric conversion, its minimal width and its padding.
 func timeNumber(verb byte, t time.Time) (n int64, digits int, pad byte, ok bool) {
 	isoYear, isoWeek := t.ISOWeek()
 	hour12 := (t.Hour()+11)%12 + 1

@@ -27,7 +27,7 @@ func ANSI(s string, encode func(uint32) []byte) string {
 	return string(b)
 }
 
-// ansiEscape decodes what stands behind a backslash: how many bytes it takes, and what it is.
+// ansiEscape decodes the text after a backslash: its length in bytes, and its value.
 func ansiEscape(s string, encode func(uint32) []byte) (n int, out []byte) {
 	c := s[0]
 	if i := strings.IndexByte("abefnrtvE\\'\"?", c); i >= 0 {

@@ -56,7 +56,7 @@ func (p *Parser) subscriptFits() bool {
 	return false
 }
 
-// trySubscript is subscript for what may be read again as something else.
+// trySubscript is subscript for text that may be read again as another construct.
 func (p *Parser) trySubscript() *Subscript {
 	p.trying++
 	s := p.subscript()

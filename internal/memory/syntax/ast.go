@@ -1,5 +1,5 @@
 // Package syntax reads the bash language into a tree, one complete command at a
-// time, so that what a command changes (aliases, extglob) counts for the next line.
+// time, so that a command's changes (aliases, extglob) apply to the next line.
 package syntax
 
 // List is a sequence of commands.
@@ -175,7 +175,7 @@ type Elem struct {
 	Value  *Word
 }
 
-// Subscript is what stands in [ ]. Whether it is arithmetic or a key, the variable tells.
+// Subscript is the text in [ ]. The variable decides whether it is arithmetic or a key.
 type Subscript struct {
 	All  byte // '@' or '*' when that is all
 	Text string

@@ -59,7 +59,7 @@ func (p *Parser) ifClause() *If {
 	}
 }
 
-// forClause reads what stands behind for or select.
+// forClause reads the clause after for or select.
 func (p *Parser) forClause(sel bool) Node {
 	t := p.tok(ctxArg)
 	if t.is("(") && !sel && p.pos < len(p.src) && p.src[p.pos] == '(' {

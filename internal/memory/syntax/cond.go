@@ -34,7 +34,7 @@ func (p *Parser) condSkip() *token {
 	return p.condTok()
 }
 
-// condFail ends the parse inside [[ ]]. bash says what is wrong but keeps the status, unless the
+// condFail ends the parse inside [[ ]]. bash prints the error but keeps the status, unless the
 // input is over.
 func (p *Parser) condFail(t *token, line int, format string, args ...any) {
 	e := &Error{Line: line, Msg: fmt.Sprintf(format, args...)}
@@ -55,7 +55,7 @@ func condName(t *token) string {
 	return t.text()
 }
 
-// condMissing ends the parse at what stands in an operand's place.
+// condMissing ends the parse at a token in an operand's place.
 func (p *Parser) condMissing(t *token, op string) {
 	if name := condName(t); name != "" {
 		p.condFail(t, t.line, "unexpected argument `%s' to conditional %s operator", name, op)
@@ -116,7 +116,7 @@ func (p *Parser) condTerm() Cond {
 	return p.condBinary(t)
 }
 
-// condGroup reads the inside of ( ); what is wrong there is also wrong here.
+// condGroup reads the inside of ( ); an error there is also an error here.
 func (p *Parser) condGroup(line int) Cond {
 	defer func() {
 		if r := recover(); r != nil {

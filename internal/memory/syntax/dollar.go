@@ -2,7 +2,7 @@ package syntax
 
 import "strings"
 
-// dollar reads what begins with $; nil when that is a plain byte.
+// dollar reads an expansion that begins with $; nil when the $ is a plain byte.
 func (p *Parser) dollar(m mode) Part {
 	line := p.line
 	switch c := p.peek2(); {

@@ -33,7 +33,7 @@ func all(src string) (lists []*syntax.List, err error) {
 	}
 }
 
-// printed writes what was read.
+// printed prints the parsed tree.
 func printed(lists []*syntax.List) string {
 	var b strings.Builder
 	for _, l := range lists {
@@ -54,7 +54,7 @@ func Test_What_Is_Printed_Reads_As_What_It_Was(t *testing.T) {
 	}
 }
 
-// checkPrinted reads what is printed of a script: it has to be the same tree.
+// checkPrinted parses the printed form of a script: it must give the same tree.
 func checkPrinted(t *testing.T, src string) {
 	t.Helper()
 	lists, err := all(src)
@@ -87,7 +87,7 @@ func Test_Reading_Ends_At_Every_Cut(t *testing.T) {
 	}
 }
 
-// Fuzz_Parser reads anything without a panic; what is printed of it prints the same when it is read again.
+// Fuzz_Parser parses any text without a panic; its printed form prints the same after another parse.
 func Fuzz_Parser(f *testing.F) {
 	for _, s := range sources {
 		f.Add(s)
@@ -95,7 +95,7 @@ func Fuzz_Parser(f *testing.F) {
 	f.Fuzz(checkPrinted)
 }
 
-// Test_Reading_Is_Not_Repeated_At_Every_Level reads what may be an expression or commands at each of many levels.
+// Test_Reading_Is_Not_Repeated_At_Every_Level reads text that may be an expression or commands at each of many levels.
 func Test_Reading_Is_Not_Repeated_At_Every_Level(t *testing.T) {
 	t.Parallel()
 	for name, src := range map[string]string{

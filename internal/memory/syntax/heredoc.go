@@ -2,7 +2,7 @@ package syntax
 
 import "strings"
 
-// delimiter returns what ends a here-document, and whether it was quoted.
+// delimiter returns the delimiter of a here-document, and whether it was quoted.
 func delimiter(w *Word) (delim string, quoted bool) {
 	var b strings.Builder
 	s := w.Text

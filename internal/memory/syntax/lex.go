@@ -14,7 +14,7 @@ const (
 	tokVar    // {name} before a redirection
 )
 
-// token is what the grammar is made of.
+// token is a token of the grammar.
 type token struct {
 	kind   tokKind
 	op     string
@@ -28,7 +28,7 @@ type token struct {
 	endLn  int
 }
 
-// context says what a word may be where it stands.
+// context says what a word may be at its position.
 type context int8
 
 const (

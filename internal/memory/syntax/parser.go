@@ -62,7 +62,7 @@ func NewParser(src string, o Options) *Parser {
 // Aliased reports whether an alias was replaced: the tree then belongs not only to the text.
 func (p *Parser) Aliased() bool { return p.aliased }
 
-// Pos returns the offset in the source behind what has been read, and its line.
+// Pos returns the offset in the source after the read text, and its line.
 func (p *Parser) Pos() (offset, line int) { return p.pos, p.line }
 
 // Unended returns the here-documents read since the last call that have no end.
@@ -72,7 +72,7 @@ func (p *Parser) Unended() []Unended {
 	return list
 }
 
-// Since returns the source from the offset to what has been read.
+// Since returns the source from the offset to the end of the read text.
 func (p *Parser) Since(start int) string {
 	if start > p.pos || p.pos > len(p.src) {
 		return ""

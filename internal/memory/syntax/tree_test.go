@@ -7,7 +7,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/syntax"
 )
 
-// tree writes what has been read without places in the source and without the ways of writing that bash does
+// tree prints the parsed tree without positions in the source and without spellings that bash does
 // not tell apart when it prints: elif, |&, a loop without "in", operators with the descriptor that they have anyway.
 type tree struct {
 	strings.Builder
@@ -101,7 +101,7 @@ func (t *tree) body(n syntax.Node) {
 		t.function(n)
 	case *syntax.Coproc:
 		if s, ok := n.Cmd.Body.(*syntax.Simple); ok && len(s.Assigns) > 0 {
-			t.lossy = true // bash prints a name before it, behind which it is no assignment.
+			t.lossy = true // bash prints a name before it, after which it is not an assignment.
 		}
 		t.say("%s ", n.Name)
 		t.command(unnamed(n.Cmd))

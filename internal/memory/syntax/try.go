@@ -37,8 +37,8 @@ func (p *Parser) matched(line int) {
 	p.tries.ends[at] = place{p.pos, p.line}
 }
 
-// tries is what has been read while it was not known what it belongs to. Text that turns out to be something
-// else is read again, and in it what stands inside of it: without this it would be read twice at each level.
+// tries records the attempts to parse text whose construct was not yet known. Text that turns out to be something
+// else is read again, with its nested constructs: without this it would be read twice at each level.
 type tries struct {
 	none  map[int]bool // places where no expression begins
 	parts map[triedKey]triedPart
@@ -51,7 +51,7 @@ func (t *tries) clear() {
 	clear(t.ends)
 }
 
-// triedKey is a place where a part begins, and what its reading depends on.
+// triedKey is the position of a part's beginning, and the state that its reading depends on.
 type triedKey struct {
 	pos      int
 	dq, here bool

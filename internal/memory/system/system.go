@@ -47,8 +47,8 @@ var index struct {
 	all  *shell.Programs
 }
 
-// programs returns the programs of every machine, which are indexed once. It is no variable with a function in it: the
-// initialization of one would link all programs into whatever imports this package.
+// programs returns the programs of every machine, which are indexed once. It is not a variable with a function in it: the
+// initialization of one would link all programs into each importer of this package.
 func programs() *shell.Programs {
 	index.once.Do(func() { index.all = shell.NewPrograms(coreutils.Commands()) })
 	return index.all
@@ -174,7 +174,7 @@ func makeFixed(f *vfs.FS, dir string, u User) error {
 	return Protect(f, dir, vfs.Fixed)
 }
 
-// Protect sets the protection of what is at a path.
+// Protect sets the protection of the file at a path.
 func Protect(f *vfs.FS, at string, p vfs.Protection) error {
 	_, err := f.Protect(at, p)
 	return err

@@ -1,5 +1,5 @@
 // Package tarfile reads and writes tar archives as GNU tar 1.34 does, member by member:
-// unlike archive/tar it shows what an archive really holds (member by member as they
+// unlike archive/tar it shows the real content of an archive (member by member as they
 // are stored, holes as holes, damaged headers as such), and writes the same bytes as GNU tar.
 package tarfile
 
@@ -23,7 +23,7 @@ const (
 	V7            // of old Unix
 )
 
-// Type is what a member is.
+// Type is the type of a member.
 type Type byte
 
 // The types of members.
@@ -64,7 +64,7 @@ type Header struct {
 	Ctime       time.Time // zero: not known
 
 	Major, Minor uint32
-	// Runs are what a file with holes holds; Holes tells that it has some. Stored is the size
+	// Runs are the data of a file with holes; Holes says that it has holes. Stored is the size
 	// of all runs, and that of a file without holes.
 	Runs   []Run
 	Holes  bool

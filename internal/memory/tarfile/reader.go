@@ -12,7 +12,7 @@ import (
 
 // Reader reads the members of an archive, one after another.
 type Reader struct {
-	// Zeros is how many blocks of zeros the last Next has met before the header or the
+	// Zeros is the number of zero blocks that the last Next read before the header or the
 	// end: one alone is odd, two end an archive.
 	Zeros int
 	// IgnoreZeros goes on behind blocks of zeros.
@@ -37,7 +37,7 @@ func (r *Reader) Inside() bool { return r.data > 0 }
 // Blocks returns how many blocks were read.
 func (r *Reader) Blocks() int64 { return r.blocks }
 
-// Next goes to the next member; its data is what Read returns. At the end of the archive it
+// Next goes to the next member, whose data Read returns. At the end of the archive it
 // returns io.EOF. After ErrHeader it may be called again, after other errors not.
 func (r *Reader) Next() (*Header, error) {
 	if err := r.Skip(); err != nil {
@@ -82,7 +82,7 @@ func (r *Reader) Next() (*Header, error) {
 	}
 }
 
-// extend takes in what precedes a member.
+// extend reads the extended headers before a member.
 func (r *Reader) extend(kind Type, data []byte, name, link *string) error {
 	switch kind {
 	case longName:
@@ -155,7 +155,7 @@ func truncated(err error) error {
 	return err
 }
 
-// settle gives the header what the extensions say, and finds out where the data is.
+// settle applies the extensions to the header, and finds the position of the data.
 func (r *Reader) settle(h *Header) error {
 	size := h.Stored
 	for _, m := range []map[string]string{r.global, r.local} {
@@ -219,7 +219,7 @@ func (r *Reader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// Skip passes over what is left of the member.
+// Skip passes over the rest of the member.
 func (r *Reader) Skip() error {
 	n := r.left + r.pad
 	if r.data == 0 {
@@ -243,7 +243,7 @@ func discard(in io.Reader, n int64) error {
 	return err
 }
 
-// text returns what stands before the first zero.
+// text returns the text before the first zero.
 func text(b []byte) string {
 	if n := bytes.IndexByte(b, 0); n >= 0 {
 		b = b[:n]

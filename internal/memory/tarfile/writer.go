@@ -201,7 +201,7 @@ func splitName(name string) (prefix, rest string, ok bool) {
 	return name[:at], name[at+1:], true
 }
 
-// extended writes what the header cannot hold before it.
+// extended writes the values that the header cannot hold before it.
 func (w *Writer) extended(h *Header, name, records string, data int64) error {
 	if len(h.Name) > 100 || !ascii(h.Name) {
 		if _, _, ok := splitName(h.Name); !ok || !ascii(h.Name) {
@@ -313,7 +313,7 @@ func (w *Writer) block(h *Header, size int64) (*[BlockSize]byte, error) {
 	return b, nil
 }
 
-// number writes octal digits and a zero; what does not fit is of base 256 where that is
+// number writes octal digits and a zero; a number that does not fit is written in base 256 where that is
 // known, and nothing in a pax header, whose records have it.
 func (w *Writer) number(b []byte, n int64) bool {
 	if n >= 0 && (len(b) > 8 && n < 1<<33 || n < 1<<21) {

@@ -115,7 +115,7 @@ func machine(big bool) (*shell.Shell, error) {
 	}), nil
 }
 
-// system makes what programs expect to be there.
+// system creates the files that programs expect.
 func system(tree *vfs.FS, commands []shell.Command) error {
 	root := vfs.Cred{}
 	for _, d := range []string{"/tmp", "/usr/bin", "/usr/local/bin", "/etc", "/root", "/home", "/var/tmp"} {

@@ -32,12 +32,12 @@ var database = sync.OnceValue(func() map[string]*zip.File {
 	return zones
 })
 
-// loaded remembers what was unpacked; it holds only the names of the database.
+// loaded caches unpacked zones; it holds only the names of the database.
 var loaded sync.Map // name → *time.Location
 
 // Load returns the zone that a value of TZ stands for, as the GNU C library reads it: a name of
 // the database, with or without a colon before it, or a rule of POSIX such as
-// "EST5EDT,M3.2.0,M11.1.0". The empty value is UTC; what is neither is UTC under the
+// "EST5EDT,M3.2.0,M11.1.0". The empty value is UTC; any other value is UTC under the
 // letters that it begins with.
 func Load(tz string) *time.Location {
 	if known, ok := loaded.Load(tz); ok {

@@ -12,9 +12,9 @@ import (
 
 type closeWriter interface{ CloseWrite() error }
 
-// relay copies both ways until both ends have said all, one end breaks, or nothing
-// moves for idle. An end of stream is passed on by itself, because half-closed
-// connections are used (ssh, git). It closes neither connection.
+// relay copies in both directions until both have ended, one connection breaks, or no byte
+// moves for idle. It passes on the end of each direction separately, because programs use half-closed
+// connections (ssh, git). It closes neither connection.
 func relay(a, b net.Conn, idle time.Duration) {
 	var last atomic.Int64
 	last.Store(time.Now().UnixNano())
@@ -75,7 +75,7 @@ func copyIdle(dst, src net.Conn, idle time.Duration, last *atomic.Int64) error {
 	}
 }
 
-// mover takes what arrives at one connection to another, piece by piece.
+// mover copies the bytes of one connection to another, piece by piece.
 type mover interface {
 	// wait returns nil when a piece has arrived, io.EOF at the end.
 	wait() error
@@ -110,7 +110,7 @@ func (m *bufferedMover) move() error {
 	return err
 }
 
-// prefixConn is a connection of which something has been read already.
+// prefixConn is a connection from which a prefix has been read already.
 type prefixConn struct {
 	net.Conn
 

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spliceFrom is how much has to be there before it is moved by splice(2), whose pipe
-// and calls cost more than copying a little.
+// spliceFrom is the number of waiting bytes from which splice(2) is used. For fewer, its pipe
+// and system calls cost more than copying.
 const spliceFrom = 64 << 10
 
 // tcpMover moves much by splice(2), so that the bytes do not enter our memory, and holds

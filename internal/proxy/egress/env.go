@@ -12,8 +12,8 @@ import (
 //
 // ALL_PROXY names the HTTP side of the proxy: Python's httpx refuses to start when it
 // finds a SOCKS proxy there and no SOCKS library. Java does not authenticate to a proxy
-// by itself and so works without a token only. Without these variables there is no
-// network at all.
+// by itself and so works without a token only. A program that ignores these variables
+// reaches no network.
 func Environ(addr, token, caFile string) []string {
 	u := url.URL{Scheme: "http", Host: addr}
 	if token != "" {

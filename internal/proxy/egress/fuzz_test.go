@@ -19,7 +19,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 )
 
-// errNoNetwork is what the fuzzed proxy's connections end with.
+// errNoNetwork is the error of every connection of the fuzzed proxy.
 var errNoNetwork = errors.New("no network here")
 
 func FuzzRequest(f *testing.F) {

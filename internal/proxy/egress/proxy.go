@@ -22,7 +22,7 @@ const (
 	DefaultIdleTimeout   = time.Hour
 )
 
-// keepAlive is how long a connection may wait for its next request.
+// keepAlive is the time for which a connection may wait for its next request.
 const keepAlive = 90 * time.Second
 
 // Options configure a [Proxy].

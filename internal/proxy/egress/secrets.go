@@ -220,7 +220,7 @@ type scanner struct {
 	tail    []byte
 }
 
-// scanner returns nil when there is nothing to look for on the way to o.
+// scanner returns nil when a body to o cannot contain a forbidden placeholder.
 func (s secrets) scanner(o origin) *scanner {
 	sc := &scanner{origin: o}
 	for i := range s {
@@ -235,8 +235,8 @@ func (s secrets) scanner(o origin) *scanner {
 	return sc
 }
 
-// look takes the next piece. When it refuses, the piece must not be sent, and so the
-// placeholder's end never is.
+// look checks the next piece. The caller must not send a piece that it refuses, so that the
+// end of a placeholder is never sent.
 func (sc *scanner) look(p []byte) *denial {
 	seen := append(sc.tail, p...)
 	for _, s := range sc.secrets {

@@ -34,7 +34,7 @@ func (o origin) authority() string {
 	return s
 }
 
-// target is where a request goes and what it asks for there.
+// target is the destination of a request, with its method and path.
 type target struct {
 	origin
 

@@ -1,6 +1,6 @@
 package patch
 
-// Kind is how an entry differs.
+// Kind is the kind of difference of an entry.
 type Kind string
 
 // The kinds of a [Change].

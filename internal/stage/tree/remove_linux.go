@@ -61,7 +61,7 @@ func (t *Tree) flatten(name string, next *int) error {
 	if !errors.Is(err, unix.EISDIR) {
 		return err
 	}
-	// An empty directory can be removed whatever its mode.
+	// An empty directory can be removed with any mode.
 	err = unix.Unlinkat(t.fd, name, unix.AT_REMOVEDIR)
 	if !errors.Is(err, unix.ENOTEMPTY) {
 		return err

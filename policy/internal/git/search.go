@@ -25,7 +25,7 @@ type Repository struct {
 	Kind Kind
 }
 
-// listing is what one directory holds, as far as a search cares.
+// listing holds the entries of one directory that a search needs.
 type listing struct {
 	dirs                     []string
 	git, head, objects, refs bool
@@ -82,7 +82,7 @@ func Search(roots []string, stops map[string]bool) []Repository {
 	return slices.Compact(s.found)
 }
 
-// small is how many directories are visited before workers are worth their threads.
+// small is the number of directories up to which a search starts no workers.
 const small = 128
 
 // alone visits the first directories.

@@ -20,7 +20,7 @@ const (
 	maxLinks = 40   // symbolic links followed in one look-up
 )
 
-// Place is where a path leads to on the host.
+// Place is the location on the host to which a path leads.
 type Place struct {
 	Path    string   // clean and absolute; resolved as far as it exists
 	Exists  bool     // whether a file of any type stands there
@@ -43,7 +43,7 @@ func NewLookups() *Lookups {
 	return &Lookups{seen: make(map[string]lookup, usual), dirs: map[string]*listing{}}
 }
 
-// lookup is what stands at one path.
+// lookup describes the entry at one path.
 type lookup struct {
 	kind   uint32 // S_IFMT part of the mode
 	target string // of a symbolic link

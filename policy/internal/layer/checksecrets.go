@@ -13,7 +13,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// variableName is what every program can read a variable by.
+// variableName matches the names of variables that every program can read.
 var variableName = compileLater(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // ownVariables are variables whose value is ours to choose: a placeholder there

@@ -1,6 +1,6 @@
 package preset
 
-// secrets are what @base hides. A project's own .env files stay visible, because
+// secrets are the paths that @base hides. A project's own .env files stay visible, because
 // development servers need them; "exclude" hides them.
 var secrets = []string{
 	// keys and tokens

@@ -128,7 +128,7 @@ func isScript(path string) bool {
 	return err == nil && string(head) == "#!"
 }
 
-// linkCount is how many names a file has.
+// linkCount returns the number of a file's hard links.
 func linkCount(info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(st.Nlink) //nolint:unconvert // 32 or 16 bits wide on other systems

@@ -99,7 +99,7 @@ func (s *scene) open(ctx context.Context) error {
 	return nil
 }
 
-// backends are what is measured, in this order.
+// backends returns the measured backends, in this order.
 func backends() []string { return []string{"bwrap", "docker"} }
 
 // commands are the lines of the table of commands.

@@ -139,7 +139,7 @@ func inherit(cmd *exec.Cmd, dir string) (func() error, error) {
 	return done, nil
 }
 
-// more is what the case called name takes more than the one called than, or than nothing when that is empty, by the median
+// more returns the additional time of the case called name over the one called than, or over zero when that is empty, by the median
 // of rounds.
 func more(cases []*contender, name, than string) time.Duration {
 	var more []time.Duration

@@ -16,7 +16,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/deadline"
 )
 
-// patience is how long a console waits for text on an idle machine before the test fails.
+// patience is the time that a console waits for text on an idle machine before the test fails.
 const patience = 20 * time.Second
 
 // console is a program on a terminal of its own, whose keys the test types.

@@ -23,7 +23,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/test/programs"
 )
 
-// lab is what all cases share.
+// lab holds the fixtures that all cases share.
 var lab struct {
 	base    string         // a directory outside of /tmp, where a sandbox has its own
 	command string         // the built program
@@ -96,7 +96,7 @@ func newUser(t *testing.T) user {
 	return user{t: t, home: home}
 }
 
-// result is how a command went.
+// result is the outcome of a command.
 type result struct {
 	stdout, stderr string
 	code           int

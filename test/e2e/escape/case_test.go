@@ -50,7 +50,7 @@ type control struct {
 	Setup func(h *host) // after Setup, only for the control
 	Root  bool          // only root can do it on the bare host
 	If    func() string // returns why this host itself forbids the attempt; "": it does not
-	None  string        // why there is no control
+	None  string        // why the case has no control
 	Luck  bool          // it is a race, which may be lost without a sandbox too
 	Every bool          // every single attempt has to succeed, not only one
 	Pod   bool          // run it in a pod with a cluster's defaults
@@ -246,7 +246,7 @@ func (c *escape) judge(h *host, o outcome) error {
 	return errors.Join(append(errs, h.checkUntouched(), h.checkClean())...)
 }
 
-// outcome is how an attempt ended and what it printed.
+// outcome is the exit status and the output of an attempt.
 type outcome struct {
 	stdout, stderr string
 	code           int

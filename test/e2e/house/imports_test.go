@@ -16,7 +16,7 @@ import (
 
 const module = "github.com/seed434b0696/agent-sandbox"
 
-// arrows says what of this module a package and those below it may import, tests
+// arrows lists the packages of this module that a package and those below it may import, tests
 // apart. The longest prefix counts. A new package needs a row: that is the moment
 // to think about where it belongs.
 var arrows = []struct {
@@ -151,7 +151,7 @@ var arrows = []struct {
 	{"examples", []string{"sandbox", "backend", "memory"}},
 }
 
-// listed is what `go list -json` says about a package.
+// listed is the output of `go list -json` for a package.
 type listed struct {
 	ImportPath, Name string
 	Standard         bool

@@ -36,7 +36,7 @@ func required(words ...string) bool {
 	return slices.ContainsFunc(strings.Split(os.Getenv("SANDBOX_REQUIRE"), ","), func(w string) bool { return slices.Contains(words, w) })
 }
 
-// available skips the test where there is no test network, and fails it where that is required.
+// available skips the test without a test network, and fails it where one is required.
 func available(t *testing.T) {
 	t.Helper()
 	if unavailable == nil {
@@ -98,7 +98,7 @@ func command(t *testing.T) string {
 	return out
 }
 
-// outcome is how a command ended, with the output of the command and of agent-sandbox.
+// outcome is the exit status of a command, with the output of the command and of agent-sandbox.
 type outcome struct {
 	code           int
 	stdout, stderr string

@@ -91,7 +91,7 @@ func (e *ownEngine) start() error {
 	defer cancel()
 	for dockerAt(e.host, "version").Run() != nil {
 		select {
-		case <-time.After(100 * time.Millisecond): // nothing tells when an engine answers
+		case <-time.After(100 * time.Millisecond): // an engine sends no event when it is ready
 		case <-ctx.Done():
 			said, _ := os.ReadFile(e.log.Name())
 			return fmt.Errorf("the engine does not start: %s", said)
@@ -104,7 +104,7 @@ func (e *ownEngine) start() error {
 func (e *ownEngine) kill() {
 	_ = e.cmd.Process.Kill()
 	_ = e.cmd.Wait()
-	// Numbers that a zombie has, or somebody else by now: the next engine would believe them.
+	// The ids may belong to a zombie or to another process by now: the next engine would believe them.
 	_ = os.Remove(filepath.Join(e.dir, "pid"))
 	_ = os.Remove(filepath.Join(e.dir, "exec/containerd/containerd.pid"))
 }

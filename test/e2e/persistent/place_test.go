@@ -20,7 +20,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// image is what containers are made of here.
+// image is the image of the containers in these tests.
 const image = "busybox:latest"
 
 // name is the one sandbox of a place.
@@ -31,10 +31,10 @@ type place struct {
 	backend    string
 	base, work string
 	data       string
-	mark       string // an argument that nobody else's process has
+	mark       string // an argument that only this test's processes have
 	env        []string
 	host       string          // the engine's address
-	alone      bool            // nobody else uses it
+	alone      bool            // no other test uses it
 	containers map[string]bool // all that there ever were
 }
 

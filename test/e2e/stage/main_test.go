@@ -22,7 +22,7 @@ import (
 // plainUser is the user ID of the plain user's cases when the tests run as root.
 const plainUser = 1000
 
-// lab is what all cases share: outside of /tmp, where a sandbox has its own.
+// lab is the directory that all cases share: outside of /tmp, where a sandbox has its own.
 var lab struct{ base, command string }
 
 func TestMain(m *testing.M) { os.Exit(runTests(m)) }

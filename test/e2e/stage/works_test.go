@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// works are what commands do to a tree; setup makes the tree.
+// works are commands that change a tree; setup makes the tree.
 var works = []struct{ name, setup, script string }{
 	{"a commit is made", `git init -q; echo 1 >f; git add f; git commit -qm one`, `export GIT_AUTHOR_DATE=2026-01-01T00:00Z GIT_COMMITTER_DATE=2026-01-01T00:00Z; echo 2 >f; mkdir d; echo x >d/g; git add .; git commit -qm two; git branch other`},
 	{"files are new", `echo 1 >f`, `mkdir -p a/b; echo x >a/b/c; echo y >n`},

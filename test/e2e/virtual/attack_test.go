@@ -23,7 +23,7 @@ import (
 
 const (
 	attackMemory = 16 << 20
-	// attackPeak is what the whole program may take under attack: what the machine counts is about
+	// attackPeak bounds the memory of the whole program under attack: the machine counts about
 	// right, and the collector lets garbage lie.
 	attackPeak = 16 * attackMemory
 	attackTime = 600 * time.Millisecond
@@ -131,7 +131,7 @@ func worksStill(t *testing.T, sh *shell.Shell) {
 	}
 }
 
-// memory is what objects and stacks take now.
+// memory returns the present size of objects and stacks.
 func memory() uint64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
 	metrics.Read(samples)

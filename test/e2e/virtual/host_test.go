@@ -22,7 +22,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// canary is what a script of the machine must not see, change, call or end.
+// canary is a resource of the host that a script of the machine must not see, change, call or end.
 type canary struct {
 	dir     string // has a file "secret" and one "note"
 	secret  string

@@ -11,7 +11,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/backend/kube/internal/names"
 )
 
-// RestTime is how long an ended pod is left for the process that created it, which may ask why it ended.
+// RestTime is the time for which an ended pod stays, so that the process that created it can ask why it ended.
 const RestTime = time.Minute
 
 // SweepEnded deletes our pods and Sandboxes that ended [RestTime] ago: the processes that created them were killed. It ignores

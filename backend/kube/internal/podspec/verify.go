@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// ignoredFields are the fields of a pod that do not weaken the isolation, whatever their value: where the pod runs, how its images
+// ignoredFields are the fields of a pod that do not weaken the isolation, independent of their value: where the pod runs, how its images
 // are pulled, what it requests.
 var ignoredFields = map[string]bool{
 	"spec.nodeName": true, "spec.nodeSelector": true, "spec.affinity": true, "spec.tolerations": true, "spec.topologySpreadConstraints": true,

@@ -1,4 +1,4 @@
-// Package record stores what is known of a persistent sandbox in the annotations of its volume claim. There is no other state:
+// Package record stores a persistent sandbox's record in the annotations of its volume claim. No other state exists:
 // any process that may use the namespace can serve the sandbox.
 package record
 
@@ -27,7 +27,7 @@ const (
 	AnnotationUnrest   = "agent-sandbox.dev/unrest"   // when a restore began that has not ended: the next start finishes it
 )
 
-// Form is what the pods of a sandbox are rendered from, on any host: the decisions of the host that created it.
+// Form contains the decisions of the host that created a sandbox. Every host renders the sandbox's pods from them.
 type Form struct {
 	Pod       corev1.PodSpec      `json:"pod"`
 	UID       int64               `json:"uid"`
@@ -142,11 +142,11 @@ func IsStarting(claim *corev1.PersistentVolumeClaim) bool {
 	return err == nil && time.Since(at) < UnseenTime
 }
 
-// UnseenTime is how long a process that creates or starts a sandbox may be silent before it counts as killed.
+// UnseenTime is the time without a report after which a process that creates or starts a sandbox counts as killed.
 const UnseenTime = 5 * SeenInterval
 
 // Stamp returns the current time as annotations have it.
 func Stamp() string { return time.Now().UTC().Format(time.RFC3339) }
 
-// SeenInterval is how often a process that creates a sandbox reports.
+// SeenInterval is the interval between the reports of a process that creates a sandbox.
 const SeenInterval = time.Minute

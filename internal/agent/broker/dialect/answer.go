@@ -6,7 +6,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/agent/event"
 )
 
-// Answer is an answer as it comes together from deltas. The zero value is ready.
+// Answer collects an answer from its deltas. The zero value is ready to use.
 type Answer struct {
 	Usage  event.Usage
 	stop   Stop
@@ -19,7 +19,7 @@ type block struct {
 	text strings.Builder
 }
 
-// Add takes the next delta.
+// Add applies the next delta.
 func (a *Answer) Add(d Delta) {
 	switch d.Change {
 	case SetUsage:
@@ -53,7 +53,7 @@ func (a *Answer) block(i int, kind Kind) *block {
 	return b
 }
 
-// Parts are the parts of the answer, in order.
+// Parts returns the parts of the answer in order.
 func (a *Answer) Parts() []Part {
 	parts := make([]Part, len(a.blocks))
 	for i, b := range a.blocks {
@@ -63,7 +63,7 @@ func (a *Answer) Parts() []Part {
 	return parts
 }
 
-// Stop is why it ended. Some servers say that it ended by itself, although there are calls.
+// Stop returns why the answer ended. With calls it is StopCalls, even if the server reported a normal end.
 func (a *Answer) Stop() Stop {
 	if a.stop == "" || a.stop == StopEnd {
 		for _, b := range a.blocks {

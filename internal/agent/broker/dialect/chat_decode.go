@@ -53,11 +53,11 @@ type chatChunk struct {
 	Error json.RawMessage `json:"error"`
 }
 
-// chatDecoder numbers blocks: Chat has no order between text and calls but that of time.
+// chatDecoder numbers blocks by the order of arrival, since Chat does not order text and calls.
 type chatDecoder struct {
 	next     int
-	open     int              // the block of text or thinking that goes on, or -1
-	thinking bool             // it is thinking
+	open     int              // the open block of text or thinking, or -1
+	thinking bool             // the open block is thinking
 	calls    map[int]chatCall // by index
 	complete bool
 	done     bool
@@ -97,7 +97,7 @@ func (d *chatDecoder) Decode(e sse.Event) ([]Delta, error) {
 		}
 		if thought := c.Delta.Thought + c.Delta.Reasoning; thought != "" {
 			if c.Delta.Thought != "" {
-				thought = c.Delta.Thought // some say it twice
+				thought = c.Delta.Thought // some servers send it twice
 			}
 			out = d.add(out, true, thought)
 		}
@@ -106,7 +106,7 @@ func (d *chatDecoder) Decode(e sse.Event) ([]Delta, error) {
 		}
 		for _, call := range c.Delta.Calls {
 			began, known := d.calls[call.Index]
-			// Some number every call 0.
+			// Some servers number every call 0.
 			if !known || call.ID != "" && call.ID != began.id && call.Function.Name != "" {
 				out = d.end(out)
 				began = chatCall{d.next, call.ID}
@@ -129,7 +129,7 @@ func (d *chatDecoder) Decode(e sse.Event) ([]Delta, error) {
 	return out, nil
 }
 
-// add adds to the block that goes on when it is of that kind, and otherwise begins one.
+// add adds to the open block if it is of that kind; otherwise it begins a block.
 func (d *chatDecoder) add(out []Delta, thinking bool, s string) []Delta {
 	if d.open < 0 || d.thinking != thinking {
 		out = d.end(out)
@@ -143,7 +143,7 @@ func (d *chatDecoder) add(out []Delta, thinking bool, s string) []Delta {
 	return append(out, Delta{Change: change, Block: d.open, Text: s})
 }
 
-// end ends the block that goes on. Thinking is sealed, so that it comes back to where it is from and nowhere else.
+// end ends the open block. Thinking is sealed, so that it returns only to the server that wrote it.
 func (d *chatDecoder) end(out []Delta) []Delta {
 	if d.open >= 0 && d.thinking {
 		out = append(out, Delta{Change: AddSeal, Block: d.open, Seal: Seal{Origin: connector.OpenAI}})
@@ -164,7 +164,7 @@ func chatStop(s string) Stop {
 	return StopEnd
 }
 
-// openaiFault reads an error as OpenAI's APIs tell it, and others that look like them.
+// openaiFault reads an error of OpenAI's APIs and of those that resemble them.
 func openaiFault(raw json.RawMessage) *Fault {
 	if s, ok := text(raw); ok {
 		return &Fault{Message: s}

@@ -17,7 +17,7 @@ type chatEncoder struct {
 // Encoder implements [Dialect].
 func (chat) Encoder(h Head) Encoder { return &chatEncoder{head: h, calls: map[int]int{}} }
 
-// chunk is one event.
+// chunk encodes one event.
 func (e *chatEncoder) chunk(choices []json.RawMessage, usage json.RawMessage) []byte {
 	return written("", object("id", "chatcmpl-"+e.head.ID, "object", "chat.completion.chunk", "created", e.head.Created, "model", e.head.Model,
 		"choices", array(choices), "usage", usage))
@@ -53,7 +53,7 @@ func (e *chatEncoder) Encode(d Delta) []byte {
 		}
 	case SetUsage, SetStop:
 		e.answer.Add(d)
-	default: // nobody is told of seals
+	default: // Chat has no seals
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func (c chat) Errors() Errors { return c }
 // Error implements [Errors].
 func (chat) Error(f Fault) []byte { return openaiError(f) }
 
-// openaiError is the body of an error in both of OpenAI's APIs.
+// openaiError encodes the body of an error for both of OpenAI's APIs.
 func openaiError(f Fault) []byte {
 	kind, code := f.Type, any(null())
 	if kind == "" {

@@ -6,7 +6,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/agent/connector"
 )
 
-// chat is OpenAI's Chat Completions API.
+// chat implements OpenAI's Chat Completions API.
 type chat struct{}
 
 type chatRequest struct {
@@ -117,7 +117,7 @@ func (chat) Read(body []byte) (Request, error) {
 	return r, r.check()
 }
 
-// openaiChoice reads which tool must be called, as both of OpenAI's APIs tell it.
+// openaiChoice reads the tool choice of both of OpenAI's APIs.
 func openaiChoice(raw json.RawMessage) (Choice, error) {
 	if isNull(raw) {
 		return Choice{}, nil
@@ -148,7 +148,7 @@ func openaiChoice(raw json.RawMessage) (Choice, error) {
 			in.Name = in.Function.Name
 		}
 		return Choice{Mode: "tool", Name: in.Name}, nil
-	case "allowed_tools": // a model that is asked for one of some
+	case "allowed_tools": // must call one of several tools
 		if in.Mode == "required" {
 			return Choice{Mode: "any"}, nil
 		}

@@ -45,7 +45,7 @@ func (chat) Write(r Request, t Target) []byte {
 		"stream", true, "stream_options", object("include_usage", true))
 }
 
-// optional is a text, or nothing.
+// optional returns nil for an empty text.
 func optional(s string) any {
 	if s == "" {
 		return nil
@@ -75,7 +75,7 @@ func openaiChoiceOf(c Choice, nested bool) any {
 	return optional(c.Mode)
 }
 
-// lastQuestion is where somebody said something for the last time that was no result, or -1.
+// lastQuestion returns the index of the last message that is not only results, or -1.
 func lastQuestion(messages []Message) int {
 	for i, m := range slices.Backward(messages) {
 		if m.Role != User {
@@ -90,8 +90,8 @@ func lastQuestion(messages []Message) int {
 	return -1
 }
 
-// chatAssistant writes what the model said. Servers whose models think want the thoughts back that led to a call, until
-// the next question, and no others.
+// chatAssistant writes a message of the model. Servers of thinking models require the thoughts that led to a call until
+// the next question, and reject older ones.
 func chatAssistant(m Message, current bool) json.RawMessage {
 	var said, thought strings.Builder
 	var calls []json.RawMessage
@@ -109,7 +109,7 @@ func chatAssistant(m Message, current bool) json.RawMessage {
 				args = "{}"
 			}
 			calls = append(calls, object("id", p.ID, "type", "function", "function", object("name", p.Name, "arguments", args)))
-		default: // no model says such a thing
+		default: // a model's message has no such part
 		}
 	}
 	content, reasoning := any(said.String()), any(nil)
@@ -122,7 +122,7 @@ func chatAssistant(m Message, current bool) json.RawMessage {
 	return object("role", "assistant", "content", content, "reasoning_content", reasoning, "tool_calls", some(calls))
 }
 
-// chatUser writes results, each as a message, and then what else was said. Results are text there: their images are said.
+// chatUser writes each result as a message of its own, then the other parts. A result is text there; a note stands for each image.
 func chatUser(m Message) []json.RawMessage {
 	var out []json.RawMessage
 	var rest []Part
@@ -161,7 +161,7 @@ func chatUser(m Message) []json.RawMessage {
 	return append(out, object("role", "user", "content", parts))
 }
 
-// resultText is the text of a result where failure has no place of its own.
+// resultText returns a result's text, with its failure for an API that has no field for it.
 func resultText(p Part) string {
 	s := joined(p.Parts)
 	if s == "" && len(p.Parts) > 0 {
@@ -173,7 +173,7 @@ func resultText(p Part) string {
 	return s
 }
 
-// joined is the text of the parts that have one, a line break between them.
+// joined joins the parts that have text with line breaks.
 func joined(parts []Part) string {
 	var texts []string
 	for _, p := range parts {

@@ -6,70 +6,70 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/broker/sse"
 )
 
-// Dialect is how one API says things.
+// Dialect reads and writes one API.
 type Dialect interface {
-	// Read reads a request. What it cannot be is a [Fault] with the status 400; fields that are not known are ignored.
+	// Read reads a request. An invalid request is a [Fault] with status 400; unknown fields are ignored.
 	Read(body []byte) (Request, error)
-	// Write writes a request that asks for a stream.
+	// Write writes a request for a stream.
 	Write(r Request, t Target) []byte
-	// Decoder reads a stream.
+	// Decoder returns a decoder for one stream.
 	Decoder() Decoder
-	// Encoder writes a stream.
+	// Encoder returns an encoder for one stream.
 	Encoder(h Head) Encoder
-	// Whole writes an answer that is complete.
+	// Whole writes a complete answer that is not a stream.
 	Whole(h Head, a Answer) []byte
-	// Errors is how it tells errors.
+	// Errors returns the API's error format.
 	Errors() Errors
 }
 
-// Errors is how an API tells errors and what was used.
+// Errors writes an API's errors and reads its usage.
 type Errors interface {
-	// Error is the body of a response.
+	// Error returns the body of an error response.
 	Error(f Fault) []byte
-	// Event is an event of a stream, which ends with it.
+	// Event returns the event that reports an error and ends a stream.
 	Event(f Fault) []byte
-	// Usage reads what a whole answer used; ok is false when it does not tell.
+	// Usage reads the usage of a complete answer; ok is false when the answer has none.
 	Usage(body []byte) (u event.Usage, ok bool)
 }
 
 // Decoder reads the events of one stream. It is not safe for concurrent use.
 type Decoder interface {
-	// Decode returns what an event tells. An error is a [Fault]: that the server told one, or that the event is none of
-	// this API's.
+	// Decode returns the deltas of an event. Its error is a [Fault]: the server reported one, or the event does not
+	// belong to this API.
 	Decode(e sse.Event) ([]Delta, error)
-	// Complete reports whether the stream has said that the answer is complete.
+	// Complete reports whether the stream has declared the answer complete.
 	Complete() bool
-	// Done reports whether it is, and nothing more comes.
+	// Done reports whether the answer is complete and no event follows.
 	Done() bool
 }
 
 // Encoder writes the events of one stream; each method returns the bytes to send, or none. It is not safe for concurrent use.
 type Encoder interface {
-	// Begin is what comes before all else.
+	// Begin returns the events before the first delta.
 	Begin() []byte
 	// Encode writes one delta.
 	Encode(d Delta) []byte
-	// End writes what completes an answer.
+	// End returns the events that complete an answer.
 	End() []byte
 }
 
-// Head is what an answer says of itself.
+// Head holds an answer's metadata.
 type Head struct {
 	ID      string // without a prefix
-	Model   string // as it was asked for
+	Model   string // the name in the request
 	Created int64  // seconds since 1970
-	Tools   []Tool // as they were asked for
+	Tools   []Tool // the tools of the request
 	Usage   bool   // of Chat: the stream ends with usage
 }
 
-// Target is what a server wants of requests.
+// Target describes the server that a request is written for.
 type Target struct {
 	Model      string
-	MaxTokens  int64 // the most that an answer may have; 0: not limited
-	Completion bool  // of Chat: the limit is called max_completion_tokens, as OpenAI's own server wants it
+	MaxTokens  int64 // the longest answer; 0: no limit
+	Completion bool  // of Chat: the limit is called max_completion_tokens, as OpenAI's own server requires
 }
 
-// For is the dialect of a protocol, or nil.
+// For returns the dialect of a protocol, or nil.
 func For(p connector.Protocol) Dialect {
 	switch p {
 	case connector.Anthropic:

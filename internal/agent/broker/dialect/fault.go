@@ -5,28 +5,28 @@ import (
 	"net/http"
 )
 
-// Fault is an error that an API tells.
+// Fault is an error that an API reports.
 type Fault struct {
-	Status  int    // of HTTP; 0: in the middle of a stream, the server gave none
-	Type    string // in the words of the API that it comes from; "": by Status
-	Code    string // more exactly; "": there is none
+	Status  int    // HTTP status; 0: the error came within a stream, without a status
+	Type    string // the API's own name of the error; "": derived from Status
+	Code    string // a more exact reason; "": none
 	Message string
 }
 
-// Error is the message.
+// Error returns the message.
 func (f *Fault) Error() string { return f.Message }
 
-// invalid is a request that cannot be.
+// invalid returns the fault of an invalid request.
 func invalid(format string, args ...any) *Fault {
 	return &Fault{Status: http.StatusBadRequest, Message: clip(fmt.Sprintf(format, args...), 1<<10)}
 }
 
-// garbage is a stream that is none of its API's.
+// garbage returns the fault of a stream that does not follow its API.
 func garbage(format string, args ...any) *Fault {
 	return &Fault{Status: http.StatusBadGateway, Code: "bad_answer", Message: clip(fmt.Sprintf(format, args...), 1<<10)}
 }
 
-// anthropicType is the type of an error in Anthropic's words.
+// anthropicType returns Anthropic's error type for a status.
 func anthropicType(status int) string {
 	switch status {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusMethodNotAllowed, http.StatusUnsupportedMediaType:
@@ -51,7 +51,7 @@ func anthropicType(status int) string {
 	return "api_error"
 }
 
-// openaiType is the type of an error in OpenAI's words.
+// openaiType returns OpenAI's error type for a status.
 func openaiType(status int) string {
 	switch {
 	case status == http.StatusUnauthorized:

@@ -12,8 +12,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/broker/sse"
 )
 
-// object writes a JSON object of names and values in their order. A value that is nil is left out; a nil pointer and an
-// empty raw message are nil, too.
+// object writes a JSON object of names and values in their order. Nil values, nil pointers and empty raw messages are
+// left out.
 func object(pairs ...any) json.RawMessage {
 	out := make([]byte, 1, 128)
 	out[0] = '{'
@@ -31,7 +31,7 @@ func object(pairs ...any) json.RawMessage {
 	return append(out, '}')
 }
 
-// array writes a JSON array of values that are JSON already.
+// array writes a JSON array of encoded values.
 func array(values []json.RawMessage) json.RawMessage {
 	out := []byte{'['}
 	for i, v := range values {
@@ -43,7 +43,7 @@ func array(values []json.RawMessage) json.RawMessage {
 	return append(out, ']')
 }
 
-// null is the value null.
+// null returns the JSON value null.
 func null() json.RawMessage { return json.RawMessage("null") }
 
 func encode(v any) []byte {
@@ -77,13 +77,13 @@ func encode(v any) []byte {
 		return strconv.AppendFloat(nil, *v, 'g', -1, 64)
 	}
 	data, err := json.Marshal(v)
-	if err != nil { // nothing is written here that cannot be
+	if err != nil { // every value passed here can be encoded
 		return null()
 	}
 	return data
 }
 
-// appendString writes a JSON string. Most need no escapes.
+// appendString writes a JSON string. Most strings need no escapes.
 func appendString(to []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= 0x80 {
@@ -99,12 +99,12 @@ func appendString(to []byte, s string) []byte {
 	return append(append(append(to, '"'), s...), '"')
 }
 
-// written is one event as bytes.
+// written encodes one event.
 func written(name string, data json.RawMessage) []byte {
 	return sse.Append(make([]byte, 0, len(data)+len(name)+24), sse.Event{Name: name, Data: data})
 }
 
-// lenient reads what a server wrote: values of a wrong type are as if they were not there, since APIs grow.
+// lenient decodes a server's JSON. It ignores values of a wrong type, since APIs grow.
 func lenient(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
@@ -113,7 +113,7 @@ func lenient(data []byte, v any) error {
 	return err
 }
 
-// text is a string, or nothing where there is null or something else.
+// text returns a JSON string; ok is false for null and other types.
 func text(raw json.RawMessage) (s string, ok bool) {
 	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
 		return "", false
@@ -121,15 +121,15 @@ func text(raw json.RawMessage) (s string, ok bool) {
 	return s, true
 }
 
-// isNull reports that a value is missing or null.
+// isNull reports whether a value is missing or null.
 func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// isObject reports that a text is one JSON object.
+// isObject reports whether a text is one JSON object.
 func isObject(s string) bool {
 	return strings.HasPrefix(strings.TrimSpace(s), "{") && json.Valid([]byte(s))
 }
 
-// arguments are those of a call as an object, whatever the model wrote.
+// arguments returns the arguments of a call as a JSON object, even if the model wrote something else.
 func arguments(s string) json.RawMessage {
 	if isObject(s) {
 		return json.RawMessage(s)
@@ -140,7 +140,7 @@ func arguments(s string) json.RawMessage {
 	return object("input", s)
 }
 
-// free is the text that is the argument of a free tool.
+// free returns the text argument of a free-form tool.
 func free(s string) string {
 	var v struct {
 		Input *string `json:"input"`
@@ -151,7 +151,7 @@ func free(s string) string {
 	return *v.Input
 }
 
-// count is a number of tokens that somebody told: any JSON is one, and what is no number is zero.
+// count is a number of tokens in a server's JSON. A value that is not a number counts as zero.
 type count int64
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -164,7 +164,7 @@ func (c *count) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// dataURL takes a data URL apart; ok is false for every other URL.
+// dataURL splits a data URL; ok is false for other URLs.
 func dataURL(url string) (mediaType, data string, ok bool) {
 	rest, ok := strings.CutPrefix(url, "data:")
 	if !ok {
@@ -174,7 +174,7 @@ func dataURL(url string) (mediaType, data string, ok bool) {
 	return mediaType, data, ok
 }
 
-// source is the URL of an image or a file.
+// source returns the URL of an image or a file.
 func (p Part) source() string {
 	if p.URL != "" {
 		return p.URL

@@ -7,7 +7,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/agent/connector"
 )
 
-// messages is Anthropic's Messages API.
+// messages implements Anthropic's Messages API.
 type messages struct{}
 
 type messagesRequest struct {
@@ -91,7 +91,7 @@ func (messages) Read(body []byte) (Request, error) {
 		r.Messages = append(r.Messages, Message{role, parts})
 	}
 	for _, t := range in.Tools {
-		if t.Type == "" || t.Type == "custom" { // others are run by Anthropic's own servers
+		if t.Type == "" || t.Type == "custom" { // Anthropic's own servers run tools of other types
 			r.Tools = append(r.Tools, Tool{Name: t.Name, Description: t.Description, Schema: t.Schema})
 		}
 	}
@@ -164,10 +164,10 @@ func (b messagesBlock) part() (Part, error) {
 	return Part{}, invalid("blocks of type %q cannot be translated for this connector", b.Type)
 }
 
-// redacted is the ID of seals that are all there is of a thought.
+// redacted is the seal ID of thinking that consists of a seal only.
 const redacted = "redacted"
 
-// check says what no API can do with a request.
+// check rejects requests that no API can express.
 func (r Request) check() error {
 	if len(r.Messages) == 0 {
 		return invalid("messages: at least one message is required")

@@ -8,7 +8,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/broker/sse"
 )
 
-// messagesUsage is usage as the Messages API tells it; what is missing is as it was.
+// messagesUsage is the usage in the Messages API; a missing value leaves the previous one.
 type messagesUsage struct {
 	Input      *count `json:"input_tokens"`
 	Output     *count `json:"output_tokens"`
@@ -147,14 +147,14 @@ func messagesStop(s string) Stop {
 	return StopEnd
 }
 
-// messagesEncoder writes blocks in turn; calls stay open until the end, for servers that write several at once.
+// messagesEncoder writes blocks one after another; calls stay open until the end, for servers that interleave several.
 type messagesEncoder struct {
 	head   Head
 	answer Answer
-	number map[int]int // of the blocks that began
+	number map[int]int // numbers of the blocks that have begun
 	next   int
-	calls  []int // numbers of those that are open
-	open   int   // the number of the text or the thought that is open; -1: none
+	calls  []int // numbers of the open calls
+	open   int   // number of the open text or thinking block; -1: none
 }
 
 // Encoder implements [Dialect].
@@ -187,7 +187,7 @@ func (e *messagesEncoder) Encode(d Delta) []byte {
 		e.calls = append(e.calls, n)
 		return out
 	case AddText, AddThinking, AddSeal:
-		if known && n != e.open { // a server came back to what had ended: it is another block
+		if known && n != e.open { // the server continued a block that has ended: start a new one
 			known = false
 		}
 		if !known {
@@ -219,7 +219,7 @@ func messagesDelta(d Delta) json.RawMessage {
 	}
 }
 
-// begin ends the text or the thought that is open, and begins a block.
+// begin ends the open text or thinking block and begins a block.
 func (e *messagesEncoder) begin(block int, first json.RawMessage) (int, []byte) {
 	out := e.close()
 	n := e.next

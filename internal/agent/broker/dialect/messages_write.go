@@ -7,10 +7,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/agent/connector"
 )
 
-// defaultMax is the limit of an answer where the API demands one and nobody told it.
+// defaultMax is the limit of an answer for requests without one; the API requires it.
 const defaultMax = 8192
 
-// cached marks the end of what the server should remember.
+// cached marks the end of the part that the server should cache.
 func cached() json.RawMessage { return object("type", "ephemeral") }
 
 // Write implements [Dialect].
@@ -40,14 +40,14 @@ func (messages) Write(r Request, t Target) []byte {
 	if budget > 0 {
 		temperature, thinking = nil, object("type", "enabled", "budget_tokens", budget)
 	} else if temperature != nil && *temperature > 1 {
-		temperature = new(1.0) // elsewhere it goes to two
+		temperature = new(1.0) // other APIs allow up to 2
 	}
 	return object("model", t.Model, "max_tokens", limit, "system", some(blocks), "messages", turns, "tools", some(tools),
 		"tool_choice", messagesChoice(r, len(tools) > 0), "temperature", temperature, "top_p", r.TopP, "stop_sequences", list(r.Stop),
 		"thinking", thinking, "output_config", messagesOutput(r), "stream", true)
 }
 
-// limited is the lower of two limits, of which 0 is none.
+// limited returns the lower of two limits; 0 means no limit.
 func limited(asked, most int64) int64 {
 	if most > 0 && (asked == 0 || asked > most) {
 		return most
@@ -55,8 +55,8 @@ func limited(asked, most int64) int64 {
 	return asked
 }
 
-// thinkingBudget is how many tokens the model may think, or 0. A turn with calls must begin with its thoughts, or the API
-// refuses it.
+// thinkingBudget returns the number of tokens for thinking, or 0. A turn with calls must begin with its thoughts; otherwise
+// the API rejects it.
 func thinkingBudget(r Request, limit int64) int64 {
 	budget := map[string]int64{"low": 2048, "medium": 8192, "high": 16384, "xhigh": 24576, "max": 24576}[r.Effort]
 	budget = min(budget, limit/2)
@@ -105,8 +105,8 @@ func messagesChoice(r Request, tools bool) json.RawMessage {
 	return object("type", mode, "name", name, "disable_parallel_tool_use", disable)
 }
 
-// messagesTurns writes the messages, those of one side in a row as one: the API wants the sides in turn, and results
-// before all else.
+// messagesTurns writes the messages and merges successive ones of the same role: the API requires alternating roles, with
+// results first.
 func messagesTurns(r Request, thinking bool) []json.RawMessage {
 	var turns []json.RawMessage
 	var role Role
@@ -142,7 +142,7 @@ func messagesTurns(r Request, thinking bool) []json.RawMessage {
 	return turns
 }
 
-// messagesBlockOf writes a part, or nothing when the API has no such thing.
+// messagesBlockOf writes a part, or returns nil when the API cannot express it.
 func messagesBlockOf(p Part, last, thinking bool) json.RawMessage {
 	var mark json.RawMessage
 	if last {
@@ -151,7 +151,7 @@ func messagesBlockOf(p Part, last, thinking bool) json.RawMessage {
 	switch p.Kind {
 	case Text:
 		if strings.TrimSpace(p.Text) == "" {
-			return nil // is refused
+			return nil // the API rejects an empty text
 		}
 		return object("type", "text", "text", p.Text, "cache_control", mark)
 	case Image:
@@ -187,7 +187,7 @@ func messagesSource(p Part) json.RawMessage {
 	return object("type", "base64", "media_type", p.MediaType, "data", p.Data)
 }
 
-// some is a list, or nothing when it is empty.
+// some returns an array, or nil when it is empty.
 func some(values []json.RawMessage) json.RawMessage {
 	if len(values) == 0 {
 		return nil
@@ -203,7 +203,7 @@ func list(values []string) json.RawMessage {
 	return some(out)
 }
 
-// schema is what a tool takes; every API wants one.
+// schema returns a tool's input schema, or a default: every API requires one.
 func (t Tool) schema() json.RawMessage {
 	if t.Free {
 		return json.RawMessage(`{"type":"object","properties":{"input":{"type":"string"}},"required":["input"],"additionalProperties":false}`)

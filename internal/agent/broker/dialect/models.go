@@ -6,7 +6,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/agent/connector"
 )
 
-// Models is a list of models as the API tells it.
+// Models writes a list of models in the API's format.
 func Models(p connector.Protocol, names []string) []byte {
 	list := []json.RawMessage{}
 	for _, name := range names {
@@ -26,5 +26,5 @@ func Models(p connector.Protocol, names []string) []byte {
 	return object("data", list, "has_more", false, "first_id", first, "last_id", last)
 }
 
-// Counted is the answer of the Messages API to the question how many tokens a request has.
+// Counted writes the Messages API's answer to a token count request.
 func Counted(n int64) []byte { return object("input_tokens", n) }

@@ -1,8 +1,8 @@
-// Package dialect is what the APIs of models have in common, and how each of them says it: requests, answers, streams and
-// errors are read into one neutral form and written from it.
+// Package dialect translates between the APIs of models. It reads requests, answers, streams and errors of each API into one
+// neutral form, and writes them from it.
 //
-// Whatever is read was written by a sandbox or by a server somewhere and is hostile: no function here panics for it, and
-// memory is bounded by a small multiple of what is read.
+// All input comes from a sandbox or a remote server and is hostile: no function here panics on it, and
+// memory is bounded by a small multiple of the input.
 package dialect
 
 import (
@@ -12,28 +12,28 @@ import (
 	"github.com/seed434b0696/agent-sandbox/agent/event"
 )
 
-// Request is what is asked of a model.
+// Request is a request to a model.
 type Request struct {
 	Model       string
 	System      []string // one after the other
 	Messages    []Message
 	Tools       []Tool
 	Choice      Choice
-	Parallel    *bool    // more than one call at once; nil: not told
-	MaxTokens   int64    // of the answer; 0: not told
-	Temperature *float64 // nil: not told
-	TopP        *float64 // nil: not told
+	Parallel    *bool    // may the model call several tools at once; nil: not set
+	MaxTokens   int64    // of the answer; 0: not set
+	Temperature *float64 // nil: not set
+	TopP        *float64 // nil: not set
 	Stop        []string
-	Effort      string  // of reasoning: "low", "medium", "high" or whatever comes; "": not told
+	Effort      string  // of reasoning: "low", "medium", "high" or any other word; "": not set
 	Format      *Format // nil: text
 	Stream      bool
 	StreamUsage bool // a stream of Chat ends with usage
 }
 
-// Role is who says something.
+// Role is the author of a message.
 type Role string
 
-// The roles. What a system says in the middle of a chat has the role System.
+// The roles. A system message within a chat has the role System.
 const (
 	System    Role = "system"
 	User      Role = "user"
@@ -46,13 +46,13 @@ type Message struct {
 	Parts []Part
 }
 
-// Kind says what a part is, and with it which fields are set.
+// Kind is the type of a part; it determines which fields are set.
 type Kind int
 
 // The kinds of parts.
 const (
 	Text     Kind = iota // Text
-	Thinking             // Text, and Seal where there is one
+	Thinking             // Text, and optionally Seal
 	Image                // URL, or MediaType and Data
 	File                 // Name, MediaType and Data
 	Call                 // ID, Name, Text is the arguments
@@ -65,7 +65,7 @@ type Part struct {
 	Text      string
 	ID        string // of the call
 	Name      string // of the tool, or of the file
-	URL       string // of an image that is somewhere else
+	URL       string // of an image that is elsewhere
 	MediaType string
 	Data      string // base64
 	Parts     []Part // of a result: text, images and files
@@ -73,9 +73,9 @@ type Part struct {
 	Seal      Seal
 }
 
-// Seal is what a server adds to its thinking, and wants to have back. Nobody else can read it.
+// Seal is the opaque data that a server adds to its thinking and expects back. Only that server can read it.
 type Seal struct {
-	Origin connector.Protocol // "": there is none
+	Origin connector.Protocol // "": no seal
 	ID     string             // of Responses
 	Value  string
 }
@@ -84,26 +84,26 @@ type Seal struct {
 type Tool struct {
 	Name        string // for the model; unlike any other
 	Description string
-	Schema      json.RawMessage // nil: none was told
-	Free        bool            // of Responses: its argument is any text, which is the string "input" for everybody else
-	Namespace   string          // of Responses: the namespace that the tool is in there; "": none
-	Inner       string          // with Namespace: the name there
+	Schema      json.RawMessage // nil: none given
+	Free        bool            // of Responses: a free-form tool, whose argument is any text; in other APIs it is the string "input"
+	Namespace   string          // of Responses: the tool's namespace; "": none
+	Inner       string          // with Namespace: the tool's name in it
 }
 
-// Choice is which tool must be called.
+// Choice says which tool the model must call.
 type Choice struct {
-	Mode string // "": not told; "auto", "any", "none", or "tool" with Name
+	Mode string // "": not set; "auto", "any", "none", or "tool" with Name
 	Name string
 }
 
-// Format is that the answer is JSON.
+// Format requires the answer to be JSON.
 type Format struct {
 	Name   string
 	Schema json.RawMessage // nil: any object
 	Strict *bool
 }
 
-// Stop is why an answer ended.
+// Stop is the reason why an answer ended.
 type Stop string
 
 // The reasons.
@@ -115,7 +115,7 @@ const (
 	StopRefusal  Stop = "refusal"
 )
 
-// Change says what a delta tells, and with it which of its fields are set.
+// Change is the type of a delta; it determines which fields are set.
 type Change int
 
 // The changes. Blocks are numbered as they begin; a block begins with its first delta.
@@ -140,7 +140,7 @@ type Delta struct {
 	Stop     Stop
 }
 
-// Characters is the length of all that the model reads of a request as text, for an estimate of its tokens.
+// Characters returns the length of a request's text, for an estimate of its tokens.
 func (r Request) Characters() int64 {
 	n := 0
 	for _, s := range r.System {
@@ -160,13 +160,13 @@ func characters(parts []Part) int {
 	for _, p := range parts {
 		n += len(p.Text) + len(p.Name) + characters(p.Parts)
 		if p.Kind == Image {
-			n += 4000 // about a thousand tokens
+			n += 4000 // an image has about a thousand tokens
 		}
 	}
 	return n
 }
 
-// add adds what somebody says; an assistant's parts in a row are one message, and results in a row likewise.
+// add appends parts to the chat. It merges successive parts of the assistant into one message, and successive results likewise.
 func (r *Request) add(role Role, parts ...Part) {
 	if n := len(r.Messages); n > 0 && r.Messages[n-1].Role == role {
 		last := &r.Messages[n-1]
@@ -182,7 +182,7 @@ func areResults(parts []Part) bool {
 	return len(parts) > 0 && parts[0].Kind == Result
 }
 
-// instruct adds what a system says: before all else it is a part of the system's prompt.
+// instruct adds a system message. Before the first message of the chat it belongs to the system prompt.
 func (r *Request) instruct(parts []Part) {
 	if len(r.Messages) > 0 {
 		r.Messages = append(r.Messages, Message{System, parts})
@@ -193,8 +193,8 @@ func (r *Request) instruct(parts []Part) {
 	}
 }
 
-// perToken is how many bytes of text a token has, about.
+// perToken is the approximate number of bytes of text for one token.
 const perToken = 4
 
-// Tokens is an estimate of how many tokens a text of n bytes has.
+// Tokens estimates the number of tokens in a text of n bytes.
 func Tokens(n int64) int64 { return (n + perToken - 1) / perToken }

@@ -45,7 +45,7 @@ type responsesEvent struct {
 	Error json.RawMessage `json:"error"`
 }
 
-// responsesDecoder knows which items have said something: servers may leave out every delta.
+// responsesDecoder tracks which items had deltas: servers may send an item without any.
 type responsesDecoder struct {
 	items    map[int]*responsesBegun
 	complete bool

@@ -9,14 +9,14 @@ import (
 	"github.com/seed434b0696/agent-sandbox/agent/event"
 )
 
-// responsesEncoder writes items in turn; calls stay open until the end, for servers that write several at once.
+// responsesEncoder writes items one after another; calls stay open until the end, for servers that interleave several.
 type responsesEncoder struct {
 	head   Head
 	answer Answer
-	number map[int]int // of the items that began, by block
+	number map[int]int // numbers of the items that have begun, by block
 	blocks []int       // by number
 	done   []json.RawMessage
-	open   int // the number of the text or the thought that is open; -1: none
+	open   int // number of the open text or thinking item; -1: none
 	events int
 }
 
@@ -25,7 +25,7 @@ func (responses) Encoder(h Head) Encoder {
 	return &responsesEncoder{head: h, number: map[int]int{}, open: -1}
 }
 
-// event writes one event; they are numbered.
+// event writes one numbered event.
 func (e *responsesEncoder) event(name string, pairs ...any) []byte {
 	pairs = append([]any{"type", name, "sequence_number", e.events}, pairs...)
 	e.events++
@@ -49,7 +49,7 @@ func (e *responsesEncoder) Encode(d Delta) []byte {
 		return nil
 	}
 	if known && d.Change != AddCall && n != e.open {
-		return nil // it has been told that this was complete
+		return nil // the item was already reported as complete
 	}
 	e.answer.Add(d)
 	var out []byte
@@ -69,7 +69,7 @@ func (e *responsesEncoder) Encode(d Delta) []byte {
 		return append(out, e.event("response.reasoning_summary_text.delta", "item_id", id, "output_index", n, "summary_index", 0, "delta", d.Text)...)
 	case AddCall:
 		if e.head.tool(e.answer.index[d.Block].part.Name).Free {
-			return out // a part of JSON is no part of the text in it
+			return out // a fragment of the JSON is not a fragment of the text in it
 		}
 		return append(out, e.event("response.function_call_arguments.delta", "item_id", id, "output_index", n, "delta", d.Text)...)
 	default:
@@ -77,7 +77,7 @@ func (e *responsesEncoder) Encode(d Delta) []byte {
 	}
 }
 
-// begin writes that an item is there.
+// begin writes the event that adds an item.
 func (e *responsesEncoder) begin(n int, d Delta) []byte {
 	p := Part{Kind: e.answer.index[d.Block].part.Kind, ID: d.ID, Name: d.Name}
 	id := e.head.item(n, p.Kind)
@@ -94,7 +94,7 @@ func (e *responsesEncoder) begin(n int, d Delta) []byte {
 	}
 }
 
-// close writes that the text or the thought that is open is complete.
+// close completes the open text or thinking item.
 func (e *responsesEncoder) close() []byte {
 	if e.open < 0 {
 		return nil
@@ -104,7 +104,7 @@ func (e *responsesEncoder) close() []byte {
 	return e.finish(n)
 }
 
-// finish writes that an item is complete.
+// finish writes the events that complete an item.
 func (e *responsesEncoder) finish(n int) []byte {
 	b := e.answer.index[e.blocks[n]]
 	p := b.part
@@ -156,13 +156,13 @@ func (h Head) response(status string, output []json.RawMessage, usage, details j
 		"incomplete_details", details, "model", h.Model, "output", array(output), "parallel_tool_calls", true, "store", false, "usage", usage)
 }
 
-// item is the ID of an item.
+// item returns the ID of an item.
 func (h Head) item(n int, kind Kind) string {
 	prefix := map[Kind]string{Text: "msg_", Thinking: "rs_", Call: "fc_"}[kind]
 	return prefix + h.ID + "_" + strconv.Itoa(n)
 }
 
-// tool is the tool that the model knows by a name; there need be none.
+// tool returns the tool with that name, or the zero value.
 func (h Head) tool(name string) Tool {
 	if i := slices.IndexFunc(h.Tools, func(t Tool) bool { return t.Name == name }); i >= 0 {
 		return h.Tools[i]
@@ -170,7 +170,7 @@ func (h Head) tool(name string) Tool {
 	return Tool{Name: name}
 }
 
-// outputItem is an item as far as it is there.
+// outputItem returns an item as far as it is known.
 func (h Head) outputItem(n int, p Part, status string) json.RawMessage {
 	id := h.item(n, p.Kind)
 	switch p.Kind {
@@ -191,7 +191,7 @@ func (h Head) outputItem(n int, p Part, status string) json.RawMessage {
 	}
 }
 
-// callItem is a call as the agent knows its tool.
+// callItem returns a call under the name by which the agent knows its tool.
 func (h Head) callItem(id string, p Part, status string) json.RawMessage {
 	t := h.tool(p.Name)
 	name := t.Name

@@ -7,7 +7,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/agent/connector"
 )
 
-// responses is OpenAI's Responses API.
+// responses implements OpenAI's Responses API.
 type responses struct{}
 
 type responsesRequest struct {
@@ -109,7 +109,7 @@ func (responses) Read(body []byte) (Request, error) {
 	return r, r.check()
 }
 
-// neutral is the tool, or those of a namespace. Tools that OpenAI's own servers run are left out: the model does without.
+// neutral returns the tool, or those of a namespace. It leaves out tools that OpenAI's own servers run.
 func (t responsesTool) neutral(namespace string) []Tool {
 	out := Tool{Name: inNamespace(namespace, t.Name), Description: t.Description, Schema: t.Parameters, Namespace: namespace}
 	if namespace != "" {
@@ -133,7 +133,7 @@ func (t responsesTool) neutral(namespace string) []Tool {
 	return nil
 }
 
-// inNamespace is what a tool of a namespace is called where there are none.
+// inNamespace returns the name of a namespace's tool in APIs without namespaces.
 func inNamespace(namespace, name string) string {
 	if namespace == "" {
 		return name
@@ -188,7 +188,7 @@ func (item responsesItem) thought() Part {
 	return Part{Kind: Thinking, Text: item.summary(), Seal: seal}
 }
 
-// summary is the text of a summary of thinking, or of its content where there is no summary.
+// summary returns the summary of thinking, or the thinking's content when it has no summary.
 func (item responsesItem) summary() string {
 	for _, raw := range []json.RawMessage{item.Summary, item.Content} {
 		var parts []responsesPart

@@ -22,9 +22,9 @@ func (responses) Write(r Request, t Target) []byte {
 	}
 	limit, reasoning, include := any(nil), json.RawMessage(nil), json.RawMessage(nil)
 	if n := limited(r.MaxTokens, t.MaxTokens); n > 0 {
-		limit = max(n, 16) // fewer are refused
+		limit = max(n, 16) // the API rejects a lower limit
 	}
-	if r.Effort != "" { // models that do not think refuse to be asked
+	if r.Effort != "" { // models that do not think reject the field
 		reasoning, include = object("effort", r.Effort, "summary", "auto"), json.RawMessage(`["reasoning.encrypted_content"]`)
 	}
 	return object("model", t.Model, "instructions", optional(strings.Join(r.System, "\n\n")), "input", array(input), "tools", some(tools),
@@ -42,7 +42,7 @@ func responsesFormat(f *Format) json.RawMessage {
 	return object("format", object("type", "json_schema", "name", f.Name, "schema", f.Schema, "strict", f.Strict))
 }
 
-// responsesItems writes a message: what is said as one item, calls, results and thoughts as others, in their order.
+// responsesItems writes a message's parts as items in their order: text as one item, each call, result and thought as another.
 func responsesItems(m Message) []json.RawMessage {
 	var out, said []json.RawMessage
 	flush := func() {
@@ -81,7 +81,7 @@ func responsesItems(m Message) []json.RawMessage {
 	return out
 }
 
-// responsesOutput is a text, or a list of parts when there is more than text.
+// responsesOutput returns a result as text, or as a list of parts when it has more than text.
 func responsesOutput(p Part) any {
 	var parts []json.RawMessage
 	for _, inner := range p.Parts {

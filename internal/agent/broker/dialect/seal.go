@@ -8,19 +8,19 @@ import (
 	"github.com/seed434b0696/agent-sandbox/agent/connector"
 )
 
-// sealed marks a seal of another API: those of the APIs themselves have no such beginning.
+// sealed is the prefix of a seal from another API; the APIs' own seals do not begin with it.
 const sealed = "agent-sandbox:"
 
-// carried is what a seal of another API holds.
+// carried is the content of a seal from another API.
 type carried struct {
 	Origin connector.Protocol `json:"o"`
 	ID     string             `json:"i,omitempty"`
 	Value  string             `json:"v,omitempty"`
-	Text   string             `json:"t,omitempty"` // the thought, where the place of the seal has none
+	Text   string             `json:"t,omitempty"` // the thought, if the API's seal has no field for it
 }
 
-// closeSeal is how a seal is told to who speaks the protocol to: as it is where it comes from there, otherwise so that
-// openSeal knows it again.
+// closeSeal encodes a seal for the protocol to. A seal of that protocol stays as it is; any other is wrapped so that
+// openSeal recognises it.
 func closeSeal(s Seal, to connector.Protocol, thought string) string {
 	if s.Origin == "" || s.Origin == to {
 		return s.Value
@@ -32,13 +32,13 @@ func closeSeal(s Seal, to connector.Protocol, thought string) string {
 	return sealed + base64.RawURLEncoding.EncodeToString(data)
 }
 
-// openSeal reads what closeSeal made, or a seal of the API itself.
+// openSeal decodes a seal that closeSeal wrapped, or returns a seal of the API itself.
 func openSeal(s string, from connector.Protocol) Seal {
 	seal, _ := openThought(s, from)
 	return seal
 }
 
-// openThought reads the thought of a seal, too.
+// openThought decodes the seal and the thought in it.
 func openThought(s string, from connector.Protocol) (Seal, string) {
 	if s == "" {
 		return Seal{}, ""

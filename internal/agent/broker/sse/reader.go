@@ -1,5 +1,5 @@
 // Package sse reads and writes server-sent events as the APIs of models use them
-// (https://html.spec.whatwg.org/multipage/server-sent-events.html). What is read comes from outside: its size is bounded.
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html). Its input is untrusted: the size is bounded.
 package sse
 
 import (
@@ -12,12 +12,12 @@ import (
 
 // Event is one event.
 type Event struct {
-	Name string // its type; "": none was told
+	Name string // its type; "": none given
 	Data []byte // its data lines, joined by line breaks
-	Raw  []byte // as it was read, with comments before it and the empty line after it; not looked at by Append
+	Raw  []byte // the original bytes, with comments before it and the empty line after it; Append ignores it
 }
 
-// ErrTooLong is that an event was longer than the reader's bound.
+// ErrTooLong means that an event was longer than the reader's bound.
 var ErrTooLong = errors.New("a server-sent event is too long")
 
 // Reader reads events. It is not safe for concurrent use.
@@ -26,17 +26,17 @@ type Reader struct {
 	max int
 	raw []byte
 	buf []byte // the data
-	cr  bool   // the last line ended with CR, so an LF right after it belongs to that end
+	cr  bool   // the last line ended with CR, so that an LF right after it belongs to that line end
 }
 
-// NewReader reads events of at most limit bytes from r, with everything that belongs to them.
+// NewReader returns a reader of events; limit is the size of an event in bytes, including its comments.
 func NewReader(r io.Reader, limit int) *Reader {
 	return &Reader{in: bufio.NewReaderSize(r, 16<<10), max: limit}
 }
 
-// Next returns the next event that has data; its bytes are valid until the next call. At the end it returns io.EOF, and
-// io.ErrUnexpectedEOF when there was the beginning of an event, which the standard says to throw away. A longer event
-// than the bound is [ErrTooLong]; nothing can be read after it.
+// Next returns the next event that has data; its bytes are valid until the next call. At the end it returns io.EOF, or
+// io.ErrUnexpectedEOF after an incomplete event, which the standard says to discard. An event above the bound
+// is [ErrTooLong]; the reader is unusable after it.
 func (r *Reader) Next() (Event, error) {
 	r.raw = r.raw[:0]
 	e := Event{Data: r.buf[:0]}
@@ -71,13 +71,13 @@ func (r *Reader) Next() (Event, error) {
 	}
 }
 
-// Ready reports whether another event has been read already, so that Next returns at once.
+// Ready reports whether another event is buffered, so that Next returns at once.
 func (r *Reader) Ready() bool {
 	chunk, err := r.in.Peek(r.in.Buffered())
 	return err == nil && (bytes.Contains(chunk, []byte("\n\n")) || bytes.Contains(chunk, []byte("\n\r\n")))
 }
 
-// line reads one line into raw, and returns it without its end.
+// line reads one line into raw and returns it without its line end.
 func (r *Reader) line() ([]byte, error) {
 	if r.cr {
 		r.cr = false
@@ -116,7 +116,7 @@ func (r *Reader) line() ([]byte, error) {
 	}
 }
 
-// Append appends an event as it is written.
+// Append appends the encoded event.
 func Append(to []byte, e Event) []byte {
 	if e.Name != "" {
 		to = append(append(append(to, "event: "...), e.Name...), '\n')

@@ -12,12 +12,12 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/hook/protocol"
 )
 
-// native is a function of the host as the engine wants it.
+// native is a Go function with the signature that the engine requires.
 type native = func(goja.FunctionCall) goja.Value
 
-// install gives a new runtime all that a script finds in it. A nil setting: there is no request, only a log.
+// install defines the globals of a new runtime. A nil setting means that no request exists and only the log is defined.
 func (r *run) install(ctx context.Context, h protocol.Host, s *protocol.Setting) {
-	// Taken before the script can replace them.
+	// Save the built-ins before the script can replace them.
 	jsonObject := r.rt.Get("JSON").ToObject(r.rt)
 	r.parse, _ = goja.AssertFunction(jsonObject.Get("parse"))
 	r.stringify, _ = goja.AssertFunction(jsonObject.Get("stringify"))
@@ -50,7 +50,7 @@ func (r *run) set(o *goja.Object, name string, v any) {
 	}
 }
 
-// context makes the first argument of a hook.
+// context builds the first argument of a hook.
 func (r *run) context(ctx context.Context, h protocol.Host, s protocol.Setting) *goja.Object {
 	c := r.value(s.Context).ToObject(r.rt)
 	for _, op := range []protocol.Op{protocol.Send, protocol.Start, protocol.Replace, protocol.Append, protocol.End} {
@@ -78,7 +78,7 @@ func (r *run) context(ctx context.Context, h protocol.Host, s protocol.Setting) 
 	return c
 }
 
-// arguments are a call's arguments as JSON, of these kinds.
+// arguments encodes a call's arguments of these kinds as JSON.
 func (r *run) arguments(function string, kinds []reflect.Kind, call goja.FunctionCall) []json.RawMessage {
 	out := make([]json.RawMessage, 0, len(kinds))
 	for i, kind := range kinds {
@@ -98,7 +98,7 @@ func (r *run) arguments(function string, kinds []reflect.Kind, call goja.Functio
 	return out
 }
 
-// messenger makes one of ctx.Send, SendStream, Replace, Append and End.
+// messenger builds one of ctx.Send, SendStream, Replace, Append and End.
 func (r *run) messenger(ctx context.Context, h protocol.Host, op protocol.Op) native {
 	function := "ctx." + protocol.MessageFunctions[op]
 	return func(call goja.FunctionCall) goja.Value {
@@ -116,7 +116,7 @@ func (r *run) messenger(ctx context.Context, h protocol.Host, op protocol.Op) na
 	}
 }
 
-// memory makes one of the objects of ctx.memory.
+// memory builds one of the objects of ctx.memory.
 func (r *run) memory(ctx context.Context, h protocol.Host, space string) *goja.Object {
 	o := r.rt.NewObject()
 	ask := func(function string, call goja.FunctionCall, value json.RawMessage) goja.Value {
@@ -146,13 +146,13 @@ func (r *run) memory(ctx context.Context, h protocol.Host, space string) *goja.O
 			}
 			value = made
 		}
-		// Another request may have set it while the value was made: that one is kept then.
+		// Another request may have set the key meanwhile: its value stays.
 		return ask("GetSet", call, r.json(value))
 	})
 	return o
 }
 
-// logger makes one of the functions of log.
+// logger builds one of the functions of log.
 func (r *run) logger(ctx context.Context, h protocol.Host, level protocol.Level) native {
 	return func(call goja.FunctionCall) goja.Value {
 		var b strings.Builder
@@ -169,7 +169,7 @@ func (r *run) logger(ctx context.Context, h protocol.Host, level protocol.Level)
 	}
 }
 
-// words is a value as people read it in a log.
+// words formats a value for a log line.
 func (r *run) words(v goja.Value) string {
 	o, ok := v.(*goja.Object)
 	if !ok {
@@ -189,7 +189,7 @@ func (r *run) words(v goja.Value) string {
 	return o.ClassName()
 }
 
-// ask calls the host while the clock stands still. It throws an Error when the host refuses.
+// ask calls the host and pauses the script's clock meanwhile. It throws an Error when the host refuses.
 func (r *run) ask(ctx context.Context, h protocol.Host, op string, args any) goja.Value {
 	raw, err := json.Marshal(args)
 	if err == nil {
@@ -207,7 +207,7 @@ func (r *run) ask(ctx context.Context, h protocol.Host, op string, args any) goj
 	return nil
 }
 
-// throw throws an Error as scripts know it. Nothing of Go is in it.
+// throw throws a JavaScript Error that exposes no Go value.
 func (r *run) throw(no *protocol.Refusal) {
 	e, err := r.rt.New(r.newError, r.rt.ToValue(no.Message))
 	if err != nil {
@@ -223,7 +223,7 @@ func (r *run) throwType(format string, args ...any) {
 	panic(r.rt.NewTypeError(append([]any{format}, args...)...))
 }
 
-// value makes a value of JSON; nothing is undefined.
+// value decodes JSON; empty input is undefined.
 func (r *run) value(raw json.RawMessage) goja.Value {
 	if len(raw) == 0 {
 		return goja.Undefined()
@@ -235,7 +235,7 @@ func (r *run) value(raw json.RawMessage) goja.Value {
 	return v
 }
 
-// json is a value as JSON, null for what has none. What goes wrong is thrown.
+// json encodes a value as JSON, or null if it has no JSON form. It throws any error.
 func (r *run) json(v goja.Value) json.RawMessage {
 	text, err := r.stringify(goja.Undefined(), v)
 	if err != nil {

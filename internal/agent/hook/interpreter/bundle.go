@@ -13,31 +13,32 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/hook/protocol"
 )
 
-// hooks are the names of the functions that are hooks.
+// hooks lists the names of the hook functions.
 var hooks = []string{"Create", "Next"}
 
-// found is the property of the global object into which a bundle puts its hooks.
+// found is the global property into which a bundle puts its hooks.
 const found = "agent-sandbox hooks"
 
-// Namespaces of esbuild's modules: none is "file", so that it reads nothing from the host by itself.
+// Namespaces of esbuild's modules: none is "file", so that esbuild itself reads nothing from the host.
 const (
 	namespace = "assistant"
 	start     = "start"
 )
 
-// read reads a source file by its slash-separated path in the assistant's directory. A refusal that is Missing: there is none.
+// read reads a source file by its slash-separated path in the assistant's directory. A refusal with Missing means that the
+// file does not exist.
 type read func(name string) (string, error)
 
-// bundleOf makes one script of a source file and what it imports.
+// bundleOf bundles a source file and its imports into one script.
 func bundleOf(entry string, read read) (*protocol.Bundle, *protocol.Fault) {
 	s := &sources{read: read, entry: entry, texts: map[string]string{}}
 	result := api.Build(api.BuildOptions{
 		EntryPoints: []string{start}, Outfile: "hooks.js", Bundle: true, Write: false,
 		Format: api.FormatIIFE, Platform: api.PlatformNeutral, Charset: api.CharsetUTF8, LogLevel: api.LogLevelSilent,
 		Sourcemap: api.SourceMapInline, SourcesContent: api.SourcesContentExclude,
-		TsconfigRaw: "{}", // or esbuild looks for one
+		TsconfigRaw: "{}", // otherwise esbuild looks for a file
 		Target:      api.ES2022,
-		// What ES2022 has and the engine has not.
+		// Features of ES2022 that the engine lacks.
 		Supported: map[string]bool{"async-generator": false, "for-await": false, "dynamic-import": false, "import-meta": false},
 		Plugins:   []api.Plugin{{Name: namespace, Setup: s.setup}},
 	})
@@ -49,7 +50,7 @@ func bundleOf(entry string, read read) (*protocol.Bundle, *protocol.Fault) {
 	return &protocol.Bundle{ID: hex.EncodeToString(sum[:]), Code: code}, nil
 }
 
-// sourceFault tells the first of esbuild's errors.
+// sourceFault converts the first of esbuild's errors.
 func sourceFault(messages []api.Message) *protocol.Fault {
 	m := messages[0]
 	f := &protocol.Fault{Kind: protocol.InvalidSource, Text: protocol.Clip(m.Text, protocol.MaxText)}
@@ -104,7 +105,7 @@ func loaded(text string, l api.Loader) api.OnLoadResult {
 	return api.OnLoadResult{Contents: &text, Loader: l}
 }
 
-// first is a module that takes the hooks which the entry exports, by whatever name they are declared.
+// first is a module that collects the entry's exported hooks, under any local name.
 func (s *sources) first() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "import * as exported from %q;\n", "./"+s.entry)
@@ -114,7 +115,7 @@ func (s *sources) first() string {
 	return b.String()
 }
 
-// last stands behind the entry's text and takes the hooks that are declared there and not exported.
+// last follows the entry's text and collects hooks that are declared there but not exported.
 func (s *sources) last() string {
 	var b strings.Builder
 	b.WriteString("\n;")
@@ -156,20 +157,20 @@ func (s *sources) resolve(a api.OnResolveArgs) (string, error) {
 	return "", fmt.Errorf("import of %q: there is no such file in the assistant's directory", protocol.Clip(spec, 200))
 }
 
-// mapless takes the meaning off comments that name a source map: esbuild would read that file of this host.
+// mapless disables comments that name a source map: esbuild would read that file from this host.
 var mapless = strings.NewReplacer(
 	"//# sourceMappingURL=", "//# sourceMappingURL:", "//@ sourceMappingURL=", "//@ sourceMappingURL:",
 	"/*# sourceMappingURL=", "/*# sourceMappingURL:", "/*@ sourceMappingURL=", "/*@ sourceMappingURL:",
 )
 
-// candidates are the files that an import may mean, best first.
+// candidates lists the files that an import may refer to, best first.
 func candidates(name string) []string {
 	var out []string
 	ext := path.Ext(name)
 	if _, ok := loaders[ext]; ok {
 		out = append(out, name)
 	}
-	// TypeScript names the file that a module would be compiled to.
+	// TypeScript imports name the compiled file.
 	switch ext {
 	case ".js":
 		out = append(out, strings.TrimSuffix(name, ext)+".ts")
@@ -179,7 +180,7 @@ func candidates(name string) []string {
 	return append(out, name+".ts", name+".js", name+".json", path.Join(name, "index.ts"), path.Join(name, "index.js"))
 }
 
-// text reads a file, once, within the bounds of a script.
+// text reads a file once, within the size limits of a script.
 func (s *sources) text(name string) (string, error) {
 	s.mu <- struct{}{}
 	defer func() { <-s.mu }()

@@ -10,7 +10,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/hook/protocol"
 )
 
-// load runs the script's own statements, which declare its hooks.
+// load runs the script's top-level statements, which declare its hooks.
 func (r *run) load(prg *goja.Program) error {
 	if _, err := r.rt.RunProgram(prg); err != nil {
 		return err
@@ -54,8 +54,8 @@ func (r *run) call(o protocol.RunOrder) (json.RawMessage, error) {
 	return json.RawMessage(s), nil
 }
 
-// settled is the value of a promise, and of any other value itself. All that can happen has happened already: there is
-// nothing to wait for outside of the script.
+// settled returns the result of a promise, or any other value unchanged. A pending promise can never settle, since a script
+// has no asynchronous input.
 func (r *run) settled(v goja.Value) (goja.Value, error) {
 	o, ok := v.(*goja.Object)
 	if !ok || o.ExportType() != reflect.TypeFor[*goja.Promise]() {
@@ -75,7 +75,7 @@ func (r *run) settled(v goja.Value) (goja.Value, error) {
 	}
 }
 
-// uncatchable reports whether an error ends the script whatever it says.
+// uncatchable reports whether the script cannot catch the error.
 func (r *run) uncatchable(err error) bool {
 	in, deep := (*goja.InterruptedError)(nil), (*goja.StackOverflowError)(nil)
 	return errors.As(err, &in) || errors.As(err, &deep)

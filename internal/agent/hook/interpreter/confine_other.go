@@ -4,5 +4,5 @@ package interpreter
 
 import "errors"
 
-// bound has nothing that holds.
+// bound does nothing: other systems lack enforceable limits.
 func bound(int64) error { return errors.ErrUnsupported }

@@ -1,4 +1,4 @@
-// Package interpreter compiles and runs hooks: esbuild makes one script of TypeScript and modules, and goja runs it.
-// Only the program of workers, tests and benchmarks link it, because goja calls methods by name: the linker keeps every
-// exported method of a program that does so.
+// Package interpreter compiles and runs hooks: esbuild bundles TypeScript and modules into one script, and goja runs it.
+// Only the worker program, tests and benchmarks link it, because goja calls methods by name: in a program that does
+// so the linker keeps every exported method.
 package interpreter

@@ -13,7 +13,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/hook/protocol"
 )
 
-// fault makes one of an error of the engine; nil stays nil.
+// fault converts an error of the engine to a fault; nil stays nil.
 func (r *run) fault(err error) error {
 	if err == nil {
 		return nil
@@ -40,10 +40,10 @@ func (r *run) fault(err error) error {
 	return &protocol.Fault{Kind: protocol.EngineFailed, Text: protocol.Clip(err.Error(), protocol.MaxText)}
 }
 
-// unreadable is told of what throws again when it is looked at.
+// unreadable describes a thrown value that throws again when it is read.
 const unreadable = "something that cannot be read was thrown"
 
-// thrown describes a value that was thrown. To read it may run the script, which may throw again.
+// thrown describes a thrown value. Reading it may run the script, which may throw again.
 func (r *run) thrown(v goja.Value, stack []goja.StackFrame) *protocol.Fault {
 	f := &protocol.Fault{Kind: protocol.Uncaught}
 	var class string
@@ -58,7 +58,7 @@ func (r *run) thrown(v goja.Value, stack []goja.StackFrame) *protocol.Fault {
 	if len(stack) == 0 {
 		places = placesIn(r.stackOf(v))
 	}
-	// An error is made by its constructor; where that was called says more.
+	// The innermost frame is the error's constructor; its caller says more.
 	for len(places) > 1 && class != "" && places[0].Name == class {
 		places = places[1:]
 	}
@@ -66,7 +66,7 @@ func (r *run) thrown(v goja.Value, stack []goja.StackFrame) *protocol.Fault {
 	return f
 }
 
-// describe sets the name and message of what was thrown, and returns the name of its class.
+// describe sets the name and message of a thrown value, and returns the name of its class.
 func (r *run) describe(f *protocol.Fault, v goja.Value) (class string) {
 	f.Message = unreadable
 	object, ok := v.(*goja.Object)
@@ -96,7 +96,7 @@ func (r *run) describe(f *protocol.Fault, v goja.Value) (class string) {
 	return ""
 }
 
-// stackOf is the stack that an Error has of itself, in the engine's form.
+// stackOf returns an Error's own stack in the engine's format.
 func (r *run) stackOf(v goja.Value) (text string) {
 	object, ok := v.(*goja.Object)
 	if !ok || object.ClassName() != "Error" {
@@ -113,12 +113,12 @@ func (r *run) stackOf(v goja.Value) (text string) {
 	return text
 }
 
-// frames are the lines of a stack that are in a file of the assistant.
+// frames returns the lines of a stack that are in the assistant's files.
 var frames = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`at (?:([^\s(]+) \()?` + namespace + `:([^:\n]+):(\d+):(\d+)\(`)
 })
 
-// placesIn are the frames of a stack that is a text.
+// placesIn parses the frames of a stack in text form.
 func placesIn(stack string) (out []protocol.Thrown) {
 	for _, m := range frames().FindAllStringSubmatch(stack, protocol.MaxFrames) {
 		t := protocol.Thrown{Name: m[1], File: m[2]}
@@ -129,7 +129,7 @@ func placesIn(stack string) (out []protocol.Thrown) {
 	return out
 }
 
-// placesOf are the frames of a stack that are in a file of the assistant.
+// placesOf returns the frames of a stack that are in the assistant's files.
 func placesOf(stack []goja.StackFrame) (out []protocol.Thrown) {
 	for _, s := range stack {
 		p := s.Position()
@@ -142,13 +142,13 @@ func placesOf(stack []goja.StackFrame) (out []protocol.Thrown) {
 	return out
 }
 
-// bounded cuts the texts of a frame. A source map counts columns from 0.
+// bounded truncates the texts of a frame. It adds one to the column, since source maps count from 0.
 func bounded(t protocol.Thrown) protocol.Thrown {
 	t.Name, t.File, t.Column = protocol.Clip(cmp.Or(t.Name, "<anonymous>"), 100), protocol.Clip(t.File, 500), t.Column+1
 	return t
 }
 
-// setPlaces sets the place of a fault, which is the innermost frame, and its stack.
+// setPlaces sets a fault's stack, and its place to the innermost frame.
 func setPlaces(f *protocol.Fault, places []protocol.Thrown) {
 	for i, p := range places {
 		if i == 0 {
@@ -158,7 +158,7 @@ func setPlaces(f *protocol.Fault, places []protocol.Thrown) {
 	}
 }
 
-// guarded calls what may run the script, and returns what it panics with as an error.
+// guarded calls f, which may run the script, and returns a panic as an error.
 func (r *run) guarded(do func()) (err error) {
 	defer func() {
 		if x := recover(); x != nil {

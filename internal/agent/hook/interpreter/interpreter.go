@@ -14,19 +14,19 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/agent/hook/protocol"
 )
 
-// maxPrograms is how many compiled scripts a process keeps.
+// maxPrograms is the number of compiled scripts that a process caches.
 const maxPrograms = 64
 
-// Interpreter compiles and runs scripts in this process; see [protocol.Machine]. The zero value is ready, and does not
-// bound the memory of scripts. It is safe for concurrent use.
+// Interpreter compiles and runs scripts in this process; see [protocol.Machine]. The zero value is ready to use and does not
+// limit the memory of scripts. It is safe for concurrent use.
 type Interpreter struct {
 	mu       sync.Mutex
 	programs map[string]*goja.Program
-	// watch watches the memory of one run until the function that it returns is called; nil: memory is not watched.
+	// watch monitors the memory of one run until the caller calls the returned function; nil: memory is not monitored.
 	watch func(limit int64, full func()) (stop func())
 }
 
-// Compile makes a bundle of a source file and loads it to find its hooks.
+// Compile bundles a source file and loads the bundle to find its hooks.
 func (e *Interpreter) Compile(ctx context.Context, h protocol.Host, o protocol.CompileOrder) (*protocol.Bundle, error) {
 	var mu sync.Mutex
 	b, f := bundleOf(o.Entry, func(name string) (string, error) {
@@ -71,7 +71,7 @@ func (e *Interpreter) Compile(ctx context.Context, h protocol.Host, o protocol.C
 	return b, nil
 }
 
-// Run calls one hook in a runtime of its own, so that nothing of a run is there for the next one.
+// Run calls one hook in a new runtime, so that runs share no state.
 func (e *Interpreter) Run(ctx context.Context, h protocol.Host, o protocol.RunOrder) (value json.RawMessage, err error) {
 	prg, err := e.program(o.ID, o.Code)
 	if err != nil {
@@ -90,14 +90,14 @@ func (e *Interpreter) Run(ctx context.Context, h protocol.Host, o protocol.RunOr
 	return value, err
 }
 
-// program compiles a bundle, or has it already.
+// program compiles a bundle, or returns the cached program.
 func (e *Interpreter) program(id, code string) (*goja.Program, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if p, ok := e.programs[id]; ok {
 		return p, nil
 	}
-	// The bundle ends with a map of its own; no other is looked for, least of all in a file.
+	// The bundle ends with its own source map; disable loading any other.
 	tree, err := goja.Parse("hooks.js", code, parser.WithSourceMapLoader(func(string) ([]byte, error) { return nil, nil }))
 	if err != nil {
 		return nil, &protocol.Fault{Kind: protocol.InvalidSource, Text: protocol.Clip(err.Error(), protocol.MaxText)}
@@ -113,7 +113,7 @@ func (e *Interpreter) program(id, code string) (*goja.Program, error) {
 	return p, nil
 }
 
-// has reports whether a script need not be sent.
+// has reports whether the script is cached, so that the host need not send it.
 func (e *Interpreter) has(id string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -126,28 +126,28 @@ type run struct {
 	rt     *goja.Runtime
 	limits protocol.Limits
 	clock  *protocol.Clock
-	stop   func() bool  // of the context's watch
-	hooks  *goja.Object // the functions that the script has
-	first  goja.Value   // ctx; nil: there is no request
+	stop   func() bool  // stops watching the context
+	hooks  *goja.Object // the script's hooks
+	first  goja.Value   // ctx; nil: no request
 
 	parse, stringify goja.Callable
 	newError         *goja.Object
 
 	mu    sync.Mutex
-	ended *protocol.Fault // why it was interrupted; the first counts
+	ended *protocol.Fault // why the script was interrupted; the first reason counts
 }
 
 func newRun(ctx context.Context, l protocol.Limits) *run {
 	r := &run{rt: goja.New(), limits: l}
 	r.rt.SetMaxCallStackSize(l.Depth)
-	// Code that eval compiles may name a file of this host as its source map, which would be read.
+	// Code passed to eval may name a host file as its source map; the engine would read it.
 	r.rt.SetParserOptions(parser.WithDisableSourceMaps)
 	r.clock = protocol.StartClock(l.Time, func() { r.interrupt(protocol.TimeExceeded) })
 	r.stop = context.AfterFunc(ctx, func() { r.interrupt(protocol.Canceled) })
 	return r
 }
 
-// end starts to watch the memory, and returns what ends a run's watches.
+// end starts the memory monitor and returns a function that stops the run's monitors.
 func (r *run) end(watch func(int64, func()) func()) func() {
 	stop := func() {}
 	if watch != nil {
@@ -160,7 +160,7 @@ func (r *run) end(watch func(int64, func()) func()) func() {
 	}
 }
 
-// interrupt ends the script at its next step.
+// interrupt stops the script at its next step.
 func (r *run) interrupt(k protocol.Kind) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -176,13 +176,13 @@ func (r *run) interrupted() *protocol.Fault {
 	return r.ended
 }
 
-// protect calls what runs the script, and makes a fault of all that goes wrong in it.
+// protect calls f, which runs the script, and converts every failure to a fault.
 func (r *run) protect(do func() error) (err error) {
 	defer func() {
 		if x := recover(); x != nil {
 			err = r.panicked(x)
 		}
-		// An interrupt may come between two calls of the engine, or be lost with the last of them.
+		// An interrupt may arrive between two calls of the engine, or be lost with the last one.
 		if f := r.interrupted(); f != nil && f.Kind == protocol.Canceled {
 			err = f
 		}
@@ -190,7 +190,7 @@ func (r *run) protect(do func() error) (err error) {
 	return r.fault(do())
 }
 
-// panicked is for what the engine does not turn into an error: its own faults, and Go's about sizes that cannot be.
+// panicked converts panics that the engine does not return as errors: its own bugs, and Go's run-time errors for impossible sizes.
 func (r *run) panicked(x any) error {
 	if err, ok := x.(error); ok {
 		if f := (*protocol.Fault)(nil); errors.As(r.fault(err), &f) && f.Kind != protocol.EngineFailed {

@@ -17,8 +17,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Serve makes this process a worker of hooks: it runs the orders that it reads from in until in ends, and bounds its own
-// memory and descriptors for good. A program calls it with its stdin and stdout and does nothing else.
+// Serve makes this process a hook worker: it runs the orders from in until in ends, and permanently limits its own
+// memory and descriptors. A program calls it with its stdin and stdout and does nothing else.
 func Serve(in io.Reader, out io.Writer) error {
 	w := &served{in: bufio.NewReaderSize(in, 64<<10), out: out}
 	w.interpreter = Interpreter{watch: watchMemory}
@@ -37,10 +37,10 @@ func Serve(in io.Reader, out io.Writer) error {
 	}
 }
 
-// maxStack is of one goroutine; it bounds recursion that is none of the script's functions, as in a parser.
+// maxStack is the stack limit of a goroutine; it bounds Go recursion, as in a parser, that the depth limit of scripts does not count.
 const maxStack = 64 << 20
 
-// served is the side of the host as a script in a worker sees it.
+// served implements the host for a script in a worker.
 type served struct {
 	mu          sync.Mutex // one call at a time
 	in          io.Reader
@@ -49,7 +49,7 @@ type served struct {
 	bound       bool
 }
 
-// obey does one order.
+// obey runs one order.
 func (w *served) obey(f protocol.Frame) *protocol.Outcome {
 	var out protocol.Outcome
 	var err error
@@ -73,13 +73,13 @@ func (w *served) obey(f protocol.Frame) *protocol.Outcome {
 	return &out
 }
 
-// confine bounds the memory of this process, once: what the limit cannot be below is what an engine needs for itself.
+// confine limits the memory of this process, once. The engine's own needs are the minimum.
 func (w *served) confine(limit int64) error {
 	if w.bound || limit <= 0 {
 		return nil
 	}
 	w.bound = true
-	// What Go's runtime opens when it is first needed: the zone's file, and what it waits for timers with.
+	// Open what Go's runtime opens lazily: the time zone file and the poller for timers.
 	_ = time.Now().Local().String()
 	time.AfterFunc(time.Hour, func() {}).Stop()
 	debug.SetMemoryLimit(limit + own)
@@ -90,11 +90,11 @@ func (w *served) confine(limit int64) error {
 }
 
 const (
-	own  = 32 << 20  // bytes that an engine has for itself, and a compiler leaves
-	room = 192 << 20 // bytes of address space that Go's runtime has mapped and does not use
+	own  = 32 << 20  // bytes that an engine itself needs and that a compiler leaves behind
+	room = 192 << 20 // bytes of address space that Go's runtime maps and does not use
 )
 
-// call asks the host.
+// call sends a call to the host and waits for its reply.
 func (w *served) Call(_ context.Context, op string, args json.RawMessage) (json.RawMessage, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -113,8 +113,8 @@ func (w *served) Call(_ context.Context, op string, args json.RawMessage) (json.
 	return f.Reply.Value, nil
 }
 
-// watchMemory sees to the memory of this process while a script runs: after each collection of garbage it looks at what
-// is left. Nothing is polled, and a script that holds little costs nothing.
+// watchMemory monitors this process's memory while a script runs: after each garbage collection it checks the size of the live
+// heap. It does not poll, and costs nothing for a script with little memory.
 func watchMemory(limit int64, full func()) (stop func()) {
 	if limit <= 0 {
 		return func() {}

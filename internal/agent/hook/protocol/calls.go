@@ -2,16 +2,16 @@ package protocol
 
 import "encoding/json"
 
-// Op is what a message to the user does.
+// Op is an operation on a message to the user.
 type Op string
 
-// The operations. Those but Send and Start are about a message that Start began.
+// The operations. Except Send and Start they change a message that Start began.
 const (
 	Send    Op = "send"    // shows a whole message
-	Start   Op = "start"   // shows a message that others change, until it ends: ctx.SendStream
-	Replace Op = "replace" // puts another in its place
+	Start   Op = "start"   // shows a message that later operations change, until End: ctx.SendStream
+	Replace Op = "replace" // replaces the content
 	Append  Op = "append"  // adds to its content
-	End     Op = "end"     // it stays as it is; a Message with Type set is appended first
+	End     Op = "end"     // fixes the content; a Message with Type set is appended first
 )
 
 // MessageFunctions are the names of the functions of ctx by their operation.

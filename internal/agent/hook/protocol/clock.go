@@ -18,7 +18,7 @@ func StartClock(limit time.Duration, ring func()) *Clock {
 	return &Clock{timer: time.AfterFunc(limit, ring), since: time.Now(), left: limit}
 }
 
-// Pause stops the time until Resume.
+// Pause stops the clock until Resume.
 func (c *Clock) Pause() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -27,7 +27,7 @@ func (c *Clock) Pause() {
 	}
 }
 
-// Resume goes on after Pause.
+// Resume continues after Pause.
 func (c *Clock) Resume() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -35,7 +35,7 @@ func (c *Clock) Resume() {
 	c.timer.Reset(max(c.left, time.Millisecond))
 }
 
-// Stop ends the clock and reports whether it had not rung yet.
+// Stop ends the clock and reports whether it had not fired yet.
 func (c *Clock) Stop() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,3 +1,3 @@
-// Package protocol has what the host of hooks and a worker share: the frames between them, the calls that a script makes of
-// the host, faults, limits and bounds. It links neither the JavaScript interpreter nor the compiler.
+// Package protocol holds what the host of hooks and a worker share: the frames between them, the script's calls of
+// the host, faults and limits. It links neither the JavaScript interpreter nor the compiler.
 package protocol

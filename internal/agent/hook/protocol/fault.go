@@ -9,15 +9,15 @@ import (
 
 // Thrown is an error that a hook threw, for errors.AsType. The hook wrote its texts: escape them before a terminal shows them.
 type Thrown struct {
-	Name    string   `json:"name,omitempty"` // such as "TypeError"; "": it was no Error
+	Name    string   `json:"name,omitempty"` // such as "TypeError"; "": the value was not an Error
 	Message string   `json:"message"`        // at most 4 KiB
-	File    string   `json:"file,omitempty"` // relative to the assistant's directory; "": not known
+	File    string   `json:"file,omitempty"` // relative to the assistant's directory; "": unknown
 	Line    int      `json:"line,omitempty"` // from 1
 	Column  int      `json:"column,omitempty"`
 	Stack   []string `json:"stack,omitempty"` // "FUNCTION (FILE:LINE:COLUMN)", innermost first, at most 20
 }
 
-// Error is "MESSAGE (FILE:LINE:COLUMN)", and has the name of an Error of a kind of its own in front.
+// Error returns "MESSAGE (FILE:LINE:COLUMN)", preceded by the name of an Error of a special class.
 func (t *Thrown) Error() string {
 	text := t.Message
 	if t.Name != "" && t.Name != "Error" {
@@ -29,7 +29,7 @@ func (t *Thrown) Error() string {
 	return text
 }
 
-// Place is "FILE:LINE:COLUMN", or "" when the place is not known.
+// Place returns "FILE:LINE:COLUMN", or "" for an unknown place.
 func (t *Thrown) Place() string {
 	if t.File == "" {
 		return ""
@@ -37,7 +37,7 @@ func (t *Thrown) Place() string {
 	return fmt.Sprintf("%s:%d:%d", t.File, t.Line, t.Column)
 }
 
-// Kind is the reason that a script ended without a value.
+// Kind is the reason why a script ended without a value.
 type Kind string
 
 // The kinds.
@@ -54,14 +54,14 @@ const (
 	EngineFailed    Kind = "broken"
 )
 
-// Fault is a script that ended without a value.
+// Fault describes a script that ended without a value.
 type Fault struct {
 	Kind Kind   `json:"kind"`
-	Text string `json:"text,omitempty"` // instead of the usual words for the kind
+	Text string `json:"text,omitempty"` // replaces the kind's default text
 	Thrown
 }
 
-// Error is "TEXT (FILE:LINE:COLUMN)".
+// Error returns "TEXT (FILE:LINE:COLUMN)".
 func (f *Fault) Error() string {
 	text := f.Text
 	if text == "" {
@@ -73,7 +73,7 @@ func (f *Fault) Error() string {
 	return text
 }
 
-// Failure returns the error that callers of op get for f. The limits l are those that the script ran under.
+// Failure returns the error for callers of op. l are the limits under which the script ran.
 func (f *Fault) Failure(op string, l Limits) error {
 	err := f.coded(l)
 	err.Op = op

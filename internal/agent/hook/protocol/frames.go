@@ -8,18 +8,18 @@ import (
 	"io"
 )
 
-// Host answers the calls that a script makes of the world outside of it. Its calls come one at a time.
+// Host serves a script's calls of the host. Its calls come one at a time.
 type Host interface {
 	Call(ctx context.Context, op string, args json.RawMessage) (json.RawMessage, error)
 }
 
-// Machine compiles and runs scripts. Its errors are of type *Fault, or are those of the context.
+// Machine compiles and runs scripts. Its errors have the type *Fault or are the context's.
 type Machine interface {
 	Compile(ctx context.Context, h Host, o CompileOrder) (*Bundle, error)
 	Run(ctx context.Context, h Host, o RunOrder) (json.RawMessage, error)
 }
 
-// Frame is one message between the host and a worker: an order of the host, a call of the host by the script, the reply
+// Frame is one message between the host and a worker: an order of the host, a script's call of the host, the reply
 // to it, or the outcome of the order. Exactly one field is set.
 type Frame struct {
 	Compile *CompileOrder `json:"compile,omitempty"`
@@ -29,7 +29,7 @@ type Frame struct {
 	Done    *Outcome      `json:"done,omitempty"`
 }
 
-// CompileOrder asks for a bundle of a source file, whose name is relative to the assistant's directory.
+// CompileOrder requests a bundle of a source file, named relative to the assistant's directory.
 type CompileOrder struct {
 	Entry  string `json:"entry"`
 	Limits Limits `json:"limits"`
@@ -37,15 +37,15 @@ type CompileOrder struct {
 
 // Bundle is a compiled script in one file, with its source map.
 type Bundle struct {
-	ID     string   `json:"id"` // of its content
+	ID     string   `json:"id"` // a hash of the content
 	Code   string   `json:"code"`
-	Exists []string `json:"exists"` // the hooks that it has
+	Exists []string `json:"exists"` // the hooks that the script has
 }
 
-// RunOrder asks for a call of one hook.
+// RunOrder requests a call of one hook.
 type RunOrder struct {
 	ID       string          `json:"id"`
-	Code     string          `json:"code,omitempty"` // "": the worker has it
+	Code     string          `json:"code,omitempty"` // "": the worker has cached it
 	Function string          `json:"function"`
 	Setting  Setting         `json:"setting"`
 	Argument json.RawMessage `json:"argument"` // messages, or the payload
@@ -60,7 +60,7 @@ type Setting struct {
 	Workdir string          `json:"workdir,omitempty"`
 }
 
-// HostCall is a call that a script makes of the host.
+// HostCall is a script's call of the host.
 type HostCall struct {
 	Op   string          `json:"op"`
 	Args json.RawMessage `json:"args"`
@@ -83,7 +83,7 @@ type Outcome struct {
 type Refusal struct {
 	Message string         `json:"message"`
 	Props   map[string]any `json:"props,omitempty"`
-	Missing bool           `json:"missing,omitempty"` // a source file that does not exist
+	Missing bool           `json:"missing,omitempty"` // the source file does not exist
 }
 
 func (r *Refusal) Error() string { return r.Message }
@@ -102,7 +102,7 @@ func WriteFrame(w io.Writer, f Frame) error {
 	if len(data) > MaxFrame {
 		return fmt.Errorf("more than %d bytes at once", MaxFrame)
 	}
-	// One write: the length alone would cost a system call and a wake-up of its own.
+	// A separate write of the length would cost a system call and a wake-up.
 	_, err = w.Write(append(binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(data)), uint32(len(data))), data...))
 	return err
 }

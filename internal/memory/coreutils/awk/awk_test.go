@@ -14,7 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// awkFiles are what the programs of these rows read.
+// awkFiles are the input files of these rows.
 const awkFiles = `printf 'a b\n1 2\nc d e\n\nbanana 5\n' > f
 printf 'x:y:z\nfoo,bar,"q,r"\n1,2,3\n\n\n\npara two\nsecond line\nb;c;d\ta|b.c\n' > g
 printf 'no newline at end' > one

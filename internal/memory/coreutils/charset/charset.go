@@ -25,7 +25,7 @@ type charset struct {
 const (
 	// noRune stands for what is read and means no character, such as a byte order mark.
 	noRune = rune(0x7fffffff)
-	// wrongRune is what is not a character.
+	// wrongRune stands for bytes that are not a character.
 	wrongRune = rune(-1)
 )
 

@@ -69,7 +69,7 @@ func (b *blake2b) Write(p []byte) (int, error) {
 	return total, nil
 }
 
-// Sum appends the hash of what was written so far.
+// Sum appends the hash of the data so far.
 func (b *blake2b) Sum(in []byte) []byte {
 	c := *b
 	clear(c.buf[c.used:])

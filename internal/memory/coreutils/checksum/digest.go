@@ -107,7 +107,7 @@ var digestOptions = []getopt.Option{
 
 var b2sumOptions = append([]getopt.Option{{Short: 'l', Long: "length", Arg: getopt.Required}}, digestOptions...)
 
-// digestJob is what a digest command was asked for.
+// digestJob holds the parsed command line of a digest command.
 type digestJob struct {
 	p    *shell.Proc
 	out  *program.Output

@@ -48,7 +48,7 @@ func (s *sm3) Write(p []byte) (int, error) {
 	return total, nil
 }
 
-// Sum appends the hash of what was written so far.
+// Sum appends the hash of the data so far.
 func (s *sm3) Sum(in []byte) []byte {
 	c := *s
 	length := c.n * 8

@@ -24,13 +24,13 @@ const (
 	Compress // of compress(1), read only
 )
 
-// magics are how streams begin.
+// magics are the first bytes of each format.
 var magics = [...][]byte{
 	Gzip: {0x1f, 0x8b}, Bzip2: []byte("BZh"), Xz: []byte("\xfd7zXZ\x00"), Lzma: {0x5d, 0, 0},
 	Zstd: {0x28, 0xb5, 0x2f, 0xfd}, Compress: {0x1f, 0x9d},
 }
 
-// SniffLength is how many bytes Sniff looks at.
+// SniffLength is the number of bytes that Sniff examines.
 const SniffLength = 6
 
 // Sniff returns the format of a stream that begins with head.
@@ -43,7 +43,7 @@ func Sniff(head []byte) Format {
 	return None
 }
 
-// Fault is what is wrong with a stream.
+// Fault is an error in a stream.
 type Fault uint8
 
 // The faults.

@@ -12,7 +12,7 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// GzipHeader is what a gzip member says of its file.
+// GzipHeader is the header of a gzip member.
 type GzipHeader struct {
 	Name  string    // empty: none
 	Mtime time.Time // zero: none
@@ -111,7 +111,7 @@ func eofOr(err error) error {
 	return err
 }
 
-// rest looks at what follows the last member.
+// rest looks at the data after the last member.
 func (g *GzipReader) rest() error {
 	for {
 		c, err := g.in.ReadByte()
@@ -192,7 +192,7 @@ func (g *GzipReader) texts(flags byte) error {
 	return nil
 }
 
-// textMax is how much of a name or a comment is stored; the rest is skipped.
+// textMax bounds the stored part of a name or a comment, in bytes; the rest is skipped.
 const textMax = 4096
 
 func (g *GzipReader) text() (string, error) {
@@ -212,7 +212,7 @@ func (g *GzipReader) text() (string, error) {
 	}
 }
 
-// end checks what follows a member's data.
+// end checks the data after a member's data.
 func (g *GzipReader) end() error {
 	var t [8]byte
 	if _, err := io.ReadFull(g.in, t[:]); err != nil {
@@ -275,10 +275,10 @@ func (g *GzipWriter) Write(b []byte) (int, error) {
 	return g.deflate.Write(b)
 }
 
-// CRC returns the check sum of what was written.
+// CRC returns the checksum of the data so far.
 func (g *GzipWriter) CRC() uint32 { return g.sum }
 
-// Close writes what is left, and the trailer.
+// Close writes the rest, and the trailer.
 func (g *GzipWriter) Close() error {
 	if err := g.deflate.Close(); err != nil {
 		return err

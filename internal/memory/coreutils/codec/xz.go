@@ -318,7 +318,7 @@ type byteReaderFunc func() (byte, error)
 
 func (f byteReaderFunc) ReadByte() (byte, error) { return f() }
 
-// countingReader counts what is read.
+// countingReader counts the bytes read.
 type countingReader struct {
 	in *bufio.Reader
 	n  int64

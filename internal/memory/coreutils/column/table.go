@@ -33,7 +33,7 @@ func (c *column) fields(line string) (fields []string) {
 	}
 }
 
-// cells is how many columns of a terminal a text takes.
+// cells returns the width of a text in columns of a terminal.
 func cells(s string) int {
 	n := 0
 	for _, r := range s {

@@ -80,7 +80,7 @@ func (t *columnTable) mayStandBelow(tree *columnTree, at, child int) bool {
 	return true
 }
 
-// branches are what a tree is drawn with: a child that others follow, the last child, what goes by, nothing.
+// branches are the line drawings of a tree: a child with later siblings, the last child, a continued line, blanks.
 var (
 	branchesPlain = [4]string{"|-", "`-", "| ", "  "}
 	branchesLines = [4]string{"├─", "└─", "│ ", "  "}

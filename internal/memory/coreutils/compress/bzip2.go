@@ -32,7 +32,7 @@ func bzip2Command() program.Description {
 	}
 }
 
-// bzip2Job is what bzip2 is asked for.
+// bzip2Job holds the parsed command line of bzip2.
 type bzip2Job struct {
 	packJob
 	pad    int
@@ -235,7 +235,7 @@ func (j *bzip2Job) begin(name string) {
 	}
 }
 
-// said tells how a test went.
+// said reports the result of a test.
 func (j *bzip2Job) said(name string, _ packCount, err error) {
 	text := ""
 	switch {
@@ -264,7 +264,7 @@ func (j *bzip2Job) said(name string, _ packCount, err error) {
 	j.fail(2, text)
 }
 
-// report tells how the work on a file went; false ends all.
+// report prints the result for a file; false ends the run.
 func (j *bzip2Job) report(name, target string, n packCount, err error) bool {
 	kind := codec.FaultOf(err)
 	switch {

@@ -106,7 +106,7 @@ var gzipOptions = []getopt.Option{
 	{Long: "rsyncable", ID: gzipRsyncable},
 }
 
-// gzipJob is what gzip is asked for.
+// gzipJob holds the parsed command line of gzip.
 type gzipJob struct {
 	p   *shell.Proc
 	out *program.Output
@@ -203,7 +203,7 @@ func runGzip(p *shell.Proc) int {
 	return j.out.Close(j.status)
 }
 
-// gzipSuffixMax is how long a suffix may be.
+// gzipSuffixMax is the longest suffix, in bytes.
 const gzipSuffixMax = 30
 
 // warn says why a file is passed over, unless warnings are not wanted.

@@ -344,7 +344,7 @@ func (f *gzipFile) expand(out io.Writer) bool {
 	return true
 }
 
-// broken says why the work ended early; true for what may be ignored.
+// broken prints why the work ended early; true for an error that may be ignored.
 func (f *gzipFile) broken(err error) bool {
 	text := ""
 	switch codec.FaultOf(err) {
@@ -398,7 +398,7 @@ func (f *gzipFile) stop(err error) {
 	}
 }
 
-// done says how much was saved.
+// done prints the saved space.
 func (f *gzipFile) done(saved, of int64) bool {
 	switch {
 	case f.list:

@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// packJob is what bzip2, xz and zstd are asked for.
+// packJob holds the parsed command line of bzip2, xz or zstd.
 type packJob struct {
 	p   *shell.Proc
 	out *program.Output
@@ -28,7 +28,7 @@ type packJob struct {
 	ended  error // why the process has to end
 }
 
-// packCount is how much went through.
+// packCount counts the bytes read and written.
 type packCount struct{ plain, packed int64 }
 
 // fail counts a failure of a status; the worst one is the program's.

@@ -83,7 +83,7 @@ var xzOptions = []getopt.Option{
 	{Short: 'C', Long: "check", Arg: getopt.Required, ID: xzAcceptedValue},
 }
 
-// xzJob is what xz is asked for.
+// xzJob holds the parsed command line of xz.
 type xzJob struct {
 	packJob
 	mute   bool // -qq
@@ -303,7 +303,7 @@ func (j *xzJob) targetOf(name string) (target, wrong string) {
 	return name + ".xz", ""
 }
 
-// report tells how the work on a file went.
+// report prints the result for a file.
 func (j *xzJob) report(name, target string, n packCount, err error) {
 	kind := codec.FaultOf(err)
 	switch {

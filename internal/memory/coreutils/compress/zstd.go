@@ -36,7 +36,7 @@ func zstdCommand() program.Description {
 	}
 }
 
-// zstdJob is what zstd is asked for.
+// zstdJob holds the parsed command line of zstd.
 type zstdJob struct {
 	packJob
 	toFile bool // -o
@@ -234,7 +234,7 @@ func (j *zstdJob) targetOf(name string) (string, bool) {
 	return "", false
 }
 
-// report tells how the work on a file went.
+// report prints the result for a file.
 func (j *zstdJob) report(name, target string, n packCount, err error) {
 	kind := codec.FaultOf(err)
 	switch {

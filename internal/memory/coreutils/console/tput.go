@@ -102,7 +102,7 @@ func terminalColors(term string) (colors int, known bool) {
 	return 0, false
 }
 
-// capability is what tput prints for a name; the status is that of a wrong one, which was told.
+// capability returns the text that tput prints for a name; for a wrong name it prints an error and returns the exit status.
 func capability(p *shell.Proc, colors int, name string, params []string) (string, int) {
 	n := func(i int) int {
 		if i >= len(params) {
@@ -165,7 +165,7 @@ func colorSequence(behind bool, n, colors int) string {
 	return "\x1b[" + first + "8;5;" + strconv.Itoa(n) + "m"
 }
 
-// plainCapability is what has no parameters.
+// plainCapability returns a capability without parameters.
 func plainCapability(name string) (text string, ok bool) {
 	switch name {
 	case "bold":
@@ -226,7 +226,7 @@ func plainCapability(name string) (text string, ok bool) {
 	return "", false
 }
 
-// resetSequence is what brings a terminal back.
+// resetSequence resets a terminal.
 const resetSequence = "\x1bc\x1b[!p\x1b[?3;4l\x1b[4l\x1b>"
 
 // terminalRows returns how many lines the screen has: the terminal's, LINES, or 24.

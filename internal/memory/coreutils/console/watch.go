@@ -149,7 +149,7 @@ func (w *watching) loop() int {
 	}
 }
 
-// once runs the command and returns what it printed.
+// once runs the command and returns its output.
 func (w *watching) once() (output []byte, status int) {
 	args := w.command
 	if !w.direct {
@@ -163,7 +163,7 @@ func (w *watching) once() (output []byte, status int) {
 // headBuffer keeps the first of what is written to it.
 type headBuffer struct{ bytes.Buffer }
 
-// headKept is how much of a command's output can be on a screen.
+// headKept is the part of a command's output that fits on a screen, in bytes.
 const headKept = 256 << 10
 
 // Write takes all of b, and keeps what there is room for.
@@ -174,7 +174,7 @@ func (h *headBuffer) Write(b []byte) (int, error) {
 
 var _ io.Writer = (*headBuffer)(nil)
 
-// screen is what is shown of a run.
+// screen returns the part of a run's output that fits on the screen.
 func (w *watching) screen(output []byte, status int) []byte {
 	var s bytes.Buffer
 	if program.IsTerminal(w.proc.Stdout) {

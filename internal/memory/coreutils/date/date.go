@@ -77,7 +77,7 @@ var rfc3339Words = []choice.Choice[string]{
 	{Name: "ns", Value: "%Y-%m-%d %H:%M:%S.%N%:z"},
 }
 
-// dateJob is what the options of date ask for.
+// dateJob holds the parsed options of date.
 type dateJob struct {
 	proc      *shell.Proc
 	out       *program.Output

@@ -81,7 +81,7 @@ func lexDate(s string) (tokens []dateToken, ok bool) {
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// skipDateComment returns what follows the parentheses at the start of s.
+// skipDateComment returns the text after the parentheses at the start of s.
 func skipDateComment(s string) string {
 	depth := 0
 	for i := range len(s) {

@@ -61,7 +61,7 @@ type dateParser struct {
 	summer               bool // of a local zone
 }
 
-// dateDelta is what a date is moved by.
+// dateDelta is an offset that is added to a date.
 type dateDelta struct {
 	years, months, days, hours, minutes, seconds, nanos int64
 }

@@ -49,7 +49,7 @@ var cmpOptions = []getopt.Option{
 	{Short: 'c', ID: 'b'},
 }
 
-// cmpJob is what cmp was asked for.
+// cmpJob holds the parsed command line of cmp.
 type cmpJob struct {
 	p       *shell.Proc
 	out     *program.Output

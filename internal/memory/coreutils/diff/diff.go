@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-// diffHint is what the programs of diffutils, and patch, write about wrong usage.
+// diffHint is the hint that the programs of diffutils, and patch, print after a usage error.
 const diffHint = "%[1]s: Try '%[1]s --help' for more information.\n"
 
 func diffCommand() program.Description {

@@ -187,7 +187,7 @@ func (p *diffPair) condition(f string, end byte, g diffGroup, show bool) string 
 	return f[1:]
 }
 
-// value returns what a letter of a group stands for.
+// value returns the value of a letter of a group.
 func (g diffGroup) value(letter byte) (int, bool) {
 	k := 1
 	if letter >= 'a' && letter <= 'z' {
@@ -209,7 +209,7 @@ func (g diffGroup) value(letter byte) (int, bool) {
 	return 0, false
 }
 
-// spec writes %[-][WIDTH][.[PREC]]{doxX}LETTER or %c'C'; what it cannot read is shown as it is.
+// spec writes %[-][WIDTH][.[PREC]]{doxX}LETTER or %c'C'; text that it cannot read is copied.
 func (p *diffPair) spec(f string, value func(letter byte) (int, bool)) (text, rest string) {
 	if strings.HasPrefix(f, "%c'") {
 		if len(f) > 4 && f[3] != '\\' && f[4] == '\'' {

@@ -15,7 +15,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-// diffStyle is how differences are written.
+// diffStyle is an output format.
 type diffStyle uint8
 
 const (
@@ -30,7 +30,7 @@ const (
 	diffGroups
 )
 
-// diffSpace is how much white space counts, from all to none.
+// diffSpace says which white space is compared, from all to none.
 type diffSpace uint8
 
 const (
@@ -42,7 +42,7 @@ const (
 	spaceAll
 )
 
-// diffJob is what diff was asked for.
+// diffJob holds the parsed command line of diff.
 type diffJob struct {
 	p   *shell.Proc
 	out *program.Output
@@ -127,7 +127,7 @@ func (d *diffJob) excluded(name string) bool {
 	return slices.ContainsFunc(d.exclude, func(pattern string) bool { return fnmatch.Match(pattern, name, flags) })
 }
 
-// settle fills in what follows from several options together.
+// settle fills in the settings that depend on several options.
 func (d *diffJob) settle() string {
 	if d.style == diffUnset {
 		d.style = diffNormal

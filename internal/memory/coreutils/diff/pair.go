@@ -26,7 +26,7 @@ type diffChange struct {
 	ignore bool
 }
 
-// files compares two files that are no directories.
+// files compares two files that are not directories.
 func (d *diffJob) files(a, b *diffFile, within bool) int {
 	p := &diffPair{diffJob: d, f: [2]*diffFile{a, b}, within: within, functionSeen: -1}
 	same := !a.absent && !b.absent && (a.name == b.name || a.info.Ino == b.info.Ino && a.info.Ino != 0 && a.info.Mode.IsRegular())

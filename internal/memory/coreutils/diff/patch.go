@@ -116,7 +116,7 @@ var patchTable = []getopt.Option{
 	{Long: "merge", Arg: getopt.Optional, ID: patchMerge},
 }
 
-// patchJob is what patch was asked for, and how far it is.
+// patchJob holds the parsed command line of patch, and its progress.
 type patchJob struct {
 	p    *shell.Proc
 	out  *program.Output // what -o - writes

@@ -46,7 +46,7 @@ func (j *patchJob) mayReverse(format string, args ...any) bool {
 	return false
 }
 
-// patchTarget is what one file's patch works on.
+// patchTarget is the file that one patch changes.
 type patchTarget struct {
 	name, out string // as messages show them: without -d
 	info      vfs.Info
@@ -244,7 +244,7 @@ func (j *patchJob) doubt(fp *filePatch, t *patchTarget, empty bool) {
 	}
 }
 
-// content reads the file, or what a link says.
+// content reads the file, or a link's target.
 func (j *patchJob) content(t *patchTarget) (string, error) {
 	if t.info.Mode&fs.ModeSymlink != 0 {
 		s, err := j.p.Readlink(j.path(t.name))

@@ -19,7 +19,7 @@ func inTree(t *testing.T, tree *vfs.FS, in string, args ...string) int {
 	return scripttest.Run(t, p)
 }
 
-// FuzzDiffPatch checks that what diff writes makes the second file of the first, and the first of
+// FuzzDiffPatch checks that the output of diff makes the second file of the first, and the first of
 // the second.
 func FuzzDiffPatch(f *testing.F) {
 	f.Add("a\nb\nc\n", "a\nc\nd\n", uint8(0))

@@ -28,7 +28,7 @@ const (
 	sideIndex
 )
 
-// filePatch is what a patch says of one file.
+// filePatch is the part of a patch for one file.
 type filePatch struct {
 	kind  patchKind
 	names [3]string // "" when there is none, or when -p took all of it
@@ -113,7 +113,7 @@ func (r *patchReader) next(j *patchJob) (*filePatch, error) {
 		if err != nil {
 			// What stands before it is applied first.
 			fp.err = err
-			return fp, nil //nolint:nilerr // It is kept.
+			return fp, nil //nolint:nilerr // fp holds the error.
 		}
 		if !ok {
 			return fp, nil

@@ -70,7 +70,7 @@ func basencOptions() []getopt.Option {
 	return table
 }
 
-// baseJob is what one of the base commands was asked for.
+// baseJob holds the parsed command line of base64, base32 or basenc.
 type baseJob struct {
 	p      *shell.Proc
 	coding *baseCoding
@@ -216,7 +216,7 @@ func wrapText(out *program.Output, text []byte, wrap, col int64) int64 {
 
 const baseInvalid = "invalid input"
 
-// decodeAll reads groups of characters, of which new lines are no part.
+// decodeAll reads groups of characters and ignores newlines.
 func (b *baseJob) decodeAll(r *bufio.Reader, out *program.Output) (string, error) {
 	c := b.coding
 	group := make([]byte, 0, c.out)

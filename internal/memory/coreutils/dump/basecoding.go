@@ -37,7 +37,7 @@ func (c *baseCoding) member(ch byte) bool {
 
 func (c *baseCoding) decode(group []byte) ([]byte, bool) { return c.one(group) }
 
-// decodeEnd decodes what is left at the end: less than a group, which is never valid, but
+// decodeEnd decodes the rest at the end: less than a group, which is never valid, but
 // GNU writes what it holds.
 func (c *baseCoding) decodeEnd(group []byte) []byte {
 	if !c.padded {

@@ -57,7 +57,7 @@ var hexdumpOptions = []getopt.Option{
 
 const hexdumpAddress = `"%07.7_Ax\n"`
 
-// hexdumpFormats are what the letters stand for.
+// hexdumpFormats maps option letters to formats.
 var hexdumpFormats = map[int][]string{
 	'b': {hexdumpAddress, `"%07.7_ax " 16/1 "%03o " "\n"`},
 	'c': {hexdumpAddress, `"%07.7_ax " 16/1 "%3_c " "\n"`},
@@ -68,7 +68,7 @@ var hexdumpFormats = map[int][]string{
 	0:   {hexdumpAddress, `"%07.7_ax " 8/2 "%04x " "\n"`},
 }
 
-// hexdumpJob is what hexdump was asked for.
+// hexdumpJob holds the parsed command line of hexdump.
 type hexdumpJob struct {
 	p       *shell.Proc
 	out     *program.Output

@@ -91,7 +91,7 @@ var odOld = map[int]string{
 	'X': "x4", 'i': "dI", 'I': "dL", 'L': "dL", 'l': "dL", 'o': "o2", 'B': "o2", 'O': "o4", 's': "d2", 'D': "u4",
 }
 
-// odDump is what od was asked for.
+// odDump holds the parsed command line of od.
 type odDump struct {
 	p           *shell.Proc
 	radix       byte

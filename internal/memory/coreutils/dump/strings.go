@@ -58,7 +58,7 @@ var stringsOptions = []getopt.Option{
 	{Short: '9'},
 }
 
-// stringsJob is what strings was asked for.
+// stringsJob holds the parsed command line of strings.
 type stringsJob struct {
 	p         *shell.Proc
 	out       *program.Output

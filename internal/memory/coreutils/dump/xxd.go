@@ -51,7 +51,7 @@ const (
 	xxdLittle
 )
 
-// xxdJob is what xxd was asked for.
+// xxdJob holds the parsed command line of xxd.
 type xxdJob struct {
 	p                    *shell.Proc
 	style                xxdStyle
@@ -134,7 +134,7 @@ func (x *xxdJob) outfile() (io.Writer, *vfs.File, error) {
 	return f, f, err
 }
 
-// options reads the arguments; xxd's are no getopt: a letter may be followed by the
+// options reads the arguments; xxd does not use getopt: a letter may be followed by the
 // rest of its name.
 func (x *xxdJob) options() bool {
 	args := x.p.Args[1:]

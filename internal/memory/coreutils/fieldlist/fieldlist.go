@@ -12,7 +12,7 @@ import (
 // Span is a range of places, counted from 1, both ends in it.
 type Span struct{ Lo, Hi int }
 
-// Parse reads a list; fault is what is wrong with it.
+// Parse reads a list; fault is its error.
 func Parse(list string, fields bool) (spans []Span, fault string) {
 	what, place := "byte/character", "byte/character positions"
 	if fields {

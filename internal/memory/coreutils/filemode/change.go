@@ -102,7 +102,7 @@ func classBits(c byte) (uint32, bool) {
 	return 0, false
 }
 
-// permissions reads what follows an operator: an octal number, a class, or letters.
+// permissions reads the permissions after an operator: an octal number, a class, or letters.
 func (m *Step) permissions(s string) bool {
 	if s != "" && s[0] >= '0' && s[0] <= '7' {
 		n, ok := octal(s)

@@ -75,7 +75,7 @@ func TypeLetter(m fs.FileMode) byte {
 	}[TypeBits(m)]
 }
 
-// TypeName is what stat(1) and file(1) call a type.
+// TypeName returns the name of a type in stat(1) and file(1).
 func TypeName(m fs.FileMode, size int64) string {
 	switch TypeBits(m) {
 	case 0o040000:

@@ -11,7 +11,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-// backupKind says what becomes of a file in whose place another one comes.
+// backupKind says how a file is backed up before another one replaces it.
 type backupKind uint8
 
 const (

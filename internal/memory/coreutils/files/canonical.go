@@ -9,7 +9,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-// existence says how much of a path has to exist.
+// existence says which parts of a path must exist.
 type existence uint8
 
 const (
@@ -74,7 +74,7 @@ func (c *canonicalizer) walk(path string) error {
 	return nil
 }
 
-// step goes to next, and returns what is left of the path: more than before when next is a
+// step goes to next, and returns the rest of the path: more than before when next is a
 // link. What is left begins with a slash, if only to say that next must be a directory.
 func (c *canonicalizer) step(next, rest string, more bool) (string, error) {
 	info, err := c.proc.FS().Lstat(c.proc.Cred(), next)

@@ -47,7 +47,7 @@ var chmodOptions = []getopt.Option{
 	{Short: 'v', Long: "verbose"},
 }
 
-// changes is how much is said of what was changed: -c, -f, -v.
+// talk is the level of messages about changes: -c, -f, -v.
 type talk uint8
 
 const (
@@ -57,7 +57,7 @@ const (
 	talkAll
 )
 
-// modeChanger is what the options of chmod ask for.
+// modeChanger holds the parsed options of chmod.
 type modeChanger struct {
 	proc      *shell.Proc
 	out       *program.Output

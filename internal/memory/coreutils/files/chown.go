@@ -73,7 +73,7 @@ type ownership struct {
 	user, group string // as they were named
 }
 
-// ownerChanger is what the options of chown and chgrp ask for.
+// ownerChanger holds the parsed options of chown and chgrp.
 type ownerChanger struct {
 	proc      *shell.Proc
 	out       *program.Output

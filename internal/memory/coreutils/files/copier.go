@@ -42,7 +42,7 @@ type copier struct {
 	copies  map[uint64]string // where files went, by inode
 	top     [2]string         // the operand and its target
 	endless bool              // a directory is being copied into itself
-	moved   bool              // the file was renamed, so that there is nothing to remove
+	moved   bool              // the file was renamed: the source is already gone
 }
 
 // asking says what happens before a file is overwritten.
@@ -86,7 +86,7 @@ type copyTask struct {
 	src, dst string
 	info     vfs.Info // of src
 	old      vfs.Info // of dst unless fresh
-	fresh    bool     // there is no dst
+	fresh    bool     // dst does not exist
 	operand  bool
 	backup   string
 	above    *pathname.Chain
@@ -113,7 +113,7 @@ func (c *copier) operand(src, dst string) bool {
 	return c.copy(&copyTask{src: src, dst: dst, operand: true})
 }
 
-// copy brings one file over, with what is below it.
+// copy brings one file over, with its descendants.
 func (c *copier) copy(t *copyTask) bool {
 	if c.proc.Spend(4) != nil || c.out.HasFailed() {
 		return false

@@ -295,7 +295,7 @@ func (c *copier) cannotCreate(t *copyTask, err error) *vfs.File {
 	return nil
 }
 
-// hole is how long a run of zeros has to be to be left out.
+// hole is the shortest run of zeros that becomes a hole, in bytes.
 const hole = 4096
 
 // content copies the bytes, with holes where that is wanted.

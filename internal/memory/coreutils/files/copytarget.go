@@ -149,7 +149,7 @@ func (c *copier) backUp(t *copyTask) (done, ok bool) {
 }
 
 // sameFile finds out whether source and target are one file, which most ways to copy
-// would destroy. finished means that there is nothing to do.
+// would destroy. finished means that no work is left.
 func (c *copier) sameFile(t *copyTask) (finished, allowed bool) {
 	pair := samePair{copyTask: t, src: t.info, dst: t.old}
 	same := t.info.Ino == t.old.Ino

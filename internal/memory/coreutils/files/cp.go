@@ -122,7 +122,7 @@ func runCp(p *shell.Proc) int {
 	return j.out.Close(j.run(o.Args()))
 }
 
-// keepWords are what --preserve takes.
+// keepWords are the attributes that --preserve accepts.
 var keepWords = []choice.Choice[byte]{
 	{Name: "mode", Value: 'm'},
 	{Name: "timestamps", Value: 't'},
@@ -247,7 +247,7 @@ func (j *cpJob) setManner(o *program.Options) bool {
 	return true
 }
 
-// finish settles what depends on several options.
+// finish fills in the settings that depend on several options.
 func (j *cpJob) finish(o *program.Options) {
 	switch {
 	case j.hardLink && j.symLink:

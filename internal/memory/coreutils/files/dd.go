@@ -47,7 +47,7 @@ product. A number of blocks that ends with B counts bytes.
 	}
 }
 
-// ddJob is what the operands ask for.
+// ddJob holds the parsed operands.
 type ddJob struct {
 	proc               *shell.Proc
 	in                 io.Reader
@@ -334,7 +334,7 @@ func (d *ddJob) close() {
 	}
 }
 
-// report tells how much was copied.
+// report prints the amount of copied data.
 func (d *ddJob) report(took time.Duration) {
 	if d.level == "none" {
 		return

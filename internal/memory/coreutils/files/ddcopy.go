@@ -9,7 +9,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-// ddPiece is how much of a block is held at once: blocks may be larger than memory.
+// ddPiece is the part of a block that memory holds at once, in bytes: blocks may be larger than memory.
 const ddPiece = 1 << 20
 
 // skipInput passes over the start of the input.
@@ -241,7 +241,7 @@ func (d *ddJob) write(b []byte) error {
 	return err
 }
 
-// last writes what is left, and counts the blocks that were written.
+// last writes the rest, and counts the blocks that were written.
 func (d *ddJob) last() error {
 	if len(d.odd) > 0 {
 		if err := d.write(d.odd); err != nil {

@@ -46,7 +46,7 @@ var lnOptions = append([]getopt.Option{
 	{Short: 'v', Long: "verbose"},
 }, backupOptions...)
 
-// linker is what the options of ln ask for.
+// linker holds the parsed options of ln.
 type linker struct {
 	proc                                *shell.Proc
 	out                                 *program.Output

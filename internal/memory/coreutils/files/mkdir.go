@@ -34,7 +34,7 @@ var mkdirOptions = []getopt.Option{
 	{Long: "context", Arg: getopt.Optional, ID: contextOption},
 }
 
-// warnContext says what GNU says on a kernel without security contexts.
+// warnContext prints GNU's warning on a kernel without security contexts.
 func warnContext(o *program.Options) {
 	if o.HasValue {
 		o.Proc.Warn("warning: ignoring --context; it requires an SELinux/SMACK-enabled kernel")

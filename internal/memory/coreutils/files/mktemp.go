@@ -42,7 +42,7 @@ var mktempOptions = []getopt.Option{
 	{Short: 'V', ID: getopt.Version},
 }
 
-// temporary is what the options of mktemp ask for.
+// temporary holds the parsed options of mktemp.
 type temporary struct {
 	proc            *shell.Proc
 	directory, dry  bool

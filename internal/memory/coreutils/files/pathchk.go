@@ -22,7 +22,7 @@ func pathchkCommand() program.Description {
 
 var pathchkOptions = []getopt.Option{{Short: 'p'}, {Short: 'P'}, {Long: "portability", ID: getopt.First}}
 
-// nameRules are what names have to keep.
+// nameRules are the rules that names must obey.
 type nameRules struct{ basic, extra bool }
 
 // Limits of names: those of POSIX for all systems, and those here.
@@ -54,7 +54,7 @@ func runPathchk(p *shell.Proc) int {
 	return status
 }
 
-// check tells what is wrong with a name.
+// check prints the error of a name.
 func (r nameRules) check(p *shell.Proc, name string) bool {
 	if r.extra {
 		for part := range strings.SplitSeq(name, "/") {

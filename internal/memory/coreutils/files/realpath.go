@@ -44,7 +44,7 @@ var realpathOptions = []getopt.Option{
 	{Long: "relative-base", Arg: getopt.Required, ID: realpathBase},
 }
 
-// realpaths is what the options of realpath ask for.
+// realpaths holds the parsed options of realpath.
 type realpaths struct {
 	proc          *shell.Proc
 	need          existence

@@ -27,7 +27,7 @@ var rmdirOptions = []getopt.Option{
 	{Short: 'v', Long: "verbose"},
 }
 
-// dirRemover is what the options of rmdir ask for.
+// dirRemover holds the parsed options of rmdir.
 type dirRemover struct {
 	proc                     *shell.Proc
 	out                      *program.Output

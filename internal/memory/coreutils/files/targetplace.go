@@ -7,7 +7,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-// targetPlace is where cp, mv and install put files: a directory, or a name.
+// targetPlace is the destination of cp, mv and install: a directory, or a name.
 type targetPlace struct {
 	proc     *shell.Proc
 	describe func() program.Description

@@ -42,7 +42,7 @@ var touchOptions = []getopt.Option{
 	{Short: 't', Arg: getopt.Required},
 }
 
-// toucher is what the options of touch ask for.
+// toucher holds the parsed options of touch.
 type toucher struct {
 	proc          *shell.Proc
 	access, write bool

@@ -35,7 +35,7 @@ var truncateOptions = []getopt.Option{
 	{Short: 's', Long: "size", Arg: getopt.Required},
 }
 
-// truncation is what the options of truncate ask for.
+// truncation holds the parsed options of truncate.
 type truncation struct {
 	proc      *shell.Proc
 	noCreate  bool

@@ -5,13 +5,13 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// DeviceNumber is what stands for the device that the tree is on.
+// DeviceNumber is the device number of the tree.
 const DeviceNumber = 0x35
 
-// Type is what the tree calls itself where a type of file systems is asked for.
+// Type is the tree's file system type.
 const Type = "tmpfs"
 
-// Space is how much the tree may hold, and how much it does.
+// Space is the capacity of the tree, and the used part of it.
 type Space struct {
 	Total, Used, Free           int64 // bytes
 	Nodes, NodesUsed, NodesFree int64

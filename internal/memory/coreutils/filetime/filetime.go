@@ -18,7 +18,7 @@ const (
 	Birth              // of the file; the tree does not have it
 )
 
-// HalfYear is how old a file may be for the time of day to be shown.
+// HalfYear is the age from which ls shows the year in place of the time of day.
 const HalfYear = 31556952 / 2 * time.Second
 
 // Of returns the time of a file. The tree keeps no time of birth; the zero time stands for it.

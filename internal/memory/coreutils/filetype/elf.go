@@ -53,7 +53,7 @@ func elfMachine(n uint16) string {
 	return fmt.Sprintf("*unknown arch %#x*", n)
 }
 
-// elfBound is how many headers of a kind are looked at.
+// elfBound is the number of headers of a kind that are examined.
 const elfBound = 2048
 
 // elfKind tells of programs and libraries.
@@ -95,7 +95,7 @@ func elfKind(b *fileBytes) (text, mime string) {
 	return text + e.details(kind), name.mime
 }
 
-// details is what stands behind the head.
+// details returns the description that follows the head.
 func (e *elfFile) details(kind uint16) string {
 	var s strings.Builder
 	if kind == 2 || kind == 3 {

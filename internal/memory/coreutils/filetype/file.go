@@ -61,7 +61,7 @@ var fileOptions = []getopt.Option{
 	{Short: '0', Long: "print0"},
 }
 
-// fileNames is how file writes what it finds.
+// fileNames says how file prints a name and its result.
 type fileNames struct {
 	proc      *shell.Proc
 	out       *program.Output
@@ -233,7 +233,7 @@ func (f *fileNames) write(name string, k fileKind) {
 	}
 }
 
-// answer is what is said of a file.
+// answer returns the description of a file.
 func (f *fileNames) answer(shown string, k fileKind) string {
 	if k.err != nil {
 		verb := "cannot open"

@@ -64,7 +64,7 @@ func (j *jsonScan) value(depth int) bool {
 	}
 }
 
-// members reads what stands in braces or brackets.
+// members reads the text in braces or brackets.
 func (j *jsonScan) members(depth int, end byte) bool {
 	j.i++
 	for {
@@ -153,7 +153,7 @@ func (j *jsonScan) digits() bool {
 	return j.i > start
 }
 
-// csvLines is how many lines of a table are looked at.
+// csvLines is the number of lines of a table that are examined.
 const csvLines = 10
 
 // isCSV reports whether there are lines, more than two, that have the same number of fields.

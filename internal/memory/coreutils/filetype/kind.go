@@ -10,7 +10,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// fileKind is what a file was found to be.
+// fileKind is the detected type of a file.
 type fileKind struct {
 	text    string // in words
 	mime    string
@@ -163,7 +163,7 @@ func (b *fileBytes) at(off int64, n int) []byte {
 	return buf
 }
 
-// kindOf tells what bytes are, the surest signs first.
+// kindOf detects the type of data, the most reliable signs first.
 func kindOf(b fileBytes) fileKind {
 	switch len(b.head) {
 	case 0:

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// binarySigns are what files begin with that need no closer look.
+// binarySigns are the magic numbers of formats that need no further examination.
 var binarySigns = []sign{
 	{"BZh", "", "application/x-bzip2"},
 	{"\x1f\x9d", "compress'd data", "application/x-compress"},

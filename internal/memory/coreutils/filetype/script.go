@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// sign is what a file begins with, and what that makes it. Descriptions that end with "text" get
+// sign is a magic number, and the description of its format. Descriptions that end with "text" get
 // the encoding in its place.
 type sign struct{ start, text, mime string }
 
@@ -15,7 +15,7 @@ const (
 	mimeJS     = "application/javascript"
 )
 
-// interpreters are what may stand behind "#!". A start that ends with "*" may go on.
+// interpreters are the known programs after "#!". A "*" at the end matches the rest.
 var interpreters = []sign{
 	{"/bin/sh", "POSIX shell script text executable", mimeShell},
 	{"/bin/bash", "Bourne-Again shell script text executable", mimeShell},

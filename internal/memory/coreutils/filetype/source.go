@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// textSigns are what texts begin with.
+// textSigns are the first words of known text formats.
 var textSigns = []sign{
 	{"<?php", "PHP script text", "text/x-php"},
 	{"<?\n", "PHP script text", "text/x-php"},
@@ -33,10 +33,10 @@ var textSigns = []sign{
 	{`"""`, "Python script text executable", mimeText},
 }
 
-// sourceHead is how much of a text is searched.
+// sourceHead is the part of a text that is searched, in bytes.
 const sourceHead = 8 << 10
 
-// kindByText says what a text is; what is "" when nothing is known of it.
+// kindByText detects the type of a text; what is "" for an unknown type.
 func kindByText(text string) (what, mime string) {
 	if what, mime, ok := scriptKind(text); ok {
 		return what, mime

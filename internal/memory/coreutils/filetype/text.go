@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// textEncoding is how bytes stand for text.
+// textEncoding is a character encoding.
 type textEncoding struct {
 	name    string // "" for data that is not text
 	charset string
@@ -136,7 +136,7 @@ func (t textEncoding) decoded(b []byte) string {
 	return string(utf16.Decode(units))
 }
 
-// describe says what text is: what, when its words are known, then the encoding and what is odd
+// describe returns the description of a text: what, if known, then the encoding and unusual properties
 // about its lines. whole tells that all of it is here.
 func (t textEncoding) describe(text, what string, whole bool) string {
 	executable := false
@@ -167,7 +167,7 @@ func (t textEncoding) describe(text, what string, whole bool) string {
 	return s
 }
 
-// textLines is what is odd about lines.
+// textLines describes unusual lines and line ends.
 type textLines struct {
 	crlf, cr, lf, nel   bool
 	longest             int // 0 unless a line is very long

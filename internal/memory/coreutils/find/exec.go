@@ -158,7 +158,7 @@ type execBatch struct {
 	bytes   int
 }
 
-// batchBytes is how long the arguments of one command may be together.
+// batchBytes bounds the arguments of one command, in bytes.
 const batchBytes = 128 << 10
 
 func (b *execBatch) add(e *findEntry) bool {

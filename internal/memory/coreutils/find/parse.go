@@ -10,7 +10,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/regex"
 )
 
-// findKind is what a word of an expression is.
+// findKind is the kind of a word in an expression.
 type findKind uint8
 
 const (

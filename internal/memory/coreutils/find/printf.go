@@ -280,7 +280,7 @@ func findTypeLetter(m fs.FileMode) string {
 	return string(filemode.TypeLetter(m))
 }
 
-// linkedType is %Y: the type of what a link leads to.
+// linkedType is %Y: the type of the target of a link.
 func (p *findParser) linkedType(e *findEntry) string {
 	if e.mode&fs.ModeSymlink == 0 {
 		return findTypeLetter(e.mode)

@@ -213,7 +213,7 @@ func (x *xargs) number(o *program.Options, letter byte, least int) int {
 	return int(n)
 }
 
-// xargsLineLetter is what messages call the option: -L, or -l for its other forms.
+// xargsLineLetter returns the option's name in messages: -L, or -l for its other forms.
 func xargsLineLetter(o *program.Options) byte {
 	if o.ID == 'L' {
 		return 'L'

@@ -8,7 +8,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/program"
 )
 
-// writeSeparator writes what stands between groups of lines.
+// writeSeparator writes the separator between groups of lines.
 func (s *grepScan) writeSeparator() {
 	s.colored(s.separatorColor(), s.separator)
 	_ = s.out.WriteByte('\n')

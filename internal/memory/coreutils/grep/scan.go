@@ -11,7 +11,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-// grepBlock is how much of a file is looked at once.
+// grepBlock is the part of a file that is searched at once, in bytes.
 const grepBlock = 96 << 10
 
 // grepScan is the search in one file. The buffer holds whole lines, with those
@@ -64,7 +64,7 @@ func (g *grep) scan(name string, in io.Reader) int64 {
 	return s.total
 }
 
-// finish says what became of the search.
+// finish prints the result of the search.
 func (s *grepScan) finish() {
 	g := s.grep
 	switch err := g.m.Err(); {
@@ -310,7 +310,7 @@ func (g *grep) fileError(name string, err error) {
 	}
 }
 
-// flush writes what is buffered before a message, so that the two stand in order where both
+// flush writes the buffered output before a message, so that the two stand in order where both
 // go to one place.
 func (g *grep) flush() {
 	// The error stays in the writer.

@@ -147,7 +147,7 @@ func (g *grep) directory(name string, info vfs.Info) {
 	}
 }
 
-// walk searches what is below a directory; above are the directories that lead to it.
+// walk searches the content of a directory; above are the directories that lead to it.
 func (g *grep) walk(dir string, above []uint64) {
 	entries, err := g.p.ReadDir(dir)
 	if err != nil {

@@ -39,7 +39,7 @@ func (i *jqInputs) Line() int {
 	return i.count
 }
 
-// position is what errors say of where the input came from.
+// position returns the position in the input, for errors.
 func (i *jqInputs) position() string {
 	if !i.begun {
 		return "<unknown>"
@@ -200,7 +200,7 @@ func (i *jqInputs) text() (interpreter.Value, error) {
 	return strings.ToValidUTF8(b.String(), "\uFFFD"), nil
 }
 
-// searchDirs are where modules are looked for.
+// searchDirs returns the directories that are searched for modules.
 func (j *jqJob) searchDirs() []string {
 	if len(j.dirs) > 0 {
 		return j.dirs

@@ -58,7 +58,7 @@ const jqHelp = `  -n, --null-input          take null as the only input
 The exit status is 0, 1 and 4 with -e, 2 for wrong options and inputs, 3 for a filter that
 cannot be compiled, 5 for an error of the filter.`
 
-// jqJob is what jq was asked for.
+// jqJob holds the parsed command line of jq.
 type jqJob struct {
 	p   *shell.Proc
 	out *program.Output

@@ -67,7 +67,7 @@ func Test_Jq_Ends_On_Values_Whose_Text_Has_No_End(t *testing.T) {
 	}
 }
 
-// Fuzz_Jq_Program runs programs that nobody would write: they end, and soon after their fuel.
+// Fuzz_Jq_Program runs implausible programs: they must end soon after their fuel.
 func Fuzz_Jq_Program(f *testing.F) {
 	for _, s := range []string{
 		".a[1:]?", `reduce .[] as [$a, {b: $c}] (0; . + $a)`, `def f(g): g | f(g); f(.)`, `[limit(3; repeat(. * 2))]`, `path(..) |= (. // empty)`,

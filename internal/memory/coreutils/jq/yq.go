@@ -53,7 +53,7 @@ var yqOptions = []getopt.Option{
 	{Short: 'V', Long: "version", ID: getopt.Version},
 }
 
-// yqJob is what yq was asked for.
+// yqJob holds the parsed command line of yq.
 type yqJob struct {
 	p      *shell.Proc
 	out    bytes.Buffer

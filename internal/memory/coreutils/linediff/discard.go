@@ -43,7 +43,7 @@ func occurrences(lines []int) map[int]int {
 	return m
 }
 
-// tooMany is how often a line may stand in the other file before it is too common:
+// tooMany returns the number of occurrences in the other file from which a line is too common:
 // about the square root of the number of lines.
 func tooMany(lines int) int {
 	many := 5

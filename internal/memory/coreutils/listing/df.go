@@ -67,7 +67,7 @@ var dfColumns = []string{
 	"source", "fstype", "itotal", "iused", "iavail", "ipcent", "size", "used", "avail", "pcent", "file", "target",
 }
 
-// dfJob is what the options of df ask for.
+// dfJob holds the parsed options of df.
 type dfJob struct {
 	proc      *shell.Proc
 	unit      sizes.Format

@@ -91,7 +91,7 @@ var duOptions = []getopt.Option{
 	{Short: 'x', Long: "one-file-system"},
 }
 
-// duJob is what the options of du ask for.
+// duJob holds the parsed options of du.
 type duJob struct {
 	proc      *shell.Proc
 	out       *program.Output
@@ -120,7 +120,7 @@ type duJob struct {
 	err    error
 }
 
-// duSum is what has been added up.
+// duSum is a running total.
 type duSum struct {
 	size int64
 	time time.Time

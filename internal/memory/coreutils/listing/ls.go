@@ -215,7 +215,7 @@ func runLs(p *shell.Proc) int {
 	return list.out.Close(list.run(o.Args()))
 }
 
-// setOrder takes the options that say what is listed and in which order.
+// setOrder takes the options that select the files and in which order.
 func (l *lsConfig) setOrder(o *program.Options) bool {
 	switch o.ID {
 	case 'a':
@@ -336,7 +336,7 @@ func blockSizeOption(o *program.Options) (sizes.Format, bool) {
 	return f, err == nil
 }
 
-// rejectSize says what is wrong with an option's size, by the option's letter if that was given.
+// rejectSize prints the error of an option's size, with the option's letter if that was given.
 func rejectSize(o *program.Options, name string, err error) {
 	if o.Long == "" {
 		name = "-" + string(rune(o.ID))

@@ -62,12 +62,12 @@ func (c *lsColors) colored(kind string) bool {
 	return v != "" && v != "0" && v != "00"
 }
 
-// asksLinks reports whether a colour depends on what links lead to. Nil asks nothing.
+// asksLinks reports whether a colour depends on the targets of links. Nil asks nothing.
 func (c *lsColors) asksLinks(format lsFormatKind) bool {
 	return c != nil && (c.colored("or") || c.kinds["ln"] == "target" || c.colored("mi") && format == formatLong)
 }
 
-// end is what goes back to plain text.
+// end returns the sequence that restores plain text.
 func (c *lsColors) end() string {
 	if s, ok := c.kinds["ec"]; ok && s != "" {
 		return s
@@ -90,7 +90,7 @@ func (c *lsColors) ofFile(f *lsFile) string {
 	return c.ofMode(f.name, f.mode, f.info.Nlink)
 }
 
-// ofTarget is the colour of what a link says.
+// ofTarget is the colour of a link's target.
 func (c *lsColors) ofTarget(f *lsFile) string {
 	if !f.leadsOK {
 		if c.colored("mi") {

@@ -77,7 +77,7 @@ func (l *lsLister) writeEntry(f *lsFile) {
 	}
 }
 
-// entryWidth is how wide writeEntry gets.
+// entryWidth returns the width of what writeEntry prints.
 func (l *lsLister) entryWidth(f *lsFile) int {
 	n := f.width
 	if l.format == formatCommas {

@@ -13,7 +13,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-// lsConfig is what the options of ls ask for.
+// lsConfig holds the parsed options of ls.
 type lsConfig struct {
 	proc     *shell.Proc
 	accounts *accounts.Database
@@ -206,7 +206,7 @@ func (l *lsConfig) zero() {
 	}
 }
 
-// finish fills in what depends on several options. It returns false after a message.
+// finish fills in the settings that depend on several options. It returns false after a message.
 func (l *lsConfig) finish(o *program.Options) bool {
 	terminal := program.IsTerminal(l.proc.Stdout)
 	if l.format == formatUnset {

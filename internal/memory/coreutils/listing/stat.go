@@ -51,7 +51,7 @@ var statOptions = []getopt.Option{
 	{Long: "cached", Arg: getopt.Required, ID: statCached},
 }
 
-// statJob is what the options of stat ask for.
+// statJob holds the parsed options of stat.
 type statJob struct {
 	proc     *shell.Proc
 	out      *program.Output

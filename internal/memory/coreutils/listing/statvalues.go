@@ -45,7 +45,7 @@ func (j *statJob) file(c statDirective, name string, i vfs.Info) (string, bool) 
 	return "", false
 }
 
-// knownName is what stands for an owner without a name.
+// knownName returns the placeholder for an owner without a name.
 func knownName(s string) string {
 	if strings.Trim(s, "0123456789") == "" {
 		return "UNKNOWN"

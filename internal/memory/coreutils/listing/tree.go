@@ -120,7 +120,7 @@ var treeOptions = []getopt.Option{
 	{Long: "metafirst", ID: treeMetaFirst},
 }
 
-// treeJob is what the options of tree ask for.
+// treeJob holds the parsed options of tree.
 type treeJob struct {
 	proc     *shell.Proc
 	out      *program.Output
@@ -151,7 +151,7 @@ type treeJob struct {
 	err         error
 }
 
-// treeLines are what the tree is drawn with.
+// treeLines are the line drawings of the tree.
 type treeLines struct{ bar, branch, last, space string }
 
 var (
@@ -159,7 +159,7 @@ var (
 	treeASCII = treeLines{"|   ", "|-- ", "`-- ", "    "}
 )
 
-// treeNode is a file with what is below it.
+// treeNode is a file with its descendants.
 type treeNode struct {
 	name, path string
 	info       vfs.Info
@@ -167,8 +167,8 @@ type treeNode struct {
 	leads      fs.FileMode
 	leadsOK    bool
 	kids       []*treeNode
-	note       string // why there are no kids
-	absent     bool   // there is no such operand
+	note       string // why the node has no kids
+	absent     bool   // the operand does not exist
 	free       bool   // its files need not match
 	size       int64
 }
@@ -209,7 +209,7 @@ func runTree(p *shell.Proc) int {
 	return j.out.Close(j.status)
 }
 
-// listing takes the options that say what is listed.
+// listing takes the options that select the files.
 func (j *treeJob) listing(o *program.Options) bool {
 	switch o.ID {
 	case 'a':
@@ -342,7 +342,7 @@ func (j *treeJob) run(paths []string) {
 	}
 }
 
-// root reads an operand and what is below it.
+// root reads an operand and its descendants.
 func (j *treeJob) root(path string) *treeNode {
 	n := &treeNode{name: path, path: path}
 	info, err := j.proc.Stat(path)

@@ -16,7 +16,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/strftime"
 )
 
-// write draws a root and what is below it.
+// write draws a root and its descendants.
 func (j *treeJob) write(n *treeNode) {
 	meta := j.meta(n)
 	if n.absent {
@@ -160,7 +160,7 @@ func treeColor(mode fs.FileMode, broken bool) string {
 	return "00"
 }
 
-// meta is what stands in brackets before a name.
+// meta returns the text in brackets before a name.
 func (j *treeJob) meta(n *treeNode) string {
 	var parts []string
 	i := &n.info
@@ -214,7 +214,7 @@ func (j *treeJob) shownSize(n int64) string {
 	return program.PadLeft(strconv.FormatFloat(float64(n)/float64(base), 'f', digits, 64), 3) + j.size.Letter(power)
 }
 
-// time is when a file was changed; not ok when it is not to be shown.
+// time returns a file's modification time; not ok when it is not shown.
 func (j *treeJob) time(n *treeNode) (string, bool) {
 	at, now := n.info.Mtime, j.proc.Now()
 	format := j.timeFormat
@@ -275,7 +275,7 @@ func treeType(m fs.FileMode) string {
 	return "file"
 }
 
-// attributes are what JSON and XML say of a node besides its name.
+// attributes returns a node's attributes in JSON and XML besides its name.
 func (j *treeJob) attributes(n *treeNode) [][2]string {
 	var list [][2]string
 	add := func(key, value string) { list = append(list, [2]string{key, value}) }

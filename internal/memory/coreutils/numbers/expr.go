@@ -198,7 +198,7 @@ func (e *exprEval) product(evaluate bool) string {
 	}
 }
 
-// exprDigits is how long numbers may become.
+// exprDigits is the largest number of digits of a number.
 const exprDigits = 1 << 20
 
 func (e *exprEval) calculate(op, left, right string, evaluate bool) string {

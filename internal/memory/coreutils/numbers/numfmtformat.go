@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/sizes"
 )
 
-// parseFormat reads what --format has; fault is what is wrong with it.
+// parseFormat reads what --format has; fault is its error.
 func (f *numfmt) parseFormat(format string) (fault string) {
 	quoted := quoting.Name(format)
 	i, prefix := 0, 0
@@ -65,7 +65,7 @@ func (f *numfmt) parseFormat(format string) (fault string) {
 	return ""
 }
 
-// flags reads what stands in front of the width.
+// flags reads the text in front of the width.
 func (f *numfmt) flags(s string) (rest string, zero bool) {
 	for s != "" {
 		switch s[0] {

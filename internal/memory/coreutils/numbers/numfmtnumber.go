@@ -206,7 +206,7 @@ func realDecimal(text string) (v *big.Float, rest string, precision int, lossy b
 	return v, rest, precision, lossy, ""
 }
 
-// faultOfMinus is what is wrong with a minus behind the point.
+// faultOfMinus returns the error for a minus after the point.
 func faultOfMinus(digits string) string {
 	if _, _, _, fault := parseDigits(digits[1:]); fault != "" {
 		return fault

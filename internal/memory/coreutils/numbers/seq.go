@@ -412,7 +412,7 @@ type floatFormat struct {
 	left, zero    bool
 }
 
-// parseFloatFormat reads a format; fault is what is wrong with it.
+// parseFloatFormat reads a format; fault is its error.
 func parseFloatFormat(text string) (f *floatFormat, fault string) {
 	f = &floatFormat{prec: -1}
 	literal := func(i int) (string, int) {

@@ -64,7 +64,7 @@ func IsWriteError(err error) bool {
 	return ok
 }
 
-// CountingWriter counts what is written.
+// CountingWriter counts the bytes written.
 type CountingWriter struct {
 	W io.Writer
 	N int64
@@ -76,7 +76,7 @@ func (c *CountingWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// CountingReader counts what is read.
+// CountingReader counts the bytes read.
 type CountingReader struct {
 	R io.Reader
 	N int64

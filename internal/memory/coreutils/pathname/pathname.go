@@ -28,7 +28,7 @@ func Base(path string) string {
 	return trimmed[strings.LastIndexByte(trimmed, '/')+1:]
 }
 
-// Dir returns a path without its last element: "." when there is no more.
+// Dir returns a path without its last element: "." if that was all.
 func Dir(path string) string {
 	trimmed := strings.TrimRight(path, "/")
 	if trimmed == "" && path != "" {

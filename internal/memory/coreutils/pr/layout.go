@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// prLayout is how a page is divided.
+// prLayout is the layout of a page.
 type prLayout struct {
 	columns int // a file that cannot be opened has one too
 	rows    int // of text; with -d each takes two lines
@@ -16,7 +16,7 @@ type prLayout struct {
 	expand  bool // and tabs of the input blanks, before that
 }
 
-// layout divides the page; ok is false when there is no room.
+// layout divides the page; ok is false when the page is too small.
 func (s *prStyle) layout() (l prLayout, ok bool) {
 	l = prLayout{columns: s.columns, rows: s.length, sep: s.separator()}
 	if !s.bare {
@@ -49,7 +49,7 @@ func (s *prStyle) layout() (l prLayout, ok bool) {
 	return l, true
 }
 
-// separator returns what stands between columns.
+// separator returns the separator of columns.
 func (s *prStyle) separator() string {
 	switch {
 	case s.columns == 1:

@@ -122,7 +122,7 @@ func runPr(p *shell.Proc) int {
 	return pr.out.Close(pr.status)
 }
 
-// report says why a file cannot be read, unless that is not wanted.
+// report prints why a file cannot be read, unless the options suppress it.
 func (r *printer) report(name string, err error) {
 	r.status = 1
 	if !r.style.silent {

@@ -55,7 +55,7 @@ func Test_Pr_Does_As_The_Real_One(t *testing.T) {
 	programtest.RunReadOnly(t, pageTree, rows)
 }
 
-// Options meet in more ways than anyone lists. What is known to differ is kept out: a line whose first
+// This test combines options at random. Known differences are excluded: a line whose first
 // character has no room in its column, and -d on pages with room for a single line, where the real one
 // goes round for ever.
 func Test_Pr_Writes_Any_Text_With_Any_Options_As_The_Real_One(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-// prStyle is what the options of pr say.
+// prStyle holds the parsed options of pr.
 type prStyle struct {
 	names []string // operands
 
@@ -260,7 +260,7 @@ func pageNumber(o *program.Options, option, whole, text string, more bool) (n ui
 	return 0, "", false
 }
 
-// settle says what does not go together, once all options are read.
+// settle reports conflicting options, after all options are read.
 func (s *prStyle) settle(o *program.Options) {
 	s.settleColumns(o)
 	switch {

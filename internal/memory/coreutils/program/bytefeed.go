@@ -37,7 +37,7 @@ func (b *ByteFeed) More() bool {
 // At reports whether c comes next.
 func (b *ByteFeed) At(c byte) bool { return b.More() && b.Ahead[0] == c }
 
-// RestOfLine passes what is left of a line to fn, with its end, which the last one may lack.
+// RestOfLine passes the rest of a line to fn, with its end, which the last one may lack.
 func (b *ByteFeed) RestOfLine(fn func(piece []byte)) {
 	for b.More() {
 		n := bytes.IndexByte(b.Ahead, '\n') + 1

@@ -7,7 +7,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-// Description says how a program is called, what its help says and whose behavior it follows.
+// Description holds a program's name, its help and the implementation that it follows.
 type Description struct {
 	Name    string   // the name that calls it; no slash
 	Aliases []string // other names for the same program

@@ -7,7 +7,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-// Hostname is what the machine's /etc/hostname says, or "sandbox".
+// Hostname returns the content of the machine's /etc/hostname, or "sandbox".
 func Hostname(p *shell.Proc) string {
 	f, err := p.Open("/etc/hostname")
 	if err != nil {

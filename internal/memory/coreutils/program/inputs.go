@@ -8,7 +8,7 @@ import (
 
 // inputFiles reads files one after another as if they were one. Those that cannot be
 // opened or read are reported and passed over; failed tells of that. It is a buffered
-// io.Reader and io.ByteReader and takes fuel for what it reads.
+// io.Reader and io.ByteReader and takes fuel for each read.
 type inputFiles struct {
 	proc   *shell.Proc
 	names  []string

@@ -10,7 +10,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// StatusFailed is what env returns when it fails itself.
+// StatusFailed is the exit status of env when env itself fails.
 const StatusFailed = 125
 
 // FindOrWarn returns the path of a program. When there is none, it says why, and returns

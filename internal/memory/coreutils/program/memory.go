@@ -18,11 +18,11 @@ type MemoryGuard struct {
 const (
 	// memoryLarge is a value that the machine itself must have room for.
 	memoryLarge = 64 << 10
-	// memoryFree is how much a command may take in all before the guard looks at the heap.
+	// memoryFree is the total that a command may take before the guard checks the heap, in bytes.
 	memoryFree = 256 << 20
-	// memoryStep is how much it may take between two looks.
+	// memoryStep is the amount that it may take between two checks, in bytes.
 	memoryStep = 32 << 20
-	// memoryFull is what the heap may hold while a command takes more than memoryFree.
+	// memoryFull bounds the heap while a command takes more than memoryFree, in bytes.
 	memoryFull = 1 << 30
 )
 
@@ -48,7 +48,7 @@ func (g *MemoryGuard) Take(n int) error {
 }
 
 // GrowBuffer returns b with room for n more bytes behind it. What a command holds of its input grows
-// this way: the machine counts it, and ENOMEM says that there is no more.
+// this way: the machine counts it and returns ENOMEM when it is used up.
 func GrowBuffer(p *shell.Proc, b []byte, n int) ([]byte, error) {
 	need := len(b) + n
 	if need <= cap(b) {

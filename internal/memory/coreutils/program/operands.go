@@ -5,7 +5,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-// CheckOperands says what is wrong with the number of operands; most below 0 is without end.
+// CheckOperands reports a wrong number of operands; a negative most means any number.
 // It returns false after the message, with status 1.
 func CheckOperands(p *shell.Proc, describe func() Description, args []string, least, most int) bool {
 	switch {

@@ -56,10 +56,10 @@ func (o *Options) Next() bool {
 	return true
 }
 
-// HasEnded reports that there is nothing left to do: help was printed, or an option is wrong.
+// HasEnded reports that the command is done: help was printed, or an option is wrong.
 func (o *Options) HasEnded() bool { return o.ended }
 
-// Reject ends the reading with a message, and what to type for help.
+// Reject ends the reading with a message, and the hint for help.
 func (o *Options) Reject(format string, args ...any) {
 	o.Proc.Warn(format, args...)
 	o.Fail()
@@ -74,7 +74,7 @@ func (o *Options) RejectQuietly(format string, args ...any) {
 // End ends the reading with an exit status.
 func (o *Options) End(status int) { o.ended, o.Status = true, status }
 
-// Fail ends the reading with what to type for help, and with the status Wrong.
+// Fail ends the reading with the hint for help, and with the status Wrong.
 func (o *Options) Fail() {
 	o.End(o.Wrong)
 	TryHelp(o.Proc, o.describe())
@@ -88,14 +88,14 @@ func (o *Options) Answer(text string) {
 	}
 }
 
-// UsageError reports wrong operands: a message, then what to type for help. It returns status.
+// UsageError reports wrong operands: a message, then the hint for help. It returns status.
 func UsageError(p *shell.Proc, describe func() Description, status int, format string, args ...any) int {
 	p.Warn(format, args...)
 	TryHelp(p, describe())
 	return status
 }
 
-// TryHelp writes what to type for help.
+// TryHelp writes the hint for help.
 func TryHelp(p *shell.Proc, d Description) {
 	switch {
 	case d.HelpOnError:

@@ -11,7 +11,7 @@ import (
 // WriteText writes s. An error stays in out, whose Close reports it.
 func WriteText(out *Output, s string) { _, _ = out.WriteString(s) } // The error stays in out.
 
-// BufferSize is how much is read or written at once.
+// BufferSize is the size of one read or write, in bytes.
 const BufferSize = 64 << 10
 
 // Output is a command's buffered standard output. The first error stays, and ends what
@@ -26,7 +26,7 @@ func NewOutput(p *shell.Proc) *Output {
 	return &Output{Writer: bufio.NewWriterSize(p.Stdout, BufferSize), proc: p}
 }
 
-// Close writes what is buffered and returns the exit status: status, or what a failed
+// Close writes the buffered output and returns the exit status: status, or what a failed
 // write makes of it.
 func (o *Output) Close(status int) int {
 	if err := o.Flush(); err != nil {

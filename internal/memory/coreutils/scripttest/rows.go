@@ -1,5 +1,5 @@
 // Package scripttest runs command lines with pipes and redirections with the programs of package coreutils and
-// with bash on the machine, and compares what they print and leave.
+// with bash on the machine, and compares their output and the files that they leave.
 package scripttest
 
 import (
@@ -40,7 +40,7 @@ type Row struct {
 	loose
 }
 
-// loose says what need not be the same, and why is in the row's name.
+// loose lists the allowed differences; the row's name gives the reason.
 type loose uint8
 
 const (
@@ -73,7 +73,7 @@ func RunReal(t *testing.T, tool string, rows []Row) {
 	}
 }
 
-// realResult is what a row gave.
+// realResult is the result of a row.
 type realResult struct {
 	out, err string
 	status   []int
@@ -207,7 +207,7 @@ func writeReal(t *testing.T, dir, path, content string) {
 // realTime is the time of all files before a row runs.
 var realTime = time.Date(2024, 2, 3, 4, 5, 6, 0, time.UTC)
 
-// realRoot is where rows run here.
+// realRoot is the directory in which rows run on this host.
 const realRoot = "/proj"
 
 // runHere runs the row's lines on a file system in memory.

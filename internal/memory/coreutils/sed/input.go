@@ -196,7 +196,7 @@ func (s *sed) closeInput(ended bool) {
 	}
 }
 
-// giveBack leaves what was read too much of standard input for the next reader.
+// giveBack returns the surplus of standard input to the next reader.
 func (s *sed) giveBack() {
 	n := s.input.w - s.input.r
 	if n == 0 {

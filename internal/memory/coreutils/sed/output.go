@@ -63,13 +63,13 @@ func (s *sed) outputTo(name string) (*sedOutput, error) {
 // sedFileBuffer is smaller than others: there may be a file for each command.
 const sedFileBuffer = 4 << 10
 
-// flushAll writes what is buffered, before something else may look at it.
+// flushAll writes the buffered output, before something else may look at it.
 func (s *sed) flushAll() {
 	_ = s.stdout.Flush()
 	s.flushFiles()
 }
 
-// flushFiles writes what is buffered for files.
+// flushFiles writes the buffered output for files.
 func (s *sed) flushFiles() {
 	for _, o := range s.outputs {
 		if err := o.Flush(); err != nil && s.status != sedPanic {

@@ -48,7 +48,7 @@ const (
 	sedErrUnsupported = "INTERNAL ERROR: Bad cmd %c"
 )
 
-// sedFault is what is wrong with a script; it ends the parser by panicking, which compile catches.
+// sedFault is an error in a script; the parser panics with it and compile recovers.
 type sedFault struct {
 	text   string
 	status int

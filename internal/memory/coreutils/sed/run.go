@@ -122,7 +122,7 @@ func (s *sed) charge(n int) bool {
 	return s.ended == nil && s.withinBounds(s.space)
 }
 
-// sedLargest is how long a space may become before it is counted.
+// sedLargest is the size from which a space counts as memory, in bytes.
 const sedLargest = 64 << 10
 
 // withinBounds reports whether a space may be as large as it is.
@@ -366,7 +366,7 @@ func (s *sed) leave(c *sedInstruction) {
 	}
 }
 
-// advance is n and N; false when there is no further line.
+// advance runs n and N; false at the end of the input.
 func (s *sed) advance(more bool) bool {
 	if s.last() {
 		return false

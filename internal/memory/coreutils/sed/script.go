@@ -4,7 +4,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/regex"
 )
 
-// sedKind is what an address says.
+// sedKind is the kind of an address.
 type sedKind uint8
 
 const (
@@ -23,7 +23,7 @@ type sedAddress struct {
 	re     *sedRegexp
 }
 
-// sedRange is where a command with two addresses stands.
+// sedRange is the state of a command with two addresses.
 type sedRange uint8
 
 const (
@@ -78,7 +78,7 @@ type sedSubstitution struct {
 	replaceFixed bool
 }
 
-// sedCase is what becomes of letters in a part of a replacement.
+// sedCase is the case conversion of a part of a replacement.
 type sedCase uint8
 
 const (

@@ -80,7 +80,7 @@ const (
 	sedPanic    = 4
 )
 
-// sedSetup is what the options say.
+// sedSetup holds the parsed options.
 type sedSetup struct {
 	quiet, extended, separate, unbuffered bool
 	posix, sandbox, follow                bool

@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// Fuzz_Sed_Script runs scripts that nobody would write: they end, and soon after their fuel.
+// Fuzz_Sed_Script runs implausible scripts: they must end soon after their fuel.
 func Fuzz_Sed_Script(f *testing.F) {
 	for _, s := range []string{
 		"s/a/b/g;p", ":a;N;$!ba;s/\\n/,/g", "y/abc/xyz/", "1~2{h;G;D}", "0,/x/{//!d}", "a\\\nfoo", "s/\\(.\\)\\1/\\u&\\L\\1/3gp", "/a/,+2{n;P;x;l 3}", "$!{i\\\n\\tx\n}", "s/[]/]*//;tx;b\n:x;z", "w out\nr out\nR out", ":a;s/x/xx/;ta", "c\\", "s/\\x5b/\\cA\\o12/e",

@@ -307,7 +307,7 @@ func (s *sed) after(sub *sedSubstitution) {
 	}
 }
 
-// shellOutput runs a command with the shell and returns what it writes.
+// shellOutput runs a command with the shell and returns its output.
 func (s *sed) shellOutput(command string) []byte {
 	s.flushAll()
 	out := sedCapture{s: s}
@@ -315,7 +315,7 @@ func (s *sed) shellOutput(command string) []byte {
 	return out.b
 }
 
-// sedCapture holds what a command writes.
+// sedCapture holds a command's output.
 type sedCapture struct {
 	s *sed
 	b []byte

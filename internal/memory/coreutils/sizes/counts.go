@@ -11,7 +11,7 @@ import (
 // IsRangeError tells a number that is too large from text that is none.
 func IsRangeError(err error) bool { return errors.Is(err, strconv.ErrRange) }
 
-// ParseBytes reads a count with a suffix; the text says what is wrong: "invalid", "suffix" or "large".
+// ParseBytes reads a count with a suffix; the text is the error: "invalid", "suffix" or "large".
 func ParseBytes(s string) (int64, string) {
 	base, digits := 10, s
 	switch {

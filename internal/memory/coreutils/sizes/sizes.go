@@ -49,7 +49,7 @@ func Parse(s, allowed string) (n int64, plain bool, err error) {
 	return multiplier.Int64(), plain, nil
 }
 
-// unitOf returns what a unit multiplies by.
+// unitOf returns the factor of a unit.
 func unitOf(unit, allowed string) (*big.Int, bool) {
 	switch {
 	case unit == "":

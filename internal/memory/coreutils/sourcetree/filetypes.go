@@ -118,7 +118,7 @@ func (t *FileTypes) globs(name string) []string {
 	return list
 }
 
-// Settle looks up the kinds; fault is what is wrong.
+// Settle looks up the kinds; fault is the error.
 func (t *FileTypes) Settle() (fault string) {
 	for i, names := range [][]string{t.Wanted, t.Unwanted} {
 		for _, name := range names {

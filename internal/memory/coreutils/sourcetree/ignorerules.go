@@ -93,7 +93,7 @@ func globBraces(pattern, name string, flags fnmatch.Flags) bool {
 	return false
 }
 
-// ignoreFile is the rules of one file, for what is below a directory.
+// ignoreFile is the rules of one file, for the content of a directory.
 type ignoreFile struct {
 	rules []ignoreRule
 	dir   string // absolute

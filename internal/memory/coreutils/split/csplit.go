@@ -66,7 +66,7 @@ type csplit struct {
 
 	text    []byte
 	starts  []int // of the lines, and the end of the last one
-	err     error // why there is no more text
+	err     error // the error that ended the text
 	next    int   // the first line that is not written, from 1
 	current int   // the last line that was looked at
 

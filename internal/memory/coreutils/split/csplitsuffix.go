@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// csplitSuffix is how the number of a file is written.
+// csplitSuffix is the format of a file's number.
 type csplitSuffix struct {
 	before, after string
 	left, zero    bool
@@ -16,10 +16,10 @@ type csplitSuffix struct {
 	verb          byte
 }
 
-// csplitMost is how long a number is made: no name may have that many letters.
+// csplitMost bounds the digits of a number: longer names are not possible.
 const csplitMost = 4096
 
-// parseCsplitSuffix reads a format of printf(3) that has one number; fault is what is wrong with it.
+// parseCsplitSuffix reads a format of printf(3) that has one number; fault is its error.
 func parseCsplitSuffix(format string) (s csplitSuffix, fault string) {
 	var text strings.Builder
 	for rest := format; rest != ""; {
@@ -44,7 +44,7 @@ func parseCsplitSuffix(format string) (s csplitSuffix, fault string) {
 	return s, ""
 }
 
-// conversion reads what stands behind the %.
+// conversion reads the text after the %.
 func (s *csplitSuffix) conversion(text string) (rest, fault string) {
 	thousands := false
 	flags := strings.TrimLeft(text, "-0'#")

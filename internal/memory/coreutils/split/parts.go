@@ -223,7 +223,7 @@ func (d *splitPart) whole(b []byte, at int64) int {
 	return len(b)
 }
 
-// splitTurn is what is held of a part that gets lines in turn.
+// splitTurn is the memory of a part's state in round-robin distribution, in bytes.
 const splitTurn = 256
 
 // turns gives a line to each part in turn.

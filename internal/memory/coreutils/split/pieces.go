@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// splitPieces are what split makes one after another: files, or the input of a filter.
+// splitPieces creates the outputs of split one after another: files, or the input of a filter.
 type splitPieces struct {
 	p          *shell.Proc
 	prefix     string
@@ -242,7 +242,7 @@ func (piece *splitPiece) abandon() {
 	}
 }
 
-// fail tells what went wrong with a piece, and returns the exit status.
+// fail prints the error of a piece, and returns the exit status.
 func (s *splitPieces) fail(err error) int {
 	if failure, ok := errors.AsType[splitFailure](err); ok {
 		return failure.status

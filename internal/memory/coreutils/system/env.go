@@ -52,7 +52,7 @@ var envOptions = []getopt.Option{
 	{Short: 'S', Long: "split-string", Arg: getopt.Required},
 }
 
-// environment is what the options of env make.
+// environment is the environment that the options of env create.
 type environment struct {
 	proc   *shell.Proc
 	empty  bool

@@ -8,7 +8,7 @@ import (
 )
 
 // split takes the argument of -S apart as a shell would: quotes, backslashes, ${NAME} and
-// comments. fault says what is wrong.
+// comments. fault is the error.
 func (e *environment) split(s string) (words []string, fault string) {
 	var word strings.Builder
 	in := false // a word has begun
@@ -71,7 +71,7 @@ func (e *environment) split(s string) (words []string, fault string) {
 	return words, ""
 }
 
-// splitEscape reads what follows the backslash at *i; stop is \c.
+// splitEscape reads the text after the backslash at *i; stop is \c.
 func splitEscape(s string, i *int, quote byte) (text string, stop bool, fault string) {
 	*i++
 	if *i >= len(s) {

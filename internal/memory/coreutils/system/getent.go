@@ -64,7 +64,7 @@ func runGetent(p *shell.Proc) int {
 	return out.Close(status)
 }
 
-// getentHint is what getent prints on standard output.
+// getentHint is the help that getent prints on standard output.
 const getentHint = "Try `getent --help' or `getent --usage' for more information."
 
 // dbEntry is an entry with its keys.

@@ -44,7 +44,7 @@ var getoptOptions = []getopt.Option{
 	{Short: 'V', Long: "version", ID: getopt.Version},
 }
 
-// ordering is what getopt's own options ask for.
+// ordering holds the parsed options of getopt itself.
 type ordering struct {
 	proc                     *shell.Proc
 	name                     string
@@ -197,7 +197,7 @@ func (g *ordering) order(args []string) int {
 	return max(status, program.PrintLine(g.proc, b.String()))
 }
 
-// complaint says what is wrong. Where long options may begin with one dash, a letter may be meant as one.
+// complaint returns the error message. Where long options may begin with one dash, a letter may be meant as one.
 func (g *ordering) complaint(err error) string {
 	wrong, ok := errors.AsType[*getopt.Error](err)
 	if ok && g.oneDash && wrong.Kind == getopt.InvalidLetter {

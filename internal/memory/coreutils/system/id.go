@@ -71,7 +71,7 @@ func identityOf(a *accounts.Database, name string) (identity, bool) {
 	return identity{e.ID, a.GroupsOf(e)}, true
 }
 
-// idJob is what the options of id ask for.
+// idJob holds the parsed options of id.
 type idJob struct {
 	accounts *accounts.Database
 	only     byte // u, g, G or 0

@@ -62,7 +62,7 @@ var psColumns = map[string]psColumn{
 	"ni": {"zero", "NI", true}, "c": {"zero", "C", true},
 }
 
-// psJob is what the options of ps ask for.
+// psJob holds the parsed options of ps.
 type psJob struct {
 	proc     *shell.Proc
 	accounts *accounts.Database

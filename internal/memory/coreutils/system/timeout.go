@@ -41,7 +41,7 @@ var timeoutOptions = []getopt.Option{
 	{Short: 'v', Long: "verbose"},
 }
 
-// timeLimit is what the options of timeout ask for.
+// timeLimit holds the parsed options of timeout.
 type timeLimit struct {
 	proc     *shell.Proc
 	limit    time.Duration

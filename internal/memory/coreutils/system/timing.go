@@ -184,7 +184,7 @@ func (t *timing) report() string {
 	return b.String()
 }
 
-// field is what a letter of the format stands for.
+// field returns the value of a letter of the format.
 func (t *timing) field(c byte) string {
 	hundredths := int64(t.took / (10 * time.Millisecond))
 	seconds := fmt.Sprintf("%d.%02d", hundredths/100, hundredths%100)

@@ -132,7 +132,7 @@ func newUUID(p *shell.Proc, kind rune) uuid {
 	binary.BigEndian.PutUint32(u[:4], uint32(ticks))
 	binary.BigEndian.PutUint16(u[4:], uint16(ticks>>32))
 	binary.BigEndian.PutUint16(u[6:], uint16(ticks>>48))
-	u[10] |= 1 // A node that is no network card's.
+	u[10] |= 1 // The multicast bit marks a node that is not a network card's.
 	return u.marked(1)
 }
 

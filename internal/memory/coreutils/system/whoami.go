@@ -30,7 +30,7 @@ func runWhoami(p *shell.Proc) int {
 	return program.PrintLine(p, e.Name)
 }
 
-// runLogname reports that there is no login name, because there is no terminal.
+// runLogname reports that the user has no login name, because the machine has no terminal.
 func runLogname(p *shell.Proc) int {
 	if status, done := program.NoOperands(p, lognameCommand); done {
 		return status

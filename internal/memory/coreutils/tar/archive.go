@@ -24,7 +24,7 @@ type tarInput struct {
 	in     io.Reader // unpacked
 }
 
-// fuelReader takes fuel for what is read.
+// fuelReader takes fuel for each read.
 type fuelReader struct {
 	p  *shell.Proc
 	in io.Reader
@@ -38,7 +38,7 @@ func (f fuelReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// openArchive opens an archive for reading; what goes wrong has been said.
+// openArchive opens an archive for reading; the error is already printed.
 func (j *tarJob) openArchive(name string) (*tarInput, error) {
 	a := &tarInput{j: j, format: j.packing.format}
 	raw := j.p.Stdin
@@ -107,7 +107,7 @@ func (a *tarInput) close(err error) error {
 	return err
 }
 
-// broken says what is wrong with the archive; it never returns nil.
+// broken returns the error of the archive, never nil.
 func (a *tarInput) broken(err error) error {
 	j := a.j
 	if codec.FaultOf(err) != 0 {
@@ -130,7 +130,7 @@ func (a *tarInput) broken(err error) error {
 	return err
 }
 
-// unpackComplaint is what the program of a format says of its standard input, and its status.
+// unpackComplaint returns the error that a format's program prints about its standard input, and its exit status.
 func unpackComplaint(f codec.Format, err error) (text string, status int) {
 	kind := codec.FaultOf(err)
 	word := func(words map[codec.Fault]string, other string) string {
@@ -234,7 +234,7 @@ func (j *tarJob) readMembers(a *tarInput, fn func(a *tarInput, h *tarfile.Header
 	return nil
 }
 
-// sayEnd tells where the archive ends.
+// sayEnd prints the position of the archive's end.
 func (j *tarJob) sayEnd(a *tarInput) {
 	what := "** End of File **"
 	if a.Zeros > 0 {

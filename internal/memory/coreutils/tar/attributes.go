@@ -15,7 +15,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/tarfile"
 )
 
-// tarAttributes are what members get in place of what the files have.
+// tarAttributes replace the attributes of the files in members.
 type tarAttributes struct {
 	user, group       string
 	uid, gid          uint32
@@ -99,7 +99,7 @@ func (j *tarJob) change(h *tarfile.Header) {
 	}
 }
 
-// tarShowing is how members are listed.
+// tarShowing holds the options for listing members.
 type tarShowing struct {
 	fullTime, utc, blocks, transformed bool
 	index                              string

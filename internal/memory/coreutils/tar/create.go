@@ -77,7 +77,7 @@ func (w *tarPacker) run() error {
 	return nil
 }
 
-// dump packs a file with what is below it. An error ends all.
+// dump packs a file with its descendants. An error ends all.
 func (w *tarPacker) dump(path, name string) error {
 	if err := w.p.Spend(8); err != nil {
 		return err

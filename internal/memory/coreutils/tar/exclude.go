@@ -28,7 +28,7 @@ func orUsual(s, usual state) state {
 	return s
 }
 
-// tarMatching is how patterns match names.
+// tarMatching holds the options for matching patterns with names.
 type tarMatching struct {
 	wildcards, anchored, slash state
 	fold                       bool
@@ -72,7 +72,7 @@ func (m tarMatching) matches(pattern, name string, below bool) bool {
 	}
 }
 
-// tarExclusion is what is left out.
+// tarExclusion says which files are excluded.
 type tarExclusion struct {
 	matching tarMatching // as the options so far say
 	patterns []tarPattern
@@ -207,7 +207,7 @@ func (x *tarExclusion) late(j *tarJob) {
 	}
 }
 
-// cacheSignature is how the tag of a cache directory begins.
+// cacheSignature is the first line of the tag of a cache directory.
 const cacheSignature = "Signature: 8a477f597d28d172789f06886806bc55"
 
 // tagged looks for a tag in a directory.

@@ -22,7 +22,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// tarTaking is how members become files.
+// tarTaking holds the options for extraction.
 type tarTaking struct {
 	old                            oldFiles
 	overwriteDir, keepDirLink      bool
@@ -30,7 +30,7 @@ type tarTaking struct {
 	sameOwner, samePermissions     bool
 }
 
-// oldFiles says what becomes of files that are in the way.
+// oldFiles says how existing files are treated.
 type oldFiles uint8
 
 const (
@@ -88,7 +88,7 @@ type tarUnpacker struct {
 	buf     []byte
 }
 
-// tarLater is what is done when all members are there: directories get their times, and
+// tarLater is the work after all members are extracted: directories get their times, and
 // links that lead elsewhere are made, so that nothing is written through them.
 type tarLater struct {
 	path, target string
@@ -427,7 +427,7 @@ func (u *tarUnpacker) hardLink(h *tarfile.Header, path, rel string) {
 	}
 }
 
-// parentMissing reports whether there is no directory to make path in.
+// parentMissing reports whether the directory of path does not exist.
 func (u *tarUnpacker) parentMissing(path string) bool {
 	_, err := u.p.Stat(pathname.Dir(path))
 	return err != nil

@@ -15,7 +15,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-// tarJob is what tar is asked for, and how far it has come.
+// tarJob holds the parsed command line of tar, and its progress.
 type tarJob struct {
 	p        *shell.Proc
 	accounts *accounts.Database
@@ -56,7 +56,7 @@ type tarJob struct {
 	groups  map[uint32]string
 }
 
-// tarPacking is how the archive is compressed.
+// tarPacking says how the archive is compressed.
 type tarPacking struct {
 	format  codec.Format
 	level   int
@@ -66,7 +66,7 @@ type tarPacking struct {
 	noAuto  bool
 }
 
-// errTarStop ends the job; what was wrong has been said.
+// errTarStop ends the job; the error is already printed.
 var errTarStop = errors.New("tar: stop")
 
 // warn writes a message.
@@ -78,7 +78,7 @@ func (j *tarJob) fail(format string, args ...any) {
 	j.status = 2
 }
 
-// failFile says what cannot be done to a file.
+// failFile prints the error of an operation on a file.
 func (j *tarJob) failFile(name, what string, err error) {
 	if j.p.Context().Err() != nil || errors.Is(err, shell.ErrFuel) {
 		j.ended = err
@@ -114,7 +114,7 @@ func (j *tarJob) once(text string) {
 // quoteTarName shows a name in messages: always on one line.
 func quoteTarName(name string) string { return quoting.Quote(name, quoting.Escape, ":") }
 
-// finish says how the job went.
+// finish prints the result of the job.
 func (j *tarJob) finish(err error) int {
 	switch {
 	case errors.Is(err, errTarStop):

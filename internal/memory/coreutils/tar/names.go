@@ -50,7 +50,7 @@ func (n *tarNames) empty() bool { return len(n.list) == 0 && !n.fromFile }
 // asked reports whether certain members are wanted, rather than all.
 func (n *tarNames) asked() bool { return len(n.list) > 0 }
 
-// read reads the files of names and settles the directories. It returns what is wrong.
+// read reads the files of names and settles the directories. It returns the error.
 func (n *tarNames) read(j *tarJob) string {
 	var all []*tarName
 	for _, name := range n.list {
@@ -168,7 +168,7 @@ func (n *tarNames) wants(member string) (name *tarName, ok bool) {
 	return nil, false
 }
 
-// missing reports what no member was found for.
+// missing reports operands without a matching member.
 func (n *tarNames) missing(j *tarJob) {
 	for _, name := range n.list {
 		switch {

@@ -48,7 +48,7 @@ func runTar(p *shell.Proc) int {
 	return j.finish(j.run())
 }
 
-// run does what is asked for.
+// run runs the selected operation.
 func (j *tarJob) run() error {
 	if err := j.openIndex(); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-// tarRenaming is how names become those of members, and the other way around.
+// tarRenaming converts names of files to names of members, and back.
 type tarRenaming struct {
 	absolute bool // -P
 	strip    int
@@ -33,7 +33,7 @@ type tarPiece struct {
 	fold  byte // U L u l E: how what follows is written
 }
 
-// nameKind says what a name is of.
+// nameKind is the kind of a name's member.
 type nameKind uint8
 
 const (
@@ -42,7 +42,7 @@ const (
 	ofSymlink
 )
 
-// parse reads expressions that are divided by semicolons. It returns what is wrong.
+// parse reads expressions that are divided by semicolons. It returns the error.
 func (r *tarRenaming) parse(s string) string {
 	for s != "" {
 		rest, wrong := r.parseOne(s)
@@ -108,7 +108,7 @@ func (r *tarRenaming) parseOne(s string) (rest, wrong string) {
 	return s, ""
 }
 
-// untilDelim returns what stands before a delimiter that no backslash precedes.
+// untilDelim returns the text before a delimiter that no backslash precedes.
 func untilDelim(s string, delim byte) (part, rest string, ok bool) {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

@@ -42,7 +42,7 @@ var catOptions = []getopt.Option{
 	{Short: 'v', Long: "show-nonprinting"},
 }
 
-// catStyle is how cat changes what it copies.
+// catStyle holds the options by which cat changes its output.
 type catStyle struct {
 	number, nonblank, squeeze, ends, tabs, visible bool
 }
@@ -112,7 +112,7 @@ type catWriter struct {
 	err   error // of writing
 }
 
-// file copies one file and reports what is wrong with it.
+// file copies one file and reports errors in it.
 func (c *catWriter) file(name string) bool {
 	in, err := program.OpenInput(c.p, name)
 	if err != nil {

@@ -83,7 +83,7 @@ type tabStops struct {
 	from  int // what every counts from
 }
 
-// parseTabs adds a list; fault is what is wrong with it.
+// parseTabs adds a list; fault is its error.
 func (t *tabStops) parse(text string) (fault string) {
 	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
 		kind := byte(0)

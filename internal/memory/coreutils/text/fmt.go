@@ -58,7 +58,7 @@ const (
 	fmtGoalRoom = 10 // columns that a line may have beyond a goal that is given
 )
 
-// fmtStyle is how fmt reads and fills paragraphs.
+// fmtStyle holds the options by which fmt reads and fills paragraphs.
 type fmtStyle struct {
 	crown, tagged, split, uniform bool
 
@@ -147,7 +147,7 @@ func (s *fmtStyle) measure(o *program.Options, width, goal *string) {
 	}
 }
 
-// file fills one file and reports what is wrong with it.
+// file fills one file and reports errors in it.
 func (f *formatter) file(name string) bool {
 	in, err := program.OpenInput(f.p, name)
 	if err != nil {

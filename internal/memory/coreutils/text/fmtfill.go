@@ -50,7 +50,7 @@ type fillWord struct {
 	cost   int64 // of this line and all behind it
 }
 
-// wordEnding is how a word ends.
+// wordEnding is the kind of a word's end.
 type wordEnding uint8
 
 const (
@@ -100,7 +100,7 @@ func (g *paragraph) add(start, gap int, endsLine, uniform bool) {
 	})
 }
 
-// farthest is how many columns are told from more: costs are squares, and there may be many.
+// farthest bounds the columns of a cost, because costs are squares.
 const farthest = 1 << 20
 
 func endingOf(word []byte) wordEnding {
@@ -161,7 +161,7 @@ func (g *paragraph) bestLine(i, indent, width, goal, before int) {
 	w.cost, w.length, w.next, w.ends = best.cost, best.length, best.next, int(best.next) == len(g.words)
 }
 
-// breakCost is what it costs that a line begins with word i.
+// breakCost returns the cost of a line that begins with word i.
 func (g *paragraph) breakCost(i int) int64 {
 	cost := int64(costLine)
 	w, before := &g.words[i], &g.words[i-1]

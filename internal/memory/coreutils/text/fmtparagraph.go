@@ -20,7 +20,7 @@ type formatter struct {
 	para   paragraph
 }
 
-// lineHead is what the next line begins with. The rest of the line has not been read.
+// lineHead is the start of the next line. The rest of the line has not been read.
 type lineHead struct {
 	kind   lineKind
 	prefix int // the column of the prefix
@@ -36,7 +36,7 @@ const (
 	lineOther                  // stays as it is: one without words, or without the prefix
 )
 
-// tagIndent is where the lines behind the first one begin in a tagged paragraph that has no
+// tagIndent is the indentation of the lines after the first one in a tagged paragraph that has no
 // second line to tell it, and whose first line is not indented.
 const tagIndent = 3
 

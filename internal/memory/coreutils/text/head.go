@@ -62,7 +62,7 @@ const (
 	headersNever
 )
 
-// fileParts is what head and tail have in common: the part of each file that is wanted.
+// fileParts holds the options that head and tail share: the wanted part of each file.
 type fileParts struct {
 	p       *shell.Proc
 	out     *program.Output
@@ -289,7 +289,7 @@ func (h *head) lines(b []byte, left *int64) []byte {
 	return b
 }
 
-// giveBack leaves what was read too much of standard input for the next reader.
+// giveBack returns the surplus of standard input to the next reader.
 func (h *head) giveBack(n int64) {
 	f, err := h.p.Stream(0)
 	if err != nil {

@@ -59,7 +59,7 @@ func runRev(p *shell.Proc) int {
 	return out.Close(status)
 }
 
-// cannotOpen is what the programs of util-linux say of a file.
+// cannotOpen prints the message of util-linux about a file that cannot be opened.
 func cannotOpen(p *shell.Proc, name string, err error) {
 	if name == revDash {
 		name = "-"

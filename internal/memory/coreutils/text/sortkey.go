@@ -8,7 +8,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/quoting"
 )
 
-// sortKind is how keys are compared.
+// sortKind is the comparison of a key.
 type sortKind uint8
 
 const (
@@ -131,7 +131,7 @@ func (k *sortKey) conflict() (fault string) {
 	return "options '-" + letters.String() + "' are incompatible"
 }
 
-// parseSortKey reads the argument of -k; fault is what is wrong with it.
+// parseSortKey reads the argument of -k; fault is its error.
 func parseSortKey(text string) (k sortKey, fault string) {
 	spec := quoting.Name(text)
 	rest := text

@@ -108,7 +108,7 @@ func (s *sorter) load(name string) error {
 	}
 }
 
-// lineWeight is how many bytes a sortLine takes.
+// lineWeight is the size of a sortLine in bytes.
 const lineWeight = 16
 
 // split finds the lines; false: the memory does not hold them twice, as sorting needs.
@@ -202,7 +202,7 @@ func (s *sorter) sortBuckets(ends []int) {
 	all.Wait()
 }
 
-// checkOrder says whether a file is in order.
+// checkOrder checks that a file is sorted.
 func (s *sorter) checkOrder(name string) int {
 	if err := s.load(name); err != nil {
 		return s.readFailed(name, err)

@@ -41,7 +41,7 @@ type trReader struct {
 	free []bool // not escaped
 }
 
-// parseTrSet reads a string; fault is what is wrong with it.
+// parseTrSet reads a string; fault is its error.
 func parseTrSet(p *shell.Proc, s string) (set *trSet, fault string) {
 	r := &trReader{p: p}
 	r.unescape(s)
@@ -305,7 +305,7 @@ func (s *trSet) extend(n int, truncate bool) (fault string) {
 	return ""
 }
 
-// mayTranslate says what a second string must not have.
+// mayTranslate reports elements that a second string must not have.
 func (s *trSet) mayTranslate(first *trSet, t *tr) (fault string) {
 	switch {
 	case s.equal:

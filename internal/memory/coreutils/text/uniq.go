@@ -70,7 +70,7 @@ var uniqOptions = []getopt.Option{
 	{Short: '9'},
 }
 
-// divide says where empty lines stand between groups.
+// divide says which groups are separated by empty lines.
 type divide uint8
 
 const (

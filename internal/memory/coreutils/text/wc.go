@@ -47,7 +47,7 @@ var wcOptions = []getopt.Option{
 	{Short: 'L', Long: "max-line-length"},
 }
 
-// counts are what wc counts.
+// counts holds the counters of wc.
 type counts struct {
 	lines, words, chars, bytes, longest int64
 }
@@ -172,7 +172,7 @@ func (w *wc) measure(names []string, streamed bool) {
 	w.width = max(least, len(strconv.FormatInt(sum, 10)))
 }
 
-// kinds is how many things are counted.
+// kinds returns the number of counters.
 func (w *wc) kinds() int {
 	n := 0
 	for _, on := range []bool{w.lines, w.words, w.chars, w.bytes, w.longest} {
@@ -411,7 +411,7 @@ func (c *counts) char(r rune, line, inWord int64) (column, in int64) {
 	return line + int64(n), 1
 }
 
-// isASCII reports whether there is no byte above 127.
+// isASCII reports whether all bytes are below 128.
 func isASCII(b []byte) bool {
 	var all byte
 	for _, c := range b {

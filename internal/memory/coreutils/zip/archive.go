@@ -137,7 +137,7 @@ func zipStamp(t time.Time) (date, clock uint16) {
 	return uint16((t.Year()-1980)<<9 | int(t.Month())<<5 | t.Day()), uint16(t.Hour()<<11 | t.Minute()<<5 | t.Second()/2)
 }
 
-// zipPercent is how much was saved, rounded.
+// zipPercent returns the saved space in percent, rounded.
 func zipPercent(plain, packed uint64) int {
 	switch {
 	case plain == 0:

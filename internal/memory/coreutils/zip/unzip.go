@@ -39,7 +39,7 @@ func zipinfoCommand() program.Description {
 	return c
 }
 
-// unzipJob is what unzip is asked for.
+// unzipJob holds the parsed command line of unzip.
 type unzipJob struct {
 	p    *shell.Proc
 	out  *program.Output
@@ -60,7 +60,7 @@ type unzipJob struct {
 	none   bool // nothing is replaced any more
 }
 
-// unzipLater is what is done at the end: directories get their times, links are made.
+// unzipLater is the work after all members are extracted: directories get their times, links are made.
 type unzipLater struct {
 	path, target string
 	f            *zip.File
@@ -226,7 +226,7 @@ func (j *unzipJob) run() int {
 	return j.status
 }
 
-// missing reports what no member was found for; a list only when it is empty.
+// missing reports operands without a matching member; a list only when it is empty.
 func (j *unzipJob) missing() {
 	listing := j.list || j.info
 	if listing && slices.Contains(j.hit, true) {

@@ -18,7 +18,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-// read copies what a member holds and checks it. It returns what is wrong.
+// read copies what a member holds and checks it. It returns the error.
 func (j *unzipJob) read(f *zip.File, out io.Writer) (wrong string) {
 	if f.Flags&1 != 0 {
 		j.status = max(j.status, 82)
@@ -234,7 +234,7 @@ func (j *unzipJob) put(l unzipLater) {
 	}
 }
 
-// linkMax is how long the target of a link may be.
+// linkMax is the longest target of a link, in bytes.
 const linkMax = 4096
 
 func (j *unzipJob) link(f *zip.File, path string) {

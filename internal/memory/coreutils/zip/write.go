@@ -29,7 +29,7 @@ type zipSource struct {
 	stdin      bool
 }
 
-// run does what is asked for.
+// run runs the selected operation.
 func (j *zipJob) run() int {
 	stream := j.archive == "-"
 	if stream {
@@ -222,7 +222,7 @@ func (a *zipArchive) named(name string) *zip.File {
 	return nil
 }
 
-// deletions finds what is deleted; not ok when there is nothing to do.
+// deletions finds the members to delete; not ok when there are none.
 func (j *zipJob) deletions(old *zipArchive) (map[*zip.File]bool, bool) {
 	if j.action != 'd' {
 		return nil, true

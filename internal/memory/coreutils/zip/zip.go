@@ -29,7 +29,7 @@ func zipCommand() program.Description {
 	}
 }
 
-// zipJob is what zip is asked for.
+// zipJob holds the parsed command line of zip.
 type zipJob struct {
 	p    *shell.Proc
 	tell io.Writer
@@ -70,13 +70,13 @@ func runZip(p *shell.Proc) int {
 	return out.Close(status)
 }
 
-// fail says why there is no archive.
+// fail prints why the archive was not written.
 func (j *zipJob) fail(status int, format string, args ...any) int {
 	fmt.Fprintf(j.tell, "\nzip error: %s\n", fmt.Sprintf(format, args...))
 	return status
 }
 
-// parse reads the arguments. It returns what is wrong.
+// parse reads the arguments. It returns the error.
 func (j *zipJob) parse(args []string) string {
 	var list *[]string // what takes the words that follow -x or -i
 	var operands []string

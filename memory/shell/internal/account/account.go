@@ -7,7 +7,7 @@ type Bank interface {
 	Take(n int) bool
 }
 
-// batch is how many bytes an account collects before it asks the bank.
+// batch is the number of bytes that an account collects before it asks the bank.
 const batch = 1 << 14
 
 // Account counts the bytes of one process; the zero value has none.

@@ -19,7 +19,7 @@ func (t *Table) Share() (before bool) {
 	return before
 }
 
-// SetShared restores what Share reported, when the other process has ended.
+// SetShared restores the result of Share after the other process has ended.
 func (t *Table) SetShared(shared bool) { t.shared = shared }
 
 // Len returns the number of aliases.

@@ -25,7 +25,7 @@ type Result struct {
 	Arg     string
 	HasArg  bool
 	Problem string // bash's text of the error
-	Over    bool   // there are no more options
+	Over    bool   // all options are read
 }
 
 // Next takes the next option from the words. The letters of spec are the options, those before a colon take an

@@ -23,7 +23,7 @@ type Job struct {
 	Coprocess    *Coprocess // nil: the job is not a coprocess
 }
 
-// Coprocess holds what goes away with a coprocess.
+// Coprocess holds the state that ends with a coprocess.
 type Coprocess struct {
 	Slot, PIDSlot int    // the variables of its descriptors and its process
 	Descriptors   [2]int // which read its output and write its input

@@ -73,7 +73,7 @@ func (t *Table) Live() []*Job {
 	return list
 }
 
-// maxRemembered is how many ended processes can still be waited for.
+// maxRemembered is the number of ended processes for which wait still works.
 const maxRemembered = 1024
 
 // prune forgets the oldest processes that have ended.

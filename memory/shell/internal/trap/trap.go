@@ -144,7 +144,7 @@ func (t *Table) IsLocked(n int) bool {
 }
 
 // EnterFunction suspends the traps that a function does not inherit; traced functions inherit those of DEBUG and
-// RETURN. LeaveFunction takes what it returns.
+// RETURN. Its result is the argument of LeaveFunction.
 func (t *Table) EnterFunction(traced bool, o option.Set) Suspended {
 	before := t.suspended
 	if t.commands == nil {
@@ -159,7 +159,7 @@ func (t *Table) EnterFunction(traced bool, o option.Set) Suspended {
 	return before
 }
 
-// LeaveFunction ends what EnterFunction began.
+// LeaveFunction undoes EnterFunction.
 func (t *Table) LeaveFunction(before Suspended) { t.suspended = before }
 
 // Number returns the number of a signal or pseudo signal, -1 for an unknown name.

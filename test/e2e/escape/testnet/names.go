@@ -53,7 +53,7 @@ var KnownHosts = map[string][]string{
 	"both.test":        {EvilAddr, "127.0.0.1", "169.254.169.254"}, // evilAddr does not listen on its port
 }
 
-// ProxyAddr is where a sandbox with an allow-list has its proxy.
+// ProxyAddr is the address of the proxy in a sandbox with an allow-list.
 const ProxyAddr = "127.0.0.1:3128"
 
 // FlipName has the address of allowed.test when it is first asked for, and then the

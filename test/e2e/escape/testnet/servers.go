@@ -225,7 +225,7 @@ func (s *Website) serve(c *seenConn) {
 	}
 }
 
-// lenient accepts as a request whatever some server might accept, at any place. The hidden
+// lenient accepts as a request everything that some server might accept, at any place. The hidden
 // requests of the attacks contain the word smuggled.
 func (s *Website) lenient(c *seenConn) {
 	defer c.Close()

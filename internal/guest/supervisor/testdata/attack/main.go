@@ -39,7 +39,7 @@ func outcome(err error) string {
 	return err.Error()
 }
 
-// attempts are what is tried in the workspace ws.
+// attempts are the attacks that are tried in the workspace ws.
 func attempts(ws string) map[string]func() error {
 	in := func(name string) string { return filepath.Join(ws, name) }
 	fresh := 0

@@ -17,7 +17,7 @@ type array struct {
 	taken int // of dense
 }
 
-// element is what an array holds under a key: a value, or another array.
+// element is the entry of an array under a key: a value, or another array.
 type element struct {
 	value
 	sub *array

@@ -154,18 +154,18 @@ type function struct {
 	code            stmtCode
 }
 
-// symbol is a variable; what it is, is found out while the program is resolved.
+// symbol is a variable; resolution finds out whether it is a scalar or an array.
 type symbol struct {
 	name  string
 	local bool
 	isArr bool
 	known bool // isArr is known
 	slot  int
-	links []*symbol // those that are what it is
+	links []*symbol // symbols of the same kind
 	fn    *function // whose parameter it is
 }
 
-// program is what is parsed.
+// program is a parsed program.
 type program struct {
 	rules   []*rule
 	funcs   map[string]*function

@@ -217,7 +217,7 @@ func (m *machine) changeCase(s string, upper bool) string {
 	return string(b)
 }
 
-// mapRunes is strings.Map that keeps bytes that are no characters.
+// mapRunes is strings.Map, but preserves bytes that are not characters.
 func mapRunes(s string, f func(r rune) rune) string {
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); {

@@ -1,6 +1,6 @@
 package interpreter
 
-// argument is what a call passes.
+// argument is one argument of a call.
 type argument struct {
 	value valueCode // nil: an array
 	array arrayCode

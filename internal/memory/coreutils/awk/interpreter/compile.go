@@ -298,7 +298,7 @@ func fieldIndex(f float64) int {
 	return int(f)
 }
 
-// typ is what is known of an expression before it runs.
+// typ is the static type of an expression.
 type typ uint8
 
 const (

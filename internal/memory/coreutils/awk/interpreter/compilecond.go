@@ -16,7 +16,7 @@ func isCond(x node) bool {
 	return false
 }
 
-// cond compiles an expression to what gives its truth.
+// cond compiles an expression to code that returns its truth.
 func (c *compiler) cond(x node) condCode {
 	x = ungroup(x)
 	switch x := x.(type) {

@@ -2,7 +2,7 @@ package interpreter
 
 import "math"
 
-// num compiles an expression to what gives it as a number.
+// num compiles an expression to code that returns it as a number.
 func (c *compiler) num(x node) numCode {
 	x = ungroup(x)
 	switch x := x.(type) {

@@ -2,7 +2,7 @@ package interpreter
 
 import "strings"
 
-// value compiles an expression to what gives its value.
+// value compiles an expression to code that returns its value.
 func (c *compiler) value(x node) valueCode {
 	x = ungroup(x)
 	switch typeOf(x) {
@@ -112,7 +112,7 @@ func (c *compiler) field(x *fieldNode) valueCode {
 	return func(m *machine) value { return m.field(f(m)) }
 }
 
-// text compiles an expression to what gives it as a text.
+// text compiles an expression to code that returns it as a text.
 func (c *compiler) text(x node) textCode {
 	x = ungroup(x)
 	switch x := x.(type) {

@@ -4,5 +4,5 @@
 // know what they are asked for: a number, a text, a truth or a value. Records are pieces of
 // the text that was read, and fields pieces of those, cut only as far as they are asked for.
 //
-// There are no extensions that are loaded, no namespaces, no SYMTAB and no network.
+// It has no loadable extensions, no namespaces, no SYMTAB and no network.
 package interpreter

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// syntaxError is what is wrong with a program, and where.
+// syntaxError is an error in a program, with its position.
 type syntaxError struct {
 	pos  int
 	text string

@@ -9,7 +9,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-// Options is what a program is run with, beside its text.
+// Options configures the run of a program.
 type Options struct {
 	// Sources are the pieces of the program; Name is "cmd. line" or that of a file.
 	Sources []Source
@@ -108,7 +108,7 @@ func (m *machine) fatalAt(pos int, format string, args ...any) {
 	panic(&fatal{m.place(pos) + fmt.Sprintf(format, args...)})
 }
 
-// place is what messages begin with: the line of the program, and of the input.
+// place returns the prefix of messages: the line of the program, and of the input.
 func (m *machine) place(pos int) string {
 	name, line := m.prog.position(pos)
 	return fmt.Sprintf("%s:%d: ", name, line) + m.inputPlace()
@@ -162,7 +162,7 @@ func (m *machine) prepare() int {
 	return 0
 }
 
-// syntax reports what is wrong with the program.
+// syntax reports errors in the program.
 func (m *machine) syntax(e *syntaxError) int {
 	name, line := m.prog.position(e.pos)
 	if e.bare {

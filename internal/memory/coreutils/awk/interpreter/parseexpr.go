@@ -187,7 +187,7 @@ func (p *parser) power() node {
 	return &binaryNode{"^", x, p.power(), pos}
 }
 
-// postfix reads an operand with what stands behind variables.
+// postfix reads an operand with its postfix operators.
 func (p *parser) postfix() node {
 	x := p.primary()
 	if !assignable(x) {
@@ -268,7 +268,7 @@ func (p *parser) primary() node {
 	return nil
 }
 
-// parens reads what stands in parentheses: an expression, or a list before "in".
+// parens reads the text in parentheses: an expression, or a list before "in".
 func (p *parser) parens() node {
 	p.at++
 	noIn, noGt := p.noIn, p.noGt
@@ -327,7 +327,7 @@ func (p *parser) lvalue() node {
 	return x
 }
 
-// fieldNumber reads what stands behind a dollar: ++ binds it before the field.
+// fieldNumber reads the text after a dollar: ++ binds it before the field.
 func (p *parser) fieldNumber() node {
 	t := p.tok()
 	if t.kind == tokenPunct {

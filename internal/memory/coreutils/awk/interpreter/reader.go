@@ -17,10 +17,10 @@ type reader struct {
 	buf  []byte
 	text string
 	pos  int
-	end  error // why there is no more to read
+	end  error // the error that ended the input
 }
 
-// readSize is how much is read at once.
+// readSize is the size of one read, in bytes.
 const readSize = 64 << 10
 
 // fill reads more behind what is left; false at the end.
@@ -96,7 +96,7 @@ func (r *reader) nextByte(sep byte) (rec, end string, ok bool) {
 	}
 }
 
-// last returns what is left at the end.
+// last returns the rest at the end.
 func (r *reader) last() (rec, end string, ok bool) {
 	rec = r.text[r.pos:]
 	r.pos = len(r.text)
@@ -159,7 +159,7 @@ func (r *reader) nextMatch() (rec, end string, ok bool) {
 	}
 }
 
-// lastMatch returns what is left at the end of the stream, up to a separator.
+// lastMatch returns the rest at the end of the stream, up to a separator.
 func (r *reader) lastMatch() (rec, end string, ok bool) {
 	rest := r.text[r.pos:]
 	var caps [2]int

@@ -1,7 +1,7 @@
 package interpreter
 
-// The variables that the machine knows have these slots. Those before hookedSlots are told of
-// when they change, or are made up when they are read.
+// The special variables have these slots. The machine has hooks for those before hookedSlots, which it calls
+// when they change, or computes their values when they are read.
 const (
 	slotNF = iota
 	slotNR

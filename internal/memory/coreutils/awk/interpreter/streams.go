@@ -58,7 +58,7 @@ func (m *machine) outFailed(err error) {
 	panic(&fatal{m.place(0) + "fatal: print to \"standard output\" failed: " + shell.Strerror(err)})
 }
 
-// flushAll writes what is buffered, before another process runs.
+// flushAll writes the buffered output, before another process runs.
 func (m *machine) flushAll() {
 	m.flushOut()
 	for _, w := range m.outputs {
@@ -77,7 +77,7 @@ func (m *machine) flush(w *writer) {
 	}
 }
 
-// start runs a command with the shell. It takes over what it is given, an end of a pipe each.
+// start runs a command with the shell. It takes ownership of its arguments, an end of a pipe each.
 func (m *machine) start(command string, in, out *vfs.File, pos int) *shell.Child {
 	s := shell.Spawn{Args: []string{"sh", "-c", command}}
 	if in != nil {

@@ -1,6 +1,6 @@
 package interpreter
 
-// tokenKind says what a token is.
+// tokenKind is the kind of a token.
 type tokenKind uint8
 
 const (
@@ -39,7 +39,7 @@ func keyword(name string) bool {
 	return false
 }
 
-// arity is how many arguments a function takes.
+// arity is the least and the largest number of arguments of a function.
 type arity struct{ least, most int }
 
 // builtinArity returns the arity of a function of the language.

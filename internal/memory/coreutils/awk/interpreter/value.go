@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// kind says what a value is.
+// kind is the kind of a value.
 type kind uint8
 
 const (
@@ -16,7 +16,7 @@ const (
 	input // a text from outside, which is a number too if it looks like one
 )
 
-// value is what a scalar holds.
+// value is the value of a scalar.
 type value struct {
 	s string
 	n float64
@@ -138,7 +138,7 @@ func appendShort(b []byte, f float64) []byte {
 	return b
 }
 
-// specialNumber is how numbers are written that are none, or have no end.
+// specialNumber matches the spellings of NaN and infinity.
 func specialNumber(f float64) string {
 	switch {
 	case math.IsInf(f, 1):

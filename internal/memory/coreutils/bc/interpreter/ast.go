@@ -47,7 +47,7 @@ type (
 // wholeNode is the index of an array that is passed.
 type wholeNode struct{}
 
-// argument is what a call passes: a value or an array.
+// argument is one argument of a call: a value or an array.
 type argument struct {
 	x     node
 	array string

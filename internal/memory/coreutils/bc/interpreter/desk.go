@@ -16,7 +16,7 @@ type Desk struct {
 	Line func() (line string, ok bool)
 	// System runs a command.
 	System func(command string)
-	// Name is what the program calls itself in messages.
+	// Name is the program's name in messages.
 	Name string
 
 	stack     []deskValue
@@ -50,7 +50,7 @@ type deskFrame struct {
 	levels int
 }
 
-// NewDesk returns a dc. Line and System are nil where there is no input and no shell.
+// NewDesk returns a dc. Line is nil without an input, System is nil without a shell.
 func NewDesk(h *Host) *Desk {
 	return &Desk{machine: machine{h: h, plain: true, ibase: 10, obase: 10}, registers: map[byte]*deskRegister{}}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// tokenKind says what a token is.
+// tokenKind is the kind of a token.
 type tokenKind uint8
 
 const (

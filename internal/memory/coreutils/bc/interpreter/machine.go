@@ -8,7 +8,7 @@ import (
 	"math/big"
 )
 
-// Host is what a program is given.
+// Host is the environment that a program runs in.
 type Host struct {
 	Out  *bufio.Writer
 	Tell func(text string) // of messages

@@ -67,7 +67,7 @@ func (a Number) div(b Number, scale int) Number {
 	return Number{v.Quo(v, d), scale}
 }
 
-// mod is what is left of a division with the scale; b is not zero.
+// mod returns the remainder of a division with the scale; b is not zero.
 func (a Number) mod(b Number, scale int) Number {
 	q := a.div(b, scale)
 	p := Number{new(big.Int).Mul(q.v, b.v), q.scale + b.scale}
@@ -87,7 +87,7 @@ func (a Number) sqrt(scale int) Number {
 	return Number{new(big.Int).Sqrt(v.v), scale}
 }
 
-// length is how many digits are significant.
+// length returns the number of significant digits.
 func (a Number) length() int {
 	if a.isZero() {
 		return max(a.scale, 1)

@@ -16,7 +16,7 @@ func digit(c byte) int {
 }
 
 // parseNumber reads the text of a number in a base. Digits that are too large for the base count
-// as its largest one; a single digit is what it is.
+// as its largest one; a single digit keeps its own value.
 func parseNumber(text string, base int) Number {
 	if len(text) == 1 && text != "." {
 		return whole(int64(digit(text[0])))

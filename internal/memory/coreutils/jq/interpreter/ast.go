@@ -77,7 +77,7 @@ type entry struct {
 	variable   string // for {$x}
 }
 
-// pattern is what a value is taken apart by.
+// pattern is a destructuring pattern.
 type pattern struct {
 	name    string // $name
 	array   []*pattern

@@ -8,13 +8,13 @@ import (
 // comparison compares values. Values share their parts, so that small ones may be without end
 // when they are gone through: each part takes fuel.
 type comparison struct {
-	vm    *machine // nil: there is no more than mostCompared
+	vm    *machine // nil: at most mostCompared parts
 	count int
 	depth int
 	err   error // why it ended; what it says then means nothing
 }
 
-// mostCompared is how many parts are compared without a machine.
+// mostCompared is the number of parts that are compared without a machine.
 const mostCompared = 1 << 26
 
 // Compare orders values as jq does. Those with too many parts are equal.

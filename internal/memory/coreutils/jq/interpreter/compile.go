@@ -16,7 +16,7 @@ type filter struct {
 	trace trace
 }
 
-// env is what variables, labels and arguments stand for: a chain, innermost first.
+// env holds the values of variables, labels and arguments: a chain, innermost first.
 type env struct {
 	up  *env
 	val Value
@@ -36,7 +36,7 @@ func (e *env) back(n int) *env {
 	return e
 }
 
-// scope is what names mean while compiling.
+// scope resolves names during compilation.
 type scope struct {
 	up    *scope
 	depth int // of the environment

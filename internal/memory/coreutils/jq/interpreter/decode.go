@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxParseDepth is how deep values are read.
+// maxParseDepth is the deepest nesting of values that is read.
 const maxParseDepth = 10000
 
 // Decoder reads values from a stream of JSON texts. Its errors say where, in jq's words.
@@ -397,7 +397,7 @@ func (d *Decoder) closing(c byte) string {
 	return ""
 }
 
-// unquote replaces the escapes of a string; bytes that are no UTF-8 become U+FFFD.
+// unquote replaces the escapes of a string; bytes that are not UTF-8 become U+FFFD.
 func unquote(b []byte) (string, string) {
 	simple := true
 	for _, c := range b {

@@ -25,7 +25,7 @@ func DefaultColors() *Colors {
 	return &Colors{"1;30", "0;39", "0;39", "0;39", "0;32", "1;39", "1;39", "34;1"}
 }
 
-// maxPrintDepth is how deep values are written.
+// maxPrintDepth is the deepest nesting of values that is written.
 const maxPrintDepth = 10001
 
 // encoder writes values as JSON.
@@ -36,7 +36,7 @@ type encoder struct {
 	err   error
 }
 
-// encodePart is how much is written before part is asked.
+// encodePart is the number of bytes written between calls of part.
 const encodePart = 4 << 10
 
 // Encode writes v as JSON. Values share their parts, so that the text of a small one may be
@@ -74,7 +74,7 @@ func toJSON(v Value) string {
 	return string(e.b)
 }
 
-// ScalarText is the text of a value that is no array and no object.
+// ScalarText returns the text of a value that is not an array or an object.
 func ScalarText(v Value) string { return toJSON(v) }
 
 // json is the text of v on one line, which takes fuel and memory.

@@ -272,7 +272,7 @@ func (l *lexer) str(format string) error {
 
 func (l *lexer) fail(msg string, pos int) error { return syntaxError(l.src, msg, pos) }
 
-// syntaxError says what is wrong at a position, with the line that it is in.
+// syntaxError returns the error at a position, with its line.
 func syntaxError(src, msg string, pos int) error {
 	pos = min(pos, len(src))
 	line := strings.Count(src[:pos], "\n") + 1

@@ -17,7 +17,7 @@ type Inputs interface {
 	Line() int
 }
 
-// Options are what a program reaches of the world around it. Zero fields: nothing.
+// Options give a program access to its environment. A zero field gives none.
 type Options struct {
 	// Variables are $name for each name; Names has their order.
 	Names     []string
@@ -36,7 +36,7 @@ type Options struct {
 	// Module returns the text of a module, or the values of a data file as JSON texts,
 	// and where it was found. from is where the importing one was found.
 	Module func(path, from string, search []string, data bool) (content, found string, err error)
-	// Dirs are where modules are looked for, for get_search_list.
+	// Dirs are the directories that are searched for modules, for get_search_list.
 	Dirs []string
 }
 
@@ -137,7 +137,7 @@ func Compile(src string, o Options) (*Program, error) {
 	return &Program{vm, main, root}, nil
 }
 
-// CompileError is what is wrong with a program.
+// CompileError is an error in a program.
 type CompileError struct{ Errs []error }
 
 func (e *CompileError) Error() string {

@@ -98,7 +98,7 @@ func nativeFunction(name string) function1 {
 	return timeFunctions[name]
 }
 
-// textFunction is nativeFunction for what works on strings.
+// textFunction is nativeFunction for functions that work on strings.
 func textFunction(name string) function1 {
 	switch name {
 	case "utf8bytelength/0":
@@ -137,7 +137,7 @@ func textFunction(name string) function1 {
 	return nil
 }
 
-// numberFunction is nativeFunction for what works on numbers.
+// numberFunction is nativeFunction for functions that work on numbers.
 func numberFunction(name string) function1 {
 	switch name {
 	case "abs/0":

@@ -2,7 +2,7 @@ package interpreter
 
 import "slices"
 
-// keyed is an element with what it is ordered by.
+// keyed is an element with its sort key.
 type keyed struct {
 	key, val Value
 }

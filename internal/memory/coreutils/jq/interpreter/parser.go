@@ -65,7 +65,7 @@ func (p *parser) expect(text string) {
 	}
 }
 
-// describe is what messages call a token.
+// describe returns a token's name in messages.
 func (t token) describe() string {
 	switch t.kind {
 	case tOp:

@@ -37,7 +37,7 @@ func (p *parser) postfix() expr {
 	}
 }
 
-// bracket reads what stands in [] behind a term.
+// bracket reads the text in [] behind a term.
 func (p *parser) bracket(target expr) expr {
 	defer p.nested()()
 	if p.accept("]") {
@@ -187,7 +187,7 @@ func (p *parser) keywordTerm(t token) expr {
 	return nil
 }
 
-// postfixNoTry is what try and catch take: a term with what stands behind it, but no "as".
+// postfixNoTry parses the operand of try and catch: a term with its postfixes, but without "as".
 func (p *parser) postfixNoTry() expr { return p.postfixNoBind() }
 
 func (p *parser) postfixNoBind() expr {

@@ -237,7 +237,7 @@ func (c *regexCall) names() []string {
 	return names
 }
 
-// named is what groups with names matched.
+// named returns the matches of named groups.
 func (c *regexCall) named(s string, caps []int) *Object {
 	o := NewObject()
 	for i, name := range c.names() {

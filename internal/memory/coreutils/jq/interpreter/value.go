@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Value is what a filter works on: nil, bool, float64, *Number, string, *Array or *Object.
+// Value is a JSON value: nil, bool, float64, *Number, string, *Array or *Object.
 // Values are never changed once they are made.
 type Value any
 
@@ -67,7 +67,7 @@ type Object struct {
 	used  *int
 }
 
-// smallObject is how many keys are looked through one by one.
+// smallObject is the number of keys up to which a lookup is linear.
 const smallObject = 8
 
 // NewObject returns an object without keys.
