@@ -307,7 +307,7 @@ func Test_Memory_Is_Kept_Apart_Bounded_And_Until_It_Expires(t *testing.T) {
 	for i := range 15 {
 		must(t, m.Save(t.Context(), fmt.Sprint(i), full, 0))
 	}
-	wants(t, m.Save(t.Context(), "last", full, 0), sandbox.Exhausted, "at most 1000 with 4194304 are kept hint: delete")
+	wants(t, m.Save(t.Context(), "last", full, 0), sandbox.Exhausted, "at most 1000 with 4194304 are allowed hint: delete")
 	if v, err := m.Load(t.Context(), "last"); v != nil || err != nil {
 		t.Errorf("what is too much was kept: %v", err)
 	}
