@@ -10,7 +10,7 @@ import (
 )
 
 // DeniedPath describes that op on a path was refused. The path is absolute and
-// resolved, and may hold anything. op is "read", "write", or what is done to a
+// resolved, and may contain any bytes. op is "read", "write", or an operation on a
 // directory's entry: "create", "rename", "remove", "link", "symlink".
 func (p *Plan) DeniedPath(op, path string) sandbox.Denial {
 	e := p.ExplainPath(path)

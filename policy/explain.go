@@ -37,7 +37,7 @@ type Loser struct {
 
 // Verdicts that are not the name of an [Access].
 const (
-	VerdictGuarded = "guarded" // does not exist and may not come into being
+	VerdictGuarded = "guarded" // does not exist and must not be created
 	VerdictAllowed = "allowed"
 	VerdictDenied  = "denied"
 	VerdictAbsent  = "absent" // not set on the host
@@ -162,7 +162,7 @@ func (p *Plan) pathChange(path, verdict string) string {
 		flag = "--ro "
 	case VerdictGuarded, ReadOnly.String():
 		for i := range p.Rules {
-			// Only these rules refuse to be lifted.
+			// Only these rules cannot be lifted.
 			if r := &p.Rules[i]; r.Layer == "protected" && filepath.Base(r.Pattern) == "agent-sandbox" && hostpath.Within(path, r.Path) {
 				return ""
 			}

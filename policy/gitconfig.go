@@ -62,7 +62,7 @@ func (f *filesystem) globalGitConfig() []git.Variable {
 	return out
 }
 
-// protectHooksPath shields the directory that core.hooksPath names. A relative one
+// protectHooksPath protects the directory that core.hooksPath names. A relative one
 // starts where hooks run: at the top of the checkout.
 func (f *filesystem) protectHooksPath(v git.Variable, root string) {
 	if v.Key != "core.hookspath" {

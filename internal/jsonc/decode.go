@@ -10,7 +10,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// The bounds of what is decoded.
+// The bounds of decoding.
 const (
 	MaxProblems = 50      // reported of one value; decoding ends there
 	MaxEntries  = 1 << 16 // of one list

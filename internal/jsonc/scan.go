@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxNesting bounds brackets inside brackets. The parser is recursive: a file
-// with a million of them would end the process, which nothing can recover.
+// maxNesting bounds nested brackets. The parser is recursive: a file
+// with a million of them would exhaust the stack, which ends the process without a chance to recover.
 const maxNesting = 64
 
 // invalidUTF8 returns the offset of the first byte that is not UTF-8, or -1.

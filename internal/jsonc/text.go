@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// The bounds of what a message repeats of a file, in bytes.
+// The bounds of the text of a file that a message repeats, in bytes.
 const (
 	maxClip = 60  // of a value
 	maxKey  = 300 // of a key path; a name of a file has at most 255

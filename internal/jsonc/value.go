@@ -72,9 +72,9 @@ func (v Value) Elements() []Value {
 	return out
 }
 
-// Check looks at every value inside v for what Decode refuses and a walk with Members does not: a name that an object
-// has twice, of which parsers choose different ones, and half of a surrogate pair, which would become another character.
-// It returns the first problem, or nil.
+// Check checks every value inside v for two faults that Decode refuses but a walk with Members does not notice: a repeated
+// name in an object, of which parsers choose different values, and half of a surrogate pair, which would become another
+// character. It returns the first problem, or nil.
 func (v Value) Check() *Problem {
 	if v.doc == nil {
 		return nil
@@ -175,7 +175,7 @@ func (v Value) Alone() []byte {
 	return append(bytes.Repeat([]byte("\n"), v.Line()-1), bytes.TrimSpace(v.at.Pack())...)
 }
 
-// What says in words what the value is.
+// What describes the value in words.
 func (v Value) What() string {
 	switch t := v.at.Value.(type) {
 	case *hujson.Object:

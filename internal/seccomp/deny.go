@@ -13,9 +13,9 @@ const namespaceFlags = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWU
 // Deny makes the program for every command. arch is "amd64" or "arm64".
 //
 //   - A call of another architecture (i386's int 0x80 on x86-64, 32-bit ARM) kills
-//     the process: its numbers mean other calls, and nothing here speaks it.
-//   - A number above the newest known one is ENOSYS, which is what an older kernel
-//     says, so programs fall back to older calls. That covers calls that this table
+//     the process: its numbers mean other calls, which these rules do not cover.
+//   - A number above the newest known one is ENOSYS, the answer of an older
+//     kernel, so programs fall back to older calls. That covers calls that this table
 //     does not judge (CVE-2021-41133), x32 (bit 30), and x86-64's numbers 512 to 547, which older
 //     kernels also run without that bit.
 //   - Calls that have an older sibling to fall back to are ENOSYS, others EPERM.
@@ -56,7 +56,7 @@ func denyRules(o DenyOptions) []callRule {
 		{calls: "pidfd_getfd kcmp", to: eperm},
 		{calls: "bpf perf_event_open userfaultfd", to: eperm},
 		{calls: "kexec_load kexec_file_load init_module finit_module delete_module", to: eperm},
-		// Opens by inode number what no path leads to.
+		// Opens files by inode number that no path leads to.
 		{calls: "open_by_handle_at", to: eperm},
 		{calls: "open_tree open_tree_attr move_mount fsopen fsconfig fsmount fspick mount_setattr", to: enosys},
 		{calls: "setns", to: eperm},

@@ -33,7 +33,7 @@ func checkIoctl(p *bpfProgram) {
 	p.oneOf(reply(unix.EPERM), toAllow, refusedIoctls()...)
 }
 
-// checkPersonality lets through what only changes what uname(2) says; other bits
+// checkPersonality allows the bits that only change the result of uname(2). Other bits
 // weaken the program's own memory protection (READ_IMPLIES_EXEC, MMAP_PAGE_ZERO).
 func checkPersonality(p *bpfProgram, debuggers bool) {
 	const (
@@ -71,9 +71,9 @@ func checkFlags(flags uint32) func(*bpfProgram) {
 	}
 }
 
-// checkSocket lets through Internet sockets of the common protocols, Unix
+// checkSocket allows Internet sockets of the common protocols, Unix
 // streams, and the netlink family that lists network interfaces; offline, only Unix
-// streams. It ends what reaches past the network namespace (AF_VSOCK) and kernel code
+// streams. It refuses sockets that bypass the network namespace (AF_VSOCK) or use kernel code
 // that no command needs (AF_ALG, AF_PACKET, SCTP, ...).
 func checkSocket(o DenyOptions) func(*bpfProgram) {
 	return func(p *bpfProgram) {
@@ -92,7 +92,7 @@ func checkSocket(o DenyOptions) func(*bpfProgram) {
 	}
 }
 
-// checkTCP asks about TCP sockets and refuses all others.
+// checkTCP reports TCP sockets to the guard and refuses all others.
 func checkTCP(p *bpfProgram) {
 	refused := reply(unix.EAFNOSUPPORT)
 	p.oneOf("stream", refused, unix.AF_INET, unix.AF_INET6)

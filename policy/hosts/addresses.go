@@ -5,7 +5,7 @@ import (
 	"net/netip"
 )
 
-// class says why an address may not be reached by a name alone; "" is a public one.
+// class is the reason for which an address may not be reached by a name alone; "" for a public address.
 type class string
 
 const (
@@ -62,7 +62,7 @@ var special = []struct {
 }
 
 // classify returns the worst class among the address and the IPv4 addresses that it
-// carries: a gateway may unpack them and reach what the IPv4 form may not.
+// contains: a gateway may translate it to an IPv4 address that is forbidden.
 func classify(a netip.Addr) class {
 	a = a.Unmap()
 	if c := classifyOne(a); c != public {

@@ -10,14 +10,14 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// scheme says what a rule lets be spoken on its ports.
+// scheme names the protocols that a rule permits on its ports.
 type scheme string
 
 const (
 	anyScheme scheme = ""      // TLS with the right name, HTTP on port 80, anything on ports but 443
 	httpOnly  scheme = "http"  // plain HTTP
 	tlsOnly   scheme = "https" // TLS with the right name
-	rawTCP    scheme = "tcp"   // not looked at
+	rawTCP    scheme = "tcp"   // not inspected
 )
 
 // portRange is inclusive at both ends.
@@ -231,10 +231,10 @@ func (r *rule) isNarrow() bool {
 	return r.prefix.Bits() >= 7
 }
 
-// isRequestRule reports whether the rule looks at single requests.
+// isRequestRule reports whether the rule restricts single requests.
 func (r *rule) isRequestRule() bool { return len(r.methods) > 0 || r.path != nil }
 
-// isUnconditional reports whether the rule is about everything that is spoken on its ports.
+// isUnconditional reports whether the rule applies to every protocol and request on its ports.
 func (r *rule) isUnconditional() bool {
 	return !r.isRequestRule() && (r.scheme == anyScheme || r.scheme == rawTCP)
 }

@@ -143,7 +143,7 @@ with the first. ` + `
 	return console.Describe(cmd, console.ExitSimple)
 }
 
-// forkSandbox makes a sandbox of another. Where that is a pod, it is known here, too.
+// forkSandbox creates a sandbox from a snapshot of another, and a local record for a pod.
 func forkSandbox(ctx context.Context, a *console.App, of persist.Record, box *sandbox.Sandbox, name, snapshot string) error {
 	h, err := host.LocateHome(a)
 	if err == nil {
@@ -166,7 +166,7 @@ func forkSandbox(ctx context.Context, a *console.App, of persist.Record, box *sa
 	return forked.Detach()
 }
 
-// completeSnapshot offers the names of sandboxes, and then those of the snapshots.
+// completeSnapshot completes the names of sandboxes, then of their snapshots.
 func completeSnapshot(a *console.App) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
@@ -179,7 +179,7 @@ func completeSnapshot(a *console.App) cobra.CompletionFunc {
 				names = append(names, s.Name)
 			}
 			return err
-		}) // completion offers what it can read
+		}) // completion ignores unreadable sandboxes
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
 }

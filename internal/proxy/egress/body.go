@@ -20,7 +20,7 @@ type body struct {
 	refused atomic.Pointer[denial]
 }
 
-// newBody returns nil for a request without one.
+// newBody returns nil for a request without a body.
 func newBody(c *client, h *head, scan *scanner) *body {
 	b := &body{client: c, scan: scan}
 	switch {
@@ -35,7 +35,7 @@ func newBody(c *client, h *head, scan *scanner) *body {
 	return b
 }
 
-// Read fails with a *denial when the body holds what it must not.
+// Read fails with a *denial when the body contains a forbidden placeholder.
 func (b *body) Read(p []byte) (int, error) {
 	if b.done.Load() {
 		return 0, io.EOF

@@ -99,7 +99,7 @@ func (c *client) refuseDial(a answerer, o origin, err error) {
 }
 
 // listenFirst waits for the client's first bytes and decides by them. server is nil
-// when it has not been called yet.
+// when it has not been dialed yet.
 func (c *client) listenFirst(ctx context.Context, host hosts.Host, port uint16, may hosts.Protocols, inspect bool, server net.Conn) {
 	_ = c.conn.SetReadDeadline(time.Now().Add(c.proxy.options.HeaderTimeout))
 	first, err := c.br.Peek(1)
@@ -179,7 +179,7 @@ func isRead(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &n)
 }
 
-// refuseHello ends a TLS handshake in the words of TLS.
+// refuseHello ends a TLS handshake with an alert.
 func (c *client) refuseHello(err error) {
 	if d, ok := errors.AsType[*denial](err); ok {
 		c.proxy.report(d)
@@ -189,8 +189,8 @@ func (c *client) refuseHello(err error) {
 	}
 }
 
-// pass relays without looking. What was read ahead goes first; then the connections are
-// copied as they are, so that the kernel can do it.
+// pass relays without inspection. It first sends the bytes that were read ahead, and then copies the
+// bare connections, so that the kernel can do it.
 func (c *client) pass(server net.Conn) {
 	if c.flush(server) {
 		relay(c.conn, server, c.proxy.options.IdleTimeout)

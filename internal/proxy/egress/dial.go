@@ -37,7 +37,7 @@ func connectTCP(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
 // that a name which resolves differently the next time gains nothing. A refusal is a
 // *denial.
 func (d *dialer) dial(ctx context.Context, host hosts.Host, port uint16) (net.Conn, error) {
-	// The caller has asked; a second look costs little and is what fuzzing leans on.
+	// The caller has checked; a second check costs little, and the fuzz test relies on it.
 	if v := d.rules.Check(host, port); !v.Allowed {
 		return nil, deny(KindHost, host, port, v)
 	}

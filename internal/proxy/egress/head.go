@@ -20,8 +20,8 @@ const (
 	maxFields = 256
 )
 
-// head is a request line and a header that were read more strictly than RFC 9112
-// demands: what one server would mend and another would take otherwise is refused.
+// head is a request line and a header, parsed more strictly than RFC 9112
+// requires: input that servers would interpret differently is refused.
 type head struct {
 	method, target string
 	http10         bool

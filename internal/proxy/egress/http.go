@@ -20,7 +20,7 @@ var overrides = []string{
 	"X-Http-Method-Override", "X-Http-Method", "X-Method-Override", "X-Original-Url", "X-Rewrite-Url", "X-Original-Uri",
 }
 
-// serveHTTP answers requests until the connection is used up. within is the server at
+// serveHTTP answers requests until the connection ends. within is the server at
 // the other end of the tunnel, nil at the proxy itself.
 func (c *client) serveHTTP(ctx context.Context, within *origin) {
 	for {
@@ -48,7 +48,7 @@ func (c *client) serveHTTP(ctx context.Context, within *origin) {
 	}
 }
 
-// forward makes one request and reports whether another one may follow.
+// forward forwards one request and reports whether another one may follow.
 func (c *client) forward(ctx context.Context, h *head, within *origin) bool {
 	t, err := h.resolve(within)
 	if err != nil {
@@ -178,8 +178,8 @@ func wantsWebSocket(h *head) bool {
 		slices.Contains(tokens(h.header, "Connection"), "upgrade")
 }
 
-// switchProtocols relays a WebSocket. A server that switches without having been asked
-// to, or to something else, is cut off: what follows would be read as requests by some.
+// switchProtocols relays a WebSocket. It disconnects a server that switches without a request
+// or to another protocol, because some clients would read the following bytes as responses.
 func (c *client) switchProtocols(ctx context.Context, res *http.Response, asked bool) {
 	up := tokens(res.Header, "Upgrade")
 	server, ok := res.Body.(io.ReadWriteCloser)

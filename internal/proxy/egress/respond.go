@@ -162,8 +162,8 @@ func (c *client) answer(h *head, status int, phrase, fields, text string) {
 	}
 }
 
-// linger lets the client read the answer before the connection is reset by what it had
-// still been sending.
+// linger lets the client read the answer before the connection is reset because of bytes that the client
+// was still sending.
 func (c *client) linger() {
 	w, ok := c.conn.(closeWriter)
 	if !ok || w.CloseWrite() != nil {

@@ -13,8 +13,8 @@ type Variable struct {
 func ReadConfig(file string) []Variable { return ParseConfig(readFile(file)) }
 
 // ParseConfig reads the variables of a configuration file in the syntax of
-// git-config(1). It never fails: git itself stops at the first fault, and what
-// stands before one counts.
+// git-config(1). It never fails: git itself stops at the first fault, and the variables
+// before it are valid.
 func ParseConfig(data []byte) []Variable {
 	p := parser{text: strings.TrimPrefix(string(data), "\ufeff")}
 	for p.next() {

@@ -63,7 +63,7 @@ func (l *listing) parse(dir string, buf []byte) {
 	}
 }
 
-// isRealDir asks for the type that some file systems do not tell.
+// isRealDir determines the type that some file systems do not report.
 func isRealDir(dir, name string) bool {
 	info, err := os.Lstat(dir + "/" + name)
 	return err == nil && info.Mode()&fs.ModeType == fs.ModeDir

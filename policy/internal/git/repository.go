@@ -1,6 +1,6 @@
 // Package git reads the parts of git repositories that a policy depends on: where repositories are, which directories
-// belong to them, their configuration and their branches. Repositories may be hostile: what is read is bounded, nothing
-// waits for a FIFO, and nothing of git runs.
+// belong to them, their configuration and their branches. Repositories may be hostile: reads are bounded and never
+// wait for a FIFO, and git is not run.
 package git
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 )
 
-// maxFile bounds what is read of a file that a hostile repository may have made.
+// maxFile bounds the bytes that are read of a file of a repository.
 const maxFile = 1 << 20
 
 // IsDir reports whether git takes dir for a git directory (is_git_directory in setup.c): it has a HEAD, and objects
@@ -56,7 +56,7 @@ func SubmoduleRoot(dir string) string {
 }
 
 // pointer reads a file that holds a path after prefix, and resolves it relative to
-// the file's directory: .git, commondir. It returns "" when it is none.
+// the file's directory: .git, commondir. It returns "" for any other file.
 func pointer(file, prefix string) string {
 	text, ok := strings.CutPrefix(string(readFile(file)), prefix)
 	text = strings.TrimRight(text, "\r\n")

@@ -20,7 +20,7 @@ const (
 	MaxCPU = 65536
 )
 
-// ExpectedNetwork says in words what the value of "network" looks like.
+// ExpectedNetwork describes the valid values of "network".
 const ExpectedNetwork = `"none", "host", true, false or an object such as {"allow": ["example.com"]}`
 
 var (
@@ -161,7 +161,7 @@ func checkLimits(l sandbox.Layer) *sandbox.Error {
 			return Errorf(l, size.key, "found a negative value, expected %s", size.expected)
 		}
 	}
-	// A zero that stands in a file was meant, one in a struct is an unset field.
+	// A zero in a file is intended, one in a struct is an unset field.
 	written := func(key string) bool { return l.Lines[key] > 0 }
 	if lim.Pids < 0 || (lim.Pids == 0 && written("limits.pids")) {
 		return Errorf(l, "limits.pids", "found %d, expected a whole number of at least 1", lim.Pids)

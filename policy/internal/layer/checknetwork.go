@@ -51,10 +51,10 @@ func parsePort(s string) (uint16, bool) {
 	return uint16(n), err == nil && strconv.FormatUint(n, 10) == s && n > 0
 }
 
-// maxNetworkRules bounds each list of a layer: every connection looks at all of it.
+// maxNetworkRules bounds each list of a layer: every connection is compared with the whole list.
 const maxNetworkRules = 4096
 
-// checkNetwork checks what does not depend on other layers.
+// checkNetwork checks everything that does not depend on other layers.
 func checkNetwork(l sandbox.Layer) *sandbox.Error {
 	n := &l.Policy.Network
 	switch n.Mode {
@@ -81,7 +81,7 @@ func checkNetwork(l sandbox.Layer) *sandbox.Error {
 			if list.Name == ListPublish {
 				continue
 			}
-			// Whether a CA is there and any host is meant, other layers may say.
+			// Other layers may set the CA and "any".
 			if err := CheckRule(l, list.Name, i, text, true, true); err != nil {
 				return err
 			}

@@ -17,7 +17,7 @@ const (
 	Flags    = "flags"
 )
 
-// FileErrorf makes the one line that every mistake in a configuration is:
+// FileErrorf makes the one-line error for a mistake in a configuration:
 // "FILE:LINE: KEY: text". Line 0 and an empty key are left out.
 func FileErrorf(file string, line int, key, format string, args ...any) *sandbox.Error {
 	cause := fmt.Errorf(format, args...)
@@ -40,7 +40,7 @@ func layerFile(l sandbox.Layer) string {
 	return "policy"
 }
 
-// Source says where a key of a layer was written: "FILE:LINE", a flag's name
+// Source returns the place where a key of a layer was written: "FILE:LINE", a flag's name
 // or "built in".
 func Source(l sandbox.Layer, key string) string {
 	switch {
