@@ -149,18 +149,40 @@ func (e *emitter) concat(n *node, next int32) int32 {
 	return next
 }
 
+// alt emits a chain of alternatives without recursion along it, whether it leans to the left, as parsers build it, or to the
+// right, as lists of words are built: a pattern of a megabyte must not become a stack of a hundred.
 func (e *emitter) alt(n *node, next int32) int32 {
-	// A chain of many words is followed to the right without recursion.
+	var rights []*node
+	for ; isAlt(n.left); n = n.left {
+		rights = append(rights, n.right)
+	}
+	at := e.altRight(n, next)
+	for _, right := range slices.Backward(rights) {
+		if e.err != nil {
+			return at
+		}
+		at = e.add(inst{op: opAlt, x: at, y: e.node(right, next)})
+	}
+	return at
+}
+
+// altRight emits a chain that leans to the right.
+func (e *emitter) altRight(n *node, next int32) int32 {
 	var lefts []*node
-	for ; n != nil && n.kind == kindAlt && n.right != nil && n.right.kind == kindAlt; n = n.right {
+	for ; isAlt(n.right); n = n.right {
 		lefts = append(lefts, n.left)
 	}
 	at := e.add(inst{op: opAlt, x: e.node(n.left, next), y: e.node(n.right, next)})
 	for _, left := range slices.Backward(lefts) {
+		if e.err != nil {
+			return at
+		}
 		at = e.add(inst{op: opAlt, x: e.node(left, next), y: at})
 	}
 	return at
 }
+
+func isAlt(n *node) bool { return n != nil && n.kind == kindAlt }
 
 func (e *emitter) assert(a assertion, next int32) int32 {
 	e.asserts |= a.needs()
@@ -317,10 +339,15 @@ func nullable(n *node) bool {
 			}
 			n = n.right
 		case kindAlt:
-			if nullable(n.left) {
+			// The side that goes on with the chain is followed, the other one asked.
+			side, chain := n.left, n.right
+			if isAlt(n.left) {
+				side, chain = n.right, n.left
+			}
+			if nullable(side) {
 				return true
 			}
-			n = n.right
+			n = chain
 		case kindRepeat:
 			if n.min == 0 {
 				return true
