@@ -86,7 +86,7 @@ func lines(dir string, problems []Problem) []string {
 	return out
 }
 
-func Test_What_Is_Wrong_With_The_Files_Is_Told(t *testing.T) {
+func Test_Check_Reports_Problems_In_Files(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", MaxFile)
 	for _, c := range []struct {
@@ -251,7 +251,7 @@ func Test_What_Is_Wrong_With_The_Files_Is_Told(t *testing.T) {
 	}
 }
 
-func Test_A_Broken_Assistant_Hides_No_Other(t *testing.T) {
+func Test_List_Includes_Assistants_Beside_A_Broken_One(t *testing.T) {
 	t.Parallel()
 	dir := layOut(t, map[string]string{
 		"assistants/b/package.yao": "{", "assistants/c/package.json": plainPackage, "assistants/d e/package.yao": plainPackage,
@@ -293,7 +293,7 @@ func Test_A_Broken_Assistant_Hides_No_Other(t *testing.T) {
 	}
 }
 
-func Test_What_Is_Not_There_Is_Not_Found(t *testing.T) {
+func Test_A_Missing_Root_Or_Name_Is_NotFound(t *testing.T) {
 	t.Parallel()
 	dir := layOut(t, nil)
 	r := open(t, dir)

@@ -244,7 +244,7 @@ func Test_Schemas_And_Parsers_Have_One_Verdict(t *testing.T) {
 	}
 }
 
-func Test_A_Schema_Of_Another_Name_Is_None(t *testing.T) {
+func Test_Schema_Of_An_Unknown_Name_Is_Nil(t *testing.T) {
 	t.Parallel()
 	for _, name := range Schemas() {
 		if !json.Valid(Schema(name)) {

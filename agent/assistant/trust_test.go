@@ -54,7 +54,7 @@ func trusted(t *testing.T, dir string) *policy.Trust {
 	return store
 }
 
-func Test_An_Assistant_That_Nobody_Has_Trusted_Is_Refused(t *testing.T) {
+func Test_An_Untrusted_Assistant_Is_Denied(t *testing.T) {
 	t.Parallel()
 	dir := layOut(t, whole)
 	a := loadTrusting(t, dir, &policy.Trust{Dir: t.TempDir() + "/trust"})
@@ -84,7 +84,7 @@ func Test_The_Users_Own_Assistants_Are_Trusted(t *testing.T) {
 	}
 }
 
-func Test_Trust_Ends_With_Any_Change_Of_What_Runs(t *testing.T) {
+func Test_Trust_Ends_When_Executed_Content_Changes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
@@ -141,7 +141,7 @@ func Test_Trust_Does_Not_Move_To_Another_Place(t *testing.T) {
 	}
 }
 
-func Test_What_Leads_Out_Of_An_Assistant_Cannot_Be_Trusted(t *testing.T) {
+func Test_A_Link_Out_Of_An_Assistant_Cannot_Be_Trusted(t *testing.T) {
 	t.Parallel()
 	for _, target := range []string{"/etc", "../b", "../../README.md", "src/../../b", ".."} {
 		t.Run(target, func(t *testing.T) {

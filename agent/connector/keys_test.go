@@ -74,7 +74,7 @@ func Test_A_Key_Comes_From_Where_It_Is(t *testing.T) {
 	}
 }
 
-func Test_A_Key_That_Cannot_Be_Had_Is_Told_By_Its_Place(t *testing.T) {
+func Test_The_Error_Of_A_Missing_Key_Names_Its_Place(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	k := &Keys{Env: []string{programs, "LINES=a\nhunter2", "CONTROL=a\x01hunter2", "EMPTY="}, Home: dir}
@@ -121,7 +121,7 @@ func Test_A_Key_That_Cannot_Be_Had_Is_Told_By_Its_Place(t *testing.T) {
 	}
 }
 
-func Test_Those_Who_Ask_For_One_Key_Share_A_Fetch(t *testing.T) {
+func Test_Concurrent_Callers_Share_One_Fetch_Of_A_Key(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	gate := fifo(t, dir+"/gate")
@@ -152,7 +152,7 @@ func runs(t *testing.T, dir string) int {
 	return strings.Count(string(data), "x")
 }
 
-func Test_A_Key_Is_Kept_For_A_While_And_An_Error_Is_Not(t *testing.T) {
+func Test_A_Key_Is_Cached_And_An_Error_Is_Not(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string
@@ -199,7 +199,7 @@ func Test_A_Command_That_Hangs_Is_Killed_With_All_It_Started(t *testing.T) {
 	}
 }
 
-func Test_Who_Gives_Up_Takes_Nobody_Along(t *testing.T) {
+func Test_A_Canceled_Caller_Does_Not_Cancel_The_Others(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	started := fifo(t, dir+"/started")

@@ -178,7 +178,7 @@ func Test_A_Wrong_Connector_Is_Refused_Where_It_Is_Wrong(t *testing.T) {
 	}
 }
 
-func Test_All_That_Is_Wrong_Is_Told_In_The_Order_Of_The_File(t *testing.T) {
+func Test_Parse_Reports_All_Problems_In_File_Order(t *testing.T) {
 	t.Parallel()
 	_, problems := Parse("x", "f", []byte("{\n\"typ\": 1,\n\"type\": \"x\",\n\"options\": {\n\"key\": \"sk\",\n\"host\": \"ftp://x\"}}"))
 	var lines []int

@@ -76,7 +76,7 @@ func Test_Success_Needs_A_Result_After_All_That_The_Agent_Did(t *testing.T) {
 	}
 }
 
-func Test_What_A_Fold_Keeps_Is_Bounded(t *testing.T) {
+func Test_A_Fold_Bounds_Its_Memory(t *testing.T) {
 	t.Parallel()
 	var f event.Fold
 	big := strings.Repeat("é", 1<<20)
@@ -95,7 +95,7 @@ func Test_What_A_Fold_Keeps_Is_Bounded(t *testing.T) {
 	}
 }
 
-func Test_What_Is_Very_Long_Is_Not_Remembered(t *testing.T) {
+func Test_A_Fold_Drops_Very_Long_Values(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 1<<20)
 	var uses event.Uses

@@ -33,7 +33,7 @@ func Test_A_Message_Is_Written_As_It_Is_Read(t *testing.T) {
 	}
 }
 
-func Test_What_Is_No_Message_Is_Refused(t *testing.T) {
+func Test_Invalid_Messages_Are_Refused(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`{"role":"tool","content":"x"}`:                      "role: expected system, user or assistant",

@@ -9,7 +9,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-func Test_Lenient_Loading_Tells_What_Is_Wrong(t *testing.T) {
+func Test_Lenient_Loading_Reports_Problems(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, content string
@@ -134,7 +134,7 @@ func Test_An_Empty_Catalog_Has_No_Prompt(t *testing.T) {
 	}
 }
 
-func Test_A_Skill_That_Only_People_Activate_Is_Not_Told_To_Models(t *testing.T) {
+func Test_The_Prompt_Omits_Skills_That_Only_Users_Activate(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
 	write(t, filepath.Join(base, "skills", "mine", "SKILL.md"), front("name: mine", says, "disable-model-invocation: true"))

@@ -29,7 +29,7 @@ fi
 {
   printf '%s, %s processors with a load of %s before, Linux %s, %s. The last two columns are ratios within one round.\n\n' \
     "$(uname -m)" "$(nproc)" "$(cut -d' ' -f1 /proc/loadavg)" "$(uname -r | cut -d- -f1)" "$(bwrap --version)"
-  "$bin/startup" -command bin/agent-sandbox -guest "$(echo internal/guest/program/bin/guest-*)" -npm "$npm" "$@"
+  "$bin/startup" -command bin/agent-sandbox -guest bin/guest/sandbox-guest -npm "$npm" "$@"
   "$bin/proxy" -command bin/agent-sandbox -npm "$npm"
   "$bin/shell" -npm "$peers"
   "$bin/broker"

@@ -36,7 +36,7 @@ func main() {
 	show(ctx, m, "wc -l </proj/fruit; pwd")
 }
 
-// show runs a script and prints what it did.
+// show runs a script and prints its result.
 func show(ctx context.Context, m *memory.Machine, script string) {
 	r, err := m.Run(ctx, script)
 	if err != nil {

@@ -135,9 +135,9 @@ func (s *scripter) anyStatement() string {
 // randomSetup is the script that runs before random statements.
 const randomSetup = "shopt -s extglob; set -f; x=5 y=-2 z=x i=1 w='a b' v=abcab e= p='a*'; a=(3 'q r' 7); declare -A m=([k]='v w'); set -- 'p q' '' abc"
 
-// Test_Random_Scripts_Give_What_They_Give_In_Bash compares some statements of a fixed seed. With
+// Test_Random_Scripts_Give_The_Same_As_In_Bash compares some statements of a fixed seed. With
 // RANDOM_SCRIPTS_FOR=1h it goes on that long with other seeds.
-func Test_Random_Scripts_Give_What_They_Give_In_Bash(t *testing.T) {
+func Test_Random_Scripts_Give_The_Same_As_In_Bash(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	n := 0

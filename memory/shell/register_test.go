@@ -308,7 +308,7 @@ func Test_A_Panic_Ends_The_Command_Alone_And_Tells_Nothing_Of_The_Host(t *testin
 	}
 }
 
-func Test_Forks_Keep_What_Was_Registered_And_Share_Nothing_After(t *testing.T) {
+func Test_Forks_Keep_Registered_Commands_And_Share_Nothing_Later(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, shell.Options{})
 	s.register(says("before"), wraps("echo"))

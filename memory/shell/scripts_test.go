@@ -87,7 +87,7 @@ func cutClass(status int) string {
 	return "other"
 }
 
-func Test_What_Is_No_Text_Runs_As_In_Bash(t *testing.T) {
+func Test_Binary_Scripts_Run_As_In_Bash(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 1<<20)
 	rows := map[string]string{
@@ -129,7 +129,7 @@ func Test_What_Is_No_Text_Runs_As_In_Bash(t *testing.T) {
 
 // What a stage of a pipeline leaves running shares its variables with the shell, which must not write to them in place: the
 // race detector sees it when it does.
-func Test_What_A_Stage_Leaves_Running_Keeps_Its_Variables(t *testing.T) {
+func Test_Background_Jobs_Of_A_Pipeline_Stage_Keep_Their_Variables(t *testing.T) {
 	t.Parallel()
 	sh := shell.New(shell.Options{})
 	defer sh.Close()
@@ -146,7 +146,7 @@ done; wait; echo $v $w`
 	}
 }
 
-func Test_What_Is_Incomplete_Asks_For_More(t *testing.T) {
+func Test_Incomplete_Scripts_Are_Recognized(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
 		"": false, "\n": false, "echo hi\n": false, "# comment\n": false, "a; b & c\n": false,

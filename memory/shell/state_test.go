@@ -99,7 +99,7 @@ func Test_A_Program_Runs_In_The_Shells_Place(t *testing.T) {
 	}
 }
 
-func Test_Wait_Lasts_As_Long_As_Somebody_Can_Write(t *testing.T) {
+func Test_Wait_Lasts_As_Long_As_A_Process_Can_Write(t *testing.T) {
 	t.Parallel()
 	tree := vfs.New(vfs.Options{})
 	if err := tree.Mknod(vfs.Cred{}, "/p", fs.ModeNamedPipe|0o666, 0); err != nil {

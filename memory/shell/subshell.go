@@ -46,7 +46,7 @@ func (sh *interp) runProcess(run command) int {
 	return st
 }
 
-// finish runs the EXIT trap and the like at the end of a process and returns its status.
+// finish ends a process, with its EXIT trap, and returns its status.
 func (sh *interp) finish(st int) int {
 	if sh.ctl == ctlNone {
 		sh.status = st

@@ -102,7 +102,7 @@ func rounds() int {
 	return 40
 }
 
-func Test_Random_Operations_Do_What_The_Kernel_Does(t *testing.T) {
+func Test_Random_Operations_Behave_As_In_The_Kernel(t *testing.T) {
 	for round := range rounds() {
 		t.Run(fmt.Sprint("seed ", round), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(round), 1)) //nolint:gosec // The same operations each time.
@@ -133,7 +133,7 @@ func populate(k *kernel, r *rand.Rand) {
 	_, _ = k.do(op{kind: "chmod", path: "/", mode: 0o755})
 }
 
-func Test_Random_Operations_On_A_Layer_Do_What_The_Kernel_Does(t *testing.T) {
+func Test_Random_Operations_On_A_Layer_Behave_As_In_The_Kernel(t *testing.T) {
 	for round := range rounds() {
 		t.Run(fmt.Sprint("seed ", round), func(t *testing.T) {
 			seed := func() *rand.Rand { return rand.New(rand.NewPCG(uint64(round), 2)) } //nolint:gosec // The same operations each time.

@@ -90,7 +90,7 @@ func Test_A_Tree_With_A_Layer_Is_Packed_As_It_Shows(t *testing.T) {
 	}
 }
 
-func Test_A_Tree_With_A_Layer_Is_An_Archive_Of_What_It_Shows(t *testing.T) {
+func Test_A_Tree_With_A_Layer_Is_Archived_As_It_Appears(t *testing.T) {
 	var b bytes.Buffer
 	want(t, layered(t).Snapshot().WriteTar(&b, "/"), 0)
 	g := vfs.New(vfs.Options{})

@@ -91,7 +91,7 @@ func Test_A_Pack_Beyond_The_Limits_Is_Refused(t *testing.T) {
 	}
 }
 
-func Test_Saving_Again_Costs_What_Changed(t *testing.T) {
+func Test_Saving_Again_Writes_Only_Changes(t *testing.T) {
 	f := vfs.New(unlimited)
 	for i := range 5000 {
 		if i%100 == 0 {

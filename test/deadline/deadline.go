@@ -15,7 +15,7 @@ import (
 const (
 	// reference is the time of a fixed amount of work on the idle machine for which limits are written.
 	reference = 3 * time.Millisecond
-	// most is the largest factor: what hangs has to fail some time.
+	// most is the largest factor: a test that hangs must fail in the end.
 	most = 20
 	// fresh is the time for which a measurement is valid.
 	fresh = 5 * time.Second

@@ -113,10 +113,10 @@ func steps(text string) []step {
 	return all
 }
 
-// Its words may change; what a command prints itself may not.
+// Its words may change; a command's own output may not.
 var ownWords = regexp.MustCompile(`(?m)^(agent-sandbox: |hint: |  ).*\n`)
 
-func Test_Pages_Show_What_Their_Commands_Print(t *testing.T) {
+func Test_Pages_Show_The_Output_Of_Their_Commands(t *testing.T) {
 	t.Parallel()
 	base := scratch(t)
 	programs := installed(t, base)
@@ -148,7 +148,7 @@ func Test_Pages_Show_What_Their_Commands_Print(t *testing.T) {
 	}
 }
 
-// checkSession runs the commands of a page and compares what they print with what the page shows, or writes it with -update.
+// checkSession runs the commands of a page and compares their output with the page, or writes it with -update.
 func checkSession(t *testing.T, name string, run func(command string) (string, error)) {
 	t.Helper()
 	file := filepath.Join(top, name)

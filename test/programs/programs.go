@@ -1,7 +1,7 @@
 // Package programs gives tests the programs of this project, built.
 //
 // `make` builds them once and names their directory in AGENT_SANDBOX_PROGRAMS. Without that variable this package builds
-// what is asked for, with the go command in PATH, and holds it in the user's cache directory under its content's hash,
+// the requested ones, with the go command in PATH, and stores them in the user's cache directory under their content's hash,
 // so that `go test ./...` works in a fresh clone.
 package programs
 
@@ -251,7 +251,7 @@ func (b *builder) compress(program string) (string, error) {
 	return small, os.Rename(unfinished, small)
 }
 
-// build runs go build in a directory and returns what it has made, in the directory that its content's hash names.
+// build runs go build in a directory and returns its result, in the directory that its content's hash names.
 func (b *builder) build(ctx context.Context, out, name, dir string, args ...string) (string, error) {
 	out = filepath.Join(b.own, out)
 	cmd := exec.CommandContext(ctx, "go", append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", out}, args...)...)

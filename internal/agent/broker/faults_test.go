@@ -56,7 +56,7 @@ func Test_Errors_Of_The_Server_Reach_The_Agent_In_Its_Words(t *testing.T) {
 	})
 }
 
-func Test_A_Key_That_Is_Refused_Is_Our_Fault_And_Is_Told_Without_It(t *testing.T) {
+func Test_A_Rejected_Key_Is_A_Server_Error_Without_The_Key(t *testing.T) {
 	t.Parallel()
 	forPairs(t, func(t *testing.T, api, to connector.Protocol) {
 		t.Helper()
@@ -74,7 +74,7 @@ func Test_A_Key_That_Is_Refused_Is_Our_Fault_And_Is_Told_Without_It(t *testing.T
 	})
 }
 
-func Test_A_Stream_That_Breaks_Is_An_Error_And_No_End(t *testing.T) {
+func Test_A_Broken_Stream_Ends_With_An_Error(t *testing.T) {
 	t.Parallel()
 	said := answer{text: "Four score and seven years ago", calls: []toolCall{{"call_1", "Bash", `{"command":"ls"}`}}, stop: "tool_calls"}
 	inner := map[connector.Protocol]string{
@@ -132,7 +132,7 @@ func Test_A_Stream_That_Breaks_Is_An_Error_And_No_End(t *testing.T) {
 	})
 }
 
-func Test_An_Answer_That_Breaks_Is_An_Error_For_Who_Wants_No_Stream(t *testing.T) {
+func Test_A_Broken_Answer_Is_An_Error_Without_Streaming(t *testing.T) {
 	t.Parallel()
 	forPairs(t, func(t *testing.T, api, to connector.Protocol) {
 		t.Helper()
@@ -152,7 +152,7 @@ func Test_An_Answer_That_Breaks_Is_An_Error_For_Who_Wants_No_Stream(t *testing.T
 	})
 }
 
-func Test_What_Is_No_Answer_Is_Told(t *testing.T) {
+func Test_An_Invalid_Answer_Is_Reported(t *testing.T) {
 	t.Parallel()
 	forPairs(t, func(t *testing.T, api, to connector.Protocol) {
 		t.Helper()
@@ -176,7 +176,7 @@ func Test_What_Is_No_Answer_Is_Told(t *testing.T) {
 	})
 }
 
-func Test_Who_Goes_Away_Cancels_And_Pays_For_What_Was_Seen(t *testing.T) {
+func Test_A_Disconnect_Cancels_And_Books_The_Partial_Answer(t *testing.T) {
 	t.Parallel()
 	forPairs(t, func(t *testing.T, api, to connector.Protocol) {
 		t.Helper()
@@ -207,7 +207,7 @@ func Test_Who_Goes_Away_Cancels_And_Pays_For_What_Was_Seen(t *testing.T) {
 	})
 }
 
-func Test_Closing_Ends_What_Runs(t *testing.T) {
+func Test_Close_Ends_Running_Requests(t *testing.T) {
 	t.Parallel()
 	forPairs(t, func(t *testing.T, api, to connector.Protocol) {
 		t.Helper()
@@ -232,7 +232,7 @@ func Test_Closing_Ends_What_Runs(t *testing.T) {
 	})
 }
 
-func Test_A_Server_That_Says_Nothing_Or_Is_Not_There_Is_Told(t *testing.T) {
+func Test_A_Silent_Or_Unreachable_Server_Is_Reported(t *testing.T) {
 	t.Parallel()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -270,7 +270,7 @@ func (noKeys) Key(context.Context, connector.Secret) (string, error) {
 	return "", errors.New("the file /home/user/key is missing")
 }
 
-func Test_A_Missing_Key_Is_Told_Inside_Without_The_Place(t *testing.T) {
+func Test_A_Missing_Key_Is_Reported_Without_Its_Place(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, connector.OpenAI, nil, func(o *broker.Options) { o.Keys = noKeys{} })
 	status, body, _ := b.read(t, path(connector.Anthropic), question(connector.Anthropic, true))
@@ -352,7 +352,7 @@ func Test_A_Fault_Is_An_Error(t *testing.T) {
 	}
 }
 
-func Test_An_Event_That_Is_Too_Long_Is_No_Answer(t *testing.T) {
+func Test_An_Oversized_Event_Is_An_Invalid_Answer(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, connector.OpenAI, stream("data: "+strings.Repeat("x", 33<<20)))
 	status, body, _ := b.read(t, path(connector.Anthropic), question(connector.Anthropic, true))

@@ -66,7 +66,7 @@ func Test_A_Running_Answer_That_Passes_A_Ceiling_Is_Cut(t *testing.T) {
 	})
 }
 
-func Test_A_Server_That_Tells_No_Usage_Is_Estimated(t *testing.T) {
+func Test_Unreported_Usage_Is_Estimated(t *testing.T) {
 	t.Parallel()
 	for _, api := range protocols() {
 		list := events(connector.OpenAI, answer{text: strings.Repeat("x", 400), stop: "stop"})
@@ -128,7 +128,7 @@ func Test_The_Limit_Of_An_Answer_Is_Held_When_It_Passes(t *testing.T) {
 	}
 }
 
-func Test_Only_Who_Has_The_Token_Is_Answered(t *testing.T) {
+func Test_Requests_Without_The_Token_Are_Rejected(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, connector.OpenAI, stream(events(connector.OpenAI, answer{text: "Hi.", stop: "stop"})...))
 	for _, row := range []struct {

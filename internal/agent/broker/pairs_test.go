@@ -153,7 +153,7 @@ func checkKey(t *testing.T, r request, p connector.Protocol) {
 	}
 }
 
-func Test_A_Stream_Of_Chat_Ends_With_Usage_Only_For_Who_Asks(t *testing.T) {
+func Test_A_Chat_Stream_Ends_With_Usage_Only_On_Request(t *testing.T) {
 	t.Parallel()
 	for _, to := range []connector.Protocol{connector.OpenAI, connector.Anthropic} {
 		b := newBed(t, to, stream(events(to, answer{text: "Hi.", stop: "stop"})...))

@@ -23,7 +23,7 @@ func commandLine(t *testing.T, task executor.Task) []string {
 }
 
 // Y1: Claude Code ends at once when it is to print a stream of JSON and is not told to be verbose.
-func Test_The_Command_Line_Has_What_A_Stream_Of_JSON_Needs(t *testing.T) {
+func Test_The_Command_Line_Requests_Stream_JSON(t *testing.T) {
 	t.Parallel()
 	for name, task := range map[string]executor.Task{
 		"nothing asked for": {},

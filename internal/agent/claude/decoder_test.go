@@ -102,7 +102,7 @@ func recorded(t *testing.T, name string) []event.Event {
 	return events
 }
 
-func Test_Nothing_In_A_Recording_Is_Unknown_Or_Garbage(t *testing.T) {
+func Test_Every_Line_Of_A_Recording_Is_Recognized(t *testing.T) {
 	t.Parallel()
 	names, err := filepath.Glob("testdata/*.jsonl")
 	if err != nil || len(names) != 12 {
@@ -131,7 +131,7 @@ func Test_A_Session_Tells_Its_Model_Tools_And_Servers(t *testing.T) {
 	}
 }
 
-func Test_Deltas_Are_Told_And_The_Block_Says_That_They_Were(t *testing.T) {
+func Test_A_Block_After_Deltas_Is_Marked_As_Streamed(t *testing.T) {
 	t.Parallel()
 	var deltas, blocks []string
 	for _, e := range recorded(t, "partial.jsonl") {
@@ -170,7 +170,7 @@ func Test_Hooks_Tools_And_Control_Messages_Are_Events(t *testing.T) {
 	}
 }
 
-func Test_Events_After_The_Result_Are_Told_And_Change_No_Outcome(t *testing.T) {
+func Test_Events_After_The_Result_Do_Not_Change_The_Outcome(t *testing.T) {
 	t.Parallel()
 	events := recorded(t, "events_after_result.jsonl")
 	last := events[len(events)-1]

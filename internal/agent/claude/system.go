@@ -140,7 +140,7 @@ func (d *Decoder) result(data []byte, malformed bool) []event.Event {
 		out.Errors = []string{*r.Result}
 	}
 	var aside []event.Event
-	out.Errors, aside = inWords(out.Outcome, out.Errors)
+	out.Errors, aside = readable(out.Outcome, out.Errors)
 	events = append(events, aside...)
 	names, models := jsonl.Members[modelUsage](r.Models, maxModels)
 	for i, m := range models {
@@ -156,7 +156,7 @@ func (d *Decoder) result(data []byte, malformed bool) []event.Event {
 const diagnostic = "[ede_diagnostic]"
 
 // readable returns the errors of a result without internal messages, which become notices.
-func inWords(of event.Outcome, errors []string) (plain []string, aside []event.Event) {
+func readable(of event.Outcome, errors []string) (plain []string, aside []event.Event) {
 	const most = 16
 	for _, text := range errors {
 		switch {

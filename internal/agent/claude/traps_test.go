@@ -56,7 +56,7 @@ func Test_Outcomes(t *testing.T) {
 	}
 }
 
-func Test_What_Claude_Code_Tells_Its_Makers_Is_A_Notice(t *testing.T) {
+func Test_Diagnostics_For_Developers_Become_Notices(t *testing.T) {
 	t.Parallel()
 	const raw = "[ede_diagnostic] result_type=user last_content_type=n/a stop_reason=tool_use"
 	events, r := eventtest.Read(t, &claude.Decoder{}, lines(start,
@@ -108,7 +108,7 @@ func Test_Trap_Y21_Text_Counts_Without_A_Stop_Reason(t *testing.T) {
 }
 
 // Y23: what is no event is kept and ends nothing.
-func Test_Trap_Y23_What_Stderr_Mixed_In_Is_Kept_And_Ends_Nothing(t *testing.T) {
+func Test_Trap_Y23_Stderr_Lines_In_The_Stream_Are_Reported_And_Skipped(t *testing.T) {
 	t.Parallel()
 	events, r := eventtest.Read(t, &claude.Decoder{}, lines("warning: \x1b[31mold", start, "null", "[]", `{"type":`, "\xff\xfe", said("m1", "hi"), ended))
 	if !r.OK() || r.Content != "done" || r.Garbage != 5 {
@@ -210,7 +210,7 @@ func Test_A_Denial_By_The_Host_Counts_Once(t *testing.T) {
 	}
 }
 
-func Test_What_The_Host_Said_Is_Never_What_The_Agent_Said(t *testing.T) {
+func Test_Host_Messages_Are_Never_Taken_For_The_Agents(t *testing.T) {
 	t.Parallel()
 	_, r := eventtest.Read(t, &claude.Decoder{}, lines(`{"dir":">","msg":`+ended+`}`, `{"dir":"<","msg":{"dir":"<","msg":`+ended+`}}`))
 	if r.OK() {

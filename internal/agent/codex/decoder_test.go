@@ -63,7 +63,7 @@ func Test_Usage_Of_A_Resumed_Thread_Is_That_Of_This_Run(t *testing.T) {
 	}
 }
 
-func Test_Errors_That_End_No_Turn_Are_No_Failure(t *testing.T) {
+func Test_Errors_Within_A_Turn_Are_Not_A_Failure(t *testing.T) {
 	t.Parallel()
 	_, r := eventtest.Read(t, &codex.Decoder{}, lines(start, `{"type":"error","message":"reconnecting 1/5"}`, `{"type":"item.completed","item":{"type":"error","message":"x"}}`, usage))
 	if !r.OK() || r.Error != "" {

@@ -40,7 +40,7 @@ func Test_Documented_Runs_Come_To_Their_Responses(t *testing.T) {
 	}
 }
 
-func Test_Deltas_Are_Told_Once(t *testing.T) {
+func Test_Deltas_Are_Emitted_Once(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("testdata/partial.jsonl")
 	if err != nil {

@@ -75,7 +75,7 @@ func (c *caller) says(t *testing.T, ask, want string) {
 }
 
 // Y8: where a server is, is said in one place: what an agent is told is what is listened on.
-func Test_Each_Server_Is_Where_Agents_Are_Told_That_It_Is(t *testing.T) {
+func Test_Each_Server_Listens_On_Its_Announced_Address(t *testing.T) {
 	t.Parallel()
 	box := newBox(t)
 	var seen []string

@@ -11,7 +11,7 @@ import (
 )
 
 // Not in parallel: the children of this process are the workers of this test alone.
-func Test_A_Worker_Can_Open_Nothing_And_Knows_No_Variable(t *testing.T) {
+func Test_A_Worker_Cannot_Open_Files_And_Has_No_Environment(t *testing.T) {
 	t.Setenv("SECRET_KEY", "canary")
 	e := inWorkers(t, hook.Limits{})
 	if got, err := next(t, e, &hook.Request{}, "return {data: 1}"); got != "1" || err != nil {

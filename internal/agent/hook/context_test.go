@@ -106,7 +106,7 @@ func Test_A_Hook_Sees_Its_Request(t *testing.T) {
 	}
 }
 
-func Test_Next_Sees_What_The_Model_Did(t *testing.T) {
+func Test_Next_Receives_The_Result_Of_The_Model_Step(t *testing.T) {
 	t.Parallel()
 	s := compile(t, newEngine(t, inProcess()), "a.ts", "export const Next = (_: any, p: any) => ({data: [p.completion?.content, p.completion?.usage.input, p.tools.map((x: any) => x.name), p.error]})")
 	for _, c := range []struct {
@@ -200,7 +200,7 @@ func Test_Bad_Uses_Of_The_Context_Are_Thrown_In_The_Hook(t *testing.T) {
 	}
 }
 
-func Test_Memory_Is_Kept_As_Long_As_It_Says(t *testing.T) {
+func Test_Each_Memory_Has_Its_Lifetime(t *testing.T) {
 	t.Parallel()
 	const text = `
 export function Create(ctx) {
@@ -240,7 +240,7 @@ export function Next(ctx) {
 	}
 }
 
-func Test_GetSet_Keeps_What_Another_Request_Set_In_The_Meantime(t *testing.T) {
+func Test_GetSet_Returns_The_Value_That_A_Concurrent_Request_Set(t *testing.T) {
 	t.Parallel()
 	for _, space := range []string{"context", "user"} {
 		body := `const m = ctx.memory.` + space + `; return {data: [m.GetSet('k', () => { m.Set('k', {by: 'another'}); return 'mine' }), m.Get('k'), m.GetSet('new', {a: 1}), m.GetSet('new', 2)]}`

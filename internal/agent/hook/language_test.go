@@ -43,7 +43,7 @@ func Test_Hooks_Speak_The_Language_Of_Today(t *testing.T) {
 }
 
 // What is there in other places that run JavaScript, and not here.
-func Test_Hooks_Have_Nothing_Of_The_Host(t *testing.T) {
+func Test_Hooks_Cannot_Access_The_Host(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t, inProcess())
 	for _, name := range []string{

@@ -94,7 +94,7 @@ func Test_A_Hostile_Hook_Ends_With_A_Clear_Error(t *testing.T) {
 	}
 }
 
-func Test_A_Bomb_Ends_Its_Worker_And_Nothing_Else(t *testing.T) {
+func Test_A_Bomb_Ends_Only_Its_Own_Worker(t *testing.T) {
 	t.Parallel()
 	hasty := inWorkers(t, hook.Limits{Time: 300 * time.Millisecond, Memory: 64 << 20})
 	patient := inWorkers(t, hook.Limits{Time: time.Minute, Memory: 64 << 20})
@@ -129,7 +129,7 @@ func checkFailure(t *testing.T, got string, err error, code sandbox.Code, text s
 	}
 }
 
-func Test_What_Was_Thrown_Has_Words_And_A_Stack(t *testing.T) {
+func Test_A_Thrown_Error_Has_A_Message_And_A_Stack(t *testing.T) {
 	t.Parallel()
 	for place, e := range engines(t) {
 		s := compile(t, e, "src/index.ts", "interface X { a: number }\nclass Refused extends Error {\n  name = 'Refused'\n}\nfunction check(x: X) {\n  if (x.a > 0) throw new Refused('too much')\n}\nexport function Create() {\n  check({ a: 1 })\n}\n")
@@ -170,7 +170,7 @@ func Test_A_Context_That_Ends_Ends_The_Hook(t *testing.T) {
 	}
 }
 
-func Test_What_A_Hook_Waits_For_Is_Bounded_Apart(t *testing.T) {
+func Test_Waiting_Has_Its_Own_Time_Limit(t *testing.T) {
 	t.Parallel()
 	slow := func(ctx context.Context, _ hook.Message) error {
 		select {
@@ -208,7 +208,7 @@ func Test_Calls_Of_The_Host_Are_Counted(t *testing.T) {
 	checkFailure(t, "", err, sandbox.Denied, "called the host too often")
 }
 
-func Test_Nothing_Of_A_Request_Is_There_In_Another(t *testing.T) {
+func Test_Requests_Share_No_State(t *testing.T) {
 	t.Parallel()
 	const body = `
 const g = globalThis as any
@@ -244,7 +244,7 @@ func Test_A_Worker_Has_No_Environment_And_A_Fixed_Zone(t *testing.T) {
 	}
 }
 
-func Test_Workers_That_Are_No_Workers_Are_Told(t *testing.T) {
+func Test_A_Program_That_Is_Not_A_Worker_Is_Reported(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name    string
@@ -268,7 +268,7 @@ func Test_Workers_That_Are_No_Workers_Are_Told(t *testing.T) {
 	}
 }
 
-func Test_An_Engine_That_Is_Closed_Runs_Nothing(t *testing.T) {
+func Test_A_Closed_Engine_Refuses_Runs(t *testing.T) {
 	t.Parallel()
 	e := inWorkers(t, hook.Limits{})
 	s := compile(t, e, "a.js", "function Create(ctx) { ctx.Send('x'); for (;;) ; }")

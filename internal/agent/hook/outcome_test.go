@@ -10,7 +10,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-func Test_What_Create_Returns_Is_Read_With_Its_Types(t *testing.T) {
+func Test_The_Value_Of_Create_Is_Type_Checked(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t, inProcess())
 	for _, c := range []struct{ value, want, hint string }{
@@ -77,7 +77,7 @@ function Create(ctx, messages) {
 	}
 }
 
-func Test_What_Next_Returns_Is_Read_With_Its_Types(t *testing.T) {
+func Test_The_Value_Of_Next_Is_Type_Checked(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t, inProcess())
 	for _, c := range []struct{ value, want, fault string }{

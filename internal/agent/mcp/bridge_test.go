@@ -69,7 +69,7 @@ func wire(t *testing.T) (list []recorded) {
 }
 
 // Y7: what Claude Code, Codex and older clients send is answered as they expect.
-func Test_What_Real_Clients_Ask_Is_Answered(t *testing.T) {
+func Test_Requests_Of_Real_Clients_Are_Answered(t *testing.T) {
 	t.Parallel()
 	b := bridged(t)
 	asked := wire(t)
@@ -138,7 +138,7 @@ func (none) Call(context.Context, string, json.RawMessage) (tool.Result, error) 
 	return tool.Result{}, sandbox.Errorf(sandbox.Unavailable, "nobody\nanswers").WithHint("wait")
 }
 
-func Test_What_Is_Wrong_With_A_Message_Is_Said(t *testing.T) {
+func Test_Invalid_Messages_Get_An_Error_Reply(t *testing.T) {
 	t.Parallel()
 	b := bridged(t)
 	for _, row := range []struct {
@@ -177,7 +177,7 @@ func Test_What_Is_Wrong_With_A_Message_Is_Said(t *testing.T) {
 }
 
 // Y7: no notification is answered, and both spellings of initialized are one.
-func Test_What_Is_No_Question_Is_Not_Answered(t *testing.T) {
+func Test_Notifications_Get_No_Reply(t *testing.T) {
 	t.Parallel()
 	b := bridged(t)
 	for _, message := range []string{
@@ -201,7 +201,7 @@ func Test_What_Is_No_Question_Is_Not_Answered(t *testing.T) {
 	}
 }
 
-func Test_What_Fails_Is_For_The_Model_To_Read(t *testing.T) {
+func Test_Tool_Failures_Are_Results_For_The_Model(t *testing.T) {
 	t.Parallel()
 	got := handled(t, mcp.NewBridge("b", none{}), `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`)
 	want := map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": "nobody; answers; hint: wait"}}}
@@ -226,7 +226,7 @@ func Test_An_Array_Of_Messages_Gets_An_Array_Of_Replies(t *testing.T) {
 	}
 }
 
-func Test_A_Context_Ends_What_Is_Handled(t *testing.T) {
+func Test_The_Context_Ends_Running_Calls(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	b := mcp.NewBridge("b", stuck{cancel})

@@ -210,7 +210,7 @@ func (l *live) explain(ctx context.Context, err error) error {
 		return l.withStderr(sandbox.Timeout, "it did not answer in time")
 	}
 	if l.pipe == nil {
-		if gone(err) && l.session != nil {
+		if isGone(err) && l.session != nil {
 			l.close() // so that the next call starts it again
 		}
 		return sandbox.Errorf(sandbox.Unavailable, "%s", oneLine(l.secret.Replace(err.Error()), 500))
@@ -229,7 +229,7 @@ func (l *live) explain(ctx context.Context, err error) error {
 }
 
 // isGone reports whether the server has ended or lost its session.
-func gone(err error) bool {
+func isGone(err error) bool {
 	return errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, sdk.ErrSessionMissing)
 }
 
@@ -279,7 +279,7 @@ func (l *live) call(ctx context.Context, s tool.Server, name string, arguments j
 		return tool.Result{}, ctx.Err()
 	}
 	// The server's error about the call is for the model, even if it is a protocol error.
-	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok && !gone(err) && (l.pipe != nil || !undelivered(wire)) {
+	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok && !isGone(err) && (l.pipe != nil || !undelivered(wire)) {
 		return failed(oneLine(wire.Message, 4<<10)), nil
 	}
 	return tool.Result{}, l.explain(ctx, err)

@@ -82,7 +82,7 @@ func Test_A_Session_Outlives_The_Request_That_Opened_It(t *testing.T) {
 	}
 }
 
-func Test_Many_Who_Come_At_Once_Share_One_Opening(t *testing.T) {
+func Test_Concurrent_Callers_Share_One_Opening(t *testing.T) {
 	t.Parallel()
 	s := sessions(t, 0, 0)
 	var mu sync.Mutex
@@ -114,7 +114,7 @@ func Test_Many_Who_Come_At_Once_Share_One_Opening(t *testing.T) {
 	}
 }
 
-func Test_What_Nobody_Uses_Is_Closed(t *testing.T) {
+func Test_Idle_Sets_Are_Closed(t *testing.T) {
 	t.Parallel()
 	s := sessions(t, 20*time.Millisecond, 0)
 	key := mcp.Key{User: "ann", Chat: "1"}
@@ -147,7 +147,7 @@ func Test_What_Nobody_Uses_Is_Closed(t *testing.T) {
 	}
 }
 
-func Test_What_Cannot_Be_Opened_Is_Tried_Again(t *testing.T) {
+func Test_A_Failed_Opening_Is_Retried(t *testing.T) {
 	t.Parallel()
 	s := sessions(t, 0, 1)
 	key := mcp.Key{User: "ann", Chat: "1"}

@@ -80,7 +80,7 @@ func Test_Servers_Offer_Their_Tools_Under_Their_Names(t *testing.T) {
 	}
 }
 
-func Test_What_A_Tool_Says_Is_A_Result(t *testing.T) {
+func Test_A_Tools_Answer_Is_A_Result(t *testing.T) {
 	t.Parallel()
 	set := open(t, tool.Server{ID: "s", Command: server("talkative")})
 	for _, row := range []struct {
@@ -146,7 +146,7 @@ func Test_Without_An_Environment_A_Server_Has_None(t *testing.T) {
 	}
 }
 
-func Test_What_Cannot_Be_Opened_Says_Why(t *testing.T) {
+func Test_A_Failed_Opening_Gives_The_Reason(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		name    string

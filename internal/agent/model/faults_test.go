@@ -17,7 +17,7 @@ func page(code int, body string) http.HandlerFunc {
 	return status(code, body, "Content-Type", "text/html; charset=utf-8")
 }
 
-func Test_A_Refusal_Is_Told_In_One_Line_And_Not_Tried_Again(t *testing.T) {
+func Test_A_Refusal_Is_One_Line_And_Is_Not_Retried(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		name   string
@@ -60,7 +60,7 @@ func Test_A_Refusal_Is_Told_In_One_Line_And_Not_Tried_Again(t *testing.T) {
 	}
 }
 
-func Test_What_May_Be_Over_Soon_Is_Tried_Again(t *testing.T) {
+func Test_Transient_Faults_Are_Retried(t *testing.T) {
 	t.Parallel()
 	drop := func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }
 	busy := stream(`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`)
@@ -163,7 +163,7 @@ var half = map[connector.Protocol][]string{
 	},
 }
 
-func Test_An_Answer_That_Breaks_Off_Is_Billed_And_No_Success(t *testing.T) {
+func Test_A_Broken_Answer_Is_Billed_And_Fails(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		name string
@@ -221,7 +221,7 @@ func Test_An_Answer_That_Breaks_Off_Is_Billed_And_No_Success(t *testing.T) {
 	}
 }
 
-func Test_What_Never_Ends_Is_Ended(t *testing.T) {
+func Test_Endless_Answers_Are_Ended(t *testing.T) {
 	t.Parallel()
 	flood := func(head, part, tail string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -272,7 +272,7 @@ func Test_What_Never_Ends_Is_Ended(t *testing.T) {
 	})
 }
 
-func Test_An_Empty_Stream_Is_No_Answer(t *testing.T) {
+func Test_An_Empty_Stream_Is_A_Fault(t *testing.T) {
 	t.Parallel()
 	for p := range protocols {
 		s := serve(t, stream())

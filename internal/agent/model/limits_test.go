@@ -71,7 +71,7 @@ func Test_An_Answer_Without_End_Does_Not_Pass_The_Ceiling_By_Far(t *testing.T) {
 	}
 }
 
-func Test_A_Server_That_Tells_No_Usage_Is_Booked_By_A_Guess(t *testing.T) {
+func Test_Unreported_Usage_Is_Booked_As_An_Estimate(t *testing.T) {
 	t.Parallel()
 	for _, usage := range []string{`null`, `{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}`, `"none"`} {
 		s := serve(t, stream(`{"id":"","error":null,"choices":[{"index":0,"delta":{"content":"Hello you"},"finish_reason":"stop"}],"usage":`+usage+`}`))
@@ -95,7 +95,7 @@ func Test_A_Server_That_Refuses_To_Be_Asked_For_Usage_Is_Asked_Without(t *testin
 	}
 }
 
-func Test_An_Interrupt_Keeps_What_Was_Said(t *testing.T) {
+func Test_An_Interrupt_Preserves_The_Partial_Answer(t *testing.T) {
 	t.Parallel()
 	for p := range protocols {
 		t.Run(string(p), func(t *testing.T) {
@@ -169,7 +169,7 @@ func toolUse(name, arguments string) []string {
 	}
 }
 
-func Test_Who_Stops_Listening_Ends_The_Request_And_Its_Tools(t *testing.T) {
+func Test_Stopping_The_Iteration_Ends_The_Request_And_Its_Tools(t *testing.T) {
 	t.Parallel()
 	var running atomic.Int64
 	s := serve(t, stream(toolUse("s__wait", "{}")...))
@@ -227,7 +227,7 @@ func Test_Tools_Run_At_Once_Up_To_A_Bound(t *testing.T) {
 	}
 }
 
-func Test_What_Tools_Say_Is_Bounded_And_Faults_Go_To_The_Model(t *testing.T) {
+func Test_Tool_Output_Is_Bounded_And_Faults_Go_To_The_Model(t *testing.T) {
 	t.Parallel()
 	set := functions{
 		"s__fail": arithmetic["s__fail"], "s.dotted": arithmetic["s.dotted"],
@@ -269,7 +269,7 @@ func Test_A_Paused_Answer_Goes_On(t *testing.T) {
 	}
 }
 
-func Test_Anthropic_Is_Told_A_Number_Of_Tokens(t *testing.T) {
+func Test_Requests_To_Anthropic_Have_A_Token_Limit(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"claude-sonnet-4-5": "64000", "claude-opus-4-1-20250805": "32000", "claude-3-5-haiku-latest": "8192", "claude-3-opus-latest": "4096", "deepseek-chat": "8192",
@@ -343,7 +343,7 @@ func (lost) Key(context.Context, connector.Secret) (string, error) {
 	return "", sandbox.Errorf(sandbox.NotFound, "the variable TEST_KEY is not set")
 }
 
-func Test_A_Key_That_Is_Not_There_Is_Told_Before_Anything_Is_Sent(t *testing.T) {
+func Test_A_Missing_Key_Fails_Before_The_Request(t *testing.T) {
 	t.Parallel()
 	s := serve(t, chatHello)
 	for want, source := range map[string]connector.Source{

@@ -53,7 +53,7 @@ func Test_Each_Protocol_Says_Hello_In_The_Same_Events(t *testing.T) {
 	}
 }
 
-func Test_Requests_Are_What_The_Protocols_Say(t *testing.T) {
+func Test_Requests_Follow_The_Protocols(t *testing.T) {
 	t.Parallel()
 	warm := 0.5
 	for p, want := range map[connector.Protocol]struct {
@@ -286,7 +286,7 @@ func Test_A_History_Of_Five_Megabytes_Passes(t *testing.T) {
 	}
 }
 
-func Test_Connections_Are_Used_Again_And_No_Proxy_Is(t *testing.T) {
+func Test_Connections_Are_Reused_Without_A_Proxy(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	t.Setenv("OPENAI_BASE_URL", "http://127.0.0.1:1")
 	t.Setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")

@@ -53,7 +53,7 @@ func Test_A_Model_Is_Asked_To_Think_In_The_Words_Of_Its_API(t *testing.T) {
 	}
 }
 
-func Test_Thinking_Is_Told_And_Goes_Back_And_Is_No_Answer(t *testing.T) {
+func Test_Thinking_Is_Reported_And_Sent_Back_Apart_From_The_Answer(t *testing.T) {
 	t.Parallel()
 	for p, reasoning := range map[connector.Protocol]connector.Reasoning{
 		connector.Anthropic: thinking("enabled", 1024), connector.OpenAI: effort("high"), connector.Responses: effort("high"),
@@ -87,7 +87,7 @@ func Test_Thinking_Is_Told_And_Goes_Back_And_Is_No_Answer(t *testing.T) {
 	}
 }
 
-func Test_What_Cannot_Be_Thought_Is_Refused_Before_Anything_Is_Asked(t *testing.T) {
+func Test_Invalid_Thinking_Is_Refused_Before_The_Request(t *testing.T) {
 	t.Parallel()
 	warm := 0.5
 	for _, c := range []struct {
@@ -122,7 +122,7 @@ func Test_What_Cannot_Be_Thought_Is_Refused_Before_Anything_Is_Asked(t *testing.
 	}
 }
 
-func Test_A_Server_That_Shows_No_Thoughts_Is_Asked_Without(t *testing.T) {
+func Test_A_Server_Without_Summaries_Is_Asked_Again_Without_Them(t *testing.T) {
 	t.Parallel()
 	for p, c := range map[connector.Protocol]struct {
 		reasoning     connector.Reasoning

@@ -24,7 +24,7 @@ func converse(t *testing.T, s *store.Store, user, chat string) *store.Conversati
 	return c
 }
 
-func Test_A_Chat_Keeps_What_Was_Said_In_Order(t *testing.T) {
+func Test_A_Chat_Stores_Messages_In_Order(t *testing.T) {
 	t.Parallel()
 	dir, now := t.TempDir(), newClock()
 	s := open(t, dir, store.Options{Now: now.now})
@@ -123,7 +123,7 @@ func Test_Bad_Requests_For_A_Chat_Are_Refused(t *testing.T) {
 	}
 }
 
-func Test_A_Turn_Is_Kept_Whole_Or_Not_At_All(t *testing.T) {
+func Test_A_Turn_Is_Stored_Atomically(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), store.Options{})
 	c := converse(t, s, "ann", "c1")
@@ -157,7 +157,7 @@ func Test_A_Turn_Is_Kept_Whole_Or_Not_At_All(t *testing.T) {
 	}
 }
 
-func Test_A_Removed_Chat_Leaves_Only_What_It_Cost(t *testing.T) {
+func Test_A_Removed_Chat_Leaves_Only_Its_Usage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, dir, store.Options{})
@@ -235,7 +235,7 @@ func Test_New_IDs_Are_Good_And_Sorted(t *testing.T) {
 	}
 }
 
-func Test_Who_Loads_Or_Saves_At_Once_Gets_The_Same(t *testing.T) {
+func Test_Concurrent_LoadOrSave_Returns_One_Value(t *testing.T) {
 	t.Parallel()
 	dir, now := t.TempDir(), newClock()
 	stores := []*store.Store{open(t, dir, store.Options{Now: now.now}), open(t, dir, store.Options{Now: now.now})} // as of two processes
@@ -267,7 +267,7 @@ func Test_Who_Loads_Or_Saves_At_Once_Gets_The_Same(t *testing.T) {
 	wants(t, err, sandbox.Invalid, "1 to 256 bytes")
 }
 
-func Test_Memory_Is_Kept_Apart_Bounded_And_Until_It_Expires(t *testing.T) {
+func Test_Memory_Is_Separate_Per_Scope_Bounded_And_Expires(t *testing.T) {
 	t.Parallel()
 	now := newClock()
 	s := open(t, t.TempDir(), store.Options{Now: now.now})
@@ -313,7 +313,7 @@ func Test_Memory_Is_Kept_Apart_Bounded_And_Until_It_Expires(t *testing.T) {
 	}
 }
 
-func Test_Many_Who_Wait_For_A_Chat_Have_It_One_By_One(t *testing.T) {
+func Test_Waiting_Requests_Get_A_Chat_One_By_One(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var inside atomic.Int32

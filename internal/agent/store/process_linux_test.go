@@ -182,7 +182,7 @@ func Test_A_Writer_Killed_At_Any_Moment_Leaves_A_Whole_Store(t *testing.T) {
 	}
 }
 
-func Test_A_Full_Disk_Is_Told_And_Loses_Nothing(t *testing.T) {
+func Test_A_Full_Disk_Is_Reported_And_Loses_Nothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	cmd, out := start(t, "full", dir)
@@ -233,7 +233,7 @@ func Test_Many_Processes_Use_One_Store_From_Its_First_Moment(t *testing.T) {
 }
 
 // Y17: how many run is asked of the kernel, not counted.
-func Test_What_A_Process_Holds_Is_Free_When_It_Dies(t *testing.T) {
+func Test_Locks_Of_A_Dead_Process_Are_Free(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	cmd, out := start(t, "hold", dir)
@@ -280,7 +280,7 @@ func Test_What_A_Process_Holds_Is_Free_When_It_Dies(t *testing.T) {
 	}
 }
 
-func Test_A_Sweep_Stops_Before_What_Is_Mounted_In_A_Workspace(t *testing.T) {
+func Test_A_Sweep_Leaves_Mounts_In_A_Workspace(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	canary := filepath.Join(dir, "outside", "sub", "canary")

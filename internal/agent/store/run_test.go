@@ -64,7 +64,7 @@ func Test_A_Run_Is_Booked_Once(t *testing.T) {
 	}
 }
 
-func Test_A_Run_That_Never_Finished_Keeps_What_It_Had_Used(t *testing.T) {
+func Test_An_Unfinished_Run_Preserves_Its_Usage(t *testing.T) {
 	t.Parallel()
 	now := newClock()
 	s := open(t, t.TempDir(), store.Options{Now: now.now})
@@ -228,7 +228,7 @@ func Test_Limits_Of_A_User_Hold(t *testing.T) {
 }
 
 // Y17: a limit neither drifts nor is passed.
-func Test_Of_Many_Who_Begin_At_Once_As_Many_As_Allowed_Do(t *testing.T) {
+func Test_Concurrent_Runs_Do_Not_Exceed_The_Limit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var mu sync.Mutex

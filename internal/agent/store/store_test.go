@@ -254,7 +254,7 @@ func Test_Options_That_Make_No_Sense_Are_Refused(t *testing.T) {
 	}
 }
 
-func Test_A_Canceled_Context_Ends_What_Waits(t *testing.T) {
+func Test_A_Canceled_Context_Ends_Waiting(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, dir, store.Options{})

@@ -134,7 +134,7 @@ func Test_Bad_Workspaces_Are_Refused(t *testing.T) {
 	}
 }
 
-func Test_A_Sweep_Removes_What_Nobody_Has_Used_For_Long(t *testing.T) {
+func Test_A_Sweep_Removes_Long_Unused_Workspaces(t *testing.T) {
 	t.Parallel()
 	now := newClock()
 	s := open(t, t.TempDir(), store.Options{Now: now.now})
@@ -192,7 +192,7 @@ func Test_A_Sweep_Removes_What_Nobody_Has_Used_For_Long(t *testing.T) {
 	workspace(t, s, "ann", "old")
 }
 
-func Test_A_Sweep_Follows_Nothing_That_An_Agent_Has_Left(t *testing.T) {
+func Test_A_Sweep_Does_Not_Follow_Links_Of_An_Agent(t *testing.T) {
 	t.Parallel()
 	now, outside := newClock(), t.TempDir()
 	canary := filepath.Join(outside, "canary")
@@ -284,7 +284,7 @@ func Test_A_Sweep_That_Is_Ended_Goes_On_Another_Time(t *testing.T) {
 	gone(t, trash)
 }
 
-func Test_Many_Use_And_Sweep_At_Once_And_Nobody_Loses_A_File(t *testing.T) {
+func Test_Concurrent_Use_And_Sweeps_Lose_No_File(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var users, sweepers sync.WaitGroup
@@ -419,7 +419,7 @@ func Test_An_Attached_File_Is_In_The_Workspace(t *testing.T) {
 	gone(t, filepath.Join(w.Dir, ".attachments/broken"))
 }
 
-func Test_An_Attached_File_Stays_In_The_Workspace_Whatever_An_Agent_Has_Left_There(t *testing.T) {
+func Test_Attach_Stays_In_The_Workspace_Despite_Links_Of_An_Agent(t *testing.T) {
 	t.Parallel()
 	outside := t.TempDir()
 	for name, leave := range map[string]func(dir string) error{

@@ -71,7 +71,7 @@ func Test_Each_Format_Is_Recognized_And_Our_Own_Gives_Itself(t *testing.T) {
 	}
 }
 
-func Test_What_Is_No_Run_Is_An_Error(t *testing.T) {
+func Test_Input_That_Is_Not_A_Run_Is_An_Error(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ name, text, format string }{
 		{"nothing", "", ""},
@@ -91,7 +91,7 @@ func Test_What_Is_No_Run_Is_An_Error(t *testing.T) {
 	}
 }
 
-func Test_Lines_Before_The_First_Known_One_Are_Kept(t *testing.T) {
+func Test_Lines_Before_The_First_Recognized_One_Are_Retained(t *testing.T) {
 	t.Parallel()
 	text, r, err := replay(t, strings.NewReader("a warning\n"+`{"type":"thread.started","thread_id":"t"}`), "")
 	if err != nil || r.Garbage != 1 || !strings.Contains(text, "a warning") {
@@ -99,7 +99,7 @@ func Test_Lines_Before_The_First_Known_One_Are_Kept(t *testing.T) {
 	}
 }
 
-func Test_What_Is_No_UTF8_Is_The_Same_When_It_Is_Replayed_Again(t *testing.T) {
+func Test_Invalid_UTF8_Is_Stable_When_Replayed_Again(t *testing.T) {
 	t.Parallel()
 	first, _, err := replay(t, strings.NewReader(brokenText), "cursor")
 	if err != nil || !strings.Contains(first, "t\uFFFDK") || !utf8.ValidString(first) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func Test_A_Patch_Drives_No_Terminal(t *testing.T) {
+func Test_A_Patch_Cannot_Control_The_Terminal(t *testing.T) {
 	t.Parallel()
 	const patch = "diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-old\x1b]0;title\a\tx\n+new\x1b[2J\r\n+++ no header\n end\n"
 	for _, row := range []struct {

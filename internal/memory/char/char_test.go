@@ -6,7 +6,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/char"
 )
 
-func Test_A_Byte_That_Is_No_Character_Is_Negative(t *testing.T) {
+func Test_An_Invalid_Byte_Is_Negative(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		text string

@@ -431,7 +431,7 @@ sync a
 
 const wideTree = "mkdir -p d/sub/deep e/x .hid 'sp ace' node_modules/p/node_modules; echo hello > a.txt; echo hi > d/b.txt; touch d/sub/c.c d/sub/deep/D.C e/.dot .hid/f 'sp ace/f g' node_modules/p/i.js node_modules/p/node_modules/j.js; : > empty; head -c 1500 /dev/zero > big; head -c 300000 /dev/zero > d/huge; ln -s a.txt link; ln -s nowhere broken; ln -s d ld; ln a.txt hard; mkfifo pipe; chmod 4755 a.txt; chmod 600 big; chmod 777 e; touch -d '2020-01-02 03:04:05' a.txt; touch -d '10 days ago' d/b.txt; touch -d '3 days ago' d/sub/c.c; printf 'd\\0e\\0' > list0; printf 'line one\\nline two\\n' > lines; touch $'new\\nline' 'x*y' 'a[b]' \"q'q\" 'd\"q'"
 
-func Test_Files_Are_Told_As_GNU_Does(t *testing.T) {
+func Test_Files_Are_Described_As_By_GNU(t *testing.T) {
 	t.Parallel()
 	programtest.RunReadOnly(t, wideTree, rowsOfText("", `
 stat a.txt -c '%n %s %b %B %o'

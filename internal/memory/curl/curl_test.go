@@ -2,7 +2,7 @@ package curl_test
 
 import "testing"
 
-func Test_Curl_Sends_What_The_Real_One_Sends(t *testing.T) {
+func Test_Curl_Sends_The_Same_Requests_As_The_Real_One(t *testing.T) {
 	t.Parallel()
 	runRows(t, []row{
 		{script: "curl -s $U"},
@@ -154,7 +154,7 @@ func Test_Curl_Follows_Redirections_As_The_Real_One(t *testing.T) {
 	})
 }
 
-func Test_Curl_Writes_What_The_Real_One_Writes(t *testing.T) {
+func Test_Curl_Writes_The_Same_Output_As_The_Real_One(t *testing.T) {
 	t.Parallel()
 	runRows(t, []row{
 		{script: "curl -s -i $U/folded"},

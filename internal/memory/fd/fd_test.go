@@ -57,7 +57,7 @@ func Test_Bytes_That_Were_Given_Back_Are_Read_First(t *testing.T) {
 	}
 }
 
-func Test_A_Line_Takes_Nothing_Behind_It(t *testing.T) {
+func Test_A_Line_Ends_At_Its_Newline(t *testing.T) {
 	t.Parallel()
 	r, w := fd.NewPipe()
 	if _, err := w.Write(t.Context(), []byte("one\ntwo:three")); err != nil {

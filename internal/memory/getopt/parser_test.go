@@ -68,7 +68,7 @@ func Test_Arguments_Are_Read_As_Getopt_Reads_Them(t *testing.T) {
 	}
 }
 
-func Test_Reading_Goes_On_Behind_A_Wrong_Option(t *testing.T) {
+func Test_Reading_Continues_After_A_Wrong_Option(t *testing.T) {
 	t.Parallel()
 	p := getopt.New([]string{"x", "-ya"}, table)
 	if p.Next() || p.Err == nil {
@@ -96,7 +96,7 @@ func Test_Bare_Tables_Have_No_Help(t *testing.T) {
 	}
 }
 
-func Test_What_Was_Not_Read_Is_Left_In_Args(t *testing.T) {
+func Test_Unread_Arguments_Stay_In_Args(t *testing.T) {
 	t.Parallel()
 	p := getopt.New([]string{"x", "op", "-a", "rest"}, table)
 	p.Next()

@@ -272,7 +272,7 @@ func describe(t *testing.T, fsys fs.FS) string {
 	return strings.Join(all, "\n")
 }
 
-func Test_Apply_Refuses_What_Changed_Outside(t *testing.T) {
+func Test_Apply_Refuses_Files_That_Changed_Outside(t *testing.T) {
 	dir, f, m := scene(t)
 	for _, p := range []string{"a", "src/b", "src/deep/c"} {
 		read(t, f, "/proj/"+p)
@@ -320,7 +320,7 @@ func Test_Apply_Refuses_What_Changed_Outside(t *testing.T) {
 }
 
 // As an Apply leaves it that is killed when all is done, but for telling the tree.
-func Test_What_The_Host_Has_Already_Is_No_Conflict(t *testing.T) {
+func Test_A_Change_The_Host_Has_Already_Does_Not_Conflict(t *testing.T) {
 	dir, f, m := scene(t)
 	read(t, f, "/proj/a")
 	big := strings.Repeat("inside", 30_000)
@@ -353,7 +353,7 @@ func Test_What_The_Host_Has_Already_Is_No_Conflict(t *testing.T) {
 	}
 }
 
-func Test_Apply_Keeps_What_Is_Refused_And_What_Needs_It(t *testing.T) {
+func Test_Apply_Keeps_Refused_Changes_And_Those_That_Need_Them(t *testing.T) {
 	dir, f, m := scene(t)
 	must(t, f.MkdirAll(root, "/proj/x/y", 0o755), f.RemoveAll(root, "/proj/src"), f.Mkfifo(root, "/proj/pipe", 0o600))
 	write(t, f, "/proj/x/y/z", "z")
@@ -419,7 +419,7 @@ func Test_A_Tree_From_Before_The_Mount_Deletes_Nothing(t *testing.T) {
 	}
 }
 
-func Test_Refresh_Shows_What_Changed_Outside(t *testing.T) {
+func Test_Refresh_Shows_Outside_Changes(t *testing.T) {
 	dir, f, m := scene(t)
 	read(t, f, "/proj/a")
 	read(t, f, "/proj/src/b")

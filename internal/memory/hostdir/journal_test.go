@@ -54,7 +54,7 @@ func contents(t *testing.T, dir string) string {
 	return all
 }
 
-func Test_What_A_Killed_Apply_Left_Is_Finished_Where_Nothing_Changed(t *testing.T) {
+func Test_A_Killed_Apply_Is_Finished_Where_Nothing_Changed(t *testing.T) {
 	for name, row := range map[string]struct {
 		meanwhile func(t *testing.T, dir, note string)
 		want      string
@@ -122,7 +122,7 @@ func elsewhere(t *testing.T, dir, _ string) {
 }
 
 // A kill right after the lock was made, or in the middle of the note.
-func Test_What_Was_Killed_Before_Its_Note_Was_Written_Goes(t *testing.T) {
+func Test_Files_Of_An_Apply_Killed_Before_Its_Note_Are_Removed(t *testing.T) {
 	dir, journal := t.TempDir(), t.TempDir()
 	alive := filepath.Join(journal, "ALIVE.lock")
 	for _, name := range []string{"DEAD.lock", "DEAD.new", "EMPTY.lock", "ALIVE.lock"} {

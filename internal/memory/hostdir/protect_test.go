@@ -37,7 +37,7 @@ func protected(t *testing.T) (string, *vfs.FS) {
 	return dir, f
 }
 
-func Test_What_Is_Protected_Stays_As_It_Is(t *testing.T) {
+func Test_Protected_Files_Do_Not_Change(t *testing.T) {
 	t.Parallel()
 	dir, f := protected(t)
 	write(t, f, "/proj/other", "new")

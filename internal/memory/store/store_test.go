@@ -147,7 +147,7 @@ func Test_A_File_That_Was_Cut_Anywhere_Has_The_Last_Commit_Before(t *testing.T) 
 	}
 }
 
-func Test_Damage_Before_The_Last_Commit_Is_No_Torn_End(t *testing.T) {
+func Test_Damage_Before_The_Last_Commit_Is_Not_A_Torn_End(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	f := vfs.New(vfs.Options{})

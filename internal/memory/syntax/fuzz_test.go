@@ -47,7 +47,7 @@ func printed(lists []*syntax.List) string {
 	return b.String()
 }
 
-func Test_What_Is_Printed_Reads_As_What_It_Was(t *testing.T) {
+func Test_Printed_Trees_Parse_To_The_Same_Tree(t *testing.T) {
 	t.Parallel()
 	for _, src := range sources {
 		checkPrinted(t, src)

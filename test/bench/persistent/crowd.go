@@ -66,7 +66,7 @@ func (s *scene) crowd(ctx context.Context, n int) error {
 
 type sizes struct{ all, keepers []float64 } // MiB, sorted
 
-// sizes adds up what each keeper of a crowd and its descendants have.
+// sizes adds up the memory of each keeper of a crowd and its descendants.
 func (s *scene) sizes(n int) (sizes, error) {
 	parent, keepers := map[int]int{}, map[int]bool{}
 	dirs, err := filepath.Glob("/proc/[0-9]*")

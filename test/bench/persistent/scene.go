@@ -84,7 +84,7 @@ func (s *scene) spec(backend, name string) sandbox.Spec {
 	return spec
 }
 
-// open makes what runs all the time.
+// open starts the processes that run all the time.
 func (s *scene) open(ctx context.Context) error {
 	if err := s.docker(ctx, "run", "-d", "--init", "--network", "none", "--name", s.peer, s.image, "sleep", "100000"); err != nil {
 		return err
@@ -182,7 +182,7 @@ func (s *scene) creation(driver *persist.Driver, name, against string) *rounds.C
 	}
 }
 
-// prepared waits until a warm sandbox can be had: what is measured is what it costs then.
+// prepared waits until a warm sandbox is ready: the measurement is of a start with one.
 func (s *scene) prepared(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

@@ -20,7 +20,7 @@ const (
 	crowdMemory = 128 << 20
 )
 
-// crowd makes many pods at once, runs a command in each, ends them, and prints what is left; then the same for as many
+// crowd makes many pods at once, runs a command in each, ends them, and prints what remains; then the same for as many
 // plain pods.
 func (s *scene) crowd(ctx context.Context, n int) error {
 	begin := time.Now()

@@ -39,7 +39,7 @@ func (c benchCase) text() string {
 	return fmt.Sprintf("__i=0; while [ $__i -lt %d ]; do { %s; } > /dev/null; __i=$((__i+1)); done; %s", c.Repeat, c.Script, c.Script)
 }
 
-// candidate runs a script in the data directory and returns what it printed and how long that took.
+// candidate runs a script in the data directory and returns its output and its time.
 type candidate interface {
 	name() string
 	run(ctx context.Context, script string) (out string, took time.Duration, err error)

@@ -26,7 +26,7 @@ const (
 	repeats = 20 // of git in one sandbox, so that its start does not drown the difference
 )
 
-// cases lists what is measured.
+// cases lists the measured cases.
 func (s *stage) cases(ctx context.Context) ([]*contender, error) {
 	r, err := s.raw(ctx)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *stage) raw(ctx context.Context) (*contender, error) {
 		return nil, err
 	}
 	// The line is `env -i K=V... bwrap ARGS... 10< <(...)`: an env of our own keeps
-	// the words and what the descriptors carry.
+	// the words and the descriptors' content.
 	script := `dir=$1
 env() {
   printf '%s\0' "$@" >"$dir/args"

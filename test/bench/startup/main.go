@@ -31,7 +31,7 @@ func main() {
 
 func run(ctx context.Context) error {
 	command := flag.String("command", "bin/agent-sandbox", "the command to measure")
-	guest := flag.String("guest", "internal/guest/program/bin/sandbox-guest", "the guest to measure")
+	guest := flag.String("guest", "bin/guest/sandbox-guest", "the guest to measure")
 	npm := flag.String("npm", "", "node_modules `DIR` with srt; empty: without srt")
 	rounds := flag.Int("rounds", 40, "rounds that count, after three that warm up")
 	parts := flag.Bool("parts", false, "only the parts of a start, against minimal bubblewrap")

@@ -16,7 +16,7 @@ type contender struct {
 	args    []string
 	against string // the name of the one it is compared with; empty: with none
 	exit    int    // the exit status it ends with when all is well
-	// prepare returns what must be opened anew for each start; nil: nothing.
+	// prepare returns the files that must be opened anew for each start; nil: none.
 	prepare func(cmd *exec.Cmd) (close func() error, err error)
 
 	took     []time.Duration // by round

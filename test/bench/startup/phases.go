@@ -38,7 +38,7 @@ func minimalArgs(bwrap string) []string {
 	}
 }
 
-// phases lists what a start is made of: the start of the program, what it decides, and bubblewrap with more and more of the
+// phases lists the parts of a start: the start of the program, its decisions, and bubblewrap with more and more of the
 // arguments of full, which is the whole of raw.
 func (s *stage) phases(full *contender) ([]*contender, error) {
 	exe, err := os.Executable()
@@ -115,7 +115,7 @@ func phaseTable(cases []*contender) string {
 	return b.String()
 }
 
-// workTable compares what depends little on how busy the machine is, of the cases of these names.
+// workTable compares values that hardly depend on the machine's load, of the cases of these names.
 func workTable(cases []*contender, names []string) string {
 	var b bytes.Buffer
 	b.WriteString("| what | processor time, ms | switches of context |\n|---|---|---|\n")
@@ -130,7 +130,7 @@ func median[T int64 | time.Duration](values []T) T {
 	return at(slices.Sorted(slices.Values(values)), 0.5)
 }
 
-// work notes what a process that has ended took, with those that it waited for.
+// work records the resources of an ended process, with those of its awaited children.
 func (c *contender) work(cmd *exec.Cmd) {
 	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	if !ok {

@@ -48,7 +48,7 @@ func Test_A_Hook_That_Throws_Rejects_The_Request(t *testing.T) {
 	}
 }
 
-func Test_An_Error_In_Next_Is_Told_And_The_Answer_Stands(t *testing.T) {
+func Test_An_Error_In_Next_Is_Reported_And_The_Answer_Stands(t *testing.T) {
 	t.Parallel()
 	a, _ := newApp(t, nil, map[string]string{
 		"assistants/qa/package.yao":  `{"name": "QA", "connector": "scripted"}`,
@@ -113,7 +113,7 @@ func Test_A_Connector_That_Does_Not_Answer_Is_Named(t *testing.T) {
 }
 
 // Y11: the same for a link that a real agent has made.
-func Test_A_Hook_Follows_No_Link_Of_The_Workspace_On_The_Host(t *testing.T) {
+func Test_A_Hook_Does_Not_Follow_Workspace_Links_On_The_Host(t *testing.T) {
 	t.Parallel()
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("HOST-CANARY"), 0o600); err != nil {
@@ -250,7 +250,7 @@ func Test_A_Chat_Whose_Session_Is_Gone_Goes_On(t *testing.T) {
 	}
 }
 
-func Test_A_User_Has_So_Many_Workspaces_And_No_More(t *testing.T) {
+func Test_The_Number_Of_Workspaces_Of_A_User_Is_Limited(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		limits string

@@ -29,7 +29,7 @@ func greeting() map[string]string {
 	}
 }
 
-func Test_A_Direct_Model_Is_Told_Of_Skills_And_Reads_Them_When_It_Needs_Them(t *testing.T) {
+func Test_A_Direct_Model_Lists_Skills_And_Reads_Them_On_Demand(t *testing.T) {
 	t.Parallel()
 	read := func(id, path string, more map[string]any) model.Turn {
 		input := map[string]any{"name": "greeting", "path": path}
@@ -96,7 +96,7 @@ func Test_A_Direct_Model_Is_Told_Of_Skills_And_Reads_Them_When_It_Needs_Them(t *
 	}
 }
 
-func Test_A_Direct_Model_Reads_Nothing_But_Its_Skills(t *testing.T) {
+func Test_A_Direct_Model_Can_Read_Only_Its_Skills(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		tool  string
@@ -142,7 +142,7 @@ func Test_A_Direct_Model_Reads_Nothing_But_Its_Skills(t *testing.T) {
 	}
 }
 
-func Test_A_Direct_Model_Without_Skills_Is_Told_Of_None(t *testing.T) {
+func Test_A_Direct_Model_Without_Skills_Gets_No_Skill_Prompt(t *testing.T) {
 	t.Parallel()
 	files := greeting()
 	for name := range files {

@@ -25,7 +25,7 @@ import (
 const success = `{"type":"result","subtype":"success","is_error":false,"result":"fine","uuid":"u","session_id":"s","usage":{"input_tokens":1,"output_tokens":2}}`
 
 // Y2, Y3, Y23: success needs a result, a line may have 40 MiB, and stderr is apart and in the error.
-func Test_An_Agent_Is_Believed_Only_What_It_Says(t *testing.T) {
+func Test_A_Run_Without_A_Result_Never_Succeeds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		script string
@@ -112,7 +112,7 @@ func Test_An_Agent_That_Does_Not_Stop_Is_Stopped(t *testing.T) {
 }
 
 // Y4, Y5: nothing that is said is an argument, and nothing is ever read by a shell.
-func Test_What_Is_Said_Is_Read_By_No_Shell(t *testing.T) {
+func Test_Prompts_Are_Not_Interpreted_By_A_Shell(t *testing.T) {
 	t.Parallel()
 	const evil = "one\nPROMPTEOF\nE\nEOF\ntouch pwned\n$(touch pwned) `touch pwned` '; touch pwned; '\"; touch pwned; \""
 	for name, c := range map[string]struct {
@@ -163,7 +163,7 @@ func Test_What_Is_Said_Is_Read_By_No_Shell(t *testing.T) {
 }
 
 // Y24: what an agent prints is told to whoever runs it, and written down nowhere.
-func Test_What_An_Agent_Prints_Is_Written_Nowhere(t *testing.T) {
+func Test_Agent_Output_Is_Not_Written_To_Files(t *testing.T) {
 	home, temp := t.TempDir(), t.TempDir()
 	for _, name := range []string{"HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"} {
 		t.Setenv(name, home)

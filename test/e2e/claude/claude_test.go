@@ -24,7 +24,7 @@ const plainUser = 1000
 
 const secret = "canary-ssh-key-5b1f0a"
 
-func Test_Claude_Code_Does_Its_Work_And_No_More(t *testing.T) {
+func Test_Claude_Code_Does_Its_Work_And_Cannot_Leave_The_Sandbox(t *testing.T) {
 	bin := claude(t)
 	command := command(t)
 	for _, c := range []struct {

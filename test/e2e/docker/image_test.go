@@ -19,7 +19,7 @@ func (u user) buildBase() string {
 	return u.run(u.home, "build-base", "--tag", baseTag)
 }
 
-func Test_Base_Image_Carries_What_It_Promises(t *testing.T) {
+func Test_Base_Image_Has_The_Promised_Tools(t *testing.T) {
 	u := newUser(t)
 	if got := u.buildBase(); got != "agent-sandbox-base:"+baseTag+"\n" {
 		t.Fatalf("it printed %q", got)
@@ -96,7 +96,7 @@ func Test_A_Build_That_Fails_Says_Where(t *testing.T) {
 	u.fail(dir, "unknown instruction: FRO", "build", "--base-tag", baseTag)
 }
 
-func Test_Images_On_Top_Carry_What_They_Promise(t *testing.T) {
+func Test_Derived_Images_Have_The_Promised_Tools(t *testing.T) {
 	u := newUser(t)
 	got := u.run(u.home, "build-base", "--image", "claude-full", "--tag", baseTag)
 	if want := "agent-sandbox-base:e2e\nagent-sandbox-claude:e2e\nagent-sandbox-claude-full:e2e\n"; got != want {

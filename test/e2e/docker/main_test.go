@@ -121,7 +121,7 @@ func (u user) try(dir, stdin string, args ...string) result {
 	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 }
 
-// run is try for what has to succeed; it returns what was printed.
+// run is try for a command that must succeed; it returns its output.
 func (u user) run(dir string, args ...string) string {
 	u.t.Helper()
 	r := u.try(dir, "", args...)
@@ -131,7 +131,7 @@ func (u user) run(dir string, args ...string) string {
 	return r.stdout
 }
 
-// fail is try for what has to fail with these words.
+// fail is try for a command that must fail with these words.
 func (u user) fail(dir, words string, args ...string) {
 	u.t.Helper()
 	r := u.try(dir, "", args...)
@@ -177,7 +177,7 @@ func (u user) repository(name string) string {
 	return dir
 }
 
-// forget destroys all sandboxes of the user, and what the repository left in the engine.
+// forget destroys all sandboxes of the user, and the repository's objects in the engine.
 func (u user) forget(dir string) {
 	for name := range strings.FieldsSeq(u.try(u.home, "", "list", "--json").names()) {
 		u.try(u.home, "", "destroy", name)

@@ -21,7 +21,7 @@ type place struct {
 	open  func(t *testing.T, u user, a agent) site
 }
 
-// site has what an agent needs to reach its model from a place.
+// site holds the settings with which an agent reaches its model from a place.
 type site struct {
 	listener net.Listener // the model's
 	env      []string     // of our command

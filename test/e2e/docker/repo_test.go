@@ -118,7 +118,7 @@ func Test_Branches_Work_Beside_Each_Other(t *testing.T) {
 	checkList(t, u, dir, bind, names["feat/a"])
 }
 
-// checkList looks at what list says of a sandbox of each mode.
+// checkList checks the output of list for a sandbox of each mode.
 func checkList(t *testing.T, u user, dir, bind, branch string) {
 	t.Helper()
 	var docs []struct {
@@ -149,7 +149,7 @@ func checkList(t *testing.T, u user, dir, bind, branch string) {
 	}
 }
 
-func Test_A_Repository_Builds_Nothing_That_Nobody_Has_Read(t *testing.T) {
+func Test_A_Repository_Builds_Only_Files_That_A_User_Has_Approved(t *testing.T) {
 	u := newUser(t)
 	dir := u.repository("unread")
 	if err := os.MkdirAll(dir+"/.agent-sandbox", 0o755); err != nil {
@@ -222,7 +222,7 @@ func Test_A_Hostile_Repository_Gets_Nothing(t *testing.T) {
 	}
 }
 
-func Test_Show_Run_Is_What_Start_Does(t *testing.T) {
+func Test_Show_Run_Prints_The_Command_Of_Start(t *testing.T) {
 	u := newUser(t)
 	dir := u.prepared("show")
 	r := repo.Repo{Path: dir}

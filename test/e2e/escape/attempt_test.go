@@ -218,7 +218,7 @@ func newPty(h *host) *pty {
 	slave, err := os.OpenFile(name, os.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
 	h.must(err)
 	h.must(os.Chown(name, h.uid, -1))
-	// Raw, so that what is pushed into it can be counted at once.
+	// Raw, so that the pushed characters can be counted at once.
 	attr, err := unix.IoctlGetTermios(int(slave.Fd()), unix.TCGETS)
 	h.must(err)
 	attr.Lflag &^= unix.ICANON | unix.ECHO

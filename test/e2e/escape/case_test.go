@@ -15,7 +15,7 @@ import (
 )
 
 // escape is a case: one attempt. In its strings {work}, {home}, {base}, {attacker} and
-// what Setup adds stand for the host's paths.
+// the variables that Setup adds stand for the host's paths.
 type escape struct {
 	ID     string // "A1.2": letter of the class, number of the row, number in the row
 	Name   string // a sentence that is true when the isolation holds
@@ -210,7 +210,7 @@ func (c *escape) runControl(t *testing.T, u user) {
 
 var errNotTried = errors.New("the attempt was not made")
 
-// judge returns an error that lists what an attempt has achieved; nil: nothing.
+// judge returns an error that lists the successes of an attempt, nil for none.
 func (c *escape) judge(h *host, o outcome) error {
 	var errs []error
 	if o.err != nil {

@@ -98,7 +98,7 @@ func gitRules() []escape {
 	return out
 }
 
-// work has what must work in the sandbox. Its cases have no control: they hold without a
+// work holds commands that must work in the sandbox. Its cases have no control: they hold without a
 // sandbox as well.
 func work() []escape {
 	none := control{None: "it is meant to succeed"}

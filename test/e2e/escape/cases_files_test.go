@@ -43,7 +43,7 @@ func holdGitSafe(dirs ...string) func(*host, outcome) error {
 				{"checkout", "-q", "--detach"},
 				{"submodule", "--quiet", "update", "--init"},
 			} {
-				// The output of git does not matter, only what it runs.
+				// The output of git does not matter, only the programs that it runs.
 				_ = h.command(dir, append([]string{"git"}, args...)...).Run()
 			}
 		}

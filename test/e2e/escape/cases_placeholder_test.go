@@ -198,7 +198,7 @@ func bodies() []attacker.Probe {
 	return out
 }
 
-// onlyBound holds when what was sent as the token, and the value itself, came only to
+// onlyBound holds when the placeholder, and the value itself, reached only
 // where it is bound to, and when the value did come there.
 func onlyBound(h *host, _ outcome) error {
 	sent, err := os.ReadFile(h.path("home/project/sent"))

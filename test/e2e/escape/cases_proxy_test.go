@@ -35,7 +35,7 @@ func (h *host) note(format string, args ...any) {
 	h.vars["during"] += fmt.Sprintf(format+"; ", args...)
 }
 
-// greeting connects from the machine and returns what the server sends first; "": it cannot be reached.
+// greeting connects from the machine and returns the server's first message; "": it cannot be reached.
 func (h *host) greeting(addr string) string {
 	text, _ := h.readGreeting(addr)
 	return text
@@ -52,7 +52,7 @@ func (h *host) readGreeting(addr string) (string, error) {
 	return string(buf[:n]), err
 }
 
-// requestThroughProxy returns what a proxy at an address of the machine answers to a request.
+// requestThroughProxy returns the response of a proxy at an address of the machine.
 func (h *host) requestThroughProxy(addr string) string {
 	c, err := h.network.Dial(addr)
 	if err != nil {
@@ -191,7 +191,7 @@ func proxies() []escape {
 	}
 }
 
-// runSecond runs a second command beside the first, and notes what it achieved.
+// runSecond runs a second command beside the first, and records its success.
 func (h *host) runSecond(flags, args []string) {
 	cmd := h.command(h.work, args...)
 	var buf bytes.Buffer

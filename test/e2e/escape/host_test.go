@@ -103,7 +103,7 @@ func (c *escape) newHost(t *testing.T, uid int) *host {
 	return h
 }
 
-// hostTemplate makes what newHost copies, once for each user.
+// hostTemplate makes the directory that newHost copies, once for each user.
 func hostTemplate(t *testing.T, uid int) string {
 	t.Helper()
 	hosts.Lock()
@@ -310,7 +310,7 @@ func (h *host) changes(dir string) ([]string, error) {
 	return out, nil
 }
 
-// checkUntouched returns an error that lists what has changed outside of the work tree.
+// checkUntouched returns an error that lists changes outside of the work tree.
 func (h *host) checkUntouched() error {
 	changed, err := h.changes(h.base)
 	if err != nil {

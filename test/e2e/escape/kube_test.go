@@ -190,7 +190,7 @@ func (c *cluster) attemptInPlainPod(h *host, attempt *escape) outcome {
 	return o
 }
 
-// checkPlanted looks in every pod's other container for what an attempt has planted in its own.
+// checkPlanted looks in every pod's other container for files that an attempt has planted in its own.
 func (c *cluster) checkPlanted(h *host) {
 	h.t.Helper()
 	see := func(pod, container string) bool {

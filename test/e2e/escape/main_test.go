@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// fixtures has what all cases share.
+// fixtures holds the state that all cases share.
 type fixtures struct {
 	base     string // outside of /tmp, where a sandbox has its own
 	command  string // agent-sandbox

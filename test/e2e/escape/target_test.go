@@ -61,7 +61,7 @@ func (w *target) launch(h *host, flags, args []string) []string {
 	return slices.Concat(line, []string{"--"}, args)
 }
 
-// variables returns what a case may use in scripts of the host: {run} runs a command in the sandbox of the attempt, {start} in
+// variables returns the placeholders for scripts of the host: {run} runs a command in the sandbox of the attempt, {start} in
 // a sandbox that is made for it, and {flags} are this target's. {processes} is its limit where the policy's is 64.
 func (w *target) variables(h *host, flags []string) map[string]string {
 	text := func(args ...string) string { return strings.Join(args, " ") }

@@ -183,7 +183,7 @@ func Test_Imports_Go_One_Way(t *testing.T) {
 	}
 }
 
-// programs is the directory of the families of programs and of what they share.
+// programs is the directory of the families of programs and of their shared packages.
 const programs = "internal/memory/coreutils/"
 
 func Test_Families_Of_Programs_Do_Not_Import_Each_Other(t *testing.T) {
@@ -232,7 +232,7 @@ func Test_Nothing_Imports_A_Program(t *testing.T) {
 	}
 }
 
-// row returns what the package may import.
+// row returns the packages that the package may import.
 func row(pkg string) (imports []string, ok bool) {
 	best := -1
 	for _, a := range arrows {

@@ -170,7 +170,7 @@ func missing(t *testing.T, what string) {
 	t.Skipf("%s is not installed", what)
 }
 
-func Test_Real_Clients_Reach_What_Is_Allowed_And_Nothing_Else(t *testing.T) {
+func Test_Real_Clients_Reach_Only_Allowed_Hosts(t *testing.T) {
 	available(t)
 	for name, uid := range users() {
 		t.Run(name, func(t *testing.T) {

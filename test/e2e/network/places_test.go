@@ -89,7 +89,7 @@ func Test_A_Name_That_Changes_Its_Address_Leads_Nowhere_Else(t *testing.T) {
 }
 
 // A client that does not use the proxy reaches no server.
-func Test_There_Is_No_Way_Around_The_Proxy(t *testing.T) {
+func Test_Commands_Cannot_Bypass_The_Proxy(t *testing.T) {
 	available(t)
 	for name, uid := range users() {
 		t.Run(name, func(t *testing.T) {

@@ -29,7 +29,7 @@ const marker = "AGENT_SANDBOX_TEST_NETWORK=inside"
 // possible, it calls tests in this process with the reason and no Internet. It is for TestMain.
 //
 // Without root it takes a user namespace; the tests then keep capabilities that
-// [Internet.Prepare] takes from what they start.
+// [Internet.Prepare] takes from the processes that they start.
 func Run(args, env []string, tests func(*Internet, error) int) int {
 	if slices.Contains(env, marker) {
 		n, err := newInternet()

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Y20: killed anywhere, the next one finds and removes what is left.
+// Y20: after a kill at any moment, the next one finds and removes all remains.
 func Test_Killed_At_Any_Moment_Docker_Leaves_Nothing(t *testing.T) {
 	killing(t, newPlace(t, "docker", engine(t)), rounds(t, 21))
 }
@@ -100,7 +100,7 @@ func (e *ownEngine) start() error {
 	return nil
 }
 
-// kill ends the engine in the middle of what it does.
+// kill ends the engine in the middle of its work.
 func (e *ownEngine) kill() {
 	_ = e.cmd.Process.Kill()
 	_ = e.cmd.Wait()

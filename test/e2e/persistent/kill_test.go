@@ -19,7 +19,7 @@ import (
 type victim struct {
 	name string
 	kill func(t *testing.T, p *place, r *rand.Rand, running *exec.Cmd) error
-	// stays: the sandbox goes on, and only what the command started ends.
+	// stays: the sandbox continues, and only the processes of the command end.
 	stays bool
 }
 
@@ -162,7 +162,7 @@ func killing(t *testing.T, p *place, n int) {
 	t.Logf("%d rounds: %v; %d containers", n, count, len(p.containers))
 }
 
-// compare looks for what was not there before, when all has ended.
+// compare looks for new files and processes after all has ended.
 func (p *place) compare(t *testing.T, before []string) {
 	t.Helper()
 	if left := p.quiet(20 * time.Second); len(left) > 0 {
@@ -178,7 +178,7 @@ func (p *place) compare(t *testing.T, before []string) {
 	}
 }
 
-// round kills one and looks whether what has to end ends, and what has to go on goes on.
+// round kills one victim and checks that the processes that depend on it end, and that the others continue.
 func (p *place) round(t *testing.T, r *rand.Rand, v victim) error {
 	t.Helper()
 	if err := p.works(); err != nil {
@@ -212,7 +212,7 @@ func (p *place) round(t *testing.T, r *rand.Rand, v victim) error {
 	return nil
 }
 
-// commands waits for the end of what a command started, and returns what stays.
+// commands waits for the end of a command's processes, and returns those that remain.
 func (p *place) commands(wait time.Duration) []process {
 	end := time.Now().Add(wait)
 	for {

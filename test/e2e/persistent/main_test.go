@@ -1,6 +1,6 @@
 //go:build linux
 
-// Package persistent_test kills what belongs to sandboxes that live on, at random moments, and looks at what is left:
+// Package persistent_test kills processes of persistent sandboxes at random moments, and checks what remains:
 // processes, containers, mounts, sockets, files.
 package persistent_test
 

@@ -38,7 +38,7 @@ type operation struct {
 	name string
 	// args is what is run; nil: not now.
 	args func(o *owning, r *rand.Rand, round int) []string
-	// settle looks at what became of it; also says what rounds the files may be of now, which are of this one otherwise.
+	// settle checks the result; it returns other rounds that the files may now be of; without it they are of this one.
 	settle func(t *testing.T, o *owning, args []string, round int) (may []int, err error)
 }
 
@@ -104,7 +104,7 @@ func settleSnapshots(t *testing.T, o *owning, args []string, round int) ([]int, 
 	return []int{round}, nil
 }
 
-// settleRestore lets the workspace have what the sandbox has: a snapshot does not know what was applied after it.
+// settleRestore applies the sandbox's state to the workspace: a snapshot does not know of changes applied after it.
 func settleRestore(_ *testing.T, o *owning, args []string, round int) (may []int, err error) {
 	if o.backend != "docker" {
 		err = o.run("apply", "--force", name)
@@ -321,7 +321,7 @@ func (o *owning) after(t *testing.T, op operation, args []string, round int) err
 	return nil
 }
 
-// operating kills in the middle of what changes a sandbox's files, so often.
+// operating kills in the middle of operations that change a sandbox's files, so often.
 func operating(t *testing.T, p *place, dir string, n int, flags ...string) {
 	t.Helper()
 	r := chance(t)
@@ -342,7 +342,7 @@ func operating(t *testing.T, p *place, dir string, n int, flags ...string) {
 	if err := o.end(name); err != nil {
 		t.Fatal(err)
 	}
-	// An engine prunes for one at a time, so what was left just now may be for the next look.
+	// An engine prunes for one client at a time, so the latest remains may need another prune.
 	o.begin(t)
 	if err := o.end(name); err != nil {
 		t.Fatal(err)

@@ -33,7 +33,7 @@ func Test_A_Second_Run_On_The_Same_Stage_Is_One_Clear_Error(t *testing.T) {
 	})
 }
 
-func Test_What_The_User_Did_Before_A_Run_Is_No_Conflict_After_It(t *testing.T) {
+func Test_Changes_Of_The_User_Before_A_Run_Do_Not_Conflict_After_It(t *testing.T) {
 	t.Parallel()
 	users(t, func(p *place) {
 		for _, text := range []string{"one", "two", "three"} {

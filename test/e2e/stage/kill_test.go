@@ -198,7 +198,7 @@ func (p *place) journals() []string {
 	return found
 }
 
-// oldOrNew wants each file to be what it was or what it will be.
+// oldOrNew checks that each file has its old or its new content.
 func (p *place) oldOrNew() {
 	p.Helper()
 	is := func(name string, want ...string) {

@@ -118,7 +118,7 @@ func attackedShell(t *testing.T) *shell.Shell {
 	})
 }
 
-// worksStill asks a shell that was attacked, after what a user would do: get rid of what is in the way.
+// worksStill checks a shell after an attack and after a user's cleanup: removal of the files in the way.
 func worksStill(t *testing.T, sh *shell.Shell) {
 	t.Helper()
 	var out bytes.Buffer
@@ -192,7 +192,7 @@ func waitForGoroutines(t *testing.T, want int) {
 	}
 }
 
-// limitedBuffer keeps the beginning of what is written.
+// limitedBuffer keeps the beginning of its input.
 type limitedBuffer struct {
 	mu sync.Mutex
 	b  []byte

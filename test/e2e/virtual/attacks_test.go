@@ -216,7 +216,7 @@ var attacks = []attack{
 	{name: "tar in tar", script: `mkdir t; echo a > t/a; while :; do tar cf t/b.tar t; mv t/b.tar t/a; done 2>/dev/null`},
 	{name: "FIFOs without end", script: `for ((i=0;;i++)); do mkfifo p$i; (echo a > p$i) & done 2>/dev/null`},
 
-	// Commands that hold what they read.
+	// Commands that hold their whole input.
 	{name: "sort of yes", script: `yes | sort`, limit: shell.ErrMemory, says: "memory exhausted"},
 	{name: "tac of yes", script: `yes | tac`, limit: shell.ErrMemory},
 	{name: "tail of a line without end", script: `tail -n 1 < /dev/zero`, limit: shell.ErrMemory},

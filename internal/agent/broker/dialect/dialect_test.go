@@ -21,7 +21,7 @@ func converted(t *testing.T, from, to connector.Protocol, in string) string {
 	return string(dialect.For(to).Write(r, dialect.Target{Model: "m"}))
 }
 
-func Test_Requests_Keep_What_The_Other_Side_Knows(t *testing.T) {
+func Test_Translated_Requests_Preserve_Supported_Fields(t *testing.T) {
 	t.Parallel()
 	const ask = `"messages":[{"role":"user","content":"x"}]`
 	failed := `{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"n","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","is_error":true,"content":[{"type":"text","text":"exit 1"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA"}}]}]}]}`
@@ -88,7 +88,7 @@ func Test_Requests_Keep_What_The_Other_Side_Knows(t *testing.T) {
 }
 
 // Thoughts are sealed by their server; through another API they must come back to it, and to nobody else.
-func Test_Thoughts_Come_Back_To_Who_Thought_Them(t *testing.T) {
+func Test_Thoughts_Return_Only_To_Their_Server(t *testing.T) {
 	t.Parallel()
 	thinking := map[connector.Protocol]dialect.Seal{
 		connector.Anthropic: {Origin: connector.Anthropic, Value: "sig"},

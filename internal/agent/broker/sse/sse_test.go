@@ -46,7 +46,7 @@ func Test_Events_Are_Read_As_The_Standard_Says(t *testing.T) {
 	}
 }
 
-func Test_What_Is_Written_Is_Read_Again_And_Raw_Is_What_Came(t *testing.T) {
+func Test_Events_Round_Trip_And_Raw_Has_The_Original_Bytes(t *testing.T) {
 	t.Parallel()
 	out := sse.Append(nil, sse.Event{Name: "x", Data: []byte("1\n2")})
 	in := append([]byte(": comment\r\n\r\n"), out...)

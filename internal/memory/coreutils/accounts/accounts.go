@@ -34,7 +34,7 @@ type Account struct {
 // New returns the users and groups of the machine that p runs on. They are read when they are first needed.
 func New(p *shell.Proc) *Database { return &Database{proc: p} }
 
-// MaxFile bounds what is read of a file, which any program may have written.
+// MaxFile bounds the read part of a file, which any program may have written.
 const MaxFile = 1 << 20
 
 // read returns the lines of a colon-separated file that have enough fields. Without the

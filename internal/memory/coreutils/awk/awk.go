@@ -55,7 +55,7 @@ var awkOptions = []getopt.Option{
 	{Short: 'V', Long: "version", ID: getopt.Version},
 }
 
-// awkJob collects what the options say.
+// awkJob collects the options.
 type awkJob struct {
 	p      *shell.Proc
 	run    interpreter.Options

@@ -289,7 +289,7 @@ func Test_Awk_Takes_Options_And_Operands(t *testing.T) {
 	})
 }
 
-func Test_Awk_Refuses_What_It_Does_Not_Know(t *testing.T) {
+func Test_Awk_Refuses_Unknown_Options(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"awk", "--lint", "1"}, {"awk", "-Z", "1"}, {"awk", "-M", "1"}, {"awk", "-l", "x", "1"}, {"awk", "-v", "x", "1"}, {"awk"}} {
 		o := programtest.RunVirtual(t, vfs.New(vfs.Options{}), "/", args, programtest.Row{})

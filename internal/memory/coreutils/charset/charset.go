@@ -23,7 +23,7 @@ type charset struct {
 }
 
 const (
-	// noRune stands for what is read and means no character, such as a byte order mark.
+	// noRune stands for input that is not a character, such as a byte order mark.
 	noRune = rune(0x7fffffff)
 	// wrongRune stands for bytes that are not a character.
 	wrongRune = rune(-1)
@@ -112,7 +112,7 @@ func encodeASCII(b []byte, r rune) ([]byte, bool) {
 	return append(b, byte(r)), true
 }
 
-// byteOrderMark stands before what may be in either order.
+// byteOrderMark stands before text that may have either byte order.
 const byteOrderMark = 0xfeff
 
 // wideCharset is an encoding in units of 2 or 4 bytes. With a mark, the one at the beginning of the input tells the

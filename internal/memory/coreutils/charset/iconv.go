@@ -178,7 +178,7 @@ func (c *iconv) close(status int) int {
 	return status
 }
 
-// write writes what is in the buffer. The file is made when there is something to write.
+// write writes the buffer. It creates the file with the first byte.
 func (c *iconv) write() (status int, ok bool) {
 	if c.hold {
 		if err := c.p.Reserve(max(0, cap(c.buf)-c.held)); err != nil {
@@ -214,7 +214,7 @@ func (c *iconv) write() (status int, ok bool) {
 	return 0, true
 }
 
-// convert converts one file. ok is false after what ends the command.
+// convert converts one file. ok is false after an error that ends the command.
 func (c *iconv) convert(in io.Reader) (status int, ok bool) {
 	t := &transcoder{iconv: c, decode: c.from.decoder(), encode: c.to.encoder()}
 	held := 0
@@ -258,7 +258,7 @@ type transcoder struct {
 	omitted bool
 }
 
-// feed converts b, but for the beginning of a character at its end. good is false at what cannot be converted.
+// feed converts b, but for the beginning of a character at its end. good is false at a character that cannot be converted.
 func (t *transcoder) feed(b []byte) (used int, good bool) {
 	for used < len(b) {
 		r, n := t.decode(b[used:])

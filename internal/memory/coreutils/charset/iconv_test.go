@@ -65,7 +65,7 @@ func Test_Iconv_Does_As_The_Real_One(t *testing.T) {
 	programtest.RunRows(t, writes)
 }
 
-func Test_Iconv_Refuses_What_It_Does_Not_Know(t *testing.T) {
+func Test_Iconv_Refuses_Unknown_Encodings(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
 		"-f nope -t utf-8": "iconv: conversion from 'nope' is not supported\n", "-f utf-8 -t gbk//TRANSLIT": "iconv: conversion to 'gbk' is not supported\n",

@@ -56,7 +56,7 @@ func (b *blake2b) BlockSize() int { return 128 }
 func (b *blake2b) Write(p []byte) (int, error) {
 	total := len(p)
 	for len(p) > 0 {
-		// The last block is hashed differently, so a full one waits for what follows.
+		// The last block is hashed differently, so a full one waits for more data.
 		if b.used == 128 {
 			b.n += 128
 			b.compress(&b.buf, false)

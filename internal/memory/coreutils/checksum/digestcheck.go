@@ -18,7 +18,7 @@ type digestLine struct {
 	bits      int
 }
 
-// checkFile checks what the lines of a file say.
+// checkFile checks the digests in the lines of a file.
 func (d *digestJob) checkFile(list string) bool {
 	in, err := program.OpenInput(d.p, list)
 	if err != nil {

@@ -114,7 +114,7 @@ type bzip2Writer struct {
 }
 
 func newBzip2Writer(w io.Writer, level int) *bzip2Writer {
-	// As much as any reader takes, less what a run that is under way may still add.
+	// The largest read, less the bytes that an unfinished run may still add.
 	return &bzip2Writer{bits: bitWriter{w: w}, level: level, max: level*100000 - 19, crc: 0xffffffff}
 }
 

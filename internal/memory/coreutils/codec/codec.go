@@ -95,8 +95,8 @@ func truncated(err error) error {
 	return err
 }
 
-// NewReader returns a reader of what the stream in holds, with all that is appended to
-// it in the same format. It reads no further than the stream goes, but for what in buffers.
+// NewReader returns a reader of the data of the stream in, with all that is appended to
+// it in the same format. It does not read beyond the stream, except for the buffer of in.
 func NewReader(f Format, in *bufio.Reader) io.Reader {
 	switch f {
 	case Gzip:

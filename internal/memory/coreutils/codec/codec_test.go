@@ -62,7 +62,7 @@ func piped(t *testing.T, data []byte, program string, args ...string) []byte {
 	return out
 }
 
-func Test_Real_Programs_Read_What_Is_Written_Here(t *testing.T) {
+func Test_Real_Programs_Read_Our_Output(t *testing.T) {
 	t.Parallel()
 	for f, program := range programs {
 		for name, data := range samples {
@@ -79,7 +79,7 @@ func Test_Real_Programs_Read_What_Is_Written_Here(t *testing.T) {
 	}
 }
 
-func Test_What_Real_Programs_Write_Is_Read_Here(t *testing.T) {
+func Test_Output_Of_Real_Programs_Can_Be_Read(t *testing.T) {
 	t.Parallel()
 	for f, program := range programs {
 		for name, data := range samples {

@@ -39,7 +39,7 @@ type GzipReader struct {
 // last one are padding.
 func NewGzipReader(in *bufio.Reader) *GzipReader { return &GzipReader{in: in} }
 
-// Read returns what the members hold.
+// Read returns the members' data.
 func (g *GzipReader) Read(b []byte) (int, error) {
 	for g.err == nil {
 		if !g.inside {
@@ -103,7 +103,7 @@ func (g *GzipReader) begin() error {
 	return g.inflate.(flate.Resetter).Reset(g.in, nil)
 }
 
-// eofOr returns io.EOF for the end of the input, or what else ended it.
+// eofOr returns io.EOF for the end of the input, or the error that ended it.
 func eofOr(err error) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		return io.EOF

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// lzwReader reads what compress(1) writes: codes of 9 to 16 bits, the lowest bit first, in
+// lzwReader reads the format of compress(1): codes of 9 to 16 bits, the lowest bit first, in
 // groups of eight codes.
 type lzwReader struct {
 	in     *bufio.Reader
@@ -58,7 +58,7 @@ func (l *lzwReader) clear() {
 	}
 }
 
-// Read returns what the codes stand for.
+// Read returns the decoded data.
 func (l *lzwReader) Read(b []byte) (n int, err error) {
 	if !l.begun && l.err == nil {
 		l.err = l.begin()

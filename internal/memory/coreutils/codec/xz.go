@@ -15,7 +15,7 @@ import (
 	"github.com/ulikunitz/xz/lzma"
 )
 
-// xzDictionary is the largest dictionary that is given: twice what xz -9 takes.
+// xzDictionary is the largest accepted dictionary: twice that of xz -9.
 const xzDictionary = 128 << 20
 
 // XzReader reads the streams of a .xz file; see "The .xz File Format", version 1.2.
@@ -49,7 +49,7 @@ type xzBlock struct {
 // NewXzReader returns a reader of all streams in a row.
 func NewXzReader(in *bufio.Reader) *XzReader { return &XzReader{in: in} }
 
-// Read returns what the streams hold.
+// Read returns the streams' data.
 func (x *XzReader) Read(b []byte) (int, error) {
 	for x.err == nil {
 		if x.block == nil {
@@ -250,7 +250,7 @@ func (x *XzReader) endBlock() error {
 // xzBlocksMax bounds the block list of a stream, which is compared with its index.
 const xzBlocksMax = 1 << 20
 
-// endStream compares the index and the footer with what was read.
+// endStream compares the index and the footer with the blocks.
 func (x *XzReader) endStream() error {
 	sum := crc32.NewIEEE()
 	size := int64(0)

@@ -76,13 +76,13 @@ func (z *zstdReader) fault(err error) error {
 	return fault(Corrupt)
 }
 
-// inputFailed tells an error of the input from one of what it holds: those of the
+// inputFailed distinguishes a read error of the input from an error in its data: those of the
 // process and its files have a cause, the libraries' are plain texts.
 func inputFailed(err error) bool {
 	return errors.Unwrap(err) != nil || errors.Is(err, io.ErrClosedPipe)
 }
 
-// Close lets go of what the reader holds.
+// Close releases the reader's resources.
 func (z *zstdReader) Close() error {
 	if z.dec != nil {
 		z.dec.Close()

@@ -9,7 +9,7 @@ import (
 
 const gzipSetup = "for i in $(seq 200); do echo hello world; done >f; touch -d '2024-02-03 04:05:06' f\n"
 
-// Test_Gzip_Replaces_As_GNU_Does decompresses what it made, since the compressed bytes may differ.
+// Test_Gzip_Replaces_As_GNU_Does decompresses its files, since the compressed bytes may differ.
 func Test_Gzip_Replaces_As_GNU_Does(t *testing.T) {
 	t.Parallel()
 	var rows []programtest.Row

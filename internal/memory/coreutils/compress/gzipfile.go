@@ -383,7 +383,7 @@ func (f *gzipFile) broken(err error) bool {
 	return false
 }
 
-// stop ends the work for what is not the file's fault.
+// stop ends the work for an error that is not the file's.
 func (f *gzipFile) stop(err error) {
 	switch {
 	case f.p.Context().Err() != nil || errors.Is(err, shell.ErrFuel):

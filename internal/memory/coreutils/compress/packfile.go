@@ -71,7 +71,7 @@ func (j *packJob) pack(in io.Reader, out io.Writer, size int64) (n packCount, er
 	return n, err
 }
 
-// unpack decompresses in to out. With pass what is in no known format is copied.
+// unpack decompresses in to out. With pass it copies data of unknown formats.
 func (j *packJob) unpack(in io.Reader, out io.Writer, pass bool) (n packCount, err error) {
 	counted := &packing.CountingReader{R: in}
 	b := bufio.NewReaderSize(counted, program.BufferSize)
@@ -106,7 +106,7 @@ func (j *packJob) through(in io.Reader, out io.Writer, size int64) (packCount, e
 }
 
 // replace writes target from an open file and removes the file; like through it returns
-// what went wrong, and then leaves no target.
+// an error, and then leaves no target.
 func (j *packJob) replace(in *vfs.File, info *vfs.Info, name, target string) (packCount, error) {
 	out, err := packing.NewReplacement(j.p, target)
 	if err != nil {

@@ -150,7 +150,7 @@ func capability(p *shell.Proc, colors int, name string, params []string) (string
 	return text, 0
 }
 
-// colorSequence sets the color of letters, or of what is behind them.
+// colorSequence sets the color of letters, or of their background.
 func colorSequence(behind bool, n, colors int) string {
 	first := "3"
 	if behind {

@@ -160,13 +160,13 @@ func (w *watching) once() (output []byte, status int) {
 	return b.Bytes(), status
 }
 
-// headBuffer keeps the first of what is written to it.
+// headBuffer keeps the beginning of its input.
 type headBuffer struct{ bytes.Buffer }
 
 // headKept is the part of a command's output that fits on a screen, in bytes.
 const headKept = 256 << 10
 
-// Write takes all of b, and keeps what there is room for.
+// Write takes all of b, and keeps as much as fits.
 func (h *headBuffer) Write(b []byte) (int, error) {
 	h.Buffer.Write(b[:min(len(b), max(0, headKept-h.Len()))])
 	return len(b), nil
@@ -199,7 +199,7 @@ func (w *watching) screen(output []byte, status int) []byte {
 	return s.Bytes()
 }
 
-// title is the head: what is run, and when.
+// title returns the head: the command, and the time.
 func (w *watching) title() string {
 	left := "Every " + strconv.FormatFloat(w.interval.Seconds(), 'f', 1, 64) + "s: " + strings.Join(w.command, " ")
 	right := program.Hostname(w.proc) + ": " + strftime.Format("%a %b %e %H:%M:%S %Y", w.proc.Now().In(program.Zone(w.proc)))

@@ -149,7 +149,7 @@ func (p *dateParser) clockHour() (int, bool) {
 	return p.hour%12 + p.half, true
 }
 
-// moved applies what is relative: years, months and days by the calendar, the rest by
+// moved applies relative items: years, months and days by the calendar, the rest by
 // the clock.
 func (p *dateParser) moved(t time.Time) (time.Time, bool) {
 	r := p.relative

@@ -175,13 +175,13 @@ var dateZones = map[string]int64{
 	"jst": 540, "gst": 600, "nzst": 720,
 }
 
-// dateDayZones are those of summer time; the value is what the zone is without it.
+// dateDayZones are the zones of summer time; the value is the zone's standard offset.
 var dateDayZones = map[string]int64{
 	"west": 0, "bst": 0, "brst": -180, "ndt": -210, "adt": -240, "clst": -240, "edt": -300, "cdt": -360, "mdt": -420,
 	"pdt": -480, "akdt": -540, "hadt": -600, "cest": 60, "mest": 60, "mesz": 60, "eest": 120, "msd": 180, "nzdt": 720,
 }
 
-// dateWord finds out what a word means.
+// dateWord returns the meaning of a word.
 func dateWord(word string) dateToken {
 	s := strings.ToLower(word)
 	if t, ok := dateName(s); ok {

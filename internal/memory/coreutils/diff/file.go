@@ -194,7 +194,7 @@ func (d *diffJob) links(a, b *diffFile) int {
 // maxDepth bounds how deep directories are compared.
 const maxDepth = 1000
 
-// directories compares what is in two directories.
+// directories compares the entries of two directories.
 func (d *diffJob) directories(a, b *diffFile) int {
 	d.depth++
 	defer func() { d.depth-- }()

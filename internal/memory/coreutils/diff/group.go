@@ -112,7 +112,7 @@ func (p *diffPair) group(kind int, g diffGroup) {
 	}
 }
 
-// groupText writes a format up to end, and returns what is behind that.
+// groupText writes a format up to end, and returns the rest.
 func (p *diffPair) groupText(f string, end byte, g diffGroup, show bool) string {
 	for f != "" && f[0] != end {
 		c := f[0]

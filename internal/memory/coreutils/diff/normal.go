@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The colours of what is written.
+// The colours of the output.
 const (
 	diffHeader  = "\x1b[1m"
 	diffNumbers = "\x1b[36m"

@@ -156,7 +156,7 @@ func (p *diffPair) classes(prefix, suffix int) (a, b []int) {
 	return number(p.f[0]), number(p.f[1])
 }
 
-// key is the line without what does not count.
+// key returns the line without ignored parts.
 func (p *diffPair) key(line string) string {
 	if !p.foldCase && p.space == spaceCounts {
 		return line
@@ -247,7 +247,7 @@ func (p *diffPair) differ() bool {
 	return false
 }
 
-// begin writes what stands over the differences of two files of directories.
+// begin writes the heading of the differences of two files of directories.
 func (p *diffPair) begin() {
 	if p.begun {
 		return

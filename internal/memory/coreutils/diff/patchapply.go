@@ -110,7 +110,7 @@ func (f *patchedFile) apply(fp *filePatch) error {
 	return nil
 }
 
-// misordered tells a hunk whose change is before what was already changed.
+// misordered reports a hunk whose change is before an earlier one.
 func (f *patchedFile) misordered(h *patchHunk, where int) bool {
 	before, _ := h.context()
 	if where-1+before >= f.done {

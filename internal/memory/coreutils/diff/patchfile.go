@@ -54,7 +54,7 @@ type patchTarget struct {
 	refused   bool
 }
 
-// one applies what the patch says of one file.
+// one applies the patch of one file.
 func (j *patchJob) one(fp *filePatch) error {
 	j.reversed, j.skip, j.anyway = j.reverse, false, false
 	t, ok := j.target(fp)
@@ -173,7 +173,7 @@ func plural(n int) string {
 	return "s"
 }
 
-// check looks at what is to be patched, and at whether that makes sense.
+// check checks that the patch can apply to the file.
 func (j *patchJob) check(fp *filePatch, t *patchTarget) error {
 	if fp.binary {
 		j.say("File %s: git binary diffs are not supported.\n", shell.QuoteIfNeeded(t.out))
@@ -211,7 +211,7 @@ func (j *patchJob) check(fp *filePatch, t *patchTarget) error {
 	return nil
 }
 
-// doubt asks back when the patch creates what is there or deletes what is not.
+// doubt asks for confirmation when the patch creates an existing file or deletes a missing one.
 func (j *patchJob) doubt(fp *filePatch, t *patchTarget, empty bool) {
 	index := func(a bool) int {
 		if a != j.reversed {
@@ -501,7 +501,7 @@ func (j *patchJob) writeLink(t *patchTarget, text string) error {
 	return nil
 }
 
-// summary counts what failed, and saves it unless the file was not even looked at.
+// summary counts the failed hunks, and saves them unless the file was skipped.
 func (j *patchJob) summary(t *patchTarget, f *patchedFile, early bool) error {
 	if f.failed == 0 {
 		return nil
@@ -524,7 +524,7 @@ func (j *patchJob) summary(t *patchTarget, f *patchedFile, early bool) error {
 	return j.write(name, f.rejects.String(), 0, false)
 }
 
-// writeOutFile writes what -o collected.
+// writeOutFile writes the collected output of -o.
 func (j *patchJob) writeOutFile() error {
 	if j.outName == "" || j.dry || j.outLines == nil {
 		return nil

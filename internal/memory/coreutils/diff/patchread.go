@@ -152,7 +152,7 @@ func (j *patchJob) tellHeader(fp *filePatch) {
 	j.say("--------------------------\n")
 }
 
-// head passes over text up to the first hunk of a file and keeps what it says.
+// head reads text up to the first hunk of a file and records its headers.
 func (r *patchReader) head(j *patchJob, fp *filePatch) bool {
 	stars, command := false, false
 	for ; r.at < len(r.lines); r.at++ {

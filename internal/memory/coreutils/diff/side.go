@@ -33,7 +33,7 @@ func (p *diffPair) writeSide() {
 	s.common(len(p.f[0].lines), len(p.f[1].lines))
 }
 
-// common writes lines up to those, which are the same but for what does not count.
+// common writes lines up to those, which are equal apart from ignored parts.
 func (s *sideWriter) common(a, b int) {
 	if !s.suppressCommon {
 		if !s.leftColumn {

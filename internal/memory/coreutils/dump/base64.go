@@ -170,7 +170,7 @@ func (r *readErrors) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// encodeAll writes what it reads in lines of wrap characters.
+// encodeAll encodes its input in lines of wrap characters.
 func (b *baseJob) encodeAll(r *bufio.Reader, out *program.Output) (string, error) {
 	c := b.coding
 	block := make([]byte, c.in*1024)

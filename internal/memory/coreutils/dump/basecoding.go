@@ -16,7 +16,7 @@ type baseCoding struct {
 	whole    bool // input has to be whole groups
 
 	encode func(dst, src []byte) []byte
-	// one decodes a whole group; what could be decoded comes back with false too.
+	// one decodes a whole group; with false it returns the valid part.
 	one func(group []byte) ([]byte, bool)
 }
 
@@ -38,7 +38,7 @@ func (c *baseCoding) member(ch byte) bool {
 func (c *baseCoding) decode(group []byte) ([]byte, bool) { return c.one(group) }
 
 // decodeEnd decodes the rest at the end: less than a group, which is never valid, but
-// GNU writes what it holds.
+// GNU writes its bytes.
 func (c *baseCoding) decodeEnd(group []byte) []byte {
 	if !c.padded {
 		return nil

@@ -363,7 +363,7 @@ func (x *xxdJob) maybeZero(line string, nonzero bool) {
 	}
 }
 
-// releaseZeros writes what stands for the lines that were held back.
+// releaseZeros writes the placeholder for the lines that were held back.
 func (x *xxdJob) releaseZeros() {
 	switch {
 	case x.zeros == 2:

@@ -14,7 +14,7 @@ var errBackwards = errors.New("sorry, cannot seek backwards")
 
 // xxdReader turns a hex dump back into bytes. Lines are taken as xxd writes them: an
 // offset, anything that is not a digit, then pairs of digits up to the columns of a line;
-// what follows is passed over.
+// the rest is skipped.
 type xxdReader struct {
 	x    *xxdJob
 	in   *bufio.Reader

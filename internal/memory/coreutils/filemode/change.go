@@ -7,7 +7,7 @@ import (
 // Change is a mode as chmod takes it: octal, or clauses like "u+rw,go-w".
 type Change []Step
 
-// Step is one operator with what it applies to.
+// Step is one operator with its operands.
 type Step struct {
 	Op        byte   // + - =
 	Who       uint32 // bits that may change; 0: all that the umask leaves
@@ -146,7 +146,7 @@ func (m *Step) permissions(s string) bool {
 	return true
 }
 
-// Apply returns what becomes of a file's bits, and which of them were meant to change.
+// Apply returns the new bits of a file, and the mask of bits that the steps change.
 func (c Change) Apply(bits uint32, dir bool, umask uint32) (changed, meant uint32) {
 	for _, step := range c {
 		var keep uint32

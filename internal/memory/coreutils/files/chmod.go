@@ -195,7 +195,7 @@ func (c *modeChanger) operand(path string) bool {
 	return c.below(path) && ok
 }
 
-// below changes what is in a directory; links there are left alone.
+// below changes the entries of a directory; links there are left alone.
 func (c *modeChanger) below(dir string) bool {
 	entries, err := c.proc.ReadDir(dir)
 	if err != nil {

@@ -63,7 +63,7 @@ func (c *copier) leaveDevice(t *copyTask) (done, ok bool) {
 	return false, true
 }
 
-// create makes the target by what the source is.
+// create makes the target according to the type of the source.
 func (c *copier) create(t *copyTask) bool {
 	mode := t.info.Mode
 	switch {

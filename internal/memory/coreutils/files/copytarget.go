@@ -11,7 +11,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
 )
 
-// meet decides what happens to what is in the target's place. done means that nothing
+// meet handles an existing target. done means that nothing
 // is left to do.
 func (c *copier) meet(t *copyTask) (done, ok bool) {
 	var err error
@@ -239,7 +239,7 @@ func (c *copier) samePlace(p *samePair) (finished, allowed bool) {
 	return c.sameEnd(p)
 }
 
-// sameEnd follows what links there are: only names that lead to one file are the same.
+// sameEnd follows links: only names that lead to one file are the same.
 func (c *copier) sameEnd(p *samePair) (finished, allowed bool) {
 	src, err := c.proc.Stat(p.copyTask.src)
 	if err != nil {

@@ -133,7 +133,7 @@ var keepWords = []choice.Choice[byte]{
 	{Name: "all", Value: 'a'},
 }
 
-// setKeeping takes the options about what a copy keeps of its source.
+// setKeeping takes the options about the attributes that a copy keeps.
 func (j *cpJob) setKeeping(o *program.Options) bool {
 	switch o.ID {
 	case 'a':

@@ -53,7 +53,7 @@ func (d *ddJob) skipInput() bool {
 	return true
 }
 
-// seekOutput passes over the start of the output, and cuts what is behind.
+// seekOutput passes over the start of the output, and truncates the rest.
 func (d *ddJob) seekOutput() bool {
 	n := d.seek
 	if !d.bytes[2] {

@@ -112,7 +112,7 @@ func (d *dirMaker) say(name string) {
 	}
 }
 
-// create makes the directory with the permissions of -m, or what the umask leaves.
+// create makes the directory with the permissions of -m, or those that the umask leaves.
 func (d *dirMaker) create(name string) error {
 	if d.mode == nil {
 		return d.proc.Mkdir(name, 0o777)
@@ -136,7 +136,7 @@ func (d *dirMaker) create(name string) error {
 	return nil
 }
 
-// makeParents makes what is missing above name, with write and search for the owner.
+// makeParents makes the missing directories above name, with write and search for the owner.
 func (d *dirMaker) makeParents(name string) bool {
 	for i := 0; i < len(name); {
 		for i < len(name) && name[i] == '/' {

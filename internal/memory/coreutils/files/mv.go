@@ -103,7 +103,7 @@ func (j *mvJob) option(o *program.Options) {
 	}
 }
 
-// moveOne moves one operand; what had to be copied is removed afterwards.
+// moveOne moves one operand; it removes a source that had to be copied.
 func (j *mvJob) moveOne(src, dst string) bool {
 	if !j.operand(src, dst) {
 		return false

@@ -25,7 +25,7 @@ func (t *targetPlace) option(o *program.Options) {
 	t.dir, t.dirGiven = o.Value, true
 }
 
-// settle finds out what the last operand is, and returns the others; not ok after a message.
+// settle examines the last operand, and returns the others; not ok after a message.
 func (t *targetPlace) settle(args []string) (sources []string, ok bool) {
 	least := 2
 	if t.dirGiven {

@@ -36,7 +36,7 @@ func tarKind(head []byte) (string, bool) {
 	return "tar archive", true
 }
 
-// gzipSystems are the names of what packed a file.
+// gzipSystems are the names of the operating systems in gzip headers.
 var gzipSystems = []string{
 	"FAT filesystem (MS-DOS, OS/2, NT)", "Amiga", "VMS", "Unix", "VM/CMS", "Atari", "HPFS filesystem (OS/2, NT)", "MacOS", "Z-System",
 	"CP/M", "TOPS/20", "NTFS filesystem (NT)", "QDOS", "Acorn RISCOS",

@@ -187,7 +187,7 @@ func (e *elfFile) programs() {
 	})
 }
 
-// dynamicFlags looks for what the program needs, and for DF_1_PIE.
+// dynamicFlags looks for needed libraries, and for DF_1_PIE.
 func (e *elfFile) dynamicFlags(body []byte) {
 	step := 8
 	if e.wide {

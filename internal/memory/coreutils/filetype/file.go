@@ -182,7 +182,7 @@ func (f *fileNames) all(names []string) (status int) {
 	return status
 }
 
-// printable is a name without what a terminal would act on.
+// printable returns a name without control characters.
 func (f *fileNames) printable(name string) string {
 	if f.raw {
 		return name

@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/programtest"
 )
 
-// fileBinaries makes what has a form of its own.
+// fileBinaries makes files of binary formats.
 const fileBinaries = `mkdir dir sticky; chmod 1755 sticky; mkfifo pipe; ln -s dir ld; ln -s nowhere broken; printf 'hello\nworld\n' > txt; ln -s txt l; : > empty
 (printf 'x%.0s' {1..500}; echo; echo b) > long; printf 'x%.0s' {1..300} > not-long; head -c 100 /dev/zero > zeros; printf 'a\0b' > nul; touch -d 2020-02-03 txt; cp txt setuid; chmod 4755 setuid; cp txt setgid; chmod 2755 setgid
 printf 'a\r\nb\n' > mixed; printf 'a\rb\r' > cr; printf 'a\205b\n' > nel; printf '\377\376h\0i\0\n\0' > u16le; printf '\376\377\0h\0i\0\n' > u16be; printf 'a\bb\n' > bs; printf '\200\201x\n' > extended
@@ -25,7 +25,7 @@ printf '\0\0\0\030ftypmp42\0\0\0\0' > mp4; printf '\0\0\0\030ftypisom\0\0\0\0' >
 printf '\x1f\x9d\x90' > Z; printf '\317\372\355\376\7\0\0\1\3\0\0\0\2\0\0\0' > macho; printf 'MZ\220\0' > mz; printf '7z\274\257\047\034\0\4xxxxxxxxxxxxxxxxxxx' > 7z; printf 'Rar!\032\007\0xxxx' > rar; printf '\x04\x22\x4d\x18xxxxx' > lz4; printf 'SQLite format 3\0\020\0\001\001\0\100\040\040' > sqlite; head -c 100 /dev/zero >> sqlite
 cp /bin/true elf; cp /bin/busybox static; printf '\177ELF\2\1\1' > cut.elf; printf '{"a":1' > cut.json; (echo '['; seq -s, 1 1000; echo ']') > big.json; (printf 'P6 1 1 255\n'; printf 'a\0b') > ppm`
 
-func Test_File_Tells_What_The_Real_One_Tells(t *testing.T) {
+func Test_File_Prints_The_Same_As_The_Real_One(t *testing.T) {
 	t.Parallel()
 	work := filepath.Join(t.TempDir(), "w")
 	if err := os.Mkdir(work, 0o755); err != nil {

@@ -28,7 +28,7 @@ const (
 	inodeMime  = "inode/"
 )
 
-// look finds out what a file is: from its inode, or from what it begins with.
+// look detects the type of a file: from its inode, or from its first bytes.
 func (f *fileNames) look(name string) fileKind {
 	if name == "-" {
 		k := f.content("-", "", 0)
@@ -105,7 +105,7 @@ func (f *fileNames) link(name string) fileKind {
 	return fileKind{text: "symbolic link to " + f.printable(target), mime: inodeMime + "symlink", charset: binaryData}
 }
 
-// content tells of a file by what it holds.
+// content detects the type of a file by its content.
 func (f *fileNames) content(name, prefix string, size int64) fileKind {
 	open := f.proc.Open
 	if name == "-" {
@@ -191,7 +191,7 @@ func kindOf(b fileBytes) fileKind {
 	return k
 }
 
-// kindByStructure knows what has no signature but a form.
+// kindByStructure detects formats that have a structure but no signature.
 func kindByStructure(b *fileBytes, t textEncoding) (text, mime string, ok bool) {
 	if text, ok := tarKind(b.head); ok {
 		return text, "application/x-tar", true

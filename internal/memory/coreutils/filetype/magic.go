@@ -66,7 +66,7 @@ var binarySigns = []sign{
 	{"\x7fELF", "", mimeData},
 }
 
-// kindByMagic knows what files begin with.
+// kindByMagic detects formats by their first bytes.
 func kindByMagic(b *fileBytes) (text, mime string, ok bool) {
 	head := b.head
 	for i := range binarySigns {

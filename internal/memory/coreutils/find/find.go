@@ -220,7 +220,7 @@ func (f *finder) startingPoints(paths []string, parser *findParser) ([]string, b
 	return paths, true
 }
 
-// finish runs what is left of commands with many arguments, and closes files.
+// finish runs the remaining commands with many arguments, and closes files.
 func (f *finder) finish() {
 	for _, b := range f.batches {
 		b.run()

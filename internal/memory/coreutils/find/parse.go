@@ -158,7 +158,7 @@ func (p *findParser) argument(w string) (string, bool) {
 // nestingMax bounds parentheses and negations inside each other.
 const nestingMax = 10_000
 
-// list reads operators that bind stronger than level, and what is between them.
+// list reads operators that bind stronger than level, and their operands.
 func (p *findParser) list(level int) predicate {
 	if p.nesting++; p.nesting > nestingMax {
 		p.fault("invalid expression")

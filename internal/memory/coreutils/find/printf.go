@@ -128,7 +128,7 @@ func (p *findParser) directive(s string) (formatPart, int) {
 	return literal(s[:i]), i
 }
 
-// width keeps what a verb may be given: flags and numbers that are not too large.
+// width keeps the allowed flags and numbers of a verb.
 func width(spec string) string {
 	digits := 0
 	for i := range len(spec) {
@@ -308,7 +308,7 @@ func lastElement(path string) string {
 	return path[strings.LastIndexByte(trimmed, '/')+1:]
 }
 
-// leadingElements is %h: what stands before that.
+// leadingElements is %h: the path before the last element.
 func leadingElements(path string) string {
 	trimmed := strings.TrimRight(path, "/")
 	i := strings.LastIndexByte(trimmed, '/')

@@ -76,7 +76,7 @@ func (f *finder) walk(paths []string) {
 	}
 }
 
-// visit looks at an entry and at what is below it.
+// visit examines an entry and its descendants.
 func (f *finder) visit(e *findEntry, above *pathname.Chain) {
 	if err := f.proc.Spend(2); err != nil {
 		f.err = err

@@ -101,7 +101,7 @@ type xargs struct {
 	pool    xargsPool
 }
 
-// charsDefault and charsMost are what a command's words may take together.
+// charsDefault and charsMost bound the words of a command together, in bytes.
 const (
 	charsDefault = 128 << 10
 	charsMost    = 2<<20 - 2048 - 4096

@@ -28,7 +28,7 @@ func (q *xargsPool) open(x *xargs) {
 	q.ended = make(chan int, n)
 }
 
-// xargsMost bounds what "as many as there may be" means.
+// xargsMost is the value of "as many as possible".
 const xargsMost = 64
 
 // start runs a command, beside others with -P.

@@ -47,7 +47,7 @@ func (c *grepColors) set(name, value string) {
 	}
 }
 
-// start returns what turns a colour on, end what turns it off.
+// start returns the sequence that turns a colour on, end the one that turns it off.
 func (c *grepColors) start(color string) string {
 	switch {
 	case color == "":

@@ -94,7 +94,7 @@ var grepOptions = []getopt.Option{
 	{Short: '9'},
 }
 
-// grepBinary says what is done with a binary file.
+// grepBinary says how a binary file is treated.
 type grepBinary uint8
 
 const (
@@ -103,7 +103,7 @@ const (
 	binarySkipped                   // no match
 )
 
-// grepDirs says what is done with a directory.
+// grepDirs says how a directory is treated.
 type grepDirs uint8
 
 const (
@@ -256,7 +256,7 @@ func (g *grep) option(o *program.Options) (fail bool) {
 	return false
 }
 
-// flag sets what needs no argument.
+// flag takes an option without an argument.
 func (g *grep) flag(id int) {
 	switch id {
 	case 'i', 'y':

@@ -83,7 +83,7 @@ func (s *grepScan) colors(selected bool) (line, match string) {
 	return line, match
 }
 
-// parts writes the matches in a line: alone for -o, else with what is between them.
+// parts writes the matches in a line: alone for -o, else with the text between them.
 // It returns how far it came.
 func (s *grepScan) parts(line []byte, begin int, sep byte, lineColor, matchColor string) (rest int) {
 	text := line[:len(line)-1]
@@ -136,7 +136,7 @@ func (s *grepScan) tail(line []byte, from int, color string) (rest int) {
 	return max(end, from)
 }
 
-// head writes what stands in front of a line or of a part of it. It returns false
+// head writes the prefix of a line or of a part of it. It returns false
 // when that is not text and must not be shown.
 func (s *grepScan) head(text []byte, at int, sep byte) bool {
 	if !s.bytes && s.binary != binaryText && s.eol != 0 && !utf8.Valid(text) {

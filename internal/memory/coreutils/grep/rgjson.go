@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// rgJSON writes what is found as messages, one a line.
+// rgJSON writes the results as messages, one per line.
 type rgJSON struct {
 	r     *rg
 	begun time.Time // of the whole search
@@ -20,7 +20,7 @@ type rgJSON struct {
 	all   rgStats
 }
 
-// rgStats counts what a search has done.
+// rgStats holds the statistics of a search.
 type rgStats struct{ searches, searched, printed, lines, matches int64 }
 
 func (a *rgStats) add(b rgStats) {

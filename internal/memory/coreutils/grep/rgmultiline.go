@@ -38,7 +38,7 @@ func (r *rg) scanWhole(name string, in io.Reader) int64 {
 	return s.total
 }
 
-// wholeBlock finds what matches in the whole file.
+// wholeBlock finds the matches in the whole file.
 func (s *grepScan) wholeBlock(r *rg) {
 	text := s.buf[:s.n]
 	if s.added {
@@ -134,7 +134,7 @@ func (h *rgHook) writeSpan(s *grepScan) {
 	s.shown = span.end
 }
 
-// writePart writes the lines of a match, or what stands for it.
+// writePart writes the lines of a match, or their replacement.
 func (h *rgHook) writePart(s *grepScan, begin, end int) {
 	if h.r.replaces {
 		h.r.m.Find(s.buf[:s.n], begin, h.caps)

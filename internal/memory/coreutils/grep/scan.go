@@ -187,7 +187,7 @@ func (s *grepScan) countTo(at int) {
 	}
 }
 
-// examine looks whether what was read is text. It returns false when the file is
+// examine checks whether the data is text. It returns false when the file is
 // none and has no match for that.
 func (s *grepScan) examine(from int) bool {
 	if s.eol == 0 || s.binary == binaryText {

@@ -246,7 +246,7 @@ func (g *grep) feedsItself(info vfs.Info) bool {
 	return g.outIno != 0 && info.Ino == g.outIno
 }
 
-// search searches one file and says what is to be said of it as a whole.
+// search searches one file and prints its results as a whole.
 func (g *grep) search(name string, in io.Reader) {
 	total := g.scan(name, in)
 	if g.ended != nil {

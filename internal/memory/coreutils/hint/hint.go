@@ -7,8 +7,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils"
 )
 
-// For returns what the shell adds to "command not found" for a program that is not here: a line
-// that begins with "hint:" and says what to use instead, or where the program is. It begins with a
+// For returns the shell's addition to "command not found" for a missing program: a line
+// that begins with "hint:" and names an alternative, or the place of the program. It begins with a
 // newline, as shell.Options.Hint wants it.
 func For(name string) string {
 	if instead, ok := absent(name); ok {
@@ -24,7 +24,7 @@ func For(name string) string {
 	return "\nhint: help lists the programs in memory; --backend bwrap or docker runs those that are installed there"
 }
 
-// absent returns what serves instead of a well-known program that is not here; ok is false for
+// absent returns an alternative to a well-known program that is missing; ok is false for
 // a name that is not known.
 func absent(name string) (instead string, ok bool) {
 	for _, list := range []func(string) (string, bool){absentLanguage, absentTool, absentNetwork, absentSystem} {
@@ -35,7 +35,7 @@ func absent(name string) (instead string, ok bool) {
 	return "", false
 }
 
-// absentLanguage knows compilers, interpreters and what builds with them.
+// absentLanguage knows compilers, interpreters and build tools.
 func absentLanguage(name string) (instead string, ok bool) {
 	switch name {
 	case "python", "python2", "python3", "ipython", "perl", "ruby", "php", "lua", "tclsh", "Rscript", "R", "julia", "ghci", "irb", "pwsh", "powershell":
@@ -54,7 +54,7 @@ func absentLanguage(name string) (instead string, ok bool) {
 	return "", false
 }
 
-// absentTool knows what works on files.
+// absentTool knows programs that work on files.
 func absentTool(name string) (instead string, ok bool) {
 	switch name {
 	case "git", "hg", "svn", "gh", "glab", "jj":
@@ -99,7 +99,7 @@ func absentTool(name string) (instead string, ok bool) {
 	return "", false
 }
 
-// absentNetwork knows what talks to other machines.
+// absentNetwork knows network programs.
 func absentNetwork(name string) (instead string, ok bool) {
 	switch name {
 	case "wget", "curl", "http", "https", "httpie", "xh", "aria2c", "fetch", "lynx", "w3m":
@@ -114,7 +114,7 @@ func absentNetwork(name string) (instead string, ok bool) {
 	return "", false
 }
 
-// absentSystem knows what manages a machine.
+// absentSystem knows programs for system administration.
 func absentSystem(name string) (instead string, ok bool) {
 	switch name {
 	case "sudo", "su", "doas", "pkexec", "runuser", "setpriv", "gosu":

@@ -10,7 +10,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func Test_Hint_Says_What_Is_Here_Instead(t *testing.T) {
+func Test_Hint_Names_An_Alternative(t *testing.T) {
 	t.Parallel()
 	for _, r := range []struct{ name, want string }{
 		{"git", "--backend bwrap"},
@@ -35,8 +35,8 @@ func Test_Hint_Says_What_Is_Here_Instead(t *testing.T) {
 	}
 }
 
-// Test_Hint_Does_Not_Deny_What_Is_Here finds a program that was added later and is still said to be absent.
-func Test_Hint_Does_Not_Deny_What_Is_Here(t *testing.T) {
+// Test_Hint_Does_Not_Deny_Existing_Programs finds a program that was added later and is still said to be absent.
+func Test_Hint_Does_Not_Deny_Existing_Programs(t *testing.T) {
 	t.Parallel()
 	for _, name := range programNames() {
 		if _, ok := absent(name); ok {

@@ -215,7 +215,7 @@ func runLs(p *shell.Proc) int {
 	return list.out.Close(list.run(o.Args()))
 }
 
-// setOrder takes the options that select the files and in which order.
+// setOrder takes the options that select the files and their order.
 func (l *lsConfig) setOrder(o *program.Options) bool {
 	switch o.ID {
 	case 'a':

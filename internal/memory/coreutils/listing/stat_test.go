@@ -6,7 +6,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/programtest"
 )
 
-func Test_Stat_Tells_As_GNU_Does(t *testing.T) {
+func Test_Stat_Prints_The_Same_As_GNU(t *testing.T) {
 	t.Parallel()
 	lines := []string{
 		"stat -c %a a sx d st p la", "stat -c '%A %F' a sx d st p la broken", "stat -c '%s %b %B %o %h' a d la p big", "stat -c '%n %N' a la broken 'sp ace' \"it's\"", "stat -c '%u %U %g %G' a b d/f", "stat -c '%y|%Y' old", "stat -c '%f %t %T %r %R %Hr %Lr' a d la p", "stat -L -c '%F %n %N' la ld a", "stat -L broken", "stat -c '%m' a", "stat -c '%10s|%-10s|%010s|%5a|%#a|%+s|%05a|%-5a|' a", "stat -c '%.3Y|%.Y|%20Y|%-20.2Y|%012Y|%.0Y|%.12Y' old", "stat -c '%10n|%-10n|%.1n|%5.2n|' a", "stat -c '%q %' a", "stat -c '%%' a", "stat -c '%5%' a", "stat -c 'x\\n%n' a", "stat --printf 'a\\tb%n\\n' a", "stat --printf '\\q\\x41\\101\\e\\\\\\\"' a", "stat --printf '%n\\n' a b nosuch", "stat --printf 'x\\' a", "stat --format=%n a", "stat --printf=%s:%n\\n a big", "stat nosuch", "stat nosuch a -c %n", "stat", "stat --bogus", "stat -c", "stat --cached=always -c %n a", "stat --cached=x a", "stat -c '%w|%W' a", "stat -f nosuch", "stat -f -c '%n %s %S %l' a", "stat -c %d%D", "stat a/x -c %n", "stat '' -c %n", "stat -c '%C' nosuch", "stat -c '%y' old", "stat -Lc '%s %y' la", "stat -c '%U:%G %a' d d/f",

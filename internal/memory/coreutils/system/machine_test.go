@@ -12,7 +12,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/memory/shell"
 )
 
-func Test_Machine_Is_Told_As_The_Real_Tools_Do(t *testing.T) {
+func Test_Machine_Is_Described_As_By_The_Real_Tools(t *testing.T) {
 	t.Parallel()
 	var rows []programtest.Row
 	for _, line := range []string{

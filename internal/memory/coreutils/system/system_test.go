@@ -32,7 +32,7 @@ func Test_Test_Decides_As_GNU_Does(t *testing.T) {
 	programtest.RunReadOnly(t, "echo x > f; ln f h; ln -s f l; ln -s nowhere broken; mkdir d; : > empty; mkfifo p; touch x; chmod +x x; touch su sg; chmod u+s su; chmod g+s sg; mkdir st; chmod +t st; touch -d 2001-01-01 old", rows)
 }
 
-func Test_Identities_Are_Told_As_GNU_Does(t *testing.T) {
+func Test_Identities_Are_Printed_As_By_GNU(t *testing.T) {
 	t.Parallel()
 	programtest.RunRows(t, programtest.RowsOf("",
 		"id", "id root", "id daemon", "id nosuch", "id root nosuch daemon", "id -u", "id -g", "id -G", "id -un", "id -gn", "id -Gn", "id -u daemon", "id -G daemon", "id -nG daemon", "id -ru", "id -u -g", "id -n", "id -r", "id -z", "id -uz", "id -Gz root daemon", "id -Z root", "id -a", "id 1", "id +1", "id 99999", "id --user --name", "id --bogus", "id -u root daemon", "id -G root daemon",

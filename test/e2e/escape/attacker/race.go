@@ -17,7 +17,7 @@ import (
 // attackTimed races the guard with knowledge of how it inspects calls: the second
 // thread strikes at one moment after the call began, late at first and then ever
 // earlier, so that a strike that comes too late never causes a refusal. It stops at
-// the first success, and removes what its other tries created.
+// the first success, and removes the files that its other tries created.
 func attackTimed(args []string) {
 	kind, target := args[0], args[1]
 	race := timedRaces[kind](target)

@@ -1,7 +1,7 @@
 //go:build linux
 
 // Package testnet builds networks on which the escape tests attack: a machine and an internet, each a network namespace, with
-// a cable between them. Servers of the tests answer at every address of the internet and record what reaches them.
+// a cable between them. Servers of the tests answer at every address of the internet and record each request.
 package testnet
 
 import (
@@ -94,7 +94,7 @@ type Network struct {
 	marks  map[string]chan struct{}
 }
 
-// Limits describes what a case may do on its network; everything else is a failure.
+// Limits describes the allowed traffic of a case; all other traffic is a failure.
 type Limits struct {
 	Good   []string // hosts that may be reached, at the addresses that they have
 	Asks   []string // further names that may be resolved; with a leading dot: with all subdomains
@@ -316,7 +316,7 @@ func (w *Network) Sockets(ignored func(name string) bool) ([]string, error) {
 	return out, nil
 }
 
-// Judge returns an error that lists what an attempt has done on the network beyond its limits. A mount of the machine's
+// Judge returns an error that lists an attempt's traffic beyond its limits. A mount of the machine's
 // whose path contains "/" and dir counts as left behind.
 func (w *Network) Judge(dir string) error {
 	packets := w.packets()

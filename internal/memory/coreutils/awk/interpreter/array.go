@@ -73,7 +73,7 @@ func (m *machine) atText(a *array, key string) *element {
 	return m.insert(a, string(append([]byte(nil), key...)))
 }
 
-// elementCost is about what an element takes besides its key.
+// elementCost is the approximate size of an element without its key, in bytes.
 const elementCost = 128
 
 func (m *machine) insert(a *array, key string) *element {
@@ -141,7 +141,7 @@ func (a *array) elements() []*element {
 // set makes or replaces an element.
 func (m *machine) set(a *array, key string, v value) { m.atText(a, key).value = v }
 
-// appendKey writes what a value is as a key.
+// appendKey writes a value as a key.
 func (m *machine) appendKey(b []byte, v *value) []byte {
 	if v.k == number {
 		return m.appendNumberKey(b, v.n)

@@ -2,7 +2,7 @@ package interpreter
 
 import "errors"
 
-// The kinds of code: what an expression is compiled to depends on what is asked of it.
+// The kinds of code: an expression is compiled to one for the type that its user needs.
 type (
 	numCode   func(m *machine) float64
 	textCode  func(m *machine) string
@@ -290,7 +290,7 @@ func (c *compiler) key(x node) func(m *machine) []byte {
 	}
 }
 
-// fieldIndex is the number of a constant field; -1 for what is none.
+// fieldIndex returns the number of a constant field; -1 for other expressions.
 func fieldIndex(f float64) int {
 	if f < 0 || f > maxField {
 		return -1

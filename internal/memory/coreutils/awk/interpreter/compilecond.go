@@ -73,7 +73,7 @@ func (c *compiler) match(x *matchNode) condCode {
 	}
 }
 
-// relation returns what an operator wants of the order of its sides: bits for below, equal
+// relation returns the orders of its sides for which an operator is true: bits for below, equal
 // and above.
 func relation(op string) uint {
 	switch op {

@@ -102,7 +102,7 @@ func (c *compiler) sign(x *unaryNode) numCode {
 	return f
 }
 
-// operation returns what an operator does; pos is for messages.
+// operation returns the function of an operator; pos is for messages.
 func operation(op string, pos int) func(m *machine, a, b float64) float64 {
 	switch op {
 	case "+":

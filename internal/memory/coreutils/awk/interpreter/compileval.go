@@ -210,7 +210,7 @@ func joined(parts []textCode) textCode {
 }
 
 // ref compiles a reference to a variable that is nothing but a cell; nil for others. It is to be
-// called after what is assigned was evaluated, since calls may move cells.
+// called after the assigned expression was evaluated, since calls may move cells.
 func (c *compiler) ref(x node) refCode {
 	switch x := x.(type) {
 	case *nameNode:

@@ -194,7 +194,7 @@ func (m *machine) closeInput() {
 	}
 }
 
-// replaceFile lets what is printed from now on go to the file that is read, in the end.
+// replaceFile collects the output from now on, which replaces the input file in the end.
 func (m *machine) replaceFile(name string) {
 	m.flushOut()
 	var b strings.Builder

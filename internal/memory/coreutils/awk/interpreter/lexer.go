@@ -39,7 +39,7 @@ func lex(src string, warn func(pos int, text string)) (tokens []token, err error
 	}
 }
 
-// skipBlanks passes over what separates tokens.
+// skipBlanks passes over white space between tokens.
 func (l *lexer) skipBlanks() {
 	for l.pos < len(l.src) {
 		switch c := l.src[l.pos]; {
@@ -103,7 +103,7 @@ var punctuation = [...]string{
 	"{", "}", "(", ")", "[", "]", ";", ",", "+", "-", "*", "/", "%", "^", "!", ">", "<", "|", "?", ":", "~", "$", "=",
 }
 
-// afterOperand reports whether a slash divides what stands before it.
+// afterOperand reports whether a slash is a division here.
 func (l *lexer) afterOperand() bool {
 	if len(l.tokens) == 0 {
 		return false
@@ -183,7 +183,7 @@ func radixNumber(s string) (v float64, n int) {
 	return v, n
 }
 
-// hexDigit returns the value of a digit, 99 for what is none.
+// hexDigit returns the value of a digit, 99 for another character.
 func hexDigit(c byte) int {
 	switch {
 	case isDigit(c):
@@ -294,7 +294,7 @@ func unescape(s string, plain func(c byte)) string {
 	return string(b)
 }
 
-// escapedByte returns what the escape stands for whose text behind the backslash is s, and
+// escapedByte returns the value of the escape whose text after the backslash is s, and
 // its length; 0 when it is none.
 func escapedByte(s string) (c byte, n int) {
 	switch s[0] {

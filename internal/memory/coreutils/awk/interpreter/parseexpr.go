@@ -123,7 +123,7 @@ func (p *parser) concatenation() node {
 	return x
 }
 
-// startsOperand reports whether what follows is joined with what stands before.
+// startsOperand reports whether the next token begins the right side of a concatenation.
 func (p *parser) startsOperand() bool {
 	t := p.tok()
 	switch t.kind {
@@ -179,7 +179,7 @@ func (p *parser) power() node {
 	p.at++
 	p.enter()
 	defer p.leave()
-	// A sign is allowed here, and binds what follows, also further powers.
+	// A sign is allowed here, and applies to the rest, also to further powers.
 	if t := p.tok(); t.kind == tokenPunct && (t.text == "-" || t.text == "+" || t.text == "!") {
 		p.at++
 		return &binaryNode{"^", x, &unaryNode{t.text, p.power()}, pos}

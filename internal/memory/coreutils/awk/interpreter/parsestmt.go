@@ -17,7 +17,7 @@ func (p *parser) block() statement {
 	return &blockStmt{list}
 }
 
-// statement reads a statement with what ends it.
+// statement reads a statement with its terminator.
 func (p *parser) statement() statement {
 	p.enter()
 	defer p.leave()
@@ -55,7 +55,7 @@ func (p *parser) statement() statement {
 	return s
 }
 
-// endStatement reads what ends a simple statement.
+// endStatement reads the terminator of a simple statement.
 func (p *parser) endStatement() {
 	switch t := p.tok(); {
 	case t.kind == tokenNewline || p.is(";"):
@@ -74,7 +74,7 @@ func (p *parser) condition() node {
 	return x
 }
 
-// inside reads with f what stands in parentheses, where "in" and ">" are themselves again.
+// inside reads the text in parentheses with f, where "in" and ">" have their usual meaning again.
 func (p *parser) inside(f func() node) node {
 	noIn, noGt := p.noIn, p.noGt
 	p.noIn, p.noGt = 0, 0
@@ -243,7 +243,7 @@ func (p *parser) caseValue() node {
 	return nil
 }
 
-// simple reads a statement without what ends it.
+// simple reads a statement without its terminator.
 func (p *parser) simple() statement {
 	t := p.tok()
 	if t.kind != tokenKeyword {

@@ -35,7 +35,7 @@ type directive struct {
 	verb                          byte
 }
 
-// maxWidth bounds what a format may ask for.
+// maxWidth bounds widths and precisions in a format.
 const maxWidth = 64 << 20
 
 // formatter writes values as a format says.
@@ -198,7 +198,7 @@ func (f *formatter) convert(d *directive, v *value) {
 	}
 }
 
-// special writes what is not a finite number.
+// special writes NaN and infinity.
 func (f *formatter) special(d *directive, n float64) {
 	s := specialNumber(n)
 	f.pad(d, s[:1], s[1:], false)

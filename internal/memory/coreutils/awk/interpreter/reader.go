@@ -23,13 +23,13 @@ type reader struct {
 // readSize is the size of one read, in bytes.
 const readSize = 64 << 10
 
-// fill reads more behind what is left; false at the end.
+// fill appends more input to the rest; false at the end.
 func (r *reader) fill() bool {
 	if r.end != nil {
 		return false
 	}
 	rest := r.text[r.pos:]
-	// With records that are longer than what is read at once, reading grows with them, so that
+	// With records that are longer than one read, reading grows with them, so that
 	// the time to join stays in proportion.
 	size := max(readSize, len(rest))
 	if len(r.buf) < size {
@@ -65,7 +65,7 @@ func (r *reader) failed() error {
 	return r.end
 }
 
-// next returns the next record and what ended it; not ok at the end.
+// next returns the next record and its terminator; not ok at the end.
 func (r *reader) next() (rec, end string, ok bool) {
 	m := r.m
 	switch {
@@ -134,7 +134,7 @@ func (r *reader) nextParagraph() (rec, end string, ok bool) {
 	}
 }
 
-// nextMatch reads up to a match of RS, which must not touch the end of what is known.
+// nextMatch reads up to a match of RS, which must not touch the end of the buffer.
 func (r *reader) nextMatch() (rec, end string, ok bool) {
 	var caps [2]int
 	for {

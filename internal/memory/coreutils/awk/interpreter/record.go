@@ -335,7 +335,7 @@ func (m *machine) splitPattern(s string, rx *matcher, add func(field, sep string
 	add(s[begin:], "")
 }
 
-// splitFPAT cuts out what the expression matches; between is called with the text around.
+// splitFPAT cuts out the matches of the expression; between is called with the text around.
 func (m *machine) splitFPAT(s string, rx *matcher, add func(field, sep string), between func(sep string)) {
 	var caps [2]int
 	begin, from, filled := 0, 0, false

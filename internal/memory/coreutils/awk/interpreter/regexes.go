@@ -14,7 +14,7 @@ type matcher struct {
 	src    string
 }
 
-// regexCache keeps what was compiled.
+// regexCache caches compiled expressions.
 type regexCache struct {
 	bytes bool
 	exact map[string]*matcher

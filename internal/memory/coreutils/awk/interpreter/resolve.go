@@ -152,7 +152,7 @@ func (p *parser) linkCalls() {
 	}
 }
 
-// spread carries what is known along the links.
+// spread propagates known kinds along the links.
 func (p *parser) spread() {
 	var queue []*symbol
 	for _, c := range p.calls {

@@ -43,7 +43,7 @@ func (m *machine) openStreams() {
 	m.outputs, m.inputs, m.both = map[string]*writer{}, map[string]*reader{}, map[string]*coprocess{}
 }
 
-// flushOut writes what was printed; a pipe without readers ends the program.
+// flushOut writes the buffered output; a pipe without readers ends the program.
 func (m *machine) flushOut() {
 	if err := m.out.Flush(); err != nil {
 		m.outFailed(err)
@@ -278,7 +278,7 @@ func (m *machine) coprocess(name string, pos int) *coprocess {
 	return c
 }
 
-// closeStream closes what is open under a name; how is "to", "from" or empty. -1: nothing.
+// closeStream closes the streams open under a name; how is "to", "from" or empty. -1: there were none.
 func (m *machine) closeStream(name, how string) int {
 	status := -1
 	if w := m.outputs[name]; w != nil && how == "" {
@@ -337,7 +337,7 @@ func (m *machine) closeAll() {
 	m.flushOut()
 }
 
-// abandon closes what is open after an error.
+// abandon closes all streams after an error.
 func (m *machine) abandon() {
 	if m.out == nil {
 		return

@@ -35,7 +35,7 @@ func (c *compiler) matchFunction(x *builtinNode) numCode {
 	}
 }
 
-// groups sets what match with an array says of the groups.
+// groups stores the groups in the array of match.
 func (m *machine) groups(a *array, t string, caps []int) {
 	for i := 0; i < len(caps); i += 2 {
 		if caps[i] < 0 {
@@ -48,7 +48,7 @@ func (m *machine) groups(a *array, t string, caps []int) {
 	}
 }
 
-// replacement is a text with places for what was matched.
+// replacement is a text with places for the match.
 type replacement struct {
 	src    string
 	parts  []replacementPart

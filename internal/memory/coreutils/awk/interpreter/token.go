@@ -16,7 +16,7 @@ const (
 	tokenPunct
 )
 
-// token is a word of a program. Text is what it means: for strings without quotes and escapes.
+// token is a word of a program. Text is its value: for strings without quotes and escapes.
 type token struct {
 	kind   tokenKind
 	text   string

@@ -57,7 +57,7 @@ func clampInt(f float64) int64 {
 	return int64(f)
 }
 
-// changed takes over what a variable means for the machine.
+// changed applies the new value of a special variable to the machine.
 func (m *machine) changed(slot int) {
 	s := m.text(&m.globals[slot], "%.6g")
 	switch slot {
@@ -204,7 +204,7 @@ func (m *machine) length(s string) int {
 	return utf8.RuneCountInString(s)
 }
 
-// assign does what an operand or a -v of the form var=value says.
+// assign makes the assignment of an operand or a -v of the form var=value.
 func (m *machine) assign(arg string, option bool) bool {
 	name, text, ok := strings.Cut(arg, "=")
 	if !ok || !IsName(name) {

@@ -97,7 +97,7 @@ func (d *Desk) raised(a, b Number) Number {
 	return d.arithmetic('^', a, b)
 }
 
-// divide replaces two numbers by a quotient and what is left.
+// divide replaces two numbers by their quotient and remainder.
 func (d *Desk) divide() {
 	if !d.numbers(2) {
 		return

@@ -178,7 +178,7 @@ func (x *builtinNode) eval(m *machine) Number {
 	return m.take(v.sqrt(m.scale))
 }
 
-// read reads a number from the input, behind what was read of the program.
+// read reads a number from the input, after the part that the program was read from.
 func (m *machine) read() Number {
 	for {
 		t := m.lex.next()

@@ -108,7 +108,7 @@ func (m *machine) exp(x Number) Number {
 	f := newFixed(bitsFor(m.scale+20) + uint(max(n, 0))*3/2 + 64)
 	m.spend(int(f.bits) >> 5)
 	v := f.from(x)
-	// e^x = (e^(x/2^k))^(2^k), with bits to spare for what squaring loses.
+	// e^x = (e^(x/2^k))^(2^k), with additional bits for the loss by squaring.
 	k := uint(max(v.BitLen()-int(f.bits), 0)) + 8
 	w := newFixed(f.bits + 2*k + 32)
 	v.Lsh(v, w.bits-f.bits)

@@ -104,7 +104,7 @@ func (m *machine) syntax(text string) {
 	m.h.Tell(fmt.Sprintf("%s %d: %s", m.lex.name, m.lex.line, text))
 }
 
-// parse reads a line; what is wrong is reported, and the rest of the line passed over.
+// parse reads a line; it reports an error and skips the rest of the line.
 func (m *machine) parse(p *parser) (list []statement, fn *function, ok bool) {
 	defer func() {
 		r := recover()

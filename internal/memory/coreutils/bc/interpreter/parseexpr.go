@@ -184,7 +184,7 @@ func (p *parser) named(name string) node {
 	return &varNode{name: name}
 }
 
-// argument reads what is passed: an expression, or the name of an array with empty brackets.
+// argument reads an argument: an expression, or the name of an array with empty brackets.
 func (p *parser) argument() argument {
 	x := p.expr()
 	if v, ok := x.(*varNode); ok {

@@ -5,7 +5,7 @@ import "slices"
 // syntaxError ends the parsing of a line.
 type syntaxError struct{ text string }
 
-// maxNesting bounds the depth of what is parsed.
+// maxNesting bounds the nesting of statements and expressions.
 const maxNesting = 2000
 
 // parser reads the input line by line. Its methods panic with a *syntaxError.
