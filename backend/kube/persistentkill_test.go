@@ -124,13 +124,34 @@ func Test_A_Killed_Operation_Leaves_All_Or_Nothing(t *testing.T) {
 	b.settled(t, d)
 }
 
+// running starts a sandbox unless it runs, and opens it. What was killed may have told its guest to end: then the cluster
+// calls the pod running for another moment, and the sandbox is started once it has ended.
+func running(t *testing.T, d *kube.PersistentDriver, name string) *sandbox.Sandbox {
+	t.Helper()
+	ctx := t.Context()
+	err := d.Start(ctx, name, os.Environ())
+	if sandbox.CodeOf(err) == sandbox.Exists {
+		box, err := sandbox.Open(ctx, d, name)
+		if err == nil {
+			t.Cleanup(func() { _ = box.Detach() })
+			return box
+		}
+		if sandbox.CodeOf(err) != sandbox.Closed {
+			t.Fatal(err)
+		}
+		if err := d.Start(ctx, name, os.Environ()); err != nil {
+			t.Fatal(err)
+		}
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	return opened(t, d, name)
+}
+
 // fresh starts the victim with files that differ from its snapshot.
 func (b bed) fresh(t *testing.T, d *kube.PersistentDriver) {
 	t.Helper()
-	if err := d.Start(t.Context(), "victim", os.Environ()); err != nil && sandbox.CodeOf(err) != sandbox.Exists {
-		t.Fatal(err)
-	}
-	box := opened(t, d, "victim")
+	box := running(t, d, "victim")
 	prints(t, box, "for f in f*; do echo b >$f; done", "")
 	if err := box.Detach(); err != nil {
 		t.Fatal(err)
@@ -156,10 +177,7 @@ func (b bed) judge(t *testing.T, d *kube.PersistentDriver, operation, name strin
 		}
 		return
 	}
-	if err := d.Start(ctx, "victim", os.Environ()); err != nil && sandbox.CodeOf(err) != sandbox.Exists {
-		t.Fatal(err)
-	}
-	box := opened(t, d, "victim")
+	box := running(t, d, "victim")
 	if operation == "snapshot" {
 		list, err := box.Snapshots(ctx)
 		if err != nil {
