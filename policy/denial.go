@@ -21,7 +21,24 @@ func (p *Plan) DeniedPath(op, path string) sandbox.Denial {
 			e = p.ExplainPath(dir) // an entry is its directory's
 		}
 	}
+	if e.Verdict == ReadWrite.String() {
+		e = p.writableRefused(path, e)
+	}
 	return denial(sandbox.DeniedFile, op, jsonc.OneLine(path), e)
+}
+
+// writableRefused explains why an operation on a writable path was refused.
+func (p *Plan) writableRefused(path string, e Explanation) Explanation {
+	name := filepath.Base(path)
+	e.Reason, e.Change = "something that the policy protects lies there, so it stays in its place", ""
+	if isPartOfRepository(name) || strings.EqualFold(name, ".git") {
+		e.Reason = "it would make a new git repository, whose configuration and hooks git obeys on the host"
+		e.Rule, e.Preset, e.Source = "no new repositories", "@git", "built in"
+		if strings.EqualFold(name, ".git") {
+			e.Change = "--rw " + shellWord(path)
+		}
+	}
+	return e
 }
 
 // DeniedSocket describes that a command was refused a connection to a Unix socket: a

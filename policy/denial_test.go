@@ -64,6 +64,20 @@ func Test_Denials_Name_The_Rule_And_The_Way_To_Allow(t *testing.T) {
 			},
 		},
 		{
+			"a new repository", closed.DeniedPath("create", filepath.Join(ws, "new/.git")),
+			sandbox.Denial{
+				Kind: sandbox.DeniedFile, Op: "create", Target: filepath.Join(ws, "new/.git"), Rule: "@git: no new repositories", Source: "built in",
+				Reason: "it would make a new git repository, whose configuration and hooks git obeys on the host", Fix: "--rw " + filepath.Join(ws, "new/.git"),
+			},
+		},
+		{
+			"a part of a new bare repository", closed.DeniedPath("rename", filepath.Join(ws, "new/objects")),
+			sandbox.Denial{
+				Kind: sandbox.DeniedFile, Op: "rename", Target: filepath.Join(ws, "new/objects"), Rule: "@git: no new repositories", Source: "built in",
+				Reason: "it would make a new git repository, whose configuration and hooks git obeys on the host",
+			},
+		},
+		{
 			"a name that would write a line of its own is quoted", closed.DeniedPath("write", "/a\nb"),
 			sandbox.Denial{Kind: sandbox.DeniedFile, Op: "write", Target: `"/a\nb"`, Reason: "as on the host, read-only", Rule: "/", Source: "built in", Fix: `--rw $'/a\x0ab'`},
 		},

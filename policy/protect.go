@@ -29,7 +29,7 @@ func (f *filesystem) protect() error {
 	}
 	if f.presets["@git"] {
 		f.protectRepositories(found)
-		f.norepos = f.repositoryFree(roots)
+		f.norepos = f.repositoryFree()
 	}
 	if f.presets["@git-strict"] {
 		if err := f.protectBranches(); err != nil {
@@ -187,14 +187,25 @@ func (f *filesystem) protectPrograms() {
 	}
 }
 
-// repositoryFree returns the roots below which no repository may come into being:
-// all that are searched, but for those where a rule names a .git.
-func (f *filesystem) repositoryFree(roots []string) []string {
-	return slices.DeleteFunc(slices.Clone(roots), func(root string) bool {
-		return slices.ContainsFunc(f.rules, func(r *rule) bool {
+// repositoryFree returns the roots below which no repository may come into being: all that is writable on the host,
+// caches too, because a link in the workspace can lead there. Where a rule names a .git, it may.
+func (f *filesystem) repositoryFree() []string {
+	var out []string
+	for _, root := range f.wide.paths() {
+		r := f.wide[root]
+		if r.Access != ReadWrite || !r.dir || r.Preset == "@git" {
+			continue
+		}
+		if outer := f.wide.at(filepath.Dir(root)); outer != nil && outer.Access == ReadWrite && slices.Contains(out, outer.Path) {
+			continue
+		}
+		if !slices.ContainsFunc(f.rules, func(r *rule) bool {
 			return r.isExplicit() && filepath.Base(r.Path) == ".git" && hostpath.Within(r.Path, root)
-		})
-	})
+		}) {
+			out = append(out, root)
+		}
+	}
+	return out
 }
 
 // own returns the directories of agent-sandbox: configuration, trust store, state.
@@ -229,7 +240,7 @@ func (f *filesystem) protectOwn() error {
 			}
 		}
 		f.protectAlways(at, dir)
-		f.hideStages(at.Path)
+		f.hideCopies(at.Path)
 		if f.workspace != "" && hostpath.Within(f.workspace, at.Path) {
 			f.protectPath(f.workspace, "")
 		}
@@ -242,17 +253,22 @@ func (f *filesystem) protectOwn() error {
 	return nil
 }
 
-// hideStages hides the stages: they may hold copies of files that the policy
+// QuarantineDir is the directory, in that of agent-sandbox's data, of files that commands made in spite of a refusal.
+const QuarantineDir = "quarantine"
+
+// hideCopies hides the stages and the quarantine: they may hold files that the policy
 // of another workspace, or of an earlier run, hides.
-func (f *filesystem) hideStages(data string) {
-	dir := filepath.Join(data, "stages")
-	at, err := f.look.Locate(dir)
-	if err != nil || !at.Exists {
-		return
+func (f *filesystem) hideCopies(data string) {
+	for _, name := range []string{"stages", QuarantineDir} {
+		dir := filepath.Join(data, name)
+		at, err := f.look.Locate(dir)
+		if err != nil || !at.Exists {
+			continue
+		}
+		r := f.protection(at, dir, "")
+		r.Access = Exclude
+		f.add(r)
 	}
-	r := f.protection(at, dir, "")
-	r.Access = Exclude
-	f.add(r)
 }
 
 // protectAlways is shield wherever the path can be seen at all, so that an

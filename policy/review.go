@@ -29,7 +29,7 @@ type Changed struct {
 }
 
 // repositoryParts are the names by which git knows a directory of its own.
-var repositoryParts = []string{"HEAD", "objects", "refs"}
+var repositoryParts = []string{"HEAD", "objects", "refs", "commondir"}
 
 // NewReview returns a review of changes, which are all of a copy. What is at or below a path of named is
 // allowed.
@@ -103,39 +103,37 @@ func (r *Review) makesRepository(path string) bool {
 	if !slices.ContainsFunc(r.plan.NoRepos, func(root string) bool { return hostpath.Within(path, root) }) {
 		return false
 	}
-	inside := false
 	for at := path; hostpath.Within(at, r.plan.Workspace); at = filepath.Dir(at) {
-		if strings.EqualFold(filepath.Base(at), ".git") {
-			if inside = exists(at); !inside {
-				return true
-			}
+		if strings.EqualFold(filepath.Base(at), ".git") && !exists(at) {
+			return true
 		}
 	}
-	if inside {
-		return false // of one that is there, whose own rules decide
-	}
 	for at := path; at != r.plan.Workspace && hostpath.Within(at, r.plan.Workspace); at = filepath.Dir(at) {
-		if dir := filepath.Dir(at); r.partOfRepository(filepath.Base(at)) && r.looksBare(dir) {
+		if dir := filepath.Dir(at); isPartOfRepository(filepath.Base(at)) && r.looksBare(dir) {
 			return true
 		}
 	}
 	return false
 }
 
-func (r *Review) partOfRepository(name string) bool {
-	return strings.EqualFold(name, "commondir") ||
-		slices.ContainsFunc(repositoryParts, func(part string) bool { return strings.EqualFold(part, name) })
+func isPartOfRepository(name string) bool {
+	return slices.ContainsFunc(repositoryParts, func(part string) bool { return strings.EqualFold(part, name) })
 }
 
 // looksBare reports whether dir will have what makes git take it for a repository
-// (gitrepository-layout(5)), and has not all of it now.
+// (gitrepository-layout(5)), and has not all of it now, or will be redirected.
 func (r *Review) looksBare(dir string) bool {
-	has := func(name string) bool {
-		return exists(filepath.Join(dir, name)) || r.made[strings.ToLower(filepath.Join(dir, name))]
+	is := func(name string) bool { return exists(filepath.Join(dir, name)) }
+	will := func(name string) bool { return is(name) || r.made[strings.ToLower(filepath.Join(dir, name))] }
+	if !isRepository(will) {
+		return false
 	}
-	all := !slices.ContainsFunc(repositoryParts, func(name string) bool { return !has(name) })
-	was := !slices.ContainsFunc(repositoryParts, func(name string) bool { return !exists(filepath.Join(dir, name)) })
-	return (all || has("commondir") && has("HEAD")) && !was
+	return !isRepository(is) || will("commondir") && !is("commondir")
+}
+
+// isRepository reports whether a directory with some names is one of git's.
+func isRepository(has func(name string) bool) bool {
+	return has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
 
 func exists(path string) bool {

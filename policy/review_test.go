@@ -64,6 +64,11 @@ func Test_What_The_Policy_Protects_Is_Not_Let_Through_Unnamed(t *testing.T) {
 		{"what completes one", "half/refs", made, "", true},
 		{"a name of one elsewhere", "src/refs", made, "", false},
 		{"one that is there", "there/refs/heads", made, "", false},
+		{"what redirects one that is there", "there/commondir", made, "", true},
+		{"git's own branch", ".git/HEAD", made, "", false},
+		{"git's log of it", ".git/logs/HEAD", made, "", false},
+		{"what makes a repository inside the git directory", ".git/foo/HEAD", made, "", true},
+		{"its other parts there", ".git/foo/objects/aa", made, "", true},
 		{"our own configuration", ".agent-sandbox.json", made, "", true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -74,7 +79,9 @@ func Test_What_The_Policy_Protects_Is_Not_Let_Through_Unnamed(t *testing.T) {
 			}
 			change := at(row.path, row.change)
 			all := []Changed{change}
-			for _, p := range []string{"bare/HEAD", "bare/objects", "bare/refs", "half/HEAD", "half/refs"} {
+			for _, p := range []string{
+				"bare/HEAD", "bare/objects", "bare/refs", "half/HEAD", "half/refs", ".git/foo/HEAD", ".git/foo/objects", ".git/foo/refs", ".git/logs/refs",
+			} {
 				all = append(all, at(p, made))
 			}
 			var named []string

@@ -20,6 +20,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/backend/bwrap/limits"
 	"github.com/seed434b0696/agent-sandbox/internal/guard"
 	"github.com/seed434b0696/agent-sandbox/internal/guard/planned"
+	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -292,18 +293,18 @@ func firstChild(pid int) (int, error) {
 
 // appeared is called by the guard when a guarded name exists. If a command created it in a race
 // with the guard, appeared kills the sandbox and moves the file to the quarantine.
-func (p *process) appeared(path string, raced bool) {
-	if !raced {
-		p.instance.driver.options.Trace("guard", path+" appeared on the host")
+func (p *process) appeared(a guard.Appearance) {
+	if !a.Raced {
+		p.instance.driver.options.Trace("guard", a.Path+" appeared on the host")
 		return
 	}
 	p.mu.Lock()
-	p.reason = "it raced the guard to create " + path
+	p.reason = "it raced the guard to create " + a.Path
 	p.mu.Unlock()
 	p.kill()
-	moved, err := quarantine(path, p.instance.driver.options.DataDir)
+	moved, err := quarantine(a, p.instance.driver.options.DataDir)
 	if err != nil {
-		p.fail(fmt.Errorf("%s was created in spite of a refusal and could not be moved away: %w", path, err))
+		p.fail(fmt.Errorf("%s was created in spite of a refusal and could not be moved away: %w", a.Path, err))
 		return
 	}
 	p.mu.Lock()
@@ -311,19 +312,22 @@ func (p *process) appeared(path string, raced bool) {
 	p.mu.Unlock()
 }
 
-// quarantine moves an entry to the directory of agent-sandbox's files, or renames it if that is
+// quarantine moves an entry to the directory of agent-sandbox's files that sandboxes do not see, or renames it if that is
 // on another file system. It follows no link. It returns the new path.
-func quarantine(path, dataDir string) (string, error) {
-	dir := filepath.Join(dataDir, "quarantine")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+func quarantine(a guard.Appearance, dataDir string) (string, error) {
+	path := filepath.Join(dataDir, policy.QuarantineDir)
+	if err := os.MkdirAll(path, 0o700); err != nil {
 		return "", err
 	}
-	stamp := strconv.FormatInt(time.Now().UnixNano(), 10)
-	to := filepath.Join(dir, stamp+"-"+filepath.Base(path))
-	err := os.Rename(path, to)
-	if errors.Is(err, unix.EXDEV) {
-		to = path + ".refused-" + stamp
-		err = os.Rename(path, to)
+	dir, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return "", &os.PathError{Op: "open", Path: path, Err: err}
 	}
-	return to, err
+	defer unix.Close(dir)
+	name := strconv.FormatInt(time.Now().UnixNano(), 10) + "-" + a.Name
+	if err = a.MoveTo(dir, name); errors.Is(err, unix.EXDEV) {
+		name, err = a.MoveAside()
+		return filepath.Join(filepath.Dir(a.Path), name), err
+	}
+	return filepath.Join(path, name), err
 }

@@ -35,9 +35,8 @@ type Options struct {
 	Standing func() bool
 	// Refused is called for each refusal, also a repeated one, from several goroutines.
 	Refused func(Refusal)
-	// Appeared is called with a guarded name that exists in spite of the guard. raced: the sandbox can have
-	// created it; otherwise a process outside did. Serve and Close call it.
-	Appeared func(path string, raced bool)
+	// Appeared is called with a guarded name that exists in spite of the guard. Serve and Close call it.
+	Appeared func(Appearance)
 }
 
 // Event is a descriptor that Serve watches beside the listener.
@@ -250,8 +249,8 @@ func (g *Guard) decideEntry(op entryOp, e entry) error {
 		return nil // "/", "." or "..": exists, the kernel says so
 	case g.rules.guarded(e.path, e.name) != nil:
 		return g.deny(op, e.String(), unix.EROFS)
-	case op == opSymlink && len(g.rules.below(e.String())) > 0:
-		// A link on the way to a guarded path would put its target there.
+	case (op == opSymlink || op == opLink) && len(g.rules.below(e.String())) > 0:
+		// A link on the way to a guarded path would put its target there. A hard link to a symbolic link is one, too.
 		return g.deny(op, e.String(), unix.EROFS)
 	case g.makesRepo(e):
 		return g.deny(op, e.String(), unix.EROFS)
@@ -260,26 +259,29 @@ func (g *Guard) decideEntry(op entryOp, e entry) error {
 }
 
 // makesRepo reports whether the entry would complete a git repository, whose
-// configuration and hooks the host's git would obey.
+// configuration and hooks the host's git would obey. Inside a git directory it would do so, too: a link in the
+// work tree can lead there.
 func (g *Guard) makesRepo(e entry) bool {
 	if !g.rules.reposRefused(e.path) {
 		return false
 	}
-	if strings.EqualFold(e.name, ".git") {
+	switch name := strings.ToLower(e.name); name {
+	case ".git":
 		return true
+	case "commondir":
+		// It redirects even a repository that is complete.
+		return existsAt(e.dir, "HEAD") && !existsAt(e.dir, "commondir")
+	case "head", "objects", "refs":
+		return !isRepository(e.dir, "") && isRepository(e.dir, name)
 	}
-	name := strings.ToLower(e.name)
-	if name != "head" && name != "objects" && name != "refs" && name != "commondir" || insideRepo(e.path) {
-		return false
-	}
-	missing := 0
-	for _, part := range repository {
-		if !strings.EqualFold(part, e.name) && !existsAt(e.dir, part) {
-			missing++
-		}
-	}
-	// HEAD and commondir make one as well.
-	return missing == 0 || name == "commondir" && existsAt(e.dir, "HEAD") || name == "head" && existsAt(e.dir, "commondir")
+	return false
+}
+
+// isRepository reports whether git takes a directory for one of its own (is_git_directory in
+// gitrepository-layout(5)) when it has one more entry, of a lower-case name.
+func isRepository(dir int, more string) bool {
+	has := func(name string) bool { return strings.EqualFold(name, more) || existsAt(dir, name) }
+	return has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
 
 func (g *Guard) decideRename(n notification, t *reading, call entryCall, to entry) error {
@@ -332,12 +334,9 @@ func (g *Guard) Inspect() { g.inspect() }
 
 // inspect reports guarded names that are there now.
 func (g *Guard) inspect() {
-	raced, others := g.sweep.look()
-	for _, path := range raced {
-		g.o.Appeared(path, true)
-	}
-	for _, path := range others {
-		g.o.Appeared(path, false)
+	for _, a := range g.sweep.look() {
+		g.o.Appeared(a)
+		a.close()
 	}
 }
 

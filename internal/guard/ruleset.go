@@ -171,14 +171,3 @@ func (r *ruleset) reposRefused(p string) bool {
 	}
 	return false
 }
-
-// insideRepo reports whether dir lies in a git directory that exists already,
-// whose own guards decide.
-func insideRepo(dir string) bool {
-	for part := range strings.SplitSeq(dir, "/") {
-		if strings.EqualFold(part, ".git") {
-			return true
-		}
-	}
-	return false
-}

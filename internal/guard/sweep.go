@@ -3,6 +3,9 @@
 package guard
 
 import (
+	"errors"
+	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -67,36 +70,98 @@ func (s *sweeper) wait() int {
 func (s *sweeper) isDue() bool { return !s.since.IsZero() && time.Since(s.looked) >= sweepAfter }
 
 // look returns the guarded names that exist now and did not before.
-// raced are those that appeared after a call was let through: the sandbox can have
-// created them, or a process of the host's user.
-func (s *sweeper) look() (raced, others []string) {
+func (s *sweeper) look() []Appearance {
 	if !s.ever {
-		return nil, nil
+		return nil
 	}
 	since := s.since
 	s.looked = time.Now()
 	if s.looked.Sub(s.last) > stillAtWork {
 		s.since = time.Time{}
 	}
+	var out []Appearance
 	var free []place
 	for _, p := range s.places {
-		path := p.dir + "/" + p.name
-		var st unix.Stat_t
-		switch {
-		case unix.Lstat(path, &st) != nil:
+		a, st, ok := p.find()
+		if !ok {
 			free = append(free, p)
-		case s.denied[path] || !since.IsZero() && !changed(st).Before(since.Add(-clockTick)):
+			continue
+		}
+		a.Raced = s.denied[a.Path] || !since.IsZero() && !changed(st).Before(since.Add(-clockTick))
+		if a.Raced {
 			// It is moved away now, and looked for again: it may be made once more
 			// before the sandbox is dead.
-			s.denied[path] = true
+			s.denied[a.Path] = true
 			free = append(free, p)
-			raced = append(raced, path)
-		default:
-			others = append(others, path)
 		}
+		out = append(out, a)
 	}
 	s.places = free
-	return raced, others
+	return out
+}
+
+// Appearance is a guarded name that exists in spite of the guard, or a symbolic link that came onto the way to one.
+type Appearance struct {
+	Dir   int    // the directory that has the entry; open during the call only
+	Name  string // the entry's name there
+	Path  string // for messages: names can change meanwhile
+	Raced bool   // the sandbox can have created it; otherwise a process outside did
+}
+
+func (a Appearance) close() { _ = unix.Close(a.Dir) }
+
+// MoveTo renames the entry to a name in another directory. It follows no link.
+func (a Appearance) MoveTo(dir int, name string) error {
+	return unix.Renameat2(a.Dir, a.Name, dir, name, unix.RENAME_NOREPLACE)
+}
+
+// MoveAside renames the entry where it is, and returns the new name.
+func (a Appearance) MoveAside() (string, error) {
+	name := a.Name + ".refused-" + strconv.FormatInt(time.Now().UnixNano(), 10)
+	return name, a.MoveTo(a.Dir, name)
+}
+
+// find returns the entry at a place, or else the first symbolic link on the way there. The way had none when the
+// rules were made, so it is never followed: it could lead to another file of the host.
+func (p place) find() (a Appearance, st unix.Stat_t, ok bool) {
+	at, err := unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return a, st, false
+	}
+	// The kernel's walk is one call, and nearly always enough.
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
+	if dir, err := unix.Openat2(at, p.dir, &how); err == nil {
+		_ = unix.Close(at)
+		return appearance(dir, p.name, p.dir+"/"+p.name)
+	} else if !errors.Is(err, unix.ELOOP) && !errors.Is(err, unix.EAGAIN) {
+		_ = unix.Close(at)
+		return a, st, false
+	}
+	path := ""
+	for name := range strings.SplitSeq(strings.Trim(p.dir, "/"), "/") {
+		path += "/" + name
+		next, err := unix.Openat(at, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if err != nil || unix.Fstat(next, &st) != nil {
+			break
+		}
+		if st.Mode&unix.S_IFMT == unix.S_IFLNK {
+			_ = unix.Close(next)
+			return appearance(at, name, path)
+		}
+		_ = unix.Close(at)
+		at = next
+	}
+	_ = unix.Close(at)
+	return a, st, false
+}
+
+// appearance takes over dir.
+func appearance(dir int, name, path string) (a Appearance, st unix.Stat_t, ok bool) {
+	if unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
+		_ = unix.Close(dir)
+		return a, st, false
+	}
+	return Appearance{Dir: dir, Name: name, Path: path}, st, true
 }
 
 // clockTick is the resolution of the kernel's file times, at 100 ticks a second.

@@ -2,10 +2,7 @@ package session
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"runtime"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -174,19 +171,18 @@ func (g *guarding) refused(r guard.Refusal) {
 }
 
 // appeared moves a raced file aside, and ends the sandbox.
-func (g *guarding) appeared(path string, raced bool) {
-	if !raced {
+func (g *guarding) appeared(a guard.Appearance) {
+	if !a.Raced {
 		return
 	}
 	g.mu.Lock()
 	g.raced = true
 	g.mu.Unlock()
-	why := "it raced the guard to create " + path
-	to := path + ".refused-" + strconv.FormatInt(time.Now().UnixNano(), 10)
-	if err := os.Rename(path, to); err != nil {
+	why := "it raced the guard to create " + a.Path
+	if name, err := a.MoveAside(); err != nil {
 		why += ", which could not be moved away: " + err.Error()
 	} else {
-		why += ", which is now " + filepath.Base(to)
+		why += ", which is now " + name
 	}
 	g.fail(why)
 }

@@ -2,6 +2,12 @@
 
 package escape_test
 
+import (
+	"errors"
+	"os"
+	"path/filepath"
+)
+
 // config writes a git configuration that leaves a file on the host whenever git looks at the tree.
 const config = `printf '[core]\n repositoryformatversion = 0\n fsmonitor = "touch {home}/pwned; false"\n' > `
 
@@ -120,6 +126,36 @@ func repositories() []escape {
 			Sh: `mkdir -p v w/d; cd v; mkdir objects; ` + bareConfig + `config; echo 'ref: refs/heads/main' >HEAD; echo x >refs
 				{attacker} exchange ../w/d refs; ln -s ../w/d refs; mkdir o; mv objects o2; mkdir refs; {attacker} exchange o objects; ln o2 objects; mv o2 objects`,
 			Hold: holdGitSafe("{work}/v"),
+		},
+		{
+			ID: "A6.15", Name: "no repository comes into being inside a git directory, for a link to lead to", Matrix: nested,
+			Sh: `d=.git/foo; ` + bare + `ln -s .git/foo linked; d=.git/logs; ` + bare + `ln -s .git/logs logs
+				mkdir -p .git/a/objects .git/a/r; d=.git/a; ` + bareConfig + `$d/config; echo 'ref: refs/heads/main' >$d/x; mv $d/x $d/HEAD; mv $d/r $d/refs; ln -s $d exchanged
+				d=sub/deep/nested/.git/b; ` + bare + `ln -s $d below
+				mkdir -p .git/c; echo 'ref: refs/heads/main' >.git/c/HEAD; d=lib/c; mkdir -p $d/objects $d/refs; ` + bareConfig + `$d/config; echo {work}/lib/c >.git/c/commondir; ln -s .git/c common`,
+			Hold: holdGitSafe("{work}/linked", "{work}/logs", "{work}/exchanged", "{work}/below", "{work}/common", "{work}/.git/foo"),
+		},
+		{
+			ID: "A6.16", Name: "no repository comes into being in a cache of the home, for a link to lead to", Matrix: nested,
+			Setup: func(h *host) { h.runScript("mkdir -p ~/.cache/tool ~/.npm ~/go/pkg") },
+			Sh: `for c in .cache/tool .npm go/pkg; do d={home}/$c/r; ` + bare + `ln -s $d linked-${c##*/}
+				mkdir -p {home}/$c/w/.git/objects {home}/$c/w/.git/refs; d={home}/$c/w/.git; ` + bare + `ln -s {home}/$c/w work-${c##*/}; done`,
+			Hold: func(h *host, o outcome) error {
+				hold := holdGitSafe("{work}/linked-tool", "{work}/linked-.npm", "{work}/linked-pkg", "{work}/work-tool", "{work}/work-.npm", "{work}/work-pkg")
+				err := hold(h, o)
+				for _, cache := range []string{".cache/tool", ".npm", "go/pkg"} { // other files may stay there
+					err = errors.Join(err, os.RemoveAll(filepath.Join(h.home, cache, "r")), os.RemoveAll(filepath.Join(h.home, cache, "w")))
+				}
+				return err
+			},
+		},
+		{
+			ID: "A6.17", Name: "a hard link to a symbolic link does not lead the search for planted names out of the tree",
+			Setup: func(h *host) {
+				h.runScript(`printf '{"filesystem":{"exclude":["x/.ssh"]}}' >.agent-sandbox.json`)
+			},
+			Sh:   `mkdir x; mkdir x/.ssh; rm -rf x; ln -s {home} l; ln -P l x; rm -rf x/.ssh`,
+			Hold: holdAll(holdUnchanged("{home}/.ssh"), holdAbsent("{home}/.local/share/agent-sandbox/quarantine")),
 		},
 	}
 }
