@@ -20,6 +20,7 @@ type Guard struct {
 	listener *Listener
 	rules    *ruleset
 	sweep    *sweeper       // used by Serve alone
+	callers  *callers       // and these
 	calls    sync.WaitGroup // connects under way
 	sockets  sockets        // and the sockets that they use
 	standing bool           // Standing has returned true; used by Serve alone
@@ -47,7 +48,7 @@ type Event struct {
 
 // New makes a guard that is ready to serve a listener.
 func New(o Options) *Guard {
-	return &Guard{o: o, rules: newRuleset(o.Rules), standing: o.Standing == nil, sweep: newSweeper(o.Rules.Names)}
+	return &Guard{o: o, rules: newRuleset(o.Rules), standing: o.Standing == nil, sweep: newSweeper(o.Rules.Names), callers: newCallers()}
 }
 
 // Program returns the seccomp program for the guard's commands on this architecture.
@@ -115,6 +116,7 @@ func (g *Guard) Close() {
 	g.inspect() // no process is left that could create a name
 	g.sockets.abort()
 	g.calls.Wait()
+	g.callers.close()
 	_ = g.listener.Close() // last: connects under way answer through it
 }
 
@@ -303,7 +305,9 @@ func (g *Guard) decideRename(n notification, t *reading, call entryCall, to entr
 		err = g.decideMove(to, from)
 	}
 	if err == nil && (g.rules.delicate(to.name) || g.rules.delicate(from.name)) {
-		err = performed(unix.Renameat2(from.dir, from.name, to.dir, to.name, flags))
+		err = g.asCaller(t.target, []entry{from, to}, func(credentials) error {
+			return performed(unix.Renameat2(from.dir, from.name, to.dir, to.name, flags))
+		})
 	}
 	return err
 }

@@ -3,12 +3,8 @@
 package guard
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
-	"os"
 	"runtime"
-	"strconv"
 	"strings"
 	"unsafe"
 
@@ -27,38 +23,58 @@ var (
 // lead the kernel there. The guard creates such entries itself, in the directory that it checked.
 func (r *ruleset) delicate(name string) bool { return r.delicates[strings.ToLower(name)] }
 
-// perform creates the entry e as the call would. The kernel checks the rights of the guard, which
-// equal those of the target, in the target's own mounts.
+// perform creates the entry e as the call would, with the rights of the target and in its own mounts.
 func (g *Guard) perform(n notification, t *reading, call entryCall, e entry) error {
-	mode := uint32(0)
-	if call.op == opOpen || call.op == opMkdir || call.op == opMknod {
-		mask, err := t.umask()
-		if err != nil {
-			return err
-		}
-		mode = uint32(n.args[call.mode]) &^ mask
-	}
-	switch call.op {
-	case opOpen:
-		return g.performOpen(n, call, e, mode)
-	case opMkdir:
-		return performed(unix.Mkdirat(e.dir, e.name, mode))
-	case opMknod:
-		if kind := mode & unix.S_IFMT; kind == unix.S_IFCHR || kind == unix.S_IFBLK {
-			return unix.EPERM
-		}
-		return performed(unix.Mknodat(e.dir, e.name, mode, 0))
-	case opSymlink:
-		text, err := t.cString(n.args[call.oldPath])
-		if err != nil {
+	old := "" // of a link: the text, or the file
+	if call.op == opSymlink || call.op == opLink {
+		var err error
+		if old, err = t.cString(n.args[call.oldPath]); err != nil {
 			return errnoOf(err)
 		}
-		return performed(unix.Symlinkat(text, e.dir, e.name))
-	case opLink:
-		return g.performLink(n, t, call, e)
-	case opRename, opRemove, opConnect, opBind, opExec:
 	}
-	return unix.EACCES // a socket with a protected name has no use
+	return g.asCaller(t.target, []entry{e}, func(c credentials) error {
+		mode := uint32(n.args[max(call.mode, 0)]) &^ c.umask
+		switch call.op {
+		case opOpen:
+			return g.performOpen(n, call, e, mode)
+		case opMkdir:
+			return performed(unix.Mkdirat(e.dir, e.name, mode))
+		case opMknod:
+			if kind := mode & unix.S_IFMT; kind == unix.S_IFCHR || kind == unix.S_IFBLK {
+				return unix.EPERM
+			}
+			return performed(unix.Mknodat(e.dir, e.name, mode, 0))
+		case opSymlink:
+			return performed(unix.Symlinkat(old, e.dir, e.name))
+		case opLink:
+			return performLink(n, t.target, call, old, e)
+		case opRename, opRemove, opConnect, opBind, opExec:
+		}
+		return unix.EACCES // a socket with a protected name has no use
+	})
+}
+
+// asCaller runs f with the rights of the target, which also must be able to reach the directories of entries: the
+// guard may have walked through some that the target cannot search.
+func (g *Guard) asCaller(t target, entries []entry, f func(credentials) error) error {
+	c, err := t.credentials()
+	if err != nil {
+		return err
+	}
+	return g.callers.run(c, func() error {
+		for _, e := range entries {
+			again, err := t.entryIn(e.String())
+			if err != nil {
+				return err
+			}
+			reached := same(again.dir, e.dir)
+			again.close()
+			if !reached {
+				return unix.EACCES
+			}
+		}
+		return f(c)
+	})
 }
 
 // performOpen hands the target a descriptor of the file.
@@ -82,13 +98,10 @@ func (g *Guard) performOpen(n notification, call entryCall, e entry, mode uint32
 	return g.listener.give(n.id, fd, flags&unix.O_CLOEXEC)
 }
 
-func (g *Guard) performLink(n notification, t *reading, call entryCall, e entry) error {
+// performLink links the file at path to e.
+func performLink(n notification, t target, call entryCall, path string, e entry) error {
 	if call.flags >= 0 && n.args[call.flags] != 0 {
 		return unix.EACCES // by descriptor, or through a link: rare, and the guard does not follow it
-	}
-	path, err := t.cString(n.args[call.oldPath])
-	if err != nil {
-		return errnoOf(err)
 	}
 	old, err := t.entry(dirOf(n, call.oldDir), path)
 	if err != nil {
@@ -104,21 +117,6 @@ func performed(err error) error {
 		return errPerformed
 	}
 	return errnoOf(err)
-}
-
-// umask is the target's file mode creation mask.
-func (t target) umask() (uint32, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", t.tid))
-	if err != nil {
-		return 0, unix.ESRCH
-	}
-	for line := range bytes.Lines(data) {
-		if rest, ok := bytes.CutPrefix(line, []byte("Umask:")); ok {
-			mask, err := strconv.ParseUint(string(bytes.TrimSpace(rest)), 8, 32)
-			return uint32(mask), errnoOf(err)
-		}
-	}
-	return 0, unix.EACCES
 }
 
 // give copies fd to the target as the result of its call.

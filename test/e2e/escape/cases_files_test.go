@@ -426,6 +426,30 @@ func paths() []escape {
 			Dir: "{home}", Flags: []string{"-C", "--bind"}, Sh: `pwd; echo x >{home}/planted`,
 		},
 		{
+			ID: "A4.8", Name: "the guard creates and opens names with the rights of the command, not of the host's root",
+			Setup: func(h *host) { // of another user, but in the work tree, so that it can be linked to
+				h.write("home/project/other/key", canary+"\n")
+				h.write("home/project/other/written", "as it was\n")
+				h.write("home/project/shut/open/file", "")
+				other := uint32(h.uid) + 1
+				for _, name := range []string{"other/key", "other/written", "shut"} {
+					path := filepath.Join(h.work, name)
+					h.must(os.Chown(path, int(other), int(other)))
+					h.must(os.Chmod(path, map[bool]os.FileMode{true: 0o700, false: 0o600}[name == "shut"]))
+				}
+				h.must(os.Chmod(filepath.Join(h.work, "shut/open"), 0o777))
+			},
+			Sh: `mkdir k w; ln other/key k/HEAD; (exec 3<>k/HEAD; cat <&3); ln other/written w/HEAD; (echo x >w/HEAD); mv other/key k/refs; (exec 3<>k/refs; cat <&3); (echo x >shut/open/HEAD)`,
+			Hold: func(h *host, _ outcome) error {
+				data, err := os.ReadFile(filepath.Join(h.work, "other/written"))
+				if err == nil && string(data) != "as it was\n" {
+					err = errors.New("a file of another user was overwritten")
+				}
+				return errors.Join(err, h.checkAbsent("{work}/shut/open/HEAD"))
+			},
+			Control: control{Root: true},
+		},
+		{
 			ID: "A4.7", Name: "the host's processes are not to be seen",
 			Setup: func(h *host) {
 				cmd := h.command(h.home, h.vars["attacker"], "sleep")

@@ -1,0 +1,199 @@
+//go:build linux
+
+package guard
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// credentials are what the kernel checks when a process uses a file (credentials(7), capabilities(7)).
+type credentials struct {
+	uid, gid int    // of the file system
+	groups   string // supplementary ones, separated by spaces, in order
+	caps     uint64 // effective capabilities
+	umask    uint32
+}
+
+// credentials returns those of a thread, as this process's user namespace has them.
+func (t target) credentials() (credentials, error) {
+	c, err := credentialsIn(fmt.Sprintf("/proc/%d", t.tid))
+	if err != nil {
+		return c, unix.ESRCH
+	}
+	// A capability in another user namespace says nothing about files of this one.
+	own, err1 := os.Readlink("/proc/self/ns/user")
+	its, err2 := os.Readlink(fmt.Sprintf("/proc/%d/ns/user", t.tid))
+	if err1 != nil || err2 != nil || own != its {
+		c.caps = 0
+	}
+	return c, nil
+}
+
+// credentialsIn reads the status file of a process directory (proc_pid_status(5)).
+func credentialsIn(dir string) (credentials, error) {
+	c := credentials{uid: -1, gid: -1}
+	data, err := os.ReadFile(dir + "/status")
+	if err != nil {
+		return c, err
+	}
+	seen := 0
+	for line := range bytes.Lines(data) {
+		name, value, _ := strings.Cut(string(line), ":")
+		fields := strings.Fields(value)
+		var err error
+		switch name {
+		case "Uid":
+			c.uid, err = fileSystemID(fields)
+		case "Gid":
+			c.gid, err = fileSystemID(fields)
+		case "Groups":
+			slices.Sort(fields)
+			c.groups = strings.Join(fields, " ")
+		case "CapEff":
+			c.caps, err = strconv.ParseUint(strings.TrimSpace(value), 16, 64)
+		case "Umask":
+			var mask uint64
+			mask, err = strconv.ParseUint(strings.TrimSpace(value), 8, 32)
+			c.umask = uint32(mask)
+		default:
+			continue
+		}
+		if err != nil {
+			return c, err
+		}
+		seen++
+	}
+	if seen != 5 {
+		return c, unix.EINVAL
+	}
+	return c, nil
+}
+
+// fileSystemID is the last of the real, effective, saved and file system ID.
+func fileSystemID(fields []string) (int, error) {
+	if len(fields) != 4 {
+		return -1, unix.EINVAL
+	}
+	return strconv.Atoi(fields[3])
+}
+
+// callers runs calls with the rights of those who asked for them: a guard with more rights than a command must not use
+// them for what the command names.
+type callers struct {
+	own     func() (credentials, error)
+	threads map[credentials]*caller
+}
+
+// caller is a thread with the credentials of some commands.
+type caller struct {
+	calls chan func()
+	ended chan struct{}
+}
+
+// maxCallers bounds the threads: commands of one sandbox have the same credentials, unless they own a user namespace.
+const maxCallers = 16
+
+func newCallers() *callers {
+	return &callers{
+		own:     sync.OnceValues(func() (credentials, error) { return credentialsIn("/proc/self") }),
+		threads: map[credentials]*caller{},
+	}
+}
+
+// run calls f with the rights of c, and waits for it. It is not for concurrent use.
+func (s *callers) run(c credentials, f func() error) error {
+	own, err := s.own()
+	if err != nil {
+		return unix.EACCES
+	}
+	c.caps &= own.caps
+	c.umask = own.umask // f takes account of it
+	if c == own {
+		return f()
+	}
+	thread := s.threads[c]
+	if thread == nil {
+		if len(s.threads) >= maxCallers {
+			return unix.EACCES
+		}
+		if thread, err = newCaller(c); err != nil {
+			return unix.EACCES
+		}
+		s.threads[c] = thread
+	}
+	done := make(chan error)
+	thread.calls <- func() { done <- f() }
+	return <-done
+}
+
+// close ends the threads.
+func (s *callers) close() {
+	for _, thread := range s.threads {
+		close(thread.calls)
+		<-thread.ended
+	}
+	clear(s.threads)
+}
+
+func newCaller(c credentials) (*caller, error) {
+	thread := &caller{calls: make(chan func()), ended: make(chan struct{})}
+	ready := make(chan error)
+	go func() {
+		defer close(thread.ended)
+		runtime.LockOSThread() // never unlocked: the thread ends with its rights
+		err := become(c)
+		ready <- err
+		if err != nil {
+			return
+		}
+		for call := range thread.calls {
+			call()
+		}
+	}()
+	return thread, <-ready
+}
+
+// become gives the calling thread, and no other, the credentials c, and checks that it has them.
+func become(c credentials) error {
+	var groups []uint32
+	for _, field := range strings.Fields(c.groups) {
+		n, err := strconv.ParseUint(field, 10, 32)
+		if err != nil {
+			return err
+		}
+		groups = append(groups, uint32(n))
+	}
+	// The C library and Go set the groups of all threads; the system call those of one.
+	if _, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(groups)), uintptr(unsafe.Pointer(unsafe.SliceData(groups))), 0); errno != 0 {
+		return errno
+	}
+	_, _ = unix.SetfsgidRetGid(c.gid) // they report nothing of use; see below
+	_, _ = unix.SetfsuidRetUid(c.uid)
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	for i := range data {
+		half := uint32(c.caps >> (32 * i))
+		data[i] = unix.CapUserData{Effective: half, Permitted: half}
+	}
+	if err := unix.Capset(&header, &data[0]); err != nil {
+		return err
+	}
+	now, err := credentialsIn("/proc/thread-self")
+	if err != nil {
+		return err
+	}
+	if now.umask = c.umask; now != c {
+		return unix.EPERM
+	}
+	return nil
+}
