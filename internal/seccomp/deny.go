@@ -66,6 +66,7 @@ func denyRules(o DenyOptions) []callRule {
 		{calls: "modify_ldt nfsservctl lookup_dcookie uselib", to: enosys},
 		{calls: "personality", check: func(p *bpfProgram) { checkPersonality(p, o.Debuggers) }},
 		{calls: "ioctl", check: checkIoctl},
+		{calls: "fcntl", check: checkFcntl},
 		{calls: "socket", check: checkSocket(o)},
 		{calls: "socketpair", check: checkSocketpair},
 		{calls: "setrlimit", check: checkSetrlimit},

@@ -33,6 +33,13 @@ func checkIoctl(p *bpfProgram) {
 	p.oneOf(reply(unix.EPERM), toAllow, refusedIoctls()...)
 }
 
+// checkFcntl refuses leases: one on a file that the sandbox can only read makes an open by its owner on the host wait for up
+// to /proc/sys/fs/lease-break-time seconds (fcntl(2), F_SETLEASE).
+func checkFcntl(p *bpfProgram) {
+	p.load(argLow(1))
+	p.equal(unix.F_SETLEASE, reply(unix.EACCES), toAllow)
+}
+
 // checkPersonality allows the bits that only change the result of uname(2). Other bits
 // weaken the program's own memory protection (READ_IMPLIES_EXEC, MMAP_PAGE_ZERO).
 func checkPersonality(p *bpfProgram, debuggers bool) {

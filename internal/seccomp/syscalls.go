@@ -63,6 +63,7 @@ var callNumbers = map[string][2]int{
 	"fchmod":            {91, 52},
 	"fchmodat":          {268, 53},
 	"fchmodat2":         {452, 452},
+	"fcntl":             {72, 25},
 	"finit_module":      {313, 273},
 	"fsconfig":          {431, 431},
 	"fsmount":           {432, 432},

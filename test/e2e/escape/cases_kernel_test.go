@@ -113,6 +113,10 @@ func syscalls() []escape {
 			Hold:    holdAbsent("{work}/.mcp.json", "{work}/.envrc"),
 			Control: control{None: "the same calls are made without a tracer in A2.1"},
 		},
+		{
+			ID: "C18.15", Name: "no lease on a file makes the host wait",
+			Go: []string{"lease", "{home}/.bashrc", "{home}/.profile", "{work}/src/main.go"},
+		},
 	}
 }
 

@@ -53,6 +53,7 @@ func Main(args []string) int {
 		"interface": attackInterfaces,
 		"devices":   attackDevices,
 		"openers":   attackOpenForWriting,
+		"lease":     attackLease,
 		"setuid":    attackSetuid,
 		"sleep":     attackSleep,
 		"probe":     attackProbe,
@@ -160,6 +161,21 @@ func attackOpenForWriting(args []string) {
 		if report("open "+name+" for writing", err) {
 			_ = f.Close()
 		}
+	}
+}
+
+// attackLease takes leases on files, which then have to be asked for by who wants to write them.
+func attackLease(args []string) {
+	for _, name := range args {
+		f, err := os.Open(name)
+		if err != nil {
+			continue
+		}
+		_, err = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
+		if report("lease on "+name, err) {
+			_, _ = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
+		}
+		_ = f.Close()
 	}
 }
 
