@@ -28,20 +28,24 @@ var secrets = []string{
 // on the host, when they stand at the root of a project.
 var ProjectNames = []string{
 	// editors
-	".vscode", ".idea", ".zed", ".fleet", ".devcontainer", ".devcontainer.json",
+	".vscode", ".idea", ".zed", ".fleet", ".devcontainer", ".devcontainer.json", ".helix", ".exrc", ".vimrc", ".lvimrc", ".nvimrc",
+	".nvim.lua", ".dir-locals.el", ".dir-locals-2.el",
 	// agents
 	".mcp.json", ".claude", ".codex", ".cursor", ".gemini", ".opencode", "opencode.json", "opencode.jsonc", ".agents",
 	".windsurf", ".continue", ".roo", ".kiro", ".amazonq", ".aider.conf.yml",
 	// shells and hooks
-	".envrc", ".husky", ".githooks", ".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml", ".gitmodules", ".gitconfig",
+	".envrc", ".husky", ".githooks", ".pre-commit-config.yaml", ".gitmodules", ".gitconfig", ".hg/hgrc",
+	"lefthook.yml", ".lefthook.yml", "lefthook.yaml", ".lefthook.yaml", "lefthook.toml", ".lefthook.toml", "lefthook.json", ".lefthook.json",
+	"lefthook-local.yml", ".lefthook-local.yml", ".lefthook", ".lefthook-local", "mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", ".mise",
 	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zprofile", ".zshenv",
 	".zlogin", ".zlogout", ".inputrc", ".ripgreprc",
 	// continuous integration
-	".github/workflows", ".github/actions", ".gitlab-ci.yml", ".gitlab/ci", ".circleci", ".travis.yml", ".drone.yml",
+	".github/workflows", ".github/actions", ".github/hooks", ".gitlab-ci.yml", ".gitlab/ci", ".circleci", ".travis.yml", ".drone.yml",
 	".woodpecker", ".woodpecker.yml", ".forgejo/workflows", ".gitea/workflows", "Jenkinsfile", "azure-pipelines.yml",
-	"bitbucket-pipelines.yml", ".buildkite", "appveyor.yml", ".appveyor.yml",
+	"bitbucket-pipelines.yml", ".buildkite", "appveyor.yml", ".appveyor.yml", "azure-pipelines.yaml", ".azure-pipelines", ".azuredevops",
+	".cirrus.yml", ".cirrus.star", ".tekton",
 	// ours
-	".agent-sandbox.json", ".agent-sandbox.jsonc",
+	".agent-sandbox.json", ".agent-sandbox.jsonc", ".agent-sandbox",
 }
 
 // HomeNames are the same for the home directory and the directories in it that

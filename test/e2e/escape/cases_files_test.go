@@ -145,10 +145,12 @@ var runLaterFiles = []string{
 	".idea/workspace.xml", ".zed/settings.json", ".devcontainer/devcontainer.json", ".github/workflows/ci.yml",
 	".gitlab-ci.yml", ".circleci/config.yml", ".husky/pre-commit", ".githooks/pre-commit", ".pre-commit-config.yaml",
 	".agent-sandbox.json", ".agent-sandbox.jsonc", ".bashrc", ".profile", ".zshenv", ".ripgreprc", "Jenkinsfile",
+	".agent-sandbox/config.json", "lefthook.toml", ".hg/hgrc", ".helix/config.toml", ".exrc", ".nvim.lua", ".dir-locals.el",
+	"mise.toml", ".github/hooks/x.json", ".azure-pipelines/x.yml", ".cirrus.yml", ".tekton/ci.yaml",
 }
 
 // missingDirs are protected directories; a prepared one must not become them.
-var missingDirs = []string{".claude", ".codex", ".cursor", ".idea", ".husky", ".devcontainer", ".zed"}
+var missingDirs = []string{".claude", ".codex", ".cursor", ".idea", ".husky", ".devcontainer", ".zed", ".agent-sandbox", ".helix", ".tekton"}
 
 func creations() []escape {
 	var out []escape

@@ -70,8 +70,9 @@ var creators = map[string]func(path string) error{
 // results of the calls do not count.
 func attackCreate(args []string) {
 	_ = os.Mkdir("d1", 0o755)
+	dir, lost := os.Getwd() // some methods change it
 	for _, name := range args[1:] {
-		path, err := filepath.Abs(name)
+		path, err := filepath.Join(dir, name), lost
 		if _, there := os.Lstat(path); there == nil {
 			// The host checks whether it has changed.
 			_ = creators[args[0]](path)
