@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed434b0696/agent-sandbox/internal/rlimit"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -141,16 +142,16 @@ func (l *Limits) Attach(bwrapPid, childPid int) error {
 	if childPid <= 0 || childPid == bwrapPid || childPid == os.Getpid() {
 		return fmt.Errorf("process %d is not the first process of a sandbox", childPid)
 	}
-	if err := suppressCore(childPid); err != nil {
-		return err
+	if err := rlimit.SuppressCore(childPid); err != nil {
+		return fmt.Errorf("RLIMIT_CORE: %w", err)
 	}
 	if size := l.policy.File; size > 0 {
-		if err := lowerLimit(childPid, unix.RLIMIT_FSIZE, uint64(size)); err != nil {
+		if err := rlimit.Lower(childPid, unix.RLIMIT_FSIZE, uint64(size)); err != nil {
 			return fmt.Errorf("RLIMIT_FSIZE: %w", err)
 		}
 	}
 	if l.nproc > 0 {
-		if err := lowerLimit(childPid, unix.RLIMIT_NPROC, l.nproc); err != nil {
+		if err := rlimit.Lower(childPid, unix.RLIMIT_NPROC, l.nproc); err != nil {
 			return fmt.Errorf("RLIMIT_NPROC: %w", err)
 		}
 	}

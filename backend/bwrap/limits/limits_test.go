@@ -269,6 +269,30 @@ func TestCoreLimitHoldsInside(t *testing.T) {
 	}
 }
 
+func Test_A_Limit_Of_The_Caller_That_Is_Already_Lower_Stays(t *testing.T) {
+	if !asPlainUser(t) { // root may raise a limit
+		return
+	}
+	l, err := New(limitsOf(sandbox.Limits{File: 1 << 30}, "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd, pid, release := blockedBwrap(t, "sh", "-c", "ulimit -Hc; ulimit -Hf; ulimit -Sf")
+	for resource, n := range map[int]unix.Rlimit{unix.RLIMIT_CORE: {}, unix.RLIMIT_FSIZE: {Cur: 1 << 20, Max: 2 << 20}} {
+		if err := unix.Prlimit(pid, resource, &n, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Attach(cmd.Process.Pid, pid); err != nil {
+		t.Errorf("limits that are met: %v", err)
+	}
+	release()
+	// Dash counts files in blocks of 512 bytes.
+	if err := cmd.Wait(); err != nil || cmd.Stdout.(*bytes.Buffer).String() != "0\n4096\n2048\n" {
+		t.Errorf("%v, the limits inside are %q", err, cmd.Stdout)
+	}
+}
+
 func TestRemoveKillsRemainingProcesses(t *testing.T) {
 	needRoot(t)
 	for name, want := range map[string]policy.Limits{

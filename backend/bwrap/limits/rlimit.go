@@ -3,37 +3,11 @@
 package limits
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 )
-
-// suppressCore stops the kernel from dumping pid's memory. A core_pattern that
-// starts with "|" runs a handler of the host with the dump as input, even at a
-// limit of 0; only the value 1 stops it, which is also too small for any
-// file (core(5), RLIMIT_CORE of 1 as the guard against recursion). seccomp.Deny
-// prevents that a command lowers it to 0.
-func suppressCore(pid int) error {
-	if err := unix.Prlimit(pid, unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1}, nil); err != nil {
-		return fmt.Errorf("RLIMIT_CORE of process %d: %w", pid, err)
-	}
-	return nil
-}
-
-// lowerLimit sets a limit of pid to n, or to its hard limit when that is lower.
-func lowerLimit(pid, resource int, n uint64) error {
-	var old unix.Rlimit
-	if err := unix.Prlimit(pid, resource, nil, &old); err != nil {
-		return fmt.Errorf("process %d: %w", pid, err)
-	}
-	n = min(n, old.Max)
-	if err := unix.Prlimit(pid, resource, &unix.Rlimit{Cur: n, Max: n}, nil); err != nil {
-		return fmt.Errorf("process %d: %w", pid, err)
-	}
-	return nil
-}
 
 // whyNoProcessLimit returns the reason why RLIMIT_NPROC would not bound a sandbox's processes,
 // "" if it does. Since Linux 5.14 each user namespace counts by itself; before, all processes

@@ -23,6 +23,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/process"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/supervisor"
+	"github.com/seed434b0696/agent-sandbox/internal/rlimit"
 	"github.com/seed434b0696/agent-sandbox/internal/seccomp"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -113,11 +114,10 @@ type restrictions struct {
 // apply restricts this process and its children. This process is included so that no unrestricted thread can start a program.
 // Offline, it returns a loopback that listens for the sandbox.
 func (w restrictions) apply() (loopback func(port uint16) (net.Listener, error), err error) {
-	core := unix.Rlimit{Cur: 1, Max: 1} // the host's core dump handler gets no dumps (core(5))
-	_ = unix.Setrlimit(unix.RLIMIT_CORE, &core)
+	_ = rlimit.SuppressCore(0)
 	if w.file > 0 {
-		if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: w.file, Max: w.file}); err != nil {
-			return nil, os.NewSyscallError("limit files", err)
+		if err := rlimit.Lower(0, unix.RLIMIT_FSIZE, w.file); err != nil {
+			return nil, fmt.Errorf("limit files: %w", err)
 		}
 	}
 	if w.deny.Offline {

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/seed434b0696/agent-sandbox/internal/guard"
+	"github.com/seed434b0696/agent-sandbox/internal/rlimit"
 	"github.com/seed434b0696/agent-sandbox/internal/seccomp"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -79,8 +80,7 @@ func (s *supervisor) guard(rules guard.Rules, deny seccomp.DenyOptions) (tell, e
 		_ = unix.Close(g.stop)
 		return nil, err
 	}
-	// The host's core dump handler gets no dumps (core(5)). A limit that is already lower is fine.
-	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1})
+	_ = rlimit.SuppressCore(0)
 	ready := make(chan error)
 	go g.carry(denied, asks, ready)
 	if err := <-ready; err != nil {

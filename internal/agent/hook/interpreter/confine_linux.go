@@ -1,6 +1,10 @@
 package interpreter
 
-import "golang.org/x/sys/unix"
+import (
+	"golang.org/x/sys/unix"
+
+	"github.com/seed434b0696/agent-sandbox/internal/rlimit"
+)
 
 // bound limits the writable memory of this process to so many bytes and disables core dumps. The process cannot open further
 // descriptors: no file, socket or pipe. The engine and the compiler need none, but both can be made to read a
@@ -9,7 +13,7 @@ func bound(bytes int64) error {
 	for resource, most := range map[int]int64{
 		unix.RLIMIT_DATA: bytes, unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: 0, unix.RLIMIT_NOFILE: 0,
 	} {
-		if err := unix.Setrlimit(resource, &unix.Rlimit{Cur: uint64(most), Max: uint64(most)}); err != nil {
+		if err := rlimit.Lower(0, resource, uint64(most)); err != nil {
 			return err
 		}
 	}
