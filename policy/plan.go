@@ -132,6 +132,17 @@ type Limits struct {
 	Required map[string]string // limit name ("memory") → source that asked for it
 }
 
+// Private returns the directories that end with the sandbox, sorted. What the plan mounts below them does not.
+func (p *Plan) Private() []string {
+	var out []string
+	for _, m := range p.Mounts {
+		if m.Access == Private {
+			out = append(out, m.Path)
+		}
+	}
+	return out
+}
+
 // Guarded returns the guard that forbids an entry at path, which is absolute and
 // resolved, or at a directory on the way to it; nil: none does. It goes by names alone
 // and does not look at the host.

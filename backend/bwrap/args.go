@@ -201,11 +201,20 @@ func hidden(plan *policy.Plan, path string) bool {
 func (v *invocation) runtime(plan *policy.Plan, guestPath string) {
 	v.add("--dir", layout.Root, "--ro-bind", guestPath, layout.Program)
 	dirs := append([]string{layout.Root}, runtimeDirs(plan.Commands)...)
+	presets := slices.Contains(dirs, layout.PresetDir)
+	if presets {
+		dirs = append(dirs, layout.PrivateDir)
+	}
 	for _, d := range dirs[1:] {
 		v.add("--dir", d)
 	}
 	for _, c := range plan.Commands {
 		v.command(plan, c)
+	}
+	if presets {
+		for n, dir := range plan.Private() {
+			v.add("--symlink", dir, filepath.Join(layout.PrivateDir, strconv.Itoa(n)))
+		}
 	}
 	covered := map[string]bool{}
 	for _, c := range plan.Commands {

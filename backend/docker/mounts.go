@@ -193,6 +193,15 @@ func checkTargets(all []mount.Mount) error {
 	return nil
 }
 
+// private returns the directories inside that end with the sandbox.
+func (p *prepared) private() []string {
+	dirs := p.plan.Private()
+	for n, dir := range dirs {
+		dirs[n] = p.at(dir)
+	}
+	return dirs
+}
+
 // tmpfs returns the options of the private file systems by path.
 func (p *prepared) tmpfs() map[string]string {
 	options := "rw,exec,nosuid,nodev,mode=1777"
@@ -200,10 +209,8 @@ func (p *prepared) tmpfs() map[string]string {
 		options += fmt.Sprintf(",size=%d", n)
 	}
 	out := map[string]string{"/tmp": options, "/var/tmp": options}
-	for _, m := range p.plan.Mounts {
-		if m.Access == policy.Private {
-			out[p.at(m.Path)] = options
-		}
+	for _, dir := range p.private() {
+		out[dir] = options
 	}
 	if p.image.ReadOnly {
 		out[p.user.Home] = fmt.Sprintf("rw,exec,nosuid,nodev,mode=700,uid=%d,gid=%d", p.user.UID, p.user.GID)

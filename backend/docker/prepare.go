@@ -67,7 +67,7 @@ func (d *Driver) prepare(ctx context.Context, spec sandbox.Spec) (*prepared, err
 	if p.user, err = p.image.SandboxUser(plan.Workspace, rootless(info.Info)); err != nil {
 		return nil, err
 	}
-	if p.runtime, err = d.runtime(ctx, c, p.image, plan.Commands); err != nil {
+	if p.runtime, err = d.runtime(ctx, c, p.image, plan.Commands, p.private()); err != nil {
 		return nil, err
 	}
 	if saved.ID == "" {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/backend/docker/image"
@@ -22,16 +23,17 @@ import (
 )
 
 // layoutVersion changes with the content of runtime directories.
-const layoutVersion = "2"
+const layoutVersion = "3"
 
-// runtime returns the host directory that is mounted at [layout.Root]: the guest, and what it needs to wrap commands. Its
+// runtime returns the host directory that is mounted at [layout.Root]: the guest, and what it needs to wrap commands;
+// private lists the directories inside that end with the sandbox. Its
 // name is a hash of its content, so that sandboxes share it, and it never changes.
-func (d *Driver) runtime(ctx context.Context, c *engine.Client, i *image.Image, commands []policy.Command) (string, error) {
+func (d *Driver) runtime(ctx context.Context, c *engine.Client, i *image.Image, commands []policy.Command, private []string) (string, error) {
 	program, err := d.guest()
 	if err != nil {
 		return "", err
 	}
-	key, err := runtimeKey(program, i, commands)
+	key, err := runtimeKey(program, i, commands, private)
 	if err != nil {
 		return "", err
 	}
@@ -53,6 +55,9 @@ func (d *Driver) runtime(ctx context.Context, c *engine.Client, i *image.Image, 
 	}
 	if len(commands) > 0 {
 		err = image.Read(ctx, c, i.ID, ownLabels(), func(r *image.Reader) error { return b.commands(ctx, r, commands) })
+	}
+	if err == nil {
+		err = b.linkPrivate(private)
 	}
 	if err == nil {
 		err = os.WriteFile(b.inside(layout.SessionSocket), nil, 0o444) // over which the guest's socket is mounted
@@ -87,7 +92,7 @@ func isDir(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-func runtimeKey(program string, i *image.Image, commands []policy.Command) (string, error) {
+func runtimeKey(program string, i *image.Image, commands []policy.Command, private []string) (string, error) {
 	info, err := os.Stat(program)
 	if err != nil {
 		return "", sandbox.Errorf(sandbox.Unavailable, "the guest program: %w", err)
@@ -100,7 +105,7 @@ func runtimeKey(program string, i *image.Image, commands []policy.Command) (stri
 	for _, c := range commands {
 		rules = append(rules, rule{c.Name, c.Rule, c.Script})
 	}
-	data, err := json.Marshal([]any{layoutVersion, program, info.Size(), info.ModTime().UnixNano(), i.ID, rules})
+	data, err := json.Marshal([]any{layoutVersion, program, info.Size(), info.ModTime().UnixNano(), i.ID, rules, private})
 	if err != nil {
 		return "", err
 	}
@@ -117,6 +122,19 @@ type runtimeDir struct {
 // inside returns the host path of a path below [layout.Root].
 func (b *runtimeDir) inside(name string) string {
 	return filepath.Join(b.dir, strings.TrimPrefix(name, layout.Root))
+}
+
+// linkPrivate tells the guest which directories end with the sandbox; see package layout.
+func (b *runtimeDir) linkPrivate(dirs []string) error {
+	if err := os.MkdirAll(b.inside(layout.PrivateDir), 0o755); err != nil {
+		return err
+	}
+	for n, dir := range dirs {
+		if err := os.Symlink(dir, b.inside(filepath.Join(layout.PrivateDir, strconv.Itoa(n)))); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (b *runtimeDir) commands(ctx context.Context, r *image.Reader, commands []policy.Command) error {

@@ -1,6 +1,9 @@
 package gitrules
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -14,6 +17,10 @@ type Call struct {
 	Env   []string                                 // its environment
 	Dir   string                                   // working directory as the kernel names it; empty: unknown
 	Alias func(c Call, name string) (string, bool) // the value of alias.NAME; nil: there are no aliases
+
+	// Private reports whether a file lies in a directory whose content ends with the sandbox; nil: none does. It resolves
+	// links, and for a missing file it looks at the directory.
+	Private func(name string) bool
 }
 
 // maxAliases bounds aliases of aliases.
@@ -22,14 +29,18 @@ const maxAliases = 10
 // Check returns why the call is refused, or nil.
 func (c Call) Check() *Refusal {
 	argv := parseCommandLine(c.Args)
-	if argv.command == "" || argv.command == "help" || argv.asksHelp() || c.isTemporary(argv) {
+	if argv.command == "" || argv.command == "help" || argv.asksHelp() {
 		return nil
 	}
-	if r := c.checkSettings(argv); r != nil {
-		return r
+	r := c.checkSettings(argv)
+	if r == nil {
+		expanded := c.expand(argv)
+		r = checkCommand(expanded.command, expanded.args)
 	}
-	argv = c.expand(argv)
-	return checkCommand(argv.command, argv.args)
+	if r != nil && c.isTemporary(argv) {
+		return nil
+	}
+	return r
 }
 
 // expand replaces aliases by their values. It does not expand one that runs a shell: each git
@@ -145,9 +156,12 @@ func unquoteShell(s string) (word, rest string, ok bool) {
 	}
 }
 
-// isTemporary reports whether the call changes only files under /tmp, where no
-// rule applies because the user would not miss the files.
+// isTemporary reports whether the call changes only files that end with the sandbox, where no rule applies because the
+// user would not miss them.
 func (c Call) isTemporary(argv commandLine) bool {
+	if c.Private == nil || c.Dir == "" {
+		return false
+	}
 	dir := c.Dir
 	for _, d := range argv.dirs {
 		if d != "" {
@@ -160,11 +174,38 @@ func (c Call) isTemporary(argv commandLine) bool {
 		process.Variable(c.Env, "GIT_OBJECT_DIRECTORY"), process.Variable(c.Env, "GIT_INDEX_FILE"),
 	}
 	for _, place := range places {
-		if place != "" && !isUnderTmp(absolute(dir, place)) {
+		if place != "" && !c.Private(absolute(dir, place)) {
 			return false
 		}
 	}
-	return isUnderTmp(dir)
+	return c.Private(dir) && c.hasPrivateRepository(dir)
+}
+
+// hasPrivateRepository reports whether the repository that git finds from dir is private too: a linked work tree
+// shares the refs and stashes of its main one.
+func (c Call) hasPrivateRepository(dir string) bool {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return false
+	}
+	for ; c.Private(dir); dir = filepath.Dir(dir) {
+		name := filepath.Join(dir, ".git")
+		info, err := os.Stat(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return false
+		case info.IsDir():
+			return c.Private(name)
+		default:
+			at, ok := strings.CutPrefix(readBounded(name), "gitdir: ")
+			return ok && c.Private(absolute(dir, strings.TrimRight(at, "\n")))
+		}
+		if dir == "/" {
+			break
+		}
+	}
+	return true
 }
 
 func absolute(dir, name string) string {
@@ -172,14 +213,4 @@ func absolute(dir, name string) string {
 		return name
 	}
 	return dir + "/" + name
-}
-
-// isUnderTmp resolves links first, because one in /tmp may lead anywhere. For a path that does
-// not exist yet it checks the directory.
-func isUnderTmp(name string) bool {
-	resolved, err := filepath.EvalSymlinks(name)
-	if err != nil {
-		resolved, err = filepath.EvalSymlinks(filepath.Dir(name))
-	}
-	return err == nil && (resolved == "/tmp" || strings.HasPrefix(resolved, "/tmp/"))
 }

@@ -59,7 +59,32 @@ func TestGitIsRefusedByEveryWayIn(t *testing.T) {
 			}
 		})
 	}
-	b.Shell(t, "git init -q /tmp/r; cd /tmp/r; git commit -q --allow-empty -m x; git reset -q --hard; git checkout -q -b y").Check(t, 0, "", "")
+	for _, dir := range []string{"/tmp/r", "/var/tmp/r"} {
+		b.Shell(t, "git init -q "+dir+"; cd "+dir+"; git commit -q --allow-empty -m x; git reset -q --hard; git checkout -q -b y").Check(t, 0, "", "")
+	}
+}
+
+// A project of the host whose own path begins with /tmp is mounted there, in the sandbox's own /tmp.
+func TestGitIsRefusedInAProjectBelowTmp(t *testing.T) {
+	b := newGitBox(t)
+	b.Add("--bind", b.Work(), "/tmp/project", "--chdir", "/tmp/project")
+	for name, script := range map[string]string{
+		"in it":                       `git reset --hard`,
+		"in a directory of it":        `mkdir -p d; cd d; git reset --hard`,
+		"by -C from the private part": `cd /tmp; git -C project reset --hard`,
+		"by a link from there":        `ln -s project /tmp/link; cd /tmp/link; git reset --hard`,
+		"in a linked work tree":       `git worktree add -q -b wt /tmp/wt; cd /tmp/wt; git reset --hard`,
+		"by an index that is a link to nothing": `ln -s project/none /tmp/index; git init -q /tmp/r; cd /tmp/r
+			GIT_INDEX_FILE=/tmp/index git reset --hard`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := b.Shell(t, script)
+			if !strings.Contains(got.Stderr, "git reset --hard is blocked") {
+				t.Errorf("not refused: %+v", got)
+			}
+		})
+	}
+	b.Shell(t, "git init -q /tmp/r; cd /tmp/r; git commit -q --allow-empty -m x; git reset -q --hard").Check(t, 0, "", "")
 }
 
 // Commands that run refused ones, or scripts that do, on git's own account.

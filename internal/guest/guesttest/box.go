@@ -71,12 +71,15 @@ func NewBox(t *testing.T) *Box {
 		"--tmpfs", "/tmp", "--tmpfs", "/run", "--tmpfs", "/home", "--dir", "/home/h",
 		"--perms", "0111", "--dir", layout.Root, "--ro-bind", guest, layout.Program,
 	}
-	for _, dir := range []string{layout.BinDir, layout.WrapperDir, layout.PresetDir, layout.DenyDir, layout.TargetDir, layout.AliasDir} {
+	for _, dir := range []string{layout.BinDir, layout.WrapperDir, layout.PresetDir, layout.DenyDir, layout.TargetDir, layout.AliasDir, layout.PrivateDir} {
 		b.Add("--perms", "0755", "--dir", dir)
 	}
 	b.Add("--bind", b.work, "/home/w", "--chdir", "/home/w")
 	return b
 }
+
+// Work returns the host's path of the work directory.
+func (b *Box) Work() string { return b.work }
 
 // Add appends arguments of bubblewrap.
 func (b *Box) Add(args ...string) { b.Args = append(b.Args, args...) }
@@ -84,6 +87,7 @@ func (b *Box) Add(args ...string) { b.Args = append(b.Args, args...) }
 // WrapGit makes git wrapped as a driver does.
 func (b *Box) WrapGit(t *testing.T) {
 	t.Helper()
+	b.Add("--symlink", "/tmp", layout.PrivateDir+"/0", "--symlink", "/var/tmp", layout.PrivateDir+"/1", "--tmpfs", "/var/tmp")
 	b.Add("--dir", layout.PresetDir+"/git", "--ro-bind", "/usr/bin/git", layout.BinDir+"/git")
 	core, err := exec.CommandContext(t.Context(), "git", "--exec-path").Output()
 	if err != nil {

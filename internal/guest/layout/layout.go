@@ -46,6 +46,9 @@ const (
 	TargetDir = Root + "/targets"
 	// AliasDir has symbolic links from the base names of targets to command names.
 	AliasDir = Root + "/alias"
+	// PrivateDir has symbolic links named 0, 1, ... to the directories whose content ends with the sandbox. What is
+	// mounted below one of them is not part of it.
+	PrivateDir = Root + "/private"
 )
 
 // Shared reports whether target, a resolved program found as command, also
