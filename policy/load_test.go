@@ -60,6 +60,13 @@ func Test_Load_Orders_Layers(t *testing.T) {
 			}
 			treetest.Write(t, s.project(), content+" ")
 		}, "defaults:true project:false flags:true"},
+		{"a project file that is a link to a trusted one", func(t *testing.T, s *Sources) {
+			t.Helper()
+			other := treetest.Write(t, filepath.Join(filepath.Dir(s.Dir), "trusted", ".agent-sandbox.json"), content)
+			if err := errors.Join(s.Trust.Add(other, []byte(content)), os.Symlink(other, s.project())); err != nil {
+				t.Fatal(err)
+			}
+		}, "defaults:true project:false flags:true"},
 		{"no trust store", func(t *testing.T, s *Sources) {
 			t.Helper()
 			treetest.Write(t, s.project(), content)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/tailscale/hujson"
@@ -52,6 +53,17 @@ func DefaultConfig() Config { return Config{Protected: protected()} }
 // ConfigFile returns the path of the repository's configuration, which need not exist.
 func (r Repo) ConfigFile() string { return filepath.Join(r.Path, configFile) }
 
+// CheckDir returns Invalid if the directory of the configuration and the Dockerfile is a symbolic link: with it a repository
+// would borrow the files of another one, and the trust in them.
+func (r Repo) CheckDir() error {
+	dir := filepath.Join(r.Path, configDir)
+	info, err := os.Lstat(dir)
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return nil // what is missing is reported by what reads it
+	}
+	return sandbox.Errorf(sandbox.Invalid, "%s: found a symbolic link, expected a directory", dir)
+}
+
 // IsConfigFile reports whether a path is that of a repository's configuration.
 func IsConfigFile(path string) bool {
 	return filepath.Base(path) == filepath.Base(configFile) && filepath.Base(filepath.Dir(path)) == configDir
@@ -96,6 +108,9 @@ func Decode(file string, data []byte) (sandbox.Policy, error) {
 func (r Repo) Layer(trust *policy.Trust) (sandbox.Layer, error) {
 	l := sandbox.Layer{Name: "repository", Trusted: true}
 	l.Policy.Filesystem.RO = protected()
+	if err := r.CheckDir(); err != nil {
+		return l, err
+	}
 	data, err := policy.ReadConfig(r.ConfigFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return l, nil

@@ -2,12 +2,14 @@ package repo
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/seed434b0696/agent-sandbox/policy"
+	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 func TestConfigurationIsAPolicy(t *testing.T) {
@@ -67,6 +69,21 @@ func TestConfigurationIsTrustedByItsContent(t *testing.T) {
 	}
 	if l, err := r.Layer(trust); err != nil || !l.Trusted {
 		t.Errorf("it is trusted: %+v, %v", l, err)
+	}
+	borrower := Repo{Path: t.TempDir()}
+	if err := os.Symlink(filepath.Join(r.Path, configDir), filepath.Join(borrower.Path, configDir)); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := borrower.Layer(trust); !errors.Is(err, sandbox.ErrInvalid) {
+		t.Errorf("a repository borrows the trust in another: %+v, %v", l, err)
+	}
+	inside := Repo{Path: t.TempDir()}
+	err = errors.Join(os.CopyFS(filepath.Join(inside.Path, "other"), os.DirFS(filepath.Join(r.Path, configDir))), os.Symlink("other", filepath.Join(inside.Path, configDir)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := inside.Recipe(); !errors.Is(err, sandbox.ErrInvalid) {
+		t.Errorf("a directory that is a link gives the recipe %+v, %v", c, err)
 	}
 }
 

@@ -40,6 +40,9 @@ func (r Repo) Recipe() (*Recipe, error) {
 	if !r.Initialised() {
 		return nil, r.notInitialised()
 	}
+	if err := r.CheckDir(); err != nil {
+		return nil, err
+	}
 	root, err := os.OpenRoot(filepath.Join(r.Path, configDir))
 	if err != nil {
 		return nil, err

@@ -17,8 +17,9 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Store holds the exact content of trusted files at their exact paths: any change of
-// either takes the trust away.
+// Store holds the exact content of trusted files at their exact places: any change of
+// either takes the trust away. A place is the directory, resolved, and a name in it; a file
+// that is a symbolic link is never trusted, because it would borrow the trust of another place.
 //
 // Each entry is a small file of its own, so that processes need no lock. An entry
 // counts only when it and the directory belong to the user and other users cannot
@@ -29,16 +30,16 @@ type Store struct {
 
 // Entry is one trusted content of one file.
 type Entry struct {
-	File string `json:"file"` // resolved through symbolic links
+	File string `json:"file"` // its directory is resolved through symbolic links
 	Sum  string `json:"sum"`  // hex SHA-256 of File, a NUL byte and the content
 }
 
 // Trusted reports whether content is trusted as the content of file, an absolute
 // path. An entry that others could have written does not count. A missing entry or
-// store gives false; the error means that the store could not be read.
+// store and a file that is a symbolic link give false; the error means that the store could not be read.
 func (t *Store) Trusted(file string, content []byte) (bool, error) {
 	want, err := newEntry(file, content)
-	if err != nil {
+	if err != nil || IsLink(want.File) {
 		return false, err
 	}
 	if ok, err := t.isSecure(); !ok {
@@ -48,12 +49,16 @@ func (t *Store) Trusted(file string, content []byte) (bool, error) {
 	return err == nil && got == want, err
 }
 
-// Add trusts content as the content of file. A directory that others may write to
+// Add trusts content as the content of file. A symbolic link is Invalid. A store that others may write to
 // is Denied.
 func (t *Store) Add(file string, content []byte) error {
 	entry, err := newEntry(file, content)
 	if err != nil {
 		return err
+	}
+	if IsLink(entry.File) {
+		return sandbox.Errorf(sandbox.Invalid, "%s: found a symbolic link, expected a regular file", jsonc.OneLine(file)).
+			WithHint("trust is for a content at one place: put a copy there instead of the link")
 	}
 	if err := os.MkdirAll(t.Dir, 0o700); err != nil {
 		return storeError(err)
@@ -156,19 +161,22 @@ func newEntry(file string, content []byte) (Entry, error) {
 	return Entry{File: resolved, Sum: hex.EncodeToString(h.Sum(nil))}, nil
 }
 
-// resolveFile resolves file, or its directory when the file is gone.
+// IsLink reports whether file itself is a symbolic link.
+func IsLink(file string) bool {
+	info, err := os.Lstat(file)
+	return err == nil && info.Mode()&fs.ModeSymlink != 0
+}
+
+// resolveFile resolves the directory of file, which need not exist, and not file itself.
 func resolveFile(file string) (string, error) {
 	if !filepath.IsAbs(file) {
 		return "", sandbox.Errorf(sandbox.Invalid, "found the file %s, expected an absolute path", jsonc.Clip(file))
 	}
-	resolved, err := filepath.EvalSymlinks(file)
+	dir, err := filepath.EvalSymlinks(filepath.Dir(file))
 	if errors.Is(err, fs.ErrNotExist) {
-		if dir, derr := filepath.EvalSymlinks(filepath.Dir(file)); derr == nil {
-			return filepath.Join(dir, filepath.Base(file)), nil
-		}
 		return filepath.Clean(file), nil
 	}
-	return resolved, storeError(err)
+	return filepath.Join(dir, filepath.Base(file)), storeError(err)
 }
 
 // readEntry returns the zero entry for one that is missing or does not count.

@@ -45,6 +45,13 @@ func Test_Trust_Is_For_Exact_Content_And_Place(t *testing.T) {
 	if err := os.Symlink(".", link); err != nil {
 		t.Fatal(err)
 	}
+	borrowing := filepath.Join(filepath.Dir(file), "borrowing", filepath.Base(file))
+	if err := errors.Join(os.Mkdir(filepath.Dir(borrowing), 0o700), os.Symlink("../"+filepath.Base(file), borrowing)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Add(borrowing, []byte("{}")); !errors.Is(err, sandbox.ErrInvalid) {
+		t.Errorf("a link was trusted: %v", err)
+	}
 	for _, c := range []struct {
 		name, file, content string
 		want                bool
@@ -54,6 +61,7 @@ func Test_Trust_Is_For_Exact_Content_And_Place(t *testing.T) {
 		{"another content", file, "{} ", false},
 		{"no content", file, "", false},
 		{"another file with the same content", other, "{}", false},
+		{"a link of another directory to the trusted file", borrowing, "{}", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := trusted(t, s, c.file, c.content); got != c.want {

@@ -110,7 +110,8 @@ func isProjectName(name string) bool { return slices.Contains(projectNames, file
 // projectFile finds the file in dir that target names.
 func projectFile(dir, target string) (string, error) {
 	if repo.IsConfigFile(target) {
-		return repo.Repo{Path: dir}.ConfigFile(), nil
+		r := repo.Repo{Path: dir}
+		return r.ConfigFile(), r.CheckDir()
 	}
 	if isProjectName(target) {
 		return filepath.Join(dir, filepath.Base(target)), nil
