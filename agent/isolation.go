@@ -113,7 +113,7 @@ func (t *turn) skills(ctx context.Context) error {
 		if err := m.Mkdir(ctx, dir, 0o755); err != nil {
 			return err
 		}
-		if err := transfer.In(ctx, t.box, s.Dir()+"/.", dir); err != nil {
+		if err := transfer.In(ctx, t.box, s.Dir()+"/.", dir, nil); err != nil {
 			return err
 		}
 	}
@@ -139,7 +139,7 @@ func (t *turn) collect(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = root.RemoveAll(incoming) }() // the next request tries again
-	left, err := transfer.Out(ctx, t.box, t.dir()+"/.", filepath.Join(t.space.Dir, incoming), transfer.Limits{Bytes: transfer.DefaultBytes, Entries: transfer.DefaultEntries})
+	left, err := transfer.Out(ctx, t.box, t.dir()+"/.", filepath.Join(t.space.Dir, incoming), transfer.Limits{Bytes: transfer.DefaultBytes, Entries: transfer.DefaultEntries}, nil)
 	if err != nil {
 		return err
 	}

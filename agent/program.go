@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"github.com/seed434b0696/agent-sandbox/internal/hostfile"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -42,7 +43,7 @@ func lookPath(name string) (string, error) {
 
 // isScript reports whether a file begins with #!.
 func isScript(name string) bool {
-	f, err := os.Open(name)
+	f, err := hostfile.Open(name, os.O_RDONLY, 0, nil)
 	if err != nil {
 		return false
 	}

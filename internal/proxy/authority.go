@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/internal/hostfile"
 	"github.com/seed434b0696/agent-sandbox/internal/proxy/egress"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -141,11 +141,11 @@ func certificates(file string) (out []byte, err error) {
 
 // readBundle follows links: systems have some there.
 func readBundle(file string) ([]byte, error) {
-	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+	f, err := hostfile.Open(file, os.O_RDONLY, 0, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	data, _, err := readRegular(f, maxBundle)
+	data, _, err := hostfile.ReadAll(f, maxBundle)
 	return data, err
 }

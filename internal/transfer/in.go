@@ -2,12 +2,15 @@ package transfer
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 
+	"github.com/seed434b0696/agent-sandbox/internal/hostfile"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -28,28 +31,29 @@ func treesOf(box *sandbox.Sandbox) (trees, error) {
 
 // In copies a file or directory of the host into a sandbox, with the name that cp would use: below insidePath if that is an
 // existing directory, unless hostPath ends with "/.", which means the directory's content; otherwise insidePath itself, whose
-// parent must exist. A name with a trailing slash is that of a directory. In follows hostPath itself if it is a symbolic link.
-func In(ctx context.Context, box *sandbox.Sandbox, hostPath, insidePath string) error {
-	info, err := os.Stat(hostPath)
+// parent must exist. A name with a trailing slash is that of a directory. In follows hostPath itself if it is a symbolic link
+// that commands could not make, see [hostfile.Writable].
+func In(ctx context.Context, box *sandbox.Sandbox, hostPath, insidePath string, writable hostfile.Writable) error {
+	root, err := hostfile.OpenDir(hostPath, writable)
+	if errors.Is(err, syscall.ENOTDIR) && !strings.HasSuffix(hostPath, "/") {
+		return fileIn(ctx, box, hostPath, insidePath, writable)
+	}
 	if err != nil {
 		return hostError(err)
 	}
-	dest, exists, err := insideDest(ctx, box, hostPath, insidePath, info.IsDir())
+	defer root.Close()
+	info, err := root.Stat(".")
+	if err != nil {
+		return hostError(err)
+	}
+	dest, exists, err := insideDest(ctx, box, hostPath, insidePath, true)
 	if err != nil {
 		return err
-	}
-	if !info.IsDir() {
-		return fileIn(ctx, box, hostPath, dest)
 	}
 	t, err := treesOf(box)
 	if err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(hostPath)
-	if err != nil {
-		return hostError(err)
-	}
-	defer root.Close()
 	if !exists {
 		if err := t.Mkdir(ctx, dest, info.Mode().Perm()); err != nil {
 			return err
@@ -67,12 +71,16 @@ func In(ctx context.Context, box *sandbox.Sandbox, hostPath, insidePath string) 
 	return err
 }
 
-func fileIn(ctx context.Context, box *sandbox.Sandbox, hostPath, dest string) error {
-	f, err := os.OpenFile(hostPath, os.O_RDONLY|nonblock, 0)
+func fileIn(ctx context.Context, box *sandbox.Sandbox, hostPath, insidePath string, writable hostfile.Writable) error {
+	f, err := hostfile.Open(hostPath, os.O_RDONLY, 0, writable)
 	if err != nil {
 		return hostError(err)
 	}
 	defer f.Close()
+	dest, _, err := insideDest(ctx, box, hostPath, insidePath, false)
+	if err != nil {
+		return err
+	}
 	info, err := f.Stat()
 	if err != nil {
 		return hostError(err)

@@ -12,44 +12,50 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
+	"github.com/seed434b0696/agent-sandbox/internal/hostfile"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 // Out copies a file or directory of a sandbox to the host, with the name that [In] describes. It creates files only below
-// that name, like [Unpack]; left has the names of omitted members.
-func Out(ctx context.Context, box *sandbox.Sandbox, insidePath, hostPath string, l Limits) (left []string, err error) {
+// that name, like [Unpack], and follows no link on the way there that commands could make, see [hostfile.Writable]; left has
+// the names of omitted members.
+func Out(ctx context.Context, box *sandbox.Sandbox, insidePath, hostPath string, l Limits, writable hostfile.Writable) (left []string, err error) {
 	dir, err := insideDir(ctx, box, insidePath)
 	if err != nil {
 		return nil, err
 	}
 	if !dir {
-		return nil, fileOut(ctx, box, insidePath, hostPath, l)
+		return nil, fileOut(ctx, box, insidePath, hostPath, l, writable)
 	}
 	t, err := treesOf(box)
 	if err != nil {
 		return nil, err
 	}
 	dest := hostPath
-	info, err := os.Stat(hostPath)
+	here, err := hostfile.OpenDir(hostPath, writable)
 	switch {
-	case err == nil && !info.IsDir():
-		return nil, sandbox.Errorf(sandbox.Exists, "%s is not a directory", hostPath)
-	case err == nil && !contents(insidePath):
-		base, err := safeBase(insidePath)
-		if err != nil {
-			return nil, err
+	case err == nil:
+		_ = here.Close() // opened to read
+		if !contents(insidePath) {
+			base, err := safeBase(insidePath)
+			if err != nil {
+				return nil, err
+			}
+			dest = filepath.Join(hostPath, base)
 		}
-		dest = filepath.Join(hostPath, base)
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, syscall.ENOTDIR):
+		return nil, sandbox.Errorf(sandbox.Exists, "%s is not a directory", hostPath)
+	case !errors.Is(err, fs.ErrNotExist):
 		return nil, hostError(err)
 	}
 	r, err := t.Pack(ctx, insidePath)
 	if err != nil {
 		return nil, err
 	}
-	left, err = extract(ctx, r, dest, l)
+	left, err = extract(ctx, r, dest, l, writable)
 	if err != nil {
 		_ = r.Close() // the first error counts
 		return left, err
@@ -58,11 +64,8 @@ func Out(ctx context.Context, box *sandbox.Sandbox, insidePath, hostPath string,
 }
 
 // extract creates the directory dest and extracts the archive in it.
-func extract(ctx context.Context, r io.Reader, dest string, l Limits) ([]string, error) {
-	if err := os.Mkdir(dest, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, hostError(err)
-	}
-	root, err := os.OpenRoot(dest)
+func extract(ctx context.Context, r io.Reader, dest string, l Limits, writable hostfile.Writable) ([]string, error) {
+	root, err := makeDir(dest, writable)
 	if err != nil {
 		return nil, hostError(err)
 	}
@@ -74,24 +77,30 @@ func extract(ctx context.Context, r io.Reader, dest string, l Limits) ([]string,
 	return left, archiveError(err)
 }
 
+// makeDir opens a directory, and creates it if it does not exist.
+func makeDir(name string, writable hostfile.Writable) (*os.Root, error) {
+	parent, base, err := hostfile.OpenParent(strings.TrimRight(name, "/"), false, writable)
+	if err != nil {
+		return nil, err
+	}
+	defer parent.Close()
+	if base != "." {
+		if err := parent.Mkdir(base, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+	}
+	return hostfile.OpenDir(name, writable)
+}
+
 // maxTrailer is the number of bytes that are read behind an archive's end: writers fill a block of 10 KiB.
 const maxTrailer = 1 << 20
 
-func fileOut(ctx context.Context, box *sandbox.Sandbox, insidePath, hostPath string, l Limits) error {
-	dest := hostPath
-	info, err := os.Stat(hostPath)
-	switch {
-	case err == nil && info.IsDir():
-		base, err := safeBase(insidePath)
-		if err != nil {
-			return err
-		}
-		dest = filepath.Join(hostPath, base)
-	case err == nil && !info.Mode().IsRegular(): // root could replace a device
-		return sandbox.Errorf(sandbox.Exists, "%s is not a regular file", hostPath)
-	case strings.HasSuffix(hostPath, "/"):
-		return sandbox.Errorf(sandbox.NotFound, "%s is not a directory", hostPath)
+func fileOut(ctx context.Context, box *sandbox.Sandbox, insidePath, hostPath string, l Limits, writable hostfile.Writable) error {
+	root, name, err := filePlace(insidePath, hostPath, writable)
+	if err != nil {
+		return err
 	}
+	defer root.Close()
 	stat, err := box.Files().Stat(ctx, insidePath)
 	if err != nil {
 		return err
@@ -101,16 +110,41 @@ func fileOut(ctx context.Context, box *sandbox.Sandbox, insidePath, hostPath str
 		return err
 	}
 	defer r.Close()
-	root, err := os.OpenRoot(filepath.Dir(dest))
-	if err != nil {
-		return hostError(err)
-	}
-	defer root.Close()
 	mode := stat.Mode
 	if !mode.IsRegular() { // a link to a file
 		mode = 0o644
 	}
-	return fetch(ctx, r, root, filepath.Base(dest), mode.Perm(), stat.Time, l)
+	return fetch(ctx, r, root, name, mode.Perm(), stat.Time, l)
+}
+
+// filePlace returns the directory of the host in which a copy goes, and its name there.
+func filePlace(insidePath, hostPath string, writable hostfile.Writable) (*os.Root, string, error) {
+	dir, err := hostfile.OpenDir(hostPath, writable)
+	if err == nil {
+		base, err := safeBase(insidePath)
+		if err != nil {
+			_ = dir.Close() // opened to read
+		}
+		return dir, base, err
+	}
+	slash := strings.HasSuffix(hostPath, "/")
+	switch isFile := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR); {
+	case isFile && slash:
+		return nil, "", sandbox.Errorf(sandbox.NotFound, "%s is not a directory", hostPath)
+	case !isFile && !leadsToFile(hostPath):
+		return nil, "", hostError(err)
+	}
+	dir, base, err := hostfile.OpenParent(hostPath, false, writable)
+	return dir, base, hostError(err)
+}
+
+// leadsToFile reports whether name is a link to a file or to nothing. The copy replaces it, and so it need not be followed.
+func leadsToFile(name string) bool {
+	if info, err := os.Lstat(name); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return false
+	}
+	info, err := os.Stat(name)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular()
 }
 
 // fetch writes a temporary file and renames it, so that base is replaced as a whole or not at all.

@@ -42,7 +42,7 @@ func boxForMCP(ctx context.Context, a *console.App, f *mcpFlags) (box *sandbox.S
 		}
 		return box, f.Cwd, box.Detach, nil
 	}
-	refused, err := host.NewDenials(false, "")
+	refused, err := host.NewDenials(false, "", nil)
 	if err != nil {
 		return nil, "", nil, err
 	}

@@ -12,13 +12,15 @@ import (
 	"github.com/seed434b0696/agent-sandbox/agent/event"
 	"github.com/seed434b0696/agent-sandbox/internal/agent/transcript"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
+	"github.com/seed434b0696/agent-sandbox/internal/hostfile"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 func replayRun(ctx context.Context, a *console.App, name string, f replayFlags) error {
 	in := a.Stdio.Stdin
 	if name != "-" {
-		file, err := os.Open(name)
+		file, err := hostfile.Open(name, os.O_RDONLY, 0, host.WritableHere(a))
 		if err != nil {
 			return err
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/program"
+	"github.com/seed434b0696/agent-sandbox/internal/hostfile"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -156,7 +157,7 @@ func assistantRequest(a *console.App, name, prompt string, f runFlags) (r agent.
 		}
 	}
 	for _, name := range f.attach {
-		file, err := os.Open(name)
+		file, err := hostfile.Open(name, os.O_RDONLY, 0, host.WritableHere(a))
 		if err != nil {
 			end()
 			return r, end, err

@@ -9,7 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/inventory"
+	"github.com/seed434b0696/agent-sandbox/internal/hostfile"
 	"github.com/seed434b0696/agent-sandbox/internal/transfer"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -35,7 +37,7 @@ from standard input and is extracted into PATH.`,
 				if args[0] == "-" {
 					return transfer.PutTar(ctx, box, a.Stdio.Stdin, inside)
 				}
-				return transfer.In(ctx, box, args[0], inside)
+				return transfer.In(ctx, box, args[0], inside, writableBy(a, name, at))
 			})
 		},
 	}
@@ -69,7 +71,7 @@ standard output.`,
 			}
 			l.Bytes = int64(bytes)
 			return withSandbox(cmd.Context(), a, name, at, func(ctx context.Context, box *sandbox.Sandbox) error {
-				return fetchFiles(ctx, a, box, inside, args[1], l)
+				return fetchFiles(ctx, a, box, inside, args[1], l, writableBy(a, name, at))
 			})
 		},
 	}
@@ -79,13 +81,13 @@ standard output.`,
 	return console.Describe(cmd, console.ExitSimple)
 }
 
-func fetchFiles(ctx context.Context, a *console.App, box *sandbox.Sandbox, inside, dest string, l transfer.Limits) error {
+func fetchFiles(ctx context.Context, a *console.App, box *sandbox.Sandbox, inside, dest string, l transfer.Limits, w hostfile.Writable) error {
 	var left []string
 	var err error
 	if dest == "-" {
 		left, err = transfer.GetTar(ctx, box, inside, a.Stdio.Stdout, l)
 	} else {
-		left, err = transfer.Out(ctx, box, inside, dest, l)
+		left, err = transfer.Out(ctx, box, inside, dest, l, w)
 	}
 	if sandbox.CodeOf(err) == sandbox.Exhausted && errors.Is(err, transfer.ErrTooBig) {
 		return sandbox.Errorf(sandbox.Exhausted, "%w", err).WithHint("--max-size and --max-entries allow more")
@@ -94,6 +96,17 @@ func fetchFiles(ctx context.Context, a *console.App, box *sandbox.Sandbox, insid
 		return sandbox.Errorf(sandbox.Denied, "left out, because they lead out or are no files: %q", left)
 	}
 	return err
+}
+
+// writableBy returns where commands of a persistent sandbox, and of one in the current directory, can create files.
+func writableBy(a *console.App, name string, at inventory.Place) hostfile.Writable {
+	here := host.WritableHere(a)
+	found, err := inventory.Find(a, name, at)
+	if err != nil || found.Known.Spec.Workspace == "" {
+		return here // a pod without a local record has no directory of this host
+	}
+	configured, _ := host.WritableIn(found.Known.Spec) // the workspace counts in any case
+	return here.Or(hostfile.Below(found.Known.Spec.Workspace)).Or(configured)
 }
 
 func twoPlaces(cmd *cobra.Command, args []string) error {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/seed434b0696/agent-sandbox/internal/hostfile"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -27,14 +28,14 @@ type Denials struct {
 	err  error // of writing to events
 }
 
-// NewDenials opens the file for events, if any, before anything starts.
-func NewDenials(record bool, events string) (*Denials, error) {
+// NewDenials opens the file for events, if any, before anything starts. Commands can create files where w is true.
+func NewDenials(record bool, events string, w hostfile.Writable) (*Denials, error) {
 	d := &Denials{record: record}
 	if events == "" {
 		return d, nil
 	}
 	var err error
-	d.events, err = os.OpenFile(events, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	d.events, err = hostfile.Open(events, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600, w)
 	if err != nil {
 		return nil, sandbox.Errorf(sandbox.Invalid, "--events: %w", err)
 	}

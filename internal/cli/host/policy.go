@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+	"github.com/seed434b0696/agent-sandbox/internal/hostfile"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -20,6 +21,44 @@ func NewSpec(a *console.App, h Host, o *Options) (sandbox.Spec, error) {
 		debugLayers(a, sources, layers)
 	}
 	return sandbox.Spec{Workspace: h.Workspace, Home: h.Home, Env: a.Env, Layers: layers, Image: o.image, Firewall: o.Firewall}, nil
+}
+
+// WritableBy returns where commands in a sandbox of these options can create files.
+func WritableBy(a *console.App, o *Options) (hostfile.Writable, error) {
+	h, err := Locate(a.Env, o.Cwd)
+	if err != nil {
+		return nil, err
+	}
+	quiet := *o
+	quiet.Debug = false
+	spec, err := NewSpec(a, h, &quiet)
+	if err != nil {
+		return nil, err
+	}
+	return WritableIn(spec)
+}
+
+// WritableHere returns where commands in a sandbox of the configuration can create files: for commands that use no sandbox
+// themselves. The workspace counts also when there is no valid configuration.
+func WritableHere(a *console.App) hostfile.Writable {
+	dir, err := WorkDir("")
+	if err != nil {
+		return nil // there is no directory in which a sandbox could have run
+	}
+	configured, _ := WritableBy(a, &Options{}) // see above
+	return hostfile.Below(dir).Or(configured)
+}
+
+// WritableIn returns where commands in a sandbox of spec can create files.
+func WritableIn(spec sandbox.Spec) (hostfile.Writable, error) {
+	plan, err := policy.Resolve(spec)
+	if err != nil {
+		return nil, err
+	}
+	return func(path string) bool {
+		access, _ := plan.Access(path)
+		return access == policy.ReadWrite
+	}, nil
 }
 
 // PolicySources returns the sources of the policy: the files of the user and of the workspace, and the flags.

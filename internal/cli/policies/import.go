@@ -14,6 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
 	"github.com/seed434b0696/agent-sandbox/internal/configimport"
+	"github.com/seed434b0696/agent-sandbox/internal/hostfile"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -232,7 +233,7 @@ func printImport(a *console.App, f importFlags, r *configimport.Result, files []
 		err = a.PrintJSON(doc)
 	case wanted && f.output != "":
 		printLacks(a, r.Lacks)
-		err = writeNew(f.output, r.JSONC())
+		err = writeNew(a, f.output, r.JSONC())
 	case wanted:
 		printLacks(a, r.Lacks)
 		_, err = a.Out.Write(r.JSONC())
@@ -248,8 +249,13 @@ func printImport(a *console.App, f importFlags, r *configimport.Result, files []
 }
 
 // writeNew writes a file that must not exist yet.
-func writeNew(name string, data []byte) error {
-	out, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+func writeNew(a *console.App, name string, data []byte) error {
+	dir, base, err := hostfile.OpenParent(name, false, host.WritableHere(a))
+	if err != nil {
+		return sandbox.Errorf(sandbox.Denied, "cannot write %s: %w", name, host.Cause(err))
+	}
+	defer dir.Close()
+	out, err := dir.OpenFile(base, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
 		return sandbox.Errorf(sandbox.Exists, "%s exists already", name).WithHint("remove it, or choose another name")
 	}
@@ -258,7 +264,7 @@ func writeNew(name string, data []byte) error {
 	}
 	_, err = out.Write(data)
 	if err = errors.Join(err, out.Close()); err != nil {
-		return errors.Join(sandbox.Errorf(sandbox.Exhausted, "cannot write %s: %w", name, host.Cause(err)), os.Remove(name))
+		return errors.Join(sandbox.Errorf(sandbox.Exhausted, "cannot write %s: %w", name, host.Cause(err)), dir.Remove(base))
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -131,7 +130,7 @@ func npmSettings(a *console.App, o *images.Options, ca string) error {
 	if err != nil {
 		return err
 	}
-	text, _ := os.ReadFile(filepath.Join(home, ".npmrc")) // most users have none
+	text, _ := policy.ReadConfig(filepath.Join(home, ".npmrc")) // most users have none
 	npmrc := string(text)
 	for _, file := range []string{images.Setting(a.Env, npmrc, "cafile"), console.Lookup(a.Env, "NODE_EXTRA_CA_CERTS")} {
 		if ca == "" {

@@ -17,6 +17,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/inventory"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/repository"
+	"github.com/seed434b0696/agent-sandbox/internal/hostfile"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -122,11 +123,22 @@ func Exec(ctx context.Context, a *console.App, f *execFlags, args []string) erro
 }
 
 func executeNew(ctx context.Context, a *console.App, f *execFlags, args []string, relay *console.Relay) (code int, err error) {
-	refused, err := host.NewDenials(f.record != "", f.events)
+	var writable hostfile.Writable
+	if f.events != "" || f.record != "" {
+		if writable, err = host.WritableBy(a, &f.Options); err != nil {
+			return 0, err
+		}
+	}
+	refused, err := host.NewDenials(f.record != "", f.events, writable)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, refused.Close()) }()
+	proposed, err := newRecord(f.record, writable)
+	if err != nil {
+		return 0, err
+	}
+	defer proposed.close()
 	box, err := host.Create(ctx, a, &f.Options, f.stage, refused)
 	if err != nil {
 		return 0, err
@@ -155,10 +167,8 @@ func executeNew(ctx context.Context, a *console.App, f *execFlags, args []string
 	if f.Debug {
 		debugResult(a, res)
 	}
-	if f.record != "" {
-		if err := recordDenials(f.record, refused.All()); err != nil {
-			return res.Code, err
-		}
+	if err := proposed.add(refused.All()); err != nil {
+		return res.Code, err
 	}
 	if f.json {
 		res.Stdout, res.Stderr = stdout.Bytes(), stderr.Bytes()

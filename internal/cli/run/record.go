@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
+	"github.com/seed434b0696/agent-sandbox/internal/hostfile"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -27,29 +27,77 @@ type proposal struct {
 // Keys of a proposal, in output order.
 var proposalKeys = []string{"network.allow", "filesystem.rw", "filesystem.ro", "filesystem.sockets", "commands"}
 
-// recordDenials adds denials to the proposed policy in file, and creates the file if needed.
-func recordDenials(file string, list []sandbox.Denial) error {
-	p := proposal{lists: map[string][]string{}, why: map[string]string{}}
-	data, err := os.ReadFile(file)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return sandbox.Errorf(sandbox.Invalid, "--record: %w", err)
-	default:
-		old, _, err := policy.Decode(file, data)
-		if err != nil {
-			return err
-		}
-		if !p.take(old) {
-			return sandbox.Errorf(sandbox.Exists, "--record: %s holds more than a proposal", file).
-				WithHint("name a file of its own")
-		}
-		p.takeComments(string(data))
+// record is the file of a proposed policy. Its directory is opened before the command starts, so that no link that the
+// command creates on the way leads elsewhere. Nil: there is none.
+type record struct {
+	file string // as the user named it
+	dir  *os.Root
+	name string // in dir
+}
+
+// newRecord returns nil for "". It fails if the file holds something else than a proposal.
+func newRecord(file string, w hostfile.Writable) (*record, error) {
+	if file == "" {
+		return nil, nil //nolint:nilnil // a nil record does nothing
+	}
+	dir, name, err := hostfile.OpenParent(file, true, w)
+	if err != nil {
+		return nil, recordError(err)
+	}
+	r := &record{file: file, dir: dir, name: name}
+	if _, err := r.read(); err != nil {
+		r.close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *record) close() {
+	if r != nil {
+		_ = r.dir.Close() // opened to read
+	}
+}
+
+func recordError(err error) error { return sandbox.Errorf(sandbox.Invalid, "--record: %w", err) }
+
+// read returns the proposal in the file, or an empty one. Another process may change the file between two calls.
+func (r *record) read() (*proposal, error) {
+	p := &proposal{lists: map[string][]string{}, why: map[string]string{}}
+	data, err := hostfile.ReadIn(r.dir, r.name, policy.MaxConfig)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	if err != nil {
+		return nil, recordError(err)
+	}
+	old, _, err := policy.Decode(r.file, data)
+	if err != nil {
+		return nil, err
+	}
+	if !p.take(old) {
+		return nil, sandbox.Errorf(sandbox.Exists, "--record: %s holds more than a proposal", r.file).
+			WithHint("name a file of its own")
+	}
+	p.takeComments(string(data))
+	return p, nil
+}
+
+// add adds denials to the file, and creates it if needed.
+func (r *record) add(list []sandbox.Denial) error {
+	if r == nil {
+		return nil
+	}
+	p, err := r.read()
+	if err != nil {
+		return err
 	}
 	for _, d := range list {
 		p.propose(d)
 	}
-	return replaceFile(file, p.document())
+	if err := hostfile.ReplaceIn(r.dir, r.name, p.document()); err != nil {
+		return recordError(err)
+	}
+	return nil
 }
 
 // take reads an earlier proposal; false: the file is something else.
@@ -164,22 +212,4 @@ func jsonString(s string) string {
 		return `""`
 	}
 	return string(text)
-}
-
-// replaceFile replaces a file atomically, so that a crash leaves the old one.
-func replaceFile(file string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(file), ".agent-sandbox-*")
-	if err != nil {
-		return sandbox.Errorf(sandbox.Invalid, "--record: %w", err)
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), file)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-		return sandbox.Errorf(sandbox.Invalid, "--record: %w", err)
-	}
-	return nil
 }

@@ -64,7 +64,7 @@ func openShell(ctx context.Context, a *console.App, f *execFlags) error {
 	if !console.IsTerminal(a.Stdio.Stdin) || !console.IsTerminal(a.Stdio.Stdout) {
 		return Exec(ctx, a, f, []string{"bash"})
 	}
-	refused, err := host.NewDenials(false, "")
+	refused, err := host.NewDenials(false, "", nil)
 	if err != nil {
 		return err
 	}

@@ -204,7 +204,7 @@ func (s *scene) files(size, many int) []*rounds.Contender {
 		}},
 		&rounds.Contender{Name: fmt.Sprintf("transfer.In, %d files", many), Against: in, Do: func(ctx context.Context) error {
 			s.made++
-			return transfer.In(ctx, s.box, s.tree, fmt.Sprintf("/tmp/tree-%d", s.made))
+			return transfer.In(ctx, s.box, s.tree, fmt.Sprintf("/tmp/tree-%d", s.made), nil)
 		}},
 		&rounds.Contender{Name: back, Do: func(ctx context.Context) error {
 			s.made++
@@ -212,7 +212,7 @@ func (s *scene) files(size, many int) []*rounds.Contender {
 		}},
 		&rounds.Contender{Name: fmt.Sprintf("transfer.Out, %d files", many), Against: back, Do: func(ctx context.Context) error {
 			s.made++
-			_, err := transfer.Out(ctx, s.box, "/tmp/tree-2", fmt.Sprintf("%s-%d", out, s.made), transfer.Limits{})
+			_, err := transfer.Out(ctx, s.box, "/tmp/tree-2", fmt.Sprintf("%s-%d", out, s.made), transfer.Limits{}, nil)
 			return err
 		}},
 	)
