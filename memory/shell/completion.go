@@ -157,12 +157,12 @@ func (g *generator) option(f flag) int {
 	case 'A':
 		return g.action(f.arg)
 	case 'W':
-		if msg := unclosedWords(f.arg); msg != "" {
+		if msg := unclosedWords(f.arg, sh.parseStep()); msg != "" {
 			sh.errorf("%s", msg)
 			sh.abort()
 			return 1
 		}
-		w := sh.m.lib.text(f.arg)
+		w := sh.textWord(f.arg)
 		base := len(sh.stack)
 		b := sh.builder()
 		b.begin(forFields)
@@ -203,8 +203,8 @@ func (g *generator) option(f flag) int {
 }
 
 // unclosedWords returns the unclosed construct in the text for -W, "" for none.
-func unclosedWords(s string) string {
-	if _, err := syntax.Text(s); err == nil {
+func unclosedWords(s string, step func(n, bytes int) bool) string {
+	if _, err := syntax.Text(s, step); err == nil {
 		return ""
 	}
 	for i := 0; i < len(s); i++ {

@@ -198,7 +198,7 @@ func (sh *interp) sourceRun(path, text string, rest []string) int {
 		sh.fail("%s: cannot execute binary file", path)
 		return 126
 	}
-	if !sh.deeper("source") {
+	if !sh.deeper("source", 0) {
 		return sh.status
 	}
 	sh.ownFrames()
@@ -241,7 +241,7 @@ func (sh *interp) sourceRun(path, text string, rest []string) int {
 	}
 	sh.setParams = replaced || sh.setParams && len(rest) <= 1
 	sh.frames = sh.frames[:len(sh.frames)-1]
-	sh.depth--
+	sh.shallower(0)
 	return st
 }
 

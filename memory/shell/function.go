@@ -80,6 +80,8 @@ type callStack struct {
 	setParams     bool     // the sourced file has set the parameters
 	loops         int      // loops around the command
 	depth         int      // calls, substitutions and evals around the command
+	levels        int32    // constructs around the command, in the calls around it too
+	paidLevels    int32    // levels beyond freeLevels for whose stack the process has paid
 	evals         int      // evals and sources around the command, for PS4
 	sourceLevel   int
 }
@@ -207,7 +209,7 @@ func (f *function) weight() int {
 
 // call runs a function with args, of which the first is its name.
 func (sh *interp) call(fn *function, args []string) int {
-	if !sh.deeper("function") {
+	if !sh.deeper("function", fn.src.Levels) {
 		return sh.status
 	}
 	loops, params, line := sh.loops, sh.params, sh.line
@@ -248,12 +250,14 @@ func (sh *interp) call(fn *function, args []string) int {
 	}
 	sh.paramsCharged = charged
 	sh.params, sh.loops, sh.line = params, loops, line
-	sh.depth--
+	sh.shallower(fn.src.Levels)
 	return st
 }
 
-// deeper counts a level of calls; beyond the limit the script cannot go on.
-func (sh *interp) deeper(what string) bool {
+// deeper counts a level of calls whose code has levels of constructs inside each other; beyond the limit the script
+// cannot go on. Everything that a script can nest at run time goes through it: Go cannot recover from a stack
+// that has grown too large.
+func (sh *interp) deeper(what string, levels int) bool {
 	limit := sh.m.limits.Depth
 	if s, ok := sh.value(slotFUNCNEST); ok && what == "function" {
 		if n, ok := plainInt(s); ok && n > 0 && int(n) < limit && sh.depth >= int(n) {
@@ -269,6 +273,34 @@ func (sh *interp) deeper(what string) bool {
 		return false
 	}
 	sh.depth++
+	return sh.reserveStack(levels + callLevels)
+}
+
+// shallower undoes deeper.
+func (sh *interp) shallower(levels int) {
+	sh.depth--
+	sh.levels -= int32(levels + callLevels)
+}
+
+const (
+	callLevels = 4   // that a call takes besides those of its code
+	freeLevels = 64  // of a process that count as no memory
+	levelStack = 512 // bytes of stack that a level takes, about
+	levelBatch = 32  // levels that a process pays for at once
+)
+
+// reserveStack counts levels of constructs and charges for the stack that they take. The charge remains until the
+// process ends, as the stack does.
+func (sh *interp) reserveStack(levels int) bool {
+	sh.levels += int32(levels)
+	if sh.levels <= sh.paidLevels+freeLevels {
+		return true
+	}
+	n := sh.levels - sh.paidLevels - freeLevels + levelBatch
+	if !sh.charge(int(n) * levelStack) {
+		return false
+	}
+	sh.paidLevels += n
 	return true
 }
 

@@ -82,7 +82,8 @@ func (p *Proc) releaseAll() {
 func (sh *interp) bequeath(c *interp, beside bool) {
 	c.paramsCharged = 0
 	if beside {
-		c.memory, c.birth = sh.memory.Concurrent(), 0
+		c.memory, c.birth = sh.memory.Concurrent(int(sh.paidLevels)*levelStack), 0
+		c.levels, c.paidLevels = 0, 0           // It has its own stack.
 		sh.m.bytes.Add(int64(c.memory.Taken())) // The caller that starts the process checks the limit.
 		return
 	}

@@ -230,21 +230,31 @@ func (l *library) pattern(text string, f pattern.Flags) *pattern.Pattern {
 	return p
 }
 
-// text returns the compiled word of a text that is expanded as in double quotes, with quotes
+// compileText compiles text that was made at run time.
+func (l *library) compileText(parsed *syntax.Word) *word {
+	w := (&compiler{lib: l}).word(parsed, wordText)
+	w.levels = parsed.Levels
+	return w
+}
+
+// textWord returns the compiled word of a text that is expanded as in double quotes, with quotes
 // counting: a subscript, a prompt.
-func (l *library) text(s string) *word {
+func (sh *interp) textWord(s string) *word {
+	l := sh.m.lib
 	l.mu.Lock()
 	w := l.words[s]
 	l.mu.Unlock()
 	if w != nil {
 		return w
 	}
-	parsed, err := syntax.Text(s)
+	names := l.symbols.weight.Load()
+	parsed, err := syntax.Text(s, sh.parseStep())
 	if err != nil {
 		w = &word{constant: true, lit: s}
 	} else {
-		w = (&compiler{lib: l}).word(parsed, wordText)
+		w = l.compileText(parsed)
 	}
+	sh.chargeNames(names)
 	if len(s) < 256 {
 		l.mu.Lock()
 		if len(l.words) >= maxCached {

@@ -125,7 +125,7 @@ func (sh *interp) tracePrefix() string {
 		return ""
 	}
 	saved := trapState{sh.status, nil, sh.lastArg, sh.line, sh.current, sh.substRan, sh.ctl, sh.ctlN, sh.noErrExit}
-	text := sh.quotedText(sh.m.lib.promptText(sh.promptEscapes(s)))
+	text := sh.expandNested(sh.promptText(sh.promptEscapes(s)), sh.quotedText)
 	saved.restore(sh)
 	n := sh.evals
 	if n > 0 && text != "" {
@@ -144,15 +144,18 @@ func (sh *interp) xtraceArgs(args []string) {
 }
 
 // promptText is text for the inside of double quotes, compiled.
-func (l *library) promptText(s string) *word {
+func (sh *interp) promptText(s string) *word {
 	if !strings.ContainsAny(s, "$`\\") {
 		return &word{constant: true, lit: s, parts: []wpart{&quotedPart{s}}}
 	}
-	parsed, err := syntax.QuotedText(s)
+	names := sh.m.lib.symbols.weight.Load()
+	parsed, err := syntax.QuotedText(s, sh.parseStep())
 	if err != nil {
 		return &word{constant: true, lit: s, parts: []wpart{&quotedPart{s}}}
 	}
-	return (&compiler{lib: l}).word(parsed, wordText)
+	w := sh.m.lib.compileText(parsed)
+	sh.chargeNames(names)
+	return w
 }
 
 // prompt is ${x@P}: the escapes of prompts, then expansions.
@@ -161,7 +164,7 @@ func (sh *interp) prompt(s string) string {
 	if sh.shopt&shopt.PromptVars == 0 {
 		return s
 	}
-	return sh.quotedText(sh.m.lib.promptText(s))
+	return sh.expandNested(sh.promptText(s), sh.quotedText)
 }
 
 // promptEscapes replaces \u, \h, \w and similar escapes; their values are not expanded again.

@@ -219,9 +219,10 @@ func (c *compiler) paramName(x *paramPart) {
 }
 
 func (c *compiler) subscript(s *syntax.Subscript) *subscript {
+	key := c.word(s.X, wordText)
 	return &subscript{
-		all: s.All, text: s.Text, key: c.word(s.X, wordText),
-		code: c.arith(&syntax.Arith{Text: s.Text, X: s.X}),
+		all: s.All, text: s.Text, key: key,
+		code: c.arithOf(&syntax.Arith{Text: s.Text, X: s.X}, key.parts),
 	}
 }
 
@@ -235,10 +236,14 @@ func (c *compiler) index(s *syntax.Subscript) *subscript {
 }
 
 // arith compiles an expression with expansions in it.
-func (c *compiler) arith(a *syntax.Arith) *arithCode {
+func (c *compiler) arith(a *syntax.Arith) *arithCode { return c.arithOf(a, c.parts(a.X.Parts)) }
+
+// arithOf compiles an expression whose parts have been compiled: a subscript that compiled its parts twice would
+// compile those of a subscript inside it four times.
+func (c *compiler) arithOf(a *syntax.Arith, parts []wpart) *arithCode {
 	code := &arithCode{}
 	var b strings.Builder
-	c.arithText(code, &b, a.X.Parts)
+	arithText(code, &b, a.X.Parts, parts)
 	code.text = b.String()
 	if len(code.args) > 200 {
 		code.err = &arithError{text: a.Text, msg: "expression too long"}
@@ -253,21 +258,23 @@ func (c *compiler) arith(a *syntax.Arith) *arithCode {
 	return code
 }
 
-// arithText writes the parts as text, expansions as marks.
-func (c *compiler) arithText(code *arithCode, b *strings.Builder, list []syntax.Part) {
-	for _, p := range list {
+// arithText writes the parts as text, expansions as marks. compiled are the parts compiled.
+func arithText(code *arithCode, b *strings.Builder, list []syntax.Part, compiled []wpart) {
+	for i, p := range list {
 		switch p := p.(type) {
 		case *syntax.Lit:
 			b.WriteString(strings.ReplaceAll(p.S, "\x01", ""))
 		case *syntax.Quoted:
 			b.WriteString(strings.ReplaceAll(p.S, "\x01", ""))
 		case *syntax.DQ:
-			c.arithText(code, b, p.Parts)
+			if dq, ok := compiled[i].(*dqPart); ok {
+				arithText(code, b, p.Parts, dq.parts)
+			}
 		default:
 			b.WriteByte(1)
 			b.WriteByte(byte(min(len(code.args), 255)))
 			b.WriteByte(2)
-			code.args = append(code.args, c.part(p))
+			code.args = append(code.args, compiled[i])
 		}
 	}
 }

@@ -45,14 +45,15 @@ type script struct {
 
 // unit is a complete command of a script.
 type unit struct {
-	run   command
-	err   *syntax.Error
-	warn  []syntax.Unended
-	start int
-	src   string // its text
-	line  int
-	ends  bool // the end of the script
-	nodes int
+	run    command
+	err    *syntax.Error
+	warn   []syntax.Unended
+	start  int
+	src    string // its text
+	line   int
+	ends   bool // the end of the script
+	nodes  int
+	levels int // of constructs inside each other
 }
 
 // script returns the source for the key, new or as it was read before.
@@ -121,15 +122,21 @@ const nodeWeight = 400
 func (sh *interp) readUnit(p *syntax.Parser) *unit {
 	names := sh.m.lib.symbols.weight.Load()
 	n := 0
+	step := sh.parseStep()
 	p.Step = func(nodes, bytes int) bool {
 		n += nodes
-		return sh.hold(nodes*nodeWeight+bytes) && sh.spend(nodes)
+		return step(nodes, bytes)
 	}
 	u := sh.m.lib.read(p)
 	p.Step = nil
 	u.nodes = n
 	sh.chargeNames(names)
 	return u
+}
+
+// parseStep returns the function that a parser calls for new nodes. The command that reads holds their memory.
+func (sh *interp) parseStep() func(nodes, bytes int) bool {
+	return func(nodes, bytes int) bool { return sh.hold(nodes*nodeWeight+bytes) && sh.spend(nodes) }
 }
 
 // chargeNames charges for names that have become known since their weight was as much.
@@ -144,7 +151,7 @@ func (l *library) read(p *syntax.Parser) *unit {
 	u := &unit{}
 	u.start, u.line = p.Pos()
 	list, err := p.Next()
-	u.src, u.warn = p.Since(u.start), p.Unended()
+	u.src, u.warn, u.levels = p.Since(u.start), p.Unended(), p.Levels()
 	if err != nil {
 		// Next has no other errors.
 		u.err, _ = err.(*syntax.Error) //nolint:errorlint // Not wrapped.
@@ -268,7 +275,10 @@ func (sh *interp) runUnit(u *unit, what string) bool {
 	if sh.opt&option.History != 0 {
 		sh.remember(u.src)
 	}
-	u.run(sh)
+	if sh.reserveStack(u.levels) {
+		u.run(sh)
+	}
+	sh.levels -= int32(u.levels)
 	switch sh.ctl {
 	case ctlNone:
 		return true
@@ -315,7 +325,7 @@ func (sh *interp) syntaxError(e *syntax.Error, what string) {
 
 // evalText is eval and what works like it.
 func (sh *interp) evalText(src string, line int, what string) int {
-	if !sh.deeper("eval") {
+	if !sh.deeper("eval", 0) {
 		return sh.status
 	}
 	base, loops := sh.unitBase, sh.loops
@@ -324,7 +334,7 @@ func (sh *interp) evalText(src string, line int, what string) int {
 	st := sh.runText(src, line, what)
 	sh.unitBase = base
 	sh.loops = loops
-	sh.depth--
+	sh.shallower(0)
 	return st
 }
 
@@ -350,7 +360,7 @@ func (sh *interp) evalTrap(n int, src string) {
 		line = 1
 	}
 	status := sh.status
-	if !sh.deeper("trap") {
+	if !sh.deeper("trap", 0) {
 		return
 	}
 	base := sh.unitBase
@@ -358,7 +368,7 @@ func (sh *interp) evalTrap(n int, src string) {
 	sh.status = status
 	sh.runText(src, line, trapText(n))
 	sh.unitBase = base
-	sh.depth--
+	sh.shallower(0)
 }
 
 // shells returns the programs that are this shell: bash and sh.
@@ -565,6 +575,7 @@ func (sh *interp) forProc(p *Proc) *interp {
 		opt: option.Default, shopt: shopt.Default, start: sh.m.now().Unix(),
 	}
 	c.p, c.epoch, c.fds, c.depth = sh.p, newEpoch(), fd.NewTable(), sh.depth
+	c.levels, c.paidLevels = sh.levels, sh.paidLevels
 	c.introduce()
 	for _, n := range sh.fds.Numbers() {
 		if n > 2 {
@@ -626,7 +637,7 @@ func firstLine(s string) string {
 // runNested runs a shell on a process that has been made for it.
 func (sh *interp) runNested(a nestedArgs) int {
 	sh.name, sh.params = a.name, a.params
-	if !sh.deeper("shell") {
+	if !sh.deeper("shell", 0) {
 		return sh.status
 	}
 	sh.opt = sh.opt&^a.off | a.opt
@@ -675,7 +686,7 @@ func (sh *interp) runNested(a nestedArgs) int {
 // sourceEnv reads the file that BASH_ENV names.
 func (sh *interp) sourceEnv() {
 	if name, ok := sh.value(slotBASHENV); ok && name != "" && sh.opt&option.Posix == 0 {
-		if text, err := sh.readScript(sh.quotedText(sh.m.lib.text(name))); err == nil {
+		if text, err := sh.readScript(sh.expandNested(sh.textWord(name), sh.quotedText)); err == nil {
 			sh.runText(text, 1, "")
 		}
 	}

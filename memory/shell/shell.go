@@ -229,7 +229,9 @@ func (s *Shell) Fork() *Shell {
 func (sh *interp) begin(ctx context.Context, sc Script, io Stdio) {
 	sh.p.Restart(ctx)
 	sh.ctx = sh.p.Ctx // A signal ends what waits, too.
-	sh.ctl, sh.exiting, sh.signaled, sh.noErrExit, sh.loops, sh.depth = ctlNone, false, 0, 0, 0, 0
+	sh.ctl, sh.exiting, sh.signaled, sh.noErrExit, sh.loops, sh.depth, sh.levels = ctlNone, false, 0, 0, 0, 0, 0
+	sh.charge(-int(sh.paidLevels) * levelStack)
+	sh.paidLevels = 0
 	if io.Stdin == nil {
 		io.Stdin = strings.NewReader("")
 	}

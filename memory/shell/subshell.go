@@ -21,7 +21,7 @@ import (
 func (c *compiler) subshell(n *syntax.Subshell) command {
 	run := c.list(n.List)
 	return func(sh *interp) int {
-		if !sh.deeper("subshell") {
+		if !sh.deeper("subshell", 0) {
 			return sh.status
 		}
 		child := sh.fork(false)
@@ -31,7 +31,7 @@ func (c *compiler) subshell(n *syntax.Subshell) command {
 		}
 		sh.reunite(child)
 		sh.foreground(1)
-		sh.depth--
+		sh.shallower(0)
 		if sh.ctl == ctlNone {
 			sh.status = st
 		}
@@ -126,10 +126,10 @@ func (p *substPart) expand(f *fields, quoted bool) {
 
 // substitute runs a command substitution and returns its output without newlines at the end.
 func (sh *interp) substitute(p *substPart) string {
-	if !sh.tick() || !sh.deeper("substitution") {
+	if !sh.tick() || !sh.deeper("substitution", 0) {
 		return ""
 	}
-	defer func() { sh.depth-- }()
+	defer func() { sh.shallower(0) }()
 	if p.file != nil {
 		return sh.substFile(p)
 	}
@@ -408,11 +408,11 @@ func (c *compiler) pipe(p *syntax.Pipeline) command {
 		stages[i], jobs[i] = c.single(cmd), listsJobs(cmd)
 	}
 	return func(sh *interp) int {
-		if !sh.deeper("pipeline") {
+		if !sh.deeper("pipeline", 0) {
 			return sh.status
 		}
 		st := sh.runPipe(stages, jobs)
-		sh.depth--
+		sh.shallower(0)
 		return st
 	}
 }

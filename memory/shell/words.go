@@ -23,6 +23,7 @@ type word struct {
 	braces   bool     // it has brace expansions
 	plain    []wpart  // the parts without them, for set +B
 	bare     *varPart // the word is just $x
+	levels   int      // of constructs inside each other, of text that was made at run time
 }
 
 // wordKind says where a word stands.
@@ -384,7 +385,20 @@ func (sh *interp) expandText(s string) string {
 	if !strings.ContainsAny(s, "$`\\'\"") {
 		return s
 	}
-	return sh.str(sh.m.lib.text(s))
+	return sh.expandNested(sh.textWord(s), sh.str)
+}
+
+// expandNested expands text that was made at run time: it may be the value of a variable that it names itself.
+func (sh *interp) expandNested(w *word, expand func(*word) string) string {
+	if w.constant {
+		return expand(w)
+	}
+	if !sh.tick() || !sh.deeper("expansion", w.levels) {
+		return ""
+	}
+	s := expand(w)
+	sh.shallower(w.levels)
+	return s
 }
 
 // expandMode is the context of an expansion.

@@ -161,6 +161,7 @@ func (p *Parser) listWord() *Word {
 	var list joined
 	list.add(sub.parts(mode{noPat: true})...)
 	list.add(p.parts(modeWord)...)
+	p.deepest = max(p.deepest, sub.deepest)
 	w := &Word{Line: line, Parts: list.parts()}
 	w.Text, w.Shown = p.text(start)
 	return w

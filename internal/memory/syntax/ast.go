@@ -94,6 +94,7 @@ type (
 		Keyword bool
 		Body    *Command
 		Nodes   int // of the body, about
+		Levels  int // of constructs inside each other in the body
 	}
 	// Coproc is coproc.
 	Coproc struct {
@@ -201,6 +202,7 @@ type Word struct {
 	Shown  string // as bash remembers it: lines are joined, and $'...' has become '...'; "": as Text
 	Line   int
 	Assign *Assign // an argument of declare and its like that is an assignment
+	Levels int     // of constructs inside each other, in the result of Text and QuotedText
 }
 
 // Part is a piece of a word.

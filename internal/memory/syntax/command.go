@@ -203,7 +203,7 @@ func (p *Parser) function(c *Command, w *Word) bool {
 	}
 	p.take()
 	d, steps := &FuncDecl{Name: w.Text, Bad: !plain(w)}, p.steps
-	d.Body = p.functionBody()
+	d.Levels = p.measure(func() { d.Body = p.functionBody() })
 	d.Nodes = p.steps - steps
 	c.Body = d
 	return true

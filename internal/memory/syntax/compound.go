@@ -248,7 +248,7 @@ func (p *Parser) functionKeyword() Node {
 		p.take()
 	}
 	steps := p.steps
-	n.Body = p.functionBody()
+	n.Levels = p.measure(func() { n.Body = p.functionBody() })
 	n.Nodes = p.steps - steps
 	return n
 }

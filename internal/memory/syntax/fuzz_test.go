@@ -120,7 +120,7 @@ func Test_Reading_Is_Not_Repeated_At_Every_Level(t *testing.T) {
 			if e, ok := errors.AsType[*syntax.Error](err); ok && e.Stopped {
 				t.Errorf("%d bytes took %d steps", len(src), n)
 			}
-			_, _ = syntax.QuotedText(src)
+			_, _ = syntax.QuotedText(src, nil)
 		})
 	}
 }

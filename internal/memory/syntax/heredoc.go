@@ -77,6 +77,7 @@ func (p *Parser) heredoc(r *Redir) {
 	} else {
 		sub := &Parser{src: r.Body, line: first, opt: Options{Alias: p.opt.Alias, ExtGlob: p.opt.ExtGlob}, blankLeft: -1, depth: p.depth, Step: p.Step}
 		w.Parts = []Part{&DQ{Parts: sub.parts(modeHere)}}
+		p.deepest = max(p.deepest, sub.deepest)
 	}
 	r.Target = w
 }

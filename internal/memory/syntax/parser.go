@@ -38,6 +38,7 @@ type Parser struct {
 	blankLeft  int  // an alias that ended in a blank: where its text ends, from the end; -1: none
 	again      bool // the next word stands where an alias was looked for
 	depth      int
+	deepest    int  // the largest depth since the parser began, or since measure did
 	subst      int  // substitutions around what is read
 	elements   bool // the elements of an array are read
 	lastLine   bool // the newline that the end of the input stands for has been read
@@ -159,6 +160,26 @@ func (p *Parser) enter() {
 	if p.depth++; p.depth > maxDepth {
 		p.fail(p.line, "too many levels of commands")
 	}
+	p.deepest = max(p.deepest, p.depth)
+}
+
+// Levels returns how deep the constructs stand inside each other that the parser has read since the last call.
+func (p *Parser) Levels() int {
+	n := p.deepest
+	p.deepest = 0
+	return n
+}
+
+// measure calls read and returns how many levels of constructs it has read.
+func (p *Parser) measure(read func()) (levels int) {
+	before := p.deepest
+	p.deepest = p.depth
+	defer func() {
+		levels = p.deepest - p.depth
+		p.deepest = max(p.deepest, before)
+	}()
+	read()
+	return
 }
 
 // list reads commands up to one of the reserved words or operators, which is not taken.
@@ -291,18 +312,19 @@ func (p *Parser) endsPipeline() bool {
 }
 
 // Text reads s as the inside of a subscript: blanks and operators are plain, quotes and
-// expansions count.
-func Text(s string) (w *Word, err error) {
-	return readWhole(s, mode{noPat: true})
+// expansions count. Step is that of Parser.
+func Text(s string, step func(n, bytes int) bool) (w *Word, err error) {
+	return readWhole(s, mode{noPat: true}, step)
 }
 
 // QuotedText reads s as the inside of double quotes, in which " is plain.
-func QuotedText(s string) (w *Word, err error) {
-	return readWhole(s, modeHere)
+func QuotedText(s string, step func(n, bytes int) bool) (w *Word, err error) {
+	return readWhole(s, modeHere, step)
 }
 
-func readWhole(s string, m mode) (w *Word, err error) {
+func readWhole(s string, m mode, step func(n, bytes int) bool) (w *Word, err error) {
 	p := NewParser(s, Options{})
+	p.Step = step
 	defer func() {
 		if r := recover(); r != nil {
 			e, ok := r.(*Error)
@@ -312,5 +334,7 @@ func readWhole(s string, m mode) (w *Word, err error) {
 			w, err = nil, e
 		}
 	}()
-	return &Word{Parts: p.parts(m), Text: s, Line: 1}, nil
+	w = &Word{Parts: p.parts(m), Text: s, Line: 1}
+	w.Levels = p.deepest
+	return w, nil
 }

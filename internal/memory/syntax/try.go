@@ -62,10 +62,11 @@ type place struct{ pos, line int }
 
 // triedPart is a part: where it ends, or why it does not.
 type triedPart struct {
-	part Part
-	err  *Error
-	end  place
-	open bool // a here-document in it waits for its body
+	part   Part
+	err    *Error
+	end    place
+	open   bool // a here-document in it waits for its body
+	levels int  // of constructs inside each other
 }
 
 func (p *Parser) remember() {
@@ -94,6 +95,7 @@ func (p *Parser) once(m mode, read func() Part) Part {
 		panic(t.err)
 	}
 	p.pos, p.line = t.end.pos, t.end.line
+	p.deepest = max(p.deepest, p.depth+t.levels)
 	return t.part
 }
 
@@ -108,7 +110,7 @@ func (p *Parser) tryPart(read func() Part) (t triedPart) {
 			t.err = e
 		}
 	}()
-	t.part = read()
+	t.levels = p.measure(func() { t.part = read() })
 	t.end = place{p.pos, p.line}
 	t.open = len(p.pending) > pending
 	return t

@@ -60,8 +60,8 @@ var attacks = []attack{
 
 	// Recursion.
 	{name: "a function that calls itself", script: `f() { f; }; f`, limit: shell.ErrDepth, says: "maximum function nesting level exceeded"},
-	{name: "a function of many levels that calls itself", script: `f() { ` + inside("{ if :; then ", "f", "; fi; }", 120) + `; }; f`, limit: shell.ErrDepth},
-	{name: "a function of loops that calls itself", script: `f() { ` + inside("while :; do case a in a) ", "f", ";; esac; done", 120) + `; }; f`, limit: shell.ErrDepth},
+	{name: "a function of many levels that calls itself", script: `f() { ` + inside("{ if :; then ", "f", "; fi; }", 120) + `; }; f`, limit: shell.ErrMemory, says: noMemory},
+	{name: "a function of loops that calls itself", script: `f() { ` + inside("while :; do case a in a) ", "f", ";; esac; done", 120) + `; }; f`, limit: shell.ErrMemory, says: noMemory},
 	{name: "a function that calls itself in a substitution", script: `f() { echo $(f); }; f`, limit: shell.ErrDepth},
 	{name: "a function that calls itself in arithmetic", script: `f() { x=$((1 + $(f))); }; f`, limit: shell.ErrDepth},
 	{name: "a function that calls itself in a subscript", script: `f() { a[$(f)]=1; }; f`, limit: shell.ErrDepth},
@@ -81,6 +81,21 @@ var attacks = []attack{
 	{name: "a nameref of itself", script: `(declare -n x=y y=z z=x; x=1; echo $x)`},
 	{name: "PS4 that runs commands", script: `(PS4='$(f)'; f() { :; f; }; set -x; f 2>/dev/null)`},
 	{name: "PROMPT expansion of itself", script: `x='$(echo "${x@P}")'; echo "${x@P}"`, limit: shell.ErrDepth},
+	{name: "a prompt that is itself", script: `y='${y@P}'; echo ${y@P}`, limit: shell.ErrDepth, says: "nesting level exceeded"},
+	{name: "prompts that are each other", script: `x='${y@P}' y='${x@P}'; echo "${x@P}"`, limit: shell.ErrDepth, says: "nesting level exceeded"},
+	{name: "an element's prompt that is itself", script: `a=('${a[0]@P}'); echo "${a[@]@P}"`, limit: shell.ErrDepth, says: "nesting level exceeded"},
+	{name: "PS4 that is itself", script: `PS4='${PS4@P}'; set -x; :`, limit: shell.ErrDepth, says: "nesting level exceeded"},
+	{name: "a prompt in a subscript of itself", script: `x='a[${x@P}]'; echo $((x))`, limit: shell.ErrDepth, says: "nesting level exceeded"},
+	{name: "a prompt in a name of itself", script: `x='a[${x@P}]'; test -v "$x"; printf -v "$x" 1`, limit: shell.ErrDepth, says: "nesting level exceeded"},
+	{name: "a nameref in a subscript of itself", script: `declare -n r='a[$((r))]'; echo $r`, limit: shell.ErrDepth, says: "nesting level exceeded"},
+	{name: "a nameref of a nameref's subscript", script: `declare -A a; declare -n r='a[${!r}]'; declare -n s='a[$s]'; echo $s`, limit: shell.ErrDepth},
+	{name: "an indirection in a subscript of itself", script: `x='x[${!x}]'; echo ${!x}`, limit: shell.ErrDepth, says: "nesting level exceeded"},
+	{name: "subscripts of parameters in each other", script: "echo " + inside("${u[", "1", "]}", 100)},
+	{name: "subscripts of parameters in each other at run time", script: "x='" + inside("${u[", "1", "]}", 100) + "'; echo ${x@P}"},
+	{name: "a function of defaults that calls itself", script: "f() { : " + inside("${u:-", "$(f)", "}", 150) + "; }; f", limit: shell.ErrMemory, says: noMemory},
+	{name: "a function of subscripts that calls itself", script: "f() { : " + inside("${u[", "$(f)", "]}", 100) + "; }; f", limit: shell.ErrMemory, says: noMemory},
+	{name: "an eval of many levels in a function that calls itself", script: "s='" + inside("if :; then ", "f", "; fi", 120) + "'; f() { eval \"$s\"; }; f", limit: shell.ErrMemory, says: noMemory},
+	{name: "a prompt of many parts", script: `printf -v x '$a%.0s' {1..200000}; echo ${x@P}`, limit: shell.ErrMemory, says: noMemory},
 	{name: "a mapfile callback that reads", script: `f() { mapfile -c1 -C f < /keep; }; f`},
 
 	// The parser.

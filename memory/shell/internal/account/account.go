@@ -58,5 +58,6 @@ func (a *Account) Total() int { return a.inherited + a.taken + a.pending }
 func (a *Account) Child() Account { return Account{inherited: a.Total()} }
 
 // Concurrent returns the account of a child that runs at the same time. It holds the memory even when the process
-// changes it, so the bank must count it once more.
-func (a *Account) Concurrent() Account { return Account{taken: a.Total()} }
+// changes it, so the bank must count it once more. The own bytes are
+// those of the process that the child does not get.
+func (a *Account) Concurrent(own int) Account { return Account{taken: a.Total() - own} }
