@@ -72,7 +72,10 @@ func attackCreate(args []string) {
 	_ = os.Mkdir("d1", 0o755)
 	dir, lost := os.Getwd() // some methods change it
 	for _, name := range args[1:] {
-		path, err := filepath.Join(dir, name), lost
+		path, err := filepath.Clean(name), lost
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
 		if _, there := os.Lstat(path); there == nil {
 			// The host checks whether it has changed.
 			_ = creators[args[0]](path)
