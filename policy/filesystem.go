@@ -15,9 +15,12 @@ import (
 
 // host holds the directories against which a policy's paths are resolved.
 type host struct {
-	workspace string // resolved; empty: none
-	dir       string // resolved start directory
-	home      string // resolved; empty: none
+	workspace string   // resolved; empty: none
+	dir       string   // resolved start directory
+	home      string   // resolved; empty: none
+	account   string   // the home of this process's account, if it is not home; resolved; empty: none
+	accounts  []string // the homes of accounts besides home, which commands could read; resolved
+	strangers []string // the homes of the accounts beyond those, as they are written
 	env       map[string]string
 	look      *hostpath.Lookups
 }
@@ -58,6 +61,7 @@ func resolveFilesystem(h host, layers []sandbox.Layer) (*filesystem, error) {
 			return nil, err
 		}
 	}
+	f.hideAccounts()
 	if err := f.hideSecrets(); err != nil {
 		return nil, err
 	}

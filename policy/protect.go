@@ -21,6 +21,14 @@ func (f *filesystem) protect() error {
 	for _, name := range preset.HomeNames {
 		f.protectBelow(f.home, name, "")
 	}
+	for _, home := range f.accounts {
+		if !f.isWritableNear(home) {
+			continue
+		}
+		for _, name := range preset.HomeNames {
+			f.protectBelow(home, name, "")
+		}
+	}
 	f.protectPrograms()
 	for _, dir := range f.projectRoots(roots, found) {
 		for _, name := range preset.ProjectNames {

@@ -104,8 +104,11 @@ func newHost(spec sandbox.Spec) (host, error) {
 			return h, err
 		}
 	}
-	h.home, err = homeDirectory(spec.Home, h.env["HOME"])
-	return h, err
+	if h.home, err = homeDirectory(spec.Home, h.env["HOME"]); err != nil {
+		return h, err
+	}
+	h.locateAccounts()
+	return h, nil
 }
 
 // homeDirectory resolves the home directory, which need not exist: services run

@@ -139,7 +139,7 @@ type Spec struct {
 	Name      string   // a label for messages; may be empty
 	Workspace string   // absolute host directory that people care about; empty: none
 	Dir       string   // start directory, absolute; empty: Workspace, or /tmp without one
-	Home      string   // absolute home directory; empty: HOME of Env
+	Home      string   // absolute home directory; empty: HOME of Env. Secrets are hidden in the homes of all accounts of the host
 	Env       []string // the host's environment, "K=V", that the env rules filter; nil: empty
 	Layers    []Layer  // policy layers, later wins
 	Policy    Policy   // the last layer, always trusted

@@ -1,0 +1,118 @@
+package policy
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/seed434b0696/agent-sandbox/policy/internal/account"
+	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
+	"github.com/seed434b0696/agent-sandbox/policy/internal/preset"
+)
+
+const (
+	// maxAccounts bounds the homes whose secrets are hidden one by one, so that a host with thousands of accounts does
+	// not slow a start. The homes of further accounts are hidden whole.
+	maxAccounts = 32
+	// manyHomes is the number of such homes in one directory from which that directory is hidden in their place.
+	manyHomes = 4
+)
+
+// accountHomes is replaced by tests.
+var accountHomes = account.Homes
+
+// locateAccounts finds the home directories of the host's accounts besides that of the Spec, which a variable may
+// choose: that of this process first.
+func (h *host) locateAccounts() {
+	own, others := accountHomes(os.Getuid())
+	if own != "" {
+		others = slices.Insert(others, 0, own)
+	}
+	// The project's owner counts before accounts that the project has nothing to do with.
+	slices.SortStableFunc(others, func(a, b string) int {
+		return compareBool(b == own || hostpath.Within(h.workspace, b), a == own || hostpath.Within(h.workspace, a))
+	})
+	for n, home := range others {
+		if n >= maxAccounts {
+			h.strangers = others[n:]
+			return
+		}
+		at, err := h.look.Locate(home)
+		if err != nil || !at.Exists || !at.Dir || at.Path == h.home || at.Path == "/" || slices.Contains(h.accounts, at.Path) ||
+			hostpath.ReservedRoot(at.Path) != "" || !isSearchable(at.Path) {
+			continue
+		}
+		if home == own {
+			h.account = at.Path
+		}
+		h.accounts = append(h.accounts, at.Path)
+	}
+}
+
+// isSearchable reports whether this process, and so a command, can reach files in dir.
+func isSearchable(dir string) bool {
+	const search = 1 // X_OK
+	return syscall.Access(dir, search) == nil
+}
+
+// hideAccounts hides the secrets in the homes of accounts, wherever HOME leads. A layer that turns @base off opens them.
+func (f *filesystem) hideAccounts() {
+	if f.workspace != "" && !f.presets["@base"] {
+		return
+	}
+	for _, home := range f.accounts {
+		if home == f.account && f.home == "" && f.workspace == "" {
+			f.preset("@base", presetRule{path: home, access: Exclude})
+			continue
+		}
+		writable := f.isWritableNear(home)
+		for _, r := range preset.Rules("@base") {
+			name, inHome := strings.CutPrefix(r.Path, "~/")
+			if !inHome || r.Use != preset.Hidden {
+				continue
+			}
+			path := filepath.Join(home, name)
+			if at, err := f.look.Locate(path); err == nil && (at.Exists || writable) {
+				f.preset("@base", presetRule{path, Exclude, r.Guard})
+			}
+		}
+	}
+	f.hideStrangers()
+}
+
+// hideStrangers hides the homes of the accounts beyond [maxAccounts], and shows the others where they lie in a directory
+// that is hidden for that.
+func (f *filesystem) hideStrangers() {
+	parents := map[string]int{}
+	for _, home := range f.strangers {
+		parents[filepath.Dir(home)]++
+	}
+	left := maxAccounts
+	for _, home := range f.strangers {
+		if parents[filepath.Dir(home)] < manyHomes && left > 0 {
+			left--
+			f.preset("@base", presetRule{path: home, access: Exclude})
+		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(parents)) {
+		if parents[dir] < manyHomes || dir == "/" {
+			continue
+		}
+		f.preset("@base", presetRule{path: dir, access: Exclude})
+		for _, home := range f.accounts {
+			if hostpath.Within(home, dir) {
+				f.preset("@base", presetRule{path: home, access: ReadOnly})
+			}
+		}
+	}
+}
+
+// isWritableNear reports whether a rule makes dir, a part of it or a directory above it writable.
+func (f *filesystem) isWritableNear(dir string) bool {
+	return slices.ContainsFunc(f.rules, func(r *rule) bool {
+		return r.Access == ReadWrite && (hostpath.Within(r.Path, dir) || hostpath.Within(dir, r.Path))
+	})
+}
