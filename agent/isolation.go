@@ -139,7 +139,9 @@ func (t *turn) collect(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = root.RemoveAll(incoming) }() // the next request tries again
-	left, err := transfer.Out(ctx, t.box, t.dir()+"/.", filepath.Join(t.space.Dir, incoming), transfer.Limits{Bytes: transfer.DefaultBytes, Entries: transfer.DefaultEntries}, nil)
+	left, err := transfer.Out(ctx, t.box, t.dir()+"/.", filepath.Join(t.space.Dir, incoming), transfer.OutOptions{
+		Limits: transfer.Limits{Bytes: transfer.DefaultBytes, Entries: transfer.DefaultEntries},
+	})
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func Test_Files_From_A_Pod_Stay_Below_Their_Destination(t *testing.T) {
 	if err := errors.Join(os.Mkdir(outside, 0o755), os.MkdirAll(dest, 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := transfer.Out(t.Context(), box, "tree", dest, transfer.Limits{}, nil); err != nil {
+	if _, err := transfer.Out(t.Context(), box, "tree", dest, transfer.OutOptions{}); err != nil {
 		t.Error(err)
 	}
 	if left, err := os.ReadDir(outside); err != nil || len(left) > 0 {
@@ -41,7 +41,7 @@ func Test_Files_From_A_Pod_Stay_Below_Their_Destination(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(dest, "tree", "fifo")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a FIFO: %v", err)
 	}
-	many, err := transfer.Out(t.Context(), box, "tree", filepath.Join(dir, "few"), transfer.Limits{Entries: 3}, nil)
+	many, err := transfer.Out(t.Context(), box, "tree", filepath.Join(dir, "few"), transfer.OutOptions{Limits: transfer.Limits{Entries: 3}})
 	if !errors.Is(err, transfer.ErrTooBig) {
 		t.Errorf("more than is taken: %q, %v", many, err)
 	}

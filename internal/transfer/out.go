@@ -19,23 +19,40 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
+// OutOptions configure [Out] and [GetTar].
+type OutOptions struct {
+	Limits
+	Writable hostfile.Writable // where commands can create links on the host; for Out
+	// Created is called with the path of each file and link before it is created: of the host, as hostPath begins it, or in
+	// the archive. Nil: it is not.
+	Created func(path string)
+}
+
+// created returns Created for names below dir.
+func (o OutOptions) created(dir string) func(string) {
+	if o.Created == nil {
+		return nil
+	}
+	return func(name string) { o.Created(path.Join(dir, name)) }
+}
+
 // Out copies a file or directory of a sandbox to the host, with the name that [In] describes. It creates files only below
 // that name, like [Unpack], and follows no link on the way there that commands could make, see [hostfile.Writable]; left has
 // the names of omitted members.
-func Out(ctx context.Context, box *sandbox.Sandbox, insidePath, hostPath string, l Limits, writable hostfile.Writable) (left []string, err error) {
+func Out(ctx context.Context, box *sandbox.Sandbox, insidePath, hostPath string, o OutOptions) (left []string, err error) {
 	dir, err := insideDir(ctx, box, insidePath)
 	if err != nil {
 		return nil, err
 	}
 	if !dir {
-		return nil, fileOut(ctx, box, insidePath, hostPath, l, writable)
+		return nil, fileOut(ctx, box, insidePath, hostPath, o)
 	}
 	t, err := treesOf(box)
 	if err != nil {
 		return nil, err
 	}
 	dest := hostPath
-	here, err := hostfile.OpenDir(hostPath, writable)
+	here, err := hostfile.OpenDir(hostPath, o.Writable)
 	switch {
 	case err == nil:
 		_ = here.Close() // opened to read
@@ -55,7 +72,7 @@ func Out(ctx context.Context, box *sandbox.Sandbox, insidePath, hostPath string,
 	if err != nil {
 		return nil, err
 	}
-	left, err = extract(ctx, r, dest, l, writable)
+	left, err = extract(ctx, r, dest, o)
 	if err != nil {
 		_ = r.Close() // the first error counts
 		return left, err
@@ -64,13 +81,13 @@ func Out(ctx context.Context, box *sandbox.Sandbox, insidePath, hostPath string,
 }
 
 // extract creates the directory dest and extracts the archive in it.
-func extract(ctx context.Context, r io.Reader, dest string, l Limits, writable hostfile.Writable) ([]string, error) {
-	root, err := makeDir(dest, writable)
+func extract(ctx context.Context, r io.Reader, dest string, o OutOptions) ([]string, error) {
+	root, err := makeDir(dest, o.Writable)
 	if err != nil {
 		return nil, hostError(err)
 	}
 	defer root.Close()
-	left, err := Unpack(ctx, r, root, Options{Limits: l})
+	left, err := Unpack(ctx, r, root, Options{Limits: o.Limits, Created: o.created(dest)})
 	if err == nil {
 		_, err = io.Copy(io.Discard, io.LimitReader(r, maxTrailer)) // what follows an archive's end
 	}
@@ -95,8 +112,8 @@ func makeDir(name string, writable hostfile.Writable) (*os.Root, error) {
 // maxTrailer is the number of bytes that are read behind an archive's end: writers fill a block of 10 KiB.
 const maxTrailer = 1 << 20
 
-func fileOut(ctx context.Context, box *sandbox.Sandbox, insidePath, hostPath string, l Limits, writable hostfile.Writable) error {
-	root, name, err := filePlace(insidePath, hostPath, writable)
+func fileOut(ctx context.Context, box *sandbox.Sandbox, insidePath, hostPath string, o OutOptions) error {
+	root, name, err := filePlace(insidePath, hostPath, o.Writable)
 	if err != nil {
 		return err
 	}
@@ -110,11 +127,17 @@ func fileOut(ctx context.Context, box *sandbox.Sandbox, insidePath, hostPath str
 		return err
 	}
 	defer r.Close()
+	if created := o.created(filepath.Dir(hostPath)); created != nil {
+		if filepath.Base(hostPath) != name { // hostPath is a directory
+			created = o.created(hostPath)
+		}
+		created(name)
+	}
 	mode := stat.Mode
 	if !mode.IsRegular() { // a link to a file
 		mode = 0o644
 	}
-	return fetch(ctx, r, root, name, mode.Perm(), stat.Time, l)
+	return fetch(ctx, r, root, name, mode.Perm(), stat.Time, o.Limits)
 }
 
 // filePlace returns the directory of the host in which a copy goes, and its name there.

@@ -23,10 +23,10 @@ func PutTar(ctx context.Context, box *sandbox.Sandbox, r io.Reader, insidePath s
 
 // GetTar writes a file or directory of a sandbox as tar, below its base name, with the names and links that [Out] would
 // create. It returns the names of the others in left.
-func GetTar(ctx context.Context, box *sandbox.Sandbox, insidePath string, w io.Writer, l Limits) (left []string, err error) {
+func GetTar(ctx context.Context, box *sandbox.Sandbox, insidePath string, w io.Writer, o OutOptions) (left []string, err error) {
 	dir, err := insideDir(ctx, box, insidePath)
 	if err == nil && !dir {
-		return nil, fileTar(ctx, box, insidePath, w, l)
+		return nil, fileTar(ctx, box, insidePath, w, o)
 	}
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func GetTar(ctx context.Context, box *sandbox.Sandbox, insidePath string, w io.W
 	if err != nil {
 		return nil, err
 	}
-	left, err = rename(ctx, r, w, base, l)
+	left, err = rename(ctx, r, w, base, o)
 	if err != nil {
 		_ = r.Close() // the first error counts
 		return left, archiveError(err)
@@ -52,7 +52,7 @@ func GetTar(ctx context.Context, box *sandbox.Sandbox, insidePath string, w io.W
 }
 
 // fileTar writes one file as tar.
-func fileTar(ctx context.Context, box *sandbox.Sandbox, insidePath string, w io.Writer, l Limits) error {
+func fileTar(ctx context.Context, box *sandbox.Sandbox, insidePath string, w io.Writer, o OutOptions) error {
 	base, err := safeBase(insidePath)
 	if err != nil {
 		return err
@@ -64,12 +64,15 @@ func fileTar(ctx context.Context, box *sandbox.Sandbox, insidePath string, w io.
 	if !info.Mode.IsRegular() {
 		return sandbox.Errorf(sandbox.Invalid, "%s is neither a file nor a directory", insidePath)
 	}
-	if l.Bytes > 0 && info.Size > l.Bytes {
-		return archiveError(fmt.Errorf("%w: more than %d bytes", ErrTooBig, l.Bytes))
+	if o.Bytes > 0 && info.Size > o.Bytes {
+		return archiveError(fmt.Errorf("%w: more than %d bytes", ErrTooBig, o.Bytes))
 	}
 	r, err := box.Files().Open(ctx, insidePath)
 	if err != nil {
 		return err
+	}
+	if o.Created != nil {
+		o.Created(base)
 	}
 	out := tar.NewWriter(w)
 	err = out.WriteHeader(&tar.Header{
@@ -82,8 +85,8 @@ func fileTar(ctx context.Context, box *sandbox.Sandbox, insidePath string, w io.
 }
 
 // rename copies an archive with all names below base.
-func rename(ctx context.Context, r io.Reader, w io.Writer, base string, l Limits) ([]string, error) {
-	u := &unpacker{ctx: ctx, tar: tar.NewReader(plainReader{ctx, r}), options: Options{Limits: l}}
+func rename(ctx context.Context, r io.Reader, w io.Writer, base string, o OutOptions) ([]string, error) {
+	u := &unpacker{ctx: ctx, tar: tar.NewReader(plainReader{ctx, r}), options: Options{Limits: o.Limits, Created: o.created(base)}}
 	out, buf := tar.NewWriter(w), make([]byte, bufferSize)
 	for {
 		h, err := u.tar.Next()

@@ -41,6 +41,8 @@ type Options struct {
 	Limits
 	// AnyLink also creates symbolic links that lead out of the tree, for a tree in a sandbox.
 	AnyLink bool
+	// Created is called with the name of each file and link before it is created; nil: it is not.
+	Created func(name string)
 }
 
 // Unpack extracts the tar archive r below root. It replaces existing files and links, never writes through them, and merges
@@ -138,6 +140,9 @@ func (u *unpacker) admit(h *tar.Header) (string, error) {
 	default:
 		u.leaveOut(name)
 		return "", nil
+	}
+	if h.Typeflag != tar.TypeDir && u.options.Created != nil {
+		u.options.Created(name)
 	}
 	return name, nil
 }

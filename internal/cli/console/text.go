@@ -1,7 +1,10 @@
 package console
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 )
 
@@ -12,6 +15,25 @@ func Shorten(s string) string {
 		return string(r[:most-3]) + "..."
 	}
 	return s
+}
+
+// PrintLines prints the lines of r, which may come from inside a sandbox.
+func (a *App) PrintLines(r io.Reader) error {
+	lines := bufio.NewReader(r)
+	for {
+		line, long, err := lines.ReadLine()
+		if errors.Is(err, io.EOF) {
+			return a.Out.Err
+		}
+		if err != nil {
+			return err
+		}
+		end := "\n"
+		if long { // the rest follows
+			end = ""
+		}
+		fmt.Fprint(a.Out, Escape(string(line)), end)
+	}
 }
 
 // PrintText prints lines of possibly hostile files.

@@ -4,6 +4,7 @@ package files
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/cli/inventory"
 	"github.com/seed434b0696/agent-sandbox/internal/hostfile"
 	"github.com/seed434b0696/agent-sandbox/internal/transfer"
+	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -49,6 +51,7 @@ from standard input and is extracted into PATH.`,
 func NewGet(a *console.App) *cobra.Command {
 	var at inventory.Place
 	var size string
+	var asJSON bool
 	l := transfer.Limits{Entries: transfer.DefaultEntries}
 	cmd := &cobra.Command{
 		Use:   "get [flags] NAME:PATH HOSTPATH|-",
@@ -56,7 +59,8 @@ func NewGet(a *console.App) *cobra.Command {
 		Long: `Into HOSTPATH when that is a directory, to that name otherwise; PATH/. means what
 is in PATH. Nothing is written anywhere else: links that lead out of what is
 copied, devices and pipes are left out, and named. With - a tar archive goes to
-standard output.`,
+standard output. A warning names files that programs on the host run or obey,
+such as git hooks and .envrc: read them before you use them.`,
 		Example:           "agent-sandbox get work:/tmp/result.json .\nagent-sandbox get work:src/. src",
 		ValidArgsFunction: completePlace(a, 0),
 		Args:              twoPlaces,
@@ -69,28 +73,74 @@ standard output.`,
 			if err != nil || l.Entries < 1 {
 				return console.UsageError(cmd.CommandPath(), "--max-size is a size such as 10GiB, and --max-entries at least 1")
 			}
+			if asJSON && args[1] == "-" {
+				return console.UsageError(cmd.CommandPath(), "--json does not go with -: both use standard output")
+			}
 			l.Bytes = int64(bytes)
 			return withSandbox(cmd.Context(), a, name, at, func(ctx context.Context, box *sandbox.Sandbox) error {
-				return fetchFiles(ctx, a, box, inside, args[1], l, writableBy(a, name, at))
+				return fetchFiles(ctx, a, box, inside, args[1], asJSON, transfer.OutOptions{Limits: l, Writable: writableBy(a, name, at)})
 			})
 		},
 	}
 	at.Register(cmd.Flags())
 	cmd.Flags().StringVar(&size, "max-size", "64GiB", "fail when it is more than `SIZE`")
 	cmd.Flags().Int64Var(&l.Entries, "max-entries", l.Entries, "fail when it is more than `N` files and directories")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	return console.Describe(cmd, console.ExitSimple)
 }
 
-func fetchFiles(ctx context.Context, a *console.App, box *sandbox.Sandbox, inside, dest string, l transfer.Limits, w hostfile.Writable) error {
+// maxObeyed is the number of obeyed files that get lists: a sandbox can have any number of them.
+const maxObeyed = 20
+
+// copied is the document that get --json prints.
+type copied struct {
+	Obeyed  []string `json:"obeyed"`                // files that programs on the host run or obey, at most 20
+	More    int      `json:"obeyed_more,omitempty"` // number of further ones
+	LeftOut []string `json:"left_out"`              // what leads out or is no file
+}
+
+// note adds a created file if programs on the host obey it.
+func (c *copied) note(path string) {
+	switch {
+	case !policy.Obeyed(path):
+	case len(c.Obeyed) < maxObeyed:
+		c.Obeyed = append(c.Obeyed, path)
+	default:
+		c.More++
+	}
+}
+
+// warn lists the files that programs on the host obey.
+func (c *copied) warn(p *console.Printer) {
+	if len(c.Obeyed) == 0 {
+		return
+	}
+	p.Say("programs on the host run or obey these files; read them before you use them:")
+	for _, path := range c.Obeyed {
+		p.Line("  " + path)
+	}
+	if c.More > 0 {
+		p.Line(fmt.Sprintf("  and %d more", c.More))
+	}
+}
+
+func fetchFiles(ctx context.Context, a *console.App, box *sandbox.Sandbox, inside, dest string, asJSON bool, o transfer.OutOptions) error {
+	doc := copied{Obeyed: []string{}, LeftOut: []string{}}
+	o.Created = doc.note
 	var left []string
 	var err error
 	if dest == "-" {
-		left, err = transfer.GetTar(ctx, box, inside, a.Stdio.Stdout, l)
+		left, err = transfer.GetTar(ctx, box, inside, a.Stdio.Stdout, o)
 	} else {
-		left, err = transfer.Out(ctx, box, inside, dest, l, w)
+		left, err = transfer.Out(ctx, box, inside, dest, o)
 	}
+	doc.LeftOut = append(doc.LeftOut, left...)
+	doc.warn(a.Err) // also after an error: some files may be there
 	if sandbox.CodeOf(err) == sandbox.Exhausted && errors.Is(err, transfer.ErrTooBig) {
 		return sandbox.Errorf(sandbox.Exhausted, "%w", err).WithHint("--max-size and --max-entries allow more")
+	}
+	if err == nil && asJSON {
+		err = a.PrintJSON(doc)
 	}
 	if err == nil && len(left) > 0 {
 		return sandbox.Errorf(sandbox.Denied, "left out, because they lead out or are no files: %q", left)

@@ -1,8 +1,6 @@
 package persistent
 
 import (
-	"io"
-
 	"github.com/spf13/cobra"
 
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
@@ -32,8 +30,7 @@ func NewLogs(a *console.App) *cobra.Command {
 				return err
 			}
 			defer log.Close()
-			_, err = io.Copy(a.Out, log)
-			return err
+			return a.PrintLines(log)
 		},
 	}
 	at.Register(cmd.Flags())

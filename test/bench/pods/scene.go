@@ -212,7 +212,7 @@ func (s *scene) files(size, many int) []*rounds.Contender {
 		}},
 		&rounds.Contender{Name: fmt.Sprintf("transfer.Out, %d files", many), Against: back, Do: func(ctx context.Context) error {
 			s.made++
-			_, err := transfer.Out(ctx, s.box, "/tmp/tree-2", fmt.Sprintf("%s-%d", out, s.made), transfer.Limits{}, nil)
+			_, err := transfer.Out(ctx, s.box, "/tmp/tree-2", fmt.Sprintf("%s-%d", out, s.made), transfer.OutOptions{})
 			return err
 		}},
 	)

@@ -135,7 +135,7 @@ var arrows = []struct {
 	{"internal/cli/host", []string{"sandbox", "policy", "backend", "internal/guest/layout", "internal/hostfile", "internal/persist", "internal/stage", "internal/cli/console", "internal/cli/program"}},
 	{"internal/cli/inventory", []string{"sandbox", "backend/kube", "internal/persist", "internal/cli/console", "internal/cli/host", "internal/cli/program"}},
 	{"internal/cli/persistent", []string{"sandbox", "policy", "internal/persist", "internal/proxy", "internal/repo", "internal/cli"}},
-	{"internal/cli/files", []string{"sandbox", "internal/hostfile", "internal/transfer", "internal/cli"}},
+	{"internal/cli/files", []string{"sandbox", "policy", "internal/hostfile", "internal/transfer", "internal/cli"}},
 	{"internal/cli/snapshots", []string{"sandbox", "internal/persist", "internal/cli"}},
 	{"internal/cli/changes", []string{"sandbox", "policy", "backend/virtual", "internal/persist", "internal/stage", "internal/cli"}},
 	{"internal/cli/run", []string{"sandbox", "policy", "backend/virtual", "memory/shell", "internal/hostfile", "internal/stage", "internal/cli"}},
