@@ -24,4 +24,5 @@ type Denial struct {
 	Rule   string     `json:"rule,omitempty"`   // the rule that decided, as it was written; empty: none allows it
 	Source string     `json:"source,omitempty"` // where the rule stands: FILE:LINE, a flag, "built in"
 	Fix    string     `json:"fix,omitempty"`    // the flags that would allow it; empty when nothing does
+	Missed int        `json:"missed,omitempty"` // not 0: this stands for so many denials that were too many to report, and has only Time besides
 }

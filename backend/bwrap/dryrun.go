@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/internal/seccomp"
+	"github.com/seed434b0696/agent-sandbox/internal/shellword"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -39,15 +40,15 @@ func (i *instance) DryRun(cmd sandbox.Cmd) (string, error) {
 	}
 	words := []string{"env", "-i"}
 	for _, kv := range env {
-		words = append(words, quote(kv))
+		words = append(words, shellword.Quote(kv))
 	}
-	words = append(words, quote(i.tool.path))
+	words = append(words, shellword.Quote(i.tool.path))
 	for _, a := range v.args {
-		words = append(words, quote(a))
+		words = append(words, shellword.Quote(a))
 	}
 	words = append(words, "--new-session", "--")
 	for _, a := range commandLine(cmd, false, nil) {
-		words = append(words, quote(a))
+		words = append(words, shellword.Quote(a))
 	}
 	for n, data := range v.inputs {
 		words = append(words, strconv.Itoa(first+n)+feed(data))
@@ -67,17 +68,6 @@ func feed(data []byte) string {
 	}
 	b.WriteString("')")
 	return b.String()
-}
-
-// quote returns s as one word of a POSIX shell.
-func quote(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=@%+,", r)
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // trace prints a plan.
@@ -106,7 +96,7 @@ func (d *Driver) traceArgs(args []string) {
 			d.options.Trace("bwrap-args", strings.Join(line, " "))
 			line = nil
 		}
-		line = append(line, quote(a))
+		line = append(line, shellword.Quote(a))
 	}
 	if len(line) > 0 {
 		d.options.Trace("bwrap-args", strings.Join(line, " "))

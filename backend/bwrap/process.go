@@ -163,6 +163,7 @@ func (p *process) networkFailed(err error) {
 func (p *process) finish() {
 	p.awaitGone()
 	p.guard.Close()
+	p.reporter.Again()
 	p.network.close()
 	reason := p.limits.Reason()
 	err := errors.Join(p.limits.Close(), p.staged.leave())

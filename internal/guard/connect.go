@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -50,26 +49,27 @@ func (g *Guard) connectFor(n notification, t target) error {
 	if err != nil {
 		return err
 	}
-	defer g.sockets.hold(sock)()
+	defer unix.Close(sock)
+	wanted := func() bool { return g.listener.valid(n.id) }
 	domain, err := unix.GetsockoptInt(sock, unix.SOL_SOCKET, unix.SO_DOMAIN)
 	if err != nil {
 		return errnoOf(err)
 	}
 	if domain != unix.AF_UNIX || len(addr) < 2 || leFamily(addr) != unix.AF_UNIX {
-		err := rawConnect(sock, addr)
+		err := g.sockets.connect(sock, addr, wanted)
 		if errors.Is(err, unix.ENETUNREACH) || errors.Is(err, unix.EHOSTUNREACH) {
 			g.observeAddress(addr)
 		}
 		return err
 	}
-	return g.connectUnix(sock, addr, t)
+	return g.connectUnix(sock, addr, t, wanted)
 }
 
 // connectUnix connects to a Unix socket if it is the sandbox's own or listed.
-func (g *Guard) connectUnix(sock int, addr []byte, t target) error {
+func (g *Guard) connectUnix(sock int, addr []byte, t target, wanted func() bool) error {
 	name := addr[2:]
 	if len(name) == 0 || name[0] == 0 {
-		return g.connectAbstract(sock, addr)
+		return g.connectAbstract(sock, addr, wanted)
 	}
 	if i := bytes.IndexByte(name, 0); i >= 0 {
 		name = name[:i]
@@ -95,12 +95,12 @@ func (g *Guard) connectUnix(sock int, addr []byte, t target) error {
 	}
 	// Through the descriptor, so that the checked socket is the one connected to.
 	path := "/proc/self/fd/" + strconv.Itoa(fd)
-	return rawConnect(sock, append(append(slices.Clone(addr[:2]), path...), 0))
+	return g.sockets.connect(sock, append(append(slices.Clone(addr[:2]), path...), 0), wanted)
 }
 
 // connectAbstract allows names in the sandbox's own network namespace, which
 // holds nothing of the host's; the host's namespace has no such names for us.
-func (g *Guard) connectAbstract(sock int, addr []byte) error {
+func (g *Guard) connectAbstract(sock int, addr []byte, wanted func() bool) error {
 	if len(addr) > 2 {
 		if command, what, ok := parseDenied(string(addr[3:])); ok {
 			g.o.Refused(Refusal{Kind: RefusedCommand, Op: "run", Target: what, Command: command})
@@ -112,7 +112,7 @@ func (g *Guard) connectAbstract(sock int, addr []byte) error {
 			return g.deny(opConnect, name, unix.EACCES)
 		}
 	}
-	return rawConnect(sock, addr)
+	return g.sockets.connect(sock, addr, wanted)
 }
 
 // descriptor takes a copy of the target's descriptor (pidfd_getfd(2)).
@@ -160,34 +160,3 @@ func rawConnect(sock int, addr []byte) error {
 }
 
 func leFamily(addr []byte) int { return int(uint16(addr[0]) | uint16(addr[1])<<8) }
-
-// sockets are the copies that connects under way use.
-type sockets struct {
-	mu   sync.Mutex
-	open map[int]bool
-}
-
-// hold registers sock; the returned function closes it.
-func (s *sockets) hold(sock int) (release func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.open == nil {
-		s.open = map[int]bool{}
-	}
-	s.open[sock] = true
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.open, sock)
-		_ = unix.Close(sock)
-	}
-}
-
-// abort wakes every connect under way: the commands that waited for them are gone.
-func (s *sockets) abort() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for sock := range s.open {
-		_ = unix.Shutdown(sock, unix.SHUT_RDWR)
-	}
-}

@@ -346,7 +346,7 @@ func (g *Guard) inspect() {
 
 func (g *Guard) deny(op entryOp, path string, errno unix.Errno) error {
 	if op != opConnect { // connects run beside serve
-		g.sweep.denied[path] = true
+		g.sweep.refused(path)
 	}
 	kind := RefusedPath
 	if op == opConnect {

@@ -26,7 +26,8 @@ const stillAtWork = 2 * time.Second
 type sweeper struct {
 	places []place
 	links  bool            // whether a guarded name exists already: a symbolic link
-	denied map[string]bool // paths that were refused in this run
+	names  map[string]bool // the paths of places as commands see them
+	denied map[string]bool // those of names that were refused in this run: commands choose how many others there are
 	since  time.Time       // names that appear from then on can be the sandbox's; zero: none can
 	last   time.Time       // when a call was last let through
 	looked time.Time       // when the names were last looked at
@@ -37,7 +38,7 @@ type sweeper struct {
 type place struct{ dir, name string }
 
 func newSweeper(names []Name) *sweeper {
-	s := &sweeper{denied: map[string]bool{}}
+	s := &sweeper{names: map[string]bool{}, denied: map[string]bool{}}
 	for _, n := range names {
 		switch {
 		case n.Name == "*":
@@ -45,9 +46,17 @@ func newSweeper(names []Name) *sweeper {
 			s.links = true
 		default:
 			s.places = append(s.places, place{string(n.Dir), string(n.Name)})
+			s.names[string(n.Dir+"/"+n.Name)] = true
 		}
 	}
 	return s
+}
+
+// refused records that an entry was refused.
+func (s *sweeper) refused(path string) {
+	if s.names[path] {
+		s.denied[path] = true
+	}
 }
 
 // touched records that a call was let through.

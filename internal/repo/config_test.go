@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed434b0696/agent-sandbox/internal/shellword"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -108,7 +109,7 @@ func TestInitFollowsNoLinkOutOfTheRepository(t *testing.T) {
 
 func TestWordsForAShell(t *testing.T) {
 	for in, want := range map[string]string{"a/b=c": "a/b=c", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$(id)": "'$(id)'"} {
-		if got := ShellWord(in); got != want {
+		if got := shellword.Quote(in); got != want {
 			t.Errorf("%q is %s, want %s", in, got, want)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 
 	"github.com/seed434b0696/agent-sandbox/internal/engine/job"
+	"github.com/seed434b0696/agent-sandbox/internal/shellword"
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -134,5 +135,5 @@ func (c *Recipe) checkTrust(trust *policy.Trust) error {
 		return err
 	}
 	return sandbox.Errorf(sandbox.Denied, "%s: its steps would run in the engine, with its network, and the user has not trusted them", c.File).
-		WithHint("read it, then run: agent-sandbox trust %s", ShellWord(c.File))
+		WithHint("read it, then run: agent-sandbox trust %s", shellword.Quote(c.File))
 }

@@ -4,7 +4,6 @@ package assistants
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -44,8 +43,7 @@ func printReplay(ctx context.Context, a *console.App, in io.Reader, f replayFlag
 	say := &agentPrinter{out: a.Out, thinking: f.thinking}
 	tell, finish := say.print, say.finish
 	if f.json {
-		enc := json.NewEncoder(a.Out)
-		enc.SetEscapeHTML(false)
+		enc := a.NewEncoder()
 		tell = func(e event.Event) { _ = enc.Encode(e) } // the output remembers its error
 		finish = func(r event.Response) { tell(event.Event{Kind: event.ResponseFolded, Response: &r}) }
 	}

@@ -4,7 +4,6 @@ package assistants
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -111,8 +110,7 @@ func printAnswer(ctx context.Context, a *console.App, p *agent.Pipeline, r agent
 
 // printAnswerJSON prints events as JSON lines, the answer last.
 func printAnswerJSON(ctx context.Context, a *console.App, p *agent.Pipeline, r agent.Request) (agent.Answer, error) {
-	enc := json.NewEncoder(a.Out)
-	enc.SetEscapeHTML(false)
+	enc := a.NewEncoder()
 	answer, err := p.Run(ctx, r, func(e event.Event) { _ = enc.Encode(e) }) // the output remembers its error
 	if answer.Run != "" {
 		_ = enc.Encode(struct {

@@ -1,10 +1,15 @@
 package console
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"strconv"
 	"syscall"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -36,8 +41,48 @@ func (o *Output) Write(p []byte) (int, error) {
 
 // PrintJSON prints v as the one document of stdout.
 func (a *App) PrintJSON(v any) error {
-	enc := json.NewEncoder(a.Out)
+	enc := a.NewEncoder()
 	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
 	return enc.Encode(v)
+}
+
+// NewEncoder returns an encoder of JSON to stdout, see [EscapeJSON].
+func (a *App) NewEncoder() *json.Encoder {
+	enc := json.NewEncoder(jsonWriter{a.Out})
+	enc.SetEscapeHTML(false)
+	return enc
+}
+
+// jsonWriter escapes whole documents: an encoder writes each at once.
+type jsonWriter struct{ to io.Writer }
+
+func (w jsonWriter) Write(p []byte) (int, error) {
+	if _, err := w.to.Write(EscapeJSON(p)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// EscapeJSON escapes the characters of a JSON text that could control a terminal, and that JSON itself leaves as they are:
+// C1 control characters, and those that change the direction of text. A reader of JSON gets the same strings.
+func EscapeJSON(text []byte) []byte {
+	hostile := func(r rune) bool { return r >= utf8.RuneSelf && r != utf8.RuneError && !strconv.IsPrint(r) }
+	if !bytes.ContainsFunc(text, hostile) {
+		return text
+	}
+	out := make([]byte, 0, len(text)+len(text)/4)
+	for len(text) > 0 {
+		r, n := utf8.DecodeRune(text)
+		switch {
+		case !hostile(r):
+			out = append(out, text[:n]...)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+		text = text[n:]
+	}
+	return out
 }

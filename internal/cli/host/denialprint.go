@@ -18,8 +18,8 @@ func (d *Denials) Print(p *console.Printer) {
 	for _, d := range list[:min(len(list), fewDenials)] {
 		p.Line("  " + DenialLine(d))
 	}
-	if rest := len(list) - fewDenials + d.dropped(); rest > 0 {
-		p.Line(fmt.Sprintf("  and %d more; --json lists all, --record FILE collects them", rest))
+	if rest := len(list) - fewDenials + d.Dropped(); rest > 0 {
+		p.Line(fmt.Sprintf("  and %d more; --json lists up to %d, --record FILE collects them", rest, maxDenials))
 	}
 }
 

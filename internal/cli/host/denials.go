@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 	"github.com/seed434b0696/agent-sandbox/internal/hostfile"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -59,6 +60,10 @@ func (d *Denials) Close() error {
 func (d *Denials) Add(one sandbox.Denial) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if one.Missed > 0 {
+		d.more += one.Missed
+		return
+	}
 	same := func(o sandbox.Denial) bool {
 		return o.Kind == one.Kind && o.Op == one.Op && o.Target == one.Target && o.Reason == one.Reason
 	}
@@ -75,7 +80,7 @@ func (d *Denials) Add(one sandbox.Denial) {
 	}
 	line, err := json.Marshal(one)
 	if err == nil {
-		_, err = d.events.Write(append(line, '\n'))
+		_, err = d.events.Write(append(console.EscapeJSON(line), '\n'))
 	}
 	d.err = err
 }
@@ -87,8 +92,8 @@ func (d *Denials) All() []sandbox.Denial {
 	return slices.Clone(d.list)
 }
 
-// dropped returns the number of denials beyond those of All.
-func (d *Denials) dropped() int {
+// Dropped returns the number of denials beyond those of All. Equal ones may count several times.
+func (d *Denials) Dropped() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.more

@@ -66,7 +66,11 @@ func serveSandbox(ctx context.Context, a *console.App, name string, log *slog.Lo
 	h.Workspace = record.Spec.Workspace
 	refused := &persist.Refused{}
 	d, err := host.NewDriver(record.Backend, h, host.DriverOptions{Denied: func(one sandbox.Denial) {
-		log.Warn("refused", "op", one.Op, "target", one.Target, "reason", one.Reason)
+		if one.Missed > 0 {
+			log.Warn("refused more than is listed", "count", one.Missed)
+		} else {
+			log.Warn("refused", "op", one.Op, "target", one.Target, "reason", one.Reason)
+		}
 		refused.Add(one)
 	}})
 	if err != nil {

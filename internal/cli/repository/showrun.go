@@ -10,7 +10,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
 	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
-	"github.com/seed434b0696/agent-sandbox/internal/repo"
+	"github.com/seed434b0696/agent-sandbox/internal/shellword"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -44,7 +44,7 @@ func printRun(ctx context.Context, a *console.App, dir string, f *Flags) error {
 		if word == spec.Image {
 			word = s.Image() // the name is more informative than the ID
 		}
-		line[i] = repo.ShellWord(word)
+		line[i] = shellword.Quote(word)
 	}
 	fmt.Fprintln(a.Out, strings.Join(line, " "))
 	return nil

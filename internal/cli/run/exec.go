@@ -172,7 +172,7 @@ func executeNew(ctx context.Context, a *console.App, f *execFlags, args []string
 	}
 	if f.json {
 		res.Stdout, res.Stderr = stdout.Bytes(), stderr.Bytes()
-		doc := newResult(box, res, refused.All())
+		doc := newResult(box, res, refused)
 		doc.Stage, err = reportStage(a, f.Cwd, f.stage)
 		staged := err
 		doc.Changes, err = memory.finish(ctx, f.apply && res.Code == 0)

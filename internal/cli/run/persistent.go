@@ -38,7 +38,7 @@ func executeIn(ctx context.Context, a *console.App, f *execFlags, args []string,
 	}
 	if f.json {
 		res.Stdout, res.Stderr = stdout.Bytes(), stderr.Bytes()
-		return res.Code, a.PrintJSON(newResult(box, res, refusedIn(ctx, box).All()))
+		return res.Code, a.PrintJSON(newResult(box, res, refusedIn(ctx, box)))
 	}
 	printRemarks(a, res)
 	if !f.quiet {

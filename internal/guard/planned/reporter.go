@@ -2,6 +2,7 @@ package planned
 
 import (
 	"sync"
+	"time"
 
 	"github.com/seed434b0696/agent-sandbox/internal/guard"
 	"github.com/seed434b0696/agent-sandbox/internal/guest/session"
@@ -18,8 +19,9 @@ type Reporter struct {
 	plan   *policy.Plan
 	report func(sandbox.Denial)
 
-	mu   sync.Mutex
-	seen map[string]bool
+	mu     sync.Mutex
+	seen   map[string]bool
+	missed int // refusals beyond the bound
 }
 
 // NewReporter makes a reporter that calls report, without holding a lock.
@@ -44,11 +46,17 @@ func (r *Reporter) Refused(f guard.Refusal) {
 	}
 }
 
-// Again forgets which refusals were reported: the next command of the sandbox gets reports of its own.
+// Again forgets which refusals were reported: the next command of the sandbox gets reports of its own. Before, it reports the
+// number of those beyond the bound.
 func (r *Reporter) Again() {
 	r.mu.Lock()
-	defer r.mu.Unlock()
+	missed := r.missed
+	r.missed = 0
 	clear(r.seen)
+	r.mu.Unlock()
+	if missed > 0 {
+		r.report(sandbox.Denial{Time: time.Now(), Missed: missed})
+	}
 }
 
 // first reports whether a refusal is new and below the bound, and remembers it.
@@ -56,7 +64,11 @@ func (r *Reporter) first(op, target string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := op + " " + target
-	if r.seen[key] || len(r.seen) >= maxReported {
+	switch {
+	case r.seen[key]:
+		return false
+	case len(r.seen) >= maxReported:
+		r.missed++
 		return false
 	}
 	r.seen[key] = true

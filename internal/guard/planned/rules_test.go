@@ -1,6 +1,7 @@
 package planned_test
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -76,5 +77,25 @@ func Test_A_Refusal_Is_Reported_Once_With_Printable_Text(t *testing.T) {
 		if all := d.Target + d.Reason + d.Rule + d.Fix; strings.ContainsAny(all, "\x1b\n") {
 			t.Errorf("%+v", d)
 		}
+	}
+}
+
+func Test_Refusals_Beyond_The_Bound_Are_Counted(t *testing.T) {
+	listed, missed := 0, 0
+	r := planned.NewReporter(plan(), func(d sandbox.Denial) {
+		if missed += d.Missed; d.Missed == 0 {
+			listed++
+		}
+	})
+	const many = 1000
+	for i := range many {
+		r.Refused(guard.Refusal{Kind: guard.RefusedPath, Op: "create", Target: fmt.Sprintf("/w/%d", i)})
+	}
+	r.Again()
+	if listed == 0 || listed > many/2 || listed+missed != many {
+		t.Errorf("%d refusals are listed and %d counted, of %d", listed, missed, many)
+	}
+	if r.Again(); listed+missed != many {
+		t.Errorf("%d refusals are counted twice", listed+missed-many)
 	}
 }
