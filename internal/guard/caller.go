@@ -166,7 +166,7 @@ func newCaller(c credentials) (*caller, error) {
 // become gives the calling thread, and no other, the credentials c, and checks that it has them.
 func become(c credentials) error {
 	var groups []uint32
-	for _, field := range strings.Fields(c.groups) {
+	for field := range strings.FieldsSeq(c.groups) {
 		n, err := strconv.ParseUint(field, 10, 32)
 		if err != nil {
 			return err

@@ -146,16 +146,16 @@ func (p place) find() (a Appearance, st unix.Stat_t, ok bool) {
 		_ = unix.Close(at)
 		return a, st, false
 	}
-	path := ""
-	for name := range strings.SplitSeq(strings.Trim(p.dir, "/"), "/") {
-		path += "/" + name
+	passed := 0 // bytes of p.dir, which is clean
+	for name := range strings.SplitSeq(strings.TrimPrefix(p.dir, "/"), "/") {
+		passed += len("/") + len(name)
 		next, err := unix.Openat(at, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		if err != nil || unix.Fstat(next, &st) != nil {
 			break
 		}
 		if st.Mode&unix.S_IFMT == unix.S_IFLNK {
 			_ = unix.Close(next)
-			return appearance(at, name, path)
+			return appearance(at, name, p.dir[:passed])
 		}
 		_ = unix.Close(at)
 		at = next

@@ -57,11 +57,11 @@ func (r Repo) ConfigFile() string { return filepath.Join(r.Path, configFile) }
 // would borrow the files of another one, and the trust in them.
 func (r Repo) CheckDir() error {
 	dir := filepath.Join(r.Path, configDir)
-	info, err := os.Lstat(dir)
-	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		return nil // what is missing is reported by what reads it
+	// What is missing is reported by what reads it.
+	if info, err := os.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return sandbox.Errorf(sandbox.Invalid, "%s: found a symbolic link, expected a directory", dir)
 	}
-	return sandbox.Errorf(sandbox.Invalid, "%s: found a symbolic link, expected a directory", dir)
+	return nil
 }
 
 // IsConfigFile reports whether a path is that of a repository's configuration.
