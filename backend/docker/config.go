@@ -44,6 +44,7 @@ func (p *prepared) config() (client.ContainerCreateOptions, error) {
 		Entrypoint: []string{layout.Program, "serve", "-"}, Cmd: []string{}, Env: []string{"PATH=" + p.image.Path()},
 		OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true,
 		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
+		StopSignal:  "SIGKILL", // the guest catches all others, which commands could send too
 	}
 	if network != "host" {
 		config.Hostname = "sandbox"

@@ -6,7 +6,9 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/signal"
 	"sync"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -41,9 +43,27 @@ func NewServer(o Options) (*Server, error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, err
 	}
+	catchSignals()
 	s := &Server{options: o, runners: newRunners(o.Runner)}
 	s.runners.prepare()
 	return s, nil
+}
+
+// catchSignals makes signals of commands do nothing. The kernel protects the first process of a namespace from those signals
+// only that it has no handler for (pid_namespaces(7)), and Go's runtime handles all of them, most by ending the process. A
+// signal that is caught, not ignored, has its default action in commands.
+func catchSignals() {
+	const last = 64
+	var caught []os.Signal
+	for s := syscall.Signal(1); s <= last; s++ {
+		switch s {
+		case syscall.SIGKILL, syscall.SIGSTOP, // cannot be caught
+			syscall.SIGCHLD, syscall.SIGURG, syscall.SIGPROF: // others in this process use them
+		default:
+			caught = append(caught, s)
+		}
+	}
+	signal.Notify(make(chan os.Signal, 1), caught...)
 }
 
 // Serve serves one session until its connection ends. It then kills the session's running commands; their background processes
