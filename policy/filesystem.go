@@ -89,14 +89,35 @@ func (f *filesystem) builtin() {
 	if !f.presets["@base"] {
 		f.preset("", presetRule{path: ".", access: ReadOnly}) // visible even under /tmp
 	}
+	opened := f.opened()
 	for _, name := range preset.Leaves() {
 		if !f.presets[name] {
 			continue
 		}
 		for _, p := range preset.Rules(name) {
+			if p.Use != preset.ReadWrite && opened[p.Path] {
+				continue
+			}
 			f.preset(name, presetRule{p.Path, presetAccess[p.Use], p.Guard})
 		}
 	}
+}
+
+// opened returns the paths that the active presets make writable by name: the preset of an agent opens the files that
+// others hide or protect.
+func (f *filesystem) opened() map[string]bool {
+	out := map[string]bool{}
+	for _, name := range preset.Leaves() {
+		if !f.presets[name] || name == "@base" {
+			continue
+		}
+		for _, r := range preset.Rules(name) {
+			if r.Use == preset.ReadWrite {
+				out[r.Path] = true
+			}
+		}
+	}
+	return out
 }
 
 // presetRule is a rule of a preset or one that is always there.

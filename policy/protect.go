@@ -21,6 +21,11 @@ func (f *filesystem) protect() error {
 	for _, name := range preset.HomeNames {
 		f.protectBelow(f.home, name, "")
 	}
+	for _, user := range f.users() {
+		for _, name := range preset.HomeNamesOf(user) {
+			f.protectBelow(f.home, name, "")
+		}
+	}
 	for _, home := range f.accounts {
 		if !f.isWritableNear(home) {
 			continue
@@ -45,6 +50,18 @@ func (f *filesystem) protect() error {
 		}
 	}
 	return f.protectOwn()
+}
+
+// users returns the names that the account of the home directory may have.
+func (f *filesystem) users() []string {
+	var out []string
+	for _, name := range []string{f.env["USER"], f.env["LOGNAME"], filepath.Base(f.home)} {
+		if name != "" && !strings.ContainsAny(name, "/\x00") && len(name) < 64 {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // shield adds a protection for one path, whether it exists or not. Only where the
@@ -119,7 +136,9 @@ func (f *filesystem) guardAll(dir string, except ...string) {
 
 // cached reports whether a rule comes from a preset whose directories are not
 // searched for repositories.
-func cached(r *rule) bool { return r.Preset == "@caches" || r.Preset == "@agents" }
+func cached(r *rule) bool {
+	return slices.Contains([]string{"@caches", "@agents", "@claude", "@codex", "@gemini", "@opencode", "@pi"}, r.Preset)
+}
 
 // walkRoots returns the writable directories that are searched for repositories:
 // the workspace and what the user made writable, the outermost ones.

@@ -139,7 +139,12 @@ func presets() string {
 		"@git-strict": "of the repository's branches only the current one can be changed; not part of `@all`",
 		"@base":       "the working directory is writable, the home directory is readable, and hidden are: ",
 		"@caches":     "writable: ",
-		"@agents":     "writable: ",
+		"@agents":     "an agent can write its sessions; writable: `~/.codex`, `~/.claude`, `~/.pi`, and readable: `~/.claude.json`",
+		"@claude":     "Claude Code can log in and change its own configuration; not part of `@all`; writable: ",
+		"@codex":      "the same for Codex; writable: ",
+		"@gemini":     "the same for Gemini; writable: ",
+		"@opencode":   "the same for opencode; writable: ",
+		"@pi":         "the same for pi; writable: ",
 	}
 	var b strings.Builder
 	b.WriteString("| preset | rules |\n|---|---|\n")

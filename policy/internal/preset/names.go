@@ -12,6 +12,12 @@ var secrets = []string{
 	"~/.terraformrc", "~/.pulumi/credentials.json", "~/.password-store", "~/.local/share/keyrings", "~/.local/share/kwalletd",
 	"~/.config/keepassxc", "~/.pki", "~/.oci", "~/.config/ngrok", "~/.ngrok2", "~/.my.cnf", "~/.pgpass", "~/.config/wrangler",
 	"~/.wrangler", "~/.config/vercel", "~/.local/share/com.vercel.cli", "~/.config/netlify",
+	// agents; the preset that names one opens its own
+	"~/.claude/.credentials.json", "~/.claude/ide", "~/.codex/auth.json", "~/.pi/agent/auth.json", "~/.gemini/oauth_creds.json",
+	"~/.gemini/.env", "~/.qwen/oauth_creds.json", "~/.config/cursor/auth.json", "~/.local/share/opencode/auth.json",
+	"~/.local/share/opencode/mcp-auth.json", "~/.copilot/config.json", "~/.config/github-copilot", "~/.config/goose/secrets.yaml",
+	"~/.local/share/amp/secrets.json", "~/.factory/auth.json", "~/.cache/huggingface/token", "~/.cache/huggingface/stored_tokens",
+	"~/.huggingface/token", "~/.kaggle/kaggle.json", "~/.config/configstore",
 	// package registries
 	"~/.npmrc", "~/.yarnrc.yml", "~/.pypirc", "~/.cargo/credentials", "~/.cargo/credentials.toml", "~/.gem/credentials",
 	"~/.composer/auth.json", "~/.config/composer/auth.json", "~/.m2/settings.xml", "~/.m2/settings-security.xml",
@@ -62,12 +68,24 @@ var HomeNames = []string{
 	// inside what @agents makes writable
 	".claude/settings.json", ".claude/settings.local.json", ".claude/commands", ".claude/agents", ".claude/hooks",
 	".claude/skills", ".claude/plugins", ".claude/output-styles", ".claude/rules", ".claude/local", ".claude/CLAUDE.md",
-	".claude/keybindings.json", ".codex/config.toml", ".codex/AGENTS.md", ".codex/AGENTS.override.md", ".codex/hooks.json",
-	".codex/hooks", ".codex/prompts", ".codex/skills", ".codex/rules", ".codex/plugins", ".pi/agent/settings.json",
+	".claude/statusline.sh", ".claude/statusline-command.sh", ".claude/scripts", ".claude/bin", ".claude/workflows",
+	".claude/shell-snapshots", ".claude/remote-settings.json", ".claude/keybindings.json", ".codex/config.toml", ".codex/AGENTS.md", ".codex/AGENTS.override.md", ".codex/hooks.json",
+	".codex/.env", ".codex/packages", ".codex/hooks", ".codex/prompts", ".codex/skills", ".codex/rules", ".codex/plugins", ".pi/agent/settings.json",
 	".pi/agent/extensions", ".pi/agent/skills", ".pi/agent/prompts", ".pi/agent/hooks", ".pi/agent/tools", ".pi/agent/AGENTS.md",
-	".pi/agent/SYSTEM.md", ".pi/agent/models.json",
+	".pi/agent/SYSTEM.md", ".pi/agent/models.json", ".pi/agent/bin", ".pi/agent/git", ".pi/agent/npm",
 	// inside what @caches makes writable: programs that stand on people's PATH, and
 	// what their tools obey. Caches of build results stay writable: that is what
 	// they are for, and "!@caches" is the answer for code that is known to be hostile.
-	".cargo/config", ".cargo/config.toml", ".cargo/env", ".cargo/bin", "go/bin", ".bun/bin", ".npm/bin",
+	".cargo/config", ".cargo/config.toml", ".cargo/env", ".cargo/bin", "go/bin", ".bun/bin", ".bun/install/global", ".npm/bin",
+	// what shells, editors and git hooks on the host read from ~/.cache as code
+	".cache/gitstatus", ".cache/p10k", ".cache/zsh", ".cache/oh-my-zsh", ".cache/ohmyzsh", ".cache/prezto", ".cache/antidote",
+	".cache/antigen", ".cache/zinit", ".cache/starship", ".cache/wal", ".cache/vim", ".cache/nvim", ".cache/emacs", ".cache/pre-commit",
+	".cache/prek", ".cache/lefthook", ".cache/direnv", ".cache/ms-playwright", ".cache/puppeteer", ".cache/Cypress", ".cache/node/corepack",
+}
+
+// HomeNamesOf returns the further names whose spelling contains the name of the account: the prompt that zsh sources
+// before its own start-up files.
+func HomeNamesOf(user string) []string {
+	prompt := ".cache/p10k-instant-prompt-" + user + ".zsh"
+	return []string{prompt, prompt + ".zwc", ".cache/p10k-" + user, ".cache/p10k-dump-" + user + ".zsh"}
 }

@@ -19,7 +19,7 @@ func group(name string) []string {
 }
 
 // leaves are the presets that are no groups, in the order in which they are applied.
-var leaves = []string{"@base", "@caches", "@agents", "@git", "@git-strict", "@lint/ts", "@lint/go", "@lint/python"}
+var leaves = []string{"@base", "@caches", "@agents", "@claude", "@codex", "@gemini", "@opencode", "@pi", "@git", "@git-strict", "@lint/ts", "@lint/go", "@lint/python"}
 
 // Names returns the names of all presets, sorted.
 func Names() []string {
@@ -67,9 +67,18 @@ func Rules(preset string) []Rule {
 	case "@caches":
 		return each(ReadWrite, false, []string{"~/.cache", "~/.bun", "~/go", "~/.npm", "~/.cargo"})
 	case "@agents":
-		// Claude Code rewrites ~/.claude.json at every start (counters, the list of
-		// projects), so it must stay writable although it can name MCP servers.
-		return each(ReadWrite, false, []string{"~/.codex", "~/.claude", "~/.claude.json", "~/.pi"})
+		return append(each(ReadWrite, false, []string{"~/.codex", "~/.claude", "~/.pi"}),
+			Rule{Path: "~/.claude.json", Use: ReadOnly, Guard: true}) // it names MCP servers, which are commands
+	case "@claude":
+		return each(ReadWrite, false, []string{"~/.claude", "~/.claude.json", "~/.claude/.credentials.json", "~/.claude/ide"})
+	case "@codex":
+		return each(ReadWrite, false, []string{"~/.codex", "~/.codex/auth.json"})
+	case "@gemini":
+		return each(ReadWrite, false, []string{"~/.gemini/oauth_creds.json"})
+	case "@opencode":
+		return each(ReadWrite, false, []string{"~/.local/share/opencode", "~/.local/share/opencode/auth.json", "~/.local/share/opencode/mcp-auth.json"})
+	case "@pi":
+		return each(ReadWrite, false, []string{"~/.pi", "~/.pi/agent/auth.json"})
 	}
 	// A missing lint configuration may be created: a new project needs one.
 	return each(ReadOnly, false, lintFiles(preset))

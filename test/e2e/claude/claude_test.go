@@ -66,6 +66,9 @@ func script(h *host) []model.Turn {
 		bash("toolu_hook", "printf '#!/bin/sh\\ntouch %s\\n' "+h.workspace+"/pwned > .git/hooks/pre-commit; echo status=$?"),
 		{ID: "toolu_hook_write", Tool: "Write", Input: map[string]any{"file_path": filepath.Join(h.workspace, ".git/hooks/post-commit"), "content": "#!/bin/sh\n"}},
 		bash("toolu_secret", "cat "+h.home+"/.ssh/id_ed25519; echo status=$?"),
+		bash("toolu_login", "cat "+h.home+"/.claude/.credentials.json; echo status=$?"),
+		bash("toolu_servers", "echo '{\"mcpServers\":{\"x\":{\"command\":\"/bin/sh\"}}}' > "+h.home+"/.claude.json; echo status=$?"),
+		bash("toolu_snapshot", "mkdir -p "+h.home+"/.claude/shell-snapshots && echo id > "+h.home+"/.claude/shell-snapshots/x.sh; echo status=$?"),
 		bash("toolu_network", "exec 3<>/dev/tcp/192.0.2.1/80; echo status=$?"),
 		{Text: "All done."},
 	}
@@ -130,6 +133,17 @@ func checkRefusals(t *testing.T, h *host, m *model.Server) {
 	if r := m.Result(t, "toolu_hook_write"); !r.IsError {
 		t.Errorf("planting a hook by the write tool gave %+v", r)
 	}
+	if got, err := os.ReadFile(filepath.Join(h.home, ".claude.json")); err != nil || string(got) != "{}\n" {
+		t.Errorf("the file that names MCP servers holds %q (%v)", got, err)
+	}
+	if _, err := os.Lstat(filepath.Join(h.home, ".claude/shell-snapshots")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a directory of scripts for the host's agent exists (%v)", err)
+	}
+	for _, id := range []string{"toolu_login", "toolu_servers", "toolu_snapshot"} {
+		if r := m.Result(t, id); strings.Contains(r.Text, secret) || strings.Contains(r.Text, "status=0") {
+			t.Errorf("%s gave %+v", id, r)
+		}
+	}
 	if r := m.Result(t, "toolu_secret"); strings.Contains(r.Text, secret) || strings.Contains(r.Text, "status=0") {
 		t.Errorf("reading the key gave %+v", r)
 	}
@@ -163,8 +177,10 @@ func newHost(t *testing.T, uid int) *host {
 	if err := os.WriteFile(filepath.Join(h.home, ".ssh", "id_ed25519"), []byte(secret), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(h.home, ".claude.json"), []byte("{}\n"), 0o600); err != nil {
-		t.Fatal(err)
+	for name, text := range map[string]string{".claude.json": "{}\n", ".claude/.credentials.json": `{"claudeAiOauth":{"accessToken":"` + secret + `"}}`} {
+		if err := os.WriteFile(filepath.Join(h.home, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	h.own(t)
 	for _, args := range [][]string{

@@ -1,0 +1,55 @@
+package policy
+
+import (
+	"testing"
+
+	"github.com/seed434b0696/agent-sandbox/sandbox"
+)
+
+// agentHome is a home in which agents have logged in and programs of the host have left code in their caches.
+func agentHome(t *testing.T) sandbox.Spec {
+	t.Helper()
+	spec := home(t, "home/.claude.json", "home/.claude/.credentials.json", "home/.claude/projects/x/log.jsonl", "home/.claude/shell-snapshots/s.sh",
+		"home/.claude/statusline.sh", "home/.codex/auth.json", "home/.codex/sessions/", "home/.gemini/oauth_creds.json",
+		"home/.local/share/opencode/auth.json", "home/.config/configstore/firebase-tools.json", "home/.cache/huggingface/token",
+		"home/.cache/p10k-instant-prompt-me.zsh", "home/.cache/gitstatus/gitstatusd", "home/.cache/nvim/luac/x.luac",
+		"home/.cache/pre-commit/db.db", "home/.cache/go-build/", "home/.bun/install/global/node_modules/x/cli.js",
+		"home/.bun/install/cache/")
+	spec.Env = append(spec.Env, "USER=me")
+	return spec
+}
+
+func Test_Logins_Of_Agents_Are_Hidden_And_Code_Of_The_Host_Cannot_Be_Changed(t *testing.T) {
+	spec := agentHome(t)
+	p := mustResolve(t, spec)
+	checkAccess(t, p, spec.Home, map[string]Access{
+		".claude/.credentials.json": Exclude, ".codex/auth.json": Exclude, ".gemini/oauth_creds.json": Exclude,
+		".local/share/opencode/auth.json": Exclude, ".config/configstore/firebase-tools.json": Exclude, ".cache/huggingface/token": Exclude,
+
+		".claude.json": ReadOnly, ".claude/shell-snapshots/s.sh": ReadOnly, ".claude/statusline.sh": ReadOnly,
+		".cache/p10k-instant-prompt-me.zsh": ReadOnly, ".cache/gitstatus/gitstatusd": ReadOnly, ".cache/nvim/luac/x.luac": ReadOnly,
+		".cache/pre-commit/db.db": ReadOnly, ".bun/install/global/node_modules/x/cli.js": ReadOnly,
+
+		".claude/projects/x/log.jsonl": ReadWrite, ".codex/sessions/x": ReadWrite, ".cache/go-build/x": ReadWrite, ".bun/install/cache/x": ReadWrite,
+	})
+	for _, name := range []string{".cache/p10k-instant-prompt-me.zsh.zwc", ".cache/zsh"} {
+		if !hasGuard(p, spec.Home+"/"+name) {
+			t.Errorf("%s can be created", name)
+		}
+	}
+}
+
+func Test_The_Preset_Of_An_Agent_Opens_Its_Own_Login(t *testing.T) {
+	for name, opened := range map[string]map[string]Access{
+		"@claude": {".claude/.credentials.json": ReadWrite, ".claude.json": ReadWrite, ".codex/auth.json": Exclude, ".claude/statusline.sh": ReadOnly},
+		"@codex":  {".codex/auth.json": ReadWrite, ".claude/.credentials.json": Exclude, ".claude.json": ReadOnly},
+		"@gemini": {".gemini/oauth_creds.json": ReadWrite, ".claude/.credentials.json": Exclude},
+		"@opencode": {
+			".local/share/opencode/auth.json": ReadWrite, ".codex/auth.json": Exclude,
+		},
+	} {
+		spec := agentHome(t)
+		spec.Policy.Filesystem.Presets = []string{name}
+		checkAccess(t, mustResolve(t, spec), spec.Home, opened)
+	}
+}
