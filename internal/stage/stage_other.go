@@ -67,6 +67,9 @@ func (s *Stage) CountLines([]Change) ([]Lines, error) { return nil, unsupported(
 // Diff is Unsupported on this system.
 func (s *Stage) Diff() ([]Change, error) { return nil, unsupported() }
 
+// Hidden is Unsupported on this system.
+func (s *Stage) Hidden([]Change) ([]string, error) { return nil, unsupported() }
+
 // WritePatch is Unsupported on this system.
 func (s *Stage) WritePatch(io.Writer, []Change) error { return unsupported() }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed434b0696/agent-sandbox/internal/cli/console"
+	"github.com/seed434b0696/agent-sandbox/internal/cli/host"
 	"github.com/seed434b0696/agent-sandbox/internal/stage"
 	"github.com/seed434b0696/agent-sandbox/internal/stage/patch"
 )
@@ -29,6 +30,8 @@ type changeDocument struct {
 type diffDocument struct {
 	Stage   string           `json:"stage"`
 	Changes []changeDocument `json:"changes"`
+
+	host.HiddenFiles
 }
 
 func newChangeDocuments(changes []stage.Change) []changeDocument {
@@ -119,6 +122,14 @@ func diffStage(a *console.App, f *diffFlags, st *stage.Stage, paths []string) er
 	if err != nil {
 		return err
 	}
+	names, err := st.Hidden(changes)
+	if err != nil {
+		return err
+	}
+	hidden := host.NewHiddenFiles(names)
+	if !f.json {
+		defer hidden.Print(a.Err)
+	}
 	if len(paths) > 0 {
 		changes = slices.DeleteFunc(changes, func(c stage.Change) bool {
 			full := filepath.Join(st.Workspace, c.Path)
@@ -127,7 +138,7 @@ func diffStage(a *console.App, f *diffFlags, st *stage.Stage, paths []string) er
 	}
 	switch {
 	case f.json:
-		return a.PrintJSON(diffDocument{Stage: st.Name, Changes: newChangeDocuments(changes)})
+		return a.PrintJSON(diffDocument{Stage: st.Name, Changes: newChangeDocuments(changes), HiddenFiles: hidden})
 	case f.nameStatus:
 		for _, c := range changes {
 			fmt.Fprintf(a.Out, "%s\t%s\n", letters[c.Kind], patch.Quote(c.Path))

@@ -139,6 +139,11 @@ func executeNew(ctx context.Context, a *console.App, f *execFlags, args []string
 		return 0, err
 	}
 	defer proposed.close()
+	h, err := host.Locate(a.Env, f.Cwd)
+	if err != nil {
+		return 0, err
+	}
+	index := host.WatchIndex(h.Workspace)
 	box, err := host.Create(ctx, a, &f.Options, f.stage, refused)
 	if err != nil {
 		return 0, err
@@ -160,6 +165,7 @@ func executeNew(ctx context.Context, a *console.App, f *execFlags, args []string
 	if f.Debug {
 		a.Err.Debug("process", fmt.Sprintf("start %q in %s sandbox %s", args, box.Backend(), box.ID()))
 	}
+	hidden := index.Begin()
 	res, err := startCommand(ctx, box, cmd, stdio, relay)
 	if err != nil {
 		return 0, err
@@ -176,6 +182,7 @@ func executeNew(ctx context.Context, a *console.App, f *execFlags, args []string
 		doc.Stage, err = reportStage(a, f.Cwd, f.stage)
 		staged := err
 		doc.Changes, err = memory.finish(ctx, f.apply && res.Code == 0)
+		doc.HiddenFiles = hidden()
 		return res.Code, errors.Join(staged, err, a.PrintJSON(doc))
 	}
 	printRemarks(a, res)
@@ -185,6 +192,7 @@ func executeNew(ctx context.Context, a *console.App, f *execFlags, args []string
 	if !f.quiet {
 		refused.Print(a.Err)
 	}
+	hidden().Print(a.Err)
 	return res.Code, printStageRemark(a, f.Cwd, f.stage)
 }
 

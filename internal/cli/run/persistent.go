@@ -32,18 +32,26 @@ func executeIn(ctx context.Context, a *console.App, f *execFlags, args []string,
 	if terminal != nil {
 		cmd.TTY = terminalSize(terminal)
 	}
+	found, err := inventory.Find(a, f.in, inventory.Place{Backend: f.Backend, Cluster: f.Cluster})
+	if err != nil {
+		return 0, err
+	}
+	hidden := host.WatchIndex(found.Known.Spec.Workspace).Begin()
 	res, err := startOnTerminal(ctx, box, cmd, stdio, relay, terminal)
 	if err != nil {
 		return 0, err
 	}
 	if f.json {
 		res.Stdout, res.Stderr = stdout.Bytes(), stderr.Bytes()
-		return res.Code, a.PrintJSON(newResult(box, res, refusedIn(ctx, box)))
+		doc := newResult(box, res, refusedIn(ctx, box))
+		doc.HiddenFiles = hidden()
+		return res.Code, a.PrintJSON(doc)
 	}
 	printRemarks(a, res)
 	if !f.quiet {
 		refusedIn(ctx, box).Print(a.Err)
 	}
+	hidden().Print(a.Err)
 	return res.Code, nil
 }
 

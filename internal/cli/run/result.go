@@ -28,6 +28,8 @@ type result struct {
 	Stage    *stageReport     `json:"stage,omitempty"`        // on which the command ran; nil: the workspace itself
 	Changes  *memoryReport    `json:"changes,omitempty"`      // to a tree in memory; nil: the command wrote to the workspace or a stage
 	Error    *errorReport     `json:"error,omitempty"`        // the sandbox failed
+
+	host.HiddenFiles // of the workspace
 }
 
 // errorReport is an error as JSON.

@@ -17,6 +17,8 @@ type stageReport struct {
 	Reason    string          `json:"reason,omitempty"` // why it is not an overlay
 	Changes   int             `json:"changes"`
 	Conflicts int             `json:"conflicts"` // changes that conflict with later changes in the workspace
+
+	host.HiddenFiles
 }
 
 // reportStage describes the stage after a run; nil without a stage.
@@ -42,7 +44,9 @@ func reportStage(a *console.App, cwd, name string) (*stageReport, error) {
 			r.Conflicts++
 		}
 	}
-	return r, nil
+	hidden, err := s.Hidden(changes)
+	r.HiddenFiles = host.NewHiddenFiles(hidden)
+	return r, err
 }
 
 // printStageRemark reports on one line what a run has left in its stage. The run is over, so
@@ -56,6 +60,7 @@ func printStageRemark(a *console.App, cwd, name string) error {
 		return err
 	case r != nil:
 		a.Err.Say(r.line(cwd))
+		r.HiddenFiles.Print(a.Err)
 	}
 	return nil
 }
