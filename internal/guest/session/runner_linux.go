@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -213,13 +214,18 @@ func startCommand(req *request, files []*os.File) (pid int, why *failure) {
 	}
 	found := error(unix.ENOENT)
 	for _, path := range Candidates(args[0], variable(env, "PATH"), req.Dir) {
-		_, err := os.Stat(path) // a fork to learn that the file does not exist would cost as much as the command
+		// The child executes a relative path in its own directory; a script is told the path as it was written.
+		at := path
+		if !strings.HasPrefix(path, "/") {
+			at = req.Dir + "/" + path
+		}
+		_, err := os.Stat(at) // a fork to learn that the file does not exist would cost as much as the command
 		if err == nil || !errors.Is(err, fs.ErrNotExist) {
 			pid, err = syscall.ForkExec(path, args, attr)
 			if err == nil {
 				return pid, nil
 			}
-			if errors.Is(err, fs.ErrNotExist) && exists(path) {
+			if errors.Is(err, fs.ErrNotExist) && exists(at) {
 				err = errNoInterpreter
 			}
 		}

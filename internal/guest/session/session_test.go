@@ -128,6 +128,28 @@ func Test_Commands_Run_As_Asked(t *testing.T) {
 	}
 }
 
+func Test_A_Relative_Path_Is_That_Of_The_Commands_Directory(t *testing.T) {
+	c, _ := guest(t)
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "sub", "program"), []byte("#!/bin/sh\necho \"$0\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, at := range map[string]string{"./program": dir + "/sub", "sub/program": dir, "../sub/program": dir + "/sub"} {
+		var out strings.Builder
+		p, err := c.Start(t.Context(), session.Command{Args: []string{name}, Dir: at}, sandbox.Stdio{Stdout: &out})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if exit, err := p.Wait(); err != nil || exit.Code != 0 || out.String() != name+"\n" {
+			t.Errorf("%s: %+v, %v, %q", name, exit, err, out.String())
+		}
+	}
+}
+
 func Test_Big_Output_Arrives_Whole(t *testing.T) {
 	c, _ := guest(t)
 	_, out, _ := run(t, c, "cat", strings.Repeat("0123456789abcde\n", 1<<20))
