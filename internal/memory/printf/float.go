@@ -108,7 +108,6 @@ func (p *printer) float(s spec, c byte, v float64) {
 	if prec < 0 && verb != 'x' && verb != 'X' {
 		prec = 6
 	}
-	prec = min(prec, 1000)
 	if (verb == 'g' || verb == 'G') && prec == 0 {
 		prec = 1
 	}

@@ -2,6 +2,8 @@
 package printf
 
 import (
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -133,6 +135,16 @@ flags:
 		}
 	}
 	i += p.widths(&s, f[i:])
+	w := max(s.width, s.prec)
+	if w > maxWidth {
+		p.complain("`%s': width or precision too large; expected at most %d", "%"+f[:i], maxWidth)
+		p.stop = true
+		return len(f)
+	}
+	if w > 1<<12 && (!p.host.HasRoom(len(p.out)+4*w) || !p.host.Spend(w>>6)) {
+		p.stop = true
+		return len(f)
+	}
 	for i < len(f) && strings.IndexByte("hlLjztq", f[i]) >= 0 && (f[i] != 'q') {
 		i++
 	}
@@ -151,10 +163,6 @@ flags:
 		p.stop = true
 		return len(f)
 	}
-	if w := max(s.width, s.prec); w > 1<<12 && (!p.host.HasRoom(len(p.out)+4*w) || !p.host.Spend(w>>6)) {
-		p.stop = true
-		return len(f)
-	}
 	if !p.convert(s, c) {
 		p.complain("`%c': invalid format character", rune(c))
 		p.stop = true
@@ -167,8 +175,8 @@ func (p *printer) complain(format string, args ...any) {
 	p.status = 1
 }
 
-// maxWidth bounds fields.
-const maxWidth = 1 << 20
+// maxWidth is the largest width and precision, as in C. A field that the memory has no room for is an error.
+const maxWidth = math.MaxInt32
 
 // widths reads the width and precision.
 func (p *printer) widths(s *spec, f string) int {
@@ -176,10 +184,10 @@ func (p *printer) widths(s *spec, f string) int {
 		if strings.HasPrefix(f, "*") {
 			a, _ := p.arg()
 			v := p.integer(a)
-			return int(max(min(v, maxWidth), -maxWidth)), 1
+			return int(max(min(v, maxWidth+1), -maxWidth-1)), 1
 		}
 		for used < len(f) && f[used] >= '0' && f[used] <= '9' {
-			n = min(n*10+int(f[used]-'0'), maxWidth)
+			n = min(n*10+int(f[used]-'0'), maxWidth+1)
 			used++
 		}
 		return n, used
@@ -258,6 +266,7 @@ func (p *printer) text(s spec, a string) {
 
 func (p *printer) pad(s spec, a string) {
 	fill := s.width - len(a)
+	p.out = slices.Grow(p.out, max(s.width, len(a)))
 	if !s.minus {
 		for range max(fill, 0) {
 			p.out = append(p.out, ' ')

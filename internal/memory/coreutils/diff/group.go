@@ -276,7 +276,7 @@ func (p *diffPair) lineText(f, line, whole string, number int) {
 			_ = p.out.WriteByte('%')
 			f = f[2:]
 		case 'l':
-			_, _ = p.out.WriteString(p.expanded(line, ""))
+			p.writeExpanded(line, "")
 			f = f[2:]
 		case 'L':
 			_, _ = p.out.WriteString(whole)

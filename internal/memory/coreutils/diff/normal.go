@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/internal/memory/coreutils/program"
 )
 
 // The colours of the output.
@@ -33,11 +35,14 @@ func (p *diffPair) marked(color, flag, gap string, k, i int) {
 	if text == "" && p.suppressEmpty {
 		gap = ""
 	}
-	text = flag + gap + p.expanded(text, flag+gap)
-	if color != "" {
-		p.in(color, text)
-	} else {
-		_, _ = p.out.WriteString(text)
+	colored := color != "" && p.color
+	if colored {
+		_, _ = p.out.WriteString(color)
+	}
+	_, _ = p.out.WriteString(flag + gap)
+	p.writeExpanded(text, flag+gap)
+	if colored {
+		_, _ = p.out.WriteString(diffReset)
 	}
 	_ = p.out.WriteByte('\n')
 	if f.incomplete && i == len(f.lines)-1 {
@@ -45,38 +50,40 @@ func (p *diffPair) marked(color, flag, gap string, k, i int) {
 	}
 }
 
-// expanded is the line with spaces instead of tabs when that is asked for.
-func (p *diffPair) expanded(line, flag string) string {
+// writeExpanded writes the line, with spaces instead of tabs when that is asked for.
+func (p *diffPair) writeExpanded(line, flag string) {
+	b := p.out
 	if !p.expandTabs || !strings.ContainsAny(line, "\t\r\b") {
-		return line
+		_, _ = b.WriteString(line)
+		return
 	}
-	var b strings.Builder
 	column := 0
 	for i := range len(line) {
 		switch c := line[i]; c {
 		case '\t':
 			n := p.tab - column%p.tab
 			column += n
-			b.WriteString(strings.Repeat(" ", n))
+			if !program.WriteRepeated(b, ' ', n) {
+				return
+			}
 		case '\r':
-			b.WriteByte(c)
+			_ = b.WriteByte(c)
 			if i+1 < len(line) {
-				b.WriteString(flag)
+				_, _ = b.WriteString(flag)
 			}
 			column = 0
 		case '\b':
 			if column > 0 {
 				column--
-				b.WriteByte(c)
+				_ = b.WriteByte(c)
 			}
 		default:
 			if c >= ' ' && c <= '~' {
 				column++
 			}
-			b.WriteByte(c)
+			_ = b.WriteByte(c)
 		}
 	}
-	return b.String()
 }
 
 // diffRange shows lines from..from+n-1, which count from 0; an empty range shows the line before.
@@ -143,7 +150,8 @@ func (p *diffPair) writeEd() {
 				inserting = false
 				continue
 			}
-			_, _ = p.out.WriteString(p.expanded(line, "") + "\n")
+			p.writeExpanded(line, "")
+			_ = p.out.WriteByte('\n')
 		}
 		if inserting {
 			_, _ = p.out.WriteString(".\n")
@@ -161,7 +169,8 @@ func (p *diffPair) writeForward() {
 			continue
 		}
 		for i := range c.Ins {
-			_, _ = p.out.WriteString(p.expanded(p.f[1].lines[c.B+i], "") + "\n")
+			p.writeExpanded(p.f[1].lines[c.B+i], "")
+			_ = p.out.WriteByte('\n')
 		}
 		_, _ = p.out.WriteString(".\n")
 	}
@@ -180,7 +189,7 @@ func (p *diffPair) writeRCS() {
 		}
 		fmt.Fprintf(p.out, "a%d %d\n", c.A+c.Del, c.Ins)
 		for i := range c.Ins {
-			_, _ = p.out.WriteString(p.expanded(p.f[1].lines[c.B+i], ""))
+			p.writeExpanded(p.f[1].lines[c.B+i], "")
 			if !p.f[1].incomplete || c.B+i < len(p.f[1].lines)-1 {
 				_ = p.out.WriteByte('\n')
 			}

@@ -149,13 +149,15 @@ func runOD(p *shell.Proc) int {
 	if d.limit >= 0 {
 		src = io.LimitReader(in, d.limit)
 	}
+	var exhausted error
 	if d.strings >= 0 {
-		d.dumpStrings(bufio.NewReader(src))
-	} else if d.p.Reserve(2*d.line) != nil {
+		exhausted = d.dumpStrings(bufio.NewReader(src))
+	} else if exhausted = d.p.Reserve(2 * d.line); exhausted == nil {
+		d.dump(src)
+	}
+	if exhausted != nil {
 		d.p.Warn("memory exhausted")
 		in.Failed = true
-	} else {
-		d.dump(src)
 	}
 	return d.out.Close(in.Status())
 }
@@ -471,8 +473,9 @@ func (d *odDump) number(n int64) string {
 	return s
 }
 
-// dumpStrings writes the strings of at least d.strings graphic characters that a NUL ends.
-func (d *odDump) dumpStrings(in *bufio.Reader) {
+// dumpStrings writes the strings of at least d.strings graphic characters that a NUL ends. The error is that the
+// machine has no memory for one.
+func (d *odDump) dumpStrings(in *bufio.Reader) error {
 	var run []byte
 	offset := d.skip
 	for !d.out.HasFailed() {
@@ -482,7 +485,7 @@ func (d *odDump) dumpStrings(in *bufio.Reader) {
 			if d.limit >= 0 && offset-d.skip == d.limit && int64(len(run)) >= d.strings && len(run) > 0 {
 				d.found(offset-int64(len(run)), run)
 			}
-			return
+			return nil
 		}
 		offset++
 		switch {
@@ -492,11 +495,15 @@ func (d *odDump) dumpStrings(in *bufio.Reader) {
 			}
 			run = run[:0]
 		case c >= ' ' && c <= '~':
+			if run, err = program.GrowBuffer(d.p, run, 1); err != nil {
+				return err
+			}
 			run = append(run, c)
 		default:
 			run = run[:0]
 		}
 	}
+	return nil
 }
 
 func (d *odDump) found(at int64, run []byte) {

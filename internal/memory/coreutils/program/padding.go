@@ -28,24 +28,30 @@ func PadLeft(s string, width int) string {
 	return strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s))) + s
 }
 
-// WriteRepeated writes n times the byte. For many it takes fuel; when there is none it writes less,
-// and the next call that takes some fails.
-func WriteRepeated(out *Output, c byte, n int) {
+// WriteRepeated writes n times the byte. For many it takes fuel; when there is none it writes less and returns false,
+// and the next call that takes some fails. A failed write returns false too.
+func WriteRepeated(out *Output, c byte, n int) bool {
 	if n <= 64 {
 		for range n {
-			_ = out.WriteByte(c)
+			if out.WriteByte(c) != nil {
+				return false
+			}
 		}
-		return
+		return true
 	}
-	chunk := bytes.Repeat([]byte{c}, min(n, BufferSize))
+	var chunk []byte
 	for n > 0 {
-		part := chunk[:min(n, len(chunk))]
-		if out.proc.Spend(len(part)>>6) != nil {
-			return
+		size := min(n, BufferSize)
+		if out.proc.Spend(size>>6) != nil {
+			return false
 		}
-		if _, err := out.Write(part); err != nil {
-			return
+		if chunk == nil {
+			chunk = bytes.Repeat([]byte{c}, size)
 		}
-		n -= len(part)
+		if _, err := out.Write(chunk[:size]); err != nil {
+			return false
+		}
+		n -= size
 	}
+	return true
 }

@@ -158,6 +158,8 @@ type tabs struct {
 	first bool // only at the beginning of lines
 	old   string
 	buf   []byte
+
+	failed error // of the process, for which a tab was not written
 }
 
 func (t *tabs) add(o *program.Options, text string) {
@@ -214,27 +216,30 @@ func runUnexpand(p *shell.Proc) int {
 	return t.files(o.Args(), t.unexpand)
 }
 
-func (t *tabs) files(names []string, convert func(line []byte) []byte) int {
-	status, ended := program.EachLine(t.p, names, '\n', func(line []byte) bool {
-		_, err := t.out.Write(convert(line))
-		return err == nil
-	})
+func (t *tabs) files(names []string, convert func(line []byte) bool) int {
+	status, ended := program.EachLine(t.p, names, '\n', convert)
 	if ended != nil {
 		return status
+	}
+	if t.failed != nil {
+		return t.p.Status(t.failed)
 	}
 	return t.out.Close(status)
 }
 
-func (t *tabs) expand(line []byte) []byte {
-	out, column, convert := t.buf[:0], 0, true
+// expand writes a line. What a tab stands for may be longer than the memory, so that it is never held.
+func (t *tabs) expand(line []byte) bool {
+	out, column, convert := t.out, 0, true
 	for _, c := range line {
 		if convert {
 			switch c {
 			case '\t':
 				stop, _ := t.stops.next(column)
-				for ; column < stop; column++ {
-					out = append(out, ' ')
+				if t.p.Spend(len(t.stops.list)>>6) != nil || !program.WriteRepeated(out, ' ', stop-column) {
+					t.failed = t.p.Spend(program.BufferSize) // nil when the write failed
+					return false
 				}
+				column = stop
 				continue
 			case '\b':
 				column = max(column-1, 0)
@@ -243,13 +248,12 @@ func (t *tabs) expand(line []byte) []byte {
 			}
 			convert = !t.first || c == ' '
 		}
-		out = append(out, c)
+		_ = out.WriteByte(c)
 	}
-	t.buf = out
-	return out
+	return !out.HasFailed()
 }
 
-func (t *tabs) unexpand(line []byte) []byte {
+func (t *tabs) unexpand(line []byte) bool {
 	u := unexpander{tabs: t, out: t.buf[:0], convert: true, afterBlank: true}
 	for _, c := range line {
 		if !u.convert {
@@ -260,7 +264,8 @@ func (t *tabs) unexpand(line []byte) []byte {
 	}
 	u.flush()
 	t.buf = u.out
-	return u.out
+	_, err := t.out.Write(u.out)
+	return err == nil
 }
 
 // unexpander converts a line.

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -45,6 +46,7 @@ var foldOptions = []getopt.Option{
 
 // fold is a run of fold.
 type fold struct {
+	failed error // no memory for the line
 	p      *shell.Proc
 	out    *program.Output
 	bytes  bool
@@ -87,6 +89,9 @@ func runFold(p *shell.Proc) int {
 			if !ok {
 				break
 			}
+			if f.line, f.failed = program.GrowBuffer(p, f.line, len(b)); f.failed != nil {
+				break
+			}
 			for _, c := range b {
 				f.char(c)
 			}
@@ -96,7 +101,7 @@ func runFold(p *shell.Proc) int {
 		if l.Spent {
 			return p.Status(l.Ended)
 		}
-		if err := l.Err(); err != nil {
+		if err := cmp.Or(l.Err(), f.failed); err != nil {
 			_ = f.out.Flush()
 			p.Error(name, err)
 			status = 1
