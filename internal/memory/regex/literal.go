@@ -1,7 +1,6 @@
 package regex
 
 import (
-	"slices"
 	"unicode/utf8"
 )
 
@@ -47,7 +46,7 @@ const maxText = 256
 
 func textOfConcat(n *node, flags Flags) text {
 	var t text
-	var run []byte
+	var run []byte // only of this call: nothing appends to it once it is a result
 	atHead := true
 	t.exact, t.empty = true, true
 	end := func() {
@@ -68,11 +67,11 @@ func textOfConcat(n *node, flags Flags) text {
 		p := textOf(part, flags)
 		t.empty = t.empty && p.empty
 		if p.exact {
-			run = append(slices.Clip(run), p.all...)
+			run = append(run, p.all...)
 			continue
 		}
 		t.exact, t.empty = false, false
-		run = append(slices.Clip(run), p.head...)
+		run = append(run, p.head...)
 		end()
 		atHead = false
 		if run = nil; len(p.must) > len(t.must) {

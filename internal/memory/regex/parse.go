@@ -19,6 +19,31 @@ type tree struct {
 // maxDepth bounds the nesting of an expression, and by that our own stack.
 const maxDepth = 5000
 
+// maxParts and maxRanges bound the memory that a tree takes: the number of its parts, and of the ends of ranges in
+// all its sets of characters.
+const maxParts, maxRanges = maxInsts, 1 << 21
+
+// size counts what the expressions of a tree consist of.
+type size struct{ parts, ranges, stacked int }
+
+// add counts a part; false: the expressions are too big.
+func (s *size) add(n *node) bool {
+	s.parts++
+	if n != nil && n.kind == kindRepeat {
+		n = n.left
+	}
+	if n != nil && n.kind == kindClass {
+		s.ranges += len(n.set.ranges)
+	}
+	return s.parts <= maxParts && s.ranges <= maxRanges
+}
+
+// stack counts a repetition of a repetition, which nests without parentheses; false: there are too many.
+func (s *size) stack() bool {
+	s.stacked++
+	return s.stacked <= maxDepth
+}
+
 // maxRepeat is RE_DUP_MAX.
 const maxRepeat = 0x7fff
 
@@ -33,6 +58,7 @@ type parser struct {
 	first  int    // groups before this expression's
 	done   uint32 // which of the first nine groups are complete
 	depth  int
+	size   *size
 	backs  bool
 
 	warnings []string
@@ -41,11 +67,15 @@ type parser struct {
 // parseAll reads expressions and joins them.
 func parseAll(patterns []string, flags Flags) (*tree, error) {
 	if flags&Literal != 0 {
-		return &tree{root: whole(literals(patterns, flags), flags)}, nil
+		root, err := literals(patterns, flags)
+		if err != nil {
+			return nil, err
+		}
+		return &tree{root: whole(root, flags)}, nil
 	}
-	all := &tree{root: &node{kind: kindFail}}
+	all, total := &tree{root: &node{kind: kindFail}}, &size{}
 	for i, pattern := range patterns {
-		one, err := parseOne(pattern, flags, all.groups)
+		one, err := parseOne(pattern, flags, all.groups, total)
 		if err != nil {
 			return nil, err
 		}
@@ -70,11 +100,11 @@ func alternative(left, right *node, flags Flags) *node {
 	return &node{kind: kindAlt, left: left, right: right}
 }
 
-func parseOne(pattern string, flags Flags, groups int) (*tree, error) {
+func parseOne(pattern string, flags Flags, groups int, total *size) (*tree, error) {
 	if flags&Perl != 0 {
-		return parsePerl(pattern, flags, groups)
+		return parsePerl(pattern, flags, groups, total)
 	}
-	p := &parser{src: pattern, flags: flags, syn: syntaxOf(flags), groups: groups, first: groups}
+	p := &parser{src: pattern, flags: flags, syn: syntaxOf(flags), groups: groups, first: groups, size: total}
 	p.next(caretAnchorsHere)
 	root, err := p.regexp(0)
 	if err != nil {
@@ -139,7 +169,9 @@ func (p *parser) regexp(nest int) (*node, error) {
 			}
 			p.done |= sofar
 		}
-		all = alternative(all, right, p.flags)
+		if all = alternative(all, right, p.flags); !p.size.add(nil) {
+			return nil, p.fail(errSize)
+		}
 	}
 	return all, nil
 }
@@ -155,6 +187,9 @@ func (p *parser) branch(nest int) (*node, error) {
 		if err != nil {
 			return nil, err
 		}
+		if !p.size.add(n) {
+			return nil, p.fail(errSize)
+		}
 		if n != nil {
 			parts = append(parts, n)
 		}
@@ -169,29 +204,17 @@ func (p *parser) branch(nest int) (*node, error) {
 
 // expression reads one character, class, group or anchor and its repetition.
 func (p *parser) expression(nest int) (*node, error) {
-	switch p.tok.token {
-	case tokenAlt, tokenEnd:
-		return nil, nil
-	case tokenBackslash:
-		return nil, p.fail(errEscape)
-	case tokenOpenBrace, tokenStar, tokenPlus, tokenQuestion:
-		if err := p.misplaced(); err != nil {
+	for {
+		again, err := p.leading()
+		if err != nil {
 			return nil, err
 		}
-		if p.syn&contextIndepOps != 0 {
-			p.warn()
-			p.next(0)
-			return p.expression(nest)
+		if !again {
+			break
 		}
-	case tokenClose:
-		if p.syn&unmatchedRParenOrd == 0 {
-			if p.flags&(Sed|Grep|Expr) == 0 {
-				// regcomp(3) has one error for both parentheses.
-				return nil, p.fail(errParen)
-			}
-			return nil, p.fail(errRParen)
-		}
-	default:
+	}
+	if p.tok.token == tokenAlt || p.tok.token == tokenEnd {
+		return nil, nil
 	}
 	n, err := p.atom(nest)
 	if err != nil || n != nil && n.kind == kindAssert && p.syn&repeatAnchors == 0 {
@@ -201,6 +224,33 @@ func (p *parser) expression(nest int) (*node, error) {
 		p.warn()
 	}
 	return p.repeats(n)
+}
+
+// leading checks the token at the beginning of an expression. True: it was a repetition of nothing, which is left out.
+func (p *parser) leading() (again bool, err error) {
+	switch p.tok.token {
+	case tokenBackslash:
+		return false, p.fail(errEscape)
+	case tokenOpenBrace, tokenStar, tokenPlus, tokenQuestion:
+		if err := p.misplaced(); err != nil {
+			return false, err
+		}
+		if p.syn&contextIndepOps != 0 {
+			p.warn()
+			p.next(0)
+			return true, nil
+		}
+	case tokenClose:
+		if p.syn&unmatchedRParenOrd == 0 {
+			if p.flags&(Sed|Grep|Expr) == 0 {
+				// regcomp(3) has one error for both parentheses.
+				return false, p.fail(errParen)
+			}
+			return false, p.fail(errRParen)
+		}
+	default:
+	}
+	return false, nil
 }
 
 // warn notes a repetition of nothing; grep says so.
@@ -321,7 +371,7 @@ func lineEndOf(flags Flags) rune {
 
 // literals makes a tree of texts that stand for themselves; common beginnings are shared so that
 // thousands of words cost as much as their letters.
-func literals(words []string, flags Flags) *node {
+func literals(words []string, flags Flags) (*node, error) {
 	var chars [][]rune
 	for _, w := range words {
 		p := &parser{src: w, flags: flags}
@@ -334,13 +384,15 @@ func literals(words []string, flags Flags) *node {
 		chars = append(chars, word)
 	}
 	if len(chars) == 0 {
-		return &node{kind: kindFail}
+		return &node{kind: kindFail}, nil
 	}
-	t := &wordTree{}
+	t, nodes := &wordTree{}, 0
 	for _, w := range chars {
-		t.insert(w)
+		if nodes += t.insert(w); nodes > maxParts {
+			return nil, &Error{Text: errSize}
+		}
 	}
-	return t.node(flags)
+	return t.node(flags), nil
 }
 
 // wordTree is a set of words by their first characters. A word goes right, not down.
@@ -350,7 +402,8 @@ type wordTree struct {
 	children map[rune]*wordTree
 }
 
-func (t *wordTree) insert(word []rune) {
+// insert adds a word and returns the number of new nodes.
+func (t *wordTree) insert(word []rune) (nodes int) {
 	for _, r := range word {
 		child := t.children[r]
 		if child == nil {
@@ -360,10 +413,12 @@ func (t *wordTree) insert(word []rune) {
 			}
 			t.children[r] = child
 			t.keys = append(t.keys, r)
+			nodes++
 		}
 		t = child
 	}
 	t.ends = true
+	return nodes
 }
 
 // node makes the tree of nodes; straight lines are followed without recursion.

@@ -25,6 +25,7 @@ const (
 	perlPosix      = "unknown POSIX class name"
 	perlBehind     = "lookbehind assertion is not fixed length"
 	perlName       = "syntax error in subpattern name (missing terminator?)"
+	perlNames      = "too many named subpatterns (maximum 10000)"
 	perlTwice      = "two named subpatterns have the same name (PCRE2_DUPNAMES not set)"
 	perlKName      = `\k is not followed by a braced, angle-bracketed, or quoted name`
 	perlG          = `a numbered reference must not be zero`
@@ -50,7 +51,9 @@ type perlParser struct {
 	groups int
 	first  int
 	names  []string
+	named  int // groups with a name
 	depth  int
+	size   *size
 	looks  int // look-around that we are inside of
 	tree   *tree
 
@@ -71,8 +74,8 @@ type reference struct {
 	at   int
 }
 
-func parsePerl(pattern string, flags Flags, groups int) (*tree, error) {
-	p := &perlParser{src: pattern, flags: flags, groups: groups, first: groups, tree: &tree{perl: false}}
+func parsePerl(pattern string, flags Flags, groups int, total *size) (*tree, error) {
+	p := &perlParser{src: pattern, flags: flags, groups: groups, first: groups, size: total, tree: &tree{perl: false}}
 	p.opts = perlOptions{fold: flags&IgnoreCase != 0, multiline: flags&Multiline != 0}
 	p.names = make([]string, groups+1)
 	p.verbs()
@@ -96,12 +99,9 @@ func (p *perlParser) fail(text string) error { return &Error{Text: text, Offset:
 
 // verbs skips settings at the beginning that change nothing here.
 func (p *perlParser) verbs() {
-	for _, v := range []string{"(*UTF8)", "(*UTF)", "(*NO_JIT)", "(*NO_START_OPT)", "(*NO_AUTO_POSSESS)", "(*LF)", "(*ANYCRLF)"} {
-		if strings.HasPrefix(p.src[p.pos:], v) {
-			p.pos += len(v)
-			p.verbs()
-			return
-		}
+	known := []string{"(*UTF8)", "(*UTF)", "(*NO_JIT)", "(*NO_START_OPT)", "(*NO_AUTO_POSSESS)", "(*LF)", "(*ANYCRLF)"}
+	for more := true; more; {
+		more = slices.ContainsFunc(known, p.accept)
 	}
 }
 
@@ -182,7 +182,9 @@ func (p *perlParser) branches(again bool) ([]*node, error) {
 		if err != nil {
 			return nil, err
 		}
-		branches = append(branches, n)
+		if branches = append(branches, n); !p.size.add(nil) {
+			return nil, p.fail(perlRegexLarge)
+		}
 		most = max(most, p.groups)
 		if p.quote || !p.accept("|") {
 			p.groups = most
@@ -216,6 +218,9 @@ func (p *perlParser) sequence() (*node, error) {
 		}
 		if err != nil {
 			return nil, err
+		}
+		if !p.size.add(n) {
+			return nil, p.fail(perlRegexLarge)
 		}
 		if n != nil {
 			parts = append(parts, n)

@@ -61,6 +61,7 @@ func (p *perlParser) place(c byte) *node {
 
 func (p *perlParser) lineBreak() *node {
 	p.tree.perl = true
+	p.size.parts += 5
 	one := &set{ranges: []rune{'\n', '\r', 0x85, 0x85, 0x2028, 0x2029}}
 	crlf := concat(p.one('\r'), p.one('\n'))
 	return &node{kind: kindAtomic, left: &node{kind: kindAlt, left: crlf, right: classNode(one, false, p.flags)}}
@@ -72,6 +73,7 @@ func (p *perlParser) grapheme() *node {
 	marks := union(unicode.M)
 	marks.add(0x200D, 0x200D)
 	marks.normalize()
+	p.size.ranges += len(marks.ranges)
 	more := &node{kind: kindRepeat, left: classNode(marks, false, p.flags), max: -1}
 	return &node{kind: kindAtomic, left: concat(classNode(&set{}, true, p.flags), more)}
 }

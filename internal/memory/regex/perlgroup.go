@@ -99,6 +99,9 @@ func (p *perlParser) plain(again bool) (*node, error) {
 	return joinBranches(branches), nil
 }
 
+// maxNames bounds the named groups, as in PCRE2.
+const maxNames = 10000
+
 func (p *perlParser) capture(name string) (*node, error) {
 	p.groups++
 	number := p.groups
@@ -106,6 +109,9 @@ func (p *perlParser) capture(name string) (*node, error) {
 		p.names = append(p.names, "")
 	}
 	if name != "" {
+		if p.named++; p.named > maxNames {
+			return nil, p.fail(perlNames)
+		}
 		for i, other := range p.names {
 			if other == name && i != number {
 				return nil, p.fail(perlTwice)

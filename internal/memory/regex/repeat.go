@@ -2,7 +2,10 @@ package regex
 
 // repeats reads the operators behind n and applies them. n may be nil.
 func (p *parser) repeats(n *node) (*node, error) {
-	for {
+	for first := true; ; first = false {
+		if !first && !p.size.stack() {
+			return nil, p.fail(errSize)
+		}
 		switch p.tok.token {
 		case tokenStar:
 			p.next(0)

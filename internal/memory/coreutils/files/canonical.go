@@ -64,6 +64,10 @@ func (c *canonicalizer) walk(path string) error {
 			c.path = pathname.Dir(c.path)
 			continue
 		}
+		// Each step copies and looks up the whole path, so that its time is that of a long path squared.
+		if err := c.proc.Spend(1 + len(c.path)>>6); err != nil {
+			return err
+		}
 		next := pathname.Join(c.path, element)
 		rest, err := c.step(next, path, more)
 		if err != nil {
