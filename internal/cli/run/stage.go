@@ -60,7 +60,7 @@ func printStageRemark(a *console.App, cwd, name string) error {
 		return err
 	case r != nil:
 		a.Err.Say(r.line(cwd))
-		r.HiddenFiles.Print(a.Err)
+		r.Print(a.Err)
 	}
 	return nil
 }
