@@ -137,6 +137,9 @@ func (i *instance) build(ctx context.Context) (*resident, error) {
 	}
 	cmd := sandbox.Cmd{Args: []string{layout.Program, "serve"}}
 	staged, err := i.onStage(plan, cmd)
+	if sandbox.CodeOf(err) == sandbox.Denied && i.awaitStage(ctx) {
+		staged, err = i.onStage(plan, cmd)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/seed434b0696/agent-sandbox/internal/guard"
 	"github.com/seed434b0696/agent-sandbox/internal/stage"
@@ -56,6 +57,17 @@ func (i *instance) onStage(plan *policy.Plan, cmd sandbox.Cmd) (*staged, error) 
 		return nil, errors.Join(err, s.leave())
 	}
 	return s, nil
+}
+
+// stageEnds is the time in which a sandbox whose owner was killed leaves its stage, on a busy machine.
+const stageEnds = 5 * time.Second
+
+// awaitStage waits until no process uses the stage of the instance's spec. It reports whether that is so within stageEnds.
+func (i *instance) awaitStage(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, stageEnds)
+	defer cancel()
+	st, err := i.ownStage(ctx)
+	return err == nil && st.Await(ctx) == nil
 }
 
 // leave unlocks the stage.

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -367,14 +368,19 @@ func Test_An_Idle_Sandbox_Stops_And_A_Busy_One_Does_Not(t *testing.T) {
 
 func Test_A_Sandbox_Whose_Time_Is_Over_Is_Destroyed(t *testing.T) {
 	d := newDriver(t)
-	d.TTL = 3 * time.Second
+	begin := time.Now()
+	other := create(t, d, "other")
+	d.TTL = 3*time.Second + 5*time.Since(begin) // the command has to be running by then
+	if err := other.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	box := create(t, d, "old")
 	keeper, err := unix.PidfdOpen(keeperOf(t, "old"), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer unix.Close(keeper)
-	if res, err := box.Run(t.Context(), sandbox.Cmd{Args: []string{"sleep", "4"}}); err != nil || res.Code != 0 {
+	if res, err := box.Run(t.Context(), sandbox.Cmd{Args: []string{"sleep", fmt.Sprint((d.TTL + time.Second).Seconds())}}); err != nil || res.Code != 0 {
 		t.Errorf("while it was busy: %+v, %v", res, err)
 	}
 	ended(t, d, "old")

@@ -49,6 +49,9 @@ func (s *Store) List() ([]*Stage, error) { return nil, nil }
 // Discard is Unsupported on this system.
 func (s *Stage) Discard() error { return unsupported() }
 
+// Await is Unsupported on this system.
+func (s *Stage) Await(context.Context) error { return unsupported() }
+
 // Drop is Unsupported on this system.
 func (s *Stage) Drop(context.Context) error { return unsupported() }
 

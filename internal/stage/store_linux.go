@@ -225,13 +225,22 @@ func (s *Store) List() ([]*Stage, error) {
 // Discard removes the stage and its changes. Denied while it is in use.
 func (s *Stage) Discard() error { return discard(s.dir) }
 
+// Await waits until no process uses the stage, or ctx ends.
+func (s *Stage) Await(ctx context.Context) error {
+	f, err := os.OpenFile(filepath.Join(s.dir, lockFile), os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // the file is created by the first use
+	}
+	if err != nil {
+		return err
+	}
+	return awaitLock(ctx, f)
+}
+
 // Drop waits until no process uses the stage, or ctx ends, and discards it. It succeeds if another process discards it.
 func (s *Stage) Drop(ctx context.Context) error {
-	f, err := os.OpenFile(filepath.Join(s.dir, lockFile), os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	err := s.Await(ctx)
 	if err == nil {
-		err = awaitLock(ctx, f)
-	}
-	if err == nil || errors.Is(err, fs.ErrNotExist) { // the file is created by the first use
 		err = s.Discard()
 	}
 	if sandbox.CodeOf(err) == sandbox.NotFound {
