@@ -54,7 +54,7 @@ func (p *prepared) config() (client.ContainerCreateOptions, error) {
 		CapDrop: []string{"ALL"}, SecurityOpt: []string{"no-new-privileges:true", "seccomp=" + filter},
 		ReadonlyRootfs: p.image.ReadOnly, Tmpfs: p.tmpfs(), Mounts: mounts, ShmSize: int64(limits.Tmp),
 		Resources: container.Resources{
-			Memory: int64(limits.Memory), MemorySwap: int64(limits.Memory), NanoCPUs: int64(limits.CPU * 1e9), PidsLimit: p.pids(),
+			Memory: p.memory(), MemorySwap: p.memory(), NanoCPUs: int64(limits.CPU * 1e9), PidsLimit: p.pids(),
 			Ulimits: p.ulimits(),
 		},
 	}
@@ -104,6 +104,15 @@ func (p *prepared) ulimits() []*container.Ulimit {
 		list = append(list, &container.Ulimit{Name: "fsize", Soft: size, Hard: size})
 	}
 	return list
+}
+
+// memory returns the limit of memory and swap in bytes, 0 for none: the policy's, or else half of what the engine's host has.
+// File systems in memory such as /tmp, each of which may take half of the host's memory, count toward it.
+func (p *prepared) memory() int64 {
+	if n := int64(p.plan.Limits.Memory); n > 0 {
+		return n
+	}
+	return p.spareMemory
 }
 
 // pids returns the limit of processes and threads, with room for the guest; nil: no limit.

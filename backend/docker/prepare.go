@@ -25,6 +25,8 @@ type prepared struct {
 	runtime string // host directory of the guest and the wrappers
 	created time.Time
 
+	spareMemory int64 // what a sandbox without a limit may take of the host's memory, in bytes; 0: the engine cannot limit it
+
 	podman     bool // the engine is Podman
 	sameKernel bool // the engine runs on this host's kernel, not in a virtual machine
 }
@@ -60,6 +62,9 @@ func (d *Driver) prepare(ctx context.Context, spec sandbox.Spec) (*prepared, err
 	}
 	p := &prepared{driver: d, engine: c, spec: spec, plan: plan, created: time.Now()}
 	p.podman = info.podman
+	if info.MemoryLimit && info.SwapLimit {
+		p.spareMemory = info.MemTotal / 2
+	}
 	p.sameKernel = info.KernelVersion != "" && info.KernelVersion == kernel()
 	if p.image, err = d.inspect(ctx, c, d.imageName(spec), plan.Commands); err != nil {
 		return nil, err
