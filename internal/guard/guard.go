@@ -251,6 +251,10 @@ func (g *Guard) decideEntry(op entryOp, e entry) error {
 		return nil // "/", "." or "..": exists, the kernel says so
 	case g.rules.guarded(e.path, e.name) != nil:
 		return g.deny(op, e.String(), unix.EROFS)
+	case op.onlyMakes() && existsAt(e.dir, e.name):
+		return unix.EEXIST // as the kernel says, but without a second look; "mkdir -p" and "ln" try
+	case op == opOpen && existsAt(e.dir, e.name):
+		return nil // nothing comes into being
 	case (op == opSymlink || op == opLink) && len(g.rules.below(e.String())) > 0:
 		// A link on the way to a guarded path would put its target there. A hard link to a symbolic link is one, too.
 		return g.deny(op, e.String(), unix.EROFS)
