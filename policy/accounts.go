@@ -17,6 +17,8 @@ const (
 	// maxAccounts bounds the homes whose secrets are hidden one by one, so that a host with thousands of accounts does
 	// not slow a start. The homes of further accounts are hidden whole.
 	maxAccounts = 32
+	// maxStrangers bounds the further homes that are hidden one by one.
+	maxStrangers = 128
 	// manyHomes is the number of such homes in one directory from which that directory is hidden in their place.
 	manyHomes = 4
 )
@@ -41,7 +43,7 @@ func (h *host) locateAccounts() {
 			return
 		}
 		at, err := h.look.Locate(home)
-		if err != nil || !at.Exists || !at.Dir || at.Path == h.home || at.Path == "/" || slices.Contains(h.accounts, at.Path) ||
+		if err != nil || !at.Exists || !at.Dir || at.Path == h.home || at.Path == "/" || at.Path == h.workspace && home != own || slices.Contains(h.accounts, at.Path) ||
 			hostpath.ReservedRoot(at.Path) != "" || !isSearchable(at.Path) {
 			continue
 		}
@@ -90,15 +92,15 @@ func (f *filesystem) hideStrangers() {
 	for _, home := range f.strangers {
 		parents[filepath.Dir(home)]++
 	}
-	left := maxAccounts
+	left := maxStrangers
 	for _, home := range f.strangers {
-		if parents[filepath.Dir(home)] < manyHomes && left > 0 {
+		if (parents[filepath.Dir(home)] < manyHomes || !isForHomes(filepath.Dir(home))) && left > 0 {
 			left--
 			f.preset("@base", presetRule{path: home, access: Exclude})
 		}
 	}
 	for _, dir := range slices.Sorted(maps.Keys(parents)) {
-		if parents[dir] < manyHomes || dir == "/" {
+		if parents[dir] < manyHomes || !isForHomes(dir) {
 			continue
 		}
 		f.preset("@base", presetRule{path: dir, access: Exclude})
@@ -108,6 +110,14 @@ func (f *filesystem) hideStrangers() {
 			}
 		}
 	}
+}
+
+// isForHomes reports whether a directory can be one that has homes alone. Services have theirs in system directories such as
+// /var/lib, among other things.
+func isForHomes(dir string) bool {
+	return dir != "/" && !slices.ContainsFunc([]string{"/etc", "/lib", "/opt", "/srv", "/usr", "/var"}, func(system string) bool {
+		return hostpath.Within(dir, system)
+	})
 }
 
 // isWritableNear reports whether a rule makes dir, a part of it or a directory above it writable.

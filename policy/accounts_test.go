@@ -78,6 +78,15 @@ func Test_A_Writable_Home_Of_Another_Account_Is_Protected(t *testing.T) {
 	}
 }
 
+func Test_System_Directories_Are_Not_Hidden_With_The_Homes_In_Them(t *testing.T) {
+	t.Parallel()
+	for dir, want := range map[string]bool{"/home": true, "/home/staff": true, "/export/users": true, "/": false, "/var/lib": false, "/opt": false, "/srv": false, "/variety": true} {
+		if got := isForHomes(dir); got != want {
+			t.Errorf("%s: %v", dir, got)
+		}
+	}
+}
+
 func Test_Homes_Of_Thousands_Of_Accounts_Are_Hidden_With_Few_Rules(t *testing.T) {
 	dir := treetest.Dir(t)
 	homes, entries := []string{"home/me"}, []string{"home/me/src/file", "home/last/ws/"}

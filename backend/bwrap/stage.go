@@ -130,9 +130,13 @@ func (s *staged) watch(g *guard.Guard) {
 	if s == nil {
 		return
 	}
+	own := s.stage.Own("") // it may not exist yet; links on the way to it are the host's
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(own)); err == nil {
+		own = filepath.Join(dir, filepath.Base(own))
+	}
 	g.Watch(func(dir string) string {
 		if below(dir, s.stage.Workspace) {
-			return s.stage.Own(s.relative(dir))
+			return filepath.Join(own, s.relative(dir))
 		}
 		return dir
 	})

@@ -20,7 +20,7 @@ import (
 type credentials struct {
 	uid, gid int    // of the file system
 	groups   string // supplementary ones, separated by spaces, in order
-	caps     uint64 // effective capabilities
+	caps     uint64 // effective ones of the fileCapabilities
 	umask    uint32
 }
 
@@ -37,6 +37,17 @@ func (t target) credentials() (credentials, error) {
 		c.caps = 0
 	}
 	return c, nil
+}
+
+// fileCapabilities are those that change what a process may do with files.
+const fileCapabilities = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH | 1<<unix.CAP_FOWNER |
+	1<<unix.CAP_FSETID | 1<<unix.CAP_LINUX_IMMUTABLE | 1<<unix.CAP_MKNOD
+
+// ownCredentials returns those of this process. The leader of its threads can be one that has become another caller.
+func ownCredentials() (credentials, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	return credentialsIn("/proc/thread-self")
 }
 
 // credentialsIn reads the status file of a process directory (proc_pid_status(5)).
@@ -61,6 +72,7 @@ func credentialsIn(dir string) (credentials, error) {
 			c.groups = strings.Join(fields, " ")
 		case "CapEff":
 			c.caps, err = strconv.ParseUint(strings.TrimSpace(value), 16, 64)
+			c.caps &= fileCapabilities
 		case "Umask":
 			var mask uint64
 			mask, err = strconv.ParseUint(strings.TrimSpace(value), 8, 32)
@@ -105,7 +117,7 @@ const maxCallers = 16
 
 func newCallers() *callers {
 	return &callers{
-		own:     sync.OnceValues(func() (credentials, error) { return credentialsIn("/proc/self") }),
+		own:     sync.OnceValues(ownCredentials),
 		threads: map[credentials]*caller{},
 	}
 }
@@ -148,9 +160,8 @@ func (s *callers) close() {
 func newCaller(c credentials) (*caller, error) {
 	thread := &caller{calls: make(chan func()), ended: make(chan struct{})}
 	ready := make(chan error)
-	go func() {
+	onOwnThread(func() {
 		defer close(thread.ended)
-		runtime.LockOSThread() // never unlocked: the thread ends with its rights
 		err := become(c)
 		ready <- err
 		if err != nil {
@@ -159,26 +170,45 @@ func newCaller(c credentials) (*caller, error) {
 		for call := range thread.calls {
 			call()
 		}
-	}()
+	})
 	return thread, <-ready
+}
+
+// onOwnThread starts f on a thread that ends with it. The main thread would not end.
+func onOwnThread(f func()) {
+	go func() {
+		runtime.LockOSThread()
+		if unix.Gettid() != unix.Getpid() {
+			f()
+			return // never unlocked
+		}
+		defer runtime.UnlockOSThread()
+		begun := make(chan struct{})
+		onOwnThread(func() {
+			close(begun)
+			f()
+		})
+		<-begun // until then the main thread is taken
+	}()
 }
 
 // become gives the calling thread, and no other, the credentials c, and checks that it has them.
 func become(c credentials) error {
-	var groups []uint32
-	for field := range strings.FieldsSeq(c.groups) {
-		n, err := strconv.ParseUint(field, 10, 32)
-		if err != nil {
+	now, err := credentialsIn("/proc/thread-self")
+	if err != nil {
+		return err
+	}
+	if now.groups != c.groups {
+		if err := setGroups(c.groups); err != nil {
 			return err
 		}
-		groups = append(groups, uint32(n))
 	}
-	// The C library and Go set the groups of all threads; the system call those of one.
-	if _, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(groups)), uintptr(unsafe.Pointer(unsafe.SliceData(groups))), 0); errno != 0 {
-		return errno
+	if now.gid != c.gid {
+		_, _ = unix.SetfsgidRetGid(c.gid) // they report nothing of use; see below
 	}
-	_, _ = unix.SetfsgidRetGid(c.gid) // they report nothing of use; see below
-	_, _ = unix.SetfsuidRetUid(c.uid)
+	if now.uid != c.uid {
+		_, _ = unix.SetfsuidRetUid(c.uid)
+	}
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
 	for i := range data {
@@ -188,12 +218,28 @@ func become(c credentials) error {
 	if err := unix.Capset(&header, &data[0]); err != nil {
 		return err
 	}
-	now, err := credentialsIn("/proc/thread-self")
-	if err != nil {
+	if now, err = credentialsIn("/proc/thread-self"); err != nil {
 		return err
 	}
 	if now.umask = c.umask; now != c {
 		return unix.EPERM
+	}
+	return nil
+}
+
+// setGroups sets the groups of the calling thread. The C library and Go set those of all threads.
+func setGroups(list string) error {
+	var groups []uint32
+	for field := range strings.FieldsSeq(list) {
+		n, err := strconv.ParseUint(field, 10, 32)
+		if err != nil {
+			return err
+		}
+		groups = append(groups, uint32(n))
+	}
+	_, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(groups)), uintptr(unsafe.Pointer(unsafe.SliceData(groups))), 0)
+	if errno != 0 {
+		return errno
 	}
 	return nil
 }

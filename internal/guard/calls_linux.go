@@ -22,10 +22,8 @@ func (o entryOp) String() string {
 	return [...]string{"create", "create", "create", "link", "symlink", "rename", "remove", "connect", "create", "execute"}[o]
 }
 
-// onlyMakes reports whether the operation fails when the entry exists.
-func (o entryOp) onlyMakes() bool {
-	return o == opMkdir || o == opMknod || o == opSymlink || o == opLink
-}
+// onlyMakes reports whether the operation fails with EEXIST, and no other error, when the entry exists.
+func (o entryOp) onlyMakes() bool { return o == opMkdir || o == opMknod || o == opSymlink }
 
 // entryCall holds the positions of a system call's arguments. Positions count from
 // 0; a directory of -1 is the working directory.

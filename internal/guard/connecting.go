@@ -64,7 +64,12 @@ func (s *sockets) begin(sock int, addr []byte) (wait *os.File, err error) {
 	if err != nil {
 		return nil, errnoOf(err)
 	}
-	if flags&unix.O_NONBLOCK != 0 {
+	kind, err := unix.GetsockoptInt(sock, unix.SOL_SOCKET, unix.SO_TYPE)
+	if err != nil {
+		return nil, errnoOf(err)
+	}
+	// Datagram sockets connect at once, and another thread may be receiving on one.
+	if flags&unix.O_NONBLOCK != 0 || kind != unix.SOCK_STREAM && kind != unix.SOCK_SEQPACKET {
 		return nil, rawConnect(sock, addr)
 	}
 	// The target shares this flag. It sees it only if another of its threads looks right now.

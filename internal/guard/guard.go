@@ -309,7 +309,7 @@ func (g *Guard) decideRename(n notification, t *reading, call entryCall, to entr
 		err = g.decideMove(to, from)
 	}
 	if err == nil && (g.rules.delicate(to.name) || g.rules.delicate(from.name)) {
-		err = g.asCaller(t.target, []entry{from, to}, func(credentials) error {
+		err = g.asCaller(n, t.target, []entry{from, to}, func(credentials) error {
 			return performed(unix.Renameat2(from.dir, from.name, to.dir, to.name, flags))
 		})
 	}

@@ -32,7 +32,7 @@ func (g *Guard) perform(n notification, t *reading, call entryCall, e entry) err
 			return errnoOf(err)
 		}
 	}
-	return g.asCaller(t.target, []entry{e}, func(c credentials) error {
+	return g.asCaller(n, t.target, []entry{e}, func(c credentials) error {
 		mode := uint32(n.args[max(call.mode, 0)]) &^ c.umask
 		switch call.op {
 		case opOpen:
@@ -56,7 +56,7 @@ func (g *Guard) perform(n notification, t *reading, call entryCall, e entry) err
 
 // asCaller runs f with the rights of the target, which also must be able to reach the directories of entries: the
 // guard may have walked through some that the target cannot search.
-func (g *Guard) asCaller(t target, entries []entry, f func(credentials) error) error {
+func (g *Guard) asCaller(n notification, t target, entries []entry, f func(credentials) error) error {
 	c, err := t.credentials()
 	if err != nil {
 		return err
@@ -72,6 +72,9 @@ func (g *Guard) asCaller(t target, entries []entry, f func(credentials) error) e
 			if !reached {
 				return unix.EACCES
 			}
+		}
+		if !g.listener.valid(n.id) {
+			return unix.ESRCH // what was read is not the target's, or no longer wanted
 		}
 		return f(c)
 	})
@@ -90,11 +93,23 @@ func (g *Guard) performOpen(n notification, call entryCall, e entry, mode uint32
 	if err := unix.Fstatat(e.dir, e.name, &st, unix.AT_SYMLINK_NOFOLLOW); err == nil && st.Mode&unix.S_IFMT == unix.S_IFIFO {
 		return unix.EACCES // opening a FIFO could block for ever, and so every call of the sandbox
 	}
-	fd, err := unix.Openat(e.dir, e.name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NOCTTY, mode)
+	fd, err := unix.Openat(e.dir, e.name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NOCTTY|unix.O_NONBLOCK, mode)
 	if err != nil {
 		return errnoOf(err)
 	}
 	defer unix.Close(fd)
+	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT == unix.S_IFIFO {
+		return unix.EACCES // one took the file's place
+	}
+	if flags&unix.O_NONBLOCK == 0 {
+		now, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+		if err == nil {
+			_, err = unix.FcntlInt(uintptr(fd), unix.F_SETFL, now&^unix.O_NONBLOCK)
+		}
+		if err != nil {
+			return errnoOf(err)
+		}
+	}
 	return g.listener.give(n.id, fd, flags&unix.O_CLOEXEC)
 }
 

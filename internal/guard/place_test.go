@@ -53,14 +53,25 @@ func Test_Credentials_Of_A_Thread_Are_Those_It_Has_Become(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can give up rights that a command lacks")
 	}
-	own, err := credentialsIn("/proc/self")
+	own, err := ownCredentials()
 	must(t, err)
-	s := newCallers()
-	defer s.close()
+	newCallers := func() *callers {
+		s := newCallers()
+		t.Cleanup(s.close)
+		return s
+	}
 	c := own
 	c.uid, c.gid, c.groups, c.caps = 1234, 1235, "1236 1237", 0
 	file := filepath.Join(t.TempDir(), "f")
 	must(t, os.WriteFile(file, nil, 0o600))
+	// One after the other: no thread of the first ones must be taken for this process.
+	for range 20 {
+		err = newCallers().run(c, func() error { _, err := os.Open(file); return err })
+		if !os.IsPermission(err) {
+			t.Fatalf("opened a file of root: %v", err)
+		}
+	}
+	s := newCallers()
 	err = s.run(c, func() error {
 		if now, err := credentialsIn("/proc/thread-self"); err != nil || now != c {
 			t.Errorf("%+v, %v; want %+v", now, err, c)
@@ -72,7 +83,19 @@ func Test_Credentials_Of_A_Thread_Are_Those_It_Has_Become(t *testing.T) {
 		t.Errorf("opened a file of root: %v", err)
 	}
 	must(t, s.run(own, func() error { _, err := os.Stat(file); return err }))
-	if now, err := credentialsIn("/proc/self"); err != nil || now != own {
+	if now, err := ownCredentials(); err != nil || now != own {
 		t.Errorf("the process has %+v, %v", now, err)
+	}
+}
+
+func Test_Rights_That_Do_Not_Concern_Files_Change_Nothing(t *testing.T) {
+	s := newCallers()
+	defer s.close()
+	own, err := ownCredentials()
+	must(t, err)
+	ran := false
+	must(t, s.run(own, func() error { ran = true; return nil }))
+	if !ran || len(s.threads) != 0 || own.caps&^fileCapabilities != 0 {
+		t.Errorf("ran %v, %d threads, capabilities %x", ran, len(s.threads), own.caps)
 	}
 }

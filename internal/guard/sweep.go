@@ -90,8 +90,13 @@ func (s *sweeper) look() []Appearance {
 	}
 	var out []Appearance
 	var free []place
+	found := map[string]bool{} // several places can lie beyond one link
 	for _, p := range s.places {
 		a, st, ok := p.find()
+		if ok && found[a.Path] {
+			a.close()
+			ok = false
+		}
 		if !ok {
 			free = append(free, p)
 			continue
@@ -102,7 +107,12 @@ func (s *sweeper) look() []Appearance {
 			// before the sandbox is dead.
 			s.denied[a.Path] = true
 			free = append(free, p)
+		} else if a.Path != p.dir+"/"+p.name { // a link that the sandbox has not made: the place is still free
+			a.close()
+			free = append(free, p)
+			continue
 		}
+		found[a.Path] = true
 		out = append(out, a)
 	}
 	s.places = free
@@ -121,7 +131,11 @@ func (a Appearance) close() { _ = unix.Close(a.Dir) }
 
 // MoveTo renames the entry to a name in another directory. It follows no link.
 func (a Appearance) MoveTo(dir int, name string) error {
-	return unix.Renameat2(a.Dir, a.Name, dir, name, unix.RENAME_NOREPLACE)
+	err := unix.Renameat2(a.Dir, a.Name, dir, name, unix.RENAME_NOREPLACE)
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) { // file systems such as NFS know no flags
+		err = unix.Renameat(a.Dir, a.Name, dir, name)
+	}
+	return err
 }
 
 // MoveAside renames the entry where it is, and returns the new name.

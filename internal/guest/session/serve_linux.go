@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -59,11 +60,25 @@ func catchSignals() {
 		switch s {
 		case syscall.SIGKILL, syscall.SIGSTOP, // cannot be caught
 			syscall.SIGCHLD, syscall.SIGURG, syscall.SIGPROF: // others in this process use them
+		case syscall.SIGILL, syscall.SIGTRAP, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGSEGV, syscall.SIGSTKFLT, syscall.SIGSYS:
+			// Go's runtime takes these for faults unless kill(2) has sent them; rt_sigqueueinfo(2) and F_SETSIG send them, too. With
+			// the default action the kernel drops them for the first process, and ends it at real faults.
+			if os.Getpid() == 1 {
+				resetSignal(s)
+			} else {
+				caught = append(caught, s)
+			}
 		default:
 			caught = append(caught, s)
 		}
 	}
 	signal.Notify(make(chan os.Signal, 1), caught...)
+}
+
+// resetSignal gives a signal its default action, without the knowledge of Go's runtime (rt_sigaction(2)).
+func resetSignal(s syscall.Signal) {
+	var action [4]uintptr // struct sigaction of the kernel: handler (0 is SIG_DFL), flags, restorer, mask
+	_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(&action)), 0, unsafe.Sizeof(action[0]), 0, 0)
 }
 
 // Serve serves one session until its connection ends. It then kills the session's running commands; their background processes

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"unsafe"
 
@@ -54,6 +55,7 @@ func Main(args []string) int {
 		"devices":   attackDevices,
 		"openers":   attackOpenForWriting,
 		"lease":     attackLease,
+		"sigqueue":  attackSigqueue,
 		"setuid":    attackSetuid,
 		"sleep":     attackSleep,
 		"probe":     attackProbe,
@@ -176,6 +178,19 @@ func attackLease(args []string) {
 			_, _ = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
 		}
 		_ = f.Close()
+	}
+}
+
+// attackSigqueue sends a process signals that do not look like those of kill(2).
+func attackSigqueue(args []string) {
+	pid, err := strconv.Atoi(args[0])
+	if err != nil {
+		return
+	}
+	for _, s := range []unix.Signal{unix.SIGILL, unix.SIGTRAP, unix.SIGBUS, unix.SIGFPE, unix.SIGSEGV, unix.SIGSTKFLT, unix.SIGSYS, unix.SIGABRT} {
+		const queued = -1 // SI_QUEUE
+		info := [32]int32{int32(s), 0, queued}
+		_, _, _ = unix.Syscall(unix.SYS_RT_SIGQUEUEINFO, uintptr(pid), uintptr(s), uintptr(unsafe.Pointer(&info)))
 	}
 }
 
