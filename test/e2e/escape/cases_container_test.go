@@ -3,6 +3,7 @@
 package escape_test
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -20,7 +21,13 @@ func contained() []escape {
 				(: >>/proc/1/mem) 2>/dev/null && echo OPEN open /proc/1/mem; (echo x >/proc/1/comm) 2>/dev/null && echo OPEN write /proc/1/comm
 				for f in /proc/1/fd/0 /proc/1/fd/1 /proc/1/task/1/fd/0; do (echo x >$f) 2>/dev/null && echo OPEN write $f; done
 				{attacker} trace 1; {attacker} pidfd 1; kill -9 1; kill -STOP 1; for s in $(seq 64); do kill -$s 1 2>/dev/null; done
-				{attacker} sigqueue 1; sleep 0.2; true`,
+				{attacker} sigqueue 1; sleep 0.2; echo survived`,
+			Hold: func(h *host, o outcome) error {
+				if !h.target.pod && !strings.Contains(o.stdout, "survived") { // H51.3 attacks the guest of a pod
+					return errors.New("a signal ended the guest")
+				}
+				return nil
+			},
 		},
 		{
 			ID: "G40.2", Name: "the kernel's files of the whole machine are not written",
