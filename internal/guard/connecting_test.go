@@ -34,21 +34,15 @@ func fullSocket(t *testing.T) []byte {
 // fullPort returns the address of a TCP port whose queue takes no further connection.
 func fullPort(t *testing.T) []byte {
 	t.Helper()
-	open := func(flags int) int {
-		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|flags, 0)
-		must(t, err)
-		t.Cleanup(func() { _ = unix.Close(fd) })
-		return fd
-	}
-	listener := open(0)
+	listener := newPort(t, 0)
 	must(t, unix.Bind(listener, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
 	must(t, unix.Listen(listener, 0))
 	name, err := unix.Getsockname(listener)
 	must(t, err)
 	addr := inet(name.(*unix.SockaddrInet4).Port)
-	must(t, rawConnect(open(0), addr))
+	must(t, rawConnect(newPort(t, 0), addr))
 	for range 2 {
-		if err := rawConnect(open(unix.SOCK_NONBLOCK), addr); err != nil && !errors.Is(err, unix.EINPROGRESS) {
+		if err := rawConnect(newPort(t, unix.SOCK_NONBLOCK), addr); err != nil && !errors.Is(err, unix.EINPROGRESS) {
 			t.Fatal(err)
 		}
 	}
@@ -147,10 +141,12 @@ func Test_A_Connect_Returns_What_The_Kernel_Says(t *testing.T) {
 		must(t, unix.Close(fd))
 	}
 	must(t, listener.Close())
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	// A port that is bound and does not listen: no other process can get it, and no socket connects to itself there.
+	bound, fd := newPort(t, 0), newPort(t, 0)
+	must(t, unix.Bind(bound, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+	name, err := unix.Getsockname(bound)
 	must(t, err)
-	defer unix.Close(fd)
-	if err := s.connect(fd, inet(port), func() bool { return true }); !errors.Is(err, unix.ECONNREFUSED) {
+	if err := s.connect(fd, inet(name.(*unix.SockaddrInet4).Port), func() bool { return true }); !errors.Is(err, unix.ECONNREFUSED) {
 		t.Errorf("a closed port: %v", err)
 	}
 	if err := s.connect(newSocket(t, unix.SOCK_NONBLOCK), fullSocket(t), nil); !errors.Is(err, unix.EAGAIN) {
@@ -163,6 +159,15 @@ func Test_A_Connect_Returns_What_The_Kernel_Says(t *testing.T) {
 	if err := s.connect(limited, fullSocket(t), func() bool { return true }); !errors.Is(err, unix.EAGAIN) {
 		t.Errorf("a full queue and a time limit: %v", err)
 	}
+}
+
+// newPort returns a TCP socket.
+func newPort(t *testing.T, flags int) int {
+	t.Helper()
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|flags, 0)
+	must(t, err)
+	t.Cleanup(func() { _ = unix.Close(fd) })
+	return fd
 }
 
 // inet is struct sockaddr_in of a port of 127.0.0.1.
