@@ -2,7 +2,7 @@
 # Runs the Go tests and closes with a summary.
 #
 #   test.sh                          everything, with a part of the escape catalogue that has each row on each backend
-#   test.sh all                      everything, with the whole catalogue on all backends as all users
+#   test.sh all                      everything, with the whole catalogue on all backends as all users, and five times the rounds
 #   test.sh cluster                  what needs a Kubernetes cluster
 #   test.sh [go test flags] PACKAGE  that, with a cluster where KUBECONFIG names one
 #
@@ -168,7 +168,7 @@ case ${1-} in
   "" | all)
     note=$part
     if [[ ${1-} = all ]]; then
-      export AGENT_SANDBOX_ESCAPE=all
+      export AGENT_SANDBOX_ESCAPE=all AGENT_SANDBOX_ROUNDS=5
       note="escape: all attempts on all backends as all users"
     fi
     if cluster_known; then

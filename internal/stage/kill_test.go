@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/seed434b0696/agent-sandbox/internal/stage"
+	"github.com/seed434b0696/agent-sandbox/test/rounds"
 )
 
 // applyAll is the helper process: store and workspace, separated by a NUL's stand-in.
@@ -50,15 +51,12 @@ func Test_Apply_Survives_Being_Killed_At_Any_Moment(t *testing.T) {
 		t.Run(fmt.Sprintf("as a copy %t", copied), func(t *testing.T) {
 			t.Parallel()
 			kills, pending := 0, 0
-			for round := 0; round < 25 || kills < 50; round++ {
-				if round > 300 {
-					t.Fatalf("only %d kills in %d rounds", kills, round)
+			for round := 0; round < rounds.Of(8) || kills < rounds.Of(16) || pending < rounds.Of(6); round++ {
+				if round > rounds.Of(100) {
+					t.Fatalf("only %d kills, %d between the first change and the last, in %d rounds", kills, pending, round)
 				}
 				k, p := killRound(t, copied)
 				kills, pending = kills+k, pending+p
-			}
-			if pending < 25 {
-				t.Errorf("too few of %d kills came between the first change and the last", kills)
 			}
 			t.Logf("%d kills, %d of them in the middle", kills, pending)
 		})

@@ -22,6 +22,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/internal/stage"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/rounds"
 )
 
 // wholeTree tells all of a tree that a difference tells, and times.
@@ -275,7 +276,7 @@ func Test_Snapshots_Survive_Being_Killed_At_Any_Moment(t *testing.T) {
 			b.inside(s, killWork)
 			patch, tree := b.shows(s), b.inside(s, wholeTree)
 			swept := 0
-			for range 12 {
+			for range rounds.Of(4) {
 				b.killSnapshots()
 				left, _ := filepath.Glob(b.root + "/*/*/.[ng]*") // the pattern is right
 				more, _ := filepath.Glob(b.root + "/kept/.[ng]*")

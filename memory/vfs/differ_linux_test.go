@@ -5,12 +5,12 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
+	"github.com/seed434b0696/agent-sandbox/test/rounds"
 )
 
 // compare does the same on both and returns the first difference.
@@ -94,16 +94,11 @@ func run(k *kernel, m *memory, r *rand.Rand, length int) error {
 	return nil
 }
 
-// rounds returns the number of seeds for the comparisons with the kernel.
-func rounds() int {
-	if n, err := strconv.Atoi(os.Getenv("ROUNDS")); err == nil {
-		return n
-	}
-	return 40
-}
+// seeds is the number of random sequences that are compared with the kernel.
+const seeds = 12
 
 func Test_Random_Operations_Behave_As_In_The_Kernel(t *testing.T) {
-	for round := range rounds() {
+	for round := range rounds.Of(seeds) {
 		t.Run(fmt.Sprint("seed ", round), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(round), 1)) //nolint:gosec // The same operations each time.
 			var fault error
@@ -134,7 +129,7 @@ func populate(k *kernel, r *rand.Rand) {
 }
 
 func Test_Random_Operations_On_A_Layer_Behave_As_In_The_Kernel(t *testing.T) {
-	for round := range rounds() {
+	for round := range rounds.Of(seeds) {
 		t.Run(fmt.Sprint("seed ", round), func(t *testing.T) {
 			seed := func() *rand.Rand { return rand.New(rand.NewPCG(uint64(round), 2)) } //nolint:gosec // The same operations each time.
 			var dir string

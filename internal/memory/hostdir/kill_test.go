@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/hostdir"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
+	"github.com/seed434b0696/agent-sandbox/test/rounds"
 )
 
 // applyHelper makes the test's program apply in the directory, with the journal behind it.
@@ -134,8 +135,8 @@ func Test_Apply_Survives_Being_Killed_At_Any_Moment(t *testing.T) {
 	t.Parallel()
 	kills, pending := 0, 0
 	_, _, longest := killRound(t, time.Hour) // it ends by itself
-	for round := 0; kills < 30 || pending < 10; round++ {
-		if round > 400 {
+	for round := 0; kills < rounds.Of(12) || pending < rounds.Of(4); round++ {
+		if round > rounds.Of(200) {
 			t.Fatalf("only %d kills, %d in the middle", kills, pending)
 		}
 		after := time.Duration(rand.Int64N(int64(longest))) //nolint:gosec // a moment, not a secret

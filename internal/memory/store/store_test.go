@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/internal/memory/store"
 	"github.com/seed434b0696/agent-sandbox/memory/vfs"
+	"github.com/seed434b0696/agent-sandbox/test/rounds"
 )
 
 var root = vfs.Cred{}
@@ -201,14 +202,10 @@ func Test_Main_Committer(t *testing.T) {
 }
 
 func Test_A_Killed_Writer_Leaves_The_Last_Commit(t *testing.T) {
-	rounds := 40
-	if n, err := strconv.Atoi(os.Getenv("ROUNDS")); err == nil {
-		rounds = n
-	}
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(1, 5)) //nolint:gosec // The same pauses each time.
 	said := 0
-	for round := range rounds {
+	for round := range rounds.Of(20) {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^Test_Main_Committer$")
 		cmd.Env = append(os.Environ(), "COMMIT_INTO="+dir)
 		out, err := cmd.StdoutPipe()
@@ -243,5 +240,5 @@ func Test_A_Killed_Writer_Leaves_The_Last_Commit(t *testing.T) {
 	if said == 0 {
 		t.Fatal("nothing was ever committed")
 	}
-	t.Log(rounds, "kills,", said, "commits")
+	t.Log(said, "commits")
 }

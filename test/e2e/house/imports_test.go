@@ -150,6 +150,7 @@ var arrows = []struct {
 	{"test/e2e/virtual", []string{"memory", "internal/memory"}},
 	{"test/docs", nil},
 	{"test/deadline", nil},
+	{"test/rounds", nil},
 	{"test/programs", []string{"test/programs"}},
 	{"test/bench/broker", []string{"agent", "internal/agent", "test/bench"}},
 	{"test/bench", []string{"sandbox", "internal/persist", "policy", "internal/proxy/egress", "backend", "memory", "internal", "agent", "test/bench"}},
