@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
+	"github.com/seed434b0696/agent-sandbox/internal/shellword"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -35,7 +36,7 @@ func (p *Plan) writableRefused(path string, e Explanation) Explanation {
 		e.Reason = "it would make a new git repository, whose configuration and hooks git obeys on the host"
 		e.Rule, e.Preset, e.Source = "no new repositories", "@git", "built in"
 		if strings.EqualFold(name, ".git") {
-			e.Change = "--rw " + shellWord(path)
+			e.Change = "--rw " + shellword.Quote(path)
 		}
 	}
 	return e

@@ -79,7 +79,7 @@ func Test_Denials_Name_The_Rule_And_The_Way_To_Allow(t *testing.T) {
 		},
 		{
 			"a name that would write a line of its own is quoted", closed.DeniedPath("write", "/a\nb"),
-			sandbox.Denial{Kind: sandbox.DeniedFile, Op: "write", Target: `"/a\nb"`, Reason: "as on the host, read-only", Rule: "/", Source: "built in", Fix: `--rw $'/a\x0ab'`},
+			sandbox.Denial{Kind: sandbox.DeniedFile, Op: "write", Target: `"/a\nb"`, Reason: "as on the host, read-only", Rule: "/", Source: "built in", Fix: `--rw $'/a\nb'`},
 		},
 		{
 			"a name server is named as one", closed.DeniedAddress("192.0.2.1:53"),

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
+	"github.com/seed434b0696/agent-sandbox/internal/shellword"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 )
 
@@ -171,7 +172,7 @@ func (p *Plan) pathChange(path, verdict string) string {
 	if path == "/" {
 		return ""
 	}
-	return flag + shellWord(path)
+	return flag + shellword.Quote(path)
 }
 
 // ExplainCommand explains what happens when a command of this name is run.
@@ -191,10 +192,10 @@ func (p *Plan) ExplainCommand(name string) Explanation {
 		case "script":
 			e.Reason = "a script runs in its place and may run " + c.Real
 		}
-		e.Change = "--cmd " + shellWord(name+"=true")
+		e.Change = "--cmd " + shellword.Quote(name+"=true")
 		return e
 	}
-	e.Change = "--cmd " + shellWord(name+"=false")
+	e.Change = "--cmd " + shellword.Quote(name+"=false")
 	return e
 }
 
@@ -219,7 +220,7 @@ func (p *Plan) explainSocket(path string) Explanation {
 	if at, err := hostpath.Locate(path); err == nil {
 		path = at.Path
 	}
-	e.Name, e.Change = "unix:"+path, "--socket "+shellWord(path)
+	e.Name, e.Change = "unix:"+path, "--socket "+shellword.Quote(path)
 	if filepath.Base(path) == "docker.sock" {
 		e.Change = "--docker"
 	}
@@ -234,7 +235,7 @@ func (p *Plan) explainSocket(path string) Explanation {
 
 // ExplainEnv explains whether a command sees a variable. It contains no value.
 func (p *Plan) ExplainEnv(name string) Explanation {
-	e := Explanation{Kind: "env", Name: name, Verdict: VerdictAbsent, Reason: "not set", Change: "--env " + shellWord(name+"=VALUE")}
+	e := Explanation{Kind: "env", Name: name, Verdict: VerdictAbsent, Reason: "not set", Change: "--env " + shellword.Quote(name+"=VALUE")}
 	for i := range p.Secrets {
 		if s := &p.Secrets[i]; s.Env == name && s.Missing == "" {
 			e.Verdict, e.Reason, e.Change = VerdictMasked, "a placeholder stands in the place of the secret "+jsonc.OneLine(s.Name), ""
@@ -244,7 +245,7 @@ func (p *Plan) ExplainEnv(name string) Explanation {
 	}
 	for _, d := range p.Dropped {
 		if d.Name == name {
-			e.Verdict, e.Reason, e.Change = VerdictDenied, d.Why, "--env "+shellWord(name)
+			e.Verdict, e.Reason, e.Change = VerdictDenied, d.Why, "--env "+shellword.Quote(name)
 			if d.Why == whyPlaceholder || strings.HasPrefix(d.Why, whySecretHeld) {
 				e.Change = ""
 			}
@@ -252,7 +253,7 @@ func (p *Plan) ExplainEnv(name string) Explanation {
 	}
 	for _, kv := range p.Env {
 		if n, _, _ := strings.Cut(kv, "="); n == name {
-			e.Verdict, e.Reason, e.Change = VerdictAllowed, "passes", "--env "+shellWord("!"+name)
+			e.Verdict, e.Reason, e.Change = VerdictAllowed, "passes", "--env "+shellword.Quote("!"+name)
 		}
 	}
 	return e

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/internal/shellword"
 	"github.com/seed434b0696/agent-sandbox/policy/hosts"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -25,7 +26,7 @@ func (p *Plan) ExplainHost(name string) Explanation {
 	}
 	v := p.hostVerdict(to)
 	if v.Allow != "" {
-		e.Change = "--allow " + shellWord(v.Allow)
+		e.Change = "--allow " + shellword.Quote(v.Allow)
 	}
 	if p.Network.Mode != sandbox.NetworkAllow {
 		e.Rule, e.Reason = "network: none", "the sandbox has a loopback of its own and nothing else"
@@ -36,7 +37,7 @@ func (p *Plan) ExplainHost(name string) Explanation {
 		e.Rule, e.Layer, e.Source = r.Rule, r.Layer, r.Source
 	}
 	if v.Allowed {
-		e.Verdict, e.Change = VerdictAllowed, "--deny "+shellWord(to.authority)
+		e.Verdict, e.Change = VerdictAllowed, "--deny "+shellword.Quote(to.authority)
 	}
 	return e
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
+	"github.com/seed434b0696/agent-sandbox/internal/shellword"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/layer"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/program"
@@ -231,9 +232,9 @@ func (f *filesystem) secretCommand(p *Plan, from *layeredSecret) ([]string, erro
 				err := layer.Errorf(*from.layer, key, "commands in the sandbox can write %s, which would run outside", jsonc.OneLine(place))
 				err.Code = sandbox.Denied
 				if place != at.Path {
-					return nil, err.WithHint("name %s itself if that is meant", shellWord(at.Path))
+					return nil, err.WithHint("name %s itself if that is meant", shellword.Quote(at.Path))
 				}
-				return nil, err.WithHint("protect it with --ro %s, or name another program", shellWord(place))
+				return nil, err.WithHint("protect it with --ro %s, or name another program", shellword.Quote(place))
 			}
 		}
 		return append([]string{path}, from.FromCommand[1:]...), nil

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
+	"github.com/seed434b0696/agent-sandbox/internal/shellword"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/layer"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -95,7 +96,7 @@ func (f *filesystem) secretFile(l *sandbox.Layer, key, written string) (hostpath
 	if link := f.planted(at); link != "" {
 		err := layer.Errorf(*l, key, "%s: %s is a link that a sandbox could have made, and leads to %s", jsonc.Clip(written), jsonc.OneLine(link), jsonc.OneLine(at.Path))
 		err.Code = sandbox.Denied
-		return hostpath.Place{}, err.WithHint("name %s itself if that is meant", shellWord(at.Path))
+		return hostpath.Place{}, err.WithHint("name %s itself if that is meant", shellword.Quote(at.Path))
 	}
 	return at, nil
 }

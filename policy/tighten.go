@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/internal/shellword"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/layer"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
@@ -129,7 +130,7 @@ func (f *filesystem) blame(i int, without *filesystem) error {
 	}
 	err := layer.EntryErrorf(l, list, n, sandbox.Denied, "a project file may only tighten the policy")
 	if l.File != "" {
-		return err.WithHint("read it, then run: agent-sandbox trust %s", shellWord(l.File))
+		return err.WithHint("read it, then run: agent-sandbox trust %s", shellword.Quote(l.File))
 	}
 	return err
 }

@@ -1,12 +1,11 @@
 package policy
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
+	"github.com/seed434b0696/agent-sandbox/internal/shellword"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/layer"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -52,7 +51,7 @@ func notTighter(l sandbox.Layer, key string) *sandbox.Error {
 	if l.File == "" {
 		return err
 	}
-	return err.WithHint("read it, then run: agent-sandbox trust %s", shellWord(l.File))
+	return err.WithHint("read it, then run: agent-sandbox trust %s", shellword.Quote(l.File))
 }
 
 // loosened returns the keys of l that allow more than the layers below.
@@ -99,29 +98,4 @@ func isTighterRule(name string, was, is sandbox.CommandRule) bool {
 		return true
 	}
 	return free && string(is) == "@"+name
-}
-
-// shellWord quotes s for a shell where it needs it.
-func shellWord(s string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+,:=@%"
-	switch {
-	case s != "" && strings.Trim(s, plain) == "":
-		return s
-	case jsonc.OneLine(s) != s:
-		// $'...' keeps a newline on one line.
-		return "$'" + escapeWord(s) + "'"
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
-func escapeWord(s string) string {
-	var b strings.Builder
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == '\'' || c == '\\' {
-			fmt.Fprintf(&b, `\x%02x`, c)
-		} else {
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
 }

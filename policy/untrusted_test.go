@@ -117,19 +117,6 @@ func Test_A_Layer_Is_Untrusted_By_Default(t *testing.T) {
 	}
 }
 
-func Test_Hints_Quote_Paths_For_A_Shell(t *testing.T) {
-	for in, want := range map[string]string{
-		"/a/b.json": "/a/b.json",
-		"/a b":      "'/a b'",
-		"/it's":     `'/it'\''s'`,
-		"/a\nb'":    `$'/a\x0ab\x27'`,
-	} {
-		if got := shellWord(in); got != want {
-			t.Errorf("%q became %s, want %s", in, got, want)
-		}
-	}
-}
-
 func Test_A_Limit_Is_Required_When_A_Layer_Sets_It(t *testing.T) {
 	global := sandbox.Layer{
 		Name: LayerGlobal, File: "/g.json", Trusted: true, Lines: map[string]int{"limits.memory": 4, "limits.cpu": 5},

@@ -25,7 +25,7 @@ var arrows = []struct {
 }{
 	{"sandbox", nil},
 	{"sandboxtest", []string{"sandbox"}},
-	{"policy", []string{"sandbox", "internal/jsonc", "policy"}},
+	{"policy", []string{"sandbox", "internal/jsonc", "internal/shellword", "policy"}},
 	{"policy/internal/account", nil},
 	{"policy/internal/glob", []string{"policy/internal/hostpath"}},
 	{"policy/internal/git", []string{"sandbox", "policy/internal/hostpath"}},
