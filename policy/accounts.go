@@ -2,13 +2,11 @@ package policy
 
 import (
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 
-	"github.com/seed434b0696/agent-sandbox/policy/internal/account"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/preset"
 )
@@ -23,13 +21,9 @@ const (
 	manyHomes = 4
 )
 
-// accountHomes is replaced by tests.
-var accountHomes = account.Homes
-
 // locateAccounts finds the home directories of the host's accounts besides that of the Spec, which a variable may
-// choose: that of this process first.
-func (h *host) locateAccounts() {
-	own, others := accountHomes(os.Getuid())
+// choose: that of this process, which is own, first. An empty own is none.
+func (h *host) locateAccounts(own string, others []string) {
 	if own != "" {
 		others = slices.Insert(others, 0, own)
 	}

@@ -9,21 +9,27 @@ import (
 	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 )
 
-// emit writes the decisions into a plan.
-func (f *filesystem) emit(p *Plan) {
+// pathPlan is the part of a plan that concerns paths.
+type pathPlan struct {
+	Rules   []Rule
+	Mounts  []Mount
+	Guards  []Guard
+	NoRepos []string
+	Sockets []string
+}
+
+// paths returns the decisions.
+func (f *filesystem) paths() pathPlan {
 	slices.SortFunc(f.rules, compareRules)
 	index := make(map[*rule]int, len(f.rules))
 	for i, r := range f.rules {
 		index[r] = i
 	}
-	p.Mounts = f.mounts(index)
-	p.Guards = f.guardList(index)
-	p.NoRepos = f.norepos
-	p.Sockets = f.sockets
-	p.Rules = make([]Rule, len(f.rules))
-	for i, r := range f.rules {
+	p := pathPlan{Mounts: f.mounts(index), Guards: f.guardList(index), NoRepos: f.norepos, Sockets: f.sockets, Rules: make([]Rule, len(f.rules))}
+	for i, r := range f.rules { // the mounts and guards have marked those that are applied
 		p.Rules[i] = r.Rule
 	}
+	return p
 }
 
 // mounts returns what differs from its surroundings, and the pins.

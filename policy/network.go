@@ -11,7 +11,7 @@ import (
 )
 
 // EphemeralCA is the value of a network's ca for an authority that is created for one run.
-const EphemeralCA = "ephemeral"
+const EphemeralCA = layer.EphemeralCA
 
 // NetworkRule is one entry of a plan's network, and where it was written.
 type NetworkRule struct {

@@ -1,11 +1,13 @@
 package policy
 
 import (
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/seed434b0696/agent-sandbox/policy/internal/account"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -24,7 +26,7 @@ func Resolve(spec sandbox.Spec) (*Plan, error) {
 	if err := checkLayers(layers); err != nil {
 		return nil, err
 	}
-	h, err := newHost(spec)
+	h, err := newHost(spec, accountHomes)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +51,7 @@ func Resolve(spec sandbox.Spec) (*Plan, error) {
 	if p.Dir == "" {
 		p.Dir = "/tmp"
 	}
-	f.emit(p)
+	p.addPaths(f.paths())
 	if err := p.checkDir(); err != nil {
 		return nil, err
 	}
@@ -57,7 +59,7 @@ func Resolve(spec sandbox.Spec) (*Plan, error) {
 	if err := s.network.plan(p); err != nil {
 		return nil, err
 	}
-	if err := f.resolveSecrets(p, &s.network); err != nil {
+	if err := (secretResolver{f, layers}).resolve(p, &s.network); err != nil {
 		return nil, err
 	}
 	if p.Commands, err = resolveCommands(layers, p.Env, p.Dir, h.home); err != nil {
@@ -81,8 +83,11 @@ func allLayers(spec sandbox.Spec) []sandbox.Layer {
 	return layers
 }
 
-// newHost resolves the directories of a Spec.
-func newHost(spec sandbox.Spec) (host, error) {
+// accountHomes is replaced by tests.
+var accountHomes = account.Homes
+
+// newHost resolves the directories of a Spec. homes returns the homes of the host's accounts as [account.Homes] does.
+func newHost(spec sandbox.Spec, homes func(uid int) (own string, others []string)) (host, error) {
 	h := host{env: map[string]string{}, look: hostpath.NewLookups()}
 	for _, kv := range spec.Env {
 		if name, value, ok := strings.Cut(kv, "="); ok {
@@ -107,7 +112,7 @@ func newHost(spec sandbox.Spec) (host, error) {
 	if h.home, err = homeDirectory(spec.Home, h.env["HOME"]); err != nil {
 		return h, err
 	}
-	h.locateAccounts()
+	h.locateAccounts(homes(os.Getuid()))
 	return h, nil
 }
 
@@ -148,6 +153,11 @@ func directory(what, path string) (string, error) {
 		return "", sandbox.Errorf(sandbox.Invalid, "%s %q is not a directory", what, path)
 	}
 	return at.Path, nil
+}
+
+// addPaths writes the decisions about paths into the plan.
+func (p *Plan) addPaths(paths pathPlan) {
+	p.Rules, p.Mounts, p.Guards, p.NoRepos, p.Sockets = paths.Rules, paths.Mounts, paths.Guards, paths.NoRepos, paths.Sockets
 }
 
 // checkDir makes sure that commands have a directory to start in.

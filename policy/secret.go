@@ -69,18 +69,25 @@ func layeredSecrets(layers []sandbox.Layer) []layeredSecret {
 	return out
 }
 
-// resolveSecrets writes the secrets into p, and takes their values out of its
+// secretResolver finds the sources of secrets on a host.
+type secretResolver struct {
+	*filesystem
+
+	layers []sandbox.Layer
+}
+
+// resolve writes the secrets into p, and takes their values out of its
 // environment.
-func (f *filesystem) resolveSecrets(p *Plan, n *network) error {
-	if err := f.resolveCA(p, n); err != nil {
+func (r secretResolver) resolve(p *Plan, n *network) error {
+	if err := r.resolveCA(p, n); err != nil {
 		return err
 	}
-	for _, from := range layeredSecrets(f.layers) {
+	for _, from := range layeredSecrets(r.layers) {
 		if p.Network.Mode == sandbox.NetworkHost {
 			return layer.Errorf(*from.layer, from.key(), "found a secret beside the host's network, expected an allow-list").
 				WithHint("only the proxy of an allow-list can put a value in: name the hosts with --allow, or leave the secret out")
 		}
-		s, err := f.resolveSecret(p, &from)
+		s, err := r.resolveSecret(p, &from)
 		if err != nil {
 			return err
 		}
@@ -95,15 +102,15 @@ func (f *filesystem) resolveSecrets(p *Plan, n *network) error {
 			p.NetworkRules = append(p.NetworkRules, NetworkRule{List: "ca", Rule: EphemeralCA, Layer: s.Layer, Source: s.Source})
 		}
 	}
-	f.removeVariables(p)
+	r.removeVariables(p)
 	return nil
 }
 
-func (f *filesystem) resolveCA(p *Plan, n *network) error {
+func (r secretResolver) resolveCA(p *Plan, n *network) error {
 	if p.Network.CA == "" || p.Network.CA == EphemeralCA {
 		return nil
 	}
-	at, err := f.secretFile(n.caLayer, "network.ca", p.Network.CA)
+	at, err := r.secretFile(n.caLayer, "network.ca", p.Network.CA)
 	if err != nil {
 		return err
 	}
@@ -114,8 +121,8 @@ func (f *filesystem) resolveCA(p *Plan, n *network) error {
 	}
 	p.Network.CA = at.Path
 	for i := range p.NetworkRules {
-		if r := &p.NetworkRules[i]; r.List == "ca" {
-			r.Rule = at.Path
+		if rule := &p.NetworkRules[i]; rule.List == "ca" {
+			rule.Rule = at.Path
 		}
 	}
 	return nil
@@ -133,7 +140,7 @@ func missingFile(at hostpath.Place) string {
 
 // resolveSecret finds the source of one secret. What a flag asks for must be there; a
 // file may list more than this host has.
-func (f *filesystem) resolveSecret(p *Plan, from *layeredSecret) (Secret, error) {
+func (r secretResolver) resolveSecret(p *Plan, from *layeredSecret) (Secret, error) {
 	s := Secret{
 		Name: from.name, FromEnv: from.FromEnv, Env: from.Env, Hosts: slices.Clone(from.Hosts), Header: from.Header,
 		Layer: from.layer.Name, Source: layer.Source(*from.layer, from.key()),
@@ -141,14 +148,14 @@ func (f *filesystem) resolveSecret(p *Plan, from *layeredSecret) (Secret, error)
 	if s.Env == "" && from.File == "" {
 		s.Env = s.Name
 	}
-	if err := f.secretPlaces(&s, from); err != nil {
+	if err := r.secretPlaces(&s, from); err != nil {
 		return s, err
 	}
 	var err error
 	switch {
 	case s.FromFile != "":
 	case len(from.FromCommand) > 0:
-		s.FromCommand, err = f.secretCommand(p, from)
+		s.FromCommand, err = r.secretCommand(p, from)
 		if err == nil && s.FromCommand == nil {
 			s.FromCommand, s.Missing = from.FromCommand, "there is no program "+jsonc.OneLine(from.FromCommand[0])
 		}
@@ -156,7 +163,7 @@ func (f *filesystem) resolveSecret(p *Plan, from *layeredSecret) (Secret, error)
 		if s.FromEnv == "" {
 			s.FromEnv = s.Name
 		}
-		if strings.TrimSpace(f.env[s.FromEnv]) == "" {
+		if strings.TrimSpace(r.env[s.FromEnv]) == "" {
 			s.Missing = "the host has no variable " + jsonc.OneLine(s.FromEnv)
 		}
 	}
@@ -169,9 +176,9 @@ func (f *filesystem) resolveSecret(p *Plan, from *layeredSecret) (Secret, error)
 }
 
 // secretPlaces resolves the files of a secret.
-func (f *filesystem) secretPlaces(s *Secret, from *layeredSecret) error {
+func (r secretResolver) secretPlaces(s *Secret, from *layeredSecret) error {
 	if from.File != "" {
-		at, err := f.secretFile(from.layer, from.key()+".file", from.File)
+		at, err := r.secretFile(from.layer, from.key()+".file", from.File)
 		if err != nil {
 			return err
 		}
@@ -186,7 +193,7 @@ func (f *filesystem) secretPlaces(s *Secret, from *layeredSecret) error {
 		}
 	}
 	if from.FromFile != "" {
-		at, err := f.secretFile(from.layer, from.key()+".from_file", from.FromFile)
+		at, err := r.secretFile(from.layer, from.key()+".from_file", from.FromFile)
 		if err != nil {
 			return err
 		}
@@ -202,18 +209,18 @@ func (f *filesystem) secretPlaces(s *Secret, from *layeredSecret) error {
 // PATH. It runs on the host: one that commands could write, or lead elsewhere with
 // a link, would be their way out. The name stays as it was found, because programs
 // look at it. nil: there is none.
-func (f *filesystem) secretCommand(p *Plan, from *layeredSecret) ([]string, error) {
+func (r secretResolver) secretCommand(p *Plan, from *layeredSecret) ([]string, error) {
 	key := from.key() + ".from_command"
 	name := from.FromCommand[0]
 	var candidates []string
 	if strings.Contains(name, "/") {
-		path, err := hostpath.Anchor(name, f.home, f.dir)
+		path, err := hostpath.Anchor(name, r.home, r.dir)
 		if err != nil {
 			return nil, layer.Errorf(*from.layer, key, "%s: %w", jsonc.Clip(name), err)
 		}
 		candidates = []string{filepath.Clean(path)}
 	} else {
-		for _, dir := range filepath.SplitList(f.env["PATH"]) {
+		for _, dir := range filepath.SplitList(r.env["PATH"]) {
 			if filepath.IsAbs(dir) {
 				candidates = append(candidates, filepath.Join(dir, name))
 			}
@@ -223,7 +230,7 @@ func (f *filesystem) secretCommand(p *Plan, from *layeredSecret) ([]string, erro
 		if program.Resolve(path) == "" {
 			continue
 		}
-		at, err := f.look.Locate(path)
+		at, err := r.look.Locate(path)
 		if err != nil {
 			return nil, layer.Errorf(*from.layer, key, "%s: %w", jsonc.Clip(path), err)
 		}
@@ -258,16 +265,16 @@ func checkClash(others []Secret, s Secret, from *layeredSecret) error {
 
 // removeVariables removes the variables of secrets from p's environment, and every other variable
 // that contains such a value: a token is often set under two names.
-func (f *filesystem) removeVariables(p *Plan) {
+func (r secretResolver) removeVariables(p *Plan) {
 	// By name last, so that an explanation of a secret's variable gives this reason.
 	for _, byName := range []bool{false, true} {
-		for i := range f.layers {
-			secrets := f.layers[i].Policy.Secrets
+		for i := range r.layers {
+			secrets := r.layers[i].Policy.Secrets
 			for _, name := range slices.Sorted(maps.Keys(secrets)) {
 				if s := secrets[name]; byName {
-					f.drop(p, whyPlaceholder, func(n, _ string) bool { return n == name || n == s.FromEnv || n == s.Env })
-				} else if value := f.heldValue(name, s); len(value) >= minSecretLength {
-					f.drop(p, whySecretHeld+jsonc.OneLine(name), func(_, v string) bool { return strings.Contains(v, value) })
+					r.drop(p, whyPlaceholder, func(n, _ string) bool { return n == name || n == s.FromEnv || n == s.Env })
+				} else if value := r.heldValue(name, s); len(value) >= minSecretLength {
+					r.drop(p, whySecretHeld+jsonc.OneLine(name), func(_, v string) bool { return strings.Contains(v, value) })
 				}
 			}
 		}
@@ -275,16 +282,16 @@ func (f *filesystem) removeVariables(p *Plan) {
 }
 
 // heldValue is the value of a secret that comes from a variable, else "".
-func (f *filesystem) heldValue(name string, s sandbox.Secret) string {
+func (r secretResolver) heldValue(name string, s sandbox.Secret) string {
 	if !layer.HasSource(s) && s.File == "" {
-		return strings.TrimSpace(f.env[name])
+		return strings.TrimSpace(r.env[name])
 	}
-	return strings.TrimSpace(f.env[s.FromEnv])
+	return strings.TrimSpace(r.env[s.FromEnv])
 }
 
 // drop removes the variables for which isOut returns true, with a reason. A variable that was removed
 // before gets the new reason, because the flag for the old reason would not help.
-func (f *filesystem) drop(p *Plan, why string, isOut func(name, value string) bool) {
+func (r secretResolver) drop(p *Plan, why string, isOut func(name, value string) bool) {
 	p.Env = slices.DeleteFunc(p.Env, func(entry string) bool {
 		name, value, _ := strings.Cut(entry, "=")
 		if !isOut(name, value) {
@@ -294,7 +301,7 @@ func (f *filesystem) drop(p *Plan, why string, isOut func(name, value string) bo
 		return true
 	})
 	for i := range p.Dropped {
-		if d := &p.Dropped[i]; d.Why == "" || isOut(d.Name, f.env[d.Name]) {
+		if d := &p.Dropped[i]; d.Why == "" || isOut(d.Name, r.env[d.Name]) {
 			d.Why = why
 		}
 	}

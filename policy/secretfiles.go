@@ -37,7 +37,7 @@ func (f *filesystem) hideSecrets() error {
 				return layer.Errorf(*l, key+".file", "%s: %s belongs to the sandbox", jsonc.Clip(s.File), root)
 			}
 		}
-		if ca := l.Policy.Network.CA; ca != EphemeralCA {
+		if ca := l.Policy.Network.CA; ca != layer.EphemeralCA {
 			if _, err := f.hideFile(l, "network.ca", ca, true); err != nil {
 				return err
 			}

@@ -17,6 +17,9 @@ const (
 	Flags    = "flags"
 )
 
+// EphemeralCA is the value of a network's ca for an authority that is created for one run.
+const EphemeralCA = "ephemeral"
+
 // FileErrorf makes the one-line error for a mistake in a configuration:
 // "FILE:LINE: KEY: text". Line 0 and an empty key are left out.
 func FileErrorf(file string, line int, key, format string, args ...any) *sandbox.Error {
