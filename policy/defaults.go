@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"github.com/seed434b0696/agent-sandbox/policy/internal/filesystem"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/layer"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -24,6 +25,9 @@ const (
 // DefaultPids is the default number of processes and threads: room for a
 // parallel build, and an end to a fork bomb before the host feels it.
 const DefaultPids = 4096
+
+// QuarantineDir is the directory, in that of agent-sandbox's data, of files that commands made in spite of a refusal.
+const QuarantineDir = filesystem.QuarantineDir
 
 // defaultPath is used when the host's PATH holds no absolute directory. Without
 // any, every shell falls back to a list of its own, and wrapped commands would be

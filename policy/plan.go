@@ -1,8 +1,11 @@
+// Package policy reads the layers of a policy, resolves them against one host into a [Plan], and explains each line of the
+// plan. Drivers enforce a plan and decide nothing themselves.
 package policy
 
 import (
 	"path/filepath"
 
+	"github.com/seed434b0696/agent-sandbox/policy/internal/filesystem"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
@@ -53,25 +56,13 @@ type Access int
 
 // The kinds of access. A smaller value grants less.
 const (
-	Exclude   Access = iota // hidden: a directory is empty, a file has mode 000 and cannot be read
-	ReadOnly                // as on the host, read-only
-	ReadWrite               // as on the host, writable
-	Private                 // an empty writable tmpfs of the sandbox's own (/tmp, /var/tmp)
+	Exclude   = Access(filesystem.Exclude)   // hidden: a directory is empty, a file has mode 000 and cannot be read
+	ReadOnly  = Access(filesystem.ReadOnly)  // as on the host, read-only
+	ReadWrite = Access(filesystem.ReadWrite) // as on the host, writable
+	Private   = Access(filesystem.Private)   // an empty writable tmpfs of the sandbox's own (/tmp, /var/tmp)
 )
 
-func (a Access) String() string {
-	switch a {
-	case Exclude:
-		return "exclude"
-	case ReadOnly:
-		return "ro"
-	case ReadWrite:
-		return "rw"
-	case Private:
-		return "private"
-	}
-	return "unknown"
-}
+func (a Access) String() string { return filesystem.Access(a).String() }
 
 // Mount gives one path an access that differs from its parent's, or pins it:
 // a path with the same access as its parent is mounted on itself so that it

@@ -1,12 +1,8 @@
 package policy
 
 import (
-	"slices"
-	"strings"
-
-	"github.com/seed434b0696/agent-sandbox/policy/internal/layer"
+	"github.com/seed434b0696/agent-sandbox/policy/internal/filesystem"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/preset"
-	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
 // PresetNames returns the names of all presets, sorted.
@@ -23,34 +19,7 @@ func PresetPaths(name string) []string {
 	return paths
 }
 
-// activePresets toggles through the lists of all layers. They change the default,
-// which is @all with a workspace and nothing without; a layer that names @all
-// itself means the list literally.
-func activePresets(layers []sandbox.Layer, workspace string) (map[string]bool, error) {
-	active := map[string]bool{}
-	literal := workspace == ""
-	for _, l := range layers {
-		literal = literal || slices.ContainsFunc(l.Policy.Filesystem.Presets, func(s string) bool {
-			return strings.TrimPrefix(s, "!") == "@all"
-		})
-	}
-	if !literal {
-		for _, p := range preset.Members("@all") {
-			active[p] = true
-		}
-	}
-	for i := range layers {
-		for n, written := range layers[i].Policy.Filesystem.Presets {
-			name, off := strings.CutPrefix(written, "!")
-			names := preset.Members(name)
-			if names == nil {
-				return nil, layer.EntryErrorf(&layers[i], "filesystem.presets", n, sandbox.Invalid, "unknown preset: %s", written).
-					WithHint("the presets are %s", strings.Join(preset.Names(), " "))
-			}
-			for _, p := range names {
-				active[p] = !off
-			}
-		}
-	}
-	return active, nil
-}
+// Obeyed reports whether a program on the host may run or obey a file of this path: a part of the path is a name that every
+// policy protects in projects, or the state of a git repository that makes git run something. It looks at the name alone,
+// in any directory, without regard to case. The path may be relative.
+func Obeyed(path string) bool { return filesystem.IsObeyed(path) }

@@ -1,13 +1,11 @@
 package policy
 
 import (
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/policy/internal/account"
+	"github.com/seed434b0696/agent-sandbox/policy/internal/filesystem"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
@@ -26,32 +24,32 @@ func Resolve(spec sandbox.Spec) (*Plan, error) {
 	if err := checkLayers(layers); err != nil {
 		return nil, err
 	}
-	h, err := newHost(spec, accountHomes)
+	h, err := filesystem.NewHost(spec, accountHomes)
 	if err != nil {
 		return nil, err
 	}
-	f, err := resolveFilesystem(h, layers)
+	f, err := filesystem.Resolve(h, layers)
 	if err != nil {
 		return nil, err
 	}
-	if err := f.checkTightens(); err != nil {
+	if err := f.CheckTightens(); err != nil {
 		return nil, err
 	}
 	s := mergeSettings(layers)
 	if s.docker {
-		if err := f.addDocker(); err != nil {
+		if err := f.AddDocker(); err != nil {
 			return nil, err
 		}
 	}
 	p := &Plan{
-		Workspace: h.workspace, Dir: h.dir, Home: h.home,
+		Workspace: h.Workspace, Dir: h.Dir, Home: h.Home,
 		Backend: s.backend, Docker: s.docker, Userns: s.userns, Debug: s.debuggers,
 		Limits: resolveLimits(layers),
 	}
 	if p.Dir == "" {
 		p.Dir = "/tmp"
 	}
-	p.addPaths(f.paths())
+	p.addPaths(f.Plan())
 	if err := p.checkDir(); err != nil {
 		return nil, err
 	}
@@ -62,7 +60,7 @@ func Resolve(spec sandbox.Spec) (*Plan, error) {
 	if err := (secretResolver{f, layers}).resolve(p, &s.network); err != nil {
 		return nil, err
 	}
-	if p.Commands, err = resolveCommands(layers, p.Env, p.Dir, h.home); err != nil {
+	if p.Commands, err = resolveCommands(layers, p.Env, p.Dir, h.Home); err != nil {
 		return nil, err
 	}
 	for _, l := range layers {
@@ -86,78 +84,22 @@ func allLayers(spec sandbox.Spec) []sandbox.Layer {
 // accountHomes is replaced by tests.
 var accountHomes = account.Homes
 
-// newHost resolves the directories of a Spec. homes returns the homes of the host's accounts as [account.Homes] does.
-func newHost(spec sandbox.Spec, homes func(uid int) (own string, others []string)) (host, error) {
-	h := host{env: map[string]string{}, look: hostpath.NewLookups()}
-	for _, kv := range spec.Env {
-		if name, value, ok := strings.Cut(kv, "="); ok {
-			h.env[name] = value
-		}
-	}
-	var err error
-	if spec.Workspace != "" {
-		if h.workspace, err = directory("workspace", spec.Workspace); err != nil {
-			return h, err
-		}
-		if root := hostpath.ReservedRoot(h.workspace); root != "" {
-			return h, sandbox.Errorf(sandbox.Invalid, "workspace %q: %s belongs to the sandbox", spec.Workspace, root)
-		}
-	}
-	h.dir = h.workspace
-	if spec.Dir != "" {
-		if h.dir, err = directory("start directory", spec.Dir); err != nil {
-			return h, err
-		}
-	}
-	if h.home, err = homeDirectory(spec.Home, h.env["HOME"]); err != nil {
-		return h, err
-	}
-	h.locateAccounts(homes(os.Getuid()))
-	return h, nil
-}
-
-// homeDirectory resolves the home directory, which need not exist: services run
-// with one that does not.
-func homeDirectory(named, env string) (string, error) {
-	home := named
-	if home == "" && filepath.IsAbs(env) {
-		home = env
-	}
-	if home == "" {
-		return "", nil
-	}
-	if !filepath.IsAbs(home) {
-		return "", sandbox.Errorf(sandbox.Invalid, "home directory %q is not an absolute path", home)
-	}
-	at, err := hostpath.Locate(home)
-	if err != nil {
-		return "", sandbox.Errorf(sandbox.Invalid, "home directory %q: %w", home, err)
-	}
-	return at.Path, nil
-}
-
-// directory resolves a directory that the Spec names and that must exist.
-func directory(what, path string) (string, error) {
-	if !filepath.IsAbs(path) {
-		return "", sandbox.Errorf(sandbox.Invalid, "%s %q is not an absolute path", what, path)
-	}
-	at, err := hostpath.Locate(path)
-	switch {
-	case err != nil:
-		return "", sandbox.Errorf(sandbox.Invalid, "%s %q: %w", what, path, err)
-	case at.Blocked != "":
-		return "", sandbox.Errorf(sandbox.Denied, "%s %q: permission denied in %s", what, path, at.Blocked)
-	case !at.Exists:
-		return "", sandbox.Errorf(sandbox.NotFound, "%s %q does not exist", what, path)
-	case !at.Dir:
-		return "", sandbox.Errorf(sandbox.Invalid, "%s %q is not a directory", what, path)
-	}
-	return at.Path, nil
-}
-
 // addPaths writes the decisions about paths into the plan.
-func (p *Plan) addPaths(paths pathPlan) {
-	p.Rules, p.Mounts, p.Guards, p.NoRepos, p.Sockets = paths.Rules, paths.Mounts, paths.Guards, paths.NoRepos, paths.Sockets
+func (p *Plan) addPaths(paths filesystem.Plan) {
+	p.NoRepos, p.Sockets = paths.NoRepos, paths.Sockets
+	p.Rules = make([]Rule, len(paths.Rules))
+	for i, r := range paths.Rules {
+		p.Rules[i] = Rule{
+			Pattern: r.Pattern, Path: r.Path, Access: Access(r.Access), Exact: r.Exact, Layer: r.Layer,
+			Preset: r.Preset, Source: r.Source, Missing: r.Missing, Applied: r.Applied,
+		}
+	}
+	for _, m := range paths.Mounts {
+		p.Mounts = append(p.Mounts, Mount{Path: m.Path, Access: Access(m.Access), Dir: m.Dir, Pin: m.Pin, Rule: m.Rule})
+	}
+	for _, g := range paths.Guards {
+		p.Guards = append(p.Guards, Guard(g))
+	}
 }
 
 // checkDir makes sure that commands have a directory to start in.

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -237,44 +238,6 @@ func Test_Zero_Spec_Hides_Home_And_Writes_Nowhere(t *testing.T) {
 	}
 }
 
-func Test_Presets_Are_Switched_By_Layers(t *testing.T) {
-	cases := []struct {
-		name    string
-		lists   [][]string
-		on, off []string
-	}{
-		{"all but git-strict by default", nil, []string{"@base", "@caches", "@agents", "@git", "@lint/go"}, []string{"@git-strict"}},
-		{"an added one keeps the default", [][]string{{"@git-strict"}}, []string{"@base", "@git-strict"}, nil},
-		{"a removed one", [][]string{{"!@caches"}}, []string{"@base", "@agents"}, []string{"@caches"}},
-		{"a removed group", [][]string{{"!@lint/all"}}, []string{"@base"}, []string{"@lint/ts", "@lint/go", "@lint/python"}},
-		{"a layer that names @all means it literally", [][]string{{"!@all", "@base"}}, []string{"@base"}, []string{"@caches", "@git", "@lint/go"}},
-		{"the last toggle wins", [][]string{{"!@git", "@git", "!@git"}}, nil, []string{"@git"}},
-		{"the last toggle wins across layers", [][]string{{"!@git"}, {"@git"}}, []string{"@git"}, nil},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			var layers []sandbox.Layer
-			for _, l := range c.lists {
-				layers = append(layers, sandbox.Layer{Policy: fsPolicy(sandbox.Filesystem{Presets: l})})
-			}
-			got, err := activePresets(layers, "/ws")
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, p := range c.on {
-				if !got[p] {
-					t.Errorf("%s is off", p)
-				}
-			}
-			for _, p := range c.off {
-				if got[p] {
-					t.Errorf("%s is on", p)
-				}
-			}
-		})
-	}
-}
-
 func Test_Missing_Paths_Are_Guarded(t *testing.T) {
 	spec := home(t, "home/ws/dangling -> gone", "home/ws/sub/")
 	spec.Policy = fsPolicy(sandbox.Filesystem{
@@ -345,7 +308,7 @@ func verdicts(p *Plan) []string {
 		out = append(out, m.Access.String()+" "+m.Path)
 	}
 	for _, g := range p.Guards {
-		out = append(out, "guard "+g.key())
+		out = append(out, fmt.Sprintf("guard %q %q %q", g.Dir, g.Name, g.Except))
 	}
 	return append(out, p.NoRepos...)
 }

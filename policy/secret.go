@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/internal/jsonc"
 	"github.com/seed434b0696/agent-sandbox/internal/shellword"
+	"github.com/seed434b0696/agent-sandbox/policy/internal/filesystem"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/layer"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/program"
@@ -71,7 +72,7 @@ func layeredSecrets(layers []sandbox.Layer) []layeredSecret {
 
 // secretResolver finds the sources of secrets on a host.
 type secretResolver struct {
-	*filesystem
+	*filesystem.Resolution
 
 	layers []sandbox.Layer
 }
@@ -110,7 +111,7 @@ func (r secretResolver) resolveCA(p *Plan, n *network) error {
 	if p.Network.CA == "" || p.Network.CA == EphemeralCA {
 		return nil
 	}
-	at, err := r.secretFile(n.caLayer, "network.ca", p.Network.CA)
+	at, err := r.SecretFile(n.caLayer, "network.ca", p.Network.CA)
 	if err != nil {
 		return err
 	}
@@ -163,7 +164,7 @@ func (r secretResolver) resolveSecret(p *Plan, from *layeredSecret) (Secret, err
 		if s.FromEnv == "" {
 			s.FromEnv = s.Name
 		}
-		if strings.TrimSpace(r.env[s.FromEnv]) == "" {
+		if strings.TrimSpace(r.Env[s.FromEnv]) == "" {
 			s.Missing = "the host has no variable " + jsonc.OneLine(s.FromEnv)
 		}
 	}
@@ -178,7 +179,7 @@ func (r secretResolver) resolveSecret(p *Plan, from *layeredSecret) (Secret, err
 // secretPlaces resolves the files of a secret.
 func (r secretResolver) secretPlaces(s *Secret, from *layeredSecret) error {
 	if from.File != "" {
-		at, err := r.secretFile(from.layer, from.key()+".file", from.File)
+		at, err := r.SecretFile(from.layer, from.key()+".file", from.File)
 		if err != nil {
 			return err
 		}
@@ -193,7 +194,7 @@ func (r secretResolver) secretPlaces(s *Secret, from *layeredSecret) error {
 		}
 	}
 	if from.FromFile != "" {
-		at, err := r.secretFile(from.layer, from.key()+".from_file", from.FromFile)
+		at, err := r.SecretFile(from.layer, from.key()+".from_file", from.FromFile)
 		if err != nil {
 			return err
 		}
@@ -214,13 +215,13 @@ func (r secretResolver) secretCommand(p *Plan, from *layeredSecret) ([]string, e
 	name := from.FromCommand[0]
 	var candidates []string
 	if strings.Contains(name, "/") {
-		path, err := hostpath.Anchor(name, r.home, r.dir)
+		path, err := hostpath.Anchor(name, r.Home, r.Dir)
 		if err != nil {
 			return nil, layer.Errorf(*from.layer, key, "%s: %w", jsonc.Clip(name), err)
 		}
 		candidates = []string{filepath.Clean(path)}
 	} else {
-		for _, dir := range filepath.SplitList(r.env["PATH"]) {
+		for _, dir := range filepath.SplitList(r.Env["PATH"]) {
 			if filepath.IsAbs(dir) {
 				candidates = append(candidates, filepath.Join(dir, name))
 			}
@@ -230,7 +231,7 @@ func (r secretResolver) secretCommand(p *Plan, from *layeredSecret) ([]string, e
 		if program.Resolve(path) == "" {
 			continue
 		}
-		at, err := r.look.Locate(path)
+		at, err := r.Locate(path)
 		if err != nil {
 			return nil, layer.Errorf(*from.layer, key, "%s: %w", jsonc.Clip(path), err)
 		}
@@ -284,9 +285,9 @@ func (r secretResolver) removeVariables(p *Plan) {
 // heldValue is the value of a secret that comes from a variable, else "".
 func (r secretResolver) heldValue(name string, s sandbox.Secret) string {
 	if !layer.HasSource(s) && s.File == "" {
-		return strings.TrimSpace(r.env[name])
+		return strings.TrimSpace(r.Env[name])
 	}
-	return strings.TrimSpace(r.env[s.FromEnv])
+	return strings.TrimSpace(r.Env[s.FromEnv])
 }
 
 // drop removes the variables for which isOut returns true, with a reason. A variable that was removed
@@ -301,7 +302,7 @@ func (r secretResolver) drop(p *Plan, why string, isOut func(name, value string)
 		return true
 	})
 	for i := range p.Dropped {
-		if d := &p.Dropped[i]; d.Why == "" || isOut(d.Name, r.env[d.Name]) {
+		if d := &p.Dropped[i]; d.Why == "" || isOut(d.Name, r.Env[d.Name]) {
 			d.Why = why
 		}
 	}

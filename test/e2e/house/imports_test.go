@@ -27,6 +27,10 @@ var arrows = []struct {
 	{"sandboxtest", []string{"sandbox"}},
 	{"policy", []string{"sandbox", "internal/jsonc", "internal/shellword", "policy"}},
 	{"policy/internal/account", nil},
+	{"policy/internal/filesystem", []string{
+		"sandbox", "internal/jsonc", "internal/shellword", "policy/internal/git", "policy/internal/glob", "policy/internal/hostpath",
+		"policy/internal/layer", "policy/internal/preset",
+	}},
 	{"policy/internal/glob", []string{"policy/internal/hostpath"}},
 	{"policy/internal/git", []string{"sandbox", "policy/internal/hostpath"}},
 	{"policy/internal/hostpath", nil},

@@ -1,4 +1,4 @@
-package policy
+package filesystem
 
 import (
 	"os"
@@ -15,15 +15,15 @@ import (
 
 // protect adds the built-in protections below writable directories, for files that the
 // host obeys later: they could carry code out of the sandbox.
-func (f *filesystem) protect() error {
+func (f *Resolution) protect() error {
 	roots := f.walkRoots()
 	found := git.Search(roots, f.stops())
 	for _, name := range preset.HomeNames {
-		f.protectBelow(f.home, name, "")
+		f.protectBelow(f.Home, name, "")
 	}
 	for _, user := range f.users() {
 		for _, name := range preset.HomeNamesOf(user) {
-			f.protectBelow(f.home, name, "")
+			f.protectBelow(f.Home, name, "")
 		}
 	}
 	for _, home := range f.accounts {
@@ -52,21 +52,9 @@ func (f *filesystem) protect() error {
 	return f.protectOwn()
 }
 
-// users returns the names that the account of the home directory may have.
-func (f *filesystem) users() []string {
-	var out []string
-	for _, name := range []string{f.env["USER"], f.env["LOGNAME"], filepath.Base(f.home)} {
-		if name != "" && !strings.ContainsAny(name, "/\x00") && len(name) < 64 {
-			out = append(out, name)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
 // shield adds a protection for one path, whether it exists or not. Only where the
 // layers let the sandbox write does it have an effect.
-func (f *filesystem) shield(at hostpath.Place, pattern, preset string) {
+func (f *Resolution) shield(at hostpath.Place, pattern, preset string) {
 	writable := f.wide.access(at.Path) == ReadWrite
 	for _, l := range at.Links {
 		writable = writable || f.wide.access(l) == ReadWrite
@@ -85,7 +73,7 @@ func (f *filesystem) shield(at hostpath.Place, pattern, preset string) {
 }
 
 // protection makes a rule of the protected layer.
-func (f *filesystem) protection(at hostpath.Place, pattern, preset string) *rule {
+func (f *Resolution) protection(at hostpath.Place, pattern, preset string) *rule {
 	return &rule{
 		Rule: Rule{
 			Pattern: pattern, Path: at.Path, Exact: true, Layer: "protected", Preset: preset,
@@ -97,7 +85,7 @@ func (f *filesystem) protection(at hostpath.Place, pattern, preset string) *rule
 
 // protectBelow shields a path below a resolved directory. What cannot be resolved
 // (a loop of links) cannot be used by the host either, but its name is guarded.
-func (f *filesystem) protectBelow(dir, name, preset string) {
+func (f *Resolution) protectBelow(dir, name, preset string) {
 	if dir == "" {
 		return
 	}
@@ -105,17 +93,17 @@ func (f *filesystem) protectBelow(dir, name, preset string) {
 	if err != nil {
 		at = hostpath.Place{Path: filepath.Join(dir, name)}
 	}
-	if preset == "" && at.Exists && at.Path == f.workspace {
+	if preset == "" && at.Exists && at.Path == f.Workspace {
 		return // a workspace such as ~/.config/nvim is the project itself
 	}
 	f.shield(at, filepath.Join(dir, name), preset)
 }
 
 // protectPath is protectBelow for an absolute path.
-func (f *filesystem) protectPath(path, preset string) { f.protectBelow("/", path, preset) }
+func (f *Resolution) protectPath(path, preset string) { f.protectBelow("/", path, preset) }
 
 // pin makes a directory immovable.
-func (f *filesystem) pin(dir, preset string) {
+func (f *Resolution) pin(dir, preset string) {
 	if f.wide.access(dir) != ReadWrite || f.pins[dir] {
 		return
 	}
@@ -127,7 +115,7 @@ func (f *filesystem) pin(dir, preset string) {
 
 // guardAll lets nothing but the excepted names come into being in dir, a part of
 // a git directory.
-func (f *filesystem) guardAll(dir string, except ...string) {
+func (f *Resolution) guardAll(dir string, except ...string) {
 	r := f.protection(hostpath.Place{Path: filepath.Join(dir, "*")}, filepath.Join(dir, "*"), "@git")
 	r.Access = ReadOnly
 	f.add(r)
@@ -142,7 +130,7 @@ func cached(r *rule) bool {
 
 // walkRoots returns the writable directories that are searched for repositories:
 // the workspace and what the user made writable, the outermost ones.
-func (f *filesystem) walkRoots() []string {
+func (f *Resolution) walkRoots() []string {
 	var out []string
 	for _, p := range f.wide.paths() {
 		if r := f.wide[p]; r.Access == ReadWrite && r.dir && !cached(r) && r.Preset != "@git" && !f.walked(p) {
@@ -153,7 +141,7 @@ func (f *filesystem) walkRoots() []string {
 }
 
 // walked reports whether a search from above comes by path.
-func (f *filesystem) walked(path string) bool {
+func (f *Resolution) walked(path string) bool {
 	for path != "/" {
 		r := f.wide.at(filepath.Dir(path))
 		if r == nil || r.Access != ReadWrite {
@@ -168,7 +156,7 @@ func (f *filesystem) walked(path string) bool {
 }
 
 // stops are directories that a search does not enter.
-func (f *filesystem) stops() map[string]bool {
+func (f *Resolution) stops() map[string]bool {
 	out := map[string]bool{}
 	for p, r := range f.wide {
 		if r.Access != ReadWrite && r.dir {
@@ -180,9 +168,9 @@ func (f *filesystem) stops() map[string]bool {
 
 // projectRoots returns the directories that people open in an editor or start an
 // agent in: the writable roots, the start directory and every repository.
-func (f *filesystem) projectRoots(roots []string, found []git.Repository) []string {
+func (f *Resolution) projectRoots(roots []string, found []git.Repository) []string {
 	out := slices.Clone(roots)
-	for _, d := range []string{f.workspace, f.dir} {
+	for _, d := range []string{f.Workspace, f.Dir} {
 		if d != "" {
 			out = append(out, d)
 		}
@@ -199,8 +187,8 @@ func (f *filesystem) projectRoots(roots []string, found []git.Repository) []stri
 // protectPrograms shields the directories of PATH that presets make writable:
 // the host would run what is planted there. Those of the workspace stay as they
 // are, because build tools install into them.
-func (f *filesystem) protectPrograms() {
-	for dir := range strings.SplitSeq(f.env["PATH"], ":") {
+func (f *Resolution) protectPrograms() {
+	for dir := range strings.SplitSeq(f.Env["PATH"], ":") {
 		if !filepath.IsAbs(dir) {
 			continue
 		}
@@ -216,7 +204,7 @@ func (f *filesystem) protectPrograms() {
 
 // repositoryFree returns the roots below which no repository may come into being: all that is writable on the host,
 // caches too, because a link in the workspace can lead there. Where a rule names a .git, it may.
-func (f *filesystem) repositoryFree() []string {
+func (f *Resolution) repositoryFree() []string {
 	var out []string
 	for _, root := range f.wide.paths() {
 		r := f.wide[root]
@@ -235,27 +223,9 @@ func (f *filesystem) repositoryFree() []string {
 	return out
 }
 
-// own returns the directories of agent-sandbox: configuration, trust store, state.
-func (h host) own() []string {
-	var out []string
-	for _, d := range []struct{ env, fallback string }{
-		{"XDG_CONFIG_HOME", ".config"}, {"XDG_DATA_HOME", ".local/share"}, {"XDG_STATE_HOME", ".local/state"},
-	} {
-		base := h.env[d.env]
-		if !filepath.IsAbs(base) {
-			if h.home == "" {
-				continue
-			}
-			base = filepath.Join(h.home, d.fallback)
-		}
-		out = append(out, filepath.Join(base, "agent-sandbox"))
-	}
-	return out
-}
-
 // protectOwn protects the configuration of agent-sandbox against every layer: a
 // command that could write it would choose its own policy.
-func (f *filesystem) protectOwn() error {
+func (f *Resolution) protectOwn() error {
 	for _, dir := range f.own() {
 		at, err := f.look.Locate(dir)
 		if err != nil {
@@ -268,8 +238,8 @@ func (f *filesystem) protectOwn() error {
 		}
 		f.protectAlways(at, dir)
 		f.hideCopies(at.Path)
-		if f.workspace != "" && hostpath.Within(f.workspace, at.Path) {
-			f.protectPath(f.workspace, "")
+		if f.Workspace != "" && hostpath.Within(f.Workspace, at.Path) {
+			f.protectPath(f.Workspace, "")
 		}
 	}
 	for i := range f.layers {
@@ -285,7 +255,7 @@ const QuarantineDir = "quarantine"
 
 // hideCopies hides the stages and the quarantine: they may hold files that the policy
 // of another workspace, or of an earlier run, hides.
-func (f *filesystem) hideCopies(data string) {
+func (f *Resolution) hideCopies(data string) {
 	for _, name := range []string{"stages", QuarantineDir} {
 		dir := filepath.Join(data, name)
 		at, err := f.look.Locate(dir)
@@ -300,7 +270,7 @@ func (f *filesystem) hideCopies(data string) {
 
 // protectAlways is shield wherever the path can be seen at all, so that an
 // explanation knows that nothing opens it.
-func (f *filesystem) protectAlways(at hostpath.Place, pattern string) {
+func (f *Resolution) protectAlways(at hostpath.Place, pattern string) {
 	if access := f.wide.access(at.Path); access != ReadOnly && access != ReadWrite {
 		return
 	}
@@ -310,7 +280,7 @@ func (f *filesystem) protectAlways(at hostpath.Place, pattern string) {
 }
 
 // ruleFault is an error about the entry that made a rule.
-func (f *filesystem) ruleFault(r *rule, code sandbox.Code, format string, args ...any) *sandbox.Error {
+func (f *Resolution) ruleFault(r *rule, code sandbox.Code, format string, args ...any) *sandbox.Error {
 	if r.layer < 0 {
 		return sandbox.Errorf(code, format, args...)
 	}

@@ -1,4 +1,4 @@
-package policy
+package filesystem
 
 import (
 	"os"
@@ -28,7 +28,7 @@ var infoRules = []string{"attributes", "exclude", "grafts", "sparse-checkout"}
 
 // protectRepositories shields the repositories that were found, and those that
 // the start directories lie in.
-func (f *filesystem) protectRepositories(found []git.Repository) {
+func (f *Resolution) protectRepositories(found []git.Repository) {
 	global := f.globalGitConfig()
 	for _, r := range found {
 		switch r.Kind {
@@ -40,7 +40,7 @@ func (f *filesystem) protectRepositories(found []git.Repository) {
 			f.protectPath(r.Root, "@git")
 		}
 	}
-	for _, start := range []string{f.workspace, f.dir} {
+	for _, start := range []string{f.Workspace, f.Dir} {
 		for dir := start; dir != "" && dir != "/"; dir = filepath.Dir(dir) {
 			f.protectAncestor(dir, start, global)
 		}
@@ -48,7 +48,7 @@ func (f *filesystem) protectRepositories(found []git.Repository) {
 }
 
 // protectAncestor looks for a repository at dir, which is start or lies above it.
-func (f *filesystem) protectAncestor(dir, start string, global []git.Variable) {
+func (f *Resolution) protectAncestor(dir, start string, global []git.Variable) {
 	if git.IsDir(dir) {
 		f.protectGitDir(dir, "", global)
 		// Started inside hooks or the like: then all of it is protected.
@@ -65,7 +65,7 @@ func (f *filesystem) protectAncestor(dir, start string, global []git.Variable) {
 
 // protectCheckout shields the repository whose .git (a directory, a link to one,
 // or a file that points to one) stands in root.
-func (f *filesystem) protectCheckout(root string, global []git.Variable) {
+func (f *Resolution) protectCheckout(root string, global []git.Variable) {
 	at, err := f.look.Below(root, ".git")
 	if err != nil || !at.Exists {
 		f.protectBelow(root, ".git", "@git")
@@ -92,7 +92,7 @@ func (f *filesystem) protectCheckout(root string, global []git.Variable) {
 }
 
 // guardLinks keeps links from being replaced while what they lead to stays as it is.
-func (f *filesystem) guardLinks(at hostpath.Place, root string) {
+func (f *Resolution) guardLinks(at hostpath.Place, root string) {
 	r := f.protection(at, filepath.Join(root, ".git"), "@git")
 	r.Access, r.Missing, r.guard = ReadOnly, true, true
 	f.add(r)
@@ -100,7 +100,7 @@ func (f *filesystem) guardLinks(at hostpath.Place, root string) {
 
 // protectGitDir shields a git directory. The paths that its configuration names
 // may be relative to root, the top of a checkout; empty: a bare repository.
-func (f *filesystem) protectGitDir(dir, root string, global []git.Variable) {
+func (f *Resolution) protectGitDir(dir, root string, global []git.Variable) {
 	if !f.seen[dir] {
 		f.seen[dir] = true
 		f.pin(dir, "@git")
@@ -131,7 +131,7 @@ func (f *filesystem) protectGitDir(dir, root string, global []git.Variable) {
 }
 
 // protectInfo lets git write what it must in info and nothing else.
-func (f *filesystem) protectInfo(dir string) {
+func (f *Resolution) protectInfo(dir string) {
 	info, err := os.Lstat(dir)
 	if err == nil && !info.IsDir() {
 		f.protectPath(dir, "@git")
@@ -155,7 +155,7 @@ func (f *filesystem) protectInfo(dir string) {
 
 // protectModules shields the git directories of submodules, at any depth: a
 // submodule called a/b has its own in modules/a/b.
-func (f *filesystem) protectModules(dir string, global []git.Variable) {
+func (f *Resolution) protectModules(dir string, global []git.Variable) {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() {
 		f.protectPath(dir, "@git")
@@ -177,7 +177,7 @@ func (f *filesystem) protectModules(dir string, global []git.Variable) {
 
 // protectWorktrees shields the directories of linked worktrees. They stay
 // writable inside: "git gc" in one checkout expires the logs of all.
-func (f *filesystem) protectWorktrees(dir string, global []git.Variable) {
+func (f *Resolution) protectWorktrees(dir string, global []git.Variable) {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() {
 		f.protectPath(dir, "@git")
@@ -195,7 +195,7 @@ func (f *filesystem) protectWorktrees(dir string, global []git.Variable) {
 	}
 }
 
-func (f *filesystem) protectWorktree(dir string) {
+func (f *Resolution) protectWorktree(dir string) {
 	if f.seen[dir] {
 		return
 	}
@@ -211,18 +211,18 @@ func (f *filesystem) protectWorktree(dir string) {
 // can name any directory, so the directory must name the workspace in turn: an
 // unpacked archive must not open another repository. A workspace in the middle of
 // a checkout gets nothing; its .git stays as it is.
-func (f *filesystem) grantGit() {
-	if !f.presets["@git"] || f.workspace == "" {
+func (f *Resolution) grantGit() {
+	if !f.presets["@git"] || f.Workspace == "" {
 		return
 	}
-	file := filepath.Join(f.workspace, ".git")
+	file := filepath.Join(f.Workspace, ".git")
 	dir := git.DirOf(file)
 	if dir == "" || !git.IsDir(dir) {
 		return
 	}
 	common := git.CommonDir(dir)
 	switch {
-	case common == "" && git.SubmoduleRoot(dir) == f.workspace:
+	case common == "" && git.SubmoduleRoot(dir) == f.Workspace:
 		f.preset("@git", presetRule{path: dir, access: ReadWrite})
 	case common != "" && hostpath.Within(dir, filepath.Join(common, "worktrees")) &&
 		git.CheckoutFile(dir) == file:
@@ -238,7 +238,7 @@ func (f *filesystem) grantGit() {
 }
 
 // asked reports whether a layer makes path writable itself.
-func (f *filesystem) asked(path string) bool {
+func (f *Resolution) asked(path string) bool {
 	return slices.ContainsFunc(f.rules, func(r *rule) bool {
 		return r.layer >= 0 && r.Access == ReadWrite && hostpath.Within(path, r.Path)
 	})
@@ -252,11 +252,11 @@ func entries(dir string) []os.DirEntry {
 // protectBranches is @git-strict: of the workspace's repository only the current
 // branch may move, and no tag. Branches that exist, loose or packed, stay as they
 // are; with a detached HEAD that is all of them.
-func (f *filesystem) protectBranches() error {
-	if f.workspace == "" {
+func (f *Resolution) protectBranches() error {
+	if f.Workspace == "" {
 		return nil
 	}
-	dir, common := f.gitDirs(f.workspace)
+	dir, common := f.gitDirs(f.Workspace)
 	if dir == "" {
 		return nil
 	}
@@ -277,7 +277,7 @@ func (f *filesystem) protectBranches() error {
 
 // gitDirs returns the git directory of a checkout and the one that it shares with
 // its worktrees; "" when root is not a checkout.
-func (f *filesystem) gitDirs(root string) (dir, common string) {
+func (f *Resolution) gitDirs(root string) (dir, common string) {
 	at, err := f.look.Below(root, ".git")
 	if err != nil || !at.Exists {
 		return "", ""

@@ -1,10 +1,6 @@
-package policy_test
+package filesystem
 
-import (
-	"testing"
-
-	"github.com/seed434b0696/agent-sandbox/policy"
-)
+import "testing"
 
 func Test_Obeyed_Names_Are_Those_That_A_Policy_Protects(t *testing.T) {
 	t.Parallel()
@@ -15,7 +11,7 @@ func Test_Obeyed_Names_Are_Those_That_A_Policy_Protects(t *testing.T) {
 		"": false, ".": false, "src/main.go": false, ".github/CODEOWNERS": false, ".git/HEAD": false, ".git/objects/ab/cd": false, "config": false,
 		"hooks/pre-commit": false, ".envrc.example": false, ".gitignore": false,
 	} {
-		if got := policy.Obeyed(path); got != want {
+		if got := IsObeyed(path); got != want {
 			t.Errorf("%q: %v, want %v", path, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package policy
+package filesystem
 
 import (
 	"maps"
@@ -19,7 +19,7 @@ const rankHidden = math.MaxInt
 
 // hideSecrets hides the files that hold secrets, of every layer: what a later one
 // replaces is secret all the same.
-func (f *filesystem) hideSecrets() error {
+func (f *Resolution) hideSecrets() error {
 	for i := range f.layers {
 		l := &f.layers[i]
 		for _, name := range slices.Sorted(maps.Keys(l.Policy.Secrets)) {
@@ -55,11 +55,11 @@ func (f *filesystem) hideSecrets() error {
 // hideFile hides one file. Where it does not exist, a guard holds its name: a command
 // must not choose the value for later runs. A file below a directory that the sandbox
 // replaces is not seen inside anyway; that directory is returned.
-func (f *filesystem) hideFile(l *sandbox.Layer, key, written string, guard bool) (root string, err error) {
+func (f *Resolution) hideFile(l *sandbox.Layer, key, written string, guard bool) (root string, err error) {
 	if written == "" {
 		return "", nil
 	}
-	at, err := f.secretFile(l, key, written)
+	at, err := f.SecretFile(l, key, written)
 	if err != nil {
 		return "", err
 	}
@@ -79,9 +79,9 @@ func (f *filesystem) hideFile(l *sandbox.Layer, key, written string, guard bool)
 	return "", nil
 }
 
-// secretFile resolves a file that holds a secret.
-func (f *filesystem) secretFile(l *sandbox.Layer, key, written string) (hostpath.Place, error) {
-	path, err := hostpath.Anchor(written, f.home, f.dir)
+// SecretFile resolves a file that holds a secret.
+func (f *Resolution) SecretFile(l *sandbox.Layer, key, written string) (hostpath.Place, error) {
+	path, err := hostpath.Anchor(written, f.Home, f.Dir)
 	if err != nil {
 		return hostpath.Place{}, layer.Errorf(*l, key, "%s: %w", jsonc.Clip(written), err)
 	}

@@ -1,4 +1,7 @@
-package policy
+// Package filesystem decides what a sandbox may do with each path of its host. It merges the path rules of the layers with the
+// presets, hides secrets, protects what programs of the host obey (git repositories and the names of package preset), and
+// refuses an untrusted layer that gives more. The result is a list of rules, and the mounts and guards that enforce them.
+package filesystem
 
 import (
 	"path/filepath"
@@ -13,21 +16,10 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// host holds the directories against which a policy's paths are resolved.
-type host struct {
-	workspace string   // resolved; empty: none
-	dir       string   // resolved start directory
-	home      string   // resolved; empty: none
-	account   string   // the home of this process's account, if it is not home; resolved; empty: none
-	accounts  []string // the homes of accounts besides home, which commands could read; resolved
-	strangers []string // the homes of the accounts beyond those, as they are written
-	env       map[string]string
-	look      *hostpath.Lookups
-}
+// Resolution has the rules about the paths of one host, and which of them decide.
+type Resolution struct {
+	Host
 
-// filesystem is the part of a plan that concerns paths, while it grows.
-type filesystem struct {
-	host
 	layers  []sandbox.Layer
 	presets map[string]bool
 	rules   []*rule
@@ -48,11 +40,11 @@ type pending struct {
 	rule      *rule
 }
 
-// resolveFilesystem decides about every path that the layers name.
-func resolveFilesystem(h host, layers []sandbox.Layer) (*filesystem, error) {
-	f := &filesystem{host: h, layers: layers, pins: map[string]bool{}, seen: map[string]bool{}}
+// Resolve decides about every path that the layers name.
+func Resolve(h Host, layers []sandbox.Layer) (*Resolution, error) {
+	f := &Resolution{Host: h, layers: layers, pins: map[string]bool{}, seen: map[string]bool{}}
 	var err error
-	if f.presets, err = activePresets(layers, h.workspace); err != nil {
+	if f.presets, err = activePresets(layers, h.Workspace); err != nil {
 		return nil, err
 	}
 	f.builtin()
@@ -79,11 +71,11 @@ func resolveFilesystem(h host, layers []sandbox.Layer) (*filesystem, error) {
 }
 
 // builtin adds the private file systems and the active presets.
-func (f *filesystem) builtin() {
+func (f *Resolution) builtin() {
 	for _, dir := range []string{"/tmp", "/var/tmp"} {
 		f.preset("", presetRule{path: dir, access: Private})
 	}
-	if f.home != "" && !f.presets["@base"] && f.workspace == "" {
+	if f.Home != "" && !f.presets["@base"] && f.Workspace == "" {
 		f.preset("", presetRule{path: "~", access: Exclude})
 	}
 	if !f.presets["@base"] {
@@ -105,7 +97,7 @@ func (f *filesystem) builtin() {
 
 // opened returns the paths that the active presets make writable by name: the preset of an agent opens the files that
 // others hide or protect.
-func (f *filesystem) opened() map[string]bool {
+func (f *Resolution) opened() map[string]bool {
 	out := map[string]bool{}
 	for _, name := range preset.Leaves() {
 		if !f.presets[name] || name == "@base" {
@@ -131,8 +123,8 @@ var presetAccess = [...]Access{preset.Hidden: Exclude, preset.ReadOnly: ReadOnly
 
 // preset adds one rule of a preset. It is optional: what this host does not have
 // is left out.
-func (f *filesystem) preset(name string, p presetRule) {
-	path, err := hostpath.Anchor(p.path, f.home, f.workspace)
+func (f *Resolution) preset(name string, p presetRule) {
+	path, err := hostpath.Anchor(p.path, f.Home, f.Workspace)
 	if err != nil {
 		return
 	}
@@ -158,7 +150,7 @@ func (f *filesystem) preset(name string, p presetRule) {
 // planted returns a symbolic link on the way to at that lies where commands may
 // write and leads out of there, or "". A command of an earlier run may have put it
 // in the place of what the rule means.
-func (f *filesystem) planted(at hostpath.Place) string {
+func (f *Resolution) planted(at hostpath.Place) string {
 	for _, link := range at.Links {
 		for _, r := range f.rules {
 			if r.Access == ReadWrite && link != r.Path && hostpath.Within(link, r.Path) && !hostpath.Within(at.Path, r.Path) {
@@ -170,17 +162,17 @@ func (f *filesystem) planted(at hostpath.Place) string {
 }
 
 // private reports whether a private file system stands at path.
-func (f *filesystem) private(path string) bool {
+func (f *Resolution) private(path string) bool {
 	return slices.ContainsFunc(f.rules, func(r *rule) bool { return r.Access == Private && r.Path == path })
 }
 
-func (f *filesystem) add(r *rule) {
+func (f *Resolution) add(r *rule) {
 	r.seq = len(f.rules)
 	f.rules = append(f.rules, r)
 }
 
 // layer adds the rules and sockets of layers[i].
-func (f *filesystem) layer(i int) error {
+func (f *Resolution) layer(i int) error {
 	fsys := &f.layers[i].Policy.Filesystem
 	for _, list := range []struct {
 		key    string
@@ -201,7 +193,7 @@ func (f *filesystem) layer(i int) error {
 }
 
 // written adds the rules that one entry of a layer stands for.
-func (f *filesystem) written(i int, key string, n int, written string, access Access) error {
+func (f *Resolution) written(i int, key string, n int, written string, access Access) error {
 	l := &f.layers[i]
 	matches, err := f.expand(written)
 	if err != nil {
@@ -256,8 +248,8 @@ type match struct {
 
 // expand returns what a written path stands for. A path with metacharacters that
 // exists as it is written is meant literally as well.
-func (f *filesystem) expand(written string) ([]match, error) {
-	path, err := hostpath.Anchor(written, f.home, f.dir)
+func (f *Resolution) expand(written string) ([]match, error) {
+	path, err := hostpath.Anchor(written, f.Home, f.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -289,7 +281,7 @@ func (f *filesystem) expand(written string) ([]match, error) {
 
 // freed reports whether a rule loses everything to a protection above it: a glob
 // such as rw **/* does not express a decision about .git/hooks/pre-commit.
-func (f *filesystem) freed(r *rule) bool {
+func (f *Resolution) freed(r *rule) bool {
 	if r.Access != ReadWrite || r.Exact || r.rank == rankProtected {
 		return false
 	}

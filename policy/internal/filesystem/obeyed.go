@@ -1,4 +1,4 @@
-package policy
+package filesystem
 
 import (
 	"slices"
@@ -8,36 +8,36 @@ import (
 	"github.com/seed434b0696/agent-sandbox/policy/internal/preset"
 )
 
-// Obeyed reports whether a program on the host may run or obey a file of this path: a part of the path is a name that every
+// IsObeyed reports whether a program on the host may run or obey a file of this path: a part of the path is a name that every
 // policy protects in projects, or the state of a git repository that makes git run something. It looks at the name alone,
 // in any directory, without regard to case. The path may be relative.
-func Obeyed(path string) bool {
+func IsObeyed(path string) bool {
 	parts := hostpath.Split(strings.ToLower(path))
 	for i := range parts {
 		rest := parts[i:]
-		if slices.ContainsFunc(preset.ProjectNames, func(name string) bool { return beginsWith(rest, name) }) {
+		if slices.ContainsFunc(preset.ProjectNames, func(name string) bool { return hasPrefix(rest, name) }) {
 			return true
 		}
-		if parts[i] == ".git" && obeyedInGit(rest[1:]) {
+		if parts[i] == ".git" && isObeyedInGit(rest[1:]) {
 			return true
 		}
 	}
 	return false
 }
 
-// obeyedInGit reports whether git obeys a path in the git directory. A .git that is a file leads to another one.
-func obeyedInGit(path []string) bool {
+// isObeyedInGit reports whether git obeys a path in the git directory. A .git that is a file leads to another one.
+func isObeyedInGit(path []string) bool {
 	if len(path) == 0 {
 		return true
 	}
 	if path[0] == "modules" || path[0] == "worktrees" {
 		return true // other git directories, at a depth that only git knows
 	}
-	return slices.ContainsFunc(append([]string{"info", "branches"}, gitState...), func(name string) bool { return beginsWith(path, name) })
+	return slices.ContainsFunc(append([]string{"info", "branches"}, gitState...), func(name string) bool { return hasPrefix(path, name) })
 }
 
-// beginsWith reports whether a split path begins with the components of name, which may differ in case.
-func beginsWith(path []string, name string) bool {
+// hasPrefix reports whether a split path begins with the components of name, which may differ in case.
+func hasPrefix(path []string, name string) bool {
 	for part := range strings.SplitSeq(strings.ToLower(name), "/") {
 		if len(path) == 0 || path[0] != part {
 			return false

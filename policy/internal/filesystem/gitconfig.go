@@ -1,4 +1,4 @@
-package policy
+package filesystem
 
 import (
 	"path/filepath"
@@ -22,9 +22,9 @@ var hookNames = []string{
 
 // gitConfig reads a configuration file and the files that it includes under any
 // condition, and protects the included files.
-func (f *filesystem) gitConfig(file string) []git.Variable { return f.gitConfigAt(file, 0) }
+func (f *Resolution) gitConfig(file string) []git.Variable { return f.gitConfigAt(file, 0) }
 
-func (f *filesystem) gitConfigAt(file string, level int) []git.Variable {
+func (f *Resolution) gitConfigAt(file string, level int) []git.Variable {
 	vars := git.ReadConfig(file)
 	out := make([]git.Variable, 0, len(vars))
 	for _, v := range vars {
@@ -42,16 +42,16 @@ func (f *filesystem) gitConfigAt(file string, level int) []git.Variable {
 }
 
 // globalGitConfig reads the user's and the machine's configuration.
-func (f *filesystem) globalGitConfig() []git.Variable {
+func (f *Resolution) globalGitConfig() []git.Variable {
 	files := []string{"/etc/gitconfig"}
-	if f.home != "" {
-		base := f.env["XDG_CONFIG_HOME"]
+	if f.Home != "" {
+		base := f.Env["XDG_CONFIG_HOME"]
 		if !filepath.IsAbs(base) {
-			base = filepath.Join(f.home, ".config")
+			base = filepath.Join(f.Home, ".config")
 		}
-		files = append(files, filepath.Join(base, "git", "config"), filepath.Join(f.home, ".gitconfig"))
+		files = append(files, filepath.Join(base, "git", "config"), filepath.Join(f.Home, ".gitconfig"))
 	}
-	if file := f.env["GIT_CONFIG_GLOBAL"]; filepath.IsAbs(file) {
+	if file := f.Env["GIT_CONFIG_GLOBAL"]; filepath.IsAbs(file) {
 		files = append(files, file)
 		f.protectPath(file, "@git")
 	}
@@ -64,7 +64,7 @@ func (f *filesystem) globalGitConfig() []git.Variable {
 
 // protectHooksPath protects the directory that core.hooksPath names. A relative one
 // starts where hooks run: at the top of the checkout.
-func (f *filesystem) protectHooksPath(v git.Variable, root string) {
+func (f *Resolution) protectHooksPath(v git.Variable, root string) {
 	if v.Key != "core.hookspath" {
 		return
 	}
@@ -83,16 +83,16 @@ func (f *filesystem) protectHooksPath(v git.Variable, root string) {
 
 // gitPath makes the value of a path variable absolute; "" for forms that are not
 // supported (~user, %(prefix)).
-func (f *filesystem) gitPath(value, base string) string {
+func (f *Resolution) gitPath(value, base string) string {
 	value = strings.TrimPrefix(value, ":(optional)")
 	switch {
 	case value == "" || strings.HasPrefix(value, "%(prefix)"):
 		return ""
 	case value == "~" || strings.HasPrefix(value, "~/"):
-		if f.home == "" {
+		if f.Home == "" {
 			return ""
 		}
-		return f.home + value[1:]
+		return f.Home + value[1:]
 	case filepath.IsAbs(value):
 		return value
 	}

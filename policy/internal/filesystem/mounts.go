@@ -1,4 +1,4 @@
-package policy
+package filesystem
 
 import (
 	"cmp"
@@ -9,31 +9,8 @@ import (
 	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
 )
 
-// pathPlan is the part of a plan that concerns paths.
-type pathPlan struct {
-	Rules   []Rule
-	Mounts  []Mount
-	Guards  []Guard
-	NoRepos []string
-	Sockets []string
-}
-
-// paths returns the decisions.
-func (f *filesystem) paths() pathPlan {
-	slices.SortFunc(f.rules, compareRules)
-	index := make(map[*rule]int, len(f.rules))
-	for i, r := range f.rules {
-		index[r] = i
-	}
-	p := pathPlan{Mounts: f.mounts(index), Guards: f.guardList(index), NoRepos: f.norepos, Sockets: f.sockets, Rules: make([]Rule, len(f.rules))}
-	for i, r := range f.rules { // the mounts and guards have marked those that are applied
-		p.Rules[i] = r.Rule
-	}
-	return p
-}
-
 // mounts returns what differs from its surroundings, and the pins.
-func (f *filesystem) mounts(index map[*rule]int) []Mount {
+func (f *Resolution) mounts(index map[*rule]int) []Mount {
 	var out []Mount
 	for _, path := range f.final.paths() {
 		r := f.final[path]
@@ -52,7 +29,7 @@ func (f *filesystem) mounts(index map[*rule]int) []Mount {
 
 // guardList returns the names that must not come into being, where the sandbox
 // could make them.
-func (f *filesystem) guardList(index map[*rule]int) []Guard {
+func (f *Resolution) guardList(index map[*rule]int) []Guard {
 	missing := decide(f.rules, func(r *rule) bool { return r.Missing && (r.guard || r.Access == ReadWrite) && !f.freed(r) })
 	var explicit []*rule
 	for _, r := range f.rules {
@@ -93,7 +70,7 @@ func (f *filesystem) guardList(index map[*rule]int) []Guard {
 	return sortGuards(out)
 }
 
-func (f *filesystem) decides(r *rule) bool { return f.final[r.Path] == r }
+func (f *Resolution) decides(r *rule) bool { return f.final[r.Path] == r }
 
 // lifted returns the links on the paths of explicit rw rules: --rw .git/hooks
 // where that is a link includes the link.
@@ -133,7 +110,7 @@ func wanted(explicit []*rule, path string) []string {
 }
 
 // guardAround forbids all of a missing directory but the way to what is wanted in it.
-func (f *filesystem) guardAround(path string, wanted []string, r *rule, add func(string, string, []string, *rule)) {
+func (f *Resolution) guardAround(path string, wanted []string, r *rule, add func(string, string, []string, *rule)) {
 	except := map[string][]string{}
 	for _, w := range wanted {
 		for w != path {

@@ -1,4 +1,4 @@
-package policy
+package filesystem
 
 import (
 	"io/fs"
@@ -13,8 +13,8 @@ import (
 
 // dockerSocket returns the host's Docker socket: DOCKER_HOST when it is a Unix
 // socket, else the usual place.
-func (h host) dockerSocket() string {
-	if path, ok := strings.CutPrefix(h.env["DOCKER_HOST"], "unix://"); ok && filepath.IsAbs(path) {
+func (h Host) dockerSocket() string {
+	if path, ok := strings.CutPrefix(h.Env["DOCKER_HOST"], "unix://"); ok && filepath.IsAbs(path) {
 		return path
 	}
 	return "/var/run/docker.sock"
@@ -22,7 +22,7 @@ func (h host) dockerSocket() string {
 
 // socketRules adds the sockets of layers[i]. A socket that does not exist yet
 // is allowed as well: its server may start later.
-func (f *filesystem) socketRules(i int) error {
+func (f *Resolution) socketRules(i int) error {
 	const key = "filesystem.sockets"
 	l := &f.layers[i]
 	for n, written := range l.Policy.Filesystem.Sockets {
@@ -49,7 +49,7 @@ func (f *filesystem) socketRules(i int) error {
 }
 
 // socket resolves one socket; "" when a glob matched something else.
-func (f *filesystem) socket(m match) (string, error) {
+func (f *Resolution) socket(m match) (string, error) {
 	at, err := f.look.Locate(m.path)
 	if err != nil {
 		return "", sandbox.Errorf(sandbox.Invalid, "%w", err)
@@ -74,9 +74,9 @@ func (f *filesystem) socket(m match) (string, error) {
 	return "", sandbox.Errorf(sandbox.Invalid, "is not a socket")
 }
 
-// addDocker adds the Docker socket, which must exist: an error now is better than
+// AddDocker adds the Docker socket, which must exist: an error now is better than
 // a failure inside the sandbox.
-func (f *filesystem) addDocker() error {
+func (f *Resolution) AddDocker() error {
 	path := f.dockerSocket()
 	at, err := f.look.Locate(path)
 	if err != nil || !at.Exists {

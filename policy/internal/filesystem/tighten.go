@@ -1,8 +1,7 @@
-package policy
+package filesystem
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/internal/shellword"
 	"github.com/seed434b0696/agent-sandbox/policy/internal/hostpath"
@@ -10,11 +9,11 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// checkTightens refuses an untrusted layer whose path rules give more, anywhere,
+// CheckTightens refuses an untrusted layer whose path rules give more, anywhere,
 // than the policy would give without it: a hostile repository must not open its
 // own sandbox. It does not trust reasoning about single rules, because presets,
 // globs and specificity act together: it resolves both policies and compares.
-func (f *filesystem) checkTightens() error {
+func (f *Resolution) CheckTightens() error {
 	for i := range f.layers {
 		fsys := &f.layers[i].Policy.Filesystem
 		if f.layers[i].Trusted || len(fsys.Presets)+len(fsys.RO)+len(fsys.RW)+len(fsys.Exclude)+len(fsys.Sockets) == 0 {
@@ -33,15 +32,15 @@ func (f *filesystem) checkTightens() error {
 }
 
 // compare resolves layers with and without layers[i].
-func (f *filesystem) compare(i int, layers []sandbox.Layer) error {
-	with, err := resolveFilesystem(f.host, layers)
+func (f *Resolution) compare(i int, layers []sandbox.Layer) error {
+	with, err := Resolve(f.Host, layers)
 	if err != nil {
 		return err
 	}
 	// An empty policy keeps the ranks of the others as they are.
 	rest := slices.Clone(layers)
 	rest[i].Policy = sandbox.Policy{}
-	without, err := resolveFilesystem(f.host, rest)
+	without, err := Resolve(f.Host, rest)
 	if err != nil {
 		return err
 	}
@@ -59,7 +58,7 @@ type widening struct {
 
 // widens returns the first place where f gives more than o, or nil. Between the
 // paths of their rules neither changes, so those paths are all there is to compare.
-func (f *filesystem) widens(o *filesystem) *widening {
+func (f *Resolution) widens(o *Resolution) *widening {
 	paths := append(f.final.paths(), o.final.paths()...)
 	slices.Sort(paths)
 	for _, p := range slices.Compact(paths) {
@@ -105,17 +104,13 @@ func wider(a, b Access) bool {
 	return a > b
 }
 
-func (f *filesystem) plain() []Guard {
+func (f *Resolution) plain() []Guard {
 	return f.guardList(map[*rule]int{})
-}
-
-func (g Guard) key() string {
-	return strings.Join(append([]string{g.Dir, g.Name}, g.Except...), "\x00")
 }
 
 // blame names the entry of layer i that widens: the first without which there
 // would be less.
-func (f *filesystem) blame(i int, without *filesystem) error {
+func (f *Resolution) blame(i int, without *Resolution) error {
 	l := &f.layers[i]
 	w := f.widens(without)
 	list, n := "filesystem.presets", 0

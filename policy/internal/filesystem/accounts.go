@@ -1,4 +1,4 @@
-package policy
+package filesystem
 
 import (
 	"maps"
@@ -23,13 +23,13 @@ const (
 
 // locateAccounts finds the home directories of the host's accounts besides that of the Spec, which a variable may
 // choose: that of this process, which is own, first. An empty own is none.
-func (h *host) locateAccounts(own string, others []string) {
+func (h *Host) locateAccounts(own string, others []string) {
 	if own != "" {
 		others = slices.Insert(others, 0, own)
 	}
 	// The project's owner counts before accounts that the project has nothing to do with.
 	slices.SortStableFunc(others, func(a, b string) int {
-		return compareBool(b == own || hostpath.Within(h.workspace, b), a == own || hostpath.Within(h.workspace, a))
+		return compareBool(b == own || hostpath.Within(h.Workspace, b), a == own || hostpath.Within(h.Workspace, a))
 	})
 	for n, home := range others {
 		if n >= maxAccounts {
@@ -37,7 +37,7 @@ func (h *host) locateAccounts(own string, others []string) {
 			return
 		}
 		at, err := h.look.Locate(home)
-		if err != nil || !at.Exists || !at.Dir || at.Path == h.home || at.Path == "/" || at.Path == h.workspace && home != own || slices.Contains(h.accounts, at.Path) ||
+		if err != nil || !at.Exists || !at.Dir || at.Path == h.Home || at.Path == "/" || at.Path == h.Workspace && home != own || slices.Contains(h.accounts, at.Path) ||
 			hostpath.ReservedRoot(at.Path) != "" || !isSearchable(at.Path) {
 			continue
 		}
@@ -55,12 +55,12 @@ func isSearchable(dir string) bool {
 }
 
 // hideAccounts hides the secrets in the homes of accounts, wherever HOME leads. A layer that turns @base off opens them.
-func (f *filesystem) hideAccounts() {
-	if f.workspace != "" && !f.presets["@base"] {
+func (f *Resolution) hideAccounts() {
+	if f.Workspace != "" && !f.presets["@base"] {
 		return
 	}
 	for _, home := range f.accounts {
-		if home == f.account && f.home == "" && f.workspace == "" {
+		if home == f.account && f.Home == "" && f.Workspace == "" {
 			f.preset("@base", presetRule{path: home, access: Exclude})
 			continue
 		}
@@ -81,7 +81,7 @@ func (f *filesystem) hideAccounts() {
 
 // hideStrangers hides the homes of the accounts beyond [maxAccounts], and shows the others where they lie in a directory
 // that is hidden for that.
-func (f *filesystem) hideStrangers() {
+func (f *Resolution) hideStrangers() {
 	parents := map[string]int{}
 	for _, home := range f.strangers {
 		parents[filepath.Dir(home)]++
@@ -115,7 +115,7 @@ func isForHomes(dir string) bool {
 }
 
 // isWritableNear reports whether a rule makes dir, a part of it or a directory above it writable.
-func (f *filesystem) isWritableNear(dir string) bool {
+func (f *Resolution) isWritableNear(dir string) bool {
 	return slices.ContainsFunc(f.rules, func(r *rule) bool {
 		return r.Access == ReadWrite && (hostpath.Within(r.Path, dir) || hostpath.Within(dir, r.Path))
 	})
