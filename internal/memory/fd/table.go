@@ -1,3 +1,5 @@
+// Package fd has the open file descriptions and descriptor tables of the processes of the in-memory machine: files and pipes of its
+// tree, streams of the host, and output that is captured.
 package fd
 
 import (
