@@ -27,6 +27,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/internal/proxy/egress"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/plainuser"
 )
 
 // secretValue has characters that are written otherwise in JSON, URLs and Base64.
@@ -256,7 +257,7 @@ func basicSecret() string {
 }
 
 func Test_A_Secret_Reaches_Its_Host_By_What_Real_Clients_Send(t *testing.T) {
-	alsoAsPlainUser(t)
+	plainuser.Repeat(t)
 	docker := `{"auths":{"hub":{"auth":"` + strings.TrimPrefix(basicSecret(), "Basic ") + `"}}}`
 	for _, row := range []struct {
 		name   string
@@ -363,7 +364,7 @@ func (p *scene) byName() {
 }
 
 func Test_A_Value_Is_Nowhere_Inside(t *testing.T) {
-	alsoAsPlainUser(t)
+	plainuser.Repeat(t)
 	p := newScene(t)
 	p.file(t, ".npmrc", "//host/:_authToken="+secretValue+"\n")
 	p.file(t, ".token", secretValue)
@@ -413,7 +414,7 @@ func Test_A_Placeholder_Elsewhere_Is_Refused_And_Told(t *testing.T) {
 }
 
 func Test_Git_Uses_A_Secret(t *testing.T) {
-	alsoAsPlainUser(t)
+	plainuser.Repeat(t)
 	for _, row := range []struct {
 		name   string
 		secret sandbox.Secret

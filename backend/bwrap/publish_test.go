@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/plainuser"
 )
 
 // innerServer is one inside: "echo", "give N" or "take", after which both sides go on
@@ -101,7 +102,7 @@ func ask(addr, word string, more io.Reader) (net.Conn, error) {
 }
 
 func Test_Published_Ports_Reach_Servers_Wherever_They_Listen(t *testing.T) {
-	alsoAsPlainUser(t)
+	plainuser.Repeat(t)
 	for _, at := range []string{"127.0.0.1", "0.0.0.0", "::1", "::"} {
 		t.Run(at, func(t *testing.T) {
 			addr, _ := serveInside(t, newScene(t), at)

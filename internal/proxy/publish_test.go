@@ -17,31 +17,8 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/tcpserver"
 )
-
-// inner is a server in the place of one inside.
-func inner(t *testing.T, serve func(*net.TCPConn)) net.Listener {
-	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all sync.WaitGroup
-	all.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			all.Go(func() {
-				defer c.Close()
-				serve(c.(*net.TCPConn))
-			})
-		}
-	})
-	t.Cleanup(func() { _ = l.Close(); all.Wait() })
-	return l
-}
 
 func echo(c *net.TCPConn) { _, _ = io.Copy(c, c) }
 
@@ -106,7 +83,7 @@ func connect(t *testing.T, addr string) *net.TCPConn {
 
 func Test_Published_Connections_Are_Half_Closed(t *testing.T) {
 	// The server answers when it has seen the end.
-	addr, _ := publish(t, dialTo(inner(t, func(c *net.TCPConn) {
+	addr, _ := publish(t, dialTo(tcpserver.Start(t, func(c *net.TCPConn) {
 		data, _ := io.ReadAll(c)
 		_, _ = c.Write(bytes.ToUpper(data))
 	})))
@@ -136,7 +113,7 @@ func Test_A_Port_Without_A_Server_Refuses(t *testing.T) {
 
 func Test_The_End_Closes_What_Is_Published(t *testing.T) {
 	var open atomic.Int64
-	addr, end := publish(t, dialTo(inner(t, func(c *net.TCPConn) {
+	addr, end := publish(t, dialTo(tcpserver.Start(t, func(c *net.TCPConn) {
 		open.Add(1)
 		echo(c)
 		open.Add(-1)
@@ -183,7 +160,7 @@ func (w watched) Close() error {
 
 func Test_A_Client_That_Broke_Off_Frees_Its_Connection(t *testing.T) {
 	stay := make(chan struct{})
-	server := inner(t, func(c *net.TCPConn) {
+	server := tcpserver.Start(t, func(c *net.TCPConn) {
 		_, _ = c.Write([]byte("x"))
 		<-stay // a server that says nothing more, and does not look either
 	})
@@ -238,7 +215,7 @@ func Test_Several_Ports_Go_To_Several(t *testing.T) {
 }
 
 func Test_A_Taken_Port_Publishes_None(t *testing.T) {
-	taken := inner(t, echo).Addr().(*net.TCPAddr).Port
+	taken := tcpserver.Start(t, echo).Addr().(*net.TCPAddr).Port
 	free := freePort(t)
 	_, err := Publish(t.Context(), &policy.Plan{Publish: []policy.Publish{{Host: free, Port: 80}, {Host: uint16(taken), Port: 81}}})
 	wantError(t, err, sandbox.Exists, fmt.Sprintf("port %d of 127.0.0.1 is taken", taken))
@@ -254,7 +231,7 @@ func Test_A_Taken_Port_Publishes_None(t *testing.T) {
 }
 
 func Test_Only_127_0_0_1_Is_Published(t *testing.T) {
-	addr, _ := publish(t, dialTo(inner(t, echo)))
+	addr, _ := publish(t, dialTo(tcpserver.Start(t, echo)))
 	_, port, _ := net.SplitHostPort(addr)
 	for _, host := range append(others(t), "127.0.0.2", "::1") {
 		c, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(t.Context(), "tcp", net.JoinHostPort(host, port))
@@ -307,7 +284,7 @@ func Test_Passing_Faults_Do_Not_End_What_Is_Published(t *testing.T) {
 		{"a listener that is broken", []error{syscall.EINVAL}, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			server := inner(t, echo)
+			server := tcpserver.Start(t, echo)
 			real, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp4", "127.0.0.1:0")
 			if err != nil {
 				t.Fatal(err)
@@ -343,7 +320,7 @@ func Test_Passing_Faults_Do_Not_End_What_Is_Published(t *testing.T) {
 }
 
 func Test_More_Connections_Than_There_Are_Slots(t *testing.T) {
-	addr, _ := publish(t, dialTo(inner(t, echo)))
+	addr, _ := publish(t, dialTo(tcpserver.Start(t, echo)))
 	held := make([]*net.TCPConn, maxInward)
 	for i := range held {
 		held[i] = connect(t, addr)
@@ -372,7 +349,7 @@ func Test_More_Connections_Than_There_Are_Slots(t *testing.T) {
 }
 
 func Test_Large_Transfers_Arrive_Whole_Both_Ways(t *testing.T) {
-	addr, _ := publish(t, dialTo(inner(t, echo)))
+	addr, _ := publish(t, dialTo(tcpserver.Start(t, echo)))
 	c := connect(t, addr)
 	data := slices.Repeat([]byte("0123456789abcdef"), 1<<20)
 	go func() { _, _ = c.Write(data); _ = c.CloseWrite() }()

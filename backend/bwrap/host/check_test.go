@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/plainuser"
 )
 
 // goodFacts are those of a plain user on a current Debian.
@@ -196,7 +197,7 @@ func TestThisHostCanDoAll(t *testing.T) {
 }
 
 func TestThisHostCanDoAllForAPlainUser(t *testing.T) {
-	if !asPlainUser(t) {
+	if plainuser.Repeat(t) {
 		return
 	}
 	TestThisHostCanDoAll(t)

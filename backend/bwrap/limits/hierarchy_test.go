@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/plainuser"
 )
 
 func TestHierarchiesAreFound(t *testing.T) {
@@ -165,7 +166,7 @@ func TestUnifiedRootOfAContainerIsNoHome(t *testing.T) {
 }
 
 func TestHomeMustBeWritable(t *testing.T) {
-	if !asPlainUser(t) {
+	if plainuser.Repeat(t) {
 		return
 	}
 	for _, locked := range []string{"user", "user/cgroup.procs"} {

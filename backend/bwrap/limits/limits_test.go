@@ -13,31 +13,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/seed434b0696/agent-sandbox/policy"
 	"github.com/seed434b0696/agent-sandbox/sandbox"
+	"github.com/seed434b0696/agent-sandbox/test/plainuser"
 )
-
-// asPlainUser runs the calling top-level test again as uid 1000 when we are
-// root, and reports whether the caller is to go on.
-func asPlainUser(t *testing.T) bool {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		return true
-	}
-	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run", "^"+t.Name()+"$", "-test.v")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 1000, Gid: 1000}}
-	cmd.Env = append(os.Environ(), "HOME=/tmp")
-	out, err := cmd.CombinedOutput()
-	if err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
-		t.Errorf("as uid 1000: %v\n%s", err, out)
-	}
-	return false
-}
 
 // limitedRun is a command that ran under limits.
 type limitedRun struct {
@@ -172,7 +155,7 @@ func TestPidsLimitStopsAForkBombByCgroup(t *testing.T) {
 }
 
 func TestPidsLimitStopsAForkBombByRlimit(t *testing.T) {
-	if !asPlainUser(t) {
+	if plainuser.Repeat(t) {
 		return
 	}
 	for _, required := range [][]string{{"pids"}, nil} {
@@ -235,7 +218,7 @@ print((time.process_time() - cpu) / (time.monotonic() - wall))`)
 }
 
 func TestUnheldLimitIsRefusedOrSkipped(t *testing.T) {
-	if !asPlainUser(t) {
+	if plainuser.Repeat(t) {
 		return
 	}
 	for name, l := range map[string]sandbox.Limits{"memory": {Memory: 512 << 20}, "cpu": {CPU: 1.5}} {
@@ -270,7 +253,7 @@ func TestCoreLimitHoldsInside(t *testing.T) {
 }
 
 func Test_A_Limit_Of_The_Caller_That_Is_Already_Lower_Stays(t *testing.T) {
-	if !asPlainUser(t) { // root may raise a limit
+	if plainuser.Repeat(t) { // root may raise a limit
 		return
 	}
 	l, err := New(limitsOf(sandbox.Limits{File: 1 << 30}, "file"))

@@ -17,6 +17,7 @@ import (
 	"github.com/seed434b0696/agent-sandbox/internal/guest/guesttest"
 	"github.com/seed434b0696/agent-sandbox/internal/proxy/egress"
 	"github.com/seed434b0696/agent-sandbox/policy/hosts"
+	"github.com/seed434b0696/agent-sandbox/test/tcpserver"
 )
 
 func TestConnectTargets(t *testing.T) {
@@ -82,30 +83,6 @@ func TestConnectFindsTheProxy(t *testing.T) {
 	}
 }
 
-// onLoopback serves each connection to a listener of its own.
-func onLoopback(t *testing.T, serve func(net.Conn)) string {
-	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all sync.WaitGroup
-	all.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			all.Go(func() {
-				defer c.Close()
-				serve(c)
-			})
-		}
-	})
-	t.Cleanup(func() { _ = l.Close(); all.Wait() })
-	return l.Addr().String()
-}
-
 // connectCommand is the guest as a ProxyCommand.
 func connectCommand(t *testing.T, proxy string, args ...string) (cmd *exec.Cmd, stdout, stderr *bytes.Buffer) {
 	t.Helper()
@@ -136,7 +113,7 @@ func TestConnectTellsTheProxysAnswer(t *testing.T) {
 		{"a length below zero", "HTTP/1.1 403 no\r\nContent-Length: -1\r\n\r\nbecause", 1, "", "because"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			proxy := onLoopback(t, func(c net.Conn) {
+			proxy := tcpserver.Start(t, func(c *net.TCPConn) {
 				req, err := http.ReadRequest(bufio.NewReader(c))
 				if err != nil || req.Method != http.MethodConnect || req.Host != "ok.example:22" ||
 					req.Header.Get("Proxy-Authorization") != "Basic c2FuZGJveDp0b2tlbg==" {
@@ -144,7 +121,7 @@ func TestConnectTellsTheProxysAnswer(t *testing.T) {
 				}
 				_, _ = io.WriteString(c, row.answer) // the guest may have read enough
 			})
-			cmd, stdout, stderr := connectCommand(t, proxy, "ok.example", "22")
+			cmd, stdout, stderr := connectCommand(t, proxy.Addr().String(), "ok.example", "22")
 			_ = cmd.Run() // the status is looked at below
 			if cmd.ProcessState.ExitCode() != row.code || stdout.String() != row.stdout || !strings.Contains(stderr.String(), row.stderr) {
 				t.Errorf("status %d\nstdout %.200q\nstderr %.200q", cmd.ProcessState.ExitCode(), stdout, stderr)
@@ -196,7 +173,7 @@ func TestConnectCarriesBothDirectionsWhole(t *testing.T) {
 	const size = 64 << 20
 	sums := make(chan [sha256.Size]byte, 1)
 	down := func(w io.Writer) error { _, err := io.CopyN(w, &pattern{}, size); return err }
-	server := onLoopback(t, func(c net.Conn) {
+	server := tcpserver.Start(t, func(c *net.TCPConn) {
 		var both sync.WaitGroup
 		both.Go(func() {
 			h := sha256.New()
@@ -209,11 +186,11 @@ func TestConnectCarriesBothDirectionsWhole(t *testing.T) {
 		both.Wait()
 		_, _ = io.WriteString(c, "after the end")
 	})
-	host, port, err := net.SplitHostPort(server)
+	host, port, err := net.SplitHostPort(server.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd, _, stderr := connectCommand(t, realProxy(t, "tcp://"+server), host, port)
+	cmd, _, stderr := connectCommand(t, realProxy(t, "tcp://"+server.Addr().String()), host, port)
 	got := sha256.New()
 	cmd.Stdin, cmd.Stdout = io.LimitReader(&pattern{}, size), got
 	if err := cmd.Run(); err != nil {

@@ -18,30 +18,14 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/seed434b0696/agent-sandbox/test/tcpserver"
 )
 
-// startTCP runs a server that hands each connection to f and waits for all at the end.
+// startTCP runs a server that hands each connection to f, and returns its port.
 func startTCP(tb testing.TB, f func(net.Conn)) (port string) {
 	tb.Helper()
-	l, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var all sync.WaitGroup
-	all.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			all.Go(func() {
-				defer c.Close()
-				f(c)
-			})
-		}
-	})
-	tb.Cleanup(func() { _ = l.Close(); all.Wait() })
-	_, port, _ = net.SplitHostPort(l.Addr().String())
+	_, port, _ = net.SplitHostPort(tcpserver.Start(tb, func(c *net.TCPConn) { f(c) }).Addr().String())
 	return port
 }
 

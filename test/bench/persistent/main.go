@@ -6,21 +6,13 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
 
+	"github.com/seed434b0696/agent-sandbox/test/bench/internal/command"
 	"github.com/seed434b0696/agent-sandbox/test/bench/internal/rounds"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "persistent:", err)
-		os.Exit(1)
-	}
+	command.Main("persistent", run)
 }
 
 func run(ctx context.Context) error {

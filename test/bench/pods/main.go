@@ -7,21 +7,13 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
 
+	"github.com/seed434b0696/agent-sandbox/test/bench/internal/command"
 	"github.com/seed434b0696/agent-sandbox/test/bench/internal/rounds"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "pods:", err)
-		os.Exit(1)
-	}
+	command.Main("pods", run)
 }
 
 func run(ctx context.Context) error {

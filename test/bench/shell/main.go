@@ -15,10 +15,11 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/seed434b0696/agent-sandbox/test/bench/internal/command"
 )
 
 //go:embed cases.json
@@ -47,13 +48,7 @@ type candidate interface {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "shell:", err)
-		os.Exit(1)
-	}
+	command.Main("shell", run)
 }
 
 func run(ctx context.Context) (err error) {

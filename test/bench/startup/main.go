@@ -9,8 +9,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"strings"
+
+	"github.com/seed434b0696/agent-sandbox/test/bench/internal/command"
 )
 
 // plainUser is the user ID of the second half when this program runs as root.
@@ -20,13 +21,7 @@ func main() {
 	if len(os.Args) == 2 && os.Args[1] == nothing {
 		return
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "startup:", err)
-		os.Exit(1)
-	}
+	command.Main("startup", run)
 }
 
 func run(ctx context.Context) error {

@@ -155,6 +155,8 @@ var arrows = []struct {
 	{"test/docs", nil},
 	{"test/deadline", nil},
 	{"test/rounds", nil},
+	{"test/plainuser", nil},
+	{"test/tcpserver", nil},
 	{"test/programs", []string{"test/programs"}},
 	{"test/bench/broker", []string{"agent", "internal/agent", "test/bench"}},
 	{"test/bench", []string{"sandbox", "internal/persist", "policy", "internal/proxy/egress", "backend", "memory", "internal", "agent", "test/bench"}},
