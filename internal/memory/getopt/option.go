@@ -25,6 +25,14 @@ type Option struct {
 	ID int
 }
 
+// WithDigits returns the options, and after them one for each digit with no long name, whose argument is as arg says.
+func WithDigits(arg Arg, options []Option) []Option {
+	for digit := byte('0'); digit <= '9'; digit++ {
+		options = append(options, Option{Short: digit, Arg: arg})
+	}
+	return options
+}
+
 func (o *Option) id() int {
 	if o.ID != 0 {
 		return o.ID

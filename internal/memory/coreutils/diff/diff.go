@@ -107,7 +107,7 @@ const (
 	diffNothing
 )
 
-var diffTable = []getopt.Option{
+var diffTable = getopt.WithDigits(getopt.None, []getopt.Option{
 	{Short: 'q', Long: "brief"},
 	{Short: 's', Long: "report-identical-files"},
 	{Short: 'c'},
@@ -171,17 +171,7 @@ var diffTable = []getopt.Option{
 	{Long: "new-group-format", Arg: getopt.Required, ID: diffNewGroup},
 	{Long: "unchanged-group-format", Arg: getopt.Required, ID: diffUnchangedGroup},
 	{Long: "changed-group-format", Arg: getopt.Required, ID: diffChangedGroup},
-	{Short: '0'},
-	{Short: '1'},
-	{Short: '2'},
-	{Short: '3'},
-	{Short: '4'},
-	{Short: '5'},
-	{Short: '6'},
-	{Short: '7'},
-	{Short: '8'},
-	{Short: '9'},
-}
+})
 
 func runDiff(p *shell.Proc) int {
 	d := newDiffJob(p)

@@ -33,7 +33,7 @@ func stringsCommand() program.Description {
 	}
 }
 
-var stringsOptions = []getopt.Option{
+var stringsOptions = getopt.WithDigits(getopt.None, []getopt.Option{
 	{Short: 'a', Long: "all"},
 	{Short: 'd', Long: "data"},
 	{Short: 'e', Long: "encoding", Arg: getopt.Required},
@@ -46,17 +46,7 @@ var stringsOptions = []getopt.Option{
 	{Short: 'h', ID: getopt.Help},
 	{Short: 'v', ID: getopt.Version},
 	{Short: 'V', ID: getopt.Version},
-	{Short: '0'},
-	{Short: '1'},
-	{Short: '2'},
-	{Short: '3'},
-	{Short: '4'},
-	{Short: '5'},
-	{Short: '6'},
-	{Short: '7'},
-	{Short: '8'},
-	{Short: '9'},
-}
+})
 
 // stringsJob holds the parsed command line of strings.
 type stringsJob struct {

@@ -28,7 +28,7 @@ const (
 )
 
 // The order is that of GNU's table, which ambiguous abbreviations are listed in.
-var grepOptions = []getopt.Option{
+var grepOptions = getopt.WithDigits(getopt.None, []getopt.Option{
 	{Short: 'G', Long: "basic-regexp"},
 	{Short: 'E', Long: "extended-regexp"},
 	{Short: 'F', Long: "fixed-regexp"},
@@ -82,17 +82,7 @@ var grepOptions = []getopt.Option{
 	{Short: 'X', Arg: getopt.Required},
 	{Short: 'y'},
 	{Short: 'I'},
-	{Short: '0'},
-	{Short: '1'},
-	{Short: '2'},
-	{Short: '3'},
-	{Short: '4'},
-	{Short: '5'},
-	{Short: '6'},
-	{Short: '7'},
-	{Short: '8'},
-	{Short: '9'},
-}
+})
 
 // grepBinary says how a binary file is treated.
 type grepBinary uint8

@@ -55,7 +55,7 @@ const (
 	prColumns = getopt.First + 801
 )
 
-var prOptions = []getopt.Option{
+var prOptions = getopt.WithDigits(getopt.None, []getopt.Option{
 	{Long: "pages", ID: prPages, Arg: getopt.Required},
 	{Long: "columns", ID: prColumns, Arg: getopt.Required},
 	{Short: 'a', Long: "across"},
@@ -82,17 +82,7 @@ var prOptions = []getopt.Option{
 	{Short: 'v', Long: "show-nonprinting"},
 	{Short: 'w', Long: "width", Arg: getopt.Required},
 	{Short: 'W', Long: "page-width", Arg: getopt.Required},
-	{Short: '0'},
-	{Short: '1'},
-	{Short: '2'},
-	{Short: '3'},
-	{Short: '4'},
-	{Short: '5'},
-	{Short: '6'},
-	{Short: '7'},
-	{Short: '8'},
-	{Short: '9'},
-}
+})
 
 func runPr(p *shell.Proc) int {
 	style := newPrStyle(p)

@@ -52,7 +52,7 @@ const (
 	splitBlockSize
 )
 
-var splitOptions = []getopt.Option{
+var splitOptions = getopt.WithDigits(getopt.None, []getopt.Option{
 	{Short: 'b', Long: "bytes", Arg: getopt.Required},
 	{Short: 'l', Long: "lines", Arg: getopt.Required},
 	{Short: 'C', Long: "line-bytes", Arg: getopt.Required},
@@ -69,17 +69,7 @@ var splitOptions = []getopt.Option{
 	{Short: 'u', Long: "unbuffered"},
 	{Long: "verbose", ID: splitVerbose},
 	{Long: "-io-blksize", ID: splitBlockSize, Arg: getopt.Required},
-	{Short: '0'},
-	{Short: '1'},
-	{Short: '2'},
-	{Short: '3'},
-	{Short: '4'},
-	{Short: '5'},
-	{Short: '6'},
-	{Short: '7'},
-	{Short: '8'},
-	{Short: '9'},
-}
+})
 
 // split is a run of split.
 type split struct {

@@ -44,37 +44,17 @@ func unexpandCommand() program.Description {
 
 const tabsFirstOnly = getopt.First
 
-var expandOptions = []getopt.Option{
+var expandOptions = getopt.WithDigits(getopt.Optional, []getopt.Option{
 	{Short: 'i', Long: "initial"},
 	{Short: 't', Long: "tabs", Arg: getopt.Required},
-	{Short: '0', Arg: getopt.Optional},
-	{Short: '1', Arg: getopt.Optional},
-	{Short: '2', Arg: getopt.Optional},
-	{Short: '3', Arg: getopt.Optional},
-	{Short: '4', Arg: getopt.Optional},
-	{Short: '5', Arg: getopt.Optional},
-	{Short: '6', Arg: getopt.Optional},
-	{Short: '7', Arg: getopt.Optional},
-	{Short: '8', Arg: getopt.Optional},
-	{Short: '9', Arg: getopt.Optional},
-}
+})
 
-var unexpandOptions = []getopt.Option{
+var unexpandOptions = getopt.WithDigits(getopt.None, []getopt.Option{
 	{Short: 't', Long: "tabs", Arg: getopt.Required},
 	{Short: 'a', Long: "all"},
 	{Long: "first-only", ID: tabsFirstOnly},
 	{Short: ','},
-	{Short: '0'},
-	{Short: '1'},
-	{Short: '2'},
-	{Short: '3'},
-	{Short: '4'},
-	{Short: '5'},
-	{Short: '6'},
-	{Short: '7'},
-	{Short: '8'},
-	{Short: '9'},
-}
+})
 
 // tabStops are the columns at which tabs end.
 type tabStops struct {

@@ -32,7 +32,7 @@ same as --width=WIDTH.
 	}
 }
 
-var fmtOptions = []getopt.Option{
+var fmtOptions = getopt.WithDigits(getopt.Optional, []getopt.Option{
 	{Short: 'c', Long: "crown-margin"},
 	{Short: 's', Long: "split-only"},
 	{Short: 't', Long: "tagged-paragraph"},
@@ -40,17 +40,7 @@ var fmtOptions = []getopt.Option{
 	{Short: 'p', Long: "prefix", Arg: getopt.Required},
 	{Short: 'w', Long: "width", Arg: getopt.Required},
 	{Short: 'g', Long: "goal", Arg: getopt.Required},
-	{Short: '0', Arg: getopt.Optional},
-	{Short: '1', Arg: getopt.Optional},
-	{Short: '2', Arg: getopt.Optional},
-	{Short: '3', Arg: getopt.Optional},
-	{Short: '4', Arg: getopt.Optional},
-	{Short: '5', Arg: getopt.Optional},
-	{Short: '6', Arg: getopt.Optional},
-	{Short: '7', Arg: getopt.Optional},
-	{Short: '8', Arg: getopt.Optional},
-	{Short: '9', Arg: getopt.Optional},
-}
+})
 
 const (
 	fmtWidth    = 75

@@ -28,21 +28,11 @@ func foldCommand() program.Description {
 	}
 }
 
-var foldOptions = []getopt.Option{
+var foldOptions = getopt.WithDigits(getopt.Optional, []getopt.Option{
 	{Short: 'b', Long: "bytes"},
 	{Short: 's', Long: "spaces"},
 	{Short: 'w', Long: "width", Arg: getopt.Required},
-	{Short: '0', Arg: getopt.Optional},
-	{Short: '1', Arg: getopt.Optional},
-	{Short: '2', Arg: getopt.Optional},
-	{Short: '3', Arg: getopt.Optional},
-	{Short: '4', Arg: getopt.Optional},
-	{Short: '5', Arg: getopt.Optional},
-	{Short: '6', Arg: getopt.Optional},
-	{Short: '7', Arg: getopt.Optional},
-	{Short: '8', Arg: getopt.Optional},
-	{Short: '9', Arg: getopt.Optional},
-}
+})
 
 // fold is a run of fold.
 type fold struct {

@@ -33,7 +33,7 @@ for G, T, P, E, Z, Y; KiB is K.`,
 	}
 }
 
-var headOptions = []getopt.Option{
+var headOptions = getopt.WithDigits(getopt.None, []getopt.Option{
 	{Short: 'c', Long: "bytes", Arg: getopt.Required},
 	{Short: 'n', Long: "lines", Arg: getopt.Required},
 	{Long: "presume-input-pipe", ID: getopt.First},
@@ -41,17 +41,7 @@ var headOptions = []getopt.Option{
 	{Short: 'q', Long: "silent"},
 	{Short: 'v', Long: "verbose"},
 	{Short: 'z', Long: "zero-terminated"},
-	{Short: '0'},
-	{Short: '1'},
-	{Short: '2'},
-	{Short: '3'},
-	{Short: '4'},
-	{Short: '5'},
-	{Short: '6'},
-	{Short: '7'},
-	{Short: '8'},
-	{Short: '9'},
-}
+})
 
 // headers says when the name of a file is written above its part.
 type headers uint8

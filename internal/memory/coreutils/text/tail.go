@@ -51,7 +51,7 @@ const (
 	tailPipe
 )
 
-var tailOptions = []getopt.Option{
+var tailOptions = getopt.WithDigits(getopt.None, []getopt.Option{
 	{Short: 'c', Long: "bytes", Arg: getopt.Required},
 	{Short: 'f', Long: "follow", Arg: getopt.Optional},
 	{Short: 'F'},
@@ -65,17 +65,7 @@ var tailOptions = []getopt.Option{
 	{Short: 's', Long: "sleep-interval", Arg: getopt.Required},
 	{Short: 'v', Long: "verbose"},
 	{Short: 'z', Long: "zero-terminated"},
-	{Short: '0'},
-	{Short: '1'},
-	{Short: '2'},
-	{Short: '3'},
-	{Short: '4'},
-	{Short: '5'},
-	{Short: '6'},
-	{Short: '7'},
-	{Short: '8'},
-	{Short: '9'},
-}
+})
 
 // tail is a run of tail.
 type tail struct {

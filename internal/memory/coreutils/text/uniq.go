@@ -46,7 +46,7 @@ const (
 	uniqGroup
 )
 
-var uniqOptions = []getopt.Option{
+var uniqOptions = getopt.WithDigits(getopt.None, []getopt.Option{
 	{Short: 'c', Long: "count"},
 	{Short: 'd', Long: "repeated"},
 	{Short: 'D'},
@@ -58,17 +58,7 @@ var uniqOptions = []getopt.Option{
 	{Short: 's', Long: "skip-chars", Arg: getopt.Required},
 	{Short: 'w', Long: "check-chars", Arg: getopt.Required},
 	{Short: 'z', Long: "zero-terminated"},
-	{Short: '0'},
-	{Short: '1'},
-	{Short: '2'},
-	{Short: '3'},
-	{Short: '4'},
-	{Short: '5'},
-	{Short: '6'},
-	{Short: '7'},
-	{Short: '8'},
-	{Short: '9'},
-}
+})
 
 // divide says which groups are separated by empty lines.
 type divide uint8
