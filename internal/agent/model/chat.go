@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"github.com/seed434b0696/agent-sandbox/agent/connector"
-	"github.com/seed434b0696/agent-sandbox/agent/message"
 )
 
 // chat is Chat Completions, of OpenAI and compatible servers.
@@ -69,25 +68,16 @@ var reasoners = sync.OnceValue(func() *regexp.Regexp {
 func reasons(model string) bool { return reasoners().MatchString(model) }
 
 func chatMessageOf(s saying) chatMessage {
-	text, plain := s.plain()
-	if s.role == message.Assistant {
-		return chatMessage{Role: "assistant", Content: text}
-	}
-	if plain {
-		return chatMessage{Role: "user", Content: text}
-	}
-	var parts []chatPart
-	for _, p := range s.pieces {
+	role, content := contentOf(s, func(p piece) chatPart {
 		switch p.media {
 		case "":
-			parts = append(parts, chatPart{Type: "text", Text: p.text})
+			return chatPart{Type: "text", Text: p.text}
 		case pdf:
-			parts = append(parts, chatPart{Type: "file", File: &chatFileInput{Name: p.name, Data: p.dataURL()}})
-		default:
-			parts = append(parts, chatPart{Type: "image_url", ImageURL: &chatImageURL{URL: p.dataURL()}})
+			return chatPart{Type: "file", File: &chatFileInput{Name: p.name, Data: p.dataURL()}}
 		}
-	}
-	return chatMessage{Role: "user", Content: parts}
+		return chatPart{Type: "image_url", ImageURL: &chatImageURL{URL: p.dataURL()}}
+	})
+	return chatMessage{Role: role, Content: content}
 }
 
 func (d *chat) body() ([]byte, error) { return json.Marshal(d.params) }

@@ -40,6 +40,23 @@ func (s saying) plain() (string, bool) {
 	return strings.Join(texts, "\n"), true
 }
 
+// contentOf returns a message as OpenAI's APIs take it: its role, and its text or, if it has an image or a document, a list of
+// what partOf returns for each piece.
+func contentOf[P any](s saying, partOf func(piece) P) (role string, content any) {
+	text, plain := s.plain()
+	switch {
+	case s.role == message.Assistant:
+		return "assistant", text
+	case plain:
+		return "user", text
+	}
+	parts := make([]P, len(s.pieces))
+	for i, p := range s.pieces {
+		parts[i] = partOf(p)
+	}
+	return "user", parts
+}
+
 const pdf = "application/pdf"
 
 // images are the media types that all APIs accept.

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/seed434b0696/agent-sandbox/agent/connector"
-	"github.com/seed434b0696/agent-sandbox/agent/message"
 )
 
 // response is OpenAI's Responses. The server stores nothing: each request has the whole chat.
@@ -43,25 +42,16 @@ func newResponse(c *Client, req Request, system []string, said []saying, tools [
 }
 
 func responseMessageOf(s saying) responseMessage {
-	text, plain := s.plain()
-	if s.role == message.Assistant {
-		return responseMessage{Role: "assistant", Content: text}
-	}
-	if plain {
-		return responseMessage{Role: "user", Content: text}
-	}
-	var parts []responsePart
-	for _, p := range s.pieces {
+	role, content := contentOf(s, func(p piece) responsePart {
 		switch p.media {
 		case "":
-			parts = append(parts, responsePart{Type: "input_text", Text: p.text})
+			return responsePart{Type: "input_text", Text: p.text}
 		case pdf:
-			parts = append(parts, responsePart{Type: "input_file", Filename: p.name, FileData: p.dataURL()})
-		default:
-			parts = append(parts, responsePart{Type: "input_image", Detail: "auto", ImageURL: p.dataURL()})
+			return responsePart{Type: "input_file", Filename: p.name, FileData: p.dataURL()}
 		}
-	}
-	return responseMessage{Role: "user", Content: parts}
+		return responsePart{Type: "input_image", Detail: "auto", ImageURL: p.dataURL()}
+	})
+	return responseMessage{Role: role, Content: content}
 }
 
 func (d *response) body() ([]byte, error) { return json.Marshal(d.params) }
