@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,7 +34,7 @@ func ServeBox(ctx context.Context, conn io.ReadWriteCloser, box *sandbox.Sandbox
 		Instructions: instructions, Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
 	})
 	b.register(ctx, server)
-	lines := &lineConn{in: bufio.NewReaderSize(conn, 64<<10), conn: conn, ended: cancel}
+	lines := &lineConn{in: bufio.NewReaderSize(conn, 64<<10), conn: conn, out: lineWriter{to: conn}, ended: cancel}
 	err := server.Run(ctx, lines)
 	cancel()
 	_ = conn.Close()
@@ -50,11 +49,11 @@ func ServeBox(ctx context.Context, conn io.ReadWriteCloser, box *sandbox.Sandbox
 type lineConn struct {
 	in    *bufio.Reader
 	conn  io.ReadWriteCloser
+	out   lineWriter
 	ended func() // called at the end of the input
 
-	writing sync.Mutex
-	mu      sync.Mutex
-	over    bool
+	mu   sync.Mutex
+	over bool
 }
 
 var _ sdk.Connection = (*lineConn)(nil)
@@ -90,7 +89,7 @@ func (l *lineConn) Read(context.Context) (jsonrpc.Message, error) {
 			}
 			wrong = faulty(jsonrpc.CodeInvalidRequest, "this is not a JSON-RPC 2.0 message")
 		}
-		if err := l.send(wrong()); err != nil {
+		if err := l.out.write(wrong()); err != nil {
 			return nil, err
 		}
 	}
@@ -104,20 +103,7 @@ func (l *lineConn) eof() bool {
 }
 
 // Write sends one message.
-func (l *lineConn) Write(_ context.Context, m jsonrpc.Message) error {
-	data, err := jsonrpc.EncodeMessage(m)
-	if err != nil {
-		return err
-	}
-	return l.send(data)
-}
-
-func (l *lineConn) send(data []byte) error {
-	l.writing.Lock()
-	defer l.writing.Unlock()
-	_, err := io.Copy(l.conn, bytes.NewReader(append(data, '\n')))
-	return err
-}
+func (l *lineConn) Write(_ context.Context, m jsonrpc.Message) error { return l.out.send(m) }
 
 // Close closes the stream.
 func (l *lineConn) Close() error { return l.conn.Close() }

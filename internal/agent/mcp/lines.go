@@ -5,6 +5,9 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // maxMessage is the limit of one message in bytes.
@@ -33,4 +36,26 @@ func readLine(r *bufio.Reader, most int) ([]byte, error) {
 		}
 		return bytes.TrimSpace(line), nil
 	}
+}
+
+// lineWriter writes messages, one per line, for several goroutines.
+type lineWriter struct {
+	to io.Writer
+	mu sync.Mutex
+}
+
+func (w *lineWriter) send(m jsonrpc.Message) error {
+	data, err := jsonrpc.EncodeMessage(m)
+	if err != nil {
+		return err
+	}
+	return w.write(data)
+}
+
+// write writes an encoded message, which has no line break.
+func (w *lineWriter) write(data []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, err := io.Copy(w.to, bytes.NewReader(append(data, '\n')))
+	return err
 }

@@ -2,11 +2,9 @@ package mcp
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -30,8 +28,8 @@ type pipe struct {
 	in      *bufio.Reader
 	garbage int
 	changed func()
+	out     lineWriter
 
-	writing sync.Mutex
 	closing sync.Once
 	mu      sync.Mutex
 	why     error // the server's protocol error; nil: none
@@ -43,7 +41,7 @@ var (
 )
 
 func newPipe(p *process, changed func()) *pipe {
-	return &pipe{process: p, in: bufio.NewReaderSize(p.stdout, 64<<10), changed: changed}
+	return &pipe{process: p, in: bufio.NewReaderSize(p.stdout, 64<<10), out: lineWriter{to: p.stdin}, changed: changed}
 }
 
 // Connect returns the connection itself.
@@ -120,16 +118,7 @@ func (p *pipe) wrong() error {
 }
 
 // Write sends one message.
-func (p *pipe) Write(_ context.Context, m jsonrpc.Message) error {
-	data, err := jsonrpc.EncodeMessage(m)
-	if err != nil {
-		return err
-	}
-	p.writing.Lock()
-	defer p.writing.Unlock()
-	_, err = io.Copy(p.process.stdin, bytes.NewReader(append(data, '\n')))
-	return err
-}
+func (p *pipe) Write(_ context.Context, m jsonrpc.Message) error { return p.out.send(m) }
 
 // Close ends the server and waits until it is gone.
 func (p *pipe) Close() error {
