@@ -289,13 +289,26 @@ func (c *Cluster) WithdrawObject(ctx context.Context, k Kind, name string, err e
 
 // AwaitPod waits for the pod of that name which a controller creates for an object. Unavailable: there is none after [Patience].
 func (c *Cluster) AwaitPod(ctx context.Context, m Ref, name string) (*corev1.Pod, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	pods, stop, err := c.follow(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: anyVersion}})
 	if err != nil {
 		return nil, err
 	}
 	defer stop()
+	pod, _, err := c.awaitController(ctx, m, pods)
+	return pod, err
+}
+
+// AwaitSandbox waits until a SandboxClaim was given a Sandbox, and returns the Sandbox's name.
+func (c *Cluster) AwaitSandbox(ctx context.Context, m Ref) (string, error) {
+	_, name, err := c.awaitController(ctx, m, nil)
+	return name, err
+}
+
+// awaitController waits for what a controller does for an object: if pods is nil, it returns the name of the Sandbox that the object
+// was given, else the pod that the object controls. Unavailable: there is neither after [Patience].
+func (c *Cluster) awaitController(ctx context.Context, m Ref, pods <-chan podChange) (pod *corev1.Pod, sandboxName string, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	objects := c.followObject(ctx, m.Kind, m.Name)
 	late := time.After(Patience)
 	var ready *metav1.Condition
@@ -303,51 +316,26 @@ func (c *Cluster) AwaitPod(ctx context.Context, m Ref, name string) (*corev1.Pod
 		select {
 		case change := <-pods:
 			if change.err != nil {
-				return nil, change.err
+				return nil, "", change.err
 			}
 			if ControllerOf(change.pod.OwnerReferences) == m.UID {
-				return change.pod, nil
+				return change.pod, "", nil
 			}
-		case one := <-objects:
-			if one.err != nil {
-				return nil, one.err
+		case change := <-objects:
+			if change.err != nil {
+				return nil, "", change.err
 			}
-			ready = one.object.condition(readyCondition)
+			if given := change.object.Status.Sandbox.Name; given != "" && pods == nil {
+				return nil, given, nil
+			}
+			ready = change.object.condition(readyCondition)
 			if err := refusalError(m.Kind, ready); err != nil {
-				return nil, err
+				return nil, "", err
 			}
 		case <-late:
-			return nil, noPodError(m.Kind, ready)
+			return nil, "", noPodError(m.Kind, ready)
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
-}
-
-// AwaitSandbox waits until a SandboxClaim was given a Sandbox, and returns the Sandbox's name.
-func (c *Cluster) AwaitSandbox(ctx context.Context, m Ref) (string, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	objects := c.followObject(ctx, m.Kind, m.Name)
-	late := time.After(Patience)
-	var ready *metav1.Condition
-	for {
-		select {
-		case one := <-objects:
-			if one.err != nil {
-				return "", one.err
-			}
-			if name := one.object.Status.Sandbox.Name; name != "" {
-				return name, nil
-			}
-			ready = one.object.condition(readyCondition)
-			if err := refusalError(m.Kind, ready); err != nil {
-				return "", err
-			}
-		case <-late:
-			return "", noPodError(m.Kind, ready)
-		case <-ctx.Done():
-			return "", context.Cause(ctx)
+			return nil, "", context.Cause(ctx)
 		}
 	}
 }
