@@ -29,26 +29,36 @@ type invocation struct {
 	pinned bool // open paths before the start, so that they cannot be replaced before they are mounted
 }
 
-// newInvocation translates a plan for a command that starts in dir, with files mounted over those
-// of the host. first is the number of the first descriptor. The caller closes pins.
-func newInvocation(plan *policy.Plan, t tool, guestPath, dir string, files []proxy.File, seccomp []byte, first int, pinned bool) (*invocation, error) {
-	v := &invocation{first: first, pinned: pinned && t.features.BindFD}
-	v.namespaces(plan, t)
+// invocationOptions say what a bubblewrap command line is for.
+type invocationOptions struct {
+	tool    tool
+	guest   string       // the path of the guest's program
+	dir     string       // in which the command starts
+	files   []proxy.File // mounted over those of the host
+	seccomp []byte       // the filter's program
+	first   int          // the number of the first descriptor
+	pinned  bool         // open paths before the start where bubblewrap supports it
+}
+
+// newInvocation translates a plan for a command. The caller closes pins.
+func newInvocation(plan *policy.Plan, o invocationOptions) (*invocation, error) {
+	v := &invocation{first: o.first, pinned: o.pinned && o.tool.features.BindFD}
+	v.namespaces(plan, o.tool)
 	last := v.base(plan)
-	more, err := v.mounts(plan, files)
+	more, err := v.mounts(plan, o.files)
 	if err != nil {
 		v.close()
 		return nil, err
 	}
 	last = append(last, more...)
 	v.host(plan)
-	v.runtime(plan, guestPath)
-	v.cover(files)
+	v.runtime(plan, o.guest)
+	v.cover(o.files)
 	for _, p := range last {
 		v.add("--remount-ro", p)
 	}
-	v.add("--remount-ro", "/run", "--chdir", dir)
-	v.add("--seccomp", v.input(seccomp))
+	v.add("--remount-ro", "/run", "--chdir", o.dir)
+	v.add("--seccomp", v.input(o.seccomp))
 	return v, nil
 }
 

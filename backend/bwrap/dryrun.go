@@ -34,7 +34,7 @@ func (i *instance) DryRun(cmd sandbox.Cmd) (string, error) {
 		return "", err
 	}
 	const first = 10
-	v, err := newInvocation(plan, i.tool, i.guest, startDir(plan, cmd), nil, deny.Bytes(), first, false)
+	v, err := newInvocation(plan, invocationOptions{tool: i.tool, guest: i.guest, dir: startDir(plan, cmd), seccomp: deny.Bytes(), first: first})
 	if err != nil {
 		return "", err
 	}

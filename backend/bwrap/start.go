@@ -105,7 +105,9 @@ func (p *process) start(ctx context.Context, plan *policy.Plan, cmd sandbox.Cmd,
 	}
 	const first = 3
 	// A pinned descriptor refers to the workspace itself, not to a stage's view.
-	v, err := newInvocation(plan, i.tool, i.guest, startDir(plan, cmd), p.network.files(), deny.Bytes(), first, p.staged == nil)
+	v, err := newInvocation(plan, invocationOptions{
+		tool: i.tool, guest: i.guest, dir: startDir(plan, cmd), files: p.network.files(), seccomp: deny.Bytes(), first: first, pinned: p.staged == nil,
+	})
 	if err != nil {
 		return err
 	}
