@@ -10,13 +10,13 @@ import (
 	"github.com/seed434b0696/agent-sandbox/sandbox"
 )
 
-// Keeper is implemented by harnesses whose driver has snapshots.
-type Keeper interface {
-	// KeptSpec is Spec for a sandbox that has them.
-	KeptSpec(dir string) sandbox.Spec
+// Snapshotter is implemented by harnesses whose driver has snapshots.
+type Snapshotter interface {
+	// SnapshotSpec returns the Spec of a sandbox that has them, with the workspace dir.
+	SnapshotSpec(dir string) sandbox.Spec
 }
 
-// Forker is implemented by harnesses whose driver makes two of one.
+// Forker is implemented by harnesses whose driver copies sandboxes.
 type Forker interface {
 	// ForkName is a name that no sandbox has.
 	ForkName() string
@@ -34,13 +34,13 @@ func snapshotCases() []Case {
 
 // withSnapshots runs f in a sandbox with snapshots; a driver without them passes.
 func withSnapshots(ctx context.Context, h Harness, f func(b box) error) error {
-	k, ok := h.(Keeper)
+	k, ok := h.(Snapshotter)
 	if !ok {
 		return nil
 	}
 	return inside(ctx, h, func(s *sandbox.Spec) {
 		name := s.Name
-		*s = k.KeptSpec(s.Workspace)
+		*s = k.SnapshotSpec(s.Workspace)
 		if s.Name == "" {
 			s.Name = name
 		}

@@ -43,7 +43,7 @@ func (h persistentHarness) Spec(dir string) sandbox.Spec {
 	return spec
 }
 
-func (h persistentHarness) KeptSpec(dir string) sandbox.Spec { return h.Spec(dir) }
+func (h persistentHarness) SnapshotSpec(dir string) sandbox.Spec { return h.Spec(dir) }
 
 func (h persistentHarness) ForkName() string { return "fork-" + strconv.FormatInt(h.count.Add(1), 10) }
 

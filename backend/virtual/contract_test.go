@@ -18,5 +18,5 @@ func Test_Virtual_Keeps_The_Contract(t *testing.T) {
 // harness is one of a driver with snapshots.
 type harness struct{ sandboxtest.Local }
 
-// KeptSpec is Spec: all files in memory are the sandbox's own.
-func (h harness) KeptSpec(dir string) sandbox.Spec { return h.Spec(dir) }
+// SnapshotSpec returns Spec: all files in memory are the sandbox's own.
+func (h harness) SnapshotSpec(dir string) sandbox.Spec { return h.Spec(dir) }

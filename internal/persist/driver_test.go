@@ -106,8 +106,8 @@ func (h harness) Spec(dir string) sandbox.Spec {
 	return spec
 }
 
-// KeptSpec has a stage, of which there are snapshots.
-func (h harness) KeptSpec(dir string) sandbox.Spec {
+// SnapshotSpec returns a Spec with a stage: only stages have snapshots.
+func (h harness) SnapshotSpec(dir string) sandbox.Spec {
 	spec := h.Spec(dir)
 	spec.Stage = spec.Name
 	return spec
@@ -145,7 +145,7 @@ func Test_A_Persistent_Sandbox_In_Memory_Keeps_The_Contract(t *testing.T) {
 // memoryHarness is one of sandboxes whose files are all their own.
 type memoryHarness struct{ harness }
 
-func (h memoryHarness) KeptSpec(dir string) sandbox.Spec { return h.Spec(dir) }
+func (h memoryHarness) SnapshotSpec(dir string) sandbox.Spec { return h.Spec(dir) }
 
 func spec(t *testing.T, name string) sandbox.Spec {
 	t.Helper()

@@ -85,7 +85,7 @@ func Test_Command(t *testing.T) {
 				return err
 			}
 			env.Setenv("BOX", box)
-			env.Defer(func() { destroyKept(t, home) })
+			env.Defer(func() { destroyPersistent(t, home) })
 			return os.MkdirAll(home, 0o755)
 		},
 		Condition: func(name string) (bool, error) {
@@ -118,8 +118,8 @@ func cluster(t *testing.T) bool {
 	return named
 }
 
-// destroyKept destroys the sandboxes that a failed script has left.
-func destroyKept(t *testing.T, home string) {
+// destroyPersistent destroys the persistent sandboxes that a failed script has left.
+func destroyPersistent(t *testing.T, home string) {
 	t.Helper()
 	store := persist.Store{Dir: filepath.Join(home, ".local", "share", "agent-sandbox", "sandboxes")}
 	records, err := store.List()
